@@ -76,7 +76,8 @@ nets: build ## what the verdict says of simulated networks, healthy and with fau
 test-slurm: ## shards on a real Slurm of one node (needs root, slurm-wlm and munge)
 	bash scripts/slurm.sh
 
-browsertest: ## report.html in a real browser (needs chromium and pdftotext)
+browsertest: ## report.html in a real browser (needs chromium and pdftotext; with npm, axe-core looks too)
+	@if command -v npm >/dev/null; then npm ci --ignore-scripts --no-audit --no-fund --prefix tools/browsertest || [ "$$CI" != true ]; fi
 	cd tools && $(GO) test $(TESTFLAGS) ./browsertest
 
 fmt-check:

@@ -20,6 +20,8 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 cp -R "$testdata/sample" "$work/dumps"
 cp -R "$testdata/network" "$work/network"
+mkdir "$work/operators"
+cp "$testdata"/golden/recompute/op53_relu6_f32_zero_block/Relu6.* "$testdata"/golden/recompute/op0_relu_f16_clean_bare/Relu.* "$work/operators"
 cd "$work"
 
 dumptool() { "$bin" "$@"; }
@@ -64,3 +66,6 @@ run 'ls report'
 
 say 'The operator that is to blame, element by element.'
 finds 'dumptool compare detail --op conv2 --topn 5 --cpu network/cpu --npu network/npu'
+
+say 'No golden run, but the inputs were dumped: which operator computed wrong?'
+finds 'dumptool check operators'

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -18,6 +19,7 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/report"
 	"dumptool/internal/shard"
+	"dumptool/internal/store"
 	"dumptool/internal/ui"
 )
 
@@ -45,9 +47,14 @@ type app struct {
 	awaited *awaited
 	// concluded is what conclude said.
 	concluded batch.Outcome
+	// likeHPAA is set where a flag is spelled as only HPAA's scripts spell it, or dumptool was
+	// called as one.
+	likeHPAA bool
 	// running is true from the start of a command's own work: errors before
 	// that are mistakes on the command line.
 	running bool
+	// shared is set where other processes read the same runs.
+	shared bool
 }
 
 // newApp returns an app with the settings of the process.
@@ -71,6 +78,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	a.msg.TakeLog()
 	a.line = args
 	err := a.execute(ctx, args)
+	if left := store.CloseArchives(); left != nil {
+		a.msg.Warnf("%v", left)
+	}
 	if lost := a.out.Flush(); lost != nil {
 		err = a.resultsLost(err, lost)
 	}
@@ -201,6 +211,11 @@ func printNext[R any](p *resultPrinter, result R) error {
 
 // execute runs the command that args name.
 func (a *app) execute(ctx context.Context, args []string) error {
+	a.likeHPAA = slices.ContainsFunc(args, isHPAAs)
+	args, err := fromTool(args)
+	if err != nil {
+		return err
+	}
 	root := newRootCommand(a)
 	line := rewriteArgs(root, args)
 	if line.extra != "" {
@@ -231,6 +246,13 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	a.msg = ui.NewMessages(a.streams, a.messages())
 	guard.Observe(a.trace)
 	a.msg.TakeLog()
+	if err := checkOut(cmd); err != nil {
+		return err
+	}
+	if f := cmd.Flags().Lookup(shardFlag); f != nil {
+		a.shared = f.Value.String() != ""
+	}
+	a.useArchives(cmd.Context())
 	return a.useStore(cmd.Context())
 }
 

@@ -27,8 +27,39 @@ type commandLine struct {
 // way pflag does, so that values and what follows -- stay as they are, and
 // also puts the names of aliases and Python's True and False right.
 func rewriteArgs(root *cobra.Command, args []string) commandLine {
+	if overview := subcommand(root, overviewName); overview != nil && beginsWithPath(root, overview, args) {
+		line := rewriteFor(overview, args, false)
+		line.args = append([]string{overviewName}, line.args...)
+		return line
+	}
+	return rewriteFor(root, args, true)
+}
+
+// beginsWithPath reports whether the first word that is no flag, of those of overview, is a
+// path and no command.
+func beginsWithPath(root, overview *cobra.Command, args []string) bool {
+	for i := 0; i < len(args); i++ {
+		word := args[i]
+		if len(word) < 2 || word[0] != '-' {
+			known := word == "help" || strings.HasPrefix(word, "__") || subcommand(root, word) != nil
+			return !known && isPath(word)
+		}
+		w := rewriteFlag(overview, word)
+		if word == "--" || !w.known {
+			return false
+		}
+		if w.takesNext || w.boolean && i+1 < len(args) && isBool(args[i+1]) {
+			i++
+		}
+	}
+	return false
+}
+
+// rewriteFor is rewriteArgs for the arguments behind a command, which may be those of a
+// group that begin with one below it.
+func rewriteFor(root *cobra.Command, args []string, inGroup bool) commandLine {
 	line := commandLine{cmd: root, args: append([]string{}, args...)}
-	inGroup, unknown := true, false
+	unknown := false
 	for i := 0; i < len(args); i++ {
 		word := args[i]
 		switch {

@@ -155,3 +155,41 @@ func FuzzRewriteArgs(f *testing.F) {
 		}
 	})
 }
+
+// TestFromTool rewrites the arguments of other tools.
+func TestFromTool(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ in, want string }{
+		{"compare a b", "compare a b"},
+		{"msaccucmp compare -m npu -g cpu -f f.json -out o -alg all -overflow_detection", "compare --npu npu --cpu cpu --fusion f.json --out o --format msaccucmp,html"},
+		{"msaccucmp.py compare --my_dump_path=npu -g cpu", "compare --npu npu --cpu cpu --format msaccucmp,html --out ."},
+		{"msaccucmp convert -d x -out o -f NCHW", "convert -d x -out o -f NCHW"},
+		{"msaccucmp overflow -d x -out o -n 2", "overflow analyze --dump-path x --out o --top-num 2 --compat"},
+		{"msaccucmp file_compare -m a.npy -g b.npy -out o", "compare --npu a.npy --cpu b.npy --out o --format msaccucmp,html"},
+		{"run_precision_analysis --cpu_dir=a --npu_dir b --show_graph=True", "compare --cpu_dir=a --npu_dir b --show_graph=True --format hpaa,html"},
+		{"msprobe -f pytorch compare -o out -c -s -dm m.yaml", "compare --out out --map-node-dict @m.yaml --format msprobe,html"},
+	} {
+		got, err := fromTool(strings.Fields(tt.in))
+		if err != nil || strings.Join(got, " ") != tt.want {
+			t.Errorf("%s: %q, %v, want %s", tt.in, got, err, tt.want)
+		}
+	}
+	for in, want := range map[string]string{
+		"msprobe run_ut":              "msprobe run_ut is not known here; known: compare",
+		"msprobe -f pytorch":          "msprobe: no command given; known: compare",
+		"msaccucmp compare -q f":      "msaccucmp compare -q is not known here; known: -m, -g,",
+		"msaccucmp compare -m":        "msaccucmp compare: -m needs a value",
+		"msaccucmp compare x":         "msaccucmp compare x is not known here",
+		"msaccucmp x":                 "msaccucmp x is not known here; known: compare, convert, overflow, file_compare",
+		"msprobe compare -i nosuch.x": "no such file",
+	} {
+		if _, err := fromTool(strings.Fields(in)); err == nil || !strings.Contains(err.Error(), want) || exitCode(err) != exitUsage {
+			t.Errorf("%s: %v, want %q and exit status 2", in, err, want)
+		}
+	}
+	for in, want := range map[string]string{"/usr/bin/msaccucmp.py compare": "msaccucmp compare", "./run_precision_analysis --atol 1": "run_precision_analysis --atol 1", "bin/dumptool version": "version"} {
+		if got := strings.Join(calledAs(strings.Fields(in)), " "); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}

@@ -295,6 +295,9 @@ func (o *clusterOptions) resolve(a *app, cmd *cobra.Command, args []string) (*in
 	if line.given("shard") || line.given("run") {
 		return nil, usagef("--shard and --run are what cluster adds")
 	}
+	if err := a.shareable(line); err != nil {
+		return nil, err
+	}
 	return line, o.divide(line)
 }
 

@@ -13,6 +13,7 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/compare"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/report"
 	"dumptool/internal/safefile"
@@ -29,7 +30,7 @@ type compareOptions struct {
 
 // newCompareOptions returns the defaults of all flags.
 func newCompareOptions() *compareOptions {
-	return &compareOptions{comparison: newComparison(), output: newCompareOutput()}
+	return &compareOptions{comparison: newComparison(), output: newCompareOutput(), shards: shardOptions{wholeRuns: true}}
 }
 
 func newCompareCommand(a *app) *cobra.Command {
@@ -58,8 +59,9 @@ those of HPAA, 0.005 and 0.2, unless --profile, --atol, --rtol or the file
 op_config.csv in the folder of the reports say otherwise.
 
 The summary goes to stdout. With -out the reports are written to DIR too:
-cpu_vs_npu.csv with HPAA's columns, a CSV file with the errors of every bad
-tensor, lists of what was skipped, and compare.json with everything.`,
+report.html, a page for a browser, compare.json with everything, and cpu_vs_npu.csv,
+a table with HPAA's columns and more. Of HPAA's sides, and with --format hpaa, it is
+HPAA's files: a CSV file with the errors of every bad tensor, logs, op_config.csv.`,
 		Example: `  dumptool compare --cpu golden --npu dumps
   dumptool compare --cpu golden --npu dumps --atol 0.001 --rtol 0.01 -out report
   dumptool compare golden.npy Conv2D.conv1.3.16.1624605159829577
@@ -111,6 +113,9 @@ func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) er
 		return a.notCompared(err)
 	}
 	makeRoom(len(plan.Pairs), plan.Measured())
+	if n := plan.Others(); n > 0 {
+		a.say([]batch.Message{batch.Infof("%s left alone, neither dumps nor arrays", "未处理其他 %s，不是 dump 也不是数组", lang.CountText(n, "other file", "个文件"))})
+	}
 	if n := plan.Reads(); n > 0 {
 		a.say([]batch.Message{batch.Infof("no file says which operator feeds which: %d inputs of one side are read for it (--flow files does without)", "没有文件说明算子间的数据流：为此读取仅一侧具有的 %d 个输入(--flow files 则不读取)", n)})
 	}
@@ -120,6 +125,13 @@ func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) er
 			return nil
 		}
 		return o.compareShard(ctx, a, plan)
+	}
+	if o.shards.resume {
+		earlier, complete := o.earlier(a, plan, o.documentPath())
+		if complete {
+			return a.conclude(o.Outcome(earlier))
+		}
+		plan.Resume(earlier)
 	}
 	parts, interrupted := a.comparePairs(ctx, plan)
 	rep := plan.Conclude(parts)
@@ -150,23 +162,12 @@ func (o *compareOptions) forShard() error {
 
 // compareShard compares the rounds of a shard and writes its document.
 func (o *compareOptions) compareShard(ctx context.Context, a *app, plan *compare.Plan) error {
-	path := store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[*record.Report]("json").File)
-	origin := o.Origin
-	origin.Listing = plan.Listing()
-	var earlier *record.Report
-	complete := func(*shard.Document) bool {
-		rep, err := compare.ReadReport(path)
-		if err == nil {
-			earlier = rep
-		}
-		return err == nil && rep.Counts[record.Error] == 0 && !rep.Interrupted
-	}
-	if o.shards.done(a, path, &origin, complete) {
+	path := o.documentPath()
+	earlier, complete := o.earlier(a, plan, path)
+	if complete {
 		return nil
 	}
-	if earlier != nil {
-		plan.Resume(earlier)
-	}
+	plan.Resume(earlier)
 	parts, err := a.comparePairs(ctx, plan)
 	if err != nil {
 		return err
@@ -177,11 +178,46 @@ func (o *compareOptions) compareShard(ctx context.Context, a *app, plan *compare
 			return err
 		}
 	}
-	failed := report.WriteFiles(report.NewFolder(store.Dir(path), o.Ref, o.NPU), []string{"json"}, run.Report, report.Options{})
-	if len(failed) == 0 {
-		a.shardWritten(o.Shard, path)
+	path, err = report.WriteDocument(report.NewFolder(store.Dir(path), o.Ref, o.NPU), run.Report, o.shards.compress)
+	if err != nil {
+		return err
 	}
-	return errors.Join(failed...)
+	a.shardWritten(o.Shard, path)
+	if n := run.Unfetched(); n > 0 {
+		return unfetched(n)
+	}
+	return nil
+}
+
+// documentPath is where the document of the run or of the shard is.
+func (o *compareOptions) documentPath() string {
+	return shard.Named(store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[*record.Report]("json").File))
+}
+
+// earlier is the report of the same work that --resume finds at a path, nil if there is none,
+// and whether nothing is missing in it.
+func (o *compareOptions) earlier(a *app, plan *compare.Plan, path string) (rep *record.Report, complete bool) {
+	origin := o.Origin
+	origin.Listing = plan.Listing()
+	d := o.shards.earlier(a, path, &origin)
+	if d == nil || o.KLD && o.Shard.On() && !asked(d.Options, divergence) {
+		return nil, false
+	}
+	rep, err := compare.ReadReport(path)
+	if err != nil {
+		return nil, false
+	}
+	complete = !rep.Unfinished()
+	if o.Shard.On() { // what is broken may have been mended
+		complete = complete && rep.Counts[record.Error] == 0
+	}
+	switch {
+	case complete:
+		a.isComplete(path)
+	case !o.Shard.On() && !d.SameReports(&origin): // the rows have what those reports show
+		return nil, false
+	}
+	return rep, complete
 }
 
 // resolve checks the flags, and reads the files that they name.
@@ -199,7 +235,7 @@ func (o *compareOptions) resolve(a *app, args []string) error {
 	if err := o.keepOut(o.output.out); err != nil {
 		return err
 	}
-	if err := o.output.resolve(&o.Options); err != nil {
+	if err := o.output.resolve(&o.Options, a.likeHPAA || o.ofMemory || dumpdir.IsHPAA(o.Ref) || dumpdir.IsHPAA(o.NPU)); err != nil {
 		return err
 	}
 	o.Axes = a.streams.OutWidth > 0
@@ -270,7 +306,7 @@ func configError(err error) error { return &codedError{exitUsage, err} }
 // load reads the files of the flags, and those of HPAA in a folder.
 func (o *comparison) load(folder string) error {
 	o.files.Folder = folder
-	if err := o.recognise(); err != nil {
+	if err := recognise(o.graphFiles, &o.files, &o.IR); err != nil {
 		return err
 	}
 	if err := o.Load(o.files); err != nil {
@@ -286,14 +322,14 @@ func (o *comparison) chooseOps() (err error) {
 }
 
 // recognise finds out what the files of --graph-file are, in whose place other flags stand.
-func (o *comparison) recognise() error {
-	for _, path := range o.graphFiles {
+func recognise(paths []string, files *sidefile.Files, ir *string) error {
+	for _, path := range paths {
 		role, err := sidefile.Recognise(path)
 		if err != nil {
 			return configError(fmt.Errorf("--graph-file: %w", safefile.WithPath(path, err)))
 		}
 		to := map[sidefile.Role]*string{
-			sidefile.ExecutionFile: &o.files.Execution, sidefile.ConsumersFile: &o.files.Consumers, sidefile.FusionFile: &o.files.Fusion, sidefile.IRFile: &o.IR,
+			sidefile.ExecutionFile: &files.Execution, sidefile.ConsumersFile: &files.Consumers, sidefile.FusionFile: &files.Fusion, sidefile.IRFile: ir,
 		}[role]
 		if *to != "" {
 			return usagef("--graph-file %s: it says the same as %s: want one of them", path, *to)
@@ -330,6 +366,7 @@ func (a *app) comparePaths(o *comparison, out *string, args []string) error {
 	}
 	root := a.getenv(memoryPath)
 	if root != "" && given == 0 && (o.Ref == "" || o.NPU == "") {
+		o.ofMemory = o.Ref == "" && o.NPU == ""
 		for name, path := range map[string]*string{"cpu": &o.Ref, "npu": &o.NPU, "result": out} {
 			if *path == "" {
 				*path = store.Join(root, name)
@@ -367,7 +404,10 @@ func (o *comparison) keepOut(out string) error {
 
 // exists checks that there is a file or folder.
 func exists(path string) error {
-	if _, err := store.Stat(path); err != nil {
+	var coded *codedError
+	if _, err := store.Stat(path); errors.As(err, &coded) {
+		return err
+	} else if err != nil {
 		return incompletef("%w", safefile.WithPath(path, err))
 	}
 	return nil

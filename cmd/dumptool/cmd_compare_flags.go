@@ -26,6 +26,8 @@ type comparison struct {
 	files sidefile.Files
 	// paths are another spelling of the arguments.
 	paths []string
+	// ofMemory is set where the sides are those of HPAA's folder.
+	ofMemory bool
 	// ops are the operators of --ops, to which those of a file are added.
 	ops []string
 	// order is the source of the execution order.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -22,15 +23,17 @@ import (
 // compareOutput are the flags about the reports.
 type compareOutput struct {
 	reportOptions
-	look     report.Options
-	rows     string
-	topN     int
-	pictures compare.PictureOptions
+	look report.Options
+	rows string
+	topN int
+	// extraGiven reports whether --extra-columns was given.
+	extraGiven func() bool
+	pictures   compare.PictureOptions
 }
 
 // newCompareOutput returns the defaults of the flags.
 func newCompareOutput() compareOutput {
-	return compareOutput{topN: 20, look: report.Options{Elements: report.OpErrors{Count: 128}},
+	return compareOutput{topN: 20, look: report.Options{Elements: report.OpErrors{Count: 128}, HPAA: report.CSVOptions{ExtraColumns: true}},
 		pictures: compare.PictureOptions{Kept: 200, Bins: metrics.BinLimits{Min: 1, Max: 128}}}
 }
 
@@ -49,11 +52,12 @@ func (o *compareOutput) define(cmd *cobra.Command) {
 
 // defineLooks adds the flags that say how the reports look, whatever was compared.
 func (o *compareOutput) defineLooks(cmd *cobra.Command) {
-	addReportFlags[*record.Report](cmd, &o.reportOptions, "", "; default: text, with -out csv and json")
+	addReportFlags[*record.Report](cmd, &o.reportOptions, "", "; default: text, with -out html, json and csv, of HPAA's sides json and hpaa")
+	o.extraGiven = func() bool { return cmd.Flag("extra-columns").Changed }
 	define(cmd,
 		cmdFlag{"report", keyed(cmd, inReport), "how reports look, `KEY=VALUE` with commas between them; rows=all|bad (compare.json, junit.xml and report.html without the rows that passed; default: all up to 1000000), extra-columns and bom (of cpu_vs_npu.csv: columns of our own, a byte order mark for Excel), topn=N (the worst N elements of bad tensors), pictures=N|all (of the most telling tensors in compare.json)", reporting, safe | ofTransport | onHPAA},
 		cmdFlag{"rows", choice(&o.rows, []string{"all", "bad"}), "`WHICH` rows compare.json, junit.xml and report.html have: all, or bad, without those that passed; default: all up to 1000000", reporting, safe | hidden | inReport},
-		cmdFlag{"extra-columns", yes(&o.look.HPAA.ExtraColumns), "add columns of our own to cpu_vs_npu.csv", reporting, safe | hidden | inReport},
+		cmdFlag{"extra-columns", yes(&o.look.HPAA.ExtraColumns), "columns of our own behind those of HPAA in cpu_vs_npu.csv; with --format hpaa only if given", reporting, safe | hidden | inReport},
 		cmdFlag{"hpaa-version", named(&o.look.HPAA.Successor, []string{"successor"}, true), "columns of cpu_vs_npu.csv: `successor` adds cos_sim", reporting, safe | rare | onHPAA},
 		cmdFlag{"bom", yes(&o.look.HPAA.BOM), "start CSV files with a byte order mark, for Excel", reporting, safe | hidden | inReport | onHPAA})
 }
@@ -90,15 +94,29 @@ const (
 	manyPlots = 1000
 )
 
-// resolve chooses the formats that nobody chose, says what the reports need, and finds
-// out whether they can be written.
-func (o *compareOutput) resolve(opt *compare.Options) error {
+// resolve chooses the formats that nobody chose, which are HPAA's where its sides are
+// compared, says what the reports need, and finds out whether they can be written.
+func (o *compareOutput) resolve(opt *compare.Options, ofHPAA bool) error {
 	switch {
 	case len(o.formats) > 0:
 	case o.out == "":
 		o.formats = []string{"text"}
 	default:
-		o.formats = []string{"csv", "json"}
+		o.formats = []string{"html", "json", "csv"}
+		if ofHPAA {
+			o.formats = []string{report.HPAAFormat, "json"}
+		}
+	}
+	if i := slices.Index(o.formats, "csv"); i >= 0 && o.out != "" {
+		switch { // both are the same table
+		case slices.Contains(o.formats, report.HPAAFormat):
+			o.formats = slices.Delete(o.formats, i, i+1)
+		case ofHPAA:
+			o.formats[i] = report.HPAAFormat
+		}
+	}
+	if slices.Contains(o.formats, report.HPAAFormat) && !o.extraGiven() {
+		o.look.HPAA.ExtraColumns = false
 	}
 	o.setKept(opt)
 	if o.out == "" {

@@ -251,7 +251,7 @@ func TestCompareWorkers(t *testing.T) {
 	for _, workers := range []string{"1", "2", "8"} {
 		out := filepath.Join(t.TempDir(), "out")
 		r := runArgs(t, "compare", "--cpu", filepath.Join(golden, "cpu"), "--npu", filepath.Join(golden, "npu"), "-j", workers,
-			"--format", "text,csv,json,junit,md,msaccucmp", "--extra-columns", "-out", out)
+			"--format", "text,hpaa,json,junit,md,msaccucmp", "--extra-columns", "-out", out)
 		if r.code != exitFound {
 			t.Fatalf("-j %s: exit %d: %s", workers, r.code, r.err)
 		}

@@ -31,10 +31,10 @@ format, shape, original shape and size in bytes. Of overflow records it shows
 unit, stream, task and status, of tables of statistics their rows. Files that are
 neither dumps nor .npy arrays are counted and left out.
 
-Of folders with ranks or steps, or more than 20 files, it says first what they
-are: who wrote them, which ranks and steps there are, where the execution order
-comes from, and what is missing or wrong. More than 20 files are shown as a line
-for every operator in execution order; --long shows all files and tensors.
+Of folders it says first what they are, as dumptool PATH does: who wrote them, which
+ranks and steps there are, where the execution order comes from, element types, and
+what is missing or wrong. More than 20 files are shown as a line for every operator
+in execution order; --long shows all files and tensors.
 
 With --stats every tensor is read once. Minimum, maximum and mean are those of
 the finite elements, in the device's layout: its padding counts too.
@@ -48,7 +48,7 @@ execution orders, mapping.csv - inspect counts what is in it, and the lines or f
 that do not fit, which readers pass over; --verbose lists them with their place.
 
 With --json every file is an object on a line of its own, behind one with the
-keys "run" and "rounds" where there is anything to say about the run as a whole.
+keys "run" and "rounds" where a folder was given.
 Keys stand in a fixed order; null means unknown. A file or tensor that cannot be
 read has the key "error".`,
 		Example: `  dumptool inspect Conv2D.conv1.58.16.1624605159829577
@@ -93,11 +93,20 @@ func runInspect(ctx context.Context, a *app, opts *inspectOptions, args []string
 	}
 	warn(a, dumpdir.ChoiceWarnings(dumpdir.Chosen{Run: run, By: opt.Rounds}))
 	out := &resultPrinter{app: a, format: opts.json.format()}
+	headed := false
 	if inspect.HasHead(run) {
-		if err := printNext(out, run); err != nil {
+		o, err := a.overview(ctx, run)
+		if err != nil {
 			return err
 		}
-	} else {
+		if headed = o.IsKnown(); headed {
+			err = printNext(out, o)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !headed {
 		warn(a, run.TreeWarnings())
 	}
 	sum, err := opts.inspect(ctx, run, out)

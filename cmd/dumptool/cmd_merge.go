@@ -342,11 +342,9 @@ func mergeCompared(m *merging) error {
 	if err != nil {
 		return err
 	}
-	reports := make([]*record.Report, len(m.docs))
-	for i := range m.docs {
-		if reports[i], err = compare.ReadReport(m.docs[i].Path); err != nil {
-			return err
-		}
+	reports, err := m.readCompared()
+	if err != nil {
+		return err
 	}
 	if o.KLD && !asked(m.docs[0].Options, divergence) {
 		return hintf(usagef("--format %s: the documents have no divergence of Kullback and Leibler", divergence), "give --format %s to the shards", divergence)
@@ -362,6 +360,24 @@ func mergeCompared(m *merging) error {
 		return err
 	}
 	return m.a.conclude(o.Outcome(rep))
+}
+
+// readCompared reads the documents, several at a time. The first one that cannot be read
+// counts.
+func (m *merging) readCompared() ([]*record.Report, error) {
+	type read struct {
+		report *record.Report
+		err    error
+	}
+	reports := make([]*record.Report, len(m.docs))
+	var failed error
+	err := batch.Run(m.cmd.Context(), batch.Options{}, m.docs, nil,
+		func(_ context.Context, d shard.Document) (r read) {
+			r.report, r.err = compare.ReadReport(d.Path)
+			return r
+		},
+		func(i int, r read) { reports[i], failed = r.report, cmp.Or(failed, r.err) })
+	return reports, cmp.Or(err, failed)
 }
 
 // mergedOptions are the options of the documents of comparisons, with the flags of a merge
@@ -394,7 +410,7 @@ func mergedOptions(flags *pflag.FlagSet, options []shard.Option) (*compareOption
 	if f := flags.Lookup("json"); f != nil && f.Changed {
 		o.output.formats = []string{"json"}
 	}
-	if err := cmp.Or(failed, o.output.check(), o.checkFailures(), o.chooseOps(), o.output.resolve(&o.Options)); err != nil {
+	if err := cmp.Or(failed, o.output.check(), o.checkFailures(), o.chooseOps(), o.output.resolve(&o.Options, false)); err != nil {
 		return nil, err
 	}
 	o.nameStandard()

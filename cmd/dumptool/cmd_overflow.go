@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"slices"
 	"time"
@@ -65,6 +64,7 @@ type overflowDocument interface {
 	overflowReport
 	SetOrigin(origin shard.Origin)
 	Unread() int
+	Unfetched() int
 }
 
 // runOverflow opens the trees that are given, looks into them and writes the report, or
@@ -96,7 +96,7 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 	}
 	origin, path := o.shards.origin(cmd, o.Shard, run.Listing()), ""
 	if o.Shard.On() {
-		path = store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[R]("json").File)
+		path = shard.Named(store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[R]("json").File))
 		complete := func(d *shard.Document) bool {
 			var r R
 			return d.Decode(&r) == nil && any(r).(overflowDocument).Unread() == 0
@@ -116,11 +116,14 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 		d.SetOrigin(origin)
 	}
 	if o.Shard.On() { // that its document is complete is all that is asked of a shard
-		failed := report.WriteFiles(report.NewFolder(store.Dir(path)), []string{"json"}, r, report.Options{})
-		if len(failed) == 0 {
-			a.shardWritten(o.Shard, path)
+		if path, err = report.WriteDocument(report.NewFolder(store.Dir(path)), r, o.shards.compress); err != nil {
+			return err
 		}
-		return errors.Join(failed...)
+		a.shardWritten(o.Shard, path)
+		if n := any(r).(overflowDocument).Unfetched(); n > 0 {
+			return unfetched(n)
+		}
+		return nil
 	}
 	if write != nil {
 		if err := write(r); err != nil {

@@ -23,7 +23,7 @@ type reportCommandOptions struct {
 func newReportCommand(a *app) *cobra.Command {
 	opts := new(reportCommandOptions)
 	cmd := &cobra.Command{
-		Use:   "report COMPARE.JSON [FILE...]",
+		Use:   "report COMPARE.JSON [COMPARE.JSON] [FILE...]",
 		Short: "make the page of a finished comparison again, and its plots",
 		Long: `report makes a page for a browser of the compare.json of a run, as compare
 --format html does, without the tensors. Each further FILE is shown in a tab of
@@ -31,9 +31,14 @@ its own: what overflow analyze or overflow scan, compare determinism and perf
 write with --format json. What the page shows is what the documents hold: the
 pictures of tensors are there if compare kept them (--pictures).
 
+Of two comparisons the first is before and the second after: the page is that of
+the second, and a tab says which origins are gone, new and the same. A page takes
+a second compare.json that is dropped onto it, too.
+
 The page goes to stdout unless -out names a file. --show-graph draws the plots
 of tensors beside it, of a run that was made with --show-graph too.`,
 		Example: `  dumptool report report/compare.json -out report.html
+  dumptool report old/compare.json new/compare.json -out report.html
   dumptool report compare.json overflow.json perf.json -out report.html --lang zh`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runReport(cmd.Context(), a, opts, args) },

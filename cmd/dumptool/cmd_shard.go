@@ -43,18 +43,26 @@ func optionsOf(cmd *cobra.Command) (all []shard.Option) {
 	return all
 }
 
+// shardFlag chooses the part of the work.
+const shardFlag = "shard"
+
 // shardOptions are the flags of commands that write a document of a part of their work.
 type shardOptions struct {
 	shard  string
 	run    string
 	resume bool
+	// compress is set where documents of shards are to be compressed.
+	compress bool
+	// wholeRuns is set where whole runs are resumed too.
+	wholeRuns bool
 }
 
 func (o *shardOptions) flags() []cmdFlag {
 	return []cmdFlag{
-		{"shard", text(&o.shard), "do part `I/N` of the work, I from 0, for a merge; auto/N: I as the scheduler says", more, ofTransport | onShards},
+		{shardFlag, text(&o.shard), "do part `I/N` of the work, I from 0, for a merge; auto/N: I as the scheduler says", more, ofTransport | onShards},
 		runFlag(&o.run, "`ID` of the run, for a merge of what belongs to it"),
-		{"resume|retry-errors", yes(&o.resume), "with --shard: do nothing if what the shard wrote before is complete, without errors", more, ofTransport | rare | onShards},
+		{"compress", yes(&o.compress), "with --shard: write the document as .json.zst, which merge, report and judge read", more, ofTransport | rare | onShards},
+		{"resume|retry-errors", yes(&o.resume), "take what is in -out of the same work, and do only what could not be fetched, or was not reached", more, ofTransport | rare | onShards},
 	}
 }
 
@@ -69,8 +77,12 @@ func (o *shardOptions) resolve(a *app, out string) (shard.Spec, error) {
 		return spec, asUsage(err)
 	case spec.On() && out == "":
 		return spec, usagef("--shard needs the folder that all shards write to (-out)")
-	case o.resume && !spec.On():
+	case o.compress && !spec.On():
+		return spec, usagef("--compress needs --shard")
+	case o.resume && !spec.On() && !o.wholeRuns:
 		return spec, usagef("--resume needs --shard")
+	case o.resume && out == "":
+		return spec, usagef("--resume needs the folder of the earlier run (-out)")
 	}
 	return spec, nil
 }
@@ -80,25 +92,48 @@ func (o *shardOptions) origin(cmd *cobra.Command, spec shard.Spec, listing strin
 	origin := shard.Origin{Tool: toolName(), Listing: listing, Options: optionsOf(cmd), RunID: o.run}
 	if spec.On() {
 		origin.Shard = &spec
-	} else {
+	} else if !o.wholeRuns {
 		origin.DropReport()
 	}
 	return origin
 }
 
+// earlier is what the document at path says of itself, with --resume; nil if there is none,
+// or it is of other work.
+func (o *shardOptions) earlier(a *app, path string, origin *shard.Origin) *shard.Document {
+	if !o.resume {
+		return nil
+	}
+	d, err := shard.ReadOrigin(path)
+	if err != nil {
+		return nil
+	}
+	if !d.SameWork(origin) {
+		a.say([]batch.Message{batch.Infof("%s is of other files or options: all is done again", "%s 对应其他文件或选项：全部重做", path)})
+		return nil
+	}
+	return &d
+}
+
 // done reports whether --resume finds the document of a shard at path as it would be
 // written again. complete reads whether nothing is missing in it.
 func (o *shardOptions) done(a *app, path string, origin *shard.Origin, complete func(d *shard.Document) bool) bool {
-	if !o.resume {
+	d := o.earlier(a, path, origin)
+	if d == nil || !complete(d) {
 		return false
 	}
-	d, err := shard.ReadOrigin(path)
-	if err != nil || d.Shard == nil || *d.Shard != *origin.Shard || d.Listing != origin.Listing || d.RunID != origin.RunID ||
-		d.Differing(origin) != "" || !complete(&d) {
-		return false
-	}
-	a.say([]batch.Message{batch.Infof("%s is complete: nothing is done again", "%s 已完整：不再重做", path)})
+	a.isComplete(path)
 	return true
+}
+
+// isComplete says that --resume finds nothing to do.
+func (a *app) isComplete(path string) {
+	a.say([]batch.Message{batch.Infof("%s is complete: nothing is done again", "%s 已完整：不再重做", path)})
+}
+
+// unfetched is the error of a shard that wrote its document without some of its data.
+func unfetched(n int) error {
+	return hintf(incompletef("%s could not be fetched", lang.Count(n, "tensor")), "the same command line with --resume does just these again")
 }
 
 // shardWritten says that the document of a shard is there.

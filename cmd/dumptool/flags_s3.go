@@ -25,7 +25,7 @@ const (
 // program alone lists. Keys are no flags: they would stand in lists of processes.
 func (o *globalOptions) s3Flags() []cmdFlag {
 	s := &o.s3
-	s.PathStyle, s.Block, s.Cache, s.Concurrency, s.Retries = "auto", 8<<20, 64<<20, 16, 6
+	s.PathStyle, s.Block, s.Cache, s.Concurrency, s.RetryTime = "auto", 8<<20, 64<<20, store.Concurrency, store.RetryTime
 	return []cmdFlag{
 		{"s3-endpoint", text(&s.Endpoint), "`URL` of the object storage; default: AWS_ENDPOINT_URL_S3, else AWS", storage, 0},
 		{"s3-region", text(&s.Region), "its `REGION`; default: AWS_REGION, else as the endpoint says", storage, 0},
@@ -33,7 +33,7 @@ func (o *globalOptions) s3Flags() []cmdFlag {
 		{"s3-no-sign", yes(&s.NoSign), "do not sign requests, for public buckets", storage, 0},
 		{"s3-block", (*sizeFlag)(&s.Block), "bytes of a request that reads", storage, 0},
 		{"s3-concurrency", whole(&s.Concurrency, math.MinInt, math.MaxInt, "want a number"), "requests that read at the same time", storage, 0},
-		{"s3-retries", whole(&s.Retries, math.MinInt, math.MaxInt, "want a number"), "how often a request is tried", storage, 0},
+		{"s3-retry-time", duration(&s.RetryTime), "for how long a request that fails is tried again", storage, 0},
 		{"s3-cache", (*sizeFlag)(&s.Cache), "bytes of objects in memory", storage, 0},
 	}
 }

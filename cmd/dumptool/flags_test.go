@@ -23,9 +23,9 @@ var readers = []string{
 	"convert", "inspect", "find", "overflow analyze", "overflow decode", "overflow scan", "overflow watch", "compare", "compare detail", "compare determinism",
 }
 
-// others are the commands that read no dumps.
+// others are the commands that read no runs of dumps, or only list them.
 var others = []string{
-	"cluster slurm", "cluster kubernetes", "cluster volcano", "cluster local", "cluster merge", "convert merge", "merge", "overflow status", "overflow scan merge", "overflow analyze merge", "compare judge", "compare merge", "report", "hpaa import", "run-npu-data-analysis", "perf", "config new", "config check", "config explain", "config convert", "version", "completion", "help",
+	"PATH...", "show", "cluster slurm", "cluster kubernetes", "cluster volcano", "cluster local", "cluster merge", "convert merge", "merge", "overflow status", "overflow scan merge", "overflow analyze merge", "compare judge", "compare merge", "report", "hpaa import", "run-npu-data-analysis", "perf", "config new", "config check", "config explain", "config convert", "version", "completion", "help",
 }
 
 // TestSameFlags checks that commands that read dumps have the same flags. A new

@@ -51,7 +51,7 @@ func makeRoom(pairs, measured int) {
 func main() {
 	setGarbage(garbagePercent)
 	ctx, stop := interruptible(context.Background(), os.Exit)
-	code := run(ctx, os.Args[1:], ui.System(os.Stdin, os.Stdout, os.Stderr))
+	code := run(ctx, calledAs(os.Args), ui.System(os.Stdin, os.Stdout, os.Stderr))
 	stop()
 	os.Exit(code)
 }

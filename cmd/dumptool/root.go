@@ -23,6 +23,7 @@ type globalOptions struct {
 	color          ui.ColorMode
 	config         string
 	s3             store.S3Settings
+	unpackMax      int64
 }
 
 // flags are those of every command. None changes what a result says.
@@ -35,6 +36,7 @@ func (o *globalOptions) flags() []cmdFlag {
 		{"color", &o.color, "statuses, severities and carets in colour; auto: on a terminal, unless NO_COLOR is set", global, safe},
 		{"lang", &o.lang, "language of texts for people; default: as LC_ALL, LC_MESSAGES or LANG says", global, safe},
 		{configFlag, text(&o.config), "read settings from `FILE` instead of dumptool.yaml", global, 0},
+		unpackMaxFlag(&o.unpackMax),
 	}, o.s3Flags()...)
 	for i := range all {
 		all[i].is |= ofTransport
@@ -51,11 +53,14 @@ func (a *app) messages() ui.MessageOptions {
 // allCommands returns the commands of dumptool. A new one is added here.
 func allCommands(a *app) []*cobra.Command {
 	return []*cobra.Command{
+		newOverviewCommand(a),
 		newConvertCommand(a),
 		newInspectCommand(a),
+		newShowCommand(a),
 		newFindCommand(a),
 		newOverflowCommand(a),
 		newCompareCommand(a),
+		newCheckCommand(a),
 		newHPAACommand(a),
 		newNPUAnalysisCommand(a),
 		newPerfCommand(a),
@@ -157,6 +162,7 @@ var gone = map[string]string{
 	"--plan":        noPlan,
 	"--plan-ignore": noPlan,
 	"--shard-by":    "the bytes to read are shared out",
+	"--s3-retries":  "--s3-retry-time 5m says for how long a request is tried again",
 	"--shards":      "--shard I/N says how many there are",
 }
 

@@ -187,7 +187,7 @@ func TestLogOfLibraries(t *testing.T) {
 		}
 	}()
 	for _, options := range [][]string{{"--log-format=json", "--verbose"}, {"--log-format=json"}, {}} {
-		cmd := exec.Command("dumptool", append(options, "inspect", "s3://bucket/x", "--s3-no-sign", "--s3-retries=3", "--s3-endpoint", "http://"+listener.Addr().String())...)
+		cmd := exec.Command("dumptool", append(options, "inspect", "s3://bucket/x", "--s3-no-sign", "--s3-retry-time=1s", "--s3-endpoint", "http://"+listener.Addr().String())...)
 		cmd.Env = append(os.Environ(), "AWS_EC2_METADATA_DISABLED=true", "AWS_CONFIG_FILE="+os.DevNull)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr

@@ -42,6 +42,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GOLDEN_COMPARE", filepath.Join(filepath.Dir(golden), "compare"))
 			env.Setenv("NETWORK", filepath.Join(filepath.Dir(filepath.Dir(golden)), "network"))
 			env.Setenv("SAMPLE", filepath.Join(filepath.Dir(filepath.Dir(golden)), "sample"))
+			env.Setenv("HANDED", filepath.Join(filepath.Dir(filepath.Dir(golden)), "handed"))
 			testdata, err := filepath.Abs("testdata")
 			env.Setenv("TESTDATA", testdata)
 			// The settings of whoever runs the tests stay out of them.

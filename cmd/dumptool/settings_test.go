@@ -186,7 +186,7 @@ func TestHarmlessFlags(t *testing.T) {
 	// switches are the bools that write and run nothing.
 	switches := strings.Fields(`all auto-layout bom check-env crop-padding extended extra-columns fail-fast fix
 		force-compare fuzzy inputs json long missing no-files no-paths no-recursive paths perf-all-nodes
-		quiet script stack stats strict strict-dtype verbose`)
+		quiet raw script stack stats strict strict-dtype verbose`)
 	known := map[string]bool{}
 
 	a, _ := testApp(t)

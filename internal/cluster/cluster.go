@@ -132,7 +132,7 @@ func (j *Job) comment() string {
 			return r
 		}
 		return '?'
-	}, "Made by: "+ShellLine(j.Line))
+	}, "Made by: "+lang.ShellLine(j.Line))
 }
 
 // withFlags adds flags to arguments, before those that are behind --.

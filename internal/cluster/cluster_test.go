@@ -35,21 +35,6 @@ func printed(t interface{ Fatal(...any) }, shell, script string) []string {
 	return list[:len(list)-1]
 }
 
-// What a shell makes of a quoted line are the words.
-func TestShellLine(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		want := words().Draw(t, "words")
-		line := "printf '%s\\0' " + ShellLine(append([]string{"."}, want...))
-		if got := printed(t, "sh", line)[1:]; !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", line, got, want)
-		}
-	})
-	if got := ShellLine([]string{"compare", "--cpu", "s3://a/b", "a b", "", "it's", "=x"}); got != `compare --cpu s3://a/b 'a b' '' 'it'\''s' '=x'` {
-		t.Errorf("%s", got)
-	}
-}
-
 // sample is a job.
 func sample() *Job {
 	return &Job{Line: []string{"dumptool"}, Name: "job", Run: "7f", N: 4, Shard: []string{"compare"}, Merge: []string{"cluster", "merge", "--", "compare"},

@@ -41,14 +41,14 @@ mkdir -p "$logs"
 
 after=()
 if [ -n "$array" ]; then
-`, j.comment(), scriptName, j.N, shellWord(j.Logs), ShellLine(withFlags(j.Merge, missing)))
+`, j.comment(), scriptName, j.N, lang.ShellWord(j.Logs), lang.ShellLine(withFlags(j.Merge, missing)))
 	limit := ""
 	if j.Parallel > 0 {
 		limit = fmt.Sprintf("%%%d", j.Parallel)
 	}
 	j.submit(&b, "\tshards", `--job-name=`+j.Name+`-shards --array="$array`+limit+`" --requeue`, "shard-%5a", j.CPUs, j.Memory, j.shardCommand())
 	b.WriteString("\tafter=(\"--dependency=afterany:${shards%%;*}\" --kill-on-invalid-dep=yes)\nfi\n")
-	j.submit(&b, "merge", `--job-name=`+j.Name+`-merge ${after[@]+"${after[@]}"}`, "merge", 1, j.MergeMemory, ShellLine(j.mergeArgs()))
+	j.submit(&b, "merge", `--job-name=`+j.Name+`-merge ${after[@]+"${after[@]}"}`, "merge", 1, j.MergeMemory, lang.ShellLine(j.mergeArgs()))
 	b.WriteString("echo \"logs in $logs\" >&2\necho \"shards ${shards-none}, merge ${merge%%;*}\"\n")
 	return b.String()
 }
@@ -61,12 +61,12 @@ const scriptName = "submit.sh"
 func (j *Job) shardCommand() string {
 	shard := j.shardArgs()
 	if j.OwnWorkers {
-		return ShellLine(shard)
+		return lang.ShellLine(shard)
 	}
 	end := len(shard) - len(j.Shard) + flagsEnd(j.Shard)
-	command := ShellLine(shard[:end]) + ` -j "${SLURM_CPUS_PER_TASK:-1}"`
+	command := lang.ShellLine(shard[:end]) + ` -j "${SLURM_CPUS_PER_TASK:-1}"`
 	if end < len(shard) {
-		command += " " + ShellLine(shard[end:])
+		command += " " + lang.ShellLine(shard[end:])
 	}
 	return command
 }
@@ -77,7 +77,7 @@ func (j *Job) shardCommand() string {
 func (j *Job) submit(b *strings.Builder, variable, options, log string, cpus int, memory, command string) {
 	options += fmt.Sprintf(` --cpus-per-task=%d --mem=%s --output="${logs//%%/%%%%}"/%s.out --open-mode=append`, cpus, strings.TrimSuffix(memory, "i"), log)
 	if len(j.Sbatch) > 0 {
-		options += " " + ShellLine(j.Sbatch)
+		options += " " + lang.ShellLine(j.Sbatch)
 	}
 	fmt.Fprintf(b, "%s=$(sbatch --parsable %s <<'END'\n#!/bin/bash\nexec dumptool %s\nEND\n)\n", variable, options, command)
 }
@@ -142,25 +142,4 @@ func SplitWords(line string) (words []string, err error) {
 		words = append(words, word.String())
 	}
 	return words, nil
-}
-
-// plainWord is a word that neither a shell nor YAML reads as anything else. Words of
-// YAML with a meaning, such as true, are not.
-var plainWord = lang.Pattern(`^[-A-Za-z0-9_./:=+@%,]+$`)
-
-// shellWord writes a word for a POSIX shell.
-func shellWord(s string) string {
-	if plainWord().MatchString(s) && !strings.HasPrefix(s, "=") {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-// ShellLine writes words for a POSIX shell, in one line unless words have several.
-func ShellLine(words []string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = shellWord(w)
-	}
-	return strings.Join(quoted, " ")
 }

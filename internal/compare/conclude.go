@@ -43,6 +43,9 @@ func (p *Plan) Conclude(parts []Part) *record.Report {
 	}
 	p.opt.judgeRounds(rep)
 	p.opt.sumUp(rep)
+	if rep.Shard == nil && !rep.Unfinished() {
+		rep.DropReport()
+	}
 	return rep
 }
 

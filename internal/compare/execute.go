@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/compare/align"
@@ -51,8 +53,9 @@ func (p *Plan) Execute(ctx context.Context, observe func(batch.Event)) ([]Part, 
 		}
 	}
 	p.together(jobs)
+	defer e.share(jobs)()
 	stopped, fast := false, newFailFast(p)
-	err := batch.Run(ctx, batch.Options{Workers: p.opt.Workers, Observe: e.progress.pairDone}, jobs, p.size,
+	err := batch.Run(ctx, batch.Options{Workers: e.open, Observe: e.progress.pairDone}, jobs, p.size,
 		func(ctx context.Context, i int) *Part { return e.part(ctx, i) },
 		func(_ int, part *Part) {
 			if part == nil || stopped {
@@ -99,6 +102,48 @@ func (p *Plan) together(pairs []int) {
 	slices.SortStableFunc(pairs, func(a, b int) int { return cmp.Compare(place[a], place[b]) })
 }
 
+// sharedRef is a reference that several pairs are compared with: what was fetched of it is
+// kept from the first one to the last.
+type sharedRef struct {
+	begin sync.Once
+	left  atomic.Int64 // pairs
+	done  func()
+}
+
+// share finds the references of several pairs in object storage. The result gives up those
+// of which not all pairs were compared.
+func (e *executor) share(pairs []int) (giveUp func()) {
+	e.shared = map[string]*sharedRef{}
+	for _, i := range pairs {
+		if ref := e.plan.Pairs[i].Ref; ref != nil && store.Remote(ref.Path) {
+			if e.shared[ref.Path] == nil {
+				e.shared[ref.Path] = &sharedRef{done: func() {}}
+			}
+			e.shared[ref.Path].left.Add(1)
+		}
+	}
+	maps.DeleteFunc(e.shared, func(_ string, s *sharedRef) bool { return s.left.Load() == 1 })
+	return func() {
+		for _, s := range e.shared {
+			s.done()
+		}
+	}
+}
+
+// use says that a pair with a reference is compared, until the result is called.
+func (e *executor) use(ref *Tensor) (done func()) {
+	if ref == nil || e.shared[ref.Path] == nil {
+		return func() {}
+	}
+	s := e.shared[ref.Path]
+	s.begin.Do(func() { s.done = store.Keep(ref.Path) })
+	return func() {
+		if s.left.Add(-1) == 0 {
+			s.done()
+		}
+	}
+}
+
 // closePools closes what the pools keep open.
 func (p *Plan) closePools() {
 	for _, pool := range p.pools {
@@ -131,6 +176,8 @@ type executor struct {
 	// slots has an element for each goroutine that computes a pair or a segment, pairs one
 	// for each pair that is computed; pairs are opened before they have one.
 	slots, pairs chan struct{}
+	open         int // pairs at a time
+	shared       map[string]*sharedRef
 	progress     progress
 }
 
@@ -138,16 +185,17 @@ func newExecutor(p *Plan) *executor {
 	// What object storage sends is waited for by all workers; more of them than there are
 	// processors would compute no faster, and each takes memory. Of more pairs, segment by
 	// segment by turns, what was fetched would have to be given up before it is read.
-	slots := p.opt.Workers
+	slots, open := p.opt.Workers, p.opt.Workers
 	if store.Remote(p.opt.Ref) || store.Remote(p.opt.NPU) {
 		slots = min(slots, runtime.GOMAXPROCS(0))
+		open = max(store.Ahead(open, p.opt.Ref), store.Ahead(open, p.opt.NPU))
 	}
 	if p.metrics == nil {
 		p.metrics = metrics.NewPool()
 	}
 	return &executor{
 		plan: p, opt: p.opt, aligner: align.Aligner{Options: p.opt.Shape, Version: p.opt.Version},
-		pool: p.metrics, slots: make(chan struct{}, slots), pairs: make(chan struct{}, slots),
+		pool: p.metrics, open: open, slots: make(chan struct{}, slots), pairs: make(chan struct{}, slots),
 	}
 }
 
@@ -158,6 +206,7 @@ func (e *executor) part(ctx context.Context, i int) *Part {
 	if x.Row.Pair.Status != "" {
 		return part
 	}
+	defer e.use(x.Ref)()
 	err := guard.Do(func() error { return errors.Join(e.compare(ctx, x, part), e.read(ctx, x, part.Row)) })
 	row := part.Row
 	var padding *align.PaddingError
@@ -168,10 +217,15 @@ func (e *executor) part(ctx context.Context, i int) *Part {
 		row.Pair.Status = record.ShapeMismatch
 		row.Pair.Reasons = append(row.Pair.Reasons, record.Finding{Code: record.SizeMismatch, Confidence: record.High, Evidence: lang.Error(err)})
 	case err != nil:
-		row.Pair.Status, row.Err = record.Error, err
-		row.Pair.Reasons = append(row.Pair.Reasons, record.Finding{Code: errorCode(err), Confidence: record.High, Evidence: lang.Error(err)})
+		unread(row, err)
 	}
 	return part
+}
+
+// unread says that the tensors of a row could not be read.
+func unread(row *record.Row, err error) {
+	row.Pair.Status, row.Err, row.Transport = record.Error, err, store.IsTransport(err)
+	row.Pair.Reasons = append(row.Pair.Reasons, record.Finding{Code: errorCode(err), Confidence: record.High, Evidence: lang.Error(err)})
 }
 
 // ended reports whether an error is that of a context that is done.

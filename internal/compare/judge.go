@@ -11,6 +11,7 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
+	"dumptool/internal/shard"
 	"dumptool/internal/sidefile"
 )
 
@@ -124,7 +125,7 @@ func hasFacts(doc *record.Report) bool {
 
 // ReadReport reads the compare.json of a run. Errors name it.
 func ReadReport(path string) (*record.Report, error) {
-	f, err := safefile.Open(path)
+	f, err := shard.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -212,8 +212,11 @@ func (o *Options) retain(row *record.Row) {
 }
 
 // Resume takes the rows of an earlier document of the same work that could be read: they
-// are not compared again.
+// are not compared again. Without a document there are none.
 func (p *Plan) Resume(earlier *record.Report) {
+	if earlier == nil {
+		return
+	}
 	rows := map[string]*record.Row{}
 	for _, row := range earlier.All() {
 		if row.Pair.Status != record.Error {

@@ -103,10 +103,11 @@ type Plan struct {
 	calls []record.CallPair
 	// listed is what the listing of both runs says, unused the names of op_config.csv that no
 	// tensor has. What belongs to no round is foreign to a shard without the first round.
-	listed  *record.Listed
-	listing string // identifies the files of both runs
-	unused  []string
-	foreign bool
+	listed    *record.Listed
+	listing   string // identifies the files of both runs
+	unused    []string
+	foreign   bool
+	leftAlone int // files of both runs that are neither dumps nor arrays
 	// metrics has the memory of computing metrics, which runs may share; nil for its own.
 	metrics *metrics.Pool
 	// failedFast is set where the first failure ended the run.
@@ -143,7 +144,7 @@ func newPlan(ctx context.Context, opt *Options, ref, npu *Side) (*Plan, error) {
 		return nil, err
 	}
 	npu.warnOfDevice()
-	p.listed.Warnings = slices.Concat(ref.Warnings, npu.Warnings, ChoiceWarnings(ref, npu), p.Warnings)
+	p.listed.Warnings = slices.Concat(warnOfSwap(ref, npu), ref.Warnings, npu.Warnings, ChoiceWarnings(ref, npu), p.Warnings)
 	p.listed.OfOptions, p.listed.Kept = opt.Warnings, opt.SideFiles.Kept
 	inventory := shard.NewInventory()
 	for root, side := range []*Side{ref, npu} {
@@ -162,10 +163,13 @@ func newPlan(ctx context.Context, opt *Options, ref, npu *Side) (*Plan, error) {
 	if opt.Calls {
 		p.calls = values
 	}
-	p.pools = []*tensorfile.Pool{ref.files, npu.files}
+	p.pools, p.leftAlone = []*tensorfile.Pool{ref.files, npu.files}, ref.others+npu.others
 	p.forget()
 	return p, nil
 }
+
+// Others counts the files of both runs that are neither dumps nor arrays.
+func (p *Plan) Others() int { return p.leftAlone }
 
 // Listing identifies the files of both runs among which the pairs were found.
 func (p *Plan) Listing() string { return p.listing }

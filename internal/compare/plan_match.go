@@ -218,9 +218,8 @@ func (p *Plan) addUnread() {
 	for _, side := range []*Side{p.ref, p.npu} {
 		for _, problem := range side.unread {
 			round := p.firstRound()
-			row := &record.Row{Op: store.Base(problem.Path), Kind: string(tensor.Output), Pair: record.Judged{Status: record.Error},
-				Round: round.Name, At: round.At, Key: round.Pairing.Key, Err: safefile.WithPath(problem.Path, problem.Err)}
-			row.Pair.Reasons = []record.Finding{{Code: errorCode(problem.Err), Confidence: record.High, Evidence: lang.Error(row.Err)}}
+			row := &record.Row{Op: store.Base(problem.Path), Kind: string(tensor.Output), Round: round.Name, At: round.At, Key: round.Pairing.Key}
+			unread(row, safefile.WithPath(problem.Path, problem.Err))
 			if side == p.ref {
 				row.RefFile, row.RefPath = filepath.ToSlash(problem.Path), problem.Path
 			} else {
@@ -288,8 +287,8 @@ func (p *Plan) alone(round *plannedRound, u pair.Unmatched, npu bool) {
 			x.Row.Statistics = aloneStatistics(x)
 		}
 		if it != nil && it.Err != nil {
-			x.Row.Pair.Status, x.Row.Err = record.Error, safefile.WithPath(it.Path, it.Err)
-			x.Row.Pair.Reasons = []record.Finding{{Code: errorCode(it.Err), Confidence: record.High, Evidence: lang.Error(x.Row.Err)}}
+			x.Row.Pair.Reasons = nil
+			unread(x.Row, safefile.WithPath(it.Path, it.Err))
 		}
 	}
 	if u.Why != "" {

@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/compare/align"
@@ -14,6 +16,7 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/lang"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
@@ -57,6 +60,7 @@ type Side struct {
 	FromTables bool
 	Warnings   []lang.Sentence
 
+	others int // files that are neither dumps nor arrays
 	run    *dumpdir.Run
 	rounds []*dumpdir.Round // those that were chosen
 	chosen dumpdir.Selection
@@ -74,7 +78,8 @@ type Side struct {
 
 // OpenSide opens the run at a path, and chooses rounds of it.
 func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Selection) (*Side, error) {
-	run, err := dumpdir.Open(ctx, []string{path}, dumpdir.Options{Skip: opt.Skip, Sources: opt.sources(), Graphs: true, IR: opt.IR})
+	nested := opt.nested(path)
+	run, err := dumpdir.Open(ctx, []string{path}, dumpdir.Options{Skip: opt.Skip, Other: nested, Sources: opt.sources(), Graphs: true, IR: opt.IR})
 	if err == nil {
 		err = run.ReadHeaders(ctx, dumpdir.HeaderOptions{Version: opt.Version, Workers: opt.Workers})
 	}
@@ -82,6 +87,9 @@ func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 		return nil, err
 	}
 	s := &Side{Path: path, Alone: run.Single, Warnings: lang.Plains(run.Warnings), run: run, chosen: chosen, rounds: run.Select(chosen), files: new(tensorfile.Pool)}
+	if nested != "" {
+		s.Warnings = append(s.Warnings, lang.Sayf("%s lies in %s: it is left out there", "%s 位于 %s 之内：在其中不计入", nested, path))
+	}
 	elements, tables, tensors := 0, 0, 0
 	for _, round := range s.rounds {
 		for _, op := range round.Ops {
@@ -111,6 +119,9 @@ func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 	if found+len(run.Rounds) == 0 {
 		others = run.OtherFiles()
 	}
+	if found > 0 {
+		s.others = run.Others()
+	}
 	run.Forget()
 	switch {
 	case s.FromTables:
@@ -132,6 +143,61 @@ func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 	}
 	return s, nil
 }
+
+// nested is the other side where it is a folder that lies inside of one; empty where it
+// does not.
+func (o *Options) nested(path string) string {
+	other := o.NPU
+	if path != o.Ref {
+		other = o.Ref
+	}
+	var real [2]string
+	for i, p := range []string{path, other} {
+		root, err := store.Mount(p)
+		if err == nil {
+			root, err = store.Abs(root)
+		}
+		if err == nil {
+			real[i], err = store.Real(root)
+		}
+		if err != nil {
+			return ""
+		}
+	}
+	if below, err := store.Rel(real[0], real[1]); err != nil || below == "." || !filepath.IsLocal(below) {
+		return ""
+	}
+	return other
+}
+
+// warnOfSwap warns of sides that look swapped: dumps of a device are the reference, and
+// arrays of the host what the NPU made; or the recorded devices say so.
+func warnOfSwap(ref, npu *Side) []lang.Sentence {
+	share := func(s *Side, is func(*Tensor) bool) float64 {
+		n := 0
+		for _, t := range s.Tensors {
+			if is(t) {
+				n++
+			}
+		}
+		return float64(n) / float64(max(1, len(s.Tensors)))
+	}
+	isDump := func(t *Tensor) bool { return t.Dump }
+	isArray := func(t *Tensor) bool { return strings.EqualFold(filepath.Ext(t.Name), ".npy") && !t.Dump }
+	onNPU := func(t *Tensor) bool { return t.Recorded != nil && t.Recorded.Device == npuDevice }
+	elsewhere := func(t *Tensor) bool {
+		return t.Recorded != nil && t.Recorded.Device != npuDevice && t.Recorded.Device != ""
+	}
+	onlyArrays := len(npu.run.Producers) == 1 && npu.run.Producers[0] == dumpdir.Arrays
+	if share(ref, isDump) >= mostOfASide && share(npu, isArray) >= mostOfASide && onlyArrays || share(ref, onNPU) >= mostOfASide && share(npu, elsewhere) >= mostOfASide {
+		return []lang.Sentence{lang.Sayf("the sides look swapped: %s holds dumps of a device, %s arrays of a host (--cpu is the reference)",
+			"两侧疑似互换：%s 为设备 dump，%s 为主机数组(--cpu 为标杆)", ref.Path, npu.Path)}
+	}
+	return nil
+}
+
+// mostOfASide is the share of its tensors that says what a side is.
+const mostOfASide = 0.9
 
 // ChoiceWarnings warn of the coordinates that rounds of the sides are chosen by and
 // neither knows.

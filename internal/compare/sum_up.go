@@ -317,6 +317,9 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 	}
 	c, want := &rep.Coverage, &o.Coverage
 	switch n := rep.Counts[record.Error]; {
+	case n > 0 && rep.Unfetched() > 0:
+		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d of them since object storage did not answer; %d of %d others failed", "%[1]s无法读取，其中 %[2]d 个因对象存储无应答；其余 %[4]d 个中 %[3]d 个不合格", lang.CountText(n, "tensor", "个张量"), rep.Unfetched(), failed, rep.Len()-n).
+			WithHint("the same command line with --resume does just these again", "用同一命令行加 --resume 只重做这些")
 	case n > 0:
 		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d of %d others failed", "%[1]s无法读取，其余 %[3]d 个中 %[2]d 个不合格", lang.CountText(n, "tensor", "个张量"), failed, rep.Len()-n)
 	case slices.ContainsFunc(o.SideFiles.Problems, func(e *sidefile.FileError) bool { return e.Given }):

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
@@ -30,8 +31,8 @@ type Document struct {
 	// Summary counts what the shard did.
 	Summary Summary `json:"summary"`
 	// Files are those with something to list.
-	Files []listed     `json:"files"`
-	Paths []shard.Text `json:"paths"` // that were given
+	Files []listed  `json:"files"`
+	Paths []anyText `json:"paths"` // that were given
 	// NotChosen counts the files that were not chosen.
 	NotChosen int `json:"not_chosen"`
 	// Single is set for a conversion of one file, of which no failures are listed.
@@ -43,8 +44,8 @@ type Document struct {
 
 // listed is what is listed of a file.
 type listed struct {
-	Place  int        `json:"place"`            // among the files of all shards
-	Failed shard.Text `json:"failed,omitempty"` // its line in the list of failures
+	Place  int     `json:"place"`            // among the files of all shards
+	Failed anyText `json:"failed,omitempty"` // its line in the list of failures
 	// Renamed are its outputs with shortened names.
 	Renamed []renamed `json:"renamed,omitempty"`
 }
@@ -52,16 +53,16 @@ type listed struct {
 // renamed is a shortened name, and its folder below that of the run.
 type renamed struct {
 	// Dir is the folder, Stored the name, Original what it would have been.
-	Dir      shard.Text `json:"dir"`
-	Stored   shard.Text `json:"stored"`
-	Original shard.Text `json:"original"`
+	Dir      anyText `json:"dir"`
+	Stored   anyText `json:"stored"`
+	Original anyText `json:"original"`
 }
 
 // newDocument is the document of a shard that has not converted any file.
 func newDocument(in *dumpdir.Run, origin shard.Origin) *Document {
-	d := &Document{Schema: Schema, Files: []listed{}, Paths: []shard.Text{}, NotChosen: in.NotChosen, Single: in.Single, Origin: origin}
+	d := &Document{Schema: Schema, Files: []listed{}, Paths: []anyText{}, NotChosen: in.NotChosen, Single: in.Single, Origin: origin}
 	for _, path := range in.Paths {
-		d.Paths = append(d.Paths, shard.Text(path))
+		d.Paths = append(d.Paths, anyText(path))
 	}
 	if !slices.ContainsFunc(in.Files, func(f *dumpdir.File) bool { return f.Role == dumpdir.Tensors && f.Size > 0 }) {
 		for _, m := range in.OtherFiles() {
@@ -77,7 +78,7 @@ func (d *Document) add(r *Result, out string) {
 	l.add(r)
 	row := listed{Place: r.Job.place}
 	for _, line := range l.failed {
-		row.Failed = shard.Text(line)
+		row.Failed = anyText(line)
 	}
 	for dir, names := range l.shortened {
 		rel, err := store.Rel(out, dir)
@@ -85,7 +86,7 @@ func (d *Document) add(r *Result, out string) {
 			rel = dir // below out in any case
 		}
 		for _, n := range names {
-			row.Renamed = append(row.Renamed, renamed{shard.Text(filepath.ToSlash(rel)), shard.Text(n.Stored), shard.Text(n.Original)})
+			row.Renamed = append(row.Renamed, renamed{anyText(filepath.ToSlash(rel)), anyText(n.Stored), anyText(n.Original)})
 		}
 	}
 	if row.Failed != "" || row.Renamed != nil {
@@ -191,4 +192,32 @@ func (d *Document) inputs() Inputs {
 		in.Paths = append(in.Paths, string(path))
 	}
 	return in
+}
+
+// anyText is a text in a document, such as a path, that may hold any bytes. JSON has it as a
+// string, or as an object {"bytes": BASE64} when it is no valid UTF-8.
+type anyText string
+
+// rawText is an anyText that is no valid UTF-8.
+type rawText struct {
+	Bytes []byte `json:"bytes"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (t anyText) MarshalJSON() ([]byte, error) {
+	if utf8.ValidString(string(t)) {
+		return json.Marshal(string(t))
+	}
+	return json.Marshal(rawText{[]byte(t)})
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *anyText) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '{' {
+		var raw rawText
+		err := json.Unmarshal(data, &raw)
+		*t = anyText(raw.Bytes)
+		return err
+	}
+	return json.Unmarshal(data, (*string)(t))
 }

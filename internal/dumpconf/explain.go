@@ -109,7 +109,7 @@ func (e *explainer) files(parts ...string) {
 // run adds a command with what it is good for. A %s in the command is the folder as
 // a shell reads it; a variable stays one.
 func (e *explainer) run(folder, command, why string) {
-	word := shellWord(folder)
+	word := lang.ShellWord(printable(folder))
 	if folder == diagnosticFolder {
 		word = `"` + folder + `"`
 	}

@@ -262,16 +262,6 @@ func (b *builder) items() *jsonpos.Value {
 	return items
 }
 
-// shellWord returns a word as a shell reads it.
-func shellWord(s string) string {
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune(shellSafe, r) }) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(printable(s), "'", `'\''`) + "'"
-}
-
-const shellSafe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%"
-
 // printable returns a text on one line, without control characters.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -307,9 +297,9 @@ func (b *builder) nextStep(key string) {
 	case key == "next.folder" && isRemote(path):
 		b.say("next.remote-folder", printable(path))
 	case key == "next.folder":
-		b.say(key, shellWord(path))
+		b.say(key, lang.ShellWord(printable(path)))
 	case key == "next.analyze":
-		b.say(key, shellWord(localPath(path)))
+		b.say(key, lang.ShellWord(printable(localPath(path))))
 	case key == "next.exception-folder":
 		b.say(key, text("where.exception-order"))
 	case key == "next.large-model" && b.opt.TargetVersion.Before(sinceCANN70):

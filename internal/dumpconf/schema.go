@@ -64,6 +64,16 @@ func Detect(root *jsonpos.Value) Schema {
 	return SchemaACL
 }
 
+// IsConfiguration reports whether the keys of a text are those of a configuration: other
+// JSON is none, though Detect takes it for an acl.json.
+func IsConfiguration(src []byte) bool {
+	root := jsonpos.Parse(src).Root
+	if root == nil || root.Kind != jsonpos.Object {
+		return false
+	}
+	return Detect(root) != SchemaACL || slices.ContainsFunc(root.Members, func(m jsonpos.Member) bool { return lang.Nearest(m.Key, []string{"dump"}) != "" })
+}
+
 // KeyType is the type a key's value must have.
 type KeyType int
 

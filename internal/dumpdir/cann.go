@@ -97,6 +97,9 @@ func locateHPAA(p folderPath, f *Folder) (place, bool) {
 	return locateAny(p), true
 }
 
+// IsHPAA reports whether HPAA wrote the folder at a path: its order of the nodes is there.
+func IsHPAA(path string) bool { return runtimeOf(&Folder{Path: path}) != "" }
+
 // runtimeOf returns the path of the order of a folder: in it, in its results, or in
 // those beside it; empty for none.
 func runtimeOf(f *Folder) string {

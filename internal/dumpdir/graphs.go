@@ -114,6 +114,12 @@ func (r *reader) readGraphs(reader *GraphFiles, f *Folder, of []*Round) {
 		for _, round := range rounds {
 			own := s.Graph < 0 || round.round.At.Graph == "" || round.round.At.Graph == fmt.Sprint(s.Graph)
 			round.add(g, files[i].Name, own)
+			if !r.attributes {
+				continue
+			}
+			if err := round.addAttributes(g, files[i]); err != nil {
+				r.run.problem(BadSide, files[i].Path(), f.At, err)
+			}
 		}
 	}
 	for _, g := range rounds {
@@ -185,6 +191,18 @@ func (r *roundGraph) add(g *graph.IR, file string, own bool) {
 	if used {
 		r.files = append(r.files, file)
 	}
+}
+
+// addAttributes reads the attributes of the nodes of a graph that stand for operators.
+func (r *roundGraph) addAttributes(g *graph.IR, file *File) error {
+	return safefile.Read(file.Path(), func(in safefile.Input) error {
+		for _, f := range r.found {
+			if f.flow.g == g {
+				f.op.Attributes = g.Attributes(in, &g.Nodes[f.op.ID])
+			}
+		}
+		return nil
+	})
 }
 
 // match finds the nodes of operators: by the whole name, else by its last segment and

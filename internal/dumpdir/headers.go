@@ -13,7 +13,9 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
+	"dumptool/internal/foreign"
 	"dumptool/internal/guard"
+	"dumptool/internal/store"
 	"dumptool/internal/tensorfile"
 )
 
@@ -29,8 +31,8 @@ type HeaderOptions struct {
 // ReadHeaders opens the files whose tensors only they themselves list, and the
 // unknown ones, and reads their headers: it puts the tensors in place of those that
 // stand for whole files, and notes what headers say about operators. Files that
-// turn out to be overflow records become Records, those that are no dumps Side
-// files. Then it orders the operators again.
+// turn out to be overflow records become Records, those that are no dumps, and texts
+// without numbers, Side files. Then it orders the operators again.
 func (r *Run) ReadHeaders(ctx context.Context, opt HeaderOptions) error {
 	var jobs []headerJob
 	rounds := make(map[*Folder]*Round) // of the folders
@@ -39,6 +41,13 @@ func (r *Run) ReadHeaders(ctx context.Context, opt HeaderOptions) error {
 			rounds[f] = round
 		}
 		for _, op := range round.Ops {
+			op.Tensors = slices.DeleteFunc(op.Tensors, func(t Tensor) bool {
+				isOther := isOtherText(t.File)
+				if isOther {
+					t.File.Role = Side
+				}
+				return isOther
+			})
 			for i := range op.Tensors {
 				if t := &op.Tensors[i]; t.Whole() {
 					jobs = append(jobs, headerJob{t.File, round, op})
@@ -52,7 +61,7 @@ func (r *Run) ReadHeaders(ctx context.Context, opt HeaderOptions) error {
 		}
 	}
 	named := make(map[*Round][]*Op)
-	err := batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, jobs, nil,
+	err := batch.Run(ctx, batch.Options{Workers: store.Waiting(opt.Workers, r.Paths...), Observe: opt.Observe}, jobs, nil,
 		func(_ context.Context, j headerJob) (h header) {
 			err := guard.Do(func() error {
 				h = readHeader(j.file, opt.Version)
@@ -80,6 +89,16 @@ func (r *Run) ReadHeaders(ctx context.Context, opt HeaderOptions) error {
 	r.Rounds = slices.DeleteFunc(r.Rounds, func(round *Round) bool { return len(round.Ops) == 0 })
 	slices.SortFunc(r.Rounds, func(a, b *Round) int { return a.At.Compare(b.At) })
 	return r.Arrange(r.sources)
+}
+
+// isOtherText reports whether a text whose name says nothing has no numbers: people
+// write README.txt beside dumps.
+func isOtherText(f *File) bool {
+	if f.Given() || !strings.EqualFold(path.Ext(f.Name), ".txt") || filename.Parse(f.Name).Grammar != filename.Plain {
+		return false
+	}
+	head, err := readHead(f.Path(), foreign.HeadBytes)
+	return err == nil && !tensorfile.IsNumbers(head)
 }
 
 // headerJob is a file to open, and the operator that its name says, nil for none.

@@ -47,14 +47,58 @@ func locateMSProbe(p folderPath, f *Folder) (place, bool) {
 	return locateAny(p), true
 }
 
-// dumpJSON returns the list of operators of a folder, nil if it has none.
+// dumpJSON returns the list of operators of a folder, nil if it has none: dump.json, or
+// the first file of another name with such content.
 func dumpJSON(f *Folder) *File {
-	for _, file := range f.files {
-		if slices.Contains(dumpJSONs, file.Name) {
-			return file
+	if !f.listed {
+		f.listed = true
+		for _, file := range f.files {
+			if slices.Contains(dumpJSONs, file.Name) {
+				f.list = file
+				return file
+			}
+		}
+		looked := 0
+		for _, file := range f.files {
+			if path.Ext(file.Name) == ".json" || file.Given() {
+				looked++
+			}
+			if looked > mostLists {
+				break
+			}
+			if isDumpJSON(file) {
+				f.list = file
+				break
+			}
 		}
 	}
-	return nil
+	return f.list
+}
+
+// mostLists is how many files of a folder are looked at for a list of another name.
+const mostLists = 64
+
+// isDumpJSON reports whether the content of a file is that of a dump.json.
+func isDumpJSON(f *File) bool {
+	if f.Err != nil || path.Ext(f.Name) != ".json" && !f.Given() || slices.Contains([]string{msprobe.StackName, msprobe.ConstructName}, f.Name) {
+		return false
+	}
+	head, err := readHead(f.Path(), msprobe.HeadBytes)
+	return err == nil && msprobe.IsDump(head)
+}
+
+// otherLists are further files of a folder with the content of a dump.json, where the
+// first has no name that says which one counts.
+func otherLists(f *Folder) (names []string) {
+	if slices.Contains(dumpJSONs, f.list.Name) {
+		return nil
+	}
+	for _, file := range f.files {
+		if file != f.list && isDumpJSON(file) {
+			names = append(names, file.Name)
+		}
+	}
+	return names
 }
 
 // Call is the call of a function or module as msprobe has it, or where the graph of
@@ -122,6 +166,9 @@ func finishMSProbe(r *reader, folders []*Folder) {
 		if file := dumpJSON(f); file != nil {
 			d := &msprobeFolder{reader: r, folder: f, file: file, at: r.coordinatesOf(f, "")}
 			d.read()
+			if others := otherLists(f); len(others) > 0 {
+				r.run.problem(BadSide, file.Path(), *d.at, lang.Errorf("other lists of calls lie beside it: %s; give one of the files as the path", "同一目录还有其他调用列表：%s；请将其中一个文件作为路径", lang.FirstNames(others)))
+			}
 		}
 	}
 }
@@ -210,11 +257,11 @@ func (d *msprobeFolder) read() {
 // readSides reads the stacks and modules of the calls, where there are any.
 func (d *msprobeFolder) readSides() {
 	stacks, parents := map[string]*msprobe.Stack{}, msprobe.Parents{}
-	d.side(msprobe.StackName, func(in io.Reader) (err error) {
+	d.side(msprobe.SideName(d.file.Name, msprobe.StackName), func(in io.Reader) (err error) {
 		stacks, err = msprobe.ReadStack(in)
 		return err
 	})
-	d.side(msprobe.ConstructName, func(in io.Reader) (err error) {
+	d.side(msprobe.SideName(d.file.Name, msprobe.ConstructName), func(in io.Reader) (err error) {
 		parents, err = msprobe.ReadConstruct(in)
 		return err
 	})

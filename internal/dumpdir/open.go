@@ -21,7 +21,7 @@ import (
 // problem of the run or the error of a file; the error is that of ctx, or of a
 // source that was asked for and is missing.
 func Open(ctx context.Context, paths []string, opt Options) (*Run, error) {
-	r := &reader{run: &Run{Paths: paths}, at: make(map[folderDevice]*Coordinates)}
+	r := &reader{run: &Run{Paths: paths}, at: make(map[folderDevice]*Coordinates), attributes: opt.Attributes}
 	if err := r.run.walk(ctx, opt); err != nil {
 		return nil, err
 	}
@@ -49,6 +49,8 @@ type reader struct {
 	// msprobes are what the dump.json files of msprobe have.
 	msprobes []msprobeDump
 	at       map[folderDevice]*Coordinates
+	// attributes are kept of the operators in graphs.
+	attributes bool
 }
 
 type folderDevice struct {
@@ -108,6 +110,9 @@ func absolutePath(f *Folder) (folderPath, bool) {
 	if f.given() {
 		abs = store.Dir(abs)
 	}
+	if archive, name, ok := store.InArchive(abs); ok { // it is called as the folder that was packed
+		abs = store.Join(strings.TrimSuffix(archive, archiveExt(archive)), name)
+	}
 	p := parsePath(filepath.ToSlash(abs))
 	below := len(parsePath(f.Dir))
 	p = p[max(0, len(p)-below-rootFolders):]
@@ -117,6 +122,15 @@ func absolutePath(f *Folder) (folderPath, bool) {
 		}
 	}
 	return p, true
+}
+
+// archiveExt is the ending of the name of an archive.
+func archiveExt(name string) string {
+	ext := path.Ext(name)
+	if inner := path.Ext(strings.TrimSuffix(name, ext)); inner == ".tar" {
+		return inner + ext
+	}
+	return ext
 }
 
 func (r *reader) locateFolder(f *Folder, p folderPath) {

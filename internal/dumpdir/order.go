@@ -503,6 +503,20 @@ func (r *Round) arrange(given *Sources) error {
 	return nil
 }
 
+// InGraphs is what the graph of the compiler and those of MindSpore say of an operator, nil
+// for one that they do not know.
+func (r *Round) InGraphs(op *Op) (known []*graph.Op) {
+	for _, g := range []*graph.Graph{r.sources.Fusion, r.sources.ir} {
+		if g == nil {
+			continue
+		}
+		if at := g.Find(op.Names()...); at != nil {
+			known = append(known, at)
+		}
+	}
+	return known
+}
+
 // parameterType is the type of MindSpore's parameters and constants.
 const parameterType = "Parameter"
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -165,6 +166,22 @@ func (r *Run) findRepeated() {
 	}
 }
 
+// Others counts the files of folders that are neither dumps nor arrays, and of no use
+// beside them: texts, logs and pictures.
+func (r *Run) Others() (n int) {
+	for _, f := range r.Files {
+		ext := strings.ToLower(path.Ext(f.Name))
+		isOther := f.Role == Unknown || f.Role == Side && (slices.Contains(useless, ext) || !slices.Contains(sideNames, ext))
+		if isOther && f.Err == nil && !f.Given() && !f.Folder.side {
+			n++
+		}
+	}
+	return n
+}
+
+// useless end the names of side files that nothing is read from.
+var useless = []string{".htm", ".html", ".log", ".md", ".png", ".py", ".sh", ".svg"}
+
 // OtherFiles say what the files of a run are that holds no tensors; nothing about a
 // single file, whose error says it.
 func (r *Run) OtherFiles() []batch.Message {
@@ -173,7 +190,7 @@ func (r *Run) OtherFiles() []batch.Message {
 		if r.Single || f.Err != nil || f.Role == Table {
 			continue
 		}
-		if head, err := readHead(f.Path()); err == nil {
+		if head, err := readHead(f.Path(), foreign.HeadBytes); err == nil {
 			found.Add(f.Path(), head)
 		}
 	}
@@ -194,8 +211,8 @@ func UnreadMessages(path string, err error) []batch.Message {
 	return all
 }
 
-// readHead reads the beginning of a file.
-func readHead(path string) ([]byte, error) {
+// readHead reads the beginning of a file, at most some bytes.
+func readHead(path string, most int64) ([]byte, error) {
 	if info, err := store.Stat(path); err != nil || !info.Mode().IsRegular() { // a pipe would block
 		return nil, os.ErrInvalid
 	}
@@ -204,5 +221,5 @@ func readHead(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer in.Close()
-	return io.ReadAll(io.LimitReader(in, foreign.HeadBytes))
+	return io.ReadAll(io.LimitReader(in, most))
 }

@@ -256,6 +256,8 @@ type Folder struct {
 	start    string // the time at which the dump began
 	op       string // that the folders below the round name, with slashes
 	side     bool   // holds no tensors
+	list     *File  // dump.json of msprobe, nil for none
+	listed   bool   // it has been looked for
 }
 
 // given reports whether the folder stands for a file that was given.

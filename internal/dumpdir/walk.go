@@ -32,6 +32,8 @@ type Options struct {
 	// Skip is a folder that is left out where it lies inside another one: that of
 	// the results.
 	Skip string
+	// Other is another run, which is left out where it lies inside this one.
+	Other string
 	// NoRaw leaves out files of elements without a header of which no name says
 	// what they are, but at best the user.
 	NoRaw bool
@@ -43,6 +45,8 @@ type Options struct {
 	Graphs bool
 	// IR is a file or folder of graphs in place of those in the run, NoIR for none.
 	IR string
+	// Attributes keeps those of the operators in graphs.
+	Attributes bool
 	// Sources order the operators besides what the run has.
 	Sources Sources
 }
@@ -55,7 +59,7 @@ const NoIR = "off"
 type walker struct {
 	run  *Run
 	opt  Options
-	skip os.FileInfo // nil for none
+	skip []os.FileInfo
 	// seen are the files that were given and the folders that were listed, and
 	// mappings the mapping.csv of folders, by their absolute paths.
 	seen     map[string]bool
@@ -67,18 +71,32 @@ type walker struct {
 // mapping.csv of every folder is honoured.
 func (r *Run) walk(ctx context.Context, opt Options) error {
 	w := &walker{run: r, opt: opt, seen: map[string]bool{}, mappings: map[string]*dumpfmt.Mapping{}}
-	if opt.Skip != "" {
-		if info, err := store.Stat(opt.Skip); err == nil {
-			w.skip = info
+	for _, path := range []string{opt.Skip, opt.Other} {
+		if path == "" {
+			continue
+		}
+		if info, err := store.Stat(path); err == nil {
+			w.skip = append(w.skip, info)
 		}
 	}
 	r.inventory = shard.NewInventory()
 	for i, given := range r.Paths {
 		w.root = i
 		info, err := store.Stat(given)
+		root := given
+		if err == nil && info.Mode().IsRegular() {
+			if root, err = store.Mount(given); err != nil {
+				return err
+			}
+		}
 		switch {
 		case err != nil:
 			w.given(given, nil, err)
+		case root != given:
+			if err := w.folder(ctx, root, ".", nil); err != nil {
+				return err
+			}
+			continue
 		case info.IsDir():
 			if err := w.folder(ctx, given, ".", nil); err != nil {
 				return err
@@ -168,13 +186,13 @@ func (w *walker) folder(ctx context.Context, dir, rel string, parent *Folder) er
 	return nil
 }
 
-// skips reports whether a folder is the one to leave out.
+// skips reports whether a folder is one to leave out.
 func (w *walker) skips(e fs.DirEntry) bool {
-	if w.skip == nil {
+	if len(w.skip) == 0 {
 		return false
 	}
 	info, err := e.Info()
-	return err == nil && store.SameFile(info, w.skip)
+	return err == nil && slices.ContainsFunc(w.skip, func(x os.FileInfo) bool { return store.SameFile(info, x) })
 }
 
 // file adds a file of a folder, of which abs is the absolute path. A link to a file

@@ -26,14 +26,16 @@ const maxWarnings = 100
 
 // ReadFusion reads the graph of the compiler. Errors name the place in the
 // document.
-func ReadFusion(in io.Reader) (*Graph, error) {
+func ReadFusion(in io.Reader) (*Graph, error) { return readFusion(in, false) }
+
+func readFusion(in io.Reader, attributes bool) (*Graph, error) {
 	buffered := bufio.NewReaderSize(in, 64<<10)
 	head, _ := buffered.Peek(buffered.Size())
 	g, err := new(Graph), error(nil)
 	if isText(head) {
-		err = readText(g, io.LimitReader(buffered, maxFusion))
+		err = readText(g, io.LimitReader(buffered, maxFusion), attributes)
 	} else {
-		r := &fusionReader{Reader: jsonpos.NewReader(buffered, maxFusion), graph: g}
+		r := &fusionReader{Reader: jsonpos.NewReader(buffered, maxFusion), graph: g, keep: attributes}
 		err = r.document()
 	}
 	if err != nil {
@@ -47,6 +49,7 @@ type fusionReader struct {
 	graph *Graph
 	// sections counts the graphs, over all keys of that name.
 	sections int
+	keep     bool // the attributes of operators
 }
 
 // member reads an object of which one member is wanted.
@@ -98,6 +101,10 @@ func (r *fusionReader) op(section, index int) error {
 		case "output_desc":
 			op.Outputs = nil
 			return r.list(func() error { return r.output(&op) })
+		case "attr":
+			if r.keep {
+				return r.opAttributes(&op)
+			}
 		}
 		return r.Skip()
 	})

@@ -46,6 +46,8 @@ type Op struct {
 	// not connected. Control edges are left out.
 	Inputs  []Producer
 	Outputs []Origin
+	// Attributes are those that ReadFusionAttributes keeps.
+	Attributes map[string]Attribute
 }
 
 // Origin is a result of the user's model.

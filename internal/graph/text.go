@@ -18,9 +18,9 @@ func isText(head []byte) bool {
 
 // readText reads the graph of the compiler from protobuf text: the same fields as
 // from JSON.
-func readText(g *Graph, in io.Reader) error {
+func readText(g *Graph, in io.Reader, attributes bool) error {
 	limited := &io.LimitedReader{R: in, N: maxFusion + 1}
-	r := &textReader{in: limited, buf: make([]byte, 64<<10), line: 1, graph: g}
+	r := &textReader{in: limited, buf: make([]byte, 64<<10), line: 1, graph: g, keep: attributes}
 	found, sections := false, 0
 	err := r.fields(0, func(field []byte) error {
 		if string(field) != "graph" {
@@ -76,6 +76,10 @@ func (r *textReader) op(op Op, index int) error {
 		case "output_desc":
 			op.Outputs = append(op.Outputs, Origin{})
 			return r.output(&op.Outputs[len(op.Outputs)-1])
+		case "attr":
+			if r.keep {
+				return r.opAttribute(&op)
+			}
 		}
 		return r.skip()
 	})
@@ -151,6 +155,7 @@ type textReader struct {
 	line     int
 	token    []byte // the last word or string
 	graph    *Graph
+	keep     bool // the attributes of operators
 }
 
 // maxText is how long a word or a string that is kept may be.

@@ -320,7 +320,7 @@ func Run(ctx context.Context, opt Options, run *dumpdir.Run, observe func(batch.
 	var sum Summary
 	at := places(run)
 	workers := sync.Pool{New: func() any { return &worker{opt: opt, run: run, places: at} }}
-	err := batch.RunUntil(ctx, batch.Options{Workers: opt.Workers, Budget: memoryBudget, Observe: observe}, run.Files,
+	err := batch.RunUntil(ctx, batch.Options{Workers: store.Waiting(opt.Workers, run.Paths...), Budget: memoryBudget, Observe: observe}, run.Files,
 		opt.cost,
 		func(ctx context.Context, e *dumpdir.File) *File {
 			w := workers.Get().(*worker)

@@ -54,9 +54,15 @@ func IsLarge(run *dumpdir.Run) bool {
 	return n > shownFiles
 }
 
-// HasHead reports whether there is something to say about a run as a whole, beside
-// what is in its files: it is large, or ranks, steps, graphs or models are known.
+// HasHead reports whether there is something to say about a run as a whole, beside what
+// is in its files: a folder was given, or several rounds are known.
 func HasHead(run *dumpdir.Run) bool {
+	return isOrdered(run) || !run.Single && slices.ContainsFunc(run.Files, func(f *dumpdir.File) bool { return !f.Given() })
+}
+
+// isOrdered reports whether the place of an operator in the run says something: the run is
+// large, or ranks, steps, graphs or models are known.
+func isOrdered(run *dumpdir.Run) bool {
 	return IsLarge(run) || !run.Single && slices.ContainsFunc(run.Rounds, func(r *dumpdir.Round) bool { return r.At.Known() })
 }
 
@@ -82,7 +88,7 @@ type place struct {
 // places finds out where the files of a run belong. It takes from the run what is known
 // of its tensors, which is most of its memory where a dump.json names them.
 func places(run *dumpdir.Run) map[*dumpdir.File]*place {
-	all, hasHead := make(map[*dumpdir.File]*place), HasHead(run)
+	all, ordered := make(map[*dumpdir.File]*place), isOrdered(run)
 	for _, round := range run.Rounds {
 		for _, op := range round.Ops {
 			for i := range op.Tensors {
@@ -103,7 +109,7 @@ func places(run *dumpdir.Run) map[*dumpdir.File]*place {
 					p.addMember(t.Member)
 				case t.Table:
 					p.rows = append(p.rows, newStatistics(op, t))
-				case hasHead:
+				case ordered:
 					p.op = op
 					if round.Order.IsKnown() {
 						p.order = op.Place

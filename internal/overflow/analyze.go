@@ -38,6 +38,9 @@ type Report struct {
 // Unread counts the problems that are about data that could not be read.
 func (r *Report) Unread() int { return unread(r.Problems) }
 
+// Unfetched counts the problems of the way to object storage.
+func (r *Report) Unfetched() int { return unfetched(r.Problems) }
+
 // Analyze finds the overflow records of a run, matches each with the dump of its
 // operator and judges the tensors, of all rounds or those of a shard. What cannot be
 // read is a Problem and stops nothing.

@@ -76,6 +76,17 @@ func unread(problems []Problem) int {
 	return n
 }
 
+// unfetched counts the problems of the way to object storage.
+func unfetched(problems []Problem) int {
+	n := 0
+	for i := range problems {
+		if problems[i].Transport {
+			n++
+		}
+	}
+	return n
+}
+
 // problemsOf lists the problems of the chosen rounds of a run. A table of
 // statistics that cannot be used holds data.
 func problemsOf(run *dumpdir.Run, chosen *dumpdir.Selection) []Problem {

@@ -13,6 +13,7 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/statusreg"
+	"dumptool/internal/store"
 )
 
 // Record is one overflow record, its operator and the verdict on it.
@@ -297,6 +298,8 @@ type Fault struct {
 	// Error is in English, ErrorZH in Chinese where that is another text.
 	Error   string `json:"error,omitempty"`
 	ErrorZH string `json:"error_zh,omitempty"`
+	// Transport is set where it was the way to object storage, and not what lies there.
+	Transport bool `json:"transport,omitempty"`
 }
 
 func faultOf(err error) Fault {
@@ -304,7 +307,7 @@ func faultOf(err error) Fault {
 	if text.ZH == text.EN {
 		text.ZH = ""
 	}
-	return Fault{text.EN, text.ZH}
+	return Fault{text.EN, text.ZH, store.IsTransport(err)}
 }
 
 // Text is the error in both languages.

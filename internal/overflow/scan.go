@@ -93,6 +93,9 @@ type ScanReport struct {
 // Unread counts the problems that are about data that could not be read.
 func (r *ScanReport) Unread() int { return unread(r.Problems) }
 
+// Unfetched counts the problems of the way to object storage.
+func (r *ScanReport) Unfetched() int { return unfetched(r.Problems) }
+
 // OrderSource is a source of the execution order of some rounds.
 type OrderSource struct {
 	// By is the kind of the source, Source its name.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,15 +60,41 @@ func csvColumns(opt CSVOptions) []Column[labelled] {
 	columns = append(columns,
 		words("status", func(r labelled) record.Status { return r.Status }),
 		words("reason", func(r labelled) string { return codesText(r.Reasons) }))
-	columns = append(columns, metricColumns(metrics.ExtraColumns)...)
+	for _, m := range metrics.ShownIn(metrics.ExtraColumns) {
+		columns = append(columns, words(m.Title, func(r labelled) string { return plainDecimal(m.Of(r.result)) }))
+	}
 	columns = append(columns,
 		numbers("order", func(r labelled) int { return r.Order }),
 		words("dtype_ref", func(r labelled) tensor.DType { return r.result.RefDType }),
 		words("dtype_npu", func(r labelled) tensor.DType { return r.result.NPUDType }))
+	columns = append(columns,
+		numbers("errors", func(r labelled) int64 { return r.result.HPAA.Count }),
+		numbers("total", func(r labelled) int64 { return r.result.Total }),
+		words("ratio", func(r labelled) string {
+			return plainDecimal(record.NumberOf(record.Share(r.result.HPAA.Count, r.result.Total)))
+		}),
+		words("score", func(r labelled) string {
+			if r.Evidence == nil {
+				return undefined
+			}
+			return plainDecimal(record.NumberOf(float64(r.Evidence.Score)))
+		}),
+		words("shape", func(r labelled) string { return r.Shape.String() }),
+		words("ref_file", func(r labelled) string { return r.RefFile }),
+		words("npu_file", func(r labelled) string { return r.NPUFile }))
 	for i, c := range (&record.At{}).Coordinates() {
 		columns = append(columns, words(c.Name, func(r labelled) string { return r.At.Coordinates()[i].Value }))
 	}
 	return columns
+}
+
+// plainDecimal is a number without an exponent, which a spreadsheet might read as another
+// one, or as a text.
+func plainDecimal(m metrics.Metric) string {
+	if !m.Defined || math.IsInf(m.Value, 0) || math.IsNaN(m.Value) {
+		return orElse(m, undefined, allDigits)
+	}
+	return strconv.FormatFloat(m.Value, 'f', -1, 64)
 }
 
 // metricColumns are the columns of the metrics that a report shows, with all of

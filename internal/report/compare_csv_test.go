@@ -63,7 +63,7 @@ func TestCompareCSVOptions(t *testing.T) {
 		return WriteCompareCSV(w, r, Options{HPAA: CSVOptions{Successor: true, ExtraColumns: true, BOM: true}})
 	})
 	if !strings.HasPrefix(got, "\ufeffop_name,nan/inf,errors/total,cos_sim,1st_diff_offset/offset_dim/data_shape,") ||
-		!strings.Contains(got, ",rms,status,reason,max_abs_all,mean_abs_all,pearson,red,cos,rel_undefined,order,dtype_ref,dtype_npu,rank,step,graph,model\n") {
+		!strings.Contains(got, ",rms,status,reason,max_abs_all,mean_abs_all,pearson,red,cos,rel_undefined,order,dtype_ref,dtype_npu,errors,total,ratio,score,shape,ref_file,npu_file,rank,step,graph,model\n") {
 		t.Errorf("header of %s", got)
 	}
 	cells := table(t, got)[0]

@@ -77,10 +77,8 @@ func WriteComparison(f *Folder, formats []string, r *record.Report, opt Options)
 
 // writeHPAA writes the files of HPAA beside cpu_vs_npu.csv.
 func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
-	if r.Any(func(row *record.Row) bool { return row.Statistics != nil && row.Judged() }) {
-		if err := folder.Write(statisticsFile, func(w io.Writer) error { return writeStatisticsCSV(w, r, opt) }); err != nil {
-			return err
-		}
+	if err := writeStatisticsBeside(folder, r, opt); err != nil {
+		return err
 	}
 	labels, stems, names := operatorStems(r, opt.Plots)
 	renamed := false
@@ -112,6 +110,15 @@ func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
 	return writeOpConfig(folder, r)
 }
 
+// writeStatisticsBeside writes the rows that were compared by statistics, which have no line
+// in cpu_vs_npu.csv.
+func writeStatisticsBeside(folder *Folder, r *record.Report, opt Options) error {
+	if !r.Any(func(row *record.Row) bool { return row.Statistics != nil && row.Judged() }) {
+		return nil
+	}
+	return folder.Write(statisticsFile, func(w io.Writer) error { return writeStatisticsCSV(w, r, opt) })
+}
+
 // writeOpConfig writes an op_config.csv without limits, for the user to fill
 // in, unless there is one. It is the user's from then on. Names that a terminal or
 // a spreadsheet would obey are left out.
@@ -139,7 +146,11 @@ const pageFormat = "html"
 
 // writePage writes a comparison as a page.
 func writePage(w io.Writer, r *record.Report, opt Options) error {
-	return page.Write(w, &page.Comparison{Report: r, Headline: verdictOf(r).Text(), Facts: pageFacts(r), Labels: CompareLabels(r), Files: filesBeside(r, opt.beside)}, opt.Page)
+	c := &page.Comparison{Report: r, Headline: verdictOf(r).Text(), Facts: pageFacts(r), Labels: CompareLabels(r), Files: filesBeside(r, opt.beside), Before: opt.before}
+	if opt.before != nil {
+		c.BeforeHeadline = verdictOf(opt.before).Text()
+	}
+	return page.Write(w, c, opt.Page)
 }
 
 // pageFacts are the facts of the text that the page has no cards for, in both languages.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/xml"
 	"io"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,6 +75,17 @@ func WriteCompareJUnit(w io.Writer, r *record.Report) error {
 			suite.Skipped++
 		}
 	}
+	return writeJUnit(w, &suite, properties, func(yield func(junitCase) bool) {
+		for i, row := range r.All() {
+			if !yield(junitCaseOf(row, worse[i])) {
+				return
+			}
+		}
+	})
+}
+
+// writeJUnit writes a suite and its cases.
+func writeJUnit(w io.Writer, suite *junitCounts, properties *junitProperties, cases iter.Seq[junitCase]) error {
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}
@@ -83,8 +95,8 @@ func WriteCompareJUnit(w io.Writer, r *record.Report) error {
 	if err := cmp.Or(enc.EncodeToken(root), enc.EncodeToken(inner), enc.EncodeElement(properties, junitElement("properties"))); err != nil {
 		return err
 	}
-	for i, row := range r.All() {
-		if err := enc.EncodeElement(junitCaseOf(row, worse[i]), junitElement("testcase")); err != nil {
+	for c := range cases {
+		if err := enc.EncodeElement(c, junitElement("testcase")); err != nil {
 			return err
 		}
 	}

@@ -248,16 +248,21 @@ type badOperator struct {
 	rounds []*record.Round
 }
 
+// byStep are rounds in the order of their steps and ranks.
+func byStep(rounds []record.Round) []*record.Round {
+	all := pointers(rounds)
+	slices.SortStableFunc(all, func(a, b *record.Round) int {
+		return cmp.Or(lang.CompareNatural(a.At.Step, b.At.Step), lang.CompareNatural(a.At.Rank, b.At.Rank))
+	})
+	return all
+}
+
 // badOperators lists the first bad operators, that of the earliest step and the lowest rank
 // first.
 func badOperators(r *record.Report) []badOperator {
-	rounds := pointers(r.Rounds)
-	slices.SortStableFunc(rounds, func(a, b *record.Round) int {
-		return cmp.Or(lang.CompareNatural(a.At.Step, b.At.Step), lang.CompareNatural(a.At.Rank, b.At.Rank))
-	})
 	var all []badOperator
 	index := map[string]int{}
-	for _, round := range rounds {
+	for _, round := range byStep(r.Rounds) {
 		i := round.Findings.FirstBad
 		if i < 0 || i >= r.Len() {
 			continue
@@ -327,8 +332,63 @@ func (t Text) roundsText(r *record.Report) string {
 	return t.say("%d rounds: %s", "%d 轮：%s", len(r.Rounds), t.join(parts...))
 }
 
-// rounds prints which rounds of a run are bad, where it has several: off a terminal
-// a line each, else a matrix and the first bad operators.
+// maxRounds is the most rounds that the text lists one by one.
+const maxRounds = 20
+
+// foldedRounds are rounds of one status in which the same operator is the first bad one.
+type foldedRounds struct {
+	status record.Status
+	row    *record.Row // the first bad one of the first round, nil where there is none
+	rounds []*record.Round
+}
+
+// foldRounds puts rounds together, that of the earliest step and the lowest rank first. Those
+// that passed are left out.
+func foldRounds(r *record.Report) []foldedRounds {
+	type key struct {
+		status record.Status
+		op     string
+	}
+	var all []foldedRounds
+	index := map[key]int{}
+	for _, round := range byStep(r.Rounds) {
+		k, row := key{status: round.Status()}, (*record.Row)(nil)
+		if k.status == record.Pass {
+			continue
+		}
+		if i := round.Findings.FirstBad; i >= 0 && i < r.Len() {
+			row = r.Row(i)
+			k.op = row.Op
+		}
+		at, seen := index[k]
+		if !seen {
+			at = len(all)
+			index[k] = at
+			all = append(all, foldedRounds{status: k.status, row: row})
+		}
+		all[at].rounds = append(all[at].rounds, round)
+	}
+	return all
+}
+
+// foldedTable lists rounds that were put together.
+func (t Text) foldedTable(networks []network, all []foldedRounds, names shortNames) Table[foldedRounds] {
+	return Table[foldedRounds]{Rows: all, Columns: []Column[foldedRounds]{
+		words("status", func(f foldedRounds) record.Status { return f.status }).titled("STATUS", "状态"),
+		words("first_bad", func(f foldedRounds) string {
+			if f.row == nil {
+				return ""
+			}
+			return names.of(f.row)
+		}).titled("FIRST BAD", "首个出错").optional(),
+		numbers("rounds", func(f foldedRounds) int { return len(f.rounds) }).titled("ROUNDS", "轮次数"),
+		words("where", func(f foldedRounds) string { return t.placesOf(networks, f.rounds) }).titled("WHERE", "位置"),
+	}}
+}
+
+// rounds prints which rounds of a run are bad, where it has several: of many a line for all
+// that are bad in the same way; else off a terminal a line each, on one a matrix and the
+// first bad operators.
 func (p *printer) rounds(r *record.Report, names shortNames) {
 	if len(r.Rounds) < 2 {
 		return
@@ -336,6 +396,12 @@ func (p *printer) rounds(r *record.Report, names shortNames) {
 	p.blank()
 	p.text(p.roundsText(r))
 	networks := networksOf(r.Rounds)
+	if len(r.Rounds) > maxRounds {
+		if folded := foldRounds(r); len(folded) > 0 {
+			p.table("", p.foldedTable(networks, folded, names).Grid(p.Lang).Fit(p.Width))
+		}
+		return
+	}
 	if p.Width <= 0 || networks == nil {
 		p.table("", roundTable(r).Grid(p.Lang).Fit(p.Width))
 		return

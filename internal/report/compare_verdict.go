@@ -10,8 +10,60 @@ import (
 	"dumptool/internal/lang"
 )
 
-// verdictOf is the verdict of a run: by evidence of a fault, or by limits.
+// verdictOf is the verdict of a run, and what puts it in doubt: steps that are not the
+// same, and sides that are.
 func verdictOf(r *record.Report) lang.Sentence {
+	text := verdictAlone(r)
+	if differ := otherSteps(r); !differ.IsZero() {
+		text = lang.Sayf("%s; %s", "%s；%s", text, differ)
+	}
+	if sameBits(r) {
+		text = lang.Sayf("%s; both sides hold the same bits in every tensor", "%s；两侧每个张量的数据逐位相同", text)
+	}
+	return text
+}
+
+// otherSteps says that rounds of different steps are compared.
+func otherSteps(r *record.Report) lang.Sentence {
+	n := 0
+	var text lang.Sentence
+	for i := range r.Rounds {
+		ref, npu := r.Rounds[i].RefAt.Step, r.Rounds[i].At.Step
+		if ref == "" || npu == "" || ref == npu {
+			continue
+		}
+		if n++; n == 1 {
+			text = lang.Sayf("step %s of the NPU beside step %s of the reference", "NPU 的 step %s 与标杆的 step %s 比对", npu, ref)
+		}
+	}
+	if n > 1 {
+		text = lang.Sayf("%s, and %d more rounds of different steps", "%s，另有 %d 个轮次的 step 不同", text, n-1)
+	}
+	return text
+}
+
+// sameBits reports whether all tensors that were compared, at least two, are equal by their
+// digests, and there is nothing else to say of them. Where limits decide, as those of an exact
+// profile, equal bits are what was asked for.
+func sameBits(r *record.Report) bool {
+	n := 0
+	if r.Verdict != byEvidence || r.Counts[record.Fail]+r.Counts[record.Warn] > 0 {
+		return false
+	}
+	for _, row := range r.All() {
+		switch res := row.Result; {
+		case !row.Judged():
+		case res == nil || res.RefCRC == 0 && res.RefSum == 0 || row.RefDType != row.NPUDType || res.RefCRC != res.NPUCRC || res.RefSum != res.NPUSum:
+			return false
+		default:
+			n++
+		}
+	}
+	return n > 1
+}
+
+// verdictAlone is the verdict of a run: by evidence of a fault, or by limits.
+func verdictAlone(r *record.Report) lang.Sentence {
 	n, compared := r.Counts, comparedRows(r)
 	missed, misses := notCompared(r)
 	var tail lang.Sentence

@@ -24,19 +24,23 @@ import (
 
 // Documents are results that were written before, to be shown again.
 type Documents struct {
-	// Comparison is nil where there is none.
-	Comparison *record.Report
+	// Comparison is nil where there is none. Of two it is the second one, and Before the
+	// first.
+	Comparison, Before *record.Report
 	// Path is that of the comparison.
 	Path string
 	// Overflow, Determinism and Perf are the documents of these commands, nil for none.
 	Overflow, Determinism, Perf json.RawMessage
 }
 
-// TwiceError is a second document of one kind.
+// TwiceError is a document too many of one kind: a second one, of comparisons a third.
 type TwiceError struct{ Path, Schema string }
 
 // Error names the document.
 func (e *TwiceError) Error() string {
+	if e.Schema == record.Schema {
+		return fmt.Sprintf("%s is a third document of %s, want one, or two: before and after", e.Path, e.Schema)
+	}
 	return fmt.Sprintf("%s is a second document of %s", e.Path, e.Schema)
 }
 
@@ -68,10 +72,10 @@ func (d *Documents) add(path string, text []byte) error {
 	into := &d.Overflow
 	switch schema {
 	case record.Schema:
-		if d.Comparison != nil {
+		if d.Before != nil {
 			return &TwiceError{path, schema}
 		}
-		d.Path = path
+		d.Before, d.Path = d.Comparison, path
 		d.Comparison, err = record.Read(bytes.NewReader(text))
 		return err
 	case overflow.Schema, overflow.ScanSchema:
@@ -121,7 +125,7 @@ func schemaOf(text []byte) (schema string, err error) {
 // those that were written there now, and those of the comparison if it is in it.
 func (d *Documents) WritePage(w io.Writer, dir string, written []record.File, opt Options) error {
 	opt.Page.Overflow, opt.Page.Determinism, opt.Page.Perf = d.Overflow, d.Determinism, d.Perf
-	opt.beside = written
+	opt.beside, opt.before = written, d.Before
 	if dir != "" && safefile.SameFile(dir, store.Dir(d.Path)) {
 		opt.beside = append(opt.beside, d.Comparison.Files...)
 	}

@@ -28,6 +28,11 @@ func FuzzDocuments(f *testing.F) {
 		if d.Comparison == nil && d.Overflow == nil && d.Determinism == nil && d.Perf == nil {
 			t.Fatal("nothing was read")
 		}
+		if d.Comparison != nil { // two comparisons are before and after
+			if err := d.add("b.json", []byte(text)); err != nil || d.Before == nil {
+				t.Errorf("a second comparison: %v", err)
+			}
+		}
 		if err := d.add("b.json", []byte(text)); !errors.As(err, new(*TwiceError)) {
 			t.Errorf("once more: %v", err)
 		}
@@ -50,7 +55,10 @@ func TestReadDocuments(t *testing.T) {
 	if err != nil || len(d.Comparison.Rows) != len(everything().Rows) || d.HasPlots() != 0 {
 		t.Fatalf("%v, error %v", d, err)
 	}
-	if _, err := ReadDocuments([]string{path, path}); !errors.As(err, new(*TwiceError)) || !strings.Contains(err.Error(), path) {
-		t.Errorf("twice: %v", err)
+	if d, err := ReadDocuments([]string{path, path}); err != nil || d.Before == nil {
+		t.Errorf("before and after: %v", err)
+	}
+	if _, err := ReadDocuments([]string{path, path, path}); !errors.As(err, new(*TwiceError)) || !strings.Contains(err.Error(), path) {
+		t.Errorf("three: %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/safefile"
+	"dumptool/internal/shard"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/store"
 )
@@ -98,6 +99,22 @@ func WriteFiles[R any](f *Folder, formats []string, result R, opt Options) (fail
 		}
 	}
 	return failed
+}
+
+// WriteDocument writes the document of a shard, in its folder, compressed if that is wanted,
+// and returns where it is. One that an earlier attempt left in the other form is removed.
+func WriteDocument[R any](f *Folder, result R, compress bool) (path string, err error) {
+	w := WriterOf[R]("json")
+	name, render := w.File, func(out io.Writer) error { return w.render(out, result, Options{}) }
+	if compress {
+		plain := render
+		name, render = name+shard.Ending, func(out io.Writer) error { return shard.Compress(out, plain) }
+	}
+	path = store.Join(f.Dir, name)
+	if err := f.Write(name, render); err != nil {
+		return path, err
+	}
+	return path, shard.RemoveOther(path)
 }
 
 // earlier lists the reports that an earlier run wrote to the folder, as its

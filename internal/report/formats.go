@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"dumptool/internal/check"
 	"dumptool/internal/compare/determinism"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/convert"
@@ -23,6 +24,7 @@ import (
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/overflow"
 	"dumptool/internal/report/page"
+	"dumptool/internal/show"
 	"dumptool/internal/sidefile"
 )
 
@@ -49,26 +51,33 @@ func listFormats() []Format {
 			textual("", Text.WriteJudgement),
 			textual("", Text.WriteVersion),
 			textual("", Text.WriteInspected),
-			textual("", Text.WriteRun),
+			textual("", Text.WriteOverview),
 			textual("", Text.WriteOperators),
+			textual("", Text.WriteWindow),
 			textual("", Text.WriteFound),
 			textual("", Text.WriteLearned),
 			textual("overflow.txt", Text.WriteAnalysis),
 			textual("overflow_scan.txt", Text.WriteScan),
 			textual("overflow_watch.txt", Text.WriteWatch),
+			textual("check.txt", Text.WriteCheck),
+			textual("", Text.WriteCheckTypes),
 			textual("perf.txt", Text.WritePerf),
 			textual("", Text.WriteConfigChecks),
 			textual("", Text.WriteConfigExplanation),
 		}},
-		{"csv", "a table; that of compare has HPAA's columns", []Writer{
-			with(writes("cpu_vs_npu.csv", WriteCompareCSV).keeping(Keep{Errors: true}), writeHPAA),
+		{"csv", "a table; that of compare has HPAA's columns, and more behind them", []Writer{
+			with(writes(hpaaTable, WriteCompareCSV), writeStatisticsBeside),
 			plainly("", WriteCompareDetailCSV),
 			plainly("determinism.csv", WriteDeterminismCSV),
 			plainly("", WriteJudgementCSV),
 			plainly("overflow.csv", WriteAnalysisCSV),
 			plainly("overflow_scan.csv", WriteScanCSV),
 			plainly("overflow_watch.csv", WriteWatchCSV),
+			plainly("check.csv", WriteCheckCSV),
 			plainly("perf.csv", WritePerfCSV),
+		}},
+		{HPAAFormat, "the files of HPAA: its table, errors of each operator, logs, op_config.csv", []Writer{
+			with(writes(hpaaTable, WriteCompareCSV).keeping(Keep{Errors: true}), writeHPAA),
 		}},
 		{documentFormat, "everything, for programs", []Writer{
 			plainly(documentName, writeCompareJSON).keeping(Keep{Worst: true, Bins: true, Pictures: true}).ofBad(),
@@ -77,7 +86,8 @@ func listFormats() []Format {
 			plainly("", WriteJudgementJSON),
 			plainly("", writeLine[Version]),
 			plainly("", writeLine[*inspect.File]),
-			plainly("", WriteRunJSON),
+			plainly("", writeLine[*inspect.Overview]),
+			plainly("", writeDocument[*show.Window]),
 			plainly("", writeEscaped[*convert.Result]),
 			plainly("", writeEscaped[*hpaa.Result]),
 			plainly("", writeEscaped[*hpaa.Learned]),
@@ -85,17 +95,20 @@ func listFormats() []Format {
 			plainly("overflow.json", writeDocument[*overflow.Report]),
 			plainly("overflow_scan.json", writeDocument[*overflow.ScanReport]),
 			plainly("overflow_watch.json", writeDocument[*overflow.WatchReport]),
+			plainly("check.json", writeDocument[*check.Report]),
 			plainly("perf.json", WritePerfJSON),
 			plainly("", WriteConfigChecksJSON),
 			plainly("", WriteConfigExplanationJSON),
 		}},
 		{"junit", "a test case for each tensor, for CI services", []Writer{
 			plainly("junit.xml", WriteCompareJUnit).keeping(Keep{Worst: true}).ofBad(),
+			plainly("check_junit.xml", WriteCheckJUnit),
 		}},
 		{"md", "Markdown, for a comment on a code host", []Writer{
 			textual("compare.md", Text.WriteCompareMarkdown),
 			plainly("overflow.md", WriteAnalysisMarkdown),
 			plainly("overflow_scan.md", WriteScanMarkdown),
+			textual("check.md", Text.WriteCheckMarkdown),
 			textual("perf.md", Text.WritePerfMarkdown),
 		}},
 		{"msaccucmp", "a table with the columns of msaccucmp", []Writer{
@@ -118,7 +131,10 @@ func listFormats() []Format {
 }
 
 // documentFormat is the format of compare.json, which lists the reports of a run.
+// HPAAFormat is that of the files of HPAA, whose table is hpaaTable.
 const (
+	HPAAFormat     = "hpaa"
+	hpaaTable      = "cpu_vs_npu.csv"
 	documentFormat = "json"
 	documentName   = "compare.json"
 )
@@ -207,6 +223,8 @@ type Options struct {
 	folder bool
 	// beside are the reports in the same folder, to which a page has links.
 	beside []record.File
+	// before is the comparison that a page shows beside its own, nil for none.
+	before *record.Report
 }
 
 // writes returns a writer of results of type R.

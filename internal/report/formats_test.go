@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
@@ -15,8 +16,10 @@ import (
 	"strings"
 	"testing"
 
+	"dumptool/internal/check"
 	"dumptool/internal/compare"
 	"dumptool/internal/compare/determinism"
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/convert"
 	"dumptool/internal/dumpconf"
@@ -27,6 +30,8 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/overflow"
 	"dumptool/internal/perf"
+	"dumptool/internal/recompute"
+	"dumptool/internal/show"
 	"dumptool/internal/tensor"
 )
 
@@ -42,8 +47,9 @@ var samples = map[reflect.Type]struct {
 	reflect.TypeFor[*compare.Judgement]():  {"judge", judged()},
 	reflect.TypeFor[Version]():             {"version", Version{"v1", "go1.26", "linux", "arm64"}},
 	reflect.TypeFor[*inspect.File]():       {"inspect", inspectedFile()},
-	reflect.TypeFor[*dumpdir.Run]():        {"run", twoRounds()},
+	reflect.TypeFor[*inspect.Overview]():   {"run", twoRounds()},
 	reflect.TypeFor[*inspect.Operators]():  {"operators", threeOperators()},
+	reflect.TypeFor[*show.Window]():        {"show", shownWindow()},
 	reflect.TypeFor[*find.Answer]():        {"find", found()},
 	reflect.TypeFor[*convert.Result]():     {"convert", converted()},
 	reflect.TypeFor[*hpaa.Result]():        {"import", imported()},
@@ -53,6 +59,8 @@ var samples = map[reflect.Type]struct {
 	reflect.TypeFor[*overflow.ScanReport]():  {"scan", scanned()},
 	reflect.TypeFor[*overflow.WatchReport](): {"watch", overwritten()},
 	reflect.TypeFor[*perf.Report]():          {"perf", performance()},
+	reflect.TypeFor[*check.Report]():         {"checked", checkedOperators()},
+	reflect.TypeFor[[]recompute.Type]():      {"checked_types", check.Types("LayerNorm", "Conv2D", "GatherV2")},
 	reflect.TypeFor[*ConfigChecks]():         {"check", checked()},
 	reflect.TypeFor[*ConfigExplanation]():    {"explain", &ConfigExplanation{"a.json", sampleExplanation(), nil}},
 }
@@ -80,17 +88,39 @@ func inspectedFile() *inspect.File {
 	return f
 }
 
+// shownWindow is a part of a tensor beside its reference, one element of which is beyond
+// the limits.
+func shownWindow() *show.Window {
+	values := func(all ...float64) (list []metrics.Value) {
+		for _, x := range all {
+			list = append(list, metrics.Value{DType: tensor.Float32, Real: x})
+		}
+		return list
+	}
+	side := show.Side{File: "d/a\x1b.npy", Name: "output 0", DType: tensor.Float32, StoredFormat: tensor.ND, StoredShape: tensor.Shape{3, 4}}
+	return &show.Window{Schema: show.Schema, Tensor: side, Reference: &side, Shape: tensor.Shape{3, 4}, Format: tensor.ND, At: []int64{1, 1}, Atol: 0.005, Rtol: 0.2,
+		First: []int64{1, 0}, Columns: 2, Rows: []show.Row{{Index: 1, Values: values(1, 2), Reference: values(1, 3), Marks: []show.Mark{"", show.Beyond}}}}
+}
+
 // twoRounds is a run of two rounds with different orders, one of which lacks a step.
-func twoRounds() *dumpdir.Run {
+func twoRounds() *inspect.Overview {
 	at := func(rank, step string) dumpdir.Coordinates {
 		return dumpdir.Coordinates{Rank: rank, Step: step, Graph: "0", Model: "net"}
 	}
-	file := func(role dumpdir.Role, size int64) *dumpdir.File { return &dumpdir.File{Role: role, Size: size} }
-	return &dumpdir.Run{
+	file := func(role dumpdir.Role, size int64) *dumpdir.File {
+		return &dumpdir.File{Folder: &dumpdir.Folder{Path: "d\x1b", Dir: "."}, Role: role, Size: size}
+	}
+	ops := func(n int) (all []*dumpdir.Op) {
+		for range n {
+			all = append(all, new(dumpdir.Op))
+		}
+		return all
+	}
+	run := &dumpdir.Run{
 		Paths: []string{"d\x1b"}, Producers: []dumpdir.Producer{dumpdir.MindSpore, dumpdir.Arrays},
 		Rounds: []*dumpdir.Round{
-			{At: at("0", "3"), Ops: make([]*dumpdir.Op, 2), Order: dumpdir.Order{Source: lang.Plain("timestamps of the dumps"), Known: 2, Of: 2}},
-			{At: at("1", "10"), Ops: make([]*dumpdir.Op, 3), Order: dumpdir.Order{Source: lang.Plain("natural order of names"), Of: 3, Rejected: lang.Plains([]string{"x.csv: knows 1 of 3 operators"})},
+			{At: at("0", "3"), Ops: ops(2), Order: dumpdir.Order{Source: lang.Plain("timestamps of the dumps"), Known: 2, Of: 2}},
+			{At: at("1", "10"), Ops: ops(3), Order: dumpdir.Order{Source: lang.Plain("natural order of names"), Of: 3, Rejected: lang.Plains([]string{"x.csv: knows 1 of 3 operators"})},
 				Flow: dumpdir.Flow{Source: lang.Plain("graph f.json"), Known: 3, Of: 3}},
 		},
 		Files: []*dumpdir.File{file(dumpdir.Tensors, 5), file(dumpdir.Side, 7), file(dumpdir.Tensors, 6)},
@@ -98,6 +128,11 @@ func twoRounds() *dumpdir.Run {
 			{Kind: dumpdir.Cut, Path: "d/a", Err: failed("the file is empty")}},
 		Warnings: []string{"d/mapping.csv: line 2: no comma"},
 	}
+	o, _ := inspect.NewOverview(context.Background(), run, nil)
+	o.Run.Reference, o.Run.NPU, o.Run.Types = "gold en", run.Paths[0], []inspect.TypeCount{{Type: "float16", Tensors: 3}}
+	o.Run.Configurations = []inspect.Configuration{{Path: "d/acl.json", Schema: "acl", Errors: 1}}
+	o.Suggest()
+	return o
 }
 
 // threeOperators are one with statistics, one that cannot be read, and one of a table
@@ -171,7 +206,7 @@ func imported() *hpaa.Result {
 var readers = map[string]func(text []byte) error{
 	"text": func(text []byte) error { return nil },
 	"md":   func(text []byte) error { return nil },
-	"csv":  parseCSV, "msaccucmp": parseCSV, "msprobe": parseCSV,
+	"csv":  parseCSV, "hpaa": parseCSV, "msaccucmp": parseCSV, "msprobe": parseCSV,
 	"json":  func(text []byte) error { return json.Unmarshal(text, new(map[string]any)) },
 	"junit": func(text []byte) error { return xml.Unmarshal(text, new(junitSuites)) },
 	"sarif": func(text []byte) error { return json.Unmarshal(text, new(sarifLog)) },
@@ -243,6 +278,20 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// checkedOperators are golden operators that were computed again.
+func checkedOperators() *check.Report {
+	run, err := dumpdir.Open(context.Background(), []string{"../../testdata/golden/recompute/op53_relu6_f32_zero_block", "../../testdata/golden/recompute/op10_groupnorm_bf16_clean",
+		"../../testdata/golden/recompute/op48_sigmoid_f32_clean", "../../testdata/golden/recompute/op1_fusedmuladd_bf16_scale"}, dumpdir.Options{NoRaw: true})
+	if err != nil {
+		panic(err)
+	}
+	r, err := check.Run(context.Background(), run, check.Options{Seed: 1, Workers: 1})
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
 // TestFormatNames checks what the help and the flags are made of.
 func TestFormatNames(t *testing.T) {
 	t.Parallel()
@@ -256,7 +305,7 @@ func TestFormatNames(t *testing.T) {
 		}
 		names[f.Name] = true
 		for _, w := range f.Writers {
-			if w.File != "" && files[w.File] {
+			if w.File != "" && files[w.File] && f.Name != HPAAFormat { // the table that csv has more columns of
 				t.Errorf("two reports are called %s", w.File)
 			}
 			files[w.File] = true

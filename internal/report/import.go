@@ -121,7 +121,7 @@ func (t Text) WriteLearned(w io.Writer, l *hpaa.Learned) error {
 	var b strings.Builder
 	b.WriteString(t.of(lang.Sayf("%s from %s: all %d bytes agree.\n", "由 %[2]s得到 %[1]s：全部 %[3]d 字节一致。\n",
 		lang.CountText(l.Arrays, "array", "个数组"), lang.CountText(l.Pieces, "piece", "个分片"), l.Bytes)))
-	b.WriteString("  " + ui.Escape(shellWords(l.Flags())) + "\n")
+	b.WriteString("  " + ui.Escape(lang.ShellLine(l.Flags())) + "\n")
 	for _, node := range slices.Sorted(maps.Keys(l.Axes)) {
 		fmt.Fprintf(&b, t.say("%s is joined on axis %d: describe it by --pieces, with axis\n", "%s 在轴 %d 上拼接：请用 --pieces 描述，并给出 axis\n"), ui.Escape(node), l.Axes[node])
 	}
@@ -133,16 +133,4 @@ func (t Text) WriteLearned(w io.Writer, l *hpaa.Learned) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// shellWords joins words of a command line, in quotes where a shell needs them.
-func shellWords(words []string) string {
-	quoted := make([]string, len(words))
-	for i, word := range words {
-		quoted[i] = word
-		if strings.ContainsAny(word, " \t\n'\"\\$`{}*?[]()<>|&;#~!") || word == "" {
-			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(quoted, " ")
 }

@@ -14,49 +14,95 @@ import (
 	"dumptool/internal/ui"
 )
 
-// shownProblems is the most problems of a run that the text lists, shownSources the
-// most sources of orders.
+// shownProblems is the most problems of a run that the text lists, shownSources the most
+// sources of orders, shownTypes the most element types: all that is said of a run takes 20 lines at most.
 const (
-	shownProblems = 10
-	shownSources  = 4
+	shownProblems = 3
+	shownSources  = 2
+	shownTypes    = 6
 )
 
-// WriteRun prints what a run is: its paths, then who wrote it, its rounds, where the
-// order of its operators comes from, and what is wrong with it.
-func (t Text) WriteRun(w io.Writer, run *dumpdir.Run) error {
-	p := t.to(w)
+// WriteOverview prints what lies at some paths: who wrote it, its rounds, where the order of
+// its operators comes from, what is wrong with it, and the commands that make sense.
+func (t Text) WriteOverview(w io.Writer, o *inspect.Overview) error {
+	p, run := t.to(w), o.Of
 	for _, path := range run.Paths {
 		p.print(ui.Escape(path) + "\n")
 	}
 	var facts factList
-	facts.add(p.say("Written by", "写出方"), p.producersText(run))
+	if len(run.Rounds) > 0 || len(run.Records) > 0 {
+		facts.add(p.say("Written by", "写出方"), p.producersText(o))
+	}
 	facts.add(p.say("Ranks", "rank"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Rank }))
 	facts.add(p.say("Steps", "step"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Step }))
 	facts.add(p.say("Graphs", "图"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Graph }))
 	facts.add(p.say("Models", "模型"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Model }))
-	facts.add(p.say("Operators", "算子"), p.operatorsText(run))
-	facts.add(p.say("Order", "执行顺序"), p.sourcesText(run, func(r *dumpdir.Round) lang.Sentence { return r.Order.Source })...)
-	facts.add(p.say("Data flow", "数据流"), p.sourcesText(run, func(r *dumpdir.Round) lang.Sentence {
-		if r.Flow.Source.IsZero() {
-			return lang.Sayf("not known", "未知")
-		}
-		return r.Flow.Source
-	})...)
+	if len(run.Rounds) > 0 {
+		facts.add(p.say("Operators", "算子"), p.operatorsText(run))
+		facts.add(p.say("Order", "执行顺序"), p.sourcesText(run, func(r *dumpdir.Round) lang.Sentence { return r.Order.Source })...)
+		facts.add(p.say("Data flow", "数据流"), p.sourcesText(run, func(r *dumpdir.Round) lang.Sentence {
+			if r.Flow.Source.IsZero() {
+				return lang.Sayf("not known", "未知")
+			}
+			return r.Flow.Source
+		})...)
+	}
+	facts.add(p.say("Types", "数据类型"), p.typesText(o))
 	facts.add(p.say("Files", "文件"), p.filesText(run))
+	if o.Run.Reference != "" && len(run.Paths) == 1 {
+		facts.add(p.say("Sides", "两侧"), p.say("reference %s, NPU %s", "标杆 %s，NPU %s", ui.Escape(o.Run.Reference), ui.Escape(o.Run.NPU)))
+	}
+	facts.add(p.say("Configuration", "配置"), p.configurationsText(o)...)
 	facts.add(p.say("Problems", "问题"), p.problemsText(run)...)
 	p.facts(facts)
+	if len(o.Next) == 0 {
+		return p.err
+	}
+	p.blank()
+	for _, c := range o.Next {
+		p.print("# " + p.of(c.Why) + "\n" + c.Line + "\n")
+	}
 	return p.err
 }
 
+// typesText lists the element types.
+func (p *printer) typesText(o *inspect.Overview) string {
+	names := firstOf(p.Text, o.Run.Types, shownTypes, func(t inspect.TypeCount) string { return t.Type })
+	text, files := strings.Join(names, ", "), 0
+	for _, f := range o.Of.Files {
+		if f.Role == dumpdir.Tensors {
+			files++
+		}
+	}
+	if text != "" && o.Run.Headers < files {
+		text += p.say(" (by %d of %d headers)", "(依据 %[2]d 个文件头中的 %[1]d 个)", o.Run.Headers, files)
+	}
+	return text
+}
+
+// configurationsText lists the configurations.
+func (p *printer) configurationsText(o *inspect.Overview) []string {
+	return firstOf(p.Text, pointers(o.Run.Configurations), 2, func(c *inspect.Configuration) string {
+		if c.Errors+c.Warnings == 0 {
+			return p.say("%s: no mistakes found", "%s：未发现错误", ui.Escape(c.Path))
+		}
+		return p.say("%s: %s, %s", "%s：%s，%s", ui.Escape(c.Path), lang.CountText(c.Errors, "error", "个错误"), lang.CountText(c.Warnings, "warning", "个警告"))
+	})
+}
+
 // producersText names the producers.
-func (p *printer) producersText(run *dumpdir.Run) string {
+func (p *printer) producersText(o *inspect.Overview) string {
 	var names []string
-	for _, one := range run.Producers {
+	for _, one := range o.Run.Producers {
 		if one == dumpdir.Arrays {
 			names = append(names, p.say("no known producer", "未知来源"))
 			continue
 		}
-		names = append(names, producerNames[one])
+		name := producerNames[one]
+		if one == dumpdir.MSProbe && len(o.Run.Frameworks) > 0 {
+			name += " (" + ui.Escape(strings.Join(o.Run.Frameworks, ", ")) + ")"
+		}
+		names = append(names, name)
 	}
 	return cmp.Or(strings.Join(names, ", "), p.say("nobody known", "未知"))
 }
@@ -144,7 +190,7 @@ func (p *printer) filesText(run *dumpdir.Run) string {
 // problemsText lists the first problems of a run.
 func (p *printer) problemsText(run *dumpdir.Run) []string {
 	lines := firstOf(p.Text, pointers(run.Problems), shownProblems, func(q *dumpdir.Problem) string { return p.of(lang.Error(q)) })
-	return append(lines, run.Warnings...)
+	return append(lines, firstOf(p.Text, run.Warnings, shownProblems, ui.Escape)...)
 }
 
 // WriteOperators prints the operators of a run, a line each, in execution order.
@@ -186,45 +232,3 @@ var operatorColumns = slices.Concat(
 	),
 	[]Column[*inspect.Operator]{numbers("bytes", func(o *inspect.Operator) int64 { return o.Bytes }).ranked(13)},
 )
-
-// runSchema is that of a run as a document.
-const runSchema = "dumptool/run/1"
-
-// runDocument is what JSON says of a run.
-type runDocument struct {
-	Schema string `json:"schema"`
-	// Run is the run as a whole, Rounds are its rounds.
-	Run    runHead    `json:"run"`
-	Rounds []runRound `json:"rounds"`
-}
-
-// runHead is what JSON says of a run as a whole.
-type runHead struct {
-	// Paths are those that were given, Producers those that wrote the folders.
-	Paths     []string           `json:"paths"`
-	Producers []dumpdir.Producer `json:"producers"`
-	// Files counts the files.
-	Files int `json:"files"`
-	// Problems are what is wrong with the run, Warnings what is odd about it.
-	Problems []dumpdir.Problem `json:"problems"`
-	Warnings []string          `json:"warnings"`
-}
-
-// runRound is what JSON says of a round.
-type runRound struct {
-	dumpdir.Coordinates
-	// Operators counts the operators.
-	Operators int `json:"operators"`
-	// Order says where the execution order comes from, Flow where who feeds whom does.
-	Order dumpdir.Order `json:"order"`
-	Flow  dumpdir.Flow  `json:"data_flow"`
-}
-
-// WriteRunJSON writes what a run is as a JSON object on a line of its own.
-func WriteRunJSON(w io.Writer, run *dumpdir.Run) error {
-	rounds := []runRound{}
-	for _, r := range run.Rounds {
-		rounds = append(rounds, runRound{r.At, len(r.Ops), r.Order, r.Flow})
-	}
-	return writeLine(w, runDocument{runSchema, runHead{list(run.Paths), list(run.Producers), len(run.Files), list(run.Problems), list(run.Warnings)}, rounds})
-}

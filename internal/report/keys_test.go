@@ -14,8 +14,10 @@ import (
 	"strings"
 	"testing"
 
+	"dumptool/internal/check"
 	"dumptool/internal/compare/determinism"
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
 	"dumptool/internal/convert"
 	"dumptool/internal/find"
 	"dumptool/internal/format"
@@ -25,6 +27,8 @@ import (
 	"dumptool/internal/opdebug"
 	"dumptool/internal/overflow"
 	"dumptool/internal/perf"
+	"dumptool/internal/recompute"
+	"dumptool/internal/show"
 	"dumptool/internal/tensor"
 )
 
@@ -38,9 +42,11 @@ var documented = []struct {
 	{overflow.WatchSchema, "overflow watch", reflect.TypeFor[overflow.WatchReport]()},
 	{determinism.Schema, "compare determinism", reflect.TypeFor[determinism.Report]()},
 	{perf.Schema, "perf", reflect.TypeFor[perf.Report]()},
+	{check.Schema, "check", reflect.TypeFor[check.Report]()},
 	{find.Schema, "find --json", reflect.TypeFor[find.Answer]()},
 	{inspect.Schema, "inspect --json, a line for each file", reflect.TypeFor[inspect.File]()},
-	{runSchema, "inspect --json, the line of a run", reflect.TypeFor[runDocument]()},
+	{inspect.OverviewSchema, "PATH --json, and the line of a run of inspect --json", reflect.TypeFor[inspect.Overview]()},
+	{show.Schema, "show --format json", reflect.TypeFor[show.Window]()},
 	{convert.FileSchema, "convert --json, a line for each file", reflect.TypeFor[convert.Result]()},
 	{convert.Schema, "convert --shard", reflect.TypeFor[convert.Document]()},
 	{hpaa.Schema, "hpaa import --json", reflect.TypeFor[hpaa.Result]()},
@@ -49,25 +55,28 @@ var documented = []struct {
 
 // forms are what JSON has for types that marshal themselves to something else than text.
 var forms = map[reflect.Type]string{
-	reflect.TypeFor[metrics.Metric]():  "number, or null where there is none",
-	reflect.TypeFor[tensor.Number]():   `number, "nan", "inf" or "-inf"`,
-	reflect.TypeFor[inspect.Known]():   "text or null",
-	reflect.TypeFor[inspect.Time]():    "number or null",
-	reflect.TypeFor[inspect.Shape]():   "list of numbers",
-	reflect.TypeFor[find.Link]():       "list of a name and a number",
-	reflect.TypeFor[perf.Hidden]():     "list of the name and the reason",
-	reflect.TypeFor[perf.Problem]():    "list of the line, what is wrong, the column and the file",
-	reflect.TypeFor[perf.Ratio]():      "number",
-	reflect.TypeFor[perf.Relation]():   "text or null",
-	reflect.TypeFor[*opdebug.Record](): "object, as the CANN converter writes it",
-	reflect.TypeFor[format.Attrs]():    "object of names and values",
-	reflect.TypeFor[[0]struct{}]():     "list",
-	reflect.TypeFor[[3]any]():          "list of a name and two numbers",
-	reflect.TypeFor[[2]int64]():        "list of two numbers",
-	reflect.TypeFor[map[string]int]():  "object of numbers",
-	reflect.TypeFor[json.RawMessage](): "object",
-	reflect.TypeFor[perf.Count]():      "number or null",
-	reflect.TypeFor[lang.Text]():       "object of a text in English, en, and one in Chinese, zh",
+	reflect.TypeFor[metrics.Metric]():                 "number, or null where there is none",
+	reflect.TypeFor[metrics.Value]():                  `number, "nan", "inf" or "-inf", or a list of two of them for a complex element`,
+	reflect.TypeFor[tensor.Number]():                  `number, "nan", "inf" or "-inf"`,
+	reflect.TypeFor[inspect.Known]():                  "text or null",
+	reflect.TypeFor[inspect.Time]():                   "number or null",
+	reflect.TypeFor[inspect.Shape]():                  "list of numbers",
+	reflect.TypeFor[find.Link]():                      "list of a name and a number",
+	reflect.TypeFor[perf.Hidden]():                    "list of the name and the reason",
+	reflect.TypeFor[perf.Problem]():                   "list of the line, what is wrong, the column and the file",
+	reflect.TypeFor[perf.Ratio]():                     "number",
+	reflect.TypeFor[perf.Relation]():                  "text or null",
+	reflect.TypeFor[*opdebug.Record]():                "object, as the CANN converter writes it",
+	reflect.TypeFor[format.Attrs]():                   "object of names and values",
+	reflect.TypeFor[[0]struct{}]():                    "list",
+	reflect.TypeFor[[3]any]():                         "list of a name and two numbers",
+	reflect.TypeFor[[2]int64]():                       "list of two numbers",
+	reflect.TypeFor[map[string]int]():                 "object of numbers",
+	reflect.TypeFor[json.RawMessage]():                "object",
+	reflect.TypeFor[perf.Count]():                     "number or null",
+	reflect.TypeFor[lang.Text]():                      "object of a text in English, en, and one in Chinese, zh",
+	reflect.TypeFor[map[string]recompute.Attribute](): "object of names, each with a value and its source",
+	reflect.TypeFor[record.Facts]():                   "object of numbers",
 }
 
 // results are what an interface of a document stands for.

@@ -58,7 +58,7 @@ func Create(path string) (*File, error) {
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return nil, named("create", path, err)
 	}
-	file, err := openTemp(path)
+	file, err := openTemp(path, 0o666) // as any file a user makes
 	if err != nil {
 		return nil, named("create", path, err)
 	}
@@ -243,14 +243,13 @@ const (
 )
 
 // openTemp creates a new file beside path and locks it: a lock that is free tells later
-// processes that the file is left behind. The mode is what the umask leaves of 0666, as
-// for any file a user makes.
-func openTemp(path string) (*os.File, error) {
+// processes that the file is left behind. Its mode is what the umask leaves of one.
+func openTemp(path string, mode os.FileMode) (*os.File, error) {
 	dir, base := filepath.Split(path)
 	cleanOnce(dir)
 	for try := 1; ; try++ {
 		name := dir + tempName(base)
-		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 		if err == nil {
 			if try == maxTries || holds(f) {
 				return f, nil

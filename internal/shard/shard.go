@@ -31,8 +31,14 @@ func (s Spec) On() bool { return s.Of > 0 }
 // String is the spelling of the command line: 2/4.
 func (s Spec) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 
-// Folder is the name of the folder of what the shard writes: shard-00002-of-00004.
-func (s Spec) Folder() string { return fmt.Sprintf("shard-%05d-of-%05d", s.Index, s.Of) }
+// Folder is the name of the folder of what the shard writes: shard-00002-of-00004; empty for
+// all of the work.
+func (s Spec) Folder() string {
+	if !s.On() {
+		return ""
+	}
+	return fmt.Sprintf("shard-%05d-of-%05d", s.Index, s.Of)
+}
 
 // Variables are those in which schedulers tell each process of an array its number,
 // from 0: Slurm, Kubernetes, Volcano (two spellings), AWS Batch, PBS.

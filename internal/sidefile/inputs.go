@@ -64,6 +64,8 @@ type Files struct {
 	// Folder, unless empty, is searched for files under HPAA's names that were
 	// not given. Of logs there the lines of imports count.
 	Folder string
+	// Attributes keeps those of the operators of a graph of the compiler.
+	Attributes bool
 }
 
 // Inputs is what side files say, nil or empty for those that are not there.
@@ -124,7 +126,7 @@ func (f *Files) Load() (*Inputs, error) {
 		read     func(r io.Reader, path string) error
 	}{
 		{NameMapFile, mapPath(f.NameMap), "", in.readNameMap},
-		{FusionFile, f.Fusion, "", in.readFusion},
+		{FusionFile, f.Fusion, "", in.readFusion(f.Attributes)},
 		{OpsFile, f.Ops, "", in.readOps},
 		{OpConfigFile, f.OpConfig, OpConfigName, in.readOpConfig},
 		{RuntimeFile, f.Runtime, RuntimeName, in.readRuntime},
@@ -250,11 +252,17 @@ func (in *Inputs) readNameMap(r io.Reader, path string) error {
 	return err
 }
 
-func (in *Inputs) readFusion(r io.Reader, path string) (err error) {
-	if in.Fusion, err = graph.ReadFusion(r); err == nil {
-		in.Fusion.Source = "fusion graph " + path
+func (in *Inputs) readFusion(attributes bool) func(r io.Reader, path string) error {
+	read := graph.ReadFusion
+	if attributes {
+		read = graph.ReadFusionAttributes
 	}
-	return err
+	return func(r io.Reader, path string) (err error) {
+		if in.Fusion, err = read(r); err == nil {
+			in.Fusion.Source = "fusion graph " + path
+		}
+		return err
+	}
 }
 
 // readOps reads names, one a line; lines that begin with # are comments.

@@ -11,8 +11,15 @@ import (
 // bucket and key is the same object.
 var schemes = []string{"s3://", "obs://"}
 
-// Remote reports whether a path is one of object storage.
-func Remote(path string) bool { return scheme(path) != "" }
+// Remote reports whether a path is one of object storage, or of a file in an archive: no
+// file of the system.
+func Remote(path string) bool {
+	if scheme(path) != "" {
+		return true
+	}
+	m, _ := mounted(path)
+	return m != nil
+}
 
 // scheme is the beginning of a remote path, empty for a local one.
 func scheme(path string) string {
@@ -24,8 +31,12 @@ func scheme(path string) string {
 	return ""
 }
 
-// split cuts a remote path behind the bucket: s3://bucket and /key.
+// split cuts a remote path behind the bucket, s3://bucket and /key, or behind the mark of
+// an archive.
 func split(path string) (root, rest string) {
+	if m, mark := mounted(path); m != nil {
+		return path[:mark+len(Mark)], path[mark+len(Mark):]
+	}
 	start := len(scheme(path))
 	if slash := strings.IndexByte(path[start:], '/'); slash >= 0 {
 		return path[:start+slash], path[start+slash:]
@@ -44,12 +55,21 @@ func Join(elem ...string) string {
 		if e == "" || e == "." {
 			continue
 		}
-		if !strings.HasSuffix(path, "/") {
+		if !strings.HasSuffix(path, "/") && !isRoot(path) {
 			path += "/"
 		}
 		path += filepath.ToSlash(e)
 	}
 	return path
+}
+
+// isRoot reports whether a path is the folder of all files of an archive.
+func isRoot(path string) bool {
+	if !strings.HasSuffix(path, Mark) {
+		return false
+	}
+	m, mark := mounted(path)
+	return m != nil && mark+len(Mark) == len(path)
 }
 
 // Dir is the folder of a path as filepath.Dir has it. That of a bucket is itself.
@@ -62,8 +82,14 @@ func Dir(path string) string {
 }
 
 // Base is the last element of a path as filepath.Base has it. That of a bucket is its
-// name.
+// name, and that of all files of an archive the name of the archive.
 func Base(path string) string {
+	if archive, name, ok := InArchive(path); ok {
+		if name = strings.TrimRight(name, "/"); name == "" {
+			return Base(archive)
+		}
+		return name[strings.LastIndexByte(name, '/')+1:]
+	}
 	if !Remote(path) {
 		return filepath.Base(path)
 	}
@@ -77,6 +103,10 @@ func IsAbs(path string) bool { return Remote(path) || filepath.IsAbs(path) }
 // Abs is the one spelling of a path that stands for all: as filepath.Abs has it, of
 // remote paths with s3:// and without a slash at the end.
 func Abs(path string) (string, error) {
+	if archive, name, ok := InArchive(path); ok {
+		abs, err := Abs(archive)
+		return abs + Mark + strings.Trim(name, "/"), err
+	}
 	if !Remote(path) {
 		return filepath.Abs(path)
 	}
@@ -105,7 +135,10 @@ func Rel(base, target string) (string, error) {
 		if to == from {
 			return ".", nil
 		}
-		if rest, ok := strings.CutPrefix(to, from+"/"); ok {
+		if !isRoot(from) {
+			from += "/"
+		}
+		if rest, ok := strings.CutPrefix(to, from); ok {
 			return rest, nil
 		}
 	}

@@ -72,6 +72,9 @@ func (e *Error) Unwrap() error { return e.Err }
 // at takes a remote path apart and finds its storage.
 func at(path string) (location, error) {
 	root, rest := split(path)
+	if m, _ := mounted(path); m != nil {
+		return location{path: path, key: strings.TrimPrefix(rest, "/"), remote: &m.remote, objects: m}, nil
+	}
 	l := location{path: path, bucket: root[len(scheme(path)):], key: strings.TrimPrefix(rest, "/"), remote: current.Load()}
 	if l.bucket == "" {
 		return l, l.error(errors.New("no bucket is named, want s3://bucket/key"))
@@ -223,7 +226,7 @@ func (l location) open() (Source, error) {
 		o = Object{Key: l.key, Size: -1}
 	}
 	if l.key == "" {
-		return nil, l.error(errors.New("is a bucket, want an object"))
+		return nil, l.error(errors.New("is a bucket or an archive, want a file in it"))
 	}
 	s, err := l.objects.Open(l.bucket, o)
 	if err != nil {

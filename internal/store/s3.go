@@ -34,8 +34,10 @@ type s3 struct {
 	slots  chan struct{} // requests that read at the same time
 	heads  *heads
 	blocks *blocks
+	cuts   cuts
 	active atomic.Int64 // sources that are read beyond their heads
 	parts  *parts
+	health health
 
 	unconditional sync.Once // noteUnconditional
 }
@@ -77,8 +79,10 @@ func newS3(set S3Settings) (*s3, error) {
 		slots:  make(chan struct{}, set.Concurrency),
 		heads:  &heads{max: set.Cache / 8, byID: map[string][]byte{}}, // these count among all that may be in memory
 		blocks: &blocks{max: max(set.Cache-set.Cache/8, set.Block), bySpan: map[span]*list.Element{}},
+		cuts:   cuts{byID: map[string]*cut{}},
 		parts:  &parts{left: partsBudget},
 	}
+	s.health.set, s.health.where = &s.set, s.where
 	if at.url.Scheme == "http" && !loopback(at.url.Hostname()) && set.Note != nil {
 		s.keys.used = sync.OnceFunc(func() {
 			set.Note(lang.Sayf("%s (%s) is not encrypted: data and session tokens can be read on the way", "%s（%s）未加密：数据和会话令牌在途中可被读取", s.endpoint, s.named))
@@ -191,6 +195,12 @@ func (s *s3) where() string {
 		text += " (" + s.named + ")"
 	}
 	return text
+}
+
+// limits are how many requests may be under way, and of how many objects there is room for
+// two small blocks.
+func (s *s3) limits() (requests, objects int) {
+	return s.set.Concurrency, min(s.set.Concurrency, int(s.set.Cache/(2*minBlock)))
 }
 
 // Head implements Objects.

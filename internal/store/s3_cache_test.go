@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -204,13 +205,13 @@ func TestWhole(t *testing.T) {
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
 			}
-		}, "0+1048576 0+65536"},
+		}, "0+1048576 0+32768"},
 		"memory is short": {block, func(t *testing.T, s *s3, _ func() Source) {
 			t.Helper()
 			s.blocks.mu.Lock()
 			s.blocks.unread += s.blocks.max
 			s.blocks.mu.Unlock()
-		}, "0+1048576 0+65536"},
+		}, "0+1048576 0+32768"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFaults(t)
@@ -280,8 +281,9 @@ func TestSegments(t *testing.T) {
 // TestVictims checks which blocks are given up.
 func TestVictims(t *testing.T) {
 	b := &blocks{max: 4 * minBlock, bySpan: map[span]*list.Element{}}
+	cuts := cuts{byID: map[string]*cut{}}
 	get := func(id string) *block {
-		k, isNew := b.find(span{id, 0, minBlock}, now)
+		k, isNew := b.find(cuts.take(id), span{id, 0, minBlock}, now)
 		if isNew {
 			b.loaded(k, nil)
 		}
@@ -305,14 +307,14 @@ func TestVictims(t *testing.T) {
 	if third.unread > 0 || b.unread != 3*minBlock {
 		t.Errorf("%d bytes of a block are left, %d of all", third.unread, b.unread)
 	}
-	if k, _ := b.find(span{"more", 0, minBlock}, perhaps); k != nil {
+	if k, _ := b.find(cuts.take("any"), span{"more", 0, minBlock}, perhaps); k != nil {
 		t.Error("nothing is left for others")
 	}
-	if k, isNew := b.find(span{"more", 0, minBlock}, soon); k == nil || !isNew {
+	if k, isNew := b.find(cuts.take("any"), span{"more", 0, minBlock}, soon); k == nil || !isNew {
 		t.Error("what was read is kept")
 	}
 	gone("one more", third)
-	if k, _ := b.find(span{"again", 0, minBlock}, soon); k != nil {
+	if k, _ := b.find(cuts.take("any"), span{"again", 0, minBlock}, soon); k != nil {
 		t.Error("a block was given up that nobody had read")
 	}
 	get("a")
@@ -324,7 +326,7 @@ func TestVictims(t *testing.T) {
 		t.Errorf("what is in use was given up, or %d bytes are counted", b.bytes)
 	}
 	b.release(get("broken"), 0)
-	k, _ := b.find(span{"error", 0, minBlock}, now)
+	k, _ := b.find(cuts.take("any"), span{"error", 0, minBlock}, now)
 	b.loaded(k, errChanged)
 	b.release(k, 0)
 	gone("an error", k)
@@ -333,7 +335,7 @@ func TestVictims(t *testing.T) {
 // TestShare checks that every reader can have two blocks, or one if it reads all.
 func TestShare(t *testing.T) {
 	s := fakeServer(t).connect(t)
-	f := &s3Object{s: s}
+	f := &s3Object{s: s, cut: new(cut)}
 	for active := int64(1); active < 600; active++ {
 		each := int64(2)
 		if f.whole = active%2 == 0; f.whole {
@@ -427,4 +429,53 @@ func FuzzAnswered(f *testing.F) {
 			t.Errorf("%q: size %d with error %v", span, size, err)
 		}
 	})
+}
+
+// TestSpill checks that of an object that is larger than the memory for blocks and read
+// all over many times each byte is fetched a few times only, if there is room on the disk;
+// and that all bytes are those of the object.
+func TestSpill(t *testing.T) {
+	const blocks, rounds = 12, 10
+	dir := t.TempDir()
+	for name, tt := range map[string]struct {
+		folder string
+		most   int // requests
+	}{
+		"room":    {dir, 4 * blocks},
+		"no room": {filepath.Join(dir, "missing"), 2 * rounds * blocks},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("TMPDIR", tt.folder)
+			f := newFaults(t)
+			s, bucket, data := f.begin(t, headSize+blocks*minBlock, smallBlocks)
+			src := s.mustOpen(t, bucket, "run/x")
+			Whole(src)
+			var readers sync.WaitGroup
+			for part := range 2 {
+				readers.Go(func() {
+					for round := range rounds {
+						for at := (part*rounds + round) * 700; at < len(data); at += minBlock / 2 {
+							p := make([]byte, min(900, len(data)-at))
+							if _, err := src.ReadAt(p, int64(at)); err != nil || !bytes.Equal(p, data[at:][:len(p)]) {
+								t.Errorf("other bytes at %d, or %v", at, err)
+								return
+							}
+						}
+					}
+				})
+			}
+			readers.Wait()
+			gets := slices.DeleteFunc(f.log(), func(line string) bool { return !strings.HasPrefix(line, "GET ") })
+			if len(gets) > tt.most || name == "no room" && len(gets) < rounds*blocks/2 {
+				t.Errorf("%d requests for %d blocks that were read %d times", len(gets), blocks, 2*rounds)
+			}
+			t.Logf("%d requests", len(gets))
+			if err := src.Close(); err != nil {
+				t.Error(err)
+			}
+			if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
+				t.Errorf("%q are left", left)
+			}
+		})
+	}
 }

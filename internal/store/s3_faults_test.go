@@ -195,21 +195,62 @@ func TestNoRetries(t *testing.T) {
 	}
 }
 
+// TestTriesEnd checks that a request is tried for a time, and how often one is that alone
+// fails.
 func TestTriesEnd(t *testing.T) {
 	f := newFaults(t)
-	s, bucket, _ := f.begin(t, 100, func(set *S3Settings) { set.Retries = 4 })
+	s, bucket, _ := f.begin(t, 100, func(set *S3Settings) { set.RetryTime = 300 * time.Millisecond })
 	f.before = func(_ int64, w http.ResponseWriter, _ *http.Request) bool {
 		w.Header().Set("Retry-After", "0")
 		return refuse(w, http.StatusServiceUnavailable, "SlowDown")
 	}
+	start := time.Now()
 	_, err := s.Head(bucket, "run/x")
 	f.before = nil
-	if err == nil || !strings.Contains(err.Error(), "503") {
+	if err == nil || !strings.Contains(err.Error(), "503") || !IsTransport(err) {
 		t.Errorf("error %v", err)
 	}
-	if requests := f.log(); len(requests) != 4 {
-		t.Errorf("requests %q, want 4", requests)
+	if requests := f.log(); len(requests) < maxFailures || time.Since(start) < s.set.RetryTime {
+		t.Errorf("%d requests in %v", len(requests), time.Since(start))
 	}
+	// One object that cannot be had while others can is not waited for that long.
+	f = newFaults(t)
+	s, bucket, _ = f.begin(t, 100, func(set *S3Settings) { set.RetryTime = time.Hour })
+	s.mustPut(t, bucket, "run/y", nil)
+	f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+		return strings.HasSuffix(r.URL.Path, "/x") && refuse(w, http.StatusInternalServerError, "InternalError")
+	}
+	f.log()
+	served := make(chan error)
+	ended := make(chan struct{})
+	go func() {
+		var err error
+		for err == nil {
+			_, err = s.Head(bucket, "run/y")
+			select {
+			case <-ended:
+				served <- err
+				return
+			default:
+			}
+		}
+		served <- err
+	}()
+	_, err = s.Head(bucket, "run/x")
+	close(ended)
+	if other := <-served; err == nil || !IsTransport(err) || other != nil {
+		t.Errorf("error %v; of others %v", err, other)
+	}
+	tries := 0
+	for _, line := range f.log() {
+		if strings.Contains(line, "/x") {
+			tries++
+		}
+	}
+	if tries != maxTries {
+		t.Errorf("%d tries, want %d", tries, maxTries)
+	}
+	f.before = nil
 	// A run that was interrupted does not wait.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -218,7 +259,7 @@ func TestTriesEnd(t *testing.T) {
 		w.Header().Set("Retry-After", "30")
 		return refuse(w, http.StatusServiceUnavailable, "SlowDown")
 	}
-	start := time.Now()
+	start = time.Now()
 	_, err = s.Head(bucket, "run/x")
 	f.before = nil
 	if err == nil || errors.Is(err, context.Canceled) || time.Since(start) > 10*time.Second {
@@ -525,7 +566,7 @@ func TestComplete(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFaults(t)
-			s, bucket, _ := f.begin(t, 1)
+			s, bucket, _ := f.begin(t, 1, func(set *S3Settings) { set.RetryTime = 200 * time.Millisecond })
 			tt.harm(f)
 			data := pattern(partSize + 9)
 			w, err := s.Create(bucket, "run/big", false)
@@ -782,10 +823,152 @@ func TestSlowServer(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	srv := httptest.NewServer(nil)
 	srv.Close()
-	s := testServer{"none", srv.URL, environment(testKeys)}.connect(t)
+	s := testServer{"none", srv.URL, environment(testKeys)}.connect(t, func(set *S3Settings) { set.RetryTime = 100 * time.Millisecond })
 	_, err := s.Head("dumps", "run7/x")
-	if err == nil || !strings.HasPrefix(err.Error(), "cannot read run7/x: dial tcp 127.0.0.1:") || !strings.Contains(err.Error(), "; endpoint "+srv.URL+", path style (--s3-endpoint)") {
+	if err == nil || !IsTransport(err) || !strings.HasPrefix(err.Error(), "cannot read run7/x: dial tcp 127.0.0.1:") || !strings.Contains(err.Error(), "; endpoint "+srv.URL+", path style (--s3-endpoint)") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// outage lets a proxy go away for a time, as a server does that is started again: it
+// refuses connections, or answers 503 to all.
+type outage struct {
+	down  atomic.Bool
+	tried atomic.Int64 // requests meanwhile
+	most  atomic.Int64 // at the same time
+	open  atomic.Int64
+}
+
+// refuse is what before of faults does.
+func (o *outage) refuse(busy bool) func(int64, http.ResponseWriter, *http.Request) bool {
+	return func(_ int64, w http.ResponseWriter, _ *http.Request) bool {
+		if !o.down.Load() {
+			return false
+		}
+		o.tried.Add(1)
+		now := o.open.Add(1)
+		defer o.open.Add(-1)
+		for most := o.most.Load(); now > most && !o.most.CompareAndSwap(most, now); most = o.most.Load() {
+		}
+		time.Sleep(time.Millisecond)
+		if busy {
+			return refuse(w, http.StatusServiceUnavailable, "ServiceUnavailable")
+		}
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// TestOutage takes the server away in the middle of many reads: all of them wait, one at a
+// time finds out whether it is back, the user hears of it once, and the bytes are those
+// that there are. Of an outage that lasts too long all reads fail, soon.
+func TestOutage(t *testing.T) {
+	for name, busy := range map[string]bool{"refused": false, "busy": true} {
+		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex
+			var notes []string
+			f := newFaults(t)
+			s, bucket, data := f.begin(t, headSize+40*minBlock, smallBlocks, func(set *S3Settings) {
+				set.RetryTime = 20 * time.Second
+				set.Note = func(n lang.Sentence) {
+					mu.Lock()
+					defer mu.Unlock()
+					notes = append(notes, n.String())
+				}
+			})
+			const readers, away = 8, 700 * time.Millisecond
+			var o outage
+			refuse := o.refuse(busy)
+			f.before = func(n int64, w http.ResponseWriter, r *http.Request) bool {
+				r.Header.Del("If-Match")
+				return refuse(n, w, r)
+			}
+			f.after = func(_ int64, resp *http.Response) error {
+				resp.Header.Del("ETag")
+				return nil
+			}
+			o.down.Store(true)
+			time.AfterFunc(away, func() { o.down.Store(false) })
+			calls := 0
+			read := func() (failed error) {
+				calls++
+				var all sync.WaitGroup
+				for i := range readers {
+					all.Go(func() {
+						src, err := s.Open(bucket, Object{Key: "run/x", Size: int64(len(data)), ETag: strconv.Itoa(calls)}) // none is in memory
+						if err == nil {
+							defer src.Close()
+							p := make([]byte, minBlock)
+							at := int64(headSize + 5*i*minBlock)
+							if _, err = src.ReadAt(p, at); err == nil && !bytes.Equal(p, data[at:][:minBlock]) {
+								err = errors.New("other bytes")
+							}
+						}
+						if err != nil {
+							mu.Lock()
+							defer mu.Unlock()
+							failed = err
+						}
+					})
+				}
+				all.Wait()
+				return failed
+			}
+			if err := read(); err != nil {
+				t.Error(err)
+			}
+			if n := o.tried.Load(); n < maxFailures || n > 30 {
+				t.Errorf("%d requests while the server was away", n)
+			}
+			if len(notes) != 2 || !strings.HasPrefix(notes[0], "store down since ") || !strings.Contains(notes[0], " left: ") || !strings.HasPrefix(notes[1], "the store answers again after ") {
+				t.Errorf("notes %q", notes)
+			}
+			o.down.Store(true)
+			s.set.RetryTime = 100 * time.Millisecond
+			start := time.Now()
+			if err := read(); !IsTransport(err) {
+				t.Errorf("away for ever: %v", err)
+			}
+			lost := o.tried.Load()
+			for range 50 {
+				if err := read(); !IsTransport(err) {
+					t.Errorf("lost: %v", err)
+				}
+			}
+			if took := time.Since(start); took > 5*time.Second || o.tried.Load() > lost+60 {
+				t.Errorf("it took %v and %d requests to see that the server is lost", took, o.tried.Load()-lost)
+			}
+			o.down.Store(false)
+			back := read()
+			for end := time.Now().Add(10 * time.Second); back != nil && time.Now().Before(end); back = read() {
+				time.Sleep(10 * time.Millisecond)
+			}
+			if back != nil {
+				t.Errorf("it is back: %v", back)
+			}
+			f.before = nil
+		})
+	}
+}
+
+// TestKeysSaid checks that a secret that is wrong, one that is missing and one that may not
+// do what is asked for read differently.
+func TestKeysSaid(t *testing.T) {
+	for want, tt := range map[string]struct {
+		code string
+		env  map[string]string
+	}{
+		"access denied (403 AccessDenied) to list run/ - key AKIA..OURS from the environment":                            {"AccessDenied", testKeys},
+		"the secret is not that of the key (403 SignatureDoesNotMatch) to list run/ - key AKIA..OURS":                    {"SignatureDoesNotMatch", testKeys},
+		"AWS_ACCESS_KEY_ID is set, AWS_SECRET_ACCESS_KEY is not: access denied (403 AccessDenied) to list run/":          {"AccessDenied", map[string]string{"AWS_ACCESS_KEY_ID": "AKIATESTKEYOFOURS"}},
+		"no key found (AWS_ACCESS_KEY_ID, AWS_PROFILE): access denied (403 AccessDenied) to list run/; endpoint http://": {"AccessDenied", nil},
+	} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusForbidden, tt.code) }))
+		s := testServer{"refuses", srv.URL, environment(tt.env)}.connect(t)
+		err := second(s.List("bucket", "run/", false))
+		srv.Close()
+		if err == nil || !strings.HasPrefix(err.Error(), want) || !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("error %v, want %s", err, want)
+		}
 	}
 }
 

@@ -149,7 +149,7 @@ func TestRedirect(t *testing.T) {
 			w.Header().Set("Location", other.URL+req.URL.Path)
 			w.WriteHeader(status)
 		})
-		s, err := newS3(S3Settings{Endpoint: srv.URL, Retries: 1, Getenv: environment(with(testKeys, "AWS_SESSION_TOKEN", "a token"))})
+		s, err := newS3(S3Settings{Endpoint: srv.URL, Getenv: environment(with(testKeys, "AWS_SESSION_TOKEN", "a token"))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -75,7 +75,7 @@ func servers(t *testing.T) []testServer {
 // connect is a client with settings that make tests quick.
 func (srv testServer) connect(t testing.TB, change ...func(*S3Settings)) *s3 {
 	t.Helper()
-	set := S3Settings{Endpoint: srv.endpoint, Getenv: srv.getenv, firstWait: time.Millisecond}
+	set := S3Settings{Endpoint: srv.endpoint, Getenv: srv.getenv, RetryTime: 2 * time.Second, firstWait: time.Millisecond}
 	for _, c := range change {
 		c(&set)
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestS3Settings(t *testing.T) {
@@ -34,7 +35,7 @@ func TestS3Settings(t *testing.T) {
 		"not of AWS":     {S3Settings{Endpoint: "https://amazonaws.com.example.org"}, nil, "https://amazonaws.com.example.org, path style"},
 		"environment":    {S3Settings{}, map[string]string{"AWS_ACCESS_KEY_ID": "AKIAIOSFODNN4F2Q", "AWS_SECRET_ACCESS_KEY": "wJalr"}, "us-east-1 key AKIA..4F2Q from the environment"},
 		"short key":      {S3Settings{}, map[string]string{"AWS_ACCESS_KEY_ID": "admin", "AWS_SECRET_ACCESS_KEY": "x"}, "us-east-1 key ad.. from the environment"},
-		"half a key":     {S3Settings{}, map[string]string{"AWS_ACCESS_KEY_ID": "AKIAIOSFODNN4F2Q"}, "us-east-1 no key found"},
+		"half a key":     {S3Settings{}, map[string]string{"AWS_ACCESS_KEY_ID": "AKIAIOSFODNN4F2Q"}, "us-east-1 AWS_ACCESS_KEY_ID is set, AWS_SECRET_ACCESS_KEY is not"},
 		"no signature":   {S3Settings{NoSign: true}, map[string]string{"AWS_ACCESS_KEY_ID": "AKIAIOSFODNN4F2Q", "AWS_SECRET_ACCESS_KEY": "wJalr"}, "us-east-1 without a signature (--s3-no-sign)"},
 		"files":          {S3Settings{}, map[string]string{"AWS_CONFIG_FILE": config}, "https://s3.eu-west-1.amazonaws.com, virtual-host style eu-west-1"},
 		"profile":        {S3Settings{}, map[string]string{"AWS_CONFIG_FILE": config, "AWS_PROFILE": "work"}, "http://10.0.0.1:9000, path style (endpoint_url of " + config + ") cn-north-1"},
@@ -75,7 +76,7 @@ func TestBadS3Settings(t *testing.T) {
 		"a block has from 256 KiB to 256 MiB":                {S3Settings{Block: 1000}, nil},
 		"the cache must hold at least one block":             {S3Settings{Cache: 1 << 20}, nil},
 		"from 1 to 1000 requests":                            {S3Settings{Concurrency: -1}, nil},
-		"from 1 to 100 tries":                                {S3Settings{Retries: 1000}, nil},
+		"is tried again for at most 24 hours":                {S3Settings{RetryTime: 25 * time.Hour}, nil},
 		"AWS_CA_BUNDLE: " + bundle + " has no certificates":  {S3Settings{}, map[string]string{"AWS_CA_BUNDLE": bundle}},
 		"AWS_CA_BUNDLE: open " + bundle + "2: no such file ": {S3Settings{}, map[string]string{"AWS_CA_BUNDLE": bundle + "2"}},
 	} {

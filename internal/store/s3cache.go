@@ -2,7 +2,9 @@ package store
 
 import (
 	"container/list"
+	"os"
 	"sync"
+	"sync/atomic"
 )
 
 // headSize is how much of an object the first request reads. It holds the header of a
@@ -48,14 +50,74 @@ type span struct {
 	off, n int64
 }
 
+// cut is what all readers of an object have in common: the blocks that it is cut into, so
+// that each of them is fetched once, and what is on the disk of them.
+type cut struct {
+	id    string
+	users int          // under the lock of the cuts
+	kept  atomic.Int64 // users that say that the object will be opened again
+	again spill
+
+	heading sync.Mutex // is held while the head is fetched
+	head    []byte
+
+	settled sync.Mutex
+	size    int64 // of blocks, 0 before the first one
+	all     bool  // from the beginning on, else from the end of the head on
+}
+
+// settle returns the blocks of the object, which are those that were settled first.
+func (c *cut) settle(size int64, whole bool) (int64, bool) {
+	c.settled.Lock()
+	defer c.settled.Unlock()
+	if c.size == 0 {
+		c.size, c.all = size, whole
+	}
+	return c.size, c.all
+}
+
+// cuts are those of the objects in use.
+type cuts struct {
+	mu   sync.Mutex
+	byID map[string]*cut
+}
+
+// take returns the cut of an object, which leave gives back.
+func (all *cuts) take(id string) *cut {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	c := all.byID[id]
+	if c == nil {
+		c = &cut{id: id}
+		all.byID[id] = c
+	}
+	c.users++
+	return c
+}
+
+// leave ends a use, and reports whether it was the last one.
+func (all *cuts) leave(c *cut) bool {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if c.users--; c.users > 0 {
+		return false
+	}
+	delete(all.byID, c.id)
+	c.again.close()
+	return true
+}
+
 // block is a range of an object in memory, or on its way there.
 type block struct {
 	span
+	of     *cut
 	data   []byte
 	ready  chan struct{}
 	err    error // of loading it, once it is ready
 	unread int64 // bytes of which nobody has read as many yet
 	users  int   // that must find it
+	// finished is set once nobody reads the object any more.
+	finished bool
 }
 
 // blocks are ranges of objects in memory, those on their way too. Beyond a number of
@@ -81,19 +143,20 @@ const (
 
 // find returns a block in use by the caller. A new one has no data yet: the caller loads
 // it. Unless it is wanted now there may be no room; then the result is nil.
-func (b *blocks) find(at span, want int64) (found *block, isNew bool) {
+func (b *blocks) find(of *cut, at span, want int64) (found *block, isNew bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if e := b.bySpan[at]; e != nil {
 		b.order.MoveToFront(e)
 		found = e.Value.(*block)
 		found.users++
+		found.of, found.finished = of, false
 		return found, false
 	}
 	if want < now && b.unread+at.n > b.max/8*want {
 		return nil, false
 	}
-	found = &block{span: at, data: b.makeRoom(at), ready: make(chan struct{}), unread: at.n, users: 1}
+	found = &block{span: at, of: of, data: b.makeRoom(at), ready: make(chan struct{}), unread: at.n, users: 1}
 	b.bySpan[at] = b.order.PushFront(found)
 	b.bytes += at.n
 	b.unread += at.n
@@ -118,32 +181,57 @@ func (b *blocks) makeRoom(at span) (data []byte) {
 	return data
 }
 
-// victim is the next block to be given up for one of an object: one that was read to its
-// end, else the last one of the object, so that who reads all over one that is larger
-// than the memory takes no block from others, else the one that was used least recently.
-func (b *blocks) victim(id string) (best *block) {
-	kind := func(k *block) int {
-		switch {
-		case k.unread <= 0:
-			return 0
-		case k.id == id:
-			return 1
-		}
-		return 2
+// What is given up first: blocks of objects that nobody reads any more; those that were read
+// to their ends, the last ones of their objects first, since who reads an object again begins
+// at its beginning; the last one of the object itself that needs room, so that who reads all
+// over one that is larger than the memory takes no block from others; those of objects that
+// will be opened again; and at last those that nobody has read, used least recently.
+const (
+	ofNobody = iota
+	wasRead
+	ofItself
+	ofOthers
+	unread
+)
+
+// rank is the place of a block among those that can be given up for one of an object.
+func (k *block) rank(id string) int {
+	switch {
+	case k.finished:
+		return ofNobody
+	case k.unread <= 0 && k.of.kept.Load() == 0:
+		return wasRead
+	case k.id == id:
+		return ofItself
+	case k.unread <= 0:
+		return ofOthers
 	}
+	return unread
+}
+
+// victim is the next block to be given up for one of an object.
+func (b *blocks) victim(id string) (best *block) {
+	rank := unread + 1
 	for e := b.order.Back(); e != nil; e = e.Prev() {
 		k := e.Value.(*block)
-		switch {
-		case k.users > 0:
-		case best == nil, kind(k) < kind(best), kind(k) == 1 && kind(best) == 1 && k.off > best.off:
+		if k.users > 0 {
+			continue
+		}
+		switch r := k.rank(id); {
+		case r < rank:
+			best, rank = k, r
+		case r == rank && (r == wasRead || r == ofItself) && k.off > best.off:
 			best = k
 		}
 	}
 	return best
 }
 
-// drop gives a block up.
+// drop gives a block up. One of an object that will be opened again goes to the disk.
 func (b *blocks) drop(k *block) {
+	if k.err == nil && k.of.kept.Load() > 0 {
+		k.of.again.write(k)
+	}
 	b.read(k, k.unread)
 	b.order.Remove(b.bySpan[k.span])
 	delete(b.bySpan, k.span)
@@ -178,14 +266,93 @@ func (b *blocks) release(k *block, n int64) {
 	b.read(k, n)
 }
 
-// finish says that a reader will read no more of an object: its blocks are given up
-// before others.
-func (b *blocks) finish(id string) {
+// finish says that nobody reads an object any more: its blocks are given up before others.
+func (b *blocks) finish(c *cut) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for at, e := range b.bySpan {
-		if k := e.Value.(*block); at.id == id {
+	for e := b.order.Front(); e != nil; e = e.Next() {
+		if k := e.Value.(*block); k.of == c {
 			b.read(k, k.unread)
+			k.finished = true
 		}
 	}
+}
+
+// spill has the blocks of an object that are read again and again: a layout of the device
+// that is larger than the memory for blocks is read all over for every few rows of the
+// host's; a reference is opened for each rank. Once as many bytes were fetched as the object
+// has, what is fetched goes to a file without a name too, in the folder that $TMPDIR names,
+// and the next time it comes from there; so does what memory has no room for of an object
+// that will be opened again. Where there is no room for it, blocks are fetched again.
+type spill struct {
+	mu      sync.Mutex
+	fetched int64
+	file    *os.File // nil before the first block
+	path    string   // of the file where it could not be removed while it is open
+	have    map[span]bool
+	ended   bool // there is no room, or nobody reads any more
+}
+
+// load fills the memory of a block, if it is kept.
+func (s *spill) load(k *block) bool {
+	s.mu.Lock()
+	file, kept := s.file, s.have[k.span]
+	s.mu.Unlock()
+	if !kept {
+		return false
+	}
+	_, err := file.ReadAt(k.data, k.off)
+	return err == nil
+}
+
+// keep notes that a block of an object of some size was fetched, and keeps it if it may be
+// fetched again.
+func (s *spill) keep(k *block, size int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fetched += k.n; s.fetched > size {
+		s.put(k)
+	}
+}
+
+// write keeps a block.
+func (s *spill) write(k *block) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.put(k)
+}
+
+func (s *spill) put(k *block) {
+	if s.ended || s.have[k.span] {
+		return
+	}
+	if s.file == nil {
+		file, err := os.CreateTemp("", "dumptool-*")
+		if err != nil {
+			s.ended = true
+			return
+		}
+		if os.Remove(file.Name()) != nil { // systems that keep what is open
+			s.path = file.Name()
+		}
+		s.file, s.have = file, map[span]bool{}
+	}
+	if _, err := s.file.WriteAt(k.data, k.off); err != nil {
+		s.ended = true // what is there stays
+		return
+	}
+	s.have[k.span] = true
+}
+
+// close gives the blocks up. Nothing depends on whether that works.
+func (s *spill) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file != nil {
+		_ = s.file.Close()
+	}
+	if s.path != "" {
+		_ = os.Remove(s.path)
+	}
+	s.file, s.have, s.ended = nil, nil, true
 }

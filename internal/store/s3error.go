@@ -2,15 +2,11 @@ package store
 
 import (
 	"bytes"
-	"context"
-	"crypto/tls"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -149,82 +145,17 @@ func status(err error) *statusError {
 	return nil
 }
 
-// retryable reports whether a request may succeed when it is tried again.
-func retryable(err error) bool {
-	if errors.Is(err, errChanged) || errors.Is(err, errBadAnswer) || errors.Is(err, errExists) {
-		return false
-	}
-	if s := status(err); s != nil {
-		switch s.status {
-		case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
-			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-			return true
-		}
-		switch s.code {
-		case "SlowDown", "InternalError", "RequestTimeout", "ServiceUnavailable":
-			return true
-		}
-		return false
-	}
-	if _, untrusted := errors.AsType[*tls.CertificateVerificationError](err); untrusted {
-		return false
-	}
-	if name, ok := errors.AsType[*net.DNSError](err); ok && name.IsNotFound {
-		return false
-	}
-	return !strings.Contains(err.Error(), "server gave HTTP response to HTTPS client")
-}
-
-// The first retry waits up to firstWait, each other one up to twice as long as the one
-// before, and none longer than maxWait, but when the server asks for it.
-const (
-	firstWait     = 100 * time.Millisecond
-	maxWait       = 20 * time.Second
-	maxRetryAfter = time.Minute
-)
-
-// retry calls do until it works, fails in a way that trying again does not mend, or has
-// failed too often in a row. do reports whether it came nearer to its end, which makes
-// the count begin again.
-func (s *s3) retry(do func() (progress bool, err error)) error {
-	wait := s.set.firstWait
-	for tries := 1; ; tries++ {
-		progress, err := do()
-		if err == nil {
-			return nil
-		}
-		if progress {
-			wait, tries = s.set.firstWait, 0
-		}
-		if tries >= s.set.Retries || !retryable(err) {
-			return err
-		}
-		pause := time.Duration(rand.Int64N(int64(wait) + 1))
-		if answer := status(err); answer != nil {
-			pause = max(pause, answer.retryAfter)
-		}
-		wait = min(2*wait, maxWait)
-		select {
-		case <-time.After(pause):
-		case <-s.set.Context.Done():
-			return err
-		}
-	}
-}
-
-// request is retry for requests that give all or nothing. They end at the latest after
-// timeout; a cancelled run lets them end, so that what it has begun is whole or absent.
-func (s *s3) request(timeout time.Duration, do func(ctx context.Context) error) error {
-	return s.retry(func() (bool, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), timeout)
-		defer cancel()
-		return false, do(ctx)
-	})
-}
-
 // explain turns the error of a request into one for people. doing says what it was for,
 // such as "list run7/".
 func (s *s3) explain(doing string, err error) error {
+	said := s.inWords(doing, err)
+	if err != nil && ofTransport(err) {
+		return &transportError{said}
+	}
+	return said
+}
+
+func (s *s3) inWords(doing string, err error) error {
 	answer := status(err)
 	switch {
 	case err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, errChanged) || errors.Is(err, errBadAnswer):
@@ -237,6 +168,10 @@ func (s *s3) explain(doing string, err error) error {
 		return fmt.Errorf("no such object%w", hidden{answer})
 	case answer.status == http.StatusNotFound:
 		return answer
+	case errors.Is(answer, fs.ErrPermission) && wrongKey[answer.code] != "":
+		return fmt.Errorf("%s (%w) to %s - %s, endpoint %s", wrongKey[answer.code], answer, doing, s.key(), s.where())
+	case errors.Is(answer, fs.ErrPermission) && !s.set.NoSign && !s.keys.found():
+		return fmt.Errorf("%s: access denied (%w) to %s; endpoint %s", s.key(), answer, doing, s.where())
 	case errors.Is(answer, fs.ErrPermission):
 		return fmt.Errorf("access denied (%w) to %s - %s, endpoint %s", answer, doing, s.key(), s.where())
 	case answer.region != "" && answer.region != s.set.Region:
@@ -245,6 +180,14 @@ func (s *s3) explain(doing string, err error) error {
 		return fmt.Errorf("cannot %s: %w: %s", doing, answer, strings.ToValidUTF8(answer.message, "?"))
 	}
 	return fmt.Errorf("cannot %s: %w; endpoint %s", doing, answer, s.where())
+}
+
+// wrongKey says what is wrong with keys, by the codes of answers.
+var wrongKey = map[string]string{
+	"SignatureDoesNotMatch": "the secret is not that of the key",
+	"InvalidAccessKeyId":    "the key is not known there",
+	"ExpiredToken":          "the session token has expired",
+	"InvalidToken":          "the session token is not valid",
 }
 
 // plain is what an error of the network is about, without the address of the request:

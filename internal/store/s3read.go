@@ -31,16 +31,16 @@ var (
 // its beginning on, of others the head is read first, and the blocks begin behind it.
 // Once two of them follow each other, the next one is fetched ahead.
 type s3Object struct {
+	*cut
 	s           *s3
 	bucket, key string
 	size        int64
 	etag        string
-	id          string
-	again       spill
 
 	mu     sync.Mutex
 	head   []byte // its beginning, nil if nobody knows it
 	kept   int    // bytes of the head that were read
+	least  int64  // bytes of the head to fetch at least
 	whole  bool   // it will be read from its beginning to its end
 	begun  bool   // to be read beyond what shows what it is
 	block  int64  // bytes of a block; 0 before the first one
@@ -70,11 +70,33 @@ func (s *s3) Open(bucket string, o Object) (Source, error) {
 		}
 	}
 	f.size, f.etag = o.Size, o.ETag
-	f.id = fmt.Sprintf("s3://%s/%s %d %s", f.bucket, f.key, f.size, f.etag)
+	f.cut = s.cuts.take(idOf(bucket, &o))
 	if f.head == nil {
 		f.head = s.heads.get(f.id)
 	}
 	return f, nil
+}
+
+// idOf identifies an object and its content.
+func idOf(bucket string, o *Object) string {
+	return fmt.Sprintf("s3://%s/%s %d %s", bucket, o.Key, o.Size, o.ETag)
+}
+
+// keep says that an object will be opened several times, until the result is called.
+func (s *s3) keep(bucket string, o *Object) (done func()) {
+	c := s.cuts.take(idOf(bucket, o))
+	c.kept.Add(1)
+	return sync.OnceFunc(func() {
+		c.kept.Add(-1)
+		s.leave(c)
+	})
+}
+
+// leave ends a use of an object. After the last one its blocks are given up before others.
+func (s *s3) leave(c *cut) {
+	if s.cuts.leave(c) {
+		s.blocks.finish(c)
+	}
 }
 
 // Size implements Source.
@@ -94,7 +116,6 @@ func (f *s3Object) Close() error {
 		return nil
 	}
 	f.closed = true
-	f.again.close()
 	if f.size > maxKept {
 		f.head = f.head[:min(len(f.head), (f.kept+1023)/1024*1024)]
 	}
@@ -103,8 +124,8 @@ func (f *s3Object) Close() error {
 	}
 	if f.block > 0 {
 		f.s.active.Add(-1)
-		f.s.blocks.finish(f.id)
 	}
+	f.s.leave(f.cut)
 	return nil
 }
 
@@ -112,7 +133,7 @@ func (f *s3Object) Close() error {
 func (f *s3Object) readWhole() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.whole = f.size > headSize && f.block == 0
+	f.whole, f.least = f.size > headSize && f.block == 0, f.size
 }
 
 // ReadAt implements io.ReaderAt.
@@ -146,7 +167,7 @@ func (f *s3Object) readSome(p []byte, off int64) (int, error) {
 	if at.n == 0 {
 		return f.fetchHead(p, off)
 	}
-	k, isNew := f.s.blocks.find(at, want)
+	k, isNew := f.s.blocks.find(f.cut, at, want)
 	if k == nil {
 		return f.fetchHead(p, off)
 	}
@@ -178,14 +199,33 @@ func (f *s3Object) readHead(p []byte, off int64) int {
 	return n
 }
 
-// fetchHead fetches the head and reads bytes of it.
+// fetchHead fetches as much of the head as it takes, and reads bytes of it. Who only looks
+// at an object of some size fetches a small part of it.
 func (f *s3Object) fetchHead(p []byte, off int64) (int, error) {
-	data, err := f.s.read(f.bucket, f.object(), 0, make([]byte, min(headSize, f.size)))
-	if err != nil {
+	f.heading.Lock()
+	defer f.heading.Unlock()
+	f.mu.Lock()
+	if len(f.cut.head) > len(f.head) { // another reader was quicker
+		f.head = f.cut.head
+	}
+	have, least := f.head, f.least
+	f.mu.Unlock()
+	if n := f.readHead(p, off); n > 0 {
+		return n, nil
+	}
+	switch {
+	case f.size <= maxKept:
+		least = f.size
+	case least == 0 || f.size > headSize:
+		least = max(f.size/32, 4<<10)
+	}
+	data := make([]byte, min(max(least, off+int64(len(p)), 2*int64(len(have))), headSize, f.size))
+	n := copy(data, have)
+	if _, err := f.s.read(f.bucket, f.object(), int64(n), data[n:]); err != nil {
 		return 0, err
 	}
 	f.mu.Lock()
-	f.head = data
+	f.head, f.cut.head = data, data
 	f.mu.Unlock()
 	return f.readHead(p, off), nil
 }
@@ -229,19 +269,21 @@ func (f *s3Object) place(off, n int64) (at span, want int64, ahead bool) {
 	return at, now, ahead
 }
 
-// begin settles the size of blocks. The last one of an object that is read whole is about
-// as long as the others.
+// begin settles the blocks. The last one of an object that is read whole is about as long as
+// the others. Who comes later takes those of the first.
 func (f *s3Object) begin() {
 	if f.block > 0 {
 		return
 	}
-	f.block = f.share(f.s.active.Add(1))
+	size := f.share(f.s.active.Add(1))
 	if f.whole {
 		const unit = 4 << 10
-		most := min(f.block/4*5, f.s.set.Block)
+		most := min(size/4*5, f.s.set.Block)
 		count := (f.size + most - 1) / most
-		f.block = ((f.size+count-1)/count + unit - 1) / unit * unit
-		f.asked = make([]bool, count)
+		size = ((f.size+count-1)/count + unit - 1) / unit * unit
+	}
+	if f.block, f.whole = f.settle(size, f.whole); f.whole {
+		f.asked = make([]bool, (f.size+f.block-1)/f.block)
 	}
 }
 
@@ -292,7 +334,7 @@ func (f *s3Object) prefetch(off, n int64) {
 
 // fetch begins to read a block that is not there yet.
 func (f *s3Object) fetch(at span, want int64) {
-	k, isNew := f.s.blocks.find(at, want)
+	k, isNew := f.s.blocks.find(f.cut, at, want)
 	if k == nil {
 		return
 	}

@@ -32,10 +32,10 @@ type S3Settings struct {
 	PathStyle string // auto, on or off; default: auto
 	NoSign    bool   // requests without a signature, for public buckets
 
-	Block       int64 // bytes of a request that reads; default: 8 MiB
-	Cache       int64 // bytes of objects in memory; default: 64 MiB
-	Concurrency int   // requests that read at the same time; default: 16
-	Retries     int   // tries of a request; default: 6
+	Block       int64         // bytes of a request that reads; default: 8 MiB
+	Cache       int64         // bytes of objects in memory; default: 64 MiB
+	Concurrency int           // requests that read at the same time; default: 64
+	RetryTime   time.Duration // for which a request is tried again; default: 5 minutes
 
 	// Context ends waiting before a request is tried again.
 	Context context.Context
@@ -47,6 +47,12 @@ type S3Settings struct {
 	endpointFrom string        // what the endpoint is the value of
 	firstWait    time.Duration // before the first retry; default: firstWait
 }
+
+// The defaults of some settings.
+const (
+	Concurrency = 64
+	RetryTime   = 5 * time.Minute
+)
 
 // Limits of the settings, in bytes.
 const (
@@ -71,7 +77,7 @@ func (set S3Settings) complete() (S3Settings, error) {
 	set.PathStyle = cmp.Or(set.PathStyle, "auto")
 	set.Block, set.Cache = cmp.Or(set.Block, 8<<20), cmp.Or(set.Cache, 64<<20)
 	set.firstWait = cmp.Or(set.firstWait, firstWait)
-	set.Concurrency, set.Retries = cmp.Or(set.Concurrency, 16), cmp.Or(set.Retries, 6)
+	set.Concurrency, set.RetryTime = cmp.Or(set.Concurrency, Concurrency), cmp.Or(set.RetryTime, RetryTime)
 	switch {
 	case set.PathStyle != "auto" && set.PathStyle != "on" && set.PathStyle != "off":
 		return set, fmt.Errorf("path style %q: want auto, on or off", set.PathStyle)
@@ -81,8 +87,8 @@ func (set S3Settings) complete() (S3Settings, error) {
 		return set, errors.New("the cache must hold at least one block")
 	case set.Concurrency < 1 || set.Concurrency > 1000:
 		return set, errors.New("from 1 to 1000 requests at the same time are possible")
-	case set.Retries < 1 || set.Retries > 100:
-		return set, errors.New("from 1 to 100 tries of a request are possible")
+	case set.RetryTime < 0 || set.RetryTime > maxRetryTime:
+		return set, errors.New("a request is tried again for at most 24 hours")
 	}
 	return set, nil
 }
@@ -262,6 +268,13 @@ func (k *keychain) IsExpired() bool {
 	return k.Expiry.IsExpired()
 }
 
+// found reports whether there was a key.
+func (k *keychain) found() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.from != nil
+}
+
 // key describes the key that signed requests, without what is secret of it.
 func (s *s3) key() string {
 	s.keys.mu.Lock()
@@ -269,6 +282,8 @@ func (s *s3) key() string {
 	switch id := s.keys.id; {
 	case s.set.NoSign:
 		return "without a signature (--s3-no-sign)"
+	case s.keys.from == nil && s.set.getenv("AWS_ACCESS_KEY_ID") != "":
+		return "AWS_ACCESS_KEY_ID is set, AWS_SECRET_ACCESS_KEY is not"
 	case s.keys.from == nil:
 		return "no key found (AWS_ACCESS_KEY_ID, AWS_PROFILE)"
 	case len(id) < 12:

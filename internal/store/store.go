@@ -1,5 +1,6 @@
-// Package store reads and writes what users name by a path: local files, and objects in
-// S3-compatible storage, whose paths are s3://bucket/key or obs://bucket/key.
+// Package store reads and writes what users name by a path: local files, objects in
+// S3-compatible storage, whose paths are s3://bucket/key or obs://bucket/key, and files in
+// archives of either, whose paths are run.zip!name.
 //
 // An object store has no folders. A path that is exactly the key of one object is a
 // file; else it is a folder when objects lie below it, with or without a slash at its
@@ -85,6 +86,18 @@ type Objects interface {
 
 // Open opens a file for reading.
 func Open(path string) (Source, error) {
+	src, err := open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if found, failed := reach(path); failed != nil {
+			return nil, failed
+		} else if found {
+			return open(path)
+		}
+	}
+	return src, err
+}
+
+func open(path string) (Source, error) {
 	if !Remote(path) {
 		return openLocal(path)
 	}
@@ -112,10 +125,38 @@ func Whole(from Source) {
 	}
 }
 
+// Keep says that a file will be opened and read several times, until done is called. Of an
+// object that was listed what was fetched is kept till then, in memory or in $TMPDIR.
+func Keep(path string) (done func()) {
+	if l, err := at(path); Remote(path) && err == nil {
+		if known := l.listed(l.bucket, l.key); known != nil {
+			o, isThere := known.object(l.key)
+			if s, ok := l.objects.(interface {
+				keep(bucket string, o *Object) func()
+			}); ok && isThere {
+				return s.keep(l.bucket, &o)
+			}
+		}
+	}
+	return func() {}
+}
+
 // Stat describes a file or folder, links followed. A remote file stays for Open and Stat
 // what it was when it was described first, unless this process writes it: when it has
 // changed since, reading it is an error.
 func Stat(path string) (fs.FileInfo, error) {
+	info, err := stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if found, failed := reach(path); failed != nil {
+			return nil, failed
+		} else if found {
+			return stat(path)
+		}
+	}
+	return info, err
+}
+
+func stat(path string) (fs.FileInfo, error) {
 	if !Remote(path) {
 		info, err := os.Stat(path)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -271,6 +312,9 @@ func CheckFolder(path string) error {
 	if err != nil {
 		return err
 	}
+	if _, inside := l.objects.(*mount); inside {
+		return l.error(errArchive)
+	}
 	folder := [2]string{l.bucket, strings.TrimSuffix(l.key, "/")}
 	if _, known := l.folders.Load(folder); known || folder[1] == "" {
 		return nil
@@ -314,6 +358,40 @@ func Workers() int {
 		n = max(n, remoteWorkers)
 	}
 	return n
+}
+
+// Waiting is how many jobs run at the same time that wait for a few bytes of each file below
+// paths: n of local ones, of objects as many as requests may be under way.
+func Waiting(n int, paths ...string) int {
+	for _, path := range paths {
+		requests, _ := limits(path)
+		n = max(n, requests)
+	}
+	return n
+}
+
+// Ahead is how many jobs run at the same time that have files below a path open and read
+// them by turns: n of local ones, of objects as many as memory has room for, so that the
+// next ones are on their way while n are read.
+func Ahead(n int, path string) int {
+	_, objects := limits(path)
+	return max(n, objects)
+}
+
+// limits are how many requests may be under way, and of how many objects memory has room
+// for blocks; 0 for local paths.
+func limits(path string) (requests, objects int) {
+	if !Remote(path) {
+		return 0, 0
+	}
+	if l, err := at(path); err == nil {
+		if s, ok := l.objects.(interface {
+			limits() (requests, objects int)
+		}); ok {
+			return s.limits()
+		}
+	}
+	return 0, 0
 }
 
 // SameFile reports whether two descriptions are of one file, as os.SameFile does.

@@ -203,6 +203,25 @@ var torchContainer = Container{
 
 var torchExts = []string{".pt", ".pth"}
 
+// Claimed reports whether a zip file of a name, with entries of these, is a file of
+// tensors: one of torch.save, or of numpy, which its name has to say too. Others are
+// archives of files.
+func Claimed(name string, entries []string) bool {
+	root := ""
+	isTorch := slices.ContainsFunc(entries, func(e string) (ok bool) {
+		root, ok = strings.CutSuffix(e, "data.pkl")
+		return ok && (root == "" || strings.HasSuffix(root, "/"))
+	})
+	ext := strings.ToLower(filepath.Ext(name))
+	switch {
+	case isTorch && (slices.Contains(torchExts, ext) || slices.Contains(entries, root+"version")):
+		return true
+	case ext == ".npz":
+		return len(entries) == 0 || slices.ContainsFunc(entries, func(e string) bool { return strings.HasSuffix(e, ".npy") })
+	}
+	return slices.Contains(torchExts, ext)
+}
+
 // npzContainer is an archive of arrays of numpy.
 var npzContainer = Container{
 	Name:       "npz",

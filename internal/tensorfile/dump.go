@@ -54,7 +54,7 @@ func readDump(f *File, src *source) error {
 
 func (f *File) add(kind tensor.Kind, tensors []tensor.Tensor, details []dumpfmt.Detail) {
 	for i, t := range tensors {
-		f.Tensors = append(f.Tensors, Tensor{Tensor: t, Kind: kind, Index: i, Err: details[i].Err})
+		f.Tensors = append(f.Tensors, Tensor{Tensor: t, Kind: kind, Index: i, Address: details[i].Address, Err: details[i].Err})
 	}
 }
 

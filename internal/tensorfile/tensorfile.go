@@ -43,6 +43,9 @@ type Tensor struct {
 	// type of the host, as bfloat16 is in float32; Undefined if that is not known
 	// or the same.
 	Origin tensor.DType
+	// Address is where the tensor lay in the memory of the device, 0 where its file does not
+	// say.
+	Address uint64
 	// Err says why the tensor cannot be used although its file can.
 	Err error
 }

@@ -48,6 +48,26 @@ func readText(file io.ReaderAt, size, most int64) (io.ReaderAt, int64, error) {
 	return bytes.NewReader(numbers), int64(len(numbers)), nil
 }
 
+// IsNumbers reports whether the beginning of a text is that of one with numbers, as
+// readText reads them: its first words are, up to one that may be cut off. A text without
+// words may be one of no numbers.
+func IsNumbers(head []byte) bool {
+	w := &words{line: 1}
+	for {
+		n, word, err := w.split(head, len(head) < headBytes)
+		if err != nil {
+			return false
+		}
+		if word == nil {
+			return true
+		}
+		if _, err := strconv.ParseFloat(string(word), 64); err != nil && !errors.Is(err, strconv.ErrRange) {
+			return false
+		}
+		head = head[n:]
+	}
+}
+
 // words splits a text at white space and leaves comments out.
 type words struct {
 	line    int // of the word that was returned last

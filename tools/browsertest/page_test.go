@@ -68,6 +68,11 @@ function ground(e) {
       layers.push([c[0], c[1], c[2], c[3] * Number(style.fillOpacity)]);
       continue;
     }
+    if (e.matches(".celltext")) { // on the cell of its kind
+      const style = getComputedStyle(e.ownerSVGElement.querySelector(".cell." + e.classList[1])), c = rgba(style.fill);
+      layers.push([c[0], c[1], c[2], c[3] * Number(style.fillOpacity)]);
+      continue;
+    }
     const c = rgba(getComputedStyle(e).backgroundColor);
     layers.push(c);
     if (c[3] === 1) break;
@@ -113,7 +118,7 @@ func noLarger(t *testing.T, file string, limit int64) {
 // complains, nothing is cut, everything can be read.
 func TestLook(t *testing.T) {
 	file, d := compared(t, resNet())
-	noLarger(t, file, 400_000)
+	noLarger(t, file, 500_000) // 90 tensors with their windows of values
 	first := d.Rows[*d.Findings.FirstBad].Op
 	last := first[strings.Index(first, "bn1"):]
 	for _, width := range []int{1280, 390} {
@@ -216,7 +221,7 @@ func TestWork(t *testing.T) {
 	want("first row", row(), first)
 
 	// The flag stands where the first bad tensor is.
-	place := eval[float64](b, `document.getElementById("strip").clientWidth - 56`)*(float64(first)+0.5)/float64(n) + 46
+	place := eval[float64](b, `document.getElementById("strip").clientWidth - 70`)*(float64(first)+0.5)/float64(n) + 60
 	if x := eval[float64](b, `Number(document.getElementById("flag").getAttribute("x1"))`); x < place-1 || x > place+1 {
 		t.Errorf("the flag is at %g, want %g", x, place)
 	}
@@ -270,7 +275,7 @@ func TestWork(t *testing.T) {
 	b.do(chromedp.Click(`[data-sort=i]`, chromedp.ByQuery))
 
 	// A click on the strip, and a module by key.
-	x := eval[float64](b, `(() => { document.getElementById("strip").scrollIntoView(); const r = document.getElementById("strip").getBoundingClientRect(); return r.left + 46 + (r.width - 56) * 5.5 / `+fmt.Sprint(n)+`; })()`)
+	x := eval[float64](b, `(() => { document.getElementById("strip").scrollIntoView(); const r = document.getElementById("strip").getBoundingClientRect(); return r.left + 60 + (r.width - 70) * 5.5 / `+fmt.Sprint(n)+`; })()`)
 	y := eval[float64](b, `document.getElementById("strip").getBoundingClientRect().top + 100`)
 	b.do(chromedp.MouseClickXY(x, y))
 	want("click on the strip", row(), 5)

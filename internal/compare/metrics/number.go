@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"math"
+	"slices"
 
 	"dumptool/internal/tensor"
 )
@@ -124,4 +125,17 @@ var binaryForms = map[tensor.DType]codes{
 	tensor.Complex32:    {fraction: 10, minExp: -14, top: 0x7bff},
 	tensor.Complex64:    {fraction: 23, minExp: -126, top: 0x7f7fffff},
 	tensor.Complex128:   {fraction: 52, minExp: -1022, top: 0x7fefffffffffffff},
+}
+
+// ReadValues reads the elements of a type that are stored one behind the other.
+func ReadValues(d tensor.DType, src []byte) ([]Value, error) {
+	n, err := newNumber(d)
+	if err != nil {
+		return nil, err
+	}
+	var all []Value
+	for chunk := range slices.Chunk(src, d.UnitSize()) {
+		all = append(all, n.single(chunk))
+	}
+	return all, nil
 }

@@ -50,6 +50,8 @@ type Pictures struct {
 	// ULP counts these pairs by their distance in units of the last place of the
 	// NPU's type: first those of 0, then of 1, of 2 and 3, of 4 to 7 and so on.
 	ULP []int64
+	// Window are values around the place where the tensors differ most, nil without any.
+	Window *Window
 	// RefStats and NPUStats are those of the result.
 	RefStats, NPUStats SideStats
 }
@@ -159,10 +161,22 @@ func newGatherer(e *Engine, res *Result) *gatherer {
 		worst: ranking{limit: worstSampled}, worstRatios: ranking{limit: worstSampled},
 		maps: newMappers(e.request.Shape, e.total),
 	}
+	p.Window = newWindow(e.request.Shape, e.total, worstPlace(res))
 	if e.total > 0 {
 		p.ULP = make([]int64, ULPOctaves)
 	}
 	return g
+}
+
+// worstPlace is the offset of the elements that differ most, 0 where none differ.
+func worstPlace(res *Result) int64 {
+	switch {
+	case len(res.Worst) > 0:
+		return res.Worst[0].Offset
+	case res.MaxAbs.Defined:
+		return res.MaxAbs.Offset
+	}
+	return 0
 }
 
 // survey adds a block to the samples and bounds.
@@ -293,6 +307,7 @@ func (g *gatherer) errorGrid(limits BinLimits, b bounds, n int64, of func(Sample
 
 // count counts a block.
 func (g *gatherer) count(b *block) {
+	g.Window.add(b)
 	g.values.add(b)
 	g.inner.add(b)
 	if g.finite <= int64(len(g.Sampled)) { // all of them are at hand
@@ -346,6 +361,9 @@ func (g *gatherer) finish() *Pictures {
 	}
 	for n := len(g.ULP); n > 1 && g.ULP[n-1] == 0; n-- {
 		g.ULP = g.ULP[:n-1]
+	}
+	if g.Window != nil {
+		g.Window.offsets = nil
 	}
 	return g.Pictures
 }

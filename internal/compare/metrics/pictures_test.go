@@ -105,6 +105,7 @@ func checkPictures(t *testing.T, p *slowPair, got *Pictures, res *Result) {
 	want.Values.Ref, want.Values.NPU = slowBins(got.Values.Grid, refs), slowBins(got.Values.Grid, npus)
 	want.Joint = slowDensity(p, want.Values.Low, want.Values.High, got.Joint.Count)
 	checkMaps(t, p, got.Maps)
+	checkWindow(t, p, got.Window, res)
 	for i := range odd {
 		want.NonFinite[i/want.RunLength] = true
 	}
@@ -116,7 +117,7 @@ func checkPictures(t *testing.T, p *slowPair, got *Pictures, res *Result) {
 			})
 		}),
 	}
-	if diff := gocmp.Diff(&want, got, cmpopts.IgnoreFields(Pictures{}, "Inner", "InnerJoint", "Maps"), whole); diff != "" {
+	if diff := gocmp.Diff(&want, got, cmpopts.IgnoreFields(Pictures{}, "Inner", "InnerJoint", "Maps", "Window"), whole); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -229,6 +230,63 @@ func checkMaps(t *testing.T, p *slowPair, maps []Map) {
 				t.Errorf("map %d, cell %d: mean %d, want %g; errors %d, want %d", k, i, m.Mean[i], level, m.Errors[i], share)
 			}
 		}
+	}
+}
+
+// checkWindow goes through the elements by their coordinates: the window has those at most 16
+// positions of the last two long axes apart, which are at the worst place otherwise.
+func checkWindow(t *testing.T, p *slowPair, w *Window, res *Result) {
+	t.Helper()
+	if len(p.all) == 0 {
+		if w != nil {
+			t.Errorf("a window of no elements: %+v", w)
+		}
+		return
+	}
+	if len(res.Worst) > 0 && w.Place != res.Worst[0].Offset {
+		t.Errorf("the window is around %d, want %d", w.Place, res.Worst[0].Offset)
+	}
+	shape := p.req.Shape
+	long := slices.DeleteFunc([]int{0, 1, 2, 3, 4, 5}, func(i int) bool { return i >= len(shape) || shape[i] == 1 })
+	worst := shape.Coordinates(w.Place)
+	seen := 0
+	for i, x := range p.all {
+		at := shape.Coordinates(int64(i))
+		row, column := int64(0), int64(i)-w.Column // of one axis
+		if len(long) >= 2 {
+			if w.RowAxis != long[len(long)-2] || w.ColumnAxis != long[len(long)-1] {
+				t.Fatalf("a window of the axes %d and %d of %s", w.RowAxis, w.ColumnAxis, shape)
+			}
+			row, column = at[w.RowAxis]-w.Row, at[w.ColumnAxis]-w.Column
+			others := slices.Clone(at)
+			others[w.RowAxis], others[w.ColumnAxis] = worst[w.RowAxis], worst[w.ColumnAxis]
+			if !slices.Equal(others, worst) {
+				continue
+			}
+		} else if column >= 0 {
+			row, column = column/16, column%16
+		}
+		inside := row >= 0 && row < int64(w.Rows) && column >= 0 && column < int64(w.Columns)
+		if !inside {
+			if int64(i) == w.Place {
+				t.Errorf("the worst place %d is not in the window", i)
+			}
+			continue
+		}
+		seen++
+		k := row*int64(w.Columns) + column
+		for _, v := range []struct{ got, want float64 }{{float64(w.Ref[k]), float64(float32(p.magnitude(x.r)))}, {float64(w.NPU[k]), float64(float32(p.magnitude(x.n)))}} {
+			if v.got != v.want && !(math.IsNaN(v.got) && math.IsNaN(v.want)) {
+				t.Errorf("window, element %d: %g, want %g", i, v.got, v.want)
+			}
+		}
+	}
+	want := min(len(p.all), 256)
+	if len(long) >= 2 {
+		want = int(min(shape[w.RowAxis], 16) * min(shape[w.ColumnAxis], 16))
+	}
+	if seen != want || len(w.Ref) != want || len(w.NPU) != want {
+		t.Errorf("the window has %d elements, %d of the reference and %d of the NPU, want %d", seen, len(w.Ref), len(w.NPU), want)
 	}
 }
 

@@ -338,13 +338,14 @@ func (r *Report) Write(w io.Writer) error {
 	var text bytes.Buffer // of a row
 	out := bufio.NewWriter(w)
 	out.Write(bytes.TrimSuffix(head, []byte(end))) // the rows come last
+	whole := r.Shard != nil || r.Unfinished()      // what is made of them is not known yet
 	for i, x := range r.All() {
 		if i > 0 {
 			out.WriteByte(',')
 		}
 		out.WriteString("\n    ")
 		row := x.object
-		if r.Shard != nil { // what a merge leaves out is not known yet
+		if whole {
 			row = x.whole
 		}
 		if err := row().encode(&text); err != nil {

@@ -67,7 +67,8 @@ var meanings = map[string]string{
 	"pictures": "What plots of the row show.", "noise": "What the verdict is made of.", "reasons_limits": "The reasons of the limits alone, where they are others.",
 	"patterns": "Known ways in which a tensor is bad.", "uneven": "The axis along which errors are uneven.", "second": "The error of a second reference.",
 	"reads": "Inputs that were read to find out who made them.", "dtype_said": "The type that a file beside says.", "undiagnosed": "Why the cause could not be looked for.",
-	"details": "What a merge needs of a row; only in documents of shards.",
+	"transport": "Whether it was object storage that did not answer: compared again the row may be another one.",
+	"details":   "What a merge needs of a row; only in documents of shards.",
 }
 
 // TestKeys compares docs/compare.md with the lists of keys; -update writes it.

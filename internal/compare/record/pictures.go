@@ -12,11 +12,12 @@ import (
 // picturesJSON are the pictures of a row in compare.json. Lists of bytes are in
 // base64.
 type picturesJSON struct {
-	Values sidesJSON     `json:"values"`
-	Joint  *densityJSON  `json:"joint"`
-	Maps   []metrics.Map `json:"maps"`
-	ULP    []int64       `json:"ulp"`
-	Diff   errorBinsJSON `json:"diff_hist"`
+	Values sidesJSON       `json:"values"`
+	Joint  *densityJSON    `json:"joint"`
+	Maps   []metrics.Map   `json:"maps"`
+	ULP    []int64         `json:"ulp"`
+	Window *metrics.Window `json:"window,omitempty"`
+	Diff   errorBinsJSON   `json:"diff_hist"`
 	// Errors is null but for rows with plots.
 	Errors *sampleJSON `json:"errors"`
 }
@@ -100,7 +101,7 @@ func picturesOf(p *metrics.Pictures) *picturesJSON {
 	if p == nil {
 		return nil
 	}
-	j := &picturesJSON{Values: *sidesOf(&p.Values), Joint: densityOf(&p.Joint), Maps: list(p.Maps), ULP: list(p.ULP), Diff: errorBinsJSON{binsOf(&p.Abs), binsOf(&p.Rel)}}
+	j := &picturesJSON{Values: *sidesOf(&p.Values), Joint: densityOf(&p.Joint), Maps: list(p.Maps), ULP: list(p.ULP), Window: p.Window, Diff: errorBinsJSON{binsOf(&p.Abs), binsOf(&p.Rel)}}
 	j.Values.Inner = sidesOf(p.Inner)
 	if j.Joint != nil {
 		j.Joint.Inner = densityOf(p.InnerJoint)
@@ -126,7 +127,7 @@ func (j *picturesJSON) pictures(r *metrics.Result, axes int) (*metrics.Pictures,
 		return nil, nil
 	}
 	d := pictureReader{total: r.Total}
-	p := &metrics.Pictures{Total: r.Total, Errors: r.HPAA.Count, Every: 1, ULP: j.ULP, Maps: j.Maps,
+	p := &metrics.Pictures{Total: r.Total, Errors: r.HPAA.Count, Every: 1, ULP: j.ULP, Maps: j.Maps, Window: j.Window,
 		RefStats: sideOf(r, func(c *metrics.Classes, class metrics.Class) (n int64) {
 			return sumOf(c[0][class], c[1][class], c[2][class], c[3][class])
 		}),
@@ -150,6 +151,9 @@ func (j *picturesJSON) pictures(r *metrics.Result, axes int) (*metrics.Pictures,
 	}
 	for i := range j.Maps {
 		d.checkMap(&j.Maps[i], axes)
+	}
+	if j.Window != nil {
+		d.checkWindow(j.Window, axes)
 	}
 	if j.Errors != nil {
 		d.sample(j.Errors, p)
@@ -252,6 +256,23 @@ func (d *pictureReader) checkMap(j *metrics.Map, axes int) {
 		d.fail("maps: cells of %d and %d positions, of %d elements", j.RowFold, j.ColumnFold, d.total)
 	case !(j.LogLow <= j.LogHigh):
 		d.fail("maps: log10 of means from %g to %g", j.LogLow, j.LogHigh)
+	}
+}
+
+func (d *pictureReader) checkWindow(j *metrics.Window, axes int) {
+	least, most := j.Rows*j.Columns, j.Rows*j.Columns
+	if j.RowAxis == j.ColumnAxis { // the last line may be shorter
+		least -= j.Columns - 1
+	}
+	switch {
+	case j.RowAxis < 0 || j.ColumnAxis < j.RowAxis || j.ColumnAxis >= max(axes, 1):
+		d.fail("window: axes %d and %d of %d", j.RowAxis, j.ColumnAxis, axes)
+	case min(j.Rows, j.Columns) < 1 || max(j.Rows, j.Columns) > metrics.WindowSize:
+		d.fail("window: %d rows and %d columns, want 1 to %d", j.Rows, j.Columns, metrics.WindowSize)
+	case len(j.Ref) < least || len(j.Ref) > most || len(j.NPU) != len(j.Ref):
+		d.fail("window: %d values of the reference and %d of the NPU, want %d", len(j.Ref), len(j.NPU), most)
+	case min(j.Place, j.Row, j.Column) < 0 || max(j.Place, j.Row+int64(j.Rows)-1, j.Column+int64(j.Columns)-1) >= d.total:
+		d.fail("window: from %d and %d on, around %d, of %d elements", j.Row, j.Column, j.Place, d.total)
 	}
 }
 

@@ -261,6 +261,20 @@ func (r *Report) All() iter.Seq2[int, *Row] {
 	}
 }
 
+// Unfetched counts the rows that the way to the store left without an answer.
+func (r *Report) Unfetched() (n int) {
+	for _, row := range r.All() {
+		if row.Transport {
+			n++
+		}
+	}
+	return n
+}
+
+// Unfinished reports whether a run of the same work could find more. Its document has all
+// that is known of the rows, for that run.
+func (r *Report) Unfinished() bool { return r.Interrupted || r.Unfetched() > 0 }
+
 // Any reports whether a row is as asked.
 func (r *Report) Any(is func(*Row) bool) bool {
 	for i := range r.Rows {

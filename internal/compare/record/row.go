@@ -174,8 +174,10 @@ type Row struct {
 	// Standard is what the acceptance standard of the run says of a compared row, nil
 	// without one.
 	Standard *Standard
-	// Err says why a row has the status Error.
-	Err error
+	// Err says why a row has the status Error. Transport is set where it was the way to the
+	// store, and not what lies there: compared again the row may be another one.
+	Err       error
+	Transport bool
 	// Module is the full name of the operator with the modules around it, parted by
 	// slashes, empty where nobody knows.
 	Module string

@@ -44,6 +44,41 @@ type Entry struct {
 	crc     uint32
 	method  uint16
 	flags   uint16
+	mode    uint16 // of Unix; 0 where another system made the entry
+}
+
+// Stored reports whether the data is in the file as it is.
+func (e *Entry) Stored() bool { return e.method == methodStored }
+
+// Encrypted reports whether a password is needed.
+func (e *Entry) Encrypted() bool { return e.flags&(flagEncrypted|flagStrongEncrypted|flagMasked) != 0 }
+
+// The kinds of files in the mode of Unix.
+const (
+	modeKind   = 0xf000
+	modeFolder = 0x4000
+	modeFile   = 0x8000
+)
+
+// Special reports whether the entry is a link, a device or a pipe.
+func (e *Entry) Special() bool {
+	kind := e.mode & modeKind
+	return kind != 0 && kind != modeFolder && kind != modeFile
+}
+
+// Check reports what the directory says that cannot be: sizes, methods, and entries that
+// share bytes. Data finds the rest.
+func (a *Archive) Check() error {
+	for i := range a.Entries {
+		e := &a.Entries[i]
+		if err := e.check(); err != nil {
+			return fmt.Errorf("%q: %w", e.Name, err)
+		}
+		if e.packed > e.limit-localLength-int64(len(e.Name))-e.header {
+			return fmt.Errorf("%q: %w", e.Name, broken(e.header, "the entry has %d bytes, and what follows it is at 0x%x: they overlap", e.packed, e.limit))
+		}
+	}
+	return nil
 }
 
 // FormatError reports a file that is no valid zip file.
@@ -135,7 +170,7 @@ func (e *Entry) Data() (*io.SectionReader, error) {
 // check reports what the directory says that cannot be read or cannot be.
 func (e *Entry) check() error {
 	switch {
-	case e.flags&(flagEncrypted|flagStrongEncrypted|flagMasked) != 0:
+	case e.Encrypted():
 		return unsupported(e.header, "the entry is encrypted")
 	case e.flags&flagPatched != 0:
 		return unsupported(e.header, "the entry is a patch of another file")

@@ -31,6 +31,9 @@ const (
 
 const maxComment = math.MaxUint16
 
+// unix is the system of entries that have a mode.
+const unix = 3
+
 // end is what the end of a file says of the directory.
 type end struct {
 	directory, size int64 // where it is
@@ -172,6 +175,9 @@ func (d *directory) entry() (Entry, error) {
 	e := Entry{
 		flags: u16(b[8:]), method: u16(b[10:]), crc: u32(b[16:]),
 		packed: int64(u32(b[20:])), Size: int64(u32(b[24:])), header: int64(u32(b[42:])),
+	}
+	if b[5] == unix {
+		e.mode = u16(b[40:])
 	}
 	name, extra, comment := int(u16(b[28:])), int(u16(b[30:])), int(u16(b[32:]))
 	if b, err = d.take(name + extra + comment); err != nil {

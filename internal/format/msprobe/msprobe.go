@@ -9,7 +9,9 @@
 package msprobe
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -35,6 +37,53 @@ const (
 	TensorTask     = "tensor"
 	StatisticsTask = "statistics"
 )
+
+// HeadBytes is how many bytes of a file show whether it is a dump.json.
+const HeadBytes = 4 << 10
+
+// IsDump reports whether a file begins as a dump.json does, whatever its name is: an
+// object with a task and a level in front of its data.
+func IsDump(head []byte) bool {
+	in := json.NewDecoder(bytes.NewReader(head))
+	has := make(map[string]bool)
+	for depth, isKey := 0, false; ; {
+		t, err := in.Token()
+		if err != nil {
+			return false
+		}
+		switch delimiter, _ := t.(json.Delim); {
+		case delimiter == '{' || delimiter == '[':
+			depth++
+			if depth > 1 && has["data"] {
+				return has["task"] && has["level"]
+			}
+		case delimiter != 0:
+			depth--
+		case depth == 0:
+			return false
+		case depth == 1 && isKey:
+			has[t.(string)] = true
+			isKey = false
+			continue
+		}
+		isKey = depth == 1
+	}
+}
+
+// SideName is the name of a file beside a list of calls that has another name than
+// dump.json: the same is added to both, as in dump (1).json and stack (1).json.
+func SideName(list, name string) string {
+	const dump = "dump"
+	if list == DumpName || list == DebugName {
+		return name
+	}
+	i := strings.LastIndex(list, dump)
+	if i < 0 {
+		return name
+	}
+	stem, _ := strings.CutSuffix(name, ".json")
+	return list[:i] + stem + list[i+len(dump):]
+}
 
 // Header is what dump.json says about all calls.
 type Header struct {

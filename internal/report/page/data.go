@@ -20,7 +20,9 @@ type data struct {
 	Title string `json:"title"`
 	Lang  string `json:"lang"`
 	// Run is null in a page of other results.
-	Run         *run         `json:"run"`
+	Run *run `json:"run"`
+	// Before is the comparison that Run is shown beside, null for none.
+	Before      *side        `json:"before"`
 	Overflow    *overflow    `json:"overflow"`
 	Determinism *determinism `json:"determinism"`
 	Perf        *performance `json:"perf"`
@@ -50,7 +52,9 @@ type run struct {
 	Warnings  []text          `json:"warnings"`
 	Facts     []fact          `json:"facts,omitempty"`
 	// Few is set where no more than statistics or digests are known of some rows.
-	Few         bool            `json:"few,omitempty"`
+	Few bool `json:"few,omitempty"`
+	// Dumps are the files of the reference and of the NPU.
+	Dumps       [2]dumps        `json:"dumps"`
 	Interrupted bool            `json:"interrupted"`
 	FailedFast  bool            `json:"failed_fast"`
 	Statuses    []record.Status `json:"statuses"`
@@ -138,11 +142,13 @@ type columns struct {
 	DType    texts   `json:"dt"`
 	Module   texts   `json:"mod"` // levels, separated by separator
 	// Path is the length of what stands before the last part of a name.
-	Path    []int `json:"path"`
-	Round   []int `json:"round"`
-	Change  []int `json:"chg"`
-	Chunk   []int `json:"chunk"` // the block with the detail, -1 for none
-	Picture []int `json:"pic"`   // the block with the pictures, -1 for none
+	Path []int `json:"path"`
+	// Flow are the rows that a row reads, by how far they are before it.
+	Flow    []distances `json:"flow"`
+	Round   []int       `json:"round"`
+	Change  []int       `json:"chg"`
+	Chunk   []int       `json:"chunk"` // the block with the detail, -1 for none
+	Picture []int       `json:"pic"`   // the block with the pictures, -1 for none
 }
 
 // dataOf makes the head and the columns of a comparison.
@@ -152,6 +158,7 @@ func dataOf(c *Comparison) *run {
 		Tool: r.Tool, Args: append([]string{}, r.Args...), Profile: r.Profile, NaNPolicy: r.NaNPolicy, TolMode: r.TolMode, Verdict: r.Verdict, Why: textOf(r.VerdictWhy),
 		Standard: r.Standard, Effective: r.Effective, Headline: text(c.Headline), Order: textOf(r.OrderSource), Graph: textOf(r.GraphSource),
 		Coverage: r.Coverage, Reference: r.Coverage.Reference, Compared: r.Coverage.Compared,
+		Dumps:       dumpsOf(r),
 		Few:         r.Any(func(row *record.Row) bool { return row.Statistics != nil }),
 		Interrupted: r.Interrupted, FailedFast: r.FailedFast, Statuses: record.Statuses(),
 	}
@@ -247,8 +254,36 @@ func columnsOf(c *Comparison, d *run) columns {
 		cols.Module.add(modules[i])
 		cols.Round = append(cols.Round, rounds[row.Round])
 		cols.Change = append(cols.Change, changes[i])
+		cols.Flow = append(cols.Flow, distancesOf(row.Inputs, i))
 	}
 	return cols
+}
+
+// mostInputs is how many inputs of a row are in the page.
+const mostInputs = 12
+
+// distances say how far before a row others are. In JSON they are 0 for none, a number for
+// one, and a list.
+type distances []int
+
+func distancesOf(rows []int, from int) (d distances) {
+	for _, row := range rows[:min(len(rows), mostInputs)] {
+		if row != from {
+			d = append(d, from-row)
+		}
+	}
+	return d
+}
+
+// MarshalJSON implements json.Marshaler.
+func (d distances) MarshalJSON() ([]byte, error) {
+	switch len(d) {
+	case 0:
+		return []byte("0"), nil
+	case 1:
+		return strconv.AppendInt(nil, int64(d[0]), 10), nil
+	}
+	return json.Marshal([]int(d))
 }
 
 // addNumbers adds the numbers of a row, few where some rows are judged by statistics.

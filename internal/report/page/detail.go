@@ -36,10 +36,6 @@ type detail struct {
 	Proof   *evidence           `json:"ev,omitempty"`
 	Checks  []check             `json:"std,omitempty"`
 	Files   []string            `json:"files,omitempty"`
-	// Inputs are the rows that the operator reads, Readers those that read it, where the
-	// data flow is known.
-	Inputs  []int `json:"in,omitempty"`
-	Readers []int `json:"out,omitempty"`
 }
 
 // reason is why a row has its status.
@@ -89,28 +85,10 @@ type check struct {
 	Holds    bool    `json:"ok"`
 }
 
-// readersOf are, by row, the rows that read it.
-func readersOf(r *record.Report) map[int][]int {
-	readers := map[int][]int{}
-	for i, row := range r.All() {
-		if len(row.Inputs) == 0 {
-			continue
-		}
-		for _, in := range r.Row(i).Inputs {
-			readers[in] = append(readers[in], i)
-		}
-	}
-	return readers
-}
-
-// mostNear is how many inputs, and how many readers, a panel names.
-const mostNear = 12
-
-// detailOf makes the detail of a row, which others read.
-func detailOf(c *Comparison, i int, readers []int) *detail {
+// detailOf makes the detail of a row.
+func detailOf(c *Comparison, i int) *detail {
 	row := c.Report.Row(i)
-	d := &detail{Reasons: []reason{}, Ref: row.RefFile, NPU: row.NPUFile, Rule: row.Rule, NPUOp: row.NPUOp, Script: row.Script, Files: c.Files[i],
-		Inputs: row.Inputs[:min(len(row.Inputs), mostNear)], Readers: readers[:min(len(readers), mostNear)]}
+	d := &detail{Reasons: []reason{}, Ref: row.RefFile, NPU: row.NPUFile, Rule: row.Rule, NPUOp: row.NPUOp, Script: row.Script, Files: c.Files[i]}
 	for _, f := range row.Reasons {
 		d.Reasons = append(d.Reasons, reason{f.Code, f.Confidence, textOf(f.Evidence), f.Facts})
 	}
@@ -262,6 +240,8 @@ type pictures struct {
 	InnerJoint *density  `json:"inner_joint,omitempty"`
 	Maps       []heatMap `json:"maps,omitempty"`
 	ULP        []int64   `json:"ulp,omitempty"`
+	// Window are values around the worst place, as compare.json has them.
+	Window *metrics.Window `json:"window,omitempty"`
 }
 
 // sides are the values of both sides in one grid.
@@ -311,7 +291,7 @@ func (c cells) MarshalText() ([]byte, error) {
 }
 
 func picturesOf(p *metrics.Pictures) *pictures {
-	j := &pictures{Values: sidesOf(&p.Values), Inner: sidesOf(p.Inner), Joint: densityOf(&p.Joint), InnerJoint: densityOf(p.InnerJoint), ULP: p.ULP}
+	j := &pictures{Values: sidesOf(&p.Values), Inner: sidesOf(p.Inner), Joint: densityOf(&p.Joint), InnerJoint: densityOf(p.InnerJoint), ULP: p.ULP, Window: p.Window}
 	for i := range p.Maps {
 		m := &p.Maps[i]
 		j.Maps = append(j.Maps, heatMap{[2]int{m.RowAxis, m.ColumnAxis}, [2]int64{m.RowFold, m.ColumnFold}, [2]int{m.Rows, m.Columns}, numbers{of(m.LogLow), of(m.LogHigh)}, m.Mean, m.Errors})

@@ -19,13 +19,15 @@ const minPrefix = 3
 const maxBeginnings = 16
 
 // modulesOf are the modules of the rows: those that the run names, else the folders
-// of the operator's name, else the beginnings of names with _ in them that several
-// rows share. What all rows have in common is left out. paths are the lengths, in
+// of the operator's name, else, where the run names none, the beginnings of names with _ in
+// them that several rows share. What all rows have in common is left out. paths are the lengths, in
 // UTF-16, of what stands before the last part of the operators' names.
 func modulesOf(r *record.Report) (modules []string, paths []int) {
 	levels := make([][]string, r.Len())
 	paths = make([]int, r.Len())
 	plain := map[string]int{} // the rows with each beginning of a name
+	// Where the run names modules, a row without any is in none.
+	named := r.Any(func(row *record.Row) bool { return len(row.Modules) > 0 })
 	for i, row := range r.All() {
 		switch {
 		case len(row.Modules) > 0:
@@ -33,6 +35,8 @@ func modulesOf(r *record.Report) (modules []string, paths []int) {
 		case strings.Contains(row.Op, "/"):
 			parts := strings.Split(row.Op, "/")
 			levels[i] = parts[:len(parts)-1]
+		case named:
+			levels[i] = []string{}
 		default:
 			for _, beginning := range beginnings(row.Op) {
 				plain[beginning]++

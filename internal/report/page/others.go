@@ -3,30 +3,61 @@ package page
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"dumptool/internal/lang"
 )
 
-// The most rows of a document that a page has.
-const maxOthers = 1000
+// The most rows of a document that a page has, and the most records, and places, that a group
+// of overflow records names.
+const (
+	maxOthers = 1000
+	maxNamed  = 20
+	maxPlaces = 2000
+)
 
 // overflow is what the page shows of the document of overflow analyze or scan. Numbers
 // of tensors may be words, and are shown as they are.
 type overflow struct {
-	Schema   string           `json:"schema"`
-	Records  []overflowRecord `json:"records"`
-	Problems []problem        `json:"problems"`
-	// Left counts the records that are left out.
-	Left int `json:"left"`
+	Schema   string          `json:"schema"`
+	Groups   []overflowGroup `json:"groups"`
+	Problems []problem       `json:"problems"`
+	// Total counts the records, Left the groups that are left out.
+	Total int `json:"total"`
+	Left  int `json:"left"`
+}
+
+// overflowGroup are the records of an operator with the same causes and verdict.
+type overflowGroup struct {
+	First overflowRecord `json:"first"`
+	Count int            `json:"count"`
+	// FirstOf are the ranks whose first record is in the group.
+	FirstOf []string `json:"first_of,omitempty"`
+	// Files are the first records, Places count the records by rank and step.
+	Files  []overflowFile  `json:"files"`
+	Places []overflowPlace `json:"places"`
+}
+
+type overflowFile struct {
+	File string `json:"file"`
+	Rank string `json:"rank,omitempty"`
+	Step string `json:"step,omitempty"`
+	Time string `json:"time,omitempty"`
+}
+
+type overflowPlace struct {
+	Rank  string `json:"rank"`
+	Step  string `json:"step"`
+	Count int    `json:"n"`
 }
 
 // overflowRecord is a record, or a file with tensors that are not finite.
 type overflowRecord struct {
-	File     string           `json:"file"`
-	Rank     string           `json:"rank"`
-	Step     string           `json:"step"`
-	Time     string           `json:"time"`
+	overflowFile
 	Unit     string           `json:"acc_type"`
+	Stream   uint64           `json:"stream_id,omitempty"`
+	Task     uint64           `json:"task_id,omitempty"`
 	Causes   []cause          `json:"causes"`
 	Op       *overflowOp      `json:"op"`
 	OpType   string           `json:"op_type,omitempty"`
@@ -51,18 +82,19 @@ type overflowOp struct {
 }
 
 type overflowTensor struct {
-	Kind      string  `json:"kind"`
-	Index     int     `json:"index"`
-	DType     string  `json:"dtype"`
-	Shape     []int64 `json:"shape"`
-	NaN       int64   `json:"nan"`
-	PosInf    int64   `json:"pos_inf"`
-	NegInf    int64   `json:"neg_inf"`
-	Saturated int64   `json:"saturated"`
-	Min       any     `json:"min"`
-	Max       any     `json:"max"`
-	Bad       bool    `json:"bad"`
-	Error     string  `json:"error,omitempty"`
+	Kind  string  `json:"kind"`
+	Index int     `json:"index"`
+	DType string  `json:"dtype"`
+	Shape []int64 `json:"shape"`
+	// The counts are null where they are not known.
+	NaN       *int64 `json:"nan"`
+	PosInf    *int64 `json:"pos_inf"`
+	NegInf    *int64 `json:"neg_inf"`
+	Saturated *int64 `json:"saturated"`
+	Min       any    `json:"min"`
+	Max       any    `json:"max"`
+	Bad       bool   `json:"bad"`
+	Error     string `json:"error,omitempty"`
 }
 
 type problem struct {
@@ -101,23 +133,72 @@ func documentOf[T any](text json.RawMessage, of string) (*T, error) {
 // records; those without a bad tensor are left out.
 func overflowOf(text json.RawMessage) (*overflow, error) {
 	doc, err := documentOf[struct {
-		overflow
-		Rows []overflowRecord `json:"rows"`
+		Schema   string           `json:"schema"`
+		Records  []overflowRecord `json:"records"`
+		Problems []problem        `json:"problems"`
+		Rows     []overflowRecord `json:"rows"`
 	}](text, "overflow")
 	if doc == nil {
 		return nil, err
 	}
-	o := &doc.overflow
 	for i := range doc.Rows {
 		r := &doc.Rows[i]
 		r.Op = &overflowOp{Type: r.OpType, Name: r.OpName}
-		o.Records = append(o.Records, *r)
+		doc.Records = append(doc.Records, *r)
 	}
-	if o.Left = max(0, len(o.Records)-maxOthers); o.Left > 0 {
-		o.Records = o.Records[:maxOthers]
+	o := &overflow{Schema: doc.Schema, Groups: groupsOf(doc.Records), Problems: doc.Problems[:min(len(doc.Problems), maxOthers)], Total: len(doc.Records)}
+	if o.Left = max(0, len(o.Groups)-maxOthers); o.Left > 0 {
+		o.Groups = o.Groups[:maxOthers]
 	}
-	o.Problems = o.Problems[:min(len(o.Problems), maxOthers)]
 	return o, nil
+}
+
+// groupsOf groups records by operator, causes and verdict, in the order of their first.
+func groupsOf(records []overflowRecord) []overflowGroup {
+	groups, at, ranks := []overflowGroup{}, map[string]int{}, map[string]bool{}
+	places := map[[3]string]int{}
+	for i := range records {
+		r := &records[i]
+		key := r.groupKey()
+		k, ok := at[key]
+		if !ok {
+			k = len(groups)
+			at[key] = k
+			groups = append(groups, overflowGroup{First: *r})
+		}
+		g := &groups[k]
+		g.Count++
+		if !ranks[r.Rank] {
+			ranks[r.Rank] = true
+			g.FirstOf = append(g.FirstOf, r.Rank)
+		}
+		if len(g.Files) < maxNamed {
+			g.Files = append(g.Files, r.overflowFile)
+		}
+		place := [3]string{key, r.Rank, r.Step}
+		if _, ok := places[place]; !ok && len(g.Places) < maxPlaces {
+			places[place] = len(g.Places)
+			g.Places = append(g.Places, overflowPlace{Rank: r.Rank, Step: r.Step})
+		}
+		if p, ok := places[place]; ok {
+			g.Places[p].Count++
+		}
+	}
+	return groups
+}
+
+// groupKey is what the records of a group have in common: without an operator what names it.
+func (r *overflowRecord) groupKey() string {
+	words := []string{r.Verdict}
+	if r.Op != nil {
+		words = append(words, r.Op.Type, r.Op.Name)
+	} else {
+		words = append(words, r.Unit, strconv.FormatUint(r.Stream, 10), strconv.FormatUint(r.Task, 10))
+	}
+	for _, c := range r.Causes {
+		words = append(words, c.Mask, c.EN)
+	}
+	return strings.Join(words, "\n")
 }
 
 // determinism is what the page shows of the document of compare determinism: the tensors

@@ -3,6 +3,8 @@ package page
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -22,8 +24,42 @@ func TestOthers(t *testing.T) {
 	for _, overflow := range []string{overflowDocument, scanDocument} {
 		blocks := blocksOf(t, written(t, nil, Options{Overflow: json.RawMessage(overflow), Determinism: json.RawMessage(determinismDocument)}))
 		d := blocks["data"]
-		if d["run"] != nil || len(d["overflow"].(map[string]any)["records"].([]any)) != 1 || len(d["determinism"].(map[string]any)["rows"].([]any)) != 1 {
+		if d["run"] != nil || len(d["overflow"].(map[string]any)["groups"].([]any)) != 1 || len(d["determinism"].(map[string]any)["rows"].([]any)) != 1 {
 			t.Errorf("the page has %v", d)
+		}
+	}
+}
+
+// TestOverflowGroups: records of one operator with one cause and verdict are a group, which
+// counts them by rank and step; counts that are not known stay unknown.
+func TestOverflowGroups(t *testing.T) {
+	t.Parallel()
+	var records []string
+	for i := range 800 {
+		records = append(records, fmt.Sprintf(`{"file":"Opdebug.%d","rank":"%d","step":"%d","verdict":"produced here","op":{"type":"Add","name":"Add%d"},"causes":[{"mask":"0x20","en":"overflow","zh":"溢出"}],"tensors":[{"kind":"output","nan":null,"pos_inf":3}]}`, i, i%4, i/4%2, i%5))
+	}
+	o, err := overflowOf(json.RawMessage(`{"schema":"dumptool/overflow/1","records":[` + strings.Join(records, ",") + `]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(o.Groups) != 5 || o.Total != 800 || o.Left != 0 {
+		t.Fatalf("%d groups of %d records, %d left, want 5 of 800", len(o.Groups), o.Total, o.Left)
+	}
+	for i, g := range o.Groups {
+		sum := 0
+		for _, p := range g.Places {
+			sum += p.Count
+		}
+		if g.Count != 160 || sum != 160 || len(g.Places) != 8 || len(g.Files) != maxNamed || g.First.Op.Name != fmt.Sprintf("Add%d", i) {
+			t.Errorf("group %d: %d records of %s, %d in %d places", i, g.Count, g.First.Op.Name, sum, len(g.Places))
+		}
+		if x := g.First.Tensors[0]; x.NaN != nil || x.PosInf == nil || *x.PosInf != 3 {
+			t.Errorf("group %d: counts %v and %v, want none and 3", i, x.NaN, x.PosInf)
+		}
+	}
+	for i, want := range [][]string{{"0"}, {"1"}, {"2"}, {"3"}, nil} { // the first of each rank
+		if !slices.Equal(o.Groups[i].FirstOf, want) {
+			t.Errorf("group %d is the first of the ranks %q, want %q", i, o.Groups[i].FirstOf, want)
 		}
 	}
 }

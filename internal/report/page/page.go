@@ -39,6 +39,10 @@ type Comparison struct {
 	Labels []string
 	// Files are, by row, the names of files beside the page that show more of it.
 	Files map[int][]string
+	// Before is an earlier comparison that is shown beside this one, nil for none, and
+	// BeforeHeadline its verdict in a line.
+	Before         *record.Report
+	BeforeHeadline lang.Text
 }
 
 // Fact is something that the head says of a comparison.
@@ -77,6 +81,9 @@ func Write(w io.Writer, c *Comparison, opt Options) error {
 	var blocks []block
 	if c != nil {
 		d.Run = dataOf(c)
+		if c.Before != nil {
+			d.Before = sideOf(c.Before, c.BeforeHeadline)
+		}
 		if d.Title == "" {
 			d.Title = titleOf(c.Args)
 		}
@@ -183,11 +190,11 @@ func (c *chunker) close() {
 // detailBlocks makes the details of the rows that did not pass, and their pictures, as
 // many as there is room for: pictures are left out first.
 func detailBlocks(c *Comparison, d *run, chunks chunker) ([]block, error) {
-	rows, readers := detailed(c.Report), readersOf(c.Report)
+	rows := detailed(c.Report)
 	d.Cols.Chunk, d.Cols.Picture = slices.Repeat([]int{-1}, c.Len()), slices.Repeat([]int{-1}, c.Len())
 	for k, i := range rows {
 		var err error
-		if d.Cols.Chunk[i], err = chunks.add(i, detailOf(c, i, readers[i])); err != nil {
+		if d.Cols.Chunk[i], err = chunks.add(i, detailOf(c, i)); err != nil {
 			return nil, err
 		}
 		if d.Cols.Chunk[i] < 0 {
@@ -221,7 +228,7 @@ func detailBlocks(c *Comparison, d *run, chunks chunker) ([]block, error) {
 var files embed.FS
 
 // scripts are the parts of the script in their order.
-var scripts = []string{"words.en", "words.zh", "data", "dom", "strip", "ribbon", "table", "charts", "panel", "tabs", "main"}
+var scripts = []string{"words.en", "words.zh", "data", "dom", "matrix", "strip", "ribbon", "tree", "table", "charts", "window", "near", "panel", "before", "tabs", "main"}
 
 // made is what the page is made of: the frame is text around placeholders.
 type made struct {

@@ -322,3 +322,17 @@ func TestCells(t *testing.T) {
 		}
 	}
 }
+
+// TestDumps: files are counted once, and the times in their names are those of the page.
+func TestDumps(t *testing.T) {
+	t.Parallel()
+	c := comparisonOf("a", "b", "c")
+	for i, name := range []string{"Add.a.1.1.1624605159000000", "Add.b.2.1.1624605159829577:output:0", "c.npy"} {
+		c.Rows[i].NPUFile, c.Rows[i].NPUDType = "npu/"+name, tensor.Float16
+		c.Rows[i].RefFile = "all.safetensors:" + c.Rows[i].Op
+	}
+	got := dumpsOf(c.Report)
+	if got[0].Files != 1 || got[0].Oldest != "" || got[1].Files != 3 || got[1].Oldest != "2021-06-25 07:12:39" || got[1].Newest != "2021-06-25 07:12:39" {
+		t.Errorf("%+v", got)
+	}
+}

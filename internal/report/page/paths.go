@@ -51,7 +51,7 @@ func (p *pathless) text(s string) string {
 }
 
 // keepNames are the keys whose texts are names of operators, not of files.
-var keepNames = []string{"name", "op", "mod"}
+var keepNames = []string{"name", "op", "op_name", "mod"}
 
 // marshal is a value as JSON, of which the texts are without folders.
 func (p *pathless) marshal(value any) ([]byte, error) {
@@ -106,11 +106,13 @@ func pathsOf(c *Comparison, d *data) (paths []string) {
 		}
 	}
 	if d.Overflow != nil {
-		for i := range d.Overflow.Records {
-			r := &d.Overflow.Records[i]
-			paths = append(paths, r.File)
-			if r.Op != nil {
-				paths = append(paths, r.Op.File)
+		for i := range d.Overflow.Groups {
+			g := &d.Overflow.Groups[i]
+			for _, f := range g.Files {
+				paths = append(paths, f.File)
+			}
+			if g.First.Op != nil {
+				paths = append(paths, g.First.Op.File)
 			}
 		}
 		for _, p := range d.Overflow.Problems {

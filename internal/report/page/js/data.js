@@ -44,11 +44,35 @@ function modulesOf(row) {
   return path === "" ? [] : path.split("\u001f");
 }
 
+// nameOf is the name of a row within its round.
+function nameOf(row) {
+  var name = COLS.name[row], end = "@" + RUN.rounds[COLS.round[row]].name;
+  return end.length > 1 && name.endsWith(end) ? name.slice(0, -end.length) : name;
+}
+
 // nameParts are the path of an operator and the last part of its name.
 function nameParts(row) {
-  var name = COLS.name[row], at = COLS.path[row];
+  var name = nameOf(row), at = COLS.path[row];
   return [name.slice(0, at), name.slice(at)];
 }
+
+// beginning is what the names of all rows of a round begin with, up to the end of a part. It
+// is said once. The last part of a name is never in it.
+var beginnings = {}, leastBeginning = 5;
+function beginning(round) {
+  if (round in beginnings) return beginnings[round];
+  var rows = rowsOfRound(round), common = rows.length > 1 ? nameParts(rows[0])[0] : "";
+  for (var i = 1; i < rows.length && common; i++) {
+    var path = nameParts(rows[i])[0], n = 0;
+    while (n < common.length && common[n] === path[n]) n++;
+    common = common.slice(0, n);
+  }
+  common = common.slice(0, 1 + Math.max(common.lastIndexOf("/"), common.lastIndexOf("."), common.lastIndexOf("_")));
+  return beginnings[round] = common.length < leastBeginning ? "" : common;
+}
+
+// shortName is a name without what all begin with, cut in the middle.
+function shortName(row, most) { return shorten(nameOf(row).slice(beginning(COLS.round[row]).length), most); }
 
 // METRICS are what the strip can show of a row.
 var METRICS = {
@@ -76,14 +100,39 @@ function metricNames() {
   });
 }
 
-// rowsOfRound are the rows of a round, in execution order.
-var roundRows = {};
+// rowsOfRound are the rows of a round, in execution order, and placeOf is the place of a row
+// among them.
+var roundRows = null, places = [];
 function rowsOfRound(round) {
-  if (!roundRows[round]) {
-    roundRows[round] = [];
-    for (var row = 0; row < COUNT; row++) if (COLS.round[row] === round) roundRows[round].push(row);
+  if (!roundRows) {
+    roundRows = RUN.rounds.map(function () { return []; });
+    for (var row = 0; row < COUNT; row++) places[row] = roundRows[COLS.round[row]].push(row) - 1;
   }
   return roundRows[round];
+}
+
+function placeOf(row) {
+  rowsOfRound(0);
+  return places[row];
+}
+
+// flowOf are the rows that a row reads, and those that read it: empty where nobody knows.
+var readers = null;
+function flowOf(row) {
+  if (!readers) {
+    readers = new Map();
+    for (var i = 0; i < COUNT; i++) inputsOf(i).forEach(function (from) {
+      if (!readers.has(from)) readers.set(from, []);
+      readers.get(from).push(i);
+    });
+  }
+  return { reads: inputsOf(row), readBy: readers.get(row) || [] };
+}
+
+// inputsOf are the rows that a row reads. The data has how far they are before it.
+function inputsOf(row) {
+  var by = COLS.flow[row];
+  return by === 0 ? [] : (typeof by === "number" ? [by] : by).map(function (d) { return row - d; });
 }
 
 // brief is a number of at most four digits.

@@ -39,23 +39,43 @@ function visible(text) {
 // bdi is a name of the data, whose direction does not change what stands around it.
 function bdi(text) { return h("bdi", null, visible(text)); }
 
-// shorten cuts the middle out of a long text.
+// shorten cuts the middle out of a name: words without a number first, then what stands
+// before the numbers of others, those nearest to the last word first. The number of a layer
+// stays.
 function shorten(text, most) {
+  if (text.length <= most) return text;
+  if (most < 12) return middle(text, most);
+  var parts = text.match(/[^\/._]+[\/._]*|[\/._]+/g), last = parts.length - 1;
+  var joined = function () { return parts.join("").replace(/…[…\/._]*…/g, "…"); };
+  var passes = [function (part) { return /\d/.test(part) ? part : "…"; }, function (part) { return part.replace(/[^\d\/._…]+/g, "…"); }];
+  for (var p = 0; p < passes.length; p++) for (var i = last - 1; i >= 0; i--) {
+    parts[i] = passes[p](parts[i]);
+    if (joined().length <= most) return joined();
+  }
+  var first = parts.slice(0, last).find(function (part) { return /\d/.test(part); }) || "", room = most - first.length;
+  return room > 8 ? first + middle(parts[last], room) : middle(joined(), most);
+}
+
+// middle cuts the middle out of a text.
+function middle(text, most) {
   if (text.length <= most) return text;
   var end = Math.floor((most - 1) * 0.6);
   return text.slice(0, most - 1 - end) + "…" + text.slice(text.length - end);
 }
 
 // widthOf measures a text of a chart.
-var ruler = document.createElement("canvas").getContext("2d");
+var ruler = document.createElement("canvas").getContext("2d"), family = "";
 function widthOf(text, font) {
-  ruler.font = font + " " + getComputedStyle(document.body).fontFamily;
+  family = family || getComputedStyle(document.body).fontFamily;
+  ruler.font = font + " " + family;
   return ruler.measureText(text).width;
 }
 
 // fitted shortens a text to a width; it is empty where not even the shortest fits.
 function fitted(text, width, font) {
-  for (var most = Math.min(text.length, 60); most > 1; most--) {
+  var size = widthOf(text, font);
+  if (size <= width) return text;
+  for (var most = Math.min(text.length - 1, Math.ceil(text.length * width / size) + 4); most > 1; most--) {
     var short = shorten(text, most);
     if (widthOf(short, font) <= width) return short;
   }

@@ -1,6 +1,6 @@
 
 // What is shown: the state, its place in the address, and the page made of it.
-var state = { lang: "en", theme: "", tab: "run", round: 0, row: null, metric: "mean_rel", only: "all", query: "", sort: "i", down: false, zoom: null, inner: true, print: false };
+var state = { lang: "en", theme: "", tab: "run", round: 0, row: null, metric: "mean_rel", only: "all", query: "", sort: "i", down: false, zoom: null, module: null, open: {}, overflow: { query: "", place: null }, side: "diff", inner: true, print: false };
 
 // kept reads and writes what the browser keeps: some do not for files.
 function kept(key, value) {
@@ -25,18 +25,45 @@ function begin() {
     state.row = startRow();
   }
   readAddress();
+  if (RUN) listenDrop();
   draw();
   window.addEventListener("hashchange", function () { readAddress(); draw(); });
   var width = window.innerWidth;
-  window.addEventListener("resize", function () { if (window.innerWidth !== width) { width = window.innerWidth; drawStrip(); drawTable(); } });
+  window.addEventListener("resize", function () { if (window.innerWidth !== width) { width = window.innerWidth; drawMatrices(); drawTwoStrips(); drawStrip(); drawTable(); drawPanel(); } });
   window.addEventListener("beforeprint", function () { printing(true); });
   window.addEventListener("afterprint", function () { printing(false); });
   document.addEventListener("keydown", key);
 }
 
+// PRINTED is the most failing operators that are printed, a page each.
+var PRINTED = 50;
+
+// printing puts in place what is on paper: the table with its rows below each other, and a
+// page for each of the first failing operators.
 function printing(on) {
   state.print = on;
-  if (document.getElementById("rows")) drawTable();
+  if (!document.getElementById("rows")) return;
+  drawTable();
+  var old = document.getElementById("prints");
+  if (old) old.remove();
+  document.getElementById("panel").classList.toggle("instead", on);
+  if (!on) return;
+  var rows = rowsOfRound(state.round).filter(isBad);
+  if (!rows.length) rows = state.row === null ? [] : [state.row];
+  document.getElementById("main").append(h("div", { id: "prints" }, rows.slice(0, PRINTED).map(function (row) { return h("section", { class: "card panel" }, panelHead(row), panelBody(row, 640)); }),
+    rows.length > PRINTED && h("p", { class: "mute" }, say("and_more", rows.length - PRINTED))));
+}
+
+// KEYS are the keys of the page and what they do.
+var KEYS = [["j / k", "key_bad"], ["/", "key_search"], ["↑ ↓", "key_rows"], ["← → ↑ ↓", "key_matrix"], ["Enter", "key_enter"], ["Esc", "key_escape"], ["?", "key_help"]];
+
+// showHelp says what the keys do, and for what files there is room.
+function showHelp() {
+  var close = function () { dialog.close(); };
+  var dialog = h("dialog", { id: "help", "aria-labelledby": "help-title", onclose: function () { dialog.remove(); } }, h("h2", { id: "help-title" }, say("keys")),
+    h("dl", { class: "lines" }, KEYS.map(function (k) { return h("div", null, h("dt", null, h("kbd", null, k[0])), h("dd", null, say(k[1]))); })), h("button", { type: "button", class: "btn", onclick: close }, say("close")));
+  document.body.append(dialog);
+  dialog.showModal();
 }
 
 // startRow is the row that the panel begins with.
@@ -76,7 +103,11 @@ function draw() {
   document.getElementById("skip").textContent = say("skip");
   drawTop();
   var main = document.getElementById("main"), tab = tabs().find(function (t) { return t.key === state.tab; });
+  matrices = [];
   replace(main, h("div", { id: "tab-" + tab.key, role: "tabpanel", "aria-labelledby": "to-" + tab.key }, tab.make()));
+  drawMatrices();
+  drawTwoStrips();
+  drawGroups();
   if (tab.key === "run") fillRun();
 }
 
@@ -95,6 +126,8 @@ function drawTop() {
   replace(document.getElementById("top"), h("div", { class: "brand" }, h("b", null, "dumptool"), h("span", { class: "run" }, bdi(DATA.title))), nav,
     h("div", { class: "tools" },
       h("button", { type: "button", id: "lang", title: say("lang_title"), onclick: function () { state.lang = state.lang === "zh" ? "en" : "zh"; kept("lang", state.lang); draw(); } }, say("other_lang")),
+      RUN && h("button", { type: "button", id: "second", title: say("before_choose"), "aria-label": say("before_choose"), onclick: chooseSecond }, "⇄"),
+      h("button", { type: "button", id: "keys", title: say("keys"), "aria-label": say("keys"), onclick: showHelp }, "?"),
       h("button", { type: "button", id: "theme", title: say("theme"), "aria-label": say("theme"), onclick: switchTheme }, "◐")));
 }
 
@@ -119,6 +152,7 @@ function runTab() {
 function fillRun() {
   drawStripBar();
   drawStrip();
+  drawTree();
   drawTable();
   drawPanel();
   if (state.row !== null) reveal(state.row);
@@ -151,7 +185,7 @@ function headFacts() {
 
 function firstBadLines(find) {
   if (find.bad < 0) return null;
-  var d = detail(find.bad), facts = ["#" + find.bad, inTable(COLS.type, find.bad), inTable(COLS.shape, find.bad)].filter(Boolean);
+  var d = detail(find.bad), facts = ["#" + placeOf(find.bad), inTable(COLS.type, find.bad), inTable(COLS.shape, find.bad)].filter(Boolean);
   var effects = [COLS.total[find.bad] > 0 && say("errors_share", percent(COLS.err[find.bad], COLS.total[find.bad])), find.inherited > 0 && say("inherit", find.inherited), find.outputs_bad && say("outputs_bad")].filter(Boolean);
   return [h("p", { class: "lead" }, say("first_bad") + ": ", h("button", { type: "button", class: "link", onclick: function () { select(find.bad, true); } }, opName(find.bad)), h("span", { class: "mute" }, " ", bdi(facts.join(" · ")))),
     h("p", null, d && d.reasons.length > 0 && [codeTitle(d.reasons[0].c), h("code", null, visible(d.reasons[0].c)), " "], h("span", { class: "mute" }, effects.join(" · "))),
@@ -162,7 +196,7 @@ function firstBadLines(find) {
 function cards(find) {
   var all = [];
   var add = function (title, row, note) {
-    if (row >= 0) all.push(h("button", { type: "button", class: "fact", onclick: function () { select(row, true); } }, h("span", null, title), h("b", null, bdi(shorten(nameParts(row)[1], 40))), h("small", null, "#" + row + (note ? " · " + note : ""))));
+    if (row >= 0) all.push(h("button", { type: "button", class: "fact", onclick: function () { select(row, true); } }, h("span", null, title), h("b", null, bdi(shortName(row, 40))), h("small", null, "#" + placeOf(row) + (note ? " · " + note : ""))));
   };
   add(say("first_bad"), find.bad);
   if (find.damaged !== find.bad) add(say("first_damaged"), find.damaged);
@@ -190,21 +224,17 @@ function roundName(i) {
   return name || RUN.rounds[i].name || "#" + i;
 }
 
-// roundsCard chooses one of several rounds.
-function roundsCard() {
-  var bad = RUN.rounds.filter(function (r) { return ["FAIL", "ERROR", "SHAPE_MISMATCH", "DTYPE_MISMATCH", "AMBIGUOUS"].includes(r.status); }).length;
-  return h("section", { class: "card" }, h("h2", null, say("rounds_title", bad, RUN.rounds.length)), h("div", { class: "rounds", role: "group", "aria-label": say("round") }, RUN.rounds.slice(0, LISTED).map(function (r, i) {
-    return h("button", { type: "button", class: "chip", "aria-pressed": String(i === state.round), onclick: function () { chooseRound(i); } }, statusBadge(r.status), h("span", null, bdi(roundName(i))), r.find.bad >= 0 && h("span", { class: "mute small" }, bdi(nameParts(r.find.bad)[1])));
-  })));
-}
-
 function chooseRound(i) {
+  var top = document.getElementById("rounds").scrollTop;
   state.round = i;
-  state.zoom = null;
+  state.zoom = state.module = null;
   state.only = "all";
   state.row = startRow();
   remember();
   draw();
+  var again = document.getElementById("rounds");
+  again.scrollTop = top;
+  again.focus({ preventScroll: true });
 }
 
 function stripCard() {
@@ -229,17 +259,18 @@ function legendMark(mark) {
 }
 
 function drawStripBar() {
-  var total = rowsOfRound(state.round).length;
-  replace(document.getElementById("crumbs"), state.zoom ? [h("button", { type: "button", class: "btn", id: "whole", onclick: unzoom }, say("whole")), h("span", { class: "mute small" }, say("strip_shown", state.zoom[0] + 1, state.zoom[1], total))] : h("span", { class: "mute small" }, say("strip_hint")));
+  var zoomed = state.zoom || state.module !== null;
+  replace(document.getElementById("crumbs"), zoomed ? [h("button", { type: "button", class: "btn", id: "whole", onclick: unzoom }, say("whole")), state.module !== null && h("b", null, bdi(shorten(state.module.split("\u001f").join("/"), 60))),
+    state.zoom && h("span", { class: "mute small" }, say("strip_shown", state.zoom[0] + 1, state.zoom[1], baseRows().length))] : h("span", { class: "mute small" }, say("strip_hint")));
 }
 
-function unzoom() { zoomTo(0, rowsOfRound(state.round).length); }
+function unzoom() { zoomModule(null); }
 
 // select shows a row in the panel. With open the comparison is opened for it, and the
 // panel comes into sight.
 function select(row, open) {
   state.row = row;
-  if (COLS.round[row] !== state.round) { state.round = COLS.round[row]; state.zoom = null; state.only = "all"; open = true; state.tab = ""; }
+  if (COLS.round[row] !== state.round) { state.round = COLS.round[row]; state.zoom = state.module = null; state.only = "all"; open = true; state.tab = ""; }
   remember();
   if (state.tab !== "run") { state.tab = "run"; remember(); draw(); }
   else {
@@ -253,7 +284,7 @@ function select(row, open) {
 
 // stepBad goes to the next bad row of the round, or to the one before.
 function stepBad(by) {
-  var rows = rowsOfRound(state.round), at = rows.indexOf(state.row);
+  var rows = rowsOfRound(state.round), at = state.row === null ? -1 : placeOf(state.row);
   for (var i = at + by; i >= 0 && i < rows.length; i += by) if (isBad(rows[i])) { select(rows[i]); return; }
 }
 
@@ -263,13 +294,14 @@ function key(event) {
   if (event.key === "Escape") {
     if (typing && event.target.id === "search" && state.query) { event.target.value = state.query = ""; drawTable(); }
     else if (typing) event.target.blur();
-    else if (state.zoom) unzoom();
+    else if (state.zoom || state.module !== null) unzoom();
   } else if (typing) return;
   else if (event.key === "/") {
     event.preventDefault();
     document.getElementById("search").focus();
   } else if (event.key === "j") stepBad(1);
   else if (event.key === "k") stepBad(-1);
+  else if (event.key === "?" && !document.getElementById("help")) showHelp();
 }
 
 begin();

@@ -6,19 +6,28 @@ function drawPanel() {
   var panel = document.getElementById("panel");
   if (!panel) return;
   if (state.row === null) { replace(panel, h("p", { class: "mute" }, say("nothing"))); return; }
-  var row = state.row, d = detail(row);
-  replace(panel, panelHead(row), d ? panelReasons(d) : null, COLS.total[row] < 0 && (!BY_STATISTICS || COLS.mark[row] === MARK.none) && h("p", null, say("not_compared")), panelLimits(row, d), panelNumbers(row, d),
-    d && panelEvidence(d), panelStatistics(row, d), d && panelWhere(row, d), d && panelValues(row, d), d && panelWorst(d), panelMissing(row, d), d && panelTables(d),
-    panelNear(row, d), panelCommands(row), d && panelFiles(d));
+  replace(panel, panelHead(state.row), panelSteps(), panelBody(state.row, Math.max(240, panel.clientWidth - 40)));
   panel.scrollTop = 0;
 }
 
+// panelBody is all about a tensor below its name, in a panel of a width.
+function panelBody(row, width) {
+  var d = detail(row);
+  return [d ? panelReasons(d) : null, COLS.total[row] < 0 && (!BY_STATISTICS || COLS.mark[row] === MARK.none) && h("p", null, say("not_compared")), panelLimits(row, d), panelNumbers(row, d),
+    d && panelEvidence(d), panelStatistics(row, d), d && panelWhere(row, d), d && panelWindow(row), d && panelValues(row, d), d && panelWorst(d), panelMissing(row, d), d && panelTables(d),
+    panelNear(row, width), panelCommands(row), d && panelFiles(d)];
+}
+
 function panelHead(row) {
-  var facts = [say("of_tensors", row, COUNT), inTable(COLS.type, row), inTable(COLS.shape, row), inTable(COLS.dt, row)].filter(Boolean);
+  var facts = [say("of_tensors", placeOf(row), rowsOfRound(COLS.round[row]).length), inTable(COLS.type, row), inTable(COLS.shape, row), inTable(COLS.dt, row)].filter(Boolean);
   if (RUN.rounds.length > 1) facts.push(roundName(COLS.round[row]));
-  return h("div", { class: "panelhead" }, h("div", { class: "grow" }, h("h2", null, opName(row)), h("p", null, statusBadge(statusOf(row)), h("span", { class: "mute" }, " ", bdi(facts.join(" · "))))),
-    h("button", { type: "button", class: "btn", id: "previous", title: say("previous"), "aria-label": say("previous"), onclick: function () { stepBad(-1); } }, "↑"),
-    h("button", { type: "button", class: "btn", id: "next", title: say("next"), "aria-label": say("next"), onclick: function () { stepBad(1); } }, "↓"));
+  return h("div", { class: "panelhead" }, h("h2", null, opName(row)), h("p", null, statusBadge(statusOf(row)), h("span", { class: "mute" }, " ", bdi(facts.join(" · ")))));
+}
+
+// panelSteps are the buttons to the bad tensors before and after.
+function panelSteps() {
+  var button = function (id, by, sign) { return h("button", { type: "button", class: "btn", id: id, title: say(id), "aria-label": say(id), onclick: function () { stepBad(by); document.getElementById(id).focus(); } }, sign); };
+  return h("div", { class: "panelsteps" }, button("previous", -1, "↑"), button("next", 1, "↓"));
 }
 
 function panelReasons(d) {
@@ -60,12 +69,12 @@ function panelStatistics(row, d) {
   if (!BY_STATISTICS || COLS.total[row] >= 0) return null;
   var keys = [["col_ratio", COLS.ratio[row]], ["z", COLS.z[row]], ["lambda", d && d.lambda && d.lambda[0]], ["ev_expected", COLS.expected[row]], ["score", COLS.score[row]]];
   return [h("h3", null, say("statistics")), h("dl", { class: "keys" }, keys.map(function (k) { return h("div", null, h("dt", null, say(k[0])), h("dd", null, brief(k[1]))); })),
-    d && d.stats && h("div", { class: "wrap" }, h("table", { class: "t" }, h("thead", null, h("tr", null, h("th", { class: "l" }), h("th", null, say("reference")), h("th", null, say("npu")))),
+    d && d.stats && h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t" }, h("thead", null, h("tr", null, h("th", { class: "l" }), h("th", null, say("reference")), h("th", null, say("npu")))),
       h("tbody", null, d.stats.map(function (x) { return h("tr", null, h("td", { class: "l" }, say("stat_" + x[0])), h("td", null, visible(x[1]) || "–"), h("td", null, x[1] === x[2] ? visible(x[2]) : h("b", null, visible(x[2]) || "–"))); }))))];
 }
 
 function rowLink(row) {
-  return h("button", { type: "button", class: "link", onclick: function () { select(row, true); } }, bdi(nameParts(row)[1]), " #" + row);
+  return h("button", { type: "button", class: "link", onclick: function () { select(row, true); } }, bdi(shortName(row, 60)), " #" + placeOf(row));
 }
 
 // guiltyOf is where the reasons say that errors gather: an axis and a run of it.
@@ -112,7 +121,7 @@ function panelMissing(row, d) {
 
 function panelWorst(d) {
   if (!d.w) return null;
-  return [h("h3", null, say("worst")), h("div", { class: "wrap" }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("place"), "CPU", "NPU", "|d|", say("relative")].map(function (t, i) { return h("th", { class: i ? "" : "l" }, t); }))),
+  return [h("h3", null, say("worst")), h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("place"), "CPU", "NPU", "|d|", say("relative")].map(function (t, i) { return h("th", { class: i ? "" : "l" }, t); }))),
     h("tbody", null, d.w.map(function (e) { return h("tr", null, h("td", { class: "l" }, "(" + e.at.join(", ") + ")"), h("td", null, e.r), h("td", null, e.n), h("td", null, brief(e.d[0])), h("td", null, brief(e.d[1]))); }))))];
 }
 
@@ -136,20 +145,6 @@ function panelTables(d) {
   return all;
 }
 
-// panelNear lists what the operator reads and what reads it where that is known, else
-// the tensors before and after in execution order.
-function panelNear(row, d) {
-  if (d && (d.in || d.out)) return [d.in && nearList(row, "reads", d.in), d.out && nearList(row, "read_by", d.out)];
-  var rows = rowsOfRound(COLS.round[row]), at = rows.indexOf(row);
-  return nearList(row, "neighbours", rows.slice(Math.max(0, at - 2), at + 4));
-}
-
-function nearList(row, title, near) {
-  return [h("h3", null, say(title)), h("div", { class: "near" }, near.map(function (other) {
-    return h("button", { type: "button", "aria-current": other === row ? "true" : null, onclick: function () { select(other); } }, h("span", { class: "mute" }, "#" + other), statusBadge(statusOf(other)), h("span", { class: "name" }, bdi(nameParts(other)[1])), h("span", { class: "n" }, badness(other)));
-  }))];
-}
-
 // quote is a word of a command line for a POSIX shell.
 function quote(word) {
   if (/^[A-Za-z0-9_@%+=:,.\/-]+$/.test(word)) return word;
@@ -163,13 +158,17 @@ function quote(word) {
 // RUN_FLAGS are those that say which data is compared, by which limits.
 var REPORT_FLAGS = /^--(format|show-graph|max-bins|min-bins|diff-cnt|diff-order|extra-columns|hpaa-version|bom|topn|baseline|update-baseline|fail-fast|pictures|junit|fail-on|min-coverage)\b/;
 
-function runArguments() { return RUN.args.filter(function (a) { return !REPORT_FLAGS.test(a); }); }
+// roundArguments are the arguments of the run for the round of a row alone.
+function roundArguments(row) {
+  var at = RUN.rounds[COLS.round[row]].at;
+  return RUN.args.filter(function (a) { return !REPORT_FLAGS.test(a) && !/^--(rank|step)=/.test(a); }).concat(at.rank ? "--rank=" + at.rank : [], at.step ? "--step=" + at.step : []);
+}
 
 function tensorName(row) { return COLS.op[row] || COLS.name[row]; }
 
 function visibleOp(row) { return (COLS.op[row] || COLS.name[row]).replace(/:(in|out)put:\d+$/, ""); }
 
-function detailCommand(row) { return ["dumptool", "compare", "detail", "--op=" + tensorName(row)].concat(runArguments()); }
+function detailCommand(row) { return ["dumptool", "compare", "detail", "--op=" + tensorName(row)].concat(roundArguments(row)); }
 
 function command(words) {
   var text = words.map(quote).join(" ");
@@ -196,7 +195,7 @@ function panelCommands(row) {
   if (BY_STATISTICS && COLS.total[row] < 0) return null; // there are no elements to look at
   var detailed = detailCommand(row);
   return [h("h3", null, say("commands")), h("p", { class: "mute small" }, say("cmd_detail")), command(detailed), h("p", { class: "mute small" }, say("cmd_out")), command(detailed.concat("-out", "op" + row)),
-    h("p", { class: "mute small" }, say("cmd_page")), command(["dumptool", "compare"].concat(runArguments(), "--ops=" + visibleOp(row), "--pictures=all", "--format=html", "-out", "op" + row))];
+    h("p", { class: "mute small" }, say("cmd_page")), command(["dumptool", "compare"].concat(roundArguments(row), "--ops=" + visibleOp(row), "--pictures=all", "--format=html", "-out", "op" + row))];
 }
 
 // link is a file beside the page: never an address with a scheme.

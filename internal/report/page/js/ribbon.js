@@ -69,7 +69,7 @@ function segmentElement(segment, level, step, reachable) {
   var element = s("g", { class: "module mark-" + segment.mark, role: "button", tabindex: reachable ? 0 : -1, "data-from": from, "data-to": to,
     "aria-label": visible(segment.name || segment.key.split("\u001f").pop()) + ", " + say("mark_" + segment.mark),
     onclick: zoom, onpointerleave: hideTip,
-    onpointermove: function (event) { showTip(event.clientX, event.clientY, [bdi(segment.key.split("\u001f").join("/")), say("strip_shown", from + 1, to, rowsOfRound(state.round).length)]); },
+    onpointermove: function (event) { showTip(event.clientX, event.clientY, [bdi(segment.key.split("\u001f").join("/")), say("strip_shown", from + 1, to, baseRows().length)]); },
     onkeydown: function (event) {
       if (event.key === "Enter" || event.key === " ") { event.preventDefault(); zoom(); }
       else if (event.key === "ArrowRight" || event.key === "ArrowDown") moveFocus(element, "nextElementSibling", event);

@@ -1,27 +1,33 @@
 
 // The strip: the error of every tensor in execution order.
-var STRIP = { left: 46, right: 10, flag: 20, lane: 16, height: 150, below: 14, decades: 12, powers: 32, least: 3 };
+var STRIP = { left: 60, right: 10, flag: 20, lane: 16, height: 150, below: 14, decades: 12, powers: 32, least: 3 };
 
-// stripRows are the rows that the strip shows: those of the round, within the zoom.
-function stripRows() {
+// baseRows are the rows of the round that are in the chosen module, stripRows those of them
+// that the strip shows: within the zoom.
+function baseRows() {
   var rows = rowsOfRound(state.round);
+  return state.module === null ? rows : rows.filter(function (row) { return within(state.module, inTable(COLS.mod, row)); });
+}
+
+function stripRows() {
+  var rows = baseRows();
   return state.zoom ? rows.slice(state.zoom[0], state.zoom[1]) : rows;
 }
 
 // grouped joins neighbours so that no mark is narrower than least pixels. The worst of
 // them is drawn: that of the largest mark, then of the largest value.
-function grouped(rows, width, valueOf) {
+function grouped(rows, width, valueOf, marks) {
   var step = width / rows.length, size = step < STRIP.least ? Math.ceil(STRIP.least / step) : 1, groups = [];
   for (var i = 0; i < rows.length; i += size) {
     var best = rows[i];
-    for (var k = i + 1; k < Math.min(i + size, rows.length); k++) if (worse(rows[k], best, valueOf)) best = rows[k];
+    for (var k = i + 1; k < Math.min(i + size, rows.length); k++) if (worse(rows[k], best, valueOf, marks)) best = rows[k];
     groups.push({ row: best, first: i, last: Math.min(i + size, rows.length) - 1, x: STRIP.left + (i + Math.min(i + size, rows.length)) / 2 * step });
   }
   return groups;
 }
 
-function worse(a, b, valueOf) {
-  if (COLS.mark[a] !== COLS.mark[b]) return COLS.mark[a] > COLS.mark[b];
+function worse(a, b, valueOf, marks) {
+  if (marks[a] !== marks[b]) return marks[a] > marks[b];
   return height(valueOf(a)) > height(valueOf(b));
 }
 
@@ -30,9 +36,9 @@ function height(x) { return x === null ? -1 : isFinite(x) ? Math.abs(x) : Infini
 
 // scaleOf is the scale of the strip: decades of the values that are drawn, of logarithms
 // of ratios powers of two on both sides of 1.
-function scaleOf(groups, valueOf) {
+function scaleOf(groups, valueOf, metric) {
   var low = Infinity, high = -Infinity;
-  if (state.metric === "ratio") {
+  if (metric === "ratio") {
     var most = groups.reduce(function (most, g) { var v = valueOf(g.row); return v === null || !isFinite(v) ? most : Math.max(most, Math.abs(v)); }, 1);
     most = Math.min(Math.ceil(most), STRIP.powers);
     return { low: -most, high: most, ratio: true };
@@ -55,7 +61,7 @@ function drawStrip() {
   var box = document.getElementById("strip");
   if (!box) return;
   var rows = stripRows(), width = Math.max(240, box.clientWidth), inner = width - STRIP.left - STRIP.right;
-  var valueOf = METRICS[state.metric], groups = grouped(rows, inner, valueOf), scale = scaleOf(groups, valueOf);
+  var valueOf = METRICS[state.metric], groups = grouped(rows, inner, valueOf, COLS.mark), scale = scaleOf(groups, valueOf, state.metric);
   var top = STRIP.flag + STRIP.lane, base = top + STRIP.height;
   var y = function (v) {
     if (!scale.ratio && v <= 0) return base;
@@ -73,10 +79,11 @@ function drawStrip() {
     paint("line", { class: "grid", x1: STRIP.left, x2: width - STRIP.right, y1: at, y2: at });
     svg.append(s("text", { class: "tick", x: STRIP.left - 6, y: at + 4, "text-anchor": "end" }, scale.ratio ? ratioText(d) : decade(d)));
   }
+  svg.append(s("text", { class: "tick", transform: "translate(11 " + (top + STRIP.height) / 2 + ") rotate(-90)", "text-anchor": "middle" }, fitted(say("m_" + state.metric), top + STRIP.height, "11px")));
   paint("line", { class: "axis", x1: STRIP.left, x2: width - STRIP.right, y1: base, y2: base });
   if (groups.some(function (g) { var v = valueOf(g.row); return v !== null && !isFinite(v); }))
     svg.append(s("text", { class: "tick", x: STRIP.left - 6, y: STRIP.flag + 11, "text-anchor": "end" }, say("lane")));
-  var slot = groups.length ? inner / groups.length : inner, paths = stripPaths(groups, valueOf, y, base, scale.ratio ? y(0) : base, slot);
+  var slot = groups.length ? inner / groups.length : inner, paths = stripPaths(groups, valueOf, y, base, scale.ratio ? y(0) : base, slot, COLS.mark, STRIP.flag + STRIP.lane / 2);
   Object.keys(paths).forEach(function (name) { if (paths[name]) paint("path", { class: "mark " + name, d: paths[name] }); });
   var selected = groupOf(groups, rows, state.row);
   if (selected) paint("line", { class: "selected", x1: selected.x, x2: selected.x, y1: STRIP.flag, y2: base + 8 });
@@ -93,17 +100,18 @@ function decade(d) { return d >= -2 && d <= 2 ? String(Number(Math.pow(10, d).to
 // ratioText is a power of two as people write a ratio.
 function ratioText(d) { return d >= 0 ? "×" + brief(Math.pow(2, d)) : "÷" + brief(Math.pow(2, -d)); }
 
-// stripPaths are the marks by their kinds, a path for each; bars begin at zero.
-function stripPaths(groups, valueOf, y, base, zero, slot) {
+// stripPaths are the marks by their kinds, a path for each; bars begin at zero, and what is
+// not finite is in a lane.
+function stripPaths(groups, valueOf, y, base, zero, slot, marks, lane) {
   var paths = { pale: "", good: "", hollow: "", square: "", tick: "", badtick: "", needle: "", diamond: "" };
   var half = Math.max(0.8, Math.min(4, slot * 0.3)), dot = Math.max(1.4, Math.min(3.2, slot * 0.35));
   groups.forEach(function (g) {
-    var v = valueOf(g.row), mark = COLS.mark[g.row], x = round2(g.x);
+    var v = valueOf(g.row), mark = marks[g.row], x = round2(g.x);
     if (v === null) {
       paths[mark >= MARK.bad ? "badtick" : "tick"] += "M" + round2(x - half) + " " + (base + 3) + "h" + round2(2 * half) + "v6h" + round2(-2 * half) + "z";
       return;
     }
-    var at = round2(isFinite(v) ? y(v) : STRIP.flag + STRIP.lane / 2);
+    var at = round2(isFinite(v) ? y(v) : lane);
     var from = isFinite(v) ? round2(zero) : at + 4;
     if (mark === MARK.origin) {
       paths.needle += bar(x, Math.max(half, 1.2), at, from);
@@ -123,8 +131,8 @@ function circle(x, y, r) { return "M" + round2(x - r) + " " + y + "a" + r + " " 
 function drawFlag(svg, flag, bad, width, base) {
   svg.append(s("line", { class: "flagline", id: "flag", "data-row": bad, x1: flag.x, x2: flag.x, y1: 6, y2: base }));
   svg.append(s("path", { class: "flagmark", d: "M" + round2(flag.x) + " 4h8v8h-8z" }));
-  var name = visible(nameParts(bad)[1]), right = width - flag.x - 16, left = flag.x - 8;
-  var texts = [say("flag", bad, name), say("flag", bad, shorten(name, 24)), "#" + bad];
+  var name = visible(shortName(bad, 60)), right = width - flag.x - 16, left = flag.x - 8;
+  var texts = [say("flag", placeOf(bad), name), say("flag", placeOf(bad), shorten(name, 24)), "#" + placeOf(bad)];
   for (var i = 0; i < texts.length; i++) {
     var size = widthOf(texts[i], "700 12px");
     if (size > right && size > left && i < texts.length - 1) continue;
@@ -186,15 +194,13 @@ function listenStrip(box) {
 
 function rowTip(g) {
   var row = g.row, v = METRICS[state.metric](row);
-  var lines = [[h("b", null, "#" + row + " "), bdi(shorten(COLS.name[row], 90))], [statusOf(row), codeOf(row) && " · " + codeOf(row), v !== null && " · " + say("m_" + state.metric) + " " + brief(v)]];
+  var lines = [[h("b", null, "#" + placeOf(row) + " "), bdi(nameOf(row))], [statusOf(row), codeOf(row) && " · " + codeOf(row), v !== null && " · " + say("m_" + state.metric) + " " + brief(v)]];
   if (g.last > g.first) lines.push(say("strip_shown", g.first + 1, g.last + 1, strip.rows.length));
   return lines;
 }
 
 function zoomTo(from, to) {
-  var rows = rowsOfRound(state.round);
+  var rows = baseRows();
   state.zoom = to - from < 1 || from <= 0 && to >= rows.length ? null : [from, to];
-  drawStrip();
-  drawStripBar();
-  drawTable();
+  drawZoomed();
 }

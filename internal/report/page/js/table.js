@@ -85,9 +85,11 @@ function tableCard() {
     oninput: function () { state.query = input.value; drawTable(); } });
   var scroll = h("div", { class: "scroll", id: "scroll", onscroll: drawRows }, h("div", { class: "rows", id: "rows", role: "rowgroup" }));
   return h("section", { class: "card tablecard", id: "table", tabindex: "-1" },
+    h("div", { class: "tree", id: "tree", role: "group", "aria-label": say("modules"), hidden: true }),
     h("div", { class: "chips", id: "chips" }),
     h("div", { class: "bar" }, input, h("span", { class: "grow" }), h("span", { class: "mute small", id: "shown", role: "status" })),
-    h("div", { role: "grid", id: "grid", class: BY_STATISTICS ? "few" : null, tabindex: "0", "aria-label": say("col_name"), onkeydown: gridKey },
+    beginning(state.round) && h("p", { class: "mute small begin" }, say("beginning") + " ", h("b", null, bdi(beginning(state.round)))),
+    h("div", { role: "grid", id: "grid", class: BY_STATISTICS ? "few" : null, tabindex: "0", "aria-label": say("col_name"), onkeydown: gridKey, oncopy: copyNames },
       h("div", { class: "head", role: "row", "aria-rowindex": "1", id: "head" }), scroll));
 }
 
@@ -125,6 +127,8 @@ function drawTable() {
 function drawRows() {
   var scroll = document.getElementById("scroll"), tall = rowHeight(), most = 200;
   if (!scroll) return;
+  var name = document.querySelector("#head .c-name");
+  table.room = (name && name.clientWidth || scroll.clientWidth - 190) - 6;
   var first = Math.max(0, Math.floor(scroll.scrollTop / tall) - 6), last = Math.min(table.rows.length, first + Math.ceil((scroll.clientHeight || 600) / tall) + 12);
   if (state.print) { first = 0; last = Math.min(most, table.rows.length); }
   var elements = [];
@@ -135,17 +139,36 @@ function drawRows() {
 }
 
 function rowElement(k, tall) {
-  var row = table.rows[k], parts = nameParts(row), tensor = /:((?:input|output|parameter):\d+)$/.exec(parts[1]), first = RUN.rounds[state.round].find.bad === row, change = COLS.chg[row];
+  var row = table.rows[k], first = RUN.rounds[state.round].find.bad === row;
   var element = h("div", { class: "row" + (first ? " first" : ""), role: "row", "aria-rowindex": k + 2, "aria-selected": String(row === state.row), "data-row": row,
     onclick: function () { select(row); } },
-    h("div", { role: "gridcell", class: "c-i" }, String(row)),
+    h("div", { role: "gridcell", class: "c-i" }, String(placeOf(row))),
     h("div", { role: "gridcell", class: "c-status" }, statusBadge(statusOf(row))),
-    h("div", { role: "gridcell", class: "c-name", title: visible(COLS.name[row]) },
-      h("span", { class: "line" }, h("b", null, bdi(tensor ? parts[1].slice(0, tensor.index) : parts[1])), change > 0 && h("span", { class: "pill chg-" + change }, say("chg_" + change))),
-      h("span", { class: "path" }, bdi([tensor && tensor[1], parts[0] || inTable(COLS.type, row)].filter(Boolean).join(" · ")))),
+    nameCell(row),
     COLUMNS.filter(function (c) { return c.text; }).map(function (c) { return h("div", { role: "gridcell", class: "c-" + c.key }, c.text(row)); }));
   if (!state.print) element.style.top = k * tall + "px";
   return element;
+}
+
+// nameCell is the last part of a name above its path, both cut to the column, without what
+// all names begin with.
+function nameCell(row) {
+  var parts = nameParts(row), tensor = /:((?:input|output|parameter):\d+)$/.exec(parts[1]), change = COLS.chg[row], room = state.print ? 1000 : table.room;
+  var last = visible(tensor ? parts[1].slice(0, tensor.index) : parts[1]), path = visible(parts[0].slice(beginning(COLS.round[row]).length).replace(/[._\/]+$/, ""));
+  var start = tensor ? tensor[1] + " · " : "", below = path || parts[0] === "" ? path || inTable(COLS.type, row) : inTable(COLS.type, row);
+  return h("div", { role: "gridcell", class: "c-name", title: visible(COLS.name[row]) },
+    h("span", { class: "line" }, h("b", null, h("bdi", null, fitted(last, change > 0 ? room - 60 : room, "600 13px"))), change > 0 && h("span", { class: "pill chg-" + change }, say("chg_" + change))),
+    h("span", { class: "path" }, h("bdi", null, fitted(start + below, room, "11.5px"))));
+}
+
+// copyNames copies names whole where rows of the table were marked.
+function copyNames(event) {
+  var marked = window.getSelection(), rows = Array.from(document.querySelectorAll("#rows .row")).filter(function (e) { return marked.containsNode(e.querySelector(".c-name"), true); });
+  if (!rows.length || !event.clipboardData) return;
+  event.clipboardData.setData("text/plain", rows.length === 1 && marked.containsNode(rows[0].querySelector(".c-name"), true) ? COLS.name[rows[0].dataset.row] : rows.map(function (e) {
+    return Array.from(e.children).map(function (cell) { return cell.matches(".c-name") ? COLS.name[e.dataset.row] : cell.textContent; }).join("\t");
+  }).join("\n"));
+  event.preventDefault();
 }
 
 // reveal scrolls the table to a row.

@@ -2,7 +2,8 @@
 // The tabs beside the comparison, each where there is data for it.
 var TABS = [
   { key: "run", has: function () { return RUN; }, count: function () { return RUN.cols.mark.filter(function (m) { return m >= MARK.bad; }).length; }, make: runTab },
-  { key: "overflow", has: function () { return DATA.overflow; }, count: function () { return list(DATA.overflow.records).length; }, make: overflowTab },
+  { key: "before", has: function () { return RUN && (dropped || DATA.before); }, count: function () { return 0; }, make: beforeTab },
+  { key: "overflow", has: function () { return DATA.overflow; }, count: function () { return DATA.overflow.total; }, make: overflowTab },
   { key: "determinism", has: function () { return DATA.determinism; }, count: function () { return DATA.determinism.differing; }, make: determinismTab },
   { key: "perf", has: function () { return DATA.perf; }, count: function () { return list(DATA.perf.operators).filter(function (o) { return o.status === "SLOWER"; }).length; }, make: perfTab },
   { key: "baseline", has: function () { return RUN && RUN.baseline; }, count: function () { return changed(1).length + changed(2).length; }, make: baselineTab },
@@ -41,10 +42,18 @@ function nameList(names) {
   return h("ul", { class: "list" }, names.slice(0, LISTED).map(function (n) { return h("li", null, bdi(n)); }), names.length > LISTED && h("li", { class: "mute" }, say("and_more", names.length - LISTED)));
 }
 
+// dumpsText says how many files a side has, how large its tensors are, and from when they are.
+function dumpsText(d) {
+  if (!d.files) return "";
+  var size = d.bytes, units = ["B", "KB", "MB", "GB", "TB"], u = 0;
+  for (; size >= 1000 && u < units.length - 1; u++) size /= 1000;
+  return [say("dumps_files", whole(d.files)), d.bytes > 0 && say("dumps_size", brief(Number(size.toPrecision(3))) + " " + units[u]), d.oldest && (d.oldest === d.newest ? say("dumps_at", d.oldest) : say("dumps_between", d.oldest, d.newest))].filter(Boolean).join(" · ");
+}
+
 function aboutTab() {
   var lines = [[say("tool"), RUN.tool], [say("arguments"), RUN.args && RUN.args.map(quote).join(" ")], [say("profile"), say("profile_text", RUN.profile, RUN.tol, RUN.nan)],
     [say("verdict"), RUN.standard ? say("standard_of", RUN.standard) : RUN.verdict && say("v_" + RUN.verdict) + (tell(RUN.why) && " (" + tell(RUN.why) + ")")],
-    [say("effective"), RUN.effective], [say("order"), tell(RUN.order)], [say("inputs"), tell(RUN.graph) || say("inputs_unknown")], [say("coverage"), say("coverage_of", RUN.compared, RUN.reference)]];
+    [say("effective"), RUN.effective], [say("order"), tell(RUN.order)], [say("inputs"), tell(RUN.graph) || say("inputs_unknown")], [say("coverage"), say("coverage_of", RUN.compared, RUN.reference)]].concat(RUN.dumps.map(function (d, i) { return [say(i ? "dumps_npu" : "dumps_ref"), dumpsText(d)]; }));
   var lists = ["ref_only", "npu_only", "skipped", "unread", "superseded", "rounds", "unused"].map(function (key) {
     var names = RUN.coverage[key === "unused" ? "unused_op_config" : key] || [];
     return names.length > 0 && h("section", { class: "card" }, h("h2", null, say("list_" + key) + " ", h("span", { class: "pill" }, String(names.length))), nameList(names));
@@ -70,38 +79,92 @@ function verdictOfRecord(verdict) {
   return key in WORDS.en ? say(key) : visible(verdict);
 }
 
-// overflowTab lists the records in their order.
+// overflowTab shows the records: how many there are by rank and step, and groups of those of
+// an operator with the same cause.
 function overflowTab() {
-  var doc = DATA.overflow, records = list(doc.records), seen = {};
-  var parts = records.slice(0, LISTED).map(function (r, i) {
-    var first = !seen[r.rank];
-    seen[r.rank] = true;
-    return recordCard(r, i, first);
-  });
-  var more = records.length - LISTED + doc.left, problems = list(doc.problems);
-  if (more > 0) parts.push(h("p", { class: "mute" }, say("and_more", more)));
-  if (problems.length) parts.push(h("section", { class: "card" }, h("h2", null, say("ov_problems")), h("ul", { class: "list" }, problems.slice(0, LISTED).map(function (p) { return h("li", null, bdi(p.file), ": ", visible(p.error)); }))));
-  return [h("section", { class: "card" }, h("h1", null, records.length ? say("overflow_count") + ": " + (records.length + doc.left) : say("overflow_none"))), parts];
+  var doc = DATA.overflow, groups = list(doc.groups), problems = list(doc.problems);
+  var input = h("input", { id: "ov-search", type: "search", placeholder: say("ov_search"), "aria-label": say("ov_search_label"), value: state.overflow.query, autocomplete: "off", spellcheck: "false", oninput: function () { state.overflow.query = input.value; drawGroups(); } });
+  return [h("section", { class: "card" }, h("h1", null, doc.total ? say("overflow_count") + ": " + doc.total : say("overflow_none")), overflowMatrix(groups)),
+    groups.length > 0 && h("section", { class: "card" }, h("div", { class: "bar" }, input, h("span", { class: "grow" }), h("span", { class: "mute small", id: "ov-shown", role: "status" })), h("div", { id: "ov-groups" })),
+    problems.length > 0 && h("section", { class: "card" }, h("h2", null, say("ov_problems")), h("ul", { class: "list" }, problems.slice(0, LISTED).map(function (p) { return h("li", null, bdi(p.file), ": ", visible(p.error)); })))];
 }
 
-function recordCard(r, i, first) {
-  var op = r.op || {}, row = rowOf(op.name), here = r.verdict === "produced here";
-  var facts = [op.type, r.rank && say("rank") + " " + r.rank, r.step && say("ov_step") + " " + r.step, r.time, r.acc_type].filter(Boolean).join(" · ");
-  var lines = [[say("ov_record"), r.file], [say("ov_dump"), op.file], [say("ov_matched"), op.matched_by]].filter(function (x) { return x[1]; });
-  var tensors = list(r.tensors);
-  return h("section", { class: "card" },
-    h("h2", null, "#" + (i + 1) + " ", row >= 0 ? rowLink(row) : op.name ? h("span", { class: "op" }, bdi(op.name)) : say("ov_unknown"), first && h("span", { class: "pill bad" }, say("ov_first"))),
-    h("p", { class: "mute" }, bdi(facts)),
+// overflowMatrix counts the records by rank and step, where there are several of these.
+function overflowMatrix(groups) {
+  var cells = new Map();
+  groups.forEach(function (g) {
+    g.places.forEach(function (p) {
+      var key = p.rank + "\u001f" + p.step, cell = cells.get(key) || { key: key, rank: p.rank, step: p.step, n: 0, first: null };
+      cell.n += p.n;
+      cell.first = cell.first || g;
+      cells.set(key, cell);
+    });
+  });
+  var all = Array.from(cells.values()), highest = all.reduce(function (a, c) { return Math.max(a, c.n); }, 1), chosen = all.find(function (c) { return c.key === state.overflow.place; });
+  if (all.length < 2) return null;
+  var grid = gridOf(all, function (c) { return c.rank || "–"; }, function (c) { return c.step || "–"; }, function (c) { return String(c.n) + groupName(c.first); });
+  return matrix(grid, {
+    id: "ov-matrix", label: say("ov_matrix"), hint: say("ov_hint"), row: say("rank"), column: say("step"), chosen: chosen || null,
+    kind: function (c) { return ["few", "some", "many"][Math.min(2, Math.floor(3 * Math.log(c.n) / Math.log(highest + 1)))]; },
+    text: function (c) { return c.n < 1e4 ? String(c.n) : "…"; },
+    same: function (cell, item) { return item !== null && cell.key === item.key; },
+    lines: function (c) { return [say("overflow_count") + ": " + c.n, bdi(shorten(groupName(c.first), 60))]; },
+    choose: function (c) {
+      state.overflow.place = state.overflow.place === c.key ? null : c.key;
+      draw();
+      document.getElementById("ov-matrix").focus({ preventScroll: true });
+    }
+  });
+}
+
+function groupName(g) { return g.first.op && (g.first.op.name || g.first.op.type) || say("ov_unknown"); }
+
+// drawGroups shows the groups that have all words of the search, and records in the chosen
+// place.
+function drawGroups() {
+  var box = document.getElementById("ov-groups");
+  if (!box) return;
+  var groups = list(DATA.overflow.groups), words = state.overflow.query.toLowerCase().split(/\s+/).filter(Boolean), shown = groups.filter(function (g) {
+    var r = g.first, text = [groupName(g), r.op && r.op.type, r.verdict, r.reason, r.acc_type].concat(list(r.causes).map(function (c) { return c.mask + " " + c.en + " " + c.zh; })).join("\n").toLowerCase();
+    return words.every(function (w) { return text.includes(w); }) && (!state.overflow.place || g.places.some(function (p) { return p.rank + "\u001f" + p.step === state.overflow.place; }));
+  });
+  document.getElementById("ov-shown").textContent = say("ov_shown", shown.length, groups.length + DATA.overflow.left);
+  replace(box, shown.slice(0, LISTED).map(function (g, i) { return groupElement(g, i === 0); }), shown.length > LISTED && h("p", { class: "mute" }, say("and_more", shown.length - LISTED)), DATA.overflow.left > 0 && h("p", { class: "mute" }, say("and_more", DATA.overflow.left)));
+}
+
+// groupElement is a group that opens to its first record and the files of others.
+function groupElement(g, open) {
+  var r = g.first, ranksOf = ranges(Array.from(new Set(g.places.map(function (p) { return p.rank; }).filter(Boolean)))), steps = ranges(Array.from(new Set(g.places.map(function (p) { return p.step; }).filter(Boolean))));
+  var facts = [ranksOf && say("rank") + " " + ranksOf, steps && say("ov_step") + " " + steps, verdictOfRecord(r.verdict)].filter(Boolean).join(" · "), body = h("div"), filled = false;
+  var fill = function () {
+    if (filled) return;
+    filled = true;
+    replace(body, recordParts(r), g.count > 1 && [h("h4", null, say("ov_files", Math.min(g.files.length, g.count), g.count)), h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("rank"), say("ov_step"), say("ov_time"), say("ov_record")].map(function (t) { return h("th", { class: "l", scope: "col" }, t); }))),
+      h("tbody", null, g.files.map(function (f) { return h("tr", null, [f.rank, f.step, f.time, f.file].map(function (x) { return h("td", { class: "l" }, x ? bdi(x) : "–"); })); }))))]);
+  };
+  if (open) fill();
+  return h("details", { class: "group", open: open, ontoggle: fill }, h("summary", null, h("span", { class: "pill" }, g.count + " ×"), " ", h("span", { class: "op" }, bdi(groupName(g))), list(g.first_of).length > 0 && h("span", { class: "pill bad" }, say("ov_first") + (ranges(list(g.first_of)) && " " + ranges(list(g.first_of)))),
+    h("span", { class: "mute small block" }, list(r.causes).map(function (c, i) { return [i > 0 && "; ", tell(c)]; }), list(r.causes).length > 0 && " · ", visible(facts))), body);
+}
+
+// count is a number of elements, a dash where it is not known.
+function count(n) { return n === null || n === undefined ? "–" : String(n); }
+
+// recordParts are all about a record.
+function recordParts(r) {
+  var op = r.op || {}, row = rowOf(op.name), here = r.verdict === "produced here", facts = [op.type, r.rank && say("rank") + " " + r.rank, r.step && say("ov_step") + " " + r.step, r.time, r.acc_type].filter(Boolean).join(" · ");
+  var lines = [[say("ov_record"), r.file], [say("ov_dump"), op.file], [say("ov_matched"), op.matched_by]].filter(function (x) { return x[1]; }), tensors = list(r.tensors);
+  return [h("p", { class: "mute" }, bdi(facts), row >= 0 && [" · ", rowLink(row)]),
     h("p", null, h("b", { class: here ? "alert" : "" }, verdictOfRecord(r.verdict)), r.reason && [" · ", visible(r.reason)]),
     list(r.causes).map(function (c) { return h("p", null, h("code", null, visible(c.mask)), " ", tell(c)); }),
-    tensors.length > 0 && h("div", { class: "wrap" }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("ov_tensor"), "dtype", say("ov_shape"), "NaN", "+inf", "-inf", say("ov_limit"), say("ov_min"), say("ov_max")].map(function (t, k) { return h("th", { class: k < 3 ? "l" : "" }, t); }))),
+    tensors.length > 0 && h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("ov_tensor"), "dtype", say("ov_shape"), "NaN", "+inf", "-inf", say("ov_limit"), say("ov_min"), say("ov_max")].map(function (t, k) { return h("th", { class: k < 3 ? "l" : "", scope: "col" }, t); }))),
       h("tbody", null, tensors.map(function (t) {
         return h("tr", { class: t.bad ? "badrow" : "" }, h("td", { class: "l" }, visible(t.kind) + " " + t.index), h("td", { class: "l" }, visible(t.dtype)), h("td", { class: "l" }, "(" + list(t.shape).join(", ") + ")"),
-          t.error ? h("td", { class: "l", colspan: 6 }, visible(t.error)) : [t.nan, t.pos_inf, t.neg_inf, t.saturated].map(String).concat(brief(t.min), brief(t.max)).map(function (x) { return h("td", null, visible(x)); }));
+          t.error ? h("td", { class: "l", colspan: 6 }, visible(t.error)) : [t.nan, t.pos_inf, t.neg_inf, t.saturated].map(count).concat(brief(t.min), brief(t.max)).map(function (x) { return h("td", null, visible(x)); }));
       })))),
     list(r.advice).map(function (a) { return h("p", null, "→ ", tell(a)); }),
     list(r.warnings).map(function (w) { return h("p", { class: "note" }, visible(w)); }),
-    h("dl", { class: "lines" }, lines.map(function (x) { return h("div", null, h("dt", null, x[0]), h("dd", null, bdi(x[1]))); })));
+    h("dl", { class: "lines" }, lines.map(function (x) { return h("div", null, h("dt", null, x[0]), h("dd", null, bdi(x[1]))); }))];
 }
 
 // determinismTab lists the tensors that differ between runs.
@@ -112,7 +175,7 @@ function determinismTab() {
     d.unread > 0 && h("p", { class: "alert" }, say("det_unread", d.unread)),
     h("p", { class: "mute" }, say("det_runs") + ": ", list(d.runs).map(function (r, i) { return [i > 0 && ", ", bdi(r)]; })),
     list(d.warnings).map(function (w) { return h("p", { class: "note" }, visible(w)); })),
-  rows.length > 0 && h("section", { class: "card" }, h("div", { class: "wrap" }, h("table", { class: "t" }, h("thead", null, h("tr", null, h("th", { class: "l" }, say("col_status")), h("th", { class: "l" }, say("col_name")), h("th", null, say("det_results")), h("th", { class: "l" }, say("det_places")), h("th", null, say("det_elements")), h("th", null, "max |d|"), h("th", null, "ULP"))),
+  rows.length > 0 && h("section", { class: "card" }, h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t" }, h("thead", null, h("tr", null, h("th", { class: "l" }, say("col_status")), h("th", { class: "l" }, say("col_name")), h("th", null, say("det_results")), h("th", { class: "l" }, say("det_places")), h("th", null, say("det_elements")), h("th", null, "max |d|"), h("th", null, "ULP"))),
     h("tbody", null, rows.slice(0, LISTED).map(determinismRow)))), (rows.length > LISTED || d.left > 0) && h("p", { class: "mute" }, say("and_more", Math.max(0, rows.length - LISTED) + d.left))),
   list(d.missing).length > 0 && h("section", { class: "card" }, h("h2", null, say("det_missing")), nameList(d.missing))];
 }
@@ -134,7 +197,7 @@ function perfTab() {
   return [h("section", { class: "card" }, h("h1", null, say("perf_count", ops.length + d.left, whole(d.total_mcu_cycle)), before && [" · ", say("perf_before", whole(d.baseline_total_mcu_cycle))]),
     h("p", { class: "mute" }, list(d.files).concat(before ? d.baseline_files : []).map(function (f, i) { return [i > 0 && ", ", bdi(f)]; })),
     list(d.notes).map(function (n) { return h("p", { class: "note" }, visible(n.text)); })),
-  ops.length > 0 && h("section", { class: "card" }, h("div", { class: "wrap" }, h("table", { class: "t perf" }, h("thead", null, h("tr", null, heads.map(function (t, k) { return h("th", { class: k === 1 || k === 4 ? "l" : "" }, t); }))),
+  ops.length > 0 && h("section", { class: "card" }, h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t perf" }, h("thead", null, h("tr", null, heads.map(function (t, k) { return h("th", { class: k === 1 || k === 4 ? "l" : "" }, t); }))),
     h("tbody", null, ops.slice(0, LISTED).map(function (o) { return perfRow(o, before); })))), (ops.length > LISTED || d.left > 0) && h("p", { class: "mute" }, say("and_more", Math.max(0, ops.length - LISTED) + d.left))),
   list(d.missing).length > 0 && h("section", { class: "card" }, h("h2", null, say("perf_missing")), nameList(d.missing)),
   problems.length > 0 && h("section", { class: "card" }, h("h2", null, say("perf_problems")), nameList(problems.map(function (p) { return list(p).filter(Boolean).join(" "); })))];

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"math"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/check"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+	"dumptool/internal/report"
+	"dumptool/internal/shard"
+	"dumptool/internal/sidefile"
+)
+
+// checkOptions are the flags of check.
+type checkOptions struct {
+	check.Options
+	paths, ops, attrs, only []string
+	open                    dumpdir.Options
+	files                   sidefile.Files
+	graphFiles              []string
+	output                  reportOptions
+	exitZero                exitZero
+	extract                 string
+	extractMax              sizeFlag
+	types                   string
+}
+
+func newCheckCommand(a *app) *cobra.Command {
+	opts := &checkOptions{extractMax: 64 << 20, Options: check.Options{Seed: 1, Budget: 4e9, FailOn: []string{"wrong"}}, open: dumpdir.Options{Graphs: true}, only: []string{checkOperators}}
+	cmd := &cobra.Command{
+		Use:   "check PATH...",
+		Short: "find the operator that computed wrong, without a reference",
+		Long: `check takes the dumps of a run alone. Every operator of a known type is computed
+again in float64 from its own inputs, as they were dumped, and the outputs are
+compared with a bound of what healthy units of an NPU may be off. No reference run,
+no limits to tune.
+
+An operator is OK within what float32 inside gives, LOW within what float16 and tables
+of functions give, WRONG beyond that, MISFIT where nothing that its unknown attributes
+could be explains it, and UNDECIDED with a reason where it cannot be judged. Attributes
+come from --attr, the graph, the arguments of the call and inputs that hold them; else
+they are inferred from shapes and values.
+
+The inputs must have been dumped (dump_mode all).`,
+		Example: `  dumptool check dumps
+  dumptool check dumps --attr conv1.strides=2,2
+  dumptool check dumps --json > check.json`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return runCheck(cmd, a, opts, args) },
+	}
+	cmd.Long += formatHelp[*check.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
+	define(cmd, append(append([]cmdFlag{pathFlag(&opts.paths, "folder `PATH` with the dumps")}, roundFlags(&opts.Select)...),
+		opsFlag(&opts.ops),
+		cmdFlag{"only", several(&opts.only, []string{checkOperators}), "`PARTS` that are checked: operators; default: all that the data allow", choosing, safe},
+		cmdFlag{"attr", texts(&opts.attrs), "attribute `OP.KEY=VALUE`, such as conv1.strides=2,2; TYPE:LayerNorm.epsilon=1e-5 for all of a type", facts, ofRow},
+		cmdFlag{"graph-file", texts(&opts.graphFiles), "`FILE` that has attributes, who feeds whom, or the order; known by its content: the graph of an offline model (JSON or ge_proto_*.txt), an execution order of MindSpore, a map of consumers of HPAA, or a graph of MindSpore or folder of them", facts, place},
+		cmdFlag{"fusion|f|fusion-rule-file", text(&opts.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", facts, place | hidden},
+		irFlag(&opts.open.IR),
+		cmdFlag{"extract", text(&opts.extract), "folder `DIR` for what is WRONG or a MISFIT: inputs, outputs, what was expected, and scripts of numpy and PyTorch that run it again", reporting, place},
+		cmdFlag{"extract-max", &opts.extractMax, "most bytes `SIZE` of the arrays of an operator for --extract", reporting, safe | rare},
+		cmdFlag{"seed", whole(&opts.Seed, 0, math.MaxInt64, "want a number of at least 0"), "`N` that random signs and samples begin with", judging, safe | rare},
+		cmdFlag{"full", yes(&opts.Full), "compute everything, whatever it costs", judging, safe | ofRow},
+		cmdFlag{"budget", whole(&opts.Budget, 0, math.MaxInt64, "want a number of at least 0"), "multiplications and additions, `N`, that one operator may cost, elements of one without; the rest is sampled; 0: no limit", judging, safe | ofRow | rare},
+		cmdFlag{"types", text(&opts.types), "print the `TYPES` that are known, with inputs and attributes, or --types=LayerNorm,Conv2D these, and end", more, noSetting},
+		cmdFlag{"require-coverage", decimal(&opts.Require, func(x float64) bool { return x >= 0 && x <= 1 }, "want a share from 0 to 1"), "fail unless this `SHARE` of the operators is judged, such as 0.9", ci, 0},
+		cmdFlag{"fail-on", several(&opts.FailOn, check.Findings), "`STATUSES` that are a finding: " + strings.Join(check.Findings, ", "), ci, safe},
+		jobsFlag(&opts.Workers, "`N` operators at a time; default: one per CPU"))...)
+	cmd.Flags().Lookup("types").NoOptDefVal = allTypes
+	addReportFlags[*check.Report](cmd, &opts.output, "text", "; several with -out")
+	opts.exitZero.add(cmd.Flags(), "wrong operators")
+	return cmd
+}
+
+// allTypes is --types without names.
+const allTypes = "all"
+
+// printTypes prints the table of types, or the rows of some names.
+func (o *checkOptions) printTypes(a *app) error {
+	var names []string
+	if o.types != allTypes {
+		names = strings.Split(o.types, ",")
+	}
+	all := check.Types(names...)
+	if len(all) == 0 {
+		return usagef("--types %s: no such type is known", o.types)
+	}
+	return printResult(a, "text", all, report.Options{})
+}
+
+// checkOperators is the part of check that computes operators again.
+const checkOperators = "operators"
+
+// load reads the files about the graph.
+func (o *checkOptions) load() error {
+	if err := recognise(o.graphFiles, &o.files, &o.open.IR); err != nil {
+		return err
+	}
+	if err := checkIR(o.open.IR); err != nil {
+		return err
+	}
+	o.files.Attributes, o.open.Attributes, o.Graph = true, true, true
+	in, err := o.files.Load()
+	if err != nil {
+		return compareError(err)
+	}
+	o.open.Sources = dumpdir.Sources{Execution: in.Execution, Fusion: in.Fusion, Consumers: in.Consumers}
+	return nil
+}
+
+func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error {
+	ctx := cmd.Context()
+	if o.types != "" {
+		return o.printTypes(a)
+	}
+	paths := append(o.paths, args...)
+	if len(paths) == 0 {
+		return usagef("no file or folder given")
+	}
+	if err := checkReports[*check.Report](&o.output); err != nil {
+		return err
+	}
+	if err := o.load(); err != nil {
+		return err
+	}
+	for _, text := range o.attrs {
+		g, err := check.ParseGiven(text)
+		if err != nil {
+			return usagef("--attr %s: %w", text, err)
+		}
+		o.Attributes = append(o.Attributes, g)
+	}
+	var err error
+	if o.Ops, err = readOps(o.ops); err != nil {
+		return err
+	}
+	o.open.Skip, o.open.NoRaw = o.output.out, true
+	run, err := a.openRun(ctx, paths, o.open, o.Select)
+	if err != nil {
+		return err
+	}
+	var cases *report.Cases
+	if o.extract != "" {
+		cases = report.NewCases(o.extract, int64(o.extractMax))
+		o.Extract = cases.Write
+	}
+	origin := (&shardOptions{}).origin(cmd, shard.Spec{}, run.Listing())
+	r, err := watched(a, "checking", func(observe func(batch.Event)) (*check.Report, error) {
+		o.Observe = observe
+		return check.Run(ctx, run, o.Options)
+	})
+	if err != nil {
+		return err
+	}
+	if cases != nil {
+		written, err := cases.Written()
+		if err != nil {
+			return err
+		}
+		if len(written) > 0 {
+			a.say([]batch.Message{batch.Infof("%s: %s to run again, each with a README.md", "%s：%s可重新运行，各有 README.md", o.extract, lang.CountText(len(written), "operator", "个算子"))})
+		}
+	}
+	r.Origin = origin
+	if len(r.Operators) > 0 {
+		if err := writeReports(a, &o.output, r, report.Options{}); err != nil {
+			return err
+		}
+	}
+	return a.conclude(o.exitZero.of(r.Outcome(o.output.printsText())))
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"dumptool/internal/dumpconf"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/guard"
+	"dumptool/internal/inspect"
+	"dumptool/internal/report"
+	"dumptool/internal/store"
+)
+
+// overviewName is the name of the command that stands for paths in place of a command.
+const overviewName = "PATH..."
+
+type overviewOptions struct {
+	rounds dumpdir.Selection
+	json   jsonFlag
+}
+
+func newOverviewCommand(a *app) *cobra.Command {
+	opts := new(overviewOptions)
+	cmd := &cobra.Command{
+		Use:   overviewName,
+		Short: "what lies at a path, and what to do with it",
+		Long: `A path in place of a command: what lies there - who wrote it, ranks, steps,
+operators, element types, overflow records, a reference beside it, mistakes in its
+configuration - and the commands that make sense, filled in.
+
+The first word is a path where it exists, has a slash or begins with s3://, and is
+no command: ./compare is a folder, compare is the command. Names and dump.json say
+nearly all of it; element types are those of at most 64 files.`,
+		Example: `  dumptool dumps
+  dumptool golden dumps
+  dumptool ./compare --json`,
+		Args:        cobra.ArbitraryArgs,
+		Annotations: withoutSettings(),
+		RunE:        func(cmd *cobra.Command, args []string) error { return runOverview(cmd.Context(), a, opts, args) },
+	}
+	cmd.Long += exitStatus(exitNothing, exitInterrupted)
+	define(cmd, slices.DeleteFunc(roundFlags(&opts.rounds), func(f cmdFlag) bool { return f.is&rare != 0 })...)
+	opts.json.add(cmd.Flags(), "print one JSON object")
+	return cmd
+}
+
+// isPath reports whether a word that is no command is a path.
+func isPath(word string) bool {
+	if strings.Contains(word, "/") {
+		return true
+	}
+	_, err := store.Stat(word)
+	return word != "" && err == nil
+}
+
+// runOverview says what lies at paths.
+func runOverview(ctx context.Context, a *app, opts *overviewOptions, args []string) error {
+	if len(args) == 0 {
+		return usagef("no path given")
+	}
+	for _, path := range args {
+		if err := exists(path); err != nil {
+			return err
+		}
+	}
+	run, err := dumpdir.Open(ctx, args, dumpdir.Options{})
+	if err != nil {
+		return err
+	}
+	if err := run.Choose(ctx, opts.rounds, nil, dumpdir.HeaderOptions{}); err != nil {
+		return err
+	}
+	warn(a, dumpdir.ChoiceWarnings(dumpdir.Chosen{Run: run, By: opts.rounds}))
+	o, err := a.overview(ctx, run)
+	if err != nil {
+		return err
+	}
+	if !o.IsKnown() {
+		sum := inspect.Summary{NotDumps: len(run.Files)}
+		return a.conclude(sum.Outcome(run))
+	}
+	o.Suggest()
+	return printResult(a, opts.json.format(), o, report.Options{})
+}
+
+// overview says what lies at the paths of a run.
+func (a *app) overview(ctx context.Context, run *dumpdir.Run) (*inspect.Overview, error) {
+	return inspect.NewOverview(ctx, run, func(path string) (inspect.Configuration, bool) { return checkedConfig(ctx, path) })
+}
+
+// checkedConfig counts the mistakes in a dump configuration; it reports false for other
+// files.
+func checkedConfig(ctx context.Context, path string) (c inspect.Configuration, ok bool) {
+	src, err := dumpconf.ReadFile(ctx, path, nil)
+	if err != nil || !dumpconf.IsConfiguration(src) {
+		return c, false
+	}
+	err = guard.Do(func() error {
+		r := dumpconf.Check(path, src, dumpconf.Options{})
+		c = inspect.Configuration{Path: path, Schema: r.Schema.String(), Errors: r.Count(dumpconf.Error), Warnings: r.Count(dumpconf.Warning)}
+		return nil
+	})
+	return c, err == nil
+}

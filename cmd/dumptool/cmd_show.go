@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/report"
+	"dumptool/internal/show"
+)
+
+type showOptions struct {
+	show.Options
+	format string
+}
+
+func newShowCommand(a *app) *cobra.Command {
+	opts := &showOptions{Options: show.Options{Window: [2]int64{8, 8}, Limits: metrics.Limits{Atol: 0.005, Rtol: 0.2}}}
+	cmd := &cobra.Command{
+		Use:   "show FILE[:output:K]",
+		Short: "show values of a tensor in the terminal",
+		Long: `show prints a window of a tensor's values, rows and columns with their indices: of
+the last two axes at the place of --at, the other axes being those of the place. A
+tensor in a layout of the device is shown in its original layout, or that of -f;
+--raw shows it as it is stored. FILE:NAME is a tensor of a file that names them.
+
+With --cpu the values of a reference stand below, in whose order both are shown, and
+elements beyond the limits are marked *, those that are NaN or infinite on one side
+only !. Without --at it is the place of the worst element then, else the first.`,
+		Example: `  dumptool show Conv2D.conv1.58.16.1624605159829577 --at 0,3,4,4
+  dumptool show Conv2D.conv1.58.16.1624605159829577:output:0 --cpu golden/conv1.npy
+  dumptool show weights.npz:fc.weight --window 4x16 --format json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return runShow(cmd.Context(), a, opts, args[0]) },
+	}
+	cmd.Long += exitStatus(exitInterrupted)
+	target := layoutName(&opts.Target)
+	define(cmd,
+		cmdFlag{"cpu|g|cpu-dir|golden", text(&opts.Reference), "`PATH` of the reference's file, with :output:K where it has several tensors", choosing, 0},
+		cmdFlag{"at", indices(&opts.At), "the place `I,J,...`; default: the worst one, else the first", choosing, safe},
+		cmdFlag{"window", window(&opts.Window), "at most `HxW` rows and columns", reporting, safe},
+		cmdFlag{"target-format|f", target, "target `FORMAT`, such as NCHW or ND; default: the original one", pairing, safe},
+		cmdFlag{"raw", yes(&opts.Raw), "the elements as they are stored, in the layout of the device", pairing, safe},
+		cmdFlag{"atol", decimal(&opts.Limits.Atol, isLimit, "want a finite number from 0"), "absolute limit `A` of what is marked", judging, safe},
+		cmdFlag{"rtol", decimal(&opts.Limits.Rtol, isLimit, "want a finite number from 0"), "limit relative to the reference `R` of what is marked", judging, safe})
+	formatFlag[*show.Window](cmd, &opts.format)
+	return cmd
+}
+
+func isLimit(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }
+
+// indices are those of an element on each axis.
+func indices(to *[]int64) *value[[]int64] {
+	return &value[[]int64]{to: to, kind: "string", read: func(text string) ([]int64, error) {
+		all := []int64{}
+		if text = strings.Trim(text, "()[] "); text == "" {
+			return all, nil
+		}
+		for part := range strings.SplitSeq(text, ",") {
+			n, err := strconv.ParseInt(strings.TrimSpace(part), 10, 64)
+			if err != nil || n < 0 {
+				return nil, wantf("want indices from 0 with commas between them, such as 0,3,4,4")
+			}
+			all = append(all, n)
+		}
+		return all, nil
+	}}
+}
+
+// mostWindow is the most rows and columns that are shown.
+const mostWindow = 1024
+
+// window is how many rows and columns are shown.
+func window(to *[2]int64) *value[[2]int64] {
+	return &value[[2]int64]{to: to, kind: "string",
+		show: func(w [2]int64) string { return fmt.Sprintf("%dx%d", w[0], w[1]) },
+		read: func(text string) (w [2]int64, err error) {
+			rows, columns, ok := strings.Cut(strings.ToLower(text), "x")
+			for i, part := range []string{rows, columns} {
+				n, err := strconv.ParseInt(part, 10, 64)
+				if ok = ok && err == nil && n > 0 && n <= mostWindow; ok {
+					w[i] = n
+				}
+			}
+			if !ok {
+				return w, wantf("want rows x columns from 1 to %d, such as 8x8", mostWindow)
+			}
+			return w, nil
+		}}
+}
+
+// runShow shows a window of a tensor.
+func runShow(ctx context.Context, a *app, opts *showOptions, tensor string) error {
+	opts.Tensor = tensor
+	switch {
+	case opts.Raw && opts.Target != nil:
+		return usagef("--raw shows the stored layout: it cannot stand beside -f")
+	case opts.Reference != "" && (opts.Raw || opts.Target != nil):
+		return usagef("--cpu says the order of the axes: neither -f nor --raw can stand beside it")
+	}
+	w, err := show.Read(ctx, opts.Options)
+	if wrong, ok := errors.AsType[*show.PlaceError](err); ok {
+		return usagef("--at: %w", wrong)
+	}
+	if err != nil {
+		return err
+	}
+	return printResult(a, opts.format, w, report.Options{})
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"flag"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+var updateHanded = flag.Bool("update-handed", false, "write the files in testdata/handed again")
+
+// handed is the folder of what people hand over: runs as they have them.
+var handed = filepath.Join("..", "..", "testdata", "handed")
+
+// handedFiles make what lies there, by path.
+func handedFiles(t *testing.T) map[string][]byte {
+	t.Helper()
+	all := make(map[string][]byte)
+	network := folderFiles(t, filepath.Join("..", "..", "testdata", "network"))
+	handArchives(t, all, network)
+	handOthers(all, network)
+	handNames(t, all)
+	return all
+}
+
+// handOthers puts beside the dumps what people leave there.
+func handOthers(all map[string][]byte, network []handedFile) {
+	for _, f := range network {
+		all["others/"+f.name] = f.data
+	}
+	all["others/cpu/README.txt"] = []byte("The reference of Tuesday, by hand.\n")
+	all["others/npu/README.txt"] = []byte("Outputs of the second run, see train.log\n")
+	all["others/npu/train.log"] = []byte("step 1 loss 0.5\n")
+	all["others/npu/loss.png"] = []byte("\x89PNG\r\n\x1a\n")
+	all["others/npu/notes"] = []byte("ask about conv2\n")
+}
+
+// handNames gives the files of msprobe other names: those of downloads, and of who keeps
+// two runs in one folder.
+func handNames(t *testing.T, all map[string][]byte) {
+	t.Helper()
+	for _, side := range []string{"bench", "npu"} {
+		for _, f := range folderFiles(t, filepath.Join("..", "..", "testdata", "golden", "inputs", "msprobe", "statistics", side, "step0", "rank0")) {
+			stem, _ := strings.CutSuffix(f.name, ".json")
+			all["renamed/"+side+"/"+stem+" (1).json"] = f.data
+			if side == "npu" {
+				all["names/pangu38B_"+f.name] = f.data
+			} else {
+				all["names/"+stem+"_bench.json"] = f.data
+			}
+		}
+	}
+}
+
+// TestHanded finds in testdata/handed what its generator makes.
+func TestHanded(t *testing.T) {
+	t.Parallel()
+	want := handedFiles(t)
+	if *updateHanded {
+		if err := os.RemoveAll(handed); err != nil {
+			t.Fatal(err)
+		}
+		for name, data := range want {
+			path := filepath.Join(handed, name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, data, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	got := folderFiles(t, handed)
+	for _, f := range got {
+		if !bytes.Equal(want[f.name], f.data) {
+			t.Errorf("testdata/handed/%s is not what its generator makes; go test ./cmd/dumptool -run TestHanded -update-handed writes it", f.name)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("testdata/handed has %d files, want %d", len(got), len(want))
+	}
+}
+
+// handedFile is a file below a folder.
+type handedFile struct {
+	name string
+	data []byte
+}
+
+// folderFiles are the files below a folder in the order of their names.
+func folderFiles(t *testing.T, root string) (all []handedFile) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		all = append(all, handedFile{filepath.ToSlash(name), data})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// handArchives packs a network: both sides in one archive of each kind, as `tar czf` and
+// file managers make them, and one with names that must not be used.
+func handArchives(t *testing.T, all map[string][]byte, network []handedFile) {
+	t.Helper()
+	tarred := handTar(t, network, func(w *tar.Writer) {})
+	all["archives/run.tar"] = tarred
+	all["archives/run.tgz"] = handCompressed(t, tarred, func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil })
+	all["archives/run.tar.zst"] = handCompressed(t, tarred, func(w io.Writer) (io.WriteCloser, error) {
+		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
+	})
+	all["archives/run.zip"] = handZip(t, network, zip.Deflate)
+	all["archives/stored.zip"] = handZip(t, network, zip.Store)
+	all["archives/odd.tar"] = handTar(t, network, func(w *tar.Writer) {
+		for _, h := range []tar.Header{
+			{Name: "../escaped.npy"}, {Name: "/tmp/absolute.npy"}, {Name: "cpu/link.npy", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}, {Name: network[0].name},
+		} {
+			if err := w.WriteHeader(&h); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// handTar packs files, and what more writes.
+func handTar(t *testing.T, files []handedFile, more func(*tar.Writer)) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, f := range files {
+		err := w.WriteHeader(&tar.Header{Name: "./" + f.name, Mode: 0o644, Size: int64(len(f.data)), Format: tar.FormatGNU})
+		if err == nil {
+			_, err = w.Write(f.data)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	more(w)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// handCompressed compresses data.
+func handCompressed(t *testing.T, data []byte, open func(io.Writer) (io.WriteCloser, error)) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := open(&b)
+	if err == nil {
+		_, err = w.Write(data)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// handZip packs files.
+func handZip(t *testing.T, files []handedFile, method uint16) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, f := range files {
+		to, err := w.CreateHeader(&zip.FileHeader{Name: f.name, Method: method})
+		if err == nil {
+			_, err = to.Write(f.data)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,336 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"dumptool/internal/dumpfmt"
+	"dumptool/internal/dumptest"
+	"dumptool/internal/tensor"
+)
+
+// farStore is object storage in this process that is slow, can go away, and counts what is
+// asked of it.
+type farStore struct {
+	endpoint string
+	delay    time.Duration
+	away     atomic.Bool
+	busy     bool // while it is away it answers 503
+	// onGet is called before each object is read.
+	onGet func(n int64)
+
+	gets, heads, lists, refused atomic.Int64
+	sent                        atomic.Int64 // bytes of objects
+	open, most                  atomic.Int64 // requests at the same time
+}
+
+// counted counts the bytes of an answer.
+type counted struct {
+	http.ResponseWriter
+	n *atomic.Int64
+}
+
+// Write implements io.Writer.
+func (c counted) Write(p []byte) (int, error) {
+	n, err := c.ResponseWriter.Write(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// newFarStore starts object storage with a bucket bkt that holds the files below a folder,
+// and lets the environment name it.
+func newFarStore(t *testing.T, dir string) *farStore {
+	t.Helper()
+	fake := gofakes3.New(s3mem.New(), gofakes3.WithLogger(gofakes3.DiscardLog()), gofakes3.WithAutoBucket(false))
+	behind := fake.Server()
+	f := &farStore{}
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.serve(w, r, behind) }))
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.Start()
+	t.Cleanup(srv.Close)
+	f.endpoint = srv.URL
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL_S3": srv.URL, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "", "AWS_PROFILE": "",
+		"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_CA_BUNDLE": "",
+	} {
+		t.Setenv(name, value)
+	}
+	putObject(t, srv.URL, "", nil)
+	for key, data := range placeFiles(t, dir, "") {
+		putObject(t, srv.URL, key, data)
+	}
+	f.reset()
+	return f
+}
+
+// reset forgets what was counted.
+func (f *farStore) reset() {
+	for _, n := range []*atomic.Int64{&f.gets, &f.heads, &f.lists, &f.refused, &f.sent, &f.most} {
+		n.Store(0)
+	}
+}
+
+func (f *farStore) serve(w http.ResponseWriter, r *http.Request, behind http.Handler) {
+	if f.away.Load() {
+		f.refused.Add(1)
+		if f.busy {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		panic(http.ErrAbortHandler)
+	}
+	now := f.open.Add(1)
+	defer f.open.Add(-1)
+	for most := f.most.Load(); now > most && !f.most.CompareAndSwap(most, now); most = f.most.Load() {
+	}
+	switch {
+	case r.Method == http.MethodHead:
+		f.heads.Add(1)
+	case r.Method == http.MethodGet && r.URL.Query().Has("list-type"):
+		f.lists.Add(1)
+	case r.Method == http.MethodGet:
+		n := f.gets.Add(1)
+		if f.onGet != nil {
+			f.onGet(n)
+		}
+		w = counted{w, &f.sent}
+	}
+	time.Sleep(f.delay)
+	behind.ServeHTTP(w, r)
+}
+
+// sharedRun writes a run of ranks that one golden run is the reference of: each operator
+// has an array of floats, of which each rank's dump has the half-precision numbers; those
+// of bad are wrong. It returns the bytes of all files.
+func sharedRun(t *testing.T, root string, ranks, ops, elements int, bad func(rank, op int) bool) (bytesOf int64) {
+	t.Helper()
+	write := func(path string, data []byte) {
+		full := filepath.Join(root, filepath.FromSlash(path))
+		if err := os.MkdirAll(filepath.Dir(full), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		bytesOf += int64(len(data))
+	}
+	const one = 0x3c00
+	for op := range ops {
+		golden, err := npyFile("float32", fmt.Sprint(elements), "1", "2", "1.5")
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(fmt.Sprintf("cpu/layer%d.npy", op), golden)
+		for rank := range ranks {
+			data := make([]byte, 0, 2*elements)
+			for i := range elements {
+				data = binary.LittleEndian.AppendUint16(data, [3]uint16{one, 0x4000, 0x3e00}[i%3])
+			}
+			if bad != nil && bad(rank, op) {
+				copy(data[len(data)/2:], []byte{0, 0x42, 0, 0x42})
+			}
+			var b bytes.Buffer
+			err := dumptest.Write(&b, &dumptest.Content{Container: dumpfmt.BinaryV2, OpName: "op", Outputs: []dumptest.TensorContent{{
+				Payload: dumptest.Bytes(data), StoredDType: int32(tensor.Float16), StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(elements)}}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(fmt.Sprintf("npu/step0/rank%d/MatMul.layer%d.%d.1.%d", rank, op, op, 1700000000000000+100*op), b.Bytes())
+		}
+	}
+	return bytesOf
+}
+
+// TestBytesFetched checks how much of object storage a run with several ranks on one golden
+// run fetches: about the bytes that there are, with room in memory and without, and no
+// request for what the listing has said.
+func TestBytesFetched(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", t.TempDir())
+	all := sharedRun(t, dir, 6, 8, 300_000, func(rank, op int) bool { return rank == 2 && op > 4 })
+	f := newFarStore(t, dir)
+	for _, options := range []string{"", "--s3-cache 4MiB --s3-block 1MiB", "--s3-cache 2MiB --s3-block 512KiB -j 1"} {
+		f.reset()
+		args := strings.Fields("compare --cpu s3://bkt/cpu --npu s3://bkt/npu " + options)
+		got := runApp(t, args)
+		if got.Code != exitFound {
+			t.Fatalf("%s: %+v", options, got)
+		}
+		if ratio := float64(f.sent.Load()) / float64(all); ratio > 1.1 || f.heads.Load() > 6 {
+			t.Errorf("%q: %.2f x the bytes, %d GET, %d HEAD, %d LIST", options, ratio, f.gets.Load(), f.heads.Load(), f.lists.Load())
+		}
+	}
+}
+
+// filesBelow are the files below a local folder by their names.
+func filesBelow(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for name, data := range placeFiles(t, dir, "") {
+		all[name] = string(data)
+	}
+	return all
+}
+
+// TestOutageInMidRun takes the server away in the middle of a comparison. Where it comes back
+// in time nothing but a message tells; else the rows that were not fetched say so, the run
+// and a shard exit 3, and the same line again with --resume does just these.
+func TestOutageInMidRun(t *testing.T) {
+	dir := t.TempDir()
+	const ranks, ops = 3, 8
+	sharedRun(t, dir, ranks, ops, 40_000, func(rank, op int) bool { return rank == 1 && op > 5 })
+	f := newFarStore(t, dir)
+	out := t.TempDir()
+	line := func(name string, more ...string) []string {
+		return append(strings.Fields("compare --cpu s3://bkt/cpu --npu s3://bkt/npu --format json,csv,html,junit,text --pictures 0 -out "+filepath.Join(out, name)), more...)
+	}
+	compared := func(name string) map[string]string {
+		files := filesBelow(t, filepath.Join(out, name))
+		for file := range files {
+			files[file] = strings.ReplaceAll(files[file], filepath.Join(out, name), "OUT")
+		}
+		return files
+	}
+	if got := runApp(t, line("one")); got.Code != exitFound {
+		t.Fatalf("%+v", got)
+	}
+	want := compared("one")
+	awayAt := func(n int64, back time.Duration) {
+		f.reset()
+		f.onGet = func(get int64) {
+			if get == n && f.away.CompareAndSwap(false, true) && back > 0 {
+				time.AfterFunc(back, func() { f.away.Store(false) })
+			}
+		}
+	}
+	const gets = 3*ranks*ops/2 + ops // of the headers, and some of the data
+	for _, f.busy = range []bool{false, true} {
+		awayAt(gets, outageInMidRun)
+		got := runApp(t, line("through", "--s3-retry-time", "2m"))
+		if got.Code != exitFound || strings.Count(got.Err, "store down since ") != 1 || f.refused.Load() == 0 {
+			t.Errorf("%d, %d requests refused\n%s", got.Code, f.refused.Load(), got.Err)
+		}
+		if diff := cmp.Diff(want, compared("through")); diff != "" {
+			t.Errorf("busy %v: - without an outage, + with one\n%s", f.busy, diff)
+		}
+	}
+	for _, shard := range []string{"", "0/1"} {
+		name, more := "cut"+strings.ReplaceAll(shard, "/", "of"), []string{"--s3-retry-time", "300ms"}
+		if shard != "" {
+			more = append(more, "--shard", shard)
+		}
+		awayAt(gets, 0)
+		got := runApp(t, line(name, more...))
+		document, _ := filepath.Glob(filepath.Join(out, name, "*", "compare.json"))
+		if shard == "" {
+			document = []string{filepath.Join(out, name, "compare.json")}
+		}
+		data, err := os.ReadFile(strings.Join(document, ""))
+		if got.Code != exitIncomplete || err != nil || !bytes.Contains(data, []byte(`"transport":true`)) || !strings.Contains(got.Err, "--resume") {
+			t.Fatalf("shard %q: %+v\n%v", shard, got, err)
+		}
+		f.onGet = nil
+		f.away.Store(false)
+		f.reset()
+		unfetched := int64(bytes.Count(data, []byte(`"transport":true`)))
+		got = runApp(t, line(name, append(more, "--resume")...))
+		if shard != "" {
+			if got.Code != 0 {
+				t.Errorf("shard %s resumed: %+v", shard, got)
+			}
+			shards := filepath.Join(out, name)
+			name = "merged"
+			got = runApp(t, []string{"merge", shards, "-out", filepath.Join(out, name)})
+		}
+		if most := ops + ranks*ops + 2*unfetched; got.Code != exitFound || f.gets.Load() > most || unfetched == 0 || unfetched == ranks*ops {
+			t.Errorf("shard %q: %d GET for %d rows, want at most %d\n%+v", shard, f.gets.Load(), unfetched, most, got)
+		}
+		if diff := cmp.Diff(want, compared(name)); diff != "" {
+			t.Errorf("shard %q: - one run, + resumed\n%s", shard, diff)
+		}
+	}
+}
+
+// outageInMidRun is how long the server is away.
+const outageInMidRun = 3 * time.Second
+
+// TestRequestsAtOnce checks that headers are read with all the requests that may be under
+// way, and data with more than are computed, whatever -j says; and that small objects are
+// fetched once, and no request is made for what the listing has said.
+func TestRequestsAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	sharedRun(t, dir, 6, 30, 400, nil)
+	f := newFarStore(t, dir)
+	f.delay = 20 * time.Millisecond
+	for _, tt := range []struct {
+		line        string
+		least, gets int64
+	}{
+		{"compare --cpu s3://bkt/cpu --npu s3://bkt/npu -j 1", 48, 210},
+		{"compare --cpu s3://bkt/cpu --npu s3://bkt/npu -j 1 --s3-concurrency 8", 8, 210},
+		{"overflow scan s3://bkt/npu -j 1", 48, 180},
+		{"inspect s3://bkt/npu -j 1", 48, 180},
+	} {
+		f.reset()
+		if got := runApp(t, strings.Fields(tt.line)); got.Code != 0 {
+			t.Fatalf("%s: %+v", tt.line, got)
+		}
+		if f.most.Load() < tt.least {
+			t.Errorf("%s: %d requests at a time, want %d", tt.line, f.most.Load(), tt.least)
+		}
+		if f.gets.Load() > tt.gets || f.heads.Load() > 6 {
+			t.Errorf("%s: %d GET, want %d; %d HEAD", tt.line, f.gets.Load(), tt.gets, f.heads.Load())
+		}
+	}
+}
+
+// TestTransportIsNoOption checks that how the store is reached is no option of a comparison:
+// shards that reach it in different ways merge to what one run gives.
+func TestTransportIsNoOption(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	sharedRun(t, dir, 3, 2, 100, func(rank, op int) bool { return rank == 1 })
+	f := newFarStore(t, dir)
+	line := func(name string, more ...string) []string {
+		return append(strings.Fields("compare --cpu s3://bkt/cpu --npu s3://bkt/npu --format json,csv,html,junit,md,text --pictures 0 -out "+filepath.Join(out, name)), more...)
+	}
+	want := runApp(t, line("one"))
+	if want.Code != exitFound {
+		t.Fatalf("%+v", want)
+	}
+	yaml := filepath.Join(out, "mine.yaml")
+	if err := os.WriteFile(yaml, []byte("s3: {region: elsewhere, block: 1MiB, path-style: on}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shards := [][]string{
+		{"--s3-endpoint", f.endpoint, "--s3-region", "r", "--s3-path-style", "on", "--s3-block", "512KiB", "--s3-concurrency", "3", "--s3-retry-time", "1m", "--s3-cache", "8MiB"},
+		{"--config", yaml, "-j", "1", "--verbose", "--log-format", "json"},
+		{"--compress", "--s3-no-sign=false", "--lang", "en", "-q", "--color", "never"},
+	}
+	t.Setenv("DUMPTOOL_S3_CACHE", "16MiB")
+	for i, more := range shards {
+		if got := runApp(t, line("shards", append(more, "--shard", fmt.Sprintf("%d/%d", i, len(shards)))...)); got.Code != 0 {
+			t.Fatalf("%q: %+v", more, got)
+		}
+	}
+	if got := runApp(t, []string{"merge", filepath.Join(out, "shards"), "-out", filepath.Join(out, "merged"), "--s3-retry-time", "7s"}); got.Code != want.Code || got.Out != want.Out {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+	if diff := cmp.Diff(filesBelow(t, filepath.Join(out, "one")), filesBelow(t, filepath.Join(out, "merged"))); diff != "" {
+		t.Errorf("- one run, + three shards\n%s", diff)
+	}
+}

@@ -1,0 +1,258 @@
+// Package bundle reads archives of runs as the folders that they were made of: zip files,
+// tar files, and tar files that gzip or zstd has compressed. What an archive is, its
+// content says. Nothing of it is written under a name of its own: what has to be unpacked
+// goes into one file without a name, so that no name in an archive leads anywhere and
+// nothing is left behind, however the process ends.
+//
+// Files of tar archives and stored files of zip archives are read where they lie. Deflated
+// ones are inflated in memory, or, those that are large, into that file; a compressed tar
+// archive is unpacked into it at once.
+//
+// The formats are described in APPNOTE.TXT of PKWARE, and for tar in POSIX.1-2001 (pax)
+// and the manual of GNU tar.
+package bundle
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"path"
+	"strings"
+	"sync"
+
+	"dumptool/internal/lang"
+	"dumptool/internal/store"
+)
+
+// Options say how archives are read.
+type Options struct {
+	// Max is the most bytes that may be unpacked of one.
+	Max int64
+	// Shared is set where other processes read the same archive: each would unpack it.
+	Shared bool
+	// Tensors reports whether a zip file with these entries is a file of tensors, and no
+	// run.
+	Tensors func(name string, entries []string) bool
+	// Context ends unpacking, Watch is told of its bytes of all, and nil at the end.
+	Context context.Context
+	Watch   func(done, total int64)
+	// Warn is told what is left out of an archive.
+	Warn func(lang.Sentence)
+}
+
+// MaxMembers is how many files and folders an archive may have.
+const MaxMembers = 1_000_000
+
+// UnpackError is that of an archive which the user has to unpack first.
+type UnpackError struct {
+	Path    string
+	What    lang.Text // what is there
+	Command string    // that unpacks it
+}
+
+// Error says what the file is and what to do.
+func (e *UnpackError) Error() string { return e.Text().EN }
+
+// Text says what the file is and what to do.
+func (e *UnpackError) Text() lang.Text {
+	return lang.Sayf("%s is %s: unpack it first: %s", "%s 是%s，请先解压：%s", e.Path, e.What, e.Command).Text()
+}
+
+// Bundle is an open archive.
+type Bundle struct {
+	opt     Options
+	path    string
+	file    store.Source
+	scratch scratch
+	members map[string]*member // by their names, those of folders with a slash at the end
+	// left counts what is left out by the reason.
+	left map[lang.Text][]string
+}
+
+// member is a file in an archive.
+type member struct {
+	size int64
+	// from has the data from off on. Those of a zip file that are deflated have none until
+	// they are unpacked.
+	from io.ReaderAt
+	off  int64
+	mu   sync.Mutex
+	zip  deflated
+}
+
+// Open opens an archive of a run. It returns nil for a file that is none: one of tensors,
+// or of another kind. The error is an *UnpackError, one of a broken archive, or one of
+// reading.
+func Open(path string, opt Options) (*Bundle, error) {
+	file, err := store.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bundle{opt: opt, path: path, file: file, members: make(map[string]*member), left: make(map[lang.Text][]string)}
+	b.scratch.max = opt.Max
+	found, err := b.read()
+	if err != nil || !found {
+		return nil, errors.Join(err, b.Close())
+	}
+	b.leaveNested()
+	b.warn()
+	return b, nil
+}
+
+// headBytes is how many bytes of a file show its kind.
+const headBytes = 1 << 10
+
+// read lists the files, and unpacks those that have no place of their own. It reports
+// whether the file is an archive of a run.
+func (b *Bundle) read() (bool, error) {
+	head := make([]byte, min(headBytes, b.file.Size()))
+	if n, err := b.file.ReadAt(head, 0); n < len(head) {
+		return false, err
+	}
+	name := strings.ToLower(store.Base(b.path))
+	if e := b.foreign(head, name); e != nil {
+		return false, e
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte("PK")) || strings.HasSuffix(name, ".zip"):
+		return b.readZip(name)
+	case isTar(head):
+		return b.readTar()
+	}
+	for i := range compressions {
+		if c := &compressions[i]; bytes.HasPrefix(head, []byte(c.magic)) {
+			return b.unpackTar(c)
+		}
+	}
+	return false, nil
+}
+
+// Close gives up what was unpacked.
+func (b *Bundle) Close() error { return errors.Join(b.file.Close(), b.scratch.close()) }
+
+// List implements store.Members.
+func (b *Bundle) List() []store.Object {
+	all := make([]store.Object, 0, len(b.members))
+	for name, m := range b.members {
+		all = append(all, store.Object{Key: name, Size: m.size})
+	}
+	return all
+}
+
+// Open implements store.Members.
+func (b *Bundle) Open(name string) (store.Source, error) {
+	m := b.members[name]
+	if m.zip.entry != nil {
+		return &inflated{bundle: b, member: m, name: name}, nil
+	}
+	return &stored{io.NewSectionReader(m.from, m.off, m.size), b.path + store.Mark + name}, nil
+}
+
+// stored is the source of a member that lies somewhere as it is.
+type stored struct {
+	*io.SectionReader
+	id string
+}
+
+// ID implements store.Source.
+func (s *stored) ID() string { return s.id }
+
+// Close implements store.Source: the archive stays open.
+func (*stored) Close() error { return nil }
+
+// What is left out of an archive.
+var (
+	special = lang.Text{EN: "links, devices and pipes", ZH: "链接、设备或管道"}
+	outside = lang.Text{EN: "names that lead out of their folder", ZH: "指向目录之外的名称"}
+	twice   = lang.Text{EN: "names that come twice", ZH: "重复的名称"}
+)
+
+// leave leaves a member out.
+func (b *Bundle) leave(name string, why lang.Text) { b.left[why] = append(b.left[why], name) }
+
+// add adds a file, or a folder where it has no data, unless its name must not be used. The
+// error is that of too many.
+func (b *Bundle) add(name string, folder bool, m *member) error {
+	clean, ok := localName(name)
+	switch {
+	case !ok:
+		b.leave(name, outside)
+		return nil
+	case clean == "." || clean == "":
+		return nil
+	case folder:
+		clean, m = clean+"/", &member{}
+		if b.members[clean] != nil {
+			return nil
+		}
+	case b.members[clean] != nil:
+		b.leave(name, twice)
+		return nil
+	}
+	if len(b.members) == MaxMembers {
+		return lang.Errorf("more than %d files", "超过 %d 个文件", MaxMembers)
+	}
+	b.members[clean] = m
+	return nil
+}
+
+// localName is the shortest spelling of the name of a member; false for one that may not
+// be used: it is absolute, leads out of the archive, or another system would read it in
+// another way.
+func localName(name string) (string, bool) {
+	for strings.HasPrefix(name, "./") {
+		name = name[2:]
+	}
+	if strings.HasPrefix(name, "/") || strings.ContainsAny(name, "\x00\\") {
+		return "", false
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part == ".." {
+			return "", false
+		}
+	}
+	if name == "" {
+		return "", true
+	}
+	return path.Clean(name), true
+}
+
+// leaveNested leaves out what would lie in a file.
+func (b *Bundle) leaveNested() {
+	for name := range b.members {
+		for at := strings.TrimSuffix(name, "/"); ; {
+			slash := strings.LastIndexByte(at, '/')
+			if slash < 0 {
+				break
+			}
+			if at = at[:slash]; b.members[at] != nil {
+				b.leave(name, twice)
+				delete(b.members, name)
+				break
+			}
+		}
+		if file, isFolder := strings.CutSuffix(name, "/"); isFolder && b.members[file] != nil {
+			delete(b.members, name)
+		}
+	}
+}
+
+// warn tells what was left out, in one sentence.
+func (b *Bundle) warn() {
+	n := 0
+	var why []lang.Sentence
+	for _, reason := range []lang.Text{special, outside, twice} {
+		if names := b.left[reason]; len(names) > 0 {
+			n += len(names)
+			least := names[0]
+			for _, name := range names {
+				least = min(least, name)
+			}
+			why = append(why, lang.Sayf("%d %s such as %q", "%d 个%s，例如 %q", len(names), reason, least))
+		}
+	}
+	if n > 0 && b.opt.Warn != nil {
+		b.opt.Warn(lang.Sayf("%s: %d of its files are left out: %s", "%s：其中 %d 个文件未使用：%s", b.path, n, lang.Join(why, lang.Text{EN: ", ", ZH: "，"})))
+	}
+}

@@ -1,0 +1,220 @@
+package bundle
+
+import (
+	"archive/tar"
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"dumptool/internal/lang"
+)
+
+// compression is one that tar archives are compressed by.
+type compression struct {
+	magic string
+	open  func(io.Reader) (io.Reader, error)
+}
+
+// maxWindow is how many bytes zstd may refer back to: those of its option --long.
+const maxWindow = 128 << 20
+
+var compressions = []compression{
+	{"\x1f\x8b", func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }},
+	{"\x28\xb5\x2f\xfd", func(r io.Reader) (io.Reader, error) {
+		// Goroutines of others would be guarded by nobody.
+		return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	}},
+}
+
+// blockBytes is the unit of tar archives.
+const blockBytes = 512
+
+// isTar reports whether a file begins with the header of a file in a tar archive: its
+// checksum says so, as in old ones without a magic number.
+func isTar(head []byte) bool {
+	if len(head) < blockBytes || head[0] == 0 {
+		return false
+	}
+	const at, length = 148, 8
+	want, err := strconv.ParseInt(strings.Trim(string(head[at:at+length]), " \x00"), 8, 64)
+	if err != nil {
+		return false
+	}
+	sum := int64(length * ' ')
+	for i, c := range head[:blockBytes] {
+		if i < at || i >= at+length {
+			sum += int64(c)
+		}
+	}
+	return sum == want
+}
+
+// legacyTorch is the first file of what torch.save wrote before it wrote zip files.
+const legacyTorch = "storages"
+
+// readTar lists the files of a tar archive where they lie.
+func (b *Bundle) readTar() (bool, error) {
+	in := io.NewSectionReader(b.file, 0, b.file.Size())
+	torch := false
+	err := b.walk(tar.NewReader(in), func(h *tar.Header, _ io.Reader) (*member, error) {
+		torch = torch || h.Name == legacyTorch
+		off, err := in.Seek(0, io.SeekCurrent)
+		if err == nil && h.Size > b.file.Size()-off {
+			err = fmt.Errorf("%q has %d bytes at 0x%x, the archive ends at 0x%x", h.Name, h.Size, off, b.file.Size())
+		}
+		return &member{size: h.Size, from: b.file, off: off}, err
+	})
+	if torch {
+		return false, nil
+	}
+	return true, err
+}
+
+// unpackTar unpacks a compressed tar archive. It reports false where something else was
+// compressed.
+func (b *Bundle) unpackTar(c *compression) (bool, error) {
+	in := &watchedReader{r: io.NewSectionReader(b.file, 0, b.file.Size()), bundle: b}
+	out, err := c.open(bufio.NewReaderSize(in, 1<<20))
+	if err != nil {
+		return false, b.broken(err)
+	}
+	buffered := bufio.NewReaderSize(out, 256<<10)
+	if head, err := buffered.Peek(blockBytes); !isTar(head) {
+		if err != nil && !errors.Is(err, io.EOF) {
+			return false, b.broken(err)
+		}
+		return false, nil
+	}
+	if b.opt.Shared {
+		return false, Shared(b.path)
+	}
+	if b.opt.Watch != nil {
+		defer b.opt.Watch(0, 0)
+	}
+	if _, err := b.scratch.room(0); err != nil {
+		return false, b.broken(err)
+	}
+	bounded := &boundedReader{r: buffered, scratch: &b.scratch, left: b.scratch.limit}
+	err = b.walk(tar.NewReader(bounded), func(h *tar.Header, data io.Reader) (*member, error) {
+		from, err := b.scratch.take(data, h.Size)
+		if err != nil {
+			err = fmt.Errorf("%q: %w", h.Name, err)
+		}
+		return &member{size: h.Size, from: from}, err
+	})
+	return true, err
+}
+
+// walk adds the files of a tar archive, in their order. keep says where the data is of one
+// that is used.
+func (b *Bundle) walk(in *tar.Reader, keep func(*tar.Header, io.Reader) (*member, error)) error {
+	for {
+		h, err := in.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil && !errors.Is(err, tar.ErrInsecurePath):
+			return b.tarError(err)
+		}
+		if err := b.addHeader(h, in, keep); err != nil {
+			return b.tarError(err)
+		}
+	}
+}
+
+// tarError is the error of a tar archive; that of ctx stays what it is.
+func (b *Bundle) tarError(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = fmt.Errorf("it is cut short: %w", err)
+	}
+	return b.broken(err)
+}
+
+// addHeader adds a file of a tar archive.
+func (b *Bundle) addHeader(h *tar.Header, in io.Reader, keep func(*tar.Header, io.Reader) (*member, error)) error {
+	switch {
+	case isSparse(h):
+		return lang.Errorf("%q is a sparse file; pack it without -S", "%q 是稀疏文件；打包时请不要使用 -S", h.Name)
+	case h.Typeflag == tar.TypeXGlobalHeader:
+		return nil
+	case h.Typeflag == tar.TypeDir:
+		return b.add(h.Name, true, nil)
+	case h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeCont:
+		b.leave(h.Name, special)
+		return nil
+	}
+	if name, ok := localName(h.Name); !ok || b.members[name] != nil {
+		return b.add(h.Name, false, &member{}) // is left out
+	}
+	m, err := keep(h, in)
+	return cmp.Or(err, b.addKept(h.Name, m, err))
+}
+
+// addKept adds a file whose data is kept.
+func (b *Bundle) addKept(name string, m *member, err error) error {
+	if err != nil {
+		return err
+	}
+	return b.add(name, false, m)
+}
+
+// isSparse reports whether a file has holes that its archive leaves out.
+func isSparse(h *tar.Header) bool {
+	if h.Typeflag == tar.TypeGNUSparse {
+		return true
+	}
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
+}
+
+// watchedReader tells how much of an archive was read, and ends with the context.
+type watchedReader struct {
+	r      io.Reader
+	bundle *Bundle
+	done   int64
+}
+
+// Read implements io.Reader.
+func (w *watchedReader) Read(p []byte) (int, error) {
+	if ctx := w.bundle.opt.Context; ctx != nil && ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
+	n, err := w.r.Read(p)
+	w.done += int64(n)
+	if w.bundle.opt.Watch != nil {
+		w.bundle.opt.Watch(w.done, w.bundle.file.Size())
+	}
+	return n, err
+}
+
+// boundedReader ends what unpacks to more bytes than there may be, kept or not.
+type boundedReader struct {
+	r       io.Reader
+	scratch *scratch
+	left    int64
+}
+
+// Read implements io.Reader.
+func (r *boundedReader) Read(p []byte) (int, error) {
+	if r.left <= 0 {
+		return 0, r.scratch.full(int64(len(p)))
+	}
+	n, err := r.r.Read(p[:min(int64(len(p)), r.left)])
+	r.left -= int64(n)
+	return n, err
+}

@@ -1,0 +1,154 @@
+package bundle
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+
+	"dumptool/internal/format/archive"
+	"dumptool/internal/lang"
+	"dumptool/internal/store"
+)
+
+// leastZip is the size of a zip file without entries.
+const leastZip = 22
+
+// readZip lists the files of a zip archive, unless it is a file of tensors.
+func (b *Bundle) readZip(name string) (bool, error) {
+	zip, err := archive.Open(b.file, b.file.Size())
+	var unsupported *archive.UnsupportedError
+	switch {
+	case errors.As(err, &unsupported):
+		return false, b.unpack(split, "7z x")
+	case err != nil && strings.HasSuffix(name, ".zip") && b.file.Size() >= leastZip:
+		return false, b.broken(err)
+	case err != nil: // a file of tensors says what is wrong
+		return false, nil
+	}
+	entries := make([]string, len(zip.Entries))
+	for i := range zip.Entries {
+		entries[i] = zip.Entries[i].Name
+	}
+	if b.opt.Tensors != nil && b.opt.Tensors(name, entries) {
+		return false, nil
+	}
+	for i := range zip.Entries {
+		if zip.Entries[i].Encrypted() {
+			return false, b.unpack(encrypted, "unzip")
+		}
+	}
+	if err := zip.Check(); errors.As(err, &unsupported) {
+		return false, b.unpack(method, "7z x")
+	} else if err != nil {
+		return false, b.broken(err)
+	}
+	for i := range zip.Entries {
+		if err := b.addEntry(&zip.Entries[i]); err != nil {
+			return false, b.broken(err)
+		}
+	}
+	return true, nil
+}
+
+// addEntry adds a file of a zip archive.
+func (b *Bundle) addEntry(e *archive.Entry) error {
+	if e.Special() {
+		b.leave(e.Name, special)
+		return nil
+	}
+	return b.add(e.Name, strings.HasSuffix(e.Name, "/"), &member{size: e.Size, zip: deflated{entry: e}})
+}
+
+// RefusedError is that of an archive that is damaged, or lies.
+type RefusedError struct {
+	Path string
+	Err  error
+}
+
+// Error says what is wrong.
+func (e *RefusedError) Error() string { return e.Text().EN }
+
+// Text says what is wrong.
+func (e *RefusedError) Text() lang.Text {
+	return lang.Sayf("%s: the archive is not used: %v", "%s：归档无法使用：%v", e.Path, e.Err).Text()
+}
+
+// Unwrap returns what is wrong.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// broken is the error of an archive that is refused.
+func (b *Bundle) broken(err error) error { return &RefusedError{b.path, err} }
+
+// deflated is a file of a zip archive as it lies there.
+type deflated struct {
+	entry *archive.Entry
+}
+
+// maxInflated is how many bytes a file may have that is inflated in memory, and headOf how
+// many of the first ones are read without the rest: those of a header.
+const (
+	maxInflated = 8 << 20
+	headOf      = 64 << 10
+)
+
+// inflated is the source of a file of a zip archive.
+type inflated struct {
+	bundle *Bundle
+	member *member
+	name   string
+
+	once sync.Once
+	data *io.SectionReader // what the archive has
+	err  error
+
+	whole sync.Once
+	from  io.ReaderAt // all of the data at any offset
+	fault error
+}
+
+// Size implements store.Source.
+func (s *inflated) Size() int64 { return s.member.size }
+
+// ID implements store.Source.
+func (s *inflated) ID() string { return s.bundle.path + store.Mark + s.name }
+
+// Close implements store.Source: the archive stays open.
+func (*inflated) Close() error { return nil }
+
+// ReadAt implements io.ReaderAt.
+func (s *inflated) ReadAt(p []byte, off int64) (int, error) {
+	s.once.Do(func() { s.data, s.err = s.member.zip.entry.Data() })
+	switch {
+	case s.err != nil:
+		return 0, s.err
+	case s.member.zip.entry.Stored() || off+int64(len(p)) <= headOf && s.from == nil:
+		return s.data.ReadAt(p, off)
+	}
+	s.whole.Do(func() { s.from, s.fault = s.unpack() })
+	if s.fault != nil {
+		return 0, s.fault
+	}
+	return s.from.ReadAt(p, off)
+}
+
+// unpack inflates all of the data: of a small file for this source, of a large one once.
+func (s *inflated) unpack() (io.ReaderAt, error) {
+	m := s.member
+	if m.size <= maxInflated {
+		data := make([]byte, m.size)
+		_, err := io.ReadFull(io.NewSectionReader(s.data, 0, m.size), data)
+		return bytes.NewReader(data), err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.from == nil {
+		from, err := s.bundle.scratch.take(s.data, m.size)
+		if err != nil {
+			return nil, err
+		}
+		m.from = from
+	}
+	return m.from, nil
+}

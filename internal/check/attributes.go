@@ -1,0 +1,95 @@
+package check
+
+import (
+	"slices"
+
+	"dumptool/internal/graph"
+	"dumptool/internal/lang"
+	"dumptool/internal/recompute"
+)
+
+// given are the attributes that the user gives, and those that graphs have, by the names
+// there.
+func (x *execution) given() recompute.Attributes {
+	all := recompute.Attributes{}
+	for _, op := range x.graphs {
+		for name, a := range op.Attributes {
+			if _, known := all[name]; !known {
+				all[name] = recompute.Attribute{Value: valueOfGraph(&a), Source: recompute.FromGraph}
+			}
+		}
+	}
+	for _, g := range x.opt.Attributes {
+		if g.Op != "" && !slices.Contains(x.op.Names(), g.Op) || g.Type != "" && g.Type != x.row.Type {
+			continue
+		}
+		all[g.Name] = recompute.Attribute{Value: g.Value, Source: recompute.FromHand}
+	}
+	return all
+}
+
+// valueOfGraph is the value of an attribute; a list of texts is one text.
+func valueOfGraph(a *graph.Attribute) recompute.Value {
+	v := recompute.Value{List: a.List}
+	for _, text := range a.Values {
+		one := recompute.ParseValue(text)
+		if one.IsText() {
+			return recompute.Text(text)
+		}
+		v.Numbers = append(v.Numbers, one.Numbers...)
+	}
+	return v
+}
+
+// consult asks the graphs about the operator. An input that the graph knows as not connected
+// was not dumped: those behind it are further on.
+func (x *execution) consult() {
+	if !x.opt.Graph || x.unfit {
+		return
+	}
+	x.graphs = x.round.InGraphs(x.op)
+	for _, op := range x.graphs {
+		x.row.inGraph = x.row.inGraph || len(op.Attributes) > 0
+		if fused := op.Fused(); fused != nil && x.row.Fused == nil {
+			x.row.Fused = fused
+		}
+	}
+}
+
+// connected puts the inputs where the graph has them, if it has some that are not connected
+// and the others are as many as were dumped.
+func (x *execution) connected(in []*recompute.Tensor) []*recompute.Tensor {
+	for _, op := range x.graphs {
+		if len(op.Inputs) <= len(in) || len(op.Producers()) != len(in) {
+			continue
+		}
+		all, next := make([]*recompute.Tensor, len(op.Inputs)), 0
+		for i, p := range op.Inputs {
+			if p.Op != "" {
+				all[i], next = in[next], next+1
+			}
+		}
+		return all
+	}
+	return in
+}
+
+// doubt looks whether the graphs fit the dumps: they do not where more than a tenth of the
+// operators that they know have attributes that do not go with their shapes.
+func (c *checker) doubt() bool {
+	known, wrong := 0, 0
+	for i := range c.Operators {
+		o := &c.Operators[i]
+		if !o.inGraph {
+			continue
+		}
+		if known++; o.Reason == string(recompute.NoAttributes) {
+			wrong++
+		}
+	}
+	if wrong == 0 || 10*wrong <= known {
+		return false
+	}
+	c.Warnings = append(c.Warnings, lang.Sayf("the graph does not fit these dumps: the attributes of %d of %d operators do not go with their shapes; none of it is used", "图与这些 dump 不符：%d / %d 个算子的属性与其形状不一致；不使用该图", wrong, known))
+	return true
+}

@@ -1,0 +1,230 @@
+package check
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/format/msprobe"
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/optype"
+	"dumptool/internal/recompute"
+	"dumptool/internal/tensor"
+)
+
+// argument is an argument of a call: one value, or those of a list.
+type argument struct {
+	leaves []*msprobe.Leaf
+	list   bool
+}
+
+// isTensor reports whether there are tensors in it only.
+func (a *argument) isTensor() bool {
+	return !slices.ContainsFunc(a.leaves, func(l *msprobe.Leaf) bool { return l.Tensor == nil })
+}
+
+// number is the value of an argument that is one number.
+func (a *argument) number() (float64, bool) {
+	if len(a.leaves) != 1 || a.leaves[0].Value == nil {
+		return 0, false
+	}
+	return valueOf(a.leaves[0].Value).Number()
+}
+
+// value is the value of an argument without tensors; ok is false for one of texts and
+// numbers, or with tensors.
+func (a *argument) value() (v recompute.Value, ok bool) {
+	if len(a.leaves) == 1 && !a.list && a.leaves[0].Value != nil {
+		return valueOf(a.leaves[0].Value), true
+	}
+	v.List = true
+	for _, l := range a.leaves {
+		if l.Value == nil {
+			return v, false
+		}
+		one := valueOf(l.Value)
+		if one.IsText() {
+			return v, false
+		}
+		v.Numbers = append(v.Numbers, one.Numbers...)
+	}
+	return v, true
+}
+
+// valueOf is a value that is no tensor, as attributes have it.
+func valueOf(v *msprobe.Value) recompute.Value {
+	switch v.Kind {
+	case jsonpos.Bool, jsonpos.Number, jsonpos.Array:
+		return recompute.ParseValue(v.Text)
+	}
+	return recompute.Text(v.Text)
+}
+
+// arguments are those of a call by their place or keyword, and the parameters of a module by
+// their names. One that is None is not there.
+func arguments(c *dumpdir.Call) map[string]*argument {
+	all := map[string]*argument{}
+	for i := range c.Leaves {
+		l := &c.Leaves[i]
+		if l.Kind != tensor.Input && l.Kind != tensor.Parameter || l.Tensor == nil && l.Value == nil {
+			continue
+		}
+		key, inside, list := strings.Cut(l.Path, ".")
+		if _, err := strconv.Atoi(key); err == nil && l.Kind == tensor.Parameter || l.Kind == tensor.Parameter && list {
+			key = key + "." + inside // of an inner module
+		}
+		a := all[key]
+		if a == nil {
+			a = &argument{list: list}
+			all[key] = a
+		}
+		a.leaves = append(a.leaves, l)
+	}
+	return all
+}
+
+// called is a call whose arguments have their places in a formula.
+type called struct {
+	formula string
+	inputs  map[string]*argument
+	raw     recompute.Attributes
+}
+
+// bind gives the arguments of a call to a row of the table; ok is false where the row has no
+// place for one of them, or wants another value.
+func bind(row *optype.Call, given map[string]*argument, parameters bool) (c called, ok bool) {
+	c = called{formula: row.Formula, inputs: map[string]*argument{}, raw: recompute.Attributes{}}
+	used := map[string]bool{}
+	for _, name := range optype.Ignored {
+		used[name] = true
+	}
+	place := 0
+	for i := range row.Arguments {
+		spec := &row.Arguments[i]
+		if spec.Keyword == "" {
+			c.raw[spec.Name] = recompute.Attribute{Value: recompute.ParseValue(spec.Default), Source: recompute.FromCall}
+			continue
+		}
+		key := strconv.Itoa(place)
+		if place++; spec.Rest {
+			if a := rest(given, place-1, used); a != nil {
+				given[key] = a
+			}
+		}
+		a := given[key]
+		if a == nil {
+			key = spec.Keyword
+			a = given[key]
+		}
+		used[key] = true
+		if !c.take(spec, a) {
+			return c, false
+		}
+	}
+	for key := range given {
+		if !used[key] && (!parameters || !strings.Contains(key, ".")) {
+			return c, false
+		}
+	}
+	return c, true
+}
+
+// rest joins the arguments from a place on, nil for none.
+func rest(given map[string]*argument, from int, used map[string]bool) *argument {
+	first := given[strconv.Itoa(from)]
+	if first == nil || given[strconv.Itoa(from+1)] == nil {
+		return first
+	}
+	all := &argument{list: true}
+	for k := from; given[strconv.Itoa(k)] != nil; k++ {
+		used[strconv.Itoa(k)] = true
+		all.leaves = append(all.leaves, given[strconv.Itoa(k)].leaves...)
+	}
+	return all
+}
+
+// take gives an argument its place; it is nil for one that is not there.
+func (c *called) take(spec *optype.Argument, a *argument) bool {
+	isInput := recompute.IsInput(c.formula, spec.Name)
+	switch {
+	case a == nil && spec.Default == "":
+		return !spec.Tensor
+	case a == nil && isInput:
+		x, _ := recompute.ParseValue(spec.Default).Number()
+		c.inputs[spec.Name] = &argument{leaves: []*msprobe.Leaf{{Value: &msprobe.Value{Kind: jsonpos.Number, Text: strconv.FormatFloat(x, 'g', -1, 64)}}}}
+		return true
+	case a == nil && (spec.Only || spec.Name == "-"):
+		return true
+	case a == nil:
+		c.raw[spec.Name] = recompute.Attribute{Value: recompute.ParseValue(spec.Default), Source: recompute.FromDefault}
+		return true
+	case spec.Only:
+		v, ok := a.value()
+		return ok && v.String() == recompute.ParseValue(spec.Default).String()
+	case spec.Name == "-":
+		return true
+	case isInput:
+		_, isNumber := a.number()
+		c.inputs[spec.Name] = a
+		return a.isTensor() || isNumber && !spec.Tensor
+	}
+	v, ok := a.value()
+	if ok {
+		c.raw[spec.Name] = recompute.Attribute{Value: v, Source: recompute.FromCall}
+	}
+	return ok
+}
+
+// bindCall opens the tensors of a call and binds its arguments to a formula, or says why it
+// cannot be judged.
+func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
+	_, rows := optype.CallsOf(x.op.Call.API, x.round.Header.Framework)
+	var c called
+	for i, ok := 0, false; i < len(rows) && !ok; i++ {
+		c, ok = bind(&rows[i], arguments(x.op.Call), msprobe.IsModule(x.op.Call.API))
+		if !ok {
+			c.formula = ""
+		}
+	}
+	if x.out, err = x.tensors(tensor.Output, false); err != nil {
+		return nil, nil, nil, err
+	}
+	inputs, err := x.inputsOf(&c)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	x.row.Inputs = x.describe(x.in)
+	if v := x.refused(c.formula); v != nil {
+		return nil, nil, v, nil
+	}
+	op, warnings = recompute.BindCall(c.formula, inputs, x.out, c.raw, x.given())
+	return op, warnings, nil, nil
+}
+
+// inputsOf opens the inputs of a call by their names in the formula.
+func (x *execution) inputsOf(c *called) (map[string][]*recompute.Tensor, error) {
+	all := map[string][]*recompute.Tensor{}
+	for _, name := range slices.Sorted(maps.Keys(c.inputs)) {
+		for _, l := range c.inputs[name].leaves {
+			if l.Tensor == nil {
+				n, _ := valueOf(l.Value).Number()
+				all[name] = append(all[name], recompute.Constant(n))
+				continue
+			}
+			i := slices.IndexFunc(x.op.Tensors, func(t dumpdir.Tensor) bool { return t.Leaf == l })
+			if i < 0 || x.op.Tensors[i].Table || x.op.Tensors[i].File.Err != nil {
+				x.in = nil // what was not dumped
+				return nil, nil
+			}
+			one, err := x.tensor(&x.op.Tensors[i], false)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", l.Name, err)
+			}
+			x.in, all[name] = append(x.in, one), append(all[name], one)
+		}
+	}
+	return all, nil
+}

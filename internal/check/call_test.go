@@ -1,0 +1,217 @@
+package check
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/format/msprobe"
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/optype"
+	"dumptool/internal/recompute"
+	"dumptool/internal/tensor"
+)
+
+// TestTorch compares the verdicts on calls of PyTorch with the expected ones.
+func TestTorch(t *testing.T) {
+	t.Parallel()
+	for _, dtype := range []string{"f16", "bf16", "f32"} {
+		t.Run(dtype, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(golden, "torch_"+dtype)
+			text, err := os.ReadFile(filepath.Join(dir, "truth.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want struct {
+				Calls []struct {
+					Call, Expect, Extent string
+					Bad                  int64
+				}
+			}
+			if err := json.Unmarshal(text, &want); err != nil {
+				t.Fatal(err)
+			}
+			rows := map[string]*Operator{}
+			r := checked(t, Options{}, filepath.Join(dir, "run"))
+			for i := range r.Operators {
+				rows[r.Operators[i].Op] = &r.Operators[i]
+			}
+			if len(rows) != len(want.Calls) || len(r.Problems) > 0 {
+				t.Fatalf("%d of %d calls, problems %v", len(rows), len(want.Calls), r.Problems)
+			}
+			for _, c := range want.Calls {
+				o := rows[c.Call]
+				bad := int64(0)
+				for _, out := range o.Outputs {
+					bad += out.Bad
+				}
+				healthy := c.Expect != "WRONG" && (o.Status == recompute.OK || o.Status == recompute.Low)
+				if !healthy && string(o.Status) != c.Expect || bad != c.Bad || c.Extent != "" && string(o.Extent) != c.Extent {
+					t.Errorf("%s: %s %s with %d bad elements, want %s %s with %d", c.Call, o.Status, o.Extent, bad, c.Expect, c.Extent, c.Bad)
+				}
+			}
+		})
+	}
+}
+
+// TestExtract: what is handed out for a wrong call shows as many wrong elements as its row.
+func TestExtract(t *testing.T) {
+	t.Parallel()
+	cases := 0
+	checked(t, Options{Extract: func(c *Case) {
+		cases++
+		for k, out := range c.Row.Outputs {
+			if c.Expected == nil || c.Expected.Values[k] == nil {
+				t.Errorf("%s: output %d was not computed", c.Row.Op, k)
+				continue
+			}
+			bad := int64(0)
+			for i, y := range elements(t, c.Outputs[k]) {
+				v, off := c.Expected.Values[k][i], c.Expected.Bounds[k][i]
+				if !(math.Abs(y-v) <= off*(1+1e-9)) && y != v && (y == y || v == v) {
+					bad++
+				}
+			}
+			if math.Abs(float64(bad-out.Bad)) > 1 {
+				t.Errorf("%s: %d wrong elements, the row has %d", c.Row.Op, bad, out.Bad)
+			}
+		}
+	}}, filepath.Join(golden, "torch_f32", "run"))
+	if cases < 10 {
+		t.Errorf("%d cases", cases)
+	}
+}
+
+// elements reads float32.
+func elements(t *testing.T, x *recompute.Tensor) []float64 {
+	t.Helper()
+	if x.Stored != tensor.Float32 {
+		return nil
+	}
+	raw := make([]byte, 4*x.Shape.Elements())
+	if err := x.Source.ReadElements(raw, 0); err != nil {
+		t.Fatal(err)
+	}
+	all := make([]float64, x.Shape.Elements())
+	for i := range all {
+		all[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:])))
+	}
+	return all
+}
+
+// callOf is a call with arguments: T for a tensor, else a value; a name and = may stand
+// before it.
+func callOf(api string, args ...string) *dumpdir.Call {
+	c := &dumpdir.Call{Entry: msprobe.Entry{API: api}}
+	for i, a := range args {
+		key, text, named := strings.Cut(a, "=")
+		if !named {
+			key, text = string(rune('0'+i)), a
+		}
+		l := msprobe.Leaf{Kind: tensor.Input, Path: key}
+		switch {
+		case text == "T":
+			l.Tensor = &msprobe.Tensor{}
+		case text == "None":
+		case strings.Trim(text, "0123456789.-") == "":
+			l.Value = &msprobe.Value{Kind: jsonpos.Number, Text: text}
+		case text == "True" || text == "False":
+			l.Value = &msprobe.Value{Kind: jsonpos.Bool, Text: text}
+		default:
+			l.Value = &msprobe.Value{Kind: jsonpos.String, Text: text}
+		}
+		c.Leaves = append(c.Leaves, l)
+	}
+	return c
+}
+
+// TestBind binds the arguments of calls, in the orders of the documents of PyTorch.
+func TestBind(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		api       string
+		args      []string
+		formula   string // empty for a call that nobody knows
+		inputs    string
+		raw       string
+		framework string
+	}{
+		{"Torch.add.0.forward", []string{"T", "T"}, "Add", "x1 x2", "", "pytorch"},
+		{"Torch.add.0.forward", []string{"T", "T", "alpha=2"}, "FusedMulAdd", "x1 x2 x3", "", "pytorch"},
+		{"Tensor.__rsub__.0.forward", []string{"T", "3"}, "Sub", "x1 x2", "", "pytorch"},
+		{"Functional.layer_norm.0.forward", []string{"T", "64", "T", "None", "eps=0.001"}, "LayerNorm", "gamma x", "epsilon=0.001 normalized_shape=64", "pytorch"},
+		{"Functional.layer_norm.0.forward", []string{"T", "64"}, "LayerNorm", "x", "epsilon=1e-05 normalized_shape=64", "pytorch"},
+		{"Functional.batch_norm.0.forward", []string{"T", "T", "T", "T", "T", "False", "0.1", "0.001"}, "BNInfer", "mean offset scale variance x", "activation=none epsilon=0.001", "pytorch"},
+		{"Functional.batch_norm.0.forward", []string{"T", "T", "T", "T", "T", "True"}, "BatchNorm", "offset scale x", "epsilon=1e-05", "pytorch"},
+		{"Torch.batch_norm.0.forward", []string{"T", "T", "T", "T", "T", "False", "0.1", "0.001", "True"}, "BNInfer", "mean offset scale variance x", "activation=none epsilon=0.001", "pytorch"},
+		{"Functional.embedding.0.forward", []string{"T", "T"}, "Gather", "indices x", "axis=0", "pytorch"},
+		{"Torch.max.0.forward", []string{"T", "T"}, "Maximum", "x1 x2", "", "pytorch"},
+		{"Torch.clamp_min.0.forward", []string{"T", "0"}, "Maximum", "x1 x2", "", "pytorch"},
+		{"Torch.max.0.forward", []string{"T", "1"}, "ReduceMax", "x", "axes=1", "pytorch"},
+		{"Tensor.permute.0.forward", []string{"T", "0", "2", "1"}, "Transpose", "x", "perm=0,2,1", "pytorch"},
+		{"Functional.relu_.0.forward", []string{"T", "inplace=True"}, "Relu", "x", "", "pytorch"},
+		{"Functional.softplus.0.forward", []string{"T", "beta=2"}, "", "", "", "pytorch"},
+		{"Torch.div.0.forward", []string{"T", "T", "rounding_mode=floor"}, "", "", "", "pytorch"},
+		{"Torch.topk.0.forward", []string{"T", "3", "0"}, "", "", "", "pytorch"},
+		{"Functional.relu.0.backward", []string{"T"}, "", "", "", "pytorch"},
+		{"Functional.nobody_knows.0.forward", []string{"T"}, "", "", "", "pytorch"},
+		{"Module.fc1.Linear.forward.0", []string{"T", "weight=T", "bias=T"}, "MatMul", "bias x1 x2", "transpose_x1=0 transpose_x2=1", "pytorch"},
+		{"Functional.conv2d.0.forward", []string{"T", "T", "None", "2", "pad", "1", "1", "1"}, "Conv2D", "w x", "activation=none dilation=1 groups=1 padding=pad stride=2", "mindspore"},
+		{"Functional.softmax.0.forward", []string{"T"}, "Softmax", "x", "axes=-1", "mindspore"},
+		{"Functional.pad.0.forward", []string{"T", "1"}, "", "", "", "mindspore"},
+		{"Mint.softmax.0.forward", []string{"T", "1"}, "Softmax", "x", "axes=1", "mindspore"},
+	} {
+		c := callOf(test.api, test.args...)
+		_, rows := optype.CallsOf(test.api, test.framework)
+		var got called
+		for i, ok := 0, false; i < len(rows) && !ok; i++ {
+			if got, ok = bind(&rows[i], arguments(c), msprobe.IsModule(test.api)); !ok {
+				got = called{}
+			}
+		}
+		var inputs, raw []string
+		for name := range got.inputs {
+			inputs = append(inputs, name)
+		}
+		for name, a := range got.raw {
+			raw = append(raw, name+"="+a.Value.String())
+		}
+		slices.Sort(inputs)
+		slices.Sort(raw)
+		if got.formula != test.formula || strings.Join(inputs, " ") != test.inputs || strings.Join(raw, " ") != test.raw {
+			t.Errorf("%s %v: %s of %v with %v, want %s of %s with %s", test.api, test.args, got.formula, inputs, raw, test.formula, test.inputs, test.raw)
+		}
+	}
+}
+
+// TestPlaces: the formulas of calls are there, and each tensor of a call has a place in its
+// formula.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	for _, name := range optype.CallNames() {
+		for _, api := range []string{"Torch." + name + ".0.forward", "Module.x." + name + ".forward.0", "Cell.x." + name + ".forward.0"} {
+			framework := "pytorch"
+			if strings.HasPrefix(api, "Cell") {
+				framework = "mindspore"
+			}
+			_, rows := optype.CallsOf(api, framework)
+			for _, row := range rows {
+				for _, a := range row.Arguments {
+					if a.Tensor && a.Name != "-" && !recompute.IsInput(row.Formula, a.Name) {
+						t.Errorf("%s: %s has no input %s", name, row.Formula, a.Name)
+					}
+				}
+				if first := row.Arguments[0]; !recompute.IsInput(row.Formula, first.Name) {
+					t.Errorf("%s: %s has no input %s", name, row.Formula, first.Name)
+				}
+			}
+		}
+	}
+}

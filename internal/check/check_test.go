@@ -1,0 +1,198 @@
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/recompute"
+)
+
+const golden = "../../testdata/golden/recompute"
+
+// truth is what is known of a golden operator.
+type truth struct {
+	Type, Fault, Expect, Reason, Extent string
+	Visible, Bare                       bool
+	Bad                                 *int64
+	Worst                               *float64
+	Attrs                               map[string]any
+}
+
+// renamed are the names of the generator that formulas have others for.
+var renamed = map[string]string{"ax": "axes", "act": "activation", "dilation": "dilations", "concat_dim": "axis", "split_dim": "axis"}
+
+// given are the attributes of a golden operator as a user gives them.
+func (tr *truth) given(t *testing.T) (all []Given) {
+	t.Helper()
+	for name, v := range tr.Attrs {
+		if n, ok := renamed[name]; ok {
+			name = n
+		}
+		if tr.Type == "Pooling" && name == "mode" {
+			v = map[string]string{"max": "0", "avg": "1"}[v.(string)]
+		}
+		if tr.Type == "PadD" && name == "begin" {
+			name = "before"
+		}
+		g, err := ParseGiven("TYPE:" + tr.Type + "." + name + "=" + strings.Trim(strings.ReplaceAll(fmt.Sprint(v), " ", ","), "[]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, g)
+	}
+	return all
+}
+
+// checked checks a folder.
+func checked(t *testing.T, opt Options, paths ...string) *Report {
+	t.Helper()
+	run, err := dumpdir.Open(context.Background(), paths, dumpdir.Options{NoRaw: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.Seed = 1
+	r, err := Run(context.Background(), run, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestGolden compares the verdicts on golden operators with the expected ones: without what
+// a graph says, and with all attributes.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	dirs, err := filepath.Glob(filepath.Join(golden, "op*"))
+	if err != nil || len(dirs) != 60 {
+		t.Fatalf("%d golden operators, %v", len(dirs), err)
+	}
+	for _, dir := range dirs {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(filepath.Join(dir, "truth.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want truth
+			if err := json.Unmarshal(text, &want); err != nil {
+				t.Fatal(err)
+			}
+			var opt Options
+			if !want.Bare {
+				opt.Attributes = want.given(t)
+			}
+			r := checked(t, opt, dir)
+			if len(r.Operators) != 1 || len(r.Problems) > 0 {
+				t.Fatalf("%d operators, problems %v", len(r.Operators), r.Problems)
+			}
+			o := &r.Operators[0]
+			exact := len(o.Outputs) > 0 && strings.HasPrefix(o.Outputs[0].DType, "int")
+			reason := o.Reason
+			if want.Reason == "CALC_ERROR" {
+				reason = want.Reason // a more telling cause is as good
+			}
+			if string(o.Status.Key()) != strings.ToLower(want.Expect) || reason != want.Reason || want.Extent != "" && string(o.Extent) != want.Extent && !exact {
+				t.Errorf("%s %s %s, want %s %s %s", o.Status, o.Reason, o.Extent, want.Expect, want.Reason, want.Extent)
+			}
+			bad := int64(0)
+			for _, out := range o.Outputs {
+				bad += out.Bad
+			}
+			if want.Bad != nil && bad != *want.Bad && !exact {
+				t.Errorf("%d bad elements, want %d", bad, *want.Bad)
+			}
+			if worst, _ := o.worst(); want.Worst != nil && *want.Worst < 1e30 && math.Abs(worst-*want.Worst) > 1e-3**want.Worst && !exact {
+				t.Errorf("the worst is %g of its bound, want %g", worst, *want.Worst)
+			}
+		})
+	}
+}
+
+// TestSameBytes: a report does not depend on the number of workers.
+func TestSameBytes(t *testing.T) {
+	t.Parallel()
+	var first []byte
+	for _, workers := range []int{1, 2, 7} {
+		text, err := json.Marshal(checked(t, Options{Workers: workers}, golden))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = text
+		}
+		if string(text) != string(first) {
+			t.Errorf("%d workers give another report", workers)
+		}
+	}
+}
+
+// TestConclude has the exit of reports by what is in them.
+func TestConclude(t *testing.T) {
+	t.Parallel()
+	of := func(all ...recompute.Status) *Report {
+		r := &Report{failOn: []string{"wrong"}}
+		for i, s := range all {
+			o := Operator{Op: fmt.Sprint("op", i), Type: "Relu", Status: s}
+			if s == recompute.Undecided {
+				o.Reason = string(recompute.NoType)
+			}
+			r.Operators = append(r.Operators, o)
+		}
+		r.conclude()
+		return r
+	}
+	for _, c := range []struct {
+		r        *Report
+		headline string
+		kind     string
+	}{
+		{of(), "OK: 0 of 0", "nothing"},
+		{of(recompute.OK, recompute.Low), "OK: 2 of 2 operators compute what their inputs say, 0 undecided", "done"},
+		{of(recompute.OK, recompute.Wrong), "WRONG: op1 (Relu) does not compute what its inputs say", "found"},
+		{of(recompute.Wrong, recompute.Wrong), "WRONG: 2 operators do not compute what their inputs say, first op0 (Relu)", "found"},
+		{of(recompute.OK, recompute.Misfit), "OK so far: 1 of 2 operators compute what their inputs say, 1 suspect: op1", "done"},
+		{of(recompute.OK, recompute.Undecided, recompute.Undecided), "NOT JUDGED: only 1 of 3 operators could be judged", "done"},
+		{of(recompute.Undecided), "NOT JUDGED: only 0 of 1 operators could be judged", "nothing"},
+	} {
+		if got := c.r.Summary.Headline.String(); !strings.HasPrefix(got, c.headline) {
+			t.Errorf("headline %q, want %q", got, c.headline)
+		}
+		if got := [...]string{"done", "found", "not covered", "nothing", "incomplete"}[c.r.Outcome(false).Kind]; got != c.kind {
+			t.Errorf("%q ends as %s, want %s", c.headline, got, c.kind)
+		}
+	}
+	r := of(recompute.OK, recompute.Undecided)
+	if r.require = .9; r.Outcome(false).Kind != 2 {
+		t.Error("half of the operators are judged, and that is enough for 0.9")
+	}
+}
+
+// TestParseGiven has attributes as people write them.
+func TestParseGiven(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"conv1.strides=2,2":           "conv1||strides|2,2",
+		"net/conv1.weight.alpha=0.5":  "net/conv1.weight||alpha|0.5",
+		"TYPE:LayerNorm.epsilon=1e-5": "|LayerNorm|epsilon|1e-05",
+		"a.keep=true":                 "a||keep|1",
+		"a.mode=tanh":                 "a||mode|tanh",
+		"a=1":                         "",
+		".b=1":                        "",
+		"a.=1":                        "",
+		"a.b":                         "",
+		"a.b=":                        "",
+	} {
+		g, err := ParseGiven(text)
+		got := strings.Join([]string{g.Op, g.Type, g.Name, g.Value.String()}, "|")
+		if (err != nil) != (want == "") || err == nil && got != want {
+			t.Errorf("%s is %s, %v, want %s", text, got, err, want)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/lang"
+	"dumptool/internal/recompute"
+)
+
+// conclude sums the rows up.
+func (r *Report) conclude() {
+	s := &r.Summary
+	s.Counts, s.Undecided = map[string]int{}, map[string]int{}
+	for _, status := range Statuses {
+		s.Counts[status.Key()] = 0
+	}
+	s.Operators = len(r.Operators)
+	var judged, all int64
+	for i := range r.Operators {
+		o := &r.Operators[i]
+		s.Counts[o.Status.Key()]++
+		all += o.size
+		if o.Status == recompute.Undecided {
+			s.Undecided[o.Reason]++
+			continue
+		}
+		s.Judged++
+		judged += o.size
+		if o.Status == recompute.Wrong && s.First == nil {
+			s.First = &i
+		}
+	}
+	if all > 0 {
+		s.Share = float64(judged) / float64(all)
+	}
+	s.Headline = r.headline()
+}
+
+// headline says the most important thing.
+func (r *Report) headline() lang.Sentence {
+	s := &r.Summary
+	wrong, misfit := s.Count(recompute.Wrong), s.Count(recompute.Misfit)
+	fine := s.Count(recompute.OK) + s.Count(recompute.Low)
+	switch {
+	case wrong == 1:
+		o := &r.Operators[*s.First]
+		return lang.Sayf("WRONG: %s (%s) does not compute what its inputs say: %s", "错误：%s（%s）的结果与其输入不符：%s", o.Op, o.Type, o.differ())
+	case wrong > 1:
+		o := &r.Operators[*s.First]
+		return lang.Sayf("WRONG: %d operators do not compute what their inputs say, first %s (%s)", "错误：%d 个算子的结果与其输入不符，第一个是 %s（%s）", wrong, o.Op, o.Type)
+	case 2*s.Judged < s.Operators:
+		return lang.Sayf("NOT JUDGED: only %d of %d operators could be judged", "未判定：%[2]d 个算子中只有 %[1]d 个可以判定", s.Judged, s.Operators)
+	case misfit > 0:
+		i := slices.IndexFunc(r.Operators, func(o Operator) bool { return o.Status == recompute.Misfit })
+		o := &r.Operators[i]
+		return lang.Sayf("OK so far: %d of %d operators compute what their inputs say, %s: %s (no attributes fit; -f GRAPH decides)", "目前正常：%[2]d 个算子中 %[1]d 个的结果与其输入相符，%[3]s：%[4]s（没有属性能解释；用 -f GRAPH 判定）",
+			fine, s.Operators, lang.CountText(misfit, "suspect", "个可疑"), o.Op)
+	}
+	return lang.Sayf("OK: %d of %d operators compute what their inputs say, %d undecided", "正常：%[2]d 个算子中 %[1]d 个的结果与其输入相符，%[3]d 个未判定", fine, s.Operators, s.Count(recompute.Undecided))
+}
+
+// differ says how much of an operator is wrong.
+func (o *Operator) differ() lang.Text {
+	var bad, all int64
+	for _, t := range o.Outputs {
+		bad, all = bad+t.Bad, all+t.Elements
+	}
+	if bad == 0 {
+		return lang.Text{EN: o.Reason, ZH: o.Reason}
+	}
+	return lang.Text{EN: fmt.Sprintf("%d of %d elements", bad, all), ZH: fmt.Sprintf("%[2]d 个元素中 %[1]d 个", bad, all)}
+}
+
+// Outcome is how the check ended; reported says that the report is printed for people, who
+// see the headline there.
+func (r *Report) Outcome(reported bool) batch.Outcome {
+	var o batch.Outcome
+	found := 0
+	for status, n := range r.Summary.Counts {
+		if slices.Contains(r.failOn, status) {
+			found += n
+		}
+	}
+	unread := len(r.Problems)
+	switch {
+	case found > 0 && unread == 0:
+		o = batch.Outcome{Kind: batch.Found, Text: r.Summary.Headline}
+	case unread > 0:
+		o = batch.Outcomef(batch.Incomplete, "%s could not be read", "%s无法读取", lang.CountText(unread, "file", "个文件"))
+	case !r.judgeable():
+		return r.nothing()
+	case r.require > 0 && float64(r.Summary.Judged) < r.require*float64(r.Summary.Operators):
+		o = batch.Outcomef(batch.NotCovered, "%d of %d operators were judged, --require-coverage wants %v", "%[2]d 个算子中 %[1]d 个被判定，--require-coverage 要求 %[3]v", r.Summary.Judged, r.Summary.Operators, r.require)
+		return o
+	}
+	for _, p := range r.Problems {
+		o.Messages = append(o.Messages, batch.Errorf("%s: %v", "%s：%v", p.File, p.Err))
+	}
+	for _, w := range r.Warnings {
+		o.Messages = append(o.Messages, batch.Warnf("%v", "%v", w))
+	}
+	if reported && o.Kind == batch.Found {
+		o = o.AsShown()
+	}
+	return o
+}
+
+// judgeable reports whether an operator has a known type, inputs and outputs.
+func (r *Report) judgeable() bool {
+	return slices.ContainsFunc(r.Operators, func(o Operator) bool {
+		return o.Status != recompute.Undecided || !slices.Contains([]recompute.Reason{recompute.NoType, recompute.NoInputs, recompute.NoOutputs}, recompute.Reason(o.Reason))
+	})
+}
+
+// nothing says why no operator could be judged.
+func (r *Report) nothing() batch.Outcome {
+	none := r.Summary.Undecided
+	switch {
+	case len(r.Operators) == 0:
+		o := batch.Outcomef(batch.Nothing, "there are no dumps of operators", "没有算子的 dump")
+		o.Messages = r.others
+		return o
+	case r.tables:
+		return batch.Outcomef(batch.Nothing, "there are statistics only: check needs tensors", "只有统计量：check 需要张量")
+	case none[string(recompute.NoInputs)] == len(r.Operators):
+		return batch.Outcomef(batch.Nothing, "the dumps have outputs only (dump_mode output)", "dump 只有输出（dump_mode 为 output）").
+			WithHint(`set "dump_mode": "all"; dumptool config explain FILE says what a configuration dumps`, `请设置 "dump_mode": "all"；dumptool config explain FILE 说明一个配置会 dump 什么`)
+	}
+	return batch.Outcomef(batch.Nothing, "none of %s could be judged", "%s都无法判定", lang.CountText(len(r.Operators), "operator", "个算子"))
+}
+
+// Statuses are all of them, the best first.
+var Statuses = []recompute.Status{recompute.OK, recompute.Low, recompute.Wrong, recompute.Misfit, recompute.Undecided}
+
+// Count is the number of operators of a status.
+func (s *Summary) Count(status recompute.Status) int { return s.Counts[status.Key()] }
+
+// reasons say why operators are undecided.
+var reasons = map[recompute.Reason]lang.Sentence{
+	recompute.NoType:         lang.Sayf("no formula is known for the type", "该类型没有已知的公式"),
+	recompute.NoInputs:       lang.Sayf("inputs were not dumped", "输入未 dump"),
+	recompute.NoOutputs:      lang.Sayf("outputs were not dumped", "输出未 dump"),
+	recompute.NoDType:        lang.Sayf("an element type has no numbers", "某元素类型不是数值"),
+	recompute.NoAttributes:   lang.Sayf("no attributes go with the shapes", "没有属性与 shape 相符"),
+	recompute.InPlace:        lang.Sayf("the output was written over an input", "输出覆盖了输入"),
+	recompute.IllConditioned: lang.Sayf("rounding may change too much of the result", "舍入可能改变结果过多"),
+	recompute.InputChanged:   lang.Sayf("an input changed after it was read", "输入在读取后被改变"),
+	recompute.OverBudget:     lang.Sayf("it is too large to be computed in parts", "过大，无法分块计算"),
+	recompute.NoReason:       lang.Sayf("no attributes explain it; a graph (-f) decides", "没有属性能解释；需要图（-f）判定"),
+}
+
+// Reason says in words why an operator has its status.
+func (r *Report) Reason(o *Operator) lang.Sentence {
+	if !o.evidence.IsZero() {
+		return o.evidence
+	}
+	return reasons[recompute.Reason(o.Reason)]
+}
+
+// Findings are the statuses that --fail-on may name.
+var Findings = []string{"wrong", "misfit", "low", "undecided"}
+
+// Types returns the table of types that can be checked, or the rows with one of some names.
+func Types(names ...string) []recompute.Type { return recompute.Types(names...) }

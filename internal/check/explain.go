@@ -1,0 +1,103 @@
+package check
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+
+	"dumptool/internal/compare/diagnose"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+	"dumptool/internal/recompute"
+	"dumptool/internal/tensor"
+)
+
+// doubles are numbers as a tensor of float64.
+type doubles []float64
+
+// ReadElements encodes the elements from first on.
+func (d doubles) ReadElements(dst []byte, first int64) error {
+	for i := range len(dst) / 8 {
+		binary.LittleEndian.PutUint64(dst[8*i:], math.Float64bits(d[first+int64(i)]))
+	}
+	return nil
+}
+
+// explain finds the way in which the first bad output of a wrong operator is bad, as compare
+// does with a reference: what was computed stands in for it.
+func (x *execution) explain(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) error {
+	if v.Status != recompute.Wrong {
+		return nil
+	}
+	x.row.say(lang.Sentence{})
+	if v.Reason != recompute.ByCalcError {
+		return nil
+	}
+	expected, err := recompute.Expected(ctx, op, v.Attributes)
+	if err != nil || expected == nil {
+		return err
+	}
+	for _, o := range v.Outputs {
+		if o.Bad == 0 || expected.Values[o.Index] == nil {
+			continue
+		}
+		found, err := examine(ctx, op.Outputs[o.Index], expected.Values[o.Index])
+		if err == nil && len(found) > 0 {
+			x.row.Reason, x.row.Facts = string(found[0].Code), found[0].Facts
+			x.row.say(found[0].Evidence)
+		}
+		return err
+	}
+	return nil
+}
+
+// examine looks for the known ways in which a tensor is bad.
+func examine(ctx context.Context, t *recompute.Tensor, expected doubles) ([]record.Finding, error) {
+	total, count := 0.0, 0.0
+	for _, v := range expected {
+		if v-v == 0 {
+			total, count = total+float64(v*v), count+1
+		}
+	}
+	near := map[tensor.DType]float64{tensor.Float16: 0x1p-9, tensor.BFloat16: 0x1p-6, tensor.Float32: 0x1p-11}[t.DType]
+	request := metrics.Request{Shape: t.Shape, RefDType: tensor.Float64, NPUDType: t.Stored,
+		Limits: metrics.Limits{Rtol: near, Atol: near * math.Sqrt(total/max(1, count))}}
+	result, err := metrics.Compare(ctx, request, expected, t.Source)
+	if err != nil {
+		return nil, err
+	}
+	found, _, err := diagnose.Examine(ctx, diagnose.Tensors{Result: result, Request: request, Ref: expected, NPU: t.Source})
+	return record.Without(found, record.Bias), err
+}
+
+// say sets the evidence of a wrong operator: how many elements, and what more is known.
+func (o *Operator) say(more lang.Sentence) {
+	for i := range o.Outputs {
+		t := &o.Outputs[i]
+		if t.Bad == 0 || t.FirstBad == nil || len(t.Elems) == 0 {
+			continue
+		}
+		w := t.Elems[0]
+		text := lang.Sayf("%s beyond the bound, first at %d %s; the worst, at %d %s: computed %v, NPU %v", "%s超出误差界，首个在 %d %s；最大者在 %d %s：计算值 %v，NPU %v",
+			lang.CountText(int(t.Bad), "element", "个元素"), t.FirstBad.Offset, tensor.Shape(t.FirstBad.Coord), w.Offset, tensor.Shape(w.Coord), short(*w.Computed), short(*w.NPU))
+		o.set(text, more)
+		return
+	}
+	if o.Evidence == "" {
+		o.set(lang.Sayf("%s within the bound, but not as rounding leaves it", "%s在误差界之内，但不是舍入所致", lang.CountText(len(o.Outputs), "output", "个输出")), more)
+	}
+}
+
+func (o *Operator) set(text, more lang.Sentence) {
+	if !more.IsZero() {
+		text = lang.Join([]lang.Sentence{text, more}, lang.Text{EN: "; ", ZH: "；"})
+	}
+	o.evidence, o.Evidence, o.EvidenceZH = text, text.Text().EN, text.Text().ZH
+}
+
+// Said is the evidence in both languages.
+func (o *Operator) Said() lang.Sentence { return o.evidence }
+
+// short is a number as people read it.
+func short(x tensor.Number) string { return metrics.FormatFloat(float64(float32(x))) }

@@ -1,0 +1,439 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/graph"
+	"dumptool/internal/guard"
+	"dumptool/internal/lang"
+	"dumptool/internal/layout"
+	"dumptool/internal/optype"
+	"dumptool/internal/recompute"
+	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
+)
+
+// Options says what of a run is checked, and how.
+type Options struct {
+	// Select chooses rounds, Ops operators; nil for all.
+	Select dumpdir.Selection
+	Ops    *dumpdir.NameSet
+	// Workers is the number of operators at a time; 0 means one per CPU.
+	Workers int
+	// Attributes are those that the user gives.
+	Attributes []Given
+	// Graph is whether graphs give attributes.
+	Graph bool
+	// Seed is that of signs and samples. Full computes everything, Budget bounds what one
+	// operator may cost in multiplications and additions, 0 for no limit.
+	Seed   int64
+	Full   bool
+	Budget int64
+	// FailOn are the statuses that are a finding, Require is the share of the operators that
+	// has to be judged.
+	FailOn  []string
+	Require float64
+	// Extract, unless nil, takes what is WRONG or a MISFIT, with its tensors; it is called by
+	// one goroutine at a time.
+	Extract func(*Case)
+	// Observe hears of the progress.
+	Observe func(batch.Event)
+}
+
+// Given is an attribute that the user gives for an operator, or for all of a type.
+type Given struct {
+	Op, Type, Name string
+	Value          recompute.Value
+}
+
+// ParseGiven reads OP.KEY=VALUE, or TYPE:NAME.KEY=VALUE.
+func ParseGiven(text string) (g Given, err error) {
+	left, value, ok := strings.Cut(text, "=")
+	dot := strings.LastIndexByte(left, '.')
+	if !ok || dot <= 0 || dot == len(left)-1 || value == "" {
+		return g, errors.New("want OP.KEY=VALUE or TYPE:NAME.KEY=VALUE")
+	}
+	g.Name, g.Value = left[dot+1:], recompute.ParseValue(value)
+	var isType bool
+	if g.Type, isType = strings.CutPrefix(left[:dot], "TYPE:"); !isType {
+		g.Op, g.Type = g.Type, ""
+	}
+	return g, nil
+}
+
+// checker makes the rows of a report.
+type checker struct {
+	*Report
+	opt        *Options
+	files      *tensorfile.Pool
+	extracting sync.Mutex
+	// unfit is set for graphs that do not fit the dumps.
+	unfit bool
+}
+
+// job is an operator to check.
+type job struct {
+	round *dumpdir.Round
+	op    *dumpdir.Op
+}
+
+// outcome is what was found about an operator.
+type outcome struct {
+	row      Operator
+	problems []Problem
+	warnings []lang.Sentence
+}
+
+// Run computes every chosen operator of a run again.
+func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
+	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers}); err != nil {
+		return nil, err
+	}
+	c := &checker{Report: &Report{Schema: Schema, Seed: opt.Seed, Operators: []Operator{}, Warnings: append([]lang.Sentence{}, lang.Plains(run.Warnings)...), Problems: []Problem{}, failOn: opt.FailOn, require: opt.Require},
+		opt: &opt, files: new(tensorfile.Pool)}
+	defer c.files.Close()
+	var jobs []job
+	for _, round := range run.Select(opt.Select) {
+		c.Orders, c.Rounds = append(c.Orders, round.Order), append(c.Rounds, round.At)
+		for _, op := range round.Ops {
+			if opt.Ops.Wants(op) && slices.ContainsFunc(op.Tensors, func(t dumpdir.Tensor) bool { return t.File.Err == nil && !t.Whole() }) {
+				jobs = append(jobs, job{round, op})
+			}
+		}
+	}
+	for _, p := range run.Problems {
+		if opt.Select.Wants(p.At) && (p.Kind == dumpdir.Unreadable || p.Kind == dumpdir.Cut) {
+			c.Problems = append(c.Problems, Problem{p.Path, p.Err, p.Kind})
+		}
+	}
+	if len(jobs) == 0 {
+		c.others = run.OtherFiles()
+	}
+	c.tables = len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j job) bool {
+		return slices.ContainsFunc(j.op.Tensors, func(t dumpdir.Tensor) bool { return !t.Table })
+	})
+	problems, warnings := len(c.Problems), len(c.Warnings)
+	err := c.run(ctx, jobs)
+	if err == nil && c.doubt() {
+		c.unfit, c.Operators, c.Problems = true, c.Operators[:0], c.Problems[:problems]
+		c.Warnings = slices.Delete(c.Warnings, warnings, len(c.Warnings)-1) // but the doubt
+		err = c.run(ctx, jobs)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.conclude()
+	return c.Report, nil
+}
+
+// run makes the rows of jobs.
+func (c *checker) run(ctx context.Context, jobs []job) error {
+	return batch.Run(ctx, batch.Options{Workers: c.opt.Workers, Observe: c.opt.Observe}, jobs, job.size,
+		func(ctx context.Context, j job) outcome { return c.check(ctx, j) },
+		func(_ int, o outcome) {
+			c.Operators = append(c.Operators, o.row)
+			c.Problems, c.Warnings = append(c.Problems, o.problems...), append(c.Warnings, o.warnings...)
+		})
+}
+
+// size is what reading the tensors of the operator takes.
+func (j job) size() (n int64) {
+	seen := map[*dumpdir.File]bool{}
+	for _, t := range j.op.Tensors {
+		if !seen[t.File] && !t.Table {
+			seen[t.File] = true
+			n += t.File.Size
+		}
+	}
+	return n + 1
+}
+
+// check computes an operator again.
+func (c *checker) check(ctx context.Context, j job) (o outcome) {
+	op := j.op
+	o.row = Operator{Op: op.Names()[0], Type: typeOf(op), At: j.round.At, File: op.Tensors[0].File.Path(), Script: op.Script(), Order: op.Place, size: j.size(),
+		Attributes: map[string]recompute.Attribute{}, Outputs: []Output{}, Inputs: []Tensor{}}
+	if !j.round.Order.IsKnown() {
+		o.row.Order = -1
+	}
+	if op.Call != nil {
+		o.row.Modules = op.Call.Modules
+	}
+	x := &execution{checker: c, job: j, outcome: &o}
+	defer x.close()
+	err := guard.Do(func() error { return x.judge(ctx) })
+	if err != nil && ctx.Err() == nil {
+		o.problems = append(o.problems, Problem{File: o.row.File, Err: lang.Failed(fmt.Errorf("%s: %w", o.row.Op, err))})
+		o.row.Status, o.row.Reason = recompute.Undecided, string(recompute.NoInputs)
+	}
+	return o
+}
+
+// typeOf is the type of an operator; of a call the function, of a module its class.
+func typeOf(op *dumpdir.Op) string {
+	if op.Call != nil && op.Call.API != "" {
+		function, _ := optype.CallsOf(op.Call.API, "")
+		return cmp.Or(function, op.Type)
+	}
+	return op.Type
+}
+
+// execution is an operator whose files are open.
+type execution struct {
+	*checker
+	job
+	*outcome
+	open    []*tensorfile.File
+	buffers []*layout.Buffers
+	// device says where the tensors lay, for those whose dumps say it.
+	in, out []*recompute.Tensor
+	graphs  []*graph.Op // what graphs know of the operator
+	stored  map[*recompute.Tensor]*tensorfile.Tensor
+}
+
+// close closes the files.
+func (x *execution) close() {
+	for _, f := range x.open {
+		_ = f.Close() // only read
+	}
+}
+
+// judge opens the tensors, binds them to the formula and judges them.
+func (x *execution) judge(ctx context.Context) error {
+	x.consult()
+	bind := x.bind
+	if x.op.Call != nil && x.op.Call.API != "" {
+		bind = x.bindCall
+	}
+	op, warnings, v, err := bind()
+	if err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		x.warnings = append(x.warnings, lang.Sayf("%s: %v", "%s：%v", x.row.Op, w))
+	}
+	if v == nil {
+		op.Seed, op.Full, op.Budget = x.opt.Seed, x.opt.Full, x.opt.Budget
+		if v, err = recompute.Judge(ctx, op); err != nil {
+			return x.named(err)
+		}
+		x.take(v)
+		return cmp.Or(x.explain(ctx, op, v), x.extract(ctx, op, v))
+	}
+	x.take(v)
+	return nil
+}
+
+// bind opens the tensors of a dump and binds them to the formula of its type, or says why
+// it cannot be judged.
+func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
+	formula := optype.FormulaOf(x.row.Type)
+	if x.in, err = x.tensors(tensor.Input, formula.Images()); err != nil {
+		return nil, nil, nil, err
+	}
+	if x.out, err = x.tensors(tensor.Output, formula.Images()); err != nil {
+		return nil, nil, nil, err
+	}
+	x.row.Inputs = x.describe(x.in)
+	if v := x.refused(formula.Name); v != nil {
+		return nil, nil, v, nil
+	}
+	if op, warnings, err = recompute.Bind(formula, x.connected(x.in), x.out, x.given()); err == nil {
+		op.Overlap, op.Fused = x.overlap(), x.row.Fused
+	}
+	return op, warnings, nil, err
+}
+
+// refused is the verdict of an operator without what a formula needs.
+func (x *execution) refused(formula string) *recompute.Verdict {
+	v := &recompute.Verdict{Status: recompute.Undecided}
+	switch {
+	case formula == "":
+		v.Reason = recompute.NoType
+	case len(x.in) == 0:
+		v.Reason = recompute.NoInputs
+	case len(x.out) == 0:
+		v.Reason = recompute.NoOutputs
+	default:
+		return nil
+	}
+	return v
+}
+
+// named says which tensor an error is about.
+func (x *execution) named(err error) error {
+	if t, ok := errors.AsType[*recompute.TensorError](err); ok {
+		return fmt.Errorf("%s %d: %w", t.Kind, t.Index, err)
+	}
+	return err
+}
+
+// tensors opens the inputs or outputs in their order; one that is missing is nil.
+func (x *execution) tensors(kind tensor.Kind, images bool) (all []*recompute.Tensor, err error) {
+	for i := range x.op.Tensors {
+		t := &x.op.Tensors[i]
+		if t.Kind != kind || t.Table || t.Whole() || t.File.Err != nil {
+			continue
+		}
+		one, err := x.tensor(t, images)
+		if err != nil {
+			return nil, fmt.Errorf("%s %d: %w", t.Kind, t.Index, err)
+		}
+		for len(all) <= t.Index {
+			all = append(all, nil)
+		}
+		all[t.Index] = one
+	}
+	return all, nil
+}
+
+// tensor opens a tensor and brings it into host order.
+func (x *execution) tensor(t *dumpdir.Tensor, images bool) (*recompute.Tensor, error) {
+	f, err := x.files.Open(t.File.Path(), t.Member, tensorfile.Options{Name: t.File.Name})
+	if err != nil {
+		return nil, err
+	}
+	x.open = append(x.open, f)
+	i := slices.IndexFunc(f.Tensors, func(s tensorfile.Tensor) bool { return s.Kind == t.Kind && s.Index == t.Index })
+	if len(f.Tensors) == 1 {
+		i = 0
+	}
+	if i < 0 {
+		return nil, fmt.Errorf("the file has no %s %d any more", t.Kind, t.Index)
+	}
+	s := &f.Tensors[i]
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return x.host(s, t, images)
+}
+
+// host is a tensor in host order; images have their channels first.
+func (x *execution) host(s *tensorfile.Tensor, t *dumpdir.Tensor, images bool) (*recompute.Tensor, error) {
+	one := &recompute.Tensor{DType: cmp.Or(s.Origin, s.DType), Stored: s.DType}
+	if t.Leaf != nil && t.Leaf.Tensor != nil {
+		one.DType = cmp.Or(t.Leaf.Tensor.ElementType(), one.DType)
+	}
+	stored, err := s.Stored()
+	if unsupported, ok := errors.AsType[*tensor.UnsupportedType](err); ok {
+		one.Stored, one.Shape = unsupported.DType, s.Shape
+		return x.note(one, s), nil
+	} else if err != nil {
+		return nil, err
+	}
+	one.Shape, one.Source = stored, s.Elements()
+	target := tensor.NCHW
+	if layout.IsHost(s.Format) && (!images || s.Format == tensor.ND || s.Format == target) {
+		return x.note(one, s), nil
+	}
+	plan, err := hostPlan(s, stored, images)
+	if err != nil {
+		return nil, err
+	}
+	one.Shape = plan.Shape
+	if plan.Copies() {
+		return x.note(one, s), nil
+	}
+	buffers := new(layout.Buffers)
+	one.Source, err = plan.Reader(one.Source, s.DType.UnitSize(), buffers)
+	return x.note(one, s), err
+}
+
+// note keeps how a tensor is stored.
+func (x *execution) note(one *recompute.Tensor, s *tensorfile.Tensor) *recompute.Tensor {
+	if x.stored == nil {
+		x.stored = map[*recompute.Tensor]*tensorfile.Tensor{}
+	}
+	x.stored[one] = s
+	return one
+}
+
+// overlap reports whether an output lay in the memory of an input; nil where no dump says
+// where they were.
+func (x *execution) overlap() *bool {
+	var is *bool
+	for _, in := range x.in {
+		for _, out := range x.out {
+			if in == nil || out == nil || x.stored[in].Address == 0 || x.stored[out].Address == 0 {
+				continue
+			}
+			a, b := x.stored[in], x.stored[out]
+			both := a.Address < b.Address+uint64(b.Size) && b.Address < a.Address+uint64(a.Size)
+			if is == nil {
+				is = new(bool)
+			}
+			*is = *is || both
+		}
+	}
+	return is
+}
+
+// hostPlan plans a tensor of a device layout in host order.
+func hostPlan(s *tensorfile.Tensor, stored tensor.Shape, images bool) (plan *layout.Plan, first error) {
+	var orders []tensor.Format
+	if f := s.OriginalFormat; f != nil && layout.IsHost(*f) && !images {
+		orders = append(orders, *f)
+	}
+	orders = append(orders, tensor.NCHW, tensor.NCDHW, tensor.ND)
+	if len(s.OriginalShape) != 4 && len(s.OriginalShape) != 5 && len(s.OriginalShape) > 0 {
+		orders = append([]tensor.Format{tensor.ND}, orders...)
+	}
+	for _, target := range orders {
+		plan, err := layout.NewPlan(layout.Request{DType: s.DType, Source: s.Format, Shape: stored, C0: s.C0, Groups: s.Groups,
+			Original: s.OriginalShape, OriginalFormat: s.OriginalFormat, Target: target})
+		if err == nil {
+			return plan, nil
+		}
+		first = cmp.Or(first, err)
+	}
+	return nil, first
+}
+
+// describe lists tensors for the report.
+func (x *execution) describe(tensors []*recompute.Tensor) []Tensor {
+	all := []Tensor{}
+	for i, t := range tensors {
+		if t != nil {
+			all = append(all, Tensor{Index: i, DType: t.DType.String(), Shape: append(tensor.Shape{}, t.Shape...), Format: x.stored[t].Format.String()})
+		}
+	}
+	return all
+}
+
+// take makes the row of a verdict.
+func (x *execution) take(v *recompute.Verdict) {
+	r := x.row
+	r.Status, r.Reason, r.Extent, r.Confidence = v.Status, string(v.Reason), v.Extent, v.Confidence
+	for name, a := range v.Attributes {
+		r.Attributes[name] = a
+	}
+	r.Hypotheses, r.Notes = v.Hypotheses, v.Notes
+	outputs := x.describe(x.out)
+	for _, o := range v.Outputs {
+		t := outputs[o.Index]
+		out := Output{Tensor: t, Elements: o.Elements, Checked: o.Checked, How: o.How, Bad: o.Bad, Beyond: o.Beyond, Worst: tensor.Number(o.Worst), RMS: tensor.Number(o.RMS),
+			Overflow: o.Overflow, Skipped: o.Skipped, Chi: o.Chi, MaxZ: o.MaxZ, Elems: []Element{}}
+		if o.First >= 0 {
+			out.FirstBad = &Element{Offset: o.First, Coord: t.Shape.Coordinates(o.First)}
+		}
+		for _, s := range o.Spots {
+			computed, npu := tensor.Number(s.Computed), tensor.Number(s.NPU)
+			out.Elems = append(out.Elems, Element{s.Offset, t.Shape.Coordinates(s.Offset), &computed, &npu})
+		}
+		r.Outputs = append(r.Outputs, out)
+	}
+	if len(v.Outputs) == 0 {
+		for _, t := range outputs {
+			r.Outputs = append(r.Outputs, Output{Tensor: t, Elements: t.Shape.Elements(), Elems: []Element{}})
+		}
+	}
+	x.row = r
+}

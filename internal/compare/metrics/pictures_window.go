@@ -1,0 +1,120 @@
+package metrics
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"dumptool/internal/tensor"
+)
+
+// WindowSize is the most rows, and the most columns, of a Window.
+const WindowSize = 16
+
+// Window is a cut-out of both tensors around the place where they differ most: positions of
+// the last two axes longer than 1, of which the others are at that place. A tensor with one
+// such axis is cut to lines of WindowSize elements that follow each other: RowAxis and
+// ColumnAxis are the same then.
+type Window struct {
+	// Place is the offset of the element that differs most, in C order.
+	Place      int64 `json:"place"`
+	RowAxis    int   `json:"row_axis"`
+	ColumnAxis int   `json:"col_axis"`
+	// Row and Column are the positions on these axes of the first value. Where both are
+	// the same axis, Row is 0.
+	Row     int64 `json:"row"`
+	Column  int64 `json:"col"`
+	Rows    int   `json:"rows"`
+	Columns int   `json:"cols"`
+	// Ref and NPU are the values row by row; those of complex elements are magnitudes. The
+	// last line of a single axis may be shorter than the others.
+	Ref Floats `json:"ref"`
+	NPU Floats `json:"npu"`
+
+	offsets []int64 // of the first value of every row
+}
+
+// Floats are numbers that are kept as float32: in JSON their bytes, little-endian, in base64.
+type Floats []float32
+
+// MarshalJSON implements json.Marshaler.
+func (f Floats) MarshalJSON() ([]byte, error) {
+	b := make([]byte, 0, 4*len(f))
+	for _, x := range f {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	}
+	return json.Marshal(b)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *Floats) UnmarshalJSON(data []byte) error {
+	var b []byte
+	if err := json.Unmarshal(data, &b); err != nil {
+		return err
+	}
+	if len(b)%4 != 0 {
+		return fmt.Errorf("%d bytes of float32, want a multiple of 4", len(b))
+	}
+	*f = make(Floats, len(b)/4)
+	for i := range *f {
+		(*f)[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+	}
+	return nil
+}
+
+// newWindow returns the window around a place, without values; nil for no elements.
+func newWindow(shape tensor.Shape, total, place int64) *Window {
+	if total == 0 {
+		return nil
+	}
+	var axes []int // of more than one position, the last two of them last
+	for i, size := range shape {
+		if size > 1 {
+			axes = append(axes, i)
+		}
+	}
+	w := &Window{Place: place, Rows: 1}
+	if len(axes) < 2 {
+		if len(axes) == 1 {
+			w.RowAxis, w.ColumnAxis = axes[0], axes[0]
+		}
+		const most = WindowSize * WindowSize
+		w.Column = windowStart(place, total, most)
+		count := min(total, most)
+		w.Rows, w.Columns = int((count+WindowSize-1)/WindowSize), int(min(count, WindowSize))
+		for k := range int64(w.Rows) {
+			w.offsets = append(w.offsets, w.Column+k*WindowSize)
+		}
+		w.Ref, w.NPU = make(Floats, count), make(Floats, count)
+		return w
+	}
+	w.RowAxis, w.ColumnAxis = axes[len(axes)-2], axes[len(axes)-1]
+	rows, columns := shape[w.RowAxis], shape[w.ColumnAxis]
+	line := place / columns // only axes of length 1 are between both
+	w.Row, w.Column = windowStart(line%rows, rows, WindowSize), windowStart(place%columns, columns, WindowSize)
+	w.Rows, w.Columns = int(min(rows, WindowSize)), int(min(columns, WindowSize))
+	for k := range int64(w.Rows) {
+		w.offsets = append(w.offsets, (line-line%rows+w.Row+k)*columns+w.Column)
+	}
+	w.Ref, w.NPU = make(Floats, w.Rows*w.Columns), make(Floats, w.Rows*w.Columns)
+	return w
+}
+
+// windowStart is the first of at most some positions around one.
+func windowStart(place, size, most int64) int64 { return max(0, min(place-most/2, size-most)) }
+
+// add takes what a block has of the window.
+func (w *Window) add(b *block) {
+	if w == nil {
+		return
+	}
+	for row, offset := range w.offsets {
+		at := row * w.Columns
+		for k := range int64(min(w.Columns, len(w.Ref)-at)) {
+			if i := offset + k - b.first; i >= 0 && i < int64(b.count) {
+				w.Ref[at+int(k)], w.NPU[at+int(k)] = float32(b.r.values[i]), float32(b.n.values[i])
+			}
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package graph
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strings"
+
+	"bufio"
+
+	"dumptool/internal/jsonpos"
+)
+
+// Attribute is a value of an operator's attribute: texts of a scalar, or of the elements of
+// a list, in which those inside of lists follow each other.
+type Attribute struct {
+	Values []string
+	// List is set for a list, also one of a single element.
+	List bool
+}
+
+// mostValues is how many elements of an attribute are kept: one with more is left out.
+const mostValues = 4096
+
+// deepest is how many lists may be inside of each other.
+const deepest = 8
+
+// The attributes of GE whose names begin with _ and that say what else there is of an
+// operator: the names of its inputs, and of those of the model that were merged into it.
+const (
+	InputNames    = "_input_name_key"
+	OriginalNames = "_datadump_original_op_names"
+)
+
+// ReadFusionAttributes reads the graph of the compiler with the attributes of its operators.
+func ReadFusionAttributes(in io.Reader) (*Graph, error) { return readFusion(in, true) }
+
+// take keeps an attribute that may count for what an operator computes.
+func (op *Op) take(key string, a *Attribute) {
+	if key == "" || a == nil || len(a.Values) > mostValues || strings.HasPrefix(key, "_") && key != InputNames && key != OriginalNames {
+		return
+	}
+	if op.Attributes == nil {
+		op.Attributes = map[string]Attribute{}
+	}
+	op.Attributes[key] = *a
+}
+
+// Fused says whether an operator stands for several of the model; nil if the graph does not
+// say.
+func (op *Op) Fused() *bool {
+	names, ok := op.Attributes[OriginalNames]
+	if !ok || len(names.Values) == 0 {
+		return nil
+	}
+	fused := len(names.Values) > 1
+	return &fused
+}
+
+// valueKeys are the members of an attribute's value that hold it, in JSON and in text.
+var valueKeys = []string{"s", "i", "f", "b", "list", "list_list_int", "list_list_i", "list_i", "list_list_float", "list_list_f", "list_f"}
+
+// opAttributes reads an array of {key, value}, or an object, of an operator.
+func (r *fusionReader) opAttributes(op *Op) error {
+	one := func(key string) error {
+		a := &Attribute{}
+		err := r.value(a, 0)
+		op.take(key, a)
+		return err
+	}
+	switch r.Kind() {
+	case jsonpos.Null:
+		return r.Skip()
+	case jsonpos.Object:
+		return r.Object(one)
+	}
+	return r.Array(func(int) error {
+		var key string
+		var a *Attribute
+		err := r.Object(func(member string) error {
+			switch {
+			case member == "key" && r.Kind() == jsonpos.String:
+				return r.text(&key)
+			case member == "value":
+				a = &Attribute{}
+				return r.value(a, 0)
+			}
+			return r.Skip()
+		})
+		op.take(key, a)
+		return err
+	})
+}
+
+// value reads the value of an attribute. What is not of a known form is passed over.
+func (r *fusionReader) value(a *Attribute, depth int) error {
+	switch kind := r.Kind(); {
+	case depth > deepest || kind == jsonpos.Null:
+		return r.Skip()
+	case kind == jsonpos.Array:
+		a.List = true
+		return r.Array(func(int) error { return r.value(a, depth+1) })
+	case kind == jsonpos.Object:
+		return r.Object(func(key string) error {
+			if !slices.Contains(valueKeys, key) {
+				return r.Skip()
+			}
+			a.List = a.List || strings.HasPrefix(key, "list")
+			return r.value(a, depth+1)
+		})
+	}
+	_, text, err := r.Scalar()
+	a.add(text)
+	return err
+}
+
+// add adds an element; one more than are kept shows that there are more.
+func (a *Attribute) add(text string) {
+	if len(a.Values) <= mostValues {
+		a.Values = append(a.Values, strings.Clone(text))
+	}
+}
+
+// opAttribute reads a key and a value of an operator in protobuf text.
+func (r *textReader) opAttribute(op *Op) error {
+	var key string
+	a := &Attribute{}
+	depth := 0
+	var value func(field []byte) error
+	value = func(field []byte) error {
+		switch name := string(field); {
+		case !slices.Contains(valueKeys, name):
+			return r.skip()
+		case strings.HasPrefix(name, "list"):
+			if a.List = true; depth == deepest {
+				return r.skip()
+			}
+			depth++
+			defer func() { depth-- }()
+			return r.eitherOf(a, value)
+		}
+		return r.scalars(func(text string) string {
+			a.add(text)
+			return ""
+		})
+	}
+	err := r.message(func(field []byte) error {
+		switch string(field) {
+		case "key":
+			return r.text(&key)
+		case "value":
+			return r.message(value)
+		}
+		return r.skip()
+	})
+	op.take(key, a)
+	return err
+}
+
+// eitherOf reads the value of a field that is a message, or numbers.
+func (r *textReader) eitherOf(a *Attribute, read func(field []byte) error) error {
+	if _, err := r.accept(":"); err != nil {
+		return err
+	}
+	c, err := r.peek()
+	if err == nil && c != '{' && c != '<' {
+		return r.scalars(func(text string) string {
+			a.add(text)
+			return ""
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return r.message(read)
+}
+
+// primitiveMark begins the attributes of the primitive of a node.
+var primitiveMark = []byte(" primitive_attrs: {")
+
+// Attributes reads the attributes of a node again from the file that the graph was read
+// from: kernel_size: (3, 3), pad_mode: pad. A graph in protobuf has none here.
+func (g *IR) Attributes(in io.ReaderAt, n *Node) map[string]Attribute {
+	if g.Proto {
+		return nil
+	}
+	lines := lineReader{in: bufio.NewReader(io.NewSectionReader(in, n.Offset, typeLines))}
+	line, _, err := lines.next()
+	if err != nil {
+		return nil
+	}
+	at := bytes.Index(line, primitiveMark)
+	if at < 0 {
+		return nil
+	}
+	inner := line[at+len(primitiveMark)-1:]
+	end := closing(inner)
+	if end < 0 {
+		return nil
+	}
+	op := Op{}
+	for _, part := range splitOperands(nil, inner[1:end]) {
+		key, value, ok := strings.Cut(string(part), ":")
+		if ok {
+			op.take(strings.TrimSpace(key), irValue(strings.TrimSpace(value)))
+		}
+	}
+	return op.Attributes
+}
+
+// irValue is a value as MindSpore prints it: I64(2), (I64(3), I64(3)), [const vector][3, 3],
+// "NCHW", Bool(1).
+func irValue(text string) *Attribute {
+	a := &Attribute{}
+	text = strings.TrimPrefix(text, "[const vector]")
+	inner := text
+	if n := len(text); n > 1 && (text[0] == '(' || text[0] == '[') {
+		inner, a.List = text[1:n-1], true
+	}
+	for _, part := range splitOperands(nil, []byte(inner)) {
+		a.add(irScalar(string(part)))
+	}
+	return a
+}
+
+// irScalar is a scalar without its type and quotes.
+func irScalar(text string) string {
+	if open := strings.IndexByte(text, '('); open > 0 && strings.HasSuffix(text, ")") {
+		text = text[open+1 : len(text)-1]
+	}
+	return strings.Trim(strings.TrimSpace(text), `"`)
+}

@@ -1,0 +1,318 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/filename"
+	"dumptool/internal/store"
+	"dumptool/internal/tensorfile"
+)
+
+// OverviewSchema is that of an Overview as a document.
+const OverviewSchema = "dumptool/run/1"
+
+// Overview is what lies at some paths, and the document of it.
+type Overview struct {
+	Schema string `json:"schema"`
+	// Run is the run as a whole, Rounds are its rounds.
+	Run    Head    `json:"run"`
+	Rounds []Round `json:"rounds"`
+	// Next are the commands that make sense, where they were asked for.
+	Next []Command `json:"next,omitempty"`
+
+	// Of is the run.
+	Of *dumpdir.Run `json:"-"`
+}
+
+// Head is what there is to say about a run as a whole.
+type Head struct {
+	// Paths are those that were given, Producers those that wrote the folders, Frameworks
+	// the frameworks that a dump.json names.
+	Paths      []string           `json:"paths"`
+	Producers  []dumpdir.Producer `json:"producers"`
+	Frameworks []string           `json:"frameworks,omitempty"`
+	// Files counts the files, Bytes is their size.
+	Files int   `json:"files"`
+	Bytes int64 `json:"bytes"`
+	// Records counts the files of overflow records.
+	Records int `json:"overflow_records,omitempty"`
+	// Types are the element types of the tensors, the most frequent first.
+	Types []TypeCount `json:"types,omitempty"`
+	// Headers is how many files were opened for them.
+	Headers int `json:"headers,omitempty"`
+	// Reference and NPU are the two sides of a comparison, where one lies beside or in the
+	// path that was given.
+	Reference string `json:"reference,omitempty"`
+	NPU       string `json:"npu,omitempty"`
+	// Configurations are the dump configurations in the run.
+	Configurations []Configuration `json:"configurations,omitempty"`
+	// Problems are what is wrong with the run, Warnings what is odd about it.
+	Problems []dumpdir.Problem `json:"problems"`
+	Warnings []string          `json:"warnings"`
+}
+
+// Round is what there is to say about a round.
+type Round struct {
+	dumpdir.Coordinates
+	// Operators counts the operators.
+	Operators int `json:"operators"`
+	// Order says where the execution order comes from, Flow where who feeds whom does.
+	Order dumpdir.Order `json:"order"`
+	Flow  dumpdir.Flow  `json:"data_flow"`
+}
+
+// TypeCount is how many tensors have an element type.
+type TypeCount struct {
+	// Type is the element type, Tensors counts the tensors.
+	Type    string `json:"type"`
+	Tensors int    `json:"tensors"`
+}
+
+// Configuration is a dump configuration, and how many mistakes are in it.
+type Configuration struct {
+	// Path is the file, Schema says whose configuration it is.
+	Path   string `json:"path"`
+	Schema string `json:"schema"`
+	// Errors and Warnings count the findings.
+	Errors   int `json:"errors"`
+	Warnings int `json:"warnings"`
+}
+
+const (
+	// mostHeaders is the most headers that are read for the types, mostRemote that of
+	// files of an object store.
+	mostHeaders = 64
+	mostRemote  = 12
+	// mostConfigs is the most files that are looked at for a configuration.
+	mostConfigs = 4
+)
+
+// NewOverview describes a run by its names and a few headers. check checks a file that
+// may be a dump configuration; nil leaves configurations out.
+func NewOverview(ctx context.Context, run *dumpdir.Run, check func(path string) (Configuration, bool)) (*Overview, error) {
+	o := &Overview{Schema: OverviewSchema, Of: run, Rounds: []Round{}, Run: Head{
+		Paths: listed(run.Paths), Producers: listed(run.Producers), Files: len(run.Files), Records: len(run.Records),
+		Problems: listed(run.Problems), Warnings: listed(run.Warnings),
+	}}
+	for _, f := range run.Files {
+		o.Run.Bytes += f.Size
+	}
+	for _, r := range run.Rounds {
+		o.Rounds = append(o.Rounds, Round{r.At, len(r.Ops), r.Order, r.Flow})
+		if f := r.Header.Framework; f != "" && !slices.Contains(o.Run.Frameworks, f) {
+			o.Run.Frameworks = append(o.Run.Frameworks, f)
+		}
+	}
+	if err := o.findTypes(ctx); err != nil {
+		return nil, err
+	}
+	o.findSides()
+	if check != nil {
+		o.findConfigurations(check)
+	}
+	return o, nil
+}
+
+// listed is a list that documents have as [] where it is empty.
+func listed[T any](all []T) []T {
+	if all == nil {
+		return []T{}
+	}
+	return all
+}
+
+// findTypes counts the types of tables, and of files spread over the run.
+func (o *Overview) findTypes(ctx context.Context) error {
+	counts := make(map[string]int)
+	files := o.ofRole(dumpdir.Tensors)
+	if len(files) == 0 {
+		files = o.ofRole(dumpdir.Unknown)
+	}
+	for _, r := range o.Of.Rounds {
+		for _, op := range r.Ops {
+			for i := range op.Tensors {
+				if t := &op.Tensors[i]; t.Table && t.Statistics != nil {
+					counts[t.Statistics.DType.String()]++
+				}
+			}
+		}
+	}
+	most := mostHeaders
+	if len(files) > 0 && store.Remote(files[0].Path()) {
+		most = mostRemote
+	}
+	n := min(len(files), most)
+	o.Run.Headers = n
+	for i := range n {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		f := files[i*len(files)/n]
+		in, err := tensorfile.Open(f.Path(), tensorfile.Options{Name: f.Name})
+		if err != nil {
+			continue // inspect says why
+		}
+		for i := range in.Tensors {
+			counts[tensorfile.TypeName(in.Tensors[i].DType, in.Tensors[i].Origin)]++
+		}
+		_ = in.Close()
+	}
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		o.Run.Types = append(o.Run.Types, TypeCount{name, counts[name]})
+	}
+	slices.SortStableFunc(o.Run.Types, func(a, b TypeCount) int { return cmp.Compare(b.Tensors, a.Tensors) })
+	return nil
+}
+
+// HasTensors reports whether there is something to compare or to scan: tensors, files that
+// are dumps by their names, or tables of statistics.
+func (o *Overview) HasTensors() bool {
+	return len(o.Run.Types) > 0 || len(o.ofRole(dumpdir.Table)) > 0 || slices.ContainsFunc(o.ofRole(dumpdir.Tensors), isDump)
+}
+
+func isDump(f *dumpdir.File) bool {
+	name := filename.Parse(f.Name)
+	return name.IsDump()
+}
+
+func (o *Overview) ofRole(role dumpdir.Role) (files []*dumpdir.File) {
+	for _, f := range o.Of.Files {
+		if f.Role == role && f.Err == nil {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// findConfigurations looks for dump configurations among the small JSON files nearest to
+// the path that was given.
+func (o *Overview) findConfigurations(check func(path string) (Configuration, bool)) {
+	const largest = 1 << 20
+	var files []*dumpdir.File
+	for _, f := range o.Of.Files {
+		if f.Err == nil && f.Size <= largest && strings.EqualFold(path.Ext(f.Name), ".json") && !slices.Contains(otherJSON, f.Name) {
+			files = append(files, f)
+		}
+	}
+	depth := func(f *dumpdir.File) int { return strings.Count(f.Folder.Dir, "/") }
+	slices.SortStableFunc(files, func(a, b *dumpdir.File) int { return cmp.Compare(depth(a), depth(b)) })
+	for _, f := range files[:min(len(files), mostConfigs)] {
+		if c, ok := check(f.Path()); ok {
+			o.Run.Configurations = append(o.Run.Configurations, c)
+		}
+	}
+}
+
+// otherJSON are files beside dumps that are no configuration.
+var otherJSON = []string{"dump.json", "stack.json", "construct.json", comparison}
+
+// comparison is the document of a comparison.
+const comparison = "compare.json"
+
+// side is one side of a comparison.
+type side int
+
+const (
+	noSide side = iota
+	referenceSide
+	npuSide
+)
+
+// sideWords are words in the names of folders that say which side is in them.
+var sideWords = map[string]side{
+	"cpu": referenceSide, "gpu": referenceSide, "golden": referenceSide, "gold": referenceSide, "ref": referenceSide, "reference": referenceSide,
+	"bench": referenceSide, "benchmark": referenceSide, "baseline": referenceSide,
+	"npu": npuSide, "ascend": npuSide, "device": npuSide, "dump": npuSide, "dumps": npuSide, "dumped": npuSide, "my": npuSide, "target": npuSide,
+}
+
+// sideOfFolder is the side that the name of a folder says: golden_dump is a reference.
+func sideOfFolder(name string) side {
+	found := noSide
+	for _, word := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) }) {
+		if s := sideWords[word]; s != noSide && found != referenceSide {
+			found = s
+		}
+	}
+	return found
+}
+
+// findSides looks for the two sides of a comparison: two paths that were given, two folders
+// in the one that was, or one beside it.
+func (o *Overview) findSides() {
+	paths := o.Run.Paths
+	switch {
+	case len(paths) == 2:
+		o.Run.Reference, o.Run.NPU = paths[0], paths[1]
+		if sideOfFolder(store.Base(paths[0])) == npuSide && sideOfFolder(store.Base(paths[1])) == referenceSide {
+			o.Run.Reference, o.Run.NPU = paths[1], paths[0]
+		}
+	case len(paths) != 1 || o.Of.Single:
+	case o.hasSides(paths[0]):
+	case !store.Remote(paths[0]):
+		o.findBeside(paths[0])
+	}
+}
+
+// hasSides finds the sides among the folders of a path.
+func (o *Overview) hasSides(root string) bool {
+	folders := make(map[string]bool)
+	for _, f := range o.Of.Files {
+		if top, _, _ := strings.Cut(f.Folder.Dir, "/"); top != "." && f.Role != dumpdir.Side {
+			folders[top] = true
+		}
+	}
+	sides := foldersBySide(slices.Sorted(maps.Keys(folders)))
+	if len(sides[referenceSide]) != 1 || len(sides[npuSide]) != 1 {
+		return false
+	}
+	o.Run.Reference, o.Run.NPU = store.Join(root, sides[referenceSide][0]), store.Join(root, sides[npuSide][0])
+	return true
+}
+
+func foldersBySide(names []string) map[side][]string {
+	all := make(map[side][]string)
+	for _, name := range names {
+		s := sideOfFolder(name)
+		all[s] = append(all[s], name)
+	}
+	return all
+}
+
+// findBeside looks for the only other side beside a folder.
+func (o *Overview) findBeside(root string) {
+	abs, err := store.Abs(root)
+	if err != nil || store.Dir(abs) == abs {
+		return
+	}
+	parent := store.Dir(root)
+	if base := store.Base(root); base == "." || base == ".." {
+		parent = store.Dir(abs)
+	}
+	entries, err := store.ReadDir(parent)
+	if err != nil {
+		return
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() && e.Name() != store.Base(abs) {
+			names = append(names, e.Name())
+		}
+	}
+	sides := foldersBySide(names)
+	if sideOfFolder(store.Base(abs)) == referenceSide {
+		if others := sides[npuSide]; len(others) == 1 {
+			o.Run.Reference, o.Run.NPU = root, store.Join(parent, others[0])
+		}
+		return
+	}
+	if others := sides[referenceSide]; len(others) == 1 {
+		o.Run.Reference, o.Run.NPU = store.Join(parent, others[0]), root
+	}
+}

@@ -1,0 +1,332 @@
+package recompute
+
+import (
+	"fmt"
+	"slices"
+
+	"dumptool/internal/tensor"
+)
+
+// Array is a dense array of triples: what was computed, and how far a healthy NPU may be
+// off it, in the narrow and in the wide way.
+type Array struct {
+	m     *machine
+	shape tensor.Shape
+	v     []float64
+	// a and b are the bounds of the narrow and the wide way; nil for numbers without error.
+	a, b []float64
+}
+
+// bounds are what a way of computing does to numbers.
+type bounds struct {
+	// u is the rounding of an intermediate result, tf the relative error of tables of exp, log,
+	// tanh, erf and the like, td that of roots and quotients, eta the smallest step.
+	u, tf, td, eta float64
+	// acc is the rounding of a sum of products, inp that of its factors.
+	acc, inp float64
+	// half is set for float16 inside: a divisor that overflows leaves 0.
+	half bool
+	// wide is set for tables and for what Winograd's transforms add.
+	wide bool
+}
+
+const (
+	half   = 0x1p-11 // half a unit in the last place of float16
+	single = 0x1p-24
+)
+
+// narrowBounds are those of float32 inside.
+var narrowBounds = bounds{u: single, tf: 0x1p-19, td: 0x1p-20, eta: 0x1p-149, acc: single}
+
+// wideBounds are those of a float16 vector unit for float16, of tables for others, and of
+// HF32 products for float32.
+func wideBounds(out tensor.DType) bounds {
+	w := bounds{u: single, tf: 0x1p-9, td: 0x1p-8, eta: 0x1p-149, acc: single, wide: true}
+	switch out {
+	case tensor.Float16:
+		w.u, w.acc, w.eta, w.half = half, half, 0x1p-24, true
+	case tensor.Float32:
+		w.inp = half
+	}
+	return w
+}
+
+// machine computes with arrays: it has their memory, and the first thing that did not fit.
+type machine struct {
+	narrow, wide bounds
+	// top is the largest finite product or sum, selects is set once elements were chosen by a
+	// comparison, which may treat a NaN in its own way.
+	top     float64
+	selects bool
+	err     error
+
+	free, used [][]float64
+	zero       []float64
+	products   []product
+}
+
+// reset forgets all arrays: their memory is used again.
+func (m *machine) reset() {
+	m.free, m.used = append(m.free, m.used...), m.used[:0]
+	m.err, m.selects, m.products = nil, false, m.products[:0]
+}
+
+// alloc returns memory of n numbers with any content.
+func (m *machine) alloc(n int) []float64 {
+	for i := len(m.free) - 1; i >= 0; i-- {
+		if s := m.free[i]; cap(s) >= n && cap(s) <= 2*n+64 {
+			m.free = slices.Delete(m.free, i, i+1)
+			m.used = append(m.used, s)
+			return s[:n]
+		}
+	}
+	if len(m.free) > 64 { // of other sizes
+		m.free = m.free[:0]
+	}
+	s := make([]float64, n)
+	m.used = append(m.used, s)
+	return s
+}
+
+// zeros returns n zeros that nobody may change.
+func (m *machine) zeros(n int) []float64 {
+	if len(m.zero) < n {
+		m.zero = make([]float64, n)
+	}
+	return m.zero[:n]
+}
+
+// fail notes what does not fit; the array stands for the result then.
+func (m *machine) fail(format string, args ...any) *Array {
+	if m.err == nil {
+		m.err = fmt.Errorf(format, args...)
+	}
+	return &Array{m: m, shape: tensor.Shape{0}}
+}
+
+// exact returns an array of numbers without error.
+func (m *machine) exact(shape tensor.Shape, v []float64) *Array {
+	return &Array{m: m, shape: shape, v: v}
+}
+
+// number returns a number without error.
+func (m *machine) number(x float64) *Array { return m.exact(nil, []float64{x}) }
+
+// array returns an array of a shape with any content.
+func (m *machine) array(shape tensor.Shape) *Array {
+	n := int(shape.Elements())
+	return &Array{m, shape, m.alloc(n), m.alloc(n), m.alloc(n)}
+}
+
+// errs returns the bounds of an array, zeros for those without.
+func (x *Array) errs() (a, b []float64) {
+	if x.a == nil {
+		z := x.m.zeros(len(x.v))
+		return z, z
+	}
+	return x.a, x.b
+}
+
+// set sets an element. What is not finite has no bound.
+func (x *Array) set(i int, v, a, b float64) {
+	if v-v != 0 {
+		a, b = 0, 0
+	}
+	x.v[i], x.a[i], x.b[i] = v, a, b
+}
+
+// move returns an array that each source of which is an element of x, -1 for fill.
+func (x *Array) move(shape tensor.Shape, fill float64, source func(i int) int) *Array {
+	if x.m.err != nil {
+		return x
+	}
+	z := &Array{m: x.m, shape: shape, v: x.m.alloc(int(shape.Elements()))}
+	if x.a != nil {
+		z.a, z.b = x.m.alloc(len(z.v)), x.m.alloc(len(z.v))
+	}
+	for i := range z.v {
+		switch from := source(i); {
+		case from < 0:
+			z.v[i] = fill
+			if z.a != nil {
+				z.a[i], z.b[i] = 0, 0
+			}
+		default:
+			z.v[i] = x.v[from]
+			if z.a != nil {
+				z.a[i], z.b[i] = x.a[from], x.b[from]
+			}
+		}
+	}
+	return z
+}
+
+// reshape returns the same elements in another shape; one axis may be -1.
+func (x *Array) reshape(shape ...int64) *Array {
+	s, known, open := tensor.Shape(slices.Clone(shape)), int64(1), -1
+	for i, n := range s {
+		if n < 0 {
+			open = i
+			continue
+		}
+		known *= n
+	}
+	if open >= 0 && known > 0 {
+		s[open] = int64(len(x.v)) / known
+	}
+	if n, ok := s.Count(); x.m.err != nil || !ok || n != int64(len(x.v)) {
+		return x.m.fail("%d elements in the shape %s", len(x.v), s)
+	}
+	z := *x
+	z.shape = s
+	return &z
+}
+
+// walk calls f for the offsets, in C order of a shape, that strides give its elements.
+func walk(shape tensor.Shape, strides []int64, f func(i, offset int)) {
+	at, offset := make([]int64, len(shape)), int64(0)
+	n := int(shape.Elements())
+	for i := range n {
+		f(i, int(offset))
+		for k := len(shape) - 1; k >= 0; k-- {
+			at[k]++
+			offset += strides[k]
+			if at[k] < shape[k] {
+				break
+			}
+			offset -= at[k] * strides[k]
+			at[k] = 0
+		}
+	}
+}
+
+// strided returns the elements at strides of x.
+func (x *Array) strided(shape tensor.Shape, strides []int64) *Array {
+	offsets := make([]int, shape.Elements())
+	walk(shape, strides, func(i, offset int) { offsets[i] = offset })
+	return x.move(shape, 0, func(i int) int { return offsets[i] })
+}
+
+// permute returns the axes in another order: axis i of the result is axis perm[i].
+func (x *Array) permute(perm ...int) *Array {
+	if x.m.err != nil || len(perm) != len(x.shape) {
+		return x.m.fail("%d axes in another order of shape %s", len(perm), x.shape)
+	}
+	shape, strides, own := make(tensor.Shape, len(perm)), make([]int64, len(perm)), x.shape.Strides()
+	for i, p := range perm {
+		shape[i], strides[i] = x.shape[p], own[p]
+	}
+	return x.strided(shape, strides)
+}
+
+// lead returns the array with axes of length 1 in front up to a rank.
+func (x *Array) lead(rank int) *Array {
+	if len(x.shape) >= rank {
+		return x
+	}
+	shape := make(tensor.Shape, rank)
+	for i := range shape {
+		if k := i - rank + len(x.shape); k >= 0 {
+			shape[i] = x.shape[k]
+		} else {
+			shape[i] = 1
+		}
+	}
+	z := *x
+	z.shape = shape
+	return &z
+}
+
+// broadcast is the shape of two arrays together, as numpy has it.
+func broadcast(s, t tensor.Shape) (tensor.Shape, bool) {
+	if s.Equal(t) {
+		return s, true
+	}
+	shape := make(tensor.Shape, max(len(s), len(t)))
+	for i := range shape {
+		p, q := int64(1), int64(1)
+		if k := i - len(shape) + len(s); k >= 0 {
+			p = s[k]
+		}
+		if k := i - len(shape) + len(t); k >= 0 {
+			q = t[k]
+		}
+		switch {
+		case p == q || q == 1:
+			shape[i] = p
+		case p == 1:
+			shape[i] = q
+		default:
+			return nil, false
+		}
+	}
+	return shape, true
+}
+
+// expand returns the array in a shape that it fits in.
+func (x *Array) expand(shape tensor.Shape) *Array {
+	if x.shape.Equal(shape) || x.m.err != nil {
+		return x
+	}
+	y := x.lead(len(shape))
+	strides := y.shape.Strides()
+	for i := range strides {
+		if y.shape[i] == 1 {
+			strides[i] = 0
+		}
+	}
+	return y.strided(shape, strides)
+}
+
+// together returns two arrays in one shape, and an array for the result.
+func together(x, y *Array) (p, q, z *Array) {
+	m := x.m
+	shape, ok := broadcast(x.shape, y.shape)
+	if !ok && m.err == nil {
+		m.fail("shapes %s and %s do not broadcast", x.shape, y.shape)
+	}
+	if m.err != nil {
+		none := m.array(tensor.Shape{0})
+		return none, none, none
+	}
+	return x.expand(shape), y.expand(shape), m.array(shape)
+}
+
+// cat puts arrays behind each other along an axis.
+func cat(axis int, all ...*Array) *Array {
+	m := all[0].m
+	shape, exact := slices.Clone(all[0].shape), true
+	if axis < 0 || axis >= len(shape) {
+		return m.fail("axis %d of shape %s", axis, shape)
+	}
+	shape[axis] = 0
+	for _, x := range all {
+		if m.err != nil || len(x.shape) != len(shape) {
+			return m.fail("arrays of %d and %d axes behind each other", len(shape), len(x.shape))
+		}
+		shape[axis] += x.shape[axis]
+		exact = exact && x.a == nil
+	}
+	z := m.array(shape)
+	if exact {
+		z.a, z.b = nil, nil
+	}
+	inner, outer := int(shape[axis+1:].Elements()), int(shape[:axis].Elements())
+	at := 0
+	for o := range outer {
+		for _, x := range all {
+			n := int(x.shape[axis]) * inner
+			if len(x.v) != n*outer {
+				return m.fail("shapes %s and %s behind each other along axis %d", all[0].shape, x.shape, axis)
+			}
+			copy(z.v[at:], x.v[o*n:(o+1)*n])
+			if !exact {
+				a, b := x.errs()
+				copy(z.a[at:], a[o*n:(o+1)*n])
+				copy(z.b[at:], b[o*n:(o+1)*n])
+			}
+			at += n
+		}
+	}
+	return z
+}

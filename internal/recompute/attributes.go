@@ -1,0 +1,415 @@
+package recompute
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/tensor"
+)
+
+// Source says where an attribute comes from.
+type Source string
+
+// The sources, the best first.
+const (
+	FromHand    Source = "hand"   // the user
+	FromGraph   Source = "graph"  // of the compiler, or of MindSpore
+	FromCall    Source = "call"   // an argument of the call
+	FromInput   Source = "input"  // a tensor that holds it
+	FromShape   Source = "shape"  // the only one that the shapes allow
+	FromValues  Source = "values" // of those that are possible the one that explains the elements
+	FromFit     Source = "fit"    // a number that was fitted to the elements
+	FromDefault Source = "default"
+
+	maxInteger = 1 << 53
+)
+
+// Sources are all of them, the best first.
+var Sources = []Source{FromHand, FromGraph, FromCall, FromInput, FromShape, FromValues, FromFit, FromDefault}
+
+// Value is the value of an attribute: numbers, of which nested lists are one list and true
+// and false are 1 and 0, or a text.
+type Value struct {
+	Numbers []float64
+	Text    string
+	// List is set for a list, also one of a single number.
+	List bool
+}
+
+// Number, Numbers and Text make values.
+func Number(x float64) Value       { return Value{Numbers: []float64{x}} }
+func Numbers(all ...float64) Value { return Value{Numbers: all, List: true} }
+func Text(s string) Value          { return Value{Text: s} }
+func integers[T int | int64](all ...T) Value {
+	v := Value{List: true, Numbers: make([]float64, len(all))}
+	for i, n := range all {
+		v.Numbers[i] = float64(n)
+	}
+	return v
+}
+
+// IsText reports whether the value is a text.
+func (v Value) IsText() bool { return !v.List && len(v.Numbers) == 0 }
+
+// Number is the value of one number.
+func (v Value) Number() (float64, bool) {
+	if len(v.Numbers) != 1 || v.Numbers[0] != v.Numbers[0] {
+		return 0, false
+	}
+	return v.Numbers[0], true
+}
+
+// Integers are the numbers, if all are whole.
+func (v Value) Integers() ([]int64, bool) {
+	all := make([]int64, len(v.Numbers))
+	for i, x := range v.Numbers {
+		if x != math.Trunc(x) || math.Abs(x) > maxInteger {
+			return nil, false
+		}
+		all[i] = int64(x)
+	}
+	return all, !v.IsText()
+}
+
+// String is the value as reports have it.
+func (v Value) String() string {
+	if v.IsText() {
+		return v.Text
+	}
+	s := ""
+	for i, x := range v.Numbers {
+		if i > 0 {
+			s += ","
+		}
+		s += strconv.FormatFloat(x, 'g', -1, 64)
+	}
+	return s
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v Value) MarshalJSON() ([]byte, error) {
+	if v.IsText() {
+		return json.Marshal(v.Text)
+	}
+	all := make([]tensor.Number, len(v.Numbers))
+	for i, x := range v.Numbers {
+		all[i] = tensor.Number(x)
+	}
+	if !v.List {
+		return json.Marshal(all[0])
+	}
+	return json.Marshal(all)
+}
+
+// Attribute is the value of an attribute and where it comes from.
+type Attribute struct {
+	Value  Value  `json:"value"`
+	Source Source `json:"source"`
+}
+
+// Attributes are those of an operator by their names.
+type Attributes map[string]Attribute
+
+// with returns the attributes with others, which come first.
+func (a Attributes) with(others Attributes) Attributes {
+	all := make(Attributes, len(a)+len(others))
+	for name, x := range a {
+		all[name] = x
+	}
+	for name, x := range others {
+		all[name] = x
+	}
+	return all
+}
+
+// call is one computation of a formula: its inputs, cut to a cell, and its attributes.
+type call struct {
+	*machine
+	inputs []*Array // nil for those that are absent
+	attrs  Attributes
+	// shapes are those of the outputs in the cell, got what the NPU has there.
+	shapes []tensor.Shape
+	got    []*Array
+	lo     []int64        // where the cell begins along the free axes
+	axis   int            // along which inputs lie behind each other
+	ties   []bool         // elements of the output that rounding may put either way
+	dtypes []tensor.DType // of the outputs
+	types  []tensor.DType // of the inputs
+}
+
+// in returns an input; a missing one does not fit.
+func (c *call) in(k int) *Array {
+	if k >= len(c.inputs) || c.inputs[k] == nil {
+		return c.fail("there is no input %d", k)
+	}
+	return c.inputs[k]
+}
+
+// has reports whether there is an input.
+func (c *call) has(k int) bool { return k < len(c.inputs) && c.inputs[k] != nil }
+
+// num returns an attribute of one number.
+func (c *call) num(name string) float64 {
+	x, ok := c.attrs[name].Value.Number()
+	if !ok {
+		c.fail("attribute %s is %q, want a number", name, c.attrs[name].Value)
+	}
+	return x
+}
+
+// is reports whether an attribute is true; one that is not there is false.
+func (c *call) is(name string) bool {
+	x, _ := c.attrs[name].Value.Number()
+	return x != 0
+}
+
+// ints returns an attribute of whole numbers.
+func (c *call) ints(name string) []int {
+	all, ok := c.attrs[name].Value.Integers()
+	if !ok {
+		c.fail("attribute %s is %q, want whole numbers", name, c.attrs[name].Value)
+	}
+	return toInts(all)
+}
+
+// word returns an attribute that is a text, empty for none.
+func (c *call) word(name string) string { return c.attrs[name].Value.Text }
+
+func toInts(all []int64) []int {
+	ints := make([]int, len(all))
+	for i, n := range all {
+		ints[i] = int(n)
+	}
+	return ints
+}
+
+// problem is an operator whose attributes are wanted.
+type problem struct {
+	*Operator
+	// output is the one that is computed, of so many of a formula that has one output at a
+	// time, which have these shapes.
+	output, outputs int
+	shapes          []tensor.Shape
+}
+
+// attribute is a column of a formula: a name, or several that are found together, and what
+// they may be where nobody says it.
+type attribute struct {
+	names []string
+	// choices lists what the attributes may be, the likely first.
+	choices func(p *problem) []Attributes
+	// closed is set where the list has all that are possible. Others are fitted: see fit.
+	closed bool
+	// log is set for positive numbers that are fitted by their logarithm.
+	log bool
+	// start is where a fit begins, 0 for the value that explains most.
+	start float64
+	// words is set where the values are texts.
+	words bool
+	// fixed is set for numbers that are not fitted.
+	fixed bool
+}
+
+// oneOf is an attribute that has one of some values.
+func oneOf(name string, closed bool, values ...Value) attribute {
+	return attribute{names: []string{name}, closed: closed, choices: func(*problem) []Attributes {
+		all := make([]Attributes, len(values))
+		for i, v := range values {
+			all[i] = Attributes{name: {v, FromValues}}
+		}
+		return all
+	}}
+}
+
+// flags is an attribute that is false or true, in the order of likelihood.
+func flags(name string, first bool) attribute {
+	return oneOf(name, true, Number(flag(first)), Number(flag(!first)))
+}
+
+// real is a number that is tried and else fitted.
+func real(name string, values ...float64) attribute {
+	all := make([]Value, len(values))
+	for i, x := range values {
+		all[i] = Number(x)
+	}
+	return oneOf(name, false, all...)
+}
+
+// epsilon is what norms add to a variance.
+func epsilon(values ...float64) attribute {
+	a := real("epsilon", append(slices.Clip(values), 1e-5, 1e-6, 1e-12, 1e-3, 1e-4, 1e-7, 1e-8, 0, 2e-5, 1e-9, 1e-10, 1e-2)...)
+	a.log = true
+	return a
+}
+
+// axisWhere lists the axes of the first input that fit.
+func axisWhere(name string, fits func(p *problem, k int) bool) attribute {
+	return attribute{names: []string{name}, closed: true, choices: func(p *problem) (all []Attributes) {
+		for k := range p.rank() {
+			if fits(p, k) {
+				all = append(all, Attributes{name: {integers(k), FromValues}})
+			}
+		}
+		return all
+	}}
+}
+
+// subsets lists the sets of axes that leave the output's shape, the smallest and last first.
+func subsets(p *problem) (all []Attributes) {
+	in, out := p.Inputs[0].Shape, p.Outputs[0].Shape
+	if len(in) > 8 {
+		return nil
+	}
+	var sets [][]int
+	for bits := 1; bits < 1<<len(in); bits++ {
+		var axes []int
+		kept, dropped := slices.Clone(in), tensor.Shape{}
+		for k := range in {
+			if bits>>k&1 == 1 {
+				axes, kept[k] = append(axes, k), 1
+			} else {
+				dropped = append(dropped, in[k])
+			}
+		}
+		if kept.Equal(out) || dropped.Equal(out) || len(dropped) == 0 && out.Equal(tensor.Shape{1}) {
+			sets = append(sets, axes)
+		}
+	}
+	total := func(s []int) (n int) {
+		for _, k := range s {
+			n += k
+		}
+		return n
+	}
+	slices.SortStableFunc(sets, func(s, t []int) int {
+		if len(s) != len(t) {
+			return len(s) - len(t)
+		}
+		return total(t) - total(s)
+	})
+	for _, s := range sets {
+		all = append(all, Attributes{"axes": {integers(s...), FromValues}})
+	}
+	return all
+}
+
+// constant is an attribute that nearly always has its default, and is not fitted.
+func constant(name string, value float64) attribute {
+	a := real(name, value)
+	a.fixed = true
+	return a
+}
+
+var (
+	// reducedAxes are those that are missing in the output.
+	reducedAxes = attribute{names: []string{"axes"}, closed: true, choices: subsets}
+	// lastAxes is one axis, the last one first.
+	lastAxes = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
+		for k := p.rank() - 1; k >= 0; k-- {
+			all = append(all, Attributes{"axes": {integers(k), FromValues}})
+		}
+		return all
+	}}
+	axisWhereAny = lastAxes
+	softmaxAxes  = lastAxes
+	// oneAxis is the one that is missing in the output.
+	oneAxis = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
+		for _, a := range subsets(p) {
+			if len(a["axes"].Value.Numbers) == 1 {
+				all = append(all, a)
+			}
+		}
+		return all
+	}}
+	// normAxes are the last ones, first as many as the weight has.
+	normAxes = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
+		likely := 1
+		if g := p.input(1); g != nil && len(g.Shape) <= p.rank() && g.Shape.Equal(p.Inputs[0].Shape[p.rank()-len(g.Shape):]) {
+			likely = max(1, len(g.Shape))
+		}
+		order := append([]int{likely}, slices.DeleteFunc(upTo(p.rank()+1), func(n int) bool { return n == 0 || n == likely })...)
+		for _, n := range order {
+			all = append(all, Attributes{"axes": {integers(upTo(p.rank())[p.rank()-n:]...), FromValues}})
+		}
+		return all
+	}}
+	// divisors are the numbers of groups that channels may have.
+	divisors = attribute{names: []string{"num_groups"}, closed: true, choices: func(p *problem) (all []Attributes) {
+		if p.rank() < 2 {
+			return nil
+		}
+		add := func(n int64) {
+			if p.Inputs[0].Shape[1]%n == 0 && len(all) < mostHypotheses {
+				all = append(all, Attributes{"num_groups": {Number(float64(n)), FromValues}})
+			}
+		}
+		usual := []int64{32, 16, 8, 4, 2, 1}
+		for _, n := range usual {
+			add(n)
+		}
+		for n := int64(3); n <= p.Inputs[0].Shape[1]; n++ {
+			if !slices.Contains(usual, n) {
+				add(n)
+			}
+		}
+		return all
+	}}
+)
+
+// channelsOf is the number of channels of an image.
+func channelsOf(x *Array) int64 {
+	if len(x.shape) < 2 {
+		return 0
+	}
+	return x.shape[1]
+}
+
+// fromBegin takes the axes of a norm from the first of them, or from their lengths.
+func fromBegin(p *problem, raw Attributes) Attributes {
+	first := p.rank()
+	from, ok := raw["begin_norm_axis"]
+	if n, is := from.Value.Integers(); ok && is && len(n) == 1 {
+		if first = int(n[0]); first < 0 {
+			first += p.rank()
+		}
+	} else if from, ok = raw["normalized_shape"]; ok {
+		first = p.rank() - len(from.Value.Numbers)
+	}
+	if first < 0 || first >= p.rank() {
+		return raw
+	}
+	return raw.with(Attributes{"axes": {integers(upTo(p.rank())[first:]...), from.Source}})
+}
+
+// kept is an attribute that helps where it is known.
+func kept(name string) attribute { return attribute{names: []string{name}, closed: true} }
+
+// ParseValue reads a value as people write it: numbers with commas between them, true or
+// false, or a text.
+func ParseValue(text string) Value {
+	switch text {
+	case "true", "True":
+		return Number(1)
+	case "false", "False":
+		return Number(0)
+	}
+	v := Value{List: strings.Contains(text, ",")}
+	for part := range strings.SplitSeq(strings.Trim(text, "[]()"), ",") {
+		x, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
+		if err != nil {
+			return Text(text)
+		}
+		v.Numbers = append(v.Numbers, x)
+	}
+	return v
+}
+
+// baseOf is the base of powers: -1 stands for e.
+func baseOf(values ...float64) attribute {
+	a := real("base", values...)
+	a.log, a.start = true, math.E
+	return a
+}

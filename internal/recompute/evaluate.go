@@ -1,0 +1,436 @@
+package recompute
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"dumptool/internal/tensor"
+)
+
+// mostHypotheses bounds how many values of attributes are tried.
+const mostHypotheses = 400
+
+// result is how the outputs differ from what a formula gives with some attributes.
+type result struct {
+	attrs   Attributes
+	tallies []*tally
+	// top is the largest finite product or sum of a cell.
+	top float64
+	// why says why the attributes do not go with the shapes, empty if they do.
+	why string
+	// cells that were computed, of so many.
+	cells, of int64
+	products  []product
+	// how says how much was computed, empty for all; scanned is what projections show, nil
+	// without.
+	how     string
+	scanned *projected
+}
+
+// count sums a count of all outputs.
+func (r *result) count(what func(t *tally) int64) (n int64) {
+	for _, t := range r.tallies {
+		n += what(t)
+	}
+	return n
+}
+
+func (r *result) bad() int64     { return r.count(func(t *tally) int64 { return t.bad }) }
+func (r *result) beyond() int64  { return r.count(func(t *tally) int64 { return t.beyond }) }
+func (r *result) checked() int64 { return r.count(func(t *tally) int64 { return t.checked }) }
+
+// judge finds out what an operator computed.
+type judge struct {
+	ctx     context.Context
+	op      *Operator
+	formula *formula
+	machine machine
+	// expected is kept of the outputs, nil for nothing.
+	expected *Expectation
+}
+
+// errTooLarge is the error of an operator that cannot be cut into what memory holds.
+var errTooLarge = errors.New("the operator cannot be cut into parts that memory holds")
+
+// run compares the outputs with what the formula gives, in all cells, or in few of them.
+func (j *judge) run(h Attributes, few bool) (*result, error) {
+	r := &result{attrs: h}
+	p := &problem{Operator: j.op}
+	switch {
+	case j.formula.linear != nil:
+		return r, j.linearRun(r, few)
+	case !j.formula.each:
+		return r, j.pass(p, r, few)
+	}
+	p = p.parts()
+	for k, t := range j.op.Outputs {
+		part := *j.op
+		part.Outputs = []*Tensor{t}
+		p.Operator, p.output = &part, k
+		if err := j.pass(p, r, few); err != nil || r.why != "" {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// parts is the problem of a formula that has one output at a time.
+func (p *problem) parts() *problem {
+	q := &problem{Operator: p.Operator, outputs: len(p.Outputs)}
+	for _, t := range p.Outputs {
+		q.shapes = append(q.shapes, t.Shape)
+	}
+	return q
+}
+
+// fewCells is how many cells are computed to choose between attributes.
+const fewCells = 3
+
+// pass computes the cells of the outputs of a problem.
+func (j *judge) pass(p *problem, r *result, few bool) error {
+	cutting := j.formula.cut(p, r.attrs)
+	if r.why = cutting.why; r.why != "" {
+		return nil
+	}
+	g, ok := cutting.cut()
+	if !ok {
+		return errTooLarge
+	}
+	in, out, err := feedsOf(p, cutting)
+	if err != nil {
+		return err
+	}
+	first := len(r.tallies)
+	for _, t := range p.Outputs {
+		r.tallies = append(r.tallies, newTally(t.DType, j.formula.class))
+	}
+	n := g.cells()
+	step := int64(1)
+	if few && n > fewCells {
+		step = n / fewCells
+	}
+	if size := p.Outputs[0].elements(); !few && p.Budget > 0 && size > p.Budget {
+		step = min(n, (size+p.Budget-1)/p.Budget)
+		r.how = "sampled"
+	}
+	for i := int64(0); i < n; i += step {
+		if err := j.ctx.Err(); err != nil {
+			return err
+		}
+		if err := j.cell(p, r, g, g.cell(i), in, out, r.tallies[first:]); err != nil || r.why != "" {
+			return err
+		}
+		r.cells++
+	}
+	r.of += n
+	return nil
+}
+
+func feedsOf(p *problem, c *cutting) (in, out []*feed, err error) {
+	for k, t := range p.Inputs {
+		f, err := newFeed(t, c.in[k])
+		if err != nil {
+			return nil, nil, err
+		}
+		in = append(in, f)
+	}
+	for k, t := range p.Outputs {
+		f, err := newFeed(t, c.out[k])
+		if err != nil {
+			return nil, nil, err
+		}
+		out = append(out, f)
+	}
+	return in, out, nil
+}
+
+// computed is a cell: what the formula gives, and what the NPU has.
+type computed struct {
+	*call
+	outputs []*Array
+	// offsets give the place of an element of the cell in each output.
+	offsets []func(i int) int64
+	// wild is set where an input of the cell is not finite.
+	wild bool
+}
+
+// compute computes the formula in a cell.
+func (j *judge) compute(p *problem, h Attributes, g *grid, box cell, in, out []*feed) (*computed, error) {
+	m := &j.machine
+	m.reset()
+	c := &computed{call: &call{machine: m, attrs: h, lo: box.lo, axis: g.axis}}
+	for k, f := range in {
+		if f == nil {
+			c.inputs, c.types = append(c.inputs, nil), append(c.types, tensor.Undefined)
+			continue
+		}
+		c.types = append(c.types, p.Inputs[k].DType)
+		lo, hi := box.box(f.shape, func(i int) span { return g.free[i].in[k] })
+		x, err := f.read(m, lo, hi)
+		if err != nil {
+			return nil, &TensorError{tensor.Input, k, err}
+		}
+		c.inputs = append(c.inputs, x)
+		c.wild = c.wild || slices.ContainsFunc(x.v, func(v float64) bool { return v-v != 0 })
+	}
+	for k, f := range out {
+		lo, hi := box.box(f.shape, func(i int) span { return g.free[i].out[k] })
+		y, err := f.read(m, lo, hi)
+		if err != nil {
+			return nil, &TensorError{tensor.Output, k, err}
+		}
+		c.got, c.shapes, c.dtypes = append(c.got, y), append(c.shapes, y.shape), append(c.dtypes, p.Outputs[k].DType)
+		c.offsets = append(c.offsets, func(i int) int64 {
+			offset, strides := int64(0), f.shape.Strides()
+			for axis, at := range y.shape.Coordinates(int64(i)) {
+				offset += (lo[axis] + at) * strides[axis]
+			}
+			return offset
+		})
+	}
+	c.outputs = j.formula.compute(c.call)
+	for k, y := range c.got {
+		if m.err != nil || k >= len(c.outputs) || c.outputs[k] == nil {
+			continue
+		}
+		if x := c.outputs[k]; len(x.v) != len(y.v) {
+			if shape, ok := broadcast(x.shape, y.shape); !ok || !shape.Equal(y.shape) {
+				m.fail("an output of shape %s, want %s", y.shape, x.shape)
+				continue
+			}
+			c.outputs[k] = x.expand(y.shape)
+		}
+	}
+	return c, nil
+}
+
+// mostExpected is how many elements Expected computes.
+const mostExpected = 1 << 22
+
+// Expectation is what the outputs of an operator should be, and how far a healthy NPU may be
+// off; nil for an output that is not computed.
+type Expectation struct{ Values, Bounds [][]float64 }
+
+// Expected computes the outputs of an operator with some attributes; nil for operators that
+// are too large.
+func Expected(ctx context.Context, op *Operator, h Attributes) (*Expectation, error) {
+	f := formulaOf(op.Formula)
+	total := int64(0)
+	for _, t := range op.Outputs {
+		total += t.elements()
+	}
+	if f == nil || total > mostExpected {
+		return nil, nil
+	}
+	j := newJudge(ctx, op, f)
+	j.expected = &Expectation{make([][]float64, len(op.Outputs)), make([][]float64, len(op.Outputs))}
+	if j.formula.linear != nil {
+		if l, why := j.formula.linear(&problem{Operator: op}, h); why != "" || l.cost() > wholeProduct {
+			return nil, nil
+		}
+	}
+	r, err := j.run(h, false)
+	if err != nil || r.why != "" {
+		return nil, err
+	}
+	return j.expected, nil
+}
+
+// collect keeps what was computed for an output.
+func (j *judge) collect(output int, x *Array, t *tally, offset func(i int) int64) {
+	if j.expected == nil {
+		return
+	}
+	if j.expected.Values[output] == nil {
+		n := j.op.Outputs[output].elements()
+		j.expected.Values[output], j.expected.Bounds[output] = make([]float64, n), make([]float64, n)
+	}
+	_, b := x.errs()
+	for i, v := range x.v {
+		at := offset(i)
+		j.expected.Values[output][at], j.expected.Bounds[output][at] = v, t.allowed(v, b[i])
+	}
+}
+
+// cell computes the formula in a cell and compares the outputs.
+func (j *judge) cell(p *problem, r *result, g *grid, box cell, in, out []*feed, tallies []*tally) error {
+	c, err := j.compute(p, r.attrs, g, box, in, out)
+	if err != nil {
+		return err
+	}
+	if c.err != nil {
+		r.why = c.err.Error()
+		return nil
+	}
+	for k, y := range c.got {
+		if k >= len(c.outputs) || c.outputs[k] == nil {
+			continue
+		}
+		var tie func(i int) bool
+		if j.formula.class == Quantised {
+			tie = c.tie
+		}
+		tallies[k].wild = !c.selects && j.formula.class != Move
+		tallies[k].add(c.outputs[k], y, c.wild, tie, c.offsets[k])
+		j.collect(p.output+k, c.outputs[k], tallies[k], c.offsets[k])
+	}
+	r.top = max(r.top, c.top)
+	r.products = append(r.products, c.products...)
+	return nil
+}
+
+// sample returns what the first cell has for a value of an attribute, and what the NPU has
+// there; nil where it does not fit.
+func (j *judge) sample(h Attributes, name string, x float64) (v, got []float64, err error) {
+	p := &problem{Operator: j.op}
+	h = h.with(Attributes{name: {Number(x), FromFit}})
+	cutting := j.formula.cut(p, h)
+	if cutting.why != "" {
+		return nil, nil, nil
+	}
+	g, ok := cutting.cut()
+	if !ok {
+		return nil, nil, errTooLarge
+	}
+	in, out, err := feedsOf(p, cutting)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := j.compute(p, h, g, g.cell(0), in, out)
+	if err != nil || c.err != nil || len(c.outputs) == 0 {
+		return nil, nil, err
+	}
+	n := min(len(c.got[0].v), fitElements)
+	return slices.Clone(c.outputs[0].v[:n]), slices.Clone(c.got[0].v[:n]), nil
+}
+
+// TensorError is an error of a tensor of an operator.
+type TensorError struct {
+	Kind  tensor.Kind
+	Index int
+	Err   error
+}
+
+// Error returns the error.
+func (e *TensorError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error.
+func (e *TensorError) Unwrap() error { return e.Err }
+
+// wholeOf reads all elements of a tensor.
+func wholeOf(t *Tensor) ([]float64, error) {
+	f, err := newFeed(t, view{shape: t.Shape})
+	if err != nil {
+		return nil, err
+	}
+	return f.values64(0, t.elements())
+}
+
+// hypotheses lists the attributes that are possible: those that are known, and for the
+// others what they may be, the first of the list quickest.
+func (j *judge) hypotheses() []Attributes {
+	all := []Attributes{j.op.Attributes}
+	p := &problem{Operator: j.op}
+	if j.formula.each {
+		p = p.parts()
+		part := *j.op
+		part.Outputs = part.Outputs[:1]
+		p.Operator = &part
+	}
+	for _, a := range j.formula.attrs {
+		if a.choices == nil || j.says(a) {
+			continue
+		}
+		choices := a.choices(p)
+		if a.fixed {
+			choices = choices[:1]
+		}
+		var next []Attributes
+		for _, h := range all {
+			for _, c := range choices {
+				if len(next) < mostHypotheses {
+					next = append(next, h.with(c))
+				}
+			}
+		}
+		all = next
+	}
+	return all
+}
+
+// knows reports whether attributes of a formula are known: something says them, or they
+// have their default.
+func (j *judge) knows(a attribute) bool {
+	return a.choices == nil || j.says(a) || a.fixed
+}
+
+// says reports whether attributes of a formula are said.
+func (j *judge) says(a attribute) bool {
+	return !slices.ContainsFunc(a.names, func(name string) bool {
+		_, ok := j.op.Attributes[name]
+		return !ok
+	})
+}
+
+// best returns the attributes that explain most of some elements of the output: offset is
+// where choice i, of so many, has the element at coordinates from, -1 for a constant.
+func (p *problem) best(total int64, keep int, offset func(i int64, coord []int64) int64, attrs func(i int64) Attributes) (all []Attributes) {
+	x, err := wholeOf(p.Inputs[0])
+	out := p.Outputs[0]
+	if err != nil || p.Inputs[0].elements() > mostElements {
+		return nil
+	}
+	f, err := newFeed(out, view{shape: out.Shape})
+	if err != nil {
+		return nil
+	}
+	type sample struct {
+		coord []int64
+		v     float64
+	}
+	var samples []sample
+	state := uint64(1)
+	for range samplesOfSlices {
+		at := int64(random(&state) % uint64(out.elements()))
+		v, err := f.values64(at, 1)
+		if err != nil {
+			return nil
+		}
+		samples = append(samples, sample{out.Shape.Coordinates(at), v[0]})
+	}
+	type choice struct {
+		i    int64
+		hits int
+	}
+	var best []choice
+	for i := range total {
+		hits := 0
+		for _, s := range samples {
+			if k := offset(i, s.coord); k < 0 && s.v == 0 || k >= 0 && x[k] == s.v {
+				hits++
+			}
+		}
+		at := len(best)
+		for at > 0 && best[at-1].hits < hits {
+			at--
+		}
+		if at < keep {
+			best = slices.Insert(best, at, choice{i, hits})
+			best = best[:min(len(best), keep)]
+		}
+	}
+	for _, b := range best {
+		all = append(all, attrs(b.i))
+	}
+	return all
+}
+
+// random returns the next of a sequence of pseudo-random numbers (splitmix64).
+func random(state *uint64) uint64 {
+	*state += 0x9e3779b97f4a7c15
+	z := *state
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}

@@ -1,0 +1,245 @@
+package recompute
+
+import (
+	"context"
+	bytes "encoding/binary"
+	"math"
+	"strings"
+	"testing"
+
+	"dumptool/internal/optype"
+	"dumptool/internal/tensor"
+)
+
+// numbers is a tensor of float32, or of int32, in memory.
+type numbers struct {
+	v []float64
+	d tensor.DType
+}
+
+// ReadElements encodes the elements from first on.
+func (n numbers) ReadElements(dst []byte, first int64) error {
+	for i := range len(dst) / 4 {
+		v := n.v[first+int64(i)]
+		bits := math.Float32bits(float32(v))
+		if n.d == tensor.Int32 {
+			bits = uint32(int32(v))
+		}
+		bytes.LittleEndian.PutUint32(dst[4*i:], bits)
+	}
+	return nil
+}
+
+// of makes a tensor of a shape such as 2x3; a type such as int32 may stand before it.
+func of(t *testing.T, shape string, v ...float64) *Tensor {
+	t.Helper()
+	d := tensor.Float32
+	if rest, ok := strings.CutPrefix(shape, "int "); ok {
+		d, shape = tensor.Int32, rest
+	}
+	var s tensor.Shape
+	for part := range strings.SplitSeq(shape, "x") {
+		if part != "" {
+			n := int64(0)
+			for _, c := range part {
+				n = 10*n + int64(c-'0')
+			}
+			s = append(s, n)
+		}
+	}
+	if s.Elements() != int64(len(v)) {
+		t.Fatalf("%d numbers of shape %s", len(v), s)
+	}
+	return &Tensor{DType: d, Stored: d, Shape: s, Source: numbers{v, d}}
+}
+
+// attributesOf reads attributes such as "axes=1 epsilon=0".
+func attributesOf(text string) Attributes {
+	all := Attributes{}
+	for one := range strings.FieldsSeq(text) {
+		name, value, _ := strings.Cut(one, "=")
+		all[name] = Attribute{ParseValue(value), FromHand}
+	}
+	return all
+}
+
+// handCase is an operator that was worked out by hand from the document of its type: inputs
+// and outputs as shape: numbers.
+type handCase struct {
+	opType, attrs string
+	in, out       []*Tensor
+}
+
+func judged(t *testing.T, c handCase) *Verdict {
+	t.Helper()
+	row := optype.FormulaOf(c.opType)
+	if row.Name == "" { // only frameworks have the formula
+		row.Name = c.opType
+	}
+	op, warnings, err := Bind(row, c.in, c.out, attributesOf(c.attrs))
+	if err != nil || len(warnings) > 0 {
+		t.Fatal(err, warnings)
+	}
+	no := false
+	op.Fused, op.Called = &no, true
+	v, err := Judge(context.Background(), op)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// handCases has one case of each formula. The numbers come from the definitions in the
+// documents of the operators of CANN, not from this package.
+func handCases(t *testing.T) []handCase {
+	x := func(shape string, v ...float64) *Tensor { t.Helper(); return of(t, shape, v...) }
+	list := func(all ...*Tensor) []*Tensor { return all }
+	e := math.E
+	sigma := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+	phi := func(x float64) float64 { return x / 2 * (1 + math.Erf(x/math.Sqrt2)) }
+	unary := func(name string, f func(float64) float64, at ...float64) handCase {
+		var y []float64
+		for _, v := range at {
+			y = append(y, f(v))
+		}
+		n := string(rune('0' + len(at)))
+		return handCase{name, "", list(x(n, at...)), list(x(n, y...))}
+	}
+	return []handCase{
+		unary("Relu", func(x float64) float64 { return max(x, 0) }, -1, 0, 2),
+		unary("Relu6", func(x float64) float64 { return min(max(x, 0), 6) }, -1, 3, 8),
+		unary("Abs", math.Abs, -1.5, 2), unary("Neg", func(x float64) float64 { return -x }, -1.5, 2),
+		unary("Square", func(x float64) float64 { return x * x }, -3, 2), unary("Sqrt", math.Sqrt, 4, 2, 9),
+		unary("Rsqrt", func(x float64) float64 { return 1 / math.Sqrt(x) }, 4, 2), unary("Reciprocal", func(x float64) float64 { return 1 / x }, 4, -2),
+		unary("Expm1", math.Expm1, 1, -1), unary("Log1p", math.Log1p, 1, 2),
+		unary("Sin", math.Sin, 1, 2, -7), unary("Cos", math.Cos, 1, 2, -7), unary("Tanh", math.Tanh, .5, -2), unary("Erf", math.Erf, .5, -2),
+		unary("Sigmoid", sigma, .5, -2), unary("Softplus", func(x float64) float64 { return math.Log(1 + math.Exp(x)) }, .5, -2, 20),
+		unary("Mish", func(x float64) float64 { return x * math.Tanh(math.Log(1+math.Exp(x))) }, .5, -2),
+		unary("HardSwish", func(x float64) float64 { return x * min(max(x+3, 0), 6) / 6 }, -4, -1, 1, 5),
+		unary("FastGelu", func(x float64) float64 { return x * sigma(1.702*x) }, .5, -2),
+		unary("Floor", math.Floor, 1.5, -1.5), unary("Ceil", math.Ceil, 1.5, -1.5), unary("Rint", math.RoundToEven, .5, 1.5, -2.5), unary("Trunc", math.Trunc, 1.5, -1.5),
+		{"Exp", "base=-1", list(x("2", 1, 0)), list(x("2", e, 1))},
+		{"Exp", "base=2 scale=3 shift=1", list(x("2", 1, 0)), list(x("2", 16, 2))}, // 2^(3x+1)
+		{"Log", "base=10", list(x("2", 100, 1)), list(x("2", 2, 0))},
+		{"GeluV2", "approximate=none", list(x("3", 1, -1, 2)), list(x("3", phi(1), phi(-1), phi(2)))},
+		{"GeluV2", "approximate=tanh", list(x("2", 1, -3)), list(x("2", .5*(1+math.Tanh(math.Sqrt(2/math.Pi)*1.044715)), -1.5*(1+math.Tanh(math.Sqrt(2/math.Pi)*(-3-27*.044715)))))},
+		{"Swish", "scale=1.5", list(x("2", 1, -2)), list(x("2", sigma(1.5), -2*sigma(-3)))},
+		{"HardSigmoid", "alpha=0.25 beta=0.5", list(x("3", 1, -3, 9)), list(x("3", .75, 0, 1))},
+		{"Elu", "alpha=0.5", list(x("2", 2, -1)), list(x("2", 2, .5*(1/e-1)))},
+		{"LeakyRelu", "negative_slope=0.1", list(x("2", 2, -1)), list(x("2", 2, -.1))},
+		{"PRelu", "", list(x("1x2x2", 1, -1, 2, -2), x("2", .5, .25)), list(x("1x2x2", 1, -.5, 2, -.5))},
+		{"Muls", "value=3", list(x("2", 2, -1)), list(x("2", 6, -3))}, {"Adds", "value=3", list(x("2", 2, -1)), list(x("2", 5, 2))},
+		{"Power", "power=3 scale=2 shift=1", list(x("2", 0, 1)), list(x("2", 1, 27))},
+		{"Add", "", list(x("2x2", 1, 2, 3, 4), x("2", 10, 20)), list(x("2x2", 11, 22, 13, 24))},
+		{"Sub", "", list(x("2x2", 1, 2, 3, 4), x("2x1", 10, 20)), list(x("2x2", -9, -8, -17, -16))},
+		{"Mul", "", list(x("2", 3, 4), x("", 2)), list(x("2", 6, 8))}, {"RealDiv", "", list(x("2", 3, 4), x("2", 2, -8)), list(x("2", 1.5, -.5))},
+		{"Maximum", "", list(x("2", 3, 4), x("2", 5, -8)), list(x("2", 5, 4))}, {"Minimum", "", list(x("2", 3, 4), x("2", 5, -8)), list(x("2", 3, -8))},
+		{"SquaredDifference", "", list(x("2", 3, 4), x("2", 5, -8)), list(x("2", 4, 144))}, {"Pow", "", list(x("2", 3, 4), x("2", 2, -.5)), list(x("2", 9, .5))},
+		{"AddN", "", list(x("1", 3), x("1", 4), x("1", 5)), list(x("1", 12))}, {"FusedMulAdd", "", list(x("1", 3), x("1", 4), x("1", 5)), list(x("1", 17))},
+		{"Eltwise", "mode=0", list(x("1", 3), x("1", 4)), list(x("1", 12))}, {"Eltwise", "mode=2", list(x("1", 3), x("1", 4)), list(x("1", 4))},
+		{"BiasAdd", "axis=1", list(x("1x2x2", 1, 2, 3, 4), x("2", 10, 20)), list(x("1x2x2", 11, 12, 23, 24))},
+		{"ClipByValue", "", list(x("3", -5, 1, 9), x("", -1), x("", 2)), list(x("3", -1, 1, 2))},
+		{"SelectV2", "", list(x("3", 1, 0, 1), x("3", 1, 2, 3), x("3", 7, 8, 9)), list(x("3", 1, 8, 3))},
+		{"MaskedFill", "", list(x("3", 1, 2, 3), x("3", 1, 0, 1), x("", -9)), list(x("3", -9, 2, -9))},
+		{"Cast", "mode=trunc", list(x("3", 1.7, -1.7, 2.5)), list(x("int 3", 1, -1, 2))}, {"Cast", "mode=rint", list(x("3", 1.7, -1.7, 2.5)), list(x("int 3", 2, -2, 2))},
+		{"LogicalNot", "", list(x("2", 0, 3)), list(x("2", 1, 0))}, {"Greater", "", list(x("3", 1, 2, 3), x("3", 2, 2, 2)), list(x("3", 0, 0, 1))},
+		{"GreaterEqual", "", list(x("3", 1, 2, 3), x("3", 2, 2, 2)), list(x("3", 0, 1, 1))}, {"Less", "", list(x("3", 1, 2, 3), x("3", 2, 2, 2)), list(x("3", 1, 0, 0))},
+		{"LessEqual", "", list(x("3", 1, 2, 3), x("3", 2, 2, 2)), list(x("3", 1, 1, 0))}, {"Equal", "", list(x("3", 1, 2, 3), x("3", 2, 2, 2)), list(x("3", 0, 1, 0))},
+		{"NotEqual", "", list(x("3", 1, 2, 3), x("3", 2, 2, 2)), list(x("3", 1, 0, 1))}, {"LogicalAnd", "", list(x("2", 1, 1), x("2", 1, 0)), list(x("2", 1, 0))},
+		{"LogicalOr", "", list(x("2", 0, 1), x("2", 0, 0)), list(x("2", 0, 1))},
+		{"ReluGrad", "", list(x("2", 5, 6), x("2", 1, -1)), list(x("2", 5, 0))}, // dy where x > 0
+		{"SigmoidGrad", "", list(x("2", .25, .5), x("2", 4, 8)), list(x("2", .75, 2))}, {"TanhGrad", "", list(x("2", .5, 0), x("2", 4, 8)), list(x("2", 3, 8))},
+		{"SoftmaxGrad", "axes=-1", list(x("1x2", .25, .75), x("1x2", 1, 2)), list(x("1x2", (1-1.75)*.25, (2-1.75)*.75))},
+
+		{"Reshape", "", list(x("2x2", 1, 2, 3, 4)), list(x("4", 1, 2, 3, 4))}, {"TransposeD", "perm=1,0", list(x("2x3", 1, 2, 3, 4, 5, 6)), list(x("3x2", 1, 4, 2, 5, 3, 6))},
+		{"Transpose", "", list(x("2x3", 1, 2, 3, 4, 5, 6), x("int 2", 1, 0)), list(x("3x2", 1, 4, 2, 5, 3, 6))},
+		{"ConcatD", "concat_dim=1", list(x("2x1", 1, 2), x("2x2", 3, 4, 5, 6)), list(x("2x3", 1, 3, 4, 2, 5, 6))}, {"Pack", "axis=1", list(x("2", 1, 2), x("2", 3, 4)), list(x("2x2", 1, 3, 2, 4))},
+		{"SplitD", "split_dim=1", list(x("2x3", 1, 2, 3, 4, 5, 6)), list(x("2x1", 1, 4), x("2x2", 2, 3, 5, 6))}, {"Unpack", "axis=1", list(x("2x2", 1, 2, 3, 4)), list(x("2", 1, 3), x("2", 2, 4))},
+		{"StridedSlice", "", list(x("5", 1, 2, 3, 4, 5), x("int 1", 1), x("int 1", 5), x("int 1", 2)), list(x("2", 2, 4))},
+		{"StridedSliceD", "begin=1,-1 end=2,2 strides=1,1 shrink_axis_mask=2", list(x("2x2", 1, 2, 3, 4)), list(x("1", 4))},
+		{"TileD", "multiples=2,1", list(x("1x2", 1, 2)), list(x("2x2", 1, 2, 1, 2))}, {"PadD", "paddings=0,0,1,0", list(x("1x2", 1, 2)), list(x("1x3", 0, 1, 2))},
+		{"GatherV2", "", list(x("3x2", 1, 2, 3, 4, 5, 6), x("int 2", 2, 0), x("int 1", 0)), list(x("2x2", 5, 6, 1, 2))}, {"OneHotD", "axis=1", list(x("int 2", 2, 0)), list(x("2x3", 0, 0, 1, 1, 0, 0))},
+
+		{"SoftmaxV2", "axes=-1", list(x("1x2", 0, math.Log(3))), list(x("1x2", .25, .75))}, {"LogSoftmaxV2", "axes=1", list(x("1x2", 0, math.Log(3))), list(x("1x2", math.Log(.25), math.Log(.75)))},
+		// The mean is 3, the variance 1: (x-3)/sqrt(1+3), times gamma, plus beta. V3 gives 1/sqrt(variance+epsilon) in place of the variance.
+		{"LayerNorm", "begin_norm_axis=1 epsilon=3", list(x("1x2", 2, 4), x("2", 2, 4), x("2", 1, 1)), list(x("1x2", 0, 3), x("1x1", 3), x("1x1", 1))},
+		{"LayerNormV3", "begin_norm_axis=-1 epsilon=3", list(x("1x2", 2, 4), x("2", 2, 4), x("2", 1, 1)), list(x("1x2", 0, 3), x("1x1", 3), x("1x1", .5))},
+		{"LayerNormV4", "epsilon=3", list(x("1x2", 2, 4), x("int 1", 2), x("2", 2, 4), x("2", 1, 1)), list(x("1x2", 0, 3), x("1x1", 3), x("1x1", .5))},
+		{"RmsNorm", "axes=1 epsilon=0", list(x("1x2", 3, 4), x("2", 1, 2)), list(x("1x2", 3/math.Sqrt(12.5), 8/math.Sqrt(12.5)), x("1x1", 1/math.Sqrt(12.5)))},
+		{"BNInfer", "epsilon=1 activation=none", list(x("1x2x1", 5, 6), x("2", 2, 3), x("2", 1, 1), x("2", 1, 2), x("2", 3, 8)), list(x("1x2x1", 5, 5))}, // (5-1)/2*2+1, (6-2)/3*3+1
+		{"InstanceNorm", "epsilon=3", list(x("1x1x2", 2, 4), x("1", 2), x("1", 1)), list(x("1x1x2", 0, 2))},
+		{"GroupNorm", "num_groups=2 eps=0", list(x("1x4x1", 1, 3, 2, 6), x("4", 1, 1, 1, 2), x("4", 0, 0, 0, 1)), list(x("1x4x1", -1, 1, -1, 3))},
+		{"L2Normalize", "axis=1 eps=0", list(x("1x2", 3, 4)), list(x("1x2", .6, .8))},
+		{"ReduceSumD", "axes=0", list(x("2x2", 1, 2, 3, 4)), list(x("2", 4, 6))}, {"ReduceMean", "", list(x("2x2", 1, 2, 3, 4), x("int 1", 1)), list(x("2x1", 1.5, 3.5))},
+		{"ReduceMaxD", "axes=0", list(x("2x2", 1, 5, 3, 4)), list(x("1x2", 3, 5))}, {"ReduceMinD", "axes=0,1", list(x("2x2", 1, 5, 3, 4)), list(x("1", 1))},
+		{"L2Loss", "", list(x("2", 3, 4)), list(x("", 12.5))}, {"BiasAddGrad", "axes=0", list(x("2x2", 1, 2, 3, 4)), list(x("2", 4, 6))},
+		{"ArgMaxD", "dimension=1", list(x("2x3", 1, 3, 2, 5, 5, 4)), list(x("int 2", 1, 1))}, {"ArgMinD", "dimension=1", list(x("2x3", 1, 3, 2, 5, 5, 4)), list(x("int 2", 0, 2))},
+		{"CumsumD", "axis=0 exclusive=false reverse=false", list(x("3", 1, 2, 3)), list(x("3", 1, 3, 6))}, {"CumsumD", "axis=0 exclusive=true reverse=true", list(x("3", 1, 2, 3)), list(x("3", 5, 3, 0))},
+		{"TopKD", "largest=true", list(x("1x4", 1, 4, 2, 3)), list(x("1x2", 4, 3))},
+
+		{"MatMulV2", "transpose_x1=false transpose_x2=true", list(x("2x2", 1, 2, 3, 4), x("2x2", 5, 6, 7, 8), x("2", 1, 1)), list(x("2x2", 18, 24, 40, 54))},
+		{"BatchMatMulV2", "adj_x1=true adj_x2=false", list(x("2x2x1", 1, 2, 3, 4), x("2x2x1", 1, 1, 2, 2)), list(x("2x1x1", 3, 14))},
+		{"FullyConnection", "", list(x("1x2x1", 1, 2), x("3x2", 1, 0, 0, 1, 1, 1)), list(x("1x3", 1, 2, 3))}, // weights of a row for each output
+		// Ones of 3x3 below a window of ones, stride 2, one element around.
+		{"Conv2D", "strides=1,1,2,2 pads=1,1,1,1 dilations=1,1,1,1", list(x("1x1x3x3", 1, 1, 1, 1, 1, 1, 1, 1, 1), x("1x1x3x3", 1, 1, 1, 1, 1, 1, 1, 1, 1), x("1", .5)), list(x("1x1x2x2", 4.5, 4.5, 4.5, 4.5))},
+		{"DepthwiseConv2D", "strides=1,1 pads=0,0 dilations=1,1", list(x("1x2x1x2", 1, 2, 3, 4), x("2x1x1x1", 10, 100)), list(x("1x2x1x2", 10, 20, 300, 400))},
+		{"MaxPool", "ksize=1,1,2,2 strides=1,1,2,2 padding=VALID", list(x("1x1x2x4", 1, 2, 3, 4, 5, 6, 7, 8)), list(x("1x1x1x2", 6, 8))},
+		{"AvgPoolV2", "ksize=1,1,1,3 strides=1,1,1,1 pads=0,0,1,1 exclusive=true", list(x("1x1x1x3", 2, 4, 9)), list(x("1x1x1x3", 3, 5, 6.5))},
+		{"AvgPoolV2", "ksize=1,1,1,3 strides=1,1,1,1 pads=0,0,1,1 exclusive=false", list(x("1x1x1x3", 3, 6, 9)), list(x("1x1x1x3", 3, 6, 5))},
+		{"AvgPool", "ksize=1,1,1,2 strides=1,1,1,1 padding=SAME", list(x("1x1x1x3", 2, 4, 9)), list(x("1x1x1x3", 3, 6.5, 9))},
+		{"Pooling", "mode=0 window=1,2 stride=1,1 pad=0,0,0,0", list(x("1x1x1x3", 2, 4, 1)), list(x("1x1x1x2", 4, 4))},
+		{"AdaptiveAvgPool", "", list(x("1x1x3", 2, 4, 9)), list(x("1x1x2", 3, 6.5))}, // windows 0-1 and 1-2
+		{"SwiGlu", "axis=-1", list(x("1x4", 1, -2, 10, 100)), list(x("1x2", 10*sigma(1), -200*sigma(-2)))}, {"Glu", "axis=1", list(x("1x2", 10, 2)), list(x("1x1", 10*sigma(2)))},
+		{"RotaryMul", "mode=half", list(x("1x4", 1, 2, 3, 4), x("1x4", 1, 1, 1, 1), x("1x4", 10, 10, 10, 10)), list(x("1x4", 1-30, 2-40, 3+10, 4+20))},
+		{"RotaryMul", "mode=interleave", list(x("1x4", 1, 2, 3, 4), x("1x4", 1, 1, 1, 1), x("1x4", 10, 10, 10, 10)), list(x("1x4", 1-20, 2+10, 3-40, 4+30))},
+		{"AddRmsNorm", "epsilon=0", list(x("1x2", 1, 1), x("1x2", 2, 3), x("2", 1, 2)), list(x("1x2", 3/math.Sqrt(12.5), 8/math.Sqrt(12.5)), x("1x1", 1/math.Sqrt(12.5)), x("1x2", 3, 4))},
+		{"BatchNorm", "epsilon=3", list(x("2x1x1", 2, 4), x("1", 4), x("1", 1)), list(x("2x1x1", -1, 3))},
+		{"LogSigmoid", "", list(x("2", .5, -2)), list(x("2", math.Log(sigma(.5)), math.Log(sigma(-2))))}, {"Sign", "", list(x("3", .5, 0, -2)), list(x("3", 1, 0, -1))},
+		{"Tril", "diagonal=0", list(x("2x2", 1, 2, 3, 4)), list(x("2x2", 1, 0, 3, 4))}, {"Triu", "diagonal=1", list(x("2x2", 1, 2, 3, 4)), list(x("2x2", 0, 2, 0, 0))},
+		{"ReduceProd", "axes=0", list(x("2x2", 1, 2, 3, 4)), list(x("2", 3, 8))},
+		{"AscendQuant", "scale=10 offset=1", list(x("3", .11, -.26, 99)), list(x("int 3", 2, -2, 991))},
+		{"AscendDequant", "relu_flag=true sqrt_mode=false", list(x("int 1x2", 10, -10), x("2", .5, 2)), list(x("1x2", 5, 0))},
+	}
+}
+
+// TestHandCases: what a document says is OK, and any element that is another one is WRONG.
+func TestHandCases(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, c := range handCases(t) {
+		seen[optype.FormulaOf(c.opType).Name], seen[c.opType] = true, true
+		t.Run(c.opType+" "+c.attrs, func(t *testing.T) {
+			if v := judged(t, c); v.Status != OK {
+				t.Fatalf("%s %s %s: %+v", v.Status, v.Reason, v.Why, v.Outputs)
+			}
+			for k, out := range c.out {
+				v := append([]float64{}, out.Source.(numbers).v...)
+				v[len(v)-1] += 1 + math.Abs(v[len(v)-1])/2
+				wrong := c
+				wrong.out = append([]*Tensor{}, c.out...)
+				changed := *out
+				changed.Source = numbers{v, out.Stored}
+				wrong.out[k] = &changed
+				if got := judged(t, wrong); got.Status == OK || got.Status == Low {
+					t.Errorf("output %d ends with %g and is %s", k, v[len(v)-1], got.Status)
+				}
+			}
+		})
+	}
+	for i := range formulas {
+		if !seen[formulas[i].name] && !formulas[i].writes {
+			t.Errorf("formula %s has no case", formulas[i].name)
+		}
+	}
+}
+
+// TestNames: every name of the table of types has a formula, or one that is known to be
+// missing.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for name, formula := range optype.Formulas() {
+		if formulaOf(formula.Name) == nil {
+			t.Errorf("%s has the formula %s, which is not there", name, formula.Name)
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package recompute
+
+import (
+	"math"
+	"slices"
+
+	"dumptool/internal/tensor"
+)
+
+// gated are the formulas of networks with gates and rotated positions, and others that only
+// frameworks have.
+var gated = []formula{
+	{name: "SwiGlu", class: Tabled, inputs: "x", cut: halvesCut, compute: one(func(c *call) *Array {
+		a, b := c.halves()
+		return swish(a, 1).mul(b)
+	}), attrs: []attribute{halvedAxis}},
+	{name: "Glu", class: Tabled, inputs: "x", cut: halvesCut, compute: one(func(c *call) *Array {
+		a, b := c.halves()
+		return a.mul(sigmoid(b))
+	}), attrs: []attribute{halvedAxis}},
+	{name: "RotaryMul", class: Plain, inputs: "x cos sin", cut: lastWhole, compute: one(rotary),
+		attrs: []attribute{{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("half"), Text("interleave")).choices}}},
+	{name: "AddRmsNorm", class: Norm, inputs: "x1 x2 gamma", cut: lines("axes"), compute: func(c *call) []*Array {
+		x := c.in(0).add(c.in(1))
+		y, scale := rmsNorm(c, x, 2)
+		return []*Array{y, scale, x}
+	}, attrs: []attribute{{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
+		n := 1
+		if g := p.input(2); g != nil {
+			n = max(1, min(len(g.Shape), p.rank()))
+		}
+		return []Attributes{{"axes": {integers(upTo(p.rank())[p.rank()-n:]...), FromShape}}}
+	}}, epsilon(1e-6)}},
+	{name: "BatchNorm", class: Norm, inputs: "x scale? offset?", cut: channelsCut, compute: func(c *call) []*Array {
+		x := c.in(0)
+		axes := slices.Delete(upTo(len(x.shape)), 1, 2)
+		mean, distance, variance := moments(x, axes...)
+		return []*Array{c.affine(distance.mul(variance.plus(c.num("epsilon")).rsqrt()), 1, channels), mean, variance}
+	}, attrs: []attribute{epsilon()}},
+	{name: "LogSigmoid", class: Tabled, inputs: "x", cut: elementwise, compute: unary(func(x *Array) *Array { return softplus(x.neg()).neg() })},
+	{name: "Sign", class: Integral, inputs: "x", cut: elementwise, compute: unary(func(x *Array) *Array { return x.steps(sign) }), repeats: true},
+	{name: "Tril", class: Move, inputs: "x", cut: matricesCut, compute: one(triangle(func(row, column, diagonal int) bool { return column <= row+diagonal })),
+		attrs: []attribute{real("diagonal", 0)}, repeats: true},
+	{name: "Triu", class: Move, inputs: "x", cut: matricesCut, compute: one(triangle(func(row, column, diagonal int) bool { return column >= row+diagonal })),
+		attrs: []attribute{real("diagonal", 0)}, repeats: true},
+	{name: "ReduceProd", class: Reduced, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return c.in(0).product(c.ints("axes")...) }), attrs: []attribute{reducedAxes}},
+}
+
+func sign(v float64) float64 {
+	switch {
+	case v > 0:
+		return 1
+	case v < 0:
+		return -1
+	}
+	return v
+}
+
+// product multiplies the elements of lines along axes.
+func (x *Array) product(axes ...int) *Array {
+	m := x.m
+	a, b := x.errs()
+	return x.reduce(axes, func(z *Array, line, first int, beside []int) {
+		v, ea, eb := 1.0, 0.0, 0.0
+		for _, k := range beside {
+			s := x.v[first+k]
+			size, before := math.Abs(s), math.Abs(v)
+			v *= s
+			ea = float64(ea*(size+a[first+k])) + float64(before*a[first+k]) + float64(m.narrow.u*math.Abs(v)) + m.narrow.eta
+			eb = float64(eb*(size+b[first+k])) + float64(before*b[first+k]) + float64(m.wide.u*math.Abs(v)) + m.wide.eta
+			m.note(v)
+		}
+		z.set(line, v, ea, eb)
+	})
+}
+
+// triangle keeps the elements of matrices that belong to a triangle.
+func triangle(belongs func(row, column, diagonal int) bool) func(c *call) *Array {
+	return func(c *call) *Array {
+		x, diagonal := c.in(0), int(c.num("diagonal"))
+		if c.err != nil || len(x.shape) < 2 {
+			return c.fail("a triangle of shape %s", x.shape)
+		}
+		rows, columns := int(x.shape[len(x.shape)-2]), int(x.shape[len(x.shape)-1])
+		return x.move(x.shape, 0, func(i int) int {
+			if !belongs(i/columns%rows, i%columns, diagonal) {
+				return -1
+			}
+			return i
+		})
+	}
+}
+
+// matricesCut cuts along all axes but those of matrices.
+func matricesCut(p *problem, _ Attributes) *cutting {
+	x := p.Inputs[0].Shape
+	if len(x) < 2 || !x.Equal(p.Outputs[0].Shape) {
+		return misfit("the output has the shape %s, the input %s", p.Outputs[0].Shape, x)
+	}
+	return seen(p).along(upTo(len(x)-2), same)
+}
+
+// halvedAxis is the one that is twice as long in the input.
+var halvedAxis = axisWhere("axis", func(p *problem, k int) bool {
+	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
+	return len(x) == len(out) && x[k] == 2*out[k]
+})
+
+// halvesCut cuts along all axes but the one of the halves.
+func halvesCut(p *problem, h Attributes) *cutting {
+	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
+	k, ok := axisIn(h, len(x))
+	half := slices.Clone(x)
+	if !ok || x[k]%2 != 0 {
+		return misfit("halves of axis %s of shape %s", h["axis"].Value, x)
+	}
+	if half[k] /= 2; !half.Equal(out) {
+		return misfit("the output has the shape %s, want %s", out, half)
+	}
+	return seen(p).along(slices.Delete(upTo(len(x)), k, k+1), same)
+}
+
+// halves are the two halves of the input along an axis.
+func (c *call) halves() (a, b *Array) {
+	x := c.in(0)
+	k, ok := axisIn(c.attrs, len(x.shape))
+	if c.err != nil || !ok {
+		x = c.fail("axis %s", c.attrs["axis"].Value)
+		return x, x
+	}
+	shape, strides := slices.Clone(x.shape), x.shape.Strides()
+	shape[k] /= 2
+	offsets := make([]int, shape.Elements())
+	walk(shape, strides, func(i, offset int) { offsets[i] = offset })
+	part := func(begin int) *Array {
+		return x.move(shape, 0, func(i int) int { return offsets[i] + begin })
+	}
+	return part(0), part(int(shape[k] * strides[k]))
+}
+
+// lastWhole cuts as elementwise formulas are cut, but for the last axis.
+func lastWhole(p *problem, h Attributes) *cutting {
+	c := elementwise(p, h)
+	if rank := len(p.Inputs[0].Shape); c.why == "" && (rank == 0 || p.Inputs[0].Shape[rank-1]%2 != 0 || !p.Inputs[0].Shape.Equal(p.Outputs[0].Shape)) {
+		return misfit("halves of shape %s", p.Inputs[0].Shape)
+	}
+	if c.why != "" {
+		return c
+	}
+	c.free = nil
+	return c.along(upTo(len(c.out[0].shape)-1), right)
+}
+
+// rotary turns pairs of elements: those of the two halves of a line, or neighbours.
+func rotary(c *call) *Array {
+	x := c.in(0)
+	if c.err != nil {
+		return x
+	}
+	n := int(x.shape[len(x.shape)-1])
+	partner := func(i int) int {
+		at := i % n
+		if c.word("mode") == "interleave" {
+			return i - at + (at ^ 1)
+		}
+		return i - at + (at+n/2)%n
+	}
+	turned := x.move(x.shape, 0, partner)
+	for i := range turned.v {
+		at := i % n
+		if c.word("mode") == "interleave" && at%2 == 0 || c.word("mode") != "interleave" && at < n/2 {
+			turned.v[i] = -turned.v[i]
+		}
+	}
+	return x.mul(c.in(1)).add(turned.mul(c.in(2)))
+}
+
+// channelsCut cuts along the channels, which parameters and moments have alone.
+func channelsCut(p *problem, _ Attributes) *cutting {
+	x := p.Inputs[0].Shape
+	if len(x) < 2 || !x.Equal(p.Outputs[0].Shape) {
+		return misfit("the output has the shape %s, the input %s", p.Outputs[0].Shape, x)
+	}
+	c := seen(p)
+	for i := range c.out[1:] {
+		if c.out[1+i].shape.Elements() == x[1] {
+			c.out[1+i].shape = tensor.Shape{x[1]}
+		}
+	}
+	return c.along([]int{1}, func(s tensor.Shape, k int, whole tensor.Shape) int {
+		switch {
+		case len(s) == 1 && s[0] == whole[1]:
+			return 0
+		case len(s) == len(whole) && s[k] == whole[k]:
+			return k
+		}
+		return -1
+	})
+}

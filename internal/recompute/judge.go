@@ -1,0 +1,506 @@
+package recompute
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	"dumptool/internal/tensor"
+)
+
+// Status is the verdict of an operator.
+type Status string
+
+// The verdicts.
+const (
+	OK        Status = "OK"
+	Low       Status = "LOW"
+	Wrong     Status = "WRONG"
+	Misfit    Status = "MISFIT"
+	Undecided Status = "UNDECIDED"
+)
+
+// Key is the status as documents and flags have it.
+func (s Status) Key() string { return strings.ToLower(string(s)) }
+
+// Reason says why an operator is wrong or undecided. Those of wrong ones are codes of
+// causes; what is wrong in the values of outputs shows by comparing them with what was
+// computed.
+type Reason string
+
+// The reasons.
+const (
+	NoReason       Reason = ""
+	ByCalcError    Reason = "CALC_ERROR"
+	ByShape        Reason = "SHAPE"
+	ByScale        Reason = "SCALE"
+	ByPrecision    Reason = "PRECISION_LOSS"
+	ByOverflow     Reason = "INNER_OVERFLOW"
+	NoType         Reason = "TYPE"
+	NoInputs       Reason = "INPUTS"
+	NoOutputs      Reason = "OUTPUTS"
+	NoDType        Reason = "DTYPE"
+	NoAttributes   Reason = "ATTRS"
+	InPlace        Reason = "IN_PLACE"
+	IllConditioned Reason = "ILL_CONDITIONED"
+	InputChanged   Reason = "INPUT_CHANGED"
+	IsRandom       Reason = "RANDOM"
+	OverBudget     Reason = "BUDGET"
+)
+
+// Extent says how much of an output is wrong.
+type Extent string
+
+// The extents.
+const (
+	All  Extent = "all"
+	Part Extent = "part"
+)
+
+// Confidence says how sure a verdict is.
+type Confidence string
+
+// The confidences.
+const (
+	High    Confidence = "high"
+	Medium  Confidence = "medium"
+	Suspect Confidence = "suspect"
+)
+
+// Note is a remark on a verdict.
+type Note string
+
+// The notes.
+const (
+	// UnusualAttribute: a number was fitted that no list has.
+	UnusualAttribute Note = "ATTR_UNUSUAL"
+	// Coarse: the output has fewer bits than its type.
+	Coarse Note = "COARSE"
+	// LostSums: sums of products have more error than any healthy unit makes.
+	LostSums Note = "PRECISION"
+)
+
+// Output is what was found in an output.
+type Output struct {
+	// Index is that among the outputs of the formula.
+	Index int
+	// Elements are those of the output, Checked those that were computed again.
+	Elements, Checked int64
+	// How says how they were checked: all, projected or sampled.
+	How string
+	// Bad are the elements beyond the wide bound, Beyond those beyond the narrow one.
+	Bad, Beyond int64
+	// Worst is the largest error beside the wide bound, the error itself where there is no
+	// bound; RMS is the root of the mean of squares.
+	Worst, RMS float64
+	// Overflow counts elements that the inputs really put beyond the type, Skipped those
+	// beside NaN and infinities of the inputs.
+	Overflow, Skipped int64
+	// First is the offset of the first bad element, -1 for none; Spots are the worst ones.
+	First int64
+	Spots []Spot
+	// Chi and MaxZ are those of a projection, 0 for none.
+	Chi, MaxZ float64
+}
+
+// Verdict is what was found about an operator.
+type Verdict struct {
+	Status     Status
+	Reason     Reason
+	Extent     Extent
+	Confidence Confidence
+	// Attributes are those that explain most, Hypotheses how many were tried.
+	Attributes Attributes
+	Hypotheses int
+	Outputs    []Output
+	// Why says what does not fit, empty where everything does.
+	Why   string
+	Notes []Note
+	// Top is the largest finite product or sum inside.
+	Top float64
+	// Factor is that of a SCALE.
+	Factor float64
+}
+
+func undecided(reason Reason, why string) *Verdict {
+	return &Verdict{Status: Undecided, Reason: reason, Why: why}
+}
+
+// Judge computes an operator again and compares its outputs. The error is one of reading.
+func Judge(ctx context.Context, op *Operator) (*Verdict, error) {
+	f := formulaOf(op.Formula)
+	if f == nil {
+		return undecided(NoType, ""), nil
+	}
+	if v := refuse(f, op); v != nil {
+		return v, nil
+	}
+	v, err := newJudge(ctx, op, f).decide()
+	if errors.Is(err, errTooLarge) {
+		return undecided(OverBudget, err.Error()), nil
+	}
+	return v, err
+}
+
+// newJudge judges an operator by its formula; integers are exact.
+func newJudge(ctx context.Context, op *Operator, f *formula) *judge {
+	j := &judge{ctx: ctx, op: op, formula: f}
+	if d := op.Outputs[0].DType; isFloat(d) {
+		j.machine.narrow, j.machine.wide = narrowBounds, wideBounds(d)
+	}
+	return j
+}
+
+// refuse returns the verdict of operators of which something is missing.
+func refuse(f *formula, op *Operator) *Verdict {
+	if need := f.needed(); len(op.Inputs) < need || slices.Contains(op.Inputs[:need], nil) {
+		return undecided(NoInputs, "")
+	}
+	if len(op.Outputs) == 0 {
+		return undecided(NoOutputs, "")
+	}
+	for _, t := range append(slices.Clip(op.Inputs), op.Outputs...) {
+		if t == nil {
+			continue
+		}
+		if _, err := tensor.NewDecoder(t.Stored); err != nil || t.Stored.Host().Complex() {
+			return undecided(NoDType, t.Stored.String())
+		}
+	}
+	if f.writes && op.Overlap == nil && !op.Called {
+		return undecided(InPlace, "")
+	}
+	if op.Outputs[0].elements() == 0 {
+		return &Verdict{Status: OK, Confidence: High}
+	}
+	if slices.ContainsFunc(op.Inputs, func(t *Tensor) bool { return t != nil && t.elements() == 0 }) && f.class != Move {
+		return undecided(NoInputs, "")
+	}
+	return nil
+}
+
+// decide tries the attributes that are possible and judges the best of them.
+func (j *judge) decide() (*Verdict, error) {
+	all := j.hypotheses()
+	best, tried, why, err := j.choose(all)
+	if err != nil {
+		return nil, err
+	}
+	if best == nil {
+		v := undecided(NoAttributes, why)
+		v.Hypotheses = tried
+		return v, nil
+	}
+	v := &Verdict{Attributes: best.attrs, Hypotheses: tried, Top: best.top}
+	if best.bad() > 0 {
+		fitted, err := j.fit(best)
+		if err != nil {
+			return nil, err
+		}
+		if fitted != nil {
+			best, v.Attributes = fitted, fitted.attrs
+			v.Notes = append(v.Notes, UnusualAttribute)
+		}
+	}
+	j.fill(v, best)
+	if best.bad() > 0 {
+		err = j.accuse(v, best)
+	} else {
+		err = j.excuse(v, best)
+	}
+	return v, err
+}
+
+// choose runs the hypotheses and returns the best; nil if none goes with the shapes.
+func (j *judge) choose(all []Attributes) (best *result, tried int, why string, err error) {
+	for tried < len(all) && (best == nil || best.bad() > 0) {
+		var candidates []*result
+		for more := true; tried < len(all) && more; tried++ {
+			r, err := j.run(all[tried], len(all) > 1)
+			if err != nil {
+				return nil, tried, "", err
+			}
+			if r.why != "" {
+				why = cmp.Or(why, r.why)
+				continue
+			}
+			candidates = append(candidates, r)
+			more = r.beyond() > 0 || r.checked() == 0
+		}
+		slices.SortStableFunc(candidates, func(r, s *result) int { return r.compare(s) })
+		for _, r := range candidates[:min(len(candidates), fewCells)] {
+			if r.cells < r.of {
+				if r, err = j.run(r.attrs, false); err != nil {
+					return nil, tried, "", err
+				}
+			}
+			if best == nil || r.compare(best) < 0 {
+				best = r
+			}
+			if best.bad() == 0 {
+				break
+			}
+		}
+	}
+	return best, tried, why, nil
+}
+
+// compare orders results by how much they leave unexplained.
+func (r *result) compare(s *result) int {
+	sizes := func(r *result) (n float64) {
+		for _, t := range r.tallies {
+			n += t.sizes
+		}
+		return n
+	}
+	x, y := float64(r.bad())/float64(max(1, r.checked())), float64(s.bad())/float64(max(1, s.checked()))
+	switch {
+	case x != y && (x < y):
+		return -1
+	case x != y:
+		return 1
+	case r.bad() == 0 && r.beyond() == 0 && s.beyond() > 0:
+		return -1
+	case s.bad() == 0 && s.beyond() == 0 && r.beyond() > 0:
+		return 1
+	case sizes(r) < sizes(s):
+		return -1
+	case sizes(r) > sizes(s):
+		return 1
+	}
+	return 0
+}
+
+// fill takes the numbers of a result.
+func (j *judge) fill(v *Verdict, r *result) {
+	v.Top = r.top
+	for k, t := range r.tallies {
+		o := Output{Index: k, Elements: j.op.Outputs[k].elements(), Checked: t.checked, How: "all", Bad: t.bad, Beyond: t.beyond, Worst: t.worst,
+			RMS: t.root(t.wide), Overflow: t.overflow, Skipped: t.skipped, First: t.first, Spots: t.spots}
+		if r.how != "" {
+			o.How = r.how
+		}
+		if r.scanned != nil {
+			o.Chi, o.MaxZ = r.scanned.chi(), r.scanned.maxZ
+		}
+		if t.infinite && t.worst <= 1 {
+			o.Worst = math.Inf(1)
+		}
+		v.Outputs = append(v.Outputs, o)
+	}
+}
+
+// known reports whether every attribute was known.
+func (j *judge) isKnown() bool {
+	return !slices.ContainsFunc(j.formula.attrs, func(a attribute) bool { return !j.knows(a) })
+}
+
+// accuse judges an operator with elements beyond the wide bound.
+func (j *judge) accuse(v *Verdict, r *result) error {
+	bad, n := r.bad(), r.checked()
+	share := 1 - float64(bad)/float64(n)
+	v.Extent = Part
+	if share < .05 {
+		v.Extent = All
+	}
+	inPlace, err := j.inPlace()
+	switch {
+	case err != nil:
+		return err
+	case inPlace:
+		*v = *undecided(InPlace, "")
+		return nil
+	case v.Extent == All && j.op.Changed != "":
+		*v = *undecided(InputChanged, j.op.Changed)
+		return nil
+	}
+	largest := 0.0
+	for _, t := range r.tallies {
+		largest = max(largest, t.largest)
+	}
+	known := j.isKnown()
+	v.Status, v.Reason, v.Confidence = Wrong, ByCalcError, Medium
+	if known || v.Extent == Part {
+		v.Confidence = High
+	}
+	most := n >= 8 && (share >= .5 || bad == 1)
+	switch {
+	case j.op.Outputs[0].DType == tensor.Float16 && r.top > maxHalf && largest < maxHalf && slices.Contains([]Class{Norm, Reduced, Tabled, Plain}, j.formula.class):
+		v.Reason = ByOverflow
+	case known && !j.formula.open || most || j.isClosed():
+	default:
+		v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""
+	}
+	return nil
+}
+
+// isClosed reports whether everything that the formula could be was tried.
+func (j *judge) isClosed() bool {
+	for _, a := range j.formula.attrs {
+		if j.knows(a) {
+			continue
+		}
+		if slices.Contains(a.names, "activation") && j.op.mayBeFused() {
+			return false
+		}
+	}
+	return !j.formula.open || j.says(poolGeometry) && !j.op.mayBeFused()
+}
+
+// inPlace reports whether the output lies where an input was.
+func (j *judge) inPlace() (bool, error) {
+	switch f := j.formula; {
+	case j.op.Called || f.repeats:
+		return false, nil
+	case j.op.Overlap != nil:
+		return *j.op.Overlap, nil
+	case slices.Contains([]Class{Move, Converted, Integral}, f.class):
+		return false, nil
+	}
+	const few = 8
+	x, y := j.op.Inputs[0], j.op.Outputs[0]
+	if x == nil || x.Stored != y.Stored || !x.Shape.Equal(y.Shape) || x.elements() <= few {
+		return false, nil
+	}
+	return sameBytes(x, y)
+}
+
+// sameBytes reports whether two tensors hold the same.
+func sameBytes(x, y *Tensor) (bool, error) {
+	unit := x.Stored.UnitSize()
+	p, q := make([]byte, 0), make([]byte, 0)
+	for first, n := int64(0), x.elements(); first < n; first += cellElements {
+		size := int(min(cellElements, n-first)) * unit
+		p, q = resize(p, size), resize(q, size)
+		if err := x.Source.ReadElements(p, first); err != nil {
+			return false, &TensorError{tensor.Input, 0, err}
+		}
+		if err := y.Source.ReadElements(q, first); err != nil {
+			return false, &TensorError{tensor.Output, 0, err}
+		}
+		if !slices.Equal(p, q) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// excuse judges an operator with all elements within the wide bound.
+func (j *judge) excuse(v *Verdict, r *result) error {
+	v.Status, v.Confidence = OK, High
+	scanned := r.scanned != nil && math.Sqrt(r.scanned.strict/max(1, r.scanned.cells)) > chiHit
+	if r.beyond() == 0 && !scanned {
+		return nil
+	}
+	v.Status, v.Confidence = Low, Medium
+	loose := 0.0
+	for _, t := range r.tallies {
+		loose = max(loose, t.loose())
+	}
+	const mostLoose = .1
+	accuse := func(reason Reason, note Note) {
+		v.Status, v.Reason = Wrong, reason
+		if j.isKnown() {
+			v.Confidence = High
+		}
+		if note != "" {
+			v.Notes = append(v.Notes, note)
+		}
+	}
+	for _, t := range r.tallies {
+		if factor, ok := t.factor(); ok && loose < mostLoose {
+			v.Factor = factor
+			accuse(ByScale, "")
+			return nil
+		}
+	}
+	if r.lost(j.op.Outputs[0].DType) {
+		accuse(ByPrecision, LostSums)
+		return nil
+	}
+	if loose > mostLoose {
+		*v = *undecided(IllConditioned, "")
+		return nil
+	}
+	coarse, err := j.coarse()
+	if coarse {
+		accuse(ByPrecision, Coarse)
+	}
+	return err
+}
+
+// coarse reports whether the first output uses fewer bits than its type although the inputs
+// use more.
+func (j *judge) coarse() (bool, error) {
+	if slices.Contains([]Class{Move, Exact, Converted, Integral}, j.formula.class) {
+		return false, nil
+	}
+	most := map[tensor.DType]int{tensor.Float16: 8, tensor.Float32: 12, tensor.BFloat16: 5}
+	d := j.op.Outputs[0].DType
+	if _, ok := most[d]; !ok {
+		return false, nil
+	}
+	y, err := bitsOf(j.op.Outputs[0])
+	if err != nil || y > most[d] {
+		return false, err
+	}
+	for _, t := range j.op.Inputs {
+		if t == nil || !isFloat(t.DType) || t.elements() < leastCoarse {
+			continue
+		}
+		if x, err := bitsOf(t); err != nil || x <= y {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+const leastCoarse, leastDifferent = 64, 32
+
+// bitsOf is how many bits of their mantissas the elements of a tensor use.
+func bitsOf(t *Tensor) (int, error) {
+	format := precisions[t.DType]
+	f, err := newFeed(t, view{shape: t.Shape})
+	if err != nil {
+		return 0, err
+	}
+	used, count, different := uint64(0), 0, map[float64]bool{}
+	for first, n := int64(0), t.elements(); first < n; first += cellElements {
+		v, err := f.values64(first, min(cellElements, n-first))
+		if err != nil {
+			return 0, err
+		}
+		for _, x := range v {
+			if x-x != 0 || math.Abs(x) <= format.smallest() {
+				continue
+			}
+			used |= math.Float64bits(x) << 12 >> (64 - format.bits)
+			count++
+			if len(different) < leastDifferent {
+				different[x] = true
+			}
+		}
+	}
+	if count < leastCoarse || len(different) < leastDifferent {
+		return format.bits, nil
+	}
+	bits := format.bits
+	for ; bits > 0 && used&1 == 0; bits-- {
+		used >>= 1
+	}
+	return bits, nil
+}
+
+// needed is how many inputs the formula has at least.
+func (f *formula) needed() int {
+	n := 0
+	for name := range fieldsOf(f.inputs) {
+		if name[len(name)-1] != '?' {
+			n++
+		}
+	}
+	return n
+}

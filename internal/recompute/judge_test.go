@@ -1,0 +1,151 @@
+package recompute
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"dumptool/internal/tensor"
+)
+
+// drawn is a tensor of normal numbers.
+func drawn(r *rand.Rand, scale float64, s ...int64) *Tensor {
+	v := make([]float64, tensor.Shape(s).Elements())
+	for i := range v {
+		v[i] = float64(float32(r.NormFloat64() * scale))
+	}
+	return &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: s, Source: numbers{v, tensor.Float32}}
+}
+
+// computedBy is the output of an operator with some attributes, rounded to float32.
+func computedBy(t *testing.T, formula, attrs string, shape tensor.Shape, in ...*Tensor) *Tensor {
+	t.Helper()
+	out := &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: shape, Source: numbers{make([]float64, shape.Elements()), tensor.Float32}}
+	all, err := Expected(context.Background(), &Operator{Formula: formula, Inputs: in, Outputs: []*Tensor{out}}, attributesOf(attrs))
+	if err != nil || all == nil || all.Values[0] == nil {
+		t.Fatalf("%s %s: not computed, %v", formula, attrs, err)
+	}
+	v := all.Values[0]
+	for i := range v {
+		v[i] = float64(float32(v[i]))
+	}
+	out.Source = numbers{v, tensor.Float32}
+	return out
+}
+
+// TestUnusualAttributes: a healthy operator with attributes that no list has is not accused,
+// whatever they are, if nobody says them.
+func TestUnusualAttributes(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 1))
+	image := tensor.Shape{2, 24, 9, 8}
+	x, small := drawn(r, 1, 8, 40), drawn(r, 1e-3, 8, 40)
+	for _, c := range []struct {
+		formula, attrs string
+		shape          tensor.Shape
+		in             []*Tensor
+	}{
+		{"Elu", "alpha=0.5", x.Shape, []*Tensor{x}},
+		{"Swish", "scale=1.5", x.Shape, []*Tensor{x}},
+		{"HardSigmoid", "alpha=0.25 beta=0.5", x.Shape, []*Tensor{x}},
+		{"Exp", "base=3 scale=1 shift=0", x.Shape, []*Tensor{x}},
+		{"GroupNorm", "num_groups=6 epsilon=1e-5", image, []*Tensor{drawn(r, 1, image...), drawn(r, 1, 24), drawn(r, 1, 24)}},
+		{"GroupNorm", "num_groups=12 epsilon=1e-5", image, []*Tensor{drawn(r, 1, image...), drawn(r, 1, 24), drawn(r, 1, 24)}},
+		{"RmsNorm", "axes=1 epsilon=5e-5", small.Shape, []*Tensor{small, drawn(r, 1, 40)}},
+		{"L2Normalize", "axes=1 epsilon=1e-4", small.Shape, []*Tensor{small}},
+		{"LayerNorm", "axes=1,2 epsilon=1e-5", tensor.Shape{4, 6, 16}, []*Tensor{drawn(r, 1, 4, 6, 16), drawn(r, 1, 16), drawn(r, 1, 16)}},
+		{"Conv2D", "strides=1,1 pads=4,4 dilations=4,4 activation=none", tensor.Shape{1, 4, 12, 12}, []*Tensor{drawn(r, 1, 1, 3, 12, 12), drawn(r, 1, 4, 3, 3, 3)}},
+		{"Conv2D", "strides=1,1 pads=6,6 dilations=6,6 activation=none", tensor.Shape{1, 4, 14, 14}, []*Tensor{drawn(r, 1, 1, 3, 14, 14), drawn(r, 1, 4, 3, 3, 3)}},
+		{"Conv2D", "strides=5,5 pads=0,0 dilations=1,1 activation=none", tensor.Shape{1, 4, 2, 2}, []*Tensor{drawn(r, 1, 1, 3, 10, 10), drawn(r, 1, 4, 3, 5, 5)}},
+		{"LeakyRelu", "negative_slope=0.07", x.Shape, []*Tensor{x}},
+		{"Muls", "value=0.08839", x.Shape, []*Tensor{x}},
+		{"Adds", "value=-17", x.Shape, []*Tensor{x}},
+	} {
+		out := computedBy(t, c.formula, c.attrs, c.shape, c.in...)
+		v, err := Judge(context.Background(), &Operator{Formula: c.formula, Inputs: c.in, Outputs: []*Tensor{out}, Attributes: Attributes{}})
+		if err != nil || v.Status == Wrong {
+			t.Errorf("%s %s is %s %s with %v, %v", c.formula, c.attrs, v.Status, v.Reason, v.Attributes, err)
+		}
+	}
+}
+
+// TestProjection: of a large product that is checked by projections a healthy one is OK, and
+// one wrong element, row or column is found.
+func TestProjection(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(2, 2))
+	const m, k, n = 300, 280, 300 // more than is computed whole
+	a, b := drawn(r, 1, m, k), drawn(r, 1/math.Sqrt(k), k, n)
+	left, right := a.Source.(numbers).v, b.Source.(numbers).v
+	y := make([]float64, m*n)
+	for i := range m {
+		for j := range n {
+			s := float32(0)
+			for l := range k {
+				s += float32(left[i*k+l]) * float32(right[l*n+j])
+			}
+			y[i*n+j] = float64(s)
+		}
+	}
+	for name, change := range map[string]func(v []float64){
+		"healthy":     func([]float64) {},
+		"one element": func(v []float64) { v[123*n+45]++ },
+		"a row":       func(v []float64) { scale(v[200*n:201*n], 1.3) },
+		"a tile": func(v []float64) {
+			for i := 32; i < 48; i++ {
+				scale(v[i*n+16:i*n+32], .7)
+			}
+		},
+	} {
+		v := append([]float64{}, y...)
+		change(v)
+		out := &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: tensor.Shape{m, n}, Source: numbers{v, tensor.Float32}}
+		got, err := Judge(context.Background(), &Operator{Formula: "MatMul", Inputs: []*Tensor{a, b}, Outputs: []*Tensor{out}, Seed: 1, Fused: new(bool),
+			Attributes: attributesOf("transpose_x1=0 transpose_x2=0 activation=none")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := Wrong
+		if name == "healthy" {
+			want = OK
+		}
+		if got.Status != want || got.Outputs[0].How != "projected" {
+			t.Errorf("%s: %s %s, %+v", name, got.Status, got.Reason, got.Outputs[0])
+		}
+	}
+}
+
+func scale(v []float64, by float64) {
+	for i := range v {
+		v[i] *= by
+	}
+}
+
+// TestPlaces compares the geometry of windows with counting, for images, windows, steps and
+// paddings of all small sizes.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	for n := int64(1); n <= 20; n++ {
+		for k := int64(1); k <= 7; k++ {
+			for s := int64(1); s <= 4; s++ {
+				for pad := int64(0); pad <= 3 && pad < k; pad++ {
+					out := int64(0) // windows that begin in the padded input and end in it
+					for at := -pad; at+k <= n+pad; at += s {
+						out++
+					}
+					if out == 0 {
+						continue
+					}
+					found := false
+					for _, g := range geometries(n, k, out, []int64{1}) {
+						found = found || g[1] == pad && (g[0] == s || out == 1)
+					}
+					if !found {
+						t.Errorf("input %d, kernel %d, stride %d, padding %d: output %d has it not among its geometries", n, k, s, pad, out)
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,500 @@
+package recompute
+
+import (
+	"math"
+	"slices"
+
+	"dumptool/internal/tensor"
+)
+
+// moves are the formulas that copy elements. Most see their input so that the output is a
+// copy of it.
+var moves = []formula{
+	{name: "Identity", class: Move, inputs: "x", cut: flat, compute: unary(same1), repeats: true},
+	{name: "Transpose", class: Move, inputs: "x", compute: unary(same1), cut: moved(func(p *problem, h Attributes) (view, string) {
+		perm, _ := h["perm"].Value.Integers()
+		return permuted(p.Inputs[0].Shape, toInts(perm))
+	}), attrs: []attribute{{names: []string{"perm"}, closed: true, choices: permutations}}},
+	{name: "Concat", class: Move, inputs: "x*", cut: behind(false), compute: one(func(c *call) *Array { return c.cat() }),
+		attrs: []attribute{axisWhere("axis", func(p *problem, k int) bool {
+			return behind(false)(p, Attributes{"axis": {integers(k), FromShape}}).why == ""
+		})}},
+	{name: "Pack", class: Move, inputs: "x*", cut: behind(true), compute: one(func(c *call) *Array { return c.cat() }),
+		attrs: []attribute{{names: []string{"axis"}, closed: true, choices: func(p *problem) (all []Attributes) {
+			for k := range p.rank() + 1 {
+				if h := (Attributes{"axis": {integers(k), FromValues}}); behind(true)(p, h).why == "" {
+					all = append(all, h)
+				}
+			}
+			return all
+		}}}},
+	{name: "Split", class: Move, inputs: "x", compute: unary(same1), each: true, cut: moved(splitView),
+		attrs: []attribute{axisWhere("axis", func(p *problem, k int) bool {
+			_, why := splitView(p, Attributes{"axis": {integers(k), FromShape}})
+			return why == ""
+		})}},
+	{name: "Unpack", class: Move, inputs: "x", compute: unary(same1), each: true, cut: moved(func(p *problem, h Attributes) (view, string) {
+		x := p.Inputs[0].Shape
+		k, ok := axisIn(h, len(x))
+		if !ok || x[k] != int64(p.outputs) {
+			return view{}, "the axis does not fit"
+		}
+		strides := x.Strides()
+		return view{shape: slices.Delete(slices.Clone(x), k, k+1), strides: slices.Delete(slices.Clone(strides), k, k+1), offset: int64(p.output) * strides[k]}, ""
+	}), attrs: []attribute{axisWhere("axis", func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == int64(p.outputs) })}},
+	{name: "StridedSlice", class: Move, inputs: "x", compute: unary(same1), cut: moved(sliceView), read: readSlice, attrs: []attribute{{names: []string{"begin", "strides"}, closed: true, choices: slicesOf}, kept("shape")}},
+	{name: "Tile", class: Move, inputs: "x", compute: unary(same1), cut: moved(func(p *problem, h Attributes) (view, string) {
+		x := lead(p.Inputs[0].Shape, len(p.Outputs[0].Shape))
+		var v view
+		for k, n := range p.Outputs[0].Shape {
+			if x == nil || x[k] == 0 || n%x[k] != 0 {
+				return v, "shape " + p.Inputs[0].Shape.String() + " does not repeat to " + p.Outputs[0].Shape.String()
+			}
+			v.shape, v.strides = append(v.shape, n/x[k], x[k]), append(v.strides, 0, x.Strides()[k])
+		}
+		return v, ""
+	})},
+	{name: "Pad", class: Move, inputs: "x", cut: padCut, compute: one(padded), read: readPads, attrs: []attribute{{names: []string{"before"}, closed: true, choices: padsOf}, real("value", 0)}},
+	{name: "Gather", class: Move, inputs: "x indices", compute: unary(same1), cut: moved(gatherView),
+		attrs: []attribute{axisWhere("axis", func(p *problem, k int) bool {
+			x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
+			return slices.Concat(x[:k], p.Inputs[1].Shape, x[k+1:]).Equal(out) || len(x) == 1 && p.Inputs[1].elements() == out.Elements()
+		})}},
+	{name: "OneHot", class: Integral, inputs: "x", compute: one(oneHot), cut: func(p *problem, h Attributes) *cutting {
+		c, out := seen(p), p.Outputs[0].Shape
+		k, ok := axisIn(h, len(out))
+		if !ok || !slices.Delete(slices.Clone(out), k, k+1).Equal(p.Inputs[0].Shape) {
+			return misfit("the axis does not fit")
+		}
+		c.in[0].shape = slices.Insert(slices.Clone(p.Inputs[0].Shape), k, 1)
+		return c.along(slices.Delete(upTo(len(out)), k, k+1), right)
+	}, attrs: []attribute{{names: []string{"axis"}, closed: true, choices: func(p *problem) (all []Attributes) {
+		for k := len(p.Outputs[0].Shape) - 1; k >= 0; k-- {
+			if slices.Delete(slices.Clone(p.Outputs[0].Shape), k, k+1).Equal(p.Inputs[0].Shape) {
+				all = append(all, Attributes{"axis": {integers(k), FromShape}})
+			}
+		}
+		return all
+	}}}},
+}
+
+func same1(x *Array) *Array { return x }
+
+// axisIn is the attribute axis of a shape of so many axes.
+func axisIn(h Attributes, rank int) (int, bool) {
+	all, ok := h["axis"].Value.Integers()
+	if !ok || len(all) != 1 {
+		return 0, false
+	}
+	k := all[0]
+	if k < 0 {
+		k += int64(rank)
+	}
+	return int(k), k >= 0 && k < int64(rank)
+}
+
+// lead is a shape with axes of length 1 in front, nil if it has too many.
+func lead(s tensor.Shape, rank int) tensor.Shape {
+	if len(s) > rank {
+		return nil
+	}
+	return slices.Concat(slices.Repeat(tensor.Shape{1}, rank-len(s)), s)
+}
+
+func permuted(x tensor.Shape, perm []int) (view, string) {
+	v, seen := view{shape: tensor.Shape{}, strides: []int64{}}, make([]bool, len(x))
+	for _, k := range perm {
+		if k < 0 {
+			k += len(x)
+		}
+		if k < 0 || k >= len(x) || seen[k] || len(perm) != len(x) {
+			return v, "perm does not fit the shape " + x.String()
+		}
+		seen[k] = true
+		v.shape, v.strides = append(v.shape, x[k]), append(v.strides, x.Strides()[k])
+	}
+	if len(perm) != len(x) {
+		return v, "perm does not fit the shape " + x.String()
+	}
+	return v, ""
+}
+
+// permutations lists the orders of axes that give the output's shape.
+func permutations(p *problem) (all []Attributes) {
+	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
+	if len(x) != len(out) {
+		return nil
+	}
+	perm, used := make([]int, 0, len(x)), make([]bool, len(x))
+	var next func()
+	next = func() {
+		if len(all) == mostHypotheses {
+			return
+		}
+		if len(perm) == len(x) {
+			all = append(all, Attributes{"perm": {integers(perm...), FromValues}})
+			return
+		}
+		for k, n := range x {
+			if !used[k] && n == out[len(perm)] {
+				used[k], perm = true, append(perm, k)
+				next()
+				used[k], perm = false, perm[:len(perm)-1]
+			}
+		}
+	}
+	next()
+	return all
+}
+
+// behind sees inputs behind each other along an axis, with pack along one of their own.
+func behind(pack bool) cutter {
+	return func(p *problem, h Attributes) *cutting {
+		c, out := seen(p), p.Outputs[0].Shape
+		k, ok := axisIn(h, len(out))
+		if !ok {
+			return misfit("axis %s of shape %s", h["axis"].Value, out)
+		}
+		at := int64(0)
+		begins := make([]int64, len(c.in))
+		for i := range c.in {
+			s := c.in[i].shape
+			if pack && len(s) == len(out)-1 {
+				s = slices.Insert(slices.Clone(s), k, 1)
+			}
+			if len(s) != len(out) {
+				return misfit("input %d has the shape %s, the output %s", i, s, out)
+			}
+			begins[i] = -at
+			at += s[k]
+			for a, n := range s {
+				if a != k && n != out[a] {
+					return misfit("input %d has the shape %s, the output %s", i, s, out)
+				}
+			}
+			c.in[i].shape = s
+		}
+		if at != out[k] {
+			return misfit("the inputs have %d elements along axis %d, the output has %d", at, k, out[k])
+		}
+		for a, n := range out {
+			f := free{size: n, out: []span{{axis: a}}}
+			for i := range c.in {
+				s := span{axis: a}
+				if a == k {
+					s.begin = begins[i]
+				}
+				f.in = append(f.in, s)
+			}
+			c.free = append(c.free, f)
+		}
+		c.axis = k
+		return c
+	}
+}
+
+// cat puts all inputs behind each other.
+func (c *call) cat() *Array { return cat(c.axis, c.inputs...) }
+
+// splitView sees the part of the input that an output is.
+func splitView(p *problem, h Attributes) (view, string) {
+	x := p.Inputs[0].Shape
+	k, ok := axisIn(h, len(x))
+	if !ok {
+		return view{}, "the axis does not fit"
+	}
+	at, begin := int64(0), int64(0)
+	for i, s := range p.shapes {
+		if len(s) != len(x) {
+			return view{}, "an output has another rank"
+		}
+		for a := range s {
+			if a != k && s[a] != x[a] {
+				return view{}, "an output has another shape"
+			}
+		}
+		if i == p.output {
+			begin = at
+		}
+		at += s[k]
+	}
+	if at != x[k] {
+		return view{}, "the outputs have another size"
+	}
+	return view{shape: p.Outputs[0].Shape, strides: x.Strides(), offset: begin * x.Strides()[k]}, ""
+}
+
+// sliceView sees elements from begin on at steps.
+func sliceView(p *problem, h Attributes) (view, string) {
+	begin, ok := h["begin"].Value.Integers()
+	steps, isList := h["strides"].Value.Integers()
+	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
+	if kept, ok := h["shape"].Value.Integers(); ok && len(kept) == len(x) {
+		out = kept // before axes of length 1 were dropped
+	}
+	if !ok || !isList || len(begin) != len(x) || len(steps) != len(x) || len(out) != len(x) {
+		return view{}, "begin and strides do not fit the shapes"
+	}
+	v := view{shape: out, strides: slices.Clone(x.Strides())}
+	for k, n := range out {
+		if steps[k] < 1 || begin[k] < 0 || n > 0 && (begin[k] >= x[k] || (n-1) > (x[k]-1-begin[k])/steps[k]) {
+			return view{}, "the slice leaves the input"
+		}
+		v.offset += begin[k] * v.strides[k]
+		v.strides[k] *= steps[k]
+	}
+	return v, ""
+}
+
+const (
+	mostSlices, samplesOfSlices, mostStep = 60000, 48, 4
+	keptSlices                            = 3
+)
+
+// slicesOf lists the slices that explain most of some elements of the output.
+func slicesOf(p *problem) []Attributes {
+	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
+	if len(x) != len(out) {
+		return nil
+	}
+	total, choices := int64(1), make([][][2]int64, len(x))
+	for k, n := range out {
+		most := int64(1)
+		if n > 1 {
+			most = mostStep
+		}
+		for step := int64(1); step <= most; step++ {
+			for begin := int64(0); begin+(n-1)*step < x[k] && len(choices[k]) < mostSlices; begin++ {
+				choices[k] = append(choices[k], [2]int64{begin, step})
+			}
+		}
+		if total *= int64(len(choices[k])); total > mostSlices || total == 0 {
+			return nil
+		}
+	}
+	sizes := make(tensor.Shape, len(x))
+	for k := range choices {
+		sizes[k] = int64(len(choices[k]))
+	}
+	at := func(i int64) (begin, steps []int64) {
+		for k, c := range sizes.Coordinates(i) {
+			begin, steps = append(begin, choices[k][c][0]), append(steps, choices[k][c][1])
+		}
+		return begin, steps
+	}
+	return p.best(total, keptSlices, func(i int64, coord []int64) int64 {
+		begin, steps := at(i)
+		offset := int64(0)
+		for k, s := range x.Strides() {
+			offset += (begin[k] + coord[k]*steps[k]) * s
+		}
+		return offset
+	}, func(i int64) Attributes {
+		begin, steps := at(i)
+		return Attributes{"begin": {integers(begin...), FromValues}, "strides": {integers(steps...), FromValues}}
+	})
+}
+
+// padsOf lists what may stand before the input along each axis.
+func padsOf(p *problem) []Attributes {
+	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
+	if len(x) != len(out) {
+		return nil
+	}
+	sizes, total := make(tensor.Shape, len(x)), int64(1)
+	for k := range x {
+		sizes[k] = out[k] - x[k] + 1
+		if total *= sizes[k]; sizes[k] < 1 || total > mostSlices {
+			return nil
+		}
+	}
+	return p.best(total, 2, func(i int64, coord []int64) int64 {
+		before, offset := sizes.Coordinates(i), int64(0)
+		for k, s := range x.Strides() {
+			if coord[k] < before[k] || coord[k] >= before[k]+x[k] {
+				return -1
+			}
+			offset += (coord[k] - before[k]) * s
+		}
+		return offset
+	}, func(i int64) Attributes { return Attributes{"before": {integers(sizes.Coordinates(i)...), FromValues}} })
+}
+
+func padCut(p *problem, h Attributes) *cutting {
+	c, x, out := seen(p), p.Inputs[0].Shape, p.Outputs[0].Shape
+	before, ok := h["before"].Value.Integers()
+	if !ok || len(before) != len(x) || len(out) != len(x) {
+		return misfit("paddings %s of shape %s", h["before"].Value, x)
+	}
+	for k, n := range out {
+		if before[k] < 0 || before[k]+x[k] > n {
+			return misfit("paddings %s of shape %s give no %s", h["before"].Value, x, out)
+		}
+		c.free = append(c.free, free{size: n, in: []span{{axis: k, begin: -before[k]}}, out: []span{{axis: k}}})
+	}
+	for i := range c.free {
+		for range p.Inputs[1:] {
+			c.free[i].in = append(c.free[i].in, span{axis: -1})
+		}
+	}
+	return c
+}
+
+// padded is the part of the padded input that is in the cell.
+func padded(c *call) *Array {
+	x, shape := c.in(0), c.shapes[0]
+	before := c.ints("before")
+	if c.err != nil {
+		return x
+	}
+	from := make([]int, shape.Elements())
+	own := x.shape.Strides()
+	walk(shape, make([]int64, len(shape)), func(i, _ int) {
+		offset := int64(0)
+		for k, at := range shape.Coordinates(int64(i)) {
+			at += c.lo[k] - max(c.lo[k], int64(before[k]))
+			if at < 0 || at >= x.shape[k] {
+				offset = -1
+				break
+			}
+			offset += at * own[k]
+		}
+		from[i] = int(offset)
+	})
+	return x.move(shape, c.num("value"), func(i int) int { return from[i] })
+}
+
+// gatherView sees the rows that the indices choose.
+func gatherView(p *problem, h Attributes) (view, string) {
+	x, index := p.Inputs[0], p.Inputs[1]
+	k, ok := axisIn(h, len(x.Shape))
+	if !ok || index.elements() > mostElements {
+		return view{}, "the axis does not fit"
+	}
+	all, err := wholeOf(index)
+	if err != nil {
+		return view{}, err.Error()
+	}
+	rows := &gathered{source: x, inner: x.Shape[k+1:].Elements(), size: x.Shape[k], rows: make([]int64, len(all))}
+	for i, n := range all {
+		if n < 0 {
+			n += float64(x.Shape[k])
+		}
+		if n != math.Trunc(n) || n < 0 || n >= float64(x.Shape[k]) {
+			return view{}, "an index is outside of the input"
+		}
+		rows.rows[i] = int64(n)
+	}
+	return view{shape: slices.Concat(x.Shape[:k], tensor.Shape{int64(len(all))}, x.Shape[k+1:]), source: rows}, ""
+}
+
+// gathered is a source of rows of another one.
+type gathered struct {
+	source      *Tensor
+	inner, size int64 // of a row, and how many rows a block has
+	rows        []int64
+}
+
+// ReadElements reads the rows that have the elements from first on.
+func (g *gathered) ReadElements(dst []byte, first int64) error {
+	unit := int64(g.source.Stored.UnitSize())
+	for len(dst) > 0 {
+		row, at := first/g.inner, first%g.inner
+		n := min(g.inner-at, int64(len(dst))/unit)
+		block, place := row/int64(len(g.rows)), g.rows[row%int64(len(g.rows))]
+		if err := g.source.Source.ReadElements(dst[:n*unit], (block*g.size+place)*g.inner+at); err != nil {
+			return err
+		}
+		dst, first = dst[n*unit:], first+n
+	}
+	return nil
+}
+
+func oneHot(c *call) *Array {
+	x, shape := c.in(0), c.shapes[0]
+	k, ok := axisIn(c.attrs, len(shape))
+	if c.err != nil || !ok {
+		return c.fail("axis %s", c.attrs["axis"].Value)
+	}
+	classes := make([]float64, shape[k])
+	for i := range classes {
+		classes[i] = float64(i)
+	}
+	s := slices.Repeat(tensor.Shape{1}, len(shape))
+	s[k] = shape[k]
+	return x.compare(c.exact(s, classes), func(x, y float64) bool { return x == y })
+}
+
+// readPads takes what stands before each axis from pairs.
+func readPads(p *problem, raw Attributes) Attributes {
+	pairs, ok := raw["paddings"]
+	if !ok || len(pairs.Value.Numbers) != 2*p.rank() {
+		return raw
+	}
+	before := make([]float64, p.rank())
+	for k := range before {
+		before[k] = pairs.Value.Numbers[2*k]
+	}
+	return raw.with(Attributes{"before": {Numbers(before...), pairs.Source}})
+}
+
+// readSlice makes begin and strides of begin, end, strides and masks, and notes the shape
+// before axes were dropped. What it does not understand, such as an ellipsis, is not known.
+func readSlice(p *problem, raw Attributes) Attributes {
+	x := p.Inputs[0].Shape
+	list := func(name string) ([]int64, bool) {
+		v, ok := raw[name].Value.Integers()
+		return v, ok && len(v) == len(x)
+	}
+	mask := func(name string, k int) bool {
+		n, _ := raw[name].Value.Number()
+		return int64(n)>>k&1 == 1
+	}
+	from := raw["begin"].Source
+	raw = raw.with(nil)
+	begin, ok := list("begin")
+	steps, hasSteps := list("strides")
+	if !hasSteps {
+		steps = slices.Repeat([]int64{1}, len(x))
+	}
+	end, hasEnd := list("end")
+	size, hasSize := list("size")
+	none := func() Attributes {
+		delete(raw, "begin")
+		delete(raw, "strides")
+		return raw
+	}
+	ellipsis, _ := raw["ellipsis_mask"].Value.Number()
+	fresh, _ := raw["new_axis_mask"].Value.Number()
+	if !ok || ellipsis != 0 || fresh != 0 || !hasEnd && !hasSize {
+		return none()
+	}
+	begin, shape := slices.Clone(begin), make([]int64, len(x))
+	for k, n := range x {
+		b, step := begin[k], steps[k]
+		if step < 1 {
+			return none()
+		}
+		clip := func(at int64) int64 {
+			if at < 0 {
+				at += n
+			}
+			return min(max(at, 0), n)
+		}
+		if mask("begin_mask", k) {
+			b = 0
+		}
+		b = clip(b)
+		stop := n
+		switch {
+		case mask("shrink_axis_mask", k):
+			stop = b + 1
+		case hasSize && size[k] >= 0:
+			stop = min(n, b+size[k])
+		case hasEnd && !mask("end_mask", k):
+			stop = clip(end[k])
+		}
+		begin[k], shape[k] = b, max(0, (stop-b+step-1)/step)
+	}
+	return raw.with(Attributes{"begin": {integers(begin...), from}, "strides": {integers(steps...), from}, "shape": {integers(shape...), from}})
+}

@@ -1,0 +1,58 @@
+package recompute
+
+import (
+	"dumptool/internal/layout"
+	"dumptool/internal/tensor"
+)
+
+// Tensor is an input or output of an operator in host order.
+type Tensor struct {
+	// DType is the type that the NPU rounds to, Stored that of the elements in Source.
+	DType, Stored tensor.DType
+	Shape         tensor.Shape
+	// Source gives the stored elements by their position in Shape. It serves one goroutine.
+	Source layout.Source
+}
+
+// elements is the number of elements.
+func (t *Tensor) elements() int64 { return t.Shape.Elements() }
+
+// Operator is one execution of an operator.
+type Operator struct {
+	// Formula is the name of a row of the table.
+	Formula string
+	// Inputs are those of the formula in their order, nil for an optional one that is absent.
+	Inputs, Outputs []*Tensor
+	// Attributes are those that are known, by the names of the formula.
+	Attributes Attributes
+	// Fused says whether other operators were merged into this one; nil if nobody knows.
+	Fused *bool
+	// Overlap says whether an output lies in the memory of an input; nil if nobody knows.
+	Overlap *bool
+	// Changed names an input whose bytes are not those that its producer wrote.
+	Changed string
+	// Called is set for a call of a framework, which saves its inputs before it runs.
+	Called bool
+	// Full computes everything, Budget is how many multiplications and additions an operator
+	// may cost, elements for those that are none; 0 for no limit. Seed is that of signs.
+	Full   bool
+	Budget int64
+	Seed   int64
+
+	wholes map[*Tensor]*whole
+	views  map[*Tensor]*Tensor
+}
+
+// rank is that of the first input.
+func (o *Operator) rank() int { return len(o.Inputs[0].Shape) }
+
+// mayBeFused reports whether something may follow the operator before its output is written.
+func (o *Operator) mayBeFused() bool { return o.Fused == nil || *o.Fused }
+
+// input returns an input, nil for none.
+func (o *Operator) input(k int) *Tensor {
+	if k >= len(o.Inputs) {
+		return nil
+	}
+	return o.Inputs[k]
+}

@@ -1,0 +1,104 @@
+package recompute
+
+import (
+	"math"
+	"slices"
+
+	"dumptool/internal/exact"
+)
+
+// orders are the formulas whose elements depend on the order of a line.
+var orders = []formula{
+	{name: "ArgMax", class: Integral, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return c.extremeIndex(larger) }), attrs: []attribute{oneAxis}},
+	{name: "ArgMin", class: Integral, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return c.extremeIndex(smaller) }), attrs: []attribute{oneAxis}},
+	{name: "Cumsum", class: Reduced, inputs: "x", cut: lines("axes"), compute: one(cumsum),
+		attrs: []attribute{axisWhereAny, flags("exclusive", false), flags("reverse", false)}},
+	{name: "TopK", class: Exact, inputs: "x", cut: lastOf, compute: one(topK), attrs: []attribute{flags("largest", true)}},
+}
+
+func logOf(x float64) float64 { return exact.Log(x) }
+
+// extremeIndex returns where the element is that pick prefers; of several the one that the
+// NPU says.
+func (c *call) extremeIndex(pick func(x, y float64) float64) *Array {
+	x := c.in(0)
+	axes := c.ints("axes")
+	best := x.extreme(pick, axes...)
+	return best.reduce(axes, func(z *Array, line, _ int, _ []int) { z.set(line, 0, 0, 0) }).index(x, best, c.got[0], axes)
+}
+
+// index sets where the best elements of lines are: where the NPU says, if that is one.
+func (z *Array) index(x, best, got *Array, axes []int) *Array {
+	if z.m.err != nil {
+		return z
+	}
+	x.lines(axes, func(line, first int, beside []int) {
+		y := got.v[line]
+		if y >= 0 && y < float64(len(beside)) && y == math.Trunc(y) && x.v[first+beside[int(y)]] == best.v[line] {
+			z.v[line] = y
+			return
+		}
+		for i, k := range beside {
+			if v := x.v[first+k]; v == best.v[line] || v != v && best.v[line] != best.v[line] {
+				z.v[line] = float64(i)
+				return
+			}
+		}
+	})
+	return z
+}
+
+func cumsum(c *call) *Array {
+	x, axes := c.in(0), c.ints("axes")
+	z := x.each(func(x float64) float64 { return x }, func(_, _, e float64, _ *bounds) float64 { return e })
+	if c.err != nil {
+		return z
+	}
+	x.lines(axes, func(_, first int, beside []int) {
+		sum, size := 0.0, 0.0
+		n := 1 + 2*math.Sqrt(float64(len(beside)))
+		for i := range beside {
+			k := first + beside[i]
+			if c.is("reverse") {
+				k = first + beside[len(beside)-1-i]
+			}
+			v := x.v[k]
+			before, sizeBefore := sum, size
+			sum, size = sum+v, size+math.Abs(v)
+			if c.is("exclusive") {
+				z.set(k, before, float64(c.narrow.u*n*sizeBefore), float64(c.wide.u*n*sizeBefore))
+			} else {
+				z.set(k, sum, float64(c.narrow.u*n*size), float64(c.wide.u*n*size))
+			}
+		}
+	})
+	return z
+}
+
+// lastOf cuts along all axes but the last one, of which the output has a part.
+func lastOf(p *problem, _ Attributes) *cutting {
+	c, x, out := seen(p), p.Inputs[0].Shape, p.Outputs[0].Shape
+	last := len(x) - 1
+	if last < 0 || len(out) != len(x) || out[last] > x[last] || !slices.Equal(x[:last], out[:last]) {
+		return misfit("the output has the shape %s, the input %s", out, x)
+	}
+	return c.along(upTo(last), same)
+}
+
+func topK(c *call) *Array {
+	x, shape := c.in(0), c.shapes[0]
+	if c.err != nil {
+		return x
+	}
+	n, k := int(x.shape[len(x.shape)-1]), int(shape[len(shape)-1])
+	z := c.exact(shape, c.alloc(int(shape.Elements())))
+	for line := range len(x.v) / max(1, n) {
+		row := slices.Clone(x.v[line*n : (line+1)*n])
+		slices.Sort(row)
+		if c.is("largest") {
+			slices.Reverse(row)
+		}
+		copy(z.v[line*k:(line+1)*k], row)
+	}
+	return z
+}

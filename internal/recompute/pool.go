@@ -1,0 +1,346 @@
+package recompute
+
+import (
+	"math"
+	"slices"
+
+	"dumptool/internal/tensor"
+)
+
+// pools are the formulas of windows over images, and of quantised numbers.
+var pools = []formula{
+	{name: "MaxPool", class: Reduced, inputs: "x", cut: planes, compute: one(func(c *call) *Array { return c.pool(false) }), read: readPool, attrs: []attribute{poolGeometry}, open: true},
+	{name: "AvgPool", class: Reduced, inputs: "x", cut: planes, compute: one(func(c *call) *Array { return c.pool(true) }), read: readPool,
+		attrs: []attribute{poolGeometry, flags("exclusive", true), constant("divisor", 0)}, open: true},
+	{name: "Pooling", class: Reduced, inputs: "x", cut: planes, compute: one(func(c *call) *Array { return c.pool(c.num("mode") == 1) }), read: readPool,
+		attrs: []attribute{oneOf("mode", true, Number(0), Number(1)), poolGeometry, flags("exclusive", true), constant("divisor", 0)}, open: true},
+	{name: "AdaptiveAvgPool", class: Reduced, inputs: "x", cut: planes, compute: one(adaptive)},
+	{name: "AscendQuant", class: Quantised, inputs: "x", cut: elementwise, compute: one(quantise), attrs: []attribute{quantScale, constant("sqrt_mode", 0)}},
+	{name: "AscendDequant", class: Plain, inputs: "x deq_scale", cut: dequantCut, compute: one(dequantise), attrs: []attribute{flags("relu_flag", false), flags("sqrt_mode", false)}},
+}
+
+// planes are cut along images and channels.
+func planes(p *problem, _ Attributes) *cutting {
+	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
+	if len(x) < 3 || len(out) != len(x) || x[0] != out[0] || x[1] != out[1] {
+		return misfit("the output has the shape %s, the input %s", out, x)
+	}
+	c := seen(p)
+	for k := range 2 {
+		f := free{size: x[k]}
+		for i := range p.Inputs {
+			f.in = append(f.in, span{axis: k - max(0, i)*(k+1)}) // the first input only
+		}
+		for range p.Outputs {
+			f.out = append(f.out, span{axis: k})
+		}
+		c.free = append(c.free, f)
+	}
+	return c
+}
+
+// windows returns the elements below each window behind each other, fill for those outside:
+// under gives the place of element q of window o along an axis.
+func (c *call) windows(x *Array, kernel []int64, fill float64, under func(axis int, o, q int64) int64) *Array {
+	in, out := x.shape[2:], c.shapes[0][2:]
+	positions, size := out.Elements(), tensor.Shape(kernel).Elements()
+	from := make([]int, positions*size)
+	strides := in.Strides()
+	for i := range positions {
+		at := out.Coordinates(i)
+		for j := range size {
+			offset := int64(0)
+			for k, q := range tensor.Shape(kernel).Coordinates(j) {
+				place := under(k, at[k], q)
+				if place < 0 || place >= in[k] {
+					offset = -1
+					break
+				}
+				offset += place * strides[k]
+			}
+			from[i*size+j] = int(offset)
+		}
+	}
+	plane := int(in.Elements())
+	shape := slices.Concat(x.shape[:2], tensor.Shape{positions, size})
+	return x.move(shape, fill, func(i int) int {
+		p, k := i/len(from), from[i%len(from)]
+		if k < 0 {
+			return -1
+		}
+		return p*plane + k
+	})
+}
+
+// pool is the largest element or the mean below each window.
+func (c *call) pool(mean bool) *Array {
+	x, kernel := c.in(0), c.attrs["ksize"]
+	k, _ := kernel.Value.Integers()
+	w, ok := windowOf(c.attrs, k)
+	if c.err != nil || !ok || len(k) != len(x.shape)-2 {
+		return c.fail("ksize, strides and pads of another number of axes")
+	}
+	in, out := x.shape[2:], c.shapes[0][2:]
+	for i := range k {
+		if k[i] < 1 || !w.fits(i, in[i], out[i]) {
+			return c.fail("ksize, strides and pads do not give the output's size")
+		}
+	}
+	under := func(axis int, o, q int64) int64 { return o*w.stride[axis] - w.before[axis] + q*w.dilation[axis] }
+	if !mean {
+		return c.windows(x, k, math.Inf(-1), under).largest(3).reshape(c.shapes[0]...)
+	}
+	counts := c.exact(tensor.Shape{1, 1, out.Elements(), 1}, c.alloc(int(out.Elements())))
+	for i := range counts.v {
+		n := int64(1)
+		for axis, o := range out.Coordinates(int64(i)) {
+			low, high := -w.before[axis], in[axis]+w.before[axis]
+			if c.is("exclusive") {
+				low, high = 0, in[axis]
+			}
+			inside := int64(0)
+			for q := range k[axis] {
+				if place := under(axis, o, q); place >= low && place < high {
+					inside++
+				}
+			}
+			n *= inside
+		}
+		counts.v[i] = float64(n)
+		if d := c.num("divisor"); d != 0 {
+			counts.v[i] = d
+		}
+	}
+	return c.windows(x, k, 0, under).sum(3).div(counts).reshape(c.shapes[0]...)
+}
+
+// adaptive is the mean below windows that share an image as evenly as can be.
+func adaptive(c *call) *Array {
+	x := c.in(0)
+	if c.err != nil {
+		return x
+	}
+	in, out := x.shape[2:], c.shapes[0][2:]
+	begin := func(axis int, o int64) int64 { return o * in[axis] / out[axis] }
+	end := func(axis int, o int64) int64 { return ((o+1)*in[axis] + out[axis] - 1) / out[axis] }
+	kernel := make([]int64, len(in))
+	for k, n := range out {
+		for o := range n {
+			kernel[k] = max(kernel[k], end(k, o)-begin(k, o))
+		}
+	}
+	counts := c.exact(tensor.Shape{1, 1, out.Elements(), 1}, c.alloc(int(out.Elements())))
+	for i := range counts.v {
+		n := int64(1)
+		for k, o := range out.Coordinates(int64(i)) {
+			n *= end(k, o) - begin(k, o)
+		}
+		counts.v[i] = float64(n)
+	}
+	return c.windows(x, kernel, 0, func(axis int, o, q int64) int64 {
+		if at := begin(axis, o) + q; at < end(axis, o) {
+			return at
+		}
+		return -1
+	}).sum(3).div(counts).reshape(c.shapes[0]...)
+}
+
+// usualKernels are the sizes of windows that are tried.
+var usualKernels = []int64{2, 3, 1, 4, 5, 7}
+
+// poolGeometry lists the windows of the usual sizes, and those of whole images.
+var poolGeometry = attribute{names: []string{"ksize", "strides", "pads", "dilations"}, closed: true, choices: func(p *problem) (all []Attributes) {
+	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
+	if len(x) < 3 || len(out) != len(x) {
+		return nil
+	}
+	in, out := x[2:], out[2:]
+	same := func(n int64) []int64 { return slices.Repeat([]int64{n}, len(in)) }
+	geometry := func(k, s, b []int64) Attributes {
+		return Attributes{"ksize": {integers(k...), FromValues}, "strides": {integers(s...), FromValues}, "pads": {integers(b...), FromValues}, "dilations": {integers(same(1)...), FromDefault}}
+	}
+	if out.Elements() == 1 {
+		all = append(all, geometry(in, same(1), same(0)))
+	}
+	for _, k := range usualKernels {
+		for _, h := range windows(in, same(k), out, []int64{1}) {
+			s, _ := h["strides"].Value.Integers()
+			b, _ := h["pads"].Value.Integers()
+			odd := slices.ContainsFunc(s, func(n int64) bool { return n > max(k, 2) || n != s[0] }) || slices.ContainsFunc(b, func(n int64) bool { return n > k/2 || n != b[0] })
+			if !odd {
+				all = append(all, geometry(same(k), s, b))
+			}
+		}
+	}
+	return all
+}}
+
+// readPool takes the geometry of windows, and what an average counts.
+func readPool(p *problem, raw Attributes) Attributes {
+	raw = readWindow(p, raw)
+	if x, ok := raw["count_include_pad"]; ok {
+		if n, ok := x.Value.Number(); ok {
+			raw["exclusive"] = Attribute{Number(1 - n), x.Source}
+		}
+	}
+	if x, ok := raw["divisor_override"]; ok {
+		raw["divisor"] = x
+	}
+	axes := max(0, p.rank()-2)
+	if n, ok := raw["global_pooling"].Value.Number(); ok && n != 0 {
+		from := raw["global_pooling"].Source
+		raw["ksize"], raw["pads"] = Attribute{integers(p.Inputs[0].Shape[2:]...), from}, Attribute{integers(slices.Repeat([]int64{0}, axes)...), from}
+		raw["strides"] = Attribute{integers(slices.Repeat([]int64{1}, axes)...), from}
+	}
+	if k, ok := raw["ksize"]; ok {
+		if _, ok := raw["strides"]; !ok && k.Source == FromCall {
+			raw["strides"] = k
+		}
+		if _, ok := raw["dilations"]; !ok || k.Source != FromCall {
+			raw["dilations"] = Attribute{integers(slices.Repeat([]int64{1}, axes)...), FromDefault}
+		}
+	}
+	return raw
+}
+
+// quantise rounds x times a scale, plus an offset, to integers; numbers half between two may
+// go either way, as exact as the input is.
+func quantise(c *call) *Array {
+	x, scale, offset := c.in(0), c.num("scale"), c.num("offset")
+	if c.is("sqrt_mode") {
+		scale = float64(scale * scale)
+	}
+	if c.err != nil {
+		return x
+	}
+	step := 0x1p-18
+	switch c.types[0] {
+	case tensor.Float16:
+		step = 0x1p-10
+	case tensor.BFloat16:
+		step = 0x1p-7
+	}
+	c.ties = make([]bool, len(x.v))
+	low, high := integerRange(c.dtypes[0])
+	z := c.exact(x.shape, c.alloc(len(x.v)))
+	for i, v := range x.v {
+		q := float64(v*scale) + offset
+		c.ties[i] = math.Abs(q-math.Floor(q)-.5) <= float64(math.Abs(q)*step)+1e-6
+		z.v[i] = min(max(math.RoundToEven(q), low), high)
+	}
+	return z
+}
+
+const quantSamples = 1 << 12
+
+// quantScale fits the scale: every element of the output allows an interval of it, and the
+// one that most allow counts.
+var quantScale = attribute{names: []string{"scale", "offset"}, closed: true, choices: func(p *problem) (all []Attributes) {
+	x, err := keep(p.Inputs[0]).run(0, min(p.Inputs[0].elements(), quantSamples))
+	if err != nil || p.Outputs[0].elements() != p.Inputs[0].elements() {
+		return nil
+	}
+	y, err := keep(p.Outputs[0]).run(0, int64(len(x)))
+	if err != nil {
+		return nil
+	}
+	largest := 0.0
+	for _, v := range x {
+		if v-v == 0 {
+			largest = max(largest, math.Abs(v))
+		}
+	}
+	low, high := integerRange(p.Outputs[0].DType)
+	var sx, sy, sxx, sxy, n float64
+	var used []int
+	for i, v := range x {
+		if v-v == 0 && y[i] > low && y[i] < high && math.Abs(v) > .1*largest {
+			used = append(used, i)
+			sx, sy, sxx, sxy, n = sx+v, sy+y[i], sxx+float64(v*v), sxy+float64(v*y[i]), n+1
+		}
+	}
+	const least = 8
+	if n < least {
+		return nil
+	}
+	rise := (float64(n*sxy) - float64(sx*sy)) / (float64(n*sxx) - float64(sx*sx))
+	shift := math.RoundToEven((sy - float64(rise*sx)) / n)
+	type fit struct {
+		scale, offset float64
+		hits          int
+	}
+	var fits []fit
+	for _, offset := range []float64{0, shift} {
+		if scale, hits := mostAllowed(x, y, used, offset); scale-scale == 0 && (offset == 0 || shift != 0) {
+			fits = append(fits, fit{scale, offset, hits})
+		}
+	}
+	slices.SortStableFunc(fits, func(a, b fit) int { return b.hits - a.hits })
+	for _, f := range fits {
+		all = append(all, Attributes{"scale": {Number(f.scale), FromFit}, "offset": {Number(f.offset), FromFit}})
+	}
+	return all
+}}
+
+// mostAllowed is the middle of the scales that most elements allow.
+func mostAllowed(x, y []float64, used []int, offset float64) (scale float64, most int) {
+	type edge struct {
+		at   float64
+		step int
+	}
+	var edges []edge
+	for _, i := range used {
+		a, b := (y[i]-.5-offset)/x[i], (y[i]+.5-offset)/x[i]
+		edges = append(edges, edge{min(a, b), 1}, edge{max(a, b), -1})
+	}
+	slices.SortStableFunc(edges, func(a, b edge) int {
+		switch {
+		case a.at < b.at:
+			return -1
+		case a.at > b.at:
+			return 1
+		}
+		return 0
+	})
+	open := 0
+	for i, e := range edges[:max(0, len(edges)-1)] {
+		if open += e.step; open > most {
+			most, scale = open, (e.at+edges[i+1].at)/2
+		}
+	}
+	return scale, most
+}
+
+// dequantCut sees the scales beside the channels.
+func dequantCut(p *problem, h Attributes) *cutting {
+	x, n := p.Inputs[0].Shape, p.Inputs[1].elements()
+	c := seen(p)
+	axis := len(x) - 1
+	if len(x) > 2 && x[1] == n {
+		axis = 1
+	}
+	if axis < 0 || n != 1 && x[axis] != n || !x.Equal(p.Outputs[0].Shape) {
+		return misfit("scales of shape %s for %s", p.Inputs[1].Shape, x)
+	}
+	c.in[1].shape = slices.Repeat(tensor.Shape{1}, len(x))
+	c.in[1].shape[axis] = n
+	return c.along(upTo(len(x)), right)
+}
+
+// dequantise multiplies by the scale, which a uint64 has as a float32 in its lower half.
+func dequantise(c *call) *Array {
+	x, q := c.in(0), c.in(1)
+	if c.err == nil && c.types[1] == tensor.Uint64 {
+		for i, v := range q.v {
+			q.v[i] = float64(math.Float32frombits(uint32(uint64(v))))
+		}
+	}
+	y := x.mul(q)
+	if c.is("sqrt_mode") {
+		y = y.mul(q)
+	}
+	if c.is("relu_flag") {
+		y = relu(y)
+	}
+	return y
+}

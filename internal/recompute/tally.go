@@ -1,0 +1,220 @@
+package recompute
+
+import (
+	"math"
+
+	"dumptool/internal/tensor"
+)
+
+// precision describes a floating-point type: the bits of its mantissa, the exponent of its
+// smallest normal number and its largest one.
+type precision struct {
+	bits, low int
+	max       float64
+}
+
+// precisions are the floating-point types. The steps of hifloat8 depend on the number: its
+// widest count.
+var precisions = map[tensor.DType]precision{
+	tensor.Float16:      {10, -14, 65504},
+	tensor.BFloat16:     {7, -126, 0x1.fep127},
+	tensor.Float32:      {23, -126, math.MaxFloat32},
+	tensor.Float64:      {52, -1022, math.MaxFloat64},
+	tensor.Float8E5M2:   {2, -14, 57344},
+	tensor.Float8E4M3FN: {3, -6, 448},
+	tensor.HiFloat8:     {1, -22, 32768},
+}
+
+// isFloat reports whether elements of a type are rounded.
+func isFloat(d tensor.DType) bool { return precisions[d].bits > 0 }
+
+// smallest is the smallest normal number.
+func (p precision) smallest() float64 { return math.Ldexp(1, p.low) }
+
+// step is a unit in the last place of |v|, at least two of the smallest ones.
+func (p precision) step(v float64) float64 {
+	exponent := int(math.Float64bits(v)>>52&0x7ff) - 1023
+	return math.Float64frombits(uint64(max(exponent-p.bits, p.low-p.bits+1, -1022)+1023) << 52)
+}
+
+// Spot is an element and what was computed for it.
+type Spot struct {
+	Offset   int64
+	Computed float64
+	NPU      float64
+	ratio    float64
+}
+
+// mostSpots is how many of the worst elements are kept.
+const mostSpots = 3
+
+// tally gathers how the elements of an output differ from what was computed.
+type tally struct {
+	dtype  tensor.DType
+	format precision
+	strict bool // no bound: any difference is one
+	quant  float64
+	wild   bool // NaN of the inputs have to show
+	// checked elements, bad ones, those beyond the narrow bound, those in the wide bound.
+	checked, bad, beyond, overflow, skipped int64
+	worst                                   float64
+	first                                   int64 // the first bad element, -1 for none
+	spots                                   []Spot
+	used                                    float64
+	// sums of squares over the elements that are used: of differences in both bounds, of the
+	// wide bound, of values, of differences; and of products and sizes.
+	narrow, wide, bound, values, squares, products, sizes, steps float64
+	largest                                                      float64
+	infinite                                                     bool // a bad element is not finite
+}
+
+func newTally(d tensor.DType, class Class) *tally {
+	return &tally{dtype: d, format: precisions[d], first: -1, strict: !isFloat(d) || class == Move}
+}
+
+// add compares a cell: y are the elements of the NPU, near is set where a step of an integer
+// is nothing.
+func (t *tally) add(x, y *Array, wild bool, nearTie func(i int) bool, offset func(i int) int64) {
+	a, b := x.errs()
+	for i, v := range x.v {
+		t.one(v, a[i], b[i], y.v[i], wild, nearTie != nil && nearTie(i), offset, i)
+	}
+	t.checked += int64(len(x.v))
+}
+
+// allowed is the wide bound of an element of which a formula says that it may be off by e; a
+// number below the smallest normal one may also be 0.
+func (t *tally) allowed(v, e float64) float64 {
+	switch {
+	case v-v != 0 || t.strict && e == 0:
+		return 0
+	case !isFloat(t.dtype):
+		return math.Ceil(e)
+	}
+	step := e + t.format.step(v)
+	if math.Abs(v) < t.format.smallest() {
+		step += t.format.smallest()
+	}
+	return step
+}
+
+// one compares an element. wild says that inputs beside it are not finite.
+func (t *tally) one(v, ea, eb, y float64, wild, tie bool, offset func(i int) int64, i int) {
+	d := math.Abs(y - v)
+	finite := v-v == 0
+	tolA, tolB, big := 0.0, 0.0, false
+	switch {
+	case isFloat(t.dtype):
+		step := t.format.step(v)
+		if y == 0 && math.Abs(v) < t.format.smallest() {
+			step += t.format.smallest()
+		}
+		tolA, tolB = ea+step, eb+step
+		limit := t.format.max - t.format.step(t.format.max)/2
+		big = finite && math.Abs(v)+eb > limit || !finite && v == v && !wild
+	case tie:
+		tolA, tolB = 1, 1
+	case eb > 0:
+		tolA, tolB = math.Ceil(ea), math.Ceil(eb)
+	}
+	same := v == y || v != v && y != y
+	saturated := big && math.Signbit(y) == math.Signbit(v) && math.Abs(y) >= t.format.max*.99
+	bad, beyond := false, false
+	switch {
+	case same || saturated:
+	case finite && t.strict && !tie:
+		bad, beyond = eb == 0 || !(d <= tolB), eb == 0 || !(d <= tolA)
+	case finite:
+		bad, beyond = !(d <= tolB), !(d <= tolA)
+	case wild && !(t.wild && v != v && y == y):
+		t.skipped++
+	default:
+		bad, beyond = true, true
+	}
+	if finite && !isFloat(t.dtype) && t.dtype != tensor.Bool {
+		if low, high := integerRange(t.dtype); v < low || v > high { // it wraps, or not
+			big, bad, beyond = true, false, false
+		}
+	}
+	if big {
+		t.overflow++
+	}
+	if beyond {
+		t.beyond++
+	}
+	if finite && !big && y-y == 0 {
+		t.use(v, y, d, tolA, tolB)
+		if isFloat(t.dtype) {
+			s := t.format.step(v)
+			t.steps += float64(s * s)
+		}
+	}
+	if bad {
+		t.blame(v, y, d, tolB, offset(i))
+	}
+}
+
+// use counts an element for the sums.
+func (t *tally) use(v, y, d, tolA, tolB float64) {
+	t.used++
+	ratioA, ratioB := d/max(tolA, tiny), d/max(tolB, tiny)
+	if tolB == 0 {
+		ratioA, ratioB = d, d
+	}
+	t.worst = max(t.worst, ratioB)
+	t.narrow += float64(ratioA * ratioA)
+	t.wide += float64(ratioB * ratioB)
+	t.bound += float64(tolB * tolB)
+	t.values += float64(v * v)
+	t.squares += float64(d * d)
+	t.products += float64((y - v) * v)
+	t.sizes += d
+	t.largest = max(t.largest, math.Abs(v))
+}
+
+// blame keeps a bad element.
+func (t *tally) blame(v, y, d, tol float64, offset int64) {
+	t.bad++
+	if t.first < 0 || offset < t.first {
+		t.first = offset
+	}
+	ratio := d
+	if tol > 0 {
+		ratio = d / tol
+	}
+	if !(ratio <= math.MaxFloat64) {
+		ratio, t.infinite = math.Inf(1), true
+	}
+	at := len(t.spots)
+	for at > 0 && (t.spots[at-1].ratio < ratio || t.spots[at-1].ratio == ratio && t.spots[at-1].Offset > offset) {
+		at--
+	}
+	if at < mostSpots {
+		t.spots = append(t.spots, Spot{})
+		copy(t.spots[at+1:], t.spots[at:])
+		t.spots[at] = Spot{offset, v, y, ratio}
+		t.spots = t.spots[:min(len(t.spots), mostSpots)]
+	}
+}
+
+// root is the root of the mean of a sum over the used elements.
+func (t *tally) root(sum float64) float64 { return math.Sqrt(sum / max(1, t.used)) }
+
+// loose is the wide bound beside the values.
+func (t *tally) loose() float64 {
+	if t.used == 0 {
+		return 0
+	}
+	return t.root(t.bound) / max(tiny, t.root(t.values))
+}
+
+// factor reports a common factor of the values that no table of functions explains.
+func (t *tally) factor() (float64, bool) {
+	const least, mostChance, leastShift = 32, 20, 8e-3
+	if t.used < least || t.values == 0 || !isFloat(t.dtype) {
+		return 0, false
+	}
+	s := t.products / t.values
+	rest := math.Sqrt(max(0, t.squares-float64(2*s*t.products)+float64(s*s*t.values)) / t.used)
+	return 1 + s, math.Abs(s) > leastShift && math.Abs(s)*math.Sqrt(t.values)/max(rest, tiny) > mostChance
+}

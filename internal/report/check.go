@@ -1,0 +1,238 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"dumptool/internal/check"
+	"dumptool/internal/recompute"
+)
+
+// checkColumns are the columns of operators that were computed again.
+func checkColumns() []Column[*check.Operator] {
+	type row = *check.Operator
+	first := func(o row) *check.Output {
+		if len(o.Outputs) == 0 {
+			return new(check.Output)
+		}
+		return &o.Outputs[0]
+	}
+	return []Column[row]{
+		words("op", func(o row) string { return o.Op }).titled("OPERATOR", "算子"),
+		words("op_type", func(o row) string { return o.Type }).titled("TYPE", "类型"),
+		words("rank", func(o row) string { return o.At.Rank }).in(InCSV | InJSON),
+		words("step", func(o row) string { return o.At.Step }).in(InCSV | InJSON),
+		words("status", func(o row) string { return string(o.Status) }).titled("STATUS", "状态"),
+		words("reason", func(o row) string { return o.Reason }).titled("REASON", "原因"),
+		words("extent", func(o row) string { return string(o.Extent) }).in(InCSV | InJSON),
+		words("confidence", func(o row) string { return string(o.Confidence) }).in(InCSV | InJSON),
+		words("checked", func(o row) string { return first(o).How }).titled("CHECKED", "检查"),
+		numbers("bad", func(o row) int64 { return first(o).Bad }).in(InCSV | InJSON),
+		numbers("worst_ratio", func(o row) *float64 {
+			x := float64(first(o).Worst)
+			if first(o).Checked == 0 {
+				return nil
+			}
+			return &x
+		}).titled("WORST", "最大"),
+		numbers("beyond_narrow", func(o row) int64 { return first(o).Beyond }).in(InCSV | InJSON),
+		words("attributes", attributesText).titled("ATTRIBUTES", "属性"),
+		words("file", func(o row) string { return o.File }).in(InCSV | InJSON),
+	}
+}
+
+// attributesText lists attributes, each with its source.
+func attributesText(o *check.Operator) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(o.Attributes)) {
+		a := o.Attributes[name]
+		all = append(all, fmt.Sprintf("%s=%s (%s)", name, a.Value, a.Source))
+	}
+	return strings.Join(all, " ")
+}
+
+// WriteCheckCSV writes a line for every operator.
+func WriteCheckCSV(w io.Writer, r *check.Report) error {
+	return Table[*check.Operator]{checkColumns(), pointers(r.Operators)}.CSV(w)
+}
+
+// WriteCheckMarkdown writes what WriteCheck prints as a document.
+func (t Text) WriteCheckMarkdown(w io.Writer, r *check.Report) error {
+	p := t.to(w)
+	p.print("## " + t.say("Operators computed again", "算子重新计算") + "\n\n")
+	p.markdown = true
+	return p.check(r)
+}
+
+// WriteCheck prints the verdict, the first wrong operator, those that are not OK and what
+// was covered.
+func (t Text) WriteCheck(w io.Writer, r *check.Report) error { return t.to(w).check(r) }
+
+// groupedFrom is the number of operators from which they are grouped.
+const groupedFrom = 20
+
+func (p *printer) check(r *check.Report) error {
+	p.text(p.of(r.Summary.Headline))
+	if first := r.Summary.First; first != nil {
+		p.blank()
+		p.facts(p.firstWrong(&r.Operators[*first]))
+	}
+	rows := slices.DeleteFunc(pointers(r.Operators), func(o *check.Operator) bool { return o.Status == recompute.OK })
+	switch {
+	case len(rows) > groupedFrom && !p.markdown:
+		p.blank()
+		printTable(p, checkGroups(rows), minName)
+	case len(rows) > 0:
+		p.blank()
+		printTable(p, Table[*check.Operator]{checkColumns(), rows}, minName)
+	}
+	p.blank()
+	p.facts(p.checkFacts(r))
+	return p.err
+}
+
+// firstWrong says what is known of the first wrong operator.
+func (p *printer) firstWrong(o *check.Operator) []fact {
+	name := opText(o.Type, o.Op)
+	if at := o.At.String(); at != "" {
+		name += ", " + at
+	}
+	if o.Script != "" {
+		name += "  " + o.Script
+	}
+	lines := []string{name, p.of(o.Said())}
+	sure := string(o.Confidence)
+	if o.Extent != "" {
+		sure += ", " + string(o.Extent)
+	}
+	verdict := o.Reason + " (" + sure + ")"
+	if attrs := attributesText(o); attrs != "" {
+		verdict += ": " + attrs
+	}
+	return []fact{{label: p.say("First wrong", "首个错误"), lines: append(lines, verdict)}}
+}
+
+// checkFacts are what was covered, where attributes come from and the order.
+func (p *printer) checkFacts(r *check.Report) []fact {
+	s := &r.Summary
+	covered := p.say("%d of %d operators judged (%.1f %% of the bytes)", "%[2]d 个算子中 %[1]d 个已判定（占字节数的 %.1[3]f %%）", s.Judged, s.Operators, 100*s.Share)
+	var not []string
+	for _, reason := range slices.Sorted(maps.Keys(s.Undecided)) {
+		part := fmt.Sprintf("%d %s", s.Undecided[reason], reason)
+		if reason == string(recompute.NoType) {
+			part += " (" + strings.Join(unknownTypes(r), ", ") + ")"
+		}
+		not = append(not, part)
+	}
+	if len(not) > 0 {
+		covered += p.say("; not: %s", "；未判定：%s", strings.Join(not, ", "))
+	}
+	facts := []fact{{label: p.say("Coverage", "覆盖"), lines: []string{covered}}}
+	sources := map[recompute.Source]int{}
+	for i := range r.Operators {
+		for _, a := range r.Operators[i].Attributes {
+			sources[a.Source]++
+		}
+	}
+	var from []string
+	for _, source := range recompute.Sources {
+		if n := sources[source]; n > 0 {
+			from = append(from, fmt.Sprintf("%s %d", source, n))
+		}
+	}
+	if len(from) > 0 {
+		facts = append(facts, fact{label: p.say("Attributes", "属性"), lines: []string{strings.Join(from, ", ")}})
+	}
+	var orders []string
+	for _, o := range r.Orders {
+		if text := p.of(o.Source); text != "" && !slices.Contains(orders, text) {
+			orders = append(orders, text)
+		}
+	}
+	if len(orders) > 0 {
+		facts = append(facts, fact{label: p.say("Order", "顺序"), lines: orders})
+	}
+	return facts
+}
+
+// unknownTypes are the types of operators that nobody knows, as they occur.
+func unknownTypes(r *check.Report) (types []string) {
+	const most = 6
+	for i := range r.Operators {
+		o := &r.Operators[i]
+		if o.Reason == string(recompute.NoType) && o.Type != "" && !slices.Contains(types, o.Type) {
+			if len(types) == most {
+				return append(types, "...")
+			}
+			types = append(types, o.Type)
+		}
+	}
+	return types
+}
+
+// checkGroup are operators of one type with one verdict.
+type checkGroup struct {
+	first *check.Operator
+	count int
+}
+
+// checkGroups are the operators by type, status and reason, in their order.
+func checkGroups(rows []*check.Operator) Table[*checkGroup] {
+	var groups []*checkGroup
+	for _, o := range rows {
+		i := slices.IndexFunc(groups, func(g *checkGroup) bool {
+			return g.first.Type == o.Type && g.first.Status == o.Status && g.first.Reason == o.Reason
+		})
+		if i < 0 {
+			groups = append(groups, &checkGroup{first: o})
+			i = len(groups) - 1
+		}
+		groups[i].count++
+	}
+	return Table[*checkGroup]{[]Column[*checkGroup]{
+		numbers("count", func(g *checkGroup) int { return g.count }).titled("COUNT", "数量"),
+		words("type", func(g *checkGroup) string { return g.first.Type }).titled("TYPE", "类型"),
+		words("status", func(g *checkGroup) string { return string(g.first.Status) }).titled("STATUS", "状态"),
+		words("reason", func(g *checkGroup) string { return g.first.Reason }).titled("REASON", "原因"),
+		words("first", func(g *checkGroup) string { return g.first.Op }).titled("FIRST", "首个"),
+	}, groups}
+}
+
+// WriteCheckJUnit writes the operators as test cases: a wrong one is a failure, one that
+// could not be judged is skipped.
+func WriteCheckJUnit(w io.Writer, r *check.Report) error {
+	suite := junitCounts{Name: "dumptool check", Tests: len(r.Operators)}
+	cases := make([]junitCase, len(r.Operators))
+	for i := range r.Operators {
+		o := &r.Operators[i]
+		c := junitCase{Class: escapeLines(cmp.Or(o.Type, "operator")), Name: escapeLines(o.Op)}
+		why := &junitOutcome{Message: escapeLines(english.of(r.Reason(o))), Type: o.Reason}
+		switch o.Status {
+		case recompute.Wrong:
+			c.Failure = why
+			suite.Failures++
+		case recompute.Misfit, recompute.Undecided:
+			why.Type = ""
+			c.Skipped = why
+			suite.Skipped++
+		}
+		cases[i] = c
+	}
+	return writeJUnit(w, &suite, &junitProperties{[]junitProperty{{"verdict", escapeLines(english.of(r.Summary.Headline))}}}, slices.Values(cases))
+}
+
+// WriteCheckTypes prints the table of types that check knows.
+func (t Text) WriteCheckTypes(w io.Writer, types []recompute.Type) error {
+	p := t.to(w)
+	printTable(p, Table[*recompute.Type]{[]Column[*recompute.Type]{
+		words("types", func(r *recompute.Type) string { return strings.Join(r.Names, " ") }).titled("TYPE", "类型"),
+		words("inputs", func(r *recompute.Type) string { return r.Inputs }).titled("INPUTS", "输入"),
+		words("class", func(r *recompute.Type) string { return r.Class }).titled("BOUND", "误差界"),
+		words("attributes", func(r *recompute.Type) string { return strings.Join(r.Attributes, "; ") }).titled("ATTRIBUTES", "属性"),
+	}, pointers(types)}, minName)
+	return p.err
+}

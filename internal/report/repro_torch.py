@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Runs the operator of op.json again with PyTorch, on the NPU if torch_npu is there."""
+import json, os, sys
+import numpy as np
+
+try:
+    import torch
+except ImportError:
+    sys.exit("repro_torch.py needs PyTorch; repro.py needs numpy only")
+try:
+    import torch_npu  # noqa: F401
+    device = "npu"
+except ImportError:
+    device = "cpu"
+F = torch.nn.functional
+here = os.path.dirname(os.path.abspath(__file__))
+load = lambda name: np.load(os.path.join(here, os.path.basename(name)), allow_pickle=False)
+with open(os.path.join(here, "op.json"), encoding="utf-8") as f:
+    op = json.load(f)
+types = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32, "float64": torch.float64}
+tensor = lambda t: None if t is None else torch.from_numpy(load(t["file"])).to(device).to(types.get(t["dtype"]) or torch.from_numpy(load(t["file"])).dtype)
+x = [tensor(t) for t in op["inputs"]]
+a = {name: v["value"] for name, v in op["operator"]["attributes"].items()}
+ints = lambda name: [int(k) for k in np.atleast_1d(a[name])]
+at = lambda k: x[k] if len(x) > k else None
+turn = lambda m, yes: m.transpose(-1, -2) if yes else m
+bias = lambda y: y if at(2) is None else y + at(2)
+calls = {
+    "Relu": lambda: F.relu(x[0]), "Relu6": lambda: F.relu6(x[0]), "Abs": lambda: torch.abs(x[0]), "Neg": lambda: torch.neg(x[0]), "Square": lambda: torch.square(x[0]), "Sqrt": lambda: torch.sqrt(x[0]),
+    "Rsqrt": lambda: torch.rsqrt(x[0]), "Reciprocal": lambda: torch.reciprocal(x[0]), "Exp": lambda: torch.exp(x[0]), "Expm1": lambda: torch.expm1(x[0]), "Log": lambda: torch.log(x[0]), "Log1p": lambda: torch.log1p(x[0]),
+    "Sin": lambda: torch.sin(x[0]), "Cos": lambda: torch.cos(x[0]), "Tanh": lambda: torch.tanh(x[0]), "Erf": lambda: torch.erf(x[0]), "Sigmoid": lambda: torch.sigmoid(x[0]), "Softplus": lambda: F.softplus(x[0]),
+    "Mish": lambda: F.mish(x[0]), "HardSwish": lambda: F.hardswish(x[0]), "Gelu": lambda: F.gelu(x[0], approximate=a["approximate"]), "Swish": lambda: F.silu(x[0]), "Elu": lambda: F.elu(x[0], a["alpha"]),
+    "LeakyRelu": lambda: F.leaky_relu(x[0], a["negative_slope"]), "Add": lambda: x[0] + x[1], "Sub": lambda: x[0] - x[1], "Mul": lambda: x[0] * x[1], "RealDiv": lambda: x[0] / x[1], "Pow": lambda: torch.pow(x[0], x[1]),
+    "Maximum": lambda: torch.maximum(x[0], x[1]), "Minimum": lambda: torch.minimum(x[0], x[1]), "Softmax": lambda: F.softmax(x[0], ints("axes")[0]), "LogSoftmax": lambda: F.log_softmax(x[0], ints("axes")[0]),
+    "LayerNorm": lambda: F.layer_norm(x[0], x[0].shape[x[0].dim() - len(ints("axes")):], at(1), at(2), a["epsilon"]), "GroupNorm": lambda: F.group_norm(x[0], int(a["num_groups"]), at(1), at(2), a["epsilon"]),
+    "BNInfer": lambda: F.batch_norm(x[0], x[3], x[4], x[1], x[2], False, 0.0, a["epsilon"]), "ReduceSum": lambda: torch.sum(x[0], ints("axes")), "ReduceMean": lambda: torch.mean(x[0], ints("axes")),
+    "MatMul": lambda: bias(torch.matmul(turn(x[0], a["transpose_x1"]), turn(x[1], a["transpose_x2"]))), "Transpose": lambda: x[0].permute(ints("perm")),
+    "Conv2D": lambda: F.conv2d(x[0], x[1], at(2), ints("strides"), ints("pads"), ints("dilations"), x[0].shape[1] // x[1].shape[1]),
+}
+if op["formula"] not in calls:
+    sys.exit(f"there is no call of PyTorch for {op['formula']} here")
+t = op["outputs"][0]
+expected, bound, dump = load(t["expected"]), load(t["bound"]).astype(np.float64), load(t["file"]).astype(np.float64)
+with torch.no_grad():
+    now = calls[op["formula"]]().to(torch.float64).cpu().numpy().reshape(expected.shape)
+differ = lambda p, q: int(np.count_nonzero(~((np.abs(p - q) <= bound + 1e-6 * np.abs(expected)) | (p == q) | (np.isnan(p) & np.isnan(q)))))
+counts = differ(now, expected), differ(now, dump), differ(dump, expected)
+print(f"on {device}: {counts[0]} elements differ from what is expected, {counts[1]} from the dump; the dump differs in {counts[2]}")
+if device == "npu":
+    print("the device still computes it wrong" if counts[0] else "the device computes it right today: suspect memory or a race")

@@ -1,0 +1,102 @@
+package report
+
+import (
+	"io"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/show"
+	"dumptool/internal/tensor"
+	"dumptool/internal/ui"
+)
+
+// shownMarks are the marks of elements in text.
+var shownMarks = map[show.Mark]string{show.Beyond: "*", show.OtherClass: "!"}
+
+// WriteWindow prints a part of a tensor, and below it that of its reference.
+func (t Text) WriteWindow(w io.Writer, s *show.Window) error {
+	p := t.to(w)
+	var facts factList
+	facts.add(p.say("Tensor", "张量"), p.tensorText(&s.Tensor))
+	if s.Reference != nil {
+		facts.add(p.say("Reference", "标杆"), p.tensorText(s.Reference))
+	}
+	facts.add("Shape", s.Shape.String()+" "+s.Format.String())
+	facts.add(p.say("Notes", "说明"), s.Notes...)
+	marked := map[show.Mark]int{}
+	for i := range s.Rows {
+		for _, m := range s.Rows[i].Marks {
+			marked[m]++
+		}
+	}
+	if s.Reference != nil && len(s.Rows) > 0 {
+		facts.add(p.say("Place", "位置"), tensor.Shape(s.At).String())
+		facts.add(p.say("Marked", "标记"), p.say("%d beyond atol %s, rtol %s (*), %d of another class (!), of those shown",
+			"所示元素中 %d 个超出 atol %s、rtol %s(*)，%d 个类别不同(!)", marked[show.Beyond], allDigits(float64(s.Atol)), allDigits(float64(s.Rtol)), marked[show.OtherClass]))
+	}
+	p.facts(facts)
+	if len(s.Rows) == 0 {
+		p.text(p.say("The tensor has no elements.", "张量没有元素。"))
+		return p.err
+	}
+	p.window(s, p.say("NPU", "NPU"), func(r *show.Row) []metrics.Value { return r.Values }, true)
+	if s.Reference != nil {
+		p.window(s, p.say("Reference", "标杆"), func(r *show.Row) []metrics.Value { return r.Reference }, false)
+	}
+	return p.err
+}
+
+// tensorText names a tensor, its type and how it is stored.
+func (p *printer) tensorText(s *show.Side) string {
+	return ui.Escape(s.File) + ": " + ui.Escape(s.Name) + ", " + s.DType.String() + " " + s.StoredFormat.String() + " " + s.StoredShape.String()
+}
+
+// window prints the elements of a side, with the index of each row and column.
+func (p *printer) window(s *show.Window, title string, side func(*show.Row) []metrics.Value, marked bool) {
+	if s.Reference == nil {
+		title = ""
+	}
+	p.blank()
+	p.print(strings.TrimSpace(title+" "+slicePlace(s)) + "\n")
+	columns := []Column[*show.Row]{numbers("", func(r *show.Row) int64 { return r.Index })}
+	first := int64(0)
+	if len(s.First) > 1 {
+		first = s.First[len(s.First)-1]
+	}
+	for i := range s.Columns {
+		columns = append(columns, numbers(strconv.FormatInt(first+i, 10), func(r *show.Row) string {
+			values := side(r)
+			if i >= int64(len(values)) {
+				return ""
+			}
+			text := element(values[i], digits(shownDigits))
+			switch {
+			case !marked || s.Reference == nil:
+				return text
+			case shownMarks[r.Marks[i]] != "":
+				return text + shownMarks[r.Marks[i]]
+			}
+			return text + " "
+		}))
+	}
+	p.grid("", Table[*show.Row]{columns, pointers(s.Rows)}.Grid(p.Lang), 0)
+}
+
+// slicePlace is the part of the tensor that is shown, as numpy names it.
+func slicePlace(s *show.Window) string {
+	n := len(s.Shape)
+	if n < 2 {
+		return "[" + strconv.FormatInt(s.Rows[0].Index, 10) + ":]"
+	}
+	parts := make([]string, n)
+	for i, x := range s.First {
+		parts[i] = strconv.FormatInt(x, 10)
+	}
+	from := func(i int, count int64) {
+		parts[i] += ":" + strconv.FormatInt(s.First[i]+count, 10)
+	}
+	from(n-2, int64(len(s.Rows)))
+	from(n-1, s.Columns)
+	return "[" + strings.Join(parts, ", ") + "]"
+}

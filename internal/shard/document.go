@@ -1,0 +1,396 @@
+package shard
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"strings"
+
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
+	"dumptool/internal/store"
+)
+
+// Document is a file with a result that can be merged, and what it says of itself.
+type Document struct {
+	Path string
+	// Rank is that of rounds without one, as the user says: rank=7:PATH.
+	Rank   string
+	Schema string
+	Origin
+}
+
+// rankForm is a path with the rank of what it holds.
+var rankForm = lang.Pattern(`^rank=([0-9]+):(.+)$`)
+
+// oldName matches the names of files that older versions divided and gathered work with.
+var oldName = lang.Pattern(`^(part-\d{5,7}-of-\d{5,7}|plan)\.jsonl$`)
+
+// Find returns the documents at paths, each once: files, and files of some names in
+// folders or else in the folders in these. Those of older versions are an error.
+func Find(paths []string, names ...string) ([]Document, error) {
+	var docs []Document
+	seen := make(map[string]bool)
+	for _, path := range paths {
+		rank := ""
+		if m := rankForm().FindStringSubmatch(path); m != nil {
+			rank, path = m[1], m[2]
+		}
+		files, err := find(store.Clean(path), names)
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			if seen[file] {
+				continue
+			}
+			seen[file] = true
+			d := Document{Path: file, Rank: rank}
+			if err := d.read(); err != nil {
+				return nil, err
+			}
+			docs = append(docs, d)
+		}
+	}
+	return docs, nil
+}
+
+// find lists the documents at a path.
+func find(path string, names []string) ([]string, error) {
+	info, err := store.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{path}, old(path)
+	}
+	files, folders, err := inFolder(path, names)
+	if err != nil || len(files) > 0 {
+		return files, err
+	}
+	for _, folder := range folders {
+		more, _, err := inFolder(folder, names)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, more...)
+	}
+	return files, nil
+}
+
+// inFolder lists the documents in a folder and its folders.
+func inFolder(path string, names []string) (files, folders []string, err error) {
+	entries, err := store.ReadDir(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		below := store.Join(path, e.Name())
+		switch {
+		case e.IsDir():
+			folders = append(folders, below)
+		case slices.Contains(names, strings.TrimSuffix(e.Name(), Ending)):
+			files = append(files, below)
+		case old(below) != nil:
+			return nil, nil, old(below)
+		}
+	}
+	return files, folders, nil
+}
+
+// old is the error of a file of an older version.
+func old(path string) error {
+	if !oldName().MatchString(store.Base(path)) {
+		return nil
+	}
+	return fmt.Errorf("%s: made by an older version of dumptool: run the shards again", path)
+}
+
+// ReadOrigin reads what the document at a path says of itself; the error wraps
+// fs.ErrNotExist where there is none.
+func ReadOrigin(path string) (Document, error) {
+	d := Document{Path: path}
+	return d, d.read()
+}
+
+// read reads what the document says of itself, and whether it is whole.
+func (d *Document) read() error {
+	f, err := Open(d.Path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	fields := map[string]any{"schema": &d.Schema, "tool": &d.Tool, "shard": &d.Shard, "listing": &d.Listing,
+		"options": &d.Options, "run_id": &d.RunID, "interrupted": &d.Interrupted}
+	in := jsonpos.NewReader(f, math.MaxInt64)
+	err = in.Object(func(key string) error {
+		if field := fields[key]; field != nil {
+			return in.Decode(field)
+		}
+		return in.Skip()
+	})
+	if err == nil {
+		err = in.End()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: is cut or no document: %w", d.Path, err)
+	}
+	if d.Schema == "" {
+		return fmt.Errorf("%s: has no schema: not a document of dumptool", d.Path)
+	}
+	return nil
+}
+
+// Decode reads the document.
+func (d *Document) Decode(into any) error {
+	f, err := Open(d.Path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	in := jsonpos.NewReader(f, math.MaxInt64)
+	if err = in.Decode(into); err == nil {
+		err = in.End()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", d.Path, err)
+	}
+	return nil
+}
+
+// Take returns those documents that are of a schema and a run; of any run where its name
+// is empty. Documents of another version of the schema are an error.
+func Take(docs []Document, schema, run string) ([]Document, error) {
+	kind, _, _ := strings.Cut(schema, "/1")
+	var all []Document
+	for _, d := range docs {
+		switch {
+		case run != "" && d.RunID != run:
+		case d.Schema == schema:
+			all = append(all, d)
+		case strings.HasPrefix(d.Schema, kind+"/"):
+			return nil, fmt.Errorf("%s: has the schema %s of a newer dumptool, want %s", d.Path, d.Schema, schema)
+		default:
+			return nil, fmt.Errorf("%s: has the schema %s, want %s", d.Path, jsonpos.Shorten(d.Schema, 40), schema)
+		}
+	}
+	return all, nil
+}
+
+// IsMissing reports whether there is no file at a path.
+func IsMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// Origin is what a document that can be merged says of where it comes from. Documents
+// embed it.
+type Origin struct {
+	// Tool is the program and its version.
+	Tool string `json:"tool,omitempty"`
+	// Shard says which part of the work the document is of, nil for all of it.
+	Shard *Spec `json:"shard,omitempty"`
+	// Listing identifies the files among which the work was found.
+	Listing string `json:"listing,omitempty"`
+	// Options are those that are not at their defaults, in the order of their names;
+	// those of reports stand in documents of shards only, for the merge.
+	Options []Option `json:"options,omitempty"`
+	// RunID is the name that the user gave the run, empty for none.
+	RunID string `json:"run_id,omitempty"`
+	// Interrupted is set where some of the work was not done.
+	Interrupted bool `json:"interrupted,omitempty"`
+}
+
+// Option is an option and its value.
+type Option struct {
+	// Name is the flag, Value what it was given.
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	// Values are those of an option that may be given several times, nil for others.
+	Values []string `json:"values,omitempty"`
+	// Path is set where the value names a place, which may be another one on another
+	// machine.
+	Path bool `json:"path,omitempty"`
+	// Of says what the option has a say in.
+	Of Scope `json:"of"`
+}
+
+// Scope is what an option has a say in.
+type Scope string
+
+// The scopes. Options of transport, such as the number of workers, change no result and
+// stand in no document.
+const (
+	OfRow       Scope = "row"
+	OfRound     Scope = "round"
+	OfReport    Scope = "report"
+	OfTransport Scope = "transport"
+)
+
+// value is the value of an option in words.
+func (o *Origin) value(name string) string {
+	for _, x := range o.Options {
+		if x.Name == name {
+			return "--" + name + " " + x.Value
+		}
+	}
+	return "no --" + name
+}
+
+// Differing returns the name of the first option in which rows or rounds of two
+// documents were made in different ways, empty for none.
+func (o *Origin) Differing(other *Origin) string {
+	var names []string
+	for _, x := range slices.Concat(o.Options, other.Options) {
+		chosen := x.Of == OfRound && o.Shard == nil && other.Shard == nil // each is judged by its own
+		if x.Of != OfReport && !x.Path && !chosen && o.value(x.Name) != other.value(x.Name) {
+			names = append(names, x.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return slices.Min(names)
+}
+
+// SameWork reports whether a document was made of the same files in the same way by the same
+// shard or run. Options of reports do not count.
+func (o *Origin) SameWork(other *Origin) bool {
+	a, b := o.Shard, other.Shard
+	return (a == nil) == (b == nil) && (a == nil || *a == *b) && o.Listing == other.Listing && o.RunID == other.RunID && o.Differing(other) == ""
+}
+
+// SameReports reports whether two documents are for the same reports, in the same way.
+func (o *Origin) SameReports(other *Origin) bool {
+	mine, others := o.ofReports(), other.ofReports()
+	return slices.EqualFunc(mine, others, func(x, y Option) bool { return x.Name == y.Name && x.Value == y.Value })
+}
+
+func (o *Origin) ofReports() (all []Option) {
+	for _, x := range o.Options {
+		if x.Of == OfReport {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// DropReport drops the options of reports.
+func (o *Origin) DropReport() {
+	o.Options = slices.DeleteFunc(slices.Clone(o.Options), func(x Option) bool { return x.Of == OfReport })
+}
+
+// SetOrigin sets all of the origin, for those who hold a document by what it embeds.
+func (o *Origin) SetOrigin(origin Origin) { *o = origin }
+
+// Check says why documents cannot be merged, nil if they can. Documents that are of no
+// shard may have seen different files.
+func Check(docs []Document) error {
+	shards := make(map[int]*Document)
+	for i := range docs {
+		first, d := &docs[0], &docs[i]
+		if err := d.fits(first); err != nil || d.Shard == nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if other := shards[d.Shard.Index]; other != nil {
+			return fmt.Errorf("%s: is shard %s, as %s is", d.Path, d.Shard, other.Path)
+		}
+		shards[d.Shard.Index] = d
+	}
+	return nil
+}
+
+// fits says why a document cannot be merged with another one.
+func (d *Document) fits(first *Document) error {
+	if a, b := major(d.Tool), major(first.Tool); a != b && a != "" && b != "" {
+		return fmt.Errorf("%s: made by %s, %s by %s", d.Path, d.Tool, first.name(), first.Tool)
+	}
+	if name := d.Differing(&first.Origin); name != "" {
+		return fmt.Errorf("%s: made with %s, %s with %s", d.Path, d.value(name), first.name(), first.value(name))
+	}
+	switch a, b := d.Shard, first.Shard; {
+	case d.RunID != first.RunID:
+		return fmt.Errorf("%s: is of the run %q, %s of %q: --run chooses one", d.Path, d.RunID, first.name(), first.RunID)
+	case a == nil && b == nil:
+		return nil
+	case a == nil || b == nil:
+		return fmt.Errorf("%s: one of it and %s is of a shard, the other of a whole run: merge the shards first", d.Path, first.name())
+	case a.Of < 1 || a.Of > MaxShards || a.Index < 0 || a.Index >= a.Of:
+		return fmt.Errorf("%s: shard %s: want 0 to %d of at most %d", d.Path, a, max(a.Of, 1)-1, MaxShards)
+	case a.Of != b.Of:
+		return fmt.Errorf("%s: is one of %d shards, %s one of %d", d.Path, a.Of, first.name(), b.Of)
+	case d.Listing != first.Listing:
+		return fmt.Errorf("%s: shards %d and %d saw other files (listing %s, %s): the folders changed between them; run them again",
+			store.Dir(store.Dir(d.Path)), b.Index, a.Index, short(first.Listing), short(d.Listing))
+	}
+	return nil
+}
+
+// name is the folder of a document.
+func (d *Document) name() string { return store.Base(store.Dir(d.Path)) }
+
+// Missing are the shards that documents which fit together lack, and the number of all;
+// 0 of 0 where they are of no shard.
+func Missing(docs []Document) (missing []int, of int) {
+	if len(docs) == 0 || docs[0].Shard == nil {
+		return nil, 0
+	}
+	seen := make(map[int]bool)
+	for i := range docs {
+		seen[docs[i].Shard.Index] = true
+	}
+	of = docs[0].Shard.Of
+	for i := range of {
+		if !seen[i] {
+			missing = append(missing, i)
+		}
+	}
+	return missing, of
+}
+
+// MissingError says that shards are missing.
+type MissingError struct {
+	Path    string
+	Missing []int
+	Of      int
+	// Stale counts documents that do not count, because shards would write others now.
+	Stale int
+}
+
+// Error implements error.
+func (e *MissingError) Error() string {
+	verb := "are"
+	if len(e.Missing) == 1 {
+		verb = "is"
+	}
+	text := fmt.Sprintf("%s: %d of %d shards %s missing: %s", e.Path, len(e.Missing), e.Of, verb, inWords(e.Missing))
+	if e.Stale > 0 {
+		text += fmt.Sprintf("; %s of other files than there are now, or of other options", lang.Count(e.Stale, "document"))
+	}
+	return text
+}
+
+// major is the part of a version that has to be the same where documents are merged: v1
+// of dumptool v1.2.3; empty for versions of other forms, which fit to all.
+func major(tool string) string {
+	_, version, _ := strings.Cut(tool, " ")
+	m := versionForm().FindStringSubmatch(version)
+	if m == nil {
+		return ""
+	}
+	return m[1]
+}
+
+// versionForm is a version with numbers.
+var versionForm = lang.Pattern(`^v?(\d+)\.\d+`)
+
+// short is the beginning of a hash.
+func short(hash string) string {
+	const digits = 12
+	if len(hash) <= digits {
+		return hash
+	}
+	return hash[:digits] + ".."
+}

@@ -1,0 +1,142 @@
+package shard
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// written is what Compress makes of a text.
+func written(t testing.TB, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	err := Compress(&b, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestCompressed reads documents in both forms, and what is no document in either.
+func TestCompressed(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "compare.json")
+	const text = `{"schema": "dumptool/compare/1", "run_id": "a1", "rows": []}` + "\n"
+	long := strings.Repeat(`{"padding": "of a long document"} `, 10_000)
+	whole := written(t, text)
+	wide := new(bytes.Buffer)
+	z, err := zstd.NewWriter(wide, zstd.WithWindowSize(16*maxWindow))
+	if err == nil {
+		_, err = z.Write(bytes.Repeat([]byte(long), 100))
+	}
+	if err == nil {
+		err = z.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := bytes.Clone(whole)
+	broken[len(broken)-1] ^= 1 // of the check sum
+	for name, tt := range map[string]struct {
+		data []byte
+		want string // part of the error, empty for none
+	}{
+		"plain":        {[]byte(text), ""},
+		"compressed":   {whole, ""},
+		"two frames":   {append(written(t, text[:20]), written(t, text[20:])...), ""},
+		"cut":          {whole[:len(whole)-8], "is cut or no document"},
+		"its magic":    {whole[:4], "is cut or no document"},
+		"broken":       {broken, "is cut or no document"},
+		"empty":        {nil, "is cut or no document"},
+		"a wide frame": {wide.Bytes(), "is cut or no document"},
+		"no JSON":      {written(t, "text"), "is cut or no document"},
+	} {
+		if err := os.WriteFile(path, tt.data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		d, err := ReadOrigin(path)
+		switch {
+		case tt.want == "" && (err != nil || d.Schema != "dumptool/compare/1" || d.RunID != "a1"):
+			t.Errorf("%s: %+v, %v", name, d, err)
+		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), path)):
+			t.Errorf("%s: error %v, want %s", name, err, tt.want)
+		}
+	}
+}
+
+// TestNamed checks which of two forms of a document is there, and that one replaces the
+// other.
+func TestNamed(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "compare.json")
+	for _, there := range []string{path + Ending, path} {
+		if err := os.WriteFile(there, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := RemoveOther(there); err != nil {
+			t.Fatal(err)
+		}
+		if got := Named(path); got != there {
+			t.Errorf("%s is there, Named says %s", there, got)
+		}
+		docs, err := find(dir, []string{"compare.json"})
+		if err != nil || len(docs) != 1 || docs[0] != there {
+			t.Errorf("%q, %v", docs, err)
+		}
+	}
+}
+
+// TestSameWork checks what keeps an earlier document from being taken.
+func TestSameWork(t *testing.T) {
+	base := func() Origin {
+		return Origin{Tool: "dumptool v1.0.0", Shard: &Spec{1, 3}, Listing: "ab", RunID: "r",
+			Options: []Option{{Name: "rtol", Value: "0.1", Of: OfRow}, {Name: "format", Value: "csv", Of: OfReport}}}
+	}
+	for name, tt := range map[string]struct {
+		change        func(o *Origin)
+		work, reports bool
+	}{
+		"nothing":      {func(*Origin) {}, true, true},
+		"shard":        {func(o *Origin) { o.Shard = &Spec{2, 3} }, false, true},
+		"a whole run":  {func(o *Origin) { o.Shard = nil }, false, true},
+		"files":        {func(o *Origin) { o.Listing = "cd" }, false, true},
+		"run":          {func(o *Origin) { o.RunID = "" }, false, true},
+		"option":       {func(o *Origin) { o.Options[0].Value = "0.2" }, false, true},
+		"report":       {func(o *Origin) { o.Options[1].Value = "html" }, true, false},
+		"no report":    {func(o *Origin) { o.DropReport() }, true, false},
+		"interruption": {func(o *Origin) { o.Interrupted = true }, true, true},
+	} {
+		a, b := base(), base()
+		tt.change(&b)
+		if got := a.SameWork(&b); got != tt.work || b.SameWork(&a) != tt.work {
+			t.Errorf("%s: the same work: %v, want %v", name, got, tt.work)
+		}
+		if got := a.SameReports(&b); got != tt.reports {
+			t.Errorf("%s: the same reports: %v, want %v", name, got, tt.reports)
+		}
+	}
+}
+
+// FuzzOpen checks that no bytes make the reader of documents fail badly.
+func FuzzOpen(f *testing.F) {
+	f.Add(written(f, `{"schema": "dumptool/compare/1"}`))
+	f.Add([]byte(`{"schema": "dumptool/compare/1"}`))
+	f.Add([]byte(magic + "\x00\x58\x00\x00\x00"))
+	path := filepath.Join(f.TempDir(), "d.json")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if d, err := ReadOrigin(path); err == nil && d.Schema == "" {
+			t.Error("a document without a schema")
+		}
+	})
+}

@@ -1,0 +1,522 @@
+// Package show reads a window of the elements of a tensor, in the layout of the host, beside
+// those of a reference where there is one.
+package show
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/compare/align"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/lang"
+	"dumptool/internal/layout"
+	"dumptool/internal/safefile"
+	"dumptool/internal/store"
+	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
+)
+
+// Options say what is shown.
+type Options struct {
+	// Tensor is the tensor as reports name it: FILE, FILE:output:1, or FILE:NAME of a file
+	// that names its tensors. Reference is that of the reference, empty for none.
+	Tensor, Reference string
+	// At is the place to show, nil for the worst one, or without a reference the first.
+	At []int64
+	// Window is the most rows and columns that are shown.
+	Window [2]int64
+	// Target is the layout, nil for the original one of the host; Raw that of the device.
+	Target *tensor.Format
+	Raw    bool
+	// Limits are those of the elements that are marked.
+	Limits metrics.Limits
+}
+
+// Schema is that of a Window as a document.
+const Schema = "dumptool/show/1"
+
+// Window is a part of a tensor, and the document of it.
+type Window struct {
+	Schema string `json:"schema"`
+	// Tensor and Reference are the tensors that are shown, Reference is left out without
+	// one.
+	Tensor    Side  `json:"tensor"`
+	Reference *Side `json:"reference,omitempty"`
+	// Shape is that of the elements as they are shown, Format the order of the axes.
+	Shape  tensor.Shape  `json:"shape"`
+	Format tensor.Format `json:"format"`
+	// Notes say how the tensors were brought into one order.
+	Notes []string `json:"notes,omitempty"`
+	// At is the place that was asked for, else the worst or the first one.
+	At []int64 `json:"at"`
+	// Atol and Rtol are the limits of the elements that are marked.
+	Atol metrics.Float `json:"atol"`
+	Rtol metrics.Float `json:"rtol"`
+	// First are the coordinates of the first element, Columns counts those of a row. A
+	// tensor of one axis is shown in rows of so many elements.
+	First   []int64 `json:"first"`
+	Columns int64   `json:"columns"`
+	// Rows are the rows, from the first one on.
+	Rows []Row `json:"rows"`
+}
+
+// Side is one of the tensors.
+type Side struct {
+	// File is the file, Name the tensor in it.
+	File string `json:"file"`
+	Name string `json:"name"`
+	// DType is the type of the elements.
+	DType tensor.DType `json:"dtype"`
+	// StoredFormat and StoredShape are those of the elements as they are stored.
+	StoredFormat tensor.Format `json:"stored_format"`
+	StoredShape  tensor.Shape  `json:"stored_shape"`
+}
+
+// Row is a row of elements.
+type Row struct {
+	// Index is that of the row on its axis; of a tensor of one axis that of its first
+	// element.
+	Index int64 `json:"index"`
+	// Values are the elements, Reference those of the reference.
+	Values    []metrics.Value `json:"values"`
+	Reference []metrics.Value `json:"reference,omitempty"`
+	// Marks are those of the elements: limit beyond the limits, class where one is NaN or
+	// infinite and the other is not, empty for others.
+	Marks []Mark `json:"marks,omitempty"`
+}
+
+// Mark says what is wrong with an element.
+type Mark string
+
+// The marks.
+const (
+	Beyond     Mark = "limit"
+	OtherClass Mark = "class"
+)
+
+// PlaceError is a place that the tensor does not have.
+type PlaceError struct {
+	At    []int64
+	Shape tensor.Shape
+}
+
+// Error names the place and the shape.
+func (e *PlaceError) Error() string {
+	return fmt.Sprintf("there is no element %v in the shape %v", tensor.Shape(e.At), e.Shape)
+}
+
+// view is a pair of tensors, or one, in the order in which they are shown.
+type view struct {
+	shape    tensor.Shape
+	ref, npu metrics.Reader
+	types    [2]tensor.DType // of the reference, of the tensor
+}
+
+// Read reads a window.
+func Read(ctx context.Context, opt Options) (*Window, error) {
+	w := &Window{Schema: Schema, Atol: metrics.Float(opt.Limits.Atol), Rtol: metrics.Float(opt.Limits.Rtol)}
+	of, err := find(opt.Tensor, &w.Tensor)
+	if err != nil {
+		return nil, err
+	}
+	if opt.Reference == "" {
+		return w, w.single(ctx, &opt, of)
+	}
+	w.Reference = new(Side)
+	ref, err := find(opt.Reference, w.Reference)
+	if err != nil {
+		return nil, err
+	}
+	return w, w.pair(ctx, &opt, ref, of)
+}
+
+// single reads a window of one tensor.
+func (w *Window) single(ctx context.Context, opt *Options, of *align.Ref) error {
+	f, err := tensorfile.Open(of.Path, tensorfile.Options{Name: of.Name, Raw: &tensorfile.RawHint{}})
+	if err != nil {
+		return safefile.WithPath(of.Path, err)
+	}
+	defer f.Close()
+	t, err := tensorOf(f, of)
+	if err != nil {
+		return safefile.WithPath(of.Path, err)
+	}
+	v := view{shape: w.Tensor.StoredShape, npu: t.Elements(), types: [2]tensor.DType{1: t.DType}}
+	w.Format = t.Format
+	plan, err := hostPlan(t, v.shape, opt)
+	if err != nil {
+		return safefile.WithPath(of.Path, err)
+	}
+	if plan != nil {
+		w.Notes = append(w.Notes, plan.Warnings...)
+		v.shape, w.Format = plan.Shape, plan.Format
+		if v.npu, err = plan.Reader(t.Elements(), t.DType.UnitSize(), new(layout.Buffers)); err != nil {
+			return safefile.WithPath(of.Path, err)
+		}
+	}
+	return w.read(ctx, opt, &v)
+}
+
+// hostPlan is the conversion to the layout that is shown, nil for the stored one.
+func hostPlan(t *tensorfile.Tensor, stored tensor.Shape, opt *Options) (*layout.Plan, error) {
+	targets := []tensor.Format{tensor.NCHW, tensor.ND}
+	switch {
+	case opt.Raw || opt.Target == nil && layout.IsHost(t.Format):
+		return nil, nil
+	case opt.Target != nil:
+		targets = []tensor.Format{*opt.Target}
+	case t.OriginalFormat != nil && layout.IsHost(*t.OriginalFormat):
+		targets = slices.Insert(targets, 0, *t.OriginalFormat)
+	}
+	var first error
+	for _, target := range targets {
+		plan, err := layout.NewPlan(layout.Request{
+			DType: t.DType, Source: t.Format, Shape: stored, C0: t.C0, Groups: t.Groups,
+			Original: t.OriginalShape, OriginalFormat: t.OriginalFormat, Target: target,
+		})
+		if err == nil {
+			return plan, nil
+		}
+		first = cmp.Or(first, err)
+	}
+	return nil, first
+}
+
+// pair reads a window of a tensor beside its reference, in the order of the reference.
+func (w *Window) pair(ctx context.Context, opt *Options, ref, of *align.Ref) error {
+	a, err := new(align.Aligner).Align(align.Pair{Ref: ref, NPU: of})
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	for _, n := range a.Notes {
+		w.Notes = append(w.Notes, n.String())
+	}
+	if a.Status != "" {
+		return fmt.Errorf("%s and %s cannot be compared: %s", opt.Reference, opt.Tensor, a.Reasons[0].Evidence)
+	}
+	r, err := a.Readers(new(align.Buffers))
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	w.Format = tensor.ND
+	if layout.IsHost(w.Reference.StoredFormat) {
+		w.Format = w.Reference.StoredFormat
+	}
+	return w.read(ctx, opt, &view{shape: a.Shape, ref: r.Ref, npu: r.NPU, types: [2]tensor.DType{a.Ref.DType, a.NPU.DType}})
+}
+
+// read fills in the window of a view.
+func (w *Window) read(ctx context.Context, opt *Options, v *view) (err error) {
+	w.Shape = v.shape
+	if w.Shape == nil {
+		w.Shape = tensor.Shape{}
+	}
+	total, ok := v.shape.Count()
+	if !ok {
+		return fmt.Errorf("shape %v has too many elements", v.shape)
+	}
+	if w.At, err = v.place(ctx, opt, total); err != nil || total == 0 {
+		w.First, w.Rows = []int64{}, []Row{}
+		return err
+	}
+	grid := gridOf(v.shape, w.At, opt.Window)
+	w.First, w.Columns = grid.first, grid.width
+	for i := range grid.height {
+		at := grid.start + i*grid.stride
+		n := min(grid.width, grid.end(total)-at)
+		if n <= 0 {
+			break
+		}
+		row := Row{Index: grid.label(i)}
+		if row.Values, err = readValues(v.npu, v.types[1], at, n); err != nil {
+			return err
+		}
+		if v.ref != nil {
+			if row.Reference, err = readValues(v.ref, v.types[0], at, n); err != nil {
+				return err
+			}
+			row.mark(opt.Limits)
+		}
+		w.Rows = append(w.Rows, row)
+	}
+	return nil
+}
+
+func readValues(from metrics.Reader, dtype tensor.DType, first, n int64) ([]metrics.Value, error) {
+	buf := make([]byte, n*int64(dtype.UnitSize()))
+	if err := from.ReadElements(buf, first); err != nil {
+		return nil, err
+	}
+	return metrics.ReadValues(dtype, buf)
+}
+
+// mark compares a row with its reference.
+func (r *Row) mark(limits metrics.Limits) {
+	r.Marks = make([]Mark, len(r.Values))
+	for i, v := range r.Values {
+		r.Marks[i], _ = judge(complex(v.Real, v.Imag), complex(r.Reference[i].Real, r.Reference[i].Imag), limits)
+	}
+}
+
+// judge says what is wrong with an element beside that of the reference, and how much: the
+// share of the limit, +Inf for another class.
+func judge(n, r complex128, limits metrics.Limits) (Mark, float64) {
+	for _, part := range [2][2]float64{{real(n), real(r)}, {imag(n), imag(r)}} {
+		if metrics.ClassOf(part[0]) != metrics.ClassOf(part[1]) {
+			return OtherClass, math.Inf(1)
+		}
+	}
+	if n == r || n != n || math.IsInf(real(n), 0) || math.IsInf(imag(n), 0) { // both are alike
+		return "", 0
+	}
+	d, size := abs(n-r), abs(r)
+	share := d / (limits.Atol + float64(limits.Rtol*size))
+	if limits.Passes(d, size) {
+		return "", min(share, 1)
+	}
+	return Beyond, share
+}
+
+func abs(z complex128) float64 {
+	if imag(z) == 0 {
+		return math.Abs(real(z))
+	}
+	re, im := real(z), imag(z)
+	return math.Sqrt(float64(re*re) + float64(im*im))
+}
+
+// place is the place to show.
+func (v *view) place(ctx context.Context, opt *Options, total int64) ([]int64, error) {
+	switch {
+	case opt.At != nil:
+		if len(opt.At) != len(v.shape) {
+			return nil, &PlaceError{opt.At, v.shape}
+		}
+		for i, x := range opt.At {
+			if x < 0 || x >= v.shape[i] {
+				return nil, &PlaceError{opt.At, v.shape}
+			}
+		}
+		return opt.At, nil
+	case v.ref == nil || total == 0:
+		return make([]int64, len(v.shape)), nil
+	}
+	worst, err := v.worst(ctx, opt.Limits, total)
+	if err != nil {
+		return nil, err
+	}
+	return v.shape.Coordinates(worst), nil
+}
+
+// worst is the offset of the element that is worst: of another class, or beyond the limits
+// by the most; of equal ones the first.
+func (v *view) worst(ctx context.Context, limits metrics.Limits, total int64) (int64, error) {
+	at, most := int64(0), -1.0
+	sides := [2]metrics.Reader{v.ref, v.npu}
+	var decoders [2]tensor.Decoder
+	var stored, host [2][]byte
+	var values [2][]complex128
+	for i := range sides {
+		var err error
+		if decoders[i], err = tensor.NewDecoder(v.types[i]); err != nil {
+			return 0, err
+		}
+		stored[i] = make([]byte, metrics.ReadElements*decoders[i].UnitSize())
+		host[i] = make([]byte, metrics.ReadElements*decoders[i].Host().Size())
+		values[i] = make([]complex128, metrics.ReadElements)
+	}
+	for first := int64(0); first < total; first += metrics.ReadElements {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		n := int(min(metrics.ReadElements, total-first))
+		for i, from := range sides {
+			d := decoders[i]
+			in, out := stored[i][:n*d.UnitSize()], host[i][:n*d.Host().Size()]
+			if err := from.ReadElements(in, first); err != nil {
+				return 0, err
+			}
+			d.Decode(out, in)
+			complexValues(values[i][:n], out, d.Host())
+		}
+		for k := range n {
+			if _, share := judge(values[1][k], values[0][k], limits); share > most {
+				at, most = first+int64(k), share
+			}
+		}
+	}
+	return at, nil
+}
+
+// complexValues reads elements of any type.
+func complexValues(dst []complex128, src []byte, h tensor.Host) {
+	if h.Complex() {
+		tensor.Complex128s(dst, src, h)
+		return
+	}
+	var part [256]float64
+	for i := 0; i < len(dst); i += len(part) {
+		n := min(len(part), len(dst)-i)
+		tensor.Float64s(part[:n], src[i*h.Size():(i+n)*h.Size()], h)
+		for k, x := range part[:n] {
+			dst[i+k] = complex(x, 0)
+		}
+	}
+}
+
+// grid are rows of elements.
+type grid struct {
+	first                        []int64 // coordinates of the first element
+	start, stride, height, width int64   // offsets of the rows, and their size
+	row                          int64   // index of the first row
+	flat                         bool    // a tensor of one axis, or none
+	size                         int64   // of the last axis
+}
+
+// gridOf puts a window around a place: on the last two axes, or on the only one.
+func gridOf(shape tensor.Shape, at []int64, window [2]int64) grid {
+	n := len(shape)
+	if n < 2 {
+		size, place := int64(1), int64(0)
+		if n == 1 {
+			size, place = shape[0], at[0]
+		}
+		width := min(window[1], size)
+		rows := (size + width - 1) / width
+		row, height := around(place/width, rows, window[0])
+		return grid{first: tensor.Shape{row * width}[:n], start: row * width, stride: width, height: height, width: width, row: row, flat: true, size: size}
+	}
+	g := grid{first: slices.Clone(at), stride: shape[n-1], size: shape[n-1]}
+	g.row, g.height = around(at[n-2], shape[n-2], window[0])
+	column, width := around(at[n-1], shape[n-1], window[1])
+	g.first[n-2], g.first[n-1], g.width = g.row, column, width
+	strides := shape.Strides()
+	for i, x := range g.first {
+		g.start += x * strides[i]
+	}
+	return g
+}
+
+// around is the first of at most most places of size around one.
+func around(place, size, most int64) (first, count int64) {
+	count = min(size, most)
+	return min(max(0, place-count/2), size-count), count
+}
+
+// label is the index of a row.
+func (g *grid) label(i int64) int64 {
+	if g.flat {
+		return g.start + i*g.stride
+	}
+	return g.row + i
+}
+
+// end is where the elements end.
+func (g *grid) end(total int64) int64 {
+	if g.flat {
+		return g.size
+	}
+	return total
+}
+
+// find finds the file of a tensor and the tensor in it.
+func find(name string, side *Side) (*align.Ref, error) {
+	path, kind, index, member, err := split(name)
+	if err != nil {
+		return nil, err
+	}
+	r := &align.Ref{Path: path, Name: store.Base(path), Kind: kind, Index: index, Member: member, Files: new(tensorfile.Pool)}
+	if c := tensorfile.ContainerOf(r.Name); c != nil && c.Lone && member == "" {
+		r.Single, r.Raw = true, c.Headless
+	}
+	f, err := tensorfile.Open(path, tensorfile.Options{Name: r.Name, Raw: &tensorfile.RawHint{}})
+	if err != nil {
+		return nil, safefile.WithPath(path, err)
+	}
+	defer f.Close()
+	if kind == "" && member == "" {
+		if err := choose(r, f); err != nil {
+			return nil, safefile.WithPath(path, err)
+		}
+	}
+	t, err := tensorOf(f, r)
+	if err != nil {
+		return nil, safefile.WithPath(path, err)
+	}
+	stored, err := t.Stored()
+	if err != nil {
+		return nil, safefile.WithPath(path, err)
+	}
+	*side = Side{path, t.String(), t.DType, t.Format, stored}
+	return r, nil
+}
+
+// split takes the name of a tensor apart: a path that exists is that path, else the longest
+// beginning that exists, with the kind and number or the name of the tensor behind it.
+func split(name string) (path string, kind tensor.Kind, index int, member string, err error) {
+	_, first := store.Stat(name)
+	if first == nil {
+		return name, "", 0, "", nil
+	}
+	for i := strings.LastIndexByte(name, ':'); i > 0; i = strings.LastIndexByte(name[:i], ':') {
+		if _, err := store.Stat(name[:i]); err != nil {
+			continue
+		}
+		path, member = name[:i], name[i+1:]
+		if word, number, ok := strings.Cut(member, ":"); ok && (word == string(tensor.Input) || word == string(tensor.Output)) {
+			if k, err := strconv.Atoi(number); err == nil && k >= 0 {
+				return path, tensor.Kind(word), k, "", nil
+			}
+		}
+		return path, "", 0, member, nil
+	}
+	return "", "", 0, "", safefile.WithPath(name, first)
+}
+
+// choose takes the tensor of a file that is meant where none is named: the only one, or the
+// first output of an operator, else its first input.
+func choose(r *align.Ref, f *tensorfile.File) error {
+	switch {
+	case len(f.Tensors) == 0:
+		return errors.New("no tensor in it")
+	case !f.IsUnnamed():
+		if len(f.Tensors) > 1 {
+			var names []string
+			for i := range f.Tensors {
+				names = append(names, f.Tensors[i].Name)
+			}
+			return fmt.Errorf("%d tensors are in it: name one behind a colon, such as %s:%s", len(names), r.Path, names[0])
+		}
+		r.Member = f.Tensors[0].Name
+		return nil
+	}
+	i := max(0, slices.IndexFunc(f.Tensors, func(t tensorfile.Tensor) bool { return t.Kind == tensor.Output }))
+	r.Kind, r.Index = f.Tensors[i].Kind, f.Tensors[i].Index
+	return nil
+}
+
+// tensorOf is the tensor of a file that a reference names.
+func tensorOf(f *tensorfile.File, r *align.Ref) (*tensorfile.Tensor, error) {
+	for i := range f.Tensors {
+		t := &f.Tensors[i]
+		if r.Member != "" && t.Name == r.Member || r.Member == "" && t.Kind == r.Kind && t.Index == r.Index {
+			return t, t.Err
+		}
+	}
+	if r.Member != "" {
+		var names []string
+		for i := range f.Tensors {
+			names = append(names, f.Tensors[i].String())
+		}
+		return nil, fmt.Errorf("there is no tensor %q, it has %s", r.Member, lang.FirstNames(names))
+	}
+	return nil, fmt.Errorf("there is no %s %d among its %s", r.Kind, r.Index, lang.Count(len(f.Tensors), "tensor"))
+}

@@ -1,0 +1,201 @@
+package store
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Mark stands between the path of an archive and the name of a file in it: the file
+// a/b.npy of run.zip is run.zip!a/b.npy, and run.zip! the folder of all.
+const Mark = "!"
+
+// Members are the files in an archive. They are used by several goroutines at a time.
+type Members interface {
+	// List are the files, by names with slashes between folders, and folders, whose
+	// names end with a slash, in any order. A name is a local path, and comes once.
+	List() []Object
+	// Open opens one of them.
+	Open(name string) (Source, error)
+	// Close gives up what opening them has made.
+	Close() error
+}
+
+// archives are those that were mounted, by their paths as they were written and by their
+// absolute ones.
+var archives struct {
+	open    atomic.Pointer[func(path string) (Members, error)]
+	opening sync.Mutex // one at a time
+	any     atomic.Bool
+	mu      sync.RWMutex
+	known   map[string]*mount
+}
+
+// mount is an archive whose files are read.
+type mount struct {
+	remote
+	members Members
+}
+
+// UseArchives says how archives are opened from now on: open returns nil for a file that
+// is none.
+func UseArchives(open func(path string) (Members, error)) { archives.open.Store(&open) }
+
+// Mount finds the path of what lies at one that was given: the folder of all files of an
+// archive, and the path itself for everything else. It ends with Mark then.
+func Mount(path string) (string, error) {
+	if archive, name, ok := cutMark(path); ok && name == "" {
+		return archive + Mark, nil
+	}
+	if info, err := Stat(path); err != nil || !info.Mode().IsRegular() {
+		return path, err
+	}
+	found, err := mountAt(path)
+	if err != nil || found == nil {
+		return path, err
+	}
+	return path + Mark, nil
+}
+
+// CloseArchives gives up what reading archives has made.
+func CloseArchives() error {
+	archives.mu.Lock()
+	defer archives.mu.Unlock()
+	var all []error
+	closed := make(map[*mount]bool)
+	for _, m := range archives.known {
+		if !closed[m] {
+			all = append(all, m.members.Close())
+		}
+		closed[m] = true
+	}
+	archives.known = nil
+	archives.any.Store(false)
+	return errors.Join(all...)
+}
+
+// mountAt returns the archive at a path, nil where there is none.
+func mountAt(path string) (*mount, error) {
+	open := archives.open.Load()
+	if _, _, inside := cutMark(path); inside || open == nil {
+		return nil, nil
+	}
+	abs, err := Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	archives.opening.Lock()
+	defer archives.opening.Unlock()
+	archives.mu.RLock()
+	m := cmp.Or(archives.known[path], archives.known[abs])
+	archives.mu.RUnlock()
+	if m == nil {
+		members, err := (*open)(path)
+		if err != nil || members == nil {
+			return nil, err
+		}
+		m = &mount{members: members}
+		m.listings = []*listing{{"", "", members.List(), map[string]bool{}}}
+		slices.SortFunc(m.listings[0].objects, func(a, b Object) int { return strings.Compare(a.Key, b.Key) })
+	}
+	archives.mu.Lock()
+	defer archives.mu.Unlock()
+	if archives.known == nil {
+		archives.known = make(map[string]*mount)
+	}
+	archives.known[path], archives.known[abs] = m, m
+	archives.any.Store(true)
+	return m, nil
+}
+
+// reach opens the archive that a path leads into, where nothing lies at the path itself:
+// that of the longest part before a Mark at which there is one.
+func reach(path string) (bool, error) {
+	if !strings.Contains(path, Mark) || archives.open.Load() == nil {
+		return false, nil
+	}
+	for i := len(path) - 1; i > 0; i-- {
+		if path[i] != Mark[0] {
+			continue
+		}
+		info, err := Stat(path[:i])
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		m, err := mountAt(path[:i])
+		return m != nil, err
+	}
+	return false, nil
+}
+
+// cutMark cuts a path into an archive that is mounted and the name of a file in it.
+func cutMark(path string) (archive, name string, ok bool) {
+	m, i := mounted(path)
+	if m == nil {
+		return path, "", false
+	}
+	return path[:i], path[i+len(Mark):], true
+}
+
+// mounted is the archive that a path leads into, and where its name in there is marked.
+func mounted(path string) (*mount, int) {
+	if !archives.any.Load() {
+		return nil, 0
+	}
+	archives.mu.RLock()
+	defer archives.mu.RUnlock()
+	for i := strings.Index(path, Mark); i >= 0 && i < len(path); {
+		if m := archives.known[path[:i]]; m != nil {
+			return m, i
+		}
+		next := strings.Index(path[i+len(Mark):], Mark)
+		if next < 0 {
+			break
+		}
+		i += len(Mark) + next
+	}
+	return nil, 0
+}
+
+// InArchive cuts a path into the archive and the name in it; it reports false for paths
+// outside of archives that are mounted.
+func InArchive(path string) (archive, name string, ok bool) { return cutMark(path) }
+
+// errArchive is the error of changing an archive.
+var errArchive = errors.New("is in an archive, which is only read")
+
+// Open implements Objects.
+func (m *mount) Open(_ string, o Object) (Source, error) { return m.members.Open(o.Key) }
+
+// List implements Objects. It is not asked: all files of an archive are listed.
+func (m *mount) List(_, prefix string, shallow bool) (objects []Object, prefixes []string, err error) {
+	if shallow {
+		objects, prefixes = m.listings[0].shallow(prefix)
+		return objects, prefixes, nil
+	}
+	return m.listings[0].objects, nil, nil
+}
+
+// Any implements Objects.
+func (m *mount) Any(_, prefix string) (bool, error) { return m.listings[0].has(prefix), nil }
+
+// Head implements Objects.
+func (m *mount) Head(_, key string) (Object, error) {
+	if o, ok := m.listings[0].object(key); ok {
+		return o, nil
+	}
+	return Object{}, fs.ErrNotExist
+}
+
+// Create implements Objects.
+func (*mount) Create(_, _ string, _ bool) (Writer, error) { return nil, errArchive }
+
+// Writable implements Objects.
+func (*mount) Writable(_, _ string) error { return errArchive }
+
+// Remove implements Objects.
+func (*mount) Remove(_, _ string) error { return errArchive }
