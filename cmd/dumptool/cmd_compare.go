@@ -67,7 +67,8 @@ HPAA's files: a CSV file with the errors of every bad tensor, logs, op_config.cs
   dumptool compare golden.npy Conv2D.conv1.3.16.1624605159829577
   dumptool compare run1 run2 --profile exact --format json
   dumptool compare --cpu golden --npu dumps -out report --baseline known.json`,
-		Args: cobra.MaximumNArgs(2),
+		Args:              cobra.MaximumNArgs(2),
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && exists(args[0]) != nil {
 				if err := goneCommand(cmd, args[0]); err != nil {
@@ -289,13 +290,10 @@ func (a *app) notCompared(err error) error {
 // compareError gives an error that ended a comparison its exit status.
 func compareError(err error) error {
 	var file *sidefile.FileError
-	var names *compare.NameError
 	var order *compare.OrderError
 	switch {
 	case errors.As(err, &file):
 		return configError(err)
-	case errors.As(err, &names):
-		return configError(fmt.Errorf("--map-node-dict: %s", strings.Join(names.Missing, "; ")))
 	case errors.As(err, &order):
 		return configError(fmt.Errorf("--order: %w", err))
 	}

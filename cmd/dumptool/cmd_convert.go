@@ -75,7 +75,7 @@ from what the shards left in DIR.`,
 // define adds the flags. Their results are files, no report.
 func (o *convertOptions) define(cmd *cobra.Command) {
 	target := layoutName(&o.Target)
-	target.known = tensor.FormatNames()
+	target.known = layoutsByGroup()
 	outFlag(cmd.Flags(), &o.Out, ".", "output folder `DIR`")
 	o.json.add(cmd.Flags(), "print one JSON object a file with what was written")
 	annotate(cmd.Flag("json"), ofTransport)

@@ -75,7 +75,7 @@ func asUsage(err error) error {
 // hintError is an error with advice.
 type hintError struct {
 	err  error
-	hint string
+	hint lang.Sentence
 }
 
 func (e *hintError) Error() string { return e.err.Error() }
@@ -83,8 +83,11 @@ func (e *hintError) Unwrap() error { return e.err }
 
 // hintf adds to err what the user can do about it.
 func hintf(err error, format string, args ...any) error {
-	return &hintError{err, fmt.Sprintf(format, args...)}
+	return hinted(err, lang.Plain(fmt.Sprintf(format, args...)))
 }
+
+// hinted is hintf with a hint in both languages.
+func hinted(err error, hint lang.Sentence) error { return &hintError{err, hint} }
 
 // helpHint points mistakes on the command line, unless they have a hint
 // already, to the help of cmd.
@@ -94,7 +97,7 @@ func helpHint(cmd *cobra.Command, err error) error {
 	if !errors.As(err, &usage) || errors.As(err, &hint) {
 		return err
 	}
-	return hintf(err, "see '%s --help'", cmd.CommandPath())
+	return hinted(err, lang.Sayf("see '%s --help'", "参见 '%s --help'", cmd.CommandPath()))
 }
 
 // reportedError is an error that has been printed.
@@ -117,9 +120,9 @@ func (a *app) report(err error) {
 		a.msg.Errorf("interrupted")
 		return
 	}
-	a.msg.Errorf("%v", err)
+	a.msg.Errorf("%s", a.inLang(lang.Error(err)))
 	if errors.As(err, &hint) {
-		a.msg.Hintf("%s", hint.hint)
+		a.msg.Hintf("%s", a.inLang(hint.hint))
 	}
 }
 

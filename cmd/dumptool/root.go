@@ -183,11 +183,16 @@ func flagError(cmd *cobra.Command, err error) error {
 		if ours := invalidValue(invalid.GetFlag(), invalid.GetValue(), err); ours != nil {
 			return ours
 		}
+		return lang.Errorf("invalid argument %q for %q flag: %v", "参数 %[2]s 的值 %[1]q 无效：%[3]v", invalid.GetValue(), flagNames(invalid.GetFlag()), invalid.Unwrap())
+	}
+	if without, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return lang.Errorf("%[1]v", "参数 %[2]s 缺少值", err, flagNames(without.GetFlag()))
 	}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
 		return err
 	}
+	err = lang.Errorf("%[1]v", "未知参数 %[2]s", err, dashed(unknown))
 	name := string(normalizeFlag(nil, cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName())))
 	if hint := gone["--"+name]; hint != "" {
 		return hintf(asUsage(err), "%s", hint)
@@ -199,9 +204,25 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 	})
 	if near := lang.Nearest(name, known); near != "" {
-		return hintf(asUsage(err), "did you mean --%s?", near)
+		return hinted(asUsage(err), lang.Sayf("did you mean --%s?", "是否想用 --%s？", near))
 	}
 	return err
+}
+
+// flagNames is a flag with its short name, as pflag's messages have it.
+func flagNames(f *pflag.Flag) string {
+	if f.Shorthand != "" {
+		return "-" + f.Shorthand + ", --" + f.Name
+	}
+	return "--" + f.Name
+}
+
+// dashed is an unknown flag as it was written.
+func dashed(unknown *pflag.NotExistError) string {
+	if unknown.GetSpecifiedShortnames() != "" {
+		return "-" + unknown.GetSpecifiedShortnames()
+	}
+	return "--" + unknown.GetSpecifiedName()
 }
 
 func newCompletionCommand(a *app) *cobra.Command {

@@ -152,6 +152,13 @@ func decimal(to *float64, fine func(float64) bool, want string) *value[float64] 
 	}}
 }
 
+// asShare is what a number of percent is as a share of 1.
+func asShare(text string) (share float64, percent bool) {
+	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	v, err := strconv.ParseFloat(number, 64)
+	return v / 100, percent && err == nil
+}
+
 func showDecimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // number is a number from least that may be left out: nil then.
@@ -159,13 +166,16 @@ func number(to **float64, least float64) *value[*float64] {
 	return &value[*float64]{to: to, kind: "float",
 		read: func(text string) (*float64, error) {
 			v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+			share, percent := asShare(text)
 			switch {
+			case percent:
+				return nil, lang.Errorf("want a number, such as %[1]s for %[2]s", "应为数值，例如 %[2]s 写作 %[1]s", showDecimal(share), text)
 			case err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) && v >= least:
 				return &v, nil
 			case math.IsInf(least, -1):
-				return nil, fmt.Errorf("want a number")
+				return nil, lang.Errorf("want a number", "应为数值")
 			}
-			return nil, fmt.Errorf("want a number from %g", least)
+			return nil, lang.Errorf("want a number from %g", "应为不小于 %g 的数值", least)
 		},
 		show: func(v *float64) string {
 			if v == nil {
@@ -265,6 +275,20 @@ func layoutName(to **tensor.Format) *value[*tensor.Format] {
 
 // axisOrders are what the shell completes axis orders with.
 var axisOrders = []string{"NCHW", "NHWC", "HWCN", "CHWN", "NCDHW", "NDHWC", "DHWCN", "DHWNC"}
+
+// layoutsByGroup are what the shell completes a layout with: axis orders of hosts first,
+// then the others.
+func layoutsByGroup() []string {
+	var hosts, others []string
+	for _, name := range tensor.FormatNames() {
+		if slices.Contains(axisOrders, name) || name == "ND" {
+			hosts = append(hosts, name+"\thost layout")
+		} else {
+			others = append(others, name+"\tdevice layout or other")
+		}
+	}
+	return append(hosts, others...)
+}
 
 // axisOrder is a format that the shell completes with those of hosts, and others.
 func axisOrder(to **tensor.Format, others ...string) *value[*tensor.Format] {

@@ -101,11 +101,6 @@ func (p *Plan) addThird(ctx context.Context) error {
 		return err
 	}
 	paired, err := PlanSides(&opt, p.ref, side)
-	var names *NameError
-	if errors.As(err, &names) { // names of the NPU need not be those of the third result
-		opt.SideFiles.NameMap = nil
-		paired, err = PlanSides(&opt, p.ref, side)
-	}
 	if err != nil {
 		return err
 	}

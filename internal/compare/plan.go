@@ -228,8 +228,8 @@ func DefaultWorkers() int { return min(store.Workers(), maxWorkers) }
 func PlanSides(opt *Options, ref, npu *Side) (*Plan, error) {
 	p := &Plan{opt: opt, ref: ref, npu: npu, olderBy: map[supersededBy][]int{}}
 	if m := opt.SideFiles.NameMap; m != nil {
-		if missing := m.Missing(ref.names(), npu.names()); len(missing) > 0 {
-			return nil, &NameError{missing}
+		for _, stale := range m.Missing(ref.names(), npu.names()) {
+			p.Warnings = append(p.Warnings, lang.Sayf("--map-node-dict: %s", "--map-node-dict：%s", stale))
 		}
 	}
 	p.pairRounds()

@@ -16,12 +16,6 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// NameError is a name map whose names do not exist.
-type NameError struct{ Missing []string }
-
-// Error lists the names.
-func (e *NameError) Error() string { return "name map: " + strings.Join(e.Missing, "; ") }
-
 // pairTensors makes a pair of every two tensors that belong together, and of every
 // tensor without a partner.
 func (p *Plan) pairTensors() {

@@ -249,7 +249,7 @@ func InputsOf(in *dumpdir.Run) Inputs { return Inputs{in.Paths, in.NotChosen, in
 func (s *Summary) Outcome(in Inputs, out string) batch.Outcome {
 	o, dumps := s.ended(in), s.Files+s.Failed
 	if s.Written > 0 || s.Skipped > 0 {
-		text := lang.Sayf("%s written to %s from %s", "已将 %[3]s转换为 %[1]s，写入 %[2]s",
+		text := lang.Sayf("%s written to %s from %s", "已将 %[3]s 转换为 %[1]s，写入 %[2]s",
 			lang.CountText(s.Written, "file", "个文件"), out, lang.CountText(dumps, "dump", "个 dump"))
 		if s.Skipped > 0 {
 			text = lang.Sayf("%s, %d kept", "%s，保留已有的 %d 个", text, s.Skipped)
@@ -275,7 +275,7 @@ func (s *Summary) ended(in Inputs) batch.Outcome {
 	case s.Files == 0 && s.Statistics > 0:
 		return batch.Outcomef(batch.Nothing, "nothing to convert: %s holds statistics, no tensors", "没有需要转换的内容：%s 只有统计量，没有张量", strings.Join(in.Paths, ", "))
 	case s.Files == 0 && in.NotChosen > 0:
-		return batch.Outcomef(batch.Nothing, "no dump found among the %s of the rounds and operators that are chosen; there are %d others", "所选轮次和算子的 %s中没有 dump；另有 %d 个文件未选中", lang.CountText(s.NotDumps, "file", "个文件"), in.NotChosen)
+		return batch.Outcomef(batch.Nothing, "no dump found among the %s of the rounds and operators that are chosen; %s not chosen", "所选轮次和算子的 %s中没有 dump；另有 %s未选中", lang.CountText(s.NotDumps, "file", "个文件"), lang.CountText(in.NotChosen, "file", "个文件"))
 	case s.Files == 0:
 		o := batch.Outcomef(batch.Nothing, "no dump found among %s", "%s中没有 dump", lang.CountText(s.NotDumps, "file", "个文件"))
 		o.Messages = in.Others()

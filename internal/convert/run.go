@@ -13,6 +13,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
 	"dumptool/internal/guard"
+	"dumptool/internal/lang"
 	"dumptool/internal/layout"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
@@ -89,14 +90,29 @@ func newRun(opt Options, in *dumpdir.Run) *run {
 	}
 }
 
-// checkFolder reports an output folder that is something else, which would be
-// the error of every tensor.
+// checkFolder reports an output folder that is something else or in which nothing can be
+// written, which would be the error of every tensor.
 func checkFolder(out string) error {
 	info, err := store.Stat(out)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir() {
+	switch {
+	case err == nil && !info.IsDir():
+		return lang.Errorf("%s is a file; -out wants a folder", "%s 是文件；-out 需要目录", out)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return safefile.MkdirAll(out) // says what is in its place
+	case store.Remote(out):
 		return nil
 	}
-	return safefile.MkdirAll(out) // says what is in its place
+	there := out
+	for errors.Is(err, fs.ErrNotExist) && there != store.Dir(there) {
+		there = store.Dir(there)
+		_, err = store.Stat(there)
+	}
+	probe, err := safefile.Create(store.Join(there, failedListName))
+	if err != nil {
+		return lang.Errorf("nothing can be written to %s: %v", "无法写入 %s：%v", out, err)
+	}
+	probe.Abort()
+	return nil
 }
 
 // convertAll converts the files, several at a time within the budget of memory.

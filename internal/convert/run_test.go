@@ -287,10 +287,11 @@ func TestOutputFolderIsAFile(t *testing.T) {
 	in := t.TempDir()
 	writeDump(t, in, opName, plainDump())
 	file := writeFile(t, filepath.Join(t.TempDir(), "out"), []byte("mine"))
-	for _, out := range []string{file, filepath.Join(file, "below")} {
+	below := filepath.Join(file, "below")
+	for out, want := range map[string]string{file: file + " is a file; -out wants a folder", below: "cannot make folder " + below} {
 		sum, err := Run(t.Context(), Options{Out: out, Type: Npy}, opened(t, in), nil,
 			func(r *Result) error { return fmt.Errorf("a result of %s", r.Job.Path()) })
-		if err == nil || !strings.Contains(err.Error(), "cannot make folder "+out) || sum != (Summary{}) {
+		if err == nil || !strings.Contains(err.Error(), want) || sum != (Summary{}) {
 			t.Errorf("%s: %+v, error %v", out, sum, err)
 		}
 	}

@@ -169,6 +169,12 @@ func (e *explainer) readTensors(folder string, dumps bool) {
 	e.run(folder, "dumptool overflow scan %s", "why.scan")
 }
 
+// readStatistics are the commands for files with statistics in place of tensors.
+func (e *explainer) readStatistics(folder string) {
+	e.run(folder, "dumptool overflow scan %s", "why.scan-statistics")
+	e.run(folder, "dumptool compare --cpu GOLDEN --npu %s -out report", "why.compare")
+}
+
 // overflowFiles is what all overflow dumps of the runtime have in common.
 func (e *explainer) overflowFiles(root, folders string) {
 	e.say("which.overflowing")
@@ -317,7 +323,9 @@ func (e *explainer) watcher(a *ACL) {
 	e.when(len(a.items()) == 0, "which.nothing-watched")
 	e.when(count > 2*shown, "where.more-pairs")
 	e.say("format.dump-files", sides("output"))
-	e.readTensors(root, true)
+	e.run(root, "dumptool overflow watch %s", "why.watch")
+	e.run(root, "dumptool inspect --stats %s", "why.inspect")
+	e.run(root, "dumptool convert -d %s -out out -f NCHW", "why.convert-host")
 	e.say("care.watcher-limits")
 }
 

@@ -272,6 +272,7 @@ func (e *explainer) readMindSpore(m *MindSpore, root string) {
 		e.readOverflow(root)
 	}
 	if !m.writesTensors() {
+		e.readStatistics(root)
 		e.say("read.statistic-csv")
 		return
 	}

@@ -70,7 +70,7 @@ func aclExplained(t *testing.T) map[string]explained {
 				"/home/{time}/{device_id}/{model_name}/{model_id}/{data_index}/{op_type of C}.B_To_C.{task_id}.{stream_id}.{timestamp}",
 				"/home/{time}/{device_id}/{model_name}/{model_id}/{data_index}/{op_type of D}.B_To_D.{task_id}.{stream_id}.{timestamp}"},
 			en: []string{"what: watcher", "which: outputs of C, D, looked at after operators A, B", "care: static graphs"},
-			zh: []string{"which: C, D 的输出"},
+			zh: []string{"which: C, D 的输出"}, commands: []string{"dumptool overflow watch /home", "dumptool inspect --stats /home", "dumptool convert -d /home/ -out out -f NCHW"},
 		},
 		"broken sample": {
 			text: sample(t, "pytorch_acl.json"), patterns: []string{"./output_IR2TBE/{time}/{device_id}/" + opName},
@@ -260,7 +260,7 @@ func otherExplained(t *testing.T) map[string]explained {
 			patterns: []string{"/d/rank_{rank_id}/Net/{graph_id}/{iteration}/statistic.csv", "/d/rank_{rank_id}/Net/{graph_id}/{iteration}/{op_type}.{op_name}.json"},
 			en: []string{"what: statistics of the outputs", "what: asynchronously: enable is not true", "which: whose type contains, in any case: Conv2D",
 				"which: exactly these names: Default/Conv2D-op12", "which: full name matches: .*relu.*", "which: steps 0, 10-12", "format: max, nan count"},
-			commands: []string{},
+			commands: []string{"dumptool overflow scan /d", "dumptool compare --cpu GOLDEN --npu /d -out report"},
 		},
 		"full, outputs": {
 			text:     e2e(`"enable":true,"sample_mode":1,"sample_num":7`, `"saved_data":"full"`, `"input_output":1`, `"iteration":"all"`),

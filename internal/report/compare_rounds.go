@@ -308,7 +308,7 @@ func roundTable(r *record.Report) Table[*record.Round] {
 		numbers("failed/compared", func(x round) string { return fmt.Sprintf("%d/%d", x.Counts[record.Fail], comparedOf(x)) }).titled("FAILED/COMPARED", "失败/已比对"),
 		words("first bad", func(x round) string { return row(x.Findings.FirstBad) }).titled("FIRST BAD", "首个出错").optional(),
 		words("last good", func(x round) string { return row(x.Findings.LastGood) }).titled("LAST GOOD", "最后正常").optional(),
-		words("largest jump", func(x round) string { return row(x.Findings.LargestJump) }).where(func(x round) bool { return !(x.Findings.Jump < notableJump) }).titled("LARGEST JUMP", "最大突变").optional(),
+		words("largest jump", func(x round) string { return row(x.Findings.JumpOfOrigin()) }).where(func(x round) bool { return !(x.Findings.Jump < notableJump) }).titled("LARGEST JUMP", "最大突变").optional(),
 	}}
 }
 

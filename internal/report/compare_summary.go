@@ -165,7 +165,7 @@ func (t Text) findingFacts(r *record.Report) []fact {
 		result := row.Result
 		add(t.say("First overflow", "首个溢出"), t.say("%s, %d of %d elements", "%s，%d/%d 个元素", title(row), result.Overflowed, result.Total))
 	}
-	if row := rowAt(r, f.LargestJump); row != nil && f.Jump >= notableJump {
+	if row := rowAt(r, f.JumpOfOrigin()); row != nil && f.Jump >= notableJump {
 		add(t.say("Largest jump", "最大突变"), t.say("%s, mean_rel is %s times that of its inputs", "%s，mean_rel 为其输入的 %s 倍", title(row), short(f.Jump)))
 	}
 	// Without a graph nobody knows what depends on what.

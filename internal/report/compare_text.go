@@ -87,11 +87,11 @@ func (t Text) codes() int {
 func (t Text) aroundText(r *record.Report) string {
 	if r.Verdict == byEvidence {
 		return t.say("The rows around the first bad one in execution order (RED: rms error / rms of the reference, EXPECTED: what the inputs and rounding explain of it, SCORE: RED / EXPECTED):",
-			"首个出错前后的各行，按执行顺序(RED：误差均方根/标杆均方根，EXPECTED：其中输入与舍入可解释的部分，SCORE：RED / EXPECTED)：")
+			"首个出错前后的各行，按执行顺序(RED：误差均方根/标杆均方根，预期：其中输入与舍入可解释的部分，倍数：RED / 预期)：")
 	}
 	if r.Verdict == byStatistics {
 		return t.say("The rows around the first bad one in execution order (reference / NPU where they differ; Z: what they differ by, EXPECTED: what noise explains of it, B: beside its limit; above 1 is a fault):",
-			"首个出错前后的各行，按执行顺序(不同时为 标杆 / NPU；Z：差异，EXPECTED：其中噪声可解释的部分，B：与其上限之比，大于 1 即为故障)：")
+			"首个出错前后的各行，按执行顺序(不同时为 标杆 / NPU；Z：差异，预期：其中噪声可解释的部分，B：与其上限之比，大于 1 即为故障)：")
 	}
 	return t.say("The rows around the first bad one in execution order (RED: rms error / rms of the reference, TREND: RED / that of the inputs or the operator before):",
 		"首个出错前后的各行，按执行顺序(RED：误差均方根/标杆均方根，TREND：与输入或前一算子的 RED 之比)：")
@@ -324,11 +324,24 @@ func shortNamesOf(rows []*record.Row) shortNames {
 	if !strings.Contains(prefix, separators) {
 		separators = "._"
 	}
-	prefix = prefix[:strings.LastIndexAny(prefix, separators)+1]
+	prefix = beforeNumber(prefix[:strings.LastIndexAny(prefix, separators)+1])
 	if len(prefix) < shortPrefix || slices.ContainsFunc(rows, func(row *record.Row) bool { return row.Op == prefix }) {
 		return shortNames{}
 	}
 	return shortNames{prefix}
+}
+
+// beforeNumber is a beginning of names before its first part that ends in a number, such as
+// layer15: it says which layer an operator is of.
+func beforeNumber(prefix string) string {
+	at := 0
+	for _, part := range namePart().FindAllString(prefix, -1) {
+		if word := strings.TrimRight(part, "/._"); strings.TrimRightFunc(word, unicode.IsDigit) != word {
+			return prefix[:at]
+		}
+		at += len(part)
+	}
+	return prefix
 }
 
 // of names a row.

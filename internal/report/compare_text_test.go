@@ -312,6 +312,11 @@ func TestShorten(t *testing.T) {
 	}{
 		{"abcdefghij", 10, "abcdefghij"}, {"abcdefghij", 7, "ab…ghij"}, {"abcdefghij", 6, "a…ghij"}, {"很长的名字", 7, "很…名字"}, {"很长的名字", 6, "…名字"},
 		{"abc", 1, "…"}, {"abc", 0, ""},
+		{"Default/network/_backbone/layer15/fc2/MatMul-op577", 40, "Default/…layer15/fc2/MatMul-op577"},
+		{"Default/network/_backbone/layer15/fc2/MatMul-op577", 29, "…layer15/fc2/MatMul-op577"},
+		{"Default/network/_backbone/layer15/fc2/MatMul-op577", 22, "…15/…2/MatMul-op577"},
+		{"> Default/network/_backbone/layer15/fc2/MatMul-op577", 31, "> …layer15/fc2/MatMul-op577"},
+		{"Default/network/_backbone/layer15/fc2/MatMul-op577", 12, "…15/Ma…op577"},
 	} {
 		if got := shorten(c.text, c.width); got != c.want {
 			t.Errorf("%q in %d columns is %q, want %q", c.text, c.width, got, c.want)
@@ -360,7 +365,7 @@ func TestTableAt80(t *testing.T) {
 	row.Errors, row.Reasons[0].Code = 1267, record.LayerInputBad
 	got := printed(t, func(w io.Writer) error { return Text{Width: 80}.WriteCompare(w, reportOf(row)) })
 	want := "OP            STATUS  ERRORS/TOTAL  MAX_ABS  MEAN_REL    COSINE  REASON\n" +
-		"Def…v2D-op12  FAIL       1267/1275      0.3  3.36e+07  0.993648  LAYER_INPUT_BAD\n"
+		"…Conv2D-op12  FAIL       1267/1275      0.3  3.36e+07  0.993648  LAYER_INPUT_BAD\n"
 	if !strings.Contains(got, want) {
 		t.Errorf("no table\n%s\nin\n%s", want, got)
 	}

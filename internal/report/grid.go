@@ -8,6 +8,7 @@ import (
 
 	"github.com/mattn/go-runewidth"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/ui"
 )
 
@@ -124,9 +125,77 @@ func (g Grid) cut(width int) Grid {
 	return g
 }
 
-// shorten cuts text to a width: the middle makes way for an ellipsis, for
-// names of operators differ at their ends.
+// namePart is a part of a name with the separators behind it.
+var namePart = lang.Pattern(`[^/._]+[/._]*|[/._]+`)
+
+// shorten cuts a name to a width: words without a number make way for an ellipsis first,
+// then what stands around the numbers of others, those nearest to the last word first. The
+// numbers of layers stay, and the last word as long as there is room for it.
 func shorten(text string, width int) string {
+	if metric.StringWidth(text) <= width {
+		return text
+	}
+	if name := strings.TrimLeft(text, culpritMark); name != "" && len(name) < len(text) {
+		if mark := strings.TrimSuffix(text, name); metric.StringWidth(mark)+minText <= width {
+			return mark + shorten(name, width-metric.StringWidth(mark))
+		}
+	}
+	parts := namePart().FindAllString(text, -1)
+	last := len(parts) - 1
+	for _, cut := range []func(string) string{cutWord, cutAroundNumber} {
+		for i := last - 1; i >= 0; i-- {
+			parts[i] = cut(parts[i])
+			if short := joinCut(parts); metric.StringWidth(short) <= width {
+				return short
+			}
+		}
+	}
+	if i := slices.IndexFunc(parts[:max(last, 0)], hasDigit); i >= 0 {
+		if room := width - metric.StringWidth(parts[i]); room >= minText {
+			return parts[i] + cutMiddle(parts[last], room)
+		}
+	}
+	return cutMiddle(text, width)
+}
+
+// hasDigit reports whether a part of a name has a number.
+func hasDigit(part string) bool { return strings.ContainsFunc(part, unicode.IsDigit) }
+
+// cutWord cuts out a part without a number.
+func cutWord(part string) string {
+	if hasDigit(part) {
+		return part
+	}
+	return ellipsis
+}
+
+// cutAroundNumber leaves the numbers of a part and what separates it from the next.
+func cutAroundNumber(part string) string {
+	var b strings.Builder
+	for _, c := range part {
+		switch {
+		case unicode.IsDigit(c) || strings.ContainsRune("/._", c):
+			b.WriteRune(c)
+		case !strings.HasSuffix(b.String(), ellipsis):
+			b.WriteString(ellipsis)
+		}
+	}
+	return b.String()
+}
+
+// joinCut puts the parts of a name together, with one ellipsis for several beside each
+// other.
+func joinCut(parts []string) string {
+	text := strings.Join(parts, "")
+	for strings.Contains(text, ellipsis+ellipsis) {
+		text = strings.ReplaceAll(text, ellipsis+ellipsis, ellipsis)
+	}
+	return text
+}
+
+// cutMiddle cuts text to a width: the middle makes way for an ellipsis, for
+// names of operators differ at their ends.
+func cutMiddle(text string, width int) string {
 	if metric.StringWidth(text) <= width {
 		return text
 	}

@@ -433,8 +433,15 @@ func problemText(q *overflow.Problem) lang.Sentence {
 func (p *printer) tensors(tensors []overflow.Tensor) {
 	t := tensorTable(tensors)
 	t.Rows = slices.DeleteFunc(t.Rows, func(t *overflow.Tensor) bool { return t.Stats == nil })
+	all := len(t.Rows)
+	if p.Width > 0 && all > mostTensors {
+		t.Rows = badOrFirst(t.Rows)
+	}
 	if len(t.Rows) > 0 {
 		p.tensorGrid(t.Grid(p.Lang))
+	}
+	if left := all - len(t.Rows); left > 0 {
+		p.line(textIndent, p.say("and %s more", "另有 %s", count(left, "tensor", "张量")))
 	}
 	for i := range tensors {
 		if t := &tensors[i]; t.Stats == nil {
@@ -443,10 +450,29 @@ func (p *printer) tensors(tensors []overflow.Tensor) {
 	}
 }
 
+// mostTensors is the most tensors of an operator that a terminal gets as they are: calls
+// such as those of _foreach_norm have hundreds of inputs.
+const mostTensors = 16
+
+// badOrFirst are the bad ones of many tensors, the first ones where none is bad, at most
+// mostTensors.
+func badOrFirst(rows []*overflow.Tensor) []*overflow.Tensor {
+	bad := slices.DeleteFunc(slices.Clone(rows), func(t *overflow.Tensor) bool { return !t.Bad })
+	if len(bad) > 0 {
+		rows = bad
+	}
+	return rows[:min(len(rows), mostTensors)]
+}
+
 // tensorGrid prints tensors that could be read: four columns of what they are,
 // then what they hold, and the first bad element.
 func (p *printer) tensorGrid(g Grid) {
 	what, counts, bad := g[:4], g[4:len(g)-1], g[len(g)-1:]
+	for i := range counts { // what statistics do not say is not 0
+		for row, cell := range counts[i].cells {
+			counts[i].cells[row] = cmp.Or(cell, noValue)
+		}
+	}
 	upper, lower := slices.Concat(what, bad), slices.Concat(what[:1], counts)
 	switch {
 	case p.fits(g):
@@ -463,7 +489,7 @@ func (p *printer) tensorGrid(g Grid) {
 			is = append(is, c.cells[row])
 		}
 		for _, c := range slices.Concat(counts, bad) {
-			if cell := c.cells[row]; cell != "" {
+			if cell := c.cells[row]; cell != "" && cell != noValue {
 				holds = append(holds, c.cells[0]+" "+cell)
 			}
 		}

@@ -93,8 +93,8 @@ func TestTable(t *testing.T) {
 	}
 	for width, want := range map[int]string{
 		40: "NAME                        NOTE   N\na|b                         =1    -7\na_long_name_of_an_operator  x     12\n",
-		24: "NAME            NOTE   N\na|b             =1    -7\na_lo…_operator  x     12\n",
-		18: "NAME             N\na|b             -7\na_lo…_operator  12\n",
+		24: "NAME         NOTE   N\na|b          =1    -7\na_…operator  x     12\n",
+		18: "NAME          N\na|b          -7\na_…operator  12\n",
 	} {
 		got := rendered(t, func(w io.Writer) error { return table.Grid(English).Fit(width).Print(w, "", Text{Width: width}) })
 		if got != want {

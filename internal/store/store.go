@@ -22,6 +22,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"dumptool/internal/lang"
 )
 
 // Source is an open file or object, read at any offset by several at a time.
@@ -156,7 +158,11 @@ func Stat(path string) (fs.FileInfo, error) {
 
 func stat(path string) (fs.FileInfo, error) {
 	if !Remote(path) {
-		return os.Stat(path)
+		info, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = missing{err, path}
+		}
+		return info, err
 	}
 	l, err := at(path)
 	if err != nil {
@@ -164,6 +170,23 @@ func stat(path string) (fs.FileInfo, error) {
 	}
 	return l.stat()
 }
+
+// missing is the error of a path that is not there, in words instead of a system call's.
+type missing struct {
+	error
+	path string
+}
+
+// Error names the path as the user wrote it.
+func (m missing) Error() string { return m.Text().EN }
+
+// Text is the error in both languages.
+func (m missing) Text() lang.Text {
+	return lang.Text{EN: "no such file or folder: " + m.path, ZH: "没有这样的文件或目录：" + m.path}
+}
+
+// Unwrap is the error of the system.
+func (m missing) Unwrap() error { return m.error }
 
 // Lstat is Stat, but that it describes a link itself.
 func Lstat(path string) (fs.FileInfo, error) {

@@ -142,6 +142,15 @@ func NoFindings() Findings {
 	return Findings{FirstBad: -1, FirstDamaged: -1, LastGood: -1, FirstNaN: -1, FirstOverflow: -1, LargestJump: -1}
 }
 
+// JumpOfOrigin is LargestJump where a fault begins at that row, else -1: at healthy
+// operators errors grow too, such as behind a sum that cancels.
+func (f *Findings) JumpOfOrigin() int {
+	if f.LargestJump >= 0 && f.LargestJump != f.FirstBad && !slices.Contains(f.Origins, f.LargestJump) {
+		return -1
+	}
+	return f.LargestJump
+}
+
 // Baseline compares the run with an earlier one.
 type Baseline struct {
 	File string

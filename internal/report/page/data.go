@@ -210,7 +210,7 @@ func findingOf(r *record.Report, f *record.Findings, origins []int) finding {
 	}
 	return finding{
 		Bad: within(f.FirstBad), Damaged: within(f.FirstDamaged), Good: within(f.LastGood), NaN: within(f.FirstNaN), Overflow: within(f.FirstOverflow),
-		Jump: within(f.LargestJump), Factor: numbers{{Value: f.Jump, Defined: f.LargestJump >= 0}}, Suspects: append([]int{}, f.Suspects...), Origins: origins,
+		Jump: within(f.JumpOfOrigin()), Factor: numbers{{Value: f.Jump, Defined: f.JumpOfOrigin() >= 0}}, Suspects: append([]int{}, f.Suspects...), Origins: origins,
 		Inherited: max(0, len(f.Chain)-1), OutputsBad: f.OutputsBad,
 	}
 }
