@@ -64,7 +64,7 @@ The inputs must have been dumped (dump_mode all).`,
 	define(cmd, append(append([]cmdFlag{pathFlag(&opts.paths, "folder `PATH` with the dumps")}, roundFlags(&opts.Select)...),
 		opsFlag(&opts.ops),
 		cmdFlag{"only", several(&opts.Only, check.Parts), "`PARTS` that are checked: " + strings.Join(check.Parts, ", ") + "; default: all that the data allow", choosing, safe},
-		cmdFlag{"attr", texts(&opts.attrs), "attribute `OP.KEY=VALUE`, such as conv1.strides=2,2; TYPE:LayerNorm.epsilon=1e-5 for all of a type", facts, ofRow},
+		cmdFlag{"attr", texts(&opts.attrs), "attribute `OP.KEY=VALUE`, such as conv1.strides=2,2; TYPE:LayerNorm.epsilon=1e-5 for all of a type", facts, safe | ofRow},
 		cmdFlag{"graph-file", texts(&opts.graphFiles), "`FILE` that has attributes, who feeds whom, or the order; known by its content: the graph of an offline model (JSON or ge_proto_*.txt), an execution order of MindSpore, a map of consumers of HPAA, or a graph of MindSpore or folder of them", facts, place},
 		cmdFlag{"fusion|f|fusion-rule-file", text(&opts.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", facts, place | hidden},
 		irFlag(&opts.open.IR),
@@ -78,7 +78,7 @@ The inputs must have been dumped (dump_mode all).`,
 		cmdFlag{"budget", whole(&opts.Budget, 0, math.MaxInt64, "want a number of at least 0"), "multiplications and additions, `N`, that one operator may cost, elements of one without; the rest is sampled; 0: no limit", judging, safe | ofRow | rare},
 		cmdFlag{"types", text(&opts.types), "print the `TYPES` that are known, with inputs and attributes, or --types=LayerNorm,Conv2D these, and end", more, noSetting},
 		cmdFlag{"require-coverage", decimal(&opts.Require, func(x float64) bool { return x >= 0 && x <= 1 }, "want a share from 0 to 1"), "fail unless this `SHARE` of the operators is judged, such as 0.9", ci, 0},
-		cmdFlag{"fail-on", several(&opts.FailOn, check.Findings), "`STATUSES` that are a finding: " + strings.Join(check.Findings, ", "), ci, safe},
+		cmdFlag{"fail-on", several(&opts.FailOn, check.Findings), "`STATUSES` that are a finding: " + strings.Join(check.Findings, ", "), ci, 0},
 		jobsFlag(&opts.Workers, "`N` operators at a time; default: one per CPU"))...)
 	cmd.Flags().Lookup("types").NoOptDefVal = allTypes
 	addReportFlags[*check.Report](cmd, &opts.output, "text", "; several with -out")

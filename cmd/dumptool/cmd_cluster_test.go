@@ -181,7 +181,7 @@ func TestClusterFlags(t *testing.T) {
 			return found
 		}
 		want := files(out("one"))
-		if len(want) < 3 {
+		if len(want) < 2 {
 			t.Fatalf("one run wrote %d files", len(want))
 		}
 		for _, on := range []string{onSlurm, onKubernetes, onVolcano, "local"} {

@@ -61,7 +61,7 @@ func (o *shardOptions) flags() []cmdFlag {
 	return []cmdFlag{
 		{shardFlag, text(&o.shard), "do part `I/N` of the work, I from 0, for a merge; auto/N: I as the scheduler says", more, ofTransport | onShards},
 		runFlag(&o.run, "`ID` of the run, for a merge of what belongs to it"),
-		{"compress", yes(&o.compress), "with --shard: write the document as .json.zst, which merge, report and judge read", more, ofTransport | rare | onShards},
+		{"compress", yes(&o.compress), "with --shard: write the document as .json.zst, which merge, report and judge read", more, safe | ofTransport | rare | onShards},
 		{"resume|retry-errors", yes(&o.resume), "take what is in -out of the same work, and do only what could not be fetched, or was not reached", more, ofTransport | rare | onShards},
 	}
 }

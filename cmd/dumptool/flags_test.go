@@ -20,7 +20,7 @@ var (
 
 // readers are the commands that read dumps.
 var readers = []string{
-	"convert", "inspect", "find", "overflow analyze", "overflow decode", "overflow scan", "overflow watch", "compare", "compare detail", "compare determinism",
+	"check", "convert", "inspect", "find", "overflow analyze", "overflow decode", "overflow scan", "overflow watch", "compare", "compare detail", "compare determinism",
 }
 
 // others are the commands that read no runs of dumps, or only list them.

@@ -177,6 +177,8 @@ func TestHarmlessFlags(t *testing.T) {
 		"merge-memory":     "goes into scripts of jobs",
 		"name":             "goes into scripts of jobs",
 		"secret":           "goes into scripts of jobs",
+		"sbatch":           "goes into scripts of jobs",
+		"queue":            "goes into scripts of jobs",
 		"allow-missing":    "hides what is missing",
 		"exit-zero":        "hides findings",
 		"fail-on":          "hides findings",
@@ -184,7 +186,7 @@ func TestHarmlessFlags(t *testing.T) {
 		"require-coverage": "hides what is missing",
 	}
 	// switches are the bools that write and run nothing.
-	switches := strings.Fields(`all auto-layout bom check-env crop-padding extended extra-columns fail-fast fix
+	switches := strings.Fields(`all auto-layout bom check-env compress crop-padding extended extra-columns fail-fast fix full
 		force-compare fuzzy inputs json long missing no-files no-paths no-recursive paths perf-all-nodes
 		quiet raw script stack stats strict strict-dtype strict-replicas verbose`)
 	known := map[string]bool{}
