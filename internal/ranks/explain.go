@@ -189,7 +189,7 @@ func (r *reducer) ask(all []*hypothesis, i int) error {
 					continue
 				}
 				value, besides := hyp.value(w, k)
-				bound := r.bound(w.exact[k], w.size[k]) + float64(r.precision.spacing*(math.Abs(value)+float64(len(w.x))*besides))
+				bound := r.bound(w.exact[k], w.size[k]) + float64(r.precision.spacing*(math.Abs(value)+float64(float64(len(w.x))*besides)))
 				if r.precision.bits != 0 {
 					value = r.precision.wrap(value)
 				}

@@ -52,7 +52,7 @@ func (p *precision) growth(n int) float64 {
 	cut, rounded := 0.0, 1.0
 	for range n - 1 {
 		cut += p.spacing
-		rounded *= 1 + p.spacing/2
+		rounded *= 1 + float64(p.spacing/2)
 	}
 	return max(cut, rounded-1)
 }

@@ -63,7 +63,7 @@ func (j *judge) solve(start Attributes, a attribute) (float64, bool, error) {
 	}
 	for range fitSteps {
 		const delta = 1e-5
-		h := delta * max(1, math.Abs(x))
+		h := float64(delta * max(1, math.Abs(x)))
 		low, got, err := j.sample(start, name, number(x))
 		if err != nil || low == nil {
 			return 0, false, err

@@ -156,7 +156,7 @@ func (s *sums) columns(left, right []float64, at int, ordered bool) {
 func (m *machine) bounded(s *sums, l *linear, rows int) *Array {
 	x := m.array(tensor.Shape{int64(rows), l.n})
 	k := float64(l.k)
-	chain := math.Sqrt(k/cube + 1)
+	chain := math.Sqrt(float64(k/cube) + 1)
 	n := float64(l.k/cube + 1)
 	total, count := 0.0, 0.0
 	for _, q := range s.square {
@@ -179,7 +179,7 @@ func (m *machine) bounded(s *sums, l *linear, rows int) *Array {
 		e := func(c *bounds) float64 { return float64(2*c.acc*chain*s.size[i]) + float64(6*c.inp*root) }
 		m.note(v)
 		x.set(i, v, e(&m.narrow), e(w)+transforms)
-		spread := float64(n * (float64(v*v)/3 + q/2))
+		spread := float64(n * (float64(float64(v*v)/3) + float64(q/2)))
 		if s.partial != nil {
 			spread = max(spread, s.partial[i])
 		}

@@ -135,7 +135,7 @@ func (p *projection) column(c int64, line []float64) {
 func (l *linear) outputs(f *feed, o rowOf, rows int64, p *projection, scale float64, sums, steps []float64, format precision) error {
 	add := func(row, column int64, v float64) {
 		at := row*p.blocks + column/p.width
-		sums[at] += scale * float64(p.signs[column]*v)
+		sums[at] += float64(scale * float64(p.signs[column]*v))
 		if steps != nil {
 			s := format.step(v)
 			steps[at] += float64(s * s)
@@ -233,7 +233,7 @@ func (j *judge) cells(l *linear, o rowOf, rows int64, p *projection, f *feed, le
 		}
 	}
 	w := &j.machine.wide
-	chain := float64(w.acc*w.acc)*max(1, float64(l.k)/cube) + float64(w.inp*w.inp)
+	chain := float64(float64(w.acc*w.acc)*max(1, float64(l.k)/cube)) + float64(w.inp*w.inp)
 	if l.winograd {
 		chain += 0x1p-18
 	}

@@ -110,7 +110,7 @@ func (t *tally) one(v, ea, eb, y float64, wild, tie bool, offset func(i int) int
 			step += t.format.smallest()
 		}
 		tolA, tolB = ea+step, eb+step
-		limit := t.format.max - t.format.step(t.format.max)/2
+		limit := t.format.max - float64(t.format.step(t.format.max)/2)
 		big = finite && math.Abs(v)+eb > limit || !finite && v == v && !wild
 	case tie:
 		tolA, tolB = 1, 1
