@@ -675,8 +675,8 @@ func TestDecodeNothing(t *testing.T) {
 		"folder":        {"sub", 4, "dumptool: no overflow record found among 2 files\n"},
 		"empty folder":  {"empty", 4, "dumptool: no file found\n"},
 		"two files":     {"sub/notes.txt sub/more.txt", 4, "dumptool: no overflow record found among 2 files\n"},
-		"no such file":  {"nowhere", 3, "nowhere: no such file or directory\n"},
-		"one is gone":   {"nowhere sub", 3, "nowhere: no such file or directory\n"},
+		"no such file":  {"nowhere", 3, "no such file or folder: nowhere\n"},
+		"one is gone":   {"nowhere sub", 3, "no such file or folder: nowhere\n"},
 		"bad language":  {"--lang=de sub", 2, "invalid argument \"de\" for \"--lang\" flag: must be en or zh\n"},
 		"no argument":   {"", 2, "dumptool: no file or folder given\nhint: see 'dumptool overflow decode --help'\n"},
 	}

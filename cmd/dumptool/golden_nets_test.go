@@ -324,7 +324,7 @@ func TestVerdictKeepsReports(t *testing.T) {
 		reports := map[string]map[string][]byte{}
 		for _, mode := range []string{"evidence", "limits"} {
 			out := filepath.Join(t.TempDir(), "out")
-			if r := runArgs(t, append(truth.compare(folder), "--verdict", mode, "--out", out)...); r.code != exitOK && r.code != exitFound {
+			if r := runArgs(t, append(truth.compare(folder), "--verdict", mode, "--out", out, "--format", "hpaa,json")...); r.code != exitOK && r.code != exitFound {
 				t.Fatalf("%s: exit %d: %s", name, r.code, r.err)
 			}
 			files := readDir(t, out)

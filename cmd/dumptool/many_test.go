@@ -171,7 +171,7 @@ func TestBytesFetched(t *testing.T) {
 		if got.Code != exitFound {
 			t.Fatalf("%s: %+v", options, got)
 		}
-		if ratio := float64(f.sent.Load()) / float64(all); ratio > 1.1 || f.heads.Load() > 6 {
+		if ratio := float64(f.sent.Load()) / float64(all); ratio > 1.1 || f.heads.Load() > 24 {
 			t.Errorf("%q: %.2f x the bytes, %d GET, %d HEAD, %d LIST", options, ratio, f.gets.Load(), f.heads.Load(), f.lists.Load())
 		}
 	}
@@ -293,7 +293,7 @@ func TestRequestsAtOnce(t *testing.T) {
 		if f.most.Load() < tt.least {
 			t.Errorf("%s: %d requests at a time, want %d", tt.line, f.most.Load(), tt.least)
 		}
-		if f.gets.Load() > tt.gets || f.heads.Load() > 6 {
+		if f.gets.Load() > tt.gets || f.heads.Load() > 24 {
 			t.Errorf("%s: %d GET, want %d; %d HEAD", tt.line, f.gets.Load(), tt.gets, f.heads.Load())
 		}
 	}

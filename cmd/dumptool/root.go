@@ -183,16 +183,16 @@ func flagError(cmd *cobra.Command, err error) error {
 		if ours := invalidValue(invalid.GetFlag(), invalid.GetValue(), err); ours != nil {
 			return ours
 		}
-		return lang.Errorf("invalid argument %q for %q flag: %v", "参数 %[2]s 的值 %[1]q 无效：%[3]v", invalid.GetValue(), flagNames(invalid.GetFlag()), invalid.Unwrap())
+		return lang.Errorf("invalid argument %q for %q flag: %v", "参数 %[2]q 的值 %[1]q 无效：%[3]v", invalid.GetValue(), flagNames(invalid.GetFlag()), invalid.Unwrap())
 	}
-	if without, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-		return lang.Errorf("%[1]v", "参数 %[2]s 缺少值", err, flagNames(without.GetFlag()))
+	if _, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return lang.Errorf("%v", "%v：缺少值", err)
 	}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
 		return err
 	}
-	err = lang.Errorf("%[1]v", "未知参数 %[2]s", err, dashed(unknown))
+	err = lang.Errorf("unknown flag: %s", "未知参数 %s", dashed(unknown))
 	name := string(normalizeFlag(nil, cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName())))
 	if hint := gone["--"+name]; hint != "" {
 		return hintf(asUsage(err), "%s", hint)

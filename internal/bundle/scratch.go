@@ -69,7 +69,7 @@ func (s *scratch) room(size int64) (off int64, err error) {
 // full is the error of more bytes than there is room for.
 func (s *scratch) full(size int64) error {
 	return lang.Errorf("%d more bytes unpacked would be more than the %d that %s may take ($TMPDIR, --unpack-max)",
-		"再解压 %d 字节将超过 %s 可用的 %[2]d 字节($TMPDIR、--unpack-max)", size, s.limit, os.TempDir())
+		"再解压 %[1]d 字节将超过 %[3]s 可用的 %[2]d 字节($TMPDIR、--unpack-max)", size, s.limit, os.TempDir())
 }
 
 // take copies data of a size into the file.

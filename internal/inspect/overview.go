@@ -275,7 +275,11 @@ func (o *Overview) hasSides(root string) bool {
 	if len(sides[referenceSide]) != 1 || len(sides[npuSide]) != 1 {
 		return false
 	}
-	o.Run.Reference, o.Run.NPU = store.Join(root, sides[referenceSide][0]), store.Join(root, sides[npuSide][0])
+	join := func(side string) string { return store.Join(root, side) }
+	if _, _, packed := store.InArchive(o.Of.Files[0].Path()); packed && !strings.Contains(root, "!") {
+		join = func(side string) string { return root + "!" + side }
+	}
+	o.Run.Reference, o.Run.NPU = join(sides[referenceSide][0]), join(sides[npuSide][0])
 	return true
 }
 
