@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"strings"
 
@@ -84,7 +83,7 @@ func checkOut(cmd *cobra.Command) error {
 		return nil
 	}
 	out := f.Value.String()
-	if info, err := os.Stat(out); err == nil && info.Mode().IsRegular() {
+	if info, err := store.Stat(out); err == nil && info.Mode().IsRegular() {
 		return incompletef("%s is a file; -out wants a folder", out)
 	}
 	return nil

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -114,7 +113,7 @@ func runOf(path string) string {
 
 // calledAs are the arguments of a process, behind the tool whose name it was called by.
 func calledAs(args []string) []string {
-	if t := toolOf(filepath.Base(args[0])); t != nil {
+	if t := toolOf(store.Base(args[0])); t != nil {
 		return append([]string{t.name}, args[1:]...)
 	}
 	return args[1:]

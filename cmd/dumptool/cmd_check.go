@@ -1,8 +1,8 @@
 package main
 
 import (
+	"io"
 	"math"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +13,7 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
 	"dumptool/internal/report"
+	"dumptool/internal/safefile"
 	"dumptool/internal/shard"
 	"dumptool/internal/sidefile"
 )
@@ -86,10 +87,17 @@ The inputs must have been dumped (dump_mode all).`,
 	return cmd
 }
 
+// mostGroups is how many bytes of a file of groups are read.
+const mostGroups = 16 << 20
+
 // readGroups reads the groups of ranks that are given, and checks the mesh.
 func (o *checkOptions) readGroups(run *dumpdir.Run) error {
 	if o.groups != "" {
-		text, err := os.ReadFile(o.groups)
+		var text []byte
+		err := safefile.Read(o.groups, func(in safefile.Input) (err error) {
+			text, err = io.ReadAll(io.NewSectionReader(in, 0, min(in.Size(), mostGroups)))
+			return err
+		})
 		if err != nil {
 			return usagef("--groups: %w", err)
 		}

@@ -509,14 +509,6 @@ func newRun() string {
 	return fmt.Sprintf("%04x%04x", uint16(time.Now().Unix()/60), uint16(rand.Uint32()))
 }
 
-// pathWords are the words of an argument that may look like a flag.
-func pathWords(path string) []string {
-	if strings.HasPrefix(path, "-") {
-		return []string{"--", path}
-	}
-	return []string{path}
-}
-
 // innerLine is the command line of a command that is to work in shards.
 type innerLine struct {
 	name   string // of the command, such as overflow scan

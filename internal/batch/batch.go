@@ -11,10 +11,11 @@ import (
 	"math"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
+
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 	"dumptool/internal/store"
-	"golang.org/x/sync/semaphore"
 )
 
 // window bounds how many jobs may have started without having delivered their

@@ -31,15 +31,23 @@ type entry struct {
 
 // packers make an archive of files, by the ending of its name.
 var packers = map[string]func(testing.TB, []entry) []byte{
-	"tar":     packTar,
-	"zip":     func(t testing.TB, all []entry) []byte { return packZip(t, zip.Store, all) },
-	"deflate": func(t testing.TB, all []entry) []byte { return packZip(t, zip.Deflate, all) },
+	"tar": packTar,
+	"zip": func(t testing.TB, all []entry) []byte {
+		t.Helper()
+		return packZip(t, zip.Store, all)
+	},
+	"deflate": func(t testing.TB, all []entry) []byte {
+		t.Helper()
+		return packZip(t, zip.Deflate, all)
+	},
 	"tgz": func(t testing.TB, all []entry) []byte {
+		t.Helper()
 		var b bytes.Buffer
 		w := gzip.NewWriter(&b)
 		return packed(t, &b, w, packTar(t, all))
 	},
 	"tar.zst": func(t testing.TB, all []entry) []byte {
+		t.Helper()
 		var b bytes.Buffer
 		w, err := zstd.NewWriter(&b)
 		if err != nil {

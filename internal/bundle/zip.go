@@ -24,8 +24,8 @@ func (b *Bundle) readZip(name string) (bool, error) {
 		return false, b.unpack(split, "7z x")
 	case err != nil && strings.HasSuffix(name, ".zip") && b.file.Size() >= leastZip:
 		return false, b.broken(err)
-	case err != nil: // a file of tensors says what is wrong
-		return false, nil
+	case err != nil:
+		return false, nil //nolint:nilerr // a file of tensors says what is wrong
 	}
 	entries := make([]string, len(zip.Entries))
 	for i := range zip.Entries {

@@ -98,7 +98,7 @@ func TestGolden(t *testing.T) {
 			if want.Reason == "CALC_ERROR" {
 				reason = want.Reason // a more telling cause is as good
 			}
-			if string(o.Status.Key()) != strings.ToLower(want.Expect) || reason != want.Reason || want.Extent != "" && string(o.Extent) != want.Extent && !exact {
+			if o.Status.Key() != strings.ToLower(want.Expect) || reason != want.Reason || want.Extent != "" && string(o.Extent) != want.Extent && !exact {
 				t.Errorf("%s %s %s, want %s %s %s", o.Status, o.Reason, o.Extent, want.Expect, want.Reason, want.Extent)
 			}
 			bad := int64(0)

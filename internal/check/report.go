@@ -41,7 +41,6 @@ type Report struct {
 	require float64
 	others  []batch.Message
 	tables  bool // there are statistics only
-	outputs bool // there are outputs only
 }
 
 // Summary counts the operators of a report.
@@ -166,15 +165,4 @@ func (o *Operator) worst() (w float64, ok bool) {
 		ok = true
 	}
 	return w, ok
-}
-
-// checked is how the outputs were checked: of several the least.
-func (o *Operator) checked() string {
-	how := ""
-	for _, t := range o.Outputs {
-		if how == "" || t.How != "all" {
-			how = t.How
-		}
-	}
-	return how
 }

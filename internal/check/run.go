@@ -203,8 +203,7 @@ type execution struct {
 	*checker
 	job
 	*outcome
-	open    []*tensorfile.File
-	buffers []*layout.Buffers
+	open []*tensorfile.File
 	// device says where the tensors lay, for those whose dumps say it.
 	in, out []*recompute.Tensor
 	graphs  []*graph.Op // what graphs know of the operator

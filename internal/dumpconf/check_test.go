@@ -10,8 +10,9 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"dumptool/internal/jsonpos"
 	"github.com/google/go-cmp/cmp"
+
+	"dumptool/internal/jsonpos"
 )
 
 // lines writes findings as "rule line:column".

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"dumptool/internal/lang"
 	"github.com/google/go-cmp/cmp"
+
+	"dumptool/internal/lang"
 )
 
 func TestParseVersion(t *testing.T) {

@@ -8,10 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestRealHeader(t *testing.T) {

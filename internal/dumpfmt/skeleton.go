@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 
-	"dumptool/internal/dumpfmt/dumppb"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+
+	"dumptool/internal/dumpfmt/dumppb"
 )
 
 // What parts of a header cost of the memory budget, at most: the bytes kept,

@@ -12,12 +12,13 @@ import (
 	"slices"
 	"strconv"
 
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/dumpfmt/dumppb"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/tensor"
-	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
 )
 
 // Content is a dump to be written.

@@ -55,7 +55,7 @@ func Pow(x, y float64) float64 {
 	case y == 0 || x == 1:
 		return 1
 	case x != x || y != y || x == 0 || math.IsInf(x, 0) || math.IsInf(y, 0):
-		return math.Pow(x, y) // one of the special cases, which are exact
+		return math.Pow(x, y) //nolint:forbidigo // one of the special cases, which are exact
 	}
 	sign := 1.0
 	if x < 0 {

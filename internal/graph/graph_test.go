@@ -9,10 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"dumptool/internal/tensor"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"dumptool/internal/tensor"
 )
 
 // fused is a graph as GE writes it; a TransData follows the convolution and

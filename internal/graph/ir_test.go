@@ -12,9 +12,10 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"dumptool/internal/tensor"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"dumptool/internal/tensor"
 )
 
 // describe is what matters of a graph, a line a node.

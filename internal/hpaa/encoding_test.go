@@ -13,8 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"dumptool/internal/tensor"
 	"pgregory.net/rapid"
+
+	"dumptool/internal/tensor"
 )
 
 // slowDecode decodes a text number by number.

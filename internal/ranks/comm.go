@@ -25,9 +25,6 @@ const (
 	sendReceives                 // several sends and receives
 )
 
-// exact reports whether the elements arrive as they were sent.
-func (p pattern) exact() bool { return p >= allGather }
-
 // api is what is known of a function of torch.distributed, of MindSpore's
 // communication, or of an operator of HCCL.
 type api struct {

@@ -1,7 +1,6 @@
 package ranks
 
 import (
-	"cmp"
 	"slices"
 
 	"dumptool/internal/dumpdir"
@@ -160,9 +159,4 @@ func (s *Step) ranks() []int {
 	}
 	slices.Sort(all)
 	return all
-}
-
-// compareCalls orders calls by step, order of cause and rank.
-func compareCalls(a, b *Call) int {
-	return cmp.Or(cmp.Compare(a.Step.index, b.Step.index), cmp.Compare(a.clock, b.clock), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.place, b.place))
 }

@@ -118,7 +118,7 @@ func (f *files) describe(t *Tensor) error {
 		}
 		return &ReadError{&of, err}
 	}
-	defer v.close() // it was only read
+	defer func() { _ = v.close() }() // it was only read
 	t.Shape = v.shape
 	if t.DType == tensor.Undefined {
 		t.DType = v.DType

@@ -204,17 +204,17 @@ func smaller(x, y float64) float64 {
 func (x *Array) max(y *Array) *Array { return x.choose(y, larger) }
 func (x *Array) min(y *Array) *Array { return x.choose(y, smaller) }
 
-// where returns elements of x where is is not 0, of y elsewhere.
-func (is *Array) where(x, y *Array) *Array {
-	shape, _ := broadcast(is.shape, x.shape)
-	p, q, z := together(x, y)
-	if shape, ok := broadcast(shape, p.shape); ok && is.m.err == nil && !shape.Equal(p.shape) {
-		p, q, z = p.expand(shape), q.expand(shape), is.m.array(shape)
+// where returns elements of y where x is not 0, of other elsewhere.
+func (x *Array) where(y, other *Array) *Array {
+	shape, _ := broadcast(x.shape, y.shape)
+	p, q, z := together(y, other)
+	if shape, ok := broadcast(shape, p.shape); ok && x.m.err == nil && !shape.Equal(p.shape) {
+		p, q, z = p.expand(shape), q.expand(shape), x.m.array(shape)
 	}
-	is.m.selects = true
-	on := is.expand(z.shape)
-	if is.m.err != nil || len(on.v) != len(z.v) {
-		return is.m.fail("a mask of shape %s for shape %s", is.shape, z.shape)
+	x.m.selects = true
+	on := x.expand(z.shape)
+	if x.m.err != nil || len(on.v) != len(z.v) {
+		return x.m.fail("a mask of shape %s for shape %s", x.shape, z.shape)
 	}
 	pa, pb := p.errs()
 	qa, qb := q.errs()

@@ -207,18 +207,6 @@ func (x *Array) strided(shape tensor.Shape, strides []int64) *Array {
 	return x.move(shape, 0, func(i int) int { return offsets[i] })
 }
 
-// permute returns the axes in another order: axis i of the result is axis perm[i].
-func (x *Array) permute(perm ...int) *Array {
-	if x.m.err != nil || len(perm) != len(x.shape) {
-		return x.m.fail("%d axes in another order of shape %s", len(perm), x.shape)
-	}
-	shape, strides, own := make(tensor.Shape, len(perm)), make([]int64, len(perm)), x.shape.Strides()
-	for i, p := range perm {
-		shape[i], strides[i] = x.shape[p], own[p]
-	}
-	return x.strided(shape, strides)
-}
-
 // lead returns the array with axes of length 1 in front up to a rank.
 func (x *Array) lead(rank int) *Array {
 	if len(x.shape) >= rank {

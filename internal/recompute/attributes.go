@@ -39,10 +39,15 @@ type Value struct {
 	List bool
 }
 
-// Number, Numbers and Text make values.
-func Number(x float64) Value       { return Value{Numbers: []float64{x}} }
+// Number is the value of one number.
+func Number(x float64) Value { return Value{Numbers: []float64{x}} }
+
+// Numbers is a list.
 func Numbers(all ...float64) Value { return Value{Numbers: all, List: true} }
-func Text(s string) Value          { return Value{Text: s} }
+
+// Text is the value of a text.
+func Text(s string) Value { return Value{Text: s} }
+
 func integers[T int | int64](all ...T) Value {
 	v := Value{List: true, Numbers: make([]float64, len(all))}
 	for i, n := range all {

@@ -261,7 +261,7 @@ func (j *judge) cell(p *problem, r *result, g *grid, box cell, in, out []*feed, 
 	}
 	if c.err != nil {
 		r.why = c.err.Error()
-		return nil
+		return nil //nolint:nilerr // the attributes do not go with the shapes
 	}
 	for k, y := range c.got {
 		if k >= len(c.outputs) || c.outputs[k] == nil {

@@ -10,11 +10,7 @@ import (
 
 func fieldsOf(s string) func(yield func(string) bool) { return strings.FieldsSeq(s) }
 
-const (
-	fitElements, fitSteps = 256, 12
-	// unusual numbers are taken from the list if they are this near.
-	nearUsual = .004
-)
+const fitElements, fitSteps = 256, 12
 
 // fit returns the result with one number fitted to the elements, nil where that does not
 // explain all that the others do not: an attribute that is a real number can be any.

@@ -92,6 +92,7 @@ func judged(t *testing.T, c handCase) *Verdict {
 // handCases has one case of each formula. The numbers come from the definitions in the
 // documents of the operators of CANN, not from this package.
 func handCases(t *testing.T) []handCase {
+	t.Helper()
 	x := func(shape string, v ...float64) *Tensor { t.Helper(); return of(t, shape, v...) }
 	list := func(all ...*Tensor) []*Tensor { return all }
 	e := math.E

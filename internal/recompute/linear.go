@@ -364,7 +364,7 @@ func (j *judge) rows(r *result, l *linear, rows []rowOf, out *feed, t *tally, or
 	}
 	if m.err != nil {
 		r.why = m.err.Error()
-		return nil
+		return nil //nolint:nilerr // the attributes do not go with the shapes
 	}
 	y := m.exact(x.shape, m.alloc(len(x.v)))
 	for i, o := range rows {

@@ -12,10 +12,7 @@ type whole struct {
 	t    *Tensor
 	feed *feed
 	all  []float64
-	// first and window are the elements that were read last of a larger one.
-	first  int64
-	window []float64
-	err    error
+	err  error
 }
 
 const mostKept = 1 << 21

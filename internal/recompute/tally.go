@@ -53,7 +53,6 @@ type tally struct {
 	dtype  tensor.DType
 	format precision
 	strict bool // no bound: any difference is one
-	quant  float64
 	wild   bool // NaN of the inputs have to show
 	// checked elements, bad ones, those beyond the narrow bound, those in the wide bound.
 	checked, bad, beyond, overflow, skipped int64

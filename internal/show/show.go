@@ -274,7 +274,7 @@ func judge(n, r complex128, limits metrics.Limits) (Mark, float64) {
 			return OtherClass, math.Inf(1)
 		}
 	}
-	if n == r || n != n || math.IsInf(real(n), 0) || math.IsInf(imag(n), 0) { // both are alike
+	if n == r || math.IsNaN(real(n)) || math.IsNaN(imag(n)) || math.IsInf(real(n), 0) || math.IsInf(imag(n), 0) { // both are alike
 		return "", 0
 	}
 	d, size := abs(n-r), abs(r)

@@ -8,9 +8,10 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"go.yaml.in/yaml/v3"
+
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
-	"go.yaml.in/yaml/v3"
 )
 
 // NameMap says which operator of the NPU belongs to which of the reference,

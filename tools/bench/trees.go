@@ -12,10 +12,11 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
 	"dumptool/tools/bench/synth"
-	"golang.org/x/sync/errgroup"
 )
 
 // startTime is the time of the first dump in microseconds; every operator takes

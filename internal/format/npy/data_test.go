@@ -9,9 +9,10 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"dumptool/internal/tensor"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"dumptool/internal/tensor"
 )
 
 // drawHeader draws an array of at most a few thousand elements.

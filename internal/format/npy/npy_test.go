@@ -11,8 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"dumptool/internal/tensor"
 	"github.com/google/go-cmp/cmp"
+
+	"dumptool/internal/tensor"
 )
 
 const goodText = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}\n"

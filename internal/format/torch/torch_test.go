@@ -8,9 +8,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"dumptool/internal/dumptest"
 	"dumptool/internal/format"
-	"github.com/google/go-cmp/cmp"
 )
 
 // noise returns n bytes that depend on seed only.

@@ -172,6 +172,7 @@ type tree struct {
 }
 
 func openTree(t *testing.T, name string, step int) *tree {
+	t.Helper()
 	x := &tree{t, files(t, name), map[string]map[int][]call{"run": {}, "ref": {}}, step}
 	for file, text := range x.files {
 		var rank int
