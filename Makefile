@@ -78,7 +78,7 @@ test-slurm: ## shards on a real Slurm of one node (needs root, slurm-wlm and mun
 
 browsertest: ## report.html in a real browser (needs chromium and pdftotext; with npm, axe-core looks too)
 	@if command -v npm >/dev/null; then npm ci --ignore-scripts --no-audit --no-fund --prefix tools/browsertest || [ "$$CI" != true ]; fi
-	cd tools && $(GO) test $(TESTFLAGS) ./browsertest
+	cd tools && $(GO) test $(TIMEOUT) $(TESTFLAGS) ./browsertest
 
 fmt-check:
 	@bad=$$($(GOFMT) -s -l .) || exit 1; \
