@@ -99,7 +99,7 @@ func TestStatusMistakes(t *testing.T) {
 	}{
 		"no number":     {"272|abc", `value "abc": 'a' is no decimal digit, hexadecimal numbers start with 0x`},
 		"negative":      {"--|-5", `value "-5": registers have no sign`},
-		"like a flag":   {"-5", "unknown shorthand flag: '5' in -5"},
+		"like a flag":   {"-5", "unknown flag: -5"},
 		"too large":     {"0x1" + strings.Repeat("0", 64), "has more than 256 bits"},
 		"broken words":  {"errcode:(1, 2)", "number of words is 2, wanted 3 or 4"},
 		"no register":   {"--register|tpu|2", "--register tpu: no such register"},

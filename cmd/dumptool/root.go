@@ -183,10 +183,10 @@ func flagError(cmd *cobra.Command, err error) error {
 		if ours := invalidValue(invalid.GetFlag(), invalid.GetValue(), err); ours != nil {
 			return ours
 		}
-		return lang.Errorf("invalid argument %q for %q flag: %v", "参数 %[2]q 的值 %[1]q 无效：%[3]v", invalid.GetValue(), flagNames(invalid.GetFlag()), invalid.Unwrap())
+		return lang.Errorf("invalid argument %q for \"%s\" flag: %v", "参数 %[2]s 的值 %[1]q 无效：%[3]v", invalid.GetValue(), flagNames(invalid.GetFlag()), invalid.Unwrap())
 	}
-	if _, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-		return lang.Errorf("%v", "%v：缺少值", err)
+	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return lang.Errorf("flag needs an argument: %s", "参数 %s 缺少值", dashed(missing))
 	}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
@@ -217,12 +217,15 @@ func flagNames(f *pflag.Flag) string {
 	return "--" + f.Name
 }
 
-// dashed is an unknown flag as it was written.
-func dashed(unknown *pflag.NotExistError) string {
-	if unknown.GetSpecifiedShortnames() != "" {
-		return "-" + unknown.GetSpecifiedShortnames()
+// dashed is the flag that an error of pflag is about, as it was written.
+func dashed(err interface {
+	GetSpecifiedName() string
+	GetSpecifiedShortnames() string
+}) string {
+	if short := err.GetSpecifiedShortnames(); short != "" {
+		return "-" + short
 	}
-	return "--" + unknown.GetSpecifiedName()
+	return "--" + err.GetSpecifiedName()
 }
 
 func newCompletionCommand(a *app) *cobra.Command {

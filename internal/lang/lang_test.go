@@ -247,19 +247,20 @@ func literal(e ast.Expr) *string {
 	return nil
 }
 
-var verb = regexp.MustCompile(`%(?:\[(\d+)\])?([-+# 0]*\d*(?:\.\d+)?[a-zA-Z%])`)
+// verb is one of package fmt, which wants the number of an argument right before the letter.
+var verb = regexp.MustCompile(`%([-+# 0]*\d*(?:\.\d+)?)(?:\[(\d+)\])?([a-zA-Z%])`)
 
 // verbs are the verbs of a template by the argument that they print.
 func verbs(template string) map[int]string {
 	all, next := map[int]string{}, 1
 	for _, m := range verb.FindAllStringSubmatch(template, -1) {
-		if m[2] == "%" {
+		if m[3] == "%" {
 			continue
 		}
-		if n, err := strconv.Atoi(m[1]); err == nil {
+		if n, err := strconv.Atoi(m[2]); err == nil {
 			next = n
 		}
-		all[next] = m[2]
+		all[next] = m[1] + m[3]
 		next++
 	}
 	return all

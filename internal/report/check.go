@@ -125,7 +125,7 @@ func (p *printer) firstWrong(o *check.Operator) []fact {
 // checkFacts are what was covered, where attributes come from and the order.
 func (p *printer) checkFacts(r *check.Report) []fact {
 	s := &r.Summary
-	covered := p.say("%d of %d operators judged (%.1f %% of the bytes)", "%[2]d 个算子中 %[1]d 个已判定（占字节数的 %[3].1f %%）", s.Judged, s.Operators, 100*s.Share)
+	covered := p.say("%d of %d operators judged (%.1f %% of the bytes)", "%[2]d 个算子中 %[1]d 个已判定（占字节数的 %.1[3]f %%）", s.Judged, s.Operators, 100*s.Share)
 	var not []string
 	for _, reason := range slices.Sorted(maps.Keys(s.Undecided)) {
 		part := fmt.Sprintf("%d %s", s.Undecided[reason], reason)
