@@ -68,6 +68,7 @@ var tools = []tool{
 		}},
 	}},
 	{name: "run_precision_analysis", commands: []toolCommand{{"", []string{"compare"}, [][]string{{"--format", "hpaa,html"}}, nil}}},
+	{name: "run_npu_data_analysis", commands: []toolCommand{{"", []string{"hpaa", "import"}, nil, nil}}},
 	{name: "msprobe", before: []toolFlag{{names: "f|framework", value: true}}, commands: []toolCommand{
 		{"compare", []string{"compare"}, [][]string{{"--format", "msprobe,html"}, {"--out", "./output"}}, []toolFlag{
 			{names: "i|input-path", value: true, read: msprobeSides},

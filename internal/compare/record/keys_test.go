@@ -16,7 +16,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-var update = flag.Bool("update", false, "write docs/compare.md")
+var update = flag.Bool("update", false, "write docs/json-compare.md")
 
 // meanings are those of the keys of compare.json. A key that several objects have is that of
 // the first.
@@ -71,11 +71,11 @@ var meanings = map[string]string{
 	"details":   "What a merge needs of a row; only in documents of shards.",
 }
 
-// TestKeys compares docs/compare.md with the lists of keys; -update writes it.
+// TestKeys compares docs/json-compare.md with the lists of keys; -update writes it.
 func TestKeys(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# compare.json\n\nThe keys of `" + Schema + "`, which `dumptool compare --format json` and `compare judge` write. A key with a question mark is left out\n" +
-		"where there is nothing to say. Keys are only added while the number of the schema stays. The other documents are in [documents.md](documents.md).\n" +
+		"where there is nothing to say. Keys are only added while the number of the schema stays. The other documents are in [json-documents.md](json-documents.md).\n" +
 		"This file is made of the lists in the program: `go test ./internal/compare/record -run TestKeys -update`.\n")
 	unused := maps.Clone(meanings)
 	list := func(title string, o object) {
@@ -111,7 +111,7 @@ func TestKeys(t *testing.T) {
 	for key := range unused {
 		t.Errorf("no object has the key %s", key)
 	}
-	const file = "../../../docs/compare.md"
+	const file = "../../../docs/json-compare.md"
 	if *update {
 		if err := os.WriteFile(file, []byte(b.String()), 0o666); err != nil {
 			t.Fatal(err)
@@ -122,7 +122,7 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("docs/compare.md is not what the lists say (-update writes it):\n%s", diff)
+		t.Errorf("docs/json-compare.md is not what the lists say (-update writes it):\n%s", diff)
 	}
 }
 
