@@ -168,7 +168,7 @@ type comparedRun struct {
 func (o *compareOutput) write(ctx context.Context, a *app, opt *compare.Options, run comparedRun) error {
 	ropt := o.look
 	ropt.Text.Lang, ropt.Kept, ropt.Elements.Mode = a.lang(), run.Listed.Kept, opt.Judge.Mode
-	ropt.Page.Lang = string(a.global.lang) // that of the browser unless it is said
+	ropt.Page.Lang, ropt.Page.NoPaths = string(a.global.lang), o.noPaths // the language of the browser unless it is said
 	rep := run.Report
 	if ropt.OnlyBad = o.rows == "bad" || o.rows == "" && rep.Len() > manyRows; ropt.OnlyBad && o.rows == "" {
 		a.say([]batch.Message{batch.Infof("%d rows: those that passed are left out of compare.json, junit.xml and report.html (--rows all keeps them)",

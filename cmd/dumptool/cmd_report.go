@@ -47,7 +47,7 @@ of tensors beside it, of a run that was made with --show-graph too.`,
 	outFlag(cmd.Flags(), &opts.out, "", "write the page to `FILE`; default: stdout")
 	define(cmd, cmdFlag{"title", text(&opts.Title), "`TEXT` above the page", reporting, 0},
 		cmdFlag{"show-graph", yes(&opts.showGraph), "with -out: draw plots of bad tensors; beside the page, as PNG files", reporting, 0},
-		cmdFlag{"no-paths", yes(&opts.NoPaths), "keep of all paths the last part only", reporting, safe})
+		noPathsFlag(&opts.NoPaths))
 	return cmd
 }
 

@@ -94,6 +94,8 @@ type Round struct {
 	// tensors too, and Header is what it says of all; nil without one.
 	Calls  []*Call
 	Header msprobe.Header
+	// Software is what made the dumps, where a file beside them says it.
+	Software []Software
 
 	folders []*Folder // that hold the tensors
 	side    Sources   // those in the run
