@@ -90,6 +90,11 @@ type Options struct {
 	// dumpdir.NoIR for none.
 	IR string
 
+	// Check says which operators of the NPU are computed again from their own inputs, Self
+	// does it; nil for none.
+	Check CheckMode
+	Self  SelfFunc
+
 	// Workers is the number of goroutines; 0 means GOMAXPROCS, at most 16.
 	Workers int
 }

@@ -254,6 +254,8 @@ func (f *rowForm) check() error {
 		return fmt.Errorf("evidence of level %d, want %d to %d", f.Evidence.Level, NoOrigin, IsOrigin)
 	case f.Standard != nil && !slices.Contains([]Status{Pass, Warn, Fail}, f.Standard.Status):
 		return fmt.Errorf("standard of the status %q, want PASS, WARN or FAIL", excerpt([]byte(f.Standard.Status)))
+	case f.Self.check() != nil:
+		return f.Self.check()
 	case f.total == nil:
 		return f.checkEmpty()
 	case *f.total < 0:

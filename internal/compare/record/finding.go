@@ -139,6 +139,12 @@ const (
 	Drifted       Code = "DRIFTED"
 	Unknown       Code = "UNKNOWN"
 
+	// What an operator is by itself says these.
+	InnerOverflow    Code = "INNER_OVERFLOW"
+	SelfWrong        Code = "SELF_WRONG"
+	ReferenceDiffers Code = "REFERENCE_DIFFERS"
+	InputDiffers     Code = "INPUT_DIFFERS"
+
 	Gate             Code = "GATE"
 	NotStandard      Code = "STANDARD"
 	BeyondLimits     Code = "LIMITS"
@@ -235,6 +241,8 @@ func (e *Evidence) Status(byLimits Status, row *Row, gate bool) Status {
 		return Fail
 	case byLimits == Fail && row.Partial:
 		return Partial
+	case row.Self.IsWrong() && (byLimits == Pass || byLimits == Fail):
+		return Warn // the reference agrees
 	case byLimits == Fail && (e.Level == SuspectedOrigin || row.Forced):
 		return Warn
 	case byLimits == Fail:

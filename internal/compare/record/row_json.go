@@ -82,7 +82,7 @@ func (f *rowForm) members(details bool) object {
 		{"nan_inf", &f.nonFinite}, {"errors_policy", &f.errorsPolicy}, {"first_error_policy", &f.firstPolicy},
 		{"first_error_strict", &f.firstStrict}, {"last_error_strict", &f.last},
 		{"cosine_zero", (*optional)(&f.cosineZero)}, {"digests", &f.digests}, {"joint", &res.Joint},
-		{"status_limits", &f.statusLimits}, {"type,omitempty", &r.Type}, {"origin", &f.origin}, {"downstream", &r.Downstream},
+		{"status_limits", &f.statusLimits}, {"type,omitempty", &r.Type}, {"origin", &f.origin}, {"downstream", &r.Downstream}, {"self", &r.Self},
 		{"evidence", &r.Evidence}, {"standard", &r.Standard}, {"worst", &f.worst}, {"axes", &f.axes},
 
 		{"module", &r.Module}, {"inputs", &r.Inputs}, {"abs_hist", &f.abs}, {"rel_hist", &f.rel}, {"pictures", &f.pictures},
