@@ -123,8 +123,12 @@ func hasFacts(doc *record.Report) bool {
 	return doc.LeftOut == 0 && doc.Listed != nil && !doc.Interrupted && doc.Any(func(row *record.Row) bool { return row.Noise != nil })
 }
 
-// ReadReport reads the compare.json of a run. Errors name it.
+// DocumentName is the document of a comparison.
+const DocumentName = "compare.json"
+
+// ReadReport reads the compare.json of a run, or that in a folder. Errors name it.
 func ReadReport(path string) (*record.Report, error) {
+	path = safefile.InFolder(path, DocumentName)
 	f, err := shard.Open(path)
 	if err != nil {
 		return nil, err

@@ -29,6 +29,7 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/shard"
 	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
 )
 
 // Run is what one path, or several, holds.
@@ -193,6 +194,8 @@ type File struct {
 	Name string
 	Size int64 // in bytes
 	Role Role
+	// Only is the tensor that the path names, as reports have it, the zero value for all.
+	Only tensorfile.Selector
 	// Err says why the file cannot be looked at.
 	Err error
 

@@ -44,11 +44,15 @@ func (e *TwiceError) Error() string {
 	return fmt.Sprintf("%s is a second document of %s", e.Path, e.Schema)
 }
 
-// ReadDocuments reads documents, which are known by their key "schema". Errors name the
-// file.
+// documentNames are those of the documents that a page shows.
+var documentNames = []string{documentName, "overflow.json", "overflow_scan.json", "determinism.json", "perf.json"}
+
+// ReadDocuments reads documents, which are known by their key "schema", or those of the
+// folders that hold one. Errors name the file.
 func ReadDocuments(paths []string) (*Documents, error) {
 	d := new(Documents)
 	for _, path := range paths {
+		path = safefile.InFolder(path, documentNames...)
 		text, err := safefile.ReadFile(path)
 		if err != nil {
 			return nil, err
