@@ -130,3 +130,39 @@ func mergedJoint(a, b []JointBin) []JointBin {
 	}
 	return out
 }
+
+// mostFolded is the most bins of a joint histogram that is folded.
+const mostFolded = 12
+
+// FoldJoint joins bins of a histogram with many until few are left, which bound the errors
+// by other limits less closely. Bins of one ratio of |d| to |r|, which limits mostly part
+// from the others, become the one of it beside |r| from 1 on. Those without a difference,
+// which pass by any limits, and those of |r| = 0, which have no ratio, are one bin each. Of
+// too many ratios neighbours are joined, those with the fewest pairs first.
+func FoldJoint(bins []JointBin) []JointBin {
+	if len(bins) <= mostFolded {
+		return bins
+	}
+	folded := slices.Clone(bins)
+	for i := range folded {
+		switch b := &folded[i]; {
+		case b.Abs == ZeroBin:
+			b.Ref = 0
+		case b.Ref == ZeroBin:
+			b.Abs = -ZeroBin // behind all others
+		default:
+			b.Abs, b.Ref = b.Abs-b.Ref, 0
+		}
+	}
+	for folded = mergedJoint(folded, nil); len(folded) > mostFolded; folded = mergedJoint(folded, nil) {
+		fewest, least := int64(math.MaxInt64), 0
+		for i := range folded[1:] {
+			a, b := &folded[i], &folded[i+1]
+			if n := a.Count + b.Count; a.Abs != ZeroBin && b.Ref != ZeroBin && n < fewest {
+				fewest, least = n, i
+			}
+		}
+		folded[least].Abs = folded[least+1].Abs
+	}
+	return folded
+}
