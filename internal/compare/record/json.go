@@ -132,7 +132,7 @@ func (o object) leftOut(m *member, slim bool) bool {
 	if other := m.like(); other != "" {
 		return reflect.DeepEqual(value.Interface(), deepest(o[o.index(other, 0)].at).Convert(value.Type()).Interface())
 	}
-	if n, ok := value.Interface().(metrics.Metric); ok {
+	if n, ok := value.Interface().(metrics.Metric); ok && m.rule() != nullAlone {
 		return !n.Defined || sameNumber(n, NumberOf(0))
 	}
 	switch value.Kind() {
@@ -248,20 +248,23 @@ func (j metricsJSON) slim() ([]byte, error) {
 }
 
 func (j *metricsJSON) encode(slim bool) []byte {
-	b, all := []byte{'{'}, make([]metrics.Metric, len(metrics.Table))
+	b := []byte{'{'}
 	for i := range metrics.Table {
-		m := &metrics.Table[i]
+		m, n := &metrics.Table[i], metrics.Metric{}
 		if j.Result != nil && !(m.Name == kldKey && constant(j.Result)) {
-			all[i] = m.Of(j.Result)
+			n = m.Of(j.Result)
 		}
-		if slim && sameNumber(all[i], defaultOf(i, all)) {
+		switch {
+		case slim && sameNumber(n, m.DefaultOf(j.Result)):
 			continue
+		case slim && n.Defined:
+			n = m.Brief(j.Result)
 		}
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
 		b = append(append(append(b, '"'), m.Name...), `":`...)
-		b = all[i].AppendJSON(b)
+		b = n.AppendJSON(b)
 	}
 	return append(b, '}')
 }
@@ -269,49 +272,29 @@ func (j *metricsJSON) encode(slim bool) []byte {
 // UnmarshalJSON implements json.Unmarshaler. Metrics that are not there are undefined, or
 // have their default in a slim row; keys that are unknown are left out.
 func (j *metricsJSON) UnmarshalJSON(object []byte) error {
-	values, all := map[string]metrics.Metric{}, make([]metrics.Metric, len(metrics.Table))
+	values := map[string]metrics.Metric{}
 	if err := json.Unmarshal(object, &values); err != nil {
 		return err
 	}
-	for i := range metrics.Table {
-		m := &metrics.Table[i]
-		n, ok := values[m.Name]
-		if !ok && j.ofSlim {
-			n = defaultOf(i, all)
-		}
-		if all[i] = n; !m.Set(j.Result, n) {
-			return fmt.Errorf("metrics.%s: %s is no count of elements", m.Name, n)
+	for _, after := range []bool{false, true} {
+		for i := range metrics.Table {
+			m := &metrics.Table[i]
+			n, said := values[m.Name]
+			switch {
+			case after != (j.ofSlim && m.Follows(said)):
+				continue
+			case j.ofSlim && said:
+				n = m.Exact(j.Result, n)
+			case j.ofSlim:
+				n = m.DefaultOf(j.Result)
+			}
+			if !m.Set(j.Result, n) {
+				return fmt.Errorf("metrics.%s: %s is no count of elements", m.Name, n)
+			}
 		}
 	}
 	j.read = true
 	return nil
-}
-
-// twins are the places of the metrics over all elements, by those of the same over the
-// finite ones alone.
-var twins = func() map[int]int {
-	all := map[int]int{}
-	for i := range metrics.Table {
-		for k := range i {
-			if strings.Replace(metrics.Table[i].Name, "_finite", "", 1) == metrics.Table[k].Name {
-				all[i] = k
-			}
-		}
-	}
-	return all
-}()
-
-// defaultOf is the default of a metric in a row, of which those before it in the table are
-// known: over the finite elements it is the same as over all, kld is undefined, and others
-// are 0.
-func defaultOf(i int, before []metrics.Metric) metrics.Metric {
-	if twin, ok := twins[i]; ok {
-		return before[twin]
-	}
-	if metrics.Table[i].Name == kldKey {
-		return metrics.Metric{}
-	}
-	return NumberOf(0)
 }
 
 // sameNumber reports whether two numbers are the same in a document.
@@ -377,6 +360,7 @@ func (c classes) members() object {
 	for i := range classKeys {
 		o = append(o, member{classKeys[i].key, &c[i]})
 	}
+	o[0].key += "," + nullAlone // it is mostly all of them
 	return append(o, member{"class_mismatch", &c[len(classKeys)]})
 }
 

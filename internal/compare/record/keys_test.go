@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -10,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/lang"
@@ -113,18 +114,13 @@ func TestKeys(t *testing.T) {
 	list("coverage", d.members()[slices.IndexFunc(d.members(), func(m member) bool { return m.key == "coverage" })].at.(object))
 	list("A round", (&roundForm{Round: &Round{}, counts: countsOf(nil)}).members(r))
 	list("A row", r.Rows[0].form(true).members(true))
-	b.WriteString("\n## metrics\n\nn and r are the elements of the NPU and of the reference at one place, d = n - r. Null where it is not defined.\n\n| key | unit | default | formula |\n|---|---|---|---|\n")
+	b.WriteString("\n## metrics\n\nn and r are the elements of the NPU and of the reference at one place, d = n - r. Null where it is not defined. Where \"slim\"\n" +
+		"is true quantiles have five digits, which tell the bin that they are the middle of.\n\n| key | unit | default | formula |\n|---|---|---|---|\n")
 	for i := range metrics.Table {
 		m := &metrics.Table[i]
-		byDefault := "0"
-		if twin, ok := twins[i]; ok {
-			byDefault = "that of `" + metrics.Table[twin].Name + "`"
-		} else if n := defaultOf(i, nil); !n.Defined {
-			byDefault = "null"
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.Name, m.Unit, byDefault, strings.ReplaceAll(m.Formula, "|", `\|`))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.Name, m.Unit, cmp.Or(m.Default.Formula, "0"), strings.ReplaceAll(m.Formula, "|", `\|`))
 	}
-	b.WriteString("\n## classes and evidence\n\nClasses are 0 by default, null in a row without `total`. Of evidence:\n\n| key | default |\n|---|---|\n")
+	b.WriteString("\n## classes and evidence\n\nIn a row without `total` classes are null. `both_finite` is `total` by default, others are 0. Of evidence:\n\n| key | default |\n|---|---|\n")
 	for _, m := range fieldsOf(new(Evidence)) {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", m.name(), defaultText(&m, form(m.at)))
 	}
@@ -141,7 +137,7 @@ func TestKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+	if diff := gocmp.Diff(string(want), b.String()); diff != "" {
 		t.Errorf("docs/compare.md is not what the lists say (-update writes it):\n%s", diff)
 	}
 }
@@ -152,6 +148,8 @@ func defaultText(m *member, value string) string {
 	switch kind := strings.TrimSuffix(value, " or null"); {
 	case m.rule() == always:
 		return "always there"
+	case m.name() == "cosine_zero":
+		return "none, null without `total`"
 	case m.like() != "":
 		return "that of `" + m.like() + "`"
 	case m.rule() == nullAlone, null && kind != "number" && kind != "true or false":

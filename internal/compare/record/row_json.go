@@ -164,7 +164,16 @@ func (r *Row) object() object { return r.form(r.Status != Pass).members(false) }
 // of the joint histogram than bounds errors by other limits.
 func (r *Row) slim() object {
 	f := r.form(r.Status != Pass)
-	if r.Status == Pass && r.Result != nil {
+	if r.Result == nil {
+		return f.members(false)
+	}
+	if f.classes[0] == countOf(r.Result.Total) {
+		f.classes[0] = metrics.Metric{}
+	}
+	if r.Result.CosineZero == metrics.NoneZero {
+		f.cosineZero = ""
+	}
+	if r.Status == Pass {
 		less := *r.Result
 		less.Joint = metrics.FoldJoint(less.Joint)
 		f.result = &less
@@ -283,6 +292,9 @@ func (f *rowForm) read(in *jsonpos.Reader) error {
 		if *n == nil {
 			*n = new(int64)
 		}
+	}
+	if !f.classes[0].Defined {
+		f.classes[0] = countOf(*f.total)
 	}
 	if !f.metrics.read {
 		return f.metrics.UnmarshalJSON([]byte("{}"))
