@@ -92,7 +92,14 @@ func rounded(x float64) float64 {
 
 // product is that of two metrics.
 func product(a, b Metric) Metric {
-	return Metric{Value: float64(a.Value * b.Value), Defined: a.Defined && b.Defined}
+	return definedIf(float64(a.Value*b.Value), a.Defined && b.Defined)
+}
+
+func definedIf(x float64, is bool) Metric {
+	if !is {
+		return Metric{}
+	}
+	return defined(x)
 }
 
 // Of returns the metric of a result; it is undefined for types that have none.

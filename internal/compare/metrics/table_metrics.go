@@ -73,7 +73,7 @@ var Table = []Definition{
 		In: Columns{ExtraColumns: {6, "rel_undefined"}}, at: func(r *Result) any { return &r.RelUndefined }},
 	{Name: "diff1", Unit: UnitRatio, Formula: "sum |d| / sum |r|; of 0 and 0 it is 0, of others and 0 inf", at: func(r *Result) any { return &r.Diff1 }},
 	{Name: "linf_rel", Unit: UnitRatio, Formula: "max |d| / max |r|; of 0 and 0 it is 0, of others and 0 inf", Default: Default{"max_abs / max(-ref_min, ref_max)", func(r *Result) Metric {
-		return Metric{Value: r.MaxAbs.Value / max(-r.Ref.Min.Value, r.Ref.Max.Value), Defined: r.MaxAbs.Defined}
+		return definedIf(r.MaxAbs.Value/max(-r.Ref.Min.Value, r.Ref.Max.Value), r.MaxAbs.Defined)
 	}},
 		at: func(r *Result) any { return &r.LinfRel }},
 	{Name: "cosine_raw", Unit: UnitRatio, Formula: "cosine as computed, which rounding may bring beyond -1 to 1", Default: Default{"cosine", func(r *Result) Metric { return r.Cosine }},

@@ -54,8 +54,8 @@ function sideOfDocument(doc, title) {
     if (typeof row !== "object" || row === null || typeof row.op !== "string") throw new Error("rows");
     var kind = text(row.kind) || "output", output = Number(row.output) || 0, status = own.includes(row.status) ? row.status : row.status === undefined ? "PASS" : "SKIP";
     var name = row.op + (kind === "output" && output === 0 ? "" : ":" + kind + ":" + output), reason = Array.isArray(row.reasons) && row.reasons[0] ? text(row.reasons[0].code) : "";
-    var m = row.metrics || {}, e = row.evidence || {};
-    addToSide(side, seen, name, { rank: text(row.rank), step: text(row.step) }, markOfRow(row, status, evidence, reason), status, m.mean_rel === undefined ? null : m.mean_rel, e.score > 0 ? e.score : null);
+    var m = row.metrics || {}, e = row.evidence || {}, zero = doc.slim === true && row.total !== undefined ? 0 : null;
+    addToSide(side, seen, name, { rank: text(row.rank), step: text(row.step) }, markOfRow(row, status, evidence, reason), status, m.mean_rel === undefined ? zero : m.mean_rel, e.score > 0 ? e.score : null);
   });
   return side;
 }
