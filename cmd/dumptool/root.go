@@ -98,9 +98,9 @@ may have come with the dumps, sets only numbers, names and the like.`,
 	root.SetOut(a.out)
 	root.SetErr(a.streams.Err)
 	root.PersistentFlags().SortFlags = false
-	defineIn(root, root.PersistentFlags(), append(a.global.flags(), cmdFlag{"help-all", a.allHelp(), "all that there is to say about a command", global, ofTransport | noSetting})...)
-	completeValues(root, "color", names([]ui.ColorMode{ui.ColorAuto, ui.ColorAlways, ui.ColorNever}))
-	completeValues(root, "lang", names([]report.Lang{report.English, report.Chinese}))
+	defineIn(root.PersistentFlags(), append(a.global.flags(), cmdFlag{"help-all", a.allHelp(), "all that there is to say about a command", global, ofTransport | noSetting})...)
+	completeValues(root.PersistentFlags().Lookup("color"), names([]ui.ColorMode{ui.ColorAuto, ui.ColorAlways, ui.ColorNever}))
+	completeValues(root.PersistentFlags().Lookup("lang"), names([]report.Lang{report.English, report.Chinese}))
 	versionFlag(a, root)
 	exclusive(root, "quiet", "verbose")
 
