@@ -78,9 +78,10 @@ func newRootCommand(a *app) *cobra.Command {
 	root := newGroup(&cobra.Command{
 		Use:   "dumptool",
 		Short: "debug numerical accuracy on NPUs",
-		Long: `dumptool turns device dumps into host tensors, decodes overflow records,
-compares NPU tensors with a golden run, and writes and checks dump
-configurations.
+		Long: `dumptool says which operator of an NPU computed wrong first, and why. It
+compares dumps with a golden run, or computes operators again from their own
+inputs; turns dumps into host tensors, decodes overflow records, and writes and
+checks dump configurations.
 
 Long flags may be written with one dash and with _ for -. Every flag can also
 be set by the environment variable DUMPTOOL_<COMMAND>_<FLAG>, or in a file

@@ -298,7 +298,7 @@ func TestWithoutOrder(t *testing.T) {
 	r := roundsOf([]record.At{{}}, func(record.At) string { return "net/add1" })
 	r.Rounds[0].OrderKnown, r.Rounds[0].Findings = false, record.NoFindings()
 	got := summaryAt(t, r, 160)
-	want := "Failing         by name, the execution order is not known (--order-file gives it)\n" +
+	want := "Failing         by name, the execution order is not known (--graph-file gives it)\n" +
 		"                net/add1 (Conv2D)\n                net/fc2 (Conv2D)\n                net/prob (Conv2D)\n"
 	if !strings.Contains(got, want) || strings.Contains(got, "First bad") || !strings.Contains(got, "The worst rows") {
 		t.Errorf("no\n%s\nin\n%s", want, got)
@@ -311,7 +311,7 @@ func TestWithoutOrder(t *testing.T) {
 		t.Errorf("no\n%s\nin\n%s", want, got)
 	}
 	r.Findings.Origins = []int{3}
-	want = "Origins         failing operators whose inputs pass; the execution order is not known (--order-file gives it)\n                net/add1 (Conv2D)\n"
+	want = "Origins         failing operators whose inputs pass; the execution order is not known (--graph-file gives it)\n                net/add1 (Conv2D)\n"
 	if got := summaryAt(t, r, 160); !strings.Contains(got, want) || strings.Contains(got, "First bad") {
 		t.Errorf("no\n%s\nin\n%s", want, got)
 	}
