@@ -74,6 +74,9 @@ type Report struct {
 	// LeftOut counts rows that passed and are not among Rows; see BadRows. They are in
 	// the counts.
 	LeftOut int
+	// Full is set where rows are written with all of their keys, also those that have their
+	// default.
+	Full bool
 	// whole is the report that rows were left out of.
 	whole *Report
 }

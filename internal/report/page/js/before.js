@@ -43,8 +43,6 @@ function sideOfData(d) {
   return dataSide = side;
 }
 
-// COMPARED are the statuses of rows that have metrics: one that is left out is 0.
-var COMPARED = ["PASS", "ROUNDING", "WARN", "FAIL"];
 
 // sideOfDocument is a side of a compare.json. What is missing in a row has its default; what
 // is no row is an error.
@@ -57,8 +55,8 @@ function sideOfDocument(doc, title) {
     if (typeof row !== "object" || row === null || typeof row.op !== "string") throw new Error("rows");
     var kind = text(row.kind) || "output", output = Number(row.output) || 0, status = own.includes(row.status) ? row.status : row.status === undefined ? "PASS" : "SKIP";
     var name = row.op + (kind === "output" && output === 0 ? "" : ":" + kind + ":" + output), reason = Array.isArray(row.reasons) && row.reasons[0] ? text(row.reasons[0].code) : "";
-    var m = row.metrics || {}, e = row.evidence || {}, missing = row.statistics || !COMPARED.includes(status) ? null : 0;
-    addToSide(side, seen, name, { rank: text(row.rank), step: text(row.step) }, markOfRow(row, status, evidence, reason), status, m.mean_rel === undefined ? missing : m.mean_rel, e.score > 0 ? e.score : null);
+    var m = row.metrics || {}, e = row.evidence || {}, zero = doc.slim === true && row.total !== undefined ? 0 : null;
+    addToSide(side, seen, name, { rank: text(row.rank), step: text(row.step) }, markOfRow(row, status, evidence, reason), status, m.mean_rel === undefined ? zero : m.mean_rel, e.score > 0 ? e.score : null);
   });
   return side;
 }
