@@ -67,7 +67,9 @@ func headed(r *record.Report, at record.At) *record.Report {
 
 func summaryAt(t *testing.T, r *record.Report, width int) string {
 	t.Helper()
-	return printed(t, func(w io.Writer) error { return Text{Width: width, Matrix: width > 0 && len(r.Rounds) <= maxRounds}.WriteCompare(w, r) })
+	return printed(t, func(w io.Writer) error {
+		return Text{Width: width, Matrix: width > 0 && len(r.Rounds) <= maxRounds}.WriteCompare(w, r)
+	})
 }
 
 // TestRounds: two ranks with three steps each, of which one is bad.
