@@ -177,7 +177,9 @@ func (a *app) conclude(o batch.Outcome) error {
 
 // printResult prints a result in a format.
 func printResult[R any](a *app, format string, result R, opt report.Options) error {
+	matrix := opt.Matrix
 	opt.Text, opt.Page.Lang = a.text(), string(a.global.lang)
+	opt.Matrix = matrix
 	return report.Write(a.out, format, result, opt)
 }
 
