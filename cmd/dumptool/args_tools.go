@@ -41,6 +41,9 @@ type toolFlag struct {
 	read func(value string) ([]string, error)
 }
 
+// hpaaTool is HPAA's script that compares.
+const hpaaTool = "run_precision_analysis"
+
 // tools are all of them.
 var tools = []tool{
 	{name: "msaccucmp", commands: []toolCommand{
@@ -67,7 +70,7 @@ var tools = []tool{
 			{names: "out|output", value: true, as: "--out"},
 		}},
 	}},
-	{name: "run_precision_analysis", commands: []toolCommand{{"", []string{"compare"}, [][]string{{"--format", "hpaa,html"}}, nil}}},
+	{name: hpaaTool, commands: []toolCommand{{"", []string{"compare"}, [][]string{{"--format", "hpaa,html"}}, nil}}},
 	{name: "msprobe", before: []toolFlag{{names: "f|framework", value: true}}, commands: []toolCommand{
 		{"compare", []string{"compare"}, [][]string{{"--format", "msprobe,html"}, {"--out", "./output"}}, []toolFlag{
 			{names: "i|input-path", value: true, read: msprobeSides},

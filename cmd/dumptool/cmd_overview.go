@@ -12,7 +12,7 @@ import (
 	"dumptool/internal/guard"
 	"dumptool/internal/inspect"
 	"dumptool/internal/report"
-	"dumptool/internal/store"
+	"dumptool/internal/tensorfile"
 )
 
 // overviewName is the name of the command that stands for paths in place of a command.
@@ -53,7 +53,7 @@ func isPath(word string) bool {
 	if strings.Contains(word, "/") {
 		return true
 	}
-	_, err := store.Stat(word)
+	_, _, err := tensorfile.Split(word)
 	return word != "" && err == nil
 }
 
