@@ -124,6 +124,9 @@ func (p *Plan) files() bool {
 	if ref, npu := outputs(p.ref.Tensors), outputs(p.npu.Tensors); len(refs) == 0 && len(ref) == 1 && len(npu) == 1 {
 		match(ref[0], npu[0])
 	}
+	if len(refs) == 0 && (p.ref.one || p.npu.one) && len(rnamed) == 1 && len(nnamed) == 1 {
+		match(0, 0)
+	}
 	if len(refs) == 0 {
 		return false
 	}

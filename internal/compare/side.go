@@ -61,7 +61,8 @@ type Side struct {
 	FromTables bool
 	Warnings   []lang.Sentence
 
-	others int // files that are neither dumps nor arrays
+	one    bool // whether the path names the one tensor
+	others int  // files that are neither dumps nor arrays
 	run    *dumpdir.Run
 	rounds []*dumpdir.Round // those that were chosen
 	dumps  map[*dumpdir.Round]record.Dumps
@@ -89,6 +90,7 @@ func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 		return nil, err
 	}
 	s := &Side{Path: path, Alone: run.Single, Warnings: lang.Plains(run.Warnings), run: run, chosen: chosen, rounds: run.Select(chosen), files: new(tensorfile.Pool)}
+	s.one = s.Alone && !run.Files[0].Only.IsZero()
 	if nested != "" {
 		s.Warnings = append(s.Warnings, lang.Sayf("%s lies in %s: it is left out there", "%s 位于 %s 之内：在其中不计入", nested, path))
 	}
