@@ -52,6 +52,7 @@ func (o *Options) Merge(docs []shard.Document, reports []*record.Report, origin 
 			rep.Coverage.Unused = append(rep.Coverage.Unused, name)
 		}
 	}
+	rep.Listed.Stale = first.Listed.Stale
 	for _, doc := range reports {
 		mergeListed(rep.Listed, doc.Listed)
 	}
@@ -167,6 +168,7 @@ func mergeListed(to, from *record.Listed) {
 			to.Others = append(to.Others, other)
 		}
 	}
+	to.Stale = slices.DeleteFunc(slices.Clone(to.Stale), func(s lang.Sentence) bool { return !slices.ContainsFunc(from.Stale, s.Equal) })
 	to.Warnings, to.OfOptions = mergeWarnings(to.Warnings, from.Warnings), mergeWarnings(to.OfOptions, from.OfOptions)
 	if to.Kept == nil {
 		to.Kept = from.Kept
@@ -174,14 +176,15 @@ func mergeListed(to, from *record.Listed) {
 }
 
 // mergeSide adds the rounds of a side; one has a partner if any document has paired it.
+// Of shards one alone has counted its tensors.
 func mergeSide(all, more []record.ListedRound) []record.ListedRound {
 	for _, r := range more {
 		i := slices.IndexFunc(all, func(x record.ListedRound) bool { return x.At == r.At && x.Folder == r.Folder })
 		if i < 0 {
 			all = append(all, r)
-		} else if r.Paired {
-			all[i].Paired = true
+			continue
 		}
+		all[i].Paired, all[i].Outputs = all[i].Paired || r.Paired, max(all[i].Outputs, r.Outputs)
 	}
 	return all
 }

@@ -377,6 +377,7 @@ func (r *Report) sentences(f func(*lang.Sentence)) {
 	if l := r.Listed; l != nil {
 		each(l.Warnings)
 		each(l.OfOptions)
+		each(l.Stale)
 	}
 	for i := range r.Rounds {
 		x := &r.Rounds[i]
