@@ -135,6 +135,7 @@ func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) er
 	}
 	parts, interrupted := a.comparePairs(ctx, plan)
 	rep := plan.Conclude(parts)
+	interrupted = cmp.Or(interrupted, plan.ComputeAgain(ctx, rep))
 	if err := cmp.Or(o.write(ctx, a, comparedRun{plan, parts, rep}), interrupted); err != nil {
 		return err
 	}
@@ -173,6 +174,9 @@ func (o *compareOptions) compareShard(ctx context.Context, a *app, plan *compare
 		return err
 	}
 	run := comparedRun{plan, parts, plan.Conclude(parts)}
+	if err := plan.ComputeAgain(ctx, run.Report); err != nil {
+		return err
+	}
 	if o.Pictures != nil {
 		if _, err := a.gatherPictures(ctx, o.Pictures, run, nil); err != nil {
 			return err

@@ -89,6 +89,9 @@ func runCompareDetail(ctx context.Context, a *app, opts *compareDetailOptions, a
 		return err
 	}
 	rep := plan.Conclude(parts)
+	if err := plan.ComputeAgain(ctx, rep); err != nil {
+		return err
+	}
 	out := resultPrinter{app: a, format: opts.format}
 	folder, files := report.NewCompareFolder(opts.out, rep), report.NewFileNames()
 	for i := range parts {

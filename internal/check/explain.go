@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
+	"strconv"
 
 	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/metrics"
@@ -100,4 +101,4 @@ func (o *Operator) set(text, more lang.Sentence) {
 func (o *Operator) Said() lang.Sentence { return o.evidence }
 
 // short is a number as people read it.
-func short(x tensor.Number) string { return metrics.FormatFloat(float64(float32(x))) }
+func short(x tensor.Number) string { return strconv.FormatFloat(float64(x), 'g', -1, 32) }

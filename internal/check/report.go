@@ -136,6 +136,9 @@ type Output struct {
 	// Chi and MaxZ are those of a projection.
 	Chi  float64 `json:"chi,omitempty"`
 	MaxZ float64 `json:"max_z,omitempty"`
+
+	file  string // of the tensor
+	width float64
 }
 
 // Element is an element of an output.

@@ -419,6 +419,15 @@ func (x *execution) describe(tensors []*recompute.Tensor) []Tensor {
 	return all
 }
 
+// fileOf is the file of an output.
+func (x *execution) fileOf(output int) string {
+	i := slices.IndexFunc(x.op.Tensors, func(t dumpdir.Tensor) bool { return t.Kind == tensor.Output && t.Index == output })
+	if i < 0 {
+		return x.row.File
+	}
+	return x.op.Tensors[i].File.Path()
+}
+
 // take makes the row of a verdict.
 func (x *execution) take(v *recompute.Verdict) {
 	r := x.row
@@ -431,7 +440,7 @@ func (x *execution) take(v *recompute.Verdict) {
 	for _, o := range v.Outputs {
 		t := outputs[o.Index]
 		out := Output{Tensor: t, Elements: o.Elements, Checked: o.Checked, How: o.How, Bad: o.Bad, Beyond: o.Beyond, Worst: tensor.Number(o.Worst), RMS: tensor.Number(o.RMS),
-			Overflow: o.Overflow, Skipped: o.Skipped, Chi: o.Chi, MaxZ: o.MaxZ, Elems: []Element{}}
+			Overflow: o.Overflow, Skipped: o.Skipped, Chi: o.Chi, MaxZ: o.MaxZ, Elems: []Element{}, file: x.fileOf(o.Index), width: o.Width}
 		if o.First >= 0 {
 			out.FirstBad = &Element{Offset: o.First, Coord: t.Shape.Coordinates(o.First)}
 		}
@@ -443,7 +452,7 @@ func (x *execution) take(v *recompute.Verdict) {
 	}
 	if len(v.Outputs) == 0 {
 		for _, t := range outputs {
-			r.Outputs = append(r.Outputs, Output{Tensor: t, Elements: t.Shape.Elements(), Elems: []Element{}})
+			r.Outputs = append(r.Outputs, Output{Tensor: t, Elements: t.Shape.Elements(), Elems: []Element{}, file: x.fileOf(t.Index)})
 		}
 	}
 	x.row = r

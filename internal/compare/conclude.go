@@ -94,6 +94,9 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row) {
 	few := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Statistics != nil && row.Judged() })
 	elements := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Compared() })
 	if mode == ByStatistics || mode == ByEvidence && few && !elements {
+		for k := range rows {
+			rows[k].Inputs = nil // of an earlier verdict
+		}
 		round.Findings, round.NoVerdict = statistics.Judge(rows)
 		round.Origins = round.Findings.Origins
 		return
@@ -135,10 +138,10 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row) {
 	}
 }
 
-// begin sets the verdicts on rows to what their pairs alone say.
+// begin sets the verdicts on rows to what their pairs alone say, and what they are by themselves.
 func begin(rows []record.Row) {
 	for i := range rows {
-		rows[i].Verdict = record.Verdict{Status: rows[i].Pair.Status, Reasons: slices.Clone(rows[i].Pair.Reasons)}
+		rows[i].Verdict = record.Verdict{Status: rows[i].Pair.Status, Reasons: slices.Clone(rows[i].Pair.Reasons), Self: rows[i].Self}
 	}
 }
 

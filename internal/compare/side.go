@@ -12,6 +12,7 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/pair"
+	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
 	"dumptool/internal/format/msprobe"
@@ -63,11 +64,12 @@ type Side struct {
 	others int // files that are neither dumps nor arrays
 	run    *dumpdir.Run
 	rounds []*dumpdir.Round // those that were chosen
+	dumps  map[*dumpdir.Round]record.Dumps
 	chosen dumpdir.Selection
 	// own are the rounds whose tensors are read, nil for all.
 	own map[*dumpdir.Round]bool
-	// ops counts the operators, dumps and arrays those that are known to be such.
-	ops, dumps, arrays int
+	// operators counts them, dumped and arrays those that are known to be such.
+	operators, dumped, arrays int
 	// of is the round of a tensor, op its operator and named what pairing knows of
 	// it, under its index.
 	of    []*dumpdir.Round
@@ -124,6 +126,7 @@ func (s *Side) read(ctx context.Context, opt *Options) error {
 		return err
 	}
 	s.rounds = run.Select(s.chosen)
+	s.dumps = dumpsOf(s.rounds)
 	elements, tables, tensors, own := 0, 0, 0, 0
 	for _, round := range s.rounds {
 		for _, op := range round.Ops {
@@ -187,14 +190,14 @@ func (s *Side) read(ctx context.Context, opt *Options) error {
 
 // count counts an operator by what its name and header say that it is.
 func (s *Side) count(op *dumpdir.Op) {
-	s.ops++
+	s.operators++
 	if len(op.Tensors) == 0 {
 		return
 	}
 	name := op.Tensors[0].File.Name
 	switch parsed := filename.Parse(name); {
 	case op.Header != "" || parsed.IsDump():
-		s.dumps++
+		s.dumped++
 	case strings.EqualFold(filepath.Ext(name), ".npy"):
 		s.arrays++
 	}
@@ -250,7 +253,7 @@ func warnOfSwap(ref, npu *Side) []lang.Sentence {
 		return t.Recorded != nil && t.Recorded.Device != npuDevice && t.Recorded.Device != ""
 	}
 	onlyArrays := len(npu.run.Producers) == 1 && npu.run.Producers[0] == dumpdir.Arrays
-	if most(ref.dumps, ref.ops) && most(npu.arrays, npu.ops) && onlyArrays || mostAre(ref, onNPU) && mostAre(npu, elsewhere) {
+	if most(ref.dumped, ref.operators) && most(npu.arrays, npu.operators) && onlyArrays || mostAre(ref, onNPU) && mostAre(npu, elsewhere) {
 		return []lang.Sentence{lang.Sayf("the sides look swapped: %s holds dumps of a device, %s arrays of a host (--cpu is the reference)",
 			"两侧疑似互换：%s 为设备 dump，%s 为主机数组(--cpu 为标杆)", ref.Path, npu.Path)}
 	}
@@ -296,7 +299,7 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op, leave bool) {
 		}
 		named, isDump := namedTensor(op, t, info)
 		one := &Tensor{
-			Ref: align.Ref{Path: t.File.Path(), Name: t.File.Name, Kind: cmp.Or(t.Kind, tensor.Output), Index: t.Index, Member: t.Member, Files: s.files, Single: t.Member == "" && t.File.Err == nil && isAlone(op, t)},
+			Ref: align.Ref{Path: t.File.Path(), Name: t.File.Name, Kind: cmp.Or(t.Kind, tensor.Output), Index: t.Index, Member: t.Member, Files: s.files, Single: t.Member == "" && t.File.Err == nil && t.File.Only.IsZero() && isAlone(op, t)},
 			ID:  len(s.Tensors), Dump: op.Header != "" || isDump, Size: t.File.Size, Err: t.File.Err, Leaf: t.Leaf,
 			Statistics: t.Statistics, Table: t.Table,
 		}

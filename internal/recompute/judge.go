@@ -96,6 +96,8 @@ type Output struct {
 	// Worst is the largest error beside the wide bound, the error itself where there is no
 	// bound; RMS is the root of the mean of squares.
 	Worst, RMS float64
+	// Width is the root of the mean of squares of the wide bound beside that of the narrow one.
+	Width float64
 	// Overflow counts elements that the inputs really put beyond the type, Skipped those
 	// beside NaN and infinities of the inputs.
 	Overflow, Skipped int64
@@ -279,7 +281,7 @@ func (j *judge) fill(v *Verdict, r *result) {
 	v.Top = r.top
 	for k, t := range r.tallies {
 		o := Output{Index: k, Elements: j.op.Outputs[k].elements(), Checked: t.checked, How: "all", Bad: t.bad, Beyond: t.beyond, Worst: t.worst,
-			RMS: t.root(t.wide), Overflow: t.overflow, Skipped: t.skipped, First: t.first, Spots: t.spots}
+			RMS: t.root(t.wide), Width: t.width(), Overflow: t.overflow, Skipped: t.skipped, First: t.first, Spots: t.spots}
 		if r.how != "" {
 			o.How = r.how
 		}

@@ -61,10 +61,10 @@ type tally struct {
 	spots                                   []Spot
 	used                                    float64
 	// sums of squares over the elements that are used: of differences in both bounds, of the
-	// wide bound, of values, of differences; and of products and sizes.
-	narrow, wide, bound, values, squares, products, sizes, steps float64
-	largest                                                      float64
-	infinite                                                     bool // a bad element is not finite
+	// wide bound and the narrow one, of values, of differences; and of products and sizes.
+	narrow, wide, bound, close, values, squares, products, sizes, steps float64
+	largest                                                             float64
+	infinite                                                            bool // a bad element is not finite
 }
 
 func newTally(d tensor.DType, class Class) *tally {
@@ -164,6 +164,7 @@ func (t *tally) use(v, y, d, tolA, tolB float64) {
 	t.narrow += float64(ratioA * ratioA)
 	t.wide += float64(ratioB * ratioB)
 	t.bound += float64(tolB * tolB)
+	t.close += float64(tolA * tolA)
 	t.values += float64(v * v)
 	t.squares += float64(d * d)
 	t.products += float64((y - v) * v)
@@ -205,6 +206,14 @@ func (t *tally) loose() float64 {
 		return 0
 	}
 	return t.root(t.bound) / max(tiny, t.root(t.values))
+}
+
+// width is the wide bound beside the narrow one.
+func (t *tally) width() float64 {
+	if t.close == 0 {
+		return 1
+	}
+	return math.Sqrt(t.bound / t.close)
 }
 
 // factor reports a common factor of the values that no table of functions explains.

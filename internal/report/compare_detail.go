@@ -54,6 +54,7 @@ func (t Text) detailFacts(row *record.Row) []fact {
 		reasons = []string{t.whyNot(row)}
 	}
 	add(t.say("Reasons", "原因"), reasons...)
+	add(t.say("By itself", "自身计算"), t.byItself(row.Self)...)
 	if row.Err != nil {
 		add(t.say("Error", "读取错误"), row.Err.Error())
 	}
@@ -65,6 +66,21 @@ func (t Text) detailFacts(row *record.Row) []fact {
 	add(t.say("Limits", "门限"), fmt.Sprintf("atol %s, rtol %s (%s)", allDigits(l.Atol), allDigits(l.Rtol), l.Source()))
 	add(t.say("Errors", "错误"), t.errorsText(row))
 	return facts
+}
+
+// byItself says what an output is when it is computed again from the inputs of its operator.
+func (t Text) byItself(s *record.Self) []string {
+	if s == nil {
+		return nil
+	}
+	line := strings.ToUpper(s.Status)
+	if s.Reason != "" {
+		line += ", " + s.Reason
+	}
+	for _, why := range s.Why {
+		line += t.say(": ", "：") + t.of(why.Evidence)
+	}
+	return []string{line}
 }
 
 // statistic is a metric of both sides, as text.

@@ -27,8 +27,8 @@ type Documents struct {
 	// Comparison is nil where there is none. Of two it is the second one, and Before the
 	// first.
 	Comparison, Before *record.Report
-	// Path is that of the comparison.
-	Path string
+	// Path is that of the comparison, BeforePath of the one before.
+	Path, BeforePath string
 	// Overflow, Determinism and Perf are the documents of these commands, nil for none.
 	Overflow, Determinism, Perf json.RawMessage
 }
@@ -44,11 +44,15 @@ func (e *TwiceError) Error() string {
 	return fmt.Sprintf("%s is a second document of %s", e.Path, e.Schema)
 }
 
-// ReadDocuments reads documents, which are known by their key "schema". Errors name the
-// file.
+// documentNames are those of the documents that a page shows.
+var documentNames = []string{documentName, "overflow.json", "overflow_scan.json", "determinism.json", "perf.json"}
+
+// ReadDocuments reads documents, which are known by their key "schema", or those of the
+// folders that hold one. Errors name the file.
 func ReadDocuments(paths []string) (*Documents, error) {
 	d := new(Documents)
 	for _, path := range paths {
+		path = safefile.InFolder(path, documentNames...)
 		if err := d.add(path, func() (io.ReadCloser, error) { return shard.Open(path) }); err != nil {
 			if _, twice := errors.AsType[*TwiceError](err); twice {
 				return nil, err
@@ -76,7 +80,7 @@ func (d *Documents) add(path string, open func() (io.ReadCloser, error)) error {
 		if d.Before != nil {
 			return &TwiceError{path, schema}
 		}
-		d.Before, d.Path = d.Comparison, path
+		d.Before, d.BeforePath, d.Path = d.Comparison, d.Path, path
 		d.Comparison, err = record.ReadKeeping(in, page.Keep)
 		return err
 	case overflow.Schema, overflow.ScanSchema:
@@ -131,7 +135,7 @@ func schemaOf(open func() (io.ReadCloser, error)) (schema string, err error) {
 // those that were written there now, and those of the comparison if it is in it.
 func (d *Documents) WritePage(w io.Writer, dir string, written []record.File, opt Options) error {
 	opt.Page.Overflow, opt.Page.Determinism, opt.Page.Perf = d.Overflow, d.Determinism, d.Perf
-	opt.beside, opt.before = written, d.Before
+	opt.beside, opt.before, opt.paths = written, d.Before, [2]string{d.BeforePath, d.Path}
 	if dir != "" && safefile.SameFile(dir, store.Dir(d.Path)) {
 		opt.beside = append(opt.beside, d.Comparison.Files...)
 	}

@@ -34,6 +34,7 @@ type judged struct {
 	// biasOfInputs is set where the inputs lean to one side as the row does.
 	biasOfInputs bool
 	downstream   bool // it fails since what it reads does
+	cleared      bool // it computes what its inputs say, and is another one than the reference
 }
 
 // tooManyOrigins is the share of the rows from which a graph does not fit the data,
@@ -88,7 +89,7 @@ type Judgement struct {
 func Judge(rows []record.Row, known Network) *Judgement {
 	j := judge(newNetwork(rows, known))
 	hasFlow := len(known.Graph) > 0 || slices.ContainsFunc(j.operators, func(o *operator) bool { return o.known })
-	if n := len(j.origins); known.Ordered && hasFlow && n >= fewOrigins && float64(n) > tooManyOrigins*float64(j.walked) {
+	if n := j.unproven(); known.Ordered && hasFlow && n >= fewOrigins && float64(n) > tooManyOrigins*float64(j.walked) {
 		if len(known.Graph) == 0 {
 			known.Flow = FlowFiles
 		}
@@ -289,6 +290,7 @@ func (j *Judgement) judge(r *row) judged {
 			x.verdict.Level = verdict.Suspect
 		}
 	}
+	x.standBySelf(within)
 	if x.origin && r.isStart() && x.apart() {
 		x.verdict.Kind = verdict.Apart
 	}

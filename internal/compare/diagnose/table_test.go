@@ -161,7 +161,8 @@ func TestPatterns(t *testing.T) {
 // over rows.
 func TestCodes(t *testing.T) {
 	known := []record.Code{record.CalcError, record.Accumulated, record.LayerInputBad, record.PrecisionLoss, record.Amplified, record.Unknown,
-		record.Random, record.IndexTie, record.Unread, record.StartedApart, record.Memory, record.Unrelated}
+		record.Random, record.IndexTie, record.Unread, record.StartedApart, record.Memory, record.Unrelated,
+		record.InnerOverflow, record.SelfWrong, record.ReferenceDiffers, record.InputDiffers}
 	for _, p := range patterns() {
 		known = append(known, p.code)
 		if p.looks == "" {

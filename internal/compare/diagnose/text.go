@@ -23,11 +23,13 @@ func (x *judged) explain() []record.Finding {
 	case !x.compared:
 		return record.Merge(x.shapeInputBad(), x.patterns())
 	case x.origin:
-		return x.cause()
+		return x.bySelf(x.cause())
 	case x.status == record.Fail && len(x.fedBy) > 0:
 		return single(record.LayerInputBad, x.confidence(), x.fed())
 	case x.status == record.Rounding:
 		return single(record.Accumulated, x.confidence(), x.rounding())
+	case x.status == record.Warn && x.source.Self.IsWrong():
+		return record.Merge(x.agreed(), x.modelNaN())
 	case x.status == record.Warn && x.verdict.Level == verdict.Suspect:
 		return record.Merge(single(x.excused()), x.modelNaN())
 	case x.status.Passes():

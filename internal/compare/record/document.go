@@ -31,6 +31,8 @@ type document struct {
 	// chinese has the sentences of the document in Chinese, by those in English, where they
 	// are others.
 	chinese map[string]string
+	// slim is set where rows are without the keys that have their default.
+	slim bool
 	reading
 }
 
@@ -71,7 +73,8 @@ func (d *document) members() object {
 			{"superseded", &c.Superseded}, {"rounds,omitempty", &c.Rounds}, {"unused_op_config", &c.Unused}}},
 		{"baseline", &d.baseline}, {"warnings", &r.Warnings}, {"interrupted", &r.Interrupted}, {"unfetched,omitempty", &r.Origin.Unfetched}, {"failed_fast", &r.FailedFast},
 		{"files,omitempty", &r.Files}, {"left_out,omitempty", &r.LeftOut}, {"shard,omitempty", &r.Shard}, {"listing,omitempty", &r.Listing},
-		{"options,omitempty", &r.Options}, {"run_id,omitempty", &r.RunID}, {"zh,omitempty", &d.chinese}, {"rows", rowList{d}},
+		{"options,omitempty", &r.Options}, {"run_id,omitempty", &r.RunID}, {"zh,omitempty", &d.chinese}, {"slim,omitempty", &d.slim},
+		{"rows", rowList{d}},
 	}
 }
 
@@ -113,7 +116,7 @@ const worstShown = 10
 // documentOf is the document of a report.
 func documentOf(r *Report) *document {
 	r.Origin.Unfetched = r.Unfetched()
-	d := &document{Report: r, schema: Schema, origins: r.originsJSON(), chinese: r.chinese()}
+	d := &document{Report: r, schema: Schema, origins: r.originsJSON(), chinese: r.chinese(), slim: !r.Full && !r.isPart()}
 	if b := r.Baseline; b != nil {
 		d.baseline = &baselineRow{File: b.File, New: r.names(b.New), Known: r.names(b.Known), Worse: r.names(b.Worse),
 			Fixed: r.names(b.Fixed), Missing: append([]string{}, b.Missing...), Updated: b.Updated}
@@ -248,8 +251,8 @@ func (l rowList) read(in *jsonpos.Reader) error {
 	l.Rows = []Row{}
 	early := l.schema != "" && l.Rounds != nil // else what the rounds are comes later
 	return in.Array(func(i int) error {
-		f := newRow()
-		err := f.members(true).read(in)
+		f := newRow(l.slim)
+		err := f.read(in)
 		if err == nil {
 			err = f.finish()
 		}
@@ -317,6 +320,8 @@ func (f *rowForm) check() error {
 		return fmt.Errorf("evidence of level %d, want %d to %d", f.Evidence.Level, NoOrigin, IsOrigin)
 	case f.Standard != nil && !slices.Contains([]Status{Pass, Warn, Fail}, f.Standard.Status):
 		return fmt.Errorf("standard of the status %q, want PASS, WARN or FAIL", excerpt([]byte(f.Standard.Status)))
+	case f.Self.check() != nil:
+		return f.Self.check()
 	case f.total == nil:
 		return f.checkEmpty()
 	case *f.total < 0:
@@ -398,7 +403,8 @@ const rowsAtOnce = 64
 // row. It makes text of several rows at the same time.
 func (r *Report) Write(w io.Writer) error {
 	const end = "]\n}"
-	head, err := marshal(documentOf(r).members(), "  ")
+	d := documentOf(r)
+	head, err := marshal(d.members(), "  ")
 	if err != nil {
 		return err
 	}
@@ -417,7 +423,7 @@ func (r *Report) Write(w io.Writer) error {
 	defer cancel()
 	err = batch.Run(ctx, batch.Options{}, firsts, nil,
 		func(_ context.Context, first int) (e encoded) {
-			e.text, e.err = r.encodeRows(first, min(first+rowsAtOnce, r.Len()))
+			e.text, e.err = d.encodeRows(first, min(first+rowsAtOnce, r.Len()))
 			return e
 		},
 		func(_ int, e encoded) {
@@ -440,25 +446,30 @@ func (r *Report) Write(w io.Writer) error {
 }
 
 // encodeRows are some rows as they stand in the document.
-func (r *Report) encodeRows(first, end int) ([]byte, error) {
-	var all, text bytes.Buffer                // text is that of a row
-	whole := r.Shard != nil || r.Unfinished() // what is made of them is not known yet
+func (d *document) encodeRows(first, end int) ([]byte, error) {
+	var all, text bytes.Buffer // text is that of a row
 	for i := first; i < end; i++ {
 		if i > 0 {
 			all.WriteByte(',')
 		}
 		all.WriteString("\n    ")
-		row := r.Row(i).object
-		if whole {
-			row = r.Row(i).whole
+		row := d.Row(i).object
+		switch {
+		case d.slim:
+			row = d.Row(i).slim
+		case d.isPart():
+			row = d.Row(i).whole
 		}
-		if err := row().encode(&text); err != nil {
+		if err := row().encode(&text, d.slim); err != nil {
 			return nil, err
 		}
 		all.Write(jsonpos.Visible(text.Bytes()))
 	}
 	return all.Bytes(), nil
 }
+
+// isPart reports whether more is made of the report: its document has all that is known.
+func (r *Report) isPart() bool { return r.Shard != nil || r.Unfinished() }
 
 // sentences calls f with every sentence of the report that JSON has in English alone.
 func (r *Report) sentences(f func(*lang.Sentence)) {

@@ -139,6 +139,12 @@ const (
 	Drifted       Code = "DRIFTED"
 	Unknown       Code = "UNKNOWN"
 
+	// What an operator is by itself says these.
+	InnerOverflow    Code = "INNER_OVERFLOW"
+	SelfWrong        Code = "SELF_WRONG"
+	ReferenceDiffers Code = "REFERENCE_DIFFERS"
+	InputDiffers     Code = "INPUT_DIFFERS"
+
 	Gate             Code = "GATE"
 	NotStandard      Code = "STANDARD"
 	BeyondLimits     Code = "LIMITS"
@@ -213,6 +219,9 @@ type Evidence struct {
 	FedBy []int `json:"fed_by"`
 }
 
+// slim implements thin.
+func (e Evidence) slim() ([]byte, error) { return fieldsOf(&e).slim() }
+
 // MostPower is the power from which a row is not judged: only an error that large would
 // have been seen.
 const MostPower = 0.3
@@ -235,6 +244,8 @@ func (e *Evidence) Status(byLimits Status, row *Row, gate bool) Status {
 		return Fail
 	case byLimits == Fail && row.Partial:
 		return Partial
+	case row.Self.IsWrong() && (byLimits == Pass || byLimits == Fail):
+		return Warn // the reference agrees
 	case byLimits == Fail && (e.Level == SuspectedOrigin || row.Forced):
 		return Warn
 	case byLimits == Fail:

@@ -57,6 +57,9 @@ type Verdict struct {
 	// Type is the type whose numbers an array of float32 of the NPU holds, empty where
 	// they are of float32, and for other arrays.
 	Type string
+	// Self is what the output is by itself, computed again from the inputs of its operator;
+	// nil where it was not.
+	Self *Self
 	// Downstream is set where a row fails since an origin damaged its inputs: the
 	// origin is the failure.
 	Downstream bool

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// selfRoot has small networks whose operators have their inputs in the dump.
+var selfRoot = filepath.Join("..", "..", "testdata", "golden", "recompute", "nets")
+
+// selfRow is what a document has of a row that was computed again.
+type selfRow struct {
+	Op, Status string
+	Origin     bool
+	Reasons    []struct{ Code string }
+	Self       *struct{ Status, Reason string }
+}
+
+// TestSelf compares networks whose operators are computed again: each is by itself what the
+// slow program says, faults are origins, nothing healthy is named, and the document says so
+// whatever the number of workers, by itself and through a merge.
+func TestSelf(t *testing.T) {
+	folders, err := filepath.Glob(filepath.Join(selfRoot, "*"))
+	if err != nil || len(folders) != 9 {
+		t.Fatalf("%d networks, want 9, error %v", len(folders), err)
+	}
+	for _, folder := range folders {
+		t.Run(filepath.Base(folder), func(t *testing.T) {
+			var truth struct {
+				netTruth
+				Self map[string]struct{ Expect string }
+			}
+			readJSON(t, filepath.Join(folder, "truth.json"), &truth)
+			line := append(truth.compare(folder), "--format", "json")
+			one := runArgs(t, append(line, "--check", "all", "-j", "1")...)
+			var doc struct{ Rows []selfRow }
+			if err := json.Unmarshal([]byte(one.out), &doc); err != nil {
+				t.Fatalf("exit %d: %v: %s", one.code, err, one.err)
+			}
+			rows := map[string]selfRow{}
+			for _, row := range doc.Rows {
+				want, computed := truth.Self[row.Op]
+				if computed != (row.Self != nil) || computed && row.Self.Status != strings.ToLower(want.Expect) {
+					t.Errorf("%s is by itself %v, want %v", row.Op, row.Self, want)
+				}
+				rows[row.Op] = row
+			}
+			faulty := map[string]bool{}
+			for _, f := range truth.Faults {
+				faulty[f.Op] = true
+				if row := rows[f.Op]; f.Visible && !row.Origin {
+					t.Errorf("%s is faulty and no origin: %v", f.Op, row)
+				}
+			}
+			for op, row := range rows {
+				if row.Origin && !faulty[op] {
+					t.Errorf("%s is healthy, and an origin: %v", op, row.Reasons)
+				}
+			}
+			if truth.Clean && one.code != exitOK {
+				t.Errorf("a healthy network ends with %d", one.code)
+			}
+			if many := runArgs(t, append(line, "--check", "all", "-j", "3")...); withoutArgs(many.out) != withoutArgs(one.out) {
+				t.Error("another document with three workers")
+			}
+			path := filepath.Join(t.TempDir(), "compare.json")
+			if err := os.WriteFile(path, []byte(one.out), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var again struct{ Rows []selfRow }
+			if r := runArgs(t, "compare", "judge", path, "--format", "json"); json.Unmarshal([]byte(r.out), &again) != nil || len(again.Rows) != len(doc.Rows) {
+				t.Fatalf("judge: exit %d: %s%s", r.code, r.out, r.err)
+			}
+			for i, row := range again.Rows {
+				if row.Status != doc.Rows[i].Status {
+					t.Errorf("judge: %s is %s, want %s", row.Op, row.Status, doc.Rows[i].Status)
+				}
+			}
+		})
+	}
+}
+
+// withoutArgs is a document without the line of its arguments, and what is made of them.
+func withoutArgs(document string) string {
+	var kept []string
+	for line := range strings.SplitSeq(document, "\n") {
+		if key := strings.TrimSpace(line); !strings.HasPrefix(key, `"args"`) && !strings.HasPrefix(key, `"options"`) && !strings.HasPrefix(key, `"run_id"`) {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "\n")
+}

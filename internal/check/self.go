@@ -1,0 +1,59 @@
+package check
+
+import (
+	"context"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+	"dumptool/internal/recompute"
+)
+
+// Selves computes the operators of a run again, for a comparison: what their outputs are by
+// themselves, and what could not be read. There is nothing about operators without inputs in
+// the dump, and of types that nobody knows.
+func Selves(ctx context.Context, run *dumpdir.Run, opt Options) (all map[record.OutputAt]*record.Self, unread []lang.Sentence, err error) {
+	all, opt.Only = map[record.OutputAt]*record.Self{}, []string{Operators}
+	r, err := Run(ctx, run, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range r.Operators {
+		o := &r.Operators[i]
+		for k := range o.Outputs {
+			if out := &o.Outputs[k]; len(o.Inputs) > 0 {
+				all[record.OutputAt{File: out.file, Op: o.Op, Output: out.Index}] = o.self(out)
+			}
+		}
+	}
+	for _, p := range r.Problems {
+		unread = append(unread, lang.Sayf("not computed again: %s: %v", "未能重新计算：%s：%v", p.File, p.Err))
+	}
+	return all, unread, nil
+}
+
+// self is what an output of the operator is by itself: of several outputs those are wrong
+// that have wrong elements.
+func (o *Operator) self(out *Output) *record.Self {
+	status, bad := o.Status, int64(0)
+	for i := range o.Outputs {
+		bad += o.Outputs[i].Bad
+	}
+	if status == recompute.Wrong && bad > 0 && out.Bad == 0 {
+		if status = recompute.OK; out.Beyond > 0 {
+			status = recompute.Low
+		}
+	}
+	s := &record.Self{Status: status.Key(), Bad: out.Bad, Elements: out.Elements, Width: metrics.Float(out.width)}
+	switch status {
+	case recompute.Wrong:
+		s.Reason = o.Reason
+		s.Why = []record.Finding{{Code: record.Code(o.Reason), Confidence: record.Confidence(o.Confidence), Evidence: o.Said(), Facts: o.Facts}}
+	case recompute.Undecided:
+		s.Reason, s.Bad = o.Reason, 0
+	case recompute.Misfit:
+		s.Bad = 0
+	}
+	return s
+}

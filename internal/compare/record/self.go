@@ -1,0 +1,84 @@
+package record
+
+import (
+	"fmt"
+	"slices"
+
+	"dumptool/internal/compare/metrics"
+)
+
+// Self is what an output is by itself: computed again from the inputs of its operator, as the
+// NPU read them. No reference has a part in it.
+type Self struct {
+	// Status is ok, low, wrong, misfit or undecided; Reason is the code of what is wrong, or why
+	// nothing can be said.
+	Status string `json:"status"`
+	Reason string `json:"reason,omitempty"`
+	// Bad are those of the Elements that are beyond the bound.
+	Bad      int64 `json:"bad"`
+	Elements int64 `json:"elements"`
+	// Width is the bound of every unit of an NPU beside that of one which computes in float32:
+	// the wider, the less a LOW says.
+	Width metrics.Float `json:"width,omitzero"`
+	// Why says what is wrong.
+	Why findings `json:"why,omitempty"`
+}
+
+// The statuses of Self.
+const (
+	selfOK    = "ok"
+	selfLow   = "low"
+	selfWrong = "wrong"
+)
+
+var selfStatuses = []string{selfOK, selfLow, selfWrong, "misfit", "undecided"}
+
+// mostWidth is the width up to which a LOW says that an operator computes right.
+const mostWidth = 32
+
+// IsWrong reports whether the operator does not compute what its inputs say.
+func (s *Self) IsWrong() bool { return s != nil && s.Status == selfWrong }
+
+// IsRight reports whether it does.
+func (s *Self) IsRight() bool {
+	return s != nil && (s.Status == selfOK || s.Status == selfLow && s.Width <= mostWidth)
+}
+
+// Confidence is how sure it is that an operator which is right is so.
+func (s *Self) Confidence() Confidence {
+	if s.Status == selfLow {
+		return Medium
+	}
+	return High
+}
+
+// check refuses what no check can find.
+func (s *Self) check() error {
+	switch {
+	case s == nil:
+	case !slices.Contains(selfStatuses, s.Status):
+		return fmt.Errorf("self is %q, want one of %s", excerpt([]byte(s.Status)), selfStatuses)
+	case s.Bad < 0 || s.Bad > s.Elements:
+		return fmt.Errorf("self has %d bad elements of %d", s.Bad, s.Elements)
+	case s.IsWrong() && len(s.Why) == 0:
+		return fmt.Errorf("self is wrong, and nothing says why")
+	}
+	return nil
+}
+
+// OutputAt names an output of the run of an NPU: its file, its operator and its number.
+type OutputAt struct {
+	File, Op string
+	Output   int
+}
+
+// OnNPU names the output of the row on the NPU's side.
+func (r *Row) OnNPU() OutputAt { return OutputAt{r.NPUPath, r.NPUName(), r.Output} }
+
+// NPUName is the name of the operator on the NPU's side.
+func (r *Row) NPUName() string {
+	if r.NPUOp != "" {
+		return r.NPUOp
+	}
+	return r.Op
+}
