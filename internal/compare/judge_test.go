@@ -281,7 +281,7 @@ func TestJudgeFile(t *testing.T) {
 				if err != nil || doc.Len() != 0 {
 					t.Fatalf("%v, error %v", doc, err)
 				}
-				if diff := cmp.Diff(want, got, cmp.AllowUnexported(Judgement{}), cmp.Comparer(lang.Sentence.Equal)); diff != "" {
+				if diff := cmp.Diff(want, got, cmp.AllowUnexported(Judgement{}, JudgedRow{}), cmp.Comparer(lang.Sentence.Equal)); diff != "" {
 					t.Errorf("%s, rtol %g: - all at once, + by rounds\n%s", mode, rtol, diff)
 				}
 			}
