@@ -248,7 +248,9 @@ func TestJudgeFile(t *testing.T) {
 	opt.Bins = true
 	opt.Judge.Verdict.Mode = ByEvidence
 	var text bytes.Buffer
-	if err := runAll(t, opt).Write(&text); err != nil {
+	run := runAll(t, opt)
+	run.Full = true // a slim document says so before its rows
+	if err := run.Write(&text); err != nil {
 		t.Fatal(err)
 	}
 	whole, err := record.Read(bytes.NewReader(text.Bytes()))
