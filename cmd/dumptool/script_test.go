@@ -41,6 +41,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GOLDEN", golden)
 			env.Setenv("GOLDEN_COMPARE", filepath.Join(filepath.Dir(golden), "compare"))
 			env.Setenv("NETWORK", filepath.Join(filepath.Dir(filepath.Dir(golden)), "network"))
+			env.Setenv("SELF", filepath.Join(filepath.Dir(golden), "recompute", "nets", "s7303_strong"))
 			env.Setenv("SAMPLE", filepath.Join(filepath.Dir(filepath.Dir(golden)), "sample"))
 			env.Setenv("HANDED", filepath.Join(filepath.Dir(filepath.Dir(golden)), "handed"))
 			testdata, err := filepath.Abs("testdata")
