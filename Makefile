@@ -32,15 +32,20 @@ help: ## list the targets
 build: ## build bin/dumptool, a static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/dumptool ./cmd/dumptool
 
-page: build ## write bin/page/report.html, a page of the sample data to look at
+# The picture is of another network, a larger one, which the test makes.
+page: build ## write bin/page/report.html to look at, and docs/page.png, the picture of the README
 	@mkdir -p bin/page
 	@bin/dumptool compare --cpu testdata/network/cpu --npu testdata/network/npu \
 		-out bin/page --format html --exit-zero -q >/dev/null
 	@echo 'look at bin/page/report.html'
+	@if [ -n '$(BROWSER)' ]; then \
+		(cd tools && $(GO) test ./browsertest -run Screenshot -count=1 -update) && ls -l docs/page.png; \
+	else echo 'NOTE: docs/page.png is as it was: a new one needs chromium and pdftotext'; fi
 
-demo: build ## build, then show what dumptool does on the sample data
-	sh scripts/demo.sh bin/dumptool
-	@printf "\n%s\n" "Next: export PATH=\"\$$PWD/bin:\$$PATH\", then the examples of README.md"
+demo: ## build, then show what dumptool does on the sample data
+	@echo 'demo: building bin/dumptool; the first time that takes a minute or two'
+	@$(MAKE) --no-print-directory build
+	@sh scripts/demo.sh bin/dumptool
 
 # The tests of users' own converters run real ones. They have the build tag
 # numpy, which is set where some python3 of PATH has that package.

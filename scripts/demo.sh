@@ -4,7 +4,8 @@
 #   sh scripts/demo.sh [BIN]
 #
 # BIN is the program, bin/dumptool if it is not given. The demo works in a
-# temporary folder and removes it; nothing else is written.
+# temporary folder and removes it; what stays is demo/report.html beside BIN, the
+# page to look at.
 set -eu
 
 bin=${1:-$(dirname "$0")/../bin/dumptool}
@@ -12,7 +13,9 @@ if [ ! -x "$bin" ]; then
 	echo "demo.sh: no program $bin: run make build first" >&2
 	exit 2
 fi
+echo 'demo: a small network ran on a CPU and on an NPU; what dumptool says, in six steps'
 bin=$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")
+page=$(dirname "$bin")/demo/report.html
 testdata=$(cd "$(dirname "$0")/../testdata" && pwd)
 
 work=$(mktemp -d)
@@ -26,7 +29,11 @@ cd "$work"
 
 dumptool() { "$bin" "$@"; }
 
-say() { printf '\n# %s\n' "$*"; }
+step=0
+say() {
+	step=$((step + 1))
+	printf '\n# %d. %s\n' "$step" "$*"
+}
 
 # run shows a command as one types it, and runs it.
 run() {
@@ -45,27 +52,29 @@ finds() {
 	fi
 }
 
-say 'Three files that an NPU left behind: a convolution, a gradient, an overflow record.'
-run 'dumptool inspect --stats dumps'
-
-say 'The weight alone, in the order of the model, as text.'
-run 'dumptool convert -d dumps/Conv2D.* -out text -f NCHW -i 1 -t txt'
-run 'head -n 3 text/*'
-
-say 'Everything as numpy arrays, without the padding of the device; the record as JSON.'
-run 'dumptool convert -d dumps -out out -f NCHW'
-run 'dumptool inspect --stats out/Conv2D.*.output.0.*.npy'
-run 'ls -l out'
-
-say 'The record says which operator overflowed first; here is why.'
-finds 'dumptool overflow analyze -d dumps'
-
-say 'A small network ran on a host (arrays) and on an NPU (dumps): where does the NPU go wrong?'
+say 'There is a reference (arrays of the CPU): which operator of the NPU went wrong first, and why?'
 finds 'dumptool compare --cpu network/cpu --npu network/npu -out report'
 run 'ls report'
+run 'dumptool show network/npu/Conv2D.conv2.* --cpu network/cpu/conv2.npy --window 4x4'
 
-say 'The operator that is to blame, element by element.'
-finds 'dumptool compare detail --op conv2 --topn 5 --cpu network/cpu --npu network/npu'
-
-say 'No golden run, but the inputs were dumped: which operator computed wrong?'
+say 'There is no reference, but the inputs were dumped: which operator does not compute what they say?'
 finds 'dumptool check operators'
+
+say 'Something overflowed: which operator was first?'
+finds 'dumptool overflow analyze -d dumps'
+
+say 'What is in the dumps, and what can be done with them?'
+run 'dumptool dumps'
+run 'dumptool inspect --stats dumps/Conv2D.*'
+
+say 'Dumps as numpy arrays in the order of the model, without the padding of the device.'
+run 'dumptool convert -d dumps -out out -f NCHW'
+run 'ls out'
+run 'dumptool inspect --stats out/Conv2D.*.output.0.*.npy'
+
+say 'The next run: a configuration that dumps what overflows.'
+run 'dumptool config new -q overflow --dump-path /data/dump'
+
+mkdir -p "$(dirname "$page")"
+cp report/report.html "$page"
+printf '\nThat was the demo. The page of step 1, for a browser: %s\n' "$page"

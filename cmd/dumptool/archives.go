@@ -12,6 +12,7 @@ import (
 	"dumptool/internal/bundle"
 	"dumptool/internal/convert"
 	"dumptool/internal/lang"
+	"dumptool/internal/safefile"
 	"dumptool/internal/store"
 	"dumptool/internal/tensorfile"
 )
@@ -82,9 +83,5 @@ func checkOut(cmd *cobra.Command) error {
 	if to := cmd.Flags().Lookup("type"); to != nil && convert.Type(to.Value.String()).Extracts() {
 		return nil
 	}
-	out := f.Value.String()
-	if info, err := store.Stat(out); err == nil && info.Mode().IsRegular() {
-		return incompletef("%s is a file; -out wants a folder", out)
-	}
-	return nil
+	return safefile.CheckFolder(f.Value.String())
 }

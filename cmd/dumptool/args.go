@@ -48,7 +48,7 @@ func beginsWithPath(root, overview *cobra.Command, args []string) bool {
 		if word == "--" || !w.known {
 			return false
 		}
-		if w.takesNext || w.boolean && i+1 < len(args) && isBool(args[i+1]) {
+		if w.takesNext || w.joins(args[i+1:]) {
 			i++
 		}
 	}
@@ -68,7 +68,7 @@ func rewriteFor(root *cobra.Command, args []string, inGroup bool) commandLine {
 		case len(word) > 1 && word[0] == '-':
 			w := rewriteFlag(line.cmd, word)
 			line.args[i] = w.text
-			if w.boolean && i+1 < len(args) && isBool(args[i+1]) {
+			if w.joins(args[i+1:]) {
 				// Python's option parsers take the value from the next word.
 				line.args[i] += "=" + strings.ToLower(args[i+1])
 				args = slices.Delete(slices.Clone(args), i+1, i+2)
@@ -128,7 +128,13 @@ type flagWord struct {
 	text      string
 	known     bool // whether the command has all its flags
 	takesNext bool // whether the next word is a value
-	boolean   bool // whether it is a long boolean flag without a value
+	// words are the values that the next word may be, of a long flag that may go without one.
+	words []string
+}
+
+// joins reports whether the first of the words behind a flag is its value.
+func (w *flagWord) joins(behind []string) bool {
+	return len(behind) > 0 && slices.Contains(w.words, strings.ToLower(behind[0]))
 }
 
 // rewriteFlag rewrites one word that starts with a dash.
@@ -150,11 +156,14 @@ func rewriteFlag(cmd *cobra.Command, word string) flagWord {
 	if hasValue {
 		text += "=" + flagValue(f, value)
 	}
-	return flagWord{
-		text: text, known: true,
-		takesNext: !hasValue && f.NoOptDefVal == "",
-		boolean:   !hasValue && f.Value.Type() == "bool",
+	w := flagWord{text: text, known: true, takesNext: !hasValue && f.NoOptDefVal == ""}
+	if !hasValue && f.NoOptDefVal != "" {
+		w.words = []string{"true", "false"}
+		if v, ok := f.Value.(interface{ values() []string }); ok {
+			w.words = append(w.words, v.values()...)
+		}
 	}
+	return w
 }
 
 // longFlag finds a flag by its name or an alias.

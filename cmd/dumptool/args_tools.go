@@ -33,8 +33,8 @@ type toolCommand struct {
 type toolFlag struct {
 	// names are the names of the flag, with | between them.
 	names string
-	// value is set for one that takes a value.
-	value bool
+	// value is set for one that takes a value, optional for one that may go without.
+	value, optional bool
 	// as is the flag of dumptool, empty for one that changes nothing here.
 	as string
 	// read makes arguments of the value in place of as; nil for most.
@@ -68,15 +68,20 @@ var tools = []tool{
 		}},
 	}},
 	{name: "run_precision_analysis", commands: []toolCommand{{"", []string{"compare"}, [][]string{{"--format", "hpaa,html"}}, nil}}},
+	{name: "run_npu_data_analysis", commands: []toolCommand{{"", []string{"hpaa", "import"}, nil, nil}}},
 	{name: "msprobe", before: []toolFlag{{names: "f|framework", value: true}}, commands: []toolCommand{
 		{"compare", []string{"compare"}, [][]string{{"--format", "msprobe,html"}, {"--out", "./output"}}, []toolFlag{
 			{names: "i|input-path", value: true, read: msprobeSides},
 			{names: "o|output-path", value: true, as: "--out"},
 			{names: "c|compare-only"}, {names: "s|stack-mode"},
 			{names: "f|fuzzy-match", as: "--fuzzy"},
+			{names: "tp|target-path", value: true, read: func(path string) ([]string, error) { return []string{"--npu", runOf(path)}, nil }},
+			{names: "gp|golden-path", value: true, read: func(path string) ([]string, error) { return []string{"--cpu", runOf(path)}, nil }},
 			{names: "dm|data-mapping", value: true, read: mappingFile},
-			{names: "cm|cell-mapping", value: true, read: mappingFile},
-			{names: "am|api-mapping", value: true, read: mappingFile},
+			{names: "lm|layer-mapping", value: true, read: mappingFile},
+			// Without a file names are as the program knows them.
+			{names: "cm|cell-mapping", value: true, optional: true, read: mappingFile},
+			{names: "am|api-mapping", value: true, optional: true, read: mappingFile},
 		}},
 	}},
 }
@@ -216,6 +221,9 @@ func translate(command string, flags []toolFlag, args []string) (line, rest []st
 	}
 	f := &flags[i]
 	if f.value && !hasValue {
+		if f.optional && (len(rest) == 0 || strings.HasPrefix(rest[0], "-")) {
+			return nil, rest, nil
+		}
 		if len(rest) == 0 {
 			return nil, nil, usagef("%s: %s needs a value", command, word)
 		}

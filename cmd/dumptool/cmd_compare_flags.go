@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dumptool/internal/compare"
+	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/standard"
@@ -39,6 +40,7 @@ type comparison struct {
 // newComparison returns the defaults of all flags.
 func newComparison() *comparison {
 	o := &comparison{order: "auto"}
+	o.Shape.AutoLayout = align.LayoutByValues
 	o.Judge.Limits.Profile, o.Judge.Verdict.NaN = compare.ProfileHPAA, compare.NaNStrict
 	o.Judge.Verdict.HF32, o.Judge.Verdict.Flow = compare.HF32Auto, compare.FlowAuto
 	o.Slack, o.Check = 1.5, compare.CheckSuspects
@@ -178,7 +180,8 @@ func (o *comparison) operators() []cmdFlag {
 func (o *comparison) shapes() []cmdFlag {
 	s := &o.Shape
 	return []cmdFlag{
-		{"auto-layout", yes(&s.AutoLayout), "permute the axes where one known permutation gives the reference's shape", pairing, safe | ofRow | rare | onLayouts},
+		{"auto-layout", bare("true", named(&s.AutoLayout, []string{"auto", "true", "false", "off"}, align.LayoutByValues, align.LayoutByShape, align.LayoutOff, align.LayoutOff)),
+			"permute the axes of NPU tensors `WHEN`: auto where the values agree by one permutation and no other, true where one known permutation has the reference's shape, off", pairing, safe | ofRow | rare | onLayouts},
 		{"transpose", byKey(&s.Transpose, permutation), "permute the axes of an NPU tensor: `OP=PERM`, such as conv1=0,3,1,2", pairing, safe | ofRow | rare | onLayouts},
 		{"ref-format", axisOrder(&s.RefFormat), "axis `ORDER` of the reference, such as NHWC; default: as shapes and dumps say", pairing, safe | ofRow | rare | onLayouts},
 		{"npu-format", axisOrder(&s.NPUFormat, "NC1HWC0", "FRACTAL_Z", "FRACTAL_NZ", "NDC1HWC0", "FRACTAL_Z_3D"), "`LAYOUT` of arrays and raw files of the NPU whose names have none, such as NC1HWC0", pairing, safe | ofRow | rare | onLayouts},

@@ -55,8 +55,8 @@ func (o *compareOutput) defineLooks(cmd *cobra.Command) {
 	addReportFlags[*record.Report](cmd, &o.reportOptions, "", "; default: text, with -out html, json and csv, of HPAA's sides json and hpaa")
 	o.extraGiven = func() bool { return cmd.Flag("extra-columns").Changed }
 	define(cmd,
-		cmdFlag{"report", keyed(cmd, inReport), "how reports look, `KEY=VALUE` with commas between them; rows=all|bad (compare.json, junit.xml and report.html without the rows that passed; default: all up to 1000000), extra-columns and bom (of cpu_vs_npu.csv: columns of our own, a byte order mark for Excel), topn=N (the worst N elements of bad tensors), pictures=N|all (of the most telling tensors in compare.json)", reporting, safe | ofTransport | onHPAA},
-		cmdFlag{"rows", choice(&o.rows, []string{"all", "bad"}), "`WHICH` rows compare.json, junit.xml and report.html have: all, or bad, without those that passed; default: all up to 1000000", reporting, safe | hidden | inReport},
+		cmdFlag{"report", keyed(cmd, inReport), "how reports look, `KEY=VALUE` with commas between them; rows=all|bad|full (bad: compare.json, junit.xml and report.html without the rows that passed; default: all up to 1000000; full: compare.json with the keys that have their default, too), extra-columns and bom (of cpu_vs_npu.csv: columns of our own, a byte order mark for Excel), topn=N (the worst N elements of bad tensors), pictures=N|all (of the most telling tensors in compare.json)", reporting, safe | ofTransport | onHPAA},
+		cmdFlag{"rows", choice(&o.rows, []string{"all", "bad", rowsFull}), "`WHICH` rows compare.json, junit.xml and report.html have: all, or bad, without those that passed; default: all up to 1000000; full: all, in compare.json with the keys that have their default", reporting, safe | hidden | inReport},
 		cmdFlag{"extra-columns", yes(&o.look.HPAA.ExtraColumns), "columns of our own behind those of HPAA in cpu_vs_npu.csv; with --format hpaa only if given", reporting, safe | hidden | inReport},
 		cmdFlag{"hpaa-version", named(&o.look.HPAA.Successor, []string{"successor"}, true), "columns of cpu_vs_npu.csv: `successor` adds cos_sim", reporting, safe | rare | onHPAA},
 		cmdFlag{"bom", yes(&o.look.HPAA.BOM), "start CSV files with a byte order mark, for Excel", reporting, safe | hidden | inReport | onHPAA})
@@ -83,6 +83,8 @@ func (o *compareOutput) check() error {
 }
 
 const (
+	// rowsFull is what --rows says for rows of compare.json with all of their keys.
+	rowsFull = "full"
 	// maxWorst is the most worst elements of a tensor that are kept.
 	maxWorst = 10000
 	// mostBins is the most bins of a histogram.
@@ -168,8 +170,9 @@ type comparedRun struct {
 func (o *compareOutput) write(ctx context.Context, a *app, opt *compare.Options, run comparedRun) error {
 	ropt := o.look
 	ropt.Text.Lang, ropt.Kept, ropt.Elements.Mode = a.lang(), run.Listed.Kept, opt.Judge.Mode
-	ropt.Page.Lang = string(a.global.lang) // that of the browser unless it is said
+	ropt.Page.Lang, ropt.Page.NoPaths = string(a.global.lang), o.noPaths // the language of the browser unless it is said
 	rep := run.Report
+	rep.Full = o.rows == rowsFull
 	if ropt.OnlyBad = o.rows == "bad" || o.rows == "" && rep.Len() > manyRows; ropt.OnlyBad && o.rows == "" {
 		a.say([]batch.Message{batch.Infof("%d rows: those that passed are left out of compare.json, junit.xml and report.html (--rows all keeps them)",
 			"共 %d 行：compare.json、junit.xml 和 report.html 略去通过的行(--rows all 保留)", rep.Len())})

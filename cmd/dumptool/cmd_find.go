@@ -10,6 +10,7 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/find"
 	"dumptool/internal/report"
+	"dumptool/internal/tensorfile"
 )
 
 type findOptions struct {
@@ -88,7 +89,11 @@ func runFind(ctx context.Context, a *app, opts *findOptions, args []string) erro
 	case len(args) > 1:
 		return usagef("unexpected argument %q, quotes around the query keep it together", args[1])
 	}
-	q, err := find.ParseQuery(args[0], opts.by)
+	text := args[0]
+	if file, of, err := tensorfile.Split(text); err == nil && !of.IsZero() {
+		text = file // a tensor in a report: its file says the operator
+	}
+	q, err := find.ParseQuery(text, opts.by)
 	if err != nil {
 		return asUsage(err)
 	}

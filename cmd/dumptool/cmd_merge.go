@@ -88,6 +88,7 @@ func newMergeCommand(a *app) *cobra.Command {
 		o.output.chosen, o.output.formats = true, []string{"text"}
 		define(cmd, cmdFlag{"format", several(&o.output.formats, nil), "`FORMATS` of the reports; default: as the shards were told", reporting, safe})
 		sameAsJSON(cmd, func() { o.output.formats = []string{"json"} })
+		define(cmd, noPathsFlag(&o.output.noPaths))
 		o.exitZero.add(flags, "findings")
 	})
 	cmd.Short = "make one report of the documents of shards, or of several machines"

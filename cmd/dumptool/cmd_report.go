@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,7 +27,7 @@ func newReportCommand(a *app) *cobra.Command {
 		Use:   "report COMPARE.JSON [COMPARE.JSON] [FILE...]",
 		Short: "make the page of a finished comparison again, and its plots",
 		Long: `report makes a page for a browser of the compare.json of a run, as compare
---format html does, without the tensors. Each further FILE is shown in a tab of
+--format html does, without the tensors; a folder stands for that in it. Each further FILE is shown in a tab of
 its own: what check, overflow analyze or overflow scan, compare determinism and perf
 write with --format json. What the page shows is what the documents hold: the
 pictures of tensors are there if compare kept them (--pictures). A check.json has a
@@ -45,10 +46,10 @@ of tensors beside it, of a run that was made with --show-graph too.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runReport(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitInterrupted)
-	outFlag(cmd.Flags(), &opts.out, "", "write the page to `FILE`; default: stdout")
+	outFlag(cmd.Flags(), &opts.out, "", "write the page to `FILE`, or as report.html to a folder; default: stdout")
 	define(cmd, cmdFlag{"title", text(&opts.Title), "`TEXT` above the page", reporting, 0},
 		cmdFlag{"show-graph", yes(&opts.showGraph), "with -out: draw plots of bad tensors; beside the page, as PNG files", reporting, 0},
-		cmdFlag{"no-paths", yes(&opts.NoPaths), "keep of all paths the last part only", reporting, safe})
+		noPathsFlag(&opts.NoPaths))
 	return cmd
 }
 
@@ -108,7 +109,11 @@ func (o *reportCommandOptions) check(a *app, args []string) error {
 	if o.out == "" {
 		return nil
 	}
+	inFolder := strings.HasSuffix(o.out, "/")
 	o.out = store.Clean(o.out)
+	if info, err := store.Stat(o.out); inFolder && err != nil || err == nil && info.IsDir() {
+		o.out = store.Join(o.out, "report.html")
+	}
 	if err := safefile.CheckOutput(o.out, args...); err != nil {
 		return asUsage(err)
 	}

@@ -124,8 +124,8 @@ func defineIn(cmd *cobra.Command, flags *pflag.FlagSet, all ...cmdFlag) {
 		if len(names) > 0 && len(names[0]) == 1 {
 			f.Shorthand, names = names[0], names[1:]
 		}
-		if d.value.Type() == "bool" {
-			f.NoOptDefVal = "true"
+		if v, ok := d.value.(interface{ without() string }); ok {
+			f.NoOptDefVal = v.without()
 		}
 		annotate(f, d.is)
 		f.Annotations[aliasKey], f.Annotations[groupKey] = names, []string{string(d.in)}
@@ -278,7 +278,7 @@ func nodeFlags(nameMap *string, skipKeys *[]string, exclude **dumpdir.NameSet) [
 	return []cmdFlag{
 		{"skip-keys", nameLists(skipKeys), "skip operators whose name contains one of `KEYS`, with commas between them", pairing, safe | ofRow | rare | onHPAA},
 		{"exclude-node-list", nameSet(exclude), "skip operators of these `NAMES`, or re:PATTERN", pairing, safe | ofRow | rare | onHPAA},
-		{"map-node-dict", text(nameMap), "`TEXT` of names that differ; such as '{\"cpu_name\":\"npu_name\"}', or @FILE; @FILE.yaml is a data mapping of msprobe, npu_name: cpu_name", pairing, place | onHPAA},
+		{"map-node-dict", text(nameMap), "`TEXT` of names that differ; such as '{\"cpu_name\":\"npu_name\"}', or @FILE; @FILE.yaml is a mapping of msprobe: data, cell, layer or API", pairing, place | onHPAA},
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,6 +54,8 @@ type reportOptions struct {
 	formats []string
 	// chosen says that formats must not be empty.
 	chosen bool
+	// noPaths keeps paths out of pages.
+	noPaths bool
 }
 
 // addReportFlags adds the flags for reports of results of type R. Without a
@@ -65,6 +68,14 @@ func addReportFlags[R any](cmd *cobra.Command, o *reportOptions, byDefault, note
 	}
 	define(cmd, cmdFlag{"format", several(&o.formats, names), "`FORMATS` of the reports: " + strings.Join(names, ", ") + note, reporting, safe})
 	sameAsJSON(cmd, func() { o.formats = []string{"json"} })
+	if slices.Contains(names, "html") {
+		define(cmd, noPathsFlag(&o.noPaths))
+	}
+}
+
+// noPathsFlag is the flag for pages that are handed on.
+func noPathsFlag(to *bool) cmdFlag {
+	return cmdFlag{"no-paths", yes(to), "keep of all paths in a page (html) the last part only", reporting, safe | ofTransport}
 }
 
 // checkReports checks the flags for reports of results of type R.
@@ -91,6 +102,7 @@ func (o *reportOptions) printsText() bool { return o.out == "" && o.formats[0] =
 // writeReports prints a result, or writes its reports to a folder, where they replace none
 // of inputs.
 func writeReports[R any](a *app, o *reportOptions, result R, opt report.Options, inputs ...string) error {
+	opt.Page.NoPaths = o.noPaths
 	if o.out == "" {
 		return printResult(a, o.formats[0], result, opt)
 	}

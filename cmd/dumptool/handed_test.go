@@ -29,6 +29,7 @@ func handedFiles(t *testing.T) map[string][]byte {
 	handArchives(t, all, network)
 	handOthers(all, network)
 	handNames(t, all)
+	handFrameworks(t, all)
 	return all
 }
 

@@ -28,6 +28,22 @@ type value[T any] struct {
 	show  func(T) string
 	given string
 	known []string
+	// bare is the value that the flag without one has; empty for a flag that needs one.
+	bare string
+}
+
+// bare makes a flag that may go without a value.
+func bare[T any](word string, v *value[T]) *value[T] {
+	v.bare = word
+	return v
+}
+
+// without is the value of the flag without one.
+func (v *value[T]) without() string {
+	if v.kind == "bool" {
+		return "true"
+	}
+	return v.bare
 }
 
 // Set implements pflag.Value.

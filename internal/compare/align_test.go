@@ -2,11 +2,13 @@ package compare
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
@@ -268,7 +270,7 @@ func TestShapePolicy(t *testing.T) {
 		{"crop of two axes", array(f, shape(1, 2), ramp(2)...), npu(shape(2, 3), padded...), func(o *Options) { o.Shape.CropPadding = true }, record.ShapeMismatch, "", record.SizeMismatch},
 		{"crop and a part", array(f, shape(2, 2), ramp(4)...), npu(shape(2, 3), padded...), func(o *Options) { o.Shape.CropPadding, o.Shape.MaxElements = true, 3 }, record.Partial, "only the first 3", ""},
 		{"transposed", array(f, shape(2, 3), 1, 2, 3, 4, 5, 6), npu(shape(3, 2), 1, 4, 2, 5, 3, 6), nil, record.ShapeMismatch, "", record.Layout},
-		{"auto layout", array(f, shape(2, 3), 1, 2, 3, 4, 5, 6), npu(shape(3, 2), 1, 4, 2, 5, 3, 6), func(o *Options) { o.Shape.AutoLayout = true }, record.Pass, "transposed", ""},
+		{"auto layout", array(f, shape(2, 3), 1, 2, 3, 4, 5, 6), npu(shape(3, 2), 1, 4, 2, 5, 3, 6), func(o *Options) { o.Shape.AutoLayout = align.LayoutByShape }, record.Pass, "transposed", ""},
 		{"transpose", array(f, shape(2, 2), 1, 2, 3, 4), npu(shape(2, 2), 1, 3, 2, 4), func(o *Options) { o.Shape.Transpose = map[string][]int{"x": {1, 0}} }, record.Pass, "transposed", ""},
 		{"transpose of another", array(f, shape(2, 2), 1, 2, 3, 4), npu(shape(2, 2), 1, 3, 2, 4), func(o *Options) { o.Shape.Transpose = map[string][]int{"y": {1, 0}} }, record.Fail, "", ""},
 		{"bad transpose", array(f, shape(2, 2), 1, 2, 3, 4), npu(shape(2, 2), 1, 3, 2, 4), func(o *Options) { o.Shape.Transpose = map[string][]int{"x": {0, 0}} }, record.Error, "", record.ReadError},
@@ -314,9 +316,111 @@ func TestPermutedShapes(t *testing.T) {
 		if row.Status != record.ShapeMismatch || !hasCode(row.Reasons, record.Layout) {
 			t.Errorf("%s: %s %v, want SHAPE_MISMATCH and LAYOUT", order, row.Status, row.Reasons)
 		}
-		row = pairOf(t, "x.npy", array(tensor.Float32, ref, values...), "x.npy", array(tensor.Float32, shape, permuted...), func(o *Options) { o.Shape.AutoLayout = true })
+		row = pairOf(t, "x.npy", array(tensor.Float32, ref, values...), "x.npy", array(tensor.Float32, shape, permuted...), func(o *Options) { o.Shape.AutoLayout = align.LayoutByShape })
 		if row.Status != record.Pass {
 			t.Errorf("%s with --auto-layout: %s %v, want PASS", order, row.Status, row.Reasons)
+		}
+	}
+}
+
+// permute returns an array of shape got, the axes of which in the order perm are those of
+// the values.
+func permute(values []float64, want tensor.Shape, perm []int) (got tensor.Shape, permuted []float64) {
+	got = make(tensor.Shape, len(want))
+	for i, p := range perm {
+		got[p] = want[i]
+	}
+	permuted = make([]float64, len(values))
+	for at, v := range values {
+		place, rest := int64(0), int64(at)
+		for i := len(want) - 1; i >= 0; i-- {
+			stride := int64(1)
+			for _, d := range got[perm[i]+1:] {
+				stride *= d
+			}
+			place += rest % want[i] * stride
+			rest /= want[i]
+		}
+		permuted[place] = v
+	}
+	return got, permuted
+}
+
+// TestAutoLayout: the axes are permuted where the values prove one order and no other.
+func TestAutoLayout(t *testing.T) {
+	random := func(seed, n int) []float64 {
+		all, x := make([]float64, n), uint32(seed)
+		for i := range all {
+			x = x*1664525 + 1013904223
+			all[i] = float64(int32(x)) / (1 << 31)
+		}
+		return all
+	}
+	each := func(values []float64, change func(i int, v float64) float64) []float64 {
+		all := make([]float64, len(values))
+		for i, v := range values {
+			all[i] = change(i, v)
+		}
+		return all
+	}
+	plain := func(values []float64) []float64 { return values }
+	toNHWC, toHWCN := []int{0, 3, 1, 2}, []int{3, 2, 0, 1}
+	for _, tt := range []struct {
+		name  string
+		shape tensor.Shape
+		perm  []int
+		ref   []float64
+		npu   func([]float64) []float64
+		want  record.Status
+		note  string
+	}{
+		{"NHWC and NCHW", tensor.Shape{2, 5, 6, 7}, toNHWC, random(1, 420), plain, record.Pass, "transposed [0 3 1 2]: 100.0 % of 420 samples agree"},
+		{"height and width alike", tensor.Shape{2, 6, 6, 7}, toNHWC, random(2, 504), plain, record.Pass, "100.0 % of 504"},
+		{"HWCN", tensor.Shape{3, 4, 5, 6}, toHWCN, random(3, 360), plain, record.Pass, "transposed [3 2 0 1]"},
+		{"too few elements", tensor.Shape{3, 4, 5}, []int{2, 1, 0}, random(4, 60), plain, record.ShapeMismatch, ""},
+		{"no known order", tensor.Shape{3, 4, 6}, []int{2, 1, 0}, random(4, 72), plain, record.Pass, "transposed [2 1 0]"},
+		{"many elements", tensor.Shape{1, 64, 48, 32}, toNHWC, random(5, 98304), plain, record.Pass, "of 4096 samples"},
+		{"rounded", tensor.Shape{2, 5, 6, 7}, toNHWC, random(6, 420), func(v []float64) []float64 {
+			return each(v, func(_ int, x float64) float64 { return math.Round(x*4096) / 4096 })
+		}, record.Pass, "100.0 %"},
+		{"one in twenty is wrong", tensor.Shape{2, 5, 6, 7}, toNHWC, random(7, 420), func(v []float64) []float64 {
+			return each(v, func(i int, x float64) float64 {
+				if i%20 == 0 {
+					return x + 3
+				}
+				return x
+			})
+		}, record.Fail, "95.0 %"},
+		{"one in eight is wrong", tensor.Shape{2, 5, 6, 7}, toNHWC, random(8, 420), func(v []float64) []float64 {
+			return each(v, func(i int, x float64) float64 {
+				if i%8 == 0 {
+					return x + 3
+				}
+				return x
+			})
+		}, record.ShapeMismatch, ""},
+		{"other values", tensor.Shape{2, 5, 6, 7}, toNHWC, random(9, 420), func([]float64) []float64 { return random(10, 420) }, record.ShapeMismatch, ""},
+		{"equal values", tensor.Shape{2, 5, 6, 7}, toNHWC, each(make([]float64, 420), func(int, float64) float64 { return 3 }), plain, record.ShapeMismatch, ""},
+		{"equal rows", tensor.Shape{8, 8, 4}, []int{1, 2, 0}, each(make([]float64, 256), func(i int, _ float64) float64 { return float64(i % 4) }), plain, record.ShapeMismatch, ""},
+		{"NaN in one of seven", tensor.Shape{2, 5, 6, 7}, toNHWC, each(random(11, 420), func(i int, x float64) float64 {
+			if i%7 == 0 {
+				return math.NaN()
+			}
+			return x
+		}), plain, record.ShapeMismatch, ""},
+		{"a matrix", tensor.Shape{8, 9}, []int{1, 0}, random(12, 72), plain, record.Pass, "transposed [1 0]"},
+		{"axes of length 1", tensor.Shape{1, 8, 1, 9}, []int{0, 3, 2, 1}, random(13, 72), plain, record.Pass, "agree"},
+	} {
+		got, values := permute(tt.npu(tt.ref), tt.shape, tt.perm)
+		pair := func(change func(*Options)) *record.Row {
+			return pairOf(t, "x.npy", array(tensor.Float32, tt.shape, tt.ref...), "x.npy", array(tensor.Float32, got, values...), change)
+		}
+		row := pair(func(o *Options) { o.Shape.AutoLayout = align.LayoutByValues })
+		if row.Status != tt.want || tt.note != "" && !strings.Contains(fmt.Sprint(row.Notes), tt.note) {
+			t.Errorf("%s: %s %v %v, want %s and %q", tt.name, row.Status, row.Notes, row.Reasons, tt.want, tt.note)
+		}
+		if row := pair(nil); row.Status != record.ShapeMismatch {
+			t.Errorf("%s: %s without --auto-layout", tt.name, row.Status)
 		}
 	}
 }

@@ -94,6 +94,9 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row) {
 	few := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Statistics != nil && row.Judged() })
 	elements := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Compared() })
 	if mode == ByStatistics || mode == ByEvidence && few && !elements {
+		for k := range rows {
+			rows[k].Inputs = nil // of an earlier verdict
+		}
 		round.Findings, round.NoVerdict = statistics.Judge(rows)
 		round.Origins = round.Findings.Origins
 		return

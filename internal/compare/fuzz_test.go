@@ -86,7 +86,7 @@ func FuzzRun(f *testing.F) {
 		}
 		opt := hpaa(sides[0], sides[1])
 		opt.Workers, opt.KLD, opt.Keep = 1, flags&1 != 0, flags&2 != 0
-		opt.Shape = align.Options{Force: flags&4 != 0, CropPadding: flags&8 != 0, AutoLayout: flags&16 != 0}
+		opt.Shape = align.Options{Force: flags&4 != 0, CropPadding: flags&8 != 0, AutoLayout: []align.AutoLayout{align.LayoutByValues, align.LayoutByShape}[flags>>4&1]}
 		if flags&32 != 0 {
 			opt.Shape.MaxElements = 2
 		}

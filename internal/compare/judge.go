@@ -32,6 +32,8 @@ type Judgement struct {
 	ByLevels bool
 	Rows     []JudgedRow
 	Counts   map[record.Status]int
+	// passing counts the undecided rows that do not fail either way.
+	passing int
 	// few is set where too few operators have a partner, noVerdict says why nothing can be
 	// said of rows of which only digests are known.
 	few       bool
@@ -52,6 +54,10 @@ type JudgedRow struct {
 	// it is known exactly.
 	Least, Most int64
 	Reasons     []record.Finding
+	// within is the status that the row has if no more elements are errors than may be.
+	within record.Status
+	// passes is set where a row that is undecided does not fail either way.
+	passes bool
 }
 
 // Name names the row as Row.Name does.
@@ -112,6 +118,9 @@ func Judge(doc *record.Report, opt JudgeOptions, config *sidefile.OpConfig) (*Ju
 			}
 		}
 		j.Counts[r.Status]++
+		if r.passes {
+			j.passing++
+		}
 		j.Rows = append(j.Rows, r)
 	}
 	return j, nil
@@ -123,8 +132,12 @@ func hasFacts(doc *record.Report) bool {
 	return doc.LeftOut == 0 && doc.Listed != nil && !doc.Interrupted && doc.Any(func(row *record.Row) bool { return row.Noise != nil })
 }
 
-// ReadReport reads the compare.json of a run. Errors name it.
+// DocumentName is the document of a comparison.
+const DocumentName = "compare.json"
+
+// ReadReport reads the compare.json of a run, or that in a folder. Errors name it.
 func ReadReport(path string) (*record.Report, error) {
+	path = safefile.InFolder(path, DocumentName)
 	f, err := shard.Open(path)
 	if err != nil {
 		return nil, err
@@ -140,7 +153,7 @@ func ReadReport(path string) (*record.Report, error) {
 // Outcome is how the judgement of a file ended. Rows that could not be read when the
 // run was made come first; exitZero keeps failures from the outcome.
 func (j *Judgement) Outcome(file string, exitZero bool) batch.Outcome {
-	bad := j.Counts[record.Fail] + j.Counts[Undecided] + j.Counts[record.ShapeMismatch] + j.Counts[record.DTypeMismatch] + j.Counts[record.Ambiguous]
+	bad := j.Counts[record.Fail] + j.Counts[Undecided] - j.passing + j.Counts[record.ShapeMismatch] + j.Counts[record.DTypeMismatch] + j.Counts[record.Ambiguous]
 	switch unread := j.Counts[record.Error]; {
 	case unread > 0:
 		return batch.Outcomef(batch.Incomplete, "%s could not be read when the run was made", "比对时 %s无法读取", lang.CountText(unread, "tensor", "个张量"))
@@ -182,39 +195,44 @@ func judgeRow(r *JudgedRow, row *record.Row, was metrics.Mode, opt *JudgeOptions
 		}
 	}
 	whole, highest := opt.Verdict.judged(f), opt.Verdict.MaxErrorRatio
-	r.Reasons = opt.Verdict.broken(f)
-	switch {
-	case len(r.Reasons) > 0 || opt.Verdict.classes() && f.mismatch > 0 || record.Share(r.Least, whole) > highest:
+	if r.Reasons = opt.Verdict.broken(f); len(r.Reasons) > 0 || opt.Verdict.classes() && f.mismatch > 0 || record.Share(r.Least, whole) > highest {
 		r.Status = record.Fail
 		return
-	case record.Share(r.Most, whole) > highest:
+	}
+	warnings := opt.Verdict.warnings(f)
+	if row.Evidence != nil && row.Evidence.BiasOfInputs {
+		warnings = record.Without(warnings, record.Bias)
+	}
+	switch r.within = record.Pass; {
+	case row.Partial:
+		r.within = record.Partial
+	case len(warnings) > 0 || row.Forced:
+		r.within = record.Warn
+	}
+	if record.Share(r.Most, whole) > highest {
 		r.Status = Undecided
 		return
 	}
-	r.Status, r.Reasons = record.Pass, opt.Verdict.warnings(f)
-	if row.Evidence != nil && row.Evidence.BiasOfInputs {
-		r.Reasons = record.Without(r.Reasons, record.Bias)
-	}
-	if len(r.Reasons) > 0 || row.Forced {
-		r.Status = record.Warn
-	}
-	if row.Partial {
-		r.Status = record.Partial
-	}
+	r.Status, r.Reasons = r.within, warnings
 }
 
 // byEvidence sets the status of a row by its evidence, beside that by the new limits.
-// Where those leave it open the row is beyond them, perhaps, by rounding.
+// Where those leave it open the row may be within them or beyond: it is what it is either
+// way, and UNDECIDED where that is not the same.
 func (r *JudgedRow) byEvidence(row *record.Row) {
 	if row.Evidence == nil {
 		return
 	}
-	limits := r.Status
-	if limits == Undecided {
+	limits, open := r.Status, r.Status == Undecided
+	if open {
 		limits = record.Fail
 	}
 	gate := record.Has(r.Reasons, record.Gate) || limits == record.Fail && record.Has(r.Reasons, record.NPUNaN)
 	r.Status = row.Evidence.Status(limits, row, gate)
+	if open && row.Evidence.Status(r.within, row, gate) != r.Status {
+		r.passes = r.Status != record.Fail
+		r.Status = Undecided
+	}
 	if r.Status == record.Fail || r.Status != limits {
 		r.Reasons = record.Merge(r.Reasons, row.Reasons)
 	}

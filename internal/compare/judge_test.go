@@ -12,18 +12,31 @@ import (
 	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 )
 
 // documentOf is the report of a run over one pair, as compare.json keeps it.
 func documentOf(t rapid.TB, res *metrics.Result, l metrics.Limits, verdict VerdictOptions) *record.Report {
 	t.Helper()
+	return written(t, reportOf(res, l, verdict))
+}
+
+// reportOf is the report of a run over one pair.
+func reportOf(res *metrics.Result, l metrics.Limits, verdict VerdictOptions) *record.Report {
 	row := record.Row{Op: "x", Kind: "output", Result: res, Shape: tensor.Shape{res.Total}, RefDType: res.RefDType, NPUDType: res.NPUDType,
 		Limits: record.Limits{Atol: l.Atol, Rtol: l.Rtol}}
 	verdict.judge(&row, res)
-	var text bytes.Buffer
 	rep := &record.Report{TolMode: TolModes()[l.Mode], Findings: record.NoFindings(), Rows: []record.Row{row}}
 	begin(rep.Rows)
+	return rep
+}
+
+// written is a report after it was written and read.
+func written(t rapid.TB, rep *record.Report) *record.Report {
+	t.Helper()
+	var text bytes.Buffer
 	if err := rep.Write(&text); err != nil {
 		t.Fatal(err)
 	}
@@ -49,32 +62,8 @@ func again(t rapid.TB, doc *record.Report, l metrics.Limits, verdict VerdictOpti
 // and holds that against a comparison with these limits.
 func TestJudgeBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		n := rapid.IntRange(0, 60).Draw(t, "elements")
-		ref, npu := make([]float64, n), make([]float64, n)
-		for i := range ref {
-			ref[i] = rng.NormFloat64() * math.Exp2(float64(rng.IntN(40)-20))
-			npu[i] = ref[i]
-			if rng.IntN(2) == 0 {
-				npu[i] += rng.NormFloat64() * math.Exp2(float64(rng.IntN(40)-30))
-			}
-			switch rng.IntN(40) {
-			case 0:
-				ref[i] = 0
-			case 1:
-				npu[i] = math.NaN()
-			case 2:
-				ref[i] = math.Inf(1)
-			case 3:
-				npu[i], ref[i] = math.Inf(1), 65000
-			}
-		}
-		limits := func(label string) metrics.Limits {
-			sizes := []float64{0, 1e-6, 1e-4, 1e-3, 0.01, 0.1, 0.5, 2, 1e6}
-			return metrics.Limits{Atol: rapid.SampledFrom(sizes).Draw(t, label+" atol"), Rtol: rapid.SampledFrom(sizes).Draw(t, label+" rtol"),
-				Mode: metrics.Mode(rapid.IntRange(0, 2).Draw(t, label+" mode"))}
-		}
-		was, now := limits("old"), limits("new")
+		ref, npu := drawValues(t)
+		was, now := drawLimits(t, "old"), drawLimits(t, "new")
 		verdict := VerdictOptions{NaN: rapid.SampledFrom(NaNPolicies()).Draw(t, "policy"),
 			MaxErrorRatio: rapid.SampledFrom([]float64{0, 0.1, 0.5}).Draw(t, "ratio")}
 		result := compareValues(t, was, ref, npu)
@@ -101,6 +90,69 @@ func TestJudgeBounds(t *testing.T) {
 		}
 		if now == was && got.Least != got.Most {
 			t.Fatalf("the limits of the run give %d to %d errors", got.Least, got.Most)
+		}
+	})
+}
+
+// drawValues draws the elements of a pair.
+func drawValues(t *rapid.T) (ref, npu []float64) {
+	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+	n := rapid.IntRange(0, 60).Draw(t, "elements")
+	ref, npu = make([]float64, n), make([]float64, n)
+	for i := range ref {
+		ref[i] = rng.NormFloat64() * math.Exp2(float64(rng.IntN(40)-20))
+		npu[i] = ref[i]
+		if rng.IntN(2) == 0 {
+			npu[i] += rng.NormFloat64() * math.Exp2(float64(rng.IntN(40)-30))
+		}
+		switch rng.IntN(40) {
+		case 0:
+			ref[i] = 0
+		case 1:
+			npu[i] = math.NaN()
+		case 2:
+			ref[i] = math.Inf(1)
+		case 3:
+			npu[i], ref[i] = math.Inf(1), 65000
+		}
+	}
+	return ref, npu
+}
+
+// drawLimits draws limits.
+func drawLimits(t *rapid.T, label string) metrics.Limits {
+	sizes := []float64{0, 1e-6, 1e-4, 1e-3, 0.01, 0.1, 0.5, 2, 1e6}
+	return metrics.Limits{Atol: rapid.SampledFrom(sizes).Draw(t, label+" atol"), Rtol: rapid.SampledFrom(sizes).Draw(t, label+" rtol"),
+		Mode: metrics.Mode(rapid.IntRange(0, 2).Draw(t, label+" mode"))}
+}
+
+// TestJudgeSlim judges slim documents and whole ones, by limits and by evidence: both say
+// the same, or the slim one says that it does not know.
+func TestJudgeSlim(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ref, npu := drawValues(t)
+		was, now := drawLimits(t, "old"), drawLimits(t, "new")
+		verdict := VerdictOptions{NaN: rapid.SampledFrom(NaNPolicies()).Draw(t, "policy"),
+			MaxErrorRatio: rapid.SampledFrom([]float64{0, 0.1, 0.5}).Draw(t, "ratio")}
+		rep := reportOf(compareValues(t, was, ref, npu), was, verdict)
+		if rapid.Bool().Draw(t, "evidence") {
+			verdict.Mode, rep.Verdict = ByEvidence, string(ByEvidence)
+			rep.Rows[0].Evidence = &record.Evidence{Class: "linear", Level: rapid.IntRange(record.NoOrigin, record.IsOrigin).Draw(t, "level"),
+				Damaged: rapid.Bool().Draw(t, "damaged"), FedBy: make([]int, rapid.IntRange(0, 1).Draw(t, "fed"))}
+			rep.Rows[0].Forced, rep.Rows[0].Partial = rapid.Bool().Draw(t, "forced"), rapid.Bool().Draw(t, "partial")
+		}
+		slim := written(t, rep)
+		rep.Full = true
+		whole := written(t, rep)
+		if diff := cmp.Diff(whole.Rows[0].Result, slim.Rows[0].Result, cmpopts.IgnoreFields(metrics.Result{}, "Joint"), cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("the result of a slim row (-whole +slim):\n%s", diff)
+		}
+		want, got := again(t, whole, now, verdict), again(t, slim, now, verdict)
+		if got.Status != want.Status && got.Status != Undecided {
+			t.Fatalf("slim: %s with %d to %d errors, whole: %s with %d to %d", got.Status, got.Least, got.Most, want.Status, want.Least, want.Most)
+		}
+		if got.passes && want.Status == record.Fail {
+			t.Fatal("slim: passes either way, whole: FAIL")
 		}
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/safefile"
 	"dumptool/internal/shard"
 	"dumptool/internal/sidefile"
+	"dumptool/internal/store"
 )
 
 // Options say what is compared, and how. Ref and NPU are needed, and so is a
@@ -168,11 +169,33 @@ func (o *Options) Load(files sidefile.Files) error {
 	return o.LoadBaseline()
 }
 
+// baselineName is the baseline in a folder that is given for it.
+const baselineName = "baseline.json"
+
+// loadCompared takes an earlier comparison for the baseline.
+func (o *Options) loadCompared() error {
+	rep, err := ReadReport(o.BaselineFile)
+	if err != nil {
+		return &sidefile.FileError{Role: sidefile.BaselineFile, Path: o.BaselineFile, Given: true, Err: err}
+	}
+	o.Baseline = NewBaseline(rep)
+	return nil
+}
+
 // LoadBaseline reads the baseline, if there is one, which need not be there if it is to
-// be written. That of shards is for their merge. The error is a *sidefile.FileError.
+// be written, or that in a folder: a baseline, or else the comparison that one would be made
+// of. That of shards is for their merge. The error is a *sidefile.FileError.
 func (o *Options) LoadBaseline() error {
 	if o.BaselineFile == "" || o.Shard.On() {
 		return nil
+	}
+	names := []string{baselineName, DocumentName}
+	if o.UpdateBaseline {
+		names = names[:1]
+	}
+	o.BaselineFile = safefile.InFolder(o.BaselineFile, names...)
+	if store.Base(o.BaselineFile) == DocumentName {
+		return o.loadCompared()
 	}
 	data, err := safefile.ReadFile(o.BaselineFile)
 	if err != nil && o.UpdateBaseline && errors.Is(err, os.ErrNotExist) {

@@ -129,7 +129,7 @@ func (p *Plan) tensorOf(x *Pair) string {
 // with their partners.
 func (p *Plan) nameCalls(round *plannedRound, refs, npus []pair.Tensor, opt *pair.Options) {
 	calls := pair.NewCalls(round.pair.Ref, round.pair.NPU, p.opt.SideFiles.NameMap, p.opt.Pair.Fuzzy)
-	round.calls, opt.Calls = calls, calls != nil
+	round.calls, opt.Calls = calls, calls
 	if calls == nil {
 		return
 	}

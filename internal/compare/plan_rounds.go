@@ -58,7 +58,7 @@ func (p *Plan) pairRounds() {
 func (s *Side) listed(alone []*dumpdir.Round, outputs bool) []record.ListedRound {
 	all := make([]record.ListedRound, len(s.rounds))
 	for i, r := range s.rounds {
-		all[i] = record.ListedRound{At: at(r.At), Folder: r.At.Folder, Paired: !slices.Contains(alone, r)}
+		all[i] = record.ListedRound{At: at(r.At), Folder: r.At.Folder, Paired: !slices.Contains(alone, r), Dumps: s.dumps[r]}
 		if outputs && !all[i].Paired {
 			all[i].Outputs = s.outputsIn(r)
 		}

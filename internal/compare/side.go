@@ -12,6 +12,7 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/pair"
+	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
 	"dumptool/internal/format/msprobe"
@@ -63,6 +64,7 @@ type Side struct {
 	others int // files that are neither dumps nor arrays
 	run    *dumpdir.Run
 	rounds []*dumpdir.Round // those that were chosen
+	dumps  map[*dumpdir.Round]record.Dumps
 	chosen dumpdir.Selection
 	// of is the round of a tensor, op its operator and named what pairing knows of
 	// it, under its index.
@@ -90,6 +92,7 @@ func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 	if nested != "" {
 		s.Warnings = append(s.Warnings, lang.Sayf("%s lies in %s: it is left out there", "%s 位于 %s 之内：在其中不计入", nested, path))
 	}
+	s.dumps = dumpsOf(s.rounds)
 	elements, tables, tensors := 0, 0, 0
 	for _, round := range s.rounds {
 		for _, op := range round.Ops {
@@ -235,7 +238,7 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op, leave bool) {
 		}
 		named, isDump := namedTensor(op, t, info)
 		one := &Tensor{
-			Ref: align.Ref{Path: t.File.Path(), Name: t.File.Name, Kind: cmp.Or(t.Kind, tensor.Output), Index: t.Index, Member: t.Member, Files: s.files, Single: t.Member == "" && t.File.Err == nil && isAlone(op, t)},
+			Ref: align.Ref{Path: t.File.Path(), Name: t.File.Name, Kind: cmp.Or(t.Kind, tensor.Output), Index: t.Index, Member: t.Member, Files: s.files, Single: t.Member == "" && t.File.Err == nil && t.File.Only.IsZero() && isAlone(op, t)},
 			ID:  len(s.Tensors), Dump: op.Header != "" || isDump, Size: t.File.Size, Err: t.File.Err, Leaf: t.Leaf,
 			Statistics: t.Statistics, Table: t.Table,
 		}

@@ -93,10 +93,11 @@ func newRun(opt Options, in *dumpdir.Run) *run {
 // checkFolder reports an output folder that is something else or in which nothing can be
 // written, which would be the error of every tensor.
 func checkFolder(out string) error {
-	info, err := store.Stat(out)
+	if err := safefile.CheckFolder(out); err != nil {
+		return err
+	}
+	_, err := store.Stat(out)
 	switch {
-	case err == nil && !info.IsDir():
-		return lang.Errorf("%s is a file; -out wants a folder", "%s 是文件；-out 需要目录", out)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return safefile.MkdirAll(out) // says what is in its place
 	case store.Remote(out):

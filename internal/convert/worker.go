@@ -96,7 +96,7 @@ func (r *run) open(file *dumpdir.File) (f *tensorfile.File, why, err error) {
 	}
 	name := filename.Parse(file.Name)
 	all := r.opt.Input == nil && r.opt.Output == nil && name.IsDump()
-	f, err = tensorfile.Open(file.Path(), tensorfile.Options{Name: file.Name, Version: r.opt.Version, Whole: all})
+	f, err = tensorfile.Open(file.Path(), tensorfile.Options{Name: file.Name, Version: r.opt.Version, Whole: all && file.Only.IsZero(), Only: file.Only})
 	if err != nil {
 		if errors.Is(err, dumpfmt.ErrNotDump) && !name.IsDump() && !r.alone {
 			return nil, err, nil

@@ -134,7 +134,7 @@ func readHeader(f *File, version int) (h header) {
 		})
 		return h
 	}
-	src, err := tensorfile.Open(f.Path(), tensorfile.Options{Name: f.Name, Version: version})
+	src, err := tensorfile.Open(f.Path(), tensorfile.Options{Name: f.Name, Version: version, Only: f.Only})
 	if err != nil {
 		return header{err: err}
 	}

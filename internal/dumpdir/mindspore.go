@@ -25,7 +25,10 @@ var mindsporeProducer = producer{name: MindSpore, locate: locateMindSpore, finis
 // The folders of MindSpore that hold no tensors.
 const executionFolder = "execution_order"
 
-var mindsporeSides = []string{executionFolder, graphsFolder, ".metadata", ".dump_metadata"}
+var (
+	metadataFolders = []string{".metadata", ".dump_metadata"}
+	mindsporeSides  = append([]string{executionFolder, graphsFolder}, metadataFolders...)
+)
 
 // The folders beside those of the steps.
 const (
@@ -112,7 +115,7 @@ func locateGraph(device string, p folderPath) (place, bool) {
 	return at, true
 }
 
-// finishMindSpore reads the execution orders and the tables of statistics.
+// finishMindSpore reads the execution orders, the tables of statistics and the versions.
 func finishMindSpore(r *reader, folders []*Folder) {
 	for _, f := range folders {
 		for _, file := range f.files {
@@ -122,6 +125,8 @@ func finishMindSpore(r *reader, folders []*Folder) {
 				})
 			} else if graph, ok := executionGraph(file.Name); ok && path.Base(f.Dir) == executionFolder {
 				r.readExecution(file, graph)
+			} else if file.Name == configName && slices.Contains(metadataFolders, path.Base(f.Dir)) {
+				r.readConfig(file)
 			}
 		}
 	}

@@ -251,7 +251,7 @@ func (d *msprobeFolder) read() {
 		d.run.problem(BadSide, d.file.Path(), *d.at, err)
 	}
 	d.entries = slices.DeleteFunc(d.entries, func(e entry) bool { return e.call == nil && d.claimed[e.file] })
-	d.msprobes = append(d.msprobes, msprobeDump{d.at, header, d.calls})
+	d.msprobes = append(d.msprobes, msprobeDump{d.at, d.file, header, d.calls})
 	if len(names) > 0 {
 		fits := func(of *Folder) bool { return of == d.folder || of.parent == d.folder }
 		d.addOrder(ByDumpJSON, sidefile.NewOrder(d.relative(d.file), names), fits)
@@ -436,6 +436,7 @@ var digest = lang.Pattern(`^([0-9a-fA-F]{8}|0x[0-9a-fA-F]{16}|[0-9a-fA-F]{32}|[0
 // msprobeDump is what dump.json has of a round.
 type msprobeDump struct {
 	at     *Coordinates
+	file   *File
 	header msprobe.Header
 	calls  []*Call
 }

@@ -48,6 +48,8 @@ type reader struct {
 	orders  []sideOrder
 	// msprobes are what the dump.json files of msprobe have.
 	msprobes []msprobeDump
+	// software is what files of MindSpore say, by the rank of their folder.
+	software []rankSoftware
 	at       map[folderDevice]*Coordinates
 	// attributes are kept of the operators in graphs.
 	attributes bool
@@ -429,6 +431,7 @@ func (b *roundBuilder) finish(r *reader) *Round {
 	}
 	r.attachOrders(round)
 	r.attachCalls(round)
+	r.attachSoftware(round)
 	return round
 }
 

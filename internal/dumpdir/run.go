@@ -29,6 +29,7 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/shard"
 	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
 )
 
 // Run is what one path, or several, holds.
@@ -94,6 +95,8 @@ type Round struct {
 	// tensors too, and Header is what it says of all; nil without one.
 	Calls  []*Call
 	Header msprobe.Header
+	// Software is what made the dumps, where a file beside them says it.
+	Software []Software
 
 	folders []*Folder // that hold the tensors
 	side    Sources   // those in the run
@@ -191,6 +194,8 @@ type File struct {
 	Name string
 	Size int64 // in bytes
 	Role Role
+	// Only is the tensor that the path names, as reports have it, the zero value for all.
+	Only tensorfile.Selector
 	// Err says why the file cannot be looked at.
 	Err error
 

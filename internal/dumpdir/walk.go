@@ -19,6 +19,7 @@ import (
 	"dumptool/internal/safefile"
 	"dumptool/internal/shard"
 	"dumptool/internal/store"
+	"dumptool/internal/tensorfile"
 )
 
 // MappingName is the file that gives files with too long names their original
@@ -82,7 +83,14 @@ func (r *Run) walk(ctx context.Context, opt Options) error {
 	r.inventory = shard.NewInventory()
 	for i, given := range r.Paths {
 		w.root = i
+		var only tensorfile.Selector
 		info, err := store.Stat(given)
+		if err != nil {
+			if file, of, splitErr := tensorfile.Split(given); splitErr == nil {
+				given, only = file, of
+				info, err = store.Stat(file)
+			}
+		}
 		root := given
 		if err == nil && info.Mode().IsRegular() {
 			if root, err = store.Mount(given); err != nil {
@@ -91,7 +99,7 @@ func (r *Run) walk(ctx context.Context, opt Options) error {
 		}
 		switch {
 		case err != nil:
-			w.given(given, nil, err)
+			w.given(given, nil, err, only)
 		case root != given:
 			if err := w.folder(ctx, root, ".", nil); err != nil {
 				return err
@@ -103,15 +111,15 @@ func (r *Run) walk(ctx context.Context, opt Options) error {
 			}
 			continue
 		default:
-			w.given(given, info, nil)
+			w.given(given, info, nil, only)
 		}
 		r.Single = len(r.Paths) == 1
 	}
 	return nil
 }
 
-// given adds a file that was given, unless it is there already.
-func (w *walker) given(name string, info fs.FileInfo, err error) {
+// given adds a file that was given, unless it is there already, or of it a tensor.
+func (w *walker) given(name string, info fs.FileInfo, err error, only tensorfile.Selector) {
 	abs := absolute(name)
 	if w.seen[abs] || w.seen[store.Dir(abs)] {
 		return
@@ -124,7 +132,7 @@ func (w *walker) given(name string, info fs.FileInfo, err error) {
 		names = w.mapping(store.Dir(name), store.Dir(abs))
 	}
 	file := w.add(f, store.Base(name), info, names)
-	file.path, file.Err = "", err
+	file.path, file.Err, file.Only = "", err, only
 }
 
 // absolute is the absolute path of a file or folder, itself where nobody knows.

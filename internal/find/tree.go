@@ -82,7 +82,7 @@ func openTree(ctx context.Context, opt *Options) (*tree, error) {
 		return nil, err
 	}
 	t := &tree{run: run, several: len(opt.Paths) > 1, of: make(map[string]*root)}
-	t.findGraphs(opt)
+	t.findGraphs(ctx, opt)
 	t.chooseGraphs(opt)
 	t.assignFiles(opt)
 	t.readSettings()
@@ -102,9 +102,9 @@ func (t *tree) name(f *dumpdir.File) string {
 
 // findGraphs looks for the files with graphs: those that were given, else those in the
 // tree, else those in a folder graphs above it.
-func (t *tree) findGraphs(opt *Options) {
+func (t *tree) findGraphs(ctx context.Context, opt *Options) {
 	for _, p := range opt.IR {
-		t.addGraph(p, filepath.ToSlash(p), true)
+		t.addGraphs(ctx, p)
 	}
 	if len(opt.IR) > 0 {
 		return
@@ -117,6 +117,18 @@ func (t *tree) findGraphs(opt *Options) {
 	}
 	for _, p := range opt.Paths {
 		t.findAbove(p)
+	}
+}
+
+// addGraphs adds a file that was given as a graph, or those in a folder or an archive.
+func (t *tree) addGraphs(ctx context.Context, p string) {
+	run, err := dumpdir.Open(ctx, []string{p}, dumpdir.Options{NoRaw: true, IR: dumpdir.NoIR})
+	if err != nil || run.Single {
+		t.addGraph(p, filepath.ToSlash(p), true)
+		return
+	}
+	for _, f := range run.Files {
+		t.addGraph(f.Path(), filepath.ToSlash(f.Path()), false)
 	}
 }
 

@@ -46,7 +46,7 @@ func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
 		f.NotDump, f.why = true, errSide
 		return f
 	}
-	src, err := tensorfile.Open(e.Path(), tensorfile.Options{Name: e.Name, Version: w.opt.Version, Whole: w.opt.Stats && name.IsDump()})
+	src, err := tensorfile.Open(e.Path(), tensorfile.Options{Name: e.Name, Version: w.opt.Version, Whole: w.opt.Stats && name.IsDump(), Only: e.Only})
 	if err != nil {
 		if !w.looseProto(f) {
 			f.fail(err, w.run.Single)

@@ -372,7 +372,7 @@ func openFile(files *tensorfile.Pool, f *dumpdir.File, member string) (*tensorfi
 	if f.Err != nil {
 		return nil, f.Err
 	}
-	return files.Open(f.Path(), member, tensorfile.Options{Name: f.Name, Whole: member == ""})
+	return files.Open(f.Path(), member, tensorfile.Options{Name: f.Name, Whole: member == "" && f.Only.IsZero(), Only: f.Only})
 }
 
 // statsOf gathers the statistics of every tensor of an open file.

@@ -146,7 +146,7 @@ const pageFormat = "html"
 
 // writePage writes a comparison as a page.
 func writePage(w io.Writer, r *record.Report, opt Options) error {
-	c := &page.Comparison{Report: r, Headline: verdictOf(r).Text(), Facts: pageFacts(r), Labels: CompareLabels(r), Files: filesBeside(r, opt.beside), Before: opt.before}
+	c := &page.Comparison{Report: r, Headline: verdictOf(r).Text(), Facts: pageFacts(r), Labels: CompareLabels(r), Files: filesBeside(r, opt.beside), Before: opt.before, Paths: opt.paths}
 	if opt.before != nil {
 		c.BeforeHeadline = verdictOf(opt.before).Text()
 	}

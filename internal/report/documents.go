@@ -28,8 +28,8 @@ type Documents struct {
 	// Comparison is nil where there is none. Of two it is the second one, and Before the
 	// first.
 	Comparison, Before *record.Report
-	// Path is that of the comparison.
-	Path string
+	// Path is that of the comparison, BeforePath of the one before.
+	Path, BeforePath string
 	// Overflow, Determinism, Perf and Checked are the documents of these commands, the last one
 	// that of check; nil for none.
 	Overflow, Determinism, Perf, Checked json.RawMessage
@@ -46,11 +46,15 @@ func (e *TwiceError) Error() string {
 	return fmt.Sprintf("%s is a second document of %s", e.Path, e.Schema)
 }
 
-// ReadDocuments reads documents, which are known by their key "schema". Errors name the
-// file.
+// documentNames are those of the documents that a page shows.
+var documentNames = []string{documentName, "overflow.json", "overflow_scan.json", "determinism.json", "perf.json"}
+
+// ReadDocuments reads documents, which are known by their key "schema", or those of the
+// folders that hold one. Errors name the file.
 func ReadDocuments(paths []string) (*Documents, error) {
 	d := new(Documents)
 	for _, path := range paths {
+		path = safefile.InFolder(path, documentNames...)
 		text, err := safefile.ReadFile(path)
 		if err != nil {
 			return nil, err
@@ -77,7 +81,7 @@ func (d *Documents) add(path string, text []byte) error {
 		if d.Before != nil {
 			return &TwiceError{path, schema}
 		}
-		d.Before, d.Path = d.Comparison, path
+		d.Before, d.BeforePath, d.Path = d.Comparison, d.Path, path
 		d.Comparison, err = record.Read(bytes.NewReader(text))
 		return err
 	case overflow.Schema, overflow.ScanSchema:
@@ -132,7 +136,7 @@ func (d *Documents) WritePage(w io.Writer, dir string, written []record.File, op
 	if d.Comparison == nil {
 		return page.Write(w, nil, opt.Page)
 	}
-	opt.beside, opt.before = written, d.Before
+	opt.beside, opt.before, opt.paths = written, d.Before, [2]string{d.BeforePath, d.Path}
 	if dir != "" && safefile.SameFile(dir, store.Dir(d.Path)) {
 		opt.beside = append(opt.beside, d.Comparison.Files...)
 	}

@@ -226,6 +226,8 @@ type Options struct {
 	beside []record.File
 	// before is the comparison that a page shows beside its own, nil for none.
 	before *record.Report
+	// paths are those of the documents of before and of the comparison.
+	paths [2]string
 }
 
 // writes returns a writer of results of type R.

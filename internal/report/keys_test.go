@@ -32,7 +32,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// documented are the documents whose keys docs/documents.md lists.
+// documented are the documents whose keys docs/json-documents.md lists.
 var documented = []struct {
 	schema, command string
 	of              reflect.Type
@@ -84,7 +84,7 @@ var results = map[reflect.Type][]reflect.Type{
 	reflect.TypeFor[find.Result](): {reflect.TypeFor[find.Operator](), reflect.TypeFor[find.Parameter]()},
 }
 
-// TestDocuments compares docs/documents.md with the types of the documents; -update
+// TestDocuments compares docs/json-documents.md with the types of the documents; -update
 // writes it.
 func TestDocuments(t *testing.T) {
 	var b strings.Builder
@@ -100,7 +100,7 @@ func TestDocuments(t *testing.T) {
 			k.columns("operators[].derived.", r, derivedColumns(r))
 		}
 	}
-	wantFile(t, "../../docs/documents.md", b.String())
+	wantFile(t, "../../docs/json-documents.md", b.String())
 }
 
 // keys writes the keys of a document.

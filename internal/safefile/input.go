@@ -74,6 +74,28 @@ func ReadFile(path string) ([]byte, error) {
 // inherited matches names of files that a process has open.
 var inherited = lang.Pattern(`^(/dev/stdin|/dev/fd/\d+|/proc/(self|thread-self|\d+)/fd/\d+)$`)
 
+// InFolder is the file that is meant by a path: itself, or the first of the names that lies
+// in the folder that it is.
+func InFolder(path string, names ...string) string {
+	if info, err := store.Stat(path); err != nil || !info.IsDir() {
+		return path
+	}
+	for _, name := range names {
+		if _, err := store.Stat(store.Join(path, name)); err == nil {
+			return store.Join(path, name)
+		}
+	}
+	return store.Join(path, names[0])
+}
+
+// CheckFolder reports a folder of results that is a file.
+func CheckFolder(out string) error {
+	if info, err := store.Stat(out); err == nil && !info.IsDir() {
+		return lang.Errorf("%s is a file; -out wants a folder", "%s 是文件；-out 需要目录", out)
+	}
+	return nil
+}
+
 // unbounded names a file that may have no end, or is empty.
 func unbounded(mode fs.FileMode) string {
 	switch {

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/metrics"
@@ -429,12 +427,12 @@ func (g *grid) end(total int64) int64 {
 
 // find finds the file of a tensor and the tensor in it.
 func find(name string, side *Side) (*align.Ref, error) {
-	path, kind, index, member, err := split(name)
+	path, of, err := tensorfile.Split(name)
 	if err != nil {
-		return nil, err
+		return nil, safefile.WithPath(name, err)
 	}
-	r := &align.Ref{Path: path, Name: store.Base(path), Kind: kind, Index: index, Member: member, Files: new(tensorfile.Pool)}
-	if c := tensorfile.ContainerOf(r.Name); c != nil && c.Lone && member == "" {
+	r := &align.Ref{Path: path, Name: store.Base(path), Kind: of.Kind, Index: of.Index, Member: of.Name, Files: new(tensorfile.Pool)}
+	if c := tensorfile.ContainerOf(r.Name); c != nil && c.Lone && of.Name == "" {
 		r.Single, r.Raw = true, c.Headless
 	}
 	f, err := tensorfile.Open(path, tensorfile.Options{Name: r.Name, Raw: &tensorfile.RawHint{}})
@@ -442,7 +440,7 @@ func find(name string, side *Side) (*align.Ref, error) {
 		return nil, safefile.WithPath(path, err)
 	}
 	defer f.Close()
-	if kind == "" && member == "" {
+	if of.IsZero() {
 		if err := choose(r, f); err != nil {
 			return nil, safefile.WithPath(path, err)
 		}
@@ -457,28 +455,6 @@ func find(name string, side *Side) (*align.Ref, error) {
 	}
 	*side = Side{path, t.String(), t.DType, t.Format, stored}
 	return r, nil
-}
-
-// split takes the name of a tensor apart: a path that exists is that path, else the longest
-// beginning that exists, with the kind and number or the name of the tensor behind it.
-func split(name string) (path string, kind tensor.Kind, index int, member string, err error) {
-	_, first := store.Stat(name)
-	if first == nil {
-		return name, "", 0, "", nil
-	}
-	for i := strings.LastIndexByte(name, ':'); i > 0; i = strings.LastIndexByte(name[:i], ':') {
-		if _, err := store.Stat(name[:i]); err != nil {
-			continue
-		}
-		path, member = name[:i], name[i+1:]
-		if word, number, ok := strings.Cut(member, ":"); ok && (word == string(tensor.Input) || word == string(tensor.Output)) {
-			if k, err := strconv.Atoi(number); err == nil && k >= 0 {
-				return path, tensor.Kind(word), k, "", nil
-			}
-		}
-		return path, "", 0, member, nil
-	}
-	return "", "", 0, "", safefile.WithPath(name, first)
 }
 
 // choose takes the tensor of a file that is meant where none is named: the only one, or the

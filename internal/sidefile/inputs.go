@@ -245,7 +245,7 @@ func (in *Inputs) readNameMap(r io.Reader, path string) error {
 	switch ext := strings.ToLower(filepath.Ext(path)); {
 	case err != nil || len(text) == 0:
 	case ext == ".yaml" || ext == ".yml":
-		in.NameMap, err = ParseDataMapping(text)
+		in.NameMap, err = ParseMapping(text)
 	default:
 		in.NameMap, err = ParseNameMap(string(text))
 	}

@@ -8,8 +8,6 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
-
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
 )
@@ -18,6 +16,13 @@ import (
 // where the names alone do not.
 type NameMap struct {
 	Entries []MapEntry
+	// Cells are names of modules, or parts of them, that take the place of another part.
+	Cells []MapEntry
+	// Calls are functions of MindSpore that PyTorch has by other names.
+	Calls []CallEntry
+	// Layers are, by the class of a module, the names of the modules in it: of the
+	// reference by those of the NPU.
+	Layers map[string]map[string]string
 
 	ref, npu filename.Index
 }
@@ -69,35 +74,6 @@ func (m *NameMap) parse(s *scanner) error {
 	return s.end()
 }
 
-// ParseDataMapping parses a mapping of YAML with the names of the NPU as keys and
-// those of the reference as values, the other way round than a name map: msprobe's
-// data_mapping.yaml. Names that come twice, on either side, are an error.
-func ParseDataMapping(text []byte) (*NameMap, error) {
-	m := new(NameMap)
-	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return nil, fmt.Errorf("data mapping: %w", err)
-	}
-	if len(doc.Content) == 0 {
-		return m, nil
-	}
-	top := doc.Content[0]
-	place := func(n *yaml.Node) string { return fmt.Sprintf("line %d, column %d", n.Line, n.Column) }
-	if top.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("data mapping: %s: found no mapping, want NPU names with those of the reference behind a colon", place(top))
-	}
-	for i := 0; i+1 < len(top.Content); i += 2 {
-		npu, ref := top.Content[i], top.Content[i+1]
-		if npu.Kind != yaml.ScalarNode || ref.Kind != yaml.ScalarNode {
-			return nil, fmt.Errorf("data mapping: %s: want a name, and one behind its colon", place(npu))
-		}
-		if err := m.add(ref.Value, npu.Value, place(ref), place(npu)); err != nil {
-			return nil, fmt.Errorf("data mapping: %w", err)
-		}
-	}
-	return m, nil
-}
-
 func (m *NameMap) add(ref, npu, refPlace, npuPlace string) error {
 	switch {
 	case ref == "":
@@ -134,6 +110,8 @@ func (m *NameMap) find(index *filename.Index, names []string) (*MapEntry, bool) 
 // operators of a side are given by their names, the best first.
 func (m *NameMap) Missing(ref, npu iter.Seq[[]string]) []string {
 	inRef, inNPU := found(&m.ref, ref), found(&m.npu, npu)
+	m.foundCells(inRef, ref, func(e *MapEntry) string { return e.Ref })
+	m.foundCells(inNPU, npu, func(e *MapEntry) string { return e.NPU })
 	var missing []string
 	for i, e := range m.Entries {
 		if !inRef[i] {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestParseNameMap(t *testing.T) {
@@ -136,8 +137,57 @@ func FuzzNameMap(f *testing.F) {
 	})
 }
 
-func TestParseDataMapping(t *testing.T) {
-	m, err := ParseDataMapping([]byte("# NPU: reference\nCell.fc.Dense: Module.fc.Linear\n\"a b\": 'c: d'\n7: 8\n"))
+// mappings are of all kinds, in the words of msprobe's manual.
+const mappings = `
+ParallelAttention:  # a layer
+  qkv_proj: query_key_value
+  out_proj: dense
+TopLayer:
+  network: module
+fc2.Dense: fc2.Linear
+MindSpeedTELinear: TELinear
+OtherTELinear: TELinear
+Module.a: Module.b
+---
+# functions
+- ms_api: Functional.abs
+  pt_api: Torch.abs
+  ms_args: [0, 2]
+  pt_args: [1, 0]
+  ms_outputs: [0]
+  pt_output: [0]
+- ms_api: Functional.neg
+  pt_api: Torch.neg
+`
+
+func FuzzMapping(f *testing.F) {
+	f.Add(mappings)
+	f.Add("a: b\n'a': c")
+	f.Add("x: &x [a]\ny: *x")
+	f.Add("ms_api: a\npt_api: b\nms_args: [0]\npt_args: [1]")
+	f.Fuzz(func(t *testing.T, text string) {
+		m, err := ParseMapping([]byte(text))
+		if (m == nil) == (err == nil) {
+			t.Errorf("%v along with %v", m, err)
+		}
+		if err != nil {
+			return
+		}
+		for _, e := range append(slices.Clone(m.Entries), m.Cells...) {
+			if e.Ref == "" || e.NPU == "" || e.Place == "" {
+				t.Errorf("%q gives %+v", text, e)
+			}
+		}
+		for _, e := range m.Calls {
+			if e.MindSpore == "" || e.PyTorch == "" {
+				t.Errorf("%q gives %+v", text, e)
+			}
+		}
+	})
+}
+
+func TestParseMapping(t *testing.T) {
+	m, err := ParseMapping([]byte("# NPU: reference\nCell.fc.Dense: Module.fc.Linear\n\"a b\": 'c: d'\n7: 8\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,24 +195,53 @@ func TestParseDataMapping(t *testing.T) {
 	if diff := cmp.Diff(want, m.Entries); diff != "" {
 		t.Error(diff)
 	}
-	if m, err := ParseDataMapping([]byte("# nothing\n")); err != nil || len(m.Entries) != 0 {
+	if m, err := ParseMapping([]byte("# nothing\n")); err != nil || len(m.Entries) != 0 {
 		t.Errorf("%v, error %v", m, err)
 	}
+	m, err = ParseMapping([]byte(mappings))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantMap := &NameMap{
+		Cells:  []MapEntry{{"fc2.Linear", "fc2.Dense", "line 7, column 12"}, {"TELinear", "MindSpeedTELinear", "line 8, column 20"}, {"TELinear", "OtherTELinear", "line 9, column 16"}},
+		Calls:  []CallEntry{{"Functional.abs", "Torch.abs", map[string]string{"0": "1", "2": "0"}, map[string]string{"0": "0"}, "line 13, column 3"}, {"Functional.neg", "Torch.neg", nil, nil, "line 19, column 3"}},
+		Layers: map[string]map[string]string{"ParallelAttention": {"qkv_proj": "query_key_value", "out_proj": "dense"}, "TopLayer": {"network": "module"}},
+	}
+	if diff := cmp.Diff(wantMap, m, cmpopts.IgnoreUnexported(NameMap{}), cmpopts.IgnoreFields(NameMap{}, "Entries")); diff != "" {
+		t.Error(diff)
+	}
+	if len(m.Entries) != 3 { // the second class of one name has none
+		t.Errorf("entries %v", m.Entries)
+	}
+	ref, npu := slices.Values([][]string{{"Module.fc2.Linear.forward.0"}, {"x.TELinear"}}), slices.Values([][]string{{"Cell.fc2.Dense.forward.0"}})
+	want2 := []string{`line 8, column 20: the NPU has no "MindSpeedTELinear"`, `line 10, column 11: the reference has no "Module.b"`, `line 10, column 11: the NPU has no "Module.a"`}
+	if diff := cmp.Diff(want2, m.Missing(ref, npu)); diff != "" {
+		t.Error(diff)
+	}
 	for text, want := range map[string]string{
-		"a":                        "line 1, column 1: found no mapping",
-		"- a: b":                   "found no mapping",
-		"a: [b]":                   "line 1, column 1: want a name",
-		"a: {b: c}":                "want a name",
-		"a:":                       "an empty name of the reference",
-		"'': b":                    "an empty name of the NPU",
-		"a: b\nc: b":               `line 2, column 4: the reference's "b" was mapped before, at line 1, column 4`,
-		"a: b\n'a': c":             `the NPU's "a" was mapped before, from "b" at line 1, column 4`,
-		"a: b: c":                  "mapping values are not allowed",
-		"x: &x [a]\ny: *x":         "want a name",
-		"a: b\n\tc: d":             "yaml",
-		strings.Repeat("[", 20000): "yaml",
+		"ms_api: a": "without ms_api or pt_api",
+		"- [a]":     "want an entry with ms_api and pt_api",
+		"- {ms_api: a, pt_api: b}\n- {ms_api: a, pt_api: c}":       `"a" was mapped before`,
+		"{ms_api: a, pt_api: b, ms_args: [0], pt_args: []}":        "1 ms_args and 0 pt_args, want equally many",
+		"{ms_api: a, pt_api: b, ms_args: [0, 0], pt_args: [0, 1]}": `found "0", want places of values, each once`,
+		"{ms_api: a, pt_api: b, ms_args: [x], pt_args: [0]}":       `found "x"`,
+		"{ms_api: a, pt_api: b, ms_args: 0}":                       `found "ms_args", want ms_api`,
+		"A: {b: c}\nA: {d: e}":                                     `a second section "A"`,
+		"A: {b: c, b: d}":                                          `"b" was mapped before in "A"`,
+		"a":                                                        "line 1, column 1: found no mapping",
+		"- a: b":                                                   `line 1, column 3: found "a", want ms_api`,
+		"a: [b]":                                                   "line 1, column 1: want a name",
+		"a: {b: [c]}":                                              "want the name of a layer",
+		"a:":                                                       "an empty name of the reference",
+		"'': b":                                                    "an empty name of the NPU",
+		"a: b\nc: b":                                               `line 2, column 4: the reference's "b" was mapped before, at line 1, column 4`,
+		"a: b\n'a': c":                                             `the NPU's "a" was mapped before, from "b" at line 1, column 4`,
+		"a: b: c":                                                  "mapping values are not allowed",
+		"x: &x [a]\ny: *x":                                         "want a name",
+		"a: b\n\tc: d":                                             "yaml",
+		strings.Repeat("[", 20000):                                 "yaml",
 	} {
-		if _, err := ParseDataMapping([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParseMapping([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: error %v, want %q", text, err, want)
 		}
 	}

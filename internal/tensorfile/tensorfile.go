@@ -100,6 +100,8 @@ type Options struct {
 	Raw *RawHint
 	// Whole says that all of the file will be read.
 	Whole bool
+	// Only is the tensor that is listed, the zero value for all.
+	Only Selector
 }
 
 // Open opens the file at path. The error is one of os or of the package that
@@ -116,6 +118,10 @@ func Open(path string, opt Options) (*File, error) {
 	src := &source{file: file, size: file.Size(), name: cmp.Or(opt.Name, store.Base(path)), opt: opt}
 	f := &File{Path: path, file: file}
 	if err := guard.Do(func() error { return f.read(src) }); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	if err := f.keep(opt.Only); err != nil {
 		_ = f.Close()
 		return nil, err
 	}

@@ -126,7 +126,7 @@ func open(t *testing.T, page string, v view) *tab {
 	t.Cleanup(stop)
 	ctx, cancel := chromedp.NewContext(alloc)
 	t.Cleanup(cancel)
-	ctx, done := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, done := context.WithTimeout(ctx, 5*time.Minute)
 	t.Cleanup(done)
 	b := &tab{t: t, ctx: ctx}
 	chromedp.ListenTarget(ctx, b.listen)

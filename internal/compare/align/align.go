@@ -22,9 +22,8 @@ type Options struct {
 	// CropPadding compares the common part when the NPU tensor is longer on one
 	// axis; the rest has to be zero.
 	CropPadding bool
-	// AutoLayout permutes the axes of an NPU tensor when one known permutation
-	// gives the reference's shape.
-	AutoLayout bool
+	// AutoLayout says when the axes of an NPU tensor are permuted to the reference's shape.
+	AutoLayout AutoLayout
 	// Transpose permutes the axes of the NPU tensors of an operator.
 	Transpose map[string][]int
 	// RefFormat is the axis order of the reference, nil when the tensors say it;

@@ -310,23 +310,6 @@ func count(s tensor.Shape) int64 {
 	return n
 }
 
-// autoLayout applies the only known permutation that gives the reference's
-// shape.
-func (g *Aligner) autoLayout(a *Alignment) bool {
-	perms := permutations(a.Ref.Shape, a.NPU.Shape)
-	if !g.AutoLayout || len(perms) != 1 || a.NPU.then != nil {
-		return false
-	}
-	plan, err := layout.Transpose(a.NPU.Shape, perms[0])
-	if err != nil {
-		return false
-	}
-	a.NPU.then = plan
-	a.note(lang.Sayf("NPU %v transposed %v", "NPU %v 按 %v 转置", a.NPU.Shape, perms[0]))
-	a.NPU.Shape = plan.Shape
-	return true
-}
-
 // crop cuts the padding of an NPU tensor that is longer on one axis.
 func (g *Aligner) crop(a *Alignment) bool {
 	want, got := a.Ref.Shape, a.NPU.Shape
@@ -349,32 +332,4 @@ func (g *Aligner) crop(a *Alignment) bool {
 	a.NPU.then, a.cropped = plan, true
 	a.note(lang.Sayf("cropped: NPU is %v", "已裁去填充：NPU 为 %v", got))
 	return true
-}
-
-// knownPermutations are the orders in which layouts confuse axes: the result's
-// axis i is axis perm[i] of the tensor. NCHW and NHWC and HWCN, NCDHW and NDHWC
-// and DHWCN, and transposed matrices.
-var knownPermutations = [][]int{
-	{1, 0},
-	{0, 2, 1}, {1, 0, 2}, {2, 0, 1}, {1, 2, 0},
-	{0, 3, 1, 2}, {0, 2, 3, 1}, {3, 2, 0, 1}, {2, 3, 1, 0}, {3, 0, 1, 2}, {1, 2, 3, 0}, {0, 1, 3, 2},
-	{0, 4, 1, 2, 3}, {0, 2, 3, 4, 1}, {4, 3, 0, 1, 2}, {2, 3, 4, 1, 0}, {0, 1, 2, 4, 3},
-}
-
-// permutations lists the known permutations of got that have the shape want.
-func permutations(want, got tensor.Shape) [][]int {
-	var all [][]int
-	for _, perm := range knownPermutations {
-		if len(perm) != len(got) || len(perm) != len(want) {
-			continue
-		}
-		fits := true
-		for i, p := range perm {
-			fits = fits && got[p] == want[i]
-		}
-		if fits {
-			all = append(all, perm)
-		}
-	}
-	return all
 }

@@ -137,10 +137,23 @@ func (h *Histogram) quantile(share, largest float64) Metric {
 	}
 	for _, b := range h.Bins {
 		if seen += b.Count; seen >= rank {
-			return defined(min(rootOfEdge(b.Bin)*rootOfEdge(b.Bin+1), largest))
+			return defined(b.middle(largest))
 		}
 	}
 	return defined(largest)
+}
+
+// middle is the geometric mean of the edges of a bin, or the largest value if that is lower.
+func (b HistogramBin) middle(largest float64) float64 {
+	return min(rootOfEdge(b.Bin)*rootOfEdge(b.Bin+1), largest)
+}
+
+// quantileNear is the quantile in whose bin a number is.
+func quantileNear(x, largest float64) float64 {
+	if !(0 < x && x <= math.MaxFloat64) {
+		return x
+	}
+	return HistogramBin{Bin: int32(math.Float64bits(x)>>49) - firstBin}.middle(largest)
 }
 
 // lowerEdges returns the counts of the bins, that of zero first, by their lower edges.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 
 	"dumptool/internal/compare/metrics/kernel"
 )
@@ -129,4 +130,78 @@ func mergedJoint(a, b []JointBin) []JointBin {
 		out[k].MinRef, out[k].MaxRef = min(out[k].MinRef, b.MinRef), max(out[k].MaxRef, b.MaxRef)
 	}
 	return out
+}
+
+// mostFolded is the most bins of a joint histogram that is folded.
+const mostFolded = 12
+
+// FoldJoint joins bins of a histogram with many until few are left, and bounds the numbers
+// in them by ones with few digits: they bound the errors by other limits less closely. Bins
+// of one ratio of |d| to |r|, which limits mostly part from the others, become the one of it
+// beside |r| from 1 on. Those without a difference, which pass by any limits, and those of
+// |r| = 0, which have no ratio, are one bin each. Of too many ratios neighbours are joined,
+// those with the fewest pairs first.
+func FoldJoint(bins []JointBin) []JointBin {
+	folded := slices.Clone(bins)
+	if len(folded) > mostFolded {
+		folded = joinRatios(folded)
+	}
+	for i := range folded {
+		b := &folded[i]
+		b.MinAbs, b.MaxAbs = shortBelow(b.MinAbs), shortAbove(b.MaxAbs)
+		b.MinRef, b.MaxRef = shortBelow(b.MinRef), shortAbove(b.MaxRef)
+	}
+	return folded
+}
+
+// joinRatios joins bins, which it may change.
+func joinRatios(bins []JointBin) []JointBin {
+	for i := range bins {
+		switch b := &bins[i]; {
+		case b.Abs == ZeroBin:
+			b.Ref = 0
+		case b.Ref == ZeroBin:
+			b.Abs = -ZeroBin // behind all others
+		default:
+			b.Abs, b.Ref = b.Abs-b.Ref, 0
+		}
+	}
+	for bins = mergedJoint(bins, nil); len(bins) > mostFolded; bins = mergedJoint(bins, nil) {
+		fewest, least := int64(math.MaxInt64), 0
+		for i := range bins[1:] {
+			a, b := &bins[i], &bins[i+1]
+			if n := a.Count + b.Count; a.Abs != ZeroBin && b.Ref != ZeroBin && n < fewest {
+				fewest, least = n, i
+			}
+		}
+		bins[least].Abs = bins[least+1].Abs
+	}
+	return bins
+}
+
+// shortBelow and shortAbove are the nearest numbers of three digits that are not above and
+// not below a magnitude, which is its own beyond the range of float64.
+func shortBelow(x float64) float64 { return short(x, -1) }
+func shortAbove(x float64) float64 { return short(x, 1) }
+
+func short(x float64, side int) float64 {
+	if x == 0 || math.IsInf(x, 0) {
+		return x
+	}
+	const digits = 3
+	text := strconv.FormatFloat(x, 'e', digits-1, 64) // d.dde+xx
+	near, err := strconv.ParseFloat(text, 64)
+	if err == nil && (near-x)*float64(side) >= 0 {
+		return near
+	}
+	mantissa, _ := strconv.Atoi(text[:1] + text[2:1+digits])
+	exp, _ := strconv.Atoi(text[2+digits:])
+	if mantissa+side < 100 {
+		mantissa, exp = 1000, exp-1
+	}
+	beside, err := strconv.ParseFloat(strconv.Itoa(mantissa+side)+"e"+strconv.Itoa(exp-digits+1), 64)
+	if err != nil || (beside-x)*float64(side) < 0 {
+		return x
+	}
+	return beside
 }

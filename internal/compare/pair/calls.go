@@ -7,23 +7,36 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/format/msprobe"
+	"dumptool/internal/lang"
 	"dumptool/internal/sidefile"
 )
 
 // Calls are the calls of two rounds of msprobe under names that partners have in
 // common:
 //
-//   - the names of the map, of calls or of single values;
+//   - the names of the map, of calls or of single values, and of modules by the parts of
+//     their names or the layers that they are in;
 //   - the names of the calls, of MindSpore as PyTorch has them if the other side is
 //     that;
 //   - of backward calls the number is that of the order, if the two sides have not the
 //     same ones: a forward call that is computed again shifts the numbers, and that of the
-//     gradients of parameters is the step's;
+//     gradients of parameters is the step's. So it is of another call, the only one of its
+//     name, whose number is that of the step on both sides;
 //   - of calls without a partner by all these, the place among those of their name, if
 //     that is asked for (fuzzy).
 type Calls struct {
 	nameMap  *sidefile.NameMap // nil for none
-	ref, npu map[string]string
+	ref, npu callSide
+}
+
+// callSide are the calls of a side.
+type callSide struct {
+	calls map[string]*call
+	// names are what partners have in common, by the calls' own names.
+	names map[string]string
+	// near are, of calls without a partner, the names of the other side's without one that
+	// are most like theirs.
+	near map[string]string
 }
 
 // NewCalls returns the calls of two rounds, nil if one is missing or has none. nameMap
@@ -32,19 +45,38 @@ func NewCalls(ref, npu *dumpdir.Round, nameMap *sidefile.NameMap, fuzzy bool) *C
 	if ref == nil || npu == nil || len(ref.Calls) == 0 || len(npu.Calls) == 0 {
 		return nil
 	}
-	c := &Calls{nameMap: nameMap}
 	refs, npus := parseCalls(ref.Calls), parseCalls(npu.Calls)
-	if here, there := isMindSpore(ref), isMindSpore(npu); here && !there {
-		translate(refs)
-	} else if there && !here {
-		translate(npus)
-	}
 	mapModules(npus, nameMap)
-	same := sameNumbers(refs, npus)
-	c.ref, c.npu = common(refs, same), common(npus, same)
+	var modules bool // pair by their places in the network, whatever their classes are
+	switch here, there := isMindSpore(ref), isMindSpore(npu); {
+	case here && !there:
+		d := newDictionary(refs, npus, nameMap)
+		d.translate(refs, func(*call) bool { return true })
+		d.translate(npus, func(c *call) bool { return c.mapped })
+		modules = true
+	case there && !here:
+		newDictionary(npus, refs, nameMap).translate(npus, func(c *call) bool { return !c.mapped })
+		modules = true
+	}
+	if nameMap != nil && nameMap.Layers != nil {
+		modules = true
+		if inModules(ref) && inModules(npu) {
+			within(refs)
+			within(npus)
+		}
+	}
+	for _, calls := range [][]call{refs, npus} {
+		for i := range calls {
+			calls[i].setBase(modules)
+		}
+	}
+	c := &Calls{nameMap: nameMap}
+	ordered := byOrder(refs, npus, ref.At.Step, npu.At.Step)
+	c.ref, c.npu = newSide(refs, ordered), newSide(npus, ordered)
 	if fuzzy {
 		c.pairLeftovers(refs, npus)
 	}
+	c.ref.near, c.npu.near = nearest(&c.ref, &c.npu), nearest(&c.npu, &c.ref)
 	return c
 }
 
@@ -58,76 +90,110 @@ func (c *Calls) pairLeftovers(refs, npus []call) {
 		}
 		all := make(map[string][]string)
 		for i := range calls {
-			if x := &calls[i]; !partners[own[x.api]] {
-				all[x.base] = append(all[x.base], x.api)
+			if x := &calls[i]; !partners[own[x.of.API]] {
+				all[x.base] = append(all[x.base], x.of.API)
 			}
 		}
 		return all
 	}
-	here, there := left(refs, c.ref, c.npu), left(npus, c.npu, c.ref)
+	here, there := left(refs, c.ref.names, c.npu.names), left(npus, c.npu.names, c.ref.names)
 	for base, apis := range here {
 		for k, api := range apis[:min(len(apis), len(there[base]))] {
 			name := base + " left over " + strconv.Itoa(k)
-			c.ref[api], c.npu[there[base][k]] = name, name
+			c.ref.names[api], c.npu.names[there[base][k]] = name, name
 		}
 	}
 }
 
 // Key is what a value has in common with its partner.
 func (c *Calls) Key(api string, l *msprobe.Leaf, npu bool) string {
-	find, names := (*sidefile.NameMap).FindRef, c.ref
+	find, side := (*sidefile.NameMap).FindRef, &c.ref
 	if npu {
-		find, names = (*sidefile.NameMap).FindNPU, c.npu
+		find, side = (*sidefile.NameMap).FindNPU, &c.npu
+	}
+	path := l.Path
+	if call := side.calls[api]; call != nil {
+		path = call.value(l)
 	}
 	if c.nameMap != nil {
 		if entry, ok := find(c.nameMap, l.Name); ok {
 			return "value " + entry.Ref
 		}
 		if entry, ok := find(c.nameMap, api); ok {
-			return "call " + entry.Ref + "\x00" + l.Path
+			return "call " + entry.Ref + "\x00" + path
 		}
 	}
-	return names[api] + "\x00" + l.Path
+	return side.names[api] + "\x00" + path
 }
 
-// call is the name of a call.
+// call is a call and what it is called.
 type call struct {
-	api string
-	// base is the name without the number, name that without the direction too; number
-	// is the number, empty where there is none.
-	name, base, number string
-	backward           bool
+	of *dumpdir.Call
+	// name is the name without number and direction, first its own and then that which
+	// PyTorch or the reference has for it.
+	name, direction, number string
+	backward                bool
+	// mapped is set for a name that the map has given, translated for one of PyTorch for a
+	// call of MindSpore; values is then what is known of its values, nil for nothing.
+	mapped, translated bool
+	values             *renaming
+	// inside is the call of a module that it is a part of, as the other side has it too.
+	inside string
+	// base is all but the number.
+	base string
 }
 
 func parseCalls(calls []*dumpdir.Call) []call {
 	all := make([]call, len(calls))
 	for i, c := range calls {
 		all[i] = parseCall(c.API)
+		all[i].of = c
 	}
 	return all
 }
 
+// directions are the words behind the name of a call, or behind its number. Numbers of the
+// first are those of forward calls, of the others of their own.
+var directions = []string{"forward", "debug", "debug_grad", "backward", "parameters_grad"}
+
+const firstBackward = 3 // of directions
+
 // parseCall reads names such as Functional.relu.0.backward, and of modules
-// Module.relu.ReLU.backward.0.
+// Module.relu.ReLU.backward.0 and Module.relu.ReLU.parameters_grad.
 func parseCall(api string) call {
 	parts := strings.Split(api, ".")
-	c := call{api: api, base: api}
 	n := len(parts)
-	if n < 3 {
-		return c
-	}
+	c := call{name: api}
 	number, direction := n-2, n-1
-	if msprobe.IsModule(api) {
+	if msprobe.IsModule(api) && parts[direction] != "parameters_grad" {
 		number, direction = n-1, n-2
 	}
-	word := parts[direction]
-	if _, err := strconv.ParseUint(parts[number], 10, 32); err != nil || word != "forward" && word != "backward" && word != "parameters_grad" {
+	if n < 3 || !slices.Contains(directions, parts[direction]) {
 		return c
 	}
-	c.number, c.backward = parts[number], word != "forward"
-	c.base = strings.Join(slices.Delete(parts, number, number+1), ".")
-	c.name = c.base[:strings.LastIndexByte(c.base, '.')]
+	if _, err := strconv.ParseUint(parts[number], 10, 32); err == nil {
+		c.number = parts[number]
+	} else if direction < number || parts[direction] != "parameters_grad" {
+		return c
+	}
+	c.direction = parts[direction]
+	c.backward = slices.Index(directions, c.direction) >= firstBackward
+	end := direction
+	if c.number != "" {
+		end = min(number, direction)
+	}
+	c.name = strings.Join(parts[:end], ".")
 	return c
+}
+
+// setBase makes the base of the name. Modules go by their places in the network where their
+// classes have other names on the other side.
+func (c *call) setBase(modules bool) {
+	name := c.name
+	if dot := strings.LastIndexByte(name, '.'); modules && dot > 0 && msprobe.IsModule(name) {
+		name = name[:dot]
+	}
+	c.base = strings.Join([]string{c.inside, name, c.direction}, " ")
 }
 
 const mindspore = "mindspore"
@@ -141,31 +207,124 @@ func isMindSpore(r *dumpdir.Round) bool {
 	})
 }
 
-// frameworks are the beginnings of MindSpore's names, and what PyTorch has there.
-var frameworks = [...][2]string{{"Cell.", "Module."}, {"Mint.", "Torch."}, {"MintFunctional.", "Functional."}}
-
-// translate gives MindSpore's calls the names of PyTorch.
-func translate(calls []call) {
-	for i := range calls {
-		for _, f := range frameworks {
-			if rest, ok := strings.CutPrefix(calls[i].base, f[0]); ok {
-				calls[i].base = f[1] + rest
-				break
-			}
-		}
-	}
-}
-
 // mapModules gives the NPU's calls the names of the modules or functions that the map
 // has for theirs.
 func mapModules(npus []call, nameMap *sidefile.NameMap) {
 	if nameMap == nil {
 		return
 	}
+	layers := layersOf(npus, nameMap.Layers)
 	for i := range npus {
 		c := &npus[i]
-		if entry, ok := nameMap.FindNPU(c.name); ok && c.name != "" {
-			c.base = entry.Ref + c.base[strings.LastIndexByte(c.base, '.'):]
+		if c.direction == "" {
+			continue
+		}
+		if entry, ok := nameMap.FindNPU(c.name); ok {
+			c.name, c.mapped = entry.Ref, true
+		} else if word, path, ok := cutModule(c.name); ok {
+			if to := layers.rename(path); to != path {
+				c.name = word + "." + to
+			}
+			if to := mapCell(nameMap, path); to != path {
+				c.name = word + "." + to
+			}
+		}
+	}
+}
+
+// cutModule splits the name of a module into the word for modules, and its place and class.
+func cutModule(name string) (word, path string, ok bool) {
+	word, path, _ = strings.Cut(name, ".")
+	return word, path, path != "" && msprobe.IsModule(name)
+}
+
+// mapCell returns the place and class of a module as the cell mapping has them: the whole of
+// them, or else the first entry that is a part of them.
+func mapCell(nameMap *sidefile.NameMap, path string) string {
+	for _, e := range nameMap.Cells {
+		if e.NPU == path {
+			return e.Ref
+		}
+	}
+	for _, e := range nameMap.Cells {
+		if strings.Contains(path, e.NPU) {
+			return strings.Replace(path, e.NPU, e.Ref, 1)
+		}
+	}
+	return path
+}
+
+// layers are the names of layers in modules, by the classes of these.
+type layers struct {
+	sections map[string]map[string]string
+	classes  map[string]string // of modules by their places in the network
+}
+
+// topLayers are the names of sections for modules that are in no other one.
+var topLayers = []string{"TopLayer", "Cell", "Module"}
+
+func layersOf(calls []call, sections map[string]map[string]string) *layers {
+	l := &layers{sections, make(map[string]string)}
+	if sections == nil {
+		return l
+	}
+	add := func(c call) {
+		if _, path, ok := cutModule(c.name); ok {
+			if dot := strings.LastIndexByte(path, '.'); dot > 0 {
+				l.classes[path[:dot]] = path[dot+1:]
+			}
+		}
+	}
+	for i := range calls {
+		add(calls[i])
+		for _, around := range calls[i].of.Modules {
+			add(parseCall(around))
+		}
+	}
+	return l
+}
+
+// rename returns the place and class of a module with the names of layers that the other
+// side has. A layer is in the nearest module above it that is called.
+func (l *layers) rename(path string) string {
+	if l.sections == nil {
+		return path
+	}
+	parts := strings.Split(path, ".")
+	named := slices.Clone(parts)
+	around := topLayers
+	for i, part := range parts[:len(parts)-1] {
+		for _, class := range around {
+			if to := l.sections[class][part]; to != "" {
+				named[i] = to
+				break
+			}
+		}
+		if class := l.classes[strings.Join(parts[:i+1], ".")]; class != "" {
+			around = []string{class}
+		}
+	}
+	return strings.Join(named, ".")
+}
+
+// inModules reports whether it is known which modules calls are in.
+func inModules(r *dumpdir.Round) bool {
+	return slices.ContainsFunc(r.Calls, func(c *dumpdir.Call) bool { return len(c.Modules) > 0 })
+}
+
+// within tells functions apart by the call of the module that they are in: with layers of
+// other names the two sides may count them in another order.
+func within(calls []call) {
+	bases := make(map[string]string)
+	for i := range calls {
+		c := calls[i]
+		c.setBase(true)
+		bases[c.of.API] = c.base + " " + c.number
+	}
+	for i := range calls {
+		c := &calls[i]
+		if at := c.of.Modules; len(at) > 0 && !msprobe.IsModule(c.of.API) {
+			c.inside = bases[at[len(at)-1]]
 		}
 	}
 }
@@ -173,50 +332,130 @@ func mapModules(npus []call, nameMap *sidefile.NameMap) {
 // CallName is the name of a call without its number and direction, as name maps may
 // have it; empty for other names.
 func CallName(api string) string {
-	c := parseCall(api)
-	return c.name
+	if c := parseCall(api); c.direction != "" {
+		return c.name
+	}
+	return ""
 }
 
-// sameNumbers returns the bases whose backward calls have the same numbers on both
-// sides.
-func sameNumbers(ref, npu []call) map[string]bool {
-	numbers := func(calls []call) map[string][]string {
-		all := make(map[string][]string)
-		for i := range calls {
-			if c := &calls[i]; c.backward {
-				all[c.base] = append(all[c.base], c.number)
-			}
-		}
-		for _, n := range all {
-			slices.Sort(n)
-		}
-		return all
+// byOrder returns the bases whose calls pair by their order, not by their numbers.
+func byOrder(ref, npu []call, refStep, npuStep string) map[string]bool {
+	first := make(map[string]string, len(ref))
+	for i := range ref {
+		first[ref[i].base] = ref[i].number
 	}
-	here, there := numbers(ref), numbers(npu)
-	same := make(map[string]bool)
-	for base, n := range here {
-		same[base] = slices.Equal(n, there[base])
+	here, there := numbersOf(ref), numbersOf(npu)
+	ordered := make(map[string]bool)
+	for i := range npu {
+		c := &npu[i]
+		a, b := here[c.base], there[c.base]
+		switch {
+		case c.number == "" && !c.backward || slices.Equal(a, b):
+		case c.backward, c.inside != "":
+			ordered[c.base] = true
+		case len(a) == 1 && len(b) == 1:
+			ordered[c.base] = c.number == npuStep && first[c.base] == refStep
+		case len(a) == len(b): // several functions that are one on the other side
+			ordered[c.base] = twice(a) != twice(b)
+		}
 	}
-	return same
+	for i := range ref { // what one side lacks has no partner in any case
+		ordered[ref[i].base] = ordered[ref[i].base] || ref[i].backward && there[ref[i].base] == nil
+	}
+	return ordered
 }
 
-// common are the names of calls that partners have in common, by their own.
-func common(calls []call, same map[string]bool) map[string]string {
-	names, seen := make(map[string]string, len(calls)), make(map[string]int)
+// numbersOf are the numbers of the calls of each base, sorted.
+func numbersOf(calls []call) map[string][]int {
+	all := make(map[string][]int)
+	for i := range calls {
+		n, err := strconv.Atoi(calls[i].number)
+		if err != nil {
+			n = -1
+		}
+		all[calls[i].base] = append(all[calls[i].base], n)
+	}
+	for _, n := range all {
+		slices.Sort(n)
+	}
+	return all
+}
+
+// twice reports whether sorted numbers have one twice.
+func twice(sorted []int) bool { return len(slices.Compact(slices.Clone(sorted))) < len(sorted) }
+
+// newSide returns calls under the names that partners have in common.
+func newSide(calls []call, ordered map[string]bool) callSide {
+	s := callSide{calls: make(map[string]*call, len(calls)), names: make(map[string]string, len(calls))}
+	seen := make(map[string]int)
 	for i := range calls {
 		c := &calls[i]
 		name := c.base + "#" + c.number
-		if c.backward && !same[c.base] {
-			name = c.base + " backward " + strconv.Itoa(seen[c.base])
+		if ordered[c.base] {
+			name = c.base + " in order " + strconv.Itoa(seen[c.base])
 			seen[c.base]++
 		}
-		names[c.api] = name
+		s.calls[c.of.API], s.names[c.of.API] = c, name
 	}
-	return names
+	return s
+}
+
+// mostNames is how many names are held against each other.
+const mostNames = 300
+
+// nearest returns, for each call of a side that has no partner by its name, the name of the
+// other side's without one that is most like it, of modules that of a module.
+func nearest(of, others *callSide) map[string]string {
+	lost, left := of.without(others), others.without(of)
+	if len(lost)*len(left) > mostNames*mostNames {
+		return nil
+	}
+	byName, near := make(map[string]string), make(map[string]string)
+	for _, c := range lost {
+		found, known := byName[c.base]
+		if !known {
+			word := c.word()
+			least := len(word) // nothing in common
+			for _, other := range left {
+				if other.direction != c.direction || msprobe.IsModule(other.name) != msprobe.IsModule(c.name) {
+					continue
+				}
+				if d := lang.Distance(word, other.word()); d < least {
+					found, least = other.of.API, d
+				}
+			}
+			byName[c.base] = found
+		}
+		near[c.of.API] = found
+	}
+	return near
+}
+
+// without are the calls that the other side has none for, one of each name, in order.
+func (s *callSide) without(others *callSide) (all []*call) {
+	there := make(map[string]bool, len(others.names))
+	for _, name := range others.names {
+		there[name] = true
+	}
+	for api, name := range s.names {
+		if !there[name] {
+			all = append(all, s.calls[api])
+		}
+	}
+	slices.SortFunc(all, func(a, b *call) int { return lang.CompareNatural(a.of.API, b.of.API) })
+	return all
+}
+
+// word is the part of a name that says most: that of the function, or the place of a module.
+func (c *call) word() string {
+	if _, path, ok := cutModule(c.name); ok {
+		return path
+	}
+	return strings.ToLower(c.name[strings.LastIndexByte(c.name, '.')+1:])
 }
 
 // hasCalls reports whether both sides are of msprobe.
-func hasCalls(opt *Options) bool { return opt.Calls }
+func hasCalls(opt *Options) bool { return opt.Calls != nil }
 
 // ofCall is a tensor of a call.
 func ofCall(_ *Options, t *Tensor) *Tensor {
@@ -230,6 +469,19 @@ func callKeys(t *Tensor) keys {
 	return keys{whole: []key{{name: t.Call, kind: t.Kind}}}
 }
 
-func whyCall(_ *Options, t *Tensor) string {
-	return "the reference has no call " + t.Name() + " with this value"
+func whyCall(opt *Options, t *Tensor) string {
+	return "the reference has no call " + t.Name() + " with this value" + opt.Calls.like(&opt.Calls.npu, t)
+}
+
+// whyNoCall says what is like a call of the reference that the NPU lacks.
+func whyNoCall(opt *Options, t *Tensor) string {
+	return "the NPU has no call " + t.Name() + " with this value" + opt.Calls.like(&opt.Calls.ref, t)
+}
+
+// like names the call that is most like that of a tensor.
+func (c *Calls) like(side *callSide, t *Tensor) string {
+	if near := side.near[t.Name()]; near != "" {
+		return "; the nearest name without a partner there is " + near
+	}
+	return ""
 }

@@ -136,7 +136,11 @@ func (c *collector) collectRest() {
 		case why != nil:
 			c.skip(i, -1, *why)
 		default:
-			c.res.UnmatchedRef = append(c.res.UnmatchedRef, Unmatched{ID: t.ID})
+			u := Unmatched{ID: t.ID}
+			if c.join.opt.Calls != nil && t.Call != "" {
+				u.Why = whyNoCall(c.join.opt, t)
+			}
+			c.res.UnmatchedRef = append(c.res.UnmatchedRef, u)
 		}
 	}
 	for i, t := range c.join.npu {

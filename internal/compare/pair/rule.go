@@ -158,8 +158,8 @@ func original(_ *Options, t *Tensor) *Tensor {
 type Options struct {
 	Map    *sidefile.NameMap // nil for none
 	Fusion *graph.Graph      // of the compiler, nil for none
-	// Calls is set where tensors have a Call.
-	Calls bool
+	// Calls are those that tensors have a Call of; nil where they have none.
+	Calls *Calls
 	// Recorded is set where tensors have a Recorded.
 	Recorded bool
 	// SkipKeys are texts; operators whose name contains one are skipped.

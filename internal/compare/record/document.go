@@ -29,6 +29,8 @@ type document struct {
 	// chinese has the sentences of the document in Chinese, by those in English, where they
 	// are others.
 	chinese map[string]string
+	// slim is set where rows are without the keys that have their default.
+	slim bool
 }
 
 // schema is that of compare.json.
@@ -55,7 +57,8 @@ func (d *document) members() object {
 			{"superseded", &c.Superseded}, {"rounds,omitempty", &c.Rounds}, {"unused_op_config", &c.Unused}}},
 		{"baseline", &d.baseline}, {"warnings", &r.Warnings}, {"interrupted", &r.Interrupted}, {"failed_fast", &r.FailedFast},
 		{"files,omitempty", &r.Files}, {"left_out,omitempty", &r.LeftOut}, {"shard,omitempty", &r.Shard}, {"listing,omitempty", &r.Listing},
-		{"options,omitempty", &r.Options}, {"run_id,omitempty", &r.RunID}, {"zh,omitempty", &d.chinese}, {"rows", rowList{r}},
+		{"options,omitempty", &r.Options}, {"run_id,omitempty", &r.RunID}, {"zh,omitempty", &d.chinese}, {"slim,omitempty", &d.slim},
+		{"rows", rowList{r, &d.slim}},
 	}
 }
 
@@ -96,7 +99,7 @@ const worstShown = 10
 
 // documentOf is the document of a report.
 func documentOf(r *Report) *document {
-	d := &document{Report: r, schema: Schema, origins: r.originsJSON(), chinese: r.chinese()}
+	d := &document{Report: r, schema: Schema, origins: r.originsJSON(), chinese: r.chinese(), slim: !r.Full && !r.isPart()}
 	if b := r.Baseline; b != nil {
 		d.baseline = &baselineRow{File: b.File, New: r.names(b.New), Known: r.names(b.Known), Worse: r.names(b.Worse),
 			Fixed: r.names(b.Fixed), Missing: append([]string{}, b.Missing...), Updated: b.Updated}
@@ -182,7 +185,10 @@ func Read(r io.Reader) (*Report, error) {
 }
 
 // rowList are the rows of a document, which Write writes itself.
-type rowList struct{ *Report }
+type rowList struct {
+	*Report
+	slim *bool
+}
 
 // MarshalJSON implements json.Marshaler.
 func (l rowList) MarshalJSON() ([]byte, error) { return []byte("[]"), nil }
@@ -192,8 +198,8 @@ func (l rowList) MarshalJSON() ([]byte, error) { return []byte("[]"), nil }
 func (l rowList) read(in *jsonpos.Reader) error {
 	l.Rows = []Row{}
 	return in.Array(func(i int) error {
-		f := newRow()
-		err := f.members(true).read(in)
+		f := newRow(*l.slim)
+		err := f.read(in)
 		if err == nil {
 			err = f.finish()
 		}
@@ -333,24 +339,27 @@ func (f *rowForm) checkJoint() error {
 // row.
 func (r *Report) Write(w io.Writer) error {
 	const end = "]\n}"
-	head, err := marshal(documentOf(r).members(), "  ")
+	d := documentOf(r)
+	head, err := marshal(d.members(), "  ")
 	if err != nil {
 		return err
 	}
 	var text bytes.Buffer // of a row
 	out := bufio.NewWriter(w)
 	out.Write(bytes.TrimSuffix(head, []byte(end))) // the rows come last
-	whole := r.Shard != nil || r.Unfinished()      // what is made of them is not known yet
 	for i, x := range r.All() {
 		if i > 0 {
 			out.WriteByte(',')
 		}
 		out.WriteString("\n    ")
 		row := x.object
-		if whole {
+		switch {
+		case d.slim:
+			row = x.slim
+		case r.isPart():
 			row = x.whole
 		}
-		if err := row().encode(&text); err != nil {
+		if err := row().encode(&text, d.slim); err != nil {
 			return err
 		}
 		if _, err := out.Write(jsonpos.Visible(text.Bytes())); err != nil {
@@ -363,6 +372,9 @@ func (r *Report) Write(w io.Writer) error {
 	out.WriteString(end + "\n")
 	return out.Flush()
 }
+
+// isPart reports whether more is made of the report: its document has all that is known.
+func (r *Report) isPart() bool { return r.Shard != nil || r.Unfinished() }
 
 // sentences calls f with every sentence of the report that JSON has in English alone.
 func (r *Report) sentences(f func(*lang.Sentence)) {

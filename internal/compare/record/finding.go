@@ -219,6 +219,9 @@ type Evidence struct {
 	FedBy []int `json:"fed_by"`
 }
 
+// slim implements thin.
+func (e Evidence) slim() ([]byte, error) { return fieldsOf(&e).slim() }
+
 // MostPower is the power from which a row is not judged: only an error that large would
 // have been seen.
 const MostPower = 0.3

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 
@@ -17,56 +18,93 @@ import (
 type object []member
 
 // member is a key and a pointer to its value, or the object that is its value. A nil list
-// is written as an empty one; a key with ",omitempty" behind it is left out where its value
-// is zero or an empty list.
+// is written as an empty one. Behind the key may stand what is done about its default:
+//
+//	omitempty    left out wherever it is zero or an empty list
+//	like=OTHER   the default is the value of another key of the object
+//	null         the default is null alone
+//	always       written always
+//
+// Any other key has zero as its default: 0, null, "", false or an empty list. A slim object
+// is without the keys that have their default; a whole one has them all.
 type member struct {
 	key string
 	at  any
 }
+
+// What may stand behind a key.
+const (
+	omitEmpty = "omitempty"
+	nullAlone = "null"
+	always    = "always"
+	likeOther = "like="
+)
+
+// name is the key in the document, rule what stands behind it.
+func (m *member) name() string { name, _, _ := strings.Cut(m.key, ","); return name }
+func (m *member) rule() string { _, rule, _ := strings.Cut(m.key, ","); return rule }
+
+// like is the key whose value is the default, empty for none.
+func (m *member) like() string {
+	if other, ok := strings.CutPrefix(m.rule(), likeOther); ok {
+		return other
+	}
+	return ""
+}
+
+// thin is a value that leaves out keys of its own in a slim object.
+type thin interface{ slim() ([]byte, error) }
 
 // streamed is a value that reads itself piece by piece.
 type streamed interface {
 	read(in *jsonpos.Reader) error
 }
 
-const omitEmpty = ",omitempty"
-
-// name is the key in the document.
-func (m *member) name() string { return strings.TrimSuffix(m.key, omitEmpty) }
-
 // MarshalJSON implements json.Marshaler.
 func (o object) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
-	err := o.encode(&b)
+	err := o.encode(&b, false)
+	return b.Bytes(), err
+}
+
+// slim implements thin.
+func (o object) slim() ([]byte, error) {
+	var b bytes.Buffer
+	err := o.encode(&b, true)
 	return b.Bytes(), err
 }
 
 // encode writes the object, into a buffer that has nothing else.
-func (o object) encode(b *bytes.Buffer) error {
+func (o object) encode(b *bytes.Buffer, slim bool) error {
 	b.Reset()
 	out := json.NewEncoder(b)
 	out.SetEscapeHTML(false) // the encoder around this one may want it
 	b.WriteByte('{')
 	for i := range o {
 		m := &o[i]
-		value := reflect.Indirect(reflect.ValueOf(m.at))
-		list := value.Kind() == reflect.Slice
-		empty := value.IsZero() || (list || value.Kind() == reflect.Map) && value.Len() == 0
-		if z, ok := m.at.(interface{ IsZero() bool }); ok {
-			empty = z.IsZero()
-		}
-		if empty && strings.HasSuffix(m.key, omitEmpty) {
+		if o.leftOut(m, slim) {
 			continue
 		}
+		value, start := m.at, b.Len()
 		if b.Len() > 1 {
 			b.WriteByte(',')
 		}
 		b.WriteString(`"` + m.name() + `":`)
-		if empty && list {
+		if list := reflect.Indirect(reflect.ValueOf(m.at)); list.Kind() == reflect.Slice && list.Len() == 0 {
 			b.WriteString("[]")
 			continue
 		}
-		if err := out.Encode(m.at); err != nil {
+		if t, ok := deepest(m.at).Interface().(thin); ok && slim {
+			text, err := t.slim()
+			if err != nil {
+				return err
+			}
+			if value = json.RawMessage(text); string(text) == "{}" {
+				b.Truncate(start)
+				continue
+			}
+		}
+		if err := out.Encode(value); err != nil {
 			return err
 		}
 		b.Truncate(b.Len() - 1) // the end of the line
@@ -75,10 +113,65 @@ func (o object) encode(b *bytes.Buffer) error {
 	return nil
 }
 
+// leftOut reports whether a key is left out for its default.
+func (o object) leftOut(m *member, slim bool) bool {
+	value := reflect.Indirect(reflect.ValueOf(m.at))
+	switch {
+	case m.rule() == omitEmpty:
+		if z, ok := m.at.(interface{ IsZero() bool }); ok {
+			return z.IsZero()
+		}
+		return value.IsZero() || (value.Kind() == reflect.Slice || value.Kind() == reflect.Map) && value.Len() == 0
+	case !slim || m.rule() == always:
+		return false
+	}
+	known := value.Kind() == reflect.Pointer // what it points to is more than nothing
+	if value = deepest(m.at); value.Kind() == reflect.Pointer {
+		return true
+	}
+	if other := m.like(); other != "" {
+		return reflect.DeepEqual(value.Interface(), deepest(o[o.index(other, 0)].at).Convert(value.Type()).Interface())
+	}
+	if n, ok := value.Interface().(metrics.Metric); ok && m.rule() != nullAlone {
+		return !n.Defined || sameNumber(n, NumberOf(0))
+	}
+	switch value.Kind() {
+	case reflect.Slice:
+		return value.IsNil() || value.Len() == 0 && m.rule() != nullAlone
+	case reflect.Struct:
+		return !known && value.IsZero()
+	}
+	return value.IsZero() && m.rule() != nullAlone
+}
+
+// fieldsOf are the fields of a struct as an object, by their tags.
+func fieldsOf(at any) (o object) {
+	fields := reflect.ValueOf(at).Elem()
+	for i := range fields.NumField() {
+		o = append(o, member{fields.Type().Field(i).Tag.Get("json"), fields.Field(i).Addr().Interface()})
+	}
+	return o
+}
+
+// deepest is what pointers point to: a nil pointer where one of them is.
+func deepest(at any) reflect.Value {
+	value := reflect.ValueOf(at)
+	for value.Kind() == reflect.Pointer && !value.IsNil() {
+		value = value.Elem()
+	}
+	return value
+}
+
 // read implements streamed. Keys that are not known are passed over, and so is null.
 func (o object) read(in *jsonpos.Reader) error {
+	_, err := o.readKeys(in)
+	return err
+}
+
+// readKeys reads the object and says which of its keys were there.
+func (o object) readKeys(in *jsonpos.Reader) (seen []bool, err error) {
 	seen, last := make([]bool, len(o)), 0
-	return in.Object(func(key string) error {
+	return seen, in.Object(func(key string) error {
 		i := o.index(strings.ToLower(key), last)
 		if i < 0 {
 			return in.Skip()
@@ -95,6 +188,20 @@ func (o object) read(in *jsonpos.Reader) error {
 		}
 		return in.Decode(o[i].at)
 	})
+}
+
+// fill gives the keys that were not there and are like others their values.
+func (o object) fill(seen []bool) {
+	for i := range o {
+		if other := o[i].like(); other != "" && !seen[i] {
+			to, from := deepest(o[i].at), deepest(o[o.index(other, 0)].at)
+			if to.Kind() == reflect.Pointer { // to nothing
+				to.Set(reflect.New(to.Type().Elem()))
+				to = to.Elem()
+			}
+			to.Set(from.Convert(to.Type()))
+		}
+	}
 }
 
 // index is the place of a key, -1 for none. The search begins at some place: keys mostly
@@ -122,45 +229,77 @@ func marshal(v any, indent string) ([]byte, error) {
 const kldKey = "kld"
 
 // metricsJSON are all metrics of a result by name; all are null in a row that was not
-// compared, which has none.
+// compared, which has none. In a slim row, which they may be read of, those that have their
+// default are left out.
 type metricsJSON struct {
 	*metrics.Result
-	read bool
+	read, ofSlim bool
 }
 
 // MarshalJSON implements json.Marshaler.
-func (j *metricsJSON) MarshalJSON() ([]byte, error) {
+func (j *metricsJSON) MarshalJSON() ([]byte, error) { return j.encode(false), nil }
+
+// slim implements thin.
+func (j metricsJSON) slim() ([]byte, error) {
+	if j.Result == nil {
+		return []byte("{}"), nil
+	}
+	return j.encode(true), nil
+}
+
+func (j *metricsJSON) encode(slim bool) []byte {
 	b := []byte{'{'}
 	for i := range metrics.Table {
-		m := &metrics.Table[i]
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(append(b, '"'), m.Name...), `":`...)
-		var n metrics.Metric
+		m, n := &metrics.Table[i], metrics.Metric{}
 		if j.Result != nil && !(m.Name == kldKey && constant(j.Result)) {
 			n = m.Of(j.Result)
 		}
+		switch {
+		case slim && sameNumber(n, m.DefaultOf(j.Result)):
+			continue
+		case slim && n.Defined:
+			n = m.Brief(j.Result)
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, '"'), m.Name...), `":`...)
 		b = n.AppendJSON(b)
 	}
-	return append(b, '}'), nil
+	return append(b, '}')
 }
 
-// UnmarshalJSON implements json.Unmarshaler. Metrics that are not there are undefined; keys
-// that are unknown are left out.
+// UnmarshalJSON implements json.Unmarshaler. Metrics that are not there are undefined, or
+// have their default in a slim row; keys that are unknown are left out.
 func (j *metricsJSON) UnmarshalJSON(object []byte) error {
 	values := map[string]metrics.Metric{}
 	if err := json.Unmarshal(object, &values); err != nil {
 		return err
 	}
-	for i := range metrics.Table {
-		m := &metrics.Table[i]
-		if n := values[m.Name]; !m.Set(j.Result, n) {
-			return fmt.Errorf("metrics.%s: %s is no count of elements", m.Name, n)
+	for _, after := range []bool{false, true} {
+		for i := range metrics.Table {
+			m := &metrics.Table[i]
+			n, said := values[m.Name]
+			switch {
+			case after != (j.ofSlim && m.Follows(said)):
+				continue
+			case j.ofSlim && said:
+				n = m.Exact(j.Result, n)
+			case j.ofSlim:
+				n = m.DefaultOf(j.Result)
+			}
+			if !m.Set(j.Result, n) {
+				return fmt.Errorf("metrics.%s: %s is no count of elements", m.Name, n)
+			}
 		}
 	}
 	j.read = true
 	return nil
+}
+
+// sameNumber reports whether two numbers are the same in a document.
+func sameNumber(a, b metrics.Metric) bool {
+	return a.Defined == b.Defined && (!a.Defined || math.Float64bits(a.Value) == math.Float64bits(b.Value) || a.Value != a.Value && b.Value != b.Value)
 }
 
 // constant reports whether a side of a pair is constant.
@@ -221,6 +360,7 @@ func (c classes) members() object {
 	for i := range classKeys {
 		o = append(o, member{classKeys[i].key, &c[i]})
 	}
+	o[0].key += "," + nullAlone // it is mostly all of them
 	return append(o, member{"class_mismatch", &c[len(classKeys)]})
 }
 

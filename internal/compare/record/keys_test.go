@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -10,13 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/lang"
 )
 
-var update = flag.Bool("update", false, "write docs/compare.md")
+var update = flag.Bool("update", false, "write docs/json-compare.md")
 
 // meanings are those of the keys of compare.json. A key that several objects have is that of
 // the first.
@@ -30,7 +31,7 @@ var meanings = map[string]string{
 	"baseline": "The comparison with a baseline, null without one.", "warnings": "What to know before the result is believed.",
 	"interrupted": "Whether the run was interrupted.", "failed_fast": "Whether it ended with its first failure.", "files": "The reports that were written beside.",
 	"left_out": "How many rows were left out of the document.", "shard": "Which part of the work this is.", "listing": "A sum of the names of all files, by which shards know each other.",
-	"options": "The options of the run.", "run_id": "The run that shards belong to.", "zh": "The sentences of the document in Chinese, by those in English.", "rows": "A row for each output; in counts and summary their number.",
+	"options": "The options of the run.", "run_id": "The run that shards belong to.", "zh": "The sentences of the document in Chinese, by those in English.", "slim": "Whether keys of rows that have their default are left out.", "rows": "A row for each output; in counts and summary their number.",
 
 	"verdict_mode": "What fails: evidence, limits, statistics or a standard.", "verdict_why": "Why it is that.", "headline": "The verdict in one line.",
 	"standard": "The acceptance standard of single operators; of a row what it says.", "effective_type": "The type that the run computes with.",
@@ -72,15 +73,22 @@ var meanings = map[string]string{
 	"details":   "What a merge needs of a row; only in documents of shards.",
 }
 
-// TestKeys compares docs/compare.md with the lists of keys; -update writes it.
+// TestKeys compares docs/json-compare.md with the lists of keys; -update writes it.
 func TestKeys(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# compare.json\n\nThe keys of `" + Schema + "`, which `dumptool compare --format json` and `compare judge` write. A key with a question mark is left out\n" +
-		"where there is nothing to say. Keys are only added while the number of the schema stays. The other documents are in [documents.md](documents.md).\n" +
+		"where there is nothing to say. Keys are only added while the number of the schema stays. The other documents are in [json-documents.md](json-documents.md).\n" +
+		"Where \"slim\" is true, as it is unless `--report rows=full` was given, rows and their metrics, classes and evidence are\n" +
+		"without the keys that have their default, which the tables below say: readers take a key that is missing for that. The\n" +
+		"joint histogram of a row that passed then has at most 12 bins. Parts of a run - of shards, interrupted ones - have all keys.\n" +
 		"This file is made of the lists in the program: `go test ./internal/compare/record -run TestKeys -update`.\n")
 	unused := maps.Clone(meanings)
 	list := func(title string, o object) {
-		fmt.Fprintf(&b, "\n## %s\n\n| key | value | meaning |\n|---|---|---|\n", title)
+		ofRow, column, line := title == "A row", "", ""
+		if ofRow {
+			column, line = " default |", "---|"
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n| key | value |%s meaning |\n|---|---|%s---|\n", title, column, line)
 		for _, m := range o {
 			shown, meaning, value := m.name(), meanings[m.name()], form(m.at)
 			delete(unused, m.name())
@@ -90,10 +98,13 @@ func TestKeys(t *testing.T) {
 			if meaning == "" {
 				t.Errorf("key %s of %s says nothing", m.name(), title)
 			}
-			if m.name() != m.key {
+			if m.rule() == omitEmpty {
 				shown, value = shown+"?", strings.TrimSuffix(value, " or null")
 			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", shown, value, strings.ReplaceAll(meaning, "|", `\|`))
+			if ofRow {
+				column = " " + defaultText(&m, value) + " |"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s |%s %s |\n", shown, value, column, strings.ReplaceAll(meaning, "|", `\|`))
 		}
 	}
 	r := &Report{Rows: []Row{{}}}
@@ -104,15 +115,20 @@ func TestKeys(t *testing.T) {
 	list("coverage", d.members()[slices.IndexFunc(d.members(), func(m member) bool { return m.key == "coverage" })].at.(object))
 	list("A round", (&roundForm{Round: &Round{}, counts: countsOf(nil)}).members(r))
 	list("A row", r.Rows[0].form(true).members(true))
-	b.WriteString("\n## metrics\n\nn and r are the elements of the NPU and of the reference at one place, d = n - r. Null where it is not defined.\n\n| key | unit | formula |\n|---|---|---|\n")
+	b.WriteString("\n## metrics\n\nn and r are the elements of the NPU and of the reference at one place, d = n - r. Null where it is not defined. Where \"slim\"\n" +
+		"is true quantiles have five digits, which tell the bin that they are the middle of.\n\n| key | unit | default | formula |\n|---|---|---|---|\n")
 	for i := range metrics.Table {
 		m := &metrics.Table[i]
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", m.Name, m.Unit, strings.ReplaceAll(m.Formula, "|", `\|`))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.Name, m.Unit, cmp.Or(m.Default.Formula, "0"), strings.ReplaceAll(m.Formula, "|", `\|`))
+	}
+	b.WriteString("\n## classes and evidence\n\nIn a row without `total` classes are null. `both_finite` is `total` by default, others are 0. Of evidence:\n\n| key | default |\n|---|---|\n")
+	for _, m := range fieldsOf(new(Evidence)) {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", m.name(), defaultText(&m, form(m.at)))
 	}
 	for key := range unused {
 		t.Errorf("no object has the key %s", key)
 	}
-	const file = "../../../docs/compare.md"
+	const file = "../../../docs/json-compare.md"
 	if *update {
 		if err := os.WriteFile(file, []byte(b.String()), 0o666); err != nil {
 			t.Fatal(err)
@@ -122,9 +138,39 @@ func TestKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("docs/compare.md is not what the lists say (-update writes it):\n%s", diff)
+	if diff := gocmp.Diff(string(want), b.String()); diff != "" {
+		t.Errorf("docs/json-compare.md is not what the lists say (-update writes it):\n%s", diff)
 	}
+}
+
+// defaultText says what a key of a row is where it is missing.
+func defaultText(m *member, value string) string {
+	null := strings.HasSuffix(value, " or null")
+	switch kind := strings.TrimSuffix(value, " or null"); {
+	case m.rule() == always:
+		return "always there"
+	case m.name() == "cosine_zero":
+		return "none, null without `total`"
+	case m.like() != "":
+		return "that of `" + m.like() + "`"
+	case m.rule() == nullAlone, null && kind != "number" && kind != "true or false":
+		return "null"
+	case kind == "object":
+		return "all of its defaults"
+	case kind == "text":
+		return "empty"
+	case kind == "list":
+		return "[]"
+	case kind == "true or false" && null:
+		return "false, null without `total`"
+	case kind == "true or false":
+		return "false"
+	case null && deepest(m.at).Type() != reflect.TypeFor[metrics.Metric]() || m.name() == "error_ratio":
+		return "0, null without `total`"
+	case null:
+		return "null"
+	}
+	return "0"
 }
 
 // statusKeys are the keys of counts.

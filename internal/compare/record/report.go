@@ -74,6 +74,9 @@ type Report struct {
 	// LeftOut counts rows that passed and are not among Rows; see BadRows. They are in
 	// the counts.
 	LeftOut int
+	// Full is set where rows are written with all of their keys, also those that have their
+	// default.
+	Full bool
 	// whole is the report that rows were left out of.
 	whole *Report
 }
@@ -311,6 +314,42 @@ type ListedRound struct {
 	Outputs int `json:"outputs,omitempty"`
 	// Paired is set where the other side has such a round.
 	Paired bool `json:"paired,omitempty"`
+	Dumps
+}
+
+// Dumps are the files of a round at a glance: what their names and headers say of them, and
+// what lies beside them. Nothing of it comes from the clock of a machine.
+type Dumps struct {
+	// Files counts the files with tensors, Bytes adds up their sizes. One that several
+	// rounds share belongs to the first.
+	Files int   `json:"files,omitempty"`
+	Bytes int64 `json:"bytes,omitempty"`
+	// Oldest and Newest are the times of the dumps, in microseconds since 1970; 0 where
+	// neither names nor headers have any.
+	Oldest uint64 `json:"oldest,omitempty"`
+	Newest uint64 `json:"newest,omitempty"`
+	// Software is what made them, where a file beside them says it.
+	Software []Software `json:"software,omitempty"`
+}
+
+// Software is a program that made dumps, and the name of the file that says so.
+type Software struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+	File    string `json:"file"`
+}
+
+// Add adds the dumps of another round.
+func (d *Dumps) Add(o *Dumps) {
+	d.Files, d.Bytes, d.Newest = d.Files+o.Files, d.Bytes+o.Bytes, max(d.Newest, o.Newest)
+	if d.Oldest == 0 || o.Oldest > 0 && o.Oldest < d.Oldest {
+		d.Oldest = o.Oldest
+	}
+	for _, s := range o.Software {
+		if !slices.Contains(d.Software, s) {
+			d.Software = append(d.Software, s)
+		}
+	}
 }
 
 // Pairing is what is known of a round before its tensors are compared.

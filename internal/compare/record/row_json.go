@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/tensor"
 )
 
@@ -67,23 +68,23 @@ type details struct {
 func (f *rowForm) members(details bool) object {
 	r, res := f.Row, f.result
 	o := object{
-		{"op", &r.Op}, {"output", &r.Output}, {"status", &r.Status}, {"reasons", (*findings)(&r.Reasons)},
-		{"ref_file", (*optional)(&r.RefFile)}, {"npu_file", (*optional)(&r.NPUFile)}, {"shape", orNull((*[]int64)(&f.shape))},
+		{"op,always", &r.Op}, {"output", &r.Output}, {"status,always", &r.Status}, {"reasons", (*findings)(&r.Reasons)},
+		{"ref_file", (*optional)(&r.RefFile)}, {"npu_file", (*optional)(&r.NPUFile)}, {"shape,null", orNull((*[]int64)(&f.shape))},
 		{"dtype_ref", (*dtypeName)(&r.RefDType)}, {"dtype_npu", (*dtypeName)(&r.NPUDType)}, {"limits", &f.limits},
-		{"total", &f.total}, {"errors", &f.errors}, {"errors_strict", &f.errorsStrict}, {"error_ratio", &f.ratio},
-		{"first_error", &f.firstError}, {"ref_value", &f.refValue}, {"npu_value", &f.npuValue},
+		{"total,null", &f.total}, {"errors", &f.errors}, {"errors_strict", &f.errorsStrict}, {"error_ratio", &f.ratio},
+		{"first_error", &f.firstError}, {"ref_value,null", &f.refValue}, {"npu_value,null", &f.npuValue},
 		{"metrics", &f.metrics}, {"classes", f.classes.members()}, {"order", &r.Order},
 
 		{"op_type", &r.OpType}, {"npu_op", &r.NPUOp}, {"kind", &r.Kind}, {"round", &r.Round},
 		{"rank,omitempty", &r.At.Rank}, {"step,omitempty", &r.At.Step}, {"graph,omitempty", &r.At.Graph}, {"model,omitempty", &r.At.Model},
 		{"script,omitempty", &r.Script}, {"modules,omitempty", &r.Modules}, {"statistics,omitempty", &r.Statistics},
 		{"rule", &r.Rule}, {"notes", &r.Notes}, {"partial", &r.Partial}, {"forced", &r.Forced}, {"known", &r.Known},
-		{"error", (*optional)(&f.err)}, {"ref_shape", orNull((*[]int64)(&r.RefShape))}, {"npu_shape", orNull((*[]int64)(&r.NPUShape))},
+		{"error", (*optional)(&f.err)}, {"ref_shape,like=shape", orNull((*[]int64)(&r.RefShape))}, {"npu_shape,like=shape", orNull((*[]int64)(&r.NPUShape))},
 		{"nan_inf", &f.nonFinite}, {"errors_policy", &f.errorsPolicy}, {"first_error_policy", &f.firstPolicy},
 		{"first_error_strict", &f.firstStrict}, {"last_error_strict", &f.last},
 		{"cosine_zero", (*optional)(&f.cosineZero)}, {"digests", &f.digests}, {"joint", &res.Joint},
-		{"status_limits", &f.statusLimits}, {"type,omitempty", &r.Type}, {"origin", &f.origin}, {"downstream", &r.Downstream}, {"self", &r.Self},
-		{"evidence", &r.Evidence}, {"standard", &r.Standard}, {"worst", &f.worst}, {"axes", &f.axes},
+		{"status_limits,like=status", &f.statusLimits}, {"type,omitempty", &r.Type}, {"origin", &f.origin}, {"downstream", &r.Downstream}, {"self", &r.Self},
+		{"evidence,null", &r.Evidence}, {"standard", &r.Standard}, {"worst", &f.worst}, {"axes", &f.axes},
 
 		{"module", &r.Module}, {"inputs", &r.Inputs}, {"abs_hist", &f.abs}, {"rel_hist", &f.rel}, {"pictures", &f.pictures},
 
@@ -158,6 +159,27 @@ func (r *Row) MarshalJSON() ([]byte, error) {
 }
 
 func (r *Row) object() object { return r.form(r.Status != Pass).members(false) }
+
+// slim are the members of a row of a slim document, which has of a row that passed no more
+// of the joint histogram than bounds errors by other limits.
+func (r *Row) slim() object {
+	f := r.form(r.Status != Pass)
+	if r.Result == nil {
+		return f.members(false)
+	}
+	if f.classes[0] == countOf(r.Result.Total) {
+		f.classes[0] = metrics.Metric{}
+	}
+	if r.Result.CosineZero == metrics.NoneZero {
+		f.cosineZero = ""
+	}
+	if r.Status == Pass {
+		less := *r.Result
+		less.Joint = metrics.FoldJoint(less.Joint)
+		f.result = &less
+	}
+	return f.members(false)
+}
 
 // Detail is a row whose JSON has the worst elements and the profiles of the
 // axes, whatever its status is.
@@ -249,10 +271,35 @@ func (j *elementJSON) element() *metrics.Element {
 	return &metrics.Element{Offset: j.Offset, Ref: j.Ref, NPU: j.NPU, Abs: j.Abs.OrNaN(), Rel: j.Rel.OrNaN()}
 }
 
-// newRow is the form of a row that is to be read.
-func newRow() *rowForm {
+// newRow is the form of a row that is to be read, slim or whole.
+func newRow(slim bool) *rowForm {
 	res := new(metrics.Result)
-	return &rowForm{Row: new(Row), result: res, metrics: metricsJSON{Result: res}, classes: newClasses()}
+	return &rowForm{Row: new(Row), result: res, metrics: metricsJSON{Result: res, ofSlim: slim}, classes: newClasses()}
+}
+
+// read reads a row, with the defaults of what a slim one lacks.
+func (f *rowForm) read(in *jsonpos.Reader) error {
+	o := f.members(true)
+	seen, err := o.readKeys(in)
+	if err != nil || !f.metrics.ofSlim {
+		return err
+	}
+	o.fill(seen)
+	if f.total == nil { // not compared: there are no numbers
+		return nil
+	}
+	for _, n := range []**int64{&f.errors, &f.errorsStrict, &f.errorsPolicy} {
+		if *n == nil {
+			*n = new(int64)
+		}
+	}
+	if !f.classes[0].Defined {
+		f.classes[0] = countOf(*f.total)
+	}
+	if !f.metrics.read {
+		return f.metrics.UnmarshalJSON([]byte("{}"))
+	}
+	return nil
 }
 
 // finish completes a row that was read. It refuses what no comparison can find;

@@ -59,6 +59,7 @@ func (j *judge) produced(v *value) bool {
 	if i := slices.IndexFunc(made, func(p *value) bool { return near(p.npu, v.npu) }); i >= 0 {
 		from, intact = made[i], true
 	}
+	v.from = from
 	v.noise, v.taint = from.noise, from.taint
 	if v.float() {
 		v.noise = max(from.noise, min(v.z, 1))

@@ -52,8 +52,32 @@ func Judge(rows []record.Row) (f record.Findings, noVerdict lang.Sentence) {
 	}
 	for _, v := range judged {
 		v.conclude()
+		v.link()
 	}
 	return j.findings(rows), j.noVerdict
+}
+
+// link says which rows a tensor comes from, where that is known: an input from the output
+// that it is, an output from those of its inputs, or from inputs that nobody made.
+func (v *value) link() {
+	var from []int
+	switch {
+	case v.from != nil:
+		from = []int{v.from.index}
+	case !v.kind().IsInput():
+		for _, in := range v.op.ins {
+			i := in.index
+			if in.from != nil {
+				i = in.from.index
+			}
+			if i != v.index && !slices.Contains(from, i) {
+				from = append(from, i)
+			}
+		}
+	}
+	if from != nil {
+		v.row.Inputs = from
+	}
 }
 
 // findings are the starts and origins.

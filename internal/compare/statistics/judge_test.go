@@ -3,6 +3,7 @@ package statistics
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -414,4 +415,21 @@ func TestAnyNumbers(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLinks: an input comes from the output of the reference that it is, an output from what
+// its inputs come from, and from inputs that nobody made.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	const first, second, third = "3 -2.5 0.25 9.5", "4 -1 0.75 12", "8 -6 1.5 31"
+	r := new(run)
+	r.call("Functional.linear.0.forward", in(0, "float32 8,8", first), out("float32 8,8", second))
+	r.call("Functional.relu.0.forward", in(0, "float32 8,8", second), out("float32 8,8", third))
+	r.call("Functional.relu.1.forward", in(0, "float32 8,8", third), out("float32 8,8", "9 0 2 40"))
+	Judge(r.rows)
+	for i, want := range [][]int{nil, {0}, {1}, {1}, {3}, {3}} {
+		if got := r.rows[i].Inputs; !slices.Equal(got, want) {
+			t.Errorf("row %d (%s) comes from %v, want %v", i, r.rows[i].Name(), got, want)
+		}
+	}
 }

@@ -44,6 +44,7 @@ type value struct {
 	op    *op
 	ref   *numbers
 	npu   *numbers // nil without a partner
+	from  *value   // the output that an input is, nil where nobody knows
 	difference
 	// noise is the level that the tensor may have, and taint why it may be off by more.
 	noise float64

@@ -4,14 +4,15 @@ import (
 	"strings"
 
 	"dumptool/internal/compare/record"
-	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
 // side is what the page knows of a comparison beside its own: rows as columns, which are
 // matched by name, rank and step. The script makes the same of a document that is dropped.
 type side struct {
-	Title    string          `json:"title"`
+	Title string `json:"title"`
+	// After is the title of the comparison itself, where both have the same.
+	After    string          `json:"after,omitempty"`
 	Headline text            `json:"headline"`
 	Rounds   []record.At     `json:"rounds"`
 	Statuses []record.Status `json:"statuses"`
@@ -23,9 +24,14 @@ type side struct {
 	Score    numbers         `json:"score"`
 }
 
-// sideOf makes the columns of a comparison with a headline.
-func sideOf(r *record.Report, headline lang.Text) *side {
-	s := &side{Title: titleOf(r.Args), Headline: text(headline), Statuses: record.Statuses()}
+// sideOf makes the columns of the comparison before another one.
+func sideOf(c *Comparison, noPaths bool) *side {
+	r := c.Before
+	s := &side{Title: titleOf(r.Args, noPaths), Headline: text(c.BeforeHeadline), Statuses: record.Statuses()}
+	if own := titleOf(c.Args, noPaths); own == s.Title && !noPaths {
+		before, after := toldApart(c.Paths[0], c.Paths[1])
+		s.Title, s.After = before+": "+s.Title, after+": "+own
+	}
 	statuses, rounds := map[record.Status]int{}, map[string]int{}
 	for i, x := range s.Statuses {
 		statuses[x] = i

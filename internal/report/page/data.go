@@ -159,7 +159,6 @@ func dataOf(c *Comparison) *run {
 		Tool: r.Tool, Args: append([]string{}, r.Args...), Profile: r.Profile, NaNPolicy: r.NaNPolicy, TolMode: r.TolMode, Verdict: r.Verdict, Why: textOf(r.VerdictWhy),
 		Standard: r.Standard, Effective: r.Effective, Headline: text(c.Headline), Order: textOf(r.OrderSource), Graph: textOf(r.GraphSource),
 		Coverage: r.Coverage, Reference: r.Coverage.Reference, Compared: r.Coverage.Compared,
-		Dumps:       dumpsOf(r),
 		Few:         r.Any(func(row *record.Row) bool { return row.Statistics != nil }),
 		Interrupted: r.Interrupted, FailedFast: r.FailedFast, Statuses: record.Statuses(),
 	}
@@ -178,6 +177,9 @@ func dataOf(c *Comparison) *run {
 	}
 	if r.LeftOut > 0 {
 		d.Warnings = append(d.Warnings, textOf(lang.Sayf("left out here: %s of %d, which passed (--rows all shows them)", "此处略去通过的 %s，共 %d 行(--rows all 可全部显示)", lang.CountText(r.LeftOut, "row", "行"), r.Total())))
+	}
+	if l := r.Listed; l != nil {
+		d.Dumps = [2]dumps{dumpsOf(l.Ref), dumpsOf(l.NPU)}
 	}
 	if b := r.Baseline; b != nil {
 		d.Baseline = &baseline{b.File, b.Missing, b.Updated}

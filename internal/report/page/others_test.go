@@ -93,10 +93,14 @@ func TestOthersMalformed(t *testing.T) {
 func TestNoPaths(t *testing.T) {
 	t.Parallel()
 	c := comparisonOf("net/a/x", "net/b/y")
-	c.Args = []string{"--cpu=/home/user/golden", "--npu=secret/dumps"}
+	c.Args = []string{"--cpu=/home/user/golden", "--npu=secret/dumps", "--mapping=s3://secret/of/us.json"}
 	for i := range c.Rows {
 		c.Rows[i].RefFile, c.Rows[i].NPUFile = "/home/user/golden/x.npy", "secret/dumps/x.npy"
 	}
+	c.Rows[1].NPUFile = "s3://secret/bucket/x.npy"
+	before := comparisonOf("net/a/x")
+	before.Args = c.Args
+	c.Before, c.Paths = before.Report, [2]string{"/home/old/compare.json", "/home/new/compare.json"}
 	opt := Options{Overflow: json.RawMessage(overflowDocument), Determinism: json.RawMessage(determinismDocument), Checked: json.RawMessage(checkDocument)}
 	for _, opt.NoPaths = range []bool{false, true} {
 		text := written(t, c, opt)

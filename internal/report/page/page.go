@@ -43,6 +43,8 @@ type Comparison struct {
 	// BeforeHeadline its verdict in a line.
 	Before         *record.Report
 	BeforeHeadline lang.Text
+	// Paths are those of the documents of Before and of this one.
+	Paths [2]string
 }
 
 // Fact is something that the head says of a comparison.
@@ -83,10 +85,10 @@ func Write(w io.Writer, c *Comparison, opt Options) error {
 	if c != nil {
 		d.Run = dataOf(c)
 		if c.Before != nil {
-			d.Before = sideOf(c.Before, c.BeforeHeadline)
+			d.Before = sideOf(c, opt.NoPaths)
 		}
 		if d.Title == "" {
-			d.Title = titleOf(c.Args)
+			d.Title = titleOf(c.Args, opt.NoPaths)
 		}
 		columns, err := v.pathless.marshal(d)
 		if err != nil {
@@ -117,19 +119,37 @@ func Write(w io.Writer, c *Comparison, opt Options) error {
 }
 
 // titleOf is a title from the folders that were compared.
-func titleOf(args []string) string {
-	name := func(flag string) string {
+func titleOf(args []string, noPaths bool) string {
+	side := func(flag string) string {
 		for _, a := range args {
 			if path, ok := strings.CutPrefix(a, flag); ok {
-				return store.Base(path)
+				return path
 			}
 		}
 		return ""
 	}
-	if cpu, npu := name("--cpu="), name("--npu="); cpu != "" && npu != "" {
-		return cpu + " · " + npu
+	cpu, npu := side("--cpu="), side("--npu=")
+	if cpu == "" || npu == "" {
+		return ""
 	}
-	return ""
+	a, b := toldApart(cpu, npu)
+	if noPaths && store.Base(cpu) == store.Base(npu) {
+		a, b = store.Base(cpu)+" (CPU)", store.Base(npu)+" (NPU)"
+	}
+	return a + " · " + b
+}
+
+// toldApart are the last parts of two paths, as many as it takes to tell them apart.
+func toldApart(a, b string) (string, string) {
+	parts := func(path string) []string { return strings.Split(strings.ReplaceAll(store.Clean(path), `\`, "/"), "/") }
+	x, y := parts(a), parts(b)
+	most := max(len(x), len(y))
+	for n := 1; ; n++ {
+		a, b := strings.Join(x[max(0, len(x)-n):], "/"), strings.Join(y[max(0, len(y)-n):], "/")
+		if a != b || n >= most {
+			return a, b
+		}
+	}
 }
 
 // block is an element with data.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -323,16 +324,41 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// TestDumps: files are counted once, and the times in their names are those of the page.
+// TestDumps: the rounds that were compared add up.
 func TestDumps(t *testing.T) {
 	t.Parallel()
-	c := comparisonOf("a", "b", "c")
-	for i, name := range []string{"Add.a.1.1.1624605159000000", "Add.b.2.1.1624605159829577:output:0", "c.npy"} {
-		c.Rows[i].NPUFile, c.Rows[i].NPUDType = "npu/"+name, tensor.Float16
-		c.Rows[i].RefFile = "all.safetensors:" + c.Rows[i].Op
+	mindspore := []record.Software{{Name: "mindspore", Version: "1.8.1", File: "config.json"}}
+	got := dumpsOf([]record.ListedRound{
+		{Paired: true, Dumps: record.Dumps{Files: 2, Bytes: 10, Software: mindspore}},
+		{Dumps: record.Dumps{Files: 7, Bytes: 70, Oldest: 1, Newest: 1 << 60}},
+		{Paired: true, Dumps: record.Dumps{Files: 1, Bytes: 5, Oldest: 1624605159829577, Newest: 1624605160000000, Software: mindspore}},
+		{Paired: true, Dumps: record.Dumps{Files: 1, Bytes: 5, Oldest: 1624605159000000, Newest: 1624605159000000}},
+	})
+	want := dumps{Files: 4, Bytes: 20, Oldest: "2021-06-25 07:12:39", Newest: "2021-06-25 07:12:40", Software: mindspore}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
-	got := dumpsOf(c.Report)
-	if got[0].Files != 1 || got[0].Oldest != "" || got[1].Files != 3 || got[1].Oldest != "2021-06-25 07:12:39" || got[1].Newest != "2021-06-25 07:12:39" {
-		t.Errorf("%+v", got)
+	if got := dumpsOf(nil); !reflect.DeepEqual(got, dumps{}) {
+		t.Errorf("of nothing %+v", got)
+	}
+}
+
+// TestTitles: sides with equal names are told apart.
+func TestTitles(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ cpu, npu, want, noPaths string }{
+		{"golden/cpu", "/data/npu/", "cpu · npu", "cpu · npu"},
+		{"/data/golden/run", "/data/new/run", "golden/run · new/run", "run (CPU) · run (NPU)"},
+		{"run", "/data/run", "run · data/run", "run (CPU) · run (NPU)"},
+		{"s3://bucket/a/run", "s3://bucket/b/run/", "a/run · b/run", "run (CPU) · run (NPU)"},
+		{"/data/run", "/data/run", "/data/run · /data/run", "run (CPU) · run (NPU)"},
+	} {
+		args := []string{"--cpu=" + test.cpu, "--npu=" + test.npu}
+		if got := titleOf(args, false); got != test.want {
+			t.Errorf("%s and %s are %q, want %q", test.cpu, test.npu, got, test.want)
+		}
+		if got := titleOf(args, true); got != test.noPaths {
+			t.Errorf("without paths %s and %s are %q, want %q", test.cpu, test.npu, got, test.noPaths)
+		}
 	}
 }

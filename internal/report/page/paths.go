@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"dumptool/internal/store"
 )
 
 // absolute is a path from the root.
@@ -18,9 +20,13 @@ type pathless struct{ known *strings.Replacer }
 
 // newPathless knows the folders of some paths, and those above them.
 func newPathless(paths []string) *pathless {
-	folders := map[string]bool{}
+	folders, pairs := map[string]bool{}, []string{}
 	for _, p := range paths {
 		p = strings.ReplaceAll(p, `\`, "/")
+		if store.Remote(p) {
+			scheme, rest, _ := strings.Cut(p, "://")
+			pairs, p = append(pairs, scheme+"://", ""), rest
+		}
 		for dir := path.Dir(p); dir != "." && dir != "/" && !folders[dir]; dir = path.Dir(dir) {
 			folders[dir] = true
 		}
@@ -35,7 +41,6 @@ func newPathless(paths []string) *pathless {
 		}
 		return strings.Compare(a, b)
 	})
-	var pairs []string
 	for _, dir := range all {
 		pairs = append(pairs, dir+"/", "")
 	}

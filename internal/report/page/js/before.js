@@ -1,7 +1,7 @@
 
 // Before and after: this comparison and another one, which the page came with or which was
 // dropped onto it. A side has rounds and rows: keys to match, names, marks and values.
-var BEFORE = { most: 200 << 20, schema: "dumptool/compare/1", listed: 100, tall: 86 };
+var BEFORE = { most: 200 << 20, schema: "dumptool/compare/1", listed: 100, tall: 104 };
 
 // dropped is what was dropped: it is after, and this comparison before.
 var dropped = null;
@@ -30,7 +30,7 @@ function addToSide(side, seen, name, at, mark, status, mean, score) {
 var runSide = null;
 function sideOfRun() {
   if (runSide) return runSide;
-  var side = newSide(DATA.title, RUN.headline, true), seen = new Map();
+  var side = newSide(DATA.before && DATA.before.after || DATA.title, RUN.headline, true), seen = new Map();
   for (var row = 0; row < COUNT; row++) addToSide(side, seen, (COLS.op[row] || COLS.name[row]).replace(/:output:0$/, ""), RUN.rounds[COLS.round[row]].at, COLS.mark[row], statusOf(row), COLS.mean_rel[row], COLS.score[row]);
   return runSide = side;
 }
@@ -43,6 +43,7 @@ function sideOfData(d) {
   return dataSide = side;
 }
 
+
 // sideOfDocument is a side of a compare.json. What is missing in a row has its default; what
 // is no row is an error.
 function sideOfDocument(doc, title) {
@@ -54,8 +55,8 @@ function sideOfDocument(doc, title) {
     if (typeof row !== "object" || row === null || typeof row.op !== "string") throw new Error("rows");
     var kind = text(row.kind) || "output", output = Number(row.output) || 0, status = own.includes(row.status) ? row.status : row.status === undefined ? "PASS" : "SKIP";
     var name = row.op + (kind === "output" && output === 0 ? "" : ":" + kind + ":" + output), reason = Array.isArray(row.reasons) && row.reasons[0] ? text(row.reasons[0].code) : "";
-    var m = row.metrics || {}, e = row.evidence || {};
-    addToSide(side, seen, name, { rank: text(row.rank), step: text(row.step) }, markOfRow(row, status, evidence, reason), status, m.mean_rel === undefined ? null : m.mean_rel, e.score > 0 ? e.score : null);
+    var m = row.metrics || {}, e = row.evidence || {}, zero = doc.slim === true && row.total !== undefined ? 0 : null;
+    addToSide(side, seen, name, { rank: text(row.rank), step: text(row.step) }, markOfRow(row, status, evidence, reason), status, m.mean_rel === undefined ? zero : m.mean_rel, e.score > 0 ? e.score : null);
   });
   return side;
 }

@@ -39,6 +39,11 @@ function visible(text) {
 // bdi is a name of the data, whose direction does not change what stands around it.
 function bdi(text) { return h("bdi", null, visible(text)); }
 
+// parted is a text whose lines may end behind the parts of names.
+function parted(text) {
+  return visible(text).split(/([\/._:]+)(?=[^\/._:\s])/).map(function (part, i) { return i % 2 ? [part, h("wbr")] : part; });
+}
+
 // shorten cuts the middle out of a name: words without a number first, then what stands
 // before the numbers of others, those nearest to the last word first. The number of a layer
 // stays.
@@ -106,7 +111,7 @@ function statusBadge(status) {
 // opName is an operator, with its path in another tone.
 function opName(row) {
   var parts = nameParts(row);
-  return h("span", { class: "op" }, h("bdi", null, parts[0] && h("span", { class: "path" }, visible(parts[0])), visible(parts[1])));
+  return h("span", { class: "op" }, h("bdi", null, parts[0] && h("span", { class: "path" }, parted(parts[0])), parted(parts[1])));
 }
 
 var tipElement = document.getElementById("tip");

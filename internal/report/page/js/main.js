@@ -57,7 +57,7 @@ function printing(on) {
 // KEYS are the keys of the page and what they do.
 var KEYS = [["j / k", "key_bad"], ["/", "key_search"], ["↑ ↓", "key_rows"], ["← → ↑ ↓", "key_matrix"], ["Enter", "key_enter"], ["Esc", "key_escape"], ["?", "key_help"]];
 
-// showHelp says what the keys do, and for what files there is room.
+// showHelp says what the keys do.
 function showHelp() {
   var close = function () { dialog.close(); };
   var dialog = h("dialog", { id: "help", "aria-labelledby": "help-title", onclose: function () { dialog.remove(); } }, h("h2", { id: "help-title" }, say("keys")),
@@ -170,7 +170,7 @@ function verdictCard() {
   var kind = word === "PASS" ? (RUN.cols.mark.includes(MARK.warn) ? "warn" : "ok") : word === "FAIL" || word === "ERROR" ? "bad" : "warn";
   var sign = { ok: "✓", warn: word === "PASS" ? "✓" : "▲", bad: "✕" }[kind], find = RUN.rounds[state.round].find;
   return h("section", { class: "card verdict" }, h("div", { class: "stamp " + kind }, h("span", { "aria-hidden": "true" }, sign + " "), word),
-    h("div", { class: "answer" }, h("h1", null, text), firstBadLines(find), headFacts(),
+    h("div", { class: "answer" }, h("h1", null, parted(text)), firstBadLines(find), headFacts(),
       RUN.interrupted && h("p", { class: "note" }, say("interrupted")), RUN.failed_fast && h("p", { class: "note" }, say("failed_fast")),
       !RUN.rounds[state.round].known && COUNT > 0 && h("p", { class: "note" }, say("no_order")),
       RUN.warnings && RUN.warnings.length > 0 && h("p", { class: "note" }, h("button", { type: "button", class: "link", onclick: function () { openTab("about"); } }, say("warnings", RUN.warnings.length))), cards(find)));
@@ -196,7 +196,7 @@ function firstBadLines(find) {
 function cards(find) {
   var all = [];
   var add = function (title, row, note) {
-    if (row >= 0) all.push(h("button", { type: "button", class: "fact", onclick: function () { select(row, true); } }, h("span", null, title), h("b", null, bdi(shortName(row, 40))), h("small", null, "#" + placeOf(row) + (note ? " · " + note : ""))));
+    if (row >= 0) all.push(h("button", { type: "button", class: "fact", onclick: function () { select(row, true); } }, h("span", null, title), h("b", null, h("bdi", null, parted(shortName(row, 40)))), h("small", null, "#" + placeOf(row) + (note ? " · " + note : ""))));
   };
   add(say("first_bad"), find.bad);
   if (find.damaged !== find.bad) add(say("first_damaged"), find.damaged);
@@ -289,8 +289,10 @@ function stepBad(by) {
 }
 
 function key(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || state.tab !== "run") return;
   var typing = ["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName);
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "?" && !typing && !document.getElementById("help")) showHelp();
+  if (state.tab !== "run") return;
   if (event.key === "Escape") {
     if (typing && event.target.id === "search" && state.query) { event.target.value = state.query = ""; drawTable(); }
     else if (typing) event.target.blur();
@@ -301,7 +303,6 @@ function key(event) {
     document.getElementById("search").focus();
   } else if (event.key === "j") stepBad(1);
   else if (event.key === "k") stepBad(-1);
-  else if (event.key === "?" && !document.getElementById("help")) showHelp();
 }
 
 begin();

@@ -14,7 +14,7 @@ function panelNear(row, width) {
 
 function nearList(row, title, near) {
   return near.length > 0 && [h("h4", null, say(title)), h("div", { class: "near" }, near.slice(0, LISTED_NEAR).map(function (other) {
-    return h("button", { type: "button", "aria-current": other === row ? "true" : null, onclick: function () { select(other); } }, h("span", { class: "mute" }, "#" + placeOf(other)), statusBadge(statusOf(other)), h("span", { class: "name", title: visible(nameOf(other)) }, bdi(shortName(other, 48))), h("span", { class: "n" }, badness(other)));
+    return h("button", { type: "button", "aria-current": other === row ? "true" : null, onclick: function () { select(other); } }, h("span", { class: "mute" }, "#" + placeOf(other)), statusBadge(statusOf(other)), h("span", { class: "name", title: visible(nameOf(other)) }, h("bdi", null, parted(shortName(other, 48)))), h("span", { class: "n" }, badness(other)));
   }), near.length > LISTED_NEAR && h("span", { class: "mute small" }, say("and_more", near.length - LISTED_NEAR)))];
 }
 

@@ -173,7 +173,7 @@ function detailCommand(row) { return ["dumptool", "compare", "detail", "--op=" +
 function command(words) {
   var text = words.map(quote).join(" ");
   var button = h("button", { type: "button", onclick: function () { copy(text, button); } }, say("copy"));
-  return h("div", { class: "cmd" }, h("code", null, visible(text)), button);
+  return h("div", { class: "cmd" }, h("code", null, words.map(function (w, i) { return [i > 0 && " ", h("span", null, visible(quote(w)))]; })), button);
 }
 
 // copy puts a text into the clipboard, where the browser lets a file do so.

@@ -57,10 +57,13 @@ function drawRibbon(rows, width) {
   replace(box, svg);
 }
 
+// moduleLabel is a module of msprobe without the words that all of them have.
+function moduleLabel(name) { return name.replace(/^(?:Module|Cell)\.(?=.)/, "").replace(/(.)\.(?:forward|backward)(?:\.\d+)?$/, "$1"); }
+
 function segmentElement(segment, level, step, reachable) {
   var x = STRIP.left + segment.from * step, wide = Math.max(1, (segment.to - segment.from) * step - 1), y = level * (RIBBON.height + RIBBON.gap);
   var offset = state.zoom ? state.zoom[0] : 0, from = offset + segment.from, to = offset + segment.to;
-  var label = wide < RIBBON.label ? "" : fitted(segment.joined ? "…" : visible(segment.name), wide - 6, (segment.mark === MARK.origin ? "600" : "400") + " 11px");
+  var label = wide < RIBBON.label ? "" : fitted(segment.joined ? "…" : visible(moduleLabel(segment.name)), wide - 6, (segment.mark === MARK.origin ? "600" : "400") + " 11px");
   var zoom = function () {
     zoomTo(from, to);
     var again = document.querySelector("#ribbon .module");

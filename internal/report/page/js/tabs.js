@@ -43,23 +43,39 @@ function nameList(names) {
   return h("ul", { class: "list" }, names.slice(0, LISTED).map(function (n) { return h("li", null, bdi(n)); }), names.length > LISTED && h("li", { class: "mute" }, say("and_more", names.length - LISTED)));
 }
 
-// dumpsText says how many files a side has, how large its tensors are, and from when they are.
+// UNITS are those of sizes, a thousand of one the next.
+var UNITS = ["B", "KB", "MB", "GB", "TB", "PB"];
+
+function sizeText(bytes) {
+  var u = 0;
+  for (; bytes >= 999.5 && u < UNITS.length - 1; u++) bytes /= 1000;
+  return brief(Number(bytes.toPrecision(3))) + " " + UNITS[u];
+}
+
+// dumpsText says how many files a side has, how large they are, from when they are, and what
+// made them.
 function dumpsText(d) {
   if (!d.files) return "";
-  var size = d.bytes, units = ["B", "KB", "MB", "GB", "TB"], u = 0;
-  for (; size >= 1000 && u < units.length - 1; u++) size /= 1000;
-  return [say("dumps_files", whole(d.files)), d.bytes > 0 && say("dumps_size", brief(Number(size.toPrecision(3))) + " " + units[u]), d.oldest && (d.oldest === d.newest ? say("dumps_at", d.oldest) : say("dumps_between", d.oldest, d.newest))].filter(Boolean).join(" · ");
+  var when = d.oldest && (d.oldest === d.newest ? say("dumps_at", d.oldest) : say("dumps_between", d.oldest, d.newest));
+  var by = list(d.software).map(function (x) { return say("dumps_by", [x.name, x.version].filter(Boolean).join(" "), x.file); });
+  return [d.files === 1 ? say("dumps_file") : say("dumps_files", whole(d.files)), sizeText(d.bytes), when].concat(by).filter(Boolean).join(" · ");
+}
+
+// verdictText says what tensors fail by, and why by that.
+function verdictText() {
+  var text = say("v_" + RUN.verdict), why = tell(RUN.why);
+  return why.startsWith(text) ? why : text + (why && " (" + why + ")");
 }
 
 function aboutTab() {
-  var lines = [[say("tool"), RUN.tool], [say("arguments"), RUN.args && RUN.args.map(quote).join(" ")], [say("profile"), say("profile_text", RUN.profile, RUN.tol, RUN.nan)],
-    [say("verdict"), RUN.standard ? say("standard_of", RUN.standard) : RUN.verdict && say("v_" + RUN.verdict) + (tell(RUN.why) && " (" + tell(RUN.why) + ")")],
+  var lines = [[say("tool"), RUN.tool], [say("command_line"), RUN.args.length > 0 && command(["dumptool", "compare"].concat(RUN.args))], [say("profile"), say("profile_text", RUN.profile, RUN.tol, RUN.nan)],
+    [say("verdict"), RUN.standard ? say("standard_of", RUN.standard) : RUN.verdict && verdictText()],
     [say("effective"), RUN.effective], [say("order"), tell(RUN.order)], [say("inputs"), tell(RUN.graph) || say("inputs_unknown")], [say("coverage"), say("coverage_of", RUN.compared, RUN.reference)]].concat(RUN.dumps.map(function (d, i) { return [say(i ? "dumps_npu" : "dumps_ref"), dumpsText(d)]; }));
   var lists = ["ref_only", "npu_only", "skipped", "unread", "superseded", "rounds", "unused"].map(function (key) {
     var names = RUN.coverage[key === "unused" ? "unused_op_config" : key] || [];
     return names.length > 0 && h("section", { class: "card" }, h("h2", null, say("list_" + key) + " ", h("span", { class: "pill" }, String(names.length))), nameList(names));
   });
-  return [h("section", { class: "card" }, h("dl", { class: "lines" }, lines.filter(function (x) { return x[1]; }).map(function (x) { return h("div", null, h("dt", null, x[0]), h("dd", null, bdi(x[1]))); }))),
+  return [h("section", { class: "card" }, h("dl", { class: "lines" }, lines.filter(function (x) { return x[1]; }).map(function (x) { return h("div", null, h("dt", null, x[0]), h("dd", null, typeof x[1] === "string" ? bdi(x[1]) : x[1])); }))),
     RUN.warnings && RUN.warnings.length > 0 && h("section", { class: "card" }, h("h2", null, say("warning_list")), h("ul", { class: "list" }, RUN.warnings.map(function (w) { return h("li", null, tell(w)); }))), lists];
 }
 

@@ -59,7 +59,7 @@ function moduleItem(node) {
   return h("li", null,
     h("button", { type: "button", class: "fold", "data-module": node.path, "aria-expanded": String(open), "aria-label": say(open ? "fold" : "unfold", visible(node.name)), onclick: function () { state.open[node.path] = !open; drawTree(); again("fold"); } }, open ? "▾" : "▸"),
     h("button", { type: "button", class: "modulename" + (chosen ? " chosen" : ""), "data-module": node.path, "aria-pressed": String(chosen), onclick: function () { zoomModule(chosen ? null : node.path); again("modulename"); } },
-      bdi(node.name), " ", statusBadge(statusOf(node.worst)), h("span", { class: "mute small" }, " " + (node.bad ? say("module_bad", node.bad, node.count) : say("module_count", node.count)))),
+      bdi(node.name), " ", statusBadge(statusOf(node.worst)), h("span", { class: "mute small" }, " " + (node.bad ? say("module_bad", node.bad, node.count) : node.count === 1 ? say("module_one") : say("module_count", node.count)))),
     open && moduleList(node, true));
 }
 

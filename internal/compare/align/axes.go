@@ -1,0 +1,258 @@
+package align
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"dumptool/internal/lang"
+	"dumptool/internal/layout"
+	"dumptool/internal/tensor"
+)
+
+// AutoLayout says when the axes of an NPU tensor are permuted.
+type AutoLayout string
+
+// The zero value is LayoutOff.
+const (
+	LayoutOff AutoLayout = "" // never
+	// LayoutByShape is when one known permutation alone gives the reference's shape.
+	LayoutByShape AutoLayout = "shape"
+	// LayoutByValues is when samples of the values agree by one permutation and by no other.
+	LayoutByValues AutoLayout = "auto"
+)
+
+// autoLayout applies the permutation that gives the reference's shape, if there is one that
+// the options allow.
+func (g *Aligner) autoLayout(a *Alignment) bool {
+	if a.NPU.then != nil {
+		return false
+	}
+	var perm []int
+	var why lang.Sentence
+	switch g.AutoLayout {
+	case LayoutByShape:
+		if perms := permutations(a.Ref.Shape, a.NPU.Shape); len(perms) == 1 {
+			perm, why = perms[0], lang.Sayf("NPU %v transposed %v", "NPU %v 按 %v 转置", a.NPU.Shape, perms[0])
+		}
+	case LayoutByValues:
+		if p, agree, of := byValues(a); p != nil {
+			perm, why = p, lang.Sayf("NPU %v transposed %v: %.1f %% of %d samples agree, and at most half as many in any other order",
+				"NPU %v 按 %v 转置：%[4]d 个采样中有 %[3].1f %% 一致，其他顺序至多为其一半", a.NPU.Shape, p, 100*float64(agree)/float64(of), of)
+		}
+	}
+	plan, err := layout.Transpose(a.NPU.Shape, perm)
+	if perm == nil || err != nil {
+		return false
+	}
+	a.note(why)
+	a.NPU.then, a.NPU.Shape = plan, plan.Shape
+	return true
+}
+
+// knownPermutations are the orders in which layouts confuse axes: the result's
+// axis i is axis perm[i] of the tensor. NCHW and NHWC and HWCN, NCDHW and NDHWC
+// and DHWCN, and transposed matrices.
+var knownPermutations = [][]int{
+	{1, 0},
+	{0, 2, 1}, {1, 0, 2}, {2, 0, 1}, {1, 2, 0},
+	{0, 3, 1, 2}, {0, 2, 3, 1}, {3, 2, 0, 1}, {2, 3, 1, 0}, {3, 0, 1, 2}, {1, 2, 3, 0}, {0, 1, 3, 2},
+	{0, 4, 1, 2, 3}, {0, 2, 3, 4, 1}, {4, 3, 0, 1, 2}, {2, 3, 4, 1, 0}, {0, 1, 2, 4, 3},
+}
+
+// permutations lists the known permutations of got that have the shape want.
+func permutations(want, got tensor.Shape) [][]int {
+	var all [][]int
+	for _, perm := range knownPermutations {
+		if len(perm) == len(got) && len(perm) == len(want) && fits(perm, want, got) {
+			all = append(all, perm)
+		}
+	}
+	return all
+}
+
+func fits(perm []int, want, got tensor.Shape) bool {
+	for i, p := range perm {
+		if got[p] != want[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// mostPermuted is the highest rank of which all permutations are tried.
+const mostPermuted = 6
+
+// allPermutations lists all permutations of got that have the shape want, the known ones
+// first, and of those that are the same but for axes of length 1 the first.
+func allPermutations(want, got tensor.Shape) [][]int {
+	if len(want) != len(got) || len(got) > mostPermuted {
+		return nil
+	}
+	all := permutations(want, got)
+	var extend func(perm []int)
+	extend = func(perm []int) {
+		if len(perm) == len(got) {
+			all = append(all, slices.Clone(perm))
+			return
+		}
+		for axis := range got {
+			if got[axis] == want[len(perm)] && !slices.Contains(perm, axis) {
+				extend(append(perm, axis))
+			}
+		}
+	}
+	extend(make([]int, 0, len(got)))
+	long := func(perm []int) []int {
+		return slices.DeleteFunc(slices.Clone(perm), func(axis int) bool { return got[axis] == 1 })
+	}
+	var different [][]int
+	for _, perm := range all {
+		if !slices.ContainsFunc(different, func(other []int) bool { return slices.Equal(long(other), long(perm)) }) {
+			different = append(different, perm)
+		}
+	}
+	return different
+}
+
+// How values prove an order of axes: of at most mostSamples samples of a tensor with at least
+// fewestElements the share agreeing, and in any other order at most half as many. Two values
+// agree within the accuracy of 7 bits of the reference's, or of the root of its mean square /
+// smallest.
+const (
+	fewestElements = 64
+	mostSamples    = 4096
+	agreeing       = 0.9
+	accuracy       = 1.0 / 64
+	smallest       = 16
+)
+
+// byValues returns the permutation of the NPU tensor that has the reference's shape and its
+// values, and how many of the samples agree; nil if there is none. The order in which the
+// elements lie is one of the others: a tensor of equal values proves nothing.
+func byValues(a *Alignment) (perm []int, agree, of int) {
+	n := count(a.Ref.Shape)
+	perms := allPermutations(a.Ref.Shape, a.NPU.Shape)
+	if n < fewestElements || len(perms) == 0 {
+		return nil, 0, 0
+	}
+	of = int(min(n, mostSamples))
+	lying := make([]int64, of)
+	for k := range lying {
+		lying[k] = int64(k) * (n / int64(of))
+		lying[k] += int64(k) * (n % int64(of)) / int64(of)
+	}
+	places := [][]int64{lying}
+	for _, p := range perms {
+		places = append(places, permuted(lying, a.Ref.Shape, a.NPU.Shape, p))
+	}
+	ref, err := a.Ref.samples(lying)
+	if err != nil || ref == nil {
+		return nil, 0, 0 // whoever reads the tensor says what is wrong
+	}
+	wanted := slices.Concat(places...)
+	slices.Sort(wanted)
+	wanted = slices.Compact(wanted)
+	values, err := a.NPU.samples(wanted)
+	if err != nil || values == nil {
+		return nil, 0, 0
+	}
+	counts := make([]int, len(places))
+	for i := range places {
+		npu := make([]float64, of)
+		for k, at := range places[i] {
+			j, _ := slices.BinarySearch(wanted, at)
+			npu[k] = values[j]
+		}
+		counts[i] = countAgreeing(ref, npu)
+	}
+	best := 0
+	for i := range counts {
+		if counts[i] > counts[best] {
+			best = i
+		}
+	}
+	for i := range counts {
+		if i != best && 2*counts[i] > counts[best] {
+			return nil, 0, 0
+		}
+	}
+	if best == 0 || float64(counts[best]) < agreeing*float64(of) {
+		return nil, 0, 0
+	}
+	return perms[best-1], counts[best], of
+}
+
+// permuted returns where the elements of the reference lie in the NPU tensor.
+func permuted(lying []int64, want, got tensor.Shape, perm []int) []int64 {
+	all := make([]int64, len(lying))
+	strides := got.Strides()
+	for k, at := range lying {
+		for i := len(want) - 1; i >= 0; i-- {
+			all[k] += at % want[i] * strides[perm[i]]
+			at /= want[i]
+		}
+	}
+	return all
+}
+
+// countAgreeing counts the samples that agree.
+func countAgreeing(ref, npu []float64) (agree int) {
+	var sum float64
+	finite := 0
+	for _, r := range ref {
+		if !math.IsNaN(r) && !math.IsInf(r, 0) {
+			sum += float64(r * r)
+			finite++
+		}
+	}
+	least := math.Sqrt(sum/float64(max(1, finite))) / smallest
+	for k, r := range ref {
+		d := math.Abs(npu[k] - r) // not finite where one of them is not
+		if !math.IsInf(r, 0) && d <= float64(accuracy*max(math.Abs(r), least)) {
+			agree++
+		}
+	}
+	return agree
+}
+
+// nearby is up to which distance elements are read at once, and not on their own.
+const nearby = 256
+
+// samples returns the elements at places, which ascend; nil for complex ones.
+func (v *View) samples(places []int64) ([]float64, error) {
+	dec, err := tensor.NewDecoder(v.DType)
+	if err != nil || dec.Host().Complex() {
+		return nil, err
+	}
+	reader, err := v.reader(make([]layout.Buffers, 2))
+	if err != nil {
+		return nil, err
+	}
+	var block, host []byte
+	var reals []float64
+	all := make([]float64, len(places))
+	for i := 0; i < len(places); {
+		first := places[i]
+		end := i + sort.Search(len(places)-i, func(k int) bool { return places[i+k]-first >= layout.BlockElements })
+		for k := i + 1; k < end; k++ {
+			if places[k]-places[k-1] > nearby {
+				end = k
+			}
+		}
+		n := int(places[end-1] - first + 1)
+		block, host, reals = grown(block, n*dec.UnitSize()), grown(host, n*dec.Host().Size()), grown(reals, n)
+		if err := reader.ReadElements(block, first); err != nil {
+			return nil, err
+		}
+		dec.Decode(host, block)
+		tensor.Float64s(reals, host, dec.Host())
+		for ; i < end; i++ {
+			all[i] = reals[places[i]-first]
+		}
+	}
+	return all, nil
+}
+
+// grown returns n elements, in the memory of b where it suffices.
+func grown[T any](b []T, n int) []T { return slices.Grow(b[:0], n)[:n] }

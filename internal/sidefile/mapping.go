@@ -1,0 +1,237 @@
+package sidefile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// CallEntry says that a function of MindSpore is one of PyTorch, in the words of msprobe:
+// Functional.gather and Torch.index_select.
+type CallEntry struct {
+	MindSpore, PyTorch string
+	// Inputs and Outputs are the places or names of values in PyTorch's call, by those in
+	// MindSpore's; nil where they are the same. Values that are not in them have no partner.
+	Inputs, Outputs map[string]string
+	// Place is where the entry stands in the text.
+	Place string
+}
+
+// ParseMapping parses the mappings of msprobe, which are YAML. What a document is shows in
+// what it says:
+//
+//   - data mapping: names of the NPU's calls, or of their values, with those of the
+//     reference behind a colon, the other way round than a name map;
+//   - cell mapping: the same with names of modules and their classes, or with parts of
+//     these, in place of which the reference has the other part;
+//   - layer mapping: classes of modules, each with names of modules in it and those of the
+//     reference behind a colon;
+//   - API mapping: ms_api and pt_api, functions of MindSpore and PyTorch, with the places of
+//     their values (ms_args, pt_args, ms_outputs, pt_outputs), one or a list of them.
+//
+// Names that come twice, on either side, are an error.
+func ParseMapping(text []byte) (*NameMap, error) {
+	m := new(NameMap)
+	in := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		var doc yaml.Node
+		err := in.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			return m, nil
+		}
+		if err == nil && len(doc.Content) > 0 {
+			err = m.document(doc.Content[0])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("mapping: %w", err)
+		}
+	}
+}
+
+func placeOf(n *yaml.Node) string { return fmt.Sprintf("line %d, column %d", n.Line, n.Column) }
+
+func (m *NameMap) document(top *yaml.Node) error {
+	switch {
+	case top.Kind == yaml.SequenceNode:
+		for _, n := range top.Content {
+			if err := m.call(n); err != nil {
+				return err
+			}
+		}
+		return nil
+	case top.Kind != yaml.MappingNode:
+		return fmt.Errorf("%s: found no mapping, want NPU names with those of the reference behind a colon", placeOf(top))
+	case hasKey(top, "ms_api") || hasKey(top, "pt_api"):
+		return m.call(top)
+	}
+	for i := 0; i+1 < len(top.Content); i += 2 {
+		npu, ref := top.Content[i], top.Content[i+1]
+		err := fmt.Errorf("%s: want a name, and one behind its colon", placeOf(npu))
+		switch {
+		case npu.Kind != yaml.ScalarNode:
+		case ref.Kind == yaml.ScalarNode:
+			err = m.pair(npu, ref)
+		case ref.Kind == yaml.MappingNode:
+			err = m.layer(npu, ref)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func hasKey(n *yaml.Node, key string) bool {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return true
+		}
+	}
+	return false
+}
+
+// pair adds an entry of a data mapping or of a cell mapping. Several classes of the NPU may
+// be the same one of the reference.
+func (m *NameMap) pair(npu, ref *yaml.Node) error {
+	if isPartOfCell(npu.Value) {
+		m.Cells = append(m.Cells, MapEntry{ref.Value, npu.Value, placeOf(ref)})
+		if _, known := m.ref.Find(ref.Value); known && isClass(npu.Value) {
+			return nil
+		}
+	}
+	return m.add(ref.Value, npu.Value, placeOf(ref), placeOf(npu))
+}
+
+// callWords are parts of the names of calls and of their values.
+var callWords = []string{"forward", "backward", "parameters_grad"}
+
+// isPartOfCell reports whether a name may be that of a module without the word for modules
+// in front, or a part of it.
+func isPartOfCell(name string) bool {
+	parts := strings.Split(name, ".")
+	return name != "" && parts[0] != "Cell" && parts[0] != "Module" && !slices.ContainsFunc(parts, func(p string) bool { return slices.Contains(callWords, p) })
+}
+
+// isClass reports whether a name ends in that of a class.
+func isClass(name string) bool {
+	r, _ := utf8.DecodeRuneInString(name[strings.LastIndexByte(name, '.')+1:])
+	return unicode.IsUpper(r)
+}
+
+// layer adds a section of a layer mapping.
+func (m *NameMap) layer(class, names *yaml.Node) error {
+	if m.Layers == nil {
+		m.Layers = make(map[string]map[string]string)
+	}
+	if m.Layers[class.Value] != nil {
+		return fmt.Errorf("%s: a second section %q", placeOf(class), class.Value)
+	}
+	section := make(map[string]string)
+	m.Layers[class.Value] = section
+	for i := 0; i+1 < len(names.Content); i += 2 {
+		npu, ref := names.Content[i], names.Content[i+1]
+		switch {
+		case npu.Kind != yaml.ScalarNode || ref.Kind != yaml.ScalarNode || npu.Value == "" || ref.Value == "":
+			return fmt.Errorf("%s: want the name of a layer, and one behind its colon", placeOf(npu))
+		case section[npu.Value] != "":
+			return fmt.Errorf("%s: %q was mapped before in %q", placeOf(npu), npu.Value, class.Value)
+		}
+		section[npu.Value] = ref.Value
+	}
+	return nil
+}
+
+// call adds an entry of an API mapping.
+func (m *NameMap) call(n *yaml.Node) error {
+	if n.Kind != yaml.MappingNode {
+		return fmt.Errorf("%s: want an entry with ms_api and pt_api", placeOf(n))
+	}
+	e := CallEntry{Place: placeOf(n)}
+	places := make(map[string][]string)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		switch name := strings.TrimSuffix(key.Value, "s"); {
+		case key.Value == "ms_api" && value.Kind == yaml.ScalarNode:
+			e.MindSpore = value.Value
+		case key.Value == "pt_api" && value.Kind == yaml.ScalarNode:
+			e.PyTorch = value.Value
+		case slices.Contains([]string{"ms_arg", "pt_arg", "ms_output", "pt_output"}, name) && value.Kind == yaml.SequenceNode:
+			list, err := numbers(value)
+			if err != nil {
+				return err
+			}
+			places[name] = list
+		default:
+			return fmt.Errorf("%s: found %q, want ms_api, pt_api, ms_args, pt_args, ms_outputs or pt_outputs", placeOf(key), key.Value)
+		}
+	}
+	if e.MindSpore == "" || e.PyTorch == "" {
+		return fmt.Errorf("%s: an entry without ms_api or pt_api", e.Place)
+	}
+	if slices.ContainsFunc(m.Calls, func(old CallEntry) bool { return old.MindSpore == e.MindSpore }) {
+		return fmt.Errorf("%s: %q was mapped before", e.Place, e.MindSpore)
+	}
+	var err error
+	if e.Inputs, err = join(&e, "args", places["ms_arg"], places["pt_arg"]); err == nil {
+		e.Outputs, err = join(&e, "outputs", places["ms_output"], places["pt_output"])
+	}
+	m.Calls = append(m.Calls, e)
+	return err
+}
+
+// numbers are the places in a list, each once.
+func numbers(list *yaml.Node) (all []string, err error) {
+	for _, n := range list.Content {
+		if _, err := strconv.ParseUint(n.Value, 10, 16); err != nil || slices.Contains(all, n.Value) {
+			return nil, fmt.Errorf("%s: found %q, want places of values, each once", placeOf(n), n.Value)
+		}
+		all = append(all, n.Value)
+	}
+	return all, nil
+}
+
+// join returns PyTorch's places by MindSpore's.
+func join(e *CallEntry, of string, ms, pt []string) (map[string]string, error) {
+	if len(ms) != len(pt) {
+		return nil, fmt.Errorf("%s: %d ms_%s and %d pt_%s, want equally many", e.Place, len(ms), of, len(pt), of)
+	}
+	if len(ms) == 0 {
+		return nil, nil
+	}
+	places := make(map[string]string, len(ms))
+	for i := range ms {
+		places[ms[i]] = pt[i]
+	}
+	return places, nil
+}
+
+// foundCells adds to the entries that a side has those that are in the names of its modules.
+func (m *NameMap) foundCells(has map[int]bool, ops iter.Seq[[]string], text func(*MapEntry) string) {
+	left := make(map[int]string)
+	for i := range m.Cells {
+		k, ok := m.npu.Find(m.Cells[i].NPU)
+		if ok && !has[k] && m.Entries[k].Place == m.Cells[i].Place {
+			left[k] = text(&m.Cells[i])
+		}
+	}
+	if len(left) == 0 {
+		return
+	}
+	for names := range ops {
+		for k, text := range left {
+			if slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, text) }) {
+				has[k] = true
+				delete(left, k)
+			}
+		}
+	}
+}

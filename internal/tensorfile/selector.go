@@ -1,0 +1,96 @@
+package tensorfile
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/lang"
+	"dumptool/internal/store"
+	"dumptool/internal/tensor"
+)
+
+// Selector says which tensor of a file is meant. The zero value means all.
+type Selector struct {
+	// Kind and Index are those of a tensor without a name, Name that of one that has one.
+	Kind  tensor.Kind
+	Index int
+	Name  string
+}
+
+// selectorKinds are the kinds behind a path, with a number or, of parameters, a name.
+var selectorKinds = [...]tensor.Kind{tensor.Input, tensor.Output, tensor.Parameter, tensor.Gradient}
+
+// Split takes the name of a tensor apart, as reports have it: FILE, FILE:output:1,
+// FILE:parameter:weight, or FILE:NAME of a file that names its tensors. A path that exists
+// is that path; else the longest beginning that does is the file, which may be one in an
+// archive, RUN.zip!FILE. The error is that of the whole name where none exists.
+func Split(name string) (path string, of Selector, err error) {
+	_, first := store.Stat(name)
+	if first == nil {
+		return name, of, nil
+	}
+	for i := strings.LastIndexByte(name, ':'); i > 0; i = strings.LastIndexByte(name[:i], ':') {
+		if info, err := store.Stat(name[:i]); err != nil || info.IsDir() {
+			continue
+		}
+		return name[:i], parseSelector(name[i+1:]), nil
+	}
+	return "", of, first
+}
+
+func parseSelector(text string) Selector {
+	word, which, ok := strings.Cut(text, ":")
+	for _, kind := range selectorKinds {
+		if !ok || word != string(kind) {
+			continue
+		}
+		if k, err := strconv.Atoi(which); err == nil && k >= 0 {
+			return Selector{Kind: kind, Index: k}
+		}
+		if kind == tensor.Parameter {
+			return Selector{Name: which}
+		}
+	}
+	return Selector{Name: text}
+}
+
+// IsZero reports whether all tensors are meant.
+func (s Selector) IsZero() bool { return s == Selector{} }
+
+// Has reports whether a tensor is meant.
+func (s Selector) Has(t *Tensor) bool {
+	switch {
+	case s.IsZero():
+		return true
+	case s.Name != "":
+		return t.Name == s.Name
+	}
+	return t.Name == "" && t.Kind == s.Kind && t.Index == s.Index
+}
+
+func (s Selector) String() string {
+	if s.Name != "" {
+		return s.Name
+	}
+	return fmt.Sprintf("%s:%d", s.Kind, s.Index)
+}
+
+// keep leaves out all tensors but the one that is meant. That of a file that can hold but one
+// is it, whatever it is called.
+func (f *File) keep(s Selector) error {
+	if s.IsZero() || len(f.Tensors) == 1 && f.Op == nil && f.Tensors[0].Name == "" {
+		return nil
+	}
+	for i := range f.Tensors {
+		if s.Has(&f.Tensors[i]) {
+			f.Tensors = f.Tensors[i : i+1]
+			return nil
+		}
+	}
+	var names []string
+	for i := range f.Tensors {
+		names = append(names, f.Tensors[i].String())
+	}
+	return fmt.Errorf("there is no tensor %q in it, it has %s", s.String(), lang.FirstNames(names))
+}
