@@ -4,6 +4,11 @@
 GO ?= go
 GOFMT ?= $(shell $(GO) env GOROOT)/bin/gofmt
 
+# All that is built is built in one way, which is that of releases: what one target has
+# compiled the next one finds in the cache, also where another folder has the same source.
+export CGO_ENABLED = 0
+export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
+
 # A tag and the distance from it, or the commit alone; "devel" outside git.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS = -s -w -X main.version=$(VERSION)
@@ -23,14 +28,14 @@ LINT_VERSION = v2.15.0
 PROTO = internal/dumpfmt/dumppb/dump_data.proto
 
 .DEFAULT_GOAL := help
-.PHONY: fused help build page demo test toolstest test-slurm test-s3 browsertest fmt-check race lint fmt lint-tool fuzz cover golden proto lines \
+.PHONY: fused arm64-binary help build page demo test toolstest test-slurm test-s3 browsertest fmt-check race lint fmt lint-tool fuzz cover golden proto lines \
 	bench same benchtools purego arm64 microbench dist dist-check setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/dumptool, a static binary
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/dumptool ./cmd/dumptool
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/dumptool ./cmd/dumptool
 
 # The picture is of another network, a larger one, which the test makes.
 page: build ## write bin/page/report.html to look at, and docs/page.png, the picture of the README
@@ -63,7 +68,7 @@ test: fmt-check ## gofmt, go vet and all tests
 	$(GO) vet -tags=numpy ./...
 	cd tools && $(GO) vet ./...
 	@tag='$(NUMPY_TAG)'; \
-	echo "$(GO) test $$tag $(TIMEOUT) $(TESTFLAGS) ./..."; $(GO) test $$tag $(TIMEOUT) $(TESTFLAGS) ./... || exit 1; \
+	echo "$(GO) test -vet=off $$tag $(TIMEOUT) $(TESTFLAGS) ./..."; $(GO) test -vet=off $$tag $(TIMEOUT) $(TESTFLAGS) ./... || exit 1; \
 	if [ -z "$$tag" ]; then \
 		echo 'NOTE: the tests of custom converters were LEFT OUT: they need a python3 with numpy'; \
 	fi
@@ -73,7 +78,7 @@ test: fmt-check ## gofmt, go vet and all tests
 	fi
 
 toolstest: ## what measures the program, and the manifests of deploy by the types of Kubernetes
-	cd tools && $(GO) test $(TIMEOUT) $(TESTFLAGS) ./bench/... ./nets ./statcsv ./deploytest
+	cd tools && $(GO) test -vet=off $(TIMEOUT) $(TESTFLAGS) ./bench/... ./nets ./statcsv ./deploytest
 
 nets: build ## what the verdict says of simulated networks, healthy and with faults (NETS: flags)
 	cd tools && $(GO) run ./nets -dumptool ../bin/dumptool $(NETS)
@@ -83,7 +88,7 @@ test-slurm: ## shards on a real Slurm of one node (needs root, slurm-wlm and mun
 
 browsertest: ## report.html in a real browser (needs chromium and pdftotext; with npm, axe-core looks too)
 	@if command -v npm >/dev/null; then npm ci --ignore-scripts --no-audit --no-fund --prefix tools/browsertest || [ "$$CI" != true ]; fi
-	cd tools && $(GO) test $(TIMEOUT) $(TESTFLAGS) ./browsertest
+	cd tools && $(GO) test -vet=off $(TIMEOUT) $(TESTFLAGS) ./browsertest
 
 fmt-check:
 	@bad=$$($(GOFMT) -s -l .) || exit 1; \
@@ -99,13 +104,15 @@ fmt-check:
 test-s3: ## object storage with a real server, versitygw (built first, 2 minutes)
 	GO='$(GO)' sh scripts/s3.sh $(GO) test $(TESTFLAGS) -run 'TestConformance|TestObjectStorage' ./internal/store ./cmd/dumptool
 
-# Packages that start goroutines, or whose values several of them share, say so by what
-# they import. Races are found by running code side by side, not by many cases of a
-# property, which take ten times as long here: "make test" has those. Of the commands and
-# of the metrics the tests run that work side by side.
+# Packages that start goroutines say so by what they import, and those with caches that
+# several share are few. Races are found by running code side by side, not by many cases of
+# a property, which take ten times as long here: "make test" has those. Of the commands and
+# of the metrics the tests run that work side by side, of each way of working once.
 RACE_PACKAGES = $(shell $(GO) list -f '{{$$path := .ImportPath}}{{range .Imports}}\
-	{{if or (eq . "sync") (eq . "sync/atomic") (eq . "dumptool/internal/guard")}}{{$$path}} {{end}}{{end}}' ./...)
+	{{if or (eq . "dumptool/internal/batch") (eq . "dumptool/internal/guard")}}{{$$path}} {{end}}{{end}}' ./...) \
+	$(addprefix dumptool/internal/,batch bundle cluster guard dumpdir safefile store tensorfile ui)
 RACE_PARTS = dumptool/cmd/dumptool dumptool/internal/compare/metrics
+RACE_SCRIPTS = archives|check|cluster|compare|compare_determinism|compare_interrupted|compare_runs|convert|convert_containers|inspect_runs|overflow_analyze|overflow_scan|overflow_watch
 RACE_CHECKS = 5
 RACE = CGO_ENABLED=1 RAPID_CHECKS=$(RACE_CHECKS) $(GO) test -race -vet=off $(NUMPY_TAG) $(TIMEOUT) $(TESTFLAGS)
 race: ## the tests of what goroutines share, with the race detector (needs a C compiler)
@@ -113,7 +120,7 @@ race: ## the tests of what goroutines share, with the race detector (needs a C c
 		{ echo "make race: the race detector needs a C compiler, and there is no $$cc"; exit 1; }
 	$(RACE) $(filter-out $(RACE_PARTS),$(sort $(RACE_PACKAGES)))
 	$(RACE) -run 'TestReadSizesAndWorkers|TestPool' ./internal/compare/metrics
-	$(RACE) -run 'TestScripts/(compare|convert|overflow|inspect|cluster)' ./cmd/dumptool
+	$(RACE) -run 'TestScripts/^($(RACE_SCRIPTS))$$' ./cmd/dumptool
 
 lint: lint-tool fused ## run golangci-lint, which also holds the direction of imports
 	$(LINT) run ./...
@@ -131,7 +138,7 @@ lint-tool:
 			$(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION); \
 	fi
 
-fuzz: ## check that fuzz targets are fast, then run each for FUZZTIME (10s)
+fuzz: ## run each fuzz target for FUZZTIME (10s)
 	GO='$(GO)' sh scripts/fuzz.sh $(FUZZTIME)
 
 cover: ## test coverage: the total, and coverage.html line by line
@@ -166,30 +173,35 @@ same: build benchtools ## compare what this build and OLD=path print and write (
 # to write the same. QEMU runs programs for linux/arm64 on other hosts.
 QEMU ?= qemu-aarch64
 ARM64_TESTS = ./internal/exact ./internal/tensor ./internal/compare/metrics/... ./internal/compare/record
+# An emulator takes ten times as long for each case of a property.
+ARM64_CHECKS = 10
 # The package whose loops are in assembly, which its tests compare with plain ones; it is
 # tested without assembly too.
 KERNEL = ./internal/compare/metrics/kernel
 ARM64_BINARY = bin/dumptool-linux-arm64
-fused: ## check that no multiply-add of arm64 is fused
-	CGO_ENABLED=0 GOARCH=arm64 $(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(ARM64_BINARY) ./cmd/dumptool
+arm64-binary:
+	GOARCH=arm64 $(GO) build -ldflags '-X main.version=$(VERSION)' -o $(ARM64_BINARY) ./cmd/dumptool
+
+fused: arm64-binary ## check that no multiply-add of arm64 is fused
 	@fused=$$($(GO) tool objdump -s '^dumptool/' $(ARM64_BINARY) | \
 		grep -E 'FN?M(ADD|SUB)[SD]|FML[AS]' | grep -v '^ *exact\.go:' || :); \
 	if [ -n "$$fused" ]; then \
 		echo 'fused multiply-adds; write float64(a*b) + c:'; printf '%s\n' "$$fused"; exit 1; \
 	fi
 
-arm64: build benchtools fused ## the same results on arm64: instructions, tests and reports (needs qemu-user)
-	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -trimpath -vet=off -exec '$(QEMU)' $(TESTFLAGS) $(ARM64_TESTS)
-	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -trimpath -vet=off -exec '$(QEMU)' $(TESTFLAGS) -run Judge ./internal/compare
-	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -trimpath -vet=off -tags purego -exec '$(QEMU)' $(TESTFLAGS) $(KERNEL)
+arm64: build benchtools arm64-binary ## the same results on arm64: tests and reports (needs qemu-user)
+	RAPID_CHECKS=$(ARM64_CHECKS) GOARCH=arm64 $(GO) test -vet=off -exec '$(QEMU)' $(TESTFLAGS) $(ARM64_TESTS)
+	RAPID_CHECKS=$(ARM64_CHECKS) GOARCH=arm64 $(GO) test -vet=off -exec '$(QEMU)' $(TESTFLAGS) -run Judge ./internal/compare
+	RAPID_CHECKS=$(ARM64_CHECKS) GOARCH=arm64 $(GO) test -vet=off -tags purego -exec '$(QEMU)' $(TESTFLAGS) $(KERNEL)
 	bin/same -old bin/dumptool -new '$(QEMU) $(ARM64_BINARY)' -trees 1
 
 # What processors without kernels of their own run: loops in plain Go, of which only
-# comparisons have any.
+# comparisons have any. That loops of a kernel in assembly have the bits of those in plain
+# Go is what the tests of the kernel say.
 purego: build benchtools ## the same results without assembly: tests and reports
 	$(GO) vet -tags purego $(KERNEL)
-	$(GO) test -trimpath -vet=off -tags purego $(TIMEOUT) $(TESTFLAGS) ./internal/compare/metrics/...
-	$(GO) build -tags purego -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/dumptool-purego ./cmd/dumptool
+	$(GO) test -vet=off -tags purego $(TIMEOUT) $(TESTFLAGS) $(KERNEL)
+	$(GO) build -tags purego -ldflags '-X main.version=$(VERSION)' -o bin/dumptool-purego ./cmd/dumptool
 	bin/same -old bin/dumptool -new bin/dumptool-purego -trees 3 -only compare
 
 microbench: ## run the benchmarks of single functions (BENCH: a pattern)
@@ -211,10 +223,10 @@ dist: ## static binaries for all platforms in dist/, with licences and SHA256SUM
 	GO='$(GO)' sh scripts/notice.sh $(DIST_TARGETS) >'$(DIST)/NOTICE.txt'; \
 	cd '$(DIST)' && sha256sum NOTICE.txt dumptool-* >SHA256SUMS && cat SHA256SUMS
 
-# Two of the platforms, with other processors and formats of programs, stand for all: what
-# would differ, of the machine or of the order of the build, is in every one of them.
-TWICE = linux/arm64 windows/amd64
-dist-check: dist ## build two of dist/ once more with an empty build cache: the bytes must be the same
+# One of the platforms stands for all: what would differ, of the machine or of the order of
+# the build, is in every one of them.
+TWICE = linux/arm64
+dist-check: dist ## build one of dist/ once more with an empty build cache: the bytes must be the same
 	@set -e; tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	GOCACHE="$$tmp/cache" $(MAKE) --no-print-directory dist DIST="$$tmp/dist" DIST_TARGETS='$(TWICE)' >/dev/null; \
 	for file in "$$tmp/dist"/dumptool-*; do cmp '$(DIST)'/"$${file##*/}" "$$file"; done; \

@@ -7,7 +7,7 @@
 # COMMAND finds the server's address in DUMPTOOL_TEST_S3 and its keys in
 # AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. The server has the bucket dumptool-test.
 # VERSITYGW is the program, .tools/versitygw if it is not given; it is built when it is
-# not there, which takes minutes and 800 MB while it does. S3_ADDRESS is where it
+# not there, which takes a minute or two. S3_ADDRESS is where it
 # listens, 127.0.0.1:17070 if it is not given.
 set -eu
 
@@ -32,11 +32,11 @@ trap 'exit 130' INT TERM
 if [ ! -x "$gateway" ]; then
 	echo "building versitygw $version into $(dirname "$gateway")"
 	mkdir -p "$(dirname "$gateway")"
-	# Its modules are many and nobody else's: their caches go away again.
-	GOMODCACHE=$work/modules GOCACHE=$work/cache GOBIN=$work/bin GOFLAGS='-trimpath -modcacherw' CGO_ENABLED=0 \
+	# Its modules are many and nobody else's: they go away again.
+	GOMODCACHE=$work/modules GOBIN=$work/bin GOFLAGS='-trimpath -modcacherw' CGO_ENABLED=0 \
 		"${GO:-go}" install -ldflags '-s -w' "github.com/versity/versitygw/cmd/versitygw@$version"
 	mv "$work/bin/versitygw" "$gateway"
-	rm -rf "$work/modules" "$work/cache"
+	rm -rf "$work/modules"
 fi
 
 # start runs the server, with more arguments of its posix back end, until it answers.

@@ -55,6 +55,9 @@ type app struct {
 	running bool
 	// shared is set where other processes read the same runs.
 	shared bool
+	// makeRoom is called with the pairs of a comparison, and with how many of them elements
+	// are read: in a process of its own it sets what memory that may take.
+	makeRoom func(pairs, measured int)
 }
 
 // newApp returns an app with the settings of the process.
@@ -65,13 +68,16 @@ func newApp(streams ui.Streams) *app {
 		msg:      ui.NewMessages(streams, ui.MessageOptions{}),
 		settings: config.Options{Working: ".", User: config.UserFolder(), LookupEnv: os.LookupEnv},
 		commands: allCommands,
+		makeRoom: func(int, int) {},
 	}
 }
 
 // run executes one command line, without the program name, and returns the
 // exit status.
 func run(ctx context.Context, args []string, streams ui.Streams) int {
-	return newApp(streams).run(ctx, args)
+	a := newApp(streams)
+	a.makeRoom = makeRoom
+	return a.run(ctx, args)
 }
 
 func (a *app) run(ctx context.Context, args []string) int {
@@ -171,7 +177,9 @@ func (a *app) conclude(o batch.Outcome) error {
 
 // printResult prints a result in a format.
 func printResult[R any](a *app, format string, result R, opt report.Options) error {
+	matrix := opt.Matrix
 	opt.Text, opt.Page.Lang = a.text(), string(a.global.lang)
+	opt.Matrix = matrix
 	return report.Write(a.out, format, result, opt)
 }
 
@@ -217,6 +225,9 @@ func (a *app) execute(ctx context.Context, args []string) error {
 		return err
 	}
 	root := newRootCommand(a)
+	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
+		completing(root)
+	}
 	line := rewriteArgs(root, args)
 	if line.extra != "" {
 		return unknownCommand(line.cmd, line.extra)

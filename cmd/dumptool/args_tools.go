@@ -54,6 +54,16 @@ var tools = []tool{
 			{names: "n|topn", value: true, as: "--topn"},
 			{names: "alg|algorithm", value: true}, {names: "a|algorithm-options", value: true}, // all are written
 			{names: "advisor"}, {names: "overflow-detection"}, {names: "ffts"}, {names: "p|post-process", value: true},
+			{names: "op|op-name", value: true, as: "--ops"},
+			{names: "ml|max-line-number", value: true}, {names: "ignore-single-op-result"}, // the table is one file
+			{names: "q|quant-fusion-rule-file", value: true, read: insteadOf("pairs are found without rules of quantisation; --map-node-dict pairs names that differ")},
+			{names: "cf|close-fusion-rule-file", value: true, read: insteadOf("operators of the reference have their own names; --map-node-dict pairs those that differ")},
+			{names: "r|range", value: true, read: insteadOf("operators have no numbers here; 'dumptool compare --ops NAMES' takes their names, and re:PATTERN")},
+			{names: "s|select", value: true, read: insteadOf("operators have no numbers here; 'dumptool compare --ops NAMES' takes their names, and re:PATTERN")},
+			{names: "map|mapping", read: insteadOf("there is no table of pairs alone; compare.json has the rule, the files and the names of each")},
+			{names: "c|custom-script-path", value: true, read: insteadOf("code of others is not run; 'dumptool compare --format json' has all metrics")},
+			{names: "o|output-tensor", value: true, read: insteadOf("'dumptool compare detail --op NAME:output:N' shows one tensor")},
+			{names: "i|input-tensor", value: true, read: insteadOf("'dumptool compare detail --op NAME:input:N' shows one tensor")},
 		}},
 		{"convert", []string{"convert"}, nil, nil},
 		{"overflow", []string{"overflow", "analyze"}, [][]string{{"--compat"}, {"--out", "."}}, []toolFlag{
@@ -84,6 +94,11 @@ var tools = []tool{
 			{names: "am|api-mapping", value: true, optional: true, read: mappingFile},
 		}},
 	}},
+}
+
+// insteadOf refuses a flag that has no meaning here, and says what to use.
+func insteadOf(what string) func(string) ([]string, error) {
+	return func(string) ([]string, error) { return nil, usagef("%s", what) }
 }
 
 // mappingFile is the flag with the names of a file.

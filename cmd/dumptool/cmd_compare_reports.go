@@ -58,6 +58,7 @@ func (o *compareOutput) defineLooks(cmd *cobra.Command) {
 		cmdFlag{"report", keyed(cmd, inReport), "how reports look, `KEY=VALUE` with commas between them; rows=all|bad|full (bad: compare.json, junit.xml and report.html without the rows that passed; default: all up to 1000000; full: compare.json with the keys that have their default, too), extra-columns and bom (of cpu_vs_npu.csv: columns of our own, a byte order mark for Excel), topn=N (the worst N elements of bad tensors), pictures=N|all (of the most telling tensors in compare.json)", reporting, safe | ofTransport | onHPAA},
 		cmdFlag{"rows", choice(&o.rows, []string{"all", "bad", rowsFull}), "`WHICH` rows compare.json, junit.xml and report.html have: all, or bad, without those that passed; default: all up to 1000000; full: all, in compare.json with the keys that have their default", reporting, safe | hidden | inReport},
 		cmdFlag{"extra-columns", yes(&o.look.HPAA.ExtraColumns), "columns of our own behind those of HPAA in cpu_vs_npu.csv; with --format hpaa only if given", reporting, safe | hidden | inReport},
+		cmdFlag{"matrix", yes(&o.look.Matrix), "print the rounds of text as a matrix of ranks and steps", reporting, safe | rare},
 		cmdFlag{"hpaa-version", named(&o.look.HPAA.Successor, []string{"successor"}, true), "columns of cpu_vs_npu.csv: `successor` adds cos_sim", reporting, safe | rare | onHPAA},
 		cmdFlag{"bom", yes(&o.look.HPAA.BOM), "start CSV files with a byte order mark, for Excel", reporting, safe | hidden | inReport | onHPAA})
 }
@@ -196,7 +197,9 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *compare.Options,
 		}
 	}
 	left, failed := report.WriteComparison(report.NewCompareFolder(o.out, rep, opt.BaselineFile), o.formats, rep, ropt)
-	if err := a.text().WriteCompare(a.out, rep); err != nil {
+	summary := a.text()
+	summary.Matrix = o.look.Matrix
+	if err := summary.WriteCompare(a.out, rep); err != nil {
 		return err
 	}
 	if err := a.out.Flush(); err != nil { // the summary stands before the messages

@@ -63,7 +63,7 @@ func schemaNames(all []dumpconf.Schema) []string {
 func (o *configTarget) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.schema, "schema", "", "the file is of this `SCHEMA`: acl, mindspore, ge, tf or msprobe; default: as its keys say")
 	harmless(cmd.Flags(), "schema")
-	completeValues(cmd, "schema", schemaNames(checkedSchemas))
+	completeValues(cmd.Flag("schema"), schemaNames(checkedSchemas))
 	o.addMakingFlags(cmd)
 }
 
@@ -75,8 +75,8 @@ func (o *configTarget) addMakingFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.backend, "backend", "", "MindSpore runs on `BACKEND`: ge, ms_backend, O0, O1, O2 or pynative")
 	flags.Var(&o.devices, "device", "`IDS` of the devices that will be used")
 	harmless(flags, "target-version", "soc", "backend", "device")
-	completeValues(cmd, "backend", configBackends)
-	completeValues(cmd, "soc", []string{"A2", "A3", "Ascend310P", "Ascend910", "Ascend910B", "cpu", "gpu"})
+	completeValues(cmd.Flag("backend"), configBackends)
+	completeValues(cmd.Flag("soc"), []string{"A2", "A3", "Ascend310P", "Ascend910", "Ascend910B", "cpu", "gpu"})
 }
 
 // resolve checks the flags.
@@ -268,7 +268,7 @@ whose result the version or backend would not act on; the exit status is 1 then.
 func (o *configConvertOptions) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.to, "to", "", "`SCHEMA` of the result: acl, mindspore or ge")
 	harmless(cmd.Flags(), "to")
-	completeValues(cmd, "to", schemaNames(madeSchemas))
+	completeValues(cmd.Flag("to"), schemaNames(madeSchemas))
 	o.target.addFlags(cmd)
 	cmd.Flag("target-version").Usage = "the result is for release `V` of its runtime; default: the newest"
 	o.output.addFlags(cmd.Flags())

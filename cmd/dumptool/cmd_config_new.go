@@ -278,7 +278,7 @@ func (o *configNewOptions) addFields(cmd *cobra.Command) {
 			values = []string{"true", "false"}
 			cmd.Flag(f.name).NoOptDefVal = "true"
 		}
-		completeValues(cmd, f.name, values)
+		completeValues(cmd.Flag(f.name), values)
 	}
 }
 

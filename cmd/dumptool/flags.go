@@ -91,6 +91,7 @@ const (
 	aliasKey    = "dumptool_alias"
 	groupKey    = "dumptool_group"
 	propertyKey = "dumptool_property"
+	valuesKey   = "dumptool_values"
 )
 
 // has reports whether a flag has one of some properties.
@@ -113,10 +114,10 @@ func annotate(f *pflag.Flag, is property) {
 }
 
 // define gives a command flags.
-func define(cmd *cobra.Command, all ...cmdFlag) { defineIn(cmd, cmd.Flags(), all...) }
+func define(cmd *cobra.Command, all ...cmdFlag) { defineIn(cmd.Flags(), all...) }
 
-// defineIn adds flags to a set of those of a command.
-func defineIn(cmd *cobra.Command, flags *pflag.FlagSet, all ...cmdFlag) {
+// defineIn adds flags to a set.
+func defineIn(flags *pflag.FlagSet, all ...cmdFlag) {
 	for _, d := range all {
 		names := strings.Split(d.names, "|")
 		f := &pflag.Flag{Name: names[0], Usage: d.usage, Value: d.value, DefValue: d.value.String(), Hidden: d.is&hidden != 0}
@@ -131,7 +132,7 @@ func defineIn(cmd *cobra.Command, flags *pflag.FlagSet, all ...cmdFlag) {
 		f.Annotations[aliasKey], f.Annotations[groupKey] = names, []string{string(d.in)}
 		flags.AddFlag(f)
 		if v, ok := d.value.(interface{ values() []string }); ok && len(v.values()) > 0 {
-			completeValues(cmd, f.Name, v.values())
+			completeValues(f, v.values())
 		}
 	}
 }
@@ -144,10 +145,27 @@ func harmless(flags *pflag.FlagSet, names ...string) {
 }
 
 // completeValues lets the shell complete a flag with one of values.
-func completeValues(cmd *cobra.Command, flag string, values []string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
-		panic(err)
+func completeValues(f *pflag.Flag, values []string) {
+	if f.Annotations == nil {
+		f.Annotations = map[string][]string{}
+	}
+	f.Annotations[valuesKey] = values
+}
+
+// completing tells cobra the values of all flags where the shell asks for words: it keeps
+// what it is told, and with it the commands, for as long as the process lives.
+func completing(cmd *cobra.Command) {
+	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+		values, ok := f.Annotations[valuesKey]
+		if !ok {
+			return
+		}
+		if err := cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+			panic(err)
+		}
+	})
+	for _, sub := range cmd.Commands() {
+		completing(sub)
 	}
 }
 
@@ -294,14 +312,14 @@ func readNameMap(text string) (*sidefile.NameMap, error) {
 // outFlag is the place of the output.
 func outFlag(flags *pflag.FlagSet, out *string, byDefault, usage string) {
 	*out = cmp.Or(*out, byDefault)
-	defineIn(nil, flags, cmdFlag{"out|output|output-dir", text(out), usage, reporting, ofTransport})
+	defineIn(flags, cmdFlag{"out|output|output-dir", text(out), usage, reporting, ofTransport})
 }
 
 // exitZero keeps what was found from the exit status.
 type exitZero bool
 
 func (z *exitZero) add(flags *pflag.FlagSet, found string) {
-	defineIn(nil, flags, cmdFlag{"exit-zero", yes((*bool)(z)), found + " do not change the exit status", ci, 0})
+	defineIn(flags, cmdFlag{"exit-zero", yes((*bool)(z)), found + " do not change the exit status", ci, 0})
 }
 
 // of is an outcome as the flag wants it.
@@ -319,7 +337,7 @@ func (z exitZero) of(o batch.Outcome) batch.Outcome {
 type jsonFlag bool
 
 func (j *jsonFlag) add(flags *pflag.FlagSet, usage string) {
-	defineIn(nil, flags, cmdFlag{"json", yes((*bool)(j)), usage, reporting, safe})
+	defineIn(flags, cmdFlag{"json", yes((*bool)(j)), usage, reporting, safe})
 }
 
 // format is the name of the format.

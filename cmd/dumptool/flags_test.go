@@ -156,7 +156,7 @@ func TestBadRoundFlags(t *testing.T) {
 		"--model=a||b":  `"a||b" has an empty name`,
 	} {
 		flags := pflag.NewFlagSet("compare", pflag.ContinueOnError)
-		defineIn(nil, flags, sideFlags(new(dumpdir.Selection), new(dumpdir.Selection))...)
+		defineIn(flags, sideFlags(new(dumpdir.Selection), new(dumpdir.Selection))...)
 		if err := flags.Parse([]string{arg}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", arg, err, want)
 		}

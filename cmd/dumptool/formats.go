@@ -75,7 +75,7 @@ func addReportFlags[R any](cmd *cobra.Command, o *reportOptions, byDefault, note
 
 // noPathsFlag is the flag for pages that are handed on.
 func noPathsFlag(to *bool) cmdFlag {
-	return cmdFlag{"no-paths", yes(to), "keep of all paths in a page (html) the last part only", reporting, safe | ofTransport}
+	return cmdFlag{"no-paths", yes(to), "keep of all paths in a page (html) the last part only", reporting, safe | ofTransport | rare}
 }
 
 // checkReports checks the flags for reports of results of type R.

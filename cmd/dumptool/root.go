@@ -78,9 +78,10 @@ func newRootCommand(a *app) *cobra.Command {
 	root := newGroup(&cobra.Command{
 		Use:   "dumptool",
 		Short: "debug numerical accuracy on NPUs",
-		Long: `dumptool turns device dumps into host tensors, decodes overflow records,
-compares NPU tensors with a golden run, and writes and checks dump
-configurations.
+		Long: `dumptool says which operator of an NPU computed wrong first, and why. It
+compares dumps with a golden run, or computes operators again from their own
+inputs; turns dumps into host tensors, decodes overflow records, and writes and
+checks dump configurations.
 
 Long flags may be written with one dash and with _ for -. Every flag can also
 be set by the environment variable DUMPTOOL_<COMMAND>_<FLAG>, or in a file
@@ -98,9 +99,9 @@ may have come with the dumps, sets only numbers, names and the like.`,
 	root.SetOut(a.out)
 	root.SetErr(a.streams.Err)
 	root.PersistentFlags().SortFlags = false
-	defineIn(root, root.PersistentFlags(), append(a.global.flags(), cmdFlag{"help-all", a.allHelp(), "all that there is to say about a command", global, ofTransport | noSetting})...)
-	completeValues(root, "color", names([]ui.ColorMode{ui.ColorAuto, ui.ColorAlways, ui.ColorNever}))
-	completeValues(root, "lang", names([]report.Lang{report.English, report.Chinese}))
+	defineIn(root.PersistentFlags(), append(a.global.flags(), cmdFlag{"help-all", a.allHelp(), "all that there is to say about a command", global, ofTransport | noSetting})...)
+	completeValues(root.PersistentFlags().Lookup("color"), names([]ui.ColorMode{ui.ColorAuto, ui.ColorAlways, ui.ColorNever}))
+	completeValues(root.PersistentFlags().Lookup("lang"), names([]report.Lang{report.English, report.Chinese}))
 	versionFlag(a, root)
 	exclusive(root, "quiet", "verbose")
 

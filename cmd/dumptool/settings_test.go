@@ -187,7 +187,7 @@ func TestHarmlessFlags(t *testing.T) {
 	}
 	// switches are the bools that write and run nothing.
 	switches := strings.Fields(`all auto-layout bom check-env compress crop-padding extended extra-columns fail-fast fix full
-		force-compare fuzzy inputs json long missing no-files no-paths no-recursive paths perf-all-nodes
+		force-compare fuzzy inputs json long matrix missing no-files no-paths no-recursive paths perf-all-nodes
 		quiet raw script stack stats strict strict-dtype strict-replicas verbose`)
 	known := map[string]bool{}
 

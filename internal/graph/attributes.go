@@ -25,19 +25,16 @@ const mostValues = 4096
 // deepest is how many lists may be inside of each other.
 const deepest = 8
 
-// The attributes of GE whose names begin with _ and that say what else there is of an
-// operator: the names of its inputs, and of those of the model that were merged into it.
-const (
-	InputNames    = "_input_name_key"
-	OriginalNames = "_datadump_original_op_names"
-)
+// OriginalNames is the one attribute of GE whose name begins with _ that is kept: the names
+// of the operators of the model that were merged into one.
+const OriginalNames = "_datadump_original_op_names"
 
 // ReadFusionAttributes reads the graph of the compiler with the attributes of its operators.
 func ReadFusionAttributes(in io.Reader) (*Graph, error) { return readFusion(in, true) }
 
 // take keeps an attribute that may count for what an operator computes.
 func (op *Op) take(key string, a *Attribute) {
-	if key == "" || a == nil || len(a.Values) > mostValues || strings.HasPrefix(key, "_") && key != InputNames && key != OriginalNames {
+	if key == "" || a == nil || len(a.Values) > mostValues || strings.HasPrefix(key, "_") && key != OriginalNames {
 		return
 	}
 	if op.Attributes == nil {

@@ -80,8 +80,8 @@ func csvColumns(opt CSVOptions) []Column[labelled] {
 			return plainDecimal(record.NumberOf(float64(r.Evidence.Score)))
 		}),
 		words("shape", func(r labelled) string { return r.Shape.String() }),
-		words("ref_file", func(r labelled) string { return r.RefFile }),
-		words("npu_file", func(r labelled) string { return r.NPUFile }))
+		words("ref_file", func(r labelled) string { return asText(r.RefFile) }),
+		words("npu_file", func(r labelled) string { return asText(r.NPUFile) }))
 	for i, c := range (&record.At{}).Coordinates() {
 		columns = append(columns, words(c.Name, func(r labelled) string { return r.At.Coordinates()[i].Value }))
 	}
@@ -133,6 +133,16 @@ func WriteCompareCSV(w io.Writer, r *record.Report, opt Options) error {
 			}
 		}
 	})
+}
+
+// asText is a name with a quote in front where a spreadsheet would take it for a number or
+// for a date: one without a letter, or of digits around an e.
+func asText(name string) string {
+	plain := strings.Trim(name, "0123456789.-/:")
+	if name != "" && (plain == "" || strings.EqualFold(plain, "e") || strings.EqualFold(plain, "e+")) {
+		return "'" + name
+	}
+	return name
 }
 
 func pythonBool(yes bool) string {

@@ -36,7 +36,7 @@ func (t Text) runFacts(r *record.Report) []fact {
 	case graph == "":
 		graph = t.say("unknown, the operator before counts as the input", "未知，以前一个算子作为输入")
 		if r.Verdict == byEvidence {
-			graph = t.say("unknown, the tensors before count as inputs (--consumer-map tells faults apart better)", "未知，以此前的张量作为输入(--consumer-map 可更好地区分故障)")
+			graph = t.say("unknown, the tensors before count as inputs (--graph-file tells faults apart better)", "未知，以此前的张量作为输入(--graph-file 可更好地区分故障)")
 		}
 		if !orderKnown(r) {
 			graph = t.say("unknown", "未知")

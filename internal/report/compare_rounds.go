@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -386,9 +387,9 @@ func (t Text) foldedTable(networks []network, all []foldedRounds, names shortNam
 	}}
 }
 
-// rounds prints which rounds of a run are bad, where it has several: of many a line for all
-// that are bad in the same way; else off a terminal a line each, on one a matrix and the
-// first bad operators.
+// rounds prints which rounds of a run are bad, where it has several: a line each, of many a
+// line for all that are bad in the same way. A matrix and the first bad operators are there
+// where they are asked for.
 func (p *printer) rounds(r *record.Report, names shortNames) {
 	if len(r.Rounds) < 2 {
 		return
@@ -396,21 +397,29 @@ func (p *printer) rounds(r *record.Report, names shortNames) {
 	p.blank()
 	p.text(p.roundsText(r))
 	networks := networksOf(r.Rounds)
-	if len(r.Rounds) > maxRounds {
+	switch {
+	case p.Matrix && networks != nil:
+		p.matrices(r, networks, names)
+	case len(r.Rounds) <= maxRounds:
+		p.table("", roundTable(r).Grid(p.Lang).Fit(p.Width))
+	default:
 		if folded := foldRounds(r); len(folded) > 0 {
 			p.table("", p.foldedTable(networks, folded, names).Grid(p.Lang).Fit(p.Width))
 		}
-		return
 	}
-	if p.Width <= 0 || networks == nil {
-		p.table("", roundTable(r).Grid(p.Lang).Fit(p.Width))
-		return
+}
+
+// matrices prints the statuses of rounds by ranks and steps, and the first bad operators.
+func (p *printer) matrices(r *record.Report, networks []network, names shortNames) {
+	width := p.Width
+	if width <= 0 {
+		width = math.MaxInt
 	}
 	for i := range networks {
 		if networks[i].name != "" {
 			p.text(networks[i].name + p.say(":", "："))
 		}
-		for _, part := range networks[i].matrices(p.Width) {
+		for _, part := range networks[i].matrices(width) {
 			p.table("", part)
 		}
 	}

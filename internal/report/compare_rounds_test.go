@@ -67,7 +67,9 @@ func headed(r *record.Report, at record.At) *record.Report {
 
 func summaryAt(t *testing.T, r *record.Report, width int) string {
 	t.Helper()
-	return printed(t, func(w io.Writer) error { return Text{Width: width}.WriteCompare(w, r) })
+	return printed(t, func(w io.Writer) error {
+		return Text{Width: width, Matrix: width > 0 && len(r.Rounds) <= maxRounds}.WriteCompare(w, r)
+	})
 }
 
 // TestRounds: two ranks with three steps each, of which one is bad.
@@ -129,7 +131,7 @@ Coverage `
 func TestRoundColors(t *testing.T) {
 	rounds := devices(1, 2)
 	r := headed(roundsOf(rounds, func(x record.At) string { return map[string]string{"1": "net/fc1"}[x.Step] }), rounds[1])
-	got := printed(t, func(w io.Writer) error { return Text{Width: 80, Color: true}.WriteCompare(w, r) })
+	got := printed(t, func(w io.Writer) error { return Text{Width: 80, Matrix: true, Color: true}.WriteCompare(w, r) })
 	for _, want := range []string{"\x1b[1;31mFAIL\x1b[0m: 4 of 12 tensors", "\n0          \x1b[32mPASS\x1b[0m  \x1b[1;31mFAIL\x1b[0m\n", "\n> net/fc1    \x1b[1;31mFAIL\x1b[0m "} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
@@ -298,7 +300,7 @@ func TestWithoutOrder(t *testing.T) {
 	r := roundsOf([]record.At{{}}, func(record.At) string { return "net/add1" })
 	r.Rounds[0].OrderKnown, r.Rounds[0].Findings = false, record.NoFindings()
 	got := summaryAt(t, r, 160)
-	want := "Failing         by name, the execution order is not known (--order-file gives it)\n" +
+	want := "Failing         by name, the execution order is not known (--graph-file gives it)\n" +
 		"                net/add1 (Conv2D)\n                net/fc2 (Conv2D)\n                net/prob (Conv2D)\n"
 	if !strings.Contains(got, want) || strings.Contains(got, "First bad") || !strings.Contains(got, "The worst rows") {
 		t.Errorf("no\n%s\nin\n%s", want, got)
@@ -311,7 +313,7 @@ func TestWithoutOrder(t *testing.T) {
 		t.Errorf("no\n%s\nin\n%s", want, got)
 	}
 	r.Findings.Origins = []int{3}
-	want = "Origins         failing operators whose inputs pass; the execution order is not known (--order-file gives it)\n                net/add1 (Conv2D)\n"
+	want = "Origins         failing operators whose inputs pass; the execution order is not known (--graph-file gives it)\n                net/add1 (Conv2D)\n"
 	if got := summaryAt(t, r, 160); !strings.Contains(got, want) || strings.Contains(got, "First bad") {
 		t.Errorf("no\n%s\nin\n%s", want, got)
 	}

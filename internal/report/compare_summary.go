@@ -197,8 +197,8 @@ func (t Text) meaningFacts(r *record.Report) (facts []fact) {
 		}
 	}
 	if p := m.Power; p != nil && 10*(p.Of-p.Judged) > p.Of {
-		text := t.say("%d of %s not judged: only faults above %d %% would have been seen there; give --consumer-map, or dump inputs",
-			"%d/%s未能判定：其中仅可发现大于 %d %% 的故障；请提供 --consumer-map 或 dump 输入", p.Of-p.Judged, tensors(p.Of), int(100*record.MostPower))
+		text := t.say("%d of %s not judged: only faults above %d %% would have been seen there; give --graph-file, or dump inputs",
+			"%d/%s未能判定：其中仅可发现大于 %d %% 的故障；请提供 --graph-file 或 dump 输入", p.Of-p.Judged, tensors(p.Of), int(100*record.MostPower))
 		if p.Deepest != "" {
 			text += t.say(" (the last that was judged: %s)", "(最后一个已判定的：%s)", p.Deepest)
 		}
@@ -296,7 +296,7 @@ func (t Text) allOrigins(r *record.Report) *fact {
 	}
 	var lines []string
 	if r.Findings.FirstBad < 0 {
-		lines = []string{t.say("neither the data flow nor the execution order is known (--consumer-map or --order-file gives it)", "数据流与执行顺序均未知(可用 --consumer-map 或 --order-file 指定)")}
+		lines = []string{t.say("neither the data flow nor the execution order is known (--graph-file gives it)", "数据流与执行顺序均未知(可用 --graph-file 指定)")}
 	}
 	return &fact{label: t.say("Origins", "起源"), lines: append(lines, firstOf(t, origins, compareWorst, func(i int) string {
 		row := r.Row(i)
@@ -319,15 +319,15 @@ func (t Text) withoutOrder(r *record.Report) *fact {
 		return nil
 	}
 	if origins := r.Findings.Origins; len(origins) > 0 {
-		lines := []string{t.say("failing operators whose inputs pass; the execution order is not known (--order-file gives it)",
-			"自身失败而输入通过的算子；执行顺序未知(可用 --order-file 指定)")}
+		lines := []string{t.say("failing operators whose inputs pass; the execution order is not known (--graph-file gives it)",
+			"自身失败而输入通过的算子；执行顺序未知(可用 --graph-file 指定)")}
 		return &fact{label: t.say("Origins", "起源"), lines: append(lines, firstOf(t, origins, compareWorst, func(i int) string { return rowTitle(r.Row(i)) })...)}
 	}
 	failing, places := byOperator(r, record.Fail), t.placer(r)
 	if len(failing) == 0 {
 		return nil
 	}
-	lines := []string{t.say("by name, the execution order is not known (--order-file gives it)", "按名称排列，执行顺序未知(可用 --order-file 指定)")}
+	lines := []string{t.say("by name, the execution order is not known (--graph-file gives it)", "按名称排列，执行顺序未知(可用 --graph-file 指定)")}
 	return &fact{label: t.say("Failing", "失败算子"), lines: append(lines, firstOf(t, failing, compareWorst, func(o sameOperator) string { return t.join(titleOf(o.Row), places.of(o)) })...)}
 }
 

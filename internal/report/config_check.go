@@ -100,13 +100,18 @@ func (c *ConfigChecks) uri(name string) string {
 	if name == dumpconf.Stdin {
 		return "stdin"
 	}
+	return uriIn(c.Folder, name)
+}
+
+// uriIn names a file as seen from a folder.
+func uriIn(folder, name string) string {
 	path := store.Clean(name)
 	if scheme, object, ok := strings.Cut(path, "://"); ok && store.Remote(path) {
 		bucket, key, _ := strings.Cut(object, "/")
 		return (&url.URL{Scheme: scheme, Host: bucket, Path: "/" + key}).String()
 	}
 	if store.IsAbs(path) {
-		inside, err := store.Rel(c.Folder, path)
+		inside, err := store.Rel(folder, path)
 		if err != nil || inside == ".." || strings.HasPrefix(inside, "../") {
 			return (&url.URL{Scheme: "file", Path: path}).String()
 		}

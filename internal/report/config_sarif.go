@@ -55,13 +55,15 @@ type sarifNotification struct {
 }
 
 type sarifResult struct {
-	RuleID     string           `json:"ruleId"`
-	RuleIndex  int              `json:"ruleIndex"`
-	Level      string           `json:"level"`
-	Message    sarifMessage     `json:"message"`
-	Locations  []sarifLocation  `json:"locations"`
-	Related    []sarifLocation  `json:"relatedLocations,omitempty"`
-	Properties *sarifProperties `json:"properties,omitempty"`
+	RuleID    string          `json:"ruleId"`
+	RuleIndex int             `json:"ruleIndex"`
+	Level     string          `json:"level"`
+	Message   sarifMessage    `json:"message"`
+	Locations []sarifLocation `json:"locations"`
+	// Fingerprints tell a result from others of later runs.
+	Fingerprints map[string]string `json:"partialFingerprints,omitempty"`
+	Related      []sarifLocation   `json:"relatedLocations,omitempty"`
+	Properties   *sarifProperties  `json:"properties,omitempty"`
 }
 
 type sarifProperties struct {
@@ -76,7 +78,7 @@ type sarifLocation struct {
 		Artifact struct {
 			URI string `json:"uri"`
 		} `json:"artifactLocation"`
-		Region sarifRegion `json:"region"`
+		Region *sarifRegion `json:"region,omitempty"` // nil where a file has no lines
 	} `json:"physicalLocation"`
 	Message *sarifMessage `json:"message,omitempty"`
 }
@@ -101,9 +103,14 @@ func WriteConfigChecksSARIF(w io.Writer, c *ConfigChecks) error {
 	for _, message := range c.Failed {
 		run.Invocations[0].Notifications = append(run.Invocations[0].Notifications, sarifNotification{"error", sarifMessage{message}})
 	}
-	_, version, _ := strings.Cut(c.Tool, " ")
+	return writeSARIF(w, c.Tool, sarifRules(run.Results), run)
+}
+
+// writeSARIF writes a run of the program, whose results have the indexes of the rules.
+func writeSARIF(w io.Writer, tool string, rules []sarifRule, run sarifRun) error {
+	_, version, _ := strings.Cut(tool, " ")
 	run.Tool.Driver.Name, run.Tool.Driver.Version = "dumptool", cmp.Or(version, "devel")
-	run.Tool.Driver.Rules = sarifRules(run.Results)
+	run.Tool.Driver.Rules = rules
 	return writeJSON(w, sarifLog{sarifSchema, sarifVersion, []sarifRun{run}})
 }
 
@@ -155,7 +162,7 @@ func sarifRules(results []sarifResult) []sarifRule {
 func sarifLocationOf(uri string, text configText, at dumpconf.Place) (l sarifLocation) {
 	l.Physical.Artifact.URI = uri
 	line, column := text.end(at)
-	l.Physical.Region = sarifRegion{StartLine: at.Line, StartColumn: at.Column, EndColumn: column}
+	l.Physical.Region = &sarifRegion{StartLine: at.Line, StartColumn: at.Column, EndColumn: column}
 	if line != at.Line {
 		l.Physical.Region.EndLine = line
 	}

@@ -125,8 +125,21 @@ func listFormats() []Format {
 			paged("check.html", func(o *page.Options) *json.RawMessage { return &o.Checked }, writeDocument[*check.Report]),
 			paged("perf.html", func(o *page.Options) *json.RawMessage { return &o.Perf }, WritePerfJSON),
 		}},
+		{"jsonl", "a JSON object on each line: a row, or a record", []Writer{
+			plainly("compare.jsonl", WriteCompareJSONLines).keeping(Keep{Worst: true, Bins: true}).ofBad(),
+			plainly("overflow.jsonl", WriteAnalysisJSONLines),
+			plainly("overflow_scan.jsonl", WriteScanJSONLines),
+		}},
+		{"github", "annotations of GitHub's workflows", []Writer{
+			plainly("compare_github.txt", annotations(comparePlaces)),
+			plainly("overflow_github.txt", annotations(analysisPlaces)),
+			plainly("overflow_scan_github.txt", annotations(scanPlaces)),
+		}},
 		{"sarif", "for services that show findings beside the source", []Writer{
 			plainly("", WriteConfigChecksSARIF),
+			plainly("compare.sarif", sarifOf(comparePlaces, func(r *record.Report) string { return r.Tool })),
+			plainly("overflow.sarif", sarifOf(analysisPlaces, func(r *overflow.Report) string { return r.Tool })),
+			plainly("overflow_scan.sarif", sarifOf(scanPlaces, func(r *overflow.ScanReport) string { return r.Tool })),
 		}},
 	}
 }

@@ -211,6 +211,18 @@ var readers = map[string]func(text []byte) error{
 	"junit": func(text []byte) error { return xml.Unmarshal(text, new(junitSuites)) },
 	"sarif": func(text []byte) error { return json.Unmarshal(text, new(sarifLog)) },
 	"html":  parsePage,
+	"jsonl": func(text []byte) error {
+		for line := range bytes.Lines(text) {
+			if err := json.Unmarshal(line, new(map[string]any)); err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+	"github": func(text []byte) error {
+		_, err := parseCommands(string(text))
+		return err
+	},
 }
 
 // pageBlocks are the data of a page; pageParts is what all pages have.

@@ -51,6 +51,8 @@ type Text struct {
 	Width int
 	// ASCII is set where bars and blocks cannot be shown.
 	ASCII bool
+	// Matrix shows the rounds of a comparison by ranks and steps.
+	Matrix bool
 	// Color lets statuses, severities and carets stand out.
 	Color bool
 }

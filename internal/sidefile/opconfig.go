@@ -47,15 +47,6 @@ const notSet = "NA"
 // opColumns are the columns in the order of a file without a title line.
 func opColumns() []string { return []string{"op_name", "atol", "rtol", "mode"} }
 
-// NewOpConfig returns the limits of operators, of which the first of a name count.
-func NewOpConfig(limits []OpLimits) *OpConfig {
-	c := &OpConfig{Entries: limits}
-	for i := range limits {
-		c.index.Add(limits[i].Name, i)
-	}
-	return c
-}
-
 // ReadOpConfig reads an op_config.csv. A first line with the cell op_name is the
 // title and gives the order of the columns. An empty file sets no limits. Errors
 // do not name the file.

@@ -110,12 +110,12 @@ func (img *image) run(t *testing.T, args, env []string) (status int, out string,
 	return cmd.ProcessState.ExitCode(), printed.String(), cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss * kibi
 }
 
-// TestImage does the work of the Jobs that cluster prints as a node does it: 100,000 rows in
+// TestImage does the work of the Jobs that cluster prints as a node does it: 20,000 rows in
 // four shards and a merge, in containers of the shipped image whose user is nobody, with
 // nothing that can be written but a volume and the /tmp of the manifest; for the merge not
 // even that.
 func TestImage(t *testing.T) {
-	const ranks, rows = 4, 25_000
+	const ranks, rows = 4, 5_000
 	img := newImage(t)
 	if img.user != nobody {
 		t.Fatalf("the image is for the user %d", img.user)

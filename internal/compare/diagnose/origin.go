@@ -77,9 +77,6 @@ func (c *Conclusion) Reasons(index int) []record.Finding {
 	return r.factual(r.judge())
 }
 
-// Inputs are the rows that a row is known to read.
-func (c *Conclusion) Inputs(index int) []int { return c.network.rows[index].links() }
-
 // locate finds the first bad row and what is before it.
 func (n *network) locate(v *record.Findings) {
 	bad := n.counted(v)

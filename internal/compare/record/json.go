@@ -99,7 +99,7 @@ func (o object) encode(b *bytes.Buffer, slim bool) error {
 			if err != nil {
 				return err
 			}
-			if value = json.RawMessage(text); string(text) == "{}" {
+			if value = json.RawMessage(text); string(text) == "{}" && m.rule() != nullAlone {
 				b.Truncate(start)
 				continue
 			}

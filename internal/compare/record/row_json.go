@@ -285,6 +285,9 @@ func (f *rowForm) read(in *jsonpos.Reader) error {
 		return err
 	}
 	o.fill(seen)
+	if e := f.Evidence; e != nil && e.FedBy == nil {
+		e.FedBy = []int{}
+	}
 	if f.total == nil { // not compared: there are no numbers
 		return nil
 	}

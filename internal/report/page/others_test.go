@@ -93,7 +93,7 @@ func TestOthersMalformed(t *testing.T) {
 func TestNoPaths(t *testing.T) {
 	t.Parallel()
 	c := comparisonOf("net/a/x", "net/b/y")
-	c.Args = []string{"--cpu=/home/user/golden", "--npu=secret/dumps", "--mapping=s3://secret/of/us.json"}
+	c.Args = []string{"--cpu=/home/user/golden", "--npu=secret/dumps", "--mapping=s3://secret/of/us.json", "--map-node-dict=/home/user/run/../secret/names.json"}
 	for i := range c.Rows {
 		c.Rows[i].RefFile, c.Rows[i].NPUFile = "/home/user/golden/x.npy", "secret/dumps/x.npy"
 	}

@@ -27,8 +27,12 @@ func newPathless(paths []string) *pathless {
 			scheme, rest, _ := strings.Cut(p, "://")
 			pairs, p = append(pairs, scheme+"://", ""), rest
 		}
-		for dir := path.Dir(p); dir != "." && dir != "/" && !folders[dir]; dir = path.Dir(dir) {
-			folders[dir] = true
+		for _, one := range []string{p, path.Clean(p)} { // as it was written, and without a/..
+			for i := strings.LastIndexByte(one, '/'); i > 0; i = strings.LastIndexByte(one[:i], '/') {
+				if dir := one[:i]; dir != "." && dir != ".." {
+					folders[dir] = true
+				}
+			}
 		}
 	}
 	var all []string

@@ -153,7 +153,7 @@ func differences(n, r []float64) iter.Seq2[float64, int64] {
 func TestSlowReference(t *testing.T) {
 	for name, make := range samples {
 		for k, shape := range shapes {
-			if shape.Elements() > 20000 && name != "nan" && name != "octaves" {
+			if shape.Elements() > 9000 && name != "nan" && name != "octaves" {
 				continue // slow
 			}
 			t.Run(fmt.Sprintf("%s%v", name, shape), func(t *testing.T) {

@@ -43,7 +43,6 @@ function sideOfData(d) {
   return dataSide = side;
 }
 
-
 // sideOfDocument is a side of a compare.json. What is missing in a row has its default; what
 // is no row is an error.
 function sideOfDocument(doc, title) {

@@ -39,9 +39,9 @@ function visible(text) {
 // bdi is a name of the data, whose direction does not change what stands around it.
 function bdi(text) { return h("bdi", null, visible(text)); }
 
-// parted is a text whose lines may end behind the parts of names.
+// parted is a text whose lines may end behind the parts of names, not within numbers.
 function parted(text) {
-  return visible(text).split(/([\/._:]+)(?=[^\/._:\s])/).map(function (part, i) { return i % 2 ? [part, h("wbr")] : part; });
+  return visible(text).split(/([\/_]+|[.:]+(?!\d))(?=[^\/._:\s])/).map(function (part, i) { return i % 2 ? [part, h("wbr")] : part; });
 }
 
 // shorten cuts the middle out of a name: words without a number first, then what stands

@@ -158,7 +158,6 @@ WORDS.en = {
   high: "high",
   medium: "medium",
   low: "low",
-  as_measured: "as measured",
   limit: "{0} of {1} elements beyond the limits (|d| > {2} + {3}·|r|, {4})",
   first_error: "first at {0}: CPU {1}, NPU {2}",
   errors: "Errors",

@@ -155,7 +155,6 @@ WORDS.zh = {
   high: "高",
   medium: "中",
   low: "低",
-  as_measured: "测量值",
   limit: "{0}/{1} 个元素超出门限(|d| > {2} + {3}·|r|，{4})",
   first_error: "首个位于 {0}：CPU {1}，NPU {2}",
   errors: "错误",

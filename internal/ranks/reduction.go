@@ -1,0 +1,345 @@
+package ranks
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// member is what is found of the output of a member of a reduction.
+type member struct {
+	total    int64
+	bad      int64 // elements beyond the bound
+	overflow int64 // that are not compared, since the sum may have overflowed
+	first    int64 // the first bad one
+	worst    float64
+	differs  bool // in bits from the first member
+	// apart and size are the sums of squares of the errors and of the exact reduction.
+	apart, size float64
+}
+
+// judgeReduction sums again.
+func (f *files) judgeReduction(e *Event, p *plan) judgement {
+	op := e.comms[0].Op
+	for i, m := range e.comms {
+		if !readable(m.In) || p.ranges[i].n > 0 && !readable(m.Out) {
+			return noElements()
+		}
+		if m.Op != op {
+			return judgement{skip: lang.Sayf("members ask for different reductions", "成员请求的归约方式不同")}
+		}
+	}
+	if op == noReduction {
+		return judgement{skip: lang.Sayf("a reduction that is not known", "未知的归约方式")}
+	}
+	r := &reducer{files: f, event: e, plan: p, op: op}
+	if err := r.prepare(); err != nil {
+		return failed(err)
+	}
+	if r.skip.IsZero() {
+		if err := r.check(); err != nil {
+			return failed(err)
+		}
+	}
+	if !r.skip.IsZero() {
+		return judgement{skip: r.skip}
+	}
+	return r.conclude()
+}
+
+// failed is the judgement of an event whose tensors cannot be read.
+func failed(err error) judgement {
+	var unsupported *tensor.UnsupportedType
+	if errors.As(err, &unsupported) {
+		return judgement{skip: lang.Sayf("elements of %s", "%s 类型的元素", unsupported.DType)}
+	}
+	return judgement{skip: lang.Sayf("a tensor cannot be read", "张量无法读取"), err: err}
+}
+
+// reducer computes the reduction of an event again, a window of elements after the
+// other.
+type reducer struct {
+	*files
+	event *Event
+	plan  *plan
+	op    reduction
+	skip  lang.Sentence
+
+	precision precision
+	growth    float64 // see precision.growth
+	members   []member
+	// exact and size are the reduction of the window and the sum of absolute values, or of
+	// products the product of them; x is what one member put in or holds.
+	exact, size, x, y, first []float64
+}
+
+// prepare finds out how exact the elements are: those that are stored in float32 may be
+// numbers of a shorter type.
+func (r *reducer) prepare() error {
+	in := r.event.comms[0].In
+	d, _ := dtypeOf(in)
+	if d == tensor.Undefined || d == tensor.Float32 {
+		var all [][]float64
+		n := min(count(in), 1<<12)
+		for i, m := range r.event.comms {
+			x := make([]float64, n)
+			if err := r.floats(x, m.In, 0); err != nil {
+				return err
+			}
+			y := make([]float64, min(n, r.plan.ranges[i].n))
+			if err := r.floats(y, m.Out, 0); err != nil {
+				return err
+			}
+			all = append(all, x, y)
+		}
+		if d == tensor.Undefined {
+			v, err := r.values(in[0])
+			if err != nil {
+				return err
+			}
+			d = v.DType
+		}
+		d = effective(d, all...)
+	}
+	var ok bool
+	if r.precision, ok = precisions[d]; !ok || r.precision.bits != 0 && r.op == avg {
+		r.skip = lang.Sayf("elements of %s", "%s 类型的元素", d)
+		return nil
+	}
+	r.growth = r.precision.growth(len(r.event.Group))
+	return nil
+}
+
+// check compares what the members hold with the reduction.
+func (r *reducer) check() error {
+	r.members = make([]member, len(r.event.Group))
+	total := count(r.event.comms[0].In)
+	for from := int64(0); from < total; from += window {
+		n := min(window, total-from)
+		if err := r.reduce(from, n); err != nil {
+			return err
+		}
+		r.first = r.first[:0]
+		for i := range r.members {
+			lo, hi := r.overlap(i, from, n)
+			if lo >= hi {
+				continue
+			}
+			r.y = resize(r.y, hi-lo)
+			if err := r.floats(r.y, r.event.comms[i].Out, lo-r.plan.ranges[i].first); err != nil {
+				return err
+			}
+			r.compare(i, lo, from)
+		}
+	}
+	return nil
+}
+
+// overlap is the part of a window that a member ought to hold.
+func (r *reducer) overlap(i int, from, n int64) (lo, hi int64) {
+	part := r.plan.ranges[i]
+	return max(from, part.first), min(from+n, part.first+part.n)
+}
+
+func resize(s []float64, n int64) []float64 { return slices.Grow(s[:0], int(n))[:n] }
+
+// reduce computes a window of the reduction.
+func (r *reducer) reduce(from, n int64) error {
+	r.exact, r.size, r.x = resize(r.exact, n), resize(r.size, n), resize(r.x, n)
+	for i, m := range r.event.comms {
+		if err := r.floats(r.x, m.In, from); err != nil {
+			return err
+		}
+		if i == 0 {
+			for k, x := range r.x {
+				r.exact[k], r.size[k] = x, math.Abs(x)
+			}
+			continue
+		}
+		r.fold()
+	}
+	n64 := float64(len(r.event.Group))
+	for k := range r.exact {
+		if r.op == avg {
+			r.exact[k] /= n64
+			r.size[k] /= n64
+		}
+		if r.precision.bits != 0 && r.size[k] < exactIntegers {
+			r.exact[k] = r.precision.wrap(r.exact[k])
+		}
+	}
+	return nil
+}
+
+// fold takes in what a further member put in.
+func (r *reducer) fold() {
+	for k, x := range r.x {
+		switch r.op {
+		case maximum:
+			r.exact[k] = max(r.exact[k], x)
+			r.size[k] = max(r.size[k], math.Abs(x))
+		case minimum:
+			r.exact[k] = min(r.exact[k], x)
+			r.size[k] = max(r.size[k], math.Abs(x))
+		case product:
+			r.exact[k] *= x
+			r.size[k] *= math.Abs(x)
+		default:
+			r.exact[k] += x
+			r.size[k] += math.Abs(x)
+		}
+	}
+}
+
+// bound is how far a result may be from the exact one.
+func (r *reducer) bound(exact, size float64) float64 {
+	p, n := &r.precision, float64(len(r.event.Group))
+	switch {
+	case p.bits != 0 || r.op == maximum || r.op == minimum:
+		return 0
+	case r.op == product:
+		return float64(r.growth*math.Abs(exact)) + float64(n*p.smallest)
+	}
+	// What float64 itself rounds in the sum here is of the order of its own spacing.
+	return float64(r.growth*size) + float64(p.spacing*math.Abs(exact)) + float64(n*p.smallest) + float64(n*0x1p-52*size)
+}
+
+// verdict of an element.
+type element uint8
+
+const (
+	good element = iota
+	wrong
+	overflowed
+)
+
+// judge sets an element beside the exact one: NaN and infinities belong where the exact
+// one has them, or where a partial sum may have been beyond the range. A device that
+// saturates has the largest number in their place.
+func (r *reducer) judge(y, exact, size, bound float64) element {
+	p := &r.precision
+	finite := !math.IsNaN(y) && !math.IsInf(y, 0)
+	saturated := p.largest != 0 && math.Abs(y) >= p.largest
+	switch {
+	case p.bits != 0 && size >= exactIntegers:
+		return overflowed
+	case math.IsNaN(exact) || math.IsInf(exact, 0):
+		if finite && !saturated {
+			return wrong
+		}
+		return good
+	case p.largest != 0 && float64(r.partial(size)*(1+r.growth)) > p.largest:
+		return overflowed
+	case !finite, !(math.Abs(y-exact) <= bound):
+		return wrong
+	}
+	return good
+}
+
+// partial is how large a partial result may be on the way to one.
+func (r *reducer) partial(size float64) float64 {
+	if r.op == avg {
+		return size * float64(len(r.event.Group))
+	}
+	return size
+}
+
+// compare sets what a member holds of a window beside the reduction.
+func (r *reducer) compare(i int, lo, from int64) {
+	m := &r.members[i]
+	m.total += int64(len(r.y))
+	for k, y := range r.y {
+		exact, size := r.exact[lo-from+int64(k)], r.size[lo-from+int64(k)]
+		bound := r.bound(exact, size)
+		if d := y - exact; !math.IsNaN(d) && !math.IsInf(d, 0) {
+			m.apart += float64(d * d)
+			m.size += float64(exact * exact)
+		}
+		switch r.judge(y, exact, size, bound) {
+		case wrong:
+			if m.bad == 0 {
+				m.first = lo - r.plan.ranges[i].first + int64(k)
+			}
+			m.bad++
+			if ratio := math.Abs(y-exact) / bound; ratio > m.worst && !math.IsInf(ratio, 0) {
+				m.worst = ratio
+			}
+		case overflowed:
+			m.overflow++
+		}
+	}
+	if r.event.api().pattern != allReduce {
+		return
+	}
+	if len(r.first) == 0 {
+		r.first = append(r.first, r.y...)
+		return
+	}
+	for k, y := range r.y {
+		if math.Float64bits(y) != math.Float64bits(r.first[k]) {
+			m.differs = true
+		}
+	}
+}
+
+// conclude says what is wrong with the members, if anything is.
+func (r *reducer) conclude() judgement {
+	e := r.event
+	j := judgement{floats: r.precision.bits == 0}
+	var violating []int
+	overflow, differ := false, false
+	for i := range r.members {
+		if r.members[i].bad > 0 {
+			violating = append(violating, i)
+		}
+		overflow = overflow || r.members[i].overflow > 0
+		differ = differ || r.members[i].differs
+	}
+	if overflow {
+		j.notes = append(j.notes, e.note(OverflowInSum))
+	}
+	if len(violating) == 0 {
+		if differ {
+			j.notes = append(j.notes, e.note(RoundingPerRank))
+		}
+		return j
+	}
+	if !differ && e.api().pattern == allReduce {
+		late, err := r.isLate()
+		if err != nil {
+			return failed(err)
+		}
+		if late {
+			j.notes = append(j.notes, e.note(InputTooLate))
+			j.skip = lang.Sayf("the inputs were dumped after the communication", "输入在通信之后才被 dump")
+			return j
+		}
+	}
+	found, err := r.explain(violating)
+	if err != nil {
+		return failed(err)
+	}
+	j.found = found
+	if j.floats && len(violating) == len(e.Group) && len(found) == 1 && found[0].Kind == Corrupt {
+		for i := range r.members {
+			if m := &r.members[i]; m.size > 0 {
+				j.everywhere = max(j.everywhere, math.Sqrt(m.apart/m.size))
+			}
+		}
+	}
+	return j
+}
+
+// isLate reports whether the input of every member is what it holds afterwards.
+func (r *reducer) isLate() (bool, error) {
+	for _, m := range r.event.comms {
+		same, err := r.same(m.In, 0, m.Out, 0, count(m.In))
+		if err != nil || !same {
+			return false, err
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,219 @@
+package page
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"dumptool/internal/compare/record"
+)
+
+// The changes since the baseline, as the column has them.
+const (
+	unchanged = iota
+	changeNew
+	changeWorse
+	changeKnown
+	changeFixed
+)
+
+// columns are the rows in their order.
+type columns struct {
+	Name []string `json:"name"`
+	// Op are the names that commands take, where they are others.
+	Op     map[int]string `json:"op"`
+	Type   texts          `json:"type"`
+	Status []int          `json:"status"`
+	Mark   []record.Mark  `json:"mark"`
+	// Err and Total are -1 in rows that were not compared.
+	Err     []int64 `json:"err"`
+	Total   []int64 `json:"total"`
+	MeanRel numbers `json:"mean_rel"`
+	MaxAbs  numbers `json:"max_abs"`
+	CosDist numbers `json:"cosd"` // 1 - cosine
+	ULP     numbers `json:"ulp"`
+	Score   numbers `json:"score"` // error beside what rounding explains
+	// Ratio, Z and Expected are of rows that are judged by statistics, empty where there are
+	// none: the ratio of the norms, the largest difference of a statistic, and the noise that
+	// is expected.
+	Ratio    numbers `json:"ratio"`
+	Z        numbers `json:"z"`
+	Expected numbers `json:"expected"`
+	Reason   []int   `json:"reason"` // the first code, -1 for none
+	Shape    texts   `json:"shape"`
+	DType    texts   `json:"dt"`
+	Module   texts   `json:"mod"` // levels, separated by separator
+	// Path is the length of what stands before the last part of a name.
+	Path []int `json:"path"`
+	// Flow are the rows that a row reads, by how far they are before it.
+	Flow    []distances `json:"flow"`
+	Round   []int       `json:"round"`
+	Change  []int       `json:"chg"`
+	Chunk   []int       `json:"chunk"` // the block with the detail, -1 for none
+	Picture []int       `json:"pic"`   // the block with the pictures, -1 for none
+}
+
+// columnsOf makes the columns of the rows.
+func columnsOf(c *Comparison, d *run) columns {
+	r := c.Report
+	cols := columns{Op: map[int]string{}}
+	statuses, codes, rounds := map[record.Status]int{}, map[record.Code]int{}, map[string]int{}
+	for i, s := range d.Statuses {
+		statuses[s] = i
+	}
+	for i := range d.Rounds {
+		rounds[d.Rounds[i].Name] = i
+	}
+	modules, paths := modulesOf(r)
+	changes := changesOf(r)
+	cols.Path = paths
+	for i, row := range r.All() {
+		cols.Name = append(cols.Name, c.Labels[i])
+		if c.Labels[i] != row.Op {
+			cols.Op[i] = row.TensorName()
+		}
+		cols.Type.add(row.OpType)
+		cols.Status = append(cols.Status, statuses[row.Status])
+		cols.Mark = append(cols.Mark, r.Mark(i))
+		cols.addNumbers(row, d.Few)
+		reason := -1
+		if code := row.FirstCode(); len(row.Reasons) > 0 {
+			at, ok := codes[code]
+			if !ok {
+				at = len(d.Codes)
+				codes[code] = at
+				d.Codes = append(d.Codes, code)
+			}
+			reason = at
+		}
+		cols.Reason = append(cols.Reason, reason)
+		cols.Shape.add(shapeOf(row))
+		cols.DType.add(typesOf(row))
+		cols.Module.add(modules[i])
+		cols.Round = append(cols.Round, rounds[row.Round])
+		cols.Change = append(cols.Change, changes[i])
+		cols.Flow = append(cols.Flow, distancesOf(row.Inputs, i))
+	}
+	return cols
+}
+
+// mostInputs is how many inputs of a row are in the page.
+const mostInputs = 12
+
+// distances say how far before a row others are. In JSON they are 0 for none, a number for
+// one, and a list.
+type distances []int
+
+func distancesOf(rows []int, from int) (d distances) {
+	for _, row := range rows[:min(len(rows), mostInputs)] {
+		if row != from {
+			d = append(d, from-row)
+		}
+	}
+	return d
+}
+
+// MarshalJSON implements json.Marshaler.
+func (d distances) MarshalJSON() ([]byte, error) {
+	switch len(d) {
+	case 0:
+		return []byte("0"), nil
+	case 1:
+		return strconv.AppendInt(nil, int64(d[0]), 10), nil
+	}
+	return json.Marshal([]int(d))
+}
+
+// addNumbers adds the numbers of a row, few where some rows are judged by statistics.
+func (c *columns) addNumbers(row *record.Row, few bool) {
+	result := row.Result
+	var score, ratio, z, expected number
+	e := row.Evidence
+	if e != nil && e.Score > 0 {
+		score = of(float64(e.Score))
+	}
+	if row.Statistics != nil {
+		ratio = row.Statistics.NormRatio()
+		if e != nil && e.RefRMS > 0 {
+			z = of(float64(e.RMS / e.RefRMS))
+		}
+		if e != nil && e.Judged {
+			expected, score = of(e.Relative()), of(float64(e.Score))
+		}
+	}
+	c.Score = append(c.Score, score)
+	if few {
+		c.Ratio, c.Z, c.Expected = append(c.Ratio, ratio), append(c.Z, z), append(c.Expected, expected)
+	}
+	if result == nil {
+		c.Err, c.Total = append(c.Err, -1), append(c.Total, -1)
+		c.MeanRel, c.MaxAbs, c.CosDist, c.ULP = append(c.MeanRel, number{}), append(c.MaxAbs, number{}), append(c.CosDist, number{}), append(c.ULP, number{})
+		return
+	}
+	c.Err, c.Total = append(c.Err, row.Errors), append(c.Total, result.Total)
+	c.MeanRel, c.MaxAbs, c.ULP = append(c.MeanRel, result.MeanRel), append(c.MaxAbs, result.MaxAbs.Metric), append(c.ULP, result.ULPMax.Metric)
+	distance := result.Cosine
+	distance.Value = 1 - distance.Value
+	c.CosDist = append(c.CosDist, distance)
+}
+
+// changesOf are the changes of the rows since the baseline.
+func changesOf(r *record.Report) map[int]int {
+	changes := map[int]int{}
+	if r.Baseline == nil {
+		return changes
+	}
+	for change, rows := range [][]int{changeNew: r.Baseline.New, changeWorse: r.Baseline.Worse, changeKnown: r.Baseline.Known, changeFixed: r.Baseline.Fixed} {
+		for _, i := range rows {
+			changes[i] = change
+		}
+	}
+	return changes
+}
+
+func shapeOf(row *record.Row) string {
+	switch {
+	case row.Shape != nil:
+		return row.Shape.String()
+	case row.RefShape != nil:
+		return row.RefShape.String()
+	case row.NPUShape != nil:
+		return row.NPUShape.String()
+	}
+	return ""
+}
+
+// typesOf are the element types of a row: one where both sides have the same.
+func typesOf(row *record.Row) string {
+	name := func(known bool, s string) string {
+		if known {
+			return s
+		}
+		return "?"
+	}
+	ref, npu := name(row.RefFile != "" && row.RefDType != 0, row.RefDType.String()), name(row.NPUFile != "" && row.NPUDType != 0, row.NPUDType.String())
+	if ref == npu {
+		return ref
+	}
+	return ref + " → " + npu
+}
+
+// texts is a column of texts of which many are the same: a table, and an index into
+// it for every row.
+type texts struct {
+	Table []string `json:"table"`
+	At    []int    `json:"at"`
+	index map[string]int
+}
+
+func (s *texts) add(text string) {
+	i, ok := s.index[text]
+	if !ok {
+		if s.index == nil {
+			s.index = map[string]int{}
+		}
+		i = len(s.Table)
+		s.index[text] = i
+		s.Table = append(s.Table, text)
+	}
+	s.At = append(s.At, i)
+}

@@ -1,0 +1,250 @@
+package report
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/overflow"
+	"dumptool/internal/ui"
+)
+
+// place is something that was found, and the file where it was: for services that show
+// findings beside files.
+type place struct {
+	// rule is the code of what was found, about what that is in words.
+	rule, about string
+	// level is error, warning or note.
+	level string
+	// file is what to look at: the line of the script that called the operator, or the
+	// file of its tensor, with 0 for the line.
+	file string
+	line int
+	// title names the operator, text says what was found; key tells it from others.
+	title, text, key string
+}
+
+// The levels of places, as SARIF calls them.
+const (
+	levelError   = "error"
+	levelWarning = "warning"
+	levelNote    = "note"
+)
+
+// setFile sets the place from a line of a script, FILE:LINE, or a file.
+func (p *place) setFile(script, file string) {
+	p.file = file
+	if i := strings.LastIndexByte(script, ':'); i > 0 {
+		if line, err := strconv.Atoi(script[i+1:]); err == nil && line > 0 {
+			p.file, p.line = script[:i], line
+		}
+	}
+}
+
+// comparePlaces are the rows that did not pass. Those that an origin damaged, and those
+// that the baseline knows, are notes.
+func comparePlaces(r *record.Report) (all []place) {
+	names := labelsOf(r)
+	for _, row := range r.All() {
+		p := place{level: levelOfRow(row), title: names.of(row), key: row.Name()}
+		if p.level == "" {
+			continue
+		}
+		p.rule = string(cmp.Or(row.FirstCode(), record.Code(row.Status)))
+		p.about = strings.ToLower(strings.ReplaceAll(p.rule, "_", " "))
+		p.setFile(row.Script, cmp.Or(row.NPUPath, row.NPUFile, row.RefPath, row.RefFile))
+		p.text = fmt.Sprintf("%s: %s", names.of(row), row.Status)
+		if row.Compared() {
+			p.text += fmt.Sprintf(", %d of %d elements are errors", row.Errors, row.Result.Total)
+		}
+		if why := english.whyNot(row); why != "" {
+			p.text += "; " + why
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// levelOfRow is the level of a row, empty for one that there is nothing to say of.
+func levelOfRow(row *record.Row) string {
+	switch {
+	case row.Downstream || row.Known:
+		return levelNote
+	case row.Status.Bad() || row.Status == record.Error:
+		return levelError
+	case row.Status == record.Warn || row.Status == record.Partial:
+		return levelWarning
+	}
+	return ""
+}
+
+// analysisPlaces are the overflow records.
+func analysisPlaces(r *overflow.Report) (all []place) {
+	for i := range r.Records {
+		x := &r.Records[i]
+		p := placeOf(x.Verdict)
+		name := "unknown operator"
+		p.file, p.key = x.File, fmt.Sprintf("%s %d", x.File, x.Timestamp)
+		if op := x.Op; op != nil {
+			name = op.Name
+			p.setFile("", cmp.Or(op.File, x.File))
+		}
+		p.title = name
+		p.text = fmt.Sprintf("%s: overflow of %s", name, x.Unit)
+		for _, why := range []string{causesText(x), string(x.Verdict), x.Why} {
+			if why != "" {
+				p.text += "; " + why
+			}
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// scanPlaces are the operators with bad tensors.
+func scanPlaces(r *overflow.ScanReport) (all []place) {
+	for i := range r.Rows {
+		x := &r.Rows[i]
+		if x.Verdict == "" {
+			continue
+		}
+		p := placeOf(x.Verdict)
+		p.title = cmp.Or(x.OpName, x.File)
+		p.setFile(x.Script, x.File)
+		p.key = strings.Join([]string{x.Rank, x.Step, x.Graph, x.File}, " ")
+		p.text = fmt.Sprintf("%s: values that are not finite or at the limit of their type; %s", p.title, x.Verdict)
+		all = append(all, p)
+	}
+	return all
+}
+
+// placeOf is a place of an overflow by its verdict: what came in is a note.
+func placeOf(v overflow.Verdict) place {
+	p := place{rule: strings.ToUpper(strings.ReplaceAll(string(v), " ", "_")), about: "overflow: " + string(v), level: levelError}
+	switch v {
+	case overflow.CameIn, overflow.CameFromRank:
+		p.level = levelNote
+	case overflow.CannotTell:
+		p.level = levelWarning
+	}
+	return p
+}
+
+// annotations returns a writer of workflow commands of GitHub, which shows them beside the
+// files: ::error file=F,line=N,title=T::TEXT, where a note is a notice.
+func annotations[R any](places func(R) []place) func(io.Writer, R) error {
+	return func(w io.Writer, result R) error {
+		out := bufio.NewWriter(w)
+		for _, p := range places(result) {
+			level, line := p.level, ""
+			if level == levelNote {
+				level = "notice"
+			}
+			if p.line > 0 {
+				line = fmt.Sprintf(",line=%d", p.line)
+			}
+			fmt.Fprintf(out, "::%s file=%s%s,title=%s::%s\n", level, commandProperty(p.file), line, commandProperty(p.title), commandData(p.text))
+		}
+		return out.Flush()
+	}
+}
+
+// commandData and commandProperty escape a text for a workflow command, as the toolkit of
+// GitHub's actions does; what a terminal obeys is visible.
+func commandData(text string) string { return ofData.Replace(text) }
+
+func commandProperty(text string) string { return ofProperty.Replace(text) }
+
+var (
+	ofData     = escaper("%", "%25", "\r", "%0D", "\n", "%0A")
+	ofProperty = escaper("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
+
+// commandEscaper replaces signs, and shows what a terminal obeys.
+type commandEscaper struct{ *strings.Replacer }
+
+func escaper(pairs ...string) commandEscaper { return commandEscaper{strings.NewReplacer(pairs...)} }
+
+// Replace escapes a text line by line, so that the ends of lines stay.
+func (e commandEscaper) Replace(text string) string {
+	lines := strings.SplitAfter(text, "\n")
+	for i, line := range lines {
+		body := strings.TrimRight(line, "\r\n")
+		lines[i] = e.Replacer.Replace(ui.Escape(body) + line[len(body):])
+	}
+	return strings.Join(lines, "")
+}
+
+// sarifOf returns a writer of places as a log in SARIF 2.1.0 (OASIS); tool is the program
+// and its version. Files are as they were given: a result without lines has no region.
+func sarifOf[R any](places func(R) []place, tool func(R) string) func(io.Writer, R) error {
+	return func(w io.Writer, result R) error {
+		run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}, Invocations: []sarifInvocation{{Successful: true}}}
+		all := places(result)
+		rules := sarifRulesOf(all)
+		for _, p := range all {
+			x := sarifResult{RuleID: p.rule, Level: p.level, Message: sarifMessage{p.text},
+				RuleIndex:    slices.IndexFunc(rules, func(r sarifRule) bool { return r.ID == p.rule }),
+				Fingerprints: map[string]string{"tensor/v1": p.key}}
+			var l sarifLocation
+			l.Physical.Artifact.URI = uriIn("", p.file)
+			if p.line > 0 {
+				l.Physical.Region = &sarifRegion{StartLine: p.line, StartColumn: 1, EndColumn: 1}
+			}
+			x.Locations = []sarifLocation{l}
+			run.Results = append(run.Results, x)
+		}
+		return writeSARIF(w, tool(result), rules, run)
+	}
+}
+
+// sarifRulesOf are the rules of places, in the order of their names.
+func sarifRulesOf(all []place) []sarifRule {
+	rules := []sarifRule{}
+	for _, p := range all {
+		if slices.ContainsFunc(rules, func(r sarifRule) bool { return r.ID == p.rule }) {
+			continue
+		}
+		r := sarifRule{ID: p.rule, Short: sarifMessage{p.about}}
+		r.Default.Level = p.level
+		rules = append(rules, r)
+	}
+	slices.SortFunc(rules, func(a, b sarifRule) int { return strings.Compare(a.ID, b.ID) })
+	return rules
+}
+
+// WriteCompareJSONLines writes each row of a comparison as a line, as compare.json has it
+// but for its pictures and what the verdict is made of.
+func WriteCompareJSONLines(w io.Writer, r *record.Report) error {
+	out := bufio.NewWriter(w)
+	for _, row := range r.All() {
+		line := *row
+		line.Pictures, line.Noise = nil, nil
+		if err := writeLine(out, &line); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// WriteAnalysisJSONLines and WriteScanJSONLines write each record and each scanned file as
+// a line, as the documents have them.
+func WriteAnalysisJSONLines(w io.Writer, r *overflow.Report) error { return writeLines(w, r.Records) }
+
+// WriteScanJSONLines is described with WriteAnalysisJSONLines.
+func WriteScanJSONLines(w io.Writer, r *overflow.ScanReport) error { return writeLines(w, r.Rows) }
+
+func writeLines[E any](w io.Writer, all []E) error {
+	out := bufio.NewWriter(w)
+	for i := range all {
+		if err := writeLine(out, &all[i]); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
