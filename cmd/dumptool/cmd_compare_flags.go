@@ -271,7 +271,7 @@ func (o *comparison) acceptance() []cmdFlag {
 		{"noise", text(&o.Second), "`PATH` of a reference of lower precision; how far it is from the first is the noise that the verdict allows", facts, place | onLimits},
 		{"standard", choice(&o.Standard.Name, standard.Names()), "judge single operators by the acceptance standard `NAME` instead: cann-eco, cann-mixed, cann-l0, cann-l1, cann-l2 (the last three need --third)", judging, safe | ofRow | rare | onLimits},
 		{"third", text(&o.Third), "`PATH` of a third-party result for --standard, paired with the reference as the NPU data is", judging, place | rare | onLimits},
-		{"check", choice(&o.Check, compare.CheckModes()), "compute `OPERATORS` of the NPU again from their own inputs, where these were dumped: suspects (those that the evidence suspects; nothing is read where there are none), all, none", judging, safe | ofRound},
+		{"check", choice(&o.Check, compare.CheckModes()), "compute `OPERATORS` of the NPU again from their own inputs, where these were dumped: suspects (those that the evidence suspects; nothing is read where there are none), all, none", judging, safe | ofRound | rare | onLimits},
 		{"hf32", choice(&o.Judge.Verdict.HF32, compare.HF32s()), "whether float32 products are made of inputs of 11 bits, HF32: auto (all of a kind show it; off with --standard), on, off", judging, safe | ofRow | rare | onLimits},
 	}
 }

@@ -28,9 +28,10 @@ func newReportCommand(a *app) *cobra.Command {
 		Short: "make the page of a finished comparison again, and its plots",
 		Long: `report makes a page for a browser of the compare.json of a run, as compare
 --format html does, without the tensors; a folder stands for that in it. Each further FILE is shown in a tab of
-its own: what overflow analyze or overflow scan, compare determinism and perf
+its own: what check, overflow analyze or overflow scan, compare determinism and perf
 write with --format json. What the page shows is what the documents hold: the
-pictures of tensors are there if compare kept them (--pictures).
+pictures of tensors are there if compare kept them (--pictures). A check.json has a
+page without a comparison too.
 
 Of two comparisons the first is before and the second after: the page is that of
 the second, and a tab says which origins are gone, new and the same. A page takes
@@ -64,8 +65,8 @@ func runReport(ctx context.Context, a *app, opts *reportCommandOptions, args []s
 	if err != nil {
 		return err
 	}
-	if docs.Comparison == nil {
-		return usagef("none of the files is a compare.json")
+	if docs.Comparison == nil && docs.Checked == nil {
+		return usagef("none of the files is a compare.json or a check.json")
 	}
 	opts.Lang = string(a.global.lang)
 	ropt := report.Options{Page: opts.Options}

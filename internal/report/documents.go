@@ -10,6 +10,7 @@ import (
 	"math"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/check"
 	"dumptool/internal/compare/determinism"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
@@ -29,8 +30,9 @@ type Documents struct {
 	Comparison, Before *record.Report
 	// Path is that of the comparison, BeforePath of the one before.
 	Path, BeforePath string
-	// Overflow, Determinism and Perf are the documents of these commands, nil for none.
-	Overflow, Determinism, Perf json.RawMessage
+	// Overflow, Determinism, Perf and Checked are the documents of these commands, the last one
+	// that of check; nil for none.
+	Overflow, Determinism, Perf, Checked json.RawMessage
 }
 
 // TwiceError is a document too many of one kind: a second one, of comparisons a third.
@@ -88,8 +90,10 @@ func (d *Documents) add(path string, open func() (io.ReadCloser, error)) error {
 		into = &d.Determinism
 	case perf.Schema:
 		into = &d.Perf
+	case check.Schema:
+		into = &d.Checked
 	default:
-		return fmt.Errorf("schema is %q, want %s, %s, %s, %s or %s", jsonpos.Shorten(schema, 40), record.Schema, overflow.Schema, overflow.ScanSchema, determinism.Schema, perf.Schema)
+		return fmt.Errorf("schema is %q, want %s, %s, %s, %s, %s or %s", jsonpos.Shorten(schema, 40), record.Schema, overflow.Schema, overflow.ScanSchema, determinism.Schema, perf.Schema, check.Schema)
 	}
 	if *into != nil {
 		return &TwiceError{path, schema}
@@ -98,7 +102,7 @@ func (d *Documents) add(path string, open func() (io.ReadCloser, error)) error {
 	if err := text.Decode(into); err != nil {
 		return err
 	}
-	return cmp.Or(text.End(), (&page.Options{Overflow: d.Overflow, Determinism: d.Determinism, Perf: d.Perf}).Check())
+	return cmp.Or(text.End(), (&page.Options{Overflow: d.Overflow, Determinism: d.Determinism, Perf: d.Perf, Checked: d.Checked}).Check())
 }
 
 // errFound ends the search for a key.
@@ -134,7 +138,10 @@ func schemaOf(open func() (io.ReadCloser, error)) (schema string, err error) {
 // comparison are linked where they are beside the page, which is in the folder dir:
 // those that were written there now, and those of the comparison if it is in it.
 func (d *Documents) WritePage(w io.Writer, dir string, written []record.File, opt Options) error {
-	opt.Page.Overflow, opt.Page.Determinism, opt.Page.Perf = d.Overflow, d.Determinism, d.Perf
+	opt.Page.Overflow, opt.Page.Determinism, opt.Page.Perf, opt.Page.Checked = d.Overflow, d.Determinism, d.Perf, d.Checked
+	if d.Comparison == nil {
+		return page.Write(w, nil, opt.Page)
+	}
 	opt.beside, opt.before, opt.paths = written, d.Before, [2]string{d.BeforePath, d.Path}
 	if dir != "" && safefile.SameFile(dir, store.Dir(d.Path)) {
 		opt.beside = append(opt.beside, d.Comparison.Files...)
@@ -144,6 +151,9 @@ func (d *Documents) WritePage(w io.Writer, dir string, written []record.File, op
 
 // HasPlots counts the rows that plots can be drawn of.
 func (d *Documents) HasPlots() (n int) {
+	if d.Comparison == nil {
+		return 0
+	}
 	for i := range d.Comparison.Len() {
 		if d.drawn(i) {
 			n++

@@ -122,6 +122,7 @@ func listFormats() []Format {
 			paged("determinism.html", func(o *page.Options) *json.RawMessage { return &o.Determinism }, writeDocument[*determinism.Report]),
 			paged("overflow.html", overflowPage, writeDocument[*overflow.Report]),
 			paged("overflow_scan.html", overflowPage, writeDocument[*overflow.ScanReport]),
+			paged("check.html", func(o *page.Options) *json.RawMessage { return &o.Checked }, writeDocument[*check.Report]),
 			paged("perf.html", func(o *page.Options) *json.RawMessage { return &o.Perf }, WritePerfJSON),
 		}},
 		{"jsonl", "a JSON object on each line: a row, or a record", []Writer{

@@ -26,6 +26,7 @@ type data struct {
 	Overflow    *overflow    `json:"overflow"`
 	Determinism *determinism `json:"determinism"`
 	Perf        *performance `json:"perf"`
+	Check       *checked     `json:"check"`
 }
 
 // run is the head of a comparison and its rows.

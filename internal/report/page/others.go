@@ -113,6 +113,9 @@ func (d *data) read(o *Options) (err error) {
 	if d.Determinism, err = determinismOf(o.Determinism); err != nil {
 		return err
 	}
+	if d.Check, err = checkedOf(o.Checked); err != nil {
+		return err
+	}
 	d.Perf, err = performanceOf(o.Perf)
 	return err
 }

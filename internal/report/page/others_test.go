@@ -17,10 +17,19 @@ const (
 	determinismDocument = `{"schema":"dumptool/determinism/1","runs":["/home/user/a","/home/user/b"],"tensors":2,"differing":1,"rows":[{"op":"same","status":"PASS"},{"op":"net/drift","kind":"output","status":"FAIL","runs":[{"differ":0},{"differ":3,"max_abs":"nan"}]}]}`
 )
 
+// checkDocument has an operator that is right and one that is wrong.
+const checkDocument = `{"schema":"dumptool/check/1","summary":{"headline":"WRONG: a","counts":{"ok":1,"wrong":1},"judged":2,"operators":2,"bytes":1,"undecided":{}},
+	"operators":[{"op":"b","op_type":"Relu","status":"OK","attributes":{},"outputs":[]},{"op":"a","op_type":"Conv2D","file":"/home/user/secret/a","status":"WRONG","reason":"SHIFT","attributes":{"strides":{"value":[1,1],"source":"graph"}},
+	"outputs":[{"elements":10,"checked":10,"how":"all","bad":3,"worst_ratio":"inf"}]}],"ranks":null,"problems":[]}`
+
 // TestOthers: a page shows records, scanned files and tensors that differ, without a
 // comparison too.
 func TestOthers(t *testing.T) {
 	t.Parallel()
+	blocks := blocksOf(t, written(t, nil, Options{Checked: json.RawMessage(checkDocument)}))
+	if d := blocks["data"]["check"].(map[string]any); len(d["operators"].([]any)) != 1 || d["summary"].(map[string]any)["judged"] != 2.0 {
+		t.Errorf("of check the page has %v, want the operator that is not OK", d)
+	}
 	for _, overflow := range []string{overflowDocument, scanDocument} {
 		blocks := blocksOf(t, written(t, nil, Options{Overflow: json.RawMessage(overflow), Determinism: json.RawMessage(determinismDocument)}))
 		d := blocks["data"]
@@ -68,7 +77,7 @@ func TestOverflowGroups(t *testing.T) {
 func TestOthersMalformed(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`[]`, `{"records":3}`, `{"records":[{"op":"x"}]}`, `{"rows":[{"tensors":[{"nan":1.5}]}]}`, `{"runs":[1],"records":[1]}`, `{`} {
-		for _, opt := range []Options{{Overflow: json.RawMessage(text)}, {Determinism: json.RawMessage(text)}} {
+		for _, opt := range []Options{{Overflow: json.RawMessage(text)}, {Determinism: json.RawMessage(text)}, {Checked: json.RawMessage(text)}} {
 			var b bytes.Buffer
 			if err := Write(&b, nil, opt); err != nil && b.Len() > 0 {
 				t.Errorf("%s: %v, and %d bytes", text, err, b.Len())
@@ -92,7 +101,7 @@ func TestNoPaths(t *testing.T) {
 	before := comparisonOf("net/a/x")
 	before.Args = c.Args
 	c.Before, c.Paths = before.Report, [2]string{"/home/old/compare.json", "/home/new/compare.json"}
-	opt := Options{Overflow: json.RawMessage(overflowDocument), Determinism: json.RawMessage(determinismDocument)}
+	opt := Options{Overflow: json.RawMessage(overflowDocument), Determinism: json.RawMessage(determinismDocument), Checked: json.RawMessage(checkDocument)}
 	for _, opt.NoPaths = range []bool{false, true} {
 		text := written(t, c, opt)
 		if found := strings.Contains(text, "/home") || strings.Contains(text, "secret"); found == opt.NoPaths {

@@ -62,8 +62,9 @@ type Options struct {
 	Title string
 	// NoPaths keeps of all paths the last part only.
 	NoPaths bool
-	// Overflow, Determinism and Perf are the documents of these commands; nil for none.
-	Overflow, Determinism, Perf json.RawMessage
+	// Overflow, Determinism, Perf and Checked are the documents of these commands, the last
+	// one that of check; nil for none.
+	Overflow, Determinism, Perf, Checked json.RawMessage
 }
 
 // maxSize is the size that a page keeps to by leaving details of rows out, which

@@ -3,6 +3,7 @@
 var TABS = [
   { key: "run", has: function () { return RUN; }, count: function () { return RUN.cols.mark.filter(function (m) { return m >= MARK.bad; }).length; }, make: runTab },
   { key: "before", has: function () { return RUN && (dropped || DATA.before); }, count: function () { return 0; }, make: beforeTab },
+  { key: "check", has: function () { return DATA.check; }, count: function () { return DATA.check.summary.counts.wrong || 0; }, make: checkTab },
   { key: "overflow", has: function () { return DATA.overflow; }, count: function () { return DATA.overflow.total; }, make: overflowTab },
   { key: "determinism", has: function () { return DATA.determinism; }, count: function () { return DATA.determinism.differing; }, make: determinismTab },
   { key: "perf", has: function () { return DATA.perf; }, count: function () { return list(DATA.perf.operators).filter(function (o) { return o.status === "SLOWER"; }).length; }, make: perfTab },
@@ -204,6 +205,39 @@ function determinismRow(r) {
   return h("tr", null, h("td", { class: "l" }, statusBadge(SIGNS[r.status] ? r.status : "ERROR")), h("td", { class: "l" }, row >= 0 ? rowLink(row) : bdi(name), why.length > 0 && h("div", { class: "mute small" }, visible(why.join("; "))), r.error && h("div", { class: "mute small" }, visible(r.error))),
     h("td", null, String(r.distinct)), h("td", { class: "l" }, say(r.places === "same" ? "p_same" : r.places === "scattered" ? "p_scattered" : "p_unknown")), h("td", null, runs.map(function (x) { return String(x.differ); }).join(", ")),
     h("td", null, worst("max_abs") < 0 ? "–" : brief(worst("max_abs"))), h("td", null, worst("max_ulp") < 0 ? "–" : brief(worst("max_ulp"))));
+}
+
+// checkTab lists the operators that do not compute what their inputs say, and what could not
+// be judged.
+function checkTab() {
+  var d = DATA.check, s = d.summary, ops = list(d.operators), between = list(d.ranks && d.ranks.findings), problems = list(d.problems);
+  var counts = ["wrong", "misfit", "low", "ok", "undecided"].filter(function (k) { return s.counts[k]; }).map(function (k) { return k.toUpperCase() + " " + s.counts[k]; });
+  return [h("section", { class: "card" }, h("h1", null, visible(s.headline)), h("p", null, counts.join(" · ")),
+    h("p", { class: "mute" }, say("check_judged", s.judged, s.operators, share(s.bytes)), d.graph_source && [" · ", bdi(d.graph_source)]),
+    Object.keys(s.undecided || {}).length > 0 && h("p", { class: "mute" }, say("check_undecided") + ": ", Object.keys(s.undecided).sort().map(function (r, i) { return (i > 0 ? ", " : "") + s.undecided[r] + " " + r; }))),
+  between.length > 0 && h("section", { class: "card" }, h("h2", null, say("check_ranks")), h("ul", { class: "list" }, between.slice(0, LISTED).map(function (f) {
+    return h("li", null, h("b", null, visible(f.kind)), " ", bdi(f.op), " · " + say("rank") + " " + f.rank + (f.step ? " · " + say("ov_step") + " " : ""), f.step && visible(f.step), ": ", tell({ en: f.evidence, zh: f.evidence_zh || f.evidence }));
+  }))),
+  ops.length > 0 && h("section", { class: "card" }, h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t" }, h("thead", null, h("tr", null, [say("col_status"), say("col_name"), say("check_checked"), say("check_bad"), say("check_worst"), say("check_attributes")].map(function (t, k) { return h("th", { class: k === 3 || k === 4 ? "" : "l" }, t); }))),
+    h("tbody", null, ops.slice(0, LISTED).map(checkRow)))), (ops.length > LISTED || d.left > 0) && h("p", { class: "mute" }, say("and_more", Math.max(0, ops.length - LISTED) + d.left))),
+  problems.length > 0 && h("section", { class: "card" }, h("h2", null, say("check_problems")), nameList(problems.map(function (p) { return p.file + ": " + p.message; })))];
+}
+
+// checkRow is an operator: how much of it was checked, what is wrong, and by which attributes.
+function checkRow(o) {
+  var row = rowOf(o.op), outs = list(o.outputs), bad = 0, all = 0, worst = null, how = [];
+  outs.forEach(function (t) {
+    var w = number(t.worst_ratio);
+    bad += t.bad; all += t.elements;
+    if (t.checked > 0 && how.indexOf(t.how) < 0) how.push(t.how);
+    if (typeof w === "number" && !(w <= worst)) worst = w;
+  });
+  var status = { WRONG: "FAIL", MISFIT: "WARN", LOW: "ROUNDING" }[o.status], why = [o.reason, o.extent, o.confidence].filter(Boolean).join(", ");
+  var attributes = Object.keys(o.attributes || {}).sort().map(function (k) { var a = o.attributes[k]; return k + "=" + [].concat(a.value).join(",") + " (" + a.source + ")"; }).join("; ");
+  return h("tr", { class: o.status === "WRONG" ? "badrow" : "" }, h("td", { class: "l" }, h("span", { class: "s s-" + (status || "SKIP") }, visible(o.status))),
+    h("td", { class: "l" }, row >= 0 ? rowLink(row) : h("span", { class: "op" }, bdi(o.op)), " ", h("span", { class: "mute" }, visible(o.op_type)), why && h("div", { class: "small" }, codeTitle(o.reason), visible(why)),
+      o.evidence && h("div", { class: "mute small" }, tell({ en: o.evidence, zh: o.evidence_zh || o.evidence })), o.script && h("div", { class: "mute small" }, bdi(o.script)), list(o.notes).length > 0 && h("div", { class: "mute small" }, visible(o.notes.join(", ")))),
+    h("td", { class: "l" }, visible(how.join(", ") || "–")), h("td", null, how.length ? bad + " / " + all : "–"), h("td", null, how.length && worst !== null ? brief(worst) : "–"), h("td", { class: "l small" }, visible(attributes)));
 }
 
 // perfTab ranks operators by their cycles, with what each is bound by.

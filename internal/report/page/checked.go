@@ -1,0 +1,86 @@
+package page
+
+import "encoding/json"
+
+// checked is what the page shows of the document of check: the operators that are not OK,
+// and what is wrong between ranks.
+type checked struct {
+	Schema  string `json:"schema"`
+	Summary struct {
+		Headline  string         `json:"headline"`
+		Counts    map[string]int `json:"counts"`
+		Judged    int            `json:"judged"`
+		Operators int            `json:"operators"`
+		Bytes     float64        `json:"bytes"`
+		Undecided map[string]int `json:"undecided"`
+	} `json:"summary"`
+	Graph     string            `json:"graph_source,omitempty"`
+	Operators []checkedOperator `json:"operators"`
+	Ranks     *struct {
+		Findings []checkedFinding `json:"findings"`
+	} `json:"ranks"`
+	Problems []struct {
+		File    string `json:"file"`
+		Message string `json:"message"`
+	} `json:"problems"`
+	// Left counts the operators that are left out.
+	Left int `json:"left"`
+}
+
+// checkedOperator is an operator, its attributes each with where it comes from.
+type checkedOperator struct {
+	Op         string `json:"op"`
+	Type       string `json:"op_type"`
+	At         any    `json:"at"`
+	File       string `json:"file"`
+	Script     string `json:"script,omitempty"`
+	Status     string `json:"status"`
+	Reason     string `json:"reason,omitempty"`
+	Extent     string `json:"extent,omitempty"`
+	Confidence string `json:"confidence,omitempty"`
+	Evidence   string `json:"evidence,omitempty"`
+	EvidenceZH string `json:"evidence_zh,omitempty"`
+	Attributes map[string]struct {
+		Value  any    `json:"value"`
+		Source string `json:"source"`
+	} `json:"attributes"`
+	Outputs []struct {
+		Elements int64  `json:"elements"`
+		Checked  int64  `json:"checked"`
+		How      string `json:"how"`
+		Bad      int64  `json:"bad"`
+		Worst    any    `json:"worst_ratio"`
+	} `json:"outputs"`
+	Notes []string `json:"notes,omitempty"`
+}
+
+// checkedFinding is what is wrong between ranks.
+type checkedFinding struct {
+	Op         string `json:"op"`
+	Step       string `json:"step"`
+	Rank       int    `json:"rank"`
+	Kind       string `json:"kind"`
+	Confidence string `json:"confidence"`
+	Evidence   string `json:"evidence"`
+	EvidenceZH string `json:"evidence_zh"`
+}
+
+// checkedOf reads a document of check.
+func checkedOf(text json.RawMessage) (*checked, error) {
+	d, err := documentOf[checked](text, "check")
+	if d == nil {
+		return nil, err
+	}
+	rows := []checkedOperator{}
+	for i := range d.Operators {
+		switch {
+		case d.Operators[i].Status == "OK":
+		case len(rows) == maxOthers:
+			d.Left++
+		default:
+			rows = append(rows, d.Operators[i])
+		}
+	}
+	d.Operators = rows
+	return d, nil
+}
