@@ -178,7 +178,8 @@ func TestFromTool(t *testing.T) {
 	for in, want := range map[string]string{
 		"msprobe run_ut":              "msprobe run_ut is not known here; known: compare",
 		"msprobe -f pytorch":          "msprobe: no command given; known: compare",
-		"msaccucmp compare -q f":      "msaccucmp compare -q is not known here; known: -m, -g,",
+		"msaccucmp compare -q f":      "msaccucmp compare -q: pairs are found without rules of quantisation",
+		"msaccucmp compare -zz f":     "msaccucmp compare -zz is not known here; known: -m, -g,",
 		"msaccucmp compare -m":        "msaccucmp compare: -m needs a value",
 		"msaccucmp compare x":         "msaccucmp compare x is not known here",
 		"msaccucmp x":                 "msaccucmp x is not known here; known: compare, convert, overflow, file_compare",
