@@ -50,6 +50,8 @@ type app struct {
 	// likeHPAA is set where a flag is spelled as only HPAA's scripts spell it, or dumptool was
 	// called as one.
 	likeHPAA bool
+	// asHPAA is set where dumptool was called as HPAA's script.
+	asHPAA bool
 	// running is true from the start of a command's own work: errors before
 	// that are mistakes on the command line.
 	running bool
@@ -220,6 +222,7 @@ func printNext[R any](p *resultPrinter, result R) error {
 // execute runs the command that args name.
 func (a *app) execute(ctx context.Context, args []string) error {
 	a.likeHPAA = slices.ContainsFunc(args, isHPAAs)
+	a.asHPAA = len(args) > 0 && toolOf(args[0]) != nil && toolOf(args[0]).name == hpaaTool
 	args, err := fromTool(args)
 	if err != nil {
 		return err

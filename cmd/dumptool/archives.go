@@ -83,5 +83,8 @@ func checkOut(cmd *cobra.Command) error {
 	if to := cmd.Flags().Lookup("type"); to != nil && convert.Type(to.Value.String()).Extracts() {
 		return nil
 	}
-	return safefile.CheckFolder(f.Value.String())
+	if err := safefile.CheckFolder(f.Value.String()); err != nil {
+		return incompletef("%w", err)
+	}
+	return nil
 }

@@ -41,6 +41,9 @@ type toolFlag struct {
 	read func(value string) ([]string, error)
 }
 
+// hpaaTool is HPAA's script that compares.
+const hpaaTool = "run_precision_analysis"
+
 // tools are all of them.
 var tools = []tool{
 	{name: "msaccucmp", commands: []toolCommand{
@@ -77,7 +80,7 @@ var tools = []tool{
 			{names: "out|output", value: true, as: "--out"},
 		}},
 	}},
-	{name: "run_precision_analysis", commands: []toolCommand{{"", []string{"compare"}, [][]string{{"--format", "hpaa,html"}}, nil}}},
+	{name: hpaaTool, commands: []toolCommand{{"", []string{"compare"}, [][]string{{"--format", "hpaa,html"}}, nil}}},
 	{name: "run_npu_data_analysis", commands: []toolCommand{{"", []string{"hpaa", "import"}, nil, nil}}},
 	{name: "msprobe", before: []toolFlag{{names: "f|framework", value: true}}, commands: []toolCommand{
 		{"compare", []string{"compare"}, [][]string{{"--format", "msprobe,html"}, {"--out", "./output"}}, []toolFlag{

@@ -18,6 +18,7 @@ import (
 	"dumptool/internal/safefile"
 	"dumptool/internal/shard"
 	"dumptool/internal/sidefile"
+	"dumptool/internal/tensorfile"
 )
 
 // checkOptions are the flags of check.
@@ -181,6 +182,9 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 	run, err := a.openRun(ctx, paths, o.open, o.Select)
 	if err != nil {
 		return err
+	}
+	for _, f := range run.Files { // an operator is judged with all of its tensors
+		f.Only = tensorfile.Selector{}
 	}
 	if err := o.readGroups(run); err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 	"dumptool/internal/shard"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/store"
+	"dumptool/internal/tensorfile"
 )
 
 type compareOptions struct {
@@ -226,10 +227,13 @@ func (o *compareOptions) earlier(a *app, plan *compare.Plan, path string) (rep *
 
 // resolve checks the flags, and reads the files that they name.
 func (o *compareOptions) resolve(a *app, args []string) error {
-	if err := cmp.Or(o.output.check(), o.checkFailures(), o.chooseStandard()); err != nil {
+	if err := cmp.Or(o.checkFailures(), o.chooseStandard(), a.comparePaths(o.comparison, &o.output.out, args)); err != nil {
 		return err
 	}
-	if err := a.comparePaths(o.comparison, &o.output.out, args); err != nil {
+	if a.asHPAA && o.output.out == "" { // its folder of results, which is elsewhere with a folder of data
+		o.output.out = "result"
+	}
+	if err := o.output.check(); err != nil {
 		return err
 	}
 	var err error
@@ -406,10 +410,10 @@ func (o *comparison) keepOut(out string) error {
 	return nil
 }
 
-// exists checks that there is a file or folder.
+// exists checks that there is a file or folder, or one of which the path names a tensor.
 func exists(path string) error {
 	var coded *codedError
-	if _, err := store.Stat(path); errors.As(err, &coded) {
+	if _, _, err := tensorfile.Split(path); errors.As(err, &coded) {
 		return err
 	} else if err != nil {
 		return incompletef("%w", safefile.WithPath(path, err))

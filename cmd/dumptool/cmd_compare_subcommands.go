@@ -217,7 +217,7 @@ func runCompareJudge(_ context.Context, a *app, opts *compareJudgeOptions, args 
 	if err := opts.load(""); err != nil {
 		return err
 	}
-	doc, err := compare.ReadReport(args[0])
+	doc, j, err := compare.JudgeFile(args[0], opts.Options.Judge, opts.SideFiles.OpConfig)
 	if err != nil {
 		return err
 	}
@@ -227,10 +227,6 @@ func runCompareJudge(_ context.Context, a *app, opts *compareJudgeOptions, args 
 	if n := doc.LeftOut; n > 0 {
 		a.say([]batch.Message{batch.Warnf("%s lacks %s that passed (--rows bad): by other limits they are UNDECIDED", "%s 中没有 %s(--rows bad，均已通过)：按其他门限判定时为 UNDECIDED",
 			args[0], lang.CountText(n, "row", "行"))})
-	}
-	j, err := compare.Judge(doc, opts.Options.Judge, opts.SideFiles.OpConfig)
-	if err != nil {
-		return safefile.WithPath(args[0], err)
 	}
 	if j.ByLevels {
 		a.say([]batch.Message{batch.Infof("%s lacks the noise of its rows: the evidence is that of the run", "%s 中没有各行的噪声数据：采用比对时的证据", args[0])})

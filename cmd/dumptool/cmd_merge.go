@@ -156,13 +156,20 @@ func runMerge(cmd *cobra.Command, a *app, opts *mergeOptions, kinds []*mergeKind
 		kind, err = m.find(kinds)
 		return err
 	}
-	look := find
+	look := func() error {
+		err := find()
+		if i := slices.IndexFunc(m.docs, func(d shard.Document) bool { return !d.Final() }); err == nil && opts.wait > 0 && i >= 0 {
+			err = fmt.Errorf("%s: the shard may be tried again", m.docs[i].Path) // and the last look takes it as it is
+		}
+		return err
+	}
 	if a.awaited != nil && opts.wait > 0 { // documents are not read before there are enough of them
+		whole := look
 		look = func() error {
 			if err := a.awaited.folders(opts.paths[0]); err != nil {
 				return err
 			}
-			return find()
+			return whole()
 		}
 	}
 	err := waitUntil(cmd.Context(), opts.wait, look)
@@ -282,6 +289,7 @@ func (m *merging) inherit(cmd *cobra.Command) {
 type mergeable[T any] interface {
 	*T
 	SetOrigin(shard.Origin)
+	Unfetched() int
 	Outcome(reported bool) batch.Outcome
 }
 
@@ -307,6 +315,7 @@ func reportKind[T any, R mergeable[T]](command, schema, found string, merge func
 			if err != nil {
 				return incompletef("%w", err)
 			}
+			m.origin.Unfetched = r.Unfetched()
 			r.SetOrigin(m.origin)
 			return concludeReport(m.a, &m.output, m.exitZero, r, r.Outcome(m.output.printsText()))
 		},
@@ -343,14 +352,14 @@ func mergeCompared(m *merging) error {
 	if err != nil {
 		return err
 	}
-	reports, err := m.readCompared()
-	if err != nil {
-		return err
-	}
 	if o.KLD && !asked(m.docs[0].Options, divergence) {
 		return hintf(usagef("--format %s: the documents have no divergence of Kullback and Leibler", divergence), "give --format %s to the shards", divergence)
 	}
 	o.Axes = m.a.streams.OutWidth > 0
+	reports, err := m.readCompared(&o.Options)
+	if err != nil {
+		return err
+	}
 	rep, err := o.Merge(m.docs, reports, m.origin)
 	if err != nil {
 		return incompletef("%w", err)
@@ -365,7 +374,7 @@ func mergeCompared(m *merging) error {
 
 // readCompared reads the documents, several at a time. The first one that cannot be read
 // counts.
-func (m *merging) readCompared() ([]*record.Report, error) {
+func (m *merging) readCompared(o *compare.Options) ([]*record.Report, error) {
 	type read struct {
 		report *record.Report
 		err    error
@@ -374,7 +383,7 @@ func (m *merging) readCompared() ([]*record.Report, error) {
 	var failed error
 	err := batch.Run(m.cmd.Context(), batch.Options{}, m.docs, nil,
 		func(_ context.Context, d shard.Document) (r read) {
-			r.report, r.err = compare.ReadReport(d.Path)
+			r.report, r.err = o.ReadReport(d.Path)
 			return r
 		},
 		func(i int, r read) { reports[i], failed = r.report, cmp.Or(failed, r.err) })

@@ -113,6 +113,7 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 		return err
 	}
 	if d, ok := any(r).(overflowDocument); ok {
+		origin.Unfetched = d.Unfetched()
 		d.SetOrigin(origin)
 	}
 	if o.Shard.On() { // that its document is complete is all that is asked of a shard

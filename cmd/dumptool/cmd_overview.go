@@ -13,6 +13,7 @@ import (
 	"dumptool/internal/inspect"
 	"dumptool/internal/report"
 	"dumptool/internal/store"
+	"dumptool/internal/tensorfile"
 )
 
 // overviewName is the name of the command that stands for paths in place of a command.
@@ -53,7 +54,7 @@ func isPath(word string) bool {
 	if strings.Contains(word, "/") {
 		return true
 	}
-	_, err := store.Stat(word)
+	_, _, err := tensorfile.Split(word)
 	return word != "" && err == nil
 }
 
@@ -63,6 +64,7 @@ func runOverview(ctx context.Context, a *app, opts *overviewOptions, args []stri
 		return usagef("no path given")
 	}
 	for _, path := range args {
+		_ = store.Preload(path) // one listing of a bucket answers all that follows; so does what is wrong with it
 		if err := exists(path); err != nil {
 			return err
 		}

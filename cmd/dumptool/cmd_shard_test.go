@@ -269,9 +269,45 @@ func comparedTree(t *rapid.T, root string) {
 			}
 		}
 	}
+	oddFiles(t, write, dump)
 	for _, side := range []string{"cpu", "npu"} {
 		if err := os.MkdirAll(filepath.Join(root, side), 0o777); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// oddFiles draws files of which the listing alone does not say whether they hold tensors,
+// and rounds that have none.
+func oddFiles(t *rapid.T, write func(path string, data []byte, err error), dump func(path string, values ...uint16)) {
+	const one = 0x3c00
+	record := dumptest.EncodeRecord(&opdebug.Record{Generation: opdebug.NewLayout, Size: opdebug.BufferSize})
+	var isRecord strings.Builder
+	err := dumptest.Write(&isRecord, &dumptest.Content{Container: dumpfmt.BinaryV2, OpName: "op", Outputs: []dumptest.TensorContent{{
+		Payload: dumptest.Bytes(record), StoredDType: int32(tensor.Uint8), StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(len(record))}}}})
+	older, olderErr := npyFile("float32", "4", "1", "2", "1", "1")
+	const dumped = "Conv2D.conv1.0.1.17000000000000"
+	for _, odd := range []struct {
+		name  string
+		write func(at string)
+	}{
+		{"text", func(at string) { write(at+"README.txt", []byte("no numbers"), nil) }},
+		{"numbers", func(at string) { write(at+"numbers.txt", []byte("1 2 3"), nil) }},
+		{"unnamed", func(at string) { dump(at+"odd", one) }},
+		{"no dump", func(at string) { write(at+"other", []byte("no dump"), nil) }},
+		{"short", func(at string) { write(at+"short.pt", []byte("P"), nil) }},
+		{"record", func(at string) { write(at+"Add.add.7.1.1700000000000003", []byte(isRecord.String()), err) }},
+		{"empty npz", func(at string) { write(at+"none.npz", []byte("PK\x05\x06"+strings.Repeat("\x00", 18)), nil) }},
+		{"input", func(at string) { write(at+dumped+"05.input.0.npy", older, olderErr) }},
+		{"older", func(at string) {
+			write(at+dumped+"05.output.0.npy", older, olderErr)
+			write(at+dumped+"06.output.0.npy", older, olderErr)
+		}},
+	} {
+		for _, at := range []string{"cpu/", "npu/", "npu/loose/", "cpu/step1/", "npu/step1/rank1/", "cpu/step1/rank9/", "npu/step9/rank9/"} {
+			if rapid.IntRange(0, 9).Draw(t, odd.name+" in "+at) == 9 {
+				odd.write(at)
+			}
 		}
 	}
 }
@@ -296,7 +332,7 @@ func TestCompareShards(t *testing.T) {
 		n := rapid.IntRange(1, 5).Draw(rt, "n")
 		args := []string{"compare", "--cpu", filepath.Join(tree, "cpu"), "--npu", filepath.Join(tree, "npu"), "--pictures", "0"}
 		args = append(args, drawn(rt, "flag", "--verdict=limits", "--rank=0-1", "--step=0", "--ops=conv1,nosuch", "--fail-on=fail,unmatched-ref", "--exit-zero", "--require-coverage=90%",
-			"--rows=bad", "--topn=1", "--diff-order=worst", "--round=last", "--transpose=conv1=0,nosuch=0")...)
+			"--inputs", "--rows=bad", "--topn=1", "--diff-order=worst", "--round=last", "--transpose=conv1=0,nosuch=0")...)
 		reports := drawn(rt, "format", "json", "csv", "junit", "md", "html", "text", "msaccucmp")
 		if len(reports) > 0 {
 			args = append(args, "--format", strings.Join(reports, ","))

@@ -4,9 +4,12 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"encoding/binary"
 	"flag"
+	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,6 +33,8 @@ func handedFiles(t *testing.T) map[string][]byte {
 	handOthers(all, network)
 	handNames(t, all)
 	handFrameworks(t, all)
+	handAxes(all)
+	handSteps(all)
 	return all
 }
 
@@ -60,6 +65,52 @@ func handNames(t *testing.T, all map[string][]byte) {
 			}
 		}
 	}
+}
+
+// handAxes writes the outputs of two operators in two orders of axes, as who traces a script
+// of TensorFlow and one of PyTorch has them.
+func handAxes(all map[string][]byte) {
+	const c, h, w = 8, 4, 5
+	for seed, op := range []string{"conv1", "relu1"} {
+		nhwc, nchw := make([]float32, c*h*w), make([]float32, c*h*w)
+		x := uint32(seed + 1)
+		for i := range nhwc {
+			x = x*1664525 + 1013904223
+			v := float32(x>>16)/(1<<15) - 1
+			if op == "relu1" {
+				v = max(v, 0)
+			}
+			nhwc[i] = v
+			nchw[i%c*h*w+i/c] = v
+		}
+		all["axes/nhwc/"+op+".npy"] = handNpy([]int{1, h, w, c}, nhwc)
+		all["axes/nchw/"+op+".npy"] = handNpy([]int{1, c, h, w}, nchw)
+	}
+}
+
+// handSteps writes two steps of a run, and a run that holds both of its sides.
+func handSteps(all map[string][]byte) {
+	for _, step := range []string{"step0", "step7"} {
+		all["steps/"+step+"/loss.npy"] = handNpy([]int{4}, []float32{1, 2, 3, float32(len(step))})
+	}
+	all["nested/r8/cpu/loss.npy"] = handNpy([]int{4}, []float32{1, 2, 3, 4})
+	all["nested/r8/npu/loss.npy"] = handNpy([]int{4}, []float32{1, 2, 3, 9})
+}
+
+// handNpy is an array as numpy writes it.
+func handNpy(shape []int, values []float32) []byte {
+	text := strings.ReplaceAll(strings.Trim(fmt.Sprint(shape), "[]"), " ", ", ")
+	if len(shape) == 1 {
+		text += ","
+	}
+	head := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }", text)
+	head += strings.Repeat(" ", 117-len(head)) + "\n"
+	b := append([]byte("\x93NUMPY\x01\x00"), byte(len(head)), 0)
+	b = append(b, head...)
+	for _, v := range values {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+	}
+	return b
 }
 
 // TestHanded finds in testdata/handed what its generator makes.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -332,5 +333,114 @@ func TestTransportIsNoOption(t *testing.T) {
 	}
 	if diff := cmp.Diff(filesBelow(t, filepath.Join(out, "one")), filesBelow(t, filepath.Join(out, "merged"))); diff != "" {
 		t.Errorf("- one run, + three shards\n%s", diff)
+	}
+}
+
+// TestOwnRoundsOnly checks that a shard opens the dumps of its own rounds and no others, with
+// all the requests that may be under way, and that the rounds are as large as their files
+// are: what another shard compares is listed.
+func TestOwnRoundsOnly(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	const ranks, ops = 8, 40
+	sharedRun(t, dir, ranks, ops, 400, nil)
+	f := newFarStore(t, dir)
+	f.delay = 100 * time.Millisecond
+	for i := range ranks / 2 {
+		f.reset()
+		line := fmt.Sprintf("compare --cpu s3://bkt/cpu --npu s3://bkt/npu -j 1 --s3-concurrency 64 -out %s --shard %d/%d", out, i, ranks/2)
+		if got := runApp(t, strings.Fields(line)); got.Code != 0 {
+			t.Fatalf("%s: %+v", line, got)
+		}
+		// Two rounds and the golden, and a dump of each of the other rounds: that it is one.
+		if gets, most := f.gets.Load(), int64(3*ops+ranks); gets > most || f.most.Load() < 32 || f.heads.Load() > 24 {
+			t.Errorf("shard %d: %d GET, want at most %d; %d at a time; %d HEAD", i, gets, most, f.most.Load(), f.heads.Load())
+		}
+	}
+}
+
+// TestAttempts kills a shard in the middle, runs two attempts of it side by side, and merges
+// while object storage has left one of them without some of its data: the merge waits until
+// a later attempt has them. Whatever happened, the result is that of one run.
+func TestAttempts(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	const ranks, ops = 4, 6
+	sharedRun(t, dir, ranks, ops, 2000, func(rank, op int) bool { return rank == 1 && op > 3 })
+	f := newFarStore(t, dir)
+	line := func(name string, more ...string) []string {
+		return append(strings.Fields("compare --cpu s3://bkt/cpu --npu s3://bkt/npu --format json,csv,md --pictures 0 -out "+filepath.Join(out, name)), more...)
+	}
+	if got := runApp(t, line("one")); got.Code != exitFound {
+		t.Fatalf("%+v", got)
+	}
+	parts := filepath.Join(out, "parts")
+	document := func(i int) string {
+		return filepath.Join(parts, fmt.Sprintf("shard-%05d-of-00002", i), "compare.json")
+	}
+	start := func(args []string) (*exec.Cmd, *bytes.Buffer) {
+		var messages bytes.Buffer
+		cmd := exec.Command("dumptool", args...)
+		cmd.Stderr = &messages
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd, &messages
+	}
+	// A shard is killed while it reads.
+	var killed *exec.Cmd
+	at := make(chan bool)
+	f.onGet = func(n int64) {
+		if n == 2*ops {
+			at <- true
+			<-at
+		}
+	}
+	f.reset()
+	killed, _ = start(line("parts", "--shard", "0/2"))
+	<-at
+	if err := killed.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = killed.Wait() // says that it was killed
+	f.onGet = nil
+	close(at)
+	if _, err := os.Stat(document(0)); !os.IsNotExist(err) {
+		t.Errorf("the shard that was killed has left a document: %v", err)
+	}
+	// Two attempts of it at the same time.
+	first, one := start(line("parts", "--shard", "0/2", "--resume"))
+	second, two := start(line("parts", "--shard", "0/2", "--resume"))
+	for _, err := range []error{first.Wait(), second.Wait()} {
+		if err != nil {
+			t.Errorf("two attempts: %v\n%s\n%s", err, one, two)
+		}
+	}
+	if got := runApp(t, []string{"merge", parts, "--missing"}); got.Code != 0 || got.Out != "1\n" {
+		t.Errorf("missing: %+v", got)
+	}
+	// The other shard loses the store, and the merge waits for its next attempt.
+	f.reset()
+	f.onGet = func(n int64) {
+		if n == 2*ops {
+			f.away.Store(true)
+		}
+	}
+	if got := runApp(t, line("parts", "--shard", "1/2", "--s3-retry-time", "200ms")); got.Code != exitIncomplete {
+		t.Fatalf("%+v", got)
+	}
+	f.onGet = nil
+	f.away.Store(false)
+	merge, messages := start([]string{"merge", parts, "--wait", "5m", "-out", filepath.Join(out, "merged")})
+	time.Sleep(time.Second) // in which it sees what the first attempt left
+	if _, err := os.Stat(filepath.Join(out, "merged", "compare.json")); !os.IsNotExist(err) {
+		t.Errorf("the merge has taken a document that is to be made again: %v", err)
+	}
+	if got := runApp(t, line("parts", "--shard", "1/2", "--resume")); got.Code != 0 {
+		t.Errorf("%+v", got)
+	}
+	if err := merge.Wait(); merge.ProcessState.ExitCode() != exitFound {
+		t.Errorf("%v\n%s", err, messages)
+	}
+	if diff := cmp.Diff(filesBelow(t, filepath.Join(out, "one")), filesBelow(t, filepath.Join(out, "merged"))); diff != "" {
+		t.Errorf("- one run, + two shards\n%s", diff)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"log"
@@ -14,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -247,8 +249,18 @@ func placeFiles(t *testing.T, place, folder string) map[string][]byte {
 // environment name it.
 func storeServer(t *testing.T) string {
 	t.Helper()
+	return watchedServer(t, func(*http.Request) {})
+}
+
+// watchedServer is storeServer with a watcher of requests.
+func watchedServer(t *testing.T, watch func(*http.Request)) string {
+	t.Helper()
 	fake := gofakes3.New(s3mem.New(), gofakes3.WithLogger(gofakes3.DiscardLog()), gofakes3.WithAutoBucket(false))
-	srv := httptest.NewUnstartedServer(fake.Server())
+	handler := fake.Server()
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		watch(r)
+		handler.ServeHTTP(w, r)
+	}))
 	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
 	srv.Start()
 	t.Cleanup(srv.Close)
@@ -260,6 +272,36 @@ func storeServer(t *testing.T) string {
 	}
 	putObject(t, srv.URL, "", nil)
 	return srv.URL
+}
+
+// TestOverviewRequests: what lies in a bucket is said after few listings and the headers of at
+// most 16 objects, however many there are.
+func TestOverviewRequests(t *testing.T) {
+	var lists, gets atomic.Int64
+	endpoint := watchedServer(t, func(r *http.Request) {
+		switch {
+		case r.Method == http.MethodGet && r.URL.Query().Has("list-type"):
+			lists.Add(1)
+		case r.Method == http.MethodGet:
+			gets.Add(1)
+		}
+	})
+	dump, err := os.ReadFile(filepath.Join("..", "..", "testdata", "network", "npu", "Relu.relu1.2.16.1624605159829697"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 40 {
+		putObject(t, endpoint, fmt.Sprintf("in/Relu.layer%d_ReLU-op%d.%d.16.162460515982%04d", i, i, i, i), dump)
+	}
+	lists.Store(0)
+	gets.Store(0)
+	r := runApp(t, []string{remotePlace + "/in"})
+	if r.Code != 0 || !strings.Contains(r.Out, "40") {
+		t.Errorf("%+v", r)
+	}
+	if lists.Load() > 3 || gets.Load() == 0 || gets.Load() > 16 {
+		t.Errorf("%d listings and %d reads, want at most 3 and 16", lists.Load(), gets.Load())
+	}
 }
 
 // putObject makes an object in the bucket bktkt, or without a key the bucket.

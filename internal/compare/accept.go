@@ -11,7 +11,6 @@ import (
 	"dumptool/internal/compare/standard"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
-	"dumptool/internal/shard"
 )
 
 // accept compares a pair and judges it by the standard of the run. A tensor that the
@@ -91,19 +90,26 @@ func (p *Plan) addThird(ctx context.Context) error {
 		return nil
 	}
 	opt := *p.opt
-	opt.NPU, opt.Shard = path, shard.Spec{}
+	opt.NPU = path
 	// Those of its rounds count that belong to the rounds that are compared.
-	side, err := OpenSide(ctx, &opt, path, dumpdir.Selection{})
-	if err == nil {
+	side, err := listSide(ctx, &opt, path, dumpdir.Selection{})
+	if err != nil {
+		return err
+	}
+	side.own = map[*dumpdir.Round]bool{}
+	all, chosen := opt.pairRounds(p.ref.rounds, side.rounds)
+	for _, i := range chosen {
+		if x := all.Pairs[i]; p.ref.isOwn(x.Ref) {
+			side.own[x.NPU] = true
+		}
+	}
+	if err = side.read(ctx, &opt); err == nil {
 		err = side.NoTensors()
 	}
 	if err != nil {
 		return err
 	}
-	paired, err := PlanSides(&opt, p.ref, side)
-	if err != nil {
-		return err
-	}
+	paired := PlanSides(&opt, p.ref, side)
 	for _, w := range side.Warnings {
 		p.Warnings = append(p.Warnings, lang.Sayf("%s: %s", "%s：%s", flag, w))
 	}

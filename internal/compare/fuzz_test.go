@@ -29,11 +29,11 @@ func fuzzNames() []string {
 
 // openedPlan opens both sides and plans their comparison.
 func openedPlan(opt *Options) ([]*Side, *Plan, error) {
-	ref, npu, err := openSides(context.Background(), opt)
+	ref, npu, mine, err := openSides(context.Background(), opt)
 	if err != nil {
 		return nil, nil, err
 	}
-	plan, err := newPlan(context.Background(), opt, ref, npu)
+	plan, err := newPlan(context.Background(), opt, ref, npu, mine)
 	return []*Side{ref, npu}, plan, err
 }
 

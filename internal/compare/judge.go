@@ -65,55 +65,115 @@ func (r *JudgedRow) Name() string {
 	return (&record.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round}).Name()
 }
 
+// judging judges a document, a round at a time.
+type judging struct {
+	*Judgement
+	opt    *JudgeOptions
+	config *sidefile.OpConfig
+	doc    *record.Report
+	was    metrics.Mode
+	// mode is what the rows are judged by, evidence whether that is it of the run or another
+	// one.
+	mode     VerdictMode
+	evidence bool
+	facts    bool // a round has what it was judged by
+}
+
+// JudgeFile judges the compare.json at a path, and returns what it says besides its rows. It
+// holds the rows of one round at a time. Errors name the path.
+func JudgeFile(path string, opt JudgeOptions, config *sidefile.OpConfig) (*record.Report, *Judgement, error) {
+	path = safefile.InFolder(path, DocumentName)
+	f, err := shard.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	var j *judging
+	doc, err := record.ReadRounds(f, func(doc *record.Report, first int, rows []record.Row) error {
+		if j == nil {
+			var err error
+			if j, err = newJudging(doc, &opt, config); err != nil {
+				return err
+			}
+		}
+		j.add(rows)
+		return nil
+	})
+	if err == nil && j == nil { // there are no rows
+		j, err = newJudging(doc, &opt, config)
+	}
+	if err != nil {
+		return nil, nil, safefile.WithPath(path, err)
+	}
+	return doc, j.finish(), nil
+}
+
 // Judge judges a document by evidence, as the run that wrote it did, or by other limits.
 // Where every pair passes or the
 // smallest limits that pass all pairs decide, the answer is exact; elsewhere the
 // joint histogram of |d| and |r| bounds the number of errors, and a row that it
 // leaves open is Undecided. config gives the limits of operators, nil for none.
 func Judge(doc *record.Report, opt JudgeOptions, config *sidefile.OpConfig) (*Judgement, error) {
-	j := &Judgement{Counts: map[record.Status]int{}}
-	was, ok := tolMode(doc.TolMode)
-	if !ok {
+	j, err := newJudging(doc, &opt, config)
+	if err != nil {
+		return nil, err
+	}
+	for first, end := 0, 0; first < doc.Len(); first = end {
+		for end = first; end < doc.Len() && doc.Rows[end].Round == doc.Rows[first].Round; end++ {
+		}
+		j.add(slices.Clone(doc.Rows[first:end]))
+	}
+	return j.finish(), nil
+}
+
+// newJudging begins to judge a document.
+func newJudging(doc *record.Report, opt *JudgeOptions, config *sidefile.OpConfig) (*judging, error) {
+	j := &judging{Judgement: &Judgement{Counts: map[record.Status]int{}}, opt: opt, config: config, doc: doc, mode: opt.Verdict.Mode}
+	var ok bool
+	if j.was, ok = tolMode(doc.TolMode); !ok {
 		return nil, fmt.Errorf("tol_mode is %q, want one of %s", doc.TolMode, strings.Join(TolModes(), ", "))
 	}
 	// A document that was written before there was evidence goes by limits.
-	mode := opt.Verdict.Mode
-	if mode == ByEvidence && doc.Verdict == string(ByStatistics) {
-		mode = ByStatistics
+	if j.mode == ByEvidence && doc.Verdict == string(ByStatistics) {
+		j.mode = ByStatistics
 	}
-	evidence := mode == ByEvidence && doc.Verdict != ""
-	j.ByLevels = evidence && !hasFacts(doc)
-	if evidence && !j.ByLevels || mode == ByStatistics && doc.LeftOut == 0 && !doc.Interrupted {
-		again := *doc
-		again.Rows, again.Rounds = slices.Clone(doc.Rows), slices.Clone(doc.Rounds)
-		o := Options{Judge: JudgeOptions{Verdict: VerdictOptions{Mode: mode, NaN: NaNPolicy(doc.NaNPolicy)}}}
-		o.judgeRounds(&again)
-		doc = &again
+	j.evidence = j.mode == ByEvidence && doc.Verdict != ""
+	return j, nil
+}
+
+// judgeAgain judges the rows of a round, if they are all there, with what they were judged by.
+func (j *judging) judgeAgain(rows []record.Row) {
+	whole := j.doc.LeftOut == 0 && !j.doc.Interrupted
+	facts := whole && j.doc.Listed != nil && slices.ContainsFunc(rows, func(row record.Row) bool { return row.Noise != nil })
+	j.facts = j.facts || facts
+	if !(j.evidence && facts || j.mode == ByStatistics && whole) {
+		return
 	}
-	if mode == ByStatistics {
-		j.few, j.noVerdict = doc.LowCoverage(), doc.Meaning.NoVerdict
+	begin(rows)
+	if i := slices.IndexFunc(j.doc.Rounds, func(r record.Round) bool { return r.Name == rows[0].Round }); i >= 0 {
+		round := j.doc.Rounds[i]
+		o := Options{Judge: JudgeOptions{Verdict: VerdictOptions{Mode: j.mode, NaN: NaNPolicy(j.doc.NaNPolicy)}}}
+		o.judgeRound(&round, rows)
 	}
-	if n := doc.LeftOut; n > 0 { // they passed by what the document was judged by
-		j.LeftOut, j.Compared = n, n
-		if evidence {
-			j.Counts[record.Pass] += n
-		} else {
-			j.Counts[Undecided] += n
-		}
-	}
-	for _, row := range doc.All() {
+}
+
+// add judges the rows of a round.
+func (j *judging) add(rows []record.Row) {
+	j.judgeAgain(rows)
+	for i := range rows {
+		row := &rows[i]
 		r := JudgedRow{Op: row.Op, Kind: row.Kind, Output: row.Output, Round: row.Round, Was: row.Status, Status: row.Status}
 		if row.Judged() { // statistics have no other limits
 			j.Compared++
 		}
 		if row.Compared() {
 			var own sidefile.OpLimits
-			if config != nil {
-				own, _ = config.Find(row.Op)
+			if j.config != nil {
+				own, _ = j.config.Find(row.Op)
 			}
-			r.Limits = opt.Limits.limits(row.RefDType, row.NPUDType, own.Atol, own.Rtol)
-			judgeRow(&r, row, was, &opt)
-			if evidence {
+			r.Limits = j.opt.Limits.limits(row.RefDType, row.NPUDType, own.Atol, own.Rtol)
+			judgeRow(&r, row, j.was, j.opt)
+			if j.evidence {
 				r.byEvidence(row)
 			}
 		}
@@ -123,27 +183,44 @@ func Judge(doc *record.Report, opt JudgeOptions, config *sidefile.OpConfig) (*Ju
 		}
 		j.Rows = append(j.Rows, r)
 	}
-	return j, nil
 }
 
-// hasFacts reports whether a document has what its rounds were judged by: all of its rows,
-// with their noise.
-func hasFacts(doc *record.Report) bool {
-	return doc.LeftOut == 0 && doc.Listed != nil && !doc.Interrupted && doc.Any(func(row *record.Row) bool { return row.Noise != nil })
+// finish adds what is known of the rows that are not there.
+func (j *judging) finish() *Judgement {
+	j.ByLevels = j.evidence && !j.facts
+	if j.mode == ByStatistics {
+		j.few, j.noVerdict = j.doc.LowCoverage(), j.doc.Meaning.NoVerdict
+	}
+	if n := j.doc.LeftOut; n > 0 { // they passed by what the document was judged by
+		j.LeftOut, j.Compared = n, j.Compared+n
+		if j.evidence {
+			j.Counts[record.Pass] += n
+		} else {
+			j.Counts[Undecided] += n
+		}
+	}
+	return j.Judgement
 }
 
 // DocumentName is the document of a comparison.
 const DocumentName = "compare.json"
 
 // ReadReport reads the compare.json of a run, or that in a folder. Errors name it.
-func ReadReport(path string) (*record.Report, error) {
+func ReadReport(path string) (*record.Report, error) { return readReport(path, nil) }
+
+// ReadReport reads the compare.json of a run, for a merge with the options. Errors name it.
+func (o *Options) ReadReport(path string) (*record.Report, error) {
+	return readReport(path, func(_ *record.Report, row *record.Row) { o.retain(row) })
+}
+
+func readReport(path string, keep func(*record.Report, *record.Row)) (*record.Report, error) {
 	path = safefile.InFolder(path, DocumentName)
 	f, err := shard.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	rep, err := record.Read(f)
+	rep, err := record.ReadKeeping(f, keep)
 	if err != nil {
 		return nil, safefile.WithPath(path, err)
 	}

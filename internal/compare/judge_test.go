@@ -2,13 +2,17 @@ package compare
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
 
@@ -224,5 +228,68 @@ func TestJudgeRows(t *testing.T) {
 	doc.TolMode = "no mode"
 	if _, err := Judge(doc, JudgeOptions{}, nil); err == nil {
 		t.Error("an unknown tolerance mode is no error")
+	}
+}
+
+// TestJudgeFile judges a document of several rounds while it is read, with the rows before
+// and behind what is known of the rounds, as it is judged when all of it is there.
+func TestJudgeFile(t *testing.T) {
+	dir := t.TempDir()
+	good := ramp(64)
+	bad := append([]float64{}, good...)
+	bad[5] += 100
+	for _, name := range []string{"a", "b"} {
+		write(t, filepath.Join(dir, "ref", name+".npy"), array(tensor.Float32, tensor.Shape{64}, good...))
+		for i, values := range [][]float64{good, bad, good} {
+			write(t, filepath.Join(dir, "npu", fmt.Sprintf("rank%d", i), name+".npy"), array(tensor.Float32, tensor.Shape{64}, values...))
+		}
+	}
+	opt := exactly(filepath.Join(dir, "ref"), filepath.Join(dir, "npu"))
+	opt.Bins = true
+	opt.Judge.Verdict.Mode = ByEvidence
+	var text bytes.Buffer
+	run := runAll(t, opt)
+	run.Full = true // a slim document says so before its rows
+	if err := run.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := record.Read(bytes.NewReader(text.Bytes()))
+	if err != nil || len(whole.Rounds) != 3 || whole.Len() != 6 {
+		t.Fatalf("%+v, error %v", whole, err)
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text.Bytes(), &members); err != nil {
+		t.Fatal(err)
+	}
+	rows := members["rows"]
+	delete(members, "rows")
+	rest, err := json.Marshal(members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rowsFirst := fmt.Sprintf(`{"rows":%s,%s`, rows, rest[1:])
+	for _, mode := range []VerdictMode{ByEvidence, ByLimits} {
+		for _, rtol := range []float64{0, 1e-3, 10} {
+			judge := opt.Judge
+			judge.Verdict.Mode, judge.Limits.Rtol = mode, &rtol
+			want, err := Judge(whole, judge, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, document := range []string{text.String(), rowsFirst} {
+				path := filepath.Join(dir, "compare.json")
+				write(t, path, []byte(document))
+				doc, got, err := JudgeFile(path, judge, nil)
+				if err != nil || doc.Len() != 0 {
+					t.Fatalf("%v, error %v", doc, err)
+				}
+				if diff := cmp.Diff(want, got, cmp.AllowUnexported(Judgement{}, JudgedRow{}), cmp.Comparer(lang.Sentence.Equal)); diff != "" {
+					t.Errorf("%s, rtol %g: - all at once, + by rounds\n%s", mode, rtol, diff)
+				}
+			}
+		}
+	}
+	if got := strings.Count(fmt.Sprint(whole.Counts), "FAIL:2"); got != 1 {
+		t.Errorf("%v, want two rows that fail", whole.Counts)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // Merge makes one report of the rounds of several documents, which fit together: of
 // shards, or of comparisons on several machines. It reads no tensors. The origin is that
-// of the result. Of the rows is kept what the options want.
+// of the result. Of the rows, which it takes over, is kept what the options want.
 func (o *Options) Merge(docs []shard.Document, reports []*record.Report, origin shard.Origin) (*record.Report, error) {
 	first := reports[0]
 	rep := &record.Report{Origin: origin, Args: first.Args, Profile: first.Profile, NaNPolicy: first.NaNPolicy, TolMode: first.TolMode,
@@ -32,6 +32,11 @@ func (o *Options) Merge(docs []shard.Document, reports []*record.Report, origin 
 	if err != nil {
 		return nil, err
 	}
+	left, rows := map[*record.Report]int{}, 0 // rounds of a document
+	for _, doc := range reports {
+		left[doc], rows = len(doc.Rounds), rows+doc.Len()
+	}
+	rep.Rows = make([]record.Row, 0, rows)
 	for _, x := range rounds {
 		round := x.of.Rounds[x.index]
 		shift := len(rep.Rows) - x.rows.first
@@ -43,6 +48,9 @@ func (o *Options) Merge(docs []shard.Document, reports []*record.Report, origin 
 			rep.Rows = append(rep.Rows, row)
 		}
 		rep.Rounds = append(rep.Rounds, round)
+		if left[x.of]--; left[x.of] == 0 {
+			x.of.Rows = nil // which are in the report now
+		}
 	}
 	if origin.Shard == nil && first.Shard == nil && len(reports) > 1 {
 		rename(rep)
@@ -52,6 +60,7 @@ func (o *Options) Merge(docs []shard.Document, reports []*record.Report, origin 
 			rep.Coverage.Unused = append(rep.Coverage.Unused, name)
 		}
 	}
+	rep.Listed.Stale = first.Listed.Stale
 	for _, doc := range reports {
 		mergeListed(rep.Listed, doc.Listed)
 	}
@@ -167,6 +176,7 @@ func mergeListed(to, from *record.Listed) {
 			to.Others = append(to.Others, other)
 		}
 	}
+	to.Stale = slices.DeleteFunc(slices.Clone(to.Stale), func(s lang.Sentence) bool { return !slices.ContainsFunc(from.Stale, s.Equal) })
 	to.Warnings, to.OfOptions = mergeWarnings(to.Warnings, from.Warnings), mergeWarnings(to.OfOptions, from.OfOptions)
 	if to.Kept == nil {
 		to.Kept = from.Kept
@@ -174,14 +184,15 @@ func mergeListed(to, from *record.Listed) {
 }
 
 // mergeSide adds the rounds of a side; one has a partner if any document has paired it.
+// Of shards one alone has counted its tensors.
 func mergeSide(all, more []record.ListedRound) []record.ListedRound {
 	for _, r := range more {
 		i := slices.IndexFunc(all, func(x record.ListedRound) bool { return x.At == r.At && x.Folder == r.Folder })
 		if i < 0 {
 			all = append(all, r)
-		} else if r.Paired {
-			all[i].Paired = true
+			continue
 		}
+		all[i].Paired, all[i].Outputs = all[i].Paired || r.Paired, max(all[i].Outputs, r.Outputs)
 	}
 	return all
 }
@@ -199,16 +210,15 @@ func mergeWarnings(all, more []lang.Sentence) []lang.Sentence {
 // retain leaves of the result of a row what the options want: a shard does not know which
 // reports will be made.
 func (o *Options) retain(row *record.Row) {
-	if row.Result == nil {
+	res := row.Result
+	if res == nil {
 		return
 	}
-	res := *row.Result
 	res.Worst, res.Listed = res.Worst[:min(len(res.Worst), o.Top)], res.Listed[:min(len(res.Listed), o.List)]
 	if !o.KLD {
 		res.KLD = metrics.Metric{}
 	}
-	trim(&res, row.Pair.Status, o.Bins, o.Axes)
-	row.Result = &res
+	trim(res, row.Pair.Status, o.Bins, o.Axes)
 }
 
 // Resume takes the rows of an earlier document of the same work that could be read: they

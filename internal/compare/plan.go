@@ -102,11 +102,13 @@ type Plan struct {
 	// calls are those of msprobe where a report shows them.
 	calls []record.CallPair
 	// listed is what the listing of both runs says, unused the names of op_config.csv that no
-	// tensor has. What belongs to no round is foreign to a shard without the first round.
-	listed    *record.Listed
-	listing   string // identifies the files of both runs
-	unused    []string
-	foreign   bool
+	// tensor has. share is that of a shard, nil for all of the work.
+	listed  *record.Listed
+	listing string // identifies the files of both runs
+	unused  []string
+	share   *share
+	// misplaced are files that cannot be read and belong to no operator.
+	misplaced []misplaced
 	leftAlone int // files of both runs that are neither dumps nor arrays
 	// metrics has the memory of computing metrics, which runs may share; nil for its own.
 	metrics *metrics.Pool
@@ -122,29 +124,27 @@ func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
 	if opt.Workers <= 0 {
 		opt.Workers = DefaultWorkers()
 	}
-	ref, npu, err := openSides(ctx, &opt)
+	ref, npu, mine, err := openSides(ctx, &opt)
 	if err != nil {
 		return nil, err
 	}
-	return newPlan(ctx, &opt, ref, npu)
+	return newPlan(ctx, &opt, ref, npu, mine)
 }
 
-// newPlan is NewPlan for sides that are open.
-func newPlan(ctx context.Context, opt *Options, ref, npu *Side) (*Plan, error) {
+// newPlan is NewPlan for sides that are open, and for the part of them that is compared.
+func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*Plan, error) {
 	fromStatistics, err := opt.chooseStatistics(ref, npu)
 	if err != nil {
 		return nil, err
 	}
-	p, err := PlanSides(opt, ref, npu)
-	if err != nil {
-		return nil, err
-	}
+	p := planSides(opt, ref, npu, mine)
 	p.Warnings = append(p.Warnings, fromStatistics...)
 	if err := p.addThird(ctx); err != nil {
 		return nil, err
 	}
 	npu.warnOfDevice()
 	p.listed.Warnings = slices.Concat(warnOfSwap(ref, npu), ref.Warnings, npu.Warnings, ChoiceWarnings(ref, npu), p.Warnings)
+	p.listed.Stale = p.stale()
 	p.listed.OfOptions, p.listed.Kept = opt.Warnings, opt.SideFiles.Kept
 	inventory := shard.NewInventory()
 	for root, side := range []*Side{ref, npu} {
@@ -185,19 +185,29 @@ func (p *Plan) Measured() (n int) {
 	return n
 }
 
-// openSides opens the runs of both sides at the same time. Of two errors that of the
-// reference counts.
-func openSides(ctx context.Context, opt *Options) (ref, npu *Side, err error) {
-	done := make(chan error, 1)
-	guard.Go(func() (err error) {
-		npu, err = OpenSide(ctx, opt, opt.NPU, opt.NPURounds)
+// openSides lists the runs of both sides, and reads the headers of what is compared.
+func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, err error) {
+	err = together(func() (err error) {
+		ref, err = listSide(ctx, opt, opt.Ref, opt.RefRounds)
 		return err
-	}, func(err error) { done <- err })
-	ref, err = OpenSide(ctx, opt, opt.Ref, opt.RefRounds)
-	if npuErr := <-done; err == nil {
-		err = npuErr
+	}, func() (err error) {
+		npu, err = listSide(ctx, opt, opt.NPU, opt.NPURounds)
+		return err
+	})
+	if err != nil {
+		return nil, nil, nil, err
 	}
-	return ref, npu, err
+	mine = opt.divide(ref, npu)
+	return ref, npu, mine, together(func() error { return ref.read(ctx, opt) }, func() error { return npu.read(ctx, opt) })
+}
+
+// together does something for both sides at the same time. Of two errors that of the
+// reference counts.
+func together(ref, npu func() error) error {
+	done := make(chan error, 1)
+	guard.Go(npu, func(err error) { done <- err })
+	err := ref()
+	return cmp.Or(err, <-done)
 }
 
 // forget drops what only the planning needs: the pairs have the tensors that are
@@ -225,16 +235,24 @@ func (p *Plan) forget() {
 func DefaultWorkers() int { return min(store.Workers(), maxWorkers) }
 
 // PlanSides pairs the tensors of two sides. The pairs are in no order until Sort.
-func PlanSides(opt *Options, ref, npu *Side) (*Plan, error) {
-	p := &Plan{opt: opt, ref: ref, npu: npu, olderBy: map[supersededBy][]int{}}
-	if m := opt.SideFiles.NameMap; m != nil {
-		for _, stale := range m.Missing(ref.names(), npu.names()) {
-			p.Warnings = append(p.Warnings, lang.Sayf("--map-node-dict: %s", "--map-node-dict：%s", stale))
-		}
-	}
+func PlanSides(opt *Options, ref, npu *Side) *Plan { return planSides(opt, ref, npu, nil) }
+
+// planSides is PlanSides for a part of the rounds, nil for all.
+func planSides(opt *Options, ref, npu *Side, mine *share) *Plan {
+	p := &Plan{opt: opt, ref: ref, npu: npu, share: mine, olderBy: map[supersededBy][]int{}}
 	p.pairRounds()
 	p.pairTensors()
-	return p, nil
+	return p
+}
+
+// stale are the names of the name map that their side lacks.
+func (p *Plan) stale() (all []lang.Sentence) {
+	if m := p.opt.SideFiles.NameMap; m != nil {
+		for _, name := range m.Missing(p.ref.names(), p.npu.names()) {
+			all = append(all, lang.Sayf("--map-node-dict: %s", "--map-node-dict：%s", name))
+		}
+	}
+	return all
 }
 
 // comparedNames is how many names of a side are held against those of the other one.
@@ -275,7 +293,7 @@ func (p *Plan) explainNothing() {
 // nothing sets the names of both sides beside each other, and counts the pairs by rule.
 func (p *Plan) nothing(refs, npus []pair.Tensor) []lang.Sentence {
 	var counts []string
-	for _, c := range pair.Count(refs, npus, p.matchOptions()) {
+	for _, c := range pair.Count(refs, npus, p.matchOptions(refs)) {
 		text := fmt.Sprintf("%s %d", c.Rule, c.Pairs)
 		if c.Ambiguous > 0 {
 			text += fmt.Sprintf(" and %d ambiguous", c.Ambiguous)

@@ -28,9 +28,9 @@ func (p *Plan) pairTensors() {
 
 // matchRounds pairs the tensors inside each pair of rounds.
 func (p *Plan) matchRounds() {
-	opt := p.matchOptions()
 	refs, npus := p.ref.byRound(), p.npu.byRound()
 	for _, round := range p.rounds {
+		opt := p.matchOptions(refs[round.pair.Ref])
 		p.nameCalls(round, refs[round.pair.Ref], npus[round.pair.NPU], &opt)
 		p.nameRecorded(refs[round.pair.Ref], npus[round.pair.NPU], &opt)
 		r := pair.Match(refs[round.pair.Ref], npus[round.pair.NPU], opt)
@@ -39,13 +39,13 @@ func (p *Plan) matchRounds() {
 	}
 }
 
-// matchOptions say how tensors are paired.
-func (p *Plan) matchOptions() pair.Options {
+// matchOptions say how the tensors of a round are paired with those of the reference.
+func (p *Plan) matchOptions(refs []pair.Tensor) pair.Options {
 	opt := pair.Options{
 		Map: p.opt.SideFiles.NameMap, Fusion: p.opt.SideFiles.Fusion,
 		SkipKeys: p.opt.Pair.SkipKeys, Exclude: p.opt.Pair.Exclude, Ops: p.opt.Pair.Ops, Shapes: p.shapes,
 	}
-	if !p.wantsInputs() {
+	if !p.opt.Pair.Inputs && !hasInputs(refs) {
 		opt.Kind = tensor.Output
 	}
 	return opt
@@ -71,11 +71,9 @@ func (p *Plan) matched(round *plannedRound, r *pair.Result) {
 		x.Row.Pair.Reasons = []record.Finding{{Code: record.Code(s.Code), Confidence: record.High, Evidence: lang.Sayf("matches %q", "匹配 %q", s.Key)}}
 	}
 	for _, s := range r.Superseded {
-		by := supersededBy{s.By, s.NPU}
-		if slices.Contains(p.olderBy[by], s.ID) {
-			continue // known from another pair of rounds
+		if by := (supersededBy{s.By, s.NPU}); !slices.Contains(p.olderBy[by], s.ID) { // known from another pair of rounds
+			p.olderBy[by] = append(p.olderBy[by], s.ID)
 		}
-		p.olderBy[by] = append(p.olderBy[by], s.ID)
 		items := p.ref.Tensors
 		if s.NPU {
 			items = p.npu.Tensors
@@ -106,7 +104,7 @@ func (p *Plan) files() bool {
 	if (p.ref.isNamed() || p.npu.isNamed()) && len(p.ref.Tensors)*len(p.npu.Tensors) != 1 {
 		return false // the names of the tensors decide, unless there is but one
 	}
-	inputs, round, rnamed, nnamed := p.wantsInputs(), p.rounds[0], p.ref.named, p.npu.named
+	inputs, round, rnamed, nnamed := p.opt.Pair.Inputs || hasInputs(p.ref.named), p.rounds[0], p.ref.named, p.npu.named
 	refs, npus := map[int]bool{}, map[int]bool{}
 	match := func(ref, npu int) {
 		p.add(round, ref, npu, "files")
@@ -124,6 +122,9 @@ func (p *Plan) files() bool {
 	if ref, npu := outputs(p.ref.Tensors), outputs(p.npu.Tensors); len(refs) == 0 && len(ref) == 1 && len(npu) == 1 {
 		match(ref[0], npu[0])
 	}
+	if len(refs) == 0 && (p.ref.one || p.npu.one) && len(rnamed) == 1 && len(nnamed) == 1 {
+		match(0, 0)
+	}
 	if len(refs) == 0 {
 		return false
 	}
@@ -140,9 +141,9 @@ func (p *Plan) files() bool {
 	return true
 }
 
-// wantsInputs reports whether inputs are compared.
-func (p *Plan) wantsInputs() bool {
-	return p.opt.Pair.Inputs || slices.ContainsFunc(p.ref.named, func(t pair.Tensor) bool { return t.Kind == tensor.Input })
+// hasInputs reports whether inputs are among tensors: those of a reference are compared.
+func hasInputs(refs []pair.Tensor) bool {
+	return slices.ContainsFunc(refs, func(t pair.Tensor) bool { return t.Kind == tensor.Input })
 }
 
 // outputs are the indexes of the outputs, or of all items if there are none.
@@ -210,23 +211,56 @@ func (p *Plan) row(ref, npu int, rule string) *record.Row {
 	return row
 }
 
-// addUnread adds rows of what cannot be read and belongs to no operator.
-func (p *Plan) addUnread() {
-	if p.foreign {
-		return
-	}
+// misplaced is a file of a side that cannot be read and belongs to no operator. It stands in
+// the round that its folder names, else in the first one. Those of rounds that are not
+// compared are left out, as all of them is.
+type misplaced struct {
+	side    *Side
+	problem dumpdir.Problem
+	round   *plannedRound // nil for the first
+}
+
+// placeUnread finds the rounds of files that cannot be read.
+func (p *Plan) placeUnread() {
 	for _, side := range []*Side{p.ref, p.npu} {
 		for _, problem := range side.unread {
-			round := p.firstRound()
-			row := &record.Row{Op: store.Base(problem.Path), Kind: string(tensor.Output), Round: round.Name, At: round.At, Key: round.Pairing.Key}
-			unread(row, safefile.WithPath(problem.Path, problem.Err))
-			if side == p.ref {
-				row.RefFile, row.RefPath = filepath.ToSlash(problem.Path), problem.Path
-			} else {
-				row.NPUFile, row.NPUPath = filepath.ToSlash(problem.Path), problem.Path
+			m := misplaced{side: side, problem: problem}
+			for _, r := range p.rounds {
+				of := r.pair.NPU
+				if side == p.ref {
+					of = r.pair.Ref
+				}
+				if m.round == nil && of.At == problem.At {
+					m.round = r
+				}
 			}
-			p.Pairs = append(p.Pairs, Pair{Row: row, round: round})
+			if m.round != nil || !slices.ContainsFunc(side.run.Rounds, func(r *dumpdir.Round) bool { return r.At == problem.At }) {
+				p.misplaced = append(p.misplaced, m)
+			}
 		}
+	}
+}
+
+// addUnread adds rows of what cannot be read and belongs to no operator.
+func (p *Plan) addUnread() {
+	for _, m := range p.misplaced {
+		if m.round == nil {
+			if p.share != nil && p.share.foreign {
+				continue
+			}
+			m.round = p.firstRound()
+		}
+		if !slices.Contains(p.rounds, m.round) {
+			continue
+		}
+		row := &record.Row{Op: store.Base(m.problem.Path), Kind: string(tensor.Output), Round: m.round.Name, At: m.round.At, Key: m.round.Pairing.Key}
+		unread(row, safefile.WithPath(m.problem.Path, m.problem.Err))
+		if m.side == p.ref {
+			row.RefFile, row.RefPath = filepath.ToSlash(m.problem.Path), m.problem.Path
+		} else {
+			row.NPUFile, row.NPUPath = filepath.ToSlash(m.problem.Path), m.problem.Path
+		}
+		p.Pairs = append(p.Pairs, Pair{Row: row, round: m.round})
 	}
 }
 

@@ -25,18 +25,30 @@ type plannedRound struct {
 	graph *graph.Graph
 }
 
-// pairRounds pairs the rounds of both sides.
-func (p *Plan) pairRounds() {
-	paired := dumpdir.PairRounds(p.ref.rounds, p.npu.rounds)
-	if p.opt.Pair.SameRounds {
+// pairRounds pairs the rounds of both sides, and leaves those that are asked for.
+func (o *Options) pairRounds(ref, npu []*dumpdir.Round) (paired *dumpdir.RoundPairs, chosen []int) {
+	paired = dumpdir.PairRounds(ref, npu)
+	if o.Pair.SameRounds {
 		paired.DropDiffering()
 	}
+	wanted := o.Pair.Rounds.wanted(paired.Pairs)
+	for i, x := range paired.Pairs {
+		if wanted == nil || x.NPU == wanted {
+			chosen = append(chosen, i)
+		}
+	}
+	return paired, chosen
+}
+
+// pairRounds pairs the rounds of both sides.
+func (p *Plan) pairRounds() {
+	paired, which := p.opt.pairRounds(p.ref.rounds, p.npu.rounds)
 	p.Warnings = append(p.Warnings, lang.Plains(paired.Notes)...)
 	p.RefRounds, p.NPURounds = paired.Ref, paired.NPU
 	var chosen []dumpdir.RoundPair
-	wanted, all := p.opt.Pair.Rounds.wanted(paired.Pairs), roundNames(paired.Pairs)
+	all := roundNames(paired.Pairs)
 	for i, x := range paired.Pairs {
-		if wanted == nil || x.NPU == wanted {
+		if slices.Contains(which, i) {
 			chosen = append(chosen, x)
 			continue
 		}
@@ -48,9 +60,12 @@ func (p *Plan) pairRounds() {
 			Name: names[i], At: at(x.At), RefAt: at(x.Ref.At), Notes: x.Notes, Findings: record.NoFindings(),
 			Pairing: record.Pairing{Place: i, Key: keys[x.NPU]}}})
 	}
+	p.placeUnread()
 	p.listed = &record.Listed{Ref: p.ref.listed(paired.Ref, p.opt.Pair.Ops == nil), NPU: p.npu.listed(paired.NPU, false),
-		Inputs: p.wantsInputs(), Others: p.others(keys)}
-	p.takeShard()
+		Inputs: p.opt.Pair.Inputs || hasInputs(p.ref.named), Others: p.others(keys)}
+	if p.share != nil {
+		p.rounds = slices.DeleteFunc(p.rounds, func(r *plannedRound) bool { return !p.share.pairs[bothRounds(r.pair)] })
+	}
 }
 
 // listed are the rounds of a side; some of them have no partner. outputs says whether
@@ -83,18 +98,31 @@ func (p *Plan) others(keys map[*dumpdir.Round]string) []string {
 	return slices.Sorted(maps.Keys(out))
 }
 
-// takeShard leaves the rounds that belong to the shard. Those that share a file stay
-// together, and what belongs to no round is of the shard with the first one.
-func (p *Plan) takeShard() {
-	spec := p.opt.Shard
+// share is what a run compares: all that is asked for, or that of a shard.
+type share struct {
+	pairs map[[2]*dumpdir.Round]bool
+	// foreign is set where what belongs to no round is another shard's.
+	foreign bool
+}
+
+// bothRounds are those rounds of a pair.
+func bothRounds(x dumpdir.RoundPair) [2]*dumpdir.Round { return [2]*dumpdir.Round{x.Ref, x.NPU} }
+
+// divide finds the rounds that are compared by what is listed, of a shard its own, and keeps
+// of both sides no others. Those that share a file stay together, and what belongs to no
+// round is of the shard with the first one. Rounds of the reference without a partner are
+// dealt out, since their tensors count.
+func (o *Options) divide(ref, npu *Side) *share {
+	spec := o.Shard
 	if !spec.On() {
-		return
+		spec.Of = 1
 	}
-	group, at := make([]int, len(p.rounds)), map[string]int{}
+	paired, chosen := o.pairRounds(ref.rounds, npu.rounds)
+	group, at := make([]int, len(chosen)), map[string]int{}
 	var keys []string
 	var sizes []int64
-	for i, r := range p.rounds {
-		files := filesOf(r.pair.NPU)
+	for i, k := range chosen {
+		files := filesOf(paired.Pairs[k].NPU)
 		group[i] = len(keys)
 		for path := range files {
 			if g, shared := at[path]; shared {
@@ -108,21 +136,27 @@ func (p *Plan) takeShard() {
 			at[path] = group[i]
 			sizes[group[i]] += size
 		}
-		for _, size := range filesOf(r.pair.Ref) {
+		for _, size := range filesOf(paired.Pairs[k].Ref) {
 			sizes[group[i]] += size
 		}
 	}
 	shards := shard.Balance(sizes, keys, spec.Of)
-	if p.foreign = spec.Index > 0; len(p.rounds) > 0 {
-		p.foreign = shards[group[0]] != spec.Index
+	mine := &share{pairs: map[[2]*dumpdir.Round]bool{}, foreign: spec.Index > 0}
+	if len(chosen) > 0 {
+		mine.foreign = shards[group[0]] != spec.Index
 	}
-	var own []*plannedRound
-	for i, r := range p.rounds {
-		if shards[group[i]] == spec.Index {
-			own = append(own, r)
+	ref.own, npu.own = map[*dumpdir.Round]bool{}, map[*dumpdir.Round]bool{}
+	for i, k := range chosen {
+		if x := paired.Pairs[k]; shards[group[i]] == spec.Index {
+			mine.pairs[bothRounds(x)], ref.own[x.Ref], npu.own[x.NPU] = true, true, true
 		}
 	}
-	p.rounds = own
+	for i, alone := range paired.Ref {
+		if o.Pair.Ops == nil && i%spec.Of == spec.Index {
+			ref.own[alone] = true
+		}
+	}
+	return mine
 }
 
 // filesOf are the files of a round with their sizes.

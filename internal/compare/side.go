@@ -61,11 +61,16 @@ type Side struct {
 	FromTables bool
 	Warnings   []lang.Sentence
 
-	others int // files that are neither dumps nor arrays
+	one    bool // whether the path names the one tensor
+	others int  // files that are neither dumps nor arrays
 	run    *dumpdir.Run
 	rounds []*dumpdir.Round // those that were chosen
 	dumps  map[*dumpdir.Round]record.Dumps
 	chosen dumpdir.Selection
+	// own are the rounds whose tensors are read, nil for all.
+	own map[*dumpdir.Round]bool
+	// operators counts them, dumped and arrays those that are known to be such.
+	operators, dumped, arrays int
 	// of is the round of a tensor, op its operator and named what pairing knows of
 	// it, under its index.
 	of    []*dumpdir.Round
@@ -80,24 +85,61 @@ type Side struct {
 
 // OpenSide opens the run at a path, and chooses rounds of it.
 func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Selection) (*Side, error) {
+	s, err := listSide(ctx, opt, path, chosen)
+	if err == nil {
+		err = s.read(ctx, opt)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// listSide lists the run at a path, and finds out which rounds there are.
+func listSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Selection) (*Side, error) {
 	nested := opt.nested(path)
 	run, err := dumpdir.Open(ctx, []string{path}, dumpdir.Options{Skip: opt.Skip, Other: nested, Sources: opt.sources(), Graphs: true, IR: opt.IR})
 	if err == nil {
-		err = run.ReadHeaders(ctx, dumpdir.HeaderOptions{Version: opt.Version, Workers: opt.Workers})
+		err = run.Settle(ctx, opt.headers(nil))
 	}
 	if err != nil {
 		return nil, err
 	}
 	s := &Side{Path: path, Alone: run.Single, Warnings: lang.Plains(run.Warnings), run: run, chosen: chosen, rounds: run.Select(chosen), files: new(tensorfile.Pool)}
+	s.one = s.Alone && !run.Files[0].Only.IsZero()
 	if nested != "" {
 		s.Warnings = append(s.Warnings, lang.Sayf("%s lies in %s: it is left out there", "%s 位于 %s 之内：在其中不计入", nested, path))
 	}
+	return s, nil
+}
+
+// headers say how those of some rounds are read.
+func (o *Options) headers(rounds map[*dumpdir.Round]bool) dumpdir.HeaderOptions {
+	return dumpdir.HeaderOptions{Version: o.Version, Workers: o.Workers, Rounds: rounds}
+}
+
+// isOwn reports whether the tensors of a round are read.
+func (s *Side) isOwn(round *dumpdir.Round) bool { return s.own == nil || s.own[round] }
+
+// read reads the headers of the rounds, or of those that are kept, and lists their tensors.
+func (s *Side) read(ctx context.Context, opt *Options) error {
+	run := s.run
+	if err := run.ReadHeaders(ctx, opt.headers(s.own)); err != nil {
+		return err
+	}
+	s.rounds = run.Select(s.chosen)
 	s.dumps = dumpsOf(s.rounds)
-	elements, tables, tensors := 0, 0, 0
+	elements, tables, tensors, own := 0, 0, 0, 0
 	for _, round := range s.rounds {
 		for _, op := range round.Ops {
 			has := func(table bool) bool {
-				return slices.ContainsFunc(op.Tensors, func(t dumpdir.Tensor) bool { return t.Table == table && t.File.Err == nil && !t.Whole() })
+				return slices.ContainsFunc(op.Tensors, func(t dumpdir.Tensor) bool {
+					return t.Table == table && t.File.Err == nil && (!t.Whole() || !s.isOwn(round))
+				})
+			}
+			s.count(op)
+			if s.isOwn(round) {
+				own += len(op.Tensors)
 			}
 			switch tensors += len(op.Tensors); {
 			case has(false):
@@ -109,15 +151,16 @@ func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 	}
 	s.FromTables = elements == 0 && tables > 0
 	leave := opt.needElements() && !s.FromTables
-	s.Tensors, s.named = make([]*Tensor, 0, tensors), make([]pair.Tensor, 0, tensors)
-	s.of, s.op = make([]*dumpdir.Round, 0, tensors), make([]*dumpdir.Op, 0, tensors)
+	s.reserve(own)
 	for _, round := range s.rounds {
 		for _, op := range round.Ops {
-			s.add(round, op, leave)
+			if s.isOwn(round) {
+				s.add(round, op, leave)
+			}
 		}
 	}
 	s.addProblems()
-	found := len(s.Tensors) + len(s.unread)
+	found := tensors + len(s.unread)
 	var others []batch.Message
 	if found+len(run.Rounds) == 0 {
 		others = run.OtherFiles()
@@ -134,17 +177,38 @@ func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 		if tables == 1 {
 			have = " has"
 		}
-		s.Warnings = append(s.Warnings, lang.Sayf("%s: %s only statistics, which are not compared", "%s：%s，不参与比对", path,
+		s.Warnings = append(s.Warnings, lang.Sayf("%s: %s only statistics, which are not compared", "%s：%s，不参与比对", s.Path,
 			lang.Text{EN: lang.Count(tables, "operator") + have, ZH: fmt.Sprintf("%d 个算子只有统计量", tables)}))
 	case found > 0:
 	case len(run.Rounds) > 0:
-		return nil, Nothingf("of the %s in %s none was chosen, the first is %s", "%[2]s 中的 %[1]s都未选中，第一个是 %[3]s", lang.CountText(len(run.Rounds), "round", "个轮次"), path, run.Rounds[0].At)
+		return Nothingf("of the %s in %s none was chosen, the first is %s", "%[2]s 中的 %[1]s都未选中，第一个是 %[3]s", lang.CountText(len(run.Rounds), "round", "个轮次"), s.Path, run.Rounds[0].At)
 	default:
-		none := Nothingf("neither dumps nor arrays in %s", "%s 中没有 dump 和数组", path)
+		none := Nothingf("neither dumps nor arrays in %s", "%s 中没有 dump 和数组", s.Path)
 		none.Others = others
-		return nil, none
+		return none
 	}
-	return s, nil
+	return nil
+}
+
+// count counts an operator by what its name and header say that it is.
+func (s *Side) count(op *dumpdir.Op) {
+	s.operators++
+	if len(op.Tensors) == 0 {
+		return
+	}
+	name := op.Tensors[0].File.Name
+	switch parsed := filename.Parse(name); {
+	case op.Header != "" || parsed.IsDump():
+		s.dumped++
+	case strings.EqualFold(filepath.Ext(name), ".npy"):
+		s.arrays++
+	}
+}
+
+// reserve makes room for tensors.
+func (s *Side) reserve(n int) {
+	s.Tensors, s.named = make([]*Tensor, 0, n), make([]pair.Tensor, 0, n)
+	s.of, s.op = make([]*dumpdir.Round, 0, n), make([]*dumpdir.Op, 0, n)
 }
 
 // nested is the other side where it is a folder that lies inside of one; empty where it
@@ -176,30 +240,29 @@ func (o *Options) nested(path string) string {
 // warnOfSwap warns of sides that look swapped: dumps of a device are the reference, and
 // arrays of the host what the NPU made; or the recorded devices say so.
 func warnOfSwap(ref, npu *Side) []lang.Sentence {
-	share := func(s *Side, is func(*Tensor) bool) float64 {
+	most := func(n, of int) bool { return float64(n) >= mostOfASide*float64(max(1, of)) }
+	mostAre := func(s *Side, is func(*Tensor) bool) bool {
 		n := 0
 		for _, t := range s.Tensors {
 			if is(t) {
 				n++
 			}
 		}
-		return float64(n) / float64(max(1, len(s.Tensors)))
+		return most(n, len(s.Tensors))
 	}
-	isDump := func(t *Tensor) bool { return t.Dump }
-	isArray := func(t *Tensor) bool { return strings.EqualFold(filepath.Ext(t.Name), ".npy") && !t.Dump }
 	onNPU := func(t *Tensor) bool { return t.Recorded != nil && t.Recorded.Device == npuDevice }
 	elsewhere := func(t *Tensor) bool {
 		return t.Recorded != nil && t.Recorded.Device != npuDevice && t.Recorded.Device != ""
 	}
 	onlyArrays := len(npu.run.Producers) == 1 && npu.run.Producers[0] == dumpdir.Arrays
-	if share(ref, isDump) >= mostOfASide && share(npu, isArray) >= mostOfASide && onlyArrays || share(ref, onNPU) >= mostOfASide && share(npu, elsewhere) >= mostOfASide {
+	if most(ref.dumped, ref.operators) && most(npu.arrays, npu.operators) && onlyArrays || mostAre(ref, onNPU) && mostAre(npu, elsewhere) {
 		return []lang.Sentence{lang.Sayf("the sides look swapped: %s holds dumps of a device, %s arrays of a host (--cpu is the reference)",
 			"两侧疑似互换：%s 为设备 dump，%s 为主机数组(--cpu 为标杆)", ref.Path, npu.Path)}
 	}
 	return nil
 }
 
-// mostOfASide is the share of its tensors that says what a side is.
+// mostOfASide is the share of its operators or tensors that says what a side is.
 const mostOfASide = 0.9
 
 // ChoiceWarnings warn of the coordinates that rounds of the sides are chosen by and
@@ -305,19 +368,23 @@ func isAlone(op *dumpdir.Op, t *dumpdir.Tensor) bool {
 }
 
 // addProblems makes what is wrong with the run warnings, but what cannot be read:
-// that of an operator has a row already.
+// that of an operator has a row where its round is compared.
 func (s *Side) addProblems() {
-	rows := make(map[string]bool)
-	for i := range s.Tensors {
-		if s.Tensors[i].Err != nil {
-			rows[s.Tensors[i].Path] = true
+	ofOps := make(map[string]bool)
+	for _, round := range s.run.Rounds {
+		for _, op := range round.Ops {
+			for i := range op.Tensors {
+				if f := op.Tensors[i].File; f.Err != nil {
+					ofOps[f.Path()] = true
+				}
+			}
 		}
 	}
 	for _, p := range s.run.Problems {
 		switch p.Kind {
 		case dumpdir.Cut:
 		case dumpdir.Unreadable:
-			if !rows[p.Path] {
+			if !ofOps[p.Path] {
 				s.unread = append(s.unread, p)
 			}
 		default:

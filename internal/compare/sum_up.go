@@ -180,7 +180,7 @@ func alone(rounds []record.ListedRound, side lang.Text) []lang.Sentence {
 
 // warnings are what there is to know of the whole run.
 func (o *Options) warnings(rep *record.Report) []lang.Sentence {
-	all := slices.Concat(rep.Listed.Warnings, unmatched(rep.Rounds),
+	all := slices.Concat(rep.Listed.Stale, rep.Listed.Warnings, unmatched(rep.Rounds),
 		alone(rep.Listed.Ref, lang.Text{EN: "reference", ZH: "标杆"}), alone(rep.Listed.NPU, lang.Text{EN: "NPU", ZH: "NPU "}), rejected(rep.Rounds))
 	if !anyPaired(rep) {
 		if i := slices.IndexFunc(rep.Rounds, func(r record.Round) bool { return len(r.Pairing.Nothing) > 0 }); i >= 0 {

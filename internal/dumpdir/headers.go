@@ -26,6 +26,9 @@ type HeaderOptions struct {
 	// Workers is the number of files read at a time; 0 means one per CPU.
 	Workers int
 	Observe func(batch.Event)
+	// Rounds are those whose files are opened, of a run that is settled; nil for all, and
+	// for files of no round.
+	Rounds map[*Round]bool
 }
 
 // ReadHeaders opens the files whose tensors only they themselves list, and the
@@ -34,44 +37,95 @@ type HeaderOptions struct {
 // turn out to be overflow records become Records, those that are no dumps, and texts
 // without numbers, Side files. Then it orders the operators again.
 func (r *Run) ReadHeaders(ctx context.Context, opt HeaderOptions) error {
+	wanted := func(round *Round) bool { return opt.Rounds == nil || opt.Rounds[round] }
 	var jobs []headerJob
-	rounds := make(map[*Folder]*Round) // of the folders
+	for _, round := range r.Rounds {
+		if wanted(round) {
+			jobs = append(jobs, round.headerJobs()...)
+		}
+	}
+	return r.readHeaders(ctx, opt, append(jobs, r.unknownFiles(wanted)...))
+}
+
+// Settle finds out which rounds there are, for those who read the headers of some of them
+// only: it opens unknown files in folders of no round, which may make one, and of rounds
+// whose files may all turn out to hold no tensors as many as it takes to find one that does.
+func (r *Run) Settle(ctx context.Context, opt HeaderOptions) error {
+	if err := r.readHeaders(ctx, opt, r.unknownFiles(func(round *Round) bool { return round == nil })); err != nil {
+		return err
+	}
+	unknown := make(map[*Round][]headerJob)
+	for _, j := range r.unknownFiles(func(round *Round) bool { return round != nil }) {
+		unknown[j.round] = append(unknown[j.round], j)
+	}
+	empty := make(map[*Round]bool)
+	err := batch.Run(ctx, batch.Options{Workers: store.Waiting(opt.Workers, r.Paths...)}, r.Rounds, nil,
+		func(ctx context.Context, round *Round) bool {
+			return !round.isCertain() && !slices.ContainsFunc(append(round.headerJobs(), unknown[round]...), func(j headerJob) bool {
+				if ctx.Err() != nil {
+					return true
+				}
+				h := j.read(opt.Version)
+				return j.hasTensors(&h)
+			})
+		},
+		func(i int, is bool) { empty[r.Rounds[i]] = is })
+	r.Rounds = slices.DeleteFunc(r.Rounds, func(round *Round) bool { return empty[round] })
+	return err
+}
+
+// largestRecord is more than a file of an overflow record takes.
+const largestRecord = 2 << 20
+
+// isCertain reports whether the listing alone says that the round has tensors.
+func (r *Round) isCertain() bool {
+	return slices.ContainsFunc(r.Ops, func(op *Op) bool {
+		return slices.ContainsFunc(op.Tensors, func(t Tensor) bool {
+			return !mayBeOtherText(t.File) && (!t.Whole() || t.File.Size > largestRecord && tensorfile.ContainerOf(t.File.Name) == nil)
+		})
+	})
+}
+
+// headerJobs are the files of the round that have to be opened.
+func (r *Round) headerJobs() (jobs []headerJob) {
+	for _, op := range r.Ops {
+		for i := range op.Tensors {
+			if t := &op.Tensors[i]; t.Whole() || mayBeOtherText(t.File) {
+				jobs = append(jobs, headerJob{t.File, r, op, t.Whole(), mayBeOtherText(t.File)})
+			}
+		}
+	}
+	return jobs
+}
+
+// unknownFiles are the files of which nobody knows what they are, in the folders of some
+// rounds; of those in no such folder the round is nil.
+func (r *Run) unknownFiles(wanted func(*Round) bool) (jobs []headerJob) {
+	rounds := r.roundsByFolder()
+	for _, f := range r.Files {
+		if round := rounds[f.Folder]; f.Role == Unknown && f.Err == nil && wanted(round) {
+			jobs = append(jobs, headerJob{file: f, round: round, whole: true})
+		}
+	}
+	return jobs
+}
+
+// roundsByFolder are the rounds of the folders that hold their tensors.
+func (r *Run) roundsByFolder() map[*Folder]*Round {
+	rounds := make(map[*Folder]*Round)
 	for _, round := range r.Rounds {
 		for _, f := range round.folders {
 			rounds[f] = round
 		}
-		for _, op := range round.Ops {
-			op.Tensors = slices.DeleteFunc(op.Tensors, func(t Tensor) bool {
-				isOther := isOtherText(t.File)
-				if isOther {
-					t.File.Role = Side
-				}
-				return isOther
-			})
-			for i := range op.Tensors {
-				if t := &op.Tensors[i]; t.Whole() {
-					jobs = append(jobs, headerJob{t.File, round, op})
-				}
-			}
-		}
 	}
-	for _, f := range r.Files {
-		if f.Role == Unknown && f.Err == nil {
-			jobs = append(jobs, headerJob{file: f})
-		}
-	}
-	named := make(map[*Round][]*Op)
+	return rounds
+}
+
+// readHeaders reads files and notes what they say.
+func (r *Run) readHeaders(ctx context.Context, opt HeaderOptions, jobs []headerJob) error {
+	rounds, named := r.roundsByFolder(), make(map[*Round][]*Op)
 	err := batch.Run(ctx, batch.Options{Workers: store.Waiting(opt.Workers, r.Paths...), Observe: opt.Observe}, jobs, nil,
-		func(_ context.Context, j headerJob) (h header) {
-			err := guard.Do(func() error {
-				h = readHeader(j.file, opt.Version)
-				return nil
-			})
-			if err != nil {
-				return header{err: err}
-			}
-			return h
-		},
+		func(_ context.Context, j headerJob) header { return j.read(opt.Version) },
 		func(i int, h header) {
 			if round, ops := r.addHeader(jobs[i], &h, rounds); ops != nil {
 				named[round] = append(named[round], ops...)
@@ -91,21 +145,51 @@ func (r *Run) ReadHeaders(ctx context.Context, opt HeaderOptions) error {
 	return r.Arrange(r.sources)
 }
 
-// isOtherText reports whether a text whose name says nothing has no numbers: people
+// mayBeOtherText reports whether a file is a text of which the name says nothing: people
 // write README.txt beside dumps.
+func mayBeOtherText(f *File) bool {
+	return !f.Given() && strings.EqualFold(path.Ext(f.Name), ".txt") && filename.Parse(f.Name).Grammar == filename.Plain
+}
+
+// isOtherText reports whether such a text has no numbers.
 func isOtherText(f *File) bool {
-	if f.Given() || !strings.EqualFold(path.Ext(f.Name), ".txt") || filename.Parse(f.Name).Grammar != filename.Plain {
-		return false
-	}
 	head, err := readHead(f.Path(), foreign.HeadBytes)
 	return err == nil && !tensorfile.IsNumbers(head)
 }
 
-// headerJob is a file to open, and the operator that its name says, nil for none.
+// headerJob is a file to open, its round, and the operator that its name says; nil for none.
 type headerJob struct {
 	file  *File
 	round *Round
 	op    *Op
+	// whole is set where nobody knows the tensors of the file, isText where it may be a text
+	// of something else.
+	whole, isText bool
+}
+
+// read reads what the file says about itself. Of a text it is asked only whether it has
+// numbers.
+func (j headerJob) read(version int) (h header) {
+	err := guard.Do(func() error {
+		switch {
+		case j.isText && isOtherText(j.file):
+			h.isOther = true
+		case j.whole:
+			h = readHeader(j.file, version)
+		default:
+			h.isKnown = true
+		}
+		return nil
+	})
+	if err != nil {
+		return header{err: err}
+	}
+	return h
+}
+
+// hasTensors reports whether a round with the file has tensors.
+func (j headerJob) hasTensors(h *header) bool {
+	return h.isKnown || h.err != nil && j.op != nil || len(h.tensors) > 0 && !h.isRecord
 }
 
 // header is what a file says about itself.
@@ -115,6 +199,8 @@ type header struct {
 	origins   []Origin
 	tensors   []Tensor
 	isRecord  bool
+	isOther   bool    // a text without numbers
+	isKnown   bool    // all was known before
 	isNamed   bool    // the file names its tensors
 	cut       []error // of tensors that the file is too short for
 	repeated  []error // of names that two tensors have
@@ -247,6 +333,12 @@ func (r *Run) addHeader(j headerJob, h *header, rounds map[*Folder]*Round) (*Rou
 	switch {
 	case h.err != nil:
 		r.addUnread(j, at, h.err)
+		return nil, nil
+	case h.isKnown:
+		return nil, nil
+	case h.isOther:
+		j.file.Role = Side
+		j.op.Tensors = slices.DeleteFunc(j.op.Tensors, func(t Tensor) bool { return t.File == j.file })
 		return nil, nil
 	case h.isRecord:
 		j.file.Role = Overflow

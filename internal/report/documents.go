@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -20,6 +19,7 @@ import (
 	"dumptool/internal/perf"
 	"dumptool/internal/report/page"
 	"dumptool/internal/safefile"
+	"dumptool/internal/shard"
 	"dumptool/internal/store"
 )
 
@@ -55,11 +55,7 @@ func ReadDocuments(paths []string) (*Documents, error) {
 	d := new(Documents)
 	for _, path := range paths {
 		path = safefile.InFolder(path, documentNames...)
-		text, err := safefile.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		if err := d.add(path, text); err != nil {
+		if err := d.add(path, func() (io.ReadCloser, error) { return shard.Open(path) }); err != nil {
 			if _, twice := errors.AsType[*TwiceError](err); twice {
 				return nil, err
 			}
@@ -69,12 +65,17 @@ func ReadDocuments(paths []string) (*Documents, error) {
 	return d, nil
 }
 
-// add adds a document.
-func (d *Documents) add(path string, text []byte) error {
-	schema, err := schemaOf(text)
+// add adds a document, of comparisons what the page shows of the rows.
+func (d *Documents) add(path string, open func() (io.ReadCloser, error)) error {
+	schema, err := schemaOf(open)
 	if err != nil {
 		return err
 	}
+	in, err := open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
 	into := &d.Overflow
 	switch schema {
 	case record.Schema:
@@ -82,7 +83,7 @@ func (d *Documents) add(path string, text []byte) error {
 			return &TwiceError{path, schema}
 		}
 		d.Before, d.BeforePath, d.Path = d.Comparison, d.Path, path
-		d.Comparison, err = record.Read(bytes.NewReader(text))
+		d.Comparison, err = record.ReadKeeping(in, page.Keep)
 		return err
 	case overflow.Schema, overflow.ScanSchema:
 	case determinism.Schema:
@@ -97,19 +98,24 @@ func (d *Documents) add(path string, text []byte) error {
 	if *into != nil {
 		return &TwiceError{path, schema}
 	}
-	in := jsonpos.NewReader(bytes.NewReader(text), math.MaxInt64)
-	if err := in.Decode(into); err != nil {
+	text := jsonpos.NewReader(in, math.MaxInt64)
+	if err := text.Decode(into); err != nil {
 		return err
 	}
-	return cmp.Or(in.End(), (&page.Options{Overflow: d.Overflow, Determinism: d.Determinism, Perf: d.Perf, Checked: d.Checked}).Check())
+	return cmp.Or(text.End(), (&page.Options{Overflow: d.Overflow, Determinism: d.Determinism, Perf: d.Perf, Checked: d.Checked}).Check())
 }
 
 // errFound ends the search for a key.
 var errFound = errors.New("found")
 
 // schemaOf returns the schema of a document, which is an object.
-func schemaOf(text []byte) (schema string, err error) {
-	in := jsonpos.NewReader(bytes.NewReader(text), math.MaxInt64)
+func schemaOf(open func() (io.ReadCloser, error)) (schema string, err error) {
+	file, err := open()
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	in := jsonpos.NewReader(file, math.MaxInt64)
 	err = in.Object(func(key string) error {
 		if key != "schema" {
 			return in.Skip()

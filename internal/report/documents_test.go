@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"dumptool/internal/compare/record"
 )
 
 // FuzzDocuments reads random documents: what is read can be shown.
@@ -22,18 +24,19 @@ func FuzzDocuments(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		d := new(Documents)
-		if err := d.add("a.json", []byte(text)); err != nil {
+		open := func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
+		if err := d.add("a.json", open); err != nil {
 			return
 		}
 		if d.Comparison == nil && d.Overflow == nil && d.Determinism == nil && d.Perf == nil {
 			t.Fatal("nothing was read")
 		}
 		if d.Comparison != nil { // two comparisons are before and after
-			if err := d.add("b.json", []byte(text)); err != nil || d.Before == nil {
+			if err := d.add("b.json", open); err != nil || d.Before == nil {
 				t.Errorf("a second comparison: %v", err)
 			}
 		}
-		if err := d.add("b.json", []byte(text)); !errors.As(err, new(*TwiceError)) {
+		if err := d.add("b.json", open); !errors.As(err, new(*TwiceError)) {
 			t.Errorf("once more: %v", err)
 		}
 		if d.Comparison == nil {
@@ -54,6 +57,17 @@ func TestReadDocuments(t *testing.T) {
 	d, err := ReadDocuments([]string{path})
 	if err != nil || len(d.Comparison.Rows) != len(everything().Rows) || d.HasPlots() != 0 {
 		t.Fatalf("%v, error %v", d, err)
+	}
+	// What is left out while reading does not show.
+	whole, err := record.Read(strings.NewReader(rendered(t, everything().Write)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := func(d *Documents) string {
+		return rendered(t, func(w io.Writer) error { return d.WritePage(w, "", nil, Options{}) })
+	}
+	if want, got := page(&Documents{Comparison: whole}), page(d); want != got {
+		t.Errorf("the page of a document that is read for it is another one: %d and %d bytes", len(want), len(got))
 	}
 	if d, err := ReadDocuments([]string{path, path}); err != nil || d.Before == nil {
 		t.Errorf("before and after: %v", err)

@@ -1,6 +1,8 @@
 package shard
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"dumptool/internal/batch"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/store"
@@ -47,14 +50,23 @@ func Find(paths []string, names ...string) ([]Document, error) {
 				continue
 			}
 			seen[file] = true
-			d := Document{Path: file, Rank: rank}
-			if err := d.read(); err != nil {
-				return nil, err
-			}
-			docs = append(docs, d)
+			docs = append(docs, Document{Path: file, Rank: rank})
 		}
 	}
+	var failed error
+	err := batch.Run(context.Background(), batch.Options{}, docs, nil,
+		func(_ context.Context, d Document) found { err := d.read(); return found{d, err} },
+		func(i int, f found) { docs[i], failed = f.Document, cmp.Or(failed, f.err) })
+	if err := cmp.Or(failed, err); err != nil {
+		return nil, err
+	}
 	return docs, nil
+}
+
+// found is a document that was looked at.
+type found struct {
+	Document
+	err error
 }
 
 // find lists the documents at a path.
@@ -123,7 +135,7 @@ func (d *Document) read() error {
 	}
 	defer f.Close()
 	fields := map[string]any{"schema": &d.Schema, "tool": &d.Tool, "shard": &d.Shard, "listing": &d.Listing,
-		"options": &d.Options, "run_id": &d.RunID, "interrupted": &d.Interrupted}
+		"options": &d.Options, "run_id": &d.RunID, "interrupted": &d.Interrupted, "unfetched": &d.Unfetched}
 	in := jsonpos.NewReader(f, math.MaxInt64)
 	err = in.Object(func(key string) error {
 		if field := fields[key]; field != nil {
@@ -198,7 +210,13 @@ type Origin struct {
 	RunID string `json:"run_id,omitempty"`
 	// Interrupted is set where some of the work was not done.
 	Interrupted bool `json:"interrupted,omitempty"`
+	// Unfetched counts tensors that object storage left without an answer: the same work
+	// again may have them.
+	Unfetched int `json:"unfetched,omitempty"`
 }
+
+// Final reports whether the same work again would make the same document.
+func (o *Origin) Final() bool { return !o.Interrupted && o.Unfetched == 0 }
 
 // Option is an option and its value.
 type Option struct {

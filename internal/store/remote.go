@@ -282,9 +282,13 @@ func (l location) stat() (fs.FileInfo, error) {
 			return nil, l.error(err)
 		}
 	}
-	below, err := l.objects.Any(l.bucket, l.prefix())
-	if err != nil {
+	var below bool
+	if known := l.listed(l.bucket, l.prefix()); known != nil {
+		below = known.has(l.prefix())
+	} else if some, err := l.objects.Any(l.bucket, l.prefix()); err != nil {
 		return nil, l.error(err)
+	} else {
+		below = some
 	}
 	if l.key != "" && !below {
 		return nil, l.error(errMissing)

@@ -141,9 +141,9 @@ func (b badRows) row(whole *Row) Row {
 	return row
 }
 
-// nearFirstBad is the number of rows on either side of the first bad one that have
+// NearFirstBad is the number of rows on either side of the first bad one that have
 // pictures.
-const nearFirstBad = 2
+const NearFirstBad = 2
 
 // PictureRows returns the rows that have pictures, at most n, the most telling first:
 // those that are damaged where they are, in their order, those around the first bad
@@ -163,7 +163,7 @@ func (r *Report) PictureRows(n int) []int {
 		}
 	}
 	if first := r.Findings.FirstBad; first >= 0 {
-		for i := first - nearFirstBad; i <= first+nearFirstBad; i++ {
+		for i := first - NearFirstBad; i <= first+NearFirstBad; i++ {
 			add(i)
 		}
 	}

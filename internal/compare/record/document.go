@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 
+	"dumptool/internal/batch"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
@@ -31,6 +33,20 @@ type document struct {
 	chinese map[string]string
 	// slim is set where rows are without the keys that have their default.
 	slim bool
+	reading
+}
+
+// reading says what becomes of rows as they are read, so that a document may have more of
+// them than memory has room for.
+type reading struct {
+	// keep leaves of a row what is wanted, of the one that is last among the rows so far.
+	// nil keeps all.
+	keep func(r *Report, row *Row)
+	// take is given the rows of a round, which are dropped then, with the place of the first.
+	// nil keeps them.
+	take func(r *Report, first int, rows []Row) error
+	// taken counts them.
+	taken int
 }
 
 // schema is that of compare.json.
@@ -55,10 +71,10 @@ func (d *document) members() object {
 		{"rounds,omitempty", roundList{r}}, {"rounds_listed,omitempty", &r.Listed},
 		{"coverage", object{{"ref_only", &c.RefOnly}, {"npu_only", &c.NPUOnly}, {"skipped", &c.Skipped}, {"unread", &c.Unread},
 			{"superseded", &c.Superseded}, {"rounds,omitempty", &c.Rounds}, {"unused_op_config", &c.Unused}}},
-		{"baseline", &d.baseline}, {"warnings", &r.Warnings}, {"interrupted", &r.Interrupted}, {"failed_fast", &r.FailedFast},
+		{"baseline", &d.baseline}, {"warnings", &r.Warnings}, {"interrupted", &r.Interrupted}, {"unfetched,omitempty", &r.Origin.Unfetched}, {"failed_fast", &r.FailedFast},
 		{"files,omitempty", &r.Files}, {"left_out,omitempty", &r.LeftOut}, {"shard,omitempty", &r.Shard}, {"listing,omitempty", &r.Listing},
 		{"options,omitempty", &r.Options}, {"run_id,omitempty", &r.RunID}, {"zh,omitempty", &d.chinese}, {"slim,omitempty", &d.slim},
-		{"rows", rowList{r, &d.slim}},
+		{"rows", rowList{d}},
 	}
 }
 
@@ -99,6 +115,7 @@ const worstShown = 10
 
 // documentOf is the document of a report.
 func documentOf(r *Report) *document {
+	r.Origin.Unfetched = r.Unfetched()
 	d := &document{Report: r, schema: Schema, origins: r.originsJSON(), chinese: r.chinese(), slim: !r.Full && !r.isPart()}
 	if b := r.Baseline; b != nil {
 		d.baseline = &baselineRow{File: b.File, New: r.names(b.New), Known: r.names(b.Known), Worse: r.names(b.Worse),
@@ -118,10 +135,16 @@ func (d *document) finish() error {
 	case r.LeftOut < 0 || r.LeftOut > math.MaxInt-len(r.Rows):
 		return fmt.Errorf("left_out is %d", r.LeftOut)
 	}
-	checks := []error{r.Findings.check(len(r.Rows)), checkLinks(r.Rows)}
+	if d.take != nil {
+		if err := d.flush(); err != nil {
+			return err
+		}
+	}
+	rows := d.taken + len(r.Rows)
+	checks := []error{r.Findings.check(rows), checkLinks(r.Rows, 0)}
 	keys := map[string]string{}
 	for i := range r.Rounds {
-		checks = append(checks, r.Rounds[i].Findings.check(len(r.Rows)), checkRows(r.Rounds[i].Origins, len(r.Rows)))
+		checks = append(checks, r.Rounds[i].Findings.check(rows), checkRows(r.Rounds[i].Origins, rows))
 		keys[r.Rounds[i].Name] = r.Rounds[i].Pairing.Key
 	}
 	if err := cmp.Or(checks...); err != nil {
@@ -166,12 +189,44 @@ func (r *Report) rowsOf(names []string) []int {
 	return rows
 }
 
+// flush hands the rows of a round over.
+func (d *document) flush() error {
+	rows := d.Rows
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := checkLinks(rows, d.taken); err != nil {
+		return err
+	}
+	(&Report{Rows: rows}).say(d.chinese)
+	err := d.take(d.Report, d.taken, rows)
+	d.taken += len(rows)
+	clear(rows)
+	d.Rows = rows[:0]
+	return err
+}
+
 // Read reads a compare.json. It accepts keys that it does not know, and no other
 // schema; what the rows say must be possible. Errors about the text are those of
 // jsonpos, with path, line and column.
-func Read(r io.Reader) (*Report, error) {
+func Read(r io.Reader) (*Report, error) { return read(r, reading{}) }
+
+// ReadKeeping is Read for those who want a part of each row: keep leaves that of the row, which
+// is the last of the rows of the report. What names other rows has to stay.
+func ReadKeeping(r io.Reader, keep func(r *Report, row *Row)) (*Report, error) {
+	return read(r, reading{keep: keep})
+}
+
+// ReadRounds is Read for those who want the rows of one round at a time: the report has none
+// of them, and take is given those of each round, with the place of the first of them. Of
+// the report it sees what stands before the rows: all that Write writes.
+func ReadRounds(r io.Reader, take func(r *Report, first int, rows []Row) error) (*Report, error) {
+	return read(r, reading{take: take})
+}
+
+func read(r io.Reader, how reading) (*Report, error) {
 	in := jsonpos.NewReader(r, math.MaxInt64)
-	d := &document{Report: &Report{Findings: NoFindings()}}
+	d := &document{Report: &Report{Findings: NoFindings()}, reading: how}
 	if err := d.members().read(in); err != nil {
 		return nil, err
 	}
@@ -185,10 +240,7 @@ func Read(r io.Reader) (*Report, error) {
 }
 
 // rowList are the rows of a document, which Write writes itself.
-type rowList struct {
-	*Report
-	slim *bool
-}
+type rowList struct{ *document }
 
 // MarshalJSON implements json.Marshaler.
 func (l rowList) MarshalJSON() ([]byte, error) { return []byte("[]"), nil }
@@ -197,8 +249,9 @@ func (l rowList) MarshalJSON() ([]byte, error) { return []byte("[]"), nil }
 // memory than it has bytes.
 func (l rowList) read(in *jsonpos.Reader) error {
 	l.Rows = []Row{}
+	early := l.schema != "" && l.Rounds != nil // else what the rounds are comes later
 	return in.Array(func(i int) error {
-		f := newRow(*l.slim)
+		f := newRow(l.slim)
 		err := f.read(in)
 		if err == nil {
 			err = f.finish()
@@ -206,10 +259,17 @@ func (l rowList) read(in *jsonpos.Reader) error {
 		if place := (*jsonpos.Error)(nil); err != nil && !errors.As(err, &place) {
 			return fmt.Errorf("row %d (%s): %w", i, excerpt([]byte(f.Op)), err)
 		}
-		if err == nil {
-			l.Rows = append(l.Rows, *f.Row)
+		if n := len(l.Rows); err == nil && l.take != nil && early && n > 0 && l.Rows[n-1].Round != f.Round {
+			err = l.flush()
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		l.Rows = append(l.Rows, *f.Row)
+		if l.keep != nil {
+			l.keep(l.Report, &l.Rows[i])
+		}
+		return nil
 	})
 }
 
@@ -296,16 +356,17 @@ func (f *rowForm) check() error {
 	return f.checkJoint()
 }
 
-// checkLinks reports rows that name rows which are not there.
-func checkLinks(rows []Row) error {
+// checkLinks reports rows, of which first is the place of the first, that name rows which are
+// not among them.
+func checkLinks(rows []Row, first int) error {
 	for i := range rows {
 		links := slices.Clone(rows[i].Inputs)
 		for _, reason := range rows[i].Reasons {
 			links = append(links, reason.Facts.rows()...)
 		}
 		for _, k := range links {
-			if k < 0 || k >= len(rows) {
-				return fmt.Errorf("row %d names row %d of %d rows", i, k, len(rows))
+			if k < first || k >= first+len(rows) {
+				return fmt.Errorf("row %d names row %d of %d rows", first+i, k, first+len(rows))
 			}
 		}
 	}
@@ -335,8 +396,11 @@ func (f *rowForm) checkJoint() error {
 	return nil
 }
 
+// rowsAtOnce is how many rows are made text of at a time.
+const rowsAtOnce = 64
+
 // Write writes compare.json: the head in lines for people, then a line for each
-// row.
+// row. It makes text of several rows at the same time.
 func (r *Report) Write(w io.Writer) error {
 	const end = "]\n}"
 	d := documentOf(r)
@@ -344,33 +408,64 @@ func (r *Report) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var text bytes.Buffer // of a row
 	out := bufio.NewWriter(w)
 	out.Write(bytes.TrimSuffix(head, []byte(end))) // the rows come last
-	for i, x := range r.All() {
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		out.WriteString("\n    ")
-		row := x.object
-		switch {
-		case d.slim:
-			row = x.slim
-		case r.isPart():
-			row = x.whole
-		}
-		if err := row().encode(&text, d.slim); err != nil {
-			return err
-		}
-		if _, err := out.Write(jsonpos.Visible(text.Bytes())); err != nil {
-			return err
-		}
+	var firsts []int
+	for first := 0; first < r.Len(); first += rowsAtOnce {
+		firsts = append(firsts, first)
+	}
+	type encoded struct {
+		text []byte
+		err  error
+	}
+	var failed error
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	err = batch.Run(ctx, batch.Options{}, firsts, nil,
+		func(_ context.Context, first int) (e encoded) {
+			e.text, e.err = d.encodeRows(first, min(first+rowsAtOnce, r.Len()))
+			return e
+		},
+		func(_ int, e encoded) {
+			if failed == nil {
+				_, err := out.Write(e.text)
+				failed = cmp.Or(e.err, err)
+			}
+			if failed != nil {
+				cancel()
+			}
+		})
+	if err := cmp.Or(failed, err); err != nil {
+		return err
 	}
 	if r.Len() > 0 {
 		out.WriteString("\n  ")
 	}
 	out.WriteString(end + "\n")
 	return out.Flush()
+}
+
+// encodeRows are some rows as they stand in the document.
+func (d *document) encodeRows(first, end int) ([]byte, error) {
+	var all, text bytes.Buffer // text is that of a row
+	for i := first; i < end; i++ {
+		if i > 0 {
+			all.WriteByte(',')
+		}
+		all.WriteString("\n    ")
+		row := d.Row(i).object
+		switch {
+		case d.slim:
+			row = d.Row(i).slim
+		case d.isPart():
+			row = d.Row(i).whole
+		}
+		if err := row().encode(&text, d.slim); err != nil {
+			return nil, err
+		}
+		all.Write(jsonpos.Visible(text.Bytes()))
+	}
+	return all.Bytes(), nil
 }
 
 // isPart reports whether more is made of the report: its document has all that is known.
@@ -391,6 +486,7 @@ func (r *Report) sentences(f func(*lang.Sentence)) {
 	if l := r.Listed; l != nil {
 		each(l.Warnings)
 		each(l.OfOptions)
+		each(l.Stale)
 	}
 	for i := range r.Rounds {
 		x := &r.Rounds[i]

@@ -30,7 +30,8 @@ var meanings = map[string]string{
 	"rounds_listed": "The rounds of both sides, for a merge.", "coverage": "What was not compared; in the summary the share of the reference that was.",
 	"baseline": "The comparison with a baseline, null without one.", "warnings": "What to know before the result is believed.",
 	"interrupted": "Whether the run was interrupted.", "failed_fast": "Whether it ended with its first failure.", "files": "The reports that were written beside.",
-	"left_out": "How many rows were left out of the document.", "shard": "Which part of the work this is.", "listing": "A sum of the names of all files, by which shards know each other.",
+	"unfetched": "How many tensors object storage left without an answer: the same run again may have them.",
+	"left_out":  "How many rows were left out of the document.", "shard": "Which part of the work this is.", "listing": "A sum of the names of all files, by which shards know each other.",
 	"options": "The options of the run.", "run_id": "The run that shards belong to.", "zh": "The sentences of the document in Chinese, by those in English.", "slim": "Whether keys of rows that have their default are left out.", "rows": "A row for each output; in counts and summary their number.",
 
 	"verdict_mode": "What fails: evidence, limits, statistics or a standard.", "verdict_why": "Why it is that.", "headline": "The verdict in one line.",

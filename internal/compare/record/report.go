@@ -300,6 +300,8 @@ type Listed struct {
 	// Warnings are about the runs, OfOptions about the options.
 	Warnings  []lang.Sentence `json:"warnings,omitempty"`
 	OfOptions []lang.Sentence `json:"of_options,omitempty"`
+	// Stale say which names of a name map their side lacks.
+	Stale []lang.Sentence `json:"stale,omitempty"`
 	// Kept are lines of the logs of an import, which reports write again.
 	Kept []sidefile.SkipLine `json:"kept,omitempty"`
 }
