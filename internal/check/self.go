@@ -28,6 +28,9 @@ func Selves(ctx context.Context, run *dumpdir.Run, opt Options) (all map[record.
 		}
 	}
 	for _, p := range r.Problems {
+		if p.Kind != "" { // of the listing: the comparison has it
+			continue
+		}
 		unread = append(unread, lang.Sayf("not computed again: %s: %v", "未能重新计算：%s：%v", p.File, p.Err))
 	}
 	return all, unread, nil
