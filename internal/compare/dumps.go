@@ -9,11 +9,12 @@ import (
 // are none.
 const earliestTime, latestTime = 946_684_800_000_000, 4_102_444_800_000_000
 
-// dumpsOf says what the files of rounds are, of all of their operators.
+// dumpsOf says what the files of rounds are, of all of their operators. A round is for itself:
+// which others are read with it depends on the shard.
 func dumpsOf(rounds []*dumpdir.Round) map[*dumpdir.Round]record.Dumps {
-	all, seen := make(map[*dumpdir.Round]record.Dumps, len(rounds)), map[*dumpdir.File]bool{}
+	all := make(map[*dumpdir.Round]record.Dumps, len(rounds))
 	for _, round := range rounds {
-		var d record.Dumps
+		d, seen := record.Dumps{}, map[*dumpdir.File]bool{}
 		for _, op := range round.Ops {
 			for i := range op.Tensors {
 				if file := op.Tensors[i].File; file.Err == nil && !seen[file] {

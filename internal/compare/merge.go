@@ -184,7 +184,7 @@ func mergeListed(to, from *record.Listed) {
 }
 
 // mergeSide adds the rounds of a side; one has a partner if any document has paired it.
-// Of shards one alone has counted its tensors.
+// Of shards one alone has counted its tensors, and those that read it know its dumps.
 func mergeSide(all, more []record.ListedRound) []record.ListedRound {
 	for _, r := range more {
 		i := slices.IndexFunc(all, func(x record.ListedRound) bool { return x.At == r.At && x.Folder == r.Folder })
@@ -193,6 +193,9 @@ func mergeSide(all, more []record.ListedRound) []record.ListedRound {
 			continue
 		}
 		all[i].Paired, all[i].Outputs = all[i].Paired || r.Paired, max(all[i].Outputs, r.Outputs)
+		if all[i].Files == 0 {
+			all[i].Dumps = r.Dumps
+		}
 	}
 	return all
 }

@@ -128,7 +128,7 @@ func (s *Side) read(ctx context.Context, opt *Options) error {
 		return err
 	}
 	s.rounds = run.Select(s.chosen)
-	s.dumps = dumpsOf(s.rounds)
+	s.dumps = dumpsOf(slices.DeleteFunc(slices.Clone(s.rounds), func(r *dumpdir.Round) bool { return !s.isOwn(r) }))
 	elements, tables, tensors, own := 0, 0, 0, 0
 	for _, round := range s.rounds {
 		for _, op := range round.Ops {

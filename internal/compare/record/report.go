@@ -323,7 +323,7 @@ type ListedRound struct {
 // what lies beside them. Nothing of it comes from the clock of a machine.
 type Dumps struct {
 	// Files counts the files with tensors, Bytes adds up their sizes. One that several
-	// rounds share belongs to the first.
+	// rounds share counts in each. Rounds that are not compared have neither.
 	Files int   `json:"files,omitempty"`
 	Bytes int64 `json:"bytes,omitempty"`
 	// Oldest and Newest are the times of the dumps, in microseconds since 1970; 0 where
