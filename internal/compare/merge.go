@@ -193,7 +193,7 @@ func mergeSide(all, more []record.ListedRound) []record.ListedRound {
 			continue
 		}
 		all[i].Paired, all[i].Outputs = all[i].Paired || r.Paired, max(all[i].Outputs, r.Outputs)
-		if all[i].Files == 0 {
+		if !all[i].Dumps.Known() {
 			all[i].Dumps = r.Dumps
 		}
 	}

@@ -341,6 +341,9 @@ type Software struct {
 	File    string `json:"file"`
 }
 
+// Known reports whether anything is known of the dumps.
+func (d *Dumps) Known() bool { return d.Files > 0 || d.Newest > 0 || len(d.Software) > 0 }
+
 // Add adds the dumps of another round.
 func (d *Dumps) Add(o *Dumps) {
 	d.Files, d.Bytes, d.Newest = d.Files+o.Files, d.Bytes+o.Bytes, max(d.Newest, o.Newest)
