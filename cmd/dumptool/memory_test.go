@@ -40,7 +40,7 @@ func TestMemoryOfDumpJSON(t *testing.T) {
 	}
 }
 
-// writeDumpJSON writes the dump.json of a rank, of 3 MB, and returns its size.
+// writeDumpJSON writes the dump.json of a rank, of 8 MB, and returns its size.
 func writeDumpJSON(t *testing.T, dir string, mean float64) int64 {
 	t.Helper()
 	dir = filepath.Join(dir, "step0", "rank0")
@@ -50,7 +50,7 @@ func writeDumpJSON(t *testing.T, dir string, mean float64) int64 {
 	var text strings.Builder
 	text.WriteString(`{"task":"statistics","level":"L1","framework":"pytorch","data":{`)
 	value := fmt.Sprintf(`{"type":"torch.Tensor","dtype":"torch.float32","shape":[2,16,128],"Max":3.1415926535897931,"Min":-3.1415926535897931,"Mean":%.16f,"Norm":201.06192982974676,"requires_grad":false}`, mean)
-	for i := 0; text.Len() < 3e6; i++ {
+	for i := 0; text.Len() < 8e6; i++ {
 		if i > 0 {
 			text.WriteByte(',')
 		}

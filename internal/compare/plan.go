@@ -213,7 +213,7 @@ func together(ref, npu func() error) error {
 // forget drops what only the planning needs: the pairs have the tensors that are
 // compared.
 func (p *Plan) forget() {
-	p.ref, p.npu, p.olderBy, p.otherRounds = nil, nil, nil, nil
+	p.ref, p.npu, p.olderBy, p.otherRounds, p.share, p.misplaced = nil, nil, nil, nil, nil, nil
 	p.RefRounds, p.NPURounds = nil, nil
 	for _, r := range p.rounds {
 		r.pair, r.calls = dumpdir.RoundPair{}, nil
