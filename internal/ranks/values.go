@@ -78,7 +78,8 @@ func (f *files) Close() {
 // values opens a tensor.
 func (f *files) values(t *Tensor) (*Values, error) {
 	if t.data != nil {
-		return t.data, nil
+		own := *t.data // with room of its own: others may read the tensor at the same time
+		return &own, nil
 	}
 	if i := slices.IndexFunc(f.open, func(o *opened) bool { return o.of == t }); i >= 0 {
 		o := f.open[i]
