@@ -196,3 +196,14 @@ func TestParseGiven(t *testing.T) {
 		}
 	}
 }
+
+// worst is the largest ratio of the outputs.
+func (o *Operator) worst() (w float64, ok bool) {
+	for _, t := range o.Outputs {
+		if x := float64(t.Worst); x > w {
+			w = x
+		}
+		ok = true
+	}
+	return w, ok
+}

@@ -158,14 +158,3 @@ type Problem struct {
 	Err  lang.Failure        `json:"message"`
 	Kind dumpdir.ProblemKind `json:"kind,omitempty"`
 }
-
-// worst is the largest ratio of the outputs.
-func (o *Operator) worst() (w float64, ok bool) {
-	for _, t := range o.Outputs {
-		if x := float64(t.Worst); x > w {
-			w = x
-		}
-		ok = true
-	}
-	return w, ok
-}

@@ -79,8 +79,12 @@ type judging struct {
 	facts    bool // a round has what it was judged by
 }
 
-// JudgeFile judges the compare.json at a path, and returns what it says besides its rows. It
-// holds the rows of one round at a time. Errors name the path.
+// JudgeFile judges the compare.json at a path by evidence, as the run that wrote it did, or by
+// other limits, and returns what it says besides its rows. It holds the rows of one round at
+// a time. Where every pair passes or the smallest limits that pass all pairs decide, the
+// answer is exact; elsewhere the joint histogram of |d| and |r| bounds the number of errors,
+// and a row that it leaves open is Undecided. config gives the limits of operators, nil for
+// none. Errors name the path.
 func JudgeFile(path string, opt JudgeOptions, config *sidefile.OpConfig) (*record.Report, *Judgement, error) {
 	path = safefile.InFolder(path, DocumentName)
 	f, err := shard.Open(path)
@@ -106,24 +110,6 @@ func JudgeFile(path string, opt JudgeOptions, config *sidefile.OpConfig) (*recor
 		return nil, nil, safefile.WithPath(path, err)
 	}
 	return doc, j.finish(), nil
-}
-
-// Judge judges a document by evidence, as the run that wrote it did, or by other limits.
-// Where every pair passes or the
-// smallest limits that pass all pairs decide, the answer is exact; elsewhere the
-// joint histogram of |d| and |r| bounds the number of errors, and a row that it
-// leaves open is Undecided. config gives the limits of operators, nil for none.
-func Judge(doc *record.Report, opt JudgeOptions, config *sidefile.OpConfig) (*Judgement, error) {
-	j, err := newJudging(doc, &opt, config)
-	if err != nil {
-		return nil, err
-	}
-	for first, end := 0, 0; first < doc.Len(); first = end {
-		for end = first; end < doc.Len() && doc.Rows[end].Round == doc.Rows[first].Round; end++ {
-		}
-		j.add(slices.Clone(doc.Rows[first:end]))
-	}
-	return j.finish(), nil
 }
 
 // newJudging begins to judge a document.

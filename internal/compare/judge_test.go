@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,7 +56,7 @@ func written(t rapid.TB, rep *record.Report) *record.Report {
 func again(t rapid.TB, doc *record.Report, l metrics.Limits, verdict VerdictOptions) *JudgedRow {
 	t.Helper()
 	opt := JudgeOptions{Mode: l.Mode, Limits: LimitOptions{Profile: ProfileExact, Atol: &l.Atol, Rtol: &l.Rtol}, Verdict: verdict}
-	j, err := Judge(doc, opt, nil)
+	j, err := judgeDocument(doc, opt, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,12 +222,12 @@ func TestJudgeRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := Judge(doc, JudgeOptions{Limits: LimitOptions{Profile: ProfileExact}, Verdict: strict}, config)
+	j, err := judgeDocument(doc, JudgeOptions{Limits: LimitOptions{Profile: ProfileExact}, Verdict: strict}, config)
 	if err != nil || j.Compared != 1 || j.Counts[record.Pass] != 1 || j.Counts[record.ShapeMismatch] != 1 || j.Rows[0].Limits.AtolSource != "op_config" {
 		t.Errorf("judged %+v, error %v; want one PASS by op_config and one SHAPE_MISMATCH", j, err)
 	}
 	doc.TolMode = "no mode"
-	if _, err := Judge(doc, JudgeOptions{}, nil); err == nil {
+	if _, err := judgeDocument(doc, JudgeOptions{}, nil); err == nil {
 		t.Error("an unknown tolerance mode is no error")
 	}
 }
@@ -272,7 +273,7 @@ func TestJudgeFile(t *testing.T) {
 		for _, rtol := range []float64{0, 1e-3, 10} {
 			judge := opt.Judge
 			judge.Verdict.Mode, judge.Limits.Rtol = mode, &rtol
-			want, err := Judge(whole, judge, nil)
+			want, err := judgeDocument(whole, judge, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -292,4 +293,18 @@ func TestJudgeFile(t *testing.T) {
 	if got := strings.Count(fmt.Sprint(whole.Counts), "FAIL:2"); got != 1 {
 		t.Errorf("%v, want two rows that fail", whole.Counts)
 	}
+}
+
+// judgeDocument judges a document in memory, a round after the other.
+func judgeDocument(doc *record.Report, opt JudgeOptions, config *sidefile.OpConfig) (*Judgement, error) {
+	j, err := newJudging(doc, &opt, config)
+	if err != nil {
+		return nil, err
+	}
+	for first, end := 0, 0; first < doc.Len(); first = end {
+		for end = first; end < doc.Len() && doc.Rows[end].Round == doc.Rows[first].Round; end++ {
+		}
+		j.add(slices.Clone(doc.Rows[first:end]))
+	}
+	return j.finish(), nil
 }

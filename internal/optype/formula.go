@@ -1,7 +1,6 @@
 package optype
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -198,6 +197,3 @@ func FormulaRows() (all []FormulaRow) {
 	}
 	return all
 }
-
-// Formulas returns what operators compute, by the names of their types in lower case.
-func Formulas() map[string]Formula { return maps.Clone(formulaByName()) }

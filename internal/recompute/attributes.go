@@ -145,6 +145,9 @@ type call struct {
 	types  []tensor.DType // of the inputs
 }
 
+// tie reports whether an element lies where rounding may go either way.
+func (c *call) tie(i int) bool { return c.ties != nil && c.ties[i] }
+
 // in returns an input; a missing one does not fit.
 func (c *call) in(k int) *Array {
 	if k >= len(c.inputs) || c.inputs[k] == nil {

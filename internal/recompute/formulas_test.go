@@ -238,9 +238,9 @@ func TestHandCases(t *testing.T) {
 // missing.
 func TestNames(t *testing.T) {
 	t.Parallel()
-	for name, formula := range optype.Formulas() {
-		if formulaOf(formula.Name) == nil {
-			t.Errorf("%s has the formula %s, which is not there", name, formula.Name)
+	for _, row := range optype.FormulaRows() {
+		if formulaOf(row.Name) == nil {
+			t.Errorf("%s have the formula %s, which is not there", row.Types, row.Name)
 		}
 	}
 }

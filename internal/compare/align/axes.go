@@ -117,8 +117,8 @@ func allPermutations(want, got tensor.Shape) [][]int {
 
 // How values prove an order of axes: of at most mostSamples samples of a tensor with at least
 // fewestElements the share agreeing, and in any other order at most half as many. Two values
-// agree within the accuracy of 7 bits of the reference's, or of the root of its mean square /
-// smallest.
+// agree within accuracy of the reference's, or of the root of its mean square / smallest where
+// that is more.
 const (
 	fewestElements = 64
 	mostSamples    = 4096

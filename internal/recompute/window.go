@@ -1,0 +1,311 @@
+package recompute
+
+import (
+	"slices"
+	"strings"
+
+	"dumptool/internal/tensor"
+)
+
+// window is the geometry of a convolution or pool: by axes, what lies between windows, what
+// stands before the input, and what lies between elements of a window.
+type window struct{ stride, before, dilation, kernel []int64 }
+
+// windowOf reads a geometry of so many axes.
+func windowOf(h Attributes, kernel []int64) (w window, ok bool) {
+	w.kernel = kernel
+	for name, to := range map[string]*[]int64{"strides": &w.stride, "pads": &w.before, "dilations": &w.dilation} {
+		if *to, ok = h[name].Value.Integers(); !ok || len(*to) != len(kernel) {
+			return w, false
+		}
+	}
+	return w, true
+}
+
+// extent is how many elements a window spans along an axis.
+func (w *window) extent(axis int) int64 { return (w.kernel[axis]-1)*w.dilation[axis] + 1 }
+
+// fits reports whether windows over n elements along an axis give so many outputs, with less
+// padding than a window is long.
+func (w *window) fits(axis int, n, out int64) bool {
+	s, before, e := w.stride[axis], w.before[axis], w.extent(axis)
+	if s < 1 || w.dilation[axis] < 1 || before < 0 || before >= e && before > 0 {
+		return false
+	}
+	after := (out-1)*s + e - n - before // what has to stand behind
+	return after < e+s && after > -s
+}
+
+// conv2D is a convolution: pixels are rows, groups parts, filters columns.
+func conv2D(p *problem, h Attributes) (*linear, string) {
+	x, w, out := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
+	axes := len(x) - 2
+	if axes < 1 || len(w) != len(x) || len(out) != len(x) || w[1] == 0 || x[1]%w[1] != 0 || out[1] != w[0] || x[0] != out[0] {
+		return nil, "weights of shape " + w.String() + " for " + x.String()
+	}
+	groups := x[1] / w[1]
+	if g, ok := h["groups"].Value.Number(); ok && int64(g) != groups || groups == 0 || w[0]%groups != 0 {
+		return nil, "groups and shapes do not fit"
+	}
+	g, ok := windowOf(h, w[2:])
+	if !ok {
+		return nil, "strides, pads and dilations of another number of axes"
+	}
+	for i := range axes {
+		if !g.fits(i, x[2+i], out[2+i]) {
+			return nil, "strides, pads and dilations do not give the output's size"
+		}
+	}
+	pixels := out[2:].Elements()
+	l := &linear{parts: groups, rows: x[0] * pixels, k: w[1:].Elements(), n: w[0] / groups, byColumn: true}
+	image := p.kept(p.Inputs[0])
+	weights := p.kept(p.Inputs[1])
+	l.left = func(part, row int64, dst []float64) error {
+		at := out[2:].Coordinates(row % pixels)
+		return g.patch(image, x, (row/pixels*x[1]+part*w[1])*x[2:].Elements(), w[1], at, dst)
+	}
+	l.right = func(part, from, to int64) ([]float64, error) {
+		return weights.run((part*l.n+from)*l.k, (to-from)*l.k)
+	}
+	l.offset = func(part, row, column int64) int64 {
+		return (row/pixels*out[1]+part*l.n+column)*pixels + row%pixels
+	}
+	l.places, l.run = corners(out[2:]), pixels
+	same := func(v []int64, n int64) bool { return !slices.ContainsFunc(v, func(k int64) bool { return k != n }) }
+	l.winograd = axes == 2 && same(g.kernel, 3) && same(g.stride, 1) && same(g.dilation, 1) && groups == 1
+	return l, l.extras(p)
+}
+
+// corners are the corners of an image.
+func corners(s tensor.Shape) (all []int64) {
+	for bits := range 1 << len(s) {
+		at := int64(0)
+		for k, n := range s {
+			at *= n
+			if bits>>k&1 == 1 {
+				at += n - 1
+			}
+		}
+		all = append(all, at)
+	}
+	return all
+}
+
+// patch sets dst to the elements below a window, by channels; what is outside is 0.
+func (w *window) patch(image *whole, x tensor.Shape, base, channels int64, at []int64, dst []float64) error {
+	axes := len(w.kernel)
+	last := axes - 1
+	size := x[2:].Elements()
+	strides := x[2:].Strides()
+	i := 0
+	outer := tensor.Shape(w.kernel[:last]).Elements()
+	for c := range channels {
+		for o := range outer {
+			offset, inside := base+c*size, true
+			for k, q := range tensor.Shape(w.kernel[:last]).Coordinates(o) {
+				place := at[k]*w.stride[k] - w.before[k] + q*w.dilation[k]
+				inside = inside && place >= 0 && place < x[2+k]
+				offset += place * strides[k]
+			}
+			begin := at[last]*w.stride[last] - w.before[last]
+			line := dst[i : i+int(w.kernel[last])]
+			i += len(line)
+			clear(line)
+			first, end := max(0, begin), min(x[2+last], begin+w.extent(last))
+			if !inside || first >= end {
+				continue
+			}
+			v, err := image.run(offset+first, end-first)
+			if err != nil {
+				return err
+			}
+			for q := range line {
+				if place := begin + int64(q)*w.dilation[last]; place >= first && place < end {
+					line[q] = v[place-first]
+				}
+			}
+		}
+	}
+	return nil
+}
+
+const mostStride, mostGeometries = 8, 400
+
+// geometries lists the strides, paddings and distances that give an output of a size, with
+// the likely first: small steps, and as much padding on both sides.
+func geometries(n, k, out int64, dilations []int64) (all [][3]int64) {
+	for _, d := range dilations {
+		if d > 1 && k == 1 {
+			continue
+		}
+		e := (k-1)*d + 1
+		for s := int64(1); s <= mostStride; s++ {
+			need, apart := (out-1)*s+e-n, s+1 // how far both paddings may differ
+			if out == 1 {
+				apart = mostStride
+			}
+			for before := int64(0); before == 0 || before < e; before++ {
+				after := need - before
+				// The windows reach the end but for less than a step, and are not behind it.
+				if out == 1 && s > 1 && after > 1-s {
+					continue // the steps do not matter
+				}
+				if after > -s && after < max(e, 1) && after <= before+apart && before <= max(after, 0)+apart && len(all) < mostGeometries {
+					all = append(all, [3]int64{s, before, d})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// convGeometry lists the geometries of a convolution.
+var convGeometry = attribute{names: []string{"strides", "pads", "dilations"}, closed: true, choices: func(p *problem) (all []Attributes) {
+	x, w, out := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
+	if len(x) < 3 || len(w) != len(x) || len(out) != len(x) {
+		return nil
+	}
+	return windows(x[2:], w[2:], out[2:], []int64{1, 2, 3, 4, 6})
+}}
+
+// windows joins the geometries of all axes: those with equal steps.
+func windows(x, kernel, out tensor.Shape, dilations []int64) (all []Attributes) {
+	joined := [][][3]int64{nil}
+	for k := range x {
+		var next [][][3]int64
+		for _, before := range joined {
+			for _, g := range geometries(x[k], kernel[k], out[k], dilations) {
+				if k > 0 && (g[0] != before[0][0] && x[k] > 1 && out[k] > 1 && out[0] > 1 || g[2] != before[0][2] && kernel[k] > 1 && kernel[0] > 1) {
+					continue
+				}
+				next = append(next, append(slices.Clip(before), g))
+			}
+		}
+		joined = next
+	}
+	odd := func(g [][3]int64) int64 {
+		score := 8 * (g[0][2] - 1)
+		for k := range g {
+			e := (kernel[k]-1)*g[k][2] + 1
+			after := (out[k]-1)*g[k][0] + e - x[k] - g[k][1]
+			if d := after - g[k][1]; d > 0 {
+				score += d
+			} else if d <= -g[k][0] {
+				score -= d
+			}
+			if g[k][1] != g[0][1] {
+				score++
+			}
+			if x[k] == out[k] && g[k][0] == 1 && 2*g[k][1] == e-1 {
+				score-- // the size stays
+			}
+		}
+		return score
+	}
+	slices.SortStableFunc(joined, func(a, b [][3]int64) int { return int(odd(a) - odd(b)) })
+	for _, g := range joined[:min(len(joined), mostHypotheses)] {
+		var s, b, d []int64
+		for _, one := range g {
+			s, b, d = append(s, one[0]), append(b, one[1]), append(d, one[2])
+		}
+		all = append(all, Attributes{"strides": {integers(s...), FromShape}, "pads": {integers(b...), FromShape}, "dilations": {integers(d...), FromShape}})
+	}
+	return all
+}
+
+// readWindow takes the geometry of the axes of an image from lists of all axes, or of one
+// number, and paddings from pairs or their name.
+func readWindow(p *problem, raw Attributes) Attributes {
+	axes := p.rank() - 2
+	raw = raw.with(nil)
+	if axes < 1 || len(p.Outputs[0].Shape) != p.rank() {
+		return raw
+	}
+	format := raw["data_format"].Value.Text
+	spatial := func(v []int64) []int64 {
+		switch {
+		case len(v) == axes:
+			return v
+		case len(v) == 1:
+			return slices.Repeat(v, axes)
+		case len(v) == axes+2 && len(format) == len(v) && format[len(format)-1] == 'C':
+			return v[1 : axes+1]
+		case len(v) == axes+2:
+			return v[2:]
+		}
+		return nil
+	}
+	pads := func(v []int64) []int64 {
+		if len(v) != 2*axes || axes == 1 {
+			return spatial(v)
+		}
+		var before []int64
+		for i := range axes {
+			before = append(before, v[2*i])
+		}
+		return before
+	}
+	way, word := Attribute{}, ""
+	for _, w := range []struct {
+		to, names string
+		take      func([]int64) []int64
+	}{
+		{"strides", "strides stride", spatial}, {"dilations", "dilations dilation", spatial},
+		{"ksize", "ksize window kernel_size", spatial}, {"pads", "pads pad_list pad padding padding_mode pad_mode", pads},
+	} {
+		for name := range fieldsOf(w.names) {
+			x, ok := raw[name]
+			if !ok {
+				continue
+			}
+			delete(raw, name)
+			if x.Value.IsText() {
+				if w.to == "pads" {
+					way, word = x, strings.ToUpper(x.Value.Text)
+				}
+				continue
+			}
+			if v, ok := x.Value.Integers(); ok && raw[w.to].Source == "" {
+				if s := w.take(v); s != nil {
+					raw[w.to] = Attribute{integers(s...), x.Source}
+				}
+			}
+		}
+	}
+	p.pad(raw, word, way)
+	return raw
+}
+
+// pad sets what stands before each axis where a word says it.
+func (p *problem) pad(raw Attributes, word string, way Attribute) {
+	if v, ok := raw["pads"].Value.Integers(); ok && slices.ContainsFunc(v, func(n int64) bool { return n < 0 }) {
+		word, way = "SAME", raw["pads"] // as CANN writes it
+	}
+	x, out := p.Inputs[0].Shape[2:], p.Outputs[0].Shape[2:]
+	before := make([]int64, len(x))
+	switch {
+	case word == "VALID":
+	case strings.HasPrefix(word, "SAME"):
+		kernel, ok := raw["ksize"].Value.Integers()
+		if w := p.input(1); w != nil && len(w.Shape) == len(x)+2 {
+			kernel, ok = w.Shape[2:], true
+		}
+		strides, hasStrides := raw["strides"].Value.Integers()
+		if !ok || !hasStrides || len(strides) != len(x) || len(kernel) != len(x) {
+			return
+		}
+		for k := range x {
+			d := int64(1)
+			if v, ok := raw["dilations"].Value.Integers(); ok && len(v) == len(x) {
+				d = v[k]
+			}
+			need := max(0, (out[k]-1)*strides[k]+(kernel[k]-1)*d+1-x[k])
+			if before[k] = need / 2; word == "SAME_LOWER" {
+				before[k] = need - need/2
+			}
+		}
+	default:
+		return
+	}
+	raw["pads"] = Attribute{integers(before...), way.Source}
+}
