@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
+	"dumptool/internal/store"
 )
 
 // completeValues lets the shell complete a flag with one of values.
@@ -62,7 +62,10 @@ const (
 func roundsOfPaths(of func(dumpdir.Coordinates) string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		folders := slices.DeleteFunc(slices.Concat(args, pathsOf(cmd.Flags())), func(path string) bool {
-			info, err := os.Stat(path)
+			if store.Remote(path) {
+				return true
+			}
+			info, err := store.Stat(path)
 			return err != nil || !info.IsDir()
 		})
 		if len(folders) == 0 {
