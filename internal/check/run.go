@@ -102,7 +102,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers}); err != nil {
 		return nil, err
 	}
-	c := &checker{Report: &Report{Schema: Schema, Seed: opt.Seed, Operators: []Operator{}, Warnings: append([]lang.Sentence{}, lang.Plains(run.Warnings)...), Problems: []Problem{}, failOn: opt.FailOn, require: opt.Require},
+	c := &checker{Report: &Report{Schema: Schema, Seed: opt.Seed, Operators: []Operator{}, Warnings: append([]lang.Sentence{}, run.Warnings...), Problems: []Problem{}, failOn: opt.FailOn, require: opt.Require},
 		opt: &opt, files: new(tensorfile.Pool)}
 	defer c.files.Close()
 	var jobs []job

@@ -11,6 +11,7 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
+	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
 	"dumptool/internal/store"
 	"dumptool/internal/tensorfile"
@@ -58,7 +59,7 @@ type Head struct {
 	Configurations []Configuration `json:"configurations,omitempty"`
 	// Problems are what is wrong with the run, Warnings what is odd about it.
 	Problems []dumpdir.Problem `json:"problems"`
-	Warnings []string          `json:"warnings"`
+	Warnings []lang.Sentence   `json:"warnings"`
 }
 
 // Round is what there is to say about a round.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"dumptool/internal/check"
+	"dumptool/internal/compare/record"
 	"dumptool/internal/recompute"
 )
 
@@ -111,13 +112,16 @@ func (p *printer) firstWrong(o *check.Operator) []fact {
 		name += "  " + o.Script
 	}
 	lines := []string{name, p.of(o.Said())}
-	sure := string(o.Confidence)
-	if o.Extent != "" {
-		sure += ", " + string(o.Extent)
+	sure := p.say("%s", "置信度%s", confidenceText(record.Confidence(o.Confidence)))
+	switch o.Extent {
+	case recompute.All:
+		sure += p.say(", all", "，全部元素")
+	case recompute.Part:
+		sure += p.say(", part", "，部分元素")
 	}
-	verdict := o.Reason + " (" + sure + ")"
+	verdict := o.Reason + p.say(" (%s)", "（%s）", sure)
 	if attrs := attributesText(o); attrs != "" {
-		verdict += ": " + attrs
+		verdict += p.say(": ", "：") + attrs
 	}
 	return []fact{{label: p.say("First wrong", "首个错误"), lines: append(lines, verdict)}}
 }
@@ -129,8 +133,8 @@ func (p *printer) checkFacts(r *check.Report) []fact {
 	var not []string
 	for _, reason := range slices.Sorted(maps.Keys(s.Undecided)) {
 		part := fmt.Sprintf("%d %s", s.Undecided[reason], reason)
-		if reason == string(recompute.NoType) {
-			part += " (" + strings.Join(unknownTypes(r), ", ") + ")"
+		if types := unknownTypes(r); reason == string(recompute.NoType) && len(types) > 0 {
+			part += " (" + strings.Join(types, ", ") + ")"
 		}
 		not = append(not, part)
 	}
