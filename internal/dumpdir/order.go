@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dumptool/internal/filename"
 	"dumptool/internal/graph"
 	"dumptool/internal/lang"
 	"dumptool/internal/sidefile"
@@ -531,6 +532,31 @@ func (r *Round) InGraphs(op *Op) (known []*graph.Op) {
 		}
 	}
 	return known
+}
+
+// ByName are the operators of the round by their names as files have them.
+func (r *Round) ByName() map[string][]*Op {
+	all := map[string][]*Op{}
+	for _, op := range r.Ops {
+		name := filename.Normalise(op.Name)
+		all[name] = append(all[name], op)
+	}
+	return all
+}
+
+// LastBefore is the last of several executions of an operator that is not after this one by
+// its time; nil where there are none, or several without times.
+func (o *Op) LastBefore(executions []*Op) (last *Op) {
+	for _, op := range executions {
+		if len(executions) > 1 && !(op.IsTimed() && o.IsTimed()) {
+			return nil
+		}
+		after := op.IsTimed() && o.IsTimed() && (op.Timestamp > o.Timestamp || op.seq > o.seq)
+		if !after && (last == nil || op.Timestamp > last.Timestamp || op.seq > last.seq) {
+			last = op
+		}
+	}
+	return last
 }
 
 // parameterType is the type of MindSpore's parameters and constants.

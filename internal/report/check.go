@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"dumptool/internal/check"
 	"dumptool/internal/compare/record"
@@ -83,7 +84,7 @@ func (p *printer) check(r *check.Report) error {
 	}
 	if first := r.Summary.First; first != nil && (r.Ranks == nil || len(r.Ranks.Findings) == 0) {
 		p.blank()
-		p.facts(p.firstWrong(&r.Operators[*first]))
+		p.facts(p.firstWrong(r, &r.Operators[*first]))
 	}
 	rows := slices.DeleteFunc(pointers(r.Operators), func(o *check.Operator) bool { return o.Status == recompute.OK })
 	switch {
@@ -103,7 +104,7 @@ func (p *printer) check(r *check.Report) error {
 }
 
 // firstWrong says what is known of the first wrong operator.
-func (p *printer) firstWrong(o *check.Operator) []fact {
+func (p *printer) firstWrong(r *check.Report, o *check.Operator) []fact {
 	name := opText(o.Type, o.Op)
 	if at := o.At.String(); at != "" {
 		name += ", " + at
@@ -123,7 +124,45 @@ func (p *printer) firstWrong(o *check.Operator) []fact {
 	if attrs := attributesText(o); attrs != "" {
 		verdict += p.say(": ", "：") + attrs
 	}
-	return []fact{{label: p.say("First wrong", "首个错误"), lines: append(lines, verdict)}}
+	return []fact{{label: p.say("First wrong", "首个错误"), lines: append(lines, verdict, p.say("reproduce: %s", "复现：%s", reproduce(r, o)))}}
+}
+
+// reproducing are the options without which an operator may have another verdict.
+var reproducing = []string{"attr", "budget", "fusion", "full", "graph-file", "ir", "seed"}
+
+// reproduce is the command that writes what is needed to run an operator again; RUN stands
+// for the paths.
+func reproduce(r *check.Report, o *check.Operator) string {
+	line := "dumptool check RUN"
+	for _, option := range r.Options {
+		if !slices.Contains(reproducing, option.Name) {
+			continue
+		}
+		values := option.Values
+		if values == nil {
+			values = []string{option.Value}
+		}
+		for _, value := range values {
+			line += " --" + option.Name + "=" + quoted(value)
+		}
+	}
+	for _, at := range []struct{ flag, value string }{{"rank", o.At.Rank}, {"step", o.At.Step}, {"ops", o.Op}} {
+		if at.value != "" {
+			line += " --" + at.flag + " " + quoted(at.value)
+		}
+	}
+	return line + " --extract repro"
+}
+
+// quoted is a word as a POSIX shell takes it.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_./:=,@%+", r))
+	}
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // checkFacts are what was covered, where attributes come from and the order.
