@@ -131,6 +131,11 @@ func watched[R any](a *app, title string, work func(observe func(batch.Event)) (
 // of what is odd about its mapping.csv files and the choice.
 func (a *app) openRun(ctx context.Context, paths []string, opt dumpdir.Options, chosen dumpdir.Selection) (*dumpdir.Run, error) {
 	run, err := dumpdir.Open(ctx, paths, opt)
+	return a.opened(run, err, chosen)
+}
+
+// opened prints what is odd about a run that was opened.
+func (a *app) opened(run *dumpdir.Run, err error, chosen dumpdir.Selection) (*dumpdir.Run, error) {
 	if run != nil {
 		warn(a, run.Warnings)
 	}

@@ -12,12 +12,15 @@ import (
 	"dumptool/internal/check"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/inspect"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
 	"dumptool/internal/report"
 	"dumptool/internal/safefile"
 	"dumptool/internal/shard"
 	"dumptool/internal/sidefile"
+	"dumptool/internal/store"
 	"dumptool/internal/tensorfile"
 )
 
@@ -80,7 +83,7 @@ The inputs must have been dumped (dump_mode all).`,
 		cmdFlag{"strict-replicas", yes(&opts.Ranks.StrictReplicas), "sums that ranks hold in different roundings are a finding (HCCL_DETERMINISTIC=true)", judging, safe},
 		cmdFlag{"extract", text(&opts.extract), "folder `DIR` for what is WRONG or a MISFIT: inputs, outputs, what was expected, and scripts of numpy and PyTorch that run it again", reporting, place},
 		cmdFlag{"extract-max", &opts.extractMax, "most bytes `SIZE` of the arrays of an operator for --extract", reporting, safe | rare},
-		cmdFlag{"seed", whole(&opts.Seed, 0, math.MaxInt64, "want a number of at least 0"), "`N` that random signs and samples begin with", judging, safe | rare},
+		cmdFlag{"seed", whole(&opts.Seed, 0, math.MaxInt64, "want a number of at least 0"), "`N` that random signs and samples begin with", judging, safe | ofRow | rare},
 		cmdFlag{"full", yes(&opts.Full), "compute everything, whatever it costs", judging, safe | ofRow},
 		cmdFlag{"budget", whole(&opts.Budget, 0, math.MaxInt64, "want a number of at least 0"), "multiplications and additions, `N`, that one operator may cost, elements of one without; the rest is sampled; 0: no limit", judging, safe | ofRow | rare},
 		cmdFlag{"types", text(&opts.types), "print the `TYPES` that are known, with inputs and attributes, or --types=LayerNorm,Conv2D these, and end", more, noSetting},
@@ -152,6 +155,47 @@ func (o *checkOptions) load() error {
 	return nil
 }
 
+// openRun opens the paths. Of a folder that holds a reference beside the dumps of the NPU it
+// is these that are checked.
+func (o *checkOptions) openRun(ctx context.Context, a *app, paths []string) (*dumpdir.Run, error) {
+	for _, path := range paths {
+		if err := noDumps(ctx, path); err != nil {
+			return nil, err
+		}
+	}
+	run, err := dumpdir.Open(ctx, paths, o.open)
+	if err == nil && len(paths) == 1 {
+		if reference, npu, ok := inspect.Sides(run, paths[0]); ok {
+			a.say([]batch.Message{batch.Infof("%s holds both sides: %s is checked, %s is not (dumptool compare sets one beside the other)", "%s 含有两侧：检查 %s，不检查 %s（dumptool compare 对照两侧）", paths[0], npu, reference)})
+			run, err = dumpdir.Open(ctx, []string{npu}, o.open)
+		}
+	}
+	return a.opened(run, err, o.Select)
+}
+
+// noDumps refuses a file that holds no tensors, and says what takes it: a dump configuration,
+// a document of dumptool or a graph.
+func noDumps(ctx context.Context, path string) error {
+	if info, err := store.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil //nolint:nilerr // who opens the run says it
+	}
+	role, err := sidefile.Recognise(path)
+	if err != nil || role != sidefile.FusionFile && role != sidefile.IRFile {
+		return nil //nolint:nilerr // it may be a dump
+	}
+	if _, ok := checkedConfig(ctx, path); ok {
+		return usagef("%s is a dump configuration: dumptool config check %s", path, path)
+	}
+	if schema, err := report.SchemaOf(path); err == nil {
+		return usagef("%s is a document of dumptool (%s): dumptool report %s", path, jsonpos.Shorten(schema, 40), path)
+	}
+	in, err := (&sidefile.Files{Fusion: path}).Load()
+	if role == sidefile.IRFile || err == nil && in.Fusion != nil && len(in.Fusion.Ops) > 0 {
+		return usagef("%s is a graph: want the dumps, and it beside them: dumptool check DUMPS --graph-file %s", path, path)
+	}
+	return nil
+}
+
 func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error {
 	ctx := cmd.Context()
 	if o.types != "" {
@@ -179,7 +223,7 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 		return err
 	}
 	o.open.Skip, o.open.NoRaw = o.output.out, true
-	run, err := a.openRun(ctx, paths, o.open, o.Select)
+	run, err := o.openRun(ctx, a, paths)
 	if err != nil {
 		return err
 	}

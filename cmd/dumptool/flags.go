@@ -144,31 +144,6 @@ func harmless(flags *pflag.FlagSet, names ...string) {
 	}
 }
 
-// completeValues lets the shell complete a flag with one of values.
-func completeValues(f *pflag.Flag, values []string) {
-	if f.Annotations == nil {
-		f.Annotations = map[string][]string{}
-	}
-	f.Annotations[valuesKey] = values
-}
-
-// completing tells cobra the values of all flags where the shell asks for words: it keeps
-// what it is told, and with it the commands, for as long as the process lives.
-func completing(cmd *cobra.Command) {
-	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
-		values, ok := f.Annotations[valuesKey]
-		if !ok {
-			return
-		}
-		if err := cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-			panic(err)
-		}
-	})
-	for _, sub := range cmd.Commands() {
-		completing(sub)
-	}
-}
-
 // Flags that several commands have mean the same in all of them. They stand here,
 // and those for the formats of reports in formats.go.
 

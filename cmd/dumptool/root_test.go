@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"log"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -181,5 +183,43 @@ func TestComplete(t *testing.T) {
 	got := runArgs(t, "__complete", "completion", "f")
 	if got.code != 0 || !strings.HasPrefix(got.out, "fish\n") {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// TestCompleteRounds: the values of --rank and --step are those of the runs on the command
+// line, and none where there is no run.
+func TestCompleteRounds(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, round := range []string{"step2/rank0", "step2/rank10", "step2/rank3", "step7/rank0"} {
+		folder := filepath.Join(dir, round)
+		if err := os.MkdirAll(folder, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		const dump = `{"task": "statistics", "level": "L1", "data": {"Torch.add.0.forward": {"input_args": [{"type": "torch.Tensor", "dtype": "torch.float32", "shape": [1], "Max": 1.0, "Min": 1.0, "Mean": 1.0, "Norm": 1.0, "requires_grad": false}], "input_kwargs": {}, "output": []}}}`
+		if err := os.WriteFile(filepath.Join(folder, "dump.json"), []byte(dump), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const found = ":36\n"
+	const none = ":4\n"
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"ranks":       {[]string{"inspect", dir, "--rank", ""}, "0\n3\n10\n" + found},
+		"steps":       {[]string{"check", dir, "--step", ""}, "2\n7\n" + found},
+		"one of many": {[]string{"overflow", "scan", "-d", dir, "--rank", "0|"}, "0|0\n0|3\n0|10\n" + found},
+		"of a side":   {[]string{"compare", "--npu", dir, "--npu-rank", ""}, "0\n3\n10\n" + found},
+		"no path":     {[]string{"inspect", "--rank", ""}, none},
+		"no folder":   {[]string{"inspect", filepath.Join(dir, "nosuch"), "--rank", ""}, none},
+		"a bucket":    {[]string{"inspect", "s3://nosuch/run", "--rank", ""}, none},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := runArgs(t, append([]string{"__complete"}, test.args...)...); got.code != 0 || got.out != test.want {
+				t.Errorf("got %+v, want %q", got, test.want)
+			}
+		})
 	}
 }

@@ -51,6 +51,9 @@ type Options struct {
 	Extract func(*Case)
 	// Observe hears of the progress.
 	Observe func(batch.Event)
+
+	// dumpedOnly leaves operators alone of which inputs were not dumped.
+	dumpedOnly bool
 }
 
 // Given is an attribute that the user gives for an operator, or for all of a type.
@@ -82,6 +85,8 @@ type checker struct {
 	extracting sync.Mutex
 	// unfit is set for graphs that do not fit the dumps.
 	unfit bool
+	// named are the operators of rounds by their names as files have them.
+	named map[*dumpdir.Round]map[string][]*dumpdir.Op
 }
 
 // job is an operator to check.
@@ -102,12 +107,13 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers}); err != nil {
 		return nil, err
 	}
-	c := &checker{Report: &Report{Schema: Schema, Seed: opt.Seed, Operators: []Operator{}, Warnings: append([]lang.Sentence{}, lang.Plains(run.Warnings)...), Problems: []Problem{}, failOn: opt.FailOn, require: opt.Require},
-		opt: &opt, files: new(tensorfile.Pool)}
+	c := &checker{Report: &Report{Schema: Schema, Seed: opt.Seed, Operators: []Operator{}, Warnings: append([]lang.Sentence{}, run.Warnings...), Problems: []Problem{}, failOn: opt.FailOn, require: opt.Require},
+		opt: &opt, files: new(tensorfile.Pool), named: map[*dumpdir.Round]map[string][]*dumpdir.Op{}}
 	defer c.files.Close()
 	var jobs []job
 	several := len(ranks.RanksOf(run.Rounds)) > 1 // then communications are judged as such
 	for _, round := range run.Select(opt.Select) {
+		c.named[round] = round.ByName()
 		c.Orders, c.Rounds = append(c.Orders, round.Order), append(c.Rounds, round.At)
 		for _, op := range round.Ops {
 			if several && ranks.IsCommunication(op) {
@@ -208,6 +214,7 @@ type execution struct {
 	in, out []*recompute.Tensor
 	graphs  []*graph.Op // what graphs know of the operator
 	stored  map[*recompute.Tensor]*tensorfile.Tensor
+	from    map[*recompute.Tensor]string // who wrote what stands in for inputs
 }
 
 // close closes the files.
@@ -234,7 +241,10 @@ func (x *execution) judge(ctx context.Context) error {
 	if v == nil {
 		op.Seed, op.Full, op.Budget = x.opt.Seed, x.opt.Full, x.opt.Budget
 		if v, err = recompute.Judge(ctx, op); err != nil {
-			return x.named(err)
+			return x.errorOf(err)
+		}
+		if v, err = x.trust(ctx, op, v); err != nil {
+			return err
 		}
 		x.take(v)
 		return cmp.Or(x.explain(ctx, op, v), x.extract(ctx, op, v))
@@ -252,6 +262,11 @@ func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recomp
 	}
 	if x.out, err = x.tensors(tensor.Output, formula.Images()); err != nil {
 		return nil, nil, nil, err
+	}
+	if formula.Name != "" && len(x.out) > 0 {
+		if err = x.standIn(formula.Images()); err != nil {
+			return nil, nil, nil, err
+		}
 	}
 	x.row.Inputs = x.describe(x.in)
 	if v := x.refused(formula.Name); v != nil {
@@ -279,8 +294,8 @@ func (x *execution) refused(formula string) *recompute.Verdict {
 	return v
 }
 
-// named says which tensor an error is about.
-func (x *execution) named(err error) error {
+// errorOf says which tensor an error is about.
+func (x *execution) errorOf(err error) error {
 	if t, ok := errors.AsType[*recompute.TensorError](err); ok {
 		return fmt.Errorf("%s %d: %w", t.Kind, t.Index, err)
 	}
@@ -373,7 +388,7 @@ func (x *execution) overlap() *bool {
 	var is *bool
 	for _, in := range x.in {
 		for _, out := range x.out {
-			if in == nil || out == nil || x.stored[in].Address == 0 || x.stored[out].Address == 0 {
+			if in == nil || out == nil || x.from[in] != "" || x.stored[in].Address == 0 || x.stored[out].Address == 0 {
 				continue
 			}
 			a, b := x.stored[in], x.stored[out]
@@ -413,7 +428,7 @@ func (x *execution) describe(tensors []*recompute.Tensor) []Tensor {
 	all := []Tensor{}
 	for i, t := range tensors {
 		if t != nil {
-			all = append(all, Tensor{Index: i, DType: t.DType.String(), Shape: append(tensor.Shape{}, t.Shape...), Format: x.stored[t].Format.String()})
+			all = append(all, Tensor{Index: i, DType: t.DType.String(), Shape: append(tensor.Shape{}, t.Shape...), Format: x.stored[t].Format.String(), From: x.from[t]})
 		}
 	}
 	return all

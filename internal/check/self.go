@@ -15,6 +15,7 @@ import (
 // the dump, and of types that nobody knows.
 func Selves(ctx context.Context, run *dumpdir.Run, opt Options) (all map[record.OutputAt]*record.Self, unread []lang.Sentence, err error) {
 	all, opt.Only = map[record.OutputAt]*record.Self{}, []string{Operators}
+	opt.dumpedOnly = true
 	r, err := Run(ctx, run, opt)
 	if err != nil {
 		return nil, nil, err

@@ -105,7 +105,7 @@ func listSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 	if err != nil {
 		return nil, err
 	}
-	s := &Side{Path: path, Alone: run.Single, Warnings: lang.Plains(run.Warnings), run: run, chosen: chosen, rounds: run.Select(chosen), files: new(tensorfile.Pool)}
+	s := &Side{Path: path, Alone: run.Single, Warnings: run.Warnings, run: run, chosen: chosen, rounds: run.Select(chosen), files: new(tensorfile.Pool)}
 	s.one = s.Alone && !run.Files[0].Only.IsZero()
 	if nested != "" {
 		s.Warnings = append(s.Warnings, lang.Sayf("%s lies in %s: it is left out there", "%s 位于 %s 之内：在其中不计入", nested, path))

@@ -454,6 +454,9 @@ func (r *reader) attachCalls(round *Round) {
 	}
 }
 
+// equalTensors is what tells of the data flow in a dump.json.
+const equalTensors = "equal tensors of dump.json"
+
 // flowOfCalls says who feeds whom among calls: the producer of an input is the last
 // earlier call with an output of the same elements, by its digest, or by its type,
 // shape and statistics. A module counts only where no function inside of it has made
@@ -503,7 +506,7 @@ func flowOfCalls(calls []*Call) *graph.Graph {
 		return nil
 	}
 	g := graph.New(ops)
-	g.Source = "equal tensors of dump.json"
+	g.Source = equalTensors
 	return g
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dumptool/internal/filename"
 	"dumptool/internal/graph"
 	"dumptool/internal/lang"
 	"dumptool/internal/sidefile"
@@ -134,6 +135,22 @@ var orderSources = [...]orderSource{
 // sourceNames are the sources that are no files, in Chinese.
 var sourceNames = map[OrderBy]string{BySequence: "torch.utils.dumper 的序号", ByTimestamp: "dump 的时间戳", ByID: "算子或任务 id", ByNumber: "名称中的编号"}
 
+// sourceKinds are what names of sources begin with.
+var sourceKinds = []lang.Text{
+	{EN: "execution order ", ZH: "执行顺序文件 "}, {EN: "fusion graph ", ZH: "融合图 "}, {EN: "graph ", ZH: "图 "},
+	{EN: equalTensors, ZH: "dump.json 中相等的张量"},
+}
+
+// sourceName is the name of a source in both languages.
+func sourceName(name string) lang.Text {
+	for _, kind := range sourceKinds {
+		if rest, ok := strings.CutPrefix(name, kind.EN); ok {
+			return lang.Text{EN: name, ZH: kind.ZH + rest}
+		}
+	}
+	return lang.Text{EN: name, ZH: name}
+}
+
 const byNames = "natural order of names"
 
 // Rank gives every item its place in the execution order, from 0; items that run
@@ -191,7 +208,7 @@ func (s *Sources) rankBy(items []Item) (Order, []int, error) {
 
 func (o *Order) use(by OrderBy, r *ranking) {
 	o.By, o.Name, o.Known = by, r.source, r.known
-	name := lang.Text{EN: r.source, ZH: cmp.Or(sourceNames[by], r.source)}
+	name := lang.Text{EN: r.source, ZH: cmp.Or(sourceNames[by], sourceName(r.source).ZH)}
 	o.Source = lang.Sayf("%s, %d of %d operators known", "%s，已知 %d/%d 个算子", name, r.known, o.Of)
 }
 
@@ -427,12 +444,12 @@ func (s *Sources) Flow(items []Item) Flow {
 		switch {
 		case 2*known < f.Of && (g == s.dumpFlow || g == s.ir): // nobody gave it
 		case known == 0:
-			f.Rejected = append(f.Rejected, lang.Sayf("%s: 0 of its %d operators occur in this run: it is not used", "%s：其 %d 个算子均未出现在本次运行中，不使用", g.Source, ops))
+			f.Rejected = append(f.Rejected, lang.Sayf("%s: 0 of its %d operators occur in this run: it is not used", "%s：其 %d 个算子均未出现在本次运行中，不使用", sourceName(g.Source), ops))
 		case 2*known < f.Of:
-			f.Rejected = append(f.Rejected, lang.Sayf("%s has %d of %d operators of this run: it is not used for the data flow", "%s 只有本次运行 %[3]d 个算子中的 %[2]d 个，不用于数据流", g.Source, known, f.Of))
+			f.Rejected = append(f.Rejected, lang.Sayf("%s has %d of %d operators of this run: it is not used for the data flow", "%s 只有本次运行 %[3]d 个算子中的 %[2]d 个，不用于数据流", sourceName(g.Source), known, f.Of))
 		default:
 			f.Graph, f.Known = g, known
-			f.Source = lang.Sayf("%s, %d of %d operators known", "%s，已知 %d/%d 个算子", g.Source, known, f.Of)
+			f.Source = lang.Sayf("%s, %d of %d operators known", "%s，已知 %d/%d 个算子", sourceName(g.Source), known, f.Of)
 			return f
 		}
 	}
@@ -515,6 +532,31 @@ func (r *Round) InGraphs(op *Op) (known []*graph.Op) {
 		}
 	}
 	return known
+}
+
+// ByName are the operators of the round by their names as files have them.
+func (r *Round) ByName() map[string][]*Op {
+	all := map[string][]*Op{}
+	for _, op := range r.Ops {
+		name := filename.Normalise(op.Name)
+		all[name] = append(all[name], op)
+	}
+	return all
+}
+
+// LastBefore is the last of several executions of an operator that is not after this one by
+// its time; nil where there are none, or several without times.
+func (o *Op) LastBefore(executions []*Op) (last *Op) {
+	for _, op := range executions {
+		if len(executions) > 1 && !(op.IsTimed() && o.IsTimed()) {
+			return nil
+		}
+		after := op.IsTimed() && o.IsTimed() && (op.Timestamp > o.Timestamp || op.seq > o.seq)
+		if !after && (last == nil || op.Timestamp > last.Timestamp || op.seq > last.seq) {
+			last = op
+		}
+	}
+	return last
 }
 
 // parameterType is the type of MindSpore's parameters and constants.

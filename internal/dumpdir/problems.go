@@ -28,7 +28,7 @@ func (r *Run) problem(kind ProblemKind, name string, at Coordinates, err error) 
 // TreeWarnings are the oddities of mapping.csv files, and what is wrong with the tree
 // that no file of tensors shows when it is read.
 func (r *Run) TreeWarnings() []lang.Sentence {
-	all := lang.Plains(r.Warnings)
+	all := slices.Clone(r.Warnings)
 	for i := range r.Problems {
 		if p := &r.Problems[i]; p.Kind != Unreadable && p.Kind != Cut {
 			all = append(all, lang.Error(p))

@@ -51,7 +51,7 @@ type Run struct {
 	Problems []Problem
 	// Warnings are oddities of mapping.csv files, BadMappings the paths of those that
 	// could not be read.
-	Warnings    []string
+	Warnings    []lang.Sentence
 	BadMappings []string
 	// NotChosen counts the files that Choose dropped.
 	NotChosen int

@@ -274,7 +274,7 @@ func (w *walker) mappingOf(f *Folder, abs string, entries []fs.DirEntry) *dumpfm
 		}
 	}
 	if len(absent) > 0 {
-		w.run.Warnings = append(w.run.Warnings, fmt.Sprintf("%s: %d of %d entries name no file of the folder, the first is %q",
+		w.run.Warnings = append(w.run.Warnings, lang.Sayf("%s: %d of %d entries name no file of the folder, the first is %q", "%s：%[3]d 项中有 %[2]d 项不对应目录中的文件，首个为 %[4]q",
 			store.Join(f.Path, MappingName), len(absent), len(stored), absent[0]))
 	}
 	return m
@@ -293,7 +293,7 @@ func (w *walker) mapping(dir, abs string) *dumpfmt.Mapping {
 
 func (w *walker) readMapping(dir string) *dumpfmt.Mapping {
 	name := store.Join(dir, MappingName)
-	warn := func(text string) { w.run.Warnings = append(w.run.Warnings, text) }
+	warn := func(text string) { w.run.Warnings = append(w.run.Warnings, lang.Plain(text)) }
 	var m *dumpfmt.Mapping
 	err := readSide(name, func(in io.Reader) (err error) {
 		m, err = dumpfmt.ReadMapping(in)

@@ -105,7 +105,7 @@ func TestOddFiles(t *testing.T) {
 	if diff := cmp.Diff([]string{".a-b.tmp", ".tmp", ".x.tmp", "a", "a..tmp"}, listed(t, r)); diff != "" {
 		t.Error(diff)
 	}
-	if len(r.Warnings) != 1 || strings.Count(r.Warnings[0], MappingName) != 1 {
+	if len(r.Warnings) != 1 || strings.Count(r.Warnings[0].String(), MappingName) != 1 {
 		t.Errorf("warnings %q, want one about mapping.csv", r.Warnings)
 	}
 }
@@ -175,7 +175,7 @@ func TestRelativePaths(t *testing.T) {
 func TestMappingOfAbsentFiles(t *testing.T) {
 	r := open(t, map[string]string{"7": "x", MappingName: "\"7\", \"Add.x.1.2.3\"\n8,b\n9,c\n"})
 	want := filepath.Join(r.Paths[0], MappingName) + `: 2 of 3 entries name no file of the folder, the first is "8"`
-	if len(r.Files) != 1 || r.Files[0].Name != "Add.x.1.2.3" || len(r.Warnings) != 1 || r.Warnings[0] != want {
+	if len(r.Files) != 1 || r.Files[0].Name != "Add.x.1.2.3" || len(r.Warnings) != 1 || r.Warnings[0].String() != want {
 		t.Errorf("%q", r.Warnings)
 	}
 }

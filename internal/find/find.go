@@ -277,7 +277,7 @@ func (s *search) addSideProblems(a *Answer) {
 	for _, name := range s.tree.run.BadMappings {
 		a.Unreadable = append(a.Unreadable, Unreadable{Path: s.relative(name), Error: "it could not be read"})
 	}
-	a.Notes = append(a.Notes, lang.Plains(s.tree.run.Warnings)...)
+	a.Notes = append(a.Notes, s.tree.run.Warnings...)
 }
 
 // relative is a path below the only folder that was given, as results have it.

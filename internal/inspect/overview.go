@@ -11,6 +11,7 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
+	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
 	"dumptool/internal/store"
 	"dumptool/internal/tensorfile"
@@ -58,7 +59,7 @@ type Head struct {
 	Configurations []Configuration `json:"configurations,omitempty"`
 	// Problems are what is wrong with the run, Warnings what is odd about it.
 	Problems []dumpdir.Problem `json:"problems"`
-	Warnings []string          `json:"warnings"`
+	Warnings []lang.Sentence   `json:"warnings"`
 }
 
 // Round is what there is to say about a round.
@@ -264,23 +265,32 @@ func (o *Overview) findSides() {
 }
 
 // hasSides finds the sides among the folders of a path.
-func (o *Overview) hasSides(root string) bool {
+func (o *Overview) hasSides(root string) (ok bool) {
+	reference, npu, ok := Sides(o.Of, root)
+	if ok {
+		o.Run.Reference, o.Run.NPU = reference, npu
+	}
+	return ok
+}
+
+// Sides are the two folders of the run at a path whose names say that one of them holds the
+// reference, and the only other one the dumps of the NPU.
+func Sides(run *dumpdir.Run, root string) (reference, npu string, ok bool) {
 	folders := make(map[string]bool)
-	for _, f := range o.Of.Files {
+	for _, f := range run.Files {
 		if top, _, _ := strings.Cut(f.Folder.Dir, "/"); top != "." && f.Role != dumpdir.Side {
 			folders[top] = true
 		}
 	}
 	sides := foldersBySide(slices.Sorted(maps.Keys(folders)))
 	if len(sides[referenceSide]) != 1 || len(sides[npuSide]) != 1 {
-		return false
+		return "", "", false
 	}
 	join := func(side string) string { return store.Join(root, side) }
-	if _, _, packed := store.InArchive(o.Of.Files[0].Path()); packed && !strings.Contains(root, "!") {
+	if _, _, packed := store.InArchive(run.Files[0].Path()); packed && !strings.Contains(root, "!") {
 		join = func(side string) string { return root + "!" + side }
 	}
-	o.Run.Reference, o.Run.NPU = join(sides[referenceSide][0]), join(sides[npuSide][0])
-	return true
+	return join(sides[referenceSide][0]), join(sides[npuSide][0]), true
 }
 
 func foldersBySide(names []string) map[side][]string {

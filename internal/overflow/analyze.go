@@ -236,11 +236,7 @@ func findProducers(records []*Record) {
 		}
 		ops := rounds[round]
 		if ops == nil {
-			ops = make(map[string][]*dumpdir.Op)
-			for _, op := range round.Ops {
-				norm := filename.Normalise(op.Name)
-				ops[norm] = append(ops[norm], op)
-			}
+			ops = round.ByName()
 			rounds[round] = ops
 		}
 		r.Producers = producersOf(r.Op.op, round.Flow.Graph, ops)

@@ -29,8 +29,6 @@ type Operator struct {
 	Fused *bool
 	// Overlap says whether an output lies in the memory of an input; nil if nobody knows.
 	Overlap *bool
-	// Changed names an input whose bytes are not those that its producer wrote.
-	Changed string
 	// Called is set for a call of a framework, which saves its inputs before it runs.
 	Called bool
 	// Full computes everything, Budget is how many multiplications and additions an operator
@@ -41,6 +39,13 @@ type Operator struct {
 
 	wholes map[*Tensor]*whole
 	views  map[*Tensor]*Tensor
+}
+
+// With is the operator with other inputs.
+func (o *Operator) With(inputs []*Tensor) *Operator {
+	as := *o
+	as.Inputs, as.wholes, as.views = inputs, nil, nil
+	return &as
 }
 
 // rank is that of the first input.

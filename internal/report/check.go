@@ -7,8 +7,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"dumptool/internal/check"
+	"dumptool/internal/compare/record"
 	"dumptool/internal/recompute"
 )
 
@@ -82,7 +84,7 @@ func (p *printer) check(r *check.Report) error {
 	}
 	if first := r.Summary.First; first != nil && (r.Ranks == nil || len(r.Ranks.Findings) == 0) {
 		p.blank()
-		p.facts(p.firstWrong(&r.Operators[*first]))
+		p.facts(p.firstWrong(r, &r.Operators[*first]))
 	}
 	rows := slices.DeleteFunc(pointers(r.Operators), func(o *check.Operator) bool { return o.Status == recompute.OK })
 	switch {
@@ -102,7 +104,7 @@ func (p *printer) check(r *check.Report) error {
 }
 
 // firstWrong says what is known of the first wrong operator.
-func (p *printer) firstWrong(o *check.Operator) []fact {
+func (p *printer) firstWrong(r *check.Report, o *check.Operator) []fact {
 	name := opText(o.Type, o.Op)
 	if at := o.At.String(); at != "" {
 		name += ", " + at
@@ -111,15 +113,56 @@ func (p *printer) firstWrong(o *check.Operator) []fact {
 		name += "  " + o.Script
 	}
 	lines := []string{name, p.of(o.Said())}
-	sure := string(o.Confidence)
-	if o.Extent != "" {
-		sure += ", " + string(o.Extent)
+	sure := p.say("%s", "置信度%s", confidenceText(record.Confidence(o.Confidence)))
+	switch o.Extent {
+	case recompute.All:
+		sure += p.say(", all", "，全部元素")
+	case recompute.Part:
+		sure += p.say(", part", "，部分元素")
 	}
-	verdict := o.Reason + " (" + sure + ")"
+	verdict := o.Reason + p.say(" (%s)", "（%s）", sure)
 	if attrs := attributesText(o); attrs != "" {
-		verdict += ": " + attrs
+		verdict += p.say(": ", "：") + attrs
 	}
-	return []fact{{label: p.say("First wrong", "首个错误"), lines: append(lines, verdict)}}
+	return []fact{{label: p.say("First wrong", "首个错误"), lines: append(lines, verdict, p.say("reproduce: %s", "复现：%s", reproduce(r, o)))}}
+}
+
+// reproducing are the options without which an operator may have another verdict.
+var reproducing = []string{"attr", "budget", "fusion", "full", "graph-file", "ir", "seed"}
+
+// reproduce is the command that writes what is needed to run an operator again; RUN stands
+// for the paths.
+func reproduce(r *check.Report, o *check.Operator) string {
+	line := "dumptool check RUN"
+	for _, option := range r.Options {
+		if !slices.Contains(reproducing, option.Name) {
+			continue
+		}
+		values := option.Values
+		if values == nil {
+			values = []string{option.Value}
+		}
+		for _, value := range values {
+			line += " --" + option.Name + "=" + quoted(value)
+		}
+	}
+	for _, at := range []struct{ flag, value string }{{"rank", o.At.Rank}, {"step", o.At.Step}, {"ops", o.Op}} {
+		if at.value != "" {
+			line += " --" + at.flag + " " + quoted(at.value)
+		}
+	}
+	return line + " --extract repro"
+}
+
+// quoted is a word as a POSIX shell takes it.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_./:=,@%+", r))
+	}
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // checkFacts are what was covered, where attributes come from and the order.
@@ -129,8 +172,8 @@ func (p *printer) checkFacts(r *check.Report) []fact {
 	var not []string
 	for _, reason := range slices.Sorted(maps.Keys(s.Undecided)) {
 		part := fmt.Sprintf("%d %s", s.Undecided[reason], reason)
-		if reason == string(recompute.NoType) {
-			part += " (" + strings.Join(unknownTypes(r), ", ") + ")"
+		if types := unknownTypes(r); reason == string(recompute.NoType) && len(types) > 0 {
+			part += " (" + strings.Join(types, ", ") + ")"
 		}
 		not = append(not, part)
 	}

@@ -46,7 +46,7 @@ func (p *printer) findingLines(f *ranks.Finding) []string {
 		where += "     " + f.Script
 	}
 	m := ranks.MeaningOf(f.Kind)
-	lines := []string{where, p.say("%s (%s confidence): %s", "%s（%s 置信度）：%s", f.Kind, f.Confidence, f.Evidence.Text())}
+	lines := []string{where, p.say("%s (%s confidence): %s", "%s（置信度%s）：%s", f.Kind, confidenceText(f.Confidence), f.Evidence.Text())}
 	if advice := m.Advice; advice.EN != "" {
 		lines = append(lines, p.Lang.Text(advice))
 	}

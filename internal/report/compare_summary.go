@@ -8,6 +8,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
+	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
 )
 
@@ -408,7 +409,7 @@ func (t Text) reasonLines(row *record.Row) []string {
 
 // confidenceText is a confidence in both languages; documents may have others.
 func confidenceText(c record.Confidence) lang.Text {
-	zh := map[record.Confidence]string{record.High: "高", record.Medium: "中", record.Low: "低"}
+	zh := map[record.Confidence]string{record.High: "高", record.Medium: "中", record.Low: "低", record.Confidence(recompute.Suspect): "存疑"}
 	return lang.Text{EN: string(c), ZH: cmp.Or(zh[c], string(c))}
 }
 

@@ -105,6 +105,11 @@ func (d *Documents) add(path string, open func() (io.ReadCloser, error)) error {
 	return cmp.Or(text.End(), (&page.Options{Overflow: d.Overflow, Determinism: d.Determinism, Perf: d.Perf, Checked: d.Checked}).Check())
 }
 
+// SchemaOf is the schema of a document of dumptool; the error says why a file is none.
+func SchemaOf(path string) (string, error) {
+	return schemaOf(func() (io.ReadCloser, error) { return shard.Open(path) })
+}
+
 // errFound ends the search for a key.
 var errFound = errors.New("found")
 

@@ -126,7 +126,7 @@ func twoRounds() *inspect.Overview {
 		Files: []*dumpdir.File{file(dumpdir.Tensors, 5), file(dumpdir.Side, 7), file(dumpdir.Tensors, 6)},
 		Problems: []dumpdir.Problem{{Kind: dumpdir.MissingStep, At: dumpdir.Coordinates{Rank: "1", Step: "3"}, Err: failed("rank 1 has no step 3, other ranks have")},
 			{Kind: dumpdir.Cut, Path: "d/a", Err: failed("the file is empty")}},
-		Warnings: []string{"d/mapping.csv: line 2: no comma"},
+		Warnings: []lang.Sentence{lang.Plain("d/mapping.csv: line 2: no comma")},
 	}
 	o, _ := inspect.NewOverview(context.Background(), run, nil)
 	o.Run.Reference, o.Run.NPU, o.Run.Types = "gold en", run.Paths[0], []inspect.TypeCount{{Type: "float16", Tensors: 3}}

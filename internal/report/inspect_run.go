@@ -227,7 +227,7 @@ func (p *printer) filesText(run *dumpdir.Run) string {
 // problemsText lists the first problems of a run.
 func (p *printer) problemsText(run *dumpdir.Run) []string {
 	lines := firstOf(p.Text, pointers(run.Problems), shownProblems, func(q *dumpdir.Problem) string { return p.of(lang.Error(q)) })
-	return append(lines, firstOf(p.Text, run.Warnings, shownProblems, ui.Escape)...)
+	return append(lines, firstOf(p.Text, run.Warnings, shownProblems, func(s lang.Sentence) string { return ui.Escape(p.of(s)) })...)
 }
 
 // WriteOperators prints the operators of a run, a line each, in execution order.
@@ -247,25 +247,25 @@ func (t Text) WriteOperators(w io.Writer, ops *inspect.Operators) error {
 // operatorColumns are those of an operator in all of its executions.
 var operatorColumns = slices.Concat(
 	[]Column[*inspect.Operator]{
-		words("operator", func(o *inspect.Operator) string { return o.Name }),
-		words("type", func(o *inspect.Operator) string { return o.Type }).optional().ranked(2),
-		words("script", func(o *inspect.Operator) string { return o.Script }).given().optional(),
-		numbers("times", func(o *inspect.Operator) int { return o.Times }).ranked(3),
-		numbers("failed", func(o *inspect.Operator) int { return o.Failed }).given().optional().ranked(1),
-		numbers("in", func(o *inspect.Operator) int { return o.Inputs }).ranked(10),
-		numbers("out", func(o *inspect.Operator) int { return o.Outputs }).ranked(9),
+		words("operator", func(o *inspect.Operator) string { return o.Name }).titled("OPERATOR", "算子"),
+		words("type", func(o *inspect.Operator) string { return o.Type }).titled("TYPE", "类型").optional().ranked(2),
+		words("script", func(o *inspect.Operator) string { return o.Script }).titled("SCRIPT", "脚本").given().optional(),
+		numbers("times", func(o *inspect.Operator) int { return o.Times }).titled("TIMES", "次数").ranked(3),
+		numbers("failed", func(o *inspect.Operator) int { return o.Failed }).titled("FAILED", "失败").given().optional().ranked(1),
+		numbers("in", func(o *inspect.Operator) int { return o.Inputs }).titled("IN", "输入").ranked(10),
+		numbers("out", func(o *inspect.Operator) int { return o.Outputs }).titled("OUT", "输出").ranked(9),
 	},
 	of(func(o *inspect.Operator) (*inspect.Tensor, bool) { return o.First, o.First != nil },
-		words("dtype", (*inspect.Tensor).TypeName).optional().ranked(5),
-		words("format", formatText).optional().ranked(14),
-		words("shape", func(t *inspect.Tensor) string { return shapeText(t.Shape) }).optional().ranked(4),
+		words("dtype", (*inspect.Tensor).TypeName).titled("DTYPE", "数据类型").optional().ranked(5),
+		words("format", formatText).titled("FORMAT", "格式").optional().ranked(14),
+		words("shape", func(t *inspect.Tensor) string { return shapeText(t.Shape) }).titled("SHAPE", "形状").optional().ranked(4),
 	),
 	of(func(o *inspect.Operator) (*inspect.Stats, bool) { return o.Stats, o.Stats != nil },
-		numbers("min", func(s *inspect.Stats) string { return numberText(s.Min) }).optional().ranked(8),
-		numbers("max", func(s *inspect.Stats) string { return numberText(s.Max) }).optional().ranked(7),
+		numbers("min", func(s *inspect.Stats) string { return numberText(s.Min) }).titled("MIN", "最小").optional().ranked(8),
+		numbers("max", func(s *inspect.Stats) string { return numberText(s.Max) }).titled("MAX", "最大").optional().ranked(7),
 		numbers("nan", func(s *inspect.Stats) int64 { return s.NaN }).optional().ranked(6),
 		numbers("+inf", func(s *inspect.Stats) int64 { return s.PosInf }).optional().ranked(11),
 		numbers("-inf", func(s *inspect.Stats) int64 { return s.NegInf }).optional().ranked(12),
 	),
-	[]Column[*inspect.Operator]{numbers("bytes", func(o *inspect.Operator) int64 { return o.Bytes }).ranked(13)},
+	[]Column[*inspect.Operator]{numbers("bytes", func(o *inspect.Operator) int64 { return o.Bytes }).titled("BYTES", "字节").ranked(13)},
 )

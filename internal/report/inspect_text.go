@@ -20,7 +20,7 @@ import (
 func (t Text) WriteInspected(w io.Writer, f *inspect.File) error {
 	p := t.to(w)
 	p.print(ui.Escape(f.Entry.Path()) + "\n")
-	for _, line := range aboutFile(f) {
+	for _, line := range p.aboutFile(f) {
 		p.print(textIndent + ui.Escape(line) + "\n")
 	}
 	p.sideText(f)
@@ -88,10 +88,10 @@ func (p *printer) inspected(rows []inspected) {
 }
 
 // aboutFile returns the lines about a file as a whole.
-func aboutFile(f *inspect.File) []string {
+func (t Text) aboutFile(f *inspect.File) []string {
 	var lines []string
 	if f.OriginalName != "" {
-		lines = append(lines, "originally "+f.OriginalName)
+		lines = append(lines, t.say("originally %s", "原名 %s", f.OriginalName))
 	}
 	switch {
 	case f.OpType != "" && f.OpName != "":
@@ -100,27 +100,27 @@ func aboutFile(f *inspect.File) []string {
 		lines = append(lines, string(f.OpType+f.OpName))
 	}
 	if f.Script != "" {
-		lines = append(lines, "script "+f.Script)
+		lines = append(lines, t.say("script %s", "脚本 %s", f.Script))
 	}
 	container := string(f.Container)
 	if f.DumpTime != 0 {
-		container += ", dumped " + dumpTime(uint64(f.DumpTime))
+		container = t.say("%s, dumped %s", "%s，dump 时间 %s", container, dumpTime(uint64(f.DumpTime)))
 	}
 	if f.Side == nil {
 		lines = append(lines, container)
 	}
 	if f.HasName {
-		lines = append(lines, aboutName(f))
+		lines = append(lines, t.aboutName(f))
 	}
 	if n := len(f.Values); n > 0 {
-		lines = append(lines, lang.Count(n, "value")+" besides tensors (--json lists them)")
+		lines = append(lines, t.say("%s besides tensors (--json lists them)", "张量以外有 %s(用 --json 列出)", lang.CountText(n, "value", "个值")))
 	}
 	if f.Sliced {
-		lines = append(lines, fmt.Sprintf("slices of thread %d (FFTS+)", f.Name.ThreadID))
+		lines = append(lines, t.say("slices of thread %d (FFTS+)", "线程 %d 的切片(FFTS+)", f.Name.ThreadID))
 	}
 	for i := range f.Outputs {
 		if r := f.Outputs[i].Record; r != nil {
-			lines = append(lines, aboutRecord(r)...)
+			lines = append(lines, t.aboutRecord(r)...)
 		}
 	}
 	return lines
@@ -148,23 +148,23 @@ func deviceText(t *inspect.Tensor) string {
 }
 
 // aboutName says what the ids in the name of a file are.
-func aboutName(f *inspect.File) string {
+func (t Text) aboutName(f *inspect.File) string {
 	n := f.Name
 	text := fmt.Sprintf("task %d", n.TaskID)
 	if n.HasStream {
-		text += fmt.Sprintf(", stream %d", n.StreamID)
+		text += t.say(", stream %d", "，stream %d", n.StreamID)
 	}
 	if n.HasCore {
-		text += fmt.Sprintf(", core type %d, core %d", n.CoreType, n.CoreID)
+		text += t.say(", core type %d, core %d", "，core 类型 %d，core %d", n.CoreType, n.CoreID)
 	}
 	if n.HasThread {
-		text += fmt.Sprintf(", task type %d, context %d, thread %d", n.TaskType, n.ContextID, n.ThreadID)
+		text += t.say(", task type %d, context %d, thread %d", "，task 类型 %d，context %d，thread %d", n.TaskType, n.ContextID, n.ThreadID)
 	}
 	if n.HasDevice {
-		text += fmt.Sprintf(", device %d", n.DeviceID)
+		text += t.say(", device %d", "，device %d", n.DeviceID)
 	}
 	if n.Timestamp != uint64(f.DumpTime) {
-		text += fmt.Sprintf(", timestamp %d", n.Timestamp)
+		text += t.say(", timestamp %d", "，时间戳 %d", n.Timestamp)
 	}
 	return text
 }
@@ -178,15 +178,15 @@ func dumpTime(micros uint64) string {
 }
 
 // aboutRecord sums up an overflow record, in a line for every unit.
-func aboutRecord(r *opdebug.Record) []string {
-	const title = "overflow record: "
+func (t Text) aboutRecord(r *opdebug.Record) []string {
+	title := t.say("overflow record: ", "溢出记录：")
 	switch {
 	case !r.Valid():
-		return []string{title + "not valid"}
+		return []string{title + t.say("not valid", "无效")}
 	case r.Empty():
-		return []string{title + "empty"}
+		return []string{title + t.say("empty", "空")}
 	case !r.Overflowed():
-		return []string{title + "no overflow"}
+		return []string{title + t.say("no overflow", "无溢出")}
 	}
 	var lines []string
 	for _, area := range r.Overflows() {
@@ -231,31 +231,31 @@ func inspectedRows(f *inspect.File) []inspected {
 var (
 	inspectedColumns = slices.Concat(
 		[]Column[inspected]{
-			words("operator", func(r inspected) string { return r.op }).optional(),
-			words("tensor", func(r inspected) string { return r.name }),
+			words("operator", func(r inspected) string { return r.op }).titled("OPERATOR", "算子").optional(),
+			words("tensor", func(r inspected) string { return r.name }).titled("TENSOR", "张量"),
 		},
 		of(func(r inspected) (*inspect.Tensor, bool) { return r.tensor, r.tensor != nil },
-			words("dtype", (*inspect.Tensor).TypeName),
-			words("format", formatText),
-			words("shape", func(t *inspect.Tensor) string { return shapeText(t.Shape) }),
+			words("dtype", (*inspect.Tensor).TypeName).titled("DTYPE", "数据类型"),
+			words("format", formatText).titled("FORMAT", "格式"),
+			words("shape", func(t *inspect.Tensor) string { return shapeText(t.Shape) }).titled("SHAPE", "形状"),
 			words("slice", func(t *inspect.Tensor) string {
 				if t.Slice == nil {
 					return ""
 				}
 				return shapeText(t.Slice)
-			}).optional(),
-			words("original", originalText).optional(),
+			}).titled("SLICE", "切片").optional(),
+			words("original", originalText).titled("ORIGINAL", "原始").optional(),
 			numbers("groups", func(t *inspect.Tensor) any {
 				if t.Groups == nil || *t.Groups == 0 {
 					return nil
 				}
 				return *t.Groups
-			}).optional(),
+			}).titled("GROUPS", "分组").optional(),
 			numbers("c0", func(t *inspect.Tensor) int64 { return t.C0 }).given().optional(),
-			words("strides", stridesText).optional(),
-			words("device", deviceText).optional(),
+			words("strides", stridesText).titled("STRIDES", "步长").optional(),
+			words("device", deviceText).titled("DEVICE", "设备").optional(),
 		),
-		[]Column[inspected]{numbers("bytes", func(r inspected) int64 { return r.size })},
+		[]Column[inspected]{numbers("bytes", func(r inspected) int64 { return r.size }).titled("BYTES", "字节")},
 	)
 	statsColumns = slices.Concat(of(func(r inspected) (s *inspect.Stats, ok bool) {
 		if r.tensor != nil {
@@ -263,9 +263,9 @@ var (
 		}
 		return s, s != nil
 	},
-		numbers("min", func(s *inspect.Stats) string { return numberText(s.Min) }).optional(),
-		numbers("max", func(s *inspect.Stats) string { return numberText(s.Max) }).optional(),
-		numbers("mean", func(s *inspect.Stats) string { return numberText(s.Mean) }).optional(),
+		numbers("min", func(s *inspect.Stats) string { return numberText(s.Min) }).titled("MIN", "最小").optional(),
+		numbers("max", func(s *inspect.Stats) string { return numberText(s.Max) }).titled("MAX", "最大").optional(),
+		numbers("mean", func(s *inspect.Stats) string { return numberText(s.Mean) }).titled("MEAN", "均值").optional(),
 		numbers("nan", func(s *inspect.Stats) int64 { return s.NaN }).optional(),
 		numbers("+inf", func(s *inspect.Stats) int64 { return s.PosInf }).optional(),
 		numbers("-inf", func(s *inspect.Stats) int64 { return s.NegInf }).optional(),
@@ -275,8 +275,8 @@ var (
 				return nil
 			}
 			return numeral(numberText(s.Norm))
-		}).optional(),
-		words("digest", func(s *inspect.Statistics) string { return s.Digest }).optional(),
+		}).titled("NORM", "范数").optional(),
+		words("digest", func(s *inspect.Statistics) string { return s.Digest }).titled("DIGEST", "摘要").optional(),
 	))
 )
 

@@ -22,8 +22,8 @@ func (t Text) WriteWindow(w io.Writer, s *show.Window) error {
 	if s.Reference != nil {
 		facts.add(p.say("Reference", "标杆"), p.tensorText(s.Reference))
 	}
-	facts.add("Shape", s.Shape.String()+" "+s.Format.String())
-	facts.add(p.say("Notes", "说明"), s.Notes...)
+	facts.add(p.say("Shape", "形状"), s.Shape.String()+" "+s.Format.String())
+	facts.add(p.say("Notes", "说明"), p.all(s.Notes)...)
 	marked := map[show.Mark]int{}
 	for i := range s.Rows {
 		for _, m := range s.Rows[i].Marks {

@@ -50,7 +50,7 @@ type Window struct {
 	Shape  tensor.Shape  `json:"shape"`
 	Format tensor.Format `json:"format"`
 	// Notes say how the tensors were brought into one order.
-	Notes []string `json:"notes,omitempty"`
+	Notes []lang.Sentence `json:"notes,omitempty"`
 	// At is the place that was asked for, else the worst or the first one.
 	At []int64 `json:"at"`
 	// Atol and Rtol are the limits of the elements that are marked.
@@ -152,7 +152,7 @@ func (w *Window) single(ctx context.Context, opt *Options, of *align.Ref) error 
 		return safefile.WithPath(of.Path, err)
 	}
 	if plan != nil {
-		w.Notes = append(w.Notes, plan.Warnings...)
+		w.Notes = append(w.Notes, lang.Plains(plan.Warnings)...)
 		v.shape, w.Format = plan.Shape, plan.Format
 		if v.npu, err = plan.Reader(t.Elements(), t.DType.UnitSize(), new(layout.Buffers)); err != nil {
 			return safefile.WithPath(of.Path, err)
@@ -193,9 +193,7 @@ func (w *Window) pair(ctx context.Context, opt *Options, ref, of *align.Ref) err
 		return err
 	}
 	defer a.Close()
-	for _, n := range a.Notes {
-		w.Notes = append(w.Notes, n.String())
-	}
+	w.Notes = append(w.Notes, a.Notes...)
 	if a.Status != "" {
 		return fmt.Errorf("%s and %s cannot be compared: %s", opt.Reference, opt.Tensor, a.Reasons[0].Evidence)
 	}

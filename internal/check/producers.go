@@ -1,0 +1,145 @@
+package check
+
+import (
+	"context"
+	"slices"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/filename"
+	"dumptool/internal/graph"
+	"dumptool/internal/lang"
+	"dumptool/internal/optype"
+	"dumptool/internal/recompute"
+	"dumptool/internal/tensor"
+)
+
+// produced opens the output that an operator of the graph wrote before this one ran, nil
+// where it was not dumped or nobody can say which of several it is.
+func (x *execution) produced(p graph.Producer, images bool) (*recompute.Tensor, error) {
+	op := x.op.LastBefore(x.named[x.round][filename.Normalise(p.Op)])
+	if op == nil || op == x.op {
+		return nil, nil
+	}
+	var of *dumpdir.Tensor
+	for i := range op.Tensors {
+		t := &op.Tensors[i]
+		if t.Kind != tensor.Output || p.Output >= 0 && t.Index != p.Output {
+			continue
+		}
+		if of != nil || t.Table || t.Whole() || t.File.Err != nil {
+			return nil, nil
+		}
+		of = t
+	}
+	if of == nil {
+		return nil, nil
+	}
+	return x.tensor(of, images)
+}
+
+// standIn puts outputs of producers in the place of inputs that were not dumped. It does so
+// for all of them or for none: an operator without its bias computes something else.
+func (x *execution) standIn(images bool) error {
+	if x.opt.dumpedOnly {
+		return nil
+	}
+	none := !slices.ContainsFunc(x.in, func(t *recompute.Tensor) bool { return t != nil })
+	for _, node := range x.graphs {
+		if !none && (len(node.Producers()) != len(node.Inputs) || len(x.in) > len(node.Inputs)) {
+			continue // nobody knows which are missing
+		}
+		all, from := make([]*recompute.Tensor, len(node.Inputs)), map[*recompute.Tensor]string{}
+		copy(all, x.in)
+		complete := true
+		for i, p := range node.Inputs {
+			if all[i] != nil || p.Op == "" {
+				continue
+			}
+			t, err := x.produced(p, images)
+			if err != nil {
+				return err
+			}
+			if t == nil {
+				complete = false
+				break
+			}
+			all[i], from[t] = t, p.Op
+		}
+		if complete && len(from) > 0 {
+			x.in, x.from = all, from
+			return nil
+		}
+	}
+	return nil
+}
+
+// feeds are the producers of the inputs that were dumped, in their order; nil where nobody
+// knows them.
+func (x *execution) feeds() []graph.Producer {
+	for _, node := range x.graphs {
+		for _, all := range [][]graph.Producer{node.Inputs, node.Producers()} {
+			if len(all) == len(x.in) {
+				return all
+			}
+		}
+	}
+	return nil
+}
+
+// trust takes back what is said of an operator if what was dumped of its inputs is not what
+// it read: they are dumped after it ran, and another operator may have written there. A
+// result that is wrong throughout, or fits nothing, may come from that; one that is wrong in
+// part does if it is right with what the producers wrote.
+func (x *execution) trust(ctx context.Context, op *recompute.Operator, v *recompute.Verdict) (*recompute.Verdict, error) {
+	if len(x.from) > 0 {
+		v.Notes = append(v.Notes, recompute.StandIn)
+		if v.Confidence == recompute.High {
+			v.Confidence = recompute.Medium
+		}
+	}
+	if v.Status != recompute.Wrong && v.Status != recompute.Misfit || v.Reason == recompute.ByShape {
+		return v, nil
+	}
+	written, changed, by, err := x.changed(op.Inputs)
+	if err != nil || by == "" {
+		return v, err
+	}
+	if v.Status == recompute.Wrong && v.Extent != recompute.All {
+		again, err := recompute.Judge(ctx, op.With(written))
+		if err != nil || again.Status != recompute.OK && again.Status != recompute.Low {
+			return v, err
+		}
+	}
+	x.row.set(lang.Sayf("input %d is not what %s wrote: it changed after it was read, or before it was dumped", "输入 %d 与 %s 写入的内容不同：读取之后、dump 之前被改变", changed, by), lang.Sentence{})
+	return &recompute.Verdict{Status: recompute.Undecided, Reason: recompute.InputChanged, Attributes: v.Attributes, Hypotheses: v.Hypotheses, Outputs: v.Outputs, Notes: v.Notes}, nil
+}
+
+// changed finds inputs that differ from what their producers wrote: the inputs of the
+// formula with that in their place, the first of the differing ones, and who wrote it.
+func (x *execution) changed(inputs []*recompute.Tensor) (written []*recompute.Tensor, first int, by string, err error) {
+	written = slices.Clone(inputs)
+	formula := optype.FormulaOf(x.row.Type)
+	for i, p := range x.feeds() {
+		if p.Op == "" || x.in[i] == nil || x.from[x.in[i]] != "" {
+			continue
+		}
+		out, err := x.produced(p, formula.Images())
+		if err != nil || out == nil || out.Stored != x.in[i].Stored || !out.Shape.Equal(x.in[i].Shape) {
+			continue //nolint:nilerr // what cannot be read of another operator is said there
+		}
+		same, err := recompute.SameBytes(x.in[i], out)
+		if err != nil {
+			return nil, 0, "", err
+		}
+		if same {
+			continue
+		}
+		if k := slices.Index(written, x.in[i]); k >= 0 {
+			written[k] = out
+		}
+		if by == "" {
+			first, by = i, p.Op
+		}
+	}
+	return written, first, by, nil
+}
