@@ -17,15 +17,16 @@ import (
 // A quarter as much garbage as there is data may stand beside it, where Go would let as
 // much: then what reads a dump.json takes ten times its bytes and 64 MiB. A comparison of
 // elements, which makes much more garbage, may have as much as there is data. To find the
-// pairs of a comparison leastMemory should do; then it may have memoryOfPair for each pair
-// beyond manyPairs. That is no bound, and a run that has more in use collects up to half of
-// its time: so it grows with the pairs. GOGC and GOMEMLIMIT in the environment go before
-// these.
+// pairs of a comparison leastMemory should do; then it may have memoryOfPair or, where
+// statistics are compared, memoryOfStatistics for each pair beyond manyPairs. That is no
+// bound, and a run that has more in use collects up to half of its time: so it grows with
+// the pairs. GOGC and GOMEMLIMIT in the environment go before these.
 const (
-	garbagePercent = 25
-	leastMemory    = 144 << 20
-	manyPairs      = 20000
-	memoryOfPair   = 11000 // some 6000 are in use in the end
+	garbagePercent     = 25
+	leastMemory        = 144 << 20
+	manyPairs          = 20000
+	memoryOfPair       = 11000 // some 6000 are in use in the end
+	memoryOfStatistics = 2500
 )
 
 // setGarbage sets how much garbage there may be beside data.
@@ -38,13 +39,13 @@ func setGarbage(percent int) {
 // makeRoom sets the memory of a comparison from which on there may be less garbage, by its
 // pairs, and the garbage of one of so many pairs of elements.
 func makeRoom(pairs, measured int) {
-	many := 2 * manyPairs // of statistics
+	room := int64(memoryOfStatistics)
 	if measured > 0 {
-		many = manyPairs
+		room = memoryOfPair
 		setGarbage(100)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(leastMemory + int64(max(0, pairs-many))*memoryOfPair)
+		debug.SetMemoryLimit(leastMemory + int64(max(0, pairs-manyPairs))*room)
 	}
 }
 

@@ -159,10 +159,7 @@ func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*P
 	}
 	p.planReads()
 	p.explainNothing()
-	values := p.pairValues()
-	if opt.Calls {
-		p.calls = values
-	}
+	p.pairValues()
 	p.pools, p.leftAlone = []*tensorfile.Pool{ref.files, npu.files}, ref.others+npu.others
 	p.forget()
 	return p, nil

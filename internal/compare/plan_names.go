@@ -182,19 +182,20 @@ func within(rows []record.Row) map[string][]string {
 }
 
 // pairValues lists the values of all calls of the NPU with those of the reference that
-// belong to them. The pairs have their order.
-func (p *Plan) pairValues() []record.CallPair {
+// belong to them, and counts the arguments that differ. The pairs have their order. If
+// nobody wants the list, which is as large as the runs, it finds no more than the arguments.
+func (p *Plan) pairValues() {
 	type place struct {
 		round *plannedRound
 		leaf  *msprobe.Leaf
 	}
+	wanted := func(l *msprobe.Leaf) bool { return p.opt.Calls || l.Value != nil }
 	rows := make(map[place]int)
 	for i := range p.Pairs {
-		if x := &p.Pairs[i]; x.NPU != nil && x.NPU.Leaf != nil {
+		if x := &p.Pairs[i]; x.NPU != nil && x.NPU.Leaf != nil && wanted(x.NPU.Leaf) {
 			rows[place{x.round, x.NPU.Leaf}] = i
 		}
 	}
-	var all []record.CallPair
 	for _, round := range p.rounds {
 		ref, npu, calls := round.pair.Ref, round.pair.NPU, round.calls
 		if calls == nil {
@@ -207,25 +208,30 @@ func (p *Plan) pairValues() []record.CallPair {
 		refs := make(map[key]*msprobe.Leaf)
 		for _, c := range ref.Calls {
 			for i := range c.Leaves {
-				l := &c.Leaves[i]
-				refs[key{calls.Key(c.API, l, false), l.Kind}] = l
+				if l := &c.Leaves[i]; wanted(l) {
+					refs[key{calls.Key(c.API, l, false), l.Kind}] = l
+				}
 			}
 		}
 		for _, c := range npu.Calls {
-			of := record.CallPair{At: round.At, API: c.API, Stack: c.Stack, Values: make([]record.ValuePair, len(c.Leaves))}
+			of := record.CallPair{At: round.At, API: c.API, Stack: c.Stack}
 			for i := range c.Leaves {
 				l := &c.Leaves[i]
+				if !wanted(l) {
+					continue
+				}
 				row, ok := rows[place{round, l}]
 				if !ok {
 					row = -1
 				}
-				of.Values[i] = record.ValuePair{NPU: l, Ref: refs[key{calls.Key(c.API, l, true), l.Kind}], Row: row}
+				of.Values = append(of.Values, record.ValuePair{NPU: l, Ref: refs[key{calls.Key(c.API, l, true), l.Kind}], Row: row})
 			}
-			all = append(all, of)
 			round.countDiffering(&of)
+			if p.opt.Calls {
+				p.calls = append(p.calls, of)
+			}
 		}
 	}
-	return all
 }
 
 // countDiffering counts arguments that are no tensors and differ: the calls then compute
