@@ -410,10 +410,11 @@ func statisticsOf(t *msprobe.Tensor) (s *Statistics, odd string) {
 	if t.DType == "" {
 		odd = cmp.Or(odd, "no dtype")
 	}
+	finite := cmp.Or(t.Finite, new(msprobe.Extremes))
 	for _, n := range []struct {
 		what   Statistic
 		number *msprobe.Number
-	}{{Max, &t.Max}, {Min, &t.Min}, {Mean, &t.Mean}, {Norm, &t.Norm}, {FiniteMax, &t.FiniteMax}, {FiniteMin, &t.FiniteMin}} {
+	}{{Max, &t.Max}, {Min, &t.Min}, {Mean, &t.Mean}, {Norm, &t.Norm}, {FiniteMax, &finite.Max}, {FiniteMin, &finite.Min}} {
 		switch kind := n.number.Kind; {
 		case kind == jsonpos.Number, kind == jsonpos.Bool && (s.DType == tensor.Bool || s.DType == tensor.Undefined):
 			s.Values.Set(n.what, n.number.Value)

@@ -133,9 +133,9 @@ type Tensor struct {
 	// Max, Min, Mean and Norm are those of the elements, of complex ones of their
 	// absolute values.
 	Max, Min, Mean, Norm Number
-	// FiniteMax and FiniteMin are the extremes of the finite elements, which newer writers
-	// add where Max or Min is not finite.
-	FiniteMax, FiniteMin Number
+	// Finite are the extremes of the finite elements, which newer writers add where Max or
+	// Min is not finite; nil for none.
+	Finite *Extremes
 	// Digest is the CRC-32 of the elements in 8 hexadecimal digits, or 0x with 16 of
 	// another sum; empty for none.
 	Digest string
@@ -151,6 +151,11 @@ type Tensor struct {
 
 // Numbers are Max, Min, Mean and Norm.
 func (t *Tensor) Numbers() [4]Number { return [4]Number{t.Max, t.Min, t.Mean, t.Norm} }
+
+// Extremes are the largest and the smallest of some elements.
+type Extremes struct {
+	Max, Min Number
+}
 
 // Number is a statistic of a tensor.
 type Number struct {

@@ -447,7 +447,7 @@ func TestReadOdd(t *testing.T) {
 		if one.Odd != c.odd || fmt.Sprint(one.Shape) != c.shape {
 			t.Errorf("%s: %q, shape %v, want %q, %s", c.members, one.Odd, one.Shape, c.odd, c.shape)
 		}
-		if c.odd == "" && (one.FiniteMax.Value != 3 || one.FiniteMin.Value != -2.5) {
+		if c.odd == "" && (one.Finite.Max.Value != 3 || one.Finite.Min.Value != -2.5) {
 			t.Errorf("%+v", one)
 		}
 	}

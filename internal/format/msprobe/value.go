@@ -144,9 +144,9 @@ func (l *leaf) member(key string) error {
 	case "Norm":
 		return l.number(&l.Norm)
 	case "Max_except_inf_nan":
-		return l.number(&l.FiniteMax)
+		return l.number(&l.finite().Max)
 	case "Min_except_inf_nan":
-		return l.number(&l.FiniteMin)
+		return l.number(&l.finite().Min)
 	case "md5":
 		return l.text(&l.Digest)
 	case "data_name":
@@ -262,6 +262,13 @@ func (l *leaf) odd(member, wanted string) error {
 }
 
 // number reads a statistic.
+func (l *leaf) finite() *Extremes {
+	if l.Finite == nil {
+		l.Finite = new(Extremes)
+	}
+	return l.Finite
+}
+
 func (l *leaf) number(to *Number) error {
 	kind := l.Kind()
 	if kind == jsonpos.Array || kind == jsonpos.Object {
