@@ -5,7 +5,7 @@
 package filename
 
 import (
-	"slices"
+	"path"
 	"strconv"
 	"strings"
 
@@ -91,8 +91,29 @@ type Info struct {
 	Err error
 }
 
-// extensions are those of tensor files, and of records that were converted.
-var extensions = []string{".npy", ".bin", ".txt", ".raw", ".pt", ".pth", ".npz", ".safetensors", ".h5", ".hdf5", ".pb", ".quant", ".json"}
+// endings are the extensions of tensor files, with the kinds of file that they claim, the
+// containers of package tensorfile; and those of other files that come of dumps.
+var endings = map[string]string{
+	".npy":         "npy",
+	".h5":          "hdf5",
+	".hdf5":        "hdf5",
+	".pt":          "pt",
+	".pth":         "pt",
+	".npz":         "npz",
+	".safetensors": "safetensors",
+	".bin":         "raw",
+	".txt":         "raw",
+	".raw":         "",
+	".pb":          "",
+	".quant":       "",
+	".json":        "",
+}
+
+// Container is the kind of tensor file that a name or path claims by its ending, empty for
+// none.
+func Container(name string) string {
+	return endings[strings.ToLower(path.Ext(name))]
+}
 
 // Parse takes the base name of a file apart. Any such name has a grammar: one of
 // no other form is Plain.
@@ -124,7 +145,7 @@ func splitExt(base string) (stem, ext string) {
 		return base, ""
 	}
 	ext = strings.ToLower(base[dot:])
-	if !slices.Contains(extensions, ext) {
+	if _, known := endings[ext]; !known {
 		return base, ""
 	}
 	return base[:dot], ext

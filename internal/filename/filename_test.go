@@ -164,7 +164,7 @@ func TestParse(t *testing.T) {
 	for _, test := range names {
 		want := test.want
 		stem := test.base
-		for _, ext := range extensions {
+		for ext := range endings {
 			if cut := len(stem) - len(ext); cut > 0 && strings.EqualFold(stem[cut:], ext) {
 				stem, want.Ext = stem[:cut], ext
 			}

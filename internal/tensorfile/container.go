@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,11 +24,9 @@ import (
 // Container is a kind of file that holds tensors. Adding one takes a file here
 // that declares it, a line in containers, and its samples in the tests.
 type Container struct {
-	// Name is the name of the kind.
+	// Name is the name of the kind. Package filename knows by which endings names claim it;
+	// files of some kinds have names that end in anything.
 	Name string
-	// Extensions are the endings, in lower case, of the names that such files
-	// have; none for files whose names end in anything.
-	Extensions []string
 	// Lone is set where a file holds one tensor, output 0, so that it need not
 	// be opened to know what is in it.
 	Lone bool
@@ -70,9 +67,9 @@ type source struct {
 // ContainerOf returns the container that a file's name claims by its ending,
 // nil for none.
 func ContainerOf(name string) *Container {
-	ext := strings.ToLower(filepath.Ext(name))
+	claimed := filename.Container(name)
 	for _, c := range containers {
-		if slices.Contains(c.Extensions, ext) {
+		if c.Name == claimed {
 			return c
 		}
 	}
@@ -89,37 +86,29 @@ func Claims(name string) bool {
 // hdf5Container is an HDF5 file. Where something else stands before it, its name says
 // that it is one.
 var hdf5Container = Container{
-	Name:       "hdf5",
-	Extensions: hdf5Extensions,
-	Named:      true,
+	Name:  "hdf5",
+	Named: true,
 	is: func(head []byte, src *source) bool {
-		return bytes.HasPrefix(head, []byte(hdf5.Magic)) || claimsHDF5(src.name)
+		return bytes.HasPrefix(head, []byte(hdf5.Magic)) || filename.Container(src.name) == "hdf5"
 	},
 	read: named(hdf5.Open),
-}
-
-var hdf5Extensions = []string{".h5", ".hdf5"}
-
-func claimsHDF5(name string) bool {
-	return slices.Contains(hdf5Extensions, strings.ToLower(filepath.Ext(name)))
 }
 
 // IsHDF5 reports whether a file is HDF5 by what it begins with, or by its name.
 func IsHDF5(file io.ReaderAt, name string) bool {
 	head := make([]byte, len(hdf5.Magic))
 	err := format.ReadFull(file, head, 0)
-	return err == nil && string(head) == hdf5.Magic || claimsHDF5(name)
+	return err == nil && string(head) == hdf5.Magic || filename.Container(name) == "hdf5"
 }
 
 // npyContainer is the array file of numpy. Its name may say which tensor of an
 // operator it is, in which layout, and of which element type where numpy has none
 // like it.
 var npyContainer = Container{
-	Name:       "npy",
-	Extensions: []string{".npy"},
-	Lone:       true,
-	is:         func(head []byte, _ *source) bool { return bytes.HasPrefix(head, []byte(npy.Magic)) },
-	read:       readArray,
+	Name: "npy",
+	Lone: true,
+	is:   func(head []byte, _ *source) bool { return bytes.HasPrefix(head, []byte(npy.Magic)) },
+	read: readArray,
 }
 
 func readArray(f *File, src *source) error {
@@ -147,18 +136,13 @@ func readArray(f *File, src *source) error {
 	return nil
 }
 
-const safetensorsExt = ".safetensors"
-
 // safetensorsContainer is a file of Hugging Face's safetensors. It has no magic
 // number: its name decides.
 var safetensorsContainer = Container{
-	Name:       "safetensors",
-	Extensions: []string{safetensorsExt},
-	Named:      true,
-	is: func(_ []byte, src *source) bool {
-		return strings.EqualFold(filepath.Ext(src.name), safetensorsExt)
-	},
-	read: named(safetensors.Open),
+	Name:  "safetensors",
+	Named: true,
+	is:    func(_ []byte, src *source) bool { return filename.Container(src.name) == "safetensors" },
+	read:  named(safetensors.Open),
 }
 
 // zipMagic are the first bytes of an archive with entries, and of one without.
@@ -170,7 +154,7 @@ func isZip(head []byte) bool {
 
 // zipHolds makes the is function of a container that is a zip file: its entries show
 // it, or the end of its name where they cannot be listed or show nothing.
-func zipHolds(holds func(*archive.Archive) bool, extensions []string) func([]byte, *source) bool {
+func zipHolds(holds func(*archive.Archive) bool, container string) func([]byte, *source) bool {
 	return func(head []byte, src *source) bool {
 		if !isZip(head) {
 			return false
@@ -178,7 +162,7 @@ func zipHolds(holds func(*archive.Archive) bool, extensions []string) func([]byt
 		if zip, err := src.archive(); err == nil && holds(zip) {
 			return true
 		}
-		return slices.Contains(extensions, strings.ToLower(filepath.Ext(src.name)))
+		return filename.Container(src.name) == container
 	}
 }
 
@@ -192,16 +176,13 @@ func (s *source) archive() (*archive.Archive, error) {
 
 // torchContainer is a file of PyTorch's torch.save, a zip file or of the form before.
 var torchContainer = Container{
-	Name:       "pt",
-	Extensions: torchExts,
-	Named:      true,
+	Name:  "pt",
+	Named: true,
 	is: func(head []byte, src *source) bool {
-		return torch.IsLegacy(head) || zipHolds(torch.IsArchive, torchExts)(head, src)
+		return torch.IsLegacy(head) || zipHolds(torch.IsArchive, "pt")(head, src)
 	},
 	read: named(torch.Open),
 }
-
-var torchExts = []string{".pt", ".pth"}
 
 // Claimed reports whether a zip file of a name, with entries of these, is a file of
 // tensors: one of torch.save, or of numpy, which its name has to say too. Others are
@@ -212,23 +193,22 @@ func Claimed(name string, entries []string) bool {
 		root, ok = strings.CutSuffix(e, "data.pkl")
 		return ok && (root == "" || strings.HasSuffix(root, "/"))
 	})
-	ext := strings.ToLower(filepath.Ext(name))
+	claimed := filename.Container(name)
 	switch {
-	case isTorch && (slices.Contains(torchExts, ext) || slices.Contains(entries, root+"version")):
+	case isTorch && (claimed == "pt" || slices.Contains(entries, root+"version")):
 		return true
-	case ext == ".npz":
+	case claimed == "npz":
 		return len(entries) == 0 || slices.ContainsFunc(entries, func(e string) bool { return strings.HasSuffix(e, ".npy") })
 	}
-	return slices.Contains(torchExts, ext)
+	return claimed == "pt"
 }
 
 // npzContainer is an archive of arrays of numpy.
 var npzContainer = Container{
-	Name:       "npz",
-	Extensions: []string{".npz"},
-	Named:      true,
-	is:         zipHolds(holdsArrays, []string{".npz"}),
-	read:       named(npz.Open),
+	Name:  "npz",
+	Named: true,
+	is:    zipHolds(holdsArrays, "npz"),
+	read:  named(npz.Open),
 }
 
 // holdsArrays reports whether an archive has arrays, and nothing of PyTorch.

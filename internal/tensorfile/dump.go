@@ -147,7 +147,7 @@ var syncContainer = Container{
 	read: readRaw,
 }
 
-func isSync(info *filename.Info) bool { return info.Grammar == filename.Sync && info.Ext == binExt }
+func isSync(info *filename.Info) bool { return info.Grammar == filename.Sync && info.Ext == ".bin" }
 
 // resolveScalar changes the dimension 0 that MindSpore writes for no dimensions
 // into none, for a file of one element. A file without a byte is empty indeed.

@@ -13,12 +13,6 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// The endings of raw files, in any letter case.
-const (
-	binExt = ".bin"
-	txtExt = ".txt"
-)
-
 // RawHint is what is known about the tensor of a raw file besides its name,
 // usually from the tensor that it is compared with. Zero values are unknown.
 type RawHint struct {
@@ -40,13 +34,11 @@ type RawHint struct {
 // holds, in one dimension. A device layout that the name
 // has keeps the name's shape, and the hint's becomes the original shape.
 var rawContainer = Container{
-	Name:       "raw",
-	Extensions: []string{binExt, txtExt},
-	Lone:       true,
-	Headless:   true,
+	Name:     "raw",
+	Lone:     true,
+	Headless: true,
 	is: func(_ []byte, src *source) bool {
-		ext := strings.ToLower(filepath.Ext(src.name))
-		return src.opt.Raw != nil && (ext == binExt || ext == txtExt)
+		return src.opt.Raw != nil && filename.Container(src.name) == "raw"
 	},
 	read: readRaw,
 }
@@ -57,7 +49,7 @@ func readRaw(f *File, src *source) error {
 		return info.Err
 	}
 	t, data := tensor.Tensor{Size: src.size}, io.ReaderAt(src.file)
-	if strings.EqualFold(filepath.Ext(src.name), txtExt) {
+	if strings.EqualFold(filepath.Ext(src.name), ".txt") {
 		info.DType = tensor.Float64
 		var err error
 		if data, t.Size, err = readText(src.file, src.size, maxNumbers); err != nil {
