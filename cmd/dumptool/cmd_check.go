@@ -45,8 +45,9 @@ const checkBudget = 4e9
 func newCheckCommand(a *app) *cobra.Command {
 	opts := &checkOptions{extractMax: 64 << 20, Options: check.Options{Seed: 1, Budget: checkBudget, FailOn: []string{"wrong"}}, open: dumpdir.Options{Graphs: true}}
 	cmd := &cobra.Command{
-		Use:   "check PATH...",
-		Short: "find the operator that computed wrong, without a reference",
+		Use:         "check PATH...",
+		Short:       "find the operator that computed wrong, without a reference",
+		Annotations: chinese("没有标杆时找出算错的算子"),
 		Long: `check takes the dumps of a run alone. Every operator of a known type is computed
 again in float64 from its own inputs, as they were dumped, and the outputs are
 compared with a bound of what healthy units of an NPU may be off. No reference run,

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"dumptool/internal/cluster"
+	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
 	"dumptool/internal/shard"
 	"dumptool/internal/store"
@@ -31,8 +32,9 @@ type clusterOptions struct {
 
 func newClusterCommand(a *app) *cobra.Command {
 	cmd := newGroup(&cobra.Command{
-		Use:   "cluster",
-		Short: "do the work of a command in shards, on many machines",
+		Use:         "cluster",
+		Short:       "do the work of a command in shards, on many machines",
+		Annotations: chinese("在多台机器上分片完成一条命令的工作"),
 		Long: `cluster prints jobs for a scheduler - Slurm, Kubernetes, Volcano - that do the work of
 compare, overflow scan, overflow analyze or convert in shards and merge what these write.
 It submits nothing. local runs the shards as processes on this machine.
@@ -43,10 +45,12 @@ files than there are now, or have other options, are made again.`,
 	})
 	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	cmd.AddCommand(
-		newClusterJobCommand(a, onSlurm, "print a script that submits the work to Slurm",
+		newClusterJobCommand(a, onSlurm, lang.Text{EN: "print a script that submits the work to Slurm", ZH: "打印把工作提交给 Slurm 的脚本"},
 			func(j *cluster.Job) (string, error) { return j.Slurm(), nil }, clusterSlurm),
-		newClusterJobCommand(a, onKubernetes, "print Jobs that do the work on Kubernetes", (*cluster.Job).Kubernetes, clusterKubernetes),
-		newClusterJobCommand(a, onVolcano, "print a job that does the work on Volcano", (*cluster.Job).Volcano, clusterVolcano),
+		newClusterJobCommand(a, onKubernetes, lang.Text{EN: "print Jobs that do the work on Kubernetes", ZH: "打印在 Kubernetes 上完成工作的 Job"},
+			(*cluster.Job).Kubernetes, clusterKubernetes),
+		newClusterJobCommand(a, onVolcano, lang.Text{EN: "print a job that does the work on Volcano", ZH: "打印在 Volcano 上完成工作的 job"},
+			(*cluster.Job).Volcano, clusterVolcano),
 		newClusterLocalCommand(a),
 		newClusterMergeCommand(a),
 	)
@@ -85,10 +89,10 @@ const clusterExamples = `  dumptool cluster %[1]s -n 100 -- compare --cpu s3://g
     overflow scan s3://dumps/run7 --format json -out s3://out/scan > %[2]s`
 
 // newClusterJobCommand returns a command that prints a job as write makes it.
-func newClusterJobCommand(a *app, on, short string, write func(*cluster.Job) (string, error), long string) *cobra.Command {
+func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*cluster.Job) (string, error), long string) *cobra.Command {
 	opts := new(clusterOptions)
 	cmd := &cobra.Command{
-		Use: on + " -n N -- COMMAND ARGS...", Short: short, Long: long,
+		Use: on + " -n N -- COMMAND ARGS...", Short: summary.EN, Long: long, Annotations: chinese(summary.ZH),
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			line, err := opts.resolve(a, cmd, args)
@@ -205,8 +209,9 @@ func within(path, folder string) bool {
 func newClusterLocalCommand(a *app) *cobra.Command {
 	opts := new(clusterOptions)
 	cmd := &cobra.Command{
-		Use:   "local -n N -- COMMAND ARGS...",
-		Short: "do the work in shards that are processes on this machine",
+		Use:         "local -n N -- COMMAND ARGS...",
+		Short:       "do the work in shards that are processes on this machine",
+		Annotations: chinese("以本机的多个进程分片完成工作"),
 		Long: `local runs the shards and the merge as processes of this program and ends with the exit
 status of the merge: a trial of what a cluster does.`,
 		Example: "  dumptool cluster local -n 4 -- compare --cpu golden --npu dumps -out report\n" +

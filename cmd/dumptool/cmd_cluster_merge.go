@@ -29,8 +29,9 @@ type clusterMergeOptions struct {
 func newClusterMergeCommand(a *app) *cobra.Command {
 	opts := new(clusterMergeOptions)
 	cmd := &cobra.Command{
-		Use:   "merge -n N --run ID -- COMMAND ARGS...",
-		Short: "make the result of a run; the jobs do it",
+		Use:         "merge -n N --run ID -- COMMAND ARGS...",
+		Short:       "make the result of a run; the jobs do it",
+		Annotations: chinese("合并一次运行的各分片；由作业调用"),
 		Long: `merge makes the result of a command line that a run of cluster does in shards. It lists
 the folders as shards do and takes documents of just these files, of these options and
 of this run: what an earlier attempt left behind counts as missing once it is out of

@@ -37,8 +37,9 @@ func newCompareOptions() *compareOptions {
 func newCompareCommand(a *app) *cobra.Command {
 	opts := newCompareOptions()
 	cmd := &cobra.Command{
-		Use:   "compare --cpu PATH --npu PATH",
-		Short: "compare NPU tensors with a golden run",
+		Use:         "compare --cpu PATH --npu PATH",
+		Short:       "compare NPU tensors with a golden run",
+		Annotations: chinese("把 NPU 张量与标杆数据比对"),
 		Long: `compare pairs the tensors of an NPU run with those of a reference run by name,
 compares every pair element by element, and says which operator went wrong
 first, and why.

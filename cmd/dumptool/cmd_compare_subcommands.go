@@ -28,8 +28,9 @@ func newCompareDetailCommand(a *app) *cobra.Command {
 	opts := &compareDetailOptions{comparison: newComparison()}
 	opts.Top, opts.Keep, opts.KLD = 20, true, true
 	cmd := &cobra.Command{
-		Use:   "detail --op NAME[:output:K] --cpu PATH --npu PATH",
-		Short: "look into the tensors of one operator",
+		Use:         "detail --op NAME[:output:K] --cpu PATH --npu PATH",
+		Short:       "look into the tensors of one operator",
+		Annotations: chinese("查看一个算子的张量"),
 		Long: `detail compares the tensors of one operator and shows everything about them: the
 statistics of both sides, all metrics, and the worst elements with their
 coordinates. With -out both tensors are written as .npy files in the same shape
@@ -124,8 +125,9 @@ type compareDeterminismOptions struct {
 func newCompareDeterminismCommand(a *app) *cobra.Command {
 	opts := &compareDeterminismOptions{comparison: newComparison()}
 	cmd := &cobra.Command{
-		Use:   "determinism RUN1 RUN2...",
-		Short: "check that runs of one network give the same bits",
+		Use:         "determinism RUN1 RUN2...",
+		Short:       "check that runs of one network give the same bits",
+		Annotations: chinese("检查同一网络的多次运行是否逐位一致"),
 		Long: `determinism compares the tensors of two or more runs of the same network, bit
 for bit, and lists those that differ in execution order: how many contents there
 are, how far they are from the first run's, and, from three runs on, whether the
@@ -189,8 +191,9 @@ type compareJudgeOptions struct {
 func newCompareJudgeCommand(a *app) *cobra.Command {
 	opts := &compareJudgeOptions{comparison: newComparison()}
 	cmd := &cobra.Command{
-		Use:   "judge COMPARE.JSON",
-		Short: "judge a finished comparison by its evidence, or by other limits",
+		Use:         "judge COMPARE.JSON",
+		Short:       "judge a finished comparison by its evidence, or by other limits",
+		Annotations: chinese("按证据或其他门限重新判定已完成的比对"),
 		Long: `judge reads the compare.json of a run and judges its rows without the tensors:
 by their evidence, or by limits where any are given (--verdict). By limits a row
 is judged exactly if all of its elements pass, if the worst one decides, or if

@@ -22,8 +22,9 @@ import (
 
 func newConfigCommand(a *app) *cobra.Command {
 	cmd := newGroup(&cobra.Command{
-		Use:   "config",
-		Short: "write, check and explain dump configurations",
+		Use:         "config",
+		Short:       "write, check and explain dump configurations",
+		Annotations: chinese("编写、检查和解释 dump 配置"),
 		Long: `config has commands for the files that say what Ascend software dumps:
 acl.json of the ACL runtime, the file that MINDSPORE_DUMP_CONFIG names, and the
 dump options of the graph engine and the TensorFlow adapter, written as flat
@@ -162,8 +163,9 @@ type configExplainOptions struct {
 func newConfigExplainCommand(a *app) *cobra.Command {
 	opts := new(configExplainOptions)
 	cmd := &cobra.Command{
-		Use:   "explain FILE",
-		Short: "say what a dump configuration does",
+		Use:         "explain FILE",
+		Short:       "say what a dump configuration does",
+		Annotations: chinese("说明 dump 配置的作用"),
 		Long: `explain says in plain words what a configuration dumps, of which operators and
 steps, where the files will be and how to read them, what in it has no effect,
 and what must be done beside it. FILE may be - for stdin.
@@ -245,8 +247,9 @@ var madeSchemas = []dumpconf.Schema{dumpconf.SchemaACL, dumpconf.SchemaMindSpore
 func newConfigConvertCommand(a *app) *cobra.Command {
 	opts := new(configConvertOptions)
 	cmd := &cobra.Command{
-		Use:   "convert FILE --to SCHEMA",
-		Short: "write a dump configuration for another runtime",
+		Use:         "convert FILE --to SCHEMA",
+		Short:       "write a dump configuration for another runtime",
+		Annotations: chinese("为另一运行时改写 dump 配置"),
 		Long: `convert prints a configuration that makes another runtime dump the same, as far
 as it can, or writes it to a file with -out. FILE may be - for stdin. What has
 no counterpart, is not quite the same, or had to be made up is said on stderr.

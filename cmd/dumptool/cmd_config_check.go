@@ -28,8 +28,9 @@ type configCheckOptions struct {
 func newConfigCheckCommand(a *app) *cobra.Command {
 	opts := new(configCheckOptions)
 	cmd := &cobra.Command{
-		Use:   "check FILE|DIR...",
-		Short: "find mistakes in dump configurations",
+		Use:         "check FILE|DIR...",
+		Short:       "find mistakes in dump configurations",
+		Annotations: chinese("找出 dump 配置中的错误"),
 		Long: `check finds what is wrong in configurations: what the runtime rejects, with its
 own error code, and what it accepts without a word and does not do, such as
 misspelled keys, which it ignores. FILE may be - for stdin.

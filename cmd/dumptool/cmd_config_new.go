@@ -26,8 +26,9 @@ type configNewOptions struct {
 func newConfigNewCommand(a *app) *cobra.Command {
 	opts := &configNewOptions{profiles: dumpconf.Profiles()}
 	cmd := &cobra.Command{
-		Use:   "new PROFILE",
-		Short: "write a dump configuration for a purpose",
+		Use:         "new PROFILE",
+		Short:       "write a dump configuration for a purpose",
+		Annotations: chinese("按用途生成 dump 配置"),
 		Long: `new prints a complete configuration for a purpose, or writes it to a file with
 -out, and says what to do with it. What is not given has a default, or a
 placeholder that is named. The result is checked: values that the runtime would

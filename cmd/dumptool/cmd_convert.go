@@ -34,8 +34,9 @@ type convertOptions struct {
 func newConvertCommand(a *app) *cobra.Command {
 	opts := &convertOptions{Options: convert.Options{Type: convert.Npy}}
 	cmd := &cobra.Command{
-		Use:   "convert -d PATH -out DIR",
-		Short: "convert device dumps to host files",
+		Use:         "convert -d PATH -out DIR",
+		Short:       "convert device dumps to host files",
+		Annotations: chinese("把设备 dump 转换为主机文件"),
 		Long: `convert writes every tensor of the dump files at PATH - a file, a list of files
 with commas between them, or a folder - as a file in DIR. Without -f tensors
 keep the layout of the device; with -f they are brought into a host layout such

@@ -26,8 +26,9 @@ const findLimit = 50
 func newFindCommand(a *app) *cobra.Command {
 	opts := &findOptions{Options: find.Options{Limit: findLimit}}
 	cmd := &cobra.Command{
-		Use:   "find [-d DIR]... QUERY",
-		Short: "from a script line, operator, parameter or dump file to the others",
+		Use:         "find [-d DIR]... QUERY",
+		Short:       "from a script line, operator, parameter or dump file to the others",
+		Annotations: chinese("由脚本行、算子、参数或 dump 文件互相查找"),
 		Long: `find reads the graphs that MindSpore saved beside the dumps below DIR, and answers
 which operators a line of the script became, and where their dumps lie - or from
 an operator, parameter or dump back to the line. QUERY is one of

@@ -26,8 +26,9 @@ import (
 
 func newHPAACommand(a *app) *cobra.Command {
 	cmd := newGroup(&cobra.Command{
-		Use:   "hpaa",
-		Short: "the NPU side of HPAA: raw pieces to tensors",
+		Use:         "hpaa",
+		Short:       "the NPU side of HPAA: raw pieces to tensors",
+		Annotations: chinese("HPAA 的 NPU 侧：由原始分片得到张量"),
 		Long: `hpaa has a command for what HPAA's driver leaves in dump_data below
 $DUMP_MEMORY_PATH. Its arrays are compared by dumptool compare.`,
 	})
@@ -57,9 +58,10 @@ type hpaaImportOptions struct {
 func newHPAAImportCommand(a *app) *cobra.Command {
 	opts := &hpaaImportOptions{Options: hpaa.Options{Filter: new(dumpdir.NodeFilter)}, allNodes: true}
 	cmd := &cobra.Command{
-		Use:     "import [DIR] --pieces FILE | --piece-pattern PATTERN",
-		Aliases: []string{"run-npu-data-analysis", "run_npu_data_analysis", "run_npu_data_analysis.py"},
-		Short:   "join HPAA's raw pieces to tensors",
+		Use:         "import [DIR] --pieces FILE | --piece-pattern PATTERN",
+		Aliases:     []string{"run-npu-data-analysis", "run_npu_data_analysis", "run_npu_data_analysis.py"},
+		Short:       "join HPAA's raw pieces to tensors",
+		Annotations: chinese("把 HPAA 的原始分片拼接为张量"),
 		Long: `import decodes the pieces of tensors in DIR/dump_data, joins those of an output and
 writes each as an .npy array to DIR/npu, with logs in DIR/result, as HPAA's
 run_npu_data_analysis.py does. DIR is $DUMP_MEMORY_PATH unless it is given.

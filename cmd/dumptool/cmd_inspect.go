@@ -23,8 +23,9 @@ type inspectOptions struct {
 func newInspectCommand(a *app) *cobra.Command {
 	opts := new(inspectOptions)
 	cmd := &cobra.Command{
-		Use:   "inspect PATH...",
-		Short: "show what is in dump files and .npy arrays",
+		Use:         "inspect PATH...",
+		Short:       "show what is in dump files and .npy arrays",
+		Annotations: chinese("查看 dump 文件和 .npy 数组的内容"),
 		Long: `inspect shows what the files at PATH hold - files, or folders with all their
 folders: container, operator, dump time, and of every tensor element type,
 format, shape, original shape and size in bytes. Of overflow records it shows

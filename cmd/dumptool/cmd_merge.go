@@ -27,6 +27,8 @@ import (
 type mergeKind struct {
 	// command writes the documents, to files of a name.
 	command, schema, file string
+	// chinese is the summary of its command merge in Chinese.
+	chinese string
 	// exits are exit statuses besides those of all merges.
 	exits []int
 	// flags adds the flags for what a merge writes, check checks them.
@@ -38,6 +40,7 @@ type mergeKind struct {
 // The kinds of documents. Another one is added here.
 var (
 	mergeComparisons = &mergeKind{command: "compare", schema: record.Schema, file: "compare.json", merge: mergeCompared,
+		chinese: "由各分片的结果生成比对报告",
 		flags: func(cmd *cobra.Command, _ *mergeOptions) {
 			compared := newCompareOptions()
 			compared.output.defineLooks(cmd)
@@ -47,7 +50,8 @@ var (
 	mergeAnalyses = reportKind("overflow analyze", overflow.Schema, "overflow records", overflow.MergeAnalyses)
 	mergeScans    = reportKind("overflow scan", overflow.ScanSchema, "bad tensors", overflow.MergeScans)
 	mergeConverts = &mergeKind{command: "convert", schema: convert.Schema, file: convert.DocumentName, merge: mergeConverted,
-		flags: func(*cobra.Command, *mergeOptions) {},
+		chinese: "由 convert 各分片的结果列出失败",
+		flags:   func(*cobra.Command, *mergeOptions) {},
 		check: func(o *mergeOptions) error {
 			if len(o.paths) != 1 {
 				return usagef("want the one folder that the shards wrote to")
@@ -92,6 +96,7 @@ func newMergeCommand(a *app) *cobra.Command {
 		o.exitZero.add(flags, "findings")
 	})
 	cmd.Short = "make one report of the documents of shards, or of several machines"
+	cmd.Annotations = chinese("由各分片或各机器的结果生成一份报告")
 	cmd.Long = `merge reads the documents that shards of overflow scan, overflow analyze or convert
 wrote, or such commands on different machines, and makes what one run would have
 made. It reads no tensors. PATH is a document, a folder with one, or a folder of such
@@ -107,6 +112,7 @@ Shards that are missing are named, and nothing is written.` + exitStatus(exitFou
 func newMergeOf(a *app, kind *mergeKind) *cobra.Command {
 	cmd := mergeCommand(a, []*mergeKind{kind}, kind.flags)
 	cmd.Short = "make one report of what all shards of '" + kind.command + "' wrote"
+	cmd.Annotations = chinese(kind.chinese)
 	cmd.Long = `merge is 'dumptool merge' for what '` + kind.command + `' writes.` + exitStatus(append(kind.exits, exitNothing, exitInterrupted)...)
 	cmd.Example = "  dumptool " + kind.command + " merge shards -out report"
 	return cmd
@@ -298,6 +304,7 @@ type mergeable[T any] interface {
 func reportKind[T any, R mergeable[T]](command, schema, found string, merge func([]shard.Document, []R) (R, error)) *mergeKind {
 	return &mergeKind{
 		command: command, schema: schema, exits: []int{exitFound}, file: report.WriterOf[R]("json").File,
+		chinese: "由各分片的结果生成 " + command + " 的报告",
 		flags: func(cmd *cobra.Command, o *mergeOptions) {
 			addReportFlags[R](cmd, &o.output, "text", "; several with -out")
 			o.exitZero.add(cmd.Flags(), found)

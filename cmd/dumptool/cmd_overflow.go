@@ -19,8 +19,9 @@ import (
 
 func newOverflowCommand(a *app) *cobra.Command {
 	cmd := newGroup(&cobra.Command{
-		Use:   "overflow",
-		Short: "find out what overflowed, and why",
+		Use:         "overflow",
+		Short:       "find out what overflowed, and why",
+		Annotations: chinese("找出哪里溢出，以及原因"),
 		Long: `overflow has commands for what a device leaves behind when numbers overflow:
 the records that it writes (OpDebug dumps), their status words, and the dumps of
 the operators.`,
@@ -142,8 +143,9 @@ type overflowAnalyzeOptions struct {
 func newOverflowAnalyzeCommand(a *app) *cobra.Command {
 	opts := &overflowAnalyzeOptions{overflowTreeOptions: overflowTreeOptions{open: dumpdir.Options{Graphs: true}}}
 	cmd := &cobra.Command{
-		Use:   "analyze -d DIR",
-		Short: "find the operator that overflowed first, and why",
+		Use:         "analyze -d DIR",
+		Short:       "find the operator that overflowed first, and why",
+		Annotations: chinese("找出首个溢出的算子，以及原因"),
 		Long: `analyze finds the overflow records below DIR - of any number of devices, steps
 and models - and matches each with the dump of its operator: by the ids of the
 record, by those of the file names, or as a guess by time; the rule is shown. It
@@ -204,8 +206,9 @@ type overflowDecodeOptions struct {
 func newOverflowDecodeCommand(a *app) *cobra.Command {
 	opts := new(overflowDecodeOptions)
 	cmd := &cobra.Command{
-		Use:   "decode FILE...",
-		Short: "turn overflow records into JSON",
+		Use:         "decode FILE...",
+		Short:       "turn overflow records into JSON",
+		Annotations: chinese("把溢出记录转换为 JSON"),
 		Long: `decode prints the overflow records (OpDebug dumps) in FILE as JSON, in the same
 form as convert, for every kind of accelerator and both layouts of records. With
 several records the output is a stream of JSON values, as jq reads it. -out
@@ -274,8 +277,9 @@ func runOverflowDecode(ctx context.Context, a *app, opts *overflowDecodeOptions,
 func newOverflowScanCommand(a *app) *cobra.Command {
 	opts := &overflowTreeOptions{open: dumpdir.Options{Graphs: true}}
 	cmd := &cobra.Command{
-		Use:   "scan PATH...",
-		Short: "find NaN, infinities and saturated values in ordinary dumps",
+		Use:         "scan PATH...",
+		Short:       "find NaN, infinities and saturated values in ordinary dumps",
+		Annotations: chinese("在普通 dump 中查找 NaN、无穷和饱和值"),
 		Long: `scan reads every tensor of dumps and arrays once and shows those with NaN,
 infinities or values at the limit of their floating-point type, in the order of
 rank, step and execution; the first of each rank is marked, and devices are ranks.
@@ -308,8 +312,9 @@ folder of -out; 'overflow scan merge' makes the report of all parts.`,
 func newOverflowWatchCommand(a *app) *cobra.Command {
 	opts := new(overflowTreeOptions)
 	cmd := &cobra.Command{
-		Use:   "watch PATH...",
-		Short: "find the operator that overwrote the memory of another one",
+		Use:         "watch PATH...",
+		Short:       "find the operator that overwrote the memory of another one",
+		Annotations: chinese("找出是谁改写了被监视算子的内存"),
 		Long: `watch compares the dumps that CANN's watcher mode writes (dump_scene "watcher"):
 the output of a watched operator C after each of the operators A, B, ... ran, in
 files {type of C}.{A}_To_{C}.{task}.{stream}.{timestamp}. In the order of time each

@@ -24,8 +24,9 @@ type overflowStatusOptions struct {
 func newOverflowStatusCommand(a *app) *cobra.Command {
 	opts := &overflowStatusOptions{register: statusreg.AICore}
 	cmd := &cobra.Command{
-		Use:   "status [VALUE]...",
-		Short: "explain status words and error registers",
+		Use:         "status [VALUE]...",
+		Short:       "explain status words and error registers",
+		Annotations: chinese("解释状态字和错误寄存器"),
 		Long: `status says what the bits of status words and error registers mean. A VALUE is a
 number, decimal or hexadecimal after 0x, or a piece of a log that holds some,
 such as 'errcode:(0, 0x8000, 0)', whose words are put together. Without VALUE,

@@ -40,7 +40,7 @@ nearly all of it; element types are those of at most 64 files.`,
   dumptool golden dumps
   dumptool ./compare --json`,
 		Args:        cobra.ArbitraryArgs,
-		Annotations: withoutSettings(),
+		Annotations: withoutSettings(chinese("说明路径下有什么，以及下一步怎么做")),
 		RunE:        func(cmd *cobra.Command, args []string) error { return runOverview(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)

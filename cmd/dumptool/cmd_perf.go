@@ -25,8 +25,9 @@ type perfOptions struct {
 func newPerfCommand(a *app) *cobra.Command {
 	opts := &perfOptions{Options: perf.Options{Sort: perf.SortMCU, Top: 10, Thresholds: perf.DefaultThresholds(), Filter: new(dumpdir.NodeFilter)}}
 	cmd := &cobra.Command{
-		Use:   "perf PATH...",
-		Short: "show where the cycles of operators go, and what got worse",
+		Use:         "perf PATH...",
+		Short:       "show where the cycles of operators go, and what got worse",
+		Annotations: chinese("算子的周期花在哪里，与基线相比有何变化"),
 		Long: `perf reads the performance tables of HPAA: op_perf.csv, op_perf_{core}.csv and
 perf/{op}.csv. PATH is a table, or a folder that has them in its folder result
 or in itself; without PATH it is $DUMP_MEMORY_PATH. Columns may stand in any

@@ -24,8 +24,9 @@ type reportCommandOptions struct {
 func newReportCommand(a *app) *cobra.Command {
 	opts := new(reportCommandOptions)
 	cmd := &cobra.Command{
-		Use:   "report COMPARE.JSON [COMPARE.JSON] [FILE...]",
-		Short: "make the page of a finished comparison again, and its plots",
+		Use:         "report COMPARE.JSON [COMPARE.JSON] [FILE...]",
+		Short:       "make the page of a finished comparison again, and its plots",
+		Annotations: chinese("由已有结果重新生成页面和图"),
 		Long: `report makes a page for a browser of the compare.json of a run, as compare
 --format html does, without the tensors; a folder stands for that in it. Each further FILE is shown in a tab of
 its own: what check, overflow analyze or overflow scan, compare determinism and perf

@@ -23,8 +23,9 @@ type showOptions struct {
 func newShowCommand(a *app) *cobra.Command {
 	opts := &showOptions{Options: show.Options{Window: [2]int64{8, 8}, Limits: metrics.Limits{Atol: 0.005, Rtol: 0.2}}}
 	cmd := &cobra.Command{
-		Use:   "show FILE[:output:K]",
-		Short: "show values of a tensor in the terminal",
+		Use:         "show FILE[:output:K]",
+		Short:       "show values of a tensor in the terminal",
+		Annotations: chinese("在终端查看张量的数值"),
 		Long: `show prints a window of a tensor's values, rows and columns with their indices: of
 the last two axes at the place of --at, the other axes being those of the place. A
 tensor in a layout of the device is shown in its original layout, or that of -f;

@@ -16,11 +16,12 @@ var version string
 func newVersionCommand(a *app) *cobra.Command {
 	var json jsonFlag
 	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "print the version of dumptool",
-		Long:  "version prints the version of dumptool, of Go and of the platform." + exitStatus(),
-		Args:  noArgs,
-		RunE:  func(*cobra.Command, []string) error { return runVersion(a, json) },
+		Use:         "version",
+		Short:       "print the version of dumptool",
+		Annotations: chinese("打印 dumptool 的版本"),
+		Long:        "version prints the version of dumptool, of Go and of the platform." + exitStatus(),
+		Args:        noArgs,
+		RunE:        func(*cobra.Command, []string) error { return runVersion(a, json) },
 	}
 	json.add(cmd.Flags(), "print JSON")
 	return cmd

@@ -76,8 +76,9 @@ func allCommands(a *app) []*cobra.Command {
 // newRootCommand returns the whole command tree.
 func newRootCommand(a *app) *cobra.Command {
 	root := newGroup(&cobra.Command{
-		Use:   "dumptool",
-		Short: "debug numerical accuracy on NPUs",
+		Use:         "dumptool",
+		Short:       "debug numerical accuracy on NPUs",
+		Annotations: chinese("调试 NPU 上的数值精度"),
 		Long: `dumptool says which operator of an NPU computed wrong first, and why. It
 compares dumps with a golden run, or computes operators again from their own
 inputs; turns dumps into host tensors, decodes overflow records, and writes and
@@ -245,7 +246,7 @@ To use it in the running shell:
 To use it in every shell, put that line into the shell's start-up file.` + exitStatus(),
 		ValidArgs:   shells,
 		Args:        oneShell,
-		Annotations: withoutSettings(),
+		Annotations: withoutSettings(chinese("打印 shell 的补全脚本")),
 		RunE:        func(cmd *cobra.Command, args []string) error { return runCompletion(a, cmd.Root(), args[0]) },
 	}
 }

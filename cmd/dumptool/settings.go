@@ -22,16 +22,16 @@ const (
 	// noSettingsKey is the annotation of commands that must work whatever the
 	// configuration looks like.
 	noSettingsKey = "dumptool_no_settings"
-	// settingsOfParentKey is the annotation of commands with the flags of the command
-	// above: what is set for that holds for them too.
-	settingsOfParentKey = "dumptool_settings_of_parent"
 	// exclusiveKey is the annotation of a flag with the names of those that
 	// cannot stand beside it.
 	exclusiveKey = "dumptool_exclusive"
 )
 
-// withoutSettings returns the annotations of a command that reads none.
-func withoutSettings() map[string]string { return map[string]string{noSettingsKey: "true"} }
+// withoutSettings adds to the annotations of a command that it reads none.
+func withoutSettings(annotations map[string]string) map[string]string {
+	annotations[noSettingsKey] = "true"
+	return annotations
+}
 
 // takesSettings reports whether the flags of cmd can be set by environment and
 // files. The commands with which cobra completes words, __complete and the
@@ -84,9 +84,6 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 // lookUp returns the setting of a flag.
 func lookUp(settings *config.Settings, cmd *cobra.Command, f *pflag.Flag) (config.Value, bool) {
 	v, ok := settings.Lookup(commandPath(cmd), f.Name)
-	if !ok && cmd.Annotations[settingsOfParentKey] != "" {
-		v, ok = settings.Lookup(commandPath(cmd.Parent()), f.Name)
-	}
 	if !ok {
 		v, ok = settings.Lookup(owner(cmd, f), f.Name)
 	}
