@@ -268,7 +268,9 @@ var assets = sync.OnceValue(func() made {
 	}
 	m := made{frame: string(read("page.html")), style: string(read("page.css"))}
 	var script bytes.Buffer
-	script.WriteString("(function () {\n\"use strict\";\n")
+	script.WriteString("(function () {\n\"use strict\";\nvar CODES = ")
+	script.Write(codes())
+	script.WriteString(";\n")
 	for _, name := range scripts {
 		script.Write(read("js/" + name + ".js"))
 	}
@@ -277,6 +279,19 @@ var assets = sync.OnceValue(func() made {
 	m.policy = "default-src 'none'; script-src " + hash(m.script) + "; style-src " + hash([]byte(m.style)) + "; img-src data:; base-uri 'none'; form-action 'none'"
 	return m
 })
+
+// codes are what the codes of rows mean, as a JSON object.
+func codes() []byte {
+	words := map[record.Code]lang.Text{}
+	for _, c := range record.Causes() {
+		words[c.Code] = c.Words
+	}
+	text, err := json.Marshal(words)
+	if err != nil {
+		panic(err) // texts always have a form in JSON
+	}
+	return text
+}
 
 // hash is the source of a script or a style in a Content-Security-Policy.
 func hash(text []byte) string {

@@ -100,7 +100,7 @@ function tell(text) {
 }
 
 // codeTitle is what a reason code means.
-function codeTitle(code) { return "code_" + code in WORDS.en ? h("b", null, say("code_" + code), " ") : null; }
+function codeTitle(code) { return CODES.hasOwnProperty(code) ? h("b", null, tell(CODES[code]), " ") : null; }
 
 var SIGNS = { FAIL: "✕", ERROR: "✕", SHAPE_MISMATCH: "✕", DTYPE_MISMATCH: "✕", AMBIGUOUS: "▲", WARN: "▲", PARTIAL: "▲", ROUNDING: "○", PASS: "✓" };
 
