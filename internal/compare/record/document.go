@@ -12,7 +12,6 @@ import (
 	"slices"
 
 	"dumptool/internal/batch"
-	"dumptool/internal/compare/metrics"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
@@ -207,7 +206,7 @@ func (d *document) flush() error {
 }
 
 // Read reads a compare.json. It accepts keys that it does not know, and no other
-// schema; what the rows say must be possible. Errors about the text are those of
+// schema, types, words, or indexes of what is not there. Errors about the text are those of
 // jsonpos, with path, line and column.
 func Read(r io.Reader) (*Report, error) { return read(r, reading{}) }
 
@@ -305,7 +304,8 @@ func excerpt(data []byte) string {
 	return string(data)
 }
 
-// check reports what a row cannot be.
+// check reports words that are unknown, and what no row can be without. Whether the numbers
+// fit each other is not looked at.
 func (f *rowForm) check() error {
 	switch {
 	case f.Op == "":
@@ -323,37 +323,20 @@ func (f *rowForm) check() error {
 	case f.Self.check() != nil:
 		return f.Self.check()
 	case f.total == nil:
-		return f.checkEmpty()
+		return nil
 	case *f.total < 0:
 		return fmt.Errorf("total %d is negative", *f.total)
-	case !f.metrics.read:
-		return errors.New("total without metrics")
+	case f.errors == nil:
+		return errors.New("errors is missing")
+	case f.errorsStrict == nil:
+		return errors.New("errors_strict is missing")
 	}
 	for _, s := range []tensor.Shape{f.shape, f.RefShape, f.NPUShape} {
 		if _, ok := s.Count(); !ok {
 			return fmt.Errorf("shape %s has no number of elements", excerpt([]byte(s.String())))
 		}
 	}
-	for _, count := range []struct {
-		name string
-		n    *int64
-	}{{"errors", f.errors}, {"errors_strict", f.errorsStrict}} {
-		if count.n == nil {
-			return fmt.Errorf("%s is missing", count.name)
-		}
-		if *count.n < 0 || *count.n > *f.total {
-			return fmt.Errorf("%s is %d, of %d elements", count.name, *count.n, *f.total)
-		}
-	}
-	for _, limit := range []struct {
-		name string
-		metrics.Metric
-	}{{"atol", f.limits.Atol}, {"rtol", f.limits.Rtol}} {
-		if !limit.Defined || !(limit.Value >= 0) {
-			return fmt.Errorf("%s is %s, want a number that is not negative", limit.name, limit.Metric)
-		}
-	}
-	return f.checkJoint()
+	return nil
 }
 
 // checkLinks reports rows, of which first is the place of the first, that name rows which are
@@ -369,29 +352,6 @@ func checkLinks(rows []Row, first int) error {
 				return fmt.Errorf("row %d names row %d of %d rows", first+i, k, first+len(rows))
 			}
 		}
-	}
-	return nil
-}
-
-// checkEmpty reports numbers in a row that was not compared.
-func (f *rowForm) checkEmpty() error {
-	if f.errors != nil || f.errorsStrict != nil || f.firstError != nil || len(f.result.Joint)+len(f.worst)+len(f.axes) > 0 || f.pictures != nil {
-		return errors.New("errors without a total")
-	}
-	return nil
-}
-
-// checkJoint reports a joint histogram that no tensors have.
-func (f *rowForm) checkJoint() error {
-	pairs := int64(0)
-	for _, b := range f.result.Joint {
-		if b.Count <= 0 || b.Count > *f.total-pairs {
-			return fmt.Errorf("joint histogram: %d pairs in a bin, of %d elements", b.Count, *f.total)
-		}
-		if !(0 <= b.MinAbs && b.MinAbs <= b.MaxAbs && 0 <= b.MinRef && b.MinRef <= b.MaxRef) {
-			return fmt.Errorf("joint histogram: bounds %g to %g and %g to %g do not rise from 0", b.MinAbs, b.MaxAbs, b.MinRef, b.MaxRef)
-		}
-		pairs += b.Count
 	}
 	return nil
 }

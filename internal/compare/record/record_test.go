@@ -467,28 +467,57 @@ func TestReadRefuses(t *testing.T) {
 		{minimal(`{}`), "row 0 (): no op"},
 		{minimal(`{"standard":{"status":"GOOD"},` + strings.TrimPrefix(goodRow, "{")), `standard of the status "GOOD", want PASS, WARN or FAIL`},
 		{minimal(goodRow + `,{"op":"b","status":"GOOD"}`), `row 1 (b): status "GOOD" is unknown`},
-		{minimal(`{"op":"b","status":"SKIP","errors":3}`), "errors without a total"},
 		{minimal(`{"op":"b","status":"SKIP","output":-1}`), "output -1 is negative"},
 		{replace(`"total":2`, `"total":-2`), "total -2 is negative"},
-		{replace(`"errors":1`, `"errors":3`), "errors is 3, of 2 elements"},
 		{replace(`"errors_strict":1,`, ``), "errors_strict is missing"},
-		{replace(`"errors":1,"errors_strict":1`, `"errors":3,"errors_strict":3`), "errors is 3, of 2 elements"},
-		{replace(`{"atol":0,"rtol":0.2}`, `{"atol":-1,"rtol":-1}`), "atol is -1"},
 		{replace(`"offset":1`, `"offset":2`), "element 2, of 2 elements"},
-		{replace(`"atol":0`, `"atol":-1`), "atol is -1"},
-		{replace(`"rtol":0.2`, `"rtol":"nan"`), "rtol is nan"},
 		{replace(`[2]`, `[-2]`), "shape (-2,)"},
 		{replace(`"max_abs":"inf"`, `"max_abs":"much"`), `"much" is no number`},
 		{replace(`"max_abs":"inf"`, `"max_abs":1e400`), "number 1e400 is out of range"},
-		{replace(`,"metrics":{"max_abs":"inf"}`, ``), "total without metrics"},
-		{replace(`"total":2`, `"joint":[[0,0,3,0,1,0,1]],"total":2`), "3 pairs in a bin, of 2 elements"},
-		{replace(`"total":2`, `"joint":[[0,0,1,2,1,0,1]],"total":2`), "bounds 2 to 1"},
 		{replace(`"total":2`, `"joint":[[0,0,1]],"total":2`), "list of 3 numbers, want 7"},
 		{replace(`"total":2`, `"axes":[{"bins":[[1,2,null,4]]}],"total":2`), "axis profile: null is no number"},
 		{`{"schema":"dumptool/compare/1","findings":{"first_bad":1},"rows":[` + goodRow + `]}`, "finding in row 1 of 1 rows"},
 	} {
 		if d, err := record.Read(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) || d != nil {
 			t.Errorf("%s: error %v, want %q", c.text, err, c.want)
+		}
+	}
+}
+
+// oddRows are rows whose numbers do not fit each other, which nobody looks at.
+func oddRows() []string {
+	all := []string{`{"op":"b","status":"SKIP","errors":3,"worst":[{"offset":-1}]}`}
+	for _, change := range [][2]string{
+		{`"errors":1`, `"errors":3`},
+		{`"errors_strict":1`, `"errors_strict":-5`},
+		{`{"atol":0,"rtol":0.2}`, `{"atol":-1,"rtol":"nan"}`},
+		{`,"metrics":{"max_abs":"inf"}`, ``},
+		{`"total":2`, `"joint":[[0,0,-3,2,1,5,1]],"total":2`},
+		{`"total":2`, `"abs_hist":{"zeros":9,"first":-2000,"counts":[-4,9223372036854775807,5]},"total":2`},
+		{`"total":2`, `"classes":{"both_finite":9,"class_mismatch":7},"total":2`},
+		{`"total":2`, `"details":{"zeros":[-1,9],"classes":[9,5,0,0,0,0,0,0,0,0,0,0,0,0,0,0]},"total":2`},
+	} {
+		all = append(all, strings.Replace(goodRow, change[0], change[1], 1))
+	}
+	return all
+}
+
+// TestReadOddNumbers: what is read of such rows can be written, and read again.
+func TestReadOddNumbers(t *testing.T) {
+	for _, row := range oddRows() {
+		d, err := record.Read(strings.NewReader(minimal(row)))
+		if err != nil || row == goodRow {
+			t.Errorf("%s: error %v", row, err)
+			continue
+		}
+		once := written(t, d)
+		again, err := record.Read(bytes.NewReader(once))
+		if err != nil {
+			t.Errorf("%s: read again: %v", row, err)
+			continue
+		}
+		if twice := written(t, again); !bytes.Equal(once, twice) {
+			t.Errorf("%s was written as\n%s\nand then\n%s", row, once, twice)
 		}
 	}
 }
@@ -521,7 +550,6 @@ func TestDocumentPictures(t *testing.T) {
 func TestReadRefusesPictures(t *testing.T) {
 	good := string(written(t, documentReport()))
 	for _, c := range []struct{ from, to, want string }{
-		{`"ref":[4,2],"npu":[5,0]`, `"ref":[4,3],"npu":[5,0]`, "values.ref: a count of 3, of 6 elements"},
 		{`"ref":[4,2],"npu":[5,0]`, `"ref":[4,2],"npu":[-1,0]`, "values.npu: a count of -1"},
 		{`"ref":[4,2],"npu":[5,0]`, `"ref":[4,2],"npu":[5]`, "2 bins of the reference and 1 of the NPU"},
 		{`"values":{"lo":-1`, `"values":{"lo":5`, "values: 2 bins from 5 to 3"},
@@ -529,19 +557,16 @@ func TestReadRefusesPictures(t *testing.T) {
 		{`"values":{"lo":-1`, `"values":{"lo":null`, "values: 2 bins from NA to 3"},
 		{`"n":2,`, `"n":3,`, "joint: 4 cells of 3 bins"},
 		{`"n":2,`, `"n":-2,`, "joint: 4 cells of -2 bins"},
-		{`"max":4,`, `"max":7,`, "joint: 7 pairs, of 6 elements"},
 		{`"cells":"/wAAAQ=="`, `"cells":"/wAAA"`, "illegal base64"},
 		{`"col_axis":1`, `"col_axis":2`, "maps: axes 0 and 2 of 2"},
 		{`"rows":2,"cols":3`, `"rows":3,"cols":3`, "maps: 6 and 6 cells, want 9"},
 		{`"rows":2,"cols":3`, `"rows":33,"cols":3`, "maps: 33 rows"},
 		{`"row_fold":1`, `"row_fold":0`, "maps: cells of 0 and 1 positions"},
 		{`"log_lo":-3`, `"log_lo":3`, "maps: log10 of means from 3 to 0.5"},
-		{`"ulp":[3,0,2]`, `"ulp":[3,0,4]`, "ulp: a count of 4"},
 		{`"ulp":[3,0,2]`, `"ulp":[` + strings.Repeat("0,", 65) + `0]`, "ulp: 66 counts, want at most 65"},
 		{`"diff_hist":{"abs":{"lo":0.5`, `"diff_hist":{"abs":{"lo":0`, "diff_hist.abs: errors from 0 on"},
 		{`"every":1`, `"every":0`, "errors: every 0"},
 		{`"run_length":1`, `"run_length":0`, "errors: every 1, runs of 0 elements"},
-		{`"undefined":1`, `"undefined":7`, "errors: 7 undefined"},
 		{`"offsets":"AgI="`, `"offsets":"AgU="`, "offset 1 is 5 more than 2, in a tensor of 6 elements"},
 		{`"offsets":"AgI="`, `"offsets":"AoI="`, "offset 1 is torn"},
 		{`"offsets":"AgI="`, `"offsets":"Ag=="`, "16 and 8 bytes of errors, want 4 or 8 for each of 1"},
@@ -550,8 +575,6 @@ func TestReadRefusesPictures(t *testing.T) {
 		{`"row":0,`, `"row":"zero",`, `fact "row"`},
 		{`"row":0,`, `"count":0,`, `fact "count" stands twice`},
 		{`"perm":[1,0]`, `"perm":[1,0.5]`, `fact "perm": no list of whole numbers`},
-		{`"status":"PASS"`, `"status":"PASS","abs_hist":{"zeros":9,"first":0,"counts":[]}`, "abs_hist: histogram: more zeros than elements"},
-		{`"status":"PASS"`, `"status":"PASS","rel_hist":{"zeros":0,"first":0,"counts":[4,4]}`, "rel_hist: histogram: a count of 4, of 6 elements"},
 		{`"status":"PASS"`, `"status":"PASS","rel_hist":{"zeros":0,"first":-3000,"counts":[4]}`, "rel_hist: histogram: 1 bins from -3000 on"},
 	} {
 		text := strings.Replace(good, c.from, c.to, 1)
@@ -609,7 +632,10 @@ func FuzzRead(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(seed)
-	for _, text := range []string{minimal(goodRow), minimal(goodRow)[:60], minimal(`{"op":"b","status":"SKIP","errors":3}`), `{"schema":"dumptool/compare/1","findings":{"first_bad":1},"rows":[` + goodRow + `]}`} {
+	for _, odd := range oddRows() {
+		f.Add([]byte(minimal(odd)))
+	}
+	for _, text := range []string{minimal(goodRow), minimal(goodRow)[:60], `{"schema":"dumptool/compare/1","findings":{"first_bad":1},"rows":[` + goodRow + `]}`} {
 		f.Add([]byte(text))
 	}
 	f.Add([]byte(`{"schema":"dumptool/compare/1","rows":[],"warnings":null,"future":{"a":[1]}}`))

@@ -58,8 +58,6 @@ func (s *Self) check() error {
 	case s == nil:
 	case !slices.Contains(selfStatuses, s.Status):
 		return fmt.Errorf("self is %q, want one of %s", excerpt([]byte(s.Status)), selfStatuses)
-	case s.Bad < 0 || s.Bad > s.Elements:
-		return fmt.Errorf("self has %d bad elements of %d", s.Bad, s.Elements)
 	case s.IsWrong() && len(s.Why) == 0:
 		return fmt.Errorf("self is wrong, and nothing says why")
 	}
