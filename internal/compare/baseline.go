@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -16,11 +17,23 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
+	"dumptool/internal/sidefile"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
 
 // baselineSchema is the first thing in a baseline file.
 const baselineSchema = "dumptool/baseline/1"
+
+// BaselineOptions are about an earlier run.
+type BaselineOptions struct {
+	// Baseline is an earlier run, that of BaselineFile, nil for none; a known failure
+	// may grow by the factor Slack. UpdateBaseline writes it again.
+	Baseline       *Baseline
+	BaselineFile   string
+	UpdateBaseline bool
+	Slack          float64
+}
 
 // Baseline is what an earlier run found: failures that are known, and the rows
 // that there were.
@@ -378,4 +391,45 @@ func (o *PairOptions) asked(listed *record.Listed, entries []BaselineEntry) []bo
 		}
 	}
 	return asked
+}
+
+// baselineName is the baseline in a folder that is given for it.
+const baselineName = "baseline.json"
+
+// loadCompared takes an earlier comparison for the baseline.
+func (o *Options) loadCompared() error {
+	rep, err := ReadReport(o.BaselineFile)
+	if err != nil {
+		return &sidefile.FileError{Role: sidefile.BaselineFile, Path: o.BaselineFile, Given: true, Err: err}
+	}
+	o.Baseline = NewBaseline(rep)
+	return nil
+}
+
+// LoadBaseline reads the baseline, if there is one, which need not be there if it is to
+// be written, or that in a folder: a baseline, or else the comparison that one would be made
+// of. That of shards is for their merge. The error is a *sidefile.FileError.
+func (o *Options) LoadBaseline() error {
+	if o.BaselineFile == "" || o.Shard.On() {
+		return nil
+	}
+	names := []string{baselineName, DocumentName}
+	if o.UpdateBaseline {
+		names = names[:1]
+	}
+	o.BaselineFile = safefile.InFolder(o.BaselineFile, names...)
+	if store.Base(o.BaselineFile) == DocumentName {
+		return o.loadCompared()
+	}
+	data, err := safefile.ReadFile(o.BaselineFile)
+	if err != nil && o.UpdateBaseline && errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		o.Baseline, err = ReadBaseline(data)
+	}
+	if err != nil {
+		return &sidefile.FileError{Role: sidefile.BaselineFile, Path: o.BaselineFile, Given: true, Err: err}
+	}
+	return nil
 }

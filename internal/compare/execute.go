@@ -22,6 +22,24 @@ import (
 	"dumptool/internal/tensor"
 )
 
+// KeepOptions say what is kept of a pair beside its metrics.
+type KeepOptions struct {
+	// Top is the number of worst elements that are kept for bad rows, List that
+	// of the first error elements, Points about that of sampled points.
+	Top, List, Points int
+	// Bins keeps the joint histograms, and of bad rows the profiles of axes.
+	Bins bool
+	// Axes keeps the profiles of axes of bad rows alone.
+	Axes bool
+	// Calls keeps the values of calls of msprobe.
+	Calls bool
+	// Keep keeps the details of good rows too, and lets tensors be written after they
+	// were compared.
+	Keep bool
+	// KLD computes the Kullback-Leibler divergence, which needs a second pass.
+	KLD bool
+}
+
 // Part is a row of a plan whose tensors were compared.
 type Part struct {
 	// Pair is the index of the pair in the plan, Row its row.

@@ -8,6 +8,14 @@ import (
 	"dumptool/internal/filename"
 )
 
+// FailOptions say what a failure is, and what follows.
+type FailOptions struct {
+	// FailOn are the statuses that count as failures, for FailFast: to stop
+	// after the first one in execution order.
+	FailOn   []record.Status
+	FailFast bool
+}
+
 // failsFast reports whether a row ends a run that stops at the first failure, whatever
 // comes before it. By evidence a row that is beyond the limits need not fail.
 func (p *Plan) failsFast(row *record.Row) bool {

@@ -121,8 +121,9 @@ func outputDump(t testing.TB, op string, d tensor.DType, shape tensor.Shape, val
 // exactly are options under which only equal tensors pass.
 func exactly(ref, npu string) Options {
 	return Options{Ref: ref, NPU: npu, Judge: JudgeOptions{
-		Limits: LimitOptions{Profile: ProfileExact}, Verdict: VerdictOptions{NaN: NaNStrict}}, Top: 4, List: 8, Points: 64, Bins: true,
-		FailOn: []record.Status{record.Fail, record.ShapeMismatch, record.DTypeMismatch, record.Ambiguous}}
+		Limits: LimitOptions{Profile: ProfileExact}, Verdict: VerdictOptions{NaN: NaNStrict}},
+		KeepOptions: KeepOptions{Top: 4, List: 8, Points: 64, Bins: true},
+		FailOptions: FailOptions{FailOn: []record.Status{record.Fail, record.ShapeMismatch, record.DTypeMismatch, record.Ambiguous}}}
 }
 
 // planned is a run with its plan.

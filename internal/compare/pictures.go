@@ -10,6 +10,16 @@ import (
 	"dumptool/internal/lang"
 )
 
+// PictureOptions say which rows have pictures.
+type PictureOptions struct {
+	// Bins bound the number of bins of their histograms.
+	Bins metrics.BinLimits
+	// Plots is set where all failing rows are drawn.
+	Plots bool
+	// Kept is the number of rows whose pictures stay in the report.
+	Kept int
+}
+
 // Pictures reads rows of a concluded report once more, for which Options.Pictures was
 // set: those that have plots, for which draw is called, and those whose pictures stay
 // in the report. Calls of draw may come from several goroutines at a time; what it

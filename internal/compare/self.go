@@ -28,6 +28,14 @@ func CheckModes() []CheckMode { return []CheckMode{CheckSuspects, CheckAll, Chec
 // read for it.
 type SelfFunc func(ctx context.Context, names []string) (map[record.OutputAt]*record.Self, []lang.Sentence, error)
 
+// SelfOptions are about operators that are computed again.
+type SelfOptions struct {
+	// Check says which operators of the NPU are computed again from their own inputs, Self
+	// does it; nil for none.
+	Check CheckMode
+	Self  SelfFunc
+}
+
 // mostSuspects is how many operators are computed again unless all are asked for.
 const mostSuspects = 64
 

@@ -269,6 +269,14 @@ func (o *Options) notTransposed(rep *record.Report) (warnings []lang.Sentence) {
 	return warnings
 }
 
+// SumOptions say what of a result is a failure of the command.
+type SumOptions struct {
+	// ExitZero keeps failures from the outcome, Coverage is what has to be compared
+	// of the reference.
+	ExitZero bool
+	Coverage Required
+}
+
 // Required is the least share and the least number of tensors of the reference that
 // have to be compared; Text is how the user wrote it.
 type Required struct {

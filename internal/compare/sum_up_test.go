@@ -21,12 +21,12 @@ func TestAmbiguousOutcome(t *testing.T) {
 	if o := (&Options{}).Outcome(some); o.Kind != batch.Nothing || !strings.HasSuffix(o.Text.String(), ", 2 AMBIGUOUS") {
 		t.Errorf("outcome %+v", o)
 	}
-	if o := (&Options{FailOn: []record.Status{record.Ambiguous}}).Outcome(rep); o.Kind != batch.Nothing {
+	if o := (&Options{FailOptions: FailOptions{FailOn: []record.Status{record.Ambiguous}}}).Outcome(rep); o.Kind != batch.Nothing {
 		t.Errorf("outcome %+v, want that nothing was compared", o)
 	}
 	paired := &record.Report{Rows: append([]record.Row{{Op: "c", Verdict: record.Verdict{Status: record.ShapeMismatch}, RefFile: "r", NPUFile: "n"}}, rep.Rows...)}
 	paired.Count()
-	if o := (&Options{FailOn: []record.Status{record.Ambiguous}}).Outcome(paired); o.Kind != batch.Found {
+	if o := (&Options{FailOptions: FailOptions{FailOn: []record.Status{record.Ambiguous}}}).Outcome(paired); o.Kind != batch.Found {
 		t.Errorf("outcome %+v, want a failure", o)
 	}
 }
