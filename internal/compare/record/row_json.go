@@ -64,48 +64,6 @@ type details struct {
 	zeros *[2]int64
 }
 
-// members are the keys of a row, those of the details among them where they are wanted.
-func (f *rowForm) members(details bool) object {
-	r, res := f.Row, f.result
-	o := object{
-		{"op,always", &r.Op}, {"output", &r.Output}, {"status,always", &r.Status}, {"reasons", (*findings)(&r.Reasons)},
-		{"ref_file", (*optional)(&r.RefFile)}, {"npu_file", (*optional)(&r.NPUFile)}, {"shape,null", orNull((*[]int64)(&f.shape))},
-		{"dtype_ref", (*dtypeName)(&r.RefDType)}, {"dtype_npu", (*dtypeName)(&r.NPUDType)}, {"limits", &f.limits},
-		{"total,null", &f.total}, {"errors", &f.errors}, {"errors_strict", &f.errorsStrict}, {"error_ratio", &f.ratio},
-		{"first_error", &f.firstError}, {"ref_value,null", &f.refValue}, {"npu_value,null", &f.npuValue},
-		{"metrics", &f.metrics}, {"classes", f.classes.members()}, {"order", &r.Order},
-
-		{"op_type", &r.OpType}, {"npu_op", &r.NPUOp}, {"kind", &r.Kind}, {"round", &r.Round},
-		{"rank,omitempty", &r.At.Rank}, {"step,omitempty", &r.At.Step}, {"graph,omitempty", &r.At.Graph}, {"model,omitempty", &r.At.Model},
-		{"script,omitempty", &r.Script}, {"modules,omitempty", &r.Modules}, {"statistics,omitempty", &r.Statistics},
-		{"rule", &r.Rule}, {"notes", &r.Notes}, {"partial", &r.Partial}, {"forced", &r.Forced}, {"known", &r.Known},
-		{"error", (*optional)(&f.err)}, {"ref_shape,like=shape", orNull((*[]int64)(&r.RefShape))}, {"npu_shape,like=shape", orNull((*[]int64)(&r.NPUShape))},
-		{"nan_inf", &f.nonFinite}, {"errors_policy", &f.errorsPolicy}, {"first_error_policy", &f.firstPolicy},
-		{"first_error_strict", &f.firstStrict}, {"last_error_strict", &f.last},
-		{"cosine_zero", (*optional)(&f.cosineZero)}, {"digests", &f.digests}, {"joint", &res.Joint},
-		{"status_limits,like=status", &f.statusLimits}, {"type,omitempty", &r.Type}, {"origin", &f.origin}, {"downstream", &r.Downstream}, {"self", &r.Self},
-		{"evidence,null", &r.Evidence}, {"standard", &r.Standard}, {"worst", &f.worst}, {"axes", &f.axes},
-
-		{"module", &r.Module}, {"inputs", &r.Inputs}, {"abs_hist", &f.abs}, {"rel_hist", &f.rel}, {"pictures", &f.pictures},
-
-		{"noise,omitempty", &r.Noise}, {"reasons_limits,omitempty", &f.reasonsLimits}, {"patterns,omitempty", (*findings)(&r.Patterns)},
-		{"uneven,omitempty", &r.Uneven}, {"second,omitempty", &r.Second}, {"reads,omitempty", &r.Reads},
-		{"dtype_said,omitempty", (*dtypeName)(&r.Said)}, {"undiagnosed,omitempty", &r.Undiagnosed},
-		{"transport,omitempty", &r.Transport},
-	}
-	if !details {
-		return o
-	}
-	return append(o, member{"details", object{
-		{"no_shape,omitempty", &f.noShape}, {"classes,omitempty", &f.cells}, {"start,omitempty", &res.Start},
-		{"beyond_first,omitempty", &res.Beyond.First}, {"beyond_last,omitempty", &res.Beyond.Last},
-		{"mismatch_first,omitempty", &res.Mismatch.First}, {"mismatch_last,omitempty", &res.Mismatch.Last},
-		{"hpaa_first,omitempty", &res.HPAA.First}, {"hpaa_last,omitempty", &res.HPAA.Last},
-		{"offsets,omitempty", &res.ErrorOffsets}, {"listed,omitempty", &res.Listed}, {"worst_rel,omitempty", &res.WorstRel},
-		{"points,omitempty", &res.Points}, {"zeros", &f.zeros}, {"kld", &res.KLD},
-	}})
-}
-
 // limitsJSON are Limits with their source in one text.
 type limitsJSON struct {
 	Atol   metrics.Metric `json:"atol"`
