@@ -57,14 +57,7 @@ type Options struct {
 	Type          Type
 	// Version forces the container: 1, 2, or 0 to find out from the content.
 	Version int
-	// Order is the axis order of the original shapes where they do not record it.
-	Order *tensor.Format
-	// C0 is the channel block of device layouts to make.
-	C0 int64
-	// Groups overrides the groups of FRACTAL_Z tensors.
-	Groups int64
-	// HiddenSize and InputSize are attributes of RNN layouts.
-	HiddenSize, InputSize int64
+	LayoutOptions
 	// Custom runs the user's own converters, nil when there are none.
 	Custom *Custom
 	// Rounds and Ops choose what is converted of a run; their zero values want all.

@@ -276,6 +276,18 @@ func binDType(d tensor.DType) string {
 	return d.String()
 }
 
+// LayoutOptions say of layouts what files do not.
+type LayoutOptions struct {
+	// Order is the axis order of the original shapes where they do not record it.
+	Order *tensor.Format
+	// C0 is the channel block of device layouts to make.
+	C0 int64
+	// Groups overrides the groups of FRACTAL_Z tensors.
+	Groups int64
+	// HiddenSize and InputSize are attributes of RNN layouts.
+	HiddenSize, InputSize int64
+}
+
 // reformat converts a tensor to the target format and writes it.
 func (c *conversion) reformat(row *Row, t *tensorfile.Tensor, name namer) error {
 	shape, err := c.stored(t)
