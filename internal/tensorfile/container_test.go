@@ -195,10 +195,11 @@ func TestContainers(t *testing.T) {
 func TestEndings(t *testing.T) {
 	anything := []string{"atb", "bin", "dump"}
 	for _, c := range containers {
-		name := samples[c.Name](t, make([]byte, 2000)).name
-		if slices.Contains(anything, c.Name) {
-			continue
+		build, ok := samples[c.Name]
+		if !ok || slices.Contains(anything, c.Name) {
+			continue // TestContainers asks for a sample
 		}
+		name := build(t, make([]byte, 2000)).name
 		if got := filename.Container(name); got != c.Name {
 			t.Errorf("%s: the ending of %s claims %q: it needs a row in endings of internal/filename/filename.go", c.Name, name, got)
 		}
