@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -267,6 +268,100 @@ func TestOutageInMidRun(t *testing.T) {
 	}
 }
 
+// TestScanResumes takes the server away in the middle of a scan, and interrupts another one:
+// both leave a document, and the same line with --resume reads only the steps that are not
+// finished, and writes what one run writes.
+func TestScanResumes(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	const ranks, ops = 4, 8
+	sharedRun(t, dir, ranks, ops, 40_000, nil)
+	infinite := filepath.Join(dir, "npu", "step0", "rank1", "MatMul.layer6.6.1.1700000000000600")
+	data, err := os.ReadFile(infinite)
+	if err == nil {
+		copy(data[len(data)-2:], []byte{0, 0x7c})
+		err = os.WriteFile(infinite, data, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFarStore(t, dir)
+	document := func(name string) string { return filepath.Join(out, name, "overflow_scan.json") }
+	for _, all := range [][]string{nil, {"--all"}} {
+		line := func(name string, more ...string) []string {
+			return slices.Concat(strings.Fields("overflow scan s3://bkt/npu -j 1 --s3-retry-time 200ms --format json,csv,text -out "+filepath.Join(out, name)), all, more)
+		}
+		if got := runApp(t, line("one")); got.Code != exitFound {
+			t.Fatalf("%+v", got)
+		}
+		want := filesBelow(t, filepath.Join(out, "one"))
+		took := 0
+		for _, n := range []int64{ops / 2, ranks*ops + ops/2, ranks*ops + 2*ops + 3} { // of the headers, of the data
+			f.reset()
+			f.onGet = func(get int64) {
+				if get == n {
+					f.away.Store(true)
+				}
+			}
+			got := runApp(t, line("cut"))
+			if got.Code != exitIncomplete || !strings.Contains(got.Err, "--resume") {
+				t.Fatalf("at %d: %+v", n, got)
+			}
+			f.onGet = nil
+			f.away.Store(false)
+			took += resumed(t, f, line("cut", "--resume"), document("cut"), ranks, 2*ops)
+			if diff := cmp.Diff(want, filesBelow(t, filepath.Join(out, "cut"))); diff != "" {
+				t.Errorf("at %d: - one run, + resumed\n%s", n, diff)
+			}
+		}
+		f.reset()
+		at := make(chan bool)
+		f.onGet = func(get int64) {
+			if get == ranks*ops+2*ops {
+				at <- true
+				<-at
+			}
+		}
+		scan := exec.Command("dumptool", line("interrupted")...)
+		if err := scan.Start(); err != nil {
+			t.Fatal(err)
+		}
+		<-at
+		if err := scan.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(200 * time.Millisecond) // in which it hears that
+		f.onGet = nil
+		close(at)
+		if _ = scan.Wait(); scan.ProcessState.ExitCode() != exitInterrupted {
+			t.Fatal(scan.ProcessState)
+		}
+		took += resumed(t, f, line("interrupted", "--resume"), document("interrupted"), ranks, 2*ops)
+		if diff := cmp.Diff(want, filesBelow(t, filepath.Join(out, "interrupted"))); diff != "" {
+			t.Errorf("- one run, + resumed after an interruption\n%s", diff)
+		}
+		if took < 3 {
+			t.Errorf("%d steps were taken in all", took)
+		}
+	}
+}
+
+// resumed resumes a scan with a document, and returns how many of its steps were finished:
+// each of the others takes a number of requests.
+func resumed(t *testing.T, f *farStore, line []string, document string, steps, gets int) (finished int) {
+	t.Helper()
+	data, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unfinished := strings.Count(string(data), `"unfinished": true`)
+	f.reset()
+	got := runApp(t, line)
+	if most := unfinished*gets + steps; got.Code != exitFound || int(f.gets.Load()) > most || unfinished == 0 {
+		t.Errorf("%d GET with %d of %d steps unfinished\n%+v", f.gets.Load(), unfinished, steps, got)
+	}
+	return steps - unfinished
+}
+
 // outageInMidRun is how long the server is away.
 const outageInMidRun = 3 * time.Second
 
@@ -338,22 +433,31 @@ func TestTransportIsNoOption(t *testing.T) {
 
 // TestOwnRoundsOnly checks that a shard opens the dumps of its own rounds and no others, with
 // all the requests that may be under way, and that the rounds are as large as their files
-// are: what another shard compares is listed.
+// are: what another shard looks at is listed.
 func TestOwnRoundsOnly(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	const ranks, ops = 8, 40
 	sharedRun(t, dir, ranks, ops, 400, nil)
 	f := newFarStore(t, dir)
 	f.delay = 100 * time.Millisecond
-	for i := range ranks / 2 {
-		f.reset()
-		line := fmt.Sprintf("compare --cpu s3://bkt/cpu --npu s3://bkt/npu -j 1 --s3-concurrency 64 -out %s --shard %d/%d", out, i, ranks/2)
-		if got := runApp(t, strings.Fields(line)); got.Code != 0 {
-			t.Fatalf("%s: %+v", line, got)
-		}
-		// Two rounds and the golden, and a dump of each of the other rounds: that it is one.
-		if gets, most := f.gets.Load(), int64(3*ops+ranks); gets > most || f.most.Load() < 32 || f.heads.Load() > 24 {
-			t.Errorf("shard %d: %d GET, want at most %d; %d at a time; %d HEAD", i, gets, most, f.most.Load(), f.heads.Load())
+	for _, tt := range []struct {
+		line string
+		// gets are for the golden and two rounds; a dump of each round more says that it is one.
+		gets int64
+	}{
+		{"compare --cpu s3://bkt/cpu --npu s3://bkt/npu", 3 * ops},
+		{"overflow scan s3://bkt/npu", 2 * ops},
+		{"overflow analyze s3://bkt/npu", 2 * ops},
+	} {
+		for i := range ranks / 2 {
+			f.reset()
+			line := fmt.Sprintf("%s -j 1 --s3-concurrency 64 -out %s --shard %d/%d", tt.line, out, i, ranks/2)
+			if got := runApp(t, strings.Fields(line)); got.Code != 0 {
+				t.Fatalf("%s: %+v", line, got)
+			}
+			if gets, most := f.gets.Load(), tt.gets+ranks; gets > most || f.most.Load() < 32 || f.heads.Load() > 24 {
+				t.Errorf("%s: %d GET, want at most %d; %d at a time; %d HEAD", line, gets, most, f.most.Load(), f.heads.Load())
+			}
 		}
 	}
 }
