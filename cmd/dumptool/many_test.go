@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
+	"flag"
 	"fmt"
 	"io"
 	"log"
@@ -221,8 +222,12 @@ func TestOutageInMidRun(t *testing.T) {
 		}
 	}
 	const gets = 3*ranks*ops/2 + ops // of the headers, and some of the data
-	for _, f.busy = range []bool{false, true} {
-		awayAt(gets, outageInMidRun)
+	for _, f.busy = range []bool{true, false} {
+		back := *outage
+		if f.busy {
+			back = 2 * time.Second
+		}
+		awayAt(gets, back)
 		got := runApp(t, line("through", "--s3-retry-time", "2m"))
 		if got.Code != exitFound || strings.Count(got.Err, "store down since ") != 1 || f.refused.Load() == 0 {
 			t.Errorf("%d, %d requests refused\n%s", got.Code, f.refused.Load(), got.Err)
@@ -362,8 +367,8 @@ func resumed(t *testing.T, f *farStore, line []string, document string, steps, g
 	return steps - unfinished
 }
 
-// outageInMidRun is how long the server is away.
-const outageInMidRun = 3 * time.Second
+// outage is how long no server is there in the middle of a run.
+var outage = flag.Duration("outage", 12*time.Second, "how long the server of TestOutageInMidRun is away")
 
 // TestRequestsAtOnce checks that headers are read with all the requests that may be under
 // way, and data with more than are computed, whatever -j says; and that small objects are
@@ -413,7 +418,7 @@ func TestTransportIsNoOption(t *testing.T) {
 		t.Fatal(err)
 	}
 	shards := [][]string{
-		{"--s3-endpoint", f.endpoint, "--s3-region", "r", "--s3-path-style", "on", "--s3-block", "512KiB", "--s3-concurrency", "3", "--s3-retry-time", "1m", "--s3-cache", "8MiB"},
+		{"--s3-endpoint", f.endpoint, "--s3-region", "r", "--s3-path-style", "on", "--s3-block", "512KiB", "--s3-concurrency", "3", "--s3-retry-time", "1m", "--s3-cache", "8MiB", "--s3-spool", "0"},
 		{"--config", yaml, "-j", "1", "--verbose", "--log-format", "json"},
 		{"--compress", "--s3-no-sign=false", "--lang", "en", "-q", "--color", "never"},
 	}
