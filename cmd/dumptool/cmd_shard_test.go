@@ -340,7 +340,7 @@ func TestCompareShards(t *testing.T) {
 	inFolders(t, func(rt *rapid.T, dir string) {
 		tree := filepath.Join(dir, "tree")
 		comparedTree(rt, tree)
-		n := rapid.IntRange(1, 5).Draw(rt, "n")
+		n := rapid.IntRange(1, 9).Draw(rt, "n")
 		args := []string{"compare", "--cpu", filepath.Join(tree, "cpu"), "--npu", filepath.Join(tree, "npu"), "--pictures", "0"}
 		args = append(args, drawn(rt, "flag", "--verdict=limits", "--rank=0-1", "--step=0", "--ops=conv1,nosuch", "--fail-on=fail,unmatched-ref", "--exit-zero", "--require-coverage=90%",
 			"--inputs", "--rows=bad", "--topn=1", "--diff-order=worst", "--round=last", "--transpose=conv1=0,nosuch=0")...)

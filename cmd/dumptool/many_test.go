@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -463,6 +465,89 @@ func TestOwnRoundsOnly(t *testing.T) {
 			if gets, most := f.gets.Load(), tt.gets+ranks; gets > most || f.most.Load() < 32 || f.heads.Load() > 24 {
 				t.Errorf("%s: %d GET, want at most %d; %d at a time; %d HEAD", line, gets, most, f.most.Load(), f.heads.Load())
 			}
+		}
+	}
+}
+
+// TestSharesByBytes checks that rounds are dealt out by the bytes of their files: one that
+// has as many as the five others has a shard of two for itself.
+func TestSharesByBytes(t *testing.T) {
+	t.Parallel()
+	dir, out := t.TempDir(), t.TempDir()
+	const ranks, ops = 6, 3
+	sharedRun(t, dir, ranks, ops, 1000, nil)
+	large := t.TempDir()
+	sharedRun(t, large, 1, ops, 6000, nil)
+	rank3 := filepath.Join(dir, "npu", "step0", "rank3")
+	if err := errors.Join(os.RemoveAll(rank3), os.CopyFS(rank3, os.DirFS(filepath.Join(large, "npu", "step0", "rank0"))), os.RemoveAll(filepath.Join(dir, "cpu"))); err != nil {
+		t.Fatal(err)
+	}
+	npu := filepath.Join(dir, "npu")
+	for command, tt := range map[string]struct {
+		line, document string
+		ofRank         *regexp.Regexp // a rank, or the number of dumps
+	}{
+		"compare": {"compare --cpu " + npu + " --npu " + npu, "compare.json", regexp.MustCompile(`rank(\d)/MatMul`)},
+		"scan":    {"overflow scan " + npu, "overflow_scan.json", regexp.MustCompile(`"rank": *"(\d)"`)},
+		"analyze": {"overflow analyze " + npu, "overflow.json", regexp.MustCompile(`"dumps": *(\d+)`)},
+	} {
+		var got []string
+		for i := range 2 {
+			if r := runArgs(t, append(strings.Fields(tt.line), "-out", filepath.Join(out, command), "--shard", fmt.Sprintf("%d/2", i))...); r.code != 0 {
+				t.Fatalf("%s: %+v", command, r)
+			}
+			data, err := os.ReadFile(filepath.Join(out, command, fmt.Sprintf("shard-%05d-of-00002", i), tt.document))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var found []string
+			for _, m := range tt.ofRank.FindAllStringSubmatch(string(data), -1) {
+				found = append(found, m[1])
+			}
+			slices.Sort(found)
+			got = append(got, strings.Join(slices.Compact(found), " "))
+		}
+		slices.Sort(got)
+		want := []string{"0 1 2 4 5", "3"}
+		if command == "analyze" {
+			want = []string{fmt.Sprint((ranks - 1) * ops), fmt.Sprint(ops)}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: shards have %q, want %q", command, got, want)
+		}
+	}
+}
+
+// TestReplacedBetweenShards replaces a dump in object storage by another one of the same size
+// after the first shard: the merge refuses, until the shards have seen the same files.
+func TestReplacedBetweenShards(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	sharedRun(t, dir, 3, 2, 100, nil)
+	f := newFarStore(t, dir)
+	const name = "npu/step0/rank1/MatMul.layer1.1.1.1700000000000100"
+	dump, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, line := range []string{"compare --cpu s3://bkt/cpu --npu s3://bkt/npu", "overflow scan s3://bkt/npu", "overflow analyze s3://bkt/npu"} {
+		parts := filepath.Join(out, fmt.Sprint(k))
+		shard := func(i int) {
+			if got := runApp(t, append(strings.Fields(line), "-out", parts, "--resume", "--shard", fmt.Sprintf("%d/2", i))); got.Code != 0 {
+				t.Fatalf("%s: %+v", line, got)
+			}
+		}
+		shard(0)
+		dump[len(dump)-1-k] ^= 1
+		putObject(t, f.endpoint, name, dump)
+		shard(1)
+		report := filepath.Join(out, fmt.Sprint("report", k))
+		got := runApp(t, []string{"merge", parts, "-out", report})
+		if _, err := os.Stat(report); got.Code != exitIncomplete || !strings.Contains(got.Err, "shards 0 and 1 saw other files") || !os.IsNotExist(err) {
+			t.Errorf("%s: %+v, %v", line, got, err)
+		}
+		shard(0)
+		if got := runApp(t, []string{"merge", parts, "-out", report}); got.Code != 0 && got.Code != exitFound {
+			t.Errorf("%s again: %+v", line, got)
 		}
 	}
 }
