@@ -26,8 +26,7 @@ type work struct {
 // unit is rounds, and the files of overflow records, that are looked at together.
 type unit struct {
 	rounds []*dumpdir.Round
-	// listed are the files of the rounds as listed, with their sizes.
-	listed map[string]int64
+	size   int64 // of the files, as listed
 	shard.Portion
 }
 
@@ -56,13 +55,13 @@ func openUnits(ctx context.Context, run *dumpdir.Run, opt *Options, d division) 
 	for _, round := range run.Select(opt.Select) {
 		u := w.unit(round.At)
 		u.rounds = append(u.rounds, round)
-		for path, size := range round.FileSizes() {
-			u.listed[path] = size
+		for _, size := range round.FileSizes() {
+			u.size += size
 		}
 	}
 	for _, r := range run.Records {
 		if d.records && opt.Select.Wants(r.At) {
-			w.unit(r.At).listed[r.File.Path()] = r.File.Size
+			w.unit(r.At).size += r.File.Size
 		}
 	}
 	w.divide()
@@ -89,7 +88,7 @@ func (w *work) unit(at dumpdir.Coordinates) *unit {
 	key := w.unitOf(at)
 	u := w.of[key]
 	if u == nil {
-		u = &unit{listed: make(map[string]int64)}
+		u = new(unit)
 		w.of[key] = u
 		w.units = append(w.units, u)
 	}
@@ -100,10 +99,7 @@ func (w *work) unit(at dumpdir.Coordinates) *unit {
 func (w *work) divide() {
 	sizes, keys := make([]int64, len(w.units)), make([]string, len(w.units))
 	for i, u := range w.units {
-		keys[i] = fmt.Sprintf("%08d", i)
-		for _, size := range u.listed {
-			sizes[i] += size
-		}
+		sizes[i], keys[i] = u.size, fmt.Sprintf("%08d", i)
 	}
 	for i, p := range shard.Divide(w.opt.Shard, sizes, keys) {
 		w.units[i].Portion = p
@@ -113,14 +109,7 @@ func (w *work) divide() {
 // isListed reports whether a file of the chosen rounds and records has anything in it, as
 // far as listed.
 func (w *work) isListed() bool {
-	return slices.ContainsFunc(w.units, func(u *unit) bool {
-		for _, size := range u.listed {
-			if size > 0 {
-				return true
-			}
-		}
-		return false
-	})
+	return slices.ContainsFunc(w.units, func(u *unit) bool { return u.size > 0 })
 }
 
 // byStep names the unit of those that look at each round of a step by itself.
