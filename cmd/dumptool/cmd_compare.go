@@ -31,7 +31,7 @@ type compareOptions struct {
 
 // newCompareOptions returns the defaults of all flags.
 func newCompareOptions() *compareOptions {
-	return &compareOptions{comparison: newComparison(), output: newCompareOutput(), shards: shardOptions{wholeRuns: true}}
+	return &compareOptions{comparison: newComparison(), output: newCompareOutput(), shards: shardOptions{wholeRuns: true, ofReports: true}}
 }
 
 func newCompareCommand(a *app) *cobra.Command {

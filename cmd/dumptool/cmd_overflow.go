@@ -89,43 +89,43 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 		if o.Shard, err = o.shards.resolve(a, o.output.out); err != nil {
 			return err
 		}
+		if o.shards.resume && !o.Shard.On() && !slices.Contains(o.output.formats, "json") {
+			return usagef("--resume needs the document of the earlier run: --format json in both")
+		}
 	}
 	o.open.Skip, o.open.NoRaw = o.output.out, true
 	run, err := a.openRun(ctx, paths, o.open, o.Select)
 	if err != nil {
 		return err
 	}
-	origin, path := o.shards.origin(cmd, o.Shard, run.Listing()), ""
-	if o.Shard.On() {
-		path = shard.Named(store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[R]("json").File))
-		complete := func(d *shard.Document) bool {
-			var r R
-			return d.Decode(&r) == nil && any(r).(overflowDocument).Unread() == 0
-		}
-		if a.told(origin) || o.shards.done(a, path, &origin, complete) {
-			return nil
-		}
+	origin := o.shards.origin(cmd, o.Shard, run.Listing())
+	if o.Shard.On() && a.told(origin) {
+		return nil
 	}
-	r, err := watched(a, doing, func(observe func(batch.Event)) (R, error) {
-		o.Observe = observe
-		return look(ctx, run, o.Options)
-	})
-	if err != nil {
+	r, complete := earlierOverflow[R](a, o, &origin)
+	if complete && o.Shard.On() {
+		return nil
+	}
+	if !complete {
+		o.Earlier, _ = any(r).(*overflow.ScanReport)
+		r, err = watched(a, doing, func(observe func(batch.Event)) (R, error) {
+			o.Observe = observe
+			return look(ctx, run, o.Options)
+		})
+	}
+	var none R
+	if err != nil && (any(r) == any(none) || o.Shard.On()) {
 		return err
 	}
 	if d, ok := any(r).(overflowDocument); ok {
-		origin.Unfetched = d.Unfetched()
+		origin.Unfetched, origin.Interrupted = d.Unfetched(), err != nil
 		d.SetOrigin(origin)
 	}
+	if err != nil {
+		return cmp.Or(writeReports(a, &o.output, r, report.Options{}), err)
+	}
 	if o.Shard.On() { // that its document is complete is all that is asked of a shard
-		if path, err = report.WriteDocument(report.NewFolder(store.Dir(path)), r, o.shards.compress); err != nil {
-			return err
-		}
-		a.shardWritten(o.Shard, path)
-		if n := any(r).(overflowDocument).Unfetched(); n > 0 {
-			return unfetched(n)
-		}
-		return nil
+		return writeShard(a, o, r)
 	}
 	if write != nil {
 		if err := write(r); err != nil {
@@ -133,6 +133,46 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 		}
 	}
 	return concludeReport(a, &o.output, o.exitZero, r, r.Outcome(o.output.printsText()))
+}
+
+// overflowFile is where the document of the run or of the shard is.
+func overflowFile[R any](o *overflowTreeOptions) string {
+	return shard.Named(store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[R]("json").File))
+}
+
+// earlierOverflow is the report of the same work that --resume finds, nil if there is none,
+// and whether nothing is missing in it.
+func earlierOverflow[R overflowReport](a *app, o *overflowTreeOptions, origin *shard.Origin) (r R, complete bool) {
+	if !o.shards.resume {
+		return r, false
+	}
+	path := overflowFile[R](o)
+	d := o.shards.earlier(a, path, origin)
+	if d == nil || d.Decode(&r) != nil {
+		var none R
+		return none, false
+	}
+	complete = d.Final()
+	if o.Shard.On() { // what is broken may have been mended
+		complete = complete && any(r).(overflowDocument).Unread() == 0
+	}
+	if complete {
+		a.isComplete(path)
+	}
+	return r, complete
+}
+
+// writeShard writes the document of a shard, unless it is there.
+func writeShard[R overflowReport](a *app, o *overflowTreeOptions, r R) error {
+	path, err := report.WriteDocument(report.NewFolder(store.Dir(overflowFile[R](o))), r, o.shards.compress)
+	if err != nil {
+		return err
+	}
+	a.shardWritten(o.Shard, path)
+	if n := any(r).(overflowDocument).Unfetched(); n > 0 {
+		return unfetched(n)
+	}
+	return nil
 }
 
 type overflowAnalyzeOptions struct {
@@ -275,7 +315,7 @@ func runOverflowDecode(ctx context.Context, a *app, opts *overflowDecodeOptions,
 }
 
 func newOverflowScanCommand(a *app) *cobra.Command {
-	opts := &overflowTreeOptions{open: dumpdir.Options{Graphs: true}}
+	opts := &overflowTreeOptions{open: dumpdir.Options{Graphs: true}, shards: shardOptions{wholeRuns: true}}
 	cmd := &cobra.Command{
 		Use:         "scan PATH...",
 		Short:       "find NaN, infinities and saturated values in ordinary dumps",
@@ -290,8 +330,10 @@ tables of CANN) it shows what those say.
 More than 20 executions with bad tensors are grouped by operator, and the first of
 them is shown in full; --all shows all, good ones too.
 
-With --shard it reads a part of the tensors and writes what it finds to a file in the
-folder of -out; 'overflow scan merge' makes the report of all parts.`,
+With --shard it reads a part of the rounds, of a round that is larger than its share a
+part of the operators, and writes what it finds to a file in the folder of -out; 'overflow
+scan merge' makes the report of all parts. With --resume, of a run that was interrupted or
+that object storage left without answers, steps that are finished are not read again.`,
 		Example: `  dumptool overflow scan dumps
   dumptool overflow scan dumps --all --format csv > all.csv
   dumptool overflow scan dumps --shard auto/16 -out shards`,

@@ -53,8 +53,9 @@ type shardOptions struct {
 	resume bool
 	// compress is set where documents of shards are to be compressed.
 	compress bool
-	// wholeRuns is set where whole runs are resumed too.
-	wholeRuns bool
+	// wholeRuns is set where whole runs are resumed too, ofReports where their rows have what
+	// the reports show that were asked for.
+	wholeRuns, ofReports bool
 }
 
 func (o *shardOptions) flags() []cmdFlag {
@@ -92,7 +93,7 @@ func (o *shardOptions) origin(cmd *cobra.Command, spec shard.Spec, listing strin
 	origin := shard.Origin{Tool: toolName(), Listing: listing, Options: optionsOf(cmd), RunID: o.run}
 	if spec.On() {
 		origin.Shard = &spec
-	} else if !o.wholeRuns {
+	} else if !o.ofReports {
 		origin.DropReport()
 	}
 	return origin

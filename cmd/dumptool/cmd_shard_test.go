@@ -43,14 +43,14 @@ func generatedTree(t *rapid.T, root string, anyBytes bool) {
 	}
 	const one, inf, nan, most = 0x3c00, 0x7c00, 0x7e00, 0x7bff
 	value := rapid.SampledFrom([]uint16{one, one, one, inf, nan, most})
-	kind := rapid.SampledFrom([]string{"op", "op", "op", "op", "record", "cut", "csv", "npy", "bytes", "text", "string"})
+	kind := rapid.SampledFrom([]string{"op", "op", "op", "op", "record", "record above", "record unnamed", "record as operator", "unnamed", "cut", "csv", "npy", "bytes", "text", "string"})
 	names := rapid.SampledFrom([]string{"conv", "fc", "relu", "add", "very_" + strings.Repeat("long", 55)})
-	for i := range rapid.IntRange(0, 12).Draw(t, "files") {
+	for i := range rapid.IntRange(0, 20).Draw(t, "files") {
 		at := rapid.IntRange(0, 2).Draw(t, "rank")
 		dir := fmt.Sprintf("20260101000000/%d/net/1/%d/", at, rapid.IntRange(0, 1).Draw(t, "step"))
 		task, name := i, names.Draw(t, "name")
 		file := fmt.Sprintf("%sAdd.%s.%d.1.%d", dir, name, task, 1700000000000000+rapid.IntRange(0, 9).Draw(t, "time"))
-		switch kind.Draw(t, "kind") {
+		switch drawn := kind.Draw(t, "kind"); drawn {
 		case "op":
 			dump(file, &dumptest.Content{OpName: "net/" + name, Inputs: []dumptest.TensorContent{halves(value.Draw(t, "in"))},
 				Outputs: []dumptest.TensorContent{halves(value.Draw(t, "out"), one)}})
@@ -58,13 +58,24 @@ func generatedTree(t *rapid.T, root string, anyBytes bool) {
 			one := halves(one)
 			one.StoredDType = int32(tensor.String)
 			dump(file, &dumptest.Content{OpName: "net/" + name, Outputs: []dumptest.TensorContent{one, halves(value.Draw(t, "out"))}})
-		case "record":
+		case "unnamed":
+			dump(dir+"odd"+strconv.Itoa(i), &dumptest.Content{OpName: "net/" + name, Outputs: []dumptest.TensorContent{halves(value.Draw(t, "out"))}})
+		case "record", "record above", "record unnamed", "record as operator":
 			r := &opdebug.Record{Generation: opdebug.OldLayout, Size: opdebug.BufferSize, Areas: []opdebug.Area{
 				{Unit: opdebug.DHA, Status: []uint64{0}}, {Unit: opdebug.L2, Status: []uint64{0}},
 				{Unit: opdebug.AICore, TaskID: uint64(rapid.IntRange(0, 12).Draw(t, "task")), StreamID: 1, Status: []uint64{rapid.Uint64Range(0, 0xff).Draw(t, "status")}},
 			}}
 			payload := dumptest.EncodeRecord(r)
-			dump(fmt.Sprintf("%sOpdebug.Node_OpDebug.%d.1.%d", dir, task, 1700000000000005), &dumptest.Content{OpName: "Node_OpDebug", Outputs: []dumptest.TensorContent{{
+			path := fmt.Sprintf("%sOpdebug.Node_OpDebug.%d.1.%d", dir, task, 1700000000000005)
+			switch drawn {
+			case "record above": // of the steps, and of the ranks
+				path = fmt.Sprintf("%sOpdebug.Node_OpDebug.%d.1.%d", rapid.SampledFrom([]string{"20260101000000/1/", "20260101000000/", ""}).Draw(t, "above"), task, 1700000000000005)
+			case "record unnamed":
+				path = dir + "odd" + strconv.Itoa(i)
+			case "record as operator":
+				path = file
+			}
+			dump(path, &dumptest.Content{OpName: "Node_OpDebug", Outputs: []dumptest.TensorContent{{
 				Payload: dumptest.Bytes(payload), StoredDType: int32(tensor.Uint8), StoredFormat: tensor.FormatWord(tensor.ND), Shape: []uint64{uint64(len(payload))}}}})
 		case "cut":
 			write(file, []byte("short"))
@@ -156,7 +167,7 @@ func TestOverflowShards(t *testing.T) {
 		if command == "analyze" && rapid.Bool().Draw(rt, "most") {
 			args = append(args, "-n", "1")
 		}
-		n, one, two, parts := rapid.IntRange(1, 5).Draw(rt, "n"), filepath.Join(dir, "one"), filepath.Join(dir, "two"), filepath.Join(dir, "parts")
+		n, one, two, parts := rapid.IntRange(1, 9).Draw(rt, "n"), filepath.Join(dir, "one"), filepath.Join(dir, "two"), filepath.Join(dir, "parts")
 		shardsOf(t, rt, n, append(args, "-out", parts)...)
 		merge := rapid.SampledFrom([][]string{{"merge"}, {"overflow", command, "merge"}}).Draw(rt, "merge")
 		single, merged := args, slices.Concat(merge, []string{parts})
@@ -329,7 +340,7 @@ func TestCompareShards(t *testing.T) {
 	inFolders(t, func(rt *rapid.T, dir string) {
 		tree := filepath.Join(dir, "tree")
 		comparedTree(rt, tree)
-		n := rapid.IntRange(1, 5).Draw(rt, "n")
+		n := rapid.IntRange(1, 9).Draw(rt, "n")
 		args := []string{"compare", "--cpu", filepath.Join(tree, "cpu"), "--npu", filepath.Join(tree, "npu"), "--pictures", "0"}
 		args = append(args, drawn(rt, "flag", "--verdict=limits", "--rank=0-1", "--step=0", "--ops=conv1,nosuch", "--fail-on=fail,unmatched-ref", "--exit-zero", "--require-coverage=90%",
 			"--inputs", "--rows=bad", "--topn=1", "--diff-order=worst", "--round=last", "--transpose=conv1=0,nosuch=0")...)

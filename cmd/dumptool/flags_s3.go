@@ -25,7 +25,7 @@ const (
 // program alone lists. Keys are no flags: they would stand in lists of processes.
 func (o *globalOptions) s3Flags() []cmdFlag {
 	s := &o.s3
-	s.PathStyle, s.Block, s.Cache, s.Concurrency, s.RetryTime = "auto", 8<<20, 64<<20, store.Concurrency, store.RetryTime
+	s.PathStyle, s.Block, s.Cache, s.Spool, s.Concurrency, s.RetryTime = "auto", 8<<20, 64<<20, store.Spool, store.Concurrency, store.RetryTime
 	return []cmdFlag{
 		{"s3-endpoint", text(&s.Endpoint), "`URL` of the object storage; default: AWS_ENDPOINT_URL_S3, else AWS", storage, 0},
 		{"s3-region", text(&s.Region), "its `REGION`; default: AWS_REGION, else as the endpoint says", storage, 0},
@@ -35,6 +35,7 @@ func (o *globalOptions) s3Flags() []cmdFlag {
 		{"s3-concurrency", whole(&s.Concurrency, math.MinInt, math.MaxInt, "want a number"), "requests that read at the same time", storage, 0},
 		{"s3-retry-time", duration(&s.RetryTime), "for how long a request that fails is tried again", storage, 0},
 		{"s3-cache", (*sizeFlag)(&s.Cache), "bytes of objects in memory", storage, 0},
+		{"s3-spool", (*sizeFlag)(&s.Spool), "bytes of objects in $TMPDIR, of what is read again and memory has no room for", storage, 0},
 	}
 }
 
@@ -68,6 +69,9 @@ func (a *app) abortStale(out string, age time.Duration) error {
 func (a *app) useStore(ctx context.Context) error {
 	set := a.global.s3
 	set.Context, set.Getenv = ctx, a.getenv
+	if set.Spool == 0 {
+		set.Spool = -1 // none
+	}
 	set.Note = func(note lang.Sentence) { a.msg.Infof("%s", a.inLang(note)) }
 	if err := set.Check(); err != nil {
 		return usagef("object storage: %v", err)

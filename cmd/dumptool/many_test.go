@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log"
@@ -11,6 +13,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -220,8 +224,12 @@ func TestOutageInMidRun(t *testing.T) {
 		}
 	}
 	const gets = 3*ranks*ops/2 + ops // of the headers, and some of the data
-	for _, f.busy = range []bool{false, true} {
-		awayAt(gets, outageInMidRun)
+	for _, f.busy = range []bool{true, false} {
+		back := *outage
+		if f.busy {
+			back = 2 * time.Second
+		}
+		awayAt(gets, back)
 		got := runApp(t, line("through", "--s3-retry-time", "2m"))
 		if got.Code != exitFound || strings.Count(got.Err, "store down since ") != 1 || f.refused.Load() == 0 {
 			t.Errorf("%d, %d requests refused\n%s", got.Code, f.refused.Load(), got.Err)
@@ -267,8 +275,102 @@ func TestOutageInMidRun(t *testing.T) {
 	}
 }
 
-// outageInMidRun is how long the server is away.
-const outageInMidRun = 3 * time.Second
+// TestScanResumes takes the server away in the middle of a scan, and interrupts another one:
+// both leave a document, and the same line with --resume reads only the steps that are not
+// finished, and writes what one run writes.
+func TestScanResumes(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	const ranks, ops = 4, 8
+	sharedRun(t, dir, ranks, ops, 40_000, nil)
+	infinite := filepath.Join(dir, "npu", "step0", "rank1", "MatMul.layer6.6.1.1700000000000600")
+	data, err := os.ReadFile(infinite)
+	if err == nil {
+		copy(data[len(data)-2:], []byte{0, 0x7c})
+		err = os.WriteFile(infinite, data, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFarStore(t, dir)
+	document := func(name string) string { return filepath.Join(out, name, "overflow_scan.json") }
+	for _, all := range [][]string{nil, {"--all"}} {
+		line := func(name string, more ...string) []string {
+			return slices.Concat(strings.Fields("overflow scan s3://bkt/npu -j 1 --s3-retry-time 200ms --format json,csv,text -out "+filepath.Join(out, name)), all, more)
+		}
+		if got := runApp(t, line("one")); got.Code != exitFound {
+			t.Fatalf("%+v", got)
+		}
+		want := filesBelow(t, filepath.Join(out, "one"))
+		took := 0
+		for _, n := range []int64{ops / 2, ranks*ops + ops/2, ranks*ops + 2*ops + 3} { // of the headers, of the data
+			f.reset()
+			f.onGet = func(get int64) {
+				if get == n {
+					f.away.Store(true)
+				}
+			}
+			got := runApp(t, line("cut"))
+			if got.Code != exitIncomplete || !strings.Contains(got.Err, "--resume") {
+				t.Fatalf("at %d: %+v", n, got)
+			}
+			f.onGet = nil
+			f.away.Store(false)
+			took += resumed(t, f, line("cut", "--resume"), document("cut"), ranks, 2*ops)
+			if diff := cmp.Diff(want, filesBelow(t, filepath.Join(out, "cut"))); diff != "" {
+				t.Errorf("at %d: - one run, + resumed\n%s", n, diff)
+			}
+		}
+		f.reset()
+		at := make(chan bool)
+		f.onGet = func(get int64) {
+			if get == ranks*ops+2*ops {
+				at <- true
+				<-at
+			}
+		}
+		scan := exec.Command("dumptool", line("interrupted")...)
+		if err := scan.Start(); err != nil {
+			t.Fatal(err)
+		}
+		<-at
+		if err := scan.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(200 * time.Millisecond) // in which it hears that
+		f.onGet = nil
+		close(at)
+		if _ = scan.Wait(); scan.ProcessState.ExitCode() != exitInterrupted {
+			t.Fatal(scan.ProcessState)
+		}
+		took += resumed(t, f, line("interrupted", "--resume"), document("interrupted"), ranks, 2*ops)
+		if diff := cmp.Diff(want, filesBelow(t, filepath.Join(out, "interrupted"))); diff != "" {
+			t.Errorf("- one run, + resumed after an interruption\n%s", diff)
+		}
+		if took < 3 {
+			t.Errorf("%d steps were taken in all", took)
+		}
+	}
+}
+
+// resumed resumes a scan with a document, and returns how many of its steps were finished:
+// each of the others takes a number of requests.
+func resumed(t *testing.T, f *farStore, line []string, document string, steps, gets int) (finished int) {
+	t.Helper()
+	data, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unfinished := strings.Count(string(data), `"unfinished": true`)
+	f.reset()
+	got := runApp(t, line)
+	if most := unfinished*gets + steps; got.Code != exitFound || int(f.gets.Load()) > most || unfinished == 0 {
+		t.Errorf("%d GET with %d of %d steps unfinished\n%+v", f.gets.Load(), unfinished, steps, got)
+	}
+	return steps - unfinished
+}
+
+// outage is how long no server is there in the middle of a run.
+var outage = flag.Duration("outage", 12*time.Second, "how long the server of TestOutageInMidRun is away")
 
 // TestRequestsAtOnce checks that headers are read with all the requests that may be under
 // way, and data with more than are computed, whatever -j says; and that small objects are
@@ -318,7 +420,7 @@ func TestTransportIsNoOption(t *testing.T) {
 		t.Fatal(err)
 	}
 	shards := [][]string{
-		{"--s3-endpoint", f.endpoint, "--s3-region", "r", "--s3-path-style", "on", "--s3-block", "512KiB", "--s3-concurrency", "3", "--s3-retry-time", "1m", "--s3-cache", "8MiB"},
+		{"--s3-endpoint", f.endpoint, "--s3-region", "r", "--s3-path-style", "on", "--s3-block", "512KiB", "--s3-concurrency", "3", "--s3-retry-time", "1m", "--s3-cache", "8MiB", "--s3-spool", "0"},
 		{"--config", yaml, "-j", "1", "--verbose", "--log-format", "json"},
 		{"--compress", "--s3-no-sign=false", "--lang", "en", "-q", "--color", "never"},
 	}
@@ -338,22 +440,114 @@ func TestTransportIsNoOption(t *testing.T) {
 
 // TestOwnRoundsOnly checks that a shard opens the dumps of its own rounds and no others, with
 // all the requests that may be under way, and that the rounds are as large as their files
-// are: what another shard compares is listed.
+// are: what another shard looks at is listed.
 func TestOwnRoundsOnly(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	const ranks, ops = 8, 40
 	sharedRun(t, dir, ranks, ops, 400, nil)
 	f := newFarStore(t, dir)
 	f.delay = 100 * time.Millisecond
-	for i := range ranks / 2 {
-		f.reset()
-		line := fmt.Sprintf("compare --cpu s3://bkt/cpu --npu s3://bkt/npu -j 1 --s3-concurrency 64 -out %s --shard %d/%d", out, i, ranks/2)
-		if got := runApp(t, strings.Fields(line)); got.Code != 0 {
-			t.Fatalf("%s: %+v", line, got)
+	for _, tt := range []struct {
+		line string
+		// gets are for the golden and two rounds; a dump of each round more says that it is one.
+		gets int64
+	}{
+		{"compare --cpu s3://bkt/cpu --npu s3://bkt/npu", 3 * ops},
+		{"overflow scan s3://bkt/npu", 2 * ops},
+		{"overflow analyze s3://bkt/npu", 2 * ops},
+	} {
+		for i := range ranks / 2 {
+			f.reset()
+			line := fmt.Sprintf("%s -j 1 --s3-concurrency 64 -out %s --shard %d/%d", tt.line, out, i, ranks/2)
+			if got := runApp(t, strings.Fields(line)); got.Code != 0 {
+				t.Fatalf("%s: %+v", line, got)
+			}
+			if gets, most := f.gets.Load(), tt.gets+ranks; gets > most || f.most.Load() < 32 || f.heads.Load() > 24 {
+				t.Errorf("%s: %d GET, want at most %d; %d at a time; %d HEAD", line, gets, most, f.most.Load(), f.heads.Load())
+			}
 		}
-		// Two rounds and the golden, and a dump of each of the other rounds: that it is one.
-		if gets, most := f.gets.Load(), int64(3*ops+ranks); gets > most || f.most.Load() < 32 || f.heads.Load() > 24 {
-			t.Errorf("shard %d: %d GET, want at most %d; %d at a time; %d HEAD", i, gets, most, f.most.Load(), f.heads.Load())
+	}
+}
+
+// TestSharesByBytes checks that rounds are dealt out by the bytes of their files: one that
+// has as many as the five others has a shard of two for itself.
+func TestSharesByBytes(t *testing.T) {
+	t.Parallel()
+	dir, out := t.TempDir(), t.TempDir()
+	const ranks, ops = 6, 3
+	sharedRun(t, dir, ranks, ops, 1000, nil)
+	large := t.TempDir()
+	sharedRun(t, large, 1, ops, 6000, nil)
+	rank3 := filepath.Join(dir, "npu", "step0", "rank3")
+	if err := errors.Join(os.RemoveAll(rank3), os.CopyFS(rank3, os.DirFS(filepath.Join(large, "npu", "step0", "rank0"))), os.RemoveAll(filepath.Join(dir, "cpu"))); err != nil {
+		t.Fatal(err)
+	}
+	npu := filepath.Join(dir, "npu")
+	for command, tt := range map[string]struct {
+		line, document string
+		ofRank         *regexp.Regexp // a rank, or the number of dumps
+	}{
+		"compare": {"compare --cpu " + npu + " --npu " + npu, "compare.json", regexp.MustCompile(`rank(\d)/MatMul`)},
+		"scan":    {"overflow scan " + npu, "overflow_scan.json", regexp.MustCompile(`"rank": *"(\d)"`)},
+		"analyze": {"overflow analyze " + npu, "overflow.json", regexp.MustCompile(`"dumps": *(\d+)`)},
+	} {
+		var got []string
+		for i := range 2 {
+			if r := runArgs(t, append(strings.Fields(tt.line), "-out", filepath.Join(out, command), "--shard", fmt.Sprintf("%d/2", i))...); r.code != 0 {
+				t.Fatalf("%s: %+v", command, r)
+			}
+			data, err := os.ReadFile(filepath.Join(out, command, fmt.Sprintf("shard-%05d-of-00002", i), tt.document))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var found []string
+			for _, m := range tt.ofRank.FindAllStringSubmatch(string(data), -1) {
+				found = append(found, m[1])
+			}
+			slices.Sort(found)
+			got = append(got, strings.Join(slices.Compact(found), " "))
+		}
+		slices.Sort(got)
+		want := []string{"0 1 2 4 5", "3"}
+		if command == "analyze" {
+			want = []string{fmt.Sprint((ranks - 1) * ops), fmt.Sprint(ops)}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: shards have %q, want %q", command, got, want)
+		}
+	}
+}
+
+// TestReplacedBetweenShards replaces a dump in object storage by another one of the same size
+// after the first shard: the merge refuses, until the shards have seen the same files.
+func TestReplacedBetweenShards(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	sharedRun(t, dir, 3, 2, 100, nil)
+	f := newFarStore(t, dir)
+	const name = "npu/step0/rank1/MatMul.layer1.1.1.1700000000000100"
+	dump, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, line := range []string{"compare --cpu s3://bkt/cpu --npu s3://bkt/npu", "overflow scan s3://bkt/npu", "overflow analyze s3://bkt/npu"} {
+		parts := filepath.Join(out, fmt.Sprint(k))
+		shard := func(i int) {
+			if got := runApp(t, append(strings.Fields(line), "-out", parts, "--resume", "--shard", fmt.Sprintf("%d/2", i))); got.Code != 0 {
+				t.Fatalf("%s: %+v", line, got)
+			}
+		}
+		shard(0)
+		dump[len(dump)-1-k] ^= 1
+		putObject(t, f.endpoint, name, dump)
+		shard(1)
+		report := filepath.Join(out, fmt.Sprint("report", k))
+		got := runApp(t, []string{"merge", parts, "-out", report})
+		if _, err := os.Stat(report); got.Code != exitIncomplete || !strings.Contains(got.Err, "shards 0 and 1 saw other files") || !os.IsNotExist(err) {
+			t.Errorf("%s: %+v, %v", line, got, err)
+		}
+		shard(0)
+		if got := runApp(t, []string{"merge", parts, "-out", report}); got.Code != 0 && got.Code != exitFound {
+			t.Errorf("%s again: %+v", line, got)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
+	"dumptool/internal/store"
 )
 
 // scratch is the file that has what was unpacked.
@@ -22,9 +23,6 @@ type scratch struct {
 	limit  int64 // the end that it may have
 }
 
-// spare is the part of the room in a file system that is left to others: a tenth.
-const spare = 10
-
 // open makes the file.
 func (s *scratch) open() (err error) {
 	if s.file != nil {
@@ -33,10 +31,7 @@ func (s *scratch) open() (err error) {
 	if s.file, s.remove, err = safefile.Scratch(); err != nil {
 		return err
 	}
-	s.limit = s.max
-	if room, ok := safefile.Room(os.TempDir()); ok {
-		s.limit = min(s.limit, room-room/spare)
-	}
+	s.limit = store.Spare(s.max)
 	return nil
 }
 

@@ -122,7 +122,7 @@ func (o *Options) divide(ref, npu *Side) *share {
 	var keys []string
 	var sizes []int64
 	for i, k := range chosen {
-		files := filesOf(paired.Pairs[k].NPU)
+		files := paired.Pairs[k].NPU.FileSizes()
 		group[i] = len(keys)
 		for path := range files {
 			if g, shared := at[path]; shared {
@@ -136,7 +136,7 @@ func (o *Options) divide(ref, npu *Side) *share {
 			at[path] = group[i]
 			sizes[group[i]] += size
 		}
-		for _, size := range filesOf(paired.Pairs[k].Ref) {
+		for _, size := range paired.Pairs[k].Ref.FileSizes() {
 			sizes[group[i]] += size
 		}
 	}
@@ -157,17 +157,6 @@ func (o *Options) divide(ref, npu *Side) *share {
 		}
 	}
 	return mine
-}
-
-// filesOf are the files of a round with their sizes.
-func filesOf(r *dumpdir.Round) map[string]int64 {
-	files := map[string]int64{}
-	for _, op := range r.Ops {
-		for i := range op.Tensors {
-			files[op.Tensors[i].File.Path()] = op.Tensors[i].File.Size
-		}
-	}
-	return files
 }
 
 // roundKeys are the rounds of a run as a baseline has them: their short names among

@@ -150,6 +150,17 @@ func (r *Run) Choose(ctx context.Context, s Selection, ops *NameSet, opt HeaderO
 	return nil
 }
 
+// FileSizes are the files of the tensors of the round with their sizes, by their paths.
+func (r *Round) FileSizes() map[string]int64 {
+	files := make(map[string]int64)
+	for _, op := range r.Ops {
+		for i := range op.Tensors {
+			files[op.Tensors[i].File.Path()] = op.Tensors[i].File.Size
+		}
+	}
+	return files
+}
+
 // RoundPairs says which rounds of two runs belong together.
 type RoundPairs struct {
 	// Pairs are sorted by the coordinates of the NPU's round, then of the

@@ -45,27 +45,32 @@ func (r *Report) Unfetched() int { return unfetched(r.Problems) }
 // operator and judges the tensors, of all rounds or those of a shard. What cannot be
 // read is a Problem and stops nothing.
 func Analyze(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
-	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers}); err != nil {
-		return nil, err
-	}
-	report := &Report{Schema: Schema, Records: []Record{}, Problems: problemsOf(run, &opt.Select), All: opt.All}
-	report.Listed = len(run.Files)
-	ops := dumpsOf(run.Select(opt.Select))
-	report.Dumps = len(ops)
-	records, err := report.match(ctx, run, newDumps(ops), &opt)
+	w, err := openUnits(ctx, run, &opt, division{of: byRank, records: true})
 	if err != nil {
 		return nil, err
 	}
-	report.Total = len(records)
-	if report.Total == 0 && report.Dumps == 0 {
+	report := &Report{Schema: Schema, Records: []Record{}, Problems: w.problems, All: opt.All}
+	report.Listed = len(run.Files)
+	if !w.isListed() {
 		report.Others = othersOf(run)
 	}
-	records = firstOfEach(records, opt.Most)
-	findProducers(records)
-	for i, r := range records {
-		r.Place = i + 1
+	recorded := make(map[*unit][]dumpdir.Record)
+	for _, r := range run.Records {
+		if u := w.of[w.unitOf(r.At)]; u != nil && u.isMine() && opt.Select.Wants(r.At) {
+			recorded[u] = append(recorded[u], r)
+		}
 	}
-	records = shard.Share(opt.Shard, records, roundOf, sizeToRead)
+	var records []*Record
+	for _, u := range w.units {
+		if !u.isMine() {
+			continue
+		}
+		mine, err := report.recordsOf(ctx, u, recorded[u], &opt)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, mine...)
+	}
 	err = batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, records, nil,
 		func(ctx context.Context, r *Record) *Record {
 			r.judge(ctx)
@@ -77,6 +82,40 @@ func Analyze(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error
 	report.add(records)
 	report.conclude(opt.Shard.On())
 	return report, nil
+}
+
+// recordsOf returns the records of a unit that are judged here, and counts all of the unit
+// where its first part is done.
+func (r *Report) recordsOf(ctx context.Context, u *unit, recorded []dumpdir.Record, opt *Options) ([]*Record, error) {
+	ops := dumpsOf(u.rounds)
+	records, problems, err := match(ctx, recorded, newDumps(ops), opt)
+	if err != nil {
+		return nil, err
+	}
+	if u.IsFirst() {
+		r.Dumps, r.Total, r.Problems = r.Dumps+len(ops), r.Total+len(records), append(r.Problems, problems...)
+	}
+	records = firstOfEach(records, opt.Most)
+	findProducers(records)
+	for i, x := range records {
+		x.Place = i + 1
+	}
+	if u.Of == 1 {
+		return records, nil
+	}
+	rounds := make(map[string]int)
+	var keys []string
+	var sizes []int64
+	for _, x := range records {
+		key := roundOf(x)
+		if _, seen := rounds[key]; !seen {
+			rounds[key] = len(keys)
+			keys, sizes = append(keys, key), append(sizes, 0)
+		}
+		sizes[rounds[key]] += sizeToRead(x)
+	}
+	mine := u.Has(sizes, keys)
+	return slices.DeleteFunc(records, func(x *Record) bool { return !mine[rounds[roundOf(x)]] }), nil
 }
 
 // roundOf names the round of a record.
@@ -104,31 +143,30 @@ func sizeOf(tensors []dumpdir.Tensor) int64 {
 	return size
 }
 
-// match returns the chosen records of a run that show an overflow, each with its
-// operator, ordered by rank, step and time.
-func (r *Report) match(ctx context.Context, run *dumpdir.Run, dumps *dumps, opt *Options) ([]*Record, error) {
-	var records []*Record
-	for _, recorded := range run.Records {
+// match returns the records of files that show an overflow, each with its operator, ordered
+// by rank, step and time, and what could not be read or shows none.
+func match(ctx context.Context, files []dumpdir.Record, dumps *dumps, opt *Options) (records []*Record, problems []Problem, err error) {
+	for _, recorded := range files {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if recorded.File.Err != nil || !opt.Select.Wants(recorded.At) {
-			continue // listed already, or not chosen
+		if recorded.File.Err != nil {
+			continue // listed already
 		}
 		f := readRecords(recorded)
 		if f.err != nil {
-			r.Problems = append(r.Problems, newProblem(f.path, f.err))
+			problems = append(problems, f.problem(f.err))
 			continue
 		}
 		for _, one := range f.records {
 			record, err := newRecord(f, one)
 			if err != nil {
-				p := newProblem(f.path, err)
+				p := f.problem(err)
 				p.Empty = true
-				r.Problems = append(r.Problems, p)
+				problems = append(problems, p)
 				continue
 			}
-			if d, rule := match(f, record.area, dumps); d != nil {
+			if d, rule := dumpOf(f, record.area, dumps); d != nil {
 				record.Op = newOperator(d, rule)
 			}
 			if opt.Ops == nil || record.Op != nil && opt.Ops.Wants(record.Op.op) {
@@ -137,7 +175,14 @@ func (r *Report) match(ctx context.Context, run *dumpdir.Run, dumps *dumps, opt 
 		}
 	}
 	slices.SortStableFunc(records, compareRecords)
-	return records, nil
+	return records, problems, nil
+}
+
+// problem is one with the file.
+func (s *recordSource) problem(err error) Problem {
+	p := newProblem(s.path, err)
+	p.At, p.Place = s.at, 1
+	return p
 }
 
 // firstOfEach keeps the first n records of each rank; all when n is 0.
@@ -162,18 +207,21 @@ func (r *Report) add(records []*Record) {
 		r.Records = append(r.Records, *record)
 		for _, p := range record.problems {
 			if !listed[p.File] {
-				p.Place = record.Place
+				p.At, p.Place = record.At(), 1+record.Place
 				r.Problems = append(r.Problems, p)
 			}
 		}
 	}
 }
 
-// conclude orders the records and the problems by their places, and finds the first
-// record of each rank. Places are kept for those who merge.
+// conclude orders the records and the problems, and finds the first record of each rank.
+// Places are kept for those who merge.
 func (r *Report) conclude(keepPlaces bool) {
-	slices.SortStableFunc(r.Records, func(a, b Record) int { return cmp.Or(cmp.Compare(a.Place, b.Place), compareRecords(&a, &b)) })
+	slices.SortStableFunc(r.Records, func(a, b Record) int { return cmp.Or(compareRecords(&a, &b), cmp.Compare(a.Place, b.Place)) })
 	orderProblems(r.Problems, keepPlaces)
+	if r.Total+r.Dumps > 0 {
+		r.Others = nil
+	}
 	r.First = make(map[string]int)
 	for i := range r.Records {
 		record := &r.Records[i]

@@ -78,12 +78,12 @@ func newDumps(ops []*dump) *dumps {
 	return d
 }
 
-// match finds the dump of the operator whose overflow a record reports. Rules go from
+// dumpOf finds the dump of the operator whose overflow a record reports. Rules go from
 // strong to weak, and each searches near the record first: in its folder, then
 // below it. Only then dumps elsewhere count, and those of the same step only,
 // where MindSpore keeps records apart from dumps. A guess stays in the record's
 // folder.
-func match(record *recordSource, area *opdebug.Area, all *dumps) (*dump, Rule) {
+func dumpOf(record *recordSource, area *opdebug.Area, all *dumps) (*dump, Rule) {
 	payload := ids{task: area.TaskID, stream: area.StreamID, hasStream: true}
 	payload.context, payload.thread, payload.hasThread = area.Context()
 	type rule struct {

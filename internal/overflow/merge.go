@@ -16,28 +16,50 @@ func MergeScans(docs []shard.Document, reports []*ScanReport) (*ScanReport, erro
 	seen := make(rounds)
 	all := *reports[0]
 	for i, r := range reports {
+		if len(r.Rounds) == 0 && len(r.Rows) > 0 {
+			return nil, fmt.Errorf("%s: has rows and no rounds: made by an older version of dumptool, scan again", docs[i].Path)
+		}
+		for k := range r.Rounds {
+			at := &r.Rounds[k].Coordinates
+			at.Rank = cmp.Or(at.Rank, docs[i].Rank)
+			if err := seen.add(&docs[i], *at); err != nil {
+				return nil, err
+			}
+		}
 		for k := range r.Rows {
 			row := &r.Rows[k]
 			row.Rank = cmp.Or(row.Rank, docs[i].Rank)
 			row.Device = row.Rank
-			if err := seen.add(&docs[i], row.At()); err != nil {
-				return nil, err
-			}
 		}
+		ofRank(r.Problems, docs[i].Rank)
 		if i == 0 {
 			continue
 		}
-		all.Files, all.Tensors, all.BadFiles, all.Tables = all.Files+r.Files, all.Tensors+r.Tensors, all.BadFiles+r.BadFiles, all.Tables+r.Tables
-		all.Rows = append(all.Rows, r.Rows...)
+		all.Rows, all.Rounds = append(all.Rows, r.Rows...), append(all.Rounds, r.Rounds...)
 		all.mergeInputs(&all.Problems, &r.Inputs, r.Problems, r.Shard != nil)
-		for _, o := range r.Orders {
-			if r.Shard == nil {
-				all.addOrder(o)
-			}
-		}
 	}
+	all.joinRounds()
 	all.conclude(false)
 	return &all, nil
+}
+
+// joinRounds makes one of the parts of a round that several shards have read.
+func (r *ScanReport) joinRounds() {
+	at := make(map[dumpdir.Coordinates]int)
+	var rounds []ScannedRound
+	for i := range r.Rounds {
+		x := &r.Rounds[i]
+		k, seen := at[x.Coordinates]
+		if !seen {
+			at[x.Coordinates] = len(rounds)
+			rounds = append(rounds, *x)
+			continue
+		}
+		y := &rounds[k]
+		y.Files, y.Tensors, y.BadFiles, y.Tables = y.Files+x.Files, y.Tensors+x.Tensors, y.BadFiles+x.BadFiles, y.Tables+x.Tables
+		y.Unfinished = y.Unfinished || x.Unfinished
+	}
+	r.Rounds = rounds
 }
 
 // MergeAnalyses makes one report of the reports of shards, the one that a single run
@@ -54,17 +76,23 @@ func MergeAnalyses(docs []shard.Document, reports []*Report) (*Report, error) {
 				return nil, err
 			}
 		}
+		ofRank(r.Problems, docs[i].Rank)
 		if i == 0 {
 			continue
 		}
 		all.Records = append(all.Records, r.Records...)
+		all.Dumps, all.Total = all.Dumps+r.Dumps, all.Total+r.Total
 		all.mergeInputs(&all.Problems, &r.Inputs, r.Problems, r.Shard != nil)
-		if r.Shard == nil {
-			all.Dumps, all.Total = all.Dumps+r.Dumps, all.Total+r.Total
-		}
 	}
 	all.conclude(false)
 	return &all, nil
+}
+
+// ofRank gives problems of rounds without a rank one.
+func ofRank(problems []Problem, rank string) {
+	for i := range problems {
+		problems[i].At.Rank = cmp.Or(problems[i].At.Rank, rank)
+	}
 }
 
 // mergeInputs adds the files of another document and what could not be read. All shards

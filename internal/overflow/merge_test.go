@@ -54,7 +54,7 @@ func FuzzMerge(f *testing.F) {
 	scan, analysis := documents(f)
 	f.Add(false, scan)
 	f.Add(true, analysis)
-	f.Add(false, []byte(`{"rows":[{"tensors":[{"count":1,"bad":true,"from_statistics":true}]},{"tensors":[{"bad_statistic":"nan"}]}],"orders":[{}],"problems":[{}]}`))
+	f.Add(false, []byte(`{"rows":[{"tensors":[{"count":1,"bad":true,"from_statistics":true}]},{"tensors":[{"bad_statistic":"nan"}]}],"orders":[{}],"problems":[{}],"rounds":[{},{"rank":"1","unfinished":true}]}`))
 	f.Add(true, []byte(`{"records":[{"acc_type":"AIC","status":[256],"op":{},"producers":[{"tensors":[{"error":"x"}]}],"context_id":1}],"problems":null}`))
 	f.Fuzz(func(t *testing.T, isAnalysis bool, text []byte) {
 		docs := []shard.Document{{Path: "a", Rank: "7"}, {Path: "b"}}

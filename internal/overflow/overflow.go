@@ -5,6 +5,7 @@ package overflow
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"dumptool/internal/batch"
@@ -30,6 +31,9 @@ type Options struct {
 	All bool
 	// Shard is the part of the tensors that is read; the zero Spec reads all.
 	Shard shard.Spec
+	// Earlier is a scan of the same work, of which rounds that are finished are not read
+	// again; nil for none.
+	Earlier *ScanReport
 	// Observe hears of the progress.
 	Observe func(batch.Event)
 }
@@ -37,22 +41,30 @@ type Options struct {
 // Problem is a file that could not be used, a record without an overflow, or
 // something that the run lacks.
 type Problem struct {
-	// File is what it is about, empty for what is missing.
-	File string `json:"file"`
+	// File is what it is about, empty for what is missing, and At its round.
+	File string              `json:"file"`
+	At   dumpdir.Coordinates `json:"round,omitzero"`
 	Fault
 	// Empty is set for a readable record without an overflow.
 	Empty bool `json:"empty,omitempty"`
 	// Kind is that of a problem of the folders, empty for others.
 	Kind dumpdir.ProblemKind `json:"kind,omitempty"`
-	// Place is the place among those of all shards, for what a shard could not read.
+	// Place is the place among those of the rank or step, for those who merge: from 1 for
+	// what was found where it was read, 0 for what the listing says.
 	Place int `json:"place,omitempty"`
 }
 
 func newProblem(file string, err error) Problem { return Problem{File: file, Fault: faultOf(err)} }
 
-// orderProblems orders problems by their places, which are kept for those who merge.
+// orderProblems orders problems, those of the listing first. Places are kept for those who
+// merge.
 func orderProblems(problems []Problem, keepPlaces bool) {
-	slices.SortStableFunc(problems, func(a, b Problem) int { return cmp.Compare(a.Place, b.Place) })
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		if a.Place == 0 || b.Place == 0 {
+			return cmp.Compare(a.Place, b.Place)
+		}
+		return cmp.Or(compareSteps(a.At, b.At), cmp.Compare(a.Place, b.Place))
+	})
 	for i := range problems {
 		if !keepPlaces {
 			problems[i].Place = 0
@@ -87,9 +99,9 @@ func unfetched(problems []Problem) int {
 	return n
 }
 
-// problemsOf lists the problems of the chosen rounds of a run. A table of
-// statistics that cannot be used holds data.
-func problemsOf(run *dumpdir.Run, chosen *dumpdir.Selection) []Problem {
+// problemsOf are problems of the chosen rounds of a run. A table of statistics that cannot
+// be used holds data.
+func problemsOf(problems []dumpdir.Problem, run *dumpdir.Run, chosen *dumpdir.Selection) []Problem {
 	tables := make(map[string]bool)
 	for _, f := range run.Files {
 		if f.Role == dumpdir.Table {
@@ -97,14 +109,14 @@ func problemsOf(run *dumpdir.Run, chosen *dumpdir.Selection) []Problem {
 		}
 	}
 	all := []Problem{}
-	for _, p := range run.Problems {
+	for _, p := range problems {
 		if !chosen.Wants(p.At) {
 			continue
 		}
 		if p.Kind == dumpdir.BadSide && tables[p.Path] {
 			p.Kind = dumpdir.Unreadable
 		}
-		all = append(all, Problem{File: p.Path, Fault: faultOf(p.Err), Kind: p.Kind})
+		all = append(all, Problem{File: p.Path, At: p.At, Fault: faultOf(p.Err), Kind: p.Kind})
 	}
 	return slices.Clip(all)
 }
@@ -131,10 +143,11 @@ func (r *ScanReport) Outcome(bool) batch.Outcome {
 	switch n := r.Unread(); {
 	case r.Files == 0 && n == 0:
 		return r.nothing("neither dumps nor arrays among %s", "%s中没有 dump 和数组")
-	case n == 1:
-		return batch.Outcomef(batch.Incomplete, "%s, 1 file or tensor could not be read", "%s，1 个文件或张量无法读取", found)
-	case n > 1:
-		return batch.Outcomef(batch.Incomplete, "%s, %d files or tensors could not be read", "%s，%d 个文件或张量无法读取", found, n)
+	case n > 0 && r.Unfetched() > 0:
+		return batch.Outcomef(batch.Incomplete, "%s, %s could not be read, %d of them since object storage did not answer", "%s，%s无法读取，其中 %d 个因对象存储无应答", found, filesOrTensors(n), r.Unfetched()).
+			WithHint("the same command line with --resume does just these again", "用同一命令行加 --resume 只重做这些")
+	case n > 0:
+		return batch.Outcomef(batch.Incomplete, "%s, %s could not be read", "%s，%s无法读取", found, filesOrTensors(n))
 	}
 	var o batch.Outcome
 	if r.BadFiles > 0 {
@@ -146,6 +159,15 @@ func (r *ScanReport) Outcome(bool) batch.Outcome {
 	}
 	o.Messages = []batch.Message{batch.Infof("%s, %s", "%s，%s", found, read)}
 	return o
+}
+
+// filesOrTensors says how many there are.
+func filesOrTensors(n int) lang.Text {
+	t := lang.Text{EN: fmt.Sprintf("%d files or tensors", n), ZH: fmt.Sprintf("%d 个文件或张量", n)}
+	if n == 1 {
+		t.EN = "1 file or tensor"
+	}
+	return t
 }
 
 // Outcome is how the analysis ended: what could not be read, or the overflows. What

@@ -67,7 +67,7 @@ type Record struct {
 	Folder string `json:"folder,omitempty"`
 	// WhyZH is Why in Chinese.
 	WhyZH string `json:"reason_zh,omitempty"`
-	// Place is the place among the records of all shards, where there are several.
+	// Place is the place among the records of the rank, for those who merge.
 	Place int `json:"place,omitempty"`
 
 	// Units are all units that overflowed, for reports of the process that read them.

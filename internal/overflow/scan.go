@@ -49,7 +49,7 @@ type Scanned struct {
 	Files []string `json:"files,omitempty"`
 	// Unordered is set where the execution order of the round is not known.
 	Unordered bool `json:"unordered,omitempty"`
-	// Place is the place among the rows of all shards, where there are several.
+	// Place is the place among the rows of the step, for those who merge.
 	Place int `json:"place,omitempty"`
 }
 
@@ -82,6 +82,8 @@ type ScanReport struct {
 	Problems []Problem `json:"problems"`
 	// Orders are the sources of the execution order.
 	Orders []OrderSource `json:"orders"`
+	// Rounds are those that were read, what the numbers above add up.
+	Rounds []ScannedRound `json:"rounds"`
 	// Tables counts the tensors that come from tables of statistics.
 	Tables int `json:"tables,omitempty"`
 	// All is set where the good tensors are there too.
@@ -96,36 +98,63 @@ func (r *ScanReport) Unread() int { return unread(r.Problems) }
 // Unfetched counts the problems of the way to object storage.
 func (r *ScanReport) Unfetched() int { return unfetched(r.Problems) }
 
+// ScannedRound is what Scan found in a round.
+type ScannedRound struct {
+	dumpdir.Coordinates
+	// Files counts its files that were read, Tensors their tensors, of which Tables come
+	// from tables of statistics, BadFiles the files with a bad tensor.
+	Files    int `json:"files"`
+	Tensors  int `json:"tensors"`
+	BadFiles int `json:"bad_files"`
+	Tables   int `json:"tables,omitempty"`
+	// Order is the source of its execution order.
+	Order OrderSource `json:"order"`
+	// Unfinished is set where some of it was not reached, or object storage did not answer.
+	Unfinished bool `json:"unfinished,omitempty"`
+}
+
 // OrderSource is a source of the execution order of some rounds.
 type OrderSource struct {
 	// By is the kind of the source, Source its name.
 	By     dumpdir.OrderBy `json:"by"`
 	Source string          `json:"source"`
-	// Known is how many of Of operators the source knows, in Rounds rounds.
+	// Known is how many of Of operators the source knows, in Rounds rounds; that of a single
+	// round does not say so.
 	Known  int `json:"known"`
 	Of     int `json:"of"`
-	Rounds int `json:"rounds"`
+	Rounds int `json:"rounds,omitempty"`
 }
 
 // Scan reads every tensor of the chosen rounds of a run once, or those of a shard, and
 // looks for NaN, infinities and values at the limits of their types. Overflow records
-// are left out.
+// are left out. Where ctx ends, the report has what was read until then, and the error is
+// that of ctx.
 func Scan(ctx context.Context, run *dumpdir.Run, opt Options) (*ScanReport, error) {
-	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers}); err != nil {
-		return nil, err
-	}
-	s := &scanner{ScanReport: ScanReport{Schema: ScanSchema, Rows: []Scanned{}, Problems: problemsOf(run, &opt.Select), Orders: []OrderSource{}, All: opt.All}}
-	s.plan(run, &opt)
-	if !slices.ContainsFunc(s.jobs, func(j scanJob) bool { return j.tensors[0].File.Size > 0 }) {
-		s.Others = othersOf(run)
-	}
-	s.Listed = len(run.Files)
-	jobs := s.share(opt.Shard)
-	err := readJobs(ctx, opt, jobs, func(j scanJob, tensors []Tensor) { s.add(j, tensors) })
+	s := &scanner{ScanReport: ScanReport{Schema: ScanSchema, Rows: []Scanned{}, Problems: []Problem{}, Orders: []OrderSource{}, Rounds: []ScannedRound{}, All: opt.All}}
+	s.takeFinished(opt.Earlier)
+	w, err := openUnits(ctx, run, &opt, division{of: byStep, taken: func(at dumpdir.Coordinates) bool { return s.taken[stepOf(at)] }})
 	if err != nil {
 		return nil, err
 	}
-	return s.finish(opt.Shard.On()), nil
+	s.Listed = len(run.Files)
+	if !w.isListed() {
+		s.Others = othersOf(run)
+	}
+	for _, u := range w.units {
+		if u.isMine() && !s.taken[stepOf(u.rounds[0].At)] {
+			s.plan(u, &opt)
+		}
+	}
+	s.files, s.left = make(map[fileOf]bool), make([]int, len(s.rows))
+	for _, j := range s.jobs {
+		s.left[j.row]++
+	}
+	err = readJobs(ctx, opt, s.jobs, s.add)
+	if err != nil && ctx.Err() == nil {
+		return nil, err
+	}
+	s.takeProblems(w.problems, opt.Earlier)
+	return s.finish(opt.Shard.On()), err
 }
 
 // readJobs reads files and hands their tensors to emit in the order of the jobs.
@@ -135,21 +164,37 @@ func readJobs(ctx context.Context, opt Options, jobs []scanJob, emit func(scanJo
 	return batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: opt.Observe}, jobs,
 		scanJob.cost,
 		func(ctx context.Context, j scanJob) []Tensor { return readFile(ctx, files, j.tensors) },
-		func(i int, tensors []Tensor) { emit(jobs[i], tensors) })
+		func(i int, tensors []Tensor) {
+			if ctx.Err() == nil {
+				emit(jobs[i], tensors)
+			}
+		})
 }
 
 // scanner makes the rows of a report.
 type scanner struct {
 	ScanReport
-	rows []Scanned
-	jobs []scanJob
-	// isBad has the files that were read.
-	isBad map[*dumpdir.File]bool
+	// rows are all that are read, ofRow are their rounds.
+	rows  []Scanned
+	ofRow []int
+	jobs  []scanJob
+	// files are those of a round that were read, and whether they are bad.
+	files map[fileOf]bool
+	// left counts the jobs of rows that are not done.
+	left []int
+	// taken are the steps that an earlier scan has finished.
+	taken map[dumpdir.Coordinates]bool
+}
+
+// fileOf is a file of a round.
+type fileOf struct {
+	round int
+	*dumpdir.File
 }
 
 // scanJob is the tensors of a file that belong to a row.
 type scanJob struct {
-	place   int // among all jobs, from 1
+	place   int // among all jobs of its unit, from 1
 	row     int
 	tensors []dumpdir.Tensor
 }
@@ -162,20 +207,83 @@ func (j scanJob) cost() int64 {
 	return 1 + j.tensors[0].File.Size
 }
 
-// plan lists the rows, in their order, and the files to read for them.
-func (s *scanner) plan(run *dumpdir.Run, opt *Options) {
-	byTime := make(map[dumpdir.Coordinates]bool) // are all rounds of a step ordered so?
-	step := func(row *Scanned) dumpdir.Coordinates { return dumpdir.Coordinates{Rank: row.Rank, Step: row.Step} }
-	for _, round := range run.Select(opt.Select) {
-		o := round.Order
-		s.addOrder(OrderSource{o.By, o.Name, o.Known, o.Of, 1})
+// stepOf are the coordinates of the unit of a round.
+func stepOf(at dumpdir.Coordinates) dumpdir.Coordinates {
+	return dumpdir.Coordinates{Rank: at.Rank, Step: at.Step}
+}
+
+// takeFinished takes what an earlier scan found in the steps that it finished. What could
+// not be read may have been mended; nothing is taken where that was no tensor.
+func (s *scanner) takeFinished(earlier *ScanReport) {
+	if earlier == nil {
+		return
+	}
+	finished := make(map[dumpdir.Coordinates]bool)
+	for i := range earlier.Rounds {
+		finished[stepOf(earlier.Rounds[i].Coordinates)] = true
+	}
+	for i := range earlier.Rounds {
+		if r := &earlier.Rounds[i]; r.Unfinished {
+			finished[stepOf(r.Coordinates)] = false
+		}
+	}
+	for i := range earlier.Problems {
+		p := &earlier.Problems[i]
+		if _, known := finished[stepOf(p.At)]; !known && p.Transport {
+			return
+		}
+		if p.Unread() {
+			finished[stepOf(p.At)] = false
+		}
+	}
+	s.taken = finished
+	for i := range earlier.Rounds {
+		if r := &earlier.Rounds[i]; s.taken[stepOf(r.Coordinates)] {
+			s.Rounds = append(s.Rounds, *r)
+		}
+	}
+	for i := range earlier.Rows {
+		if row := earlier.Rows[i]; s.taken[stepOf(row.At())] {
+			row.Place = cmp.Or(row.Place, i+1)
+			s.Rows = append(s.Rows, row)
+		}
+	}
+}
+
+// takeProblems adds the problems of the run, and those that an earlier scan had with the
+// steps that it finished.
+func (s *scanner) takeProblems(ofRun []Problem, earlier *ScanReport) {
+	s.Problems = append(ofRun, s.Problems...)
+	if earlier == nil {
+		return
+	}
+	listed := make(map[Problem]bool)
+	for _, p := range ofRun {
+		listed[p] = true
+	}
+	for i, p := range earlier.Problems {
+		place := p.Place
+		if p.Place = 0; s.taken[stepOf(p.At)] && !listed[p] {
+			p.Place = cmp.Or(place, i+1)
+			s.Problems = append(s.Problems, p)
+		}
+	}
+}
+
+// plan lists the rows of a unit, in their order, and the files to read for them.
+func (s *scanner) plan(u *unit, opt *Options) {
+	byTime, first, place := true, len(s.rows), 0 // are all rounds of the step ordered so?
+	var jobs []scanJob
+	for _, round := range u.rounds {
+		o, known := round.Order, len(s.rows)
 		for _, op := range round.Ops {
 			if !opt.Ops.Wants(op) {
 				continue
 			}
 			for _, tensors := range byFile(op.Tensors) {
 				if tensors[0].File.Err == nil {
-					s.jobs = append(s.jobs, scanJob{len(s.jobs) + 1, len(s.rows), tensors})
+					place++
+					jobs = append(jobs, scanJob{place, len(s.rows), tensors})
 				}
 			}
 			at, files := round.At, filesOf(op)
@@ -184,33 +292,32 @@ func (s *scanner) plan(run *dumpdir.Run, opt *Options) {
 			for _, name := range files[1:] {
 				row.Files, row.File = files, pattern(row.File, name)
 			}
-			is, seen := byTime[step(&row)]
-			byTime[step(&row)] = (is || !seen) && round.Order.By == dumpdir.ByTimestamp
-			s.rows = append(s.rows, row)
+			s.rows, s.ofRow = append(s.rows, row), append(s.ofRow, len(s.Rounds))
 		}
+		byTime = byTime && (len(s.rows) == known || o.By == dumpdir.ByTimestamp)
+		s.Rounds = append(s.Rounds, ScannedRound{Coordinates: round.At, Order: OrderSource{By: o.By, Source: o.Name, Known: o.Known, Of: o.Of}})
 	}
-	order := make([]int, len(s.rows))
+	rows := s.rows[first:]
+	order := make([]int, len(rows))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		a, b := &s.rows[i], &s.rows[j]
-		if c := compareSteps(a.At(), b.At()); c != 0 || !byTime[step(a)] {
-			return c
-		}
-		return cmp.Compare(a.Timestamp, b.Timestamp)
-	})
-	for place, i := range order {
-		s.rows[i].Place = place + 1
+	if byTime {
+		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(rows[i].Timestamp, rows[j].Timestamp) })
 	}
+	for place, i := range order {
+		rows[i].Place = place + 1
+	}
+	s.jobs = append(s.jobs, partOf(u, jobs, first, len(rows))...)
 }
 
-// share returns the jobs of a shard. Rows that share a file stay together.
-func (s *scanner) share(spec shard.Spec) []scanJob {
-	if !spec.On() {
-		return s.jobs
+// partOf returns those of the jobs of a unit, which has some rows, that are done here. Rows
+// that share a file stay together.
+func partOf(u *unit, jobs []scanJob, first, rows int) []scanJob {
+	if u.Of == 1 {
+		return jobs
 	}
-	group := make([]int, len(s.rows)) // a row of the same group with a lower number, or the row itself
+	group := make([]int, rows) // a row of the same group with a lower number, or the row itself
 	for i := range group {
 		group[i] = i
 	}
@@ -221,23 +328,23 @@ func (s *scanner) share(spec shard.Spec) []scanJob {
 		return i
 	}
 	of := make(map[*dumpdir.File]int)
-	for _, j := range s.jobs {
-		file := j.tensors[0].File
-		first, seen := of[file]
+	for _, j := range jobs {
+		file, row := j.tensors[0].File, j.row-first
+		shared, seen := of[file]
 		if !seen {
-			first = j.row
-			of[file] = first
+			shared = row
+			of[file] = shared
 		}
-		a, b := head(first), head(j.row)
+		a, b := head(shared), head(row)
 		group[max(a, b)] = min(a, b)
 	}
-	sizes, keys := make([]int64, len(s.rows)), make([]string, len(s.rows))
-	for _, j := range s.jobs {
-		sizes[head(j.row)] += j.cost()
-		keys[head(j.row)] += relative(j.tensors[0].File) + "\x00"
+	sizes, keys := make([]int64, rows), make([]string, rows)
+	for _, j := range jobs {
+		sizes[head(j.row-first)] += j.cost()
+		keys[head(j.row-first)] += relative(j.tensors[0].File) + "\x00"
 	}
-	shards := shard.Balance(sizes, keys, spec.Of)
-	return slices.DeleteFunc(slices.Clone(s.jobs), func(j scanJob) bool { return shards[head(j.row)] != spec.Index })
+	mine := u.Has(sizes, keys)
+	return slices.DeleteFunc(jobs, func(j scanJob) bool { return !mine[head(j.row-first)] })
 }
 
 // relative is the path of a file below the folder that was given, with / on all systems.
@@ -287,39 +394,49 @@ func pattern(a, b string) string {
 
 // add adds the tensors of a file to their row, and what could not be read of them.
 func (s *scanner) add(j scanJob, tensors []Tensor) {
+	row, file, round := &s.rows[j.row], j.tensors[0].File, s.ofRow[j.row]
 	for _, p := range tensorProblems(tensors) {
-		p.Place = j.place
+		p.At, p.Place = row.At(), 1+j.place
 		s.Problems = append(s.Problems, p)
 	}
-	row, file := &s.rows[j.row], j.tensors[0].File
 	row.Tensors = append(row.Tensors, tensors...)
-	if s.isBad == nil {
-		s.isBad = make(map[*dumpdir.File]bool)
-	}
+	s.left[j.row]--
 	for i := range tensors {
 		t := &tensors[i]
 		if t.unopened {
 			continue
 		}
-		s.Tensors++
+		s.Rounds[round].Tensors++
 		if t.FromStatistics {
-			s.Tables++
+			s.Rounds[round].Tables++
 		}
-		s.isBad[file] = s.isBad[file] || t.Bad
+		of := fileOf{round, file}
+		s.files[of] = s.files[of] || t.Bad
 	}
 }
 
 // finish drops the rows without a tensor that was opened, and the good ones unless all
 // are wanted. Places are kept for those who merge.
 func (s *scanner) finish(keepPlaces bool) *ScanReport {
-	s.Files = len(s.isBad)
-	for _, bad := range s.isBad {
+	for of, bad := range s.files {
+		r := &s.Rounds[of.round]
+		r.Files++
 		if bad {
-			s.BadFiles++
+			r.BadFiles++
+		}
+	}
+	unfinished := make(map[dumpdir.Coordinates]bool)
+	for i := range s.Problems {
+		if p := &s.Problems[i]; p.Transport {
+			unfinished[stepOf(p.At)] = true
 		}
 	}
 	for i := range s.rows {
 		row := &s.rows[i]
+		if s.left[i] > 0 {
+			unfinished[stepOf(row.At())] = true
+			continue
+		}
 		bad := row.Bad()
 		if !bad && !s.All || !slices.ContainsFunc(row.Tensors, func(t Tensor) bool { return !t.unopened }) {
 			continue
@@ -333,14 +450,35 @@ func (s *scanner) finish(keepPlaces bool) *ScanReport {
 		}
 		s.Rows = append(s.Rows, *row)
 	}
+	for i := range s.Rounds {
+		r := &s.Rounds[i]
+		r.Unfinished = unfinished[stepOf(r.Coordinates)]
+	}
 	s.conclude(keepPlaces)
 	return &s.ScanReport
+}
+
+// sumUp orders the rounds and adds up what was found in them.
+func (r *ScanReport) sumUp() {
+	slices.SortStableFunc(r.Rounds, func(a, b ScannedRound) int { return a.Compare(b.Coordinates) })
+	r.Files, r.Tensors, r.BadFiles, r.Tables, r.Orders = 0, 0, 0, 0, []OrderSource{}
+	for i := range r.Rounds {
+		x := &r.Rounds[i]
+		r.Files, r.Tensors, r.BadFiles, r.Tables = r.Files+x.Files, r.Tensors+x.Tensors, r.BadFiles+x.BadFiles, r.Tables+x.Tables
+		of := x.Order
+		of.Rounds = 1
+		r.addOrder(of)
+	}
+	if r.Files > 0 {
+		r.Others = nil
+	}
 }
 
 // conclude orders the rows and the problems by their places, and marks the first bad row
 // of each rank: that of the lowest place, unless the order of its round is not known and
 // others of it are bad.
 func (r *ScanReport) conclude(keepPlaces bool) {
+	r.sumUp()
 	slices.SortStableFunc(r.Rows, func(a, b Scanned) int { return cmp.Or(compareSteps(a.At(), b.At()), cmp.Compare(a.Place, b.Place)) })
 	orderProblems(r.Problems, keepPlaces)
 	seen := make(map[string]bool)

@@ -110,7 +110,7 @@ func Watch(ctx context.Context, run *dumpdir.Run, opt Options) (*WatchReport, er
 	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers}); err != nil {
 		return nil, err
 	}
-	r := &WatchReport{Schema: WatchSchema, Rows: []Change{}, Problems: problemsOf(run, &opt.Select)}
+	r := &WatchReport{Schema: WatchSchema, Rows: []Change{}, Problems: problemsOf(run.Problems, run, &opt.Select)}
 	var jobs []*watched
 	for _, round := range run.Select(opt.Select) {
 		jobs = append(jobs, watchedIn(round, opt.Ops)...)

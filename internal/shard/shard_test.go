@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,6 +120,53 @@ func TestBalance(t *testing.T) {
 	})
 	if got := Balance([]int64{-5, 1 << 62, 1 << 62, 1 << 62}, []string{"a", "b", "c", "d"}, 1); !slices.Equal(got, []int{0, 0, 0, 0}) {
 		t.Errorf("sizes that add up to more than there is: %v", got)
+	}
+}
+
+// TestDivide: every part of every unit is of one shard; a unit has as many parts as it is
+// times the share of a shard; and the largest load is at most that of the mean and twice
+// the largest piece, which is below two shares.
+func TestDivide(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		sizes := rapid.SliceOfN(rapid.OneOf(rapid.Int64Range(0, 20), rapid.Int64Range(0, 1<<55)), 0, 40).Draw(t, "sizes")
+		keys, total := make([]string, len(sizes)), int64(0)
+		for i := range keys {
+			keys[i], total = strconv.Itoa(i), total+sizes[i]
+		}
+		n := rapid.IntRange(1, 9).Draw(t, "n")
+		loads, seen := make([]float64, n), make([]map[int]bool, len(sizes))
+		for index := range n {
+			for i, p := range Divide(Spec{Index: index, Of: n}, sizes, keys) {
+				shares := new(big.Int).Mul(big.NewInt(sizes[i]), big.NewInt(int64(n)))
+				if want := max(1, int(shares.Div(shares, big.NewInt(max(total, 1))).Int64())); p.Of != want {
+					t.Fatalf("unit of %d of %d for %d shards: %d parts, want %d", sizes[i], total, n, p.Of, want)
+				}
+				if p.IsFirst() != slices.Contains(p.Mine, 0) {
+					t.Fatalf("%v: first %v", p.Mine, p.IsFirst())
+				}
+				if seen[i] == nil {
+					seen[i] = map[int]bool{}
+				}
+				for _, part := range p.Mine {
+					if seen[i][part] || part < 0 || part >= p.Of {
+						t.Fatalf("part %d of %d of unit %d is dealt out again", part, p.Of, i)
+					}
+					seen[i][part] = true
+					loads[index] += float64(sizes[i]) / float64(p.Of)
+				}
+				if index == n-1 && len(seen[i]) != p.Of {
+					t.Fatalf("unit %d has %d of %d parts", i, len(seen[i]), p.Of)
+				}
+			}
+		}
+		if share := float64(total) / float64(n); slices.Max(loads) > 3*share*(1+1e-9)+1 {
+			t.Fatalf("loads %v, the share is %v", loads, share)
+		}
+	})
+	whole := Divide(Spec{}, []int64{5, 0}, []string{"a", "b"})
+	if len(whole) != 2 || !whole[0].IsFirst() || !whole[1].IsFirst() || whole[0].Of != 1 {
+		t.Errorf("without a shard: %+v", whole)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 )
@@ -68,6 +69,57 @@ func Balance(sizes []int64, keys []string, n int) []int {
 		heap.Fix(&loads, 0)
 	}
 	return shards
+}
+
+// Portion is what a shard does of a unit of work that may be done in parts.
+type Portion struct {
+	// Of is the number of parts, Mine are those of the shard, from 0.
+	Of   int
+	Mine []int
+}
+
+// IsFirst reports whether the first part is the shard's: what is said once of a unit is said
+// there.
+func (p *Portion) IsFirst() bool { return len(p.Mine) > 0 && p.Mine[0] == 0 }
+
+// Has tells which of pieces of the unit with some sizes are the shard's.
+func (p *Portion) Has(sizes []int64, keys []string) []bool {
+	parts, mine := Balance(sizes, keys, p.Of), make([]bool, len(sizes))
+	for i, part := range parts {
+		mine[i] = slices.Contains(p.Mine, part)
+	}
+	return mine
+}
+
+// Divide deals out units of work of known sizes. One that is as large as the shares of
+// several shards is done in as many parts, each with its share.
+func Divide(spec Spec, sizes []int64, keys []string) []Portion {
+	n, total := max(spec.Of, 1), int64(0)
+	for _, size := range sizes {
+		total = add(total, max(size, 0))
+	}
+	portions := make([]Portion, len(sizes))
+	var pieces []int64
+	var names []string
+	var of [][2]int // the unit and the part
+	for i, size := range sizes {
+		parts := 1
+		if size > 0 {
+			high, low := bits.Mul64(uint64(size), uint64(n))
+			shares, _ := bits.Div64(high, low, uint64(total))
+			parts = max(1, int(shares))
+		}
+		portions[i].Of = parts
+		for part := range parts {
+			pieces, names, of = append(pieces, size/int64(parts)), append(names, fmt.Sprintf("%s\x00%08d", keys[i], part)), append(of, [2]int{i, part})
+		}
+	}
+	for k, s := range Balance(pieces, names, n) {
+		if p := &portions[of[k][0]]; s == spec.Index {
+			p.Mine = append(p.Mine, of[k][1])
+		}
+	}
+	return portions
 }
 
 // add adds sizes, which are not negative and may be anything else.

@@ -79,7 +79,7 @@ func newS3(set S3Settings) (*s3, error) {
 		slots:  make(chan struct{}, set.Concurrency),
 		heads:  &heads{max: set.Cache / 8, byID: map[string][]byte{}}, // these count among all that may be in memory
 		blocks: &blocks{max: max(set.Cache-set.Cache/8, set.Block), bySpan: map[span]*list.Element{}},
-		cuts:   cuts{byID: map[string]*cut{}},
+		cuts:   cuts{byID: map[string]*cut{}, spool: &spool{max: max(set.Spool, 0), note: set.Note}},
 		parts:  &parts{left: partsBudget},
 	}
 	s.health.set, s.health.where = &s.set, s.where

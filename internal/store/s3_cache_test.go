@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"dumptool/internal/lang"
 )
 
 // TestRequests checks how an object is fetched.
@@ -439,15 +441,22 @@ func TestSpill(t *testing.T) {
 	dir := t.TempDir()
 	for name, tt := range map[string]struct {
 		folder string
+		spool  int64
 		most   int // requests
+		note   string
 	}{
-		"room":    {dir, 4 * blocks},
-		"no room": {filepath.Join(dir, "missing"), 2 * rounds * blocks},
+		"room":    {dir, 0, 4 * blocks, ""},
+		"bound":   {dir, 3*minBlock + 1, 2 * rounds * blocks, dir + " ($TMPDIR) may have 786433 bytes of objects"},
+		"none":    {dir, -1, 2 * rounds * blocks, "may have 0 bytes"},
+		"no room": {filepath.Join(dir, "missing"), 0, 2 * rounds * blocks, "cannot be kept in " + filepath.Join(dir, "missing") + " ($TMPDIR): "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("TMPDIR", tt.folder)
 			f := newFaults(t)
-			s, bucket, data := f.begin(t, headSize+blocks*minBlock, smallBlocks)
+			var notes []string
+			s, bucket, data := f.begin(t, headSize+blocks*minBlock, smallBlocks, func(set *S3Settings) {
+				set.Spool, set.Note = tt.spool, func(note lang.Sentence) { notes = append(notes, note.Text().EN) }
+			})
 			src := s.mustOpen(t, bucket, "run/x")
 			Whole(src)
 			var readers sync.WaitGroup
@@ -466,15 +475,20 @@ func TestSpill(t *testing.T) {
 			}
 			readers.Wait()
 			gets := slices.DeleteFunc(f.log(), func(line string) bool { return !strings.HasPrefix(line, "GET ") })
-			if len(gets) > tt.most || name == "no room" && len(gets) < rounds*blocks/2 {
+			if len(gets) > tt.most || tt.note != "" && len(gets) < rounds*blocks/2 {
 				t.Errorf("%d requests for %d blocks that were read %d times", len(gets), blocks, 2*rounds)
 			}
-			t.Logf("%d requests", len(gets))
+			if most := max(tt.spool, 0); tt.spool != 0 && s.cuts.spool.bytes > most || tt.note != "" != (len(notes) == 1) || !strings.Contains(strings.Join(notes, ""), tt.note) {
+				t.Errorf("%d bytes are kept, notes %q", s.cuts.spool.bytes, notes)
+			}
 			if err := src.Close(); err != nil {
 				t.Error(err)
 			}
 			if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
 				t.Errorf("%q are left", left)
+			}
+			if s.cuts.spool.bytes != 0 {
+				t.Errorf("%d bytes are counted of nothing", s.cuts.spool.bytes)
 			}
 		})
 	}

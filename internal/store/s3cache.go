@@ -78,6 +78,8 @@ func (c *cut) settle(size int64, whole bool) (int64, bool) {
 
 // cuts are those of the objects in use.
 type cuts struct {
+	spool *spool
+
 	mu   sync.Mutex
 	byID map[string]*cut
 }
@@ -88,7 +90,7 @@ func (all *cuts) take(id string) *cut {
 	defer all.mu.Unlock()
 	c := all.byID[id]
 	if c == nil {
-		c = &cut{id: id}
+		c = &cut{id: id, again: spill{spool: all.spool}}
 		all.byID[id] = c
 	}
 	c.users++
@@ -285,12 +287,15 @@ func (b *blocks) finish(c *cut) {
 // and the next time it comes from there; so does what memory has no room for of an object
 // that will be opened again. Where there is no room for it, blocks are fetched again.
 type spill struct {
+	spool *spool
+
 	mu      sync.Mutex
 	fetched int64
 	file    *os.File // nil before the first block
 	path    string   // of the file where it could not be removed while it is open
 	have    map[span]bool
-	ended   bool // there is no room, or nobody reads any more
+	bytes   int64 // of those
+	ended   bool  // nothing can be written, or nobody reads any more
 }
 
 // load fills the memory of a block, if it is kept.
@@ -323,13 +328,13 @@ func (s *spill) write(k *block) {
 }
 
 func (s *spill) put(k *block) {
-	if s.ended || s.have[k.span] {
+	if s.ended || s.have[k.span] || !s.spool.take(k.n) {
 		return
 	}
 	if s.file == nil {
 		file, err := os.CreateTemp("", "dumptool-*")
 		if err != nil {
-			s.ended = true
+			s.end(k, err)
 			return
 		}
 		if os.Remove(file.Name()) != nil { // systems that keep what is open
@@ -338,10 +343,18 @@ func (s *spill) put(k *block) {
 		s.file, s.have = file, map[span]bool{}
 	}
 	if _, err := s.file.WriteAt(k.data, k.off); err != nil {
-		s.ended = true // what is there stays
+		s.end(k, err)
 		return
 	}
 	s.have[k.span] = true
+	s.bytes += k.n
+}
+
+// end keeps no more, since a block could not be written. What is there stays.
+func (s *spill) end(k *block, err error) {
+	s.ended = true
+	s.spool.give(k.n)
+	s.spool.fail(err)
 }
 
 // close gives the blocks up. Nothing depends on whether that works.
@@ -354,5 +367,8 @@ func (s *spill) close() {
 	if s.path != "" {
 		_ = os.Remove(s.path)
 	}
-	s.file, s.have, s.ended = nil, nil, true
+	if s.bytes > 0 {
+		s.spool.give(s.bytes)
+	}
+	s.file, s.have, s.bytes, s.ended = nil, nil, 0, true
 }

@@ -34,6 +34,7 @@ type S3Settings struct {
 
 	Block       int64         // bytes of a request that reads; default: 8 MiB
 	Cache       int64         // bytes of objects in memory; default: 64 MiB
+	Spool       int64         // bytes of objects in $TMPDIR, below 0 for none; default: 8 GiB
 	Concurrency int           // requests that read at the same time; default: 64
 	RetryTime   time.Duration // for which a request is tried again; default: 5 minutes
 
@@ -52,6 +53,7 @@ type S3Settings struct {
 const (
 	Concurrency = 64
 	RetryTime   = 5 * time.Minute
+	Spool       = 8 << 30
 )
 
 // Limits of the settings, in bytes.
@@ -76,6 +78,7 @@ func (set S3Settings) complete() (S3Settings, error) {
 	}
 	set.PathStyle = cmp.Or(set.PathStyle, "auto")
 	set.Block, set.Cache = cmp.Or(set.Block, 8<<20), cmp.Or(set.Cache, 64<<20)
+	set.Spool = cmp.Or(set.Spool, Spool)
 	set.firstWait = cmp.Or(set.firstWait, firstWait)
 	set.Concurrency, set.RetryTime = cmp.Or(set.Concurrency, Concurrency), cmp.Or(set.RetryTime, RetryTime)
 	switch {

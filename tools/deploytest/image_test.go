@@ -4,6 +4,7 @@ package deploytest
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -110,12 +111,16 @@ func (img *image) run(t *testing.T, args, env []string) (status int, out string,
 	return cmd.ProcessState.ExitCode(), printed.String(), cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss * kibi
 }
 
+// rowsOfRank is how many rows TestImage makes of each of its four ranks.
+var rowsOfRank = flag.Int("rows", 5_000, "rows of each rank of TestImage")
+
 // TestImage does the work of the Jobs that cluster prints as a node does it: 20,000 rows in
 // four shards and a merge, in containers of the shipped image whose user is nobody, with
 // nothing that can be written but a volume and the /tmp of the manifest; for the merge not
 // even that.
 func TestImage(t *testing.T) {
-	const ranks, rows = 4, 5_000
+	const ranks = 4
+	rows := *rowsOfRank
 	img := newImage(t)
 	if img.user != nobody {
 		t.Fatalf("the image is for the user %d", img.user)

@@ -1,12 +1,12 @@
 //go:build linux || darwin || freebsd
 
-package safefile
+package store
 
 import "golang.org/x/sys/unix"
 
-// Room is how many bytes the user may still write to the file system of a folder; false
+// room is how many bytes the user may still write to the file system of a folder; false
 // where nobody knows.
-func Room(dir string) (int64, bool) {
+func room(dir string) (int64, bool) {
 	var at unix.Statfs_t
 	if unix.Statfs(dir, &at) != nil {
 		return 0, false

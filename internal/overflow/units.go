@@ -1,0 +1,161 @@
+package overflow
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/shard"
+	"dumptool/internal/store"
+)
+
+// work is a run in units that have nothing to do with each other. Each is done in whole by
+// one shard, or in parts by several where it is larger than the share of one.
+type work struct {
+	*dumpdir.Run
+	opt   *Options
+	units []*unit
+	of    map[string]*unit
+	// unitOf names the unit of a round or a record.
+	unitOf func(dumpdir.Coordinates) string
+	// problems are those of the listing: all shards have them.
+	problems []Problem
+}
+
+// unit is rounds, and the files of overflow records, that are looked at together.
+type unit struct {
+	rounds []*dumpdir.Round
+	size   int64 // of the files, as listed
+	shard.Portion
+}
+
+// isMine reports whether any part of the unit is done here.
+func (u *unit) isMine() bool { return len(u.Mine) > 0 }
+
+// division says which rounds are a unit.
+type division struct {
+	// of names the unit of a round or a record of a run that was listed.
+	of func(*dumpdir.Run, *Options) func(dumpdir.Coordinates) string
+	// records is set where overflow records count.
+	records bool
+	// taken tells which rounds are done already; nil for none.
+	taken func(dumpdir.Coordinates) bool
+}
+
+// openUnits finds the units of the work by what is listed, and reads the headers of those
+// that are done here.
+func openUnits(ctx context.Context, run *dumpdir.Run, opt *Options, d division) (*work, error) {
+	headers := dumpdir.HeaderOptions{Workers: opt.Workers, Rounds: make(map[*dumpdir.Round]bool)}
+	if err := run.Settle(ctx, headers); err != nil {
+		return nil, err
+	}
+	w := &work{Run: run, opt: opt, of: make(map[string]*unit), unitOf: d.of(run, opt)}
+	w.problems = problemsOf(run.Problems, run, &opt.Select)
+	for _, round := range run.Select(opt.Select) {
+		u := w.unit(round.At)
+		u.rounds = append(u.rounds, round)
+		for _, size := range round.FileSizes() {
+			u.size += size
+		}
+	}
+	for _, r := range run.Records {
+		if d.records && opt.Select.Wants(r.At) {
+			w.unit(r.At).size += r.File.Size
+		}
+	}
+	w.divide()
+	for _, u := range w.units {
+		for _, round := range u.rounds {
+			headers.Rounds[round] = u.isMine() && (d.taken == nil || !d.taken(round.At))
+		}
+	}
+	listed := len(run.Problems)
+	if err := run.ReadHeaders(ctx, headers); err != nil {
+		return nil, err
+	}
+	for _, p := range problemsOf(run.Problems[listed:], run, &opt.Select) {
+		if u := w.of[w.unitOf(p.At)]; u != nil && u.IsFirst() {
+			p.Place = 1
+			w.problems = append(w.problems, p)
+		}
+	}
+	return w, nil
+}
+
+// unit is the unit of a round or a record.
+func (w *work) unit(at dumpdir.Coordinates) *unit {
+	key := w.unitOf(at)
+	u := w.of[key]
+	if u == nil {
+		u = new(unit)
+		w.of[key] = u
+		w.units = append(w.units, u)
+	}
+	return u
+}
+
+// divide deals out the units.
+func (w *work) divide() {
+	sizes, keys := make([]int64, len(w.units)), make([]string, len(w.units))
+	for i, u := range w.units {
+		sizes[i], keys[i] = u.size, fmt.Sprintf("%08d", i)
+	}
+	for i, p := range shard.Divide(w.opt.Shard, sizes, keys) {
+		w.units[i].Portion = p
+	}
+}
+
+// isListed reports whether a file of the chosen rounds and records has anything in it, as
+// far as listed.
+func (w *work) isListed() bool {
+	return slices.ContainsFunc(w.units, func(u *unit) bool { return u.size > 0 })
+}
+
+// byStep names the unit of those that look at each round of a step by itself.
+func byStep(*dumpdir.Run, *Options) func(dumpdir.Coordinates) string {
+	return func(at dumpdir.Coordinates) string { return at.Rank + "\x00" + at.Step }
+}
+
+// byRank names the unit of those that look at all records of a rank, and for the dump of
+// the operator of a record in its folder and below it: ranks of which folders lie in each
+// other are one.
+func byRank(run *dumpdir.Run, opt *Options) func(dumpdir.Coordinates) string {
+	group := make(map[string]string) // a rank of the same group
+	var head func(rank string) string
+	head = func(rank string) string {
+		if up, joined := group[rank]; joined && up != rank {
+			return head(up)
+		}
+		return rank
+	}
+	join := func(a, b string) { group[head(a)] = head(b) }
+	ranks := make(map[string]string) // one of a folder
+	add := func(f *dumpdir.File, at dumpdir.Coordinates) {
+		dir := store.Dir(f.Path())
+		if other, seen := ranks[dir]; seen && other != at.Rank {
+			join(at.Rank, other)
+		}
+		ranks[dir] = at.Rank
+	}
+	for _, round := range run.Select(opt.Select) {
+		for _, op := range round.Ops {
+			for i := range op.Tensors {
+				add(op.Tensors[i].File, round.At)
+			}
+		}
+	}
+	for _, r := range run.Records {
+		if opt.Select.Wants(r.At) {
+			add(r.File, r.At)
+		}
+	}
+	for dir, rank := range ranks {
+		for up := store.Dir(dir); up != dir; dir, up = up, store.Dir(up) {
+			if other, seen := ranks[up]; seen {
+				join(rank, other)
+			}
+		}
+	}
+	return func(at dumpdir.Coordinates) string { return head(at.Rank) }
+}

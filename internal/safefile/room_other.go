@@ -1,7 +1,0 @@
-//go:build !linux && !darwin && !freebsd
-
-package safefile
-
-// Room is how many bytes the user may still write to the file system of a folder; false
-// where nobody knows.
-func Room(string) (int64, bool) { return 0, false }
