@@ -141,6 +141,9 @@ func convert(c *call) *Array {
 	if d == tensor.Bool {
 		return x.steps(func(v float64) float64 { return flag(v != 0) })
 	}
+	if t := c.types[0].Host(); t.Integer() {
+		return x // beyond the range it may wrap or not
+	}
 	low, high := integerRange(d)
 	f := roundings[c.word("mode")]
 	if f == nil {

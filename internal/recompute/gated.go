@@ -71,7 +71,7 @@ func (x *Array) product(axes ...int) *Array {
 			m.note(v)
 		}
 		z.set(line, v, ea, eb)
-	})
+	}).joined(x, axes, 1, func(n, k int64) int64 { return n * k })
 }
 
 // triangle keeps the elements of matrices that belong to a triangle.

@@ -34,12 +34,15 @@ func (z *Array) index(x, best, got *Array, axes []int) *Array {
 	}
 	x.lines(axes, func(line, first int, beside []int) {
 		y := got.v[line]
-		if y >= 0 && y < float64(len(beside)) && y == math.Trunc(y) && x.v[first+beside[int(y)]] == best.v[line] {
+		isBest := func(k int) bool {
+			return x.v[k] == best.v[line] && (x.ints == nil || x.ints[k] == best.ints[line])
+		}
+		if y >= 0 && y < float64(len(beside)) && y == math.Trunc(y) && isBest(first+beside[int(y)]) {
 			z.v[line] = y
 			return
 		}
 		for i, k := range beside {
-			if v := x.v[first+k]; v == best.v[line] || v != v && best.v[line] != best.v[line] {
+			if v := x.v[first+k]; isBest(first+k) || v != v && best.v[line] != best.v[line] {
 				z.v[line] = float64(i)
 				return
 			}
@@ -50,12 +53,12 @@ func (z *Array) index(x, best, got *Array, axes []int) *Array {
 
 func cumsum(c *call) *Array {
 	x, axes := c.in(0), c.ints("axes")
-	z := x.each(func(x float64) float64 { return x }, func(_, _, e float64, _ *bounds) float64 { return e })
+	z := x.kept(func(x float64) float64 { return x }).mapped(x, func(n int64) int64 { return n })
 	if c.err != nil {
 		return z
 	}
 	x.lines(axes, func(_, first int, beside []int) {
-		sum, size := 0.0, 0.0
+		sum, size, whole := 0.0, 0.0, int64(0)
 		n := 1 + 2*math.Sqrt(float64(len(beside)))
 		for i := range beside {
 			k := first + beside[i]
@@ -69,6 +72,13 @@ func cumsum(c *call) *Array {
 				z.set(k, before, float64(c.narrow.u*n*sizeBefore), float64(c.wide.u*n*sizeBefore))
 			} else {
 				z.set(k, sum, float64(c.narrow.u*n*size), float64(c.wide.u*n*size))
+			}
+			if z.ints != nil {
+				next := whole + x.ints[k]
+				if z.ints[k] = next; c.is("exclusive") {
+					z.ints[k] = whole
+				}
+				whole = next
 			}
 		}
 	})
@@ -92,13 +102,20 @@ func topK(c *call) *Array {
 	}
 	n, k := int(x.shape[len(x.shape)-1]), int(shape[len(shape)-1])
 	z := c.exact(shape, c.alloc(int(shape.Elements())))
+	if x.ints != nil {
+		z.ints = make([]int64, len(z.v))
+	}
 	for line := range len(x.v) / max(1, n) {
-		row := slices.Clone(x.v[line*n : (line+1)*n])
-		slices.Sort(row)
+		row := upTo(n)
+		slices.SortFunc(row, func(i, k int) int { return x.order(line*n+i, line*n+k) })
 		if c.is("largest") {
 			slices.Reverse(row)
 		}
-		copy(z.v[line*k:(line+1)*k], row)
+		for i, from := range row[:k] {
+			if z.v[line*k+i] = x.v[line*n+from]; z.ints != nil {
+				z.ints[line*k+i] = x.ints[line*n+from]
+			}
+		}
 	}
 	return z
 }

@@ -331,9 +331,10 @@ func dequantCut(p *problem, h Attributes) *cutting {
 func dequantise(c *call) *Array {
 	x, q := c.in(0), c.in(1)
 	if c.err == nil && c.types[1] == tensor.Uint64 {
-		for i, v := range q.v {
-			q.v[i] = float64(math.Float32frombits(uint32(uint64(v))))
+		for i, n := range q.ints {
+			q.v[i] = float64(math.Float32frombits(uint32(n)))
 		}
+		q.ints = nil
 	}
 	y := x.mul(q)
 	if c.is("sqrt_mode") {

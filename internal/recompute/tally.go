@@ -71,12 +71,24 @@ func newTally(d tensor.DType, class Class) *tally {
 	return &tally{dtype: d, format: precisions[d], first: -1, strict: !isFloat(d) || class == Move}
 }
 
+// rough is the bound of integers that float64 does not hold, where a formula has no others.
+const rough = 0x1p-30
+
 // add compares a cell: y are the elements of the NPU, near is set where a step of an integer
 // is nothing.
 func (t *tally) add(x, y *Array, wild bool, nearTie func(i int) bool, offset func(i int) int64) {
 	a, b := x.errs()
+	exact := x.ints != nil && y.ints != nil
 	for i, v := range x.v {
-		t.one(v, a[i], b[i], y.v[i], wild, nearTie != nil && nearTie(i), offset, i)
+		d := math.Abs(y.v[i] - v)
+		ea, eb := a[i], b[i]
+		switch {
+		case exact:
+			d = apart(x.ints[i], y.ints[i], d)
+		case !isFloat(t.dtype) && math.Abs(v) > maxInteger:
+			ea, eb = float64(rough*math.Abs(v)), float64(rough*math.Abs(v))
+		}
+		t.one(v, ea, eb, y.v[i], d, wild, nearTie != nil && nearTie(i), offset, i)
 	}
 	t.checked += int64(len(x.v))
 }
@@ -97,9 +109,8 @@ func (t *tally) allowed(v, e float64) float64 {
 	return step
 }
 
-// one compares an element. wild says that inputs beside it are not finite.
-func (t *tally) one(v, ea, eb, y float64, wild, tie bool, offset func(i int) int64, i int) {
-	d := math.Abs(y - v)
+// one compares an element, which is d off. wild says that inputs beside it are not finite.
+func (t *tally) one(v, ea, eb, y, d float64, wild, tie bool, offset func(i int) int64, i int) {
 	finite := v-v == 0
 	tolA, tolB, big := 0.0, 0.0, false
 	switch {
@@ -116,7 +127,7 @@ func (t *tally) one(v, ea, eb, y float64, wild, tie bool, offset func(i int) int
 	case eb > 0:
 		tolA, tolB = math.Ceil(ea), math.Ceil(eb)
 	}
-	same := v == y || v != v && y != y
+	same := d == 0 || v == y && v-v != 0 || v != v && y != y
 	saturated := big && math.Signbit(y) == math.Signbit(v) && math.Abs(y) >= t.format.max*.99
 	bad, beyond := false, false
 	switch {
