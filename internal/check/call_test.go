@@ -157,7 +157,7 @@ func TestBind(t *testing.T) {
 		{"Torch.max.0.forward", []string{"T", "1"}, "ReduceMax", "x", "axes=1", "pytorch"},
 		{"Tensor.permute.0.forward", []string{"T", "0", "2", "1"}, "Transpose", "x", "perm=0,2,1", "pytorch"},
 		{"Functional.relu_.0.forward", []string{"T", "inplace=True"}, "Relu", "x", "", "pytorch"},
-		{"Functional.softplus.0.forward", []string{"T", "beta=2"}, "", "", "", "pytorch"},
+		{"Functional.softplus.0.forward", []string{"T", "beta=2"}, "Softplus", "x", "beta=2 threshold=20", "pytorch"},
 		{"Torch.div.0.forward", []string{"T", "T", "rounding_mode=floor"}, "", "", "", "pytorch"},
 		{"Torch.topk.0.forward", []string{"T", "3", "0"}, "", "", "", "pytorch"},
 		{"Functional.relu.0.backward", []string{"T"}, "", "", "", "pytorch"},

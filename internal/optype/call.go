@@ -43,8 +43,8 @@ type calls struct{ names, formula, arguments string }
 
 // unaryCalls are functions of a tensor alone, by their formulas.
 var unaryCalls = []calls{
-	{"relu", "Relu", ""}, {"relu6", "Relu6", ""}, {"sigmoid", "Sigmoid", ""}, {"tanh", "Tanh", ""}, {"exp", "Exp", ""}, {"expm1", "Expm1", ""},
-	{"log", "Log", ""}, {"log1p", "Log1p", ""}, {"log2", "Log", ":base=2"}, {"log10", "Log", ":base=10"}, {"exp2", "Exp", ":base=2"},
+	{"relu", "Relu", ""}, {"relu6", "Relu6", ""}, {"sigmoid", "Sigmoid", ""}, {"tanh", "Tanh", ""}, {"exp", "Exp", ":base=-1"}, {"expm1", "Expm1", ""},
+	{"log", "Log", ":base=-1"}, {"log1p", "Log1p", ""}, {"log2", "Log", ":base=2"}, {"log10", "Log", ":base=10"}, {"exp2", "Exp", ":base=2"},
 	{"sqrt", "Sqrt", ""}, {"rsqrt", "Rsqrt", ""}, {"abs absolute __abs__", "Abs", ""}, {"neg negative __neg__", "Neg", ""},
 	{"sin", "Sin", ""}, {"cos", "Cos", ""}, {"erf", "Erf", ""}, {"floor", "Floor", ""}, {"ceil", "Ceil", ""}, {"trunc fix", "Trunc", ""}, {"round", "Rint", ""},
 	{"square", "Square", ""}, {"reciprocal", "Reciprocal", ""}, {"mish", "Mish", ""}, {"hardswish", "HardSwish", ""}, {"hardsigmoid", "HardSigmoid", ":alpha=0.16666666666666666 :beta=0.5"},
@@ -55,7 +55,7 @@ var unaryCalls = []calls{
 	{"permute", "Transpose", "dims*:perm"},
 	{"transpose swapaxes swapdims", "Transpose", "dim0:swap0 dim1:swap1"},
 	{"t", "Transpose", ":perm=1,0"},
-	{"softplus", "Softplus", "beta:-==1 threshold:-"},
+	{"softplus", "Softplus", "beta=1 threshold=20"},
 	{"gelu", "Gelu", "approximate=none"},
 	{"npu_gelu", "Gelu", "approximate=none"},
 	{"leaky_relu", "LeakyRelu", "negative_slope=0.01"},
@@ -76,7 +76,7 @@ var unaryCalls = []calls{
 	{"split chunk tensor_split", "Split", "sizes:- dim:axis=0"},
 	{"unbind", "Unpack", "dim:axis=0"},
 	{"index_select", "Gather", "dim:axis index:indices!"},
-	{"pad", "Pad", "pad:last_pads mode:-==constant value=0"},
+	{"pad", "Pad", "pad:last_pads mode=constant value=0"},
 	{"layer_norm", "LayerNorm", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"},
 	{"group_norm", "GroupNorm", "num_groups weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"},
 	{"rms_norm", "RmsNorm", "normalized_shape weight:gamma eps:epsilon"},

@@ -109,8 +109,8 @@ var formulas = []struct {
 	{"Gather", Formula{"Gather", "x indices"}},
 	{"GatherV2", Formula{"Gather", "x indices axis!"}},
 	{"GatherV2D", Formula{"Gather", "x indices"}},
-	{"OneHot", Formula{"OneHot", "x - - -"}},
-	{"OneHotD", Formula{"OneHot", "x"}},
+	{"OneHot", Formula{"OneHot", "x - on? off?"}},
+	{"OneHotD", Formula{"OneHot", "x on? off?"}},
 
 	{"Softmax SoftmaxV2", Formula{Name: "Softmax"}},
 	{"LogSoftmax LogSoftmaxV2", Formula{Name: "LogSoftmax"}},

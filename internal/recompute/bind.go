@@ -123,10 +123,13 @@ const (
 	aNumber kind = iota
 	aList
 	aText
+	aNumbers
 )
 
 // String says what a value of the kind is.
-func (k kind) String() string { return [...]string{"a number", "whole numbers", "a text"}[k] }
+func (k kind) String() string {
+	return [...]string{"a number", "whole numbers", "a text", "numbers"}[k]
+}
 
 func (k kind) takes(v Value) bool {
 	switch k {
@@ -135,6 +138,8 @@ func (k kind) takes(v Value) bool {
 		return ok
 	case aText:
 		return v.IsText()
+	case aNumbers:
+		return !v.IsText() && len(v.Numbers) <= mostValues
 	}
 	_, ok := v.Integers()
 	return ok && len(v.Numbers) > 0 && len(v.Numbers) <= mostValues
@@ -145,6 +150,8 @@ func (a *attribute) kind(name string) kind {
 	switch name {
 	case "axes", "axis", "perm", "shape", "begin", "strides", "before", "pads", "ksize", "dilations":
 		return aList
+	case "coeff":
+		return aNumbers
 	case "approximate", "mode", "activation", "padding":
 		if name != "mode" || a.words {
 			return aText

@@ -31,6 +31,9 @@ type Operator struct {
 	Overlap *bool
 	// Called is set for a call of a framework, which saves its inputs before it runs.
 	Called bool
+	// Open is set for modules of whose inside more is possible than the formula says, such as
+	// roundings between two steps.
+	Open bool
 	// Full computes everything, Budget is how many multiplications and additions an operator
 	// may cost, elements for those that are none; 0 for no limit. Seed is that of signs.
 	Full   bool
