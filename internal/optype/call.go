@@ -14,6 +14,9 @@ type Call struct {
 	Formula string
 	// Arguments are those of the function in their order.
 	Arguments []Argument
+	// Open is set for modules of whose inside more is possible: another padding, a rounding
+	// between two steps.
+	Open bool
 }
 
 // Argument is an argument of a function.
@@ -156,10 +159,8 @@ var mindsporeCalls = []calls{
 // modules are the modules of PyTorch whose meaning is closed. Of their settings a dump has
 // none.
 var modules = []calls{
-	{"Linear ColumnParallelLinear RowParallelLinear", "MatMul", "input:x1! weight:x2! bias :transpose_x1=0 :transpose_x2=1"},
-	{"Conv1d Conv2d Conv3d", "Conv2D", "input:x! weight:w! bias:more :activation=none"},
+	{"Linear", "MatMul", "input:x1! weight:x2! bias :transpose_x1=0 :transpose_x2=1"},
 	{"LayerNorm", "LayerNorm", "input:x! weight:gamma bias:beta"},
-	{"RMSNorm LlamaRMSNorm Qwen2RMSNorm", "RmsNorm", "input:x! weight:gamma"},
 	{"GroupNorm", "GroupNorm", "input:x! weight:gamma bias:beta"},
 	{"Embedding", "Gather", "input:indices! weight:x! :axis=0"},
 	{"ReLU", "Relu", "input:x!"}, {"ReLU6", "Relu6", "input:x!"}, {"SiLU", "Swish", "input:x! :scale=1"}, {"Sigmoid", "Sigmoid", "input:x!"}, {"Tanh", "Tanh", "input:x!"},
@@ -167,8 +168,28 @@ var modules = []calls{
 	{"Softplus", "Softplus", "input:x!"}, {"Softmax", "Softmax", "input:x!"}, {"LogSoftmax", "LogSoftmax", "input:x!"}, {"Flatten", "Identity", "input:x!"},
 }
 
+// openModules are modules of whose inside more is possible than the formula says: a
+// padding_mode, or what those outside of torch.nn do between two steps.
+var openModules = []calls{
+	{"Conv1d Conv2d Conv3d", "Conv2D", "input:x! weight:w! bias:more :activation=none"},
+	{"ColumnParallelLinear RowParallelLinear", "MatMul", "input:x1! weight:x2! bias :transpose_x1=0 :transpose_x2=1"},
+	{"RMSNorm LlamaRMSNorm Qwen2RMSNorm", "RmsNorm", "input:x! weight:gamma"},
+}
+
 // callRows is a table by the names in it.
 type callRows map[string][]Call
+
+// open adds the rows of a table of modules of whose inside more is possible.
+func (c callRows) open(rows []calls) {
+	all := callRows{}
+	all.add(rows, "")
+	for name, some := range all {
+		for _, row := range some {
+			row.Open = true
+			c[name] = append(c[name], row)
+		}
+	}
+}
 
 // add adds the rows of a table; before and behind stand around the arguments of each.
 func (c callRows) add(rows []calls, before string) {
@@ -216,6 +237,7 @@ var functionRows, mindsporeRows, moduleRows = sync.OnceValue(func() callRows {
 }), sync.OnceValue(func() callRows {
 	c := callRows{}
 	c.add(modules, "")
+	c.open(openModules)
 	return c
 })
 

@@ -98,6 +98,15 @@ func (x *Array) kept(f func(x float64) float64) *Array {
 	return x.each(f, func(_, _, e float64, _ *bounds) float64 { return e })
 }
 
+// stepped is an array that may be rounded to the type of the output before the next step.
+func (x *Array) stepped() *Array {
+	between := x.m.between
+	if between == 0 {
+		return x
+	}
+	return x.each(func(x float64) float64 { return x }, func(_, v, e float64, _ *bounds) float64 { return e + float64(between*math.Abs(v)) })
+}
+
 func (x *Array) neg() *Array {
 	return x.kept(func(x float64) float64 { return -x }).mapped(x, func(n int64) int64 { return -n })
 }

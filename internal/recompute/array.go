@@ -56,6 +56,8 @@ func wideBounds(out tensor.DType) bounds {
 // machine computes with arrays: it has their memory, and the first thing that did not fit.
 type machine struct {
 	narrow, wide bounds
+	// between is the rounding to the type of the output that may stand between two steps.
+	between float64
 	// top is the largest finite product or sum, selects is set once elements were chosen by a
 	// comparison, which may treat a NaN in its own way.
 	top     float64

@@ -152,7 +152,7 @@ func (a *attribute) kind(name string) kind {
 		return aList
 	case "coeff":
 		return aNumbers
-	case "approximate", "mode", "activation", "padding":
+	case "approximate", "mode", "activation", "padding", "added":
 		if name != "mode" || a.words {
 			return aText
 		}

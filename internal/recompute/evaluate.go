@@ -363,7 +363,7 @@ func (j *judge) hypotheses() []Attributes {
 			continue
 		}
 		choices := a.choices(p)
-		if a.fixed {
+		if a.fixed && !j.op.Open {
 			choices = choices[:1]
 		}
 		var next []Attributes

@@ -142,7 +142,7 @@ var threshold = attribute{names: []string{"threshold"}, open: true, fixed: true,
 
 // coefficients are what inputs are multiplied by before they are summed.
 var coefficients = attribute{names: []string{"coeff"}, open: true, fixed: true, choices: func(*problem) []Attributes {
-	return []Attributes{{"coeff": {Numbers(), FromDefault}}}
+	return []Attributes{{}} // ones
 }}
 
 // readCoefficients drops an empty list, which stands for ones.
@@ -249,7 +249,7 @@ func layerNorm(inverse bool) func(c *call) []*Array {
 
 func rmsNorm(c *call, x *Array, gamma int) (y, scale *Array) {
 	scale = square(x).mean(c.ints("axes")...).plus(c.num("epsilon")).rsqrt()
-	y = x.mul(scale)
+	y = x.mul(scale).stepped()
 	if c.has(gamma) {
 		y = y.mul(c.in(gamma))
 	}

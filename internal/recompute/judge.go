@@ -154,6 +154,9 @@ func newJudge(ctx context.Context, op *Operator, f *formula) *judge {
 	j := &judge{ctx: ctx, op: op, formula: f}
 	if d := op.Outputs[0].DType; isFloat(d) {
 		j.machine.narrow, j.machine.wide = narrowBounds, wideBounds(d)
+		if op.Open {
+			j.machine.between = math.Ldexp(1, -precisions[d].bits-1)
+		}
 	}
 	return j
 }
