@@ -30,6 +30,10 @@ func Bind(t optype.Formula, inputs, outputs []*Tensor, raw Attributes) (op *Oper
 		return op, nil, nil
 	}
 	raw = raw.with(nil)
+	for text := range strings.FieldsSeq(t.Always) {
+		name, value, _ := strings.Cut(text, "=")
+		raw[name] = Attribute{ParseValue(value), FromDefault}
+	}
 	if t.Inputs != "" {
 		if err := op.arrange(f, t.Inputs, raw); err != nil {
 			return nil, nil, err
@@ -54,7 +58,8 @@ func (o *Operator) arrange(f *formula, order string, raw Attributes) error {
 		}
 		switch {
 		case strings.HasSuffix(spec, "*"):
-			o.Inputs = append(o.Inputs, given[i:]...)
+			o.Inputs = append(o.Inputs, o.listed(given[i:], order, raw)...)
+			return nil
 		case name == "-" || given[i] == nil:
 		case strings.Contains(spec, "!"):
 			v, err := valueOf(given[i])
@@ -73,6 +78,21 @@ func (o *Operator) arrange(f *formula, order string, raw Attributes) error {
 		}
 	}
 	return nil
+}
+
+// listed are inputs of a list. Where the order has an attribute behind it, its value is the
+// last one if that is a number beside tensors.
+func (o *Operator) listed(all []*Tensor, order string, raw Attributes) []*Tensor {
+	last := len(all) - 1
+	_, name, ok := strings.Cut(strings.TrimSuffix(order, "!"), "* ")
+	if !ok || last < 1 || all[last] == nil || all[0] == nil || all[last].elements() != 1 || len(all[last].Shape) >= len(all[0].Shape) {
+		return all
+	}
+	v, err := valueOf(all[last])
+	if _, known := raw[name]; !known && err == nil && v != nil {
+		raw[name] = Attribute{*v, FromInput}
+	}
+	return all[:last]
 }
 
 // valueOf reads a small tensor of numbers, nil for one that is none.

@@ -91,6 +91,13 @@ func mish(x *Array) *Array                 { return x.mul(softplus(x).tanh()) }
 func hardSwish(x *Array) *Array            { return x.mul(relu6(x.plus(3)).times(1.0 / 6)) }
 func fastGelu(x *Array) *Array             { return x.mul(sigmoid(x.times(1.702))) }
 
+// fastGeluV2 is a gelu whose erf is two parabolas.
+func fastGeluV2(x *Array) *Array {
+	distance := x.times(.7071).abs().atMost(1.769).plus(-1.769)
+	bow := square(distance).times(-.1444).plus(.5)
+	return x.mul(positive(x).where(bow, bow.neg()).plus(.5))
+}
+
 func positive(x *Array) *Array {
 	return x.compare(x.m.number(0), func(x, y float64) bool { return x > y })
 }
@@ -340,6 +347,7 @@ var formulas = slices.Concat([]formula{
 	{name: "Mish", class: Tabled, inputs: "x", cut: elementwise, compute: unary(mish)},
 	{name: "HardSwish", class: Plain, inputs: "x", cut: elementwise, compute: unary(hardSwish)},
 	{name: "FastGelu", class: Tabled, inputs: "x", cut: elementwise, compute: unary(fastGelu)},
+	{name: "FastGeluV2", class: Plain, inputs: "x", cut: elementwise, compute: unary(fastGeluV2)},
 	{name: "Gelu", class: Tabled, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array { return gelu(c.in(0), c.word("approximate")) }),
 		attrs: []attribute{oneOf("approximate", true, Text("tanh"), Text("none"))}},
 	{name: "Swish", class: Tabled, inputs: "x", cut: elementwise, compute: with("scale", swish), attrs: []attribute{real("scale", 1)}},

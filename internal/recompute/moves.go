@@ -346,11 +346,12 @@ func padCut(p *problem, h Attributes) *cutting {
 	if !ok || len(before) != len(x) || len(out) != len(x) {
 		return misfit("paddings %s of shape %s", h["before"].Value, x)
 	}
+	mode := h["mode"].Value.Text
 	for k, n := range out {
-		if before[k] < 0 || before[k]+x[k] > n {
+		if most := max(before[k], n-x[k]-before[k]); before[k] < 0 || before[k]+x[k] > n || mode == "reflect" && most >= x[k] || mode == "symmetric" && most > x[k] {
 			return misfit("paddings %s of shape %s give no %s", h["before"].Value, x, out)
 		}
-		if n == x[k] || !slices.Contains(reflecting, h["mode"].Value.Text) {
+		if n == x[k] || !slices.Contains(reflecting, mode) {
 			c.free = append(c.free, free{size: n, in: []span{{axis: k, begin: -before[k]}}, out: []span{{axis: k}}})
 		}
 	}
