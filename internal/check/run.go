@@ -288,6 +288,7 @@ func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recomp
 	}
 	if op, warnings, err = recompute.Bind(formula, x.connected(x.in), x.out, x.given()); err == nil {
 		op.Overlap, op.Fused = x.overlap(), x.row.Fused
+		op.Known = len(x.graphs) > 0 && op.Fused != nil && !*op.Fused
 	}
 	return op, warnings, nil, err
 }

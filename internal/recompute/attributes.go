@@ -221,6 +221,10 @@ type attribute struct {
 	start float64
 	// words is set where the values are texts.
 	words bool
+	// usual is set where the first value is the default of the type.
+	usual bool
+	// most is the largest likely value of a number, 0 for any.
+	most float64
 	// fixed is set for numbers that are not fitted, partial for those of them that change few
 	// elements only.
 	fixed, partial bool
@@ -254,7 +258,7 @@ func real(name string, values ...float64) attribute {
 // epsilon is what norms add to a variance.
 func epsilon(values ...float64) attribute {
 	a := real("epsilon", append(slices.Clip(values), 1e-5, 1e-6, 1e-12, 1e-3, 1e-4, 1e-7, 1e-8, 0, 2e-5, 1e-9, 1e-10, 1e-2)...)
-	a.log = true
+	a.log, a.most = true, 2
 	return a
 }
 
@@ -444,6 +448,6 @@ func ParseValue(text string) Value {
 // baseOf is the base of powers: -1 stands for e.
 func baseOf(values ...float64) attribute {
 	a := real("base", values...)
-	a.log, a.start = true, math.E
+	a.log, a.start, a.usual = true, math.E, true
 	return a
 }

@@ -105,7 +105,13 @@ func (j *judge) pass(p *problem, r *result, few bool) error {
 	}
 	first := len(r.tallies)
 	for _, t := range p.Outputs {
-		r.tallies = append(r.tallies, newTally(t.DType, j.formula.class))
+		one := newTally(t.DType, j.formula.class)
+		for _, a := range r.attrs {
+			if a.Source == FromFit {
+				one.slack = fitSlack
+			}
+		}
+		r.tallies = append(r.tallies, one)
 	}
 	n := g.cells()
 	step := int64(1)
@@ -363,7 +369,7 @@ func (j *judge) hypotheses() []Attributes {
 			continue
 		}
 		choices := a.choices(p)
-		if a.fixed && !j.op.Open {
+		if a.fixed && !j.op.Open || a.usual && j.op.Known {
 			choices = choices[:1]
 		}
 		var next []Attributes
@@ -382,12 +388,12 @@ func (j *judge) hypotheses() []Attributes {
 // knows reports whether attributes of a formula are known: something says them, or they
 // have their default.
 func (j *judge) knows(a attribute) bool {
-	return a.choices == nil || j.says(a) || a.fixed
+	return a.choices == nil || j.says(a) || a.fixed || a.usual && j.op.Known
 }
 
 // defaults reports whether attributes that nobody says have their defaults: so it is where
 // something says some.
-func (j *judge) defaults() bool { return len(j.op.Attributes) > 0 }
+func (j *judge) defaults() bool { return j.op.Known || len(j.op.Attributes) > 0 }
 
 // says reports whether attributes of a formula are said.
 func (j *judge) says(a attribute) bool {

@@ -11,9 +11,12 @@ import (
 func fieldsOf(s string) func(yield func(string) bool) { return strings.FieldsSeq(s) }
 
 const (
-	fitElements, fitSteps = 256, 12
+	fitElements, fitSteps = 1 << 12, 12
 	// mostStarts is how many values of the other attributes a number is fitted beside.
 	mostStarts = 48
+	// fitSlack is how much wider the bound is beside a fitted number, which is no more exact than
+	// the elements that it was fitted to.
+	fitSlack = 1.05
 )
 
 // fit returns the result with one number fitted to the elements, nil where that does not
@@ -145,6 +148,9 @@ func (j *judge) solve(start Attributes, a attribute) (float64, bool, error) {
 // whole number, is none that anybody would choose.
 func (a *attribute) likely(x float64) bool {
 	const whole = 2e-3
+	if a.most > 0 && x > a.most {
+		return false
+	}
 	return math.Abs(x-math.RoundToEven(x)) < float64(whole*x) || !slices.ContainsFunc(a.apart, func(usual float64) bool {
 		return math.Abs(exact.Log(x)/exact.Log(usual)-1) < nearUsual
 	})

@@ -27,6 +27,8 @@ type Operator struct {
 	Attributes Attributes
 	// Fused says whether other operators were merged into this one; nil if nobody knows.
 	Fused *bool
+	// Known is set where a graph has all attributes of the operator that have not their default.
+	Known bool
 	// Overlap says whether an output lies in the memory of an input; nil if nobody knows.
 	Overlap *bool
 	// Called is set for a call of a framework, which saves its inputs before it runs.

@@ -52,8 +52,9 @@ const mostSpots = 3
 type tally struct {
 	dtype  tensor.DType
 	format precision
-	strict bool // no bound: any difference is one
-	wild   bool // NaN of the inputs have to show
+	strict bool    // no bound: any difference is one
+	slack  float64 // by how much the wide bound is wider where a number was fitted, 1 for nothing
+	wild   bool    // NaN of the inputs have to show
 	// checked elements, bad ones, those beyond the narrow bound, those in the wide bound.
 	checked, bad, beyond, overflow, skipped int64
 	worst                                   float64
@@ -68,7 +69,7 @@ type tally struct {
 }
 
 func newTally(d tensor.DType, class Class) *tally {
-	return &tally{dtype: d, format: precisions[d], first: -1, strict: !isFloat(d) || class == Move}
+	return &tally{dtype: d, format: precisions[d], first: -1, slack: 1, strict: !isFloat(d) || class == Move}
 }
 
 // rough is the bound of integers that float64 does not hold, where a formula has no others.
@@ -133,9 +134,9 @@ func (t *tally) one(v, ea, eb, y, d float64, wild, tie bool, offset func(i int) 
 	switch {
 	case same || saturated:
 	case finite && t.strict && !tie:
-		bad, beyond = eb == 0 || !(d <= tolB), eb == 0 || !(d <= tolA)
+		bad, beyond = eb == 0 || !(d <= float64(tolB*t.slack)), eb == 0 || !(d <= tolA)
 	case finite:
-		bad, beyond = !(d <= tolB), !(d <= tolA)
+		bad, beyond = !(d <= float64(tolB*t.slack)), !(d <= tolA)
 	case wild && !(t.wild && v != v && y == y):
 		t.skipped++
 	default:
