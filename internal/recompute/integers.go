@@ -57,44 +57,44 @@ func wide(all ...*Array) bool {
 	return some
 }
 
-// mapped sets the integers of a function of x.
-func (z *Array) mapped(x *Array, f func(n int64) int64) *Array {
-	if x.ints != nil && x.m.err == nil {
-		z.ints = make([]int64, len(x.ints))
-		for i, n := range x.ints {
-			z.ints[i] = f(n)
+// mapped sets the integers of a function of an array.
+func (x *Array) mapped(from *Array, f func(n int64) int64) *Array {
+	if from.ints != nil && from.m.err == nil {
+		x.ints = make([]int64, len(from.ints))
+		for i, n := range from.ints {
+			x.ints[i] = f(n)
 		}
 	}
-	return z
+	return x
 }
 
 // paired sets the integers of a function of elements of two arrays of the same shape.
-func (z *Array) paired(p, q *Array, f func(i int, n, k int64) int64) *Array {
-	if !wide(p, q) || len(p.v) != len(z.v) || len(q.v) != len(z.v) {
-		return z
+func (x *Array) paired(p, q *Array, f func(i int, n, k int64) int64) *Array {
+	if !wide(p, q) || len(p.v) != len(x.v) || len(q.v) != len(x.v) {
+		return x
 	}
 	ns, ks := p.integers(), q.integers()
-	z.ints = make([]int64, len(ns))
+	x.ints = make([]int64, len(ns))
 	for i, n := range ns {
-		z.ints[i] = f(i, n, ks[i])
+		x.ints[i] = f(i, n, ks[i])
 	}
-	return z
+	return x
 }
 
 // joined sets the integers of lines: what join makes of all of a line.
-func (z *Array) joined(x *Array, axes []int, start int64, join func(n, k int64) int64) *Array {
-	if x.ints == nil || x.m.err != nil {
-		return z
+func (x *Array) joined(from *Array, axes []int, start int64, join func(n, k int64) int64) *Array {
+	if from.ints == nil || from.m.err != nil {
+		return x
 	}
-	z.ints = make([]int64, len(z.v))
-	x.lines(x.axesOf(axes), func(line, first int, beside []int) {
+	x.ints = make([]int64, len(x.v))
+	from.lines(from.axesOf(axes), func(line, first int, beside []int) {
 		n := start
 		for _, k := range beside {
-			n = join(n, x.ints[first+k])
+			n = join(n, from.ints[first+k])
 		}
-		z.ints[line] = n
+		x.ints[line] = n
 	})
-	return z
+	return x
 }
 
 // before reports whether element i of x is less than element k of y, which integers tell
