@@ -268,10 +268,14 @@ func containerFlag(to *int) cmdFlag {
 // nodeFlags are those of HPAA's scripts that give operators other names and leave some
 // out.
 func nodeFlags(nameMap *string, skipKeys *[]string, exclude **dumpdir.NameSet) []cmdFlag {
+	return append(skipFlags(skipKeys, exclude, pairing), cmdFlag{"map-node-dict", text(nameMap), "`TEXT` of names that differ; such as '{\"cpu_name\":\"npu_name\"}', or @FILE; @FILE.yaml is a mapping of msprobe: data, cell, layer or API", pairing, place | onHPAA})
+}
+
+// skipFlags are those of nodeFlags that leave operators out.
+func skipFlags(skipKeys *[]string, exclude **dumpdir.NameSet, in group) []cmdFlag {
 	return []cmdFlag{
-		{"skip-keys", nameLists(skipKeys), "skip operators whose name contains one of `KEYS`, with commas between them", pairing, safe | ofRow | rare | onHPAA},
-		{"exclude-node-list", nameSet(exclude), "skip operators of these `NAMES`, or re:PATTERN", pairing, safe | ofRow | rare | onHPAA},
-		{"map-node-dict", text(nameMap), "`TEXT` of names that differ; such as '{\"cpu_name\":\"npu_name\"}', or @FILE; @FILE.yaml is a mapping of msprobe: data, cell, layer or API", pairing, place | onHPAA},
+		{"skip-keys", nameLists(skipKeys), "skip operators whose name contains one of `KEYS`, with commas between them", in, safe | ofRow | rare | onHPAA},
+		{"exclude-node-list", nameSet(exclude), "skip operators of these `NAMES`, or re:PATTERN", in, safe | ofRow | rare | onHPAA},
 	}
 }
 

@@ -89,6 +89,7 @@ func arguments(c *dumpdir.Call) map[string]*argument {
 // called is a call whose arguments have their places in a formula.
 type called struct {
 	formula string
+	open    bool
 	inputs  map[string]*argument
 	raw     recompute.Attributes
 }
@@ -96,7 +97,7 @@ type called struct {
 // bind gives the arguments of a call to a row of the table; ok is false where the row has no
 // place for one of them, or wants another value.
 func bind(row *optype.Call, given map[string]*argument, parameters bool) (c called, ok bool) {
-	c = called{formula: row.Formula, inputs: map[string]*argument{}, raw: recompute.Attributes{}}
+	c = called{formula: row.Formula, open: row.Open, inputs: map[string]*argument{}, raw: recompute.Attributes{}}
 	used := map[string]bool{}
 	for _, name := range optype.Ignored {
 		used[name] = true
@@ -201,6 +202,7 @@ func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *re
 		return nil, nil, v, nil
 	}
 	op, warnings = recompute.BindCall(c.formula, inputs, x.out, c.raw, x.given())
+	op.Open = c.open
 	return op, warnings, nil, nil
 }
 

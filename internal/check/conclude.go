@@ -126,6 +126,8 @@ func (r *Report) judgeable() bool {
 func (r *Report) nothing() batch.Outcome {
 	none := r.Summary.Undecided
 	switch {
+	case len(r.Operators) == 0 && r.unchosen > 0:
+		return batch.Outcomef(batch.Nothing, "no operator is left: the chosen names leave out %s", "没有剩余的算子：所选名称排除了%s", lang.CountText(r.unchosen, "operator", "个算子"))
 	case r.Ranks == nil && len(r.Operators) == 0 && len(r.Rounds) > 0:
 		return batch.Outcomef(batch.Nothing, "there is one rank only: nothing to set beside it", "只有一个 rank：没有可以相互对照的内容")
 	case len(r.Operators) == 0:

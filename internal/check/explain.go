@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"strconv"
 
@@ -80,8 +81,12 @@ func (o *Operator) say(more lang.Sentence) {
 			continue
 		}
 		w := t.Elems[0]
+		npu := lang.Text{EN: short(*w.NPU), ZH: short(*w.NPU)}
+		if *w.NPU == *w.Computed { // integers that are one number as float64
+			npu = lang.Text{EN: fmt.Sprintf("%s off it", short(t.Worst)), ZH: fmt.Sprintf("与之相差 %s", short(t.Worst))}
+		}
 		text := lang.Sayf("%s beyond the bound, first at %d %s; the worst, at %d %s: computed %v, NPU %v", "%s超出误差界，首个在 %d %s；最大者在 %d %s：计算值 %v，NPU %v",
-			lang.CountText(int(t.Bad), "element", "个元素"), t.FirstBad.Offset, tensor.Shape(t.FirstBad.Coord), w.Offset, tensor.Shape(w.Coord), short(*w.Computed), short(*w.NPU))
+			lang.CountText(int(t.Bad), "element", "个元素"), t.FirstBad.Offset, tensor.Shape(t.FirstBad.Coord), w.Offset, tensor.Shape(w.Coord), short(*w.Computed), npu)
 		o.set(text, more)
 		return
 	}
@@ -100,5 +105,11 @@ func (o *Operator) set(text, more lang.Sentence) {
 // Said is the evidence in both languages.
 func (o *Operator) Said() lang.Sentence { return o.evidence }
 
-// short is a number as people read it.
-func short(x tensor.Number) string { return strconv.FormatFloat(float64(x), 'g', -1, 32) }
+// short is a number as people read it: integers have all of their digits.
+func short(x tensor.Number) string {
+	bits := 32
+	if v := float64(x); v == math.Trunc(v) {
+		bits = 64
+	}
+	return strconv.FormatFloat(float64(x), 'g', -1, bits)
+}

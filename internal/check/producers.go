@@ -27,7 +27,7 @@ func (x *execution) produced(p graph.Producer, images bool) (*recompute.Tensor, 
 			continue
 		}
 		if of != nil || t.Table || t.Whole() || t.File.Err != nil {
-			return nil, nil
+			return nil, nil //nolint:nilerr // what cannot be read of another operator is said there
 		}
 		of = t
 	}
@@ -125,7 +125,7 @@ func (x *execution) changed(inputs []*recompute.Tensor) (written []*recompute.Te
 		}
 		out, err := x.produced(p, formula.Images())
 		if err != nil || out == nil || out.Stored != x.in[i].Stored || !out.Shape.Equal(x.in[i].Shape) {
-			continue //nolint:nilerr // what cannot be read of another operator is said there
+			continue // what cannot be read of another operator is said there
 		}
 		same, err := recompute.SameBytes(x.in[i], out)
 		if err != nil {

@@ -41,6 +41,8 @@ type Report struct {
 	require float64
 	others  []batch.Message
 	tables  bool // there are statistics only
+	// unchosen are operators that names leave out.
+	unchosen int
 }
 
 // Summary counts the operators of a report.

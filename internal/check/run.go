@@ -27,6 +27,10 @@ type Options struct {
 	// Select chooses rounds, Ops operators; nil for all.
 	Select dumpdir.Selection
 	Ops    *dumpdir.NameSet
+	// Filter leaves operators out by their names.
+	Filter dumpdir.NodeFilter
+	// Version forces the container of dumps: 1, 2, or 0 to find out from the content.
+	Version int
 	// Workers is the number of operators at a time; 0 means one per CPU.
 	Workers int
 	// Attributes are those that the user gives.
@@ -77,6 +81,11 @@ func ParseGiven(text string) (g Given, err error) {
 	return g, nil
 }
 
+// chooses reports whether the names of an operator are among those that are checked.
+func (o *Options) chooses(op *dumpdir.Op) bool {
+	return o.Ops.Wants(op) && !slices.ContainsFunc(op.Names(), func(name string) bool { return o.Filter.Skip(name) != "" })
+}
+
 // checker makes the rows of a report.
 type checker struct {
 	*Report
@@ -104,7 +113,7 @@ type outcome struct {
 
 // Run computes every chosen operator of a run again.
 func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
-	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers}); err != nil {
+	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers, Version: opt.Version}); err != nil {
 		return nil, err
 	}
 	c := &checker{Report: &Report{Schema: Schema, Seed: opt.Seed, Operators: []Operator{}, Warnings: append([]lang.Sentence{}, run.Warnings...), Problems: []Problem{}, failOn: opt.FailOn, require: opt.Require},
@@ -119,9 +128,14 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 			if several && ranks.IsCommunication(op) {
 				continue
 			}
-			if opt.wants(Operators) && opt.Ops.Wants(op) && slices.ContainsFunc(op.Tensors, func(t dumpdir.Tensor) bool { return t.File.Err == nil && !t.Whole() }) {
-				jobs = append(jobs, job{round, op})
+			if !opt.wants(Operators) || !slices.ContainsFunc(op.Tensors, func(t dumpdir.Tensor) bool { return t.File.Err == nil && !t.Whole() }) {
+				continue
 			}
+			if !opt.chooses(op) {
+				c.unchosen++
+				continue
+			}
+			jobs = append(jobs, job{round, op})
 		}
 	}
 	for _, p := range run.Problems {
@@ -274,6 +288,7 @@ func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recomp
 	}
 	if op, warnings, err = recompute.Bind(formula, x.connected(x.in), x.out, x.given()); err == nil {
 		op.Overlap, op.Fused = x.overlap(), x.row.Fused
+		op.Known = len(x.graphs) > 0 && op.Fused != nil && !*op.Fused
 	}
 	return op, warnings, nil, err
 }
@@ -323,7 +338,7 @@ func (x *execution) tensors(kind tensor.Kind, images bool) (all []*recompute.Ten
 
 // tensor opens a tensor and brings it into host order.
 func (x *execution) tensor(t *dumpdir.Tensor, images bool) (*recompute.Tensor, error) {
-	f, err := x.files.Open(t.File.Path(), t.Member, tensorfile.Options{Name: t.File.Name})
+	f, err := x.files.Open(t.File.Path(), t.Member, tensorfile.Options{Name: t.File.Name, Version: x.opt.Version})
 	if err != nil {
 		return nil, err
 	}

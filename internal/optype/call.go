@@ -14,6 +14,9 @@ type Call struct {
 	Formula string
 	// Arguments are those of the function in their order.
 	Arguments []Argument
+	// Open is set for modules of whose inside more is possible: another padding, a rounding
+	// between two steps.
+	Open bool
 }
 
 // Argument is an argument of a function.
@@ -43,8 +46,8 @@ type calls struct{ names, formula, arguments string }
 
 // unaryCalls are functions of a tensor alone, by their formulas.
 var unaryCalls = []calls{
-	{"relu", "Relu", ""}, {"relu6", "Relu6", ""}, {"sigmoid", "Sigmoid", ""}, {"tanh", "Tanh", ""}, {"exp", "Exp", ""}, {"expm1", "Expm1", ""},
-	{"log", "Log", ""}, {"log1p", "Log1p", ""}, {"log2", "Log", ":base=2"}, {"log10", "Log", ":base=10"}, {"exp2", "Exp", ":base=2"},
+	{"relu", "Relu", ""}, {"relu6", "Relu6", ""}, {"sigmoid", "Sigmoid", ""}, {"tanh", "Tanh", ""}, {"exp", "Exp", ":base=-1"}, {"expm1", "Expm1", ""},
+	{"log", "Log", ":base=-1"}, {"log1p", "Log1p", ""}, {"log2", "Log", ":base=2"}, {"log10", "Log", ":base=10"}, {"exp2", "Exp", ":base=2"},
 	{"sqrt", "Sqrt", ""}, {"rsqrt", "Rsqrt", ""}, {"abs absolute __abs__", "Abs", ""}, {"neg negative __neg__", "Neg", ""},
 	{"sin", "Sin", ""}, {"cos", "Cos", ""}, {"erf", "Erf", ""}, {"floor", "Floor", ""}, {"ceil", "Ceil", ""}, {"trunc fix", "Trunc", ""}, {"round", "Rint", ""},
 	{"square", "Square", ""}, {"reciprocal", "Reciprocal", ""}, {"mish", "Mish", ""}, {"hardswish", "HardSwish", ""}, {"hardsigmoid", "HardSigmoid", ":alpha=0.16666666666666666 :beta=0.5"},
@@ -55,7 +58,7 @@ var unaryCalls = []calls{
 	{"permute", "Transpose", "dims*:perm"},
 	{"transpose swapaxes swapdims", "Transpose", "dim0:swap0 dim1:swap1"},
 	{"t", "Transpose", ":perm=1,0"},
-	{"softplus", "Softplus", "beta:-==1 threshold:-"},
+	{"softplus", "Softplus", "beta=1 threshold=20"},
 	{"gelu", "Gelu", "approximate=none"},
 	{"npu_gelu", "Gelu", "approximate=none"},
 	{"leaky_relu", "LeakyRelu", "negative_slope=0.01"},
@@ -72,11 +75,11 @@ var unaryCalls = []calls{
 	{"amax", "ReduceMax", "dim:axes keepdim:-"}, {"amin", "ReduceMin", "dim:axes keepdim:-"},
 	{"argmax", "ArgMax", "dim:axes keepdim:-"}, {"argmin", "ArgMin", "dim:axes keepdim:-"},
 	{"max", "ReduceMax", "dim:axes keepdim:-"}, {"min", "ReduceMin", "dim:axes keepdim:-"},
-	{"topk", "TopK", "k:- dim:-==-1 largest=1 sorted:-"},
+	{"topk", "TopK", "k:- dim:axis=-1 largest=1 sorted=1"},
 	{"split chunk tensor_split", "Split", "sizes:- dim:axis=0"},
 	{"unbind", "Unpack", "dim:axis=0"},
 	{"index_select", "Gather", "dim:axis index:indices!"},
-	{"pad", "Pad", "pad:last_pads mode:-==constant value=0"},
+	{"pad", "Pad", "pad:last_pads mode=constant value=0"},
 	{"layer_norm", "LayerNorm", "normalized_shape weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"},
 	{"group_norm", "GroupNorm", "num_groups weight:gamma bias:beta eps:epsilon=1e-5 cudnn_enable:-"},
 	{"rms_norm", "RmsNorm", "normalized_shape weight:gamma eps:epsilon"},
@@ -118,9 +121,9 @@ var otherCalls = []calls{
 	{"Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm", "BNInfer",
 		"input:x! weight:scale bias:offset running_mean:mean! running_var:variance! training:-==0 momentum:- eps:epsilon=1e-5 cudnn_enabled:- :activation=none"},
 	{"Torch.batch_norm Aten.batch_norm Torch.native_batch_norm Aten.native_batch_norm", "BatchNorm",
-		"input:x! weight:scale bias:offset running_mean:- running_var:- training:-==1 momentum:- eps:epsilon=1e-5 cudnn_enabled:-"},
+		"input:x! weight:scale bias:offset running_mean:- running_var:- training:-==1 momentum:- eps:epsilon=1e-5 cudnn_enabled:- :is_training=1"},
 	{"batch_norm", "BNInfer", "input:x! running_mean:mean! running_var:variance! weight:scale bias:offset training:-==0 momentum:- eps:epsilon=1e-5 :activation=none"},
-	{"batch_norm", "BatchNorm", "input:x! running_mean:- running_var:- weight:scale bias:offset training:-==1 momentum:- eps:epsilon=1e-5"},
+	{"batch_norm", "BatchNorm", "input:x! running_mean:- running_var:- weight:scale bias:offset training:-==1 momentum:- eps:epsilon=1e-5 :is_training=1"},
 	{"Torch.instance_norm Aten.instance_norm", "InstanceNorm",
 		"input:x! weight:gamma bias:beta running_mean:- running_var:- use_input_stats:-==1 momentum:- eps:epsilon=1e-5 cudnn_enabled:-"},
 	{"instance_norm", "InstanceNorm", "input:x! running_mean:- running_var:- weight:gamma bias:beta use_input_stats:-==1 momentum:- eps:epsilon=1e-5"},
@@ -156,10 +159,8 @@ var mindsporeCalls = []calls{
 // modules are the modules of PyTorch whose meaning is closed. Of their settings a dump has
 // none.
 var modules = []calls{
-	{"Linear ColumnParallelLinear RowParallelLinear", "MatMul", "input:x1! weight:x2! bias :transpose_x1=0 :transpose_x2=1"},
-	{"Conv1d Conv2d Conv3d", "Conv2D", "input:x! weight:w! bias:more :activation=none"},
+	{"Linear", "MatMul", "input:x1! weight:x2! bias :transpose_x1=0 :transpose_x2=1"},
 	{"LayerNorm", "LayerNorm", "input:x! weight:gamma bias:beta"},
-	{"RMSNorm LlamaRMSNorm Qwen2RMSNorm", "RmsNorm", "input:x! weight:gamma"},
 	{"GroupNorm", "GroupNorm", "input:x! weight:gamma bias:beta"},
 	{"Embedding", "Gather", "input:indices! weight:x! :axis=0"},
 	{"ReLU", "Relu", "input:x!"}, {"ReLU6", "Relu6", "input:x!"}, {"SiLU", "Swish", "input:x! :scale=1"}, {"Sigmoid", "Sigmoid", "input:x!"}, {"Tanh", "Tanh", "input:x!"},
@@ -167,8 +168,28 @@ var modules = []calls{
 	{"Softplus", "Softplus", "input:x!"}, {"Softmax", "Softmax", "input:x!"}, {"LogSoftmax", "LogSoftmax", "input:x!"}, {"Flatten", "Identity", "input:x!"},
 }
 
+// openModules are modules of whose inside more is possible than the formula says: a
+// padding_mode, or what those outside of torch.nn do between two steps.
+var openModules = []calls{
+	{"Conv1d Conv2d Conv3d", "Conv2D", "input:x! weight:w! bias:more :activation=none"},
+	{"ColumnParallelLinear RowParallelLinear", "MatMul", "input:x1! weight:x2! bias :transpose_x1=0 :transpose_x2=1"},
+	{"RMSNorm LlamaRMSNorm Qwen2RMSNorm", "RmsNorm", "input:x! weight:gamma"},
+}
+
 // callRows is a table by the names in it.
 type callRows map[string][]Call
+
+// open adds the rows of a table of modules of whose inside more is possible.
+func (c callRows) open(rows []calls) {
+	all := callRows{}
+	all.add(rows, "")
+	for name, some := range all {
+		for _, row := range some {
+			row.Open = true
+			c[name] = append(c[name], row)
+		}
+	}
+}
 
 // add adds the rows of a table; before and behind stand around the arguments of each.
 func (c callRows) add(rows []calls, before string) {
@@ -216,6 +237,7 @@ var functionRows, mindsporeRows, moduleRows = sync.OnceValue(func() callRows {
 }), sync.OnceValue(func() callRows {
 	c := callRows{}
 	c.add(modules, "")
+	c.open(openModules)
 	return c
 })
 

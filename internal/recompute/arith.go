@@ -27,7 +27,7 @@ func (x *Array) add(y *Array) *Array {
 		size := math.Abs(v)
 		z.set(i, v, pa[i]+qa[i]+float64(m.narrow.u*size), pb[i]+qb[i]+float64(m.wide.u*size))
 	}
-	return z
+	return z.paired(p, q, func(_ int, n, k int64) int64 { return n + k })
 }
 
 func (x *Array) sub(y *Array) *Array { return x.add(y.neg()) }
@@ -44,7 +44,7 @@ func (x *Array) mul(y *Array) *Array {
 		s, t, size := math.Abs(s), math.Abs(t), math.Abs(v)
 		z.set(i, v, productError(s, pa[i], t, qa[i], size, &m.narrow), productError(s, pb[i], t, qb[i], size, &m.wide))
 	}
-	return z
+	return z.paired(p, q, func(_ int, n, k int64) int64 { return n * k })
 }
 
 func productError(s, es, t, et, size float64, c *bounds) float64 {
@@ -98,8 +98,22 @@ func (x *Array) kept(f func(x float64) float64) *Array {
 	return x.each(f, func(_, _, e float64, _ *bounds) float64 { return e })
 }
 
-func (x *Array) neg() *Array { return x.kept(func(x float64) float64 { return -x }) }
-func (x *Array) abs() *Array { return x.kept(math.Abs) }
+// stepped is an array that may be rounded to the type of the output before the next step.
+func (x *Array) stepped() *Array {
+	between := x.m.between
+	if between == 0 {
+		return x
+	}
+	return x.each(func(x float64) float64 { return x }, func(_, v, e float64, _ *bounds) float64 { return e + float64(between*math.Abs(v)) })
+}
+
+func (x *Array) neg() *Array {
+	return x.kept(func(x float64) float64 { return -x }).mapped(x, func(n int64) int64 { return -n })
+}
+
+func (x *Array) abs() *Array {
+	return x.kept(math.Abs).mapped(x, func(n int64) int64 { return max(n, -n) })
+}
 
 // steps returns a function of the elements that has no slope: rounding and comparing.
 func (x *Array) steps(f func(x float64) float64) *Array {
@@ -184,7 +198,12 @@ func (x *Array) choose(y *Array, pick func(x, y float64) float64) *Array {
 	for i, s := range p.v {
 		z.set(i, pick(s, q.v[i]), max(pa[i], qa[i]), max(pb[i], qb[i]))
 	}
-	return z
+	return z.paired(p, q, func(i int, n, k int64) int64 {
+		if first := pick(0, 1) == 0; p.before(i, q, i) == first {
+			return n
+		}
+		return k
+	})
 }
 
 func larger(x, y float64) float64 {
@@ -225,14 +244,26 @@ func (x *Array) where(y, other *Array) *Array {
 			z.set(i, q.v[i], qa[i], qb[i])
 		}
 	}
-	return z
+	return z.paired(p, q, func(i int, n, k int64) int64 {
+		if on.v[i] != 0 {
+			return n
+		}
+		return k
+	})
 }
 
 // compare returns 1 where a comparison holds, else 0.
 func (x *Array) compare(y *Array, holds func(x, y float64) bool) *Array {
 	p, q, z := together(x, y)
 	for i, s := range p.v {
-		z.set(i, flag(holds(s, q.v[i])), 0, 0)
+		t := q.v[i]
+		switch {
+		case p.before(i, q, i): // also of integers that are one number as float64
+			s = min(s, math.Nextafter(t, math.Inf(-1)))
+		case q.before(i, p, i):
+			s = max(s, math.Nextafter(t, math.Inf(1)))
+		}
+		z.set(i, flag(holds(s, t)), 0, 0)
 	}
 	return z
 }
@@ -332,7 +363,7 @@ func (x *Array) sum(axes ...int) *Array {
 		m.note(v)
 		n := 1 + 2*math.Sqrt(float64(len(beside)))
 		z.set(line, v, ea+float64(m.narrow.u*n*size), eb+float64(m.wide.u*n*size))
-	})
+	}).joined(x, axes, 0, func(n, k int64) int64 { return n + k })
 }
 
 func (x *Array) mean(axes ...int) *Array {
@@ -341,19 +372,33 @@ func (x *Array) mean(axes ...int) *Array {
 		return s
 	}
 	n := max(1, float64(len(x.v))/max(1, float64(len(s.v))))
-	return s.mul(&Array{x.m, nil, []float64{1 / n}, []float64{x.m.narrow.u / n}, []float64{x.m.wide.u / n}})
+	return s.mul(&Array{m: x.m, v: []float64{1 / n}, a: []float64{x.m.narrow.u / n}, b: []float64{x.m.wide.u / n}})
 }
 
 // extreme returns the element of every line that pick prefers.
 func (x *Array) extreme(pick func(x, y float64) float64, axes ...int) *Array {
 	a, b := x.errs()
-	return x.reduce(axes, func(z *Array, line, first int, beside []int) {
+	z := x.reduce(axes, func(z *Array, line, first int, beside []int) {
 		v, ea, eb := x.v[first], 0.0, 0.0
 		for _, k := range beside {
 			v, ea, eb = pick(x.v[first+k], v), max(ea, a[first+k]), max(eb, b[first+k])
 		}
 		z.set(line, v, ea, eb)
 	})
+	if x.ints == nil || x.m.err != nil {
+		return z
+	}
+	z.ints = make([]int64, len(z.v))
+	x.lines(x.axesOf(axes), func(line, first int, beside []int) {
+		best := first
+		for _, k := range beside {
+			if k += first; k != best && x.before(k, x, best) == (pick(0, 1) == 0) {
+				best = k
+			}
+		}
+		z.ints[line] = x.ints[best]
+	})
+	return z
 }
 
 func (x *Array) largest(axes ...int) *Array  { return x.extreme(larger, axes...) }

@@ -15,6 +15,8 @@ type Array struct {
 	v     []float64
 	// a and b are the bounds of the narrow and the wide way; nil for numbers without error.
 	a, b []float64
+	// ints are the numbers modulo 2^64 if they are integers of 64 bits; nil for others.
+	ints []int64
 }
 
 // bounds are what a way of computing does to numbers.
@@ -54,6 +56,8 @@ func wideBounds(out tensor.DType) bounds {
 // machine computes with arrays: it has their memory, and the first thing that did not fit.
 type machine struct {
 	narrow, wide bounds
+	// between is the rounding to the type of the output that may stand between two steps.
+	between float64
 	// top is the largest finite product or sum, selects is set once elements were chosen by a
 	// comparison, which may treat a NaN in its own way.
 	top     float64
@@ -115,7 +119,7 @@ func (m *machine) number(x float64) *Array { return m.exact(nil, []float64{x}) }
 // array returns an array of a shape with any content.
 func (m *machine) array(shape tensor.Shape) *Array {
 	n := int(shape.Elements())
-	return &Array{m, shape, m.alloc(n), m.alloc(n), m.alloc(n)}
+	return &Array{m: m, shape: shape, v: m.alloc(n), a: m.alloc(n), b: m.alloc(n)}
 }
 
 // errs returns the bounds of an array, zeros for those without.
@@ -143,6 +147,14 @@ func (x *Array) move(shape tensor.Shape, fill float64, source func(i int) int) *
 	z := &Array{m: x.m, shape: shape, v: x.m.alloc(int(shape.Elements()))}
 	if x.a != nil {
 		z.a, z.b = x.m.alloc(len(z.v)), x.m.alloc(len(z.v))
+	}
+	if n, ok := integer(fill); x.ints != nil && ok {
+		z.ints = make([]int64, len(z.v))
+		for i := range z.ints {
+			if z.ints[i] = n; source(i) >= 0 {
+				z.ints[i] = x.ints[source(i)]
+			}
+		}
 	}
 	for i := range z.v {
 		switch from := source(i); {
@@ -299,6 +311,9 @@ func cat(axis int, all ...*Array) *Array {
 	if exact {
 		z.a, z.b = nil, nil
 	}
+	if wide(all...) {
+		z.ints = make([]int64, len(z.v))
+	}
 	inner, outer := int(shape[axis+1:].Elements()), int(shape[:axis].Elements())
 	at := 0
 	for o := range outer {
@@ -308,6 +323,9 @@ func cat(axis int, all ...*Array) *Array {
 				return m.fail("shapes %s and %s behind each other along axis %d", all[0].shape, x.shape, axis)
 			}
 			copy(z.v[at:], x.v[o*n:(o+1)*n])
+			if z.ints != nil {
+				copy(z.ints[at:], x.integers()[o*n:(o+1)*n])
+			}
 			if !exact {
 				a, b := x.errs()
 				copy(z.a[at:], a[o*n:(o+1)*n])

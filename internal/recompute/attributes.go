@@ -139,6 +139,7 @@ type call struct {
 	shapes []tensor.Shape
 	got    []*Array
 	lo     []int64        // where the cell begins along the free axes
+	free   []free         // those axes
 	axis   int            // along which inputs lie behind each other
 	ties   []bool         // elements of the output that rounding may put either way
 	dtypes []tensor.DType // of the outputs
@@ -209,16 +210,24 @@ type attribute struct {
 	names []string
 	// choices lists what the attributes may be, the likely first.
 	choices func(p *problem) []Attributes
-	// closed is set where the list has all that are possible. Others are fitted: see fit.
-	closed bool
+	// closed is set where the list has all that are possible. Others are fitted: see fit. open
+	// is set for lists that have not all, of what cannot be fitted.
+	closed, open bool
 	// log is set for positive numbers that are fitted by their logarithm.
 	log bool
+	// apart are values of which no other one is near.
+	apart []float64
 	// start is where a fit begins, 0 for the value that explains most.
 	start float64
 	// words is set where the values are texts.
 	words bool
-	// fixed is set for numbers that are not fitted.
-	fixed bool
+	// usual is set where the first value is the default of the type.
+	usual bool
+	// most is the largest likely value of a number, 0 for any.
+	most float64
+	// fixed is set for numbers that are not fitted, partial for those of them that change few
+	// elements only.
+	fixed, partial bool
 }
 
 // oneOf is an attribute that has one of some values.
@@ -249,7 +258,7 @@ func real(name string, values ...float64) attribute {
 // epsilon is what norms add to a variance.
 func epsilon(values ...float64) attribute {
 	a := real("epsilon", append(slices.Clip(values), 1e-5, 1e-6, 1e-12, 1e-3, 1e-4, 1e-7, 1e-8, 0, 2e-5, 1e-9, 1e-10, 1e-2)...)
-	a.log = true
+	a.log, a.most = true, 2
 	return a
 }
 
@@ -268,23 +277,37 @@ func axisWhere(name string, fits func(p *problem, k int) bool) attribute {
 // subsets lists the sets of axes that leave the output's shape, the smallest and last first.
 func subsets(p *problem) (all []Attributes) {
 	in, out := p.Inputs[0].Shape, p.Outputs[0].Shape
-	if len(in) > 8 {
+	if len(in) > mostAxes {
 		return nil
 	}
-	var sets [][]int
-	for bits := 1; bits < 1<<len(in); bits++ {
-		var axes []int
+	for _, axes := range axisSets(len(in)) {
 		kept, dropped := slices.Clone(in), tensor.Shape{}
 		for k := range in {
-			if bits>>k&1 == 1 {
-				axes, kept[k] = append(axes, k), 1
+			if slices.Contains(axes, k) {
+				kept[k] = 1
 			} else {
 				dropped = append(dropped, in[k])
 			}
 		}
 		if kept.Equal(out) || dropped.Equal(out) || len(dropped) == 0 && out.Equal(tensor.Shape{1}) {
-			sets = append(sets, axes)
+			all = append(all, Attributes{"axes": {integers(axes...), FromValues}})
 		}
+	}
+	return all
+}
+
+const mostAxes = 8
+
+// axisSets lists the sets of axes of a rank, the smallest and last first.
+func axisSets(rank int) (sets [][]int) {
+	for bits := 1; bits < 1<<rank; bits++ {
+		var axes []int
+		for k := range rank {
+			if bits>>k&1 == 1 {
+				axes = append(axes, k)
+			}
+		}
+		sets = append(sets, axes)
 	}
 	total := func(s []int) (n int) {
 		for _, k := range s {
@@ -298,10 +321,7 @@ func subsets(p *problem) (all []Attributes) {
 		}
 		return total(t) - total(s)
 	})
-	for _, s := range sets {
-		all = append(all, Attributes{"axes": {integers(s...), FromValues}})
-	}
-	return all
+	return sets
 }
 
 // constant is an attribute that nearly always has its default, and is not fitted.
@@ -315,6 +335,17 @@ var (
 	// reducedAxes are those that are missing in the output.
 	reducedAxes = attribute{names: []string{"axes"}, closed: true, choices: subsets}
 	// lastAxes is one axis, the last one first.
+	// anyAxes are one or several axes, the last one first.
+	anyAxes = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
+		if p.rank() > mostAxes {
+			return nil
+		}
+		sets := axisSets(p.rank())
+		for _, s := range sets {
+			all = append(all, Attributes{"axes": {integers(s...), FromValues}})
+		}
+		return all
+	}}
 	lastAxes = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
 		for k := p.rank() - 1; k >= 0; k-- {
 			all = append(all, Attributes{"axes": {integers(k), FromValues}})
@@ -322,7 +353,6 @@ var (
 		return all
 	}}
 	axisWhereAny = lastAxes
-	softmaxAxes  = lastAxes
 	// oneAxis is the one that is missing in the output.
 	oneAxis = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
 		for _, a := range subsets(p) {
@@ -418,6 +448,6 @@ func ParseValue(text string) Value {
 // baseOf is the base of powers: -1 stands for e.
 func baseOf(values ...float64) attribute {
 	a := real("base", values...)
-	a.log, a.start = true, math.E
+	a.log, a.start, a.usual = true, math.E, true
 	return a
 }

@@ -30,6 +30,10 @@ func Bind(t optype.Formula, inputs, outputs []*Tensor, raw Attributes) (op *Oper
 		return op, nil, nil
 	}
 	raw = raw.with(nil)
+	for text := range strings.FieldsSeq(t.Always) {
+		name, value, _ := strings.Cut(text, "=")
+		raw[name] = Attribute{ParseValue(value), FromDefault}
+	}
 	if t.Inputs != "" {
 		if err := op.arrange(f, t.Inputs, raw); err != nil {
 			return nil, nil, err
@@ -54,7 +58,8 @@ func (o *Operator) arrange(f *formula, order string, raw Attributes) error {
 		}
 		switch {
 		case strings.HasSuffix(spec, "*"):
-			o.Inputs = append(o.Inputs, given[i:]...)
+			o.Inputs = append(o.Inputs, o.listed(given[i:], order, raw)...)
+			return nil
 		case name == "-" || given[i] == nil:
 		case strings.Contains(spec, "!"):
 			v, err := valueOf(given[i])
@@ -73,6 +78,21 @@ func (o *Operator) arrange(f *formula, order string, raw Attributes) error {
 		}
 	}
 	return nil
+}
+
+// listed are inputs of a list. Where the order has an attribute behind it, its value is the
+// last one if that is a number beside tensors.
+func (o *Operator) listed(all []*Tensor, order string, raw Attributes) []*Tensor {
+	last := len(all) - 1
+	_, name, ok := strings.Cut(strings.TrimSuffix(order, "!"), "* ")
+	if !ok || last < 1 || all[last] == nil || all[0] == nil || all[last].elements() != 1 || len(all[last].Shape) >= len(all[0].Shape) {
+		return all
+	}
+	v, err := valueOf(all[last])
+	if _, known := raw[name]; !known && err == nil && v != nil {
+		raw[name] = Attribute{*v, FromInput}
+	}
+	return all[:last]
 }
 
 // valueOf reads a small tensor of numbers, nil for one that is none.
@@ -123,10 +143,13 @@ const (
 	aNumber kind = iota
 	aList
 	aText
+	aNumbers
 )
 
 // String says what a value of the kind is.
-func (k kind) String() string { return [...]string{"a number", "whole numbers", "a text"}[k] }
+func (k kind) String() string {
+	return [...]string{"a number", "whole numbers", "a text", "numbers"}[k]
+}
 
 func (k kind) takes(v Value) bool {
 	switch k {
@@ -135,6 +158,8 @@ func (k kind) takes(v Value) bool {
 		return ok
 	case aText:
 		return v.IsText()
+	case aNumbers:
+		return !v.IsText() && len(v.Numbers) <= mostValues
 	}
 	_, ok := v.Integers()
 	return ok && len(v.Numbers) > 0 && len(v.Numbers) <= mostValues
@@ -145,7 +170,9 @@ func (a *attribute) kind(name string) kind {
 	switch name {
 	case "axes", "axis", "perm", "shape", "begin", "strides", "before", "pads", "ksize", "dilations":
 		return aList
-	case "approximate", "mode", "activation", "padding":
+	case "coeff":
+		return aNumbers
+	case "approximate", "mode", "activation", "padding", "added":
 		if name != "mode" || a.words {
 			return aText
 		}

@@ -316,6 +316,7 @@ type feed struct {
 	raw     []byte
 	host    []byte
 	values  []float64
+	ints    []int64 // the values that are integers of 64 bits, nil for others
 }
 
 // shifted is a source that begins at an offset of another one.
@@ -384,6 +385,10 @@ func (f *feed) read(m *machine, lo, hi []int64) (*Array, error) {
 			return nil, err
 		}
 		walk(outer, strides[:inner], func(i, offset int) { copy(x.v[int64(i)*run:][:run], all[offset:]) })
+		if f.ints != nil {
+			x.ints = make([]int64, len(x.v))
+			walk(outer, strides[:inner], func(i, offset int) { copy(x.ints[int64(i)*run:][:run], f.ints[offset:]) })
+		}
 		return x, nil
 	}
 	var failed error
@@ -392,6 +397,10 @@ func (f *feed) read(m *machine, lo, hi []int64) (*Array, error) {
 			var part []float64
 			if part, failed = f.values64(first+int64(offset), run); failed == nil {
 				copy(x.v[int64(i)*run:], part)
+				if f.ints != nil {
+					x.ints = resize(x.ints, len(x.v))
+					copy(x.ints[int64(i)*run:], f.ints)
+				}
 			}
 		}
 	})
@@ -409,6 +418,7 @@ func (f *feed) values64(first, n int64) ([]float64, error) {
 	f.decoder.Decode(f.host, f.raw)
 	f.values = resize(f.values, int(n))
 	tensor.Float64s(f.values, f.host, host)
+	f.ints = readIntegers(f.ints, f.host, host)
 	return f.values, nil
 }
 

@@ -46,6 +46,8 @@ type judge struct {
 	op      *Operator
 	formula *formula
 	machine machine
+	// unlikely is set where only a value that nobody would choose explains the elements.
+	unlikely bool
 	// expected is kept of the outputs, nil for nothing.
 	expected *Expectation
 }
@@ -103,7 +105,13 @@ func (j *judge) pass(p *problem, r *result, few bool) error {
 	}
 	first := len(r.tallies)
 	for _, t := range p.Outputs {
-		r.tallies = append(r.tallies, newTally(t.DType, j.formula.class))
+		one := newTally(t.DType, j.formula.class)
+		for _, a := range r.attrs {
+			if a.Source == FromFit {
+				one.slack = fitSlack
+			}
+		}
+		r.tallies = append(r.tallies, one)
 	}
 	n := g.cells()
 	step := int64(1)
@@ -159,7 +167,7 @@ type computed struct {
 func (j *judge) compute(p *problem, h Attributes, g *grid, box cell, in, out []*feed) (*computed, error) {
 	m := &j.machine
 	m.reset()
-	c := &computed{call: &call{machine: m, attrs: h, lo: box.lo, axis: g.axis}}
+	c := &computed{call: &call{machine: m, attrs: h, lo: box.lo, free: g.free, axis: g.axis}}
 	for k, f := range in {
 		if f == nil {
 			c.inputs, c.types = append(c.inputs, nil), append(c.types, tensor.Undefined)
@@ -280,29 +288,47 @@ func (j *judge) cell(p *problem, r *result, g *grid, box cell, in, out []*feed, 
 	return nil
 }
 
-// sample returns what the first cell has for a value of an attribute, and what the NPU has
-// there; nil where it does not fit.
-func (j *judge) sample(h Attributes, name string, x float64) (v, got []float64, err error) {
+// sampled are some elements of a cell: what a formula gives, what the NPU has, and the wide
+// bound.
+type sampled struct{ v, got, tol []float64 }
+
+// sample returns elements of the first cell for a value of an attribute; nil where it does
+// not fit.
+func (j *judge) sample(h Attributes, name string, x float64) (*sampled, error) {
+	c, err := j.firstCell(h.with(Attributes{name: {Number(x), FromFit}}))
+	if err != nil || c == nil {
+		return nil, err
+	}
+	s, t := new(sampled), newTally(j.op.Outputs[0].DType, j.formula.class)
+	n := len(c.got[0].v)
+	_, b := c.outputs[0].errs()
+	for i := 0; i < n; i += max(1, n/fitElements) {
+		v := c.outputs[0].v[i]
+		s.v, s.got, s.tol = append(s.v, v), append(s.got, c.got[0].v[i]), append(s.tol, t.allowed(v, b[i]))
+	}
+	return s, nil
+}
+
+// firstCell computes the first cell, nil where the attributes do not fit.
+func (j *judge) firstCell(h Attributes) (*computed, error) {
 	p := &problem{Operator: j.op}
-	h = h.with(Attributes{name: {Number(x), FromFit}})
 	cutting := j.formula.cut(p, h)
 	if cutting.why != "" {
-		return nil, nil, nil
+		return nil, nil
 	}
 	g, ok := cutting.cut()
 	if !ok {
-		return nil, nil, errTooLarge
+		return nil, errTooLarge
 	}
 	in, out, err := feedsOf(p, cutting)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	c, err := j.compute(p, h, g, g.cell(0), in, out)
 	if err != nil || c.err != nil || len(c.outputs) == 0 {
-		return nil, nil, err
+		return nil, err
 	}
-	n := min(len(c.got[0].v), fitElements)
-	return slices.Clone(c.outputs[0].v[:n]), slices.Clone(c.got[0].v[:n]), nil
+	return c, nil
 }
 
 // TensorError is an error of a tensor of an operator.
@@ -343,7 +369,7 @@ func (j *judge) hypotheses() []Attributes {
 			continue
 		}
 		choices := a.choices(p)
-		if a.fixed {
+		if a.fixed && !j.op.Open || a.usual && j.op.Known {
 			choices = choices[:1]
 		}
 		var next []Attributes
@@ -362,8 +388,12 @@ func (j *judge) hypotheses() []Attributes {
 // knows reports whether attributes of a formula are known: something says them, or they
 // have their default.
 func (j *judge) knows(a attribute) bool {
-	return a.choices == nil || j.says(a) || a.fixed
+	return a.choices == nil || j.says(a) || a.fixed || a.usual && j.op.Known
 }
+
+// defaults reports whether attributes that nobody says have their defaults: so it is where
+// something says some.
+func (j *judge) defaults() bool { return j.op.Known || len(j.op.Attributes) > 0 }
 
 // says reports whether attributes of a formula are said.
 func (j *judge) says(a attribute) bool {

@@ -10,68 +10,165 @@ import (
 
 func fieldsOf(s string) func(yield func(string) bool) { return strings.FieldsSeq(s) }
 
-const fitElements, fitSteps = 256, 12
+const (
+	fitElements, fitSteps = 1 << 12, 12
+	// mostStarts is how many values of the other attributes a number is fitted beside.
+	mostStarts = 48
+	// fitSlack is how much wider the bound is beside a fitted number, which is no more exact than
+	// the elements that it was fitted to.
+	fitSlack = 1.05
+)
 
 // fit returns the result with one number fitted to the elements, nil where that does not
-// explain all that the others do not: an attribute that is a real number can be any.
-func (j *judge) fit(start *result) (*result, error) {
+// explain all that the others do not: an attribute that is a real number can be any. It is
+// fitted beside each value that the other attributes may have.
+func (j *judge) fit(start *result, all []Attributes) (*result, error) {
+	var best *result
+	likely := true
 	for _, a := range j.formula.attrs {
 		if a.closed || j.knows(a) {
 			continue
 		}
-		x, ok, err := j.solve(start.attrs, a)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			continue
-		}
-		r, err := j.run(start.attrs.with(Attributes{a.names[0]: {Number(x), FromFit}}), false)
-		if err != nil {
-			return nil, err
-		}
-		if r.why == "" && (r.bad() == 0 || 2*r.bad() < start.bad()) {
-			return r, nil
+		for _, h := range starts(start.attrs, all, a.names[0]) {
+			x, ok, err := j.solve(h, a)
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				continue
+			}
+			r, err := j.run(h.with(Attributes{a.names[0]: {Number(x), FromFit}}), true)
+			if err != nil {
+				return nil, err
+			}
+			if r.why == "" && (best == nil || r.compare(best) < 0) {
+				best, likely = r, a.likely(x)
+			}
 		}
 	}
-	return nil, nil
+	if best == nil {
+		return nil, nil
+	}
+	if best.cells < best.of {
+		r, err := j.run(best.attrs, false)
+		if err != nil {
+			return nil, err
+		}
+		best = r
+	}
+	switch {
+	case best.why != "" || best.bad() > 0 && 2*best.bad() >= start.bad():
+		return nil, nil
+	case !likely:
+		j.unlikely = best.bad() == 0
+		return nil, nil
+	}
+	return best, nil
+}
+
+// starts are the hypotheses that differ in other attributes than a name, the best first.
+func starts(best Attributes, all []Attributes, name string) (some []Attributes) {
+	for _, h := range append([]Attributes{best}, all...) {
+		known := slices.ContainsFunc(some, func(s Attributes) bool {
+			for other, x := range h {
+				if other != name && s[other].Value.String() != x.Value.String() {
+					return false
+				}
+			}
+			return true
+		})
+		if !known && len(some) < mostStarts {
+			some = append(some, h)
+		}
+	}
+	return some
+}
+
+// scale is how the search moves along an attribute.
+func (a *attribute) scale(x float64) float64 {
+	if a.log {
+		return exact.Exp(x)
+	}
+	return x
+}
+
+// slopes are the elements of a cell beside how fast they follow an attribute at x.
+type slopes struct {
+	*sampled
+	slope []float64
+}
+
+// slopesAt returns nil where the attribute does not fit.
+func (j *judge) slopesAt(start Attributes, a *attribute, x float64) (*slopes, error) {
+	const delta = 1e-5
+	h := float64(delta * max(1, math.Abs(x)))
+	low, err := j.sample(start, a.names[0], a.scale(x))
+	if err != nil || low == nil {
+		return nil, err
+	}
+	high, err := j.sample(start, a.names[0], a.scale(x+h))
+	if err != nil || high == nil {
+		return nil, err
+	}
+	s := &slopes{sampled: low}
+	for i, v := range low.v {
+		s.slope = append(s.slope, (high.v[i]-v)/h)
+	}
+	return s, nil
+}
+
+// follows reports whether an element says something of the attribute.
+func (s *slopes) follows(i int) bool {
+	return s.slope[i] != 0 && s.slope[i]-s.slope[i] == 0 && s.got[i]-s.got[i] == 0 && s.v[i]-s.v[i] == 0
 }
 
 // solve finds the number that most elements of a cell agree on: from the one that fits best
-// it follows each element's own equation, and takes the median of what they ask for.
+// it follows each element's own equation, and takes the median of what they ask for; at the
+// end it takes the middle of what most of them allow.
 func (j *judge) solve(start Attributes, a attribute) (float64, bool, error) {
-	name := a.names[0]
-	x, ok := start[name].Value.Number()
+	x, ok := start[a.names[0]].Value.Number()
 	if !ok {
 		return 0, false, nil
 	}
 	if a.start != 0 {
 		x = a.start
 	}
-	if a.log {
-		x = exact.Log(max(x, 1e-12))
+	if !a.log {
+		return j.solveFrom(start, &a, x)
 	}
-	number := func(x float64) float64 {
-		if a.log {
-			return exact.Exp(x)
+	for _, from := range []float64{x, 1e-3, .1, 1} { // an epsilon may be too small to change anything
+		if x, ok, err := j.solveFrom(start, &a, exact.Log(max(from, 1e-12))); ok || err != nil {
+			return x, ok, err
 		}
-		return x
 	}
+	return 0, false, nil
+}
+
+// likely reports whether an attribute may have a value: one close to a usual one, and no
+// whole number, is none that anybody would choose.
+func (a *attribute) likely(x float64) bool {
+	const whole = 2e-3
+	if a.most > 0 && x > a.most {
+		return false
+	}
+	return math.Abs(x-math.RoundToEven(x)) < float64(whole*x) || !slices.ContainsFunc(a.apart, func(usual float64) bool {
+		return math.Abs(exact.Log(x)/exact.Log(usual)-1) < nearUsual
+	})
+}
+
+const nearUsual = .05
+
+// solveFrom is solve from a place on.
+func (j *judge) solveFrom(start Attributes, a *attribute, x float64) (float64, bool, error) {
 	for range fitSteps {
-		const delta = 1e-5
-		h := float64(delta * max(1, math.Abs(x)))
-		low, got, err := j.sample(start, name, number(x))
-		if err != nil || low == nil {
-			return 0, false, err
-		}
-		high, _, err := j.sample(start, name, number(x+h))
-		if err != nil || high == nil {
+		s, err := j.slopesAt(start, a, x)
+		if err != nil || s == nil {
 			return 0, false, err
 		}
 		var asks []float64
-		for i, v := range low {
-			if slope := (high[i] - v) / h; slope != 0 && slope-slope == 0 && got[i]-got[i] == 0 && v-v == 0 {
-				asks = append(asks, (got[i]-v)/slope)
+		for i := range s.v {
+			if s.follows(i) {
+				asks = append(asks, (s.got[i]-s.v[i])/s.slope[i])
 			}
 		}
 		if len(asks) < 4 {
@@ -86,6 +183,123 @@ func (j *judge) solve(start Attributes, a attribute) (float64, bool, error) {
 			break
 		}
 	}
-	x = number(x)
+	s, err := j.slopesAt(start, a, x)
+	if err != nil || s == nil {
+		return 0, false, err
+	}
+	var allowed []interval
+	for i, v := range s.v {
+		if s.follows(i) {
+			low, high := (s.got[i]-s.tol[i]-v)/s.slope[i], (s.got[i]+s.tol[i]-v)/s.slope[i]
+			allowed = append(allowed, interval{min(low, high), max(low, high)})
+		}
+	}
+	step, _ := mostAllowed(allowed)
+	x = a.scale(x + step)
 	return x, x-x == 0, nil
+}
+
+// interval is what an element allows.
+type interval struct{ low, high float64 }
+
+// mostAllowed is the middle of what most intervals have in common, and how many that are.
+func mostAllowed(all []interval) (x float64, most int) {
+	type edge struct {
+		at   float64
+		step int
+	}
+	var edges []edge
+	for _, i := range all {
+		edges = append(edges, edge{i.low, 1}, edge{i.high, -1})
+	}
+	slices.SortStableFunc(edges, func(a, b edge) int {
+		switch {
+		case a.at < b.at:
+			return -1
+		case a.at > b.at:
+			return 1
+		}
+		return b.step - a.step
+	})
+	open := 0
+	for i, e := range edges[:max(0, len(edges)-1)] {
+		if open += e.step; open > most {
+			most, x = open, (e.at+edges[i+1].at)/2
+		}
+	}
+	return x, most
+}
+
+// nearlyAll is a share that agrees by no chance.
+const nearlyAll = .9
+
+// planesAgree reports whether one whole plane of an image agrees. Windows of another size
+// share many of their largest elements, but not those of a whole plane.
+func (j *judge) planesAgree(h Attributes) (bool, error) {
+	const least = 8
+	c, err := j.firstCell(h)
+	if err != nil || c == nil {
+		return false, err
+	}
+	t := newTally(j.op.Outputs[0].DType, j.formula.class)
+	x, y := c.outputs[0], c.got[0]
+	_, b := x.errs()
+	size := int(y.shape[2:].Elements())
+	for first := 0; size >= least && first < len(y.v); first += size {
+		agree := 0
+		for i := first; i < first+size; i++ {
+			if math.Abs(x.v[i]-y.v[i]) <= t.allowed(x.v[i], b[i]) {
+				agree++
+			}
+		}
+		if agree == size {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// proven reports whether the elements of a cell that follow the numbers nobody says agree
+// with them, at least half of them: those that no value changes prove none.
+func (j *judge) proven(h Attributes, share float64) (bool, error) {
+	if j.formula.open && !j.says(poolGeometry) && share < nearlyAll {
+		if ok, err := j.planesAgree(h); !ok {
+			return false, err
+		}
+	}
+	for _, a := range j.formula.attrs {
+		if a.partial && !j.says(a) && !j.defaults() {
+			return false, nil
+		}
+		if a.closed || j.knows(a) {
+			continue
+		}
+		x, ok := h[a.names[0]].Value.Number()
+		if a.log {
+			x = exact.Log(max(x, 1e-12))
+		}
+		if !ok {
+			continue
+		}
+		s, err := j.slopesAt(h, &a, x)
+		if err != nil {
+			return false, err
+		}
+		if s == nil {
+			continue
+		}
+		follow, agree := 0, 0
+		for i, v := range s.v {
+			if s.follows(i) {
+				follow++
+				if math.Abs(s.got[i]-v) <= s.tol[i] {
+					agree++
+				}
+			}
+		}
+		if 2*agree < follow {
+			return false, nil
+		}
+	}
+	return true, nil
 }

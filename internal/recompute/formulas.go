@@ -91,6 +91,13 @@ func mish(x *Array) *Array                 { return x.mul(softplus(x).tanh()) }
 func hardSwish(x *Array) *Array            { return x.mul(relu6(x.plus(3)).times(1.0 / 6)) }
 func fastGelu(x *Array) *Array             { return x.mul(sigmoid(x.times(1.702))) }
 
+// fastGeluV2 is a gelu whose erf is two parabolas.
+func fastGeluV2(x *Array) *Array {
+	distance := x.times(.7071).abs().atMost(1.769).plus(-1.769)
+	bow := square(distance).times(-.1444).plus(.5)
+	return x.mul(positive(x).where(bow, bow.neg()).plus(.5))
+}
+
 func positive(x *Array) *Array {
 	return x.compare(x.m.number(0), func(x, y float64) bool { return x > y })
 }
@@ -128,8 +135,37 @@ func rounding(name string, f func(float64) float64) formula {
 	return formula{name: name, class: Integral, inputs: "x", cut: elementwise, compute: unary(func(x *Array) *Array { return x.steps(f) }), repeats: true}
 }
 
+// baseOfLog is the base of logarithms. It is a factor of the output, so that one close to a
+// usual base is no base, but a wrong factor.
+var baseOfLog = func() attribute {
+	a := baseOf(-1, 2, 10)
+	a.apart = []float64{math.E, 2, 10}
+	return a
+}()
+
+// threshold is that beyond which a softplus is its input. Others change few elements: it is
+// not fitted.
+var threshold = attribute{names: []string{"threshold"}, open: true, fixed: true, partial: true, choices: constant("threshold", 20).choices}
+
+// coefficients are what inputs are multiplied by before they are summed.
+var coefficients = attribute{names: []string{"coeff"}, open: true, fixed: true, choices: func(*problem) []Attributes {
+	return []Attributes{{}} // ones
+}}
+
+// readCoefficients drops an empty list, which stands for ones.
+func readCoefficients(_ *problem, raw Attributes) Attributes {
+	if v := raw["coeff"].Value; v.List && len(v.Numbers) == 0 {
+		raw = raw.with(nil)
+		delete(raw, "coeff")
+	}
+	return raw
+}
+
 // roundings are those that a conversion to integers may have.
-var roundings = map[string]func(float64) float64{"rint": math.RoundToEven, "trunc": math.Trunc, "floor": math.Floor}
+var roundings = map[string]func(float64) float64{"rint": math.RoundToEven, "trunc": math.Trunc, "floor": math.Floor, "ceil": math.Ceil, "round": halfAway}
+
+// halfAway rounds to the nearest integer, halves away from zero.
+func halfAway(x float64) float64 { return math.Trunc(x + math.Copysign(.5, x)) }
 
 // convert is a conversion to another type.
 func convert(c *call) *Array {
@@ -140,6 +176,9 @@ func convert(c *call) *Array {
 	}
 	if d == tensor.Bool {
 		return x.steps(func(v float64) float64 { return flag(v != 0) })
+	}
+	if t := c.types[0].Host(); t.Integer() {
+		return x // beyond the range it may wrap or not
 	}
 	low, high := integerRange(d)
 	f := roundings[c.word("mode")]
@@ -217,7 +256,7 @@ func layerNorm(inverse bool) func(c *call) []*Array {
 
 func rmsNorm(c *call, x *Array, gamma int) (y, scale *Array) {
 	scale = square(x).mean(c.ints("axes")...).plus(c.num("epsilon")).rsqrt()
-	y = x.mul(scale)
+	y = x.mul(scale).stepped()
 	if c.has(gamma) {
 		y = y.mul(c.in(gamma))
 	}
@@ -293,17 +332,22 @@ var formulas = slices.Concat([]formula{
 	{name: "Expm1", class: Tabled, inputs: "x", cut: elementwise, compute: unary(func(x *Array) *Array { return x.exp().plus(-1) })},
 	{name: "Log", class: Tabled, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
 		return c.in(0).times(c.num("scale")).plus(c.num("shift")).log().times(1 / logOfBase(c.num("base")))
-	}), attrs: []attribute{oneOf("base", true, Number(-1), Number(2), Number(10)), constant("scale", 1), constant("shift", 0)}},
+	}), attrs: []attribute{baseOfLog, constant("scale", 1), constant("shift", 0)}},
 	{name: "Log1p", class: Tabled, inputs: "x", cut: elementwise, compute: unary(func(x *Array) *Array { return x.plus(1).log() })},
 	{name: "Sin", class: Tabled, inputs: "x", cut: elementwise, compute: unary((*Array).sin)},
 	{name: "Cos", class: Tabled, inputs: "x", cut: elementwise, compute: unary((*Array).cos)},
 	{name: "Tanh", class: Tabled, inputs: "x", cut: elementwise, compute: unary((*Array).tanh)},
 	{name: "Erf", class: Tabled, inputs: "x", cut: elementwise, compute: unary((*Array).erf)},
 	{name: "Sigmoid", class: Tabled, inputs: "x", cut: elementwise, compute: unary(sigmoid)},
-	{name: "Softplus", class: Tabled, inputs: "x", cut: elementwise, compute: unary(softplus)},
+	{name: "Softplus", class: Tabled, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array {
+		x, beta := c.in(0), c.num("beta")
+		scaled, threshold := x.times(beta), c.num("threshold")
+		return scaled.compare(scaled.m.number(threshold), func(x, y float64) bool { return x > y }).where(x, softplus(scaled).times(1/beta))
+	}), attrs: []attribute{real("beta", 1), threshold}},
 	{name: "Mish", class: Tabled, inputs: "x", cut: elementwise, compute: unary(mish)},
 	{name: "HardSwish", class: Plain, inputs: "x", cut: elementwise, compute: unary(hardSwish)},
 	{name: "FastGelu", class: Tabled, inputs: "x", cut: elementwise, compute: unary(fastGelu)},
+	{name: "FastGeluV2", class: Plain, inputs: "x", cut: elementwise, compute: unary(fastGeluV2)},
 	{name: "Gelu", class: Tabled, inputs: "x", cut: elementwise, compute: one(func(c *call) *Array { return gelu(c.in(0), c.word("approximate")) }),
 		attrs: []attribute{oneOf("approximate", true, Text("tanh"), Text("none"))}},
 	{name: "Swish", class: Tabled, inputs: "x", cut: elementwise, compute: with("scale", swish), attrs: []attribute{real("scale", 1)}},
@@ -334,18 +378,23 @@ var formulas = slices.Concat([]formula{
 	{name: "FusedMulAdd", class: Plain, inputs: "x1 x2 x3", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).mul(c.in(1)).add(c.in(2)) })},
 	{name: "Eltwise", class: Plain, inputs: "x*", cut: elementwise, compute: one(func(c *call) *Array {
 		ways := []func(x, y *Array) *Array{(*Array).mul, (*Array).add, (*Array).max}
+		if k := c.attrs["coeff"].Value.Numbers; len(k) == len(c.inputs) && c.num("mode") == 1 {
+			for i, x := range c.inputs {
+				c.inputs[i] = x.times(k[i])
+			}
+		}
 		if mode := int(c.num("mode")); mode >= 0 && mode < len(ways) {
 			return fold(ways[mode])(c)
 		}
 		return c.fail("mode %v, want 0, 1 or 2", c.num("mode"))
-	}), attrs: []attribute{oneOf("mode", true, Number(1), Number(0), Number(2))}},
+	}), read: readCoefficients, attrs: []attribute{oneOf("mode", true, Number(1), Number(0), Number(2)), coefficients}},
 	{name: "BiasAdd", class: Exact, inputs: "x bias", cut: biasCut, compute: binary(func(x, y *Array) *Array { return x.add(y) }),
 		attrs: []attribute{axisWhere("axis", func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == p.Inputs[1].elements() })}},
 	{name: "ClipByValue", class: Exact, inputs: "x low high", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).max(c.in(1)).min(c.in(2)) }), repeats: true},
 	{name: "SelectV2", class: Exact, inputs: "mask x1 x2", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).where(c.in(1), c.in(2)) })},
 	{name: "MaskedFill", class: Exact, inputs: "x mask value", cut: elementwise, compute: one(func(c *call) *Array { return c.in(1).where(c.in(2), c.in(0)) })},
 	{name: "Cast", class: Converted, inputs: "x", cut: elementwise, compute: one(convert), attrs: []attribute{{names: []string{"mode"}, closed: true, words: true, choices: func(p *problem) []Attributes {
-		return oneOf("mode", true, Text("rint"), Text("trunc"), Text("floor")).choices(p)
+		return oneOf("mode", true, Text("rint"), Text("trunc"), Text("floor"), Text("ceil"), Text("round")).choices(p)
 	}}}},
 	{name: "LogicalNot", class: Integral, inputs: "x", cut: elementwise, compute: unary(func(x *Array) *Array { return x.steps(func(v float64) float64 { return flag(v == 0) }) })},
 	comparison("Greater", func(x, y float64) bool { return x > y }),
@@ -361,11 +410,12 @@ var formulas = slices.Concat([]formula{
 	{name: "SigmoidGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: binary(func(y, dy *Array) *Array { return dy.mul(y).mul(y.neg().plus(1)) })},
 	{name: "TanhGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: binary(func(y, dy *Array) *Array { return dy.mul(square(y).neg().plus(1)) })},
 
-	{name: "Softmax", class: Tabled, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return softmax(c.in(0), false, c.ints("axes")...) }), attrs: []attribute{softmaxAxes}},
-	{name: "LogSoftmax", class: Tabled, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return softmax(c.in(0), true, c.ints("axes")...) }), attrs: []attribute{lastAxes}},
-	{name: "SoftmaxGrad", class: Reduced, inputs: "y dy", cut: lines("axes"), compute: binary(func(y, dy *Array) *Array {
-		return dy.sub(y.mul(dy).sum(-1)).mul(y)
-	}), attrs: []attribute{lastAxes}},
+	{name: "Softmax", class: Tabled, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return softmax(c.in(0), false, c.ints("axes")...) }), attrs: []attribute{anyAxes}},
+	{name: "LogSoftmax", class: Tabled, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return softmax(c.in(0), true, c.ints("axes")...) }), attrs: []attribute{anyAxes}},
+	{name: "SoftmaxGrad", class: Reduced, inputs: "y dy", cut: lines("axes"), compute: one(func(c *call) *Array {
+		y, dy := c.in(0), c.in(1)
+		return dy.sub(y.mul(dy).sum(c.ints("axes")...)).mul(y)
+	}), attrs: []attribute{anyAxes}},
 	{name: "LayerNorm", class: Norm, inputs: "x gamma? beta?", cut: lines("axes"), read: fromBegin, compute: layerNorm(false), attrs: []attribute{normAxes, epsilon()}},
 	{name: "LayerNormV3", class: Norm, inputs: "x gamma? beta?", cut: lines("axes"), read: fromBegin, compute: layerNorm(true), attrs: []attribute{normAxes, epsilon()}},
 	{name: "RmsNorm", class: Norm, inputs: "x gamma?", cut: lines("axes"), compute: func(c *call) []*Array {
@@ -379,7 +429,7 @@ var formulas = slices.Concat([]formula{
 	{name: "L2Normalize", class: Norm, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array {
 		x := c.in(0)
 		return x.div(square(x).sum(c.ints("axes")...).atLeast(c.num("epsilon")).sqrt())
-	}), attrs: []attribute{lastAxes, epsilon(1e-12)}},
+	}), attrs: []attribute{anyAxes, epsilon(1e-12)}},
 
 	{name: "ReduceSum", class: Reduced, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return c.in(0).sum(c.ints("axes")...) }), attrs: []attribute{reducedAxes}},
 	{name: "ReduceMean", class: Reduced, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return c.in(0).mean(c.ints("axes")...) }), attrs: []attribute{reducedAxes}},

@@ -198,6 +198,50 @@ func handCases(t *testing.T) []handCase {
 		{"LogSigmoid", "", list(x("2", .5, -2)), list(x("2", math.Log(sigma(.5)), math.Log(sigma(-2))))}, {"Sign", "", list(x("3", .5, 0, -2)), list(x("3", 1, 0, -1))},
 		{"Tril", "diagonal=0", list(x("2x2", 1, 2, 3, 4)), list(x("2x2", 1, 0, 3, 4))}, {"Triu", "diagonal=1", list(x("2x2", 1, 2, 3, 4)), list(x("2x2", 0, 2, 0, 0))},
 		{"ReduceProd", "axes=0", list(x("2x2", 1, 2, 3, 4)), list(x("2", 3, 8))},
+		// Those whose versions have other inputs, in the order of their prototypes in CANN.
+		{"Concat", "", list(x("int 1", 1), x("2x1", 1, 2), x("2x2", 3, 4, 5, 6)), list(x("2x3", 1, 3, 4, 2, 5, 6))}, // concat_dim first
+		{"ConcatV2", "", list(x("2x1", 1, 2), x("2x2", 3, 4, 5, 6), x("int 1", 1)), list(x("2x3", 1, 3, 4, 2, 5, 6))},
+		{"ConcatV2", "concat_dim=0", list(x("1", 1), x("2", 3, 4)), list(x("3", 1, 3, 4))},
+		{"Split", "", list(x("int 1", 1), x("2x2", 1, 2, 3, 4)), list(x("2x1", 1, 3), x("2x1", 2, 4))},
+		{"SplitV", "", list(x("2x3", 1, 2, 3, 4, 5, 6), x("int 2", 1, 2), x("int 1", 1)), list(x("2x1", 1, 4), x("2x2", 2, 3, 5, 6))},
+		{"Slice", "", list(x("2x3", 1, 2, 3, 4, 5, 6), x("int 2", 1, 1), x("int 2", 1, -1)), list(x("1x2", 5, 6))}, // size -1: all that is left
+		{"SliceD", "offsets=0,1 size=2,1", list(x("2x3", 1, 2, 3, 4, 5, 6)), list(x("2x1", 2, 5))},
+		{"Pad", "", list(x("1x2", 1, 2), x("int 2x2", 1, 0, 0, 1)), list(x("2x3", 0, 0, 0, 1, 2, 0))},
+		{"PadV3", "mode=constant", list(x("2", 1, 2), x("int 1x2", 1, 1), x("", 7)), list(x("4", 7, 1, 2, 7))},
+		{"PadV3", "mode=reflect", list(x("3", 1, 2, 3), x("int 1x2", 2, 1)), list(x("6", 3, 2, 1, 2, 3, 2))},
+		{"PadV3", "mode=edge", list(x("2", 1, 2), x("int 1x2", 2, 1)), list(x("5", 1, 1, 1, 2, 2))},
+		{"PadV3", "mode=circular", list(x("3", 1, 2, 3), x("int 1x2", 1, 2)), list(x("6", 3, 1, 2, 3, 1, 2))},
+		{"PadV3", "mode=symmetric", list(x("3", 1, 2, 3), x("int 1x2", 2, 1)), list(x("6", 2, 1, 1, 2, 3, 3))},
+		{"Tile", "", list(x("2", 1, 2), x("int 1", 2)), list(x("4", 1, 2, 1, 2))}, {"BroadcastTo", "", list(x("2x1", 1, 2), x("int 2", 2, 2)), list(x("2x2", 1, 1, 2, 2))},
+		{"Expand", "", list(x("2", 1, 2), x("int 2", 2, 2)), list(x("2x2", 1, 2, 1, 2))},
+		{"GatherV2D", "axis=1", list(x("2x3", 1, 2, 3, 4, 5, 6), x("int 2", 2, 0)), list(x("2x2", 3, 1, 6, 4))}, {"Gather", "", list(x("2x2", 1, 2, 3, 4), x("int 1", 1)), list(x("1x2", 3, 4))},
+		{"OneHot", "axis=-1", list(x("int 2", 2, 0), x("int 1", 3), x("", 5), x("", -1)), list(x("2x3", -1, -1, 5, 5, -1, -1))}, // x, depth, on_value, off_value
+		{"OneHotD", "axis=0", list(x("int 2", 1, 0), x("", 5), x("", -1)), list(x("2x2", -1, 5, 5, -1))},
+		{"ReduceSum", "", list(x("2x2", 1, 2, 3, 4), x("int 1", 0)), list(x("2", 4, 6))}, {"ReduceMeanD", "axes=1", list(x("2x2", 1, 2, 3, 5)), list(x("2", 1.5, 4))},
+		{"ReduceMeanWithCast", "", list(x("2x2", 1, 2, 3, 5), x("int 1", -1)), list(x("2", 1.5, 4))}, {"ReduceMax", "", list(x("2x2", 1, 5, 3, 4), x("int 1", 0)), list(x("2", 3, 5))},
+		{"ReduceMin", "", list(x("2x2", 1, 5, 3, 4), x("int 1", 1)), list(x("2", 1, 3))}, {"ReduceProd", "", list(x("2x2", 1, 2, 3, 4), x("int 1", 1)), list(x("2", 2, 12))},
+		{"ReduceProdD", "axes=0", list(x("2x2", 1, 2, 3, 4)), list(x("2", 3, 8))},
+		{"ArgMaxV2", "", list(x("2x3", 1, 3, 2, 5, 4, 6), x("int 1", 1)), list(x("int 2", 1, 2))}, {"ArgMin", "", list(x("2x3", 1, 3, 2, 5, 4, 6), x("int 1", 0)), list(x("int 3", 0, 0, 0))},
+		{"Cumsum", "exclusive=true reverse=false", list(x("3", 1, 2, 3), x("int 1", 0)), list(x("3", 0, 1, 3))}, {"CumsumD", "axis=1 exclusive=false reverse=true", list(x("1x3", 1, 2, 3)), list(x("1x3", 6, 5, 3))},
+		{"TopKV2", "largest=false sorted=true dim=-1", list(x("1x4", 1, 4, 2, 3), x("int 1", 2)), list(x("1x2", 1, 2))}, {"TopKD", "dim=0 largest=true sorted=true", list(x("3x2", 1, 9, 5, 7, 3, 8)), list(x("2x2", 5, 9, 3, 8))},
+		{"TopKD", "dim=-1 largest=true sorted=false", list(x("1x4", 1, 4, 2, 3)), list(x("1x3", 2, 4, 3))}, // any order
+		{"Assign", "", list(x("2", 1, 2), x("2", 3, 4)), list(x("2", 3, 4))},                               // ref, value
+		{"FusedMulAddN", "", list(x("2", 3, 4), x("2", 10, 20), x("1", 5)), list(x("2", 25, 40))},          // x1 x3 + x2
+		{"Eltwise", "mode=1 coeff=1,-2", list(x("2", 3, 4), x("2", 10, 20)), list(x("2", -17, -36))}, {"Eltwise", "mode=1", list(x("1", 3), x("1", 4)), list(x("1", 7))},
+		{"SoftplusV2", "beta=2 threshold=20", list(x("2", .5, -1)), list(x("2", math.Log(1+e)/2, math.Log(1+math.Exp(-2))/2))},
+		{"SoftplusV2", "beta=2 threshold=1", list(x("2", 3, .25)), list(x("2", 3, math.Log(1+math.Exp(.5))/2))}, // 2 x 3 is beyond 1
+		// x (sgn(x) (-0.1444 (min(|0.7071 x|, 1.769) - 1.769)^2 + 0.5) + 0.5); 0.7071 x 4 is beyond 1.769.
+		{"FastGeluV2", "", list(x("3", 4, -4, 1)), list(x("3", 4, 0, 1-.1444*(.7071-1.769)*(.7071-1.769)))},
+		{"SoftmaxV2", "axes=0,1", list(x("1x2x2", 0, 0, 0, math.Log(2))), list(x("1x2x2", .5, 1.0/3, .5, 2.0/3))},
+		{"SoftmaxGrad", "axes=0", list(x("2x1", .25, .75), x("2x1", 1, 2)), list(x("2x1", (1-1.75)*.25, (2-1.75)*.75))},
+		{"Cast", "mode=floor", list(x("2", 1.7, -1.2)), list(x("int 2", 1, -2))}, {"Cast", "mode=ceil", list(x("2", 1.2, -1.7)), list(x("int 2", 2, -1))}, {"Cast", "mode=round", list(x("2", 2.5, -2.5)), list(x("int 2", 3, -3))},
+		{"BatchNorm", "epsilon=1 is_training=false", list(x("1x2x1", 5, 6), x("2", 2, 3), x("2", 1, 1), x("2", 1, 2), x("2", 3, 8)), list(x("1x2x1", 5, 5))},
+		{"L2Normalize", "axis=0,1 eps=100", list(x("1x2", 3, 4)), list(x("1x2", .3, .4))}, // a sum of squares of 25 is below eps
+		{"ApplyRotaryPosEmb", "rotary_mode=half", list(x("1x1x2x2", 1, 2, 3, 4), x("1x1x1x2", 5, 6), x("1x1x1x2", 1, 1), x("1x1x1x2", 10, 100)),
+			list(x("1x1x2x2", 1-20, 2+100, 3-40, 4+300), x("1x1x1x2", 5-60, 6+500))},
+		// Six elements, a window of 3, steps of 2, one around, ceil_mode: the last window begins at 5 and has one element of the input; counted with what is
+		// around, up to place 6, it has two.
+		{"AvgPoolV2", "ksize=1,1,1,3 strides=1,1,1,2 pads=0,0,1,1 exclusive=false", list(x("1x1x1x6", 3, 6, 9, 12, 15, 18)), list(x("1x1x1x4", 3, 9, 15, 9))},
 		{"AscendQuant", "scale=10 offset=1", list(x("3", .11, -.26, 99)), list(x("int 3", 2, -2, 991))},
 		{"AscendDequant", "relu_flag=true sqrt_mode=false", list(x("int 1x2", 10, -10), x("2", .5, 2)), list(x("1x2", 5, 0))},
 	}

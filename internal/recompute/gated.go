@@ -18,8 +18,8 @@ var gated = []formula{
 		a, b := c.halves()
 		return a.mul(sigmoid(b))
 	}), attrs: []attribute{halvedAxis}},
-	{name: "RotaryMul", class: Plain, inputs: "x cos sin", cut: lastWhole, compute: one(rotary),
-		attrs: []attribute{{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("half"), Text("interleave")).choices}}},
+	{name: "RotaryMul", class: Plain, inputs: "x cos sin", cut: lastWhole,
+		compute: one(func(c *call) *Array { return c.rotate(c.in(0), c.in(1), c.in(2)) }), read: readRotation, attrs: []attribute{rotation}},
 	{name: "AddRmsNorm", class: Norm, inputs: "x1 x2 gamma", cut: lines("axes"), compute: func(c *call) []*Array {
 		x := c.in(0).add(c.in(1))
 		y, scale := rmsNorm(c, x, 2)
@@ -31,12 +31,18 @@ var gated = []formula{
 		}
 		return []Attributes{{"axes": {integers(upTo(p.rank())[p.rank()-n:]...), FromShape}}}
 	}}, epsilon(1e-6)}},
-	{name: "BatchNorm", class: Norm, inputs: "x scale? offset?", cut: channelsCut, compute: func(c *call) []*Array {
+	{name: "BatchNorm", class: Norm, inputs: "x scale? offset? mean? variance?", cut: channelsCut, compute: one(func(c *call) *Array {
 		x := c.in(0)
 		axes := slices.Delete(upTo(len(x.shape)), 1, 2)
-		mean, distance, variance := moments(x, axes...)
-		return []*Array{c.affine(distance.mul(variance.plus(c.num("epsilon")).rsqrt()), 1, channels), mean, variance}
-	}, attrs: []attribute{epsilon()}},
+		_, distance, variance := moments(x, axes...)
+		if !c.is("is_training") {
+			distance, variance = x.sub(channels(x, c.in(3))), channels(x, c.in(4))
+		}
+		return c.affine(distance.mul(variance.plus(c.num("epsilon")).rsqrt()), 1, channels)
+	}), attrs: []attribute{flags("is_training", true), epsilon()}},
+	{name: "ApplyRotaryPosEmb", class: Plain, inputs: "query key cos sin", cut: uncut, compute: func(c *call) []*Array {
+		return []*Array{c.rotate(c.in(0), c.in(2), c.in(3)), c.rotate(c.in(1), c.in(2), c.in(3))}
+	}, read: readRotation, attrs: []attribute{rotation}},
 	{name: "LogSigmoid", class: Tabled, inputs: "x", cut: elementwise, compute: unary(func(x *Array) *Array { return softplus(x.neg()).neg() })},
 	{name: "Sign", class: Integral, inputs: "x", cut: elementwise, compute: unary(func(x *Array) *Array { return x.steps(sign) }), repeats: true},
 	{name: "Tril", class: Move, inputs: "x", cut: matricesCut, compute: one(triangle(func(row, column, diagonal int) bool { return column <= row+diagonal })),
@@ -71,7 +77,7 @@ func (x *Array) product(axes ...int) *Array {
 			m.note(v)
 		}
 		z.set(line, v, ea, eb)
-	})
+	}).joined(x, axes, 1, func(n, k int64) int64 { return n * k })
 }
 
 // triangle keeps the elements of matrices that belong to a triangle.
@@ -151,11 +157,21 @@ func lastWhole(p *problem, h Attributes) *cutting {
 	return c.along(upTo(len(c.out[0].shape)-1), right)
 }
 
-// rotary turns pairs of elements: those of the two halves of a line, or neighbours.
-func rotary(c *call) *Array {
-	x := c.in(0)
-	if c.err != nil {
-		return x
+// rotation says which elements are turned together.
+var rotation = attribute{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("half"), Text("interleave")).choices}
+
+// readRotation takes the name that CANN has for it.
+func readRotation(_ *problem, raw Attributes) Attributes {
+	if mode, ok := raw["rotary_mode"]; ok {
+		return raw.with(Attributes{"mode": mode})
+	}
+	return raw
+}
+
+// rotate turns pairs of elements: those of the two halves of a line, or neighbours.
+func (c *call) rotate(x, cos, sin *Array) *Array {
+	if c.err != nil || len(x.shape) == 0 || x.shape[len(x.shape)-1]%2 != 0 {
+		return c.fail("halves of shape %s", x.shape)
 	}
 	n := int(x.shape[len(x.shape)-1])
 	partner := func(i int) int {
@@ -172,7 +188,7 @@ func rotary(c *call) *Array {
 			turned.v[i] = -turned.v[i]
 		}
 	}
-	return x.mul(c.in(1)).add(turned.mul(c.in(2)))
+	return x.mul(cos).add(turned.mul(sin))
 }
 
 // channelsCut cuts along the channels, which parameters and moments have alone.

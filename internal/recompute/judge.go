@@ -154,6 +154,9 @@ func newJudge(ctx context.Context, op *Operator, f *formula) *judge {
 	j := &judge{ctx: ctx, op: op, formula: f}
 	if d := op.Outputs[0].DType; isFloat(d) {
 		j.machine.narrow, j.machine.wide = narrowBounds, wideBounds(d)
+		if op.Open {
+			j.machine.between = math.Ldexp(1, -precisions[d].bits-1)
+		}
 	}
 	return j
 }
@@ -200,7 +203,7 @@ func (j *judge) decide() (*Verdict, error) {
 	}
 	v := &Verdict{Attributes: best.attrs, Hypotheses: tried, Top: best.top}
 	if best.bad() > 0 {
-		fitted, err := j.fit(best)
+		fitted, err := j.fit(best, all)
 		if err != nil {
 			return nil, err
 		}
@@ -328,27 +331,37 @@ func (j *judge) accuse(v *Verdict, r *result) error {
 		v.Confidence = High
 	}
 	most := n >= 8 && (share >= .5 || bad == 1)
+	if most && !known {
+		if most, err = j.proven(r.attrs, share); err != nil {
+			return err
+		}
+	}
 	switch {
 	case j.op.Outputs[0].DType == tensor.Float16 && r.top > maxHalf && largest < maxHalf && slices.Contains([]Class{Norm, Reduced, Tabled, Plain}, j.formula.class):
 		v.Reason = ByOverflow
-	case known && !j.formula.open || most || j.isClosed():
+	case known && !j.formula.open && !j.op.Open || most || j.unlikely || j.isClosed():
 	default:
 		v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""
 	}
 	return nil
 }
 
-// isClosed reports whether everything that the formula could be was tried.
+// isClosed reports whether everything that the formula could be was tried: all values of
+// lists that have all, and of numbers at most one, which was fitted.
 func (j *judge) isClosed() bool {
+	fitted := 0
 	for _, a := range j.formula.attrs {
-		if j.knows(a) {
-			continue
-		}
-		if slices.Contains(a.names, "activation") && j.op.mayBeFused() {
+		switch {
+		case a.fixed && !j.says(a) && !j.defaults():
 			return false
+		case j.knows(a):
+		case a.open || slices.Contains(a.names, "activation") && j.op.mayBeFused():
+			return false
+		case !a.closed:
+			fitted++
 		}
 	}
-	return !j.formula.open || j.says(poolGeometry) && !j.op.mayBeFused()
+	return fitted < 2 && !j.op.Open && (!j.formula.open || j.says(poolGeometry) && !j.op.mayBeFused())
 }
 
 // inPlace reports whether the output lies where an input was.

@@ -149,3 +149,57 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenModules: a module may round the product before its bias, or hand the bias on; what
+// explains less than half of its elements is a MISFIT, since more is possible inside.
+func TestOpenModules(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 3))
+	const rows, k, n = 24, 64, 32
+	rounded := func(v float64) float64 { // to bfloat16, ties to even
+		b := math.Float32bits(float32(v))
+		return float64(math.Float32frombits((b + 0x7fff + b>>16&1) &^ 0xffff))
+	}
+	bf16 := func(scale float64, s ...int64) *Tensor {
+		x := drawn(r, scale, s...)
+		for i, v := range x.Source.(numbers).v {
+			x.Source.(numbers).v[i] = rounded(v)
+		}
+		x.DType = tensor.BFloat16
+		return x
+	}
+	x, w, bias := bf16(1, rows, k), bf16(.125, n, k), bf16(1, n)
+	y := map[string][]float64{}
+	for i := range rows {
+		for j := range n {
+			s := 0.0
+			for l := range k {
+				s += x.Source.(numbers).v[i*k+l] * w.Source.(numbers).v[j*k+l]
+			}
+			b := bias.Source.(numbers).v[j]
+			y["rounded before the bias"] = append(y["rounded before the bias"], rounded(rounded(s)+b))
+			y["in one"] = append(y["in one"], rounded(s+b))
+			y["without the bias"] = append(y["without the bias"], rounded(s))
+			y["twice"] = append(y["twice"], rounded(2*s+b))
+			if i == 3 {
+				s += 9
+			}
+			y["a wrong row"] = append(y["a wrong row"], rounded(s+b))
+		}
+	}
+	for name, v := range y {
+		out := &Tensor{DType: tensor.BFloat16, Stored: tensor.Float32, Shape: tensor.Shape{rows, n}, Source: numbers{v, tensor.Float32}}
+		op := &Operator{Formula: "MatMul", Inputs: []*Tensor{x, w, bias}, Outputs: []*Tensor{out}, Attributes: attributesOf("transpose_x1=0 transpose_x2=1"), Fused: new(bool), Called: true, Open: true}
+		got, err := Judge(context.Background(), op)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, ok := map[string]Status{"twice": Misfit, "a wrong row": Wrong}[name]
+		if !ok {
+			want = OK
+		}
+		if got.Status != want {
+			t.Errorf("%s is %s %s, want %s", name, got.Status, got.Reason, want)
+		}
+	}
+}

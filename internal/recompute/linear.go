@@ -348,7 +348,7 @@ func (j *judge) rows(r *result, l *linear, rows []rowOf, out *feed, t *tally, or
 		if err != nil {
 			return &TensorError{tensor.Input, 2, err}
 		}
-		x = x.add(m.exact(tensor.Shape{l.n}, slices.Clone(bias)))
+		x = x.stepped().add(m.exact(tensor.Shape{l.n}, slices.Clone(bias)))
 	}
 	for _, w := range l.same {
 		b := m.exact(x.shape, m.alloc(len(x.v)))

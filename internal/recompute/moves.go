@@ -1,6 +1,7 @@
 package recompute
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -42,7 +43,7 @@ var moves = []formula{
 		strides := x.Strides()
 		return view{shape: slices.Delete(slices.Clone(x), k, k+1), strides: slices.Delete(slices.Clone(strides), k, k+1), offset: int64(p.output) * strides[k]}, ""
 	}), attrs: []attribute{axisWhere("axis", func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == int64(p.outputs) })}},
-	{name: "StridedSlice", class: Move, inputs: "x", compute: unary(same1), cut: moved(sliceView), read: readSlice, attrs: []attribute{{names: []string{"begin", "strides"}, closed: true, choices: slicesOf}, kept("shape")}},
+	{name: "StridedSlice", class: Move, inputs: "x", compute: unary(same1), cut: moved(sliceView), read: readSlice, attrs: []attribute{{names: []string{"begin", "strides"}, closed: true, open: true, choices: slicesOf}, kept("shape")}},
 	{name: "Tile", class: Move, inputs: "x", compute: unary(same1), cut: moved(func(p *problem, h Attributes) (view, string) {
 		x := lead(p.Inputs[0].Shape, len(p.Outputs[0].Shape))
 		var v view
@@ -54,19 +55,25 @@ var moves = []formula{
 		}
 		return v, ""
 	})},
-	{name: "Pad", class: Move, inputs: "x", cut: padCut, compute: one(padded), read: readPads, attrs: []attribute{{names: []string{"before"}, closed: true, choices: padsOf}, real("value", 0)}},
+	{name: "Pad", class: Move, inputs: "x", cut: padCut, compute: one(padded), read: readPads, attrs: []attribute{{names: []string{"before"}, closed: true, choices: padsOf},
+		{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("constant"), Text("reflect"), Text("edge"), Text("symmetric"), Text("circular")).choices}, real("value", 0)}},
 	{name: "Gather", class: Move, inputs: "x indices", compute: unary(same1), cut: moved(gatherView),
 		attrs: []attribute{axisWhere("axis", func(p *problem, k int) bool {
 			x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 			return slices.Concat(x[:k], p.Inputs[1].Shape, x[k+1:]).Equal(out) || len(x) == 1 && p.Inputs[1].elements() == out.Elements()
 		})}},
-	{name: "OneHot", class: Integral, inputs: "x", compute: one(oneHot), cut: func(p *problem, h Attributes) *cutting {
+	{name: "OneHot", class: Move, inputs: "x on? off?", compute: one(oneHot), cut: func(p *problem, h Attributes) *cutting {
 		c, out := seen(p), p.Outputs[0].Shape
 		k, ok := axisIn(h, len(out))
 		if !ok || !slices.Delete(slices.Clone(out), k, k+1).Equal(p.Inputs[0].Shape) {
 			return misfit("the axis does not fit")
 		}
 		c.in[0].shape = slices.Insert(slices.Clone(p.Inputs[0].Shape), k, 1)
+		for i := range c.in[1:] {
+			if c.in[1+i].shape.Elements() == 1 {
+				c.in[1+i].shape = nil
+			}
+		}
 		return c.along(slices.Delete(upTo(len(out)), k, k+1), right)
 	}, attrs: []attribute{{names: []string{"axis"}, closed: true, choices: func(p *problem) (all []Attributes) {
 		for k := len(p.Outputs[0].Shape) - 1; k >= 0; k-- {
@@ -257,20 +264,12 @@ func slicesOf(p *problem) []Attributes {
 	if len(x) != len(out) {
 		return nil
 	}
-	total, choices := int64(1), make([][][2]int64, len(x))
-	for k, n := range out {
-		most := int64(1)
-		if n > 1 {
-			most = mostStep
-		}
-		for step := int64(1); step <= most; step++ {
-			for begin := int64(0); begin+(n-1)*step < x[k] && len(choices[k]) < mostSlices; begin++ {
-				choices[k] = append(choices[k], [2]int64{begin, step})
-			}
-		}
-		if total *= int64(len(choices[k])); total > mostSlices || total == 0 {
-			return nil
-		}
+	choices, total := slicesBy(x, out, math.MaxInt64)
+	if total > mostSlices {
+		choices, total = slicesBy(x, out, mostStep)
+	}
+	if total > mostSlices || total == 0 {
+		return nil
 	}
 	sizes := make(tensor.Shape, len(x))
 	for k := range choices {
@@ -293,6 +292,27 @@ func slicesOf(p *problem) []Attributes {
 		begin, steps := at(i)
 		return Attributes{"begin": {integers(begin...), FromValues}, "strides": {integers(steps...), FromValues}}
 	})
+}
+
+// slicesBy lists begin and step of each axis that leave the output's shape, with steps up to
+// a size, and how many there are together; more than mostSlices are not counted.
+func slicesBy(x, out tensor.Shape, largest int64) (choices [][][2]int64, total int64) {
+	total, choices = 1, make([][][2]int64, len(x))
+	for k, n := range out {
+		most := int64(1)
+		if n > 1 {
+			most = min(largest, (x[k]-1)/(n-1))
+		}
+		for step := int64(1); step <= most; step++ {
+			for begin := int64(0); begin+(n-1)*step < x[k] && len(choices[k]) <= mostSlices; begin++ {
+				choices[k] = append(choices[k], [2]int64{begin, step})
+			}
+		}
+		if total *= int64(len(choices[k])); total > mostSlices {
+			return nil, total
+		}
+	}
+	return choices, total
 }
 
 // padsOf lists what may stand before the input along each axis.
@@ -326,11 +346,14 @@ func padCut(p *problem, h Attributes) *cutting {
 	if !ok || len(before) != len(x) || len(out) != len(x) {
 		return misfit("paddings %s of shape %s", h["before"].Value, x)
 	}
+	mode := h["mode"].Value.Text
 	for k, n := range out {
-		if before[k] < 0 || before[k]+x[k] > n {
+		if most := max(before[k], n-x[k]-before[k]); before[k] < 0 || before[k]+x[k] > n || mode == "reflect" && most >= x[k] || mode == "symmetric" && most > x[k] {
 			return misfit("paddings %s of shape %s give no %s", h["before"].Value, x, out)
 		}
-		c.free = append(c.free, free{size: n, in: []span{{axis: k, begin: -before[k]}}, out: []span{{axis: k}}})
+		if n == x[k] || !slices.Contains(reflecting, mode) {
+			c.free = append(c.free, free{size: n, in: []span{{axis: k, begin: -before[k]}}, out: []span{{axis: k}}})
+		}
 	}
 	for i := range c.free {
 		for range p.Inputs[1:] {
@@ -340,6 +363,19 @@ func padCut(p *problem, h Attributes) *cutting {
 	return c
 }
 
+// outside are the elements of a line that stand for those beyond its ends, by modes.
+var outside = map[string]func(at, n int64) int64{
+	"reflect": func(at, n int64) int64 { return max(at, -at) - max(0, 2*(at-(n-1))) },
+	"edge":    edge, "replicate": edge,
+	"symmetric": func(at, n int64) int64 { return max(at, -1-at) - max(0, 2*(at-n)+1) },
+	"circular":  func(at, n int64) int64 { return (at%n + n) % n },
+}
+
+func edge(at, n int64) int64 { return min(max(at, 0), n-1) }
+
+// reflecting are the modes that read elements far away.
+var reflecting = slices.Sorted(maps.Keys(outside))
+
 // padded is the part of the padded input that is in the cell.
 func padded(c *call) *Array {
 	x, shape := c.in(0), c.shapes[0]
@@ -348,11 +384,22 @@ func padded(c *call) *Array {
 		return x
 	}
 	from := make([]int, shape.Elements())
-	own := x.shape.Strides()
+	own, fill := x.shape.Strides(), 0.0
+	beyond := outside[c.word("mode")]
+	if beyond == nil {
+		fill = c.num("value")
+	}
+	lo := make([]int64, len(shape)) // where the cell begins along each axis
+	for i, f := range c.free {
+		lo[f.out[0].axis] = c.lo[i]
+	}
 	walk(shape, make([]int64, len(shape)), func(i, _ int) {
 		offset := int64(0)
 		for k, at := range shape.Coordinates(int64(i)) {
-			at += c.lo[k] - max(c.lo[k], int64(before[k]))
+			at += lo[k] - max(lo[k], int64(before[k]))
+			if n := x.shape[k]; beyond != nil && (at < 0 || at >= n) {
+				at = beyond(at, n)
+			}
 			if at < 0 || at >= x.shape[k] {
 				offset = -1
 				break
@@ -361,7 +408,7 @@ func padded(c *call) *Array {
 		}
 		from[i] = int(offset)
 	})
-	return x.move(shape, c.num("value"), func(i int) int { return from[i] })
+	return x.move(shape, fill, func(i int) int { return from[i] })
 }
 
 // gatherView sees the rows that the indices choose.
@@ -422,7 +469,14 @@ func oneHot(c *call) *Array {
 	}
 	s := slices.Repeat(tensor.Shape{1}, len(shape))
 	s[k] = shape[k]
-	return x.compare(c.exact(s, classes), func(x, y float64) bool { return x == y })
+	on, off := c.number(1), c.number(0)
+	if c.has(1) {
+		on = c.in(1)
+	}
+	if c.has(2) {
+		off = c.in(2)
+	}
+	return x.compare(c.exact(s, classes), func(x, y float64) bool { return x == y }).where(on, off)
 }
 
 // readPads takes what stands before each axis from pairs.

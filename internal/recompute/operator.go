@@ -27,10 +27,15 @@ type Operator struct {
 	Attributes Attributes
 	// Fused says whether other operators were merged into this one; nil if nobody knows.
 	Fused *bool
+	// Known is set where a graph has all attributes of the operator that have not their default.
+	Known bool
 	// Overlap says whether an output lies in the memory of an input; nil if nobody knows.
 	Overlap *bool
 	// Called is set for a call of a framework, which saves its inputs before it runs.
 	Called bool
+	// Open is set for modules of whose inside more is possible than the formula says, such as
+	// roundings between two steps.
+	Open bool
 	// Full computes everything, Budget is how many multiplications and additions an operator
 	// may cost, elements for those that are none; 0 for no limit. Seed is that of signs.
 	Full   bool

@@ -146,7 +146,7 @@ func adaptive(c *call) *Array {
 }
 
 // usualKernels are the sizes of windows that are tried.
-var usualKernels = []int64{2, 3, 1, 4, 5, 7}
+var usualKernels = []int64{2, 3, 1, 4, 5, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 
 // poolGeometry lists the windows of the usual sizes, and those of whole images.
 var poolGeometry = attribute{names: []string{"ksize", "strides", "pads", "dilations"}, closed: true, choices: func(p *problem) (all []Attributes) {
@@ -231,7 +231,7 @@ func quantise(c *call) *Array {
 	return z
 }
 
-const quantSamples = 1 << 12
+const quantSamples, quantTurns = 1 << 12, 8
 
 // quantScale fits the scale: every element of the output allows an interval of it, and the
 // one that most allow counts.
@@ -269,11 +269,45 @@ var quantScale = attribute{names: []string{"scale", "offset"}, closed: true, cho
 		scale, offset float64
 		hits          int
 	}
+	scaleFor := func(offset float64) (float64, int) {
+		var allowed []interval
+		for _, i := range used {
+			a, b := (y[i]-.5-offset)/x[i], (y[i]+.5-offset)/x[i]
+			allowed = append(allowed, interval{min(a, b), max(a, b)})
+		}
+		return mostAllowed(allowed)
+	}
+	offsetFor := func(scale float64) (float64, int) {
+		var allowed []interval
+		for _, i := range used {
+			at := y[i] - float64(scale*x[i])
+			allowed = append(allowed, interval{at - .5, at + .5})
+		}
+		return mostAllowed(allowed)
+	}
 	var fits []fit
 	for _, offset := range []float64{0, shift} {
-		if scale, hits := mostAllowed(x, y, used, offset); scale-scale == 0 && (offset == 0 || shift != 0) {
+		if scale, hits := scaleFor(offset); scale-scale == 0 && (offset == 0 || shift != 0) {
 			fits = append(fits, fit{scale, offset, hits})
 		}
+	}
+	free := fit{scale: rise} // an offset between two integers, by turns
+	for range quantTurns {
+		free.offset, _ = offsetFor(free.scale)
+		free.scale, free.hits = scaleFor(free.offset)
+	}
+	for range quantTurns * quantTurns { // what is beyond by little pulls both
+		for _, i := range used {
+			at := float64(free.scale*x[i]) + free.offset - y[i]
+			over := max(0, math.Abs(at)-.5)
+			if step := math.Copysign(over, at) / (1 + float64(x[i]*x[i])); over < .25 {
+				free.offset -= step
+				free.scale -= float64(step * x[i])
+			}
+		}
+	}
+	if free.scale-free.scale == 0 && free.offset-free.offset == 0 {
+		fits = append(fits, free)
 	}
 	slices.SortStableFunc(fits, func(a, b fit) int { return b.hits - a.hits })
 	for _, f := range fits {
@@ -281,35 +315,6 @@ var quantScale = attribute{names: []string{"scale", "offset"}, closed: true, cho
 	}
 	return all
 }}
-
-// mostAllowed is the middle of the scales that most elements allow.
-func mostAllowed(x, y []float64, used []int, offset float64) (scale float64, most int) {
-	type edge struct {
-		at   float64
-		step int
-	}
-	var edges []edge
-	for _, i := range used {
-		a, b := (y[i]-.5-offset)/x[i], (y[i]+.5-offset)/x[i]
-		edges = append(edges, edge{min(a, b), 1}, edge{max(a, b), -1})
-	}
-	slices.SortStableFunc(edges, func(a, b edge) int {
-		switch {
-		case a.at < b.at:
-			return -1
-		case a.at > b.at:
-			return 1
-		}
-		return 0
-	})
-	open := 0
-	for i, e := range edges[:max(0, len(edges)-1)] {
-		if open += e.step; open > most {
-			most, scale = open, (e.at+edges[i+1].at)/2
-		}
-	}
-	return scale, most
-}
 
 // dequantCut sees the scales beside the channels.
 func dequantCut(p *problem, h Attributes) *cutting {
@@ -331,9 +336,10 @@ func dequantCut(p *problem, h Attributes) *cutting {
 func dequantise(c *call) *Array {
 	x, q := c.in(0), c.in(1)
 	if c.err == nil && c.types[1] == tensor.Uint64 {
-		for i, v := range q.v {
-			q.v[i] = float64(math.Float32frombits(uint32(uint64(v))))
+		for i, n := range q.ints {
+			q.v[i] = float64(math.Float32frombits(uint32(n)))
 		}
+		q.ints = nil
 	}
 	y := x.mul(q)
 	if c.is("sqrt_mode") {

@@ -147,7 +147,7 @@ func matMul(p *problem, h Attributes) (*linear, string) {
 		return b.t.run(partOf(before, b.before, part)*b.rows*b.cols+from*each, (to-from)*each)
 	}
 	l.offset = func(part, row, column int64) int64 { return (part*l.rows+row)*l.n + column }
-	if bias := p.input(2); bias != nil && bias.elements() > 0 {
+	if bias := p.input(2); bias != nil && bias.elements() > 0 && h["added"].Value.Text != "no" {
 		w := p.kept(bias)
 		switch bias.elements() {
 		case l.n:
@@ -215,6 +215,14 @@ var transposes = attribute{names: []string{"transpose_x1", "transpose_x2"}, clos
 	return all
 }}
 
+// added says whether the bias is: a module may hand it on in place of adding it.
+var added = attribute{names: []string{"added"}, fixed: true, words: true, choices: func(p *problem) []Attributes {
+	if bias := p.input(2); !p.Open || bias == nil || bias.elements() == 0 {
+		return []Attributes{{}}
+	}
+	return oneOf("added", true, Text("yes"), Text("no")).choices(p)
+}}
+
 // extras finds the bias and what is added to every element among the inputs after the
 // weights.
 func (l *linear) extras(p *problem) string {
@@ -238,7 +246,7 @@ func (l *linear) extras(p *problem) string {
 
 // products are the formulas that multiply matrices.
 var products = []formula{
-	{name: "MatMul", class: Linear, inputs: "x1 x2 bias?", linear: matMul, read: readTransposes, attrs: []attribute{transposes, activation}},
+	{name: "MatMul", class: Linear, inputs: "x1 x2 bias?", linear: matMul, read: readTransposes, attrs: []attribute{transposes, activation, added}},
 	{name: "FullyConnection", class: Linear, inputs: "x w bias?", linear: fullyConnected, attrs: []attribute{activation}},
 	{name: "Conv2D", class: Linear, inputs: "x w more*?", linear: conv2D, read: readWindow, attrs: []attribute{convGeometry, kept("groups"), activation}},
 }

@@ -52,8 +52,9 @@ const mostSpots = 3
 type tally struct {
 	dtype  tensor.DType
 	format precision
-	strict bool // no bound: any difference is one
-	wild   bool // NaN of the inputs have to show
+	strict bool    // no bound: any difference is one
+	slack  float64 // by how much the wide bound is wider where a number was fitted, 1 for nothing
+	wild   bool    // NaN of the inputs have to show
 	// checked elements, bad ones, those beyond the narrow bound, those in the wide bound.
 	checked, bad, beyond, overflow, skipped int64
 	worst                                   float64
@@ -68,15 +69,27 @@ type tally struct {
 }
 
 func newTally(d tensor.DType, class Class) *tally {
-	return &tally{dtype: d, format: precisions[d], first: -1, strict: !isFloat(d) || class == Move}
+	return &tally{dtype: d, format: precisions[d], first: -1, slack: 1, strict: !isFloat(d) || class == Move}
 }
+
+// rough is the bound of integers that float64 does not hold, where a formula has no others.
+const rough = 0x1p-30
 
 // add compares a cell: y are the elements of the NPU, near is set where a step of an integer
 // is nothing.
 func (t *tally) add(x, y *Array, wild bool, nearTie func(i int) bool, offset func(i int) int64) {
 	a, b := x.errs()
+	exact := x.ints != nil && y.ints != nil
 	for i, v := range x.v {
-		t.one(v, a[i], b[i], y.v[i], wild, nearTie != nil && nearTie(i), offset, i)
+		d := math.Abs(y.v[i] - v)
+		ea, eb := a[i], b[i]
+		switch {
+		case exact:
+			d = apart(x.ints[i], y.ints[i], d)
+		case !isFloat(t.dtype) && math.Abs(v) > maxInteger:
+			ea, eb = float64(rough*math.Abs(v)), float64(rough*math.Abs(v))
+		}
+		t.one(v, ea, eb, y.v[i], d, wild, nearTie != nil && nearTie(i), offset, i)
 	}
 	t.checked += int64(len(x.v))
 }
@@ -97,9 +110,8 @@ func (t *tally) allowed(v, e float64) float64 {
 	return step
 }
 
-// one compares an element. wild says that inputs beside it are not finite.
-func (t *tally) one(v, ea, eb, y float64, wild, tie bool, offset func(i int) int64, i int) {
-	d := math.Abs(y - v)
+// one compares an element, which is d off. wild says that inputs beside it are not finite.
+func (t *tally) one(v, ea, eb, y, d float64, wild, tie bool, offset func(i int) int64, i int) {
 	finite := v-v == 0
 	tolA, tolB, big := 0.0, 0.0, false
 	switch {
@@ -116,15 +128,15 @@ func (t *tally) one(v, ea, eb, y float64, wild, tie bool, offset func(i int) int
 	case eb > 0:
 		tolA, tolB = math.Ceil(ea), math.Ceil(eb)
 	}
-	same := v == y || v != v && y != y
+	same := d == 0 || v == y && v-v != 0 || v != v && y != y
 	saturated := big && math.Signbit(y) == math.Signbit(v) && math.Abs(y) >= t.format.max*.99
 	bad, beyond := false, false
 	switch {
 	case same || saturated:
 	case finite && t.strict && !tie:
-		bad, beyond = eb == 0 || !(d <= tolB), eb == 0 || !(d <= tolA)
+		bad, beyond = eb == 0 || !(d <= float64(tolB*t.slack)), eb == 0 || !(d <= tolA)
 	case finite:
-		bad, beyond = !(d <= tolB), !(d <= tolA)
+		bad, beyond = !(d <= float64(tolB*t.slack)), !(d <= tolA)
 	case wild && !(t.wild && v != v && y == y):
 		t.skipped++
 	default:
