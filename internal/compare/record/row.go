@@ -132,6 +132,9 @@ type Row struct {
 	// RefPath and NPUPath are the files alone, as they are opened. They are not
 	// in compare.json.
 	RefPath, NPUPath string
+	// Near is the operator without a partner of the other side whose name is most like that
+	// of a row without one, where names are compared so.
+	Near string
 	// Key is the round of the row in a baseline: its name among all rounds of the
 	// NPU's run, whichever of them are compared. It is not in compare.json.
 	Key string
