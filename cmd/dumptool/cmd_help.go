@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"dumptool/internal/report"
+	"dumptool/internal/ui"
 )
 
 // newHelpCommand replaces cobra's own, which calls an unknown topic a success.
@@ -214,7 +215,7 @@ func (h help) wrap(text string) string {
 // fit is a text, broken as wrapWords does if one of its lines is too long.
 func (h help) fit(text string, indent int) string {
 	for line := range strings.Lines(text) {
-		if len(strings.TrimSuffix(line, "\n")) > h.width {
+		if ui.Columns.StringWidth(strings.TrimSuffix(line, "\n")) > h.width {
 			return wrapWords(text, h.width, indent)
 		}
 	}
@@ -238,20 +239,10 @@ func wrapWords(text string, width, indent int) string {
 	if strings.TrimSpace(text) == "" {
 		return text
 	}
-	var b strings.Builder
-	line := text[:min(indent, len(text))]
-	for i, word := range strings.Fields(text[len(line):]) {
-		switch {
-		case i == 0:
-		case len(line)+1+len(word) > width:
-			b.WriteString(line + "\n")
-			line = strings.Repeat(" ", indent)
-		default:
-			line += " "
-		}
-		line += word
-	}
-	return b.String() + line + "\n"
+	head := text[:min(indent, len(text))]
+	words := strings.Join(strings.Fields(text[len(head):]), " ")
+	lines := ui.WrapWords(words, width-len(head), width-indent)
+	return head + strings.Join(lines, "\n"+strings.Repeat(" ", indent)) + "\n"
 }
 
 // usage is how a command is called, and its flags, in groups.

@@ -363,8 +363,12 @@ func (p *Plan) alone(round *plannedRound, u pair.Unmatched, npu bool) {
 			unread(x.Row, safefile.WithPath(it.Path, it.Err))
 		}
 	}
-	if u.Why != "" {
-		x.Row.Notes = append(x.Row.Notes, lang.Plain(u.Why))
+	if !u.Why.IsZero() {
+		x.Row.Notes = append(x.Row.Notes, u.Why)
+	}
+	if u.Near != "" {
+		x.Row.Near = u.Near
+		x.Row.Notes = append(x.Row.Notes, lang.Sayf("the nearest name without a partner there is %s", "对侧未配对的名称中最接近的是 %s", u.Near))
 	}
 }
 

@@ -297,6 +297,7 @@ func (e *explainer) engineDump(o *EngineOptions, folders string) {
 	e.files(root, folders, file)
 	if o.stats() {
 		e.say("format.csv-engine")
+		e.readStatistics(root)
 		e.say("read.csv-engine")
 		return
 	}

@@ -111,6 +111,7 @@ func (e *explainer) aclOrdinary(a *ACL, k aclKinds) {
 			columns = names(v)
 		}
 		e.say("format.csv", columns)
+		e.readStatistics(root)
 		e.say("read.csv")
 		return
 	}

@@ -85,7 +85,7 @@ func aclExplained(t *testing.T) map[string]explained {
 			en: []string{"what: statistics of the inputs and outputs", "which: model yolo_b: not operators head (input1)", "which: from p to q",
 				"which: steps 0, 3-5", "which: operators of the graph, not the aclnn kernels", "format: CSV", "format: Max, L2norm", "read: CSV files are read"},
 			zh:       []string{"what: 输入和输出的统计信息", "which: 迭代 0, 3-5"},
-			commands: []string{},
+			commands: []string{"dumptool overflow scan /data/npu_dump", "dumptool compare --cpu GOLDEN --npu /data/npu_dump -out report"},
 		},
 		"exception with more": {
 			text:     `{"dump":{"dump_scene":"aic_err_norm_dump","dump_path":"/d/",` + "\n" + `"dump_mode":"all","dump_step":"9-3"}}`,
@@ -304,7 +304,8 @@ func otherExplained(t *testing.T) map[string]explained {
 		"graph engine, statistics": {
 			text:     `{"ge.exec.enableDump":"1","ge.exec.dumpPath":"/d","ge.exec.dumpData":"stats","ge.exec.dumpStep":"None"}`,
 			patterns: []string{"/d/{time}/{device_id}/ge_default_{timestamp}_{n}/{model_id}/{data_index}/" + opName + ".csv"},
-			en:       []string{"what: statistics of the outputs", "which: all operators", "which: every step"}, commands: []string{},
+			en:       []string{"what: statistics of the outputs", "which: all operators", "which: every step"},
+			commands: []string{"dumptool overflow scan /d", "dumptool compare --cpu GOLDEN --npu /d -out report"},
 		},
 		"graph engine, overflow": {
 			text: `{"ge.exec.enableDumpDebug":"1","ge.exec.dumpPath":"/d","ge.exec.dumpDebugMode":"all"}`,

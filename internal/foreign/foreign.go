@@ -59,6 +59,7 @@ var kinds = []Kind{
 	{lang.Text{EN: "a graph of MindSpore (IR)", ZH: "MindSpore 图(IR)"}, unread, text(`^\s*(# ?IR entry|subgraph @|#attrs)`)},
 	{lang.Text{EN: "a graph as text (protobuf)", ZH: "文本格式的图(protobuf)"}, lang.Text{EN: "use it with -f of compare", ZH: "可用于 compare 的 -f"}, text(`(?:^|\n|\{)\s*graph\s*:?\s*[{<]`)},
 	{lang.Text{EN: "a model as text (protobuf)", ZH: "文本格式的模型(protobuf)"}, useless, text(`(?:^|\n|\{)\s*(node|layer|op)\s*:?\s*[{<]`)},
+	{lang.Text{EN: "a list of calls by msprobe (dump.json)", ZH: "msprobe 的调用列表(dump.json)"}, lang.Text{EN: "inspect, compare and overflow scan read it", ZH: "用 inspect、compare 和 overflow scan 读取"}, text(`^\s*\{\s*"task"[^{}]*"(dump_data_dir|data)"\s*:`)},
 	{lang.Text{EN: "a dump configuration (JSON)", ZH: "dump 配置(JSON)"}, lang.Text{EN: "config check reads it", ZH: "用 config check 检查"}, text(`^\s*\{\s*"(dump|common_dump_settings|dump_path|task)"`)},
 	{lang.Text{EN: "a graph as JSON", ZH: "JSON 格式的图"}, lang.Text{EN: "use it with -f of compare", ZH: "可用于 compare 的 -f"}, text(`^\s*\{[^{}]*"graph"\s*:\s*\[`)},
 	{lang.Text{EN: "JSON", ZH: "JSON 文件"}, lang.Text{EN: "no tensors are in it", ZH: "不含张量"}, text(`^\s*[{\[]`)},

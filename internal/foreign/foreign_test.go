@@ -68,6 +68,8 @@ func TestOf(t *testing.T) {
 		{"{\n  \"dump\": {\"dump_path\": \"/x\"}}", "a dump configuration (JSON)"},
 		{"{\"common_dump_settings\": {", "a dump configuration (JSON)"},
 		{"{\"task\": \"statistics\",", "a dump configuration (JSON)"},
+		{"{\"task\": \"statistics\", \"dump_path\": \"/x\", \"statistics\": {\"scope\": []}}", "a dump configuration (JSON)"},
+		{"{\n \"task\": \"tensor\",\n \"level\": \"L1\",\n \"dump_data_dir\": null,\n \"data\": {", "a list of calls by msprobe (dump.json)"},
 		{"{\"name\":\"model\",\"graph\":[{\"op\":[", "a graph as JSON"},
 		{"[1, 2]", "JSON"},
 		{"\xef\xbb\xbf{\"a\": 1}", "JSON"},

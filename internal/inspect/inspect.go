@@ -208,18 +208,18 @@ type Stats struct {
 	Max  *tensor.Number `json:"max"`
 	Mean *tensor.Number `json:"mean"`
 	// NaN counts the elements that are NaN, Inf the infinite ones, PosInf and NegInf those
-	// of each sign.
-	NaN    int64 `json:"nan"`
-	Inf    int64 `json:"inf"`
-	PosInf int64 `json:"pos_inf"`
-	NegInf int64 `json:"neg_inf"`
+	// of each sign; null where statistics do not say it.
+	NaN    *int64 `json:"nan"`
+	Inf    *int64 `json:"inf"`
+	PosInf *int64 `json:"pos_inf"`
+	NegInf *int64 `json:"neg_inf"`
 }
 
 func newStats(s *tensor.Stats) *Stats {
 	if s == nil {
 		return nil
 	}
-	return &Stats{(*tensor.Number)(s.Min), (*tensor.Number)(s.Max), (*tensor.Number)(s.Mean), s.NaN, s.PosInf + s.NegInf, s.PosInf, s.NegInf}
+	return &Stats{(*tensor.Number)(s.Min), (*tensor.Number)(s.Max), (*tensor.Number)(s.Mean), &s.NaN, new(s.PosInf + s.NegInf), &s.PosInf, &s.NegInf}
 }
 
 // Name is the name in a file that names its tensors, else empty.
@@ -445,10 +445,21 @@ func newStatistics(op *dumpdir.Op, t *dumpdir.Tensor) Statistics {
 	if s == nil {
 		s = &dumpdir.Statistics{}
 	}
-	return Statistics{Op: op.Names()[0], Digest: s.Digest, Norm: (*tensor.Number)(s.Number(dumpdir.Norm)), Tensor: Tensor{
+	count := func(what dumpdir.Statistic) *int64 {
+		if s.Number(what) == nil {
+			return nil
+		}
+		return new(s.CountOf(what))
+	}
+	number := func(what dumpdir.Statistic) *tensor.Number { return (*tensor.Number)(s.Number(what)) }
+	stats := &Stats{Min: number(dumpdir.Min), Max: number(dumpdir.Max), Mean: number(dumpdir.Mean),
+		NaN: count(dumpdir.NaNs), PosInf: count(dumpdir.PositiveInfs), NegInf: count(dumpdir.NegativeInfs)}
+	if stats.PosInf != nil && stats.NegInf != nil {
+		stats.Inf = new(*stats.PosInf + *stats.NegInf)
+	}
+	return Statistics{Op: op.Names()[0], Digest: s.Digest, Norm: number(dumpdir.Norm), Tensor: Tensor{
 		KindInFile: t.Kind, Kind: t.Kind, Index: t.Index, DType: s.DType.String(), Format: new(s.TensorFormat()),
 		Shape: Shape(s.Shape), OriginalShape: tensor.Shape{}, Groups: new(int64), Size: s.Size,
-		Stats: newStats(&tensor.Stats{Min: s.Number(dumpdir.Min), Max: s.Number(dumpdir.Max), Mean: s.Number(dumpdir.Mean),
-			NaN: s.CountOf(dumpdir.NaNs), PosInf: s.CountOf(dumpdir.PositiveInfs), NegInf: s.CountOf(dumpdir.NegativeInfs)}),
+		Stats: stats,
 	}}
 }

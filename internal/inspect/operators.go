@@ -1,6 +1,8 @@
 package inspect
 
 import (
+	"cmp"
+
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
 	"dumptool/internal/tensor"
@@ -138,11 +140,20 @@ func (o *Operator) addTensor(t *Tensor, counted bool) {
 	if o.Stats == nil {
 		o.Stats = &Stats{}
 	}
-	o.Stats.NaN += t.Stats.NaN
-	o.Stats.PosInf += t.Stats.PosInf
-	o.Stats.NegInf += t.Stats.NegInf
+	o.Stats.NaN = sum(o.Stats.NaN, t.Stats.NaN)
+	o.Stats.Inf = sum(o.Stats.Inf, t.Stats.Inf)
+	o.Stats.PosInf = sum(o.Stats.PosInf, t.Stats.PosInf)
+	o.Stats.NegInf = sum(o.Stats.NegInf, t.Stats.NegInf)
 	o.Stats.Min = extreme(o.Stats.Min, t.Stats.Min, func(a, b tensor.Number) bool { return a < b })
 	o.Stats.Max = extreme(o.Stats.Max, t.Stats.Max, func(a, b tensor.Number) bool { return a > b })
+}
+
+// sum adds counts; nil is an unknown one.
+func sum(a, b *int64) *int64 {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	return new(*a + *b)
 }
 
 // extreme returns the one of two values that is beyond the other; nil is none.

@@ -3,6 +3,7 @@ package recompute
 import (
 	"strings"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/optype"
 )
 
@@ -14,7 +15,7 @@ type Type struct {
 	// Formula is what it computes, Class how its output is judged.
 	Formula, Class string
 	// Attributes are what it depends on, each with what is done where nobody says it.
-	Attributes []string
+	Attributes []lang.Sentence
 }
 
 // Types returns the table of types, or the rows with one of some names.
@@ -29,16 +30,16 @@ func Types(names ...string) (all []Type) {
 			t.Inputs = f.inputs
 		}
 		for _, a := range f.attrs {
-			how := "fitted to the elements"
+			how := lang.Text{EN: "fitted to the elements", ZH: "由元素拟合"}
 			switch {
 			case a.choices == nil:
-				how = "only where it is known"
+				how = lang.Text{EN: "only where it is known", ZH: "仅在已知时"}
 			case a.fixed:
-				how = "default"
+				how = lang.Text{EN: "default", ZH: "默认值"}
 			case a.closed:
-				how = "all that fit are tried"
+				how = lang.Text{EN: "all that fit are tried", ZH: "逐一尝试所有可能的值"}
 			}
-			t.Attributes = append(t.Attributes, strings.Join(a.names, ", ")+": "+how)
+			t.Attributes = append(t.Attributes, lang.Sayf("%s: %s", "%s：%s", strings.Join(a.names, ", "), how))
 		}
 		all = append(all, t)
 	}

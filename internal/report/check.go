@@ -11,11 +11,12 @@ import (
 
 	"dumptool/internal/check"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
 	"dumptool/internal/recompute"
 )
 
 // checkColumns are the columns of operators that were computed again.
-func checkColumns() []Column[*check.Operator] {
+func checkColumns(t Text) []Column[*check.Operator] {
 	type row = *check.Operator
 	first := func(o row) *check.Output {
 		if len(o.Outputs) == 0 {
@@ -32,7 +33,7 @@ func checkColumns() []Column[*check.Operator] {
 		words("reason", func(o row) string { return o.Reason }).titled("REASON", "原因"),
 		words("extent", func(o row) string { return string(o.Extent) }).in(InCSV | InJSON),
 		words("confidence", func(o row) string { return string(o.Confidence) }).in(InCSV | InJSON),
-		words("checked", func(o row) string { return first(o).How }).titled("CHECKED", "检查"),
+		words("checked", func(o row) string { return t.word(checkedHow, first(o).How) }).titled("CHECKED", "检查"),
 		numbers("bad", func(o row) int64 { return first(o).Bad }).in(InCSV | InJSON),
 		numbers("worst_ratio", func(o row) *float64 {
 			x := float64(first(o).Worst)
@@ -42,24 +43,39 @@ func checkColumns() []Column[*check.Operator] {
 			return &x
 		}).titled("WORST", "最大"),
 		numbers("beyond_narrow", func(o row) int64 { return first(o).Beyond }).in(InCSV | InJSON),
-		words("attributes", attributesText).titled("ATTRIBUTES", "属性"),
+		words("attributes", t.attributesText).titled("ATTRIBUTES", "属性"),
 		words("file", func(o row) string { return o.File }).in(InCSV | InJSON),
 	}
 }
 
+// checkedHow are the ways in which outputs are checked, attributeSources where attributes
+// come from, in Chinese.
+var (
+	checkedHow       = map[string]string{"all": "全部", "projected": "投影", "sampled": "抽样"}
+	attributeSources = map[string]string{
+		string(recompute.FromHand): "指定", string(recompute.FromGraph): "图", string(recompute.FromCall): "调用", string(recompute.FromInput): "输入",
+		string(recompute.FromShape): "形状", string(recompute.FromValues): "取值", string(recompute.FromFit): "拟合", string(recompute.FromDefault): "默认",
+	}
+)
+
+// word is a word of documents in the language.
+func (t Text) word(chinese map[string]string, word string) string {
+	return t.say("%s", "%s", lang.Text{EN: word, ZH: cmp.Or(chinese[word], word)})
+}
+
 // attributesText lists attributes, each with its source.
-func attributesText(o *check.Operator) string {
+func (t Text) attributesText(o *check.Operator) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(o.Attributes)) {
 		a := o.Attributes[name]
-		all = append(all, fmt.Sprintf("%s=%s (%s)", name, a.Value, a.Source))
+		all = append(all, fmt.Sprintf("%s=%s (%s)", name, a.Value, t.word(attributeSources, string(a.Source))))
 	}
 	return strings.Join(all, " ")
 }
 
 // WriteCheckCSV writes a line for every operator.
 func WriteCheckCSV(w io.Writer, r *check.Report) error {
-	return Table[*check.Operator]{checkColumns(), pointers(r.Operators)}.CSV(w)
+	return Table[*check.Operator]{checkColumns(english), pointers(r.Operators)}.CSV(w)
 }
 
 // WriteCheckMarkdown writes what WriteCheck prints as a document.
@@ -93,7 +109,7 @@ func (p *printer) check(r *check.Report) error {
 		printTable(p, checkGroups(rows), minName)
 	case len(rows) > 0:
 		p.blank()
-		printTable(p, Table[*check.Operator]{checkColumns(), rows}, minName)
+		printTable(p, Table[*check.Operator]{checkColumns(p.Text), rows}, minName)
 	}
 	if r.Summary.Operators == 0 {
 		return p.err
@@ -121,7 +137,7 @@ func (p *printer) firstWrong(r *check.Report, o *check.Operator) []fact {
 		sure += p.say(", part", "，部分元素")
 	}
 	verdict := o.Reason + p.say(" (%s)", "（%s）", sure)
-	if attrs := attributesText(o); attrs != "" {
+	if attrs := p.attributesText(o); attrs != "" {
 		verdict += p.say(": ", "：") + attrs
 	}
 	return []fact{{label: p.say("First wrong", "首个错误"), lines: append(lines, verdict, p.say("reproduce: %s", "复现：%s", reproduce(r, o)))}}
@@ -190,7 +206,7 @@ func (p *printer) checkFacts(r *check.Report) []fact {
 	var from []string
 	for _, source := range recompute.Sources {
 		if n := sources[source]; n > 0 {
-			from = append(from, fmt.Sprintf("%s %d", source, n))
+			from = append(from, fmt.Sprintf("%s %d", p.word(attributeSources, string(source)), n))
 		}
 	}
 	if len(from) > 0 {
@@ -281,7 +297,7 @@ func (t Text) WriteCheckTypes(w io.Writer, types []recompute.Type) error {
 		words("types", func(r *recompute.Type) string { return strings.Join(r.Names, " ") }).titled("TYPE", "类型"),
 		words("inputs", func(r *recompute.Type) string { return r.Inputs }).titled("INPUTS", "输入"),
 		words("class", func(r *recompute.Type) string { return r.Class }).titled("BOUND", "误差界"),
-		words("attributes", func(r *recompute.Type) string { return strings.Join(r.Attributes, "; ") }).titled("ATTRIBUTES", "属性"),
+		words("attributes", func(r *recompute.Type) string { return strings.Join(p.all(r.Attributes), p.say("; ", "；")) }).titled("ATTRIBUTES", "属性"),
 	}, pointers(types)}, minName)
 	return p.err
 }

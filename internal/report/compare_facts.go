@@ -16,6 +16,9 @@ func (t Text) runFacts(r *record.Report) []fact {
 	lines = append(lines, t.nameLists([]nameList{{t.say("only in the reference", "仅标杆有"), c.RefOnly}, {t.say("only in the NPU run", "仅 NPU 有"), c.NPUOnly},
 		{t.say("skipped", "已跳过"), c.Skipped}, {t.say("unread", "未能读取"), c.Unread}, {t.say("rounds of one side only", "仅一侧有的轮次"), c.Rounds},
 		{t.say("older files of the same name", "同名的较早文件"), c.Superseded}, {t.say("in op_config.csv only", "仅在 op_config.csv 中"), c.Unused}})...)
+	if near := nearNames(r); len(near) > 0 {
+		lines = append(lines, t.say("nearest names, which --map-node-dict can pair (%d): %s", "最接近的名称，可用 --map-node-dict 配对(%d)：%s", len(near), t.shortList(near)))
+	}
 	facts := []fact{{label: t.say("Coverage", "覆盖率"), lines: lines},
 		{label: t.say("Limits", "门限"), lines: []string{t.say("profile %s, tolerance mode %s, NaN policy %s", "profile %s，判定方式 %s，NaN 策略 %s", r.Profile, r.TolMode, r.NaNPolicy)}}}
 	if r.Verdict != "" {
@@ -50,6 +53,20 @@ func (t Text) runFacts(r *record.Report) []fact {
 		facts = append(facts, fact{label: t.say("Warnings", "警告"), lines: t.all(r.Warnings)})
 	}
 	return facts
+}
+
+// nearNames are the operators that only the reference has, each with the name of the NPU
+// that is most like its.
+func nearNames(r *record.Report) []string {
+	var all []string
+	seen := make(map[string]bool)
+	for _, row := range r.All() {
+		if row.Status == record.UnmatchedRef && row.Near != "" && !seen[row.Op] {
+			seen[row.Op] = true
+			all = append(all, row.Op+" | "+row.Near)
+		}
+	}
+	return all
 }
 
 // verdictLines say what tensors fail by.

@@ -90,7 +90,7 @@ func (p *printer) strip(r *record.Report) {
 	p.print(textIndent + line.String() + "\n")
 	if first >= 0 {
 		mark := p.say("^ first bad", "^ 首个出错")
-		width := metric.StringWidth(mark)
+		width := ui.Columns.StringWidth(mark)
 		switch {
 		case len(textIndent)+first+width <= p.Width:
 			p.print(textIndent + strings.Repeat(" ", first) + mark + "\n")
@@ -164,7 +164,7 @@ func (t Text) guiltyAxis(row *record.Row) []string {
 		}
 		label := t.say("axis %d, mean |d|: ", "轴 %d，平均 |d|：", a.Axis)
 		tail := t.say("  worst in [%g, %g) of %d", "  最差位置 [%g, %g)，共 %d", first, end, a.Size)
-		room := t.Width - labelWidth - metric.StringWidth(label) - metric.StringWidth(tail) - 1
+		room := t.Width - labelWidth - ui.Columns.StringWidth(label) - ui.Columns.StringWidth(tail) - 1
 		var means []float64
 		for _, b := range a.Bins {
 			mean := 0.0

@@ -9,6 +9,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/tensor"
+	"dumptool/internal/ui"
 )
 
 // stripped is a report of rows with statuses: P, W, R, F for one that an origin
@@ -87,7 +88,7 @@ func TestStripSizes(t *testing.T) {
 		for _, width := range []int{5, 6, 17, 40, 80} {
 			r := stripped(strings.Repeat("P", n/2) + "O" + strings.Repeat("F", n-n/2))
 			for i, line := range strings.Split(stripText(t, Text{Width: width}, r), "\n") {
-				if w := metric.StringWidth(line); w > width && width > 16 {
+				if w := ui.Columns.StringWidth(line); w > width && width > 16 {
 					t.Fatalf("%d rows, width %d, line %d: %q is %d wide", n, width, i, line, w)
 				}
 			}

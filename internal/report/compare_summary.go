@@ -10,6 +10,7 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
+	"dumptool/internal/ui"
 )
 
 // compareWorst is the number of rows in tables of the worst.
@@ -337,7 +338,7 @@ func (t Text) withoutOrder(r *record.Report) *fact {
 func (t Text) foldedTitle(row *record.Row) string {
 	title := rowTitle(row)
 	room := t.Width - labelWidth
-	for modules := row.Modules; t.Width > 0 && len(modules) > 1 && len(wrap(title, room, room-len(textIndent))) > 2; {
+	for modules := row.Modules; t.Width > 0 && len(modules) > 1 && len(ui.Wrap(title, room, room-len(textIndent))) > 2; {
 		modules = modules[1:]
 		folded := *row
 		folded.Modules = slices.Concat([]string{ellipsis}, modules)

@@ -62,7 +62,7 @@ func (t Text) WriteCompare(w io.Writer, r *record.Report) error {
 
 // compareVerdict writes a verdict, of which the status that it begins with stands out.
 func (p *printer) compareVerdict(text string) {
-	for i, line := range wrap(ui.Escape(text), p.Width, p.Width) {
+	for i, line := range ui.Wrap(ui.Escape(text), p.Width, p.Width) {
 		if i == 0 {
 			rest := strings.TrimLeftFunc(line, unicode.IsUpper)
 			status := strings.TrimSuffix(line, rest)

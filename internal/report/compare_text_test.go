@@ -9,12 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
-
-	"pgregory.net/rapid"
+	"dumptool/internal/ui"
 )
 
 func TestCompareText(t *testing.T) {
@@ -289,7 +290,7 @@ func checkLines(t *testing.T, name, text string, width int) {
 	}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
-		if got := metric.StringWidth(line); got > width && !oneName(line) {
+		if got := ui.Columns.StringWidth(line); got > width && !oneName(line) {
 			t.Errorf("%s: %d columns, want at most %d: %q", name, got, width, line)
 		}
 		if strings.ContainsAny(line, "\x00\x07\x1b\t\u202e") || strings.HasSuffix(line, " ") {
@@ -324,8 +325,8 @@ func TestShorten(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		text, width := rapid.String().Draw(t, "text"), rapid.IntRange(0, 50).Draw(t, "width")
-		if got := shorten(text, width); metric.StringWidth(got) > max(width, 0) {
-			t.Fatalf("%q has %d columns, want at most %d", got, metric.StringWidth(got), width)
+		if got := shorten(text, width); ui.Columns.StringWidth(got) > max(width, 0) {
+			t.Fatalf("%q has %d columns, want at most %d", got, ui.Columns.StringWidth(got), width)
 		}
 	})
 }

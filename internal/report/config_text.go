@@ -145,7 +145,7 @@ func newExcerpt(text []byte, start, end, room int) excerpt {
 func columnsOf(cells []string) int {
 	width := 0
 	for _, cell := range cells {
-		width += metric.StringWidth(cell)
+		width += ui.Columns.StringWidth(cell)
 	}
 	return width
 }
@@ -158,7 +158,7 @@ func cellsBefore(text []byte, room int) (cells []string, whole bool) {
 	for len(text) > 0 && text[len(text)-1] != '\n' && width <= room {
 		r, n := utf8.DecodeLastRune(text)
 		cells = append(cells, cellOf(r, text[len(text)-n:]))
-		width += metric.StringWidth(cells[len(cells)-1])
+		width += ui.Columns.StringWidth(cells[len(cells)-1])
 		text = text[:len(text)-n]
 	}
 	slices.Reverse(cells)
@@ -171,7 +171,7 @@ func cellsAfter(text []byte, room int) (cells []string, whole bool) {
 	for width := 0; !ends() && width <= room; {
 		r, n := utf8.DecodeRune(text)
 		cells = append(cells, cellOf(r, text[:n]))
-		width += metric.StringWidth(cells[len(cells)-1])
+		width += ui.Columns.StringWidth(cells[len(cells)-1])
 		text = text[n:]
 	}
 	return cells, ends()
@@ -190,7 +190,7 @@ func cellOf(r rune, bytes []byte) string {
 func lastColumns(cells []string, columns int, cut bool) []string {
 	i := len(cells)
 	for width := 0; i > 0; i-- {
-		if width += metric.StringWidth(cells[i-1]); width > columns {
+		if width += ui.Columns.StringWidth(cells[i-1]); width > columns {
 			break
 		}
 	}
@@ -205,7 +205,7 @@ func lastColumns(cells []string, columns int, cut bool) []string {
 func firstColumns(cells []string, columns int, cut bool) []string {
 	width := 0
 	for i, cell := range cells {
-		width += metric.StringWidth(cell)
+		width += ui.Columns.StringWidth(cell)
 		if width > columns && (i+1 < len(cells) || cut || width > columns+1) {
 			return cells[:i]
 		}

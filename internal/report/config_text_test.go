@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/dumpconf"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
+	"dumptool/internal/ui"
 )
 
 // findingsText returns findings as a terminal of some width shows them.
@@ -74,7 +75,7 @@ func TestConfigTextWidths(t *testing.T) {
 	for width := 40; width <= 160; width++ {
 		got := findingsText(width, strings.Repeat("文件夹/", 30)+"x.json", r)
 		for line := range strings.Lines(got) {
-			if n := metric.StringWidth(strings.TrimSuffix(line, "\n")); n > width {
+			if n := ui.Columns.StringWidth(strings.TrimSuffix(line, "\n")); n > width {
 				t.Fatalf("%d columns on a terminal of %d: %q", n, width, line)
 			}
 		}
@@ -206,11 +207,11 @@ func TestExcerptWidth(t *testing.T) {
 		room := rapid.IntRange(8, 160).Draw(t, "room")
 		before, place, after := string(runes[:start]), string(runes[start:end]), string(runes[end:])
 		e := newExcerpt([]byte(before+place+after), len(before), len(before)+len(place), room)
-		if width := metric.StringWidth(e.line); width > room {
+		if width := ui.Columns.StringWidth(e.line); width > room {
 			t.Fatalf("line of %d columns, room for %d: %q", width, room, e.line)
 		}
 		// The end of a line that fills the room is one column beyond it.
-		if width := metric.StringWidth(e.mark); width > room+1 {
+		if width := ui.Columns.StringWidth(e.mark); width > room+1 {
 			t.Fatalf("mark of %d columns, room for %d", width, room)
 		}
 		// What stands above the mark is the place, unless it does not fit.
@@ -226,10 +227,10 @@ func TestExcerptWidth(t *testing.T) {
 // afterColumns returns what follows the first columns of a text.
 func afterColumns(text string, columns int) string {
 	for i, r := range text {
-		if columns <= 0 && metric.RuneWidth(r) > 0 {
+		if columns <= 0 && ui.Columns.RuneWidth(r) > 0 {
 			return text[i:]
 		}
-		columns -= metric.RuneWidth(r)
+		columns -= ui.Columns.RuneWidth(r)
 	}
 	return ""
 }
@@ -242,7 +243,7 @@ func firstShown(text string) string {
 		return ""
 	case r == '\t':
 		return " "
-	case metric.RuneWidth(r) == 0 && r != 0 && r != '\x1b' && r != '\r' && r != 0x202e && r != 0xfeff:
+	case ui.Columns.RuneWidth(r) == 0 && r != 0 && r != '\x1b' && r != '\r' && r != 0x202e && r != 0xfeff:
 		return ""
 	}
 	switch r {
@@ -350,7 +351,7 @@ func TestConfigExplanationWidths(t *testing.T) {
 				return Text{Lang: lang, Width: width}.WriteConfigExplanation(w, &ConfigExplanation{Name: "a.json", Explanation: e})
 			})
 			for line := range strings.Lines(got) {
-				if n := metric.StringWidth(strings.TrimSuffix(line, "\n")); n > width {
+				if n := ui.Columns.StringWidth(strings.TrimSuffix(line, "\n")); n > width {
 					t.Fatalf("%d columns on a terminal of %d: %q", n, width, line)
 				}
 			}

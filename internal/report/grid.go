@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/mattn/go-runewidth"
-
 	"dumptool/internal/lang"
 	"dumptool/internal/ui"
 )
@@ -80,8 +78,8 @@ func (g Grid) Print(w io.Writer, indent string, t Text) error {
 		line := indent
 		for i := range g {
 			c := &g[i]
-			cell := metric.Truncate(c.cells[row], c.width, ellipsis)
-			blanks := pad("", c.width-metric.StringWidth(cell))
+			cell := ui.Columns.Truncate(c.cells[row], c.width, ellipsis)
+			blanks := pad("", c.width-ui.Columns.StringWidth(cell))
 			cell = t.paint(ui.StyleOf(cell), cell)
 			if i > 0 {
 				line += pad("", columnGap)
@@ -102,7 +100,7 @@ func (g Grid) Print(w io.Writer, indent string, t Text) error {
 func widest(cells []string) int {
 	width := 0
 	for _, cell := range cells {
-		width = max(width, metric.StringWidth(cell))
+		width = max(width, ui.Columns.StringWidth(cell))
 	}
 	return width
 }
@@ -132,12 +130,12 @@ var namePart = lang.Pattern(`[^/._]+[/._]*|[/._]+`)
 // then what stands around the numbers of others, those nearest to the last word first. The
 // numbers of layers stay, and the last word as long as there is room for it.
 func shorten(text string, width int) string {
-	if metric.StringWidth(text) <= width {
+	if ui.Columns.StringWidth(text) <= width {
 		return text
 	}
 	if name := strings.TrimLeft(text, culpritMark); name != "" && len(name) < len(text) {
-		if mark := strings.TrimSuffix(text, name); metric.StringWidth(mark)+minText <= width {
-			return mark + shorten(name, width-metric.StringWidth(mark))
+		if mark := strings.TrimSuffix(text, name); ui.Columns.StringWidth(mark)+minText <= width {
+			return mark + shorten(name, width-ui.Columns.StringWidth(mark))
 		}
 	}
 	parts := namePart().FindAllString(text, -1)
@@ -145,13 +143,13 @@ func shorten(text string, width int) string {
 	for _, cut := range []func(string) string{cutWord, cutAroundNumber} {
 		for i := last - 1; i >= 0; i-- {
 			parts[i] = cut(parts[i])
-			if short := joinCut(parts); metric.StringWidth(short) <= width {
+			if short := joinCut(parts); ui.Columns.StringWidth(short) <= width {
 				return short
 			}
 		}
 	}
 	if i := slices.IndexFunc(parts[:max(last, 0)], hasDigit); i >= 0 {
-		if room := width - metric.StringWidth(parts[i]); room >= minText {
+		if room := width - ui.Columns.StringWidth(parts[i]); room >= minText {
 			return parts[i] + cutMiddle(parts[last], room)
 		}
 	}
@@ -196,7 +194,7 @@ func joinCut(parts []string) string {
 // cutMiddle cuts text to a width: the middle makes way for an ellipsis, for
 // names of operators differ at their ends.
 func cutMiddle(text string, width int) string {
-	if metric.StringWidth(text) <= width {
+	if ui.Columns.StringWidth(text) <= width {
 		return text
 	}
 	if width < 1 {
@@ -205,15 +203,15 @@ func cutMiddle(text string, width int) string {
 	head, tail, left := "", "", width-1
 	runes := []rune(text)
 	for _, c := range runes {
-		size := metric.RuneWidth(c)
-		if metric.StringWidth(head)+size > left/3 {
+		size := ui.Columns.RuneWidth(c)
+		if ui.Columns.StringWidth(head)+size > left/3 {
 			break
 		}
 		head += string(c)
 	}
 	for _, c := range slices.Backward(runes) {
-		size := metric.RuneWidth(c)
-		if metric.StringWidth(head)+metric.StringWidth(tail)+size > left {
+		size := ui.Columns.RuneWidth(c)
+		if ui.Columns.StringWidth(head)+ui.Columns.StringWidth(tail)+size > left {
 			break
 		}
 		tail = string(c) + tail
@@ -224,82 +222,7 @@ func cutMiddle(text string, width int) string {
 // columnGap is how many blanks stand between columns, as in tables of ui.
 const columnGap = 2
 
-// metric measures text in columns of a terminal, in the same way everywhere.
-var metric = &runewidth.Condition{StrictEmojiNeutral: true}
-
 // pad fills text with blanks up to a width.
 func pad(text string, width int) string {
-	return text + strings.Repeat(" ", max(0, width-metric.StringWidth(text)))
-}
-
-// wrap breaks text into lines of at most first columns and then rest columns
-// each, at blanks and between Chinese characters; 0 or less breaks nothing. A
-// word that is too long for a line is broken too.
-func wrap(text string, first, rest int) []string {
-	if first <= 0 || metric.StringWidth(text) <= first {
-		return []string{text}
-	}
-	var lines []string
-	line, used, width := "", 0, first
-	end := func() {
-		lines = append(lines, line)
-		line, used, width = "", 0, max(1, rest)
-	}
-	for _, p := range pieces(text) {
-		size := metric.StringWidth(p.text)
-		if used > 0 && used+p.blanks+size > width {
-			end()
-		}
-		if used > 0 {
-			line += strings.Repeat(" ", p.blanks)
-			used += p.blanks
-		}
-		for _, c := range p.text {
-			if size := metric.RuneWidth(c); used > 0 && used+size > width {
-				end()
-			}
-			line += string(c)
-			used += metric.RuneWidth(c)
-		}
-	}
-	end()
-	return lines
-}
-
-// piece is a part of a text that stays on one line, and the blanks before it.
-type piece struct {
-	blanks int
-	text   string
-}
-
-// pieces takes a text apart: words, and single Chinese characters with the
-// punctuation that must not be parted from them.
-func pieces(text string) []piece {
-	var all []piece
-	blanks, glue := 0, false // glue: what follows belongs to the last piece
-	var before rune
-	for _, c := range text {
-		if c == ' ' {
-			blanks++
-			glue = false
-			continue
-		}
-		wide := isWide(c)
-		together := blanks == 0 && len(all) > 0 && (glue || closes(c) || !wide && !isWide(before))
-		if together {
-			all[len(all)-1].text += string(c)
-		} else {
-			all = append(all, piece{blanks, string(c)})
-		}
-		blanks, before, glue = 0, c, opens(c)
-	}
-	return all
-}
-
-func isWide(c rune) bool { return metric.RuneWidth(c) > 1 }
-
-// opens and closes recognise punctuation that must not end or begin a line.
-func opens(c rune) bool { return unicode.In(c, unicode.Ps, unicode.Pi) }
-func closes(c rune) bool {
-	return unicode.In(c, unicode.Pe, unicode.Pf) || strings.ContainsRune(",.;:!?，。；：！？、", c)
+	return text + strings.Repeat(" ", max(0, width-ui.Columns.StringWidth(text)))
 }

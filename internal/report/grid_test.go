@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"dumptool/internal/ui"
 )
 
 // gridOf returns a grid of rows of three cells, the second of which are numbers.
@@ -87,7 +89,7 @@ func TestGridWidth(t *testing.T) {
 			t.Fatalf("%d lines for %d rows:\n%s", len(got), len(rows), b.String())
 		}
 		for _, line := range got {
-			if w := metric.StringWidth(line); w > width {
+			if w := ui.Columns.StringWidth(line); w > width {
 				t.Errorf("line of %d columns in a terminal of %d: %q", w, width, line)
 			}
 		}

@@ -263,9 +263,9 @@ var operatorColumns = slices.Concat(
 	of(func(o *inspect.Operator) (*inspect.Stats, bool) { return o.Stats, o.Stats != nil },
 		numbers("min", func(s *inspect.Stats) string { return numberText(s.Min) }).titled("MIN", "最小").optional().ranked(8),
 		numbers("max", func(s *inspect.Stats) string { return numberText(s.Max) }).titled("MAX", "最大").optional().ranked(7),
-		numbers("nan", func(s *inspect.Stats) int64 { return s.NaN }).optional().ranked(6),
-		numbers("+inf", func(s *inspect.Stats) int64 { return s.PosInf }).optional().ranked(11),
-		numbers("-inf", func(s *inspect.Stats) int64 { return s.NegInf }).optional().ranked(12),
+		numbers("nan", func(s *inspect.Stats) *int64 { return s.NaN }).optional().ranked(6),
+		numbers("+inf", func(s *inspect.Stats) *int64 { return s.PosInf }).optional().ranked(11),
+		numbers("-inf", func(s *inspect.Stats) *int64 { return s.NegInf }).optional().ranked(12),
 	),
 	[]Column[*inspect.Operator]{numbers("bytes", func(o *inspect.Operator) int64 { return o.Bytes }).titled("BYTES", "字节").ranked(13)},
 )

@@ -255,7 +255,12 @@ var (
 			words("strides", stridesText).titled("STRIDES", "步长").optional(),
 			words("device", deviceText).titled("DEVICE", "设备").optional(),
 		),
-		[]Column[inspected]{numbers("bytes", func(r inspected) int64 { return r.size }).titled("BYTES", "字节")},
+		[]Column[inspected]{numbers("bytes", func(r inspected) any {
+			if r.row != nil && r.size == 0 { // that of tensors that are not there
+				return nil
+			}
+			return r.size
+		}).titled("BYTES", "字节").optional()},
 	)
 	statsColumns = slices.Concat(of(func(r inspected) (s *inspect.Stats, ok bool) {
 		if r.tensor != nil {
@@ -266,9 +271,9 @@ var (
 		numbers("min", func(s *inspect.Stats) string { return numberText(s.Min) }).titled("MIN", "最小").optional(),
 		numbers("max", func(s *inspect.Stats) string { return numberText(s.Max) }).titled("MAX", "最大").optional(),
 		numbers("mean", func(s *inspect.Stats) string { return numberText(s.Mean) }).titled("MEAN", "均值").optional(),
-		numbers("nan", func(s *inspect.Stats) int64 { return s.NaN }).optional(),
-		numbers("+inf", func(s *inspect.Stats) int64 { return s.PosInf }).optional(),
-		numbers("-inf", func(s *inspect.Stats) int64 { return s.NegInf }).optional(),
+		numbers("nan", func(s *inspect.Stats) *int64 { return s.NaN }).optional(),
+		numbers("+inf", func(s *inspect.Stats) *int64 { return s.PosInf }).optional(),
+		numbers("-inf", func(s *inspect.Stats) *int64 { return s.NegInf }).optional(),
 	), of(func(r inspected) (*inspect.Statistics, bool) { return r.row, r.row != nil },
 		numbers("norm", func(s *inspect.Statistics) any {
 			if s.Norm == nil {

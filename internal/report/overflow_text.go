@@ -10,6 +10,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/overflow"
+	"dumptool/internal/ui"
 )
 
 // A report of more than maxShown records or rows groups them by operator: a line for
@@ -295,7 +296,7 @@ func (p *printer) causes(r *overflow.Record) {
 				key = fmt.Sprintf(p.say("word %d  ", "字 %d  "), i) + key
 			}
 			keys, meanings = append(keys, key), append(meanings, p.meaning(word.Register, &entries[j]))
-			width = max(width, metric.StringWidth(key))
+			width = max(width, ui.Columns.StringWidth(key))
 			later = later || i > 0
 		}
 	}

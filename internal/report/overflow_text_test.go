@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/overflow"
 	"dumptool/internal/tensor"
+	"dumptool/internal/ui"
 )
 
 var update = flag.Bool("update", false, "rewrite the texts in testdata")
@@ -172,8 +173,8 @@ func TestTextWidth(t *testing.T) {
 					return Text{Lang: lang, Width: width}.WriteAnalysis(w, &overflow.Report{Dumps: 1})
 				})
 			for line := range strings.Lines(text) {
-				if line = strings.TrimSuffix(line, "\n"); metric.StringWidth(line) > width && !oneName(line) {
-					t.Fatalf("%s: %d columns of %d: %s", lang, metric.StringWidth(line), width, line)
+				if line = strings.TrimSuffix(line, "\n"); ui.Columns.StringWidth(line) > width && !oneName(line) {
+					t.Fatalf("%s: %d columns of %d: %s", lang, ui.Columns.StringWidth(line), width, line)
 				}
 			}
 			joined := strings.Join(strings.Fields(text), "")
@@ -194,7 +195,7 @@ func TestChinesePunctuation(t *testing.T) {
 	for line := range strings.Lines(text) {
 		for i, c := range line {
 			before := []rune(line[:i])
-			if strings.ContainsRune(",:;", c) && len(before) > 0 && isWide(before[len(before)-1]) {
+			if strings.ContainsRune(",:;", c) && len(before) > 0 && ui.Columns.RuneWidth(before[len(before)-1]) > 1 {
 				t.Errorf("%c after a Chinese character: %s", c, line)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dumptool/internal/compare/record"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/perf"
@@ -303,7 +304,7 @@ func (t Text) perfTop(r *perf.Report) Table[*perf.Operator] {
 		numbers("mcu", func(o op) string { return countText(o.Get(perf.MCU)) }).titled("MCU", "周期").ranked(2),
 		numbers("share", func(o op) string { return shareText(o.Share) }).titled("SHARE", "占比").ranked(4),
 		numbers("cum", func(o op) string { return shareText(o.Cumulative) }).titled("CUM", "累计").ranked(9),
-		words("class", classText).titled("CLASS", "类别").ranked(3),
+		words("class", t.classText).titled("CLASS", "类别").ranked(3),
 		share("data", "share_mte").titled("DATA", "搬移").ranked(5),
 		share("compute", "share_compute").titled("COMPUTE", "计算").ranked(6),
 		share("overlap", "overlap").titled("OVERLAP", "重叠").ranked(8),
@@ -327,9 +328,9 @@ func perfName(o *perf.Operator) string {
 }
 
 // classText is the class of an operator, and that it is a guess where it is.
-func classText(o *perf.Operator) string {
+func (t Text) classText(o *perf.Operator) string {
 	if o.Confidence == perf.Low {
-		return string(o.Class) + " (low)"
+		return t.say("%s (low)", "%s（低）", o.Class)
 	}
 	return string(o.Class)
 }
@@ -396,7 +397,7 @@ func perfAdvised(r *perf.Report, changed []*perf.Operator) []*perf.Operator {
 func (t Text) perfHeading(o *perf.Operator) string {
 	head := t.say("%s, rank %d: %s", "%s，排名 %d：%s", perfName(o), o.Rank, o.Class)
 	if o.Confidence != perf.NoClass {
-		head += fmt.Sprintf(" (%s)", o.Confidence)
+		head += t.say(" (%s)", "（置信度%s）", confidenceText(record.Confidence(o.Confidence)))
 	}
 	if runs := o.Runs; runs != nil && runs.Unstable {
 		head += t.say("; %d runs of %d to %d cycles, median %s", "；%d 次运行，%d 至 %d 周期，中位数 %s", runs.N, runs.Min, runs.Max, strconv.FormatFloat(runs.Median, 'f', -1, 64))

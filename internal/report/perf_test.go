@@ -12,6 +12,7 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/perf"
+	"dumptool/internal/ui"
 )
 
 // performance is a report with an operator of every class, every status and finding,
@@ -57,7 +58,7 @@ func TestPerfWidth(t *testing.T) {
 		for _, l := range []Lang{English, Chinese} {
 			got := rendered(t, func(w io.Writer) error { return Text{Lang: l, Width: width}.WritePerf(w, performance()) })
 			for line := range strings.Lines(got) {
-				if n := metric.StringWidth(strings.TrimSuffix(line, "\n")); n > width {
+				if n := ui.Columns.StringWidth(strings.TrimSuffix(line, "\n")); n > width {
 					t.Errorf("%d columns, want %d: %s", n, width, line)
 				}
 			}

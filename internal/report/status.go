@@ -10,6 +10,7 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/lang"
 	"dumptool/internal/statusreg"
+	"dumptool/internal/ui"
 )
 
 // writeStatus writes a decoded value: a line with the register and the value, then
@@ -197,7 +198,7 @@ func (p *printer) bits(c statusColumns) {
 		if head > 0 {
 			lead = pad(c.bits[i], bit) + pad(c.masks[i], mask)
 		}
-		left, right := wrap(c.meanings[i], meaning, meaning), wrap(c.advice[i], advice, advice)
+		left, right := ui.Wrap(c.meanings[i], meaning, meaning), ui.Wrap(c.advice[i], advice, advice)
 		if !beside && c.advice[i] != "" {
 			for _, line := range right {
 				left = append(left, textIndent+line)

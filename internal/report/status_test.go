@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"dumptool/internal/statusreg"
+	"dumptool/internal/ui"
 )
 
 // printedStatus returns what a terminal shows of a decoded value.
@@ -39,7 +40,7 @@ func TestStatusWidths(t *testing.T) {
 					}
 					for line := range strings.Lines(text) {
 						line = strings.TrimSuffix(line, "\n")
-						if strings.HasSuffix(line, " ") || width >= 60 && metric.StringWidth(line) > width {
+						if strings.HasSuffix(line, " ") || width >= 60 && ui.Columns.StringWidth(line) > width {
 							t.Errorf("%v %v, width %d: %q", register, v, width, line)
 						}
 					}

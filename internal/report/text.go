@@ -129,9 +129,9 @@ func (p *printer) wrappedWith(word, first, rest, text string) {
 		if p.Width <= 0 {
 			return 0
 		}
-		return max(1, p.Width-metric.StringWidth(prefix))
+		return max(1, p.Width-ui.Columns.StringWidth(prefix))
 	}
-	for i, part := range wrap(ui.Escape(text), room(first), room(rest)) {
+	for i, part := range ui.Wrap(ui.Escape(text), room(first), room(rest)) {
 		if i > 0 {
 			first = rest
 		}
@@ -254,7 +254,7 @@ func (p *printer) fits(g Grid) bool { return p.Width <= 0 || len(textIndent)+g.W
 // path stands alone below the label, and further to the left if that keeps it whole.
 func (p *printer) path(indent, label, path string) {
 	path = ui.Escape(path)
-	fits := func(prefix string) bool { return p.Width <= 0 || metric.StringWidth(prefix+path) <= p.Width }
+	fits := func(prefix string) bool { return p.Width <= 0 || ui.Columns.StringWidth(prefix+path) <= p.Width }
 	if fits(indent + label) {
 		p.print(indent + label + path + "\n")
 		return
@@ -262,7 +262,7 @@ func (p *printer) path(indent, label, path string) {
 	if head := strings.TrimRight(indent+label, " "); head != "" {
 		p.print(head + "\n")
 	}
-	deeper := pad("", metric.StringWidth(indent)) + textIndent
+	deeper := pad("", ui.Columns.StringWidth(indent)) + textIndent
 	if !fits(deeper) {
 		deeper = textIndent + textIndent
 	}
@@ -277,7 +277,7 @@ func breakPath(path string, width int) []string {
 	parts := []string{""}
 	for name := range strings.SplitAfterSeq(path, "/") {
 		last := &parts[len(parts)-1]
-		if *last != "" && metric.StringWidth(*last+name) > width {
+		if *last != "" && ui.Columns.StringWidth(*last+name) > width {
 			parts = append(parts, name)
 			continue
 		}

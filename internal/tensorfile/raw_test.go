@@ -112,7 +112,7 @@ func TestOpenRaw(t *testing.T) {
 			}
 		})
 	}
-	if f, err := openRaw(t.TempDir(), "x.bin", RawHint{DType: tensor.Int8}); f != nil || !strings.Contains(fmt.Sprint(err), "not a regular file") {
+	if f, err := openRaw(t.TempDir(), "x.bin", RawHint{DType: tensor.Int8}); f != nil || !strings.Contains(fmt.Sprint(err), "but a folder") {
 		t.Errorf("opened a folder: %v, error %v", f, err)
 	}
 	if f, err := openRaw(filepath.Join(t.TempDir(), "x"), "x.bin", RawHint{DType: tensor.Int8}); f != nil || !errors.Is(err, os.ErrNotExist) {

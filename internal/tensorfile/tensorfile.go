@@ -134,6 +134,9 @@ func openRegular(path string) (store.Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("%w, but a folder", dumpfmt.ErrNotDump)
+	}
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%w: not a regular file", dumpfmt.ErrNotDump)
 	}

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
+
+	"dumptool/internal/lang"
 )
 
 // LogFormat is the form of messages and logs. It has the methods of a flag
@@ -79,17 +82,17 @@ func NewMessages(s Streams, opt MessageOptions) *Messages {
 	out := &sink{out: s.Err}
 	return &Messages{
 		out:  out,
-		log:  slog.New(newHandler(out, opt)),
+		log:  slog.New(newHandler(out, s.ErrWidth, opt)),
 		bars: s.ErrTTY && !opt.Quiet && opt.Format != LogJSON,
 	}
 }
 
 // newHandler returns the handler for the format of opt.
-func newHandler(w io.Writer, opt MessageOptions) slog.Handler {
+func newHandler(w io.Writer, width int, opt MessageOptions) slog.Handler {
 	if opt.Format == LogJSON {
 		return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: opt.level()})
 	}
-	return newTextHandler(w, opt.level(), opt.Color)
+	return newTextHandler(w, width, opt.level(), opt.Color)
 }
 
 // Errorf reports why the command, or a part of it, failed.
@@ -136,6 +139,7 @@ type textHandler struct {
 	level slog.Leveler
 	attrs slog.Handler // prints attributes to page.buf
 	page  *page
+	width int // of the terminal, 0 for none
 	color bool
 }
 
@@ -146,10 +150,10 @@ type page struct {
 	out io.Writer
 }
 
-func newTextHandler(w io.Writer, level slog.Leveler, color bool) slog.Handler {
+func newTextHandler(w io.Writer, width int, level slog.Leveler, color bool) slog.Handler {
 	p := &page{out: w}
 	attrs := slog.NewTextHandler(&p.buf, &slog.HandlerOptions{Level: level, ReplaceAttr: dropBuiltin})
-	return &textHandler{level: level, attrs: attrs, page: p, color: color}
+	return &textHandler{level: level, attrs: attrs, page: p, width: width, color: color}
 }
 
 // dropBuiltin drops what Handle prints itself. An attribute that happens to
@@ -189,8 +193,7 @@ func (h *textHandler) Handle(ctx context.Context, r slog.Record) error {
 	defer h.page.mu.Unlock()
 	buf := &h.page.buf
 	buf.Reset()
-	buf.WriteString(h.prefix(r.Level, hint))
-	buf.WriteString(Escape(r.Message))
+	buf.WriteString(h.line(r.Level, hint, Escape(r.Message)))
 	end := buf.Len()
 	buf.WriteByte(' ')
 	if err := h.attrs.Handle(ctx, rest); err != nil {
@@ -204,32 +207,48 @@ func (h *textHandler) Handle(ctx context.Context, r slog.Record) error {
 	return err
 }
 
-// prefix returns what a line starts with.
-func (h *textHandler) prefix(level slog.Level, hint bool) string {
+// line is a message with what it starts with, broken at the width of the terminal
+// unless it is one of the debug log.
+func (h *textHandler) line(level slog.Level, hint bool, text string) string {
+	prefix, word := "dumptool: ", ""
 	switch {
 	case hint:
-		return "hint: "
+		prefix = "hint: "
 	case level < slog.LevelInfo:
-		return "dumptool: debug: "
+		return prefix + "debug: " + text
 	case level == slog.LevelWarn:
-		const word = "warning"
-		if h.color {
-			return "dumptool: " + StyleOf(word).Paint(word) + ": "
-		}
-		return "dumptool: " + word + ": "
-	default:
-		return "dumptool: "
+		word = "warning"
+		prefix += word + ": "
 	}
+	const indent = "  "
+	whole := command().ReplaceAllStringFunc(prefix+text, func(s string) string {
+		start := strings.IndexAny(s, "'d")
+		return s[:start] + strings.ReplaceAll(s[start:], " ", unbroken)
+	})
+	lines := strings.Join(WrapWords(whole, h.width, h.width-len(indent)), "\n"+indent)
+	lines = strings.ReplaceAll(lines, unbroken, " ")
+	if h.color && word != "" {
+		return strings.Replace(lines, word, StyleOf(word).Paint(word), 1)
+	}
+	return lines
 }
+
+// command finds what people copy from a message, which is not broken: what stands in
+// quotes, and a command up to the end.
+var command = lang.Pattern(`(?:^|[ (（])'[^']+'|[:：] ?dumptool .*$`)
+
+// unbroken stands for a blank at which no line is broken. Texts do not have it: they are
+// escaped.
+const unbroken = "\x00"
 
 // WithAttrs implements slog.Handler.
 func (h *textHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &textHandler{level: h.level, attrs: h.attrs.WithAttrs(attrs), page: h.page, color: h.color}
+	return &textHandler{level: h.level, attrs: h.attrs.WithAttrs(attrs), page: h.page, width: h.width, color: h.color}
 }
 
 // WithGroup implements slog.Handler.
 func (h *textHandler) WithGroup(name string) slog.Handler {
-	return &textHandler{level: h.level, attrs: h.attrs.WithGroup(name), page: h.page, color: h.color}
+	return &textHandler{level: h.level, attrs: h.attrs.WithGroup(name), page: h.page, width: h.width, color: h.color}
 }
 
 // The terminal shows a key such as Ctrl-C as ^C where the cursor is, and the

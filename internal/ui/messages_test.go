@@ -52,6 +52,32 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// On a terminal messages are broken between words; paths and commands, which are to be
+// copied, stay whole, and the debug log is as it is.
+func TestMessagesWrap(t *testing.T) {
+	t.Parallel()
+	s, _, err := testStreams()
+	s.ErrWidth = 24
+	m := NewMessages(s, MessageOptions{Verbose: true, Color: true})
+	m.Hintf("create the folder: mkdir -p /data/a/very/long/path (it is not made)")
+	m.Hintf("afterwards: dumptool overflow analyze -d '/data/my dump'")
+	m.Hintf("see (run 'dumptool convert --help') for its flags")
+	m.Hintf("之后执行：dumptool overflow analyze -d /data/dump")
+	m.Hintf("请替换 dump_path 的占位值 /path/to/dump")
+	m.Warnf("the runtime's folder is not the user's own")
+	m.Log().Debug("a line of the debug log as it is", "key", "a value")
+	want := "hint: create the folder:\n  mkdir -p\n  /data/a/very/long/path\n  (it is not made)\n" +
+		"hint: afterwards:\n  dumptool overflow analyze -d '/data/my dump'\n" +
+		"hint: see (run\n  'dumptool convert --help')\n  for its flags\n" +
+		"hint: 之后执行：\n  dumptool overflow analyze -d /data/dump\n" +
+		"hint: 请替换 dump_path\n  的占位值 /path/to/dump\n" +
+		"dumptool: \x1b[33mwarning\x1b[0m: the\n  runtime's folder is\n  not the user's own\n" +
+		"dumptool: debug: a line of the debug log as it is key=\"a value\"\n"
+	if diff := cmp.Diff(want, err.String()); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
+
 func TestJSONMessages(t *testing.T) {
 	t.Parallel()
 	s, _, err := testStreams()

@@ -27,8 +27,9 @@ type Streams struct {
 	OutTTY bool
 	// ErrTTY says that Err is a terminal on which progress can be drawn.
 	ErrTTY bool
-	// OutWidth is the number of columns of Out, 0 unless it is a terminal.
-	OutWidth int
+	// OutWidth and ErrWidth are the numbers of columns of Out and Err, 0 for what is no
+	// terminal.
+	OutWidth, ErrWidth int
 }
 
 // System returns streams over the files of the process.
@@ -39,12 +40,17 @@ func System(in, out, err *os.File) Streams {
 		OutTTY: term.IsTerminal(int(out.Fd())),
 		ErrTTY: term.IsTerminal(int(err.Fd())) && os.Getenv("TERM") != "dumb",
 	}
-	if s.OutTTY {
-		if width, _, err := term.GetSize(int(out.Fd())); err == nil {
-			s.OutWidth = width
-		}
-	}
+	s.OutWidth, s.ErrWidth = columns(out), columns(err)
 	return s
+}
+
+// columns is how many columns a terminal has, 0 for what is none.
+func columns(f *os.File) int {
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }
 
 // ColorMode says when words stand out in colour. It has the methods of a flag

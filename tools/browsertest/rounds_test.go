@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -153,6 +154,21 @@ func TestTree(t *testing.T) {
 	b.do(chromedp.Click("#whole", chromedp.ByQuery))
 	if shown := eval[string](b, `document.getElementById("shown").textContent`); shown != "9 of 9 tensors" {
 		t.Errorf("the whole network shows %q", shown)
+	}
+
+	// What all names begin with stands once above the table; no row loses its layer.
+	const shown = `[...document.querySelectorAll("#table .row .c-name")].map(e => e.textContent).join(" ")`
+	if begin := eval[string](b, `[...document.querySelectorAll(".begin b")].map(e => e.textContent).join(" ")`); begin != "net_backbone_" {
+		t.Errorf("names begin with %q, want net_backbone_ once", begin)
+	}
+	for _, width := range []int64{1280, 390, 330} {
+		b.do(emulation.SetDeviceMetricsOverride(width, 900, 1, width < 640))
+		names := eval[string](b, shown)
+		for layer, times := range map[string]int{"layer9": 3, "layer10": 3, "layer11": 3, "net_backbone": 0} {
+			if n := strings.Count(names, layer); n != times {
+				t.Errorf("%d pixels: %s %d times in %q, want %d", width, layer, n, names, times)
+			}
+		}
 	}
 	b.quiet()
 }

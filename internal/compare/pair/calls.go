@@ -469,19 +469,10 @@ func callKeys(t *Tensor) keys {
 	return keys{whole: []key{{name: t.Call, kind: t.Kind}}}
 }
 
-func whyCall(opt *Options, t *Tensor) string {
-	return "the reference has no call " + t.Name() + " with this value" + opt.Calls.like(&opt.Calls.npu, t)
+func whyCall(_ *Options, t *Tensor) lang.Sentence {
+	return lang.Sayf("the reference has no call %s with this value", "标杆中没有带该值的调用 %s", t.Name())
 }
 
-// whyNoCall says what is like a call of the reference that the NPU lacks.
-func whyNoCall(opt *Options, t *Tensor) string {
-	return "the NPU has no call " + t.Name() + " with this value" + opt.Calls.like(&opt.Calls.ref, t)
-}
-
-// like names the call that is most like that of a tensor.
-func (c *Calls) like(side *callSide, t *Tensor) string {
-	if near := side.near[t.Name()]; near != "" {
-		return "; the nearest name without a partner there is " + near
-	}
-	return ""
+func whyNoCall(t *Tensor) lang.Sentence {
+	return lang.Sayf("the NPU has no call %s with this value", "NPU 中没有带该值的调用 %s", t.Name())
 }

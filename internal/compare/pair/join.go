@@ -2,7 +2,6 @@ package pair
 
 import (
 	"cmp"
-	"fmt"
 	"iter"
 	"slices"
 
@@ -20,7 +19,7 @@ type join struct {
 	// decided are the NPU's tensors that no further rule looks at: they have a
 	// pair or an ambiguity, or a rule has reserved them, which why then explains.
 	decided []bool
-	why     map[int]string
+	why     map[int]lang.Sentence
 	taken   map[target]bool
 	shapes  map[shapesOf][]tensor.Shape
 
@@ -38,7 +37,7 @@ type target struct {
 
 func newJoin(opt *Options, ref, npu []*Tensor) *join {
 	return &join{
-		opt: opt, ref: ref, npu: npu, decided: make([]bool, len(npu)), why: make(map[int]string),
+		opt: opt, ref: ref, npu: npu, decided: make([]bool, len(npu)), why: make(map[int]lang.Sentence),
 		taken: make(map[target]bool), shapes: make(map[shapesOf][]tensor.Shape),
 	}
 }
@@ -349,7 +348,8 @@ func (j *join) count(r *rule, ref, npu []*Tensor) {
 			for _, at := range here {
 				for _, i := range at {
 					if len(there) > 0 {
-						j.why[i] = fmt.Sprintf("without the number its name is that of %d of the reference's operators and of %d of the NPU's: --map-node-dict decides", len(there), len(here))
+						j.why[i] = lang.Sayf("without the number its name is that of %d of the reference's operators and of %d of the NPU's: --map-node-dict decides",
+							"去掉编号后，标杆有 %d 个、NPU 有 %d 个同名算子：由 --map-node-dict 决定", len(there), len(here))
 					}
 				}
 			}

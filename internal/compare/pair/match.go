@@ -137,8 +137,8 @@ func (c *collector) collectRest() {
 			c.skip(i, -1, *why)
 		default:
 			u := Unmatched{ID: t.ID}
-			if c.join.opt.Calls != nil && t.Call != "" {
-				u.Why = whyNoCall(c.join.opt, t)
+			if calls := c.join.opt.Calls; calls != nil && t.Call != "" {
+				u.Why, u.Near = whyNoCall(t), calls.ref.near[t.Name()]
 			}
 			c.res.UnmatchedRef = append(c.res.UnmatchedRef, u)
 		}
@@ -149,7 +149,11 @@ func (c *collector) collectRest() {
 		case why != nil:
 			c.skip(-1, i, *why)
 		default:
-			c.res.UnmatchedNPU = append(c.res.UnmatchedNPU, Unmatched{t.ID, c.join.why[i]})
+			u := Unmatched{ID: t.ID, Why: c.join.why[i]}
+			if calls := c.join.opt.Calls; calls != nil && t.Call != "" {
+				u.Near = calls.npu.near[t.Name()]
+			}
+			c.res.UnmatchedNPU = append(c.res.UnmatchedNPU, u)
 		}
 	}
 }

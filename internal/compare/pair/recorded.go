@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
 )
@@ -200,6 +201,6 @@ func recordedKeys(t *Tensor) keys {
 	return keys{whole: []key{{name: t.Recorded, kind: t.Kind}}}
 }
 
-func whyRecorded(_ *Options, t *Tensor) string {
-	return "the reference has no execution of the operator of " + t.Name() + " with this tensor"
+func whyRecorded(_ *Options, t *Tensor) lang.Sentence {
+	return lang.Sayf("the reference has no execution of the operator of %s with this tensor", "标杆中 %s 的算子没有带该张量的执行", t.Name())
 }

@@ -5,6 +5,7 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/graph"
+	"dumptool/internal/lang"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
 )
@@ -47,7 +48,7 @@ type rule struct {
 	shared bool
 	// reserve, if not nil, keeps what the rule applies to from the later rules,
 	// and returns why a tensor of the NPU without partner has none.
-	reserve func(*Options, *Tensor) string
+	reserve func(*Options, *Tensor) lang.Sentence
 	// reserveRef does the same with the tensors of the reference.
 	reserveRef bool
 }
@@ -109,8 +110,8 @@ func mappedNPU(opt *Options, t *Tensor) *Tensor {
 	return nil
 }
 
-func whyMapped(opt *Options, t *Tensor) string {
-	return "the name map gives it to " + mappedNPU(opt, t).Name() + ", which has no free tensor for it"
+func whyMapped(opt *Options, t *Tensor) lang.Sentence {
+	return lang.Sayf("the name map gives it to %s, which has no free tensor for it", "名称映射将其对应到 %s，后者没有可供配对的张量", mappedNPU(opt, t).Name())
 }
 
 func hasFusion(opt *Options) bool { return opt.Fusion != nil }
@@ -137,8 +138,8 @@ func outputWithOrigin(opt *Options, t *Tensor) *Tensor {
 	return t
 }
 
-func whyFused(opt *Options, t *Tensor) string {
-	return "it stands for the model's " + tensorName(origin(opt, t)) + ", which the reference lacks"
+func whyFused(opt *Options, t *Tensor) lang.Sentence {
+	return lang.Sayf("it stands for the model's %s, which the reference lacks", "它代表模型的 %s，标杆中没有", tensorName(origin(opt, t)))
 }
 
 // tensorName names a tensor as reports do: op:output:k.
@@ -209,8 +210,11 @@ type Ambiguity struct {
 // Unmatched is a tensor without a partner.
 type Unmatched struct {
 	ID int
-	// Why is empty, or says why its names were not compared.
-	Why string
+	// Why says why its names were not compared, if anything does.
+	Why lang.Sentence
+	// Near is the name without a partner of the other side that is most like that of its
+	// call, empty where it is none or nothing is like it.
+	Near string
 }
 
 // SkipCode says whether a skip key or an excluded name left a tensor out.

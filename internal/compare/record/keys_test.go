@@ -57,7 +57,7 @@ var meanings = map[string]string{
 	"total": "Elements that were compared.", "errors": "Error elements, as HPAA counts them.", "errors_strict": "Error elements, and those of another class.",
 	"error_ratio": "errors beside total.", "first_error": "The first of errors.", "ref_value": "The element of the reference there.", "npu_value": "The element of the NPU there.",
 	"metrics": "The numbers below.", "classes": "Pairs of elements by what they are: finite, NaN, infinite.", "order": "The place in the execution order.",
-	"op_type": "The type of the operator.", "npu_op": "Its name on the NPU, where it is another one.", "kind": "output, input, parameter or gradient.",
+	"op_type": "The type of the operator.", "npu_op": "Its name on the NPU, where it is another one.", "near": "Of a call without a partner, the name without one of the other side that is most like it.", "kind": "output, input, parameter or gradient.",
 	"script": "The line of the script that called it, FILE:LINE.", "modules": "The modules around the call.", "statistics": "What is known of tensors without elements.",
 	"rule": "The rule that made the pair.", "partial": "Whether only a part was compared.", "forced": "Whether the shapes differ.", "known": "Whether the baseline has the failure.",
 	"error": "Why the status is ERROR.", "ref_shape": "The shape of the reference.", "npu_shape": "The shape of the NPU.", "nan_inf": "Whether a side has NaN or infinities.",

@@ -132,6 +132,9 @@ type Row struct {
 	// RefPath and NPUPath are the files alone, as they are opened. They are not
 	// in compare.json.
 	RefPath, NPUPath string
+	// Near is the operator without a partner of the other side whose name is most like that
+	// of a row without one, where names are compared so.
+	Near string
 	// Key is the round of the row in a baseline: its name among all rounds of the
 	// NPU's run, whichever of them are compared. It is not in compare.json.
 	Key string
@@ -203,7 +206,7 @@ func (f *rowForm) members(details bool) object {
 		{"op_type", &r.OpType}, {"npu_op", &r.NPUOp}, {"kind", &r.Kind}, {"round", &r.Round},
 		{"rank,omitempty", &r.At.Rank}, {"step,omitempty", &r.At.Step}, {"graph,omitempty", &r.At.Graph}, {"model,omitempty", &r.At.Model},
 		{"script,omitempty", &r.Script}, {"modules,omitempty", &r.Modules}, {"statistics,omitempty", &r.Statistics},
-		{"rule", &r.Rule}, {"notes", &r.Notes}, {"partial", &r.Partial}, {"forced", &r.Forced}, {"known", &r.Known},
+		{"rule", &r.Rule}, {"near,omitempty", &r.Near}, {"notes", &r.Notes}, {"partial", &r.Partial}, {"forced", &r.Forced}, {"known", &r.Known},
 		{"error", (*optional)(&f.err)}, {"ref_shape,like=shape", orNull((*[]int64)(&r.RefShape))}, {"npu_shape,like=shape", orNull((*[]int64)(&r.NPUShape))},
 		{"nan_inf", &f.nonFinite}, {"errors_policy", &f.errorsPolicy}, {"first_error_policy", &f.firstPolicy},
 		{"first_error_strict", &f.firstStrict}, {"last_error_strict", &f.last},

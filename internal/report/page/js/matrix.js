@@ -142,7 +142,7 @@ function roundsCard() {
     id: "rounds", label: title, hint: say("matrix_hint"), row: ranks ? say("rank") : say("round"), column: say("step"), chosen: state.round,
     kind: function (i) { return STATUS_KINDS[RUN.rounds[i].status] || "none"; },
     same: function (cell, i, row) { return cell === i || row.names.length > 1 && at(cell).step === at(i).step && row.names.includes(at(i).rank); },
-    lines: function (i) { var find = RUN.rounds[i].find; return [statusBadge(RUN.rounds[i].status), find.bad >= 0 && h("span", null, say("first_bad") + ": #" + placeOf(find.bad) + " ", bdi(shortName(find.bad, 60)))].filter(Boolean); },
+    lines: function (i) { var find = RUN.rounds[i].find; return [statusBadge(RUN.rounds[i].status), find.bad >= 0 && h("span", null, say("first_bad") + say("colon") + "#" + placeOf(find.bad) + " ", bdi(shortName(find.bad, 60)))].filter(Boolean); },
     choose: chooseRound
-  }), h("p", { class: "mute small" }, say("round") + ": ", h("b", null, bdi(roundName(state.round)))));
+  }), h("p", { class: "mute small" }, say("round") + say("colon"), h("b", null, bdi(roundName(state.round)))));
 }

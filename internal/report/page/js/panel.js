@@ -60,7 +60,7 @@ function panelNumbers(row, d) {
 function panelEvidence(d) {
   if (!d.ev) return null;
   var v = d.ev.v, cells = ["rms", "expected", "propagated", "own", "score"].map(function (name) { return h("div", null, h("dt", null, say("ev_" + name)), h("dd", null, brief(v[name]))); });
-  return [h("h3", null, say("evidence")), h("dl", { class: "keys" }, cells), d.ev.fed && d.ev.fed.length > 0 && h("p", null, say("fed_by") + ": ", d.ev.fed.slice(0, 5).map(function (row, i) { return [i > 0 && ", ", rowLink(row)]; }))];
+  return [h("h3", null, say("evidence")), h("dl", { class: "keys" }, cells), d.ev.fed && d.ev.fed.length > 0 && h("p", null, say("fed_by") + say("colon"), d.ev.fed.slice(0, 5).map(function (row, i) { return [i > 0 && ", ", rowLink(row)]; }))];
 }
 
 // panelStatistics shows what is known of a tensor without elements: what it was judged by,

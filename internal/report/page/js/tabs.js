@@ -101,7 +101,7 @@ function verdictOfRecord(verdict) {
 function overflowTab() {
   var doc = DATA.overflow, groups = list(doc.groups), problems = list(doc.problems);
   var input = h("input", { id: "ov-search", type: "search", placeholder: say("ov_search"), "aria-label": say("ov_search_label"), value: state.overflow.query, autocomplete: "off", spellcheck: "false", oninput: function () { state.overflow.query = input.value; drawGroups(); } });
-  return [h("section", { class: "card" }, h("h1", null, doc.total ? say("overflow_count") + ": " + doc.total : say("overflow_none")), overflowMatrix(groups)),
+  return [h("section", { class: "card" }, h("h1", null, doc.total ? say("overflow_count") + say("colon") + doc.total : say("overflow_none")), overflowMatrix(groups)),
     groups.length > 0 && h("section", { class: "card" }, h("div", { class: "bar" }, input, h("span", { class: "grow" }), h("span", { class: "mute small", id: "ov-shown", role: "status" })), h("div", { id: "ov-groups" })),
     problems.length > 0 && h("section", { class: "card" }, h("h2", null, say("ov_problems")), h("ul", { class: "list" }, problems.slice(0, LISTED).map(function (p) { return h("li", null, bdi(p.file), ": ", visible(p.error)); })))];
 }
@@ -125,7 +125,7 @@ function overflowMatrix(groups) {
     kind: function (c) { return ["few", "some", "many"][Math.min(2, Math.floor(3 * Math.log(c.n) / Math.log(highest + 1)))]; },
     text: function (c) { return c.n < 1e4 ? String(c.n) : "…"; },
     same: function (cell, item) { return item !== null && cell.key === item.key; },
-    lines: function (c) { return [say("overflow_count") + ": " + c.n, bdi(shorten(groupName(c.first), 60))]; },
+    lines: function (c) { return [say("overflow_count") + say("colon") + c.n, bdi(shorten(groupName(c.first), 60))]; },
     choose: function (c) {
       state.overflow.place = state.overflow.place === c.key ? null : c.key;
       draw();
@@ -188,9 +188,9 @@ function recordParts(r) {
 function determinismTab() {
   var d = DATA.determinism, rows = list(d.rows), first = d.first && d.first.replace(/:output:0$/, "");
   return [h("section", { class: "card" }, h("h1", null, d.differing > 0 ? say("det_differ", d.differing, d.tensors) : say("det_same", d.tensors)),
-    first && h("p", { class: "lead" }, say("det_first") + ": ", rowOf(first) >= 0 ? rowLink(rowOf(first)) : h("b", null, bdi(first))),
+    first && h("p", { class: "lead" }, say("det_first") + say("colon"), rowOf(first) >= 0 ? rowLink(rowOf(first)) : h("b", null, bdi(first))),
     d.unread > 0 && h("p", { class: "alert" }, say("det_unread", d.unread)),
-    h("p", { class: "mute" }, say("det_runs") + ": ", list(d.runs).map(function (r, i) { return [i > 0 && ", ", bdi(r)]; })),
+    h("p", { class: "mute" }, say("det_runs") + say("colon"), list(d.runs).map(function (r, i) { return [i > 0 && ", ", bdi(r)]; })),
     list(d.warnings).map(function (w) { return h("p", { class: "note" }, visible(w)); })),
   rows.length > 0 && h("section", { class: "card" }, h("div", { class: "wrap", tabindex: 0, role: "group", "aria-label": say("table") }, h("table", { class: "t" }, h("thead", null, h("tr", null, h("th", { class: "l" }, say("col_status")), h("th", { class: "l" }, say("col_name")), h("th", null, say("det_results")), h("th", { class: "l" }, say("det_places")), h("th", null, say("det_elements")), h("th", null, "max |d|"), h("th", null, "ULP"))),
     h("tbody", null, rows.slice(0, LISTED).map(determinismRow)))), (rows.length > LISTED || d.left > 0) && h("p", { class: "mute" }, say("and_more", Math.max(0, rows.length - LISTED) + d.left))),
@@ -214,7 +214,7 @@ function checkTab() {
   var counts = ["wrong", "misfit", "low", "ok", "undecided"].filter(function (k) { return s.counts[k]; }).map(function (k) { return k.toUpperCase() + " " + s.counts[k]; });
   return [h("section", { class: "card" }, h("h1", null, visible(s.headline)), h("p", null, counts.join(" · ")),
     h("p", { class: "mute" }, say("check_judged", s.judged, s.operators, share(s.bytes)), d.graph_source && [" · ", bdi(d.graph_source)]),
-    Object.keys(s.undecided || {}).length > 0 && h("p", { class: "mute" }, say("check_undecided") + ": ", Object.keys(s.undecided).sort().map(function (r, i) { return (i > 0 ? ", " : "") + s.undecided[r] + " " + r; }))),
+    Object.keys(s.undecided || {}).length > 0 && h("p", { class: "mute" }, say("check_undecided") + say("colon"), Object.keys(s.undecided).sort().map(function (r, i) { return (i > 0 ? ", " : "") + s.undecided[r] + " " + r; }))),
   between.length > 0 && h("section", { class: "card" }, h("h2", null, say("check_ranks")), h("ul", { class: "list" }, between.slice(0, LISTED).map(function (f) {
     return h("li", null, h("b", null, visible(f.kind)), " ", bdi(f.op), " · " + say("rank") + " " + f.rank + (f.step ? " · " + say("ov_step") + " " : ""), f.step && visible(f.step), ": ", tell({ en: f.evidence, zh: f.evidence_zh || f.evidence }));
   }))),

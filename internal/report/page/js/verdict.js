@@ -29,7 +29,7 @@ function firstBadLines(find) {
   if (find.bad < 0) return null;
   var d = detail(find.bad), facts = ["#" + placeOf(find.bad), inTable(COLS.type, find.bad), inTable(COLS.shape, find.bad)].filter(Boolean);
   var effects = [COLS.total[find.bad] > 0 && say("errors_share", percent(COLS.err[find.bad], COLS.total[find.bad])), find.inherited > 0 && say("inherit", find.inherited), find.outputs_bad && say("outputs_bad")].filter(Boolean);
-  return [h("p", { class: "lead" }, say("first_bad") + ": ", h("button", { type: "button", class: "link", onclick: function () { select(find.bad, true); } }, opName(find.bad)), h("span", { class: "mute" }, " ", bdi(facts.join(" · ")))),
+  return [h("p", { class: "lead" }, say("first_bad") + say("colon"), h("button", { type: "button", class: "link", onclick: function () { select(find.bad, true); } }, opName(find.bad)), h("span", { class: "mute" }, " ", bdi(facts.join(" · ")))),
     h("p", null, d && d.reasons.length > 0 && [codeTitle(d.reasons[0].c), h("code", null, visible(d.reasons[0].c)), " "], h("span", { class: "mute" }, effects.join(" · "))),
     d && d.reasons.length > 0 && h("p", null, tell(d.reasons[0].t))];
 }

@@ -12,6 +12,7 @@ WORDS.en = {
   tab_perf: "Performance",
   tab_baseline: "Baseline",
   tab_about: "About this run",
+  colon: ": ",
   first_bad: "First bad",
   first_damaged: "First damaged",
   last_good: "Last good",

@@ -9,6 +9,7 @@ WORDS.zh = {
   tab_perf: "性能",
   tab_baseline: "基线",
   tab_about: "本次运行",
+  colon: "：",
   first_bad: "首个出错",
   first_damaged: "首个受损",
   last_good: "最后正常",
