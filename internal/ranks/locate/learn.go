@@ -154,6 +154,13 @@ func (m *Map) key() string {
 	return text.String()
 }
 
+// Rows finds the rows of the whole that those of a part are, in whatever order: tokens.
+func Rows(part, whole *Array) (m Map, ok bool) {
+	m.Axes = make([]Index, len(part.Shape))
+	m.Axes[0], m.Score = Match(part, whole, 0)
+	return m, m.Score >= enough
+}
+
 // Nearest is the array that is nearest to one, and how far it is; -1 for none of its
 // shape.
 func Nearest(a *Array, among []*Array) (at int, far float64) {
