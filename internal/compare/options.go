@@ -91,6 +91,10 @@ type Options struct {
 	// dumpdir.NoIR for none.
 	IR string
 
+	// Unshard says whether tensors are compared with their part of a reference that is sharded
+	// otherwise.
+	Unshard Unshard
+
 	// Check says which operators of the NPU are computed again from their own inputs, Self
 	// does it; nil for none.
 	Check CheckMode

@@ -84,6 +84,8 @@ func Causes() []Cause {
 		{record.DuplicatePiece, "a piece of a tensor is there twice", []Stage{Pairing}},
 		{record.ConcatShape, "pieces of a tensor whose shapes do not fit together", []Stage{Pairing}},
 		{record.NotInModel, "the reference has no such tensor", []Stage{Pairing}},
+		{record.PartialSum, "a summand: the reference has the sum of the ranks, which is compared where it is made", []Stage{Pairing}},
+		{record.NotLocated, "the values do not say which part of the reference the tensor is", []Stage{Pairing}},
 		{record.ReadError, "the file cannot be read", []Stage{Pairing, Alignment}},
 		{record.UnsupportedDType, "an element type without a decoder", []Stage{Pairing, Alignment}},
 	}

@@ -29,6 +29,42 @@ type Located struct {
 	Sources map[*Tensor]*Tensor
 	// Events are the communications of the step.
 	Events []*Event
+	// Clocks are the places of calls in the order of cause.
+	Clocks map[*Call]int
+}
+
+// Summed reports whether a tensor is what a communication made of a sum.
+func (t *Tensor) Summed() bool {
+	return t.Call.Comm != nil && t.Call.Comm.sums() && slices.Contains(t.Call.Comm.Out, t)
+}
+
+// sums reports whether a communication reduces what its members have.
+func (c *Comm) sums() bool {
+	return c.api.pattern == allReduce || c.api.pattern == reduceScatter || c.api.pattern == reduceRoot
+}
+
+// Reads are the calls whose outputs go into communications, those of all members.
+func (l *Located) Reads() map[*Call][]*Call {
+	reads := make(map[*Call][]*Call)
+	for _, e := range l.Events {
+		var sources []*Call
+		for i, c := range e.Calls {
+			if c == nil {
+				continue
+			}
+			for _, t := range e.comms[i].In {
+				if from := l.Sources[t]; from != nil && !slices.Contains(sources, from.Call) {
+					sources = append(sources, from.Call)
+				}
+			}
+		}
+		for _, c := range e.Calls {
+			if c != nil {
+				reads[c] = append(reads[c], sources...)
+			}
+		}
+	}
+	return reads
 }
 
 // Locate finds where the tensors of a step lie in a step of a run of one rank, by their
@@ -54,6 +90,13 @@ func Locate(ctx context.Context, run *Run, s, ref *Step, opt Options) (*Located,
 			return nil, err
 		}
 		u.locate(rank)
+	}
+	(&Run{Steps: []*Step{s}}).clocks(u.out.Events)
+	u.out.Clocks = make(map[*Call]int)
+	for _, calls := range s.Calls {
+		for _, c := range calls {
+			u.out.Clocks[c] = c.clock
+		}
 	}
 	return u.out, nil
 }
@@ -233,7 +276,7 @@ func (u *unsharder) followCall(c *Call, waiting map[string][]*Tensor) {
 		switch p := m.api.pattern; {
 		case p == allToAll:
 			u.tokens[mark] = true
-		case p == reduceScatter, p == allReduce, p == reduceRoot:
+		case m.sums():
 			u.summands[mark] = true
 		}
 	}
@@ -243,7 +286,7 @@ func (u *unsharder) followCall(c *Call, waiting map[string][]*Tensor) {
 		case mark == "":
 		case p == allToAll:
 			u.tokens[mark] = true
-		case (p == reduceScatter || p == allReduce) && source != nil:
+		case m.sums() && source != nil:
 			u.partners[t] = source // what the summands are those of
 		default:
 			waiting[mark] = append(waiting[mark], t)
@@ -385,7 +428,11 @@ func (u *unsharder) learn(r *tensorRole) {
 		if u.summands[u.known(in.part)] && in.part.place() != "" && slices.Contains(in.part.Call.Out, in.part) && in.part.Call.Comm == nil {
 			partial++
 		}
-		r.byToken = r.byToken || u.tokens[u.known(in.part)]
+		_, _, expert := parseName(in.part.Call.Name)
+		if m := in.part.Call.Comm; m != nil && m.sums() && slices.Contains(m.In, in.part) {
+			partial++
+		}
+		r.byToken = r.byToken || !r.params && (expert >= 0 || u.tokens[u.known(in.part)])
 	}
 	switch {
 	case 2*partial > len(r.all):
@@ -404,11 +451,12 @@ func (u *unsharder) learn(r *tensorRole) {
 		}
 	}
 	found := u.learner.Learn(pairs)
-	if !found.Found && !r.params && u.byRows(r) {
-		return
-	}
 	m := &found
-	if !found.Found {
+	switch first := r.all[0]; {
+	case found.Found:
+	case first.part.Shape.Equal(first.whole.Shape): // whatever is wrong with it
+		m = &locate.Role{Map: locate.Map{Axes: make([]locate.Index, len(first.part.Shape))}, Found: true, Assumed: true}
+	default:
 		m = nil
 	}
 	for _, in := range r.all {
@@ -425,9 +473,8 @@ func (u *unsharder) known(t *Tensor) string {
 }
 
 // byRows finds each tensor of a role by its rows alone: tokens in an order of their own.
-// The output of an operator has the rows of its first input. It reports whether any was
-// found.
-func (u *unsharder) byRows(r *tensorRole) (any bool) {
+// The output of an operator has the rows of its first input.
+func (u *unsharder) byRows(r *tensorRole) {
 	for _, in := range r.all {
 		l := Location{Ref: in.whole}
 		if first := in.part.Call.In; len(first) > 0 && in.part.place() == "output 0" && in.part.Call.Comm == nil {
@@ -442,10 +489,8 @@ func (u *unsharder) byRows(r *tensorRole) (any bool) {
 				l.Map = &locate.Role{Map: m, Found: true, Instances: 1}
 			}
 		}
-		any = any || l.Map != nil
 		u.out.At[in.part] = l
 	}
-	return any
 }
 
 func sameRows(a, b *Tensor) bool {

@@ -162,6 +162,8 @@ const (
 	DuplicatePiece   Code = "DUPLICATE_PIECE"
 	ConcatShape      Code = "CONCAT_SHAPE"
 	NotInModel       Code = "NOT_IN_MODEL"
+	PartialSum       Code = "PARTIAL_SUM"
+	NotLocated       Code = "NOT_LOCATED"
 	ReadError        Code = "READ_ERROR"
 	UnsupportedDType Code = "UNSUPPORTED_DTYPE"
 )

@@ -378,6 +378,9 @@ type Pairing struct {
 	FirstDiffer lang.Sentence `json:"first_differ,omitzero"`
 	// Flow is what the operators read, nil where nobody knows.
 	Flow Flow `json:"flow,omitempty"`
+	// Across is set where the tensors are parts of those of the reference: the rounds of all
+	// ranks of a step are judged together.
+	Across bool `json:"across,omitempty"`
 }
 
 // CallPair is a call of the NPU's run of msprobe with its values, and those of the

@@ -91,7 +91,7 @@ func (f *rowForm) members(details bool) object {
 		{"noise,omitempty", &r.Noise}, {"reasons_limits,omitempty", &f.reasonsLimits}, {"patterns,omitempty", (*findings)(&r.Patterns)},
 		{"uneven,omitempty", &r.Uneven}, {"second,omitempty", &r.Second}, {"reads,omitempty", &r.Reads},
 		{"dtype_said,omitempty", (*dtypeName)(&r.Said)}, {"undiagnosed,omitempty", &r.Undiagnosed},
-		{"transport,omitempty", &r.Transport},
+		{"transport,omitempty", &r.Transport}, {"part,omitempty", &r.Part},
 	}
 	if !details {
 		return o

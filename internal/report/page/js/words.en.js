@@ -367,6 +367,8 @@ WORDS.en = {
   code_DUPLICATE_PIECE: "A piece stands twice",
   code_CONCAT_SHAPE: "Pieces do not fit together",
   code_NOT_IN_MODEL: "Not in the reference",
+  code_PARTIAL_SUM: "Summand of a sum of ranks",
+  code_NOT_LOCATED: "Not found in the reference",
   code_READ_ERROR: "The file cannot be read",
   code_UNSUPPORTED_DTYPE: "No decoder for the type",
   no_order: "The execution order is not known: the tensors stand in the order of their names.",

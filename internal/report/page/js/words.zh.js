@@ -364,6 +364,8 @@ WORDS.zh = {
   code_DUPLICATE_PIECE: "有一部分重复",
   code_CONCAT_SHAPE: "各部分无法拼接",
   code_NOT_IN_MODEL: "标杆中没有",
+  code_PARTIAL_SUM: "跨 rank 求和的加数",
+  code_NOT_LOCATED: "在标杆中未找到",
   code_READ_ERROR: "文件无法读取",
   code_UNSUPPORTED_DTYPE: "不支持该元素类型",
   no_order: "执行顺序未知：张量按名称排列。",

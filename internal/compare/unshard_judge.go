@@ -1,0 +1,90 @@
+package compare
+
+import (
+	"slices"
+
+	"dumptool/internal/compare/diagnose"
+	"dumptool/internal/compare/record"
+)
+
+// sameStep reports whether two rounds are those of two ranks of a step.
+func sameStep(a, b *record.Round) bool {
+	x, y := a.At, b.At
+	x.Rank, y.Rank = "", ""
+	return x == y
+}
+
+// judgeAcross judges the rounds of all ranks of a step together, those from one up to
+// another: the walk from what is wrong to what it damages crosses ranks.
+func (o *Options) judgeAcross(rep *record.Report, from, end int, ranges []rowRange) {
+	rounds := rep.Rounds[from:end]
+	first, last := len(rep.Rows), 0
+	all := record.Round{Findings: record.NoFindings(), OrderKnown: true}
+	known := &diagnose.Network{Graph: record.Flow{}, Within: map[string][]string{}}
+	for i := range rounds {
+		r, at := &rounds[i], ranges[from+i]
+		if at.first < at.end {
+			first, last = min(first, at.first), max(last, at.end)
+		}
+		all.OrderKnown = all.OrderKnown && r.OrderKnown
+		if all.GraphSource.IsZero() {
+			all.GraphSource = r.GraphSource
+		}
+		for op, sources := range r.Pairing.Flow {
+			known.Graph[diagnose.Key(op, r.Name)] = keyed(sources, r.Name)
+		}
+		for op, inside := range within(rep.Rows[at.first:at.end]) {
+			for _, name := range inside {
+				key := diagnose.Key(op, r.Name)
+				known.Within[key] = append(known.Within[key], diagnose.Key(name, r.Name))
+			}
+		}
+	}
+	if first >= last {
+		return
+	}
+	rows := rep.Rows[first:last]
+	o.judgeRound(&all, rows, known)
+	shift(&all, rows, first)
+	for i := range rounds {
+		r, at := &rounds[i], ranges[from+i]
+		r.Unfit, r.NoVerdict = all.Unfit, all.NoVerdict
+		if r.GraphSource.IsZero() {
+			r.GraphSource = all.GraphSource
+		}
+		r.Findings, r.Origins = within1(&all, at)
+	}
+}
+
+// keyed are sources by the keys of their operators.
+func keyed(sources []record.Source, round string) []record.Source {
+	all := make([]record.Source, len(sources))
+	for i, s := range sources {
+		of := round
+		if s.Round != "" {
+			of = s.Round
+		}
+		all[i] = record.Source{Op: diagnose.Key(s.Op, of), Output: s.Output}
+	}
+	return all
+}
+
+// within1 are the findings of a step in the rows of one of its rounds: what began in others
+// is nothing that began there.
+func within1(all *record.Round, at rowRange) (record.Findings, []int) {
+	in := func(row int) bool { return row >= at.first && row < at.end }
+	some := func(rows []int) []int {
+		return slices.DeleteFunc(slices.Clone(rows), func(row int) bool { return !in(row) })
+	}
+	f := all.Findings
+	for _, row := range []*int{&f.FirstBad, &f.FirstDamaged, &f.FirstNaN, &f.FirstOverflow, &f.LargestJump} {
+		if !in(*row) {
+			*row = -1
+		}
+	}
+	f.Origins, f.Chain, f.Suspects = some(f.Origins), some(f.Chain), some(f.Suspects)
+	if f.FirstBad < 0 {
+		f.LastGood, f.Suspects = -1, nil
+	}
+	return f, some(all.Origins)
+}
