@@ -1,11 +1,69 @@
 package compare
 
 import (
+	"context"
+	"encoding/json"
 	"slices"
 
 	"dumptool/internal/compare/diagnose"
+	"dumptool/internal/compare/pair"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+	"dumptool/internal/ranks"
+	"dumptool/internal/tensor"
 )
+
+// JudgeRanks sets the ranks of a run that is sharded otherwise than the reference beside each
+// other: communication and replicas, and the operators that the reference accuses, in the
+// order of cause. Other runs and shards have no such report.
+func (p *Plan) JudgeRanks(ctx context.Context, rep *record.Report) error {
+	if p.sharding == nil || p.opt.Shard.On() || rep.Interrupted || p.opt.Standard.Name != "" {
+		return nil
+	}
+	opt := ranks.Options{Version: p.opt.Version, Workers: p.opt.Workers}
+	located := &ranks.LocatedCount{}
+	for _, row := range rep.All() {
+		if row.Rule == string(pair.RuleValues) {
+			located.Of++
+			if row.Pair.Status != record.Skip || !record.Has(row.Pair.Reasons, record.NotLocated) {
+				located.Tensors++
+			}
+		}
+		if !row.IsOrigin() || row.NPUPath == "" || tensor.Kind(row.Kind) == tensor.Input {
+			continue
+		}
+		a := ranks.Accused{At: coordinates(row.At), Op: row.NPUName()}
+		if len(row.Reasons) > 0 {
+			a.Evidence = row.Reasons[0].Evidence
+		}
+		opt.Accused = append(opt.Accused, a)
+	}
+	judged, err := p.sharding.run.Judge(ctx, opt)
+	if err != nil {
+		return err
+	}
+	judged.Located = located
+	for _, failed := range judged.Errs {
+		rep.Listed.Warnings = append(rep.Listed.Warnings, lang.Error(failed))
+	}
+	if rep.Ranks, err = json.Marshal(judged); err != nil {
+		return err
+	}
+	p.opt.sumUp(rep)
+	return nil
+}
+
+// foundInRanks counts what is wrong between ranks.
+func foundInRanks(rep *record.Report) int {
+	if rep.Ranks == nil {
+		return 0
+	}
+	r, err := ranks.Read(rep.Ranks)
+	if err != nil {
+		return 0
+	}
+	return r.Found()
+}
 
 // sameStep reports whether two rounds are those of two ranks of a step.
 func sameStep(a, b *record.Round) bool {

@@ -3,7 +3,9 @@ package ranks
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,6 +51,8 @@ type Report struct {
 	// Events counts the communications, Replicas the sets of tensors that ought to be equal.
 	Events   EventCount   `json:"events"`
 	Replicas replicaCount `json:"replicas"`
+	// Located counts the tensors that were found in a reference, nil without one.
+	Located *LocatedCount `json:"located,omitempty"`
 	// Findings are what is wrong, in the order of cause, Notes what is odd and fine.
 	Findings []*Finding `json:"findings"`
 	Notes    []*Note    `json:"notes"`
@@ -57,6 +61,45 @@ type Report struct {
 
 	// Errs are tensors that could not be read.
 	Errs []*ReadError `json:"-"`
+}
+
+// LocatedCount counts tensors of ranks: those of which a reference has the like, and those of
+// them that were found in it.
+type LocatedCount struct {
+	Tensors int `json:"tensors"`
+	Of      int `json:"of"`
+}
+
+// Read reads a report from the document that has it.
+func Read(document []byte) (*Report, error) {
+	r := new(Report)
+	if err := json.Unmarshal(document, r); err != nil {
+		return nil, err
+	}
+	for _, f := range r.Findings {
+		switch {
+		case f == nil || MeaningOf(f.Kind) == nil:
+			return nil, fmt.Errorf("a finding of an unknown kind")
+		case f.Chinese != "":
+			f.Evidence = lang.Sayf("%s", "%s", lang.Text{EN: f.Evidence.String(), ZH: f.Chinese})
+		}
+	}
+	for _, n := range r.Notes {
+		if n == nil || MeaningOf(n.Kind) == nil {
+			return nil, fmt.Errorf("a note of an unknown kind")
+		}
+	}
+	return r, nil
+}
+
+// Found counts the findings that are more than weak.
+func (r *Report) Found() (n int) {
+	for _, f := range r.Findings {
+		if f.Weight() != "weak" {
+			n++
+		}
+	}
+	return n
 }
 
 // Group is a group of ranks, and who says that it is one: the dump, a file, the mesh, or
@@ -125,7 +168,7 @@ func (r *Report) accuse(run *Run, all []Accused) {
 		}
 		calls := run.Steps[i].Calls[rank]
 		k := slices.IndexFunc(calls, func(c *Call) bool { return c.Name == a.Op })
-		if k < 0 || calls[k].Comm != nil {
+		if k < 0 || calls[k].Comm != nil || r.hasWeight(run.Steps[i], rank, a.Op) {
 			continue
 		}
 		r.Findings = slices.DeleteFunc(r.Findings, func(f *Finding) bool {
@@ -133,6 +176,14 @@ func (r *Report) accuse(run *Run, all []Accused) {
 		})
 		r.Findings = append(r.Findings, &Finding{Kind: Compute, Rank: rank, Confidence: high, Own: true, Members: []int{rank}, Evidence: a.Evidence, call: calls[k]})
 	}
+}
+
+// hasWeight reports whether the weights of an operator are wrong, in its step or before: that
+// explains what it computes.
+func (r *Report) hasWeight(s *Step, rank int, op string) bool {
+	return slices.ContainsFunc(r.Findings, func(f *Finding) bool {
+		return MeaningOf(f.Kind).Class == ParameterClass && f.Rank == rank && f.call.Step.index <= s.index && f.call.Name == op
+	})
 }
 
 // Checked reports whether anything was.
