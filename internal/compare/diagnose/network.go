@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/metrics/noise"
@@ -289,10 +290,16 @@ type row struct {
 func (n *network) newRow(index int, source *record.Row) row {
 	r := row{source: source, network: n, index: index, status: source.Status, isInput: tensor.Kind(source.Kind).IsInput(),
 		compared: source.Compared(), noise: source.Noise, typ: optype.OfOperator(source.OpType, source.Op)}
+	if n.Across && isRouter(source.Op) {
+		r.typ.Indices |= 1 << source.Output // those of the experts
+	}
 	r.indices = !r.isInput && r.noise != nil && r.noise.Type.Integer && r.typ.IsIndex(source.Output)
 	r.wasBad = r.failed()
 	return r
 }
+
+// isRouter reports whether a module chooses the experts of tokens, by its name.
+func isRouter(op string) bool { return strings.Contains(strings.ToLower(op), ".router.") }
 
 // failed reports whether the row is bad; one whose shapes differ is so without a
 // result.

@@ -200,16 +200,6 @@ func (m *Map) key() string {
 	return text.String()
 }
 
-// Rows finds the rows of the whole that those of a part are, in whatever order: tokens.
-func Rows(part, whole *Array) (m Map, ok bool) {
-	m.Axes = make([]Index, len(part.Shape))
-	x, score := Match(part, whole, 0)
-	if m.Score = score; !slices.Equal(x, Index(nil).or(whole.Shape[0])) {
-		m.Axes[0] = x
-	}
-	return m, m.Score >= enough
-}
-
 // Nearest is the array that is nearest to one, and how far it is; -1 for none of its
 // shape.
 func Nearest(a *Array, among []*Array) (at int, far float64) {
