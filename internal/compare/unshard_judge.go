@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 
 	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/pair"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
 	"dumptool/internal/tensor"
@@ -38,6 +40,11 @@ func (p *Plan) JudgeRanks(ctx context.Context, rep *record.Report) error {
 		}
 		opt.Accused = append(opt.Accused, a)
 	}
+	summands, err := p.summands(ctx, rep)
+	if err != nil {
+		return err
+	}
+	opt.Accused, opt.Apart = append(opt.Accused, summands...), apart(rep)
 	judged, err := p.sharding.run.Judge(ctx, opt)
 	if err != nil {
 		return err
@@ -51,6 +58,60 @@ func (p *Plan) JudgeRanks(ctx context.Context, rep *record.Report) error {
 	}
 	p.opt.sumUp(rep)
 	return nil
+}
+
+// summands are the operators that computed a wrong summand: of sums where an error begins
+// those operators of all ranks are computed again from their own inputs.
+func (p *Plan) summands(ctx context.Context, rep *record.Report) (all []ranks.Accused, err error) {
+	sharded := make(map[string]*shardedStep)
+	for _, r := range p.rounds {
+		sharded[r.Name] = r.sharded
+	}
+	var names []string
+	for _, row := range rep.All() {
+		s := sharded[row.Round]
+		if !row.IsOrigin() || s == nil {
+			continue
+		}
+		rank, _ := strconv.Atoi(row.At.Rank)
+		for _, from := range s.reads[callAt{rank, row.NPUName()}] {
+			if !slices.Contains(names, from.name) && len(names) < mostSuspects {
+				names = append(names, from.name)
+			}
+		}
+	}
+	if len(names) == 0 || p.opt.Self == nil || p.opt.Check == CheckNone {
+		return nil, nil
+	}
+	found, _, err := p.opt.Self(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rep.All() {
+		if self := found[row.OnNPU()]; row.FirstCode() == record.PartialSum && self.IsWrong() {
+			all = append(all, ranks.Accused{At: coordinates(row.At), Op: row.NPUName(), Evidence: self.Why[0].Evidence})
+		}
+	}
+	return all, nil
+}
+
+// apart is how far weights of ranks are from those of the reference.
+func apart(rep *record.Report) func(dumpdir.Coordinates, string) (float64, bool) {
+	type of struct {
+		at dumpdir.Coordinates
+		op string
+	}
+	errs := make(map[of]float64)
+	for _, row := range rep.All() {
+		if tensor.Kind(row.Kind) == tensor.Parameter && row.Noise != nil {
+			key := of{coordinates(row.At), row.NPUName()}
+			errs[key] = max(errs[key], row.Noise.RMS)
+		}
+	}
+	return func(at dumpdir.Coordinates, op string) (float64, bool) {
+		rms, ok := errs[of{at, op}]
+		return rms, ok
+	}
 }
 
 // foundInRanks counts what is wrong between ranks.

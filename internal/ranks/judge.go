@@ -28,6 +28,9 @@ type Options struct {
 	StrictReplicas bool
 	// Accused are operators that computed something else than their inputs say.
 	Accused []Accused
+	// Apart is how far the weights of an operator are from the reference, false where that is
+	// not known; nil without a reference.
+	Apart func(at dumpdir.Coordinates, op string) (rms float64, known bool)
 	// Version is the dump container, 0 for what the files say; Workers the number of
 	// communications that are looked at at a time, 0 for one a CPU.
 	Version, Workers int
@@ -178,6 +181,41 @@ func (r *Report) accuse(run *Run, all []Accused) {
 	}
 }
 
+// farther is how much farther from the reference the wrong one of replicas is.
+const farther = 1.2
+
+// settle decides by the reference which of replicas is wrong, where they themselves do not
+// say it. Experts are no replicas where each is that of the reference.
+func (r *Report) settle(opt Options) {
+	r.Findings = slices.DeleteFunc(r.Findings, func(f *Finding) bool {
+		_, _, expert := parseName(f.call.Name)
+		if MeaningOf(f.Kind).Class != ParameterClass || len(f.Alt) == 0 && expert < 0 {
+			return false
+		}
+		worst, most, second := -1, 0.0, 0.0
+		for _, rank := range f.Members {
+			at := f.call.Step.At
+			at.Rank = itoa(rank)
+			rms, known := opt.Apart(at, f.call.Name)
+			switch {
+			case !known:
+				return false
+			case worst < 0 || rms > most:
+				worst, most, second = rank, rms, most
+			default:
+				second = max(second, rms)
+			}
+		}
+		if most <= farther*second || most == 0 {
+			return expert >= 0
+		}
+		if len(f.Alt) > 0 {
+			f.Rank, f.Alt, f.Confidence = worst, nil, medium
+		}
+		return false
+	})
+}
+
 // hasWeight reports whether the weights of an operator are wrong, in its step or before: that
 // explains what it computes.
 func (r *Report) hasWeight(s *Step, rank int, op string) bool {
@@ -224,6 +262,9 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 	}
 	if !opt.NoReplicas {
 		r.judgeReplicas(out, opt)
+	}
+	if opt.Apart != nil {
+		out.settle(opt)
 	}
 	out.accuse(r, opt.Accused)
 	r.clocks(events)

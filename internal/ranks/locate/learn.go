@@ -80,8 +80,9 @@ func (l *Learner) Learn(instances []Pair) Role {
 
 // mend fills slices in that are like none of the reference, since their values are damaged:
 // by an index that another role has and that agrees, else by the run that they continue.
+// Zeros are padding only behind the last slice of the reference.
 func (l *Learner) mend(x Index, full int) Index {
-	if x == nil || !slices.Contains(x, Unmatched) {
+	if x == nil || x.complete() {
 		return x
 	}
 	for _, k := range l.known {
@@ -94,12 +95,12 @@ func (l *Learner) mend(x Index, full int) Index {
 	}
 	out := slices.Clone(x)
 	for i := 1; i < len(out); i++ { // forwards
-		if out[i] == Unmatched && out[i-1] >= 0 && out[i-1]+1 < full && !slices.Contains(out, out[i-1]+1) {
+		if out[i] < 0 && out[i-1] >= 0 && out[i-1]+1 < full && !slices.Contains(out, out[i-1]+1) {
 			out[i] = out[i-1] + 1
 		}
 	}
 	for i := len(out) - 2; i >= 0; i-- { // backwards
-		if out[i] == Unmatched && out[i+1] > 0 && !slices.Contains(out, out[i+1]-1) {
+		if out[i] < 0 && out[i+1] > 0 && !slices.Contains(out, out[i+1]-1) {
 			out[i] = out[i+1] - 1
 		}
 	}
