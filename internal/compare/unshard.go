@@ -235,6 +235,9 @@ func (s *sharding) locate(ctx context.Context, o *Options, ref, npu *Side) error
 	var warnings []lang.Sentence
 	s.run, warnings = ranks.Open(rounds, ranks.RanksOf(npu.run.Rounds))
 	npu.Warnings = append(npu.Warnings, warnings...)
+	if o.Shard.On() {
+		npu.Warnings = append(npu.Warnings, lang.Sayf("shards compare tensors alone: dumptool check judges communication and replicas of the ranks", "分片只比对张量：各 rank 的通信与副本由 dumptool check 检查"))
+	}
 	refID, npuID := ref.ids(), npu.ids()
 	for _, step := range s.steps {
 		i := slices.IndexFunc(s.run.Steps, func(x *ranks.Step) bool { return x.At == withoutRank(step.npu[0]) })
