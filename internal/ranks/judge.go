@@ -54,7 +54,7 @@ type Report struct {
 	// Events counts the communications, Replicas the sets of tensors that ought to be equal.
 	Events   EventCount   `json:"events"`
 	Replicas replicaCount `json:"replicas"`
-	// Located counts the tensors that were found in a reference, nil without one.
+	// Located counts the tensors that were found in a reference, null without one.
 	Located *LocatedCount `json:"located,omitempty"`
 	// Findings are what is wrong, in the order of cause, Notes what is odd and fine.
 	Findings []*Finding `json:"findings"`
@@ -69,6 +69,7 @@ type Report struct {
 // LocatedCount counts tensors of ranks: those of which a reference has the like, and those of
 // them that were found in it.
 type LocatedCount struct {
+	// Tensors are those that were found, Of all that were looked for.
 	Tensors int `json:"tensors"`
 	Of      int `json:"of"`
 }
