@@ -137,7 +137,7 @@ func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) er
 	}
 	parts, interrupted := a.comparePairs(ctx, plan)
 	rep := plan.Conclude(parts)
-	interrupted = cmp.Or(interrupted, plan.ComputeAgain(ctx, rep))
+	interrupted = cmp.Or(interrupted, plan.ComputeAgain(ctx, rep), plan.JudgeRanks(ctx, rep))
 	if err := cmp.Or(o.write(ctx, a, comparedRun{plan, parts, rep}), interrupted); err != nil {
 		return err
 	}

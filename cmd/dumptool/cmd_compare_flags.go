@@ -43,7 +43,7 @@ func newComparison() *comparison {
 	o.Shape.AutoLayout = align.LayoutByValues
 	o.Judge.Limits.Profile, o.Judge.Verdict.NaN = compare.ProfileHPAA, compare.NaNStrict
 	o.Judge.Verdict.HF32, o.Judge.Verdict.Flow = compare.HF32Auto, compare.FlowAuto
-	o.Slack, o.Check = 1.5, compare.CheckSuspects
+	o.Slack, o.Check, o.Unshard = 1.5, compare.CheckSuspects, compare.UnshardAuto
 	o.computeAgain()
 	return o
 }
@@ -144,6 +144,7 @@ func (o *comparison) pairs() []cmdFlag {
 		cmdFlag{"graph-file", texts(&o.graphFiles), "`FILE` that says who feeds whom, or the order; it is known by its content: an execution order of MindSpore, a map of consumers of HPAA, the graph of an offline model (JSON or ge_proto_*.txt), or a graph of MindSpore or folder of them", facts, place | onOrder | onHPAA | onMsaccucmp},
 		cmdFlag{"fusion|f|fusion-rule-file", text(&o.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", facts, place | hidden},
 		cmdFlag{"round", round(&o.Pair.Rounds), "of several rounds of one tensor compare `WHICH`: all, first, last, or a number from 0", pairing, safe | ofRound | rare},
+		cmdFlag{"unshard", choice(&o.Unshard, compare.Unshards()), "compare tensors of several ranks with their part of a reference of one rank, found by values, `WHEN`: auto where the ranks are sharded, off", pairing, safe | ofRow | rare},
 		cmdFlag{"fuzzy", yes(&o.Pair.Fuzzy), "pair calls of msprobe that have no partner by their order, whatever their numbers are", pairing, safe | ofRow | rare},
 		cmdFlag{"inputs", yes(&o.Pair.Inputs), "compare the inputs in dumps too; default: if the reference has inputs", pairing, safe | ofRow | rare})
 }

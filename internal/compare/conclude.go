@@ -39,7 +39,7 @@ func (p *Plan) Conclude(parts []Part) *record.Report {
 	}
 	ranges := roundRanges(rep)
 	for i, round := range p.rounds {
-		rep.Rounds[i].Pairing.Flow = round.network(rep.Rows[ranges[i].first:ranges[i].end])
+		rep.Rounds[i].Pairing.Flow = round.acrossFlow(round.network(rep.Rows[ranges[i].first:ranges[i].end]), p.rounds)
 	}
 	p.opt.judgeRounds(rep)
 	p.opt.sumUp(rep)
@@ -76,21 +76,40 @@ func (o *Options) judgeRounds(rep *record.Report) {
 	if rep.Interrupted || o.Standard.Name != "" {
 		return
 	}
-	for i, at := range roundRanges(rep) {
-		round, rows := &rep.Rounds[i], rep.Rows[at.first:at.end]
-		o.judgeRound(round, rows)
-		round.Shift(at.first)
-		for k := range rows {
-			rows[k].Verdict.Shift(at.first)
+	ranges := roundRanges(rep)
+	for i := 0; i < len(ranges); {
+		end := i + 1
+		for rep.Rounds[i].Pairing.Across && end < len(ranges) && rep.Rounds[end].Pairing.Across && sameStep(&rep.Rounds[i], &rep.Rounds[end]) {
+			end++
 		}
+		if rep.Rounds[i].Pairing.Across {
+			o.judgeAcross(rep, i, end, ranges)
+		} else {
+			round, at := &rep.Rounds[i], ranges[i]
+			o.judgeRound(round, rep.Rows[at.first:at.end], nil)
+			shift(round, rep.Rows[at.first:at.end], at.first)
+		}
+		i = end
+	}
+}
+
+// shift moves what a round and its rows name to their places in a report.
+func shift(round *record.Round, rows []record.Row, first int) {
+	round.Shift(first)
+	for k := range rows {
+		rows[k].Verdict.Shift(first)
 	}
 }
 
 // judgeRound judges the rows of a round: by the evidence of the errors that operators
-// add, or by limits, where the evidence stands beside.
-func (o *Options) judgeRound(round *record.Round, rows []record.Row) {
+// add, or by limits, where the evidence stands beside. across is what is known of the rows
+// of several rounds, nil for those of one.
+func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *diagnose.Network) {
 	mode := o.Judge.Verdict.Mode
 	known := diagnose.Network{Graph: round.Pairing.Flow, Within: within(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.classes(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
+	if across != nil {
+		known.Graph, known.Within, known.Across = across.Graph, across.Within, true
+	}
 	few := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Statistics != nil && row.Judged() })
 	elements := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Compared() })
 	if mode == ByStatistics || mode == ByEvidence && few && !elements {

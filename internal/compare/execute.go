@@ -323,7 +323,7 @@ func (e *executor) keep(res *metrics.Result, row *record.Row) {
 
 // align opens a pair and aligns it, with whole to read all of it.
 func (e *executor) align(x *Pair, whole bool) (*align.Alignment, error) {
-	return e.aligner.Align(align.Pair{Op: x.Row.Op, Ref: &x.Ref.Ref, NPU: &x.NPU.Ref, Format: x.format, Whole: whole})
+	return e.aligner.Align(align.Pair{Op: x.Row.Op, Ref: &x.Ref.Ref, NPU: &x.NPU.Ref, Format: x.format, Whole: whole, Part: x.Row.Part})
 }
 
 // config returns the limits of the operator of a row in op_config.csv.

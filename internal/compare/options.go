@@ -56,6 +56,10 @@ type Options struct {
 	Origin   shard.Origin
 	Args     []string
 
+	// Unshard says whether tensors are compared with their part of a reference that is sharded
+	// otherwise.
+	Unshard Unshard
+
 	// Workers is the number of goroutines; 0 means GOMAXPROCS, at most 16.
 	Workers int
 }

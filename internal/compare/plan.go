@@ -66,6 +66,7 @@ type Pair struct {
 	Execution int
 
 	readsOfRef bool // they are those of the reference
+	comm       bool // the NPU tensor is of a communication, the other of an operator
 	// format is the axis order of the reference where the compiler's graph has
 	// it.
 	format *tensor.Format
@@ -88,6 +89,8 @@ type Plan struct {
 
 	opt      *Options
 	ref, npu *Side
+	// sharding is where tensors lie in the reference, nil where both sides are sharded alike.
+	sharding *sharding
 	// pools open tensors of files with several.
 	pools  []*tensorfile.Pool
 	rounds []*plannedRound
@@ -194,8 +197,15 @@ func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, 
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	mine = opt.divide(ref, npu)
-	return ref, npu, mine, together(func() error { return ref.read(ctx, opt) }, func() error { return npu.read(ctx, opt) })
+	sharded := opt.findSharding(ref, npu)
+	mine = opt.divide(ref, npu, sharded)
+	err = together(func() error { return ref.read(ctx, opt) }, func() error { return npu.read(ctx, opt) })
+	if err == nil && sharded != nil && !ref.FromTables && !npu.FromTables {
+		mine.sharding, err = sharded, sharded.locate(ctx, opt, ref, npu)
+	}
+	ref.forget()
+	npu.forget()
+	return ref, npu, mine, err
 }
 
 // together does something for both sides at the same time. Of two errors that of the
@@ -214,6 +224,9 @@ func (p *Plan) forget() {
 	p.RefRounds, p.NPURounds = nil, nil
 	for _, r := range p.rounds {
 		r.pair, r.calls = dumpdir.RoundPair{}, nil
+		if s := r.sharded; s != nil {
+			s.ref, s.npu, s.at, s.has, s.clock = nil, nil, nil, nil, nil
+		}
 	}
 	p.rows = make([]record.Row, len(p.Pairs))
 	for i := range p.Pairs {
@@ -237,6 +250,9 @@ func PlanSides(opt *Options, ref, npu *Side) *Plan { return planSides(opt, ref, 
 // planSides is PlanSides for a part of the rounds, nil for all.
 func planSides(opt *Options, ref, npu *Side, mine *share) *Plan {
 	p := &Plan{opt: opt, ref: ref, npu: npu, share: mine, olderBy: map[supersededBy][]int{}}
+	if mine != nil {
+		p.sharding = mine.sharding
+	}
 	p.pairRounds()
 	p.pairTensors()
 	return p

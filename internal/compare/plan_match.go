@@ -71,8 +71,18 @@ func (p *Plan) matchRounds() {
 		opt := p.matchOptions(refs[round.pair.Ref])
 		p.nameCalls(round, refs[round.pair.Ref], npus[round.pair.NPU], &opt)
 		p.nameRecorded(refs[round.pair.Ref], npus[round.pair.NPU], &opt)
+		if round.sharded != nil {
+			opt.Given = round.sharded.given(npus[round.pair.NPU])
+		}
 		r := pair.Match(refs[round.pair.Ref], npus[round.pair.NPU], opt)
+		from := len(p.Pairs)
+		if round.sharded != nil {
+			r.UnmatchedRef = round.sharded.alone(round, r.UnmatchedRef)
+		}
 		p.matched(round, r)
+		if round.sharded != nil {
+			p.place(round, from)
+		}
 		round.Pairing.Unmatched = r.Unused
 	}
 }

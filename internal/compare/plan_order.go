@@ -106,7 +106,7 @@ func (p *Plan) operators(pairs []*Pair) []operator {
 // item is the operator of a pair as it is ordered; clock is set where the times are
 // those of the NPU.
 func (p *Plan) item(x *Pair, clock bool) (op *dumpdir.Op, item dumpdir.Item) {
-	if x.Ref != nil {
+	if x.Ref != nil && !x.comm {
 		op = p.ref.op[x.Ref.ID]
 		item = op.Item()
 		if clock {
@@ -154,6 +154,9 @@ func (p *Plan) order(round *plannedRound, operators []operator) (rejected []lang
 	for i := range operators {
 		for _, x := range operators[i].pairs {
 			x.Row.Order = places[i]
+			if round.sharded != nil && x.NPU != nil {
+				x.Row.Order = round.sharded.clockOf(p.npu, x.NPU, places[i])
+			}
 		}
 	}
 	var flow dumpdir.Flow
@@ -243,7 +246,7 @@ func (p *Plan) planReads() {
 	first, paired := map[*dumpdir.Op]*Pair{}, map[*dumpdir.Op]bool{}
 	for i := range p.Pairs {
 		x := &p.Pairs[i]
-		if x.Ref == nil || x.NPU == nil || x.round.graph != nil || !x.round.OrderKnown {
+		if x.Ref == nil || x.NPU == nil || x.comm || x.round.graph != nil || !x.round.OrderKnown {
 			continue
 		}
 		op := p.npu.op[x.NPU.ID]

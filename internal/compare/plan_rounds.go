@@ -23,6 +23,8 @@ type plannedRound struct {
 	calls *pair.Calls
 	// graph says who feeds whom, nil where nobody knows.
 	graph *graph.Graph
+	// sharded is set where the tensors are parts of those of the reference.
+	sharded *shardedStep
 }
 
 // pairRounds pairs the rounds of both sides, and leaves those that are asked for.
@@ -54,11 +56,16 @@ func (p *Plan) pairRounds() {
 		}
 		p.OtherRounds, p.otherRounds = append(p.OtherRounds, all[i]), append(p.otherRounds, x.NPU)
 	}
+	p.orderRounds(chosen)
 	keys, names := p.npu.roundKeys(), roundNames(chosen)
 	for i, x := range chosen {
 		p.rounds = append(p.rounds, &plannedRound{pair: x, Round: record.Round{
 			Name: names[i], At: at(x.At), RefAt: at(x.Ref.At), Notes: x.Notes, Findings: record.NoFindings(),
 			Pairing: record.Pairing{Place: i, Key: keys[x.NPU]}}})
+		if p.sharding != nil && p.sharding.of[x.NPU] != nil {
+			r := p.rounds[i]
+			r.sharded, r.Pairing.Across = p.sharding.of[x.NPU], true
+		}
 	}
 	p.placeUnread()
 	p.listed = &record.Listed{Ref: p.ref.listed(paired.Ref, p.opt.Pair.Ops == nil), NPU: p.npu.listed(paired.NPU, false),
@@ -103,6 +110,8 @@ type share struct {
 	pairs map[[2]*dumpdir.Round]bool
 	// foreign is set where what belongs to no round is another shard's.
 	foreign bool
+	// sharding is where the tensors of steps lie that are sharded otherwise, nil for none.
+	sharding *sharding
 }
 
 // bothRounds are those rounds of a pair.
@@ -111,14 +120,15 @@ func bothRounds(x dumpdir.RoundPair) [2]*dumpdir.Round { return [2]*dumpdir.Roun
 // divide finds the rounds that are compared by what is listed, of a shard its own, and keeps
 // of both sides no others. Those that share a file stay together, and what belongs to no
 // round is of the shard with the first one. Rounds of the reference without a partner are
-// dealt out, since their tensors count.
-func (o *Options) divide(ref, npu *Side) *share {
+// dealt out, since their tensors count. The ranks of a step that is sharded otherwise stay
+// together too.
+func (o *Options) divide(ref, npu *Side, sharded *sharding) *share {
 	spec := o.Shard
 	if !spec.On() {
 		spec.Of = 1
 	}
 	paired, chosen := o.pairRounds(ref.rounds, npu.rounds)
-	group, at := make([]int, len(chosen)), map[string]int{}
+	group, at, steps := make([]int, len(chosen)), map[string]int{}, map[*shardedStep]int{}
 	var keys []string
 	var sizes []int64
 	for i, k := range chosen {
@@ -128,6 +138,12 @@ func (o *Options) divide(ref, npu *Side) *share {
 			if g, shared := at[path]; shared {
 				group[i] = g
 			}
+		}
+		if step := sharded.stepOf(paired.Pairs[k].NPU); step != nil {
+			if g, known := steps[step]; known {
+				group[i] = g
+			}
+			steps[step] = group[i]
 		}
 		if group[i] == len(keys) {
 			keys, sizes = append(keys, fmt.Sprintf("%08d", i)), append(sizes, 0)

@@ -85,6 +85,8 @@ type Side struct {
 	of    []*dumpdir.Round
 	op    []*dumpdir.Op
 	named []pair.Tensor
+	// from is where the run lists a tensor, until what it lists is dropped.
+	from []*dumpdir.Tensor
 	// files opens the tensors of files with several.
 	files  *tensorfile.Pool
 	tables int // the operators of which there are statistics, of a side from tables
@@ -101,7 +103,14 @@ func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 	if err != nil {
 		return nil, err
 	}
+	s.forget()
 	return s, nil
+}
+
+// forget drops what the run lists: the tensors have what is compared.
+func (s *Side) forget() {
+	s.run.Forget()
+	s.from = nil
 }
 
 // listSide lists the run at a path, and finds out which rounds there are.
@@ -177,7 +186,6 @@ func (s *Side) read(ctx context.Context, opt *Options) error {
 	if found > 0 {
 		s.others = run.Others()
 	}
-	run.Forget()
 	switch {
 	case s.FromTables:
 		s.tables = tables
@@ -217,7 +225,7 @@ func (s *Side) count(op *dumpdir.Op) {
 // reserve makes room for tensors.
 func (s *Side) reserve(n int) {
 	s.Tensors, s.named = make([]*Tensor, 0, n), make([]pair.Tensor, 0, n)
-	s.of, s.op = make([]*dumpdir.Round, 0, n), make([]*dumpdir.Op, 0, n)
+	s.of, s.op, s.from = make([]*dumpdir.Round, 0, n), make([]*dumpdir.Op, 0, n), make([]*dumpdir.Tensor, 0, n)
 }
 
 // nested is the other side where it is a folder that lies inside of one; empty where it
@@ -325,7 +333,7 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op, leave bool) {
 		}
 		named.ID = one.ID
 		s.Tensors, s.named = append(s.Tensors, one), append(s.named, named)
-		s.of, s.op = append(s.of, round), append(s.op, op)
+		s.of, s.op, s.from = append(s.of, round), append(s.op, op), append(s.from, t)
 	}
 }
 

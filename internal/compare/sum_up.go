@@ -334,6 +334,8 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 		return batch.Outcomef(batch.Incomplete, "a file about operators could not be read, %d of %s failed", "一个算子信息文件无法读取，%[2]s中 %[1]d 个不合格", failed, lang.CountText(rep.Len(), "tensor", "个张量"))
 	case failed > 0 && !o.ExitZero:
 		return batch.Outcomef(batch.Found, "%d of %d tensors failed", "%[2]d 个张量中 %[1]d 个不合格", failed, rep.Len()).AsShown()
+	case foundInRanks(rep) > 0 && !o.ExitZero:
+		return batch.Outcomef(batch.Found, "%d findings between ranks", "rank 之间有 %d 个发现", foundInRanks(rep)).AsShown()
 	case rep.Baseline != nil && len(rep.Baseline.Missing) > 0:
 		return batch.Outcomef(batch.NotCovered, "%s of the baseline missing, such as %s", "缺少基线中的 %s，例如 %s", lang.CountText(len(rep.Baseline.Missing), "tensor", "个张量"), rep.Baseline.Missing[0])
 	case c.Reference > 0 && c.Ratio() < want.Share, want.Share > 0 && compared == 0, c.Compared < want.Tensors:

@@ -368,6 +368,80 @@ func Crop(got, want tensor.Shape) (*Plan, error) {
 	return viewPlan(got, want, got.Strides()), nil
 }
 
+// Run is N consecutive positions of an axis from From on.
+type Run struct{ From, N int64 }
+
+// Pick plans the positions of every axis of a dense array that runs name, one run behind
+// the other; nil for all positions of an axis.
+func Pick(got tensor.Shape, axes [][]Run) (*Plan, error) {
+	if len(axes) != len(got) {
+		return nil, fmt.Errorf("runs for %d axes, want the %d of %v", len(axes), len(got), got)
+	}
+	want, picked, blocks := slices.Clone(got), make([][]Run, len(got)), int64(1)
+	for k, runs := range axes {
+		if runs == nil {
+			runs = []Run{{0, got[k]}}
+		}
+		want[k] = 0
+		for _, r := range runs {
+			if r.From < 0 || r.N < 0 || r.From > got[k]-r.N {
+				return nil, fmt.Errorf("axis %d: positions from %d on, %d of them, want some of %d", k, r.From, r.N, got[k])
+			}
+			if r.N > 0 {
+				picked[k] = append(picked[k], r)
+			}
+			want[k] += r.N
+		}
+		blocks *= int64(len(picked[k]))
+	}
+	if n, ok := want.Count(); !ok || n > maxElements {
+		return nil, &ShapeError{Format: tensor.ND, Host: want, Relation: "too many elements"}
+	}
+	m := &Map{Device: got, Axes: denseAxes(want), blocks: pickedBlocks(got.Strides(), picked, blocks)}
+	return &Plan{Shape: want, Format: tensor.ND, steps: []step{{m: m}}}, nil
+}
+
+// pickedBlocks are the n blocks that one run of every axis makes each.
+func pickedBlocks(strides []int64, picked [][]Run, n int64) blockList {
+	starts := make([][]int64, len(picked)) // where runs begin in the result
+	long := -1                             // the axis with most runs
+	for k, runs := range picked {
+		starts[k] = make([]int64, len(runs)+1)
+		for i, r := range runs {
+			starts[k][i+1] = starts[k][i] + r.N
+		}
+		if long < 0 || len(runs) > len(picked[long]) {
+			long = k
+		}
+	}
+	if long < 0 {
+		return listOf(block{})
+	}
+	others := n / max(1, int64(len(picked[long])))
+	at := func(i int64) block {
+		b := block{spans: make([]span, len(picked))}
+		rest := i % max(1, others)
+		for k, runs := range picked {
+			which := i / max(1, others)
+			if k != long {
+				which = rest % int64(len(runs))
+				rest /= int64(len(runs))
+			}
+			b.spans[k] = linear(runs[which].N, strides[k])
+			b.spans[k].start = starts[k][which]
+			b.base += runs[which].From * strides[k]
+		}
+		return b
+	}
+	// Blocks of the axis with most runs follow each other.
+	within := func(ranges []axisRange) (from, to int64) {
+		lo, _ := slices.BinarySearch(starts[long], ranges[long].lo+1)
+		hi, _ := slices.BinarySearch(starts[long], ranges[long].hi)
+		return int64(lo-1) * others, int64(hi) * others
+	}
+	return blockList{n: n, at: at, inHost: within}
+}
+
 // Transpose plans a dense array with its axes in another order: axis i of the
 // result is axis perm[i] of the array, as numpy.transpose has it.
 func Transpose(got tensor.Shape, perm []int) (*Plan, error) {

@@ -3,7 +3,9 @@ package ranks
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +28,9 @@ type Options struct {
 	StrictReplicas bool
 	// Accused are operators that computed something else than their inputs say.
 	Accused []Accused
+	// Apart is how far the weights of an operator are from the reference, false where that is
+	// not known; nil without a reference.
+	Apart func(at dumpdir.Coordinates, op string) (rms float64, known bool)
 	// Version is the dump container, 0 for what the files say; Workers the number of
 	// communications that are looked at at a time, 0 for one a CPU.
 	Version, Workers int
@@ -49,6 +54,8 @@ type Report struct {
 	// Events counts the communications, Replicas the sets of tensors that ought to be equal.
 	Events   EventCount   `json:"events"`
 	Replicas replicaCount `json:"replicas"`
+	// Located counts the tensors that were found in a reference, null without one.
+	Located *LocatedCount `json:"located,omitempty"`
 	// Findings are what is wrong, in the order of cause, Notes what is odd and fine.
 	Findings []*Finding `json:"findings"`
 	Notes    []*Note    `json:"notes"`
@@ -57,6 +64,46 @@ type Report struct {
 
 	// Errs are tensors that could not be read.
 	Errs []*ReadError `json:"-"`
+}
+
+// LocatedCount counts tensors of ranks: those of which a reference has the like, and those of
+// them that were found in it.
+type LocatedCount struct {
+	// Tensors are those that were found, Of all that were looked for.
+	Tensors int `json:"tensors"`
+	Of      int `json:"of"`
+}
+
+// Read reads a report from the document that has it.
+func Read(document []byte) (*Report, error) {
+	r := new(Report)
+	if err := json.Unmarshal(document, r); err != nil {
+		return nil, err
+	}
+	for _, f := range r.Findings {
+		switch {
+		case f == nil || MeaningOf(f.Kind) == nil:
+			return nil, fmt.Errorf("a finding of an unknown kind")
+		case f.Chinese != "":
+			f.Evidence = lang.Sayf("%s", "%s", lang.Text{EN: f.Evidence.String(), ZH: f.Chinese})
+		}
+	}
+	for _, n := range r.Notes {
+		if n == nil || MeaningOf(n.Kind) == nil {
+			return nil, fmt.Errorf("a note of an unknown kind")
+		}
+	}
+	return r, nil
+}
+
+// Found counts the findings that are more than weak.
+func (r *Report) Found() (n int) {
+	for _, f := range r.Findings {
+		if f.Weight() != "weak" {
+			n++
+		}
+	}
+	return n
 }
 
 // Group is a group of ranks, and who says that it is one: the dump, a file, the mesh, or
@@ -125,7 +172,7 @@ func (r *Report) accuse(run *Run, all []Accused) {
 		}
 		calls := run.Steps[i].Calls[rank]
 		k := slices.IndexFunc(calls, func(c *Call) bool { return c.Name == a.Op })
-		if k < 0 || calls[k].Comm != nil {
+		if k < 0 || calls[k].Comm != nil || r.hasWeight(run.Steps[i], rank, a.Op) {
 			continue
 		}
 		r.Findings = slices.DeleteFunc(r.Findings, func(f *Finding) bool {
@@ -133,6 +180,49 @@ func (r *Report) accuse(run *Run, all []Accused) {
 		})
 		r.Findings = append(r.Findings, &Finding{Kind: Compute, Rank: rank, Confidence: high, Own: true, Members: []int{rank}, Evidence: a.Evidence, call: calls[k]})
 	}
+}
+
+// farther is how much farther from the reference the wrong one of replicas is.
+const farther = 1.2
+
+// settle decides by the reference which of replicas is wrong, where they themselves do not
+// say it. Experts are no replicas where each is that of the reference.
+func (r *Report) settle(opt Options) {
+	r.Findings = slices.DeleteFunc(r.Findings, func(f *Finding) bool {
+		_, _, expert := parseName(f.call.Name)
+		if MeaningOf(f.Kind).Class != ParameterClass || len(f.Alt) == 0 && expert < 0 {
+			return false
+		}
+		worst, most, second := -1, 0.0, 0.0
+		for _, rank := range f.Members {
+			at := f.call.Step.At
+			at.Rank = itoa(rank)
+			rms, known := opt.Apart(at, f.call.Name)
+			switch {
+			case !known:
+				return false
+			case worst < 0 || rms > most:
+				worst, most, second = rank, rms, most
+			default:
+				second = max(second, rms)
+			}
+		}
+		if most <= farther*second || most == 0 {
+			return expert >= 0
+		}
+		if len(f.Alt) > 0 {
+			f.Rank, f.Alt, f.Confidence = worst, nil, medium
+		}
+		return false
+	})
+}
+
+// hasWeight reports whether the weights of an operator are wrong, in its step or before: that
+// explains what it computes.
+func (r *Report) hasWeight(s *Step, rank int, op string) bool {
+	return slices.ContainsFunc(r.Findings, func(f *Finding) bool {
+		return MeaningOf(f.Kind).Class == ParameterClass && f.Rank == rank && f.call.Step.index <= s.index && f.call.Name == op
+	})
 }
 
 // Checked reports whether anything was.
@@ -173,6 +263,9 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 	}
 	if !opt.NoReplicas {
 		r.judgeReplicas(out, opt)
+	}
+	if opt.Apart != nil {
+		out.settle(opt)
 	}
 	out.accuse(r, opt.Accused)
 	r.clocks(events)

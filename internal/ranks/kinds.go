@@ -149,20 +149,24 @@ func (f *Finding) Weight() string {
 
 // Headline says in a line what is wrong, and with whom.
 func (f *Finding) Headline() lang.Sentence {
-	m := MeaningOf(f.Kind)
-	module := ""
-	if f.Module != "" {
-		module = " (" + f.Module + ")"
-	}
 	word := lang.Text{EN: "WRONG", ZH: "错误"}
 	if f.Weight() == "weak" {
 		word = lang.Text{EN: "SUSPECT", ZH: "可疑"}
+	}
+	return lang.Sayf("%s: %s", "%s：%s", word, f.Said())
+}
+
+// Said is what is wrong, with whom and where.
+func (f *Finding) Said() lang.Sentence {
+	module := ""
+	if f.Module != "" {
+		module = " (" + f.Module + ")"
 	}
 	who := RankText(append([]int{f.Rank}, f.Alt...))
 	if len(f.Alt) > 0 {
 		who = lang.Text{EN: "one of " + who.EN, ZH: who.ZH + " 之一"}
 	}
-	return lang.Sayf("%s: %s %s: %s%s, step %s", "%s：%s %s：%s%s，step %s", word, who, m.Short, f.Op, module, f.Step)
+	return lang.Sayf("%s %s: %s%s, step %s", "%s %s：%s%s，step %s", who, MeaningOf(f.Kind).Short, f.Op, module, f.Step)
 }
 
 // Spread is what a finding may have damaged.

@@ -39,6 +39,13 @@ func Open(rounds []*dumpdir.Round, besides []int) (*Run, []lang.Sentence) {
 	return newRun(all, besides), warnings
 }
 
+// OpenStep takes what is needed from a round that is compared with all ranks of a step.
+func OpenStep(round *dumpdir.Round) *Step {
+	s := &Step{At: round.At, Calls: make(map[int][]*Call), ordered: map[int]bool{0: round.Order.IsKnown()}}
+	s.Calls[0] = callsOf(s, 0, round)
+	return newRun([]*Step{s}, nil).Steps[0]
+}
+
 // RanksOf are the ranks of rounds, each once.
 func RanksOf(rounds []*dumpdir.Round) (all []int) {
 	for _, round := range rounds {

@@ -55,6 +55,9 @@ func (t Text) WriteCompare(w io.Writer, r *record.Report) error {
 		p.text(p.say("The worst rows (numbers over finite elements):", "最差的行(数值仅统计有限值元素)："))
 		p.table("", worstTable(r, worst, names, p.codes()).Grid(p.Lang).Fit(p.Width))
 	}
+	if all := ranksOf(r); all != nil {
+		p.ranks(all)
+	}
 	p.blank()
 	p.facts(p.runFacts(r))
 	return p.err

@@ -4,16 +4,21 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
+	"dumptool/internal/ranks"
 )
 
 // verdictOf is the verdict of a run, and what puts it in doubt: steps that are not the
 // same, and sides that are.
 func verdictOf(r *record.Report) lang.Sentence {
 	text := verdictAlone(r)
+	if f := firstOfRanks(r); f != nil {
+		text = verdictOfRanks(f, text)
+	}
 	if differ := otherSteps(r); !differ.IsZero() {
 		text = lang.Sayf("%s; %s", "%s；%s", text, differ)
 	}
@@ -21,6 +26,37 @@ func verdictOf(r *record.Report) lang.Sentence {
 		text = lang.Sayf("%s; both sides hold the same bits in every tensor", "%s；两侧每个张量的数据逐位相同", text)
 	}
 	return text
+}
+
+// ranksOf is what the ranks say of each other, nil for nothing.
+func ranksOf(r *record.Report) *ranks.Report {
+	if r.Ranks == nil {
+		return nil
+	}
+	all, err := ranks.Read(r.Ranks)
+	if err != nil {
+		return nil // that of another version
+	}
+	return all
+}
+
+// firstOfRanks is the first thing that is wrong with a rank, nil for none.
+func firstOfRanks(r *record.Report) *ranks.Finding {
+	all := ranksOf(r)
+	if all == nil || all.Found() == 0 || r.Interrupted {
+		return nil
+	}
+	return all.Findings[0]
+}
+
+// verdictOfRanks is a verdict that begins with what is wrong with a rank.
+func verdictOfRanks(f *ranks.Finding, rest lang.Sentence) lang.Sentence {
+	t := rest.Text()
+	en, fails := strings.CutPrefix(t.EN, "FAIL: ")
+	if zh, ok := strings.CutPrefix(t.ZH, "FAIL："); ok && fails {
+		return lang.Sayf("FAIL: %s; %s", "FAIL：%s；%s", f.Said(), lang.Text{EN: en, ZH: zh})
+	}
+	return lang.Sayf("FAIL: %s; beside the reference: %s", "FAIL：%s；与标杆相比：%s", f.Said(), rest)
 }
 
 // otherSteps says that rounds of different steps are compared.

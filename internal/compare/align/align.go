@@ -68,6 +68,8 @@ type Pair struct {
 	Format *tensor.Format
 	// Whole says that all elements will be read.
 	Whole bool
+	// Part is that of the reference with which the NPU tensor is compared, nil for all of it.
+	Part *record.Part
 }
 
 // Alignment is a pair whose files are open and that can be compared, or is known
@@ -140,6 +142,11 @@ func (g *Aligner) align(a *Alignment, p Pair) error {
 	format, err := g.hostReference(a, format)
 	if err != nil {
 		return &SideError{reference, safefile.WithPath(p.Ref.Path, err)}
+	}
+	if p.Part != nil {
+		if err := a.take(p.Part); err != nil {
+			return &SideError{reference, safefile.WithPath(p.Ref.Path, err)}
+		}
 	}
 	if err := g.matchNPU(a, format); err != nil {
 		return &SideError{NPUSide, safefile.WithPath(p.NPU.Path, err)}

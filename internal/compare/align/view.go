@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
 	"dumptool/internal/layout"
 	"dumptool/internal/safefile"
 	"dumptool/internal/tensor"
@@ -21,6 +23,45 @@ type View struct {
 	plan   *layout.Plan // nil for the stored elements
 	// then changes the axes of the plan's result, nil for no change.
 	then *layout.Plan
+}
+
+// take makes the reference the part that the NPU tensor is. What the tensor has besides,
+// padding and slices that the reference does not have, is left out.
+func (a *Alignment) take(part *record.Part) error {
+	ref, npu := make([][]layout.Run, len(a.Ref.Shape)), make([][]layout.Run, len(a.NPU.Shape))
+	besides := false
+	for _, axis := range part.Axes {
+		if axis.Axis < 0 || axis.Axis >= len(ref) || axis.Axis >= len(npu) {
+			return fmt.Errorf("a part of axis %d, there are %d", axis.Axis, len(ref))
+		}
+		at, left := int64(0), false
+		to, from := &ref[axis.Axis], []layout.Run{}
+		*to = []layout.Run{}
+		for _, r := range axis.Runs {
+			if r[0] >= 0 {
+				*to, from = append(*to, layout.Run{From: r[0], N: r[1]}), append(from, layout.Run{From: at, N: r[1]})
+			} else {
+				left = true
+			}
+			at += r[1]
+		}
+		if left {
+			npu[axis.Axis], besides = from, true
+		}
+	}
+	plan, err := layout.Pick(a.Ref.Shape, ref)
+	if err != nil {
+		return err
+	}
+	a.Ref.then, a.Ref.Shape = plan, plan.Shape
+	if besides {
+		if plan, err = layout.Pick(a.NPU.Shape, npu); err != nil {
+			return err
+		}
+		a.NPU.then, a.NPU.Shape = plan, plan.Shape
+	}
+	a.note(lang.Sayf("part of the reference: %s", "标杆的一部分：%s", part))
+	return nil
 }
 
 // reader returns the elements of the view.

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
@@ -291,6 +292,9 @@ func (j *Judgement) judge(r *row) judged {
 		}
 	}
 	x.standBySelf(within)
+	if x.origin && j.Across && j.combines(r) {
+		x.origin, x.verdict.Level, x.verdict.Kind = false, verdict.Suspect, verdict.Selected
+	}
 	if x.origin && r.isStart() && x.apart() {
 		x.verdict.Kind = verdict.Apart
 	}
@@ -301,6 +305,23 @@ func (j *Judgement) judge(r *row) judged {
 		x.damaged = x.verdict.Kind == verdict.InputNaN && newNaN || op.Out.RMS > 3*op.Rounded()
 	}
 	return x
+}
+
+// combines reports whether an operator without weights puts together what the experts of its
+// layer made, where the router of the layer has chosen others than in the reference: nearly
+// equal ones, or it is an origin itself.
+func (j *Judgement) combines(r *row) bool {
+	layer, _, inside := strings.Cut(r.source.Op, ".mlp.")
+	if r.isInput || !inside || slices.ContainsFunc(r.operator.inputs, func(in *row) bool { return in.source.Kind == string(tensor.Parameter) }) {
+		return false
+	}
+	return slices.ContainsFunc(j.rows, func(other row) bool {
+		if !other.indices || other.source.Round != r.source.Round || !isRouter(other.source.Op) || other.noise == nil {
+			return false
+		}
+		of, _, _ := strings.Cut(other.source.Op, ".router.")
+		return strings.HasPrefix(of+".", layer+".") && other.noise.Differing > 0
+	})
 }
 
 // The limits beside the noise of a second reference: an origin exceeds it, and what its

@@ -70,17 +70,22 @@ func (n *network) findProducers() {
 	if !n.Ordered || !n.Flow.ByContent() {
 		return
 	}
-	made := producers{{}, {}}
+	rounds := map[string]*producers{} // no rank reads what another one made
 	var found []sources
 	reached := map[*operator]bool{}
 	for _, r := range n.order {
+		made := rounds[r.source.Round]
+		if made == nil {
+			made = &producers{{}, {}}
+			rounds[r.source.Round] = made
+		}
 		if r.isInput {
-			if r.findProducer(&made); r.producer != nil {
+			if r.findProducer(made); r.producer != nil {
 				reached[r.producer.operator] = true
 			}
 			continue
 		}
-		if s := r.sourcesIn(&made); len(s.rows) > 0 && !r.operator.known && len(r.operator.inputs) == 0 {
+		if s := r.sourcesIn(made); len(s.rows) > 0 && !r.operator.known && len(r.operator.inputs) == 0 {
 			found = append(found, s)
 			for _, source := range s.rows {
 				reached[source.operator] = true

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/metrics/noise"
@@ -26,6 +27,20 @@ type Network struct {
 	HF32 HF32
 	// Flow says what may tell who feeds whom besides the graph.
 	Flow FlowFrom
+	// Across is set where the rows are those of several rounds: the ranks of a step. The graph
+	// and Within have the operators by their Key then.
+	Across bool
+}
+
+// Key names an operator of a round among those of several.
+func Key(op, round string) string { return op + "@" + round }
+
+// key names the operator of a row.
+func (n *Network) key(row *record.Row) string {
+	if n.Across {
+		return Key(row.Op, row.Round)
+	}
+	return row.Op
 }
 
 // operator is the rows of one operator.
@@ -116,9 +131,10 @@ func (n *network) walk() []*operator {
 func (n *network) group() map[string]*operator {
 	all := make(map[string]*operator, len(n.rows))
 	for _, r := range n.order {
-		o := all[r.source.Op]
+		name := n.key(r.source)
+		o := all[name]
 		if o == nil {
-			o = &operator{name: r.source.Op, index: len(n.operators)}
+			o = &operator{name: name, index: len(n.operators)}
 			n.operators = append(n.operators, o)
 			all[o.name] = o
 		}
@@ -209,8 +225,13 @@ func (n *network) search(all map[string]*operator, o *operator) {
 		if source.Op == o.name {
 			continue
 		}
-		if producer != nil && len(producer.outputs) > 0 {
+		switch {
+		case producer == nil:
+		case len(producer.outputs) > 0:
 			o.sources = append(o.sources, producer.output(source.Output)...)
+			continue
+		case n.Across && len(producer.inputs) > 0: // it makes a summand
+			o.sources = append(o.sources, producer.inputs...)
 			continue
 		}
 		if visited[source.Op] {
@@ -269,10 +290,16 @@ type row struct {
 func (n *network) newRow(index int, source *record.Row) row {
 	r := row{source: source, network: n, index: index, status: source.Status, isInput: tensor.Kind(source.Kind).IsInput(),
 		compared: source.Compared(), noise: source.Noise, typ: optype.OfOperator(source.OpType, source.Op)}
+	if n.Across && isRouter(source.Op) {
+		r.typ.Indices |= 1 << source.Output // those of the experts
+	}
 	r.indices = !r.isInput && r.noise != nil && r.noise.Type.Integer && r.typ.IsIndex(source.Output)
 	r.wasBad = r.failed()
 	return r
 }
+
+// isRouter reports whether a module chooses the experts of tokens, by its name.
+func isRouter(op string) bool { return strings.Contains(strings.ToLower(op), ".router.") }
 
 // failed reports whether the row is bad; one whose shapes differ is so without a
 // result.

@@ -52,6 +52,10 @@ func (j *join) run(skipped map[*Tensor]*Skipped) {
 		return t
 	}
 	ref, npu := mapped(j.ref, active), mapped(j.npu, active)
+	if j.opt.Given != nil {
+		j.give(ref, npu)
+		return
+	}
 	for i := range rules {
 		if r := &rules[i]; r.given == nil || r.given(j.opt) {
 			j.apply(r, ref, npu)
@@ -61,6 +65,30 @@ func (j *join) run(skipped map[*Tensor]*Skipped) {
 	slices.SortFunc(j.ambiguous, func(a, b Ambiguity) int {
 		return cmp.Or(cmp.Compare(a.Refs[0], b.Refs[0]), cmp.Compare(a.NPUs[0], b.NPUs[0]))
 	})
+}
+
+// give takes the pairs that are given.
+func (j *join) give(ref, npu []*Tensor) {
+	refs := make(map[int]int, len(ref))
+	for i, t := range ref {
+		if t != nil {
+			refs[t.ID] = i
+		}
+	}
+	partner := make(map[int]int, len(j.opt.Given))
+	for _, p := range j.opt.Given {
+		partner[p.NPU] = p.Ref
+	}
+	for i, t := range npu {
+		if t == nil || j.decided[i] {
+			continue
+		}
+		if of, ok := partner[t.ID]; ok {
+			if at, ok := refs[of]; ok {
+				j.pairs, j.decided[i] = append(j.pairs, Pair{Ref: at, NPU: i, Rule: RuleValues}), true
+			}
+		}
+	}
 }
 
 // mapped returns tensors as a function has them, which is nil for those that are

@@ -25,6 +25,9 @@ const (
 	RuleOriginal   Rule = "original_op"
 	RuleSuffix     Rule = "suffix"
 	RuleNumber     Rule = "op number"
+	// RuleValues is that of pairs that are given: the NPU tensor was found in the reference by
+	// its values.
+	RuleValues Rule = "values"
 )
 
 // rule is a way to find partners: tensors of the two sides that have a key in
@@ -163,6 +166,9 @@ type Options struct {
 	Calls *Calls
 	// Recorded is set where tensors have a Recorded.
 	Recorded bool
+	// Given are the pairs, in place of those that rules make, nil for none. A tensor of the
+	// reference may be in several.
+	Given []Pair
 	// SkipKeys are texts; operators whose name contains one are skipped.
 	SkipKeys []string
 	// Exclude are operators that are skipped, nil for none.

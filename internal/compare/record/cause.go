@@ -70,6 +70,8 @@ const (
 	DuplicatePiece   Code = "DUPLICATE_PIECE"
 	ConcatShape      Code = "CONCAT_SHAPE"
 	NotInModel       Code = "NOT_IN_MODEL"
+	PartialSum       Code = "PARTIAL_SUM"
+	NotLocated       Code = "NOT_LOCATED"
 	ReadError        Code = "READ_ERROR"
 	UnsupportedDType Code = "UNSUPPORTED_DTYPE"
 )
@@ -142,6 +144,8 @@ var causes = []Cause{
 	{DuplicatePiece, lang.Text{EN: "A piece stands twice", ZH: "有一部分重复"}},
 	{ConcatShape, lang.Text{EN: "Pieces do not fit together", ZH: "各部分无法拼接"}},
 	{NotInModel, lang.Text{EN: "Not in the reference", ZH: "标杆中没有"}},
+	{PartialSum, lang.Text{EN: "Summand of a sum of ranks", ZH: "跨 rank 求和的加数"}},
+	{NotLocated, lang.Text{EN: "Not found in the reference", ZH: "在标杆中未找到"}},
 	{ReadError, lang.Text{EN: "The file cannot be read", ZH: "文件无法读取"}},
 	{UnsupportedDType, lang.Text{EN: "No decoder for the type", ZH: "不支持该元素类型"}},
 }

@@ -73,7 +73,7 @@ func (d *document) members() object {
 		{"baseline", &d.baseline}, {"warnings", &r.Warnings}, {"interrupted", &r.Interrupted}, {"unfetched,omitempty", &r.Origin.Unfetched}, {"failed_fast", &r.FailedFast},
 		{"files,omitempty", &r.Files}, {"left_out,omitempty", &r.LeftOut}, {"shard,omitempty", &r.Shard}, {"listing,omitempty", &r.Listing},
 		{"options,omitempty", &r.Options}, {"run_id,omitempty", &r.RunID}, {"zh,omitempty", &d.chinese}, {"slim,omitempty", &d.slim},
-		{"rows", rowList{d}},
+		{"ranks,omitempty", &r.Ranks}, {"rows", rowList{d}},
 	}
 }
 

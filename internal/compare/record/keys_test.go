@@ -32,7 +32,7 @@ var meanings = map[string]string{
 	"interrupted": "Whether the run was interrupted.", "failed_fast": "Whether it ended with its first failure.", "files": "The reports that were written beside.",
 	"unfetched": "How many tensors object storage left without an answer: the same run again may have them.",
 	"left_out":  "How many rows were left out of the document.", "shard": "Which part of the work this is.", "listing": "A sum of the names of all files, by which shards know each other.",
-	"options": "The options of the run.", "run_id": "The run that shards belong to.", "zh": "The sentences of the document in Chinese, by those in English.", "slim": "Whether keys of rows that have their default are left out.", "rows": "A row for each output; in counts and summary their number.",
+	"options": "The options of the run.", "run_id": "The run that shards belong to.", "zh": "The sentences of the document in Chinese, by those in English.", "slim": "Whether keys of rows that have their default are left out.", "ranks": "What the ranks of the NPU's run say of each other, as in check.json, where they are sharded otherwise than the reference.", "rows": "A row for each output; in counts and summary their number.",
 
 	"verdict_mode": "What fails: evidence, limits, statistics or a standard.", "verdict_why": "Why it is that.", "headline": "The verdict in one line.",
 	"standard": "The acceptance standard of single operators; of a row what it says.", "effective_type": "The type that the run computes with.",
@@ -70,6 +70,7 @@ var meanings = map[string]string{
 	"pictures": "What plots of the row show.", "noise": "What the verdict is made of.", "reasons_limits": "The reasons of the limits alone, where they are others.",
 	"patterns": "Known ways in which a tensor is bad.", "uneven": "The axis along which errors are uneven.", "second": "The error of a second reference.",
 	"reads": "Inputs that were read to find out who made them.", "dtype_said": "The type that a file beside says.", "undiagnosed": "Why the cause could not be looked for.",
+	"part":      "The part of the reference that the tensor is compared with, where it is not all of it: runs of positions an axis, each the first (-1: not found, -2: padding) and how many; how sure, and whether it is a part, a sum of ranks or a copy.",
 	"transport": "Whether it was object storage that did not answer: compared again the row may be another one.",
 	"details":   "What a merge needs of a row; only in documents of shards.",
 }

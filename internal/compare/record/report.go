@@ -7,6 +7,7 @@
 package record
 
 import (
+	"encoding/json"
 	"iter"
 	"math"
 	"slices"
@@ -64,6 +65,9 @@ type Report struct {
 	Warnings []lang.Sentence
 	// FailedFast is set when --fail-fast stopped the run at the first failure.
 	FailedFast bool
+	// Ranks is the document of what the ranks of the NPU's run say of each other, where they are
+	// sharded otherwise than the reference; see ranks.Read. nil for none.
+	Ranks json.RawMessage
 	// Calls are those of msprobe, in their order, where a report shows them.
 	Calls []CallPair
 	// Files are the reports beside compare.json that were written with it.
@@ -378,6 +382,9 @@ type Pairing struct {
 	FirstDiffer lang.Sentence `json:"first_differ,omitzero"`
 	// Flow is what the operators read, nil where nobody knows.
 	Flow Flow `json:"flow,omitempty"`
+	// Across is set where the tensors are parts of those of the reference: the rounds of all
+	// ranks of a step are judged together.
+	Across bool `json:"across,omitempty"`
 }
 
 // CallPair is a call of the NPU's run of msprobe with its values, and those of the

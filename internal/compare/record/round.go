@@ -177,6 +177,8 @@ func (f *Findings) Shift(first int) {
 type Source struct {
 	Op     string `json:"op"`     // the operator that makes it
 	Output int    `json:"output"` // which output of it, -1 if that is not known
+	// Round is that of another rank, empty for the operator's own.
+	Round string `json:"round,omitempty"`
 }
 
 // Flow is what operators read, by their name. An operator with an empty list is

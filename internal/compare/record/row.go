@@ -140,6 +140,9 @@ type Row struct {
 	Key string
 	// Rule is the pairing rule that made the pair.
 	Rule string
+	// Part is the part of the reference that the NPU tensor is compared with, where that is
+	// not all of it; rows of one role share it.
+	Part *Part
 	// Shape is the shape that was compared. RefShape and NPUShape are those of
 	// the sides in host order, nil where they were not read.
 	Shape, RefShape, NPUShape tensor.Shape
@@ -219,7 +222,7 @@ func (f *rowForm) members(details bool) object {
 		{"noise,omitempty", &r.Noise}, {"reasons_limits,omitempty", &f.reasonsLimits}, {"patterns,omitempty", (*findings)(&r.Patterns)},
 		{"uneven,omitempty", &r.Uneven}, {"second,omitempty", &r.Second}, {"reads,omitempty", &r.Reads},
 		{"dtype_said,omitempty", (*dtypeName)(&r.Said)}, {"undiagnosed,omitempty", &r.Undiagnosed},
-		{"transport,omitempty", &r.Transport},
+		{"transport,omitempty", &r.Transport}, {"part,omitempty", &r.Part},
 	}
 	if !details {
 		return o
@@ -236,6 +239,68 @@ func (f *rowForm) members(details bool) object {
 
 // SetCall sets where the operator was called.
 func (r *Row) SetCall(script string, modules []string) { r.Script, r.Modules = script, modules }
+
+// Part says which part of a tensor of the reference a rank has.
+type Part struct {
+	// Axes are those that are cut.
+	Axes []PartAxis `json:"axes"`
+	// Score is the share of slices whose values were found, Confidence how sure that is.
+	Score      metrics.Float `json:"score"`
+	Confidence Confidence    `json:"confidence"`
+	// Of says what the tensor is: a part of one of an operator, a sum of ranks, or a copy that
+	// was communicated.
+	Of string `json:"of"`
+}
+
+// The values of Part.Of.
+const (
+	PartOf = "part"
+	SumOf  = "sum"
+	CopyOf = "copy"
+)
+
+// PartAxis is how an axis is cut: runs of positions of the reference, each its first one,
+// or NotFound or Padding, and how many.
+type PartAxis struct {
+	Axis int        `json:"axis"`
+	Kind string     `json:"kind"`
+	Runs [][2]int64 `json:"runs"`
+}
+
+// What the runs of a PartAxis have in place of positions of the reference.
+const (
+	NotFound = -1 // nothing in the reference is like it
+	Padding  = -2 // zeros that the reference has not
+)
+
+// String lists the positions: 0-15, 48-63 of axis 0.
+func (p *Part) String() string {
+	var axes []string
+	for _, a := range p.Axes {
+		var runs []string
+		for i, r := range a.Runs {
+			if i == shownRuns {
+				runs = append(runs, "...")
+				break
+			}
+			switch {
+			case r[0] == Padding:
+				runs = append(runs, fmt.Sprintf("%d of padding", r[1]))
+			case r[0] < 0:
+				runs = append(runs, fmt.Sprintf("%d not found", r[1]))
+			case r[1] == 1:
+				runs = append(runs, strconv.FormatInt(r[0], 10))
+			default:
+				runs = append(runs, fmt.Sprintf("%d-%d", r[0], r[0]+r[1]-1))
+			}
+		}
+		axes = append(axes, fmt.Sprintf("%s of axis %d", strings.Join(runs, ", "), a.Axis))
+	}
+	return strings.Join(axes, "; ")
+}
+
+// shownRuns is how many runs of an axis a text has.
+const shownRuns = 8
 
 // Compared reports whether the tensors of the row were compared.
 func (r *Row) Compared() bool { return r.Result != nil }

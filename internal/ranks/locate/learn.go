@@ -71,8 +71,55 @@ func (l *Learner) Learn(instances []Pair) Role {
 	if best == nil {
 		return l.assume(instances)
 	}
+	for axis, x := range best.role.Axes {
+		best.role.Axes[axis] = l.mend(x, best.role.whole[axis])
+	}
 	l.add(&best.role)
 	return best.role
+}
+
+// mend fills slices in that are like none of the reference, since their values are damaged:
+// by an index that another role has and that agrees, else by the run that they continue.
+// Zeros are padding only behind the last slice of the reference.
+func (l *Learner) mend(x Index, full int) Index {
+	if x == nil || x.complete() {
+		return x
+	}
+	for _, k := range l.known {
+		if k.Full == full && len(k.Index) == len(x) && agree(x, k.Index) {
+			return k.Index
+		}
+	}
+	if len(x.Runs()) > 2*maxBlocks {
+		return x
+	}
+	out := slices.Clone(x)
+	for i := 1; i < len(out); i++ { // forwards
+		if out[i] < 0 && out[i-1] >= 0 && out[i-1]+1 < full && !slices.Contains(out, out[i-1]+1) {
+			out[i] = out[i-1] + 1
+		}
+	}
+	for i := len(out) - 2; i >= 0; i-- { // backwards
+		if out[i] < 0 && out[i+1] > 0 && !slices.Contains(out, out[i+1]-1) {
+			out[i] = out[i+1] - 1
+		}
+	}
+	return out
+}
+
+// agree reports whether an index has the same slices wherever they are found, which is the
+// most of it.
+func agree(x, known Index) bool {
+	found := 0
+	for i, v := range x {
+		if v >= 0 && v != known[i] {
+			return false
+		}
+		if v >= 0 {
+			found++
+		}
+	}
+	return 2*found > len(x)
 }
 
 // assume is the map of a role that was not found in any instance.

@@ -1,0 +1,69 @@
+package locate
+
+import (
+	"math"
+	"slices"
+)
+
+// Rows finds the rows of the whole that those of a part are, in whatever order: tokens. Each
+// row of the whole is that of one row of the part, the nearest. ok is false where too few
+// have a like.
+func Rows(part, whole *Array) (m Map, ok bool) {
+	r := &rowMatcher{matcher: matcher{part: newSketch(part, 0), whole: newSketch(whole, 0), exact: part.Exact}}
+	n := len(r.part.of)
+	r.scale, r.taken = usual(r.part.norm), make([]int, len(r.whole.of))
+	for j := range r.taken {
+		r.taken[j] = Unmatched
+	}
+	x := make(Index, n)
+	for i := range x {
+		x[i] = Unmatched
+	}
+	for i := range n {
+		r.place(x, i)
+	}
+	hit := 0
+	for _, at := range x {
+		if at >= 0 {
+			hit++
+		}
+	}
+	m.Axes = make([]Index, len(part.Shape))
+	if m.Score = float64(hit) / float64(max(n, 1)); !slices.Equal(x, Index(nil).or(whole.Shape[0])) {
+		m.Axes[0] = x
+	}
+	return m, m.Score >= enough
+}
+
+// rowMatcher gives rows of the whole to rows of a part.
+type rowMatcher struct {
+	matcher
+	taken []int // by which row of the part, by the rows of the whole
+}
+
+// place gives a row of the part the nearest row of the whole that no other is nearer to. One
+// that loses its row looks for another one.
+func (r *rowMatcher) place(x Index, i int) {
+	for i != Unmatched {
+		best, least := Unmatched, math.Inf(1)
+		for j := range r.whole.of {
+			d := distance(&r.part.of[i], &r.whole.of[j])
+			if d >= least || d > r.limit(found, i) {
+				continue
+			}
+			if by := r.taken[j]; by != Unmatched && distance(&r.part.of[by], &r.whole.of[j]) <= d {
+				continue
+			}
+			best, least = j, d
+		}
+		x[i] = best
+		if best == Unmatched {
+			return
+		}
+		lost := r.taken[best]
+		r.taken[best] = i
+		if i = lost; i != Unmatched {
+			x[i] = Unmatched
+		}
+	}
+}

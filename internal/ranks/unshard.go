@@ -1,0 +1,641 @@
+package ranks
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/ranks/locate"
+	"dumptool/internal/tensor"
+)
+
+// Location is where a tensor of a rank lies in a reference of one rank.
+type Location struct {
+	// Ref is the tensor of the reference that it is a part of, Map says which part, nil
+	// where the values do not say it.
+	Ref *Tensor
+	Map *locate.Role
+	// Partial is set for a summand of Ref: the sum of the ranks is the tensor of the
+	// reference, or a part of it.
+	Partial bool
+}
+
+// Located is where the tensors of a step lie in the reference.
+type Located struct {
+	At map[*Tensor]Location
+	// Sources are what communications read: the outputs of operators that their inputs are.
+	Sources map[*Tensor]*Tensor
+	// Events are the communications of the step.
+	Events []*Event
+	// Clocks are the places of calls in the order of cause.
+	Clocks map[*Call]int
+}
+
+// Summed reports whether a tensor is what a communication made of a sum.
+func (t *Tensor) Summed() bool {
+	return t.Call.Comm != nil && t.Call.Comm.sums() && slices.Contains(t.Call.Comm.Out, t)
+}
+
+// sums reports whether a communication reduces what its members have.
+func (c *Comm) sums() bool {
+	return c.api.pattern == allReduce || c.api.pattern == reduceScatter || c.api.pattern == reduceRoot
+}
+
+// Reads are the calls whose outputs go into communications, those of all members.
+func (l *Located) Reads() map[*Call][]*Call {
+	reads := make(map[*Call][]*Call)
+	for _, e := range l.Events {
+		var sources []*Call
+		for i, c := range e.Calls {
+			if c == nil {
+				continue
+			}
+			for _, t := range e.comms[i].In {
+				if from := l.Sources[t]; from != nil && !slices.Contains(sources, from.Call) {
+					sources = append(sources, from.Call)
+				}
+			}
+		}
+		for _, c := range e.Calls {
+			if c != nil {
+				reads[c] = append(reads[c], sources...)
+			}
+		}
+	}
+	return reads
+}
+
+// Locate finds where the tensors of a step lie in a step of a run of one rank, by their
+// values. Names only say which tensors to try. What cannot be read lies nowhere.
+func Locate(ctx context.Context, run *Run, s, ref *Step, opt Options) (*Located, error) {
+	f := &files{version: opt.Version}
+	defer f.Close()
+	(&Run{Steps: []*Step{s, ref}}).describe(f) // what cannot be opened is told when it is compared
+	u := &unsharder{
+		digests: &digests{files: f}, step: s, refs: make(map[string]*Tensor), arrays: make(map[arrayKey]*locate.Array),
+		out: &Located{At: make(map[*Tensor]Location), Sources: make(map[*Tensor]*Tensor), Events: run.events(s, &opt.Groups)},
+	}
+	for _, calls := range ref.Calls {
+		for _, c := range calls {
+			for _, t := range c.tensors() {
+				u.refs[c.Name+" "+t.place()] = t
+			}
+			u.noteLayers(c)
+		}
+	}
+	for _, rank := range s.ranks() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		u.locate(rank)
+	}
+	(&Run{Steps: []*Step{s}}).clocks(u.out.Events)
+	u.out.Clocks = make(map[*Call]int)
+	for _, calls := range s.Calls {
+		for _, c := range calls {
+			u.out.Clocks[c] = c.clock
+		}
+	}
+	return u.out, nil
+}
+
+// tensors are all of a call: the parameters first.
+func (c *Call) tensors() []*Tensor { return slices.Concat(c.Params, c.In, c.Out) }
+
+// place is where a tensor stands in its call.
+func (t *Tensor) place() string {
+	kind := "output"
+	switch {
+	case slices.Contains(t.Call.In, t):
+		kind = "input"
+	case slices.Contains(t.Call.Params, t):
+		kind = "parameter"
+	}
+	return kind + " " + t.Path
+}
+
+// unsharder locates the tensors of a step.
+type unsharder struct {
+	*digests
+	step   *Step
+	refs   map[string]*Tensor       // by the names of calls and their places
+	layers map[string]map[int]*Call // of the reference, by roles
+	out    *Located
+	arrays map[arrayKey]*locate.Array // of the reference
+	held   int64                      // their elements
+
+	// Of the rank in turn:
+	shift    int                 // the number of its first layer
+	experts  map[string]string   // the names of calls of experts in the reference
+	summands map[string]bool     // digests of what is summed
+	tokens   map[string]bool     // digests of what is exchanged by all_to_all
+	made     map[string]*Tensor  // the latest tensor of an operator by its digest
+	partners map[*Tensor]*Tensor // those of communications
+	learner  *locate.Learner
+}
+
+// mark is the digest of a tensor with its shape, empty where there is none.
+func (u *unsharder) mark(t *Tensor) string {
+	d := t.Digest
+	if d == "" {
+		d, _ = u.read(t)
+	}
+	if d == "" || t.elements() == 0 {
+		return ""
+	}
+	return d + " " + strconv.FormatInt(t.elements(), 10)
+}
+
+// noteLayers notes the calls of the reference that have one-dimensional parameters: every
+// rank has these whole.
+func (u *unsharder) noteLayers(c *Call) {
+	if c.Layer < 0 || len(c.Params) == 0 || len(c.Params[0].Shape) != 1 {
+		return
+	}
+	if u.layers == nil {
+		u.layers = make(map[string]map[int]*Call)
+	}
+	if u.layers[c.Role] == nil {
+		u.layers[c.Role] = make(map[int]*Call)
+	}
+	u.layers[c.Role][c.Layer] = c
+}
+
+// locate locates the tensors of a rank.
+func (u *unsharder) locate(rank int) {
+	calls := u.step.Calls[rank]
+	u.experts, u.learner = make(map[string]string), new(locate.Learner)
+	u.shift = u.firstLayer(calls)
+	u.follow(calls)
+	for _, r := range u.roles(calls) {
+		u.learn(r)
+	}
+}
+
+// firstLayer is the number that the first layer of a rank has in the reference: of a stage
+// of a pipeline it is what most norms say.
+func (u *unsharder) firstLayer(calls []*Call) int {
+	votes := make(map[int]int)
+	for role, refs := range u.layers {
+		var mine []*Call
+		for _, c := range calls {
+			if c.Role == role && len(c.Params) > 0 {
+				mine = append(mine, c)
+			}
+		}
+		if len(mine) == len(refs) || len(mine) == 0 {
+			continue // all layers are there
+		}
+		var whole []*locate.Array
+		layers := slices.Sorted(maps.Keys(refs))
+		for _, n := range layers {
+			whole = append(whole, u.array(refs[n].Params[0], nil, true))
+		}
+		for _, c := range spread6(mine) {
+			if part := u.array(c.Params[0], nil, false); part != nil {
+				if at, _ := locate.Nearest(part, whole); at >= 0 {
+					votes[layers[at]-c.Layer]++
+				}
+			}
+		}
+	}
+	best, most := 0, 0
+	for _, shift := range slices.Sorted(maps.Keys(votes)) {
+		if votes[shift] > most {
+			best, most = shift, votes[shift]
+		}
+	}
+	return best
+}
+
+// learnedFrom is how many layers a role is learned from.
+const learnedFrom = 6
+
+// spread6 are at most so many of a list, evenly spread.
+func spread6[T any](all []T) []T {
+	if len(all) <= learnedFrom {
+		return all
+	}
+	some := make([]T, learnedFrom)
+	for i := range some {
+		some[i] = all[i*(len(all)-1)/(learnedFrom-1)]
+	}
+	return some
+}
+
+// follow finds what the communications of a rank read, and who reads what they write: a
+// tensor of a communication is that of the operator.
+func (u *unsharder) follow(calls []*Call) {
+	u.summands, u.tokens, u.made = make(map[string]bool), make(map[string]bool), make(map[string]*Tensor)
+	u.partners = make(map[*Tensor]*Tensor)
+	shapes := make(map[int64]bool) // of what is communicated, by the number of elements
+	for _, c := range calls {
+		if c.Comm != nil {
+			for _, t := range slices.Concat(c.Comm.In, c.Comm.Out) {
+				shapes[t.elements()] = true
+			}
+		}
+	}
+	waiting := make(map[string][]*Tensor) // for who reads them
+	for _, c := range calls {
+		if c.Comm == nil {
+			for _, t := range c.In {
+				if shapes[t.elements()] {
+					mark := u.mark(t)
+					for _, from := range waiting[mark] {
+						u.partners[from] = t
+					}
+					delete(waiting, mark)
+				}
+			}
+			for _, t := range c.Out {
+				if shapes[t.elements()] {
+					u.made[u.mark(t)] = t
+				}
+			}
+			continue
+		}
+		u.followCall(c, waiting)
+	}
+}
+
+// followCall is follow for one communication.
+func (u *unsharder) followCall(c *Call, waiting map[string][]*Tensor) {
+	m := c.Comm
+	var source *Tensor
+	for _, t := range m.In {
+		mark := u.mark(t)
+		if mark == "" {
+			continue
+		}
+		if from := u.made[mark]; from != nil {
+			source, u.partners[t], u.out.Sources[t] = from, from, from
+		}
+		switch p := m.api.pattern; {
+		case p == allToAll:
+			u.tokens[mark] = true
+		case m.sums():
+			u.summands[mark] = true
+		}
+	}
+	for _, t := range m.Out {
+		mark := u.mark(t)
+		switch p := m.api.pattern; {
+		case mark == "":
+		case p == allToAll:
+			u.tokens[mark] = true
+		case m.sums() && source != nil:
+			u.partners[t] = source // what the summands are those of
+		default:
+			waiting[mark] = append(waiting[mark], t)
+		}
+	}
+}
+
+// partOf is a tensor with the one of the reference that it is a part of.
+type partOf struct{ part, whole *Tensor }
+
+// tensorRole are the same tensors of several layers.
+type tensorRole struct {
+	all []partOf
+	// varied is set where they have different shapes, byToken where their rows are tokens in
+	// an order of their own.
+	varied, byToken bool
+	params          bool
+}
+
+// roles are those of a rank: parameters first, then in the order of the calls, and last
+// what is communicated.
+func (u *unsharder) roles(calls []*Call) (all []*tensorRole) {
+	at := make(map[string]*tensorRole)
+	add := func(key string, part, whole *Tensor, params bool) {
+		r := at[key]
+		if r == nil {
+			r = &tensorRole{params: params}
+			at[key] = r
+			all = append(all, r)
+		}
+		r.varied = r.varied || len(r.all) > 0 && !r.all[0].part.Shape.Equal(part.Shape)
+		r.all = append(r.all, partOf{part, whole})
+	}
+	for pass := range 3 {
+		for _, c := range calls {
+			name := u.nameOf(c)
+			for _, t := range c.tensors() {
+				param := slices.Contains(c.Params, t)
+				switch {
+				case pass < 2 && (c.Comm != nil || param != (pass == 0)), pass == 2 && c.Comm == nil:
+					continue
+				case c.Comm != nil:
+					if p := u.partners[t]; p != nil {
+						if whole := u.refOf(p); whole != nil {
+							add(c.Role+" "+t.place()+" "+whole.Call.Role+" "+whole.place(), t, whole, false)
+						}
+					}
+					continue
+				}
+				if whole := u.refs[name+" "+t.place()]; whole != nil {
+					add(c.Role+" "+t.place(), t, whole, param)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// refOf is the tensor of the reference that one of an operator of the rank is a part of.
+func (u *unsharder) refOf(t *Tensor) *Tensor { return u.refs[u.nameOf(t.Call)+" "+t.place()] }
+
+// nameOf is the name that a call has in the reference.
+func (u *unsharder) nameOf(c *Call) string {
+	_, layer, expert := parseName(c.Name)
+	if layer < 0 && expert < 0 || c.Comm != nil {
+		return c.Name
+	}
+	if name, ok := u.experts[c.Name]; ok {
+		return name
+	}
+	name := numbered(c.Name, layerWords, layer+u.shift)
+	if expert >= 0 {
+		name = u.expertOf(c, name)
+	}
+	u.experts[c.Name] = name
+	return name
+}
+
+// numbered is a name with another number behind one of some words.
+func numbered(name string, words []string, n int) string {
+	parts := strings.Split(name, ".")
+	for i := 1; i < len(parts); i++ {
+		if _, err := strconv.Atoi(parts[i]); err == nil && slices.Contains(words, parts[i-1]) {
+			parts[i] = itoa(n)
+		}
+	}
+	return strings.Join(parts, ".")
+}
+
+// sameExpert is how far the weights of an expert may be apart, relative.
+const sameExpert = 0.5
+
+// expertOf is the name of the call of an expert in the reference: that whose first weight
+// is nearest. Calls without weights have the number of those of their expert that have some.
+func (u *unsharder) expertOf(c *Call, name string) string {
+	if len(c.Params) == 0 {
+		_, _, local := parseName(c.Name)
+		for mine, theirs := range u.experts {
+			if _, _, expert := parseName(mine); expert == local && beforeExpert(mine) == beforeExpert(c.Name) {
+				_, _, n := parseName(theirs)
+				return numbered(name, expertWords, n)
+			}
+		}
+		return ""
+	}
+	part := u.array(c.Params[0], nil, false)
+	if part == nil {
+		return ""
+	}
+	var whole []*locate.Array
+	for e := 0; ; e++ {
+		t := u.refs[numbered(name, expertWords, e)+" "+c.Params[0].place()]
+		if t == nil {
+			break
+		}
+		whole = append(whole, u.array(t, nil, true))
+	}
+	at, far := locate.Nearest(part, whole)
+	if at < 0 || far > sameExpert {
+		return ""
+	}
+	return numbered(name, expertWords, at)
+}
+
+// beforeExpert is a name up to the number of the expert.
+func beforeExpert(name string) string {
+	for _, word := range expertWords {
+		if before, _, ok := strings.Cut(name, "."+word+"."); ok {
+			return before
+		}
+	}
+	return name
+}
+
+// learn finds where the tensors of a role lie.
+func (u *unsharder) learn(r *tensorRole) {
+	partial := 0
+	for _, in := range r.all {
+		if u.summands[u.known(in.part)] && in.part.place() != "" && slices.Contains(in.part.Call.Out, in.part) && in.part.Call.Comm == nil {
+			partial++
+		}
+		_, _, expert := parseName(in.part.Call.Name)
+		if m := in.part.Call.Comm; m != nil && m.sums() && slices.Contains(m.In, in.part) {
+			partial++
+		}
+		r.byToken = r.byToken || !r.params && (expert >= 0 || u.tokens[u.known(in.part)])
+	}
+	switch {
+	case 2*partial > len(r.all):
+		for _, in := range r.all {
+			u.out.At[in.part] = Location{Ref: in.whole, Partial: true}
+		}
+		return
+	case r.varied || r.byToken:
+		u.byRows(r)
+		return
+	}
+	var pairs []locate.Pair
+	for _, in := range spread6(r.all) {
+		if p, ok := u.pair(in); ok {
+			pairs = append(pairs, p.pair)
+		}
+	}
+	found := u.learner.Learn(pairs)
+	m := &found
+	switch first := r.all[0]; {
+	case found.Found:
+	case first.part.Shape.Equal(first.whole.Shape): // whatever is wrong with it
+		m = &locate.Role{Map: locate.Map{Axes: make([]locate.Index, len(first.part.Shape))}, Found: true, Assumed: true}
+	default:
+		m = nil
+	}
+	for _, in := range r.all {
+		u.out.At[in.part] = Location{Ref: in.whole, Map: m}
+	}
+}
+
+// known is the digest of a tensor that was asked for before, or that the dump has.
+func (u *unsharder) known(t *Tensor) string {
+	if t.Digest == "" && u.found[t] == "" {
+		return ""
+	}
+	return u.mark(t)
+}
+
+// byRows finds each tensor of a role by its rows alone: tokens in an order of their own.
+// The output of an operator has the rows of its first input.
+func (u *unsharder) byRows(r *tensorRole) {
+	for _, in := range r.all {
+		l := Location{Ref: in.whole}
+		if first := in.part.Call.In; len(first) > 0 && in.part.place() == "output 0" && in.part.Call.Comm == nil {
+			if of := u.out.At[first[0]]; of.Map != nil && of.Map.Axes[0] != nil && sameRows(first[0], in.part) && sameRows(of.Ref, in.whole) {
+				axes := make([]locate.Index, len(in.part.Shape))
+				axes[0] = of.Map.Axes[0]
+				l.Map = &locate.Role{Map: locate.Map{Axes: axes, Score: of.Map.Score}, Found: true, Instances: 1}
+			}
+		}
+		if p, ok := u.pair(in); l.Map == nil && ok && p.sameRow {
+			if m, ok := locate.Rows(p.pair.Part, p.pair.Whole); ok {
+				l.Map = &locate.Role{Map: m, Found: true, Instances: 1}
+			}
+		}
+		u.out.At[in.part] = l
+	}
+}
+
+func sameRows(a, b *Tensor) bool {
+	return len(a.Shape) > 0 && len(b.Shape) > 0 && a.Shape[0] == b.Shape[0]
+}
+
+// arrayKey is a tensor of which every so many positions of the axes are read.
+type arrayKey struct {
+	t     *Tensor
+	steps string
+}
+
+// paired are the arrays of an instance.
+type paired struct {
+	pair    locate.Pair
+	sameRow bool // the shapes differ in the first axis alone, if at all
+}
+
+// pair reads both tensors of an instance. Of large ones it leaves out positions of the axes
+// that both have whole.
+func (u *unsharder) pair(in partOf) (p paired, ok bool) {
+	a, b := in.part.Shape, in.whole.Shape
+	if len(a) != len(b) || len(a) == 0 || a.Elements() == 0 || b.Elements() == 0 {
+		return p, false
+	}
+	p.sameRow = slices.Equal(a[1:], b[1:])
+	steps := thin(a, b)
+	if steps == nil {
+		return p, false
+	}
+	p.pair.Part, p.pair.Whole = u.array(in.part, steps, false), u.array(in.whole, steps, true)
+	return p, p.pair.Part != nil && p.pair.Whole != nil
+}
+
+const (
+	// maxArray is how many elements of a tensor are looked at, where axes are whole on both
+	// sides; maxCut how many where none is.
+	maxArray, maxCut = 1 << 22, 1 << 25
+	// maxHeld is how many elements of the reference are held.
+	maxHeld = 1 << 25
+)
+
+// thin says of which positions of each axis one is read, nil where it would be too many.
+func thin(part, whole tensor.Shape) []int64 {
+	steps := make([]int64, len(part))
+	for k := range steps {
+		steps[k] = 1
+	}
+	left := func() int64 {
+		n := int64(1)
+		for k, size := range whole {
+			n *= (size + steps[k] - 1) / steps[k]
+		}
+		return n
+	}
+	for left() > maxArray {
+		most := -1
+		for k, size := range whole {
+			if part[k] == size && size/steps[k] > 1 && (most < 0 || size/steps[k] > whole[most]/steps[most]) {
+				most = k
+			}
+		}
+		if most < 0 {
+			if left() > maxCut {
+				return nil
+			}
+			break
+		}
+		steps[most] *= 2
+	}
+	return steps
+}
+
+// array reads a tensor, nil where that cannot be. Those of the reference are held.
+func (u *unsharder) array(t *Tensor, steps []int64, hold bool) *locate.Array {
+	if steps == nil {
+		steps = thin(t.Shape, t.Shape)
+	}
+	key := arrayKey{t, tensor.Shape(steps).String()}
+	if a, ok := u.arrays[key]; ok {
+		return a
+	}
+	a := u.readArray(t, steps)
+	if hold && a != nil {
+		if u.held += int64(len(a.Values)); u.held > maxHeld {
+			clear(u.arrays)
+			u.held = int64(len(a.Values))
+		}
+		u.arrays[key] = a
+	}
+	return a
+}
+
+// readArray reads every so many positions of each axis.
+func (u *unsharder) readArray(t *Tensor, steps []int64) *locate.Array {
+	if !t.Stored() || t.elements() == 0 {
+		return nil
+	}
+	v, err := u.values(t)
+	if err != nil {
+		return nil
+	}
+	h := v.decoder.Host()
+	a := &locate.Array{Exact: h.Integer()}
+	for k, size := range t.Shape {
+		a.Shape = append(a.Shape, int((size+steps[k]-1)/steps[k]))
+	}
+	// Rows that lie behind each other are read at once.
+	inner := len(steps)
+	for inner > 0 && steps[inner-1] == 1 {
+		inner--
+	}
+	inner = max(min(inner, len(steps)-1), 0)
+	run, every := int64(1), int64(1)
+	for _, size := range t.Shape[inner:] {
+		run *= size
+	}
+	if len(steps) > 0 {
+		every = steps[len(steps)-1]
+	}
+	strides := t.Shape.Strides()
+	buf := make([]float64, min(run, max(window/every, 1)*every))
+	var walk func(axis int, first int64) error
+	walk = func(axis int, first int64) error {
+		if axis < inner {
+			for i := int64(0); i < t.Shape[axis]; i += steps[axis] {
+				if err := walk(axis+1, first+i*strides[axis]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		for at := int64(0); at < run; at += int64(len(buf)) {
+			some := buf[:min(int64(len(buf)), run-at)]
+			if err := u.floats(some, []*Tensor{t}, first+at); err != nil {
+				return err
+			}
+			for i := int64(0); i < int64(len(some)); i += every {
+				a.Values = append(a.Values, float32(some[i]))
+			}
+		}
+		return nil
+	}
+	if walk(0, 0) != nil {
+		return nil
+	}
+	return a
+}
