@@ -14,7 +14,6 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/inspect"
-	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
 	"dumptool/internal/report"
@@ -189,7 +188,7 @@ func noDumps(ctx context.Context, path string) error {
 		return usagef("%s is a dump configuration: dumptool config check %s", path, path)
 	}
 	if schema, err := report.SchemaOf(path); err == nil {
-		return usagef("%s is a document of dumptool (%s): dumptool report %s", path, jsonpos.Shorten(schema, 40), path)
+		return usagef("%s is a document of dumptool (%.40s): dumptool report %s", path, schema, path)
 	}
 	in, err := (&sidefile.Files{Fusion: path}).Load()
 	if role == sidefile.IRFile || err == nil && in.Fusion != nil && len(in.Fusion.Ops) > 0 {
