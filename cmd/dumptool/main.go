@@ -24,9 +24,9 @@ import (
 const (
 	garbagePercent     = 25
 	leastMemory        = 144 << 20
-	manyPairs          = 20000
+	manyPairs          = 14000
 	memoryOfPair       = 11000 // some 6000 are in use in the end
-	memoryOfStatistics = 2500
+	memoryOfStatistics = 1800
 )
 
 // setGarbage sets how much garbage there may be beside data.
