@@ -48,7 +48,7 @@ func parseSelector(text string) Selector {
 		if k, err := strconv.Atoi(which); err == nil && k >= 0 {
 			return Selector{Kind: kind, Index: k}
 		}
-		if kind == tensor.Parameter {
+		if kind == tensor.Parameter && which != "" {
 			return Selector{Name: which}
 		}
 	}

@@ -52,7 +52,7 @@ func TestSplit(t *testing.T) {
 }
 
 func FuzzSelector(f *testing.F) {
-	for _, text := range []string{"output:0", "input:-1", "parameter:x", ":", "gradient:99999999999999999999"} {
+	for _, text := range []string{"output:0", "input:-1", "parameter:x", "parameter:", ":", "gradient:99999999999999999999"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
