@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -228,18 +229,26 @@ func (p *Plan) forget() {
 			s.ref, s.npu, s.at, s.has, s.clock = nil, nil, nil, nil, nil
 		}
 	}
-	p.rows = make([]record.Row, len(p.Pairs))
 	for i := range p.Pairs {
-		x := &p.Pairs[i]
-		p.rows[i] = *x.Row
-		x.Row, x.decided = &p.rows[i], x.Row.Pair.Status != ""
-		for _, t := range []*Tensor{x.Ref, x.NPU} {
+		for _, t := range []*Tensor{p.Pairs[i].Ref, p.Pairs[i].NPU} {
 			if t != nil {
 				t.Leaf = nil
 			}
 		}
 	}
+	if len(p.Pairs) > manyRows {
+		debug.FreeOSMemory() // before the rows are there twice
+	}
+	p.rows = make([]record.Row, len(p.Pairs))
+	for i := range p.Pairs {
+		x := &p.Pairs[i]
+		p.rows[i] = *x.Row
+		x.Row, x.decided = &p.rows[i], x.Row.Pair.Status != ""
+	}
 }
+
+// manyRows is how many rows take so much that room is made for their copy.
+const manyRows = 10000
 
 // DefaultWorkers is the number of goroutines unless another one is asked for.
 func DefaultWorkers() int { return min(store.Workers(), maxWorkers) }
