@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -145,7 +146,7 @@ func (o *Options) otherwise(step *shardedStep) bool {
 		}
 	}
 	for i := range names[1:] {
-		if communicates && !sameKeys(names[0], names[i+1]) {
+		if communicates && !maps.Equal(names[0], names[i+1]) {
 			return true
 		}
 	}
@@ -181,18 +182,6 @@ func (o *Options) otherwise(step *shardedStep) bool {
 		}
 	}
 	return differ > 0 && float64(differ) >= otherShapes*float64(len(pairs))
-}
-
-func sameKeys(a, b map[string]bool) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for k := range a {
-		if !b[k] {
-			return false
-		}
-	}
-	return true
 }
 
 // tensorKey names a tensor among those of a round.

@@ -5,10 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"dumptool/internal/ranks/locate"
-	"dumptool/internal/tensor"
 )
 
 // Location is where a tensor of a rank lies in a reference of one rank.
@@ -128,7 +126,7 @@ type unsharder struct {
 
 	// Of the rank in turn:
 	shift    int                 // the number of its first layer
-	experts  map[string]string   // the names of calls of experts in the reference
+	names    map[string]string   // those of numbered calls in the reference
 	summands map[string]bool     // digests of what is summed
 	tokens   map[string]bool     // digests of what is exchanged by all_to_all
 	made     map[string]*Tensor  // the latest tensor of an operator by its digest
@@ -166,7 +164,7 @@ func (u *unsharder) noteLayers(c *Call) {
 // locate locates the tensors of a rank.
 func (u *unsharder) locate(rank int) {
 	calls := u.step.Calls[rank]
-	u.experts, u.learner = make(map[string]string), new(locate.Learner)
+	u.names, u.learner = make(map[string]string), new(locate.Learner)
 	u.shift = u.firstLayer(calls)
 	u.follow(calls)
 	for _, r := range u.roles(calls) {
@@ -193,7 +191,7 @@ func (u *unsharder) firstLayer(calls []*Call) int {
 		for _, n := range layers {
 			whole = append(whole, u.array(refs[n].Params[0], nil, true))
 		}
-		for _, c := range spread6(mine) {
+		for _, c := range someLayers(mine) {
 			if part := u.array(c.Params[0], nil, false); part != nil {
 				if at, _ := locate.Nearest(part, whole); at >= 0 {
 					votes[layers[at]-c.Layer]++
@@ -213,8 +211,8 @@ func (u *unsharder) firstLayer(calls []*Call) int {
 // learnedFrom is how many layers a role is learned from.
 const learnedFrom = 6
 
-// spread6 are at most so many of a list, evenly spread.
-func spread6[T any](all []T) []T {
+// someLayers are at most so many of a list, evenly spread.
+func someLayers[T any](all []T) []T {
 	if len(all) <= learnedFrom {
 		return all
 	}
@@ -345,82 +343,6 @@ func (u *unsharder) roles(calls []*Call) (all []*tensorRole) {
 	return all
 }
 
-// refOf is the tensor of the reference that one of an operator of the rank is a part of.
-func (u *unsharder) refOf(t *Tensor) *Tensor { return u.refs[u.nameOf(t.Call)+" "+t.place()] }
-
-// nameOf is the name that a call has in the reference.
-func (u *unsharder) nameOf(c *Call) string {
-	_, layer, expert := parseName(c.Name)
-	if layer < 0 && expert < 0 || c.Comm != nil {
-		return c.Name
-	}
-	if name, ok := u.experts[c.Name]; ok {
-		return name
-	}
-	name := numbered(c.Name, layerWords, layer+u.shift)
-	if expert >= 0 {
-		name = u.expertOf(c, name)
-	}
-	u.experts[c.Name] = name
-	return name
-}
-
-// numbered is a name with another number behind one of some words.
-func numbered(name string, words []string, n int) string {
-	parts := strings.Split(name, ".")
-	for i := 1; i < len(parts); i++ {
-		if _, err := strconv.Atoi(parts[i]); err == nil && slices.Contains(words, parts[i-1]) {
-			parts[i] = itoa(n)
-		}
-	}
-	return strings.Join(parts, ".")
-}
-
-// sameExpert is how far the weights of an expert may be apart, relative.
-const sameExpert = 0.5
-
-// expertOf is the name of the call of an expert in the reference: that whose first weight
-// is nearest. Calls without weights have the number of those of their expert that have some.
-func (u *unsharder) expertOf(c *Call, name string) string {
-	if len(c.Params) == 0 {
-		_, _, local := parseName(c.Name)
-		for mine, theirs := range u.experts {
-			if _, _, expert := parseName(mine); expert == local && beforeExpert(mine) == beforeExpert(c.Name) {
-				_, _, n := parseName(theirs)
-				return numbered(name, expertWords, n)
-			}
-		}
-		return ""
-	}
-	part := u.array(c.Params[0], nil, false)
-	if part == nil {
-		return ""
-	}
-	var whole []*locate.Array
-	for e := 0; ; e++ {
-		t := u.refs[numbered(name, expertWords, e)+" "+c.Params[0].place()]
-		if t == nil {
-			break
-		}
-		whole = append(whole, u.array(t, nil, true))
-	}
-	at, far := locate.Nearest(part, whole)
-	if at < 0 || far > sameExpert {
-		return ""
-	}
-	return numbered(name, expertWords, at)
-}
-
-// beforeExpert is a name up to the number of the expert.
-func beforeExpert(name string) string {
-	for _, word := range expertWords {
-		if before, _, ok := strings.Cut(name, "."+word+"."); ok {
-			return before
-		}
-	}
-	return name
-}
-
 // learn finds where the tensors of a role lie.
 func (u *unsharder) learn(r *tensorRole) {
 	partial := 0
@@ -445,7 +367,7 @@ func (u *unsharder) learn(r *tensorRole) {
 		return
 	}
 	var pairs []locate.Pair
-	for _, in := range spread6(r.all) {
+	for _, in := range someLayers(r.all) {
 		if p, ok := u.pair(in); ok {
 			pairs = append(pairs, p.pair)
 		}
@@ -495,147 +417,4 @@ func (u *unsharder) byRows(r *tensorRole) {
 
 func sameRows(a, b *Tensor) bool {
 	return len(a.Shape) > 0 && len(b.Shape) > 0 && a.Shape[0] == b.Shape[0]
-}
-
-// arrayKey is a tensor of which every so many positions of the axes are read.
-type arrayKey struct {
-	t     *Tensor
-	steps string
-}
-
-// paired are the arrays of an instance.
-type paired struct {
-	pair    locate.Pair
-	sameRow bool // the shapes differ in the first axis alone, if at all
-}
-
-// pair reads both tensors of an instance. Of large ones it leaves out positions of the axes
-// that both have whole.
-func (u *unsharder) pair(in partOf) (p paired, ok bool) {
-	a, b := in.part.Shape, in.whole.Shape
-	if len(a) != len(b) || len(a) == 0 || a.Elements() == 0 || b.Elements() == 0 {
-		return p, false
-	}
-	p.sameRow = slices.Equal(a[1:], b[1:])
-	steps := thin(a, b)
-	if steps == nil {
-		return p, false
-	}
-	p.pair.Part, p.pair.Whole = u.array(in.part, steps, false), u.array(in.whole, steps, true)
-	return p, p.pair.Part != nil && p.pair.Whole != nil
-}
-
-const (
-	// maxArray is how many elements of a tensor are looked at, where axes are whole on both
-	// sides; maxCut how many where none is.
-	maxArray, maxCut = 1 << 22, 1 << 25
-	// maxHeld is how many elements of the reference are held.
-	maxHeld = 1 << 25
-)
-
-// thin says of which positions of each axis one is read, nil where it would be too many.
-func thin(part, whole tensor.Shape) []int64 {
-	steps := make([]int64, len(part))
-	for k := range steps {
-		steps[k] = 1
-	}
-	left := func() int64 {
-		n := int64(1)
-		for k, size := range whole {
-			n *= (size + steps[k] - 1) / steps[k]
-		}
-		return n
-	}
-	for left() > maxArray {
-		most := -1
-		for k, size := range whole {
-			if part[k] == size && size/steps[k] > 1 && (most < 0 || size/steps[k] > whole[most]/steps[most]) {
-				most = k
-			}
-		}
-		if most < 0 {
-			if left() > maxCut {
-				return nil
-			}
-			break
-		}
-		steps[most] *= 2
-	}
-	return steps
-}
-
-// array reads a tensor, nil where that cannot be. Those of the reference are held.
-func (u *unsharder) array(t *Tensor, steps []int64, hold bool) *locate.Array {
-	if steps == nil {
-		steps = thin(t.Shape, t.Shape)
-	}
-	key := arrayKey{t, tensor.Shape(steps).String()}
-	if a, ok := u.arrays[key]; ok {
-		return a
-	}
-	a := u.readArray(t, steps)
-	if hold && a != nil {
-		if u.held += int64(len(a.Values)); u.held > maxHeld {
-			clear(u.arrays)
-			u.held = int64(len(a.Values))
-		}
-		u.arrays[key] = a
-	}
-	return a
-}
-
-// readArray reads every so many positions of each axis.
-func (u *unsharder) readArray(t *Tensor, steps []int64) *locate.Array {
-	if !t.Stored() || t.elements() == 0 {
-		return nil
-	}
-	v, err := u.values(t)
-	if err != nil {
-		return nil
-	}
-	h := v.decoder.Host()
-	a := &locate.Array{Exact: h.Integer()}
-	for k, size := range t.Shape {
-		a.Shape = append(a.Shape, int((size+steps[k]-1)/steps[k]))
-	}
-	// Rows that lie behind each other are read at once.
-	inner := len(steps)
-	for inner > 0 && steps[inner-1] == 1 {
-		inner--
-	}
-	inner = max(min(inner, len(steps)-1), 0)
-	run, every := int64(1), int64(1)
-	for _, size := range t.Shape[inner:] {
-		run *= size
-	}
-	if len(steps) > 0 {
-		every = steps[len(steps)-1]
-	}
-	strides := t.Shape.Strides()
-	buf := make([]float64, min(run, max(window/every, 1)*every))
-	var walk func(axis int, first int64) error
-	walk = func(axis int, first int64) error {
-		if axis < inner {
-			for i := int64(0); i < t.Shape[axis]; i += steps[axis] {
-				if err := walk(axis+1, first+i*strides[axis]); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		for at := int64(0); at < run; at += int64(len(buf)) {
-			some := buf[:min(int64(len(buf)), run-at)]
-			if err := u.floats(some, []*Tensor{t}, first+at); err != nil {
-				return err
-			}
-			for i := int64(0); i < int64(len(some)); i += every {
-				a.Values = append(a.Values, float32(some[i]))
-			}
-		}
-		return nil
-	}
-	if walk(0, 0) != nil {
-		return nil
-	}
-	return a
 }

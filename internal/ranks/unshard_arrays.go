@@ -1,0 +1,151 @@
+package ranks
+
+import (
+	"slices"
+
+	"dumptool/internal/ranks/locate"
+	"dumptool/internal/tensor"
+)
+
+// arrayKey is a tensor of which every so many positions of the axes are read.
+type arrayKey struct {
+	t     *Tensor
+	steps string
+}
+
+// paired are the arrays of an instance.
+type paired struct {
+	pair    locate.Pair
+	sameRow bool // the shapes differ in the first axis alone, if at all
+}
+
+// pair reads both tensors of an instance. Of large ones it leaves out positions of the axes
+// that both have whole.
+func (u *unsharder) pair(in partOf) (p paired, ok bool) {
+	a, b := in.part.Shape, in.whole.Shape
+	if len(a) != len(b) || len(a) == 0 || a.Elements() == 0 || b.Elements() == 0 {
+		return p, false
+	}
+	p.sameRow = slices.Equal(a[1:], b[1:])
+	steps := thin(a, b)
+	if steps == nil {
+		return p, false
+	}
+	p.pair.Part, p.pair.Whole = u.array(in.part, steps, false), u.array(in.whole, steps, true)
+	return p, p.pair.Part != nil && p.pair.Whole != nil
+}
+
+const (
+	// maxArray is how many elements of a tensor are looked at, where axes are whole on both
+	// sides; maxCut how many where none is.
+	maxArray, maxCut = 1 << 22, 1 << 25
+	// maxHeld is how many elements of the reference are held.
+	maxHeld = 1 << 25
+)
+
+// thin says of which positions of each axis one is read, nil where it would be too many.
+func thin(part, whole tensor.Shape) []int64 {
+	steps := make([]int64, len(part))
+	for k := range steps {
+		steps[k] = 1
+	}
+	left := func() int64 {
+		n := int64(1)
+		for k, size := range whole {
+			n *= (size + steps[k] - 1) / steps[k]
+		}
+		return n
+	}
+	for left() > maxArray {
+		most := -1
+		for k, size := range whole {
+			if part[k] == size && size/steps[k] > 1 && (most < 0 || size/steps[k] > whole[most]/steps[most]) {
+				most = k
+			}
+		}
+		if most < 0 {
+			if left() > maxCut {
+				return nil
+			}
+			break
+		}
+		steps[most] *= 2
+	}
+	return steps
+}
+
+// array reads a tensor, nil where that cannot be. Those of the reference are held.
+func (u *unsharder) array(t *Tensor, steps []int64, hold bool) *locate.Array {
+	if steps == nil {
+		steps = thin(t.Shape, t.Shape)
+	}
+	key := arrayKey{t, tensor.Shape(steps).String()}
+	if a, ok := u.arrays[key]; ok {
+		return a
+	}
+	a := u.readArray(t, steps)
+	if hold && a != nil {
+		if u.held += int64(len(a.Values)); u.held > maxHeld {
+			clear(u.arrays)
+			u.held = int64(len(a.Values))
+		}
+		u.arrays[key] = a
+	}
+	return a
+}
+
+// readArray reads every so many positions of each axis.
+func (u *unsharder) readArray(t *Tensor, steps []int64) *locate.Array {
+	if !t.Stored() || t.elements() == 0 {
+		return nil
+	}
+	v, err := u.values(t)
+	if err != nil {
+		return nil
+	}
+	h := v.decoder.Host()
+	a := &locate.Array{Exact: h.Integer()}
+	for k, size := range t.Shape {
+		a.Shape = append(a.Shape, int((size+steps[k]-1)/steps[k]))
+	}
+	// Rows that lie behind each other are read at once.
+	inner := len(steps)
+	for inner > 0 && steps[inner-1] == 1 {
+		inner--
+	}
+	inner = max(min(inner, len(steps)-1), 0)
+	run, every := int64(1), int64(1)
+	for _, size := range t.Shape[inner:] {
+		run *= size
+	}
+	if len(steps) > 0 {
+		every = steps[len(steps)-1]
+	}
+	strides := t.Shape.Strides()
+	buf := make([]float64, min(run, max(window/every, 1)*every))
+	var walk func(axis int, first int64) error
+	walk = func(axis int, first int64) error {
+		if axis < inner {
+			for i := int64(0); i < t.Shape[axis]; i += steps[axis] {
+				if err := walk(axis+1, first+i*strides[axis]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		for at := int64(0); at < run; at += int64(len(buf)) {
+			some := buf[:min(int64(len(buf)), run-at)]
+			if err := u.floats(some, []*Tensor{t}, first+at); err != nil {
+				return err
+			}
+			for i := int64(0); i < int64(len(some)); i += every {
+				a.Values = append(a.Values, float32(some[i]))
+			}
+		}
+		return nil
+	}
+	if walk(0, 0) != nil {
+		return nil
+	}
+	return a
+}
