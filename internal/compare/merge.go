@@ -77,7 +77,12 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, parts []*Mer
 		mergeListed(rep.Listed, doc.Listed)
 	}
 	if !o.Whole {
-		rep.Again = func(i int) ([]record.Row, error) { return o.readAgain(rep, &rounds[i]) }
+		rep.Again = func(i int) ([]record.Row, error) {
+			if x := &rounds[i]; !x.part.letGo { // by statistics
+				return make([]record.Row, x.rows.end-x.rows.first), nil
+			}
+			return readAgain(rep, &rounds[i])
+		}
 	}
 	rep.Effective = held.name()
 	o.sumUp(rep)
@@ -102,7 +107,7 @@ func (o *Options) takePictures(ctx context.Context, rep *record.Report, rounds [
 	in := slices.Sorted(maps.Keys(wanted))
 	err := batch.Run(ctx, batch.Options{Workers: o.Workers}, in, nil,
 		func(_ context.Context, k int) (d drawn) {
-			rows, err := o.readAgain(rep, &rounds[k])
+			rows, err := readAgain(rep, &rounds[k])
 			if d.err = err; err == nil {
 				for _, i := range wanted[k] {
 					d.pictures = append(d.pictures, rows[i-rounds[k].at].Pictures)
@@ -123,6 +128,8 @@ func (o *Options) takePictures(ctx context.Context, rep *record.Report, rounds [
 type MergePart struct {
 	*record.Kept
 	held heldType
+	// letGo is set where anything was let go of.
+	letGo bool
 }
 
 // ReadPart reads the compare.json of a run for a merge, of the rows what reports want of the
@@ -134,8 +141,12 @@ func (o *Options) ReadPart(path string) (*MergePart, error) {
 			o.retain(row)
 			part.held.add(row)
 			row.Pictures = nil                                            // each document has those of its own most telling rows
-			if !o.Whole && (row.Evidence == nil || !row.Evidence.Start) { // what came in is looked at once more
-				row.LetGo()
+			if o.Whole {
+				return
+			}
+			noise := row.Noise
+			if part.letGo = row.LetGo() || part.letGo; row.Evidence != nil && row.Evidence.Start {
+				row.Noise = noise // the report says how far what came in differs
 			}
 		})
 		return err
@@ -143,19 +154,12 @@ func (o *Options) ReadPart(path string) (*MergePart, error) {
 	return part, err
 }
 
-// readAgain reads the rows of a round of a merged report again.
-func (o *Options) readAgain(rep *record.Report, round *mergedRound) ([]record.Row, error) {
-	path := safefile.InFolder(round.path, DocumentName)
-	n := round.rows.end - round.rows.first
-	rows, err := round.part.ReadAgain(round.rows.first, n, func(offset int64) (io.ReadCloser, error) { return shard.OpenAt(path, offset) })
+// readAgain reads again what was let go of the rows of a round of a merged report.
+func readAgain(rep *record.Report, round *mergedRound) ([]record.Row, error) {
+	path, n := safefile.InFolder(round.path, DocumentName), round.rows.end-round.rows.first
+	rows, err := round.part.ReadAgain(round.rows.first, rep.Rows[round.at:round.at+n], func(offset int64) (io.ReadCloser, error) { return shard.OpenAt(path, offset) })
 	if err != nil {
 		return nil, safefile.WithPath(path, err)
-	}
-	for i := range rows {
-		if was, is := rep.Rows[round.at+i].TensorName(), rows[i].TensorName(); was != is {
-			return nil, fmt.Errorf("%s: was changed while it was merged: row %d is %s, and was %s", path, round.rows.first+i, is, was)
-		}
-		o.retain(&rows[i])
 	}
 	return rows, nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/jsonpos"
 )
 
@@ -16,17 +17,21 @@ import (
 // alone, mostly more than the rest, it lets go of as it reads, and reads again where
 // compare.json is written, round by round.
 
-// LetGo lets go of what no report but compare.json, and compare.jsonl, shows of a row.
-func (r *Row) LetGo() { r.takeAgain(&Row{}) }
+// LetGo lets go of what no report but compare.json, and compare.jsonl, shows of a row, and
+// reports whether there was anything.
+func (r *Row) LetGo() bool {
+	had := r.Noise != nil || r.Uneven != nil || r.Second != nil || r.Reads != nil || r.Patterns != nil || r.Result != nil && r.Result.Joint != nil
+	r.takeAgain(&Row{})
+	return had
+}
 
 // takeAgain takes from a row that was read again what was let go of.
 func (r *Row) takeAgain(from *Row) {
 	r.Noise, r.Uneven, r.Second, r.Reads, r.Patterns = from.Noise, from.Uneven, from.Second, from.Reads, from.Patterns
-	switch {
-	case r.Result == nil:
-	case from.Result == nil:
-		r.Result.Joint = nil
-	default:
+	if r.Result == nil {
+		return
+	}
+	if r.Result.Joint = nil; from.Result != nil {
 		r.Result.Joint = from.Result.Joint
 	}
 }
@@ -34,9 +39,7 @@ func (r *Row) takeAgain(from *Row) {
 // Kept is a report whose rows can be read again from its document.
 type Kept struct {
 	*Report
-	slim    bool
-	chinese map[string]string
-	starts  []start
+	starts []start
 }
 
 // start is where the rows of a round begin in a document.
@@ -51,17 +54,18 @@ func ReadKept(r io.Reader, keep func(r *Report, row *Row)) (*Kept, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Kept{d.Report, d.slim, d.chinese, d.starts}, nil
+	return &Kept{d.Report, d.starts}, nil
 }
 
 // errEnough ends the reading of rows before their end.
 var errEnough = errors.New("these are all rows that are wanted")
 
-// ReadAgain reads rows again, as many as the round has that begins with row first; open opens
-// the document at an offset.
-func (k *Kept) ReadAgain(first, n int, open func(offset int64) (io.ReadCloser, error)) ([]Row, error) {
+// ReadAgain reads what was let go of rows of a round, and their pictures; first is the place
+// of the first in the document, which open opens at an offset. What it returns has nothing
+// else but the names.
+func (k *Kept) ReadAgain(first int, kept []Row, open func(offset int64) (io.ReadCloser, error)) ([]Row, error) {
 	at := slices.IndexFunc(k.starts, func(s start) bool { return s.row == first })
-	if n == 0 || at < 0 {
+	if len(kept) == 0 || at < 0 {
 		return nil, nil
 	}
 	file, err := open(k.starts[at].offset)
@@ -69,13 +73,40 @@ func (k *Kept) ReadAgain(first, n int, open func(offset int64) (io.ReadCloser, e
 		return nil, err
 	}
 	defer file.Close()
-	d := &document{Report: &Report{Findings: NoFindings()}, slim: k.slim, reading: reading{enough: n}}
-	in := jsonpos.NewReader(io.MultiReader(strings.NewReader("["), file), math.MaxInt64)
-	if err := (rowList{d}).read(in); !errors.Is(err, errEnough) && !(err == nil && len(d.Rows) == n) {
-		return nil, fmt.Errorf("%d of %d rows read again: %w", len(d.Rows), n, err)
+	rows := make([]Row, len(kept))
+	in, done := jsonpos.NewReader(io.MultiReader(strings.NewReader("["), file), math.MaxInt64), 0
+	err = in.Array(func(i int) error {
+		if i == len(rows) {
+			return errEnough
+		}
+		done++
+		return rows[i].readAgain(in, &kept[i])
+	})
+	if err == nil && done < len(rows) {
+		err = errors.New("the document ends")
 	}
-	d.say(k.chinese)
-	return d.Rows, nil
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, fmt.Errorf("row %d, read again: %w", first+max(0, done-1), err)
+	}
+	return rows, nil
+}
+
+// readAgain reads what was let go of a row.
+func (r *Row) readAgain(in *jsonpos.Reader, kept *Row) (err error) {
+	var pictures *picturesJSON
+	r.Result = new(metrics.Result)
+	err = object{{"op", &r.Op}, {"output", &r.Output}, {"kind", &r.Kind}, {"joint", &r.Result.Joint}, {"pictures", &pictures}, {"noise", &r.Noise},
+		{"patterns", (*findings)(&r.Patterns)}, {"uneven", &r.Uneven}, {"second", &r.Second}, {"reads", &r.Reads}}.read(in)
+	if err != nil {
+		return err
+	}
+	if is, was := r.TensorName(), kept.TensorName(); is != was {
+		return fmt.Errorf("is %s, and was %s", is, was)
+	}
+	if kept.Result != nil {
+		r.Pictures, err = pictures.pictures(kept.Result, len(kept.Shape))
+	}
+	return err
 }
 
 // written goes through the rows as compare.json has them: all at once, or round by round

@@ -55,7 +55,7 @@ func TestReadAgain(t *testing.T) {
 		}
 		size := int64(len(text))
 		kept.Again = func(i int) ([]record.Row, error) {
-			return kept.ReadAgain(firsts[i], counts[i], func(offset int64) (io.ReadCloser, error) {
+			return kept.ReadAgain(firsts[i], kept.Rows[firsts[i]:firsts[i]+counts[i]], func(offset int64) (io.ReadCloser, error) {
 				return io.NopCloser(io.NewSectionReader(bytes.NewReader(text), offset, size-offset)), nil
 			})
 		}

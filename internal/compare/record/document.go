@@ -48,8 +48,6 @@ type reading struct {
 	taken int
 	// starts are where the rows of rounds begin.
 	starts []start
-	// enough is the number of rows that are wanted, 0 for all.
-	enough int
 }
 
 // schema is that of compare.json.
@@ -262,9 +260,6 @@ func (l rowList) read(in *jsonpos.Reader) error {
 	l.Rows = []Row{}
 	early := l.schema != "" && l.Rounds != nil // else what the rounds are comes later
 	return in.Array(func(i int) error {
-		if l.enough > 0 && i == l.enough {
-			return errEnough
-		}
 		f, at := newRow(l.slim), in.Offset()
 		err := f.read(in)
 		if err == nil {
