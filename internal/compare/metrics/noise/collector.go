@@ -23,7 +23,7 @@ const (
 type Collector struct {
 	request    Request
 	total      int64   // elements of the tensor
-	row        int64   // elements of a row
+	row        int64   // elements of the last axis, most often of a row
 	floor      float64 // the smallest normal number of the type
 	start, end int64   // the elements that were added
 	excluded   int64   // of them those that do not count
@@ -86,7 +86,7 @@ func (c *Collector) Reset(req *Request) {
 	c.table.Take(func(int, kernel.Octave, kernel.Octave) {})
 	rows, channels := rowsOf(req.Shape), channelsOf(req.Shape)
 	*c = Collector{
-		request: *req, total: req.Shape.Elements(), row: rows.stride, floor: math.Ldexp(1, req.Type.MinExp),
+		request: *req, total: req.Shape.Elements(), row: lastAxis(req.Shape), floor: math.Ldexp(1, req.Type.MinExp),
 		rows: c.rows.reset(rows), channels: c.channels.reset(channels),
 		octaves: [2][]octave{c.octaves[0][:0], c.octaves[1][:0]},
 		minNPU:  math.Inf(1), maxNPU: math.Inf(-1), minRef: math.Inf(1), maxRef: math.Inf(-1),

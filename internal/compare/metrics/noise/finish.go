@@ -105,7 +105,7 @@ func (c *Collector) setOthers(n *Noise, rows *summary) {
 		n.TwoSidedRMS = math.Sqrt(c.singles.twoSidedDD / float64(count))
 	}
 	rms := func(of *offRows) float64 {
-		return math.Sqrt(of.otherDD / float64(max((c.rows.count-of.count)*c.row, 1)))
+		return math.Sqrt(of.otherDD / float64(max((c.rows.count-of.count)*c.rows.size(), 1)))
 	}
 	n.RowsOff, n.OtherRowsRMS = rows.off[0].count, rms(&rows.off[0])
 	if g := n.Grid; g != nil {

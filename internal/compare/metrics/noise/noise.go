@@ -103,8 +103,9 @@ type Noise struct {
 	// all others are off by one at most; 0 where another one is off by more.
 	Lone int64 `json:"lone,omitempty"`
 
-	// Rows are the positions of all axes but the last. Channels are those of axis 1
-	// of tensors of 4 and more axes, of the last one of others.
+	// Rows are the positions of all axes but the last, of all but the last two where there
+	// are four or more, the last one shorter than 32, and more than 4096 rows. Channels
+	// are those of axis 1 of tensors of 4 and more axes, of the last one of others.
 	Rows     Groups `json:"rows"`
 	Channels Groups `json:"channels"`
 

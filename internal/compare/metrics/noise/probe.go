@@ -9,7 +9,7 @@ type Probe struct {
 	// depends on the length of the axis and the number of axes only.
 	Values Column `json:"values,omitempty"`
 	// RowMean and RowStd are the means and standard deviations of the rows that the
-	// grid has places in, empty where rows share a bin.
+	// grid has places in, empty where rows share a bin or are planes.
 	RowMean []float64 `json:"row_mean,omitempty"`
 	RowStd  []float64 `json:"row_std,omitempty"`
 }
@@ -88,7 +88,7 @@ func (c *Collector) mergeProbe(next *Collector) {
 func (c *Collector) finishProbe() Probe {
 	p := Probe{Values: append([]float32(nil), c.probes[:len(c.places)]...)}
 	grid := Grid(c.request.Shape)
-	if c.rows.fold != 1 || len(grid) < 2 {
+	if c.rows.fold != 1 || len(grid) < 2 || c.rows.stride != c.row {
 		return p
 	}
 	for i := 0; i < len(c.places); i += int(grid[len(grid)-1]) {
