@@ -257,9 +257,10 @@ func spreadOver(out, in *noise.Noise) spread {
 	if sameShape(out, in) {
 		return s
 	}
-	from, to := noise.Grid(in.Shape), noise.Grid(out.Shape)
+	from, _ := noise.Grid(in.Shape)
+	to, axes := noise.Grid(out.Shape)
 	s.index = []int{0}
-	for i := range to {
+	for i := range axes {
 		next := make([]int, 0, len(out.Probe.Values))
 		for _, before := range s.index {
 			for k := range to[i] {

@@ -30,6 +30,9 @@ func relativesVector(rel, abs, r *float64, count int, marks *uint64, absCounts, 
 func runsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes)
 
 //go:noescape
+func columnsVector(q *Quad, n, r *float64, rows, stride int, floor float64)
+
+//go:noescape
 func stepsVector(n, r *float64, keep *uint64, count int, out *[8]float64)
 
 //go:noescape
@@ -82,6 +85,16 @@ func runsHead(octaves *[octaveCount][4]Octave, out []GroupSums, runs []int, n, r
 	}
 	_, _, _ = n[total-1], r[total-1], out[len(runs)-1]
 	runsVector(octaves, &n[0], &r[0], &runs[0], len(runs), floor, &out[0], signs)
+	return true
+}
+
+// columnsHead adds rows pairs to each of four columns, or none.
+func columnsHead(q *Quad, n, r []float64, rows, stride int, floor float64) bool {
+	if !vectors {
+		return false
+	}
+	_, _ = n[(rows-1)*stride+3], r[(rows-1)*stride+3]
+	columnsVector(q, &n[0], &r[0], rows, 8*stride, floor)
 	return true
 }
 

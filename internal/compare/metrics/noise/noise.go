@@ -270,15 +270,15 @@ func (g *Groups) check() error {
 
 // check reports a probe that is not of the grid of a shape.
 func (p *Probe) check(shape tensor.Shape) error {
-	grid := Grid(shape)
-	places, rows := tensor.Shape(grid).Elements(), len(p.RowMean)
+	grid, axes := Grid(shape)
+	places, rows := tensor.Shape(grid[:axes]).Elements(), len(p.RowMean)
 	switch {
 	case len(p.Values) == 0 && rows == 0 && len(p.RowStd) == 0: // there are no elements
 	case int64(len(p.Values)) != places:
 		return fmt.Errorf("probe of %d elements, want %d", len(p.Values), places)
 	case rows != len(p.RowStd):
 		return errors.New("probe of rows without both of their numbers")
-	case rows > 0 && (len(grid) < 2 || int64(rows) != tensor.Shape(grid[:len(grid)-1]).Elements()):
+	case rows > 0 && (axes < 2 || int64(rows) != tensor.Shape(grid[:axes-1]).Elements()):
 		return fmt.Errorf("probe of %d rows in the shape %s", rows, shape)
 	}
 	return nil
