@@ -87,6 +87,14 @@ func addColumns(columns []Quad, first, count, stride int, n, r []float64, floor 
 	}
 }
 
+// Squares returns the sum of the squares of r.
+func (q *Quad) Squares() (sum float64) {
+	for k := range 4 {
+		sum += q.RR[k] + float64(q.Shift[k]*(2*q.R[k]+float64(q.Counts[k]*q.Shift[k])))
+	}
+	return sum
+}
+
 // At returns the sums of a lane.
 func (q *Quad) At(k int) GroupSums {
 	k &= 3

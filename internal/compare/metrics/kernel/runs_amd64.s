@@ -141,7 +141,7 @@ columnsNext:
 	RET
 
 // runsVector adds up the pairs of each of count runs, of which there is at least one,
-// and adds them to the octaves of their references.
+// and adds them to the octaves of their references, unless octaves is nil.
 //
 // func runsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes)
 TEXT ·runsVector(SB), NOSPLIT, $96-64
@@ -186,8 +186,11 @@ runNext:
 	ANDL $0xfff0, R11
 	ADD_PAIRS
 	ADD_REFERENCES
+	TESTQ BX, BX
+	JEQ runAdded
 	VMOVUPD runOne<>(SB), Y14
 	ADD_OCTAVES
+runAdded:
 	ADDQ $4, AX
 	CMPQ AX, R14
 	JLT runNext
@@ -209,6 +212,8 @@ runRest:
 	VANDPD Y15, Y11, Y11
 	VANDPD Y15, Y14, Y14
 	ADD_REFERENCES
+	TESTQ BX, BX
+	JEQ runSum
 	VANDPD runOne<>(SB), Y15, Y14
 	ADD_OCTAVES
 runSum:

@@ -121,7 +121,8 @@ columnsNext:
 	RET
 
 // runsVector adds up the pairs of each of count runs, of which there is at least one,
-// and adds them to the octaves of their references. 84 instructions for four pairs.
+// and adds them to the octaves of their references, unless octaves is nil. 85 instructions
+// for four pairs.
 //
 // func runsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes)
 TEXT ·runsVector(SB), NOSPLIT, $0-64
@@ -162,17 +163,19 @@ runNext:
 	LDP 16(R2), (R10, R11)
 	VLD1.P 32(R1), [V24.D2, V25.D2]
 	VLD1.P 32(R2), [V26.D2, V27.D2]
+	ADD_PAIRS
+	ADD_POWERS
+	ADD_REFERENCES
+	CBZ R0, runAdded
 	PLACE(R8)
 	PLACE(R9)
 	PLACE(R10)
 	PLACE(R11)
-	ADD_PAIRS
-	ADD_POWERS
-	ADD_REFERENCES
 	OCTAVE(ZIP1_D2, 0, R8, 28, 30, 24)
 	OCTAVE(ZIP2_D2, 32, R9, 28, 30, 24)
 	OCTAVE(ZIP1_D2, 64, R10, 29, 31, 25)
 	OCTAVE(ZIP2_D2, 96, R11, 29, 31, 25)
+runAdded:
 	SUBS $4, R7
 	BNE runNext
 runRest:
@@ -210,6 +213,7 @@ runTail:
 	FMOVQ 16(R11), F19
 	AND_D2(19, 27, 27)
 	ADD_REFERENCES
+	CBZ R0, runSum
 	OCTAVE(ZIP1_D2, 0, R8, 28, 30, 24)
 	CMP $1, R7
 	BEQ runSum

@@ -18,6 +18,7 @@ func spreadOf(std, rms float64) float64 {
 // summary is what the bins of a grouping say together.
 type summary struct {
 	r, d, dr, refMax float64
+	rr, uu           float64 // the sums of r^2, and of the squares of powers of two
 	// scale and mean are the shares of sum dd that a scale and a mean of each group
 	// explain; there must be two groups of 8 elements.
 	scale, mean float64
@@ -79,6 +80,8 @@ func (c *Collector) summarize(b *bins, limit int, rows, ones bool) summary {
 		q := b.four(bin, &lanes)
 		g := &c.numbers
 		g.Set(q, epsilon)
+		s.rr += q.Squares()
+		s.uu += kernel.LaneSum(&q.UU)
 		copy(c.views[bin:], g.View[:])
 		if rows {
 			copy(c.means[bin:], g.RefMean[:])

@@ -25,6 +25,10 @@ type Noise struct {
 	Shape    tensor.Shape `json:"shape"`
 	Elements int64        `json:"elements"` // of the tensor
 	Count    int64        `json:"count"`    // pairs that count
+	// Sampled is the number of elements that ScaleBySign, TowardZero, MaxRelative,
+	// MaxAbsolute, Subnormal and the steps of View are of, 0 for all of them. All other
+	// numbers are of all elements.
+	Sampled int64 `json:"sampled,omitempty"`
 
 	// Of the reference: root mean square, mean, standard deviation, largest
 	// magnitude.
@@ -222,7 +226,7 @@ func (n *Noise) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("noise of %d pairs of %d elements in the shape %s", n.Count, n.Elements, n.Shape)
 	}
 	return cmp.Or(n.Rows.check(), n.Channels.check(),
-		within(n.Elements, "elements", n.Flips, n.OneSided, n.Differing, n.Lone), within(n.Rows.Count, "rows", n.RowsOff),
+		within(n.Elements, "elements", n.Sampled, n.Flips, n.OneSided, n.Differing, n.Lone), within(n.Rows.Count, "rows", n.RowsOff),
 		n.Grid.check(n.Elements, n.Rows.Count), n.Probe.check(n.Shape))
 }
 
