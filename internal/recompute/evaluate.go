@@ -230,54 +230,6 @@ func (j *judge) compute(p *problem, h Attributes, g *grid, box cell, in, out []*
 	return c, nil
 }
 
-// mostExpected is how many elements Expected computes.
-const mostExpected = 1 << 22
-
-// Expectation is what the outputs of an operator should be, and how far a healthy NPU may be
-// off; nil for an output that is not computed.
-type Expectation struct{ Values, Bounds [][]float64 }
-
-// Expected computes the outputs of an operator with some attributes; nil for operators that
-// are too large.
-func Expected(ctx context.Context, op *Operator, h Attributes) (*Expectation, error) {
-	f := formulaOf(op.Formula)
-	total := int64(0)
-	for _, t := range op.Outputs {
-		total += t.elements()
-	}
-	if f == nil || total > mostExpected {
-		return nil, nil
-	}
-	j := newJudge(ctx, op, f)
-	j.expected = &Expectation{make([][]float64, len(op.Outputs)), make([][]float64, len(op.Outputs))}
-	if j.formula.linear != nil {
-		if l, why := j.formula.linear(&problem{Operator: op}, h); why != "" || l.cost() > wholeProduct {
-			return nil, nil
-		}
-	}
-	r, err := j.run(h, false)
-	if err != nil || r.why != "" {
-		return nil, err
-	}
-	return j.expected, nil
-}
-
-// collect keeps what was computed for an output.
-func (j *judge) collect(output int, x *Array, t *tally, offset func(i int) int64) {
-	if j.expected == nil {
-		return
-	}
-	if j.expected.Values[output] == nil {
-		n := j.op.Outputs[output].elements()
-		j.expected.Values[output], j.expected.Bounds[output] = make([]float64, n), make([]float64, n)
-	}
-	_, b := x.errs()
-	for i, v := range x.v {
-		at := offset(i)
-		j.expected.Values[output][at], j.expected.Bounds[output][at] = v, t.allowed(v, b[i])
-	}
-}
-
 // cell computes the formula in a cell and compares the outputs.
 func (j *judge) cell(p *problem, r *result, g *grid, box cell, in, out []*feed, tallies []*tally) error {
 	c, err := j.compute(p, r.attrs, g, box, in, out)
