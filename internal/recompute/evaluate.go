@@ -249,8 +249,8 @@ func (j *judge) cell(p *problem, r *result, g *grid, box cell, in, out []*feed, 
 			tie = c.tie
 		}
 		tallies[k].wild = !c.selects && j.formula.class != Move
+		tallies[k].mark = j.collector(p.output+k, c.outputs[k], y, tallies[k], c.offsets[k])
 		tallies[k].add(c.outputs[k], y, c.wild, tie, c.offsets[k])
-		j.collect(p.output+k, c.outputs[k], tallies[k], c.offsets[k])
 	}
 	r.top = max(r.top, c.top)
 	r.products = append(r.products, c.products...)

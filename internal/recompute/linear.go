@@ -379,8 +379,8 @@ func (j *judge) rows(r *result, l *linear, rows []rowOf, out *feed, t *tally, or
 	}
 	wild := slices.ContainsFunc(s.v, func(v float64) bool { return v-v != 0 })
 	offset := func(i int) int64 { o := rows[int64(i)/l.n]; return l.offset(o.part, o.row, int64(i)%l.n) }
+	t.mark = j.collector(0, x, y, t, offset)
 	t.add(x, y, wild, nil, offset)
-	j.collect(0, x, t, offset)
 	r.top = max(r.top, m.top)
 	r.products = append(r.products, m.products...)
 	return nil

@@ -2,6 +2,7 @@ package recompute
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"dumptool/internal/layout"
@@ -245,11 +246,13 @@ func expect(ctx context.Context, op *Operator, f *formula, h Attributes) (*Expec
 	return j.expected, nil
 }
 
-// collect keeps what was computed for an output.
-func (j *judge) collect(output int, x *Array, t *tally, offset func(i int) int64) {
+// collector keeps what was computed for an output, element by element as they are compared;
+// nil where nobody wants it. An element that is right although it is further off, such as one
+// beyond the range of its type, has that as its bound.
+func (j *judge) collector(output int, x, y *Array, t *tally, offset func(i int) int64) func(i int, bad bool) {
 	e := j.expected
 	if e == nil {
-		return
+		return nil
 	}
 	if e.Values[output] == nil {
 		n := j.op.Outputs[output].elements()
@@ -259,9 +262,17 @@ func (j *judge) collect(output int, x *Array, t *tally, offset func(i int) int64
 		}
 	}
 	_, b := x.errs()
-	for i, v := range x.v {
-		at := offset(i)
-		e.Values[output][at], e.Bounds[output][at] = v, t.allowed(v, b[i])
+	return func(i int, bad bool) {
+		v, at := x.v[i], offset(i)
+		bound, d := t.allowed(v, b[i]), math.Abs(y.v[i]-v)
+		switch {
+		case bad || d <= bound || v == y.v[i]:
+		case d == d:
+			bound = d
+		default:
+			bound = math.Inf(1)
+		}
+		e.Values[output][at], e.Bounds[output][at] = v, bound
 		if to := e.Integers[output]; to != nil && x.ints != nil {
 			to[at] = x.ints[i]
 		}

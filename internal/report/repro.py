@@ -44,7 +44,7 @@ with np.errstate(all="ignore"):
         if whole(npu) and whole(computed):
             d, slack = np.where(npu > computed, npu - computed, computed - npu).astype(np.uint64).astype(np.float64), 0
         else:
-            d, slack = np.abs(npu - computed), 1e-6
+            d, slack = np.abs(npu - computed), 1e-9
         bad = ~((d <= bound + slack * np.abs(computed)) | (npu == computed) | (np.isnan(npu) & np.isnan(computed)))
         print(f"output {k}: {np.count_nonzero(bad)} of {bad.size} elements differ from what {by} computes")
         if bad.any():

@@ -48,7 +48,7 @@ dump = dump if whole else dump.astype(np.float64)
 with torch.no_grad():
     now = calls[op["formula"]]().to(torch.int64 if whole else torch.float64).cpu().numpy().astype(dump.dtype).reshape(expected.shape)
 off = lambda p, q: np.where(p > q, p - q, q - p).astype(np.float64)
-slack = 0 if whole else 1e-6 * np.abs(expected)
+slack = 0 if whole else 1e-9 * np.abs(expected)
 differ = lambda p, q: int(np.count_nonzero(~((off(p, q) <= bound + slack) | (p == q) | (np.isnan(p) & np.isnan(q)))))
 counts = differ(now, expected), differ(now, dump), differ(dump, expected)
 print(f"on {device}: {counts[0]} elements differ from what is expected, {counts[1]} from the dump; the dump differs in {counts[2]}")
