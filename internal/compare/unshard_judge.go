@@ -22,7 +22,7 @@ func (p *Plan) JudgeRanks(ctx context.Context, rep *record.Report) error {
 	if p.sharding == nil || p.opt.Shard.On() || rep.Interrupted || p.opt.Standard.Name != "" {
 		return nil
 	}
-	opt := ranks.Options{Version: p.opt.Version, Workers: p.opt.Workers}
+	opt := ranks.Options{Version: p.opt.Version, Workers: p.opt.Workers, Groups: p.opt.Groups, Mismatches: p.sharding.mismatches}
 	located := &ranks.LocatedCount{}
 	for _, row := range rep.All() {
 		if row.Rule == string(pair.RuleValues) {
@@ -49,7 +49,7 @@ func (p *Plan) JudgeRanks(ctx context.Context, rep *record.Report) error {
 	if err != nil {
 		return err
 	}
-	judged.Located = located
+	judged.Located, judged.Maps = located, ranks.FoldMaps(p.sharding.maps)
 	for _, failed := range judged.Errs {
 		rep.Listed.Warnings = append(rep.Listed.Warnings, lang.Error(failed))
 	}

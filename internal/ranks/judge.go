@@ -22,6 +22,10 @@ import (
 type Options struct {
 	// Groups are groups that the dump does not name.
 	Groups Groups
+	// Dims say how tensors are cut, nil where nobody does; Mismatches are tensors that do not
+	// lie so.
+	Dims       *Dims
+	Mismatches []*Finding
 	// NoComm and NoReplicas leave communication and replicas out.
 	NoComm, NoReplicas bool
 	// StrictReplicas makes different roundings of one sum a finding.
@@ -56,6 +60,8 @@ type Report struct {
 	Replicas replicaCount `json:"replicas"`
 	// Located counts the tensors that were found in a reference, null without one.
 	Located *LocatedCount `json:"located,omitempty"`
+	// Maps are where tensors lie in a reference, absent without one.
+	Maps []*Map `json:"maps,omitempty"`
 	// Findings are what is wrong, in the order of cause, Notes what is odd and fine.
 	Findings []*Finding `json:"findings"`
 	Notes    []*Note    `json:"notes"`
@@ -268,6 +274,7 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 		out.settle(opt)
 	}
 	out.accuse(r, opt.Accused)
+	out.Findings = append(out.Findings, opt.Mismatches...)
 	r.clocks(events)
 	out.conclude(r, byStep)
 	return out, ctx.Err()

@@ -137,6 +137,7 @@ type Finding struct {
 	Spread *Spread `json:"spread,omitempty"`
 
 	call *Call
+	rule *dimsRule // of a mismatch
 }
 
 // Weight is what --fail-on calls a finding: weak for one of low confidence.
