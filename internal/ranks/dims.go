@@ -2,6 +2,7 @@ package ranks
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -22,7 +23,7 @@ type Dims struct {
 	sizes  map[string]int         // of all axes
 	layers [][]int                // of each stage: the number of its first layer, or of each
 	rules  []*dimsRule
-	copies []*dimsCopies
+	copied []*dimsCopies
 	listed bool      // layers are listed one by one
 	stages *dimsRule // where the file says the layers
 }
@@ -68,7 +69,8 @@ type dimsRule struct {
 	experts dimsCut
 	// instead are axes of the mesh that stand for others.
 	instead map[string]string
-	used    bool // a tensor has such a name
+	copied  []string // axes along which ranks hold the same
+	used    bool     // a tensor has such a name
 }
 
 // dimsAxis is an axis of a tensor.
@@ -266,7 +268,9 @@ func (p *dimsParser) note(word string, at place) error {
 		p.rule.partial = true
 	case c.how == expertCut:
 		p.rule.experts = c
-	case c.how != copiedBy:
+	case c.how == copiedBy:
+		p.rule.copied = append(p.rule.copied, c.axis)
+	default:
 		return at.wrong("found %.60q behind #, want axis:%s, axis:%s, axis:expert=2 or axis:=other", word, copiedBy, partialBy)
 	}
 	return nil
@@ -337,6 +341,39 @@ func (d *Dims) rule(name string) *dimsRule {
 		}
 	}
 	return nil
+}
+
+// copies reports whether two ranks hold the same of a tensor, where the file says it.
+func (d *Dims) copies(name string, a, b int) (equal, said bool) {
+	if d == nil {
+		return false, false
+	}
+	var over []string
+	for _, c := range d.copied {
+		if c.match.MatchString(name) {
+			over = c.over
+			break
+		}
+	}
+	if r := d.rule(name); over == nil && r != nil {
+		over = r.copied
+	}
+	if over == nil {
+		return false, false
+	}
+	axes := maps.Keys(d.sizes)
+	if d.places == nil {
+		axes = slices.Values(defaultOrder)
+	}
+	for axis := range axes {
+		atA, _ := d.along(a, axis)
+		atB, _ := d.along(b, axis)
+		// A place along dp is one along ep too.
+		if atA != atB && !slices.Contains(over, axis) && !(axis == "ep" && slices.Contains(over, "dp")) {
+			return false, true
+		}
+	}
+	return true, true
 }
 
 // Unused are the rules whose names no tensor has, each as an error at its place.

@@ -327,7 +327,7 @@ func (d *Dims) readReplicas(n *yaml.Node) error {
 		if err == nil && (c.match == nil || c.over == nil) {
 			return c.wrong("found replicas without match or over, want both")
 		}
-		d.copies = append(d.copies, c)
+		d.copied = append(d.copied, c)
 		return err
 	})
 }

@@ -37,7 +37,7 @@ func TestInfer(t *testing.T) {
 			}
 			f := new(files)
 			defer f.Close()
-			r.infer(f)
+			r.infer(f, nil)
 			for c, w := range want {
 				m := c.Comm
 				if m.api.pattern == send || m.api.pattern == receive {

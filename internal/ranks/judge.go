@@ -246,8 +246,11 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 		out.failed(err)
 	}
 	if !opt.NoComm && len(groups) == 0 {
-		groups = r.infer(f)
+		groups = r.infer(f, opt.Groups.Mesh)
 		out.Groups = groups.from(FromValues)
+		if opt.Groups.Mesh != nil {
+			out.Groups = groups.from(FromMesh)
+		}
 	}
 	if out.Mesh == nil {
 		out.Mesh = groups.Axes()
@@ -392,7 +395,7 @@ func (r *Run) judgeReplicas(out *Report, opt Options) {
 	f := &files{version: opt.Version}
 	defer f.Close()
 	d := &digests{files: f}
-	rep := &replicas{digests: d, run: r}
+	rep := &replicas{digests: d, run: r, dims: opt.Dims}
 	for _, n := range out.Notes {
 		if n.Kind == RoundingPerRank {
 			rep.rounded = append(rep.rounded, n)

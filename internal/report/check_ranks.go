@@ -102,10 +102,14 @@ const (
 
 // matrix prints what is wrong by rank and layer.
 func (p *printer) matrix(m *ranks.Matrix) {
-	if m == nil || p.markdown {
+	if m == nil {
 		return
 	}
 	p.blank()
+	if p.markdown {
+		p.print("```text\n")
+		defer p.print("```\n")
+	}
 	layers := m.Layers[:min(len(m.Layers), maxMatrixColumns)]
 	width := len(strconv.Itoa(layers[len(layers)-1])) + 1
 	head := pad(p.say("RANKS", "RANK"), labelWidth)
