@@ -191,7 +191,7 @@ func (o *compareOptions) compareShard(ctx context.Context, a *app, plan *compare
 		return err
 	}
 	run := comparedRun{plan, parts, plan.Conclude(parts)}
-	if err := plan.ComputeAgain(ctx, run.Report); err != nil {
+	if err := cmp.Or(plan.ComputeAgain(ctx, run.Report), plan.JudgeRanks(ctx, run.Report)); err != nil {
 		return err
 	}
 	if o.Pictures != nil {

@@ -10,6 +10,7 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
+	"dumptool/internal/ranks"
 	"dumptool/internal/shard"
 )
 
@@ -59,6 +60,13 @@ func (o *Options) Merge(docs []shard.Document, reports []*record.Report, origin 
 		if !slices.ContainsFunc(reports, func(doc *record.Report) bool { return !slices.Contains(doc.Coverage.Unused, name) }) {
 			rep.Coverage.Unused = append(rep.Coverage.Unused, name)
 		}
+	}
+	var between [][]byte
+	for _, doc := range reports {
+		between = append(between, doc.Ranks)
+	}
+	if rep.Ranks, err = ranks.Merge(between); err != nil {
+		return nil, err
 	}
 	rep.Listed.Stale = first.Listed.Stale
 	for _, doc := range reports {

@@ -267,6 +267,11 @@ func (s *sharding) locate(ctx context.Context, o *Options, ref, npu *Side) error
 			all = append(all, located)
 		}
 	}
+	if o.Shard.On() { // which have no findings between ranks
+		for _, f := range s.mismatches {
+			npu.Warnings = append(npu.Warnings, f.Evidence)
+		}
+	}
 	if o.Dims != nil {
 		for _, unused := range o.Dims.Unused() {
 			npu.Warnings = append(npu.Warnings, lang.Error(unused))
