@@ -306,7 +306,10 @@ func (r *Run) Unjudged() *Report {
 // Judge judges a run of several ranks.
 func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 	out := r.Unjudged()
-	out.Mesh = opt.Groups.Mesh
+	out.Mesh = slices.Clone(opt.Groups.Mesh)
+	for i := range out.Mesh {
+		out.Mesh[i].Count = worldOf(out.Mesh) / out.Mesh[i].Size
+	}
 	groups := r.Read()
 	out.Groups = groups.from(FromDump)
 	f := &files{version: opt.Version}
@@ -519,7 +522,7 @@ func (r *Report) conclude(run *Run, events map[*Step][]*Event) {
 	order(r.Findings)
 	reached := make(map[*Finding]map[int]int)
 	for i, f := range r.Findings {
-		if i < maxSpread {
+		if i < maxSpread && f.Kind != DimsMismatch { // which damages nothing
 			f.Spread, reached[f] = run.spread(f, events)
 		}
 	}

@@ -140,7 +140,7 @@ func (u *unsharder) mismatch(rule *dimsRule, t *Tensor, want, have lang.Text, su
 		}
 	}
 	f := &Finding{Kind: DimsMismatch, Rank: u.rank, Confidence: medium, Own: true, Members: []int{u.rank}, Facts: record.Facts{}, call: t.Call, rule: rule,
-		Evidence: lang.Sayf("line %d of the dims file says %s of %s, the values say %s", "dims 文件第 %[1]d 行称 %[3]s 为 %[2]s，其值却表明是 %[4]s", rule.line, want, t.Name, have)}
+		Evidence: lang.Sayf("line %d of the dims file says that %s is %s; by its values it is %s", "dims 文件第 %d 行称 %s 为 %s；按其值则为 %s", rule.line, t.Name, want, have)}
 	if sure {
 		f.Confidence = high
 	}
@@ -189,7 +189,7 @@ func mapText(m *locate.Map) lang.Text {
 		zh = append(zh, fmt.Sprintf("轴 %d 的 %s", k, list))
 	}
 	if en == nil {
-		return lang.Text{EN: "all of the reference", ZH: "标杆的全部"}
+		return lang.Text{EN: "all of the tensor of the reference", ZH: "标杆张量的全部"}
 	}
 	return lang.Text{EN: strings.Join(en, " and "), ZH: strings.Join(zh, "与")}
 }

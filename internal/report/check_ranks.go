@@ -70,7 +70,7 @@ func (p *printer) meshText(r *ranks.Report) string {
 	text := strconv.Itoa(r.World)
 	if len(r.Mesh) > 0 {
 		source := ranks.FromMesh
-		if len(r.Groups) > 0 {
+		if r.Mesh[0].Name == "" && len(r.Groups) > 0 {
 			source = r.Groups[0].Source
 		}
 		text += p.say(": %s, from %s", "：%s，来自 %s", ranks.AxesText(r.Mesh), source)
