@@ -207,7 +207,7 @@ func runMerge(cmd *cobra.Command, a *app, opts *mergeOptions, kinds []*mergeKind
 	}
 	err = kind.merge(m)
 	if coded := new(codedError); isMissing && (err == nil || errors.As(err, &coded) && coded.code != exitUsage) {
-		return incompletef("the report lacks %s", lang.Count(len(missing.Missing), "shard"))
+		return incompletef("the report lacks %s", lang.CountText(len(missing.Missing), "shard", "个分片"))
 	}
 	return err
 }

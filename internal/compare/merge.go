@@ -15,6 +15,7 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
+	"dumptool/internal/ranks"
 	"dumptool/internal/safefile"
 	"dumptool/internal/shard"
 )
@@ -71,6 +72,13 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, parts []*Mer
 		if !slices.ContainsFunc(reports, func(doc *record.Report) bool { return !slices.Contains(doc.Coverage.Unused, name) }) {
 			rep.Coverage.Unused = append(rep.Coverage.Unused, name)
 		}
+	}
+	var between [][]byte
+	for _, doc := range reports {
+		between = append(between, doc.Ranks)
+	}
+	if rep.Ranks, err = ranks.Merge(between); err != nil {
+		return nil, err
 	}
 	rep.Listed.Stale = first.Listed.Stale
 	for _, doc := range reports {

@@ -66,14 +66,14 @@ func listFormats() []Format {
 			textual("", Text.WriteConfigExplanation),
 		}},
 		{"csv", "a table; that of compare has HPAA's columns, and more behind them", []Writer{
-			with(writes(hpaaTable, WriteCompareCSV), writeStatisticsBeside),
+			with(writes(hpaaTable, WriteCompareCSV), writeTablesBeside),
 			plainly("", WriteCompareDetailCSV),
 			plainly("determinism.csv", WriteDeterminismCSV),
 			plainly("", WriteJudgementCSV),
 			plainly("overflow.csv", WriteAnalysisCSV),
 			plainly("overflow_scan.csv", WriteScanCSV),
 			plainly("overflow_watch.csv", WriteWatchCSV),
-			plainly("check.csv", WriteCheckCSV),
+			with(plainly("check.csv", WriteCheckCSV), func(f *Folder, r *check.Report, _ Options) error { return writeRanksBeside(f, checkRanksFile, r.Ranks) }),
 			plainly("perf.csv", WritePerfCSV),
 		}},
 		{HPAAFormat, "the files of HPAA: its table, errors of each operator, logs, op_config.csv", []Writer{
@@ -131,15 +131,17 @@ func listFormats() []Format {
 			plainly("overflow_scan.jsonl", WriteScanJSONLines),
 		}},
 		{"github", "annotations of GitHub's workflows", []Writer{
-			plainly("compare_github.txt", annotations(comparePlaces)),
+			plainly("compare_github.txt", annotations(placesOfCompare)),
 			plainly("overflow_github.txt", annotations(analysisPlaces)),
 			plainly("overflow_scan_github.txt", annotations(scanPlaces)),
+			plainly("check_github.txt", annotations(placesOfCheck)),
 		}},
 		{"sarif", "for services that show findings beside the source", []Writer{
 			plainly("", WriteConfigChecksSARIF),
-			plainly("compare.sarif", sarifOf(comparePlaces, func(r *record.Report) string { return r.Tool })),
+			plainly("compare.sarif", sarifOf(placesOfCompare, func(r *record.Report) string { return r.Tool })),
 			plainly("overflow.sarif", sarifOf(analysisPlaces, func(r *overflow.Report) string { return r.Tool })),
 			plainly("overflow_scan.sarif", sarifOf(scanPlaces, func(r *overflow.ScanReport) string { return r.Tool })),
+			plainly("check.sarif", sarifOf(placesOfCheck, func(r *check.Report) string { return r.Tool })),
 		}},
 	}
 }
