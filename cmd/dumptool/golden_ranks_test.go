@@ -78,14 +78,11 @@ func TestGoldenRanks(t *testing.T) {
 
 // TestGoldenRanksCompared: compare of the golden runs of many ranks with a reference of one
 // passes healthy ones, and names rank, operator and kind of what is wrong with the others.
-// That ranks hold other data or experts than they should is seen by what it damages: no kind
-// says it.
 func TestGoldenRanksCompared(t *testing.T) {
 	dir, err := filepath.Abs("../../testdata/golden/ranks")
 	if err != nil {
 		t.Fatal(err)
 	}
-	damage := map[string]bool{"WRONG_PART": true, "WRONG_EXPERT": true}
 	cases, err := filepath.Glob(filepath.Join(dir, "*", "truth.json"))
 	if err != nil || len(cases) != 12 {
 		t.Fatal(len(cases), err)
@@ -141,9 +138,6 @@ func TestGoldenRanksCompared(t *testing.T) {
 			case want == nil:
 			case code != 1 || len(found) == 0:
 				t.Errorf("exit %d: %+v", code, found)
-			case found[0].Step != strconv.Itoa(want.Step):
-				t.Errorf("%+v, want %+v", found[0], *want)
-			case damage[want.Kind]:
 			case found[0] != (finding{strconv.Itoa(want.Step), want.Rank, want.Op, want.Kind}):
 				t.Errorf("%+v, want %+v", found[0], *want)
 			case !strings.HasPrefix(report.Summary.Headline, "FAIL: rank "+strconv.Itoa(want.Rank)+" ") || !strings.Contains(report.Summary.Headline, want.Op):

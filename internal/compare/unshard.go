@@ -37,6 +37,7 @@ type sharding struct {
 	steps []*shardedStep
 	of    map[*dumpdir.Round]*shardedStep // by the rounds of the NPU
 	run   *ranks.Run                      // the rounds of the NPU that are compared
+	given []*ranks.Given
 }
 
 // stepOf is the step of a round of the NPU that is sharded otherwise, nil for none.
@@ -228,18 +229,31 @@ func (s *sharding) locate(ctx context.Context, o *Options, ref, npu *Side) error
 		npu.Warnings = append(npu.Warnings, lang.Sayf("shards compare tensors alone: dumptool check judges communication and replicas of the ranks", "分片只比对张量：各 rank 的通信与副本由 dumptool check 检查"))
 	}
 	refID, npuID := ref.ids(), npu.ids()
-	for _, step := range s.steps {
+	for k, step := range s.steps {
 		i := slices.IndexFunc(s.run.Steps, func(x *ranks.Step) bool { return x.At == withoutRank(step.npu[0]) })
 		if i < 0 {
 			continue
 		}
-		located, err := ranks.Locate(ctx, s.run, s.run.Steps[i], ranks.OpenStep(step.ref), ranks.Options{Version: o.Version})
+		located, err := ranks.Locate(ctx, s.run, s.run.Steps[i], ranks.OpenStep(step.ref), s.otherThan(k), ranks.Options{Version: o.Version})
 		if err != nil {
 			return err
 		}
+		s.given = append(s.given, &located.Given)
 		step.take(located, refID, npuID)
 	}
 	return nil
+}
+
+// otherThan are the rounds of the reference of the other steps: the one before first, and back
+// from it, then those behind.
+func (s *sharding) otherThan(k int) (rounds []*dumpdir.Round) {
+	for _, step := range slices.Backward(s.steps[:k]) {
+		rounds = append(rounds, step.ref)
+	}
+	for _, step := range s.steps[k+1:] {
+		rounds = append(rounds, step.ref)
+	}
+	return rounds
 }
 
 // ids are the IDs of the tensors of a side.

@@ -22,7 +22,7 @@ func (p *Plan) JudgeRanks(ctx context.Context, rep *record.Report) error {
 	if p.sharding == nil || p.opt.Shard.On() || rep.Interrupted || p.opt.Standard.Name != "" {
 		return nil
 	}
-	opt := ranks.Options{Version: p.opt.Version, Workers: p.opt.Workers}
+	opt := ranks.Options{Version: p.opt.Version, Workers: p.opt.Workers, Given: p.sharding.given}
 	located := &ranks.LocatedCount{}
 	for _, row := range rep.All() {
 		if row.Rule == string(pair.RuleValues) {

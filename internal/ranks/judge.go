@@ -31,6 +31,8 @@ type Options struct {
 	// Apart is how far the weights of an operator are from the reference, false where that is
 	// not known; nil without a reference.
 	Apart func(at dumpdir.Coordinates, op string) (rms float64, known bool)
+	// Given is what ranks were given of a reference, by steps.
+	Given []*Given
 	// Version is the dump container, 0 for what the files say; Workers the number of
 	// communications that are looked at at a time, 0 for one a CPU.
 	Version, Workers int
@@ -267,6 +269,7 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 	if opt.Apart != nil {
 		out.settle(opt)
 	}
+	out.misplace(r, opt.Given)
 	out.accuse(r, opt.Accused)
 	r.clocks(events)
 	out.conclude(r, byStep)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/ranks/locate"
 )
 
@@ -29,6 +30,8 @@ type Located struct {
 	Events []*Event
 	// Clocks are the places of calls in the order of cause.
 	Clocks map[*Call]int
+	// Given is what the ranks were given of the reference.
+	Given Given
 }
 
 // Summed reports whether a tensor is what a communication made of a sum.
@@ -66,13 +69,15 @@ func (l *Located) Reads() map[*Call][]*Call {
 }
 
 // Locate finds where the tensors of a step lie in a step of a run of one rank, by their
-// values. Names only say which tensors to try. What cannot be read lies nowhere.
-func Locate(ctx context.Context, run *Run, s, ref *Step, opt Options) (*Located, error) {
+// values. Names only say which tensors to try. What cannot be read lies nowhere. Others are
+// the other steps of the reference, those first that are asked first for data that a step has
+// of another one.
+func Locate(ctx context.Context, run *Run, s, ref *Step, others []*dumpdir.Round, opt Options) (*Located, error) {
 	f := &files{version: opt.Version}
 	defer f.Close()
 	(&Run{Steps: []*Step{s, ref}}).describe(f) // what cannot be opened is told when it is compared
 	u := &unsharder{
-		digests: &digests{files: f}, step: s, refs: make(map[string]*Tensor), arrays: make(map[arrayKey]*locate.Array),
+		digests: &digests{files: f}, step: s, others: others, refs: make(map[string]*Tensor), arrays: make(map[arrayKey]*locate.Array),
 		out: &Located{At: make(map[*Tensor]Location), Sources: make(map[*Tensor]*Tensor), Events: run.events(s, &opt.Groups)},
 	}
 	for _, calls := range ref.Calls {
@@ -89,6 +94,7 @@ func Locate(ctx context.Context, run *Run, s, ref *Step, opt Options) (*Located,
 		}
 		u.locate(rank)
 	}
+	u.weigh()
 	(&Run{Steps: []*Step{s}}).clocks(u.out.Events)
 	u.out.Clocks = make(map[*Call]int)
 	for _, calls := range s.Calls {
@@ -123,6 +129,8 @@ type unsharder struct {
 	out    *Located
 	arrays map[arrayKey]*locate.Array // of the reference
 	held   int64                      // their elements
+	others []*dumpdir.Round           // of the reference, those that are not yet opened
+	opened []*Step                    // the others
 
 	// Of the rank in turn:
 	shift    int                 // the number of its first layer
@@ -170,6 +178,7 @@ func (u *unsharder) locate(rank int) {
 	for _, r := range u.roles(calls) {
 		u.learn(r)
 	}
+	u.notice(calls)
 }
 
 // firstLayer is the number that the first layer of a rank has in the reference: of a stage
