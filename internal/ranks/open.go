@@ -120,7 +120,7 @@ func (c *Call) addTensors(op *dumpdir.Op) map[string]*Tensor {
 // commOfFiles is a communication of which only tensors are known: the group has to be
 // found, and the root is not known.
 func commOfFiles(name string, c *Call) *Comm {
-	m := &Comm{api: apiOf(name), Name: name, Root: -1, Op: sum, Out: c.Out}
+	m := &Comm{api: apiOf(name), Name: name, Root: -1, Op: sum, Out: c.Out, untold: true}
 	if m.api == nil {
 		m.api = &api{names: []string{name}}
 	}

@@ -246,25 +246,50 @@ func (u *unsharder) follow(calls []*Call) {
 		}
 	}
 	waiting := make(map[string][]*Tensor) // for who reads them
-	for _, c := range calls {
-		if c.Comm == nil {
-			for _, t := range c.In {
-				if shapes[t.elements()] {
-					mark := u.mark(t)
-					for _, from := range waiting[mark] {
-						u.partners[from] = t
-					}
-					delete(waiting, mark)
+	reads := func(c *Call) {
+		for _, t := range c.In {
+			if shapes[t.elements()] {
+				mark := u.mark(t)
+				for _, from := range waiting[mark] {
+					u.partners[from] = t
 				}
+				delete(waiting, mark)
 			}
-			for _, t := range c.Out {
-				if shapes[t.elements()] {
-					u.made[u.mark(t)] = t
-				}
-			}
-			continue
 		}
-		u.followCall(c, waiting)
+	}
+	makes := func(c *Call) {
+		for _, t := range c.Out {
+			if shapes[t.elements()] {
+				u.made[u.mark(t)] = t
+			}
+		}
+	}
+	communicates := func(c *Call) { u.followCall(c, waiting) }
+	operators, comms := func(c *Call) bool { return c.Comm == nil }, func(c *Call) bool { return c.Comm != nil }
+	switch {
+	case len(calls) == 0:
+	case !u.step.ordered[calls[0].Rank]:
+		forEach(calls, operators, makes)
+		forEach(calls, comms, communicates)
+		forEach(calls, operators, reads)
+	default:
+		for _, c := range calls {
+			if comms(c) {
+				communicates(c)
+				continue
+			}
+			reads(c)
+			makes(c)
+		}
+	}
+}
+
+// forEach does something with some of the calls.
+func forEach(calls []*Call, some func(*Call) bool, do func(*Call)) {
+	for _, c := range calls {
+		if some(c) {
+			do(c)
+		}
 	}
 }
 
