@@ -408,6 +408,11 @@ func (r *Run) judgeReplicas(out *Report, opt Options) {
 	for _, err := range d.errs {
 		out.failed(err)
 	}
+	for _, nan := range r.makesNaN() {
+		if !slices.ContainsFunc(out.Findings, func(f *Finding) bool { return f.call == nan.call }) {
+			out.Findings = append(out.Findings, nan)
+		}
+	}
 	if opt.StrictReplicas {
 		out.strict(r)
 	}

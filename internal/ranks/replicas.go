@@ -172,6 +172,9 @@ func (r *replicas) replicas(key roleKey, a, b int, axes int) bool {
 		return true
 	}
 	role, n := r.learned[key].share(a, b)
+	if strings.Contains(key.role, "experts.*") && role == equalRole { // as often others: one of them is in another place
+		return false
+	}
 	return n > 0 && role >= equalRole && (n > 2 || axes == 1)
 }
 
