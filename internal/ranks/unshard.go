@@ -32,6 +32,10 @@ type Located struct {
 	Clocks map[*Call]int
 	// Given is what the ranks were given of the reference.
 	Given Given
+	// Mismatches are tensors that do not lie where Dims say, Left those that these say shall
+	// not be judged.
+	Mismatches []*Finding
+	Left       map[*Tensor]bool
 }
 
 // Summed reports whether a tensor is what a communication made of a sum.
@@ -78,7 +82,8 @@ func Locate(ctx context.Context, run *Run, s, ref *Step, others []*dumpdir.Round
 	(&Run{Steps: []*Step{s, ref}}).describe(f) // what cannot be opened is told when it is compared
 	u := &unsharder{
 		digests: &digests{files: f}, step: s, others: others, refs: make(map[string]*Tensor), arrays: make(map[arrayKey]*locate.Array),
-		out: &Located{At: make(map[*Tensor]Location), Sources: make(map[*Tensor]*Tensor), Events: run.events(s, &opt.Groups)},
+		out:  &Located{At: make(map[*Tensor]Location), Sources: make(map[*Tensor]*Tensor), Events: run.events(s, &opt.Groups), Left: make(map[*Tensor]bool)},
+		dims: opt.Dims,
 	}
 	for _, calls := range ref.Calls {
 		for _, c := range calls {
@@ -92,7 +97,9 @@ func Locate(ctx context.Context, run *Run, s, ref *Step, others []*dumpdir.Round
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		u.locate(rank)
+		if err := u.locate(rank); err != nil {
+			return nil, err
+		}
 	}
 	u.weigh()
 	(&Run{Steps: []*Step{s}}).clocks(u.out.Events)
@@ -131,8 +138,10 @@ type unsharder struct {
 	held   int64                      // their elements
 	others []*dumpdir.Round           // of the reference, those that are not yet opened
 	opened []*Step                    // the others
+	dims   *Dims                      // nil where nobody says how tensors are cut
 
 	// Of the rank in turn:
+	rank     int
 	shift    int                 // the number of its first layer
 	names    map[string]string   // those of numbered calls in the reference
 	summands map[string]bool     // digests of what is summed
@@ -170,15 +179,19 @@ func (u *unsharder) noteLayers(c *Call) {
 }
 
 // locate locates the tensors of a rank.
-func (u *unsharder) locate(rank int) {
+func (u *unsharder) locate(rank int) error {
 	calls := u.step.Calls[rank]
-	u.names, u.learner = make(map[string]string), new(locate.Learner)
+	u.names, u.learner, u.rank = make(map[string]string), new(locate.Learner), rank
 	u.shift = u.firstLayer(calls)
 	u.follow(calls)
 	for _, r := range u.roles(calls) {
 		u.learn(r)
+		if err := u.applyDims(r); err != nil {
+			return err
+		}
 	}
 	u.notice(calls)
+	return nil
 }
 
 // firstLayer is the number that the first layer of a rank has in the reference: of a stage
@@ -214,7 +227,7 @@ func (u *unsharder) firstLayer(calls []*Call) int {
 			best, most = shift, votes[shift]
 		}
 	}
-	return best
+	return u.givenShift(calls, best, most)
 }
 
 // learnedFrom is how many layers a role is learned from.
