@@ -49,6 +49,7 @@ type sharding struct {
 	steps []*shardedStep
 	of    map[*dumpdir.Round]*shardedStep // by the rounds of the NPU
 	run   *ranks.Run                      // the rounds of the NPU that are compared
+	given []*ranks.Given
 	// maps are where tensors lie, mismatches those that do not lie where dims say.
 	maps       []*ranks.Map
 	mismatches []*ranks.Finding
@@ -251,15 +252,16 @@ func (s *sharding) locate(ctx context.Context, o *Options, ref, npu *Side) error
 	refID, npuID := ref.ids(), npu.ids()
 	opt := ranks.Options{Version: o.Version, Groups: o.Groups, Dims: o.Dims}
 	var all []*ranks.Located
-	for _, step := range s.steps {
+	for k, step := range s.steps {
 		i := slices.IndexFunc(s.run.Steps, func(x *ranks.Step) bool { return x.At == withoutRank(step.npu[0]) })
 		if i < 0 {
 			continue
 		}
-		located, err := ranks.Locate(ctx, s.run, s.run.Steps[i], ranks.OpenStep(step.ref), opt)
+		located, err := ranks.Locate(ctx, s.run, s.run.Steps[i], ranks.OpenStep(step.ref), s.otherThan(k), opt)
 		if err != nil {
 			return err
 		}
+		s.given = append(s.given, &located.Given)
 		step.take(located, refID, npuID)
 		s.maps = append(s.maps, located.Maps(step.npu[0].At.Step)...)
 		s.mismatches = append(s.mismatches, located.Mismatches...)
@@ -281,6 +283,18 @@ func (s *sharding) locate(ctx context.Context, o *Options, ref, npu *Side) error
 		return ranks.WriteDims(&s.dims, all, o.mesh())
 	}
 	return nil
+}
+
+// otherThan are the rounds of the reference of the other steps: the one before first, and back
+// from it, then those behind.
+func (s *sharding) otherThan(k int) (rounds []*dumpdir.Round) {
+	for _, step := range slices.Backward(s.steps[:k]) {
+		rounds = append(rounds, step.ref)
+	}
+	for _, step := range s.steps[k+1:] {
+		rounds = append(rounds, step.ref)
+	}
+	return rounds
 }
 
 // checkRanks reports an error where what is said does not fit the ranks.

@@ -25,7 +25,7 @@ func (p *Plan) JudgeRanks(ctx context.Context, rep *record.Report) error {
 	if p.opt.Shard.On() {
 		return p.keepMaps(rep)
 	}
-	opt := ranks.Options{Version: p.opt.Version, Workers: p.opt.Workers, Groups: p.opt.Groups, Dims: p.opt.Dims, Mismatches: p.sharding.mismatches}
+	opt := ranks.Options{Version: p.opt.Version, Workers: p.opt.Workers, Groups: p.opt.Groups, Dims: p.opt.Dims, Mismatches: p.sharding.mismatches, Given: p.sharding.given}
 	for _, row := range rep.All() {
 		if !row.IsOrigin() || row.NPUPath == "" || tensor.Kind(row.Kind) == tensor.Input {
 			continue

@@ -139,6 +139,11 @@ func identifyByName(f *File) identity {
 	if c == nil {
 		return identity{}
 	}
+	if n.Grammar == filename.Plain && strings.Contains(n.Stem, ".parameters") { // a copy of a tensor of msprobe
+		if id := cutMSProbe(n.Stem); id.kind != tensor.Output {
+			return id
+		}
+	}
 	id := dumpIdentity(&n)
 	id.source, id.raw = n.Source, c.Headless && n.Grammar != filename.Sync
 	id.mayBeNamed = id.raw && n.DType == tensor.Undefined

@@ -176,6 +176,7 @@ var openModules = []calls{
 	{"VocabParallelEmbedding", "Gather", "input:indices! weight:x! :axis=0"},
 	{"ColumnParallelLinear RowParallelLinear", "MatMul", "input:x1! weight:x2! bias :transpose_x1=0 :transpose_x2=1"},
 	{"RMSNorm LlamaRMSNorm Qwen2RMSNorm", "RmsNorm", "input:x! weight:gamma"},
+	{"SwiGLU SiluAndMul", "SwiGlu", "input:x! :axis=-1"},
 }
 
 // callRows is a table by the names in it.

@@ -105,8 +105,25 @@ func (w *walk) meet(e *Event) bool {
 	return true
 }
 
-// order sorts findings by cause: step, clock, class, then those that are surer.
+// isOrdered reports whether it is known in which order the ranks of a step did what they did.
+func (s *Step) isOrdered() bool {
+	for _, known := range s.ordered {
+		if !known {
+			return false
+		}
+	}
+	return true
+}
+
+// order sorts findings by cause: step, clock as far as it is known, class, then those that are
+// surer.
 func order(all []*Finding) {
+	clock := func(f *Finding) int {
+		if f.call.Step.isOrdered() {
+			return f.call.clock
+		}
+		return 0
+	}
 	confidence := func(f *Finding) int {
 		if f.Confidence == high {
 			return 0
@@ -114,7 +131,7 @@ func order(all []*Finding) {
 		return 1
 	}
 	slices.SortStableFunc(all, func(a, b *Finding) int {
-		return cmp.Or(cmp.Compare(a.call.Step.index, b.call.Step.index), cmp.Compare(a.call.clock, b.call.clock), cmp.Compare(classOrder[a.Class], classOrder[b.Class]),
+		return cmp.Or(cmp.Compare(a.call.Step.index, b.call.Step.index), cmp.Compare(clock(a), clock(b)), cmp.Compare(classOrder[a.Class], classOrder[b.Class]),
 			cmp.Compare(confidence(a), confidence(b)), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.call.place, b.call.place))
 	})
 }

@@ -180,6 +180,9 @@ func (f *files) judge(e *Event) judgement {
 	if !e.skip.IsZero() {
 		return judgement{skip: e.skip}
 	}
+	if e.api().pattern == allToAll && e.comms[0].untold && e.comms[0].Sent == nil && !f.findSplits(e) {
+		return judgement{skip: lang.Sayf("the splits are not known", "切分未知")}
+	}
 	p, err := e.plan()
 	if err != nil {
 		return judgement{skip: lang.Plain(err.Error())}

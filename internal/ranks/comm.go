@@ -104,6 +104,8 @@ type Comm struct {
 	In, Out   []*Tensor
 	// Sent and Received are the splits along the first axis, nil for equal ones.
 	Sent, Received []int64
+	// untold is set where only tensors are known: splits are then what their rows say.
+	untold bool
 	// parts are the sends and receives of a batch.
 	parts []*Comm
 }

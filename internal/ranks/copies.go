@@ -120,9 +120,8 @@ func (c *copies) blockKind(d damage) Kind {
 			return Swapped
 		}
 	}
-	if b := e.before; b != nil {
-		at := b.member(e.Group[d.member])
-		if at >= 0 && b.comms[at] != nil && count(b.comms[at].Out) == count(out) && c.surelySame(b.comms[at].Out, d.at, out, d.at, d.n) {
+	for _, before := range e.heldBefore(d.member) {
+		if c.surelySame(before, d.at, out, d.at, d.n) {
 			return Stale
 		}
 	}

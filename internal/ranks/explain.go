@@ -276,15 +276,25 @@ func (r *reducer) sampleAt(from, n int64) (*sampled, error) {
 // heldBefore reports whether a member holds what it held after the event before of the
 // same role.
 func (f *files) heldBefore(e *Event, i int) bool {
-	if e.before == nil {
-		return false
+	now := e.comms[i].Out
+	return slices.ContainsFunc(e.heldBefore(i), func(before []*Tensor) bool { return f.surelySame(before, 0, now, 0, count(now)) })
+}
+
+// someBefore is how many events before one are asked whose modules nobody knows: several roles
+// take turns.
+const someBefore = 8
+
+// heldBefore is what a member held after the event before of the same role, and as much as it
+// holds now; of events without modules after the last ones.
+func (e *Event) heldBefore(i int) (all [][]*Tensor) {
+	b := e.before
+	for n := 0; b != nil && (n == 0 || n < someBefore && e.Calls[i].Module == ""); n++ {
+		if at := b.member(e.Group[i]); at >= 0 && b.comms[at] != nil && count(b.comms[at].Out) == count(e.comms[i].Out) {
+			all = append(all, b.comms[at].Out)
+		}
+		b = b.before
 	}
-	at := e.before.member(e.Group[i])
-	if at < 0 || e.before.comms[at] == nil {
-		return false
-	}
-	before, now := e.before.comms[at].Out, e.comms[i].Out
-	return count(before) == count(now) && f.surelySame(before, 0, now, 0, count(now))
+	return all
 }
 
 // surelySame reports whether runs of elements are known to be equal.

@@ -90,6 +90,9 @@ func (r *Run) infer(f *files, mesh []Axis) GroupList {
 		n.step(s)
 		n.pairs(s)
 	}
+	for _, s := range r.Steps {
+		n.usualPairs(s)
+	}
 	for i := range n.held {
 		n.decide(&n.held[i])
 	}
@@ -377,6 +380,39 @@ func (n *inference) pairs(s *Step) {
 		})
 		if i >= 0 {
 			sends[i].Comm.Root, to.Comm.Root = to.Rank, sends[i].Rank
+		}
+	}
+}
+
+// usualPairs finds out who sent what arrived as something else: the rank that sends to the
+// receiver otherwise, the next of its sends that nobody got and that is as large.
+func (n *inference) usualPairs(s *Step) {
+	senders := make(map[int]map[int]int) // how often, by receivers and senders
+	for _, step := range n.run.Steps {
+		for rank, calls := range step.Calls {
+			for _, c := range calls {
+				if m := c.Comm; m != nil && m.api.pattern == receive && m.Root >= 0 {
+					if senders[rank] == nil {
+						senders[rank] = make(map[int]int)
+					}
+					senders[rank][m.Root]++
+				}
+			}
+		}
+	}
+	for _, rank := range s.ranks() {
+		for _, to := range s.Calls[rank] {
+			if m := to.Comm; m == nil || m.api.pattern != receive || m.Root >= 0 || len(senders[rank]) != 1 {
+				continue
+			}
+			for sender := range senders[rank] {
+				i := slices.IndexFunc(s.Calls[sender], func(c *Call) bool {
+					return c.Comm != nil && c.Comm.api.pattern == send && c.Comm.Root < 0 && count(c.Comm.In) == count(to.Comm.Out)
+				})
+				if i >= 0 {
+					s.Calls[sender][i].Comm.Root, to.Comm.Root = rank, sender
+				}
+			}
 		}
 	}
 }

@@ -35,6 +35,8 @@ type Options struct {
 	// Apart is how far the weights of an operator are from the reference, false where that is
 	// not known; nil without a reference.
 	Apart func(at dumpdir.Coordinates, op string) (rms float64, known bool)
+	// Given is what ranks were given of a reference, by steps.
+	Given []*Given
 	// Version is the dump container, 0 for what the files say; Workers the number of
 	// communications that are looked at at a time, 0 for one a CPU.
 	Version, Workers int
@@ -348,6 +350,7 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 	if opt.Apart != nil {
 		out.settle(opt)
 	}
+	out.misplace(r, opt.Given)
 	out.accuse(r, opt.Accused)
 	out.Findings = append(out.Findings, opt.Mismatches...)
 	r.clocks(events)
@@ -486,6 +489,11 @@ func (r *Run) judgeReplicas(out *Report, opt Options) {
 	out.Notes = append(append(out.Notes, rep.notes...), two.notes...)
 	for _, err := range d.errs {
 		out.failed(err)
+	}
+	for _, nan := range r.makesNaN() {
+		if !slices.ContainsFunc(out.Findings, func(f *Finding) bool { return f.call == nan.call }) {
+			out.Findings = append(out.Findings, nan)
+		}
 	}
 	if opt.StrictReplicas {
 		out.strict(r)

@@ -1,6 +1,7 @@
 package ranks
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,9 +91,12 @@ func (c *Call) addTensors(op *dumpdir.Op) map[string]*Tensor {
 		if s := of.Statistics; s != nil {
 			t.DType, t.Shape, t.Digest = s.DType, s.Shape, s.Digest
 			if highest, lowest := s.Number(dumpdir.Max), s.Number(dumpdir.Min); highest != nil && lowest != nil {
-				t.spread = varied
+				t.spread, t.numbers = varied, finite
 				if !(*highest > *lowest) {
 					t.spread = uniform
+				}
+				if apart := *highest - *lowest; math.IsNaN(apart) || math.IsInf(apart, 0) {
+					t.numbers = notFinite
 				}
 			}
 		}
@@ -120,7 +124,7 @@ func (c *Call) addTensors(op *dumpdir.Op) map[string]*Tensor {
 // commOfFiles is a communication of which only tensors are known: the group has to be
 // found, and the root is not known.
 func commOfFiles(name string, c *Call) *Comm {
-	m := &Comm{api: apiOf(name), Name: name, Root: -1, Op: sum, Out: c.Out}
+	m := &Comm{api: apiOf(name), Name: name, Root: -1, Op: sum, Out: c.Out, untold: true}
 	if m.api == nil {
 		m.api = &api{names: []string{name}}
 	}

@@ -173,6 +173,9 @@ func (r *replicas) replicas(key roleKey, a, b int, axes int) bool {
 		return true
 	}
 	role, n := r.learned[key].share(a, b)
+	if strings.Contains(key.role, "experts.*") && role == equalRole { // as often others: one of them is in another place
+		return false
+	}
 	return n > 0 && role >= equalRole && (n > 2 || axes == 1)
 }
 
@@ -241,7 +244,7 @@ func (r *replicas) compareSet(key roleKey, in *instance, set []int) {
 	if len(classes) < 2 {
 		return
 	}
-	if r.isDrift(key, in, classes) {
+	if classes = r.withoutDrift(key, in, classes); len(classes) < 2 {
 		r.count.Drift++
 		r.notes = append(r.notes, &Note{Kind: Drift, Step: in.step.At.Text().EN, Op: in.name, Ranks: set, Count: 1, step: in.step.index})
 		return
@@ -267,8 +270,8 @@ func (r *replicas) compareSet(key roleKey, in *instance, set []int) {
 // odd are the ranks that are taken to be wrong.
 type odd struct {
 	suspects, alt []int
-	tie           bool // any of suspects and alt
-	kind          Kind
+	stale         []int // those that hold what they held the step before
+	tie           bool  // any of suspects and alt
 }
 
 // previous is the parameter of a rank in the step before, nil for none.
@@ -314,7 +317,7 @@ func (r *replicas) moves(key roleKey, in *instance) (moves, known bool) {
 // oddOne finds out which replicas are wrong: the minority; of two equal halves those
 // that stand still while others move, or that move while others stand still.
 func (r *replicas) oddOne(key roleKey, in *instance, set []int, classes []class) odd {
-	o := odd{kind: Replica, tie: len(classes[0]) == len(classes[1])}
+	o := odd{tie: len(classes[0]) == len(classes[1])}
 	for _, c := range classes[1:] {
 		o.suspects = append(o.suspects, c...)
 	}
@@ -329,8 +332,8 @@ func (r *replicas) oddOne(key roleKey, in *instance, set []int, classes []class)
 			o.suspects = slices.DeleteFunc(slices.Clone(set), func(rank int) bool { return slices.Contains(still, rank) })
 		}
 	}
-	if !o.tie && known && moves && !slices.ContainsFunc(o.suspects, func(rank int) bool { return !slices.Contains(still, rank) }) {
-		o.kind = StaleWeights
+	if !o.tie && known && moves {
+		o.stale = still
 	}
 	if o.tie {
 		slices.Sort(o.suspects)
@@ -342,7 +345,10 @@ func (r *replicas) oddOne(key roleKey, in *instance, set []int, classes []class)
 
 // finding says which replica is wrong, and how.
 func (r *replicas) finding(in *instance, set []int, classes []class, o odd, rank int) *Finding {
-	f := &Finding{Kind: o.kind, Rank: rank, Confidence: high, Own: true, Members: set, call: in.has[rank].Call}
+	f := &Finding{Kind: Replica, Rank: rank, Confidence: high, Own: true, Members: set, call: in.has[rank].Call}
+	if slices.Contains(o.stale, rank) {
+		f.Kind = StaleWeights
+	}
 	if o.tie {
 		f.Confidence, f.Alt = low, o.alt
 	}
@@ -362,7 +368,7 @@ func (r *replicas) finding(in *instance, set []int, classes []class, o odd, rank
 	}
 	f.Facts = record.Facts{}.Int("elements", d.count).Int("of", d.total).Int("first_bad", d.first)
 	f.Evidence = lang.Sayf("%s: %d of %d elements differ from those of %s", "%s：%d/%d 个元素与 %s 的不同", path, d.count, d.total, RankText(other))
-	if d.count == 1 && bits.OnesCount64(d.xor) == 1 && o.kind == Replica {
+	if d.count == 1 && bits.OnesCount64(d.xor) == 1 && f.Kind == Replica {
 		f.Kind = ReplicaBit
 		bit := bits.TrailingZeros64(d.xor)
 		f.Facts = f.Facts.Int("bit", int64(bit))
@@ -407,23 +413,25 @@ func (r *replicas) byOutlier(f *Finding, in *instance, a, b int, at int64) {
 	}
 }
 
-// isDrift reports whether replicas differ as much as the rounding of sums explains that
-// ranks held differently in an earlier step.
-func (r *replicas) isDrift(key roleKey, in *instance, classes []class) bool {
+// withoutDrift leaves those classes out that differ from the first one as much as the
+// rounding of sums explains that ranks held differently in an earlier step.
+func (r *replicas) withoutDrift(key roleKey, in *instance, classes []class) []class {
 	base := in.has[classes[0][0]]
 	if !slices.ContainsFunc(r.rounded, func(n *Note) bool { return in.step.index > n.step && intersect(n.Ranks, in.ranks) }) {
-		return false
+		return classes
 	}
 	before := r.previous(key, in, classes[0][0])
 	if before == nil || !readable([]*Tensor{base, before}) || !base.Shape.Equal(before.Shape) {
-		return false
+		return classes
 	}
 	d, ok := r.newDrift(base, before)
-	for _, c := range classes[1:] {
-		t := in.has[c[0]]
-		ok = ok && t.Shape.Equal(base.Shape) && readable([]*Tensor{t}) && d.explains(t)
+	if !ok {
+		return classes
 	}
-	return ok
+	return slices.DeleteFunc(slices.Clone(classes), func(c class) bool {
+		t := in.has[c[0]]
+		return t != base && t.Shape.Equal(base.Shape) && readable([]*Tensor{t}) && d.explains(t)
+	})
 }
 
 func intersect(a, b []int) bool {

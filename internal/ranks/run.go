@@ -66,9 +66,19 @@ type Tensor struct {
 	// File is the tensor as it is stored, nil where only the digest is known.
 	File *dumpdir.Tensor
 
-	data   *Values // of a tensor in memory
-	spread spread
+	data    *Values // of a tensor in memory
+	spread  spread
+	numbers finiteness
 }
+
+// finiteness says whether a tensor has NaN or infinities.
+type finiteness uint8
+
+const (
+	_ finiteness = iota
+	finite
+	notFinite
+)
 
 // spread says whether the elements of a tensor differ.
 type spread uint8

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/ranks/locate"
 )
 
@@ -29,6 +30,8 @@ type Located struct {
 	Events []*Event
 	// Clocks are the places of calls in the order of cause.
 	Clocks map[*Call]int
+	// Given is what the ranks were given of the reference.
+	Given Given
 	// Mismatches are tensors that do not lie where Dims say, Left those that these say shall
 	// not be judged.
 	Mismatches []*Finding
@@ -70,13 +73,15 @@ func (l *Located) Reads() map[*Call][]*Call {
 }
 
 // Locate finds where the tensors of a step lie in a step of a run of one rank, by their
-// values. Names only say which tensors to try. What cannot be read lies nowhere.
-func Locate(ctx context.Context, run *Run, s, ref *Step, opt Options) (*Located, error) {
+// values. Names only say which tensors to try. What cannot be read lies nowhere. Others are
+// the other steps of the reference, those first that are asked first for data that a step has
+// of another one.
+func Locate(ctx context.Context, run *Run, s, ref *Step, others []*dumpdir.Round, opt Options) (*Located, error) {
 	f := &files{version: opt.Version}
 	defer f.Close()
 	(&Run{Steps: []*Step{s, ref}}).describe(f) // what cannot be opened is told when it is compared
 	u := &unsharder{
-		digests: &digests{files: f}, step: s, refs: make(map[string]*Tensor), arrays: make(map[arrayKey]*locate.Array),
+		digests: &digests{files: f}, step: s, others: others, refs: make(map[string]*Tensor), arrays: make(map[arrayKey]*locate.Array),
 		out:  &Located{At: make(map[*Tensor]Location), Sources: make(map[*Tensor]*Tensor), Events: run.events(s, &opt.Groups), Left: make(map[*Tensor]bool)},
 		dims: opt.Dims,
 	}
@@ -96,6 +101,7 @@ func Locate(ctx context.Context, run *Run, s, ref *Step, opt Options) (*Located,
 			return nil, err
 		}
 	}
+	u.weigh()
 	(&Run{Steps: []*Step{s}}).clocks(u.out.Events)
 	u.out.Clocks = make(map[*Call]int)
 	for _, calls := range s.Calls {
@@ -130,6 +136,8 @@ type unsharder struct {
 	out    *Located
 	arrays map[arrayKey]*locate.Array // of the reference
 	held   int64                      // their elements
+	others []*dumpdir.Round           // of the reference, those that are not yet opened
+	opened []*Step                    // the others
 	dims   *Dims                      // nil where nobody says how tensors are cut
 
 	// Of the rank in turn:
@@ -182,6 +190,7 @@ func (u *unsharder) locate(rank int) error {
 			return err
 		}
 	}
+	u.notice(calls)
 	return nil
 }
 
@@ -250,25 +259,50 @@ func (u *unsharder) follow(calls []*Call) {
 		}
 	}
 	waiting := make(map[string][]*Tensor) // for who reads them
-	for _, c := range calls {
-		if c.Comm == nil {
-			for _, t := range c.In {
-				if shapes[t.elements()] {
-					mark := u.mark(t)
-					for _, from := range waiting[mark] {
-						u.partners[from] = t
-					}
-					delete(waiting, mark)
+	reads := func(c *Call) {
+		for _, t := range c.In {
+			if shapes[t.elements()] {
+				mark := u.mark(t)
+				for _, from := range waiting[mark] {
+					u.partners[from] = t
 				}
+				delete(waiting, mark)
 			}
-			for _, t := range c.Out {
-				if shapes[t.elements()] {
-					u.made[u.mark(t)] = t
-				}
-			}
-			continue
 		}
-		u.followCall(c, waiting)
+	}
+	makes := func(c *Call) {
+		for _, t := range c.Out {
+			if shapes[t.elements()] {
+				u.made[u.mark(t)] = t
+			}
+		}
+	}
+	communicates := func(c *Call) { u.followCall(c, waiting) }
+	operators, comms := func(c *Call) bool { return c.Comm == nil }, func(c *Call) bool { return c.Comm != nil }
+	switch {
+	case len(calls) == 0:
+	case !u.step.ordered[calls[0].Rank]:
+		forEach(calls, operators, makes)
+		forEach(calls, comms, communicates)
+		forEach(calls, operators, reads)
+	default:
+		for _, c := range calls {
+			if comms(c) {
+				communicates(c)
+				continue
+			}
+			reads(c)
+			makes(c)
+		}
+	}
+}
+
+// forEach does something with some of the calls.
+func forEach(calls []*Call, some func(*Call) bool, do func(*Call)) {
+	for _, c := range calls {
+		if some(c) {
+			do(c)
+		}
 	}
 }
 

@@ -32,7 +32,7 @@ func TestLocateGolden(t *testing.T) {
 			dir := dumptest.Untar(t, filepath.Join(golden, name, "trees.tar.gz"))
 			run, ref := openRun(t, filepath.Join(dir, "run")), openRun(t, filepath.Join(dir, "ref"))
 			for i, s := range run.Steps {
-				located, err := Locate(t.Context(), run, s, ref.Steps[i], Options{})
+				located, err := Locate(t.Context(), run, s, ref.Steps[i], nil, Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -3,7 +3,6 @@ package diagnose
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
@@ -294,7 +293,7 @@ func (j *Judgement) judge(r *row) judged {
 		}
 	}
 	x.standBySelf(within)
-	if x.origin && j.Across && j.combines(r) {
+	if x.origin && r.isLost() {
 		x.origin, x.verdict.Level, x.verdict.Kind = false, verdict.Suspect, verdict.Selected
 	}
 	if x.origin && r.isStart() && x.apart() {
@@ -309,22 +308,10 @@ func (j *Judgement) judge(r *row) judged {
 	return x
 }
 
-// combines reports whether an operator without weights puts together what the experts of its
-// layer made, where the router of the layer has chosen others than in the reference: nearly
-// equal ones, or it is an origin itself.
-func (j *Judgement) combines(r *row) bool {
-	layer, _, inside := strings.Cut(r.source.Op, ".mlp.")
-	if r.isInput || !inside || slices.ContainsFunc(r.operator.inputs, func(in *row) bool { return in.source.Kind == string(tensor.Parameter) }) {
-		return false
-	}
-	return slices.ContainsFunc(j.rows, func(other row) bool {
-		if !other.indices || other.source.Round != r.source.Round || !isRouter(other.source.Op) || other.noise == nil {
-			return false
-		}
-		of, _, _ := strings.Cut(other.source.Op, ".router.")
-		return strings.HasPrefix(of+".", layer+".") && other.noise.Differing > 0
-	})
-}
+// isLost reports whether an output was made of what the reference does not have: an input
+// that is not found there, or rows of it that are not, which the output has no more as such.
+// Tokens that a router sends elsewhere, nearly equal experts being a tie, come as such rows.
+func (r *row) isLost() bool { return !r.isInput && r.operator.lost && !r.source.Part.IsLost() }
 
 // The limits beside the noise of a second reference: an origin exceeds it, and what its
 // inputs exceed it by, by these factors.

@@ -164,7 +164,7 @@ func (j *Judgement) findUnread() []bool {
 				if reader := j.of(r); reader != nil && r.noise != nil && !o.inferred {
 					reads++
 					e := &reader.verdict.Expectation
-					agree = agree && r.noise.RMS <= 4*max(e.Own, r.noise.Rounding) && r.noise.RMS <= e.Propagated/leastExcess
+					agree = agree && r.noise.NonFinite == 0 && r.noise.RMS <= 4*max(e.Own, r.noise.Rounding) && r.noise.RMS <= e.Propagated/leastExcess
 				}
 			}
 		}

@@ -58,6 +58,7 @@ type operator struct {
 	known    bool // the graph has it
 	inferred bool // the sources are, from the execution order
 	looped   bool // it comes before what it reads
+	lost     bool // an input, or rows of it, are nowhere in the reference
 	visited  bool // by the walk, which is through with it where it is passed
 	passed   bool
 }
@@ -140,6 +141,7 @@ func (n *network) group() map[string]*operator {
 			all[o.name] = o
 		}
 		r.operator = o
+		o.lost = o.lost || r.isInput && (r.source.Part.IsLost() || record.Has(r.source.Pair.Reasons, record.NotLocated))
 		switch {
 		case !r.failed() && !r.good():
 		case r.isInput:

@@ -273,6 +273,13 @@ const (
 	Padding  = -2 // zeros that the reference has not
 )
 
+// IsLost reports whether the tensor has slices that nothing in the reference is like.
+func (p *Part) IsLost() bool {
+	return p != nil && slices.ContainsFunc(p.Axes, func(a PartAxis) bool {
+		return slices.ContainsFunc(a.Runs, func(r [2]int64) bool { return r[0] == NotFound })
+	})
+}
+
 // String lists the positions: 0-15, 48-63 of axis 0.
 func (p *Part) String() string {
 	var axes []string

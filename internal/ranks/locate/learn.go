@@ -30,6 +30,9 @@ type Role struct {
 	whole  []int // the shape of the reference
 }
 
+// Find finds where a tensor lies, by what is learned.
+func (l *Learner) Find(p Pair) (Map, bool) { return Find(p.Part, p.Whole, l.known) }
+
 // twice is the score from which on an instance counts double.
 const twice = 0.95
 
@@ -42,7 +45,7 @@ func (l *Learner) Learn(instances []Pair) Role {
 	votes := make(map[string]*vote)
 	var order []string
 	for _, in := range instances {
-		m, ok := Find(in.Part, in.Whole, l.known)
+		m, ok := l.Find(in)
 		if !ok {
 			continue
 		}

@@ -10,6 +10,8 @@ package locate
 import (
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Array is a tensor in the order of its axes, the last one fastest.
@@ -46,6 +48,19 @@ func (x Index) Runs() (runs []Run) {
 		}
 	}
 	return runs
+}
+
+// String lists the slices: 0-3, 12-15; it is empty for all of them.
+func (x Index) String() string {
+	runs := x.Runs()
+	words := make([]string, len(runs))
+	for i, r := range runs {
+		words[i] = strconv.Itoa(r.From)
+		if r.N > 1 && r.From >= 0 {
+			words[i] += "-" + strconv.Itoa(r.From+r.N-1)
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // complete reports whether every slice has a like.
@@ -94,8 +109,8 @@ func Find(part, whole *Array, known []Known) (m Map, ok bool) {
 		return Map{make([]Index, len(part.Shape)), 1}, isLike(part, whole, sameTensor)
 	}
 	if len(cut) == 1 {
-		if x := byKnown(part, whole, cut[0], known); x != nil {
-			m := Map{make([]Index, len(part.Shape)), 1}
+		if x, score := byKnown(part, whole, cut[0], known); x != nil {
+			m := Map{make([]Index, len(part.Shape)), score}
 			m.Axes[cut[0]] = x
 			return m, true
 		}
@@ -112,23 +127,71 @@ func Find(part, whole *Array, known []Known) (m Map, ok bool) {
 			}
 		}
 	}
-	return best, best.Score >= enough
+	return best, best.Score >= enough && !(part.Exact && best.byChance(whole))
 }
 
-// byKnown is the known index of an axis that explains the part best, nil for none.
-func byKnown(part, whole *Array, axis int, known []Known) Index {
-	var best Index
+const (
+	// A map of integers in shorter runs, of slices that are seldomer the only ones of their
+	// kind, is one that others are as good as.
+	shortRun, lone = 3, 0.9
+)
+
+// byChance reports whether a map of integers is one of many: its runs are short, and other
+// slices are equal to those that it has.
+func (m *Map) byChance(whole *Array) bool {
+	for axis, x := range m.Axes {
+		if len(x.Runs())*shortRun <= len(x) {
+			continue
+		}
+		kinds := make(map[[projections]float64]int)
+		of := newSketch(whole, axis).of
+		for _, s := range of {
+			kinds[s]++
+		}
+		single := 0
+		for _, at := range x {
+			if at < 0 || kinds[of[at]] == 1 {
+				single++
+			}
+		}
+		if float64(single) < lone*float64(len(x)) {
+			return true
+		}
+	}
+	return false
+}
+
+// byKnown is the known index of an axis that explains the part best, nil for none, and the
+// share of it that it explains. Of integers some may be others: choices among values that
+// nearly tie.
+func byKnown(part, whole *Array, axis int, known []Known) (best Index, score float64) {
 	least := math.Inf(1)
 	for _, k := range known {
 		if len(k.Index) != part.Shape[axis] || k.Full != whole.Shape[axis] || !k.Index.complete() {
 			continue
 		}
 		of := Take(whole, axis, k.Index)
-		if d := Distance(part.Values, of.Values); d < least && isLike(part, of, sameIndex) {
-			least, best = d, k.Index
+		d, limit, share := Distance(part.Values, of.Values), sameIndex, 1.0
+		if part.Exact {
+			d, limit = unequal(part.Values, of.Values), 1-enough
+			share = 1 - d
+		}
+		if d < least && d < limit {
+			least, best, score = d, k.Index, share
 		}
 	}
-	return best
+	return best, score
+}
+
+// unequal is the share of values that differ.
+func unequal(a, b []float32) float64 {
+	n := 0
+	for i, v := range a {
+		if v != b[i] {
+			n++
+		}
+	}
+	return float64(n) / float64(len(a))
 }
 
 // isLike reports whether two arrays are less apart than a limit, integers not at all.

@@ -1,0 +1,50 @@
+package ranks
+
+import (
+	"maps"
+	"slices"
+
+	"dumptool/internal/lang"
+)
+
+const (
+	// A role makes NaN by design where more than this share of its instances do, and too
+	// little is known of it where it has fewer instances.
+	nanByDesign   = 0.25
+	fewestOfARole = 4
+)
+
+// makesNaN finds operators that make NaN or infinities of finite numbers while most of the same
+// role, of other ranks, layers and steps, do not. Of the elements it knows what statistics say.
+func (r *Run) makesNaN() (found []*Finding) {
+	made, all := make(map[string][]*Call), make(map[string]int)
+	for _, s := range r.Steps {
+		for _, rank := range s.ranks() {
+			for _, c := range s.Calls[rank] {
+				if c.Comm != nil || !is(finite, slices.Concat(c.In, c.Params)) {
+					continue
+				}
+				all[c.Role]++
+				if slices.ContainsFunc(c.Out, func(t *Tensor) bool { return t.numbers == notFinite }) {
+					made[c.Role] = append(made[c.Role], c)
+				}
+			}
+		}
+	}
+	for _, role := range slices.Sorted(maps.Keys(made)) {
+		n := len(made[role])
+		if all[role] < fewestOfARole || float64(n) > nanByDesign*float64(all[role]) {
+			continue
+		}
+		for _, c := range made[role] {
+			found = append(found, &Finding{Kind: Compute, Rank: c.Rank, Confidence: medium, Own: true, Members: []int{c.Rank}, call: c,
+				Evidence: lang.Sayf("NaN or infinities of finite inputs, while %d of %d such operators make none", "输入均为有限值却产生 NaN 或无穷，而 %[2]d 个同类算子中有 %[1]d 个没有", all[role]-n, all[role])})
+		}
+	}
+	return found
+}
+
+// is reports whether all tensors, of which there is one, are known to have such numbers.
+func is(what finiteness, all []*Tensor) bool {
+	return len(all) > 0 && !slices.ContainsFunc(all, func(t *Tensor) bool { return t.numbers != what })
+}

@@ -1,0 +1,120 @@
+package ranks
+
+import "hash/fnv"
+
+// rowMarks are the hashes of the rows of a tensor.
+func (f *files) rowMarks(list []*Tensor) (marks []uint64, ok bool) {
+	if len(list) != 1 || len(list[0].Shape) == 0 || !readable(list) {
+		return nil, false
+	}
+	t := list[0]
+	if t.elements() == 0 {
+		return nil, true
+	}
+	row := t.elements() / t.Shape[0]
+	var buf []byte
+	for at := int64(0); at < t.elements(); at += row {
+		data, _, err := f.bytes(buf, list, at, row)
+		if err != nil {
+			return nil, false
+		}
+		h := fnv.New64a()
+		h.Write(data) // which never fails
+		marks, buf = append(marks, h.Sum64()), data
+	}
+	return marks, true
+}
+
+// exchange are the rows of the members of an exchange, and how many of the rows that each puts
+// in each other one gets.
+type exchange struct {
+	in, out [][]uint64
+	sent    [][]int64
+}
+
+// findSplits gives an exchange of which only tensors are known the splits that its rows say:
+// each member gets a run of the rows of each other one, in order. What a member holds may be
+// wrong if all others say what is left for it.
+func (f *files) findSplits(e *Event) bool {
+	x := &exchange{}
+	for _, m := range e.comms {
+		in, known := f.rowMarks(m.In)
+		out, ok := f.rowMarks(m.Out)
+		if !known || !ok {
+			return false
+		}
+		x.in, x.out, x.sent = append(x.in, in), append(x.out, out), append(x.sent, make([]int64, len(e.Group)))
+	}
+	if !x.solve() {
+		return false
+	}
+	for j, m := range e.comms {
+		m.Sent = x.sent[j]
+	}
+	return true
+}
+
+// solve finds the splits from the first member on and from the last one back; false where two
+// members hold something else than rows in order.
+func (x *exchange) solve() bool {
+	n := len(x.in)
+	from, to := make([]int, n), make([]int, n) // of the rows that are left
+	for j := range x.in {
+		to[j] = len(x.in[j])
+	}
+	first, last := 0, n-1
+	for ; first < n && x.take(first, from, to, 1); first++ {
+	}
+	for ; last > first && x.take(last, from, to, -1); last-- {
+	}
+	left := 0
+	for j := range n {
+		left += to[j] - from[j]
+	}
+	switch {
+	case first == n:
+		return left == 0
+	case first != last || left != len(x.out[last]):
+		return false
+	}
+	for j := range n {
+		x.sent[j][last] = int64(to[j] - from[j])
+	}
+	return true
+}
+
+// take takes the rows that a member holds from those that are left, from the front or from the
+// back. Nothing is taken where it holds others.
+func (x *exchange) take(i int, from, to []int, by int) bool {
+	held, n, got := x.out[i], len(x.in), make([]int, len(x.in))
+	total := 0
+	for k := range n {
+		j := k
+		if by < 0 {
+			j = n - 1 - k
+		}
+		for total < len(held) && from[j]+got[j] < to[j] {
+			row, mine := x.in[j][from[j]+got[j]], held[total]
+			if by < 0 {
+				row, mine = x.in[j][to[j]-1-got[j]], held[len(held)-1-total]
+			}
+			if row != mine {
+				break
+			}
+			got[j]++
+			total++
+		}
+	}
+	if total < len(held) {
+		return false
+	}
+	for j, rows := range got {
+		x.sent[j][i] = int64(rows)
+		if by > 0 {
+			from[j] += rows
+		} else {
+			to[j] -= rows
+		}
+	}
+	return true
+}
