@@ -184,8 +184,12 @@ func transpose8(dst, src []byte, rows, cols, devStride, hostStride int64) {
 	}
 }
 
+// usualStep is the number of bytes of 16 elements, which rows of the usual layouts have.
+const usualStep = 32
+
 // transpose16 moves 4 by 4 elements at a time through four 64-bit registers. Columns are
-// cut to one length, so that one look at it does for all four.
+// cut to one length, so that one look at it does for all four; where rows begin in constant
+// places, one does for them too.
 func transpose16(dst, src []byte, rows, cols, devStride, hostStride int64) {
 	le := binary.LittleEndian
 	step, out := devStride*2, hostStride*2
@@ -196,18 +200,25 @@ func transpose16(dst, src []byte, rows, cols, devStride, hostStride int64) {
 		d0 := dst[c*out:][:rows*2]
 		d1, d2, d3 := dst[(c+1)*out:][:len(d0)], dst[(c+2)*out:][:len(d0)], dst[(c+3)*out:][:len(d0)]
 		at, r := int64(0), 0
+		if step == usualStep {
+			for ; r <= len(d0)-8; r += 8 {
+				s := (*[3*usualStep + 8]byte)(s0[at:])
+				a, b, e, f := exchange16(le.Uint64(s[:]), le.Uint64(s[usualStep:]), le.Uint64(s[2*usualStep:]), le.Uint64(s[3*usualStep:]))
+				at += 4 * usualStep
+				le.PutUint64(d0[r:r+8], a)
+				le.PutUint64(d1[r:r+8], b)
+				le.PutUint64(d2[r:r+8], e)
+				le.PutUint64(d3[r:r+8], f)
+			}
+		}
 		for ; r <= len(d0)-8; r += 8 {
 			s := s0[at : at+last]
-			a, b, e, f := le.Uint64(s), le.Uint64(s[step:]), le.Uint64(s[2*step:]), le.Uint64(s[3*step:])
+			a, b, e, f := exchange16(le.Uint64(s), le.Uint64(s[step:]), le.Uint64(s[2*step:]), le.Uint64(s[3*step:]))
 			at += 4 * step
-			// Odd columns of a change places with even ones of b, then pairs of columns.
-			const even = 0x0000ffff0000ffff
-			x, y := (a>>16^b)&even, (e>>16^f)&even
-			a, b, e, f = a^x<<16, b^x, e^y<<16, f^y
-			le.PutUint64(d0[r:r+8], a&0xffffffff|e<<32)
-			le.PutUint64(d1[r:r+8], b&0xffffffff|f<<32)
-			le.PutUint64(d2[r:r+8], a>>32|e&^0xffffffff)
-			le.PutUint64(d3[r:r+8], b>>32|f&^0xffffffff)
+			le.PutUint64(d0[r:r+8], a)
+			le.PutUint64(d1[r:r+8], b)
+			le.PutUint64(d2[r:r+8], e)
+			le.PutUint64(d3[r:r+8], f)
 		}
 		for ; r < len(d0); r += 2 {
 			a := le.Uint64(s0[at:])
@@ -224,6 +235,15 @@ func transpose16(dst, src []byte, rows, cols, devStride, hostStride int64) {
 			le.PutUint16(d[r*2:], le.Uint16(s[r*step:]))
 		}
 	}
+}
+
+// exchange16 turns four rows of four elements to their columns.
+func exchange16(a, b, e, f uint64) (w, x, y, z uint64) {
+	// Odd columns of a change places with even ones of b, then pairs of columns.
+	const even = 0x0000ffff0000ffff
+	p, q := (a>>16^b)&even, (e>>16^f)&even
+	a, b, e, f = a^p<<16, b^p, e^q<<16, f^q
+	return a&0xffffffff | e<<32, b&0xffffffff | f<<32, a>>32 | e&^0xffffffff, b>>32 | f&^0xffffffff
 }
 
 // transpose32 moves 2 by 2 elements at a time.

@@ -262,16 +262,16 @@ func SumRowSteps(n, r []float64, left, row int, keep []uint64) (dd, rr float64) 
 func SumSteps(n, r []float64, keep []uint64) (dd, rr float64) {
 	var sums [8]float64
 	n = n[:len(r)]
-	addKept(n, r, keep, &sums)
+	addKept(stepsHead(n, r, keep, &sums), n, r, keep, &sums)
 	return lanes(sums[0:]), lanes(sums[4:])
 }
 
 // addKept jumps over pairs that are not kept, which are the last ones of rows.
-func addKept(n, r []float64, keep []uint64, sums *[8]float64) {
+func addKept(done int, n, r []float64, keep []uint64, sums *[8]float64) {
 	keep, n = keep[:len(r)], n[:len(r)]
-	for k := range min(4, max(len(r)-1, 0)) {
+	for k := range min(4, max(len(r)-1-done, 0)) {
 		dd, rr := sums[k], sums[4+k]
-		for i := k + 1; i < len(r); i += 4 {
+		for i := done + k + 1; i < len(r); i += 4 {
 			if keep[i-1] == 0 {
 				continue
 			}

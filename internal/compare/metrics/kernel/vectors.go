@@ -33,6 +33,9 @@ func runsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count
 func columnsVector(q *Quad, n, r *float64, rows, stride int, floor float64)
 
 //go:noescape
+func stepsVector(n, r *float64, keep *uint64, count int, out *[8]float64)
+
+//go:noescape
 func addPairsVector(first, second, a, b *float64, count int, out *[8]float64)
 
 func sidesHead(n, r []float64, n0, r0 float64, out *[20]float64) int {
@@ -93,6 +96,14 @@ func columnsHead(q *Quad, n, r []float64, rows, stride int, floor float64) bool 
 	_, _ = n[(rows-1)*stride+3], r[(rows-1)*stride+3]
 	columnsVector(q, &n[0], &r[0], rows, 8*stride, floor)
 	return true
+}
+
+func stepsHead(n, r []float64, keep []uint64, out *[8]float64) int {
+	k := groups(len(n) - 1)
+	if k > 0 {
+		stepsVector(&n[0], &r[:k+1][0], &keep[:k][0], k, out)
+	}
+	return k
 }
 
 func addPairsHead(first, second, a, b []float64, out *[8]float64) int {
