@@ -208,8 +208,8 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 	}
 	var cases *report.Cases
 	if o.extract != "" {
-		cases = report.NewCases(o.extract, int64(o.extractMax))
-		o.Extract = cases.Write
+		cases = report.NewCases(o.extract)
+		o.Extract, o.ExtractMost = cases.Write, int64(o.extractMax)
 	}
 	origin := (&shardOptions{}).origin(cmd, shard.Spec{}, run.Listing())
 	r, err := watched(a, "checking", func(observe func(batch.Event)) (*check.Report, error) {
@@ -220,13 +220,11 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 		return err
 	}
 	if cases != nil {
-		written, err := cases.Written()
+		messages, err := cases.Written()
 		if err != nil {
 			return err
 		}
-		if len(written) > 0 {
-			a.say([]batch.Message{batch.Infof("%s: %s to run again, each with a README.md", "%s：%s可重新运行，各有 README.md", o.extract, lang.CountText(len(written), "operator", "个算子"))})
-		}
+		a.say(messages)
 	}
 	r.Origin = origin
 	if len(r.Operators) > 0 || r.Ranks != nil {

@@ -70,7 +70,7 @@ HPAA's files: a CSV file with the errors of every bad tensor, logs, op_config.cs
   dumptool compare golden.npy Conv2D.conv1.3.16.1624605159829577
   dumptool compare run1 run2 --profile exact --format json
   dumptool compare --cpu golden --npu dumps -out report --baseline known.json`,
-		Args:              cobra.MaximumNArgs(2),
+		Args:              atMost(2),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && exists(args[0]) != nil {

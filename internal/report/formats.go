@@ -115,7 +115,7 @@ func listFormats() []Format {
 			plainly("result_msaccucmp.csv", WriteCompareMsaccucmp).keeping(Keep{Divergence: true}),
 		}},
 		{"msprobe", "a table with the columns of msprobe", []Writer{
-			with(plainly(msprobeName+".csv", WriteCompareMSProbe).keeping(Keep{Calls: true}), writeMSProbeRounds),
+			with(plainly(msprobeName+".csv", WriteCompareMSProbe).keeping(Keep{Calls: true, Whole: true}), writeMSProbeRounds),
 		}},
 		{pageFormat, "a page for a browser, in one file", []Writer{
 			writes("report.html", writePage).keeping(Keep{Worst: true, Bins: true, Pictures: true}).ofBad(),
@@ -126,7 +126,7 @@ func listFormats() []Format {
 			paged("perf.html", func(o *page.Options) *json.RawMessage { return &o.Perf }, WritePerfJSON),
 		}},
 		{"jsonl", "a JSON object on each line: a row, or a record", []Writer{
-			plainly("compare.jsonl", WriteCompareJSONLines).keeping(Keep{Worst: true, Bins: true}).ofBad(),
+			plainly("compare.jsonl", WriteCompareJSONLines).keeping(Keep{Worst: true, Bins: true, Whole: true}).ofBad(),
 			plainly("overflow.jsonl", WriteAnalysisJSONLines),
 			plainly("overflow_scan.jsonl", WriteScanJSONLines),
 		}},
@@ -186,8 +186,9 @@ type Keep struct {
 	// Worst are the elements of a tensor that differ most, Errors the elements
 	// beyond the limits, and Divergence is that of Kullback and Leibler. Bins are
 	// joint histograms and profiles of axes, Calls the values of calls of msprobe.
-	// Pictures are those of the rows that have them.
-	Worst, Errors, Divergence, Bins, Calls, Pictures bool
+	// Pictures are those of the rows that have them. Whole is what compare.json shows alone,
+	// which that reads again after a merge.
+	Worst, Errors, Divergence, Bins, Calls, Pictures, Whole bool
 }
 
 // keeping returns a writer whose reports show more than the rows.
@@ -319,7 +320,7 @@ func KeepOf[R any](formats ...string) Keep {
 	var all Keep
 	for _, f := range formats {
 		k := WriterOf[R](f).Keep
-		all = Keep{Worst: all.Worst || k.Worst, Errors: all.Errors || k.Errors, Divergence: all.Divergence || k.Divergence, Bins: all.Bins || k.Bins, Calls: all.Calls || k.Calls, Pictures: all.Pictures || k.Pictures}
+		all = Keep{Worst: all.Worst || k.Worst, Errors: all.Errors || k.Errors, Divergence: all.Divergence || k.Divergence, Bins: all.Bins || k.Bins, Calls: all.Calls || k.Calls, Pictures: all.Pictures || k.Pictures, Whole: all.Whole || k.Whole}
 	}
 	return all
 }
