@@ -72,22 +72,21 @@ func runIn(t *testing.T, dir string, args ...string) (out []byte, code int) {
 	return out, code
 }
 
-// runTold is runIn with what a failed run says.
+// runTold is runIn with what the run says on stderr.
 func runTold(t *testing.T, dir string, args ...string) (out []byte, stderr string, code int) {
 	t.Helper()
 	cmd := exec.Command("dumptool", args...)
 	cmd.Dir = dir
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return bytes.HasPrefix([]byte(v), []byte("DUMP")) })
 	cmd.Env = append(cmd.Env, "XDG_CONFIG_HOME="+t.TempDir(), "LC_ALL=C")
+	var told bytes.Buffer
+	cmd.Stderr = &told
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	if exit != nil {
-		stderr = string(exit.Stderr)
-	}
-	return out, stderr, cmd.ProcessState.ExitCode()
+	return out, told.String(), cmd.ProcessState.ExitCode()
 }
 
 // sameValue compares what JSON says: numbers to 1e-12, and of objects the wanted keys.

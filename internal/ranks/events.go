@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
 )
 
 // Event is one communication: the calls of all members of a group that belong together.
@@ -138,15 +139,21 @@ func (b *eventBuilder) groupOf(rank int, m *Comm) (group []int, assumed bool) {
 
 // complete says why an event cannot be checked, if so.
 func (e *Event) complete() {
-	var missing []int
+	var missing, silent []int // not in the dump, and there but without such a call
 	for i, c := range e.Calls {
-		if c == nil {
-			missing = append(missing, e.Group[i])
+		switch rank := e.Group[i]; {
+		case c != nil:
+		case e.Step.Calls[rank] == nil:
+			missing = append(missing, rank)
+		default:
+			silent = append(silent, rank)
 		}
 	}
 	switch {
 	case len(missing) > 0:
 		e.skip = lang.Sayf("%s not there", "%s 不在其中", RankText(missing))
+	case len(silent) > 0:
+		e.skip = lang.Sayf("%s without such a call with this group", "%s 没有该组的此次调用", RankText(silent))
 	case len(e.Group) < 2:
 		e.skip = lang.Sayf("a group of one", "组内只有一个 rank")
 	default:
@@ -170,6 +177,9 @@ func (e *Event) misfit() lang.Sentence {
 		}
 		mine, same := dtypeOf(m.In)
 		other, _ := dtypeOf(first.In)
+		if mine == tensor.Undefined || other == tensor.Undefined { // whose file says it
+			return lang.Sayf("a tensor cannot be read", "张量无法读取")
+		}
 		if !same || mine != other {
 			return lang.Sayf("members have different types", "成员的数据类型不同")
 		}

@@ -223,8 +223,11 @@ func (r *Report) failed(err error) {
 	}
 }
 
-// Clean says that nothing is wrong.
+// Clean says that nothing is wrong, of what was checked.
 func (r *Report) Clean() lang.Sentence {
+	if !r.Checked() {
+		return lang.Sayf("NOTHING CHECKED: none of %s of %d ranks could be", "NOTHING CHECKED：%[2]d 个 rank 的 %[1]s均无法检查", lang.CountText(r.Events.Skipped, "communication", "次通信"), r.World)
+	}
 	return lang.Sayf("OK: %s and %s of replicas of %d ranks are as they should be", "正常：%[3]d 个 rank 的 %[1]s与 %[2]s副本均相符",
 		lang.CountText(r.Events.Checked, "communication", "次通信"), lang.CountText(r.Replicas.Sets, "set", "组"), r.World)
 }

@@ -19,6 +19,7 @@ func Open(rounds []*dumpdir.Round, besides []int) (*Run, []lang.Sentence) {
 	var warnings []lang.Sentence
 	steps := make(map[dumpdir.Coordinates]*Step)
 	var all []*Step
+	odd, first := 0, ""
 	for _, round := range rounds {
 		rank, err := strconv.Atoi(round.At.Rank)
 		if err != nil || rank < 0 {
@@ -36,8 +37,31 @@ func Open(rounds []*dumpdir.Round, besides []int) (*Run, []lang.Sentence) {
 			warnings = append(warnings, lang.Sayf("rank %d is there twice: the later one counts", "rank %d 出现了两次：以后出现的为准", rank))
 		}
 		s.Calls[rank], s.ordered[rank] = callsOf(s, rank, round), round.Order.IsKnown()
+		for _, op := range round.Ops {
+			if text := oddGroup(op); text != "" {
+				if odd++; odd == 1 {
+					first = op.Names()[0] + ": " + text
+				}
+			}
+		}
+	}
+	if odd > 0 {
+		warnings = append(warnings, lang.Sayf("%s have no group that can be read and count as if they named none, first %s", "%s的组无法读取，按未给出组处理，首个为 %s", lang.CountText(odd, "communication", "次通信"), first))
 	}
 	return newRun(all, besides), warnings
+}
+
+// oddGroup says what is wrong with the group of a communication, empty for nothing.
+func oddGroup(op *dumpdir.Op) string {
+	if op.Call == nil || communication(op) == "" {
+		return ""
+	}
+	for i := range op.Call.Leaves {
+		if v := op.Call.Leaves[i].Value; v != nil && v.Odd != "" {
+			return v.Odd
+		}
+	}
+	return ""
 }
 
 // OpenStep takes what is needed from a round that is compared with all ranks of a step.
