@@ -10,12 +10,9 @@ import (
 // again.
 type Case struct {
 	Row *Operator
-	// Formula is the name of what it should compute.
-	Formula string
-	// Inputs are those of the formula in their order, nil for one that is absent.
-	Inputs, Outputs []*recompute.Tensor
-	// Expected is nil for an operator that is too large.
-	Expected *recompute.Expectation
+	// Whole is the operator, Piece what can be handed on of it, nil if nothing.
+	Whole *recompute.Operator
+	Piece *recompute.Piece
 }
 
 // extract hands an operator to who wants it.
@@ -23,12 +20,12 @@ func (x *execution) extract(ctx context.Context, op *recompute.Operator, v *reco
 	if x.opt.Extract == nil || v.Status != recompute.Wrong && v.Status != recompute.Misfit {
 		return nil
 	}
-	expected, err := recompute.Expected(ctx, op, v.Attributes)
+	piece, err := recompute.PieceOf(ctx, op, v, x.opt.ExtractMost)
 	if err != nil {
 		return err
 	}
 	x.extracting.Lock()
 	defer x.extracting.Unlock()
-	x.opt.Extract(&Case{Row: &x.row, Formula: op.Formula, Inputs: op.Inputs, Outputs: op.Outputs, Expected: expected})
+	x.opt.Extract(&Case{Row: &x.row, Whole: op, Piece: piece})
 	return nil
 }

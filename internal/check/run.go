@@ -51,8 +51,10 @@ type Options struct {
 	// Ranks say how ranks are set beside each other.
 	Ranks ranks.Options
 	// Extract, unless nil, takes what is WRONG or a MISFIT, with its tensors; it is called by
-	// one goroutine at a time.
-	Extract func(*Case)
+	// one goroutine at a time. ExtractMost is how many bytes the arrays of an operator may take:
+	// of a larger one a piece is handed on.
+	Extract     func(*Case)
+	ExtractMost int64
 	// Observe hears of the progress.
 	Observe func(batch.Event)
 

@@ -127,6 +127,7 @@ var otherCalls = []calls{
 	{"Torch.instance_norm Aten.instance_norm", "InstanceNorm",
 		"input:x! weight:gamma bias:beta running_mean:- running_var:- use_input_stats:-==1 momentum:- eps:epsilon=1e-5 cudnn_enabled:-"},
 	{"instance_norm", "InstanceNorm", "input:x! running_mean:- running_var:- weight:gamma bias:beta use_input_stats:-==1 momentum:- eps:epsilon=1e-5"},
+	{"Aten.index Torch.index", "Index", "input:x! indices!"}, {"__getitem__", "Index", "input:x! index:indices!"},
 	{"npu_add_rms_norm", "AddRmsNorm", "x1! x2! gamma! epsilon=1e-6"},
 	{"conv1d conv2d conv3d", "Conv2D", "input:x! weight:w! bias:more stride=1 padding=0 dilation=1 groups=1 :activation=none"},
 	{"max_pool1d max_pool2d max_pool2d_with_indices", "MaxPool", "input:x! kernel_size stride padding=0 dilation:-==1 ceil_mode=0 return_indices:-"},
@@ -172,6 +173,7 @@ var modules = []calls{
 // padding_mode, or what those outside of torch.nn do between two steps.
 var openModules = []calls{
 	{"Conv1d Conv2d Conv3d", "Conv2D", "input:x! weight:w! bias:more :activation=none"},
+	{"VocabParallelEmbedding", "Gather", "input:indices! weight:x! :axis=0"},
 	{"ColumnParallelLinear RowParallelLinear", "MatMul", "input:x1! weight:x2! bias :transpose_x1=0 :transpose_x2=1"},
 	{"RMSNorm LlamaRMSNorm Qwen2RMSNorm", "RmsNorm", "input:x! weight:gamma"},
 }

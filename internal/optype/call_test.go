@@ -27,7 +27,7 @@ func TestCallRows(t *testing.T) {
 	}
 	for api, want := range map[string]string{
 		"Functional.relu_.0.forward": "relu_ Relu", "Tensor.__add__.3.forward": "__add__ Add", "Module.a.0.Conv2d.forward.1": "Conv2d Conv2D",
-		"Torch.embedding.0.forward": "embedding Gather", "Functional.relu.0.backward": " ", "Functional.nobody.0.forward": "nobody ", "x": " ",
+		"Torch.embedding.0.forward": "embedding Gather", "Tensor.__getitem__.0.forward": "__getitem__ Index", "Module.embed.VocabParallelEmbedding.forward.0": "VocabParallelEmbedding Gather", "Functional.relu.0.backward": " ", "Functional.nobody.0.forward": "nobody ", "x": " ",
 	} {
 		function, rows := CallsOf(api, "")
 		got := function + " "

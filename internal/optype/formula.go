@@ -115,6 +115,8 @@ var formulas = []struct {
 	{"Gather", Formula{Name: "Gather", Inputs: "x indices"}},
 	{"GatherV2", Formula{Name: "Gather", Inputs: "x indices axis!"}},
 	{"GatherV2D", Formula{Name: "Gather", Inputs: "x indices"}},
+	{"Embedding", Formula{Name: "Gather", Inputs: "x indices", Always: "axis=0"}},
+	{"Index", Formula{Name: "Index", Inputs: "x indexed_sizes! - indices*"}},
 	{"OneHot", Formula{Name: "OneHot", Inputs: "x - on? off?"}},
 	{"OneHotD", Formula{Name: "OneHot", Inputs: "x on? off?"}},
 
@@ -125,9 +127,11 @@ var formulas = []struct {
 	{"LayerNormV3", Formula{Name: "LayerNormV3"}},
 	{"LayerNormV4", Formula{Name: "LayerNormV3", Inputs: "x - gamma? beta?"}},
 	{"RmsNorm", Formula{Name: "RmsNorm"}},
+	{"AddLayerNorm", Formula{Name: "AddLayerNorm"}},
 	{"AddRmsNorm", Formula{Name: "AddRmsNorm"}},
 	{"BNInfer", Formula{Name: "BNInfer"}},
 	{"BatchNorm", Formula{Name: "BatchNorm"}},
+	{"BNTrainingUpdate", Formula{Name: "BNTrainingUpdate"}},
 	{"InstanceNorm", Formula{Name: "InstanceNorm"}},
 	{"GroupNorm", Formula{Name: "GroupNorm"}},
 	{"L2Normalize", Formula{Name: "L2Normalize"}},
@@ -159,6 +163,7 @@ var formulas = []struct {
 	{"TopKD", Formula{Name: "TopK", Inputs: "x -?"}},
 
 	{"MatMul MatMulV2 MatMulV3 BatchMatMul BatchMatMulV2 BatchMatMulV3", Formula{Name: "MatMul"}},
+	{"QuantBatchMatmul", Formula{Name: "QuantBatchMatmul"}},
 	{"FullyConnection", Formula{Name: "FullyConnection"}},
 	{"Conv2D DepthwiseConv2D DepthwiseConv2dNative Conv2DCompress ReadSelect", Formula{Name: "Conv2D"}},
 	{"MaxPool MaxPoolV3", Formula{Name: "MaxPool"}},
@@ -186,7 +191,7 @@ var formulaByName = sync.OnceValue(func() map[string]Formula {
 func FormulaOf(name string) Formula { return formulaByName()[strings.ToLower(name)] }
 
 // images are the formulas that see four axes as images, channels second.
-var images = []string{"Conv2D", "MaxPool", "AvgPool", "Pooling", "BNInfer", "BatchNorm", "InstanceNorm", "GroupNorm", "PRelu"}
+var images = []string{"Conv2D", "MaxPool", "AvgPool", "Pooling", "BNInfer", "BNTrainingUpdate", "BatchNorm", "InstanceNorm", "GroupNorm", "PRelu"}
 
 // Images reports whether a formula sees four axes as images, with their channels second.
 func (f *Formula) Images() bool { return slices.Contains(images, f.Name) }

@@ -294,6 +294,19 @@ func (g *grid) cell(i int64) cell {
 	return c
 }
 
+// with returns the number of the cell that an element of the first output lies in.
+func (g *grid) with(offset int64) (i int64) {
+	coord := g.out[0].shape.Coordinates(offset)
+	for f, axis := range g.free {
+		k := int64(0)
+		if s := axis.out[0]; s.axis >= 0 {
+			k = min(max(0, coord[s.axis]-s.begin)/g.size[f], g.count[f]-1)
+		}
+		i = i*g.count[f] + k
+	}
+	return i
+}
+
 // box is the part of a tensor that goes with a cell.
 func (c *cell) box(shape tensor.Shape, spans func(f int) span) (lo, hi []int64) {
 	lo, hi = make([]int64, len(shape)), slices.Clone(shape)

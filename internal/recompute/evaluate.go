@@ -26,6 +26,8 @@ type result struct {
 	// without.
 	how     string
 	scanned *projected
+	// shape is what rounding cannot make of differences inside the wide bound.
+	shape structure
 }
 
 // count sums a count of all outputs.
@@ -48,6 +50,9 @@ type judge struct {
 	machine machine
 	// unlikely is set where only a value that nobody would choose explains the elements.
 	unlikely bool
+	// worst is the place of the worst element of the first output that is not explained by what
+	// explains most, 0 before that is known; place is that around which elements are looked at.
+	worst, place int64
 	// expected is kept of the outputs, nil for nothing.
 	expected *Expectation
 }
@@ -58,12 +63,21 @@ var errTooLarge = errors.New("the operator cannot be cut into parts that memory 
 // run compares the outputs with what the formula gives, in all cells, or in few of them.
 func (j *judge) run(h Attributes, few bool) (*result, error) {
 	r := &result{attrs: h}
+	err := j.passes(r, few)
+	if err == nil && r.why == "" {
+		r.shape = r.structure(j.op.Outputs[0].DType)
+	}
+	return r, err
+}
+
+// passes computes the outputs, all at a time or one after the other.
+func (j *judge) passes(r *result, few bool) error {
 	p := &problem{Operator: j.op}
 	switch {
 	case j.formula.linear != nil:
-		return r, j.linearRun(r, few)
+		return j.linearRun(r, few)
 	case !j.formula.each:
-		return r, j.pass(p, r, few)
+		return j.pass(p, r, few)
 	}
 	p = p.parts()
 	for k, t := range j.op.Outputs {
@@ -71,10 +85,10 @@ func (j *judge) run(h Attributes, few bool) (*result, error) {
 		part.Outputs = []*Tensor{t}
 		p.Operator, p.output = &part, k
 		if err := j.pass(p, r, few); err != nil || r.why != "" {
-			return r, err
+			return err
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // parts is the problem of a formula that has one output at a time.
@@ -132,6 +146,9 @@ func (j *judge) pass(p *problem, r *result, few bool) error {
 		r.cells++
 	}
 	r.of += n
+	if k := g.with(j.worst); few && k%step != 0 {
+		return j.cell(p, r, g, g.cell(k), in, out, r.tallies[first:])
+	}
 	return nil
 }
 
@@ -213,54 +230,6 @@ func (j *judge) compute(p *problem, h Attributes, g *grid, box cell, in, out []*
 	return c, nil
 }
 
-// mostExpected is how many elements Expected computes.
-const mostExpected = 1 << 22
-
-// Expectation is what the outputs of an operator should be, and how far a healthy NPU may be
-// off; nil for an output that is not computed.
-type Expectation struct{ Values, Bounds [][]float64 }
-
-// Expected computes the outputs of an operator with some attributes; nil for operators that
-// are too large.
-func Expected(ctx context.Context, op *Operator, h Attributes) (*Expectation, error) {
-	f := formulaOf(op.Formula)
-	total := int64(0)
-	for _, t := range op.Outputs {
-		total += t.elements()
-	}
-	if f == nil || total > mostExpected {
-		return nil, nil
-	}
-	j := newJudge(ctx, op, f)
-	j.expected = &Expectation{make([][]float64, len(op.Outputs)), make([][]float64, len(op.Outputs))}
-	if j.formula.linear != nil {
-		if l, why := j.formula.linear(&problem{Operator: op}, h); why != "" || l.cost() > wholeProduct {
-			return nil, nil
-		}
-	}
-	r, err := j.run(h, false)
-	if err != nil || r.why != "" {
-		return nil, err
-	}
-	return j.expected, nil
-}
-
-// collect keeps what was computed for an output.
-func (j *judge) collect(output int, x *Array, t *tally, offset func(i int) int64) {
-	if j.expected == nil {
-		return
-	}
-	if j.expected.Values[output] == nil {
-		n := j.op.Outputs[output].elements()
-		j.expected.Values[output], j.expected.Bounds[output] = make([]float64, n), make([]float64, n)
-	}
-	_, b := x.errs()
-	for i, v := range x.v {
-		at := offset(i)
-		j.expected.Values[output][at], j.expected.Bounds[output][at] = v, t.allowed(v, b[i])
-	}
-}
-
 // cell computes the formula in a cell and compares the outputs.
 func (j *judge) cell(p *problem, r *result, g *grid, box cell, in, out []*feed, tallies []*tally) error {
 	c, err := j.compute(p, r.attrs, g, box, in, out)
@@ -280,8 +249,8 @@ func (j *judge) cell(p *problem, r *result, g *grid, box cell, in, out []*feed, 
 			tie = c.tie
 		}
 		tallies[k].wild = !c.selects && j.formula.class != Move
+		tallies[k].mark = j.collector(p.output+k, c.outputs[k], y, tallies[k], c.offsets[k])
 		tallies[k].add(c.outputs[k], y, c.wild, tie, c.offsets[k])
-		j.collect(p.output+k, c.outputs[k], tallies[k], c.offsets[k])
 	}
 	r.top = max(r.top, c.top)
 	r.products = append(r.products, c.products...)
@@ -292,10 +261,9 @@ func (j *judge) cell(p *problem, r *result, g *grid, box cell, in, out []*feed, 
 // bound.
 type sampled struct{ v, got, tol []float64 }
 
-// sample returns elements of the first cell for a value of an attribute; nil where it does
-// not fit.
+// sample returns elements of a cell for a value of an attribute; nil where it does not fit.
 func (j *judge) sample(h Attributes, name string, x float64) (*sampled, error) {
-	c, err := j.firstCell(h.with(Attributes{name: {Number(x), FromFit}}))
+	c, err := j.someCell(h.with(Attributes{name: {Number(x), FromFit}}))
 	if err != nil || c == nil {
 		return nil, err
 	}
@@ -309,8 +277,9 @@ func (j *judge) sample(h Attributes, name string, x float64) (*sampled, error) {
 	return s, nil
 }
 
-// firstCell computes the first cell, nil where the attributes do not fit.
-func (j *judge) firstCell(h Attributes) (*computed, error) {
+// someCell computes the cell at the place that is looked at, nil where the attributes do not
+// fit.
+func (j *judge) someCell(h Attributes) (*computed, error) {
 	p := &problem{Operator: j.op}
 	cutting := j.formula.cut(p, h)
 	if cutting.why != "" {
@@ -324,7 +293,7 @@ func (j *judge) firstCell(h Attributes) (*computed, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := j.compute(p, h, g, g.cell(0), in, out)
+	c, err := j.compute(p, h, g, g.cell(g.with(j.place)), in, out)
 	if err != nil || c.err != nil || len(c.outputs) == 0 {
 		return nil, err
 	}

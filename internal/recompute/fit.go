@@ -25,24 +25,30 @@ const (
 func (j *judge) fit(start *result, all []Attributes) (*result, error) {
 	var best *result
 	likely := true
+	defer func() { j.place = 0 }()
 	for _, a := range j.formula.attrs {
 		if a.closed || j.knows(a) {
 			continue
 		}
 		for _, h := range starts(start.attrs, all, a.names[0]) {
-			x, ok, err := j.solve(h, a)
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				continue
-			}
-			r, err := j.run(h.with(Attributes{a.names[0]: {Number(x), FromFit}}), true)
-			if err != nil {
-				return nil, err
-			}
-			if r.why == "" && (best == nil || r.compare(best) < 0) {
-				best, likely = r, a.likely(x)
+			for _, part := range []bool{false, true} { // all elements, or those that are wrong without it
+				x, ok, err := j.solve(h, a, part)
+				if err != nil {
+					return nil, err
+				}
+				if !ok {
+					continue
+				}
+				r, err := j.run(h.with(Attributes{a.names[0]: {Number(x), FromFit}}), true)
+				if err != nil {
+					return nil, err
+				}
+				if r.why == "" && (best == nil || r.compare(best) < 0) {
+					best, likely = r, a.likely(x)
+				}
+				if r.why == "" && r.explains() {
+					break
+				}
 			}
 		}
 	}
@@ -57,7 +63,7 @@ func (j *judge) fit(start *result, all []Attributes) (*result, error) {
 		best = r
 	}
 	switch {
-	case best.why != "" || best.bad() > 0 && 2*best.bad() >= start.bad():
+	case best.why != "" || !best.explains() && 2*best.bad() >= start.bad():
 		return nil, nil
 	case !likely:
 		j.unlikely = best.bad() == 0
@@ -92,14 +98,16 @@ func (a *attribute) scale(x float64) float64 {
 	return x
 }
 
-// slopes are the elements of a cell beside how fast they follow an attribute at x.
+// slopes are the elements of a cell beside how fast they follow an attribute at x; of those
+// that count, nil for all.
 type slopes struct {
 	*sampled
-	slope []float64
+	slope  []float64
+	counts func(i int) bool
 }
 
 // slopesAt returns nil where the attribute does not fit.
-func (j *judge) slopesAt(start Attributes, a *attribute, x float64) (*slopes, error) {
+func (j *judge) slopesAt(start Attributes, a *attribute, x float64, counts func(i int) bool) (*slopes, error) {
 	const delta = 1e-5
 	h := float64(delta * max(1, math.Abs(x)))
 	low, err := j.sample(start, a.names[0], a.scale(x))
@@ -110,7 +118,7 @@ func (j *judge) slopesAt(start Attributes, a *attribute, x float64) (*slopes, er
 	if err != nil || high == nil {
 		return nil, err
 	}
-	s := &slopes{sampled: low}
+	s := &slopes{sampled: low, counts: counts}
 	for i, v := range low.v {
 		s.slope = append(s.slope, (high.v[i]-v)/h)
 	}
@@ -119,30 +127,70 @@ func (j *judge) slopesAt(start Attributes, a *attribute, x float64) (*slopes, er
 
 // follows reports whether an element says something of the attribute.
 func (s *slopes) follows(i int) bool {
-	return s.slope[i] != 0 && s.slope[i]-s.slope[i] == 0 && s.got[i]-s.got[i] == 0 && s.v[i]-s.v[i] == 0
+	return s.slope[i] != 0 && s.slope[i]-s.slope[i] == 0 && s.got[i]-s.got[i] == 0 && s.v[i]-s.v[i] == 0 && (s.counts == nil || s.counts(i))
+}
+
+// asks are the steps that the elements ask for, in order.
+func (s *slopes) asks() (all []float64) {
+	for i, v := range s.v {
+		if s.follows(i) {
+			all = append(all, (s.got[i]-v)/s.slope[i])
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // solve finds the number that most elements of a cell agree on: from the one that fits best
 // it follows each element's own equation, and takes the median of what they ask for; at the
 // end it takes the middle of what most of them allow.
-func (j *judge) solve(start Attributes, a attribute) (float64, bool, error) {
+//
+// A part of the elements are those that are wrong at the start: a number that changes few
+// elements, such as a bound, has to explain them, and the others say nothing of it.
+func (j *judge) solve(start Attributes, a attribute, part bool) (float64, bool, error) {
 	x, ok := start[a.names[0]].Value.Number()
 	if !ok {
 		return 0, false, nil
+	}
+	var counts func(i int) bool
+	j.place = 0
+	if part {
+		j.place = j.worst
+		s, err := j.sample(start, a.names[0], x)
+		if err != nil || s == nil {
+			return 0, false, err
+		}
+		if counts, ok = s.wrong(); !ok {
+			return 0, false, nil
+		}
 	}
 	if a.start != 0 {
 		x = a.start
 	}
 	if !a.log {
-		return j.solveFrom(start, &a, x)
+		return j.solveFrom(start, &a, x, counts)
 	}
 	for _, from := range []float64{x, 1e-3, .1, 1} { // an epsilon may be too small to change anything
-		if x, ok, err := j.solveFrom(start, &a, exact.Log(max(from, 1e-12))); ok || err != nil {
+		if x, ok, err := j.solveFrom(start, &a, exact.Log(max(from, 1e-12)), counts); ok || err != nil {
 			return x, ok, err
 		}
 	}
 	return 0, false, nil
 }
+
+// wrong returns which elements are beyond the wide bound, if they are a part of all.
+func (s *sampled) wrong() (counts func(i int) bool, some bool) {
+	wrong, n := make([]bool, len(s.v)), 0
+	for i, v := range s.v {
+		if wrong[i] = !(math.Abs(s.got[i]-v) <= s.tol[i]); wrong[i] {
+			n++
+		}
+	}
+	return func(i int) bool { return wrong[i] }, n >= leastAsked && 2*n < len(s.v)
+}
+
+// leastAsked is how many elements have to say something of a number.
+const leastAsked = 4
 
 // likely reports whether an attribute may have a value: one close to a usual one, and no
 // whole number, is none that anybody would choose.
@@ -158,23 +206,25 @@ func (a *attribute) likely(x float64) bool {
 
 const nearUsual = .05
 
-// solveFrom is solve from a place on.
-func (j *judge) solveFrom(start Attributes, a *attribute, x float64) (float64, bool, error) {
+// solveFrom is solve from a place on, by the elements that count, nil for all. Where a step
+// leads to where no element follows the attribute, half of it is taken back.
+func (j *judge) solveFrom(start Attributes, a *attribute, x float64, counts func(i int) bool) (float64, bool, error) {
+	var last *slopes // the last place where elements follow the attribute, at
+	at := x
 	for range fitSteps {
-		s, err := j.slopesAt(start, a, x)
+		s, err := j.slopesAt(start, a, x, counts)
 		if err != nil || s == nil {
 			return 0, false, err
 		}
-		var asks []float64
-		for i := range s.v {
-			if s.follows(i) {
-				asks = append(asks, (s.got[i]-s.v[i])/s.slope[i])
+		asks := s.asks()
+		if len(asks) < leastAsked {
+			if last == nil {
+				return 0, false, nil
 			}
+			x = (x + at) / 2
+			continue
 		}
-		if len(asks) < 4 {
-			return 0, false, nil
-		}
-		slices.Sort(asks)
+		last, at = s, x
 		step := asks[len(asks)/2]
 		if a.log {
 			step = min(max(step, -3), 3)
@@ -183,9 +233,12 @@ func (j *judge) solveFrom(start Attributes, a *attribute, x float64) (float64, b
 			break
 		}
 	}
-	s, err := j.slopesAt(start, a, x)
+	s, err := j.slopesAt(start, a, x, counts)
 	if err != nil || s == nil {
 		return 0, false, err
+	}
+	if last != nil && len(s.asks()) < leastAsked {
+		s, x = last, at
 	}
 	var allowed []interval
 	for i, v := range s.v {
@@ -237,7 +290,7 @@ const nearlyAll = .9
 // share many of their largest elements, but not those of a whole plane.
 func (j *judge) planesAgree(h Attributes) (bool, error) {
 	const least = 8
-	c, err := j.firstCell(h)
+	c, err := j.someCell(h)
 	if err != nil || c == nil {
 		return false, err
 	}
@@ -281,7 +334,7 @@ func (j *judge) proven(h Attributes, share float64) (bool, error) {
 		if !ok {
 			continue
 		}
-		s, err := j.slopesAt(h, &a, x)
+		s, err := j.slopesAt(h, &a, x, nil)
 		if err != nil {
 			return false, err
 		}

@@ -42,7 +42,8 @@ type formula struct {
 	cut cutter
 	// compute returns the outputs of a cell.
 	compute func(c *call) []*Array
-	// linear is the product of matrices of a formula that is one, in place of cut and compute.
+	// linear is the product of matrices of a formula that is one, in place of compute; cut says
+	// then what pieces there are.
 	linear func(p *problem, h Attributes) (*linear, string)
 	// attrs are what it depends on, and what they may be where nobody says it.
 	attrs []attribute

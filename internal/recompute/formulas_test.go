@@ -242,6 +242,20 @@ func handCases(t *testing.T) []handCase {
 		// Six elements, a window of 3, steps of 2, one around, ceil_mode: the last window begins at 5 and has one element of the input; counted with what is
 		// around, up to place 6, it has two.
 		{"AvgPoolV2", "ksize=1,1,1,3 strides=1,1,1,2 pads=0,0,1,1 exclusive=false", list(x("1x1x1x6", 3, 6, 9, 12, 15, 18)), list(x("1x1x1x4", 3, 9, 15, 9))},
+		// x = (3, 4): mean 3.5, variance .25.
+		{"AddLayerNorm", "begin_norm_axis=1 epsilon=0", list(x("1x2", 1, 3), x("1x2", 2, 1), x("2", 1, 2), x("2", 0, 1)), list(x("1x2", -1, 3), x("1x1", 3.5), x("1x1", 2), x("1x2", 3, 4))},
+		{"AddLayerNorm", "epsilon=0", list(x("1x2", 1, 1), x("1x2", 1, 1), x("2", 1, 2), x("2", 0, 1), x("2", 1, 2)), list(x("1x2", -1, 3))}, // with a bias
+		// Channel 0 has 1 and 3, channel 1 has 2 and 6; half of the moments is the batch's, whose variance of two counts twice in the running one.
+		{"BNTrainingUpdate", "epsilon=0 factor=0.5", list(x("2x2x1", 1, 2, 3, 6), x("2", 4, 8), x("2", 10, 40), x("2", 1, 2), x("2", 0, 10), x("2", 0, 2), x("2", 3, 10)),
+			list(x("2x2x1", -1, 8, 1, 12), x("2", 1, 3), x("2", 2.5, 9), x("2", 2, 4), x("2", 1, 4))},
+		// Sums 5, 10, -5, -20, a bias, then the scale of each column.
+		{"QuantBatchMatmul", "adj_x1=false adj_x2=false", list(x("int 2x2", 1, 2, 3, -4), x("int 2x2", 1, 0, 2, 5), x("2", .5, 2), x("int 2", 1, -1)), list(x("2x2", 3, 18, -2, -42))},
+		{"QuantBatchMatmul", "adj_x1=false adj_x2=true", list(x("int 1x2", 1, 2), x("int 2x2", 1, 0, 2, 5), x("1", .5)), list(x("1x2", .5, 6))},
+		{"Embedding", "", list(x("3x2", 1, 2, 3, 4, 5, 6), x("int 2", 2, 0)), list(x("2x2", 5, 6, 1, 2))},
+		// x[(1, 0), (2, -1)], x[:, ((2), (0))], and x[(1, 0), :, (0, 1)], whose places come in front.
+		{"Index", "", list(x("2x3", 1, 2, 3, 4, 5, 6), x("int 2", 1, 1), x("int 2", 0, 0), x("int 2", 1, 0), x("int 2", 2, -1)), list(x("2", 6, 3))},
+		{"Index", "", list(x("2x3", 1, 2, 3, 4, 5, 6), x("int 2", 0, 1), x("int 2", 0, 0), x("int 2x1", 2, 0)), list(x("2x2x1", 3, 1, 6, 4))},
+		{"Index", "", list(x("2x1x2", 1, 2, 3, 4), x("int 3", 1, 0, 1), x("int 3", 0, 0, 0), x("int 2", 1, 0), x("int 2", 0, 1)), list(x("2x1", 3, 2))},
 		{"AscendQuant", "scale=10 offset=1", list(x("3", .11, -.26, 99)), list(x("int 3", 2, -2, 991))},
 		{"AscendDequant", "relu_flag=true sqrt_mode=false", list(x("int 1x2", 10, -10), x("2", .5, 2)), list(x("1x2", 5, 0))},
 	}

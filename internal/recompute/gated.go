@@ -24,13 +24,17 @@ var gated = []formula{
 		x := c.in(0).add(c.in(1))
 		y, scale := rmsNorm(c, x, 2)
 		return []*Array{y, scale, x}
-	}, attrs: []attribute{{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
-		n := 1
-		if g := p.input(2); g != nil {
-			n = max(1, min(len(g.Shape), p.rank()))
+	}, attrs: []attribute{gammaAxes, epsilon(1e-6)}},
+	{name: "AddLayerNorm", class: Norm, inputs: "x1 x2 gamma beta bias?", cut: lines("axes"), read: fromBegin, compute: func(c *call) []*Array {
+		x := c.in(0).add(c.in(1))
+		if c.has(4) {
+			x = x.add(c.in(4))
 		}
-		return []Attributes{{"axes": {integers(upTo(p.rank())[p.rank()-n:]...), FromShape}}}
-	}}, epsilon(1e-6)}},
+		mean, distance, variance := moments(x, c.ints("axes")...)
+		scale := variance.plus(c.num("epsilon")).rsqrt()
+		return []*Array{c.affine(distance.mul(scale), 2, asIs), mean, scale, x}
+	}, attrs: []attribute{gammaAxes, epsilon()}},
+	{name: "BNTrainingUpdate", class: Norm, inputs: "x sum square_sum scale offset mean variance", cut: channelsCut, compute: bnTrainingUpdate, attrs: []attribute{kept("factor"), epsilon()}},
 	{name: "BatchNorm", class: Norm, inputs: "x scale? offset? mean? variance?", cut: channelsCut, compute: one(func(c *call) *Array {
 		x := c.in(0)
 		axes := slices.Delete(upTo(len(x.shape)), 1, 2)
@@ -50,6 +54,35 @@ var gated = []formula{
 	{name: "Triu", class: Move, inputs: "x", cut: matricesCut, compute: one(triangle(func(row, column, diagonal int) bool { return column >= row+diagonal })),
 		attrs: []attribute{real("diagonal", 0)}, repeats: true},
 	{name: "ReduceProd", class: Reduced, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return c.in(0).product(c.ints("axes")...) }), attrs: []attribute{reducedAxes}},
+}
+
+// gammaAxes are the last axes, as many as the weight has, which is the third input.
+var gammaAxes = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
+	n := 1
+	if g := p.input(2); g != nil {
+		n = max(1, min(len(g.Shape), p.rank()))
+	}
+	return []Attributes{{"axes": {integers(upTo(p.rank())[p.rank()-n:]...), FromShape}}}
+}}
+
+// bnTrainingUpdate has the sums of the batch as inputs: it gives the output, the running moments
+// where the share of the batch in them is known, and the moments of the batch.
+func bnTrainingUpdate(c *call) []*Array {
+	x := c.in(0)
+	if c.err != nil {
+		return nil
+	}
+	p := func(k int) *Array { return channels(x, c.in(k)) }
+	n := float64(len(x.v)) / float64(channelsOf(x))
+	mean := p(1).times(1 / n)
+	variance := p(2).times(1 / n).sub(square(mean)).atLeast(0)
+	y := x.sub(mean).mul(variance.plus(c.num("epsilon")).rsqrt()).mul(p(3)).add(p(4))
+	var runningMean, runningVariance *Array
+	if share, ok := c.attrs["factor"].Value.Number(); ok {
+		running := func(k int, now *Array) *Array { return p(k).times(1 - share).add(now.times(share)) }
+		runningMean, runningVariance = running(5, mean), running(6, variance.times(n/max(1, n-1)))
+	}
+	return []*Array{y, runningMean, runningVariance, mean, variance}
 }
 
 func sign(v float64) float64 {

@@ -46,6 +46,8 @@ func TestGated(t *testing.T) {
 		// F.pad from the last axis: one in front of it, two behind, and one below the rows.
 		{"Pad", "last_pads=1,2,0,1 value=9", in("x", x("1x2", 1, 2)), x("2x5", 9, 1, 2, 9, 9, 9, 9, 9, 9, 9)},
 		{"Transpose", "swap0=-1 swap1=0", in("x", x("2x3", 1, 2, 3, 4, 5, 6)), x("3x2", 1, 4, 2, 5, 3, 6)},
+		// x[:, (2, 0)] of a call, which does not say the axis.
+		{"Index", "", in("x", x("2x3", 1, 2, 3, 4, 5, 6), "indices", x("int 2", 2, 0)), x("2x2", 3, 1, 6, 4)},
 		{"Mul", "", in("x1", x("2", 3, -1), "x2", Constant(.5)), x("2", 1.5, -.5)},
 	} {
 		judge := func(out *Tensor) *Verdict {

@@ -202,7 +202,10 @@ func (j *judge) decide() (*Verdict, error) {
 		return v, nil
 	}
 	v := &Verdict{Attributes: best.attrs, Hypotheses: tried, Top: best.top}
-	if best.bad() > 0 {
+	if !best.explains() {
+		if spots := best.tallies[0].spots; len(spots) > 0 {
+			j.worst = spots[0].Offset
+		}
 		fitted, err := j.fit(best, all)
 		if err != nil {
 			return nil, err
@@ -223,7 +226,7 @@ func (j *judge) decide() (*Verdict, error) {
 
 // choose runs the hypotheses and returns the best; nil if none goes with the shapes.
 func (j *judge) choose(all []Attributes) (best *result, tried int, why string, err error) {
-	for tried < len(all) && (best == nil || best.bad() > 0) {
+	for tried < len(all) && (best == nil || !best.explains()) {
 		var candidates []*result
 		for more := true; tried < len(all) && more; tried++ {
 			r, err := j.run(all[tried], len(all) > 1)
@@ -247,13 +250,16 @@ func (j *judge) choose(all []Attributes) (best *result, tried int, why string, e
 			if best == nil || r.compare(best) < 0 {
 				best = r
 			}
-			if best.bad() == 0 {
+			if best.explains() {
 				break
 			}
 		}
 	}
 	return best, tried, why, nil
 }
+
+// explains reports whether nothing is left that accuses the operator.
+func (r *result) explains() bool { return r.bad() == 0 && r.shape.reason == NoReason }
 
 // compare orders results by how much they leave unexplained.
 func (r *result) compare(s *result) int {
@@ -268,6 +274,11 @@ func (r *result) compare(s *result) int {
 	case x != y && (x < y):
 		return -1
 	case x != y:
+		return 1
+	case r.explains() != s.explains():
+		if r.explains() {
+			return -1
+		}
 		return 1
 	case r.bad() == 0 && r.beyond() == 0 && s.beyond() > 0:
 		return -1
@@ -405,45 +416,73 @@ func SameBytes(x, y *Tensor) (bool, error) {
 // excuse judges an operator with all elements within the wide bound.
 func (j *judge) excuse(v *Verdict, r *result) error {
 	v.Status, v.Confidence = OK, High
-	scanned := r.scanned != nil && math.Sqrt(r.scanned.strict/max(1, r.scanned.cells)) > chiHit
-	if r.beyond() == 0 && !scanned {
+	if r.beyond() == 0 && !r.strictly() {
 		return nil
 	}
 	v.Status, v.Confidence = Low, Medium
-	loose := 0.0
-	for _, t := range r.tallies {
-		loose = max(loose, t.loose())
-	}
-	const mostLoose = .1
-	accuse := func(reason Reason, note Note) {
-		v.Status, v.Reason = Wrong, reason
-		if j.isKnown() {
-			v.Confidence = High
-		}
-		if note != "" {
-			v.Notes = append(v.Notes, note)
-		}
-	}
-	for _, t := range r.tallies {
-		if factor, ok := t.factor(); ok && loose < mostLoose {
-			v.Factor = factor
-			accuse(ByScale, "")
+	shape := r.shape
+	if shape.reason == NoReason {
+		if r.loose() > mostLoose {
+			*v = *undecided(IllConditioned, "")
 			return nil
 		}
+		coarse, err := j.coarse()
+		if err != nil || !coarse {
+			return err
+		}
+		shape = structure{reason: ByPrecision, note: Coarse}
 	}
-	if r.lost(j.op.Outputs[0].DType) {
-		accuse(ByPrecision, LostSums)
-		return nil
+	v.Status, v.Reason, v.Factor = Wrong, shape.reason, shape.factor
+	if j.isKnown() {
+		v.Confidence = High
 	}
-	if loose > mostLoose {
-		*v = *undecided(IllConditioned, "")
-		return nil
+	if shape.note != "" {
+		v.Notes = append(v.Notes, shape.note)
 	}
-	coarse, err := j.coarse()
-	if coarse {
-		accuse(ByPrecision, Coarse)
+	return nil
+}
+
+// structure is what rounding cannot make of differences inside the wide bound: a reason, a
+// note on it, the factor of a SCALE.
+type structure struct {
+	reason Reason
+	note   Note
+	factor float64
+}
+
+// mostLoose is the widest bound, beside the values, that says something.
+const mostLoose = .1
+
+// loose is how wide the widest bound is beside the values.
+func (r *result) loose() (widest float64) {
+	for _, t := range r.tallies {
+		widest = max(widest, t.loose())
 	}
-	return err
+	return widest
+}
+
+// structure looks at differences of which all are inside the wide bound, but not all inside
+// the narrow one.
+func (r *result) structure(d tensor.DType) structure {
+	if r.bad() > 0 || r.beyond() == 0 && !r.strictly() {
+		return structure{}
+	}
+	if r.loose() < mostLoose {
+		for _, t := range r.tallies {
+			if factor, ok := t.factor(); ok {
+				return structure{reason: ByScale, factor: factor}
+			}
+		}
+	}
+	if r.lost(d) {
+		return structure{reason: ByPrecision, note: LostSums}
+	}
+	return structure{}
+}
+
+// strictly reports whether projections show more than the narrow bound.
+func (r *result) strictly() bool {
+	return r.scanned != nil && math.Sqrt(r.scanned.strict/max(1, r.scanned.cells)) > chiHit
 }
 
 // coarse reports whether the first output uses fewer bits than its type although the inputs

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"dumptool/internal/tensor"
@@ -201,5 +202,46 @@ func TestOpenModules(t *testing.T) {
 		if got.Status != want {
 			t.Errorf("%s is %s %s, want %s", name, got.Status, got.Reason, want)
 		}
+	}
+}
+
+// TestBoundsOfFewLines: an L2Normalize divides by the root of the sum of squares, or of
+// epsilon where that is larger. Of the planes here only the first has a sum below .46, which
+// is .09 + .01 + .04 + .16 + .01 + .09 = .4; the others have 25, 169 and 1. Nobody says the
+// epsilon or the axes: the operator is healthy. No epsilon makes a plane larger.
+func TestBoundsOfFewLines(t *testing.T) {
+	t.Parallel()
+	const root = .6782329983125268 // of .46
+	in := []*Tensor{of(t, "4x2x3", .3, .1, .2, .4, .1, .3, 3, 0, 0, 0, 4, 0, 5, 0, 0, 0, 0, 12, .6, .8, 0, 0, 0, 0)}
+	y := []float64{.3 / root, .1 / root, .2 / root, .4 / root, .1 / root, .3 / root, .6, 0, 0, 0, .8, 0, 5.0 / 13, 0, 0, 0, 0, 12.0 / 13, .6, .8, 0, 0, 0, 0}
+	healthy := []*Tensor{of(t, "4x2x3", slices.Clone(y)...)}
+	y[18], y[19] = .9, 1.2
+	wrong := []*Tensor{of(t, "4x2x3", y...)}
+	for _, c := range []struct {
+		attrs string
+		out   []*Tensor
+		want  Status
+	}{{"", healthy, OK}, {"axes=1,2 epsilon=0.46", healthy, OK}, {"", wrong, Wrong}, {"axes=1,2 epsilon=0.46", wrong, Wrong}} {
+		if v := judged(t, handCase{"L2Normalize", c.attrs, in, c.out}); v.Status != c.want {
+			t.Errorf("%q: %s %s with %v, want %s", c.attrs, v.Status, v.Reason, v.Attributes, c.want)
+		}
+	}
+}
+
+// TestBoundInOneCell: an epsilon that changes one line of many is found where that line is.
+func TestBoundInOneCell(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(5, 5))
+	const lines, n = 4000, 40 // several cells
+	x := drawn(r, 1, lines, n)
+	v := x.Source.(numbers).v
+	scale(v[2345*n:2346*n], 1e-2) // a sum of squares of about .004
+	out := computedBy(t, "L2Normalize", "axes=1 epsilon=0.07", x.Shape, x)
+	got, err := Judge(context.Background(), &Operator{Formula: "L2Normalize", Inputs: []*Tensor{x}, Outputs: []*Tensor{out}, Attributes: Attributes{}})
+	if err != nil || got.Status != OK {
+		t.Fatalf("%s %s with %v, %v", got.Status, got.Reason, got.Attributes, err)
+	}
+	if x, _ := got.Attributes["epsilon"].Value.Number(); math.Abs(x-.07) > 1e-6 {
+		t.Errorf("epsilon %v, want .07", x)
 	}
 }

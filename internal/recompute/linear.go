@@ -25,6 +25,8 @@ type linear struct {
 	// the order of the output that are added to it.
 	columns func(part int64) ([]float64, error)
 	same    []*whole
+	// scales are what each column is multiplied by after that, nil for nothing.
+	scales []float64
 	// block sets dst to rows of the left factor that follow each other; nil where left is as
 	// good.
 	block func(part, row, n int64, dst []float64) error
@@ -245,7 +247,7 @@ func (j *judge) large(r *result, l *linear) ([]rowOf, error) {
 	rowCost := float64(l.k) * float64(l.n)
 	scanCost := float64(l.parts) * float64(l.rows) * float64(l.k) * float64(min(mostBlocks, l.n))
 	budget := float64(j.op.Budget)
-	if !linearWay || budget > 0 && scanCost > budget || !isFloat(j.op.Outputs[0].DType) {
+	if !linearWay || l.scales != nil || budget > 0 && scanCost > budget || !isFloat(j.op.Outputs[0].DType) {
 		want := int64(rowsOfActivation)
 		if budget > 0 {
 			want = min(want, int64(budget/rowCost))
@@ -350,6 +352,9 @@ func (j *judge) rows(r *result, l *linear, rows []rowOf, out *feed, t *tally, or
 		}
 		x = x.stepped().add(m.exact(tensor.Shape{l.n}, slices.Clone(bias)))
 	}
+	if l.scales != nil {
+		x = x.mul(m.exact(tensor.Shape{l.n}, slices.Clone(l.scales)))
+	}
 	for _, w := range l.same {
 		b := m.exact(x.shape, m.alloc(len(x.v)))
 		for i, o := range rows {
@@ -374,8 +379,8 @@ func (j *judge) rows(r *result, l *linear, rows []rowOf, out *feed, t *tally, or
 	}
 	wild := slices.ContainsFunc(s.v, func(v float64) bool { return v-v != 0 })
 	offset := func(i int) int64 { o := rows[int64(i)/l.n]; return l.offset(o.part, o.row, int64(i)%l.n) }
+	t.mark = j.collector(0, x, y, t, offset)
 	t.add(x, y, wild, nil, offset)
-	j.collect(0, x, t, offset)
 	r.top = max(r.top, m.top)
 	r.products = append(r.products, m.products...)
 	return nil

@@ -1,6 +1,7 @@
 package recompute
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -336,9 +337,7 @@ func dequantCut(p *problem, h Attributes) *cutting {
 func dequantise(c *call) *Array {
 	x, q := c.in(0), c.in(1)
 	if c.err == nil && c.types[1] == tensor.Uint64 {
-		for i, n := range q.ints {
-			q.v[i] = float64(math.Float32frombits(uint32(n)))
-		}
+		lowFloats(q.v, q.ints)
 		q.ints = nil
 	}
 	y := x.mul(q)
@@ -349,4 +348,28 @@ func dequantise(c *call) *Array {
 		y = relu(y)
 	}
 	return y
+}
+
+// lowFloats are the float32 in the low bits of integers, which is how scales are handed on.
+func lowFloats(dst []float64, from []int64) {
+	for i, n := range from {
+		dst[i] = float64(math.Float32frombits(uint32(n)))
+	}
+}
+
+// scalesOf reads the scales of columns.
+func scalesOf(t *Tensor) ([]float64, error) {
+	f, err := newFeed(t, view{shape: t.Shape})
+	if err != nil || t.elements() > mostElements {
+		return nil, cmp.Or(err, errTooLarge)
+	}
+	v, err := f.values64(0, t.elements())
+	if err != nil {
+		return nil, err
+	}
+	v = slices.Clone(v)
+	if t.DType == tensor.Uint64 {
+		lowFloats(v, f.ints)
+	}
+	return v, nil
 }

@@ -187,6 +187,28 @@ func fullyConnected(p *problem, h Attributes) (*linear, string) {
 	return matMul(&problem{Operator: &q}, h.with(Attributes{"transpose_x1": {Number(0), FromDefault}, "transpose_x2": {Number(1), FromDefault}}))
 }
 
+// quantMatMul is a product of integers whose columns are scaled to floating point.
+func quantMatMul(p *problem, h Attributes) (*linear, string) {
+	p.kept(p.Inputs[0]) // all keep in one place
+	q := *p.Operator
+	q.Inputs = slices.DeleteFunc(slices.Clone(q.Inputs), func(t *Tensor) bool { return t == p.Inputs[2] })
+	l, why := matMul(&problem{Operator: &q}, h)
+	if why != "" {
+		return nil, why
+	}
+	scales, err := scalesOf(p.Inputs[2])
+	switch {
+	case err != nil:
+		return nil, err.Error()
+	case len(scales) == 1:
+		scales = slices.Repeat(scales, int(l.n))
+	case int64(len(scales)) != l.n:
+		return nil, "scales of shape " + p.Inputs[2].Shape.String()
+	}
+	l.scales = scales
+	return l, ""
+}
+
 // reshaped is a tensor in another shape, always the same one.
 func (o *Operator) reshaped(t *Tensor, s tensor.Shape) *Tensor {
 	if t.Shape.Equal(s) {
@@ -246,9 +268,10 @@ func (l *linear) extras(p *problem) string {
 
 // products are the formulas that multiply matrices.
 var products = []formula{
-	{name: "MatMul", class: Linear, inputs: "x1 x2 bias?", linear: matMul, read: readTransposes, attrs: []attribute{transposes, activation, added}},
+	{name: "MatMul", class: Linear, inputs: "x1 x2 bias?", linear: matMul, cut: rowsOfProduct, read: readTransposes, attrs: []attribute{transposes, activation, added}},
 	{name: "FullyConnection", class: Linear, inputs: "x w bias?", linear: fullyConnected, attrs: []attribute{activation}},
-	{name: "Conv2D", class: Linear, inputs: "x w more*?", linear: conv2D, read: readWindow, attrs: []attribute{convGeometry, kept("groups"), activation}},
+	{name: "QuantBatchMatmul", class: Linear, inputs: "x1 x2 deq_scale bias?", linear: quantMatMul, read: readTransposes, attrs: []attribute{transposes}},
+	{name: "Conv2D", class: Linear, inputs: "x w more*?", linear: conv2D, cut: imagesOfConvolution, read: readWindow, attrs: []attribute{convGeometry, kept("groups"), activation}},
 }
 
 // readTransposes takes the names of batches for those of matrices.

@@ -66,6 +66,8 @@ type tally struct {
 	narrow, wide, bound, close, values, squares, products, sizes, steps float64
 	largest                                                             float64
 	infinite                                                            bool // a bad element is not finite
+	// mark, unless nil, hears of every element.
+	mark func(i int, bad bool)
 }
 
 func newTally(d tensor.DType, class Class) *tally {
@@ -89,7 +91,10 @@ func (t *tally) add(x, y *Array, wild bool, nearTie func(i int) bool, offset fun
 		case !isFloat(t.dtype) && math.Abs(v) > maxInteger:
 			ea, eb = float64(rough*math.Abs(v)), float64(rough*math.Abs(v))
 		}
-		t.one(v, ea, eb, y.v[i], d, wild, nearTie != nil && nearTie(i), offset, i)
+		bad := t.one(v, ea, eb, y.v[i], d, wild, nearTie != nil && nearTie(i), offset, i)
+		if t.mark != nil {
+			t.mark(i, bad)
+		}
 	}
 	t.checked += int64(len(x.v))
 }
@@ -110,8 +115,9 @@ func (t *tally) allowed(v, e float64) float64 {
 	return step
 }
 
-// one compares an element, which is d off. wild says that inputs beside it are not finite.
-func (t *tally) one(v, ea, eb, y, d float64, wild, tie bool, offset func(i int) int64, i int) {
+// one compares an element, which is d off, and reports whether it is wrong. wild says that
+// inputs beside it are not finite.
+func (t *tally) one(v, ea, eb, y, d float64, wild, tie bool, offset func(i int) int64, i int) (bad bool) {
 	finite := v-v == 0
 	tolA, tolB, big := 0.0, 0.0, false
 	switch {
@@ -130,7 +136,7 @@ func (t *tally) one(v, ea, eb, y, d float64, wild, tie bool, offset func(i int) 
 	}
 	same := d == 0 || v == y && v-v != 0 || v != v && y != y
 	saturated := big && math.Signbit(y) == math.Signbit(v) && math.Abs(y) >= t.format.max*.99
-	bad, beyond := false, false
+	beyond := false
 	switch {
 	case same || saturated:
 	case finite && t.strict && !tie:
@@ -163,6 +169,7 @@ func (t *tally) one(v, ea, eb, y, d float64, wild, tie bool, offset func(i int) 
 	if bad {
 		t.blame(v, y, d, tolB, offset(i))
 	}
+	return bad
 }
 
 // use counts an element for the sums.

@@ -7,8 +7,10 @@ import (
 	"io"
 	"math"
 
+	"dumptool/internal/batch"
 	"dumptool/internal/check"
 	"dumptool/internal/format/npy"
+	"dumptool/internal/lang"
 	"dumptool/internal/recompute"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
@@ -29,12 +31,14 @@ var (
 type caseTensor struct {
 	// File is the array, empty for one that was left out; Expected and Bound are those of an
 	// output.
-	File     string       `json:"file,omitempty"`
-	Expected string       `json:"expected,omitempty"`
-	Bound    string       `json:"bound,omitempty"`
-	DType    string       `json:"dtype"`
-	Shape    tensor.Shape `json:"shape"`
-	Format   string       `json:"format,omitempty"`
+	File     string `json:"file,omitempty"`
+	Expected string `json:"expected,omitempty"`
+	Bound    string `json:"bound,omitempty"`
+	// Cut says where the array lies in the tensor, if it is a piece of it.
+	Cut    *recompute.Cut `json:"cut,omitempty"`
+	DType  string         `json:"dtype"`
+	Shape  tensor.Shape   `json:"shape"`
+	Format string         `json:"format,omitempty"`
 }
 
 // caseDocument is op.json.
@@ -51,34 +55,45 @@ type caseDocument struct {
 
 // Cases writes operators for those who want to run them again, each into a folder of its own.
 type Cases struct {
-	// Most is how many bytes the arrays of an operator may have; of a larger one op.json alone
-	// is written.
-	Most int64
-
-	dir     string
-	names   *FileNames
-	written []string
-	err     error
+	dir                   string
+	names                 *FileNames
+	written, parts, empty int
+	err                   error
 }
 
 // NewCases writes below a folder.
-func NewCases(dir string, most int64) *Cases {
-	return &Cases{Most: most, dir: dir, names: NewFileNames()}
-}
+func NewCases(dir string) *Cases { return &Cases{dir: dir, names: NewFileNames()} }
 
-// Written are the folders that were written; the error is the first one.
-func (c *Cases) Written() ([]string, error) { return c.written, c.err }
+// Written says what was written; the error is the first one.
+func (c *Cases) Written() ([]batch.Message, error) {
+	if c.err != nil || c.written == 0 {
+		return nil, c.err
+	}
+	all := []batch.Message{batch.Infof("%s: %s to run again, each with a README.md", "%s：%s可重新运行，各有 README.md", c.dir, lang.CountText(c.written, "operator", "个算子"))}
+	if c.parts > 0 {
+		all = append(all, batch.Infof("of %s only the part around the worst element is there, since the whole is larger than --extract-max allows", "其中%s大于 --extract-max，只写出最差元素附近的部分", lang.CountText(c.parts, "operator", "个算子")))
+	}
+	if c.empty > 0 {
+		all = append(all, batch.Infof("of %s there is no part that --extract-max allows and that shows the fault: op.json describes it", "其中%s没有 --extract-max 允许且能重现故障的部分：op.json 说明该算子", lang.CountText(c.empty, "operator", "个算子")))
+	}
+	return all, nil
+}
 
 // Write writes an operator; after an error it does nothing.
 func (c *Cases) Write(one *check.Case) {
 	if c.err != nil {
 		return
 	}
-	stem := c.names.Stem(one.Row.Op)
-	w := &caseWriter{Case: one, folder: NewFolder(store.Join(c.dir, stem))}
-	w.whole = one.Expected != nil && w.size() <= c.Most
-	if c.err = w.write(); c.err == nil {
-		c.written = append(c.written, stem)
+	w := &caseWriter{Case: one, folder: NewFolder(store.Join(c.dir, c.names.Stem(one.Row.Op)))}
+	if c.err = w.write(); c.err != nil {
+		return
+	}
+	c.written++
+	switch {
+	case one.Piece == nil:
+		c.empty++
+	case !one.Piece.Whole():
+		c.parts++
 	}
 }
 
@@ -86,22 +101,7 @@ func (c *Cases) Write(one *check.Case) {
 type caseWriter struct {
 	*check.Case
 	folder *Folder
-	whole  bool
 	err    error
-}
-
-// size is what the arrays take: those of the dump, and two of eight and four bytes an element
-// for each output.
-func (w *caseWriter) size() (n int64) {
-	for _, t := range w.Inputs {
-		if t != nil {
-			n += t.Shape.Elements() * int64(t.Stored.Host().Size())
-		}
-	}
-	for _, t := range w.Outputs {
-		n += t.Shape.Elements() * int64(t.Stored.Host().Size()+12)
-	}
-	return n
 }
 
 // file writes a file of the case, unless one has failed.
@@ -112,31 +112,42 @@ func (w *caseWriter) file(name string, render func(io.Writer) error) {
 }
 
 func (w *caseWriter) write() error {
-	doc := caseDocument{Schema: caseSchema, Formula: w.Formula, Row: w.Row, Inputs: []*caseTensor{}, Outputs: []*caseTensor{}}
-	for k, t := range w.Inputs {
+	op, inputCut, outputCut := w.Whole, noCut, noCut
+	if p := w.Piece; p != nil {
+		op = p.Operator
+		inputCut, outputCut = func(k int) *recompute.Cut { return p.InputCuts[k] }, func(k int) *recompute.Cut { return p.OutputCuts[k] }
+	}
+	doc := caseDocument{Schema: caseSchema, Formula: op.Formula, Row: w.Row, Inputs: []*caseTensor{}, Outputs: []*caseTensor{}}
+	for k, t := range op.Inputs {
 		var one *caseTensor
 		if t != nil {
-			one = w.tensor(t, fmt.Sprintf("input_%d.npy", k))
+			one = w.tensor(t, fmt.Sprintf("input_%d.npy", k), inputCut(k))
 		}
 		doc.Inputs = append(doc.Inputs, one)
 	}
-	for k, t := range w.Outputs {
-		one := w.tensor(t, fmt.Sprintf("output_%d.npy", k))
-		if w.whole && w.Expected.Values[k] != nil {
+	for k, t := range op.Outputs {
+		one := w.tensor(t, fmt.Sprintf("output_%d.npy", k), outputCut(k))
+		if p := w.Piece; p != nil && p.Values[k] != nil {
 			one.Expected, one.Bound = fmt.Sprintf("expected_%d.npy", k), fmt.Sprintf("bound_%d.npy", k)
-			w.file(one.Expected, numbersOf(tensor.HostFloat64, t.Shape, w.Expected.Values[k]))
-			w.file(one.Bound, numbersOf(tensor.HostFloat32, t.Shape, w.Expected.Bounds[k]))
+			if n := p.Integers[k]; n != nil {
+				w.file(one.Expected, integersOf(t.Stored.Host(), t.Shape, n))
+			} else {
+				w.file(one.Expected, numbersOf(tensor.HostFloat64, t.Shape, p.Values[k]))
+			}
+			w.file(one.Bound, numbersOf(tensor.HostFloat32, t.Shape, p.Bounds[k]))
 		}
 		doc.Outputs = append(doc.Outputs, one)
 	}
 	w.file("op.json", func(to io.Writer) error { return writeJSON(to, doc) })
 	w.file("README.md", w.readme)
-	if w.whole {
+	if w.Piece != nil {
 		w.file("repro.py", text(reproNumpy))
 		w.file("repro_torch.py", text(reproTorch))
 	}
 	return w.err
 }
+
+func noCut(int) *recompute.Cut { return nil }
 
 func text(s string) func(io.Writer) error {
 	return func(w io.Writer) error {
@@ -146,9 +157,9 @@ func text(s string) func(io.Writer) error {
 }
 
 // tensor writes a tensor as the dump has it, in host order.
-func (w *caseWriter) tensor(t *recompute.Tensor, name string) *caseTensor {
-	one := &caseTensor{DType: t.DType.String(), Shape: append(tensor.Shape{}, t.Shape...)}
-	if !w.whole {
+func (w *caseWriter) tensor(t *recompute.Tensor, name string, cut *recompute.Cut) *caseTensor {
+	one := &caseTensor{DType: t.DType.String(), Shape: append(tensor.Shape{}, t.Shape...), Cut: cut}
+	if w.Piece == nil {
 		return one
 	}
 	one.File = name
@@ -204,6 +215,21 @@ func numbersOf(host tensor.Host, shape tensor.Shape, values []float64) func(io.W
 	}
 }
 
+// integersOf writes integers of 64 bits as an array.
+func integersOf(host tensor.Host, shape tensor.Shape, values []int64) func(io.Writer) error {
+	return func(w io.Writer) error {
+		b, err := npy.AppendHeader(nil, host, append(tensor.Shape{}, shape...))
+		if err != nil {
+			return err
+		}
+		for _, n := range values {
+			b = binary.LittleEndian.AppendUint64(b, uint64(n))
+		}
+		_, err = w.Write(b)
+		return err
+	}
+}
+
 // readme says what differs and how to run it, in English and Chinese.
 func (w *caseWriter) readme(to io.Writer) error {
 	op, typ := markdown(w.Row.Op), markdown(w.Row.Type)
@@ -212,9 +238,13 @@ func (w *caseWriter) readme(to io.Writer) error {
 		bad, n = bad+o.Bad, n+o.Elements
 	}
 	english, chinese := "", ""
-	if !w.whole {
-		english = "\nThe operator is larger than --extract-max: its arrays are not here, op.json describes it.\n"
-		chinese = "\n该算子大于 --extract-max：此处没有数组，op.json 说明该算子。\n"
+	switch p := w.Piece; {
+	case p == nil:
+		english = "\nThe arrays are not here: no part of the operator that --extract-max allows shows the fault.\nop.json describes the operator.\n"
+		chinese = "\n此处没有数组：没有 --extract-max 允许且能重现故障的部分。op.json 说明该算子。\n"
+	case !p.Whole():
+		english = fmt.Sprintf("\nThe operator is larger than --extract-max allows. The arrays are the part of it around the\nworst element, in which %d elements of the outputs are wrong: op.json says under `cut` where\neach begins, and in which shape.\n", p.Bad)
+		chinese = fmt.Sprintf("\n该算子大于 --extract-max 的限制。数组只是最差元素附近的部分，其中输出有 %d 个元素错误：op.json 的\n`cut` 给出各数组的起点及整体的形状。\n", p.Bad)
 	}
 	_, err := fmt.Fprintf(to, `# %s (%s): %s
 

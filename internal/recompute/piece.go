@@ -1,0 +1,325 @@
+package recompute
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"dumptool/internal/layout"
+	"dumptool/internal/tensor"
+)
+
+const (
+	// mostExpected is how many elements of outputs a piece has at most, mostExpectedProduct how
+	// many multiplications and additions one of a product takes.
+	mostExpected, mostExpectedProduct = 1 << 22, 1e9
+)
+
+// Expectation is what the outputs of an operator should be, and how far a healthy NPU may be
+// off; nil for an output that is not computed. Of outputs of 64-bit integers that are exact
+// Integers has them, modulo 2^64.
+type Expectation struct {
+	Values, Bounds [][]float64
+	Integers       [][]int64
+	// Bad is how many elements differ by more than the bounds.
+	Bad int64
+}
+
+// Piece is an operator, or as much of one as can be handed on: the elements around the worst
+// one. Cuts are those of its tensors, nil for one that is whole.
+type Piece struct {
+	*Operator
+	Expectation
+	InputCuts, OutputCuts []*Cut
+}
+
+// Cut says where a piece lies in a tensor: its first element, in the shape in which the formula
+// sees the tensor.
+type Cut struct {
+	From []int64      `json:"from"`
+	Of   tensor.Shape `json:"of"`
+}
+
+// Whole reports whether nothing was cut.
+func (p *Piece) Whole() bool {
+	cut := func(c *Cut) bool { return c != nil }
+	return !slices.ContainsFunc(p.InputCuts, cut) && !slices.ContainsFunc(p.OutputCuts, cut)
+}
+
+// PieceOf returns an operator with some attributes that was judged, with what its outputs
+// should be, as a whole if that takes at most so many bytes, else the largest piece that does
+// around the worst element; nil if there is none in which the fault shows.
+func PieceOf(ctx context.Context, op *Operator, v *Verdict, most int64) (*Piece, error) {
+	f := formulaOf(op.Formula)
+	if f == nil {
+		return nil, nil
+	}
+	p := &Piece{Operator: op.With(op.Inputs), InputCuts: make([]*Cut, len(op.Inputs)), OutputCuts: make([]*Cut, len(op.Outputs))}
+	p.Full = true
+	if !p.fits(f, v.Attributes, most) {
+		if ok, err := p.cut(f, v, most); !ok || err != nil {
+			return nil, err
+		}
+	}
+	e, err := expect(ctx, p.Operator, f, v.Attributes)
+	if e == nil || err != nil || e.Bad == 0 && v.bad() > 0 {
+		return nil, err
+	}
+	p.Expectation = *e
+	return p, nil
+}
+
+// bad is how many elements of all outputs are wrong.
+func (v *Verdict) bad() (n int64) {
+	for _, o := range v.Outputs {
+		n += o.Bad
+	}
+	return n
+}
+
+// fits reports whether a piece is small enough. A tensor counts as the dump has it, an output
+// also with what was expected and the bound.
+func (p *Piece) fits(f *formula, h Attributes, most int64) bool {
+	size, elements := int64(0), int64(0)
+	for _, t := range p.Inputs {
+		if t != nil {
+			size += t.elements() * int64(t.Stored.Host().Size())
+		}
+	}
+	for _, t := range p.Outputs {
+		size += t.elements() * int64(t.Stored.Host().Size()+12)
+		elements += t.elements()
+	}
+	if size > most || elements > mostExpected {
+		return false
+	}
+	if f.linear == nil {
+		return true
+	}
+	l, why := f.linear(&problem{Operator: p.Operator}, h)
+	return why == "" && l.cost() <= mostExpectedProduct
+}
+
+// cut makes the piece as large as it may be along the axes of the formula, the last ones
+// first.
+func (p *Piece) cut(f *formula, v *Verdict, most int64) (bool, error) {
+	if f.each || f.cut == nil {
+		return false, nil
+	}
+	c := f.cut(&problem{Operator: p.Operator}, v.Attributes)
+	if c.why != "" || len(c.free) == 0 || !c.plain() {
+		return false, nil
+	}
+	whole := p.Operator
+	worst := max(0, v.Outputs[0].First)
+	if spots := v.Outputs[0].Spots; len(spots) > 0 {
+		worst = spots[0].Offset
+	}
+	at := c.out[0].shape.Coordinates(worst)
+	box := cell{make([]int64, len(c.free)), make([]int64, len(c.free))}
+	grow := func(k int, n int64) bool { // n elements along an axis, the worst one in their middle
+		size, place := c.free[k].size, int64(0)
+		if axis := c.free[k].out[0].axis; axis >= 0 {
+			place = at[axis]
+		}
+		box.lo[k] = min(max(0, place-n/2), size-n)
+		box.hi[k] = box.lo[k] + n
+		p.Operator = c.piece(whole, box)
+		return p.fits(f, v.Attributes, most)
+	}
+	for k := range c.free {
+		grow(k, 1)
+	}
+	if !p.fits(f, v.Attributes, most) {
+		return false, nil
+	}
+	for k := len(c.free) - 1; k >= 0; k-- {
+		n := c.free[k].size
+		for !grow(k, n) {
+			n = (n + 1) / 2
+		}
+	}
+	return true, p.read(c, whole, box)
+}
+
+// plain reports whether a formula sees all tensors in their own order, so that a box of one is
+// a tensor for the same formula.
+func (c *cutting) plain() bool {
+	strange := func(v view) bool { return v.strides != nil || v.offset != 0 || v.source != nil }
+	shifted := func(s span) bool { return s.begin != 0 }
+	return !slices.ContainsFunc(c.in, strange) && !slices.ContainsFunc(c.out, strange) &&
+		!slices.ContainsFunc(c.free, func(f free) bool { return slices.ContainsFunc(f.in, shifted) || slices.ContainsFunc(f.out, shifted) })
+}
+
+// piece is an operator of boxes of tensors, which have no elements yet.
+func (c *cutting) piece(op *Operator, box cell) *Operator {
+	q := op.With(nil)
+	shaped := func(t *Tensor, v view, spans func(f int) span) *Tensor {
+		if t == nil {
+			return nil
+		}
+		one := *t
+		lo, hi := box.box(v.shape, spans)
+		one.Shape = make(tensor.Shape, len(lo))
+		for i := range lo {
+			one.Shape[i] = hi[i] - lo[i]
+		}
+		return &one
+	}
+	for k, t := range op.Inputs {
+		q.Inputs = append(q.Inputs, shaped(t, c.in[k], func(f int) span { return c.free[f].in[k] }))
+	}
+	q.Outputs = nil
+	for k, t := range op.Outputs {
+		q.Outputs = append(q.Outputs, shaped(t, c.out[k], func(f int) span { return c.free[f].out[k] }))
+	}
+	return q
+}
+
+// read gives the tensors of a piece their elements.
+func (p *Piece) read(c *cutting, whole *Operator, box cell) error {
+	part := func(t, of *Tensor, v view, spans func(f int) span) (*Cut, error) {
+		if t == nil || t.elements() == of.elements() {
+			return nil, nil
+		}
+		lo, _ := box.box(v.shape, spans)
+		first, strides := int64(0), v.shape.Strides()
+		for i, n := range lo {
+			first += n * strides[i]
+		}
+		decoder, err := tensor.NewDecoder(t.Stored)
+		if err != nil {
+			return nil, err
+		}
+		plan, err := layout.Strided(t.Shape, strides)
+		if err != nil {
+			return nil, err
+		}
+		t.Source, err = plan.Reader(shifted{of.Source, first}, decoder.UnitSize(), new(layout.Buffers))
+		return &Cut{lo, v.shape}, err
+	}
+	for k, t := range p.Inputs {
+		var err error
+		if p.InputCuts[k], err = part(t, whole.input(k), c.in[k], func(f int) span { return c.free[f].in[k] }); err != nil {
+			return err
+		}
+	}
+	for k, t := range p.Outputs {
+		var err error
+		if p.OutputCuts[k], err = part(t, whole.Outputs[k], c.out[k], func(f int) span { return c.free[f].out[k] }); err != nil {
+			return err
+		}
+	}
+	p.Operator = p.With(p.Inputs) // nothing that was read of the whole
+	return nil
+}
+
+// Expected computes the outputs of an operator with some attributes; nil for one that is too
+// large.
+func Expected(ctx context.Context, op *Operator, h Attributes) (*Expectation, error) {
+	f := formulaOf(op.Formula)
+	total := int64(0)
+	for _, t := range op.Outputs {
+		total += t.elements()
+	}
+	if f == nil || total > mostExpected {
+		return nil, nil
+	}
+	if f.linear != nil {
+		if l, why := f.linear(&problem{Operator: op}, h); why != "" || l.cost() > wholeProduct {
+			return nil, nil
+		}
+	}
+	return expect(ctx, op, f, h)
+}
+
+// expect is Expected of an operator of any size, nil where the attributes do not fit.
+func expect(ctx context.Context, op *Operator, f *formula, h Attributes) (*Expectation, error) {
+	n := len(op.Outputs)
+	j := newJudge(ctx, op, f)
+	j.expected = &Expectation{Values: make([][]float64, n), Bounds: make([][]float64, n), Integers: make([][]int64, n)}
+	r, err := j.run(h, false)
+	if err != nil || r.why != "" {
+		return nil, err
+	}
+	j.expected.Bad = r.bad()
+	return j.expected, nil
+}
+
+// collector keeps what was computed for an output, element by element as they are compared;
+// nil where nobody wants it. An element that is right although it is further off, such as one
+// beyond the range of its type, has that as its bound.
+func (j *judge) collector(output int, x, y *Array, t *tally, offset func(i int) int64) func(i int, bad bool) {
+	e := j.expected
+	if e == nil {
+		return nil
+	}
+	if e.Values[output] == nil {
+		n := j.op.Outputs[output].elements()
+		e.Values[output], e.Bounds[output] = make([]float64, n), make([]float64, n)
+		if h := j.op.Outputs[output].Stored.Host(); x.ints != nil && (h == tensor.HostInt64 || h == tensor.HostUint64) {
+			e.Integers[output] = make([]int64, n)
+		}
+	}
+	_, b := x.errs()
+	return func(i int, bad bool) {
+		v, at := x.v[i], offset(i)
+		bound, d := t.allowed(v, b[i]), math.Abs(y.v[i]-v)
+		switch {
+		case bad || d <= bound || v == y.v[i]:
+		case d == d:
+			bound = d
+		default:
+			bound = math.Inf(1)
+		}
+		e.Values[output][at], e.Bounds[output][at] = v, bound
+		if to := e.Integers[output]; to != nil && x.ints != nil {
+			to[at] = x.ints[i]
+		}
+	}
+}
+
+// rowsOfProduct are cut along the axes of matrices, the rows of the result and its columns.
+func rowsOfProduct(p *problem, h Attributes) *cutting {
+	c := seen(p)
+	x1, x2, out := c.in[0].shape, c.in[1].shape, c.out[0].shape
+	rank := len(out)
+	if rank < 2 || len(x1) != rank || len(x2) < 2 {
+		return misfit("matrices of %s and %s", x1, x2)
+	}
+	turned := func(name string) int {
+		t, _ := h[name].Value.Number()
+		return int(t)
+	}
+	beside := func(t1, t2, k int) {
+		f := free{size: out[k], in: []span{{axis: t1}, {axis: t2}}, out: []span{{axis: k}}}
+		for _, v := range c.in[2:] {
+			f.in = append(f.in, span{axis: right(v.shape, k, out)})
+		}
+		c.free = append(c.free, f)
+	}
+	for k := range rank - 2 {
+		beside(same(x1, k, out), same(x2, k, out), k)
+	}
+	beside(rank-2+turned("transpose_x1"), -1, rank-2)
+	beside(-1, len(x2)-1-turned("transpose_x2"), rank-1)
+	return c
+}
+
+// imagesOfConvolution are cut along images and, where filters see all channels, filters.
+func imagesOfConvolution(p *problem, _ Attributes) *cutting {
+	c := seen(p)
+	x, w, out := c.in[0].shape, c.in[1].shape, c.out[0].shape
+	images, filters := free{size: out[0], in: []span{{axis: 0}, {axis: -1}}, out: []span{{axis: 0}}}, free{size: out[1], in: []span{{axis: -1}, {axis: 0}}, out: []span{{axis: 1}}}
+	for _, v := range c.in[2:] {
+		image, filter := -1, 0
+		if v.shape.Equal(out) {
+			image, filter = 0, 1
+		}
+		images.in, filters.in = append(images.in, span{axis: image}), append(filters.in, span{axis: filter})
+	}
+	if c.free = []free{images}; x[1] == w[1] {
+		c.free = append(c.free, filters)
+	}
+	return c
+}
