@@ -36,6 +36,7 @@ func (r *Report) conclude() {
 		s.Share = float64(judged) / float64(all)
 	}
 	s.Headline = r.headline()
+	s.HeadlineZH = s.Headline.Text().ZH
 }
 
 // headline says the most important thing.

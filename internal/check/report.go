@@ -47,8 +47,9 @@ type Report struct {
 
 // Summary counts the operators of a report.
 type Summary struct {
-	// Headline says the most important thing.
-	Headline lang.Sentence `json:"headline"`
+	// Headline says the most important thing, HeadlineZH in Chinese.
+	Headline   lang.Sentence `json:"headline"`
+	HeadlineZH string        `json:"headline_zh"`
 	// Counts are the operators by their status.
 	Counts map[string]int `json:"counts"`
 	// Judged are those of Operators that are not undecided, Share is their share of the bytes.

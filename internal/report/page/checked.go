@@ -8,6 +8,7 @@ type checked struct {
 	Schema  string `json:"schema"`
 	Summary struct {
 		Headline  string         `json:"headline"`
+		Chinese   string         `json:"headline_zh,omitempty"`
 		Counts    map[string]int `json:"counts"`
 		Judged    int            `json:"judged"`
 		Operators int            `json:"operators"`

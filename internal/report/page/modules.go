@@ -49,7 +49,7 @@ func modulesOf(r *record.Report) (modules []string, paths []int) {
 		if levels[i] == nil {
 			levels[i], path = prefixes(op, plain)
 		} else if path == 0 {
-			path = strings.Index(op, ".") + 1
+			path = callStart(op)
 		}
 		path = wholeCall(op, path)
 		paths[i] = len(utf16.Encode([]rune(op[:path])))
@@ -90,12 +90,35 @@ func prefixes(name string, shared map[string]int) (levels []string, end int) {
 	return levels, from
 }
 
+// callStart is where the last part of a name of msprobe begins: the function that is called,
+// or a module with its class.
+func callStart(name string) int {
+	words := strings.Split(name, ".")
+	last := len(words) - 1
+	back := func() {
+		for last > 0 && isCount(words[last]) {
+			last--
+		}
+	}
+	back()
+	if (words[0] == "Module" || words[0] == "Cell") && last > 1 {
+		last--
+		back()
+	}
+	return len(name) - len(strings.Join(words[last:], "."))
+}
+
+// isCount reports whether a word is the number or the direction of a call.
+func isCount(word string) bool {
+	_, err := strconv.ParseUint(word, 10, 64)
+	return err == nil || word == "forward" || word == "backward" || word == "parameters_grad"
+}
+
 // wholeCall is a length of a name with which what follows it says more than the number and
 // the direction of a call.
 func wholeCall(name string, path int) int {
 	for path > 0 {
-		word, _, _ := strings.Cut(name[path:], ".")
-		if _, err := strconv.ParseUint(word, 10, 64); err != nil && word != "forward" && word != "backward" && word != "parameters_grad" {
+		if word, _, _ := strings.Cut(name[path:], "."); !isCount(word) {
 			break
 		}
 		path = strings.LastIndexAny(name[:path-1], "._/") + 1

@@ -213,7 +213,7 @@ function determinismRow(r) {
 function checkTab() {
   var d = DATA.check, s = d.summary, ops = list(d.operators), between = list(d.ranks && d.ranks.findings), problems = list(d.problems);
   var counts = ["wrong", "misfit", "low", "ok", "undecided"].filter(function (k) { return s.counts[k]; }).map(function (k) { return k.toUpperCase() + " " + s.counts[k]; });
-  return [h("section", { class: "card" }, h("h1", null, visible(s.headline)), h("p", null, counts.join(" · ")),
+  return [h("section", { class: "card" }, h("h1", null, tell({ en: s.headline, zh: s.headline_zh || s.headline })), h("p", null, counts.join(" · ")),
     h("p", { class: "mute" }, say("check_judged", s.judged, s.operators, share(s.bytes)), d.graph_source && [" · ", bdi(d.graph_source)]),
     Object.keys(s.undecided || {}).length > 0 && h("p", { class: "mute" }, say("check_undecided") + say("colon"), Object.keys(s.undecided).sort().map(function (r, i) { return (i > 0 ? ", " : "") + s.undecided[r] + " " + r; }))),
   between.length > 0 && h("section", { class: "card" }, h("h2", null, say("check_ranks")), h("ul", { class: "list" }, between.slice(0, LISTED).map(function (f) {
@@ -236,7 +236,7 @@ function checkRow(o) {
   var status = { WRONG: "FAIL", MISFIT: "WARN", LOW: "ROUNDING" }[o.status], why = [o.reason, o.extent, o.confidence].filter(Boolean).join(", ");
   var attributes = Object.keys(o.attributes || {}).sort().map(function (k) { var a = o.attributes[k]; return k + "=" + [].concat(a.value).join(",") + " (" + a.source + ")"; }).join("; ");
   return h("tr", { class: o.status === "WRONG" ? "badrow" : "" }, h("td", { class: "l" }, h("span", { class: "s s-" + (status || "SKIP") }, visible(o.status))),
-    h("td", { class: "l" }, row >= 0 ? rowLink(row) : h("span", { class: "op" }, bdi(o.op)), " ", h("span", { class: "mute" }, visible(o.op_type)), why && h("div", { class: "small" }, codeTitle(o.reason), visible(why)),
+    h("td", { class: "l" }, row >= 0 ? rowLink(row) : h("span", { class: "op" }, bdi(o.op)), " ", h("span", { class: "mute" }, visible([o.op_type, o.at.rank && say("rank") + " " + o.at.rank, o.at.step && say("ov_step") + " " + o.at.step].filter(Boolean).join(" · "))), why && h("div", { class: "small" }, codeTitle(o.reason), visible(why)),
       o.evidence && h("div", { class: "mute small" }, tell({ en: o.evidence, zh: o.evidence_zh || o.evidence })), o.script && h("div", { class: "mute small" }, bdi(o.script)), list(o.notes).length > 0 && h("div", { class: "mute small" }, visible(o.notes.join(", ")))),
     h("td", { class: "l" }, visible(how.join(", ") || "–")), h("td", null, how.length ? bad + " / " + all : "–"), h("td", null, how.length && worst !== null ? brief(worst) : "–"), h("td", { class: "l small" }, visible(attributes)));
 }

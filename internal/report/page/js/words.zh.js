@@ -261,7 +261,7 @@ WORDS.zh = {
   v_came_from_another_rank: "来自其他 rank",
   v_process_overflow: "计算过程溢出",
   v_cannot_tell: "无法判断",
-  ov_first: "该 rank 的首个",
+  ov_first: "首个记录，rank",
   ov_tensor: "张量",
   ov_shape: "形状",
   ov_limit: "处于极限",
