@@ -108,18 +108,20 @@ test-s3: ## object storage with a real server, versitygw (built first, 2 minutes
 # several share are few. Races are found by running code side by side, not by many cases of
 # a property, which take ten times as long here: "make test" has those. Of the commands and
 # of the metrics the tests run that work side by side, of each way of working once; check,
-# which is five minutes of arithmetic here, runs as a command.
+# which is five minutes of arithmetic here, runs as a command. Of the other packages those
+# tests are left out that take long here and run nothing side by side that no other runs.
 RACE_PACKAGES = $(shell $(GO) list -f '{{$$path := .ImportPath}}{{range .Imports}}\
 	{{if or (eq . "dumptool/internal/batch") (eq . "dumptool/internal/guard")}}{{$$path}} {{end}}{{end}}' ./...) \
 	$(addprefix dumptool/internal/,batch bundle cluster guard dumpdir safefile store tensorfile ui)
 RACE_PARTS = dumptool/cmd/dumptool dumptool/internal/compare/metrics dumptool/internal/check
 RACE_SCRIPTS = archives|check|cluster|compare|compare_determinism|compare_interrupted|compare_runs|convert|convert_containers|inspect_runs|overflow_analyze|overflow_scan|overflow_watch
+RACE_SKIP = TestFaultyNets|TestAnySplit|TestLocateGolden|TestInfer|TestRenumber|TestLess|TestManyItems|TestTextWidth|TestStatusWidths|TestConfigExplanationWidths
 RACE_CHECKS = 5
 RACE = CGO_ENABLED=1 RAPID_CHECKS=$(RACE_CHECKS) $(GO) test -race -vet=off $(NUMPY_TAG) $(TIMEOUT) $(TESTFLAGS)
 race: ## the tests of what goroutines share, with the race detector (needs a C compiler)
 	@cc=$$($(GO) env CC); command -v "$${cc%% *}" >/dev/null || \
 		{ echo "make race: the race detector needs a C compiler, and there is no $$cc"; exit 1; }
-	$(RACE) $(filter-out $(RACE_PARTS),$(sort $(RACE_PACKAGES)))
+	$(RACE) -skip '^($(RACE_SKIP))$$' $(filter-out $(RACE_PARTS),$(sort $(RACE_PACKAGES)))
 	$(RACE) -run 'TestReadSizesAndWorkers|TestPool' ./internal/compare/metrics
 	$(RACE) -run 'TestScripts/^($(RACE_SCRIPTS))$$' ./cmd/dumptool
 

@@ -236,6 +236,7 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
 		completing(root)
 	}
+	a.global.lang = langOf(args)
 	line := rewriteArgs(root, args)
 	if line.extra != "" {
 		return unknownCommand(line.cmd, line.extra)
@@ -252,6 +253,24 @@ func (a *app) execute(ctx context.Context, args []string) error {
 		err = asUsage(err)
 	}
 	return helpHint(cmd, err)
+}
+
+// langOf is the language that a command line asks for, which mistakes in it are said in.
+func langOf(args []string) report.Lang {
+	const flag = "lang"
+	for i, arg := range args {
+		name, text, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if name != flag || name == arg {
+			continue
+		}
+		if text == "" && i+1 < len(args) {
+			text = args[i+1]
+		}
+		if l := report.Lang(text); l == report.English || l == report.Chinese {
+			return l
+		}
+	}
+	return ""
 }
 
 // prepare runs before any command: it applies the settings and the global

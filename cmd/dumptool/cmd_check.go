@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -15,9 +14,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/inspect"
 	"dumptool/internal/lang"
-	"dumptool/internal/ranks"
 	"dumptool/internal/report"
-	"dumptool/internal/safefile"
 	"dumptool/internal/shard"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/store"
@@ -72,15 +69,13 @@ The inputs must have been dumped (dump_mode all).`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runCheck(cmd, a, opts, args) },
 	}
 	cmd.Long += formatHelp[*check.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
-	define(cmd, append(slices.Concat([]cmdFlag{pathFlag(&opts.paths, "folder `PATH` with the dumps")}, roundFlags(&opts.Select), skipFlags(&opts.Filter.SkipKeys, &opts.Filter.Exclude, choosing)),
+	define(cmd, append(slices.Concat([]cmdFlag{pathFlag(&opts.paths, "folder `PATH` with the dumps")}, roundFlags(&opts.Select), skipFlags(&opts.Filter.SkipKeys, &opts.Filter.Exclude, choosing), groupFlags(&opts.Ranks.Groups.Mesh, &opts.groups)),
 		opsFlag(&opts.ops), containerFlag(&opts.Version),
 		cmdFlag{"only", several(&opts.Only, check.Parts), "`PARTS` that are checked: " + strings.Join(check.Parts, ", ") + "; default: all that the data allow", choosing, safe},
 		cmdFlag{"attr", texts(&opts.attrs), "attribute `OP.KEY=VALUE`, such as conv1.strides=2,2; TYPE:LayerNorm.epsilon=1e-5 for all of a type", facts, safe | ofRow},
 		cmdFlag{"graph-file", texts(&opts.graphFiles), "`FILE` that has attributes, who feeds whom, or the order; known by its content: the graph of an offline model (JSON or ge_proto_*.txt), an execution order of MindSpore, a map of consumers of HPAA, or a graph of MindSpore or folder of them", facts, place},
 		cmdFlag{"fusion|f|fusion-rule-file", text(&opts.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", facts, place | hidden},
 		irFlag(&opts.open.IR),
-		cmdFlag{"parallel", parsed(&opts.Ranks.Groups.Mesh, ranks.ParseMesh), "`AXES` of the mesh of ranks, such as tp=2,dp=4; of tp, cp, ep, dp, pp and order=tp-cp-ep-dp-pp; default: what the dump says", facts, safe},
-		cmdFlag{"groups", text(&opts.groups), "`FILE` with groups that the dump names and does not list, a line NAME: 0,3,5 each", facts, 0},
 		cmdFlag{"strict-replicas", yes(&opts.Ranks.StrictReplicas), "sums that ranks hold in different roundings are a finding (HCCL_DETERMINISTIC=true)", judging, safe},
 		cmdFlag{"extract", text(&opts.extract), "folder `DIR` for what is WRONG or a MISFIT: inputs, outputs, what was expected, and scripts of numpy and PyTorch that run it again", reporting, place},
 		cmdFlag{"extract-max", &opts.extractMax, "most bytes `SIZE` of the arrays of an operator for --extract", reporting, safe | rare},
@@ -95,32 +90,6 @@ The inputs must have been dumped (dump_mode all).`,
 	addReportFlags[*check.Report](cmd, &opts.output, "text", "; several with -out")
 	opts.exitZero.add(cmd.Flags(), "wrong operators")
 	return cmd
-}
-
-// mostGroups is how many bytes of a file of groups are read.
-const mostGroups = 16 << 20
-
-// readGroups reads the groups of ranks that are given, and checks the mesh.
-func (o *checkOptions) readGroups(run *dumpdir.Run) error {
-	if o.groups != "" {
-		var text []byte
-		err := safefile.Read(o.groups, func(in safefile.Input) (err error) {
-			text, err = io.ReadAll(io.NewSectionReader(in, 0, min(in.Size(), mostGroups)))
-			return err
-		})
-		if err != nil {
-			return usagef("--groups: %w", err)
-		}
-		if o.Ranks.Groups.Named, err = ranks.ParseGroups(string(text)); err != nil {
-			return usagef("--groups %s: %w", o.groups, err)
-		}
-	}
-	if mesh := o.Ranks.Groups.Mesh; mesh != nil {
-		if err := ranks.CheckMesh(mesh, len(ranks.RanksOf(run.Rounds)), ranks.GroupsOf(run.Rounds)); err != nil {
-			return usagef("--parallel: %w", err)
-		}
-	}
-	return nil
 }
 
 // allTypes is --types without names.
@@ -223,6 +192,9 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 	if o.Ops, err = readOps(o.ops); err != nil {
 		return err
 	}
+	if err := readGroups(&o.Ranks.Groups, o.groups); err != nil {
+		return err
+	}
 	o.open.Skip, o.open.NoRaw = o.output.out, true
 	run, err := o.openRun(ctx, a, paths)
 	if err != nil {
@@ -231,8 +203,8 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 	for _, f := range run.Files { // an operator is judged with all of its tensors
 		f.Only = tensorfile.Selector{}
 	}
-	if err := o.readGroups(run); err != nil {
-		return err
+	if err := o.Ranks.Groups.Check(run.Rounds); err != nil {
+		return rankError(err)
 	}
 	var cases *report.Cases
 	if o.extract != "" {

@@ -27,6 +27,7 @@ type compareOptions struct {
 	*comparison
 	output compareOutput
 	shards shardOptions
+	ranks  rankFiles
 }
 
 // newCompareOptions returns the defaults of all flags.
@@ -69,7 +70,7 @@ HPAA's files: a CSV file with the errors of every bad tensor, logs, op_config.cs
   dumptool compare golden.npy Conv2D.conv1.3.16.1624605159829577
   dumptool compare run1 run2 --profile exact --format json
   dumptool compare --cpu golden --npu dumps -out report --baseline known.json`,
-		Args:              cobra.MaximumNArgs(2),
+		Args:              atMost(2),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && exists(args[0]) != nil {
@@ -90,10 +91,19 @@ HPAA's files: a CSV file with the errors of every bad tensor, logs, op_config.cs
 }
 
 func (o *compareOptions) define(cmd *cobra.Command) {
-	define(cmd, slices.Concat(o.sides(), o.operators(), o.pairs(), o.shapes(), o.graph(), o.acceptance(), o.execution(), o.judge(cmd), o.failures())...)
+	define(cmd, slices.Concat(o.sides(), o.operators(), o.pairs(), o.ofRanks(), o.shapes(), o.graph(), o.acceptance(), o.execution(), o.judge(cmd), o.failures())...)
 	cmd.Flag("hf32").NoOptDefVal = string(compare.HF32On)
 	define(cmd, cmdFlag{"fail-fast", yes(&o.FailFast), "stop after the first failure in execution order", ci, safe | rare})
 	o.output.define(cmd)
+}
+
+// ofRanks are the flags about a run of many ranks.
+func (o *compareOptions) ofRanks() (all []cmdFlag) {
+	for _, f := range append(groupFlags(&o.Groups.Mesh, &o.ranks.groups), dimsFlags(&o.ranks, &o.WriteDims)...) {
+		f.is |= rare
+		all = append(all, f)
+	}
+	return all
 }
 
 // runCompare compares two runs.
@@ -113,6 +123,9 @@ func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) er
 	plan, err := compare.NewPlan(ctx, o.Options)
 	if err != nil {
 		return a.notCompared(err)
+	}
+	if err := a.writeDims(o.WriteDims, plan); err != nil {
+		return err
 	}
 	a.makeRoom(len(plan.Pairs), plan.Measured())
 	if n := plan.Others(); n > 0 {
@@ -149,6 +162,8 @@ func (o *compareOptions) forShard() error {
 	switch {
 	case o.FailFast:
 		return usagef("--fail-fast: shards do not know of each other's failures")
+	case o.WriteDims != "":
+		return usagef("--write-dims: shards see some steps only")
 	case o.UpdateBaseline:
 		return usagef("--update-baseline: the merge of the shards writes it")
 	case o.output.pictures.Plots:
@@ -176,7 +191,7 @@ func (o *compareOptions) compareShard(ctx context.Context, a *app, plan *compare
 		return err
 	}
 	run := comparedRun{plan, parts, plan.Conclude(parts)}
-	if err := plan.ComputeAgain(ctx, run.Report); err != nil {
+	if err := cmp.Or(plan.ComputeAgain(ctx, run.Report), plan.JudgeRanks(ctx, run.Report)); err != nil {
 		return err
 	}
 	if o.Pictures != nil {
@@ -248,7 +263,7 @@ func (o *compareOptions) resolve(a *app, args []string) error {
 		return err
 	}
 	o.Axes = a.streams.OutWidth > 0
-	if err := o.load(o.output.out); err != nil {
+	if err := cmp.Or(o.ranks.read(&o.Options), o.load(o.output.out)); err != nil {
 		return err
 	}
 	warn(a, o.Warnings)
@@ -306,7 +321,7 @@ func compareError(err error) error {
 	case errors.As(err, &order):
 		return configError(fmt.Errorf("--order: %w", err))
 	}
-	return err
+	return rankError(err)
 }
 
 // configError is an error of a file that the user gave: exit status 2.

@@ -137,7 +137,7 @@ func (o *compareOutput) resolve(opt *compare.Options, ofHPAA bool) error {
 // setKept sets what the comparison keeps for the reports.
 func (o *compareOutput) setKept(opt *compare.Options) {
 	keep := report.KeepOf[*record.Report](o.formats...)
-	opt.Bins, opt.KLD, opt.Calls = keep.Bins, keep.Divergence, keep.Calls
+	opt.Bins, opt.KLD, opt.Calls, opt.Whole = keep.Bins, keep.Divergence, keep.Calls, keep.Whole
 	if keep.Worst {
 		opt.Top = o.topN
 	}

@@ -37,7 +37,7 @@ coordinates. With -out both tensors are written as .npy files in the same shape
 and order, and the worst elements as a CSV file.`,
 		Example: `  dumptool compare detail --op conv1 --cpu golden --npu dumps
   dumptool compare detail --op conv1:output:0 golden dumps --topn 100 -out conv1`,
-		Args: cobra.MaximumNArgs(2),
+		Args: atMost(2),
 		RunE: func(cmd *cobra.Command, args []string) error { return runCompareDetail(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += formatHelp[*record.Row]() + exitStatus(exitFound, exitNothing, exitInterrupted)
@@ -154,7 +154,7 @@ one of the first run.`,
 func runCompareDeterminism(ctx context.Context, a *app, o *compareDeterminismOptions, args []string) error {
 	args = append(o.paths, args...)
 	if len(args) < 2 {
-		return usagef("want two runs or more, got %s", lang.Count(len(args), "argument"))
+		return usagef("want two runs or more, got %s", lang.CountText(len(args), "argument", "个参数"))
 	}
 	if err := checkReports[*determinism.Report](&o.output); err != nil {
 		return err
@@ -215,7 +215,7 @@ failed. Limits that are not given are those of the profile, not of the run.`,
 // runCompareJudge judges a document.
 func runCompareJudge(_ context.Context, a *app, opts *compareJudgeOptions, args []string) error {
 	if len(args) != 1 {
-		return usagef("want one compare.json, got %s", lang.Count(len(args), "argument"))
+		return usagef("want one compare.json, got %s", lang.CountText(len(args), "argument", "个参数"))
 	}
 	if err := opts.load(""); err != nil {
 		return err

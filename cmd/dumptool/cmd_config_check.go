@@ -10,6 +10,7 @@ import (
 
 	"dumptool/internal/dumpconf"
 	"dumptool/internal/guard"
+	"dumptool/internal/lang"
 	"dumptool/internal/report"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
@@ -236,5 +237,5 @@ func isFolder(name string) bool {
 // failed notes that a file could not be read or written.
 func (a *app) failed(checks *dumpconf.Checks, err error) {
 	checks.Failed = append(checks.Failed, err.Error())
-	a.msg.Errorf("%v", err)
+	a.msg.Errorf("%s", a.inLang(lang.Error(err)))
 }

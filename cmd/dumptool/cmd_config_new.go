@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"dumptool/internal/dumpconf"
+	"dumptool/internal/lang"
 	"dumptool/internal/report"
 	"dumptool/internal/ui"
 )
@@ -110,9 +111,9 @@ func (a *app) profileOf(opts *configNewOptions, args []string) (*dumpconf.Profil
 	case i >= 0:
 		return &all[i], nil
 	case len(args) == 1:
-		a.msg.Errorf("no profile %q, there are:", args[0])
+		a.msg.Errorf("%s", a.inLang(lang.Sayf("no profile %q, there are:", "没有 %q，有：", args[0])))
 	default:
-		a.msg.Errorf("no profile given, there are:")
+		a.msg.Errorf("%s", a.inLang(lang.Sayf("no profile given, there are:", "未给出目的，有：")))
 	}
 	for _, p := range all {
 		a.msg.Hintf("%-13s %s", p.Name, a.lang().Text(p.About))

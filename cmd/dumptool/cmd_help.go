@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -100,21 +101,25 @@ func (a *app) printTopic(root *cobra.Command, t *topic) {
 	for _, sub := range root.Commands() {
 		visitDefined(sub, func(f *pflag.Flag) {
 			if has(f, t.flags) && !f.Hidden && set.Lookup(f.Name) == nil {
-				set.AddFlag(f)
+				set.AddFlag(h.flag(f))
 			}
 		})
 	}
-	fmt.Fprintf(a.out, "%s\n\nFlags:\n%s", strings.TrimRight(h.wrap(t.text), "\n"), set.FlagUsagesWrapped(h.width))
+	text := t.text
+	if h.chinese {
+		text = topicsInChinese[t.name]
+	}
+	fmt.Fprintf(a.out, "%s\n\n%s\n%s", strings.TrimRight(h.wrap(text), "\n"), h.title("Flags"), h.flagUsages(set))
 }
 
 // topicNames lists the topics.
-func topicNames() string {
+func (h help) topicNames() string {
 	var all []string
 	for _, t := range topics {
 		all = append(all, t.name)
 	}
 	last := len(all) - 1
-	return strings.Join(all[:last], ", ") + " or " + all[last]
+	return strings.Join(all[:last], ", ") + h.word(" or ") + all[last]
 }
 
 // Help texts are written for helpWidth columns. A terminal that has less gets
@@ -128,17 +133,19 @@ const (
 
 // help is how a help text looks.
 type help struct {
-	width int
+	width   int
+	chinese bool
 	// brief leaves out what is rarely needed, briefer the examples too.
 	brief, briefer bool
 }
 
 // helpFor is how help looks on stdout.
 func (a *app) helpFor() help {
+	h := help{width: helpWidth, chinese: a.lang() == report.Chinese}
 	if a.streams.OutWidth > 0 {
-		return help{width: min(a.streams.OutWidth, maxHelpWidth)}
+		h.width = min(a.streams.OutWidth, maxHelpWidth)
 	}
-	return help{width: helpWidth}
+	return h
 }
 
 // allHelp is the flag that prints all help, as --help does it with a screen.
@@ -163,33 +170,73 @@ func (a *app) printHelp(cmd *cobra.Command) {
 	if takesSettings(cmd) {
 		_ = a.applySettings(cmd) // for the language; mistakes in settings are no reason to keep help back
 	}
-	chinese := a.lang() == report.Chinese
-	if chinese {
+	h := a.helpFor()
+	if h.chinese {
 		summariseInChinese(cmd.Root())
 	}
-	h := a.helpFor()
-	text := h.text(cmd, chinese)
+	text := h.text(cmd)
 	for _, shorter := range []*bool{&h.brief, &h.briefer} {
 		if !a.wholeHelp && strings.Count(text, "\n") > screenLines {
 			*shorter = true
-			text = h.text(cmd, chinese)
+			text = h.text(cmd)
 		}
 	}
 	fmt.Fprint(a.out, text)
 }
 
 // text is the help of a command, with the exit status at its end.
-func (h help) text(cmd *cobra.Command, chinese bool) string {
+func (h help) text(cmd *cobra.Command) string {
 	about, status, _ := strings.Cut(cmd.Long, exitStatusTitle)
+	if h.chinese {
+		about = cmp.Or(helpInChinese[strings.Join(commandPath(cmd), " ")], cmd.Short) + "\n\n" + h.lists(about)
+	}
 	about = strings.TrimSpace(about)
 	if h.brief {
 		about, _, _ = strings.Cut(about, "\n\n")
 	}
 	about = strings.TrimRight(h.wrap(about), "\n")
-	if chinese {
-		about = cmd.Short + "\n\n" + about
+	return about + "\n\n" + h.usage(cmd) + h.word(exitStatusTitle) + h.wrap(h.list(status))
+}
+
+// word is a word or line of help in the language.
+func (h help) word(english string) string {
+	if chinese := wordsInChinese[english]; h.chinese && chinese != "" {
+		return chinese
 	}
-	return about + "\n\n" + h.usage(cmd) + exitStatusTitle + h.wrap(status)
+	return english
+}
+
+// title is a title of help in the language.
+func (h help) title(english string) string {
+	if h.chinese {
+		return h.word(english) + "："
+	}
+	return english + ":"
+}
+
+// lists are those paragraphs of a text that are lists with a title.
+func (h help) lists(text string) string {
+	var all []string
+	for paragraph := range strings.SplitSeq(text, "\n\n") {
+		title, list, _ := strings.Cut(paragraph, ":\n")
+		if _, known := wordsInChinese[title]; known {
+			all = append(all, h.title(title)+"\n"+h.list(list))
+		}
+	}
+	return strings.Join(all, "\n\n")
+}
+
+// list is a list in the language: the last column of its lines.
+func (h help) list(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		const gap = "  "
+		start := strings.LastIndex(line, gap) + len(gap)
+		if start >= len(gap) {
+			lines[i] = line[:start] + h.word(line[start:])
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // wrap breaks what has lines that the terminal has no room for: paragraphs as a whole, and
@@ -248,12 +295,12 @@ func wrapWords(text string, width, indent int) string {
 // usage is how a command is called, and its flags, in groups.
 func (h help) usage(cmd *cobra.Command) string {
 	var b strings.Builder
-	b.WriteString("Usage:\n  " + cmd.UseLine() + "\n")
+	b.WriteString(h.title("Usage") + "\n  " + strings.ReplaceAll(cmd.UseLine(), "[flags]", h.word("[flags]")) + "\n")
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString("  " + cmd.CommandPath() + " COMMAND\n")
 	}
 	if cmd.HasExample() && !h.briefer {
-		b.WriteString("\nExamples:\n" + cmd.Example + "\n")
+		b.WriteString("\n" + h.title("Examples") + "\n" + cmd.Example + "\n")
 	}
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString("\n" + h.commands(cmd))
@@ -265,22 +312,22 @@ func (h help) usage(cmd *cobra.Command) string {
 		if set == nil || h.brief && (g == global || g == storage) || g == storage && cmd.HasParent() {
 			continue
 		}
-		b.WriteString(gap + string(g) + ":\n" + set.FlagUsagesWrapped(h.width))
+		b.WriteString(gap + h.title(string(g)) + "\n" + h.flagUsages(set))
 		if h.brief {
 			gap = ""
 		}
 	}
 	b.WriteString("\n")
 	if cmd.HasAvailableSubCommands() && !takesArguments(cmd) {
-		fmt.Fprintf(&b, "'%s COMMAND --help' says more about a command.\n", cmd.CommandPath())
+		fmt.Fprintf(&b, h.word("'%s COMMAND --help' says more about a command.\n"), cmd.CommandPath())
 	}
 	if h.brief {
-		fmt.Fprintf(&b, "'%s --help-all' says more and lists all flags.\n", cmd.CommandPath())
+		fmt.Fprintf(&b, h.word("'%s --help-all' says more and lists all flags.\n"), cmd.CommandPath())
 	} else if cmd.HasParent() {
-		b.WriteString("'dumptool --help-all' lists those of object storage (s3://) too.\n")
+		b.WriteString(h.word("'dumptool --help-all' lists those of object storage (s3://) too.\n"))
 	}
 	if set := sets[judging]; set != nil && set.Lookup("verdict") != nil {
-		b.WriteString(h.wrap("'dumptool help TOPIC' knows " + topicNames() + ".\n"))
+		b.WriteString(h.wrap(fmt.Sprintf(h.word("'dumptool help TOPIC' knows %s.\n"), h.topicNames())))
 	}
 	return b.String()
 }
@@ -296,9 +343,9 @@ func (h help) commands(cmd *cobra.Command) string {
 		}
 	}
 	if h.brief && takesArguments(cmd) {
-		return "Commands: " + strings.Join(names, ", ") + "\n"
+		return h.title("Commands") + " " + strings.Join(names, ", ") + "\n"
 	}
-	return "Commands:\n" + b.String()
+	return h.title("Commands") + "\n" + b.String()
 }
 
 // visitDefined calls visit for the flags of a command in the order in which they were
@@ -311,8 +358,7 @@ func visitDefined(cmd *cobra.Command, visit func(*pflag.Flag)) {
 	flags.SortFlags = true
 }
 
-// flagsByGroup are the flags of a command that help lists. In brief a usage ends at its
-// first semicolon.
+// flagsByGroup are the flags of a command that help lists.
 func (h help) flagsByGroup(cmd *cobra.Command) map[group]*pflag.FlagSet {
 	sets := map[group]*pflag.FlagSet{}
 	visitDefined(cmd, func(f *pflag.Flag) {
@@ -327,13 +373,32 @@ func (h help) flagsByGroup(cmd *cobra.Command) map[group]*pflag.FlagSet {
 			sets[g] = pflag.NewFlagSet(string(g), pflag.ContinueOnError)
 			sets[g].SortFlags = false
 		}
-		shown := *f
-		if h.brief {
-			shown.Usage, _, _ = strings.Cut(f.Usage, "; ")
-		}
-		sets[g].AddFlag(&shown)
+		sets[g].AddFlag(h.flag(f))
 	})
 	return sets
+}
+
+// flag is a flag with its usage in the language, in brief up to the first semicolon.
+func (h help) flag(f *pflag.Flag) *pflag.Flag {
+	shown, end := *f, "; "
+	switch {
+	case h.chinese && f.Name == helpFlag:
+		shown.Usage = h.word("help for a command")
+	case h.chinese:
+		shown.Usage, end = cmp.Or(flagsInChinese[f.Usage], f.Usage), "；"
+	}
+	if h.brief {
+		shown.Usage, _, _ = strings.Cut(shown.Usage, end)
+	}
+	return &shown
+}
+
+// flagUsages lists flags.
+func (h help) flagUsages(set *pflag.FlagSet) string {
+	if !h.chinese {
+		return set.FlagUsagesWrapped(h.width)
+	}
+	return h.wrap(strings.ReplaceAll(set.FlagUsages(), "(default ", "(默认 "))
 }
 
 // chineseKey is the annotation of a command with its summary in Chinese.

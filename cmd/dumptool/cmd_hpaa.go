@@ -89,7 +89,7 @@ in one array, in a line of a log, or among the others that messages and --json l
 		Example: `  dumptool hpaa import --pieces pieces.jsonl
   dumptool hpaa import /data/test_1 --piece-pattern '{node}@{output}.{piece:hex}.dat' --encoding hex --dtype float16 --like /data/test_1/cpu
   dumptool hpaa import --learn dump_data npu`,
-		Args: cobra.MaximumNArgs(2),
+		Args: atMost(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("perf-all-nodes") {
 				a.say([]batch.Message{batch.Infof("--perf-all-nodes is for performance tables: use it with dumptool perf", "--perf-all-nodes 用于性能表：请在 dumptool perf 中使用")})

@@ -207,7 +207,7 @@ func runMerge(cmd *cobra.Command, a *app, opts *mergeOptions, kinds []*mergeKind
 	}
 	err = kind.merge(m)
 	if coded := new(codedError); isMissing && (err == nil || errors.As(err, &coded) && coded.code != exitUsage) {
-		return incompletef("the report lacks %s", lang.Count(len(missing.Missing), "shard"))
+		return incompletef("the report lacks %s", lang.CountText(len(missing.Missing), "shard", "个分片"))
 	}
 	return err
 }
@@ -363,15 +363,14 @@ func mergeCompared(m *merging) error {
 		return hintf(usagef("--format %s: the documents have no divergence of Kullback and Leibler", divergence), "give --format %s to the shards", divergence)
 	}
 	o.Axes = m.a.streams.OutWidth > 0
-	reports, err := m.readCompared(&o.Options)
+	parts, err := m.readCompared(&o.Options)
 	if err != nil {
 		return err
 	}
-	rep, err := o.Merge(m.docs, reports, m.origin)
+	rep, err := o.Merge(m.cmd.Context(), m.docs, parts, m.origin)
 	if err != nil {
 		return incompletef("%w", err)
 	}
-	keepPictures(rep, o.Pictures)
 	o.Pictures = nil
 	if err := o.write(m.cmd.Context(), m.a, comparedRun{nil, nil, rep}); err != nil {
 		return err
@@ -381,20 +380,20 @@ func mergeCompared(m *merging) error {
 
 // readCompared reads the documents, several at a time. The first one that cannot be read
 // counts.
-func (m *merging) readCompared(o *compare.Options) ([]*record.Report, error) {
+func (m *merging) readCompared(o *compare.Options) ([]*compare.MergePart, error) {
 	type read struct {
-		report *record.Report
-		err    error
+		part *compare.MergePart
+		err  error
 	}
-	reports := make([]*record.Report, len(m.docs))
+	parts := make([]*compare.MergePart, len(m.docs))
 	var failed error
 	err := batch.Run(m.cmd.Context(), batch.Options{}, m.docs, nil,
 		func(_ context.Context, d shard.Document) (r read) {
-			r.report, r.err = o.ReadReport(d.Path)
+			r.part, r.err = o.ReadPart(d.Path)
 			return r
 		},
-		func(i int, r read) { reports[i], failed = r.report, cmp.Or(failed, r.err) })
-	return reports, cmp.Or(err, failed)
+		func(i int, r read) { parts[i], failed = r.part, cmp.Or(failed, r.err) })
+	return parts, cmp.Or(err, failed)
 }
 
 // mergedOptions are the options of the documents of comparisons, with the flags of a merge
@@ -446,19 +445,4 @@ func asked(options []shard.Option, format string) bool {
 		}
 	}
 	return false
-}
-
-// keepPictures drops the pictures of rows that one run would not have drawn.
-func keepPictures(rep *record.Report, opt *compare.PictureOptions) {
-	kept := map[int]bool{}
-	if opt != nil {
-		for _, i := range rep.PictureRows(opt.Kept) {
-			kept[i] = true
-		}
-	}
-	for i := range rep.Rows {
-		if !kept[i] {
-			rep.Rows[i].Pictures = nil
-		}
-	}
 }

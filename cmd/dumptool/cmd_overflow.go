@@ -371,6 +371,6 @@ one that ran since the dump before.`,
 		},
 	}
 	cmd.Long += formatHelp[*overflow.WatchReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
-	defineOverflow[*overflow.WatchReport](cmd, opts, "changed memory")
+	defineOverflow[*overflow.WatchReport](cmd, opts, "overwritten outputs")
 	return cmd
 }

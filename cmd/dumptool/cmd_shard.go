@@ -134,7 +134,7 @@ func (a *app) isComplete(path string) {
 
 // unfetched is the error of a shard that wrote its document without some of its data.
 func unfetched(n int) error {
-	return hintf(incompletef("%s could not be fetched", lang.Count(n, "tensor")), "the same command line with --resume does just these again")
+	return hintf(incompletef("%s could not be fetched", lang.CountText(n, "tensor", "个张量")), "the same command line with --resume does just these again")
 }
 
 // shardWritten says that the document of a shard is there.

@@ -37,8 +37,13 @@ only !. Without --at it is the place of the worst element then, else the first.`
 		Example: `  dumptool show Conv2D.conv1.58.16.1624605159829577 --at 0,3,4,4
   dumptool show Conv2D.conv1.58.16.1624605159829577:output:0 --cpu golden/conv1.npy
   dumptool show weights.npz:fc.weight --window 4x16 --format json`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return runShow(cmd.Context(), a, opts, args[0]) },
+		Args: atMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("no tensor given: FILE is needed")
+			}
+			return runShow(cmd.Context(), a, opts, args[0])
+		},
 	}
 	cmd.Long += exitStatus(exitInterrupted)
 	target := layoutName(&opts.Target)

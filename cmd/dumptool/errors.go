@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,21 +23,50 @@ type codedError struct {
 func (e *codedError) Error() string { return e.err.Error() }
 func (e *codedError) Unwrap() error { return e.err }
 
+// saidError is an error of the command line with its sentence.
+type saidError struct {
+	error
+	lang.Sentence
+}
+
+func (e *saidError) Error() string { return e.Sentence.String() }
+func (e *saidError) Unwrap() error { return errors.Unwrap(e.error) }
+
+// saidf is fmt.Errorf in both languages.
+func saidf(format string, args ...any) error {
+	return &saidError{fmt.Errorf(format, args...), sentenceOf(format, args...)}
+}
+
+// sentenceOf is a sentence with the template that stands for a format in Chinese; where
+// nothing else stands in the format, that of its argument.
+func sentenceOf(format string, args ...any) lang.Sentence {
+	if format == "%s" {
+		if text, ok := args[0].(string); ok {
+			return lang.Sayf(text, cmp.Or(errorsInChinese[text], text))
+		}
+	}
+	plain := strings.NewReplacer("%w", "%v")
+	if len(args) == 0 {
+		plain = strings.NewReplacer("%%", "%") // a text, not a template
+	}
+	return lang.Sayf(plain.Replace(format), plain.Replace(cmp.Or(errorsInChinese[format], format)), args...)
+}
+
 // foundf says that the thing looked for was found: exit status 1.
 func foundf(format string, args ...any) error {
-	return &codedError{exitFound, fmt.Errorf(format, args...)}
+	return &codedError{exitFound, saidf(format, args...)}
 }
 
 // usagef reports a mistake on the command line: exit status 2, and a hint at
 // the command's help.
 func usagef(format string, args ...any) error {
-	return asUsage(fmt.Errorf(format, args...))
+	return asUsage(saidf(format, args...))
 }
 
 // incompletef says that some input could not be read or converted: exit
 // status 3.
 func incompletef(format string, args ...any) error {
-	return &codedError{exitIncomplete, fmt.Errorf(format, args...)}
+	return &codedError{exitIncomplete, saidf(format, args...)}
 }
 
 // outcomeError is the error of an outcome, with its sentences as say has them.
@@ -83,7 +113,7 @@ func (e *hintError) Unwrap() error { return e.err }
 
 // hintf adds to err what the user can do about it.
 func hintf(err error, format string, args ...any) error {
-	return hinted(err, lang.Plain(fmt.Sprintf(format, args...)))
+	return hinted(err, sentenceOf(format, args...))
 }
 
 // hinted is hintf with a hint in both languages.
@@ -117,7 +147,7 @@ func (a *app) report(err error) {
 	case err == nil || errors.As(err, &done):
 		return
 	case errors.Is(err, context.Canceled):
-		a.msg.Errorf("interrupted")
+		a.msg.Errorf("%s", a.inLang(lang.Sayf("interrupted", "被中断")))
 		return
 	}
 	a.msg.Errorf("%s", a.inLang(lang.Error(err)))

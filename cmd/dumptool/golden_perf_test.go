@@ -68,6 +68,13 @@ func firsts(lists any) any {
 // runIn runs the program itself in a folder.
 func runIn(t *testing.T, dir string, args ...string) (out []byte, code int) {
 	t.Helper()
+	out, _, code = runTold(t, dir, args...)
+	return out, code
+}
+
+// runTold is runIn with what a failed run says.
+func runTold(t *testing.T, dir string, args ...string) (out []byte, stderr string, code int) {
+	t.Helper()
 	cmd := exec.Command("dumptool", args...)
 	cmd.Dir = dir
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return bytes.HasPrefix([]byte(v), []byte("DUMP")) })
@@ -77,7 +84,10 @@ func runIn(t *testing.T, dir string, args ...string) (out []byte, code int) {
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	return out, cmd.ProcessState.ExitCode()
+	if exit != nil {
+		stderr = string(exit.Stderr)
+	}
+	return out, stderr, cmd.ProcessState.ExitCode()
 }
 
 // sameValue compares what JSON says: numbers to 1e-12, and of objects the wanted keys.

@@ -123,11 +123,16 @@ func newGroup(cmd *cobra.Command) *cobra.Command {
 }
 
 // noArgs is the Args of commands without positional arguments.
-func noArgs(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usagef("unexpected argument %q", args[0])
+func noArgs(cmd *cobra.Command, args []string) error { return atMost(0)(cmd, args) }
+
+// atMost is the Args of commands with at most n positional arguments.
+func atMost(n int) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) > n {
+			return usagef("unexpected argument %q", args[n])
+		}
+		return nil
 	}
-	return nil
 }
 
 // missingCommand is the error of a group that was called by itself.
@@ -185,16 +190,16 @@ func flagError(cmd *cobra.Command, err error) error {
 		if ours := invalidValue(invalid.GetFlag(), invalid.GetValue(), err); ours != nil {
 			return ours
 		}
-		return lang.Errorf("invalid argument %q for \"%s\" flag: %v", "参数 %[2]s 的值 %[1]q 无效：%[3]v", invalid.GetValue(), flagNames(invalid.GetFlag()), invalid.Unwrap())
+		return lang.Errorf("invalid argument %q for \"%s\" flag: %v", "选项 %[2]s 的值 %[1]q 无效：%[3]v", invalid.GetValue(), flagNames(invalid.GetFlag()), invalid.Unwrap())
 	}
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-		return lang.Errorf("flag needs an argument: %s", "参数 %s 缺少值", dashed(missing))
+		return lang.Errorf("flag needs an argument: %s", "选项 %s 缺少值", dashed(missing))
 	}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
 		return err
 	}
-	err = lang.Errorf("unknown flag: %s", "未知参数 %s", dashed(unknown))
+	err = lang.Errorf("unknown flag: %s", "未知选项 %s", dashed(unknown))
 	name := string(normalizeFlag(nil, cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName())))
 	if hint := gone["--"+name]; hint != "" {
 		return hintf(asUsage(err), "%s", hint)

@@ -80,7 +80,7 @@ func (e *valueError) Unwrap() error { return e.err }
 
 // wantf says what is wanted in place of a value.
 func wantf(format string, args ...any) error {
-	return &valueError{err: fmt.Errorf(format, args...)}
+	return &valueError{err: saidf(format, args...)}
 }
 
 // invalidValue is the error of a value in the words of the command line.
@@ -90,11 +90,11 @@ func invalidValue(f *pflag.Flag, text string, err error) error {
 	case !ok:
 		return nil
 	case wrong.alone:
-		return usagef("%s: %w", spelled(f), wrong)
+		return asUsage(lang.Errorf("%s: %v", "%s：%v", spelled(f), wrong))
 	case wrong.element != "":
 		text = wrong.element
 	}
-	return usagef("%s %s: %w", spelled(f), text, wrong)
+	return asUsage(lang.Errorf("%s %s: %v", "%s %s：%v", spelled(f), text, wrong))
 }
 
 // spelled is a flag as people write it.

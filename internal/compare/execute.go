@@ -29,6 +29,9 @@ type KeepOptions struct {
 	Top, List, Points int
 	// Bins keeps the joint histograms, and of bad rows the profiles of axes.
 	Bins bool
+	// Whole keeps of the rows of a merge what compare.json shows alone; without it that is read
+	// again when it is written.
+	Whole bool
 	// Axes keeps the profiles of axes of bad rows alone.
 	Axes bool
 	// Calls keeps the values of calls of msprobe.

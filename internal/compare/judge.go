@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -86,28 +87,26 @@ type judging struct {
 // and a row that it leaves open is Undecided. config gives the limits of operators, nil for
 // none. Errors name the path.
 func JudgeFile(path string, opt JudgeOptions, config *sidefile.OpConfig) (*record.Report, *Judgement, error) {
-	path = safefile.InFolder(path, DocumentName)
-	f, err := shard.Open(path)
+	var j *judging
+	var doc *record.Report
+	err := readDocument(path, func(in io.Reader) (err error) {
+		doc, err = record.ReadRounds(in, func(doc *record.Report, _ int, rows []record.Row) error {
+			if j == nil {
+				var err error
+				if j, err = newJudging(doc, &opt, config); err != nil {
+					return err
+				}
+			}
+			j.add(rows)
+			return nil
+		})
+		if err == nil && j == nil { // there are no rows
+			j, err = newJudging(doc, &opt, config)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, nil, err
-	}
-	defer f.Close()
-	var j *judging
-	doc, err := record.ReadRounds(f, func(doc *record.Report, first int, rows []record.Row) error {
-		if j == nil {
-			var err error
-			if j, err = newJudging(doc, &opt, config); err != nil {
-				return err
-			}
-		}
-		j.add(rows)
-		return nil
-	})
-	if err == nil && j == nil { // there are no rows
-		j, err = newJudging(doc, &opt, config)
-	}
-	if err != nil {
-		return nil, nil, safefile.WithPath(path, err)
 	}
 	return doc, j.finish(), nil
 }
@@ -195,25 +194,26 @@ func (j *judging) finish() *Judgement {
 const DocumentName = "compare.json"
 
 // ReadReport reads the compare.json of a run, or that in a folder. Errors name it.
-func ReadReport(path string) (*record.Report, error) { return readReport(path, nil) }
-
-// ReadReport reads the compare.json of a run, for a merge with the options. Errors name it.
-func (o *Options) ReadReport(path string) (*record.Report, error) {
-	return readReport(path, func(_ *record.Report, row *record.Row) { o.retain(row) })
+func ReadReport(path string) (rep *record.Report, err error) {
+	err = readDocument(path, func(in io.Reader) error {
+		rep, err = record.Read(in)
+		return err
+	})
+	return rep, err
 }
 
-func readReport(path string, keep func(*record.Report, *record.Row)) (*record.Report, error) {
+// readDocument reads the compare.json at a path, or in the folder there. Errors name it.
+func readDocument(path string, read func(io.Reader) error) error {
 	path = safefile.InFolder(path, DocumentName)
 	f, err := shard.Open(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
-	rep, err := record.ReadKeeping(f, keep)
-	if err != nil {
-		return nil, safefile.WithPath(path, err)
+	if err := read(f); err != nil {
+		return safefile.WithPath(path, err)
 	}
-	return rep, nil
+	return nil
 }
 
 // Outcome is how the judgement of a file ended. Rows that could not be read when the

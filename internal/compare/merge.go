@@ -2,21 +2,34 @@ package compare
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"io"
+	"maps"
 	"slices"
+	"sort"
 	"strings"
 
+	"dumptool/internal/batch"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
+	"dumptool/internal/ranks"
+	"dumptool/internal/safefile"
 	"dumptool/internal/shard"
 )
 
 // Merge makes one report of the rounds of several documents, which fit together: of
 // shards, or of comparisons on several machines. It reads no tensors. The origin is that
-// of the result. Of the rows, which it takes over, is kept what the options want.
-func (o *Options) Merge(docs []shard.Document, reports []*record.Report, origin shard.Origin) (*record.Report, error) {
+// of the result. It takes the rows over. What they were read without is read again where
+// compare.json is written, and so are the pictures of the rows that one run would have drawn.
+func (o *Options) Merge(ctx context.Context, docs []shard.Document, parts []*MergePart, origin shard.Origin) (*record.Report, error) {
+	reports, held := make([]*record.Report, len(parts)), heldType{}
+	for i, part := range parts {
+		reports[i] = part.Report
+		held.join(&part.held)
+	}
 	first := reports[0]
 	rep := &record.Report{Origin: origin, Args: first.Args, Profile: first.Profile, NaNPolicy: first.NaNPolicy, TolMode: first.TolMode,
 		Verdict: first.Verdict, VerdictWhy: first.VerdictWhy, Standard: first.Standard, Listed: &record.Listed{Ref: []record.ListedRound{}, NPU: []record.ListedRound{}}}
@@ -28,7 +41,7 @@ func (o *Options) Merge(docs []shard.Document, reports []*record.Report, origin 
 			return nil, fmt.Errorf("%s: %w", docs[i].Path, err)
 		}
 	}
-	rounds, err := mergeRounds(docs, reports)
+	rounds, err := mergeRounds(docs, parts)
 	if err != nil {
 		return nil, err
 	}
@@ -37,14 +50,14 @@ func (o *Options) Merge(docs []shard.Document, reports []*record.Report, origin 
 		left[doc], rows = len(doc.Rounds), rows+doc.Len()
 	}
 	rep.Rows = make([]record.Row, 0, rows)
-	for _, x := range rounds {
+	for k, x := range rounds {
+		rounds[k].at = len(rep.Rows)
 		round := x.of.Rounds[x.index]
 		shift := len(rep.Rows) - x.rows.first
 		round.Shift(shift)
 		for _, row := range x.of.Rows[x.rows.first:x.rows.end] {
 			row.Verdict.Shift(shift)
 			row.Round, row.Key = round.Name, round.Pairing.Key
-			o.retain(&row)
 			rep.Rows = append(rep.Rows, row)
 		}
 		rep.Rounds = append(rep.Rounds, round)
@@ -60,12 +73,99 @@ func (o *Options) Merge(docs []shard.Document, reports []*record.Report, origin 
 			rep.Coverage.Unused = append(rep.Coverage.Unused, name)
 		}
 	}
+	var between [][]byte
+	for _, doc := range reports {
+		between = append(between, doc.Ranks)
+	}
+	if rep.Ranks, err = ranks.Merge(between); err != nil {
+		return nil, err
+	}
 	rep.Listed.Stale = first.Listed.Stale
 	for _, doc := range reports {
 		mergeListed(rep.Listed, doc.Listed)
 	}
+	if !o.Whole {
+		rep.Again = func(i int) ([]record.Row, error) { return o.readAgain(rep, &rounds[i]) }
+	}
+	rep.Effective = held.name()
 	o.sumUp(rep)
-	return rep, nil
+	return rep, o.takePictures(ctx, rep, rounds)
+}
+
+// takePictures takes the pictures of rows from their documents.
+func (o *Options) takePictures(ctx context.Context, rep *record.Report, rounds []mergedRound) error {
+	if o.Pictures == nil {
+		return nil
+	}
+	wanted := map[int][]int{} // rows by rounds
+	for _, i := range rep.PictureRows(o.Pictures.Kept) {
+		k := sort.Search(len(rounds), func(k int) bool { return rounds[k].at > i }) - 1
+		wanted[k] = append(wanted[k], i)
+	}
+	type drawn struct {
+		pictures []*metrics.Pictures
+		err      error
+	}
+	var failed error
+	in := slices.Sorted(maps.Keys(wanted))
+	err := batch.Run(ctx, batch.Options{Workers: o.Workers}, in, nil,
+		func(_ context.Context, k int) (d drawn) {
+			rows, err := o.readAgain(rep, &rounds[k])
+			if d.err = err; err == nil {
+				for _, i := range wanted[k] {
+					d.pictures = append(d.pictures, rows[i-rounds[k].at].Pictures)
+				}
+			}
+			return d
+		},
+		func(n int, d drawn) {
+			failed = cmp.Or(failed, d.err)
+			for x, p := range d.pictures {
+				rep.Rows[wanted[in[n]][x]].Pictures = p
+			}
+		})
+	return cmp.Or(err, failed)
+}
+
+// MergePart is a document that is merged.
+type MergePart struct {
+	*record.Kept
+	held heldType
+}
+
+// ReadPart reads the compare.json of a run for a merge, of the rows what reports want of the
+// options. Errors name it.
+func (o *Options) ReadPart(path string) (*MergePart, error) {
+	part := new(MergePart)
+	err := readDocument(path, func(in io.Reader) (err error) {
+		part.Kept, err = record.ReadKept(in, func(_ *record.Report, row *record.Row) {
+			o.retain(row)
+			part.held.add(row)
+			row.Pictures = nil                                            // each document has those of its own most telling rows
+			if !o.Whole && (row.Evidence == nil || !row.Evidence.Start) { // what came in is looked at once more
+				row.LetGo()
+			}
+		})
+		return err
+	})
+	return part, err
+}
+
+// readAgain reads the rows of a round of a merged report again.
+func (o *Options) readAgain(rep *record.Report, round *mergedRound) ([]record.Row, error) {
+	path := safefile.InFolder(round.path, DocumentName)
+	n := round.rows.end - round.rows.first
+	rows, err := round.part.ReadAgain(round.rows.first, n, func(offset int64) (io.ReadCloser, error) { return shard.OpenAt(path, offset) })
+	if err != nil {
+		return nil, safefile.WithPath(path, err)
+	}
+	for i := range rows {
+		if was, is := rep.Rows[round.at+i].TensorName(), rows[i].TensorName(); was != is {
+			return nil, fmt.Errorf("%s: was changed while it was merged: row %d is %s, and was %s", path, round.rows.first+i, is, was)
+		}
+		o.retain(&rows[i])
+	}
+	return rows, nil
 }
 
 // mergeable reports what a document lacks that a merge needs.
@@ -100,25 +200,28 @@ func rank(doc *record.Report, rank string) error {
 
 // mergedRound is a round of a document.
 type mergedRound struct {
+	part  *MergePart
 	of    *record.Report
 	path  string
 	index int
-	rows  rowRange
+	// rows are those in the document, at is the place of the first of them in the result.
+	rows rowRange
+	at   int
 }
 
 func (m *mergedRound) round() *record.Round { return &m.of.Rounds[m.index] }
 
 // mergeRounds are the rounds of documents in their order: that in which one run has them,
 // else that of their coordinates. A round that is there twice is an error.
-func mergeRounds(docs []shard.Document, reports []*record.Report) ([]mergedRound, error) {
+func mergeRounds(docs []shard.Document, parts []*MergePart) ([]mergedRound, error) {
 	var all []mergedRound
-	for i, doc := range reports {
-		ranges := roundRanges(doc)
-		for k := range doc.Rounds {
-			all = append(all, mergedRound{doc, docs[i].Path, k, ranges[k]})
+	for i, part := range parts {
+		ranges := roundRanges(part.Report)
+		for k := range part.Rounds {
+			all = append(all, mergedRound{part: part, of: part.Report, path: docs[i].Path, index: k, rows: ranges[k]})
 		}
 	}
-	byPlace := reports[0].Shard != nil
+	byPlace := parts[0].Shard != nil
 	slices.SortStableFunc(all, func(a, b mergedRound) int {
 		if byPlace {
 			return a.round().Pairing.Place - b.round().Pairing.Place

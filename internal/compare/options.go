@@ -59,6 +59,7 @@ type Options struct {
 	// Unshard says whether tensors are compared with their part of a reference that is sharded
 	// otherwise.
 	Unshard Unshard
+	RankOptions
 
 	// Workers is the number of goroutines; 0 means GOMAXPROCS, at most 16.
 	Workers int

@@ -198,6 +198,9 @@ func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, 
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	if err := opt.checkRanks(npu.run.Rounds); err != nil {
+		return nil, nil, nil, err
+	}
 	sharded := opt.findSharding(ref, npu)
 	mine = opt.divide(ref, npu, sharded)
 	err = together(func() error { return ref.read(ctx, opt) }, func() error { return npu.read(ctx, opt) })

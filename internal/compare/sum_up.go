@@ -32,7 +32,9 @@ func (o *Options) sumUp(rep *record.Report) {
 		}
 	}
 	rep.Count()
-	rep.Effective = effective(rep)
+	if rep.Again == nil { // else rows do not say it any more
+		rep.Effective = effective(rep)
+	}
 	cover(rep)
 	rep.Findings, rep.Origins = record.NoFindings(), nil
 	if !rep.Interrupted && rep.Standard == "" {
@@ -76,18 +78,43 @@ func inAll(rounds []record.Round, text func(*record.Round) lang.Sentence) lang.S
 // effective is the type that all arrays of float32 of the NPU hold that say it, empty
 // where they differ or hold float32.
 func effective(rep *record.Report) string {
-	held, any := "", false
+	var h heldType
 	for _, row := range rep.All() {
-		n := row.Noise
-		if n == nil || n.Grid == nil || n.MayHold(tensor.Float16) || n.MayHold(tensor.BFloat16) {
-			continue
-		}
-		if any && row.Type != held {
-			return ""
-		}
-		held, any = row.Type, true
+		h.add(row)
 	}
-	return held
+	return h.name()
+}
+
+// heldType is what type arrays of float32 hold.
+type heldType struct {
+	held        string
+	any, differ bool
+}
+
+// add adds a row.
+func (h *heldType) add(row *record.Row) {
+	n := row.Noise
+	if n == nil || n.Grid == nil || n.MayHold(tensor.Float16) || n.MayHold(tensor.BFloat16) {
+		return
+	}
+	h.join(&heldType{held: row.Type, any: true})
+}
+
+// join adds what others hold.
+func (h *heldType) join(other *heldType) {
+	if !other.any {
+		return
+	}
+	h.differ = h.differ || other.differ || h.any && h.held != other.held
+	h.held, h.any = other.held, true
+}
+
+// name is the type that all hold, empty where they differ.
+func (h *heldType) name() string {
+	if h.differ {
+		return ""
+	}
+	return h.held
 }
 
 // cover fills in what was compared and what was not. A tensor of the reference

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"maps"
@@ -32,11 +33,27 @@ const (
 // Unshards are all of them.
 func Unshards() []Unshard { return []Unshard{UnshardAuto, UnshardOff} }
 
+// RankOptions say of the ranks of the NPU what their dumps do not.
+type RankOptions struct {
+	// Groups are groups that communicate. With a mesh, and with dims, the ranks are sharded
+	// otherwise than the reference.
+	Groups ranks.Groups
+	// Dims say how tensors are cut; nil where only values tell.
+	Dims *ranks.Dims
+	// WriteDims is the path of the file for what was found, empty for none.
+	WriteDims string
+}
+
 // sharding are the steps whose ranks are sharded otherwise than the reference.
 type sharding struct {
 	steps []*shardedStep
 	of    map[*dumpdir.Round]*shardedStep // by the rounds of the NPU
 	run   *ranks.Run                      // the rounds of the NPU that are compared
+	// maps are where tensors lie, mismatches those that do not lie where dims say.
+	maps       []*ranks.Map
+	mismatches []*ranks.Finding
+	// dims is what was found as a file of dims, if that is wanted.
+	dims bytes.Buffer
 }
 
 // stepOf is the step of a round of the NPU that is sharded otherwise, nil for none.
@@ -75,6 +92,7 @@ type place struct {
 	partial bool // it is a summand
 	lost    bool // nobody knows where
 	comm    bool // it is of a communication
+	left    bool // somebody says that it is not judged
 }
 
 // withoutRank are the coordinates of a round without its rank.
@@ -109,7 +127,7 @@ func (o *Options) findSharding(ref, npu *Side) *sharding {
 		step.npu = append(step.npu, x.NPU)
 	}
 	s.steps = slices.DeleteFunc(s.steps, func(step *shardedStep) bool {
-		return mixed[step] || len(step.npu) < 2 || !o.otherwise(step)
+		return mixed[step] || len(step.npu) < 2 || !o.says() && !o.otherwise(step)
 	})
 	for _, step := range s.steps {
 		for _, r := range step.npu {
@@ -121,6 +139,9 @@ func (o *Options) findSharding(ref, npu *Side) *sharding {
 	}
 	return s
 }
+
+// says reports whether anybody says that the ranks are sharded otherwise.
+func (o *RankOptions) says() bool { return o.Dims != nil || o.Groups.Mesh != nil }
 
 const (
 	// otherShapes is the share of tensors of another shape from which a step is sharded
@@ -228,18 +249,63 @@ func (s *sharding) locate(ctx context.Context, o *Options, ref, npu *Side) error
 		npu.Warnings = append(npu.Warnings, lang.Sayf("shards compare tensors alone: dumptool check judges communication and replicas of the ranks", "分片只比对张量：各 rank 的通信与副本由 dumptool check 检查"))
 	}
 	refID, npuID := ref.ids(), npu.ids()
+	opt := ranks.Options{Version: o.Version, Groups: o.Groups, Dims: o.Dims}
+	var all []*ranks.Located
 	for _, step := range s.steps {
 		i := slices.IndexFunc(s.run.Steps, func(x *ranks.Step) bool { return x.At == withoutRank(step.npu[0]) })
 		if i < 0 {
 			continue
 		}
-		located, err := ranks.Locate(ctx, s.run, s.run.Steps[i], ranks.OpenStep(step.ref), ranks.Options{Version: o.Version})
+		located, err := ranks.Locate(ctx, s.run, s.run.Steps[i], ranks.OpenStep(step.ref), opt)
 		if err != nil {
 			return err
 		}
 		step.take(located, refID, npuID)
+		s.maps = append(s.maps, located.Maps(step.npu[0].At.Step)...)
+		s.mismatches = append(s.mismatches, located.Mismatches...)
+		if o.WriteDims != "" {
+			all = append(all, located)
+		}
+	}
+	if o.Shard.On() { // which have no findings between ranks
+		for _, f := range s.mismatches {
+			npu.Warnings = append(npu.Warnings, f.Evidence)
+		}
+	}
+	if o.Dims != nil {
+		for _, unused := range o.Dims.Unused() {
+			npu.Warnings = append(npu.Warnings, lang.Error(unused))
+		}
+	}
+	if o.WriteDims != "" {
+		return ranks.WriteDims(&s.dims, all, o.mesh())
 	}
 	return nil
+}
+
+// checkRanks reports an error where what is said does not fit the ranks.
+func (o *RankOptions) checkRanks(rounds []*dumpdir.Round) error {
+	if err := o.Groups.Check(rounds); err != nil || o.Dims == nil {
+		return err
+	}
+	return o.Dims.Check(rounds)
+}
+
+// Dims is what was found as a file of dims, nil where the ranks are not sharded otherwise, or
+// nobody wants it.
+func (p *Plan) Dims() []byte {
+	if p.sharding == nil {
+		return nil
+	}
+	return p.sharding.dims.Bytes()
+}
+
+// mesh is that which somebody says, nil for none.
+func (o *RankOptions) mesh() []ranks.Axis {
+	if o.Groups.Mesh == nil && o.Dims != nil {
+		return o.Dims.Mesh
+	}
+	return o.Groups.Mesh
 }
 
 // ids are the IDs of the tensors of a side.
@@ -264,7 +330,7 @@ func (s *shardedStep) take(located *ranks.Located, refID, npuID map[*dumpdir.Ten
 		if !ok || l.Ref == nil {
 			continue
 		}
-		x := place{partial: l.Partial, lost: !l.Partial && l.Map == nil, comm: t.Call.Comm != nil}
+		x := place{partial: l.Partial, lost: !l.Partial && l.Map == nil, comm: t.Call.Comm != nil, left: located.Left[t]}
 		if x.ref, ok = refID[l.Ref.File]; !ok {
 			continue
 		}
@@ -298,21 +364,9 @@ func (s *shardedStep) take(located *ranks.Located, refID, npuID map[*dumpdir.Ten
 	}
 }
 
-// highScore is the share of slices from which on a part is sure, found in surePlaces layers.
-const (
-	highScore  = 0.95
-	surePlaces = 2
-)
-
 // partOf is a part as records have it, nil where it is all of the reference.
 func partOf(m *locate.Role, full tensor.Shape, what string) *record.Part {
-	p := &record.Part{Score: metrics.Float(m.Score), Confidence: record.Medium, Of: what}
-	switch {
-	case m.Assumed || m.Score < highScore:
-		p.Confidence = record.Low
-	case m.Instances >= surePlaces && m.Others == 0:
-		p.Confidence = record.High
-	}
+	p := &record.Part{Score: metrics.Float(m.Score), Confidence: ranks.Confidence(m), Of: what}
 	for axis, x := range m.Axes {
 		if x == nil {
 			continue
@@ -358,6 +412,8 @@ func (p *Plan) place(round *plannedRound, from int) {
 			x.Row.Op, x.Row.NPUOp, x.Row.OpType, x.Row.Kind, x.Row.Output = t.Name(), "", t.OpType, string(t.Kind), t.Index
 		}
 		switch {
+		case at.left:
+			skip(record.Excluded, lang.Sayf("the dims file leaves it out", "dims 文件将其排除"))
 		case at.partial:
 			skip(record.PartialSum, lang.Sayf("a summand: the sum of the ranks is compared", "求和的加数：比对的是各 rank 之和"))
 		case at.lost:

@@ -17,20 +17,16 @@ import (
 
 // JudgeRanks sets the ranks of a run that is sharded otherwise than the reference beside each
 // other: communication and replicas, and the operators that the reference accuses, in the
-// order of cause. Other runs and shards have no such report.
+// order of cause. Other runs have no such report, and that of a shard has the maps alone.
 func (p *Plan) JudgeRanks(ctx context.Context, rep *record.Report) error {
-	if p.sharding == nil || p.opt.Shard.On() || rep.Interrupted || p.opt.Standard.Name != "" {
+	if p.sharding == nil || rep.Interrupted || p.opt.Standard.Name != "" {
 		return nil
 	}
-	opt := ranks.Options{Version: p.opt.Version, Workers: p.opt.Workers}
-	located := &ranks.LocatedCount{}
+	if p.opt.Shard.On() {
+		return p.keepMaps(rep)
+	}
+	opt := ranks.Options{Version: p.opt.Version, Workers: p.opt.Workers, Groups: p.opt.Groups, Dims: p.opt.Dims, Mismatches: p.sharding.mismatches}
 	for _, row := range rep.All() {
-		if row.Rule == string(pair.RuleValues) {
-			located.Of++
-			if row.Pair.Status != record.Skip || !record.Has(row.Pair.Reasons, record.NotLocated) {
-				located.Tensors++
-			}
-		}
 		if !row.IsOrigin() || row.NPUPath == "" || tensor.Kind(row.Kind) == tensor.Input {
 			continue
 		}
@@ -49,7 +45,7 @@ func (p *Plan) JudgeRanks(ctx context.Context, rep *record.Report) error {
 	if err != nil {
 		return err
 	}
-	judged.Located = located
+	judged.Located, judged.Maps = located(rep), ranks.FoldMaps(p.sharding.maps)
 	for _, failed := range judged.Errs {
 		rep.Listed.Warnings = append(rep.Listed.Warnings, lang.Error(failed))
 	}
@@ -58,6 +54,28 @@ func (p *Plan) JudgeRanks(ctx context.Context, rep *record.Report) error {
 	}
 	p.opt.sumUp(rep)
 	return nil
+}
+
+// located counts the tensors that have a place in the reference.
+func located(rep *record.Report) *ranks.LocatedCount {
+	n := &ranks.LocatedCount{}
+	for _, row := range rep.All() {
+		if row.Rule == string(pair.RuleValues) {
+			n.Of++
+			if row.Pair.Status != record.Skip || !record.Has(row.Pair.Reasons, record.NotLocated) {
+				n.Tensors++
+			}
+		}
+	}
+	return n
+}
+
+// keepMaps keeps in the report of a shard where tensors lie, and no more.
+func (p *Plan) keepMaps(rep *record.Report) (err error) {
+	unjudged := p.sharding.run.Unjudged()
+	unjudged.Located, unjudged.Maps = located(rep), ranks.FoldMaps(p.sharding.maps)
+	rep.Ranks, err = json.Marshal(unjudged)
+	return err
 }
 
 // summands are the operators that computed a wrong summand: of sums where an error begins

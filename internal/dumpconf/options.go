@@ -1,6 +1,7 @@
 package dumpconf
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -12,7 +13,10 @@ import (
 	"strings"
 
 	"dumptool/internal/guard"
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
+	"dumptool/internal/tensorfile"
 )
 
 // Options say what is known beside the text. The zero value checks for the
@@ -252,7 +256,31 @@ func readLimited(name string, stdin io.Reader) ([]byte, error) {
 	if err != nil {
 		return nil, safefile.WithPath(name, err)
 	}
-	return text, nil
+	return text, noConfig(name, text)
+}
+
+// noConfig says what a file is that was given in place of a configuration: one of tensors,
+// or of another kind that has zero bytes. It is nil for all that a text may be.
+func noConfig(name string, text []byte) error {
+	if _, wide := jsonpos.FromUTF16(text); wide || bytes.IndexByte(text, 0) < 0 {
+		return nil
+	}
+	f, err := tensorfile.Open(name, tensorfile.Options{})
+	foreign, known := errors.AsType[*tensorfile.ForeignError](err)
+	switch {
+	case known && foreign.Kind != nil:
+		return lang.Errorf("%s is %s, not a configuration", "%s 是%s，不是配置", name, foreign.Kind.Name)
+	case known: // a text with a zero byte in it
+		return nil
+	case err != nil:
+		return lang.Errorf("%s is no configuration: %v", "%s 不是配置：%v", name, err)
+	}
+	defer f.Close()
+	what := lang.Sayf("a file of tensors (%s)", "张量文件(%s)", f.Container)
+	if f.Op != nil {
+		what = lang.Sayf("a dump of an operator (CANN)", "算子的 dump(CANN)")
+	}
+	return lang.Errorf("%s is %s, not a configuration; try dumptool inspect %s", "%s 是%s，不是配置；可用 dumptool inspect %s", name, what, lang.ShellWord(name))
 }
 
 // StatFolder says what a folder for dumps is like for this user. Runtimes write to local

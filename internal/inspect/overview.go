@@ -239,7 +239,7 @@ var sideWords = map[string]side{
 // sideOfFolder is the side that the name of a folder says: golden_dump is a reference.
 func sideOfFolder(name string) side {
 	found := noSide
-	for _, word := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) }) {
+	for _, word := range wordsOf(name) {
 		if s := sideWords[word]; s != noSide && found != referenceSide {
 			found = s
 		}
@@ -267,10 +267,43 @@ func (o *Overview) findSides() {
 // hasSides finds the sides among the folders of a path.
 func (o *Overview) hasSides(root string) (ok bool) {
 	reference, npu, ok := Sides(o.Of, root)
+	if !ok {
+		reference, npu, ok = frameworkSides(o.Of, root)
+	}
 	if ok {
 		o.Run.Reference, o.Run.NPU = reference, npu
 	}
 	return ok
+}
+
+// frameworkSides are the only two folders with calls in the run at a path where one is of
+// PyTorch and the other of MindSpore, which is ported to the NPU.
+func frameworkSides(run *dumpdir.Run, root string) (reference, npu string, ok bool) {
+	folders := make(map[string]string) // to the framework
+	for _, r := range run.Rounds {
+		top, _, _ := strings.Cut(r.At.Folder, "/")
+		if known, again := folders[top]; top == "" || again && known != r.Header.Framework {
+			return "", "", false
+		}
+		folders[top] = r.Header.Framework
+	}
+	for top, framework := range folders {
+		switch framework {
+		case pytorch:
+			reference = inFolder(run, root, top)
+		case mindspore:
+			npu = inFolder(run, root, top)
+		}
+	}
+	return reference, npu, len(folders) == 2 && reference != "" && npu != ""
+}
+
+// inFolder is the path of a folder at the top of a run.
+func inFolder(run *dumpdir.Run, root, top string) string {
+	if _, _, packed := store.InArchive(run.Files[0].Path()); packed && !strings.Contains(root, "!") {
+		return root + "!" + top
+	}
+	return store.Join(root, top)
 }
 
 // Sides are the two folders of the run at a path whose names say that one of them holds the
@@ -286,11 +319,35 @@ func Sides(run *dumpdir.Run, root string) (reference, npu string, ok bool) {
 	if len(sides[referenceSide]) != 1 || len(sides[npuSide]) != 1 {
 		return "", "", false
 	}
-	join := func(side string) string { return store.Join(root, side) }
-	if _, _, packed := store.InArchive(run.Files[0].Path()); packed && !strings.Contains(root, "!") {
-		join = func(side string) string { return root + "!" + side }
+	return inFolder(run, root, sides[referenceSide][0]), inFolder(run, root, sides[npuSide][0]), true
+}
+
+// The frameworks of which one may be the reference of the other, as dump.json names them.
+const (
+	pytorch   = "pytorch"
+	mindspore = "mindspore"
+)
+
+// otherFramework is the only folder beside one of a framework whose name says the other one.
+func otherFramework(own, names []string) (found string) {
+	words := map[string][]string{pytorch: {mindspore}, mindspore: {pytorch, "torch"}}
+	if len(own) != 1 {
+		return ""
 	}
-	return join(sides[referenceSide][0]), join(sides[npuSide][0]), true
+	for _, name := range names {
+		if slices.ContainsFunc(wordsOf(name), func(w string) bool { return slices.Contains(words[own[0]], w) }) {
+			if found != "" {
+				return ""
+			}
+			found = name
+		}
+	}
+	return found
+}
+
+// wordsOf are the words of a name, in small letters.
+func wordsOf(name string) []string {
+	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
 func foldersBySide(names []string) map[side][]string {
@@ -321,6 +378,13 @@ func (o *Overview) findBeside(root string) {
 		if e.IsDir() && e.Name() != store.Base(abs) {
 			names = append(names, e.Name())
 		}
+	}
+	if other := otherFramework(o.Run.Frameworks, names); other != "" {
+		o.Run.Reference, o.Run.NPU = root, store.Join(parent, other)
+		if o.Run.Frameworks[0] == mindspore {
+			o.Run.Reference, o.Run.NPU = o.Run.NPU, o.Run.Reference
+		}
+		return
 	}
 	sides := foldersBySide(names)
 	if sideOfFolder(store.Base(abs)) == referenceSide {

@@ -333,7 +333,7 @@ func Marshal(v any, indent string) []byte {
 // control characters, invisible and direction-changing ones - as escape
 // sequences. It means the same as before.
 func Visible(text []byte) []byte {
-	if bytes.IndexFunc(text, hidden) < 0 {
+	if isPlain(text) || bytes.IndexFunc(text, hidden) < 0 {
 		return text
 	}
 	var out []byte
@@ -350,6 +350,16 @@ func Visible(text []byte) []byte {
 		text = text[n:]
 	}
 	return out
+}
+
+// isPlain reports whether all bytes are of ASCII below DEL.
+func isPlain(text []byte) bool {
+	for _, c := range text {
+		if c >= 0x7f {
+			return false
+		}
+	}
+	return true
 }
 
 // hidden reports whether r, which stands in a string, has no visible form of its

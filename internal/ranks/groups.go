@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 )
 
@@ -104,14 +105,19 @@ func ParseMesh(text string) ([]Axis, error) {
 		}
 		at += len(part) + 1
 	}
+	return newMesh(order, sizes)
+}
+
+// newMesh makes a mesh of sizes by names and of an order, the fastest axis first. Axes
+// without a size have one rank.
+func newMesh(order []string, sizes map[string]int) ([]Axis, error) {
 	var mesh []Axis
 	stride := 1
-	for _, name := range order {
-		if !slices.Contains(defaultOrder, name) {
-			return nil, fmt.Errorf("order: found %.40q, want %s", name, strings.Join(defaultOrder, "-"))
+	for i, name := range order {
+		if !slices.Contains(defaultOrder, name) || slices.Contains(order[:i], name) {
+			return nil, fmt.Errorf("order: found %.40q, want %s, each once", name, strings.Join(defaultOrder, "-"))
 		}
 		n := sizes[name]
-		delete(sizes, name)
 		if n <= 1 {
 			continue
 		}
@@ -120,19 +126,45 @@ func ParseMesh(text string) ([]Axis, error) {
 			stride *= n
 		}
 	}
-	for name, n := range sizes {
-		if n > 1 {
+	for _, name := range defaultOrder {
+		if sizes[name] > 1 && !slices.Contains(order, name) {
 			return nil, fmt.Errorf("order: found no %s, want every axis that has a size", name)
 		}
 	}
 	return mesh, nil
 }
 
-// CheckMesh reports an error where a mesh does not have so many ranks, or where groups that
-// the dump names do not lie along its axes.
-func CheckMesh(mesh []Axis, world int, groups GroupList) error {
-	if n := worldOf(mesh); n != world {
-		return fmt.Errorf("the axes make %d ranks, the dump has %d", n, world)
+// MeshError is a mesh that is not that of the ranks.
+type MeshError struct {
+	// From says whose mesh it is, Err what is wrong with it.
+	From string
+	Err  error
+}
+
+// Error names the source first.
+func (e *MeshError) Error() string { return e.From + ": " + e.Err.Error() }
+
+// Check reports a *MeshError where the mesh does not fit the ranks of rounds.
+func (g *Groups) Check(rounds []*dumpdir.Round) error {
+	if g.Mesh == nil {
+		return nil
+	}
+	if err := CheckMesh(g.Mesh, RanksOf(rounds), GroupsOf(rounds)); err != nil {
+		return &MeshError{FromMesh, err}
+	}
+	return nil
+}
+
+// CheckMesh reports an error where a mesh does not have the ranks of a dump, or where groups
+// that the dump names do not lie along its axes. A dump that lacks ranks, since there are
+// larger ones or its groups have others, may be part of a larger mesh.
+func CheckMesh(mesh []Axis, ranks []int, groups GroupList) error {
+	n, top := worldOf(mesh), 0
+	for _, rank := range slices.Concat(append(groups, ranks)...) {
+		top = max(top, rank)
+	}
+	if n != len(ranks) && (top+1 == len(ranks) || n <= top) {
+		return fmt.Errorf("the axes make %d ranks, the dump has %d, the largest of which is %d", n, len(ranks), top)
 	}
 	for _, g := range groups {
 		if !along(mesh, g) {

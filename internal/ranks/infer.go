@@ -32,6 +32,7 @@ type inference struct {
 	*files
 	run   *Run
 	world int
+	mesh  []Axis // nil where nobody says it
 	// votes are how well groups explain all communications of a kind.
 	votes map[string]map[spacing]float64
 	held  []undecided
@@ -82,9 +83,9 @@ const (
 )
 
 // infer gives the communications of a run their groups where nobody names them, and
-// returns these groups.
-func (r *Run) infer(f *files) GroupList {
-	n := &inference{files: f, run: r, world: len(r.Ranks), votes: make(map[string]map[spacing]float64)}
+// returns these groups. With a mesh they are along axes of it that follow each other.
+func (r *Run) infer(f *files, mesh []Axis) GroupList {
+	n := &inference{files: f, run: r, world: len(r.Ranks), mesh: mesh, votes: make(map[string]map[spacing]float64)}
 	for _, s := range r.Steps {
 		n.step(s)
 		n.pairs(s)
@@ -143,25 +144,48 @@ func shapesText(m *Comm) (text string) {
 
 // try measures how well groups of each spacing explain calls.
 func (n *inference) try(u *undecided) {
-	for stride := 1; stride < n.world; stride *= 2 {
-		for size := 2; stride*size <= n.world; size++ {
-			s := spacing{stride, size}
-			groups := s.groups(u.ranks)
-			if n.world%(stride*size) != 0 || groups == nil {
+	for _, s := range n.spacings() {
+		groups := s.groups(u.ranks)
+		if groups == nil {
+			continue
+		}
+		c := candidate{s, n.share(u, groups)}
+		if c.share > explainedMembers {
+			if n.votes[u.kind] == nil {
+				n.votes[u.kind] = make(map[spacing]float64)
+			}
+			n.votes[u.kind][s] += c.share
+		}
+		if u.best.size == 0 || n.better(u, c, u.best) {
+			u.best = c
+		}
+	}
+}
+
+// spacings are those that groups may have: along axes of a mesh that follow each other, or all.
+func (n *inference) spacings() (all []spacing) {
+	for i, a := range n.mesh {
+		size := 1
+		for _, b := range n.mesh[i:] {
+			if b.Name == "ep" && b != a { // a part of dp
 				continue
 			}
-			c := candidate{s, n.share(u, groups)}
-			if c.share > explainedMembers {
-				if n.votes[u.kind] == nil {
-					n.votes[u.kind] = make(map[spacing]float64)
-				}
-				n.votes[u.kind][s] += c.share
-			}
-			if u.best.size == 0 || n.better(u, c, u.best) {
-				u.best = c
+			size *= b.Size
+			all = append(all, spacing{a.Stride, size})
+		}
+		if a.Name == "ep" && i+1 < len(n.mesh) { // the ranks of dp with the same experts
+			dp := n.mesh[i+1]
+			all = append(all, spacing{a.Stride * a.Size, dp.Size / a.Size})
+		}
+	}
+	for stride := 1; n.mesh == nil && stride < n.world; stride *= 2 {
+		for size := 2; stride*size <= n.world; size++ {
+			if n.world%(stride*size) == 0 {
+				all = append(all, spacing{stride, size})
 			}
 		}
 	}
+	return slices.DeleteFunc(all, func(s spacing) bool { return s.size < 2 || s.stride*s.size > n.world })
 }
 
 // better reports whether groups explain more than others, or as much with fewer members:

@@ -37,7 +37,7 @@ func TestInfer(t *testing.T) {
 			}
 			f := new(files)
 			defer f.Close()
-			r.infer(f)
+			r.infer(f, nil)
 			for c, w := range want {
 				m := c.Comm
 				if m.api.pattern == send || m.api.pattern == receive {
@@ -85,7 +85,7 @@ func TestParse(t *testing.T) {
 		{"tp=0", nil, `column 4: found the size "0" of tp, want a number from 1`},
 		{"tp=2,tp=2", nil, "column 6: tp is there twice"},
 		{"tp=2,order=dp", nil, "order: found no tp, want every axis that has a size"},
-		{"tp=2,order=tp-x", nil, `order: found "x", want tp-cp-ep-dp-pp`},
+		{"tp=2,order=tp-x", nil, `order: found "x", want tp-cp-ep-dp-pp, each once`},
 	} {
 		got, err := ParseMesh(c.text)
 		if text(err) != c.err || !slices.Equal(got, c.want) {
@@ -112,17 +112,20 @@ func TestParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		world  int
+		ranks  []int
 		groups GroupList
 		err    string
 	}{
-		{8, GroupList{{0, 1}, {0, 2, 4, 6}, {0, 1, 2, 3, 4, 5, 6, 7}, {3}}, ""},
-		{4, nil, "the axes make 8 ranks, the dump has 4"},
-		{8, GroupList{{0, 3}}, "the dump has the group 0,3, which does not lie along these axes"},
-		{8, GroupList{{0, 2}}, "the dump has the group 0,2, which does not lie along these axes"},
+		{[]int{0, 1, 2, 3, 4, 5, 6, 7}, GroupList{{0, 1}, {0, 2, 4, 6}, {0, 1, 2, 3, 4, 5, 6, 7}, {3}}, ""},
+		{[]int{0, 1, 2, 3}, nil, "the axes make 8 ranks, the dump has 4, the largest of which is 3"},
+		{[]int{0, 1}, GroupList{{0, 1}, {0, 1, 2, 3, 4, 5, 6, 7}}, ""}, // two of eight
+		{[]int{0, 3}, nil, ""},
+		{[]int{0, 8}, nil, "the axes make 8 ranks, the dump has 2, the largest of which is 8"},
+		{[]int{0, 1, 2, 3, 4, 5, 6, 7}, GroupList{{0, 3}}, "the dump has the group 0,3, which does not lie along these axes"},
+		{[]int{0, 1, 2, 3, 4, 5, 6, 7}, GroupList{{0, 2}}, "the dump has the group 0,2, which does not lie along these axes"},
 	} {
-		if err := CheckMesh(mesh, c.world, c.groups); text(err) != c.err {
-			t.Errorf("%d %v: %v, want %s", c.world, c.groups, err, c.err)
+		if err := CheckMesh(mesh, c.ranks, c.groups); text(err) != c.err {
+			t.Errorf("%v %v: %v, want %s", c.ranks, c.groups, err, c.err)
 		}
 	}
 }

@@ -22,6 +22,10 @@ import (
 type Options struct {
 	// Groups are groups that the dump does not name.
 	Groups Groups
+	// Dims say how tensors are cut, nil where nobody does; Mismatches are tensors that do not
+	// lie so.
+	Dims       *Dims
+	Mismatches []*Finding
 	// NoComm and NoReplicas leave communication and replicas out.
 	NoComm, NoReplicas bool
 	// StrictReplicas makes different roundings of one sum a finding.
@@ -56,6 +60,8 @@ type Report struct {
 	Replicas replicaCount `json:"replicas"`
 	// Located counts the tensors that were found in a reference, null without one.
 	Located *LocatedCount `json:"located,omitempty"`
+	// Maps are where tensors lie in a reference, absent without one.
+	Maps []*Map `json:"maps,omitempty"`
 	// Findings are what is wrong, in the order of cause, Notes what is odd and fine.
 	Findings []*Finding `json:"findings"`
 	Notes    []*Note    `json:"notes"`
@@ -94,6 +100,63 @@ func Read(document []byte) (*Report, error) {
 		}
 	}
 	return r, nil
+}
+
+// Merge makes one report of those of documents, in their order: of steps, or of runs. Empty
+// ones count as none; nil where there is none.
+func Merge(documents [][]byte) ([]byte, error) {
+	var all *Report
+	for _, text := range documents {
+		if text == nil {
+			continue
+		}
+		r, err := Read(text)
+		switch {
+		case err != nil:
+			return nil, err
+		case all == nil:
+			all = r
+		default:
+			all.add(r)
+		}
+	}
+	if all == nil {
+		return nil, nil
+	}
+	all.Maps = FoldMaps(all.Maps)
+	return json.Marshal(all)
+}
+
+// add adds what another report says.
+func (r *Report) add(o *Report) {
+	for _, a := range o.Mesh {
+		if !slices.ContainsFunc(r.Mesh, func(b Axis) bool { return a.Size == b.Size && a.Stride == b.Stride }) {
+			r.Mesh = append(r.Mesh, a)
+		}
+	}
+	for _, g := range o.Groups {
+		if !slices.ContainsFunc(r.Groups, func(b Group) bool { return slices.Equal(b.Ranks, g.Ranks) }) {
+			r.Groups = append(r.Groups, g)
+		}
+	}
+	r.World, r.Steps = max(r.World, o.World), r.Steps+o.Steps
+	r.Events.Checked, r.Events.Wrong, r.Events.Skipped = r.Events.Checked+o.Events.Checked, r.Events.Wrong+o.Events.Wrong, r.Events.Skipped+o.Events.Skipped
+	for _, x := range o.Events.Reasons {
+		r.Events.because(x)
+	}
+	c, d := &r.Replicas, &o.Replicas
+	c.Sets, c.Wrong, c.Drift, c.Skipped = c.Sets+d.Sets, c.Wrong+d.Wrong, c.Drift+d.Drift, c.Skipped+d.Skipped
+	switch l := o.Located; {
+	case l == nil:
+	case r.Located == nil:
+		r.Located = l
+	default:
+		r.Located.Tensors, r.Located.Of = r.Located.Tensors+l.Tensors, r.Located.Of+l.Of
+	}
+	r.Maps, r.Findings, r.Notes = append(r.Maps, o.Maps...), append(r.Findings, o.Findings...), foldNotes(append(r.Notes, o.Notes...))
+	if r.Matrix == nil {
+		r.Matrix = o.Matrix
+	}
 }
 
 // Found counts the findings that are more than weak.
@@ -137,12 +200,17 @@ type Reason struct {
 func (c *EventCount) skip(j *judgement) {
 	c.Skipped++
 	t := j.skip.Text()
-	i := slices.IndexFunc(c.Reasons, func(r Reason) bool { return r.Text == t.EN })
+	c.because(Reason{Text: t.EN, ZH: t.ZH, Count: 1})
+}
+
+// because adds a reason.
+func (c *EventCount) because(x Reason) {
+	i := slices.IndexFunc(c.Reasons, func(r Reason) bool { return r.Text == x.Text })
 	if i < 0 {
-		i = len(c.Reasons)
-		c.Reasons = append(c.Reasons, Reason{Text: t.EN, ZH: t.ZH})
+		c.Reasons = append(c.Reasons, x)
+		return
 	}
-	c.Reasons[i].Count++
+	c.Reasons[i].Count += x.Count
 }
 
 // failed keeps the error of a tensor, once.
@@ -228,10 +296,20 @@ func (r *Report) hasWeight(s *Step, rank int, op string) bool {
 // Checked reports whether anything was.
 func (r *Report) Checked() bool { return r.Events.Checked+r.Replicas.Sets > 0 }
 
+// Unjudged is the report of a run that is not judged.
+func (r *Run) Unjudged() *Report {
+	out := &Report{Mesh: []Axis{}, Groups: []Group{}, World: len(r.Ranks), Steps: len(r.Steps), Findings: []*Finding{}, Notes: []*Note{}}
+	out.Events.Reasons = []Reason{}
+	return out
+}
+
 // Judge judges a run of several ranks.
 func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
-	out := &Report{Mesh: opt.Groups.Mesh, World: len(r.Ranks), Steps: len(r.Steps), Findings: []*Finding{}, Notes: []*Note{}}
-	out.Events.Reasons = []Reason{}
+	out := r.Unjudged()
+	out.Mesh = slices.Clone(opt.Groups.Mesh)
+	for i := range out.Mesh {
+		out.Mesh[i].Count = worldOf(out.Mesh) / out.Mesh[i].Size
+	}
 	groups := r.Read()
 	out.Groups = groups.from(FromDump)
 	f := &files{version: opt.Version}
@@ -240,8 +318,11 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 		out.failed(err)
 	}
 	if !opt.NoComm && len(groups) == 0 {
-		groups = r.infer(f)
+		groups = r.infer(f, opt.Groups.Mesh)
 		out.Groups = groups.from(FromValues)
+		if opt.Groups.Mesh != nil {
+			out.Groups = groups.from(FromMesh)
+		}
 	}
 	if out.Mesh == nil {
 		out.Mesh = groups.Axes()
@@ -268,6 +349,7 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 		out.settle(opt)
 	}
 	out.accuse(r, opt.Accused)
+	out.Findings = append(out.Findings, opt.Mismatches...)
 	r.clocks(events)
 	out.conclude(r, byStep)
 	return out, ctx.Err()
@@ -385,7 +467,7 @@ func (r *Run) judgeReplicas(out *Report, opt Options) {
 	f := &files{version: opt.Version}
 	defer f.Close()
 	d := &digests{files: f}
-	rep := &replicas{digests: d, run: r}
+	rep := &replicas{digests: d, run: r, dims: opt.Dims}
 	for _, n := range out.Notes {
 		if n.Kind == RoundingPerRank {
 			rep.rounded = append(rep.rounded, n)
@@ -440,7 +522,7 @@ func (r *Report) conclude(run *Run, events map[*Step][]*Event) {
 	order(r.Findings)
 	reached := make(map[*Finding]map[int]int)
 	for i, f := range r.Findings {
-		if i < maxSpread {
+		if i < maxSpread && f.Kind != DimsMismatch { // which damages nothing
 			f.Spread, reached[f] = run.spread(f, events)
 		}
 	}
@@ -457,7 +539,7 @@ func foldNotes(all []*Note) []*Note {
 	for _, n := range all {
 		i := slices.IndexFunc(folded, func(o *Note) bool { return o.Kind == n.Kind && slices.Equal(o.Ranks, n.Ranks) })
 		if i >= 0 {
-			folded[i].Count++
+			folded[i].Count += n.Count
 			continue
 		}
 		folded = append(folded, n)

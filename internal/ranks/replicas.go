@@ -41,7 +41,8 @@ type instance struct {
 // replicas sets the parameters of ranks beside each other that ought to be equal.
 type replicas struct {
 	*digests
-	run *Run
+	run  *Run
+	dims *Dims // nil where nobody says which are replicas
 	// rounded are the notes about sums that ranks hold in different roundings.
 	rounded []*Note
 
@@ -187,7 +188,8 @@ func (r *replicas) compare() {
 				}
 				set := []int{a}
 				for _, b := range in.ranks[i+1:] {
-					if r.replicas(key, a, b, len(in.has[a].Shape)) {
+					equal, said := r.dims.copies(in.has[a].Name, a, b)
+					if said && equal || !said && r.replicas(key, a, b, len(in.has[a].Shape)) {
 						set, seen[b] = append(set, b), true
 					}
 				}

@@ -29,6 +29,10 @@ type Located struct {
 	Events []*Event
 	// Clocks are the places of calls in the order of cause.
 	Clocks map[*Call]int
+	// Mismatches are tensors that do not lie where Dims say, Left those that these say shall
+	// not be judged.
+	Mismatches []*Finding
+	Left       map[*Tensor]bool
 }
 
 // Summed reports whether a tensor is what a communication made of a sum.
@@ -73,7 +77,8 @@ func Locate(ctx context.Context, run *Run, s, ref *Step, opt Options) (*Located,
 	(&Run{Steps: []*Step{s, ref}}).describe(f) // what cannot be opened is told when it is compared
 	u := &unsharder{
 		digests: &digests{files: f}, step: s, refs: make(map[string]*Tensor), arrays: make(map[arrayKey]*locate.Array),
-		out: &Located{At: make(map[*Tensor]Location), Sources: make(map[*Tensor]*Tensor), Events: run.events(s, &opt.Groups)},
+		out:  &Located{At: make(map[*Tensor]Location), Sources: make(map[*Tensor]*Tensor), Events: run.events(s, &opt.Groups), Left: make(map[*Tensor]bool)},
+		dims: opt.Dims,
 	}
 	for _, calls := range ref.Calls {
 		for _, c := range calls {
@@ -87,7 +92,9 @@ func Locate(ctx context.Context, run *Run, s, ref *Step, opt Options) (*Located,
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		u.locate(rank)
+		if err := u.locate(rank); err != nil {
+			return nil, err
+		}
 	}
 	(&Run{Steps: []*Step{s}}).clocks(u.out.Events)
 	u.out.Clocks = make(map[*Call]int)
@@ -123,8 +130,10 @@ type unsharder struct {
 	out    *Located
 	arrays map[arrayKey]*locate.Array // of the reference
 	held   int64                      // their elements
+	dims   *Dims                      // nil where nobody says how tensors are cut
 
 	// Of the rank in turn:
+	rank     int
 	shift    int                 // the number of its first layer
 	names    map[string]string   // those of numbered calls in the reference
 	summands map[string]bool     // digests of what is summed
@@ -162,14 +171,18 @@ func (u *unsharder) noteLayers(c *Call) {
 }
 
 // locate locates the tensors of a rank.
-func (u *unsharder) locate(rank int) {
+func (u *unsharder) locate(rank int) error {
 	calls := u.step.Calls[rank]
-	u.names, u.learner = make(map[string]string), new(locate.Learner)
+	u.names, u.learner, u.rank = make(map[string]string), new(locate.Learner), rank
 	u.shift = u.firstLayer(calls)
 	u.follow(calls)
 	for _, r := range u.roles(calls) {
 		u.learn(r)
+		if err := u.applyDims(r); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // firstLayer is the number that the first layer of a rank has in the reference: of a stage
@@ -205,7 +218,7 @@ func (u *unsharder) firstLayer(calls []*Call) int {
 			best, most = shift, votes[shift]
 		}
 	}
-	return best
+	return u.givenShift(calls, best, most)
 }
 
 // learnedFrom is how many layers a role is learned from.

@@ -20,9 +20,9 @@ func (u *unsharder) nameOf(c *Call) string {
 	if name, ok := u.names[c.Name]; ok {
 		return name
 	}
-	name := numbered(c.Name, layerWords, layer+u.shift)
+	name := numbered(c.Name, layerWords, u.layerOf(layer))
 	if expert >= 0 {
-		name = u.expertOf(c, name)
+		name = u.givenExpert(c, name, u.expertOf(c, name))
 	}
 	u.names[c.Name] = name
 	return name

@@ -287,7 +287,8 @@ func WriteCheckJUnit(w io.Writer, r *check.Report) error {
 		}
 		cases[i] = c
 	}
-	return writeJUnit(w, &suite, &junitProperties{[]junitProperty{{"verdict", escapeLines(english.of(r.Summary.Headline))}}}, slices.Values(cases))
+	between := rankCases(r.Ranks, &suite)
+	return writeJUnit(w, &suite, &junitProperties{[]junitProperty{{"verdict", escapeLines(english.of(r.Summary.Headline))}}}, before(between, slices.Values(cases)))
 }
 
 // WriteCheckTypes prints the table of types that check knows.

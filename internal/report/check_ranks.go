@@ -31,8 +31,10 @@ func (p *printer) ranks(r *ranks.Report) {
 		facts.add(p.say("Others", "其他"), firstOf(p.Text, r.Findings[1:], shownFindings, func(f *ranks.Finding) string { return p.findingLine(f) })...)
 	}
 	facts.add(p.say("Ranks", "rank"), p.meshText(r))
-	facts.add(p.say("Events", "通信"), p.eventsText(r))
-	facts.add(p.say("Replicas", "副本"), p.say("%d sets checked, %d wrong, %d differ by rounding", "检查 %d 组，%d 组错误，%d 组因舍入不同", r.Replicas.Sets, r.Replicas.Wrong, r.Replicas.Drift))
+	if r.Checked() || r.Events.Skipped > 0 { // not by a shard
+		facts.add(p.say("Events", "通信"), p.eventsText(r))
+		facts.add(p.say("Replicas", "副本"), p.say("%d sets checked, %d wrong, %d differ by rounding", "检查 %d 组，%d 组错误，%d 组因舍入不同", r.Replicas.Sets, r.Replicas.Wrong, r.Replicas.Drift))
+	}
 	if l := r.Located; l != nil && l.Of > 0 {
 		facts.add(p.say("Located", "定位"), p.say("%s %% of %s in the reference by their values", "%[2]s中 %[1]s %% 按数值在标杆中找到", strconv.FormatFloat(math.Floor(1000*float64(l.Tensors)/float64(l.Of))/10, 'f', -1, 64), lang.CountText(l.Of, "tensor", "个张量")))
 	}
@@ -68,7 +70,7 @@ func (p *printer) meshText(r *ranks.Report) string {
 	text := strconv.Itoa(r.World)
 	if len(r.Mesh) > 0 {
 		source := ranks.FromMesh
-		if len(r.Groups) > 0 {
+		if r.Mesh[0].Name == "" && len(r.Groups) > 0 {
 			source = r.Groups[0].Source
 		}
 		text += p.say(": %s, from %s", "：%s，来自 %s", ranks.AxesText(r.Mesh), source)
@@ -102,10 +104,14 @@ const (
 
 // matrix prints what is wrong by rank and layer.
 func (p *printer) matrix(m *ranks.Matrix) {
-	if m == nil || p.markdown {
+	if m == nil {
 		return
 	}
 	p.blank()
+	if p.markdown {
+		p.print("```text\n")
+		defer p.print("```\n")
+	}
 	layers := m.Layers[:min(len(m.Layers), maxMatrixColumns)]
 	width := len(strconv.Itoa(layers[len(layers)-1])) + 1
 	head := pad(p.say("RANKS", "RANK"), labelWidth)

@@ -3,6 +3,7 @@ package report
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -117,6 +118,12 @@ func writeStatisticsBeside(folder *Folder, r *record.Report, opt Options) error 
 		return nil
 	}
 	return folder.Write(statisticsFile, func(w io.Writer) error { return writeStatisticsCSV(w, r, opt) })
+}
+
+// writeTablesBeside writes the tables beside cpu_vs_npu.csv: rows of statistics, and what is
+// wrong between ranks.
+func writeTablesBeside(folder *Folder, r *record.Report, opt Options) error {
+	return cmp.Or(writeStatisticsBeside(folder, r, opt), writeRanksBeside(folder, compareRanksFile, ranksOf(r)))
 }
 
 // writeOpConfig writes an op_config.csv without limits, for the user to fill

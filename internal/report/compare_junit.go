@@ -75,13 +75,14 @@ func WriteCompareJUnit(w io.Writer, r *record.Report) error {
 			suite.Skipped++
 		}
 	}
-	return writeJUnit(w, &suite, properties, func(yield func(junitCase) bool) {
+	between := rankCases(ranksOf(r), &suite)
+	return writeJUnit(w, &suite, properties, before(between, func(yield func(junitCase) bool) {
 		for i, row := range r.All() {
 			if !yield(junitCaseOf(row, worse[i])) {
 				return
 			}
 		}
-	})
+	}))
 }
 
 // writeJUnit writes a suite and its cases.

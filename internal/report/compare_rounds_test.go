@@ -227,6 +227,49 @@ RANK/STEP  11    12    13    14    15    16    17    18    19
 	}
 }
 
+// TestManyRanks: of 512 ranks the summary is a screen, whether all pass, one is bad, or many
+// are: rounds that passed are counted, and others have a line for each first bad operator.
+func TestManyRanks(t *testing.T) {
+	const most = 30 // lines
+	for name, tt := range map[string]struct {
+		bad  func(rank string) string
+		want []string
+	}{
+		"all pass": {func(string) string { return "" }, []string{"\n512 rounds: 512 PASS\n"}},
+		"one is bad": {func(rank string) string {
+			if rank == "77" {
+				return "net/fc2"
+			}
+			return ""
+		}, []string{"\n512 rounds: 511 PASS, 1 FAIL\n", "FAIL    net/fc2         1  rank 77\n"}},
+		"many are bad": {func(rank string) string {
+			switch n := len(rank); {
+			case n == 1:
+				return "net/conv1"
+			case n == 2:
+				return "net/fc2"
+			}
+			return ""
+		}, []string{"\n512 rounds: 412 PASS, 100 FAIL\n", "FAIL    net/conv1      10  ranks 0-9\n", "FAIL    net/fc2        90  ranks 10-99\n"}},
+	} {
+		var ranks []record.At
+		for i := range 512 {
+			ranks = append(ranks, record.At{Rank: fmt.Sprint(i)})
+		}
+		r := roundsOf(ranks, func(at record.At) string { return tt.bad(at.Rank) })
+		r = headed(r, r.Rounds[max(0, r.HeadlineRound())].At)
+		got := summaryAt(t, r, 0)
+		if n := strings.Count(got, "\n"); n > most {
+			t.Errorf("%s: %d lines, want at most %d:\n%s", name, n, most, got)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: want %q in\n%s", name, want, got)
+			}
+		}
+	}
+}
+
 // TestRoundAxes: runs that only have ranks, only steps, several graphs, or folders.
 func TestRoundAxes(t *testing.T) {
 	bad := func(at record.At) func(record.At) string {

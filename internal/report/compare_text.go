@@ -363,6 +363,11 @@ func (n shortNames) inRound(row *record.Row) string {
 func (t Text) WriteCompareMarkdown(w io.Writer, r *record.Report) error {
 	var b strings.Builder
 	b.WriteString("## " + markdown(t.CompareVerdict(r)) + "\n")
+	if all := ranksOf(r); all != nil {
+		p := t.to(&b)
+		p.markdown = true
+		p.ranks(all)
+	}
 	t.markdownRounds(&b, r)
 	t.writeStripSVG(&b, r)
 	t.markdownFacts(&b, slices.Concat(t.findingFacts(r), t.problemFacts(r)))

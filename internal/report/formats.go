@@ -66,14 +66,14 @@ func listFormats() []Format {
 			textual("", Text.WriteConfigExplanation),
 		}},
 		{"csv", "a table; that of compare has HPAA's columns, and more behind them", []Writer{
-			with(writes(hpaaTable, WriteCompareCSV), writeStatisticsBeside),
+			with(writes(hpaaTable, WriteCompareCSV), writeTablesBeside),
 			plainly("", WriteCompareDetailCSV),
 			plainly("determinism.csv", WriteDeterminismCSV),
 			plainly("", WriteJudgementCSV),
 			plainly("overflow.csv", WriteAnalysisCSV),
 			plainly("overflow_scan.csv", WriteScanCSV),
 			plainly("overflow_watch.csv", WriteWatchCSV),
-			plainly("check.csv", WriteCheckCSV),
+			with(plainly("check.csv", WriteCheckCSV), func(f *Folder, r *check.Report, _ Options) error { return writeRanksBeside(f, checkRanksFile, r.Ranks) }),
 			plainly("perf.csv", WritePerfCSV),
 		}},
 		{HPAAFormat, "the files of HPAA: its table, errors of each operator, logs, op_config.csv", []Writer{
@@ -115,7 +115,7 @@ func listFormats() []Format {
 			plainly("result_msaccucmp.csv", WriteCompareMsaccucmp).keeping(Keep{Divergence: true}),
 		}},
 		{"msprobe", "a table with the columns of msprobe", []Writer{
-			with(plainly(msprobeName+".csv", WriteCompareMSProbe).keeping(Keep{Calls: true}), writeMSProbeRounds),
+			with(plainly(msprobeName+".csv", WriteCompareMSProbe).keeping(Keep{Calls: true, Whole: true}), writeMSProbeRounds),
 		}},
 		{pageFormat, "a page for a browser, in one file", []Writer{
 			writes("report.html", writePage).keeping(Keep{Worst: true, Bins: true, Pictures: true}).ofBad(),
@@ -126,20 +126,22 @@ func listFormats() []Format {
 			paged("perf.html", func(o *page.Options) *json.RawMessage { return &o.Perf }, WritePerfJSON),
 		}},
 		{"jsonl", "a JSON object on each line: a row, or a record", []Writer{
-			plainly("compare.jsonl", WriteCompareJSONLines).keeping(Keep{Worst: true, Bins: true}).ofBad(),
+			plainly("compare.jsonl", WriteCompareJSONLines).keeping(Keep{Worst: true, Bins: true, Whole: true}).ofBad(),
 			plainly("overflow.jsonl", WriteAnalysisJSONLines),
 			plainly("overflow_scan.jsonl", WriteScanJSONLines),
 		}},
 		{"github", "annotations of GitHub's workflows", []Writer{
-			plainly("compare_github.txt", annotations(comparePlaces)),
+			plainly("compare_github.txt", annotations(placesOfCompare)),
 			plainly("overflow_github.txt", annotations(analysisPlaces)),
 			plainly("overflow_scan_github.txt", annotations(scanPlaces)),
+			plainly("check_github.txt", annotations(placesOfCheck)),
 		}},
 		{"sarif", "for services that show findings beside the source", []Writer{
 			plainly("", WriteConfigChecksSARIF),
-			plainly("compare.sarif", sarifOf(comparePlaces, func(r *record.Report) string { return r.Tool })),
+			plainly("compare.sarif", sarifOf(placesOfCompare, func(r *record.Report) string { return r.Tool })),
 			plainly("overflow.sarif", sarifOf(analysisPlaces, func(r *overflow.Report) string { return r.Tool })),
 			plainly("overflow_scan.sarif", sarifOf(scanPlaces, func(r *overflow.ScanReport) string { return r.Tool })),
+			plainly("check.sarif", sarifOf(placesOfCheck, func(r *check.Report) string { return r.Tool })),
 		}},
 	}
 }
@@ -184,8 +186,9 @@ type Keep struct {
 	// Worst are the elements of a tensor that differ most, Errors the elements
 	// beyond the limits, and Divergence is that of Kullback and Leibler. Bins are
 	// joint histograms and profiles of axes, Calls the values of calls of msprobe.
-	// Pictures are those of the rows that have them.
-	Worst, Errors, Divergence, Bins, Calls, Pictures bool
+	// Pictures are those of the rows that have them. Whole is what compare.json shows alone,
+	// which that reads again after a merge.
+	Worst, Errors, Divergence, Bins, Calls, Pictures, Whole bool
 }
 
 // keeping returns a writer whose reports show more than the rows.
@@ -317,7 +320,7 @@ func KeepOf[R any](formats ...string) Keep {
 	var all Keep
 	for _, f := range formats {
 		k := WriterOf[R](f).Keep
-		all = Keep{Worst: all.Worst || k.Worst, Errors: all.Errors || k.Errors, Divergence: all.Divergence || k.Divergence, Bins: all.Bins || k.Bins, Calls: all.Calls || k.Calls, Pictures: all.Pictures || k.Pictures}
+		all = Keep{Worst: all.Worst || k.Worst, Errors: all.Errors || k.Errors, Divergence: all.Divergence || k.Divergence, Bins: all.Bins || k.Bins, Calls: all.Calls || k.Calls, Pictures: all.Pictures || k.Pictures, Whole: all.Whole || k.Whole}
 	}
 	return all
 }

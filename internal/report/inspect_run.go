@@ -15,22 +15,48 @@ import (
 	"dumptool/internal/ui"
 )
 
-// shownProblems is the most problems of a run that the text lists, shownSources the most
-// sources of orders, shownTypes the most element types: all that is said of a run takes 20 lines at most.
+// shownLines is the most lines that are said of a run, shownTypes the most element types.
 const (
-	shownProblems = 3
-	shownSources  = 2
-	shownTypes    = 6
+	shownLines = 20
+	shownTypes = 6
 )
 
+// shownFacts is how many of a kind are listed of a run.
+type shownFacts struct{ problems, sources, configurations int }
+
 // WriteOverview prints what lies at some paths: who wrote it, its rounds, where the order of
-// its operators comes from, what is wrong with it, and the commands that make sense.
+// its operators comes from, what is wrong with it, and the commands that make sense. Where
+// that would be too many lines, each fact and each command has one.
 func (t Text) WriteOverview(w io.Writer, o *inspect.Overview) error {
-	p, run := t.to(w), o.Of
-	for _, path := range run.Paths {
-		p.print(ui.Escape(path) + "\n")
+	p := t.to(w)
+	paths := firstOf(p.Text, o.Of.Paths, 2, ui.Escape)
+	facts := p.overviewFacts(o, shownFacts{problems: 3, sources: 2, configurations: 2})
+	lines, command := len(paths)+1+2*len(o.Next), "# %[2]s\n%[1]s\n"
+	for _, f := range facts {
+		lines += len(f.lines)
 	}
-	var facts factList
+	if lines > shownLines {
+		facts, command = p.overviewFacts(o, shownFacts{1, 1, 1}), "%s  # %s\n"
+		for i := range facts {
+			facts[i].lines = []string{strings.Join(facts[i].lines, "; ")}
+		}
+		paths = []string{strings.Join(paths, ", ")}
+	}
+	p.print(strings.Join(paths, "\n") + "\n")
+	p.facts(facts)
+	if len(o.Next) == 0 {
+		return p.err
+	}
+	p.blank()
+	for _, c := range o.Next {
+		p.print(fmt.Sprintf(command, c.Line, p.of(c.Why)))
+	}
+	return p.err
+}
+
+// overviewFacts are those of a run.
+func (p *printer) overviewFacts(o *inspect.Overview, shown shownFacts) (facts factList) {
+	run := o.Of
 	if len(run.Rounds) > 0 || len(run.Records) > 0 {
 		facts.add(p.say("Written by", "写出方"), p.producersText(o))
 	}
@@ -40,8 +66,8 @@ func (t Text) WriteOverview(w io.Writer, o *inspect.Overview) error {
 	facts.add(p.say("Models", "模型"), valuesText(run, func(at *dumpdir.Coordinates) string { return at.Model }))
 	if len(run.Rounds) > 0 {
 		facts.add(p.say("Operators", "算子"), p.operatorsText(run))
-		facts.add(p.say("Order", "执行顺序"), p.sourcesText(run, func(r *dumpdir.Round) lang.Sentence { return r.Order.Source })...)
-		facts.add(p.say("Data flow", "数据流"), p.sourcesText(run, func(r *dumpdir.Round) lang.Sentence {
+		facts.add(p.say("Order", "执行顺序"), p.sourcesText(run, shown.sources, func(r *dumpdir.Round) lang.Sentence { return r.Order.Source })...)
+		facts.add(p.say("Data flow", "数据流"), p.sourcesText(run, shown.sources, func(r *dumpdir.Round) lang.Sentence {
 			if r.Flow.Source.IsZero() {
 				return lang.Sayf("not known", "未知")
 			}
@@ -57,17 +83,9 @@ func (t Text) WriteOverview(w io.Writer, o *inspect.Overview) error {
 	if o.Run.Reference != "" && len(run.Paths) == 1 {
 		facts.add(p.say("Sides", "两侧"), p.say("reference %s, NPU %s", "标杆 %s，NPU %s", ui.Escape(o.Run.Reference), ui.Escape(o.Run.NPU)))
 	}
-	facts.add(p.say("Configuration", "配置"), p.configurationsText(o)...)
-	facts.add(p.say("Problems", "问题"), p.problemsText(run)...)
-	p.facts(facts)
-	if len(o.Next) == 0 {
-		return p.err
-	}
-	p.blank()
-	for _, c := range o.Next {
-		p.print("# " + p.of(c.Why) + "\n" + c.Line + "\n")
-	}
-	return p.err
+	facts.add(p.say("Configuration", "配置"), p.configurationsText(o, shown.configurations)...)
+	facts.add(p.say("Problems", "问题"), p.problemsText(run, shown.problems)...)
+	return facts
 }
 
 // typesText lists the element types.
@@ -86,8 +104,8 @@ func (p *printer) typesText(o *inspect.Overview) string {
 }
 
 // configurationsText lists the configurations.
-func (p *printer) configurationsText(o *inspect.Overview) []string {
-	return firstOf(p.Text, pointers(o.Run.Configurations), 2, func(c *inspect.Configuration) string {
+func (p *printer) configurationsText(o *inspect.Overview, most int) []string {
+	return firstOf(p.Text, pointers(o.Run.Configurations), most, func(c *inspect.Configuration) string {
 		if c.Errors+c.Warnings == 0 {
 			return p.say("%s: no mistakes found", "%s：未发现错误", ui.Escape(c.Path))
 		}
@@ -149,7 +167,7 @@ func (p *printer) operatorsText(run *dumpdir.Run) string {
 }
 
 // sourcesText lists what rounds have, with how many of them where that differs.
-func (p *printer) sourcesText(run *dumpdir.Run, of func(*dumpdir.Round) lang.Sentence) []string {
+func (p *printer) sourcesText(run *dumpdir.Run, most int, of func(*dumpdir.Round) lang.Sentence) []string {
 	counts := make(map[string]int)
 	var all []string
 	for _, r := range run.Rounds {
@@ -163,7 +181,7 @@ func (p *printer) sourcesText(run *dumpdir.Run, of func(*dumpdir.Round) lang.Sen
 			all[i] = fmt.Sprintf("%s (%s)", source, p.Lang.Text(rounds(counts[source])))
 		}
 	}
-	return firstOf(p.Text, all, shownSources, func(source string) string { return source })
+	return firstOf(p.Text, all, most, func(source string) string { return source })
 }
 
 // shownGroups is the most groups that are listed one by one.
@@ -225,9 +243,9 @@ func (p *printer) filesText(run *dumpdir.Run) string {
 }
 
 // problemsText lists the first problems of a run.
-func (p *printer) problemsText(run *dumpdir.Run) []string {
-	lines := firstOf(p.Text, pointers(run.Problems), shownProblems, func(q *dumpdir.Problem) string { return p.of(lang.Error(q)) })
-	return append(lines, firstOf(p.Text, run.Warnings, shownProblems, func(s lang.Sentence) string { return ui.Escape(p.of(s)) })...)
+func (p *printer) problemsText(run *dumpdir.Run, most int) []string {
+	lines := firstOf(p.Text, pointers(run.Problems), most, func(q *dumpdir.Problem) string { return p.of(lang.Error(q)) })
+	return append(lines, firstOf(p.Text, run.Warnings, most, func(s lang.Sentence) string { return ui.Escape(p.of(s)) })...)
 }
 
 // WriteOperators prints the operators of a run, a line each, in execution order.

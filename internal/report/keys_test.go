@@ -70,6 +70,7 @@ var forms = map[reflect.Type]string{
 	reflect.TypeFor[format.Attrs]():                   "object of names and values",
 	reflect.TypeFor[[0]struct{}]():                    "list",
 	reflect.TypeFor[[3]any]():                         "list of a name and two numbers",
+	reflect.TypeFor[[2]int]():                         "pair of numbers",
 	reflect.TypeFor[[2]int64]():                       "list of two numbers",
 	reflect.TypeFor[map[string]int]():                 "object of numbers",
 	reflect.TypeFor[json.RawMessage]():                "object",
@@ -194,13 +195,16 @@ func formOf(t reflect.Type) (form string, inner []reflect.Type, suffix string) {
 		return "true or false", nil, ""
 	case reflect.Slice:
 		form, inner, suffix := formOf(t.Elem())
-		plural := map[string]string{"text": "texts", "number": "numbers", "object": "objects"}
+		plural := map[string]string{"text": "texts", "number": "numbers", "object": "objects", "pair of numbers": "pairs of numbers"}
 		if many := plural[strings.TrimSuffix(form, " or null")]; many != "" {
 			form = many
 		}
 		return "list of " + form, inner, "[]" + suffix
 	case reflect.Map:
 		form, _, _ := formOf(t.Elem())
+		if of, ok := strings.CutPrefix(form, "list of "); ok {
+			return "object of lists of " + of, nil, ""
+		}
 		return "object of " + form + "s", nil, ""
 	case reflect.Struct:
 		return "object", []reflect.Type{t}, ""

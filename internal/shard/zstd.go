@@ -32,7 +32,7 @@ func Open(path string) (io.ReadCloser, error) {
 	}
 	in := bufio.NewReaderSize(file, 64<<10)
 	if head, _ := in.Peek(len(magic)); string(head) != magic {
-		return opened{in, file.Close}, nil
+		return opened{in, file.Close, file}, nil
 	}
 	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
 	if err != nil {
@@ -42,13 +42,32 @@ func Open(path string) (io.ReadCloser, error) {
 	return opened{z, func() error {
 		z.Close()
 		return file.Close()
-	}}, nil
+	}, nil}, nil
+}
+
+// OpenAt opens a document at an offset of its text. One that is compressed is read up to it.
+func OpenAt(path string, offset int64) (io.ReadCloser, error) {
+	in, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	o := in.(opened)
+	if o.plain != nil {
+		o.Reader = io.NewSectionReader(o.plain, offset, o.plain.Size()-offset)
+		return o, nil
+	}
+	if _, err := io.CopyN(io.Discard, o, offset); err != nil {
+		_ = o.Close() // it was opened for reading
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return o, nil
 }
 
 // opened is an open document.
 type opened struct {
 	io.Reader
 	close func() error
+	plain safefile.Input // nil for one that is compressed
 }
 
 // Close implements io.Closer.

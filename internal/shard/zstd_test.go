@@ -140,3 +140,27 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+// TestOpenAt opens documents in both forms at every offset.
+func TestOpenAt(t *testing.T) {
+	const text = `{"schema": "dumptool/compare/1", "rows": []}`
+	for name, data := range map[string][]byte{"plain": []byte(text), "compressed": written(t, text)} {
+		path := filepath.Join(t.TempDir(), "compare.json")
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for at := range len(text) + 1 {
+			in, err := OpenAt(path, int64(at))
+			if err != nil {
+				t.Fatal(name, at, err)
+			}
+			got, err := io.ReadAll(in)
+			if err != nil || string(got) != text[at:] || in.Close() != nil {
+				t.Errorf("%s from %d: %q, %v", name, at, got, err)
+			}
+		}
+		if _, err := OpenAt(path, int64(len(text)+1)); name == "compressed" && err == nil {
+			t.Error("an offset behind the end is no error")
+		}
+	}
+}

@@ -136,8 +136,8 @@ func TestImage(t *testing.T) {
 			}
 		}
 	}
-	img.seal(t, "work", "tmp")
-	all := pods(t, []string{"cluster", "kubernetes", "-n", fmt.Sprint(ranks), "--run", "7", "--", "compare", "--cpu", "/in/cpu", "--npu", "/in/npu", "--format", "csv", "-out", "/work/report"})
+	img.seal(t, "data", "tmp")
+	all := pods(t, []string{"cluster", "kubernetes", "-n", fmt.Sprint(ranks), "--run", "7", "--", "compare", "--cpu", "/in/cpu", "--npu", "/in/npu", "--format", "csv", "-out", "/data/report"})
 	run := func(p *pod, env ...string) {
 		status, out, peak := img.run(t, p.spec.Containers[0].Args, env)
 		if limit := p.spec.Containers[0].Resources.Limits.Memory().Value(); status != 0 || peak > limit {
@@ -152,7 +152,7 @@ func TestImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(&all[1])
-	table, err := os.ReadFile(filepath.Join(img.root, "work/report/statistics.csv"))
+	table, err := os.ReadFile(filepath.Join(img.root, "data/report/statistics.csv"))
 	if n := bytes.Count(table, []byte("\n")); err != nil || n != ranks*rows+1 {
 		t.Errorf("%d lines of rows, %v", n, err)
 	}

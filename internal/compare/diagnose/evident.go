@@ -195,7 +195,9 @@ func walk(j *Judgement) *Judgement {
 		}
 		for _, r := range o.outputs {
 			if r.noise != nil {
-				j.made = append(j.made, r)
+				if j.made = append(j.made, r); len(j.made) > lookedAt {
+					j.made[len(j.made)-1-lookedAt].made = nil
+				}
 			}
 		}
 	}

@@ -195,18 +195,21 @@ const (
 // tensor the one with the largest errors counts.
 func (j *Judgement) feedOf(r *row) (inputs []*row, op optype.Type, found bool) {
 	out, worst := r.noise, -1.0
-	in := make([]*noise.Noise, 0, 2) // of all tries
+	if !verdict.Informative(out) {
+		return nil, op, false
+	}
+	in := make([]*verdict.Source, 0, 2) // of all tries
 	try := func(rows ...*row) {
 		in = in[:0]
 		var errors float64
 		for _, row := range rows {
-			in = append(in, row.noise)
+			in = append(in, row.asSource())
 			errors += row.noise.RMS
 		}
 		if errors <= worst {
 			return
 		}
-		if t, ok := verdict.Relate(out, in...); ok && !t.Fitted && (!found || t == op) {
+		if t, ok := verdict.RelateTo(out, in...); ok && !t.Fitted && (!found || t == op) {
 			inputs, op, found, worst = slices.Clone(rows), t, true, errors
 		}
 	}
@@ -225,6 +228,14 @@ func (j *Judgement) feedOf(r *row) (inputs []*row, op optype.Type, found bool) {
 		}
 	}
 	return inputs, op, found
+}
+
+// asSource is the row as one that others may be made of.
+func (r *row) asSource() *verdict.Source {
+	if r.made == nil || r.made.Noise != r.noise {
+		r.made = &verdict.Source{Noise: r.noise}
+	}
+	return r.made
 }
 
 // sameReference reports whether two references are the same: the second may have been

@@ -8,6 +8,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/compare/verdict"
 	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
@@ -275,7 +276,8 @@ type row struct {
 	hasCalcError, hasInputBad bool
 	// noise is what rounding makes of the row, nil where it is not known.
 	noise *noise.Noise
-	held  string // the type that an array of float32 holds, where it is another one
+	held  string          // the type that an array of float32 holds, where it is another one
+	made  *verdict.Source // the noise as what others are made of, nil but for the latest rows
 
 	// producer is the output that an input is a copy of, nil where it is not known. misread
 	// is the one that the NPU read in its place.

@@ -3,7 +3,9 @@ package metrics
 import (
 	"math"
 
+	"dumptool/internal/compare/metrics/kernel"
 	"dumptool/internal/exact"
+	"dumptool/internal/tensor"
 )
 
 func defined(x float64) Metric { return Metric{Value: x, Defined: true} }
@@ -152,6 +154,21 @@ func (v Value) class() Class { return complexClass(v.Real, v.Imag) }
 // single decodes one element.
 func (n *number) single(src []byte) Value {
 	v := Value{DType: n.dtype}
+	var one [1]float64
+	switch n.dtype { // those of most tensors, whose decoders need no memory
+	case tensor.Float16:
+		kernel.Float16s(one[:], src)
+		v.Real = one[0]
+		return v
+	case tensor.BFloat16:
+		kernel.BFloat16s(one[:], src)
+		v.Real = one[0]
+		return v
+	case tensor.Float32:
+		kernel.Float32s(one[:], src)
+		v.Real = one[0]
+		return v
+	}
 	var parts [2]float64
 	var buffer [16]byte
 	n.parts(parts[:], src, buffer[:])

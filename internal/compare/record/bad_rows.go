@@ -55,7 +55,7 @@ func (r *Report) BadRows() *Report {
 		}
 	}
 	left := *r
-	left.Calls, left.whole = nil, r
+	left.Calls, left.whole, left.left = nil, r, b
 	left.Rows = make([]Row, len(b))
 	for k, i := range b {
 		left.Rows[k] = b.row(r.Row(i))

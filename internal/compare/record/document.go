@@ -46,6 +46,10 @@ type reading struct {
 	take func(r *Report, first int, rows []Row) error
 	// taken counts them.
 	taken int
+	// starts are where the rows of rounds begin.
+	starts []start
+	// enough is the number of rows that are wanted, 0 for all.
+	enough int
 }
 
 // schema is that of compare.json.
@@ -208,22 +212,30 @@ func (d *document) flush() error {
 // Read reads a compare.json. It accepts keys that it does not know, and no other
 // schema, types, words, or indexes of what is not there. Errors about the text are those of
 // jsonpos, with path, line and column.
-func Read(r io.Reader) (*Report, error) { return read(r, reading{}) }
+func Read(r io.Reader) (*Report, error) { return readReport(r, reading{}) }
 
 // ReadKeeping is Read for those who want a part of each row: keep leaves that of the row, which
 // is the last of the rows of the report. What names other rows has to stay.
 func ReadKeeping(r io.Reader, keep func(r *Report, row *Row)) (*Report, error) {
-	return read(r, reading{keep: keep})
+	return readReport(r, reading{keep: keep})
 }
 
 // ReadRounds is Read for those who want the rows of one round at a time: the report has none
 // of them, and take is given those of each round, with the place of the first of them. Of
 // the report it sees what stands before the rows: all that Write writes.
 func ReadRounds(r io.Reader, take func(r *Report, first int, rows []Row) error) (*Report, error) {
-	return read(r, reading{take: take})
+	return readReport(r, reading{take: take})
 }
 
-func read(r io.Reader, how reading) (*Report, error) {
+func readReport(r io.Reader, how reading) (*Report, error) {
+	d, err := read(r, how)
+	if err != nil {
+		return nil, err
+	}
+	return d.Report, nil
+}
+
+func read(r io.Reader, how reading) (*document, error) {
 	in := jsonpos.NewReader(r, math.MaxInt64)
 	d := &document{Report: &Report{Findings: NoFindings()}, reading: how}
 	if err := d.members().read(in); err != nil {
@@ -235,7 +247,7 @@ func read(r io.Reader, how reading) (*Report, error) {
 	if err := d.finish(); err != nil {
 		return nil, err
 	}
-	return d.Report, nil
+	return d, nil
 }
 
 // rowList are the rows of a document, which Write writes itself.
@@ -250,7 +262,10 @@ func (l rowList) read(in *jsonpos.Reader) error {
 	l.Rows = []Row{}
 	early := l.schema != "" && l.Rounds != nil // else what the rounds are comes later
 	return in.Array(func(i int) error {
-		f := newRow(l.slim)
+		if l.enough > 0 && i == l.enough {
+			return errEnough
+		}
+		f, at := newRow(l.slim), in.Offset()
 		err := f.read(in)
 		if err == nil {
 			err = f.finish()
@@ -263,6 +278,9 @@ func (l rowList) read(in *jsonpos.Reader) error {
 		}
 		if err != nil {
 			return err
+		}
+		if n := len(l.Rows); n == 0 || l.Rows[n-1].Round != f.Round {
+			l.starts = append(l.starts, start{n, at})
 		}
 		l.Rows = append(l.Rows, *f.Row)
 		if l.keep != nil {
@@ -370,33 +388,15 @@ func (r *Report) Write(w io.Writer) error {
 	}
 	out := bufio.NewWriter(w)
 	out.Write(bytes.TrimSuffix(head, []byte(end))) // the rows come last
-	var firsts []int
-	for first := 0; first < r.Len(); first += rowsAtOnce {
-		firsts = append(firsts, first)
-	}
-	type encoded struct {
-		text []byte
-		err  error
-	}
-	var failed error
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	err = batch.Run(ctx, batch.Options{}, firsts, nil,
-		func(_ context.Context, first int) (e encoded) {
-			e.text, e.err = d.encodeRows(first, min(first+rowsAtOnce, r.Len()))
-			return e
-		},
-		func(_ int, e encoded) {
-			if failed == nil {
-				_, err := out.Write(e.text)
-				failed = cmp.Or(e.err, err)
-			}
-			if failed != nil {
-				cancel()
-			}
-		})
-	if err := cmp.Or(failed, err); err != nil {
-		return err
+	first := true
+	for rows, err := range r.written() {
+		if err == nil {
+			err = d.writeRows(out, rows, first)
+		}
+		if err != nil {
+			return err
+		}
+		first = first && len(rows) == 0
 	}
 	if r.Len() > 0 {
 		out.WriteString("\n  ")
@@ -405,20 +405,46 @@ func (r *Report) Write(w io.Writer) error {
 	return out.Flush()
 }
 
-// encodeRows are some rows as they stand in the document.
-func (d *document) encodeRows(first, end int) ([]byte, error) {
+// writeRows writes rows behind others, if they are not the first.
+func (d *document) writeRows(out *bufio.Writer, rows []Row, first bool) error {
+	type encoded struct {
+		text []byte
+		err  error
+	}
+	var failed error
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	err := batch.Run(ctx, batch.Options{}, slices.Collect(slices.Chunk(rows, rowsAtOnce)), nil,
+		func(_ context.Context, rows []Row) (e encoded) {
+			e.text, e.err = d.encodeRows(rows)
+			return e
+		},
+		func(i int, e encoded) {
+			if first && i == 0 {
+				e.text = bytes.TrimPrefix(e.text, []byte(","))
+			}
+			if failed == nil {
+				_, err := out.Write(e.text)
+				failed = cmp.Or(e.err, err)
+			}
+			if failed != nil {
+				cancel()
+			}
+		})
+	return cmp.Or(failed, err)
+}
+
+// encodeRows are some rows as they stand in the document, each behind a comma.
+func (d *document) encodeRows(rows []Row) ([]byte, error) {
 	var all, text bytes.Buffer // text is that of a row
-	for i := first; i < end; i++ {
-		if i > 0 {
-			all.WriteByte(',')
-		}
-		all.WriteString("\n    ")
-		row := d.Row(i).object
+	for i := range rows {
+		all.WriteString(",\n    ")
+		row := rows[i].object
 		switch {
 		case d.slim:
-			row = d.Row(i).slim
+			row = rows[i].slim
 		case d.isPart():
-			row = d.Row(i).whole
+			row = rows[i].whole
 		}
 		if err := row().encode(&text, d.slim); err != nil {
 			return nil, err

@@ -131,6 +131,11 @@ func (f *Facts) UnmarshalJSON(data []byte) error {
 		if slices.ContainsFunc(*f, func(x Fact) bool { return x.Name == name }) {
 			return fmt.Errorf("fact %q stands twice", excerpt([]byte(name)))
 		}
+		var compact bytes.Buffer // a list in a document that is indented
+		if err := json.Compact(&compact, value); err != nil {
+			return err
+		}
+		value = compact.Bytes()
 		if err := checkFact(value); err != nil {
 			return fmt.Errorf("fact %q: %w", excerpt([]byte(name)), err)
 		}
@@ -147,7 +152,7 @@ func checkFact(value json.RawMessage) error {
 	}
 	if len(value) > 0 && value[0] == '[' {
 		var all []int64
-		if err := json.Unmarshal(value, &all); err != nil || bytes.ContainsAny(value, " \n\t\r") {
+		if err := json.Unmarshal(value, &all); err != nil {
 			return errors.New("no list of whole numbers")
 		}
 		return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"dumptool/internal/compare/metrics"
@@ -85,7 +86,7 @@ func (o object) encode(b *bytes.Buffer, slim bool) error {
 		if o.leftOut(m, slim) {
 			continue
 		}
-		value, start := m.at, b.Len()
+		start := b.Len()
 		if b.Len() > 1 {
 			b.WriteByte(',')
 		}
@@ -99,18 +100,42 @@ func (o object) encode(b *bytes.Buffer, slim bool) error {
 			if err != nil {
 				return err
 			}
-			if value = json.RawMessage(text); string(text) == "{}" && m.rule() != nullAlone {
+			if string(text) == "{}" && m.rule() != nullAlone {
 				b.Truncate(start)
 				continue
 			}
+			b.Write(text)
+			continue
 		}
-		if err := out.Encode(value); err != nil {
+		if text, ok := appendCount(b.AvailableBuffer(), m.at); ok {
+			b.Write(text)
+			continue
+		}
+		if err := out.Encode(m.at); err != nil {
 			return err
 		}
 		b.Truncate(b.Len() - 1) // the end of the line
 	}
 	b.WriteByte('}')
 	return nil
+}
+
+// appendCount appends a value that is a number of elements or a metric, as most are.
+func appendCount(b []byte, at any) (text []byte, ok bool) {
+	switch n := at.(type) {
+	case *int:
+		return strconv.AppendInt(b, int64(*n), 10), true
+	case *int64:
+		return strconv.AppendInt(b, *n, 10), true
+	case **int64:
+		if *n == nil {
+			return append(b, "null"...), true
+		}
+		return strconv.AppendInt(b, **n, 10), true
+	case *metrics.Metric:
+		return n.AppendJSON(b), true
+	}
+	return b, false
 }
 
 // leftOut reports whether a key is left out for its default.

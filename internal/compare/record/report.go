@@ -81,8 +81,13 @@ type Report struct {
 	// Full is set where rows are written with all of their keys, also those that have their
 	// default.
 	Full bool
-	// whole is the report that rows were left out of.
+	// Again, unless it is nil, reads the rows of a round again: those in Rows lack what
+	// LetGo lets go of.
+	Again func(round int) ([]Row, error)
+	// whole is the report that rows were left out of, left are the places there of those
+	// that are in this one.
 	whole *Report
+	left  []int
 }
 
 // Coverage says how much of the reference was compared. The lists name tensors

@@ -239,8 +239,11 @@ func (o *Operator) batchNormalised() (propagated, own float64) {
 func (o *Operator) reduced() (propagated, own float64) {
 	s, in := o.Out, o.Inputs[0]
 	k := max(elements(in)/max(elements(s), 1), 1)
-	row := float64(max(in.Rows.Size, 1))
 	if o.Type.Form == optype.Cumulative {
+		row := 1.0
+		if k := len(in.Shape); k > 0 {
+			row = float64(max(in.Shape[k-1], 1))
+		}
 		return float64(math.Sqrt(row)*in.RMS) + float64(math.Abs(in.Mean)*row), float64(2*s.Rounding) + float64(s.Rounding*math.Sqrt(row))
 	}
 	mean := math.Abs(in.Mean) + in.RMS/math.Sqrt(k)

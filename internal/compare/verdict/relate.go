@@ -14,51 +14,106 @@ import (
 // healthy run are what it makes of those of its inputs. Each of the inputs is used.
 // It is not known if no known operator makes all elements of the probe.
 func Relate(out *noise.Noise, inputs ...*noise.Noise) (optype.Type, bool) {
-	if !informative(out) || slices.ContainsFunc(inputs, func(in *noise.Noise) bool { return len(in.Probe.Values) == 0 }) {
+	if !Informative(out) {
+		return optype.Type{}, false
+	}
+	sources := make([]*Source, len(inputs))
+	for i, in := range inputs {
+		sources[i] = &Source{Noise: in}
+	}
+	return RelateTo(out, sources...)
+}
+
+// Source is a tensor that many others may be made of. What functions make of its first
+// element is kept: by that most of the others are told from what they make.
+type Source struct {
+	*noise.Noise
+	first []made // by ofOne, nil as long as nobody asked
+}
+
+// made is what a function makes of an element, and how far that may move by its precision.
+type made struct{ value, apart float64 }
+
+// RelateTo is Relate for a tensor that is informative.
+func RelateTo(out *noise.Noise, inputs ...*Source) (optype.Type, bool) {
+	if slices.ContainsFunc(inputs, func(in *Source) bool { return len(in.Probe.Values) == 0 }) {
 		return optype.Type{}, false
 	}
 	switch len(inputs) {
 	case 1:
-		in := inputs[0]
-		for _, r := range ofOne {
-			if (r.reshapes || sameShape(out, in)) && r.holds(out, in) {
-				return r.Type, true
-			}
-		}
+		return relateOne(out, inputs[0])
 	case 2:
-		return relateTwo(out, inputs)
+		return relateTwo(out, inputs[0].Noise, inputs[1].Noise)
 	}
 	return optype.Type{}, false
 }
 
+// relateOne is Relate for one input.
+func relateOne(out *noise.Noise, in *Source) (optype.Type, bool) {
+	same := sameShape(out, in.Noise)
+	for i := range ofOne {
+		switch r := &ofOne[i]; {
+		case !r.reshapes && !same:
+		case r.f != nil && !in.madeBy(i).is(float64(out.Probe.Values[0]), out.RefRMS):
+		case r.holds(out, in.Noise):
+			return r.Type, true
+		}
+	}
+	return optype.Type{}, false
+}
+
+// madeBy is what a function of ofOne makes of the first element.
+func (s *Source) madeBy(i int) made {
+	if s.first == nil {
+		s.first = make([]made, len(ofOne))
+		for k, r := range ofOne {
+			if r.f != nil {
+				s.first[k] = makeOf(r.f, s.Probe.Values[0])
+			}
+		}
+	}
+	return s.first[i]
+}
+
 // relateTwo is Relate for two inputs.
-func relateTwo(out *noise.Noise, in []*noise.Noise) (optype.Type, bool) {
-	if fits(out, in[0]) && fits(out, in[1]) {
-		a, b := spreadOver(out, in[0]), spreadOver(out, in[1])
+func relateTwo(out, first, second *noise.Noise) (optype.Type, bool) {
+	if someOfTwo(first.Probe.Values[0], second.Probe.Values[0], out.Probe.Values[0]) && fits(out, first) && fits(out, second) {
+		a, b := spreadOver(out, first), spreadOver(out, second)
 		for i := range ofTwo {
 			if o := &ofTwo[i]; o.holds(out.Probe.Values, &a, &b) {
 				return o.Type, true
 			}
 		}
 	}
-	if sameElements(out, in...) {
+	if sameElements(out, first, second) {
 		return optype.Type{Class: optype.Move}, true
 	}
 	return optype.Type{}, false
+}
+
+// someOfTwo reports whether some operator of ofTwo may make an element of two others: it
+// allows more than each of them does, and says no to most.
+func someOfTwo(first, second, result float32) bool {
+	x, z, y := float64(first), float64(second), float64(result)
+	near := func(made, size float64) bool { return !(math.Abs(made-y) > 16*refPrecision*(size+math.Abs(y))) }
+	size, product, quotient, inverse := math.Abs(x)+math.Abs(z), x*z, x/z, z/x
+	return near(x+z, size) || near(x-z, size) || near(z-x, size) || near(max(x, z), size) || near(min(x, z), size) ||
+		near(product, math.Abs(product)) || near(quotient, math.Abs(quotient)) || near(inverse, math.Abs(inverse))
 }
 
 // relation is an operator that is known by the values that it makes of those of an input.
 type relation struct {
 	optype.Type
 	holds    func(out, in *noise.Noise) bool
-	reshapes bool // the input may be of another shape
+	reshapes bool                  // the input may be of another shape
+	f        func(float64) float64 // of elementwise ones
 }
 
 // leastProbe is the number of different elements by which an operator is known.
 const leastProbe = 6
 
-// informative reports whether a tensor has enough different elements.
-func informative(n *noise.Noise) bool {
+// Informative reports whether a tensor has enough different elements.
+func Informative(n *noise.Noise) bool {
 	seen := make([]float32, 0, leastProbe)
 	for _, x := range n.Probe.Values {
 		if x-x == 0 && !slices.Contains(seen, x) {
@@ -79,11 +134,11 @@ const (
 
 // ofOne are the operators with one input that is known.
 var ofOne = []relation{
-	{optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}, selects, false},
-	{optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}, leaky, false},
-	{optype.Type{Class: optype.Move}, func(out, in *noise.Noise) bool { return sameElements(out, in) }, true}, // in another order
-	{optype.Type{Class: optype.Multiply, Fitted: true}, scaledFloat, false},
-	{optype.Type{Class: optype.Dequantise}, scaledInteger, false},
+	{optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}, selects, false, nil},
+	{optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}, leaky, false, nil},
+	{optype.Type{Class: optype.Move}, func(out, in *noise.Noise) bool { return sameElements(out, in) }, true, nil}, // in another order
+	{optype.Type{Class: optype.Multiply, Fitted: true}, scaledFloat, false, nil},
+	{optype.Type{Class: optype.Dequantise}, scaledInteger, false, nil},
 	elementwise(optype.Type{Class: optype.Lipschitz, Factor: 1}, math.Abs),
 	elementwise(optype.Type{Class: optype.Lipschitz, Factor: 1, Transcendental: true}, tanh),
 	elementwise(optype.Type{Class: optype.Lipschitz, Factor: 1, Transcendental: true}, sigmoid),
@@ -97,15 +152,15 @@ var ofOne = []relation{
 	elementwise(optype.Type{Class: optype.Divide}, func(x float64) float64 { return 1 / x }),
 	elementwise(optype.Type{Class: optype.Divide, Form: optype.Logarithm}, exact.Log),
 	elementwise(optype.Type{Class: optype.Exponential, Transcendental: true}, exact.Exp),
-	{optype.Type{Class: optype.Divide}, inverseRoot, false},
-	{optype.Type{Class: optype.Lipschitz, Factor: 1, Fitted: true}, addsToChannels, false},
-	{optype.Type{Class: optype.BatchNormalise, Fitted: true}, mapsChannels, false},
-	{optype.Type{Class: optype.Normalise}, func(out, in *noise.Noise) bool { return normalises(out, in, true) }, false},
-	{optype.Type{Class: optype.Normalise, Form: optype.RootMeanNorm}, func(out, in *noise.Noise) bool { return normalises(out, in, false) }, false},
-	{optype.Type{Class: optype.Exponential, Transcendental: true}, softmaxOf, false},
-	{optype.Type{Class: optype.Lipschitz, Factor: 2, Transcendental: true, Form: optype.LogSoftmax}, logSoftmaxOf, false},
-	{optype.Type{Class: optype.Reduce}, func(out, in *noise.Noise) bool { return reduces(out, in, 1) }, true},
-	{optype.Type{Class: optype.Reduce, Form: optype.Sum}, func(out, in *noise.Noise) bool { return reduces(out, in, float64(in.Rows.Size)) }, true},
+	{optype.Type{Class: optype.Divide}, inverseRoot, false, nil},
+	{optype.Type{Class: optype.Lipschitz, Factor: 1, Fitted: true}, addsToChannels, false, nil},
+	{optype.Type{Class: optype.BatchNormalise, Fitted: true}, mapsChannels, false, nil},
+	{optype.Type{Class: optype.Normalise}, func(out, in *noise.Noise) bool { return normalises(out, in, true) }, false, nil},
+	{optype.Type{Class: optype.Normalise, Form: optype.RootMeanNorm}, func(out, in *noise.Noise) bool { return normalises(out, in, false) }, false, nil},
+	{optype.Type{Class: optype.Exponential, Transcendental: true}, softmaxOf, false, nil},
+	{optype.Type{Class: optype.Lipschitz, Factor: 2, Transcendental: true, Form: optype.LogSoftmax}, logSoftmaxOf, false, nil},
+	{optype.Type{Class: optype.Reduce}, func(out, in *noise.Noise) bool { return reduces(out, in, 1) }, true, nil},
+	{optype.Type{Class: optype.Reduce, Form: optype.Sum}, func(out, in *noise.Noise) bool { return reduces(out, in, float64(in.Rows.Size)) }, true, nil},
 }
 
 // ofTwo are the operators with two inputs whose elements belong together.
@@ -124,16 +179,25 @@ var ofTwo = []binary{
 func elementwise(t optype.Type, f func(float64) float64) relation {
 	return relation{t, func(out, in *noise.Noise) bool {
 		for i, value := range out.Probe.Values {
-			x, y := float64(in.Probe.Values[i]), float64(value)
-			made := f(x)
-			// What the precision of x makes of the result, beside its own.
-			allowed := math.Abs(f(float64(x*(1+2*refPrecision)))-made) + float64(functionPrecision*math.Abs(y)) + float64(8*refPrecision*out.RefRMS)
-			if !(math.Abs(made-y) <= allowed) && !bothInfinite(made, y) {
+			if !makeOf(f, in.Probe.Values[i]).is(float64(value), out.RefRMS) {
 				return false
 			}
 		}
 		return true
-	}, false}
+	}, false, f}
+}
+
+// makeOf is what a function makes of an element, and what the precision of that makes of it.
+func makeOf(f func(float64) float64, element float32) made {
+	x := float64(element)
+	value := f(x)
+	return made{value, math.Abs(f(float64(x*(1+2*refPrecision))) - value)}
+}
+
+// is reports whether an element is what was made, of a tensor with a root mean square.
+func (m made) is(y, rms float64) bool {
+	allowed := m.apart + float64(functionPrecision*math.Abs(y)) + float64(8*refPrecision*rms)
+	return math.Abs(m.value-y) <= allowed || bothInfinite(m.value, y)
 }
 
 func bothInfinite(a, b float64) bool { return math.IsInf(a, 0) && a == b }
@@ -193,9 +257,10 @@ func spreadOver(out, in *noise.Noise) spread {
 	if sameShape(out, in) {
 		return s
 	}
-	from, to := noise.Grid(in.Shape), noise.Grid(out.Shape)
+	from, _ := noise.Grid(in.Shape)
+	to, axes := noise.Grid(out.Shape)
 	s.index = []int{0}
-	for i := range to {
+	for i := range axes {
 		next := make([]int, 0, len(out.Probe.Values))
 		for _, before := range s.index {
 			for k := range to[i] {

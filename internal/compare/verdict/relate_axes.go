@@ -20,8 +20,8 @@ func rowsDiffer(out, in *noise.Noise, f func(float64) float64) bool {
 	if len(out.Shape) == 0 {
 		return false
 	}
-	grid := noise.Grid(out.Shape)
-	columns := int(grid[len(grid)-1])
+	grid, axes := noise.Grid(out.Shape)
+	columns := int(grid[axes-1])
 	compared := 0
 	for first := 0; first < len(out.Probe.Values); first += columns {
 		low, high := math.Inf(-1), math.Inf(1)
@@ -84,9 +84,9 @@ func channelsOfProbe(out, in *noise.Noise, f func(x, y []float64) bool) bool {
 	if len(out.Shape) < 2 || len(out.Shape) > 4 {
 		return false
 	}
-	grid, axis := noise.Grid(out.Shape), channelAxis(out)
-	inner := 1
-	for _, length := range grid[axis+1:] {
+	grid, axes := noise.Grid(out.Shape)
+	axis, inner := channelAxis(out), 1
+	for _, length := range grid[axis+1 : axes] {
 		inner *= int(length)
 	}
 	channels := int(grid[axis])
@@ -169,8 +169,8 @@ func normalises(out, in *noise.Noise, centred bool) bool {
 	if len(out.Shape) < 2 || len(out.Shape) > 4 || len(p.RowMean) < leastLine {
 		return false
 	}
-	grid := noise.Grid(out.Shape)
-	columns := int(grid[len(grid)-1])
+	grid, axes := noise.Grid(out.Shape)
+	columns := int(grid[axes-1])
 	for c := range columns {
 		var x, y []float64
 		for g := range p.RowMean {

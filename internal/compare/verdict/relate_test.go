@@ -261,3 +261,39 @@ func TestMixes(t *testing.T) {
 		t.Error("what may be a function of two tensors, or of an unknown one, mixes elements")
 	}
 }
+
+// TestSomeOfTwo: what an operator makes of two elements, or nearly, may be made of them.
+func TestSomeOfTwo(t *testing.T) {
+	random := rand.New(rand.NewPCG(35, 2))
+	element := func() float32 {
+		switch random.IntN(12) {
+		case 0:
+			return 0
+		case 1:
+			return float32(math.Inf(1 - 2*random.IntN(2)))
+		case 2:
+			return float32(math.NaN())
+		}
+		return float32(math.Ldexp(random.NormFloat64(), random.IntN(200)-100))
+	}
+	rejected := 0
+	for range 20000 {
+		x, z := element(), element()
+		for _, o := range ofTwo {
+			y := float32(o.f(float64(x), float64(z)))
+			for range random.IntN(4) {
+				y = math.Nextafter32(y, float32(math.Inf(1)))
+			}
+			a, b := spread{values: []float32{x}}, spread{values: []float32{z}}
+			if o.holds([]float32{y}, &a, &b) && !someOfTwo(x, z, y) {
+				t.Fatalf("%v of %v and %v is not made", y, x, z)
+			}
+		}
+		if !someOfTwo(float32(random.NormFloat64()), float32(random.NormFloat64()), float32(random.NormFloat64())) {
+			rejected++
+		}
+	}
+	if rejected < 19900 {
+		t.Errorf("only %d of 20000 elements are told from what is made", rejected)
+	}
+}

@@ -22,8 +22,9 @@ type Role struct {
 	// Found is set where a map is, Instances counts those that it was found in. Of a role
 	// whose values are like nothing in the reference the map is that which all other roles
 	// have for axes of such sizes, if there is one: Assumed is set then, and the score is 0.
-	Found, Assumed bool
-	Instances      int
+	// Given is set for one that somebody says: Instances are then those whose values agree.
+	Found, Assumed, Given bool
+	Instances             int
 	// Others counts other maps that as many instances have: with any, none is sure.
 	Others int
 	whole  []int // the shape of the reference
@@ -161,7 +162,7 @@ func (l *Learner) add(r *Role) {
 	if len(r.whole) != 3 || r.Axes[0] == nil && r.Axes[1] == nil {
 		return
 	}
-	first, second := r.Axes[0].or(r.whole[0]), r.Axes[1].or(r.whole[1])
+	first, second := r.Axes[0].Or(r.whole[0]), r.Axes[1].Or(r.whole[1])
 	if !first.complete() || !second.complete() {
 		return
 	}
@@ -174,8 +175,8 @@ func (l *Learner) add(r *Role) {
 	l.keep(Known{flat, r.whole[0] * r.whole[1]})
 }
 
-// or is an index, or that of all n slices where it is nil.
-func (x Index) or(n int) Index {
+// Or is an index, or that of all n slices where it is nil.
+func (x Index) Or(n int) Index {
 	if x != nil {
 		return x
 	}
@@ -191,6 +192,12 @@ func (l *Learner) keep(k Known) {
 		l.known = append(l.known, k)
 	}
 }
+
+// Same reports whether two maps take the same slices.
+func (m *Map) Same(o *Map) bool { return slices.EqualFunc(m.Axes, o.Axes, slices.Equal) }
+
+// Agrees reports whether a part has the values that a map takes of the whole.
+func (m *Map) Agrees(part, whole *Array) bool { return isLike(part, m.Part(whole), sameTensor) }
 
 // key is a map as a text.
 func (m *Map) key() string {

@@ -16,10 +16,8 @@ type checked struct {
 	} `json:"summary"`
 	Graph     string            `json:"graph_source,omitempty"`
 	Operators []checkedOperator `json:"operators"`
-	Ranks     *struct {
-		Findings []checkedFinding `json:"findings"`
-	} `json:"ranks"`
-	Problems []struct {
+	Ranks     *between          `json:"ranks"`
+	Problems  []struct {
 		File    string `json:"file"`
 		Message string `json:"message"`
 	} `json:"problems"`
@@ -52,17 +50,6 @@ type checkedOperator struct {
 		Worst    any    `json:"worst_ratio"`
 	} `json:"outputs"`
 	Notes []string `json:"notes,omitempty"`
-}
-
-// checkedFinding is what is wrong between ranks.
-type checkedFinding struct {
-	Op         string `json:"op"`
-	Step       string `json:"step"`
-	Rank       int    `json:"rank"`
-	Kind       string `json:"kind"`
-	Confidence string `json:"confidence"`
-	Evidence   string `json:"evidence"`
-	EvidenceZH string `json:"evidence_zh"`
 }
 
 // checkedOf reads a document of check.

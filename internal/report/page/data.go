@@ -50,8 +50,10 @@ type run struct {
 	Reference int             `json:"reference"`
 	Compared  int             `json:"compared"`
 	Baseline  *baseline       `json:"baseline"`
-	Warnings  []text          `json:"warnings"`
-	Facts     []fact          `json:"facts,omitempty"`
+	// Ranks are what ranks say of each other, null for nothing.
+	Ranks    *between `json:"ranks,omitempty"`
+	Warnings []text   `json:"warnings"`
+	Facts    []fact   `json:"facts,omitempty"`
 	// Few is set where no more than statistics or digests are known of some rows.
 	Few bool `json:"few,omitempty"`
 	// Dumps are the files of the reference and of the NPU.
@@ -139,6 +141,7 @@ func dataOf(c *Comparison) *run {
 	if b := r.Baseline; b != nil {
 		d.Baseline = &baseline{b.File, b.Missing, b.Updated}
 	}
+	d.Ranks, _ = betweenOf(r.Ranks) // that of another version is not shown
 	d.Rounds, d.Round = roundsOf(r)
 	d.Cols = columnsOf(c, d)
 	return d

@@ -249,7 +249,7 @@ func detailBlocks(c *Comparison, d *run, chunks chunker) ([]block, error) {
 var files embed.FS
 
 // scripts are the parts of the script in their order.
-var scripts = []string{"words.en", "words.zh", "data", "dom", "matrix", "strip", "ribbon", "tree", "table", "charts", "window", "near", "panel", "before", "tabs", "verdict", "main"}
+var scripts = []string{"words.en", "words.zh", "data", "dom", "matrix", "strip", "ribbon", "tree", "table", "charts", "window", "near", "panel", "before", "ranks", "tabs", "verdict", "main"}
 
 // made is what the page is made of: the frame is text around placeholders.
 type made struct {

@@ -70,9 +70,29 @@ func AddRows(columns []Quad, width, stride int, n, r []float64, floor float64) {
 // addColumns adds the pairs of count columns from first on, and those a stride after
 // each.
 func addColumns(columns []Quad, first, count, stride int, n, r []float64, floor float64) {
-	for i := range min(count, len(n)) {
-		columns[(first+i)/4].addEvery(first+i, stride, n[i:], r[i:], floor)
+	count = min(count, len(n))
+	for i := 0; i < count; i++ {
+		at, q := first+i, &columns[(first+i)/4]
+		if at&3 == 0 && i+4 <= count {
+			rows := (len(n) - i - 4 + stride) / stride // of all four columns
+			if done := rows * stride; columnsHead(q, n[i:], r[i:], rows, stride, floor) {
+				for k := 0; i+k+done < len(n) && k < 4; k++ {
+					q.addEvery(k, stride, n[i+k+done:], r[i+k+done:], floor)
+				}
+				i += 3
+				continue
+			}
+		}
+		q.addEvery(at, stride, n[i:], r[i:], floor)
 	}
+}
+
+// Squares returns the sum of the squares of r.
+func (q *Quad) Squares() (sum float64) {
+	for k := range 4 {
+		sum += q.RR[k] + float64(q.Shift[k]*(2*q.R[k]+float64(q.Counts[k]*q.Shift[k])))
+	}
+	return sum
 }
 
 // At returns the sums of a lane.

@@ -80,11 +80,15 @@ func (o *Octaves) Cover(smallest, largest float64) {
 func exponentOf(x float64) uint { return uint(math.Float64bits(x) >> 52) }
 
 // SumRuns sets out to the sums of runs of pairs that follow each other and have finite
-// sides, and adds these to their octaves, which Cover has made. There is at least one
-// run, and none is empty. No power of two is counted as less than floor.
+// sides, and adds these to their octaves, which Cover has made, unless o is nil. There is at
+// least one run, and none is empty. No power of two is counted as less than floor.
 func (o *Octaves) SumRuns(out []GroupSums, runs []int, n, r []float64, floor float64) PairSigns {
 	var signs signLanes
-	if !runsHead(&o.octaves, out, runs, n, r, floor, &signs) {
+	var table *[octaveCount][4]Octave
+	if o != nil {
+		table = &o.octaves
+	}
+	if !runsHead(table, out, runs, n, r, floor, &signs) {
 		o.sumRuns(out, runs, n, r, floor, &signs)
 	}
 	return signs.sum()
@@ -95,10 +99,13 @@ func (s *signLanes) sum() PairSigns {
 }
 
 func (o *Octaves) sumRuns(out []GroupSums, runs []int, n, r []float64, floor float64, signs *signLanes) {
-	w := o.weigh(floor)
 	var q Quad
 	for i, run := range runs {
-		o.addRun(n[:run], r[:run], w, &q, signs)
+		if o != nil {
+			o.addRun(n[:run], r[:run], o.weigh(floor), &q, signs)
+		} else {
+			addRun(n[:run], r[:run], floor, &q, signs)
+		}
 		out[i] = GroupSums{
 			Shift: r[0], R: lanes(q.R[:]), RR: lanes(q.RR[:]), D: lanes(q.D[:]), DD: lanes(q.DD[:]),
 			DR: lanes(q.DR[:]), UU: lanes(q.UU[:]), MaxD: q.MaxD[0], MaxR: q.MaxR[0],
@@ -140,6 +147,41 @@ func (o *Octaves) addRun(n, r []float64, w *weights, q *Quad, signs *signLanes) 
 			octave.DD += dd
 			sumDD += dd
 			octave.RR += float64(x * x)
+			x -= shift
+			sumR += x
+			sumRR += float64(x * x)
+		}
+		signs.dr[k] = dr
+		q.R[k], q.RR[k], q.D[k], q.DD[k] = sumR, sumRR, sumD, sumDD
+		q.DR[k], q.UU[k] = sumDR, sumUU
+	}
+	q.MaxD[0], q.MaxR[0] = math.Float64frombits(maxD>>1), math.Float64frombits(maxR>>1)
+	signs.bits[0] |= seen
+}
+
+// addRun is Octaves.addRun without octaves, and so without weights: the products that belong
+// to a reference above 0 are told by its sign.
+func addRun(n, r []float64, floor float64, q *Quad, signs *signLanes) {
+	n = n[:len(r)]
+	bits, nBits := sliceBits(r), sliceBits(n)
+	shift, least := r[0], math.Float64bits(floor)
+	var maxD, maxR, seen uint64
+	for k := range 4 {
+		var sumR, sumRR, sumD, sumDD, sumDR, sumUU float64
+		dr := signs.dr[k]
+		for i := k; i < len(r); i += 4 {
+			x := r[i]
+			d, b := n[i]-x, bits[i]
+			seen |= nBits[i]
+			maxD = max(maxD, math.Float64bits(d)<<1)
+			maxR = max(maxR, b<<1)
+			u := math.Float64frombits(max(b&exponentBits, least))
+			sumUU += float64(u * u)
+			sumD += d
+			sumDD += float64(d * d)
+			product := float64(d * x)
+			sumDR += product
+			dr += math.Float64frombits(math.Float64bits(product) &^ uint64(int64(b)>>63))
 			x -= shift
 			sumR += x
 			sumRR += float64(x * x)
@@ -220,16 +262,16 @@ func SumRowSteps(n, r []float64, left, row int, keep []uint64) (dd, rr float64) 
 func SumSteps(n, r []float64, keep []uint64) (dd, rr float64) {
 	var sums [8]float64
 	n = n[:len(r)]
-	addKept(stepsHead(n, r, keep, &sums), n, r, keep, &sums)
+	addKept(n, r, keep, &sums)
 	return lanes(sums[0:]), lanes(sums[4:])
 }
 
 // addKept jumps over pairs that are not kept, which are the last ones of rows.
-func addKept(done int, n, r []float64, keep []uint64, sums *[8]float64) {
+func addKept(n, r []float64, keep []uint64, sums *[8]float64) {
 	keep, n = keep[:len(r)], n[:len(r)]
-	for k := range min(4, max(len(r)-1-done, 0)) {
+	for k := range min(4, max(len(r)-1, 0)) {
 		dd, rr := sums[k], sums[4+k]
-		for i := done + k + 1; i < len(r); i += 4 {
+		for i := k + 1; i < len(r); i += 4 {
 			if keep[i-1] == 0 {
 				continue
 			}

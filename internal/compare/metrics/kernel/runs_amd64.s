@@ -81,8 +81,67 @@ GLOBL runOne<>(SB), RODATA|NOPTR, $32
 	VADDPD 96(BX)(R11*8), Y14, Y14 \
 	VMOVUPD Y14, 96(BX)(R11*8)
 
+// columnsVector adds rows pairs, each a stride of bytes after the one before, to each of
+// four columns.
+//
+// func columnsVector(q *Quad, n, r *float64, rows, stride int, floor float64)
+TEXT ·columnsVector(SB), NOSPLIT, $0-48
+	MOVQ q+0(FP), DX
+	MOVQ n+8(FP), SI
+	MOVQ r+16(FP), DI
+	MOVQ rows+24(FP), CX
+	MOVQ stride+32(FP), R8
+	VBROADCASTSD floor+40(FP), Y9
+	VMOVUPD runMagnitude<>(SB), Y14
+	VMOVUPD runExponent<>(SB), Y15
+	VMOVUPD (DX), Y8            // Shift
+	VMOVUPD 32(DX), Y0          // r-Shift
+	VMOVUPD 64(DX), Y1          // its square
+	VMOVUPD 96(DX), Y2          // d
+	VMOVUPD 128(DX), Y3         // its square
+	VMOVUPD 160(DX), Y4         // d*r
+	VMOVUPD 192(DX), Y5         // squares of powers
+	VMOVUPD 224(DX), Y6         // largest |d|
+	VMOVUPD 256(DX), Y7         // largest |r|
+	PCALIGN $32
+columnsNext:
+	VMOVUPD (SI), Y10
+	VMOVUPD (DI), Y11
+	VSUBPD Y11, Y10, Y10
+	VADDPD Y10, Y2, Y2
+	VMULPD Y10, Y11, Y12
+	VADDPD Y12, Y4, Y4
+	VANDPD Y14, Y10, Y13
+	VMAXPD Y13, Y6, Y6
+	VMULPD Y10, Y10, Y10
+	VADDPD Y10, Y3, Y3
+	VANDPD Y14, Y11, Y13
+	VMAXPD Y13, Y7, Y7
+	VANDPD Y15, Y11, Y12
+	VMAXPD Y9, Y12, Y12
+	VMULPD Y12, Y12, Y12
+	VADDPD Y12, Y5, Y5
+	VSUBPD Y8, Y11, Y11
+	VADDPD Y11, Y0, Y0
+	VMULPD Y11, Y11, Y11
+	VADDPD Y11, Y1, Y1
+	ADDQ R8, SI
+	ADDQ R8, DI
+	DECQ CX
+	JNE columnsNext
+	VMOVUPD Y0, 32(DX)
+	VMOVUPD Y1, 64(DX)
+	VMOVUPD Y2, 96(DX)
+	VMOVUPD Y3, 128(DX)
+	VMOVUPD Y4, 160(DX)
+	VMOVUPD Y5, 192(DX)
+	VMOVUPD Y6, 224(DX)
+	VMOVUPD Y7, 256(DX)
+	VZEROUPPER
+	RET
+
 // runsVector adds up the pairs of each of count runs, of which there is at least one,
-// and adds them to the octaves of their references.
+// and adds them to the octaves of their references, unless octaves is nil.
 //
 // func runsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes)
 TEXT ·runsVector(SB), NOSPLIT, $96-64
@@ -127,8 +186,11 @@ runNext:
 	ANDL $0xfff0, R11
 	ADD_PAIRS
 	ADD_REFERENCES
+	TESTQ BX, BX
+	JEQ runAdded
 	VMOVUPD runOne<>(SB), Y14
 	ADD_OCTAVES
+runAdded:
 	ADDQ $4, AX
 	CMPQ AX, R14
 	JLT runNext
@@ -150,6 +212,8 @@ runRest:
 	VANDPD Y15, Y11, Y11
 	VANDPD Y15, Y14, Y14
 	ADD_REFERENCES
+	TESTQ BX, BX
+	JEQ runSum
 	VANDPD runOne<>(SB), Y15, Y14
 	ADD_OCTAVES
 runSum:

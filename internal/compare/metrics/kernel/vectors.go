@@ -30,7 +30,7 @@ func relativesVector(rel, abs, r *float64, count int, marks *uint64, absCounts, 
 func runsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes)
 
 //go:noescape
-func stepsVector(n, r *float64, keep *uint64, count int, out *[8]float64)
+func columnsVector(q *Quad, n, r *float64, rows, stride int, floor float64)
 
 //go:noescape
 func addPairsVector(first, second, a, b *float64, count int, out *[8]float64)
@@ -85,12 +85,14 @@ func runsHead(octaves *[octaveCount][4]Octave, out []GroupSums, runs []int, n, r
 	return true
 }
 
-func stepsHead(n, r []float64, keep []uint64, out *[8]float64) int {
-	k := groups(len(n) - 1)
-	if k > 0 {
-		stepsVector(&n[0], &r[:k+1][0], &keep[:k][0], k, out)
+// columnsHead adds rows pairs to each of four columns, or none.
+func columnsHead(q *Quad, n, r []float64, rows, stride int, floor float64) bool {
+	if !vectors {
+		return false
 	}
-	return k
+	_, _ = n[(rows-1)*stride+3], r[(rows-1)*stride+3]
+	columnsVector(q, &n[0], &r[0], rows, 8*stride, floor)
+	return true
 }
 
 func addPairsHead(first, second, a, b []float64, out *[8]float64) int {

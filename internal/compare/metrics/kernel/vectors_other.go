@@ -22,7 +22,7 @@ func runsHead(*[octaveCount][4]Octave, []GroupSums, []int, []float64, []float64,
 	return false
 }
 
-func stepsHead([]float64, []float64, []uint64, *[8]float64) int { return 0 }
+func columnsHead(*Quad, []float64, []float64, int, int, float64) bool { return false }
 
 func addPairsHead(_, _, _, _ []float64, _ *[8]float64) int { return 0 }
 

@@ -23,7 +23,7 @@ const (
 type Collector struct {
 	request    Request
 	total      int64   // elements of the tensor
-	row        int64   // elements of a row
+	row        int64   // elements of the last axis, most often of a row
 	floor      float64 // the smallest normal number of the type
 	start, end int64   // the elements that were added
 	excluded   int64   // of them those that do not count
@@ -32,9 +32,10 @@ type Collector struct {
 
 	rows, channels   bins
 	octaves          [2][]octave // of positive references, or 0, and of negative ones
-	tiny             int64       // references below smallestNormal, which are in the octave of 0
-	positiveDR       float64
-	bits             uint64 // of all NPU elements
+	strata           stratified  // what octaves and steps are of
+	sampled          sampled
+	dd               float64 // of all pairs
+	bits             uint64  // of all NPU elements
 	stepDD, stepRR   float64
 	firstN, firstR   float64 // the elements at start
 	lastN, lastR     float64 // those before end
@@ -86,8 +87,9 @@ func (c *Collector) Reset(req *Request) {
 	c.table.Take(func(int, kernel.Octave, kernel.Octave) {})
 	rows, channels := rowsOf(req.Shape), channelsOf(req.Shape)
 	*c = Collector{
-		request: *req, total: req.Shape.Elements(), row: rows.stride, floor: math.Ldexp(1, req.Type.MinExp),
-		rows: c.rows.reset(rows), channels: c.channels.reset(channels),
+		request: *req, total: req.Shape.Elements(), row: lastAxis(req.Shape), floor: math.Ldexp(1, req.Type.MinExp),
+		strata: newStrata(req.Shape.Elements()),
+		rows:   c.rows.reset(rows), channels: c.channels.reset(channels),
 		octaves: [2][]octave{c.octaves[0][:0], c.octaves[1][:0]},
 		minNPU:  math.Inf(1), maxNPU: math.Inf(-1), minRef: math.Inf(1), maxRef: math.Inf(-1),
 		excludedD: c.excludedD, table: c.table, excludedPosition: c.excludedPosition[:0],
@@ -107,13 +109,13 @@ func (c *Collector) gridded() bool { return c.request.Type.Name == tensor.Float3
 // added before; the first ones are at any offset.
 func (c *Collector) Add(first int64, n, r []float64) {
 	for len(n) > 0 {
-		k := min(len(n), blockElements)
+		k := min(len(n), blockElements-int(first%blockElements))
 		c.AddBlock(first, n[:k], r[:k], kernel.SpanOf(n[:k]), kernel.SpanOf(r[:k]), math.Inf(1))
 		first, n, r = first+int64(k), n[k:], r[k:]
 	}
 }
 
-// AddBlock is Add for 1 to 1024 elements whose spans are known. No |d| is more than ratio
+// AddBlock is Add for elements of one block of 1024 whose spans are known. No |d| is more than ratio
 // times |r|, which may be infinite.
 func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Span, ratio float64) {
 	if c.end == c.start {
@@ -145,22 +147,36 @@ func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Sp
 			rSpan.MinAbs = kernel.Smallest(r)
 		}
 	}
-	if rSpan.MinAbs < smallestNormal {
-		c.countTiny(r)
-	}
-	c.table.Cover(rSpan.MinAbs, max(-c.minRef, c.maxRef))
 	if c.gridded() {
 		c.grid.add(n, r, nSpan, rSpan)
 	}
-	maxD, dd := c.addGroups(first, n, r)
+	table := c.octavesOf(first, r, rSpan.MinAbs)
+	maxD, dd := c.addGroups(first, n, r, table)
+	c.dd += dd
 	if zeros {
 		rSpan.MinAbs = 0
 	}
 	if maxD > 0 {
 		c.addSingles(n, r, rSpan.MinAbs, maxD, ratio, dd)
 	}
-	c.addSteps(first, n, r)
+	if table != nil {
+		c.addSteps(first, n, r)
+	}
 	c.end += int64(len(n))
+}
+
+// octavesOf returns the table for the octaves of a block, nil for one that the sample has
+// not. No reference that is not 0 is smaller than least.
+func (c *Collector) octavesOf(first int64, r []float64, least float64) *kernel.Octaves {
+	if !c.strata.has(first) {
+		return nil
+	}
+	c.sampled.excluded += int64(len(c.excludedPosition))
+	if least < smallestNormal {
+		c.countTiny(r)
+	}
+	c.table.Cover(least, max(-c.minRef, c.maxRef))
+	return c.table
 }
 
 // exclude returns the elements with zeros in place of those that do not count.
@@ -209,9 +225,9 @@ func (c *Collector) leaveOut(n, r float64) {
 	}
 }
 
-// addGroups adds a block to its rows and channels, and returns the largest |d| and the sum
-// of its squares.
-func (c *Collector) addGroups(first int64, n, r []float64) (maxD, dd float64) {
+// addGroups adds a block to its rows and channels and to a table of octaves, nil for none,
+// and returns the largest |d| and the sum of its squares.
+func (c *Collector) addGroups(first int64, n, r []float64, table *kernel.Octaves) (maxD, dd float64) {
 	before := first - c.start
 	rows, channels := c.rows.columns(), c.channels.columns()
 	if rows {
@@ -220,7 +236,7 @@ func (c *Collector) addGroups(first int64, n, r []float64) (maxD, dd float64) {
 	if channels {
 		c.channels.addColumns(first, before, n, r, c.floor)
 	}
-	maxD, dd = c.addRuns(first, n, r, !rows, !channels)
+	maxD, dd = c.addRuns(first, n, r, !rows, !channels, table)
 	for _, i := range c.excludedPosition {
 		c.rows.exclude(first+int64(i), c.floor)
 		c.channels.exclude(first+int64(i), c.floor)
@@ -230,7 +246,7 @@ func (c *Collector) addGroups(first int64, n, r []float64) (maxD, dd float64) {
 
 // addRuns adds elements in runs that are in one bin: to the rows, the channels, or
 // both, and to the octaves. It returns what addGroups does.
-func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool) (maxD, dd float64) {
+func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool, table *kernel.Octaves) (maxD, dd float64) {
 	if rows && first == c.start {
 		c.rows.seek(first)
 	}
@@ -247,9 +263,14 @@ func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool) (m
 				sums = placed
 			}
 		}
-		signs := c.table.SumRuns(sums, runs, n, r, c.floor)
-		c.positiveDR += signs.DR
+		signs := table.SumRuns(sums, runs, n, r, c.floor)
 		c.bits |= signs.Bits
+		if table != nil {
+			c.sampled.positiveDR += signs.DR
+			for i := range sums {
+				c.sampled.dr += sums[i].DR
+			}
+		}
 		if channels {
 			c.channels.add(c.channelBins[:len(runs)], sums)
 		}
@@ -334,9 +355,9 @@ func (c *Collector) addStepSums(dd, rr float64) {
 }
 
 // addStep adds the difference of the last elements from those at an offset, which
-// follow them, if they are in one row.
+// follow them, if they are in one row, and where there is a sample in one block of it.
 func (c *Collector) addStep(offset int64, n, r float64) {
-	if c.row < 2 || offset%c.row == 0 {
+	if c.row < 2 || offset%c.row == 0 || !c.strata.whole() && (offset%blockElements == 0 || !c.strata.has(offset)) {
 		return
 	}
 	d, y := (n-r)-(c.lastN-c.lastR), r-c.lastR
@@ -347,7 +368,7 @@ func (c *Collector) addStep(offset int64, n, r float64) {
 func (c *Collector) countTiny(r []float64) {
 	for _, x := range r {
 		if x != 0 && math.Abs(x) < smallestNormal {
-			c.tiny++
+			c.sampled.tiny++
 		}
 	}
 }

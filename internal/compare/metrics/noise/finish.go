@@ -76,25 +76,33 @@ func (c *Collector) usedBits() int {
 func (c *Collector) totals(n *Noise, rows *summary) {
 	weight := float64(max(n.Count, 1))
 	s := c.sumOctaves()
-	dr := rows.dr
+	dd, rr, dr := s.both.DD, s.both.RR, rows.dr
+	ofSample, dd0, dr0 := weight, dd, dr // the pairs of the octaves, and their sums
+	if !c.strata.whole() {
+		n.Sampled = sampleElements
+		ofSample, dr0 = float64(max(sampleElements-c.sampled.excluded, 1)), c.sampled.dr
+		dd, rr, s.rounding = c.dd, rows.rr, 0
+		if t := c.request.Type; !t.Integer {
+			s.rounding = math.Ldexp(rows.uu, -2*t.Mantissa)
+		}
+	}
 	n.RefMax, n.RefMean, n.Mean = rows.refMax, rows.r/weight, rows.d/weight
 	spread := c.spread(n.RefMean) - float64(float64(c.excluded)*float64(n.RefMean*n.RefMean))
-	dd, rr := s.both.DD, s.both.RR
 	n.RefRMS, n.RMS = math.Sqrt(rr/weight), math.Sqrt(dd/weight)
 	n.RefStd = math.Sqrt(max(spread, 0) / weight)
 	n.Rounding = math.Sqrt(s.rounding / 12 / weight)
-	n.Subnormal = s.subnormal / weight
+	n.Subnormal = s.subnormal / ofSample
 	if rr > 0 {
 		n.Scale = dr / rr
 	}
 	n.Residual = math.Sqrt(max(dd-float64(float64(n.Scale*n.Scale)*rr), 0) / weight)
 	n.MaxRelative, n.MaxAbsolute = s.maxRelative, s.maxAbsolute
-	if dd > 0 {
+	if positive := c.sampled.positiveDR; dd0 > 0 {
 		// What rounding leaves of the difference may explain more than there is.
-		n.ScaleBySign = (explained(c.positiveDR, s.sign[0].RR) + min(explained(dr-c.positiveDR, s.sign[1].RR), s.sign[1].DD)) / dd
+		n.ScaleBySign = (explained(positive, s.sign[0].RR) + min(explained(dr0-positive, s.sign[1].RR), s.sign[1].DD)) / dd0
 	}
-	if n.RMS > 0 {
-		n.TowardZero = math.Abs(s.sign[0].D-s.sign[1].D) / weight / n.RMS
+	if rms := math.Sqrt(dd0 / ofSample); rms > 0 {
+		n.TowardZero = math.Abs(s.sign[0].D-s.sign[1].D) / ofSample / rms
 	}
 }
 
@@ -105,7 +113,7 @@ func (c *Collector) setOthers(n *Noise, rows *summary) {
 		n.TwoSidedRMS = math.Sqrt(c.singles.twoSidedDD / float64(count))
 	}
 	rms := func(of *offRows) float64 {
-		return math.Sqrt(of.otherDD / float64(max((c.rows.count-of.count)*c.row, 1)))
+		return math.Sqrt(of.otherDD / float64(max((c.rows.count-of.count)*c.rows.size(), 1)))
 	}
 	n.RowsOff, n.OtherRowsRMS = rows.off[0].count, rms(&rows.off[0])
 	if g := n.Grid; g != nil {
@@ -155,10 +163,10 @@ func (c *Collector) sumOctaves() (s octaveSums) {
 			add(&o.Octave, o.exponent-1023)
 			continue
 		}
-		o.Count -= float64(c.excluded)
+		o.Count -= float64(c.sampled.excluded)
 		add(&o.Octave, t.MinExp)
 	}
-	s.subnormal += float64(c.tiny)
+	s.subnormal += float64(c.sampled.tiny)
 	for sign := range s.sign {
 		for _, o := range c.octaves[sign] {
 			if o.exponent > 0 {

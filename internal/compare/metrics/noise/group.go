@@ -18,6 +18,7 @@ func spreadOf(std, rms float64) float64 {
 // summary is what the bins of a grouping say together.
 type summary struct {
 	r, d, dr, refMax float64
+	rr, uu           float64 // the sums of r^2, and of the squares of powers of two
 	// scale and mean are the shares of sum dd that a scale and a mean of each group
 	// explain; there must be two groups of 8 elements.
 	scale, mean float64
@@ -79,12 +80,14 @@ func (c *Collector) summarize(b *bins, limit int, rows, ones bool) summary {
 		q := b.four(bin, &lanes)
 		g := &c.numbers
 		g.Set(q, epsilon)
+		s.rr += q.Squares()
+		s.uu += kernel.LaneSum(&q.UU)
 		copy(c.views[bin:], g.View[:])
 		if rows {
 			copy(c.means[bin:], g.RefMean[:])
 			copy(c.stds[bin:], g.RefStd[:])
 		}
-		s.ones = s.ones && b.ones(bin, q, g)
+		s.ones = s.ones && b.ones(bin, q, g, c.row)
 		next := min(bin+4, b.bins)
 		if rows {
 			for k := range next - bin {
@@ -120,11 +123,11 @@ func (c *Collector) summarize(b *bins, limit int, rows, ones bool) summary {
 	return s
 }
 
-// ones reports whether the references of each of four groups, or of what is left, sum
-// to 1.
-func (b *bins) ones(bin int, q *kernel.Quad, g *kernel.Numbers) bool {
+// ones reports whether the references of each row sum to 1, in the mean of each of four
+// groups, or of what is left.
+func (b *bins) ones(bin int, q *kernel.Quad, g *kernel.Numbers, row int64) bool {
 	for k := range min(4, b.bins-bin) {
-		if sum := float64(q.Counts[k] * g.RefMean[k]); !(math.Abs(sum/float64(b.groups(bin+k))-1) < 0.01) {
+		if sum := float64(q.Counts[k] * g.RefMean[k]); !(math.Abs(sum/float64(b.elements(bin+k)/row)-1) < 0.01) {
 			return false
 		}
 	}

@@ -41,13 +41,24 @@ func newGrouping(total, stride, count int64) grouping {
 	return g
 }
 
-// rowsOf returns the grouping of the positions of all axes but the last.
+// rowsOf returns the grouping of the positions of all axes but the last. Where those are
+// many rows of few elements, as in small pictures, a whole plane of the last two axes is the
+// row: so few elements say little, and a row costs as much as a dozen of them.
 func rowsOf(shape tensor.Shape) grouping {
-	total, length := shape.Elements(), int64(1)
-	if len(shape) > 0 {
-		length = shape[len(shape)-1]
+	const few, many = 32, 4096
+	total, length := shape.Elements(), lastAxis(shape)
+	if k := len(shape); k >= 4 && length < few && total > many*length {
+		length *= shape[k-2]
 	}
 	return newGrouping(total, length, total/max(length, 1))
+}
+
+// lastAxis returns the length of the last axis, 1 where there is none.
+func lastAxis(shape tensor.Shape) int64 {
+	if len(shape) == 0 {
+		return 1
+	}
+	return shape[len(shape)-1]
 }
 
 // channelsOf returns the grouping by axis 1, or by the last axis where there are

@@ -19,7 +19,8 @@ func (c *Collector) Merge(next *Collector) {
 	c.stepDD += next.stepDD
 	c.stepRR += next.stepRR
 	c.excluded += next.excluded
-	c.tiny += next.tiny
+	c.sampled.merge(next.sampled)
+	c.dd += next.dd
 	c.nonFinite += next.nonFinite
 	c.overflows += next.overflows
 	c.rows.merge(&next.rows)
@@ -27,7 +28,6 @@ func (c *Collector) Merge(next *Collector) {
 	for sign := range c.octaves {
 		c.octaves[sign] = mergedOctaves(c.octaves[sign], next.octaves[sign])
 	}
-	c.positiveDR += next.positiveDR
 	c.bits |= next.bits
 	c.minNPU, c.maxNPU = min(c.minNPU, next.minNPU), max(c.maxNPU, next.maxNPU)
 	c.minRef, c.maxRef = min(c.minRef, next.minRef), max(c.maxRef, next.maxRef)

@@ -25,6 +25,10 @@ type Noise struct {
 	Shape    tensor.Shape `json:"shape"`
 	Elements int64        `json:"elements"` // of the tensor
 	Count    int64        `json:"count"`    // pairs that count
+	// Sampled is the number of elements that ScaleBySign, TowardZero, MaxRelative,
+	// MaxAbsolute, Subnormal and the steps of View are of, 0 for all of them. All other
+	// numbers are of all elements.
+	Sampled int64 `json:"sampled,omitempty"`
 
 	// Of the reference: root mean square, mean, standard deviation, largest
 	// magnitude.
@@ -103,8 +107,9 @@ type Noise struct {
 	// all others are off by one at most; 0 where another one is off by more.
 	Lone int64 `json:"lone,omitempty"`
 
-	// Rows are the positions of all axes but the last. Channels are those of axis 1
-	// of tensors of 4 and more axes, of the last one of others.
+	// Rows are the positions of all axes but the last, of all but the last two where there
+	// are four or more, the last one shorter than 32, and more than 4096 rows. Channels
+	// are those of axis 1 of tensors of 4 and more axes, of the last one of others.
 	Rows     Groups `json:"rows"`
 	Channels Groups `json:"channels"`
 
@@ -221,7 +226,7 @@ func (n *Noise) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("noise of %d pairs of %d elements in the shape %s", n.Count, n.Elements, n.Shape)
 	}
 	return cmp.Or(n.Rows.check(), n.Channels.check(),
-		within(n.Elements, "elements", n.Flips, n.OneSided, n.Differing, n.Lone), within(n.Rows.Count, "rows", n.RowsOff),
+		within(n.Elements, "elements", n.Sampled, n.Flips, n.OneSided, n.Differing, n.Lone), within(n.Rows.Count, "rows", n.RowsOff),
 		n.Grid.check(n.Elements, n.Rows.Count), n.Probe.check(n.Shape))
 }
 
@@ -269,15 +274,15 @@ func (g *Groups) check() error {
 
 // check reports a probe that is not of the grid of a shape.
 func (p *Probe) check(shape tensor.Shape) error {
-	grid := Grid(shape)
-	places, rows := tensor.Shape(grid).Elements(), len(p.RowMean)
+	grid, axes := Grid(shape)
+	places, rows := tensor.Shape(grid[:axes]).Elements(), len(p.RowMean)
 	switch {
 	case len(p.Values) == 0 && rows == 0 && len(p.RowStd) == 0: // there are no elements
 	case int64(len(p.Values)) != places:
 		return fmt.Errorf("probe of %d elements, want %d", len(p.Values), places)
 	case rows != len(p.RowStd):
 		return errors.New("probe of rows without both of their numbers")
-	case rows > 0 && (len(grid) < 2 || int64(rows) != tensor.Shape(grid[:len(grid)-1]).Elements()):
+	case rows > 0 && (axes < 2 || int64(rows) != tensor.Shape(grid[:axes-1]).Elements()):
 		return fmt.Errorf("probe of %d rows in the shape %s", rows, shape)
 	}
 	return nil

@@ -109,7 +109,7 @@ var shapes = []tensor.Shape{
 }
 
 // manyShapes have more groups than are kept.
-var manyShapes = []tensor.Shape{{70000, 1}, {1, 70000}, {70001, 2}, {1, 70001, 1, 1}, {2, 70001, 1, 2}}
+var manyShapes = []tensor.Shape{{70000, 1}, {1, 70000}, {70001, 2}, {1, 70001, 1, 1}, {2, 70001, 1, 2}, {1, 2100, 3, 7}, {3, 5, 300, 31}}
 
 // collect returns what a collector finds in segments that begin at multiples of
 // each, with blocks of a size.
@@ -354,8 +354,9 @@ func TestFold(t *testing.T) {
 		{tensor.Shape{100, 37}, 16, 8, 4},
 		{tensor.Shape{100, 37}, 1, 128, 64},
 		{tensor.Shape{100, 37}, 100, 1, 1},
-		{tensor.Shape{3, 1000, 2, 5}, 256, 32, 4},
-		{tensor.Shape{3, 1000, 2, 5}, 255, 32, 4},
+		{tensor.Shape{3, 1000, 2, 5}, 256, 16, 4}, // rows are planes of 10
+		{tensor.Shape{3, 1000, 2, 5}, 255, 16, 4},
+		{tensor.Shape{2, 1024, 2, 5}, 256, 16, 4}, // 4096 rows of 5
 		{tensor.Shape{1, 1025, 2, 5}, 256, 16, 8},
 		{tensor.Shape{1, 1025, 2, 5}, MaxGroups, 64, 32},
 		{tensor.Shape{3, 5, 1000}, 256, 1, 4},

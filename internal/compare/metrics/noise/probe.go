@@ -9,7 +9,7 @@ type Probe struct {
 	// depends on the length of the axis and the number of axes only.
 	Values Column `json:"values,omitempty"`
 	// RowMean and RowStd are the means and standard deviations of the rows that the
-	// grid has places in, empty where rows share a bin.
+	// grid has places in, empty where rows share a bin or are planes.
 	RowMean []float64 `json:"row_mean,omitempty"`
 	RowStd  []float64 `json:"row_std,omitempty"`
 }
@@ -21,23 +21,27 @@ const probed = 64
 // more the first ones are one.
 var gridPlaces = [...][]int64{{}, {64}, {8, 8}, {2, 4, 8}, {2, 4, 2, 4}}
 
-// Grid returns the number of places on each axis of the grid of a shape.
-func Grid(shape tensor.Shape) []int64 {
-	shape = fewAxes(shape)
-	grid := make([]int64, len(shape))
+// maxAxes is the number of axes of a grid, at most.
+const maxAxes = len(gridPlaces) - 1
+
+// Grid returns the number of places on each axis of the grid of a shape, and how many axes
+// that has.
+func Grid(shape tensor.Shape) (grid [maxAxes]int64, axes int) {
+	if len(shape) > maxAxes {
+		shape = fewAxes(shape)
+	}
 	for i, length := range shape {
 		grid[i] = min(length, gridPlaces[len(shape)][i])
 	}
-	return grid
+	return grid, len(shape)
 }
 
 // fewAxes returns a shape with the first ones of more than four axes joined.
 func fewAxes(shape tensor.Shape) tensor.Shape {
-	const most = len(gridPlaces) - 1
-	if len(shape) <= most {
+	if len(shape) <= maxAxes {
 		return shape
 	}
-	first, rest := shape[:len(shape)-most+1], shape[len(shape)-most+1:]
+	first, rest := shape[:len(shape)-maxAxes+1], shape[len(shape)-maxAxes+1:]
 	return append(tensor.Shape{first.Elements()}, rest...)
 }
 
@@ -48,7 +52,8 @@ func appendPlaces(offsets []int64, shape tensor.Shape) []int64 {
 	}
 	offsets = append(offsets, 0)
 	shape = fewAxes(shape)
-	for i, picks := range Grid(shape) {
+	grid, axes := Grid(shape)
+	for i, picks := range grid[:axes] {
 		length, before := shape[i], len(offsets)
 		for k := before - 1; k >= 0; k-- { // each becomes several, further back
 			first := offsets[k] * length
@@ -87,11 +92,11 @@ func (c *Collector) mergeProbe(next *Collector) {
 // finishProbe returns the probe with the rows that the grid has places in.
 func (c *Collector) finishProbe() Probe {
 	p := Probe{Values: append([]float32(nil), c.probes[:len(c.places)]...)}
-	grid := Grid(c.request.Shape)
-	if c.rows.fold != 1 || len(grid) < 2 {
+	grid, axes := Grid(c.request.Shape)
+	if c.rows.fold != 1 || axes < 2 || c.rows.stride != c.row {
 		return p
 	}
-	for i := 0; i < len(c.places); i += int(grid[len(grid)-1]) {
+	for i := 0; i < len(c.places); i += int(grid[axes-1]) {
 		row := c.places[i] / c.row
 		p.RowMean, p.RowStd = append(p.RowMean, c.means[row]), append(p.RowStd, c.stds[row])
 	}

@@ -151,7 +151,11 @@ func slowly(req *Request, n, r []float64) *Noise {
 	if k := len(req.Shape); k > 0 {
 		length = int(req.Shape[k-1])
 	}
-	want.Rows = slowGroups(total, total/max(length, 1), func(i int) int { return i / length }, d, r0, ulp2)
+	row := length
+	if k := len(req.Shape); k >= 4 && length < 32 && total/max(length, 1) > 4096 {
+		row = length * int(req.Shape[k-2])
+	}
+	want.Rows = slowGroups(total, total/max(row, 1), func(i int) int { return i / row }, d, r0, ulp2)
 	axis := len(req.Shape) - 1
 	if axis >= 3 {
 		axis = 1
@@ -164,12 +168,14 @@ func slowly(req *Request, n, r []float64) *Noise {
 		}
 	}
 	want.Channels = slowGroups(total, channels, func(i int) int { return i / inner % channels }, d, r0, ulp2)
-	want.Probe = slowProbe(req.Shape, r, r0)
+	if want.Probe = slowProbe(req.Shape, r, r0); row > length {
+		want.Probe.RowMean, want.Probe.RowStd = nil, nil
+	}
 	rowSums := make([]float64, want.Rows.Count)
 	want.Softmax = count > 0 && length > 1
 	var stepD, stepR float64
 	for i := range d {
-		rowSums[i/length] += r0[i]
+		rowSums[i/row] += r0[i] * float64(length) / float64(row)
 		want.Softmax = want.Softmax && r0[i] >= -1e-6 && r0[i] <= 1.001
 		if i%length > 0 {
 			stepD += square(d[i] - d[i-1])
@@ -197,7 +203,7 @@ func slowly(req *Request, n, r []float64) *Noise {
 		for _, of := range []struct {
 			groups *Groups
 			group  func(i int) int
-		}{{&want.Rows, func(i int) int { return i / length }}, {&want.Channels, func(i int) int { return i / inner % channels }}} {
+		}{{&want.Rows, func(i int) int { return i / row }}, {&want.Channels, func(i int) int { return i / inner % channels }}} {
 			if of.groups.Size < 8 || of.groups.Count < 2 {
 				continue
 			}
@@ -223,10 +229,10 @@ func slowly(req *Request, n, r []float64) *Noise {
 		g := want.Grid
 		unit := slowUnit(7, -126)
 		g.LoneBFloat16 = slowLone(req, n0, r0, unit)
-		g.RowsOffBFloat16, g.OtherRowsRMSBFloat16 = slowRowsOff(&want.Rows, length, d, ok, r0, unit)
+		g.RowsOffBFloat16, g.OtherRowsRMSBFloat16 = slowRowsOff(&want.Rows, row, d, ok, r0, unit)
 		unit = slowUnit(10, -14)
 		g.LoneFloat16 = slowLone(req, n0, r0, unit)
-		g.RowsOffFloat16, g.OtherRowsRMSFloat16 = slowRowsOff(&want.Rows, length, d, ok, r0, unit)
+		g.RowsOffFloat16, g.OtherRowsRMSFloat16 = slowRowsOff(&want.Rows, row, d, ok, r0, unit)
 		if 100*g.OffBFloat16 > want.Elements {
 			g.LoneBFloat16 = 0
 		}
@@ -242,7 +248,7 @@ func slowly(req *Request, n, r []float64) *Noise {
 		unit = func(float64) float64 { return 0 }
 		slowShift(want, n0, r0)
 	}
-	want.RowsOff, want.OtherRowsRMS = slowRowsOff(&want.Rows, length, d, ok, r0, unit)
+	want.RowsOff, want.OtherRowsRMS = slowRowsOff(&want.Rows, row, d, ok, r0, unit)
 	return want
 }
 

@@ -57,7 +57,7 @@ function matrix(grid, what) {
   var lines = function (at) {
     var row = grid.rows[at[0]], item = row.cells[at[1]];
     var place = [what.row + " " + ranges(row.names), what.column + " " + grid.columns[at[1]]].map(visible).join(" · ");
-    return item === null ? [place, say("matrix_none")] : [place].concat(what.lines(item));
+    return item === null ? [place, what.none || say("matrix_none")] : [place].concat(what.lines(item));
   };
   var tell = function (at) { replace(read, lines(at).map(function (line, i) { return [i > 0 && " · ", line]; })); };
   var paint = function () {

@@ -4,6 +4,7 @@ var TABS = [
   { key: "run", has: function () { return RUN; }, count: function () { return RUN.cols.mark.filter(function (m) { return m >= MARK.bad; }).length; }, make: runTab },
   { key: "before", has: function () { return RUN && (dropped || DATA.before); }, count: function () { return 0; }, make: beforeTab },
   { key: "check", has: function () { return DATA.check; }, count: function () { return DATA.check.summary.counts.wrong || 0; }, make: checkTab },
+  { key: "ranks", has: function () { return rankReports().length; }, count: function () { return rankReports().reduce(function (n, d) { return n + list(d.findings).length + d.left; }, 0); }, make: ranksTab },
   { key: "overflow", has: function () { return DATA.overflow; }, count: function () { return DATA.overflow.total; }, make: overflowTab },
   { key: "determinism", has: function () { return DATA.determinism; }, count: function () { return DATA.determinism.differing; }, make: determinismTab },
   { key: "perf", has: function () { return DATA.perf; }, count: function () { return list(DATA.perf.operators).filter(function (o) { return o.status === "SLOWER"; }).length; }, make: perfTab },

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+func hasHan(s string) bool {
+	return strings.ContainsFunc(s, func(c rune) bool { return unicode.Is(unicode.Han, c) })
+}
+
+// TestFlagsInChinese checks that every flag that help lists has its usage in Chinese, with
+// the same name of its value, and that the table has no other.
+func TestFlagsInChinese(t *testing.T) {
+	t.Parallel()
+	a, _ := testApp(t)
+	used := map[string]bool{}
+	walk(newRootCommand(a), func(cmd *cobra.Command) {
+		visitDefined(cmd, func(f *pflag.Flag) {
+			if f.Hidden || f.Name == helpFlag {
+				return
+			}
+			chinese := flagsInChinese[f.Usage]
+			used[f.Usage] = true
+			if !hasHan(chinese) {
+				t.Errorf("%s --%s: no Chinese for %q", cmd.CommandPath(), f.Name, f.Usage)
+			}
+			value, _ := pflag.UnquoteUsage(f)
+			translated := *f
+			translated.Usage = chinese
+			if got, _ := pflag.UnquoteUsage(&translated); got != value {
+				t.Errorf("%s --%s: the value is %s, in Chinese %s", cmd.CommandPath(), f.Name, value, got)
+			}
+		})
+	})
+	for english := range flagsInChinese {
+		if !used[english] {
+			t.Errorf("no flag has the usage %q", english)
+		}
+	}
+}
+
+// TestHelpInChinese checks that help of every command and topic is Chinese: no line of
+// prose, title or exit status is English.
+func TestHelpInChinese(t *testing.T) {
+	t.Parallel()
+	a, _ := testApp(t)
+	known := map[string]bool{}
+	// What may stand on a line of its own: how it is called, and values.
+	plain := regexp.MustCompile(`^  (dumptool|bash|zsh|fish|powershell) `)
+	examples := regexp.MustCompile(`(?s)\n示例：\n.*?\n\n`)
+	walk(newRootCommand(a), func(cmd *cobra.Command) {
+		words := commandPath(cmd)
+		known[strings.Join(words, " ")] = true
+		whole := runArgs(t, append(slices.Clone(words), "--help-all", "--lang", "zh")...).out
+		for line := range strings.Lines(examples.ReplaceAllString(whole, "")) {
+			line = strings.TrimRight(line, "\n")
+			if line != "" && !hasHan(line) && !plain.MatchString(line) && len(strings.Fields(line)) > 4 && !strings.Contains(line, "、") {
+				t.Errorf("%v: %q", words, line)
+			}
+		}
+	})
+	for path, text := range helpInChinese {
+		if !known[path] || !hasHan(text) {
+			t.Errorf("%q: no such command, or no text: %s", path, text)
+		}
+	}
+	for _, topic := range topics {
+		if got := runArgs(t, "help", topic.name, "--lang", "zh").out; !hasHan(got) || !strings.Contains(got, "\n选项：\n") {
+			t.Errorf("%s: %s", topic.name, got)
+		}
+	}
+}
+
+// verbsOf are the verbs of a template, without their widths.
+func verbsOf(template string) (all []string) {
+	for _, m := range regexp.MustCompile(`%[^a-z%]*([a-z%])`).FindAllStringSubmatch(template, -1) {
+		all = append(all, strings.ReplaceAll(m[1], "w", "v"))
+	}
+	return all
+}
+
+// TestErrorsInChinese checks that every error and hint of the command line has its Chinese,
+// with the same verbs, and that the table has no other.
+func TestErrorsInChinese(t *testing.T) {
+	t.Parallel()
+	var literals []string
+	files, err := fs.Glob(os.DirFS("."), "*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") || strings.HasPrefix(file, "chinese_") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				text, _ := strconv.Unquote(lit.Value) // the parser took it
+				literals = append(literals, text)
+			}
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			name, _ := call.Fun.(*ast.Ident)
+			if name == nil || !slices.Contains([]string{"usagef", "wantf", "foundf", "incompletef", "hintf"}, name.Name) {
+				return true
+			}
+			for _, arg := range call.Args[:min(2, len(call.Args))] {
+				lit, ok := arg.(*ast.BasicLit)
+				if !ok || lit.Kind != token.STRING {
+					continue
+				}
+				text, _ := strconv.Unquote(lit.Value)
+				if words := regexp.MustCompile(`--?[a-z-]+|%[a-z]`).ReplaceAllString(text, ""); strings.ContainsFunc(words, unicode.IsLetter) && errorsInChinese[text] == "" {
+					t.Errorf("%s: no Chinese for %q", file, text)
+				}
+				break
+			}
+			return true
+		})
+	}
+	for english, chinese := range errorsInChinese {
+		if !slices.Contains(literals, english) {
+			t.Errorf("nothing says %q", english)
+		}
+		if !hasHan(chinese) || !slices.Equal(verbsOf(english), verbsOf(chinese)) {
+			t.Errorf("%q: in Chinese %q", english, chinese)
+		}
+	}
+}
+
+// TestMistakesInChinese checks messages as they are printed, wherever the language stands.
+func TestMistakesInChinese(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"--lang zh comapre":               "dumptool: 未知命令 \"comapre\"(属于 \"dumptool\")\nhint: 是否想用 'dumptool compare'？\n",
+		"compare --foo --lang=zh":         "dumptool: 未知选项 --foo\nhint: 参见 'dumptool compare --help'\n",
+		"show -lang zh":                   "dumptool: 未给出张量：需要 FILE\nhint: 参见 'dumptool show --help'\n",
+		"show a b --lang zh":              "dumptool: 多余的参数 \"b\"\nhint: 参见 'dumptool show --help'\n",
+		"compare --lang zh --max-elems x": "dumptool: --max-elems x：应为不小于 1 的数，或 0 表示全部\nhint: 参见 'dumptool compare --help'\n",
+		"compare --lang zh plan":          "dumptool: 'dumptool compare plan' 已取消\nhint: 分片不需要计划：给每个分片完整的命令行和 --shard\n",
+		"show --lang zh --window 0x1 a":   "dumptool: --window 0x1：应为 行x列，1 到 1024，例如 8x8\nhint: 参见 'dumptool show --help'\n",
+	} {
+		if got := runArgs(t, strings.Fields(line)...); got.code != exitUsage || got.err != want {
+			t.Errorf("%s: %+v", line, got)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package noise
+
+// strataCount is the number of equal parts of a tensor of each of which one block is looked
+// at for what is of a sample, sampleElements the number of elements of these.
+const (
+	strataCount    = 128
+	sampleElements = strataCount * blockElements
+)
+
+// stratified says which blocks of a tensor its octaves and steps are of: all where there are
+// few, else one of each stratum, at a place without a pattern, that depends on the number of
+// elements alone. Every so many blocks would see only a part of the positions of an axis.
+type stratified struct {
+	blocks int64 // whole ones of the tensor, 0 where all elements are looked at
+}
+
+func newStrata(total int64) stratified {
+	if total <= sampleElements {
+		return stratified{}
+	}
+	return stratified{total / blockElements}
+}
+
+// whole reports whether it is of all elements.
+func (s stratified) whole() bool { return s.blocks == 0 }
+
+// has reports whether the block of an element is looked at.
+func (s stratified) has(offset int64) bool {
+	if s.whole() {
+		return true
+	}
+	block := offset / blockElements
+	if block >= s.blocks { // the rest behind the last whole one
+		return false
+	}
+	stratum := block * strataCount / s.blocks
+	if s.first(stratum+1) <= block { // the ends of strata are rounded down
+		stratum++
+	}
+	return block == s.chosen(stratum)
+}
+
+// first is the first block of a stratum.
+func (s stratified) first(stratum int64) int64 {
+	return s.blocks * stratum / strataCount
+}
+
+// chosen is the block of a stratum that is looked at.
+func (s stratified) chosen(stratum int64) int64 {
+	first := s.first(stratum)
+	x := uint64(s.blocks)*0x9e3779b97f4a7c15 + uint64(stratum)
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return first + int64((x^x>>31)%uint64(s.first(stratum+1)-first))
+}
+
+// sampled is what is known of the pairs of the sample besides their octaves and steps.
+type sampled struct {
+	excluded, tiny int64   // that do not count; references below smallestNormal, which are in the octave of 0
+	dr, positiveDR float64 // the sums of d*r, and of those with r > 0
+}
+
+// merge adds the pairs of another segment.
+func (s *sampled) merge(next sampled) {
+	s.excluded += next.excluded
+	s.tiny += next.tiny
+	s.dr += next.dr
+	s.positiveDR += next.positiveDR
+}

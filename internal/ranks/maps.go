@@ -1,0 +1,253 @@
+package ranks
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/ranks/locate"
+	"dumptool/internal/tensor"
+)
+
+// Map is where the tensors of a role lie in the reference: of the same tensor in all layers,
+// on all ranks.
+type Map struct {
+	// Steps are those for which that holds, each range by its first and its last; empty where
+	// steps have no numbers.
+	Steps [][2]int `json:"steps"`
+	// Role is the name of the calls, with * for the numbers of layers and experts, Tensor the
+	// tensor of them.
+	Role   string `json:"role"`
+	Tensor string `json:"tensor"`
+	// Kind says how the tensor is cut: those of its axes that are; WHOLE where none is, PARTIAL
+	// for summands, BY_TOKEN where every tensor has rows of its own, NOT_LOCATED where the
+	// values are not found.
+	Kind string `json:"kind"`
+	// Axes are those that are cut.
+	Axes []MapAxis `json:"axes"`
+	// Score is the share of slices that were found, Confidence how sure that is, and Instances
+	// in how many layers it was found: each of the rank with the least.
+	Score      tensor.Number     `json:"score"`
+	Confidence record.Confidence `json:"confidence"`
+	Instances  int               `json:"instances"`
+}
+
+// MapAxis is how an axis is cut.
+type MapAxis struct {
+	// Axis is that of the reference, Kind how it is cut.
+	Axis int    `json:"axis"`
+	Kind string `json:"kind"`
+	// Runs are the first slices of the reference and how many follow, by the ranks that have
+	// them, such as 0 or 2-3; first -1 for slices without a like, -2 for padding.
+	Runs map[string][][2]int `json:"runs"`
+}
+
+// The kinds of maps besides those of axes.
+const (
+	partialMap = "PARTIAL"
+	tokenMap   = "BY_TOKEN"
+	lostMap    = "NOT_LOCATED"
+)
+
+// Confidence is how sure a map is.
+func Confidence(m *locate.Role) record.Confidence {
+	const surePlaces = 2 // layers
+	switch {
+	case !m.Assumed && m.Score >= sureScore && m.Instances >= surePlaces && m.Others == 0:
+		return high
+	case m.Assumed || m.Score < sureScore && !m.Given: // what somebody says is more than a guess
+		return low
+	}
+	return medium
+}
+
+// weaker is the less sure one of two.
+func weaker(a, b record.Confidence) record.Confidence {
+	for _, c := range []record.Confidence{low, medium} {
+		if a == c || b == c {
+			return c
+		}
+	}
+	return high
+}
+
+// placed are the tensors of a role of one step, with their maps by rank.
+type placed struct {
+	role, tensor string
+	name, call   string // of one of the tensors, and of its call
+	expert       bool
+	full         tensor.Shape
+	by           map[int]*Location
+	// varied is set where a rank has several maps, or the reference several shapes.
+	varied bool
+}
+
+// placedTensors are those of operators, by role.
+func (l *Located) placedTensors() []*placed {
+	at := make(map[string]*placed)
+	for t, where := range l.At {
+		if t.Call.Comm != nil || where.Ref == nil || l.Left[t] {
+			continue
+		}
+		place := strings.Replace(strings.Replace(t.place(), "parameter ", "parameters ", 1), " ", ".", 1)
+		key := t.Call.Role + " " + place
+		p := at[key]
+		if p == nil {
+			p = &placed{role: t.Call.Role, tensor: place, name: t.Name, call: t.Call.Name, full: where.Ref.Shape, by: make(map[int]*Location)}
+			at[key] = p
+		}
+		if t.Name < p.name { // the same one for any order
+			p.name, p.call = t.Name, t.Call.Name
+		}
+		_, _, expert := parseName(t.Call.Name)
+		p.expert = p.expert || expert >= 0
+		old := p.by[t.Call.Rank]
+		p.varied = p.varied || !p.full.Equal(where.Ref.Shape) || old != nil && !old.same(&where)
+		if old == nil || old.Map != nil && where.Map != nil && old.Map.Score > where.Map.Score {
+			p.by[t.Call.Rank] = &where
+		}
+	}
+	return slices.SortedFunc(maps.Values(at), func(a, b *placed) int {
+		return cmp.Or(strings.Compare(a.role, b.role), strings.Compare(a.tensor, b.tensor))
+	})
+}
+
+// same reports whether two tensors lie in the same way.
+func (l *Location) same(o *Location) bool {
+	if l.Map == nil || o.Map == nil {
+		return l.Partial == o.Partial && l.Map == o.Map
+	}
+	return l.Partial == o.Partial && l.Map.Same(&o.Map.Map)
+}
+
+// Maps are where the tensors of a step lie in the reference.
+func (l *Located) Maps(step string) (all []*Map) {
+	steps := [][2]int{}
+	if n, err := strconv.Atoi(step); err == nil {
+		steps = append(steps, [2]int{n, n})
+	}
+	for _, p := range l.placedTensors() {
+		m := &Map{Steps: steps, Role: p.role, Tensor: p.tensor, Axes: []MapAxis{}, Score: 1, Confidence: high}
+		ranks := slices.Sorted(maps.Keys(p.by))
+		partial, lost := false, false
+		for i, rank := range ranks {
+			x := p.by[rank]
+			partial, lost = partial || x.Partial, lost || !x.Partial && x.Map == nil
+			if x.Map == nil {
+				continue
+			}
+			if i == 0 || x.Map.Instances < m.Instances {
+				m.Instances = x.Map.Instances
+			}
+			m.Score = min(m.Score, tensor.Number(x.Map.Score))
+			m.Confidence = weaker(m.Confidence, Confidence(x.Map))
+		}
+		switch {
+		case lost:
+			m.Kind, m.Score, m.Confidence, m.Instances = lostMap, 0, low, 0
+		case partial:
+			m.Kind = partialMap
+		case p.varied:
+			m.Kind = tokenMap
+		default:
+			m.Axes = p.axes(ranks)
+			m.Kind = kindOf(m.Axes)
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// axes are those that any rank has not whole, with the slices of each rank.
+func (p *placed) axes(ranks []int) []MapAxis {
+	all := []MapAxis{}
+	for k, full := range p.full {
+		a := MapAxis{Axis: k, Runs: make(map[string][][2]int)}
+		var kinds []string
+		by := make(map[string][]int) // ranks with the same runs
+		runs := make(map[string][][2]int)
+		for _, rank := range ranks {
+			x := p.by[rank].Map.Axes[k]
+			kind := string(x.Kind(int(full)))
+			if !slices.Contains(kinds, kind) {
+				kinds = append(kinds, kind)
+			}
+			var list [][2]int
+			for _, r := range x.Or(int(full)).Runs() {
+				list = append(list, [2]int{r.From, r.N})
+			}
+			key := fmt.Sprint(list)
+			by[key], runs[key] = append(by[key], rank), list
+		}
+		if len(kinds) == 1 && kinds[0] == string(locate.Whole) {
+			continue
+		}
+		slices.Sort(kinds)
+		a.Kind = strings.Join(kinds, "/")
+		if !slices.Contains(kinds, string(locate.Permuted)) { // each row has those of its own
+			for key, some := range by {
+				a.Runs[Ranges(some)] = runs[key]
+			}
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// kindOf is how a tensor is cut.
+func kindOf(axes []MapAxis) string {
+	var kinds []string
+	for _, a := range axes {
+		kinds = append(kinds, a.Kind)
+	}
+	return cmp.Or(strings.Join(kinds, ","), string(locate.Whole))
+}
+
+// FoldMaps makes one of maps that are the same in several steps, in the order of roles,
+// tensors and steps.
+func FoldMaps(all []*Map) []*Map {
+	at := make(map[string]*Map)
+	out := []*Map{}
+	for _, m := range all {
+		alone := *m
+		alone.Steps = nil
+		text, err := json.Marshal(&alone)
+		if err != nil {
+			continue // there are no numbers that JSON has not
+		}
+		if old := at[string(text)]; old != nil {
+			old.Steps = append(old.Steps, m.Steps...)
+			continue
+		}
+		one := *m
+		one.Steps = slices.Clone(m.Steps)
+		at[string(text)] = &one
+		out = append(out, &one)
+	}
+	for _, m := range out {
+		m.Steps = joined(m.Steps)
+	}
+	slices.SortStableFunc(out, func(a, b *Map) int {
+		return cmp.Or(strings.Compare(a.Role, b.Role), strings.Compare(a.Tensor, b.Tensor), slices.CompareFunc(a.Steps, b.Steps, func(x, y [2]int) int { return cmp.Compare(x[0], y[0]) }))
+	})
+	return out
+}
+
+// joined are ranges of numbers, those that touch put together.
+func joined(ranges [][2]int) [][2]int {
+	slices.SortFunc(ranges, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	out := [][2]int{}
+	for _, r := range ranges {
+		if n := len(out) - 1; n >= 0 && r[0] <= out[n][1]+1 {
+			out[n][1] = max(out[n][1], r[1])
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}

@@ -1,0 +1,57 @@
+package page
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"dumptool/internal/ranks"
+)
+
+// between is what ranks say of each other, of a comparison or of a check.
+type between struct {
+	*ranks.Report
+	// Said and Advice are what is wrong and what to do, a text a finding; Meant what notes mean.
+	Said   []text `json:"said"`
+	Advice []text `json:"advice"`
+	Meant  []text `json:"meant"`
+	// Axes are the groups in words.
+	Axes text `json:"axes"`
+	// Left counts the findings, LeftMaps the maps that are left out.
+	Left     int `json:"left"`
+	LeftMaps int `json:"left_maps"`
+}
+
+// betweenOf reads the key ranks of a document, nil where there is none.
+func betweenOf(document json.RawMessage) (*between, error) {
+	if document == nil || string(document) == "null" {
+		return nil, nil
+	}
+	r, err := ranks.Read(document)
+	if err != nil {
+		return nil, fmt.Errorf("ranks: %w", err)
+	}
+	b := &between{Report: r, Said: []text{}, Advice: []text{}, Meant: []text{}, Axes: text(ranks.AxesText(r.Mesh))}
+	if b.Left = max(0, len(r.Findings)-maxOthers); b.Left > 0 {
+		r.Findings = r.Findings[:maxOthers]
+	}
+	if b.LeftMaps = max(0, len(r.Maps)-maxOthers); b.LeftMaps > 0 {
+		r.Maps = r.Maps[:maxOthers]
+	}
+	for _, f := range r.Findings {
+		b.Said = append(b.Said, textOf(f.Headline()))
+		b.Advice = append(b.Advice, text(ranks.MeaningOf(f.Kind).Advice))
+	}
+	for _, n := range r.Notes {
+		b.Meant = append(b.Meant, text(ranks.MeaningOf(n.Kind).Short))
+	}
+	return b, nil
+}
+
+// UnmarshalJSON reads the key ranks of a document.
+func (b *between) UnmarshalJSON(document []byte) error {
+	read, err := betweenOf(document)
+	if read != nil {
+		*b = *read
+	}
+	return err
+}
