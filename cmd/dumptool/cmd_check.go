@@ -116,7 +116,7 @@ func (o *checkOptions) load() error {
 	if err := checkIR(o.open.IR); err != nil {
 		return err
 	}
-	o.files.Attributes, o.open.Attributes, o.Graph = true, true, true
+	o.files.Attributes, o.open.Attributes, o.Graph, o.GraphFile = true, true, true, o.files.Fusion
 	in, err := o.files.Load()
 	if err != nil {
 		return compareError(err)

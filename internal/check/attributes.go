@@ -48,6 +48,7 @@ func (x *execution) consult() {
 		return
 	}
 	x.graphs = x.round.InGraphs(x.op)
+	x.row.known = len(x.graphs) > 0
 	for _, op := range x.graphs {
 		x.row.inGraph = x.row.inGraph || len(op.Attributes) > 0
 		if fused := op.Fused(); fused != nil && x.row.Fused == nil {
@@ -72,6 +73,19 @@ func (x *execution) connected(in []*recompute.Tensor) []*recompute.Tensor {
 		return all
 	}
 	return in
+}
+
+// sayGraph says which graph gave attributes, or that one that was given has none of the operators.
+func (c *checker) sayGraph() {
+	known := func(o Operator) bool { return o.known }
+	switch {
+	case c.opt.GraphFile == "" || len(c.Operators) == 0:
+	case c.unfit:
+	case slices.ContainsFunc(c.Operators, known):
+		c.Graph = c.opt.GraphFile
+	default:
+		c.Warnings = append(c.Warnings, lang.Sayf("%s has none of the operators that were dumped: attributes come from shapes and values", "%s 中没有任何已 dump 的算子：属性由 shape 和值得出", c.opt.GraphFile))
+	}
 }
 
 // doubt looks whether the graphs fit the dumps: they do not where more than a tenth of the

@@ -99,10 +99,9 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 	case unread > 0:
 		o = batch.Outcomef(batch.Incomplete, "%s could not be read", "%s无法读取", lang.CountText(unread, "file", "个文件"))
 	case !r.judgeable() && (r.Ranks == nil || !r.Ranks.Checked()):
-		return r.nothing()
+		o = r.nothing()
 	case r.require > 0 && float64(r.Summary.Judged) < r.require*float64(r.Summary.Operators):
 		o = batch.Outcomef(batch.NotCovered, "%d of %d operators were judged, --require-coverage wants %v", "%[2]d 个算子中 %[1]d 个被判定，--require-coverage 要求 %[3]v", r.Summary.Judged, r.Summary.Operators, r.require)
-		return o
 	}
 	for _, p := range r.Problems {
 		o.Messages = append(o.Messages, batch.Errorf("%s: %v", "%s：%v", p.File, p.Err))
@@ -132,7 +131,8 @@ func (r *Report) nothing() batch.Outcome {
 	case r.Ranks == nil && len(r.Operators) == 0 && len(r.Rounds) > 0:
 		return batch.Outcomef(batch.Nothing, "there is one rank only: nothing to set beside it", "只有一个 rank：没有可以相互对照的内容")
 	case len(r.Operators) == 0:
-		o := batch.Outcomef(batch.Nothing, "there are no dumps of operators", "没有算子的 dump")
+		o := batch.Outcomef(batch.Nothing, "there are no dumps of operators", "没有算子的 dump").
+			WithHint("dumptool inspect PATH says what lies there", "dumptool inspect PATH 说明其中有什么")
 		o.Messages = r.others
 		return o
 	case r.tables:
@@ -141,7 +141,11 @@ func (r *Report) nothing() batch.Outcome {
 		return batch.Outcomef(batch.Nothing, "the dumps have outputs only (dump_mode output)", "dump 只有输出（dump_mode 为 output）").
 			WithHint(`set "dump_mode": "all"; dumptool config explain FILE says what a configuration dumps`, `请设置 "dump_mode": "all"；dumptool config explain FILE 说明一个配置会 dump 什么`)
 	}
-	return batch.Outcomef(batch.Nothing, "none of %s could be judged", "%s都无法判定", lang.CountText(len(r.Operators), "operator", "个算子"))
+	o := batch.Outcomef(batch.Nothing, "none of %s could be judged", "%s都无法判定", lang.CountText(len(r.Operators), "operator", "个算子"))
+	if none[string(recompute.NoType)] > 0 {
+		return o.WithHint("dumptool check --types lists the types whose formula is known", "dumptool check --types 列出已知公式的类型")
+	}
+	return o
 }
 
 // Statuses are all of them, the best first.

@@ -99,6 +99,7 @@ type Operator struct {
 	Notes []recompute.Note `json:"notes,omitempty"`
 
 	size     int64 // of the tensors, in bytes
+	known    bool  // a graph has the operator
 	inGraph  bool  // a graph gave attributes
 	evidence lang.Sentence
 }

@@ -35,8 +35,9 @@ type Options struct {
 	Workers int
 	// Attributes are those that the user gives.
 	Attributes []Given
-	// Graph is whether graphs give attributes.
-	Graph bool
+	// Graph is whether graphs give attributes, GraphFile the one that was given, empty for none.
+	Graph     bool
+	GraphFile string
 	// Seed is that of signs and samples. Full computes everything, Budget bounds what one
 	// operator may cost in multiplications and additions, 0 for no limit.
 	Seed   int64
@@ -161,6 +162,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.sayGraph()
 	if err := c.judgeRanks(ctx, run); err != nil {
 		return nil, err
 	}

@@ -123,10 +123,20 @@ func (x *Array) steps(f func(x float64) float64) *Array {
 func (x *Array) exp() *Array {
 	return x.each(exact.Exp, func(_, v, e float64, c *bounds) float64 {
 		if e != 0 {
-			e = float64(v * exact.Expm1(min(e, 30)))
+			e = float64(v * growth(e))
 		}
 		return e + float64(c.tf*v) + c.eta
 	})
+}
+
+// growth is by what share of itself a power grows where its exponent is e larger: two terms of
+// the series are as good as all where e is small.
+func growth(e float64) float64 {
+	const small = 1e-3
+	if e < small {
+		return e + float64(e*e)/2
+	}
+	return exact.Expm1(min(e, 30))
 }
 
 func (x *Array) log() *Array {
@@ -181,7 +191,7 @@ func (x *Array) pow(y *Array) *Array {
 		v, l := exact.Pow(s, q.v[i]), math.Abs(exact.Log(max(math.Abs(s), tiny)))
 		e := func(c *bounds) float64 {
 			r := float64(math.Abs(q.v[i])*(float64(c.tf*(l+.1))+float64(2*c.u*l))) + c.tf
-			return float64(math.Abs(v) * exact.Expm1(min(r, 30)))
+			return float64(math.Abs(v) * growth(r))
 		}
 		z.set(i, v, e(&m.narrow), e(&m.wide))
 	}

@@ -268,6 +268,13 @@ func (x *Array) expand(shape tensor.Shape) *Array {
 	if x.shape.Equal(shape) || x.m.err != nil {
 		return x
 	}
+	if len(x.v) == 1 && x.a == nil && x.ints == nil { // a number
+		z := &Array{m: x.m, shape: shape, v: x.m.alloc(int(shape.Elements()))}
+		for i := range z.v {
+			z.v[i] = x.v[0]
+		}
+		return z
+	}
 	y := x.lead(len(shape))
 	strides := y.shape.Strides()
 	for i := range strides {

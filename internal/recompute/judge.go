@@ -350,6 +350,8 @@ func (j *judge) accuse(v *Verdict, r *result) error {
 	switch {
 	case j.op.Outputs[0].DType == tensor.Float16 && r.top > maxHalf && largest < maxHalf && slices.Contains([]Class{Norm, Reduced, Tabled, Plain}, j.formula.class):
 		v.Reason = ByOverflow
+	case !known && j.formula.class == Quantised && r.tallies[0].worst <= 1: // a step at a tie, beside fitted numbers
+		v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""
 	case known && !j.formula.open && !j.op.Open || most || j.unlikely || j.isClosed():
 	default:
 		v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""

@@ -52,9 +52,12 @@ const mostSpots = 3
 type tally struct {
 	dtype  tensor.DType
 	format precision
-	strict bool    // no bound: any difference is one
-	slack  float64 // by how much the wide bound is wider where a number was fitted, 1 for nothing
-	wild   bool    // NaN of the inputs have to show
+	float  bool // the type rounds
+	strict bool // no bound: any difference is one
+	// least is the smallest normal number, limit what is rounded beyond the largest one.
+	least, limit float64
+	slack        float64 // by how much the wide bound is wider where a number was fitted, 1 for nothing
+	wild         bool    // NaN of the inputs have to show
 	// checked elements, bad ones, those beyond the narrow bound, those in the wide bound.
 	checked, bad, beyond, overflow, skipped int64
 	worst                                   float64
@@ -71,7 +74,8 @@ type tally struct {
 }
 
 func newTally(d tensor.DType, class Class) *tally {
-	return &tally{dtype: d, format: precisions[d], first: -1, slack: 1, strict: !isFloat(d) || class == Move}
+	p := precisions[d]
+	return &tally{dtype: d, format: p, float: isFloat(d), least: p.smallest(), limit: p.max - float64(p.step(p.max)/2), first: -1, slack: 1, strict: !isFloat(d) || class == Move}
 }
 
 // rough is the bound of integers that float64 does not hold, where a formula has no others.
@@ -88,7 +92,7 @@ func (t *tally) add(x, y *Array, wild bool, nearTie func(i int) bool, offset fun
 		switch {
 		case exact:
 			d = apart(x.ints[i], y.ints[i], d)
-		case !isFloat(t.dtype) && math.Abs(v) > maxInteger:
+		case !t.float && math.Abs(v) > maxInteger:
 			ea, eb = float64(rough*math.Abs(v)), float64(rough*math.Abs(v))
 		}
 		bad := t.one(v, ea, eb, y.v[i], d, wild, nearTie != nil && nearTie(i), offset, i)
@@ -105,12 +109,12 @@ func (t *tally) allowed(v, e float64) float64 {
 	switch {
 	case v-v != 0 || t.strict && e == 0:
 		return 0
-	case !isFloat(t.dtype):
+	case !t.float:
 		return math.Ceil(e)
 	}
 	step := e + t.format.step(v)
-	if math.Abs(v) < t.format.smallest() {
-		step += t.format.smallest()
+	if math.Abs(v) < t.least {
+		step += t.least
 	}
 	return step
 }
@@ -121,14 +125,13 @@ func (t *tally) one(v, ea, eb, y, d float64, wild, tie bool, offset func(i int) 
 	finite := v-v == 0
 	tolA, tolB, big := 0.0, 0.0, false
 	switch {
-	case isFloat(t.dtype):
+	case t.float:
 		step := t.format.step(v)
-		if y == 0 && math.Abs(v) < t.format.smallest() {
-			step += t.format.smallest()
+		if y == 0 && math.Abs(v) < t.least {
+			step += t.least
 		}
 		tolA, tolB = ea+step, eb+step
-		limit := t.format.max - float64(t.format.step(t.format.max)/2)
-		big = finite && math.Abs(v)+eb > limit || !finite && v == v && !wild
+		big = finite && math.Abs(v)+eb > t.limit || !finite && v == v && !wild
 	case tie:
 		tolA, tolB = 1, 1
 	case eb > 0:
@@ -148,7 +151,7 @@ func (t *tally) one(v, ea, eb, y, d float64, wild, tie bool, offset func(i int) 
 	default:
 		bad, beyond = true, true
 	}
-	if finite && !isFloat(t.dtype) && t.dtype != tensor.Bool {
+	if finite && !t.float && t.dtype != tensor.Bool {
 		if low, high := integerRange(t.dtype); v < low || v > high { // it wraps, or not
 			big, bad, beyond = true, false, false
 		}
@@ -161,7 +164,7 @@ func (t *tally) one(v, ea, eb, y, d float64, wild, tie bool, offset func(i int) 
 	}
 	if finite && !big && y-y == 0 {
 		t.use(v, y, d, tolA, tolB)
-		if isFloat(t.dtype) {
+		if t.float {
 			s := t.format.step(v)
 			t.steps += float64(s * s)
 		}
@@ -238,7 +241,7 @@ func (t *tally) width() float64 {
 // factor reports a common factor of the values that no table of functions explains.
 func (t *tally) factor() (float64, bool) {
 	const least, mostChance, leastShift = 32, 20, 8e-3
-	if t.used < least || t.values == 0 || !isFloat(t.dtype) {
+	if t.used < least || t.values == 0 || !t.float {
 		return 0, false
 	}
 	s := t.products / t.values
