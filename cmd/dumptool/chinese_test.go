@@ -150,7 +150,7 @@ func TestErrorsInChinese(t *testing.T) {
 func TestMistakesInChinese(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"--lang zh comapre":               "dumptool: 未知命令 \"comapre\"(属于 \"dumptool\")\nhint: 是否想用 'dumptool compare'？\n",
+		"--lang zh compar":                "dumptool: 未知命令 \"compar\"(属于 \"dumptool\")\nhint: 是否想用 'dumptool compare'？\n",
 		"compare --foo --lang=zh":         "dumptool: 未知选项 --foo\nhint: 参见 'dumptool compare --help'\n",
 		"show -lang zh":                   "dumptool: 未给出张量：需要 FILE\nhint: 参见 'dumptool show --help'\n",
 		"show a b --lang zh":              "dumptool: 多余的参数 \"b\"\nhint: 参见 'dumptool show --help'\n",

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"dumptool/internal/dumptest"
 )
 
 // ranksFinding is what is said, or ought to be, of a rank.
@@ -38,36 +36,34 @@ type ranksReport struct {
 	}
 }
 
-// eachGoldenRanks unpacks the golden runs of many ranks, and hands on what truth.json expects of
-// each: nil for nothing.
-func eachGoldenRanks(t *testing.T, do func(t *testing.T, dir string, with, without *ranksFinding)) {
-	cases, err := filepath.Glob("../../testdata/golden/ranks/*/truth.json")
-	if err != nil || len(cases) != 12 {
-		t.Fatal(len(cases), err)
+// goldenRun is a golden run of many ranks, and what truth.json expects: nil for
+// nothing.
+type goldenRun struct {
+	name   string
+	Expect struct {
+		With    *ranksFinding `json:"with_reference"`
+		Without *ranksFinding `json:"without_reference"`
 	}
-	for _, file := range cases {
-		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
-			t.Parallel()
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var truth struct {
-				Expect struct {
-					With    *ranksFinding `json:"with_reference"`
-					Without *ranksFinding `json:"without_reference"`
-				}
-			}
-			if err := json.Unmarshal(text, &truth); err != nil {
-				t.Fatal(err)
-			}
-			archive, err := filepath.Abs(filepath.Join(filepath.Dir(file), "trees.tar.gz"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			do(t, dumptest.Untar(t, archive), truth.Expect.With, truth.Expect.Without)
-		})
+}
+
+func goldenRuns(t *testing.T) (all []goldenRun) {
+	t.Helper()
+	files, err := filepath.Glob("../../testdata/golden/ranks/*/truth.json")
+	if err != nil || len(files) != 12 {
+		t.Fatal(len(files), err)
 	}
+	for _, file := range files {
+		c := goldenRun{name: filepath.Base(filepath.Dir(file))}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(text, &c); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	return all
 }
 
 // reportOf runs a command, twice: -j changes nothing.
@@ -95,29 +91,37 @@ func reportOf(t *testing.T, dir string, want *ranksFinding, args ...string) (r r
 // TestGoldenRanks: check of the golden runs of many ranks names what truth.json says, and
 // ends with 1; of healthy ones it finds nothing.
 func TestGoldenRanks(t *testing.T) {
-	eachGoldenRanks(t, func(t *testing.T, dir string, _, without *ranksFinding) {
-		if r := reportOf(t, dir, without, "check", "--json", "run"); r.Ranks.Events.Skipped > 0 {
-			t.Errorf("%+v", r.Ranks.Events)
-		}
-	})
+	for _, c := range goldenRuns(t) {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := reportOf(t, goldenRanks(t, c.name), c.Expect.Without, "check", "--json", "run")
+			if r.Ranks.Events.Skipped > 0 {
+				t.Errorf("%+v", r.Ranks.Events)
+			}
+		})
+	}
 }
 
 // TestGoldenRanksCompared: compare of the golden runs of many ranks with a reference of one
 // passes healthy ones, and names rank, operator and kind of what is wrong with the others.
 func TestGoldenRanksCompared(t *testing.T) {
-	eachGoldenRanks(t, func(t *testing.T, dir string, with, _ *ranksFinding) {
-		r := reportOf(t, dir, with, "compare", "--cpu", "ref", "--npu", "run", "--format", "json")
-		if l := r.Ranks.Located; l.Of == 0 || 10*l.Tensors < 9*l.Of || r.Summary.Mismatch > 0 {
-			t.Errorf("%+v, %d of other shapes", l, r.Summary.Mismatch)
-		}
-		begin := "PASS: "
-		if with != nil {
-			begin = fmt.Sprint("FAIL: rank ", with.Rank, " ")
-		}
-		if head := r.Summary.Headline; !strings.HasPrefix(head, begin) || with != nil && !strings.Contains(head, with.Op) {
-			t.Error(head)
-		}
-	})
+	for _, c := range goldenRuns(t) {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			with := c.Expect.With
+			r := reportOf(t, goldenRanks(t, c.name), with, "compare", "--cpu", "ref", "--npu", "run", "--format", "json")
+			if l := r.Ranks.Located; l.Of == 0 || 10*l.Tensors < 9*l.Of || r.Summary.Mismatch > 0 {
+				t.Errorf("%+v, %d of other shapes", l, r.Summary.Mismatch)
+			}
+			begin := "PASS: "
+			if with != nil {
+				begin = fmt.Sprint("FAIL: rank ", with.Rank, " ")
+			}
+			if head := r.Summary.Headline; !strings.HasPrefix(head, begin) || with != nil && !strings.Contains(head, with.Op) {
+				t.Error(head)
+			}
+		})
+	}
 }
 
 // TestFewerRanksCompared: without a rank, a step or a tensor of the run there are fewer checks,
@@ -127,13 +131,9 @@ func TestFewerRanksCompared(t *testing.T) {
 	for _, name := range []string{"tp2dp2_mesh_clean", "cp2_wrong_order", "moe_ep2_expert_place"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			archive, err := filepath.Abs("../../testdata/golden/ranks/" + name + "/trees.tar.gz")
-			if err != nil {
-				t.Fatal(err)
-			}
 			const nothing = "nothing"
 			findings := func(gone string) []ranksFinding {
-				dir := dumptest.Untar(t, archive)
+				dir := goldenRanks(t, name)
 				some, err := filepath.Glob(filepath.Join(dir, "run", gone))
 				if err != nil || len(some) == 0 && gone != nothing {
 					t.Fatal(gone, err)
@@ -167,11 +167,7 @@ func TestFewerRanksCompared(t *testing.T) {
 // TestUnshardOff: without un-sharding every rank is set beside the whole reference, and nothing
 // is said between ranks.
 func TestUnshardOff(t *testing.T) {
-	archive, err := filepath.Abs("../../testdata/golden/ranks/tp2_clean/trees.tar.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	run := dumptest.Untar(t, archive)
+	run := goldenRanks(t, "tp2_clean")
 	out, code := runIn(t, run, "compare", "--cpu", "ref", "--npu", "run", "--unshard", "off", "--format", "json")
 	if code != 1 || !bytes.Contains(out, []byte("SHAPE_MISMATCH")) || bytes.Contains(out, []byte(`"ranks"`)) || bytes.Contains(out, []byte(`"across"`)) {
 		t.Errorf("exit %d", code)

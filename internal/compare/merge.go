@@ -148,7 +148,7 @@ func (o *Options) ReadPart(path string) (*MergePart, error) {
 		part.Kept, err = record.ReadKept(in, func(_ *record.Report, row *record.Row) {
 			o.retain(row)
 			part.held.add(row)
-			row.Pictures = nil                                            // each document has those of its own most telling rows
+			row.Pictures = nil // each document has those of its own most telling rows
 			if o.Whole {
 				return
 			}

@@ -1,6 +1,7 @@
 package ranks
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -199,7 +200,7 @@ func FuzzDims(f *testing.F) {
 		d, err := ParseDims("f", []byte(in))
 		if err != nil {
 			lines := strings.Count(in, "\n") + 2
-			if e, ok := err.(*DimsError); !ok || e.Line < 1 || e.Line > lines || e.Column < 1 {
+			if e := new(DimsError); !errors.As(err, &e) || e.Line < 1 || e.Line > lines || e.Column < 1 {
 				t.Fatalf("%#v", err)
 			}
 			return

@@ -134,7 +134,7 @@ func (x *Array) exp() *Array {
 func growth(e float64) float64 {
 	const small = 1e-3
 	if e < small {
-		return e + float64(e*e)/2
+		return e + float64(float64(e*e)/2)
 	}
 	return exact.Expm1(min(e, 30))
 }

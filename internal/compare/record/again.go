@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/guard"
 	"dumptool/internal/jsonpos"
 )
 
@@ -123,21 +124,30 @@ func (r *Report) written() iter.Seq2[[]Row, error] {
 	return func(yield func([]Row, error) bool) {
 		rounds, stop := make(chan round), make(chan struct{})
 		defer close(stop)
-		go func() {
-			defer close(rounds)
+		hand := func(x round) bool {
+			select {
+			case rounds <- x:
+				return true
+			case <-stop:
+				return false
+			}
+		}
+		guard.Go(func() error {
 			first := 0 // row of the round
 			for i := range of.Rounds {
 				rows, err := of.Again(i)
-				select {
-				case rounds <- round{r.restored(rows, first), err}:
-				case <-stop:
-					return
+				if err != nil || !hand(round{rows: r.restored(rows, first)}) {
+					return err
 				}
-				if first += len(rows); err != nil {
-					return
-				}
+				first += len(rows)
 			}
-		}()
+			return nil
+		}, func(err error) {
+			if err != nil {
+				hand(round{err: err})
+			}
+			close(rounds)
+		})
 		for x := range rounds {
 			if !yield(x.rows, x.err) {
 				return

@@ -96,7 +96,7 @@ func relateTwo(out, first, second *noise.Noise) (optype.Type, bool) {
 func someOfTwo(first, second, result float32) bool {
 	x, z, y := float64(first), float64(second), float64(result)
 	near := func(made, size float64) bool { return !(math.Abs(made-y) > 16*refPrecision*(size+math.Abs(y))) }
-	size, product, quotient, inverse := math.Abs(x)+math.Abs(z), x*z, x/z, z/x
+	size, product, quotient, inverse := math.Abs(x)+math.Abs(z), float64(x*z), x/z, z/x
 	return near(x+z, size) || near(x-z, size) || near(z-x, size) || near(max(x, z), size) || near(min(x, z), size) ||
 		near(product, math.Abs(product)) || near(quotient, math.Abs(quotient)) || near(inverse, math.Abs(inverse))
 }
