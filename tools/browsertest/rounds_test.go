@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"dumptool/internal/dumptest"
+
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
@@ -72,7 +74,12 @@ func everyTab(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	run(t, after, "report", filepath.Join(before, "compare.json"), "compare.json", "overflow.json", "determinism.json", "-out", "all.html", "-q")
+	archive, err := filepath.Abs("../../testdata/golden/ranks/tp2_link/trees.tar.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, after, "check", filepath.Join(dumptest.Untar(t, archive), "run"), "--format", "json", "-out", ".", "-q")
+	run(t, after, "report", filepath.Join(before, "compare.json"), "compare.json", "overflow.json", "determinism.json", "check.json", "-out", "all.html", "-q")
 	return filepath.Join(after, "all.html")
 }
 
