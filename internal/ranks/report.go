@@ -1,0 +1,193 @@
+package ranks
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"dumptool/internal/lang"
+)
+
+// Report is what is said about a run of many ranks: the key ranks of documents.
+type Report struct {
+	// Mesh are the sizes and strides of the groups, Groups all of them.
+	Mesh   []Axis  `json:"mesh"`
+	Groups []Group `json:"groups"`
+	// World is how many ranks the dump has, Steps how many steps.
+	World int `json:"world"`
+	Steps int `json:"steps"`
+	// Events counts the communications, Replicas the sets of tensors that ought to be equal.
+	Events   EventCount   `json:"events"`
+	Replicas replicaCount `json:"replicas"`
+	// Located counts the tensors that were found in a reference, null without one.
+	Located *LocatedCount `json:"located,omitempty"`
+	// Maps are where tensors lie in a reference, absent without one.
+	Maps []*Map `json:"maps,omitempty"`
+	// Findings are what is wrong, in the order of cause, Notes what is odd and fine.
+	Findings []*Finding `json:"findings"`
+	Notes    []*Note    `json:"notes"`
+	// Matrix is what is wrong by rank and layer, null where nothing is.
+	Matrix *Matrix `json:"matrix"`
+
+	// Errs are tensors that could not be read.
+	Errs []*ReadError `json:"-"`
+}
+
+// LocatedCount counts tensors of ranks: those of which a reference has the like, and those of
+// them that were found in it.
+type LocatedCount struct {
+	// Tensors are those that were found, Of all that were looked for.
+	Tensors int `json:"tensors"`
+	Of      int `json:"of"`
+}
+
+// Read reads a report from the document that has it.
+func Read(document []byte) (*Report, error) {
+	r := new(Report)
+	if err := json.Unmarshal(document, r); err != nil {
+		return nil, err
+	}
+	for _, f := range r.Findings {
+		switch {
+		case f == nil || MeaningOf(f.Kind) == nil:
+			return nil, fmt.Errorf("a finding of an unknown kind")
+		case f.Chinese != "":
+			f.Evidence = lang.Sayf("%s", "%s", lang.Text{EN: f.Evidence.String(), ZH: f.Chinese})
+		}
+	}
+	for _, n := range r.Notes {
+		if n == nil || MeaningOf(n.Kind) == nil {
+			return nil, fmt.Errorf("a note of an unknown kind")
+		}
+	}
+	return r, nil
+}
+
+// Merge makes one report of those of documents, in their order: of steps, or of runs. Empty
+// ones count as none; nil where there is none.
+func Merge(documents [][]byte) ([]byte, error) {
+	var all *Report
+	for _, text := range documents {
+		if text == nil {
+			continue
+		}
+		r, err := Read(text)
+		switch {
+		case err != nil:
+			return nil, err
+		case all == nil:
+			all = r
+		default:
+			all.add(r)
+		}
+	}
+	if all == nil {
+		return nil, nil
+	}
+	all.Maps = FoldMaps(all.Maps)
+	return json.Marshal(all)
+}
+
+// add adds what another report says.
+func (r *Report) add(o *Report) {
+	for _, a := range o.Mesh {
+		if !slices.ContainsFunc(r.Mesh, func(b Axis) bool { return a.Size == b.Size && a.Stride == b.Stride }) {
+			r.Mesh = append(r.Mesh, a)
+		}
+	}
+	for _, g := range o.Groups {
+		if !slices.ContainsFunc(r.Groups, func(b Group) bool { return slices.Equal(b.Ranks, g.Ranks) }) {
+			r.Groups = append(r.Groups, g)
+		}
+	}
+	r.World, r.Steps = max(r.World, o.World), r.Steps+o.Steps
+	r.Events.Checked, r.Events.Wrong, r.Events.Skipped = r.Events.Checked+o.Events.Checked, r.Events.Wrong+o.Events.Wrong, r.Events.Skipped+o.Events.Skipped
+	for _, x := range o.Events.Reasons {
+		r.Events.because(x)
+	}
+	c, d := &r.Replicas, &o.Replicas
+	c.Sets, c.Wrong, c.Drift, c.Skipped = c.Sets+d.Sets, c.Wrong+d.Wrong, c.Drift+d.Drift, c.Skipped+d.Skipped
+	switch l := o.Located; {
+	case l == nil:
+	case r.Located == nil:
+		r.Located = l
+	default:
+		r.Located.Tensors, r.Located.Of = r.Located.Tensors+l.Tensors, r.Located.Of+l.Of
+	}
+	r.Maps, r.Findings, r.Notes = append(r.Maps, o.Maps...), append(r.Findings, o.Findings...), foldNotes(append(r.Notes, o.Notes...))
+	if r.Matrix == nil {
+		r.Matrix = o.Matrix
+	}
+}
+
+// Found counts the findings that are more than weak.
+func (r *Report) Found() (n int) {
+	for _, f := range r.Findings {
+		if f.Weight() != "weak" {
+			n++
+		}
+	}
+	return n
+}
+
+// Group is a group of ranks, and who says that it is one: the dump, a file, the mesh, or
+// values.
+type Group struct {
+	// Ranks are in the order that they have in the group, Source is who says so.
+	Ranks  []int  `json:"ranks"`
+	Source string `json:"source"`
+}
+
+// EventCount counts communications.
+type EventCount struct {
+	// Checked are those that were computed again, Wrong those of them that are wrong,
+	// Skipped the others.
+	Checked int `json:"checked"`
+	Wrong   int `json:"wrong"`
+	Skipped int `json:"skipped"`
+	// Reasons are why events were not checked.
+	Reasons []Reason `json:"reasons"`
+}
+
+// Reason is why something was not checked, and how often.
+type Reason struct {
+	// Text says why, ZH in Chinese; Count is how often.
+	Text  string `json:"text"`
+	ZH    string `json:"text_zh"`
+	Count int    `json:"count"`
+}
+
+// skip counts an event that was not checked.
+func (c *EventCount) skip(j *judgement) {
+	c.Skipped++
+	t := j.skip.Text()
+	c.because(Reason{Text: t.EN, ZH: t.ZH, Count: 1})
+}
+
+// because adds a reason.
+func (c *EventCount) because(x Reason) {
+	i := slices.IndexFunc(c.Reasons, func(r Reason) bool { return r.Text == x.Text })
+	if i < 0 {
+		c.Reasons = append(c.Reasons, x)
+		return
+	}
+	c.Reasons[i].Count += x.Count
+}
+
+// failed keeps the error of a tensor, once.
+func (r *Report) failed(err error) {
+	var e *ReadError
+	if errors.As(err, &e) && !slices.ContainsFunc(r.Errs, func(o *ReadError) bool { return o.Tensor == e.Tensor }) {
+		r.Errs = append(r.Errs, e)
+	}
+}
+
+// Clean says that nothing is wrong, of what was checked.
+func (r *Report) Clean() lang.Sentence {
+	if !r.Checked() {
+		return lang.Sayf("NOTHING CHECKED: none of %s of %d ranks could be", "NOTHING CHECKED：%[2]d 个 rank 的 %[1]s均无法检查", lang.CountText(r.Events.Skipped, "communication", "次通信"), r.World)
+	}
+	return lang.Sayf("OK: %s and %s of replicas of %d ranks are as they should be", "正常：%[3]d 个 rank 的 %[1]s与 %[2]s副本均相符",
+		lang.CountText(r.Events.Checked, "communication", "次通信"), lang.CountText(r.Replicas.Sets, "set", "组"), r.World)
+}
