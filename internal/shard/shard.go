@@ -7,7 +7,15 @@
 package shard
 
 import (
+	"cmp"
+	"container/heap"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"hash"
+	"math"
+	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -121,3 +129,161 @@ func inWords(numbers []int) string {
 	}
 	return lang.Ranges(texts)
 }
+
+// Share returns the items of a shard, in their order; all without a shard. Items of one key
+// stay together, and the keys are divided by the sizes of their items.
+func Share[T any](spec Spec, all []T, key func(T) string, size func(T) int64) []T {
+	if !spec.On() {
+		return all
+	}
+	group := make(map[string]int)
+	var keys []string
+	var sizes []int64
+	of := make([]int, len(all))
+	for i, x := range all {
+		k := key(x)
+		g, seen := group[k]
+		if !seen {
+			g = len(keys)
+			group[k] = g
+			keys, sizes = append(keys, k), append(sizes, 0)
+		}
+		of[i] = g
+		sizes[g] += size(x)
+	}
+	shards := Balance(sizes, keys, spec.Of)
+	var mine []T
+	for i, x := range all {
+		if shards[of[i]] == spec.Index {
+			mine = append(mine, x)
+		}
+	}
+	return mine
+}
+
+// Balance divides work of known sizes among n shards so that the largest share is
+// small: in falling order of size, each piece goes to the shard with the least so far
+// (LPT). Pieces of one size go in the order of their keys; of shards with equally much
+// the one with fewer pieces is next, then the one with the lower number. It returns the
+// shard of each piece. Negative sizes count as 0.
+func Balance(sizes []int64, keys []string, n int) []int {
+	order := make([]int, len(sizes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int {
+		return cmp.Or(cmp.Compare(max(sizes[j], 0), max(sizes[i], 0)), strings.Compare(keys[i], keys[j]), cmp.Compare(i, j))
+	})
+	loads := make(loads, max(n, 1))
+	for i := range loads {
+		loads[i].shard = i
+	}
+	shards := make([]int, len(sizes))
+	for _, i := range order {
+		least := &loads[0]
+		shards[i] = least.shard
+		least.size, least.pieces = add(least.size, max(sizes[i], 0)), least.pieces+1
+		heap.Fix(&loads, 0)
+	}
+	return shards
+}
+
+// Portion is what a shard does of a unit of work that may be done in parts.
+type Portion struct {
+	// Of is the number of parts, Mine are those of the shard, from 0.
+	Of   int
+	Mine []int
+}
+
+// IsFirst reports whether the first part is the shard's: what is said once of a unit is said
+// there.
+func (p *Portion) IsFirst() bool { return len(p.Mine) > 0 && p.Mine[0] == 0 }
+
+// Has tells which of pieces of the unit with some sizes are the shard's.
+func (p *Portion) Has(sizes []int64, keys []string) []bool {
+	parts, mine := Balance(sizes, keys, p.Of), make([]bool, len(sizes))
+	for i, part := range parts {
+		mine[i] = slices.Contains(p.Mine, part)
+	}
+	return mine
+}
+
+// Divide deals out units of work of known sizes. One that is as large as the shares of
+// several shards is done in as many parts, each with its share.
+func Divide(spec Spec, sizes []int64, keys []string) []Portion {
+	n, total := max(spec.Of, 1), int64(0)
+	for _, size := range sizes {
+		total = add(total, max(size, 0))
+	}
+	portions := make([]Portion, len(sizes))
+	var pieces []int64
+	var names []string
+	var of [][2]int // the unit and the part
+	for i, size := range sizes {
+		parts := 1
+		if size > 0 {
+			high, low := bits.Mul64(uint64(size), uint64(n))
+			shares, _ := bits.Div64(high, low, uint64(total))
+			parts = max(1, int(shares))
+		}
+		portions[i].Of = parts
+		for part := range parts {
+			pieces, names, of = append(pieces, size/int64(parts)), append(names, fmt.Sprintf("%s\x00%08d", keys[i], part)), append(of, [2]int{i, part})
+		}
+	}
+	for k, s := range Balance(pieces, names, n) {
+		if p := &portions[of[k][0]]; s == spec.Index {
+			p.Mine = append(p.Mine, of[k][1])
+		}
+	}
+	return portions
+}
+
+// add adds sizes, which are not negative and may be anything else.
+func add(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// loads are what the shards have so far, as a heap.
+type loads []struct {
+	size          int64
+	pieces, shard int
+}
+
+// Len implements heap.Interface.
+func (l loads) Len() int { return len(l) }
+
+// Less implements heap.Interface.
+func (l loads) Less(i, j int) bool {
+	a, b := l[i], l[j]
+	return cmp.Or(cmp.Compare(a.size, b.size), cmp.Compare(a.pieces, b.pieces), cmp.Compare(a.shard, b.shard)) < 0
+}
+
+// Swap implements heap.Interface.
+func (l loads) Swap(i, j int) { l[i], l[j] = l[j], l[i] }
+
+// Push implements heap.Interface; no shard is added.
+func (l *loads) Push(any) {}
+
+// Pop implements heap.Interface; no shard is taken.
+func (l *loads) Pop() any { return nil }
+
+// Inventory identifies the files of a run by their names below the folders that were
+// given, their sizes, and what a store says of their content. Times do not count:
+// copies of a run are the same.
+type Inventory struct{ sum hash.Hash }
+
+// NewInventory returns the inventory of no files.
+func NewInventory() Inventory { return Inventory{sha256.New()} }
+
+// Add adds a file: its name with /, below the path that was given as the root-th, and
+// its ETag where it has one.
+func (v Inventory) Add(root int, name string, size int64, etag string) {
+	fmt.Fprintf(v.sum, "%d %q %d %q\n", root, name, size, etag) // never fails
+}
+
+// String is the inventory in base 16.
+func (v Inventory) String() string { return hex.EncodeToString(v.sum.Sum(nil)) }
