@@ -56,7 +56,6 @@ var errorsInChinese = map[string]string{
 	"no operator given: --op NAME is needed":                                           "未给出算子：需要 --op NAME",
 	"want two runs or more, got %s":                                                    "需要两次或更多运行，得到%s",
 	"want one compare.json, got %s":                                                    "需要一个 compare.json，得到%s",
-	"--backend %s: want one of %s":                                                     "--backend %s：应为 %s 之一",
 	"no file given; - stands for stdin":                                                "未给出文件；- 表示标准输入",
 	"unexpected argument %q":                                                           "多余的参数 %q",
 	"--to is needed: one of acl, mindspore, ge":                                        "需要 --to：acl、mindspore 或 ge",

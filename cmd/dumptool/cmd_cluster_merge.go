@@ -42,9 +42,8 @@ date. 'dumptool merge DIR' merges what there is without looking at the folders.`
 		RunE: func(cmd *cobra.Command, args []string) error { return runClusterMerge(cmd, a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
-	opts.define(cmd, "beside -out of the command")
-	define(cmd, waitFlags(&opts.wait, &opts.missing, &opts.partly)...)
-	opts.exitZero.add(cmd.Flags(), "findings")
+	opts.define(cmd, "beside -out of the command", "在命令的 -out 旁边")
+	define(cmd, append(waitFlags(&opts.wait, &opts.missing, &opts.partly), opts.exitZero.flag("findings", "找到的问题"))...)
 	return cmd
 }
 

@@ -42,12 +42,12 @@ and order, and the worst elements as a CSV file.`,
 	}
 	cmd.Long += formatHelp[*record.Row]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	define(cmd, slices.Concat([]cmdFlag{
-		{"op", text(&opts.op), "operator `NAME`, or the end of one that no other has; NAME:output:K for one of its tensors", choosing, safe},
-		{"topn", whole(&opts.Top, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "show the worst `N` elements", reporting, safe},
+		{"op", text(&opts.op), "operator `NAME`, or the end of one that no other has; NAME:output:K for one of its tensors", "算子名 `NAME`，或其唯一的结尾；NAME:output:K 为其中一个张量", choosing, safe},
+		{"topn", whole(&opts.Top, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "show the worst `N` elements", "显示差异最大的 `N` 个元素", reporting, safe},
+		outFlag(&opts.out, "write tensors and elements to folder `DIR`", "把张量和元素写到目录 `DIR`"),
+		(*exitZero)(&opts.ExitZero).flag("failures", "失败"),
 	}, opts.sides(), opts.judge(cmd), opts.pairs(), opts.shapes())...)
-	outFlag(cmd.Flags(), &opts.out, "", "write tensors and elements to folder `DIR`")
 	formatFlag[*record.Row](cmd, &opts.format)
-	(*exitZero)(&opts.ExitZero).add(cmd.Flags(), "failures")
 	return cmd
 }
 
@@ -144,9 +144,8 @@ one of the first run.`,
 	}
 	cmd.Long += formatHelp[*determinism.Report]() + exitStatus(exitFound, exitNothing, exitCoverage, exitInterrupted)
 	define(cmd, slices.Concat([]cmdFlag{morePaths(&opts.paths)}, roundFlags(&opts.RefRounds), opts.operators(), opts.pairs(), opts.execution(),
-		[]cmdFlag{opts.jobs(), containerFlag(&opts.Version)})...)
-	addReportFlags[*determinism.Report](cmd, &opts.output, "text", "; several with -out")
-	(*exitZero)(&opts.ExitZero).add(cmd.Flags(), "differences")
+		[]cmdFlag{opts.jobs(), containerFlag(&opts.Version), (*exitZero)(&opts.ExitZero).flag("differences", "差异")})...)
+	addReportFlags[*determinism.Report](cmd, &opts.output)
 	return cmd
 }
 
@@ -206,9 +205,8 @@ failed. Limits that are not given are those of the profile, not of the run.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runCompareJudge(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += formatHelp[*compare.Judgement]() + exitStatus(exitFound, exitNothing)
-	define(cmd, opts.judge(cmd)...)
+	define(cmd, append(opts.judge(cmd), (*exitZero)(&opts.ExitZero).flag("failures", "失败"))...)
 	formatFlag[*compare.Judgement](cmd, &opts.format)
-	(*exitZero)(&opts.ExitZero).add(cmd.Flags(), "failures")
 	return cmd
 }
 

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpconf"
@@ -40,121 +39,70 @@ JSON. Which of them a file is shows in its keys.`,
 	return cmd
 }
 
-// configTarget are the flags about what a configuration is for.
-type configTarget struct {
-	schema, version, soc, backend string
-	devices                       deviceIDs
-}
-
 // configBackends are the backends of MindSpore.
 var configBackends = []string{"ge", "ms_backend", "O0", "O1", "O2", "pynative"}
 
-// checkedSchemas are the schemas that files can be checked as.
-var checkedSchemas = []dumpconf.Schema{dumpconf.SchemaACL, dumpconf.SchemaMindSpore, dumpconf.SchemaGE, dumpconf.SchemaTF, dumpconf.SchemaMsprobe}
+// targetVersion is the flag for the release that a configuration is for.
+const targetVersion = "target-version"
 
-// schemaNames returns the names of schemas.
-func schemaNames(all []dumpconf.Schema) []string {
+// schemaFlag is a schema by its name.
+func schemaFlag(to *dumpconf.Schema, known ...dumpconf.Schema) *value[dumpconf.Schema] {
 	var list []string
-	for _, s := range all {
+	for _, s := range known {
 		list = append(list, s.String())
 	}
-	return list
+	return named(to, list, known...)
 }
 
-func (o *configTarget) addFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.schema, "schema", "", "the file is of this `SCHEMA`: acl, mindspore, ge, tf or msprobe; default: as its keys say")
-	harmless(cmd.Flags(), "schema")
-	completeValues(cmd.Flag("schema"), schemaNames(checkedSchemas))
-	o.addMakingFlags(cmd)
+// targetFlags say what a configuration is for, and of which schema it is.
+func targetFlags(o *dumpconf.Options) []cmdFlag {
+	schema := schemaFlag(&o.Schema, dumpconf.SchemaACL, dumpconf.SchemaMindSpore, dumpconf.SchemaGE, dumpconf.SchemaTF, dumpconf.SchemaMsprobe)
+	return append([]cmdFlag{{"schema", schema, "the file is of this `SCHEMA`: acl, mindspore, ge, tf or msprobe; default: as its keys say", "文件属于 `SCHEMA`：acl、mindspore、ge、tf 或 msprobe；默认按其中的键", facts, safe}}, makingFlags(o)...)
 }
 
-// addMakingFlags adds the flags that also apply to files that do not exist.
-func (o *configTarget) addMakingFlags(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&o.version, "target-version", "", "the file is for release `V` of CANN, or of MindSpore, such as 8.0 or 2.3.1; default: the newest")
-	flags.StringVar(&o.soc, "soc", "", "the file is for `PRODUCT`, such as Ascend910B, A2 or 310P; cpu or gpu for MindSpore without NPU")
-	flags.StringVar(&o.backend, "backend", "", "MindSpore runs on `BACKEND`: ge, ms_backend, O0, O1, O2 or pynative")
-	flags.Var(&o.devices, "device", "`IDS` of the devices that will be used")
-	harmless(flags, "target-version", "soc", "backend", "device")
-	completeValues(cmd.Flag("backend"), configBackends)
-	completeValues(cmd.Flag("soc"), []string{"A2", "A3", "Ascend310P", "Ascend910", "Ascend910B", "cpu", "gpu"})
-}
-
-// resolve checks the flags.
-func (o *configTarget) resolve() (dumpconf.Options, error) {
-	opt := dumpconf.Options{SoC: o.soc}
-	if o.schema != "" {
-		name, err := oneOf("--schema", o.schema, schemaNames(checkedSchemas))
+// makingFlags are those of targetFlags that also apply to files that do not exist.
+func makingFlags(o *dumpconf.Options) []cmdFlag {
+	soc := text(&o.SoC)
+	soc.known = []string{"A2", "A3", "Ascend310P", "Ascend910", "Ascend910B", "cpu", "gpu"}
+	version := parsed(&o.TargetVersion, func(text string) (dumpconf.Version, error) {
+		v, err := dumpconf.ParseVersion(text)
 		if err != nil {
-			return opt, err
+			err = &valueError{err: err}
 		}
-		opt.Schema, _ = dumpconf.ParseSchema(name)
-	}
-	if o.version != "" {
-		var err error
-		if opt.TargetVersion, err = dumpconf.ParseVersion(o.version); err != nil {
-			return opt, usagef("--target-version %s: %v", o.version, err)
-		}
-	}
-	if o.backend != "" {
-		same := func(name string) bool { return strings.EqualFold(name, strings.ReplaceAll(o.backend, "-", "_")) }
-		i := slices.IndexFunc(configBackends, same)
+		return v, err
+	})
+	backend := parsed(&o.Backend, func(text string) (string, error) {
+		i := slices.IndexFunc(configBackends, func(name string) bool { return strings.EqualFold(name, strings.ReplaceAll(text, "-", "_")) })
 		if i < 0 {
-			return opt, usagef("--backend %s: want one of %s", o.backend, strings.Join(configBackends, ", "))
+			return "", wantf("want one of %s", strings.Join(configBackends, ", "))
 		}
-		opt.Backend = configBackends[i]
+		return configBackends[i], nil
+	})
+	backend.known = configBackends
+	return []cmdFlag{
+		{targetVersion, version, "the file is for release `V` of CANN, or of MindSpore, such as 8.0 or 2.3.1; default: the newest", "文件用于 CANN 或 MindSpore 的版本 `V`，例如 8.0 或 2.3.1；默认最新", facts, safe},
+		{"soc", soc, "the file is for `PRODUCT`, such as Ascend910B, A2 or 310P; cpu or gpu for MindSpore without NPU", "文件用于产品 `PRODUCT`，例如 Ascend910B、A2 或 310P；不用 NPU 的 MindSpore 写 cpu 或 gpu", facts, safe},
+		{"backend", backend, "MindSpore runs on `BACKEND`: ge, ms_backend, O0, O1, O2 or pynative", "MindSpore 的后端 `BACKEND`：ge、ms_backend、O0、O1、O2 或 pynative", facts, safe},
+		{"device", deviceIDs(&o.Devices), "`IDS` of the devices that will be used", "将使用的设备的 `IDS`", facts, safe},
 	}
-	opt.Devices = o.devices.ids
-	return opt, nil
 }
 
-// deviceIDs are the ids of devices on a command line. It has the methods of a
-// flag value.
-type deviceIDs struct{ ids []uint64 }
-
-// String implements the value of a flag.
-func (d *deviceIDs) String() string { return strings.Join(d.GetSlice(), ",") }
-
-// Type implements the value of a flag: it names the value in the help.
-func (d *deviceIDs) Type() string { return "IDS" }
-
-// Set implements the value of a flag.
-func (d *deviceIDs) Set(text string) error {
-	for part := range strings.SplitSeq(text, ",") {
-		if err := d.Append(part); err != nil {
-			return err
+// deviceIDs are the ids of devices.
+func deviceIDs(to *[]uint64) *list[[]uint64] {
+	return &list[[]uint64]{to: to, read: func(texts []string) (ids []uint64, err error) {
+		for text := range strings.SplitSeq(strings.Join(texts, ","), ",") {
+			id, err := strconv.ParseUint(strings.TrimSpace(text), 10, 31)
+			if err != nil {
+				return nil, fmt.Errorf("ids of devices are numbers such as 0,1 and have no sign, found %q", text)
+			}
+			ids = append(ids, id)
 		}
-	}
-	return nil
-}
-
-// Append implements pflag.SliceValue.
-func (d *deviceIDs) Append(text string) error {
-	id, err := strconv.ParseUint(strings.TrimSpace(text), 10, 31)
-	if err != nil {
-		return fmt.Errorf("ids of devices are numbers such as 0,1 and have no sign, found %q", text)
-	}
-	d.ids = append(d.ids, id)
-	return nil
-}
-
-// Replace implements pflag.SliceValue.
-func (d *deviceIDs) Replace(texts []string) error {
-	d.ids = nil
-	return d.Set(strings.Join(texts, ","))
-}
-
-// GetSlice implements pflag.SliceValue.
-func (d *deviceIDs) GetSlice() []string {
-	var out []string
-	for _, id := range d.ids {
-		out = append(out, strconv.FormatUint(id, 10))
-	}
-	return out
+		return ids, nil
+	}}
 }
 
 type configExplainOptions struct {
-	target   configTarget
+	dumpconf.Options
 	checkEnv bool
 	json     jsonFlag
 	exitZero exitZero
@@ -181,32 +129,22 @@ title, lines), patterns (paths of the files), commands, and error.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runConfigExplain(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitFound, exitInterrupted)
-	opts.addFlags(cmd)
+	define(cmd, append(targetFlags(&opts.Options),
+		cmdFlag{"check-env", yes(&opts.checkEnv), "take the environment into account", "计入环境变量", facts, safe},
+		opts.exitZero.flag("errors", "错误"), opts.json.flag("print a JSON object", "打印一个 JSON 对象"))...)
 	return cmd
 }
 
-func (o *configExplainOptions) addFlags(cmd *cobra.Command) {
-	o.target.addFlags(cmd)
-	cmd.Flags().BoolVar(&o.checkEnv, "check-env", false, "take the environment into account")
-	harmless(cmd.Flags(), "check-env")
-	o.exitZero.add(cmd.Flags(), "errors")
-	o.json.add(cmd.Flags(), "print a JSON object")
-}
-
 func runConfigExplain(ctx context.Context, a *app, opts *configExplainOptions, args []string) error {
-	opt, err := opts.target.resolve()
-	if err != nil {
-		return err
-	}
 	if opts.checkEnv {
-		opt.Env, opt.Container = os.LookupEnv, dumpconf.InContainer()
+		opts.Env, opts.Container = os.LookupEnv, dumpconf.InContainer()
 	}
 	name, src, err := a.oneConfig(ctx, args)
 	if err != nil {
 		return err
 	}
-	r := dumpconf.Check(name, src, opt)
-	e := &report.ConfigExplanation{Name: name, Explanation: dumpconf.Explain(r, opt), Refused: r.Refused()}
+	r := dumpconf.Check(name, src, opts.Options)
+	e := &report.ConfigExplanation{Name: name, Explanation: dumpconf.Explain(r, opts.Options), Refused: r.Refused()}
 	if err := printResult(a, opts.json.format(), e, report.Options{}); err != nil {
 		return err
 	}
@@ -236,13 +174,10 @@ func (a *app) oneConfig(ctx context.Context, args []string) (name string, src []
 }
 
 type configConvertOptions struct {
-	target configTarget
-	to     string
-	output configOutput
+	dumpconf.Options // for the result, but for the schema, which is that of the file
+	to               dumpconf.Schema
+	output           configOutput
 }
-
-// madeSchemas are the schemas that configurations can be converted to.
-var madeSchemas = []dumpconf.Schema{dumpconf.SchemaACL, dumpconf.SchemaMindSpore, dumpconf.SchemaGE}
 
 func newConfigConvertCommand(a *app) *cobra.Command {
 	opts := new(configConvertOptions)
@@ -264,53 +199,34 @@ whose result the version or backend would not act on; the exit status is 1 then.
 		RunE: func(cmd *cobra.Command, args []string) error { return runConfigConvert(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitFound, exitInterrupted)
-	opts.addFlags(cmd)
+	schema := schemaFlag(&opts.to, dumpconf.SchemaACL, dumpconf.SchemaMindSpore, dumpconf.SchemaGE)
+	target := targetFlags(&opts.Options)
+	version := &target[slices.IndexFunc(target, func(f cmdFlag) bool { return f.names == targetVersion })]
+	version.usage, version.chinese = "the result is for release `V` of its runtime; default: the newest", "结果用于运行时的版本 `V`；默认最新"
+	define(cmd, slices.Concat([]cmdFlag{{"to", schema, "`SCHEMA` of the result: acl, mindspore or ge", "结果的 `SCHEMA`：acl、mindspore 或 ge", choosing, safe}}, target, opts.output.flags())...)
 	return cmd
 }
 
-func (o *configConvertOptions) addFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.to, "to", "", "`SCHEMA` of the result: acl, mindspore or ge")
-	harmless(cmd.Flags(), "to")
-	completeValues(cmd.Flag("to"), schemaNames(madeSchemas))
-	o.target.addFlags(cmd)
-	cmd.Flag("target-version").Usage = "the result is for release `V` of its runtime; default: the newest"
-	o.output.addFlags(cmd.Flags())
-}
-
-// resolve checks the flags; the options are for the result.
-func (o *configConvertOptions) resolve(args []string) (from dumpconf.Schema, opt dumpconf.Options, err error) {
-	if opt, err = o.target.resolve(); err != nil {
-		return from, opt, err
-	}
-	if o.to == "" {
-		return from, opt, usagef("--to is needed: one of acl, mindspore, ge")
-	}
-	to, err := oneOf("--to", o.to, schemaNames(madeSchemas))
-	if err != nil {
-		return from, opt, err
-	}
-	from = opt.Schema
-	opt.Schema, _ = dumpconf.ParseSchema(to)
-	inputs := slices.DeleteFunc(slices.Clone(args), func(name string) bool { return name == stdinArg })
-	return from, opt, o.output.check(inputs...)
-}
-
 func runConfigConvert(ctx context.Context, a *app, opts *configConvertOptions, args []string) error {
-	from, opt, err := opts.resolve(args)
-	if err != nil {
+	if opts.to == dumpconf.SchemaUnknown {
+		return usagef("--to is needed: one of acl, mindspore, ge")
+	}
+	if err := opts.output.check(slices.DeleteFunc(slices.Clone(args), func(name string) bool { return name == stdinArg })...); err != nil {
 		return err
 	}
 	name, src, err := a.oneConfig(ctx, args)
 	if err != nil {
 		return err
 	}
-	r := dumpconf.Check(name, src, dumpconf.Options{Schema: from})
+	opt := opts.Options
+	opt.Schema = opts.to
+	r := dumpconf.Check(name, src, dumpconf.Options{Schema: opts.Schema})
 	if first := r.Refused(); first != nil {
 		err := foundf("%s:%d:%d: %s", report.ConfigName(name), first.Line, first.Column, a.inLang(first.Message))
 		return hintf(err, "'dumptool config check' shows all errors")
 	}
 	if r.Schema == opt.Schema {
-		return usagef("%s is one of %s already", report.ConfigName(name), opts.to)
+		return usagef("%s is one of %s already", report.ConfigName(name), opt.Schema)
 	}
 	text, notes, err := dumpconf.Translate(r, opt.Schema, opt)
 	if err != nil {
@@ -329,9 +245,11 @@ type configOutput struct {
 	force bool
 }
 
-func (o *configOutput) addFlags(flags *pflag.FlagSet) {
-	outFlag(flags, &o.out, "", "write to `FILE`, not to stdout")
-	flags.BoolVar(&o.force, "force", false, "replace the file of -out")
+func (o *configOutput) flags() []cmdFlag {
+	return []cmdFlag{
+		outFlag(&o.out, "write to `FILE`, not to stdout", "写到 `FILE`，而不是标准输出"),
+		{"force", yes(&o.force), "replace the file of -out", "覆盖 -out 的文件", reporting, 0},
+	}
 }
 
 // check refuses to replace a file, and in any case one of the inputs.

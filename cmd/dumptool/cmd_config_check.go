@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 
@@ -17,11 +18,10 @@ import (
 )
 
 type configCheckOptions struct {
-	target            configTarget
+	dumpconf.Options
 	format            string
 	checkFS, checkEnv bool
 	strict            bool
-	worldSize         uint64
 	fix, write        bool
 	exitZero          exitZero
 }
@@ -70,33 +70,21 @@ The exit status is 1 when there are errors, with --strict also for warnings, and
 		RunE: func(cmd *cobra.Command, args []string) error { return runConfigCheck(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitFound, exitInterrupted)
-	opts.addFlags(cmd)
+	define(cmd, targetFlags(&opts.Options)...)
+	formatFlag[*report.ConfigChecks](cmd, &opts.format)
+	define(cmd,
+		cmdFlag{"check-fs", yes(&opts.checkFS), "look at the folders that the file names", "检查文件中提到的目录", facts, 0},
+		cmdFlag{"check-env", yes(&opts.checkEnv), "look at the environment that overrules the file", "检查会覆盖该文件的环境变量", facts, safe},
+		cmdFlag{"world-size", whole(&opts.WorldSize, 0, math.MaxInt64, "want a number from 0"), "the job has `N` ranks, for files of msprobe; default: unknown", "作业有 `N` 个 rank，用于 msprobe 的文件；默认未知", facts, safe},
+		cmdFlag{"strict", yes(&opts.strict), "exit with 1 for warnings too", "有警告时退出码也为 1", ci, safe},
+		cmdFlag{"fix", yes(&opts.fix), "print the change that repairs what can be repaired", "打印可修复之处的修改", reporting, safe},
+		cmdFlag{"write", yes(&opts.write), "with --fix: make the change", "配合 --fix：直接修改文件", reporting, 0},
+		opts.exitZero.flag("errors", "错误"))
 	return cmd
 }
 
-func (o *configCheckOptions) addFlags(cmd *cobra.Command) {
-	o.target.addFlags(cmd)
-	flags := cmd.Flags()
-	formatFlag[*report.ConfigChecks](cmd, &o.format)
-	flags.BoolVar(&o.checkFS, "check-fs", false, "look at the folders that the file names")
-	flags.BoolVar(&o.checkEnv, "check-env", false, "look at the environment that overrules the file")
-	flags.Uint64Var(&o.worldSize, "world-size", 0, "the job has `N` ranks, for files of msprobe; default: unknown")
-	flags.BoolVar(&o.strict, "strict", false, "exit with 1 for warnings too")
-	flags.BoolVar(&o.fix, "fix", false, "print the change that repairs what can be repaired")
-	harmless(flags, "check-env", "world-size", "strict", "fix")
-	flags.BoolVar(&o.write, "write", false, "with --fix: make the change")
-	o.exitZero.add(flags, "errors")
-}
-
-// resolve checks the flags.
-func (o *configCheckOptions) resolve(args []string) (dumpconf.Options, error) {
-	opt, err := o.target.resolve()
-	if err != nil {
-		return opt, err
-	}
-	if o.format, err = oneFormat[*report.ConfigChecks](o.format); err != nil {
-		return opt, err
-	}
+// resolve checks the flags, and lets the check look at what they allow.
+func (o *configCheckOptions) resolve(args []string) error {
 	stdin := 0
 	for _, name := range args {
 		if name == stdinArg {
@@ -105,36 +93,35 @@ func (o *configCheckOptions) resolve(args []string) (dumpconf.Options, error) {
 	}
 	switch {
 	case len(args) == 0:
-		return opt, usagef("no file given; - stands for stdin")
+		return usagef("no file given; - stands for stdin")
 	case stdin > 1:
-		return opt, usagef("- is given %d times, stdin can be read once", stdin)
+		return usagef("- is given %d times, stdin can be read once", stdin)
 	case o.write && !o.fix:
-		return opt, usagef("--write goes with --fix only")
+		return usagef("--write goes with --fix only")
 	case o.write && slices.Contains(args, stdinArg):
-		return opt, usagef("--write cannot change stdin")
+		return usagef("--write cannot change stdin")
 	case o.fix && slices.ContainsFunc(args, isFolder):
-		return opt, usagef("--fix goes with files, not with the folder of a dump")
+		return usagef("--fix goes with files, not with the folder of a dump")
 	case o.fix && !o.write && o.format != "text":
-		return opt, usagef("--fix prints a diff, not %s; add --write to print what is left in the file", o.format)
+		return usagef("--fix prints a diff, not %s; add --write to print what is left in the file", o.format)
 	}
-	opt.WorldSize = o.worldSize
 	if o.checkFS {
-		opt.Stat = dumpconf.StatFolder
+		o.Stat = dumpconf.StatFolder
 	}
 	if o.checkEnv {
-		opt.Env, opt.Container = os.LookupEnv, dumpconf.InContainer()
+		o.Env, o.Container = os.LookupEnv, dumpconf.InContainer()
 	}
-	return opt, nil
+	return nil
 }
 
 func runConfigCheck(ctx context.Context, a *app, opts *configCheckOptions, args []string) error {
-	opt, err := opts.resolve(args)
+	err := opts.resolve(args)
 	if err != nil {
 		return err
 	}
 	checks := &report.ConfigChecks{Tool: toolName()}
 	checks.Folder, _ = os.Getwd() // without it absolute names stay as they are
-	stopped := a.checkConfigs(ctx, opts, opt, args, &checks.Checks)
+	stopped := a.checkConfigs(ctx, opts, args, &checks.Checks)
 	if opts.fix && !opts.write {
 		err = report.WriteConfigDiffs(a.out, checks)
 	} else {
@@ -153,10 +140,10 @@ func runConfigCheck(ctx context.Context, a *app, opts *configCheckOptions, args 
 }
 
 // checkConfigs checks files, and repairs them when that is asked for.
-func (a *app) checkConfigs(ctx context.Context, opts *configCheckOptions, opt dumpconf.Options, args []string, checks *dumpconf.Checks) error {
+func (a *app) checkConfigs(ctx context.Context, opts *configCheckOptions, args []string, checks *dumpconf.Checks) error {
 	for _, name := range args {
 		if isFolder(name) {
-			if err := a.checkTree(ctx, opts, opt, name, checks); err != nil {
+			if err := a.checkTree(ctx, *opts, name, checks); err != nil {
 				return err
 			}
 			continue
@@ -169,19 +156,19 @@ func (a *app) checkConfigs(ctx context.Context, opts *configCheckOptions, opt du
 			a.failed(checks, err)
 			continue
 		}
-		a.checkConfig(opts, opt, name, src, checks)
+		a.checkConfig(opts, name, src, checks)
 	}
 	return nil
 }
 
 // checkConfig checks a text, and repairs it when that is asked for.
-func (a *app) checkConfig(opts *configCheckOptions, opt dumpconf.Options, name string, src []byte, checks *dumpconf.Checks) {
+func (a *app) checkConfig(opts *configCheckOptions, name string, src []byte, checks *dumpconf.Checks) {
 	f := dumpconf.FileCheck{Name: name}
 	err := guard.Do(func() error {
 		if opts.fix {
-			f = dumpconf.RepairFile(name, src, opt)
+			f = dumpconf.RepairFile(name, src, opts.Options)
 		} else {
-			f.Before = dumpconf.Check(name, src, opt)
+			f.Before = dumpconf.Check(name, src, opts.Options)
 		}
 		return nil
 	})
@@ -201,7 +188,7 @@ func (a *app) checkConfig(opts *configCheckOptions, opt dumpconf.Options, name s
 
 // checkTree checks the configurations in a dump, and what they promised against what is
 // there.
-func (a *app) checkTree(ctx context.Context, opts *configCheckOptions, opt dumpconf.Options, dir string, checks *dumpconf.Checks) error {
+func (a *app) checkTree(ctx context.Context, opts configCheckOptions, dir string, checks *dumpconf.Checks) error {
 	files, bad, err := dumpconf.OpenTree(ctx, dir)
 	switch {
 	case ctx.Err() != nil:
@@ -215,15 +202,15 @@ func (a *app) checkTree(ctx context.Context, opts *configCheckOptions, opt dumpc
 	for _, err := range bad {
 		a.failed(checks, err)
 	}
-	opt.Schema = dumpconf.SchemaMindSpore
+	opts.Schema = dumpconf.SchemaMindSpore
 	for _, f := range files {
 		src, err := dumpconf.ReadFile(ctx, f.Path, nil)
 		if err != nil {
 			a.failed(checks, err)
 			continue
 		}
-		opt.Tree = f.Tree
-		a.checkConfig(opts, opt, f.Path, src, checks)
+		opts.Tree = f.Tree
+		a.checkConfig(&opts, f.Path, src, checks)
 	}
 	return ctx.Err()
 }

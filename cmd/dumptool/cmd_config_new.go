@@ -20,8 +20,8 @@ import (
 type configNewOptions struct {
 	profiles []dumpconf.Profile
 	fields   []*profileFlag
-	target   configTarget
-	output   configOutput
+	dumpconf.Options
+	output configOutput
 }
 
 func newConfigNewCommand(a *app) *cobra.Command {
@@ -51,15 +51,9 @@ several values takes them with commas between, or is given more than once.`,
 		ValidArgsFunction: cobra.FixedCompletions(opts.profileNames(), cobra.ShellCompDirectiveNoFileComp),
 	}
 	cmd.Long += exitStatus(exitInterrupted)
-	opts.addFlags(cmd)
+	opts.addFields(cmd)
+	define(cmd, slices.Concat(makingFlags(&opts.Options), opts.output.flags())...)
 	return cmd
-}
-
-func (o *configNewOptions) addFlags(cmd *cobra.Command) {
-	o.addFields(cmd)
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { annotate(f, rare) }) // those of each profile are its keys
-	o.target.addMakingFlags(cmd)
-	o.output.addFlags(cmd.Flags())
 }
 
 func runConfigNew(ctx context.Context, a *app, opts *configNewOptions, flags *pflag.FlagSet, args []string) error {
@@ -71,10 +65,6 @@ func runConfigNew(ctx context.Context, a *app, opts *configNewOptions, flags *pf
 	if err != nil {
 		return err
 	}
-	opt, err := opts.target.resolve()
-	if err != nil {
-		return err
-	}
 	if err := opts.output.check(); err != nil {
 		return err
 	}
@@ -83,11 +73,11 @@ func runConfigNew(ctx context.Context, a *app, opts *configNewOptions, flags *pf
 			return err
 		}
 	}
-	made, err := dumpconf.New(profile.Name, values, opt)
+	made, err := dumpconf.New(profile.Name, values, opts.Options)
 	if err != nil {
 		return a.refused(err)
 	}
-	return a.deliver(opts, made, opt)
+	return a.deliver(opts, made)
 }
 
 // saysMore reports whether any flag says what is wanted. That of the language is
@@ -134,9 +124,9 @@ func (a *app) refused(err error) error {
 }
 
 // deliver writes a configuration and says what comes next.
-func (a *app) deliver(opts *configNewOptions, made *dumpconf.Made, opt dumpconf.Options) error {
-	opt.Schema = made.Report.Schema
-	r, err := a.writeConfig(&opts.output, made.Text, opt)
+func (a *app) deliver(opts *configNewOptions, made *dumpconf.Made) error {
+	opts.Schema = made.Report.Schema
+	r, err := a.writeConfig(&opts.output, made.Text, opts.Options)
 	if err != nil {
 		return err
 	}
@@ -195,8 +185,7 @@ func (a *app) askField(ctx context.Context, field *dumpconf.Field, lang report.L
 	}
 }
 
-// profileFlag is the flag for a key that some profiles have. It has the
-// methods of a flag value.
+// profileFlag is the flag for a key that some profiles have.
 type profileFlag struct {
 	name     string
 	profiles []string
@@ -208,29 +197,25 @@ type profileFlag struct {
 
 // fieldAbout is what a key is for in some profiles.
 type fieldAbout struct {
-	text     string
+	lang.Text
 	profiles []string
 }
 
-// isList reports whether the flag may be given more than once.
-func (f *profileFlag) isList() bool {
-	return f.kind == dumpconf.TypeStrings || f.kind == dumpconf.TypeUints
-}
-
-// String implements the value of a flag.
-func (f *profileFlag) String() string { return strings.Join(f.given, ",") }
-
-// Set implements the value of a flag.
-func (f *profileFlag) Set(text string) error {
-	if !f.isList() {
-		f.given = nil
+// row is the flag in the table of the command.
+func (f *profileFlag) row(usage lang.Text) cmdFlag {
+	row := cmdFlag{names: f.name, usage: usage.EN, chinese: usage.ZH, in: more, is: rare} // those of each profile are its keys
+	if f.kind == dumpconf.TypeStrings || f.kind == dumpconf.TypeUints {
+		l := texts(&f.given)
+		l.kind = f.typeName()
+		row.value = l
+	} else {
+		row.value = &value[[]string]{to: &f.given, kind: f.typeName(), read: func(text string) ([]string, error) { return []string{text}, nil }}
 	}
-	f.given = append(f.given, text)
-	return nil
+	return row
 }
 
-// Type implements the value of a flag: it names the value in the help.
-func (f *profileFlag) Type() string {
+// typeName names a value in the help.
+func (f *profileFlag) typeName() string {
 	if all := strings.Join(f.values, "|"); all != "" && len(all) <= 24 {
 		return all
 	}
@@ -247,21 +232,6 @@ func (f *profileFlag) Type() string {
 	return "TEXT"
 }
 
-// profileList is the value of a flag that settings may give as a list.
-type profileList struct{ *profileFlag }
-
-// Append implements pflag.SliceValue.
-func (l profileList) Append(text string) error { return l.Set(text) }
-
-// Replace implements pflag.SliceValue.
-func (l profileList) Replace(texts []string) error {
-	l.given = texts
-	return nil
-}
-
-// GetSlice implements pflag.SliceValue.
-func (l profileList) GetSlice() []string { return l.given }
-
 // addFields adds the flags for the keys of all profiles.
 func (o *configNewOptions) addFields(cmd *cobra.Command) {
 	for _, p := range o.profiles {
@@ -270,15 +240,10 @@ func (o *configNewOptions) addFields(cmd *cobra.Command) {
 		}
 	}
 	for _, f := range o.fields {
-		if f.isList() {
-			cmd.Flags().Var(profileList{f}, f.name, o.usage(f))
-		} else {
-			cmd.Flags().Var(f, f.name, o.usage(f))
-		}
+		define(cmd, f.row(o.usage(f)))
 		values := f.values
 		if f.kind == dumpconf.TypeBool {
 			values = []string{"true", "false"}
-			cmd.Flag(f.name).NoOptDefVal = "true"
 		}
 		completeValues(cmd.Flag(f.name), values)
 	}
@@ -295,11 +260,10 @@ func (o *configNewOptions) addField(profile string, field *dumpconf.Field) {
 	if field.Type != dumpconf.TypeBool {
 		f.values = append(f.values, missing(field.Values, f.values)...)
 	}
-	about := field.About.EN
-	i := slices.IndexFunc(f.abouts, func(a fieldAbout) bool { return a.text == about })
+	i := slices.IndexFunc(f.abouts, func(a fieldAbout) bool { return a.Text == field.About })
 	if i < 0 {
 		i = len(f.abouts)
-		f.abouts = append(f.abouts, fieldAbout{text: about})
+		f.abouts = append(f.abouts, fieldAbout{Text: field.About})
 	}
 	f.abouts[i].profiles = append(f.abouts[i].profiles, profile)
 }
@@ -314,23 +278,19 @@ func (o *configNewOptions) field(name string) *profileFlag {
 	return nil
 }
 
-// usage says what a flag is for.
-func (o *configNewOptions) usage(f *profileFlag) string {
-	var parts []string
+// usage says what a flag is for. The profiles of MindSpore have one name together.
+func (o *configNewOptions) usage(f *profileFlag) lang.Text {
+	ofMindSpore := slices.DeleteFunc(o.profileNames(), func(name string) bool { return !strings.HasPrefix(name, "ms-") })
+	var en, zh []string
 	for _, a := range f.abouts {
-		parts = append(parts, fmt.Sprintf("%s (%s)", a.text, o.shortProfiles(a.profiles)))
+		names := a.profiles
+		if len(missing(ofMindSpore, names)) == 0 {
+			names = append(missing(names, ofMindSpore), "ms-*")
+		}
+		en = append(en, fmt.Sprintf("%s (%s)", a.EN, strings.Join(names, ", ")))
+		zh = append(zh, fmt.Sprintf("%s(%s)", a.ZH, strings.Join(names, "、")))
 	}
-	return strings.Join(parts, "; ")
-}
-
-// shortProfiles lists profiles; those of MindSpore have one name together.
-func (o *configNewOptions) shortProfiles(names []string) string {
-	other := func(name string) bool { return !strings.HasPrefix(name, "ms-") }
-	ofMindSpore := slices.DeleteFunc(o.profileNames(), other)
-	if len(missing(ofMindSpore, names)) == 0 {
-		names = append(missing(names, ofMindSpore), "ms-*")
-	}
-	return strings.Join(names, ", ")
+	return lang.Text{EN: strings.Join(en, "; "), ZH: strings.Join(zh, "；")}
 }
 
 // missing returns the values that are not among others.

@@ -385,7 +385,7 @@ func (h help) flag(f *pflag.Flag) *pflag.Flag {
 	case h.chinese && f.Name == helpFlag:
 		shown.Usage = h.word("help for a command")
 	case h.chinese:
-		shown.Usage, end = cmp.Or(flagsInChinese[f.Usage], f.Usage), "；"
+		shown.Usage, end = cmp.Or(strings.Join(f.Annotations[chineseKey], ""), f.Usage), "；"
 	}
 	if h.brief {
 		shown.Usage, _, _ = strings.Cut(shown.Usage, end)
@@ -400,9 +400,6 @@ func (h help) flagUsages(set *pflag.FlagSet) string {
 	}
 	return h.wrap(strings.ReplaceAll(set.FlagUsages(), "(default ", "(默认 "))
 }
-
-// chineseKey is the annotation of a command with its summary in Chinese.
-const chineseKey = "dumptool_chinese"
 
 // chinese returns the annotations of a command with its summary in Chinese.
 func chinese(summary string) map[string]string { return map[string]string{chineseKey: summary} }

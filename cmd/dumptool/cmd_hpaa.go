@@ -106,29 +106,29 @@ func (o *hpaaImportOptions) define(cmd *cobra.Command) {
 	src := &o.source
 	encoding := parsed(&o.Encoding, hpaa.ParseEncoding)
 	encoding.known = names(hpaa.Encodings)
-	outFlag(cmd.Flags(), &o.Out, "", "write the arrays to `DIR`; default: npu")
-	o.json.add(cmd.Flags(), "print one JSON object a tensor with what became of its pieces")
 	define(cmd, slices.Concat([]cmdFlag{
-		{"pieces", text(&src.Description), "the pieces are described in `FILE`: JSON Lines or CSV", choosing, 0},
-		{"piece-pattern", parsed(&src.Pattern, hpaa.ParsePattern), "`PATTERN` of the paths of the pieces, such as {node}@{output}.{piece:hex}.dat", choosing, 0},
-		{"npu-dir", text(&src.Dir), "folder of the pieces in `DIR`; default: dump_data", choosing, 0},
-		{"round", importRounds(&o.Rounds), "of several rounds of one output import `WHICH`: all, first, last, or a number", choosing, safe},
-		{"allow-outside", yes(&src.AllowOutside), "take pieces outside of the folder of their description", choosing, 0},
-		{"ignore-others", yes(&o.ignoreOthers), "files that do not fit the pattern do not change the exit status", ci, 0},
+		outFlag(&o.Out, "write the arrays to `DIR`; default: npu", "数组写到 `DIR`；默认 npu"),
+		o.json.flag("print one JSON object a tensor with what became of its pieces", "每个张量打印一个 JSON 对象，说明其各分片的去向"),
+		{"pieces", text(&src.Description), "the pieces are described in `FILE`: JSON Lines or CSV", "`FILE` 描述各分片：JSON Lines 或 CSV", choosing, 0},
+		{"piece-pattern", parsed(&src.Pattern, hpaa.ParsePattern), "`PATTERN` of the paths of the pieces, such as {node}@{output}.{piece:hex}.dat", "分片路径的模式 `PATTERN`，例如 {node}@{output}.{piece:hex}.dat", choosing, 0},
+		{"npu-dir", text(&src.Dir), "folder of the pieces in `DIR`; default: dump_data", "`DIR` 中分片所在的目录；默认 dump_data", choosing, 0},
+		{"round", importRounds(&o.Rounds), "of several rounds of one output import `WHICH`: all, first, last, or a number", "同一输出有多轮时导入 `WHICH`：all、first、last 或编号", choosing, safe},
+		{"allow-outside", yes(&src.AllowOutside), "take pieces outside of the folder of their description", "接受描述文件所在目录之外的分片", choosing, 0},
+		{"ignore-others", yes(&o.ignoreOthers), "files that do not fit the pattern do not change the exit status", "不符合模式的文件不影响退出码", ci, 0},
 	}, nodeFlags(&o.nameMap, &o.Filter.SkipKeys, &o.Filter.Exclude), []cmdFlag{
-		{"nodename-log", text(&o.nodeNames), "take the names of nodes as another run has them, from its dump_memory_nodename.log in `FILE`", pairing, 0},
-		{"encoding", encoding, "`ENCODING` of pieces whose description has none; default: auto", pairing, safe},
-		{"skip", whole(&o.Skip, 0, math.MaxInt64, "want a number from 0"), "bytes of header of such pieces", pairing, safe},
-		{"dtype", elementType(&o.DType), "element `TYPE` of such pieces, such as float16", pairing, safe},
-		{"shape", byKey(&o.Shapes, pieceShape), "shape of such pieces: `NODE=SHAPE`, such as conv1=2,3,5; without NODE= of all", pairing, safe},
-		{"like", text(&o.like), "take types and shapes that are not known from the run in `PATH`, such as cpu: its shapes divided by the number of pieces", pairing, 0},
-		{"default-concat-dim", whole(&o.Axis, -1, math.MaxInt, "want an axis from 0, or -1 for the first whose length is not 1"), "join pieces whose description has no axis on this `AXIS`; -1: the first whose length is not 1", pairing, safe},
-		{"learn", yes(&o.learn), "find out pattern and encoding from the pieces and arrays in DUMP_DATA and NPU", pairing, 0},
-		{"result", text(&o.result), "write the logs to `DIR`; default: result", reporting, 0},
-		{"node-runtime-filename", text(&o.runtime), "write the order of the nodes to `FILE`, where times are known; default: node_runtime.file beside the logs", reporting, 0},
-		{"md5", yes(&o.Sums), "write md5.csv with the digest of every piece", reporting, 0},
-		{"perf-all-nodes", yes(&o.allNodes), "for dumptool perf; here it changes nothing", more, safe},
-		jobsFlag(&o.Workers, "`N` nodes joined at a time; default: one per CPU"),
+		{"nodename-log", text(&o.nodeNames), "take the names of nodes as another run has them, from its dump_memory_nodename.log in `FILE`", "节点名取自另一次运行的 dump_memory_nodename.log，即 `FILE`", pairing, 0},
+		{"encoding", encoding, "`ENCODING` of pieces whose description has none; default: auto", "未描述编码的分片的编码 `ENCODING`；默认 auto", pairing, safe},
+		{"skip", whole(&o.Skip, 0, math.MaxInt64, "want a number from 0"), "bytes of header of such pieces", "这些分片的头部字节数", pairing, safe},
+		{"dtype", elementType(&o.DType), "element `TYPE` of such pieces, such as float16", "这些分片的数据类型 `TYPE`，例如 float16", pairing, safe},
+		{"shape", byKey(&o.Shapes, pieceShape), "shape of such pieces: `NODE=SHAPE`, such as conv1=2,3,5; without NODE= of all", "这些分片的形状：`NODE=SHAPE`，例如 conv1=2,3,5；不写 NODE= 则用于全部", pairing, safe},
+		{"like", text(&o.like), "take types and shapes that are not known from the run in `PATH`, such as cpu: its shapes divided by the number of pieces", "未知的类型和形状取自 `PATH` 中的运行，例如 cpu：其形状除以分片数", pairing, 0},
+		{"default-concat-dim", whole(&o.Axis, -1, math.MaxInt, "want an axis from 0, or -1 for the first whose length is not 1"), "join pieces whose description has no axis on this `AXIS`; -1: the first whose length is not 1", "未描述轴的分片沿 `AXIS` 拼接；-1：首个长度不为 1 的轴", pairing, safe},
+		{"learn", yes(&o.learn), "find out pattern and encoding from the pieces and arrays in DUMP_DATA and NPU", "由 DUMP_DATA 和 NPU 中的分片和数组推断模式和编码", pairing, 0},
+		{"result", text(&o.result), "write the logs to `DIR`; default: result", "日志写到 `DIR`；默认 result", reporting, 0},
+		{"node-runtime-filename", text(&o.runtime), "write the order of the nodes to `FILE`, where times are known; default: node_runtime.file beside the logs", "时间已知时把节点顺序写到 `FILE`；默认日志旁的 node_runtime.file", reporting, 0},
+		{"md5", yes(&o.Sums), "write md5.csv with the digest of every piece", "写出 md5.csv，含每个分片的摘要", reporting, 0},
+		{"perf-all-nodes", yes(&o.allNodes), "for dumptool perf; here it changes nothing", "用于 dumptool perf；在此无作用", more, safe},
+		jobsFlag(&o.Workers, "`N` nodes joined at a time; default: one per CPU", "同时拼接 `N` 个节点；默认每个 CPU 一个"),
 	})...)
 	exclusive(cmd, "pieces", "piece-pattern")
 }

@@ -67,12 +67,12 @@ read has the key "error".`,
 func (o *inspectOptions) define(cmd *cobra.Command) {
 	define(cmd, slices.Concat([]cmdFlag{morePaths(&o.paths)}, roundFlags(&o.Rounds), []cmdFlag{
 		opsFlag(&o.ops), findFlag(&o.find), containerFlag(&o.Version),
-		{"stats", yes(&o.Stats), "show minimum, maximum, mean and the number of NaN and Inf of every tensor", reporting, safe},
-		{"long", yes(&o.long), "show all files and tensors, however many there are", reporting, safe},
-		{"script", yes(&o.Script), "show the line of the script that every operator comes from", reporting, safe},
-		jobsFlag(&o.Workers, filesRead),
+		{"stats", yes(&o.Stats), "show minimum, maximum, mean and the number of NaN and Inf of every tensor", "显示每个张量的最小值、最大值、均值以及 NaN 和 Inf 的个数", reporting, safe},
+		{"long", yes(&o.long), "show all files and tensors, however many there are", "显示全部文件和张量，不论多少", reporting, safe},
+		{"script", yes(&o.Script), "show the line of the script that every operator comes from", "显示每个算子对应的脚本行", reporting, safe},
+		readersFlag(&o.Workers),
+		o.json.flag("print one JSON object a file", "每个文件打印一个 JSON 对象"),
 	})...)
-	o.json.add(cmd.Flags(), "print one JSON object a file")
 }
 
 func runInspect(ctx context.Context, a *app, opts *inspectOptions, args []string) (err error) {

@@ -47,8 +47,8 @@ var (
 			define(cmd, compared.failures()...)
 		},
 		check: func(*mergeOptions) error { return nil }}
-	mergeAnalyses = reportKind("overflow analyze", overflow.Schema, "overflow records", overflow.MergeAnalyses)
-	mergeScans    = reportKind("overflow scan", overflow.ScanSchema, "bad tensors", overflow.MergeScans)
+	mergeAnalyses = reportKind("overflow analyze", overflow.Schema, overflowRecords, overflow.MergeAnalyses)
+	mergeScans    = reportKind("overflow scan", overflow.ScanSchema, badTensors, overflow.MergeScans)
 	mergeConverts = &mergeKind{command: "convert", schema: convert.Schema, file: convert.DocumentName, merge: mergeConverted,
 		chinese: "由 convert 各分片的结果列出失败",
 		flags:   func(*cobra.Command, *mergeOptions) {},
@@ -87,13 +87,11 @@ type merging struct {
 
 func newMergeCommand(a *app) *cobra.Command {
 	cmd := mergeCommand(a, mergeKinds(), func(cmd *cobra.Command, o *mergeOptions) {
-		flags := cmd.Flags()
-		outFlag(flags, &o.output.out, "", "write the reports to folder `DIR`")
 		o.output.chosen, o.output.formats = true, []string{"text"}
-		define(cmd, cmdFlag{"format", several(&o.output.formats, nil), "`FORMATS` of the reports; default: as the shards were told", reporting, safe})
+		define(cmd, outFlag(&o.output.out, "write the reports to folder `DIR`", "把报告写到目录 `DIR`"),
+			cmdFlag{"format", several(&o.output.formats, nil), "`FORMATS` of the reports; default: as the shards were told", "报告的 `FORMATS`；默认同各分片", reporting, safe},
+			noPathsFlag(&o.output.noPaths), o.exitZero.flag("findings", "找到的问题"))
 		sameAsJSON(cmd, func() { o.output.formats = []string{"json"} })
-		define(cmd, noPathsFlag(&o.output.noPaths))
-		o.exitZero.add(flags, "findings")
 	})
 	cmd.Short = "make one report of the documents of shards, or of several machines"
 	cmd.Annotations = chinese("由各分片或各机器的结果生成一份报告")
@@ -130,16 +128,16 @@ func mergeCommand(a *app, kinds []*mergeKind, addFlags func(*cobra.Command, *mer
 		},
 	}
 	addFlags(cmd, opts)
-	define(cmd, append(waitFlags(&opts.wait, &opts.missing, &opts.allowMissing), runFlag(&opts.run, "take documents of the run `ID` only"))...)
+	define(cmd, append(waitFlags(&opts.wait, &opts.missing, &opts.allowMissing), runFlag(&opts.run, "take documents of the run `ID` only", "只取运行 `ID` 的结果"))...)
 	return cmd
 }
 
 // waitFlags say what is done about shards that are not there.
 func waitFlags(wait *time.Duration, missing, allow *bool) []cmdFlag {
 	return []cmdFlag{
-		{"wait", duration(wait), "wait at most `TIME`, such as 6h, until all shards are there", choosing, safe | ofTransport | onShards},
-		{"missing", yes(missing), "only print the numbers of the shards that are missing: 3,17,40-42", choosing, safe | ofTransport | onShards},
-		{"allow-missing", yes(allow), "make a report of what is there, as of an interrupted run", choosing, ofTransport | onShards},
+		{"wait", duration(wait), "wait at most `TIME`, such as 6h, until all shards are there", "等待全部分片，最多 `TIME`，例如 6h", choosing, safe | ofTransport | onShards},
+		{"missing", yes(missing), "only print the numbers of the shards that are missing: 3,17,40-42", "只打印缺少的分片的编号：3,17,40-42", choosing, safe | ofTransport | onShards},
+		{"allow-missing", yes(allow), "make a report of what is there, as of an interrupted run", "用已有的部分生成报告，如同被中断的运行", choosing, ofTransport | onShards},
 	}
 }
 
@@ -301,13 +299,13 @@ type mergeable[T any] interface {
 
 // reportKind is the kind of documents that are reports. found is what --exit-zero
 // forgives.
-func reportKind[T any, R mergeable[T]](command, schema, found string, merge func([]shard.Document, []R) (R, error)) *mergeKind {
+func reportKind[T any, R mergeable[T]](command, schema string, found lang.Text, merge func([]shard.Document, []R) (R, error)) *mergeKind {
 	return &mergeKind{
 		command: command, schema: schema, exits: []int{exitFound}, file: report.WriterOf[R]("json").File,
 		chinese: "由各分片的结果生成 " + command + " 的报告",
 		flags: func(cmd *cobra.Command, o *mergeOptions) {
-			addReportFlags[R](cmd, &o.output, "text", "; several with -out")
-			o.exitZero.add(cmd.Flags(), found)
+			addReportFlags[R](cmd, &o.output)
+			define(cmd, o.exitZero.flag(found.EN, found.ZH))
 		},
 		check: func(o *mergeOptions) error { return checkReports[R](&o.output) },
 		merge: func(m *merging) error {

@@ -11,6 +11,7 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
 	"dumptool/internal/overflow"
 	"dumptool/internal/report"
 	"dumptool/internal/shard"
@@ -47,12 +48,17 @@ type overflowTreeOptions struct {
 	shards     shardOptions // where a command has --shard
 }
 
+// What the commands find.
+var (
+	overflowRecords = lang.Text{EN: "overflow records", ZH: "溢出记录"}
+	badTensors      = lang.Text{EN: "bad tensors", ZH: "异常张量"}
+)
+
 // defineOverflow adds the flags of a command whose report is an R, and others; found is
 // what --exit-zero forgives.
-func defineOverflow[R any](cmd *cobra.Command, o *overflowTreeOptions, found string, others ...cmdFlag) {
-	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.paths, "folder `PATH` with the dumps")}, roundFlags(&o.Select), []cmdFlag{opsFlag(&o.ops)}, others, []cmdFlag{jobsFlag(&o.Workers, filesRead)})...)
-	addReportFlags[R](cmd, &o.output, "text", "; several with -out")
-	o.exitZero.add(cmd.Flags(), found)
+func defineOverflow[R any](cmd *cobra.Command, o *overflowTreeOptions, found lang.Text, others ...cmdFlag) {
+	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.paths, "folder `PATH` with the dumps", "dump 所在的目录 `PATH`")}, roundFlags(&o.Select), []cmdFlag{opsFlag(&o.ops)}, others, []cmdFlag{readersFlag(&o.Workers), o.exitZero.flag(found.EN, found.ZH)})...)
+	addReportFlags[R](cmd, &o.output)
 }
 
 // overflowReport is the report of a command that looks into all dumps of trees.
@@ -205,10 +211,10 @@ wrote.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runOverflowAnalyze(cmd, a, opts, args) },
 	}
 	cmd.Long += formatHelp[*overflow.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
-	defineOverflow[*overflow.Report](cmd, &opts.overflowTreeOptions, "overflow records", append([]cmdFlag{
-		{"top-num|n", orAll(&opts.Most, 1, 0), "look into the first `N` records of each rank, or all", choosing, safe | ofRow},
-		{"all", yes(&opts.All), "show all records in full", reporting, safe},
-		{"compat", yes(&opts.compat), "write overflow_summary_TIME.txt as msaccucmp does, to the output folder", reporting, ofTransport}, // it is a file of its own
+	defineOverflow[*overflow.Report](cmd, &opts.overflowTreeOptions, overflowRecords, append([]cmdFlag{
+		{"top-num|n", orAll(&opts.Most, 1, 0), "look into the first `N` records of each rank, or all", "查看每个 rank 的前 `N` 条记录，或 all", choosing, safe | ofRow},
+		{"all", yes(&opts.All), "show all records in full", "完整显示全部记录", reporting, safe},
+		{"compat", yes(&opts.compat), "write overflow_summary_TIME.txt as msaccucmp does, to the output folder", "如 msaccucmp 那样把 overflow_summary_TIME.txt 写到输出目录", reporting, ofTransport}, // it is a file of its own
 		irFlag(&opts.open.IR),
 	}, opts.shards.flags()...)...)
 	cmd.AddCommand(newMergeOf(a, mergeAnalyses))
@@ -276,9 +282,8 @@ counts too. Where some files could not be read it is 3 in any case.`,
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitInterrupted)
 	define(cmd, append(roundFlags(&opts.rounds), morePaths(&opts.paths),
-		cmdFlag{"extended", yes(&opts.extended), "print causes, hex values, time and warnings too", reporting, safe})...)
-	outFlag(cmd.Flags(), &opts.out, "", "write files to folder `DIR`, not to stdout")
-	opts.exitZero.add(cmd.Flags(), "overflows")
+		cmdFlag{"extended", yes(&opts.extended), "print causes, hex values, time and warnings too", "也打印原因、十六进制值、时间和警告", reporting, safe},
+		outFlag(&opts.out, "write files to folder `DIR`, not to stdout", "把文件写到目录 `DIR`，而不是标准输出"), opts.exitZero.flag("overflows", "溢出"))...)
 	return cmd
 }
 
@@ -343,8 +348,8 @@ that object storage left without answers, steps that are finished are not read a
 		},
 	}
 	cmd.Long += formatHelp[*overflow.ScanReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
-	defineOverflow[*overflow.ScanReport](cmd, opts, "bad tensors", append([]cmdFlag{
-		{"all", yes(&opts.All), "show everything, good tensors too", reporting, safe | ofRow},
+	defineOverflow[*overflow.ScanReport](cmd, opts, badTensors, append([]cmdFlag{
+		{"all", yes(&opts.All), "show everything, good tensors too", "全部显示，包括正常的张量", reporting, safe | ofRow},
 		irFlag(&opts.open.IR),
 	}, opts.shards.flags()...)...)
 	cmd.AddCommand(newMergeOf(a, mergeScans))
@@ -371,6 +376,6 @@ one that ran since the dump before.`,
 		},
 	}
 	cmd.Long += formatHelp[*overflow.WatchReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
-	defineOverflow[*overflow.WatchReport](cmd, opts, "overwritten outputs")
+	defineOverflow[*overflow.WatchReport](cmd, opts, lang.Text{EN: "overwritten outputs", ZH: "被改写的输出"})
 	return cmd
 }

@@ -71,9 +71,8 @@ func (o *overflowStatusOptions) define(cmd *cobra.Command) {
 	for _, r := range statusreg.Registers() {
 		register.known = append(register.known, r.String())
 	}
-	define(cmd, cmdFlag{"register", register, "register `NAME` that plain numbers are values of", choosing, safe})
-	o.json.add(cmd.Flags(), "print a JSON list")
-	o.exitZero.add(cmd.Flags(), "numeric causes")
+	define(cmd, cmdFlag{"register", register, "register `NAME` that plain numbers are values of", "纯数值所属的寄存器 `NAME`", choosing, safe},
+		o.json.flag("print a JSON list", "打印一个 JSON 列表"), o.exitZero.flag("numeric causes", "数值原因"))
 }
 
 // registerList returns the part of the help that lists the registers.

@@ -44,8 +44,7 @@ nearly all of it; element types are those of at most 64 files.`,
 		RunE:        func(cmd *cobra.Command, args []string) error { return runOverview(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitNothing, exitInterrupted)
-	define(cmd, slices.DeleteFunc(roundFlags(&opts.rounds), func(f cmdFlag) bool { return f.is&rare != 0 })...)
-	opts.json.add(cmd.Flags(), "print one JSON object")
+	define(cmd, append(slices.DeleteFunc(roundFlags(&opts.rounds), func(f cmdFlag) bool { return f.is&rare != 0 }), opts.json.flag("print one JSON object", "打印一个 JSON 对象"))...)
 	return cmd
 }
 

@@ -80,24 +80,23 @@ HPAA's manual gives no thresholds: these are ours. Cycles are no seconds without
 func (o *perfOptions) define(cmd *cobra.Command) {
 	th, positive := &o.Thresholds, func(x float64) bool { return x > 0 && !math.IsInf(x, 0) }
 	define(cmd, append(nodeFlags(&o.nameMap, &o.Filter.SkipKeys, &o.Filter.Exclude), []cmdFlag{
-		{"baseline", text(&o.Baseline), "compare with the table or folder in `PATH`", judging, 0},
-		{"perf-all-nodes", not(&o.NoSpan), "operators with _span in their names too", choosing, safe},
-		{"sort", choice(&o.Sort, perf.SortKeys), "order by `KEY`: " + strings.Join(names(perf.SortKeys), ", "), reporting, safe},
-		{"class", choices(&o.Classes, perf.Classes(), nil), "list operators of these `CLASSES` only: " + strings.Join(names(perf.Classes()), ", "), reporting, safe},
-		{"top", count(&o.Top), "text and md show the first `N` operators; 0: all", reporting, safe},
-		{"busy", &th.Busy, "share of mcu_cycle from which moves or maths are busy", judging, safe},
-		{"lead", &th.Lead, "how many times the other one makes moves or maths lead", judging, safe},
-		{"wait", &th.Wait, "share of mcu_cycle from which waiting for other cores decides", judging, safe},
-		{"conflict", &th.Conflict, "share of mcu_cycle from which bank conflicts are too many without a baseline", judging, safe},
-		{"grow", &th.Grow, "share by which bytes and conflicts of the baseline may grow", judging, safe},
-		{"regress", &th.Regress, "share by which mcu_cycle of the baseline may grow", judging, safe},
-		{"mhz", decimal(&o.MHz, positive, "want a number above 0"), "clock of the cores in MHz: shows times too", reporting, safe},
-		{"peak-bpc", decimal(&o.PeakBPC, positive, "want a number above 0"), "bytes that the DDR moves in a cycle at most: shows its use", reporting, safe},
-		{"fail-on", choices((*[]perf.Failure)(&o.failOn), perf.FailNames(), perf.FailNames()[:3]), "`FINDINGS` beside the baseline that fail: " + strings.Join(names(perf.FailNames()), ", "), ci, 0},
-		jobsFlag(&o.Workers, filesRead),
+		{"baseline", text(&o.Baseline), "compare with the table or folder in `PATH`", "与 `PATH` 中的表或目录比较", judging, 0},
+		{"perf-all-nodes", not(&o.NoSpan), "operators with _span in their names too", "也包括名称含 _span 的算子", choosing, safe},
+		{"sort", choice(&o.Sort, perf.SortKeys), "order by `KEY`: " + strings.Join(names(perf.SortKeys), ", "), "按 `KEY` 排序：" + strings.Join(names(perf.SortKeys), "、"), reporting, safe},
+		{"class", choices(&o.Classes, perf.Classes(), nil), "list operators of these `CLASSES` only: " + strings.Join(names(perf.Classes()), ", "), "只列出这些 `CLASSES` 的算子：" + strings.Join(names(perf.Classes()), "、"), reporting, safe},
+		{"top", count(&o.Top), "text and md show the first `N` operators; 0: all", "text 和 md 显示前 `N` 个算子；0：全部", reporting, safe},
+		{"busy", &th.Busy, "share of mcu_cycle from which moves or maths are busy", "搬运或计算占 mcu_cycle 多大份额算繁忙", judging, safe},
+		{"lead", &th.Lead, "how many times the other one makes moves or maths lead", "搬运或计算是另一方的多少倍算领先", judging, safe},
+		{"wait", &th.Wait, "share of mcu_cycle from which waiting for other cores decides", "等待其他核占 mcu_cycle 多大份额起决定作用", judging, safe},
+		{"conflict", &th.Conflict, "share of mcu_cycle from which bank conflicts are too many without a baseline", "没有基线时 bank 冲突占 mcu_cycle 多大份额算过多", judging, safe},
+		{"grow", &th.Grow, "share by which bytes and conflicts of the baseline may grow", "字节数和冲突相对基线可增加的份额", judging, safe},
+		{"regress", &th.Regress, "share by which mcu_cycle of the baseline may grow", "mcu_cycle 相对基线可增加的份额", judging, safe},
+		{"mhz", decimal(&o.MHz, positive, "want a number above 0"), "clock of the cores in MHz: shows times too", "核的主频(MHz)：同时显示时间", reporting, safe},
+		{"peak-bpc", decimal(&o.PeakBPC, positive, "want a number above 0"), "bytes that the DDR moves in a cycle at most: shows its use", "DDR 每周期最多搬运的字节数：显示其利用率", reporting, safe},
+		{"fail-on", choices((*[]perf.Failure)(&o.failOn), perf.FailNames(), perf.FailNames()[:3]), "`FINDINGS` beside the baseline that fail: " + strings.Join(names(perf.FailNames()), ", "), "相对基线哪些 `FINDINGS` 算失败：" + strings.Join(names(perf.FailNames()), "、"), ci, 0},
+		readersFlag(&o.Workers), o.exitZero.flag("findings", "找到的问题"),
 	}...)...)
-	addReportFlags[*perf.Report](cmd, &o.output, "text", "; several with -out")
-	o.exitZero.add(cmd.Flags(), "findings")
+	addReportFlags[*perf.Report](cmd, &o.output)
 }
 
 // check checks the flags against each other.

@@ -47,9 +47,9 @@ of tensors beside it, of a run that was made with --show-graph too.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runReport(cmd.Context(), a, opts, args) },
 	}
 	cmd.Long += exitStatus(exitInterrupted)
-	outFlag(cmd.Flags(), &opts.out, "", "write the page to `FILE`, or as report.html to a folder; default: stdout")
-	define(cmd, cmdFlag{"title", text(&opts.Title), "`TEXT` above the page", reporting, 0},
-		cmdFlag{"show-graph", yes(&opts.showGraph), "with -out: draw plots of bad tensors; beside the page, as PNG files", reporting, 0},
+	define(cmd, outFlag(&opts.out, "write the page to `FILE`, or as report.html to a folder; default: stdout", "页面写到 `FILE`，或写到目录中的 report.html；默认标准输出"),
+		cmdFlag{"title", text(&opts.Title), "`TEXT` above the page", "页面上方的标题 `TEXT`", reporting, 0},
+		cmdFlag{"show-graph", yes(&opts.showGraph), "with -out: draw plots of bad tensors; beside the page, as PNG files", "配合 -out：画出异常张量的图；在页面旁边，为 PNG 文件", reporting, 0},
 		noPathsFlag(&opts.NoPaths))
 	return cmd
 }

@@ -23,14 +23,14 @@ func newVersionCommand(a *app) *cobra.Command {
 		Args:        noArgs,
 		RunE:        func(*cobra.Command, []string) error { return runVersion(a, json) },
 	}
-	json.add(cmd.Flags(), "print JSON")
+	define(cmd, json.flag("print JSON", "打印 JSON"))
 	return cmd
 }
 
 // versionFlag lets the root command print the version too: dumptool --version.
 func versionFlag(a *app, root *cobra.Command) {
 	wanted := false
-	define(root, cmdFlag{"version", yes(&wanted), "print the version of dumptool", more, noSetting})
+	define(root, cmdFlag{"version", yes(&wanted), "print the version of dumptool", "打印 dumptool 的版本", more, noSetting})
 	withoutIt := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if wanted {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,9 +24,10 @@ type cmdFlag struct {
 	// older scripts use, with | between them.
 	names string
 	value pflag.Value
-	usage string
-	in    group
-	is    property
+	// The usages name the value alike; what is left out in brief stands behind a semicolon.
+	usage, chinese string
+	in             group
+	is             property
 }
 
 // group is the title of a part of a help text.
@@ -92,6 +92,8 @@ const (
 	groupKey    = "dumptool_group"
 	propertyKey = "dumptool_property"
 	valuesKey   = "dumptool_values"
+	// The annotation of a flag with its usage in Chinese, of a command with its summary.
+	chineseKey = "dumptool_chinese"
 )
 
 // has reports whether a flag has one of some properties.
@@ -129,7 +131,7 @@ func defineIn(flags *pflag.FlagSet, all ...cmdFlag) {
 			f.NoOptDefVal = v.without()
 		}
 		annotate(f, d.is)
-		f.Annotations[aliasKey], f.Annotations[groupKey] = names, []string{string(d.in)}
+		f.Annotations[aliasKey], f.Annotations[groupKey], f.Annotations[chineseKey] = names, []string{string(d.in)}, []string{d.chinese}
 		flags.AddFlag(f)
 		if v, ok := d.value.(interface{ values() []string }); ok && len(v.values()) > 0 {
 			completeValues(f, v.values())
@@ -137,24 +139,17 @@ func defineIn(flags *pflag.FlagSet, all ...cmdFlag) {
 	}
 }
 
-// harmless says that a dumptool.yaml in the working folder may set the flags.
-func harmless(flags *pflag.FlagSet, names ...string) {
-	for _, name := range names {
-		annotate(flags.Lookup(name), safe)
-	}
-}
-
 // Flags that several commands have mean the same in all of them. They stand here,
 // and those for the formats of reports in formats.go.
 
 // pathFlag is the usual spelling of the arguments.
-func pathFlag(to *[]string, usage string) cmdFlag {
-	return cmdFlag{"dump-path|d|dump-file", texts(to), usage, choosing, ofTransport}
+func pathFlag(to *[]string, usage, chinese string) cmdFlag {
+	return cmdFlag{"dump-path|d|dump-file", texts(to), usage, chinese, choosing, ofTransport}
 }
 
 // morePaths is another spelling of the arguments.
 func morePaths(to *[]string) cmdFlag {
-	f := pathFlag(to, "another spelling of the argument `PATH`")
+	f := pathFlag(to, "another spelling of the argument `PATH`", "位置参数 `PATH` 的另一种写法")
 	f.is |= rare
 	return f
 }
@@ -162,10 +157,10 @@ func morePaths(to *[]string) cmdFlag {
 // roundFlags choose rounds by their coordinates.
 func roundFlags(to *dumpdir.Selection) []cmdFlag {
 	return []cmdFlag{
-		{"rank", rounds(&to.Rank, dumpdir.ParseNumbers), "only these `RANKS`, such as 0|3-5|10; devices are ranks", choosing, safe | ofRound},
-		{"step|iteration", rounds(&to.Step, dumpdir.ParseNumbers), "only these `STEPS`, such as 0|3-5|10; iterations are steps", choosing, safe | ofRound},
-		{"graph", rounds(&to.Graph, dumpdir.ParseNumbers), "only graphs, or models, of these `IDS`", choosing, safe | ofRound | rare},
-		{"model|net", rounds(&to.Model, dumpdir.ParseNames), "only networks or models of these `NAMES`, with | between them", choosing, safe | ofRound | rare},
+		{"rank", rounds(&to.Rank, dumpdir.ParseNumbers), "only these `RANKS`, such as 0|3-5|10; devices are ranks", "只取这些 `RANKS`，例如 0|3-5|10；设备即 rank", choosing, safe | ofRound},
+		{"step|iteration", rounds(&to.Step, dumpdir.ParseNumbers), "only these `STEPS`, such as 0|3-5|10; iterations are steps", "只取这些 `STEPS`，例如 0|3-5|10；迭代即 step", choosing, safe | ofRound},
+		{"graph", rounds(&to.Graph, dumpdir.ParseNumbers), "only graphs, or models, of these `IDS`", "只取编号为 `IDS` 的图或模型", choosing, safe | ofRound | rare},
+		{"model|net", rounds(&to.Model, dumpdir.ParseNames), "only networks or models of these `NAMES`, with | between them", "只取名称为 `NAMES` 的网络或模型，以 | 分隔", choosing, safe | ofRound | rare},
 	}
 }
 
@@ -175,17 +170,17 @@ func sideFlags(ref, npu *dumpdir.Selection) (all []cmdFlag) {
 	for i, both := range roundFlags(new(dumpdir.Selection)) {
 		name, _, _ := strings.Cut(both.names, "|")
 		both.value = bothSides(ofRef[i].value.(*value[dumpdir.Choice]), ofNPU[i].value.(*value[dumpdir.Choice]))
-		both.usage += "; REF:NPU for each side"
+		both.usage, both.chinese = both.usage+"; REF:NPU for each side", both.chinese+"；REF:NPU 分别指定两侧"
 		all = append(all, both,
-			cmdFlag{"ref-" + name, ofRef[i].value, "--" + name + " for the reference only", choosing, safe | ofRound | hidden},
-			cmdFlag{"npu-" + name, ofNPU[i].value, "--" + name + " for the NPU data only", choosing, safe | ofRound | hidden})
+			cmdFlag{"ref-" + name, ofRef[i].value, "--" + name + " for the reference only", "", choosing, safe | ofRound | hidden},
+			cmdFlag{"npu-" + name, ofNPU[i].value, "--" + name + " for the NPU data only", "", choosing, safe | ofRound | hidden})
 	}
 	return all
 }
 
 // opsFlag chooses operators of runs, as readOps reads them.
 func opsFlag(to *[]string) cmdFlag {
-	return cmdFlag{"ops", texts(to), "only operators of these `NAMES`; with commas between them, or re:PATTERN, or @file with one a line", choosing, safe | ofRow}
+	return cmdFlag{"ops", texts(to), "only operators of these `NAMES`; with commas between them, or re:PATTERN, or @file with one a line", "只取名称为 `NAMES` 的算子；以逗号分隔，或 re:PATTERN，或 @file(每行一个)", choosing, safe | ofRow}
 }
 
 // readOps makes a set of the operators of --ops, and of more; nil for all.
@@ -213,7 +208,7 @@ func readOps(texts []string, more ...string) (*dumpdir.NameSet, error) {
 
 // findFlag chooses dumps by what find finds.
 func findFlag(query *string) cmdFlag {
-	return cmdFlag{"find", text(query), "only the dumps of what `QUERY` finds, as dumptool find does: resnet.py:88", choosing, ofRow}
+	return cmdFlag{"find", text(query), "only the dumps of what `QUERY` finds, as dumptool find does: resnet.py:88", "只取 `QUERY` 找到的 dump，如 dumptool find：resnet.py:88", choosing, ofRow}
 }
 
 // found are the dumps below paths that --find chooses, by their absolute paths; nil for
@@ -238,7 +233,7 @@ func (a *app) found(ctx context.Context, query string, opt find.Options) (map[st
 
 // irFlag is for graphs of MindSpore.
 func irFlag(to *string) cmdFlag {
-	return cmdFlag{"ir", text(to), "graph of MindSpore in `PATH`, or folder of graphs, in place of those in the run; off: none", facts, ofRow}
+	return cmdFlag{"ir", text(to), "graph of MindSpore in `PATH`, or folder of graphs, in place of those in the run; off: none", "用 `PATH` 中的 MindSpore 图(或图的目录)代替运行中的图；off：不用图", facts, ofRow}
 }
 
 // checkIR checks the flag for graphs of MindSpore.
@@ -253,29 +248,31 @@ func checkIR(ir string) error {
 }
 
 // jobsFlag is the number of workers.
-func jobsFlag(to *int, usage string) cmdFlag {
-	return cmdFlag{"jobs|j|max-cores", whole(to, 0, 1<<20, "want at least 1, or 0 for one per CPU"), usage, more, safe | ofTransport | rare}
+func jobsFlag(to *int, usage, chinese string) cmdFlag {
+	return cmdFlag{"jobs|j|max-cores", whole(to, 0, 1<<20, "want at least 1, or 0 for one per CPU"), usage, chinese, more, safe | ofTransport | rare}
 }
 
-// filesRead is the usage of jobsFlag for files that are only read.
-const filesRead = "`N` files read at a time; default: one per CPU"
+// readersFlag is jobsFlag for files that are only read.
+func readersFlag(to *int) cmdFlag {
+	return jobsFlag(to, "`N` files read at a time; default: one per CPU", "同时读取 `N` 个文件；默认每个 CPU 一个")
+}
 
 // containerFlag is the container of the dumps.
 func containerFlag(to *int) cmdFlag {
-	return cmdFlag{"version|v", whole(to, 0, 2, "want 1 or 2"), "dump container `1|2`: protobuf or binary; default: as the file says", choosing, safe | ofRow | rare}
+	return cmdFlag{"version|v", whole(to, 0, 2, "want 1 or 2"), "dump container `1|2`: protobuf or binary; default: as the file says", "dump 的容器 `1|2`：protobuf 或二进制；默认按文件内容", choosing, safe | ofRow | rare}
 }
 
 // nodeFlags are those of HPAA's scripts that give operators other names and leave some
 // out.
 func nodeFlags(nameMap *string, skipKeys *[]string, exclude **dumpdir.NameSet) []cmdFlag {
-	return append(skipFlags(skipKeys, exclude, pairing), cmdFlag{"map-node-dict", text(nameMap), "`TEXT` of names that differ; such as '{\"cpu_name\":\"npu_name\"}', or @FILE; @FILE.yaml is a mapping of msprobe: data, cell, layer or API", pairing, place | onHPAA})
+	return append(skipFlags(skipKeys, exclude, pairing), cmdFlag{"map-node-dict", text(nameMap), "`TEXT` of names that differ; such as '{\"cpu_name\":\"npu_name\"}', or @FILE; @FILE.yaml is a mapping of msprobe: data, cell, layer or API", "两侧不同的名称 `TEXT`；例如 '{\"cpu_name\":\"npu_name\"}'，或 @FILE；@FILE.yaml 是 msprobe 的映射：data、cell、layer 或 API", pairing, place | onHPAA})
 }
 
 // skipFlags are those of nodeFlags that leave operators out.
 func skipFlags(skipKeys *[]string, exclude **dumpdir.NameSet, in group) []cmdFlag {
 	return []cmdFlag{
-		{"skip-keys", nameLists(skipKeys), "skip operators whose name contains one of `KEYS`, with commas between them", in, safe | ofRow | rare | onHPAA},
-		{"exclude-node-list", nameSet(exclude), "skip operators of these `NAMES`, or re:PATTERN", in, safe | ofRow | rare | onHPAA},
+		{"skip-keys", nameLists(skipKeys), "skip operators whose name contains one of `KEYS`, with commas between them", "跳过名称含 `KEYS` 之一的算子，以逗号分隔", in, safe | ofRow | rare | onHPAA},
+		{"exclude-node-list", nameSet(exclude), "skip operators of these `NAMES`, or re:PATTERN", "跳过名称为 `NAMES` 的算子，或 re:PATTERN", in, safe | ofRow | rare | onHPAA},
 	}
 }
 
@@ -289,16 +286,15 @@ func readNameMap(text string) (*sidefile.NameMap, error) {
 }
 
 // outFlag is the place of the output.
-func outFlag(flags *pflag.FlagSet, out *string, byDefault, usage string) {
-	*out = cmp.Or(*out, byDefault)
-	defineIn(flags, cmdFlag{"out|output|output-dir", text(out), usage, reporting, ofTransport})
+func outFlag(out *string, usage, chinese string) cmdFlag {
+	return cmdFlag{"out|output|output-dir", text(out), usage, chinese, reporting, ofTransport}
 }
 
 // exitZero keeps what was found from the exit status.
 type exitZero bool
 
-func (z *exitZero) add(flags *pflag.FlagSet, found string) {
-	defineIn(flags, cmdFlag{"exit-zero", yes((*bool)(z)), found + " do not change the exit status", ci, 0})
+func (z *exitZero) flag(found, chinese string) cmdFlag {
+	return cmdFlag{"exit-zero", yes((*bool)(z)), found + " do not change the exit status", chinese + "不影响退出码", ci, 0}
 }
 
 // of is an outcome as the flag wants it.
@@ -315,8 +311,8 @@ func (z exitZero) of(o batch.Outcome) batch.Outcome {
 // jsonFlag asks for JSON in place of text.
 type jsonFlag bool
 
-func (j *jsonFlag) add(flags *pflag.FlagSet, usage string) {
-	defineIn(flags, cmdFlag{"json", yes((*bool)(j)), usage, reporting, safe})
+func (j *jsonFlag) flag(usage, chinese string) cmdFlag {
+	return cmdFlag{"json", yes((*bool)(j)), usage, chinese, reporting, safe}
 }
 
 // format is the name of the format.

@@ -14,16 +14,16 @@ import (
 // groupFlags say which groups of ranks there are.
 func groupFlags(mesh *[]ranks.Axis, file *string) []cmdFlag {
 	return []cmdFlag{
-		{"parallel", parsed(mesh, ranks.ParseMesh), "`AXES` of the mesh of ranks, such as tp=2,dp=4; of tp, cp, ep, dp, pp and order=tp-cp-ep-dp-pp; default: what the dump says", facts, safe | ofRow},
-		{"groups", text(file), "`FILE` with groups that the dump names and does not list, a line NAME: 0,3,5 each", facts, ofRow | place},
+		{"parallel", parsed(mesh, ranks.ParseMesh), "`AXES` of the mesh of ranks, such as tp=2,dp=4; of tp, cp, ep, dp, pp and order=tp-cp-ep-dp-pp; default: what the dump says", "rank 网格的 `AXES`，例如 tp=2,dp=4；可用 tp、cp、ep、dp、pp 和 order=tp-cp-ep-dp-pp；默认按 dump", facts, safe | ofRow},
+		{"groups", text(file), "`FILE` with groups that the dump names and does not list, a line NAME: 0,3,5 each", "`FILE` 给出 dump 提到而未列出的通信组，每行 NAME: 0,3,5", facts, ofRow | place},
 	}
 }
 
 // dimsFlags say how tensors of ranks are cut.
 func dimsFlags(o *rankFiles, write *string) []cmdFlag {
 	return []cmdFlag{
-		{"dims", text(&o.dims), "`FILE` that says how tensors of ranks are cut, where their values do not tell; a rule that contradicts them is a finding", facts, ofRow | place},
-		{"write-dims", text(write), "write where tensors of ranks lie in the reference to `FILE`, for --dims", reporting, place},
+		{"dims", text(&o.dims), "`FILE` that says how tensors of ranks are cut, where their values do not tell; a rule that contradicts them is a finding", "`FILE` 说明各 rank 的张量如何切分，用于数值不能说明之处；与数值矛盾的规则算问题", facts, ofRow | place},
+		{"write-dims", text(write), "write where tensors of ranks lie in the reference to `FILE`, for --dims", "把各 rank 的张量在标杆中的位置写到 `FILE`，供 --dims 使用", reporting, place},
 	}
 }
 

@@ -24,7 +24,8 @@ func formatFlag[R any](cmd *cobra.Command, format *string) {
 	names := report.FormatNames[R]()
 	last := len(names) - 1
 	*format = names[0]
-	define(cmd, cmdFlag{"format", choice(format, names), "`FORMAT` of the report: " + strings.Join(names[:last], ", ") + " or " + names[last], reporting, safe})
+	define(cmd, cmdFlag{"format", choice(format, names), "`FORMAT` of the report: " + strings.Join(names[:last], ", ") + " or " + names[last],
+		"报告的 `FORMAT`：" + strings.Join(names[:last], "、") + " 或 " + names[last], reporting, safe})
 	sameAsJSON(cmd, func() { *format = "json" })
 }
 
@@ -38,7 +39,7 @@ func sameAsJSON(cmd *cobra.Command, choose func()) {
 		}
 		return yes, err
 	}
-	define(cmd, cmdFlag{"json", json, "the same as --format json", reporting, safe})
+	define(cmd, cmdFlag{"json", json, "the same as --format json", "等同 --format json", reporting, safe})
 	exclusive(cmd, "json", "format")
 }
 
@@ -58,15 +59,18 @@ type reportOptions struct {
 	noPaths bool
 }
 
-// addReportFlags adds the flags for reports of results of type R. Without a
-// default format the command chooses, as note says.
-func addReportFlags[R any](cmd *cobra.Command, o *reportOptions, byDefault, note string) {
+// addReportFlags adds the flags for reports of results of type R, which are text by default.
+func addReportFlags[R any](cmd *cobra.Command, o *reportOptions) {
+	o.chosen, o.formats = true, []string{"text"}
+	defineReports[R](cmd, o, "several with -out", "多个时需要 -out")
+}
+
+// defineReports adds the flags for reports of results of type R, with a note on the formats.
+func defineReports[R any](cmd *cobra.Command, o *reportOptions, note, chinese string) {
 	names := report.FormatNames[R]()
-	outFlag(cmd.Flags(), &o.out, "", "write the reports to folder `DIR`")
-	if o.chosen = byDefault != ""; o.chosen {
-		o.formats = []string{byDefault}
-	}
-	define(cmd, cmdFlag{"format", several(&o.formats, names), "`FORMATS` of the reports: " + strings.Join(names, ", ") + note, reporting, safe})
+	define(cmd, outFlag(&o.out, "write the reports to folder `DIR`", "把报告写到目录 `DIR`"),
+		cmdFlag{"format", several(&o.formats, names), "`FORMATS` of the reports: " + strings.Join(names, ", ") + "; " + note,
+			"报告的 `FORMATS`：" + strings.Join(names, "、") + "；" + chinese, reporting, safe})
 	sameAsJSON(cmd, func() { o.formats = []string{"json"} })
 	if slices.Contains(names, "html") {
 		define(cmd, noPathsFlag(&o.noPaths))
@@ -75,7 +79,7 @@ func addReportFlags[R any](cmd *cobra.Command, o *reportOptions, byDefault, note
 
 // noPathsFlag is the flag for pages that are handed on.
 func noPathsFlag(to *bool) cmdFlag {
-	return cmdFlag{"no-paths", yes(to), "keep of all paths in a page (html) the last part only", reporting, safe | ofTransport | rare}
+	return cmdFlag{"no-paths", yes(to), "keep of all paths in a page (html) the last part only", "页面(html)中的路径只保留最后一段", reporting, safe | ofTransport | rare}
 }
 
 // checkReports checks the flags for reports of results of type R.

@@ -30,12 +30,12 @@ type globalOptions struct {
 func (o *globalOptions) flags() []cmdFlag {
 	o.logFormat, o.color = ui.LogText, ui.ColorAuto
 	all := append([]cmdFlag{
-		{"quiet|q", yes(&o.quiet), "print errors only, no other messages and no progress", global, safe},
-		{"verbose", yes(&o.verbose), "print debug logs", global, safe},
-		{"log-format", &o.logFormat, "format of messages and logs", global, safe},
-		{"color", &o.color, "statuses, severities and carets in colour; auto: on a terminal, unless NO_COLOR is set", global, safe},
-		{"lang", &o.lang, "language of texts for people; default: as LC_ALL, LC_MESSAGES or LANG says", global, safe},
-		{configFlag, text(&o.config), "read settings from `FILE` instead of dumptool.yaml", global, 0},
+		{"quiet|q", yes(&o.quiet), "print errors only, no other messages and no progress", "只打印错误，不打印其他消息和进度", global, safe},
+		{"verbose", yes(&o.verbose), "print debug logs", "打印调试日志", global, safe},
+		{"log-format", &o.logFormat, "format of messages and logs", "消息和日志的格式", global, safe},
+		{"color", &o.color, "statuses, severities and carets in colour; auto: on a terminal, unless NO_COLOR is set", "状态、严重程度和指示符着色；auto：在终端上且未设置 NO_COLOR 时", global, safe},
+		{"lang", &o.lang, "language of texts for people; default: as LC_ALL, LC_MESSAGES or LANG says", "供人阅读的文字的语言；默认按 LC_ALL、LC_MESSAGES 或 LANG", global, safe},
+		{configFlag, text(&o.config), "read settings from `FILE` instead of dumptool.yaml", "从 `FILE` 读取设置，代替 dumptool.yaml", global, 0},
 		unpackMaxFlag(&o.unpackMax),
 	}, o.s3Flags()...)
 	for i := range all {
@@ -100,7 +100,7 @@ may have come with the dumps, sets only numbers, names and the like.`,
 	root.SetOut(a.out)
 	root.SetErr(a.streams.Err)
 	root.PersistentFlags().SortFlags = false
-	defineIn(root.PersistentFlags(), append(a.global.flags(), cmdFlag{"help-all", a.allHelp(), "all that there is to say about a command", global, ofTransport | noSetting})...)
+	defineIn(root.PersistentFlags(), append(a.global.flags(), cmdFlag{"help-all", a.allHelp(), "all that there is to say about a command", "命令的全部说明", global, ofTransport | noSetting})...)
 	completeValues(root.PersistentFlags().Lookup("color"), names([]ui.ColorMode{ui.ColorAuto, ui.ColorAlways, ui.ColorNever}))
 	completeValues(root.PersistentFlags().Lookup("lang"), names([]report.Lang{report.English, report.Chinese}))
 	versionFlag(a, root)

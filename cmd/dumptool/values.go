@@ -122,7 +122,7 @@ func not(to *bool) *value[bool] {
 }
 
 // whole is a number from least to most.
-func whole[N int | int64](to *N, least, most N, want string) *value[N] {
+func whole[N int | int64 | uint64](to *N, least, most N, want string) *value[N] {
 	return &value[N]{to: to, kind: "int", show: func(n N) string { return strconv.FormatInt(int64(n), 10) }, read: func(text string) (N, error) {
 		n, err := strconv.ParseInt(text, 0, 64)
 		if err != nil || n < int64(least) || n > int64(most) {
@@ -255,13 +255,14 @@ func names[S ~string](all []S) []string {
 }
 
 // parsed is a value that a function reads, none where it is empty. An error is said behind
-// the flag alone.
+// the flag alone, unless it is a valueError.
 func parsed[T any](to *T, parse func(string) (T, error)) *value[T] {
 	return &value[T]{to: to, kind: "string", read: func(text string) (v T, err error) {
 		if text == "" {
 			return v, nil
 		}
-		if v, err = parse(text); err != nil {
+		v, err = parse(text)
+		if _, said := errors.AsType[*valueError](err); err != nil && !said {
 			err = &valueError{err: err, alone: true}
 		}
 		return v, err

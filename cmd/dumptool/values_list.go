@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/csv"
 	"slices"
 	"strings"
@@ -16,9 +17,11 @@ type list[T any] struct {
 	read func(texts []string) (T, error)
 	// commas stand between elements of a value.
 	commas bool
-	given  bool
-	texts  []string
-	known  []string
+	// kind is what help calls a value that its usage does not name.
+	kind  string
+	given bool
+	texts []string
+	known []string
 }
 
 // Set implements pflag.Value. The first value takes the place of the default.
@@ -65,7 +68,7 @@ func (l *list[T]) String() string {
 }
 
 // Type implements pflag.Value.
-func (l *list[T]) Type() string { return "stringSlice" }
+func (l *list[T]) Type() string { return cmp.Or(l.kind, "stringSlice") }
 
 // values are those that the shell completes.
 func (l *list[T]) values() []string { return l.known }
