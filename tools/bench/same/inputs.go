@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/dumptest"
@@ -37,6 +38,13 @@ func makeInputs(dir string, opt *options) ([]input, error) {
 	m.link("network", map[string]string{"dumps": "testdata/network/npu", "cpu": "testdata/network/cpu"})
 	m.link("golden-convert", map[string]string{"dumps": "testdata/golden/convert/dumps"})
 	m.link("golden-compare", map[string]string{"dumps": "testdata/golden/compare/npu", "cpu": "testdata/golden/compare/cpu"})
+	for _, name := range []string{"inputs/npz", "inputs/pt", "inputs/h5", "inputs/st", "inputs/msprobe", "inputs/bad", "mindspore/v13_sync", "mindspore/v24_sync", "mindspore/v1_async", "recompute/nets", "ranks/tp2_link/trees.tar.gz"} {
+		m.link("golden-"+strings.ReplaceAll(name, "/", "-"), map[string]string{"dumps": "testdata/golden/" + name})
+	}
+	for _, name := range []string{"nets/s1_mild", "nets/s7_strong"} {
+		m.link("golden-"+strings.ReplaceAll(name, "/", "-"), map[string]string{"dumps": "testdata/golden/" + name + "/npu", "cpu": "testdata/golden/" + name + "/cpu"})
+	}
+	m.link("golden-perf", map[string]string{"tables": "testdata/golden/perf/net", "baseline": "testdata/golden/perf/net_baseline"})
 	for i, data := range opt.data {
 		m.link("data"+strconv.Itoa(i), map[string]string{"dumps": data})
 	}

@@ -174,6 +174,9 @@ func commands(in input) []command {
 	if in.has("configs") {
 		all = append(all, in.forConfigs()...)
 	}
+	if in.has("tables") {
+		all = append(all, line("perf in/tables --lang zh"), line("perf in/tables --baseline in/baseline -out out --format text,csv,json,md,html"))
+	}
 	return all
 }
 
@@ -191,7 +194,14 @@ var forDumps = []command{
 	line("overflow scan in/dumps -out out --format text,json,csv,md"),
 	line("overflow analyze -d in/dumps --lang zh"),
 	line("overflow analyze -d in/dumps -out out --format text,json,csv,md"),
+	line("overflow scan in/dumps -out out --format html,jsonl,github,sarif --shard 0/2"),
 	line("overflow decode in/dumps"),
+	line("overflow watch in/dumps"),
+	line("check in/dumps"),
+	line("check in/dumps -out out --format text,json,csv,junit,md,html,sarif --only operators"),
+	line("find -d in/dumps conv1 --json"),
+	line("in/dumps --lang zh"),
+	line("config check in/dumps"),
 	line("compare determinism in/dumps in/dumps --format json"),
 	line("compare in/dumps in/dumps --inputs --profile exact --format csv"),
 }
@@ -200,12 +210,15 @@ var forPairs = []command{
 	line("compare --cpu in/cpu --npu in/dumps"),
 	line("compare --cpu in/cpu --npu in/dumps -j 1 -out out --format text,csv,json,junit,md,msaccucmp --extra-columns"),
 	line("compare --cpu in/cpu --npu in/dumps -out out --diff-order worst --diff-cnt 20"),
+	line("compare --cpu in/cpu --npu in/dumps -out out --format hpaa,html,jsonl,github,sarif,msprobe --show-graph --report pictures=all"),
+	line("compare --cpu in/cpu --npu in/dumps -out out --shard 1/2"),
 	line("compare --cpu in/cpu --npu in/dumps --profile dtype --format json"),
 	line("compare --cpu in/cpu --npu in/dumps --order name --nan-policy hpaa --max-elems 100 --format json"),
 	line("compare --cpu in/cpu --npu in/dumps --auto-layout --force-compare --crop-padding --format csv"),
 	line("compare detail --cpu in/cpu --npu in/dumps --op op1 -out out"),
 	line("compare determinism in/cpu in/dumps"),
 	line("compare judge in/compare.json --rtol 0.01 --format csv"),
+	line("report in/compare.json"),
 }
 
 // forConfigs are the commands for configurations, one file each.
