@@ -26,12 +26,6 @@ var schemaNames = [...]string{"unknown", "acl", "mindspore", "ge", "tf", "msprob
 // String returns the short name of the schema.
 func (s Schema) String() string { return schemaNames[s] }
 
-// ParseSchema is the inverse of String.
-func ParseSchema(name string) (Schema, bool) {
-	i := slices.Index(schemaNames[:], strings.ToLower(name))
-	return Schema(max(i, 0)), i >= 0
-}
-
 // Detect finds out what a document is by its keys. What has no known key is
 // ACL: any object is an acl.json, possibly one without dump.
 func Detect(root *jsonpos.Value) Schema {

@@ -2,6 +2,7 @@ package dumpconf
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -254,7 +255,7 @@ func TestTranslateRefuses(t *testing.T) {
 		"acl " + common(`"iteration":"`+strings.TrimSuffix(strings.Repeat("1|", 101), "|")+`"`): "the result would have errors",
 	} {
 		name, text, _ := strings.Cut(text, " ")
-		to, _ := ParseSchema(name)
+		to := Schema(slices.Index(schemaNames[:], name))
 		out, notes, err := Translate(Check("", []byte(text), Options{}), to, Options{})
 		if err == nil || out != nil || notes != nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %s, %v, want %q", text, out, err, want)

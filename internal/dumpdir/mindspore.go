@@ -30,11 +30,8 @@ var (
 	mindsporeSides  = append([]string{executionFolder, graphsFolder}, metadataFolders...)
 )
 
-// The folders beside those of the steps.
-const (
-	debugFolder     = "debug_files"
-	constantsFolder = "constants"
-)
+// debugFolder is the folder of overflow records beside those of the steps.
+const debugFolder = "debug_files"
 
 func locateMindSpore(p folderPath, _ *Folder) (place, bool) {
 	if _, ok := locateTime(p); ok {
