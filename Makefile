@@ -116,7 +116,7 @@ RACE_PACKAGES = $(shell $(GO) list -f '{{$$path := .ImportPath}}{{range .Imports
 RACE_PARTS = dumptool/cmd/dumptool dumptool/internal/compare/metrics dumptool/internal/check
 RACE_SCRIPTS = archives|check|cluster|compare|compare_determinism|compare_interrupted|compare_runs|convert|convert_containers|inspect_runs|overflow_analyze|overflow_scan|overflow_watch
 RACE_SKIP := TestFaultyNets|TestAnySplit|TestLocateGolden|TestInfer|TestRenumber|TestLess|TestManyItems|TestTextWidth|TestStatusWidths|TestConfigExplanationWidths
-RACE_SKIP := $(RACE_SKIP)|TestConfigTextWidths|TestLongAnswers|TestSlowly|TestEveryName|TestFindingsAreBounded|TestManyRows|TestDocuments
+RACE_SKIP := $(RACE_SKIP)|TestConfigTextWidths|TestLongAnswers|TestSlowly|TestEveryName|TestFindingsAreBounded|TestManyRows|TestDocuments|TestFactsOfPairs|TestDeepNet|TestFaultInLayer140
 RACE_CHECKS = 5
 RACE = CGO_ENABLED=1 RAPID_CHECKS=$(RACE_CHECKS) $(GO) test -race -vet=off $(NUMPY_TAG) $(TIMEOUT) $(TESTFLAGS)
 race: ## the tests of what goroutines share, with the race detector (needs a C compiler)
