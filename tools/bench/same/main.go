@@ -210,7 +210,7 @@ var forPairs = []command{
 	line("compare --cpu in/cpu --npu in/dumps"),
 	line("compare --cpu in/cpu --npu in/dumps -j 1 -out out --format text,csv,json,junit,md,msaccucmp --extra-columns"),
 	line("compare --cpu in/cpu --npu in/dumps -out out --diff-order worst --diff-cnt 20"),
-	line("compare --cpu in/cpu --npu in/dumps -out out --format hpaa,html,jsonl,github,sarif,msprobe --show-graph --report pictures=all"),
+	line("compare --cpu in/cpu --npu in/dumps -out out --format hpaa,html,jsonl,github,sarif,msprobe --report pictures=all"),
 	line("compare --cpu in/cpu --npu in/dumps -out out --shard 1/2"),
 	line("compare --cpu in/cpu --npu in/dumps --profile dtype --format json"),
 	line("compare --cpu in/cpu --npu in/dumps --order name --nan-policy hpaa --max-elems 100 --format json"),
