@@ -151,7 +151,7 @@ func TestLook(t *testing.T) {
 }
 
 // catalogue reads the words of a language.
-func catalogue(t *testing.T, lang string) (words []string) {
+func catalogue(t testing.TB, lang string) (words []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "internal", "report", "page", "js", "words."+lang+".js"))
 	if err != nil {
