@@ -18,7 +18,6 @@ import (
 
 	"dumptool/internal/check"
 	"dumptool/internal/compare"
-	"dumptool/internal/compare/determinism"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/convert"
@@ -28,41 +27,43 @@ import (
 	"dumptool/internal/hpaa"
 	"dumptool/internal/inspect"
 	"dumptool/internal/lang"
-	"dumptool/internal/overflow"
-	"dumptool/internal/perf"
-	"dumptool/internal/recompute"
 	"dumptool/internal/show"
 	"dumptool/internal/tensor"
 )
 
-// samples are a result of every type that reports show, with the name of its
-// golden files.
-var samples = map[reflect.Type]struct {
-	name   string
-	result any
-}{
-	reflect.TypeFor[*record.Report]():      {"compare", made(everything())},
-	reflect.TypeFor[*record.Row]():         {"detail", rowOf(failing("net/conv1"))},
-	reflect.TypeFor[*determinism.Report](): {"determinism", drifted()},
-	reflect.TypeFor[*compare.Judgement]():  {"judge", judged()},
-	reflect.TypeFor[Version]():             {"version", Version{"v1", "go1.26", "linux", "arm64"}},
-	reflect.TypeFor[*inspect.File]():       {"inspect", inspectedFile()},
-	reflect.TypeFor[*inspect.Overview]():   {"run", twoRounds()},
-	reflect.TypeFor[*inspect.Operators]():  {"operators", threeOperators()},
-	reflect.TypeFor[*show.Window]():        {"show", shownWindow()},
-	reflect.TypeFor[*find.Answer]():        {"find", found()},
-	reflect.TypeFor[*convert.Result]():     {"convert", converted()},
-	reflect.TypeFor[*hpaa.Result]():        {"import", imported()},
-	reflect.TypeFor[*hpaa.Learned](): {"learn", &hpaa.Learned{Schema: hpaa.LearnSchema, Pattern: "{node}'s@{piece:hex}.dat", Encoding: hpaa.Hex, Skip: 16, DType: tensor.BFloat16, Axis: 1,
+// sample is a result that reports show.
+type sample struct {
+	// name is that of its golden files, command that of a document whose keys
+	// docs/json-documents.md lists.
+	name, command string
+	result        any
+}
+
+// samples are a result of every type that reports show.
+var samples = []sample{
+	{"compare", "", made(everything())},
+	{"detail", "", rowOf(failing("net/conv1"))},
+	{"judge", "", judged()},
+	{"version", "", Version{"v1", "go1.26", "linux", "arm64"}},
+	{"operators", "", threeOperators()},
+	{"checked_types", "", check.Types("LayerNorm", "Conv2D", "GatherV2")},
+	{"check", "", checked()},
+	{"explain", "", &ConfigExplanation{"a.json", sampleExplanation(), nil}},
+	{"analyze", "overflow analyze", twoRecords()},
+	{"scan", "overflow scan", scanned()},
+	{"watch", "overflow watch", overwritten()},
+	{"determinism", "compare determinism", drifted()},
+	{"perf", "perf", performance()},
+	{"checked", "check", checkedOperators()},
+	{"find", "find --json", found()},
+	{"inspect", "inspect --json, a line for each file", inspectedFile()},
+	{"run", "PATH --json, and the line of a run of inspect --json", twoRounds()},
+	{"show", "show --format json", shownWindow()},
+	{"convert", "convert --json, a line for each file", converted()},
+	{"convert_shard", "convert --shard", &convert.Document{Schema: convert.Schema}},
+	{"import", "hpaa import --json", imported()},
+	{"learn", "hpaa import --learn --json", &hpaa.Learned{Schema: hpaa.LearnSchema, Pattern: "{node}'s@{piece:hex}.dat", Encoding: hpaa.Hex, Skip: 16, DType: tensor.BFloat16, Axis: 1,
 		Axes: map[string]int{"net/b\x1b": 2, "a": 0}, Arrays: 3, Pieces: 12, Bytes: 96, Alone: []string{"c.npy"}, Others: []string{"README"}}},
-	reflect.TypeFor[*overflow.Report]():      {"analyze", twoRecords()},
-	reflect.TypeFor[*overflow.ScanReport]():  {"scan", scanned()},
-	reflect.TypeFor[*overflow.WatchReport](): {"watch", overwritten()},
-	reflect.TypeFor[*perf.Report]():          {"perf", performance()},
-	reflect.TypeFor[*check.Report]():         {"checked", checkedOperators()},
-	reflect.TypeFor[[]recompute.Type]():      {"checked_types", check.Types("LayerNorm", "Conv2D", "GatherV2")},
-	reflect.TypeFor[*ConfigChecks]():         {"check", checked()},
-	reflect.TypeFor[*ConfigExplanation]():    {"explain", &ConfigExplanation{"a.json", sampleExplanation(), nil}},
 }
 
 // made names the program that made a report.
@@ -271,12 +272,13 @@ func TestFormats(t *testing.T) {
 			continue
 		}
 		for _, w := range f.Writers {
-			sample := samples[w.result]
+			i := slices.IndexFunc(samples, func(s sample) bool { return reflect.TypeOf(s.result) == w.result })
+			if i < 0 {
+				t.Fatalf("no sample of %v", w.result)
+			}
+			sample := samples[i]
 			t.Run(f.Name+"/"+sample.name, func(t *testing.T) {
 				t.Parallel()
-				if sample.result == nil {
-					t.Fatalf("no sample of %v", w.result)
-				}
 				text := []byte(rendered(t, func(out io.Writer) error { return w.write(out, sample.result, opt) }))
 				if err := readers[f.Name](text); err != nil {
 					t.Errorf("cannot be read: %v", err)

@@ -14,44 +14,17 @@ import (
 	"strings"
 	"testing"
 
-	"dumptool/internal/check"
-	"dumptool/internal/compare/determinism"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
-	"dumptool/internal/convert"
 	"dumptool/internal/find"
 	"dumptool/internal/format"
-	"dumptool/internal/hpaa"
 	"dumptool/internal/inspect"
 	"dumptool/internal/lang"
 	"dumptool/internal/opdebug"
-	"dumptool/internal/overflow"
 	"dumptool/internal/perf"
 	"dumptool/internal/recompute"
-	"dumptool/internal/show"
 	"dumptool/internal/tensor"
 )
-
-// documented are the documents whose keys docs/json-documents.md lists.
-var documented = []struct {
-	schema, command string
-	of              reflect.Type
-}{
-	{overflow.Schema, "overflow analyze", reflect.TypeFor[overflow.Report]()},
-	{overflow.ScanSchema, "overflow scan", reflect.TypeFor[overflow.ScanReport]()},
-	{overflow.WatchSchema, "overflow watch", reflect.TypeFor[overflow.WatchReport]()},
-	{determinism.Schema, "compare determinism", reflect.TypeFor[determinism.Report]()},
-	{perf.Schema, "perf", reflect.TypeFor[perf.Report]()},
-	{check.Schema, "check", reflect.TypeFor[check.Report]()},
-	{find.Schema, "find --json", reflect.TypeFor[find.Answer]()},
-	{inspect.Schema, "inspect --json, a line for each file", reflect.TypeFor[inspect.File]()},
-	{inspect.OverviewSchema, "PATH --json, and the line of a run of inspect --json", reflect.TypeFor[inspect.Overview]()},
-	{show.Schema, "show --format json", reflect.TypeFor[show.Window]()},
-	{convert.FileSchema, "convert --json, a line for each file", reflect.TypeFor[convert.Result]()},
-	{convert.Schema, "convert --shard", reflect.TypeFor[convert.Document]()},
-	{hpaa.Schema, "hpaa import --json", reflect.TypeFor[hpaa.Result]()},
-	{hpaa.LearnSchema, "hpaa import --learn --json", reflect.TypeFor[hpaa.Learned]()},
-}
 
 // forms are what JSON has for types that marshal themselves to something else than text.
 var forms = map[reflect.Type]string{
@@ -91,12 +64,15 @@ func TestDocuments(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Documents\n\nThe keys of what `dumptool` writes as JSON. A key with a question mark is left out where there is nothing to say.\n" +
 		"Keys are only added while the number of a schema stays. This file is made of the Go types: `go test ./internal/report -run TestDocuments -update`.\n")
-	for _, d := range documented {
-		fmt.Fprintf(&b, "\n## %s\n\n`dumptool %s`\n\n| key | value | meaning |\n|---|---|---|\n", d.schema, d.command)
+	for _, s := range samples {
+		if s.command == "" {
+			continue
+		}
+		document := reflect.ValueOf(s.result).Elem()
+		fmt.Fprintf(&b, "\n## %s\n\n`dumptool %s`\n\n| key | value | meaning |\n|---|---|---|\n", document.FieldByName("Schema"), s.command)
 		k := keys{t: t, b: &b}
-		k.structure("", d.of)
-		if d.of == reflect.TypeFor[perf.Report]() {
-			r := performance()
+		k.structure("", document.Type())
+		if r, ok := s.result.(*perf.Report); ok {
 			k.columns("operators[].", r, perfColumns(r))
 			k.columns("operators[].derived.", r, derivedColumns(r))
 		}
