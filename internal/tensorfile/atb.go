@@ -1,7 +1,6 @@
 package tensorfile
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"path"
@@ -18,15 +17,8 @@ import (
 // ErrNoData is the error of a tensor of which only statistics were saved.
 var ErrNoData = atb.ErrNoData
 
-// atbContainer is a tensor of the Ascend Transformer Boost library. Whatever is
-// wrong with it is an error of the tensor.
-var atbContainer = Container{
-	Name: "atb",
-	Lone: true,
-	is:   func(head []byte, _ *source) bool { return bytes.HasPrefix(head, []byte(atb.Magic)) },
-	read: readATB,
-}
-
+// readATB reads a tensor of the Ascend Transformer Boost library. Whatever is wrong with it
+// is an error of the tensor.
 func readATB(f *File, src *source) error {
 	info := filename.Parse(src.name)
 	head, err := atb.Read(src.file, src.size)

@@ -12,6 +12,7 @@ import (
 	"dumptool/internal/foreign"
 	"dumptool/internal/format"
 	"dumptool/internal/format/archive"
+	"dumptool/internal/format/atb"
 	"dumptool/internal/format/hdf5"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/format/npz"
@@ -21,8 +22,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Container is a kind of file that holds tensors. Adding one takes a file here
-// that declares it, a line in containers, and its samples in the tests.
+// Container is a kind of file that holds tensors. Adding one takes a row of containers,
+// and its samples in the tests.
 type Container struct {
 	// Name is the name of the kind. Package filename knows by which endings names claim it;
 	// files of some kinds have names that end in anything.
@@ -46,7 +47,40 @@ type Container struct {
 
 // containers lists the kinds in the order in which a file is tried for them: a
 // magic number comes before a name, and dumps, which have neither, are last.
-var containers = []*Container{&npyContainer, &hdf5Container, &torchContainer, &npzContainer, &safetensorsContainer, &atbContainer, &syncContainer, &rawContainer, &dumpContainer}
+var containers = []*Container{
+	// The name of an array of numpy may say which tensor of an operator it is, in which layout,
+	// and of which element type where numpy has none like it.
+	{Name: "npy", Lone: true, is: begins(npy.Magic), read: readArray},
+	// Where something else stands before an HDF5 file, its name says that it is one.
+	{Name: "hdf5", Named: true, is: either(begins(hdf5.Magic), claims("hdf5")), read: named(hdf5.Open)},
+	// What PyTorch's torch.save writes is a zip file, or of the form before.
+	{Name: "pt", Named: true, is: either(func(head []byte, _ *source) bool { return torch.IsLegacy(head) }, zipHolds(torch.IsArchive, "pt")), read: named(torch.Open)},
+	{Name: "npz", Named: true, is: zipHolds(holdsArrays, "npz"), read: named(npz.Open)},
+	// Files of Hugging Face's safetensors have no magic number.
+	{Name: "safetensors", Named: true, is: claims("safetensors"), read: named(safetensors.Open)},
+	{Name: "atb", Lone: true, is: begins(atb.Magic), read: readATB},
+	// The name of a raw file of a synchronous dump of MindSpore says all that there is to know.
+	// A hint adds what a device layout needs: the original shape.
+	{Name: "bin", Lone: true, Headless: true, is: func(_ []byte, src *source) bool { info := filename.Parse(src.name); return isSync(&info) }, read: readRaw},
+	{Name: "raw", Lone: true, Headless: true, is: func(_ []byte, src *source) bool { return src.opt.Raw != nil && filename.Container(src.name) == "raw" }, read: readRaw},
+	// Neither name nor first bytes are sure signs of a dump.
+	{Name: "dump", is: func([]byte, *source) bool { return true }, read: readDump},
+}
+
+// begins is a kind of file that has a magic number.
+func begins(magic string) func([]byte, *source) bool {
+	return func(head []byte, _ *source) bool { return bytes.HasPrefix(head, []byte(magic)) }
+}
+
+// claims is a kind of file that its name says.
+func claims(container string) func([]byte, *source) bool {
+	return func(_ []byte, src *source) bool { return filename.Container(src.name) == container }
+}
+
+// either is a kind of file that has one of two signs.
+func either(one, other func([]byte, *source) bool) func([]byte, *source) bool {
+	return func(head []byte, src *source) bool { return one(head, src) || other(head, src) }
+}
 
 // headBytes is how many bytes of a file show its kind.
 const headBytes = foreign.HeadBytes
@@ -83,17 +117,6 @@ func Claims(name string) bool {
 	return c != nil && !c.Headless
 }
 
-// hdf5Container is an HDF5 file. Where something else stands before it, its name says
-// that it is one.
-var hdf5Container = Container{
-	Name:  "hdf5",
-	Named: true,
-	is: func(head []byte, src *source) bool {
-		return bytes.HasPrefix(head, []byte(hdf5.Magic)) || filename.Container(src.name) == "hdf5"
-	},
-	read: named(hdf5.Open),
-}
-
 // IsHDF5 reports whether a file is HDF5 by what it begins with, or by its name.
 func IsHDF5(file io.ReaderAt, name string) bool {
 	head := make([]byte, len(hdf5.Magic))
@@ -101,16 +124,7 @@ func IsHDF5(file io.ReaderAt, name string) bool {
 	return err == nil && string(head) == hdf5.Magic || filename.Container(name) == "hdf5"
 }
 
-// npyContainer is the array file of numpy. Its name may say which tensor of an
-// operator it is, in which layout, and of which element type where numpy has none
-// like it.
-var npyContainer = Container{
-	Name: "npy",
-	Lone: true,
-	is:   func(head []byte, _ *source) bool { return bytes.HasPrefix(head, []byte(npy.Magic)) },
-	read: readArray,
-}
-
+// readArray reads an array of numpy.
 func readArray(f *File, src *source) error {
 	array, err := npy.Open(src.file, src.size)
 	if err != nil {
@@ -134,15 +148,6 @@ func readArray(f *File, src *source) error {
 	}
 	f.IsArray, f.Tensors = true, []Tensor{t}
 	return nil
-}
-
-// safetensorsContainer is a file of Hugging Face's safetensors. It has no magic
-// number: its name decides.
-var safetensorsContainer = Container{
-	Name:  "safetensors",
-	Named: true,
-	is:    func(_ []byte, src *source) bool { return filename.Container(src.name) == "safetensors" },
-	read:  named(safetensors.Open),
 }
 
 // zipMagic are the first bytes of an archive with entries, and of one without.
@@ -174,16 +179,6 @@ func (s *source) archive() (*archive.Archive, error) {
 	return s.zip, s.zipErr
 }
 
-// torchContainer is a file of PyTorch's torch.save, a zip file or of the form before.
-var torchContainer = Container{
-	Name:  "pt",
-	Named: true,
-	is: func(head []byte, src *source) bool {
-		return torch.IsLegacy(head) || zipHolds(torch.IsArchive, "pt")(head, src)
-	},
-	read: named(torch.Open),
-}
-
 // Claimed reports whether a zip file of a name, with entries of these, is a file of
 // tensors: one of torch.save, or of numpy, which its name has to say too. Others are
 // archives of files.
@@ -201,14 +196,6 @@ func Claimed(name string, entries []string) bool {
 		return len(entries) == 0 || slices.ContainsFunc(entries, func(e string) bool { return strings.HasSuffix(e, ".npy") })
 	}
 	return claimed == "pt"
-}
-
-// npzContainer is an archive of arrays of numpy.
-var npzContainer = Container{
-	Name:  "npz",
-	Named: true,
-	is:    zipHolds(holdsArrays, "npz"),
-	read:  named(npz.Open),
 }
 
 // holdsArrays reports whether an archive has arrays, and nothing of PyTorch.

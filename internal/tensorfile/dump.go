@@ -10,15 +10,6 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// dumpContainer is the dump of one execution of an operator. It is tried for
-// every file that nothing else is known about, because neither name nor first
-// bytes are sure signs of one.
-var dumpContainer = Container{
-	Name: "dump",
-	is:   func([]byte, *source) bool { return true },
-	read: readDump,
-}
-
 // Operator is the execution of one operator that a dump describes.
 type Operator struct {
 	// Name is the full name of the operator, empty where the file has none.
@@ -40,6 +31,7 @@ func (o *Operator) Origin(output int) *dumpfmt.OriginalOp {
 	return o.dump.OutputDetails[output].OriginalOp
 }
 
+// readDump reads the dump of one execution of an operator.
 func readDump(f *File, src *source) error {
 	d, err := dumpfmt.Read(src.file, src.size, dumpfmt.Options{Version: src.opt.Version})
 	if err != nil {
@@ -131,20 +123,6 @@ func (t *Tensor) Payload() ([]byte, error) {
 		return nil, fmt.Errorf("read %d bytes of the overflow record, want %d: %w", n, len(payload), err)
 	}
 	return payload, nil
-}
-
-// syncContainer is a raw file of a synchronous dump of MindSpore, of which the
-// name says all that there is to know. A hint adds what a device layout needs:
-// the original shape.
-var syncContainer = Container{
-	Name:     "bin",
-	Lone:     true,
-	Headless: true,
-	is: func(_ []byte, src *source) bool {
-		info := filename.Parse(src.name)
-		return isSync(&info)
-	},
-	read: readRaw,
 }
 
 func isSync(info *filename.Info) bool { return info.Grammar == filename.Sync && info.Ext == ".bin" }

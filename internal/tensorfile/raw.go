@@ -30,7 +30,7 @@ type RawHint struct {
 	Layout *tensor.Format
 }
 
-// rawContainer is a file of elements without a header as one tensor. What its
+// readRaw reads a file of elements without a header as one tensor. What its
 // name does not say comes from the hint. A name that ends in .txt is that of a
 // text of numbers, read as float64.
 //
@@ -38,16 +38,6 @@ type RawHint struct {
 // synchronous dumps may hold more. Without any shape it is all that the file
 // holds, in one dimension. A device layout that the name
 // has keeps the name's shape, and the hint's becomes the original shape.
-var rawContainer = Container{
-	Name:     "raw",
-	Lone:     true,
-	Headless: true,
-	is: func(_ []byte, src *source) bool {
-		return src.opt.Raw != nil && filename.Container(src.name) == "raw"
-	},
-	read: readRaw,
-}
-
 func readRaw(f *File, src *source) error {
 	info := filename.Parse(src.name)
 	if info.Err != nil {
