@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -191,46 +189,5 @@ func TestInspectText(t *testing.T) {
 				t.Errorf("text (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestInspectInterrupted(t *testing.T) {
-	t.Parallel()
-	path := inspectFile(t, "x", &dumptest.Content{OpName: "x", Outputs: []dumptest.TensorContent{inspectTensor(tensor.Float16, 2, []uint64{2}, nil)}})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	a, get := testApp(t)
-	got := get(a.run(ctx, []string{"inspect", "--stats", path}))
-	if want := (result{exitInterrupted, "", "dumptool: interrupted\n"}); got != want {
-		t.Errorf("got %+v\nwant %+v", got, want)
-	}
-}
-
-// brokenPipe takes one write.
-type brokenPipe struct{ writes int }
-
-func (p *brokenPipe) Write(b []byte) (int, error) {
-	if p.writes++; p.writes > 1 {
-		return 0, errors.New("broken pipe")
-	}
-	return len(b), nil
-}
-
-// TestInspectBrokenPipe checks that a run ends when nobody reads its results.
-func TestInspectBrokenPipe(t *testing.T) {
-	t.Parallel()
-	args := []string{"inspect"}
-	for range 4 {
-		args = append(args, inspectFile(t, "x", &dumptest.Content{OpName: "x", Outputs: []dumptest.TensorContent{inspectTensor(tensor.Float16, 2, []uint64{2}, nil)}}))
-	}
-	a, get := testApp(t)
-	pipe := new(brokenPipe)
-	a.out.Reset(pipe)
-	got := get(a.run(t.Context(), args))
-	if want := (result{exitIncomplete, "", "dumptool: cannot write the results: broken pipe\n"}); got != want {
-		t.Errorf("got %+v\nwant %+v", got, want)
-	}
-	if pipe.writes != 2 {
-		t.Errorf("%d writes, want 2", pipe.writes)
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -700,33 +699,5 @@ func TestDecodeOnTerminal(t *testing.T) {
 	got := get(a.run(t.Context(), []string{"overflow", "decode", filepath.Join(dir, decodeName)}))
 	if !strings.HasSuffix(got.out, "}\n") {
 		t.Errorf("the prompt stands behind %q", got.out[len(got.out)-9:])
-	}
-}
-
-func TestDecodeInterrupted(t *testing.T) {
-	t.Parallel()
-	dir := decodeTree(t, map[string][]byte{decodeName: decodeDump(t, "Node_OpDebug", decodeOld(2048, 0, 0, 32))})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	a, get := testApp(t)
-	got := get(a.run(ctx, []string{"overflow", "decode", dir}))
-	if want := (result{exitInterrupted, "", "dumptool: interrupted\n"}); got != want {
-		t.Errorf("got %+v\nwant %+v", got, want)
-	}
-}
-
-func TestDecodeBrokenPipe(t *testing.T) {
-	t.Parallel()
-	files := map[string][]byte{}
-	for i := range 5 {
-		files[fmt.Sprint("Opdebug.Node_OpDebug.57.563.173208270501677", i)] = decodeDump(t, "Node_OpDebug", decodeOld(2048, 0, 0, 32))
-	}
-	dir := decodeTree(t, files)
-	a, get := testApp(t)
-	pipe := new(brokenPipe)
-	a.out.Reset(pipe)
-	got := get(a.run(t.Context(), []string{"overflow", "decode", "-q", dir}))
-	if want := (result{exitIncomplete, "", "dumptool: cannot write the results: broken pipe\n"}); got != want || pipe.writes != 2 {
-		t.Errorf("got %+v after %d writes\nwant %+v", got, pipe.writes, want)
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -232,17 +231,5 @@ func TestStatusInterrupted(t *testing.T) {
 	got := get(a.run(ctx, []string{"overflow", "status"}))
 	if got.code != exitInterrupted || got.err != "dumptool: interrupted\n" {
 		t.Errorf("got %+v", got)
-	}
-}
-
-func TestStatusBrokenPipe(t *testing.T) {
-	t.Parallel()
-	a, get := testApp(t)
-	a.streams.In = bytes.NewBufferString(strings.Repeat("2\n", 10))
-	pipe := new(brokenPipe)
-	a.out.Reset(pipe)
-	got := get(a.run(t.Context(), []string{"overflow", "status"}))
-	if want := (result{exitIncomplete, "", "dumptool: cannot write the results: broken pipe\n"}); got != want || pipe.writes != 2 {
-		t.Errorf("got %+v after %d writes, want %+v", got, pipe.writes, want)
 	}
 }

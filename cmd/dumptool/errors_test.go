@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/dumptest"
 	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -134,5 +136,57 @@ func TestResultsNotWritten(t *testing.T) {
 	want := result{exitIncomplete, "", "dumptool: cannot write the results: no space left on device\n"}
 	if got != want {
 		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+}
+
+// brokenPipe takes one write.
+type brokenPipe struct{ writes int }
+
+func (p *brokenPipe) Write(b []byte) (int, error) {
+	if p.writes++; p.writes > 1 {
+		return 0, errors.New("broken pipe")
+	}
+	return len(b), nil
+}
+
+// recordFolder is a folder with some overflow records.
+func recordFolder(t *testing.T, n int) string {
+	files := map[string][]byte{}
+	for i := range n {
+		files[fmt.Sprint("Opdebug.Node_OpDebug.57.563.173208270501677", i)] = decodeDump(t, "Node_OpDebug", decodeOld(2048, 0, 0, 32))
+	}
+	return decodeTree(t, files)
+}
+
+// TestBrokenPipe: a run ends when nobody reads its results.
+func TestBrokenPipe(t *testing.T) {
+	t.Parallel()
+	inspect := []string{"inspect"}
+	for range 4 {
+		inspect = append(inspect, inspectFile(t, "x", &dumptest.Content{OpName: "x", Outputs: []dumptest.TensorContent{inspectTensor(tensor.Float16, 2, []uint64{2}, nil)}}))
+	}
+	for _, args := range [][]string{inspect, {"overflow", "decode", "-q", recordFolder(t, 5)}, {"overflow", "status"}} {
+		a, get := testApp(t)
+		a.streams.In = strings.NewReader(strings.Repeat("2\n", 10))
+		pipe := new(brokenPipe)
+		a.out.Reset(pipe)
+		got := get(a.run(t.Context(), args))
+		if want := (result{exitIncomplete, "", "dumptool: cannot write the results: broken pipe\n"}); got != want || pipe.writes != 2 {
+			t.Errorf("%v: got %+v after %d writes\nwant %+v", args, got, pipe.writes, want)
+		}
+	}
+}
+
+// TestInterrupted: a run that is interrupted at once does nothing.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	file := inspectFile(t, "x", &dumptest.Content{OpName: "x", Outputs: []dumptest.TensorContent{inspectTensor(tensor.Float16, 2, []uint64{2}, nil)}})
+	for _, args := range [][]string{{"inspect", "--stats", file}, {"overflow", "decode", recordFolder(t, 1)}} {
+		a, get := testApp(t)
+		if got, want := get(a.run(ctx, args)), (result{exitInterrupted, "", "dumptool: interrupted\n"}); got != want {
+			t.Errorf("%v: got %+v\nwant %+v", args, got, want)
+		}
 	}
 }
