@@ -76,8 +76,9 @@ type shardedStep struct {
 	reads map[callAt][]callAt
 	// names are those that calls have in the reference.
 	names map[callAt]string
-	// clock is the place of a call in the order of cause.
-	clock map[callAt]int
+	// clock is the place of a call in the order of cause, ordered whether that is known.
+	clock   map[callAt]int
+	ordered bool
 }
 
 // callAt is a call of a rank.
@@ -250,7 +251,7 @@ func (s *sharding) locate(ctx context.Context, o *Options, ref, npu *Side) error
 		npu.Warnings = append(npu.Warnings, lang.Sayf("shards compare tensors alone: dumptool check judges communication and replicas of the ranks", "分片只比对张量：各 rank 的通信与副本由 dumptool check 检查"))
 	}
 	refID, npuID := ref.ids(), npu.ids()
-	opt := ranks.Options{Version: o.Version, Groups: o.Groups, Dims: o.Dims}
+	opt := ranks.Options{Version: o.Version, Workers: o.Workers, Groups: o.Groups, Dims: o.Dims}
 	var all []*ranks.Located
 	for k, step := range s.steps {
 		i := slices.IndexFunc(s.run.Steps, func(x *ranks.Step) bool { return x.At == withoutRank(step.npu[0]) })
@@ -373,6 +374,7 @@ func (s *shardedStep) take(located *ranks.Located, refID, npuID map[*dumpdir.Ten
 			s.reads[key] = append(s.reads[key], callAt{from.Rank, from.Name})
 		}
 	}
+	s.ordered = located.Ordered
 	for c, clock := range located.Clocks {
 		s.clock[callAt{c.Rank, c.Name}] = clock
 	}
