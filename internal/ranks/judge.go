@@ -131,8 +131,9 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 	for _, err := range r.describe(f) {
 		out.failed(err)
 	}
-	if !opt.NoComm && len(groups) == 0 {
-		groups = r.infer(f, opt.Groups.Mesh)
+	if !opt.NoComm && (len(groups) == 0 || r.inferred) {
+		r.infer(f, opt.Groups.Mesh)
+		groups = r.Read()
 		out.Groups = groups.from(FromValues)
 		if opt.Groups.Mesh != nil {
 			out.Groups = groups.from(FromMesh)

@@ -15,7 +15,10 @@ type Run struct {
 	Ranks []int
 
 	world []int // all ranks that there are, in the dump or not
-
+	// inferred is set where groups come from values, votes are how well groups of a kind of
+	// communication explained those of all steps.
+	inferred bool
+	votes    map[string]map[spacing]float64
 }
 
 // Step is one step, or one graph or model of it, of all ranks.

@@ -93,6 +93,7 @@ func Locate(ctx context.Context, run *Run, s, ref *Step, others []*dumpdir.Round
 			r.noteLayers(c)
 		}
 	}
+	run.inferStep(f, s, opt.Groups.Mesh)
 	all := r.unsharder(f)
 	all.out.Events = run.events(s, &opt.Groups)
 	var failed error
