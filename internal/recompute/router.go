@@ -10,7 +10,7 @@ import (
 // routers are the formulas of networks of experts: which of them get a token, with which weights.
 var routers = []formula{
 	{name: "TopKRouter", class: Tabled, inputs: "x weight", cut: tokensCut, compute: topKRouter, attrs: []attribute{{names: []string{"mode"}, closed: true, words: true,
-		choices: oneOf("mode", true, Text("chosen"), Text("all"), Text("sigmoid"), Text("sigmoid share")).choices}}},
+		choices: oneOf("mode", true, Text("chosen"), Text("all"), Text("sigmoid"), Text("sigmoid_share")).choices}}},
 }
 
 // tokensCut sees the first input as tokens, along which it is cut. Outputs are the weights of the
@@ -53,7 +53,7 @@ func topKRouter(c *call) []*Array {
 		return []*Array{chosen(softmax(logits, false, 1)), picked}
 	case "sigmoid":
 		return []*Array{chosen(sigmoid(logits)), picked}
-	case "sigmoid share":
+	case "sigmoid_share":
 		s := chosen(sigmoid(logits))
 		return []*Array{s.div(s.sum(1)), picked}
 	}
