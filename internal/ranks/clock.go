@@ -146,7 +146,9 @@ func (r *Run) spread(f *Finding, events map[*Step][]*Event) (*Spread, map[int]in
 	reached := map[int]int{f.Rank: f.call.place} // the first call of each rank
 	for _, s := range r.Steps[f.call.Step.index:] {
 		for _, e := range events[s] {
-			r.cross(e, reached)
+			if !f.isAlone() || !slices.Contains(e.Calls, f.call) {
+				r.cross(e, reached)
+			}
 		}
 		for rank, from := range reached {
 			calls := s.inOrder(rank)
@@ -172,6 +174,11 @@ func (r *Run) spread(f *Finding, events map[*Step][]*Event) (*Spread, map[int]in
 	}
 	slices.Sort(out.Ranks)
 	return out, inStep
+}
+
+// isAlone reports whether the other members of a communication hold what they should.
+func (f *Finding) isAlone() bool {
+	return f.Class == CommClass && f.Kind != MissingRank && f.Kind != DoubleRank && f.Kind != SentOther && f.Kind != CallsDiffer && len(f.Alt) == 0
 }
 
 // cross notes the members of an event that it reaches.

@@ -161,8 +161,8 @@ func (r *replicas) replicas(key roleKey, a, b int, axes int) bool {
 		return true
 	}
 	role, n := r.learned[key].share(a, b)
-	if strings.Contains(key.role, "experts.*") && role == equalRole { // as often others: one of them may be in another place
-		return r.samePlace(a, b)
+	if strings.Contains(key.role, "experts.*") && role <= equalRole { // as often others: one of them may be in another place
+		return r.samePlace(a, b) && matrices >= equalMatrices && r.placesHold(key)
 	}
 	return n > 0 && role >= equalRole && (n > 2 || axes == 1)
 }
@@ -211,6 +211,17 @@ func (r *replicas) samePlace(a, b int) bool {
 	x, ok := r.places[a]
 	y, too := r.places[b]
 	return ok && too && x == y
+}
+
+// placesHold reports whether ranks of the same place hold the same experts in most cases.
+func (r *replicas) placesHold(key roleKey) bool {
+	equal, all := 0, 0
+	for pair, n := range r.learned[key] {
+		if r.samePlace(pair[0], pair[1]) {
+			equal, all = equal+n[0], all+n[1]
+		}
+	}
+	return 2*equal >= all
 }
 
 // class are ranks that hold the same.
