@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -125,12 +127,22 @@ func TestGoldenRanksCompared(t *testing.T) {
 	}
 }
 
-// TestFewerRanksCompared: without a rank, a step or a tensor of the run there are fewer checks,
+// rankCommands are what judges ranks, without a reference and with one.
+var rankCommands = map[string][]string{
+	"check":   {"check", "--json", "run"},
+	"compare": {"compare", "--cpu", "ref", "--npu", "run", "--format", "json"},
+}
+
+// TestFewerRanks: without a rank, a step or a tensor of the run there are fewer checks,
 // and nothing that is not said of the whole run: what was wrong from the first step on is said
 // of the second one, and a rank may be one of two.
-func TestFewerRanksCompared(t *testing.T) {
-	for _, name := range []string{"tp2dp2_mesh_clean", "cp2_wrong_order", "moe_ep2_expert_place"} {
-		t.Run(name, func(t *testing.T) {
+func TestFewerRanks(t *testing.T) {
+	for _, c := range []struct{ command, name string }{
+		{"compare", "tp2dp2_mesh_clean"}, {"compare", "cp2_wrong_order"}, {"compare", "moe_ep2_expert_place"},
+		{"check", "tp2dp2_mesh_clean"}, {"check", "tp2_link"}, {"check", "dp2_weight_bit"},
+	} {
+		name := c.name
+		t.Run(c.command+" "+name, func(t *testing.T) {
 			t.Parallel()
 			const nothing = "nothing"
 			findings := func(gone string) []ranksFinding {
@@ -144,7 +156,7 @@ func TestFewerRanksCompared(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				out, _ := runIn(t, dir, "compare", "--cpu", "ref", "--npu", "run", "--format", "json")
+				out, _ := runIn(t, dir, rankCommands[c.command]...)
 				var r ranksReport
 				if err := json.Unmarshal(out, &r); err != nil {
 					t.Fatalf("%v: %s", err, out)
@@ -160,6 +172,84 @@ func TestFewerRanksCompared(t *testing.T) {
 						t.Errorf("without %s: %s", gone, &f)
 					}
 				}
+			}
+		})
+	}
+}
+
+// renumberRanks turns the numbers of the ranks of a run around, with those of groups and peers.
+func renumberRanks(t *testing.T, run string, last int) {
+	t.Helper()
+	number := func(text []byte) []byte {
+		n, err := strconv.Atoi(string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []byte(strconv.Itoa(last - n))
+	}
+	digits, groups, peers := regexp.MustCompile(`\d+`), regexp.MustCompile(`"group_ranks":\[[^]]*\]`), regexp.MustCompile(`"(?:src|dst)":\{"type":"int","value":\d+\}`)
+	steps, err := filepath.Glob(filepath.Join(run, "step*"))
+	if err != nil || len(steps) == 0 {
+		t.Fatal(run, err)
+	}
+	for _, step := range steps {
+		for rank := range last + 1 {
+			list := filepath.Join(step, "rank"+strconv.Itoa(rank), "dump.json")
+			text, err := os.ReadFile(list)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, of := range []*regexp.Regexp{groups, peers} {
+				text = of.ReplaceAllFunc(text, func(some []byte) []byte { return digits.ReplaceAllFunc(some, number) })
+			}
+			if err := os.WriteFile(list, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(filepath.Dir(list), filepath.Join(step, "new"+strconv.Itoa(last-rank))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for rank := range last + 1 {
+			if err := os.Rename(filepath.Join(step, "new"+strconv.Itoa(rank)), filepath.Join(step, "rank"+strconv.Itoa(rank))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestRenumberedRanks: ranks with other numbers have the same findings, under these numbers.
+func TestRenumberedRanks(t *testing.T) {
+	for _, c := range []struct {
+		command, name string
+		last          int
+	}{
+		{"check", "pp2tp2_recv_stale", 3}, {"check", "tp2_link", 1},
+		{"compare", "pp2tp2_recv_stale", 3}, {"compare", "tp2_link", 1}, {"compare", "tp4_qkv_op_rows", 3}, {"compare", "cp2_wrong_order", 1}, {"compare", "tp2dp2_mesh_clean", 3},
+	} {
+		t.Run(c.command+" "+c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := goldenRanks(t, c.name)
+			findings := func(number func(int) int) (all []string) {
+				out, _ := runIn(t, dir, rankCommands[c.command]...)
+				var r ranksReport
+				if err := json.Unmarshal(out, &r); err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+				for _, f := range r.Ranks.Findings {
+					who := []int{number(f.Rank)}
+					for _, rank := range f.Alt {
+						who = append(who, number(rank))
+					}
+					slices.Sort(who) // of those that tie any may be first
+					all = append(all, fmt.Sprint(f.Step, f.Op, f.Kind, who))
+				}
+				slices.Sort(all)
+				return all
+			}
+			want := findings(func(rank int) int { return c.last - rank })
+			renumberRanks(t, filepath.Join(dir, "run"), c.last)
+			if got := findings(func(rank int) int { return rank }); !slices.Equal(got, want) {
+				t.Errorf("%q\nwant %q", got, want)
 			}
 		})
 	}

@@ -150,25 +150,25 @@ func TestRanksBadInput(t *testing.T) {
 		told  string   // on stderr
 		build func(r *rankTree)
 	}{
-		{"a group with ranks outside of the dump", 0, []string{"Events          1 checked, 0 wrong; 1 not: 1 ranks 5-6 not there\n"}, "", func(r *rankTree) {
+		{"a group with ranks outside of the dump", 0, []string{"Events          1 checked, 0 wrong; 1 not checked: 1 (ranks 5-6 not in the dump)\n"}, "", func(r *rankTree) {
 			sums(r, sum, [2]rankValue{f32(1, 2), f32(3, 5)}, f32(4, 7), inGroup(0, 1))
 			sums(r, "Distributed.all_reduce.1.forward", [2]rankValue{f32(1, 2), f32(3, 5)}, f32(9, 9), inGroup(0, 1, 5, 6))
 		}},
-		{"two of eight", 4, []string{"NOTHING CHECKED: none of 1 communication of 2 ranks could be\n", "Events          0 checked, 0 wrong; 1 not: 1 ranks 2-7 not there\n"}, "", func(r *rankTree) {
+		{"two of eight", 4, []string{"NOTHING CHECKED: none of 1 communication of 2 ranks could be\n", "Events          0 checked, 0 wrong; 1 not checked: 1 (ranks 2-7 not in the dump)\n"}, "", func(r *rankTree) {
 			sums(r, sum, [2]rankValue{f32(1, 2), f32(3, 5)}, f32(9, 9), inGroup(0, 1, 2, 3, 4, 5, 6, 7))
 		}},
-		{"groups that differ between members", 4, []string{"2 not: 1 rank 1 without such a call with this group, 1 rank 2 not there\n"}, "", func(r *rankTree) {
+		{"groups that differ between members", 4, []string{"2 not checked: 1 (rank 1 without such a call with this group), 1 (rank 2 not in the dump)\n"}, "", func(r *rankTree) {
 			sums(r, sum, [2]rankValue{f32(1, 2), f32(3, 5)}, f32(9, 9), inGroup(0, 1), inGroup(0, 1, 2))
 		}},
 		{"a group that is no list", 0, []string{"Events          1 checked, 0 wrong\n", "from values"}, "2 communications have no group that can be read and count as if they named none, first Distributed.all_reduce.0.forward: group_ranks at offset", func(r *rankTree) {
 			sums(r, sum, [2]rankValue{f32(1, 2), f32(3, 5)}, f32(4, 7), map[string]any{"group": rankGroup{"torch.ProcessGroup", "0,1"}})
 		}},
 		{"calls that differ in number", 0, []string{"SUSPECT: rank 1 communicates more or less often than its group: Distributed.all_reduce.1.forward, step 0\n",
-			"CALLS_DIFFER (low confidence): rank 1 calls all_reduce with this group 1 time, others 2\n", "1 checked, 0 wrong; 1 not: 1 rank 1 without such a call with this group\n"}, "", func(r *rankTree) {
+			"CALLS_DIFFER (low confidence): rank 1 calls all_reduce with this group 1 time, others 2\n", "1 checked, 0 wrong; 1 not checked: 1 (rank 1 without such a call with this group)\n"}, "", func(r *rankTree) {
 			sums(r, sum, [2]rankValue{f32(1, 2), f32(3, 5)}, f32(4, 7), inGroup(0, 1))
 			r.call(0, 0, "Distributed.all_reduce.1.forward", one(f32(1)), one(f32(1)), inGroup(0, 1))
 		}},
-		{"splits that do not add up", 4, []string{"1 not: 1 parts do not add up: rank 0 sends [1 2] of 4 rows to 2 ranks\n"}, "", func(r *rankTree) {
+		{"splits that do not add up", 4, []string{"1 not checked: 1 (parts do not add up: rank 0 sends [1 2] of 4 rows to 2 ranks)\n"}, "", func(r *rankTree) {
 			splits := func(a, b int) []any {
 				return []any{map[string]any{"type": "int", "value": a}, map[string]any{"type": "int", "value": b}}
 			}
@@ -178,10 +178,10 @@ func TestRanksBadInput(t *testing.T) {
 				r.call(0, rank, "Distributed.all_to_all_single.0.forward", []rankValue{f32(0, 0, 0), f32(1, 2, 3, 4)}, []rankValue{f32(1, 2, 3), f32(1, 2, 3, 4)}, kwargs)
 			}
 		}},
-		{"members of different shapes", 4, []string{"1 not: 1 members have different shapes\n"}, "", func(r *rankTree) {
+		{"members of different shapes", 4, []string{"1 not checked: 1 (members have different shapes)\n"}, "", func(r *rankTree) {
 			sums(r, sum, [2]rankValue{f32(1, 2), f32(3)}, f32(9, 9), inGroup(0, 1))
 		}},
-		{"members of different types", 4, []string{"1 not: 1 members have different types\n"}, "", func(r *rankTree) {
+		{"members of different types", 4, []string{"1 not checked: 1 (members have different types)\n"}, "", func(r *rankTree) {
 			sums(r, sum, [2]rankValue{f32(1), int32s(2)}, f32(9), inGroup(0, 1))
 		}},
 		{"no elements", 0, []string{fine, "Events          2 checked, 0 wrong\n"}, "", func(r *rankTree) {
@@ -198,7 +198,7 @@ func TestRanksBadInput(t *testing.T) {
 		{"integers that wrap", 0, []string{fine, "Events          1 checked, 0 wrong\n"}, "", func(r *rankTree) {
 			sums(r, sum, [2]rankValue{int32s(math.MaxInt32), int32s(2)}, int32s(math.MinInt32+1), inGroup(0, 1))
 		}},
-		{"complex numbers", 4, []string{"1 not: 1 elements of complex64\n"}, "", func(r *rankTree) {
+		{"complex numbers", 4, []string{"1 not checked: 1 (elements of complex64)\n"}, "", func(r *rankTree) {
 			z := of("complex64", tensor.HostComplex64, []int64{1}, 1)
 			sums(r, sum, [2]rankValue{z, z}, z, inGroup(0, 1))
 		}},
@@ -217,18 +217,18 @@ func TestRanksBadInput(t *testing.T) {
 			r.call(0, 0, "Distributed.send.0.forward", one(f32(5)), one(f32(5)), map[string]any{"dst": map[string]any{"type": "int", "value": 1}})
 			r.call(0, 1, "Distributed.recv.0.forward", one(f32(99)), one(f32(5)), map[string]any{"src": map[string]any{"type": "int", "value": 0}})
 		}},
-		{"a file that cannot be read", 3, []string{"1 checked, 0 wrong; 1 not: 1 a tensor cannot be read\n"}, "Distributed.all_reduce.0.forward.input.0.npy", func(r *rankTree) {
+		{"a file that cannot be read", 3, []string{"1 checked, 0 wrong; 1 not checked: 1 (a tensor cannot be read)\n"}, "Distributed.all_reduce.0.forward.input.0.npy", func(r *rankTree) {
 			torn := f32(3, 5)
 			torn.cut = true
 			sums(r, sum, [2]rankValue{f32(1, 2), torn}, f32(9, 9), inGroup(0, 1))
 			sums(r, "Distributed.all_reduce.1.forward", [2]rankValue{f32(1, 2), f32(3, 5)}, f32(4, 7), inGroup(0, 1))
 		}},
-		{"statistics alone", 4, []string{"1 not: 1 no tensors, and no digests that say enough\n"}, "", func(r *rankTree) {
+		{"statistics alone", 4, []string{"1 not checked: 1 (no tensors, and no digests that say enough)\n"}, "", func(r *rankTree) {
 			bare := f32(1, 2)
 			bare.bare = true
 			sums(r, sum, [2]rankValue{bare, bare}, bare, inGroup(0, 1))
 		}},
-		{"a step that a rank lacks", 0, []string{"Events          1 checked, 0 wrong; 1 not: 1 rank 1 not there\n"}, "", func(r *rankTree) {
+		{"a step that a rank lacks", 0, []string{"Events          1 checked, 0 wrong; 1 not checked: 1 (rank 1 not in the dump)\n"}, "", func(r *rankTree) {
 			sums(r, sum, [2]rankValue{f32(1, 2), f32(3, 5)}, f32(4, 7), inGroup(0, 1))
 			r.call(1, 0, sum, one(f32(1)), one(f32(9)), inGroup(0, 1))
 		}},

@@ -86,6 +86,28 @@ func arguments(c *dumpdir.Call) map[string]*argument {
 	return all
 }
 
+// asCall is an operator with what the names of its tensors say of the call, where they are those
+// of msprobe and its dump.json is not there; others as they are.
+func asCall(op *dumpdir.Op) *dumpdir.Op {
+	name := op.Names()[0]
+	if function, _ := optype.CallsOf(name, ""); op.Call != nil || function == "" || !strings.Contains(name+".", ".forward.") {
+		return op
+	}
+	one := *op
+	one.Tensors = slices.Clone(op.Tensors)
+	one.Call = &dumpdir.Call{Entry: msprobe.Entry{API: name, Leaves: make([]msprobe.Leaf, len(one.Tensors))}}
+	for i := range one.Tensors {
+		t := &one.Tensors[i]
+		path := strings.Trim(strconv.Itoa(t.Index)+"."+t.Slice, ".")
+		if t.Kind == tensor.Parameter {
+			path = t.Slice
+		}
+		one.Call.Leaves[i] = msprobe.Leaf{Name: name + "." + string(t.Kind) + "." + path, Kind: t.Kind, Index: t.Index, Path: path, Tensor: new(msprobe.Tensor)}
+		t.Leaf = &one.Call.Leaves[i]
+	}
+	return &one
+}
+
 // called is a call whose arguments have their places in a formula.
 type called struct {
 	formula string
@@ -182,7 +204,10 @@ func (c *called) take(spec *optype.Argument, a *argument) bool {
 // bindCall opens the tensors of a call and binds its arguments to a formula, or says why it
 // cannot be judged.
 func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *recompute.Verdict, err error) {
-	_, rows := optype.CallsOf(x.op.Call.API, x.round.Header.Framework)
+	rows := x.guess
+	if rows == nil {
+		_, rows = optype.CallsOf(x.op.Call.API, x.round.Header.Framework)
+	}
 	var c called
 	for i, ok := 0, false; i < len(rows) && !ok; i++ {
 		c, ok = bind(&rows[i], arguments(x.op.Call), msprobe.IsModule(x.op.Call.API))

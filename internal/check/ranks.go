@@ -43,7 +43,7 @@ func (c *checker) judgeRanks(ctx context.Context, run *dumpdir.Run) error {
 	opt.NoComm, opt.NoReplicas, opt.Workers = !c.opt.wants(Comm), !c.opt.wants(Replicas), c.opt.Workers
 	for i := range c.Operators {
 		if o := &c.Operators[i]; o.Status == recompute.Wrong {
-			opt.Accused = append(opt.Accused, ranks.Accused{At: o.At, Op: o.Op, Evidence: o.Said()})
+			opt.Accused = append(opt.Accused, ranks.Accused{At: o.At, Op: o.Op, Evidence: o.Said(), Own: true})
 		}
 	}
 	report, err := r.Judge(ctx, opt)

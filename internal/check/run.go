@@ -138,6 +138,9 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 				c.unchosen++
 				continue
 			}
+			if !opt.dumpedOnly {
+				op = asCall(op)
+			}
 			jobs = append(jobs, job{round, op})
 		}
 	}
@@ -162,6 +165,9 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.judgePeers(ctx, jobs); err != nil {
+		return nil, err
+	}
 	c.sayGraph()
 	if err := c.judgeRanks(ctx, run); err != nil {
 		return nil, err
@@ -173,7 +179,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 // run makes the rows of jobs.
 func (c *checker) run(ctx context.Context, jobs []job) error {
 	return batch.Run(ctx, batch.Options{Workers: c.opt.Workers, Observe: c.opt.Observe}, jobs, job.size,
-		func(ctx context.Context, j job) outcome { return c.check(ctx, j) },
+		func(ctx context.Context, j job) outcome { return c.check(ctx, j, nil) },
 		func(_ int, o outcome) {
 			c.Operators = append(c.Operators, o.row)
 			c.Problems, c.Warnings = append(c.Problems, o.problems...), append(c.Warnings, o.warnings...)
@@ -192,8 +198,8 @@ func (j job) size() (n int64) {
 	return n + 1
 }
 
-// check computes an operator again.
-func (c *checker) check(ctx context.Context, j job) (o outcome) {
+// check computes an operator again, by what it is or by what it is guessed to be.
+func (c *checker) check(ctx context.Context, j job, guess []optype.Call) (o outcome) {
 	op := j.op
 	o.row = Operator{Op: op.Names()[0], Type: typeOf(op), At: j.round.At, File: op.Tensors[0].File.Path(), Script: op.Script(), Order: op.Place, size: j.size(),
 		Attributes: map[string]recompute.Attribute{}, Outputs: []Output{}, Inputs: []Tensor{}}
@@ -203,7 +209,7 @@ func (c *checker) check(ctx context.Context, j job) (o outcome) {
 	if op.Call != nil {
 		o.row.Modules = op.Call.Modules
 	}
-	x := &execution{checker: c, job: j, outcome: &o}
+	x := &execution{checker: c, job: j, outcome: &o, guess: guess}
 	defer x.close()
 	err := guard.Do(func() error { return x.judge(ctx) })
 	if err != nil && ctx.Err() == nil {
@@ -227,7 +233,8 @@ type execution struct {
 	*checker
 	job
 	*outcome
-	open []*tensorfile.File
+	guess []optype.Call // what it may compute, nil for what its type says
+	open  []*tensorfile.File
 	// device says where the tensors lay, for those whose dumps say it.
 	in, out []*recompute.Tensor
 	graphs  []*graph.Op // what graphs know of the operator
@@ -265,6 +272,9 @@ func (x *execution) judge(ctx context.Context) error {
 			return err
 		}
 		x.take(v)
+		if x.guess != nil { // it may be something else
+			return x.explain(ctx, op, v)
+		}
 		return cmp.Or(x.explain(ctx, op, v), x.extract(ctx, op, v))
 	}
 	x.take(v)
@@ -358,7 +368,11 @@ func (x *execution) tensor(t *dumpdir.Tensor, images bool) (*recompute.Tensor, e
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	return x.host(s, t, images)
+	one, err := x.host(s, t, images)
+	if err == nil && t.Leaf != nil && t.Leaf.Tensor != nil && t.Leaf.Tensor.DType == "" { // nobody says what it had on the NPU
+		one.DType, err = one.Held()
+	}
+	return one, err
 }
 
 // host is a tensor in host order; images have their channels first.

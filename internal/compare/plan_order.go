@@ -173,7 +173,10 @@ func (p *Plan) order(round *plannedRound, operators []operator) (rejected []lang
 		}
 	}
 	// The order of one operator is known, and so is one that the user asks for.
-	round.OrderKnown = order.IsKnown() || p.opt.OrderBy == dumpdir.ByName || len(items) < 2
+	if !order.IsKnown() && round.sharded != nil && round.sharded.ordered {
+		round.OrderSource, order.Rejected = lang.Sayf("equal tensors of the ranks", "各 rank 中相等的张量"), nil
+	}
+	round.OrderKnown = order.IsKnown() || round.sharded != nil && round.sharded.ordered || p.opt.OrderBy == dumpdir.ByName || len(items) < 2
 	if round.OrderKnown || !slices.ContainsFunc(operators, operator.compared) {
 		order.Rejected = nil // another source is good, or there is nothing to order
 	}

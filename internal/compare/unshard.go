@@ -68,16 +68,18 @@ func (s *sharding) stepOf(r *dumpdir.Round) *shardedStep {
 // shardedStep is a step of the NPU with the round of the reference that all of its ranks
 // are parts of.
 type shardedStep struct {
-	ref *dumpdir.Round
-	npu []*dumpdir.Round
-	at  map[int]place // of tensors of the NPU, by their IDs
-	has map[int]bool  // the tensors of the reference that some rank has
+	ref  *dumpdir.Round
+	refs int // 2 where its ranks go with several rounds of the reference
+	npu  []*dumpdir.Round
+	at   map[int]place // of tensors of the NPU, by their IDs
+	has  map[int]bool  // the tensors of the reference that some rank has
 	// reads is what communications read, by the rank of the call and its name.
 	reads map[callAt][]callAt
 	// names are those that calls have in the reference.
 	names map[callAt]string
-	// clock is the place of a call in the order of cause.
-	clock map[callAt]int
+	// clock is the place of a call in the order of cause, ordered whether that is known.
+	clock   map[callAt]int
+	ordered bool
 }
 
 // callAt is a call of a rank.
@@ -124,9 +126,13 @@ func (o *Options) findSharding(ref, npu *Side) *sharding {
 			at[key] = step
 			s.steps = append(s.steps, step)
 		}
+		if step.ref != x.Ref {
+			step.refs = 2
+		}
 		mixed[step] = mixed[step] || step.ref != x.Ref || slices.ContainsFunc(step.npu, func(r *dumpdir.Round) bool { return r.At.Rank == x.NPU.At.Rank })
 		step.npu = append(step.npu, x.NPU)
 	}
+	o.warnOfRanks(s.steps, mixed, npu)
 	s.steps = slices.DeleteFunc(s.steps, func(step *shardedStep) bool {
 		return mixed[step] || len(step.npu) < 2 || !o.says() && !o.otherwise(step)
 	})
@@ -139,6 +145,21 @@ func (o *Options) findSharding(ref, npu *Side) *sharding {
 		return nil
 	}
 	return s
+}
+
+// warnOfRanks warns of a reference of several ranks that is sharded otherwise than the run: parts
+// are looked for in one rank only.
+func (o *Options) warnOfRanks(steps []*shardedStep, mixed map[*shardedStep]bool, npu *Side) {
+	for _, step := range steps {
+		if !mixed[step] || step.refs < 2 {
+			continue
+		}
+		if o.shapesDiffer(step.ref, step.npu[0]) {
+			npu.Warnings = append(npu.Warnings, lang.Sayf("the reference has several ranks and is sharded otherwise than the run: every rank is compared with the reference's rank of its number; parts are looked for in a reference of one rank only",
+				"标杆有多个 rank，且切分方式与被测侧不同：每个 rank 与标杆中编号相同的 rank 比对；只有标杆为单个 rank 时才查找对应的部分"))
+			return
+		}
+	}
 }
 
 // says reports whether anybody says that the ranks are sharded otherwise.
@@ -172,8 +193,13 @@ func (o *Options) otherwise(step *shardedStep) bool {
 			return true
 		}
 	}
+	return o.shapesDiffer(step.ref, step.npu[len(step.npu)-1])
+}
+
+// shapesDiffer reports whether many tensors of two rounds have other shapes.
+func (o *Options) shapesDiffer(of, npu *dumpdir.Round) bool {
 	theirs := make(map[string]*dumpdir.Tensor)
-	for _, op := range step.ref.Ops {
+	for _, op := range of.Ops {
 		for i := range op.Tensors {
 			theirs[tensorKey(op, &op.Tensors[i])] = &op.Tensors[i]
 		}
@@ -181,7 +207,7 @@ func (o *Options) otherwise(step *shardedStep) bool {
 	type both struct{ ref, npu *dumpdir.Tensor }
 	var pairs []both
 	known := true
-	for _, op := range step.npu[len(step.npu)-1].Ops {
+	for _, op := range npu.Ops {
 		for i := range op.Tensors {
 			t := &op.Tensors[i]
 			if ref := theirs[tensorKey(op, t)]; ref != nil {
@@ -250,7 +276,7 @@ func (s *sharding) locate(ctx context.Context, o *Options, ref, npu *Side) error
 		npu.Warnings = append(npu.Warnings, lang.Sayf("shards compare tensors alone: dumptool check judges communication and replicas of the ranks", "分片只比对张量：各 rank 的通信与副本由 dumptool check 检查"))
 	}
 	refID, npuID := ref.ids(), npu.ids()
-	opt := ranks.Options{Version: o.Version, Groups: o.Groups, Dims: o.Dims}
+	opt := ranks.Options{Version: o.Version, Workers: o.Workers, Groups: o.Groups, Dims: o.Dims}
 	var all []*ranks.Located
 	for k, step := range s.steps {
 		i := slices.IndexFunc(s.run.Steps, func(x *ranks.Step) bool { return x.At == withoutRank(step.npu[0]) })
@@ -373,6 +399,7 @@ func (s *shardedStep) take(located *ranks.Located, refID, npuID map[*dumpdir.Ten
 			s.reads[key] = append(s.reads[key], callAt{from.Rank, from.Name})
 		}
 	}
+	s.ordered = located.Ordered
 	for c, clock := range located.Clocks {
 		s.clock[callAt{c.Rank, c.Name}] = clock
 	}

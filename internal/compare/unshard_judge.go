@@ -27,10 +27,13 @@ func (p *Plan) JudgeRanks(ctx context.Context, rep *record.Report) error {
 	}
 	opt := ranks.Options{Version: p.opt.Version, Workers: p.opt.Workers, Groups: p.opt.Groups, Dims: p.opt.Dims, Mismatches: p.sharding.mismatches, Given: p.sharding.given}
 	for _, row := range rep.All() {
+		if row.Result != nil && row.Result.Differ > 0 && row.NPUDType.Host().Integer() && tensor.Kind(row.Kind) == tensor.Output {
+			opt.Outcomes = append(opt.Outcomes, ranks.Outcome{At: coordinates(row.At), Op: row.NPUName()})
+		}
 		if !row.IsOrigin() || row.NPUPath == "" || tensor.Kind(row.Kind) == tensor.Input {
 			continue
 		}
-		a := ranks.Accused{At: coordinates(row.At), Op: row.NPUName()}
+		a := ranks.Accused{At: coordinates(row.At), Op: row.NPUName(), Own: row.Self.IsWrong()}
 		if len(row.Reasons) > 0 {
 			a.Evidence = row.Reasons[0].Evidence
 		}
@@ -107,7 +110,7 @@ func (p *Plan) summands(ctx context.Context, rep *record.Report) (all []ranks.Ac
 	}
 	for _, row := range rep.All() {
 		if self := found[row.OnNPU()]; row.FirstCode() == record.PartialSum && self.IsWrong() {
-			all = append(all, ranks.Accused{At: coordinates(row.At), Op: row.NPUName(), Evidence: self.Why[0].Evidence})
+			all = append(all, ranks.Accused{At: coordinates(row.At), Op: row.NPUName(), Evidence: self.Why[0].Evidence, Own: true})
 		}
 	}
 	return all, nil

@@ -177,6 +177,16 @@ var openModules = []calls{
 	{"ColumnParallelLinear RowParallelLinear", "MatMul", "input:x1! weight:x2! bias :transpose_x1=0 :transpose_x2=1"},
 	{"RMSNorm LlamaRMSNorm Qwen2RMSNorm", "RmsNorm", "input:x! weight:gamma"},
 	{"SwiGLU SiluAndMul", "SwiGlu", "input:x! :axis=-1"},
+	{"TopKRouter MoERouter", "TopKRouter", "input:x! weight!"},
+}
+
+// guesses are what a module may compute of which nobody knows the class, the likely first.
+var guesses = []calls{
+	{"any", "Identity", "input:x!"}, {"any", "Add", "input:x1! other:x2!"}, {"any", "Mul", "input:x1! other:x2!"},
+	{"any", "MatMul", "input:x1! weight:x2! bias :transpose_x1=0 :transpose_x2=1"},
+	{"any", "RmsNorm", "input:x! weight:gamma!"}, {"any", "LayerNorm", "input:x! weight:gamma! bias:beta"},
+	{"any", "SwiGlu", "input:x! :axis=-1"}, {"any", "Gelu", "input:x!"}, {"any", "Swish", "input:x! :scale=1"}, {"any", "Relu", "input:x!"},
+	{"any", "TopKRouter", "input:x! weight!"},
 }
 
 // callRows is a table by the names in it.
@@ -242,6 +252,13 @@ var functionRows, mindsporeRows, moduleRows = sync.OnceValue(func() callRows {
 	c.add(modules, "")
 	c.open(openModules)
 	return c
+})
+
+// Guesses are what a module may compute of which nobody knows the class, the likely first.
+var Guesses = sync.OnceValue(func() []Call {
+	c := callRows{}
+	c.open(guesses)
+	return c["any"]
 })
 
 // Ignored are arguments of any function that do not change what is computed.

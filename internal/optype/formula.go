@@ -144,6 +144,7 @@ var formulas = []struct {
 	{"ReduceProd", Formula{Name: "ReduceProd", Inputs: "x axes!"}},
 	{"ReduceProdD", Formula{Name: "ReduceProd", Inputs: "x"}},
 	{"SwiGlu", Formula{Name: "SwiGlu"}},
+	{"TopKRouter", Formula{Name: "TopKRouter"}},
 	{"RotaryMul", Formula{Name: "RotaryMul"}},
 	{"ApplyRotaryPosEmb", Formula{Name: "ApplyRotaryPosEmb"}},
 	{"Tril", Formula{Name: "Tril"}},

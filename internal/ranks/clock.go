@@ -38,10 +38,11 @@ func (w *walk) run() {
 	for {
 		moved, left := false, -1
 		for _, rank := range ranks {
-			for w.at[rank] < len(w.step.Calls[rank]) && w.step1(w.step.Calls[rank][w.at[rank]]) {
+			calls := w.step.inOrder(rank)
+			for w.at[rank] < len(calls) && w.step1(calls[w.at[rank]]) {
 				moved = true
 			}
-			if left < 0 && w.at[rank] < len(w.step.Calls[rank]) {
+			if left < 0 && w.at[rank] < len(calls) {
 				left = rank
 			}
 		}
@@ -49,7 +50,7 @@ func (w *walk) run() {
 		case left < 0:
 			return
 		case !moved: // none can go on: the first does all the same
-			w.pass(w.step.Calls[left][w.at[left]], w.now[left]+1)
+			w.pass(w.step.inOrder(left)[w.at[left]], w.now[left]+1)
 		}
 	}
 }
@@ -107,8 +108,8 @@ func (w *walk) meet(e *Event) bool {
 
 // isOrdered reports whether it is known in which order the ranks of a step did what they did.
 func (s *Step) isOrdered() bool {
-	for _, known := range s.ordered {
-		if !known {
+	for rank, known := range s.ordered {
+		if !known && s.sequence[rank] == nil {
 			return false
 		}
 	}
@@ -145,13 +146,16 @@ func (r *Run) spread(f *Finding, events map[*Step][]*Event) (*Spread, map[int]in
 	reached := map[int]int{f.Rank: f.call.place} // the first call of each rank
 	for _, s := range r.Steps[f.call.Step.index:] {
 		for _, e := range events[s] {
-			r.cross(e, reached)
+			if !f.isAlone() || !slices.Contains(e.Calls, f.call) {
+				r.cross(e, reached)
+			}
 		}
 		for rank, from := range reached {
-			if from >= len(s.Calls[rank]) {
+			calls := s.inOrder(rank)
+			if from >= len(calls) {
 				continue
 			}
-			for _, c := range s.Calls[rank][from:] {
+			for _, c := range calls[from:] {
 				if c != f.call {
 					out.Tensors += len(c.Out)
 				}
@@ -170,6 +174,11 @@ func (r *Run) spread(f *Finding, events map[*Step][]*Event) (*Spread, map[int]in
 	}
 	slices.Sort(out.Ranks)
 	return out, inStep
+}
+
+// isAlone reports whether the other members of a communication hold what they should.
+func (f *Finding) isAlone() bool {
+	return f.Class == CommClass && f.Kind != MissingRank && f.Kind != DoubleRank && f.Kind != SentOther && f.Kind != CallsDiffer && len(f.Alt) == 0
 }
 
 // cross notes the members of an event that it reaches.

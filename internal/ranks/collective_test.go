@@ -392,7 +392,7 @@ func TestNotChecked(t *testing.T) {
 		name, want string
 		build      func(b *built)
 	}{
-		{"a member that is not there", "rank 1 not there", func(b *built) { b.comm(0, 0, "all_reduce", two, []*Tensor{a}, []*Tensor{c}, nil) }},
+		{"a member that is not there", "rank 1 not in the dump", func(b *built) { b.comm(0, 0, "all_reduce", two, []*Tensor{a}, []*Tensor{c}, nil) }},
 		{"a group of one", "a group of one", func(b *built) { b.comm(0, 0, "all_reduce", []int{0}, []*Tensor{a}, []*Tensor{c}, nil) }},
 		{"other types", "members have different types", func(b *built) {
 			b.comm(0, 0, "all_reduce", two, []*Tensor{a}, []*Tensor{a}, nil)

@@ -2,6 +2,8 @@ package ranks
 
 import (
 	"hash/crc32"
+	"math"
+	"slices"
 	"strconv"
 
 	"dumptool/internal/tensor"
@@ -14,8 +16,10 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // which are read once.
 type digests struct {
 	*files
-	found map[*Tensor]string
-	errs  []error
+	failed map[*Tensor]bool // those that cannot be read
+	errs   []error
+
+	values64 []float64 // room for elements
 }
 
 // of are the digests of tensors that are set beside each other, of one kind, and with
@@ -41,16 +45,20 @@ func (d *digests) of(tensors ...*Tensor) ([]string, bool) {
 
 // read is the digest of the elements of a tensor.
 func (d *digests) read(t *Tensor) (string, bool) {
-	if mark, ok := d.found[t]; ok {
-		return mark, mark != ""
+	if t.mark != "" || d.failed[t] {
+		return t.mark, t.mark != ""
 	}
 	mark := ""
 	if t.Stored() {
 		var crc uint32
 		var bytes int
-		err := d.each([]*Tensor{t}, 0, t.elements(), func(host []byte, _ tensor.Host, _ int64) error {
+		unsaid := t.numbers == 0 // whether they are finite
+		err := d.each([]*Tensor{t}, 0, t.elements(), func(host []byte, h tensor.Host, _ int64) error {
 			crc = crc32.Update(crc, castagnoli, host)
 			bytes += len(host)
+			if unsaid && !h.Complex() {
+				d.note(t, host, h)
+			}
 			return nil
 		})
 		if err == nil {
@@ -59,11 +67,37 @@ func (d *digests) read(t *Tensor) (string, bool) {
 			d.errs = append(d.errs, err)
 		}
 	}
-	if d.found == nil {
-		d.found = make(map[*Tensor]string)
+	if t.mark = mark; mark == "" {
+		if d.failed == nil {
+			d.failed = make(map[*Tensor]bool)
+		}
+		d.failed[t] = true
 	}
-	d.found[t] = mark
 	return mark, mark != ""
+}
+
+// note notes whether some elements of a tensor are finite.
+func (d *digests) note(t *Tensor, host []byte, h tensor.Host) {
+	if t.numbers == 0 {
+		t.numbers = finite
+	}
+	if t.numbers == notFinite || h.Integer() {
+		return
+	}
+	d.values64 = resize(d.values64, int64(len(host)/h.Size()))
+	tensor.Float64s(d.values64, host, h)
+	if slices.ContainsFunc(d.values64, func(v float64) bool { return v-v != 0 }) {
+		t.numbers = notFinite
+	}
+}
+
+// numbersOf says whether a tensor has NaN or infinities; of one without a digest and without
+// statistics its elements say it.
+func (d *digests) numbersOf(t *Tensor) finiteness {
+	if t.numbers == 0 && t.Digest == "" && t.Stored() {
+		d.read(t)
+	}
+	return t.numbers
 }
 
 // equal reports whether two tensors are equal, and whether that is known.
@@ -73,4 +107,17 @@ func (d *digests) equal(a, b *Tensor) (equal, known bool) {
 	}
 	marks, ok := d.of(a, b)
 	return ok && marks[0] == marks[1], ok
+}
+
+// isUniform reports whether all elements are the same, or any is no number: such tensors
+// are equal on ranks that are no replicas of each other.
+func (d *digests) isUniform(t *Tensor) bool {
+	if t.spread == unknown && t.Stored() {
+		t.spread = varied
+		x := make([]float64, min(t.elements(), sample))
+		if len(x) > 0 && d.floats(x, []*Tensor{t}, 0) == nil && slices.ContainsFunc(x, math.IsNaN) || !slices.ContainsFunc(x, func(v float64) bool { return v != x[0] }) {
+			t.spread = uniform
+		}
+	}
+	return t.spread == uniform
 }

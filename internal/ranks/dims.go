@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/ranks/locate"
@@ -69,8 +70,8 @@ type dimsRule struct {
 	experts dimsCut
 	// instead are axes of the mesh that stand for others.
 	instead map[string]string
-	copied  []string // axes along which ranks hold the same
-	used    bool     // a tensor has such a name
+	copied  []string    // axes along which ranks hold the same
+	used    atomic.Bool // a tensor has such a name
 }
 
 // dimsAxis is an axis of a tensor.
@@ -336,7 +337,7 @@ func (d *Dims) rule(name string) *dimsRule {
 	}
 	for _, r := range d.rules {
 		if r.match.MatchString(name) {
-			r.used = true
+			r.used.Store(true)
 			return r
 		}
 	}
@@ -379,7 +380,7 @@ func (d *Dims) copies(name string, a, b int) (equal, said bool) {
 // Unused are the rules whose names no tensor has, each as an error at its place.
 func (d *Dims) Unused() (all []*DimsError) {
 	for _, r := range d.rules {
-		if !r.used {
+		if !r.used.Load() {
 			all = append(all, r.wrong("%q matches no tensor", r.match.String()))
 		}
 	}

@@ -221,3 +221,18 @@ func FuzzDims(f *testing.F) {
 		}
 	})
 }
+
+// TestLost: a role is lost where any rank has a tensor of it that is nowhere and no summand.
+func TestLost(t *testing.T) {
+	found := &Location{Map: &locate.Role{}}
+	for _, c := range []struct {
+		by   map[int]*Location
+		want bool
+	}{
+		{map[int]*Location{}, false}, {map[int]*Location{0: found, 1: {Partial: true}}, false}, {map[int]*Location{0: found, 1: {}}, true},
+	} {
+		if got := (&dimsFound{placed: &placed{by: c.by}}).isLost(); got != c.want {
+			t.Errorf("%+v: %v", c.by, got)
+		}
+	}
+}

@@ -151,7 +151,7 @@ func (e *Event) complete() {
 	}
 	switch {
 	case len(missing) > 0:
-		e.skip = lang.Sayf("%s not there", "%s 不在其中", RankText(missing))
+		e.skip = lang.Sayf("%s not in the dump", "%s 不在 dump 中", RankText(missing))
 	case len(silent) > 0:
 		e.skip = lang.Sayf("%s without such a call with this group", "%s 没有该组的此次调用", RankText(silent))
 	case len(e.Group) < 2:

@@ -29,7 +29,7 @@ func (r *Run) describe(f *files) (errs []error) {
 // inference finds the groups of communications that do not name them, by what their
 // members hold: groups of ranks that are evenly spaced, in equal blocks.
 type inference struct {
-	*files
+	*digests
 	run   *Run
 	world int
 	mesh  []Axis // nil where nobody says it
@@ -85,7 +85,10 @@ const (
 // infer gives the communications of a run their groups where nobody names them, and
 // returns these groups. With a mesh they are along axes of it that follow each other.
 func (r *Run) infer(f *files, mesh []Axis) GroupList {
-	n := &inference{files: f, run: r, world: len(r.Ranks), mesh: mesh, votes: make(map[string]map[spacing]float64)}
+	if r.votes == nil {
+		r.votes = make(map[string]map[spacing]float64)
+	}
+	n := &inference{digests: &digests{files: f}, run: r, world: len(r.Ranks), mesh: mesh, votes: r.votes}
 	for _, s := range r.Steps {
 		n.step(s)
 		n.pairs(s)
@@ -97,6 +100,16 @@ func (r *Run) infer(f *files, mesh []Axis) GroupList {
 		n.decide(&n.held[i])
 	}
 	return n.found
+}
+
+// inferStep gives the communications of a step their groups, by that step alone.
+func (r *Run) inferStep(f *files, s *Step, mesh []Axis) {
+	if len(r.Read()) > 0 && !r.inferred {
+		return
+	}
+	one := &Run{Steps: []*Step{s}, Ranks: r.Ranks, world: r.world, votes: r.votes}
+	one.infer(f, mesh)
+	r.votes, r.inferred = one.votes, true
 }
 
 // step looks for the groups of the communications of a step.
@@ -217,8 +230,12 @@ func (n *inference) share(u *undecided, groups [][]int) float64 {
 	return float64(explained) / float64(len(u.ranks))
 }
 
-// explained counts the members of an event that hold what they ought to.
+// explained counts the members of an event that hold what they ought to. Where all elements are
+// the same, or some are no number, any group explains them: that counts as none.
 func (n *inference) explained(e *Event) (members int) {
+	if !slices.ContainsFunc(e.comms, func(m *Comm) bool { return len(m.Out) > 0 && !n.isUniform(m.Out[0]) }) {
+		return 0
+	}
 	if e.api().pattern == allToAll && e.comms[0].Sent == nil && len(e.comms[0].In) == 1 {
 		return n.exchanged(e)
 	}

@@ -1,6 +1,7 @@
 package ranks
 
 import (
+	"math"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -135,4 +136,63 @@ func text(err error) string {
 		return ""
 	}
 	return err.Error()
+}
+
+// TestUsualPairs: what arrives damaged comes from the rank that sends to this one otherwise. Where
+// several do, or none, nobody knows.
+func TestUsualPairs(t *testing.T) {
+	const d = tensor.Float32
+	for _, c := range []struct {
+		name    string
+		senders []int // of what arrives whole, one a step
+		want    string
+	}{
+		{"one", []int{0, 0}, "2 CORRUPT high"}, {"two", []int{0, 1}, ""}, {"none", nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := new(built)
+			send := func(step, rank int, seed uint64) {
+				b.comm(step, rank, "send", nil, []*Tensor{of(d, normals(d, seed, 40)...)}, nil, nil)
+			}
+			for step, sender := range c.senders {
+				send(step, sender, uint64(step))
+				b.comm(step, 2, "recv", nil, nil, []*Tensor{of(d, normals(d, uint64(step), 40)...)}, nil)
+			}
+			last := len(c.senders)
+			damaged := normals(d, 90, 40)
+			damaged[7]++
+			send(last, 0, 90)
+			send(last, 1, 91)
+			b.comm(last, 2, "recv", nil, nil, []*Tensor{of(d, damaged...)}, nil)
+			if got := first(judged(t, b.run(), Options{NoReplicas: true})); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestInferOfNothing: sums of NaN, or of zeros, are those of any group: the groups of other sums
+// count.
+func TestInferOfNothing(t *testing.T) {
+	const d = tensor.Float32
+	for _, fill := range []float64{0, math.NaN()} {
+		b := new(built)
+		for n := range 2 {
+			var in [][]float64
+			for rank := range 4 {
+				in = append(in, normals(d, uint64(rank), 30))
+				if n == 1 {
+					in[rank] = slices.Repeat([]float64{fill}, 30)
+				}
+			}
+			y := fold(d, func(a, b float64) float64 { return a + b }, in...)
+			for rank := range 4 {
+				b.comm(0, rank, "all_reduce", nil, []*Tensor{of(d, in[rank]...)}, []*Tensor{of(d, y...)}, nil)
+			}
+		}
+		report := judged(t, b.run(), Options{NoReplicas: true})
+		if len(report.Groups) != 1 || len(report.Groups[0].Ranks) != 4 || report.Events.Checked != 2 {
+			t.Errorf("%v: %+v %+v", fill, report.Groups, report.Events)
+		}
+	}
 }

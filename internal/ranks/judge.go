@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -29,6 +28,8 @@ type Options struct {
 	StrictReplicas bool
 	// Accused are operators that computed something else than their inputs say.
 	Accused []Accused
+	// Outcomes are operators whose integers differ from those of the reference.
+	Outcomes []Outcome
 	// Apart is how far the weights of an operator are from the reference, false where that is
 	// not known; nil without a reference.
 	Apart func(at dumpdir.Coordinates, op string) (rms float64, known bool)
@@ -44,28 +45,22 @@ type Accused struct {
 	At       dumpdir.Coordinates
 	Op       string
 	Evidence lang.Sentence
+	// Own is set where the operator was computed again from what it read itself.
+	Own bool
 }
 
 // accuse adds the operators that computed wrong, and drops what was said of them and of
 // those that they may be confused with.
 func (r *Report) accuse(run *Run, all []Accused) {
 	for _, a := range all {
-		at := a.At
-		at.Rank = ""
-		rank, err := strconv.Atoi(a.At.Rank)
-		i := slices.IndexFunc(run.Steps, func(s *Step) bool { return s.At == at })
-		if err != nil || i < 0 {
-			continue
-		}
-		calls := run.Steps[i].Calls[rank]
-		k := slices.IndexFunc(calls, func(c *Call) bool { return c.Name == a.Op })
-		if k < 0 || calls[k].Comm != nil || r.hasWeight(run.Steps[i], rank, a.Op) {
+		c := run.callOf(a.At, a.Op)
+		if c == nil || c.Comm != nil || r.hasWeight(c.Step, c.Rank, a.Op) {
 			continue
 		}
 		r.Findings = slices.DeleteFunc(r.Findings, func(f *Finding) bool {
-			return f.Kind == Compute && f.call.Step == run.Steps[i] && f.call.Name == a.Op && (f.Rank == rank || slices.Contains(f.Alt, rank))
+			return f.Kind == Compute && f.call.Step == c.Step && f.call.Name == a.Op && (f.Rank == c.Rank || slices.Contains(f.Alt, c.Rank))
 		})
-		r.Findings = append(r.Findings, &Finding{Kind: Compute, Rank: rank, Confidence: high, Own: true, Members: []int{rank}, Evidence: a.Evidence, call: calls[k]})
+		r.Findings = append(r.Findings, &Finding{Kind: Compute, Rank: c.Rank, Confidence: high, Own: a.Own, Members: []int{c.Rank}, Evidence: a.Evidence, call: c})
 	}
 }
 
@@ -136,8 +131,9 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 	for _, err := range r.describe(f) {
 		out.failed(err)
 	}
-	if !opt.NoComm && len(groups) == 0 {
-		groups = r.infer(f, opt.Groups.Mesh)
+	if !opt.NoComm && (len(groups) == 0 || r.inferred) {
+		r.infer(f, opt.Groups.Mesh)
+		groups = r.Read()
 		out.Groups = groups.from(FromValues)
 		if opt.Groups.Mesh != nil {
 			out.Groups = groups.from(FromMesh)
@@ -145,6 +141,9 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 	}
 	if out.Mesh == nil {
 		out.Mesh = groups.Axes()
+	}
+	for _, s := range r.Steps {
+		s.putInOrder(&digests{files: f})
 	}
 	var events []*Event
 	byStep := make(map[*Step][]*Event)
@@ -169,6 +168,7 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 	}
 	out.misplace(r, opt.Given)
 	out.accuse(r, opt.Accused)
+	out.Notes = append(out.Notes, r.routed(opt.Outcomes)...)
 	out.Findings = append(out.Findings, opt.Mismatches...)
 	r.clocks(events)
 	out.conclude(r, byStep)
@@ -307,7 +307,7 @@ func (r *Run) judgeReplicas(out *Report, opt Options) {
 	for _, err := range d.errs {
 		out.failed(err)
 	}
-	for _, nan := range r.makesNaN() {
+	for _, nan := range r.makesNaN(d) {
 		if !slices.ContainsFunc(out.Findings, func(f *Finding) bool { return f.call == nan.call }) {
 			out.Findings = append(out.Findings, nan)
 		}
@@ -345,14 +345,32 @@ func (r *Report) conclude(run *Run, events map[*Step][]*Event) {
 		}
 	}
 	order(r.Findings)
-	reached := make(map[*Finding]map[int]int)
-	for i, f := range r.Findings {
-		if i < maxSpread && f.Kind != DimsMismatch { // which damages nothing
+	reached, all := make(map[*Finding]map[int]int), r.Findings
+	r.Findings = []*Finding{}
+	for _, f := range all {
+		if f.Class == ComputeClass && !f.Own && slices.ContainsFunc(r.Findings, func(g *Finding) bool { return g.reaches(f, reached[g]) }) {
+			continue // it is part of what the other one damaged
+		}
+		if len(r.Findings) < maxSpread && f.Kind != DimsMismatch { // which damages nothing
 			f.Spread, reached[f] = run.spread(f, events)
 		}
+		r.Findings = append(r.Findings, f)
 	}
 	r.Matrix = run.matrix(r.Findings, reached)
 	r.Notes = foldNotes(r.Notes)
+}
+
+// reaches reports whether an operator comes after what a finding may have damaged, in the order
+// of cause: inStep is where that begins on each rank in its own step.
+func (f *Finding) reaches(g *Finding, inStep map[int]int) bool {
+	switch {
+	case f.Spread == nil || f.Weight() == "weak" || !f.call.Step.isOrdered() || f.call == g.call:
+		return false
+	case f.call.Step != g.call.Step:
+		return slices.Contains(f.Spread.Ranks, g.Rank)
+	}
+	from, ok := inStep[g.Rank]
+	return ok && g.call.place >= from
 }
 
 // maxSpread is of how many findings it is said what they may have damaged.

@@ -36,6 +36,7 @@ const (
 	LowPrecisionComm Kind = "LOW_PRECISION_COMM"
 	InputTooLate     Kind = "INPUT_TOO_LATE"
 	OverflowInSum    Kind = "OVERFLOW_IN_SUM"
+	RoutingFlip      Kind = "ROUTING_FLIP"
 )
 
 // Class is where a finding belongs in the order of cause: of findings at one place those
@@ -91,6 +92,7 @@ var Kinds = []Meaning{
 	{LowPrecisionComm, noteClass, lang.Text{EN: "a reduction has fewer bits than its type", ZH: "归约的精度低于其类型"}, lang.Text{}},
 	{InputTooLate, noteClass, lang.Text{EN: "inputs were dumped after the communication", ZH: "输入在通信之后才被 dump"}, lang.Text{}},
 	{OverflowInSum, noteClass, lang.Text{EN: "sums may have overflowed", ZH: "求和可能溢出"}, lang.Text{}},
+	{RoutingFlip, noteClass, lang.Text{EN: "tokens go to other experts than in the reference", ZH: "部分 token 被路由到与标杆不同的专家"}, lang.Text{}},
 }
 
 // MeaningOf is what a kind says; nil for none of them.

@@ -43,9 +43,13 @@ type MapAxis struct {
 	Axis int    `json:"axis"`
 	Kind string `json:"kind"`
 	// Runs are the first slices of the reference and how many follow, by the ranks that have
-	// them, such as 0 or 2-3; first -1 for slices without a like, -2 for padding.
+	// them, such as 0 or 2-3; first -1 for slices without a like, -2 for padding. Where there
+	// are more than 256 none are listed.
 	Runs map[string][][2]int `json:"runs"`
 }
+
+// mostRuns is the most runs of an axis that a map lists.
+const mostRuns = 256
 
 // The kinds of maps besides those of axes.
 const (
@@ -189,8 +193,8 @@ func (p *placed) axes(ranks []int) []MapAxis {
 		}
 		slices.Sort(kinds)
 		a.Kind = strings.Join(kinds, "/")
-		if !slices.Contains(kinds, string(locate.Permuted)) { // each row has those of its own
-			for key, some := range by {
+		for key, some := range by {
+			if len(runs[key]) <= mostRuns {
 				a.Runs[Ranges(some)] = runs[key]
 			}
 		}

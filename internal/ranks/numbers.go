@@ -15,17 +15,21 @@ const (
 )
 
 // makesNaN finds operators that make NaN or infinities of finite numbers while most of the same
-// role, of other ranks, layers and steps, do not. Of the elements it knows what statistics say.
-func (r *Run) makesNaN() (found []*Finding) {
+// role, of other ranks, layers and steps, do not.
+func (r *Run) makesNaN(d *digests) (found []*Finding) {
 	made, all := make(map[string][]*Call), make(map[string]int)
 	for _, s := range r.Steps {
 		for _, rank := range s.ranks() {
 			for _, c := range s.Calls[rank] {
-				if c.Comm != nil || !is(finite, slices.Concat(c.In, c.Params)) {
+				if c.Comm != nil {
+					continue
+				}
+				bad := slices.ContainsFunc(c.Out, func(t *Tensor) bool { return d.numbersOf(t) == notFinite })
+				if !d.areFinite(slices.Concat(c.In, c.Params), bad) {
 					continue
 				}
 				all[c.Role]++
-				if slices.ContainsFunc(c.Out, func(t *Tensor) bool { return t.numbers == notFinite }) {
+				if bad {
 					made[c.Role] = append(made[c.Role], c)
 				}
 			}
@@ -44,7 +48,13 @@ func (r *Run) makesNaN() (found []*Finding) {
 	return found
 }
 
-// is reports whether all tensors, of which there is one, are known to have such numbers.
-func is(what finiteness, all []*Tensor) bool {
-	return len(all) > 0 && !slices.ContainsFunc(all, func(t *Tensor) bool { return t.numbers != what })
+// areFinite reports whether all tensors, of which there is one, are known to be finite. Elements
+// are looked at only where that matters.
+func (d *digests) areFinite(all []*Tensor, matters bool) bool {
+	return len(all) > 0 && !slices.ContainsFunc(all, func(t *Tensor) bool {
+		if matters {
+			return d.numbersOf(t) != finite
+		}
+		return t.numbers == notFinite || t.numbers == 0 && t.Digest != ""
+	})
 }

@@ -55,6 +55,7 @@ type replicas struct {
 	found     []*Finding
 	notes     []*Note
 	different map[string]bool // rank and parameter, in an earlier step
+	places    map[int][2]int  // of ranks in groups that exchange tokens, and the sizes of these
 }
 
 // pairs counts how often two ranks hold equal parameters, and how often both hold one.
@@ -141,19 +142,6 @@ func (r *replicas) learn() {
 	}
 }
 
-// isUniform reports whether all elements are the same, or any is no number: such tensors
-// are equal on ranks that are no replicas of each other.
-func (r *replicas) isUniform(t *Tensor) bool {
-	if t.spread == unknown && t.Stored() {
-		t.spread = varied
-		x := make([]float64, min(t.elements(), sample))
-		if len(x) > 0 && r.floats(x, []*Tensor{t}, 0) == nil && slices.ContainsFunc(x, math.IsNaN) || !slices.ContainsFunc(x, func(v float64) bool { return v != x[0] }) {
-			t.spread = uniform
-		}
-	}
-	return t.spread == uniform
-}
-
 // The shares of equal parameters from which on two ranks are replicas: of a role, of all
 // parameters with one axis, and of all others.
 const (
@@ -173,8 +161,8 @@ func (r *replicas) replicas(key roleKey, a, b int, axes int) bool {
 		return true
 	}
 	role, n := r.learned[key].share(a, b)
-	if strings.Contains(key.role, "experts.*") && role == equalRole { // as often others: one of them is in another place
-		return false
+	if strings.Contains(key.role, "experts.*") && role <= equalRole { // as often others: one of them may be in another place
+		return r.samePlace(a, b) && matrices >= equalMatrices && r.placesHold(key)
 	}
 	return n > 0 && role >= equalRole && (n > 2 || axes == 1)
 }
@@ -202,7 +190,38 @@ func (r *replicas) compare() {
 			}
 		}
 	}
-	r.found = mergeStale(r.found)
+	r.found = mergeFindings(r.found)
+}
+
+// samePlace reports whether two ranks have the same place in groups that exchange tokens: they
+// have the same experts then.
+func (r *replicas) samePlace(a, b int) bool {
+	if r.places == nil {
+		r.places = make(map[int][2]int)
+		for _, s := range r.run.Steps {
+			for rank, calls := range s.Calls {
+				for _, c := range calls {
+					if m := c.Comm; m != nil && m.api.pattern == allToAll && m.Group != nil {
+						r.places[rank] = [2]int{slices.Index(m.Group, rank), len(m.Group)}
+					}
+				}
+			}
+		}
+	}
+	x, ok := r.places[a]
+	y, too := r.places[b]
+	return ok && too && x == y
+}
+
+// placesHold reports whether ranks of the same place hold the same experts in most cases.
+func (r *replicas) placesHold(key roleKey) bool {
+	equal, all := 0, 0
+	for pair, n := range r.learned[key] {
+		if r.samePlace(pair[0], pair[1]) {
+			equal, all = equal+n[0], all+n[1]
+		}
+	}
+	return 2*equal >= all
 }
 
 // class are ranks that hold the same.
@@ -272,6 +291,7 @@ type odd struct {
 	suspects, alt []int
 	stale         []int // those that hold what they held the step before
 	tie           bool  // any of suspects and alt
+	placed        bool  // suspects hold experts of others
 }
 
 // previous is the parameter of a rank in the step before, nil for none.
@@ -335,12 +355,31 @@ func (r *replicas) oddOne(key roleKey, in *instance, set []int, classes []class)
 	if !o.tie && known && moves {
 		o.stale = still
 	}
+	if others := r.ofOthers(in, set); len(others) > 0 && len(others) < len(set) {
+		o.tie, o.placed, o.stale, o.suspects = false, true, nil, others
+	}
 	if o.tie {
 		slices.Sort(o.suspects)
 		all := slices.Clone(set)
 		o.suspects, o.alt = all[:1], all[1:]
 	}
 	return o
+}
+
+// ofOthers are the replicas of an expert that hold what ranks do that have other experts.
+func (r *replicas) ofOthers(in *instance, set []int) (all []int) {
+	if _, _, expert := parseName(in.name); expert < 0 {
+		return nil
+	}
+	for _, rank := range set {
+		if slices.ContainsFunc(in.ranks, func(other int) bool {
+			equal, known := r.equal(in.has[rank], in.has[other])
+			return !slices.Contains(set, other) && known && equal && !r.isUniform(in.has[rank])
+		}) {
+			all = append(all, rank)
+		}
+	}
+	return all
 }
 
 // finding says which replica is wrong, and how.
@@ -351,6 +390,11 @@ func (r *replicas) finding(in *instance, set []int, classes []class, o odd, rank
 	}
 	if o.tie {
 		f.Confidence, f.Alt = low, o.alt
+	}
+	if o.placed {
+		f.Kind = WrongExpert
+		f.Evidence = lang.Sayf("%s is that of another place among the experts", "%s 属于专家中的另一个位置", in.has[rank].Path)
+		return f
 	}
 	other := classes[0]
 	if slices.Contains(other, rank) {
@@ -514,34 +558,43 @@ func (d *drift) explains(t *Tensor) bool {
 	return true
 }
 
-// mergeStale leaves one finding for all parameters of a rank that stood still in a step:
-// that which the rank uses first.
-func mergeStale(all []*Finding) []*Finding {
+// mergeFindings leaves one finding for all parameters of a rank that stood still in a step, and one
+// for all experts of a layer that are in another place: that which the rank uses first.
+func mergeFindings(all []*Finding) []*Finding {
 	type key struct {
-		step *Step
-		rank int
+		kind  Kind
+		step  *Step
+		rank  int
+		layer string
 	}
+	keyOf := func(f *Finding) key {
+		k := key{kind: f.Kind, step: f.call.Step, rank: f.Rank}
+		if f.Kind == WrongExpert {
+			k.layer = beforeExpert(f.call.Name)
+		}
+		return k
+	}
+	isOne := func(f *Finding) bool { return f.Kind != StaleWeights && f.Kind != WrongExpert }
 	first := make(map[key]*Finding)
 	count := make(map[key]int64)
 	for _, f := range all {
-		if f.Kind != StaleWeights {
+		if isOne(f) {
 			continue
 		}
-		k := key{f.call.Step, f.Rank}
+		k := keyOf(f)
 		count[k]++
 		if g := first[k]; g == nil || f.call.place < g.call.place {
 			first[k] = f
 		}
 	}
 	return slices.DeleteFunc(all, func(f *Finding) bool {
-		if f.Kind != StaleWeights {
+		if isOne(f) {
 			return false
 		}
-		k := key{f.call.Step, f.Rank}
+		k := keyOf(f)
 		if first[k] == f {
 			f.Facts = f.Facts.Int("parameters", count[k])
-			return false
 		}
-		return true
+		return first[k] != f
 	})
 }

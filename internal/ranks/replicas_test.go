@@ -195,3 +195,87 @@ func TestStaleInputs(t *testing.T) {
 		}
 	}
 }
+
+// TestDrift: weights that differ as much as the different roundings of a sum explain, which ranks
+// held before, are no fault; others are.
+func TestDrift(t *testing.T) {
+	const d = tensor.BFloat16
+	for _, c := range []struct {
+		name     string
+		rounding bool
+		apart    float64 // relative
+		want     string
+		drift    int
+	}{
+		{"a step of rounding", true, 0x1p-7, "", 3},
+		{"no sum before", false, 0x1p-7, "0 REPLICA low or [1]", 0},
+		{"far apart", true, .5, "0 REPLICA low or [1]", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := new(built)
+			for step := range 3 {
+				for rank := range 2 {
+					for layer := range 3 {
+						w := normals(d, uint64(layer), 64)
+						for i := range w {
+							w[i] = rounders[d](w[i]+float64(step)*.01, false)
+						}
+						if rank == 1 && step == 2 {
+							for _, i := range []int{9, 10} {
+								w[i] = rounders[d](w[i]+float64(c.apart*math.Abs(w[i])), false)
+							}
+						}
+						b.call(step, rank, "Module.layers."+itoa(layer)+".fc.Linear.forward.0", &Call{
+							In:     []*Tensor{of(d, normals(d, uint64(50+9*step+rank), 8)...)},
+							Params: []*Tensor{floatTensor(d, tensor.Shape{8, 8}, w)},
+							Out:    []*Tensor{of(d, normals(d, uint64(80+9*step+rank), 8)...)},
+						})
+					}
+					y := []float64{1, 1, 2}
+					if rank == 1 && c.rounding {
+						y[0] += 0x1p-7
+					}
+					b.comm(step, rank, "all_reduce", []int{0, 1}, []*Tensor{of(d, [][]float64{{1, 1, 1}, {0x1p-9, 0x1p-9, 1}}[rank]...)}, []*Tensor{of(d, y...)}, nil)
+				}
+			}
+			report := judged(t, b.run(), Options{})
+			if got := first(report); got != c.want || report.Replicas.Drift != c.drift {
+				t.Errorf("%q and %d, want %q and %d: %+v", got, report.Replicas.Drift, c.want, c.drift, report.Notes)
+			}
+		})
+	}
+}
+
+// TestExpertsInPlace: a rank that holds the experts of another place in a layer is told from its
+// replica by the ranks that ought to have them; where there is no replica nothing is known.
+func TestExpertsInPlace(t *testing.T) {
+	const d = tensor.BFloat16
+	for _, c := range []struct {
+		ranks int
+		want  string
+	}{{4, "2 WRONG_EXPERT high"}, {2, ""}} {
+		b := new(built)
+		for rank := range c.ranks {
+			for layer := range 2 {
+				group := []int{rank / 2 * 2, rank/2*2 + 1}
+				row := []*Tensor{floatTensor(d, tensor.Shape{2, 3}, normals(d, uint64(900+layer), 6))}
+				b.comm(0, rank, "all_to_all_single", group, row, row, nil)
+				for local := range 2 {
+					expert := rank%2*2 + local
+					if rank == c.ranks-2 && layer == 1 { // that of the other place
+						expert = (1-rank%2)*2 + local
+					}
+					b.call(0, rank, "Module.layers."+itoa(layer)+".mlp.experts.local_experts."+itoa(local)+".fc1.Linear.forward.0", &Call{
+						In:     []*Tensor{of(d, normals(d, uint64(50+rank), 8)...)},
+						Params: []*Tensor{floatTensor(d, tensor.Shape{8, 8}, normals(d, uint64(100*layer+expert), 64))},
+						Out:    []*Tensor{of(d, normals(d, uint64(80+rank), 8)...)},
+					})
+				}
+			}
+		}
+		report := judged(t, b.run(), Options{NoComm: true})
+		if got := first(report); got != c.want || c.want != "" && len(report.Findings) != 1 {
+			t.Errorf("%d ranks: %q and %d, want %q", c.ranks, got, len(report.Findings), c.want)
+		}
+	}
+}

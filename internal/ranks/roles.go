@@ -37,6 +37,13 @@ func parseName(name string) (role string, layer, expert int) {
 	return strings.Join(parts, "."), layer, expert
 }
 
+// RoleOf is a name with * for the numbers of layers and experts: what the same operators of a
+// network share.
+func RoleOf(name string) string {
+	role, _, _ := parseName(name)
+	return role
+}
+
 // commPrefix begins the names of communications.
 const commPrefix = "Distributed"
 

@@ -15,7 +15,10 @@ type Run struct {
 	Ranks []int
 
 	world []int // all ranks that there are, in the dump or not
-
+	// inferred is set where groups come from values, votes are how well groups of a kind of
+	// communication explained those of all steps.
+	inferred bool
+	votes    map[string]map[spacing]float64
 }
 
 // Step is one step, or one graph or model of it, of all ranks.
@@ -24,9 +27,11 @@ type Step struct {
 	At dumpdir.Coordinates
 	// Calls are those of each rank, in its order.
 	Calls map[int][]*Call
-	// ordered is set for ranks whose order is known.
-	ordered map[int]bool
-	index   int
+	// ordered is set for ranks whose order is known; sequence are the calls of others in the
+	// order that their tensors say, if they do.
+	ordered  map[int]bool
+	sequence map[int][]*Call
+	index    int
 }
 
 // Call is a call of a rank: an operator or a communication.
@@ -67,6 +72,7 @@ type Tensor struct {
 	File *dumpdir.Tensor
 
 	data    *Values // of a tensor in memory
+	mark    string  // the digest of the elements, once it was computed
 	spread  spread
 	numbers finiteness
 }

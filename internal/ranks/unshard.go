@@ -1,11 +1,14 @@
 package ranks
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 
+	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/ranks/locate"
 )
@@ -28,8 +31,9 @@ type Located struct {
 	Sources map[*Tensor]*Tensor
 	// Events are the communications of the step.
 	Events []*Event
-	// Clocks are the places of calls in the order of cause.
-	Clocks map[*Call]int
+	// Clocks are the places of calls in the order of cause; Ordered is set where that is known.
+	Clocks  map[*Call]int
+	Ordered bool
 	// Given is what the ranks were given of the reference.
 	Given Given
 	// Mismatches are tensors that do not lie where Dims say, Left those that these say shall
@@ -80,36 +84,64 @@ func Locate(ctx context.Context, run *Run, s, ref *Step, others []*dumpdir.Round
 	f := &files{version: opt.Version}
 	defer f.Close()
 	(&Run{Steps: []*Step{s, ref}}).describe(f) // what cannot be opened is told when it is compared
-	u := &unsharder{
-		digests: &digests{files: f}, step: s, others: others, refs: make(map[string]*Tensor), arrays: make(map[arrayKey]*locate.Array),
-		out:  &Located{At: make(map[*Tensor]Location), Sources: make(map[*Tensor]*Tensor), Events: run.events(s, &opt.Groups), Left: make(map[*Tensor]bool)},
-		dims: opt.Dims,
-	}
+	r := &reference{step: s, others: others, refs: make(map[string]*Tensor), layers: make(map[string]map[int]*Call), arrays: make(map[arrayKey]*locate.Array), dims: opt.Dims}
 	for _, calls := range ref.Calls {
 		for _, c := range calls {
 			for _, t := range c.tensors() {
-				u.refs[c.Name+" "+t.place()] = t
+				r.refs[c.Name+" "+t.place()] = t
 			}
-			u.noteLayers(c)
+			r.noteLayers(c)
 		}
 	}
-	for _, rank := range s.ranks() {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := u.locate(rank); err != nil {
-			return nil, err
-		}
+	run.inferStep(f, s, opt.Groups.Mesh)
+	all := r.unsharder(f)
+	all.out.Events = run.events(s, &opt.Groups)
+	var failed error
+	err := batch.Run(ctx, batch.Options{Workers: opt.Workers}, s.ranks(), nil, func(_ context.Context, rank int) (l locatedRank) {
+		own := &files{version: opt.Version}
+		defer own.Close()
+		u := r.unsharder(own)
+		l.err = u.locate(rank)
+		l.out = u.out
+		return l
+	}, func(_ int, l locatedRank) {
+		failed = cmp.Or(failed, l.err)
+		all.out.add(l.out)
+	})
+	if err = cmp.Or(failed, err); err != nil {
+		return nil, err
 	}
-	u.weigh()
-	(&Run{Steps: []*Step{s}}).clocks(u.out.Events)
-	u.out.Clocks = make(map[*Call]int)
+	all.weigh()
+	s.putInOrder(all.digests)
+	all.out.Ordered = s.isOrdered()
+	(&Run{Steps: []*Step{s}}).clocks(all.out.Events)
 	for _, calls := range s.Calls {
 		for _, c := range calls {
-			u.out.Clocks[c] = c.clock
+			all.out.Clocks[c] = c.clock
 		}
 	}
-	return u.out, nil
+	return all.out, nil
+}
+
+// locatedRank is what is found of a rank.
+type locatedRank struct {
+	out *Located
+	err error
+}
+
+// add adds what is found of a further rank.
+func (l *Located) add(o *Located) {
+	maps.Copy(l.At, o.At)
+	maps.Copy(l.Sources, o.Sources)
+	maps.Copy(l.Left, o.Left)
+	l.Given.inputs, l.Given.experts = append(l.Given.inputs, o.Given.inputs...), append(l.Given.experts, o.Given.experts...)
+	for _, f := range o.Mismatches {
+		if i := slices.IndexFunc(l.Mismatches, func(g *Finding) bool { return g.rule == f.rule }); i >= 0 {
+			l.Mismatches[i].Members = append(l.Mismatches[i].Members, f.Members...)
+		} else {
+			l.Mismatches = append(l.Mismatches, f)
+		}
+	}
 }
 
 // tensors are all of a call: the parameters first.
@@ -127,20 +159,26 @@ func (t *Tensor) place() string {
 	return kind + " " + t.Path
 }
 
-// unsharder locates the tensors of a step.
-type unsharder struct {
-	*digests
-	step   *Step
+// reference is a step of the reference, and what is known of it. Several ranks ask it at a time.
+type reference struct {
+	step   *Step                    // the ranks
 	refs   map[string]*Tensor       // by the names of calls and their places
-	layers map[string]map[int]*Call // of the reference, by roles
-	out    *Located
-	arrays map[arrayKey]*locate.Array // of the reference
-	held   int64                      // their elements
-	others []*dumpdir.Round           // of the reference, those that are not yet opened
-	opened []*Step                    // the others
-	dims   *Dims                      // nil where nobody says how tensors are cut
+	layers map[string]map[int]*Call // by roles
+	dims   *Dims                    // nil where nobody says how tensors are cut
 
-	// Of the rank in turn:
+	lock   sync.Mutex
+	arrays map[arrayKey]*locate.Array
+	held   int64            // their elements
+	others []*dumpdir.Round // other steps, those that are not yet opened
+	opened []*Step
+}
+
+// unsharder locates the tensors of a rank.
+type unsharder struct {
+	*reference
+	*digests
+	out *Located
+
 	rank     int
 	shift    int                 // the number of its first layer
 	names    map[string]string   // those of numbered calls in the reference
@@ -149,6 +187,12 @@ type unsharder struct {
 	made     map[string]*Tensor  // the latest tensor of an operator by its digest
 	partners map[*Tensor]*Tensor // those of communications
 	learner  *locate.Learner
+}
+
+// unsharder locates tensors with files of its own.
+func (r *reference) unsharder(f *files) *unsharder {
+	return &unsharder{reference: r, digests: &digests{files: f},
+		out: &Located{At: make(map[*Tensor]Location), Sources: make(map[*Tensor]*Tensor), Left: make(map[*Tensor]bool), Clocks: make(map[*Call]int)}}
 }
 
 // mark is the digest of a tensor with its shape, empty where there is none.
@@ -165,17 +209,14 @@ func (u *unsharder) mark(t *Tensor) string {
 
 // noteLayers notes the calls of the reference that have one-dimensional parameters: every
 // rank has these whole.
-func (u *unsharder) noteLayers(c *Call) {
+func (r *reference) noteLayers(c *Call) {
 	if c.Layer < 0 || len(c.Params) == 0 || len(c.Params[0].Shape) != 1 {
 		return
 	}
-	if u.layers == nil {
-		u.layers = make(map[string]map[int]*Call)
+	if r.layers[c.Role] == nil {
+		r.layers[c.Role] = make(map[int]*Call)
 	}
-	if u.layers[c.Role] == nil {
-		u.layers[c.Role] = make(map[int]*Call)
-	}
-	u.layers[c.Role][c.Layer] = c
+	r.layers[c.Role][c.Layer] = c
 }
 
 // locate locates the tensors of a rank.
@@ -435,7 +476,7 @@ func (u *unsharder) learn(r *tensorRole) {
 
 // known is the digest of a tensor that was asked for before, or that the dump has.
 func (u *unsharder) known(t *Tensor) string {
-	if t.Digest == "" && u.found[t] == "" {
+	if t.Digest == "" && t.mark == "" {
 		return ""
 	}
 	return u.mark(t)

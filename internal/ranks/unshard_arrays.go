@@ -80,11 +80,16 @@ func (u *unsharder) array(t *Tensor, steps []int64, hold bool) *locate.Array {
 		steps = thin(t.Shape, t.Shape)
 	}
 	key := arrayKey{t, tensor.Shape(steps).String()}
-	if a, ok := u.arrays[key]; ok {
+	u.lock.Lock()
+	a, ok := u.arrays[key]
+	u.lock.Unlock()
+	if ok {
 		return a
 	}
-	a := u.readArray(t, steps)
+	a = u.readArray(t, steps)
 	if hold && a != nil {
+		u.lock.Lock()
+		defer u.lock.Unlock()
 		if u.held += int64(len(a.Values)); u.held > maxHeld {
 			clear(u.arrays)
 			u.held = int64(len(a.Values))

@@ -256,6 +256,11 @@ func handCases(t *testing.T) []handCase {
 		{"Index", "", list(x("2x3", 1, 2, 3, 4, 5, 6), x("int 2", 1, 1), x("int 2", 0, 0), x("int 2", 1, 0), x("int 2", 2, -1)), list(x("2", 6, 3))},
 		{"Index", "", list(x("2x3", 1, 2, 3, 4, 5, 6), x("int 2", 0, 1), x("int 2", 0, 0), x("int 2x1", 2, 0)), list(x("2x2x1", 3, 1, 6, 4))},
 		{"Index", "", list(x("2x1x2", 1, 2, 3, 4), x("int 3", 1, 0, 1), x("int 3", 0, 0, 0), x("int 2", 1, 0), x("int 2", 0, 1)), list(x("2x1", 3, 2))},
+		// Products 0, log 3 and log 2: of the three experts the last two in this order.
+		{"TopKRouter", "mode=chosen", list(x("1x1x2", 1, 2), x("3x2", 0, 0, math.Log(3), 0, 0, math.Ln2/2)), list(x("1x2", .6, .4), x("int 1x2", 1, 2))},
+		{"TopKRouter", "mode=all", list(x("1x2", 1, 2), x("3x2", 0, 0, math.Log(3), 0, 0, math.Ln2/2)), list(x("1x2", .5, 1.0/3), x("int 1x2", 1, 2))},
+		{"TopKRouter", "mode=sigmoid", list(x("1x2", 1, 2), x("3x2", 0, 0, math.Log(3), 0, 0, math.Ln2/2)), list(x("1x2", .75, 2.0/3), x("int 1x2", 1, 2))},
+		{"TopKRouter", "mode=sigmoid_share", list(x("1x2", 1, 2), x("3x2", 0, 0, math.Log(3), 0, 0, math.Ln2/2)), list(x("1x2", 9.0/17, 8.0/17), x("int 1x2", 1, 2))},
 		{"AscendQuant", "scale=10 offset=1", list(x("3", .11, -.26, 99)), list(x("int 3", 2, -2, 991))},
 		{"AscendDequant", "relu_flag=true sqrt_mode=false", list(x("int 1x2", 10, -10), x("2", .5, 2)), list(x("1x2", 5, 0))},
 	}

@@ -83,6 +83,9 @@ const (
 	LostSums Note = "PRECISION"
 	// StandIn: outputs of producers stood in for inputs that were not dumped.
 	StandIn Note = "INPUT_OF_PRODUCER"
+	// ByPeers: what it computes is what most others of its kind compute, in other layers, on other
+	// ranks and in other steps.
+	ByPeers Note = "FORMULA_OF_PEERS"
 )
 
 // Output is what was found in an output.

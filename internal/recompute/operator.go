@@ -1,6 +1,8 @@
 package recompute
 
 import (
+	"slices"
+
 	"dumptool/internal/layout"
 	"dumptool/internal/tensor"
 )
@@ -16,6 +18,31 @@ type Tensor struct {
 
 // elements is the number of elements.
 func (t *Tensor) elements() int64 { return t.Shape.Elements() }
+
+// asked is how many elements are looked at to find out which numbers a tensor holds.
+const asked = 1 << 16
+
+// Held is the type of which the elements of a tensor of float32 are numbers, as far as it looks:
+// bfloat16 and float16 are kept in float32 where a file has no such type. Others have their own.
+func (t *Tensor) Held() (tensor.DType, error) {
+	if t.DType != tensor.Float32 || t.Stored != tensor.Float32 || t.Source == nil {
+		return t.DType, nil
+	}
+	f, err := newFeed(t, view{shape: t.Shape})
+	if err != nil {
+		return t.DType, err
+	}
+	v, err := f.values64(0, min(asked, t.elements()))
+	if err != nil {
+		return t.DType, err
+	}
+	for _, d := range []tensor.DType{tensor.BFloat16, tensor.Float16} {
+		if !slices.ContainsFunc(v, func(x float64) bool { return !precisions[d].has(x) }) {
+			return d, nil
+		}
+	}
+	return t.DType, nil
+}
 
 // Operator is one execution of an operator.
 type Operator struct {

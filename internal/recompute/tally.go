@@ -31,6 +31,16 @@ func isFloat(d tensor.DType) bool { return precisions[d].bits > 0 }
 // smallest is the smallest normal number.
 func (p precision) smallest() float64 { return math.Ldexp(1, p.low) }
 
+// has reports whether a number is one of the type.
+func (p precision) has(v float64) bool {
+	if v-v != 0 || v == 0 {
+		return true
+	}
+	_, exponent := math.Frexp(v) // 2^(exponent-1) <= |v| < 2^exponent
+	steps := math.Ldexp(v, -(max(exponent-1, p.low) - p.bits))
+	return math.Abs(v) <= p.max && steps == math.Trunc(steps)
+}
+
 // step is a unit in the last place of |v|, at least two of the smallest ones.
 func (p precision) step(v float64) float64 {
 	exponent := int(math.Float64bits(v)>>52&0x7ff) - 1023

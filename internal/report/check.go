@@ -15,9 +15,15 @@ import (
 	"dumptool/internal/recompute"
 )
 
-// checkColumns are the columns of operators that were computed again.
-func checkColumns(t Text) []Column[*check.Operator] {
+// checkColumns are the columns of operators that were computed again; people see the rank and the
+// step where there are several.
+func checkColumns(t Text, several bool) []Column[*check.Operator] {
 	type row = *check.Operator
+	rank := words("rank", func(o row) string { return o.At.Rank }).titled("RANK", "RANK")
+	step := words("step", func(o row) string { return o.At.Step }).titled("STEP", "STEP")
+	if !several {
+		rank, step = rank.in(InCSV|InJSON), step.in(InCSV|InJSON)
+	}
 	first := func(o row) *check.Output {
 		if len(o.Outputs) == 0 {
 			return new(check.Output)
@@ -27,8 +33,7 @@ func checkColumns(t Text) []Column[*check.Operator] {
 	return []Column[row]{
 		words("op", func(o row) string { return o.Op }).titled("OPERATOR", "算子"),
 		words("op_type", func(o row) string { return o.Type }).titled("TYPE", "类型"),
-		words("rank", func(o row) string { return o.At.Rank }).in(InCSV | InJSON),
-		words("step", func(o row) string { return o.At.Step }).in(InCSV | InJSON),
+		rank, step,
 		words("status", func(o row) string { return string(o.Status) }).titled("STATUS", "状态"),
 		words("reason", func(o row) string { return o.Reason }).titled("REASON", "原因"),
 		words("extent", func(o row) string { return string(o.Extent) }).in(InCSV | InJSON),
@@ -75,7 +80,7 @@ func (t Text) attributesText(o *check.Operator) string {
 
 // WriteCheckCSV writes a line for every operator.
 func WriteCheckCSV(w io.Writer, r *check.Report) error {
-	return Table[*check.Operator]{checkColumns(english), pointers(r.Operators)}.CSV(w)
+	return Table[*check.Operator]{checkColumns(english, true), pointers(r.Operators)}.CSV(w)
 }
 
 // WriteCheckMarkdown writes what WriteCheck prints as a document.
@@ -109,7 +114,7 @@ func (p *printer) check(r *check.Report) error {
 		printTable(p, checkGroups(rows), minName)
 	case len(rows) > 0:
 		p.blank()
-		printTable(p, Table[*check.Operator]{checkColumns(p.Text), rows}, minName)
+		printTable(p, Table[*check.Operator]{checkColumns(p.Text, len(r.Rounds) > 1), rows}, minName)
 	}
 	if r.Summary.Operators == 0 {
 		return p.err

@@ -91,9 +91,9 @@ func (p *printer) eventsText(r *ranks.Report) string {
 			why = append(why, "...")
 			break
 		}
-		why = append(why, fmt.Sprintf("%d %s", reason.Count, p.Lang.Text(lang.Text{EN: reason.Text, ZH: reason.ZH})))
+		why = append(why, fmt.Sprintf("%d (%s)", reason.Count, p.Lang.Text(lang.Text{EN: reason.Text, ZH: reason.ZH})))
 	}
-	return text + p.say("; %d not: %s", "；%d 次未检查：%s", e.Skipped, strings.Join(why, ", "))
+	return text + p.say("; %d not checked: %s", "；%d 次未检查：%s", e.Skipped, strings.Join(why, ", "))
 }
 
 // maxMatrix is how many rows and columns of the matrix of ranks and layers are shown.

@@ -185,3 +185,24 @@ func TestBadNumbers(t *testing.T) {
 		t.Error(ok, m)
 	}
 }
+
+// TestByChance: integers in single slices are found where these are the only ones of their kind,
+// and not where others are as good; long runs are found.
+func TestByChance(t *testing.T) {
+	different := &Array{Shape: []int{12, 1}, Exact: true}
+	repeated := &Array{Shape: []int{12, 1}, Exact: true}
+	for i := range 12 {
+		different.Values, repeated.Values = append(different.Values, float32(7*i)), append(repeated.Values, float32(i%3))
+	}
+	apart, long := pick(Run{1, 1}, Run{5, 1}, Run{9, 1}), pick(Run{2, 6})
+	for _, c := range []struct {
+		x     Index
+		whole *Array
+		want  bool
+	}{{apart, different, false}, {apart, repeated, true}, {long, different, false}, {long, repeated, false}} {
+		m := Map{Axes: []Index{c.x, nil}, Score: 1}
+		if got := m.byChance(c.whole); got != c.want {
+			t.Errorf("%v of %v: %v", c.x, c.whole.Values, got)
+		}
+	}
+}

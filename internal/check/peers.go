@@ -1,0 +1,149 @@
+package check
+
+import (
+	"context"
+	"slices"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/lang"
+	"dumptool/internal/optype"
+	"dumptool/internal/ranks"
+	"dumptool/internal/recompute"
+)
+
+const (
+	// Of fewer operators of a kind nothing is learned, and more than usual of them have to
+	// compute what one of them is expected to.
+	fewestPeers = 4
+	usual       = 0.75
+	// probes are how many of a kind are tried first.
+	probes = 4
+)
+
+// judgePeers sets the operators of a kind beside each other: those of the other layers, ranks and
+// steps. What nobody knows of a type is what most of them compute; and one that fits nothing
+// while most others, and the same one elsewhere, fit, is wrong.
+func (c *checker) judgePeers(ctx context.Context, jobs []job) error {
+	if len(c.Rounds) < 2 || c.opt.dumpedOnly {
+		return nil
+	}
+	at := make(map[string]int)
+	var kinds [][]int
+	for i := range c.Operators {
+		o := &c.Operators[i]
+		key := ranks.RoleOf(o.Op) + " " + o.Type
+		k, ok := at[key]
+		if !ok {
+			k = len(kinds)
+			at[key], kinds = k, append(kinds, nil)
+		}
+		kinds[k] = append(kinds[k], i)
+	}
+	for _, kind := range kinds {
+		if len(kind) < fewestPeers {
+			continue
+		}
+		unknown := !slices.ContainsFunc(kind, func(i int) bool {
+			return c.Operators[i].Reason != string(recompute.NoType) || jobs[i].op.Call == nil
+		})
+		if unknown {
+			if err := c.learn(ctx, jobs, kind); err != nil {
+				return err
+			}
+		}
+		c.settle(kind, unknown)
+	}
+	return nil
+}
+
+// fits reports whether an operator computed what its formula says.
+func (o *Operator) fits() bool {
+	return (o.Status == recompute.OK || o.Status == recompute.Low) && slices.ContainsFunc(o.Outputs, func(t Output) bool { return t.Checked > 0 })
+}
+
+// learn finds what operators of a type compute that nobody knows, and judges them by that.
+func (c *checker) learn(ctx context.Context, jobs []job, kind []int) error {
+	for _, guess := range optype.Guesses() {
+		rows, fit := []optype.Call{guess}, 0
+		for k := range probes {
+			if o := c.check(ctx, jobs[kind[k*(len(kind)-1)/(probes-1)]], rows); o.row.fits() {
+				fit++
+			}
+			if k-fit > 0 { // two do not
+				break
+			}
+		}
+		if fit < probes-1 {
+			continue
+		}
+		some := make([]job, len(kind))
+		for k, i := range kind {
+			some[k] = jobs[i]
+		}
+		return batch.Run(ctx, batch.Options{Workers: c.opt.Workers}, some, job.size,
+			func(ctx context.Context, j job) outcome { return c.check(ctx, j, rows) },
+			func(k int, o outcome) {
+				if o.row.Status != recompute.Undecided {
+					o.row.Notes = append(o.row.Notes, recompute.ByPeers)
+					c.Operators[kind[k]] = o.row
+				}
+				c.Problems, c.Warnings = append(c.Problems, o.problems...), append(c.Warnings, o.warnings...)
+			})
+	}
+	return nil
+}
+
+// settle decides about operators of a kind that do not compute what most of them do: they are
+// wrong where the same operator does so elsewhere. Where its formula was learned nothing is
+// said of others.
+func (c *checker) settle(kind []int, learned bool) {
+	fit, judged := 0, 0
+	same := make(map[string][2]int) // how many of a name fit, and how many do not
+	for _, i := range kind {
+		o := &c.Operators[i]
+		if o.Status == recompute.Undecided {
+			continue
+		}
+		n := same[o.Op]
+		judged++
+		if o.fits() {
+			fit++
+			n[0]++
+		} else {
+			n[1]++
+		}
+		same[o.Op] = n
+	}
+	for _, i := range kind {
+		o := &c.Operators[i]
+		if o.Status != recompute.Misfit && (!learned || o.Status != recompute.Wrong) {
+			continue
+		}
+		n := same[o.Op]
+		switch {
+		case fit >= fewestPeers-1 && float64(fit) >= usual*float64(judged) && n[0] >= n[1]:
+			o.Status, o.Confidence = recompute.Wrong, recompute.Medium
+			if o.Reason == "" {
+				o.Reason = string(recompute.ByCalcError)
+			}
+			o.say(lang.Sayf("%d of %d such operators compute what their inputs say", "%[2]d 个同类算子中有 %[1]d 个的结果与其输入相符", fit, judged))
+		case learned:
+			o.unlearn()
+		}
+	}
+	if learned && float64(fit) < usual*float64(judged) {
+		for _, i := range kind {
+			c.Operators[i].unlearn()
+		}
+	}
+}
+
+// unlearn makes an operator one of which nobody knows what it computes.
+func (o *Operator) unlearn() {
+	o.Status, o.Reason, o.Extent, o.Confidence, o.Hypotheses = recompute.Undecided, string(recompute.NoType), "", "", 0
+	o.Inputs, o.Attributes, o.Notes = []Tensor{}, map[string]recompute.Attribute{}, nil
+	o.evidence, o.Evidence, o.EvidenceZH, o.Facts = lang.Sentence{}, "", "", nil
+	for k, t := range o.Outputs {
+		o.Outputs[k] = Output{Tensor: t.Tensor, Elements: t.Elements, Elems: []Element{}, file: t.file}
+	}
+}

@@ -1,0 +1,174 @@
+package check
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"dumptool/internal/recompute"
+)
+
+// tree is a folder of arrays with the names that msprobe gives tensors, without its dump.json.
+type tree struct {
+	t   *testing.T
+	dir string
+}
+
+// write writes an array of float32 of rows of 8, or a vector.
+func (w *tree) write(step, rank int, name string, v []float64) {
+	w.t.Helper()
+	shape := fmt.Sprintf("(%d, 8)", len(v)/8)
+	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': %s, }", shape)
+	header += strings.Repeat(" ", 118-len(header)-1) + "\n"
+	data := append([]byte("\x93NUMPY\x01\x00"), byte(len(header)), 0)
+	data = append(data, header...)
+	for _, x := range v {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(x)))
+	}
+	file := filepath.Join(w.dir, fmt.Sprintf("rank%d", rank), fmt.Sprintf("step%d", step), name+".npy")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, data, 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// brain rounds to a number of bfloat16.
+func brain(x float64) float64 {
+	if x-x != 0 || x == 0 {
+		return x
+	}
+	f, e := math.Frexp(x)
+	return math.Ldexp(math.RoundToEven(math.Ldexp(f, 8)), e-8)
+}
+
+// TestPeers: an operator of a class that nobody knows is judged by what others of its kind compute,
+// in bfloat16 that is kept in float32.
+func TestPeers(t *testing.T) {
+	sum := func(x, y float64) float64 { return brain(x + y) }
+	for _, c := range []struct {
+		name  string
+		ranks int
+		// result is what an operator gives.
+		result func(step, rank, layer int, x, y float64) float64
+		// wrong is the operator that is accused, by its layer, and ok how many are right.
+		wrong string
+		ok    int
+	}{
+		{"healthy", 2, func(_, _, _ int, x, y float64) float64 { return sum(x, y) }, "", 12},
+		{"one is scaled", 2, func(step, rank, layer int, x, y float64) float64 {
+			if step == 1 && rank == 0 && layer == 2 {
+				return brain(1.5 * sum(x, y))
+			}
+			return sum(x, y)
+		}, "1 0 Module.layers.2.join.Join.forward.0", 11},
+		{"one rank computes something else", 2, func(step, rank, layer int, x, y float64) float64 {
+			if rank == 1 && layer == 1 {
+				return brain(x - y)
+			}
+			return sum(x, y)
+		}, "0 1 Module.layers.1.join.Join.forward.0", 10},
+		{"a layer of its own", 2, func(_, _, layer int, x, y float64) float64 {
+			if layer == 2 {
+				return brain(x * y * 3)
+			}
+			return sum(x, y)
+		}, "", 0},
+		{"nothing that is known", 2, func(_, _, layer int, x, y float64) float64 { return brain(math.Sin(x) + y) }, "", 0},
+		{"one round", 1, func(_, _, _ int, x, y float64) float64 { return sum(x, y) }, "", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := &tree{t, t.TempDir()}
+			steps := 2
+			if c.ranks == 1 {
+				steps = 1
+			}
+			for step := range steps {
+				for rank := range c.ranks {
+					for layer := range 3 {
+						random := rand.New(rand.NewPCG(uint64(100*step+10*rank+layer), 1))
+						var x, y, z []float64
+						for range 64 {
+							a, b := brain(random.NormFloat64()), brain(random.NormFloat64())
+							x, y, z = append(x, a), append(y, b), append(z, c.result(step, rank, layer, a, b))
+						}
+						name := fmt.Sprintf("Module.layers.%d.join.Join.forward.0", layer)
+						w.write(step, rank, name+".input.0", x)
+						w.write(step, rank, name+".input.1", y)
+						w.write(step, rank, name+".output.0", z)
+					}
+				}
+			}
+			r := checked(t, Options{Only: []string{Operators}}, w.dir)
+			fine, wrong := 0, ""
+			for i := range r.Operators {
+				o := &r.Operators[i]
+				switch o.Status {
+				case recompute.OK:
+					fine++
+					if !slices.Contains(o.Notes, recompute.ByPeers) {
+						t.Errorf("%s has the notes %v", o.Op, o.Notes)
+					}
+				case recompute.Wrong:
+					if wrong == "" {
+						wrong = o.At.Step + " " + o.At.Rank + " " + o.Op
+					}
+					if o.Evidence == "" || o.Confidence != recompute.Medium {
+						t.Errorf("%s: %q, confidence %s", o.Op, o.Evidence, o.Confidence)
+					}
+				case recompute.Undecided:
+					if o.Reason != string(recompute.NoType) || len(o.Notes) > 0 {
+						t.Errorf("%s: %s %v", o.Op, o.Reason, o.Notes)
+					}
+				default:
+					t.Errorf("%s is %s", o.Op, o.Status)
+				}
+			}
+			if fine != c.ok || wrong != c.wrong {
+				t.Errorf("%d fine and %q, want %d and %q", fine, wrong, c.ok, c.wrong)
+			}
+		})
+	}
+}
+
+// TestNamesOfCalls: modules whose arguments only the names of files say are computed again, with
+// their parameters.
+func TestNamesOfCalls(t *testing.T) {
+	for _, bad := range []bool{false, true} {
+		w := &tree{t, t.TempDir()}
+		random := rand.New(rand.NewPCG(3, 1))
+		var x, weight []float64
+		for range 64 {
+			x, weight = append(x, brain(random.NormFloat64())), append(weight, brain(random.NormFloat64()))
+		}
+		z := make([]float64, 64)
+		for i := range 8 {
+			for k := range 8 {
+				for j := range 8 {
+					z[8*i+k] += x[8*i+j] * weight[8*k+j]
+				}
+			}
+		}
+		for i := range z {
+			z[i] = brain(z[i])
+		}
+		if bad {
+			z[20] += 3
+		}
+		w.write(0, 0, "Module.fc.Linear.forward.0.input.0", x)
+		w.write(0, 0, "Module.fc.Linear.forward.0.parameters.weight", weight)
+		w.write(0, 0, "Module.fc.Linear.forward.0.output.0", z)
+		r := checked(t, Options{}, w.dir)
+		want := map[bool]recompute.Status{false: recompute.OK, true: recompute.Wrong}[bad]
+		if len(r.Operators) != 1 || r.Operators[0].Status != want || r.Operators[0].Type != "Linear" || r.Operators[0].Outputs[0].DType != "bfloat16" {
+			t.Errorf("%+v, want %s", r.Operators, want)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package ranks
+
+import (
+	"math"
+	"testing"
+
+	"dumptool/internal/tensor"
+)
+
+// TestMakesNaN: an operator that makes NaN or infinities of finite inputs is named where most of
+// its kind do not; one that got them is not, nor a kind that makes them by design, nor one of
+// which there are few.
+func TestMakesNaN(t *testing.T) {
+	const d = tensor.Float32
+	for _, c := range []struct {
+		name   string
+		layers int
+		in     func(rank, layer int) float64
+		out    func(rank, layer int) float64
+		want   string
+	}{
+		{"none", 4, nil, nil, ""},
+		{"one", 4, nil, func(rank, layer int) float64 {
+			if rank == 1 && layer == 2 {
+				return math.NaN()
+			}
+			return 1
+		}, "1 COMPUTE medium"},
+		{"an infinity", 4, nil, func(rank, layer int) float64 {
+			if rank == 0 && layer == 3 {
+				return math.Inf(-1)
+			}
+			return 1
+		}, "0 COMPUTE medium"},
+		{"of the input", 4, func(rank, layer int) float64 {
+			if rank == 1 && layer == 2 {
+				return math.Inf(1)
+			}
+			return 1
+		}, func(rank, layer int) float64 {
+			if rank == 1 && layer == 2 {
+				return math.NaN()
+			}
+			return 1
+		}, ""},
+		{"by design", 4, nil, func(_, layer int) float64 {
+			if layer < 2 {
+				return math.Inf(-1)
+			}
+			return 1
+		}, ""},
+		{"few", 1, nil, func(rank, _ int) float64 {
+			if rank == 1 {
+				return math.NaN()
+			}
+			return 1
+		}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := new(built)
+			for rank := range 2 {
+				for layer := range c.layers {
+					in, out := normals(d, uint64(10*rank+layer), 8), normals(d, uint64(100+10*rank+layer), 8)
+					if c.in != nil {
+						in[5] = c.in(rank, layer)
+					}
+					if c.out != nil {
+						out[6] = c.out(rank, layer)
+					}
+					b.call(0, rank, "Module.layers."+itoa(layer)+".x.X.forward.0", &Call{In: []*Tensor{of(d, in...)}, Out: []*Tensor{of(d, out...)}})
+				}
+			}
+			report := judged(t, b.run(), Options{})
+			if got := first(report); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,102 @@
+package ranks
+
+import "slices"
+
+// knownShare is the share of calls whose producers have to be known for an order that comes
+// from equal tensors.
+const knownShare = 0.5
+
+// inOrder are the calls of a rank as they came one after the other, as far as that is known.
+func (s *Step) inOrder(rank int) []*Call {
+	if calls := s.sequence[rank]; calls != nil {
+		return calls
+	}
+	return s.Calls[rank]
+}
+
+// putInOrder finds the order of ranks of which nobody knows it: a call comes after those that
+// made what it reads.
+func (s *Step) putInOrder(d *digests) {
+	for _, rank := range s.ranks() {
+		if s.ordered[rank] || s.sequence[rank] != nil {
+			continue
+		}
+		calls := s.Calls[rank]
+		made := make(map[string][]*Call)
+		for _, c := range calls {
+			for _, t := range c.Out {
+				if mark := d.orderMark(t); mark != "" {
+					made[mark] = append(made[mark], c)
+				}
+			}
+		}
+		from := make(map[*Call][]*Call)
+		known := 0
+		for _, c := range calls {
+			for _, t := range c.In {
+				if mark := d.orderMark(t); mark != "" {
+					from[c] = append(from[c], made[mark]...)
+				}
+			}
+			if slices.ContainsFunc(from[c], func(by *Call) bool { return by != c }) {
+				known++
+			}
+		}
+		if float64(known) < knownShare*float64(len(calls)) {
+			continue
+		}
+		if s.sequence == nil {
+			s.sequence = make(map[int][]*Call)
+		}
+		s.sequence[rank] = sorted(calls, from)
+		for place, c := range s.sequence[rank] {
+			c.place = place
+		}
+	}
+}
+
+// orderMark is the digest of a tensor that says who made it, empty for one whose elements are
+// all the same, which several make.
+func (d *digests) orderMark(t *Tensor) string {
+	mark := t.Digest
+	if mark == "" {
+		mark, _ = d.read(t)
+	}
+	if mark == "" || t.elements() < 2 || d.isUniform(t) {
+		return ""
+	}
+	return mark + " " + itoa(int(t.elements()))
+}
+
+// sorted are calls each of which comes after those that it reads from, in their order where
+// nothing else decides. Those of a circle come as they stand.
+func sorted(calls []*Call, from map[*Call][]*Call) []*Call {
+	out := make([]*Call, 0, len(calls))
+	seen := make(map[*Call]bool, len(calls))
+	type visit struct {
+		c    *Call
+		next int // of those that it reads from
+	}
+	for _, first := range calls {
+		if seen[first] {
+			continue
+		}
+		seen[first] = true
+		stack := []visit{{c: first}}
+		for len(stack) > 0 {
+			top := &stack[len(stack)-1]
+			if top.next == len(from[top.c]) {
+				out = append(out, top.c)
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			by := from[top.c][top.next]
+			top.next++
+			if !seen[by] {
+				seen[by] = true
+				stack = append(stack, visit{c: by})
+			}
+		}
+	}
+	return out
+}
