@@ -36,7 +36,7 @@ func (a *app) useArchives(ctx context.Context) {
 		packed := new(bundle.UnpackError)
 		switch {
 		case errors.As(err, &packed):
-			return nil, configError(errors.New(a.inLang(lang.Error(packed))))
+			return nil, configError(packed)
 		case err != nil || b == nil:
 			return nil, err
 		}

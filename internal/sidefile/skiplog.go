@@ -3,9 +3,10 @@ package sidefile
 import (
 	"bufio"
 	"bytes"
-	"fmt"
 	"io"
 	"strings"
+
+	"dumptool/internal/lang"
 )
 
 // The logs of tensors that are not compared, with the names of HPAA.
@@ -37,7 +38,7 @@ func (l *SkipLine) IsImport() bool { return strings.HasPrefix(l.Text, ImportMark
 func ReadSkipLog(r io.Reader, log string) ([]SkipLine, error) {
 	data, err := readAll(r)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", log, err)
+		return nil, lang.Errorf("%s: %w", log, err)
 	}
 	var lines []SkipLine
 	for line := range bytes.Lines(data) {

@@ -287,7 +287,7 @@ func create(path string, isNew bool) (Writer, error) {
 		return nil, err
 	}
 	if l.key == "" || strings.HasSuffix(l.key, "/") {
-		return nil, l.error(errors.New("not the name of an object"))
+		return nil, l.error(lang.Errorf("not the name of an object"))
 	}
 	w, err := l.objects.Create(l.bucket, l.key, isNew)
 	if err != nil {
@@ -322,7 +322,7 @@ func CheckFolder(path string) error {
 	_, err = l.objects.Head(l.bucket, folder[1])
 	switch {
 	case err == nil:
-		err = errors.New("an object has that name")
+		err = lang.Errorf("an object has that name")
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission): // who may only write is told no more
 		l.folders.Store(folder, true)
 		return nil

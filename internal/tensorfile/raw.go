@@ -2,13 +2,12 @@ package tensorfile
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
 
 	"dumptool/internal/filename"
+	"dumptool/internal/lang"
 	"dumptool/internal/layout"
 	"dumptool/internal/tensor"
 )
@@ -68,7 +67,7 @@ func readRaw(f *File, src *source) error {
 		return err
 	}
 	if need, _ := t.DType.Bytes(t.Shape.Elements()); need < t.Size {
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%v elements of %s need %d bytes, found %d: the first are taken", t.Shape, t.DType, need, t.Size))
+		f.Warnings = append(f.Warnings, lang.Say("%v elements of %s need %d bytes, found %d: the first are taken", t.Shape, t.DType, need, t.Size))
 	}
 	t.Data = io.NewSectionReader(data, 0, t.Size)
 	f.Tensors = []Tensor{{Kind: cmp.Or(info.Kind, tensor.Output), Index: info.Index, Tensor: t}}
@@ -88,7 +87,7 @@ func (r rawTensor) describe(t *tensor.Tensor) error {
 		t.DType = r.hint.DType
 	}
 	if t.DType == tensor.Undefined {
-		return errors.New("the element type of the raw file is not known: its name does not say it")
+		return lang.Errorf("the element type of the raw file is not known: its name does not say it")
 	}
 	all, ok := t.DType.Elements(t.Size)
 	if !ok {
@@ -102,10 +101,10 @@ func (r rawTensor) describe(t *tensor.Tensor) error {
 	n, ok := t.Shape.Count()
 	need, fits := t.DType.Bytes(n)
 	if !ok || !fits {
-		return fmt.Errorf("shape %v has too many elements", t.Shape)
+		return lang.Errorf("shape %v has too many elements", t.Shape)
 	}
 	if need > t.Size || need < t.Size && (n == 0 || !isSync(&r.info)) {
-		return fmt.Errorf("%v elements of %s need %d bytes, found %d", t.Shape, t.DType, need, t.Size)
+		return lang.Errorf("%v elements of %s need %d bytes, found %d", t.Shape, t.DType, need, t.Size)
 	}
 	return nil
 }

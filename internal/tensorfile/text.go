@@ -5,10 +5,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"strconv"
+
+	"dumptool/internal/lang"
 )
 
 // maxNumbers is how many numbers of a text are held in memory: 64 MiB of them.
@@ -32,15 +33,15 @@ func readText(file io.ReaderAt, size, most int64) (io.ReaderAt, int64, error) {
 		// A number beyond the range of float64 is infinite, as in numpy.
 		v, err := strconv.ParseFloat(s.Text(), 64)
 		if err != nil && !errors.Is(err, strconv.ErrRange) {
-			return nil, 0, fmt.Errorf("line %d: %.40q is not a real number", w.line, s.Text())
+			return nil, 0, lang.Errorf("line %d: %.40q is not a real number", w.line, s.Text())
 		}
 		if int64(len(numbers)) == 8*most {
-			return nil, 0, fmt.Errorf("line %d: there are more numbers than %d, want .npy or .bin for so many", w.line, most)
+			return nil, 0, lang.Errorf("line %d: there are more numbers than %d, want .npy or .bin for so many", w.line, most)
 		}
 		numbers = binary.LittleEndian.AppendUint64(numbers, math.Float64bits(v))
 	}
 	if errors.Is(s.Err(), bufio.ErrTooLong) {
-		return nil, 0, fmt.Errorf("line %d: a word of more than %d bytes is not a real number", w.line, maxWord)
+		return nil, 0, lang.Errorf("line %d: a word of more than %d bytes is not a real number", w.line, maxWord)
 	}
 	if s.Err() != nil {
 		return nil, 0, s.Err()
