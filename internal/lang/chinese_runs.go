@@ -277,5 +277,6 @@ func runsInChinese() map[string]string {
 		"the text ends, want %s":                                                              "文本结束，应为%s",
 		"want numbers of a tensor":                                                            "应为张量的数值",
 		"want one: the last counts, as in Python":                                             "应只有一个：与 Python 相同，以最后一个为准",
+		"%s: %s is a file; what is in an archive is called '%s!%s'%w":                         "%s：%s 是文件；归档中的内容写作 '%s!%s'%v",
 	}
 }

@@ -110,6 +110,9 @@ func (s Sentence) in(zh bool) string {
 	return fmt.Sprintf(format, own...)
 }
 
+// String is the text in English.
+func (t Text) String() string { return t.EN }
+
 // in is the text in English or Chinese.
 func (t Text) in(zh bool) string {
 	if zh {

@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"dumptool/internal/lang"
@@ -159,8 +160,11 @@ func Stat(path string) (fs.FileInfo, error) {
 func stat(path string) (fs.FileInfo, error) {
 	if !Remote(path) {
 		info, err := os.Stat(path)
-		if errors.Is(err, fs.ErrNotExist) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			err = missing{err, path}
+		case errors.Is(err, syscall.ENOTDIR):
+			err = below(err, path)
 		}
 		return info, err
 	}
@@ -169,6 +173,17 @@ func stat(path string) (fs.FileInfo, error) {
 		return nil, err
 	}
 	return l.stat()
+}
+
+// below is the error of a path below a file: what is in an archive has another name.
+func below(err error, path string) error {
+	for at := filepath.Dir(path); at != filepath.Dir(at); at = filepath.Dir(at) {
+		if info, failed := os.Stat(at); failed == nil && info.Mode().IsRegular() {
+			rest, _ := filepath.Rel(at, filepath.Clean(path))
+			return lang.Errorf("%s: %s is a file; what is in an archive is called '%s!%s'%w", path, at, at, filepath.ToSlash(rest), hidden{err})
+		}
+	}
+	return err
 }
 
 // missing is the error of a path that is not there, in words instead of a system call's.
