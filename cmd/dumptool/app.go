@@ -87,7 +87,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	a.line = args
 	err := a.execute(ctx, args)
 	if left := store.CloseArchives(); left != nil {
-		a.msg.Warnf("%v", left)
+		a.warnf("%w", left)
 	}
 	if lost := a.out.Flush(); lost != nil {
 		err = a.resultsLost(err, lost)
@@ -156,6 +156,18 @@ func warn[T string | lang.Sentence](a *app, warnings []T) {
 	}
 }
 
+// warnf, infof and failf print a warning, something good to know and an error that the table
+// of messages has in Chinese.
+func (a *app) warnf(format string, args ...any) {
+	a.msg.Warnf("%s", a.inLang(lang.Say(format, args...)))
+}
+func (a *app) infof(format string, args ...any) {
+	a.msg.Infof("%s", a.inLang(lang.Say(format, args...)))
+}
+func (a *app) failf(format string, args ...any) {
+	a.msg.Errorf("%s", a.inLang(lang.Say(format, args...)))
+}
+
 // say prints messages.
 func (a *app) say(messages []batch.Message) {
 	for _, m := range messages {
@@ -179,7 +191,7 @@ func (a *app) inLang(s lang.Sentence) string {
 func (a *app) conclude(o batch.Outcome) error {
 	a.concluded = o
 	a.say(o.Messages)
-	return outcomeError(o, a.inLang)
+	return outcomeError(o)
 }
 
 // printResult prints a result in a format.

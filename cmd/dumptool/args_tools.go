@@ -2,10 +2,10 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
 )
@@ -256,7 +256,7 @@ func translate(command string, flags []toolFlag, args []string) (line, rest []st
 		line = []string{f.as}
 	}
 	if err != nil {
-		err = fmt.Errorf("%s %s: %w", command, word, err)
+		err = lang.Errorf("%s %s: %w", command, word, err)
 	}
 	return line, rest, err
 }

@@ -190,7 +190,7 @@ FILE 是任意名称的 dump 文件；或目录，查找其中全部记录，其
 HPAA 的手册没有给出门限：这些是我们设定的。没有 --mhz 时周期不是秒。`,
 	"report": `report 由一次运行的 compare.json 生成浏览器页面，与 compare --format html 相同，不需要张量；可用含该文件的目录代替。其他 FILE 各占一个标签页：check、overflow analyze 或 overflow scan、compare determinism 和 perf 用 --format json 写出的结果。页面显示结果中已有的内容：compare 保留了张量的图时(--report pictures)才有图。只有 check.json 也可以生成页面。
 
-给出两次比对时，第一个为之前，第二个为之后：页面是第二个的，一个标签页说明哪些起点消失、新增或不变。也可以把第二个 compare.json 拖到页面上。
+给出两次比对时，第一个为之前，第二个为之后：页面是第二个的，一个标签页说明哪些起源消失、新增或不变。也可以把第二个 compare.json 拖到页面上。
 
 没有 -out 时页面写到标准输出。--show-graph 在页面旁画出张量的图，要求运行时也用了 --show-graph。`,
 	"run-npu-data-analysis": `与 dumptool hpaa import 相同：由 HPAA 的原始分片得到张量。`,

@@ -107,7 +107,7 @@ func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*clus
 				return asUsage(err)
 			}
 			if parts := opts.parts(line); on != onSlurm && !store.Remote(parts) && len(opts.job.Patches) == 0 {
-				a.msg.Warnf("%s is a local path: add a volume there to every pod (--patch)", parts)
+				a.warnf("%s is a local path: add a volume there to every pod (--patch)", parts)
 			}
 			_, err = a.out.WriteString(text)
 			return unlessClosed(err)
@@ -186,7 +186,7 @@ func (o *clusterOptions) ofScheduler(on string, line *innerLine, secretGiven boo
 			return err
 		})
 		if err != nil {
-			return configError(fmt.Errorf("--patch: %w", err))
+			return configError(lang.Errorf("--patch: %w", err))
 		}
 	}
 	if err := j.Check(); err != nil {
@@ -259,7 +259,7 @@ func ended(status int) error {
 	if status == 0 {
 		return nil
 	}
-	return reported(&codedError{status, fmt.Errorf("exit status %d", status)})
+	return reported(&codedError{status, lang.Errorf("exit status %d", status)})
 }
 
 func (o *clusterOptions) define(cmd *cobra.Command, work, chinese string) {

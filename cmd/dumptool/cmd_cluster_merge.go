@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/lang"
 	"dumptool/internal/shard"
 	"dumptool/internal/store"
 )
@@ -134,7 +135,7 @@ func (w *awaited) folders(path string) error {
 		}
 	}
 	if there < w.of {
-		return fmt.Errorf("%s: %d of %d shards have a folder", path, there, w.of)
+		return lang.Errorf("%s: %d of %d shards have a folder", path, there, w.of)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -319,7 +318,7 @@ func compareError(err error) error {
 	case errors.As(err, &file):
 		return configError(err)
 	case errors.As(err, &order):
-		return configError(fmt.Errorf("--order: %w", err))
+		return configError(lang.Errorf("--order: %w", err))
 	}
 	return rankError(err)
 }
@@ -350,7 +349,7 @@ func recognise(paths []string, files *sidefile.Files, ir *string) error {
 	for _, path := range paths {
 		role, err := sidefile.Recognise(path)
 		if err != nil {
-			return configError(fmt.Errorf("--graph-file: %w", safefile.WithPath(path, err)))
+			return configError(lang.Errorf("--graph-file: %w", safefile.WithPath(path, err)))
 		}
 		to := map[sidefile.Role]*string{
 			sidefile.ExecutionFile: &files.Execution, sidefile.ConsumersFile: &files.Consumers, sidefile.FusionFile: &files.Fusion, sidefile.IRFile: ir,

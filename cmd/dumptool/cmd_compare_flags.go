@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -131,7 +129,7 @@ func gate(cmd *cobra.Command) *spelling {
 				}
 			}
 			if len(names) == found {
-				return nil, nil, &valueError{element: part, err: errors.New("want a limit such as cosine>=0.99, red<=0.01, mean_rel<=0.01, sqnr>=30 or ulp<=4")}
+				return nil, nil, &valueError{element: part, err: lang.Errorf("want a limit such as cosine>=0.99, red<=0.01, mean_rel<=0.01, sqnr>=30 or ulp<=4")}
 			}
 		}
 		return names, values, nil
@@ -212,7 +210,7 @@ func permutation(text string) (op string, perm []int, err error) {
 	}
 	for axis := range perm {
 		if !slices.Contains(perm, axis) {
-			return "", nil, fmt.Errorf("axis %d is missing, want each of 0 to %d once", axis, len(perm)-1)
+			return "", nil, lang.Errorf("axis %d is missing, want each of 0 to %d once", axis, len(perm)-1)
 		}
 	}
 	return text[:i], perm, nil

@@ -207,7 +207,7 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *compare.Options,
 		return err
 	}
 	if len(left) > 0 {
-		a.msg.Warnf("%s has files that look like reports of another run: %s", o.out, lang.FirstNames(left))
+		a.warnf("%s has files that look like reports of another run: %s", o.out, lang.FirstNames(left))
 	}
 	return cmp.Or(a.reportsWritten(lang.Text{EN: "reports", ZH: "报告"}, o.out, failed), interrupted)
 }

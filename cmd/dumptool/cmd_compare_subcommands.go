@@ -108,7 +108,7 @@ func runCompareDetail(ctx context.Context, a *app, opts *compareDetailOptions, a
 		}
 		written, err := report.WriteDetail(folder, files, row, func(w io.Writer, npu bool) error { return plan.WriteTensor(ctx, w, &parts[i], npu) })
 		for _, path := range written {
-			a.msg.Infof("%s written", path)
+			a.infof("%s written", path)
 		}
 		if err != nil {
 			return err
@@ -223,7 +223,7 @@ func runCompareJudge(_ context.Context, a *app, opts *compareJudgeOptions, args 
 		return err
 	}
 	if doc.Interrupted {
-		a.msg.Warnf("%s is of a run that was interrupted: rows are missing", args[0])
+		a.warnf("%s is of a run that was interrupted: rows are missing", args[0])
 	}
 	if n := doc.LeftOut; n > 0 {
 		a.say([]batch.Message{batch.Warnf("%s lacks %s that passed (--rows bad): by other limits they are UNDECIDED", "%s 中没有 %s(--rows bad，均已通过)：按其他门限判定时为 UNDECIDED",

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -14,6 +13,7 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpconf"
+	"dumptool/internal/lang"
 	"dumptool/internal/report"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
@@ -93,7 +93,7 @@ func deviceIDs(to *[]uint64) *list[[]uint64] {
 		for text := range strings.SplitSeq(strings.Join(texts, ","), ",") {
 			id, err := strconv.ParseUint(strings.TrimSpace(text), 10, 31)
 			if err != nil {
-				return nil, fmt.Errorf("ids of devices are numbers such as 0,1 and have no sign, found %q", text)
+				return nil, lang.Errorf("ids of devices are numbers such as 0,1 and have no sign, found %q", text)
 			}
 			ids = append(ids, id)
 		}
@@ -155,7 +155,7 @@ func runConfigExplain(ctx context.Context, a *app, opts *configExplainOptions, a
 		return err
 	}
 	if e.Refused != nil {
-		a.msg.Hintf("'dumptool config check' shows all errors")
+		a.msg.Hintf("%s", a.inLang(lang.Say("'dumptool config check' shows all errors")))
 	}
 	return a.conclude(opts.exitZero.of(batch.Outcomef(batch.Found, "errors found", "发现错误").AsShown()))
 }
@@ -295,7 +295,7 @@ func (a *app) writeConfig(o *configOutput, text []byte, opt dumpconf.Options) (*
 	case err != nil:
 		return nil, safefile.WithPath(o.out, err)
 	}
-	a.msg.Infof("%s is written", o.out)
+	a.infof("%s is written", o.out)
 	return r, nil
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -194,7 +193,7 @@ func (a *app) checkTree(ctx context.Context, opts configCheckOptions, dir string
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err == nil && len(files) == 0:
-		err = fmt.Errorf("%s: no configuration of MindSpore in it (.metadata/data_dump.json or rank_N/.dump_metadata/data_dump.json)", dir)
+		err = lang.Errorf("%s: no configuration of MindSpore in it (.metadata/data_dump.json or rank_N/.dump_metadata/data_dump.json)", dir)
 	}
 	if err != nil {
 		a.failed(checks, err)

@@ -117,7 +117,7 @@ func (a *app) refused(err error) error {
 	if errors.As(err, &refused) {
 		for i := range refused.Findings[1:] {
 			one := dumpconf.RefusedError{Findings: refused.Findings[i+1:]}
-			a.msg.Errorf("%s", one.Error())
+			a.failf("%w", one)
 		}
 	}
 	return asUsage(err)
@@ -158,7 +158,7 @@ func (a *app) askFields(ctx context.Context, p *dumpconf.Profile, lang report.La
 }
 
 // errNoAnswer is that of questions without an answer.
-var errNoAnswer = errors.New("the answers ended before the questions")
+var errNoAnswer = lang.Errorf("the answers ended before the questions")
 
 // askField asks until an answer can be used. nil stands for the default.
 func (a *app) askField(ctx context.Context, field *dumpconf.Field, lang report.Lang, lines *ui.Lines) ([]string, error) {
@@ -181,7 +181,7 @@ func (a *app) askField(ctx context.Context, field *dumpconf.Field, lang report.L
 		if bad < 0 {
 			return answer, nil
 		}
-		a.msg.Warnf("%q is not one of %s", answer[bad], strings.Join(field.Values, ", "))
+		a.warnf("%q is not one of %s", answer[bad], strings.Join(field.Values, ", "))
 	}
 }
 

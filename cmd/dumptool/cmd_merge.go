@@ -163,7 +163,7 @@ func runMerge(cmd *cobra.Command, a *app, opts *mergeOptions, kinds []*mergeKind
 	look := func() error {
 		err := find()
 		if i := slices.IndexFunc(m.docs, func(d shard.Document) bool { return !d.Final() }); err == nil && opts.wait > 0 && i >= 0 {
-			err = fmt.Errorf("%s: the shard may be tried again", m.docs[i].Path) // and the last look takes it as it is
+			err = lang.Errorf("%s: the shard may be tried again", m.docs[i].Path) // and the last look takes it as it is
 		}
 		return err
 	}
@@ -190,7 +190,7 @@ func runMerge(cmd *cobra.Command, a *app, opts *mergeOptions, kinds []*mergeKind
 		}
 		return nil
 	case isMissing && opts.allowMissing && len(m.docs) > 0:
-		a.msg.Warnf("%v", err)
+		a.warnf("%w", err)
 	case isMissing:
 		return incompletef("%w (nothing was written; --allow-missing makes a partial report)", err)
 	case errors.As(err, new(*codedError)):
@@ -226,7 +226,7 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 	case err != nil:
 		return nil, err
 	case len(found) == 0:
-		return nil, fmt.Errorf("%s: there is no %s", where, strings.Join(names, ", nor "))
+		return nil, lang.Errorf("%s: there is no %s", where, strings.Join(names, ", nor "))
 	}
 	present := slices.DeleteFunc(slices.Clone(kinds), func(k *mergeKind) bool {
 		return !slices.ContainsFunc(found, func(d shard.Document) bool { return d.Schema == k.schema })
@@ -251,7 +251,7 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 		}
 	}
 	if len(m.docs) == 0 {
-		return nil, fmt.Errorf("%s: no document is of the run %s", where, m.run)
+		return nil, lang.Errorf("%s: no document is of the run %s", where, m.run)
 	}
 	if err := shard.Check(m.docs); err != nil {
 		return nil, err

@@ -98,7 +98,7 @@ func runOverflowStatus(ctx context.Context, a *app, opts *overflowStatusOptions,
 			continue
 		}
 		if values[i], err = statusreg.ParseText(arg); err != nil {
-			return usagef("%s", strings.TrimPrefix(err.Error(), "statusreg: "))
+			return asUsage(err)
 		}
 	}
 	list := &report.StatusList{Text: a.text(), JSON: bool(opts.json), W: a.out, Register: opts.register}
@@ -129,7 +129,7 @@ func (a *app) explainAll(ctx context.Context, list *report.StatusList, args []st
 // explainLines explains the values in the lines of the standard input.
 func (a *app) explainLines(ctx context.Context, list *report.StatusList) error {
 	if a.streams.InTTY {
-		a.msg.Infof("reading values from the terminal, Ctrl-D ends them")
+		a.infof("reading values from the terminal, Ctrl-D ends them")
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -145,7 +145,7 @@ func (a *app) explainLines(ctx context.Context, list *report.StatusList) error {
 		}
 		list.Lines++
 		if line.Cut {
-			a.msg.Warnf("stdin: line %d is longer than %d bytes: the rest of it is left out", list.Lines, ui.MaxLine)
+			a.warnf("stdin: line %d is longer than %d bytes: the rest of it is left out", list.Lines, ui.MaxLine)
 		}
 		err = list.Explain(list.Lines, finder.Find(line.Text))
 		if err = cmp.Or(err, a.out.Flush()); err != nil { // somebody may be watching a log

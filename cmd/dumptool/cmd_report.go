@@ -83,7 +83,7 @@ func runReport(ctx context.Context, a *app, opts *reportCommandOptions, args []s
 	written := folder.Written
 	err = folder.Write(store.Base(opts.out), func(w io.Writer) error { return docs.WritePage(w, folder.Dir, written, ropt) })
 	for _, err := range failed {
-		a.msg.Errorf("%v", err)
+		a.failf("%w", err)
 	}
 	switch {
 	case err != nil:

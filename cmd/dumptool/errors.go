@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,66 +22,37 @@ type codedError struct {
 func (e *codedError) Error() string { return e.err.Error() }
 func (e *codedError) Unwrap() error { return e.err }
 
-// saidError is an error of the command line with its sentence.
-type saidError struct {
-	error
-	lang.Sentence
-}
-
-func (e *saidError) Error() string { return e.Sentence.String() }
-func (e *saidError) Unwrap() error { return errors.Unwrap(e.error) }
-
-// saidf is fmt.Errorf in both languages.
-func saidf(format string, args ...any) error {
-	return &saidError{fmt.Errorf(format, args...), sentenceOf(format, args...)}
-}
-
-// sentenceOf is a sentence with the template that stands for a format in Chinese; where
-// nothing else stands in the format, that of its argument.
-func sentenceOf(format string, args ...any) lang.Sentence {
-	if format == "%s" {
-		if text, ok := args[0].(string); ok {
-			return lang.Sayf(text, cmp.Or(errorsInChinese[text], text))
-		}
-	}
-	plain := strings.NewReplacer("%w", "%v")
-	if len(args) == 0 {
-		plain = strings.NewReplacer("%%", "%") // a text, not a template
-	}
-	return lang.Sayf(plain.Replace(format), plain.Replace(cmp.Or(errorsInChinese[format], format)), args...)
-}
-
 // foundf says that the thing looked for was found: exit status 1.
 func foundf(format string, args ...any) error {
-	return &codedError{exitFound, saidf(format, args...)}
+	return &codedError{exitFound, lang.Errorf(format, args...)}
 }
 
 // usagef reports a mistake on the command line: exit status 2, and a hint at
 // the command's help.
 func usagef(format string, args ...any) error {
-	return asUsage(saidf(format, args...))
+	return asUsage(lang.Errorf(format, args...))
 }
 
 // incompletef says that some input could not be read or converted: exit
 // status 3.
 func incompletef(format string, args ...any) error {
-	return &codedError{exitIncomplete, saidf(format, args...)}
+	return &codedError{exitIncomplete, lang.Errorf(format, args...)}
 }
 
-// outcomeError is the error of an outcome, with its sentences as say has them.
-func outcomeError(o batch.Outcome, say func(lang.Sentence) string) error {
+// outcomeError is the error of an outcome.
+func outcomeError(o batch.Outcome) error {
 	if o.Kind == batch.Done {
 		return nil
 	}
 	code := map[batch.Kind]int{
 		batch.Found: exitFound, batch.NotCovered: exitCoverage, batch.Nothing: exitNothing, batch.Incomplete: exitIncomplete,
 	}[o.Kind]
-	err := error(&codedError{code, errors.New(say(o.Text))})
+	err := error(&codedError{code, lang.Fail(o.Text)})
 	switch {
 	case o.Shown:
 		return reported(err)
 	case !o.Hint.IsZero():
-		return hintf(err, "%s", say(o.Hint))
+		return hinted(err, o.Hint)
 	}
 	return err
 }
@@ -113,7 +83,7 @@ func (e *hintError) Unwrap() error { return e.err }
 
 // hintf adds to err what the user can do about it.
 func hintf(err error, format string, args ...any) error {
-	return hinted(err, sentenceOf(format, args...))
+	return hinted(err, lang.Say(format, args...))
 }
 
 // hinted is hintf with a hint in both languages.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/find"
+	"dumptool/internal/lang"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/store"
 )
@@ -195,7 +195,7 @@ func readOps(texts []string, more ...string) (*dumpdir.NameSet, error) {
 		in, err := (&sidefile.Files{Ops: path}).Load()
 		if problem, ok := errors.AsType[*sidefile.FileError](err); ok {
 			problem.Given = false // it is no --ops-from
-			return nil, configError(fmt.Errorf("--ops: %w", problem))
+			return nil, configError(lang.Errorf("--ops: %w", problem))
 		}
 		more = append(more, in.Ops...)
 	}

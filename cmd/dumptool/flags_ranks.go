@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 
 	"dumptool/internal/compare"
@@ -37,7 +36,7 @@ const mostRanks = 16 << 20
 func readRanks(flag, path string) (content []byte, err error) {
 	err = safefile.Read(path, func(in safefile.Input) (err error) {
 		if in.Size() > mostRanks {
-			return fmt.Errorf("has %d bytes, want at most %d", in.Size(), mostRanks)
+			return lang.Errorf("has %d bytes, want at most %d", in.Size(), mostRanks)
 		}
 		content, err = io.ReadAll(io.NewSectionReader(in, 0, in.Size()))
 		return err

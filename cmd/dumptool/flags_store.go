@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -100,7 +99,7 @@ var sizeForm = lang.Pattern(`^([0-9]+) ?(?:([kKmMgG])(?:[iI]?[bB])?|[bB])?$`)
 func (s *sizeFlag) Set(text string) error {
 	m := sizeForm().FindStringSubmatch(text)
 	if m == nil {
-		return fmt.Errorf("want a size such as 8MiB")
+		return lang.Errorf("want a size such as 8MiB")
 	}
 	n, err := strconv.ParseInt(m[1], 10, 64)
 	shift := 10 * (1 + strings.Index("kmg", strings.ToLower(m[2])))
@@ -108,7 +107,7 @@ func (s *sizeFlag) Set(text string) error {
 		shift = 0
 	}
 	if err != nil || n > 1<<40>>shift {
-		return fmt.Errorf("want at most 1024 GiB")
+		return lang.Errorf("want at most 1024 GiB")
 	}
 	*s = sizeFlag(n << shift)
 	return nil

@@ -123,7 +123,7 @@ func (a *app) reportsWritten(what lang.Text, dir string, failed []error) error {
 		return nil
 	}
 	for _, err := range failed[1:] {
-		a.msg.Errorf("%v", err)
+		a.failf("%w", err)
 	}
 	return failed[0]
 }

@@ -47,7 +47,7 @@ func (o *globalOptions) flags() []cmdFlag {
 // messages returns the options as the message printer knows them.
 func (a *app) messages() ui.MessageOptions {
 	o := &a.global
-	return ui.MessageOptions{Quiet: o.quiet, Verbose: o.verbose, Format: o.logFormat, Color: o.color.On(a.streams.ErrTTY, a.getenv)}
+	return ui.MessageOptions{Quiet: o.quiet, Verbose: o.verbose, Format: o.logFormat, Color: o.color.On(a.streams.ErrTTY, a.getenv), Chinese: a.lang() == report.Chinese}
 }
 
 // allCommands returns the commands of dumptool. A new one is added here.
@@ -178,7 +178,7 @@ var gone = map[string]string{
 func goneCommand(cmd *cobra.Command, word string) error {
 	name := strings.Join(append(commandPath(cmd), word), " ")
 	if hint := gone[name]; hint != "" {
-		return hintf(usagef("'dumptool %s' is gone", name), "%s", hint)
+		return hinted(usagef("'dumptool %s' is gone", name), lang.Say(hint))
 	}
 	return nil
 }
@@ -190,19 +190,19 @@ func flagError(cmd *cobra.Command, err error) error {
 		if ours := invalidValue(invalid.GetFlag(), invalid.GetValue(), err); ours != nil {
 			return ours
 		}
-		return lang.Errorf("invalid argument %q for \"%s\" flag: %v", "选项 %[2]s 的值 %[1]q 无效：%[3]v", invalid.GetValue(), flagNames(invalid.GetFlag()), invalid.Unwrap())
+		return lang.Errorf("invalid argument %q for \"%s\" flag: %v", invalid.GetValue(), flagNames(invalid.GetFlag()), invalid.Unwrap())
 	}
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-		return lang.Errorf("flag needs an argument: %s", "选项 %s 缺少值", dashed(missing))
+		return lang.Errorf("flag needs an argument: %s", dashed(missing))
 	}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
 		return err
 	}
-	err = lang.Errorf("unknown flag: %s", "未知选项 %s", dashed(unknown))
+	err = lang.Errorf("unknown flag: %s", dashed(unknown))
 	name := string(normalizeFlag(nil, cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName())))
 	if hint := gone["--"+name]; hint != "" {
-		return hintf(asUsage(err), "%s", hint)
+		return hinted(asUsage(err), lang.Say(hint))
 	}
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

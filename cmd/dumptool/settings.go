@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 
 	"dumptool/internal/compare"
 	"dumptool/internal/config"
+	"dumptool/internal/lang"
 	"dumptool/internal/store"
 )
 
@@ -138,7 +138,7 @@ func applyProfile(cmd *cobra.Command, profile *pflag.Flag) error {
 		})
 	}
 	if err != nil {
-		return settingsError(fmt.Errorf("--profile: %w", err), "")
+		return settingsError(lang.Errorf("--profile: %w", err), "")
 	}
 	name, ok := settings.Lookup(nil, profileName)
 	switch {
@@ -190,12 +190,12 @@ func setFlag(f *pflag.Flag, v config.Value) error {
 	case v.List != nil && isSlice:
 		err = slice.Replace(v.List)
 	case v.List != nil:
-		err = errors.New("takes one value, not a list")
+		err = lang.Errorf("takes one value, not a list")
 	default:
 		err = f.Value.Set(flagValue(f, v.Text))
 	}
 	if err != nil {
-		return &codedError{exitUsage, fmt.Errorf("%s: invalid value %q: %w", v.Source, v.Text, err)}
+		return &codedError{exitUsage, lang.Errorf("%s: invalid value %q: %w", v.Source, v.Text, err)}
 	}
 	f.Changed = true
 	return nil

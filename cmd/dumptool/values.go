@@ -80,7 +80,7 @@ func (e *valueError) Unwrap() error { return e.err }
 
 // wantf says what is wanted in place of a value.
 func wantf(format string, args ...any) error {
-	return &valueError{err: saidf(format, args...)}
+	return &valueError{err: lang.Errorf(format, args...)}
 }
 
 // invalidValue is the error of a value in the words of the command line.
@@ -90,11 +90,11 @@ func invalidValue(f *pflag.Flag, text string, err error) error {
 	case !ok:
 		return nil
 	case wrong.alone:
-		return asUsage(lang.Errorf("%s: %v", "%s：%v", spelled(f), wrong))
+		return asUsage(lang.Errorf("%s: %v", spelled(f), wrong))
 	case wrong.element != "":
 		text = wrong.element
 	}
-	return asUsage(lang.Errorf("%s %s: %v", "%s %s：%v", spelled(f), text, wrong))
+	return asUsage(lang.Errorf("%s %s: %v", spelled(f), text, wrong))
 }
 
 // spelled is a flag as people write it.
@@ -183,13 +183,13 @@ func number(to **float64, least float64) *value[*float64] {
 			share, percent := asShare(text)
 			switch {
 			case percent:
-				return nil, lang.Errorf("want a number, such as %[1]s for %[2]s", "应为数值，例如 %[2]s 写作 %[1]s", showDecimal(share), text)
+				return nil, lang.Errorf("want a number, such as %[1]s for %[2]s", showDecimal(share), text)
 			case err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) && v >= least:
 				return &v, nil
 			case math.IsInf(least, -1):
-				return nil, lang.Errorf("want a number", "应为数值")
+				return nil, lang.Errorf("want a number")
 			}
-			return nil, lang.Errorf("want a number from %g", "应为不小于 %g 的数值", least)
+			return nil, lang.Errorf("want a number from %g", least)
 		},
 		show: func(v *float64) string {
 			if v == nil {
@@ -418,7 +418,7 @@ func keyed(cmd *cobra.Command, is property) *spelling {
 			f := cmd.Flags().Lookup(key)
 			switch {
 			case f == nil || !has(f, is):
-				return nil, nil, &valueError{element: pair, err: fmt.Errorf("want one of %s, with = and a value", strings.Join(s.others(), ", "))}
+				return nil, nil, &valueError{element: pair, err: lang.Errorf("want one of %s, with = and a value", strings.Join(s.others(), ", "))}
 			case !given:
 				v = f.NoOptDefVal
 			}

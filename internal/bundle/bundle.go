@@ -191,7 +191,7 @@ func (b *Bundle) add(name string, folder bool, m *member) error {
 		return nil
 	}
 	if len(b.members) == MaxMembers {
-		return lang.Errorf("more than %d files", "超过 %d 个文件", MaxMembers)
+		return lang.Errorf("more than %d files", MaxMembers)
 	}
 	b.members[clean] = m
 	return nil

@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -63,8 +62,7 @@ func (s *scratch) room(size int64) (off int64, err error) {
 
 // full is the error of more bytes than there is room for.
 func (s *scratch) full(size int64) error {
-	return lang.Errorf("%d more bytes unpacked would be more than the %d that %s may take ($TMPDIR, --unpack-max)",
-		"再解压 %[1]d 字节将超过 %[3]s 可用的 %[2]d 字节($TMPDIR、--unpack-max)", size, s.limit, os.TempDir())
+	return lang.Errorf("%d more bytes unpacked would be more than the %d that %s may take ($TMPDIR, --unpack-max)", size, s.limit, os.TempDir())
 }
 
 // take copies data of a size into the file.
@@ -76,9 +74,9 @@ func (s *scratch) take(data io.Reader, size int64) (io.ReaderAt, error) {
 	n, err := io.CopyBuffer(struct{ io.Writer }{io.NewOffsetWriter(s.file, off)}, struct{ io.Reader }{io.LimitReader(data, size)}, make([]byte, 256<<10))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("unpacking: %w", err)
+		return nil, lang.Errorf("unpacking: %w", err)
 	case n < size:
-		return nil, fmt.Errorf("unpacking: found %d bytes, want %d: %w", n, size, errors.Join(io.ErrUnexpectedEOF))
+		return nil, lang.Errorf("unpacking: found %d bytes, want %d: %w", n, size, errors.Join(io.ErrUnexpectedEOF))
 	}
 	return io.NewSectionReader(s.file, off, size), nil
 }

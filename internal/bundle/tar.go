@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -68,7 +67,7 @@ func (b *Bundle) readTar() (bool, error) {
 		torch = torch || h.Name == legacyTorch
 		off, err := in.Seek(0, io.SeekCurrent)
 		if err == nil && h.Size > b.file.Size()-off {
-			err = fmt.Errorf("%q has %d bytes at 0x%x, the archive ends at 0x%x", h.Name, h.Size, off, b.file.Size())
+			err = lang.Errorf("%q has %d bytes at 0x%x, the archive ends at 0x%x", h.Name, h.Size, off, b.file.Size())
 		}
 		return &member{size: h.Size, from: b.file, off: off}, err
 	})
@@ -106,7 +105,7 @@ func (b *Bundle) unpackTar(c *compression) (bool, error) {
 	err = b.walk(tar.NewReader(bounded), func(h *tar.Header, data io.Reader) (*member, error) {
 		from, err := b.scratch.take(data, h.Size)
 		if err != nil {
-			err = fmt.Errorf("%q: %w", h.Name, err)
+			err = lang.Errorf("%q: %w", h.Name, err)
 		}
 		return &member{size: h.Size, from: from}, err
 	})
@@ -136,7 +135,7 @@ func (b *Bundle) tarError(err error) error {
 		return err
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = fmt.Errorf("it is cut short: %w", err)
+		err = lang.Errorf("it is cut short: %w", err)
 	}
 	return b.broken(err)
 }
@@ -145,7 +144,7 @@ func (b *Bundle) tarError(err error) error {
 func (b *Bundle) addHeader(h *tar.Header, in io.Reader, keep func(*tar.Header, io.Reader) (*member, error)) error {
 	switch {
 	case isSparse(h):
-		return lang.Errorf("%q is a sparse file; pack it without -S", "%q 是稀疏文件；打包时请不要使用 -S", h.Name)
+		return lang.Errorf("%q is a sparse file; pack it without -S", h.Name)
 	case h.Typeflag == tar.TypeXGlobalHeader:
 		return nil
 	case h.Typeflag == tar.TypeDir:

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 	"dumptool/internal/optype"
 	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
@@ -248,7 +248,7 @@ func (x *execution) inputsOf(c *called) (map[string][]*recompute.Tensor, error) 
 			}
 			one, err := x.tensor(&x.op.Tensors[i], false)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", l.Name, err)
+				return nil, lang.Errorf("%s: %w", l.Name, err)
 			}
 			x.in, all[name] = append(x.in, one), append(all[name], one)
 		}

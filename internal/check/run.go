@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -74,7 +73,7 @@ func ParseGiven(text string) (g Given, err error) {
 	left, value, ok := strings.Cut(text, "=")
 	dot := strings.LastIndexByte(left, '.')
 	if !ok || dot <= 0 || dot == len(left)-1 || value == "" {
-		return g, errors.New("want OP.KEY=VALUE or TYPE:NAME.KEY=VALUE")
+		return g, lang.Errorf("want OP.KEY=VALUE or TYPE:NAME.KEY=VALUE")
 	}
 	g.Name, g.Value = left[dot+1:], recompute.ParseValue(value)
 	var isType bool
@@ -213,7 +212,7 @@ func (c *checker) check(ctx context.Context, j job, guess []optype.Call) (o outc
 	defer x.close()
 	err := guard.Do(func() error { return x.judge(ctx) })
 	if err != nil && ctx.Err() == nil {
-		o.problems = append(o.problems, Problem{File: o.row.File, Err: lang.Failed(fmt.Errorf("%s: %w", o.row.Op, err))})
+		o.problems = append(o.problems, Problem{File: o.row.File, Err: lang.Failed(lang.Errorf("%s: %w", o.row.Op, err))})
 		o.row.Status, o.row.Reason = recompute.Undecided, string(recompute.NoInputs)
 	}
 	return o
@@ -326,7 +325,7 @@ func (x *execution) refused(formula string) *recompute.Verdict {
 // errorOf says which tensor an error is about.
 func (x *execution) errorOf(err error) error {
 	if t, ok := errors.AsType[*recompute.TensorError](err); ok {
-		return fmt.Errorf("%s %d: %w", t.Kind, t.Index, err)
+		return lang.Errorf("%s %d: %w", t.Kind, t.Index, err)
 	}
 	return err
 }
@@ -340,7 +339,7 @@ func (x *execution) tensors(kind tensor.Kind, images bool) (all []*recompute.Ten
 		}
 		one, err := x.tensor(t, images)
 		if err != nil {
-			return nil, fmt.Errorf("%s %d: %w", t.Kind, t.Index, err)
+			return nil, lang.Errorf("%s %d: %w", t.Kind, t.Index, err)
 		}
 		for len(all) <= t.Index {
 			all = append(all, nil)
@@ -362,7 +361,7 @@ func (x *execution) tensor(t *dumpdir.Tensor, images bool) (*recompute.Tensor, e
 		i = 0
 	}
 	if i < 0 {
-		return nil, fmt.Errorf("the file has no %s %d any more", t.Kind, t.Index)
+		return nil, lang.Errorf("the file has no %s %d any more", t.Kind, t.Index)
 	}
 	s := &f.Tensors[i]
 	if s.Err != nil {

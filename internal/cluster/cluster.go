@@ -66,15 +66,15 @@ var nameForm = lang.Pattern(`^[a-z]([-a-z0-9]{0,40}[a-z0-9])?$`)
 func (j *Job) Check() error {
 	switch {
 	case !nameForm().MatchString(j.Name):
-		return fmt.Errorf("--name %s: want at most 42 small letters, digits and -, from a letter on", j.Name)
+		return lang.Errorf("--name %s: want at most 42 small letters, digits and -, from a letter on", j.Name)
 	case j.CPUs < 1 || j.CPUs > 1<<16:
-		return fmt.Errorf("--cpus %d: want at least 1", j.CPUs)
+		return lang.Errorf("--cpus %d: want at least 1", j.CPUs)
 	case j.Deadline < time.Second:
-		return fmt.Errorf("--deadline %v: want a time such as 6h", j.Deadline)
+		return lang.Errorf("--deadline %v: want a time such as 6h", j.Deadline)
 	}
 	for _, m := range []struct{ flag, size string }{{"--memory", j.Memory}, {"--merge-memory", j.MergeMemory}} {
 		if !memoryForm().MatchString(m.size) {
-			return fmt.Errorf("%s %s: want an amount such as 512Mi or 8Gi", m.flag, m.size)
+			return lang.Errorf("%s %s: want an amount such as 512Mi or 8Gi", m.flag, m.size)
 		}
 	}
 	if err := checkSbatch(j.Sbatch); err != nil {
@@ -101,7 +101,7 @@ func checkControl(word string) error {
 	n := 0
 	for _, r := range word {
 		if n++; unicode.IsControl(r) {
-			return fmt.Errorf("argument %q: its character %d is the control character U+%04X, which scripts and manifests cannot hold", word, n, r)
+			return lang.Errorf("argument %q: its character %d is the control character U+%04X, which scripts and manifests cannot hold", word, n, r)
 		}
 	}
 	return nil

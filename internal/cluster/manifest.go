@@ -122,7 +122,7 @@ func (j *Job) labels() string {
 // write.
 func (j *Job) Kubernetes() (string, error) {
 	if j.N > MaxIndexed {
-		return "", fmt.Errorf("-n %d: an Indexed Job of Kubernetes has at most %d shards", j.N, MaxIndexed)
+		return "", lang.Errorf("-n %d: an Indexed Job of Kubernetes has at most %d shards", j.N, MaxIndexed)
 	}
 	if err := j.checkText(); err != nil {
 		return "", err
@@ -270,7 +270,7 @@ func (j *Job) checkText() error {
 	for _, list := range j.words() {
 		for _, w := range list {
 			if !utf8.ValidString(w) {
-				return fmt.Errorf("argument %q is no UTF-8, which manifests cannot hold", w)
+				return lang.Errorf("argument %q is no UTF-8, which manifests cannot hold", w)
 			}
 		}
 	}

@@ -3,12 +3,13 @@ package cluster
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"dumptool/internal/lang"
 )
 
 // Patch is a part of a manifest that is merged into one in the way of Kubernetes
@@ -45,11 +46,11 @@ func ReadPatches(file string, in io.Reader) (all []Patch, err error) {
 			return all, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+			return nil, lang.Errorf("%s: %w", file, err)
 		}
 		p := Patch{file: file, root: doc.Content[0]}
 		if err := p.check(); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+			return nil, lang.Errorf("%s: %w", file, err)
 		}
 		all = append(all, p)
 	}
@@ -61,11 +62,11 @@ func (p *Patch) check() error {
 		return err
 	}
 	if p.root.Kind != yaml.MappingNode {
-		return fmt.Errorf("line %d: want a part of a job, with spec: and what is below it", p.root.Line)
+		return lang.Errorf("line %d: want a part of a job, with spec: and what is below it", p.root.Line)
 	}
 	for key := range fields(p.root) {
 		if !slices.Contains(patchFields, key.Value) {
-			return fmt.Errorf("line %d: %s: want a part of a job, with %s", key.Line, key.Value, strings.Join(patchFields, ", "))
+			return lang.Errorf("line %d: %s: want a part of a job, with %s", key.Line, key.Value, strings.Join(patchFields, ", "))
 		}
 	}
 	if _, meta := field(p.root, "metadata"); meta != nil {
@@ -80,16 +81,16 @@ func (p *Patch) check() error {
 func checkNode(n *yaml.Node) error {
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		return fmt.Errorf("line %d: patches have no anchors and aliases", n.Line)
+		return lang.Errorf("line %d: patches have no anchors and aliases", n.Line)
 	case n.Kind == yaml.ScalarNode:
 		if err := checkControl(n.Value); err != nil {
-			return fmt.Errorf("line %d: %w", n.Line, err)
+			return lang.Errorf("line %d: %w", n.Line, err)
 		}
 	case n.Kind == yaml.MappingNode:
 		for key, value := range fields(n) {
 			known := key.Value == directive && slices.Contains([]string{"replace", "delete", "merge"}, value.Value)
 			if strings.HasPrefix(key.Value, "$") && !known {
-				return fmt.Errorf("line %d: %s: %s is not known here; want $patch: replace, delete or merge", key.Line, key.Value, value.Value)
+				return lang.Errorf("line %d: %s: %s is not known here; want $patch: replace, delete or merge", key.Line, key.Value, value.Value)
 			}
 		}
 	}
@@ -111,7 +112,7 @@ func (j *Job) patched(manifest string, names ...string) (string, error) {
 	encoder.SetIndent(2)
 	for _, p := range j.Patches {
 		if p.name != "" && !slices.Contains(names, p.name) {
-			return "", fmt.Errorf("%s: is for the job %s, want %s, or no name for all", p.file, p.name, strings.Join(names, " or "))
+			return "", lang.Errorf("%s: is for the job %s, want %s, or no name for all", p.file, p.name, strings.Join(names, " or "))
 		}
 	}
 	decoder := yaml.NewDecoder(strings.NewReader(manifest))

@@ -90,7 +90,7 @@ var ours = []string{"--array", "-a", "--dependency", "-d", "--job-name", "-J", "
 // job.
 func checkSbatch(args []string) error {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		return fmt.Errorf("--sbatch %s: want an option of sbatch such as --partition=NAME", args[0])
+		return lang.Errorf("--sbatch %s: want an option of sbatch such as --partition=NAME", args[0])
 	}
 	for _, a := range args {
 		name, _, _ := strings.Cut(a, "=")
@@ -99,7 +99,7 @@ func checkSbatch(args []string) error {
 			name = a[:2]
 		}
 		if a == "--" || slices.Contains(ours, name) {
-			return fmt.Errorf("--sbatch %s: the script sets that itself", a)
+			return lang.Errorf("--sbatch %s: the script sets that itself", a)
 		}
 	}
 	return nil
@@ -136,7 +136,7 @@ func SplitWords(line string) (words []string, err error) {
 		}
 	}
 	if quote != 0 || escaped {
-		return nil, fmt.Errorf("a quote or a backslash at its end is open")
+		return nil, lang.Errorf("a quote or a backslash at its end is open")
 	}
 	if inWord {
 		words = append(words, word.String())

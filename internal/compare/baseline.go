@@ -121,21 +121,21 @@ func ReadBaseline(data []byte) (*Baseline, error) {
 	dec.DisallowUnknownFields()
 	b := new(Baseline)
 	if err := dec.Decode(b); err != nil {
-		return nil, fmt.Errorf("not a baseline, at byte %d: %w", dec.InputOffset(), err)
+		return nil, lang.Errorf("not a baseline, at byte %d: %w", dec.InputOffset(), err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("more after the baseline, at byte %d", dec.InputOffset())
+		return nil, lang.Errorf("more after the baseline, at byte %d", dec.InputOffset())
 	}
 	if b.Schema != baselineSchema {
-		return nil, fmt.Errorf("schema is %q, want %q", b.Schema, baselineSchema)
+		return nil, lang.Errorf("schema is %q, want %q", b.Schema, baselineSchema)
 	}
 	seen := map[rowKey]bool{}
 	for i, e := range b.Rows {
 		if !slices.Contains(record.Statuses(), e.Status) {
-			return nil, fmt.Errorf("row %d: unknown status %q", i, e.Status)
+			return nil, lang.Errorf("row %d: unknown status %q", i, e.Status)
 		}
 		if seen[e.key()] {
-			return nil, fmt.Errorf("row %d: %s is there twice", i, e.key())
+			return nil, lang.Errorf("row %d: %s is there twice", i, e.key())
 		}
 		seen[e.key()] = true
 	}

@@ -213,7 +213,7 @@ func (s Selector) Has(row *record.Row) bool {
 // which it was compared, so that both sides can be subtracted.
 func (p *Plan) WriteTensor(ctx context.Context, w io.Writer, part *Part, npu bool) error {
 	if !part.Row.Compared() {
-		return fmt.Errorf("%s was not compared", part.Row.Name())
+		return lang.Errorf("%s was not compared", part.Row.Name())
 	}
 	e := newExecutor(p)
 	a, err := e.reopen(part)

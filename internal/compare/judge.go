@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -116,7 +115,7 @@ func newJudging(doc *record.Report, opt *JudgeOptions, config *sidefile.OpConfig
 	j := &judging{Judgement: &Judgement{Counts: map[record.Status]int{}}, opt: opt, config: config, doc: doc, mode: opt.Verdict.Mode}
 	var ok bool
 	if j.was, ok = tolMode(doc.TolMode); !ok {
-		return nil, fmt.Errorf("tol_mode is %q, want one of %s", doc.TolMode, strings.Join(TolModes(), ", "))
+		return nil, lang.Errorf("tol_mode is %q, want one of %s", doc.TolMode, strings.Join(TolModes(), ", "))
 	}
 	// A document that was written before there was evidence goes by limits.
 	if j.mode == ByEvidence && doc.Verdict == string(ByStatistics) {

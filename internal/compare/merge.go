@@ -3,7 +3,6 @@ package compare
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -35,10 +34,10 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, parts []*Mer
 		Verdict: first.Verdict, VerdictWhy: first.VerdictWhy, Standard: first.Standard, Listed: &record.Listed{Ref: []record.ListedRound{}, NPU: []record.ListedRound{}}}
 	for i, doc := range reports {
 		if err := mergeable(doc, first); err != nil {
-			return nil, fmt.Errorf("%s: %w", docs[i].Path, err)
+			return nil, lang.Errorf("%s: %w", docs[i].Path, err)
 		}
 		if err := rank(doc, docs[i].Rank); err != nil {
-			return nil, fmt.Errorf("%s: %w", docs[i].Path, err)
+			return nil, lang.Errorf("%s: %w", docs[i].Path, err)
 		}
 	}
 	rounds, err := mergeRounds(docs, parts)
@@ -176,13 +175,13 @@ func readAgain(rep *record.Report, round *mergedRound) ([]record.Row, error) {
 func mergeable(doc, first *record.Report) error {
 	switch {
 	case doc.Listed == nil:
-		return fmt.Errorf("made by an older version of dumptool: run the comparison again")
+		return lang.Errorf("made by an older version of dumptool: run the comparison again")
 	case doc.LeftOut > 0:
-		return fmt.Errorf("lacks %s that passed: make it with --rows all", lang.Count(doc.LeftOut, "row"))
+		return lang.Errorf("lacks %s that passed: make it with --rows all", lang.Count(doc.LeftOut, "row"))
 	case doc.FailedFast:
-		return fmt.Errorf("ends with its first failure (--fail-fast)")
+		return lang.Errorf("ends with its first failure (--fail-fast)")
 	case doc.Verdict != first.Verdict:
-		return fmt.Errorf("judged by %s, the first document by %s", doc.Verdict, first.Verdict)
+		return lang.Errorf("judged by %s, the first document by %s", doc.Verdict, first.Verdict)
 	}
 	return nil
 }
@@ -193,7 +192,7 @@ func rank(doc *record.Report, rank string) error {
 		return nil
 	}
 	if len(doc.Rounds) != 1 || doc.Rounds[0].At.Rank != "" && doc.Rounds[0].At.Rank != rank {
-		return fmt.Errorf("rank=%s is for a document of one round without a rank", rank)
+		return lang.Errorf("rank=%s is for a document of one round without a rank", rank)
 	}
 	doc.Rounds[0].At.Rank = rank
 	for i := range doc.Rows {
@@ -238,9 +237,9 @@ func mergeRounds(docs []shard.Document, parts []*MergePart) ([]mergedRound, erro
 		switch {
 		case byPlace && x.Pairing.Place != y.Pairing.Place, !byPlace && (x.At != y.At || x.RefAt != y.RefAt || a.of == b.of):
 		case x.At == (record.At{}):
-			return nil, fmt.Errorf("%s: its round has no rank and no step, nor has that of %s: rank=0:%s says which it is", b.path, a.path, b.path)
+			return nil, lang.Errorf("%s: its round has no rank and no step, nor has that of %s: rank=0:%s says which it is", b.path, a.path, b.path)
 		default:
-			return nil, fmt.Errorf("%s: has the round %s, as %s has", b.path, cmp.Or(y.Name, coordinates(y.At).String()), a.path)
+			return nil, lang.Errorf("%s: has the round %s, as %s has", b.path, cmp.Or(y.Name, coordinates(y.At).String()), a.path)
 		}
 	}
 	return all, nil

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"context"
-	"fmt"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/compare/metrics"
@@ -54,7 +53,7 @@ func (p *Plan) Pictures(ctx context.Context, rep *record.Report, parts []Part, o
 					return nil
 				}
 			case err != nil:
-				return func() error { return fmt.Errorf("%s: no plots: %w", rep.Row(i).Name(), err) }
+				return func() error { return lang.Errorf("%s: no plots: %w", rep.Row(i).Name(), err) }
 			}
 			written := func() error { return nil }
 			if plots {
@@ -85,7 +84,7 @@ func (e *executor) pictures(ctx context.Context, part *Part) (*metrics.Pictures,
 	}
 	defer a.Close()
 	if a.Status != "" || !a.Shape.Equal(part.Row.Shape) {
-		return nil, fmt.Errorf("the tensors are not those that were compared: shape %s, want %s", a.Shape, part.Row.Shape)
+		return nil, lang.Errorf("the tensors are not those that were compared: shape %s, want %s", a.Shape, part.Row.Shape)
 	}
 	r, err := a.Readers(&e.buffers)
 	if err != nil {

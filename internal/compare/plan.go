@@ -3,7 +3,6 @@ package compare
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -24,7 +23,7 @@ import (
 )
 
 // ErrNothing is wrapped by the error of a run that had nothing to compare.
-var ErrNothing = errors.New("nothing to compare")
+var ErrNothing = lang.Errorf("nothing to compare")
 
 // NothingError says why there is nothing to compare.
 type NothingError struct {

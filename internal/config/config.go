@@ -5,7 +5,6 @@
 package config
 
 import (
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -191,13 +190,13 @@ func (f *file) check(parents []string, tree map[string]any, schema Schema) error
 				return err
 			}
 		case isGroup:
-			return fmt.Errorf("%s: must be a value, not a group of settings", f.source(path))
+			return lang.Errorf("%s: must be a value, not a group of settings", f.source(path))
 		case !isFlag:
-			return fmt.Errorf("%s: must be the settings of the command, not a value", f.source(path))
+			return lang.Errorf("%s: must be the settings of the command, not a value", f.source(path))
 		case f.found && (!harmless || namesFile(tree[key])):
 			return &FoundError{Source: f.source(path), Env: EnvName(parents, key)}
 		case !plain(tree[key]):
-			return fmt.Errorf("%s: the elements of a list must be values", f.source(path))
+			return lang.Errorf("%s: the elements of a list must be values", f.source(path))
 		}
 	}
 	return nil

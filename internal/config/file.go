@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
 
 	"github.com/spf13/viper"
@@ -49,7 +50,7 @@ func (f *file) read() error {
 	}
 	v := viper.NewWithOptions(viper.KeyDelimiter(keySeparator))
 	if err := v.MergeConfigMap(settings); err != nil {
-		return fmt.Errorf("%s: %w", f.path, err)
+		return lang.Errorf("%s: %w", f.path, err)
 	}
 	f.tree = v.AllSettings()
 	return nil
@@ -59,15 +60,15 @@ func (f *file) read() error {
 func (f *file) parse() (*yaml.Node, error) {
 	in, err := safefile.Open(f.path)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the configuration: %w", err)
+		return nil, lang.Errorf("cannot read the configuration: %w", err)
 	}
 	defer in.Close()
 	data, err := io.ReadAll(io.LimitReader(in, maxSize+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("cannot read the configuration: %w", err)
+		return nil, lang.Errorf("cannot read the configuration: %w", err)
 	case len(data) > maxSize:
-		return nil, fmt.Errorf("%s: a configuration of more than %d KiB", f.path, maxSize>>10)
+		return nil, lang.Errorf("%s: a configuration of more than %d KiB", f.path, maxSize>>10)
 	}
 	var document yaml.Node
 	if err := yaml.Unmarshal(data, &document); err != nil {
@@ -85,7 +86,7 @@ func (f *file) parse() (*yaml.Node, error) {
 
 // notSettings is the error of a line that has no setting.
 func (f *file) notSettings(at *yaml.Node) error {
-	return fmt.Errorf("%s:%d: settings must be lines of the form name: value", f.path, at.Line)
+	return lang.Errorf("%s:%d: settings must be lines of the form name: value", f.path, at.Line)
 }
 
 // syntaxError puts the position that the parser names where editors look for
@@ -94,9 +95,9 @@ func (f *file) syntaxError(err error) error {
 	text := strings.ReplaceAll(err.Error(), "\n", " ")
 	position := regexp.MustCompile(`line (\d+): (.*)`)
 	if m := position.FindStringSubmatch(text); m != nil {
-		return fmt.Errorf("%s:%s: %s", f.path, m[1], m[2])
+		return lang.Errorf("%s:%s: %s", f.path, m[1], m[2])
 	}
-	return fmt.Errorf("%s: %s", f.path, strings.TrimPrefix(text, "yaml: "))
+	return lang.Errorf("%s: %s", f.path, strings.TrimPrefix(text, "yaml: "))
 }
 
 // outline is what a file looks like before it is decoded.
@@ -113,7 +114,7 @@ func (o outline) check(root *yaml.Node) error {
 	for i := 0; i < len(root.Content); i += 2 {
 		key := root.Content[i]
 		if levels := 1 + o.levels[target(root.Content[i+1])]; levels > maxLevels {
-			return fmt.Errorf("%s:%d: %s: %d levels of settings, at most %d are possible", o.path, key.Line, key.Value, levels, maxLevels)
+			return lang.Errorf("%s:%d: %s: %d levels of settings, at most %d are possible", o.path, key.Line, key.Value, levels, maxLevels)
 		}
 	}
 	return nil
@@ -148,7 +149,7 @@ func (o outline) measure(node *yaml.Node) (levels int, err error) {
 // finds those that are there twice.
 func (o outline) group(node *yaml.Node) (levels int, err error) {
 	if names := len(node.Content) / 2; names > maxNames {
-		return 0, fmt.Errorf("%s:%d: %d settings in one group, at most %d are possible", o.path, node.Line, names, maxNames)
+		return 0, lang.Errorf("%s:%d: %d settings in one group, at most %d are possible", o.path, node.Line, names, maxNames)
 	}
 	lines := map[string]int{}
 	for i := 0; i < len(node.Content); i += 2 {
@@ -158,7 +159,7 @@ func (o outline) group(node *yaml.Node) (levels int, err error) {
 		}
 		key.Value = strings.ToLower(strings.ReplaceAll(key.Value, "_", "-"))
 		if line, twice := lines[key.Value]; twice {
-			return 0, fmt.Errorf("%s:%d: %s: given twice, in line %d too", o.path, key.Line, key.Value, line)
+			return 0, lang.Errorf("%s:%d: %s: given twice, in line %d too", o.path, key.Line, key.Value, line)
 		}
 		lines[key.Value] = key.Line
 		n, err := o.measure(node.Content[i+1])

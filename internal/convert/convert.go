@@ -97,7 +97,7 @@ type Result struct {
 	// Rows are what the file holds.
 	Rows []Row `json:"outputs"`
 	// Warnings are what is odd about the file.
-	Warnings []string `json:"warnings,omitempty"`
+	Warnings []lang.Sentence `json:"warnings,omitempty"`
 	// Err says why the file could not be converted at all.
 	Err lang.Failure `json:"error,omitempty"`
 	// NotDump is set for a file that is no dump and does not claim to be one.
@@ -127,7 +127,7 @@ type Row struct {
 	// Skipped is set when the output file existed already.
 	Skipped bool `json:"skipped,omitempty"`
 	// Warnings are what is odd about the tensor.
-	Warnings []string `json:"warnings,omitempty"`
+	Warnings []lang.Sentence `json:"warnings,omitempty"`
 	// Err says why there is no output.
 	Err lang.Failure `json:"error,omitempty"`
 }
@@ -194,7 +194,7 @@ func (o *Options) Open(ctx context.Context, paths []string, noRecursive bool) (*
 		o.Input, o.Output, o.Shape = nil, nil, nil
 	}
 	if o.Custom != nil {
-		warnings = append(warnings, lang.Plains(o.Custom.Warnings())...)
+		warnings = append(warnings, o.Custom.Warnings()...)
 	}
 	return in, warnings, nil
 }

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
@@ -36,7 +37,7 @@ func (p pair) String() string { return fmt.Sprintf("convert_%s_to_%s", p.from, p
 // user's Python must have numpy.
 type Custom struct {
 	modules  map[pair]string
-	warnings []string
+	warnings []lang.Sentence
 
 	mu    sync.Mutex
 	child *child
@@ -47,18 +48,18 @@ type Custom struct {
 // there; everything else is a warning.
 func NewCustom(dir string) (*Custom, error) {
 	if store.Remote(dir) {
-		return nil, fmt.Errorf("%s is in object storage: Python runs what is in a local folder only", dir)
+		return nil, lang.Errorf("%s is in object storage: Python runs what is in a local folder only", dir)
 	}
 	if info, err := os.Stat(dir); err != nil {
 		return nil, err
 	} else if !info.IsDir() {
-		return nil, fmt.Errorf("%s is not a folder", dir)
+		return nil, lang.Errorf("%s is not a folder", dir)
 	}
 	c := &Custom{modules: map[pair]string{}}
 	folder := filepath.Join(dir, "format_convert")
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		c.warnings = append(c.warnings, fmt.Sprintf("no converters of your own: %v", err))
+		c.warnings = append(c.warnings, lang.Say("no converters of your own: %v", err))
 		return c, nil
 	}
 	for _, e := range entries {
@@ -68,7 +69,7 @@ func NewCustom(dir string) (*Custom, error) {
 		path := filepath.Join(folder, e.Name())
 		p, ok := parseModule(e.Name())
 		if !ok {
-			c.warnings = append(c.warnings, fmt.Sprintf("%s is not used: a converter is called convert_SRC_to_DST.py", path))
+			c.warnings = append(c.warnings, lang.Say("%s is not used: a converter is called convert_SRC_to_DST.py", path))
 			continue
 		}
 		// The source comes before its compiled form.
@@ -98,7 +99,7 @@ func parseModule(name string) (pair, bool) {
 }
 
 // Warnings says what is wrong with the converters' folder.
-func (c *Custom) Warnings() []string { return c.warnings }
+func (c *Custom) Warnings() []lang.Sentence { return c.warnings }
 
 // Has reports whether the user has a converter of his own from one format to
 // another. A nil Custom has none.
@@ -166,7 +167,7 @@ func (c *Custom) convert(ctx context.Context, job call) error {
 		return err
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", job.Module, err)
+		return lang.Errorf("%s: %w", job.Module, err)
 	}
 	return nil
 }
@@ -182,7 +183,7 @@ type child struct {
 	stderr *tail
 }
 
-var errChildGone = errors.New("python ended unexpectedly")
+var errChildGone = lang.Errorf("python ended unexpectedly")
 
 // startChild starts the first python3 of PATH that has numpy.
 func startChild(ctx context.Context) (*child, error) {
@@ -226,9 +227,9 @@ func findPython(ctx context.Context) (string, error) {
 		return "", ctx.Err()
 	}
 	if len(tried) == 0 {
-		return "", errors.New("converters of your own (-c) need python3, which is not in PATH")
+		return "", lang.Errorf("converters of your own (-c) need python3, which is not in PATH")
 	}
-	return "", fmt.Errorf("converters of your own (-c) need numpy, which %s cannot import", strings.Join(tried, ", "))
+	return "", lang.Errorf("converters of your own (-c) need numpy, which %s cannot import", strings.Join(tried, ", "))
 }
 
 // answer is what the process says about a call.
@@ -274,7 +275,7 @@ func (c *child) gone(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if last := c.stderr.last(); last != "" {
-		return fmt.Errorf("%w: %s", errChildGone, last)
+		return lang.Errorf("%w: %s", errChildGone, last)
 	}
 	return errChildGone
 }

@@ -31,7 +31,7 @@ const (
 func (t Type) Extracts() bool { return t == H5 || t == H5Copy }
 
 // ErrNotHDF5 is the error of an Extraction from another file.
-var ErrNotHDF5 = errors.New("it is no HDF5 file")
+var ErrNotHDF5 = lang.Errorf("it is no HDF5 file")
 
 // Extraction takes operators out of an HDF5 file as they are stored.
 type Extraction struct {

@@ -110,7 +110,7 @@ func checkFolder(out string) error {
 	}
 	probe, err := safefile.Create(store.Join(there, failedListName))
 	if err != nil {
-		return lang.Errorf("nothing can be written to %s: %v", "无法写入 %s：%v", out, err)
+		return lang.Errorf("nothing can be written to %s: %v", out, err)
 	}
 	probe.Abort()
 	return nil
@@ -187,9 +187,9 @@ func jobs(files []*dumpdir.File) []Job {
 
 // The reasons to leave a file alone, beside its content.
 var (
-	errProduct    = errors.New("the dump that it was made from is there")
-	errStatistics = errors.New("it holds statistics, no tensors")
-	errSide       = errors.New("it lies beside dumps and holds no tensors")
+	errProduct    = lang.Errorf("the dump that it was made from is there")
+	errStatistics = lang.Errorf("it holds statistics, no tensors")
+	errSide       = lang.Errorf("it lies beside dumps and holds no tensors")
 )
 
 // leftAlone says why a file is left alone that need not be opened for it; nil for

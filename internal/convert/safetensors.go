@@ -26,7 +26,7 @@ func (c *conversion) hold(row *Row, p product, src elements) error {
 		key = fmt.Sprintf("%s.%d", row.Kind, row.Index)
 	}
 	if _, taken := c.held[key]; taken {
-		return errors.New("another tensor of the file has the same name")
+		return lang.Errorf("another tensor of the file has the same name")
 	}
 	h := held{Entry: safetensors.Entry{Name: key, DType: src.dtype, Shape: p.shape}, src: src}
 	// Elements of the host are those of .npy; types that have a name in the format
@@ -104,7 +104,7 @@ func (c *conversion) writeHeld(path string) error {
 		h := c.held[e.Name]
 		unit := int64(e.DType.UnitSize())
 		if err := c.fill(f, h.src, encoding{lead: at / unit, encode: h.encode}); err != nil {
-			return fmt.Errorf("%s: %w", e.Name, err)
+			return lang.Errorf("%s: %w", e.Name, err)
 		}
 		at += e.Shape.Elements() * unit
 		h.src = elements{} // its memory is for the next one

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -153,7 +152,7 @@ func Merge(docs []shard.Document, out string, remove bool) (Summary, Inputs, err
 		for _, n := range f.Renamed {
 			dir := store.Join(out, filepath.FromSlash(string(n.Dir)))
 			if _, err := store.Within(out, dir); err != nil {
-				return Summary{}, Inputs{}, fmt.Errorf("file %d of the documents: %w", f.Place, err)
+				return Summary{}, Inputs{}, lang.Errorf("file %d of the documents: %w", f.Place, err)
 			}
 			records.shorten(dir, dumpdir.Renamed{Stored: string(n.Stored), Original: string(n.Original)})
 		}

@@ -124,14 +124,14 @@ func (r *run) checkTwins(job *Job, of *tensorfile.File) error {
 			err = errors.Join(err, f.Close())
 		}
 		if why == nil && err == nil && same {
-			return fmt.Errorf("its outputs would have the same names as those of %s", twin.Path())
+			return lang.Errorf("its outputs would have the same names as those of %s", twin.Path())
 		}
 	}
 	return nil
 }
 
 // errArray says why an array is left alone.
-var errArray = lang.Errorf("an array needs no conversion; -f converts one with a layout in its name", "数组无需转换；文件名含格式的数组可用 -f 转换")
+var errArray = lang.Errorf("an array needs no conversion; -f converts one with a layout in its name")
 
 // leftArray says why a file of one tensor that describes no operator is left alone,
 // or cannot be converted: of arrays of the host only those with a layout of the
@@ -144,7 +144,7 @@ func (r *run) leftArray(f *tensorfile.File) (why, err error) {
 		case !r.alone && (r.opt.Target != nil || r.opt.Type == Npy || r.opt.Type == MSNpy):
 			return errArray, nil
 		case r.opt.Target != nil:
-			return nil, errors.New("an .npy array without a layout in its name has none to convert: -f is for dumps")
+			return nil, lang.Errorf("an .npy array without a layout in its name has none to convert: -f is for dumps")
 		}
 	}
 	if errors.Is(t.Err, tensorfile.ErrNoData) && !r.alone {
@@ -197,7 +197,7 @@ func (c *conversion) overflow(r *Result) {
 		}
 	}
 	if len(r.Rows) == 0 {
-		r.Err = lang.Failed(errors.New("the overflow record has no output"))
+		r.Err = lang.Failed(lang.Errorf("the overflow record has no output"))
 	}
 }
 
@@ -222,7 +222,7 @@ func (c *conversion) dump(r *Result) {
 			r.Err = lang.Failed(err)
 			return
 		}
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%v: taken as not cut by threads", err))
+		r.Warnings = append(r.Warnings, lang.Say("%v: taken as not cut by threads", err))
 	}
 	for i := range c.f.Tensors {
 		t := &c.f.Tensors[i]
@@ -244,7 +244,7 @@ func (c *conversion) dump(r *Result) {
 		r.Rows = append(r.Rows, c.blobs(c.f.Op.Spaces, func(int32) string { return "space" })...)
 	}
 	if len(c.f.Tensors)+len(c.f.Op.Buffers)+len(c.f.Op.Spaces) == 0 {
-		r.Warnings = append(r.Warnings, "the dump holds no tensors")
+		r.Warnings = append(r.Warnings, lang.Say("the dump holds no tensors"))
 	}
 }
 
@@ -308,7 +308,7 @@ func (c *conversion) missing() error {
 			}
 		}
 		if i != nil && !found {
-			return fmt.Errorf("there is no %s %d: the dump has %d %ss", kind, *i, n, kind)
+			return lang.Errorf("there is no %s %d: the dump has %d %ss", kind, *i, n, kind)
 		}
 	}
 	return nil
@@ -324,7 +324,7 @@ func (c *conversion) claim(row *Row, name string) (ready bool, err error) {
 	dir := store.Join(c.run.opt.Out, filepath.FromSlash(c.job.Folder.Dir), c.folder)
 	row.Path = store.Join(dir, name)
 	if first, taken := c.run.claimed.LoadOrStore(row.Path, c.job.Path()); taken {
-		return false, fmt.Errorf("%s has just been written from %s", row.Path, first)
+		return false, lang.Errorf("%s has just been written from %s", row.Path, first)
 	}
 	if c.run.opt.SkipExisting && exists(row.Path) {
 		row.Skipped = true
@@ -383,7 +383,7 @@ func (c *conversion) blobs(blobs []dumpfmt.Blob, kind func(int32) string) []Row 
 
 // errHostOrder says why the tensors of a file that names them have no layout to
 // convert.
-var errHostOrder = lang.Errorf("its tensors are in host order: -f is for dumps", "其张量为主机侧排布：-f 用于 dump")
+var errHostOrder = lang.Errorf("its tensors are in host order: -f is for dumps")
 
 // leftNamed says why a file that names its tensors is left alone, or cannot be
 // converted.
@@ -406,7 +406,7 @@ func (c *conversion) named(r *Result) {
 	}
 	top := store.Join(c.run.opt.Out, filepath.FromSlash(c.job.Folder.Dir), component(c.base))
 	if info, err := store.Stat(top); err == nil && !info.IsDir() && c.run.opt.Type != Safetensors {
-		r.Err = lang.Failed(fmt.Errorf("its tensors go to the folder %s, which is a file: want another output folder", top))
+		r.Err = lang.Failed(lang.Errorf("its tensors go to the folder %s, which is a file: want another output folder", top))
 		return
 	}
 	chosen, some := c.run.members[c.job.File]

@@ -3,7 +3,6 @@ package convert
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 
 	"dumptool/internal/format/npy"
 	"dumptool/internal/format/torch"
+	"dumptool/internal/lang"
 	"dumptool/internal/layout"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
@@ -301,7 +301,7 @@ func (c *conversion) reformat(row *Row, t *tensorfile.Tensor, name namer) error 
 		if !errors.As(err, &unusable) {
 			return err
 		}
-		row.Warnings = append(row.Warnings, fmt.Sprintf("%v: the built-in converter is used", err))
+		row.Warnings = append(row.Warnings, lang.Say("%v: the built-in converter is used", err))
 	}
 	plan, err := layout.NewPlan(layout.Request{
 		DType: t.DType, Source: t.Format, Shape: shape, C0: t.C0, Groups: cmp.Or(opt.Groups, t.Groups),
@@ -353,14 +353,14 @@ func (c *conversion) custom(row *Row, t *tensorfile.Tensor, shape tensor.Shape, 
 	}
 	f, err := tensorfile.Open(out, tensorfile.Options{})
 	if err != nil {
-		return fmt.Errorf("the converter's result: %w", err)
+		return lang.Errorf("the converter's result: %w", err)
 	}
 	defer f.Close()
 	result := &f.Tensors[0]
 	p := product{kind: row.Kind, index: row.Index, shape: result.Shape, format: *c.run.opt.Target, converted: true, dtype: binDType(result.DType)}
 	crop, err := cropTo(result.Shape, to)
 	if err != nil {
-		row.Warnings = append(row.Warnings, err.Error())
+		row.Warnings = append(row.Warnings, lang.Error(err))
 	}
 	p.shape = crop.Shape
 	return c.savePlanned(row, result, p, crop, name)
@@ -376,7 +376,7 @@ func cropTo(got, want tensor.Shape) (*layout.Plan, error) {
 	}
 	plan, err := layout.Crop(got, want)
 	if err != nil {
-		return &layout.Plan{Shape: got}, fmt.Errorf("the converter returned %v, which cannot be cut to %v: left as it is", got, want)
+		return &layout.Plan{Shape: got}, lang.Errorf("the converter returned %v, which cannot be cut to %v: left as it is", got, want)
 	}
 	return plan, nil
 }

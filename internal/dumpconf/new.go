@@ -1,7 +1,6 @@
 package dumpconf
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -53,11 +52,11 @@ func New(profile string, values Values, opt Options) (*Made, error) {
 		for i, p := range all {
 			names[i] = p.Name
 		}
-		return nil, fmt.Errorf("profile %s is not known, want one of %s", show(profile), list(names))
+		return nil, lang.Errorf("profile %s is not known, want one of %s", show(profile), list(names))
 	}
 	p := &all[i]
 	if target := opt.TargetVersion; !p.Since.IsNewest() && target.Before(p.Since) {
-		return nil, fmt.Errorf("profile %s needs version %v or later, the target is %v", profile, p.Since, target)
+		return nil, lang.Errorf("profile %s needs version %v or later, the target is %v", profile, p.Since, target)
 	}
 	opt = Options{Schema: p.Schema, TargetVersion: opt.TargetVersion, SoC: opt.SoC, Backend: opt.Backend, Devices: opt.Devices}
 	b := &builder{Profile: p, opt: opt, given: values, chosen: make([][]string, len(p.Fields))}
@@ -106,11 +105,11 @@ func (b *builder) accept() error {
 	for _, key := range slices.Sorted(maps.Keys(b.given)) {
 		i := slices.IndexFunc(b.Fields, func(f Field) bool { return f.Key == key && !f.fixed })
 		if i < 0 {
-			return fmt.Errorf("profile %s has no key %s, want one of %s", b.Name, show(key), list(offered))
+			return lang.Errorf("profile %s has no key %s, want one of %s", b.Name, show(key), list(offered))
 		}
 		f, values := &b.Fields[i], b.given[key]
 		if len(values) > 1 && !f.isList() {
-			return fmt.Errorf("%s takes one value, found %d", key, len(values))
+			return lang.Errorf("%s takes one value, found %d", key, len(values))
 		}
 		if err := b.acceptable(f, values); err != nil {
 			return err
@@ -130,21 +129,21 @@ func (b *builder) acceptable(f *Field, values []string) error {
 		scene := f.Key == "dump_scene"
 		switch {
 		case f.Key == "dump_path" && !isRemote(v) && unexpanded().MatchString(v):
-			return fmt.Errorf("dump_path %s is taken literally by the runtime, which expands neither ~ nor variables: write the folder out", show(v))
+			return lang.Errorf("dump_path %s is taken literally by the runtime, which expands neither ~ nor variables: write the folder out", show(v))
 		case scene && v == watcherScene:
-			return fmt.Errorf("profile %s takes dump_scene %s, found %s; use profile %s", b.Name, list(f.Values), show(v), v)
+			return lang.Errorf("profile %s takes dump_scene %s, found %s; use profile %s", b.Name, list(f.Values), show(v), v)
 		case scene && !slices.Contains(f.Values, v):
-			return fmt.Errorf("profile %s takes dump_scene %s, found %s", b.Name, list(f.Values), show(v))
+			return lang.Errorf("profile %s takes dump_scene %s, found %s", b.Name, list(f.Values), show(v))
 		case late && b.opt.TargetVersion.lacks(since):
-			return fmt.Errorf("%s %s needs version %v or later, the target is %v", f.Key, v, since, b.opt.TargetVersion)
+			return lang.Errorf("%s %s needs version %v or later, the target is %v", f.Key, v, since, b.opt.TargetVersion)
 		case f.wantsNumbers() && !isNumber(v) && f.Values != nil:
-			return fmt.Errorf("%s must be one of %s, found %s", f.Key, list(f.Values), show(v))
+			return lang.Errorf("%s must be one of %s, found %s", f.Key, list(f.Values), show(v))
 		case f.wantsNumbers() && !isNumber(v):
-			return fmt.Errorf("%s must be a number such as 0 or 12, found %s", f.Key, show(v))
+			return lang.Errorf("%s must be a number such as 0 or 12, found %s", f.Key, show(v))
 		case f.Type == TypeBool && v != "true" && v != "false" && !lang.SameButForm("true", v) && !lang.SameButForm("false", v):
-			return fmt.Errorf("%s must be true or false, found %s", f.Key, show(v))
+			return lang.Errorf("%s must be true or false, found %s", f.Key, show(v))
 		case !utf8.ValidString(v):
-			return fmt.Errorf("%s: %s is not UTF-8", f.Key, show(v))
+			return lang.Errorf("%s: %s is not UTF-8", f.Key, show(v))
 		}
 	}
 	return nil

@@ -158,14 +158,14 @@ func ParseVersion(text string) (Version, error) {
 	var v Version
 	var err error
 	if v.Major, err = strconv.Atoi(parts[0]); err != nil || v.Major < 1 {
-		return Version{}, fmt.Errorf("version %q: wanted a form like 8.0, 8.0.RC3 or 2.4", text)
+		return Version{}, lang.Errorf("version %q: wanted a form like 8.0, 8.0.RC3 or 2.4", text)
 	}
 	for i, part := range parts[1:] {
 		rc, isRC := strings.CutPrefix(part, "rc")
 		n, err := strconv.Atoi(rc)
 		switch {
 		case err != nil || n < 0 || isRC && i == 0:
-			return Version{}, fmt.Errorf("version %q: wanted a form like 8.0, 8.0.RC3 or 2.4", text)
+			return Version{}, lang.Errorf("version %q: wanted a form like 8.0, 8.0.RC3 or 2.4", text)
 		case isRC:
 			v.Candidate = n
 		case i == 0:
@@ -243,7 +243,7 @@ func readLimited(name string, stdin io.Reader) ([]byte, error) {
 	if name == Stdin {
 		text, err := io.ReadAll(io.LimitReader(stdin, MaxSize+1))
 		if err != nil {
-			return nil, fmt.Errorf("cannot read stdin: %w", err)
+			return nil, lang.Errorf("cannot read stdin: %w", err)
 		}
 		return text, nil
 	}
@@ -269,18 +269,18 @@ func noConfig(name string, text []byte) error {
 	foreign, known := errors.AsType[*tensorfile.ForeignError](err)
 	switch {
 	case known && foreign.Kind != nil:
-		return lang.Errorf("%s is %s, not a configuration", "%s 是%s，不是配置", name, foreign.Kind.Name)
+		return lang.Errorf("%s is %s, not a configuration", name, foreign.Kind.Name)
 	case known: // a text with a zero byte in it
 		return nil
 	case err != nil:
-		return lang.Errorf("%s is no configuration: %v", "%s 不是配置：%v", name, err)
+		return lang.Errorf("%s is no configuration: %v", name, err)
 	}
 	defer f.Close()
 	what := lang.Sayf("a file of tensors (%s)", "张量文件(%s)", f.Container)
 	if f.Op != nil {
 		what = lang.Sayf("a dump of an operator (CANN)", "算子的 dump(CANN)")
 	}
-	return lang.Errorf("%s is %s, not a configuration; try dumptool inspect %s", "%s 是%s，不是配置；可用 dumptool inspect %s", name, what, lang.ShellWord(name))
+	return lang.Errorf("%s is %s, not a configuration; try dumptool inspect %s", name, what, lang.ShellWord(name))
 }
 
 // StatFolder says what a folder for dumps is like for this user. Runtimes write to local

@@ -2,11 +2,10 @@ package dumpconf
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"slices"
 
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
 // NoteKind says how a translation treats a key.
@@ -107,7 +106,7 @@ func (t *translation) run(to Schema) (*jsonpos.Value, error) {
 		return nil, err
 	}
 	if t.want.kind == dumpNothing {
-		return nil, errors.New("the file switches no dump on, there is nothing to translate")
+		return nil, lang.Errorf("the file switches no dump on, there is nothing to translate")
 	}
 	switch to {
 	case SchemaACL:
@@ -123,14 +122,14 @@ func (t *translation) possible(to Schema) error {
 	from := t.r.Schema
 	switch {
 	case to != SchemaACL && to != SchemaMindSpore && to != SchemaGE:
-		return fmt.Errorf("no translation to %v, want acl, mindspore or ge", to)
+		return lang.Errorf("no translation to %v, want acl, mindspore or ge", to)
 	case t.r.ACL == nil && t.r.MindSpore == nil && t.r.Engine == nil:
-		return fmt.Errorf("a file of %v cannot be translated", from)
+		return lang.Errorf("a file of %v cannot be translated", from)
 	case from == to:
-		return fmt.Errorf("the file is one of %v already", to)
+		return lang.Errorf("the file is one of %v already", to)
 	}
 	if err := errorsOf(t.r); err != nil {
-		return fmt.Errorf("the file has errors, repair it first: %w", err)
+		return lang.Errorf("the file has errors, repair it first: %w", err)
 	}
 	return nil
 }
@@ -219,7 +218,7 @@ func (t *translation) rest(o *Object) {
 // notes every other key that the target version ignores.
 func (t *translation) verify(result *Report) error {
 	if err := errorsOf(result); err != nil {
-		return fmt.Errorf("the result would have errors: %w", err)
+		return lang.Errorf("the result would have errors: %w", err)
 	}
 	var err error
 	switch read := result.asRead(t.opt.TargetVersion); {
@@ -241,7 +240,7 @@ func (t *translation) verify(result *Report) error {
 // tooOld is the error of a result whose target version ignores a key that
 // matters.
 func (t *translation) tooOld(s Setting, instead string) error {
-	return fmt.Errorf("%s is known since version %v only: version %v ignores it and would dump %s", s.key.Name, s.key.Since, t.opt.TargetVersion, instead)
+	return lang.Errorf("%s is known since version %v only: version %v ignores it and would dump %s", s.key.Name, s.key.Since, t.opt.TargetVersion, instead)
 }
 
 func (t *translation) verifyACL(a *ACL) error {
@@ -262,11 +261,11 @@ func (t *translation) verifyMindSpore(m *MindSpore) error {
 	w := &t.want
 	switch {
 	case t.opt.backend() == "pynative":
-		return errors.New("MindSpore itself does not dump in dynamic graph mode: use msprobe")
+		return lang.Errorf("MindSpore itself does not dump in dynamic graph mode: use msprobe")
 	case t.opt.leftToMsprobe():
-		return fmt.Errorf("since version 2.6 MindSpore itself does not dump with backend %s: use msprobe, or name an older release as target version", t.opt.Backend)
+		return lang.Errorf("since version 2.6 MindSpore itself does not dump with backend %s: use msprobe, or name an older release as target version", t.opt.Backend)
 	case w.kind == dumpOverflow && m.debugMode() == 0:
-		return fmt.Errorf("version %v looks for overflows in asynchronous dumps only, which need an NPU", t.opt.TargetVersion)
+		return lang.Errorf("version %v looks for overflows in asynchronous dumps only, which need an NPU", t.opt.TargetVersion)
 	case w.stats && !m.savesStatistics():
 		return t.tooOld(m.at("saved_data"), "whole tensors in place of statistics")
 	default:

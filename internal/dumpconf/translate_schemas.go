@@ -1,7 +1,6 @@
 package dumpconf
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,7 +16,7 @@ func (t *translation) fromACL(a *ACL) error {
 	k, w := a.kinds(), &t.want
 	switch {
 	case k.watcher:
-		return errors.New(`dump_scene "watcher" has no counterpart: only the ACL runtime watches memory`)
+		return lang.Errorf(`dump_scene "watcher" has no counterpart: only the ACL runtime watches memory`)
 	case k.exception:
 		w.kind, w.scene = dumpException, a.scene()
 	case k.overflow:
@@ -27,7 +26,7 @@ func (t *translation) fromACL(a *ACL) error {
 	case k.models:
 		w.kind = dumpModels
 	case k.kernel:
-		return errors.New("dump_kernel_data has no counterpart: only the ACL runtime dumps what kernels print")
+		return lang.Errorf("dump_kernel_data has no counterpart: only the ACL runtime dumps what kernels print")
 	default:
 		return nil
 	}
@@ -152,13 +151,13 @@ func (t *translation) fromMindSpore(m *MindSpore) error {
 		t.keepIf(iteration.Value == "all", iteration)
 		return nil
 	case m.at("dump_mode").Uint == 2:
-		return errors.New("dump_mode 2 has no counterpart: only MindSpore knows which operators set_dump marked")
+		return lang.Errorf("dump_mode 2 has no counterpart: only MindSpore knows which operators set_dump marked")
 	}
 	w.kind, w.mode, w.steps = dumpOps, m.mode(), validSteps(m.Steps)
 	t.keep(iteration, saved)
 	switch {
 	case len(m.Steps) > 0 && len(w.steps) == 0:
-		return fmt.Errorf("iteration %s matches no step, there is nothing to translate", show(iteration.Value))
+		return lang.Errorf("iteration %s matches no step, there is nothing to translate", show(iteration.Value))
 	case len(w.steps) < len(m.Steps): // what matches nothing is dropped
 		t.note(iteration, Approximated, "note.empty-steps")
 	}
@@ -220,7 +219,7 @@ func (t *translation) statistics(m *MindSpore) {
 func (t *translation) toMindSpore() (*jsonpos.Value, error) {
 	w := &t.want
 	if w.kind == dumpException {
-		return nil, errors.New("an exception dump is not translated to MindSpore: its op_debug_mode 4 is a mode of its own, which ignores most settings")
+		return nil, lang.Errorf("an exception dump is not translated to MindSpore: its op_debug_mode 4 is a mode of its own, which ignores most settings")
 	}
 	t.noteAs("model_name", NoCounterpart, "note.models")
 	if w.kind == dumpOps {
@@ -365,7 +364,7 @@ func (t *translation) fromEngine(o *EngineOptions) error {
 			t.note(debugMode, Approximated, "note.all-overflows")
 		}
 	case o.isOn("enableDumpDebug"):
-		return errors.New("ge.exec.enableDumpDebug has no effect without ge.exec.dumpDebugMode, there is nothing to translate")
+		return lang.Errorf("ge.exec.enableDumpDebug has no effect without ge.exec.dumpDebugMode, there is nothing to translate")
 	case scene != "":
 		w.kind, w.scene = dumpException, scene
 		t.keep(o.at("enable_exception_dump"))
@@ -386,7 +385,7 @@ func (t *translation) toEngine() (*jsonpos.Value, error) {
 	w, out := &t.want, jsonObject()
 	set := func(name, value string) { add(out, "ge.exec."+name, jsonString(value)) }
 	if isRemote(w.path) {
-		return nil, fmt.Errorf("dump_path %s is on another host, which the graph engine cannot write to", show(w.path))
+		return nil, lang.Errorf("dump_path %s is on another host, which the graph engine cannot write to", show(w.path))
 	}
 	a := t.r.ACL
 	switch w.kind {
@@ -404,7 +403,7 @@ func (t *translation) toEngine() (*jsonpos.Value, error) {
 		return out, nil
 	case dumpOps:
 		if a != nil && len(a.items()) == 0 {
-			return nil, errors.New("a dump of single operators has no counterpart: the options of the graph engine act on graphs only")
+			return nil, lang.Errorf("a dump of single operators has no counterpart: the options of the graph engine act on graphs only")
 		}
 		t.noteAs("dump_op_switch", NoCounterpart, "note.op-switch")
 	}

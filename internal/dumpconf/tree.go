@@ -188,7 +188,7 @@ func lastStage(files []*dumpdir.File) []*dumpdir.File {
 func readSide(f *dumpdir.File, read func(io.Reader) error) error {
 	return safefile.Read(f.Path(), func(in safefile.Input) error {
 		if err := read(in); err != nil {
-			return fmt.Errorf("%s: %w", f.Path(), err)
+			return lang.Errorf("%s: %w", f.Path(), err)
 		}
 		return nil
 	})

@@ -2,7 +2,6 @@ package dumpdir
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -102,7 +101,7 @@ func (r *Round) arrange(given *Sources) error {
 	items := r.items()
 	order, places, err := sources.Rank(items)
 	if err != nil {
-		return fmt.Errorf("%s: %w", cmp.Or(r.At.String(), "the run"), err)
+		return lang.Errorf("%s: %w", cmp.Or(r.At.String(), "the run"), err)
 	}
 	r.Order, r.Flow = order, sources.Flow(items)
 	for i, op := range r.Ops {

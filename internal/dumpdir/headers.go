@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"path"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/foreign"
 	"dumptool/internal/guard"
+	"dumptool/internal/lang"
 	"dumptool/internal/store"
 	"dumptool/internal/tensorfile"
 )
@@ -235,7 +235,7 @@ func readHeader(f *File, version int) (h header) {
 		h.tensors = append(h.tensors, Tensor{Kind: t.Kind, Index: t.Index, File: f})
 		var format *dumpfmt.FormatError
 		if errors.As(t.Err, &format) {
-			h.cut = append(h.cut, fmt.Errorf("%s: %w", t, t.Err))
+			h.cut = append(h.cut, lang.Errorf("%s: %w", t, t.Err))
 		}
 		if src.Op == nil {
 			continue
@@ -256,7 +256,7 @@ func (h *header) addMembers(f *File, src *tensorfile.File) {
 	for i := range src.Tensors {
 		t := &src.Tensors[i]
 		if seen[t.Name] {
-			h.repeated = append(h.repeated, fmt.Errorf("two tensors have the name %q: the first one is taken", t.Name))
+			h.repeated = append(h.repeated, lang.Errorf("two tensors have the name %q: the first one is taken", t.Name))
 			continue
 		}
 		seen[t.Name] = true

@@ -167,7 +167,7 @@ func finishMSProbe(r *reader, folders []*Folder) {
 			d := &msprobeFolder{reader: r, folder: f, file: file, at: r.coordinatesOf(f, "")}
 			d.read()
 			if others := otherLists(f); len(others) > 0 {
-				r.run.problem(BadSide, file.Path(), *d.at, lang.Errorf("other lists of calls lie beside it: %s; give one of the files as the path", "同一目录还有其他调用列表：%s；请将其中一个文件作为路径", lang.FirstNames(others)))
+				r.run.problem(BadSide, file.Path(), *d.at, lang.Errorf("other lists of calls lie beside it: %s; give one of the files as the path", lang.FirstNames(others)))
 			}
 		}
 	}
@@ -210,7 +210,7 @@ func (d *msprobeFolder) read() {
 		return err
 	})
 	if err != nil {
-		d.file.Err = fmt.Errorf("%s: %w", d.file.Name, err)
+		d.file.Err = lang.Errorf("%s: %w", d.file.Name, err)
 		if !errors.As(err, new(*msprobe.CutError)) {
 			return
 		}
@@ -244,8 +244,7 @@ func (d *msprobeFolder) read() {
 		}
 	}
 	if d.missing > 0 {
-		d.run.problem(NoElements, d.file.Path(), *d.at, lang.Errorf("the files of %d of %d tensors are missing: their statistics are used",
-			"%[2]d 个张量中有 %[1]d 个缺少文件：改用其统计量", d.missing, d.named))
+		d.run.problem(NoElements, d.file.Path(), *d.at, lang.Errorf("the files of %d of %d tensors are missing: their statistics are used", d.missing, d.named))
 	}
 	if err := d.odd.orNil(); err != nil {
 		d.run.problem(BadSide, d.file.Path(), *d.at, err)
@@ -282,7 +281,7 @@ func (d *msprobeFolder) readSides() {
 		}
 	}
 	if around > 0 {
-		d.run.problem(BadSide, store.Join(store.Dir(d.file.Path()), msprobe.ConstructName), *d.at, lang.Errorf("%s lies in itself, %s so", "%s 包含其自身，共 %s", first, lang.CountText(around, "call", "个调用")))
+		d.run.problem(BadSide, store.Join(store.Dir(d.file.Path()), msprobe.ConstructName), *d.at, lang.Errorf("%s lies in itself, %s so", first, lang.CountText(around, "call", "个调用")))
 	}
 }
 
@@ -342,7 +341,7 @@ func (d *msprobeFolder) tensorFile(l *msprobe.Leaf, known *Statistics) *File {
 	}
 	d.named++
 	if name == "." || name == ".." || strings.ContainsAny(name, "/\\\x00") {
-		bad := &File{Folder: d.folder, Name: l.Name, Role: Tensors, path: d.file.Path(), Err: fmt.Errorf("%s: data_name %.100q is not a file name", l.Name, name)}
+		bad := &File{Folder: d.folder, Name: l.Name, Role: Tensors, path: d.file.Path(), Err: lang.Errorf("%s: data_name %.100q is not a file name", l.Name, name)}
 		d.run.Files = append(d.run.Files, bad)
 		return bad
 	}
@@ -364,7 +363,7 @@ func (d *msprobeFolder) tensorFile(l *msprobe.Leaf, known *Statistics) *File {
 		d.missing++
 		return nil
 	case errors.Is(err, os.ErrNotExist):
-		file.Err = fmt.Errorf("%s: the file of %s is missing: %w", d.file.Name, l.Name, os.ErrNotExist)
+		file.Err = lang.Errorf("%s: the file of %s is missing: %w", d.file.Name, l.Name, os.ErrNotExist)
 	case err != nil:
 		file.Err = err
 	}

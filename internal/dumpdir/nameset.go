@@ -1,13 +1,13 @@
 package dumpdir
 
 import (
-	"fmt"
 	"iter"
 	"regexp"
 	"slices"
 	"strings"
 
 	"dumptool/internal/filename"
+	"dumptool/internal/lang"
 	"dumptool/internal/sidefile"
 )
 
@@ -38,11 +38,11 @@ func NewNameSet(names []string) (*NameSet, error) {
 		}
 		// The first compilation is for an error that quotes what was written.
 		if _, err := regexp.Compile(expr); err != nil {
-			return nil, fmt.Errorf("pattern %q, want a regular expression: %w", text, err)
+			return nil, lang.Errorf("pattern %q, want a regular expression: %w", text, err)
 		}
 		re, err := regexp.Compile(`^(?:` + expr + `)$`)
 		if err != nil {
-			return nil, fmt.Errorf("pattern %q, want a regular expression: %w", text, err)
+			return nil, lang.Errorf("pattern %q, want a regular expression: %w", text, err)
 		}
 		s.texts = append(s.texts, text)
 		s.patterns = append(s.patterns, pattern{text, re})

@@ -2,7 +2,6 @@ package dumpdir
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -193,16 +192,16 @@ func (s *Sources) rankBy(items []Item) (Order, []int, error) {
 		}
 		r := source.rank(s, items)
 		if r == nil {
-			return Order{}, nil, fmt.Errorf("the order %q was asked for, but %s", s.By, source.absent)
+			return Order{}, nil, lang.Errorf("the order %q was asked for, but %s", s.By, source.absent)
 		}
 		o := Order{Of: operators(items)}
 		if r.known == 0 && o.Of > 0 {
-			return Order{}, nil, fmt.Errorf("%s knows none of the %d operators", r.source, o.Of)
+			return Order{}, nil, lang.Errorf("%s knows none of the %d operators", r.source, o.Of)
 		}
 		o.use(s.By, r)
 		return o, r.places, nil
 	}
-	return Order{}, nil, fmt.Errorf("order %q, want %s or %s", s.By, strings.Join(names, ", "), ByName)
+	return Order{}, nil, lang.Errorf("order %q, want %s or %s", s.By, strings.Join(names, ", "), ByName)
 }
 
 func (o *Order) use(by OrderBy, r *ranking) {

@@ -49,7 +49,7 @@ func (r *Run) findProblems() {
 			if n, ok := shape.Count(); ok && n == 0 && shape != nil {
 				continue
 			}
-			r.problem(Cut, f.Path(), f.Folder.At, lang.Errorf("the file is empty", "文件为空"))
+			r.problem(Cut, f.Path(), f.Folder.At, lang.Errorf("the file is empty"))
 		}
 	}
 	r.findEmpty()
@@ -74,7 +74,7 @@ func (r *Run) findEmpty() {
 		}
 		at := f.At
 		at.Folder = ""
-		r.problem(Empty, f.Path, at, lang.Errorf("%s has no tensors", "%s 没有张量", at))
+		r.problem(Empty, f.Path, at, lang.Errorf("%s has no tensors", at))
 	}
 }
 
@@ -110,7 +110,7 @@ func (r *Run) findMissing() {
 	}
 	for _, rank := range missingNumbers(steps) {
 		if at := (Coordinates{Rank: rank}); !empty[[2]string{rank, ""}] {
-			r.problem(MissingRank, "", at, lang.Errorf("rank %s is missing, although there are ranks below and above it", "缺少 rank %s，其前后的 rank 均存在", rank))
+			r.problem(MissingRank, "", at, lang.Errorf("rank %s is missing, although there are ranks below and above it", rank))
 		}
 	}
 	allSteps := slices.SortedFunc(maps.Keys(all), lang.CompareNatural)
@@ -119,7 +119,7 @@ func (r *Run) findMissing() {
 			if has := steps[rank]; len(has) == 0 || has[step] || empty[[2]string{rank, step}] {
 				continue
 			}
-			r.problem(MissingStep, "", Coordinates{Rank: rank, Step: step}, lang.Errorf("rank %s has no step %s, other ranks have", "rank %s 缺少 step %s，其他 rank 有", rank, step))
+			r.problem(MissingStep, "", Coordinates{Rank: rank, Step: step}, lang.Errorf("rank %s has no step %s, other ranks have", rank, step))
 		}
 	}
 }
@@ -160,7 +160,7 @@ func (r *Run) findRepeated() {
 		}
 		repeats := slices.ContainsFunc(round.Ops, func(o *Op) bool { return o.Execution > 0 })
 		if len(starts) > 1 && repeats {
-			r.problem(Repeated, "", round.At, lang.Errorf("%s was dumped at %d start times (%s): the operators count as executed several times", "%s 有 %d 个起始时间的 dump (%s)：算子按多次执行处理",
+			r.problem(Repeated, "", round.At, lang.Errorf("%s was dumped at %d start times (%s): the operators count as executed several times",
 				cmp.Or(round.At.Text(), lang.Text{EN: "one round", ZH: "一个轮次"}), len(starts), strings.Join(slices.SortedFunc(maps.Keys(starts), lang.CompareNatural), ", ")))
 		}
 	}

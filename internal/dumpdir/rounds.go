@@ -27,7 +27,7 @@ func ParseNumbers(text string) (Choice, error) {
 	c := Choice{steps: lang.ParseSteps(text)}
 	for _, s := range c.steps {
 		if !s.Valid() {
-			return Choice{}, fmt.Errorf("%.40q in %.80q is neither a number nor a range of numbers, want a list such as 0|3-5|10", s.Text, text)
+			return Choice{}, lang.Errorf("%.40q in %.80q is neither a number nor a range of numbers, want a list such as 0|3-5|10", s.Text, text)
 		}
 	}
 	return c, nil
@@ -40,7 +40,7 @@ func ParseNames(text string) (Choice, error) {
 	}
 	c := Choice{names: strings.Split(text, "|")}
 	if slices.Contains(c.names, "") {
-		return Choice{}, fmt.Errorf("%.80q has an empty name, want names with | between them", text)
+		return Choice{}, lang.Errorf("%.80q has an empty name, want names with | between them", text)
 	}
 	return c, nil
 }

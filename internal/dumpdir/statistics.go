@@ -130,7 +130,7 @@ func (s Statistic) MarshalText() ([]byte, error) { return []byte(s.String()), ni
 func (s *Statistic) UnmarshalText(text []byte) error {
 	i := slices.Index(statisticNames[:], string(text))
 	if i < 0 {
-		return fmt.Errorf("statistic %.40q, want one of %s", text, strings.Join(statisticNames[:], ", "))
+		return lang.Errorf("statistic %.40q, want one of %s", text, strings.Join(statisticNames[:], ", "))
 	}
 	*s = Statistic(i)
 	return nil
@@ -209,9 +209,9 @@ func readStatistics(in io.Reader, row func(*statisticRow)) error {
 	head, err := r.Read()
 	if err != nil {
 		if errors.Is(err, io.EOF) {
-			err = errors.New("the table is empty")
+			err = lang.Errorf("the table is empty")
 		}
-		return fmt.Errorf("statistics: %w", err)
+		return lang.Errorf("statistics: %w", err)
 	}
 	head = slices.Clone(head) // the reader uses the record again
 	columns, err := statisticColumns(head)
@@ -225,7 +225,7 @@ func readStatistics(in io.Reader, row func(*statisticRow)) error {
 			return bad.orNil()
 		}
 		if err != nil {
-			return fmt.Errorf("statistics: %w", err)
+			return lang.Errorf("statistics: %w", err)
 		}
 		line, _ := r.FieldPos(0)
 		s := statisticRow{Statistics: Statistics{Line: line}}
@@ -265,7 +265,7 @@ func setCells(s *statisticRow, columns []statisticSetter, head, cells []string) 
 type TableError struct {
 	Misfits misfit.List
 
-	first string
+	first lang.Sentence
 }
 
 func (e *TableError) add(line int, found, wanted string) {
@@ -274,8 +274,8 @@ func (e *TableError) add(line int, found, wanted string) {
 
 // addAt is add for a place that may be the name of a tensor; line is 0 then.
 func (e *TableError) addAt(place string, line int, found, wanted string) {
-	if e.first == "" {
-		e.first = fmt.Sprintf("%s: %s, %s", place, found, wanted)
+	if e.first.IsZero() {
+		e.first = lang.Say("%s: %s, %s", place, lang.Say(found), lang.Say(wanted))
 	}
 	e.Misfits.Add(line, -1, []byte(found), strings.TrimPrefix(wanted, "want "))
 }
@@ -288,11 +288,14 @@ func (e *TableError) orNil() error {
 }
 
 // Error says what is wrong with the first of the rows, and how many there are.
-func (e *TableError) Error() string {
+func (e *TableError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *TableError) Text() lang.Text {
 	if n := e.Misfits.Count - 1; n > 0 {
-		return fmt.Sprintf("statistics: %s; rows that do not fit: %d more", e.first, n)
+		return lang.Say("statistics: %s; rows that do not fit: %d more", e.first, n).Text()
 	}
-	return "statistics: " + e.first
+	return lang.Say("statistics: %s", e.first).Text()
 }
 
 // statisticColumns returns how to read each column, nil for one that is not known.
@@ -311,7 +314,7 @@ func statisticColumns(head []string) ([]statisticSetter, error) {
 		}
 	}
 	if sides != 1 {
-		return nil, fmt.Errorf(`statistics: %d columns "IO" or "Input/Output" in the first line, want one`, sides)
+		return nil, lang.Errorf(`statistics: %d columns "IO" or "Input/Output" in the first line, want one`, sides)
 	}
 	return columns, nil
 }
@@ -359,7 +362,7 @@ func setSide(s *statisticRow, cell string) error {
 	case "output", "outtensor":
 		s.kind = tensor.Output
 	default:
-		return errors.New("want input or output")
+		return lang.Errorf("want input or output")
 	}
 	return nil
 }
@@ -367,7 +370,7 @@ func setSide(s *statisticRow, cell string) error {
 func setIndex(s *statisticRow, cell string) error {
 	n, err := strconv.ParseUint(cell, 10, 31)
 	if err != nil {
-		return errors.New("want the number of an input or output")
+		return lang.Errorf("want the number of an input or output")
 	}
 	s.index = int(n)
 	return nil
@@ -380,7 +383,7 @@ func setNumber(cell string) (n uint64, known bool, err error) {
 	}
 	n, err = strconv.ParseUint(cell, 10, 64)
 	if err != nil {
-		return 0, false, errors.New("want a whole number")
+		return 0, false, lang.Errorf("want a whole number")
 	}
 	return n, true, nil
 }
@@ -418,7 +421,7 @@ func setShape(s *statisticRow, cell string) error {
 	for _, d := range dims().FindAllString(cell, -1) {
 		n, err := strconv.ParseInt(d, 10, 64)
 		if err != nil {
-			return errors.New("want dimensions of 63 bits")
+			return lang.Errorf("want dimensions of 63 bits")
 		}
 		s.Shape = append(s.Shape, n)
 	}

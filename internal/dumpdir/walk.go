@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -172,7 +171,7 @@ func (w *walker) folder(ctx context.Context, dir, rel string, parent *Folder) er
 		name := e.Name()
 		switch {
 		case store.Remote(dir) && (!filepath.IsLocal(name) || name == "."):
-			w.run.Files = append(w.run.Files, &File{Folder: f, Name: name, path: dir, Err: fmt.Errorf("%s: %q in a key is no name of a file or folder", dir, name)})
+			w.run.Files = append(w.run.Files, &File{Folder: f, Name: name, path: dir, Err: lang.Errorf("%s: %q in a key is no name of a file or folder", dir, name)})
 		case e.IsDir():
 			if w.opt.NoRecursive || w.skips(e) {
 				continue
@@ -214,7 +213,7 @@ func (w *walker) file(f *Folder, abs string, e fs.DirEntry, names *dumpfmt.Mappi
 		info, err = store.Stat(store.Join(f.Path, e.Name()))
 	}
 	if err == nil && info.IsDir() {
-		w.run.problem(LinkedDir, store.Join(f.Path, e.Name()), Coordinates{}, lang.Errorf("the link to a folder is not followed", "不跟随指向目录的链接"))
+		w.run.problem(LinkedDir, store.Join(f.Path, e.Name()), Coordinates{}, lang.Errorf("the link to a folder is not followed"))
 		return
 	}
 	if err != nil {
@@ -293,7 +292,7 @@ func (w *walker) mapping(dir, abs string) *dumpfmt.Mapping {
 
 func (w *walker) readMapping(dir string) *dumpfmt.Mapping {
 	name := store.Join(dir, MappingName)
-	warn := func(text string) { w.run.Warnings = append(w.run.Warnings, lang.Plain(text)) }
+	warn := func(s lang.Sentence) { w.run.Warnings = append(w.run.Warnings, s) }
 	var m *dumpfmt.Mapping
 	err := readSide(name, func(in io.Reader) (err error) {
 		m, err = dumpfmt.ReadMapping(in)
@@ -302,9 +301,9 @@ func (w *walker) readMapping(dir string) *dumpfmt.Mapping {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil && strings.Contains(err.Error(), name):
-		warn(err.Error())
+		warn(lang.Error(err))
 	case err != nil:
-		warn(fmt.Sprintf("%s: %v", name, err))
+		warn(lang.Say("%s: %v", name, err))
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		w.run.BadMappings = append(w.run.BadMappings, name)
@@ -313,10 +312,10 @@ func (w *walker) readMapping(dir string) *dumpfmt.Mapping {
 		return &dumpfmt.Mapping{}
 	}
 	for _, bad := range m.Bad {
-		warn(fmt.Sprintf("%s: %v", name, bad))
+		warn(lang.Say("%s: %v", name, bad))
 	}
 	for _, odd := range m.Warnings {
-		warn(fmt.Sprintf("%s: %s", name, odd))
+		warn(lang.Say("%s: %s", name, odd))
 	}
 	return m
 }
@@ -340,7 +339,7 @@ func AddMapping(dir string, names []Renamed) error {
 	}
 	known, err := dumpfmt.ReadMapping(bytes.NewReader(old))
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return lang.Errorf("%s: %w", path, err)
 	}
 	var added []byte
 	slices.SortFunc(names, func(a, b Renamed) int { return strings.Compare(a.Stored, b.Stored) })

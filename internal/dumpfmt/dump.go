@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"dumptool/internal/filename"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -67,7 +68,7 @@ type Dump struct {
 	// DFX is the text of the writer's own diagnostics.
 	DFX string
 	// Warnings are oddities that do not keep the file from being used.
-	Warnings []string
+	Warnings []lang.Sentence
 	// HeaderSize is the number of header bytes before the tensor bytes; 0 for
 	// version 1, where there is no such border.
 	HeaderSize int64
@@ -165,7 +166,7 @@ var (
 // the file is a dump.
 func Read(r io.ReaderAt, size int64, opt Options) (*Dump, error) {
 	if size < 0 {
-		return nil, broken(0, "file size", fmt.Sprint(size), "is negative")
+		return nil, broken(0, lang.Say("file size"), lang.Plain(fmt.Sprint(size)), lang.Say("is negative"))
 	}
 	s := newScanner(r, size)
 	defer s.release()
@@ -214,53 +215,58 @@ func candidates(s *scanner, opt Options) ([]reader, error) {
 	case 2:
 		return append(all, v2Reader), nil
 	}
-	return nil, &UnsupportedError{fmt.Sprintf("dump version %d", opt.Version)}
+	return nil, &UnsupportedError{lang.Say("dump version %d", opt.Version)}
 }
 
 // ErrNotDump is wrapped by the error for a file that shows no sign of being a
 // dump. A file that starts as a dump does and then goes wrong gives a plain
 // *FormatError instead.
-var ErrNotDump = errors.New("not a dump file")
+var ErrNotDump = lang.Errorf("not a dump file")
 
 // FormatError reports a broken file.
 type FormatError struct {
-	Off     int64  // byte offset in the file of the field at fault
-	What    string // the field, such as "header length"
-	Found   string // the value found there, empty when the field has none
-	Problem string // what is wrong with it, naming what was wanted
+	Off     int64         // byte offset in the file of the field at fault
+	What    lang.Sentence // the field, such as "header length"
+	Found   lang.Sentence // the value found there, empty when the field has none
+	Problem lang.Sentence // what is wrong with it, naming what was wanted
 }
 
-func broken(off int64, what, found, problem string) *FormatError {
+func broken(off int64, what, found, problem lang.Sentence) *FormatError {
 	return &FormatError{Off: off, What: what, Found: found, Problem: problem}
 }
 
 // Error returns the text of the error.
-func (e *FormatError) Error() string { return "dumpfmt: " + e.text() }
+func (e *FormatError) Error() string { return e.Text().EN }
 
-func (e *FormatError) text() string {
-	found := e.Found
-	if found != "" {
-		found = " " + found
+// Text is the error in both languages.
+func (e *FormatError) Text() lang.Text { return lang.Say("dumpfmt: %s", e.sentence()).Text() }
+
+func (e *FormatError) sentence() lang.Sentence {
+	if e.Found.IsZero() {
+		return lang.Say("%s at 0x%x %s", e.What, e.Off, e.Problem)
 	}
-	return fmt.Sprintf("%s%s at 0x%x %s", e.What, found, e.Off, e.Problem)
+	return lang.Say("%s %s at 0x%x %s", e.What, e.Found, e.Off, e.Problem)
 }
 
 // UnsupportedError reports what this package does not do, where the file may
 // well be in order.
 type UnsupportedError struct {
-	What string
+	What lang.Sentence
 }
 
 // Error returns the text of the error.
-func (e *UnsupportedError) Error() string { return "dumpfmt: " + e.text() }
+func (e *UnsupportedError) Error() string { return e.Text().EN }
 
-func (e *UnsupportedError) text() string { return e.What + " is not supported" }
+// Text is the error in both languages.
+func (e *UnsupportedError) Text() lang.Text { return lang.Say("dumpfmt: %s", e.sentence()).Text() }
+
+func (e *UnsupportedError) sentence() lang.Sentence { return lang.Say("%s is not supported", e.What) }
 
 // verdict is an error that judges the file, as opposed to one that kept it
 // from being read.
 type verdict interface {
 	error
-	text() string
+	sentence() lang.Sentence
 }
 
 // attempt is the outcome of reading a file as one container.
@@ -274,15 +280,15 @@ type notDumpError struct {
 	attempts []attempt
 }
 
-func (e *notDumpError) Error() string {
-	var b strings.Builder
-	b.WriteString("dumpfmt: " + ErrNotDump.Error())
-	sep := ": "
+func (e *notDumpError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *notDumpError) Text() lang.Text {
+	var all []lang.Sentence
 	for _, a := range e.attempts {
-		fmt.Fprintf(&b, "%sas %s: %s", sep, a.as, a.err.text())
-		sep = "; "
+		all = append(all, lang.Say("as %s: %s", a.as, a.err.sentence()))
 	}
-	return b.String()
+	return lang.Say("dumpfmt: %w: %s", ErrNotDump, lang.Join(all, lang.Text{EN: "; ", ZH: "；"})).Text()
 }
 
 func (e *notDumpError) Unwrap() []error {

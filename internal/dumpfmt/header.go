@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"dumptool/internal/dumpfmt/dumppb"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -105,19 +106,19 @@ func newTensor(r io.ReaderAt, desc descriptor, p *part) (tensor.Tensor, Detail) 
 // is an error of this tensor alone, and so are bytes that the file lacks.
 func setShapes(t *tensor.Tensor, detail *Detail, p *part, dims, original []uint64) {
 	var stored, host error
-	t.Shape, stored = newShape(dims, p.at, p.String()+" shape")
-	t.OriginalShape, host = newShape(original, p.at, p.String()+" original shape")
+	t.Shape, stored = newShape(dims, p.at, lang.Say("%s shape", p))
+	t.OriginalShape, host = newShape(original, p.at, lang.Say("%s original shape", p))
 	detail.Err = cmp.Or(p.err, stored, host)
 }
 
-func newShape(dims []uint64, at int64, what string) (tensor.Shape, error) {
+func newShape(dims []uint64, at int64, what lang.Sentence) (tensor.Shape, error) {
 	if len(dims) == 0 {
 		return nil, nil
 	}
 	shape := make(tensor.Shape, len(dims))
 	for i, d := range dims {
 		if d > math.MaxInt64 {
-			return nil, broken(at, fmt.Sprintf("%s dimension %d", what, i), fmt.Sprint(d), "exceeds 63 bits")
+			return nil, broken(at, lang.Say("%s dimension %d", what, i), lang.Plain(fmt.Sprint(d)), lang.Say("exceeds 63 bits"))
 		}
 		shape[i] = int64(d)
 	}
@@ -163,7 +164,7 @@ func readV1(s *scanner) (d *Dump, sure bool, err error) {
 	}
 	parts := listParts(msg, sk)
 	if !holdsData(parts, sure) {
-		return nil, sure, broken(0, "message", "", "holds no tensor bytes")
+		return nil, sure, broken(0, lang.Say("message"), lang.Sentence{}, lang.Say("holds no tensor bytes"))
 	}
 	warnings := sk.warnings
 	for i := range parts {
@@ -199,7 +200,7 @@ const lengthSize = 8
 func headerLength(s *scanner) (int64, error) {
 	s.seek(0)
 	if s.size <= lengthSize {
-		return 0, broken(0, "file", fmt.Sprintf("of %d bytes", s.size), "is too short for a header")
+		return 0, broken(0, lang.Say("file"), lang.Say("of %d bytes", s.size), lang.Say("is too short for a header"))
 	}
 	b, err := s.peek(lengthSize, s.size)
 	if err != nil {
@@ -207,7 +208,7 @@ func headerLength(s *scanner) (int64, error) {
 	}
 	n, rest := binary.LittleEndian.Uint64(b), s.size-lengthSize
 	if n > uint64(rest) {
-		return 0, broken(0, "header length", count(n), exceeds(rest))
+		return 0, broken(0, lang.Say("header length"), lang.Plain(count(n)), exceeds(rest))
 	}
 	return int64(n), nil
 }
@@ -229,7 +230,7 @@ func readV2(s *scanner) (d *Dump, sure bool, err error) {
 	}
 	parts := listParts(msg, sk)
 	if len(parts) == 0 && msg.GetVersion() == "" && msg.GetOpName() == "" {
-		return nil, false, broken(lengthSize, "header", fmt.Sprintf("of %d bytes", n), "names neither operator nor tensor")
+		return nil, false, broken(lengthSize, lang.Say("header"), lang.Say("of %d bytes", n), lang.Say("names neither operator nor tensor"))
 	}
 	warnings := locate(parts, lengthSize+n, s.size)
 	d = newDump(s.r, msg, parts)
@@ -242,7 +243,7 @@ func readV2(s *scanner) (d *Dump, sure bool, err error) {
 // Bytes inside a descriptor are used where the descriptor claims no others,
 // or where that makes the file whole: it is cut off otherwise, and the parts
 // beyond its end have an error each.
-func locate(parts []part, off, end int64) (warnings []string) {
+func locate(parts []part, off, end int64) (warnings []lang.Sentence) {
 	inline := func(p *part) bool { return p.inline && p.size == 0 }
 	anyInline := func(p *part) bool { return p.inline }
 	if !fit(parts, off, end, inline) && fit(parts, off, end, anyInline) {
@@ -257,7 +258,7 @@ func locate(parts []part, off, end int64) (warnings []string) {
 		off = p.place(off, end)
 	}
 	if spare := end - off; spare > 0 {
-		warnings = append(warnings, fmt.Sprintf("%d spare bytes after the last tensor, at 0x%x", spare, off))
+		warnings = append(warnings, lang.Say("%d spare bytes after the last tensor, at 0x%x", spare, off))
 	}
 	return warnings
 }
@@ -290,9 +291,9 @@ func (p *part) String() string { return fmt.Sprintf("%s %d", p.kind, p.index) }
 
 // useInline takes the bytes inside the descriptor, which are as many as
 // there are. A descriptor without claims nothing.
-func (p *part) useInline() (warnings []string) {
+func (p *part) useInline() (warnings []lang.Sentence) {
 	if p.size != 0 && p.size != uint64(p.n) {
-		warnings = append(warnings, fmt.Sprintf("%s holds %d bytes, its size says %s", p, p.n, count(p.size)))
+		warnings = append(warnings, lang.Say("%s holds %d bytes, its size says %s", p, p.n, count(p.size)))
 	}
 	return warnings
 }
@@ -303,7 +304,7 @@ func (p *part) place(off, end int64) (next int64) {
 	rest := max(0, end-off)
 	p.off, p.n, p.inline = min(off, end), int64(min(p.size, uint64(rest))), false
 	if p.size > uint64(rest) {
-		p.err = broken(off, p.String()+" data length", count(p.size), exceeds(rest))
+		p.err = broken(off, lang.Say("%s data length", p), lang.Plain(count(p.size)), exceeds(rest))
 	}
 	if p.size > uint64(math.MaxInt64-off) {
 		return math.MaxInt64

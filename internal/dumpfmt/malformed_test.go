@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -231,7 +232,7 @@ func TestOddities(t *testing.T) {
 			if strings.Join(got, "|") != strings.Join(test.data, "|") {
 				t.Errorf("got data %q, want %q", got, test.data)
 			}
-			if strings.Join(d.Warnings, "|") != strings.Join(test.warnings, "|") {
+			if fmt.Sprint(d.Warnings) != fmt.Sprint(test.warnings) {
 				t.Errorf("got warnings %q, want %q", d.Warnings, test.warnings)
 			}
 		})

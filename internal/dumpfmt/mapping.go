@@ -1,11 +1,12 @@
 package dumpfmt
 
 import (
-	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
+
+	"dumptool/internal/lang"
 )
 
 // mapping.csv, which writers of dumps put beside files whose names would be
@@ -24,21 +25,24 @@ type Mapping struct {
 	// Bad are the lines that could not be used, the first hundred of them.
 	Bad []*LineError
 	// Warnings are oddities in lines that could.
-	Warnings []string
+	Warnings []lang.Sentence
 
 	original map[string]string
 }
 
 // LineError reports an unusable line of a mapping.csv file.
 type LineError struct {
-	Line    int // from 1
-	Text    string
-	Problem string
+	Line    int    // from 1
+	Found   string // the text of the line
+	Problem lang.Sentence
 }
 
 // Error returns the text of the error.
-func (e *LineError) Error() string {
-	return fmt.Sprintf("dumpfmt: mapping line %d %q %s", e.Line, e.Text, e.Problem)
+func (e *LineError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *LineError) Text() lang.Text {
+	return lang.Say("dumpfmt: mapping line %d %q %s", e.Line, e.Found, e.Problem).Text()
 }
 
 // Original returns the original name of the file stored under that name.
@@ -55,10 +59,10 @@ func (m *Mapping) Stored() []string { return slices.Sorted(maps.Keys(m.original)
 func ReadMapping(r io.Reader) (*Mapping, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxMapping+1))
 	if err != nil {
-		return nil, fmt.Errorf("dumpfmt: read mapping: %w", err)
+		return nil, lang.Errorf("dumpfmt: read mapping: %w", err)
 	}
 	if len(b) > maxMapping {
-		return nil, &UnsupportedError{fmt.Sprintf("a mapping of more than %d MiB", maxMapping>>20)}
+		return nil, &UnsupportedError{lang.Say("a mapping of more than %d MiB", maxMapping>>20)}
 	}
 	m := &Mapping{original: make(map[string]string)}
 	rest := strings.TrimPrefix(string(b), "\ufeff")
@@ -101,7 +105,7 @@ func (m *Mapping) add(line int, text string) {
 		m.bad(line, text, "has no original name")
 	default:
 		if old, dup := m.original[stored]; dup && old != original && len(m.Warnings) < maxMappingLines {
-			m.Warnings = append(m.Warnings, fmt.Sprintf("mapping line %d gives %q another original name, which counts", line, stored))
+			m.Warnings = append(m.Warnings, lang.Say("mapping line %d gives %q another original name, which counts", line, stored))
 		}
 		m.original[stored] = original
 	}
@@ -135,5 +139,5 @@ func (m *Mapping) bad(line int, text, problem string) {
 	if len(text) > longest {
 		text = text[:longest] + "..."
 	}
-	m.Bad = append(m.Bad, &LineError{line, text, problem})
+	m.Bad = append(m.Bad, &LineError{line, text, lang.Say(problem)})
 }

@@ -50,7 +50,7 @@ func TestMapping(t *testing.T) {
 	if strings.Join(bad, "\n") != strings.Join(want, "\n") {
 		t.Errorf("bad lines\n%q, want\n%q", bad, want)
 	}
-	if len(m.Warnings) != 1 || !strings.Contains(m.Warnings[0], `line 8 gives "123"`) {
+	if len(m.Warnings) != 1 || !strings.Contains(m.Warnings[0].String(), `line 8 gives "123"`) {
 		t.Errorf("warnings %q", m.Warnings)
 	}
 }
@@ -106,7 +106,7 @@ func TestMappingComma(t *testing.T) {
 
 func TestMappingLimits(t *testing.T) {
 	m, err := dumpfmt.ReadMapping(strings.NewReader(strings.Repeat(strings.Repeat("x", 200)+"\n", 500)))
-	if err != nil || len(m.Bad) != dumpfmt.MaxMappingLines || len(m.Bad[0].Text) > 90 {
+	if err != nil || len(m.Bad) != dumpfmt.MaxMappingLines || len(m.Bad[0].Found) > 90 {
 		t.Errorf("got %v with %d bad lines", err, len(m.Bad))
 	}
 	var ue *dumpfmt.UnsupportedError

@@ -289,7 +289,7 @@ func TestTruncatedText(t *testing.T) {
 		t.Errorf("output is %q, error %v", got, d.OutputDetails[0].Err)
 	}
 	want := "the file is cut off: op_name length 4 at 0xe exceeds the 3 bytes that follow"
-	if len(d.Warnings) != 1 || d.Warnings[0] != want {
+	if len(d.Warnings) != 1 || d.Warnings[0].String() != want {
 		t.Errorf("warnings %q, want %q", d.Warnings, want)
 	}
 }

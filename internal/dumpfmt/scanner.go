@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"dumptool/internal/lang"
 )
 
 const (
@@ -48,7 +50,7 @@ func (s *scanner) seek(off int64) { s.off, s.spent = off, 0 }
 // spend takes n bytes off the memory budget.
 func (s *scanner) spend(n int64) error {
 	if n > memoryBudget-s.spent {
-		return &UnsupportedError{What: fmt.Sprintf("a header that takes more than %d MiB of memory (reached at 0x%x)", memoryBudget>>20, s.off)}
+		return &UnsupportedError{What: lang.Say("a header that takes more than %d MiB of memory (reached at 0x%x)", memoryBudget>>20, s.off)}
 	}
 	s.spent += n
 	return nil
@@ -102,7 +104,7 @@ func (s *scanner) varint(what string, end int64) (uint64, error) {
 		if len(b) < maxVarint {
 			problem = "is cut off"
 		}
-		return 0, broken(s.off, what, "", problem)
+		return 0, broken(s.off, lang.Say(what), lang.Sentence{}, lang.Say(problem))
 	}
 	s.off += int64(n)
 	return v, nil
@@ -119,7 +121,7 @@ func (s *scanner) length(what string, end int64) (int64, error) {
 		return 0, err
 	}
 	if rest := end - s.off; v > uint64(rest) {
-		return 0, broken(at, what+" length", count(v), exceeds(rest))
+		return 0, broken(at, lang.Say("%s length", lang.Say(what)), lang.Plain(count(v)), exceeds(rest))
 	}
 	return int64(v), nil
 }
@@ -134,7 +136,7 @@ func readFull(r io.ReaderAt, b []byte, off int64) error {
 	if err == io.EOF || err == nil {
 		err = io.ErrUnexpectedEOF
 	}
-	return fmt.Errorf("dumpfmt: read %d bytes at 0x%x: %w", len(b), off, err)
+	return lang.Errorf("dumpfmt: read %d bytes at 0x%x: %w", len(b), off, err)
 }
 
 // count prints a length, in hexadecimal where nobody could read the digits.
@@ -145,6 +147,6 @@ func count(v uint64) string {
 	return strconv.FormatUint(v, 10)
 }
 
-func exceeds(rest int64) string {
-	return fmt.Sprintf("exceeds the %d bytes that follow", rest)
+func exceeds(rest int64) lang.Sentence {
+	return lang.Say("exceeds the %d bytes that follow", rest)
 }

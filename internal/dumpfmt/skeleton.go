@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"dumptool/internal/dumpfmt/dumppb"
+	"dumptool/internal/lang"
 )
 
 // What parts of a header cost of the memory budget, at most: the bytes kept,
@@ -32,14 +33,14 @@ type span struct {
 type skeleton struct {
 	wire     []byte
 	spans    [spaceField + 1][]span // by field number of DumpData, in file order
-	warnings []string
+	warnings []lang.Sentence
 }
 
 // decode parses the message. at is where it stands in the file.
 func (sk *skeleton) decode(at int64) (*dumppb.DumpData, error) {
 	msg := new(dumppb.DumpData)
 	if err := proto.Unmarshal(sk.wire, msg); err != nil {
-		return nil, broken(at, "header", "", "does not parse: "+err.Error())
+		return nil, broken(at, lang.Say("header"), lang.Sentence{}, lang.Say("does not parse: %v", err))
 	}
 	return msg, nil
 }
@@ -89,7 +90,7 @@ func (w *walker) message(m message, end int64, out []byte, sp *span) ([]byte, er
 		case f == nil:
 			err = w.skipUnknown(at, num, typ, end)
 		case !f.fits(typ):
-			err = broken(at, f.name, "", fmt.Sprintf("has wire type %d", typ))
+			err = broken(at, lang.Say(f.name), lang.Sentence{}, lang.Say("has wire type %d", typ))
 		case typ == protowire.VarintType:
 			var v uint64
 			v, err = w.varint(f.name, end)
@@ -124,10 +125,10 @@ func (w *walker) cutOff(f *field, num protowire.Number, typ protowire.Type, end 
 	case !ok:
 		return false
 	case f.kind == nested && num != attrField:
-		broken.What = fmt.Sprintf("%s %d length", f.name, len(w.spans[num]))
+		broken.What = lang.Say("%s %d length", lang.Say(f.name), len(w.spans[num]))
 		w.spans[num] = append(w.spans[num], span{at: at, off: end, err: broken})
 	default:
-		w.warnings = append(w.warnings, "the file is cut off: "+broken.text())
+		w.warnings = append(w.warnings, lang.Say("the file is cut off: %s", broken.sentence()))
 	}
 	return true
 }
@@ -142,7 +143,7 @@ func (w *walker) descriptor(f *field, num protowire.Number, end int64, out []byt
 	out, err := w.nested(f, num, end, out, &sp)
 	if err != nil {
 		if fe, ok := errors.AsType[*FormatError](err); ok {
-			fe.What = fmt.Sprintf("%s %d %s", f.name, len(w.spans[num]), fe.What)
+			fe.What = lang.Say("%s %d %s", lang.Say(f.name), len(w.spans[num]), fe.What)
 		}
 		return nil, err
 	}
@@ -200,7 +201,7 @@ func (w *walker) payload(f *field, end int64, sp *span) error {
 // skipUnknown steps over a field that no message of ours has.
 func (w *walker) skipUnknown(at int64, num protowire.Number, typ protowire.Type, end int64) error {
 	if !num.IsValid() || w.strict {
-		return broken(at, "field", fmt.Sprint(num), "is no field of a dump header")
+		return broken(at, lang.Say("field"), lang.Plain(fmt.Sprint(num)), lang.Say("is no field of a dump header"))
 	}
 	var n int64
 	var err error
@@ -214,10 +215,10 @@ func (w *walker) skipUnknown(at int64, num protowire.Number, typ protowire.Type,
 	case protowire.Fixed64Type:
 		n = 8
 	default:
-		err = broken(at, "field", fmt.Sprint(num), fmt.Sprintf("has wire type %d", typ))
+		err = broken(at, lang.Say("field"), lang.Plain(fmt.Sprint(num)), lang.Say("has wire type %d", typ))
 	}
 	if err == nil && n > end-w.off {
-		err = broken(at, "field", fmt.Sprint(num), "is cut off")
+		err = broken(at, lang.Say("field"), lang.Plain(fmt.Sprint(num)), lang.Say("is cut off"))
 	}
 	w.off += n
 	return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -109,7 +110,7 @@ func (h *tlvHead) place() error {
 		}
 	}
 	if spare := h.scanner.size - off; spare > 0 {
-		return broken(off, "file", "", fmt.Sprintf("goes on for %d bytes after the last tensor", spare))
+		return broken(off, lang.Say("file"), lang.Sentence{}, lang.Say("goes on for %d bytes after the last tensor", spare))
 	}
 	return nil
 }
@@ -173,7 +174,7 @@ func (h *tlvHead) read() error {
 		}
 		if tag == tlvInputs || tag == tlvOutputs {
 			if h.seen[tag] {
-				return broken(at, "record tag", fmt.Sprint(tag), "stands there twice")
+				return broken(at, lang.Say("record tag"), lang.Plain(fmt.Sprint(tag)), lang.Say("stands there twice"))
 			}
 			h.seen[tag] = true
 		}
@@ -206,7 +207,7 @@ func (h *tlvHead) record(end int64) (tag uint32, valueEnd int64, err error) {
 		return 0, 0, err
 	}
 	if rest := end - h.off; int64(n) > rest {
-		return 0, 0, broken(at, "record length", count(uint64(n)), exceeds(rest))
+		return 0, 0, broken(at, lang.Say("record length"), lang.Plain(count(uint64(n))), exceeds(rest))
 	}
 	return tag, h.off + int64(n), nil
 }
@@ -220,7 +221,7 @@ func (h *tlvHead) list(kind string, end int64) ([]tlvTensor, error) {
 		return nil, err
 	}
 	if rest := end - h.off; int64(n) > rest/fixed {
-		return nil, broken(at, kind+" count", fmt.Sprint(n), fmt.Sprintf("exceeds what the %d bytes of the list can hold", rest))
+		return nil, broken(at, lang.Say("%s count", lang.Say(kind)), lang.Plain(fmt.Sprint(n)), lang.Say("exceeds what the %d bytes of the list can hold", rest))
 	}
 	var list []tlvTensor
 	for i := range int(n) {
@@ -230,14 +231,14 @@ func (h *tlvHead) list(kind string, end int64) ([]tlvTensor, error) {
 		t := tlvTensor{part: part{kind: kind, index: i, span: span{at: h.off}}}
 		if err := h.tensor(&t, end); err != nil {
 			if fe, ok := errors.AsType[*FormatError](err); ok {
-				fe.What = t.String() + " " + fe.What
+				fe.What = lang.Say("%s %s", t.String(), fe.What)
 			}
 			return nil, err
 		}
 		list = append(list, t)
 	}
 	if rest := end - h.off; rest > 0 {
-		return nil, broken(h.off, kind+" list", "", fmt.Sprintf("has %d bytes more than its %d tensors", rest, n))
+		return nil, broken(h.off, lang.Say("%s list", lang.Say(kind)), lang.Sentence{}, lang.Say("has %d bytes more than its %d tensors", rest, n))
 	}
 	return list, nil
 }
@@ -253,7 +254,7 @@ func tlvFixedSize(kind string) int64 {
 func (h *tlvHead) tensor(t *tlvTensor, end int64) error {
 	fixed := tlvFixedSize(t.kind)
 	if rest := end - h.off; rest < fixed {
-		return broken(h.off, "descriptor", fmt.Sprintf("of %d bytes", fixed), exceeds(rest))
+		return broken(h.off, lang.Say("descriptor"), lang.Say("of %d bytes", fixed), exceeds(rest))
 	}
 	b, err := h.peek(int(fixed), end)
 	if err != nil {
@@ -283,7 +284,7 @@ func (h *tlvHead) tensor(t *tlvTensor, end int64) error {
 	records := int64(word())
 	h.off += fixed
 	if rest := end - h.off; records > rest {
-		return broken(h.off-4, "list length", count(uint64(records)), exceeds(rest))
+		return broken(h.off-4, lang.Say("list length"), lang.Plain(count(uint64(records))), exceeds(rest))
 	}
 	return h.records(t, h.off+records)
 }
@@ -318,7 +319,7 @@ func (h *tlvHead) records(t *tlvTensor, end int64) error {
 func (h *tlvHead) dims(what string, end int64) ([]uint64, error) {
 	n := end - h.off
 	if n%8 != 0 {
-		return nil, broken(h.off, what, fmt.Sprintf("of %d bytes", n), "is not a list of 8-byte dimensions")
+		return nil, broken(h.off, lang.Say(what), lang.Say("of %d bytes", n), lang.Say("is not a list of 8-byte dimensions"))
 	}
 	if err := h.spend(n); err != nil {
 		return nil, err
@@ -340,7 +341,7 @@ func (h *tlvHead) u32(what string, end int64) (uint32, error) {
 		return 0, err
 	}
 	if len(b) < 4 {
-		return 0, broken(h.off, what, "", "is cut off")
+		return 0, broken(h.off, lang.Say(what), lang.Sentence{}, lang.Say("is cut off"))
 	}
 	h.off += 4
 	return binary.LittleEndian.Uint32(b), nil

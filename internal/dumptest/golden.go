@@ -108,7 +108,7 @@ func (want *golden) check(t *testing.T, path string, open OpenContents, text fun
 		t.Fatalf("%d tensors, warnings %q, want %d, %q", len(got.Tensors), got.Warnings, len(want.Tensors), want.Warnings)
 	}
 	for i, word := range want.Warnings {
-		if !strings.Contains(got.Warnings[i], word) {
+		if !strings.Contains(got.Warnings[i].String(), word) {
 			t.Errorf("warning %q, want ...%s...", got.Warnings[i], word)
 		}
 	}

@@ -1,7 +1,6 @@
 package filename
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -138,7 +137,7 @@ func (n *Info) setFormat(word string) {
 
 func (n *Info) fail(what, word string) {
 	if n.Err == nil {
-		n.Err = fmt.Errorf("the file name has the %s %q", what, word)
+		n.Err = lang.Errorf("the file name has the %s %q", what, word)
 	}
 }
 

@@ -271,11 +271,11 @@ func (s *search) addSideProblems(a *Answer) {
 		}
 		name := s.relative(p.Path)
 		if !slices.ContainsFunc(a.Unreadable, func(u Unreadable) bool { return u.Path == name }) {
-			a.Unreadable = append(a.Unreadable, Unreadable{Path: name, Error: p.Err.Error()})
+			a.Unreadable = append(a.Unreadable, Unreadable{Path: name, Error: lang.Error(p.Err)})
 		}
 	}
 	for _, name := range s.tree.run.BadMappings {
-		a.Unreadable = append(a.Unreadable, Unreadable{Path: s.relative(name), Error: "it could not be read"})
+		a.Unreadable = append(a.Unreadable, Unreadable{Path: s.relative(name), Error: lang.Say("it could not be read")})
 	}
 	a.Notes = append(a.Notes, s.tree.run.Warnings...)
 }

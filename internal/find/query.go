@@ -1,7 +1,6 @@
 package find
 
 import (
-	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"dumptool/internal/filename"
 	"dumptool/internal/graph"
+	"dumptool/internal/lang"
 )
 
 // Kind says what a query is.
@@ -60,9 +60,9 @@ func ParseQuery(text string, by Kind) (*Query, error) {
 	q := &Query{Text: text, Kind: by}
 	switch {
 	case strings.TrimSpace(text) == "":
-		return nil, fmt.Errorf("the query is empty")
+		return nil, lang.Errorf("the query is empty")
 	case by != Auto && !slices.Contains(Kinds, by):
-		return nil, fmt.Errorf("a query by %q, want one of line, code, op, id, node, param, order, file", by)
+		return nil, lang.Errorf("a query by %q, want one of line, code, op, id, node, param, order, file", by)
 	}
 	forms := []struct {
 		kind   Kind
@@ -85,12 +85,12 @@ func ParseQuery(text string, by Kind) (*Query, error) {
 		m := f.form.FindStringSubmatch(text)
 		switch ok := m != nil && f.read(m); {
 		case ok && f.kind == Order && q.number == 0:
-			return nil, fmt.Errorf("%.80q, want a place in the execution order from 1", text)
+			return nil, lang.Errorf("%.80q, want a place in the execution order from 1", text)
 		case ok:
 			q.Kind = f.kind
 			return q, nil
 		case by == f.kind:
-			return nil, fmt.Errorf("%.80q, want %s", text, f.wanted)
+			return nil, lang.Errorf("%.80q, want %s", text, f.wanted)
 		}
 	}
 	if m := paramQuery.FindStringSubmatch(text); m != nil && (by == Auto || by == Param) && q.readNumber(m[1]) {

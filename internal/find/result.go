@@ -61,8 +61,8 @@ type Answer struct {
 // Unreadable is a file that could not be read, or only in part.
 type Unreadable struct {
 	// Path is the file, Error what is wrong.
-	Path  string `json:"path"`
-	Error string `json:"error"`
+	Path  string        `json:"path"`
+	Error lang.Sentence `json:"error"`
 	// Offset is the byte at which the file is broken, null where that is not known.
 	Offset *int64 `json:"offset"`
 }

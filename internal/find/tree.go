@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -74,7 +73,7 @@ func openTree(ctx context.Context, opt *Options) (*tree, error) {
 			return nil, err
 		}
 		if err != nil {
-			return nil, notFolderError{fmt.Errorf("%s: no such file or folder", p)}
+			return nil, notFolderError{lang.Errorf("%s: no such file or folder", p)}
 		}
 	}
 	run, err := dumpdir.Open(ctx, opt.Paths, dumpdir.Options{NoRaw: true})
@@ -410,7 +409,7 @@ func (r *root) load(ctx context.Context, reader *dumpdir.GraphFiles) (all []*loa
 }
 
 func unreadable(name string, err error) Unreadable {
-	u := Unreadable{Path: name, Error: err.Error()}
+	u := Unreadable{Path: name, Error: lang.Error(err)}
 	var at *graph.IRError
 	if errors.As(err, &at) {
 		u.Error, u.Offset = at.What, &at.Offset

@@ -5,6 +5,7 @@ package format
 import (
 	"encoding/json"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -16,7 +17,7 @@ type Contents struct {
 	// epoch.
 	Values []Value
 	// Warnings are oddities that take nothing away from the tensors.
-	Warnings []string
+	Warnings []lang.Sentence
 }
 
 // Tensor is a tensor with the name that the file gives it. Its Format is ND, its

@@ -2,14 +2,13 @@ package graph
 
 import (
 	"bufio"
-	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
 // The graph of the compiler as JSON, as the atc tool writes it (--mode=1) and
@@ -39,7 +38,7 @@ func readFusion(in io.Reader, attributes bool) (*Graph, error) {
 		err = r.document()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("fusion graph: %w", err)
+		return nil, lang.Errorf("fusion graph: %w", err)
 	}
 	return g, nil
 }
@@ -72,7 +71,7 @@ func (r *fusionReader) document() error {
 	case err != nil:
 		return err
 	case !found:
-		return errors.New(`found no "graph" in the document, wanted an array of graphs`)
+		return lang.Errorf(`found no "graph" in the document, wanted an array of graphs`)
 	}
 	return r.End()
 }
@@ -118,11 +117,11 @@ func (r *fusionReader) op(section, index int) error {
 // is a warning.
 func (g *Graph) addFused(op Op, index int) error {
 	if op.Name == "" {
-		return fmt.Errorf("graph[%d].op[%d]: found no name, wanted a text", op.Section, index)
+		return lang.Errorf("graph[%d].op[%d]: found no name, wanted a text", op.Section, index)
 	}
 	if old, added := g.add(op); !added && len(g.Warnings) < maxWarnings {
 		g.Warnings = append(g.Warnings,
-			fmt.Sprintf("graph[%d].op[%d]: the operator %q comes again, the first counts (graph %d)", op.Section, index, op.Name, old.Section))
+			lang.Say("graph[%d].op[%d]: the operator %q comes again, the first counts (graph %d)", op.Section, index, op.Name, old.Section))
 	}
 	return nil
 }

@@ -9,13 +9,13 @@ import (
 	"bytes"
 	"cmp"
 	"container/heap"
-	"fmt"
 	"io"
 	"slices"
 	"sync"
 
 	"dumptool/internal/filename"
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 	"dumptool/internal/pickle"
 	"dumptool/internal/tensor"
 )
@@ -26,7 +26,7 @@ type Graph struct {
 	Source string
 	Ops    []Op
 	// Warnings are oddities that do not keep the graph from being used.
-	Warnings []string
+	Warnings []lang.Sentence
 
 	index filename.Index
 	// places finds operators by their names in the topological order, once placed.
@@ -258,7 +258,7 @@ func ReadConsumers(r io.Reader) (*Graph, error) {
 	}
 	g := new(Graph)
 	if err := read(g, in); err != nil {
-		return nil, fmt.Errorf("consumer map: %w", err)
+		return nil, lang.Errorf("consumer map: %w", err)
 	}
 	return g, nil
 }
@@ -292,7 +292,7 @@ func readPickled(g *Graph, in io.Reader) error {
 	}
 	dict, ok := v.(*pickle.Dict)
 	if !ok {
-		return fmt.Errorf("found a pickled %s, wanted a dict of lists of names", pickle.TypeName(v))
+		return lang.Errorf("found a pickled %s, wanted a dict of lists of names", pickle.TypeName(v))
 	}
 	// A pickle may share a list among all nodes and stand for far more edges
 	// than it has bytes; no writer of this map does.
@@ -301,16 +301,16 @@ func readPickled(g *Graph, in io.Reader) error {
 		op, ok := item.Key.(string)
 		children, ok2 := item.Value.(*pickle.Sequence)
 		if !ok || !ok2 {
-			return fmt.Errorf("node %v: found a %s, wanted a name with a list of names", item.Key, pickle.TypeName(item.Value))
+			return lang.Errorf("node %v: found a %s, wanted a name with a list of names", item.Key, pickle.TypeName(item.Value))
 		}
 		g.add(Op{Name: op})
 		if edges += len(children.Items); edges > size {
-			return fmt.Errorf("found more than %d edges in %d bytes, wanted fewer", size, size)
+			return lang.Errorf("found more than %d edges in %d bytes, wanted fewer", size, size)
 		}
 		for _, c := range children.Items {
 			child, ok := c.(string)
 			if !ok {
-				return fmt.Errorf("node %q: found a child that is a %s, wanted a name", op, pickle.TypeName(c))
+				return lang.Errorf("node %q: found a child that is a %s, wanted a name", op, pickle.TypeName(c))
 			}
 			g.connect(op, child)
 		}

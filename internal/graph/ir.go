@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"regexp"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/misfit"
 )
 
@@ -32,7 +32,7 @@ type IR struct {
 	// nodes are others than those of the text.
 	Proto bool
 	// Warnings are oddities that do not keep the graph from being used.
-	Warnings []string
+	Warnings []lang.Sentence
 	// Misfits are the lines, of protobuf the fields, that were passed over.
 	Misfits misfit.List
 
@@ -148,11 +148,14 @@ func (g *IR) Label(n *Node) string {
 type IRError struct {
 	// Offset is the byte at which the reading ended.
 	Offset int64
-	What   string
+	What   lang.Sentence
 }
 
 // Error implements error.
-func (e *IRError) Error() string { return fmt.Sprintf("graph: %s at byte %d", e.What, e.Offset) }
+func (e *IRError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *IRError) Text() lang.Text { return lang.Say("graph: %s at byte %d", e.What, e.Offset).Text() }
 
 // limits of what a graph may hold: indexes have 31 bits.
 const maxIndex = 1<<31 - 1

@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"dumptool/internal/lang"
 )
 
 // The fields of a graph in protobuf, after debug_graph.proto of MindSpore, with which
@@ -67,19 +69,19 @@ func (r *protoReader) misfit(offset int64, found, wanted string) {
 	r.graph.Misfits.Add(0, offset, []byte(found), wanted)
 }
 
-var errCutProto = errors.New("the file ends inside a message")
+var errCutProto = lang.Errorf("the file ends inside a message")
 
 // fail is the error at a place.
 func (r *protoReader) fail(offset int64, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = errCutProto
 	}
-	return &IRError{offset, err.Error()}
+	return &IRError{offset, lang.Error(err)}
 }
 
 func (r *protoReader) read() error {
 	if r.size == 0 {
-		return &IRError{0, "the file is empty"}
+		return &IRError{0, lang.Say("the file is empty")}
 	}
 	err := r.fields(r.size, func(number protowire.Number, length int64) error {
 		if number != modelGraph {
@@ -89,7 +91,7 @@ func (r *protoReader) read() error {
 		return r.fields(r.offset+length, r.graphField)
 	})
 	if err == nil && !r.found {
-		err = &IRError{0, "no graph found, want that of debug_graph.proto"}
+		err = &IRError{0, lang.Say("no graph found, want that of debug_graph.proto")}
 	}
 	return err
 }
@@ -105,7 +107,7 @@ func (r *protoReader) fields(end int64, read func(number protowire.Number, lengt
 		}
 		number, kind := protowire.DecodeTag(tag)
 		if number < 1 {
-			return &IRError{start, fmt.Sprintf("found the field number %d, want one from 1", number)}
+			return &IRError{start, lang.Say("found the field number %d, want one from 1", number)}
 		}
 		length := int64(0)
 		switch kind {
@@ -132,16 +134,16 @@ func (r *protoReader) fields(end int64, read func(number protowire.Number, lengt
 							return err
 						}
 					}
-					return &IRError{start, fmt.Sprintf("a message of %d bytes where %d are left, the file is cut", n, r.size-r.offset)}
+					return &IRError{start, lang.Say("a message of %d bytes where %d are left, the file is cut", n, r.size-r.offset)}
 				}
-				return &IRError{start, fmt.Sprintf("a message of %d bytes inside one with %d left", n, end-r.offset)}
+				return &IRError{start, lang.Say("a message of %d bytes inside one with %d left", n, end-r.offset)}
 			}
 			if err := read(number, int64(n)); err != nil {
 				return err
 			}
 			continue
 		default:
-			return &IRError{start, fmt.Sprintf("found the wire type %d, want 0, 1, 2 or 5", kind)}
+			return &IRError{start, lang.Say("found the wire type %d, want 0, 1, 2 or 5", kind)}
 		}
 		if err := r.skip(length); err != nil {
 			return err
@@ -163,7 +165,7 @@ func (r *protoReader) varint() (uint64, error) {
 			return v, nil
 		}
 	}
-	return 0, errors.New("found a number of more than 64 bits")
+	return 0, lang.Errorf("found a number of more than 64 bits")
 }
 
 func (r *protoReader) skip(length int64) error {
@@ -220,7 +222,7 @@ func (r *protoReader) graphField(number protowire.Number, length int64) error {
 		err = r.constant(b)
 	}
 	if err != nil {
-		return &IRError{offset, err.Error()}
+		return &IRError{offset, lang.Error(err)}
 	}
 	return nil
 }
@@ -272,7 +274,7 @@ func eachField(b []byte, read func(number protowire.Number, value []byte, n uint
 func (r *protoReader) node(b []byte, offset int64) error {
 	g := r.graph
 	if len(g.Nodes) >= maxIndex || len(g.inputs) >= maxIndex/2 {
-		return errors.New("more nodes than any graph has")
+		return lang.Errorf("more nodes than any graph has")
 	}
 	n := Node{
 		Offset: offset, Number: -1, item: -1, innerFirst: true, length: int32(len(b)),

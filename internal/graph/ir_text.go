@@ -4,10 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"strconv"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/misfit"
 )
 
@@ -43,7 +43,7 @@ func ReadIR(in io.Reader) (*IR, error) {
 	err := r.read()
 	r.resolve()
 	if n := r.lines.tooLong; n > 0 {
-		r.graph.Warnings = append(r.graph.Warnings, fmt.Sprintf("%d lines are longer than %d bytes, their ends are left out", n, maxIRLine))
+		r.graph.Warnings = append(r.graph.Warnings, lang.Say("%d lines are longer than %d bytes, their ends are left out", n, maxIRLine))
 	}
 	r.graph.texts.index = nil
 	r.graph.Misfits.Sort()
@@ -99,7 +99,7 @@ func (r *irReader) read() error {
 			continue
 		}
 		if len(r.graph.Nodes) >= maxIndex || len(r.graph.inputs) >= maxIndex/2 {
-			return &IRError{offset, "more nodes than any graph has"}
+			return &IRError{offset, lang.Say("more nodes than any graph has")}
 		}
 		r.offset = offset
 		r.take(text, len(line)-len(text))
@@ -171,15 +171,15 @@ func (r *irReader) end(size int64) error {
 	}
 	switch {
 	case size == 0:
-		return &IRError{0, "the file is empty"}
+		return &IRError{0, lang.Say("the file is empty")}
 	case r.sorted && len(r.graph.Nodes) == 0:
 		r.graph.Misfits.Clear()
-		return &IRError{0, sortedMode}
+		return &IRError{0, lang.Say(sortedMode)}
 	case !r.isIR && len(r.graph.Nodes) == 0:
 		r.graph.Misfits.Clear()
-		return &IRError{0, `neither "IR entry" nor "subgraph @" found, this is no text of a graph`}
+		return &IRError{0, lang.Say(`neither "IR entry" nor "subgraph @" found, this is no text of a graph`)}
 	case cut:
-		return &IRError{size, "the file ends inside a subgraph"}
+		return &IRError{size, lang.Say("the file ends inside a subgraph")}
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"dumptool/internal/lang"
 )
 
 // isText reports whether a document begins as protobuf text does: with the name of
@@ -32,9 +34,9 @@ func readText(g *Graph, in io.Reader, attributes bool) error {
 	})
 	switch {
 	case limited.N == 0:
-		return fmt.Errorf("found more than %d bytes, wanted fewer", maxFusion)
+		return lang.Errorf("found more than %d bytes, wanted fewer", maxFusion)
 	case err == nil && !found:
-		return errors.New(`found no "graph" in the document, wanted graphs of operators`)
+		return lang.Errorf(`found no "graph" in the document, wanted graphs of operators`)
 	}
 	return err
 }
@@ -87,7 +89,7 @@ func (r *textReader) op(op Op, index int) error {
 		return err
 	}
 	if err := r.graph.addFused(op, index); err != nil {
-		return fmt.Errorf("line %d: %w", r.line, err)
+		return lang.Errorf("line %d: %w", r.line, err)
 	}
 	return nil
 }
@@ -175,7 +177,7 @@ func (r *textReader) fill() error {
 
 // wrong is the error of what was found in the line of the reader.
 func (r *textReader) wrong(found, wanted string) error {
-	return fmt.Errorf("line %d: found %s, wanted %s", r.line, found, wanted)
+	return lang.Errorf("line %d: found %s, wanted %s", r.line, found, wanted)
 }
 
 // wrongByte is the error of what peek has returned.

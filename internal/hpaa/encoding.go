@@ -48,9 +48,9 @@ func ParseEncoding(name string) (Encoding, error) {
 		names = append(names, string(known))
 	}
 	if near := lang.Nearest(name, names); near != "" {
-		return "", fmt.Errorf("no encoding %q, did you mean %s?", name, near)
+		return "", lang.Errorf("no encoding %q, did you mean %s?", name, near)
 	}
-	return "", fmt.Errorf("no encoding %q, want one of %s", name, strings.Join(names, ", "))
+	return "", lang.Errorf("no encoding %q, want one of %s", name, strings.Join(names, ", "))
 }
 
 // isText reports whether files of the encoding are text.

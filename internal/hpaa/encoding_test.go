@@ -129,7 +129,7 @@ func TestDecodeErrors(t *testing.T) {
 		for _, block := range []int{1, 64, 4096} {
 			_, err := readAll(t, tt.e, tt.text, block)
 			var piece *PieceError
-			if !errors.As(err, &piece) || piece.Code != BadHex || piece.Text != tt.want {
+			if !errors.As(err, &piece) || piece.Code != BadHex || piece.Error() != tt.want {
 				t.Errorf("%s %.40q in blocks of %d: %v, want %s", tt.e, tt.text, block, err, tt.want)
 			}
 			if _, err := slowDecode(tt.e, tt.text); err == nil {
@@ -207,7 +207,7 @@ func TestDetect(t *testing.T) {
 		s, bad := look(&Piece{File: "p", Path: path, Shape: tt.shape, DType: tt.dtype, Encoding: Auto}, hints{})
 		got := ""
 		if bad != nil {
-			got = bad.Text
+			got = bad.Error()
 		} else {
 			got = string(s.encoding)
 		}

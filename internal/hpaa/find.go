@@ -2,7 +2,6 @@ package hpaa
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"regexp"
@@ -138,7 +137,7 @@ func (s *Source) described() (*Found, error) {
 func (s *Source) pathOf(name string) (string, error) {
 	local := filepath.FromSlash(name)
 	folder := store.Dir(s.Description)
-	outside := fmt.Errorf("file: %q leads out of the folder, want a path below it (or --allow-outside)", lang.Clip(name))
+	outside := lang.Errorf("file: %q leads out of the folder, want a path below it (or --allow-outside)", lang.Clip(name))
 	switch {
 	case filepath.IsLocal(local) && !slices.Contains(strings.Split(filepath.ToSlash(local), "/"), ".."):
 	case !s.AllowOutside:
@@ -218,21 +217,21 @@ func ParsePattern(text string) (*Pattern, error) {
 		expr.WriteString(regexp.QuoteMeta(rest[:open]))
 		end := strings.IndexByte(rest, '}')
 		if rest[open] == '}' || end < 0 {
-			return nil, fmt.Errorf("pattern %q: column %d: a brace without its partner", p.text, len(text)-len(rest)+open+1)
+			return nil, lang.Errorf("pattern %q: column %d: a brace without its partner", p.text, len(text)-len(rest)+open+1)
 		}
 		form, err := p.addField(rest[open+1 : end])
 		if err != nil {
-			return nil, fmt.Errorf("pattern %q: column %d: %w", p.text, len(text)-len(rest)+open+1, err)
+			return nil, lang.Errorf("pattern %q: column %d: %w", p.text, len(text)-len(rest)+open+1, err)
 		}
 		expr.WriteString(form)
 		rest = rest[end+1:]
 	}
 	if !slices.ContainsFunc(p.fields, func(f field) bool { return f.name == "node" }) {
-		return nil, fmt.Errorf("pattern %q has no {node}", p.text)
+		return nil, lang.Errorf("pattern %q has no {node}", p.text)
 	}
 	re, err := regexp.Compile(expr.String() + `$`)
 	if err != nil {
-		return nil, fmt.Errorf("pattern %q: %w", p.text, err)
+		return nil, lang.Errorf("pattern %q: %w", p.text, err)
 	}
 	p.re = re
 	return p, nil
@@ -245,13 +244,13 @@ func (p *Pattern) addField(text string) (string, error) {
 	number, isNumber := numberForms[form]
 	switch {
 	case !known:
-		return "", fmt.Errorf("no field {%s}, want {node}, {output}, {round}, {piece}, {card}, {dtype}, {shape}, {axis}, {time}, {n} or {*}", lang.Clip(text))
+		return "", lang.Errorf("no field {%s}, want {node}, {output}, {round}, {piece}, {card}, {dtype}, {shape}, {axis}, {time}, {n} or {*}", lang.Clip(text))
 	case form != "" && !isNumber:
-		return "", fmt.Errorf("{%s}: want {%s:hex} or {%s:int}", lang.Clip(text), name, name)
+		return "", lang.Errorf("{%s}: want {%s:hex} or {%s:int}", lang.Clip(text), name, name)
 	case form != "" && expr != "":
-		return "", fmt.Errorf("{%s}: only {output}, {round} and {piece} have a base", lang.Clip(text))
+		return "", lang.Errorf("{%s}: only {output}, {round} and {piece} have a base", lang.Clip(text))
 	case name != "*" && name != "n" && slices.ContainsFunc(p.fields, func(f field) bool { return f.name == name }):
-		return "", fmt.Errorf("{%s} comes again", name)
+		return "", lang.Errorf("{%s} comes again", name)
 	}
 	f := field{name: name}
 	if expr == "" {
@@ -269,7 +268,7 @@ func (p *Pattern) String() string { return p.text }
 func (p *Pattern) Match(file string) (*Piece, error) {
 	values := p.re.FindStringSubmatch(file)
 	if values == nil {
-		return nil, fmt.Errorf("the name does not fit %s", p.text)
+		return nil, lang.Errorf("the name does not fit %s", p.text)
 	}
 	piece := &Piece{File: file, Skip: -1}
 	for i, f := range p.fields {
@@ -278,7 +277,7 @@ func (p *Pattern) Match(file string) (*Piece, error) {
 		case f.base != 0:
 			n, err := strconv.ParseUint(text, f.base, 64)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %q has more than 64 bits", f.name, lang.Clip(text))
+				return nil, lang.Errorf("%s: %q has more than 64 bits", f.name, lang.Clip(text))
 			}
 			text = strconv.FormatUint(n, 10)
 		case f.name == "card" || f.name == "n" || f.name == "*":

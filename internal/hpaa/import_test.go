@@ -244,7 +244,7 @@ func TestEveryPieceHasOnePlace(t *testing.T) {
 			}
 			if row.PieceError != nil {
 				broken[row.Label] = true
-				if row.Code == "" || row.Text == "" {
+				if row.Code == "" || row.Problem.String() == "" {
 					rt.Fatalf("%s has the error %+v", row.Label, row.PieceError)
 				}
 				continue
@@ -344,7 +344,7 @@ func TestCodes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := fmt.Sprint(r.Rows[0].Code, " ", r.Rows[0].Text)
+			got := fmt.Sprint(r.Rows[0].Code, " ", r.Rows[0].Problem)
 			if name == "huge" { // its pieces are too short as well
 				tt.want = "SIZE_MISMATCH"
 			}
@@ -377,7 +377,7 @@ func TestNodesWhole(t *testing.T) {
 	for _, row := range r.Rows {
 		text := row.Label + " " + filepath.Base(row.Path)
 		if row.PieceError != nil {
-			text = row.Label + " " + string(row.Code) + " " + row.Text
+			text = row.Label + " " + string(row.Code) + " " + row.Problem.String()
 		}
 		got = append(got, text)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -39,9 +40,9 @@ func checkNumbers(pieces []*Piece) *PieceError {
 	for i, p := range sorted {
 		switch {
 		case p.Number > next:
-			return &PieceError{MissingPiece, fmt.Sprintf("piece %d of 0 to %d is missing", next, last)}
+			return &PieceError{MissingPiece, lang.Say("piece %d of 0 to %d is missing", next, last)}
 		case p.Number < next && twice == nil:
-			twice = &PieceError{DuplicatePiece, fmt.Sprintf("piece %d comes twice: %s and %s", p.Number, sorted[i-1].File, p.File)}
+			twice = &PieceError{DuplicatePiece, lang.Say("piece %d comes twice: %s and %s", p.Number, sorted[i-1].File, p.File)}
 		case p.Number == next:
 			next++
 		}

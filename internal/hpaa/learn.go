@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/format"
 	"dumptool/internal/format/npy"
+	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
@@ -301,7 +301,7 @@ func (l *learner) axisOf(ctx context.Context, t *target, row *Row, w way) int {
 	return noAxis
 }
 
-var errDiffers = errors.New("the bytes differ")
+var errDiffers = lang.Errorf("the bytes differ")
 
 // agrees reports whether the pieces of a row give the array in every byte.
 func (l *learner) agrees(ctx context.Context, t *target, row *Row, w way, axis int) bool {

@@ -2,7 +2,6 @@ package hpaa
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"path"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/format"
 	"dumptool/internal/format/npy"
+	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
@@ -48,7 +48,7 @@ func look(p *Piece, h hints) (*stored, *PieceError) {
 	defer file.Close()
 	info, err := store.Stat(p.Path)
 	if err == nil && info.IsDir() {
-		err = fmt.Errorf("%s is a folder, want a file", p.Path)
+		err = lang.Errorf("%s is a folder, want a file", p.Path)
 	}
 	if err != nil {
 		return nil, readError(err)
@@ -61,7 +61,7 @@ func look(p *Piece, h hints) (*stored, *PieceError) {
 		s.skip = max(0, h.skip)
 	}
 	if s.skip > s.size {
-		return nil, &PieceError{SizeMismatch, fmt.Sprintf("found %d bytes, want a header of %d to leave out", s.size, s.skip)}
+		return nil, &PieceError{SizeMismatch, lang.Say("found %d bytes, want a header of %d to leave out", s.size, s.skip)}
 	}
 	head := make([]byte, min(headBytes, s.size-s.skip))
 	if err := format.ReadFull(file, head, s.skip); err != nil {
@@ -93,7 +93,7 @@ func (s *stored) readHeader(file io.ReaderAt) *PieceError {
 		s.shape = shape
 	}
 	if !s.shape.Equal(shape) || s.dtype.UnitSize() != array.Host.Size() || s.dtype.Packed() {
-		return &PieceError{SizeMismatch, fmt.Sprintf("found an array %v of %s, want %v of %s", shape, array.Host, s.shape, s.dtype)}
+		return &PieceError{SizeMismatch, lang.Say("found an array %v of %s, want %v of %s", shape, array.Host, s.shape, s.dtype)}
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (s *stored) complete(h hints, head []byte) *PieceError {
 	}
 	want, ok := s.dtype.Bytes(s.shape.Elements())
 	if !ok {
-		return &PieceError{SizeMismatch, fmt.Sprintf("%v of %s has too many elements", s.shape, s.dtype)}
+		return &PieceError{SizeMismatch, lang.Say("%v of %s has too many elements", s.shape, s.dtype)}
 	}
 	s.want = want
 	if s.encoding == Auto {
@@ -147,9 +147,9 @@ func (s *stored) missing(h hints) *PieceError {
 	case h.err != nil:
 		return readError(h.err)
 	case h.unknown:
-		return &PieceError{NotInModel, "the reference has no such tensor, which would give the " + what}
+		return &PieceError{NotInModel, lang.Say("the reference has no such tensor, which would give the %s", lang.Say(what))}
 	}
-	return &PieceError{ReadError, "nothing says the " + what}
+	return &PieceError{ReadError, lang.Say("nothing says the %s", lang.Say(what))}
 }
 
 // detect finds the encoding out: bytes where the file is as long as the elements, else
@@ -163,7 +163,7 @@ func (s *stored) detect(head []byte) *PieceError {
 	digits, prefixed, ok := numbersIn(head, whole)
 	switch {
 	case !ok:
-		return &PieceError{SizeMismatch, fmt.Sprintf("found %d bytes that are no hex text, want %d for %v of %s", s.size-s.skip, s.want, s.shape, s.dtype)}
+		return &PieceError{SizeMismatch, lang.Say("found %d bytes that are no hex text, want %d for %v of %s", s.size-s.skip, s.want, s.shape, s.dtype)}
 	case prefixed && digits == 2:
 		s.encoding = Hex0x
 	case prefixed && digits == 4:
@@ -175,9 +175,9 @@ func (s *stored) detect(head []byte) *PieceError {
 	case !prefixed && digits != 4 && digits != 8 && digits != 16:
 		s.encoding = Hex
 	case prefixed:
-		return &PieceError{ReadError, "the encoding does not show: numbers with 0x have 2, 4, 8 or 16 digits each"}
+		return &PieceError{ReadError, lang.Say("the encoding does not show: numbers with 0x have 2, 4, 8 or 16 digits each")}
 	default:
-		return &PieceError{ReadError, fmt.Sprintf("the encoding does not show: %d digits in a row are %s or a number of words%d; say which", digits, Hex, 4*digits)}
+		return &PieceError{ReadError, lang.Say("the encoding does not show: %d digits in a row are %s or a number of words%d; say which", digits, Hex, 4*digits)}
 	}
 	return nil
 }
@@ -312,7 +312,7 @@ func (t *modelTensor) open() error {
 			return err
 		}
 	}
-	return fmt.Errorf("no tensor %q in it", t.member)
+	return lang.Errorf("no tensor %q in it", t.member)
 }
 
 // hintsOf is what is known about a piece of a group besides its description.
@@ -328,7 +328,7 @@ func (w *worker) hintsOf(g *group, p *Piece) hints {
 	}
 	dtype, shape, err := model.describe()
 	if err != nil {
-		h.err = fmt.Errorf("%s: %w", model.file.Path(), err)
+		h.err = lang.Errorf("%s: %w", model.file.Path(), err)
 		return h
 	}
 	h.model = shape

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -87,7 +86,7 @@ var keys = []struct {
 	{"time", func(p *Piece, text string) error {
 		at, ok := sidefile.ParseInstant(text)
 		if !ok {
-			return fmt.Errorf("found %q, want a number", lang.Clip(text))
+			return lang.Errorf("found %q, want a number", lang.Clip(text))
 		}
 		p.Time = &at
 		return nil
@@ -102,7 +101,7 @@ func (p *Piece) setKey(name, text string) error {
 	for _, k := range keys {
 		if k.name == name {
 			if err := k.set(p, text); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+				return lang.Errorf("%s: %w", name, err)
 			}
 		}
 	}
@@ -119,20 +118,20 @@ func checkKey(name string) error {
 		return nil
 	}
 	if near := lang.Nearest(name, names); near != "" {
-		return fmt.Errorf("unknown key %q, did you mean %s?", lang.Clip(name), near)
+		return lang.Errorf("unknown key %q, did you mean %s?", lang.Clip(name), near)
 	}
-	return fmt.Errorf("unknown key %q, want %s", lang.Clip(name), strings.Join(names, ", "))
+	return lang.Errorf("unknown key %q, want %s", lang.Clip(name), strings.Join(names, ", "))
 }
 
 // check checks what every piece needs.
 func (p *Piece) check() error {
 	switch {
 	case p.File == "":
-		return errors.New("no file")
+		return lang.Errorf("no file")
 	case strings.ContainsRune(p.File, 0):
-		return fmt.Errorf("file: %q has a character that no path has", lang.Clip(p.File))
+		return lang.Errorf("file: %q has a character that no path has", lang.Clip(p.File))
 	case p.Node == "":
-		return errors.New("no node")
+		return lang.Errorf("no node")
 	}
 	return nil
 }
@@ -143,9 +142,9 @@ func setNumber[N int | int64](n *N, bits int, text string) error {
 	*n = N(v)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return fmt.Errorf("found %q, want a number of at most %d", lang.Clip(text), uint64(1)<<bits-1)
+		return lang.Errorf("found %q, want a number of at most %d", lang.Clip(text), uint64(1)<<bits-1)
 	case err != nil:
-		return fmt.Errorf("found %q, want a number from 0", lang.Clip(text))
+		return lang.Errorf("found %q, want a number from 0", lang.Clip(text))
 	}
 	return nil
 }
@@ -154,7 +153,7 @@ func setNumber[N int | int64](n *N, bits int, text string) error {
 func ParseAxis(text string) (int, error) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < -1 {
-		return 0, fmt.Errorf("found %q, want an axis from 0, or -1 for the first whose length is not 1", lang.Clip(text))
+		return 0, lang.Errorf("found %q, want an axis from 0, or -1 for the first whose length is not 1", lang.Clip(text))
 	}
 	return int(n), nil
 }
@@ -172,7 +171,7 @@ func ParseDType(name string) (tensor.DType, error) {
 		d, ok = tensor.ParseDType(name)
 	}
 	if _, err := tensor.NewDecoder(d); !ok || err != nil || d == tensor.Undefined {
-		return tensor.Undefined, fmt.Errorf("found %q, want an element type, such as float16, bfloat16, float32 or int8", lang.Clip(name))
+		return tensor.Undefined, lang.Errorf("found %q, want an element type, such as float16, bfloat16, float32 or int8", lang.Clip(name))
 	}
 	return d, nil
 }
@@ -196,15 +195,15 @@ func ParseShape(text string) (tensor.Shape, error) {
 	for part := range strings.SplitSeq(inner, separator) {
 		n, err := strconv.ParseUint(strings.TrimSpace(part), 10, 63)
 		if err != nil {
-			return nil, fmt.Errorf("found %q, want a shape such as 2x3x5, or [] for a scalar", lang.Clip(text))
+			return nil, lang.Errorf("found %q, want a shape such as 2x3x5, or [] for a scalar", lang.Clip(text))
 		}
 		shape = append(shape, int64(n))
 	}
 	if n, ok := shape.Count(); !ok || n > math.MaxInt64/16 {
-		return nil, fmt.Errorf("%v has too many elements", shape)
+		return nil, lang.Errorf("%v has too many elements", shape)
 	}
 	if len(shape) > maxRank {
-		return nil, fmt.Errorf("found %d dimensions, want at most %d", len(shape), maxRank)
+		return nil, lang.Errorf("found %d dimensions, want at most %d", len(shape), maxRank)
 	}
 	return shape, nil
 }
@@ -236,22 +235,25 @@ const (
 type PieceError struct {
 	// Code names the reason.
 	Code Code `json:"code"`
-	// Text says what was found, where, and what was wanted.
-	Text string `json:"error"`
+	// Problem says what was found, where, and what was wanted.
+	Problem lang.Sentence `json:"error"`
 }
 
 // Error is the text.
-func (e *PieceError) Error() string { return e.Text }
+func (e *PieceError) Error() string { return e.Problem.String() }
+
+// Text is the error in both languages.
+func (e *PieceError) Text() lang.Text { return e.Problem.Text() }
 
 // sizeError is the error of a piece that has another number of bytes than its shape.
 func sizeError(found int64, dtype tensor.DType, shape tensor.Shape, want int64) *PieceError {
-	return &PieceError{SizeMismatch, fmt.Sprintf("found %d bytes, want %d for %v of %s", found, want, shape, dtype)}
+	return &PieceError{SizeMismatch, lang.Say("found %d bytes, want %d for %v of %s", found, want, shape, dtype)}
 }
 
-func readError(err error) *PieceError { return &PieceError{ReadError, err.Error()} }
+func readError(err error) *PieceError { return &PieceError{ReadError, lang.Error(err)} }
 
 func concatError(format string, args ...any) *PieceError {
-	return &PieceError{ConcatShape, fmt.Sprintf(format, args...)}
+	return &PieceError{ConcatShape, lang.Say(format, args...)}
 }
 
 const (
@@ -263,18 +265,21 @@ const (
 
 // DescriptionError is the error of a description: what is wrong, a text a line.
 type DescriptionError struct {
-	Problems []string
+	Problems []lang.Sentence
 	// More counts those that are not listed.
 	More int
 }
 
 // Error lists the problems.
-func (e *DescriptionError) Error() string {
-	text := strings.Join(e.Problems, "; ")
+func (e *DescriptionError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *DescriptionError) Text() lang.Text {
+	text := lang.Join(e.Problems, lang.Text{EN: "; ", ZH: "；"})
 	if e.More > 0 {
-		text += fmt.Sprintf("; and %d more", e.More)
+		text = lang.Say("%s; and %d more", text, e.More)
 	}
-	return text
+	return text.Text()
 }
 
 // add adds what is wrong with a line.
@@ -283,7 +288,7 @@ func (e *DescriptionError) add(line int, err error) {
 		e.More++
 		return
 	}
-	e.Problems = append(e.Problems, fmt.Sprintf("line %d: %v", line, err))
+	e.Problems = append(e.Problems, lang.Say("line %d: %v", line, err))
 }
 
 // orNil is the error, nil without problems.
@@ -344,7 +349,7 @@ func readJSONLines(in io.Reader) ([]*Piece, error) {
 		pieces = append(pieces, p)
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		bad.add(line+1, fmt.Errorf("more than %d bytes", maxLine))
+		bad.add(line+1, lang.Errorf("more than %d bytes", maxLine))
 	} else if err != nil {
 		return nil, err
 	}
@@ -360,14 +365,14 @@ func (p *Piece) fromJSON(text []byte) error {
 	if !doc.Valid() {
 		problem := doc.Problems[0]
 		_, column := doc.Position(problem.Offset)
-		return fmt.Errorf("column %d: %v", column, problem.Message)
+		return lang.Errorf("column %d: %v", column, problem.Message)
 	}
 	if doc.Root.Kind != jsonpos.Object {
-		return fmt.Errorf("found %v, want an object", doc.Root.Kind)
+		return lang.Errorf("found %v, want an object", doc.Root.Kind)
 	}
 	for before, again := range doc.Root.Repeated() {
 		_, column := doc.Position(again.KeyStart)
-		return fmt.Errorf("column %d: the key %q comes again", column, lang.Clip(before.Key))
+		return lang.Errorf("column %d: the key %q comes again", column, lang.Clip(before.Key))
 	}
 	for _, m := range doc.Root.Members {
 		text, given, err := valueText(m.Key, m.Value)
@@ -376,7 +381,7 @@ func (p *Piece) fromJSON(text []byte) error {
 		}
 		if err != nil {
 			_, column := doc.Position(m.KeyStart)
-			return fmt.Errorf("column %d: %w", column, err)
+			return lang.Errorf("column %d: %w", column, err)
 		}
 	}
 	return p.check()
@@ -395,20 +400,20 @@ func valueText(key string, v *jsonpos.Value) (text string, given bool, err error
 		var parts []string
 		for _, e := range v.Elems {
 			if e.Kind != jsonpos.Number {
-				return "", false, fmt.Errorf("%s: found %v in it, want numbers", key, e.Kind)
+				return "", false, lang.Errorf("%s: found %v in it, want numbers", key, e.Kind)
 			}
 			parts = append(parts, e.Text)
 		}
 		return "[" + strings.Join(parts, ",") + "]", true, nil
 	case names:
-		return "", false, fmt.Errorf("%s: found %v, want a string", key, v.Kind)
+		return "", false, lang.Errorf("%s: found %v, want a string", key, v.Kind)
 	case shape:
-		return "", false, fmt.Errorf("%s: found %v, want an array of numbers", key, v.Kind)
+		return "", false, lang.Errorf("%s: found %v, want an array of numbers", key, v.Kind)
 	}
 	if err := checkKey(key); err != nil {
 		return "", false, err
 	}
-	return "", false, fmt.Errorf("%s: found %v, want a number", key, v.Kind)
+	return "", false, lang.Errorf("%s: found %v, want a number", key, v.Kind)
 }
 
 // readCSV reads a table whose columns are called as the keys are. Empty cells are not
@@ -428,7 +433,7 @@ func readCSV(in io.Reader) ([]*Piece, error) {
 		if err := checkKey(title[i]); err != nil {
 			bad.add(1, err)
 		} else if seen[title[i]] {
-			bad.add(1, fmt.Errorf("the column %q comes again", title[i]))
+			bad.add(1, lang.Errorf("the column %q comes again", title[i]))
 		}
 		seen[title[i]] = true
 	}
@@ -461,7 +466,7 @@ func readCSV(in io.Reader) ([]*Piece, error) {
 // fromCells reads a piece from the row of a table.
 func (p *Piece) fromCells(title, row []string) error {
 	if len(row) != len(title) {
-		return fmt.Errorf("found %d cells, want %d", len(row), len(title))
+		return lang.Errorf("found %d cells, want %d", len(row), len(title))
 	}
 	for i, cell := range row {
 		if cell = strings.TrimSpace(cell); cell == "" {
@@ -481,5 +486,5 @@ func csvError(err error) error {
 	if !errors.As(err, &parse) {
 		return err
 	}
-	return &DescriptionError{Problems: []string{fmt.Sprintf("line %d, column %d: %v", parse.Line, parse.Column, parse.Err)}}
+	return &DescriptionError{Problems: []lang.Sentence{lang.Say("line %d, column %d: %v", parse.Line, parse.Column, parse.Err)}}
 }

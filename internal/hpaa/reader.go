@@ -9,6 +9,7 @@ import (
 
 	"dumptool/internal/format"
 	"dumptool/internal/format/npy"
+	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
@@ -242,7 +243,7 @@ func (r *reader) badHex(offset int64, want string) error {
 	if err != nil {
 		return err
 	}
-	return &PieceError{BadHex, fmt.Sprintf("line %d, column %d: found %s, want %s (%s)", line, column, found, want, r.of.encoding)}
+	return &PieceError{BadHex, lang.Say("line %d, column %d: found %s, want %s (%s)", line, column, found, want, r.of.encoding)}
 }
 
 // place finds line and column of an offset, both from 1 and columns in bytes, and what

@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/guard"
+	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
@@ -83,7 +83,7 @@ func (w *worker) unit(ctx context.Context, u unit) {
 		case errors.As(err, &piece):
 			broken = true
 		case err != nil:
-			g.row.fail(&PieceError{WriteError, err.Error()})
+			g.row.fail(&PieceError{WriteError, lang.Error(err)})
 		case file != nil:
 			files = append(files, file)
 		}
@@ -99,7 +99,7 @@ func (w *worker) unit(ctx context.Context, u unit) {
 		if err := f.Commit(); err != nil {
 			for _, g := range u.groups {
 				if g.row.Path == f.Path() {
-					g.row.fail(&PieceError{WriteError, err.Error()})
+					g.row.fail(&PieceError{WriteError, lang.Error(err)})
 				}
 			}
 		}
@@ -222,10 +222,10 @@ func (s *stored) check(ctx context.Context, memory *room) error {
 // the rows.
 func (w *worker) checkAll(ctx context.Context, u unit, memory *room) {
 	var first *PieceError // of all outputs
-	texts := make([]string, len(u.groups))
+	texts := make([]lang.Sentence, len(u.groups))
 	codes := make([]Code, len(u.groups))
 	for k, g := range u.groups {
-		var all []string
+		var all []lang.Sentence
 		for i, p := range g.row.Pieces {
 			bad := g.bad[i]
 			if bad == nil {
@@ -234,11 +234,11 @@ func (w *worker) checkAll(ctx context.Context, u unit, memory *room) {
 			if bad == nil {
 				continue
 			}
-			if all = append(all, p.File+": "+bad.Text); len(all) == 1 {
+			if all = append(all, lang.Say("%s: %s", p.File, bad.Problem)); len(all) == 1 {
 				codes[k] = bad.Code
 			}
 			if first == nil {
-				first = &PieceError{bad.Code, fmt.Sprintf("left out with %s: %s", g.row.Label, all[0])}
+				first = &PieceError{bad.Code, lang.Say("left out with %s: %s", g.row.Label, all[0])}
 			}
 		}
 		texts[k] = someOf(all)
@@ -253,7 +253,7 @@ func (w *worker) checkAll(ctx context.Context, u unit, memory *room) {
 		case first != nil:
 			g.row.fail(first)
 		default: // it was broken when it was read first
-			g.row.fail(&PieceError{ReadError, "a piece changed while it was read"})
+			g.row.fail(&PieceError{ReadError, lang.Say("a piece changed while it was read")})
 		}
 	}
 }
@@ -271,12 +271,13 @@ func asPieceError(err error) *PieceError {
 }
 
 // someOf joins the first texts.
-func someOf(texts []string) string {
+func someOf(texts []lang.Sentence) lang.Sentence {
 	const shown = 5
+	between := lang.Text{EN: "; ", ZH: "；"}
 	if len(texts) > shown {
-		return strings.Join(texts[:shown], "; ") + fmt.Sprintf("; and %d more", len(texts)-shown)
+		return lang.Say("%s; and %d more", lang.Join(texts[:shown], between), len(texts)-shown)
 	}
-	return strings.Join(texts, "; ")
+	return lang.Join(texts, between)
 }
 
 // addMapping notes the names of arrays that could not have their own.

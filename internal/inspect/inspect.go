@@ -92,7 +92,7 @@ type File struct {
 	MisfitCount int      `json:"misfit_count,omitempty"`
 	Misfits     []Misfit `json:"misfits,omitempty"`
 	// Warnings are what is odd about the file.
-	Warnings []string `json:"warnings,omitempty"`
+	Warnings []lang.Sentence `json:"warnings,omitempty"`
 	// Err says why the file could not be read. Partial is set where that is about a part of
 	// it: the rest is there.
 	Err     lang.Failure `json:"error,omitempty"`

@@ -172,7 +172,7 @@ func readMapping(in io.Reader, _ int64) ([]Count, misfit.List, error) {
 	}
 	var misfits misfit.List
 	for _, bad := range m.Bad {
-		misfits.Add(bad.Line, -1, []byte(bad.Text), "stored,original, but it "+bad.Problem)
+		misfits.Add(bad.Line, -1, []byte(bad.Found), "stored,original, but it "+bad.Problem.String())
 	}
 	return []Count{{"file name", "个文件名", len(m.Stored())}}, misfits, nil
 }

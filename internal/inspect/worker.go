@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
@@ -76,7 +74,7 @@ func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
 		}
 	}
 	if !src.Named && len(f.Inputs)+len(f.Outputs)+len(f.Buffers)+len(f.Spaces) == 0 {
-		f.Warnings = append(f.Warnings, "the dump holds no tensors")
+		f.Warnings = append(f.Warnings, lang.Say("the dump holds no tensors"))
 	}
 	return f
 }
@@ -109,7 +107,7 @@ func (w *worker) wants(f *File, t *tensorfile.Tensor) bool {
 }
 
 // errSide says why a file is not opened.
-var errSide = errors.New("it lies beside dumps and holds no tensors")
+var errSide = lang.Errorf("it lies beside dumps and holds no tensors")
 
 // table notes what is wrong with a table.
 func (w *worker) table(f *File) {
@@ -165,7 +163,7 @@ func (f *File) describe(src *tensorfile.File) {
 func (f *File) slices(src *tensorfile.File) map[tensor.Kind][]tensor.Shape {
 	shapes, err := src.ThreadShapes(f.Name)
 	if err != nil {
-		f.Warnings = append(f.Warnings, strings.TrimPrefix(err.Error(), "dumpfmt: "))
+		f.Warnings = append(f.Warnings, lang.Error(err))
 	}
 	f.Sliced = shapes != nil
 	return shapes
@@ -183,7 +181,7 @@ func (w *worker) tensor(ctx context.Context, f *File, src *tensorfile.Tensor, sl
 	err := src.Err
 	switch {
 	case errors.Is(err, tensorfile.ErrNoData):
-		f.Warnings, err = append(f.Warnings, fmt.Sprintf("%s: %v", src, err)), nil
+		f.Warnings, err = append(f.Warnings, lang.Say("%s: %v", src, err)), nil
 	case err != nil:
 	case f.OpDebug && t.Kind == tensor.Output:
 		if t.Record, err = src.Record(); err == nil {

@@ -245,12 +245,15 @@ type Error struct {
 }
 
 // Error names the place, what was found and what was wanted.
-func (e *Error) Error() string {
-	path := ""
-	if e.Path != "" {
-		path = e.Path + ", "
+func (e *Error) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *Error) Text() lang.Text {
+	found, wanted := lang.Say(e.Found), lang.Say(e.Wanted)
+	if e.Path == "" {
+		return lang.Say("line %d, column %d: found %s, wanted %s", e.Line, e.Column, found, wanted).Text()
 	}
-	return fmt.Sprintf("%sline %d, column %d: found %s, wanted %s", path, e.Line, e.Column, e.Found, e.Wanted)
+	return lang.Say("%s, line %d, column %d: found %s, wanted %s", e.Path, e.Line, e.Column, found, wanted).Text()
 }
 
 // JoinPath appends a key to a path. Keys that are no plain words stand in brackets.

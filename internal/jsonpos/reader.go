@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"dumptool/internal/lang"
 )
 
 // MaxNesting is how many levels of brackets a Reader accepts.
@@ -330,7 +332,7 @@ func (r *Reader) fill() bool {
 		r.buf, r.err = r.buf[:len(r.buf)+n], err
 		switch r.size += int64(n); {
 		case r.size > r.maxSize:
-			r.err = fmt.Errorf("the file is larger than %d MiB", r.maxSize>>20)
+			r.err = lang.Errorf("the file is larger than %d MiB", r.maxSize>>20)
 			r.buf = r.buf[:len(r.buf)-n]
 			return false
 		case n > 0:

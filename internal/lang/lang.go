@@ -6,7 +6,6 @@ package lang
 
 import (
 	"encoding"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -76,50 +75,54 @@ func Join(sentences []Sentence, separator Text) Sentence {
 func (s Sentence) IsZero() bool { return s.s == nil }
 
 // Text puts the sentence together in both languages.
-func (s Sentence) Text() Text {
-	return Text{EN: s.String(), ZH: s.in(func(t Text) string { return t.ZH })}
-}
+func (s Sentence) Text() Text { return Text{EN: s.in(false), ZH: s.in(true)} }
 
 // String is the sentence in English.
-func (s Sentence) String() string { return s.in(func(t Text) string { return t.EN }) }
+func (s Sentence) String() string { return s.in(false) }
 
-// in puts the sentence together in one language.
-func (s Sentence) in(choose func(Text) string) string {
-	switch {
-	case s.s == nil:
+// in puts the sentence together in English or Chinese.
+func (s Sentence) in(zh bool) string {
+	if s.s == nil {
 		return ""
-	case len(s.s.args) == 0:
-		return choose(s.s.template)
+	}
+	format := s.s.template.in(zh)
+	if s.s.template.ZH == byTable {
+		format = message(s.s.template.EN, zh, len(s.s.args) == 0)
+	}
+	if len(s.s.args) == 0 {
+		return format
 	}
 	own := make([]any, len(s.s.args))
 	for i, a := range s.s.args {
 		switch a := a.(type) {
 		case Text:
-			own[i] = choose(a)
+			own[i] = a.in(zh)
 		case Sentence:
-			own[i] = a.in(choose)
+			own[i] = a.in(zh)
 		case interface{ Text() Text }:
-			own[i] = choose(a.Text())
+			own[i] = a.Text().in(zh)
 		case error:
-			own[i] = choose(errorText(a))
+			own[i] = errorIn(a, zh)
 		default:
 			own[i] = a
 		}
 	}
-	return fmt.Sprintf(choose(s.s.template), own...)
+	return fmt.Sprintf(format, own...)
+}
+
+// String is the text in English.
+func (t Text) String() string { return t.EN }
+
+// in is the text in English or Chinese.
+func (t Text) in(zh bool) string {
+	if zh {
+		return t.ZH
+	}
+	return t.EN
 }
 
 // Error returns the sentence of an error.
 func Error(err error) Sentence { return Sayf("%v", "%v", err) }
-
-// Errorf returns an error with a text, from what Sayf takes.
-func Errorf(en, zh string, args ...any) error { return sentenceError{Sayf(en, zh, args...)} }
-
-// sentenceError is an error with a text.
-type sentenceError struct{ Sentence }
-
-// Error is the text in English.
-func (e sentenceError) Error() string { return e.String() }
 
 // Failure is an error that documents have as its text, in English.
 type Failure interface {
@@ -143,20 +146,6 @@ func (f failure) Unwrap() error { return f.error }
 
 // MarshalText implements encoding.TextMarshaler.
 func (f failure) MarshalText() ([]byte, error) { return []byte(f.Error()), nil }
-
-// errorText is an error whose part with a text, which is its message in English, is
-// in the language.
-func errorText(err error) Text {
-	t := Text{EN: err.Error(), ZH: err.Error()}
-	var part interface {
-		error
-		Text() Text
-	}
-	if errors.As(err, &part) {
-		t.ZH = strings.Replace(t.ZH, part.Error(), part.Text().ZH, 1)
-	}
-	return t
-}
 
 // Equal reports whether two sentences are the same in English.
 func (s Sentence) Equal(other Sentence) bool { return s.String() == other.String() }

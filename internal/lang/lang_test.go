@@ -209,7 +209,7 @@ func template(n ast.Node) (en, zh *string, args int) {
 // templates are the functions that take a text in both languages, and which of
 // their arguments is the first of these.
 var templates = map[string]int{
-	"Sayf": 0, "say": 0, "Nothingf": 0, "nothingf": 0, "lang.Errorf": 0,
+	"Sayf": 0, "say": 0, "Nothingf": 0, "nothingf": 0,
 	"batch.Outcomef": 1, "batch.Errorf": 0, "batch.Warnf": 0, "batch.Infof": 0, "batch.Hintf": 0,
 }
 

@@ -3,9 +3,9 @@ package layout
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -17,7 +17,7 @@ func (pl *planner) fromDevice() error {
 	rule := ruleOf(pl.Source)
 	switch {
 	case matrix == nil && rule == nil:
-		return pl.unsupported("the layout has no public definition")
+		return pl.unsupported(lang.Say("the layout has no public definition"))
 	case matrix == nil:
 		return pl.fromNamed(rule)
 	case rule == nil:
@@ -69,9 +69,9 @@ func (pl *planner) fromNamed(rule *rule) error {
 	_, namedTarget := Order(pl.Target)
 	switch {
 	case namedTarget && !rule.has(pl.Target):
-		return pl.unsupported("different axes")
+		return pl.unsupported(lang.Say("different axes"))
 	case !namedTarget && pl.Target != tensor.ND && ruleOf(pl.Target) == nil && ndRuleOf(pl.Target) == nil:
-		return pl.unsupported("")
+		return pl.unsupported(lang.Sentence{})
 	}
 
 	found, p, err := pl.infer(rule, p)
@@ -96,7 +96,7 @@ func (pl *planner) fromNamed(rule *rule) error {
 	}
 	if next := ruleOf(pl.Target); next != nil {
 		if !next.axes3D && found.dims[axD] != 1 {
-			return pl.unsupported(fmt.Sprintf("D is %d, want 1", found.dims[axD]))
+			return pl.unsupported(lang.Say("D is %d, want 1", found.dims[axD]))
 		}
 		return pl.toDevice(next, found.dims, letters)
 	}
@@ -111,7 +111,7 @@ func (pl *planner) infer(rule *rule, p params) (reading, params, error) {
 	host := pl.hostShape()
 	if len(host) == 0 {
 		if rule.padded == nil {
-			return reading{}, p, &MissingError{rule.format, "the host shape: the dump records no original shape; give it with -s"}
+			return reading{}, p, &MissingError{rule.format, lang.Say("the host shape: the dump records no original shape; give it with -s")}
 		}
 		pl.warn("the dump records no original shape: padding is kept")
 		return reading{rule.orders()[0], rule.padded(pl.Shape)}, p, nil
@@ -122,7 +122,7 @@ func (pl *planner) infer(rule *rule, p params) (reading, params, error) {
 		orders = []tensor.Format{pl.Target}
 	case pl.Order != nil:
 		if !rule.has(*pl.Order) {
-			return reading{}, p, &UnsupportedError{From: rule.format, To: *pl.Order, Why: "the original format has different axes"}
+			return reading{}, p, &UnsupportedError{From: rule.format, To: *pl.Order, Why: lang.Say("the original format has different axes")}
 		}
 		orders = []tensor.Format{*pl.Order}
 	}
@@ -180,7 +180,7 @@ func (pl *planner) misfit(rule *rule, orders []tensor.Format, host tensor.Shape,
 	all := readings(likely, host)
 	if len(all) == 0 {
 		return &ShapeError{Format: rule.format, Stored: pl.Shape, Host: host,
-			Relation: fmt.Sprintf("the host rank is %d, want %d", len(host), len(likely.String()))}
+			Relation: lang.Say("the host rank is %d, want %d", len(host), len(likely.String()))}
 	}
 	err := rule.fit(all[0].dims, pl.Shape, p)
 	if err == nil {
@@ -191,9 +191,9 @@ func (pl *planner) misfit(rule *rule, orders []tensor.Format, host tensor.Shape,
 		return err
 	}
 	shape.Stored, shape.Host = pl.Shape, host
-	shape.Relation = fmt.Sprintf("read as %s, %s", likely, shape.Relation)
+	shape.Relation = lang.Say("read as %s, %s", likely, shape.Relation)
 	if len(orders) > 1 {
-		shape.Relation += "; no other axis order fits either (-s gives the shape in the order of the target)"
+		shape.Relation = lang.Say("%s; no other axis order fits either (-s gives the shape in the order of the target)", shape.Relation)
 	}
 	return shape
 }
@@ -254,7 +254,7 @@ func (pl *planner) fromMatrix(rule *ndRule, host tensor.Shape) error {
 	}
 	p := pl.matrixParams(rule, host)
 	if p.c0 <= 0 || p.n0 <= 0 {
-		return &ShapeError{Format: pl.Source, Stored: pl.Shape, Relation: "a block size is 0"}
+		return &ShapeError{Format: pl.Source, Stored: pl.Shape, Relation: lang.Say("a block size is 0")}
 	}
 	dev := pl.Shape
 	if rule == &fractalNZ && isNibbleFloat(pl.DType) && len(dev) >= rule.tail {
@@ -286,11 +286,11 @@ func (pl *planner) isUnblocked(host tensor.Shape) bool {
 // paddedMatrix is the host shape of a whole device buffer, its padding included.
 func (pl *planner) paddedMatrix(rule *ndRule, dev tensor.Shape) (tensor.Shape, error) {
 	if rule.padded == nil {
-		return nil, &MissingError{pl.Source, "the host shape: the dump records no original shape; give it with -s"}
+		return nil, &MissingError{pl.Source, lang.Say("the host shape: the dump records no original shape; give it with -s")}
 	}
 	cut := len(dev) - rule.tail
 	if cut < 0 {
-		return nil, &ShapeError{Format: pl.Source, Stored: dev, Relation: fmt.Sprintf("rank is %d, want at least %d", len(dev), rule.tail)}
+		return nil, &ShapeError{Format: pl.Source, Stored: dev, Relation: lang.Say("rank is %d, want at least %d", len(dev), rule.tail)}
 	}
 	pl.warn("the dump records no original shape: padding is kept")
 	m, n := rule.padded(dev[cut:])
@@ -343,7 +343,7 @@ func (pl *planner) afterMatrix(s step, host tensor.Shape) error {
 		pl.add(s)
 		return nil
 	case IsHost(pl.Target):
-		return pl.unsupported("")
+		return pl.unsupported(lang.Sentence{})
 	}
 	if next := ndRuleOf(pl.Target); next != nil && (next != &fractalZND || len(host) == 2) {
 		pl.add(s)
@@ -351,17 +351,17 @@ func (pl *planner) afterMatrix(s step, host tensor.Shape) error {
 	}
 	next := ruleOf(pl.Target)
 	if next == nil {
-		return pl.unsupported("")
+		return pl.unsupported(lang.Sentence{})
 	}
 	if order == nil {
 		if len(host) != len(next.canonical()) {
-			return pl.unsupported(fmt.Sprintf("the host rank is %d, want %d", len(host), len(next.canonical())))
+			return pl.unsupported(lang.Say("the host rank is %d, want %d", len(host), len(next.canonical())))
 		}
 		order = &next.orders()[0]
 		pl.warn("the axis order of %v is not recorded: taken as %s (--original-format says otherwise)", host, *order)
 	}
 	if !next.has(*order) || len(host) != len(order.String()) {
-		return pl.unsupported("different axes")
+		return pl.unsupported(lang.Say("different axes"))
 	}
 	pl.add(s)
 	return pl.toDevice(next, named(order.String(), host), order.String())

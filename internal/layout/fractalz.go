@@ -1,8 +1,7 @@
 package layout
 
 import (
-	"fmt"
-
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -73,12 +72,12 @@ func group(f tensor.Format, d dims5, p params) (grouping, error) {
 	}
 	switch {
 	case g > maxGroups:
-		return grouping{}, &ShapeError{Format: f, Host: host, Relation: fmt.Sprintf("groups is %d, want at most %d", g, maxGroups)}
+		return grouping{}, &ShapeError{Format: f, Host: host, Relation: lang.Say("groups is %d, want at most %d", g, maxGroups)}
 	case d[axN]%g != 0 || d[axN] == 0:
 		return grouping{}, &ShapeError{Format: f, Host: host,
-			Relation: fmt.Sprintf("N is %d, want a multiple of groups = %d", d[axN], g)}
+			Relation: lang.Say("N is %d, want a multiple of groups = %d", d[axN], g)}
 	case d[axC] == 0:
-		return grouping{}, &ShapeError{Format: f, Host: host, Relation: "C is 0, want at least 1"}
+		return grouping{}, &ShapeError{Format: f, Host: host, Relation: lang.Say("C is 0, want at least 1")}
 	}
 	r := grouping{g: g, cin: d[axC], cout: d[axN] / g}
 	a, b := p.c0/gcd(r.cin, p.c0), p.cout/gcd(r.cout, p.cout)
@@ -180,11 +179,11 @@ var fractalZC04 = rule{
 	relations: func(d dims5, p params) ([]relation, error) {
 		if p.c0%4 != 0 {
 			return nil, &ShapeError{Format: tensor.FractalZC04, Host: d.shape("NCHW"),
-				Relation: fmt.Sprintf("C0 is %d, want a multiple of 4", p.c0)}
+				Relation: lang.Say("C0 is %d, want a multiple of 4", p.c0)}
 		}
 		if d[axC] > maxC04Channels {
 			return nil, &ShapeError{Format: tensor.FractalZC04, Host: d.shape("NCHW"),
-				Relation: fmt.Sprintf("C is %d, want at most %d", d[axC], maxC04Channels)}
+				Relation: lang.Say("C is %d, want at most %d", d[axC], maxC04Channels)}
 		}
 		return []relation{
 			{name: "D0", formula: "ceil(4*ceil(C/4)*H*W/C0)", want: ceilDiv(4*ceilDiv(d[axC], 4)*d[axH]*d[axW], p.c0)},

@@ -3,6 +3,7 @@ package layout
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -68,7 +69,7 @@ func TestOriginalOrderIsFound(t *testing.T) {
 			if len(order) == len(to) && !bytes.Equal(got.data, slowPermute(host, full, order, to).data) {
 				t.Error("the data differs")
 			}
-			if text := strings.Join(pl.Warnings, "\n"); !strings.Contains(text, tt.warning) {
+			if text := fmt.Sprint(pl.Warnings); !strings.Contains(text, tt.warning) {
 				t.Errorf("warnings %q, want %q", text, tt.warning)
 			}
 		})
@@ -147,7 +148,7 @@ func TestWithoutOriginalShape(t *testing.T) {
 	}
 	for _, tt := range tests {
 		p := plan(t, Request{DType: tensor.Float16, Source: tt.source, Shape: tt.dev, Target: tt.target})
-		if !p.Shape.Equal(tt.want) || len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "padding is kept") {
+		if !p.Shape.Equal(tt.want) || len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].String(), "padding is kept") {
 			t.Errorf("%s: shape %v, want %v; warnings %q", tt.source, p.Shape, tt.want, p.Warnings)
 		}
 	}

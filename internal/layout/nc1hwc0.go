@@ -1,6 +1,9 @@
 package layout
 
-import "dumptool/internal/tensor"
+import (
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
 
 // NC1HWC0 [N, C1, H, W, C0], C1 = ceil(C/C0): channels in blocks of C0.
 // off = (((n*C1 + c/C0)*H + h)*W + w)*C0 + c%C0
@@ -56,7 +59,7 @@ var c1hwc0 = rule{
 	relations: func(d dims5, p params) ([]relation, error) {
 		if d[axC] != 1 {
 			return nil, &ShapeError{Format: tensor.C1HWC0, Host: d.shape("NCHW"),
-				Relation: "C must be 1 (depth-wise filters)"}
+				Relation: lang.Say("C must be 1 (depth-wise filters)")}
 		}
 		return []relation{
 			{name: "C1", formula: "ceil(N/C0)", want: ceilDiv(d[axN], p.c0)},

@@ -1,8 +1,7 @@
 package layout
 
 import (
-	"fmt"
-
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -122,7 +121,7 @@ var fractalZNRNN = ndRule{
 		}
 		if n%p.hidden != 0 {
 			return nil, &ShapeError{Format: tensor.FractalZNRNN, Host: tensor.Shape{k, n},
-				Relation: fmt.Sprintf("the last dimension is %d, want a multiple of hidden size %d", n, p.hidden)}
+				Relation: lang.Say("the last dimension is %d, want a multiple of hidden size %d", n, p.hidden)}
 		}
 		k1 := int64(0)
 		for _, part := range parts {
@@ -158,15 +157,15 @@ var fractalZNRNN = ndRule{
 func rnnRows(k int64, p params) ([]int64, error) {
 	switch {
 	case p.hidden <= 0:
-		return nil, &MissingError{tensor.FractalZNRNN, "the hidden size (--hidden-size)"}
+		return nil, &MissingError{tensor.FractalZNRNN, lang.Say("the hidden size (--hidden-size)")}
 	case k == p.hidden || k == p.input:
 		return []int64{k}, nil
 	case p.input <= 0:
-		return nil, &MissingError{tensor.FractalZNRNN, "the input size (--input-size)"}
+		return nil, &MissingError{tensor.FractalZNRNN, lang.Say("the input size (--input-size)")}
 	case k == p.input+p.hidden:
 		return []int64{p.input, p.hidden}, nil
 	}
-	return nil, &ShapeError{Format: tensor.FractalZNRNN, Relation: fmt.Sprintf(
+	return nil, &ShapeError{Format: tensor.FractalZNRNN, Relation: lang.Say(
 		"K is %d, want input size %d, hidden size %d or their sum", k, p.input, p.hidden)}
 }
 
@@ -177,11 +176,11 @@ var ndRNNBias = ndRule{
 	blocks: biasBlocks,
 	relations: func(_, n int64, p params) ([]relation, error) {
 		if p.hidden <= 0 {
-			return nil, &MissingError{tensor.NDRNNBias, "the hidden size (--hidden-size)"}
+			return nil, &MissingError{tensor.NDRNNBias, lang.Say("the hidden size (--hidden-size)")}
 		}
 		if n%p.hidden != 0 {
 			return nil, &ShapeError{Format: tensor.NDRNNBias, Host: tensor.Shape{n},
-				Relation: fmt.Sprintf("the last dimension is %d, want a multiple of hidden size %d", n, p.hidden)}
+				Relation: lang.Say("the last dimension is %d, want a multiple of hidden size %d", n, p.hidden)}
 		}
 		return []relation{{name: "X", formula: "cnt*up(hidden, C0)", want: n / p.hidden * ceilDiv(p.hidden, p.c0) * p.c0}}, nil
 	},
@@ -218,7 +217,7 @@ var fractalZNLSTM = rule{
 	relations: func(d dims5, p params) ([]relation, error) {
 		hidden := d[axN] / 4
 		if d[axN]%4 != 0 || hidden == 0 || d[axC] <= hidden {
-			return nil, &ShapeError{Format: tensor.FractalZNLSTM, Host: d.shape("NCHW"), Relation: fmt.Sprintf(
+			return nil, &ShapeError{Format: tensor.FractalZNLSTM, Host: d.shape("NCHW"), Relation: lang.Say(
 				"N is %d and C is %d, want N = 4*hidden and C = input+hidden", d[axN], d[axC])}
 		}
 		h1 := ceilDiv(hidden, 16)
@@ -263,17 +262,17 @@ func (r *ndRule) matrixOf(host tensor.Shape) (batch tensor.Shape, m, n int64) {
 // fit checks that a host shape makes device shape dev.
 func (r *ndRule) fit(f tensor.Format, host, dev tensor.Shape, p params) error {
 	if len(host) == 0 {
-		return &ShapeError{Format: f, Stored: dev, Host: host, Relation: "the host shape has no dimensions"}
+		return &ShapeError{Format: f, Stored: dev, Host: host, Relation: lang.Say("the host shape has no dimensions")}
 	}
 	batch, m, n := r.matrixOf(host)
 	if len(dev) < r.tail {
 		return &ShapeError{Format: f, Stored: dev, Host: host,
-			Relation: fmt.Sprintf("rank is %d, want at least %d", len(dev), r.tail)}
+			Relation: lang.Say("rank is %d, want at least %d", len(dev), r.tail)}
 	}
 	cut := len(dev) - r.tail
 	if b := dev[:cut].Elements(); b != batch.Elements() {
 		return &ShapeError{Format: f, Stored: dev, Host: host,
-			Relation: fmt.Sprintf("%d matrices, want %d", b, batch.Elements())}
+			Relation: lang.Say("%d matrices, want %d", b, batch.Elements())}
 	}
 	want, err := r.relations(m, n, p)
 	if err != nil {

@@ -23,10 +23,10 @@ package layout
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -62,7 +62,7 @@ type Plan struct {
 	// Format is what the result is: the target, or ND when the source has no
 	// named axes and its elements stay as they are.
 	Format   tensor.Format
-	Warnings []string
+	Warnings []lang.Sentence
 	steps    []step
 }
 
@@ -87,7 +87,7 @@ const maxElements = 1 << 48
 func NewPlan(r Request) (*Plan, error) {
 	for _, s := range []tensor.Shape{r.Shape, r.Original, r.TargetShape} {
 		if n, ok := s.Count(); !ok || n > maxElements {
-			return nil, &ShapeError{Format: r.Source, Stored: s, Relation: "too many elements"}
+			return nil, &ShapeError{Format: r.Source, Stored: s, Relation: lang.Say("too many elements")}
 		}
 	}
 	pl := &planner{Request: r, plan: &Plan{Format: r.Target}}
@@ -104,12 +104,12 @@ type planner struct {
 }
 
 func (pl *planner) warn(format string, args ...any) {
-	pl.plan.Warnings = append(pl.plan.Warnings, fmt.Sprintf(format, args...))
+	pl.plan.Warnings = append(pl.plan.Warnings, lang.Say(format, args...))
 }
 
 func (pl *planner) add(s step) { pl.plan.steps = append(pl.plan.steps, s) }
 
-func (pl *planner) unsupported(why string) error {
+func (pl *planner) unsupported(why lang.Sentence) error {
 	return &UnsupportedError{From: pl.Source, To: pl.Target, Why: why}
 }
 
@@ -157,7 +157,7 @@ func (pl *planner) keep(format tensor.Format) error {
 		return pl.permute(order, order) // crops
 	}
 	return &ShapeError{Format: pl.Source, Stored: pl.Shape, Host: pl.TargetShape,
-		Relation: fmt.Sprintf("%d elements, want %d", pl.Shape.Elements(), pl.TargetShape.Elements())}
+		Relation: lang.Say("%d elements, want %d", pl.Shape.Elements(), pl.TargetShape.Elements())}
 }
 
 func (pl *planner) fromHost() error {
@@ -174,7 +174,7 @@ func (pl *planner) fromHost() error {
 		}
 		return pl.keep(tensor.ND)
 	case IsHost(pl.Target):
-		return pl.unsupported("")
+		return pl.unsupported(lang.Sentence{})
 	}
 	if len(pl.TargetShape) > 0 {
 		pl.warn("the shape %v is not used: %s takes its shape from the tensor", pl.TargetShape, pl.Target)
@@ -182,7 +182,7 @@ func (pl *planner) fromHost() error {
 	if rule := ruleOf(pl.Target); rule != nil && namedSource {
 		d := named(from, pl.Shape)
 		if !rule.axes3D && d[axD] != 1 {
-			return pl.unsupported(fmt.Sprintf("D is %d, want 1", d[axD]))
+			return pl.unsupported(lang.Say("D is %d, want 1", d[axD]))
 		}
 		return pl.toDevice(rule, d, from)
 	}
@@ -190,28 +190,28 @@ func (pl *planner) fromHost() error {
 		return pl.toMatrix(rule, pl.Shape)
 	}
 	if ruleOf(pl.Target) != nil {
-		return pl.unsupported("the axis order of the tensor is not known; give it with --original-format")
+		return pl.unsupported(lang.Say("the axis order of the tensor is not known; give it with --original-format"))
 	}
-	return pl.unsupported("")
+	return pl.unsupported(lang.Sentence{})
 }
 
 // permute changes the order of named axes; a target shape crops them.
 func (pl *planner) permute(from, to string) error {
 	if len(from) != len(to) {
-		return pl.unsupported("different axes")
+		return pl.unsupported(lang.Say("different axes"))
 	}
 	stored := named(from, pl.Shape)
 	wanted := stored
 	if len(pl.TargetShape) > 0 {
 		if len(pl.TargetShape) != len(to) {
 			return &ShapeError{Format: pl.Target, Stored: stored.shape(to), Host: pl.TargetShape,
-				Relation: fmt.Sprintf("rank is %d, want %d", len(pl.TargetShape), len(to))}
+				Relation: lang.Say("rank is %d, want %d", len(pl.TargetShape), len(to))}
 		}
 		wanted = named(to, pl.TargetShape)
 		for i := range wanted {
 			if wanted[i] > stored[i] {
 				return &ShapeError{Format: pl.Source, Stored: pl.Shape, Host: pl.TargetShape,
-					Relation: fmt.Sprintf("%c is %d, want at least %d", axisNames[i], stored[i], wanted[i])}
+					Relation: lang.Say("%c is %d, want at least %d", axisNames[i], stored[i], wanted[i])}
 			}
 		}
 	}
@@ -249,7 +249,7 @@ func (pl *planner) toDevice(rule *rule, d dims5, order string) error {
 	}
 	dev := shapeOf(want)
 	if n, ok := dev.Count(); !ok || n > maxElements {
-		return &ShapeError{Format: rule.format, Stored: dev, Relation: "too many elements"}
+		return &ShapeError{Format: rule.format, Stored: dev, Relation: lang.Say("too many elements")}
 	}
 	pl.plan.Shape = dev
 	pl.add(step{m: rule.mapTo(d, dev, p, order), toDevice: true})
@@ -259,7 +259,7 @@ func (pl *planner) toDevice(rule *rule, d dims5, order string) error {
 // toMatrix lays a host shape out by a rule for matrices.
 func (pl *planner) toMatrix(rule *ndRule, host tensor.Shape) error {
 	if len(host) == 0 {
-		return pl.unsupported("the tensor has no dimensions")
+		return pl.unsupported(lang.Say("the tensor has no dimensions"))
 	}
 	p := pl.targetParams(cmp.Or(rule.c0, rule.variants[pl.Target]))
 	batch, m, n := rule.matrixOf(host)
@@ -269,7 +269,7 @@ func (pl *planner) toMatrix(rule *ndRule, host tensor.Shape) error {
 	}
 	dev := append(append(tensor.Shape{}, batch...), shapeOf(want)...)
 	if n, ok := dev.Count(); !ok || n > maxElements {
-		return &ShapeError{Format: pl.Target, Stored: dev, Relation: "too many elements"}
+		return &ShapeError{Format: pl.Target, Stored: dev, Relation: lang.Say("too many elements")}
 	}
 	stored := dev
 	if rule == &fractalNZ && isNibbleFloat(pl.DType) {
@@ -305,7 +305,7 @@ func isNibbleFloat(d tensor.DType) bool {
 func pairNibbles(f tensor.Format, dev tensor.Shape, columns int64) (tensor.Shape, error) {
 	at := len(dev) - 4
 	if columns%2 != 0 || dev[at]%2 != 0 {
-		return nil, &ShapeError{Format: f, Stored: dev, Relation: fmt.Sprintf(
+		return nil, &ShapeError{Format: f, Stored: dev, Relation: lang.Say(
 			"N is %d and N1 is %d, want both even for four-bit floats", columns, dev[at])}
 	}
 	paired := append(tensor.Shape{}, dev...)
@@ -357,12 +357,12 @@ func (s step) holdsColumn(src Source, unit int) (bool, error) {
 func Crop(got, want tensor.Shape) (*Plan, error) {
 	if len(got) != len(want) {
 		return nil, &ShapeError{Format: tensor.ND, Stored: got, Host: want,
-			Relation: fmt.Sprintf("rank is %d, want %d", len(got), len(want))}
+			Relation: lang.Say("rank is %d, want %d", len(got), len(want))}
 	}
 	for i, n := range got {
 		if want[i] > n {
 			return nil, &ShapeError{Format: tensor.ND, Stored: got, Host: want,
-				Relation: fmt.Sprintf("dimension %d is %d, want at least %d", i, n, want[i])}
+				Relation: lang.Say("dimension %d is %d, want at least %d", i, n, want[i])}
 		}
 	}
 	return viewPlan(got, want, got.Strides()), nil
@@ -375,7 +375,7 @@ type Run struct{ From, N int64 }
 // the other; nil for all positions of an axis.
 func Pick(got tensor.Shape, axes [][]Run) (*Plan, error) {
 	if len(axes) != len(got) {
-		return nil, fmt.Errorf("runs for %d axes, want the %d of %v", len(axes), len(got), got)
+		return nil, lang.Errorf("runs for %d axes, want the %d of %v", len(axes), len(got), got)
 	}
 	want, picked, blocks := slices.Clone(got), make([][]Run, len(got)), int64(1)
 	for k, runs := range axes {
@@ -385,7 +385,7 @@ func Pick(got tensor.Shape, axes [][]Run) (*Plan, error) {
 		want[k] = 0
 		for _, r := range runs {
 			if r.From < 0 || r.N < 0 || r.From > got[k]-r.N {
-				return nil, fmt.Errorf("axis %d: positions from %d on, %d of them, want some of %d", k, r.From, r.N, got[k])
+				return nil, lang.Errorf("axis %d: positions from %d on, %d of them, want some of %d", k, r.From, r.N, got[k])
 			}
 			if r.N > 0 {
 				picked[k] = append(picked[k], r)
@@ -395,7 +395,7 @@ func Pick(got tensor.Shape, axes [][]Run) (*Plan, error) {
 		blocks *= int64(len(picked[k]))
 	}
 	if n, ok := want.Count(); !ok || n > maxElements {
-		return nil, &ShapeError{Format: tensor.ND, Host: want, Relation: "too many elements"}
+		return nil, &ShapeError{Format: tensor.ND, Host: want, Relation: lang.Say("too many elements")}
 	}
 	m := &Map{Device: got, Axes: denseAxes(want), blocks: pickedBlocks(got.Strides(), picked, blocks)}
 	return &Plan{Shape: want, Format: tensor.ND, steps: []step{{m: m}}}, nil
@@ -450,7 +450,7 @@ func Transpose(got tensor.Shape, perm []int) (*Plan, error) {
 		axes[i] = i
 	}
 	if sorted := slices.Sorted(slices.Values(perm)); !slices.Equal(sorted, axes) {
-		return nil, fmt.Errorf("%v does not order the %d axes of %v", perm, len(got), got)
+		return nil, lang.Errorf("%v does not order the %d axes of %v", perm, len(got), got)
 	}
 	want, strides := make(tensor.Shape, len(perm)), make([]int64, len(perm))
 	for i, p := range perm {
@@ -464,19 +464,19 @@ func Transpose(got tensor.Shape, perm []int) (*Plan, error) {
 // result. The array ends with the last of them.
 func Strided(want tensor.Shape, strides []int64) (*Plan, error) {
 	if len(strides) != len(want) {
-		return nil, fmt.Errorf("%d strides for the %d axes of %v", len(strides), len(want), want)
+		return nil, lang.Errorf("%d strides for the %d axes of %v", len(strides), len(want), want)
 	}
 	if n, ok := want.Count(); !ok || n > maxElements {
-		return nil, &ShapeError{Format: tensor.ND, Host: want, Relation: "too many elements"}
+		return nil, &ShapeError{Format: tensor.ND, Host: want, Relation: lang.Say("too many elements")}
 	}
 	last := int64(0)
 	for i, n := range want {
 		if strides[i] < 0 {
-			return nil, fmt.Errorf("stride %d is %d, want at least 0", i, strides[i])
+			return nil, lang.Errorf("stride %d is %d, want at least 0", i, strides[i])
 		}
 		if n > 1 {
 			if strides[i] > (math.MaxInt64-1-last)/(n-1) {
-				return nil, fmt.Errorf("strides %v for %v reach beyond 63 bits", strides, want)
+				return nil, lang.Errorf("strides %v for %v reach beyond 63 bits", strides, want)
 			}
 			last += (n - 1) * strides[i]
 		}

@@ -3,9 +3,10 @@ package layout
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"slices"
+
+	"dumptool/internal/lang"
 )
 
 // Reader gives the elements of a plan's result by position, in the C order of
@@ -38,7 +39,7 @@ type Reader struct {
 // buf is the reader's until another one gets it.
 func (p *Plan) Reader(src Source, unit int, buf *Buffers) (*Reader, error) {
 	if unit < 1 {
-		return nil, fmt.Errorf("elements have %d bytes, want at least 1", unit)
+		return nil, lang.Errorf("elements have %d bytes, want at least 1", unit)
 	}
 	if p.Copies() {
 		return newReader(src, unit, buf, p.Shape.Elements()), nil
@@ -94,9 +95,9 @@ func (r *Reader) ReadElements(dst []byte, first int64) error {
 	n := int64(len(dst)) / r.unit
 	switch {
 	case int64(len(dst))%r.unit != 0:
-		return fmt.Errorf("read of %d bytes, want a multiple of %d", len(dst), r.unit)
+		return lang.Errorf("read of %d bytes, want a multiple of %d", len(dst), r.unit)
 	case first < 0 || first > r.count || n > r.count-first:
-		return fmt.Errorf("read of %d elements from element %d on, there are %d", n, first, r.count)
+		return lang.Errorf("read of %d elements from element %d on, there are %d", n, first, r.count)
 	case r.m == nil:
 		return r.src.ReadElements(dst, first)
 	}

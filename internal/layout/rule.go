@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -80,11 +81,11 @@ func (r *rule) has(f tensor.Format) bool {
 func (r *rule) withBlocks(dev tensor.Shape, p params) (params, error) {
 	if len(dev) != r.rank {
 		return p, &ShapeError{Format: r.format, Stored: dev,
-			Relation: fmt.Sprintf("rank is %d, want %d", len(dev), r.rank)}
+			Relation: lang.Say("rank is %d, want %d", len(dev), r.rank)}
 	}
 	r.blocks(dev, &p)
 	if p.c0 <= 0 || p.n0 <= 0 {
-		return p, &ShapeError{Format: r.format, Stored: dev, Relation: "a block size is 0"}
+		return p, &ShapeError{Format: r.format, Stored: dev, Relation: lang.Say("a block size is 0")}
 	}
 	return p, nil
 }
@@ -105,15 +106,15 @@ func (r *rule) canonical() string { return r.orders()[0].String() }
 func fits(f tensor.Format, host, dev, part tensor.Shape, want []relation) error {
 	if len(want) != len(part) {
 		return &ShapeError{Format: f, Stored: dev, Host: host,
-			Relation: fmt.Sprintf("rank is %d, want %d", len(part), len(want))}
+			Relation: lang.Say("rank is %d, want %d", len(part), len(want))}
 	}
 	for i, w := range want {
 		if part[i] == w.want || w.atLeast && part[i] > w.want {
 			continue
 		}
-		text := fmt.Sprintf("%s is %d, want %s = %d", w.name, part[i], w.formula, w.want)
+		text := lang.Say("%s is %d, want %s = %d", w.name, part[i], w.formula, w.want)
 		if w.name == w.formula {
-			text = fmt.Sprintf("%s is %d, want %d", w.name, part[i], w.want)
+			text = lang.Say("%s is %d, want %d", w.name, part[i], w.want)
 		}
 		return &ShapeError{Format: f, Stored: dev, Host: host, Relation: text}
 	}
@@ -142,52 +143,56 @@ func (r *rule) mapTo(d dims5, dev tensor.Shape, p params, order string) *Map {
 // ShapeError says that a shape does not fit its layout.
 type ShapeError struct {
 	Format   tensor.Format
-	Stored   tensor.Shape // of the tensor in the file, or to be made
-	Host     tensor.Shape // empty when only the stored shape is at fault
-	Relation string       // the relation that does not hold: found and wanted
+	Stored   tensor.Shape  // of the tensor in the file, or to be made
+	Host     tensor.Shape  // empty when only the stored shape is at fault
+	Relation lang.Sentence // the relation that does not hold: found and wanted
 }
 
-func (e *ShapeError) Error() string {
-	var text strings.Builder
-	kind := "device"
+func (e *ShapeError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *ShapeError) Text() lang.Text {
+	kind := lang.Text{EN: "device", ZH: "设备侧"}
 	if IsHost(e.Format) {
-		kind = "stored"
+		kind = lang.Text{EN: "stored", ZH: "存储"}
 	}
-	if len(e.Stored) == 0 && len(e.Host) > 0 {
-		return fmt.Sprintf("%s cannot hold host shape %v: %s", e.Format, e.Host, e.Relation)
+	switch {
+	case len(e.Host) == 0:
+		return lang.Say("%s %s shape %v is not valid: %s", e.Format, kind, e.Stored, e.Relation).Text()
+	case len(e.Stored) == 0:
+		return lang.Say("%s cannot hold host shape %v: %s", e.Format, e.Host, e.Relation).Text()
 	}
-	fmt.Fprintf(&text, "%s %s shape %v", e.Format, kind, e.Stored)
-	if len(e.Host) > 0 {
-		fmt.Fprintf(&text, " does not fit host shape %v", e.Host)
-	} else {
-		text.WriteString(" is not valid")
-	}
-	return text.String() + ": " + e.Relation
+	return lang.Say("%s %s shape %v does not fit host shape %v: %s", e.Format, kind, e.Stored, e.Host, e.Relation).Text()
 }
 
 // UnsupportedError says that no conversion leads from one format to another.
 type UnsupportedError struct {
 	From, To tensor.Format
-	Why      string // optional
+	Why      lang.Sentence // optional
 }
 
-func (e *UnsupportedError) Error() string {
-	text := fmt.Sprintf("no conversion from %s to %s", e.From, e.To)
-	if e.Why != "" {
-		text += ": " + e.Why
+func (e *UnsupportedError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *UnsupportedError) Text() lang.Text {
+	if e.Why.IsZero() {
+		return lang.Say("no conversion from %s to %s", e.From, e.To).Text()
 	}
-	return text
+	return lang.Say("no conversion from %s to %s: %s", e.From, e.To, e.Why).Text()
 }
 
 // MissingError says that something that the file does not record must be given
 // by the user.
 type MissingError struct {
 	Format tensor.Format
-	What   string
+	What   lang.Sentence
 }
 
-func (e *MissingError) Error() string {
-	return fmt.Sprintf("%s cannot be converted without %s", e.Format, e.What)
+func (e *MissingError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *MissingError) Text() lang.Text {
+	return lang.Say("%s cannot be converted without %s", e.Format, e.What).Text()
 }
 
 // The named axes of convolution tensors. A 4-D tensor has D = 1.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
 // MarshalJSON implements json.Marshaler: the form of AppendJSON.
@@ -434,7 +435,7 @@ type Rescued struct {
 	TaskID     uint64
 	LastStatus uint64 // the fourth status word
 	HasStatus  bool   // the entry has four status words, so LastStatus is one
-	Warnings   []string
+	Warnings   []lang.Sentence
 }
 
 // misread reports whether an old layout record starts with the magic number

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"dumptool/internal/lang"
 )
 
 // wordSize is the size of every field outside the new layout's header.
@@ -214,7 +216,7 @@ func (u Unit) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 func (u *Unit) UnmarshalText(text []byte) error {
 	i := slices.Index(unitNames[:], string(text))
 	if i < 0 {
-		return fmt.Errorf("%.40q is no unit of a device, want one of %s", text, strings.Join(unitNames[:], ", "))
+		return lang.Errorf("%.40q is no unit of a device, want one of %s", text, strings.Join(unitNames[:], ", "))
 	}
 	*u = Unit(i)
 	return nil

@@ -21,6 +21,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"dumptool/internal/lang"
 )
 
 // BufferSize is the size of the device buffer that holds one record, and so
@@ -67,7 +69,7 @@ type Record struct {
 	Undecoded []Span
 	// Warnings lists what was unusual without stopping the record from being
 	// read.
-	Warnings []string
+	Warnings []lang.Sentence
 }
 
 // Valid reports whether the device marked the record as valid. The old layout
@@ -120,13 +122,16 @@ type ShortError struct {
 }
 
 // Error names the size found and the size wanted.
-func (e *ShortError) Error() string {
-	s := fmt.Sprintf("opdebug: %v: %s cut off at 0x%x: found %d bytes, wanted %d",
-		e.Generation, e.What, e.Found, e.Found, e.Wanted)
+func (e *ShortError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *ShortError) Text() lang.Text {
 	if e.Least != e.Wanted {
-		s += fmt.Sprintf(" (at least %d)", e.Least)
+		return lang.Say("opdebug: %v: %s cut off at 0x%x: found %d bytes, wanted %d (at least %d)",
+			e.Generation, lang.Say(e.What), e.Found, e.Found, e.Wanted, e.Least).Text()
 	}
-	return s
+	return lang.Say("opdebug: %v: %s cut off at 0x%x: found %d bytes, wanted %d",
+		e.Generation, lang.Say(e.What), e.Found, e.Found, e.Wanted).Text()
 }
 
 // AccTypeError reports a new layout header with an unknown accelerator type.
@@ -136,10 +141,13 @@ type AccTypeError struct {
 }
 
 // Error shows the whole header.
-func (e *AccTypeError) Error() string {
+func (e *AccTypeError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *AccTypeError) Text() lang.Text {
 	h := &e.Header
-	return fmt.Sprintf("opdebug: acc_type %d at 0xc, wanted 0 to 3 (header: version %d, valid %d, rsv %d, data_len %d)",
-		h.AccType, h.Version, h.Valid, h.Rsv, h.DataLen)
+	return lang.Say("opdebug: acc_type %d at 0xc, wanted 0 to 3 (header: version %d, valid %d, rsv %d, data_len %d)",
+		h.AccType, h.Version, h.Valid, h.Rsv, h.DataLen).Text()
 }
 
 // JSONError reports a JSON file that is no overflow record.
@@ -152,15 +160,17 @@ type JSONError struct {
 }
 
 // Error says where the trouble is, what was found and what was wanted.
-func (e *JSONError) Error() string {
-	if e.Err != nil {
-		return fmt.Sprintf("opdebug: json at 0x%x: %v", e.Offset, e.Err)
+func (e *JSONError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *JSONError) Text() lang.Text {
+	switch {
+	case e.Err != nil:
+		return lang.Say("opdebug: json at 0x%x: %v", e.Offset, e.Err).Text()
+	case e.Path == "":
+		return lang.Say("opdebug: json: top level at 0x%x: found %s, wanted %s", e.Offset, lang.Say(e.Found), lang.Say(e.Wanted)).Text()
 	}
-	where := e.Path
-	if where == "" {
-		where = "top level"
-	}
-	return fmt.Sprintf("opdebug: json: %s at 0x%x: found %s, wanted %s", where, e.Offset, e.Found, e.Wanted)
+	return lang.Say("opdebug: json: %s at 0x%x: found %s, wanted %s", e.Path, e.Offset, lang.Say(e.Found), lang.Say(e.Wanted)).Text()
 }
 
 // Unwrap returns the cause.
@@ -173,10 +183,13 @@ type MisreadError struct {
 }
 
 // Error names the ids that are left.
-func (e *MisreadError) Error() string {
+func (e *MisreadError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *MisreadError) Text() lang.Text {
 	r := &e.Rescued
-	return fmt.Sprintf("opdebug: json: new layout record was read with the old layout; left are %v, model_id %d, stream_id %d, task_id %d",
-		r.Unit, r.ModelID, r.StreamID, r.TaskID)
+	return lang.Say("opdebug: json: new layout record was read with the old layout; left are %v, model_id %d, stream_id %d, task_id %d",
+		r.Unit, r.ModelID, r.StreamID, r.TaskID).Text()
 }
 
 // Magic is the first 32-bit word of a new layout record.
@@ -260,22 +273,22 @@ func (h *Header) end() int {
 }
 
 // warnings lists what is unusual in a header whose entry was read with l.
-func (h *Header) warnings(l *layout) []string {
-	var out []string
+func (h *Header) warnings(l *layout) []lang.Sentence {
+	var out []lang.Sentence
 	if h.Valid != 1 {
-		out = append(out, fmt.Sprintf("valid is %d, wanted 1: the entry does not count as an overflow", h.Valid))
+		out = append(out, lang.Say("valid is %d, wanted 1: the entry does not count as an overflow", h.Valid))
 	}
 	if h.Rsv != 0 {
-		out = append(out, fmt.Sprintf("reserved field rsv is %d, wanted 0", h.Rsv))
+		out = append(out, lang.Say("reserved field rsv is %d, wanted 0", h.Rsv))
 	}
 	known := h.Version <= 1
 	if !known {
-		out = append(out, fmt.Sprintf("version %d is not known, wanted 0 or 1: status words read: %d",
+		out = append(out, lang.Say("version %d is not known, wanted 0 or 1: status words read: %d",
 			h.Version, l.statusWords()))
 	}
 	usual := versionLayout(l.unit, h.Version)
 	if int64(h.DataLen) != int64(l.dataLen()) || known && l != usual {
-		out = append(out, fmt.Sprintf("data_len is %d, %v of version %d has %d: read as %d bytes",
+		out = append(out, lang.Say("data_len is %d, %v of version %d has %d: read as %d bytes",
 			h.DataLen, l.unit, h.Version, usual.dataLen(), l.dataLen()))
 	}
 	return out
@@ -367,5 +380,5 @@ func minSize(ls []layout) int {
 
 // warn adds a warning.
 func (r *Record) warn(format string, args ...any) {
-	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+	r.Warnings = append(r.Warnings, lang.Say(format, args...))
 }

@@ -156,7 +156,7 @@ func TestParseWarnings(t *testing.T) {
 				t.Fatalf("warnings %q, want %q", r.Warnings, tt.warnings)
 			}
 			for i, w := range tt.warnings {
-				if !strings.Contains(r.Warnings[i], w) {
+				if !strings.Contains(r.Warnings[i].String(), w) {
 					t.Errorf("warning %q, want %q in it", r.Warnings[i], w)
 				}
 			}

@@ -354,7 +354,7 @@ func TestOtherUnits(t *testing.T) {
 	record.Areas[0] = opdebug.Area{Unit: opdebug.DHA, Status: []uint64{0x900}}
 	tr.record("0/Opdebug.Node_OpDebug.7.3.1700000000000012", record)
 	r := tr.analyze(Options{})
-	if len(r.Records) != 1 || !strings.Contains(strings.Join(r.Records[0].Warnings, "\n"), "DHA Atomic Add overflowed too: status 0x900") {
+	if len(r.Records) != 1 || !strings.Contains(fmt.Sprint(r.Records[0].Warnings), "DHA Atomic Add overflowed too: status 0x900") {
 		t.Errorf("%+v", r.Records)
 	}
 }

@@ -17,7 +17,7 @@ func MergeScans(docs []shard.Document, reports []*ScanReport) (*ScanReport, erro
 	all := *reports[0]
 	for i, r := range reports {
 		if len(r.Rounds) == 0 && len(r.Rows) > 0 {
-			return nil, fmt.Errorf("%s: has rows and no rounds: made by an older version of dumptool, scan again", docs[i].Path)
+			return nil, lang.Errorf("%s: has rows and no rounds: made by an older version of dumptool, scan again", docs[i].Path)
 		}
 		for k := range r.Rounds {
 			at := &r.Rounds[k].Coordinates
@@ -119,9 +119,9 @@ func (r rounds) add(d *shard.Document, at dumpdir.Coordinates) error {
 		r[at] = d
 	case other == d || d.Shard != nil:
 	case !at.Known():
-		return fmt.Errorf("%s: has a round of no rank and step, as %s has: rank=7:PATH says which rank it is", d.Path, other.Path)
+		return lang.Errorf("%s: has a round of no rank and step, as %s has: rank=7:PATH says which rank it is", d.Path, other.Path)
 	default:
-		return fmt.Errorf("%s: has %s, as %s has", d.Path, at, other.Path)
+		return lang.Errorf("%s: has %s, as %s has", d.Path, at, other.Path)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package overflow
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,7 +59,7 @@ type Record struct {
 	Block   *uint64 `json:"block,omitempty"`
 	PCStart string  `json:"pc_start,omitempty"`
 	// Warnings are what is odd about the record.
-	Warnings []string `json:"warnings,omitempty"`
+	Warnings []lang.Sentence `json:"warnings,omitempty"`
 	// Rank, Graph and Folder are those of the round.
 	Rank   string `json:"rank,omitempty"`
 	Graph  string `json:"graph,omitempty"`
@@ -150,14 +149,14 @@ func newRecord(f *recordSource, r *opdebug.Record) (*Record, error) {
 	var area *opdebug.Area
 	switch {
 	case !r.Valid():
-		return nil, errors.New("the device did not mark the record as valid")
+		return nil, lang.Errorf("the device did not mark the record as valid")
 	case f.misread:
 		area = &r.Areas[0]
 		if len(record.Units) == 0 { // the status is lost
 			record.Units = r.Areas[:1]
 		}
 	case !r.Overflowed():
-		return nil, errors.New("no overflow recorded: every status is 0")
+		return nil, lang.Errorf("no overflow recorded: every status is 0")
 	default:
 		area = &record.Units[len(record.Units)-1]
 		record.locate(area)
@@ -170,7 +169,7 @@ func newRecord(f *recordSource, r *opdebug.Record) (*Record, error) {
 	}
 	for _, a := range r.Overflows() {
 		if a.Unit != area.Unit {
-			record.Warnings = append(record.Warnings, fmt.Sprintf("%s overflowed too: status %s%s", a.Unit, hexWords(a.Status), bracketed(DecodeStatus(&a))))
+			record.Warnings = append(record.Warnings, lang.Say("%s overflowed too: status %s%s", a.Unit, hexWords(a.Status), bracketed(DecodeStatus(&a))))
 		}
 	}
 	words := record.Words()
@@ -253,7 +252,7 @@ func otherFault(u opdebug.Unit, words []statusreg.Result) error {
 	if len(faults) == 0 || slices.ContainsFunc(words, numeric) {
 		return nil
 	}
-	return fmt.Errorf("no overflow but a fault of %s: %s", u, strings.Join(faults, ", "))
+	return lang.Errorf("no overflow but a fault of %s: %s", u, strings.Join(faults, ", "))
 }
 
 // UnitRegister returns the register whose value the status of a unit is.

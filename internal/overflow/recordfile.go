@@ -13,6 +13,7 @@ import (
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
 	"dumptool/internal/guard"
+	"dumptool/internal/lang"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
@@ -38,7 +39,7 @@ type DecodedRecord struct {
 	// Rescued is what is left of a record that was read with a wrong layout.
 	Rescued *opdebug.Rescued
 	// Warnings are those of the record and of how it was found.
-	Warnings []string
+	Warnings []lang.Sentence
 	Err      error
 }
 
@@ -185,9 +186,9 @@ func (f *RecordFile) add(r DecodedRecord) {
 		r.Warnings = append(r.Warnings, rec.Warnings...)
 		switch {
 		case rec.Empty():
-			r.Warnings = append(r.Warnings, "all fields are 0: no overflow recorded")
+			r.Warnings = append(r.Warnings, lang.Say("all fields are 0: no overflow recorded"))
 		case rec.Valid() && !rec.Overflowed():
-			r.Warnings = append(r.Warnings, "all status words are 0: no overflow recorded")
+			r.Warnings = append(r.Warnings, lang.Say("all status words are 0: no overflow recorded"))
 		}
 	}
 	f.Records = append(f.Records, r)
@@ -221,7 +222,7 @@ func (f *RecordFile) parseJSON(data []byte) {
 	case errors.As(r.Err, &misread):
 		r.Err, r.Rescued = nil, &misread.Rescued
 		r.Warnings = append(r.Warnings, misread.Rescued.Warnings...)
-		r.Warnings = append(r.Warnings, "the file was made with the layout of older devices: of the record only unit, model, stream and task are left")
+		r.Warnings = append(r.Warnings, lang.Say("the file was made with the layout of older devices: of the record only unit, model, stream and task are left"))
 	}
 	f.add(r)
 }
@@ -251,7 +252,7 @@ func (f *RecordFile) dump() {
 	}
 }
 
-var errNoOutput = errors.New("the overflow record has no output")
+var errNoOutput = lang.Errorf("the overflow record has no output")
 
 // outputs yields the outputs of a file: of an OpDebug file each is a record.
 func outputs(src *tensorfile.File) iter.Seq[*tensorfile.Tensor] {
@@ -314,7 +315,7 @@ func (f *RecordFile) payload(data []byte, warning string) bool {
 		return false
 	}
 	r := f.record(f.output)
-	r.Record, r.Warnings = rec, []string{warning}
+	r.Record, r.Warnings = rec, []lang.Sentence{lang.Say(warning)}
 	f.add(r)
 	return true
 }
@@ -330,9 +331,9 @@ func readSmall(path string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular(): // a pipe would block
-		return nil, errors.New("not a regular file")
+		return nil, lang.Errorf("not a regular file")
 	case info.Size() > maxRecord:
-		return nil, fmt.Errorf("%d bytes are too many for an overflow record, want at most %d", info.Size(), maxRecord)
+		return nil, lang.Errorf("%d bytes are too many for an overflow record, want at most %d", info.Size(), maxRecord)
 	}
 	return safefile.ReadFile(path)
 }
@@ -347,7 +348,7 @@ type recordSource struct {
 	hasName   bool
 	timestamp uint64 // of the name, else of the header
 	records   []*opdebug.Record
-	warnings  []string
+	warnings  []lang.Sentence
 	// misread is set for a record that was decoded with the wrong layout.
 	misread bool
 	err     error
@@ -408,7 +409,7 @@ func (s *recordSource) readJSON() {
 	if misread, ok := errors.AsType[*opdebug.MisreadError](err); ok {
 		r, err = rescued(&misread.Rescued), nil
 		s.misread = true
-		s.warnings = append(s.warnings, misread.Error())
+		s.warnings = append(s.warnings, lang.Error(misread))
 	}
 	if s.err = err; err == nil {
 		s.records = []*opdebug.Record{r}

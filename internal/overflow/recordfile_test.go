@@ -125,7 +125,7 @@ func TestAnalyzeJSON(t *testing.T) {
 	if len(r.Records) != 2 || r.Records[0].TaskID != 9 || r.Records[1].TaskID != 65 {
 		t.Fatalf("got %+v", r)
 	}
-	if w := r.Records[1].Warnings; len(w) == 0 || !strings.Contains(w[0], "was read with the old layout") {
+	if w := r.Records[1].Warnings; len(w) == 0 || !strings.Contains(w[0].String(), "was read with the old layout") {
 		t.Errorf("warnings %q of a misread record", w)
 	}
 	if len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Error, "want at most 1048576") {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumpfmt"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
@@ -171,7 +171,7 @@ func tensorProblems(tensors []Tensor) []Problem {
 }
 
 func tensorError(name string, kind tensor.Kind, index int, err error) error {
-	return fmt.Errorf("%s: %w", tensorfile.Label(name, kind, index), err)
+	return lang.Errorf("%s: %w", tensorfile.Label(name, kind, index), err)
 }
 
 // fromTable returns what a table of statistics says about tensors. It leaves out

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -340,7 +339,7 @@ func (w *watched) changes(ctx context.Context, before, d *watchDump) ([]Change, 
 	defer files.Close()
 	old, err := openOutputs(files, before.op)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", before.op.Tensors[0].File.Path(), err)
+		return nil, lang.Errorf("%s: %w", before.op.Tensors[0].File.Path(), err)
 	}
 	defer old.close()
 	now, err := openOutputs(files, d.op)
@@ -349,7 +348,7 @@ func (w *watched) changes(ctx context.Context, before, d *watchDump) ([]Change, 
 	}
 	defer now.close()
 	if len(old.tensors) != len(now.tensors) {
-		return nil, fmt.Errorf("it has %s, want %d as %s", lang.Count(len(now.tensors), "output"), len(old.tensors), before.op.Tensors[0].File.Path())
+		return nil, lang.Errorf("it has %s, want %d as %s", lang.Count(len(now.tensors), "output"), len(old.tensors), before.op.Tensors[0].File.Path())
 	}
 	var all []Change
 	for i, t := range now.tensors {
@@ -384,7 +383,7 @@ func openOutputs(files *tensorfile.Pool, op *dumpdir.Op) (*opened, error) {
 	for _, tensors := range byFile(op.Tensors) {
 		if tensors[0].Table {
 			o.close()
-			return nil, errors.New("it holds statistics, no tensors")
+			return nil, lang.Errorf("it holds statistics, no tensors")
 		}
 		f, err := openFile(files, tensors[0].File, tensors[0].Member)
 		if err != nil {
@@ -406,11 +405,11 @@ func openOutputs(files *tensorfile.Pool, op *dumpdir.Op) (*opened, error) {
 func (c *Change) find(ctx context.Context, before, now *tensorfile.Tensor) error {
 	for _, t := range []*tensorfile.Tensor{before, now} {
 		if t.Err != nil {
-			return fmt.Errorf("%s: %w", t, t.Err)
+			return lang.Errorf("%s: %w", t, t.Err)
 		}
 	}
 	if before.Index != now.Index || before.Size != now.Size || before.DType != now.DType {
-		return fmt.Errorf("%s is %d bytes of %s, want %d bytes of %s as %s in %s", now, now.Size, now.DType, before.Size, before.DType, before, c.BeforeFile)
+		return lang.Errorf("%s is %d bytes of %s, want %d bytes of %s as %s in %s", now, now.Size, now.DType, before.Size, before.DType, before, c.BeforeFile)
 	}
 	e := newElementsOf(now)
 	c.Of = e.of
@@ -425,7 +424,7 @@ func (c *Change) find(ctx context.Context, before, now *tensorfile.Tensor) error
 			b []byte
 		}{{before, old}, {now, is}} {
 			if got, err := side.t.Data.ReadAt(side.b[:n], at); got < int(n) {
-				return fmt.Errorf("%s: read %d bytes at %d of its data, want %d: %w", side.t, got, at, n, err)
+				return lang.Errorf("%s: read %d bytes at %d of its data, want %d: %w", side.t, got, at, n, err)
 			}
 		}
 		if !bytes.Equal(old[:n], is[:n]) {

@@ -3,7 +3,6 @@ package perf
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"math"
 	"math/bits"
 	"strconv"
@@ -174,7 +173,7 @@ func columnOf(heading string) (Column, bool) {
 
 // errMissing is the error of a table without a column that nothing can do without.
 func errMissing(column, heading string) error {
-	return fmt.Errorf("no column %s in the first line, %q", column, lang.Clip(heading))
+	return lang.Errorf("no column %s in the first line, %q", column, lang.Clip(heading))
 }
 
 // Count is a number of cycles, bytes or other things that may be unknown.
@@ -229,19 +228,19 @@ func parseCount(text string) (Count, error) {
 	case digits == "":
 		return count(0), nil
 	case exponent < 0:
-		return Count{}, fmt.Errorf("%s has a fraction", lang.Clip(text))
+		return Count{}, lang.Errorf("%s has a fraction", lang.Clip(text))
 	case len(digits)+exponent <= mostDigits:
 		if n, err := strconv.ParseInt(digits+strings.Repeat("0", exponent), 10, 64); err == nil {
 			return count(n), nil
 		}
 	}
-	return Count{}, fmt.Errorf("%s is larger than %d", lang.Clip(text), int64(math.MaxInt64))
+	return Count{}, lang.Errorf("%s is larger than %d", lang.Clip(text), int64(math.MaxInt64))
 }
 
 // decimal takes a number apart: its digits without zeros at both ends, and how many
 // powers of ten belong to them.
 func decimal(text string) (digits string, exponent int, err error) {
-	wrong := fmt.Errorf("%s is no number", lang.Clip(text))
+	wrong := lang.Errorf("%s is no number", lang.Clip(text))
 	mantissa, power, hasPower := strings.Cut(strings.ToLower(text), "e")
 	if hasPower {
 		if exponent, err = strconv.Atoi(power); err != nil && !errors.Is(err, strconv.ErrRange) {
@@ -257,7 +256,7 @@ func decimal(text string) (digits string, exponent int, err error) {
 	case digits == "" || strings.Trim(digits, "0123456789") != "":
 		return "", 0, wrong
 	case negative:
-		return "", 0, fmt.Errorf("%s is negative", lang.Clip(text))
+		return "", 0, lang.Errorf("%s is negative", lang.Clip(text))
 	}
 	exponent -= len(fraction)
 	digits = strings.TrimLeft(digits, "0")
@@ -315,11 +314,11 @@ func ParseRatio(text string) (Ratio, error) {
 	case digits == "":
 		return Ratio{0, 1}, nil
 	case exponent < -ratioDigits || len(digits)+exponent > ratioDigits:
-		return Ratio{}, fmt.Errorf("%s has more than %d digits on one side of the point", lang.Clip(text), ratioDigits)
+		return Ratio{}, lang.Errorf("%s has more than %d digits on one side of the point", lang.Clip(text), ratioDigits)
 	}
 	r := Ratio{1, 1}
 	if r.num, err = strconv.ParseUint(digits, 10, 64); err != nil {
-		return Ratio{}, fmt.Errorf("%s is no number", lang.Clip(text))
+		return Ratio{}, lang.Errorf("%s is no number", lang.Clip(text))
 	}
 	for ; exponent > 0; exponent-- {
 		r.num *= 10

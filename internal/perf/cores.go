@@ -1,8 +1,9 @@
 package perf
 
 import (
-	"fmt"
 	"slices"
+
+	"dumptool/internal/lang"
 )
 
 // Cores is how an operator ran on the cores of a cluster.
@@ -111,7 +112,7 @@ func foldRow(cores []coreFile, on []onCore) (Row, *Cores, error) {
 	row := *slowest.row
 	all, ok := sum(cycles, nil)
 	if !ok {
-		return row, nil, fmt.Errorf("the mcu_cycle of %d cores add up to more than an int64 holds", len(cycles))
+		return row, nil, lang.Errorf("the mcu_cycle of %d cores add up to more than an int64 holds", len(cycles))
 	}
 	stat.Sum, stat.Known = all, len(cycles)
 	for _, c := range Columns() {
@@ -124,7 +125,7 @@ func foldRow(cores []coreFile, on []onCore) (Row, *Cores, error) {
 		}
 		bytes, ok := total(each...)
 		if !ok {
-			return row, nil, fmt.Errorf("the %s of %d cores add up to more than an int64 holds", c, len(each))
+			return row, nil, lang.Errorf("the %s of %d cores add up to more than an int64 holds", c, len(each))
 		}
 		row.Set(c, bytes)
 	}

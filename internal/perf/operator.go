@@ -2,7 +2,6 @@ package perf
 
 import (
 	"cmp"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -91,14 +90,14 @@ type Derived struct {
 func derive(c *Counters) (d Derived, err error) {
 	bytes, ok := total(c.Get(dma0c0Byte), c.Get(dma0c1Byte), c.Get(dma1c0Byte), c.Get(dma1c1Byte))
 	if d.DDRBytes = bytes; !ok {
-		return Derived{}, fmt.Errorf("the DMA channels have more bytes than an int64 holds")
+		return Derived{}, lang.Errorf("the DMA channels have more bytes than an int64 holds")
 	}
 	v, m, t := c.Get(VME), c.Get(MME), c.Get(MTE)
 	vm, tm, vt, a := c.Get(PalVMEMME), c.Get(PalMTEMME), c.Get(PalVMEMTE), c.Get(PalTotal)
 	if v.Known && m.Known && vm.Known {
 		apart, ok := sum([]int64{v.N, m.N}, []int64{vm.N})
 		if !ok {
-			return Derived{}, fmt.Errorf("vme_cycle and mme_cycle add up to more than an int64 holds")
+			return Derived{}, lang.Errorf("vme_cycle and mme_cycle add up to more than an int64 holds")
 		}
 		d.Compute = count(max(v.N, m.N, apart))
 	}
@@ -107,7 +106,7 @@ func derive(c *Counters) (d Derived, err error) {
 	}
 	apart, ok := sum([]int64{v.N, m.N, t.N, a.N}, []int64{vm.N, tm.N, vt.N})
 	if !ok {
-		return Derived{}, fmt.Errorf("the cycles of VME, MME and MTE add up to more than an int64 holds")
+		return Derived{}, lang.Errorf("the cycles of VME, MME and MTE add up to more than an int64 holds")
 	}
 	d.Union = count(max(d.Compute.N, t.N, apart))
 	d.ExposedData = count(d.Union.N - d.Compute.N)

@@ -18,7 +18,6 @@ package perf
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -257,10 +256,9 @@ func (r *Report) readBaseline(ctx context.Context, mode DumpMode, left *chosen) 
 	r.Inputs = append(r.Inputs, then.inputs...)
 	switch {
 	case len(then.files) == 0 && len(then.problems) > 0:
-		return nil, lang.Errorf("baseline: %s", "基线：%s", then.problems[0])
+		return nil, lang.Errorf("baseline: %s", then.problems[0])
 	case len(then.files) == 0:
-		return nil, lang.Errorf("baseline: no table of operators in %s, want op_perf.csv or op_perf_{core}.csv",
-			"基线：%s 中没有算子性能表，需要 op_perf.csv 或 op_perf_{core}.csv", r.Baseline)
+		return nil, lang.Errorf("baseline: no table of operators in %s, want op_perf.csv or op_perf_{core}.csv", r.Baseline)
 	}
 	if mode != then.mode && mode != ModeUnknown && then.mode != ModeUnknown {
 		r.note(NoteBaseline, "the baseline was counted in another way: one of the two was counted while tensors were dumped, which takes more cycles",
@@ -398,7 +396,7 @@ func (c *chosen) add(o *Operator) {
 			c.total, c.rows = all, append(c.rows, o)
 			return
 		}
-		err = errors.New("mcu_cycle: all operators up to this one add up to more than an int64 holds")
+		err = lang.Errorf("mcu_cycle: all operators up to this one add up to more than an int64 holds")
 	}
 	c.problems = append(c.problems, Problem{o.File, o.Line, 0, err.Error()})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
 // What a table may have: more rows are not the operators of a network.
@@ -108,11 +109,11 @@ func readTable(r io.Reader, file, nameless string) (*table, error) {
 	}
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil, errors.New("the file is empty, want a line of headings")
+		return nil, lang.Errorf("the file is empty, want a line of headings")
 	case err != nil:
 		return nil, err
 	case long:
-		return nil, fmt.Errorf("the first line has more than %d bytes, want headings", maxLine)
+		return nil, lang.Errorf("the first line has more than %d bytes, want headings", maxLine)
 	}
 	if err = t.readHeadings(strings.TrimPrefix(first, "\ufeff"), nameless != ""); err == nil {
 		err = t.readRows(in, nameless)
@@ -128,9 +129,9 @@ func (t *table) readHeadings(line string, nameless bool) error {
 	cells, err := splitLine(nil, line)
 	switch {
 	case err != nil:
-		return fmt.Errorf("first line: %w", err)
+		return lang.Errorf("first line: %w", err)
 	case len(cells) > maxHeadings:
-		return fmt.Errorf("%d columns, want at most %d", len(cells), maxHeadings)
+		return lang.Errorf("%d columns, want at most %d", len(cells), maxHeadings)
 	}
 	seen := make(map[string]bool)
 	for i, cell := range cells {
@@ -147,7 +148,7 @@ func (t *table) readHeadings(line string, nameless bool) error {
 			h.unknown = key
 		}
 		if seen[key] {
-			return fmt.Errorf("the column %s comes twice in the first line", key)
+			return lang.Errorf("the column %s comes twice in the first line", key)
 		}
 		seen[key] = true
 		t.headings = append(t.headings, h)
@@ -177,14 +178,14 @@ func (t *table) readRows(in *lines, nameless string) error {
 		case !long && strings.TrimSpace(line) == "":
 			continue
 		case len(t.rows) == maxRows:
-			return fmt.Errorf("more than %d rows, want the operators of a network", maxRows)
+			return lang.Errorf("more than %d rows, want the operators of a network", maxRows)
 		case len(t.problems) == maxProblems:
-			return fmt.Errorf("more than %d lines cannot be used: is it a table of counters?", maxProblems)
+			return lang.Errorf("more than %d lines cannot be used: is it a table of counters?", maxProblems)
 		}
 		row := Row{Name: nameless, File: t.file, Line: in.number, table: t}
 		cells = cells[:0]
 		if cells, err = splitLine(cells, line); long {
-			err = fmt.Errorf("the line has more than %d bytes", maxLine)
+			err = lang.Errorf("the line has more than %d bytes", maxLine)
 		}
 		column := 0
 		if err == nil {
@@ -214,9 +215,9 @@ func (r *Row) read(cells []string) (column int, err error) {
 	}
 	switch {
 	case len(cells) != len(headings):
-		return 0, fmt.Errorf("%d fields, want %d", len(cells), len(headings))
+		return 0, lang.Errorf("%d fields, want %d", len(cells), len(headings))
 	case r.Name == "":
-		return nameAt + 1, errors.New("no name")
+		return nameAt + 1, lang.Errorf("no name")
 	}
 	for i, h := range headings {
 		if h.name || h.unknown != "" {
@@ -224,7 +225,7 @@ func (r *Row) read(cells []string) (column int, err error) {
 		}
 		v, err := parseCount(cells[i])
 		if err != nil {
-			return i + 1, fmt.Errorf("%s: %w", h.counter, err)
+			return i + 1, lang.Errorf("%s: %w", h.counter, err)
 		}
 		r.Set(h.counter, v)
 	}
@@ -263,7 +264,7 @@ func (l *lines) next() (text string, long bool, err error) {
 }
 
 // errQuote is the error of a cell whose quote is not closed in its line.
-var errQuote = errors.New("a quote is not closed in its line")
+var errQuote = lang.Errorf("a quote is not closed in its line")
 
 // splitLine appends the cells of a line, without blanks around them. A quote in quotes
 // is written twice.

@@ -20,6 +20,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"dumptool/internal/lang"
 )
 
 // Read reads the pickle that in holds, of maxSize bytes at most, and returns how
@@ -32,10 +34,10 @@ import (
 func Read(in io.Reader, maxSize int64) (v any, size int, err error) {
 	data, err := io.ReadAll(io.LimitReader(in, maxSize+1))
 	if err != nil {
-		return nil, 0, fmt.Errorf("pickle: %w", err)
+		return nil, 0, lang.Errorf("pickle: %w", err)
 	}
 	if int64(len(data)) > maxSize {
-		return nil, 0, &FormatError{Off: maxSize, Problem: fmt.Sprintf("the file is larger than %d MiB", maxSize>>20)}
+		return nil, 0, &FormatError{Off: maxSize, Problem: lang.Say("the file is larger than %d MiB", maxSize>>20)}
 	}
 	m := new(Dialect).machine(data)
 	m.strict = true
@@ -133,7 +135,7 @@ func (m *machine) step() {
 func (m *machine) located() error {
 	var refused *RefusedError
 	if !errors.As(m.err, &refused) {
-		return &FormatError{Off: int64(m.start), Opcode: m.opcode, Problem: m.err.Error(), cut: errors.Is(m.err, io.ErrUnexpectedEOF)}
+		return &FormatError{Off: int64(m.start), Opcode: m.opcode, Problem: lang.Error(m.err), cut: errors.Is(m.err, io.ErrUnexpectedEOF)}
 	}
 	if refused.Opcode == "" {
 		refused.Off, refused.Opcode = int64(m.start), m.opcode
@@ -158,17 +160,17 @@ func (m *machine) result() any {
 }
 
 // fail notes an error, unless there is one.
-func (m *machine) fail(format string, args ...any) { m.failWith(fmt.Errorf(format, args...)) }
+func (m *machine) fail(format string, args ...any) { m.failWith(lang.Errorf(format, args...)) }
 
 // cut notes that the pickle ends too early.
 func (m *machine) cut(format string, args ...any) {
-	m.failWith(cutError(fmt.Sprintf(format, args...)))
+	m.failWith(cutError{lang.Say(format, args...)})
 }
 
 // cutError is the problem of a pickle that ends too early.
-type cutError string
+type cutError struct{ lang.Sentence }
 
-func (e cutError) Error() string { return string(e) }
+func (e cutError) Error() string { return e.String() }
 func (e cutError) Unwrap() error { return io.ErrUnexpectedEOF }
 
 func (m *machine) failWith(err error) {
@@ -310,18 +312,20 @@ type Dialect struct {
 type FormatError struct {
 	Off     int64  // byte offset of the opcode at fault
 	Opcode  string // its name, or its number in hex; empty at the end of the file
-	Problem string
+	Problem lang.Sentence
 
 	cut bool // more bytes might mend it
 }
 
 // Error returns the text of the error.
-func (e *FormatError) Error() string {
-	what := "end of file"
-	if e.Opcode != "" {
-		what = e.Opcode
+func (e *FormatError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *FormatError) Text() lang.Text {
+	if e.Opcode == "" {
+		return lang.Say("pickle: end of file at 0x%x: %s", e.Off, e.Problem).Text()
 	}
-	return fmt.Sprintf("pickle: %s at 0x%x: %s", what, e.Off, e.Problem)
+	return lang.Say("pickle: %s at 0x%x: %s", e.Opcode, e.Off, e.Problem).Text()
 }
 
 // Unwrap returns io.ErrUnexpectedEOF where the pickle ends too early, else nil.
@@ -340,10 +344,12 @@ type RefusedError struct {
 }
 
 // Error returns the text of the error.
-func (e *RefusedError) Error() string {
-	wants := "is not plain data"
-	if e.Name != "" {
-		wants = fmt.Sprintf("wants %q", e.Name)
+func (e *RefusedError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *RefusedError) Text() lang.Text {
+	if e.Name == "" {
+		return lang.Say("pickle: refused: %s at 0x%x is not plain data, only plain data is read", e.Opcode, e.Off).Text()
 	}
-	return fmt.Sprintf("pickle: refused: %s at 0x%x %s, only plain data is read", e.Opcode, e.Off, wants)
+	return lang.Say("pickle: refused: %s at 0x%x wants %q, only plain data is read", e.Opcode, e.Off, e.Name).Text()
 }

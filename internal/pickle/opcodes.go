@@ -3,7 +3,6 @@ package pickle
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -11,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"dumptool/internal/lang"
 )
 
 // opcode is an instruction of a pickle.
@@ -351,7 +352,7 @@ func parseLong(s string) (any, error) {
 		v, ok = v.SetString(s, 10)
 	}
 	if !ok {
-		return nil, fmt.Errorf("found %q, wanted a decimal integer of %d digits at most", shorten(s), maxDigits)
+		return nil, lang.Errorf("found %q, wanted a decimal integer of %d digits at most", shorten(s), maxDigits)
 	}
 	return small(v), nil
 }
@@ -367,7 +368,7 @@ func small(v *big.Int) any {
 // decodeLong reads a little-endian two's complement integer.
 func decodeLong(b []byte) (any, error) {
 	if len(b) > maxLong {
-		return nil, fmt.Errorf("found an integer of %d bytes, wanted %d at most", len(b), maxLong)
+		return nil, lang.Errorf("found an integer of %d bytes, wanted %d at most", len(b), maxLong)
 	}
 	bigEndian := slices.Clone(b)
 	slices.Reverse(bigEndian)
@@ -381,7 +382,7 @@ func decodeLong(b []byte) (any, error) {
 func parseFloat(s string) (any, error) {
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil {
-		return nil, fmt.Errorf("found %q, wanted a float", shorten(s))
+		return nil, lang.Errorf("found %q, wanted a float", shorten(s))
 	}
 	return v, nil
 }
@@ -399,7 +400,7 @@ func asBytes(b []byte) (any, error) { return slices.Clone(b), nil }
 
 func asUTF8(b []byte) (any, error) {
 	if !utf8.Valid(b) {
-		return nil, errors.New("found a str that is not UTF-8")
+		return nil, lang.Errorf("found a str that is not UTF-8")
 	}
 	return string(b), nil
 }
@@ -408,7 +409,7 @@ func asUTF8(b []byte) (any, error) {
 func parseString(s string) (any, error) {
 	s = strings.TrimSpace(s)
 	if len(s) < 2 || s[0] != s[len(s)-1] || s[0] != '\'' && s[0] != '"' {
-		return nil, fmt.Errorf("found %q, wanted a text in quotes", shorten(s))
+		return nil, lang.Errorf("found %q, wanted a text in quotes", shorten(s))
 	}
 	s = s[1 : len(s)-1]
 	var b strings.Builder
@@ -423,7 +424,7 @@ func parseString(s string) (any, error) {
 		default:
 			r, multibyte, rest, err := strconv.UnquoteChar(s, 0)
 			if err != nil || multibyte {
-				return nil, fmt.Errorf("found the escape %q, wanted one of a str's repr", shorten(s))
+				return nil, lang.Errorf("found the escape %q, wanted one of a str's repr", shorten(s))
 			}
 			b.WriteByte(byte(r))
 			s = rest
@@ -440,7 +441,7 @@ func parseUnicode(s string) (any, error) {
 		if len(s) > 1 && s[0] == '\\' && (s[1] == 'u' || s[1] == 'U') {
 			r, _, rest, err := strconv.UnquoteChar(s, 0)
 			if err != nil {
-				return nil, fmt.Errorf("found the escape %q, wanted the number of a character", shorten(s))
+				return nil, lang.Errorf("found the escape %q, wanted the number of a character", shorten(s))
 			}
 			b.WriteRune(r)
 			s = rest

@@ -1,9 +1,10 @@
 package pickle
 
 import (
-	"errors"
 	"fmt"
 	"math/big"
+
+	"dumptool/internal/lang"
 )
 
 // Kind is the Python type of a Sequence.
@@ -126,7 +127,7 @@ func identity(v any, above int) (any, error) {
 			return nameKey(v.String()), nil
 		}
 	}
-	return nil, fmt.Errorf("found a %s as a key, wanted str, int or another plain value", TypeName(v))
+	return nil, lang.Errorf("found a %s as a key, wanted str, int or another plain value", TypeName(v))
 }
 
 // tupleIdentity is a text of the identities of the items with their types.
@@ -149,7 +150,7 @@ func tupleIdentity(s *Sequence, depth int) (any, error) {
 
 func keyLimit(size int) error {
 	if size > maxKey {
-		return fmt.Errorf("found a key of more than %d bytes, wanted a shorter one", maxKey)
+		return lang.Errorf("found a key of more than %d bytes, wanted a shorter one", maxKey)
 	}
 	return nil
 }
@@ -157,7 +158,7 @@ func keyLimit(size int) error {
 // maxDepth is how deep values may be nested.
 const maxDepth = 100
 
-var errTooDeep = fmt.Errorf("found values nested deeper than %d", maxDepth)
+var errTooDeep = lang.Errorf("found values nested deeper than %d", maxDepth)
 
 // checker walks what a pickle made: it may share values, but not contain
 // itself or leave a callable behind.
@@ -180,7 +181,7 @@ func (c *checker) walk(v any, above int) (int, error) {
 	h, seen := c.height[v]
 	switch {
 	case seen && h == 0:
-		return 0, errors.New("found a value that contains itself")
+		return 0, lang.Errorf("found a value that contains itself")
 	case above+max(h, 1) > maxDepth:
 		return 0, errTooDeep
 	case seen:

@@ -1,9 +1,6 @@
 package ranks
 
 import (
-	"errors"
-	"fmt"
-
 	"dumptool/internal/lang"
 )
 
@@ -24,7 +21,7 @@ type plan struct {
 }
 
 // errSplits is that of parts that do not add up.
-var errSplits = errors.New("parts do not add up")
+var errSplits = lang.Errorf("parts do not add up")
 
 // plan says what the members of an event ought to hold.
 func (e *Event) plan() (*plan, error) {
@@ -107,7 +104,7 @@ func (e *Event) fits(p *plan) error {
 			}
 		}
 		if got := count(e.comms[i].Out); got != want && (p.ranges == nil || want != 0) {
-			return fmt.Errorf("%w: rank %d holds %d elements, want %d", errSplits, e.Group[i], got, want)
+			return lang.Errorf("%w: rank %d holds %d elements, want %d", errSplits, e.Group[i], got, want)
 		}
 	}
 	return nil
@@ -125,7 +122,7 @@ func (e *Event) part(j, i int) (piece, error) {
 		}
 		return piece{j, first, m.In[i].elements()}, nil
 	case len(m.In) != 1:
-		return piece{}, fmt.Errorf("%w: rank %d puts in %d tensors, want 1 or %d", errSplits, e.Group[j], len(m.In), n)
+		return piece{}, lang.Errorf("%w: rank %d puts in %d tensors, want 1 or %d", errSplits, e.Group[j], len(m.In), n)
 	}
 	t := m.In[0]
 	rows, row := int64(0), int64(1)
@@ -137,7 +134,7 @@ func (e *Event) part(j, i int) (piece, error) {
 	}
 	if m.Sent == nil {
 		if rows%int64(n) != 0 {
-			return piece{}, fmt.Errorf("%w: %d rows of rank %d among %d", errSplits, rows, e.Group[j], n)
+			return piece{}, lang.Errorf("%w: %d rows of rank %d among %d", errSplits, rows, e.Group[j], n)
 		}
 		each := rows / int64(n) * row
 		return piece{j, int64(i) * each, each}, nil
@@ -145,7 +142,7 @@ func (e *Event) part(j, i int) (piece, error) {
 	var total, before int64
 	for k, s := range m.Sent {
 		if s < 0 {
-			return piece{}, fmt.Errorf("%w: rank %d sends %d rows", errSplits, e.Group[j], s)
+			return piece{}, lang.Errorf("%w: rank %d sends %d rows", errSplits, e.Group[j], s)
 		}
 		total += s
 		if k < i {
@@ -153,10 +150,10 @@ func (e *Event) part(j, i int) (piece, error) {
 		}
 	}
 	if len(m.Sent) != n || total != rows {
-		return piece{}, fmt.Errorf("%w: rank %d sends %v of %d rows to %d ranks", errSplits, e.Group[j], m.Sent, rows, n)
+		return piece{}, lang.Errorf("%w: rank %d sends %v of %d rows to %d ranks", errSplits, e.Group[j], m.Sent, rows, n)
 	}
 	if r := e.comms[i].Received; r != nil && (len(r) != n || r[j] != m.Sent[i]) {
-		return piece{}, fmt.Errorf("%w: rank %d sends %d rows and rank %d receives %v", errSplits, e.Group[j], m.Sent[i], e.Group[i], r)
+		return piece{}, lang.Errorf("%w: rank %d sends %d rows and rank %d receives %v", errSplits, e.Group[j], m.Sent[i], e.Group[i], r)
 	}
 	return piece{j, before * row, m.Sent[i] * row}, nil
 }

@@ -1,7 +1,6 @@
 package ranks
 
 import (
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
 	"dumptool/internal/ranks/locate"
 	"dumptool/internal/tensor"
 )
@@ -40,18 +40,21 @@ type DimsError struct {
 	// File is the file, Line and Column are where in it, from 1.
 	File         string
 	Line, Column int
-	// Text is what was found, and what was wanted.
-	Text string
+	// Problem is what was found, and what was wanted.
+	Problem lang.Sentence
 }
 
 // Error names the place first.
-func (e *DimsError) Error() string {
-	return fmt.Sprintf("%s: line %d, column %d: %s", e.File, e.Line, e.Column, e.Text)
+func (e *DimsError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *DimsError) Text() lang.Text {
+	return lang.Say("%s: line %d, column %d: %s", e.File, e.Line, e.Column, e.Problem).Text()
 }
 
 // wrong is an error at a place.
 func (p place) wrong(format string, args ...any) *DimsError {
-	return &DimsError{p.file, p.line, p.column, fmt.Sprintf(format, args...)}
+	return &DimsError{p.file, p.line, p.column, lang.Say(format, args...)}
 }
 
 // dimsRule says how the tensors of some names are cut.
@@ -244,7 +247,7 @@ func cutSizes(list string, several bool) (sizes []int, err error) {
 	for part := range strings.SplitSeq(list, "/") {
 		n, err := strconv.Atoi(part)
 		if err != nil || n < 1 || n > maxSlices || len(sizes) > 0 && !several || len(sizes) == maxDims {
-			return nil, fmt.Errorf("found %.40q", part)
+			return nil, lang.Errorf("found %.40q", part)
 		}
 		sizes = append(sizes, n)
 	}
@@ -311,7 +314,7 @@ func (d *Dims) Check(rounds []*dumpdir.Round) error {
 	}
 	for _, rank := range ranks {
 		if d.places != nil && d.places[rank] == nil {
-			return &MeshError{"--dims", fmt.Errorf("ranks: found no rank %d, which the dump has", rank)}
+			return &MeshError{"--dims", lang.Errorf("ranks: found no rank %d, which the dump has", rank)}
 		}
 	}
 	return nil

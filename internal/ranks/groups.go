@@ -2,7 +2,6 @@ package ranks
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,11 +94,11 @@ func ParseMesh(text string) ([]Axis, error) {
 		case ok && key == "order":
 			order = strings.Split(value, "-")
 		case !ok || !slices.Contains(defaultOrder, key):
-			return nil, fmt.Errorf("column %d: found %.40q, want an axis such as tp=2 (%s) or order=tp-cp-ep-dp-pp", at, part, strings.Join(defaultOrder, ", "))
+			return nil, lang.Errorf("column %d: found %.40q, want an axis such as tp=2 (%s) or order=tp-cp-ep-dp-pp", at, part, strings.Join(defaultOrder, ", "))
 		case err != nil || n < 1:
-			return nil, fmt.Errorf("column %d: found the size %.40q of %s, want a number from 1", at+len(key)+1, value, key)
+			return nil, lang.Errorf("column %d: found the size %.40q of %s, want a number from 1", at+len(key)+1, value, key)
 		case sizes[key] != 0:
-			return nil, fmt.Errorf("column %d: %s is there twice", at, key)
+			return nil, lang.Errorf("column %d: %s is there twice", at, key)
 		default:
 			sizes[key] = n
 		}
@@ -115,7 +114,7 @@ func newMesh(order []string, sizes map[string]int) ([]Axis, error) {
 	stride := 1
 	for i, name := range order {
 		if !slices.Contains(defaultOrder, name) || slices.Contains(order[:i], name) {
-			return nil, fmt.Errorf("order: found %.40q, want %s, each once", name, strings.Join(defaultOrder, "-"))
+			return nil, lang.Errorf("order: found %.40q, want %s, each once", name, strings.Join(defaultOrder, "-"))
 		}
 		n := sizes[name]
 		if n <= 1 {
@@ -128,7 +127,7 @@ func newMesh(order []string, sizes map[string]int) ([]Axis, error) {
 	}
 	for _, name := range defaultOrder {
 		if sizes[name] > 1 && !slices.Contains(order, name) {
-			return nil, fmt.Errorf("order: found no %s, want every axis that has a size", name)
+			return nil, lang.Errorf("order: found no %s, want every axis that has a size", name)
 		}
 	}
 	return mesh, nil
@@ -142,7 +141,10 @@ type MeshError struct {
 }
 
 // Error names the source first.
-func (e *MeshError) Error() string { return e.From + ": " + e.Err.Error() }
+func (e *MeshError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *MeshError) Text() lang.Text { return lang.Say("%s: %v", lang.Say(e.From), e.Err).Text() }
 
 // Check reports a *MeshError where the mesh does not fit the ranks of rounds.
 func (g *Groups) Check(rounds []*dumpdir.Round) error {
@@ -164,11 +166,11 @@ func CheckMesh(mesh []Axis, ranks []int, groups GroupList) error {
 		top = max(top, rank)
 	}
 	if n != len(ranks) && (top+1 == len(ranks) || n <= top) {
-		return fmt.Errorf("the axes make %d ranks, the dump has %d, the largest of which is %d", n, len(ranks), top)
+		return lang.Errorf("the axes make %d ranks, the dump has %d, the largest of which is %d", n, len(ranks), top)
 	}
 	for _, g := range groups {
 		if !along(mesh, g) {
-			return fmt.Errorf("the dump has the group %s, which does not lie along these axes", Ranges(g))
+			return lang.Errorf("the dump has the group %s, which does not lie along these axes", Ranges(g))
 		}
 	}
 	return nil
@@ -219,15 +221,15 @@ func ParseGroups(text string) (map[string][]int, error) {
 		name, list, ok := strings.Cut(line, ":")
 		name = strings.TrimSpace(name)
 		if !ok || name == "" {
-			return nil, fmt.Errorf("line %d: found %.60q, want NAME: 0,3,5", i+1, line)
+			return nil, lang.Errorf("line %d: found %.60q, want NAME: 0,3,5", i+1, line)
 		}
 		if groups[name] != nil {
-			return nil, fmt.Errorf("line %d: the group %.60q is there twice", i+1, name)
+			return nil, lang.Errorf("line %d: the group %.60q is there twice", i+1, name)
 		}
 		for part := range strings.SplitSeq(list, ",") {
 			n, err := strconv.Atoi(strings.TrimSpace(part))
 			if err != nil || n < 0 || slices.Contains(groups[name], n) {
-				return nil, fmt.Errorf("line %d, column %d: found %.40q, want different ranks such as 0,3,5", i+1, strings.Index(line, part)+1, strings.TrimSpace(part))
+				return nil, lang.Errorf("line %d, column %d: found %.40q, want different ranks such as 0,3,5", i+1, strings.Index(line, part)+1, strings.TrimSpace(part))
 			}
 			groups[name] = append(groups[name], n)
 		}

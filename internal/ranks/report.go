@@ -3,7 +3,6 @@ package ranks
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 
 	"dumptool/internal/lang"
@@ -51,14 +50,14 @@ func Read(document []byte) (*Report, error) {
 	for _, f := range r.Findings {
 		switch {
 		case f == nil || MeaningOf(f.Kind) == nil:
-			return nil, fmt.Errorf("a finding of an unknown kind")
+			return nil, lang.Errorf("a finding of an unknown kind")
 		case f.Chinese != "":
 			f.Evidence = lang.Sayf("%s", "%s", lang.Text{EN: f.Evidence.String(), ZH: f.Chinese})
 		}
 	}
 	for _, n := range r.Notes {
 		if n == nil || MeaningOf(n.Kind) == nil {
-			return nil, fmt.Errorf("a note of an unknown kind")
+			return nil, lang.Errorf("a note of an unknown kind")
 		}
 	}
 	return r, nil

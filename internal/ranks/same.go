@@ -1,7 +1,7 @@
 package ranks
 
 import (
-	"fmt"
+	"dumptool/internal/lang"
 )
 
 // same reports whether runs of elements are equal bit by bit.
@@ -59,7 +59,7 @@ func (f *files) differences(a []*Tensor, firstA int64, b []*Tensor, firstB, n in
 			return d, err
 		}
 		if size != other {
-			return d, fmt.Errorf("%s and %s: elements of %d and of %d bytes", a[0].Name, b[0].Name, size, other)
+			return d, lang.Errorf("%s and %s: elements of %d and of %d bytes", a[0].Name, b[0].Name, size, other)
 		}
 		d.size = size
 		d.add(x, y, from)

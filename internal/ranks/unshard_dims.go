@@ -69,7 +69,7 @@ func (u *unsharder) applyRule(rule *dimsRule, all []partOf) error {
 			axes, err := u.dims.indexes(rule, u.rank, in.part.Shape, in.whole.Shape)
 			if err != nil {
 				e := err.(*DimsError) //nolint:errorlint,forcetypeassert // indexes has no others
-				return &DimsError{e.File, e.Line, e.Column, in.part.Name + " of " + RankText([]int{u.rank}).EN + ": " + e.Text}
+				return &DimsError{e.File, e.Line, e.Column, lang.Say("%s of %s: %s", in.part.Name, RankText([]int{u.rank}), e.Problem)}
 			}
 			made[key] = u.given(axes, all)
 		}

@@ -2,10 +2,10 @@ package ranks
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
 	"dumptool/internal/layout"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
@@ -87,7 +87,7 @@ func (f *files) values(t *Tensor) (*Values, error) {
 		return o.values, nil
 	}
 	if t.File == nil {
-		return nil, fmt.Errorf("%s: only its digest is there", t.Name)
+		return nil, lang.Errorf("%s: only its digest is there", t.Name)
 	}
 	v, err := f.openFile(t.File)
 	if err != nil {
@@ -95,7 +95,7 @@ func (f *files) values(t *Tensor) (*Values, error) {
 	}
 	if n := t.elements(); v.Count != n {
 		_ = v.close()
-		return nil, &ReadError{t, fmt.Errorf("found %d elements, want the %d of shape %v", v.Count, n, t.Shape)}
+		return nil, &ReadError{t, lang.Errorf("found %d elements, want the %d of shape %v", v.Count, n, t.Shape)}
 	}
 	if len(f.open) == maxOpen {
 		_ = f.open[0].values.close()
@@ -134,8 +134,11 @@ type ReadError struct {
 }
 
 // Error names the file and the tensor.
-func (e *ReadError) Error() string {
-	return fmt.Sprintf("%s: %s: %v", e.Path(), e.Tensor.Name, e.Err)
+func (e *ReadError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *ReadError) Text() lang.Text {
+	return lang.Say("%s: %s: %v", e.Path(), e.Tensor.Name, e.Err).Text()
 }
 
 // Path is the file of the tensor, or its name where it has none.
@@ -167,7 +170,7 @@ func (f *files) openFile(of *dumpdir.Tensor) (*Values, error) {
 	})
 	if i < 0 {
 		_ = file.Close()
-		return nil, fmt.Errorf("the file has no %s %d", of.Kind, of.Index)
+		return nil, lang.Errorf("the file has no %s %d", of.Kind, of.Index)
 	}
 	t := &file.Tensors[i]
 	shape, err := t.Stored()
@@ -235,7 +238,7 @@ func (f *files) bytes(dst []byte, joined []*Tensor, first, n int64) (all []byte,
 	all = dst[:0]
 	err = f.each(joined, first, n, func(host []byte, h tensor.Host, _ int64) error {
 		if size != 0 && size != h.Size() {
-			return fmt.Errorf("%s: elements of %d and of %d bytes", joined[0].Name, size, h.Size())
+			return lang.Errorf("%s: elements of %d and of %d bytes", joined[0].Name, size, h.Size())
 		}
 		size = h.Size()
 		all = append(all, host...)

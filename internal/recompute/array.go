@@ -1,9 +1,9 @@
 package recompute
 
 import (
-	"fmt"
 	"slices"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -103,7 +103,7 @@ func (m *machine) zeros(n int) []float64 {
 // fail notes what does not fit; the array stands for the result then.
 func (m *machine) fail(format string, args ...any) *Array {
 	if m.err == nil {
-		m.err = fmt.Errorf(format, args...)
+		m.err = lang.Errorf(format, args...)
 	}
 	return &Array{m: m, shape: tensor.Shape{0}}
 }

@@ -2,9 +2,9 @@ package recompute
 
 import (
 	"context"
-	"errors"
 	"slices"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -58,7 +58,7 @@ type judge struct {
 }
 
 // errTooLarge is the error of an operator that cannot be cut into what memory holds.
-var errTooLarge = errors.New("the operator cannot be cut into parts that memory holds")
+var errTooLarge = lang.Errorf("the operator cannot be cut into parts that memory holds")
 
 // run compares the outputs with what the formula gives, in all cells, or in few of them.
 func (j *judge) run(h Attributes, few bool) (*result, error) {

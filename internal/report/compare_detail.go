@@ -9,6 +9,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
@@ -56,7 +57,7 @@ func (t Text) detailFacts(row *record.Row) []fact {
 	add(t.say("Reasons", "原因"), reasons...)
 	add(t.say("By itself", "自身计算"), t.byItself(row.Self)...)
 	if row.Err != nil {
-		add(t.say("Error", "读取错误"), row.Err.Error())
+		add(t.say("Error", "读取错误"), t.of(lang.Error(row.Err)))
 	}
 	if !row.Compared() {
 		return facts

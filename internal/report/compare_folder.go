@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -225,7 +224,7 @@ func gatherPictures(f *Folder, r *record.Report, gather Gather) []error {
 		files, err := plot.Draw(label, pictures)
 		return func() error {
 			if err != nil {
-				return fmt.Errorf("%s: no plots: %w", label, err)
+				return lang.Errorf("%s: no plots: %w", label, err)
 			}
 			for _, file := range files {
 				err := f.Write(stems[row]+file.Suffix, func(w io.Writer) error {
@@ -375,7 +374,7 @@ func (t Text) whyNot(row *record.Row) string {
 		}
 	}
 	if row.Err != nil {
-		if text := row.Err.Error(); !strings.Contains(strings.Join(parts, "; "), text) {
+		if text := t.of(lang.Error(row.Err)); !strings.Contains(strings.Join(parts, "; "), text) {
 			parts = append(parts, text)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 	"dumptool/internal/overflow"
 	"dumptool/internal/perf"
 	"dumptool/internal/report/page"
@@ -93,7 +94,7 @@ func (d *Documents) add(path string, open func() (io.ReadCloser, error)) error {
 	case check.Schema:
 		into = &d.Checked
 	default:
-		return fmt.Errorf("schema is %q, want %s, %s, %s, %s, %s or %s", jsonpos.Shorten(schema, 40), record.Schema, overflow.Schema, overflow.ScanSchema, determinism.Schema, perf.Schema, check.Schema)
+		return lang.Errorf("schema is %q, want %s, %s, %s, %s, %s or %s", jsonpos.Shorten(schema, 40), record.Schema, overflow.Schema, overflow.ScanSchema, determinism.Schema, perf.Schema, check.Schema)
 	}
 	if *into != nil {
 		return &TwiceError{path, schema}
@@ -111,7 +112,7 @@ func SchemaOf(path string) (string, error) {
 }
 
 // errFound ends the search for a key.
-var errFound = errors.New("found")
+var errFound = lang.Errorf("found")
 
 // schemaOf returns the schema of a document, which is an object.
 func schemaOf(open func() (io.ReadCloser, error)) (schema string, err error) {
@@ -136,7 +137,7 @@ func schemaOf(open func() (io.ReadCloser, error)) (schema string, err error) {
 	case err != nil:
 		return "", err
 	}
-	return "", errors.New(`key "schema" is missing: not a document of dumptool`)
+	return "", lang.Errorf(`key "schema" is missing: not a document of dumptool`)
 }
 
 // WritePage writes a page of the documents. Reports that were written with the

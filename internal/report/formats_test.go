@@ -81,7 +81,7 @@ func failed(text string) lang.Failure { return lang.Failed(errors.New(text)) }
 // buffer.
 func inspectedFile() *inspect.File {
 	f := &inspect.File{Schema: inspect.Schema, Entry: &dumpdir.File{Folder: &dumpdir.Folder{Path: "d/Add.a.1.2.3"}, Name: "Add.a.1.2.3"}, Container: "binary v2", OpType: "Add", OpName: "a",
-		Buffers: []inspect.Blob{{Size: 32}}, Warnings: []string{"data_len is odd"}}
+		Buffers: []inspect.Blob{{Size: 32}}, Warnings: []lang.Sentence{lang.Plain("data_len is odd")}}
 	good := inspect.Tensor{Kind: tensor.Input, DType: "float16", Format: new(tensor.ND), Shape: inspect.Shape{3}, OriginalShape: tensor.Shape{}, Groups: new(int64), Size: 6,
 		Stats: &inspect.Stats{NaN: new(int64(0)), Inf: new(int64(1)), PosInf: new(int64(1)), NegInf: new(int64(0)), Min: new(tensor.Number(1)), Max: new(tensor.Number(2)), Mean: new(tensor.Number(1.5))}}
 	bad := inspect.Tensor{Kind: tensor.Output, DType: "float32", Format: new(tensor.NC1HWC0), Shape: inspect.Shape{1, 1, 2, 2, 16}, OriginalShape: tensor.Shape{1, 3, 2, 2}, Groups: new(int64), Err: failed("too short")}
@@ -176,7 +176,7 @@ func found() *find.Answer {
 		Consumers: []find.Consumer{{Node: text("%4"), OpName: text("Default/net/Conv2D-op515"), Input: 1, Via: []string{"Default/Cast-op2"}, Files: []string{"a.npy"}}}}
 	offset := int64(17)
 	return &find.Answer{Schema: find.Schema, Query: "conv\x1b", Kind: find.Op, Results: []find.Result{conv(0), conv(1), relu, weight}, More: 2, Graphs: 2,
-		Unreadable: []find.Unreadable{{Path: "g.ir", Error: "the file is cut", Offset: &offset}}, Notes: lang.Plains([]string{"ids repeat"})}
+		Unreadable: []find.Unreadable{{Path: "g.ir", Error: lang.Plain("the file is cut"), Offset: &offset}}, Notes: lang.Plains([]string{"ids repeat"})}
 }
 
 // converted has a tensor that was written and one that was not.

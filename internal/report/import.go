@@ -101,7 +101,7 @@ func writeImportLog(w io.Writer, r *hpaa.Result, log string) error {
 			for _, p := range row.Pieces {
 				files = append(files, p.File)
 			}
-			line(row.Label, row.Code, row.Text+"; pieces left out: "+strings.Join(files, ", "))
+			line(row.Label, row.Code, row.Problem.String()+"; pieces left out: "+strings.Join(files, ", "))
 			told[row.Node] = true
 		}
 	}

@@ -94,7 +94,7 @@ func (o *RecordOutput) writeFile(f *overflow.RecordFile, r *overflow.DecodedReco
 	dir := store.Join(o.dir, f.File.Folder.Dir)
 	path := store.Join(dir, fmt.Sprintf("%s.output.%d.json", f.BaseName(), r.Output))
 	if first, taken := o.Files[path]; taken {
-		return fmt.Errorf("%s has just been written from %s", path, first)
+		return lang.Errorf("%s has just been written from %s", path, first)
 	}
 	if err := safefile.CheckOutput(path, f.File.Path()); err != nil {
 		return err
@@ -199,7 +199,7 @@ type decodedJSON struct {
 	Record       json.RawMessage      `json:"record"`
 	Rescued      json.RawMessage      `json:"rescued,omitempty"`
 	Areas        Table[*opdebug.Area] `json:"areas"`
-	Warnings     []string             `json:"warnings"`
+	Warnings     []lang.Sentence      `json:"warnings"`
 	Header       *opdebug.Header      `json:"header,omitempty"`
 	Error        string               `json:"error,omitempty"`
 }

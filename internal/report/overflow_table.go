@@ -239,7 +239,7 @@ func WriteAnalysisMarkdown(w io.Writer, r *overflow.Report) error {
 			markdownItem(&b, "advice", t.EN)
 		}
 		for _, warning := range record.Warnings {
-			markdownItem(&b, "warning", warning)
+			markdownItem(&b, "warning", warning.String())
 		}
 		if len(record.Tensors) > 0 {
 			markdownTensors(&b, record.Tensors)

@@ -249,7 +249,7 @@ func (p *printer) record(r *overflow.Record, i int, first bool) {
 		p.labeled("advice", "建议", p.Lang.Text(t))
 	}
 	for _, w := range r.Warnings {
-		p.labeled("warning", "警告", w)
+		p.labeled("warning", "警告", p.of(w))
 	}
 }
 

@@ -27,7 +27,7 @@ func (l *Lang) Set(s string) error {
 		*l = v
 		return nil
 	}
-	return fmt.Errorf("must be %s or %s", English, Chinese)
+	return lang.Errorf("must be %s or %s", English, Chinese)
 }
 
 // String implements the value of a flag.

@@ -12,7 +12,6 @@ package safefile
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -20,6 +19,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/store"
 )
 
@@ -47,14 +47,14 @@ func Create(path string) (*File, error) {
 		return &File{out: out, path: path}, nil
 	}
 	if _, base := filepath.Split(path); base == "" {
-		return nil, &os.PathError{Op: "create", Path: path, Err: errors.New("not a file name")}
+		return nil, &os.PathError{Op: "create", Path: path, Err: lang.Errorf("not a file name")}
 	}
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
-		return nil, &os.PathError{Op: "create", Path: path, Err: errors.New("is a folder")}
+		return nil, &os.PathError{Op: "create", Path: path, Err: lang.Errorf("is a folder")}
 	case err == nil && !info.Mode().IsRegular():
-		return nil, &os.PathError{Op: "create", Path: path, Err: errors.New("not a regular file")}
+		return nil, &os.PathError{Op: "create", Path: path, Err: lang.Errorf("not a regular file")}
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return nil, named("create", path, err)
 	}
@@ -185,7 +185,7 @@ func WithPath(path string, err error) error {
 	if errors.As(err, &system) && system.Path == path || errors.As(err, &remote) && remote.Path == path {
 		return err
 	}
-	return fmt.Errorf("%s: %w", path, err)
+	return lang.Errorf("%s: %w", path, err)
 }
 
 // WriteFile writes data to path as one safe file.
@@ -222,12 +222,12 @@ func (f *File) writeAll(data []byte) error {
 func MkdirAll(dir string) error {
 	if store.Remote(dir) {
 		if err := store.CheckFolder(dir); err != nil {
-			return fmt.Errorf("cannot make folder %w", err)
+			return lang.Errorf("cannot make folder %w", err)
 		}
 		return nil
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("cannot make folder %s: %w", dir, err)
+		return lang.Errorf("cannot make folder %s: %w", dir, err)
 	}
 	return nil
 }
@@ -346,7 +346,7 @@ func CheckWritable(dir string, names ...string) error {
 	if store.Remote(dir) {
 		for _, name := range names[:min(1, len(names))] { // one object stands for all
 			if err := store.CheckWritable(store.Join(dir, name)); err != nil {
-				return fmt.Errorf("cannot write to %w", err)
+				return lang.Errorf("cannot write to %w", err)
 			}
 		}
 		return nil
@@ -361,12 +361,12 @@ func CheckWritable(dir string, names ...string) error {
 			at, names = parent, []string{".dumptool"}
 			continue
 		}
-		return fmt.Errorf("cannot write to %s: %w", dir, err)
+		return lang.Errorf("cannot write to %s: %w", dir, err)
 	}
 	for _, name := range names {
 		f, err := Create(filepath.Join(at, name))
 		if err != nil {
-			return fmt.Errorf("cannot write to %s: %w", dir, err)
+			return lang.Errorf("cannot write to %s: %w", dir, err)
 		}
 		f.Abort()
 	}

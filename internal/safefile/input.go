@@ -1,7 +1,6 @@
 package safefile
 
 import (
-	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -41,7 +40,7 @@ func Open(path string) (Input, error) {
 		what = unbounded(info.Mode())
 	}
 	if what != "" && path != os.DevNull && !inherited().MatchString(filepath.Clean(path)) {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("is " + what + ", want a regular file")}
+		return nil, &fs.PathError{Op: "open", Path: path, Err: lang.Errorf("is %s, want a regular file", lang.Say(what))}
 	}
 	src, err := store.Open(path)
 	if err != nil {
@@ -91,7 +90,7 @@ func InFolder(path string, names ...string) string {
 // CheckFolder reports a folder of results that is a file.
 func CheckFolder(out string) error {
 	if info, err := store.Stat(out); err == nil && !info.IsDir() {
-		return lang.Errorf("%s is a file; -out wants a folder", "%s 是文件；-out 需要目录", out)
+		return lang.Errorf("%s is a file; -out wants a folder", out)
 	}
 	return nil
 }

@@ -10,10 +10,12 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"dumptool/internal/lang"
 )
 
 // errLocked is the error of lock for a file that another one has locked.
-var errLocked = errors.New("the file is locked")
+var errLocked = lang.Errorf("the file is locked")
 
 // forgotten is how old a temporary file is, where files cannot be locked, before it
 // counts as left behind.

@@ -1,12 +1,11 @@
 package safefile
 
 import (
-	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/store"
 )
 
@@ -23,7 +22,7 @@ func Replace(path string, data []byte) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return &fs.PathError{Op: "replace", Path: path, Err: errors.New("not a regular file")}
+		return &fs.PathError{Op: "replace", Path: path, Err: lang.Errorf("not a regular file")}
 	}
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -49,7 +48,7 @@ func Replace(path string, data []byte) error {
 // mayReplace returns an error when a file must not be replaced.
 func mayReplace(path string, info fs.FileInfo) error {
 	if info.Mode().Perm()&0o222 == 0 {
-		return errors.New("the file is read-only; it is not changed")
+		return lang.Errorf("the file is read-only; it is not changed")
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -59,7 +58,7 @@ func mayReplace(path string, info fs.FileInfo) error {
 		return err
 	}
 	if n := links(info); n > 1 {
-		return fmt.Errorf("the file has %d names (hard links), which a new file would part; it is not changed", n)
+		return lang.Errorf("the file has %d names (hard links), which a new file would part; it is not changed", n)
 	}
 	return nil
 }
@@ -73,7 +72,7 @@ func copyOwner(f *temp, info fs.FileInfo) error {
 		}
 		if u, g, ok := ownerIDs(mine); ok && (u != uid || g != gid) {
 			if err := f.Chown(uid, gid); err != nil {
-				return errors.New("the file belongs to another user or group, which a new file cannot keep; it is not changed")
+				return lang.Errorf("the file belongs to another user or group, which a new file cannot keep; it is not changed")
 			}
 		}
 	}
@@ -86,11 +85,14 @@ type OverwriteError struct {
 }
 
 // Error implements error.
-func (e *OverwriteError) Error() string {
+func (e *OverwriteError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *OverwriteError) Text() lang.Text {
 	if e.Output == e.Input {
-		return fmt.Sprintf("output %s is also an input", e.Output)
+		return lang.Say("output %s is also an input", e.Output).Text()
 	}
-	return fmt.Sprintf("output %s is also the input %s", e.Output, e.Input)
+	return lang.Say("output %s is also the input %s", e.Output, e.Input).Text()
 }
 
 // CheckOutput returns an *OverwriteError when output is the same file as one

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
 	"slices"
@@ -117,7 +116,7 @@ func old(path string) error {
 	if !oldName().MatchString(store.Base(path)) {
 		return nil
 	}
-	return fmt.Errorf("%s: made by an older version of dumptool: run the shards again", path)
+	return lang.Errorf("%s: made by an older version of dumptool: run the shards again", path)
 }
 
 // ReadOrigin reads what the document at a path says of itself; the error wraps
@@ -147,10 +146,10 @@ func (d *Document) read() error {
 		err = in.End()
 	}
 	if err != nil {
-		return fmt.Errorf("%s: is cut or no document: %w", d.Path, err)
+		return lang.Errorf("%s: is cut or no document: %w", d.Path, err)
 	}
 	if d.Schema == "" {
-		return fmt.Errorf("%s: has no schema: not a document of dumptool", d.Path)
+		return lang.Errorf("%s: has no schema: not a document of dumptool", d.Path)
 	}
 	return nil
 }
@@ -167,7 +166,7 @@ func (d *Document) Decode(into any) error {
 		err = in.End()
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", d.Path, err)
+		return lang.Errorf("%s: %w", d.Path, err)
 	}
 	return nil
 }
@@ -183,9 +182,9 @@ func Take(docs []Document, schema, run string) ([]Document, error) {
 		case d.Schema == schema:
 			all = append(all, d)
 		case strings.HasPrefix(d.Schema, kind+"/"):
-			return nil, fmt.Errorf("%s: has the schema %s of a newer dumptool, want %s", d.Path, d.Schema, schema)
+			return nil, lang.Errorf("%s: has the schema %s of a newer dumptool, want %s", d.Path, d.Schema, schema)
 		default:
-			return nil, fmt.Errorf("%s: has the schema %s, want %s", d.Path, jsonpos.Shorten(d.Schema, 40), schema)
+			return nil, lang.Errorf("%s: has the schema %s, want %s", d.Path, jsonpos.Shorten(d.Schema, 40), schema)
 		}
 	}
 	return all, nil
@@ -313,7 +312,7 @@ func Check(docs []Document) error {
 			continue
 		}
 		if other := shards[d.Shard.Index]; other != nil {
-			return fmt.Errorf("%s: is shard %s, as %s is", d.Path, d.Shard, other.Path)
+			return lang.Errorf("%s: is shard %s, as %s is", d.Path, d.Shard, other.Path)
 		}
 		shards[d.Shard.Index] = d
 	}
@@ -323,24 +322,24 @@ func Check(docs []Document) error {
 // fits says why a document cannot be merged with another one.
 func (d *Document) fits(first *Document) error {
 	if a, b := major(d.Tool), major(first.Tool); a != b && a != "" && b != "" {
-		return fmt.Errorf("%s: made by %s, %s by %s", d.Path, d.Tool, first.name(), first.Tool)
+		return lang.Errorf("%s: made by %s, %s by %s", d.Path, d.Tool, first.name(), first.Tool)
 	}
 	if name := d.Differing(&first.Origin); name != "" {
-		return fmt.Errorf("%s: made with %s, %s with %s", d.Path, d.value(name), first.name(), first.value(name))
+		return lang.Errorf("%s: made with %s, %s with %s", d.Path, d.value(name), first.name(), first.value(name))
 	}
 	switch a, b := d.Shard, first.Shard; {
 	case d.RunID != first.RunID:
-		return fmt.Errorf("%s: is of the run %q, %s of %q: --run chooses one", d.Path, d.RunID, first.name(), first.RunID)
+		return lang.Errorf("%s: is of the run %q, %s of %q: --run chooses one", d.Path, d.RunID, first.name(), first.RunID)
 	case a == nil && b == nil:
 		return nil
 	case a == nil || b == nil:
-		return fmt.Errorf("%s: one of it and %s is of a shard, the other of a whole run: merge the shards first", d.Path, first.name())
+		return lang.Errorf("%s: one of it and %s is of a shard, the other of a whole run: merge the shards first", d.Path, first.name())
 	case a.Of < 1 || a.Of > MaxShards || a.Index < 0 || a.Index >= a.Of:
-		return fmt.Errorf("%s: shard %s: want 0 to %d of at most %d", d.Path, a, max(a.Of, 1)-1, MaxShards)
+		return lang.Errorf("%s: shard %s: want 0 to %d of at most %d", d.Path, a, max(a.Of, 1)-1, MaxShards)
 	case a.Of != b.Of:
-		return fmt.Errorf("%s: is one of %d shards, %s one of %d", d.Path, a.Of, first.name(), b.Of)
+		return lang.Errorf("%s: is one of %d shards, %s one of %d", d.Path, a.Of, first.name(), b.Of)
 	case d.Listing != first.Listing:
-		return fmt.Errorf("%s: shards %d and %d saw other files (listing %s, %s): the folders changed between them; run them again",
+		return lang.Errorf("%s: shards %d and %d saw other files (listing %s, %s): the folders changed between them; run them again",
 			store.Dir(store.Dir(d.Path)), b.Index, a.Index, short(first.Listing), short(d.Listing))
 	}
 	return nil
@@ -378,16 +377,19 @@ type MissingError struct {
 }
 
 // Error implements error.
-func (e *MissingError) Error() string {
-	verb := "are"
+func (e *MissingError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *MissingError) Text() lang.Text {
+	verb := lang.Text{EN: "are", ZH: "缺失"}
 	if len(e.Missing) == 1 {
-		verb = "is"
+		verb.EN = "is"
 	}
-	text := fmt.Sprintf("%s: %d of %d shards %s missing: %s", e.Path, len(e.Missing), e.Of, verb, inWords(e.Missing))
+	text := lang.Say("%s: %d of %d shards %s missing: %s", e.Path, len(e.Missing), e.Of, verb, inWords(e.Missing))
 	if e.Stale > 0 {
-		text += fmt.Sprintf("; %s of other files than there are now, or of other options", lang.Count(e.Stale, "document"))
+		text = lang.Say("%s; %s of other files than there are now, or of other options", text, lang.CountText(e.Stale, "document", "个结果文件"))
 	}
-	return text
+	return text.Text()
 }
 
 // major is the part of a version that has to be the same where documents are merged: v1

@@ -72,30 +72,30 @@ func Parse(text string, getenv func(name string) string) (Spec, []lang.Sentence,
 	index, of, ok := strings.Cut(text, "/")
 	n, err := strconv.ParseUint(of, 10, 31)
 	if !ok || err != nil || n < 1 {
-		return Spec{}, nil, fmt.Errorf("--shard %s: want INDEX/COUNT, such as 0/4, or auto/4", text)
+		return Spec{}, nil, lang.Errorf("--shard %s: want INDEX/COUNT, such as 0/4, or auto/4", text)
 	}
 	if n > MaxShards {
-		return Spec{}, nil, fmt.Errorf("--shard %s: there are at most %d shards", text, MaxShards)
+		return Spec{}, nil, lang.Errorf("--shard %s: there are at most %d shards", text, MaxShards)
 	}
 	from := ""
 	if index == auto {
 		var other string
 		if from, index, other = scheduled(getenv); other != "" {
-			return Spec{}, nil, fmt.Errorf("--shard %s: %s is %s and %s is %s: give the number", text, from, index, other, getenv(other))
+			return Spec{}, nil, lang.Errorf("--shard %s: %s is %s and %s is %s: give the number", text, from, index, other, getenv(other))
 		}
 		if from == "" {
-			return Spec{}, nil, fmt.Errorf("--shard %s: none of %s is set: give the number", text, strings.Join(Variables, ", "))
+			return Spec{}, nil, lang.Errorf("--shard %s: none of %s is set: give the number", text, strings.Join(Variables, ", "))
 		}
 		from += " is " + index + ", "
 	}
 	i, err := strconv.ParseUint(index, 10, 31)
 	switch {
 	case err != nil && from != "":
-		return Spec{}, nil, fmt.Errorf("--shard %s: %swant a number from 0", text, from)
+		return Spec{}, nil, lang.Errorf("--shard %s: %swant a number from 0", text, from)
 	case err != nil:
-		return Spec{}, nil, fmt.Errorf("--shard %s: want INDEX/COUNT, such as 0/4, or auto/4", text)
+		return Spec{}, nil, lang.Errorf("--shard %s: want INDEX/COUNT, such as 0/4, or auto/4", text)
 	case i >= n:
-		return Spec{}, nil, fmt.Errorf("--shard %s: %sshards are 0/%d to %d/%d", text, from, n, n-1, n)
+		return Spec{}, nil, lang.Errorf("--shard %s: %sshards are 0/%d to %d/%d", text, from, n, n-1, n)
 	}
 	return Spec{Index: int(i), Of: int(n)}, nil, nil
 }

@@ -3,13 +3,13 @@ package shard
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
 )
@@ -37,7 +37,7 @@ func Open(path string) (io.ReadCloser, error) {
 	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		_ = file.Close() // it was opened for reading
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, lang.Errorf("%s: %w", path, err)
 	}
 	return opened{z, func() error {
 		z.Close()
@@ -58,7 +58,7 @@ func OpenAt(path string, offset int64) (io.ReadCloser, error) {
 	}
 	if _, err := io.CopyN(io.Discard, o, offset); err != nil {
 		_ = o.Close() // it was opened for reading
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, lang.Errorf("%s: %w", path, err)
 	}
 	return o, nil
 }

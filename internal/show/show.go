@@ -5,8 +5,6 @@ package show
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -105,8 +103,11 @@ type PlaceError struct {
 }
 
 // Error names the place and the shape.
-func (e *PlaceError) Error() string {
-	return fmt.Sprintf("there is no element %v in the shape %v", tensor.Shape(e.At), e.Shape)
+func (e *PlaceError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *PlaceError) Text() lang.Text {
+	return lang.Say("there is no element %v in the shape %v", tensor.Shape(e.At), e.Shape).Text()
 }
 
 // view is a pair of tensors, or one, in the order in which they are shown.
@@ -152,7 +153,7 @@ func (w *Window) single(ctx context.Context, opt *Options, of *align.Ref) error 
 		return safefile.WithPath(of.Path, err)
 	}
 	if plan != nil {
-		w.Notes = append(w.Notes, lang.Plains(plan.Warnings)...)
+		w.Notes = append(w.Notes, plan.Warnings...)
 		v.shape, w.Format = plan.Shape, plan.Format
 		if v.npu, err = plan.Reader(t.Elements(), t.DType.UnitSize(), new(layout.Buffers)); err != nil {
 			return safefile.WithPath(of.Path, err)
@@ -195,7 +196,7 @@ func (w *Window) pair(ctx context.Context, opt *Options, ref, of *align.Ref) err
 	defer a.Close()
 	w.Notes = append(w.Notes, a.Notes...)
 	if a.Status != "" {
-		return fmt.Errorf("%s and %s cannot be compared: %s", opt.Reference, opt.Tensor, a.Reasons[0].Evidence)
+		return lang.Errorf("%s and %s cannot be compared: %s", opt.Reference, opt.Tensor, a.Reasons[0].Evidence)
 	}
 	r, err := a.Readers(new(align.Buffers))
 	if err != nil {
@@ -217,7 +218,7 @@ func (w *Window) read(ctx context.Context, opt *Options, v *view) (err error) {
 	}
 	total, ok := v.shape.Count()
 	if !ok {
-		return fmt.Errorf("shape %v has too many elements", v.shape)
+		return lang.Errorf("shape %v has too many elements", v.shape)
 	}
 	if w.At, err = v.place(ctx, opt, total); err != nil || total == 0 {
 		w.First, w.Rows = []int64{}, []Row{}
@@ -460,14 +461,14 @@ func find(name string, side *Side) (*align.Ref, error) {
 func choose(r *align.Ref, f *tensorfile.File) error {
 	switch {
 	case len(f.Tensors) == 0:
-		return errors.New("no tensor in it")
+		return lang.Errorf("no tensor in it")
 	case !f.IsUnnamed():
 		if len(f.Tensors) > 1 {
 			var names []string
 			for i := range f.Tensors {
 				names = append(names, f.Tensors[i].Name)
 			}
-			return fmt.Errorf("%d tensors are in it: name one behind a colon, such as %s:%s", len(names), r.Path, names[0])
+			return lang.Errorf("%d tensors are in it: name one behind a colon, such as %s:%s", len(names), r.Path, names[0])
 		}
 		r.Member = f.Tensors[0].Name
 		return nil
@@ -490,7 +491,7 @@ func tensorOf(f *tensorfile.File, r *align.Ref) (*tensorfile.Tensor, error) {
 		for i := range f.Tensors {
 			names = append(names, f.Tensors[i].String())
 		}
-		return nil, fmt.Errorf("there is no tensor %q, it has %s", r.Member, lang.FirstNames(names))
+		return nil, lang.Errorf("there is no tensor %q, it has %s", r.Member, lang.FirstNames(names))
 	}
-	return nil, fmt.Errorf("there is no %s %d among its %s", r.Kind, r.Index, lang.Count(len(f.Tensors), "tensor"))
+	return nil, lang.Errorf("there is no %s %d among its %s", r.Kind, r.Index, lang.Count(len(f.Tensors), "tensor"))
 }

@@ -7,7 +7,6 @@ package sidefile
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
@@ -94,23 +93,26 @@ type FileError struct {
 }
 
 // Error returns the flag that named the file, its path and what is wrong.
-func (e *FileError) Error() string {
-	text := e.Err.Error()
+func (e *FileError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *FileError) Text() lang.Text {
+	text := lang.Error(e.Err)
 	var system *fs.PathError
 	var remote *store.Error
 	switch {
 	case errors.As(e.Err, &system) && system.Path == e.Path:
-		text = system.Err.Error()
+		text = lang.Error(system.Err)
 	case errors.As(e.Err, &remote) && remote.Path == e.Path:
-		text = remote.Err.Error()
+		text = lang.Error(remote.Err)
 	}
 	if e.Path != "" {
-		text = e.Path + ": " + text
+		text = lang.Say("%s: %s", e.Path, text)
 	}
 	if e.Given {
-		text = flags[e.Role] + ": " + text
+		text = lang.Say("%s: %s", flags[e.Role], text)
 	}
-	return text
+	return text.Text()
 }
 
 // Unwrap returns the error of the system or of the reader.
@@ -237,7 +239,7 @@ func explain(file io.ReaderAt, err error) error {
 	if n == 0 || kind == nil || foreign.IsText(head[:n]) || strings.HasPrefix(string(head[:n]), pickled) {
 		return err
 	}
-	return fmt.Errorf("the file is %v", kind)
+	return lang.Errorf("the file is %v", kind)
 }
 
 func (in *Inputs) readNameMap(r io.Reader, path string) error {
@@ -283,7 +285,7 @@ func (in *Inputs) readOpConfig(r io.Reader, _ string) error {
 	}
 	for _, e := range config.Entries {
 		if e.Mode != "" {
-			return fmt.Errorf("line %d: mode %q of %s is not known, want an empty one", e.Line, e.Mode, e.Name)
+			return lang.Errorf("line %d: mode %q of %s is not known, want an empty one", e.Line, e.Mode, e.Name)
 		}
 	}
 	in.OpConfig = config
@@ -352,7 +354,7 @@ func Recognise(path string) (Role, error) {
 			return b.role, nil
 		}
 	}
-	return 0, errors.New("neither an execution order nor a map of consumers nor a graph")
+	return 0, lang.Errorf("neither an execution order nor a map of consumers nor a graph")
 }
 
 // maxSize is how large a file may be, in bytes.
@@ -362,7 +364,7 @@ const maxSize = 64 << 20
 func readAll(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxSize+1))
 	if err == nil && len(data) > maxSize {
-		err = fmt.Errorf("the file is larger than %d MiB", maxSize>>20)
+		err = lang.Errorf("the file is larger than %d MiB", maxSize>>20)
 	}
 	return bytes.TrimPrefix(data, []byte("\ufeff")), err
 }

@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"dumptool/internal/lang"
 )
 
 // CallEntry says that a function of MindSpore is one of PyTorch, in the words of msprobe:
@@ -52,7 +54,7 @@ func ParseMapping(text []byte) (*NameMap, error) {
 			err = m.document(doc.Content[0])
 		}
 		if err != nil {
-			return nil, fmt.Errorf("mapping: %w", err)
+			return nil, lang.Errorf("mapping: %w", err)
 		}
 	}
 }
@@ -69,13 +71,13 @@ func (m *NameMap) document(top *yaml.Node) error {
 		}
 		return nil
 	case top.Kind != yaml.MappingNode:
-		return fmt.Errorf("%s: found no mapping, want NPU names with those of the reference behind a colon", placeOf(top))
+		return lang.Errorf("%s: found no mapping, want NPU names with those of the reference behind a colon", placeOf(top))
 	case hasKey(top, "ms_api") || hasKey(top, "pt_api"):
 		return m.call(top)
 	}
 	for i := 0; i+1 < len(top.Content); i += 2 {
 		npu, ref := top.Content[i], top.Content[i+1]
-		err := fmt.Errorf("%s: want a name, and one behind its colon", placeOf(npu))
+		err := lang.Errorf("%s: want a name, and one behind its colon", placeOf(npu))
 		switch {
 		case npu.Kind != yaml.ScalarNode:
 		case ref.Kind == yaml.ScalarNode:
@@ -133,7 +135,7 @@ func (m *NameMap) layer(class, names *yaml.Node) error {
 		m.Layers = make(map[string]map[string]string)
 	}
 	if m.Layers[class.Value] != nil {
-		return fmt.Errorf("%s: a second section %q", placeOf(class), class.Value)
+		return lang.Errorf("%s: a second section %q", placeOf(class), class.Value)
 	}
 	section := make(map[string]string)
 	m.Layers[class.Value] = section
@@ -141,9 +143,9 @@ func (m *NameMap) layer(class, names *yaml.Node) error {
 		npu, ref := names.Content[i], names.Content[i+1]
 		switch {
 		case npu.Kind != yaml.ScalarNode || ref.Kind != yaml.ScalarNode || npu.Value == "" || ref.Value == "":
-			return fmt.Errorf("%s: want the name of a layer, and one behind its colon", placeOf(npu))
+			return lang.Errorf("%s: want the name of a layer, and one behind its colon", placeOf(npu))
 		case section[npu.Value] != "":
-			return fmt.Errorf("%s: %q was mapped before in %q", placeOf(npu), npu.Value, class.Value)
+			return lang.Errorf("%s: %q was mapped before in %q", placeOf(npu), npu.Value, class.Value)
 		}
 		section[npu.Value] = ref.Value
 	}
@@ -153,7 +155,7 @@ func (m *NameMap) layer(class, names *yaml.Node) error {
 // call adds an entry of an API mapping.
 func (m *NameMap) call(n *yaml.Node) error {
 	if n.Kind != yaml.MappingNode {
-		return fmt.Errorf("%s: want an entry with ms_api and pt_api", placeOf(n))
+		return lang.Errorf("%s: want an entry with ms_api and pt_api", placeOf(n))
 	}
 	e := CallEntry{Place: placeOf(n)}
 	places := make(map[string][]string)
@@ -171,14 +173,14 @@ func (m *NameMap) call(n *yaml.Node) error {
 			}
 			places[name] = list
 		default:
-			return fmt.Errorf("%s: found %q, want ms_api, pt_api, ms_args, pt_args, ms_outputs or pt_outputs", placeOf(key), key.Value)
+			return lang.Errorf("%s: found %q, want ms_api, pt_api, ms_args, pt_args, ms_outputs or pt_outputs", placeOf(key), key.Value)
 		}
 	}
 	if e.MindSpore == "" || e.PyTorch == "" {
-		return fmt.Errorf("%s: an entry without ms_api or pt_api", e.Place)
+		return lang.Errorf("%s: an entry without ms_api or pt_api", e.Place)
 	}
 	if slices.ContainsFunc(m.Calls, func(old CallEntry) bool { return old.MindSpore == e.MindSpore }) {
-		return fmt.Errorf("%s: %q was mapped before", e.Place, e.MindSpore)
+		return lang.Errorf("%s: %q was mapped before", e.Place, e.MindSpore)
 	}
 	var err error
 	if e.Inputs, err = join(&e, "args", places["ms_arg"], places["pt_arg"]); err == nil {
@@ -192,7 +194,7 @@ func (m *NameMap) call(n *yaml.Node) error {
 func numbers(list *yaml.Node) (all []string, err error) {
 	for _, n := range list.Content {
 		if _, err := strconv.ParseUint(n.Value, 10, 16); err != nil || slices.Contains(all, n.Value) {
-			return nil, fmt.Errorf("%s: found %q, want places of values, each once", placeOf(n), n.Value)
+			return nil, lang.Errorf("%s: found %q, want places of values, each once", placeOf(n), n.Value)
 		}
 		all = append(all, n.Value)
 	}
@@ -202,7 +204,7 @@ func numbers(list *yaml.Node) (all []string, err error) {
 // join returns PyTorch's places by MindSpore's.
 func join(e *CallEntry, of string, ms, pt []string) (map[string]string, error) {
 	if len(ms) != len(pt) {
-		return nil, fmt.Errorf("%s: %d ms_%s and %d pt_%s, want equally many", e.Place, len(ms), of, len(pt), of)
+		return nil, lang.Errorf("%s: %d ms_%s and %d pt_%s, want equally many", e.Place, len(ms), of, len(pt), of)
 	}
 	if len(ms) == 0 {
 		return nil, nil

@@ -45,7 +45,7 @@ func ParseNameMap(text string) (*NameMap, error) {
 	}
 	err := m.parse(s)
 	if err != nil {
-		return nil, fmt.Errorf("name map: %w", err)
+		return nil, lang.Errorf("name map: %w", err)
 	}
 	return m, nil
 }
@@ -77,16 +77,16 @@ func (m *NameMap) parse(s *scanner) error {
 func (m *NameMap) add(ref, npu, refPlace, npuPlace string) error {
 	switch {
 	case ref == "":
-		return fmt.Errorf("%s: an empty name of the reference", refPlace)
+		return lang.Errorf("%s: an empty name of the reference", refPlace)
 	case npu == "":
-		return fmt.Errorf("%s: an empty name of the NPU", npuPlace)
+		return lang.Errorf("%s: an empty name of the NPU", npuPlace)
 	}
 	i := len(m.Entries)
 	if old, added := m.ref.Add(ref, i); !added {
-		return fmt.Errorf("%s: the reference's %q was mapped before, at %s", refPlace, ref, m.Entries[old].Place)
+		return lang.Errorf("%s: the reference's %q was mapped before, at %s", refPlace, ref, m.Entries[old].Place)
 	}
 	if old, added := m.npu.Add(npu, i); !added {
-		return fmt.Errorf("%s: the NPU's %q was mapped before, from %q at %s", npuPlace, npu, m.Entries[old].Ref, m.Entries[old].Place)
+		return lang.Errorf("%s: the NPU's %q was mapped before, from %q at %s", npuPlace, npu, m.Entries[old].Ref, m.Entries[old].Place)
 	}
 	m.Entries = append(m.Entries, MapEntry{ref, npu, refPlace})
 	return nil
@@ -144,7 +144,7 @@ type scanner struct {
 
 // wrong returns an error about the place pos.
 func (s *scanner) wrong(pos int, format string, args ...any) error {
-	return fmt.Errorf("%s: %s", s.place(pos), fmt.Sprintf(format, args...))
+	return lang.Errorf("%s: %s", s.place(pos), fmt.Sprintf(format, args...))
 }
 
 // place names the place pos: line and column from 1, columns in bytes.
@@ -332,7 +332,7 @@ func ParseList(values ...string) ([]string, error) {
 			err = s.end()
 		}
 		if err != nil {
-			return nil, fmt.Errorf("list of names: %w", err)
+			return nil, lang.Errorf("list of names: %w", err)
 		}
 	}
 	return names, nil

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/csv"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"math"
@@ -80,7 +79,7 @@ func (c *OpConfig) read(data []byte) error {
 		}
 		line, _ := rows.FieldPos(0)
 		if err := checkCells(row); err != nil {
-			return fmt.Errorf("line %d: %w", line, err)
+			return lang.Errorf("line %d: %w", line, err)
 		}
 		switch {
 		case first && slices.ContainsFunc(row, func(s string) bool { return strings.EqualFold(s, columns[0]) }):
@@ -90,7 +89,7 @@ func (c *OpConfig) read(data []byte) error {
 			err = c.add(columns, row, line)
 		}
 		if err != nil {
-			return fmt.Errorf("line %d: %w", line, err)
+			return lang.Errorf("line %d: %w", line, err)
 		}
 	}
 }
@@ -99,7 +98,7 @@ func (c *OpConfig) read(data []byte) error {
 func checkCells(row []string) error {
 	for i, cell := range row {
 		if !isText(cell) {
-			return fmt.Errorf("cell %d is %q, want UTF-8 text without control characters", i+1, lang.Clip(cell))
+			return lang.Errorf("cell %d is %q, want UTF-8 text without control characters", i+1, lang.Clip(cell))
 		}
 	}
 	return nil
@@ -116,20 +115,20 @@ func titleColumns(row []string) ([]string, error) {
 		columns[i] = strings.ToLower(s)
 		switch {
 		case s != "" && !slices.Contains(known, columns[i]):
-			return nil, fmt.Errorf("column %q, want %s", s, strings.Join(known, ", "))
+			return nil, lang.Errorf("column %q, want %s", s, strings.Join(known, ", "))
 		case s != "" && slices.Contains(columns[:i], columns[i]):
-			return nil, fmt.Errorf("column %q comes twice", s)
+			return nil, lang.Errorf("column %q comes twice", s)
 		}
 	}
 	if !slices.Contains(columns, "atol") && !slices.Contains(columns, "rtol") {
-		return nil, fmt.Errorf("the columns are %s, want atol or rtol among them", strings.Join(row, ", "))
+		return nil, lang.Errorf("the columns are %s, want atol or rtol among them", strings.Join(row, ", "))
 	}
 	return columns, nil
 }
 
 func (c *OpConfig) add(columns, row []string, line int) error {
 	if len(row) < 2 {
-		return fmt.Errorf("%q is one column, want %s", row[0], strings.Join(columns, ", "))
+		return lang.Errorf("%q is one column, want %s", row[0], strings.Join(columns, ", "))
 	}
 	e := OpLimits{Line: line}
 	var err error
@@ -151,7 +150,7 @@ func (c *OpConfig) add(columns, row []string, line int) error {
 			}
 		default:
 			if cell != "" {
-				err = fmt.Errorf("cell %d is %q, want %d columns", i+1, cell, len(columns))
+				err = lang.Errorf("cell %d is %q, want %d columns", i+1, cell, len(columns))
 			}
 		}
 		if err != nil {
@@ -159,10 +158,10 @@ func (c *OpConfig) add(columns, row []string, line int) error {
 		}
 	}
 	if e.Name == "" {
-		return errors.New("the name is empty, want that of an operator")
+		return lang.Errorf("the name is empty, want that of an operator")
 	}
 	if old, added := c.index.Add(e.Name, len(c.Entries)); !added {
-		return fmt.Errorf("%q has limits in line %d already, want one line for an operator", e.Name, c.Entries[old].Line)
+		return lang.Errorf("%q has limits in line %d already, want one line for an operator", e.Name, c.Entries[old].Line)
 	}
 	c.Entries = append(c.Entries, e)
 	return nil
@@ -175,7 +174,7 @@ func parseLimit(column, cell string) (*float64, error) {
 	}
 	v, err := strconv.ParseFloat(cell, 64)
 	if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
-		return nil, fmt.Errorf("%s is %q, want a finite number of 0 or more, or NA", column, cell)
+		return nil, lang.Errorf("%s is %q, want a finite number of 0 or more, or NA", column, cell)
 	}
 	return &v, nil
 }
@@ -249,7 +248,7 @@ func (l *SkipLine) IsImport() bool { return strings.HasPrefix(l.Text, ImportMark
 func ReadSkipLog(r io.Reader, log string) ([]SkipLine, error) {
 	data, err := readAll(r)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", log, err)
+		return nil, lang.Errorf("%s: %w", log, err)
 	}
 	var lines []SkipLine
 	for line := range bytes.Lines(data) {

@@ -65,7 +65,7 @@ func ReadRuntime(r io.Reader, file string) (*Order, error) {
 		nodes, err = parseNodes(string(data))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("runtime file: %w", err)
+		return nil, lang.Errorf("runtime file: %w", err)
 	}
 	slices.SortStableFunc(nodes, func(a, b timedNode) int { return a.at.Compare(b.at) })
 	names := make([]string, len(nodes))
@@ -134,11 +134,11 @@ func parseNodes(text string) ([]timedNode, error) {
 		name, at, ok := cutNumber(l)
 		switch {
 		case ok && len(list) > 0:
-			return nil, fmt.Errorf("line %d %q has a number although lines before it have none, want one in all lines or in none", line, lang.Clip(l))
+			return nil, lang.Errorf("line %d %q has a number although lines before it have none, want one in all lines or in none", line, lang.Clip(l))
 		case ok:
 			nodes = append(nodes, timedNode{name, at})
 		case len(nodes) > 0:
-			return nil, fmt.Errorf("line %d %q has no number although lines before it have one, want a name and a number", line, lang.Clip(l))
+			return nil, lang.Errorf("line %d %q has no number although lines before it have one, want a name and a number", line, lang.Clip(l))
 		case title == "":
 			title = l
 		default:
@@ -178,7 +178,7 @@ func pickledNodes(data []byte) ([]timedNode, error) {
 			name, ok := item.Key.(string)
 			at, ok2 := ParseInstant(fmt.Sprint(item.Value))
 			if !ok || !ok2 {
-				return nil, fmt.Errorf("the pickle has %v with %v, want a name with a number", item.Key, item.Value)
+				return nil, lang.Errorf("the pickle has %v with %v, want a name with a number", item.Key, item.Value)
 			}
 			nodes = append(nodes, timedNode{name, at})
 		}
@@ -186,12 +186,12 @@ func pickledNodes(data []byte) ([]timedNode, error) {
 		for _, item := range v.Items {
 			name, ok := item.(string)
 			if !ok {
-				return nil, fmt.Errorf("the pickle has %v, want a name", item)
+				return nil, lang.Errorf("the pickle has %v, want a name", item)
 			}
 			nodes = append(nodes, timedNode{name: name})
 		}
 	default:
-		return nil, errors.New("the pickle is neither a dict nor a list")
+		return nil, lang.Errorf("the pickle is neither a dict nor a list")
 	}
 	return nodes, nil
 }
@@ -205,7 +205,7 @@ func ReadExecutionOrder(r io.Reader, file string) (*Order, error) {
 	const what = "execution order"
 	data, err := readAll(r)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, lang.Errorf("%s: %w", what, err)
 	}
 	rows := csv.NewReader(bytes.NewReader(data))
 	rows.FieldsPerRecord = -1
@@ -221,12 +221,12 @@ func ReadExecutionOrder(r io.Reader, file string) (*Order, error) {
 			return order, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", what, err)
+			return nil, lang.Errorf("%s: %w", what, err)
 		}
 		name := strings.TrimSpace(row[0])
 		if strings.Contains(name, "\n") {
 			line, _ := rows.FieldPos(0)
-			return nil, fmt.Errorf("%s: line %d has a quote that is not closed, want one operator a line", what, line)
+			return nil, lang.Errorf("%s: line %d has a quote that is not closed, want one operator a line", what, line)
 		}
 		switch {
 		case len(names) == 0 && strings.HasPrefix(name, executionTitle), strings.Join(row, "") == "":
@@ -258,7 +258,7 @@ const GlobalOrder = "ms_global_execution_order_graph_"
 func ReadIterations(r io.Reader) (*Iterations, error) {
 	data, err := readAll(r)
 	if err != nil {
-		return nil, fmt.Errorf("global execution order: %w", err)
+		return nil, lang.Errorf("global execution order: %w", err)
 	}
 	all := new(Iterations)
 	line, offset := 0, 0

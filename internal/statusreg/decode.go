@@ -112,7 +112,7 @@ func (r *Result) Undocumented() []Entry {
 // list them: the number of a bit over all error registers of the core.
 func DecodeGlobal(number int) (Result, error) {
 	if number < 0 || number >= globals {
-		return Result{}, fmt.Errorf("statusreg: error number %d is in no register, wanted 0 to %d", number, globals-1)
+		return Result{}, lang.Errorf("error number %d is in no register, wanted 0 to %d", number, globals-1)
 	}
 	r := DavidVecHigh
 	for number < r.table().base {

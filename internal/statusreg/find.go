@@ -46,7 +46,7 @@ func ParseText(text string) ([]Found, error) {
 		_, err = ParseErrcode(text)
 	}
 	if strings.HasPrefix(text, "-") {
-		err = fmt.Errorf("value %q: registers have no sign", text)
+		err = lang.Errorf("value %q: registers have no sign", text)
 	}
 	return nil, err
 }

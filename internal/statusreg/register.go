@@ -241,13 +241,16 @@ func (v Value) String() string {
 
 // ParseError reports a text that is no value.
 type ParseError struct {
-	Text string
-	Msg  string // what is wrong, and what was wanted
+	Value string
+	Msg   string // what is wrong, and what was wanted
 }
 
 // Error quotes the text.
-func (e *ParseError) Error() string {
-	return fmt.Sprintf("statusreg: value %q: %s", e.Text, e.Msg)
+func (e *ParseError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *ParseError) Text() lang.Text {
+	return lang.Say("value %q: %s", e.Value, lang.Say(e.Msg)).Text()
 }
 
 // ParseValue reads a value of up to ValueBits bits: decimal digits, or

@@ -59,7 +59,7 @@ func TestParseValueErrors(t *testing.T) {
 	} {
 		v, err := ParseValue(c.text)
 		var parse *ParseError
-		if !errors.As(err, &parse) || parse.Text != c.text || !strings.Contains(err.Error(), c.want) {
+		if !errors.As(err, &parse) || parse.Value != c.text || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("ParseValue(%q): %v, want an error with %q", c.text, err, c.want)
 		}
 		if v != (Value{}) {

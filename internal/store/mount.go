@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"dumptool/internal/lang"
 )
 
 // Mark stands between the path of an archive and the name of a file in it: the file
@@ -166,7 +168,7 @@ func mounted(path string) (*mount, int) {
 func InArchive(path string) (archive, name string, ok bool) { return cutMark(path) }
 
 // errArchive is the error of changing an archive.
-var errArchive = errors.New("is in an archive, which is only read")
+var errArchive = lang.Errorf("is in an archive, which is only read")
 
 // Open implements Objects.
 func (m *mount) Open(_ string, o Object) (Source, error) { return m.members.Open(o.Key) }

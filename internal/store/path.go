@@ -1,10 +1,10 @@
 package store
 
 import (
-	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
+
+	"dumptool/internal/lang"
 )
 
 // schemes are the beginnings of remote paths. They are spellings of one: the same
@@ -142,7 +142,7 @@ func Rel(base, target string) (string, error) {
 			return rest, nil
 		}
 	}
-	return "", errors.New("cannot make " + target + " relative to " + base)
+	return "", lang.Errorf("cannot make %s relative to %s", target, base)
 }
 
 // Real is the path without symbolic links of what exists, as filepath.EvalSymlinks has
@@ -156,7 +156,7 @@ func Real(path string) (string, error) {
 }
 
 // ErrOutside is wrapped by the errors of Within about paths that lead out of a folder.
-var ErrOutside = errors.New("is outside of")
+var ErrOutside = lang.Errorf("is outside of")
 
 // Within is the absolute path, without symbolic links, of a file at or below the folder
 // root. Whoever makes a path of a name that comes from a file asks here before it opens
@@ -174,7 +174,7 @@ func Within(root, path string) (string, error) {
 		}
 	}
 	if below, err := Rel(real[0], real[1]); err != nil || !filepath.IsLocal(below) {
-		return "", fmt.Errorf("%s %w %s", path, ErrOutside, root)
+		return "", lang.Errorf("%s %w %s", path, ErrOutside, root)
 	}
 	return real[1], nil
 }

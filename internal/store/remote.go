@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"slices"
@@ -11,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"dumptool/internal/lang"
 )
 
 // UseObjects says where remote paths lead from now on. connect is called on the first
@@ -77,10 +78,10 @@ func at(path string) (location, error) {
 	}
 	l := location{path: path, bucket: root[len(scheme(path)):], key: strings.TrimPrefix(rest, "/"), remote: current.Load()}
 	if l.bucket == "" {
-		return l, l.error(errors.New("no bucket is named, want s3://bucket/key"))
+		return l, l.error(lang.Errorf("no bucket is named, want s3://bucket/key"))
 	}
 	if l.remote == nil {
-		return l, l.error(errors.New("object storage is not set up"))
+		return l, l.error(lang.Errorf("object storage is not set up"))
 	}
 	var err error
 	if l.objects, err = l.connect(); err != nil {
@@ -106,7 +107,7 @@ func (l location) prefix() string {
 }
 
 // errMissing is the error of paths where nothing is.
-var errMissing = fmt.Errorf("no such object, and none below it%w", hidden{fs.ErrNotExist})
+var errMissing = lang.Errorf("no such object, and none below it%w", hidden{fs.ErrNotExist})
 
 // hidden is an error that is there to be found, not to be read.
 type hidden struct{ error }
@@ -226,7 +227,7 @@ func (l location) open() (Source, error) {
 		o = Object{Key: l.key, Size: -1}
 	}
 	if l.key == "" {
-		return nil, l.error(errors.New("is a bucket or an archive, want a file in it"))
+		return nil, l.error(lang.Errorf("is a bucket or an archive, want a file in it"))
 	}
 	s, err := l.objects.Open(l.bucket, o)
 	if err != nil {

@@ -5,8 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -98,7 +96,7 @@ func newS3(set S3Settings) (*s3, error) {
 		BucketLookup: lookup, MaxRetries: 1,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("endpoint %s: %w", s.endpoint, err)
+		return nil, lang.Errorf("endpoint %s: %w", s.endpoint, err)
 	}
 	s.core.SetS3EnableDualstack(false)
 	s.core.SetAppInfo("dumptool", "1")
@@ -126,11 +124,11 @@ func (set *S3Settings) transport() (*http.Transport, error) {
 	}
 	pem, err := os.ReadFile(bundle)
 	if err != nil {
-		return nil, fmt.Errorf("AWS_CA_BUNDLE: %w", err)
+		return nil, lang.Errorf("AWS_CA_BUNDLE: %w", err)
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("AWS_CA_BUNDLE: %s has no certificates", bundle)
+		return nil, lang.Errorf("AWS_CA_BUNDLE: %s has no certificates", bundle)
 	}
 	t.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	return t, nil
@@ -152,7 +150,7 @@ func (set *S3Settings) server() (server, error) {
 	if set.Endpoint != "" {
 		u, err := parseEndpoint(set.Endpoint)
 		if err != nil {
-			return at, fmt.Errorf("%s: %w", set.endpointFrom, err)
+			return at, lang.Errorf("%s: %w", set.endpointFrom, err)
 		}
 		at.url, at.named = u, set.endpointFrom
 	}
@@ -171,11 +169,11 @@ func parseEndpoint(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return nil, errors.New("not a URL such as https://obs.cn-north-4.myhuaweicloud.com")
+		return nil, lang.Errorf("not a URL such as https://obs.cn-north-4.myhuaweicloud.com")
 	case u.User != nil:
-		return nil, errors.New("a URL without user and password is wanted")
+		return nil, lang.Errorf("a URL without user and password is wanted")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
-		return nil, fmt.Errorf("%q is not a URL such as https://obs.cn-north-4.myhuaweicloud.com", text)
+		return nil, lang.Errorf("%q is not a URL such as https://obs.cn-north-4.myhuaweicloud.com", text)
 	}
 	u.Path = ""
 	return u, nil

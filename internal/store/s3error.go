@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/minio/minio-go/v7"
+
+	"dumptool/internal/lang"
 )
 
 // statusError is an answer of the server that is not the one asked for.
@@ -114,9 +116,9 @@ func (d *document) Read(p []byte) (int, error) {
 	d.tags += bytes.Count(p[:n], []byte("<"))
 	switch {
 	case d.bytes > maxDocument:
-		return 0, fmt.Errorf("%w: more than %d MiB where a listing or a message was expected", errBadAnswer, maxDocument>>20)
+		return 0, lang.Errorf("%w: more than %d MiB where a listing or a message was expected", errBadAnswer, maxDocument>>20)
 	case d.tags > maxTags:
-		return 0, fmt.Errorf("%w: more than %d tags where a listing or a message was expected", errBadAnswer, maxTags)
+		return 0, lang.Errorf("%w: more than %d tags where a listing or a message was expected", errBadAnswer, maxTags)
 	}
 	return n, err
 }
@@ -161,25 +163,25 @@ func (s *s3) inWords(doing string, err error) error {
 	case err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, errChanged) || errors.Is(err, errBadAnswer):
 		return err
 	case answer == nil:
-		return fmt.Errorf("cannot %s: %w; endpoint %s", doing, plain(err), s.where())
+		return lang.Errorf("cannot %s: %w; endpoint %s", doing, plain(err), s.where())
 	case answer.code == "NoSuchBucket":
-		return fmt.Errorf("no such bucket; endpoint %s%w", s.where(), hidden{answer})
+		return lang.Errorf("no such bucket; endpoint %s%w", s.where(), hidden{answer})
 	case answer.status == http.StatusNotFound && (answer.code == "NoSuchKey" || answer.code == ""):
-		return fmt.Errorf("no such object%w", hidden{answer})
+		return lang.Errorf("no such object%w", hidden{answer})
 	case answer.status == http.StatusNotFound:
 		return answer
 	case errors.Is(answer, fs.ErrPermission) && wrongKey[answer.code] != "":
-		return fmt.Errorf("%s (%w) to %s - %s, endpoint %s", wrongKey[answer.code], answer, doing, s.key(), s.where())
+		return lang.Errorf("%s (%w) to %s - %s, endpoint %s", wrongKey[answer.code], answer, doing, s.key(), s.where())
 	case errors.Is(answer, fs.ErrPermission) && !s.set.NoSign && !s.keys.found():
-		return fmt.Errorf("%s: access denied (%w) to %s; endpoint %s", s.key(), answer, doing, s.where())
+		return lang.Errorf("%s: access denied (%w) to %s; endpoint %s", s.key(), answer, doing, s.where())
 	case errors.Is(answer, fs.ErrPermission):
-		return fmt.Errorf("access denied (%w) to %s - %s, endpoint %s", answer, doing, s.key(), s.where())
+		return lang.Errorf("access denied (%w) to %s - %s, endpoint %s", answer, doing, s.key(), s.where())
 	case answer.region != "" && answer.region != s.set.Region:
-		return fmt.Errorf("cannot %s: %w: the bucket is in region %s, not %s (--s3-region)", doing, answer, answer.region, s.set.Region)
+		return lang.Errorf("cannot %s: %w: the bucket is in region %s, not %s (--s3-region)", doing, answer, answer.region, s.set.Region)
 	case answer.message != "":
-		return fmt.Errorf("cannot %s: %w: %s", doing, answer, strings.ToValidUTF8(answer.message, "?"))
+		return lang.Errorf("cannot %s: %w: %s", doing, answer, strings.ToValidUTF8(answer.message, "?"))
 	}
-	return fmt.Errorf("cannot %s: %w; endpoint %s", doing, answer, s.where())
+	return lang.Errorf("cannot %s: %w; endpoint %s", doing, answer, s.where())
 }
 
 // wrongKey says what is wrong with keys, by the codes of answers.

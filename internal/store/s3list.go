@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"crypto/sha256"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/minio/minio-go/v7"
 
 	"dumptool/internal/guard"
+	"dumptool/internal/lang"
 )
 
 // List implements Objects. What lies below several folders is listed folder by folder,
@@ -127,9 +127,9 @@ func (c *course) follow(first, token string) error {
 	}
 	switch {
 	case c.tokens[next]:
-		return fmt.Errorf("%w: a page of the listing leads back to an earlier one", errBadAnswer)
+		return lang.Errorf("%w: a page of the listing leads back to an earlier one", errBadAnswer)
 	case c.still >= maxStill:
-		return fmt.Errorf("%w: %d pages of the listing in a row have nothing new, and more are to follow", errBadAnswer, maxStill)
+		return lang.Errorf("%w: %d pages of the listing in a row have nothing new, and more are to follow", errBadAnswer, maxStill)
 	}
 	c.firsts[name], c.tokens[next] = true, true
 	return nil

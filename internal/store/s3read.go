@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,15 +15,16 @@ import (
 	"github.com/minio/minio-go/v7"
 
 	"dumptool/internal/guard"
+	"dumptool/internal/lang"
 )
 
 var (
 	// errChanged is wrapped by errors about objects that are others by now.
-	errChanged = errors.New("the object changed while it was read")
+	errChanged = lang.Errorf("the object changed while it was read")
 	// errBadAnswer is wrapped by errors about answers that break the rules of HTTP.
-	errBadAnswer = errors.New("the server's answer is wrong")
+	errBadAnswer = lang.Errorf("the server's answer is wrong")
 	// errIdle ends a request that brings nothing.
-	errIdle = fmt.Errorf("no byte came for %v", readTimeout)
+	errIdle = lang.Errorf("no byte came for %v", readTimeout)
 )
 
 // s3Object is an open object. One that is read whole is read in blocks of one size from
@@ -139,7 +139,7 @@ func (f *s3Object) readWhole() {
 // ReadAt implements io.ReaderAt.
 func (f *s3Object) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
-		return 0, errors.New("negative offset")
+		return 0, lang.Errorf("negative offset")
 	}
 	read := 0
 	for read < len(p) && off < f.size {
@@ -418,7 +418,7 @@ func (s *s3) readOnce(bucket string, o *Object, off int64, data []byte) (int, er
 	case o.ETag != "" && now.ETag != "" && now.ETag != o.ETag:
 		return 0, s.changed(bucket, o, now.ETag)
 	case o.Size >= 0 && size != o.Size:
-		return 0, fmt.Errorf("%w (%d bytes when listed, %d now)", errChanged, o.Size, size)
+		return 0, lang.Errorf("%w (%d bytes when listed, %d now)", errChanged, o.Size, size)
 	}
 	o.Size, o.ETag, o.ModTime = size, now.ETag, now.LastModified
 	want := data[:min(int64(len(data)), size-off)]
@@ -429,7 +429,7 @@ func (s *s3) readOnce(bucket string, o *Object, off int64, data []byte) (int, er
 		idle.Reset(readTimeout)
 		if n < len(want) && err != nil {
 			// Its end is no end of the object, which would be io.ErrUnexpectedEOF.
-			return n, fmt.Errorf("the answer ended after %d of %d bytes: %s", n, len(want), cmp.Or(context.Cause(ctx), err).Error())
+			return n, lang.Errorf("the answer ended after %d of %d bytes: %s", n, len(want), cmp.Or(context.Cause(ctx), err).Error())
 		}
 	}
 	return n, nil
@@ -442,7 +442,7 @@ func answered(h http.Header, off int64) (size int64, err error) {
 	if text == "" && off == 0 { // the whole object, which a server may send
 		size, err := strconv.ParseInt(h.Get("Content-Length"), 10, 64)
 		if err != nil || size < 0 {
-			return 0, fmt.Errorf("%w: no length", errBadAnswer)
+			return 0, lang.Errorf("%w: no length", errBadAnswer)
 		}
 		return size, nil
 	}
@@ -453,7 +453,7 @@ func answered(h http.Header, off int64) (size int64, err error) {
 		size, err = strconv.ParseInt(whole, 10, 64)
 	}
 	if err != nil || start != off || size <= off {
-		return 0, fmt.Errorf("%w: Content-Range %q for bytes from %d on", errBadAnswer, text, off)
+		return 0, lang.Errorf("%w: Content-Range %q for bytes from %d on", errBadAnswer, text, off)
 	}
 	return size, nil
 }
@@ -463,11 +463,11 @@ func (s *s3) changed(bucket string, o *Object, etag string) error {
 	if etag == "" {
 		now, err := s.Head(bucket, o.Key)
 		if err != nil {
-			return fmt.Errorf("%w (ETag %s when listed; now: %w)", errChanged, shortTag(o.ETag), err)
+			return lang.Errorf("%w (ETag %s when listed; now: %w)", errChanged, shortTag(o.ETag), err)
 		}
 		etag = now.ETag
 	}
-	return fmt.Errorf("%w (ETag %s when listed, %s now)", errChanged, shortTag(o.ETag), shortTag(etag))
+	return lang.Errorf("%w (ETag %s when listed, %s now)", errChanged, shortTag(o.ETag), shortTag(etag))
 }
 
 // shortTag is the beginning of an ETag, enough to tell two apart.

@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -83,15 +81,15 @@ func (set S3Settings) complete() (S3Settings, error) {
 	set.Concurrency, set.RetryTime = cmp.Or(set.Concurrency, Concurrency), cmp.Or(set.RetryTime, RetryTime)
 	switch {
 	case set.PathStyle != "auto" && set.PathStyle != "on" && set.PathStyle != "off":
-		return set, fmt.Errorf("path style %q: want auto, on or off", set.PathStyle)
+		return set, lang.Errorf("path style %q: want auto, on or off", set.PathStyle)
 	case set.Block < minBlock || set.Block > maxBlock:
-		return set, errors.New("a block has from 256 KiB to 256 MiB")
+		return set, lang.Errorf("a block has from 256 KiB to 256 MiB")
 	case set.Cache < set.Block:
-		return set, errors.New("the cache must hold at least one block")
+		return set, lang.Errorf("the cache must hold at least one block")
 	case set.Concurrency < 1 || set.Concurrency > 1000:
-		return set, errors.New("from 1 to 1000 requests at the same time are possible")
+		return set, lang.Errorf("from 1 to 1000 requests at the same time are possible")
 	case set.RetryTime < 0 || set.RetryTime > maxRetryTime:
-		return set, errors.New("a request is tried again for at most 24 hours")
+		return set, lang.Errorf("a request is tried again for at most 24 hours")
 	}
 	return set, nil
 }
@@ -215,7 +213,7 @@ func metadataClient() *http.Client {
 		case req.URL.Scheme == "https":
 			return http.ProxyFromEnvironment(req)
 		case !loopback(req.URL.Hostname()) && !linkLocal(req.URL.Hostname()):
-			return nil, fmt.Errorf("%s: want https, or an address of this machine", req.URL.Host)
+			return nil, lang.Errorf("%s: want https, or an address of this machine", req.URL.Host)
 		}
 		return nil, nil
 	}

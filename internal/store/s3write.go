@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net/http"
 	"slices"
@@ -192,7 +191,7 @@ func (u *upload) send() error {
 		}
 	}
 	if u.begun == maxParts {
-		return u.fail(fmt.Errorf("more than %d GiB, the most that an object can have", (manyParts*partSize+(maxParts-manyParts)*largePart)>>30))
+		return u.fail(lang.Errorf("more than %d GiB, the most that an object can have", (manyParts*partSize+(maxParts-manyParts)*largePart)>>30))
 	}
 	u.begun++
 	number, part := u.begun, u.part
@@ -318,7 +317,7 @@ func (u *upload) isThere(ctx context.Context, isOurs func(etag string) bool) boo
 }
 
 // errExists is the error for an object that would replace another one.
-var errExists = fmt.Errorf("an object of that name is there already%w", hidden{fs.ErrExist})
+var errExists = lang.Errorf("an object of that name is there already%w", hidden{fs.ErrExist})
 
 // place makes the request that gives the object its name. One that may not replace
 // another says so to the server. There are servers that do not know that, or do not
@@ -431,7 +430,7 @@ func AbortStale(path string, before time.Time) ([]Upload, error) {
 	}
 	s, ok := l.objects.(*s3)
 	if !ok {
-		return nil, l.error(errors.New("this storage has no uploads in parts"))
+		return nil, l.error(lang.Errorf("this storage has no uploads in parts"))
 	}
 	removed, err := s.abortStale(l.bucket, l.prefix(), before)
 	for i := range removed {

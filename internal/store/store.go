@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"dumptool/internal/lang"
@@ -159,8 +160,11 @@ func Stat(path string) (fs.FileInfo, error) {
 func stat(path string) (fs.FileInfo, error) {
 	if !Remote(path) {
 		info, err := os.Stat(path)
-		if errors.Is(err, fs.ErrNotExist) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			err = missing{err, path}
+		case errors.Is(err, syscall.ENOTDIR):
+			err = below(err, path)
 		}
 		return info, err
 	}
@@ -169,6 +173,17 @@ func stat(path string) (fs.FileInfo, error) {
 		return nil, err
 	}
 	return l.stat()
+}
+
+// below is the error of a path below a file: what is in an archive has another name.
+func below(err error, path string) error {
+	for at := filepath.Dir(path); at != filepath.Dir(at); at = filepath.Dir(at) {
+		if info, failed := os.Stat(at); failed == nil && info.Mode().IsRegular() {
+			rest, _ := filepath.Rel(at, filepath.Clean(path))
+			return lang.Errorf("%s: %s is a file; what is in an archive is called '%s!%s'%w", path, at, at, filepath.ToSlash(rest), hidden{err})
+		}
+	}
+	return err
 }
 
 // missing is the error of a path that is not there, in words instead of a system call's.
@@ -287,7 +302,7 @@ func create(path string, isNew bool) (Writer, error) {
 		return nil, err
 	}
 	if l.key == "" || strings.HasSuffix(l.key, "/") {
-		return nil, l.error(errors.New("not the name of an object"))
+		return nil, l.error(lang.Errorf("not the name of an object"))
 	}
 	w, err := l.objects.Create(l.bucket, l.key, isNew)
 	if err != nil {
@@ -322,7 +337,7 @@ func CheckFolder(path string) error {
 	_, err = l.objects.Head(l.bucket, folder[1])
 	switch {
 	case err == nil:
-		err = errors.New("an object has that name")
+		err = lang.Errorf("an object has that name")
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission): // who may only write is told no more
 		l.folders.Store(folder, true)
 		return nil

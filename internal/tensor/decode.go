@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"dumptool/internal/lang"
 )
 
 // UnsupportedType is the error for an element type that has no host elements:
@@ -13,8 +15,11 @@ type UnsupportedType struct {
 }
 
 // Error names the type.
-func (e *UnsupportedType) Error() string {
-	return fmt.Sprintf("tensor: unsupported element type %s", e.DType)
+func (e *UnsupportedType) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *UnsupportedType) Text() lang.Text {
+	return lang.Say("tensor: unsupported element type %s", e.DType).Text()
 }
 
 // Decoder turns stored elements of one type into little-endian host elements.

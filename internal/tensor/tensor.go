@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"dumptool/internal/lang"
 )
 
 // Tensor describes one tensor of a file and gives access to its stored bytes.
@@ -156,7 +158,7 @@ func (n *Number) UnmarshalJSON(data []byte) error {
 	}
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || !math.IsNaN(x) && !math.IsInf(x, 0) {
-		return fmt.Errorf("%q is no number, want one, or nan, inf or -inf", text)
+		return lang.Errorf("%q is no number, want one, or nan, inf or -inf", text)
 	}
 	*n = Number(x)
 	return nil

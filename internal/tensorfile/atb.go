@@ -2,7 +2,6 @@ package tensorfile
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"path/filepath"
 	"strings"
@@ -26,7 +25,7 @@ func readATB(f *File, src *source) error {
 		err = f.follow(head)
 	}
 	if head.Spare > 0 {
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%d bytes after the data", head.Spare))
+		f.Warnings = append(f.Warnings, lang.Say("%d bytes after the data", head.Spare))
 	}
 	t := tensor.Tensor{DType: head.DType, Format: head.Format, Shape: head.Shape, Data: head.Data}
 	if t.Data != nil {
@@ -41,19 +40,19 @@ func readATB(f *File, src *source) error {
 func (f *File) follow(head *atb.Header) error {
 	path, err := inRun(f.Path, head.Link)
 	if err != nil {
-		return fmt.Errorf("the data are those of another file: %w", err)
+		return lang.Errorf("the data are those of another file: %w", err)
 	}
 	file, err := openRegular(path)
 	if err != nil {
-		return fmt.Errorf("the data are those of another file: %w", err)
+		return lang.Errorf("the data are those of another file: %w", err)
 	}
 	f.linked = file
 	other, err := atb.Read(file, file.Size())
 	switch {
 	case err != nil:
-		return fmt.Errorf("the data are those of %s: %w", path, err)
+		return lang.Errorf("the data are those of %s: %w", path, err)
 	case other.Data == nil:
-		return fmt.Errorf("the data are those of %s, which has those of another file itself", path)
+		return lang.Errorf("the data are those of %s, which has those of another file itself", path)
 	}
 	if !head.HasType {
 		head.DType, head.HasType, head.Shape, head.Format = other.DType, true, other.Shape, other.Format

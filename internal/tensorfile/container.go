@@ -3,7 +3,6 @@ package tensorfile
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"dumptool/internal/format/npz"
 	"dumptool/internal/format/safetensors"
 	"dumptool/internal/format/torch"
+	"dumptool/internal/lang"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
@@ -131,7 +131,7 @@ func readArray(f *File, src *source) error {
 		return err
 	}
 	if array.Spare > 0 {
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%d bytes after the data at 0x%x", array.Spare, array.Offset+array.Size))
+		f.Warnings = append(f.Warnings, lang.Say("%d bytes after the data at 0x%x", array.Spare, array.Offset+array.Size))
 	}
 	info := filename.Parse(src.name)
 	f.warnFormat(&info)

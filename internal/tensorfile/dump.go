@@ -1,11 +1,10 @@
 package tensorfile
 
 import (
-	"fmt"
-
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
 	"dumptool/internal/guard"
+	"dumptool/internal/lang"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/tensor"
 )
@@ -116,11 +115,11 @@ func (t *Tensor) Payload() ([]byte, error) {
 		return nil, t.Err
 	}
 	if t.Size > maxRecord {
-		return nil, fmt.Errorf("the overflow record has %d bytes, want at most %d", t.Size, maxRecord)
+		return nil, lang.Errorf("the overflow record has %d bytes, want at most %d", t.Size, maxRecord)
 	}
 	payload := make([]byte, t.Size)
 	if n, err := t.Data.ReadAt(payload, 0); n < len(payload) {
-		return nil, fmt.Errorf("read %d bytes of the overflow record, want %d: %w", n, len(payload), err)
+		return nil, lang.Errorf("read %d bytes of the overflow record, want %d: %w", n, len(payload), err)
 	}
 	return payload, nil
 }
@@ -139,6 +138,6 @@ func resolveScalar(info *filename.Info, size int64) {
 // warnFormat warns of a format in the file's name that is not known.
 func (f *File) warnFormat(info *filename.Info) {
 	if info.UnknownFormat != "" {
-		f.Warnings = append(f.Warnings, fmt.Sprintf("the format %q in the name is not known: the elements are taken as they lie", info.UnknownFormat))
+		f.Warnings = append(f.Warnings, lang.Say("the format %q in the name is not known: the elements are taken as they lie", info.UnknownFormat))
 	}
 }

@@ -1,8 +1,9 @@
 package tensorfile
 
 import (
-	"fmt"
 	"sync"
+
+	"dumptool/internal/lang"
 )
 
 // Pool opens single tensors of files that name their tensors. It keeps such a file
@@ -43,7 +44,7 @@ func (p *Pool) Open(path, name string, opt Options) (*File, error) {
 	i, ok := shared.names[name]
 	if !ok {
 		defer p.release(shared)
-		return nil, fmt.Errorf("the file has no tensor %q any more", name)
+		return nil, lang.Errorf("the file has no tensor %q any more", name)
 	}
 	f := &File{Path: path, Container: shared.file.Container, Named: true, Tensors: []Tensor{shared.file.Tensors[i]}}
 	f.release = func() { p.release(shared) }

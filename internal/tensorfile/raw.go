@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"strings"
 
 	"dumptool/internal/filename"
+	"dumptool/internal/lang"
 	"dumptool/internal/layout"
 	"dumptool/internal/tensor"
 )
@@ -63,7 +63,7 @@ func readRaw(f *File, src *source) error {
 		return err
 	}
 	if need, _ := t.DType.Bytes(t.Shape.Elements()); need < t.Size {
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%v elements of %s need %d bytes, found %d: the first are taken", t.Shape, t.DType, need, t.Size))
+		f.Warnings = append(f.Warnings, lang.Say("%v elements of %s need %d bytes, found %d: the first are taken", t.Shape, t.DType, need, t.Size))
 	}
 	t.Data = io.NewSectionReader(data, 0, t.Size)
 	f.Tensors = []Tensor{{Kind: cmp.Or(info.Kind, tensor.Output), Index: info.Index, Tensor: t}}
@@ -83,7 +83,7 @@ func (r rawTensor) describe(t *tensor.Tensor) error {
 		t.DType = r.hint.DType
 	}
 	if t.DType == tensor.Undefined {
-		return errors.New("the element type of the raw file is not known: its name does not say it")
+		return lang.Errorf("the element type of the raw file is not known: its name does not say it")
 	}
 	all, ok := t.DType.Elements(t.Size)
 	if !ok {
@@ -97,10 +97,10 @@ func (r rawTensor) describe(t *tensor.Tensor) error {
 	n, ok := t.Shape.Count()
 	need, fits := t.DType.Bytes(n)
 	if !ok || !fits {
-		return fmt.Errorf("shape %v has too many elements", t.Shape)
+		return lang.Errorf("shape %v has too many elements", t.Shape)
 	}
 	if need > t.Size || need < t.Size && (n == 0 || !isSync(&r.info)) {
-		return fmt.Errorf("%v elements of %s need %d bytes, found %d", t.Shape, t.DType, need, t.Size)
+		return lang.Errorf("%v elements of %s need %d bytes, found %d", t.Shape, t.DType, need, t.Size)
 	}
 	return nil
 }
@@ -164,15 +164,15 @@ func readText(file io.ReaderAt, size, most int64) (io.ReaderAt, int64, error) {
 		// A number beyond the range of float64 is infinite, as in numpy.
 		v, err := strconv.ParseFloat(s.Text(), 64)
 		if err != nil && !errors.Is(err, strconv.ErrRange) {
-			return nil, 0, fmt.Errorf("line %d: %.40q is not a real number", w.line, s.Text())
+			return nil, 0, lang.Errorf("line %d: %.40q is not a real number", w.line, s.Text())
 		}
 		if int64(len(numbers)) == 8*most {
-			return nil, 0, fmt.Errorf("line %d: there are more numbers than %d, want .npy or .bin for so many", w.line, most)
+			return nil, 0, lang.Errorf("line %d: there are more numbers than %d, want .npy or .bin for so many", w.line, most)
 		}
 		numbers = binary.LittleEndian.AppendUint64(numbers, math.Float64bits(v))
 	}
 	if errors.Is(s.Err(), bufio.ErrTooLong) {
-		return nil, 0, fmt.Errorf("line %d: a word of more than %d bytes is not a real number", w.line, maxWord)
+		return nil, 0, lang.Errorf("line %d: a word of more than %d bytes is not a real number", w.line, maxWord)
 	}
 	if s.Err() != nil {
 		return nil, 0, s.Err()

@@ -92,5 +92,5 @@ func (f *File) keep(s Selector) error {
 	for i := range f.Tensors {
 		names = append(names, f.Tensors[i].String())
 	}
-	return fmt.Errorf("there is no tensor %q in it, it has %s", s.String(), lang.FirstNames(names))
+	return lang.Errorf("there is no tensor %q in it, it has %s", s.String(), lang.FirstNames(names))
 }

@@ -79,7 +79,7 @@ type File struct {
 	Tensors []Tensor
 	// Values are what a file that names its tensors holds besides.
 	Values   []format.Value
-	Warnings []string
+	Warnings []lang.Sentence
 
 	file store.Source
 	// linked is another file that has the elements, nil for none.
@@ -135,10 +135,10 @@ func openRegular(path string) (store.Source, error) {
 		return nil, err
 	}
 	if info.IsDir() {
-		return nil, fmt.Errorf("%w, but a folder", dumpfmt.ErrNotDump)
+		return nil, lang.Errorf("%w, but a folder", dumpfmt.ErrNotDump)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: not a regular file", dumpfmt.ErrNotDump)
+		return nil, lang.Errorf("%w: not a regular file", dumpfmt.ErrNotDump)
 	}
 	return store.Open(path)
 }
@@ -146,7 +146,7 @@ func openRegular(path string) (store.Source, error) {
 func (f *File) read(src *source) error {
 	head := make([]byte, min(headBytes, src.size))
 	if n, err := f.file.ReadAt(head, 0); n < len(head) {
-		return fmt.Errorf("read %d bytes, want %d: %w", n, len(head), err)
+		return lang.Errorf("read %d bytes, want %d: %w", n, len(head), err)
 	}
 	for _, c := range containers {
 		if !c.is(head, src) {
@@ -238,10 +238,10 @@ func (t *Tensor) Stored() (tensor.Shape, error) {
 	}
 	n, ok := t.Shape.Count()
 	if !ok {
-		return nil, fmt.Errorf("shape %v has too many elements", t.Shape)
+		return nil, lang.Errorf("shape %v has too many elements", t.Shape)
 	}
 	if need, ok := t.DType.Bytes(n); !ok || need > t.Size {
-		return nil, fmt.Errorf("%v elements of %s need %d bytes, found %d", t.Shape, t.DType, need, t.Size)
+		return nil, lang.Errorf("%v elements of %s need %d bytes, found %d", t.Shape, t.DType, need, t.Size)
 	}
 	return t.Shape, nil
 }
@@ -326,7 +326,7 @@ func (e *Elements) read(dst []byte, off int64) error {
 	if err == nil || err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return fmt.Errorf("at 0x%x: read %d bytes, want %d: %w", base+off, n, len(dst), err)
+	return lang.Errorf("at 0x%x: read %d bytes, want %d: %w", base+off, n, len(dst), err)
 }
 
 // named makes the read function of a container that names its tensors.

@@ -4,8 +4,9 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
+
+	"dumptool/internal/lang"
 )
 
 // MaxLine is how many bytes of a line are kept.
@@ -50,7 +51,7 @@ func (l *Lines) Next(ctx context.Context) (Line, error) {
 	l.ended = line.last
 	switch {
 	case line.err != nil:
-		return Line{}, fmt.Errorf("cannot read stdin: %w", line.err)
+		return Line{}, lang.Errorf("cannot read stdin: %w", line.err)
 	case line.last && line.Text == "":
 		return Line{}, io.EOF
 	}

@@ -33,7 +33,7 @@ func (f *LogFormat) Set(s string) error {
 		*f = v
 		return nil
 	}
-	return fmt.Errorf("must be %s or %s", LogText, LogJSON)
+	return lang.Errorf("must be %s or %s", LogText, LogJSON)
 }
 
 // String implements the value of a flag.
@@ -51,6 +51,8 @@ type MessageOptions struct {
 	Format  LogFormat
 	// Color lets warnings stand out.
 	Color bool
+	// Chinese has warnings and hints begin in Chinese.
+	Chinese bool
 }
 
 // level returns the lowest level that is shown.
@@ -92,7 +94,7 @@ func newHandler(w io.Writer, width int, opt MessageOptions) slog.Handler {
 	if opt.Format == LogJSON {
 		return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: opt.level()})
 	}
-	return newTextHandler(w, width, opt.level(), opt.Color)
+	return newTextHandler(w, width, opt)
 }
 
 // Errorf reports why the command, or a part of it, failed.
@@ -140,7 +142,7 @@ type textHandler struct {
 	attrs slog.Handler // prints attributes to page.buf
 	page  *page
 	width int // of the terminal, 0 for none
-	color bool
+	opt   MessageOptions
 }
 
 // page is where the handlers of one logger compose their lines.
@@ -150,10 +152,11 @@ type page struct {
 	out io.Writer
 }
 
-func newTextHandler(w io.Writer, width int, level slog.Leveler, color bool) slog.Handler {
+func newTextHandler(w io.Writer, width int, opt MessageOptions) slog.Handler {
+	level := opt.level()
 	p := &page{out: w}
 	attrs := slog.NewTextHandler(&p.buf, &slog.HandlerOptions{Level: level, ReplaceAttr: dropBuiltin})
-	return &textHandler{level: level, attrs: attrs, page: p, width: width, color: color}
+	return &textHandler{level: level, attrs: attrs, page: p, width: width, opt: opt}
 }
 
 // dropBuiltin drops what Handle prints itself. An attribute that happens to
@@ -213,12 +216,12 @@ func (h *textHandler) line(level slog.Level, hint bool, text string) string {
 	prefix, word := "dumptool: ", ""
 	switch {
 	case hint:
-		prefix = "hint: "
+		prefix = h.begin(lang.Text{EN: "hint: ", ZH: "提示："})
 	case level < slog.LevelInfo:
 		return prefix + "debug: " + text
 	case level == slog.LevelWarn:
-		word = "warning"
-		prefix += word + ": "
+		word = h.begin(lang.Text{EN: "warning: ", ZH: "警告："})
+		prefix += word
 	}
 	const indent = "  "
 	whole := command().ReplaceAllStringFunc(prefix+text, func(s string) string {
@@ -227,10 +230,18 @@ func (h *textHandler) line(level slog.Level, hint bool, text string) string {
 	})
 	lines := strings.Join(WrapWords(whole, h.width, h.width-len(indent)), "\n"+indent)
 	lines = strings.ReplaceAll(lines, unbroken, " ")
-	if h.color && word != "" {
-		return strings.Replace(lines, word, StyleOf(word).Paint(word), 1)
+	if word = strings.TrimRight(word, ": ："); h.opt.Color && word != "" {
+		return strings.Replace(lines, word, StyleOf("warning").Paint(word), 1)
 	}
 	return lines
+}
+
+// begin is what a message begins with, in the language.
+func (h *textHandler) begin(t lang.Text) string {
+	if h.opt.Chinese {
+		return t.ZH
+	}
+	return t.EN
 }
 
 // command finds what people copy from a message, which is not broken: what stands in
@@ -243,12 +254,12 @@ const unbroken = "\x00"
 
 // WithAttrs implements slog.Handler.
 func (h *textHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &textHandler{level: h.level, attrs: h.attrs.WithAttrs(attrs), page: h.page, width: h.width, color: h.color}
+	return &textHandler{level: h.level, attrs: h.attrs.WithAttrs(attrs), page: h.page, width: h.width, opt: h.opt}
 }
 
 // WithGroup implements slog.Handler.
 func (h *textHandler) WithGroup(name string) slog.Handler {
-	return &textHandler{level: h.level, attrs: h.attrs.WithGroup(name), page: h.page, width: h.width, color: h.color}
+	return &textHandler{level: h.level, attrs: h.attrs.WithGroup(name), page: h.page, width: h.width, opt: h.opt}
 }
 
 // The terminal shows a key such as Ctrl-C as ^C where the cursor is, and the

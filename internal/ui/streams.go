@@ -4,7 +4,6 @@
 package ui
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -13,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"dumptool/internal/lang"
 )
 
 // Streams are the three standard streams and what they are connected to.
@@ -72,7 +73,7 @@ func (m *ColorMode) Set(s string) error {
 		*m = v
 		return nil
 	}
-	return fmt.Errorf("must be %s, %s or %s", ColorAuto, ColorAlways, ColorNever)
+	return lang.Errorf("must be %s, %s or %s", ColorAuto, ColorAlways, ColorNever)
 }
 
 // String implements the value of a flag.

@@ -1,7 +1,6 @@
 package align
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -257,7 +256,7 @@ func (g *Aligner) transpose(op string, a *Alignment) error {
 	}
 	plan, err := layout.Transpose(a.NPU.Shape, perm)
 	if err != nil {
-		return fmt.Errorf("--transpose: %w", err)
+		return lang.Errorf("--transpose: %w", err)
 	}
 	a.NPU.then, a.NPU.Shape = plan, plan.Shape
 	a.note(lang.Sayf("NPU transposed %v", "NPU 按 %v 转置", perm))

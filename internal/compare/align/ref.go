@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"dumptool/internal/filename"
+	"dumptool/internal/lang"
 	"dumptool/internal/layout"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
@@ -132,7 +133,7 @@ func (r *Ref) find(f *tensorfile.File) (*tensorfile.Tensor, error) {
 			return t, nil
 		}
 	}
-	return nil, fmt.Errorf("the file has no %s %d any more", r.Kind, r.Index)
+	return nil, lang.Errorf("the file has no %s %d any more", r.Kind, r.Index)
 }
 
 // SideError is an error of one side of a pair.
@@ -142,7 +143,10 @@ type SideError struct {
 }
 
 // Error names the side.
-func (e *SideError) Error() string { return e.Side + ": " + e.Err.Error() }
+func (e *SideError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *SideError) Text() lang.Text { return lang.Say("%s: %v", lang.Say(e.Side), e.Err).Text() }
 
 // Unwrap returns the error of the side.
 func (e *SideError) Unwrap() error { return e.Err }
@@ -188,5 +192,5 @@ func withTypes(r *Ref, hint tensorfile.RawHint, flag string, err error) error {
 	if len(fit) == 0 {
 		return err
 	}
-	return fmt.Errorf("%w, the size of %s (%s)", err, strings.Join(fit, " or "), flag)
+	return lang.Errorf("%w, the size of %s (%s)", err, strings.Join(fit, " or "), flag)
 }

@@ -2,7 +2,6 @@ package align
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"dumptool/internal/compare/metrics"
@@ -32,7 +31,7 @@ func (a *Alignment) take(part *record.Part) error {
 	besides := false
 	for _, axis := range part.Axes {
 		if axis.Axis < 0 || axis.Axis >= len(ref) || axis.Axis >= len(npu) {
-			return fmt.Errorf("a part of axis %d, there are %d", axis.Axis, len(ref))
+			return lang.Errorf("a part of axis %d, there are %d", axis.Axis, len(ref))
 		}
 		at, left := int64(0), false
 		to, from := &ref[axis.Axis], []layout.Run{}
@@ -196,6 +195,9 @@ type PaddingError struct {
 	Count int64
 }
 
-func (e *PaddingError) Error() string {
-	return fmt.Sprintf("%d elements of the padding of the NPU tensor %v are not zero", e.Count, e.Shape)
+func (e *PaddingError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *PaddingError) Text() lang.Text {
+	return lang.Say("%d elements of the padding of the NPU tensor %v are not zero", e.Count, e.Shape).Text()
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash"
 	"hash/crc32"
@@ -111,7 +110,7 @@ func crcOf(ctx context.Context, t *tensorfile.Tensor) (CRC, error) {
 		case n == len(buf):
 			h.Write(buf)
 		case err == io.EOF:
-			return 0, fmt.Errorf("read %d bytes, want %d: %w", at+int64(n), t.Size, io.ErrUnexpectedEOF)
+			return 0, lang.Errorf("read %d bytes, want %d: %w", at+int64(n), t.Size, io.ErrUnexpectedEOF)
 		default:
 			return 0, err
 		}
@@ -259,7 +258,7 @@ func valueOf(d tensor.DType) func(stored []byte) float64 {
 }
 
 // errElements is the error of a tensor that only other runs have statistics of.
-var errElements = errors.New("it has elements and no statistics, other runs have statistics only")
+var errElements = lang.Errorf("it has elements and no statistics, other runs have statistics only")
 
 // checkStatistics compares a tensor of which runs have digests or statistics only: by the
 // digests where all have them, else by the numbers as they are printed.

@@ -3,7 +3,6 @@ package diagnose
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"math/cmplx"
 	"slices"
@@ -144,11 +143,11 @@ func newPair(ctx context.Context, in *Tensors) (*pair, error) {
 	count, ok := in.Request.Shape.Count()
 	switch npu, okNPU := p.npuShape().Count(); {
 	case !ok:
-		return nil, fmt.Errorf("shape %s has no number of elements", in.Request.Shape)
+		return nil, lang.Errorf("shape %s has no number of elements", in.Request.Shape)
 	case in.Result != nil && in.Result.Total != count:
-		return nil, fmt.Errorf("result of %d elements for a shape of %d", in.Result.Total, count)
+		return nil, lang.Errorf("result of %d elements for a shape of %d", in.Result.Total, count)
 	case !okNPU || npu != count:
-		return nil, fmt.Errorf("NPU shape %s of another number of elements than %s", p.npuShape(), p.request.Shape)
+		return nil, lang.Errorf("NPU shape %s of another number of elements than %s", p.npuShape(), p.request.Shape)
 	}
 	if in.Result != nil {
 		p.errors = in.Result.StrictErrors()

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -98,11 +99,11 @@ func ParseNumber(data []byte) (float64, error) {
 		return math.Inf(-1), nil
 	}
 	if len(data) == 0 || data[0] != '-' && (data[0] < '0' || data[0] > '9') {
-		return 0, fmt.Errorf("%.40s is no number, want one, null, \"nan\", \"inf\" or \"-inf\"", data)
+		return 0, lang.Errorf("%.40s is no number, want one, null, \"nan\", \"inf\" or \"-inf\"", data)
 	}
 	x, err := strconv.ParseFloat(string(data), 64)
 	if err != nil {
-		return 0, fmt.Errorf("number %.40s is out of range", data)
+		return 0, lang.Errorf("number %.40s is out of range", data)
 	}
 	return x, nil
 }
@@ -152,7 +153,7 @@ func (v *Value) UnmarshalJSON(data []byte) (err error) {
 func (v Value) As(d tensor.DType) (Value, error) {
 	h := d.Host()
 	if v.Imag != 0 && !h.Complex() || h.Integer() && v.Real != float64(int64(v.Int)) && v.Real != float64(v.Int) {
-		return v, fmt.Errorf("element (%g, %g) of the type %s", v.Real, v.Imag, d)
+		return v, lang.Errorf("element (%g, %g) of the type %s", v.Real, v.Imag, d)
 	}
 	if v.DType = d; !h.Integer() {
 		v.Int = 0
@@ -217,13 +218,13 @@ func UnmarshalList(data []byte, what string, into ...any) error {
 	var parts []json.RawMessage
 	err := json.Unmarshal(data, &parts)
 	if err == nil && len(parts) != len(into) {
-		err = fmt.Errorf("list of %d numbers, want %d: %.40s", len(parts), len(into), data)
+		err = lang.Errorf("list of %d numbers, want %d: %.40s", len(parts), len(into), data)
 	}
 	for i := 0; err == nil && i < len(into); i++ {
 		err = json.Unmarshal(parts[i], into[i])
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+		return lang.Errorf("%s: %w", what, err)
 	}
 	return nil
 }

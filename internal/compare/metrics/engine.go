@@ -2,12 +2,11 @@ package metrics
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 
 	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -29,7 +28,12 @@ type SideError struct {
 }
 
 // Error names the side.
-func (e *SideError) Error() string { return e.Side + " tensor: " + e.Err.Error() }
+func (e *SideError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *SideError) Text() lang.Text {
+	return lang.Say("%s tensor: %v", lang.Say(e.Side), e.Err).Text()
+}
 
 // Unwrap returns the error of the side.
 func (e *SideError) Unwrap() error { return e.Err }
@@ -73,13 +77,13 @@ func New(req Request) (*Engine, error) { return NewPool().New(req) }
 func (p *Pool) New(req Request) (*Engine, error) {
 	total, ok := req.Shape.Count()
 	if !ok {
-		return nil, fmt.Errorf("shape %s has no number of elements", req.Shape)
+		return nil, lang.Errorf("shape %s has no number of elements", req.Shape)
 	}
 	if err := req.Limits.check(); err != nil {
 		return nil, err
 	}
 	if req.Top < 0 || req.List < 0 || req.Points < 0 {
-		return nil, fmt.Errorf("top %d, list %d, points %d, want numbers from 0 on", req.Top, req.List, req.Points)
+		return nil, lang.Errorf("top %d, list %d, points %d, want numbers from 0 on", req.Top, req.List, req.Points)
 	}
 	ref, err := newNumber(req.RefDType)
 	if err != nil {
@@ -121,9 +125,9 @@ func (e *Engine) checkNoise() error {
 	case req == nil:
 		return nil
 	case e.complex:
-		return errors.New("complex elements have no noise")
+		return lang.Errorf("complex elements have no noise")
 	case !slices.Equal(req.Shape, e.request.Shape):
-		return fmt.Errorf("noise of the shape %s, want %s", req.Shape, e.request.Shape)
+		return lang.Errorf("noise of the shape %s, want %s", req.Shape, e.request.Shape)
 	}
 	return req.Check()
 }
@@ -184,7 +188,7 @@ func (e *Engine) NewMerger() *Merger { return &Merger{engine: e} }
 // must not be used afterwards.
 func (m *Merger) Add(p *Partial) error {
 	if p.segment != m.next {
-		return fmt.Errorf("segment %d, want segment %d", p.segment, m.next)
+		return lang.Errorf("segment %d, want segment %d", p.segment, m.next)
 	}
 	m.next++
 	m.sums.add(p.sums, p.blocks)

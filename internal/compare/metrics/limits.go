@@ -1,10 +1,10 @@
 package metrics
 
 import (
-	"fmt"
 	"math"
 
 	"dumptool/internal/compare/metrics/kernel"
+	"dumptool/internal/lang"
 )
 
 // Mode says how atol and rtol make a limit for one element.
@@ -30,10 +30,10 @@ type Limits struct {
 // check reports limits that are no limits.
 func (l Limits) check() error {
 	if !(l.Atol >= 0 && l.Rtol >= 0 && max(l.Atol, l.Rtol) <= math.MaxFloat64) {
-		return fmt.Errorf("limits atol=%v rtol=%v, want finite numbers from 0 on", l.Atol, l.Rtol)
+		return lang.Errorf("limits atol=%v rtol=%v, want finite numbers from 0 on", l.Atol, l.Rtol)
 	}
 	if l.Mode > EitherExceeded {
-		return fmt.Errorf("tolerance mode %d, want %d to %d", l.Mode, IsClose, EitherExceeded)
+		return lang.Errorf("tolerance mode %d, want %d to %d", l.Mode, IsClose, EitherExceeded)
 	}
 	return nil
 }

@@ -2,9 +2,9 @@ package metrics
 
 import (
 	"encoding/binary"
-	"fmt"
 
 	"dumptool/internal/compare/metrics/kernel"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -15,7 +15,7 @@ func Decode(d tensor.DType, src []byte) ([]float64, error) {
 		return nil, err
 	}
 	if n.complex {
-		return nil, fmt.Errorf("%s has no real values", d)
+		return nil, lang.Errorf("%s has no real values", d)
 	}
 	dst := make([]float64, len(src)/n.size)
 	n.values(dst, src, nil)

@@ -2,8 +2,9 @@ package metrics
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
+
+	"dumptool/internal/lang"
 )
 
 // ErrorSample is sampled errors in few bytes: the distances of the offsets from one
@@ -52,11 +53,11 @@ func (s *ErrorSample) Unpack(total int64) ([]SampledError, error) {
 		offset := last + int64(distance)
 		switch {
 		case n <= 0:
-			return nil, fmt.Errorf("offset %d is torn", len(errors))
+			return nil, lang.Errorf("offset %d is torn", len(errors))
 		case len(errors) == most:
-			return nil, fmt.Errorf("more than %d offsets", most)
+			return nil, lang.Errorf("more than %d offsets", most)
 		case distance > math.MaxInt64 || offset < last || offset >= total || distance == 0 && len(errors) > 0:
-			return nil, fmt.Errorf("offset %d is %d more than %d, in a tensor of %d elements", len(errors), distance, last, total)
+			return nil, lang.Errorf("offset %d is %d more than %d, in a tensor of %d elements", len(errors), distance, last, total)
 		}
 		errors = append(errors, SampledError{Offset: offset})
 		last, at = offset, at+n
@@ -64,12 +65,12 @@ func (s *ErrorSample) Unpack(total int64) ([]SampledError, error) {
 	abs, ok := unpackFloats(s.Abs, len(errors))
 	rel, okRel := unpackFloats(s.Rel, len(errors))
 	if !ok || !okRel {
-		return nil, fmt.Errorf("%d and %d bytes of errors, want 4 or 8 for each of %d", len(s.Abs), len(s.Rel), len(errors))
+		return nil, lang.Errorf("%d and %d bytes of errors, want 4 or 8 for each of %d", len(s.Abs), len(s.Rel), len(errors))
 	}
 	for i := range errors {
 		errors[i].Abs, errors[i].Rel = abs(i), rel(i)
 		if !(errors[i].Abs >= 0) || errors[i].Rel < 0 {
-			return nil, fmt.Errorf("error %d is %g and %g, want numbers from 0 on", i, errors[i].Abs, errors[i].Rel)
+			return nil, lang.Errorf("error %d is %g and %g, want numbers from 0 on", i, errors[i].Abs, errors[i].Rel)
 		}
 	}
 	return errors, nil

@@ -3,9 +3,9 @@ package metrics
 import (
 	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"math"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -54,7 +54,7 @@ func (f *Floats) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if len(b)%4 != 0 {
-		return fmt.Errorf("%d bytes of float32, want a multiple of 4", len(b))
+		return lang.Errorf("%d bytes of float32, want a multiple of 4", len(b))
 	}
 	*f = make(Floats, len(b)/4)
 	for i := range *f {

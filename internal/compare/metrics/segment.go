@@ -2,13 +2,13 @@ package metrics
 
 import (
 	"context"
-	"fmt"
 	"hash/crc32"
 	"math"
 	"slices"
 	"sync"
 
 	"dumptool/internal/compare/metrics/kernel"
+	"dumptool/internal/lang"
 )
 
 // Pool keeps the memory that segments are worked on in, for engines that come one
@@ -101,7 +101,7 @@ func (p *Pool) get(e *Engine) *buffers {
 // SideErrors.
 func (e *Engine) Run(ctx context.Context, segment int64, ref, npu Reader) (*Partial, error) {
 	if segment < 0 || segment >= e.Segments() {
-		return nil, fmt.Errorf("segment %d of %d", segment, e.Segments())
+		return nil, lang.Errorf("segment %d of %d", segment, e.Segments())
 	}
 	b := e.pool.get(e)
 	p := e.newPartial(segment)

@@ -2,7 +2,6 @@ package record
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"math"
@@ -12,6 +11,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/guard"
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
 // A merge of very many rows holds of each what all reports show. What compare.json shows
@@ -59,7 +59,7 @@ func ReadKept(r io.Reader, keep func(r *Report, row *Row)) (*Kept, error) {
 }
 
 // errEnough ends the reading of rows before their end.
-var errEnough = errors.New("these are all rows that are wanted")
+var errEnough = lang.Errorf("these are all rows that are wanted")
 
 // ReadAgain reads what was let go of rows of a round, and their pictures; first is the place
 // of the first in the document, which open opens at an offset. What it returns has nothing
@@ -84,10 +84,10 @@ func (k *Kept) ReadAgain(first int, kept []Row, open func(offset int64) (io.Read
 		return rows[i].readAgain(in, &kept[i])
 	})
 	if err == nil && done < len(rows) {
-		err = errors.New("the document ends")
+		err = lang.Errorf("the document ends")
 	}
 	if err != nil && !errors.Is(err, errEnough) {
-		return nil, fmt.Errorf("row %d, read again: %w", first+max(0, done-1), err)
+		return nil, lang.Errorf("row %d, read again: %w", first+max(0, done-1), err)
 	}
 	return rows, nil
 }
@@ -102,7 +102,7 @@ func (r *Row) readAgain(in *jsonpos.Reader, kept *Row) (err error) {
 		return err
 	}
 	if is, was := r.TensorName(), kept.TensorName(); is != was {
-		return fmt.Errorf("is %s, and was %s", is, was)
+		return lang.Errorf("is %s, and was %s", is, was)
 	}
 	if kept.Result != nil {
 		r.Pictures, err = pictures.pictures(kept.Result, len(kept.Shape))

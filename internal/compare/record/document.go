@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -56,7 +55,7 @@ type schema string
 // UnmarshalJSON implements json.Unmarshaler.
 func (s *schema) UnmarshalJSON(data []byte) error {
 	if string(data) != `"`+Schema+`"` {
-		return fmt.Errorf("schema is %s, want %q", excerpt(data), Schema)
+		return lang.Errorf("schema is %s, want %q", excerpt(data), Schema)
 	}
 	*s = Schema
 	return nil
@@ -130,11 +129,11 @@ func (d *document) finish() error {
 	r := d.Report
 	switch {
 	case d.schema == "":
-		return fmt.Errorf("key %q is missing: not a document of %s", "schema", Schema)
+		return lang.Errorf("key %q is missing: not a document of %s", "schema", Schema)
 	case r.Rows == nil:
-		return fmt.Errorf("key %q is missing: not a document of %s", "rows", Schema)
+		return lang.Errorf("key %q is missing: not a document of %s", "rows", Schema)
 	case r.LeftOut < 0 || r.LeftOut > math.MaxInt-len(r.Rows):
-		return fmt.Errorf("left_out is %d", r.LeftOut)
+		return lang.Errorf("left_out is %d", r.LeftOut)
 	}
 	if d.take != nil {
 		if err := d.flush(); err != nil {
@@ -266,7 +265,7 @@ func (l rowList) read(in *jsonpos.Reader) error {
 			err = f.finish()
 		}
 		if place := (*jsonpos.Error)(nil); err != nil && !errors.As(err, &place) {
-			return fmt.Errorf("row %d (%s): %w", i, excerpt([]byte(f.Op)), err)
+			return lang.Errorf("row %d (%s): %w", i, excerpt([]byte(f.Op)), err)
 		}
 		if n := len(l.Rows); err == nil && l.take != nil && early && n > 0 && l.Rows[n-1].Round != f.Round {
 			err = l.flush()
@@ -286,7 +285,7 @@ func (l rowList) read(in *jsonpos.Reader) error {
 }
 
 // errRows ends the reading of a document before its rows.
-var errRows = errors.New("the rows begin here")
+var errRows = lang.Errorf("the rows begin here")
 
 // noRows is where the rows are that nobody reads.
 type noRows struct{}
@@ -303,7 +302,7 @@ func ReadFiles(r io.Reader) (files []File, ok bool, err error) {
 		return nil, false, err
 	}
 	if s == "" {
-		return nil, false, fmt.Errorf("not a document of %s", Schema)
+		return nil, false, lang.Errorf("not a document of %s", Schema)
 	}
 	return files, files != nil, nil
 }
@@ -322,31 +321,31 @@ func excerpt(data []byte) string {
 func (f *rowForm) check() error {
 	switch {
 	case f.Op == "":
-		return errors.New("no op")
+		return lang.Errorf("no op")
 	case f.Output < 0:
-		return fmt.Errorf("output %d is negative", f.Output)
+		return lang.Errorf("output %d is negative", f.Output)
 	case !slices.Contains(Statuses(), f.Status):
-		return fmt.Errorf("status %q is unknown", excerpt([]byte(f.Status)))
+		return lang.Errorf("status %q is unknown", excerpt([]byte(f.Status)))
 	case f.statusLimits != nil && !slices.Contains(Statuses(), *f.statusLimits):
-		return fmt.Errorf("status_limits %q is unknown", excerpt([]byte(*f.statusLimits)))
+		return lang.Errorf("status_limits %q is unknown", excerpt([]byte(*f.statusLimits)))
 	case f.Evidence != nil && (f.Evidence.Level < NoOrigin || f.Evidence.Level > IsOrigin):
-		return fmt.Errorf("evidence of level %d, want %d to %d", f.Evidence.Level, NoOrigin, IsOrigin)
+		return lang.Errorf("evidence of level %d, want %d to %d", f.Evidence.Level, NoOrigin, IsOrigin)
 	case f.Standard != nil && !slices.Contains([]Status{Pass, Warn, Fail}, f.Standard.Status):
-		return fmt.Errorf("standard of the status %q, want PASS, WARN or FAIL", excerpt([]byte(f.Standard.Status)))
+		return lang.Errorf("standard of the status %q, want PASS, WARN or FAIL", excerpt([]byte(f.Standard.Status)))
 	case f.Self.check() != nil:
 		return f.Self.check()
 	case f.total == nil:
 		return nil
 	case *f.total < 0:
-		return fmt.Errorf("total %d is negative", *f.total)
+		return lang.Errorf("total %d is negative", *f.total)
 	case f.errors == nil:
-		return errors.New("errors is missing")
+		return lang.Errorf("errors is missing")
 	case f.errorsStrict == nil:
-		return errors.New("errors_strict is missing")
+		return lang.Errorf("errors_strict is missing")
 	}
 	for _, s := range []tensor.Shape{f.shape, f.RefShape, f.NPUShape} {
 		if _, ok := s.Count(); !ok {
-			return fmt.Errorf("shape %s has no number of elements", excerpt([]byte(s.String())))
+			return lang.Errorf("shape %s has no number of elements", excerpt([]byte(s.String())))
 		}
 	}
 	return nil
@@ -362,7 +361,7 @@ func checkLinks(rows []Row, first int) error {
 		}
 		for _, k := range links {
 			if k < first || k >= first+len(rows) {
-				return fmt.Errorf("row %d names row %d of %d rows", first+i, k, first+len(rows))
+				return lang.Errorf("row %d names row %d of %d rows", first+i, k, first+len(rows))
 			}
 		}
 	}
@@ -495,7 +494,7 @@ func said(err error, text lang.Sentence) error {
 	if own := lang.Error(err).Text(); own == t {
 		return err
 	}
-	return lang.Errorf(t.EN, t.ZH)
+	return lang.Fail(lang.Sayf(t.EN, t.ZH))
 }
 
 // chinese are the sentences that are others in Chinese, by those in English.

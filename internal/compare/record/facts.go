@@ -3,14 +3,13 @@ package record
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
 // Facts are the numbers of a finding by their names, for programs: its evidence says
@@ -126,10 +125,10 @@ func (f *Facts) UnmarshalJSON(data []byte) error {
 			return err
 		}
 		if len(*f) == mostFacts {
-			return fmt.Errorf("more than %d facts", mostFacts)
+			return lang.Errorf("more than %d facts", mostFacts)
 		}
 		if slices.ContainsFunc(*f, func(x Fact) bool { return x.Name == name }) {
-			return fmt.Errorf("fact %q stands twice", excerpt([]byte(name)))
+			return lang.Errorf("fact %q stands twice", excerpt([]byte(name)))
 		}
 		var compact bytes.Buffer // a list in a document that is indented
 		if err := json.Compact(&compact, value); err != nil {
@@ -137,7 +136,7 @@ func (f *Facts) UnmarshalJSON(data []byte) error {
 		}
 		value = compact.Bytes()
 		if err := checkFact(value); err != nil {
-			return fmt.Errorf("fact %q: %w", excerpt([]byte(name)), err)
+			return lang.Errorf("fact %q: %w", excerpt([]byte(name)), err)
 		}
 		*f = append(*f, Fact{name, string(value)})
 		return nil
@@ -153,7 +152,7 @@ func checkFact(value json.RawMessage) error {
 	if len(value) > 0 && value[0] == '[' {
 		var all []int64
 		if err := json.Unmarshal(value, &all); err != nil {
-			return errors.New("no list of whole numbers")
+			return lang.Errorf("no list of whole numbers")
 		}
 		return nil
 	}

@@ -3,7 +3,6 @@ package record
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"math"
 	"reflect"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
 // object is an object of compare.json: its keys in their order, each with where its value
@@ -202,7 +202,7 @@ func (o object) readKeys(in *jsonpos.Reader) (seen []bool, err error) {
 			return in.Skip()
 		}
 		if seen[i] {
-			return fmt.Errorf("key %q stands twice", o[i].name())
+			return lang.Errorf("key %q stands twice", o[i].name())
 		}
 		seen[i], last = true, i
 		if in.Kind() == jsonpos.Null {
@@ -314,7 +314,7 @@ func (j *metricsJSON) UnmarshalJSON(object []byte) error {
 				n = m.DefaultOf(j.Result)
 			}
 			if !m.Set(j.Result, n) {
-				return fmt.Errorf("metrics.%s: %s is no count of elements", m.Name, n)
+				return lang.Errorf("metrics.%s: %s is no count of elements", m.Name, n)
 			}
 		}
 	}
@@ -347,7 +347,7 @@ func asCount(m metrics.Metric) (int64, error) {
 	if n := int64(m.Value); n >= 0 && n < 1<<53 && float64(n) == m.Value {
 		return n, nil
 	}
-	return 0, fmt.Errorf("%s is no count of elements", m)
+	return 0, lang.Errorf("%s is no count of elements", m)
 }
 
 // Short names of the classes.

@@ -1,11 +1,11 @@
 package record
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/lang"
 )
 
 // picturesJSON are the pictures of a row in compare.json. Lists of bytes are in
@@ -180,7 +180,7 @@ type pictureReader struct {
 
 func (d *pictureReader) fail(format string, args ...any) {
 	if d.err == nil {
-		d.err = fmt.Errorf("pictures."+format, args...)
+		d.err = lang.Errorf("pictures.%w", lang.Errorf(format, args...))
 	}
 }
 
@@ -368,7 +368,7 @@ func (j *HalfOctaves) histogram() (h metrics.Histogram, err error) {
 		return h, nil
 	}
 	if j.First < firstHalfOctave || len(j.Counts) > lastHalfOctave-firstHalfOctave || int(j.First)+len(j.Counts) > lastHalfOctave {
-		return h, fmt.Errorf("histogram: %d bins from %d on", len(j.Counts), j.First)
+		return h, lang.Errorf("histogram: %d bins from %d on", len(j.Counts), j.First)
 	}
 	h.Zeros = j.Zeros
 	for i, n := range j.Counts {

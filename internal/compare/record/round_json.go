@@ -2,12 +2,12 @@ package record
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 )
 
 // counted are the statuses in the order of the document.
@@ -116,7 +116,7 @@ func (i index) MarshalJSON() ([]byte, error) {
 func (i *index) UnmarshalJSON(data []byte) error {
 	err := json.Unmarshal(data, (*int)(i))
 	if err == nil && *i < 0 {
-		err = fmt.Errorf("finding in row %d", *i)
+		err = lang.Errorf("finding in row %d", *i)
 	}
 	return err
 }
@@ -164,7 +164,7 @@ func (f *Findings) check(rows int) error {
 func checkRows(found []int, rows int) error {
 	for _, i := range found {
 		if i < 0 || i >= rows {
-			return fmt.Errorf("finding in row %d of %d rows", i, rows)
+			return lang.Errorf("finding in row %d of %d rows", i, rows)
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -313,10 +314,10 @@ func (f *rowForm) takeResult() (err error) {
 	res.CosineZero = metrics.Zero(max(0, slices.Index(cosineZeros, f.cosineZero)))
 	res.Axes = f.axes
 	if res.AbsHistogram, err = f.abs.histogram(); err != nil {
-		return fmt.Errorf("abs_hist: %w", err)
+		return lang.Errorf("abs_hist: %w", err)
 	}
 	if res.RelHistogram, err = f.rel.histogram(); err != nil {
-		return fmt.Errorf("rel_hist: %w", err)
+		return lang.Errorf("rel_hist: %w", err)
 	}
 	if d := f.digests; d != nil {
 		res.RefCRC, res.NPUCRC, res.RefSum, res.NPUSum = uint32(d.RefCRC), uint32(d.NPUCRC), uint64(d.RefSum), uint64(d.NPUSum)
@@ -345,17 +346,17 @@ func (f *rowForm) takeResult() (err error) {
 func (f *rowForm) takeDetails() error {
 	res := f.result
 	if len(f.cells) != len(res.Classes)*len(res.Classes) {
-		return fmt.Errorf("%d classes of pairs, want %d", len(f.cells), len(res.Classes)*len(res.Classes))
+		return lang.Errorf("%d classes of pairs, want %d", len(f.cells), len(res.Classes)*len(res.Classes))
 	}
 	for i, n := range f.cells {
 		if n < 0 {
-			return fmt.Errorf("%d pairs of a class", n)
+			return lang.Errorf("%d pairs of a class", n)
 		}
 		res.Classes[i/len(res.Classes)][i%len(res.Classes)] = n
 	}
 	for _, offset := range res.ErrorOffsets {
 		if offset < 0 || offset >= res.Total {
-			return fmt.Errorf("element %d, of %d elements", offset, res.Total)
+			return lang.Errorf("element %d, of %d elements", offset, res.Total)
 		}
 	}
 	res.AbsHistogram.Zeros, res.RelHistogram.Zeros = f.zeros[0], f.zeros[1]
@@ -380,7 +381,7 @@ func (r *Row) typeElements() (err error) {
 			continue
 		}
 		if e.Offset < 0 || e.Offset >= res.Total {
-			return fmt.Errorf("element %d, of %d elements", e.Offset, res.Total)
+			return lang.Errorf("element %d, of %d elements", e.Offset, res.Total)
 		}
 		if e.Ref, err = e.Ref.As(r.RefDType); err == nil {
 			e.NPU, err = e.NPU.As(r.NPUDType)
@@ -454,7 +455,7 @@ func (h *hex64) UnmarshalText(text []byte) error {
 func parseHex(text []byte, bits int) (uint64, error) {
 	n, err := strconv.ParseUint(string(text), 16, bits)
 	if err != nil {
-		return 0, fmt.Errorf("digest %q is no number of %d bits in hex", excerpt(text), bits)
+		return 0, lang.Errorf("digest %q is no number of %d bits in hex", excerpt(text), bits)
 	}
 	return n, nil
 }

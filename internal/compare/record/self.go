@@ -1,10 +1,10 @@
 package record
 
 import (
-	"fmt"
 	"slices"
 
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/lang"
 )
 
 // Self is what an output is by itself: computed again from the inputs of its operator, as the
@@ -57,9 +57,9 @@ func (s *Self) check() error {
 	switch {
 	case s == nil:
 	case !slices.Contains(selfStatuses, s.Status):
-		return fmt.Errorf("self is %q, want one of %s", excerpt([]byte(s.Status)), selfStatuses)
+		return lang.Errorf("self is %q, want one of %s", excerpt([]byte(s.Status)), selfStatuses)
 	case s.IsWrong() && len(s.Why) == 0:
-		return fmt.Errorf("self is wrong, and nothing says why")
+		return lang.Errorf("self is wrong, and nothing says why")
 	}
 	return nil
 }

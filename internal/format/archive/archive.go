@@ -13,8 +13,9 @@
 package archive
 
 import (
-	"fmt"
 	"io"
+
+	"dumptool/internal/lang"
 )
 
 // MaxEntries is how many entries a file may have.
@@ -72,10 +73,10 @@ func (a *Archive) Check() error {
 	for i := range a.Entries {
 		e := &a.Entries[i]
 		if err := e.check(); err != nil {
-			return fmt.Errorf("%q: %w", e.Name, err)
+			return lang.Errorf("%q: %w", e.Name, err)
 		}
 		if e.packed > e.limit-localLength-int64(len(e.Name))-e.header {
-			return fmt.Errorf("%q: %w", e.Name, broken(e.header, "the entry has %d bytes, and what follows it is at 0x%x: they overlap", e.packed, e.limit))
+			return lang.Errorf("%q: %w", e.Name, broken(e.header, "the entry has %d bytes, and what follows it is at 0x%x: they overlap", e.packed, e.limit))
 		}
 	}
 	return nil
@@ -84,28 +85,36 @@ func (a *Archive) Check() error {
 // FormatError reports a file that is no valid zip file.
 type FormatError struct {
 	Off     int64 // byte offset of the place at fault
-	Problem string
+	Problem lang.Sentence
 }
 
 // Error returns the text of the error.
-func (e *FormatError) Error() string { return fmt.Sprintf("zip: at 0x%x: %s", e.Off, e.Problem) }
+func (e *FormatError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *FormatError) Text() lang.Text { return lang.Say("zip: at 0x%x: %s", e.Off, e.Problem).Text() }
 
 func broken(off int64, format string, args ...any) error {
-	return &FormatError{off, fmt.Sprintf(format, args...)}
+	return &FormatError{off, lang.Say(format, args...)}
 }
 
 // UnsupportedError reports a valid zip file, or an entry, that this package does
 // not read.
 type UnsupportedError struct {
 	Off     int64 // byte offset of what is not supported
-	Problem string
+	Problem lang.Sentence
 }
 
 // Error returns the text of the error.
-func (e *UnsupportedError) Error() string { return fmt.Sprintf("zip: at 0x%x: %s", e.Off, e.Problem) }
+func (e *UnsupportedError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *UnsupportedError) Text() lang.Text {
+	return lang.Say("zip: at 0x%x: %s", e.Off, e.Problem).Text()
+}
 
 func unsupported(off int64, format string, args ...any) error {
-	return &UnsupportedError{off, fmt.Sprintf(format, args...)}
+	return &UnsupportedError{off, lang.Say(format, args...)}
 }
 
 // Open reads the directory of a zip file of the given size. The error is a

@@ -6,11 +6,12 @@ import (
 	"cmp"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"slices"
 	"sync"
+
+	"dumptool/internal/lang"
 )
 
 // The records of a zip file begin with a signature. Their lengths are without the
@@ -157,7 +158,7 @@ func (d *directory) take(n int) ([]byte, error) {
 	}
 	d.buf = slices.Grow(d.buf[:0], n)[:n]
 	if _, err := io.ReadFull(d.in, d.buf); err != nil {
-		return nil, fmt.Errorf("zip: read the directory: %w", unexpected(err))
+		return nil, lang.Errorf("zip: read the directory: %w", unexpected(err))
 	}
 	d.at, d.left = d.at+int64(n), d.left-int64(n)
 	return d.buf, nil
@@ -278,7 +279,7 @@ func (c *near) read(r io.ReaderAt, off int64, n int) ([]byte, error) {
 		c.data = slices.Grow(c.data[:0], size)[:size]
 		got, err := r.ReadAt(c.data, off)
 		if c.data, c.off = c.data[:got], off; got < n {
-			return nil, fmt.Errorf("zip: at 0x%x: read %d bytes, want %d: %w", off, got, n, unexpected(err))
+			return nil, lang.Errorf("zip: at 0x%x: read %d bytes, want %d: %w", off, got, n, unexpected(err))
 		}
 	}
 	return slices.Clone(c.data[off-c.off:][:n]), nil
@@ -287,7 +288,7 @@ func (c *near) read(r io.ReaderAt, off int64, n int) ([]byte, error) {
 // readFull fills p from offset off. Data that ends early is an error.
 func readFull(r io.ReaderAt, p []byte, off int64) error {
 	if n, err := r.ReadAt(p, off); n < len(p) {
-		return fmt.Errorf("zip: at 0x%x: read %d bytes, want %d: %w", off, n, len(p), unexpected(err))
+		return lang.Errorf("zip: at 0x%x: read %d bytes, want %d: %w", off, n, len(p), unexpected(err))
 	}
 	return nil
 }

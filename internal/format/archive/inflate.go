@@ -4,12 +4,13 @@ import (
 	"bufio"
 	"compress/flate"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io"
 	"runtime"
 	"slices"
 	"sync"
+
+	"dumptool/internal/lang"
 )
 
 const (
@@ -33,7 +34,7 @@ type inflater struct {
 // ReadAt implements io.ReaderAt.
 func (f *inflater) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
-		return 0, fmt.Errorf("zip: read at offset %d", off)
+		return 0, lang.Errorf("zip: read at offset %d", off)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

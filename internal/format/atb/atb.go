@@ -6,12 +6,11 @@ package atb
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -39,19 +38,22 @@ var dtypes = map[int64]tensor.DType{
 
 // ErrNoData is the error of a tensor without elements in its file or in another
 // one: only its statistics were saved.
-var ErrNoData = errors.New("the tensor was saved without data, statistics only")
+var ErrNoData = lang.Errorf("the tensor was saved without data, statistics only")
 
 // FormatError says what is wrong with a file.
 type FormatError struct {
 	Off     int64 // byte offset of the place at fault
-	Problem string
+	Problem lang.Sentence
 }
 
 // Error returns the text of the error.
-func (e *FormatError) Error() string { return fmt.Sprintf("at 0x%x: %s", e.Off, e.Problem) }
+func (e *FormatError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *FormatError) Text() lang.Text { return lang.Say("at 0x%x: %s", e.Off, e.Problem).Text() }
 
 func broken(off int64, format string, args ...any) error {
-	return &FormatError{off, fmt.Sprintf(format, args...)}
+	return &FormatError{off, lang.Say(format, args...)}
 }
 
 // Header is what the header of a file says.
@@ -75,7 +77,7 @@ type Header struct {
 func Read(file io.ReaderAt, size int64) (*Header, error) {
 	text := make([]byte, min(size, maxHeader))
 	if n, err := file.ReadAt(text, 0); n < len(text) {
-		return &Header{}, fmt.Errorf("read %d bytes of the header, want %d: %w", n, len(text), err)
+		return &Header{}, lang.Errorf("read %d bytes of the header, want %d: %w", n, len(text), err)
 	}
 	p := &parser{Header: Header{Format: tensor.ND, Shape: tensor.Shape{}}, seen: map[string]bool{}}
 	begin, err := p.lines(text)
@@ -145,7 +147,7 @@ func (p *parser) set(key, value string) error {
 		p.Format = tensor.FormatWord(v[0]).Format()
 	case keyDType:
 		if p.DType, p.HasType = dtypes[v[0]]; !p.HasType {
-			return fmt.Errorf("the element type %d is not known", v[0])
+			return lang.Errorf("the element type %d is not known", v[0])
 		}
 	case keyDims:
 		p.Shape = v // none for a scalar
@@ -165,12 +167,12 @@ func integers(text string, count int) ([]int64, error) {
 	for word := range strings.SplitSeq(text, ",") {
 		v, err := strconv.ParseInt(strings.TrimSpace(word), 10, 64)
 		if err != nil || v < 0 {
-			return nil, fmt.Errorf("found %.40q, want integers from 0", text)
+			return nil, lang.Errorf("found %.40q, want integers from 0", text)
 		}
 		all = append(all, v)
 	}
 	if count != anyCount && len(all) != count {
-		return nil, fmt.Errorf("found %.40q, want %d of them", text, count)
+		return nil, lang.Errorf("found %.40q, want %d of them", text, count)
 	}
 	return all, nil
 }
@@ -200,15 +202,15 @@ func (p *parser) data(file io.ReaderAt, begin, size int64) error {
 // Check reports whether the elements take so many bytes.
 func (h *Header) Check(size int64) error {
 	if !h.HasType {
-		return errors.New("the header does not say the element type")
+		return lang.Errorf("the header does not say the element type")
 	}
 	n, ok := h.Shape.Count()
 	need, fits := h.DType.Bytes(n)
 	if !ok || !fits {
-		return fmt.Errorf("shape %v has too many elements", h.Shape)
+		return lang.Errorf("shape %v has too many elements", h.Shape)
 	}
 	if need != size {
-		return fmt.Errorf("%v elements of %s need %d bytes, found %d", h.Shape, h.DType, need, size)
+		return lang.Errorf("%v elements of %s need %d bytes, found %d", h.Shape, h.DType, need, size)
 	}
 	return nil
 }

@@ -2,13 +2,13 @@ package hdf5
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"math"
 	"slices"
 	"sync"
 
 	"dumptool/internal/format"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -156,7 +156,7 @@ func (c *chunked) decode(d *decoder, at int64) error {
 			return nil
 		}
 		if err := c.load(d, &ch, place); err != nil {
-			return fmt.Errorf("chunk %v: %w", place, err)
+			return lang.Errorf("chunk %v: %w", place, err)
 		}
 		b.runs(func(from, to, n int64) {
 			if dst := d.window[to*c.unit:][:n*c.unit]; d.shuffled {

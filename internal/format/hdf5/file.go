@@ -7,6 +7,7 @@ import (
 	"math/bits"
 
 	"dumptool/internal/format"
+	"dumptool/internal/lang"
 )
 
 // file is an HDF5 file as its superblock describes it.
@@ -160,7 +161,7 @@ func Find(r io.ReaderAt, size int64) (off int64, ok bool) {
 }
 
 // openFile reads the superblock. The warnings are about it.
-func openFile(r io.ReaderAt, size int64) (*file, []string, error) {
+func openFile(r io.ReaderAt, size int64) (*file, []lang.Sentence, error) {
 	off, ok := Find(r, size)
 	if !ok {
 		return nil, nil, broken(-1, "not HDF5: no signature at 0, 512, 1024 and so on")
@@ -178,14 +179,14 @@ func openFile(r io.ReaderAt, size int64) (*file, []string, error) {
 		return nil, nil, broken(c.here(), "truncated: the superblock ends after %d bytes", len(c.b))
 	}
 	var end int64
-	var warnings []string
+	var warnings []lang.Sentence
 	switch version {
 	case 0, 1:
 		end = f.oldSuperblock(c, version)
 	case 2, 3:
 		var open bool
 		if end, open = f.newSuperblock(c); open && version == 3 {
-			warnings = append(warnings, "the program that wrote the file did not close it")
+			warnings = append(warnings, lang.Say("the program that wrote the file did not close it"))
 		}
 	default:
 		return nil, nil, broken(off+8, "superblock version %d, want 0 to 3", version)

@@ -4,10 +4,11 @@ import (
 	"compress/zlib"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
+
+	"dumptool/internal/lang"
 )
 
 // filter is a step of what is done to chunks before they are stored.
@@ -119,7 +120,7 @@ func (d *decoder) undo(b []byte, filters []filter, mask uint32, size, unit int64
 		}
 	}
 	if int64(len(b)) != size {
-		return nil, false, fmt.Errorf("the data of a chunk has %d bytes, want %d", len(b), size)
+		return nil, false, lang.Errorf("the data of a chunk has %d bytes, want %d", len(b), size)
 	}
 	return b, shuffled, nil
 }
@@ -131,11 +132,11 @@ func (d *decoder) inflate(b []byte, limit int64) ([]byte, error) {
 	if d.inflater == nil {
 		r, err := zlib.NewReader(&d.deflated)
 		if err != nil {
-			return nil, fmt.Errorf("the data of a chunk is not deflated: %w", err)
+			return nil, lang.Errorf("the data of a chunk is not deflated: %w", err)
 		}
 		d.inflater = r.(resetReader)
 	} else if err := d.inflater.Reset(&d.deflated, nil); err != nil {
-		return nil, fmt.Errorf("the data of a chunk is not deflated: %w", err)
+		return nil, lang.Errorf("the data of a chunk is not deflated: %w", err)
 	}
 	defer d.swap()
 	out := d.out[:0]
@@ -149,11 +150,11 @@ func (d *decoder) inflate(b []byte, limit int64) ([]byte, error) {
 		d.out = out
 		switch {
 		case int64(len(out)) > limit:
-			return nil, fmt.Errorf("the data of a chunk inflates to more than %d bytes", limit)
+			return nil, lang.Errorf("the data of a chunk inflates to more than %d bytes", limit)
 		case errors.Is(err, io.EOF):
 			return out, nil
 		case err != nil:
-			return nil, fmt.Errorf("the data of a chunk cannot be inflated: %w", err)
+			return nil, lang.Errorf("the data of a chunk cannot be inflated: %w", err)
 		}
 	}
 }
@@ -208,12 +209,12 @@ func unshuffle(dst, src []byte, first, count, unit int) {
 func checkFletcher(b []byte) ([]byte, error) {
 	n := len(b) - 4
 	if n < 0 {
-		return nil, fmt.Errorf("the data of a chunk has %d bytes, want at least the 4 of a sum", len(b))
+		return nil, lang.Errorf("the data of a chunk has %d bytes, want at least the 4 of a sum", len(b))
 	}
 	want, got := binary.LittleEndian.Uint32(b[n:]), fletcher32(b[:n])
 	// Old versions of the library swapped the bytes of both halves.
 	if swapped := got&0xff00ff<<8 | got>>8&0xff00ff; want != got && want != swapped {
-		return nil, fmt.Errorf("the data of a chunk is damaged: its fletcher32 sum is 0x%08x, want 0x%08x", got, want)
+		return nil, lang.Errorf("the data of a chunk is damaged: its fletcher32 sum is 0x%08x, want 0x%08x", got, want)
 	}
 	return b[:n], nil
 }

@@ -25,6 +25,7 @@ import (
 	"strings"
 
 	"dumptool/internal/format"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -141,7 +142,7 @@ type walker struct {
 	listed   map[int64][]string // the paths of groups that were walked
 	datasets map[int64]int      // places in found
 	found    []member
-	warnings []string
+	warnings []lang.Sentence
 }
 
 func newWalker(f *file) *walker {
@@ -178,7 +179,7 @@ func (w *walker) links(addr int64, o *object) ([]link, error) {
 // group walks through a group. Another link to it is a warning.
 func (w *walker) group(o *object) error {
 	if first, ok := w.listed[o.addr]; ok {
-		return w.warn("the group is listed as /" + strings.Join(first, "/"))
+		return w.warn("the group is listed as /%s", strings.Join(first, "/"))
 	}
 	if len(w.path) > maxDepth {
 		return unsupported("%s: groups inside each other more than %d deep are not supported", nameOf(w.path), maxDepth)
@@ -186,7 +187,7 @@ func (w *walker) group(o *object) error {
 	w.listed[o.addr] = slices.Clone(w.path)
 	links, err := w.links(o.addr, o)
 	if err != nil {
-		return fmt.Errorf("group %s: %w", nameOf(w.path), err)
+		return lang.Errorf("group %s: %w", nameOf(w.path), err)
 	}
 	if err := w.f.hold(64 + 16*int64(len(w.path))); err != nil {
 		return err
@@ -208,14 +209,14 @@ func (w *walker) link(group int64, l *link) error {
 	switch l.kind {
 	case hardLink:
 	case softLink:
-		var why string
-		if addr, why = w.resolve(group, l.target, 1); why != "" {
-			return w.warn(fmt.Sprintf("the link to %q %s", l.target, why))
+		var why error
+		if addr, why = w.resolve(group, l.target, 1); why != nil {
+			return w.warn("the link to %q %w", l.target, why)
 		}
 	case externalLink:
 		return w.warn("link to another file is not followed")
 	default:
-		return w.warn(fmt.Sprintf("link of type %d is not followed", l.kind))
+		return w.warn("link of type %d is not followed", l.kind)
 	}
 	if i, ok := w.datasets[addr]; ok && (w.f.keep == nil || w.f.keep(w.path)) {
 		m := w.found[i]
@@ -253,24 +254,25 @@ func (w *walker) add(d *dataset, err error) error {
 const maxWarnings = 1000
 
 // warn adds a warning about the link at w.path.
-func (w *walker) warn(text string) error {
+func (w *walker) warn(format string, args ...any) error {
+	text := lang.Say(format, args...)
 	switch n := len(w.warnings); {
 	case n < maxWarnings:
-		text = nameOf(w.path) + ": " + text
+		text = lang.Say("%s: %s", nameOf(w.path), text)
 	case n == maxWarnings:
-		text = "there are more links that are not followed"
+		text = lang.Say("there are more links that are not followed")
 	default:
 		return nil
 	}
 	w.warnings = append(w.warnings, text)
-	return w.f.hold(int64(16 + len(text)))
+	return w.f.hold(int64(16 + len(text.String())))
 }
 
 // resolve follows a path from a group, or from the root if it begins with a slash,
 // to the address of an object. why says why it leads nowhere.
-func (w *walker) resolve(group int64, path string, depth int) (addr int64, why string) {
+func (w *walker) resolve(group int64, path string, depth int) (addr int64, why error) {
 	if depth > maxSoft {
-		return none, fmt.Sprintf("leads to more than %d others", maxSoft)
+		return none, lang.Errorf("leads to more than %d others", maxSoft)
 	}
 	if strings.HasPrefix(path, "/") {
 		group = w.f.root
@@ -279,61 +281,67 @@ func (w *walker) resolve(group int64, path string, depth int) (addr int64, why s
 		// Links that lead to each other multiply the steps of a path, slashes too.
 		const step = 32 // about what reading so many bytes costs
 		if err := w.f.spend(int64(len(name)) + step); err != nil {
-			return none, err.Error()
+			return none, err
 		}
 		if name == "" || name == "." {
 			continue
 		}
 		links, err := w.links(group, nil)
 		if err != nil {
-			return none, err.Error()
+			return none, err
 		}
 		i, ok := slices.BinarySearchFunc(links, name, func(l link, name string) int { return strings.Compare(l.name, name) })
 		if !ok {
-			return none, "leads nowhere"
+			return none, lang.Errorf("leads nowhere")
 		}
 		switch l := &links[i]; l.kind {
 		case hardLink:
 			group = l.addr
 		case softLink:
-			if group, why = w.resolve(group, l.target, depth+1); why != "" {
+			if group, why = w.resolve(group, l.target, depth+1); why != nil {
 				return none, why
 			}
 		default:
-			return none, "leads to another file"
+			return none, lang.Errorf("leads to another file")
 		}
 	}
-	return group, ""
+	return group, nil
 }
 
 // FormatError reports a file, or an object in it, that is not valid.
 type FormatError struct {
 	// Off is where in the file, -1 where no place says anything.
 	Off int64
-	Msg string // what is wrong, what was found and what was wanted
+	Msg lang.Sentence // what is wrong, what was found and what was wanted
 }
 
 // Error describes the fault and where it is.
-func (e *FormatError) Error() string {
+func (e *FormatError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *FormatError) Text() lang.Text {
 	if e.Off < 0 {
-		return e.Msg
+		return e.Msg.Text()
 	}
-	return fmt.Sprintf("%s at 0x%x", e.Msg, e.Off)
+	return lang.Say("%s at 0x%x", e.Msg, e.Off).Text()
 }
 
 // UnsupportedError reports what this package does not read, where the file may well
 // be valid.
 type UnsupportedError struct {
-	What string // what is not supported, and what to do about it
+	What lang.Sentence // what is not supported, and what to do about it
 }
 
 // Error describes what is not supported.
-func (e *UnsupportedError) Error() string { return e.What }
+func (e *UnsupportedError) Error() string { return e.What.String() }
+
+// Text is the error in both languages.
+func (e *UnsupportedError) Text() lang.Text { return e.What.Text() }
 
 func broken(off int64, format string, args ...any) error {
-	return &FormatError{off, fmt.Sprintf(format, args...)}
+	return &FormatError{off, lang.Say(format, args...)}
 }
 
 func unsupported(format string, args ...any) error {
-	return &UnsupportedError{fmt.Sprintf(format, args...)}
+	return &UnsupportedError{lang.Say(format, args...)}
 }

@@ -13,13 +13,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -232,8 +232,11 @@ type CutError struct {
 }
 
 // Error says what is wrong and how many entries stand before it.
-func (e *CutError) Error() string {
-	return fmt.Sprintf("%v; the %d whole entries before it are used", e.Err, e.Entries)
+func (e *CutError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *CutError) Text() lang.Text {
+	return lang.Say("%v; the %d whole entries before it are used", e.Err, e.Entries).Text()
 }
 
 // Unwrap returns what is wrong.
@@ -252,9 +255,9 @@ func Read(in io.Reader, each func(*Entry)) (Header, error) {
 	}
 	switch {
 	case err == nil && !r.hasData:
-		err = errors.New(`found no "data", wanted an object with an entry for each call`)
+		err = lang.Errorf(`found no "data", wanted an object with an entry for each call`)
 	case err == nil && r.header.Task == "":
-		err = errors.New(`found no "task", wanted what was dumped, such as tensor or statistics`)
+		err = lang.Errorf(`found no "task", wanted what was dumped, such as tensor or statistics`)
 	case err != nil && r.entries > 0 && r.header.Task != "":
 		return r.header, &CutError{r.entries, placed(err)}
 	case err != nil:
@@ -270,7 +273,7 @@ func Read(in io.Reader, each func(*Entry)) (Header, error) {
 func placed(err error) error {
 	var at *jsonpos.Error
 	if errors.As(err, &at) {
-		return fmt.Errorf("offset %d: %w", at.Offset, err)
+		return lang.Errorf("offset %d: %w", at.Offset, err)
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -41,7 +42,7 @@ func (r *reader) add(p *place, l Leaf) error {
 	l.setName(p.name)
 	r.leaves++
 	if r.memory += leafMemory + int64(len(l.Name)); r.memory > freeMemory+memoryFactor*r.Offset() {
-		return fmt.Errorf("%.100s: found %d values that take more memory than %d bytes of a file may, wanted fewer", p.entry.API, r.leaves, r.Offset())
+		return lang.Errorf("%.100s: found %d values that take more memory than %d bytes of a file may, wanted fewer", p.entry.API, r.leaves, r.Offset())
 	}
 	p.entry.Leaves = append(p.entry.Leaves, l)
 	return nil
@@ -182,7 +183,7 @@ func (l *leaf) shape() error {
 	known := true
 	err := l.Array(func(i int) error {
 		if i == maxRank {
-			return fmt.Errorf("offset %d: found more than %d dimensions, wanted fewer", l.Offset(), maxRank)
+			return lang.Errorf("offset %d: found more than %d dimensions, wanted fewer", l.Offset(), maxRank)
 		}
 		if kind := l.Reader.Kind(); kind == jsonpos.Array || kind == jsonpos.Object {
 			known = false
@@ -220,7 +221,7 @@ func (l *leaf) group() error {
 	seen := make(map[int]bool)
 	err := l.Array(func(i int) error {
 		if i == maxGroup {
-			return fmt.Errorf("offset %d: found more than %d ranks of a group, wanted fewer", l.Offset(), maxGroup)
+			return lang.Errorf("offset %d: found more than %d ranks of a group, wanted fewer", l.Offset(), maxGroup)
 		}
 		if kind := l.Reader.Kind(); kind == jsonpos.Array || kind == jsonpos.Object {
 			known = false

@@ -65,7 +65,7 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 	f := &File{Header: h, Offset: text.off + int64(len(text.data)), r: r}
 	count, ok := h.Shape.Count()
 	if !ok || count > maxInt64/int64(h.Host.Size()) {
-		return nil, &FormatError{text.off, "shape has more than 63 bits of data", h.Shape.String()}
+		return nil, &FormatError{text.off, lang.Say("shape has more than 63 bits of data"), h.Shape.String()}
 	}
 	f.Size = count * int64(h.Host.Size())
 	f.Spare = size - f.Offset - f.Size
@@ -79,43 +79,49 @@ const maxInt64 = 1<<63 - 1
 
 // FormatError reports a file that is not a valid .npy file.
 type FormatError struct {
-	Off   int64  // where in the file
-	Msg   string // what is wrong, and what was wanted
-	Value any    // what was found, nil when there is nothing to show
+	Off   int64         // where in the file
+	Msg   lang.Sentence // what is wrong, and what was wanted
+	Value any           // what was found, nil when there is nothing to show
 }
 
 // Error describes the fault, what was found and where.
-func (e *FormatError) Error() string { return describe(e.Msg, e.Value, e.Off) }
+func (e *FormatError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *FormatError) Text() lang.Text { return describe(e.Msg, e.Value, e.Off) }
 
 // UnsupportedError reports a valid .npy file that this package does not read.
 type UnsupportedError struct {
-	Off   int64  // where in the file
-	Msg   string // what is not supported
-	Value any    // what was found
+	Off   int64         // where in the file
+	Msg   lang.Sentence // what is not supported
+	Value any           // what was found
 }
 
 // Error describes what is not supported, what was found and where.
-func (e *UnsupportedError) Error() string { return describe(e.Msg, e.Value, e.Off) }
+func (e *UnsupportedError) Error() string { return e.Text().EN }
+
+// Text is the error in both languages.
+func (e *UnsupportedError) Text() lang.Text { return describe(e.Msg, e.Value, e.Off) }
 
 // maxQuoted is the number of bytes of a file that a message quotes.
 const maxQuoted = 40
 
-func describe(msg string, value any, off int64) string {
+func describe(msg lang.Sentence, value any, off int64) lang.Text {
 	switch v := value.(type) {
 	case nil:
-		return fmt.Sprintf("npy: %s at %#x", msg, off)
+		return lang.Say("npy: %s at %#x", msg, off).Text()
 	case string:
 		if len(v) > maxQuoted {
-			return fmt.Sprintf("npy: %s, found %q... at %#x", msg, v[:maxQuoted], off)
+			return lang.Say("npy: %s, found %q... at %#x", msg, v[:maxQuoted], off).Text()
 		}
-		return fmt.Sprintf("npy: %s, found %q at %#x", msg, v, off)
+		return lang.Say("npy: %s, found %q at %#x", msg, v, off).Text()
 	}
-	return fmt.Sprintf("npy: %s, found %v at %#x", msg, value, off)
+	return lang.Say("npy: %s, found %v at %#x", msg, value, off).Text()
 }
 
 // wrongLength reports a part of the file that should have had want bytes.
 func wrongLength(off int64, msg string, want, found int64) error {
-	return &FormatError{off, fmt.Sprintf("%s, want %d bytes", msg, want), found}
+	return &FormatError{off, lang.Say("%s, want %d bytes", lang.Say(msg), want), found}
 }
 
 // Data returns the elements as little-endian bytes in C order, whatever their
@@ -147,7 +153,7 @@ func readHeader(r io.ReaderAt, size int64) (source, error) {
 	var prefix [len(Magic) + 2 + 4]byte
 	got := prefix[:max(0, min(size, int64(len(prefix))))]
 	if err := format.ReadFull(r, got, 0); err != nil {
-		return source{}, fmt.Errorf("npy: read header: %w", err)
+		return source{}, lang.Errorf("npy: read header: %w", err)
 	}
 	start, length, err := parsePrefix(got)
 	if err != nil {
@@ -158,17 +164,17 @@ func readHeader(r io.ReaderAt, size int64) (source, error) {
 		return source{}, wrongLength(start, "header is truncated", length, size-start)
 	case length > maxHeader:
 		return source{}, &UnsupportedError{int64(len(Magic) + 2),
-			fmt.Sprintf("header length over %d bytes is not supported", maxHeader), length}
+			lang.Say("header length over %d bytes is not supported", maxHeader), length}
 	}
 	text := source{make([]byte, length), start}
 	if err := format.ReadFull(r, text.data, start); err != nil {
-		return source{}, fmt.Errorf("npy: read header: %w", err)
+		return source{}, lang.Errorf("npy: read header: %w", err)
 	}
 	if i := bytes.IndexByte(text.data, 0); i >= 0 {
-		return source{}, &FormatError{start + int64(i), "header has a zero byte", nil}
+		return source{}, &FormatError{start + int64(i), lang.Say("header has a zero byte"), nil}
 	}
 	if prefix[len(Magic)] >= 3 && !utf8.Valid(text.data) {
-		return source{}, &FormatError{start, "header is not utf-8", nil}
+		return source{}, &FormatError{start, lang.Say("header is not utf-8"), nil}
 	}
 	return text, nil
 }
@@ -177,14 +183,14 @@ func readHeader(r io.ReaderAt, size int64) (source, error) {
 func parsePrefix(b []byte) (start, length int64, err error) {
 	const version = len(Magic)
 	if n := min(len(b), len(Magic)); n > 0 && string(b[:n]) != Magic[:n] {
-		return 0, 0, &FormatError{0, fmt.Sprintf("magic is wrong, want %q", Magic), string(b[:n])}
+		return 0, 0, &FormatError{0, lang.Say("magic is wrong, want %q", Magic), string(b[:n])}
 	}
 	if len(b) < version+2 {
 		return 0, 0, wrongLength(int64(len(b)), "file is truncated", int64(version+2), int64(len(b)))
 	}
 	major, minor := b[version], b[version+1]
 	if major < 1 || major > 3 || minor != 0 {
-		return 0, 0, &UnsupportedError{int64(version), "format version is not supported, want 1.0, 2.0 or 3.0",
+		return 0, 0, &UnsupportedError{int64(version), lang.Say("format version is not supported, want 1.0, 2.0 or 3.0"),
 			fmt.Sprintf("%d.%d", major, minor)}
 	}
 	field := b[version+2:]
@@ -281,7 +287,7 @@ func parseHeader(text source) (Header, error) {
 	}
 	for _, key := range headerKeys {
 		if !seen[key] {
-			return Header{}, &FormatError{d.off, "header has no key " + key, nil}
+			return Header{}, &FormatError{d.off, lang.Say("header has no key %s", key), nil}
 		}
 	}
 	if d.blanks(); d.pos < len(d.data) {
@@ -305,7 +311,7 @@ func (d *dict) descr() (host tensor.Host, bigEndian bool, err error) {
 	d.blanks()
 	at := d.off + int64(d.pos)
 	if rest := d.data[d.pos:]; bytes.HasPrefix(rest, []byte("[")) || bytes.HasPrefix(rest, []byte("(")) {
-		return 0, false, &UnsupportedError{at, "structured element type is not supported", string(rest)}
+		return 0, false, &UnsupportedError{at, lang.Say("structured element type is not supported"), string(rest)}
 	}
 	text, ok := d.take(quoted())
 	if !ok {
@@ -316,9 +322,9 @@ func (d *dict) descr() (host tensor.Host, bigEndian bool, err error) {
 	case ok:
 		return host, bigEndian, nil
 	case otherType().MatchString(text[1 : len(text)-1]):
-		return 0, false, &UnsupportedError{at, "element type is not supported", text}
+		return 0, false, &UnsupportedError{at, lang.Say("element type is not supported"), text}
 	}
-	return 0, false, &FormatError{at, "descr is not a type string of numpy", text}
+	return 0, false, &FormatError{at, lang.Say("descr is not a type string of numpy"), text}
 }
 
 func (d *dict) order() (fortran bool, err error) {
@@ -341,9 +347,9 @@ func (d *dict) shape() (tensor.Shape, error) {
 		n, err := strconv.ParseInt(word, 10, 64)
 		switch {
 		case err != nil:
-			return nil, &FormatError{at, "dimension is over 63 bits", word}
+			return nil, &FormatError{at, lang.Say("dimension is over 63 bits"), word}
 		case n < 0:
-			return nil, &FormatError{at, "shape has a negative dimension", text}
+			return nil, &FormatError{at, lang.Say("shape has a negative dimension"), text}
 		}
 		shape = append(shape, n)
 	}
@@ -374,9 +380,9 @@ func (d *dict) blanks() { d.pos += len(blanks().Find(d.data[d.pos:])) }
 func (d *dict) unexpected(want string) error {
 	off := d.off + int64(d.pos)
 	if d.pos >= len(d.data) {
-		return &FormatError{off, "header ends, want " + want, nil}
+		return &FormatError{off, lang.Say("header ends, want %s", lang.Say(want)), nil}
 	}
-	return &FormatError{off, "header is not a dict of numpy, want " + want, string(d.data[d.pos:])}
+	return &FormatError{off, lang.Say("header is not a dict of numpy, want %s", lang.Say(want)), string(d.data[d.pos:])}
 }
 
 // Magic is what a .npy file begins with.
@@ -398,7 +404,7 @@ const (
 // the header's first byte. A shape that numpy cannot load is an error.
 func AppendHeader(dst []byte, host tensor.Host, shape tensor.Shape) ([]byte, error) {
 	if host.Size() == 0 {
-		return nil, fmt.Errorf("npy: host element type %d cannot be written", host)
+		return nil, lang.Errorf("npy: host element type %d cannot be written", host)
 	}
 	if err := checkShape(host, shape); err != nil {
 		return nil, err
@@ -422,17 +428,17 @@ func AppendHeader(dst []byte, host tensor.Host, shape tensor.Shape) ([]byte, err
 // must be below 2^63 even where a dimension of 0 makes them none.
 func checkShape(host tensor.Host, shape tensor.Shape) error {
 	if len(shape) > maxRank {
-		return fmt.Errorf("npy: the shape has %d dimensions, numpy loads at most %d", len(shape), maxRank)
+		return lang.Errorf("npy: the shape has %d dimensions, numpy loads at most %d", len(shape), maxRank)
 	}
 	room := maxInt64 / int64(host.Size())
 	for _, n := range shape {
 		if n < 0 {
-			return fmt.Errorf("npy: %v is not the shape of an array: dimension %d is negative", shape, n)
+			return lang.Errorf("npy: %v is not the shape of an array: dimension %d is negative", shape, n)
 		}
 		room /= max(1, n)
 	}
 	if room == 0 {
-		return fmt.Errorf("npy: %v is too large for numpy: its dimensions other than 0 take more than 63 bits of %v", shape, host)
+		return lang.Errorf("npy: %v is too large for numpy: its dimensions other than 0 take more than 63 bits of %v", shape, host)
 	}
 	return nil
 }

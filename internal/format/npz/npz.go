@@ -8,13 +8,13 @@ package npz
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 
 	"dumptool/internal/format"
 	"dumptool/internal/format/archive"
 	"dumptool/internal/format/npy"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -43,18 +43,18 @@ func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 		t := format.Tensor{Path: strings.Split(name, "/"), Name: name}
 		var spare int64
 		if seen[name] {
-			t.Err = errors.New("the name comes twice in the archive")
+			t.Err = lang.Errorf("the name comes twice in the archive")
 		} else {
 			spare, t.Err = read(&t.Tensor, entry)
 		}
 		if spare > 0 {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("%q: %d bytes after the data", name, spare))
+			c.Warnings = append(c.Warnings, lang.Say("%q: %d bytes after the data", name, spare))
 		}
 		seen[name] = true
 		c.Tensors = append(c.Tensors, t)
 	}
 	if len(c.Tensors) == 0 && len(others) > 0 {
-		return nil, fmt.Errorf("none of the %d entries of the archive, such as %q, is an array of numpy", len(others), others[0])
+		return nil, lang.Errorf("none of the %d entries of the archive, such as %q, is an array of numpy", len(others), others[0])
 	}
 	c.Warnings = append(c.Warnings, warnings(others)...)
 	return c, nil
@@ -64,13 +64,13 @@ func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 const maxWarnings = 10
 
 // warnings are those about entries that are no arrays.
-func warnings(others []string) []string {
-	var all []string
+func warnings(others []string) []lang.Sentence {
+	var all []lang.Sentence
 	for i, name := range others {
 		if i == maxWarnings {
-			return append(all, fmt.Sprintf("%d more entries are not arrays of numpy", len(others)-i))
+			return append(all, lang.Say("%d more entries are not arrays of numpy", len(others)-i))
 		}
-		all = append(all, fmt.Sprintf("the entry %q is not an array of numpy", name))
+		all = append(all, lang.Say("the entry %q is not an array of numpy", name))
 	}
 	return all
 }
@@ -84,7 +84,7 @@ func read(t *tensor.Tensor, entry *archive.Entry) (spare int64, err error) {
 	}
 	array, err := npy.Open(data, data.Size())
 	if unsupported, ok := errors.AsType[*npy.UnsupportedError](err); ok && isObject(unsupported.Value) {
-		return 0, errors.New("an array of Python objects")
+		return 0, lang.Errorf("an array of Python objects")
 	}
 	if err != nil {
 		return 0, err

@@ -23,6 +23,7 @@ import (
 
 	"dumptool/internal/format"
 	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -45,21 +46,27 @@ var dtypes = map[string]tensor.DType{
 }
 
 // FormatError reports a file that is no valid safetensors file.
-type FormatError struct{ Problem string }
+type FormatError struct{ Problem lang.Sentence }
 
 // Error returns the text of the error.
-func (e *FormatError) Error() string { return e.Problem }
+func (e *FormatError) Error() string { return e.Problem.String() }
 
-func broken(format string, args ...any) error { return &FormatError{fmt.Sprintf(format, args...)} }
+// Text is the error in both languages.
+func (e *FormatError) Text() lang.Text { return e.Problem.Text() }
+
+func broken(format string, args ...any) error { return &FormatError{lang.Say(format, args...)} }
 
 // UnsupportedError reports a file that is beyond the limits of what is read.
-type UnsupportedError struct{ Problem string }
+type UnsupportedError struct{ Problem lang.Sentence }
 
 // Error returns the text of the error.
-func (e *UnsupportedError) Error() string { return e.Problem }
+func (e *UnsupportedError) Error() string { return e.Problem.String() }
+
+// Text is the error in both languages.
+func (e *UnsupportedError) Text() lang.Text { return e.Problem.Text() }
 
 func unsupported(format string, args ...any) error {
-	return &UnsupportedError{fmt.Sprintf(format, args...)}
+	return &UnsupportedError{lang.Say(format, args...)}
 }
 
 // Open reads the header of a file of the given size. Tensors are in the order of
@@ -74,7 +81,7 @@ func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 	begin := lengthSize + length
 	h, err := parseHeader(io.NewSectionReader(r, lengthSize, length), MaxTensors)
 	if err != nil {
-		return nil, fmt.Errorf("header: %w", err)
+		return nil, lang.Errorf("header: %w", err)
 	}
 	slices.SortFunc(h.tensors, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end), cmp.Compare(a.name, b.name))
@@ -96,7 +103,7 @@ func headerLength(r io.ReaderAt, size int64) (int64, error) {
 	}
 	var b [lengthSize]byte
 	if n, err := r.ReadAt(b[:], 0); n < len(b) {
-		return 0, fmt.Errorf("read %d bytes, want %d: %w", n, len(b), err)
+		return 0, lang.Errorf("read %d bytes, want %d: %w", n, len(b), err)
 	}
 	switch length := binary.LittleEndian.Uint64(b[:]); {
 	case length > uint64(size-lengthSize):
@@ -356,13 +363,13 @@ func TypeName(d tensor.DType) (name string, ok bool) {
 // Check reports a tensor that cannot be written.
 func Check(e Entry) error {
 	if e.Name == keyMetadata {
-		return fmt.Errorf("%s is the name of the metadata of safetensors", e.Name)
+		return lang.Errorf("%s is the name of the metadata of safetensors", e.Name)
 	}
 	if _, ok := TypeName(e.DType); !ok {
-		return fmt.Errorf("safetensors has no element type %v", e.DType)
+		return lang.Errorf("safetensors has no element type %v", e.DType)
 	}
 	if _, ok := e.size(); !ok {
-		return fmt.Errorf("%v%v is too large for safetensors", e.DType, e.Shape)
+		return lang.Errorf("%v%v is too large for safetensors", e.DType, e.Shape)
 	}
 	return nil
 }
@@ -394,15 +401,15 @@ func AppendHeader(dst []byte, entries []Entry) ([]byte, error) {
 	at, seen := int64(0), make(map[string]bool, len(entries))
 	for i, e := range entries {
 		if err := Check(e); err != nil {
-			return nil, fmt.Errorf("%q: %w", e.Name, err)
+			return nil, lang.Errorf("%q: %w", e.Name, err)
 		}
 		dtype, _ := TypeName(e.DType)
 		size, _ := e.size()
 		switch {
 		case at+size < at:
-			return nil, fmt.Errorf("%q: %v%v is too large for safetensors", e.Name, e.DType, e.Shape)
+			return nil, lang.Errorf("%q: %v%v is too large for safetensors", e.Name, e.DType, e.Shape)
 		case seen[e.Name]:
-			return nil, fmt.Errorf("%q: the name comes twice", e.Name)
+			return nil, lang.Errorf("%q: the name comes twice", e.Name)
 		}
 		seen[e.Name] = true
 		text.WriteByte("{,"[min(i, 1)])
@@ -420,7 +427,7 @@ func AppendHeader(dst []byte, entries []Entry) ([]byte, error) {
 		text.WriteByte(' ')
 	}
 	if text.Len() > MaxHeader {
-		return nil, fmt.Errorf("a header of %d bytes for %d tensors, safetensors has at most %d", text.Len(), len(entries), MaxHeader)
+		return nil, lang.Errorf("a header of %d bytes for %d tensors, safetensors has at most %d", text.Len(), len(entries), MaxHeader)
 	}
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(text.Len()))
 	return append(dst, text.Bytes()...), nil

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"dumptool/internal/format"
+	"dumptool/internal/lang"
 	"dumptool/internal/pickle"
 	"dumptool/internal/tensor"
 )
@@ -66,7 +67,7 @@ func contents(v any, f file) (*format.Contents, error) {
 		return nil, err
 	}
 	if w.unlisted > 0 {
-		w.contents.Warnings = append(w.contents.Warnings, fmt.Sprintf("%d values that are no tensors are not listed", w.unlisted))
+		w.contents.Warnings = append(w.contents.Warnings, lang.Say("%d values that are no tensors are not listed", w.unlisted))
 	}
 	return w.contents, nil
 }

@@ -21,7 +21,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"math/big"
 	"strconv"
@@ -29,26 +28,33 @@ import (
 
 	"dumptool/internal/format"
 	"dumptool/internal/format/archive"
+	"dumptool/internal/lang"
 	"dumptool/internal/pickle"
 )
 
 // FormatError reports a broken file.
-type FormatError struct{ Problem string }
+type FormatError struct{ Problem lang.Sentence }
 
 // Error returns the text of the error.
-func (e *FormatError) Error() string { return e.Problem }
+func (e *FormatError) Error() string { return e.Problem.String() }
 
-func broken(text string, args ...any) error { return &FormatError{fmt.Sprintf(text, args...)} }
+// Text is the error in both languages.
+func (e *FormatError) Text() lang.Text { return e.Problem.Text() }
+
+func broken(format string, args ...any) error { return &FormatError{lang.Say(format, args...)} }
 
 // UnsupportedError reports a valid file, or a tensor, that this package does not
 // read.
-type UnsupportedError struct{ Problem string }
+type UnsupportedError struct{ Problem lang.Sentence }
 
 // Error returns the text of the error.
-func (e *UnsupportedError) Error() string { return e.Problem }
+func (e *UnsupportedError) Error() string { return e.Problem.String() }
 
-func unsupported(text string, args ...any) error {
-	return &UnsupportedError{fmt.Sprintf(text, args...)}
+// Text is the error in both languages.
+func (e *UnsupportedError) Text() lang.Text { return e.Problem.Text() }
+
+func unsupported(format string, args ...any) error {
+	return &UnsupportedError{lang.Say(format, args...)}
 }
 
 // Open reads the pickle of a file and finds the elements of its tensors. Their names
@@ -166,7 +172,7 @@ func openZip(r io.ReaderAt, size int64) (*format.Contents, error) {
 	var u unpickler
 	v, _, err := u.dialect(size).Parse(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", pickleEntry, refusal(err))
+		return nil, lang.Errorf("%s: %w", pickleEntry, refusal(err))
 	}
 	return contents(v, file{size: size, bigEndian: bigEndian, record: f.record})
 }
@@ -199,7 +205,7 @@ func (f *zipFile) entry(name string) (*io.SectionReader, error) {
 	}
 	data, err := e.Data()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, lang.Errorf("%s: %w", name, err)
 	}
 	return data, nil
 }
@@ -215,7 +221,7 @@ func (f *zipFile) read(name string, most int64) ([]byte, error) {
 	}
 	b := make([]byte, data.Size())
 	if err := format.ReadFull(data, b, 0); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, lang.Errorf("%s: %w", name, err)
 	}
 	return b, nil
 }
@@ -370,7 +376,7 @@ func (f *legacyFile) findRecords(keys []any, kinds map[string]elementType) error
 func (f *legacyFile) record(s *storage) (*io.SectionReader, error) {
 	data, ok := f.records[s.key]
 	if !ok {
-		return nil, fmt.Errorf("storage %.100q is not in the file", s.key)
+		return nil, lang.Errorf("storage %.100q is not in the file", s.key)
 	}
 	return data, nil
 }

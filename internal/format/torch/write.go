@@ -3,11 +3,11 @@ package torch
 import (
 	"archive/zip"
 	"encoding/binary"
-	"fmt"
 	"hash/crc32"
 	"io"
 	"math"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -113,7 +113,7 @@ func (f *Writer) Lead() int64 { return f.lead }
 // Write writes the next elements, whole ones, little-endian.
 func (f *Writer) Write(elements []byte) (int, error) {
 	if int64(len(elements)) > f.left || len(elements)%f.unit != 0 {
-		return 0, fmt.Errorf("write of %d bytes, %d bytes of elements are left", len(elements), f.left)
+		return 0, lang.Errorf("write of %d bytes, %d bytes of elements are left", len(elements), f.left)
 	}
 	out := elements
 	if f.widen != nil {
@@ -133,7 +133,7 @@ func (f *Writer) Write(elements []byte) (int, error) {
 // Close writes what follows the elements. It does not close the file.
 func (f *Writer) Close() error {
 	if f.left > 0 {
-		return fmt.Errorf("%d bytes of elements were not written", f.left)
+		return lang.Errorf("%d bytes of elements were not written", f.left)
 	}
 	if err := f.entry("version", []byte("3\n")); err != nil {
 		return err

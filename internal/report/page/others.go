@@ -2,7 +2,6 @@ package page
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -127,7 +126,7 @@ func documentOf[T any](text json.RawMessage, of string) (*T, error) {
 	}
 	doc := new(T)
 	if err := json.Unmarshal(text, doc); err != nil {
-		return nil, fmt.Errorf("%s document: %w", of, err)
+		return nil, lang.Errorf("%s document: %w", of, err)
 	}
 	return doc, nil
 }

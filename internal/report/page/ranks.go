@@ -2,8 +2,8 @@ package page
 
 import (
 	"encoding/json"
-	"fmt"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
 )
 
@@ -28,7 +28,7 @@ func betweenOf(document json.RawMessage) (*between, error) {
 	}
 	r, err := ranks.Read(document)
 	if err != nil {
-		return nil, fmt.Errorf("ranks: %w", err)
+		return nil, lang.Errorf("ranks: %w", err)
 	}
 	b := &between{Report: r, Said: []text{}, Advice: []text{}, Meant: []text{}, Axes: text(ranks.AxesText(r.Mesh))}
 	if b.Left = max(0, len(r.Findings)-maxOthers); b.Left > 0 {

@@ -11,11 +11,10 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -197,7 +196,7 @@ func (c *Column) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if len(raw)%4 != 0 {
-		return fmt.Errorf("%d bytes of float32", len(raw))
+		return lang.Errorf("%d bytes of float32", len(raw))
 	}
 	*c = make(Column, len(raw)/4)
 	for i := range *c {
@@ -223,7 +222,7 @@ func (n *Noise) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if elements, ok := n.Shape.Count(); !ok || elements != n.Elements || n.Count < 0 || n.Count > n.Elements {
-		return fmt.Errorf("noise of %d pairs of %d elements in the shape %s", n.Count, n.Elements, n.Shape)
+		return lang.Errorf("noise of %d pairs of %d elements in the shape %s", n.Count, n.Elements, n.Shape)
 	}
 	return cmp.Or(n.Rows.check(), n.Channels.check(),
 		within(n.Elements, "elements", n.Sampled, n.Flips, n.OneSided, n.Differing, n.Lone), within(n.Rows.Count, "rows", n.RowsOff),
@@ -234,7 +233,7 @@ func (n *Noise) UnmarshalJSON(data []byte) error {
 func within(all int64, what string, counts ...int64) error {
 	for _, count := range counts {
 		if count < 0 || count > all {
-			return fmt.Errorf("%d of %d %s", count, all, what)
+			return lang.Errorf("%d of %d %s", count, all, what)
 		}
 	}
 	return nil
@@ -248,7 +247,7 @@ func (g *NumberGrid) check(elements, rows int64) error {
 	if err := cmp.Or(within(manyValues, "different values", int64(g.Distinct)),
 		within(elements, "elements", g.OffFloat16, g.OffBFloat16, g.Subnormal, g.Saturated, g.LoneFloat16, g.LoneBFloat16),
 		within(rows, "rows", g.RowsOffFloat16, g.RowsOffBFloat16)); err != nil {
-		return fmt.Errorf("grid: %w", err)
+		return lang.Errorf("grid: %w", err)
 	}
 	return nil
 }
@@ -258,16 +257,16 @@ func (g *Groups) check() error {
 	bins := len(g.RefRMS)
 	for i, column := range []Column{g.Scale, g.RefRMS, g.RefStd, g.RefMax, g.RMS, g.Mean, g.Max, g.Rounding, g.Relative, g.Inverse} {
 		if len(column) != bins && (i > 0 || len(column) > 0) {
-			return fmt.Errorf("columns of %d and %d groups", bins, len(column))
+			return lang.Errorf("columns of %d and %d groups", bins, len(column))
 		}
 		for _, x := range column {
 			if x-x != 0 {
-				return fmt.Errorf("%v is no finite number", x)
+				return lang.Errorf("%v is no finite number", x)
 			}
 		}
 	}
 	if g.Count < 0 || g.Size < 0 || g.Fold < 0 || bins > 0 && (g.Fold < 1 || (g.Count-1)/g.Fold != int64(bins-1)) {
-		return fmt.Errorf("%d bins of %d groups of %d elements, %d in a bin", bins, g.Count, g.Size, g.Fold)
+		return lang.Errorf("%d bins of %d groups of %d elements, %d in a bin", bins, g.Count, g.Size, g.Fold)
 	}
 	return nil
 }
@@ -279,11 +278,11 @@ func (p *Probe) check(shape tensor.Shape) error {
 	switch {
 	case len(p.Values) == 0 && rows == 0 && len(p.RowStd) == 0: // there are no elements
 	case int64(len(p.Values)) != places:
-		return fmt.Errorf("probe of %d elements, want %d", len(p.Values), places)
+		return lang.Errorf("probe of %d elements, want %d", len(p.Values), places)
 	case rows != len(p.RowStd):
-		return errors.New("probe of rows without both of their numbers")
+		return lang.Errorf("probe of rows without both of their numbers")
 	case rows > 0 && (axes < 2 || int64(rows) != tensor.Shape(grid[:axes-1]).Elements()):
-		return fmt.Errorf("probe of %d rows in the shape %s", rows, shape)
+		return lang.Errorf("probe of %d rows in the shape %s", rows, shape)
 	}
 	return nil
 }

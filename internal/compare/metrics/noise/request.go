@@ -1,9 +1,9 @@
 package noise
 
 import (
-	"fmt"
 	"math"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -29,13 +29,13 @@ type Request struct {
 func (r *Request) Check() error {
 	switch _, ok := r.Shape.Count(); {
 	case !ok:
-		return fmt.Errorf("shape %s has no number of elements", r.Shape)
+		return lang.Errorf("shape %s has no number of elements", r.Shape)
 	case r.Groups < 1:
-		return fmt.Errorf("%d groups, want at least 1", r.Groups)
+		return lang.Errorf("%d groups, want at least 1", r.Groups)
 	case math.IsNaN(r.Mask) || r.Mask > 0:
-		return fmt.Errorf("masks up to %v, want a number that is not above 0", r.Mask)
+		return lang.Errorf("masks up to %v, want a number that is not above 0", r.Mask)
 	case !(r.Atol >= 0 && r.Rtol >= 0 && max(r.Atol, r.Rtol) <= math.MaxFloat64):
-		return fmt.Errorf("limits atol=%v rtol=%v, want finite numbers from 0 on", r.Atol, r.Rtol)
+		return lang.Errorf("limits atol=%v rtol=%v, want finite numbers from 0 on", r.Atol, r.Rtol)
 	}
 	return r.Type.check()
 }

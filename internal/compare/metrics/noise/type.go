@@ -1,9 +1,9 @@
 package noise
 
 import (
-	"fmt"
 	"math"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -72,7 +72,7 @@ func (t *Type) UnmarshalText(text []byte) error {
 	d, _ := tensor.ParseDType(string(text))
 	of, ok := TypeOf(d)
 	if !ok || of.Name != string(text) {
-		return fmt.Errorf("noise of the type %.40q", text)
+		return lang.Errorf("noise of the type %.40q", text)
 	}
 	*t = of
 	return nil
@@ -81,7 +81,7 @@ func (t *Type) UnmarshalText(text []byte) error {
 // check reports what makes the numbers of a type impossible.
 func (t Type) check() error {
 	if t.Mantissa < 0 || t.Mantissa > 64 || t.MinExp < -1022 || t.MinExp > 1023 || !(t.Max > 0 && t.Max <= math.MaxFloat64) {
-		return fmt.Errorf("type %s of %d mantissa bits, exponents from %d on and numbers up to %v, want 0 to 64, -1022 to 1023, a positive number", t.Name, t.Mantissa, t.MinExp, t.Max)
+		return lang.Errorf("type %s of %d mantissa bits, exponents from %d on and numbers up to %v, want 0 to 64, -1022 to 1023, a positive number", t.Name, t.Mantissa, t.MinExp, t.Max)
 	}
 	return nil
 }
