@@ -67,14 +67,16 @@ func TestOverviewReadsFew(t *testing.T) {
 	}
 	got := runArgs(t, root+"/", "--json")
 	var o struct {
-		Run   struct{ Files int }
-		Types []struct{ Tensors int }
+		Run struct {
+			Files int
+			Types []struct{ Tensors int }
+		}
 	}
 	if err := json.Unmarshal([]byte(got.out), &o); got.code != 0 || err != nil {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	read := 0
-	for _, each := range o.Types {
+	for _, each := range o.Run.Types {
 		read += each.Tensors
 	}
 	if o.Run.Files != files || read == 0 || read > 64 {
