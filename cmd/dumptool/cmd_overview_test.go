@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -46,5 +47,39 @@ func TestOverviewIsShort(t *testing.T) {
 		}
 		wantContains(t, got.out, "0-511")
 		wantContains(t, got.out, "\ndumptool compare --cpu "+root+"/golden --npu "+root+"/npu -out report  # ")
+	}
+}
+
+// TestOverviewReadsFew checks that a folder of 10,000 files is described from their names
+// and the headers of at most 64 of them: one tensor is counted for each header.
+func TestOverviewReadsFew(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	one := filepath.Join(root, "one.npy")
+	if err := os.WriteFile(one, handNpy([]int{4}, []float32{1, 2, 3, 4}), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	const files = 10000
+	for i := range files - 1 {
+		if err := os.Link(one, filepath.Join(root, fmt.Sprintf("op%d.0.npy", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := runArgs(t, root+"/", "--json")
+	var o struct {
+		Run struct {
+			Files int
+			Types []struct{ Tensors int }
+		}
+	}
+	if err := json.Unmarshal([]byte(got.out), &o); got.code != 0 || err != nil {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	read := 0
+	for _, each := range o.Run.Types {
+		read += each.Tensors
+	}
+	if o.Run.Files != files || read == 0 || read > 64 {
+		t.Errorf("%d files, %d headers read", o.Run.Files, read)
 	}
 }

@@ -193,9 +193,9 @@ func imported() *hpaa.Result {
 		Rows: []*hpaa.Row{
 			{Node: "net/<a>", Output: 1, Label: "net/<a>:1", Pieces: []*hpaa.Piece{{File: "d/0"}, {File: "d/1"}}, Path: "npu/a_1.npy",
 				Array: &hpaa.Array{File: "npu/a_1.npy", DType: tensor.BFloat16, Shape: tensor.Shape{2, 3}, Axis: new(1)}, Cropped: 1, Notes: []string{"cropped 1"}},
-			{Node: "b", Round: 7, Label: "b", Pieces: []*hpaa.Piece{{File: "d/2\n"}}, Path: "npu/b.npy", PieceError: &hpaa.PieceError{Code: hpaa.BadHex, Text: "line 1"}},
-			{Node: "c", Label: "c", Pieces: []*hpaa.Piece{{File: "d/3"}}, Path: "npu/c.npy", PieceError: &hpaa.PieceError{Code: hpaa.DuplicatePiece, Text: "piece 0 comes twice"}},
-			{Node: "d", Label: "d", Pieces: []*hpaa.Piece{{File: "d/4"}}, Path: "npu/d.npy", PieceError: &hpaa.PieceError{Code: hpaa.NotInModel, Text: "the reference has no such tensor"}},
+			{Node: "b", Round: 7, Label: "b", Pieces: []*hpaa.Piece{{File: "d/2\n"}}, Path: "npu/b.npy", PieceError: &hpaa.PieceError{Code: hpaa.BadHex, Problem: lang.Plain("line 1")}},
+			{Node: "c", Label: "c", Pieces: []*hpaa.Piece{{File: "d/3"}}, Path: "npu/c.npy", PieceError: &hpaa.PieceError{Code: hpaa.DuplicatePiece, Problem: lang.Plain("piece 0 comes twice")}},
+			{Node: "d", Label: "d", Pieces: []*hpaa.Piece{{File: "d/4"}}, Path: "npu/d.npy", PieceError: &hpaa.PieceError{Code: hpaa.NotInModel, Problem: lang.Plain("the reference has no such tensor")}},
 		},
 		Others: []hpaa.Other{{File: "README", Why: lang.Sayf("not described", "没有描述")}},
 		Read:   []string{"net/<a>", "net/<a>", "b", "c", "d"}, Unknown: []string{"d", "b"}, Order: []string{"b", "net/<a>"},

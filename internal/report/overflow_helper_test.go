@@ -85,7 +85,7 @@ func lostRecord() overflow.Record {
 		Why:      "no dump of the operator was found",
 		WhyZH:    "未找到该算子的 dump",
 		Advice:   []lang.Text{},
-		Warnings: []string{"data_len is odd"},
+		Warnings: []lang.Sentence{lang.Plain("data_len is odd")},
 	}
 }
 
