@@ -145,7 +145,7 @@ type MergePart struct {
 func (o *Options) ReadPart(path string) (*MergePart, error) {
 	part := new(MergePart)
 	err := readDocument(path, func(in io.Reader) (err error) {
-		part.Kept, err = record.ReadKept(in, func(_ *record.Report, row *record.Row) {
+		part.Kept, err = record.ReadKept(in, func(row *record.Row) {
 			o.retain(row)
 			part.held.add(row)
 			row.Pictures = nil // each document has those of its own most telling rows

@@ -26,6 +26,9 @@ func (r *Row) LetGo() bool {
 	return had
 }
 
+// letGoKeys are the keys of that.
+var letGoKeys = []string{"joint", "noise", "patterns", "uneven", "second", "reads"}
+
 // takeAgain takes from a row that was read again what was let go of.
 func (r *Row) takeAgain(from *Row) {
 	r.Noise, r.Uneven, r.Second, r.Reads, r.Patterns = from.Noise, from.Uneven, from.Second, from.Reads, from.Patterns
@@ -49,8 +52,9 @@ type start struct {
 	offset int64
 }
 
-// ReadKept is ReadKeeping, of a document that will be there again.
-func ReadKept(r io.Reader, keep func(r *Report, row *Row)) (*Kept, error) {
+// ReadKept is Read for those who want a part of each row of a document that will be there
+// again: keep leaves that of the row. What names other rows has to stay.
+func ReadKept(r io.Reader, keep func(row *Row)) (*Kept, error) {
 	d, err := read(r, reading{keep: keep})
 	if err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ func TestReadAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept, err := record.ReadKept(bytes.NewReader(text), func(_ *record.Report, row *record.Row) { row.LetGo() })
+		kept, err := record.ReadKept(bytes.NewReader(text), func(row *record.Row) { row.LetGo() })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"slices"
 
@@ -38,14 +39,17 @@ type document struct {
 // reading says what becomes of rows as they are read, so that a document may have more of
 // them than memory has room for.
 type reading struct {
-	// keep leaves of a row what is wanted, of the one that is last among the rows so far.
-	// nil keeps all.
-	keep func(r *Report, row *Row)
+	// keep leaves of a row what is wanted; nil keeps all.
+	keep func(row *Row)
 	// take is given the rows of a round, which are dropped then, with the place of the first.
 	// nil keeps them.
 	take func(r *Report, first int, rows []Row) error
 	// taken counts them.
 	taken int
+	// gather is given each row with its place, and says whether the report shall have it; see
+	// ReadGathering. passed is what it has of those that it has not.
+	gather func(r *Report, i int, row *Row) bool
+	passed passing
 	// starts are where the rows of rounds begin.
 	starts []start
 }
@@ -133,7 +137,7 @@ func (d *document) finish() error {
 		return fmt.Errorf("key %q is missing: not a document of %s", "schema", Schema)
 	case r.Rows == nil:
 		return fmt.Errorf("key %q is missing: not a document of %s", "rows", Schema)
-	case r.LeftOut < 0 || r.LeftOut > math.MaxInt-len(r.Rows):
+	case r.LeftOut < 0 || r.LeftOut > math.MaxInt-r.Len():
 		return fmt.Errorf("left_out is %d", r.LeftOut)
 	}
 	if d.take != nil {
@@ -141,8 +145,8 @@ func (d *document) finish() error {
 			return err
 		}
 	}
-	rows := d.taken + len(r.Rows)
-	checks := []error{r.Findings.check(rows), checkLinks(r.Rows, 0)}
+	rows := d.taken + r.Len()
+	checks := []error{r.Findings.check(rows), checkLinks(r.All(), 0, rows), d.passed.checkLinks(rows)}
 	keys := map[string]string{}
 	for i := range r.Rounds {
 		checks = append(checks, r.Rounds[i].Findings.check(rows), checkRows(r.Rounds[i].Origins, rows))
@@ -163,6 +167,11 @@ func (d *document) finish() error {
 	for i := range r.Rows {
 		r.Rows[i].Key = keys[r.Rows[i].Round]
 	}
+	if d.gather != nil && !d.passed.on { // what the head says came behind the rows
+		for i, row := range r.All() {
+			d.gather(r, i, row)
+		}
+	}
 	if b := d.baseline; b != nil {
 		r.Baseline = &Baseline{File: b.File, New: r.rowsOf(b.New), Known: r.rowsOf(b.Known), Worse: r.rowsOf(b.Worse),
 			Fixed: r.rowsOf(b.Fixed), Missing: b.Missing, Updated: b.Updated}
@@ -177,8 +186,8 @@ func (r *Report) rowsOf(names []string) []int {
 		return nil
 	}
 	at := map[string][]int{}
-	for i := range r.Len() {
-		name := r.Row(i).Name()
+	for i, row := range r.All() {
+		name := row.Name()
 		at[name] = append(at[name], i)
 	}
 	var rows []int
@@ -196,10 +205,11 @@ func (d *document) flush() error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if err := checkLinks(rows, d.taken); err != nil {
+	round := &Report{Rows: rows}
+	if err := checkLinks(round.All(), d.taken, d.taken+len(rows)); err != nil {
 		return err
 	}
-	(&Report{Rows: rows}).say(d.chinese)
+	round.say(d.chinese)
 	err := d.take(d.Report, d.taken, rows)
 	d.taken += len(rows)
 	clear(rows)
@@ -211,12 +221,6 @@ func (d *document) flush() error {
 // schema, types, words, or indexes of what is not there. Errors about the text are those of
 // jsonpos, with path, line and column.
 func Read(r io.Reader) (*Report, error) { return readReport(r, reading{}) }
-
-// ReadKeeping is Read for those who want a part of each row: keep leaves that of the row, which
-// is the last of the rows of the report. What names other rows has to stay.
-func ReadKeeping(r io.Reader, keep func(r *Report, row *Row)) (*Report, error) {
-	return readReport(r, reading{keep: keep})
-}
 
 // ReadRounds is Read for those who want the rows of one round at a time: the report has none
 // of them, and take is given those of each round, with the place of the first of them. Of
@@ -259,8 +263,12 @@ func (l rowList) MarshalJSON() ([]byte, error) { return []byte("[]"), nil }
 func (l rowList) read(in *jsonpos.Reader) error {
 	l.Rows = []Row{}
 	early := l.schema != "" && l.Rounds != nil // else what the rounds are comes later
+	if l.gather != nil && early {
+		l.passed = l.beginPassed()
+	}
 	return in.Array(func(i int) error {
 		f, at := newRow(l.slim), in.Offset()
+		f.brief = l.gather != nil
 		err := f.read(in)
 		if err == nil {
 			err = f.finish()
@@ -274,12 +282,15 @@ func (l rowList) read(in *jsonpos.Reader) error {
 		if err != nil {
 			return err
 		}
+		if l.passed.on && l.pass(i, f.Row) {
+			return nil
+		}
 		if n := len(l.Rows); n == 0 || l.Rows[n-1].Round != f.Round {
 			l.starts = append(l.starts, start{n, at})
 		}
 		l.Rows = append(l.Rows, *f.Row)
 		if l.keep != nil {
-			l.keep(l.Report, &l.Rows[i])
+			l.keep(&l.Rows[i])
 		}
 		return nil
 	})
@@ -352,21 +363,26 @@ func (f *rowForm) check() error {
 	return nil
 }
 
-// checkLinks reports rows, of which first is the place of the first, that name rows which are
-// not among them.
-func checkLinks(rows []Row, first int) error {
-	for i := range rows {
-		links := slices.Clone(rows[i].Inputs)
-		for _, reason := range rows[i].Reasons {
-			links = append(links, reason.Facts.rows()...)
-		}
-		for _, k := range links {
-			if k < first || k >= first+len(rows) {
-				return fmt.Errorf("row %d names row %d of %d rows", first+i, k, first+len(rows))
+// checkLinks reports rows by their places among those from first to end, counted from first,
+// that name rows which are not there.
+func checkLinks(rows iter.Seq2[int, *Row], first, end int) error {
+	for i, row := range rows {
+		for _, k := range row.links() {
+			if k < first || k >= end {
+				return fmt.Errorf("row %d names row %d of %d rows", first+i, k, end)
 			}
 		}
 	}
 	return nil
+}
+
+// links are the rows that a row names.
+func (r *Row) links() []int {
+	links := r.Inputs
+	for _, reason := range r.Reasons {
+		links = append(slices.Clip(links), reason.Facts.rows()...)
+	}
+	return links
 }
 
 // rowsAtOnce is how many rows are made text of at a time.

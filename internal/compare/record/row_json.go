@@ -51,6 +51,8 @@ type rowForm struct {
 	abs, rel *HalfOctaves
 	pictures *picturesJSON
 	details
+	// brief is set where what LetGo lets go of is passed over.
+	brief bool
 }
 
 // details are what a merge needs of a row whose tensors were compared by a shard, and
@@ -238,6 +240,9 @@ func newRow(slim bool) *rowForm {
 // read reads a row, with the defaults of what a slim one lacks.
 func (f *rowForm) read(in *jsonpos.Reader) error {
 	o := f.members(true)
+	if f.brief {
+		o = o.without(letGoKeys)
+	}
 	seen, err := o.readKeys(in)
 	if err != nil || !f.metrics.ofSlim {
 		return err

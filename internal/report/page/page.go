@@ -35,13 +35,16 @@ type Comparison struct {
 	Headline lang.Text
 	// Facts stand below the headline.
 	Facts []Fact
+	// AllRows are what there is to show of all rows, nil for those that the report has.
+	AllRows *Rows
 	// Labels are the names of the rows.
 	Labels []string
 	// Files are, by row, the names of files beside the page that show more of it.
 	Files map[int][]string
-	// Before is an earlier comparison that is shown beside this one, nil for none, and
-	// BeforeHeadline its verdict in a line.
+	// Before is an earlier comparison that is shown beside this one, nil for none,
+	// RowsBefore are its AllRows, and BeforeHeadline is its verdict in a line.
 	Before         *record.Report
+	RowsBefore     *Rows
 	BeforeHeadline lang.Text
 	// Paths are those of the documents of Before and of this one.
 	Paths [2]string
@@ -76,6 +79,10 @@ func Write(w io.Writer, c *Comparison, opt Options) error {
 	d := data{V: version, Title: opt.Title, Lang: opt.Lang}
 	if err := d.read(&opt); err != nil {
 		return err
+	}
+	if c != nil && c.AllRows == nil {
+		shown := *c
+		c, shown.AllRows = &shown, rowsOf(c.Report)
 	}
 	v := view{chinese: opt.Lang == "zh", title: "dumptool"}
 	if opt.NoPaths {
@@ -335,10 +342,12 @@ func (v *view) fill(c *Comparison) {
 			v.reason = string(reasons[0].Code) + ": " + v.say(reasons[0].Evidence.Text())
 		}
 	}
-	for i := max(first, 0); i < r.Len() && len(v.rows) < shownRows; i++ {
-		row := r.Row(i)
-		if first < 0 && !row.Status.Bad() && row.Status != record.Error {
+	for i, row := range r.All() {
+		if i < first || first < 0 && !row.Status.Bad() && row.Status != record.Error {
 			continue
+		}
+		if len(v.rows) == shownRows {
+			break
 		}
 		x := viewRow{index: i, status: row.Status, name: c.Labels[i], code: row.FirstCode()}
 		if result := row.Result; result != nil {

@@ -106,9 +106,7 @@ func isRecord(value any) bool {
 // pathsOf are the paths that a page would show.
 func pathsOf(c *Comparison, d *data) (paths []string) {
 	if c != nil {
-		for _, row := range c.All() {
-			paths = append(paths, row.RefFile, row.NPUFile)
-		}
+		paths = append(paths, c.AllRows.paths...) // one of each folder
 		for _, a := range c.Args {
 			_, value, _ := strings.Cut(a, "=")
 			paths = append(paths, strings.Split(value, ",")...)
