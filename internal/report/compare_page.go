@@ -48,7 +48,7 @@ func readCompared(in io.Reader) (*Compared, error) {
 		round = row.Round
 		c.rows.Add(r, i, row)
 		c.called = append(c.called, calledOf(row))
-		return page.Wants(r, i)
+		return page.Keep(r, i, row)
 	})
 	c.Report = rep
 	return c, err

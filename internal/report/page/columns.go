@@ -2,6 +2,7 @@ package page
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -128,9 +129,14 @@ func (g *Rows) Add(r *record.Report, i int, row *record.Row) {
 	}
 }
 
-// Wants reports whether the page shows more of a row than Add has gathered, though it may
-// have passed: pictures of those near the first bad one, and the rows behind it.
-func Wants(r *record.Report, i int) bool {
+// Keep leaves of a row what the page shows beside what Add has gathered, and reports whether
+// it shows that though the row may have passed: pictures of those near the first bad one,
+// and the rows behind it.
+func Keep(r *record.Report, i int, row *record.Row) bool {
+	if res := row.Result; res != nil {
+		res.Worst = slices.Clone(res.Worst[:min(shownWorst, len(res.Worst))])
+		res.WorstRel, res.Listed, res.ErrorOffsets, res.Points = nil, nil, nil, nil
+	}
 	first := r.Findings.FirstBad
 	return first >= 0 && i >= first-record.NearFirstBad && i < first+max(record.NearFirstBad+1, shownRows)
 }

@@ -97,11 +97,12 @@ func Write(w io.Writer, c *Comparison, opt Options) error {
 		if d.Title == "" {
 			d.Title = titleOf(c.Args, opt.NoPaths)
 		}
-		columns, err := v.pathless.marshal(d)
+		var columns length
+		err := v.pathless.encode(&columns, d)
 		if err != nil {
 			return err
 		}
-		if blocks, err = detailBlocks(c, d.Run, chunker{room: maxSize - len(columns), pathless: v.pathless}); err != nil {
+		if blocks, err = detailBlocks(c, d.Run, chunker{room: maxSize - int(columns), pathless: v.pathless}); err != nil {
 			return err
 		}
 		v.fill(c)
@@ -109,13 +110,13 @@ func Write(w io.Writer, c *Comparison, opt Options) error {
 	if opt.Title != "" {
 		v.title = opt.Title + " · dumptool"
 	}
-	head, err := v.pathless.marshal(d)
-	if err != nil {
-		return err
-	}
 	out := bufio.NewWriter(w)
 	v.write(out)
-	writeBlock(out, block{id: "data", json: head})
+	beginBlock(out, "data")
+	if err := v.pathless.encode(out, d); err != nil {
+		return err
+	}
+	endBlock(out)
 	for _, b := range blocks {
 		writeBlock(out, b)
 	}
@@ -167,9 +168,24 @@ type block struct {
 }
 
 func writeBlock(out *bufio.Writer, b block) {
-	out.WriteString(`<script type="application/json" id="` + b.id + `">`)
+	beginBlock(out, b.id)
 	out.Write(b.json)
-	out.WriteString("</script>\n")
+	endBlock(out)
+}
+
+func beginBlock(out *bufio.Writer, id string) {
+	out.WriteString(`<script type="application/json" id="` + id + `">`)
+}
+
+func endBlock(out *bufio.Writer) { out.WriteString("</script>\n") }
+
+// length counts what is written.
+type length int
+
+// Write implements io.Writer.
+func (n *length) Write(text []byte) (int, error) {
+	*n += length(len(text))
+	return len(text), nil
 }
 
 // chunkSize is the size from which the next details have a block of their own.
