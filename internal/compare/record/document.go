@@ -41,6 +41,8 @@ type document struct {
 type reading struct {
 	// keep leaves of a row what is wanted; nil keeps all.
 	keep func(row *Row)
+	// less passes over what compare.json shows alone, and had is set where there was any.
+	less, had bool
 	// take is given the rows of a round, which are dropped then, with the place of the first.
 	// nil keeps them.
 	take func(r *Report, first int, rows []Row) error
@@ -268,8 +270,11 @@ func (l rowList) read(in *jsonpos.Reader) error {
 	}
 	return in.Array(func(i int) error {
 		f, at := newRow(l.slim), in.Offset()
-		f.brief = l.gather != nil
-		err := f.read(in)
+		members := f.members(true)
+		if l.less {
+			members = f.less(l.gather != nil, &l.had)
+		}
+		err := f.read(in, members)
 		if err == nil {
 			err = f.finish()
 		}

@@ -18,10 +18,10 @@ type Passed struct {
 // which there may be more than memory has room for: gather is given each row, with its
 // place, and says whether the report shall have it. The others are counted in Passed; rows
 // that did not pass, and those that the head of the document names, are not among them. Of
-// the report gather sees what stands before the rows: all that Write writes. What LetGo lets
-// go of is passed over.
+// the report gather sees what stands before the rows: all that Write writes. What
+// compare.json shows alone is passed over.
 func ReadGathering(r io.Reader, gather func(r *Report, i int, row *Row) bool) (*Report, error) {
-	return readReport(r, reading{gather: gather})
+	return readReport(r, reading{gather: gather, less: true})
 }
 
 // passing is what it takes to leave rows out that passed.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -215,22 +214,6 @@ func (o object) readKeys(in *jsonpos.Reader) (seen []bool, err error) {
 		return in.Decode(o[i].at)
 	})
 }
-
-// without passes over the values of some keys.
-func (o object) without(keys []string) object {
-	for i := range o {
-		if slices.Contains(keys, o[i].name()) {
-			o[i].at = passedOver{}
-		}
-	}
-	return o
-}
-
-// passedOver is a value that nobody wants.
-type passedOver struct{}
-
-// read implements streamed.
-func (passedOver) read(in *jsonpos.Reader) error { return in.Skip() }
 
 // fill gives the keys that were not there and are like others their values.
 func (o object) fill(seen []bool) {

@@ -85,7 +85,7 @@ type Report struct {
 	// default.
 	Full bool
 	// Again, unless it is nil, reads the rows of a round again: those in Rows lack what
-	// LetGo lets go of.
+	// compare.json shows alone.
 	Again func(round int) ([]Row, error)
 	// whole is the report that rows were left out of, left are the places there of those
 	// that are in this one.

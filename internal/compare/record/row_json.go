@@ -51,8 +51,6 @@ type rowForm struct {
 	abs, rel *HalfOctaves
 	pictures *picturesJSON
 	details
-	// brief is set where what LetGo lets go of is passed over.
-	brief bool
 }
 
 // details are what a merge needs of a row whose tensors were compared by a shard, and
@@ -237,12 +235,8 @@ func newRow(slim bool) *rowForm {
 	return &rowForm{Row: new(Row), result: res, metrics: metricsJSON{Result: res, ofSlim: slim}, classes: newClasses()}
 }
 
-// read reads a row, with the defaults of what a slim one lacks.
-func (f *rowForm) read(in *jsonpos.Reader) error {
-	o := f.members(true)
-	if f.brief {
-		o = o.without(letGoKeys)
-	}
+// read reads some members of a row, with the defaults of what a slim one lacks.
+func (f *rowForm) read(in *jsonpos.Reader, o object) error {
 	seen, err := o.readKeys(in)
 	if err != nil || !f.metrics.ofSlim {
 		return err
