@@ -115,7 +115,9 @@ func (o *Options) takePictures(ctx context.Context, rep *record.Report, rounds [
 	in := slices.Sorted(maps.Keys(wanted))
 	err := batch.Run(ctx, batch.Options{Workers: o.Workers}, in, nil,
 		func(_ context.Context, k int) (d drawn) {
-			rows, err := readAgain(rep, &rounds[k], true)
+			round := rounds[k]
+			round.rows.end = round.rows.first + slices.Max(wanted[k]) - round.at + 1 // behind it none is wanted
+			rows, err := readAgain(rep, &round, true)
 			if d.err = err; err == nil {
 				for _, i := range wanted[k] {
 					d.pictures = append(d.pictures, rows[i-rounds[k].at].Pictures)
@@ -153,8 +155,8 @@ func (o *Options) ReadPart(path string) (*MergePart, error) {
 	return part, err
 }
 
-// readAgain reads again what was passed over of the rows of a round of a merged report, their
-// pictures if these are wanted.
+// readAgain reads again what was passed over of the rows of a round of a merged report, or
+// their pictures alone.
 func readAgain(rep *record.Report, round *mergedRound, drawn bool) ([]record.Row, error) {
 	path, n := safefile.InFolder(round.path, DocumentName), round.rows.end-round.rows.first
 	rows, err := round.part.ReadAgain(round.rows.first, rep.Rows[round.at:round.at+n], drawn, func(offset int64) (io.ReadCloser, error) { return shard.OpenAt(path, offset) })

@@ -109,8 +109,8 @@ func ReadKept(r io.Reader, whole bool, keep func(row *Row)) (*Kept, error) {
 // errEnough ends the reading of rows before their end.
 var errEnough = errors.New("these are all rows that are wanted")
 
-// ReadAgain reads what was passed over of rows of a round, their pictures if these are wanted;
-// first is the place of the first in the document, which open opens at an offset. What it
+// ReadAgain reads what was passed over of rows of a round, or their pictures alone; first is
+// the place of the first in the document, which open opens at an offset. What it
 // returns has nothing else but the names.
 func (k *Kept) ReadAgain(first int, kept []Row, drawn bool, open func(offset int64) (io.ReadCloser, error)) ([]Row, error) {
 	at := slices.IndexFunc(k.starts, func(s start) bool { return s.row == first })
@@ -144,10 +144,12 @@ func (k *Kept) ReadAgain(first int, kept []Row, drawn bool, open func(offset int
 func (r *Row) readAgain(in *jsonpos.Reader, kept *Row, drawn bool) (err error) {
 	var pictures *picturesJSON
 	r.Result = new(metrics.Result)
-	o := object{{"op", &r.Op}, {"output", &r.Output}, {"kind", &r.Kind}, {"joint", &r.Result.Joint}, {"noise", &r.Noise},
-		{"patterns", (*findings)(&r.Patterns)}, {"uneven", &r.Uneven}, {"second", &r.Second}, {"reads", &r.Reads}}
+	o := object{{"op", &r.Op}, {"output", &r.Output}, {"kind", &r.Kind}}
 	if drawn {
 		o = append(o, member{"pictures", &pictures})
+	} else {
+		o = append(o, object{{"joint", &r.Result.Joint}, {"noise", &r.Noise}, {"patterns", (*findings)(&r.Patterns)}, {"uneven", &r.Uneven},
+			{"second", &r.Second}, {"reads", &r.Reads}}...)
 	}
 	err = o.read(in)
 	if err != nil {
