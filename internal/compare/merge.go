@@ -85,10 +85,10 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, parts []*Mer
 	}
 	if !o.Whole {
 		rep.Again = func(i int) ([]record.Row, error) {
-			if x := &rounds[i]; !x.part.letGo { // by statistics
+			if x := &rounds[i]; !x.part.Less { // by statistics
 				return make([]record.Row, x.rows.end-x.rows.first), nil
 			}
-			return readAgain(rep, &rounds[i])
+			return readAgain(rep, &rounds[i], false)
 		}
 	}
 	rep.Effective = held.name()
@@ -114,7 +114,9 @@ func (o *Options) takePictures(ctx context.Context, rep *record.Report, rounds [
 	in := slices.Sorted(maps.Keys(wanted))
 	err := batch.Run(ctx, batch.Options{Workers: o.Workers}, in, nil,
 		func(_ context.Context, k int) (d drawn) {
-			rows, err := readAgain(rep, &rounds[k])
+			round := rounds[k]
+			round.rows.end = round.rows.first + slices.Max(wanted[k]) - round.at + 1 // behind it none is wanted
+			rows, err := readAgain(rep, &round, true)
 			if d.err = err; err == nil {
 				for _, i := range wanted[k] {
 					d.pictures = append(d.pictures, rows[i-rounds[k].at].Pictures)
@@ -135,8 +137,6 @@ func (o *Options) takePictures(ctx context.Context, rep *record.Report, rounds [
 type MergePart struct {
 	*record.Kept
 	held heldType
-	// letGo is set where anything was let go of.
-	letGo bool
 }
 
 // ReadPart reads the compare.json of a run for a merge, of the rows what reports want of the
@@ -144,27 +144,21 @@ type MergePart struct {
 func (o *Options) ReadPart(path string) (*MergePart, error) {
 	part := new(MergePart)
 	err := readDocument(path, func(in io.Reader) (err error) {
-		part.Kept, err = record.ReadKept(in, func(_ *record.Report, row *record.Row) {
+		part.Kept, err = record.ReadKept(in, o.Whole, func(row *record.Row) {
 			o.retain(row)
 			part.held.add(row)
 			row.Pictures = nil // each document has those of its own most telling rows
-			if o.Whole {
-				return
-			}
-			noise := row.Noise
-			if part.letGo = row.LetGo() || part.letGo; row.Evidence != nil && row.Evidence.Start {
-				row.Noise = noise // the report says how far what came in differs
-			}
 		})
 		return err
 	})
 	return part, err
 }
 
-// readAgain reads again what was let go of the rows of a round of a merged report.
-func readAgain(rep *record.Report, round *mergedRound) ([]record.Row, error) {
+// readAgain reads again what was passed over of the rows of a round of a merged report, or
+// their pictures alone.
+func readAgain(rep *record.Report, round *mergedRound, drawn bool) ([]record.Row, error) {
 	path, n := safefile.InFolder(round.path, DocumentName), round.rows.end-round.rows.first
-	rows, err := round.part.ReadAgain(round.rows.first, rep.Rows[round.at:round.at+n], func(offset int64) (io.ReadCloser, error) { return shard.OpenAt(path, offset) })
+	rows, err := round.part.ReadAgain(round.rows.first, rep.Rows[round.at:round.at+n], drawn, func(offset int64) (io.ReadCloser, error) { return shard.OpenAt(path, offset) })
 	if err != nil {
 		return nil, safefile.WithPath(path, err)
 	}

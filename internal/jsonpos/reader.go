@@ -1,10 +1,13 @@
 package jsonpos
 
 import (
+	"bytes"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -160,7 +163,16 @@ func (r *Reader) Decode(v any) error {
 	if err := r.keep(r.Skip); err != nil {
 		return err
 	}
-	err := json.Unmarshal(r.buf[r.token-r.base:r.pos], v)
+	text := r.buf[r.token-r.base : r.pos]
+	if !r.Python && decodePlain(text, v) {
+		return nil
+	}
+	var err error
+	if own, ok := v.(json.Unmarshaler); ok && !r.Python {
+		err = own.UnmarshalJSON(text) // which is JSON
+	} else {
+		err = json.Unmarshal(text, v)
+	}
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
 		path := r.where()
@@ -170,6 +182,41 @@ func (r *Reader) Decode(v any) error {
 		return r.errorAt(r.token, path, wrong.Value, "a value for "+wrong.Type.String())
 	}
 	return err
+}
+
+// decodePlain does what json.Unmarshal does with a value that needs little work, as most
+// do, and reports whether it has.
+func decodePlain(text []byte, v any) bool {
+	switch v := v.(type) {
+	case *bool:
+		if !isConstant(text) {
+			return false
+		}
+		if text[0] != 'n' { // null changes nothing
+			*v = text[0] == 't'
+		}
+		return true
+	case *int:
+		n, err := strconv.Atoi(string(text))
+		if err == nil {
+			*v = n
+		}
+		return err == nil
+	case *int64:
+		n, err := strconv.ParseInt(string(text), 10, 64)
+		if err == nil {
+			*v = n
+		}
+		return err == nil
+	case json.Unmarshaler, encoding.TextUnmarshaler, *json.Number:
+		return false
+	}
+	to := reflect.ValueOf(v)
+	if to.Kind() != reflect.Pointer || to.IsNil() || to.Elem().Kind() != reflect.String || text[0] != '"' || bytes.IndexByte(text, '\\') >= 0 || !utf8.Valid(text) {
+		return false
+	}
+	to.Elem().SetString(string(text[1 : len(text)-1]))
+	return true
 }
 
 // End wants that only white space follows.

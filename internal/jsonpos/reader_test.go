@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -253,5 +254,26 @@ func TestReaderScalar(t *testing.T) {
 	}
 	if err := r.Unexpected("a number"); fmt.Sprint(err) != `[5], line 1, column 33: found "{", wanted a number` {
 		t.Error(err)
+	}
+}
+
+// TestDecodePlain: values that are decoded without encoding/json are what it makes of them,
+// and what it refuses is refused.
+func TestDecodePlain(t *testing.T) {
+	t.Parallel()
+	type word string
+	targets := []func() any{
+		func() any { return new(true) }, func() any { return new(7) }, func() any { return new(int64(7)) }, func() any { return new("x") }, func() any { return new(word("x")) },
+		func() any { return new(json.Number("1")) }, func() any { return new(json.RawMessage) }, func() any { return new(new(int64(7))) }, func() any { return new(1.5) },
+		func() any { return new(any) }, func() any { return new([]string) },
+	}
+	for _, text := range []string{`true`, `false`, `null`, `0`, `-0`, `12`, `-9223372036854775808`, `9223372036854775808`, `1e3`, `1.5`, `""`, `"a"`, `"a\nb"`, `"\u00e9"`, `"é"`, "\"\xff\"", `"12"`, `[]`, `["a"]`, `{}`} {
+		for _, target := range targets {
+			want, got := target(), target()
+			wantErr, gotErr := json.Unmarshal([]byte(text), want), NewReader(strings.NewReader(text), 1<<10).Decode(got)
+			if (wantErr == nil) != (gotErr == nil) || !reflect.DeepEqual(want, got) {
+				t.Errorf("%s into %T: %v, %v, want %v, %v", text, got, got, gotErr, want, wantErr)
+			}
+		}
 	}
 }

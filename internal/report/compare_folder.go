@@ -59,7 +59,7 @@ func WriteComparison(f *Folder, formats []string, r *record.Report, opt Options)
 	})
 	failed = WriteFiles(f, early, r, opt)
 	if opt.Gather != nil {
-		failed = append(failed, gatherPictures(f, r, opt.Gather)...)
+		failed = append(failed, gatherPictures(f, r, labelsOf(r), opt.Gather)...)
 	}
 	opt.beside = f.Written
 	failed = append(failed, WriteFiles(f, late, r, opt)...)
@@ -80,7 +80,8 @@ func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
 	if err := writeStatisticsBeside(folder, r, opt); err != nil {
 		return err
 	}
-	labels, stems, names := operatorStems(r, opt.Plots)
+	labels := labelsOf(r)
+	stems, names := operatorStems(r, labels, opt.Plots)
 	renamed := false
 	for i := range r.Len() {
 		stem, ok := stems[i]
@@ -147,35 +148,6 @@ func writeOpConfig(folder *Folder, r *record.Report) error {
 	return err
 }
 
-// pageFormat is the format of pages for a browser.
-const pageFormat = "html"
-
-// writePage writes a comparison as a page.
-func writePage(w io.Writer, r *record.Report, opt Options) error {
-	c := &page.Comparison{Report: r, Headline: verdictOf(r).Text(), Facts: pageFacts(r), Labels: CompareLabels(r), Files: filesBeside(r, opt.beside), Before: opt.before, Paths: opt.paths}
-	if opt.before != nil {
-		c.BeforeHeadline = verdictOf(opt.before).Text()
-	}
-	return page.Write(w, c, opt.Page)
-}
-
-// pageFacts are the facts of the text that the page has no cards for, in both languages.
-func pageFacts(r *record.Report) (all []page.Fact) {
-	of := func(l Lang) []fact {
-		t := Text{Lang: l}
-		return append(t.meaningFacts(r), t.statisticsFacts(r)...)
-	}
-	chinese := of(Chinese)
-	for i, f := range of(English) {
-		x := page.Fact{Label: lang.Text{EN: f.label, ZH: chinese[i].label}}
-		for k, line := range f.lines {
-			x.Lines = append(x.Lines, lang.Text{EN: line, ZH: chinese[i].lines[k]})
-		}
-		all = append(all, x)
-	}
-	return all
-}
-
 // paged returns a writer of results whose page is made of their document.
 func paged[R any](file string, document func(*page.Options) *json.RawMessage, write func(w io.Writer, result R) error) Writer {
 	return writes(file, func(w io.Writer, result R, opt Options) error {
@@ -191,24 +163,6 @@ func paged[R any](file string, document func(*page.Options) *json.RawMessage, wr
 // overflowPage is where the page has the document of a command of overflow.
 func overflowPage(o *page.Options) *json.RawMessage { return &o.Overflow }
 
-// filesBeside are, by row, those of the written files that show its operator.
-func filesBeside(r *record.Report, written []record.File) map[int][]string {
-	names := map[string]bool{}
-	for _, f := range written {
-		names[f.Name] = true
-	}
-	_, stems, _ := operatorStems(r, true)
-	files := map[int][]string{}
-	for i, stem := range stems {
-		for _, suffix := range slices.Concat([]string{".csv"}, plot.Suffixes()) {
-			if names[stem+suffix] {
-				files[i] = append(files[i], stem+suffix)
-			}
-		}
-	}
-	return files
-}
-
 // Gather reads tensors once more for the pictures that stay in the report, and hands
 // over what the plots of each row that has them show. draw is called by several
 // goroutines at a time; what it returns is called in the order of the rows, one at a
@@ -217,8 +171,8 @@ type Gather func(draw func(row int, pictures *metrics.Pictures) func() error) (f
 
 // gatherPictures gathers the pictures of rows, and writes the plots of those that have
 // them: three files each.
-func gatherPictures(f *Folder, r *record.Report, gather Gather) []error {
-	labels, stems, _ := operatorStems(r, true)
+func gatherPictures(f *Folder, r *record.Report, labels *labels, gather Gather) []error {
+	stems, _ := operatorStems(r, labels, true)
 	return gather(func(row int, pictures *metrics.Pictures) func() error {
 		label := labels.of(r.Row(row))
 		files, err := plot.Draw(label, pictures)
@@ -240,22 +194,22 @@ func gatherPictures(f *Folder, r *record.Report, gather Gather) []error {
 	})
 }
 
-// operatorStems returns the names of rows, and by their indexes those of the files
-// of rows that have some, without an extension. With plots more rows have files, and
-// the others the same as without.
-func operatorStems(r *record.Report, plots bool) (names *labels, stems map[int]string, files *FileNames) {
-	names, stems, files = labelsOf(r), map[int]string{}, NewFileNames()
+// operatorStems returns, by the indexes of rows, the names of the files of those that have
+// some, without an extension. With plots more rows have files, and the others the same as
+// without.
+func operatorStems(r *record.Report, names *labels, plots bool) (stems map[int]string, files *FileNames) {
+	stems, files = map[int]string{}, NewFileNames()
 	for i, row := range r.All() {
 		if row.Compared() && row.HasErrors() {
-			stems[i] = files.Stem(names.of(r.Row(i)))
+			stems[i] = files.Stem(names.of(row))
 		}
 	}
 	for i, row := range r.All() {
 		if plots && row.Compared() && row.Status == record.Fail && stems[i] == "" { // those with errors have one
-			stems[i] = files.Stem(names.of(r.Row(i)))
+			stems[i] = files.Stem(names.of(row))
 		}
 	}
-	return names, stems, files
+	return stems, files
 }
 
 // isPlot reports whether a file has the name of a plot.

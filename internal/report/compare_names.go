@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
+	"iter"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -38,6 +39,11 @@ func CompareLabels(r *record.Report) []string {
 	return labels
 }
 
+// called is what a row is called by.
+type called struct{ label, round, npuOp string }
+
+func calledOf(row *record.Row) called { return called{rowLabel(row), row.Round, row.NPUOp} }
+
 // labels name rows.
 type labels struct {
 	// alike are the names that several rows have, still those that they have with their
@@ -48,19 +54,30 @@ type labels struct {
 // labelsOf makes the names of the rows of a report.
 func labelsOf(r *record.Report) *labels {
 	r = r.Whole() // names are the same in all reports of a run
+	return labelsOfAll(func(yield func(called) bool) {
+		for _, row := range r.All() {
+			if !yield(calledOf(row)) {
+				return
+			}
+		}
+	})
+}
+
+// labelsOfAll makes the names of rows, which it goes through twice.
+func labelsOfAll(rows iter.Seq[called]) *labels {
 	n := new(labels)
-	n.alike = repeated(r, rowLabel)
+	n.alike = repeated(rows, func(c called) string { return c.label })
 	if len(n.alike) > 0 {
-		n.still = repeated(r, n.inRound)
+		n.still = repeated(rows, n.inRound)
 	}
 	return n
 }
 
 // repeated are the names that several rows have.
-func repeated(r *record.Report, name func(*record.Row) string) map[string]bool {
-	seen, again := make(map[string]bool, r.Len()), map[string]bool{}
-	for _, row := range r.All() {
-		label := name(row)
+func repeated(rows iter.Seq[called], name func(called) string) map[string]bool {
+	seen, again := map[string]bool{}, map[string]bool{}
+	for c := range rows {
+		label := name(c)
 		if seen[label] {
 			again[label] = true
 		}
@@ -70,19 +87,20 @@ func repeated(r *record.Report, name func(*record.Row) string) map[string]bool {
 }
 
 // inRound names a row, with its round where several rows have the name.
-func (n *labels) inRound(row *record.Row) string {
-	label := rowLabel(row)
-	if row.Round != "" && n.alike[label] {
-		label += "@" + row.Round
+func (n *labels) inRound(c called) string {
+	if c.round != "" && n.alike[c.label] {
+		return c.label + "@" + c.round
 	}
-	return label
+	return c.label
 }
 
 // of names a row.
-func (n *labels) of(row *record.Row) string {
-	label := n.inRound(row)
-	if row.NPUOp != "" && n.still[label] {
-		label += " (" + row.NPUOp + ")"
+func (n *labels) of(row *record.Row) string { return n.name(calledOf(row)) }
+
+func (n *labels) name(c called) string {
+	label := n.inRound(c)
+	if c.npuOp != "" && n.still[label] {
+		label += " (" + c.npuOp + ")"
 	}
 	return label
 }

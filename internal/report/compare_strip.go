@@ -33,7 +33,7 @@ func stripMark(r *record.Report, i int) record.Mark {
 	if row := r.Row(i); row.Status.Bad() && !row.Judged() {
 		return record.MarkOrigin
 	}
-	return r.Mark(i)
+	return r.Mark(i, r.Row(i))
 }
 
 // minStrip is the least number of rows that are worth a strip.

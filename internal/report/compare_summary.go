@@ -96,7 +96,7 @@ func comparedRows(r *record.Report) int {
 			n++
 		}
 	}
-	return n + r.LeftOut
+	return n + r.Passed.Rows + r.LeftOut
 }
 
 // all counts all tensors in words.

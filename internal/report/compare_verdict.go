@@ -82,14 +82,14 @@ func otherSteps(r *record.Report) lang.Sentence {
 // digests, and there is nothing else to say of them. Where limits decide, as those of an exact
 // profile, equal bits are what was asked for.
 func sameBits(r *record.Report) bool {
-	n := 0
-	if r.Verdict != byEvidence || r.Counts[record.Fail]+r.Counts[record.Warn] > 0 {
+	n := r.Passed.Rows
+	if r.Verdict != byEvidence || r.Counts[record.Fail]+r.Counts[record.Warn] > 0 || r.Passed.OtherBits {
 		return false
 	}
 	for _, row := range r.All() {
-		switch res := row.Result; {
+		switch {
 		case !row.Judged():
-		case res == nil || res.RefCRC == 0 && res.RefSum == 0 || row.RefDType != row.NPUDType || res.RefCRC != res.NPUCRC || res.RefSum != res.NPUSum:
+		case !row.SameBits():
 			return false
 		default:
 			n++

@@ -28,7 +28,7 @@ import (
 type Documents struct {
 	// Comparison is nil where there is none. Of two it is the second one, and Before the
 	// first.
-	Comparison, Before *record.Report
+	Comparison, Before *Compared
 	// Path is that of the comparison, BeforePath of the one before.
 	Path, BeforePath string
 	// Overflow, Determinism, Perf and Checked are the documents of these commands, the last one
@@ -84,7 +84,7 @@ func (d *Documents) add(path string, open func() (io.ReadCloser, error)) error {
 			return &TwiceError{path, schema}
 		}
 		d.Before, d.BeforePath, d.Path = d.Comparison, d.Path, path
-		d.Comparison, err = record.ReadKeeping(in, page.Keep)
+		d.Comparison, err = readCompared(in)
 		return err
 	case overflow.Schema, overflow.ScanSchema:
 	case determinism.Schema:
@@ -148,11 +148,15 @@ func (d *Documents) WritePage(w io.Writer, dir string, written []record.File, op
 	if d.Comparison == nil {
 		return page.Write(w, nil, opt.Page)
 	}
-	opt.beside, opt.before, opt.paths = written, d.Before, [2]string{d.BeforePath, d.Path}
+	opt.beside = written
 	if dir != "" && safefile.SameFile(dir, store.Dir(d.Path)) {
 		opt.beside = append(opt.beside, d.Comparison.Files...)
 	}
-	return writePage(w, d.Comparison, opt)
+	c := d.Comparison.page()
+	if c.Paths = [2]string{d.BeforePath, d.Path}; d.Before != nil {
+		c.Before, c.RowsBefore = d.Before.Report, &d.Before.rows
+	}
+	return writeComparedPage(w, c, d.Comparison.names(), opt)
 }
 
 // HasPlots counts the rows that plots can be drawn of.
@@ -160,25 +164,24 @@ func (d *Documents) HasPlots() (n int) {
 	if d.Comparison == nil {
 		return 0
 	}
-	for i := range d.Comparison.Len() {
-		if d.drawn(i) {
+	for _, row := range d.Comparison.All() {
+		if drawn(row) {
 			n++
 		}
 	}
 	return n
 }
 
-func (d *Documents) drawn(i int) bool {
-	row := d.Comparison.Row(i)
+func drawn(row *record.Row) bool {
 	return row.IsDrawn() && row.Pictures != nil && row.Pictures.Packed != nil
 }
 
 // WritePlots draws the plots of the rows whose sampled errors the comparison has.
 func (d *Documents) WritePlots(ctx context.Context, f *Folder, observe func(batch.Event)) (failed []error, err error) {
-	failed = gatherPictures(f, d.Comparison, func(draw func(int, *metrics.Pictures) func() error) (failed []error) {
+	failed = gatherPictures(f, d.Comparison.Report, d.Comparison.names(), func(draw func(int, *metrics.Pictures) func() error) (failed []error) {
 		var rows []int
-		for i := range d.Comparison.Len() {
-			if d.drawn(i) {
+		for i, row := range d.Comparison.All() {
+			if drawn(row) {
 				rows = append(rows, i)
 			}
 		}

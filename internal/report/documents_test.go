@@ -2,13 +2,18 @@ package report
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
 	"dumptool/internal/compare/record"
+	"dumptool/internal/report/page"
 )
 
 // FuzzDocuments reads random documents: what is read can be shown.
@@ -40,7 +45,7 @@ func FuzzDocuments(f *testing.F) {
 			t.Errorf("once more: %v", err)
 		}
 		if d.Comparison == nil {
-			d.Comparison = reportOf()
+			d.Comparison = &Compared{Report: reportOf()}
 		}
 		if err := d.WritePage(io.Discard, "", nil, Options{}); err != nil {
 			t.Error(err)
@@ -58,21 +63,102 @@ func TestReadDocuments(t *testing.T) {
 	if err != nil || len(d.Comparison.Rows) != len(everything().Rows) || d.HasPlots() != 0 {
 		t.Fatalf("%v, error %v", d, err)
 	}
-	// What is left out while reading does not show.
-	whole, err := record.Read(strings.NewReader(rendered(t, everything().Write)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := func(d *Documents) string {
-		return rendered(t, func(w io.Writer) error { return d.WritePage(w, "", nil, Options{}) })
-	}
-	if want, got := page(&Documents{Comparison: whole}), page(d); want != got {
-		t.Errorf("the page of a document that is read for it is another one: %d and %d bytes", len(want), len(got))
-	}
+	checkGathered(t, rendered(t, everything().Write), Options{})
 	if d, err := ReadDocuments([]string{path, path}); err != nil || d.Before == nil {
 		t.Errorf("before and after: %v", err)
 	}
 	if _, err := ReadDocuments([]string{path, path, path}); !errors.As(err, new(*TwiceError)) || !strings.Contains(err.Error(), path) {
 		t.Errorf("three: %v", err)
+	}
+}
+
+// checkGathered checks that what is left out while a document is read for a page does not
+// show, and returns how many rows were.
+func checkGathered(t rapid.TB, text string, opt Options) int {
+	t.Helper()
+	whole, err := record.Read(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gathered, err := readCompared(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got strings.Builder
+	if err := writePage(&want, whole, opt); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&Documents{Comparison: gathered}).WritePage(&got, "", nil, opt); err != nil {
+		t.Fatal(err)
+	}
+	if want.String() != got.String() {
+		t.Errorf("the page of a document that is read for it is another one:\n%s", cmp.Diff(strings.Split(want.String(), "\n"), strings.Split(got.String(), "\n")))
+	}
+	return gathered.Passed.Rows
+}
+
+// TestGathered: the page of a document is that of all of its rows, whichever of them are
+// left out while it is read.
+func TestGathered(t *testing.T) {
+	left := 0
+	rapid.Check(t, func(t *rapid.T) {
+		r := reportOf()
+		r.Verdict = rapid.SampledFrom([]string{byEvidence, byLimits}).Draw(t, "verdict")
+		r.Args = []string{"--cpu=a/golden", "--npu=/b/dumps"}
+		names := []string{"net/a/conv", "net/b/conv", "layer1_x", "layer1_y", "layer1_z", "plain"}
+		for k := range rapid.IntRange(1, 3).Draw(t, "rounds") {
+			round := record.Round{Findings: record.NoFindings(), OrderKnown: true}
+			if rapid.Bool().Draw(t, "named") {
+				round.Name, round.At = fmt.Sprint("rank ", k), record.At{Rank: fmt.Sprint(k)}
+			}
+			first := len(r.Rows)
+			for range rapid.IntRange(0, 20).Draw(t, "rows") {
+				row := passing(rapid.SampledFrom(names).Draw(t, "op"))
+				row.Round, row.At, row.Output = round.Name, round.At, rapid.IntRange(0, 1).Draw(t, "output")
+				row.RefFile, row.NPUFile = fmt.Sprintf("a/golden/%d/x", k), fmt.Sprintf("/b/dumps/%d/y:output:1", k)
+				if rapid.IntRange(0, 3).Draw(t, "modules") == 0 {
+					row.Modules = []string{"model", fmt.Sprint("layer", k)}
+				}
+				if rapid.IntRange(0, 5).Draw(t, "twin") == 0 {
+					row.NPUOp = "other"
+				}
+				if rapid.Bool().Draw(t, "inputs") {
+					row.Inputs = []int{first}
+				}
+				if rapid.Bool().Draw(t, "bits") {
+					row.Result.RefCRC, row.Result.NPUCRC = 7, 7
+				}
+				row.Status = rapid.SampledFrom([]record.Status{record.Pass, record.Pass, record.Pass, record.Pass, record.Rounding, record.Fail, record.Warn, record.Skip}).Draw(t, "status")
+				if row.Pair.Status = row.Status; row.Status != record.Pass {
+					row.Reasons = []record.Finding{{Code: record.CalcError, Confidence: record.High}}
+				}
+				switch row.Status {
+				case record.Skip:
+					row.Result, row.Shape = nil, nil
+				case record.Fail:
+					if round.Findings.FirstBad < 0 {
+						round.Findings.FirstBad = len(r.Rows)
+					}
+					row.Evidence = &record.Evidence{Level: record.IsOrigin, Score: 2, FedBy: []int{}}
+				}
+				r.Rows = append(r.Rows, row)
+			}
+			if r.Findings.FirstBad < 0 {
+				r.Findings = round.Findings
+			}
+			r.Rounds = append(r.Rounds, round)
+		}
+		if n := len(r.Rows); n > 0 && rapid.Bool().Draw(t, "baseline") {
+			r.Baseline = &record.Baseline{File: "b.json", Fixed: []int{rapid.IntRange(0, n-1).Draw(t, "fixed")}}
+		}
+		r.Count()
+		var text strings.Builder
+		if err := r.Write(&text); err != nil {
+			t.Fatal(err)
+		}
+		left += checkGathered(t, text.String(), Options{Page: page.Options{NoPaths: rapid.Bool().Draw(t, "no paths")}})
+	})
+	if left == 0 {
+		t.Error("no row was left out")
 	}
 }

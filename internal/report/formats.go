@@ -240,10 +240,6 @@ type Options struct {
 	folder bool
 	// beside are the reports in the same folder, to which a page has links.
 	beside []record.File
-	// before is the comparison that a page shows beside its own, nil for none.
-	before *record.Report
-	// paths are those of the documents of before and of the comparison.
-	paths [2]string
 }
 
 // writes returns a writer of results of type R.

@@ -25,40 +25,46 @@ const maxWindow = 8 << 20
 const magic = "\x28\xb5\x2f\xfd"
 
 // Open opens a document, which may be compressed, whatever its name is.
-func Open(path string) (io.ReadCloser, error) {
+func Open(path string) (io.ReadCloser, error) { return OpenAt(path, 0) }
+
+// OpenAt opens a document at an offset of its text. One that is compressed and has no seek
+// table is read up to it.
+func OpenAt(path string, offset int64) (io.ReadCloser, error) {
 	file, err := safefile.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	in := bufio.NewReaderSize(file, 64<<10)
-	if head, _ := in.Peek(len(magic)); string(head) != magic {
-		return opened{in, file.Close, file}, nil
-	}
-	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
+	in, err := openAt(file, offset)
 	if err != nil {
 		_ = file.Close() // it was opened for reading
 		return nil, lang.Errorf("%s: %w", path, err)
 	}
-	return opened{z, func() error {
-		z.Close()
-		return file.Close()
-	}, nil}, nil
+	return in, nil
 }
 
-// OpenAt opens a document at an offset of its text. One that is compressed is read up to it.
-func OpenAt(path string, offset int64) (io.ReadCloser, error) {
-	in, err := Open(path)
+func openAt(file safefile.Input, offset int64) (io.ReadCloser, error) {
+	in := bufio.NewReaderSize(file, 64<<10)
+	if head, _ := in.Peek(len(magic)); string(head) != magic {
+		if offset == 0 {
+			return opened{in, file.Close}, nil
+		}
+		return opened{io.NewSectionReader(file, offset, file.Size()-offset), file.Close}, nil
+	}
+	if at, text := frameAt(file, offset); at > 0 {
+		offset -= text
+		in.Reset(io.NewSectionReader(file, at, file.Size()-at))
+	}
+	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		return nil, err
 	}
-	o := in.(opened)
-	if o.plain != nil {
-		o.Reader = io.NewSectionReader(o.plain, offset, o.plain.Size()-offset)
-		return o, nil
-	}
-	if _, err := io.CopyN(io.Discard, o, offset); err != nil {
-		_ = o.Close() // it was opened for reading
-		return nil, lang.Errorf("%s: %w", path, err)
+	o := opened{z, func() error {
+		z.Close()
+		return file.Close()
+	}}
+	if _, err := io.CopyN(io.Discard, z, offset); err != nil {
+		z.Close()
+		return nil, err
 	}
 	return o, nil
 }
@@ -67,23 +73,10 @@ func OpenAt(path string, offset int64) (io.ReadCloser, error) {
 type opened struct {
 	io.Reader
 	close func() error
-	plain safefile.Input // nil for one that is compressed
 }
 
 // Close implements io.Closer.
 func (o opened) Close() error { return o.close() }
-
-// Compress writes what render does, compressed.
-func Compress(w io.Writer, render func(io.Writer) error) error {
-	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
-	if err != nil {
-		return err
-	}
-	if err := render(z); err != nil {
-		return err
-	}
-	return z.Close()
-}
 
 // Named is the path of a document that is at path, or compressed beside it; path where there
 // is neither.

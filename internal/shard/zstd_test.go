@@ -2,6 +2,8 @@ package shard
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -44,7 +46,7 @@ func TestCompressed(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := bytes.Clone(whole)
-	broken[len(broken)-1] ^= 1 // of the check sum
+	broken[len(broken)-1-sizeOfHead-sizeOfEntry-sizeOfFoot] ^= 1 // of the check sum
 	for name, tt := range map[string]struct {
 		data []byte
 		want string // part of the error, empty for none
@@ -53,6 +55,8 @@ func TestCompressed(t *testing.T) {
 		"compressed":   {whole, ""},
 		"two frames":   {append(written(t, text[:20]), written(t, text[20:])...), ""},
 		"cut":          {whole[:len(whole)-8], "is cut or no document"},
+		"no table":     {whole[:len(whole)-sizeOfHead-sizeOfEntry-sizeOfFoot], ""},
+		"cut before":   {whole[:len(whole)-sizeOfHead-sizeOfEntry-sizeOfFoot-1], "is cut or no document"},
 		"its magic":    {whole[:4], "is cut or no document"},
 		"broken":       {broken, "is cut or no document"},
 		"empty":        {nil, "is cut or no document"},
@@ -141,26 +145,81 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// TestOpenAt opens documents in both forms at every offset.
+// TestOpenAt opens documents in all forms at every offset: compressed in one frame, in
+// several, by others without a table, and with a table that is not of the file.
 func TestOpenAt(t *testing.T) {
 	const text = `{"schema": "dumptool/compare/1", "rows": []}`
-	for name, data := range map[string][]byte{"plain": []byte(text), "compressed": written(t, text)} {
+	two := written(t, text)
+	two = two[:len(two)-sizeOfHead-sizeOfEntry-sizeOfFoot]
+	for name, data := range map[string][]byte{"plain": []byte(text), "compressed": written(t, text), "no table": two, "foreign table": append(written(t, text[:9]), written(t, text[9:])...)} {
 		path := filepath.Join(t.TempDir(), "compare.json")
 		if err := os.WriteFile(path, data, 0o666); err != nil {
 			t.Fatal(err)
 		}
 		for at := range len(text) + 1 {
-			in, err := OpenAt(path, int64(at))
-			if err != nil {
-				t.Fatal(name, at, err)
-			}
-			got, err := io.ReadAll(in)
-			if err != nil || string(got) != text[at:] || in.Close() != nil {
-				t.Errorf("%s from %d: %q, %v", name, at, got, err)
-			}
+			checkFrom(t, path, text, int64(at))
 		}
-		if _, err := OpenAt(path, int64(len(text)+1)); name == "compressed" && err == nil {
-			t.Error("an offset behind the end is no error")
+		if _, err := OpenAt(path, int64(len(text)+1)); name != "plain" && err == nil {
+			t.Errorf("%s: an offset behind the end is no error", name)
 		}
 	}
 }
+
+func checkFrom(t *testing.T, path, text string, at int64) {
+	t.Helper()
+	in, err := OpenAt(path, at)
+	if err != nil {
+		t.Fatal(at, err)
+	}
+	got, err := io.ReadAll(in)
+	if err != nil || string(got) != text[at:] || in.Close() != nil {
+		t.Errorf("from %d: %d bytes, %v", at, len(got), err)
+	}
+}
+
+// TestFrames: a long document is read from the frame in which an offset lies, and one that
+// is written in pieces is the same.
+func TestFrames(t *testing.T) {
+	var b strings.Builder
+	for i := range 300_000 {
+		fmt.Fprintf(&b, "row %d\n", i)
+	}
+	text, path := b.String(), filepath.Join(t.TempDir(), "compare.json")
+	data := written(t, text)
+	if err := os.WriteFile(path, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	file := io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data)))
+	for _, at := range []int64{0, 1, textOfFrame - 1, textOfFrame, textOfFrame + 1, 2*textOfFrame + 5, int64(len(text)) - 1, int64(len(text))} {
+		checkFrom(t, path, text, at)
+		frame, first := frameAt(file, at)
+		if want := at / textOfFrame * textOfFrame; first != want || (frame > 0) != (want > 0) {
+			t.Errorf("offset %d is in the frame at %d with the text from %d, want %d", at, frame, first, want)
+		}
+		if string(data[frame:frame+4]) != magic {
+			t.Errorf("no frame begins at %d", frame)
+		}
+	}
+	var pieces bytes.Buffer
+	err := Compress(&pieces, func(w io.Writer) error {
+		for rest := text; rest != ""; {
+			n := min(len(rest), 70_001)
+			if _, err := io.WriteString(w, rest[:n]); err != nil {
+				return err
+			}
+			rest = rest[n:]
+		}
+		return nil
+	})
+	if err != nil || !bytes.Equal(pieces.Bytes(), data) {
+		t.Errorf("in pieces %d bytes, at once %d, %v", pieces.Len(), len(data), err)
+	}
+	failing := errors.New("full")
+	if err := Compress(failingWriter{failing}, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); !errors.Is(err, failing) {
+		t.Errorf("error %v, want %v", err, failing)
+	}
+}
+
+type failingWriter struct{ err error }
+
+func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }

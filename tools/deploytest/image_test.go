@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -87,8 +88,8 @@ func (img *image) seal(t *testing.T, volumes ...string) {
 }
 
 // run runs a container with arguments and more variables, and returns how it ended, what
-// it printed and its largest memory.
-func (img *image) run(t *testing.T, args, env []string) (status int, out string, peak int64) {
+// it printed, its largest memory and the time of processors.
+func (img *image) run(t *testing.T, args, env []string) (status int, out string, peak int64, took time.Duration) {
 	t.Helper()
 	cmd := exec.Command("/dumptool", args...)
 	cmd.Env = append(slices.Clone(img.env), env...)
@@ -108,7 +109,8 @@ func (img *image) run(t *testing.T, args, env []string) (status int, out string,
 		t.Fatal(err)
 	}
 	const kibi = 1024
-	return cmd.ProcessState.ExitCode(), printed.String(), cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss * kibi
+	ended := cmd.ProcessState
+	return ended.ExitCode(), printed.String(), ended.SysUsage().(*syscall.Rusage).Maxrss * kibi, ended.UserTime() + ended.SystemTime()
 }
 
 // rowsOfRank is how many rows TestImage makes of each of its four ranks.
@@ -139,11 +141,11 @@ func TestImage(t *testing.T) {
 	img.seal(t, "data", "tmp")
 	all := pods(t, []string{"cluster", "kubernetes", "-n", fmt.Sprint(ranks), "--run", "7", "--", "compare", "--cpu", "/in/cpu", "--npu", "/in/npu", "--format", "csv", "-out", "/data/report"})
 	run := func(p *pod, env ...string) {
-		status, out, peak := img.run(t, p.spec.Containers[0].Args, env)
+		status, out, peak, took := img.run(t, p.spec.Containers[0].Args, env)
 		if limit := p.spec.Containers[0].Resources.Limits.Memory().Value(); status != 0 || peak > limit {
 			t.Fatalf("%s %v ends with %d, after %d MiB:\n%s", p.name, env, status, peak>>20, out)
 		}
-		t.Logf("%s %v: %d MiB", p.name, env, peak>>20)
+		t.Logf("%s %v: %d MiB, %.1f s of a processor", p.name, env, peak>>20, took.Seconds())
 	}
 	for i := range ranks {
 		run(&all[0], fmt.Sprintf("JOB_COMPLETION_INDEX=%d", i))

@@ -152,13 +152,13 @@ func (r *Report) PictureRows(n int) []int {
 	var rows []int
 	chosen := map[int]bool{}
 	add := func(i int) {
-		if i >= 0 && i < r.Len() && len(rows) < n && !chosen[i] && r.Rows[i].Compared() {
+		if i >= 0 && i < r.Len() && len(rows) < n && !chosen[i] && r.Row(i).Compared() {
 			chosen[i] = true
 			rows = append(rows, i)
 		}
 	}
-	for i := range r.Len() {
-		if r.DamagedHere(i) {
+	for i, row := range r.All() {
+		if r.damagedHere(i, row) {
 			add(i)
 		}
 	}
@@ -183,17 +183,16 @@ func (r *Report) PictureRows(n int) []int {
 // AllPictures is more rows than there are.
 const AllPictures = math.MaxInt
 
-// DamagedHere reports whether a row is bad by what its operator does, rather than by
+// damagedHere reports whether a row is bad by what its operator does, rather than by
 // its inputs or by rounding that adds up: by evidence it is an origin, by limits its
 // first reason says so.
-func (r *Report) DamagedHere(i int) bool {
+func (r *Report) damagedHere(i int, row *Row) bool {
 	if r.Verdict == "evidence" {
-		return r.Rows[i].IsOrigin()
+		return row.IsOrigin()
 	}
 	if i == r.Findings.FirstDamaged {
 		return true
 	}
-	row := r.Row(i)
 	return row.Status == Fail && len(row.Reasons) > 0 && !slices.Contains([]Code{LayerInputBad, Accumulated, ModelNaN}, row.FirstCode())
 }
 
@@ -210,11 +209,10 @@ const (
 	MarkOrigin   // an independent error begins here
 )
 
-// Mark says how a row is drawn.
-func (r *Report) Mark(i int) Mark {
-	row := r.Row(i)
+// Mark says how a row is drawn, which has place i in the report.
+func (r *Report) Mark(i int, row *Row) Mark {
 	switch {
-	case row.Status.Bad() && r.DamagedHere(i):
+	case row.Status.Bad() && r.damagedHere(i, row):
 		return MarkOrigin
 	case row.Status.Bad() || row.Status == Error:
 		return MarkFails

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"math"
 	"slices"
 
@@ -37,14 +38,19 @@ type document struct {
 // reading says what becomes of rows as they are read, so that a document may have more of
 // them than memory has room for.
 type reading struct {
-	// keep leaves of a row what is wanted, of the one that is last among the rows so far.
-	// nil keeps all.
-	keep func(r *Report, row *Row)
+	// keep leaves of a row what is wanted; nil keeps all.
+	keep func(row *Row)
+	// less passes over what compare.json shows alone, and had is set where there was any.
+	less, had bool
 	// take is given the rows of a round, which are dropped then, with the place of the first.
 	// nil keeps them.
 	take func(r *Report, first int, rows []Row) error
 	// taken counts them.
 	taken int
+	// gather is given each row with its place, and says whether the report shall have it; see
+	// ReadGathering. passed is what it has of those that it has not.
+	gather func(r *Report, i int, row *Row) bool
+	passed passing
 	// starts are where the rows of rounds begin.
 	starts []start
 }
@@ -132,7 +138,7 @@ func (d *document) finish() error {
 		return lang.Errorf("key %q is missing: not a document of %s", "schema", Schema)
 	case r.Rows == nil:
 		return lang.Errorf("key %q is missing: not a document of %s", "rows", Schema)
-	case r.LeftOut < 0 || r.LeftOut > math.MaxInt-len(r.Rows):
+	case r.LeftOut < 0 || r.LeftOut > math.MaxInt-r.Len():
 		return lang.Errorf("left_out is %d", r.LeftOut)
 	}
 	if d.take != nil {
@@ -140,8 +146,8 @@ func (d *document) finish() error {
 			return err
 		}
 	}
-	rows := d.taken + len(r.Rows)
-	checks := []error{r.Findings.check(rows), checkLinks(r.Rows, 0)}
+	rows := d.taken + r.Len()
+	checks := []error{r.Findings.check(rows), checkLinks(r.All(), 0, rows), d.passed.checkLinks(rows)}
 	keys := map[string]string{}
 	for i := range r.Rounds {
 		checks = append(checks, r.Rounds[i].Findings.check(rows), checkRows(r.Rounds[i].Origins, rows))
@@ -162,6 +168,11 @@ func (d *document) finish() error {
 	for i := range r.Rows {
 		r.Rows[i].Key = keys[r.Rows[i].Round]
 	}
+	if d.gather != nil && !d.passed.on { // what the head says came behind the rows
+		for i, row := range r.All() {
+			d.gather(r, i, row)
+		}
+	}
 	if b := d.baseline; b != nil {
 		r.Baseline = &Baseline{File: b.File, New: r.rowsOf(b.New), Known: r.rowsOf(b.Known), Worse: r.rowsOf(b.Worse),
 			Fixed: r.rowsOf(b.Fixed), Missing: b.Missing, Updated: b.Updated}
@@ -176,8 +187,8 @@ func (r *Report) rowsOf(names []string) []int {
 		return nil
 	}
 	at := map[string][]int{}
-	for i := range r.Len() {
-		name := r.Row(i).Name()
+	for i, row := range r.All() {
+		name := row.Name()
 		at[name] = append(at[name], i)
 	}
 	var rows []int
@@ -195,10 +206,11 @@ func (d *document) flush() error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if err := checkLinks(rows, d.taken); err != nil {
+	round := &Report{Rows: rows}
+	if err := checkLinks(round.All(), d.taken, d.taken+len(rows)); err != nil {
 		return err
 	}
-	(&Report{Rows: rows}).say(d.chinese)
+	round.say(d.chinese)
 	err := d.take(d.Report, d.taken, rows)
 	d.taken += len(rows)
 	clear(rows)
@@ -210,12 +222,6 @@ func (d *document) flush() error {
 // schema, types, words, or indexes of what is not there. Errors about the text are those of
 // jsonpos, with path, line and column.
 func Read(r io.Reader) (*Report, error) { return readReport(r, reading{}) }
-
-// ReadKeeping is Read for those who want a part of each row: keep leaves that of the row, which
-// is the last of the rows of the report. What names other rows has to stay.
-func ReadKeeping(r io.Reader, keep func(r *Report, row *Row)) (*Report, error) {
-	return readReport(r, reading{keep: keep})
-}
 
 // ReadRounds is Read for those who want the rows of one round at a time: the report has none
 // of them, and take is given those of each round, with the place of the first of them. Of
@@ -258,9 +264,16 @@ func (l rowList) MarshalJSON() ([]byte, error) { return []byte("[]"), nil }
 func (l rowList) read(in *jsonpos.Reader) error {
 	l.Rows = []Row{}
 	early := l.schema != "" && l.Rounds != nil // else what the rounds are comes later
+	if l.gather != nil && early {
+		l.passed = l.beginPassed()
+	}
 	return in.Array(func(i int) error {
 		f, at := newRow(l.slim), in.Offset()
-		err := f.read(in)
+		members := f.members(true)
+		if l.less {
+			members = f.less(l.gather != nil, &l.had)
+		}
+		err := f.read(in, members)
 		if err == nil {
 			err = f.finish()
 		}
@@ -273,12 +286,15 @@ func (l rowList) read(in *jsonpos.Reader) error {
 		if err != nil {
 			return err
 		}
+		if l.passed.on && l.pass(i, f.Row) {
+			return nil
+		}
 		if n := len(l.Rows); n == 0 || l.Rows[n-1].Round != f.Round {
 			l.starts = append(l.starts, start{n, at})
 		}
 		l.Rows = append(l.Rows, *f.Row)
 		if l.keep != nil {
-			l.keep(l.Report, &l.Rows[i])
+			l.keep(&l.Rows[i])
 		}
 		return nil
 	})
@@ -351,21 +367,26 @@ func (f *rowForm) check() error {
 	return nil
 }
 
-// checkLinks reports rows, of which first is the place of the first, that name rows which are
-// not among them.
-func checkLinks(rows []Row, first int) error {
-	for i := range rows {
-		links := slices.Clone(rows[i].Inputs)
-		for _, reason := range rows[i].Reasons {
-			links = append(links, reason.Facts.rows()...)
-		}
-		for _, k := range links {
-			if k < first || k >= first+len(rows) {
-				return lang.Errorf("row %d names row %d of %d rows", first+i, k, first+len(rows))
+// checkLinks reports rows by their places among those from first to end, counted from first,
+// that name rows which are not there.
+func checkLinks(rows iter.Seq2[int, *Row], first, end int) error {
+	for i, row := range rows {
+		for _, k := range row.links() {
+			if k < first || k >= end {
+				return lang.Errorf("row %d names row %d of %d rows", first+i, k, end)
 			}
 		}
 	}
 	return nil
+}
+
+// links are the rows that a row names.
+func (r *Row) links() []int {
+	links := r.Inputs
+	for _, reason := range r.Reasons {
+		links = append(slices.Clip(links), reason.Facts.rows()...)
+	}
+	return links
 }
 
 // rowsAtOnce is how many rows are made text of at a time.

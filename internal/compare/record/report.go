@@ -75,6 +75,9 @@ type Report struct {
 	// Rows are in execution order; rows of equal place by name and output.
 	// Unmatched and skipped ones are among them.
 	Rows []Row
+	// Passed are those that are not among Rows, since what is wanted of them was gathered as
+	// they were read. Rows stand in their places all the same.
+	Passed Passed
 	// LeftOut counts rows that passed and are not among Rows; see BadRows. They are in
 	// the counts.
 	LeftOut int
@@ -82,12 +85,14 @@ type Report struct {
 	// default.
 	Full bool
 	// Again, unless it is nil, reads the rows of a round again: those in Rows lack what
-	// LetGo lets go of.
+	// compare.json shows alone.
 	Again func(round int) ([]Row, error)
 	// whole is the report that rows were left out of, left are the places there of those
 	// that are in this one.
 	whole *Report
 	left  []int
+	// others are the places of Rows, in rising order, where there are rows of Passed.
+	others []int
 }
 
 // Coverage says how much of the reference was compared. The lists name tensors
@@ -186,8 +191,8 @@ func (r *Report) Count() {
 	for i := range r.Rows {
 		r.Counts[r.Rows[i].Status]++
 	}
-	if r.LeftOut > 0 {
-		r.Counts[Pass] += r.LeftOut
+	if n := r.LeftOut + r.Passed.Rows; n > 0 {
+		r.Counts[Pass] += n
 	}
 }
 
@@ -257,16 +262,28 @@ func (r *Report) names(rows []int) []string {
 }
 
 // Len is the number of rows.
-func (r *Report) Len() int { return len(r.Rows) }
+func (r *Report) Len() int { return len(r.Rows) + r.Passed.Rows }
 
-// Row is a row.
-func (r *Report) Row(i int) *Row { return &r.Rows[i] }
+// Row is a row; one of Passed says no more than that.
+func (r *Report) Row(i int) *Row {
+	if r.Passed.Rows == 0 {
+		return &r.Rows[i]
+	}
+	if k, ok := slices.BinarySearch(r.others, i); ok {
+		return &r.Rows[k]
+	}
+	return &Row{Pair: Judged{Status: Pass}, Verdict: Verdict{Status: Pass}}
+}
 
-// All goes through the rows.
+// All goes through the rows, but for those of Passed.
 func (r *Report) All() iter.Seq2[int, *Row] {
 	return func(yield func(int, *Row) bool) {
-		for i := range r.Rows {
-			if !yield(i, &r.Rows[i]) {
+		for k := range r.Rows {
+			i := k
+			if r.Passed.Rows > 0 {
+				i = r.others[k]
+			}
+			if !yield(i, &r.Rows[k]) {
 				return
 			}
 		}

@@ -529,6 +529,12 @@ func (r *Row) Judged() bool {
 	return r.Compared() || r.Statistics != nil && r.RefFile != "" && r.NPUFile != ""
 }
 
+// SameBits reports whether the tensors were compared and both have the same digests.
+func (r *Row) SameBits() bool {
+	res := r.Result
+	return res != nil && (res.RefCRC != 0 || res.RefSum != 0) && r.RefDType == r.NPUDType && res.RefCRC == res.NPUCRC && res.RefSum == res.NPUSum
+}
+
 // Unevenness is an axis along which the errors of a pair are clearly uneven.
 type Unevenness struct {
 	Axis int   `json:"axis"`

@@ -236,9 +236,8 @@ func newRow(slim bool) *rowForm {
 	return &rowForm{Row: new(Row), result: res, metrics: metricsJSON{Result: res, ofSlim: slim}, classes: newClasses()}
 }
 
-// read reads a row, with the defaults of what a slim one lacks.
-func (f *rowForm) read(in *jsonpos.Reader) error {
-	o := f.members(true)
+// read reads some members of a row, with the defaults of what a slim one lacks.
+func (f *rowForm) read(in *jsonpos.Reader, o object) error {
 	seen, err := o.readKeys(in)
 	if err != nil || !f.metrics.ofSlim {
 		return err

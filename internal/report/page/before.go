@@ -1,10 +1,9 @@
 package page
 
 import (
-	"strings"
+	"slices"
 
 	"dumptool/internal/compare/record"
-	"dumptool/internal/tensor"
 )
 
 // side is what the page knows of a comparison beside its own: rows as columns, which are
@@ -32,30 +31,22 @@ func sideOf(c *Comparison, noPaths bool) *side {
 		before, after := toldApart(c.Paths[0], c.Paths[1])
 		s.Title, s.After = before+": "+s.Title, after+": "+own
 	}
-	statuses, rounds := map[record.Status]int{}, map[string]int{}
-	for i, x := range s.Statuses {
-		statuses[x] = i
-	}
 	for i := range r.Rounds {
-		rounds[r.Rounds[i].Name] = i
 		s.Rounds = append(s.Rounds, r.Rounds[i].At)
 	}
 	if len(s.Rounds) == 0 {
 		s.Rounds = []record.At{{}}
 	}
-	for i, row := range r.All() {
-		s.Name = append(s.Name, strings.TrimSuffix(row.TensorName(), ":"+string(tensor.Output)+":0"))
-		s.Round = append(s.Round, rounds[row.Round])
-		s.Status = append(s.Status, statuses[row.Status])
-		s.Mark = append(s.Mark, r.Mark(i))
-		mean, score := number{}, number{}
-		if row.Result != nil {
-			mean = row.Result.MeanRel
+	rows := c.RowsBefore
+	if rows == nil {
+		rows = rowsOf(r)
+	}
+	s.Name, s.Round, s.Status, s.Mark, s.MeanRel = rows.tensors, rows.cols.Round, rows.cols.Status, rows.cols.Mark, rows.cols.MeanRel
+	s.Score = slices.Clone(rows.cols.Score)
+	for i, score := range s.Score {
+		if !(score.Value > 0) { // one of statistics may be 0
+			s.Score[i] = number{}
 		}
-		if e := row.Evidence; e != nil && e.Score > 0 {
-			score = of(float64(e.Score))
-		}
-		s.MeanRel, s.Score = append(s.MeanRel, mean), append(s.Score, score)
 	}
 	return s
 }

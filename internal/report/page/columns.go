@@ -2,9 +2,12 @@ package page
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
+	"strings"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/tensor"
 )
 
 // The changes since the baseline, as the column has them.
@@ -52,46 +55,122 @@ type columns struct {
 	Picture []int       `json:"pic"`   // the block with the pictures, -1 for none
 }
 
-// columnsOf makes the columns of the rows.
-func columnsOf(c *Comparison, d *run) columns {
-	r := c.Report
-	cols := columns{Op: map[int]string{}}
-	statuses, codes, rounds := map[record.Status]int{}, map[record.Code]int{}, map[string]int{}
-	for i, s := range d.Statuses {
-		statuses[s] = i
-	}
-	for i := range d.Rounds {
-		rounds[d.Rounds[i].Name] = i
-	}
-	modules, paths := modulesOf(r)
-	changes := changesOf(r)
-	cols.Path = paths
+// Rows are what a page shows of all rows of a comparison, gathered one by one: the rows
+// themselves may be gone then.
+type Rows struct {
+	cols columns
+	// ops are the operators, tensors their names as commands take them, an output 0 by its
+	// operator alone.
+	ops, tensors []string
+	modules      modules
+	statuses     map[record.Status]int
+	codes        map[record.Code]int
+	listed       []record.Code // by those numbers
+	rounds       map[string]int
+	// few is set where a row has statistics.
+	few bool
+	// folders have a path each in paths.
+	folders map[string]bool
+	paths   []string
+}
+
+// rowsOf gathers the rows of a report.
+func rowsOf(r *record.Report) *Rows {
+	g := new(Rows)
 	for i, row := range r.All() {
-		cols.Name = append(cols.Name, c.Labels[i])
-		if c.Labels[i] != row.Op {
-			cols.Op[i] = row.TensorName()
+		g.Add(r, i, row)
+	}
+	return g
+}
+
+// begin looks at what rows are of.
+func (g *Rows) begin(r *record.Report) {
+	g.statuses, g.codes, g.rounds, g.folders = map[record.Status]int{}, map[record.Code]int{}, map[string]int{}, map[string]bool{}
+	for i, s := range record.Statuses() {
+		g.statuses[s] = i
+	}
+	for i := range r.Rounds {
+		g.rounds[r.Rounds[i].Name] = i
+	}
+}
+
+// Add adds the next row of a report, which has place i there.
+func (g *Rows) Add(r *record.Report, i int, row *record.Row) {
+	if g.statuses == nil {
+		g.begin(r)
+	}
+	cols := &g.cols
+	g.ops, g.tensors = append(g.ops, row.Op), append(g.tensors, tensorOf(row))
+	g.modules.add(row)
+	cols.Type.add(row.OpType)
+	cols.Status = append(cols.Status, g.statuses[row.Status])
+	cols.Mark = append(cols.Mark, r.Mark(i, row))
+	g.addNumbers(row)
+	reason := -1
+	if code := row.FirstCode(); len(row.Reasons) > 0 {
+		at, ok := g.codes[code]
+		if !ok {
+			at = len(g.listed)
+			g.codes[code] = at
+			g.listed = append(g.listed, code)
 		}
-		cols.Type.add(row.OpType)
-		cols.Status = append(cols.Status, statuses[row.Status])
-		cols.Mark = append(cols.Mark, r.Mark(i))
-		cols.addNumbers(row, d.Few)
-		reason := -1
-		if code := row.FirstCode(); len(row.Reasons) > 0 {
-			at, ok := codes[code]
-			if !ok {
-				at = len(d.Codes)
-				codes[code] = at
-				d.Codes = append(d.Codes, code)
+		reason = at
+	}
+	cols.Reason = append(cols.Reason, reason)
+	cols.Shape.add(shapeOf(row))
+	cols.DType.add(typesOf(row))
+	cols.Round = append(cols.Round, g.rounds[row.Round])
+	cols.Flow = append(cols.Flow, distancesOf(row.Inputs, i))
+	for _, path := range []string{row.RefFile, row.NPUFile} {
+		if folder := path[:strings.LastIndexAny(path, `/\`)+1]; !g.folders[folder] {
+			g.folders[folder] = true
+			g.paths = append(g.paths, path)
+		}
+	}
+}
+
+// Keep leaves of a row what the page shows beside what Add has gathered, and reports whether
+// it shows that though the row may have passed: pictures of those near the first bad one,
+// and the rows behind it.
+func Keep(r *record.Report, i int, row *record.Row) bool {
+	if res := row.Result; res != nil {
+		res.Worst = slices.Clone(res.Worst[:min(shownWorst, len(res.Worst))])
+		res.WorstRel, res.Listed, res.ErrorOffsets, res.Points = nil, nil, nil, nil
+	}
+	first := r.Findings.FirstBad
+	return first >= 0 && i >= first-record.NearFirstBad && i < first+max(record.NearFirstBad+1, shownRows)
+}
+
+// tensorOf is the name of a row as commands take it, an output 0 by its operator alone.
+func tensorOf(row *record.Row) string {
+	if row.Output == 0 && row.Kind == string(tensor.Output) {
+		return row.Op
+	}
+	return strings.TrimSuffix(row.TensorName(), firstOutput)
+}
+
+// firstOutput is what stands behind the operator in the name of its output 0.
+const firstOutput = ":" + string(tensor.Output) + ":0"
+
+// columns are those of all rows.
+func (g *Rows) columns(c *Comparison) columns {
+	cols := g.cols
+	cols.Name, cols.Op = c.Labels, map[int]string{}
+	for i, label := range c.Labels {
+		if label != g.ops[i] {
+			if cols.Op[i] = g.tensors[i]; g.tensors[i] == g.ops[i] {
+				cols.Op[i] += firstOutput
 			}
-			reason = at
 		}
-		cols.Reason = append(cols.Reason, reason)
-		cols.Shape.add(shapeOf(row))
-		cols.DType.add(typesOf(row))
-		cols.Module.add(modules[i])
-		cols.Round = append(cols.Round, rounds[row.Round])
+	}
+	modules, paths := g.modules.of(g.ops)
+	cols.Path = paths
+	for _, m := range modules {
+		cols.Module.add(m)
+	}
+	changes := changesOf(c.Report)
+	for i := range g.ops {
 		cols.Change = append(cols.Change, changes[i])
-		cols.Flow = append(cols.Flow, distancesOf(row.Inputs, i))
 	}
 	return cols
 }
@@ -123,9 +202,9 @@ func (d distances) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]int(d))
 }
 
-// addNumbers adds the numbers of a row, few where some rows are judged by statistics.
-func (c *columns) addNumbers(row *record.Row, few bool) {
-	result := row.Result
+// addNumbers adds the numbers of a row.
+func (g *Rows) addNumbers(row *record.Row) {
+	c, result := &g.cols, row.Result
 	var score, ratio, z, expected number
 	e := row.Evidence
 	if e != nil && e.Score > 0 {
@@ -141,7 +220,11 @@ func (c *columns) addNumbers(row *record.Row, few bool) {
 		}
 	}
 	c.Score = append(c.Score, score)
-	if few {
+	if !g.few && row.Statistics != nil {
+		before := len(c.Score) - 1
+		g.few, c.Ratio, c.Z, c.Expected = true, make(numbers, before), make(numbers, before), make(numbers, before)
+	}
+	if g.few {
 		c.Ratio, c.Z, c.Expected = append(c.Ratio, ratio), append(c.Z, z), append(c.Expected, expected)
 	}
 	if result == nil {

@@ -232,22 +232,6 @@ func detailed(r *record.Report) []int {
 	return append(order, passed...)
 }
 
-// Keep leaves of a row that is read for a page what the page shows of it: of one that passed
-// a few numbers, unless it is near the first bad one.
-func Keep(r *record.Report, row *record.Row) {
-	row.LetGo()
-	from := row.Result
-	if from == nil {
-		return
-	}
-	i, first := r.Len()-1, r.Findings.FirstBad
-	if near := first >= 0 && i >= first-record.NearFirstBad && i <= first+record.NearFirstBad; row.Status != record.Pass || row.IsOrigin() || near {
-		from.WorstRel, from.Listed, from.ErrorOffsets, from.Points = nil, nil, nil, nil
-		return
-	}
-	row.Result = &metrics.Result{Total: from.Total, MeanRel: from.MeanRel, MaxAbs: from.MaxAbs, Cosine: from.Cosine, ULPMax: from.ULPMax}
-}
-
 // pictures are what the charts of a row show.
 type pictures struct {
 	Values     *sides    `json:"values,omitempty"`

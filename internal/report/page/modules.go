@@ -18,33 +18,62 @@ const minPrefix = 3
 // maxBeginnings is the most beginnings of a name that are looked at.
 const maxBeginnings = 16
 
-// modulesOf are the modules of the rows: those that the run names, else the folders
+// modules are those that the run names, by row: -1 for none.
+type modules struct {
+	all   [][]string
+	at    []int32
+	known map[string]int32
+}
+
+// add adds a row.
+func (m *modules) add(row *record.Row) {
+	if len(row.Modules) == 0 {
+		m.at = append(m.at, -1)
+		return
+	}
+	key := strings.Join(row.Modules, separator)
+	at, ok := m.known[key]
+	if !ok {
+		if m.known == nil {
+			m.known = map[string]int32{}
+		}
+		at = int32(len(m.all))
+		m.known[key] = at
+		m.all = append(m.all, row.Modules)
+	}
+	m.at = append(m.at, at)
+}
+
+// of are the modules of the rows of some operators: those that the run names, else the folders
 // of the operator's name, else, where the run names none, the beginnings of names with _ in
 // them that several rows share. What all rows have in common is left out. paths are the lengths, in
 // UTF-16, of what stands before the last part of the operators' names.
-func modulesOf(r *record.Report) (modules []string, paths []int) {
-	levels := make([][]string, r.Len())
-	paths = make([]int, r.Len())
-	plain := map[string]int{} // the rows with each beginning of a name
+func (m *modules) of(ops []string) (modules []string, paths []int) {
+	levels := make([][]string, len(ops))
+	paths = make([]int, len(ops))
+	plain := map[string]int{}        // the rows with each beginning of a name
+	folders := map[string][]string{} // the levels of each folder
 	// Where the run names modules, a row without any is in none.
-	named := r.Any(func(row *record.Row) bool { return len(row.Modules) > 0 })
-	for i, row := range r.All() {
+	named := len(m.all) > 0
+	for i, op := range ops {
+		at := strings.LastIndexByte(op, '/')
 		switch {
-		case len(row.Modules) > 0:
-			levels[i] = row.Modules
-		case strings.Contains(row.Op, "/"):
-			parts := strings.Split(row.Op, "/")
-			levels[i] = parts[:len(parts)-1]
+		case m.at[i] >= 0:
+			levels[i] = m.all[m.at[i]]
+		case at >= 0:
+			if folders[op[:at]] == nil {
+				folders[op[:at]] = strings.Split(op[:at], "/")
+			}
+			levels[i] = folders[op[:at]]
 		case named:
 			levels[i] = []string{}
 		default:
-			for _, beginning := range beginnings(row.Op) {
+			for _, beginning := range beginnings(op) {
 				plain[beginning]++
 			}
 		}
 	}
-	for i := range r.Len() {
-		op := r.Row(i).Op
+	for i, op := range ops {
 		path := strings.LastIndex(op, "/") + 1
 		if levels[i] == nil {
 			levels[i], path = prefixes(op, plain)

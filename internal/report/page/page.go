@@ -35,13 +35,16 @@ type Comparison struct {
 	Headline lang.Text
 	// Facts stand below the headline.
 	Facts []Fact
+	// AllRows are what there is to show of all rows, nil for those that the report has.
+	AllRows *Rows
 	// Labels are the names of the rows.
 	Labels []string
 	// Files are, by row, the names of files beside the page that show more of it.
 	Files map[int][]string
-	// Before is an earlier comparison that is shown beside this one, nil for none, and
-	// BeforeHeadline its verdict in a line.
+	// Before is an earlier comparison that is shown beside this one, nil for none,
+	// RowsBefore are its AllRows, and BeforeHeadline is its verdict in a line.
 	Before         *record.Report
+	RowsBefore     *Rows
 	BeforeHeadline lang.Text
 	// Paths are those of the documents of Before and of this one.
 	Paths [2]string
@@ -77,6 +80,10 @@ func Write(w io.Writer, c *Comparison, opt Options) error {
 	if err := d.read(&opt); err != nil {
 		return err
 	}
+	if c != nil && c.AllRows == nil {
+		shown := *c
+		c, shown.AllRows = &shown, rowsOf(c.Report)
+	}
 	v := view{chinese: opt.Lang == "zh", title: "dumptool"}
 	if opt.NoPaths {
 		v.pathless = newPathless(pathsOf(c, &d))
@@ -90,11 +97,12 @@ func Write(w io.Writer, c *Comparison, opt Options) error {
 		if d.Title == "" {
 			d.Title = titleOf(c.Args, opt.NoPaths)
 		}
-		columns, err := v.pathless.marshal(d)
+		var columns length
+		err := v.pathless.encode(&columns, d)
 		if err != nil {
 			return err
 		}
-		if blocks, err = detailBlocks(c, d.Run, chunker{room: maxSize - len(columns), pathless: v.pathless}); err != nil {
+		if blocks, err = detailBlocks(c, d.Run, chunker{room: maxSize - int(columns), pathless: v.pathless}); err != nil {
 			return err
 		}
 		v.fill(c)
@@ -102,13 +110,13 @@ func Write(w io.Writer, c *Comparison, opt Options) error {
 	if opt.Title != "" {
 		v.title = opt.Title + " · dumptool"
 	}
-	head, err := v.pathless.marshal(d)
-	if err != nil {
-		return err
-	}
 	out := bufio.NewWriter(w)
 	v.write(out)
-	writeBlock(out, block{id: "data", json: head})
+	beginBlock(out, "data")
+	if err := v.pathless.encode(out, d); err != nil {
+		return err
+	}
+	endBlock(out)
 	for _, b := range blocks {
 		writeBlock(out, b)
 	}
@@ -160,9 +168,24 @@ type block struct {
 }
 
 func writeBlock(out *bufio.Writer, b block) {
-	out.WriteString(`<script type="application/json" id="` + b.id + `">`)
+	beginBlock(out, b.id)
 	out.Write(b.json)
-	out.WriteString("</script>\n")
+	endBlock(out)
+}
+
+func beginBlock(out *bufio.Writer, id string) {
+	out.WriteString(`<script type="application/json" id="` + id + `">`)
+}
+
+func endBlock(out *bufio.Writer) { out.WriteString("</script>\n") }
+
+// length counts what is written.
+type length int
+
+// Write implements io.Writer.
+func (n *length) Write(text []byte) (int, error) {
+	*n += length(len(text))
+	return len(text), nil
 }
 
 // chunkSize is the size from which the next details have a block of their own.
@@ -335,10 +358,12 @@ func (v *view) fill(c *Comparison) {
 			v.reason = string(reasons[0].Code) + ": " + v.say(reasons[0].Evidence.Text())
 		}
 	}
-	for i := max(first, 0); i < r.Len() && len(v.rows) < shownRows; i++ {
-		row := r.Row(i)
-		if first < 0 && !row.Status.Bad() && row.Status != record.Error {
+	for i, row := range r.All() {
+		if i < first || first < 0 && !row.Status.Bad() && row.Status != record.Error {
 			continue
+		}
+		if len(v.rows) == shownRows {
+			break
 		}
 		x := viewRow{index: i, status: row.Status, name: c.Labels[i], code: row.FirstCode()}
 		if result := row.Result; result != nil {

@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"path"
 	"regexp"
 	"slices"
@@ -62,6 +63,30 @@ func (p *pathless) text(s string) string {
 // keepNames are the keys whose texts are names of operators, not of files.
 var keepNames = []string{"name", "op", "op_name", "mod"}
 
+// encode writes what marshal makes, of which there may be much.
+func (p *pathless) encode(w io.Writer, value any) error {
+	if p == nil {
+		return json.NewEncoder(withoutEnd{w}).Encode(value)
+	}
+	text, err := p.marshal(value)
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	return err
+}
+
+// withoutEnd leaves out the end of the line that stands behind JSON.
+type withoutEnd struct{ io.Writer }
+
+// Write implements io.Writer.
+func (w withoutEnd) Write(text []byte) (int, error) {
+	n, err := w.Writer.Write(bytes.TrimSuffix(text, []byte("\n")))
+	if err != nil {
+		return n, err
+	}
+	return len(text), nil
+}
+
 // marshal is a value as JSON, of which the texts are without folders.
 func (p *pathless) marshal(value any) ([]byte, error) {
 	text, err := json.Marshal(value)
@@ -106,9 +131,7 @@ func isRecord(value any) bool {
 // pathsOf are the paths that a page would show.
 func pathsOf(c *Comparison, d *data) (paths []string) {
 	if c != nil {
-		for _, row := range c.All() {
-			paths = append(paths, row.RefFile, row.NPUFile)
-		}
+		paths = append(paths, c.AllRows.paths...) // one of each folder
 		for _, a := range c.Args {
 			_, value, _ := strings.Cut(a, "=")
 			paths = append(paths, strings.Split(value, ",")...)

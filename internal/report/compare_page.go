@@ -1,0 +1,107 @@
+package report
+
+import (
+	"io"
+	"slices"
+
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+	"dumptool/internal/report/page"
+	"dumptool/internal/report/plot"
+)
+
+// pageFormat is the format of pages for a browser.
+const pageFormat = "html"
+
+// writePage writes a comparison as a page.
+func writePage(w io.Writer, r *record.Report, opt Options) error {
+	c := &page.Comparison{Report: r, Labels: CompareLabels(r)}
+	return writeComparedPage(w, c, labelsOf(r), opt)
+}
+
+// writeComparedPage writes a page of a comparison with what there is to say of it. names are
+// those of its rows.
+func writeComparedPage(w io.Writer, c *page.Comparison, names *labels, opt Options) error {
+	c.Headline, c.Facts, c.Files = verdictOf(c.Report).Text(), pageFacts(c.Report), filesBeside(c.Report, names, opt.beside)
+	if c.Before != nil {
+		c.BeforeHeadline = verdictOf(c.Before).Text()
+	}
+	return page.Write(w, c, opt.Page)
+}
+
+// Compared is a comparison that was read for a page: its report has of the rows that passed
+// only some, and Rows what the page shows of all.
+type Compared struct {
+	*record.Report
+	rows   page.Rows
+	called []called
+	labels *labels
+}
+
+// readCompared reads a compare.json.
+func readCompared(in io.Reader) (*Compared, error) {
+	c, round := new(Compared), ""
+	rep, err := record.ReadGathering(in, func(r *record.Report, i int, row *record.Row) bool {
+		if row.Round == round { // rows of a round share its name
+			row.Round = round
+		}
+		round = row.Round
+		c.rows.Add(r, i, row)
+		c.called = append(c.called, calledOf(row))
+		return page.Keep(r, i, row)
+	})
+	c.Report = rep
+	return c, err
+}
+
+// names are those of the rows.
+func (c *Compared) names() *labels {
+	if c.labels == nil {
+		c.labels = labelsOfAll(slices.Values(c.called))
+	}
+	return c.labels
+}
+
+// page is what a page shows.
+func (c *Compared) page() *page.Comparison {
+	names, labels := c.names(), make([]string, len(c.called))
+	for i, called := range c.called {
+		labels[i] = names.name(called)
+	}
+	return &page.Comparison{Report: c.Report, AllRows: &c.rows, Labels: labels}
+}
+
+// pageFacts are the facts of the text that the page has no cards for, in both languages.
+func pageFacts(r *record.Report) (all []page.Fact) {
+	of := func(l Lang) []fact {
+		t := Text{Lang: l}
+		return append(t.meaningFacts(r), t.statisticsFacts(r)...)
+	}
+	chinese := of(Chinese)
+	for i, f := range of(English) {
+		x := page.Fact{Label: lang.Text{EN: f.label, ZH: chinese[i].label}}
+		for k, line := range f.lines {
+			x.Lines = append(x.Lines, lang.Text{EN: line, ZH: chinese[i].lines[k]})
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+// filesBeside are, by row, those of the written files that show its operator.
+func filesBeside(r *record.Report, labels *labels, written []record.File) map[int][]string {
+	names := map[string]bool{}
+	for _, f := range written {
+		names[f.Name] = true
+	}
+	stems, _ := operatorStems(r, labels, true)
+	files := map[int][]string{}
+	for i, stem := range stems {
+		for _, suffix := range slices.Concat([]string{".csv"}, plot.Suffixes()) {
+			if names[stem+suffix] {
+				files[i] = append(files[i], stem+suffix)
+			}
+		}
+	}
+	return files
+}
