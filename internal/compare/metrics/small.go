@@ -13,10 +13,10 @@ func (b *block) countSmall() {
 	if b.n.span.MinAbs >= max(npu, math.SmallestNonzeroFloat64) && b.r.span.MinAbs >= max(ref, math.SmallestNonzeroFloat64) {
 		return
 	}
-	c := b.digests.Small
+	c, ratio := b.digests.Small, b.maxRatio()
 	switch {
 	case b.digests.Counted:
-	case b.maxRatio() <= 0.5 && b.leastRef() >= max(4*npu, ref):
+	case ratio < 1 && b.leastRef() >= ref && b.leastRef()*(1-ratio) >= npu*slack:
 		// Both sides are zero together, and nothing else is small.
 		c = kernel.Small{NZeros: b.extent.zeros, RZeros: b.extent.zeros}
 	default:

@@ -6,22 +6,26 @@ import (
 	"testing"
 )
 
-// TestAddTo compares the sums of a list with those of its elements.
-func TestAddTo(t *testing.T) {
+// TestAddPairs compares the sums of two lists at once with those of each.
+func TestAddPairs(t *testing.T) {
 	random := rand.New(rand.NewPCG(31, 32))
 	for count := range 70 {
-		values, got := kernelValues(random, count), kernelValues(random, count+3)
-		want := slices.Clone(got)
-		var sums [4]float64
-		for i, x := range values {
-			want[i] += x
-			sums[i%4] += x
+		a, b := kernelValues(random, count), kernelValues(random, count)
+		first, second := kernelValues(random, count+3), kernelValues(random, count+3)
+		wantFirst, wantSecond := slices.Clone(first), slices.Clone(second)
+		var sums [2][4]float64
+		for i, x := range a {
+			wantFirst[i] += x
+			wantSecond[i] += b[i]
+			sums[0][i%4] += x
+			sums[1][i%4] += b[i]
 		}
-		if sum := AddTo(got, values); sum != lanes(sums[:]) {
-			t.Errorf("%d: sum %v, want %v", count, sum, lanes(sums[:]))
+		sumA, sumB := AddPairs(first, second, a, b)
+		if sumA != lanes(sums[0][:]) || sumB != lanes(sums[1][:]) {
+			t.Errorf("%d: sums %v and %v, want %v and %v", count, sumA, sumB, lanes(sums[0][:]), lanes(sums[1][:]))
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%d: %v, want %v", count, got, want)
+		if !slices.Equal(first, wantFirst) || !slices.Equal(second, wantSecond) {
+			t.Errorf("%d: %v and %v, want %v and %v", count, first, second, wantFirst, wantSecond)
 		}
 	}
 }
