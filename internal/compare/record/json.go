@@ -112,6 +112,10 @@ func (o object) encode(b *bytes.Buffer, slim bool) error {
 			b.Write(text)
 			continue
 		}
+		if text, ok := appendValue(b.AvailableBuffer(), reflect.ValueOf(m.at)); ok {
+			b.Write(text)
+			continue
+		}
 		if err := out.Encode(m.at); err != nil {
 			return err
 		}
