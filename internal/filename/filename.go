@@ -169,12 +169,18 @@ func parseKind(s string) (tensor.Kind, bool) {
 
 // parseIndex reads the index of an input or output.
 func parseIndex(s string) (int, bool) {
+	if !isDigits(s) { // an error would take memory
+		return 0, false
+	}
 	v, err := strconv.ParseUint(s, 10, 31)
 	return int(v), err == nil
 }
 
 // parseNumber reads a timestamp; one of more than 64 bits is none.
 func parseNumber(s string) (uint64, bool) {
+	if !isDigits(s) {
+		return 0, false
+	}
 	v, err := strconv.ParseUint(s, 10, 64)
 	return v, err == nil
 }

@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -423,8 +424,13 @@ func SameFile(a, b fs.FileInfo) bool {
 // terminals can only.
 type local struct {
 	*os.File
-	info fs.FileInfo
+	info  fs.FileInfo
+	whole func() []byte // all bytes of a small one, nil if they cannot be read; nil for others
 }
+
+// smallFile is the size up to which a file is read whole by the first read at an offset:
+// that costs as much as reading a header.
+const smallFile = 8 << 10
 
 func openLocal(path string) (Source, error) {
 	file, err := os.Open(path)
@@ -436,7 +442,33 @@ func openLocal(path string) (Source, error) {
 		_ = file.Close() // it was opened for reading
 		return nil, err
 	}
-	return &local{file, info}, nil
+	l := &local{File: file, info: info}
+	if size := info.Size(); info.Mode().IsRegular() && 0 < size && size <= smallFile {
+		l.whole = sync.OnceValue(func() []byte {
+			data := make([]byte, size)
+			if n, _ := file.ReadAt(data, 0); int64(n) < size {
+				return nil
+			}
+			return data
+		})
+	}
+	return l, nil
+}
+
+// ReadAt implements io.ReaderAt.
+func (l *local) ReadAt(p []byte, off int64) (int, error) {
+	if l.whole == nil || off < 0 {
+		return l.File.ReadAt(p, off)
+	}
+	data := l.whole()
+	if data == nil { // it is shorter by now
+		return l.File.ReadAt(p, off)
+	}
+	n := copy(p, data[min(off, int64(len(data))):])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
 }
 
 // Size implements Source.

@@ -83,6 +83,7 @@ type Judgement struct {
 	drawn   bool                 // a row before holds other random numbers
 	origins []*judged
 	applied bool // the statuses are those by evidence
+	rounder verdict.Rounder
 }
 
 // Judge judges all rows of a round by the errors that their operators add.
@@ -303,7 +304,7 @@ func (j *Judgement) judge(r *row) judged {
 	x.behind = op.Behind || x.verdict.Level == verdict.Suspect && x.verdict.Kind >= verdict.Drawn
 	if len(x.fedBy) > 0 && !x.origin {
 		newNaN := op.Out.NonFinite > 0 || x.lost
-		x.damaged = x.verdict.Kind == verdict.InputNaN && newNaN || op.Out.RMS > 3*op.Rounded()
+		x.damaged = x.verdict.Kind == verdict.InputNaN && newNaN || op.Out.RMS > 3*op.Rounded(&j.rounder)
 	}
 	return x
 }

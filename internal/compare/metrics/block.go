@@ -80,6 +80,9 @@ func (b *block) compute() {
 // times |r|.
 func (b *block) addNoise(ratio float64) {
 	if noise := b.part.noise; noise != nil {
+		if !b.r.span.Special {
+			b.leastRef()
+		}
 		noise.AddBlock(b.first, b.n.values, b.r.values, b.n.span, b.r.span, ratio)
 	}
 }

@@ -15,7 +15,10 @@ import (
 type Float float64
 
 // MarshalJSON implements json.Marshaler.
-func (f Float) MarshalJSON() ([]byte, error) { return AppendNumber(nil, float64(f)), nil }
+func (f Float) MarshalJSON() ([]byte, error) { return f.AppendJSON(nil), nil }
+
+// AppendJSON appends the number to JSON.
+func (f Float) AppendJSON(b []byte) []byte { return AppendNumber(b, float64(f)) }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (f *Float) UnmarshalJSON(data []byte) error {

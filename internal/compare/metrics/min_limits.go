@@ -6,6 +6,7 @@ import "math"
 type extent struct {
 	maxAbs, maxRel float64 // maxRel is over the references that are not 0
 	undefined      bool    // there is a difference from a reference of 0
+	zeros          int64   // references that are 0
 }
 
 // slack is more than the rounding of a quotient and of a limit together.

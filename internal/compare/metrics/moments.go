@@ -61,7 +61,12 @@ func pairMoments(n, r []float64) (a, b moment, co float64) {
 	if len(n) == 0 {
 		return moment{}, moment{}, 0
 	}
-	s, count := kernel.SumPairs(n, r), len(n)
+	s := kernel.SumPairs(n, r)
+	return momentsOf(&s, len(n))
+}
+
+// momentsOf is pairMoments of the sums of count pairs.
+func momentsOf(s *kernel.PairSums, count int) (a, b moment, co float64) {
 	a, b = newMoment(count, s.N0, s.N, s.NN), newMoment(count, s.R0, s.R, s.RR)
 	return a, b, s.NR - float64(s.N/float64(count)*s.R)
 }

@@ -14,7 +14,7 @@ func (b *block) relate() {
 	if b.e.huge && (c.MaxAbs > math.MaxFloat64 || c.MaxRel > sumLimit) {
 		b.relateScaled(&c)
 	}
-	b.extent.undefined = c.Undefined > 0
+	b.extent.undefined, b.extent.zeros = c.Undefined > 0, c.Zeros
 	b.extent.maxAbs, b.extent.maxRel = c.MaxAbs, c.MaxRel
 	if !b.e.huge {
 		b.sums.pair.absR = sumOf(c.Ref, 0)

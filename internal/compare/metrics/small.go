@@ -7,14 +7,19 @@ import (
 )
 
 // countSmall counts zeros and subnormal elements. A block without any costs
-// nothing.
+// nothing, and one with nothing else than zeros on both sides little.
 func (b *block) countSmall() {
 	npu, ref, counts := b.e.npu.normal, b.e.ref.normal, &b.part.counts
 	if b.n.span.MinAbs >= max(npu, math.SmallestNonzeroFloat64) && b.r.span.MinAbs >= max(ref, math.SmallestNonzeroFloat64) {
 		return
 	}
-	c := b.digests.Small
-	if !b.digests.Counted {
+	c, ratio := b.digests.Small, b.maxRatio()
+	switch {
+	case b.digests.Counted:
+	case ratio < 1 && b.leastRef() >= ref && b.leastRef()*(1-ratio) >= npu*slack:
+		// Both sides are zero together, and nothing else is small.
+		c = kernel.Small{NZeros: b.extent.zeros, RZeros: b.extent.zeros}
+	default:
 		c = kernel.CountSmall(b.n.values, b.r.values, npu, ref)
 	}
 	counts[npuZeros] += c.NZeros
@@ -22,6 +27,18 @@ func (b *block) countSmall() {
 	counts[refZeros] += c.RZeros
 	counts[refSubnormal] += c.RSmall
 	counts[underflowed] += c.Under
+}
+
+// leastRef returns the least magnitude of a reference above 0, +inf if there is none.
+func (b *block) leastRef() float64 {
+	s := &b.r.span
+	if s.MinAbs > 0 {
+		return s.MinAbs
+	}
+	if s.NotZero == 0 {
+		s.NotZero = kernel.Smallest(b.r.values)
+	}
+	return s.NotZero
 }
 
 // saturation returns the sign of the limit that an element of a side is at, 0

@@ -10,7 +10,8 @@ type differences struct {
 	negative int64 // how many are below zero
 }
 
-// subtract sets the differences and their magnitudes.
+// subtract sets the differences and their magnitudes, and adds up both sides but those
+// whose squares may leave the range of float64.
 func (b *block) subtract() {
 	e := b.e
 	b.d = b.d[:len(b.n.codedValues(b))]
@@ -31,11 +32,15 @@ func (b *block) subtract() {
 		if !e.huge && !e.npu.integer { // nothing needs the differences themselves
 			d = b.abs
 		}
-		s := kernel.Subtract(d, b.abs, b.n.values, b.r.values)
+		sides, s := kernel.Subtract(d, b.abs, b.n.values, b.r.values)
 		b.differences = differences{newMoment(b.count, s.D0, s.D, s.DD), s.Abs, s.Negative}
+		b.sums.pair.n, b.sums.pair.r, b.sums.pair.co = momentsOf(&sides, b.count)
 		return
 	}
 	b.differences = differences{momentOf(b.d), kernel.Sum(b.abs), kernel.Negatives(b.d)}
+	if !e.huge {
+		b.sums.pair.n, b.sums.pair.r, b.sums.pair.co = pairMoments(b.n.codedValues(b), b.r.codedValues(b))
+	}
 }
 
 // sum computes the sums of the block.
@@ -50,12 +55,10 @@ func (b *block) sum() {
 			}
 		}
 	}
-	n, r := b.n.codedValues(b), b.r.codedValues(b)
 	if b.e.huge {
-		sums.pair = b.sumScaled(n, r)
+		sums.pair = b.sumScaled(b.n.codedValues(b), b.r.codedValues(b))
 		return
 	}
-	sums.pair.n, sums.pair.r, sums.pair.co = pairMoments(n, r)
 	sums.pair.d = b.differences.moment
 	sums.pair.absD = sumOf(b.differences.abs, 0)
 }

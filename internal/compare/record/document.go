@@ -10,6 +10,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sync"
 
 	"dumptool/internal/batch"
 	"dumptool/internal/jsonpos"
@@ -423,25 +424,30 @@ func (r *Report) Write(w io.Writer) error {
 // writeRows writes rows behind others, if they are not the first.
 func (d *document) writeRows(out *bufio.Writer, rows []Row, first bool) error {
 	type encoded struct {
-		text []byte
+		text *bytes.Buffer
 		err  error
 	}
 	var failed error
+	texts := sync.Pool{New: func() any { return new(bytes.Buffer) }} // those that were written are written to again
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	err := batch.Run(ctx, batch.Options{}, slices.Collect(slices.Chunk(rows, rowsAtOnce)), nil,
 		func(_ context.Context, rows []Row) (e encoded) {
-			e.text, e.err = d.encodeRows(rows)
+			e.text, _ = texts.Get().(*bytes.Buffer)
+			e.text.Reset()
+			e.err = d.encodeRows(e.text, rows)
 			return e
 		},
 		func(i int, e encoded) {
+			text := e.text.Bytes()
 			if first && i == 0 {
-				e.text = bytes.TrimPrefix(e.text, []byte(","))
+				text = bytes.TrimPrefix(text, []byte(","))
 			}
 			if failed == nil {
-				_, err := out.Write(e.text)
+				_, err := out.Write(text)
 				failed = cmp.Or(e.err, err)
 			}
+			texts.Put(e.text)
 			if failed != nil {
 				cancel()
 			}
@@ -449,9 +455,9 @@ func (d *document) writeRows(out *bufio.Writer, rows []Row, first bool) error {
 	return cmp.Or(failed, err)
 }
 
-// encodeRows are some rows as they stand in the document, each behind a comma.
-func (d *document) encodeRows(rows []Row) ([]byte, error) {
-	var all, text bytes.Buffer // text is that of a row
+// encodeRows appends some rows as they stand in the document, each behind a comma.
+func (d *document) encodeRows(all *bytes.Buffer, rows []Row) error {
+	var text bytes.Buffer // of a row
 	for i := range rows {
 		all.WriteString(",\n    ")
 		row := rows[i].object
@@ -462,11 +468,11 @@ func (d *document) encodeRows(rows []Row) ([]byte, error) {
 			row = rows[i].whole
 		}
 		if err := row().encode(&text, d.slim); err != nil {
-			return nil, err
+			return err
 		}
 		all.Write(jsonpos.Visible(text.Bytes()))
 	}
-	return all.Bytes(), nil
+	return nil
 }
 
 // isPart reports whether more is made of the report: its document has all that is known.

@@ -11,6 +11,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
 )
 
 // object is an object of compare.json: its keys in their order, each with where its value
@@ -95,7 +96,7 @@ func (o object) encode(b *bytes.Buffer, slim bool) error {
 			b.WriteString("[]")
 			continue
 		}
-		if t, ok := deepest(m.at).Interface().(thin); ok && slim {
+		if t, ok := thinOf(m.at); ok && slim {
 			text, err := t.slim()
 			if err != nil {
 				return err
@@ -107,7 +108,11 @@ func (o object) encode(b *bytes.Buffer, slim bool) error {
 			b.Write(text)
 			continue
 		}
-		if text, ok := appendCount(b.AvailableBuffer(), m.at); ok {
+		if text, ok := appendPlain(b.AvailableBuffer(), m.at); ok {
+			b.Write(text)
+			continue
+		}
+		if text, ok := appendValue(b.AvailableBuffer(), reflect.ValueOf(m.at)); ok {
 			b.Write(text)
 			continue
 		}
@@ -120,9 +125,29 @@ func (o object) encode(b *bytes.Buffer, slim bool) error {
 	return nil
 }
 
-// appendCount appends a value that is a number of elements or a metric, as most are.
-func appendCount(b []byte, at any) (text []byte, ok bool) {
+// thinOf is the value that pointers point to, if it is thin.
+func thinOf(at any) (t thin, ok bool) {
+	value := deepest(at)
+	if value.CanAddr() && value.Kind() != reflect.Pointer {
+		value = value.Addr() // no copy of it
+	}
+	t, ok = value.Interface().(thin)
+	return t, ok
+}
+
+// appendPlain appends a number of elements, a metric or a plain text, as most values are.
+func appendPlain(b []byte, at any) (text []byte, ok bool) {
 	switch n := at.(type) {
+	case *string:
+		return appendText(b, *n)
+	case *Status:
+		return appendText(b, string(*n))
+	case *bool:
+		return strconv.AppendBool(b, *n), true
+	case *metrics.Float:
+		return metrics.AppendNumber(b, float64(*n)), true
+	case *tensor.Shape:
+		return appendShape(b, *n), true
 	case *int:
 		return strconv.AppendInt(b, int64(*n), 10), true
 	case *int64:
@@ -136,6 +161,29 @@ func appendCount(b []byte, at any) (text []byte, ok bool) {
 		return n.AppendJSON(b), true
 	}
 	return b, false
+}
+
+// appendText appends a text that JSON has as it is, between quotes; others are left to
+// package json.
+func appendText(b []byte, text string) (quoted []byte, ok bool) {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return b, false
+		}
+	}
+	return append(append(append(b, '"'), text...), '"'), true
+}
+
+// appendShape appends a list of whole numbers.
+func appendShape(b []byte, shape tensor.Shape) []byte {
+	b = append(b, '[')
+	for i, n := range shape {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, n, 10)
+	}
+	return append(b, ']')
 }
 
 // leftOut reports whether a key is left out for its default.

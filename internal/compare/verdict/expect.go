@@ -109,20 +109,29 @@ func (o *Operator) bounds(class optype.Class) (propagated, own float64) {
 	return 1.5 * o.Out.RefRMS * o.epsilon(), o.Out.Rounding
 }
 
+// Rounder has the memory of Operator.Rounded. The zero value is ready.
+type Rounder struct {
+	inputs []*noise.Noise
+	made   []noise.Noise
+}
+
 // Rounded is the error that is expected where the inputs are off by their own
 // rounding only.
-func (o *Operator) Rounded() float64 {
+func (o *Operator) Rounded(memory *Rounder) float64 {
 	clean := *o
-	clean.Inputs = make([]*noise.Noise, len(o.Inputs))
-	for i, in := range o.Inputs {
-		clean.Inputs[i] = rounded(in)
+	memory.made = slices.Grow(memory.made[:0], len(o.Inputs))
+	memory.inputs = memory.inputs[:0]
+	for _, in := range o.Inputs {
+		memory.made = append(memory.made, rounded(in))
+		memory.inputs = append(memory.inputs, &memory.made[len(memory.made)-1])
 	}
+	clean.Inputs = memory.inputs
 	propagated, own := clean.bounds(clean.classOf())
 	return exact.Hypot(propagated, own)
 }
 
 // rounded is a tensor as it would be with no error but that of storing it.
-func rounded(n *noise.Noise) *noise.Noise {
+func rounded(n *noise.Noise) noise.Noise {
 	r, eps := *n, epsilon(n.Type)
 	r.RMS, r.Mean, r.Scale, r.Max = n.Rounding, 0, 0, eps*n.RefMax
 	r.MaxRelative, r.MaxAbsolute = eps, eps*n.RefMax
@@ -130,7 +139,7 @@ func rounded(n *noise.Noise) *noise.Noise {
 	for _, g := range []*noise.Groups{&r.Rows, &r.Channels} {
 		g.RMS, g.Fold = g.Rounding, 1
 	}
-	return &r
+	return r
 }
 
 // The numbers of tensors that are added up or compared.

@@ -251,6 +251,14 @@ var (
 // parseHeader reads the dict of a header: exactly the keys descr, fortran_order
 // and shape, as numpy demands.
 func parseHeader(text source) (Header, error) {
+	if h, ok := parseUsual(string(text.data)); ok {
+		return h, nil
+	}
+	return parseDict(text)
+}
+
+// parseDict is parseHeader for any text.
+func parseDict(text source) (Header, error) {
 	d := &dict{source: text}
 	var h Header
 	seen := map[string]bool{}
@@ -294,6 +302,35 @@ func parseHeader(text source) (Header, error) {
 		return Header{}, d.unexpected("the end of the header")
 	}
 	return h, nil
+}
+
+// parseUsual reads the header of a file that numpy.save, or this package, wrote of an array
+// in C order; ok is false for any other text.
+func parseUsual(text string) (h Header, ok bool) {
+	descr, rest, ok := cutBetween(text, "{'descr': '", "', 'fortran_order': False, 'shape': (")
+	dims, end, isWhole := strings.Cut(rest, "), }")
+	if !ok || !isWhole || strings.Trim(end, " \n") != "" {
+		return Header{}, false
+	}
+	host := slices.IndexFunc(tensor.Hosts(), func(h tensor.Host) bool { return h.Descr() == descr })
+	if host < 0 {
+		return Header{}, false
+	}
+	h.Host = tensor.Hosts()[host]
+	for word := range strings.SplitSeq(strings.TrimSuffix(dims, ","), ", ") {
+		if n, err := strconv.ParseUint(word, 10, 63); err == nil {
+			h.Shape = append(h.Shape, int64(n))
+		}
+	}
+	return h, h.Shape.String() == "("+dims+")"
+}
+
+// cutBetween cuts a text that begins with one text at the next one.
+func cutBetween(text, begin, end string) (between, rest string, ok bool) {
+	if text, ok = strings.CutPrefix(text, begin); !ok {
+		return "", "", false
+	}
+	return strings.Cut(text, end)
 }
 
 var headerKeys = []string{"descr", "fortran_order", "shape"}

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -340,4 +342,33 @@ func FuzzOpen(f *testing.F) {
 			t.Fatalf("data of %+v differs", file.Header)
 		}
 	})
+}
+
+// TestUsualHeaders: what numpy writes is read as any other header is, and nothing else is
+// taken for it.
+func TestUsualHeaders(t *testing.T) {
+	var texts []string
+	for _, host := range tensor.Hosts() {
+		for _, shape := range []string{"()", "(0,)", "(5,)", "(4, 16)", "(2, 3, 4, 9223372036854775807)"} {
+			texts = append(texts, fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }      \n", host.Descr(), shape))
+		}
+	}
+	for _, text := range texts {
+		usual, ok := parseUsual(text)
+		want, err := parseDict(source{data: []byte(text)})
+		if !ok || err != nil || usual.Host != want.Host || !slices.Equal(usual.Shape, want.Shape) || usual.Fortran || usual.BigEndian {
+			t.Errorf("%q: %v, %v, want %v, %v", text, usual, ok, want, err)
+		}
+	}
+	for _, text := range []string{
+		"", "{", "{'descr': '<f4', 'fortran_order': True, 'shape': (4, 16), }", "{'descr': '>f4', 'fortran_order': False, 'shape': (4, 16), }",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (4 16), }", "{'descr': '<f4', 'fortran_order': False, 'shape': (4), }",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (4, -1), }", "{'descr': '<f4', 'fortran_order': False, 'shape': (4,16), }",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (4, 9223372036854775808), }", "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 16), }x",
+		"{'descr': '<f4', 'fortran_order': False, 'shape': (04, 16), }", "{'descr': '<q4', 'fortran_order': False, 'shape': (4, 16), }",
+	} {
+		if h, ok := parseUsual(text); ok {
+			t.Errorf("%q is taken for %v", text, h)
+		}
+	}
 }

@@ -69,30 +69,13 @@ func BenchmarkColumns(b *testing.B) {
 	}
 }
 
-// BenchmarkSteps adds the steps of a block.
+// BenchmarkSteps adds the steps of rows.
 func BenchmarkSteps(b *testing.B) {
 	n, r := benchBlock("normal")
-	keep := make([]uint64, len(n))
-	for i := range keep {
-		keep[i] = math.MaxUint64
-	}
-	for i := 0; b.Loop(); i = (i + 1024) % len(n) {
-		SumSteps(n[i:i+1024], r[i:i+1024], keep[i:i+1024])
-	}
-	perPair(b)
-}
-
-// BenchmarkRowSteps adds the steps of rows.
-func BenchmarkRowSteps(b *testing.B) {
-	n, r := benchBlock("normal")
-	keep := make([]uint64, 1024)
-	for i := range keep {
-		keep[i] = math.MaxUint64
-	}
-	for _, row := range []int{7, 14, 56} {
+	for _, row := range []int{7, 14, 56, 1024} {
 		b.Run(fmt.Sprint(row), func(b *testing.B) {
 			for i := 0; b.Loop(); i = (i + 1024) % len(n) {
-				SumRowSteps(n[i:i+1024], r[i:i+1024], row/2, row, keep)
+				SumSteps(n[i:i+1024], r[i:i+1024], row/2, row)
 			}
 			perPair(b)
 		})

@@ -27,7 +27,7 @@ type PairSums struct {
 func SumPairs(n, r []float64) PairSums {
 	var out [20]float64
 	n0, r0 := n[0], r[0]
-	sidesTail(sidesHead(n, r, n0, r0, &out), n, r, n0, r0, &out)
+	addSides(0, n, r, n0, r0, &out)
 	return sidesOf(n0, r0, &out)
 }
 
@@ -38,9 +38,9 @@ func sidesOf(n0, r0 float64, out *[20]float64) PairSums {
 	}
 }
 
-// sidesTail adds up the distances of both sides from their first values, the
-// squares of these and their products.
-func sidesTail(done int, n, r []float64, n0, r0 float64, out *[20]float64) {
+// addSides adds up the distances of both sides from their first values, the squares of
+// these and their products, of the pairs from done on.
+func addSides(done int, n, r []float64, n0, r0 float64, out *[20]float64) {
 	r = r[:len(n)]
 	for k := range min(4, len(n)-done) {
 		x, y, xx, yy, xy := out[k], out[4+k], out[8+k], out[12+k], out[16+k]
@@ -64,24 +64,37 @@ type DifferenceSums struct {
 	Negative int64   // how many are below zero
 }
 
-// Subtract sets d and abs to n-r, of which there is at least one, and its
-// magnitude. If they are one slice, it holds the magnitudes.
-func Subtract(d, abs, n, r []float64) DifferenceSums {
-	var out [12]float64
-	var negative [4]int64
-	d0 := n[0] - r[0]
-	differencesTail(differencesHead(n, r, d, abs, d0, &out, &negative), n, r, d, abs, d0, &out, &negative)
-	return differencesOf(d0, &out, &negative)
+// subtractLanes are the sums of Subtract by lanes, in the order of PairSums and of
+// DifferenceSums.
+type subtractLanes struct {
+	sides       [20]float64
+	differences [12]float64
+	negative    [4]int64
 }
 
-func differencesOf(d0 float64, out *[12]float64, negative *[4]int64) DifferenceSums {
+// Subtract sets d and abs to n-r, of which there is at least one, and its magnitude, and
+// adds up both sides and the differences. If d and abs are one slice, it holds the
+// magnitudes.
+func Subtract(d, abs, n, r []float64) (PairSums, DifferenceSums) {
+	var out subtractLanes
+	n0, r0 := n[0], r[0]
+	d0 := n0 - r0
+	done := subtractHead(n, r, d, abs, n0, r0, d0, &out)
+	addSides(done, n, r, n0, r0, &out.sides)
+	subtractTail(done, n, r, d, abs, d0, &out)
+	return sidesOf(n0, r0, &out.sides), differencesOf(d0, &out)
+}
+
+func differencesOf(d0 float64, out *subtractLanes) DifferenceSums {
+	sums, negative := &out.differences, &out.negative
 	return DifferenceSums{
-		D0: d0, D: lanes(out[0:]), DD: lanes(out[4:]), Abs: lanes(out[8:]),
+		D0: d0, D: lanes(sums[0:]), DD: lanes(sums[4:]), Abs: lanes(sums[8:]),
 		Negative: negative[0] + negative[1] + negative[2] + negative[3],
 	}
 }
 
-func differencesTail(done int, n, r, d, abs []float64, d0 float64, out *[12]float64, negative *[4]int64) {
+func subtractTail(done int, n, r, d, abs []float64, d0 float64, lanes *subtractLanes) {
+	out, negative := &lanes.differences, &lanes.negative
 	r, d, abs = r[:len(n)], d[:len(n)], abs[:len(n)]
 	for k := range min(4, len(n)-done) {
 		x, xx, total, below := out[k], out[4+k], out[8+k], negative[k]

@@ -10,169 +10,66 @@
 DATA magnitudes<>+0(SB)/8, $0x7fffffffffffffff
 GLOBL magnitudes<>(SB), RODATA|NOPTR, $8
 
-// func sidesVector(n, r *float64, count int, n0, r0 float64, out *[20]float64)
-TEXT ·sidesVector(SB), NOSPLIT, $0-48
-	MOVQ n+0(FP), SI
-	MOVQ r+8(FP), DI
-	MOVQ count+16(FP), CX
-	VBROADCASTSD n0+24(FP), Y13
-	VBROADCASTSD r0+32(FP), Y14
-	MOVQ out+40(FP), DX
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	XORQ AX, AX
-	JMP sidesCheck
-	PCALIGN $64
-sides:
-	VMOVUPD (SI)(AX*8), Y5
-	VMOVUPD (DI)(AX*8), Y6
-	VSUBPD Y13, Y5, Y5
-	VSUBPD Y14, Y6, Y6
-	VADDPD Y5, Y0, Y0
-	VADDPD Y6, Y1, Y1
-	VMULPD Y5, Y5, Y7
-	VMULPD Y6, Y6, Y8
-	VMULPD Y5, Y6, Y9
-	VADDPD Y7, Y2, Y2
-	VADDPD Y8, Y3, Y3
-	VADDPD Y9, Y4, Y4
-	ADDQ $4, AX
-sidesCheck:
-	CMPQ AX, CX
-	JLT sides
-	VMOVUPD Y0, (DX)
-	VMOVUPD Y1, 32(DX)
-	VMOVUPD Y2, 64(DX)
-	VMOVUPD Y3, 96(DX)
-	VMOVUPD Y4, 128(DX)
-	VZEROUPPER
-	RET
-
-// func differencesVector(n, r, d, abs *float64, count int, d0 float64, out *[12]float64, negative *[4]int64)
-TEXT ·differencesVector(SB), NOSPLIT, $0-64
+// func subtractVector(n, r, d, abs *float64, count int, n0, r0, d0 float64, out *subtractLanes)
+TEXT ·subtractVector(SB), NOSPLIT, $0-72
 	MOVQ n+0(FP), SI
 	MOVQ r+8(FP), DI
 	MOVQ d+16(FP), R8
 	MOVQ abs+24(FP), R9
 	MOVQ count+32(FP), CX
-	VBROADCASTSD d0+40(FP), Y13
-	MOVQ out+48(FP), DX
-	MOVQ negative+56(FP), R10
-	VBROADCASTSD magnitudes<>(SB), Y14
-	VXORPD Y12, Y12, Y12
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
+	VBROADCASTSD n0+40(FP), Y12
+	VBROADCASTSD r0+48(FP), Y13
+	VBROADCASTSD d0+56(FP), Y14
+	VBROADCASTSD magnitudes<>(SB), Y15
+	MOVQ out+64(FP), DX
+	VXORPD Y0, Y0, Y0           // n-n0
+	VXORPD Y1, Y1, Y1           // r-r0
+	VXORPD Y2, Y2, Y2           // the square of n-n0
+	VXORPD Y3, Y3, Y3           // the square of r-r0
+	VXORPD Y4, Y4, Y4           // their product
+	VXORPD Y5, Y5, Y5           // d-d0
+	VXORPD Y6, Y6, Y6           // its square
+	VXORPD Y7, Y7, Y7           // |d|
+	VXORPD Y8, Y8, Y8           // negative ones
 	XORQ AX, AX
-	JMP differencesCheck
 	PCALIGN $64
-differences:
-	VMOVUPD (SI)(AX*8), Y5
-	VSUBPD (DI)(AX*8), Y5, Y5
-	VMOVUPD Y5, (R8)(AX*8)
-	VANDPD Y14, Y5, Y6
-	VMOVUPD Y6, (R9)(AX*8)
-	VCMPPD $1, Y12, Y5, Y7
-	VPSUBQ Y7, Y3, Y3
-	VSUBPD Y13, Y5, Y5
-	VADDPD Y6, Y2, Y2
-	VADDPD Y5, Y0, Y0
-	VMULPD Y5, Y5, Y5
-	VADDPD Y5, Y1, Y1
+subtractNext:
+	VMOVUPD (SI)(AX*8), Y9
+	VSUBPD (DI)(AX*8), Y9, Y10
+	VMOVUPD Y10, (R8)(AX*8)
+	VANDPD Y15, Y10, Y11
+	VMOVUPD Y11, (R9)(AX*8)
+	VADDPD Y11, Y7, Y7
+	VXORPD Y11, Y11, Y11
+	VCMPPD $1, Y11, Y10, Y11
+	VPSUBQ Y11, Y8, Y8
+	VSUBPD Y14, Y10, Y10
+	VADDPD Y10, Y5, Y5
+	VMULPD Y10, Y10, Y10
+	VADDPD Y10, Y6, Y6
+	VMOVUPD (DI)(AX*8), Y10
+	VSUBPD Y12, Y9, Y9
+	VSUBPD Y13, Y10, Y10
+	VADDPD Y9, Y0, Y0
+	VADDPD Y10, Y1, Y1
+	VMULPD Y9, Y10, Y11
+	VADDPD Y11, Y4, Y4
+	VMULPD Y9, Y9, Y9
+	VADDPD Y9, Y2, Y2
+	VMULPD Y10, Y10, Y10
+	VADDPD Y10, Y3, Y3
 	ADDQ $4, AX
-differencesCheck:
 	CMPQ AX, CX
-	JLT differences
+	JLT subtractNext
 	VMOVUPD Y0, (DX)
 	VMOVUPD Y1, 32(DX)
 	VMOVUPD Y2, 64(DX)
-	VMOVDQU Y3, (R10)
-	VZEROUPPER
-	RET
-
-// func smallVector(n, r *float64, count int, nNormal, rNormal float64, out *[20]int64)
-TEXT ·smallVector(SB), NOSPLIT, $0-48
-	MOVQ n+0(FP), SI
-	MOVQ r+8(FP), DI
-	MOVQ count+16(FP), CX
-	VBROADCASTSD nNormal+24(FP), Y13
-	VBROADCASTSD rNormal+32(FP), Y12
-	MOVQ out+40(FP), DX
-	VBROADCASTSD magnitudes<>(SB), Y14
-	VXORPD Y11, Y11, Y11
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	XORQ AX, AX
-	JMP smallCheck
-	PCALIGN $64
-small:
-	VANDPD (SI)(AX*8), Y14, Y5
-	VANDPD (DI)(AX*8), Y14, Y6
-	VCMPPD $0, Y11, Y5, Y7
-	VPSUBQ Y7, Y0, Y0
-	VCMPPD $1, Y13, Y5, Y7
-	VPSUBQ Y7, Y1, Y1
-	VCMPPD $13, Y13, Y6, Y8
-	VANDPD Y7, Y8, Y8
-	VPSUBQ Y8, Y4, Y4
-	VCMPPD $0, Y11, Y6, Y7
-	VPSUBQ Y7, Y2, Y2
-	VCMPPD $1, Y12, Y6, Y7
-	VPSUBQ Y7, Y3, Y3
-	ADDQ $4, AX
-smallCheck:
-	CMPQ AX, CX
-	JLT small
-	VMOVDQU Y0, (DX)
-	VMOVDQU Y1, 32(DX)
-	VMOVDQU Y2, 64(DX)
-	VMOVDQU Y3, 96(DX)
-	VMOVDQU Y4, 128(DX)
-	VZEROUPPER
-	RET
-
-// stepsVector adds the squares of the differences of count pairs from the next ones, by
-// the bits that keep has.
-//
-// func stepsVector(n, r *float64, keep *uint64, count int, out *[8]float64)
-TEXT ·stepsVector(SB), NOSPLIT, $0-40
-	MOVQ n+0(FP), SI
-	MOVQ r+8(FP), DI
-	MOVQ keep+16(FP), R8
-	MOVQ count+24(FP), CX
-	MOVQ out+32(FP), DX
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	XORQ AX, AX
-	PCALIGN $64
-stepsNext:
-	VMOVUPD (DI)(AX*8), Y2
-	VMOVUPD (SI)(AX*8), Y3
-	VMOVUPD 8(DI)(AX*8), Y4
-	VMOVUPD 8(SI)(AX*8), Y5
-	VMOVUPD (R8)(AX*8), Y6
-	VSUBPD Y2, Y3, Y3
-	VSUBPD Y4, Y5, Y5
-	VSUBPD Y2, Y4, Y4
-	VSUBPD Y3, Y5, Y5
-	VANDPD Y6, Y4, Y4
-	VANDPD Y6, Y5, Y5
-	VMULPD Y4, Y4, Y4
-	VMULPD Y5, Y5, Y5
-	VADDPD Y5, Y0, Y0
-	VADDPD Y4, Y1, Y1
-	ADDQ $4, AX
-	CMPQ AX, CX
-	JLT stepsNext
-	VMOVUPD Y0, (DX)
-	VMOVUPD Y1, 32(DX)
+	VMOVUPD Y3, 96(DX)
+	VMOVUPD Y4, 128(DX)
+	VMOVUPD Y5, 160(DX)
+	VMOVUPD Y6, 192(DX)
+	VMOVUPD Y7, 224(DX)
+	VMOVDQU Y8, 256(DX)
 	VZEROUPPER
 	RET
 

@@ -14,161 +14,63 @@
 #define LOAD(from, a, b) VLD1.P 32(from), [a.D2, b.D2]
 #define STORE(a, b, to) VST1.P [a.D2, b.D2], 32(to)
 
-// 24 instructions.
+// 44 instructions.
 //
-// func sidesVector(n, r *float64, count int, n0, r0 float64, out *[20]float64)
-TEXT ·sidesVector(SB), NOSPLIT, $0-48
-	MOVD n+0(FP), R0
-	MOVD r+8(FP), R1
-	MOVD count+16(FP), R2
-	FMOVD n0+24(FP), F30
-	FMOVD r0+32(FP), F31
-	VDUP V30.D[0], V30.D2
-	VDUP V31.D[0], V31.D2
-	MOVD out+40(FP), R3
-	ZERO_D4(0)                  // n-n0
-	ZERO_D4(2)                  // r-r0
-	ZERO_D4(4)                  // the square of n-n0
-	ZERO_D4(6)                  // the square of r-r0
-	ZERO_D4(8)                  // their product
-	PCALIGN $16
-sides:
-	LOAD(R0, V10, V11)
-	LOAD(R1, V12, V13)
-	FSUB_ALL(30, 10, 10)
-	FSUB_ALL(31, 12, 12)
-	FADD_D4(10, 0, 0)
-	FADD_D4(12, 2, 2)
-	FMUL_D4(10, 10, 14)
-	FMUL_D4(12, 12, 16)
-	FMUL_D4(10, 12, 18)
-	FADD_D4(14, 4, 4)
-	FADD_D4(16, 6, 6)
-	FADD_D4(18, 8, 8)
-	SUBS $4, R2
-	BNE sides
-	VST1.P [V0.D2, V1.D2, V2.D2, V3.D2], 64(R3)
-	VST1.P [V4.D2, V5.D2, V6.D2, V7.D2], 64(R3)
-	VST1 [V8.D2, V9.D2], (R3)
-	RET
-
-// 24 instructions.
-//
-// func differencesVector(n, r, d, abs *float64, count int, d0 float64, out *[12]float64, negative *[4]int64)
-TEXT ·differencesVector(SB), NOSPLIT, $0-64
+// func subtractVector(n, r, d, abs *float64, count int, n0, r0, d0 float64, out *subtractLanes)
+TEXT ·subtractVector(SB), NOSPLIT, $0-72
 	MOVD n+0(FP), R0
 	MOVD r+8(FP), R1
 	MOVD d+16(FP), R4
 	MOVD abs+24(FP), R5
 	MOVD count+32(FP), R2
-	FMOVD d0+40(FP), F31
+	FMOVD n0+40(FP), F29
+	FMOVD r0+48(FP), F30
+	FMOVD d0+56(FP), F31
+	VDUP V29.D[0], V29.D2
+	VDUP V30.D[0], V30.D2
 	VDUP V31.D[0], V31.D2
-	MOVD out+48(FP), R3
-	MOVD negative+56(FP), R6
-	ZERO_D4(0)                  // d-d0
-	ZERO_D4(2)                  // its square
-	ZERO_D4(4)                  // |d|
-	ZERO_D4(6)                  // negative ones
+	MOVD out+64(FP), R3
+	ZERO_D4(0)                  // n-n0
+	ZERO_D4(2)                  // r-r0
+	ZERO_D4(4)                  // the square of n-n0
+	ZERO_D4(6)                  // the square of r-r0
+	ZERO_D4(8)                  // their product
+	ZERO_D4(10)                 // d-d0
+	ZERO_D4(12)                 // its square
+	ZERO_D4(14)                 // |d|
+	ZERO_D4(16)                 // negative ones
 	PCALIGN $16
-differences:
-	LOAD(R0, V10, V11)
-	LOAD(R1, V12, V13)
-	FSUB_D4(12, 10, 10)
-	FABS_D4(10, 12)
-	STORE(V10, V11, R4)
-	STORE(V12, V13, R5)
-	FCMLTZ_D4(10, 14)
-	SUB_D4(14, 6, 6)
-	FSUB_ALL(31, 10, 10)
-	FADD_D4(12, 4, 4)
-	FADD_D4(10, 0, 0)
-	FMUL_D4(10, 10, 10)
-	FADD_D4(10, 2, 2)
+subtractNext:
+	LOAD(R0, V18, V19)
+	LOAD(R1, V20, V21)
+	FSUB_D4(20, 18, 22)
+	FABS_D4(22, 24)
+	STORE(V22, V23, R4)
+	STORE(V24, V25, R5)
+	FCMLTZ_D4(22, 26)
+	SUB_D4(26, 16, 16)
+	FSUB_ALL(31, 22, 22)
+	FADD_D4(24, 14, 14)
+	FADD_D4(22, 10, 10)
+	FMUL_D4(22, 22, 22)
+	FADD_D4(22, 12, 12)
+	FSUB_ALL(29, 18, 18)
+	FSUB_ALL(30, 20, 20)
+	FADD_D4(18, 0, 0)
+	FADD_D4(20, 2, 2)
+	FMUL_D4(18, 20, 22)
+	FMUL_D4(18, 18, 18)
+	FMUL_D4(20, 20, 20)
+	FADD_D4(22, 8, 8)
+	FADD_D4(18, 4, 4)
+	FADD_D4(20, 6, 6)
 	SUBS $4, R2
-	BNE differences
-	VST1.P [V0.D2, V1.D2, V2.D2, V3.D2], 64(R3)
-	VST1 [V4.D2, V5.D2], (R3)
-	VST1 [V6.D2, V7.D2], (R6)
-	RET
-
-// 30 instructions.
-//
-// func smallVector(n, r *float64, count int, nNormal, rNormal float64, out *[20]int64)
-TEXT ·smallVector(SB), NOSPLIT, $0-48
-	MOVD n+0(FP), R0
-	MOVD r+8(FP), R1
-	MOVD count+16(FP), R2
-	MOVD nNormal+24(FP), R4
-	MOVD rNormal+32(FP), R5
-	VDUP R4, V30.D2
-	VDUP R4, V31.D2
-	VDUP R5, V28.D2
-	VDUP R5, V29.D2
-	MOVD out+40(FP), R3
-	ZERO_D4(0)                  // n is 0
-	ZERO_D4(2)                  // n is below
-	ZERO_D4(4)                  // r is 0
-	ZERO_D4(6)                  // r is below
-	ZERO_D4(8)                  // n is below, r is not below that
-	PCALIGN $16
-small:
-	LOAD(R0, V10, V11)
-	LOAD(R1, V12, V13)
-	FABS_D4(10, 10)
-	FABS_D4(12, 12)
-	FCMEQZ_D4(10, 14)
-	SUB_D4(14, 0, 0)
-	FCMGT_D4(10, 30, 14)
-	SUB_D4(14, 2, 2)
-	FCMGT_D4(12, 30, 16)
-	BIC_D4(16, 14, 14)
-	SUB_D4(14, 8, 8)
-	FCMEQZ_D4(12, 14)
-	SUB_D4(14, 4, 4)
-	FCMGT_D4(12, 28, 14)
-	SUB_D4(14, 6, 6)
-	SUBS $4, R2
-	BNE small
+	BNE subtractNext
 	VST1.P [V0.D2, V1.D2, V2.D2, V3.D2], 64(R3)
 	VST1.P [V4.D2, V5.D2, V6.D2, V7.D2], 64(R3)
-	VST1 [V8.D2, V9.D2], (R3)
-	RET
-
-// stepsVector adds the squares of the differences of count pairs from the next
-// ones, by the bits that keep has. 27 instructions for four.
-//
-// func stepsVector(n, r *float64, keep *uint64, count int, out *[8]float64)
-TEXT ·stepsVector(SB), NOSPLIT, $0-40
-	MOVD n+0(FP), R0
-	MOVD r+8(FP), R1
-	MOVD keep+16(FP), R6
-	MOVD count+24(FP), R4
-	MOVD out+32(FP), R5
-	ADD $8, R0, R2
-	ADD $8, R1, R3
-	ZERO_D4(0)
-	ZERO_D4(18)
-	PCALIGN $16
-stepsNext:
-	VLD1.P 32(R0), [V4.D2, V5.D2]
-	VLD1.P 32(R1), [V6.D2, V7.D2]
-	VLD1.P 32(R2), [V16.D2, V17.D2]
-	VLD1.P 32(R3), [V2.D2, V3.D2]
-	FSUB_D4(6, 4, 4)
-	FSUB_D4(2, 16, 16)
-	FSUB_D4(6, 2, 2)
-	FSUB_D4(4, 16, 4)
-	VLD1.P 32(R6), [V20.D2, V21.D2]
-	AND_D4(20, 2, 2)
-	AND_D4(20, 4, 4)
-	FMUL_D4(2, 2, 2)
-	FMUL_D4(4, 4, 4)
-	FADD_D4(2, 18, 18)
-	FADD_D4(4, 0, 0)
-	SUBS $4, R4
-	BNE stepsNext
-	VST1.P [V0.D2, V1.D2], 32(R5)
-	VST1 [V18.D2, V19.D2], (R5)
+	VST1.P [V8.D2, V9.D2, V10.D2, V11.D2], 64(R3)
+	VST1.P [V12.D2, V13.D2, V14.D2, V15.D2], 64(R3)
+	VST1 [V16.D2, V17.D2], (R3)
 	RET
 
 // addPairsVector adds count values of a and b to first and second, and to the lanes of

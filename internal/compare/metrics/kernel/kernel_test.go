@@ -36,20 +36,19 @@ func TestHeads(t *testing.T) {
 		n, r := kernelValues(random, count), kernelValues(random, count)
 		copy(n[:count/2], r)
 
-		var a, b [20]float64
-		sidesTail(sidesHead(n, r, n[0], r[0], &a), n, r, n[0], r[0], &a)
-		sidesTail(0, n, r, n[0], r[0], &b)
-		if a != b {
-			t.Errorf("%d: sides %v, want %v", count, a, b)
-		}
-
 		d, abs, plainD, plainAbs := make([]float64, count), make([]float64, count), make([]float64, count), make([]float64, count)
-		var sums, plainSums [12]float64
-		var below, plainBelow [4]int64
-		differencesTail(differencesHead(n, r, d, abs, 1, &sums, &below), n, r, d, abs, 1, &sums, &below)
-		differencesTail(0, n, r, plainD, plainAbs, 1, &plainSums, &plainBelow)
-		if sums != plainSums || below != plainBelow || !slices.Equal(d, plainD) || !slices.Equal(abs, plainAbs) {
-			t.Errorf("%d: differences %v, %v, want %v, %v", count, sums, below, plainSums, plainBelow)
+		sides, sums := Subtract(d, abs, n, r)
+		var plain subtractLanes
+		addSides(0, n, r, n[0], r[0], &plain.sides)
+		subtractTail(0, n, r, plainD, plainAbs, n[0]-r[0], &plain)
+		if want := sidesOf(n[0], r[0], &plain.sides); sides != want || SumPairs(n, r) != want {
+			t.Errorf("%d: sides %v, want %v", count, sides, want)
+		}
+		if want := differencesOf(n[0]-r[0], &plain); sums != want || !slices.Equal(d, plainD) || !slices.Equal(abs, plainAbs) {
+			t.Errorf("%d: differences %v, want %v", count, sums, want)
+		}
+		if Subtract(d, d, n, r); !slices.Equal(d, plainAbs) {
+			t.Errorf("%d: magnitudes %v, want %v", count, d, plainAbs)
 		}
 
 		if got, want := SpanOf(n), slowSpan(n); got != want {
@@ -65,8 +64,8 @@ func TestHeads(t *testing.T) {
 	}
 }
 
-// TestNoiseHeads compares the sums of groups, columns, octaves and steps in vectors
-// with the plain ones, bit by bit.
+// TestNoiseHeads compares the sums of groups, columns and octaves in vectors with the plain
+// ones, bit by bit.
 func TestNoiseHeads(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 3))
 	vector, plain := NewOctaves(), NewOctaves()
@@ -88,23 +87,6 @@ func TestNoiseHeads(t *testing.T) {
 				t.Errorf("%d from %d on: columns of %d: %v, want %v", count, first, width, got, want)
 			}
 		}
-		keep := make([]uint64, count)
-		for i := range keep {
-			keep[i] = -uint64(random.IntN(2))
-		}
-		var sums [8]float64
-		for i := range count - 1 {
-			if keep[i] != 0 {
-				x, y := (n[i+1]-r[i+1])-(n[i]-r[i]), r[i+1]-r[i]
-				sums[i&3] += float64(x * x)
-				sums[4+i&3] += float64(y * y)
-			}
-		}
-		dd, rr := SumSteps(n, r, keep)
-		if dd != lanes(sums[:]) || rr != lanes(sums[4:]) {
-			t.Errorf("%d: steps %v and %v, want %v and %v", count, dd, rr, lanes(sums[:]), lanes(sums[4:]))
-		}
-
 		var runs []int
 		for left := count; left > 0; left -= runs[len(runs)-1] {
 			runs = append(runs, 1+random.IntN(left))
@@ -386,34 +368,26 @@ func TestSpecialSpans(t *testing.T) {
 	}
 }
 
-// TestSumRowSteps compares the steps within rows with those that are kept of all, bit by
-// bit.
-func TestSumRowSteps(t *testing.T) {
+// TestSumSteps compares the steps within rows with those by their definition, bit by bit.
+func TestSumSteps(t *testing.T) {
 	random := rand.New(rand.NewPCG(51, 52))
-	all, keep := make([]uint64, 2000), make([]uint64, 2000)
-	for i := range all {
-		all[i] = math.MaxUint64
-	}
 	for range 3000 {
-		count, row := 1+random.IntN(1024), 2+random.IntN(140)
+		count, row := 1+random.IntN(1024), 1+random.IntN(140)
 		if random.IntN(20) == 0 {
 			count += 900
 		}
 		left := 1 + random.IntN(row)
 		n, r := kernelValues(random, count), kernelValues(random, count)
-		copy(keep, all)
-		for i := left - 1; i < count; i += row {
-			keep[i] = 0
+		var sums [8]float64
+		for i := range count - 1 {
+			if (i+1-left)%row != 0 {
+				x, y := (n[i+1]-r[i+1])-(n[i]-r[i]), r[i+1]-r[i]
+				sums[i&3] += float64(x * x)
+				sums[4+i&3] += float64(y * y)
+			}
 		}
-		wantDD, wantRR := SumSteps(n, r, keep[:count])
-		dd, rr := SumRowSteps(n, r, left, row, all)
-		if math.Float64bits(dd) != math.Float64bits(wantDD) || math.Float64bits(rr) != math.Float64bits(wantRR) {
-			t.Fatalf("%d pairs, %d of a row of %d left: %v and %v, want %v and %v", count, left, row, dd, rr, wantDD, wantRR)
-		}
-	}
-	for i, bits := range all {
-		if bits != math.MaxUint64 {
-			t.Fatalf("%d: a bit is not set any more", i)
+		if dd, rr := SumSteps(n, r, left, row); dd != lanes(sums[:4]) || rr != lanes(sums[4:]) {
+			t.Fatalf("%d pairs, %d of a row of %d left: %v and %v, want %v and %v", count, left, row, dd, rr, lanes(sums[:4]), lanes(sums[4:]))
 		}
 	}
 }

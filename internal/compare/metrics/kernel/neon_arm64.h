@@ -38,8 +38,6 @@
 #define FMAXNMP_D2(m, n, d) WORD $(0x6e60c400 | (m)<<16 | (n)<<5 | (d))
 // FABS d.2D, n.2D
 #define FABS_D2(n, d) WORD $(0x4ee0f800 | (n)<<5 | (d))
-// FCMEQ d.2D, n.2D, #0.0
-#define FCMEQZ_D2(n, d) WORD $(0x4ee0d800 | (n)<<5 | (d))
 // FCMLT d.2D, n.2D, #0.0
 #define FCMLTZ_D2(n, d) WORD $(0x4ee0e800 | (n)<<5 | (d))
 // CMEQ d.2D, n.2D, #0
@@ -71,13 +69,10 @@
 #define FMUL_D4(m, n, d) FMUL_D2(m, n, d); FMUL_D2((m)+1, (n)+1, (d)+1)
 #define FDIV_D4(m, n, d) FDIV_D2(m, n, d); FDIV_D2((m)+1, (n)+1, (d)+1)
 #define FMAXNM_D4(m, n, d) FMAXNM_D2(m, n, d); FMAXNM_D2((m)+1, (n)+1, (d)+1)
-#define FCMGT_D4(m, n, d) FCMGT_D2(m, n, d); FCMGT_D2((m)+1, (n)+1, (d)+1)
 #define SUB_D4(m, n, d) SUB_D2(m, n, d); SUB_D2((m)+1, (n)+1, (d)+1)
-#define AND_D4(m, n, d) AND_D2(m, n, d); AND_D2((m)+1, (n)+1, (d)+1)
 #define BIC_D4(m, n, d) BIC_D2(m, n, d); BIC_D2((m)+1, (n)+1, (d)+1)
 #define EOR_D4(m, n, d) EOR_D2(m, n, d); EOR_D2((m)+1, (n)+1, (d)+1)
 #define FABS_D4(n, d) FABS_D2(n, d); FABS_D2((n)+1, (d)+1)
-#define FCMEQZ_D4(n, d) FCMEQZ_D2(n, d); FCMEQZ_D2((n)+1, (d)+1)
 #define FCMLTZ_D4(n, d) FCMLTZ_D2(n, d); FCMLTZ_D2((n)+1, (d)+1)
 #define CMLTZ_D4(n, d) CMLTZ_D2(n, d); CMLTZ_D2((n)+1, (d)+1)
 

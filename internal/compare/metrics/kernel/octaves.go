@@ -197,11 +197,17 @@ func addRun(n, r []float64, floor float64, q *Quad, signs *signLanes) {
 // Smallest returns the smallest magnitude above 0 of finite values, +inf if there is
 // none.
 func Smallest(values []float64) float64 {
-	least := uint64(exponentBits)<<1 - 1 // of infinity
-	for _, x := range values {
-		least = min(least, math.Float64bits(x)<<1-1) // zero comes after all others
+	const infinity = uint64(exponentBits)<<1 - 1
+	least, second := infinity, infinity // one need not wait for the other
+	bits := sliceBits(values)
+	for ; len(bits) >= 4; bits = bits[4:] { // zero comes after all others
+		least = min(least, min(bits[0]<<1-1, bits[1]<<1-1))
+		second = min(second, min(bits[2]<<1-1, bits[3]<<1-1))
 	}
-	return math.Float64frombits((least + 1) >> 1)
+	for _, x := range bits {
+		least = min(least, x<<1-1)
+	}
+	return math.Float64frombits((min(least, second) + 1) >> 1)
 }
 
 // Take calls f with the octaves of both signs of every exponent that has pairs, in
@@ -242,44 +248,52 @@ func (o *Octaves) counted(exponent uint) *[4]Octave {
 	return lane
 }
 
-// SumRowSteps is SumSteps for rows, of which the first one has left elements left: the
-// steps from one row to the next do not count. All bits of keep, which has as many
-// elements, are set, and stay so.
-func SumRowSteps(n, r []float64, left, row int, keep []uint64) (dd, rr float64) {
-	for i := left - 1; i < len(n); i += row {
-		keep[i] = 0
-	}
-	dd, rr = SumSteps(n, r, keep[:len(n)])
-	for i := left - 1; i < len(n); i += row {
-		keep[i] = math.MaxUint64
-	}
-	return dd, rr
-}
-
-// SumSteps returns the sums of the squares of the differences of neighbours, of d =
-// n-r and of r. Of a pair and the next the bits are counted that keep has for the
-// pair: all, or none.
-func SumSteps(n, r []float64, keep []uint64) (dd, rr float64) {
+// SumSteps returns the sums of the squares of the differences of neighbours in a row, of
+// d = n-r and of r. The first row has left elements left, the others row elements.
+func SumSteps(n, r []float64, left, row int) (dd, rr float64) {
 	var sums [8]float64
-	n = n[:len(r)]
-	addKept(stepsHead(n, r, keep, &sums), n, r, keep, &sums)
-	return lanes(sums[0:]), lanes(sums[4:])
+	for first, end := 0, left; first < len(r); first, end = end, end+row {
+		end := min(end, len(r))
+		addSteps(n[first:end], r[first:end], first, &sums)
+	}
+	return lanes(sums[:4]), lanes(sums[4:])
 }
 
-// addKept jumps over pairs that are not kept, which are the last ones of rows.
-func addKept(done int, n, r []float64, keep []uint64, sums *[8]float64) {
-	keep, n = keep[:len(r)], n[:len(r)]
-	for k := range min(4, max(len(r)-1-done, 0)) {
-		dd, rr := sums[k], sums[4+k]
-		for i := done + k + 1; i < len(r); i += 4 {
-			if keep[i-1] == 0 {
-				continue
-			}
-			y := r[i] - r[i-1]
-			x := (n[i] - r[i]) - (n[i-1] - r[i-1])
-			dd += float64(x * x)
-			rr += float64(y * y)
-		}
-		sums[k], sums[4+k] = dd, rr
+// addSteps adds the steps of a row, or of a part of it, of which first is the place of the
+// first element, and so of its lane.
+func addSteps(n, r []float64, first int, sums *[8]float64) {
+	n = n[:len(r)]
+	at := [4]int{first & 3, (first + 1) & 3, (first + 2) & 3, (first + 3) & 3}
+	d0, d1, d2, d3 := sums[at[0]], sums[at[1]], sums[at[2]], sums[at[3]]
+	r0, r1, r2, r3 := sums[4+at[0]], sums[4+at[1]], sums[4+at[2]], sums[4+at[3]]
+	y := r[0]
+	x := n[0] - y
+	n, r = n[1:], r[1:]
+	for ; len(r) >= 4 && len(n) >= 4; n, r = n[4:], r[4:] {
+		ya, yb, yc, yd := r[0], r[1], r[2], r[3]
+		xa, xb, xc, xd := n[0]-ya, n[1]-yb, n[2]-yc, n[3]-yd
+		u, v := xa-x, ya-y
+		d0 += float64(u * u)
+		r0 += float64(v * v)
+		u, v = xb-xa, yb-ya
+		d1 += float64(u * u)
+		r1 += float64(v * v)
+		u, v = xc-xb, yc-yb
+		d2 += float64(u * u)
+		r2 += float64(v * v)
+		u, v = xd-xc, yd-yc
+		d3 += float64(u * u)
+		r3 += float64(v * v)
+		x, y = xd, yd
+	}
+	dd, rr := [4]float64{d0, d1, d2, d3}, [4]float64{r0, r1, r2, r3}
+	for i, next := range r {
+		u, v := (n[i]-next)-x, next-y
+		dd[i&3] += float64(u * u)
+		rr[i&3] += float64(v * v)
+		x, y = n[i]-next, next
+	}
+	for k, lane := range at {
+		sums[lane], sums[4+lane] = dd[k], rr[k]
 	}
 }

@@ -10,14 +10,8 @@ type Small struct{ NZeros, NSmall, RZeros, RSmall, Under int64 }
 // CountSmall counts small elements; types without subnormal numbers have the
 // smallest normal number 0.
 func CountSmall(n, r []float64, nNormal, rNormal float64) Small {
-	var out [20]int64
-	done := smallHead(n, r, nNormal, rNormal, &out)
-	var c [5]int64
-	for i, x := range out {
-		c[i/4] += x
-	}
-	s := Small{c[0], c[1], c[2], c[3], c[4]}
-	s.add(n[done:], r[done:], nNormal, rNormal)
+	var s Small
+	s.add(n, r, nNormal, rNormal)
 	s.NSmall, s.RSmall = max(s.NSmall-s.NZeros, 0), max(s.RSmall-s.RZeros, 0) // below 0 are none
 	return s
 }

@@ -15,13 +15,7 @@ func groups(count int) int {
 }
 
 //go:noescape
-func sidesVector(n, r *float64, count int, n0, r0 float64, out *[20]float64)
-
-//go:noescape
-func differencesVector(n, r, d, abs *float64, count int, d0 float64, out *[12]float64, negative *[4]int64)
-
-//go:noescape
-func smallVector(n, r *float64, count int, nNormal, rNormal float64, out *[20]int64)
+func subtractVector(n, r, d, abs *float64, count int, n0, r0, d0 float64, out *subtractLanes)
 
 //go:noescape
 func relativesVector(rel, abs, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, out *ratioLanes)
@@ -33,31 +27,12 @@ func runsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count
 func columnsVector(q *Quad, n, r *float64, rows, stride int, floor float64)
 
 //go:noescape
-func stepsVector(n, r *float64, keep *uint64, count int, out *[8]float64)
-
-//go:noescape
 func addPairsVector(first, second, a, b *float64, count int, out *[8]float64)
 
-func sidesHead(n, r []float64, n0, r0 float64, out *[20]float64) int {
+func subtractHead(n, r, d, abs []float64, n0, r0, d0 float64, out *subtractLanes) int {
 	k := groups(len(n))
 	if k > 0 {
-		sidesVector(&n[0], &r[:k][0], k, n0, r0, out)
-	}
-	return k
-}
-
-func differencesHead(n, r, d, abs []float64, d0 float64, out *[12]float64, negative *[4]int64) int {
-	k := groups(len(n))
-	if k > 0 {
-		differencesVector(&n[0], &r[:k][0], &d[:k][0], &abs[:k][0], k, d0, out, negative)
-	}
-	return k
-}
-
-func smallHead(n, r []float64, nNormal, rNormal float64, out *[20]int64) int {
-	k := groups(len(n))
-	if k > 0 {
-		smallVector(&n[0], &r[:k][0], k, nNormal, rNormal, out)
+		subtractVector(&n[0], &r[:k][0], &d[:k][0], &abs[:k][0], k, n0, r0, d0, out)
 	}
 	return k
 }
@@ -96,14 +71,6 @@ func columnsHead(q *Quad, n, r []float64, rows, stride int, floor float64) bool 
 	_, _ = n[(rows-1)*stride+3], r[(rows-1)*stride+3]
 	columnsVector(q, &n[0], &r[0], rows, 8*stride, floor)
 	return true
-}
-
-func stepsHead(n, r []float64, keep []uint64, out *[8]float64) int {
-	k := groups(len(n) - 1)
-	if k > 0 {
-		stepsVector(&n[0], &r[:k+1][0], &keep[:k][0], k, out)
-	}
-	return k
 }
 
 func addPairsHead(first, second, a, b []float64, out *[8]float64) int {

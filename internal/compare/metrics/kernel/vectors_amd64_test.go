@@ -10,7 +10,7 @@ func TestWithoutVectors(t *testing.T) {
 	vectors = false
 	for name, test := range map[string]func(*testing.T){
 		"heads": TestHeads, "noise": TestNoiseHeads, "counts": TestCounts, "relatives": TestRelativeHeads, "pairs": TestHalfPairs,
-		"axes": TestAddPairs, "steps": TestSumRowSteps,
+		"axes": TestAddPairs,
 	} {
 		t.Run(name, test)
 	}

@@ -4,13 +4,7 @@ package kernel
 
 // The heads of the loops of this package, which do nothing here.
 
-func sidesHead([]float64, []float64, float64, float64, *[20]float64) int { return 0 }
-
-func differencesHead([]float64, []float64, []float64, []float64, float64, *[12]float64, *[4]int64) int {
-	return 0
-}
-
-func smallHead([]float64, []float64, float64, float64, *[20]int64) int { return 0 }
+func subtractHead(_, _, _, _ []float64, _, _, _ float64, _ *subtractLanes) int { return 0 }
 
 const countLag = 0
 
@@ -23,8 +17,6 @@ func runsHead(*[octaveCount][4]Octave, []GroupSums, []int, []float64, []float64,
 }
 
 func columnsHead(*Quad, []float64, []float64, int, int, float64) bool { return false }
-
-func stepsHead([]float64, []float64, []uint64, *[8]float64) int { return 0 }
 
 func addPairsHead(_, _, _, _ []float64, _ *[8]float64) int { return 0 }
 

@@ -12,8 +12,6 @@ const (
 	blockElements = 1024
 	// runCount is that of runs.
 	runCount = 64
-	// longRow is the length of rows that are long enough to go one by one.
-	longRow = 128
 	// smallestNormal is the smallest normal number of float64.
 	smallestNormal = 0x1p-1022
 )
@@ -48,7 +46,6 @@ type Collector struct {
 	excludedD        *histogram // |d| of finite pairs that do not count, nil for none
 	table            *kernel.Octaves
 	n, r             [blockElements]float64 // a block without what does not count
-	keep             [blockElements]uint64  // for kernel.SumRowSteps, all bits of each set
 	excludedPosition []int32
 	runs             [runCount]int // of a block
 	places           []int64       // the offsets of the probe
@@ -97,9 +94,6 @@ func (c *Collector) Reset(req *Request) {
 		places: appendPlaces(c.places[:0], req.Shape),
 	}
 	c.singles = newSingles(req.Type, c.gridded())
-	for i := range c.keep {
-		c.keep[i] = math.MaxUint64
-	}
 }
 
 // gridded reports whether the elements of the NPU may be numbers of another type.
@@ -337,16 +331,8 @@ func (c *Collector) addSteps(first int64, n, r []float64) {
 		c.addStep(first, n[0], r[0])
 	}
 	c.lastN, c.lastR = n[len(n)-1], r[len(r)-1]
-	left := c.row - first%c.row
-	if c.row >= longRow {
-		for len(n) > 1 {
-			run := min(int64(len(n)), left)
-			c.addStepSums(kernel.SumSteps(n[:run], r[:run], c.keep[:run]))
-			n, r, left = n[run:], r[run:], c.row
-		}
-		return
-	}
-	c.addStepSums(kernel.SumRowSteps(n, r, int(left), int(c.row), c.keep[:len(n)]))
+	left := min(c.row-first%c.row, int64(len(n)))
+	c.addStepSums(kernel.SumSteps(n, r, int(left), int(min(c.row, blockElements))))
 }
 
 func (c *Collector) addStepSums(dd, rr float64) {

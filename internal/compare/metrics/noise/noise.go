@@ -180,13 +180,16 @@ func (g *Groups) elements(bin int) int64 { return min(g.Fold, g.Count-int64(bin)
 type Column []float32
 
 // MarshalJSON implements json.Marshaler.
-func (c Column) MarshalJSON() ([]byte, error) {
-	raw := make([]byte, 0, 4*len(c))
+func (c Column) MarshalJSON() ([]byte, error) { return c.AppendJSON(nil), nil }
+
+// AppendJSON appends the column to JSON.
+func (c Column) AppendJSON(b []byte) []byte {
+	var few [256]byte
+	raw := few[:0]
 	for _, x := range c {
 		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
 	}
-	text := append(make([]byte, 0, 2+base64.StdEncoding.EncodedLen(len(raw))), '"')
-	return append(base64.StdEncoding.AppendEncode(text, raw), '"'), nil
+	return append(base64.StdEncoding.AppendEncode(append(b, '"'), raw), '"')
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
