@@ -1,0 +1,103 @@
+package tensorfile
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"strconv"
+
+	"dumptool/internal/lang"
+)
+
+// maxNumbers is how many numbers of a text are held in memory: 64 MiB of them.
+const maxNumbers = 64 << 20 / 8
+
+// maxWord is more bytes than a number in a text has.
+const maxWord = 4096
+
+// readText reads the numbers of a text file of size bytes, as numpy.savetxt
+// writes real ones: separated by white space, with comments from # to the end
+// of a line. It returns little-endian float64 elements, most at most, and their
+// size in bytes.
+func readText(file io.ReaderAt, size, most int64) (io.ReaderAt, int64, error) {
+	// A number takes two bytes at least, so what the text needs is never more.
+	numbers := make([]byte, 0, 8*min(size/2+1, most))
+	w := &words{line: 1}
+	s := bufio.NewScanner(io.NewSectionReader(file, 0, size))
+	s.Buffer(make([]byte, 16*maxWord), 16*maxWord)
+	s.Split(w.split)
+	for s.Scan() {
+		// A number beyond the range of float64 is infinite, as in numpy.
+		v, err := strconv.ParseFloat(s.Text(), 64)
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
+			return nil, 0, lang.Errorf("line %d: %.40q is not a real number", w.line, s.Text())
+		}
+		if int64(len(numbers)) == 8*most {
+			return nil, 0, lang.Errorf("line %d: there are more numbers than %d, want .npy or .bin for so many", w.line, most)
+		}
+		numbers = binary.LittleEndian.AppendUint64(numbers, math.Float64bits(v))
+	}
+	if errors.Is(s.Err(), bufio.ErrTooLong) {
+		return nil, 0, lang.Errorf("line %d: a word of more than %d bytes is not a real number", w.line, maxWord)
+	}
+	if s.Err() != nil {
+		return nil, 0, s.Err()
+	}
+	return bytes.NewReader(numbers), int64(len(numbers)), nil
+}
+
+// IsNumbers reports whether the beginning of a text is that of one with numbers, as
+// readText reads them: its first words are, up to one that may be cut off. A text without
+// words may be one of no numbers.
+func IsNumbers(head []byte) bool {
+	w := &words{line: 1}
+	for {
+		n, word, err := w.split(head, len(head) < headBytes)
+		if err != nil {
+			return false
+		}
+		if word == nil {
+			return true
+		}
+		if _, err := strconv.ParseFloat(string(word), 64); err != nil && !errors.Is(err, strconv.ErrRange) {
+			return false
+		}
+		head = head[n:]
+	}
+}
+
+// words splits a text at white space and leaves comments out.
+type words struct {
+	line    int // of the word that was returned last
+	comment bool
+}
+
+// split is a bufio.SplitFunc.
+func (w *words) split(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	start := 0
+	for ; start < len(data) && (w.comment || data[start] == '#' || isSpace(data[start])); start++ {
+		switch data[start] {
+		case '\n':
+			w.line++
+			w.comment = false
+		case '#':
+			w.comment = true
+		}
+	}
+	end := start
+	for end < len(data) && data[end] != '#' && !isSpace(data[end]) {
+		end++
+	}
+	switch {
+	case start == end || end == len(data) && !atEOF && end-start <= maxWord:
+		return start, nil, nil // the rest of the word is still to come
+	case end-start > maxWord:
+		return 0, nil, bufio.ErrTooLong
+	}
+	return end, data[start:end], nil
+}
+
+func isSpace(b byte) bool { return b == ' ' || b >= '\t' && b <= '\r' }
