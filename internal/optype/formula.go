@@ -15,6 +15,8 @@ type Formula struct {
 	// that are left, one with ! is the value of an attribute of that name, and one with -
 	// is not read.
 	Inputs string
+	// Output is the place of the first output that the formula has.
+	Output int
 	// Always are attributes that the type always has, as NAME=VALUE with spaces between them.
 	Always string
 }
@@ -162,6 +164,8 @@ var formulas = []struct {
 	{"TopK TopKV2", Formula{Name: "TopK", Inputs: "x -"}},
 	{"TopKD", Formula{Name: "TopK", Inputs: "x -?"}},
 
+	{"FlashAttentionScore", Formula{Name: "Attention", Inputs: "q k v bias? -? -? mask? -?", Always: "masked=out scale=1 causal=0", Output: 3}},
+	{"PromptFlashAttention IncreFlashAttention", Formula{Name: "Attention", Inputs: "q k v bias? mask? -?", Always: "masked=out scale=1 causal=0 layout=BSH"}},
 	{"MatMul MatMulV2 MatMulV3 BatchMatMul BatchMatMulV2 BatchMatMulV3", Formula{Name: "MatMul"}},
 	{"QuantBatchMatmul", Formula{Name: "QuantBatchMatmul"}},
 	{"FullyConnection", Formula{Name: "FullyConnection"}},

@@ -172,7 +172,7 @@ func (a *attribute) kind(name string) kind {
 		return aList
 	case "coeff":
 		return aNumbers
-	case "approximate", "mode", "activation", "padding", "added":
+	case "approximate", "mode", "activation", "padding", "added", "layout", "masked":
 		if name != "mode" || a.words {
 			return aText
 		}
