@@ -207,13 +207,6 @@ type FormulaRow struct {
 	Formula
 }
 
-// Has reports whether a row has one of some names, in any case.
-func (r *FormulaRow) Has(names ...string) bool {
-	return slices.ContainsFunc(names, func(name string) bool {
-		return slices.ContainsFunc(r.Types, func(t string) bool { return strings.EqualFold(t, name) })
-	})
-}
-
 // FormulaRows returns the table.
 func FormulaRows() (all []FormulaRow) {
 	for _, row := range formulas {

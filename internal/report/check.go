@@ -320,6 +320,7 @@ func (t Text) WriteCheckTypes(w io.Writer, types []recompute.Type) error {
 	p := t.to(w)
 	printTable(p, Table[*recompute.Type]{[]Column[*recompute.Type]{
 		words("types", func(r *recompute.Type) string { return strings.Join(r.Names, " ") }).titled("TYPE", "类型"),
+		words("of", func(r *recompute.Type) string { return r.Of }).titled("OF", "来自"),
 		words("inputs", func(r *recompute.Type) string { return r.Inputs }).titled("INPUTS", "输入"),
 		words("class", func(r *recompute.Type) string { return r.Class }).titled("BOUND", "误差界"),
 		words("attributes", func(r *recompute.Type) string { return strings.Join(p.all(r.Attributes), p.say("; ", "；")) }).titled("ATTRIBUTES", "属性"),
