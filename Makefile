@@ -28,7 +28,7 @@ LINT_VERSION = v2.15.0
 PROTO = internal/dumpfmt/dumppb/dump_data.proto
 
 .DEFAULT_GOAL := help
-.PHONY: fused arm64-binary help build page demo test toolstest test-slurm test-s3 browsertest fmt-check race lint fmt lint-tool fuzz cover golden proto lines \
+.PHONY: fused arm64-binary bench-page help build page demo test toolstest test-slurm test-s3 browsertest fmt-check race lint fmt lint-tool fuzz cover golden proto lines \
 	bench same benchtools purego arm64 microbench dist dist-check setup clean
 
 help: ## list the targets
@@ -165,6 +165,9 @@ benchtools:
 
 bench: benchtools ## compare speed and memory with the targets (BENCHFLAGS)
 	bin/bench $(BENCHFLAGS)
+
+bench-page: ## time until the page is there, of many tensors and of many ranks (needs chromium)
+	cd tools && CI=true $(GO) test -vet=off -run '^$$' -bench Load -benchtime 7x ./browsertest
 
 # For changes that shall not change results. SAMEFLAGS: -trees 20, -only compare,
 # -files (not what is printed), folders of dumps of your own.

@@ -99,8 +99,9 @@ type view struct {
 
 // tab is a page in the browser and what went wrong in it.
 type tab struct {
-	t   *testing.T
-	ctx context.Context
+	t    testing.TB
+	ctx  context.Context
+	stop context.CancelFunc // ends the browser; the end of the test does too
 
 	mu       sync.Mutex
 	requests []string
@@ -108,7 +109,7 @@ type tab struct {
 }
 
 // open opens a page in a browser of its own.
-func open(t *testing.T, page string, v view) *tab {
+func open(t testing.TB, page string, v view) *tab {
 	t.Helper()
 	if v.width == 0 {
 		v.width, v.height = 1280, 900
@@ -128,7 +129,7 @@ func open(t *testing.T, page string, v view) *tab {
 	t.Cleanup(cancel)
 	ctx, done := context.WithTimeout(ctx, 5*time.Minute)
 	t.Cleanup(done)
-	b := &tab{t: t, ctx: ctx}
+	b := &tab{t: t, ctx: ctx, stop: stop}
 	chromedp.ListenTarget(ctx, b.listen)
 	scheme := "light"
 	if v.dark {

@@ -48,7 +48,7 @@ func deep(operators int) net {
 }
 
 // write writes the tensors of both sides as .npy files with the names of dumps.
-func (n net) write(t *testing.T, dir string) {
+func (n net) write(t testing.TB, dir string) {
 	t.Helper()
 	size := 1
 	for _, d := range n.shape {
@@ -123,7 +123,7 @@ func halfBits(x float64) uint16 {
 }
 
 // writeNPY writes values as float32 or float16, of which they are.
-func writeNPY(t *testing.T, name, kind string, shape []int, values []float64) {
+func writeNPY(t testing.TB, name, kind string, shape []int, values []float64) {
 	t.Helper()
 	var dims []string
 	for _, d := range shape {
@@ -174,7 +174,7 @@ func (d *document) count(status string) (n int) {
 }
 
 // run runs dumptool, which may find failures.
-func run(t *testing.T, dir string, args ...string) {
+func run(t testing.TB, dir string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(binaryFile, args...)
 	cmd.Dir = dir
@@ -184,7 +184,7 @@ func run(t *testing.T, dir string, args ...string) {
 }
 
 // compared writes a network, compares it, and returns the page and the document.
-func compared(t *testing.T, n net, args ...string) (page string, d *document) {
+func compared(t testing.TB, n net, args ...string) (page string, d *document) {
 	t.Helper()
 	dir := t.TempDir()
 	n.write(t, dir)
@@ -192,7 +192,7 @@ func compared(t *testing.T, n net, args ...string) (page string, d *document) {
 	return readDocument(t, filepath.Join(dir, "out"))
 }
 
-func readDocument(t *testing.T, dir string) (page string, d *document) {
+func readDocument(t testing.TB, dir string) (page string, d *document) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "compare.json"))
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -151,7 +152,7 @@ func TestLook(t *testing.T) {
 }
 
 // catalogue reads the words of a language.
-func catalogue(t *testing.T, lang string) (words []string) {
+func catalogue(t testing.TB, lang string) (words []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "internal", "report", "page", "js", "words."+lang+".js"))
 	if err != nil {
@@ -455,6 +456,14 @@ func TestPrint(t *testing.T) {
 	for i, text := range pages {
 		if len(strings.TrimSpace(text)) < 20 {
 			t.Errorf("page %d of %d is empty", i+1, len(pages))
+		}
+	}
+	// A page each: what is said of an operator ends with its files.
+	begins := slices.IndexFunc(pages, func(text string) bool { return strings.Contains(text, "Where the errors are") })
+	for i, text := range pages[begins:] {
+		if !strings.Contains(text, "Where the errors are") || !strings.Contains(text, "Paired by") {
+			t.Errorf("page %d of %d is not that of one operator:\n%.300s", begins+i+1, len(pages), text)
+			break
 		}
 	}
 	all := strings.Join(strings.Fields(string(out)), "")

@@ -27,15 +27,21 @@ func smallNet(bad int) net {
 	return n
 }
 
-// rounds compares runs of several ranks and steps, of which bad says where each goes wrong,
-// and returns the folder of the reports.
-func rounds(t *testing.T, ranks, steps int, bad func(rank, step int) int) string {
+// rounds compares runs of a small network, of which bad says where each goes wrong, and
+// returns the folder of the reports.
+func rounds(t testing.TB, ranks, steps int, bad func(rank, step int) int) string {
+	t.Helper()
+	return roundsOf(t, ranks, steps, func(rank, step int) net { return smallNet(bad(rank, step)) })
+}
+
+// roundsOf compares runs of several ranks and steps and returns the folder of the reports.
+func roundsOf(t testing.TB, ranks, steps int, network func(rank, step int) net) string {
 	t.Helper()
 	dir := t.TempDir()
 	for rank := range ranks {
 		for step := range steps {
 			one := filepath.Join(dir, "one")
-			smallNet(bad(rank, step)).write(t, one)
+			network(rank, step).write(t, one)
 			for _, side := range []string{"cpu", "npu"} {
 				to := filepath.Join(dir, side, fmt.Sprintf("rank_%d", rank))
 				if err := os.MkdirAll(to, 0o777); err != nil {

@@ -1,6 +1,9 @@
 package page
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // checked is what the page shows of the document of check: the operators that are not OK,
 // and what is wrong between ranks.
@@ -59,16 +62,17 @@ func checkedOf(text json.RawMessage) (*checked, error) {
 	if d == nil {
 		return nil, err
 	}
-	rows := []checkedOperator{}
-	for i := range d.Operators {
-		switch {
-		case d.Operators[i].Status == "OK":
-		case len(rows) == maxOthers:
-			d.Left++
-		default:
-			rows = append(rows, d.Operators[i])
-		}
-	}
-	d.Operators = rows
+	rows := slices.DeleteFunc(d.Operators, func(o checkedOperator) bool { return o.Status == "OK" })
+	// What could not be judged comes last: it shall not push what is wrong out of the page.
+	slices.SortStableFunc(rows, func(a, b checkedOperator) int { return undecided(a) - undecided(b) })
+	d.Left = max(0, len(rows)-maxOthers)
+	d.Operators = rows[:len(rows)-d.Left]
 	return d, nil
+}
+
+func undecided(o checkedOperator) int {
+	if o.Status == "UNDECIDED" {
+		return 1
+	}
+	return 0
 }

@@ -30,6 +30,10 @@ func TestOthers(t *testing.T) {
 	if d := blocks["data"]["check"].(map[string]any); len(d["operators"].([]any)) != 1 || d["summary"].(map[string]any)["judged"] != 2.0 {
 		t.Errorf("of check the page has %v, want the operator that is not OK", d)
 	}
+	many := `{"schema":"dumptool/check/1","summary":{"counts":{}},"operators":[` + strings.Repeat(`{"op":"x","status":"UNDECIDED","reason":"TYPE"},`, maxOthers) + `{"op":"late","status":"WRONG"}]}`
+	if d := blocksOf(t, written(t, nil, Options{Checked: json.RawMessage(many)}))["data"]["check"].(map[string]any); d["left"] != 1.0 || d["operators"].([]any)[0].(map[string]any)["op"] != "late" {
+		t.Error("what could not be judged pushes what is wrong out of the page")
+	}
 	for _, overflow := range []string{overflowDocument, scanDocument} {
 		blocks := blocksOf(t, written(t, nil, Options{Overflow: json.RawMessage(overflow), Determinism: json.RawMessage(determinismDocument)}))
 		d := blocks["data"]

@@ -50,7 +50,7 @@ function printing(on) {
   if (!on) return;
   var rows = rowsOfRound(state.round).filter(isBad);
   if (!rows.length) rows = state.row === null ? [] : [state.row];
-  document.getElementById("main").append(h("div", { id: "prints" }, rows.slice(0, PRINTED).map(function (row) { return h("section", { class: "card panel" }, panelHead(row), panelBody(row, 640)); }),
+  document.getElementById("main").append(h("div", { id: "prints" }, rows.slice(0, PRINTED).map(function (row) { return h("section", { class: "card panel" }, panelHead(row), panelBody(row, 1100)); }),
     rows.length > PRINTED && h("p", { class: "mute" }, say("and_more", rows.length - PRINTED))));
 }
 

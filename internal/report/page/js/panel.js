@@ -192,7 +192,7 @@ function copy(text, button) {
 }
 
 function panelCommands(row) {
-  if (BY_STATISTICS && COLS.total[row] < 0) return null; // there are no elements to look at
+  if (state.print || BY_STATISTICS && COLS.total[row] < 0) return null; // nothing is copied from paper; or there are no elements to look at
   var detailed = detailCommand(row);
   return [h("h3", null, say("commands")), h("p", { class: "mute small" }, say("cmd_detail")), command(detailed), h("p", { class: "mute small" }, say("cmd_out")), command(detailed.concat("-out", "op" + row)),
     h("p", { class: "mute small" }, say("cmd_page")), command(["dumptool", "compare"].concat(roundArguments(row), "--ops=" + visibleOp(row), "--pictures=all", "--format=html", "-out", "op" + row))];
