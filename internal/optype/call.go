@@ -232,55 +232,6 @@ func (c *Call) Signature() string {
 	return strings.Join(all, " ")
 }
 
-// callTables are the tables by who has the names; before stands in front of the arguments.
-var callTables = []struct {
-	of, before string
-	rows       []calls
-}{
-	{"PyTorch", "input:x!", unaryCalls}, {"PyTorch", "input:x1", binaryCalls}, {"PyTorch", "", otherCalls},
-	{"torch.nn", "", modules}, {"torch.nn", "", openModules}, {"MindSpore", "", mindsporeCalls},
-}
-
-// CallRow is a row of the table of functions and modules.
-type CallRow struct {
-	// Names are those of the functions, Of says who has them.
-	Names []string
-	Of    string
-	Call
-}
-
-// CallRows returns the table.
-func CallRows() (all []CallRow) {
-	for _, table := range callTables {
-		c := callRows{}
-		for _, row := range table.rows {
-			c.add([]calls{row}, table.before)
-			names := strings.Fields(row.names)
-			some := c[names[0]]
-			all = append(all, CallRow{names, table.of, some[len(some)-1]})
-		}
-	}
-	return all
-}
-
-// Signature are the arguments as people write them.
-func (c *Call) Signature() string {
-	var all []string
-	for _, a := range c.Arguments {
-		switch {
-		case a.Keyword == "":
-			continue
-		case a.Rest:
-			a.Keyword += "*"
-		}
-		if a.Default != "" {
-			a.Keyword += "=" + strings.TrimPrefix(a.Default, "=")
-		}
-		all = append(all, a.Keyword)
-	}
-	return strings.Join(all, " ")
-}
-
 // callRows is a table by the names in it.
 type callRows map[string][]Call
 
