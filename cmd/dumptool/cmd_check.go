@@ -212,12 +212,12 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 		o.Extract, o.ExtractMost = cases.Write, int64(o.extractMax)
 	}
 	origin := (&shardOptions{}).origin(cmd, shard.Spec{}, run.Listing())
-	r, err := watched(a, "checking", func(observe func(batch.Event)) (*check.Report, error) {
+	r, interrupted := watched(a, "checking", func(observe func(batch.Event)) (*check.Report, error) {
 		o.Observe = observe
 		return check.Run(ctx, run, o.Options)
 	})
-	if err != nil {
-		return err
+	if r == nil {
+		return interrupted
 	}
 	if cases != nil {
 		messages, err := cases.Written()
@@ -226,11 +226,15 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 		}
 		a.say(messages)
 	}
+	origin.Interrupted = r.Interrupted
 	r.Origin = origin
 	if len(r.Operators) > 0 || r.Ranks != nil {
 		if err := writeReports(a, &o.output, r, report.Options{}); err != nil {
 			return err
 		}
+	}
+	if interrupted != nil {
+		return interrupted
 	}
 	return a.conclude(o.exitZero.of(r.Outcome(o.output.printsText())))
 }

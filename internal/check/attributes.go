@@ -91,19 +91,22 @@ func (c *checker) sayGraph() {
 // doubt looks whether the graphs fit the dumps: they do not where more than a tenth of the
 // operators that they know have attributes that do not go with their shapes.
 func (c *checker) doubt() bool {
-	known, wrong := 0, 0
+	known, wrong, first := 0, 0, (*Operator)(nil)
 	for i := range c.Operators {
 		o := &c.Operators[i]
 		if !o.inGraph {
 			continue
 		}
 		if known++; o.Reason == string(recompute.NoAttributes) {
-			wrong++
+			if wrong++; first == nil {
+				first = o
+			}
 		}
 	}
 	if wrong == 0 || 10*wrong <= known {
 		return false
 	}
-	c.Warnings = append(c.Warnings, lang.Sayf("the graph does not fit these dumps: the attributes of %d of %d operators do not go with their shapes; none of it is used", "图与这些 dump 不符：%d / %d 个算子的属性与其形状不一致；不使用该图", wrong, known))
+	c.Warnings = append(c.Warnings, lang.Sayf("the graph does not fit these dumps: the attributes of %d of %d operators do not go with their shapes, first %s (%s): %v; none of it is used", "图与这些 dump 不符：%d / %d 个算子的属性与其形状不一致，首个为 %s（%s）：%v；不使用该图",
+		wrong, known, first.Op, first.File, first.Said()))
 	return true
 }

@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/recompute"
 )
@@ -223,4 +225,32 @@ func (o *Operator) worst() (w float64, ok bool) {
 		ok = true
 	}
 	return w, ok
+}
+
+// TestInterrupted: the report of a run that was interrupted has what was done until then, says
+// so, and comes with the error.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	run, err := dumpdir.Open(context.Background(), []string{golden}, dumpdir.Options{NoRaw: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	r, err := Run(ctx, run, Options{Seed: 1, Workers: 1, Observe: func(e batch.Event) {
+		if e.Done == 3 {
+			stop()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) || r == nil {
+		t.Fatal(r, err)
+	}
+	n := len(r.Operators)
+	if n < 3 || n > 20 || !r.Interrupted || !strings.HasPrefix(r.Summary.Headline.String(), "INTERRUPTED, so far: ") || r.Summary.Operators != n {
+		t.Errorf("%d operators, %t, %q", n, r.Interrupted, r.Summary.Headline)
+	}
+	for _, o := range r.Operators {
+		if o.Status == "" {
+			t.Errorf("%s has no status", o.Op)
+		}
+	}
 }

@@ -35,7 +35,9 @@ func (r *Report) conclude() {
 	if all > 0 {
 		s.Share = float64(judged) / float64(all)
 	}
-	s.Headline = r.headline()
+	if s.Headline = r.headline(); r.Interrupted {
+		s.Headline = lang.Sayf("INTERRUPTED, so far: %v", "INTERRUPTED，到目前为止：%v", s.Headline)
+	}
 	s.HeadlineZH = s.Headline.Text().ZH
 }
 

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -9,11 +10,12 @@ import (
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumptest"
+	"dumptool/internal/graph"
 	"dumptool/internal/recompute"
 )
 
-// TestDamage: what is wrong with one operator has a line that names its file, and the others
-// are judged; nothing is WRONG because of it.
+// TestDamage: what is wrong with one operator has a line that names its file and itself, what
+// was found and what was wanted; the others are judged, and nothing is WRONG because of it.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	type tensors = []dumptest.TensorContent
@@ -30,22 +32,34 @@ func TestDamage(t *testing.T) {
 	}
 	unknown := x()
 	unknown.StoredDType = 13 // a type of strings
+	image, matrix := func() tensors { return tensors{shaped(1, 1, 4, 6)} }, func() tensors { return tensors{shaped(4, 6)} }
+	window := func(key, value string) string { // with what else a window has
+		all := map[string]string{"ksize": "[1, 1, 2, 2]", "strides": "[1, 1, 2, 2]", "pads": "[0, 0, 0, 0]"}
+		all[key] = value
+		return fmt.Sprintf(`{"list": {"i": %s}}}, {"key": "strides", "value": {"list": {"i": %s}}}, {"key": "pads", "value": {"list": {"i": %s}}`, all["ksize"], all["strides"], all["pads"])
+	}
+	huge := "[" + strings.Repeat("1, ", 1<<17) + "1]"
 	for _, c := range []struct {
-		name, typ, attr string
+		name, typ       string
+		attr, value     string // of --attr, or with its JSON value of a graph
 		inputs, outputs tensors
 		cut             bool
-		problem         string // named by a line, empty for none
-		reason          recompute.Reason
-		healthy         bool // the outputs are right for other attributes
+		reason          recompute.Reason // empty for an operator that is judged
+		says            []string         // all in one line
 	}{
-		{name: "a cut dump", typ: "Neg", inputs: tensors{x()}, outputs: tensors{floats(ramp(24, -1)...)}, cut: true, problem: "broken"},
-		{name: "inputs that do not broadcast", typ: "Add", inputs: tensors{shaped(4, 6), shaped(3, 8)}, outputs: tensors{shaped(4, 6)}, reason: recompute.NoAttributes},
-		{name: "NaN as axis", typ: "ReduceSumD", attr: "axes=NaN", inputs: tensors{shaped(4, 6)}, outputs: tensors{shaped(24)}, reason: recompute.NoAttributes},
-		{name: "a huge axis", typ: "ReduceSumD", attr: "axes=1000000000000", inputs: tensors{shaped(4, 6)}, outputs: tensors{shaped(24)}, reason: recompute.NoAttributes},
-		{name: "stride 0", typ: "MaxPool", attr: "strides=0,0", inputs: tensors{shaped(1, 1, 4, 6)}, outputs: tensors{pooled()}, healthy: true},
-		{name: "stride -1", typ: "MaxPool", attr: "strides=-1,-1", inputs: tensors{shaped(1, 1, 4, 6)}, outputs: tensors{pooled()}, healthy: true},
-		{name: "an output type without a decoder", typ: "Neg", inputs: tensors{x()}, outputs: tensors{unknown}},
-		{name: "a shape that overflows", typ: "Neg", inputs: tensors{shaped(1<<40, 1<<40)}, outputs: tensors{x()}, problem: "broken"},
+		{name: "a cut dump", typ: "Neg", inputs: tensors{x()}, outputs: tensors{floats(ramp(24, -1)...)}, cut: true, reason: recompute.NoInputs, says: []string{"broken", "96"}},
+		{name: "a shape that overflows", typ: "Neg", inputs: tensors{shaped(1<<40, 1<<40)}, outputs: tensors{x()}, reason: recompute.NoInputs, says: []string{"broken", "1099511627776"}},
+		{name: "inputs that do not broadcast", typ: "Add", inputs: tensors{shaped(4, 6), shaped(3, 8)}, outputs: matrix(), reason: recompute.NoAttributes, says: []string{"(3, 8)", "(4, 6)"}},
+		{name: "NaN as axis", typ: "ReduceSumD", attr: "axes=NaN", inputs: matrix(), outputs: tensors{shaped(24)}, reason: recompute.NoAttributes, says: []string{"broken", "axes", "NaN", "want whole numbers"}},
+		{name: "a huge axis", typ: "ReduceSumD", attr: "axes=1000000000000", inputs: matrix(), outputs: tensors{shaped(24)}, reason: recompute.NoAttributes, says: []string{"axis 1000000000000", "(4, 6)"}},
+		{name: "an axis of another kind", typ: "SoftmaxV2", attr: "axes=last", inputs: matrix(), outputs: matrix(), reason: recompute.InPlace, says: []string{"broken", "axes", "last", "want whole numbers"}},
+		{name: "stride 0", typ: "MaxPool", attr: "strides=0,0", inputs: image(), outputs: tensors{pooled()}, says: []string{"broken", "strides", "0,0", "want"}},
+		{name: "stride -1", typ: "MaxPool", attr: "strides=-1,-1", inputs: image(), outputs: tensors{pooled()}, says: []string{"broken", "strides", "-1,-1", "want"}},
+		{name: "stride 0 of a graph", typ: "MaxPool", attr: "strides", value: `{"list": {"i": [1, 1, 0, 0]}}`, inputs: image(), outputs: tensors{pooled()}, says: []string{"broken", "strides", "0,0", "want"}},
+		{name: "a list without end", typ: "MaxPool", attr: "strides", value: `{"list": {"i": ` + huge + `}}`, inputs: image(), outputs: tensors{pooled()}, says: []string{"broken", "strides", "more than 4096", "want whole numbers"}},
+		{name: "lists inside of lists", typ: "MaxPool", attr: "ksize", value: window("strides", "[9, [9, [9]]]"), inputs: image(), outputs: tensors{pooled()}, says: []string{"broken", "9,9,9", "(1, 1, 4, 6)"}},
+		{name: "a window of 10^9", typ: "MaxPool", attr: "ksize", value: window("ksize", "[1, 1, 1000000000, 1000000000]"), inputs: image(), outputs: tensors{pooled()}, says: []string{"broken", "1e+09,1e+09", "(4, 6)", "(2, 3)"}},
+		{name: "an output type without a decoder", typ: "Neg", inputs: tensors{x()}, outputs: tensors{unknown}, reason: recompute.NoDType, says: []string{"string"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -55,37 +69,55 @@ func TestDamage(t *testing.T) {
 			if info, err := os.Stat(path); err != nil || c.cut && os.Truncate(path, info.Size()-10) != nil {
 				t.Fatal(err)
 			}
-			run, err := dumpdir.Open(context.Background(), []string{dir}, dumpdir.Options{NoRaw: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			opt := Options{Seed: 1}
-			if c.attr != "" {
+			opt, open := Options{Seed: 1, Graph: true}, dumpdir.Options{NoRaw: true, Graphs: true, Attributes: true}
+			switch {
+			case c.value != "":
+				g, err := graph.ReadFusionAttributes(strings.NewReader(fmt.Sprintf(`{"graph": [{"op": [{"name": "broken", "type": %q, "attr": [{"key": %q, "value": %s}]}]}]}`, c.typ, c.attr, c.value)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				open.Sources.Fusion = g
+			case c.attr != "":
 				g, err := ParseGiven("broken." + c.attr)
 				if err != nil {
 					t.Fatal(err)
 				}
 				opt.Attributes = []Given{g}
 			}
+			run, err := dumpdir.Open(context.Background(), []string{dir}, open)
+			if err != nil {
+				t.Fatal(err)
+			}
 			r, err := Run(context.Background(), run, opt)
 			if err != nil {
 				t.Fatal(err)
 			}
-			named := slices.ContainsFunc(r.Problems, func(p Problem) bool { return strings.Contains(p.File, c.problem) })
-			if named != (c.problem != "") {
-				t.Errorf("problems: %v", r.Problems)
+			var lines []string
+			for _, p := range r.Problems {
+				lines = append(lines, fmt.Sprintf("%s: %v", p.File, p.Err))
 			}
+			for _, w := range r.Warnings {
+				lines = append(lines, w.String())
+			}
+			found := map[string]*Operator{}
 			for i := range r.Operators {
 				o := &r.Operators[i]
-				if o.Op == "sound" && o.Status != recompute.OK {
-					t.Errorf("the other operator is %s %s", o.Status, o.Reason)
-				}
-				if o.Op == "broken" && (o.Status == recompute.Wrong || o.Status == recompute.OK && !c.healthy || c.reason != "" && o.Reason != string(c.reason)) {
-					t.Errorf("is %s %s, want %s", o.Status, o.Reason, c.reason)
-				}
+				found[o.Op] = o
+				lines = append(lines, o.File+": "+o.Op+": "+o.Evidence)
 			}
-			if !slices.ContainsFunc(r.Operators, func(o Operator) bool { return o.Op == "sound" }) {
-				t.Error("the other operator was not judged")
+			sound, broken := found["sound"], found["broken"]
+			switch {
+			case sound == nil || sound.Status != recompute.OK:
+				t.Errorf("the other operator: %+v", sound)
+			case broken == nil && len(r.Problems) == 0:
+				t.Error("the operator has neither a row nor a problem")
+			case broken != nil && (broken.Reason != string(c.reason) || broken.File != path || broken.Status == recompute.Wrong || broken.Status == recompute.Misfit):
+				t.Errorf("is %s %s of %s, want %q", broken.Status, broken.Reason, broken.File, c.reason)
+			}
+			if !slices.ContainsFunc(lines, func(line string) bool {
+				return !slices.ContainsFunc(c.says, func(word string) bool { return !strings.Contains(line, word) })
+			}) {
+				t.Errorf("no line has all of %q:\n%s", c.says, strings.Join(lines, "\n"))
 			}
 		})
 	}

@@ -113,7 +113,8 @@ type outcome struct {
 	warnings []lang.Sentence
 }
 
-// Run computes every chosen operator of a run again.
+// Run computes every chosen operator of a run again. The report of a run that was interrupted
+// has what was done until then, and comes with the error.
 func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	if err := run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers, Version: opt.Version}); err != nil {
 		return nil, err
@@ -162,7 +163,12 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 		err = c.run(ctx, jobs)
 	}
 	if err != nil {
-		return nil, err
+		if ctx.Err() == nil {
+			return nil, err
+		}
+		c.Interrupted = true
+		c.conclude()
+		return c.Report, err
 	}
 	if err := c.judgePeers(ctx, jobs); err != nil {
 		return nil, err
@@ -180,6 +186,9 @@ func (c *checker) run(ctx context.Context, jobs []job) error {
 	return batch.Run(ctx, batch.Options{Workers: c.opt.Workers, Observe: c.opt.Observe}, jobs, job.size,
 		func(ctx context.Context, j job) outcome { return c.check(ctx, j, nil) },
 		func(_ int, o outcome) {
+			if o.row.Status == "" {
+				return // it was interrupted
+			}
 			c.Operators = append(c.Operators, o.row)
 			c.Problems, c.Warnings = append(c.Problems, o.problems...), append(c.Warnings, o.warnings...)
 		})
@@ -236,9 +245,11 @@ type execution struct {
 	open  []*tensorfile.File
 	// device says where the tensors lay, for those whose dumps say it.
 	in, out []*recompute.Tensor
-	graphs  []*graph.Op // what graphs know of the operator
-	stored  map[*recompute.Tensor]*tensorfile.Tensor
-	from    map[*recompute.Tensor]string // who wrote what stands in for inputs
+	// firstOut is the place of the first output that the formula has.
+	firstOut int
+	graphs   []*graph.Op // what graphs know of the operator
+	stored   map[*recompute.Tensor]*tensorfile.Tensor
+	from     map[*recompute.Tensor]string // who wrote what stands in for inputs
 }
 
 // close closes the files.
@@ -289,6 +300,9 @@ func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recomp
 	}
 	if x.out, err = x.tensors(tensor.Output, formula.Images()); err != nil {
 		return nil, nil, nil, err
+	}
+	if n := formula.Output; n > 0 && n < len(x.out) {
+		x.out, x.firstOut = x.out[n:n+1], n
 	}
 	if formula.Name != "" && len(x.out) > 0 {
 		if err = x.standIn(formula.Images()); err != nil {
@@ -483,11 +497,17 @@ func (x *execution) take(v *recompute.Verdict) {
 		r.Attributes[name] = a
 	}
 	r.Hypotheses, r.Notes = v.Hypotheses, v.Notes
+	if v.Why != "" && v.Status == recompute.Undecided {
+		r.set(lang.Sayf("%v: %s", "%v：%s", reasons[v.Reason], v.Why), lang.Sentence{})
+	}
 	outputs := x.describe(x.out)
+	for i := range outputs {
+		outputs[i].Index += x.firstOut
+	}
 	for _, o := range v.Outputs {
 		t := outputs[o.Index]
 		out := Output{Tensor: t, Elements: o.Elements, Checked: o.Checked, How: o.How, Bad: o.Bad, Beyond: o.Beyond, Worst: tensor.Number(o.Worst), RMS: tensor.Number(o.RMS),
-			Overflow: o.Overflow, Skipped: o.Skipped, Chi: o.Chi, MaxZ: o.MaxZ, Elems: []Element{}, file: x.fileOf(o.Index), width: o.Width}
+			Overflow: o.Overflow, Skipped: o.Skipped, Chi: o.Chi, MaxZ: o.MaxZ, Elems: []Element{}, file: x.fileOf(t.Index), width: o.Width}
 		if o.First >= 0 {
 			out.FirstBad = &Element{Offset: o.First, Coord: t.Shape.Coordinates(o.First)}
 		}

@@ -95,6 +95,14 @@ func Log10(x float64) float64 {
 // Remainder returns x - a*b, rounded once.
 func Remainder(x, a, b float64) float64 { return math.FMA(-a, b, x) }
 
+// reciprocals are 1/n.
+var reciprocals = func() (all [64]float64) {
+	for n := range all {
+		all[n] = 1 / float64(n)
+	}
+	return all
+}()
+
 // special reports whether x has no logarithm that is a finite number.
 func special(x float64) bool { return !(x > 0) || math.IsInf(x, 1) }
 
@@ -119,7 +127,7 @@ func logOfFraction(x float64) (log pair, e float64) {
 	s := pair{m - 1, 0}.over(sum(m, 1))
 	square, tail := float64(s.hi*s.hi), 0.0
 	for n := atanhTerms; n > 0; n-- {
-		tail = float64(square * (1/float64(2*n+1) + tail))
+		tail = float64(square * (reciprocals[2*n+1] + tail))
 	}
 	twice := pair{float64(2 * s.hi), float64(2 * s.lo)}
 	return twice.plus(pair{float64(twice.hi * tail), 0}), float64(exp)
@@ -128,18 +136,63 @@ func logOfFraction(x float64) (log pair, e float64) {
 // Beyond these exp is +Inf, or 0.
 const maxExp, minExp = 710, -746
 
-// Exp returns e^x.
+// parts is into how many parts, 2^partBits, a power of two is cut; powers are 2^(i/parts),
+// from products of the roots of 2.
+const partBits, parts = 7, 1 << 7
+
+var powers = func() (all [parts]pair) {
+	all[0] = pair{1, 0}
+	for bit, root := range roots {
+		at := parts >> (bit + 1)
+		for i := at; i < parts; i += 2 * at {
+			all[i] = all[i-at].times(root)
+		}
+	}
+	return all
+}()
+
+// roots are the second, fourth, eighth root of 2 and so on.
+var roots = [partBits]pair{
+	{0x1.6a09e667f3bcdp+0, -0x1.bdd3413b26456p-54},
+	{0x1.306fe0a31b715p+0, 0x1.6f46ad23182e4p-55},
+	{0x1.172b83c7d517bp+0, -0x1.19041b9d78a76p-55},
+	{0x1.0b5586cf9890fp+0, 0x1.8a62e4adc610bp-54},
+	{0x1.059b0d3158574p+0, 0x1.d73e2a475b465p-55},
+	{0x1.02c9a3e778061p+0, -0x1.19083535b085dp-56},
+	{0x1.0163da9fb3335p+0, 0x1.b61299ab8cdb7p-54},
+}
+
+// Exp returns e^x: with n the multiple of ln(2)/parts that is next to x, and r the rest, it is
+// 2^(n/parts) (1 + r + r^2/2 + ...).
 func Exp(x float64) float64 {
+	const (
+		perPart  = parts / math.Ln2
+		toWhole  = 0x1.8p52             // a number so large that its sums are whole
+		partHigh = 0x1.62e42fee00000p-8 // 32 bits: its products with n have no error
+		partRest = 0x1.a39ef35793c76p-40
+		safe     = 700 // below it powers of two are no subnormal numbers, and finite
+	)
 	switch {
-	case math.IsNaN(x):
+	case x != x:
 		return x
 	case x > maxExp:
 		return math.Inf(1)
 	case x < minExp:
 		return 0
 	}
-	m, e := expOfRest(x)
-	return math.Ldexp(pair{1, 0}.plus(m).value(), e)
+	whole := float64(x*perPart) + toWhole
+	n := whole - toWhole
+	high, low := x-float64(n*partHigh), float64(n*partRest)
+	r := high - low
+	rest := (high - r) - low
+	more := float64(float64(r*r) * (.5 + float64(r*(1.0/6+float64(r*(1.0/24+float64(r*(1.0/120))))))))
+	i := int(n)
+	p := &powers[i&(parts-1)]
+	v := p.hi + (p.lo + float64(p.hi*(r+(rest+more))))
+	if math.Abs(x) < safe {
+		return float64(v * math.Float64frombits(uint64(i>>partBits+1023)<<52))
+	}
+	return math.Ldexp(v, i>>partBits)
 }
 
 // Expm1 returns e^x - 1, also where x is so small that e^x is almost 1.
@@ -166,7 +219,7 @@ func expOfRest(x float64) (m pair, e int) {
 	r := pair{x, 0}.plus(multiple(-n, ln2High, ln2Rest))
 	tail := 0.0
 	for k := expTerms; k > 3; k-- {
-		tail = float64((1 + tail) * r.hi / float64(k))
+		tail = float64(float64((1+tail)*r.hi) * reciprocals[k])
 	}
 	square := r.times(r)
 	cube := float64(square.hi*r.hi) * (1 + tail) / 6

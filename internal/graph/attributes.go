@@ -2,6 +2,7 @@ package graph
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -19,7 +20,8 @@ type Attribute struct {
 	List bool
 }
 
-// mostValues is how many elements of an attribute are kept: one with more is left out.
+// mostValues is how many elements of an attribute are kept: of one with more a text stands that
+// says so.
 const mostValues = 4096
 
 // deepest is how many lists may be inside of each other.
@@ -34,11 +36,14 @@ func ReadFusionAttributes(in io.Reader) (*Graph, error) { return readFusion(in, 
 
 // take keeps an attribute that may count for what an operator computes.
 func (op *Op) take(key string, a *Attribute) {
-	if key == "" || a == nil || len(a.Values) > mostValues || strings.HasPrefix(key, "_") && key != OriginalNames {
+	if key == "" || a == nil || strings.HasPrefix(key, "_") && key != OriginalNames {
 		return
 	}
 	if op.Attributes == nil {
 		op.Attributes = map[string]Attribute{}
+	}
+	if n := len(a.Values); n > mostValues {
+		a = &Attribute{Values: []string{fmt.Sprintf("a list of more than %d values", mostValues)}}
 	}
 	op.Attributes[key] = *a
 }

@@ -128,6 +128,9 @@ var otherCalls = []calls{
 		"input:x! weight:gamma bias:beta running_mean:- running_var:- use_input_stats:-==1 momentum:- eps:epsilon=1e-5 cudnn_enabled:-"},
 	{"instance_norm", "InstanceNorm", "input:x! running_mean:- running_var:- weight:gamma bias:beta use_input_stats:-==1 momentum:- eps:epsilon=1e-5"},
 	{"Aten.index Torch.index", "Index", "input:x! indices!"}, {"__getitem__", "Index", "input:x! index:indices!"},
+	{"npu_fusion_attention", "Attention", "query:q! key:k! value:v! head_num:heads input_layout:layout pse:bias padding_mask:- atten_mask:mask scale=1 keep_prob:-==1 pre_tockens:- next_tockens:- " +
+		"inner_precise:- prefix:- actual_seq_qlen:- actual_seq_kvlen:- sparse_mode=0 gen_mask_parallel:- sync:- :masked=out"},
+	{"scaled_dot_product_attention", "Attention", "query:q! key:k! value:v! attn_mask:mask dropout_p:-==0 is_causal:causal=0 scale enable_gqa:- :masked=keep :layout=BNSD"},
 	{"npu_add_rms_norm", "AddRmsNorm", "x1! x2! gamma! epsilon=1e-6"},
 	{"conv1d conv2d conv3d", "Conv2D", "input:x! weight:w! bias:more stride=1 padding=0 dilation=1 groups=1 :activation=none"},
 	{"max_pool1d max_pool2d max_pool2d_with_indices", "MaxPool", "input:x! kernel_size stride padding=0 dilation:-==1 ceil_mode=0 return_indices:-"},
@@ -163,6 +166,7 @@ var modules = []calls{
 	{"Linear", "MatMul", "input:x1! weight:x2! bias :transpose_x1=0 :transpose_x2=1"},
 	{"LayerNorm", "LayerNorm", "input:x! weight:gamma bias:beta"},
 	{"GroupNorm", "GroupNorm", "input:x! weight:gamma bias:beta"},
+	{"BatchNorm1d BatchNorm2d BatchNorm3d", "BatchNorm", "input:x! weight:scale bias:offset running_mean:mean running_var:variance num_batches_tracked:-"},
 	{"Embedding", "Gather", "input:indices! weight:x! :axis=0"},
 	{"ReLU", "Relu", "input:x!"}, {"ReLU6", "Relu6", "input:x!"}, {"SiLU", "Swish", "input:x! :scale=1"}, {"Sigmoid", "Sigmoid", "input:x!"}, {"Tanh", "Tanh", "input:x!"},
 	{"GELU", "Gelu", "input:x!"}, {"Mish", "Mish", "input:x!"}, {"Hardswish", "HardSwish", "input:x!"}, {"LeakyReLU", "LeakyRelu", "input:x!"}, {"ELU", "Elu", "input:x!"},
@@ -187,6 +191,55 @@ var guesses = []calls{
 	{"any", "RmsNorm", "input:x! weight:gamma!"}, {"any", "LayerNorm", "input:x! weight:gamma! bias:beta"},
 	{"any", "SwiGlu", "input:x! :axis=-1"}, {"any", "Gelu", "input:x!"}, {"any", "Swish", "input:x! :scale=1"}, {"any", "Relu", "input:x!"},
 	{"any", "TopKRouter", "input:x! weight!"},
+}
+
+// callTables are the tables by who has the names; before stands in front of the arguments.
+var callTables = []struct {
+	of, before string
+	rows       []calls
+}{
+	{"PyTorch", "input:x!", unaryCalls}, {"PyTorch", "input:x1", binaryCalls}, {"PyTorch", "", otherCalls},
+	{"torch.nn", "", modules}, {"torch.nn", "", openModules}, {"MindSpore", "", mindsporeCalls},
+}
+
+// CallRow is a row of the table of functions and modules.
+type CallRow struct {
+	// Names are those of the functions, Of says who has them.
+	Names []string
+	Of    string
+	Call
+}
+
+// CallRows returns the table.
+func CallRows() (all []CallRow) {
+	for _, table := range callTables {
+		c := callRows{}
+		for _, row := range table.rows {
+			c.add([]calls{row}, table.before)
+			names := strings.Fields(row.names)
+			some := c[names[0]]
+			all = append(all, CallRow{names, table.of, some[len(some)-1]})
+		}
+	}
+	return all
+}
+
+// Signature are the arguments as people write them.
+func (c *Call) Signature() string {
+	var all []string
+	for _, a := range c.Arguments {
+		switch {
+		case a.Keyword == "":
+			continue
+		case a.Rest:
+			a.Keyword += "*"
+		}
+		if a.Default != "" {
+			a.Keyword += "=" + strings.TrimPrefix(a.Default, "=")
+		}
+		all = append(all, a.Keyword)
+	}
+	return strings.Join(all, " ")
 }
 
 // callRows is a table by the names in it.

@@ -15,6 +15,8 @@ type Formula struct {
 	// that are left, one with ! is the value of an attribute of that name, and one with -
 	// is not read.
 	Inputs string
+	// Output is the place of the first output that the formula has.
+	Output int
 	// Always are attributes that the type always has, as NAME=VALUE with spaces between them.
 	Always string
 }
@@ -163,6 +165,8 @@ var formulas = []struct {
 	{"TopK TopKV2", Formula{Name: "TopK", Inputs: "x -"}},
 	{"TopKD", Formula{Name: "TopK", Inputs: "x -?"}},
 
+	{"FlashAttentionScore", Formula{Name: "Attention", Inputs: "q k v bias? -? -? mask? -?", Always: "masked=out scale=1 causal=0", Output: 3}},
+	{"PromptFlashAttention IncreFlashAttention", Formula{Name: "Attention", Inputs: "q k v bias? mask? -?", Always: "masked=out scale=1 causal=0 layout=BSH"}},
 	{"MatMul MatMulV2 MatMulV3 BatchMatMul BatchMatMulV2 BatchMatMulV3", Formula{Name: "MatMul"}},
 	{"QuantBatchMatmul", Formula{Name: "QuantBatchMatmul"}},
 	{"FullyConnection", Formula{Name: "FullyConnection"}},
@@ -202,13 +206,6 @@ type FormulaRow struct {
 	// Types are the names of the types.
 	Types []string
 	Formula
-}
-
-// Has reports whether a row has one of some names, in any case.
-func (r *FormulaRow) Has(names ...string) bool {
-	return slices.ContainsFunc(names, func(name string) bool {
-		return slices.ContainsFunc(r.Types, func(t string) bool { return strings.EqualFold(t, name) })
-	})
 }
 
 // FormulaRows returns the table.

@@ -2,6 +2,7 @@ package recompute
 
 import (
 	"math"
+	"slices"
 
 	"dumptool/internal/exact"
 	"dumptool/internal/tensor"
@@ -17,85 +18,131 @@ func (m *machine) note(v float64) {
 	}
 }
 
-func (x *Array) add(y *Array) *Array {
-	p, q, z := together(x, y)
-	m := x.m
-	pa, pb := p.errs()
-	qa, qb := q.errs()
-	for i, s := range p.v {
-		v := s + q.v[i]
-		size := math.Abs(v)
-		z.set(i, v, pa[i]+qa[i]+float64(m.narrow.u*size), pb[i]+qb[i]+float64(m.wide.u*size))
-	}
-	return z.paired(p, q, func(_ int, n, k int64) int64 { return n + k })
-}
+// values and errors are loops over the elements of a formula: what it gives for those of its
+// operands, and how far off that may be by the bounds of a way, of operands that may be off.
+// They are loops and no functions of an element, since calls cost more than what they do.
+type (
+	values1 func(v, x []float64)
+	errors1 func(e, v, x, ex []float64, c *bounds)
+	values2 func(v, x, y []float64)
+	errors2 func(e, v, x, ex, y, ey []float64, c *bounds)
+)
 
-func (x *Array) sub(y *Array) *Array { return x.add(y.neg()) }
-
-func (x *Array) mul(y *Array) *Array {
-	p, q, z := together(x, y)
-	m := x.m
-	pa, pb := p.errs()
-	qa, qb := q.errs()
-	for i, s := range p.v {
-		t := q.v[i]
-		v := float64(s * t)
-		m.note(v)
-		s, t, size := math.Abs(s), math.Abs(t), math.Abs(v)
-		z.set(i, v, productError(s, pa[i], t, qa[i], size, &m.narrow), productError(s, pb[i], t, qb[i], size, &m.wide))
-	}
-	return z.paired(p, q, func(_ int, n, k int64) int64 { return n * k })
-}
-
-func productError(s, es, t, et, size float64, c *bounds) float64 {
-	return float64(s*et) + float64(t*es) + float64(es*et) + float64(c.u*size) + c.eta
-}
-
-const tiny = 1e-300
-
-func (x *Array) div(y *Array) *Array {
-	p, q, z := together(x, y)
-	m := x.m
-	pa, pb := p.errs()
-	qa, qb := q.errs()
-	for i, s := range p.v {
-		t := q.v[i]
-		v := s / t
-		size, t := math.Abs(v), math.Abs(t)
-		z.set(i, v, quotientError(pa[i], t, qa[i], size, &m.narrow), quotientError(pb[i], t, qb[i], size, &m.wide))
-	}
-	return z
-}
-
-func quotientError(es, t, et, size float64, c *bounds) float64 {
-	e := (es+float64(size*et))/max(t-et, tiny) + float64(c.td*size) + c.eta
-	if c.half && t > maxHalf {
-		e += size // a divisor that overflowed leaves 0
-	}
-	return e
-}
-
-const maxHalf = 65504
-
-// each returns a function of the elements: f gives the value and what one element's error
-// becomes, by the bounds of a way.
-func (x *Array) each(f func(x float64) float64, e func(x, v, ex float64, c *bounds) float64) *Array {
+// each returns a function of the elements.
+func (x *Array) each(values values1, errors errors1) *Array {
 	m := x.m
 	if m.err != nil {
 		return x
 	}
 	z := m.array(x.shape)
 	a, b := x.errs()
-	for i, s := range x.v {
-		v := f(s)
-		z.set(i, v, e(s, v, a[i], &m.narrow), e(s, v, b[i], &m.wide))
+	values(z.v, x.v)
+	errors(z.a, z.v, x.v, a, &m.narrow)
+	errors(z.b, z.v, x.v, b, &m.wide)
+	return z.settled()
+}
+
+// pairs returns a function of the elements of two arrays, and these in one shape.
+func (x *Array) pairs(y *Array, values values2, errors errors2) (z, p, q *Array) {
+	p, q, z = together(x, y)
+	m := x.m
+	pa, pb := p.errs()
+	qa, qb := q.errs()
+	values(z.v, p.v, q.v)
+	errors(z.a, z.v, p.v, pa, q.v, qa, &m.narrow)
+	errors(z.b, z.v, p.v, pb, q.v, qb, &m.wide)
+	return z.settled(), p, q
+}
+
+// settled clears the bounds of what is not finite.
+func (x *Array) settled() *Array {
+	for i, v := range x.v {
+		if v-v != 0 {
+			x.a[i], x.b[i] = 0, 0
+		}
 	}
+	return x
+}
+
+// loop is the loop of a function of an element.
+func loop(f func(x float64) float64) values1 {
+	return func(v, x []float64) {
+		for i, s := range x {
+			v[i] = f(s)
+		}
+	}
+}
+
+func sumErrors(e, v, _, ex, _, ey []float64, c *bounds) {
+	for i, s := range v {
+		e[i] = ex[i] + ey[i] + float64(c.u*math.Abs(s))
+	}
+}
+
+func (x *Array) add(y *Array) *Array {
+	z, p, q := x.pairs(y, func(v, x, y []float64) {
+		for i, s := range x {
+			v[i] = s + y[i]
+		}
+	}, sumErrors)
+	return z.paired(p, q, func(_ int, n, k int64) int64 { return n + k })
+}
+
+func (x *Array) sub(y *Array) *Array {
+	z, p, q := x.pairs(y, func(v, x, y []float64) {
+		for i, s := range x {
+			v[i] = s - y[i]
+		}
+	}, sumErrors)
+	return z.paired(p, q, func(_ int, n, k int64) int64 { return n - k })
+}
+
+func (x *Array) mul(y *Array) *Array {
+	z, p, q := x.pairs(y, func(v, x, y []float64) {
+		for i, s := range x {
+			v[i] = float64(s * y[i])
+		}
+	}, func(e, v, x, ex, y, ey []float64, c *bounds) {
+		for i, s := range v {
+			a, b := ex[i], ey[i]
+			e[i] = float64(math.Abs(x[i])*b) + float64(math.Abs(y[i])*a) + float64(a*b) + float64(c.u*math.Abs(s)) + c.eta
+		}
+	})
+	for _, v := range z.v {
+		x.m.note(v)
+	}
+	return z.paired(p, q, func(_ int, n, k int64) int64 { return n * k })
+}
+
+const tiny = 1e-300
+
+func (x *Array) div(y *Array) *Array {
+	z, _, _ := x.pairs(y, func(v, x, y []float64) {
+		for i, s := range x {
+			v[i] = s / y[i]
+		}
+	}, func(e, v, _, ex, y, ey []float64, c *bounds) {
+		for i, s := range v {
+			size, t := math.Abs(s), math.Abs(y[i])
+			e[i] = (ex[i]+float64(size*ey[i]))/max(t-ey[i], tiny) + float64(c.td*size) + c.eta
+			if c.half && t > maxHalf {
+				e[i] += size // a divisor that overflowed leaves 0
+			}
+		}
+	})
 	return z
 }
 
+const maxHalf = 65504
+
 // kept returns a function of the elements that keeps their errors.
-func (x *Array) kept(f func(x float64) float64) *Array {
-	return x.each(f, func(_, _, e float64, _ *bounds) float64 { return e })
+func (x *Array) kept(values values1) *Array {
+	if x.m.err != nil {
+		return x
+	}
+	z := &Array{m: x.m, shape: x.shape, v: x.m.alloc(len(x.v)), a: x.a, b: x.b}
+	values(z.v, x.v)
+	return z
 }
 
 // stepped is an array that may be rounded to the type of the output before the next step.
@@ -104,28 +151,48 @@ func (x *Array) stepped() *Array {
 	if between == 0 {
 		return x
 	}
-	return x.each(func(x float64) float64 { return x }, func(_, v, e float64, _ *bounds) float64 { return e + float64(between*math.Abs(v)) })
+	return x.each(func(v, x []float64) { copy(v, x) }, func(e, v, _, ex []float64, _ *bounds) {
+		for i, s := range v {
+			e[i] = ex[i] + float64(between*math.Abs(s))
+		}
+	})
 }
 
 func (x *Array) neg() *Array {
-	return x.kept(func(x float64) float64 { return -x }).mapped(x, func(n int64) int64 { return -n })
+	return x.kept(func(v, x []float64) {
+		for i, s := range x {
+			v[i] = -s
+		}
+	}).mapped(x, func(n int64) int64 { return -n })
 }
 
 func (x *Array) abs() *Array {
-	return x.kept(math.Abs).mapped(x, func(n int64) int64 { return max(n, -n) })
+	return x.kept(func(v, x []float64) {
+		for i, s := range x {
+			v[i] = math.Abs(s)
+		}
+	}).mapped(x, func(n int64) int64 { return max(n, -n) })
 }
 
 // steps returns a function of the elements that has no slope: rounding and comparing.
 func (x *Array) steps(f func(x float64) float64) *Array {
-	return x.each(f, func(_, _, _ float64, _ *bounds) float64 { return 0 })
+	if x.m.err != nil {
+		return x
+	}
+	z := x.m.exact(x.shape, x.m.alloc(len(x.v)))
+	loop(f)(z.v, x.v)
+	return z
 }
 
 func (x *Array) exp() *Array {
-	return x.each(exact.Exp, func(_, v, e float64, c *bounds) float64 {
-		if e != 0 {
-			e = float64(v * growth(e))
+	return x.each(loop(exact.Exp), func(e, v, _, ex []float64, c *bounds) {
+		for i, s := range v {
+			t := ex[i]
+			if t != 0 {
+				t = float64(s * growth(t))
+			}
+			e[i] = t + float64(c.tf*s) + c.eta
 		}
-		return e + float64(c.tf*v) + c.eta
 	})
 }
 
@@ -140,94 +207,133 @@ func growth(e float64) float64 {
 }
 
 func (x *Array) log() *Array {
-	return x.each(exact.Log, func(x, v, e float64, c *bounds) float64 {
-		return e/max(x-e, tiny) + float64(c.tf*(math.Abs(v)+.1))
+	return x.each(loop(exact.Log), func(e, v, x, ex []float64, c *bounds) {
+		for i, s := range v {
+			e[i] = ex[i]/max(x[i]-ex[i], tiny) + float64(c.tf*(math.Abs(s)+.1))
+		}
 	})
 }
 
 func (x *Array) sqrt() *Array {
-	return x.each(math.Sqrt, func(_, v, e float64, c *bounds) float64 {
-		return min(e/max(2*v, tiny), math.Sqrt(e)) + float64(c.td*v)
+	return x.each(func(v, x []float64) {
+		for i, s := range x {
+			v[i] = math.Sqrt(s)
+		}
+	}, func(e, v, _, ex []float64, c *bounds) {
+		for i, s := range v {
+			e[i] = min(ex[i]/max(2*s, tiny), math.Sqrt(ex[i])) + float64(c.td*s)
+		}
 	})
 }
 
 func (x *Array) rsqrt() *Array {
-	return x.each(func(x float64) float64 { return 1 / math.Sqrt(x) }, func(x, v, e float64, c *bounds) float64 {
-		return float64(v*min(e/max(2*(x-e), tiny), 1e3)) + float64(c.td*v)
+	return x.each(func(v, x []float64) {
+		for i, s := range x {
+			v[i] = 1 / math.Sqrt(s)
+		}
+	}, func(e, v, x, ex []float64, c *bounds) {
+		for i, s := range v {
+			e[i] = float64(s*min(ex[i]/max(2*(x[i]-ex[i]), tiny), 1e3)) + float64(c.td*s)
+		}
 	})
 }
 
 func (x *Array) reciprocal() *Array {
-	return x.each(func(x float64) float64 { return 1 / x }, func(x, v, e float64, c *bounds) float64 {
-		v = math.Abs(v)
-		return float64(v*e)/max(math.Abs(x)-e, tiny) + float64(c.td*v)
+	return x.each(func(v, x []float64) {
+		for i, s := range x {
+			v[i] = 1 / s
+		}
+	}, func(e, v, x, ex []float64, c *bounds) {
+		for i, s := range v {
+			s = math.Abs(s)
+			e[i] = float64(s*ex[i])/max(math.Abs(x[i])-ex[i], tiny) + float64(c.td*s)
+		}
 	})
 }
 
 func (x *Array) tanh() *Array {
-	return x.each(exact.Tanh, func(_, v, e float64, c *bounds) float64 {
-		return float64((1-float64(v*v))*e) + float64(c.tf*math.Abs(v)) + 2*c.u
+	return x.each(loop(exact.Tanh), func(e, v, _, ex []float64, c *bounds) {
+		for i, s := range v {
+			e[i] = float64((1-float64(s*s))*ex[i]) + float64(c.tf*math.Abs(s)) + 2*c.u
+		}
 	})
 }
 
 func (x *Array) erf() *Array {
-	return x.each(exact.Erf, func(x, v, e float64, c *bounds) float64 {
-		if e != 0 {
-			e = float64(1.1284 * exact.Exp(-float64(x*x)) * e)
+	return x.each(loop(exact.Erf), func(e, v, x, ex []float64, c *bounds) {
+		for i, s := range v {
+			t := ex[i]
+			if t != 0 {
+				t = float64(1.1284 * exact.Exp(-float64(x[i]*x[i])) * t)
+			}
+			e[i] = t + float64(c.tf*math.Abs(s)) + 2*c.u
 		}
-		return e + float64(c.tf*math.Abs(v)) + 2*c.u
 	})
 }
 
-func waveError(x, _, e float64, c *bounds) float64 { return e + c.tf + float64(c.u*math.Abs(x)) }
+func waveErrors(e, _, x, ex []float64, c *bounds) {
+	for i, s := range x {
+		e[i] = ex[i] + c.tf + float64(c.u*math.Abs(s))
+	}
+}
 
-func (x *Array) sin() *Array { return x.each(exact.Sin, waveError) }
-func (x *Array) cos() *Array { return x.each(exact.Cos, waveError) }
+func (x *Array) sin() *Array { return x.each(loop(exact.Sin), waveErrors) }
+func (x *Array) cos() *Array { return x.each(loop(exact.Cos), waveErrors) }
 
 func (x *Array) pow(y *Array) *Array {
-	p, q, z := together(x, y)
-	m := x.m
-	for i, s := range p.v {
-		v, l := exact.Pow(s, q.v[i]), math.Abs(exact.Log(max(math.Abs(s), tiny)))
-		e := func(c *bounds) float64 {
-			r := float64(math.Abs(q.v[i])*(float64(c.tf*(l+.1))+float64(2*c.u*l))) + c.tf
-			return float64(math.Abs(v) * growth(r))
+	z, _, _ := x.pairs(y, func(v, x, y []float64) {
+		for i, s := range x {
+			v[i] = exact.Pow(s, y[i])
 		}
-		z.set(i, v, e(&m.narrow), e(&m.wide))
-	}
+	}, func(e, v, x, _, y, _ []float64, c *bounds) {
+		for i, s := range v {
+			l := math.Abs(exact.Log(max(math.Abs(x[i]), tiny)))
+			r := float64(math.Abs(y[i])*(float64(c.tf*(l+.1))+float64(2*c.u*l))) + c.tf
+			e[i] = float64(math.Abs(s) * growth(r))
+		}
+	})
 	return z
 }
 
-// choose returns the elements of x or y that pick chooses by their values, with the larger of
-// both errors.
-func (x *Array) choose(y *Array, pick func(x, y float64) float64) *Array {
+// preference says which of two numbers is chosen.
+type preference bool
+
+const (
+	larger  preference = true
+	smaller preference = false
+)
+
+// of chooses one of two numbers; a NaN before all others.
+func (p preference) of(x, y float64) float64 {
+	if x != x || p == larger && x > y || p == smaller && x < y {
+		return x
+	}
+	return y
+}
+
+// choose returns the elements of x or y that are preferred, with the larger of both errors.
+func (x *Array) choose(y *Array, by preference) *Array {
 	p, q, z := together(x, y)
 	x.m.selects = true
-	pa, pb := p.errs()
-	qa, qb := q.errs()
 	for i, s := range p.v {
-		z.set(i, pick(s, q.v[i]), max(pa[i], qa[i]), max(pb[i], qb[i]))
+		z.v[i] = by.of(s, q.v[i])
+	}
+	if p.a == nil && q.a == nil {
+		z.a, z.b = nil, nil
+	} else {
+		pa, pb := p.errs()
+		qa, qb := q.errs()
+		for i := range z.v {
+			z.a[i], z.b[i] = max(pa[i], qa[i]), max(pb[i], qb[i])
+		}
+		z.settled()
 	}
 	return z.paired(p, q, func(i int, n, k int64) int64 {
-		if first := pick(0, 1) == 0; p.before(i, q, i) == first {
+		if first := by == smaller; p.before(i, q, i) == first {
 			return n
 		}
 		return k
 	})
-}
-
-func larger(x, y float64) float64 {
-	if x > y || x != x {
-		return x
-	}
-	return y
-}
-
-func smaller(x, y float64) float64 {
-	if x < y || x != x {
-		return x
-	}
-	return y
 }
 
 func (x *Array) max(y *Array) *Array { return x.choose(y, larger) }
@@ -245,13 +351,20 @@ func (x *Array) where(y, other *Array) *Array {
 	if x.m.err != nil || len(on.v) != len(z.v) {
 		return x.m.fail("a mask of shape %s for shape %s", x.shape, z.shape)
 	}
-	pa, pb := p.errs()
-	qa, qb := q.errs()
 	for i, s := range on.v {
-		if s != 0 {
-			z.set(i, p.v[i], pa[i], pb[i])
-		} else {
-			z.set(i, q.v[i], qa[i], qb[i])
+		if z.v[i] = q.v[i]; s != 0 {
+			z.v[i] = p.v[i]
+		}
+	}
+	if p.a == nil && q.a == nil {
+		z.a, z.b = nil, nil
+	} else {
+		pa, pb := p.errs()
+		qa, qb := q.errs()
+		for i, s := range on.v {
+			if z.a[i], z.b[i] = qa[i], qb[i]; s != 0 {
+				z.a[i], z.b[i] = pa[i], pb[i]
+			}
 		}
 	}
 	return z.paired(p, q, func(i int, n, k int64) int64 {
@@ -265,6 +378,13 @@ func (x *Array) where(y, other *Array) *Array {
 // compare returns 1 where a comparison holds, else 0.
 func (x *Array) compare(y *Array, holds func(x, y float64) bool) *Array {
 	p, q, z := together(x, y)
+	z.a, z.b = nil, nil
+	if p.ints == nil || q.ints == nil {
+		for i, s := range p.v {
+			z.v[i] = flag(holds(s, q.v[i]))
+		}
+		return z
+	}
 	for i, s := range p.v {
 		t := q.v[i]
 		switch {
@@ -273,7 +393,7 @@ func (x *Array) compare(y *Array, holds func(x, y float64) bool) *Array {
 		case q.before(i, p, i):
 			s = max(s, math.Nextafter(t, math.Inf(1)))
 		}
-		z.set(i, flag(holds(s, t)), 0, 0)
+		z.v[i] = flag(holds(s, t))
 	}
 	return z
 }
@@ -345,33 +465,48 @@ func (x *Array) axesOf(axes []int) []int {
 	return all
 }
 
+// row is a line of elements behind each other, with their errors.
+type row struct{ v, a, b []float64 }
+
 // reduce makes one element of every line along axes, which keep the length 1.
-func (x *Array) reduce(axes []int, f func(z *Array, line, first int, beside []int)) *Array {
+func (x *Array) reduce(axes []int, f func(z *Array, line int, r row)) *Array {
 	axes = x.axesOf(axes)
 	if x.m.err != nil {
 		return x
 	}
-	kept := make(tensor.Shape, len(x.shape))
-	copy(kept, x.shape)
+	kept := slices.Clone(x.shape)
 	for _, k := range axes {
 		kept[k] = 1
 	}
 	z := x.m.array(kept)
-	x.lines(axes, func(line, first int, beside []int) { f(z, line, first, beside) })
+	a, b := x.errs()
+	var gathered row
+	x.lines(axes, func(line, first int, beside []int) {
+		n := len(beside)
+		if n == 0 || beside[n-1] == n-1 { // they lie behind each other
+			f(z, line, row{x.v[first:][:n], a[first:][:n], b[first:][:n]})
+			return
+		}
+		if gathered.v == nil {
+			gathered = row{x.m.alloc(n), x.m.alloc(n), x.m.alloc(n)}
+		}
+		for i, k := range beside {
+			gathered.v[i], gathered.a[i], gathered.b[i] = x.v[first+k], a[first+k], b[first+k]
+		}
+		f(z, line, gathered)
+	})
 	return z
 }
 
 func (x *Array) sum(axes ...int) *Array {
 	m := x.m
-	a, b := x.errs()
-	return x.reduce(axes, func(z *Array, line, first int, beside []int) {
+	return x.reduce(axes, func(z *Array, line int, r row) {
 		var v, size, ea, eb float64
-		for _, k := range beside {
-			s := x.v[first+k]
-			v, size, ea, eb = v+s, size+math.Abs(s), ea+a[first+k], eb+b[first+k]
+		for i, s := range r.v {
+			v, size, ea, eb = v+s, size+math.Abs(s), ea+r.a[i], eb+r.b[i]
 		}
 		m.note(v)
-		n := 1 + 2*math.Sqrt(float64(len(beside)))
+		n := 1 + 2*math.Sqrt(float64(len(r.v)))
 		z.set(line, v, ea+float64(m.narrow.u*n*size), eb+float64(m.wide.u*n*size))
 	}).joined(x, axes, 0, func(n, k int64) int64 { return n + k })
 }
@@ -385,13 +520,18 @@ func (x *Array) mean(axes ...int) *Array {
 	return s.mul(&Array{m: x.m, v: []float64{1 / n}, a: []float64{x.m.narrow.u / n}, b: []float64{x.m.wide.u / n}})
 }
 
-// extreme returns the element of every line that pick prefers.
-func (x *Array) extreme(pick func(x, y float64) float64, axes ...int) *Array {
-	a, b := x.errs()
-	z := x.reduce(axes, func(z *Array, line, first int, beside []int) {
-		v, ea, eb := x.v[first], 0.0, 0.0
-		for _, k := range beside {
-			v, ea, eb = pick(x.v[first+k], v), max(ea, a[first+k]), max(eb, b[first+k])
+// extreme returns the element of every line that is preferred, with the largest of its errors.
+func (x *Array) extreme(by preference, axes ...int) *Array {
+	z := x.reduce(axes, func(z *Array, line int, r row) {
+		if len(r.v) == 0 {
+			return
+		}
+		v, ea, eb := r.v[0], 0.0, 0.0
+		for _, s := range r.v {
+			v = by.of(s, v)
+		}
+		for i, e := range r.a {
+			ea, eb = max(ea, e), max(eb, r.b[i])
 		}
 		z.set(line, v, ea, eb)
 	})
@@ -402,7 +542,7 @@ func (x *Array) extreme(pick func(x, y float64) float64, axes ...int) *Array {
 	x.lines(x.axesOf(axes), func(line, first int, beside []int) {
 		best := first
 		for _, k := range beside {
-			if k += first; k != best && x.before(k, x, best) == (pick(0, 1) == 0) {
+			if k += first; k != best && x.before(k, x, best) == (by == smaller) {
 				best = k
 			}
 		}

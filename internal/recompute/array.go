@@ -63,6 +63,8 @@ type machine struct {
 	top     float64
 	selects bool
 	err     error
+	// lacks is set once a formula wanted an input that is not there: some attributes need it.
+	lacks bool
 
 	free, used [][]float64
 	zero       []float64
@@ -282,7 +284,46 @@ func (x *Array) expand(shape tensor.Shape) *Array {
 			strides[i] = 0
 		}
 	}
-	return y.strided(shape, strides)
+	z := &Array{m: x.m, shape: shape, v: x.m.alloc(int(shape.Elements()))}
+	spread(z.v, x.v, shape, strides)
+	if x.a != nil {
+		z.a, z.b = x.m.alloc(len(z.v)), x.m.alloc(len(z.v))
+		spread(z.a, x.a, shape, strides)
+		spread(z.b, x.b, shape, strides)
+	}
+	if x.ints != nil {
+		z.ints = make([]int64, len(z.v))
+		spread(z.ints, x.ints, shape, strides)
+	}
+	return z
+}
+
+// spread sets elements of a shape to those at strides of others: as many at a time as lie
+// behind each other, or are the same one.
+func spread[T any](dst, src []T, shape tensor.Shape, strides []int64) {
+	outer, run := len(shape), 1
+	next := func(stride int64) bool { return outer > 0 && (strides[outer-1] == stride || shape[outer-1] == 1) }
+	for outer > 0 && shape[outer-1] == 1 {
+		outer--
+	}
+	same := next(0)
+	for same && next(0) || !same && next(int64(run)) {
+		outer--
+		run *= int(shape[outer])
+	}
+	if len(dst) == 0 {
+		return
+	}
+	walk(shape[:outer], strides[:outer], func(i, offset int) {
+		to := dst[i*run:][:run]
+		if !same {
+			copy(to, src[offset:])
+			return
+		}
+		for k := range to {
+			to[k] = src[offset]
+		}
+	})
 }
 
 // together returns two arrays in one shape, and an array for the result.

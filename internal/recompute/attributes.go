@@ -152,6 +152,7 @@ func (c *call) tie(i int) bool { return c.ties != nil && c.ties[i] }
 // in returns an input; a missing one does not fit.
 func (c *call) in(k int) *Array {
 	if k >= len(c.inputs) || c.inputs[k] == nil {
+		c.lacks = true
 		return c.fail("there is no input %d", k)
 	}
 	return c.inputs[k]
@@ -215,8 +216,8 @@ type attribute struct {
 	closed, open bool
 	// log is set for positive numbers that are fitted by their logarithm.
 	log bool
-	// apart are values of which no other one is near.
-	apart []float64
+	// natural is the value of a base beside which others are a factor of the output, 0 for none.
+	natural float64
 	// start is where a fit begins, 0 for the value that explains most.
 	start float64
 	// words is set where the values are texts.

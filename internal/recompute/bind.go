@@ -144,11 +144,12 @@ const (
 	aList
 	aText
 	aNumbers
+	aSteps
 )
 
 // String says what a value of the kind is.
 func (k kind) String() string {
-	return [...]string{"a number", "whole numbers", "a text", "numbers"}[k]
+	return [...]string{"a number", "whole numbers", "a text", "numbers", "whole numbers of at least 1"}[k]
 }
 
 func (k kind) takes(v Value) bool {
@@ -161,18 +162,26 @@ func (k kind) takes(v Value) bool {
 	case aNumbers:
 		return !v.IsText() && len(v.Numbers) <= mostValues
 	}
-	_, ok := v.Integers()
+	all, ok := v.Integers()
+	if k == aSteps && ok && slices.Min(append(all, 1)) < 1 {
+		return false
+	}
 	return ok && len(v.Numbers) > 0 && len(v.Numbers) <= mostValues
 }
 
 // kind is that of the attribute in formulas.
 func (a *attribute) kind(name string) kind {
 	switch name {
-	case "axes", "axis", "perm", "shape", "begin", "strides", "before", "pads", "ksize", "dilations":
+	case "strides", "dilations", "ksize":
+		if slices.Contains(a.names, "pads") { // of windows
+			return aSteps
+		}
+		return aList
+	case "axes", "axis", "perm", "shape", "begin", "before", "pads":
 		return aList
 	case "coeff":
 		return aNumbers
-	case "approximate", "mode", "activation", "padding", "added":
+	case "approximate", "mode", "activation", "padding", "added", "layout", "masked":
 		if name != "mode" || a.words {
 			return aText
 		}

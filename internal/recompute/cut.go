@@ -36,6 +36,8 @@ type cutting struct {
 	free    []free
 	// axis is one along which inputs lie behind each other.
 	axis int
+	// most is how many cells are computed unless all are wanted, 0 for all.
+	most int64
 	// why says why the attributes do not go with the shapes, empty if they do.
 	why string
 }
@@ -323,6 +325,7 @@ func (c *cell) box(shape tensor.Shape, spans func(f int) span) (lo, hi []int64) 
 // feed reads boxes of a tensor as it is seen.
 type feed struct {
 	shape   tensor.Shape
+	strides []int64 // of the tensor that is seen
 	source  layout.Source
 	decoder tensor.Decoder
 	buffers layout.Buffers
@@ -352,7 +355,7 @@ func newFeed(t *Tensor, v view) (*feed, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &feed{shape: v.shape, source: t.Source, decoder: decoder}
+	f := &feed{shape: v.shape, strides: v.strides, source: t.Source, decoder: decoder}
 	if v.source != nil {
 		f.source = v.source
 	}
@@ -360,6 +363,7 @@ func newFeed(t *Tensor, v view) (*feed, error) {
 		f.source = shifted{f.source, v.offset}
 	}
 	if v.strides == nil {
+		f.strides = v.shape.Strides()
 		return f, nil
 	}
 	plan, err := layout.Strided(v.shape, v.strides)
@@ -392,6 +396,11 @@ func (f *feed) read(m *machine, lo, hi []int64) (*Array, error) {
 		run *= shape[inner]
 	}
 	outer := shape[:inner]
+	if inner == 0 {
+		err := f.into(x.v, first)
+		x.ints = slices.Clone(f.ints)
+		return x, err
+	}
 	if span := last - first + 1; span <= 4*int64(len(x.v)) || span <= 4*cellElements {
 		all, err := f.values64(first, span)
 		if err != nil {
@@ -422,17 +431,22 @@ func (f *feed) read(m *machine, lo, hi []int64) (*Array, error) {
 
 // values64 returns elements that lie beside each other; they are valid until the next call.
 func (f *feed) values64(first, n int64) ([]float64, error) {
-	f.raw = resize(f.raw, int(n)*f.decoder.UnitSize())
+	f.values = resize(f.values, int(n))
+	return f.values, f.into(f.values, first)
+}
+
+// into sets dst to elements that lie beside each other, and the integers that they are.
+func (f *feed) into(dst []float64, first int64) error {
+	f.raw = resize(f.raw, len(dst)*f.decoder.UnitSize())
 	if err := f.source.ReadElements(f.raw, first); err != nil {
-		return nil, err
+		return err
 	}
 	host := f.decoder.Host()
-	f.host = resize(f.host, int(n)*host.Size())
+	f.host = resize(f.host, len(dst)*host.Size())
 	f.decoder.Decode(f.host, f.raw)
-	f.values = resize(f.values, int(n))
-	tensor.Float64s(f.values, f.host, host)
+	tensor.Float64s(dst, f.host, host)
 	f.ints = readIntegers(f.ints, f.host, host)
-	return f.values, nil
+	return nil
 }
 
 func resize[T any](s []T, n int) []T {

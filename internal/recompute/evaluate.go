@@ -48,8 +48,9 @@ type judge struct {
 	op      *Operator
 	formula *formula
 	machine machine
-	// unlikely is set where only a value that nobody would choose explains the elements.
-	unlikely bool
+	// factor is set where a base that nobody chooses explains the elements, which stands for a
+	// wrong factor; strange is set where a number does that is larger than any that makes sense.
+	factor, strange bool
 	// worst is the place of the worst element of the first output that is not explained by what
 	// explains most, 0 before that is known; place is that around which elements are looked at.
 	worst, place int64
@@ -136,6 +137,10 @@ func (j *judge) pass(p *problem, r *result, few bool) error {
 		step = min(n, (size+p.Budget-1)/p.Budget)
 		r.how = "sampled"
 	}
+	if !few && g.most > 0 && n > g.most && !p.Full {
+		step = max(step, (n+g.most-1)/g.most|1) // odd, so that it is another row of each head
+		r.how = "sampled"
+	}
 	for i := int64(0); i < n; i += step {
 		if err := j.ctx.Err(); err != nil {
 			return err
@@ -197,7 +202,7 @@ func (j *judge) compute(p *problem, h Attributes, g *grid, box cell, in, out []*
 			return nil, &TensorError{tensor.Input, k, err}
 		}
 		c.inputs = append(c.inputs, x)
-		c.wild = c.wild || slices.ContainsFunc(x.v, func(v float64) bool { return v-v != 0 })
+		c.wild = c.wild || !finite(x.v)
 	}
 	for k, f := range out {
 		lo, hi := box.box(f.shape, func(i int) span { return g.free[i].out[k] })
@@ -207,7 +212,7 @@ func (j *judge) compute(p *problem, h Attributes, g *grid, box cell, in, out []*
 		}
 		c.got, c.shapes, c.dtypes = append(c.got, y), append(c.shapes, y.shape), append(c.dtypes, p.Outputs[k].DType)
 		c.offsets = append(c.offsets, func(i int) int64 {
-			offset, strides := int64(0), f.shape.Strides()
+			offset, strides := int64(0), f.strides
 			for axis, at := range y.shape.Coordinates(int64(i)) {
 				offset += (lo[axis] + at) * strides[axis]
 			}
@@ -228,6 +233,16 @@ func (j *judge) compute(p *problem, h Attributes, g *grid, box cell, in, out []*
 		}
 	}
 	return c, nil
+}
+
+// finite reports whether all of some numbers are.
+func finite(v []float64) bool {
+	for _, x := range v {
+		if x-x != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // cell computes the formula in a cell and compares the outputs.

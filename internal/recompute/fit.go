@@ -3,6 +3,7 @@ package recompute
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"dumptool/internal/exact"
@@ -24,7 +25,7 @@ const (
 // fitted beside each value that the other attributes may have.
 func (j *judge) fit(start *result, all []Attributes) (*result, error) {
 	var best *result
-	likely := true
+	var of attribute
 	defer func() { j.place = 0 }()
 	for _, a := range j.formula.attrs {
 		if a.closed || j.knows(a) {
@@ -44,7 +45,7 @@ func (j *judge) fit(start *result, all []Attributes) (*result, error) {
 					return nil, err
 				}
 				if r.why == "" && (best == nil || r.compare(best) < 0) {
-					best, likely = r, a.likely(x)
+					best, of = r, a
 				}
 				if r.why == "" && r.explains() {
 					break
@@ -62,14 +63,52 @@ func (j *judge) fit(start *result, all []Attributes) (*result, error) {
 		}
 		best = r
 	}
-	switch {
-	case best.why != "" || !best.explains() && 2*best.bad() >= start.bad():
+	if best.why != "" || !best.explains() && 2*best.bad() >= start.bad() {
 		return nil, nil
-	case !likely:
-		j.unlikely = best.bad() == 0
+	}
+	best, err := j.rounded(best, of.names[0])
+	if err != nil {
+		return nil, err
+	}
+	x, _ := best.attrs[of.names[0]].Value.Number()
+	switch {
+	case of.most > 0 && x > of.most:
+		j.strange = best.bad() == 0
+		return nil, nil
+	case of.isFactor(x):
+		j.factor = best.bad() == 0
 		return nil, nil
 	}
 	return best, nil
+}
+
+// rounded is a result with a fitted number of as few digits as explain the same: people choose
+// such numbers.
+func (j *judge) rounded(r *result, name string) (*result, error) {
+	const mostDigits = 4
+	x, _ := r.attrs[name].Value.Number()
+	for digits := 1; digits <= mostDigits && r.explains(); digits++ {
+		h := r.attrs.with(Attributes{name: {Number(shortened(x, digits)), FromFit}})
+		for _, few := range []bool{true, false} {
+			s, err := j.run(h, few)
+			if err != nil {
+				return nil, err
+			}
+			if s.why != "" || !s.explains() || s.beyond() > r.beyond() {
+				break
+			}
+			if !few {
+				return s, nil
+			}
+		}
+	}
+	return r, nil
+}
+
+// shortened is a number with so many decimal digits.
+func shortened(x float64, digits int) float64 {
+	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'e', digits-1, 64), 64) // of a number's own text
+	return x
 }
 
 // starts are the hypotheses that differ in other attributes than a name, the best first.
@@ -192,19 +231,12 @@ func (s *sampled) wrong() (counts func(i int) bool, some bool) {
 // leastAsked is how many elements have to say something of a number.
 const leastAsked = 4
 
-// likely reports whether an attribute may have a value: one close to a usual one, and no
-// whole number, is none that anybody would choose.
-func (a *attribute) likely(x float64) bool {
-	const whole = 2e-3
-	if a.most > 0 && x > a.most {
-		return false
-	}
-	return math.Abs(x-math.RoundToEven(x)) < float64(whole*x) || !slices.ContainsFunc(a.apart, func(usual float64) bool {
-		return math.Abs(exact.Log(x)/exact.Log(usual)-1) < nearUsual
-	})
+// isFactor reports whether a value of an attribute is none that anybody chooses, but stands for
+// a wrong factor of the output: it is near the natural one and has many digits.
+func (a *attribute) isFactor(x float64) bool {
+	const near, digits = .025, 2
+	return a.natural > 0 && shortened(x, digits) != x && math.Abs(exact.Log(x)/exact.Log(a.natural)-1) < near
 }
-
-const nearUsual = .05
 
 // solveFrom is solve from a place on, by the elements that count, nil for all. Where a step
 // leads to where no element follows the attribute, half of it is taken back.

@@ -136,11 +136,10 @@ func rounding(name string, f func(float64) float64) formula {
 	return formula{name: name, class: Integral, inputs: "x", cut: elementwise, compute: unary(func(x *Array) *Array { return x.steps(f) }), repeats: true}
 }
 
-// baseOfLog is the base of logarithms. It is a factor of the output, so that one close to a
-// usual base is no base, but a wrong factor.
+// baseOfLog is the base of logarithms. It is a factor of the output.
 var baseOfLog = func() attribute {
 	a := baseOf(-1, 2, 10)
-	a.apart = []float64{math.E, 2, 10}
+	a.natural = math.E
 	return a
 }()
 
@@ -437,7 +436,7 @@ var formulas = slices.Concat([]formula{
 	{name: "ReduceMax", class: Exact, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return c.in(0).largest(c.ints("axes")...) }), attrs: []attribute{reducedAxes}},
 	{name: "ReduceMin", class: Exact, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return c.in(0).smallest(c.ints("axes")...) }), attrs: []attribute{reducedAxes}},
 	{name: "L2Loss", class: Reduced, inputs: "x", cut: uncut, compute: unary(func(x *Array) *Array { return square(x).sum(upTo(len(x.shape))...).times(.5) })},
-}, moves, orders, products, pools, gated, routers)
+}, moves, orders, products, pools, gated, routers, attentions)
 
 // logOfBase is the natural logarithm of a base, 1 for -1, which stands for e.
 func logOfBase(base float64) float64 {

@@ -128,6 +128,8 @@ func handCases(t *testing.T) []handCase {
 		{"HardSigmoid", "alpha=0.25 beta=0.5", list(x("3", 1, -3, 9)), list(x("3", .75, 0, 1))},
 		{"Elu", "alpha=0.5", list(x("2", 2, -1)), list(x("2", 2, .5*(1/e-1)))},
 		{"LeakyRelu", "negative_slope=0.1", list(x("2", 2, -1)), list(x("2", 2, -.1))},
+		// The scores are ln(3) and 0: weights of 3/4 and 1/4.
+		{"Attention", "layout=BNSD scale=1.0986122886681098", list(x("1x1x2", 1, 0), x("1x2x2", 1, 0, 0, 1), x("1x2x1", 1, 3)), list(x("1x1x1", 1.5))},
 		{"PRelu", "", list(x("1x2x2", 1, -1, 2, -2), x("2", .5, .25)), list(x("1x2x2", 1, -.5, 2, -.5))},
 		{"Muls", "value=3", list(x("2", 2, -1)), list(x("2", 6, -3))}, {"Adds", "value=3", list(x("2", 2, -1)), list(x("2", 5, 2))},
 		{"Power", "power=3 scale=2 shift=1", list(x("2", 0, 1)), list(x("2", 1, 27))},

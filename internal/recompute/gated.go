@@ -98,15 +98,13 @@ func sign(v float64) float64 {
 // product multiplies the elements of lines along axes.
 func (x *Array) product(axes ...int) *Array {
 	m := x.m
-	a, b := x.errs()
-	return x.reduce(axes, func(z *Array, line, first int, beside []int) {
+	return x.reduce(axes, func(z *Array, line int, r row) {
 		v, ea, eb := 1.0, 0.0, 0.0
-		for _, k := range beside {
-			s := x.v[first+k]
+		for i, s := range r.v {
 			size, before := math.Abs(s), math.Abs(v)
 			v *= s
-			ea = float64(ea*(size+a[first+k])) + float64(before*a[first+k]) + float64(m.narrow.u*math.Abs(v)) + m.narrow.eta
-			eb = float64(eb*(size+b[first+k])) + float64(before*b[first+k]) + float64(m.wide.u*math.Abs(v)) + m.wide.eta
+			ea = float64(ea*(size+r.a[i])) + float64(before*r.a[i]) + float64(m.narrow.u*math.Abs(v)) + m.narrow.eta
+			eb = float64(eb*(size+r.b[i])) + float64(before*r.b[i]) + float64(m.wide.u*math.Abs(v)) + m.wide.eta
 			m.note(v)
 		}
 		z.set(line, v, ea, eb)

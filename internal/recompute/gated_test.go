@@ -37,7 +37,7 @@ func TestGated(t *testing.T) {
 		// npu_add_rms_norm: (x1 + x2) / rms * gamma, here of (3, 4): rms^2 = 12.5.
 		{"AddRmsNorm", "axes=1 epsilon=0", in("x1", x("1x2", 1, 3), "x2", x("1x2", 2, 1), "gamma", x("2", 1, 2)), x("1x2", 3*root(12.5), 8*root(12.5))},
 		// batch_norm in training: channel 0 has 1 and 3, channel 1 has 2 and 6.
-		{"BatchNorm", "epsilon=0", in("x", x("2x2x1", 1, 2, 3, 6), "scale", x("2", 1, 2), "offset", x("2", 0, 10)), x("2x2x1", -1, 8, 1, 12)},
+		{"BatchNorm", "is_training=1 epsilon=0", in("x", x("2x2x1", 1, 2, 3, 6), "scale", x("2", 1, 2), "offset", x("2", 0, 10)), x("2x2x1", -1, 8, 1, 12)},
 		{"LogSigmoid", "", in("x", x("2", 1, -3)), x("2", math.Log(sigma(1)), math.Log(sigma(-3)))},
 		{"Sign", "", in("x", x("3", 1.5, -2, 0)), x("3", 1, -1, 0)},
 		{"Tril", "diagonal=0", in("x", x("2x3", 1, 2, 3, 4, 5, 6)), x("2x3", 1, 0, 0, 4, 5, 0)},

@@ -355,7 +355,9 @@ func (j *judge) accuse(v *Verdict, r *result) error {
 		v.Reason = ByOverflow
 	case !known && j.formula.class == Quantised && r.tallies[0].worst <= 1: // a step at a tie, beside fitted numbers
 		v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""
-	case known && !j.formula.open && !j.op.Open || most || j.unlikely || j.isClosed():
+	case known && !j.formula.open && !j.op.Open || most || j.factor || j.isClosed():
+	case j.machine.lacks:
+		*v = *undecided(NoInputs, "")
 	default:
 		v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""
 	}
@@ -377,7 +379,7 @@ func (j *judge) isClosed() bool {
 			fitted++
 		}
 	}
-	return fitted < 2 && !j.op.Open && (!j.formula.open || j.says(poolGeometry) && !j.op.mayBeFused())
+	return fitted < 2 && !j.strange && !j.machine.lacks && !j.op.Open && (!j.formula.open || j.says(poolGeometry) && !j.op.mayBeFused())
 }
 
 // inPlace reports whether the output lies where an input was.

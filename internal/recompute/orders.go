@@ -18,13 +18,13 @@ var orders = []formula{
 
 func logOf(x float64) float64 { return exact.Log(x) }
 
-// extremeIndex returns where the element is that pick prefers; of several the one that the
+// extremeIndex returns where the preferred element is; of several the one that the
 // NPU says.
-func (c *call) extremeIndex(pick func(x, y float64) float64) *Array {
+func (c *call) extremeIndex(by preference) *Array {
 	x := c.in(0)
 	axes := c.ints("axes")
-	best := x.extreme(pick, axes...)
-	return best.reduce(axes, func(z *Array, line, _ int, _ []int) { z.set(line, 0, 0, 0) }).index(x, best, c.got[0], axes)
+	best := x.extreme(by, axes...)
+	return best.steps(func(float64) float64 { return 0 }).index(x, best, c.got[0], axes)
 }
 
 // index sets where the best elements of lines are: where the NPU says, if that is one.
@@ -53,7 +53,7 @@ func (z *Array) index(x, best, got *Array, axes []int) *Array {
 
 func cumsum(c *call) *Array {
 	x, axes := c.in(0), c.ints("axes")
-	z := x.kept(func(x float64) float64 { return x }).mapped(x, func(n int64) int64 { return n })
+	z := c.array(x.shape).mapped(x, func(n int64) int64 { return n })
 	if c.err != nil {
 		return z
 	}

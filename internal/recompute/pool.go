@@ -73,19 +73,25 @@ func (c *call) windows(x *Array, kernel []int64, fill float64, under func(axis i
 	})
 }
 
+// mostBelow is how many elements lie below all windows of an image.
+const mostBelow = 1 << 28
+
 // pool is the largest element or the mean below each window.
 func (c *call) pool(mean bool) *Array {
 	x, kernel := c.in(0), c.attrs["ksize"]
 	k, _ := kernel.Value.Integers()
 	w, ok := windowOf(c.attrs, k)
 	if c.err != nil || !ok || len(k) != len(x.shape)-2 {
-		return c.fail("ksize, strides and pads of another number of axes")
+		return c.fail("ksize %s, %s for images of shape %s", kernel.Value, c.attrs.geometry(), x.shape)
 	}
 	in, out := x.shape[2:], c.shapes[0][2:]
 	for i := range k {
-		if k[i] < 1 || !w.fits(i, in[i], out[i]) {
-			return c.fail("ksize, strides and pads do not give the output's size")
+		if k[i] < 1 || w.extent(i) > in[i]+2*w.before[i]+1 || !w.fits(i, in[i], out[i]) {
+			return c.fail("ksize %s, %s do not make images of %s of %s", kernel.Value, c.attrs.geometry(), out, in)
 		}
+	}
+	if n, ok := slices.Concat(out, tensor.Shape(k)).Count(); !ok || n > mostBelow {
+		return c.fail("%s windows of %s: want at most %d elements below them", out, tensor.Shape(k), mostBelow)
 	}
 	under := func(axis int, o, q int64) int64 { return o*w.stride[axis] - w.before[axis] + q*w.dilation[axis] }
 	if !mean {

@@ -96,7 +96,14 @@ const rough = 0x1p-30
 func (t *tally) add(x, y *Array, wild bool, nearTie func(i int) bool, offset func(i int) int64) {
 	a, b := x.errs()
 	exact := x.ints != nil && y.ints != nil
-	for i, v := range x.v {
+	t.checked += int64(len(x.v))
+	for i := 0; i < len(x.v); i++ {
+		if t.float && t.mark == nil {
+			if i += t.plain(x.v[i:], a[i:], b[i:], y.v[i:]); i == len(x.v) {
+				return
+			}
+		}
+		v := x.v[i]
 		d := math.Abs(y.v[i] - v)
 		ea, eb := a[i], b[i]
 		switch {
@@ -110,7 +117,45 @@ func (t *tally) add(x, y *Array, wild bool, nearTie func(i int) bool, offset fun
 			t.mark(i, bad)
 		}
 	}
-	t.checked += int64(len(x.v))
+}
+
+// plain adds the elements before the first one that has to be looked at, and returns how many
+// those are: finite numbers within the narrow bound. It does what one does with them.
+func (t *tally) plain(v, a, b, y []float64) int {
+	used, narrow, wide, bound, narrowBound := t.used, t.narrow, t.wide, t.bound, t.close
+	values, squares, products, sizes, steps := t.values, t.squares, t.products, t.sizes, t.steps
+	largest, worst := t.largest, t.worst
+	bits, lowest := int64(t.format.bits), int64(max(t.format.low-t.format.bits+1, -1022)+1023)
+	n := len(v)
+	a, b, y = a[:n], b[:n], y[:n]
+	for i, v := range v {
+		step := math.Float64frombits(uint64(max(int64(math.Float64bits(v)>>52&0x7ff)-bits, lowest)) << 52)
+		size, d := math.Abs(v), math.Abs(y[i]-v)
+		tolA, tolB := a[i]+step, b[i]+step
+		if !(d <= tolA && d <= tolB && d <= math.MaxFloat64 && size+b[i] <= t.limit) || y[i] == 0 && size < t.least || t.strict && d != 0 {
+			n = i
+			break
+		}
+		if d != 0 {
+			ratioA, ratioB := d/max(tolA, tiny), d/max(tolB, tiny)
+			worst = max(worst, ratioB)
+			narrow += float64(ratioA * ratioA)
+			wide += float64(ratioB * ratioB)
+			squares += float64(d * d)
+			products += float64((y[i] - v) * v)
+			sizes += d
+		}
+		used++
+		bound += float64(tolB * tolB)
+		narrowBound += float64(tolA * tolA)
+		values += float64(v * v)
+		steps += float64(step * step)
+		largest = max(largest, size)
+	}
+	t.used, t.narrow, t.wide, t.bound, t.close = used, narrow, wide, bound, narrowBound
+	t.values, t.squares, t.products, t.sizes, t.steps = values, squares, products, sizes, steps
+	t.largest, t.worst = largest, worst
+	return n
 }
 
 // allowed is the wide bound of an element of which a formula says that it may be off by e; a

@@ -1,6 +1,8 @@
 package recompute
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"dumptool/internal/lang"
@@ -9,9 +11,11 @@ import (
 
 // Type is a row of the table of types, for people.
 type Type struct {
-	// Names are those of CANN and MindSpore, Inputs the inputs in their order.
-	Names  []string
-	Inputs string
+	// Names are those that Of has: CANN, whose names MindSpore has for its operators too, or
+	// functions and modules of a framework. Inputs are the inputs in their order, or the
+	// arguments.
+	Names      []string
+	Of, Inputs string
 	// Formula is what it computes, Class how its output is judged.
 	Formula, Class string
 	// Attributes are what it depends on, each with what is done where nobody says it.
@@ -20,15 +24,15 @@ type Type struct {
 
 // Types returns the table of types, or the rows with one of some names.
 func Types(names ...string) (all []Type) {
-	for _, row := range optype.FormulaRows() {
-		f := formulaOf(row.Name)
-		if f == nil || len(names) > 0 && !row.Has(names...) {
-			continue
+	add := func(formula string, t Type) {
+		has := func(name string) bool {
+			return slices.ContainsFunc(t.Names, func(own string) bool { return strings.EqualFold(own, name) || strings.HasSuffix(own, "."+name) })
 		}
-		t := Type{Names: row.Types, Inputs: row.Inputs, Formula: f.name, Class: f.class.String()}
-		if t.Inputs == "" {
-			t.Inputs = f.inputs
+		f := formulaOf(formula)
+		if f == nil || len(names) > 0 && !slices.ContainsFunc(names, has) {
+			return
 		}
+		t.Formula, t.Class, t.Inputs = f.name, f.class.String(), cmp.Or(t.Inputs, f.inputs)
 		for _, a := range f.attrs {
 			how := lang.Text{EN: "fitted to the elements", ZH: "由元素拟合"}
 			switch {
@@ -42,6 +46,12 @@ func Types(names ...string) (all []Type) {
 			t.Attributes = append(t.Attributes, lang.Sayf("%s: %s", "%s：%s", strings.Join(a.names, ", "), how))
 		}
 		all = append(all, t)
+	}
+	for _, row := range optype.FormulaRows() {
+		add(row.Name, Type{Names: row.Types, Of: "CANN", Inputs: row.Inputs})
+	}
+	for _, row := range optype.CallRows() {
+		add(row.Formula, Type{Names: row.Names, Of: row.Of, Inputs: row.Signature()})
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package recompute
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -20,6 +21,11 @@ func windowOf(h Attributes, kernel []int64) (w window, ok bool) {
 		}
 	}
 	return w, true
+}
+
+// geometry says what windows are.
+func (a Attributes) geometry() string {
+	return fmt.Sprintf("strides %s, pads %s and dilations %s", a["strides"].Value, a["pads"].Value, a["dilations"].Value)
 }
 
 // extent is how many elements a window spans along an axis.
@@ -49,11 +55,11 @@ func conv2D(p *problem, h Attributes) (*linear, string) {
 	}
 	g, ok := windowOf(h, w[2:])
 	if !ok {
-		return nil, "strides, pads and dilations of another number of axes"
+		return nil, h.geometry() + " for weights of shape " + w.String()
 	}
 	for i := range axes {
 		if !g.fits(i, x[2+i], out[2+i]) {
-			return nil, "strides, pads and dilations do not give the output's size"
+			return nil, h.geometry() + " do not make " + out.String() + " of " + x.String()
 		}
 	}
 	pixels := out[2:].Elements()
@@ -259,17 +265,19 @@ func readWindow(p *problem, raw Attributes) Attributes {
 				continue
 			}
 			delete(raw, name)
-			if x.Value.IsText() {
-				if w.to == "pads" {
-					way, word = x, strings.ToUpper(x.Value.Text)
-				}
+			v, whole := x.Value.Integers()
+			switch {
+			case x.Value.IsText() && w.to == "pads":
+				way, word = x, strings.ToUpper(x.Value.Text)
 				continue
-			}
-			if v, ok := x.Value.Integers(); ok && raw[w.to].Source == "" {
+			case raw[w.to].Source != "":
+				continue
+			case whole:
 				if s := w.take(v); s != nil {
-					raw[w.to] = Attribute{integers(s...), x.Source}
+					x.Value = integers(s...)
 				}
 			}
+			raw[w.to] = x
 		}
 	}
 	p.pad(raw, word, way)

@@ -202,6 +202,9 @@ func (p *printer) checkFacts(r *check.Report) []fact {
 		covered += p.say("; not: %s", "；未判定：%s", strings.Join(not, ", "))
 	}
 	facts := []fact{{label: p.say("Coverage", "覆盖"), lines: []string{covered}}}
+	if lines := p.undecided(r); len(lines) > 0 {
+		facts = append(facts, fact{label: p.say("Undecided", "未判定"), lines: lines})
+	}
 	sources := map[recompute.Source]int{}
 	for i := range r.Operators {
 		for _, a := range r.Operators[i].Attributes {
@@ -227,6 +230,27 @@ func (p *printer) checkFacts(r *check.Report) []fact {
 		facts = append(facts, fact{label: p.say("Order", "顺序"), lines: orders})
 	}
 	return facts
+}
+
+// undecided says of the first operators that could not be judged, and of which more is known than
+// a reason, what does not fit.
+func (p *printer) undecided(r *check.Report) (lines []string) {
+	const most = 5
+	left := 0
+	for i := range r.Operators {
+		o := &r.Operators[i]
+		switch {
+		case o.Status != recompute.Undecided || o.Said().IsZero():
+		case len(lines) == most:
+			left++
+		default:
+			lines = append(lines, fmt.Sprintf("%s: %s: %s", o.File, opText(o.Type, o.Op), p.of(o.Said())))
+		}
+	}
+	if left > 0 {
+		lines = append(lines, p.say("%s: --json has what does not fit", "%s：--json 说明何处不符", lang.CountText(left, "more operator", "个其余算子")))
+	}
+	return lines
 }
 
 // unknownTypes are the types of operators that nobody knows, as they occur.
@@ -301,6 +325,7 @@ func (t Text) WriteCheckTypes(w io.Writer, types []recompute.Type) error {
 	p := t.to(w)
 	printTable(p, Table[*recompute.Type]{[]Column[*recompute.Type]{
 		words("types", func(r *recompute.Type) string { return strings.Join(r.Names, " ") }).titled("TYPE", "类型"),
+		words("of", func(r *recompute.Type) string { return r.Of }).titled("OF", "来自"),
 		words("inputs", func(r *recompute.Type) string { return r.Inputs }).titled("INPUTS", "输入"),
 		words("class", func(r *recompute.Type) string { return r.Class }).titled("BOUND", "误差界"),
 		words("attributes", func(r *recompute.Type) string { return strings.Join(p.all(r.Attributes), p.say("; ", "；")) }).titled("ATTRIBUTES", "属性"),

@@ -18,24 +18,69 @@ load = lambda name: np.load(os.path.join(here, os.path.basename(name)), allow_pi
 with open(os.path.join(here, "op.json"), encoding="utf-8") as f:
     op = json.load(f)
 types = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32, "float64": torch.float64}
-tensor = lambda t: None if t is None else torch.from_numpy(load(t["file"])).to(device).to(types.get(t["dtype"]) or torch.from_numpy(load(t["file"])).dtype)
+def tensor(t):
+    if t is None:
+        return None
+    v = torch.from_numpy(load(t["file"]))
+    kind = types.get(t["dtype"]) or v.dtype
+    if device == "cpu":  # it has no half precision, and its products of small integers overflow
+        kind = torch.float32 if kind in (torch.float16, torch.bfloat16) else torch.int32 if kind in (torch.int8, torch.uint8) else kind
+    return v.to(device).to(kind)
+
+
 x = [tensor(t) for t in op["inputs"]]
 a = {name: v["value"] for name, v in op["operator"]["attributes"].items()}
 ints = lambda name: [int(k) for k in np.atleast_1d(a[name])]
 at = lambda k: x[k] if len(x) > k else None
 turn = lambda m, yes: m.transpose(-1, -2) if yes else m
+def conv():
+    before, steps, gaps = ints("pads"), ints("strides"), ints("dilations")
+    sides, kernel, size = [], x[1].shape[2:], op["outputs"][0]["shape"][2:]
+    for k in reversed(range(len(before))):  # what stands behind follows from the size of the output
+        sides += [before[k], (size[k] - 1) * steps[k] + (kernel[k] - 1) * gaps[k] + 1 - x[0].shape[2 + k] - before[k]]
+    y = [None, F.conv1d, F.conv2d, F.conv3d][len(before)](F.pad(x[0], sides), x[1], None, steps, 0, gaps, x[0].shape[1] // x[1].shape[1])
+    for more in x[2:]:  # a bias of each channel, or what is added to every element
+        y = y if more is None else y + (more if more.shape == y.shape else more.reshape([1, -1] + [1] * len(before)))
+    return y
+
+
+def pool(mean):
+    before, steps, kernel, size = ints("pads"), ints("strides"), ints("ksize"), op["outputs"][0]["shape"][2:]
+    y, sides = x[0], []
+    for k in reversed(range(len(kernel))):
+        sides += [before[k], (size[k] - 1) * steps[k] + kernel[k] - y.shape[2 + k] - before[k]]
+    def windows(v, fill):
+        v = F.pad(v, sides, value=fill)
+        for k in range(len(kernel)):
+            v = v.unfold(2 + k, kernel[k], steps[k])
+        return v.flatten(2 + len(kernel))
+    if not mean:
+        return windows(y, -float("inf")).amax(-1)
+    count = windows(torch.ones_like(y), 0).sum(-1) if a.get("exclusive", 1) else torch.full((1,), float(np.prod(kernel)), device=device)
+    return windows(y, 0).sum(-1) / (a.get("divisor") or count)
+
+
+act = {"none": lambda y: y, "relu": F.relu, "relu6": F.relu6, "sigmoid": torch.sigmoid, "tanh": torch.tanh, "silu": F.silu, "hswish": F.hardswish, "leaky.1": lambda y: F.leaky_relu(y, 0.1), "gelu": lambda y: F.gelu(y, approximate="tanh")}
+fused = lambda y: act[a.get("activation", "none")](y)
+rms = lambda v, weight: v * torch.rsqrt(v.pow(2).mean(ints("axes"), keepdim=True) + a["epsilon"]) * (1 if weight is None else weight)
 bias = lambda y: y if at(2) is None or a.get("added") == "no" else y + at(2)  # a module may hand it on in place of adding it
 calls = {
     "Relu": lambda: F.relu(x[0]), "Relu6": lambda: F.relu6(x[0]), "Abs": lambda: torch.abs(x[0]), "Neg": lambda: torch.neg(x[0]), "Square": lambda: torch.square(x[0]), "Sqrt": lambda: torch.sqrt(x[0]),
     "Rsqrt": lambda: torch.rsqrt(x[0]), "Reciprocal": lambda: torch.reciprocal(x[0]), "Exp": lambda: torch.exp(x[0]), "Expm1": lambda: torch.expm1(x[0]), "Log": lambda: torch.log(x[0]), "Log1p": lambda: torch.log1p(x[0]),
-    "Sin": lambda: torch.sin(x[0]), "Cos": lambda: torch.cos(x[0]), "Tanh": lambda: torch.tanh(x[0]), "Erf": lambda: torch.erf(x[0]), "Sigmoid": lambda: torch.sigmoid(x[0]), "Softplus": lambda: F.softplus(x[0]),
-    "Mish": lambda: F.mish(x[0]), "HardSwish": lambda: F.hardswish(x[0]), "Gelu": lambda: F.gelu(x[0], approximate=a["approximate"]), "Swish": lambda: F.silu(x[0]), "Elu": lambda: F.elu(x[0], a["alpha"]),
+    "Sin": lambda: torch.sin(x[0]), "Cos": lambda: torch.cos(x[0]), "Tanh": lambda: torch.tanh(x[0]), "Erf": lambda: torch.erf(x[0]), "Sigmoid": lambda: torch.sigmoid(x[0]), "Softplus": lambda: F.softplus(x[0], a.get("beta", 1), a.get("threshold", 20)),
+    "Mish": lambda: F.mish(x[0]), "HardSwish": lambda: F.hardswish(x[0]), "Gelu": lambda: F.gelu(x[0], approximate=a["approximate"]), "Swish": lambda: x[0] * torch.sigmoid(a.get("scale", 1) * x[0]), "Elu": lambda: F.elu(x[0], a["alpha"]),
     "LeakyRelu": lambda: F.leaky_relu(x[0], a["negative_slope"]), "Add": lambda: x[0] + x[1], "Sub": lambda: x[0] - x[1], "Mul": lambda: x[0] * x[1], "RealDiv": lambda: x[0] / x[1], "Pow": lambda: torch.pow(x[0], x[1]),
-    "Maximum": lambda: torch.maximum(x[0], x[1]), "Minimum": lambda: torch.minimum(x[0], x[1]), "Softmax": lambda: F.softmax(x[0], ints("axes")[0]), "LogSoftmax": lambda: F.log_softmax(x[0], ints("axes")[0]),
+    "Maximum": lambda: torch.maximum(x[0], x[1]), "Minimum": lambda: torch.minimum(x[0], x[1]), "Softmax": lambda: torch.exp(x[0] - torch.logsumexp(x[0], ints("axes"), keepdim=True)) if len(ints("axes")) > 1 else F.softmax(x[0], ints("axes")[0]), "LogSoftmax": lambda: x[0] - torch.logsumexp(x[0], ints("axes"), keepdim=True) if len(ints("axes")) > 1 else F.log_softmax(x[0], ints("axes")[0]),
+    "Muls": lambda: x[0] * a["value"], "Adds": lambda: x[0] + a["value"], "BiasAdd": lambda: x[0] + x[1].reshape([-1 if k == ints("axis")[0] % x[0].dim() else 1 for k in range(x[0].dim())]),
+    "FusedMulAdd": lambda: torch.addcmul(x[2], x[0], x[1]), "SelectV2": lambda: torch.where(x[0] != 0, x[1], x[2]), "ClipByValue": lambda: torch.clamp(x[0], x[1].to(x[0].dtype), x[2].to(x[0].dtype)),
+    "MaskedFill": lambda: torch.where(x[1] != 0, x[2].to(x[0].dtype), x[0]), "Concat": lambda: torch.cat(x, ints("axis")[0]), "Pack": lambda: torch.stack(x, ints("axis")[0]),
+    "ReduceMax": lambda: torch.amax(x[0], ints("axes")), "ReduceMin": lambda: torch.amin(x[0], ints("axes")), "RmsNorm": lambda: rms(x[0], at(1)), "AddRmsNorm": lambda: rms(x[0] + x[1], at(2)),
+    "InstanceNorm": lambda: F.instance_norm(x[0], None, None, at(1), at(2), True, 0.0, a["epsilon"]), "MaxPool": lambda: pool(False), "AvgPool": lambda: pool(True),
+    "TopK": lambda: torch.topk(x[0], op["outputs"][0]["shape"][ints("axis")[0]], ints("axis")[0], bool(a.get("largest", 1)))[0], "Cumsum": lambda: torch.cumsum(x[0], ints("axes")[0]),
     "LayerNorm": lambda: F.layer_norm(x[0], x[0].shape[x[0].dim() - len(ints("axes")):], at(1), at(2), a["epsilon"]), "GroupNorm": lambda: F.group_norm(x[0], int(a["num_groups"]), at(1), at(2), a["epsilon"]),
-    "BNInfer": lambda: F.batch_norm(x[0], x[3], x[4], x[1], x[2], False, 0.0, a["epsilon"]), "ReduceSum": lambda: torch.sum(x[0], ints("axes")), "ReduceMean": lambda: torch.mean(x[0], ints("axes")),
-    "MatMul": lambda: bias(torch.matmul(turn(x[0], a["transpose_x1"]), turn(x[1], a["transpose_x2"]))), "Transpose": lambda: x[0].permute(ints("perm")),
-    "Conv2D": lambda: F.conv2d(x[0], x[1], at(2), ints("strides"), ints("pads"), ints("dilations"), x[0].shape[1] // x[1].shape[1]),
+    "BNInfer": lambda: fused(F.batch_norm(x[0], x[3].to(x[0].dtype), x[4].to(x[0].dtype), x[1].to(x[0].dtype), x[2].to(x[0].dtype), False, 0.0, a["epsilon"])), "ReduceSum": lambda: torch.sum(x[0], ints("axes")), "ReduceMean": lambda: torch.mean(x[0], ints("axes")),
+    "MatMul": lambda: fused(bias(torch.matmul(turn(x[0], a["transpose_x1"]), turn(x[1], a["transpose_x2"])))), "Transpose": lambda: x[0].permute(ints("perm")),
+    "Conv2D": lambda: fused(conv()),
 }
 if op["formula"] not in calls:
     sys.exit(f"there is no call of PyTorch for {op['formula']} here")
@@ -46,7 +91,7 @@ expected, bound, dump = load(t["expected"]), load(t["bound"]).astype(np.float64)
 whole = expected.dtype.kind in "iu"  # integers that float64 does not hold
 dump = dump if whole else dump.astype(np.float64)
 with torch.no_grad():
-    now = calls[op["formula"]]().to(torch.int64 if whole else torch.float64).cpu().numpy().astype(dump.dtype).reshape(expected.shape)
+    now = calls[op["formula"]]().to(types.get(t["dtype"]) or torch.float64).to(torch.int64 if whole else torch.float64).cpu().numpy().astype(dump.dtype).reshape(expected.shape)
 off = lambda p, q: np.where(p > q, p - q, q - p).astype(np.float64)
 slack = 0 if whole else 1e-9 * np.abs(expected)
 differ = lambda p, q: int(np.count_nonzero(~((off(p, q) <= bound + slack) | (p == q) | (np.isnan(p) & np.isnan(q)))))

@@ -1,0 +1,290 @@
+package recompute
+
+import (
+	"math"
+	"slices"
+
+	"dumptool/internal/tensor"
+)
+
+// attentions is the formula of attention: softmax(q k' scale + bias) v for each head. Several
+// heads of q may share one of k and v.
+var attentions = []formula{
+	{name: "Attention", class: Tabled, inputs: "q k v mask? bias?", cut: attentionCut, compute: one(attention), read: readAttention,
+		attrs: []attribute{kept("layout"), kept("heads"), scaleOfHeads, flagsOf("causal", 0), oneOf("masked", true, Text("out"), Text("keep"))}},
+}
+
+const (
+	// mostAttention is the most multiplications and additions of an attention of which every row
+	// is computed, rowsOfAttention how many rows of a larger one are.
+	mostAttention, rowsOfAttention = 2e8, 64
+)
+
+// flagsOf is an attribute with a default among 0, 1 and 2.
+func flagsOf(name string, first float64) attribute {
+	a := oneOf(name, true, Number(first), Number(1), Number(2))
+	a.usual = true
+	return a
+}
+
+// scaleOfHeads is what products of q and k are multiplied by: the root of the elements of a head
+// divides them, as a rule.
+var scaleOfHeads = attribute{names: []string{"scale"}, choices: func(p *problem) (all []Attributes) {
+	if q, ok := headsOf(p.Inputs[0].Shape, p.Attributes, 0); ok {
+		all = append(all, Attributes{"scale": {Number(1 / math.Sqrt(float64(q.d))), FromShape}})
+	}
+	return append(all, Attributes{"scale": {Number(1), FromValues}})
+}}
+
+// readAttention takes the names that operators and functions have for attributes, and makes
+// causal of the modes of masks: 1 aligns the first row and column, 2 the last ones.
+func readAttention(_ *problem, raw Attributes) Attributes {
+	raw = raw.with(nil)
+	for name, others := range map[string][]string{"heads": {"head_num", "num_heads"}, "scale": {"scale_value"}, "layout": {"input_layout"}} {
+		for _, other := range others {
+			if a, ok := raw[other]; ok {
+				raw[name] = a
+			}
+		}
+	}
+	if mode, ok := raw["sparse_mode"]; ok {
+		n, _ := mode.Value.Number()
+		raw["causal"] = Attribute{Number(map[float64]float64{0: 0, 1: 0, 2: 1, 3: 2}[n]), mode.Source}
+		if n > 3 {
+			raw["causal"] = Attribute{Number(n), mode.Source}
+		}
+	}
+	return raw
+}
+
+// heads is a tensor of so many batches, heads, rows and elements of each, and their strides.
+type heads struct {
+	b, n, s, d     int64
+	sb, sn, ss, sd int64
+}
+
+// headsOf finds the heads of a tensor, each with so many elements where the layout does not
+// tell how many they are; 0 for as many heads as the attribute says.
+func headsOf(shape tensor.Shape, h Attributes, d int64) (heads, bool) {
+	layout := h["layout"].Value.Text
+	if len(shape) == 3 && (layout == "BNSD" || layout == "") { // without batches
+		shape = slices.Concat(tensor.Shape{1}, shape)
+	}
+	switch {
+	case len(shape) == 4 && (layout == "BNSD" || layout == ""):
+		return heads{shape[0], shape[1], shape[2], shape[3], shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3], 1}, true
+	case len(shape) == 4 && layout == "BSND":
+		return heads{shape[0], shape[2], shape[1], shape[3], shape[1] * shape[2] * shape[3], shape[3], shape[2] * shape[3], 1}, true
+	case len(shape) != 3 || layout != "BSH" && layout != "SBH":
+		return heads{}, false
+	}
+	if n, ok := h["heads"].Value.Number(); d == 0 && ok && n >= 1 {
+		d = shape[2] / int64(n)
+	}
+	if d == 0 || shape[2]%d != 0 {
+		return heads{}, false
+	}
+	x := heads{shape[0], shape[2] / d, shape[1], d, shape[1] * shape[2], d, shape[2], 1}
+	if layout == "SBH" {
+		x.b, x.s, x.sb, x.ss = shape[1], shape[0], shape[2], shape[1]*shape[2]
+	}
+	return x, true
+}
+
+// view sees heads in groups of so many.
+func (x *heads) view(group int64) view {
+	return view{shape: tensor.Shape{x.b, x.n / group, group, x.s, x.d}, strides: []int64{x.sb, x.sn * group, x.sn, x.ss, x.sd}}
+}
+
+// attentionCut is cut along batches, heads and rows of q.
+func attentionCut(p *problem, h Attributes) *cutting {
+	q, ok := headsOf(p.Inputs[0].Shape, h, 0)
+	if !ok {
+		return misfit("q of shape %s in the layout %q", p.Inputs[0].Shape, h["layout"].Value.Text)
+	}
+	k, ok := headsOf(p.Inputs[1].Shape, h, q.d)
+	if !ok || k.b != q.b || k.d != q.d || k.n == 0 || q.n%k.n != 0 {
+		return misfit("k of shape %s beside q of shape %s", p.Inputs[1].Shape, p.Inputs[0].Shape)
+	}
+	ofV := q.d
+	if s := p.Inputs[2].Shape; len(s) == 3 && k.n > 0 {
+		ofV = s[2] / k.n
+	}
+	v, ok := headsOf(p.Inputs[2].Shape, h, ofV)
+	if !ok || v.b != k.b || v.n != k.n || v.s != k.s {
+		return misfit("v of shape %s beside k of shape %s", p.Inputs[2].Shape, p.Inputs[1].Shape)
+	}
+	out, ok := headsOf(p.Outputs[0].Shape, h, v.d)
+	if !ok || out.b != q.b || out.n != q.n || out.s != q.s || out.d != v.d {
+		return misfit("the output has the shape %s, of q of shape %s and v of shape %s", p.Outputs[0].Shape, p.Inputs[0].Shape, p.Inputs[2].Shape)
+	}
+	c, group := seen(p), q.n/k.n
+	c.in[0], c.in[1], c.in[2], c.out[0] = q.view(group), k.view(1), v.view(1), out.view(group)
+	for i, t := range p.Inputs[min(3, len(p.Inputs)):] {
+		if t == nil {
+			continue
+		}
+		shape, ok := ofScores(t.Shape, q, k)
+		if !ok {
+			if i == 0 && h["causal"].Value.String() != "0" {
+				shape = tensor.Shape{1, 1, 1, 1, 1} // the mode says all
+			} else {
+				return misfit("input %d of shape %s, of %d rows and %d columns", 3+i, t.Shape, q.s, k.s)
+			}
+		}
+		c.in[3+i].shape = shape
+	}
+	whole := c.out[0].shape
+	for axis := range 4 {
+		f := free{size: whole[axis], out: []span{{axis: axis}}}
+		for i, v := range c.in {
+			at := -1
+			if len(v.shape) == len(whole) && v.shape[axis] == whole[axis] && (axis < 3 || i != 1 && i != 2) && v.shape[axis] > 1 {
+				at = axis
+			}
+			f.in = append(f.in, span{axis: at})
+		}
+		c.free = append(c.free, f)
+	}
+	if float64(out.b*out.n*out.s)*float64(k.s)*float64(q.d+v.d) > mostAttention {
+		c.most = rowsOfAttention
+	}
+	return c
+}
+
+// ofScores is the shape of what is added to scores: for all batches and heads, or each.
+func ofScores(s tensor.Shape, q, k heads) (tensor.Shape, bool) {
+	for len(s) < 4 {
+		s = slices.Concat(tensor.Shape{1}, s)
+	}
+	group := q.n / k.n
+	fits := len(s) == 4 && (s[0] == 1 || s[0] == q.b) && (s[1] == 1 || s[1] == q.n) && (s[2] == 1 || s[2] == q.s) && s[3] == k.s
+	if !fits {
+		return nil, false
+	}
+	if s[1] == 1 {
+		return tensor.Shape{s[0], 1, 1, s[2], s[3]}, true
+	}
+	return tensor.Shape{s[0], k.n, group, s[2], s[3]}, true
+}
+
+func attention(c *call) *Array {
+	q, k, v := c.in(0), c.in(1), c.in(2)
+	causal := int64(c.num("causal"))
+	if c.err != nil || causal < 0 || causal > 2 {
+		return c.fail("a mask of mode %d, want 0 to 3", causal)
+	}
+	scores := q.dots(k).times(c.num("scale"))
+	if c.has(4) {
+		scores = scores.add(c.in(4))
+	}
+	taken := c.taken(scores, causal)
+	switch {
+	case taken != nil:
+		scores = taken.where(scores, c.number(math.Inf(-1)))
+	case c.has(3):
+		scores = scores.add(c.in(3))
+	}
+	y := softmax(scores, false, 4).weigh(v, precisions[c.types[0]])
+	if c.err == nil && taken != nil { // rows without any column are as the NPU likes
+		row, n := int(y.shape[4]), int(scores.shape[4])
+		for i := range len(y.v) / row {
+			if !slices.Contains(taken.v[i*n:][:n], 1) {
+				copy(y.v[i*row:][:row], c.got[0].v[i*row:])
+				clear(y.a[i*row:][:row])
+				clear(y.b[i*row:][:row])
+			}
+		}
+	}
+	return y
+}
+
+// taken are 1 where a score takes part, nil where all do or the mask has numbers.
+func (c *call) taken(scores *Array, causal int64) *Array {
+	if causal > 0 && c.err == nil {
+		t := c.exact(scores.shape, c.alloc(len(scores.v)))
+		rows, columns := int(scores.shape[3]), int(scores.shape[4])
+		ahead := 0
+		if causal == 2 {
+			ahead = columns - int(c.free[3].size)
+		}
+		for i := range t.v {
+			t.v[i] = flag(i%columns <= i/columns%rows+int(c.lo[3])+ahead)
+		}
+		return t
+	}
+	if !c.has(3) || isFloat(c.types[3]) || c.err != nil {
+		return nil
+	}
+	keep := c.word("masked") == "keep"
+	return c.in(3).steps(func(v float64) float64 { return flag((v != 0) == keep) }).expand(scores.shape)
+}
+
+// dots are the products of the rows of x with those of y, which are the same for several groups.
+func (x *Array) dots(y *Array) *Array {
+	m := x.m
+	if m.err != nil || len(x.shape) != 5 || len(y.shape) != 5 || x.shape[4] != y.shape[4] {
+		return m.fail("rows of %s and %s", x.shape, y.shape)
+	}
+	rows, columns, n := int(x.shape[2]*x.shape[3]), int(y.shape[3]), int(x.shape[4])
+	z := m.array(append(slices.Clone(x.shape[:4]), y.shape[3]))
+	chain := math.Sqrt(float64(float64(n)/cube) + 1)
+	for i := range z.v {
+		row, column := i/columns, i%columns
+		left, right := x.v[row*n:][:n], y.v[(row/rows*columns+column)*n:][:n]
+		var v, size, square float64
+		for k, s := range left {
+			p := float64(s * right[k])
+			v += p
+			size += math.Abs(p)
+			square += float64(p * p)
+		}
+		e := func(c *bounds) float64 { return float64(2*c.acc*chain*size) + float64(6*c.inp*math.Sqrt(square)) }
+		z.set(i, v, e(&m.narrow), e(&m.wide))
+	}
+	return z
+}
+
+// weigh adds up the rows of y, each times its element of a row of x, which the cube takes
+// rounded to the type of the inputs.
+func (x *Array) weigh(y *Array, format precision) *Array {
+	m := x.m
+	if m.err != nil || len(x.shape) != 5 || len(y.shape) != 5 || x.shape[4] != y.shape[3] {
+		return m.fail("rows of %s times %s", x.shape, y.shape)
+	}
+	rows, columns, n := int(x.shape[2]*x.shape[3]), int(x.shape[4]), int(y.shape[4])
+	z := m.array(append(slices.Clone(x.shape[:4]), y.shape[4]))
+	size, square := m.alloc(n), m.alloc(n)
+	clear(z.v)
+	clear(z.a)
+	clear(z.b)
+	rounding, chain := math.Ldexp(1, -format.bits-1), math.Sqrt(float64(columns)/cube+1)
+	for row := range len(x.v) / max(1, columns) {
+		clear(size)
+		clear(square)
+		v, a, b := z.v[row*n:][:n], z.a[row*n:][:n], z.b[row*n:][:n]
+		for k, s := range x.v[row*columns:][:columns] {
+			ea, eb := x.a[row*columns+k], x.b[row*columns+k]
+			if s == 0 {
+				continue // masked: what stands there may be anything
+			}
+			for i, t := range y.v[(row/rows*columns+k)*n:][:n] {
+				p := float64(s * t)
+				v[i] += p
+				size[i] += math.Abs(p)
+				square[i] += float64(p * p)
+				t = math.Abs(t)
+				a[i] += float64(ea * t)
+				b[i] += float64(eb * t)
+			}
+		}
+		for i, s := range v {
+			root := math.Sqrt(square[i])
+			e := func(c *bounds) float64 {
+				return float64(2*c.acc*chain*size[i]) + float64(6*(rounding+c.inp)*root)
+			}
+			z.set(row*n+i, s, a[i]+e(&m.narrow), b[i]+e(&m.wide))
+		}
+	}
+	return z
+}

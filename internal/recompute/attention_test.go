@@ -1,0 +1,136 @@
+package recompute
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"dumptool/internal/tensor"
+)
+
+// laidOut is a tensor of heads in a layout, from one in BNSD.
+func laidOut(x *Tensor, layout string) *Tensor {
+	v, s := x.Source.(numbers).v, x.Shape
+	b, n, rows, d := int(s[0]), int(s[1]), int(s[2]), int(s[3])
+	out := make([]float64, len(v))
+	for i := range v {
+		l, k, j, m := i/(n*rows*d), i/(rows*d)%n, i/d%rows, i%d
+		switch layout {
+		case "BNSD":
+			out[i] = v[i]
+		case "BSND", "BSH":
+			out[((l*rows+j)*n+k)*d+m] = v[i]
+		case "SBH":
+			out[((j*b+l)*n+k)*d+m] = v[i]
+		}
+	}
+	shape := map[string]tensor.Shape{"BNSD": s, "BSND": {s[0], s[2], s[1], s[3]}, "BSH": {s[0], s[2], s[1] * s[3]}, "SBH": {s[2], s[0], s[1] * s[3]}}[layout]
+	return &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: shape, Source: numbers{out, tensor.Float32}}
+}
+
+// attended is attention by its definition, element by element, of tensors in BNSD; allowed says
+// which row sees which column.
+func attended(q, k, v *Tensor, scale float64, allowed func(row, column int) bool) *Tensor {
+	s, t := q.Shape, k.Shape
+	group, rows, columns, d, dv := s[1]/t[1], int(s[2]), int(t[2]), int(s[3]), int(v.Shape[3])
+	at := func(x *Tensor, b, n int64, i, j int) float64 {
+		return x.Source.(numbers).v[((b*x.Shape[1]+n)*x.Shape[2]+int64(i))*x.Shape[3]+int64(j)]
+	}
+	var out []float64
+	for b := range s[0] {
+		for n := range s[1] {
+			for i := range rows {
+				weights, total := make([]float64, columns), 0.0
+				for j := range columns {
+					dot := 0.0
+					for m := range d {
+						dot += at(q, b, n, i, m) * at(k, b, n/group, j, m)
+					}
+					if allowed(i, j) {
+						weights[j] = math.Exp(dot * scale)
+					}
+					total += weights[j]
+				}
+				for m := range dv {
+					y := 0.0
+					for j := range columns {
+						y += weights[j] / total * at(v, b, n/group, j, m)
+					}
+					out = append(out, float64(float32(y)))
+				}
+			}
+		}
+	}
+	return &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: tensor.Shape{s[0], s[1], s[2], v.Shape[3]}, Source: numbers{out, tensor.Float32}}
+}
+
+// TestAttention: attention of all layouts and masks is right by its definition, and one wrong
+// row of a head is WRONG.
+func TestAttention(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(7, 7))
+	q, k, v := drawn(r, 1, 2, 4, 6, 8), drawn(r, 1, 2, 2, 9, 8), drawn(r, 1, 2, 2, 9, 8)
+	all := func(int, int) bool { return true }
+	masked := make([]float64, 6*9)
+	for i := range masked {
+		masked[i] = flag(r.IntN(3) == 0 && i%9 != 0)
+	}
+	mask := &Tensor{DType: tensor.Int32, Stored: tensor.Int32, Shape: tensor.Shape{1, 1, 6, 9}, Source: numbers{masked, tensor.Int32}}
+	for _, c := range []struct {
+		layout, attrs string
+		mask          *Tensor
+		scale         float64
+		allowed       func(row, column int) bool
+	}{
+		{"BNSD", "scale=0.25 causal=0 masked=out", nil, .25, all},
+		{"BSND", "scale=0.25 causal=0 masked=out", nil, .25, all},
+		{"BSH", "heads=4 scale=1 causal=0 masked=out", nil, 1, all},
+		{"SBH", "heads=4 scale=0.5 causal=1 masked=out", nil, .5, func(i, j int) bool { return j <= i }},
+		{"BNSD", "scale=0.5 causal=2 masked=out", nil, .5, func(i, j int) bool { return j <= i+3 }},
+		{"BNSD", "scale=0.5 causal=0 masked=out", mask, .5, func(i, j int) bool { return masked[9*i+j] == 0 }},
+		{"BSH", "heads=4 scale=0.5 causal=0 masked=keep", mask, .5, func(i, j int) bool { return masked[9*i+j] != 0 }},
+		{"BNSD", "causal=0 masked=out", nil, 1 / math.Sqrt(8), all}, // the scale is that of heads
+		{"BNSD", "", nil, .3, all}, // nobody says one
+	} {
+		if c.mask != nil && c.layout == "BSH" { // each row keeps some
+			for i := range 6 {
+				masked[9*i] = 1
+			}
+		}
+		out := attended(q, k, v, c.scale, c.allowed)
+		for _, wrong := range []bool{false, true} {
+			y := laidOut(out, c.layout)
+			if wrong {
+				values := y.Source.(numbers).v
+				for i := range 8 {
+					values[40+i] *= 1.5
+				}
+			}
+			op := &Operator{Formula: "Attention", Inputs: []*Tensor{laidOut(q, c.layout), laidOut(k, c.layout), laidOut(v, c.layout), c.mask}, Outputs: []*Tensor{y},
+				Attributes: attributesOf("layout=" + c.layout + " " + c.attrs)}
+			got, err := Judge(context.Background(), op)
+			want := OK
+			if wrong {
+				want = Wrong
+			}
+			if err != nil || got.Status != want {
+				t.Errorf("%s %s, wrong %t: %+v, %v", c.layout, c.attrs, wrong, got, err)
+			}
+		}
+	}
+}
+
+// TestAttentionSampled: of a large attention some rows are computed, not the same one of each
+// head.
+func TestAttentionSampled(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(8, 8))
+	q, k := drawn(r, 1, 1, 2, 2048, 16), drawn(r, 1, 1, 2, 2048, 16)
+	y := drawn(r, 1, 1, 2, 2048, 16)
+	v, err := Judge(context.Background(), &Operator{Formula: "Attention", Inputs: []*Tensor{q, k, k}, Outputs: []*Tensor{y}, Attributes: attributesOf("layout=BNSD scale=0.25 causal=0 masked=out")})
+	if err != nil || v.Status != Wrong || v.Outputs[0].How != "sampled" || v.Outputs[0].Checked > 70*16 || v.Outputs[0].Checked < 50*16 {
+		t.Fatal(fmt.Sprintf("%+v", v), err)
+	}
+}
