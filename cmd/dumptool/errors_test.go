@@ -150,6 +150,7 @@ func (p *brokenPipe) Write(b []byte) (int, error) {
 
 // recordFolder is a folder with some overflow records.
 func recordFolder(t *testing.T, n int) string {
+	t.Helper()
 	files := map[string][]byte{}
 	for i := range n {
 		files[fmt.Sprint("Opdebug.Node_OpDebug.57.563.173208270501677", i)] = decodeDump(t, "Node_OpDebug", decodeOld(2048, 0, 0, 32))

@@ -214,13 +214,6 @@ func walk(shape tensor.Shape, strides []int64, f func(i, offset int)) {
 	}
 }
 
-// strided returns the elements at strides of x.
-func (x *Array) strided(shape tensor.Shape, strides []int64) *Array {
-	offsets := make([]int, shape.Elements())
-	walk(shape, strides, func(i, offset int) { offsets[i] = offset })
-	return x.move(shape, 0, func(i int) int { return offsets[i] })
-}
-
 // lead returns the array with axes of length 1 in front up to a rank.
 func (x *Array) lead(rank int) *Array {
 	if len(x.shape) >= rank {
