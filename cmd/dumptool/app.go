@@ -249,6 +249,7 @@ func (a *app) execute(ctx context.Context, args []string) error {
 		completing(root)
 	}
 	a.global.lang = langOf(args)
+	a.msg = ui.NewMessages(a.streams, a.messages())
 	line := rewriteArgs(root, args)
 	if line.extra != "" {
 		return unknownCommand(line.cmd, line.extra)

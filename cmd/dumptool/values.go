@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -126,7 +125,7 @@ func whole[N int | int64 | uint64](to *N, least, most N, want string) *value[N] 
 	return &value[N]{to: to, kind: "int", show: func(n N) string { return strconv.FormatInt(int64(n), 10) }, read: func(text string) (N, error) {
 		n, err := strconv.ParseInt(text, 0, 64)
 		if err != nil || n < int64(least) || n > int64(most) {
-			return 0, wantf("%s", want)
+			return 0, wantf("%v", lang.Say(want))
 		}
 		return N(n), nil
 	}}
@@ -139,13 +138,17 @@ func count[N int | int64](to *N) *value[N] {
 
 // orAll is a number from least, or all.
 func orAll(to *int, least, all int) *value[int] {
-	number := whole(to, least, math.MaxInt, fmt.Sprintf("want a number from %d, or all", least))
+	number := whole(to, least, math.MaxInt, "")
 	return &value[int]{to: to, kind: "string",
 		read: func(text string) (int, error) {
 			if strings.EqualFold(text, "all") {
 				return all, nil
 			}
-			return number.read(text)
+			n, err := number.read(text)
+			if err != nil {
+				return 0, wantf("want a number from %d, or all", least)
+			}
+			return n, nil
 		},
 		show: func(n int) string {
 			if n == all {
@@ -160,7 +163,7 @@ func decimal(to *float64, fine func(float64) bool, want string) *value[float64] 
 	return &value[float64]{to: to, kind: "float", show: showDecimal, read: func(text string) (float64, error) {
 		v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 		if err != nil || !fine(v) {
-			return 0, wantf("%s", want)
+			return 0, wantf("%v", lang.Say(want))
 		}
 		return v, nil
 	}}

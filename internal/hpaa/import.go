@@ -437,7 +437,7 @@ func (r *Result) Messages() []batch.Message {
 		if row.PieceError == nil {
 			continue
 		}
-		all = append(all, batch.Errorf("%s: %s: %s", "%s：%s：%s", row.Label, string(row.Code), row.Text))
+		all = append(all, batch.Errorf("%s: %s: %s", "%s：%s：%s", row.Label, string(row.Code), row.PieceError))
 		if exists(row.Path) {
 			all = append(all, batch.Warnf("%s is there from before and was not written again", "%s 是以前的文件，本次没有重新写入", row.Path))
 		}

@@ -258,7 +258,7 @@ func (x *Array) weigh(y *Array, format precision) *Array {
 	clear(z.v)
 	clear(z.a)
 	clear(z.b)
-	rounding, chain := math.Ldexp(1, -format.bits-1), math.Sqrt(float64(columns)/cube+1)
+	rounding, chain := math.Ldexp(1, -format.bits-1), math.Sqrt(float64(float64(columns)/cube)+1)
 	for row := range len(x.v) / max(1, columns) {
 		clear(size)
 		clear(square)

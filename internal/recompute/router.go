@@ -73,7 +73,7 @@ func (x *Array) productWithRows(w *Array) *Array {
 			sum, size = sum+p, size+math.Abs(p)
 		}
 		m.note(sum)
-		z.set(i, sum, float64(m.narrow.acc*n*size), float64((m.wide.acc*n+2*m.wide.inp)*size))
+		z.set(i, sum, float64(m.narrow.acc*n*size), float64((float64(m.wide.acc*n)+float64(2*m.wide.inp))*size))
 	}
 	return z
 }
