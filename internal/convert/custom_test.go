@@ -4,6 +4,7 @@ package convert
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -61,7 +62,7 @@ def convert(shape_from, shape_to, array, group):
 `,
 		"notes.txt": "",
 	})
-	if w := strings.Join(c.Warnings(), "\n"); !strings.Contains(w, "notes.txt is not used") {
+	if w := fmt.Sprint(c.Warnings()); !strings.Contains(w, "notes.txt is not used") {
 		t.Errorf("warnings %q", w)
 	}
 	row, files := customRun(t, c, tensor.NC1HWC0, tensor.NCHW, tensor.Shape{1, 1, 1, 2, 2}, tensor.Shape{1, 2, 1, 2}, counting(4))
@@ -137,7 +138,7 @@ func TestCustomUnusable(t *testing.T) {
 		c := custom(t, map[string]string{"convert_NC1HWC0_to_NCHW.py": module})
 		shape := tensor.Shape{1, 1, 1, 2, 2}
 		row, files := customRun(t, c, tensor.NC1HWC0, tensor.NCHW, shape, tensor.Shape{1, 2, 1, 2}, counting(4))
-		if row.Err != nil || len(row.Warnings) != 1 || !strings.Contains(row.Warnings[0], why) {
+		if row.Err != nil || len(row.Warnings) != 1 || !strings.Contains(row.Warnings[0].String(), why) {
 			t.Errorf("error %v, warnings %q, want %q", row.Err, row.Warnings, why)
 		}
 		want := array(t, tensor.HostUint16, tensor.Shape{1, 2, 1, 2}, []byte{0, 0, 2, 0, 1, 0, 3, 0})
