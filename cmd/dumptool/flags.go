@@ -265,7 +265,7 @@ func containerFlag(to *int) cmdFlag {
 // nodeFlags are those of HPAA's scripts that give operators other names and leave some
 // out.
 func nodeFlags(nameMap *string, skipKeys *[]string, exclude **dumpdir.NameSet) []cmdFlag {
-	return append(skipFlags(skipKeys, exclude, pairing), cmdFlag{"map-node-dict", text(nameMap), "`TEXT` of names that differ; such as '{\"cpu_name\":\"npu_name\"}', or @FILE; @FILE.yaml is a mapping of msprobe: data, cell, layer or API", "两侧不同的名称 `TEXT`；例如 '{\"cpu_name\":\"npu_name\"}'，或 @FILE；@FILE.yaml 是 msprobe 的映射：data、cell、layer 或 API", pairing, place | onHPAA})
+	return append(skipFlags(skipKeys, exclude, pairing), cmdFlag{"map-node-dict", text(nameMap), "`TEXT` of names that differ; such as '{\"cpu_name\":\"npu_name\"}', or a file; FILE.yaml is a mapping of msprobe: data, cell, layer or API", "两侧不同的名称 `TEXT`；例如 '{\"cpu_name\":\"npu_name\"}'，或文件；FILE.yaml 是 msprobe 的映射：data、cell、layer 或 API", pairing, place | onHPAA})
 }
 
 // skipFlags are those of nodeFlags that leave operators out.

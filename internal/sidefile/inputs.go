@@ -56,7 +56,7 @@ var flags = [...]string{
 // given.
 type Files struct {
 	OpConfig, Fusion, Ops, Runtime, Execution, Consumers string
-	// NameMap is a map itself, or @ and its path.
+	// NameMap is a map itself, or its path, with @ before it or without.
 	NameMap string
 	// Logs is a folder with the logs of the tensors that the NPU lacks.
 	Logs string
@@ -201,12 +201,13 @@ func (in *Inputs) readSkipLog(folder, name string, given bool) []SkipLine {
 	return lines
 }
 
-// mapPath returns the path of a name map, empty for one that is no file.
+// mapPath returns the path of a name map, empty for one that is no file: a map begins with
+// a brace.
 func mapPath(text string) string {
-	if path, ok := strings.CutPrefix(text, "@"); ok {
-		return path
+	if strings.HasPrefix(strings.TrimSpace(text), "{") {
+		return ""
 	}
-	return ""
+	return strings.TrimPrefix(text, "@")
 }
 
 // dispensable reports whether a comparison can do without the file.
