@@ -120,8 +120,8 @@ func describe(msg lang.Sentence, value any, off int64) lang.Text {
 }
 
 // wrongLength reports a part of the file that should have had want bytes.
-func wrongLength(off int64, msg string, want, found int64) error {
-	return &FormatError{off, lang.Say("%s, want %d bytes", lang.Say(msg), want), found}
+func wrongLength(off int64, problem string, want, found int64) error {
+	return &FormatError{off, lang.Say("%s, want %d bytes", lang.Say(problem), want), found}
 }
 
 // Data returns the elements as little-endian bytes in C order, whatever their
@@ -414,12 +414,12 @@ func (d *dict) skip(mark string) bool {
 func (d *dict) blanks() { d.pos += len(blanks().Find(d.data[d.pos:])) }
 
 // unexpected reports that the text does not go on as it should.
-func (d *dict) unexpected(want string) error {
+func (d *dict) unexpected(wanted string) error {
 	off := d.off + int64(d.pos)
 	if d.pos >= len(d.data) {
-		return &FormatError{off, lang.Say("header ends, want %s", lang.Say(want)), nil}
+		return &FormatError{off, lang.Say("header ends, want %s", lang.Say(wanted)), nil}
 	}
-	return &FormatError{off, lang.Say("header is not a dict of numpy, want %s", lang.Say(want)), string(d.data[d.pos:])}
+	return &FormatError{off, lang.Say("header is not a dict of numpy, want %s", lang.Say(wanted)), string(d.data[d.pos:])}
 }
 
 // Magic is what a .npy file begins with.
