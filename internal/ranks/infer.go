@@ -423,13 +423,47 @@ func (n *inference) usualPairs(s *Step) {
 				continue
 			}
 			for sender := range senders[rank] {
-				i := slices.IndexFunc(s.Calls[sender], func(c *Call) bool {
-					return c.Comm != nil && c.Comm.api.pattern == send && c.Comm.Root < 0 && count(c.Comm.In) == count(to.Comm.Out)
-				})
-				if i >= 0 {
-					s.Calls[sender][i].Comm.Root, to.Comm.Root = rank, sender
+				if from := n.freeSend(s, sender, to); from != nil {
+					from.Comm.Root, to.Comm.Root = rank, sender
 				}
 			}
 		}
 	}
+}
+
+// freeSend is a send of a rank that is as large as what was received and that nobody got. Where
+// another got it, who could have got the same from a third rank, that one sent it.
+func (n *inference) freeSend(s *Step, sender int, to *Call) *Call {
+	size := count(to.Comm.Out)
+	for _, free := range []bool{true, false} {
+		for _, from := range s.Calls[sender] {
+			if m := from.Comm; m == nil || m.api.pattern != send || m.Root < 0 != free || count(m.In) != size {
+				continue
+			}
+			if free || n.sentByOther(s, from) {
+				return from
+			}
+		}
+	}
+	return nil
+}
+
+// sentByOther gives what a rank sent another sender, of equal values that nobody got, and
+// reports whether there is one.
+func (n *inference) sentByOther(s *Step, from *Call) bool {
+	in := from.Comm.In
+	for _, got := range s.Calls[from.Comm.Root] {
+		if m := got.Comm; m == nil || m.api.pattern != receive || m.Root != from.Rank || count(m.Out) != count(in) || !n.surelySame(in, 0, m.Out, 0, count(in)) {
+			continue
+		}
+		for _, rank := range s.ranks() {
+			for _, c := range s.Calls[rank] {
+				if m := c.Comm; m != nil && m.api.pattern == send && m.Root < 0 && rank != got.Rank && count(m.In) == count(in) && n.surelySame(in, 0, m.In, 0, count(in)) {
+					m.Root, got.Comm.Root = got.Rank, rank
+					return true
+				}
+			}
+		}
+	}
+	return false
 }

@@ -171,6 +171,31 @@ func TestUsualPairs(t *testing.T) {
 	}
 }
 
+// TestUsualPairsAlike: two ranks sent the same, one receiver got it damaged. What the other got
+// may be from either, so the damaged one is from the rank that sends to this one otherwise.
+func TestUsualPairsAlike(t *testing.T) {
+	const d = tensor.Float32
+	b := new(built)
+	for step := range uint64(3) {
+		for pair := range 2 {
+			seed := 10*step + uint64(pair)
+			if step == 2 {
+				seed = 90 // of both
+			}
+			sent := normals(d, seed, 40)
+			b.comm(int(step), pair, "send", nil, []*Tensor{of(d, sent...)}, nil, nil)
+			got := slices.Clone(sent)
+			if step == 2 && pair == 0 {
+				got[7]++
+			}
+			b.comm(int(step), 2+pair, "recv", nil, nil, []*Tensor{of(d, got...)}, nil)
+		}
+	}
+	if got := first(judged(t, b.run(), Options{NoReplicas: true})); got != "2 CORRUPT high" {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestInferOfNothing: sums of NaN, or of zeros, are those of any group: the groups of other sums
 // count.
 func TestInferOfNothing(t *testing.T) {
