@@ -47,7 +47,7 @@ func outcomeError(o batch.Outcome) error {
 	code := map[batch.Kind]int{
 		batch.Found: exitFound, batch.NotCovered: exitCoverage, batch.Nothing: exitNothing, batch.Incomplete: exitIncomplete,
 	}[o.Kind]
-	err := error(&codedError{code, lang.Fail(o.Text)})
+	err := error(&codedError{code, lang.Problem{Sentence: o.Text}})
 	switch {
 	case o.Shown:
 		return reported(err)

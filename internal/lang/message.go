@@ -23,8 +23,11 @@ func Errorf(format string, args ...any) error {
 	return &said{fmt.Errorf(format, args...), Say(format, args...)}
 }
 
-// Fail returns an error with a sentence of its own.
-func Fail(s Sentence) error { return &said{sentenceError(s.String()), s} }
+// Problem is an error that is a sentence. Kinds of errors embed it.
+type Problem struct{ Sentence }
+
+// Error is the sentence in English.
+func (p Problem) Error() string { return p.String() }
 
 // said is an error with its sentence.
 type said struct {
@@ -37,11 +40,6 @@ func (e *said) Text() Text { return Text{EN: e.Error(), ZH: e.sentence.in(true)}
 
 // Unwrap returns the error without its sentence, which wraps what it is made of.
 func (e *said) Unwrap() error { return e.error }
-
-// sentenceError is the text of an error in English.
-type sentenceError string
-
-func (e sentenceError) Error() string { return string(e) }
 
 // chinese are the messages in Chinese by their templates.
 var chinese = sync.OnceValue(func() map[string]string {

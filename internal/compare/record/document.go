@@ -521,7 +521,7 @@ func said(err error, text lang.Sentence) error {
 	if own := lang.Error(err).Text(); own == t {
 		return err
 	}
-	return lang.Fail(lang.Sayf(t.EN, t.ZH))
+	return lang.Problem{Sentence: lang.Sayf(t.EN, t.ZH)}
 }
 
 // chinese are the sentences that are others in Chinese, by those in English.

@@ -328,20 +328,12 @@ func (e *FormatError) Text() lang.Text {
 
 // UnsupportedError reports what this package does not read, where the file may well
 // be valid.
-type UnsupportedError struct {
-	What lang.Sentence // what is not supported, and what to do about it
-}
-
-// Error describes what is not supported.
-func (e *UnsupportedError) Error() string { return e.What.String() }
-
-// Text is the error in both languages.
-func (e *UnsupportedError) Text() lang.Text { return e.What.Text() }
+type UnsupportedError struct{ lang.Problem }
 
 func broken(off int64, format string, args ...any) error {
 	return &FormatError{off, lang.Say(format, args...)}
 }
 
 func unsupported(format string, args ...any) error {
-	return &UnsupportedError{lang.Say(format, args...)}
+	return &UnsupportedError{lang.Problem{Sentence: lang.Say(format, args...)}}
 }

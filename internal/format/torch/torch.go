@@ -33,28 +33,18 @@ import (
 )
 
 // FormatError reports a broken file.
-type FormatError struct{ Problem lang.Sentence }
+type FormatError struct{ lang.Problem }
 
-// Error returns the text of the error.
-func (e *FormatError) Error() string { return e.Problem.String() }
-
-// Text is the error in both languages.
-func (e *FormatError) Text() lang.Text { return e.Problem.Text() }
-
-func broken(format string, args ...any) error { return &FormatError{lang.Say(format, args...)} }
+func broken(format string, args ...any) error {
+	return &FormatError{lang.Problem{Sentence: lang.Say(format, args...)}}
+}
 
 // UnsupportedError reports a valid file, or a tensor, that this package does not
 // read.
-type UnsupportedError struct{ Problem lang.Sentence }
-
-// Error returns the text of the error.
-func (e *UnsupportedError) Error() string { return e.Problem.String() }
-
-// Text is the error in both languages.
-func (e *UnsupportedError) Text() lang.Text { return e.Problem.Text() }
+type UnsupportedError struct{ lang.Problem }
 
 func unsupported(format string, args ...any) error {
-	return &UnsupportedError{lang.Say(format, args...)}
+	return &UnsupportedError{lang.Problem{Sentence: lang.Say(format, args...)}}
 }
 
 // Open reads the pickle of a file and finds the elements of its tensors. Their names
