@@ -20,6 +20,7 @@ import (
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 )
 
@@ -27,6 +28,9 @@ var (
 	binaryFile string // dumptool
 	browser    string // Chromium
 	profiles   string // the folder of its profiles
+
+	browsers = map[string]context.Context{} // that run, by language
+	ends     []context.CancelFunc
 )
 
 func TestMain(m *testing.M) {
@@ -53,6 +57,11 @@ func prepared(m *testing.M) (int, error) {
 		return 1, err
 	}
 	defer remove(dir)
+	defer func() {
+		for _, end := range ends {
+			end()
+		}
+	}()
 	binaryFile, profiles = filepath.Join(dir, "dumptool"), dir
 	build := exec.Command("go", "build", "-o", binaryFile, "./cmd/dumptool")
 	build.Dir = filepath.Join("..", "..")
@@ -99,38 +108,71 @@ type view struct {
 
 // tab is a page in the browser and what went wrong in it.
 type tab struct {
-	t    testing.TB
-	ctx  context.Context
-	stop context.CancelFunc // ends the browser; the end of the test does too
+	t   testing.TB
+	ctx context.Context
 
 	mu       sync.Mutex
 	requests []string
 	problems []string
 }
 
-// open opens a page in a browser of its own.
+// open opens a page in a browser of its language, in a tab that keeps nothing of others.
 func open(t testing.TB, page string, v view) *tab {
 	t.Helper()
-	if v.width == 0 {
-		v.width, v.height = 1280, 900
-	}
 	if v.language == "" {
 		v.language = "en-US"
 	}
+	parent, ok := browsers[v.language]
+	if !ok {
+		var end context.CancelFunc
+		parent, end = begin(t, v.language)
+		browsers[v.language], ends = parent, append(ends, end)
+	}
+	return openIn(t, parent, page, v)
+}
+
+// begin starts a browser of a language.
+func begin(t testing.TB, language string) (ctx context.Context, end context.CancelFunc) {
+	t.Helper()
 	profile, err := os.MkdirTemp(profiles, "profile")
 	if err != nil {
 		t.Fatal(err)
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.NoSandbox, chromedp.UserDataDir(profile),
-		chromedp.Flag("headless", "new"), chromedp.Flag("accept-lang", v.language), chromedp.WindowSize(v.width, v.height))
-	alloc, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(stop)
-	ctx, cancel := chromedp.NewContext(alloc)
+		chromedp.Flag("headless", "new"), chromedp.Flag("accept-lang", language))
+	alloc, end := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, _ = chromedp.NewContext(alloc) // ends with the browser
+	if err := chromedp.Run(ctx); err != nil {
+		end()
+		t.Fatal(err)
+	}
+	return ctx, end
+}
+
+// openIn opens a page in a tab of a browser, which keeps nothing of other tabs.
+func openIn(t testing.TB, parent context.Context, page string, v view) *tab {
+	t.Helper()
+	var storage cdp.BrowserContextID
+	var id target.ID
+	err := chromedp.Run(parent, chromedp.ActionFunc(func(ctx context.Context) (err error) {
+		ctx = cdp.WithExecutor(ctx, chromedp.FromContext(ctx).Browser)
+		if storage, err = target.CreateBrowserContext().WithDisposeOnDetach(true).Do(ctx); err == nil {
+			id, err = target.CreateTarget("about:blank").WithBrowserContextID(storage).WithNewWindow(true).Do(ctx)
+		}
+		return err
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := chromedp.NewContext(parent, chromedp.WithTargetID(id))
 	t.Cleanup(cancel)
 	ctx, done := context.WithTimeout(ctx, 5*time.Minute)
 	t.Cleanup(done)
-	b := &tab{t: t, ctx: ctx, stop: stop}
+	b := &tab{t: t, ctx: ctx}
 	chromedp.ListenTarget(ctx, b.listen)
+	if v.width == 0 {
+		v.width, v.height = 1280, 900
+	}
 	scheme := "light"
 	if v.dark {
 		scheme = "dark"

@@ -35,9 +35,10 @@ func BenchmarkLoad(b *testing.B) {
 			}
 			var took []float64
 			for range b.N {
-				tab := open(b, file, view{})
+				ctx, end := begin(b, "en-US")
+				tab := openIn(b, ctx, file, view{})
 				took = append(took, eval[float64](tab, `performance.getEntriesByType("navigation")[0].domComplete`))
-				tab.stop()
+				end()
 			}
 			slices.Sort(took)
 			b.ReportMetric(took[len(took)/2], "ms/median")
