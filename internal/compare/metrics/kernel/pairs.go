@@ -8,13 +8,14 @@ import (
 
 // pairLanes holds what vectors find of pairs by lanes: the bounds of both sides by their
 // codes in the order of values, the smallest magnitudes, the distances of the codes in
-// float16, and the sums of their hashes.
+// float16, and the sums of these and of their squares, those of n first.
 type pairLanes struct {
 	nLow, nHigh   [8]int16
 	nLeast, apart [8]uint16
 	rLow, rHigh   [8]int32
 	rLeast        [8]uint32
-	n, r          [4]uint64
+	squares       [4]int64
+	codes         [8]int32
 	sum           [8]uint32
 }
 
@@ -61,10 +62,18 @@ func (l *pairLanes) finish() (nSpan, rSpan Span, d Digests, ok bool) {
 	nSpan = span(half(nLow), half(nHigh), half(int16(nLeast)))
 	rSpan = span(single(rLow), single(rHigh), single(int32(rLeast)))
 	d = Digests{
-		N: l.n[0] + l.n[1] + l.n[2] + l.n[3], R: l.r[0] + l.r[1] + l.r[2] + l.r[3],
+		N: sumOfHashes(l.sumOfCodes(0), l.squares[0]+l.squares[1]), R: sumOfHashes(l.sumOfCodes(4), l.squares[2]+l.squares[3]),
 		MaxDistance: uint64(apart), SumDistance: uint64(sum),
 	}
 	return nSpan, rSpan, d, true
+}
+
+// sumOfCodes is that of a side, whose lanes begin at one.
+func (l *pairLanes) sumOfCodes(first int) (sum int64) {
+	for _, x := range l.codes[first:][:4] {
+		sum += int64(x)
+	}
+	return sum
 }
 
 // span returns the span of finite values.
