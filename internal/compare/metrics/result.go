@@ -214,6 +214,8 @@ type Result struct {
 	Margin                     Metric // largest |d|/limit; +inf where the limit is 0
 	MinRtol, MinAtol           Metric // that pass all pairs, the other limit given
 	AbsQuantiles, RelQuantiles Quantiles
+	// RelHistogram and RelQuantiles are of noise.SampleElements elements where there are
+	// more: see noise.Strata.
 	AbsHistogram, RelHistogram Histogram
 	Joint                      []JointBin
 
