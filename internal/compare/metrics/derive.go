@@ -74,7 +74,7 @@ func (e *Engine) result(p *Partial, s *node) *Result {
 	r.AbsHistogram, r.RelHistogram = p.absHistogram, p.relHistogram
 	r.RelHistogram.Zeros -= p.counts[quotientZeros]
 	r.Differ = r.BothFinite() - r.AbsHistogram.Zeros + p.mismatch.count
-	r.Axes = e.axes.profiles(&p.axes, p.elements)
+	r.Axes, r.WithoutAxes = e.axes.profiles(&p.axes, p.elements), p.withoutAxes
 	if p.noise != nil {
 		r.Noise = p.noise.Finish(p.absHistogram.lowerEdges())
 	}
