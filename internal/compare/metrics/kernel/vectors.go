@@ -39,7 +39,7 @@ func subtractHead(n, r, d, abs []float64, n0, r0, d0 float64, out *subtractLanes
 
 // countLag is the number of pairs that relativesVector leaves for counting, or all
 // if they are less.
-const countLag = 64
+const countLag = 32
 
 // relativesHead also returns how many of the pairs are counted.
 func relativesHead(t *Tables, rel, abs, r []float64, w Wanted, out *ratioLanes) (k, counted int) {
