@@ -19,6 +19,12 @@ DATA pairOnes<>+16(SB)/8, $0x0001000100010001
 DATA pairOnes<>+24(SB)/8, $0x0001000100010001
 GLOBL pairOnes<>(SB), RODATA|NOPTR, $32
 
+DATA pairMinus<>+0(SB)/8, $-1
+DATA pairMinus<>+8(SB)/8, $-1
+DATA pairMinus<>+16(SB)/8, $-1
+DATA pairMinus<>+24(SB)/8, $-1
+GLOBL pairMinus<>(SB), RODATA|NOPTR, $32
+
 DATA pairLower<>+0(SB)/8, $0xffffffff
 DATA pairLower<>+8(SB)/8, $0xffffffff
 DATA pairLower<>+16(SB)/8, $0xffffffff
@@ -46,6 +52,7 @@ TEXT ·pairsVector(SB), NOSPLIT, $0-48
 	VMOVDQU 64(DX), Y7          // r
 	VMOVDQU 96(DX), Y8
 	VMOVDQU 128(DX), Y9
+	VMOVDQU 256(DX), Y15        // least magnitude of r above 0, less 1: zero comes last
 	XORQ AX, AX
 	PCALIGN $64
 pairsNext:
@@ -65,6 +72,8 @@ pairsNext:
 	VPSRAD $31, Y11, Y12
 	VPAND pairMagnitude32<>(SB), Y11, Y11
 	VPMINUD Y11, Y9, Y9
+	VPADDD pairMinus<>(SB), Y11, Y14
+	VPMINUD Y14, Y15, Y15
 	VPXOR Y12, Y11, Y11
 	VPMINSD Y11, Y7, Y7
 	VPMAXSD Y11, Y8, Y8
@@ -106,5 +115,6 @@ pairsNext:
 	VMOVDQU Y0, 160(DX)
 	VMOVDQU Y1, 192(DX)
 	VMOVDQU Y3, 224(DX)
+	VMOVDQU Y15, 256(DX)
 	VZEROUPPER
 	RET
