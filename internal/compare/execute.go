@@ -377,6 +377,7 @@ func (e *executor) byOrder(ctx context.Context, a *align.Alignment, part *Part) 
 // judged compares an alignment and judges the numbers.
 func (e *executor) judged(ctx context.Context, a *align.Alignment, row *record.Row) (*metrics.Result, error) {
 	req := e.request(a, row.Limits)
+	req.LateAxes = true
 	res, err := e.measureNoise(ctx, a, req)
 	if err != nil {
 		return nil, err
@@ -394,7 +395,23 @@ func (e *executor) judged(ctx context.Context, a *align.Alignment, row *record.R
 	}
 	e.opt.Judge.Verdict.judge(row, res)
 	downgrade(row)
-	return res, nil
+	if row.Pair.Status != record.Pass || e.opt.Keep {
+		err = e.addAxes(ctx, a, req, res)
+	}
+	return res, err
+}
+
+// addAxes completes the profiles of the axes of a pair that shows them.
+func (e *executor) addAxes(ctx context.Context, a *align.Alignment, req metrics.Request, res *metrics.Result) error {
+	if len(res.WithoutAxes) == 0 {
+		return nil
+	}
+	r, err := a.Readers(&e.buffers)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return e.pool.AddAxes(ctx, req, res, r.Ref, r.NPU)
 }
 
 // request is what the metrics need to know about a pair.

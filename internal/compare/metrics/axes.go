@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -11,14 +12,18 @@ import (
 const (
 	// maxPlane is the largest number of columns that are kept apart.
 	maxPlane = 4096
+	// shortRun is the length of runs that are too short to be added up one by one, for which
+	// there may be maxWide columns.
+	shortRun, maxWide = 64, 1 << 15
 	// maxBins is the largest number of bins of an axis.
 	maxBins = 1024
 )
 
 // axisPlan says how the axes of a shape are gathered. The last axes, as many as
-// have a product of at most maxPlane, make a plane: its positions are columns,
-// of which the profiles of these axes are derived in the end. Along the axes
-// before them the bins have long runs of elements, which are added up first.
+// have a product of at most maxPlane, make a plane, with one more where runs would be
+// short: its positions are columns, of which the profiles of these axes are derived in the
+// end. Along the axes before them the bins have long runs of elements, which are added up
+// first.
 type axisPlan struct {
 	shape         tensor.Shape
 	plane, period int64 // period: the columns, several planes if they are small
@@ -44,7 +49,7 @@ func newAxisPlan(shape tensor.Shape, total int64) *axisPlan {
 		a := axis{index: i, size: shape[i], stride: stride, fold: (shape[i] + maxBins - 1) / maxBins}
 		a.bins = int((a.size + a.fold - 1) / a.fold)
 		stride *= a.size
-		if len(p.outer) == 0 && stride <= maxPlane {
+		if len(p.outer) == 0 && (stride <= maxPlane || a.stride < shortRun && stride <= maxWide) {
 			p.inner = append(p.inner, a)
 			p.plane = stride
 			continue
@@ -54,7 +59,8 @@ func newAxisPlan(shape tensor.Shape, total int64) *axisPlan {
 		p.outer = append(p.outer, a)
 	}
 	if len(p.inner) > 0 {
-		p.period = min(maxPlane/p.plane*p.plane, total)
+		// Columns of a block leave the fastest cache to its elements.
+		p.period = min(max(blockElements/p.plane, 1)*p.plane, total)
 	}
 	return p
 }
@@ -182,8 +188,14 @@ func (s *axisSums) add(p *axisPlan, first int64, abs, rel []float64, totalAbs, t
 	}
 }
 
-// sumAxes adds the block to the profiles of the axes.
+// sumAxes adds the block to the profiles of the axes, unless they wait for an error.
 func (b *block) sumAxes() {
+	if p := b.part; b.first < p.axesFrom {
+		if !b.failed {
+			return
+		}
+		p.axesFrom = b.first
+	}
 	var flags []uint8
 	if b.failed {
 		flags = b.flags[:b.all]
@@ -206,6 +218,45 @@ func (s *axisSums) addErrors(p *axisPlan, flags []uint8) (count int64) {
 	return count
 }
 
+// AddAxes adds to the profiles of the axes of a result what they are without: that is read
+// again.
+func (p *Pool) AddAxes(ctx context.Context, req Request, res *Result, ref, npu Reader) error {
+	if len(res.WithoutAxes) == 0 {
+		return nil
+	}
+	req.Noise, req.LateAxes, req.Top, req.List, req.Points = nil, false, 0, 0, 0
+	e, err := p.New(req)
+	if err != nil {
+		return err
+	}
+	b, part := p.get(e), e.newPartial(0)
+	part.axesFrom = 0
+	for _, of := range res.WithoutAxes {
+		var sums tree
+		if err := b.add(ctx, e, part, &sums, of, ref, npu); err != nil {
+			return err // the tables hold a part
+		}
+	}
+	b.histograms.take(part)
+	p.buffers.Put(b)
+	for i, more := range e.axes.profiles(&part.axes, e.total) {
+		bins := res.Axes[i].Bins
+		for k := range bins {
+			bins[k].add(&more.Bins[k])
+		}
+	}
+	p.partials.Put(part)
+	res.WithoutAxes = nil
+	return nil
+}
+
+// add adds the differences and errors of another bin.
+func (b *AxisBin) add(more *AxisBin) {
+	b.SumAbs += more.SumAbs
+	b.SumRel += more.SumRel
+	b.Errors += more.Errors
+}
+
 // profiles derives the profiles of all axes, in their order.
 func (p *axisPlan) profiles(s *axisSums, total int64) []AxisProfile {
 	var profiles []AxisProfile
@@ -223,10 +274,7 @@ func (p *axisPlan) profiles(s *axisSums, total int64) []AxisProfile {
 		a := &p.inner[i]
 		profile := a.profile(total)
 		for column := range p.period {
-			b := &profile.Bins[column/a.stride%a.size/a.fold]
-			b.SumAbs += s.columns.abs[column]
-			b.SumRel += s.columns.rel[column]
-			b.Errors += s.columns.errors[column]
+			profile.Bins[column/a.stride%a.size/a.fold].add(&AxisBin{SumAbs: s.columns.abs[column], SumRel: s.columns.rel[column], Errors: s.columns.errors[column]})
 		}
 		profiles = append(profiles, profile)
 	}

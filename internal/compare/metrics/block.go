@@ -24,6 +24,7 @@ type block struct {
 	differences differences
 	extent      extent
 	digests     kernel.Digests // of all elements
+	quotients   bool           // |d|/|r| are counted
 	hashed      bool           // the digests were made with the values
 	coded       bool           // the codes are made
 	gathered    bool           // pairs were taken out: the places of the others are in positions

@@ -17,7 +17,7 @@ func (b *block) bound() {
 		b.addMaxRel(x.maxRel)
 	}
 	limits := b.e.request.Limits
-	quiet := limits.quiet(*x)
+	quiet := x.within || limits.quiet(*x)
 	if quiet && p.minLimits.covers(limits, *x) {
 		return
 	}

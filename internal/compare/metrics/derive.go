@@ -72,9 +72,9 @@ func (e *Engine) result(p *Partial, s *node) *Result {
 		Joint:  clamped(p.joint, p.maxAbs.value, p.minRef, p.maxRef),
 	}
 	r.AbsHistogram, r.RelHistogram = p.absHistogram, p.relHistogram
-	r.RelHistogram.Zeros -= p.counts[relativeZeros]
+	r.RelHistogram.Zeros -= p.counts[quotientZeros]
 	r.Differ = r.BothFinite() - r.AbsHistogram.Zeros + p.mismatch.count
-	r.Axes = e.axes.profiles(&p.axes, p.elements)
+	r.Axes, r.WithoutAxes = e.axes.profiles(&p.axes, p.elements), p.withoutAxes
 	if p.noise != nil {
 		r.Noise = p.noise.Finish(p.absHistogram.lowerEdges())
 	}

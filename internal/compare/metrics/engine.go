@@ -58,7 +58,8 @@ type Engine struct {
 	shortCodes bool
 	halves     bool // the NPU's elements are float16, those of the reference float32
 	axes       *axisPlan
-	every      int64 // the distance of sampled points, 0 for none
+	strata     noise.Strata // the blocks whose |d|/|r| are counted
+	every      int64        // the distance of sampled points, 0 for none
 	// hpaaLow and hpaaHigh replace infinities as HPAA does.
 	hpaaLow, hpaaHigh float64
 	// refSaturates is the smallest reference that may round to the largest
@@ -100,6 +101,7 @@ func (p *Pool) New(req Request) (*Engine, error) {
 		wide:            ref.wide() || npu.wide(),
 		exact:           ref.integer && npu.integer && (ref.wide() || npu.wide()),
 		axes:            newAxisPlan(req.Shape, total),
+		strata:          noise.NewStrata(total),
 		hpaaLow:         -npu.high,
 		hpaaHigh:        npu.high,
 		refSaturates:    npu.saturates(),

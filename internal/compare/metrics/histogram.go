@@ -29,15 +29,17 @@ func emptyRange() binRange { return binRange{first: kernel.Bins} }
 
 func (b *binRange) add(first, last uint) { b.first, b.last = min(b.first, first), max(b.last, last) }
 
-// add adds the ranges of pairs that the tables have counted.
-func (h *histograms) add(c *kernel.Ratios) {
+// add adds the ranges of pairs that the tables have counted, by their quotients too or not.
+func (h *histograms) add(c *kernel.Ratios, quotients bool) {
 	h.abs.add(c.FirstAbs, kernel.Bin(c.MaxAbs))
-	h.rel.add(c.FirstRel, kernel.Bin(c.MaxRel))
+	if quotients {
+		h.rel.add(c.FirstRel, kernel.Bin(c.MaxRel))
+	}
 }
 
 // moveOutside moves the pairs, which the tables have just counted, that belong
 // into maps; maxAbs is the largest |d|. Only float64 and its complex type have any.
-func (h *histograms) moveOutside(rel, abs, r []float64, maxAbs float64) {
+func (h *histograms) moveOutside(rel, abs, r []float64, maxAbs float64, quotients bool) {
 	const grouped, normal = 0x1p-1008, 0x1p-1022
 	if maxAbs <= math.MaxFloat64 && !kernel.HasBelow(abs, grouped) && !kernel.HasBelow(r, grouped) && !kernel.HasBelow(rel, normal) {
 		return
@@ -48,7 +50,7 @@ func (h *histograms) moveOutside(rel, abs, r []float64, maxAbs float64) {
 		if isSubnormal(a) {
 			addSubnormal(&h.absSubnormal, a)
 		}
-		if q := rel[i]; isSubnormal(q) {
+		if q := rel[i]; quotients && isSubnormal(q) {
 			kernel.Move(t.Rel[:], i, kernel.Bin(q), -1)
 			addSubnormal(&h.relSubnormal, q)
 		}

@@ -7,6 +7,7 @@ type extent struct {
 	maxAbs, maxRel float64 // maxRel is over the references that are not 0
 	undefined      bool    // there is a difference from a reference of 0
 	zeros          int64   // references that are 0
+	within         bool    // no share of a limit is above the margin so far, nor above 1
 }
 
 // slack is more than the rounding of a quotient and of a limit together.
@@ -58,13 +59,13 @@ func (t *minLimits) merge(u *minLimits) {
 
 // covers reports whether elements of an extent change nothing.
 func (t *minLimits) covers(l Limits, x extent) bool {
-	return x.maxAbs == 0 || l.marginBound(x) <= t.margin &&
+	return x.maxAbs == 0 || (x.within || l.marginBound(x) <= t.margin) &&
 		Limits{l.Atol, t.rtol, l.Mode}.quiet(x) && Limits{t.atol, l.Rtol, l.Mode}.quiet(x)
 }
 
 // add adds the elements of a block.
 func (t *minLimits) add(l Limits, x extent, abs, r []float64) {
-	if l.marginBound(x) > t.margin {
+	if !x.within && l.marginBound(x) > t.margin {
 		t.addMargin(l, abs, r)
 	}
 	if with := (Limits{l.Atol, t.rtol, l.Mode}); !with.quiet(x) && with.exceeded(abs, r) {

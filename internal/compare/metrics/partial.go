@@ -17,6 +17,7 @@ const (
 	wrappedErrors
 	relativeZeros     // pairs of finite elements with r = 0
 	relativeUndefined // of them those with d != 0
+	quotientZeros     // pairs with r = 0 in blocks whose |d|/|r| are counted, as 0
 	below1000
 	below5000
 	negative       // parts with d < 0
@@ -107,6 +108,8 @@ type Partial struct {
 	absHistogram, relHistogram         Histogram
 	joint                              []JointBin
 	axes                               axisSums
+	axesFrom                           int64   // the element that axes begin at
+	withoutAxes                        []Range // those before
 	refCRC, npuCRC                     uint32
 	refSum, npuSum                     uint64
 	zeroTail                           int64
@@ -148,6 +151,7 @@ func (p *Partial) merge(q *Partial, e *Engine) {
 	p.relHistogram = p.relHistogram.merged(q.relHistogram)
 	p.joint = mergedJoint(p.joint, q.joint)
 	p.axes.merge(&q.axes)
+	p.withoutAxes = append(p.withoutAxes, q.withoutAxes...)
 	p.refCRC = combineCRC(p.refCRC, q.refCRC, q.elements*int64(e.ref.size))
 	p.npuCRC = combineCRC(p.npuCRC, q.npuCRC, q.elements*int64(e.npu.size))
 	p.refSum += q.refSum

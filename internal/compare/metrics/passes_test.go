@@ -56,7 +56,7 @@ func BenchmarkPasses(b *testing.B) {
 			ref, npu := activations(count)
 			typ, _ := noise.TypeOf(tensor.Float16)
 			e, err := New(Request{
-				Shape: shape, RefDType: tensor.Float32, NPUDType: tensor.Float16, Limits: hpaaLimits, Top: 16, List: 128, Points: 2000,
+				Shape: shape, RefDType: tensor.Float32, NPUDType: tensor.Float16, Limits: hpaaLimits, Top: 16, List: 128, Points: 2000, LateAxes: true,
 				Noise: &noise.Request{Shape: shape, Type: typ, Mask: math.Inf(-1), Groups: noise.MaxGroups, Atol: hpaaLimits.Atol, Rtol: hpaaLimits.Rtol},
 			})
 			if err != nil {

@@ -1,13 +1,24 @@
 package metrics
 
-import "math"
+import (
+	"math"
 
-// relate adds the relative differences and the histograms.
+	"dumptool/internal/compare/metrics/kernel"
+)
+
+// relate adds the relative differences and the histograms. It tells whether the margin
+// changes: most blocks are within the shares of the limits that earlier ones have used.
 func (b *block) relate() {
-	c := b.histograms.tables.Relatives(b.rel, b.abs, b.r.values)
+	within := b.e.request.Limits.shrunk(min(b.part.minLimits.margin/slack, 1))
+	b.quotients = b.e.strata.Has(b.first)
+	c := b.histograms.tables.Relatives(b.rel, b.abs, b.r.values, kernel.Wanted{Quotients: b.quotients, Atol: within.Atol, Rtol: within.Rtol})
+	b.extent.within = within.Mode == IsClose && !c.Exceeds
 	counts := &b.part.counts
 	counts[relativeZeros] += c.Zeros
 	counts[relativeUndefined] += c.Undefined
+	if b.quotients {
+		counts[quotientZeros] += c.Zeros
+	}
 	counts[below1000] += c.Below1 - c.Undefined
 	counts[below5000] += c.Below5 - c.Undefined
 	b.sums.relative = sumOf(c.Rel, 0)
@@ -19,8 +30,8 @@ func (b *block) relate() {
 	if !b.e.huge {
 		b.sums.pair.absR = sumOf(c.Ref, 0)
 	}
-	b.histograms.add(&c)
+	b.histograms.add(&c, b.quotients)
 	if b.e.huge {
-		b.histograms.moveOutside(b.rel, b.abs, b.r.values, c.MaxAbs)
+		b.histograms.moveOutside(b.rel, b.abs, b.r.values, c.MaxAbs, b.quotients)
 	}
 }

@@ -16,6 +16,9 @@ type Request struct {
 	// Top is the length of Worst and WorstRel, List that of Listed, Points about
 	// the number of sampled points; 0 for none.
 	Top, List, Points int
+	// LateAxes lets the profiles of axes begin at the first error of each segment, since
+	// those of pairs without errors are not shown: AddAxes adds the rest.
+	LateAxes bool
 	// Noise asks for Result.Noise, nil for none; complex types have none.
 	Noise *noise.Request
 }

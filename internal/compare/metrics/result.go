@@ -153,6 +153,9 @@ type AxisProfile struct {
 	Bins []AxisBin `json:"bins"`
 }
 
+// Range is the elements from First on up to End, in C order.
+type Range struct{ First, End int64 }
+
 // Point is a sampled pair.
 type Point struct {
 	Offset   int64
@@ -214,6 +217,8 @@ type Result struct {
 	Margin                     Metric // largest |d|/limit; +inf where the limit is 0
 	MinRtol, MinAtol           Metric // that pass all pairs, the other limit given
 	AbsQuantiles, RelQuantiles Quantiles
+	// RelHistogram and RelQuantiles are of noise.SampleElements elements where there are
+	// more: see noise.Strata.
 	AbsHistogram, RelHistogram Histogram
 	Joint                      []JointBin
 
@@ -231,7 +236,9 @@ type Result struct {
 	// ZeroTail is the length of the run of zeros that the NPU tensor ends with.
 	ZeroTail int64
 
-	Axes []AxisProfile
+	// Axes are without the elements of WithoutAxes, which there are by Request.LateAxes.
+	Axes        []AxisProfile
+	WithoutAxes []Range
 	// RefCRC and NPUCRC are the CRC-32C of the elements as they are stored, in C
 	// order; RefSum and NPUSum are sums of hashes of the elements, rounded to
 	// the NPU's type, which do not depend on the order.

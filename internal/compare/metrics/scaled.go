@@ -146,7 +146,9 @@ func (b *block) relateScaled(c *kernel.Ratios) {
 		if math.IsInf(b.abs[i], 1) {
 			q = b.relativeAt(position, b.abs[i], ref)
 			b.rel[i] = q
-			kernel.Move(b.histograms.tables.Rel[:], i, kernel.Bin(math.Inf(1)), int(kernel.Bin(q)))
+			if b.quotients {
+				kernel.Move(b.histograms.tables.Rel[:], i, kernel.Bin(math.Inf(1)), int(kernel.Bin(q)))
+			}
 			c.FirstRel = min(c.FirstRel, kernel.Bin(q))
 		}
 		c.MaxRel = max(c.MaxRel, q)

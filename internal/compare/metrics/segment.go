@@ -128,23 +128,41 @@ func (e *Engine) newPartial(segment int64) *Partial {
 		worstRel: ranking{limit: e.request.Top, entries: p.worstRel.entries[:0]},
 		noise:    e.newNoise(p.noise),
 	}
+	if p.axesFrom = first; e.request.LateAxes {
+		p.axesFrom += p.elements
+	}
 	if e.every > 0 {
 		p.points = make([]Point, 0, p.elements/e.every+1)
 	}
 	return p
 }
 
-// run reads a segment and adds it to its partial result, block by block.
+// run reads a segment and adds it to its partial result.
 func (b *buffers) run(ctx context.Context, e *Engine, p *Partial, ref, npu Reader) error {
 	var sums tree
+	first := p.segment * e.segmentElements
+	if err := b.add(ctx, e, p, &sums, Range{first, first + p.elements}, ref, npu); err != nil {
+		return err
+	}
+	p.sums = sums.root()
+	b.histograms.take(p)
+	p.worst.trim()
+	p.worstRel.trim()
+	if p.axesFrom > first {
+		p.withoutAxes = []Range{{first, p.axesFrom}}
+	}
+	return nil
+}
+
+// add reads elements and adds them to a partial result, block by block.
+func (b *buffers) add(ctx context.Context, e *Engine, p *Partial, sums *tree, of Range, ref, npu Reader) error {
 	l := newBlock(e, b, p)
 	castagnoli := crc32.MakeTable(crc32.Castagnoli) // made once
-	first := p.segment * e.segmentElements
-	for at, end := first, first+p.elements; at < end; {
+	for at := of.First; at < of.End; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		count := int(min(int64(e.readElements), end-at))
+		count := int(min(int64(e.readElements), of.End-at))
 		refRead, npuRead := b.refRead[:count*e.ref.size], b.npuRead[:count*e.npu.size]
 		if err := ref.ReadElements(refRead, at); err != nil {
 			return &SideError{RefSide, err}
@@ -163,9 +181,5 @@ func (b *buffers) run(ctx context.Context, e *Engine, p *Partial, ref, npu Reade
 		}
 		at += int64(count)
 	}
-	p.sums = sums.root()
-	b.histograms.take(p)
-	p.worst.trim()
-	p.worstRel.trim()
 	return nil
 }

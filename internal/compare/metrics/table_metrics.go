@@ -99,17 +99,18 @@ var Table = []Definition{
 	{Name: "kld", Unit: UnitNat, Formula: "sum p ln(p/q); p of n and q of r, each scaled to 0 to 1, raised to the float32 epsilon and divided by its sum", Source: msaccucmp + ": KullbackLeiblerDivergence",
 		Undefined: complexPair, Default: Default{Formula: "null"}, at: func(r *Result) any { return &r.KLD }},
 
-	// Quantiles of |d| and, over r != 0, of |d|/|r|: at most 6.1 % off.
+	// Quantiles of |d| and, over r != 0, of |d|/|r|: at most 6.1 % off. Those of |d|/|r| are of
+	// a sample where there are many elements.
 	{Name: "abs_p50", Unit: UnitElement, Formula: "quantile 0.5 of |d|", In: Columns{Detail: {11, "abs_p50"}}, largest: largestAbs, at: func(r *Result) any { return &r.AbsQuantiles.P50 }},
 	{Name: "abs_p90", Unit: UnitElement, Formula: "quantile 0.9 of |d|", largest: largestAbs, at: func(r *Result) any { return &r.AbsQuantiles.P90 }},
 	{Name: "abs_p95", Unit: UnitElement, Formula: "quantile 0.95 of |d|", largest: largestAbs, at: func(r *Result) any { return &r.AbsQuantiles.P95 }},
 	{Name: "abs_p99", Unit: UnitElement, Formula: "quantile 0.99 of |d|", In: Columns{Detail: {12, "abs_p99"}}, largest: largestAbs, at: func(r *Result) any { return &r.AbsQuantiles.P99 }},
 	{Name: "abs_p999", Unit: UnitElement, Formula: "quantile 0.999 of |d|", largest: largestAbs, at: func(r *Result) any { return &r.AbsQuantiles.P999 }},
-	{Name: "rel_p50", Unit: UnitRatio, Formula: "quantile 0.5 of |d|/|r|", In: Columns{Detail: {13, "rel_p50"}}, largest: largestRel, at: func(r *Result) any { return &r.RelQuantiles.P50 }},
-	{Name: "rel_p90", Unit: UnitRatio, Formula: "quantile 0.9 of |d|/|r|", largest: largestRel, at: func(r *Result) any { return &r.RelQuantiles.P90 }},
-	{Name: "rel_p95", Unit: UnitRatio, Formula: "quantile 0.95 of |d|/|r|", largest: largestRel, at: func(r *Result) any { return &r.RelQuantiles.P95 }},
-	{Name: "rel_p99", Unit: UnitRatio, Formula: "quantile 0.99 of |d|/|r|", In: Columns{Detail: {14, "rel_p99"}}, largest: largestRel, at: func(r *Result) any { return &r.RelQuantiles.P99 }},
-	{Name: "rel_p999", Unit: UnitRatio, Formula: "quantile 0.999 of |d|/|r|", largest: largestRel, at: func(r *Result) any { return &r.RelQuantiles.P999 }},
+	{Name: "rel_p50", Unit: UnitRatio, Formula: "quantile 0.5 of |d|/|r|, of a sample", In: Columns{Detail: {13, "rel_p50"}}, largest: largestRel, at: func(r *Result) any { return &r.RelQuantiles.P50 }},
+	{Name: "rel_p90", Unit: UnitRatio, Formula: "quantile 0.9 of |d|/|r|, of a sample", largest: largestRel, at: func(r *Result) any { return &r.RelQuantiles.P90 }},
+	{Name: "rel_p95", Unit: UnitRatio, Formula: "quantile 0.95 of |d|/|r|, of a sample", largest: largestRel, at: func(r *Result) any { return &r.RelQuantiles.P95 }},
+	{Name: "rel_p99", Unit: UnitRatio, Formula: "quantile 0.99 of |d|/|r|, of a sample", In: Columns{Detail: {14, "rel_p99"}}, largest: largestRel, at: func(r *Result) any { return &r.RelQuantiles.P99 }},
+	{Name: "rel_p999", Unit: UnitRatio, Formula: "quantile 0.999 of |d|/|r|, of a sample", largest: largestRel, at: func(r *Result) any { return &r.RelQuantiles.P999 }},
 
 	// Counts of elements.
 	{Name: "differ", Unit: UnitCount, Formula: "pairs whose values differ; -0 equals 0, NaN equals NaN", at: func(r *Result) any { return &r.Differ }},

@@ -66,7 +66,7 @@ var meanings = map[string]string{
 	"joint": "Elements by octaves of |r| and |d|.", "status_limits": "The status by the limits alone.", "type": "The type that the numbers of a float32 tensor are of.",
 	"origin": "Whether the error begins here.", "downstream": "Whether it came in by the inputs.", "self": "What the output is by itself, computed again from the inputs of its operator, null where it was not: ok, low, wrong, misfit or undecided, and why.",
 	"evidence": "The error beside what rounding and the inputs explain.",
-	"axes":     "The errors along each axis.", "module": "The full name with the modules around.", "abs_hist": "A histogram of |d|.", "rel_hist": "A histogram of |d|/|r|.",
+	"axes":     "The errors along each axis.", "module": "The full name with the modules around.", "abs_hist": "A histogram of |d|.", "rel_hist": "A histogram of |d|/|r|, of more than 131,072 elements that of a sample of so many.",
 	"pictures": "What plots of the row show.", "noise": "What the verdict is made of.", "reasons_limits": "The reasons of the limits alone, where they are others.",
 	"patterns": "Known ways in which a tensor is bad.", "uneven": "The axis along which errors are uneven.", "second": "The error of a second reference.",
 	"reads": "Inputs that were read to find out who made them.", "dtype_said": "The type that a file beside says.", "undiagnosed": "Why the cause could not be looked for.",

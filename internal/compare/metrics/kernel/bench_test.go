@@ -112,7 +112,7 @@ func BenchmarkLoops(b *testing.B) {
 		{"SpanOf", func(i int) { SpanOf(n[i:][:1024]) }},
 		{"SumPairs", func(i int) { SumPairs(n[i:][:1024], r[i:][:1024]) }},
 		{"Subtract", func(i int) { Subtract(d, abs, n[i:][:1024], r[i:][:1024]) }},
-		{"Relatives", func(i int) { tables.Relatives(rel, abs, r[i:][:1024]) }},
+		{"Relatives", func(i int) { tables.Relatives(rel, abs, r[i:][:1024], Wanted{Quotients: true}) }},
 		{"HalfPairs", func(i int) { HalfPairs(d, rel, apart[2*i:][:2048], src[4*i:][:4096]) }},
 		{"HalfPairsAlike", func(i int) { HalfPairs(d, rel, alike[2*i:][:2048], src[4*i:][:4096]) }},
 		{"AddPairs", func(i int) { AddPairs(d, rel, n[i:][:1024], r[i:][:1024]) }},

@@ -1,24 +1,16 @@
 package kernel
 
-import "math"
+// The factors of Hash, odd numbers without a pattern.
+const sumKey, squareKey = 0x9e3779b97f4a7c15, 0xd6e8feb86659fd93
 
-// Hash spreads a code over 64 bits: both of its halves are multiplied, and the
-// upper bits of the sum go into its lower ones, so that sums of hashes say more
-// than sums of codes.
-func Hash(code int64) uint64 {
-	const lowKey, highKey = 0xb8659fd9, 0xd6e8feb9
-	x := uint64(code) ^ 0x7f4a7c159e3779b9
-	x = uint64(uint32(x))*lowKey + x>>32*highKey
-	return x ^ x>>29
-}
+// Hash is a polynomial of a code, modulo 2^64, so that a sum of hashes follows from those of
+// the codes and of their squares. Equal sums say that two tensors hold the same elements in
+// whatever order: few other elements have both.
+func Hash(code int64) uint64 { return sumOfHashes(code, code*code) }
 
-// hash32 is Hash for codes of 32 bits: the upper half of one is that of the sign, so there
-// is one product.
-func hash32(code int64) uint64 {
-	const lowKey, highKey, low, high = 0xb8659fd9, 0xd6e8feb9, 0x9e3779b9, 0x7f4a7c15
-	const positive, negative = high * highKey, (high ^ math.MaxUint32) * highKey
-	x := uint64(uint32(code)^low)*lowKey + positive + uint64(code>>63)&(negative-positive)
-	return x ^ x>>29
+// sumOfHashes is that of codes of which the sum and the sum of squares are known.
+func sumOfHashes(codes, squares int64) uint64 {
+	return uint64(codes)*sumKey + uint64(squares)*squareKey
 }
 
 // Digests are the sums of hashes of the codes of both sides, and the largest and
@@ -34,15 +26,19 @@ type Digests struct {
 // Digest returns the digests of codes of less than 40 bits.
 func Digest(n, r []int64) (d Digests) {
 	r = r[:len(n)]
+	var sumN, squaresN, sumR, squaresR int64
 	for i, a := range n {
 		b := r[i]
-		d.N += Hash(a)
-		d.R += Hash(b)
+		sumN += a
+		squaresN += a * a
+		sumR += b
+		squaresR += b * b
 		apart := a - b
 		apart = (apart ^ apart>>63) - apart>>63
 		d.SumDistance += uint64(apart)
 		d.MaxDistance = max(d.MaxDistance, uint64(apart))
 	}
+	d.N, d.R = sumOfHashes(sumN, squaresN), sumOfHashes(sumR, squaresR)
 	return d
 }
 

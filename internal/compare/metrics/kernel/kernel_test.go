@@ -257,6 +257,7 @@ func slowRuns(octaves *[octaveCount][4]Octave, out []GroupSums, runs []int, n, r
 func TestRelativeHeads(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 8))
 	plain, vector := NewTables(1024), NewTables(1024)
+	exceeding, within := 0, 0
 	for count := 1; count < 3*countLag+40; count += 1 + count/40*7 {
 		n, r := kernelValues(random, count), kernelValues(random, count)
 		copy(n[:count/2], r)
@@ -271,23 +272,35 @@ func TestRelativeHeads(t *testing.T) {
 		}
 		abs := make([]float64, count)
 		Subtract(make([]float64, count), abs, n, r)
-		run := func(tables *Tables, head func(*Tables, []float64, []float64, []float64, *ratioLanes) (int, int)) ([]float64, ratioLanes) {
+		wanted := Wanted{Quotients: count%2 == 0, Atol: 0x1p10, Rtol: 1}
+		if i := random.IntN(count); count%5 > 0 { // as much as one of them, or a little more or less
+			wanted = Wanted{wanted.Quotients, math.Float64frombits(math.Float64bits(Max(abs)) + uint64(random.IntN(3)) - 1), min(math.Abs(0x1p-60/r[i]), 1)}
+		}
+		run := func(tables *Tables, head func(*Tables, []float64, []float64, []float64, Wanted, *ratioLanes) (int, int)) ([]float64, ratioLanes) {
 			rel := make([]float64, count)
 			out := newRatioLanes()
-			done, counted := head(tables, rel, abs, r, &out)
-			tables.relativesTail(done, counted, rel, abs, r, &out)
+			done, counted := head(tables, rel, abs, r, wanted, &out)
+			tables.relativesTail(done, counted, rel, abs, r, wanted, &out)
 			return rel, out
 		}
 		rel, out := run(vector, relativesHead)
-		plainRel, plainOut := run(plain, func(*Tables, []float64, []float64, []float64, *ratioLanes) (int, int) { return 0, 0 })
+		plainRel, plainOut := run(plain, func(*Tables, []float64, []float64, []float64, Wanted, *ratioLanes) (int, int) { return 0, 0 })
 		got, others := out.ratios()
 		want, plainOthers := plainOut.ratios()
-		if got != want || others != plainOthers || !slices.Equal(rel, plainRel) {
+		if got.Exceeds {
+			exceeding++
+		} else {
+			within++
+		}
+		if got != want || got.Exceeds != Exceeds(abs, r, wanted.Atol, wanted.Rtol) || others != plainOthers || !slices.Equal(rel, plainRel) {
 			t.Errorf("%d: relatives %v, want %v", count, out, plainOut)
 		}
 	}
 	if vector.abs != plain.abs || vector.Rel != plain.Rel {
 		t.Error("the counts of pairs differ")
+	}
+	if exceeding == 0 || within == 0 {
+		t.Errorf("%d blocks are beyond the limits, %d within", exceeding, within)
 	}
 }
 
@@ -310,7 +323,7 @@ func TestJoint(t *testing.T) {
 		want[[2]uint{group(abs[i]), group(r[i])}]++
 	}
 	tables := NewTables(count)
-	tables.Relatives(make([]float64, count), abs, r)
+	tables.Relatives(make([]float64, count), abs, r, Wanted{})
 	total := int64(0)
 	for bin := range uint(Bins) {
 		total += tables.TakeAbs(bin)

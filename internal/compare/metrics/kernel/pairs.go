@@ -8,14 +8,16 @@ import (
 
 // pairLanes holds what vectors find of pairs by lanes: the bounds of both sides by their
 // codes in the order of values, the smallest magnitudes, the distances of the codes in
-// float16, and the sums of their hashes.
+// float16, and the sums of these and of their squares, those of n first.
 type pairLanes struct {
 	nLow, nHigh   [8]int16
 	nLeast, apart [8]uint16
 	rLow, rHigh   [8]int32
 	rLeast        [8]uint32
-	n, r          [4]uint64
+	squares       [4]int64
+	codes         [8]int32
 	sum           [8]uint32
+	rNotZero      [8]uint32 // the smallest magnitudes above 0, less 1
 }
 
 // newPairLanes returns the lanes of no pairs.
@@ -23,6 +25,7 @@ func newPairLanes() (out pairLanes) {
 	for k := range 8 {
 		out.nLow[k], out.nHigh[k], out.nLeast[k] = math.MaxInt16, math.MinInt16, math.MaxUint16
 		out.rLow[k], out.rHigh[k], out.rLeast[k] = math.MaxInt32, math.MinInt32, math.MaxUint32
+		out.rNotZero[k] = math.MaxUint32
 	}
 	return out
 }
@@ -42,11 +45,13 @@ func HalfPairs(n, r []float64, nStored, rStored []byte) (nSpan, rSpan Span, d Di
 func (l *pairLanes) finish() (nSpan, rSpan Span, d Digests, ok bool) {
 	nLow, nHigh, nLeast := l.nLow[0], l.nHigh[0], l.nLeast[0]
 	rLow, rHigh, rLeast := l.rLow[0], l.rHigh[0], l.rLeast[0]
+	rNotZero := l.rNotZero[0]
 	var apart uint16
 	var sum uint32 // of at most 2^16 distances
 	for k := range 8 {
 		nLow, nHigh, nLeast = min(nLow, l.nLow[k]), max(nHigh, l.nHigh[k]), min(nLeast, l.nLeast[k])
 		rLow, rHigh, rLeast = min(rLow, l.rLow[k]), max(rHigh, l.rHigh[k]), min(rLeast, l.rLeast[k])
+		rNotZero = min(rNotZero, l.rNotZero[k])
 		apart = max(apart, l.apart[k])
 		sum += l.sum[k]
 	}
@@ -60,11 +65,22 @@ func (l *pairLanes) finish() (nSpan, rSpan Span, d Digests, ok bool) {
 	}
 	nSpan = span(half(nLow), half(nHigh), half(int16(nLeast)))
 	rSpan = span(single(rLow), single(rHigh), single(int32(rLeast)))
+	if rSpan.NotZero = math.Inf(1); rNotZero < math.MaxUint32 {
+		rSpan.NotZero = single(int32(rNotZero + 1))
+	}
 	d = Digests{
-		N: l.n[0] + l.n[1] + l.n[2] + l.n[3], R: l.r[0] + l.r[1] + l.r[2] + l.r[3],
+		N: sumOfHashes(l.sumOfCodes(0), l.squares[0]+l.squares[1]), R: sumOfHashes(l.sumOfCodes(4), l.squares[2]+l.squares[3]),
 		MaxDistance: uint64(apart), SumDistance: uint64(sum),
 	}
 	return nSpan, rSpan, d, true
+}
+
+// sumOfCodes is that of a side, whose lanes begin at one.
+func (l *pairLanes) sumOfCodes(first int) (sum int64) {
+	for _, x := range l.codes[first:][:4] {
+		sum += int64(x)
+	}
+	return sum
 }
 
 // span returns the span of finite values.

@@ -2,7 +2,7 @@
 
 #include "textflag.h"
 
-// The constants, as many of each as a vector has; those of hashes are the ones of Hash.
+// The constants, as many of each as a vector has.
 DATA pairMagnitude16<>+0(SB)/8, $0x7fff7fff7fff7fff
 DATA pairMagnitude16<>+8(SB)/8, $0x7fff7fff7fff7fff
 GLOBL pairMagnitude16<>(SB), RODATA|NOPTR, $16
@@ -13,37 +13,26 @@ DATA pairMagnitude32<>+16(SB)/8, $0x7fffffff7fffffff
 DATA pairMagnitude32<>+24(SB)/8, $0x7fffffff7fffffff
 GLOBL pairMagnitude32<>(SB), RODATA|NOPTR, $32
 
-DATA pairKeys<>+0(SB)/8, $0x7f4a7c159e3779b9
-DATA pairKeys<>+8(SB)/8, $0x7f4a7c159e3779b9
-DATA pairKeys<>+16(SB)/8, $0x7f4a7c159e3779b9
-DATA pairKeys<>+24(SB)/8, $0x7f4a7c159e3779b9
-GLOBL pairKeys<>(SB), RODATA|NOPTR, $32
+DATA pairOnes<>+0(SB)/8, $0x0001000100010001
+DATA pairOnes<>+8(SB)/8, $0x0001000100010001
+DATA pairOnes<>+16(SB)/8, $0x0001000100010001
+DATA pairOnes<>+24(SB)/8, $0x0001000100010001
+GLOBL pairOnes<>(SB), RODATA|NOPTR, $32
 
-DATA pairLowKey<>+0(SB)/8, $0xb8659fd9
-DATA pairLowKey<>+8(SB)/8, $0xb8659fd9
-DATA pairLowKey<>+16(SB)/8, $0xb8659fd9
-DATA pairLowKey<>+24(SB)/8, $0xb8659fd9
-GLOBL pairLowKey<>(SB), RODATA|NOPTR, $32
+DATA pairMinus<>+0(SB)/8, $-1
+DATA pairMinus<>+8(SB)/8, $-1
+DATA pairMinus<>+16(SB)/8, $-1
+DATA pairMinus<>+24(SB)/8, $-1
+GLOBL pairMinus<>(SB), RODATA|NOPTR, $32
 
-DATA pairHighKey<>+0(SB)/8, $0xd6e8feb9
-DATA pairHighKey<>+8(SB)/8, $0xd6e8feb9
-DATA pairHighKey<>+16(SB)/8, $0xd6e8feb9
-DATA pairHighKey<>+24(SB)/8, $0xd6e8feb9
-GLOBL pairHighKey<>(SB), RODATA|NOPTR, $32
-
-// HASH_CODES adds the hashes of four codes in Y11 to a sum.
-#define HASH_CODES(sum) \
-	VPXOR pairKeys<>(SB), Y11, Y11 \
-	VPSRLQ $32, Y11, Y12 \
-	VPMULUDQ pairLowKey<>(SB), Y11, Y11 \
-	VPMULUDQ pairHighKey<>(SB), Y12, Y12 \
-	VPADDQ Y12, Y11, Y11 \
-	VPSRLQ $29, Y11, Y12 \
-	VPXOR Y12, Y11, Y11 \
-	VPADDQ Y11, sum, sum
+DATA pairLower<>+0(SB)/8, $0xffffffff
+DATA pairLower<>+8(SB)/8, $0xffffffff
+DATA pairLower<>+16(SB)/8, $0xffffffff
+DATA pairLower<>+24(SB)/8, $0xffffffff
+GLOBL pairLower<>(SB), RODATA|NOPTR, $32
 
 // pairsVector decodes count pairs of float16 and float32, a multiple of eight, and
-// bounds, codes and hashes them.
+// bounds and codes them, and adds up the codes and their squares.
 //
 // func pairsVector(n, r *float64, nStored, rStored *byte, count int, out *pairLanes)
 TEXT ·pairsVector(SB), NOSPLIT, $0-48
@@ -53,8 +42,8 @@ TEXT ·pairsVector(SB), NOSPLIT, $0-48
 	MOVQ rStored+24(FP), DI
 	MOVQ count+32(FP), CX
 	MOVQ out+40(FP), DX
-	VPXOR Y0, Y0, Y0            // hashes of n
-	VPXOR Y1, Y1, Y1            // of r
+	VPXOR Y0, Y0, Y0            // squares of the codes, of n in the lower half
+	VPXOR Y1, Y1, Y1            // sums of them
 	VPXOR X2, X2, X2            // largest distance
 	VPXOR Y3, Y3, Y3            // sums of distances
 	VMOVDQU (DX), X4            // n: lowest, highest, least magnitude
@@ -63,6 +52,7 @@ TEXT ·pairsVector(SB), NOSPLIT, $0-48
 	VMOVDQU 64(DX), Y7          // r
 	VMOVDQU 96(DX), Y8
 	VMOVDQU 128(DX), Y9
+	VMOVDQU 256(DX), Y15        // least magnitude of r above 0, less 1: zero comes last
 	XORQ AX, AX
 	PCALIGN $64
 pairsNext:
@@ -82,6 +72,8 @@ pairsNext:
 	VPSRAD $31, Y11, Y12
 	VPAND pairMagnitude32<>(SB), Y11, Y11
 	VPMINUD Y11, Y9, Y9
+	VPADDD pairMinus<>(SB), Y11, Y14
+	VPMINUD Y14, Y15, Y15
 	VPXOR Y12, Y11, Y11
 	VPMINSD Y11, Y7, Y7
 	VPMAXSD Y11, Y8, Y8
@@ -102,16 +94,14 @@ pairsNext:
 	VPMAXUW X11, X2, X2
 	VPMOVZXWD X11, Y11
 	VPADDD Y11, Y3, Y3
-	VPMOVSXWQ X10, Y11
-	HASH_CODES(Y0)
-	VPSRLDQ $8, X10, X10
-	VPMOVSXWQ X10, Y11
-	HASH_CODES(Y0)
-	VPMOVSXWQ X13, Y11
-	HASH_CODES(Y1)
-	VPSRLDQ $8, X13, X13
-	VPMOVSXWQ X13, Y11
-	HASH_CODES(Y1)
+	VINSERTI128 $1, X13, Y10, Y10
+	VPMADDWD pairOnes<>(SB), Y10, Y11
+	VPADDD Y11, Y1, Y1
+	VPMADDWD Y10, Y10, Y10      // two squares, less than 2^31
+	VPAND pairLower<>(SB), Y10, Y11
+	VPADDQ Y11, Y0, Y0
+	VPSRLQ $32, Y10, Y10
+	VPADDQ Y10, Y0, Y0
 	ADDQ $8, AX
 	CMPQ AX, CX
 	JLT pairsNext
@@ -125,5 +115,6 @@ pairsNext:
 	VMOVDQU Y0, 160(DX)
 	VMOVDQU Y1, 192(DX)
 	VMOVDQU Y3, 224(DX)
+	VMOVDQU Y15, 256(DX)
 	VZEROUPPER
 	RET

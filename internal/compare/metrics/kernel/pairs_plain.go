@@ -89,7 +89,7 @@ func (h *plainPairSums) addAlike(n, r *[chunk]float64, nStored *[2 * chunk]byte,
 	)
 	var notZeros, normals uint64
 	negative, positive, least := h.alike.negative, h.alike.positive, h.alike.least
-	var total uint64
+	var codes, squares int64
 	for i := 0; i < chunk; i += 4 {
 		four := binary.LittleEndian.Uint64(nStored[2*i:])
 		x0 := math.Float64frombits(uint64(int64(four<<48)>>6)&kept) * factor
@@ -109,10 +109,10 @@ func (h *plainPairSums) addAlike(n, r *[chunk]float64, nStored *[2 * chunk]byte,
 		}
 		notZeros += (four&magnitudes + notZero) &^ magnitudes >> 15
 		normals += (four&magnitudes + normal) &^ magnitudes >> 15
-		total += hash32(signedCode(int64(four<<48)>>48, 0x7fff))
-		total += hash32(signedCode(int64(four<<32)>>48, 0x7fff))
-		total += hash32(signedCode(int64(four<<16)>>48, 0x7fff))
-		total += hash32(signedCode(int64(four)>>48, 0x7fff))
+		c0, c1 := signedCode(int64(four<<48)>>48, 0x7fff), signedCode(int64(four<<32)>>48, 0x7fff)
+		c2, c3 := signedCode(int64(four<<16)>>48, 0x7fff), signedCode(int64(four)>>48, 0x7fff)
+		codes += c0 + c1 + c2 + c3
+		squares += c0*c0 + c1*c1 + c2*c2 + c3*c3
 		b0, b1, b2, b3 := math.Float64bits(y0), math.Float64bits(y1), math.Float64bits(y2), math.Float64bits(y3)
 		negative = max(negative, b0, b1, b2, b3)
 		positive = max(positive, int64(b0), int64(b1), int64(b2), int64(b3))
@@ -122,8 +122,9 @@ func (h *plainPairSums) addAlike(n, r *[chunk]float64, nStored *[2 * chunk]byte,
 	h.zeros += int64(chunk - notZeros)
 	h.small += int64(notZeros - normals)
 	h.alike = bitBounds{negative, positive, least}
-	h.digests.N += total
-	h.digests.R += total
+	hash := sumOfHashes(codes, squares)
+	h.digests.N += hash
+	h.digests.R += hash
 	return true
 }
 
@@ -134,19 +135,22 @@ func (h *plainPairSums) addOthers(n, r *[chunk]float64, nStored *[2 * chunk]byte
 	decodeFloat32(r, rStored)
 	h.n.addChunk(bitsIn(n))
 	h.r.addChunk(bitsIn(r))
-	var sumN, sumR, sum uint64
+	var sumN, squaresN, sumR, squaresR int64
+	var sum uint64
 	most := h.digests.MaxDistance
 	for i := 0; i < chunk; i++ {
 		a := signedCode(int64(int16(binary.LittleEndian.Uint16(nStored[2*i:]))), 0x7fff)
 		b := float16Code(binary.LittleEndian.Uint32(rStored[4*i:]))
-		sumN += hash32(a)
-		sumR += hash32(b)
+		sumN += a
+		squaresN += a * a
+		sumR += b
+		squaresR += b * b
 		apart := distanceOf(uint64(a), uint64(b))
 		sum += apart
 		most = max(most, apart)
 	}
-	h.digests.N += sumN
-	h.digests.R += sumR
+	h.digests.N += sumOfHashes(sumN, squaresN)
+	h.digests.R += sumOfHashes(sumR, squaresR)
 	h.digests.SumDistance += sum
 	h.digests.MaxDistance = most
 }
@@ -165,8 +169,8 @@ func (h *plainPairSums) add(n, r float64, half int64, single uint32) {
 	h.others = true
 	h.n.add(math.Float64bits(n))
 	h.r.add(math.Float64bits(r))
-	h.digests.N += hash32(a)
-	h.digests.R += hash32(b)
+	h.digests.N += Hash(a)
+	h.digests.R += Hash(b)
 	apart := distanceOf(uint64(a), uint64(b))
 	h.digests.SumDistance += apart
 	h.digests.MaxDistance = max(h.digests.MaxDistance, apart)

@@ -2,6 +2,14 @@ package kernel
 
 import "math"
 
+// Wanted says what Relatives looks for.
+type Wanted struct {
+	// Quotients is whether |d|/|r| are counted.
+	Quotients bool
+	// Atol and Rtol are limits of |d|: see Exceeds.
+	Atol, Rtol float64
+}
+
 // Ratios is what Relatives finds.
 type Ratios struct {
 	Rel, Ref       float64 // the sums of |d|/|r| and |r|
@@ -11,6 +19,7 @@ type Ratios struct {
 	Below1, Below5 int64 // |d|/|r| below 1/1000 and 5/1000, 0 for zeros
 	// The lowest bins of |d| and |d|/|r| but that of zero; Bins or more if none.
 	FirstAbs, FirstRel uint
+	Exceeds            bool // some |d| is beyond the limits
 }
 
 // ratioLanes holds what makes Ratios by lanes, in the order of Ratios.
@@ -21,7 +30,8 @@ type ratioLanes struct {
 	// beyond that of bin 0, the least that a row is beyond otherRow, the lowest
 	// index in Rel beyond that of bin 0, and one that means nothing. Where there
 	// is nothing beyond, numbers wrap around.
-	lowest [16]uint16
+	lowest  [16]uint16
+	exceeds uint64 // not 0 if some |d| is beyond the limits
 }
 
 func newRatioLanes() (out ratioLanes) {
@@ -33,10 +43,10 @@ func newRatioLanes() (out ratioLanes) {
 
 // Relatives sets rel to abs over the magnitude of r, to 0 where r is 0, and counts
 // the pairs.
-func (t *Tables) Relatives(rel, abs, r []float64) Ratios {
+func (t *Tables) Relatives(rel, abs, r []float64, w Wanted) Ratios {
 	out := newRatioLanes()
-	done, counted := relativesHead(t, rel, abs, r, &out)
-	t.relativesTail(done, counted, rel, abs, r, &out)
+	done, counted := relativesHead(t, rel, abs, r, w, &out)
+	t.relativesTail(done, counted, rel, abs, r, w, &out)
 	c, others := out.ratios()
 	if others {
 		t.countOthers(abs, r)
@@ -57,33 +67,41 @@ func (out *ratioLanes) ratios() (c Ratios, others bool) {
 		lowAbs, lowRow, lowRel = min(lowAbs, out.lowest[4*k]), min(lowRow, out.lowest[4*k+1]), min(lowRel, out.lowest[4*k+2])
 	}
 	c.FirstAbs, c.FirstRel = uint(lowAbs)>>laneBits+1, uint(lowRel)>>laneBits+1
+	c.Exceeds = out.exceeds != 0
 	return c, lowRow == 0
 }
 
 // relativesTail counts the pairs that the head has marked only, and does all that it has
 // not done.
-func (t *Tables) relativesTail(done, counted int, rel, abs, r []float64, out *ratioLanes) {
-	t.count(t.marks[counted:done], out)
+func (t *Tables) relativesTail(done, counted int, rel, abs, r []float64, w Wanted, out *ratioLanes) {
+	t.count(t.marks[counted:done], w, out)
 	rel, abs, r = rel[done:len(r)], abs[done:len(r)], r[done:]
+	if Exceeds(abs, r, w.Atol, w.Rtol) {
+		out.exceeds = 1
+	}
 	c := newPairCount()
-	t.divideAll(rel, abs, r, &c, out)
+	t.divideAll(rel, abs, r, w, &c, out)
 	t.finish(&c, rel, abs, r, out)
 }
 
 // divideAll divides and counts pairs.
-func (t *Tables) divideAll(rel, abs, r []float64, c *pairCount, out *ratioLanes) {
+func (t *Tables) divideAll(rel, abs, r []float64, w Wanted, c *pairCount, out *ratioLanes) {
 	i := 0
 	for ; i+chunk <= len(r); i += chunk {
 		q, d, ref := (*[chunk]float64)(rel[i:]), (*[chunk]float64)(abs[i:]), (*[chunk]float64)(r[i:])
 		c.divideChunk(q, d, ref, &out.sums)
-		t.countChunk(bitsIn(q), bitsIn(d), bitsIn(ref), c)
+		if w.Quotients {
+			t.countChunk(bitsIn(q), bitsIn(d), bitsIn(ref), c)
+		} else {
+			t.countDifferences(bitsIn(q), bitsIn(d), bitsIn(ref), c)
+		}
 	}
 	for ; i < len(r); i++ {
 		ref := math.Float64bits(r[i]) &^ SignBit
 		rel[i] = c.divide(abs[i], ref)
 		out.sums[i&3] += rel[i]
 		out.sums[4+i&3] += math.Float64frombits(ref)
-		t.countPair(uint64(i&3), math.Float64bits(rel[i]), math.Float64bits(abs[i]), math.Float64bits(r[i]), c)
+		t.countPair(uint64(i&3), math.Float64bits(rel[i]), math.Float64bits(abs[i]), math.Float64bits(r[i]), w, c)
 	}
 }
 

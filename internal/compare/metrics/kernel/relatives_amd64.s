@@ -57,19 +57,23 @@ DATA lanes4<>+16(SB)/8, $0x200000002
 DATA lanes4<>+24(SB)/8, $0x300000003
 GLOBL lanes4<>(SB), RODATA|NOPTR, $32
 
-// COUNT counts a pair whose mark was made countLag pairs before, so that it need
-// not wait for the vector units. What is at an offset of 8 is the next pair.
+// COUNT counts |d| of a pair whose mark was made countLag pairs before, so that it need not
+// wait for the vector units. What is at an offset of 8 is the next pair.
 #define COUNT(offset) \
 	MOVL (offset-8*const_countLag)(R8)(AX*8), R10 \
-	INCL (R12)(R10*4) \
+	INCL (R12)(R10*4)
+
+// COUNT_QUOTIENT is COUNT of |d|/|r|.
+#define COUNT_QUOTIENT(offset) \
 	MOVL (offset+4-8*const_countLag)(R8)(AX*8), R11 \
 	INCL (R13)(R11*4)
 
 // relativesVector divides, adds up and bounds, and makes the marks of pairs, all in
-// the vector units, while the others count the pairs, all but the last countLag.
+// the vector units, while the others count the pairs, all but the last countLag: their
+// |d|/|r| only where relCounts is not nil.
 //
-// func relativesVector(rel, abs, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, out *ratioLanes)
-TEXT ·relativesVector(SB), NOSPLIT, $0-64
+// func relativesVector(rel, abs, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, atol, rtol float64, out *ratioLanes)
+TEXT ·relativesVector(SB), NOSPLIT, $64-80
 	MOVQ rel+0(FP), R9
 	MOVQ abs+8(FP), SI
 	MOVQ r+16(FP), DI
@@ -77,7 +81,12 @@ TEXT ·relativesVector(SB), NOSPLIT, $0-64
 	MOVQ marks+32(FP), R8
 	MOVQ absCounts+40(FP), R12
 	MOVQ relCounts+48(FP), R13
-	MOVQ out+56(FP), DX
+	MOVQ out+72(FP), DX
+	VBROADCASTSD atol+56(FP), Y9
+	VMOVUPD Y9, atols-64(SP)
+	VBROADCASTSD rtol+64(FP), Y9
+	VMOVUPD Y9, rtols-32(SP)
+	VXORPD Y9, Y9, Y9           // beyond the limits
 	VXORPD Y15, Y15, Y15
 	VXORPD Y0, Y0, Y0           // sum of |d|/|r|
 	VXORPD Y1, Y1, Y1           // sum of |r|
@@ -96,6 +105,10 @@ relatives:
 	VANDPD magnitude4<>(SB), Y10, Y10
 	VMOVUPD (SI)(AX*8), Y11
 	VDIVPD Y10, Y11, Y12
+	VMULPD rtols-32(SP), Y10, Y14
+	VADDPD atols-64(SP), Y14, Y14
+	VCMPPD $6, Y14, Y11, Y14    // not at most the limit
+	VORPD Y14, Y9, Y9
 	VPCMPEQQ Y15, Y10, Y13      // |r| is zero
 	VPANDN Y12, Y13, Y12
 	VMOVUPD Y12, (R9)(AX*8)
@@ -130,6 +143,12 @@ relatives:
 	COUNT(8)
 	COUNT(16)
 	COUNT(24)
+	TESTQ R13, R13
+	JEQ relativesNext
+	COUNT_QUOTIENT(0)
+	COUNT_QUOTIENT(8)
+	COUNT_QUOTIENT(16)
+	COUNT_QUOTIENT(24)
 relativesNext:
 	ADDQ $4, AX
 relativesCheck:
@@ -144,5 +163,7 @@ relativesCheck:
 	VMOVDQU Y6, 192(DX)
 	VMOVDQU Y7, 224(DX)
 	VMOVDQU Y8, 256(DX)
+	VMOVMSKPD Y9, AX
+	MOVQ AX, 288(DX)
 	VZEROUPPER
 	RET

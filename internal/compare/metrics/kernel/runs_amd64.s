@@ -176,6 +176,10 @@ run:
 runNext:
 	VMOVUPD (SI)(AX*8), Y10
 	VMOVUPD (DI)(AX*8), Y11
+	ADD_PAIRS
+	ADD_REFERENCES
+	TESTQ BX, BX
+	JEQ runAdded
 	MOVWLZX 6(DI)(AX*8), R8
 	MOVWLZX 14(DI)(AX*8), R9
 	MOVWLZX 22(DI)(AX*8), R10
@@ -184,10 +188,6 @@ runNext:
 	ANDL $0xfff0, R9
 	ANDL $0xfff0, R10
 	ANDL $0xfff0, R11
-	ADD_PAIRS
-	ADD_REFERENCES
-	TESTQ BX, BX
-	JEQ runAdded
 	VMOVUPD runOne<>(SB), Y14
 	ADD_OCTAVES
 runAdded:
@@ -204,16 +204,16 @@ runRest:
 	VPSRLQ $52, Y11, Y12
 	VPSLLQ $4, Y12, Y12
 	VMOVDQU Y12, places-32(SP)
-	MOVQ places-32(SP), R8
-	MOVQ places-24(SP), R9
-	MOVQ places-16(SP), R10
-	MOVQ places-8(SP), R11
 	ADD_PAIRS
 	VANDPD Y15, Y11, Y11
 	VANDPD Y15, Y14, Y14
 	ADD_REFERENCES
 	TESTQ BX, BX
 	JEQ runSum
+	MOVQ places-32(SP), R8
+	MOVQ places-24(SP), R9
+	MOVQ places-16(SP), R10
+	MOVQ places-8(SP), R11
 	VANDPD runOne<>(SB), Y15, Y14
 	ADD_OCTAVES
 runSum:

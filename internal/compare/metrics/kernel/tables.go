@@ -188,10 +188,12 @@ func (c *pairCount) bound(rel, abs uint64) {
 }
 
 // countPair counts a pair of a lane, by the bits of |d|/|r|, |d| and r.
-func (t *Tables) countPair(lane, rel, abs, r uint64, c *pairCount) {
+func (t *Tables) countPair(lane, rel, abs, r uint64, w Wanted, c *pairCount) {
 	row := rowOf[r>>52]
 	t.abs[(abs>>cellShift|row)%uint64(len(t.abs))&^(Lanes-1)|lane]++
-	t.Rel[rel>>cellShift%uint64(len(t.Rel))&^(Lanes-1)|lane]++
+	if w.Quotients {
+		t.Rel[rel>>cellShift%uint64(len(t.Rel))&^(Lanes-1)|lane]++
+	}
 	c.rows += row
 	c.bound(rel, abs)
 }
@@ -226,6 +228,19 @@ func (t *Tables) countChunk(rel, abs, r *[chunk]uint64, c *pairCount) {
 	c.rows = rows
 }
 
+// countDifferences is countChunk but for |d|/|r|.
+func (t *Tables) countDifferences(rel, abs, r *[chunk]uint64, c *pairCount) {
+	const indexes = uint64(len(t.abs) - Lanes)
+	rows := c.rows
+	for i, a := range abs {
+		row := rowOf[r[i]>>52]
+		rows += row
+		t.abs[(a>>cellShift|row)&indexes|uint64(i&3)]++
+		c.bound(rel[i], a)
+	}
+	c.rows = rows
+}
+
 // moveTiny moves the pairs that were just counted in zeroRow although their references
 // are not 0.
 func (t *Tables) moveTiny(abs, r []float64) {
@@ -239,13 +254,17 @@ func (t *Tables) moveTiny(abs, r []float64) {
 }
 
 // count counts pairs that are marked, and finds what is lowest.
-func (t *Tables) count(marks []uint64, out *ratioLanes) {
+func (t *Tables) count(marks []uint64, w Wanted, out *ratioLanes) {
 	abs, rel := &t.abs, &t.Rel
+	each := uint32(0)
+	if w.Quotients {
+		each = 1
+	}
 	lowAbs, lowRel, found := uint64(math.MaxUint64), uint64(math.MaxUint64), uint64(0)
 	for _, m := range marks {
 		at, atRel := m%uint64(len(abs)), m>>32%uint64(len(rel))
 		abs[at]++
-		rel[atRel]++
+		rel[atRel] += each
 		lowAbs, lowRel = min(lowAbs, at%(1<<rowShift)-Lanes), min(lowRel, atRel-Lanes)
 		found |= 1 << (at >> rowShift)
 	}

@@ -8,7 +8,7 @@ func subtractHead(_, _, _, _ []float64, _, _, _ float64, _ *subtractLanes) int {
 
 const countLag = 0
 
-func relativesHead(*Tables, []float64, []float64, []float64, *ratioLanes) (k, counted int) {
+func relativesHead(*Tables, []float64, []float64, []float64, Wanted, *ratioLanes) (k, counted int) {
 	return 0, 0
 }
 

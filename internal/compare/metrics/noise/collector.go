@@ -30,7 +30,7 @@ type Collector struct {
 
 	rows, channels   bins
 	octaves          [2][]octave // of positive references, or 0, and of negative ones
-	strata           stratified  // what octaves and steps are of
+	strata           Strata      // what octaves and steps are of
 	sampled          sampled
 	dd               float64 // of all pairs
 	bits             uint64  // of all NPU elements
@@ -85,7 +85,7 @@ func (c *Collector) Reset(req *Request) {
 	rows, channels := rowsOf(req.Shape), channelsOf(req.Shape)
 	*c = Collector{
 		request: *req, total: req.Shape.Elements(), row: lastAxis(req.Shape), floor: math.Ldexp(1, req.Type.MinExp),
-		strata: newStrata(req.Shape.Elements()),
+		strata: NewStrata(req.Shape.Elements()),
 		rows:   c.rows.reset(rows), channels: c.channels.reset(channels),
 		octaves: [2][]octave{c.octaves[0][:0], c.octaves[1][:0]},
 		minNPU:  math.Inf(1), maxNPU: math.Inf(-1), minRef: math.Inf(1), maxRef: math.Inf(-1),
@@ -162,7 +162,7 @@ func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Sp
 // octavesOf returns the table for the octaves of a block, nil for one that the sample has
 // not. No reference that is not 0 is smaller than least.
 func (c *Collector) octavesOf(first int64, r []float64, least float64) *kernel.Octaves {
-	if !c.strata.has(first) {
+	if !c.strata.Has(first) {
 		return nil
 	}
 	c.sampled.excluded += int64(len(c.excludedPosition))
@@ -343,7 +343,7 @@ func (c *Collector) addStepSums(dd, rr float64) {
 // addStep adds the difference of the last elements from those at an offset, which
 // follow them, if they are in one row, and where there is a sample in one block of it.
 func (c *Collector) addStep(offset int64, n, r float64) {
-	if c.row < 2 || offset%c.row == 0 || !c.strata.whole() && (offset%blockElements == 0 || !c.strata.has(offset)) {
+	if c.row < 2 || offset%c.row == 0 || !c.strata.Whole() && (offset%blockElements == 0 || !c.strata.Has(offset)) {
 		return
 	}
 	d, y := (n-r)-(c.lastN-c.lastR), r-c.lastR

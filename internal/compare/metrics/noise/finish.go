@@ -78,9 +78,9 @@ func (c *Collector) totals(n *Noise, rows *summary) {
 	s := c.sumOctaves()
 	dd, rr, dr := s.both.DD, s.both.RR, rows.dr
 	ofSample, dd0, dr0 := weight, dd, dr // the pairs of the octaves, and their sums
-	if !c.strata.whole() {
-		n.Sampled = sampleElements
-		ofSample, dr0 = float64(max(sampleElements-c.sampled.excluded, 1)), c.sampled.dr
+	if !c.strata.Whole() {
+		n.Sampled = SampleElements
+		ofSample, dr0 = float64(max(SampleElements-c.sampled.excluded, 1)), c.sampled.dr
 		dd, rr, s.rounding = c.dd, rows.rr, 0
 		if t := c.request.Type; !t.Integer {
 			s.rounding = math.Ldexp(rows.uu, -2*t.Mantissa)

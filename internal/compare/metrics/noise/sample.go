@@ -1,32 +1,33 @@
 package noise
 
 // strataCount is the number of equal parts of a tensor of each of which one block is looked
-// at for what is of a sample, sampleElements the number of elements of these.
+// at for what is of a sample, SampleElements the number of elements of these.
 const (
 	strataCount    = 128
-	sampleElements = strataCount * blockElements
+	SampleElements = strataCount * blockElements
 )
 
-// stratified says which blocks of a tensor its octaves and steps are of: all where there are
+// Strata say which blocks of a tensor what is of a sample is of: all where there are
 // few, else one of each stratum, at a place without a pattern, that depends on the number of
 // elements alone. Every so many blocks would see only a part of the positions of an axis.
-type stratified struct {
+type Strata struct {
 	blocks int64 // whole ones of the tensor, 0 where all elements are looked at
 }
 
-func newStrata(total int64) stratified {
-	if total <= sampleElements {
-		return stratified{}
+// NewStrata returns those of a tensor of so many elements.
+func NewStrata(total int64) Strata {
+	if total <= SampleElements {
+		return Strata{}
 	}
-	return stratified{total / blockElements}
+	return Strata{total / blockElements}
 }
 
-// whole reports whether it is of all elements.
-func (s stratified) whole() bool { return s.blocks == 0 }
+// Whole reports whether it is of all elements.
+func (s Strata) Whole() bool { return s.blocks == 0 }
 
-// has reports whether the block of an element is looked at.
-func (s stratified) has(offset int64) bool {
-	if s.whole() {
+// Has reports whether the block of an element is looked at.
+func (s Strata) Has(offset int64) bool {
+	if s.Whole() {
 		return true
 	}
 	block := offset / blockElements
@@ -41,12 +42,12 @@ func (s stratified) has(offset int64) bool {
 }
 
 // first is the first block of a stratum.
-func (s stratified) first(stratum int64) int64 {
+func (s Strata) first(stratum int64) int64 {
 	return s.blocks * stratum / strataCount
 }
 
 // chosen is the block of a stratum that is looked at.
-func (s stratified) chosen(stratum int64) int64 {
+func (s Strata) chosen(stratum int64) int64 {
 	first := s.first(stratum)
 	x := uint64(s.blocks)*0x9e3779b97f4a7c15 + uint64(stratum)
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -11,21 +11,21 @@ import (
 // TestStrata: of each of 128 equal parts one block is looked at, of few elements all.
 func TestStrata(t *testing.T) {
 	for _, total := range []int64{0, 1, 1024, 1 << 17} {
-		if s := newStrata(total); !s.whole() || !s.has(0) || !s.has(total/2) {
+		if s := NewStrata(total); !s.Whole() || !s.Has(0) || !s.Has(total/2) {
 			t.Errorf("%d elements are not all looked at", total)
 		}
 	}
 	for _, total := range []int64{1<<17 + 1, 1<<17 + 1023, 1<<17 + 1024, 255 << 10, 257 << 10, 1e6, 1e7 + 77} {
-		s, blocks := newStrata(total), total/1024
+		s, blocks := NewStrata(total), total/1024
 		var seen []int64
 		for block := range (total + 1023) / 1024 {
-			if has := s.has(block * 1024); has != s.has(min(total, block*1024+1024)-1) {
+			if has := s.Has(block * 1024); has != s.Has(min(total, block*1024+1024)-1) {
 				t.Fatalf("%d elements: a part of block %d", total, block)
 			} else if has {
 				seen = append(seen, block)
 			}
 		}
-		if len(seen) != 128 || s.whole() {
+		if len(seen) != 128 || s.Whole() {
 			t.Fatalf("%d elements: %d blocks, want 128", total, len(seen))
 		}
 		steps := map[int64]bool{}
@@ -51,11 +51,11 @@ func TestSample(t *testing.T) {
 	for _, kind := range []string{"normal", "octaves", "masks", "tiny", "range"} {
 		n, r := samples[kind](rand.New(rand.NewPCG(35, 1)), total)
 		req := &Request{Shape: shape, Type: typeOf(t, tensor.Float16), Mask: -9000, Groups: MaxGroups}
-		strata := newStrata(int64(total))
+		strata := NewStrata(int64(total))
 		var inN, inR []float64
 		outside := -1
 		for i := range n {
-			if strata.has(int64(i)) {
+			if strata.Has(int64(i)) {
 				inN, inR = append(inN, n[i]), append(inR, r[i])
 			} else if outside < 0 && i > 5000 && math.Abs(r[i]) < 1 {
 				outside = i
