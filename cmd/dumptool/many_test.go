@@ -402,6 +402,25 @@ func TestRequestsAtOnce(t *testing.T) {
 	}
 }
 
+// TestWithoutSuspects checks that a comparison that suspects no operator asks for not one byte
+// more than one that computes none again, and that one with suspects does.
+func TestWithoutSuspects(t *testing.T) {
+	for name, suspects := range map[string]bool{"s7303_clean": false, "s7304_clean": false, "s7305_clean": false, "s7303_strong": true} {
+		f := newFarStore(t, filepath.Join("../../testdata/golden/recompute/nets", name))
+		fetched := func(mode string) [3]int64 {
+			f.reset()
+			if got := runApp(t, strings.Fields("compare --cpu s3://bkt/cpu --npu s3://bkt/npu -j 1 --check "+mode)); (got.Code == exitFound) != suspects {
+				t.Fatalf("%s: %+v", name, got)
+			}
+			return [...]int64{f.sent.Load(), f.gets.Load(), f.heads.Load()}
+		}
+		none, by := fetched("none"), fetched("suspects")
+		if none[0] == 0 || (by == none) == suspects {
+			t.Errorf("%s: %d bytes, GET and HEAD by suspects, %d by none", name, by, none)
+		}
+	}
+}
+
 // TestTransportIsNoOption checks that how the store is reached is no option of a comparison:
 // shards that reach it in different ways merge to what one run gives.
 func TestTransportIsNoOption(t *testing.T) {

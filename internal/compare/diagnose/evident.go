@@ -259,6 +259,9 @@ func (j *Judgement) judge(r *row) judged {
 	}
 	x.leftOut = x.leaveOutSelected(&op)
 	x.verdict = op.Judge()
+	if x.verdict.Level != verdict.Clean && op.Steepen() {
+		x.verdict = op.Judge()
+	}
 	if !r.isInput && !o.looped && (x.guessed || o.known && len(own) == 0) {
 		j.byValues(&x, &op)
 	}

@@ -14,7 +14,8 @@ import (
 // standBySelf makes an origin of a row that is wrong by itself, if it differs from the
 // reference at all, and no suspect of one that computes what its inputs say. What is right by
 // itself and yet differs was made of other inputs, weights or attributes: damaged where an
-// origin is before it, else the difference comes in here.
+// origin is before it, else the difference comes in here. A suspect stays one behind operators
+// without a dump: what they add is in its inputs.
 func (x *judged) standBySelf(within bool) {
 	self, v := x.source.Self, &x.verdict
 	switch {
@@ -26,7 +27,7 @@ func (x *judged) standBySelf(within bool) {
 		x.origin, v.Level = false, verdict.Clean
 	case x.origin:
 		x.cleared = true
-	case v.Level == verdict.Suspect && v.Kind < verdict.Drawn:
+	case v.Level == verdict.Suspect && v.Kind < verdict.Drawn && len(x.operator.through) == 0:
 		v.Level = verdict.Clean
 	}
 }

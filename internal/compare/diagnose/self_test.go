@@ -7,6 +7,22 @@ import (
 	"dumptool/internal/lang"
 )
 
+// TestSelfBehind: an operator that computes what its inputs say clears nobody of those
+// between it and the last one with a dump, whose error it may have.
+func TestSelfBehind(t *testing.T) {
+	for between, want := range map[string]record.Status{"": record.Pass, "h": record.Warn} {
+		rows := inOrder(measured("z", "Conv2D", 0.01), missing("h"), measured("b", "MatMul", 0.09))
+		rows[2].Self = &record.Self{Status: "ok"}
+		flow := map[string][]string{"z": {"b"}}
+		if between != "" {
+			flow = map[string][]string{"z": {between}, between: {"b"}}
+		}
+		if got := judgedBy(rows, Network{Graph: fromConsumers(flow), Ordered: true}).named("b"); got.Status != want {
+			t.Errorf("behind %q: %s by %v, want %s", between, got.Status, got.Reasons, want)
+		}
+	}
+}
+
 // TestSelf: what an operator is by itself makes an origin sure, clears one, or finds one.
 func TestSelf(t *testing.T) {
 	wrong := &record.Self{Status: "wrong", Bad: 3, Elements: 128, Why: []record.Finding{{Code: record.InnerOverflow, Confidence: record.Medium, Evidence: lang.Plain("3 elements")}}}

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -272,5 +273,25 @@ func TestEqual(t *testing.T) {
 	j := judgedBy(inOrder(measured("a", "Relu", faulty), in, measured("exp", "Exp", faulty)), Network{Ordered: true})
 	if origins := j.names(j.Origins()); origins != "a exp" || len(j.rows[2].Evidence.FedBy) != 0 {
 		t.Errorf("origins %s, exp is fed by %v", origins, j.rows[2].Evidence.FedBy)
+	}
+}
+
+// TestMisnamed: an operator is held against the function of its name only where the
+// references are what that makes.
+func TestMisnamed(t *testing.T) {
+	for name, f := range map[string]func(float64) float64{
+		"b": math.Tanh, // an origin
+		"":  func(x float64) float64 { return math.Copysign(1, x) },
+	} {
+		a, b := measured("a", "MatMul", 0.05), measured("b", "Tanh", 0.5)
+		for i := range 128 {
+			x := (float64(i) - 63.5) / 32
+			a.Noise.Probe.Values = append(a.Noise.Probe.Values, float32(x))
+			b.Noise.Probe.Values = append(b.Noise.Probe.Values, float32(f(x)))
+		}
+		j := judgedBy(inOrder(measured("z", "MatMul", 0.05), a, b), Network{Graph: fromConsumers(map[string][]string{"z": {"a"}, "a": {"b"}}), Ordered: true})
+		if got := j.names(j.Origins()[1:]); got != name {
+			t.Errorf("origins behind the first one: %q, want %q", got, name)
+		}
 	}
 }

@@ -93,14 +93,22 @@ func (o *Operator) lipschitz() (propagated, own float64) {
 	if o.Type.Transcendental {
 		own += float64(0.3 * epsilon(o.Out.Type) * o.Out.RefMax)
 	}
-	return o.Type.Factor * total(o.Inputs, rms), own
+	return o.Type.Factor * total(o.Inputs, o.ofPart), own
 }
 
 // moved is the error of copies: a part may be the worst one.
 func (o *Operator) moved() (propagated, own float64) {
-	worst := largest(o.Inputs, rms)
-	grown := worst * math.Sqrt(max(1, largest(o.Inputs, elements)/max(elements(o.Out), 1)))
-	return max(worst, min(largest(o.Inputs, worstRow), grown)), o.Out.Rounding
+	return max(largest(o.Inputs, rms), min(largest(o.Inputs, worstRow), largest(o.Inputs, o.ofPart))), o.Out.Rounding
+}
+
+// ofPart is the largest root mean square error of a part of an input that is as large as the
+// output. Of an input with more elements a part is read, be it by an operator whose name says
+// nothing of that: compilers fuse slices into what reads them.
+func (o *Operator) ofPart(in *noise.Noise) float64 { return in.RMS * o.concentrated(in) }
+
+// concentrated is by how much the root mean square of a part exceeds that of all, at most.
+func (o *Operator) concentrated(in *noise.Noise) float64 {
+	return math.Sqrt(max(1, elements(in)/max(elements(o.Out), 1)))
 }
 
 // gated is the error of elements that pass: that of what comes in beside the selector.

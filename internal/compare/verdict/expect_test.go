@@ -87,6 +87,8 @@ func TestBounds(t *testing.T) {
 		{"move of two", "ConcatV2", b, out, 0.03, 0.001},                                 // as many elements as an input has
 		{"relu", "Relu", a, out, 0.01, 0.001},
 		{"add", "Add", b, out, 0.01 + 0.03, hypot(0.003, 0.002)},
+		{"relu of a part", "Relu", a, narrow(*out), 0.01 * 2, 0.001}, // all of the error in 2 of 8 elements
+		{"add of parts", "Add", b, narrow(*out), 0.02 + 0.06, hypot(0.003, 0.002)},
 		{"tanh", "Tanh", a, out, 0.01, hypot(0.003, 0.0005) + 0.3*eps*7},
 		{"gelu", "Gelu", a, out, 0.0113, hypot(0.003, 0.0005) + 0.3*eps*7},
 		{"swish", "Swish", a, out, 0.011, hypot(0.003, 0.0005) + 0.3*eps*7},
@@ -145,6 +147,13 @@ func other(n *noise.Noise) *noise.Noise {
 	return &c
 }
 
+// shared makes a tensor one row that each of the output reads.
+func shared(n *noise.Noise) *noise.Noise {
+	c := *n
+	c.Shape, c.Elements = tensor.Shape{1, 4}, 4
+	return &c
+}
+
 // small makes the reference small.
 func small(n *noise.Noise) *noise.Noise {
 	c := *n
@@ -165,6 +174,8 @@ func TestGroupBounds(t *testing.T) {
 		return math.Sqrt(sum)
 	}
 	a, b := []*noise.Noise{first}, []*noise.Noise{first, second}
+	wide := *second // 16 times as many elements in each row
+	wide.Shape, wide.Elements = tensor.Shape{2, 64}, 128
 	f := []float64{0.001953125, 0.0009765625} // roundings of the rows of the output
 	const small = 0x1p-24                     // the step of the smallest numbers
 	own := math.Hypot(0.003, 0.002) / 0.001
@@ -179,7 +190,9 @@ func TestGroupBounds(t *testing.T) {
 		{"add", "Add", b, []float64{hypot(0.0390625, own*f[0]), hypot(0.0390625, own*f[1])},
 			[]float64{hypot(0.0234375, own*f[0]), hypot(0.046875, own*f[1]), hypot(0.046875, own*f[0]), hypot(0.0703125, own*0.00390625)},
 			[]float64{0.09375 + 2*eps*5 + small, 0.140625 + 2*eps*7 + small}},
-		{"add of other rows", "Add", []*noise.Noise{first, other(second)}, []float64{hypot(0.0078125+0.03125, own*f[0]), hypot(0.015625+0.03125, own*f[1])},
+		{"add of rows of a part", "Add", []*noise.Noise{first, &wide}, []float64{hypot(0.0078125+4*0.03125, own*f[0]), hypot(0.015625+4*0.0234375, own*f[1])},
+			nil, []float64{0.09375 + 2*eps*5 + small, 0.140625 + 2*eps*7 + small}},
+		{"add of other rows", "Add", []*noise.Noise{first, shared(second)}, []float64{hypot(0.0078125+0.03125, own*f[0]), hypot(0.015625+0.03125, own*f[1])},
 			[]float64{hypot(0.0390625, own*f[0]), hypot(0.046875, own*f[1]), hypot(0.0625, own*f[0]), hypot(0.09375, own*0.00390625)},
 			[]float64{0.03125 + 0.09 + 2*eps*5 + small, 0.046875 + 0.09 + 2*eps*7 + small}},
 		{"tanh", "Tanh", a, nil, nil, []float64{0.03125 + 2*eps*5 + 2*eps*7 + small, 0.046875 + 2*eps*7 + 2*eps*7 + small}},

@@ -425,6 +425,48 @@ func unrelated(out, in *noise.Noise) bool {
 	return len(order) >= leastPoints && jumps*5 > len(order)*len(order)
 }
 
+// Steepen makes the factor of a smooth function that of the references, where these rise
+// faster than the function of that name does anywhere, and reports whether they do: a fused
+// operator has the name of one of its parts, and a library names others as it likes. What
+// matters is how they rise over the error of the input.
+func (o *Operator) Steepen() bool {
+	const (
+		steeper   = 1.25
+		precision = 0x1p-7 // of a reference that is bfloat16
+		between   = 2      // the steepest place is between the elements of the probe
+	)
+	t := &o.Type
+	if t.Class != optype.Lipschitz || !t.Transcendental || t.Form != optype.Plain || len(o.Inputs) != 1 || !sameShape(o.Out, o.Inputs[0]) {
+		return false
+	}
+	x, y := o.Inputs[0].Probe.Values, o.Out.Probe.Values
+	order := make([]int, min(len(x), len(y)))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(x[i], x[j]) })
+	order = slices.CompactFunc(order, func(i, j int) bool { return x[i] == x[j] })
+	apart := func(of []float32, i, j int) (by, rounding float64) {
+		a, b := float64(of[i]), float64(of[j])
+		return math.Abs(a - b), precision * (math.Abs(a) + math.Abs(b))
+	}
+	factor := steeper * t.Factor
+	for step := 1; step < len(order); step *= 2 {
+		for k, j := range order[step:] {
+			run, atX := apart(x, order[k], j)
+			rise, atY := apart(y, order[k], j)
+			if steep := (rise - atY) / max(run+atX, o.Inputs[0].RMS, tiny); steep > factor && !math.IsInf(steep, 0) {
+				factor = steep
+			}
+		}
+	}
+	if factor == steeper*t.Factor {
+		return false
+	}
+	t.Factor = between * factor
+	return true
+}
+
 // inverseRoot: y = 1/sqrt(x + a).
 func inverseRoot(out, in *noise.Noise) bool {
 	low, high := math.Inf(-1), math.Inf(1) // of a

@@ -83,6 +83,38 @@ func sumOfExp(row []float64) (sum float64) {
 	return sum
 }
 
+// TestSteepen: a function that rises faster than that of its name has the factor that the
+// references show, one that does not is left as it is.
+func TestSteepen(t *testing.T) {
+	for _, tt := range []struct {
+		name, op string
+		f        func(float64) float64
+		least    float64 // of the factor, 0: as its name says
+	}{
+		{"Tanh", "Tanh", math.Tanh, 0},
+		{"Gelu", "Gelu", func(x float64) float64 { return 0.5 * x * (1 + math.Erf(x/math.Sqrt2)) }, 0},
+		{"of bfloat16", "Tanh", func(x float64) float64 {
+			return float64(math.Float32frombits(math.Float32bits(float32(math.Tanh(x))) &^ 0xffff))
+		}, 0},
+		{"Elu of another alpha", "Elu", func(x float64) float64 { return max(x, 0) + 3*math.Expm1(min(x, 0)) }, 2.5},
+		{"a sign", "Softsign", func(x float64) float64 { return x / (math.Abs(x) + 1e-7) }, 15},
+		{"not smooth by its name", "Relu", func(x float64) float64 { return 9 * max(x, 0) }, 0},
+		{"sums", "LogSoftmax", func(x float64) float64 { return 9 * x }, 0},
+	} {
+		o := operator(tt.op, 1)
+		o.Inputs[0] = even(tensor.Float16, o.Out.Shape, 1, 0.05)
+		for i := range 128 {
+			x := float64(i-64) / 32 // a step that no precision hides
+			o.Inputs[0].Probe.Values = append(o.Inputs[0].Probe.Values, float32(x))
+			o.Out.Probe.Values = append(o.Out.Probe.Values, float32(tt.f(x)))
+		}
+		before := o.Type.Factor
+		if changed := o.Steepen(); changed != (tt.least > 0) || changed && o.Type.Factor < tt.least || !changed && o.Type.Factor != before {
+			t.Errorf("%s: factor %v, was %v; want %v at least", tt.name, o.Type.Factor, before, tt.least)
+		}
+	}
+}
+
 // TestRelate: an operator is known by its values, and not where one of those that
 // are looked at is another one.
 func TestRelate(t *testing.T) {
