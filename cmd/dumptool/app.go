@@ -60,6 +60,9 @@ type app struct {
 	// makeRoom is called with the pairs of a comparison, and with how many of them elements
 	// are read: in a process of its own it sets what memory that may take.
 	makeRoom func(pairs, measured int)
+	// beginLean is called before the own work of a command, in such a process alone: there may
+	// be less garbage from then on.
+	beginLean func()
 }
 
 // newApp returns an app with the settings of the process.
@@ -70,7 +73,7 @@ func newApp(streams ui.Streams) *app {
 		msg:      ui.NewMessages(streams, ui.MessageOptions{}),
 		settings: config.Options{Working: ".", User: config.UserFolder(), LookupEnv: os.LookupEnv},
 		commands: allCommands,
-		makeRoom: func(int, int) {},
+		makeRoom: func(int, int) {}, beginLean: func() {},
 	}
 }
 
@@ -78,7 +81,7 @@ func newApp(streams ui.Streams) *app {
 // exit status.
 func run(ctx context.Context, args []string, streams ui.Streams) int {
 	a := newApp(streams)
-	a.makeRoom = makeRoom
+	a.makeRoom, a.beginLean = makeRoom, func() { setGarbage(garbagePercent) }
 	return a.run(ctx, args)
 }
 
@@ -318,7 +321,9 @@ func (a *app) trace(p *guard.Panic) {
 func (a *app) watchStart(cmd *cobra.Command) {
 	if work := cmd.RunE; work != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			a.running = true
+			if a.running = true; cmd.Name() != versionName { // which would collect what it has just begun with
+				a.beginLean()
+			}
 			return work(cmd, args)
 		}
 	}

@@ -13,10 +13,12 @@ import (
 // else writes to it.
 var version string
 
+const versionName = "version"
+
 func newVersionCommand(a *app) *cobra.Command {
 	var json jsonFlag
 	cmd := &cobra.Command{
-		Use:         "version",
+		Use:         versionName,
 		Short:       "print the version of dumptool",
 		Annotations: chinese("打印 dumptool 的版本"),
 		Long:        "version prints the version of dumptool, of Go and of the platform." + exitStatus(),

@@ -50,7 +50,6 @@ func makeRoom(pairs, measured int) {
 }
 
 func main() {
-	setGarbage(garbagePercent)
 	ctx, stop := interruptible(context.Background(), os.Exit)
 	code := run(ctx, calledAs(os.Args), ui.System(os.Stdin, os.Stdout, os.Stderr))
 	stop()

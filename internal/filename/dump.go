@@ -72,8 +72,11 @@ func (n *Info) setDump(name string) bool {
 // documentation differ there.
 func parseRecord(stem, ext string) (Info, bool) {
 	const minNumbers, maxNumbers = 2, 7
+	if head := OpDebugType + "." + OpDebugName + "."; ext != "" || len(stem) < len(head) || !strings.EqualFold(stem[:len(head)], head) {
+		return Info{}, false
+	}
 	parts := strings.Split(stem, ".")
-	if numbers := len(parts) - 2; ext != "" || numbers < minNumbers || numbers > maxNumbers {
+	if numbers := len(parts) - 2; numbers < minNumbers || numbers > maxNumbers {
 		return Info{}, false
 	}
 	n := Info{OpType: parts[0], OpName: parts[1]}
@@ -82,7 +85,7 @@ func parseRecord(stem, ext string) (Info, bool) {
 			return Info{}, false
 		}
 	}
-	return n, n.IsOpDebug()
+	return n, true
 }
 
 // parseDump takes the name of a dump apart, from the right, so that dots in an

@@ -336,33 +336,29 @@ func Marshal(v any, indent string) []byte {
 // control characters, invisible and direction-changing ones - as escape
 // sequences. It means the same as before.
 func Visible(text []byte) []byte {
-	if isPlain(text) || bytes.IndexFunc(text, hidden) < 0 {
+	var out []byte
+	done := 0 // what of the text is in out
+	for i := 0; i < len(text); {
+		if text[i] < 0x7f {
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRune(text[i:])
+		if hidden(r) {
+			out = append(out, text[done:i]...)
+			if high, low := utf16.EncodeRune(r); high != unicode.ReplacementChar {
+				out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+			} else {
+				out = fmt.Appendf(out, `\u%04x`, r)
+			}
+			done = i + n
+		}
+		i += n
+	}
+	if done == 0 {
 		return text
 	}
-	var out []byte
-	for len(text) > 0 {
-		r, n := utf8.DecodeRune(text)
-		switch high, low := utf16.EncodeRune(r); {
-		case !hidden(r):
-			out = append(out, text[:n]...)
-		case high != unicode.ReplacementChar:
-			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
-		default:
-			out = fmt.Appendf(out, `\u%04x`, r)
-		}
-		text = text[n:]
-	}
-	return out
-}
-
-// isPlain reports whether all bytes are of ASCII below DEL.
-func isPlain(text []byte) bool {
-	for _, c := range text {
-		if c >= 0x7f {
-			return false
-		}
-	}
-	return true
+	return append(out, text[done:]...)
 }
 
 // hidden reports whether r, which stands in a string, has no visible form of its

@@ -110,6 +110,14 @@ func open(path string) (Source, error) {
 	return l.open()
 }
 
+// Mode is that of an open file: a local one may be a folder, or no file at all.
+func Mode(of Source) fs.FileMode {
+	if l, ok := of.(*local); ok {
+		return l.info.Mode()
+	}
+	return 0
+}
+
 // Prefetch says that a piece of a source will be read soon, from its beginning to its
 // end. Of an object the beginning is fetched meanwhile, if there is room for it; local
 // files are left to the system.
@@ -432,8 +440,10 @@ type local struct {
 // that costs as much as reading a header.
 const smallFile = 8 << 10
 
+// openLocal opens a local file. One that is opened to be read without waiting, as a pipe with
+// nobody at its other end is then too, takes a fourth of the system calls.
 func openLocal(path string) (Source, error) {
-	file, err := os.Open(path)
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"slices"
 
@@ -130,17 +131,33 @@ func Open(path string, opt Options) (*File, error) {
 
 // openRegular opens a file that is no pipe, which would block, and no folder.
 func openRegular(path string) (store.Source, error) {
-	info, err := store.Stat(path)
+	if !store.Remote(path) {
+		if file, err := store.Open(path); err == nil {
+			if err = checkRegular(store.Mode(file)); err != nil {
+				_ = file.Close() // only read
+				return nil, err
+			}
+			return file, nil
+		}
+	}
+	info, err := store.Stat(path) // says better what is wrong
+	if err == nil {
+		err = checkRegular(info.Mode())
+	}
 	if err != nil {
 		return nil, err
 	}
-	if info.IsDir() {
-		return nil, lang.Errorf("%w, but a folder", dumpfmt.ErrNotDump)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, lang.Errorf("%w: not a regular file", dumpfmt.ErrNotDump)
-	}
 	return store.Open(path)
+}
+
+func checkRegular(mode fs.FileMode) error {
+	switch {
+	case mode.IsDir():
+		return lang.Errorf("%w, but a folder", dumpfmt.ErrNotDump)
+	case !mode.IsRegular():
+		return lang.Errorf("%w: not a regular file", dumpfmt.ErrNotDump)
+	}
+	return nil
 }
 
 func (f *File) read(src *source) error {
@@ -154,9 +171,11 @@ func (f *File) read(src *source) error {
 		}
 		f.Container = c.Name
 		err := c.read(f, src)
-		info := filename.Parse(src.name)
-		switch {
-		case !errors.Is(err, dumpfmt.ErrNotDump) || info.IsDump():
+		if !errors.Is(err, dumpfmt.ErrNotDump) {
+			return err
+		}
+		switch info := filename.Parse(src.name); {
+		case info.IsDump():
 			return err
 		case Claims(src.name):
 			// Its first bytes may be damaged, and the rest be whole.

@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"strconv"
 
@@ -112,10 +111,10 @@ func ParseNumber(data []byte) (float64, error) {
 }
 
 // String is the element in JSON.
-func (v Value) String() string { return string(v.append(nil)) }
+func (v Value) String() string { return string(v.AppendJSON(nil)) }
 
-// append appends the element to JSON.
-func (v Value) append(b []byte) []byte {
+// AppendJSON appends the element to JSON.
+func (v Value) AppendJSON(b []byte) []byte {
 	switch h := v.DType.Host(); {
 	case h.Signed():
 		return strconv.AppendInt(b, int64(v.Int), 10)
@@ -130,7 +129,7 @@ func (v Value) append(b []byte) []byte {
 // MarshalJSON implements json.Marshaler: a number with all of its digits (integers of 64
 // bits too), one of the strings "nan", "inf" and "-inf", or a list of two of them for a
 // complex element.
-func (v Value) MarshalJSON() ([]byte, error) { return v.append(nil), nil }
+func (v Value) MarshalJSON() ([]byte, error) { return v.AppendJSON(nil), nil }
 
 // UnmarshalJSON implements json.Unmarshaler. The element is of no type yet: see As.
 func (v *Value) UnmarshalJSON(data []byte) (err error) {
@@ -166,9 +165,12 @@ func (v Value) As(d tensor.DType) (Value, error) {
 
 // MarshalJSON implements json.Marshaler: a list of the offset, the elements of the
 // reference and of the NPU, |d| and |d|/|r|.
-func (e Element) MarshalJSON() ([]byte, error) {
-	b := e.Ref.append(fmt.Appendf(nil, "[%d,", e.Offset))
-	return appendNumbers(e.NPU.append(append(b, ',')), e.Abs, e.Rel), nil
+func (e Element) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
+
+// AppendJSON appends the elements to JSON.
+func (e Element) AppendJSON(b []byte) []byte {
+	b = e.Ref.AppendJSON(append(appendCounts(b, e.Offset), ','))
+	return appendNumbers(e.NPU.AppendJSON(append(b, ',')), e.Abs, e.Rel)
 }
 
 // UnmarshalJSON implements json.Unmarshaler. The elements are of no type yet.
@@ -177,8 +179,11 @@ func (e *Element) UnmarshalJSON(data []byte) error {
 }
 
 // MarshalJSON implements json.Marshaler: a list.
-func (p Point) MarshalJSON() ([]byte, error) {
-	return appendNumbers(fmt.Appendf(nil, "[%d", p.Offset), p.Ref, p.NPU), nil
+func (p Point) MarshalJSON() ([]byte, error) { return p.AppendJSON(nil), nil }
+
+// AppendJSON appends the point to JSON.
+func (p Point) AppendJSON(b []byte) []byte {
+	return appendNumbers(appendCounts(b, p.Offset), p.Ref, p.NPU)
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -188,8 +193,11 @@ func (p *Point) UnmarshalJSON(data []byte) error {
 
 // MarshalJSON implements json.Marshaler: a list of the bins of |d| and |r|, the count,
 // and the least and the largest |d| and then |r| in it. Bin -1048576 holds zeros.
-func (b JointBin) MarshalJSON() ([]byte, error) {
-	return appendNumbers(fmt.Appendf(nil, "[%d,%d,%d", b.Abs, b.Ref, b.Count), b.MinAbs, b.MaxAbs, b.MinRef, b.MaxRef), nil
+func (b JointBin) MarshalJSON() ([]byte, error) { return b.AppendJSON(nil), nil }
+
+// AppendJSON appends the bin to JSON.
+func (b JointBin) AppendJSON(to []byte) []byte {
+	return appendNumbers(appendCounts(to, int64(b.Abs), int64(b.Ref), b.Count), b.MinAbs, b.MaxAbs, b.MinRef, b.MaxRef)
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -199,13 +207,24 @@ func (b *JointBin) UnmarshalJSON(data []byte) error {
 
 // MarshalJSON implements json.Marshaler: a list of the elements, the errors (of the
 // strict policy), the sums of |d| and of |d|/|r|.
-func (b AxisBin) MarshalJSON() ([]byte, error) {
-	return appendNumbers(fmt.Appendf(nil, "[%d,%d", b.Count, b.Errors), b.SumAbs, b.SumRel), nil
+func (b AxisBin) MarshalJSON() ([]byte, error) { return b.AppendJSON(nil), nil }
+
+// AppendJSON appends the bin to JSON.
+func (b AxisBin) AppendJSON(to []byte) []byte {
+	return appendNumbers(appendCounts(to, b.Count, b.Errors), b.SumAbs, b.SumRel)
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (b *AxisBin) UnmarshalJSON(data []byte) error {
 	return UnmarshalList(data, "axis profile", &b.Count, &b.Errors, (*Float)(&b.SumAbs), (*Float)(&b.SumRel))
+}
+
+// appendCounts begins a list of JSON with whole numbers.
+func appendCounts(b []byte, all ...int64) []byte {
+	for i, n := range all {
+		b = strconv.AppendInt(append(b, "[,"[min(i, 1)]), n, 10)
+	}
+	return b
 }
 
 // appendNumbers ends a list of JSON with numbers.

@@ -1,13 +1,19 @@
 package record
 
 import (
+	"bytes"
 	"encoding"
+	"encoding/base64"
 	"encoding/json"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
+
+	"dumptool/internal/compare/metrics"
 )
 
 // Most values of a row are structs, lists and pointers of plain numbers and texts: package
@@ -16,88 +22,118 @@ import (
 // appender is a value that appends itself to JSON.
 type appender interface{ AppendJSON(b []byte) []byte }
 
-// appendValue appends what package json would write, without escapes for HTML; ok is false
-// for what is left to it.
-func appendValue(b []byte, v reflect.Value) (text []byte, ok bool) {
+// thin is an appender that leaves out keys of its own in a slim object.
+type thin interface {
+	append(b []byte, slim bool) ([]byte, error)
+}
+
+// appendValue appends what package json would write, without escapes for HTML. In a slim
+// object values that are thin leave out keys.
+func appendValue(b []byte, v reflect.Value, slim bool) ([]byte, error) {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
-			return append(b, "null"...), true
+			return append(b, "null"...), nil
 		}
-		return appendValue(b, v.Elem())
+		return appendValue(b, v.Elem(), slim)
 	}
-	if !v.CanAddr() {
-		return b, false
+	at := v
+	if v.CanAddr() {
+		at = v.Addr() // no copy of it
 	}
-	switch own := v.Addr().Interface().(type) {
+	switch own := at.Interface().(type) {
+	case thin:
+		return own.append(b, slim)
 	case appender:
-		return own.AppendJSON(b), true
+		return own.AppendJSON(b), nil
 	case json.Marshaler:
-		return b, false
+		return appendMarshalled(b, own)
 	case encoding.TextMarshaler:
 		text, err := own.MarshalText()
-		if err != nil {
-			return b, false
-		}
-		return appendText(b, string(text))
+		return appendText(b, string(text)), err
 	}
 	switch v.Kind() {
 	case reflect.Bool:
-		return strconv.AppendBool(b, v.Bool()), true
+		return strconv.AppendBool(b, v.Bool()), nil
 	case reflect.Int, reflect.Int64, reflect.Int32:
-		return strconv.AppendInt(b, v.Int(), 10), true
+		return strconv.AppendInt(b, v.Int(), 10), nil
 	case reflect.Float64:
 		return appendFloat(b, v.Float())
 	case reflect.String:
-		return appendText(b, v.String())
+		return appendText(b, v.String()), nil
 	case reflect.Slice:
 		return appendList(b, v)
 	case reflect.Struct:
-		return appendStruct(b, v)
+		if fields := fieldsOfType(v.Type()); fields != nil {
+			return appendStruct(b, v, fields, false)
+		}
 	}
-	return b, false
+	return appendMarshalled(b, at.Interface())
+}
+
+// appendMarshalled appends what package json writes.
+func appendMarshalled(b []byte, value any) ([]byte, error) {
+	out := bytes.NewBuffer(b)
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(value)
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
+}
+
+// appendText appends a text between quotes. Where it has more than characters that stand for
+// themselves it is left to package json.
+func appendText(b []byte, text string) []byte {
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRuneInString(text[i:])
+		if r < ' ' || r == '"' || r == '\\' || r == utf8.RuneError && n == 1 || r == '\u2028' || r == '\u2029' {
+			b, _ = appendMarshalled(b, text) // any text can be
+			return b
+		}
+		i += n
+	}
+	return append(append(append(b, '"'), text...), '"')
 }
 
 // appendFloat appends a number as package json does.
-func appendFloat(b []byte, x float64) (text []byte, ok bool) {
+func appendFloat(b []byte, x float64) ([]byte, error) {
 	a := math.Abs(x)
 	switch {
 	case !(a <= math.MaxFloat64):
-		return b, false
+		return appendMarshalled(b, x)
 	case a == 0 || a >= 1e-6 && a < 1e21:
-		return strconv.AppendFloat(b, x, 'f', -1, 64), true
+		return strconv.AppendFloat(b, x, 'f', -1, 64), nil
 	}
 	b = strconv.AppendFloat(b, x, 'e', -1, 64)
 	if n := len(b); n >= 4 && string(b[n-4:n-1]) == "e-0" { // e-9 for e-09
 		b[n-2] = b[n-1]
 		b = b[:n-1]
 	}
-	return b, true
+	return b, nil
 }
 
-func appendList(b []byte, v reflect.Value) (text []byte, ok bool) {
+func appendList(b []byte, v reflect.Value) (_ []byte, err error) {
 	switch {
-	case v.Type().Elem().Kind() == reflect.Uint8: // in base64
-		return b, false
 	case v.IsNil():
-		return append(b, "null"...), true
+		return append(b, "null"...), nil
+	case v.Type().Elem().Kind() == reflect.Uint8:
+		return append(base64.StdEncoding.AppendEncode(append(b, '"'), v.Bytes()), '"'), nil
 	}
 	b = append(b, '[')
 	for i := range v.Len() {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b, ok = appendValue(b, v.Index(i)); !ok {
-			return b, false
+		if b, err = appendValue(b, v.Index(i), false); err != nil {
+			return b, err
 		}
 	}
-	return append(b, ']'), true
+	return append(b, ']'), nil
 }
 
-// jsonField is a field of a struct.
+// jsonField is a field of a struct, or of one that is embedded in it.
 type jsonField struct {
-	index     int
-	key       string // with quotes and colon
-	omitEmpty bool
+	index []int
+	key   string // with quotes and colon
+	rule  string
 }
 
 // jsonFields has the fields of types of structs, nil for those that are left to package json.
@@ -108,43 +144,54 @@ func fieldsOfType(t reflect.Type) []jsonField {
 		fields, _ := known.([]jsonField)
 		return fields
 	}
-	var fields []jsonField
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, rule, _ := strings.Cut(f.Tag.Get("json"), ",")
-		key, plain := appendText(nil, name)
-		if !plain || name == "" || name == "-" || f.Anonymous || !f.IsExported() || rule != "" && rule != omitEmpty {
-			fields = nil
-			break
-		}
-		fields = append(fields, jsonField{i, string(key) + ":", rule == omitEmpty})
+	fields, ok := appendFields(nil, t, nil)
+	if !ok {
+		fields = nil
 	}
 	jsonFields.Store(t, fields)
 	return fields
 }
 
-func appendStruct(b []byte, v reflect.Value) (text []byte, ok bool) {
-	fields := fieldsOfType(v.Type())
-	if fields == nil {
-		return b, false
+// appendFields appends the fields of a struct, which stands at an index of another one.
+func appendFields(fields []jsonField, t reflect.Type, at []int) (_ []jsonField, ok bool) {
+	for i := range t.NumField() {
+		f, index := t.Field(i), append(slices.Clip(at), i)
+		name, rule, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct:
+			if fields, ok = appendFields(fields, f.Type, index); !ok {
+				return nil, false
+			}
+			continue
+		case name == "" || name == "-" || f.Anonymous || !f.IsExported() || rule != "" && rule != omitEmpty:
+			return nil, false
+		}
+		fields = append(fields, jsonField{index, `"` + name + `":`, rule})
 	}
+	return fields, true
+}
+
+// appendStruct appends a struct, a slim one without what is the default.
+func appendStruct(b []byte, v reflect.Value, fields []jsonField, slim bool) (_ []byte, err error) {
 	b = append(b, '{')
-	first := true
+	start := len(b)
 	for i := range fields {
 		f := &fields[i]
-		field := v.Field(f.index)
-		if f.omitEmpty && isEmpty(field) {
+		field := v.Field(f.index[0])
+		if len(f.index) > 1 {
+			field = v.FieldByIndex(f.index)
+		}
+		if f.rule == omitEmpty && isEmpty(field) || slim && isDefault(field, f.rule) {
 			continue
 		}
-		if !first {
+		if len(b) > start {
 			b = append(b, ',')
 		}
-		first = false
-		if b, ok = appendValue(append(b, f.key...), field); !ok {
-			return b, false
+		if b, err = appendValue(append(b, f.key...), field, slim); err != nil {
+			return b, err
 		}
 	}
-	return append(b, '}'), true
+	return append(b, '}'), nil
 }
 
 // isEmpty reports what package json leaves out by omitempty.
@@ -156,4 +203,26 @@ func isEmpty(v reflect.Value) bool {
 		return false
 	}
 	return v.IsZero()
+}
+
+// isDefault reports whether a slim object is without a value for its default.
+func isDefault(v reflect.Value, rule string) bool {
+	pointed := v.Kind() == reflect.Pointer // what it points to is more than nothing
+	for v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return true
+		}
+		v = v.Elem()
+	}
+	zero := rule != nullAlone
+	switch v.Kind() {
+	case reflect.Slice:
+		return v.IsNil() || v.Len() == 0 && zero
+	case reflect.Struct:
+		if n, ok := v.Addr().Interface().(*metrics.Metric); ok && zero {
+			return !n.Defined || sameNumber(*n, NumberOf(0))
+		}
+		return !pointed && v.IsZero()
+	}
+	return v.IsZero() && zero
 }

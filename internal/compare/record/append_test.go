@@ -7,6 +7,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -28,19 +29,23 @@ func TestAppendValue(t *testing.T) {
 		&Evidence{Class: "move", FedBy: []int{1, 2}, RMS: metrics.Float(math.Inf(1)), Power: NumberOf(0.25)},
 		&noise.Noise{Shape: tensor.Shape{2, 3}, RefRMS: 1e-7, Rows: noise.Groups{Count: 2, RMS: noise.Column{1, 0.5}}, Grid: &noise.NumberGrid{}},
 		&Unevenness{Axis: 1, Peak: metrics.Float(math.NaN())}, &tensor.Shape{}, &limitsJSON{Source: "profile"}, &digests{1, 2, 3, 4},
+		&[]string{"\"", "a\\", "<&>", "\x00\x1f\x7f", "\xff", "\ufffd", "\u2028 \u2029", "张量", "𝄞", "\u202e"}, &[]byte{1}, new([]byte), &[]any{1, "x", nil},
+		new(map[string]int), &struct{ X int }{}, &elementJSON{location: location{3, []int64{1}}, Abs: NumberOf(1)}, new(optional), &[][2]int64{{1, 2}},
+		&Facts{{"a", "1"}, {"\"", "true"}}, &findings{{Code: CalcError, Evidence: lang.Sayf("one", "一")}}, new(findings), new(dtypeName), new(index),
+		&struct {
+			A int32   `json:"a,omitempty"`
+			B float64 `json:"b,omitzero"`
+		}{},
 	} {
-		got, ok := appendValue(nil, reflect.ValueOf(x))
-		want, err := marshal(x, "")
-		if err != nil || !ok || string(got) != string(want) {
-			t.Errorf("%T: %s, %v, want %s, %v", x, got, ok, want, err)
+		got, err := appendValue(nil, reflect.ValueOf(x), false)
+		want, wantErr := appendMarshalled(nil, x)
+		if err != nil || wantErr != nil || string(got) != string(want) {
+			t.Errorf("%T: %s, %v, want %s, %v", x, got, err, want, wantErr)
 		}
 	}
-	for _, x := range []any{
-		&[]float64{math.NaN()}, &[]string{"\"", "a"}, &[]byte{1}, &[]any{1}, new(map[string]int), &struct{ X int }{}, &elementJSON{},
-		new(optional),
-	} {
-		if got, ok := appendValue(nil, reflect.ValueOf(x)); ok {
-			t.Errorf("%T: %s is not left to package json", x, got)
+	for _, x := range []any{&[]float64{math.NaN()}, &[]any{1, math.Inf(1)}, &struct{ X []float64 }{[]float64{math.NaN()}}} {
+		if got, err := appendValue(nil, reflect.ValueOf(x), false); err == nil {
+			t.Errorf("%T: %s, want an error", x, got)
 		}
 	}
 }

@@ -456,8 +456,8 @@ func (d *document) writeRows(out *bufio.Writer, rows []Row, first bool) error {
 }
 
 // encodeRows appends some rows as they stand in the document, each behind a comma.
-func (d *document) encodeRows(all *bytes.Buffer, rows []Row) error {
-	var text bytes.Buffer // of a row
+func (d *document) encodeRows(all *bytes.Buffer, rows []Row) (err error) {
+	var text []byte // of a row
 	for i := range rows {
 		all.WriteString(",\n    ")
 		row := rows[i].object
@@ -467,10 +467,10 @@ func (d *document) encodeRows(all *bytes.Buffer, rows []Row) error {
 		case d.isPart():
 			row = rows[i].whole
 		}
-		if err := row().encode(&text, d.slim); err != nil {
+		if text, err = row().append(text[:0], d.slim); err != nil {
 			return err
 		}
-		all.Write(jsonpos.Visible(text.Bytes()))
+		all.Write(jsonpos.Visible(text))
 	}
 	return nil
 }

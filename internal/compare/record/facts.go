@@ -94,19 +94,18 @@ func (f Facts) rows() (rows []int) {
 }
 
 // MarshalJSON implements json.Marshaler.
-func (f Facts) MarshalJSON() ([]byte, error) {
-	b := []byte{'{'}
+func (f Facts) MarshalJSON() ([]byte, error) { return f.AppendJSON(nil), nil }
+
+// AppendJSON appends the facts to JSON.
+func (f Facts) AppendJSON(b []byte) []byte {
+	b = append(b, '{')
 	for i, fact := range f {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		name, err := json.Marshal(fact.Name)
-		if err != nil {
-			return nil, err
-		}
-		b = append(append(append(b, name...), ':'), fact.value...)
+		b = append(append(appendText(b, fact.Name), ':'), fact.value...)
 	}
-	return append(b, '}'), nil
+	return append(b, '}')
 }
 
 // mostFacts is the most facts of a finding in a document.

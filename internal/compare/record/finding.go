@@ -2,6 +2,7 @@ package record
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 
 	"dumptool/internal/compare/metrics"
@@ -32,7 +33,10 @@ type findingJSON struct {
 type findings []Finding
 
 // MarshalJSON implements json.Marshaler.
-func (all findings) MarshalJSON() ([]byte, error) {
+func (all findings) MarshalJSON() ([]byte, error) { return all.append(nil, false) }
+
+// append implements thin.
+func (all findings) append(b []byte, _ bool) (_ []byte, err error) {
 	list := make([]findingJSON, len(all))
 	for i, f := range all {
 		list[i] = findingJSON{f.Code, f.Confidence, f.Evidence, "", f.Facts}
@@ -40,7 +44,7 @@ func (all findings) MarshalJSON() ([]byte, error) {
 			list[i].Chinese = t.ZH
 		}
 	}
-	return marshal(list, "")
+	return appendList(b, reflect.ValueOf(list))
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -147,8 +151,11 @@ type Evidence struct {
 	FedBy []int `json:"fed_by"`
 }
 
-// slim implements thin.
-func (e Evidence) slim() ([]byte, error) { return fieldsOf(&e).slim() }
+// append implements thin.
+func (e *Evidence) append(b []byte, slim bool) ([]byte, error) {
+	v := reflect.ValueOf(e).Elem()
+	return appendStruct(b, v, fieldsOfType(v.Type()), slim)
+}
 
 // MostPower is the power from which a row is not judged: only an error that large would
 // have been seen.

@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
-	"strconv"
 	"strings"
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
-	"dumptool/internal/tensor"
 )
 
 // object is an object of compare.json: its keys in their order, each with where its value
@@ -54,176 +52,76 @@ func (m *member) like() string {
 	return ""
 }
 
-// thin is a value that leaves out keys of its own in a slim object.
-type thin interface{ slim() ([]byte, error) }
-
 // streamed is a value that reads itself piece by piece.
 type streamed interface {
 	read(in *jsonpos.Reader) error
 }
 
 // MarshalJSON implements json.Marshaler.
-func (o object) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	err := o.encode(&b, false)
-	return b.Bytes(), err
-}
+func (o object) MarshalJSON() ([]byte, error) { return o.append(nil, false) }
 
-// slim implements thin.
-func (o object) slim() ([]byte, error) {
-	var b bytes.Buffer
-	err := o.encode(&b, true)
-	return b.Bytes(), err
-}
-
-// encode writes the object, into a buffer that has nothing else.
-func (o object) encode(b *bytes.Buffer, slim bool) error {
-	b.Reset()
-	out := json.NewEncoder(b)
-	out.SetEscapeHTML(false) // the encoder around this one may want it
-	b.WriteByte('{')
+// append implements thin.
+func (o object) append(b []byte, slim bool) (_ []byte, err error) {
+	b = append(b, '{')
+	first := len(b)
 	for i := range o {
 		m := &o[i]
-		if o.leftOut(m, slim) {
+		name, rule, _ := strings.Cut(m.key, ",")
+		if o.leftOut(m, rule, slim) {
 			continue
 		}
-		start := b.Len()
-		if b.Len() > 1 {
-			b.WriteByte(',')
-		}
-		b.WriteString(`"` + m.name() + `":`)
-		if list := reflect.Indirect(reflect.ValueOf(m.at)); list.Kind() == reflect.Slice && list.Len() == 0 {
-			b.WriteString("[]")
-			continue
-		}
-		if t, ok := thinOf(m.at); ok && slim {
-			text, err := t.slim()
-			if err != nil {
-				return err
-			}
-			if string(text) == "{}" && m.rule() != nullAlone {
-				b.Truncate(start)
-				continue
-			}
-			b.Write(text)
-			continue
-		}
-		if text, ok := appendPlain(b.AvailableBuffer(), m.at); ok {
-			b.Write(text)
-			continue
-		}
-		if text, ok := appendValue(b.AvailableBuffer(), reflect.ValueOf(m.at)); ok {
-			b.Write(text)
-			continue
-		}
-		if err := out.Encode(m.at); err != nil {
-			return err
-		}
-		b.Truncate(b.Len() - 1) // the end of the line
-	}
-	b.WriteByte('}')
-	return nil
-}
-
-// thinOf is the value that pointers point to, if it is thin.
-func thinOf(at any) (t thin, ok bool) {
-	value := deepest(at)
-	if value.CanAddr() && value.Kind() != reflect.Pointer {
-		value = value.Addr() // no copy of it
-	}
-	t, ok = value.Interface().(thin)
-	return t, ok
-}
-
-// appendPlain appends a number of elements, a metric or a plain text, as most values are.
-func appendPlain(b []byte, at any) (text []byte, ok bool) {
-	switch n := at.(type) {
-	case *string:
-		return appendText(b, *n)
-	case *Status:
-		return appendText(b, string(*n))
-	case *bool:
-		return strconv.AppendBool(b, *n), true
-	case *metrics.Float:
-		return metrics.AppendNumber(b, float64(*n)), true
-	case *tensor.Shape:
-		return appendShape(b, *n), true
-	case *int:
-		return strconv.AppendInt(b, int64(*n), 10), true
-	case *int64:
-		return strconv.AppendInt(b, *n, 10), true
-	case **int64:
-		if *n == nil {
-			return append(b, "null"...), true
-		}
-		return strconv.AppendInt(b, **n, 10), true
-	case *metrics.Metric:
-		return n.AppendJSON(b), true
-	}
-	return b, false
-}
-
-// appendText appends a text that JSON has as it is, between quotes; others are left to
-// package json.
-func appendText(b []byte, text string) (quoted []byte, ok bool) {
-	for i := range len(text) {
-		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			return b, false
-		}
-	}
-	return append(append(append(b, '"'), text...), '"'), true
-}
-
-// appendShape appends a list of whole numbers.
-func appendShape(b []byte, shape tensor.Shape) []byte {
-	b = append(b, '[')
-	for i, n := range shape {
-		if i > 0 {
+		start := len(b)
+		if start > first {
 			b = append(b, ',')
 		}
-		b = strconv.AppendInt(b, n, 10)
+		b = append(append(append(b, '"'), name...), `":`...)
+		text := len(b)
+		v := reflect.ValueOf(m.at)
+		if list := reflect.Indirect(v); list.Kind() == reflect.Slice && list.Len() == 0 {
+			b = append(b, "[]"...)
+		} else if b, err = appendValue(b, v, slim); err != nil {
+			return b, err
+		}
+		if slim && rule != nullAlone && string(b[text:]) == "{}" { // all of it is the default
+			b = b[:start]
+		}
 	}
-	return append(b, ']')
+	return append(b, '}'), nil
 }
 
-// leftOut reports whether a key is left out for its default.
-func (o object) leftOut(m *member, slim bool) bool {
+// leftOut reports whether a key is left out, by what stands behind it.
+func (o object) leftOut(m *member, rule string, slim bool) bool {
 	value := reflect.Indirect(reflect.ValueOf(m.at))
 	switch {
-	case m.rule() == omitEmpty:
+	case rule == omitEmpty:
 		if z, ok := m.at.(interface{ IsZero() bool }); ok {
 			return z.IsZero()
 		}
-		return value.IsZero() || (value.Kind() == reflect.Slice || value.Kind() == reflect.Map) && value.Len() == 0
-	case !slim || m.rule() == always:
+		return isEmpty(value)
+	case !slim || rule == always:
 		return false
 	}
-	known := value.Kind() == reflect.Pointer // what it points to is more than nothing
-	if value = deepest(m.at); value.Kind() == reflect.Pointer {
-		return true
+	if other, ok := strings.CutPrefix(rule, likeOther); ok {
+		value = deepest(m.at)
+		return value.Kind() == reflect.Pointer || same(value, deepest(o[o.index(other, 0)].at))
 	}
-	if other := m.like(); other != "" {
-		return reflect.DeepEqual(value.Interface(), deepest(o[o.index(other, 0)].at).Convert(value.Type()).Interface())
-	}
-	if n, ok := value.Interface().(metrics.Metric); ok && m.rule() != nullAlone {
-		return !n.Defined || sameNumber(n, NumberOf(0))
-	}
-	switch value.Kind() {
-	case reflect.Slice:
-		return value.IsNil() || value.Len() == 0 && m.rule() != nullAlone
-	case reflect.Struct:
-		return !known && value.IsZero()
-	}
-	return value.IsZero() && m.rule() != nullAlone
+	return isDefault(value, rule)
 }
 
-// fieldsOf are the fields of a struct as an object, by their tags.
-func fieldsOf(at any) (o object) {
-	fields := reflect.ValueOf(at).Elem()
-	for i := range fields.NumField() {
-		o = append(o, member{fields.Type().Field(i).Tag.Get("json"), fields.Field(i).Addr().Interface()})
+// same reports whether two texts or two lists of whole numbers are the same.
+func same(a, b reflect.Value) bool {
+	if a.Kind() == reflect.String || b.Kind() != reflect.Slice {
+		return a.String() == b.String()
 	}
-	return o
+	if a.Len() != b.Len() || a.IsNil() != b.IsNil() {
+		return false
+	}
+	for i := range a.Len() {
+		if a.Index(i).Int() != b.Index(i).Int() {
+			return false
+		}
+	}
+	return true
 }
 
 // deepest is what pointers point to: a nil pointer where one of them is.
@@ -310,18 +208,15 @@ type metricsJSON struct {
 }
 
 // MarshalJSON implements json.Marshaler.
-func (j *metricsJSON) MarshalJSON() ([]byte, error) { return j.encode(false), nil }
+func (j *metricsJSON) MarshalJSON() ([]byte, error) { return j.append(nil, false) }
 
-// slim implements thin.
-func (j metricsJSON) slim() ([]byte, error) {
-	if j.Result == nil {
-		return []byte("{}"), nil
+// append implements thin.
+func (j *metricsJSON) append(b []byte, slim bool) ([]byte, error) {
+	b = append(b, '{')
+	if slim && j.Result == nil {
+		return append(b, '}'), nil
 	}
-	return j.encode(true), nil
-}
-
-func (j *metricsJSON) encode(slim bool) []byte {
-	b := []byte{'{'}
+	first := len(b)
 	for i := range metrics.Table {
 		m, n := &metrics.Table[i], metrics.Metric{}
 		if j.Result != nil && !(m.Name == kldKey && constant(j.Result)) {
@@ -333,13 +228,13 @@ func (j *metricsJSON) encode(slim bool) []byte {
 		case slim && n.Defined:
 			n = m.Brief(j.Result)
 		}
-		if len(b) > 1 {
+		if len(b) > first {
 			b = append(b, ',')
 		}
 		b = append(append(append(b, '"'), m.Name...), `":`...)
 		b = n.AppendJSON(b)
 	}
-	return append(b, '}')
+	return append(b, '}'), nil
 }
 
 // UnmarshalJSON implements json.Unmarshaler. Metrics that are not there are undefined, or

@@ -222,3 +222,12 @@ func form(at any) string {
 	}
 	return "number" + null
 }
+
+// fieldsOf are the fields of a struct as an object, by their tags.
+func fieldsOf(at any) (o object) {
+	fields := reflect.ValueOf(at).Elem()
+	for i := range fields.NumField() {
+		o = append(o, member{fields.Type().Field(i).Tag.Get("json"), fields.Field(i).Addr().Interface()})
+	}
+	return o
+}

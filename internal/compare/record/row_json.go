@@ -399,11 +399,14 @@ func orNull[T any](list *[]T) **[]T { return &list }
 type optional string
 
 // MarshalJSON implements json.Marshaler.
-func (s optional) MarshalJSON() ([]byte, error) {
+func (s optional) MarshalJSON() ([]byte, error) { return s.AppendJSON(nil), nil }
+
+// AppendJSON appends the text to JSON.
+func (s optional) AppendJSON(b []byte) []byte {
 	if s == "" {
-		return []byte("null"), nil
+		return append(b, "null"...)
 	}
-	return marshal(string(s), "")
+	return appendText(b, string(s))
 }
 
 // dtypeName is an element type by its name, null where there is none. A name that is not
@@ -411,11 +414,14 @@ func (s optional) MarshalJSON() ([]byte, error) {
 type dtypeName tensor.DType
 
 // MarshalJSON implements json.Marshaler.
-func (d dtypeName) MarshalJSON() ([]byte, error) {
+func (d dtypeName) MarshalJSON() ([]byte, error) { return d.AppendJSON(nil), nil }
+
+// AppendJSON appends the name to JSON.
+func (d dtypeName) AppendJSON(b []byte) []byte {
 	if tensor.DType(d) == tensor.Undefined {
-		return []byte("null"), nil
+		return append(b, "null"...)
 	}
-	return marshal(tensor.DType(d).String(), "")
+	return appendText(b, tensor.DType(d).String())
 }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
