@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"dumptool/internal/batch"
-	"dumptool/internal/compare"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/config"
 	"dumptool/internal/convert"
@@ -361,11 +360,7 @@ func mergeCompared(m *merging) error {
 		return hintf(usagef("--format %s: the documents have no divergence of Kullback and Leibler", divergence), "give --format %s to the shards", divergence)
 	}
 	o.Axes = m.a.streams.OutWidth > 0
-	parts, err := m.readCompared(&o.Options)
-	if err != nil {
-		return err
-	}
-	rep, err := o.Merge(m.cmd.Context(), m.docs, parts, m.origin)
+	rep, err := o.Merge(m.cmd.Context(), m.docs, m.origin, report.KeepRow)
 	if err != nil {
 		return incompletef("%w", err)
 	}
@@ -374,24 +369,6 @@ func mergeCompared(m *merging) error {
 		return err
 	}
 	return m.a.conclude(o.Outcome(rep))
-}
-
-// readCompared reads the documents, several at a time. The first one that cannot be read
-// counts.
-func (m *merging) readCompared(o *compare.Options) ([]*compare.MergePart, error) {
-	type read struct {
-		part *compare.MergePart
-		err  error
-	}
-	parts := make([]*compare.MergePart, len(m.docs))
-	var failed error
-	err := batch.Run(m.cmd.Context(), batch.Options{}, m.docs, nil,
-		func(_ context.Context, d shard.Document) (r read) {
-			r.part, r.err = o.ReadPart(d.Path)
-			return r
-		},
-		func(i int, r read) { parts[i], failed = r.part, cmp.Or(failed, r.err) })
-	return parts, cmp.Or(err, failed)
 }
 
 // mergedOptions are the options of the documents of comparisons, with the flags of a merge

@@ -30,6 +30,9 @@ type Options struct {
 	// Budget bounds the sum of the costs of the running jobs, usually bytes of
 	// memory; 0 means no bound. A job that costs more runs alone.
 	Budget int64
+	// Ahead bounds how many jobs of each worker may have started without having delivered
+	// their result, where results are large; 0 means many.
+	Ahead int
 	// Observe, unless nil, hears of the start and of every finished job. Calls
 	// come from the goroutine of Run and must be quick.
 	Observe func(Event)
@@ -55,15 +58,22 @@ func Run[J, R any](ctx context.Context, opt Options, jobs []J, cost func(J) int6
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	costs, total := measure(jobs, cost)
+	workers, ahead := opt.Workers, window
+	if workers <= 0 {
+		workers = store.Workers()
+	}
+	if opt.Ahead > 0 {
+		ahead = min(ahead, opt.Ahead*workers)
+	}
 	s := &schedule{
 		costs:  costs,
 		budget: opt.Budget,
-		slots:  make(chan struct{}, window),
+		slots:  make(chan struct{}, ahead),
 	}
-	outcomes := make(chan outcome[R], window)
+	outcomes := make(chan outcome[R], ahead)
 	go func() {
 		defer close(outcomes)
-		s.run(ctx, opt.Workers, func(i int) { call(ctx, i, jobs[i], do, outcomes) })
+		s.run(ctx, workers, func(i int) { call(ctx, i, jobs[i], do, outcomes) })
 	}()
 	defer func() {
 		// emit may panic: let the workers end before the panic goes on.
@@ -130,9 +140,6 @@ type schedule struct {
 // emitter waits for always has its slot already, so full slots cannot block
 // the run for ever.
 func (s *schedule) run(ctx context.Context, workers int, job func(int)) {
-	if workers <= 0 {
-		workers = store.Workers()
-	}
 	pool := semaphore.NewWeighted(int64(workers))
 	budget := s.budget
 	if budget <= 0 {

@@ -42,7 +42,7 @@ func (p *Plan) Conclude(parts []Part) *record.Report {
 		rep.Rounds[i].Pairing.Flow = round.acrossFlow(round.network(rep.Rows[ranges[i].first:ranges[i].end]), p.rounds)
 	}
 	p.opt.judgeRounds(rep)
-	p.opt.sumUp(rep)
+	p.opt.sumUp(rep, sumsOf(rep))
 	if rep.Shard == nil && !rep.Unfinished() {
 		rep.DropReport()
 	}
@@ -247,41 +247,15 @@ const powerShare = 0.9
 // meaning is what there is to know about the verdict by evidence: whether what came in was
 // the same, how small a fault would have been seen, how much of the network was compared,
 // and what else changes how to read it.
-func meaning(rep *record.Report) (m record.Meaning) {
+func meaning(rep *record.Report, s *sums) (m record.Meaning) {
 	if rep.Interrupted || rep.Verdict != string(ByEvidence) && rep.Verdict != string(ByStatistics) || rep.Standard != "" {
 		return m
 	}
-	m.Operators = operatorsOfReport(rep)
+	m.Operators = &record.Operators{Reference: len(s.refs), NPU: len(s.npus), Compared: len(s.both)}
 	if rep.Verdict == string(ByEvidence) {
-		m.Inputs, m.Power = &record.Inputs{}, powerOf(rep)
+		m.Inputs, m.Power = &s.inputs, s.powerOf(rep)
 	}
 	addStart(rep, &m)
-	counts := map[string]int{}
-	for _, row := range rep.All() {
-		e := row.Evidence
-		if e == nil {
-			continue
-		}
-		switch {
-		case !e.Start || row.Noise == nil || m.Inputs == nil:
-		case row.Noise.RMS == 0 && row.Noise.NonFinite == 0:
-			m.Inputs.Equal++
-		case row.IsOrigin():
-			m.Inputs.Differ++
-		default:
-			m.Inputs.Rounding++
-		}
-		kind := e.Kind
-		if e.HF32 {
-			if kind = "products"; optype.OfOperator(row.OpType, row.Op).Form == optype.Convolution {
-				kind = "convolutions"
-			}
-		}
-		if e.LeftOut > 0 {
-			kind = "left out"
-		}
-		counts[kind]++
-	}
 	for _, note := range [...]struct{ kind, en, zh string }{
 		{"convolutions", "HF32: %d convolutions round their inputs to 11 bits (torch_npu.npu.conv.allow_hf32)", "HF32：%d 个卷积将输入舍入到 11 位(torch_npu.npu.conv.allow_hf32)"},
 		{"products", "HF32: %d products of matrices round their inputs to 11 bits (torch_npu.npu.matmul.allow_hf32)", "HF32：%d 个矩阵乘将输入舍入到 11 位(torch_npu.npu.matmul.allow_hf32)"},
@@ -292,7 +266,7 @@ func meaning(rep *record.Report) (m record.Meaning) {
 		{"UNREAD", "%d tensors differ in rows that nothing reads", "%d 个张量在未被读取的行上不同"},
 		{"left out", "%d tensors have elements that are not judged: what selects them is within its own error", "%d 个张量含未判定的元素：选择它们的数值在自身误差之内"},
 	} {
-		if n := counts[note.kind]; n > 0 {
+		if n := s.kinds[note.kind]; n > 0 {
 			m.Notes = append(m.Notes, lang.Sayf(note.en, note.zh, n))
 		}
 	}
@@ -320,56 +294,61 @@ func addStart(rep *record.Report, m *record.Meaning) {
 	}
 }
 
-// powerOf says how small a fault would have been seen in rows that no origin damaged.
-func powerOf(rep *record.Report) *record.Power {
-	var p record.Power
-	var seen [len(powers)]int
-	for _, row := range rep.All() {
-		e := row.Evidence
-		if e == nil || e.Level == record.IsOrigin || len(e.FedBy) > 0 || !e.Power.Defined {
-			continue
-		}
-		p.Of++
-		if e.Judged {
-			p.Judged++
-			p.Deepest = row.Name()
-		}
-		for i, size := range powers {
-			if e.Power.Value <= size {
-				seen[i]++
-			}
+// addEvidence adds what the evidence of a row is.
+func (s *sums) addEvidence(row *record.Row, e *record.Evidence) {
+	switch {
+	case !e.Start || row.Noise == nil:
+	case row.Noise.RMS == 0 && row.Noise.NonFinite == 0:
+		s.inputs.Equal++
+	case row.IsOrigin():
+		s.inputs.Differ++
+	default:
+		s.inputs.Rounding++
+	}
+	kind := e.Kind
+	if e.HF32 {
+		if kind = "products"; optype.OfOperator(row.OpType, row.Op).Form == optype.Convolution {
+			kind = "convolutions"
 		}
 	}
+	if e.LeftOut > 0 {
+		kind = "left out"
+	}
+	s.kinds[kind]++
+}
+
+// addPower adds how small a fault would have been seen in a row that no origin damaged.
+func (s *sums) addPower(row int, e *record.Evidence) {
+	if e.Level == record.IsOrigin || len(e.FedBy) > 0 || !e.Power.Defined {
+		return
+	}
+	s.power.Of++
+	if e.Judged {
+		s.power.Judged++
+		s.deepest = max(s.deepest, row)
+	}
+	for i, size := range powers {
+		if e.Power.Value <= size {
+			s.seen[i]++
+		}
+	}
+}
+
+// powerOf says how small a fault would have been seen in most of these rows.
+func (s *sums) powerOf(rep *record.Report) *record.Power {
+	p := s.power
 	if p.Of == 0 {
 		return nil
 	}
+	if s.deepest >= 0 {
+		p.Deepest = rep.Row(s.deepest).Name()
+	}
 	for i, size := range powers {
 		p.Size = size
-		p.Share = math.Floor(100*float64(seen[i])/float64(p.Of)) / 100
-		if float64(seen[i]) >= powerShare*float64(p.Of) {
+		p.Share = math.Floor(100*float64(s.seen[i])/float64(p.Of)) / 100
+		if float64(s.seen[i]) >= powerShare*float64(p.Of) {
 			break
 		}
 	}
 	return &p
-}
-
-// operatorsOfReport counts the operators of both sides, and those of which a tensor was
-// compared.
-func operatorsOfReport(rep *record.Report) *record.Operators {
-	var refs, npus, both = map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for _, row := range rep.All() {
-		if row.Pair.Status == record.Skip {
-			continue
-		}
-		if row.RefFile != "" {
-			refs[row.Op] = true
-		}
-		if row.NPUFile != "" {
-			npus[row.Op] = true
-		}
-		if row.Judged() {
-			both[row.Op] = true
-		}
-	}
-	return &record.Operators{Reference: len(refs), NPU: len(npus), Compared: len(both)}
 }

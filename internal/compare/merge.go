@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"dumptool/internal/batch"
@@ -21,148 +19,177 @@ import (
 
 // Merge makes one report of the rounds of several documents, which fit together: of
 // shards, or of comparisons on several machines. It reads no tensors. The origin is that
-// of the result. It takes the rows over. What they were read without is read again where
-// compare.json is written, and so are the pictures of the rows that one run would have drawn.
-func (o *Options) Merge(ctx context.Context, docs []shard.Document, parts []*MergePart, origin shard.Origin) (*record.Report, error) {
-	reports, held := make([]*record.Report, len(parts)), heldType{}
-	for i, part := range parts {
-		reports[i] = part.Report
-		held.join(&part.held)
-	}
-	first := reports[0]
-	rep := &record.Report{Origin: origin, Args: first.Args, Profile: first.Profile, NaNPolicy: first.NaNPolicy, TolMode: first.TolMode,
-		Verdict: first.Verdict, VerdictWhy: first.VerdictWhy, Standard: first.Standard, Listed: &record.Listed{Ref: []record.ListedRound{}, NPU: []record.ListedRound{}}}
-	for i, doc := range reports {
-		if err := mergeable(doc, first); err != nil {
-			return nil, lang.Errorf("%s: %w", docs[i].Path, err)
-		}
-		if err := rank(doc, docs[i].Rank); err != nil {
-			return nil, lang.Errorf("%s: %w", docs[i].Path, err)
-		}
-	}
-	rounds, err := mergeRounds(docs, parts)
+// of the result, keep says which rows it has though they passed and leaves of each what is
+// shown. All are read again where a report has them, and so are the pictures of the rows that
+// one run would have drawn.
+func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard.Origin, keep func(*record.Report, int, *record.Row) bool) (*record.Report, error) {
+	parts, err := readHeads(ctx, docs)
 	if err != nil {
 		return nil, err
 	}
-	left, rows := map[*record.Report]int{}, 0 // rounds of a document
-	for _, doc := range reports {
-		left[doc], rows = len(doc.Rounds), rows+doc.Len()
-	}
-	rep.Rows = make([]record.Row, 0, rows)
-	for k, x := range rounds {
-		rounds[k].at = len(rep.Rows)
-		round := x.of.Rounds[x.index]
-		shift := len(rep.Rows) - x.rows.first
-		round.Shift(shift)
-		for _, row := range x.of.Rows[x.rows.first:x.rows.end] {
-			row.Verdict.Shift(shift)
-			row.Round, row.Key = round.Name, round.Pairing.Key
-			rep.Rows = append(rep.Rows, row)
+	first := parts[0].head
+	rep := &record.Report{Origin: origin, Args: first.Args, Profile: first.Profile, NaNPolicy: first.NaNPolicy, TolMode: first.TolMode,
+		Verdict: first.Verdict, VerdictWhy: first.VerdictWhy, Standard: first.Standard, Listed: &record.Listed{Ref: []record.ListedRound{}, NPU: []record.ListedRound{}}}
+	for _, part := range parts {
+		if err := cmp.Or(mergeable(part.head, first), part.rank()); err != nil {
+			return nil, lang.Errorf("%s: %w", part.doc.Path, err)
 		}
+	}
+	rounds, err := mergeRounds(parts)
+	if err != nil {
+		return nil, err
+	}
+	rows := 0
+	for k := range rounds {
+		x := &rounds[k]
+		round := *x.round()
+		x.at, rows = rows, rows+x.rows()
+		round.Shift(x.at - x.first)
 		rep.Rounds = append(rep.Rounds, round)
-		if left[x.of]--; left[x.of] == 0 {
-			x.of.Rows = nil // which are in the report now
+	}
+	if origin.Shard == nil && first.Shard == nil && len(parts) > 1 {
+		rename(rep.Rounds)
+	}
+	if err := mergeHeads(rep, parts); err != nil {
+		return nil, err
+	}
+	sums, err := o.readRows(ctx, rep, parts, rounds, keep)
+	if err != nil {
+		return nil, err
+	}
+	rep.Rows, rep.Again = []record.Row{}, &record.Again{}
+	var at []int // round of a chunk
+	for k := range rounds {
+		x := &rounds[k]
+		rep.Take(x.part.Kept, record.Chunk{First: x.first, End: x.first + x.rows()}, k, func(row *record.Row) { x.adapt(&rep.Rounds[k], row) })
+		for _, c := range x.part.Chunks() {
+			if c.First >= x.first && c.First < x.first+x.rows() {
+				rep.Again.Chunks = append(rep.Again.Chunks, record.Chunk{First: c.First - x.first + x.at, End: c.End - x.first + x.at})
+				at = append(at, k)
+			}
 		}
 	}
-	if origin.Shard == nil && first.Shard == nil && len(reports) > 1 {
-		rename(rep)
+	for _, part := range parts {
+		part.Report = nil // the rows are in the result now
 	}
+	rep.Again.Read = func(chunk int, as record.Reading) ([]record.Row, error) {
+		x, c := &rounds[at[chunk]], rep.Again.Chunks[chunk]
+		path := safefile.InFolder(x.part.doc.Path, DocumentName)
+		again, err := x.part.ReadAgain(record.Chunk{First: c.First - x.at + x.first, End: c.End - x.at + x.first}, as,
+			func(offset int64) (io.ReadCloser, error) { return shard.OpenAt(path, offset) })
+		if err != nil {
+			return nil, safefile.WithPath(path, err)
+		}
+		for i := range again {
+			o.retain(&again[i])
+			x.adapt(&rep.Rounds[at[chunk]], &again[i])
+		}
+		return again, nil
+	}
+	o.sumUp(rep, sums)
+	return rep, o.takePictures(rep)
+}
+
+// takePictures takes the pictures of rows from their documents.
+func (o *Options) takePictures(rep *record.Report) error {
+	if o.Pictures == nil {
+		return nil
+	}
+	return rep.Fetch(rep.PictureRows(o.Pictures.Kept), record.Paged, func(i int, row *record.Row) { rep.Row(i).Pictures = row.Pictures })
+}
+
+// mergePart is a document that is merged.
+type mergePart struct {
+	doc  *shard.Document
+	head *record.Report
+	*record.Kept
+	sums *sums
+	err  error
+}
+
+// readHeads reads what stands before the rows of documents.
+func readHeads(ctx context.Context, docs []shard.Document) ([]*mergePart, error) {
+	parts := make([]*mergePart, 0, len(docs))
+	err := batch.RunUntil(ctx, batch.Options{}, docs, nil, func(_ context.Context, doc shard.Document) *mergePart {
+		p := &mergePart{doc: &doc}
+		p.err = readDocument(doc.Path, func(in io.Reader) (err error) {
+			p.head, err = record.ReadHead(in)
+			return err
+		})
+		return p
+	}, func(p *mergePart) error {
+		parts = append(parts, p)
+		return p.err
+	})
+	return parts, err
+}
+
+// mergeHeads merges what the heads of documents say of the run.
+func mergeHeads(rep *record.Report, parts []*mergePart) (err error) {
+	first := parts[0].head
 	for _, name := range first.Coverage.Unused {
-		if !slices.ContainsFunc(reports, func(doc *record.Report) bool { return !slices.Contains(doc.Coverage.Unused, name) }) {
+		if !slices.ContainsFunc(parts, func(p *mergePart) bool { return !slices.Contains(p.head.Coverage.Unused, name) }) {
 			rep.Coverage.Unused = append(rep.Coverage.Unused, name)
 		}
 	}
 	var between [][]byte
-	for _, doc := range reports {
-		between = append(between, doc.Ranks)
-	}
-	if rep.Ranks, err = ranks.Merge(between); err != nil {
-		return nil, err
+	for _, p := range parts {
+		between = append(between, p.head.Ranks)
 	}
 	rep.Listed.Stale = first.Listed.Stale
-	for _, doc := range reports {
-		mergeListed(rep.Listed, doc.Listed)
+	for _, p := range parts {
+		mergeListed(rep.Listed, p.head.Listed)
 	}
-	if !o.Whole {
-		rep.Again = func(i int) ([]record.Row, error) {
-			if x := &rounds[i]; !x.part.Less { // by statistics
-				return make([]record.Row, x.rows.end-x.rows.first), nil
-			}
-			return readAgain(rep, &rounds[i], false)
-		}
-	}
-	rep.Effective = held.name()
-	o.sumUp(rep)
-	return rep, o.takePictures(ctx, rep, rounds)
+	rep.Ranks, err = ranks.Merge(between)
+	return err
 }
 
-// takePictures takes the pictures of rows from their documents.
-func (o *Options) takePictures(ctx context.Context, rep *record.Report, rounds []mergedRound) error {
-	if o.Pictures == nil {
-		return nil
-	}
-	wanted := map[int][]int{} // rows by rounds
-	for _, i := range rep.PictureRows(o.Pictures.Kept) {
-		k := sort.Search(len(rounds), func(k int) bool { return rounds[k].at > i }) - 1
-		wanted[k] = append(wanted[k], i)
-	}
-	type drawn struct {
-		pictures []*metrics.Pictures
-		err      error
-	}
-	var failed error
-	in := slices.Sorted(maps.Keys(wanted))
-	err := batch.Run(ctx, batch.Options{Workers: o.Workers}, in, nil,
-		func(_ context.Context, k int) (d drawn) {
-			round := rounds[k]
-			round.rows.end = round.rows.first + slices.Max(wanted[k]) - round.at + 1 // behind it none is wanted
-			rows, err := readAgain(rep, &round, true)
-			if d.err = err; err == nil {
-				for _, i := range wanted[k] {
-					d.pictures = append(d.pictures, rows[i-rounds[k].at].Pictures)
+// readRows reads the rows of documents, of several at the same time, and sums up what they
+// say. The report has its rounds.
+func (o *Options) readRows(ctx context.Context, rep *record.Report, parts []*mergePart, rounds []mergedRound, keep func(*record.Report, int, *record.Row) bool) (*sums, error) {
+	find(rep)
+	shown, all := rep.ShownRound(), newSums()
+	err := batch.RunUntil(ctx, batch.Options{}, parts, nil, func(_ context.Context, p *mergePart) *mergePart {
+		p.sums = newSums()
+		var x *mergedRound // that of a row
+		var wrong error
+		p.err = readDocument(p.doc.Path, func(in io.Reader) (err error) {
+			p.Kept, err = record.ReadKept(in, o.Whole, func(_ *record.Report, i int, row *record.Row) bool {
+				if x == nil || i == x.first+x.rows() {
+					if x = roundAt(rounds, p, i); x == nil {
+						return false // it is counted below
+					}
 				}
+				if name := x.round().Name; row.Round != name {
+					wrong = cmp.Or(wrong, error(lang.Errorf("row %d is of the round %q, and stands among those of %q", i, row.Round, name)))
+				}
+				at := i - x.first + x.at
+				o.retain(row)
+				p.sums.add(at, row)
+				if o.Whole {
+					return true
+				}
+				if row.Evidence == nil || !row.Evidence.Start {
+					row.Noise = nil
+				}
+				return keep(rep, at, row) || shown >= 0 && x == &rounds[shown]
+			})
+			if err == nil && p.Len() != p.rows() {
+				err = lang.Errorf("has %d rows, its rounds %d", p.Len(), p.rows())
 			}
-			return d
-		},
-		func(n int, d drawn) {
-			failed = cmp.Or(failed, d.err)
-			for x, p := range d.pictures {
-				rep.Rows[wanted[in[n]][x]].Pictures = p
-			}
+			return cmp.Or(err, wrong)
 		})
-	return cmp.Or(err, failed)
-}
-
-// MergePart is a document that is merged.
-type MergePart struct {
-	*record.Kept
-	held heldType
-}
-
-// ReadPart reads the compare.json of a run for a merge, of the rows what reports want of the
-// options. Errors name it.
-func (o *Options) ReadPart(path string) (*MergePart, error) {
-	part := new(MergePart)
-	err := readDocument(path, func(in io.Reader) (err error) {
-		part.Kept, err = record.ReadKept(in, o.Whole, func(row *record.Row) {
-			o.retain(row)
-			part.held.add(row)
-			row.Pictures = nil // each document has those of its own most telling rows
-		})
-		return err
+		return p
+	}, func(p *mergePart) error {
+		if p.err != nil {
+			return p.err
+		}
+		all.join(p.sums)
+		rep.AddPassed(p.Report)
+		p.sums = nil
+		return nil
 	})
-	return part, err
-}
-
-// readAgain reads again what was passed over of the rows of a round of a merged report, or
-// their pictures alone.
-func readAgain(rep *record.Report, round *mergedRound, drawn bool) ([]record.Row, error) {
-	path, n := safefile.InFolder(round.path, DocumentName), round.rows.end-round.rows.first
-	rows, err := round.part.ReadAgain(round.rows.first, rep.Rows[round.at:round.at+n], drawn, func(offset int64) (io.ReadCloser, error) { return shard.OpenAt(path, offset) })
-	if err != nil {
-		return nil, safefile.WithPath(path, err)
-	}
-	return rows, nil
+	return all, err
 }
 
 // mergeable reports what a document lacks that a merge needs.
@@ -180,45 +207,67 @@ func mergeable(doc, first *record.Report) error {
 	return nil
 }
 
-// rank gives the only round of a document, which knows none, a rank.
-func rank(doc *record.Report, rank string) error {
+// rank gives the only round of the document, which knows none, the rank that the user says.
+func (p *mergePart) rank() error {
+	rank, rounds := p.doc.Rank, p.head.Rounds
 	if rank == "" {
 		return nil
 	}
-	if len(doc.Rounds) != 1 || doc.Rounds[0].At.Rank != "" && doc.Rounds[0].At.Rank != rank {
+	if len(rounds) != 1 || rounds[0].At.Rank != "" && rounds[0].At.Rank != rank {
 		return lang.Errorf("rank=%s is for a document of one round without a rank", rank)
 	}
-	doc.Rounds[0].At.Rank = rank
-	for i := range doc.Rows {
-		doc.Rows[i].At.Rank = rank
-	}
+	rounds[0].At.Rank = rank
 	return nil
+}
+
+// rows counts those of all rounds.
+func (p *mergePart) rows() (n int) {
+	for i := range p.head.Rounds {
+		n += p.head.Rounds[i].Len()
+	}
+	return n
 }
 
 // mergedRound is a round of a document.
 type mergedRound struct {
-	part  *MergePart
-	of    *record.Report
-	path  string
+	part  *mergePart
 	index int
-	// rows are those in the document, at is the place of the first of them in the result.
-	rows rowRange
-	at   int
+	// first is the place of its first row in the document, at that in the result.
+	first, at int
 }
 
-func (m *mergedRound) round() *record.Round { return &m.of.Rounds[m.index] }
+func (m *mergedRound) round() *record.Round { return &m.part.head.Rounds[m.index] }
+
+func (m *mergedRound) rows() int { return m.round().Len() }
+
+// roundAt is the round of row i of a document, nil for none.
+func roundAt(rounds []mergedRound, p *mergePart, i int) *mergedRound {
+	for k := range rounds {
+		if x := &rounds[k]; x.part == p && i >= x.first && i < x.first+x.rows() {
+			return x
+		}
+	}
+	return nil
+}
+
+// adapt makes of a row of the document one of the result, where its round is another one.
+func (m *mergedRound) adapt(round *record.Round, row *record.Row) {
+	row.Verdict.Shift(m.at - m.first)
+	row.Round, row.Key, row.At.Rank = round.Name, round.Pairing.Key, cmp.Or(m.part.doc.Rank, row.At.Rank)
+}
 
 // mergeRounds are the rounds of documents in their order: that in which one run has them,
 // else that of their coordinates. A round that is there twice is an error.
-func mergeRounds(docs []shard.Document, parts []*MergePart) ([]mergedRound, error) {
+func mergeRounds(parts []*mergePart) ([]mergedRound, error) {
 	var all []mergedRound
-	for i, part := range parts {
-		ranges := roundRanges(part.Report)
-		for k := range part.Rounds {
-			all = append(all, mergedRound{part: part, of: part.Report, path: docs[i].Path, index: k, rows: ranges[k]})
+	for _, part := range parts {
+		first := 0
+		for k := range part.head.Rounds {
+			all = append(all, mergedRound{part: part, index: k, first: first})
+			first += part.head.Rounds[k].Len()
 		}
 	}
-	byPlace := parts[0].Shard != nil
+	byPlace := parts[0].head.Shard != nil
 	slices.SortStableFunc(all, func(a, b mergedRound) int {
 		if byPlace {
 			return a.round().Pairing.Place - b.round().Pairing.Place
@@ -228,12 +277,12 @@ func mergeRounds(docs []shard.Document, parts []*MergePart) ([]mergedRound, erro
 	for i := range all[:max(len(all)-1, 0)] {
 		a, b := &all[i], &all[i+1]
 		x, y := a.round(), b.round()
-		switch {
-		case byPlace && x.Pairing.Place != y.Pairing.Place, !byPlace && (x.At != y.At || x.RefAt != y.RefAt || a.of == b.of):
+		switch path, other := b.part.doc.Path, a.part.doc.Path; {
+		case byPlace && x.Pairing.Place != y.Pairing.Place, !byPlace && (x.At != y.At || x.RefAt != y.RefAt || a.part == b.part):
 		case x.At == (record.At{}):
-			return nil, lang.Errorf("%s: its round has no rank and no step, nor has that of %s: rank=0:%s says which it is", b.path, a.path, b.path)
+			return nil, lang.Errorf("%s: its round has no rank and no step, nor has that of %s: rank=0:%s says which it is", path, other, path)
 		default:
-			return nil, lang.Errorf("%s: has the round %s, as %s has", b.path, cmp.Or(y.Name, coordinates(y.At).String()), a.path)
+			return nil, lang.Errorf("%s: has the round %s, as %s has", path, cmp.Or(y.Name, coordinates(y.At).String()), other)
 		}
 	}
 	return all, nil
@@ -245,24 +294,14 @@ func coordinates(at record.At) dumpdir.Coordinates {
 }
 
 // rename gives the rounds of documents of different runs names that tell them apart.
-func rename(rep *record.Report) {
-	here, there := make([]dumpdir.Coordinates, len(rep.Rounds)), make([]dumpdir.Coordinates, len(rep.Rounds))
-	for i := range rep.Rounds {
-		here[i], there[i] = coordinates(rep.Rounds[i].At), coordinates(rep.Rounds[i].RefAt)
+func rename(rounds []record.Round) {
+	here, there := make([]dumpdir.Coordinates, len(rounds)), make([]dumpdir.Coordinates, len(rounds))
+	for i := range rounds {
+		here[i], there[i] = coordinates(rounds[i].At), coordinates(rounds[i].RefAt)
 	}
-	names, ranges := shortNames(here, there), make([]rowRange, len(rep.Rounds))
-	at := 0
-	for i := range rep.Rounds {
-		r := &rep.Rounds[i]
-		for ranges[i].first = at; at < len(rep.Rows) && rep.Rows[at].Round == r.Name && rep.Rows[at].At == r.At; at++ {
-		}
-		ranges[i].end = at
-		r.Name, r.Pairing.Key, r.Pairing.Place = names[i], names[i], i
-	}
-	for i, rows := range ranges {
-		for k := rows.first; k < rows.end; k++ {
-			rep.Rows[k].Round, rep.Rows[k].Key = names[i], names[i]
-		}
+	for i, name := range shortNames(here, there) {
+		r := &rounds[i]
+		r.Name, r.Pairing.Key, r.Pairing.Place = name, name, i
 	}
 }
 

@@ -65,7 +65,7 @@ func (p *Plan) ComputeAgain(ctx context.Context, rep *record.Report) error {
 	if err != nil {
 		if rep.Interrupted = ctx.Err() != nil; rep.Interrupted {
 			o.judgeRounds(rep)
-			o.sumUp(rep)
+			o.sumUp(rep, sumsOf(rep))
 		}
 		return err
 	}
@@ -80,7 +80,7 @@ func (p *Plan) ComputeAgain(ctx context.Context, rep *record.Report) error {
 	}
 	if known || len(unread) > 0 {
 		o.judgeRounds(rep)
-		o.sumUp(rep)
+		o.sumUp(rep, sumsOf(rep))
 	}
 	return nil
 }

@@ -22,28 +22,22 @@ import (
 // sumUp makes what a report says as a whole of its rounds: counts, the round that went
 // wrong first, that of the earliest step, then of the lowest rank, what was not compared,
 // the warnings, and what the baseline says. It is a function of the rounds and the
-// options, and reads no row of another run.
-func (o *Options) sumUp(rep *record.Report) {
+// options, and reads no row of another run. s are the sums of all rows.
+func (o *Options) sumUp(rep *record.Report, s *sums) {
 	rep.OrderSource = inAll(rep.Rounds, func(r *record.Round) lang.Sentence { return r.OrderSource })
-	for i, rows := range roundRanges(rep) {
-		rep.Rounds[i].Counts = map[record.Status]int{}
-		for k := rows.first; k < rows.end; k++ {
-			rep.Rounds[i].Counts[rep.Rows[k].Status]++
+	if rep.Again == nil { // else it stands in the documents
+		for i, rows := range roundRanges(rep) {
+			rep.Rounds[i].Counts = map[record.Status]int{}
+			for k := rows.first; k < rows.end; k++ {
+				rep.Rounds[i].Counts[rep.Rows[k].Status]++
+			}
 		}
 	}
 	rep.Count()
-	if rep.Again == nil { // else rows do not say it any more
-		rep.Effective = effective(rep)
-	}
-	cover(rep)
-	rep.Findings, rep.Origins = record.NoFindings(), nil
-	if !rep.Interrupted && rep.Standard == "" {
-		rep.GraphSource = inAll(rep.Rounds, func(r *record.Round) lang.Sentence { return r.GraphSource })
-		if i := rep.HeadlineRound(); i >= 0 {
-			rep.Findings, rep.Origins = rep.Rounds[i].Findings, rep.Rounds[i].Origins
-		}
-	}
-	rep.Meaning = meaning(rep)
+	rep.Effective = s.held.name()
+	cover(rep, s)
+	find(rep)
+	rep.Meaning = meaning(rep, s)
 	rep.Warnings = o.warnings(rep)
 	if b := o.Baseline; b != nil && !rep.Interrupted {
 		rep.Baseline = b.apply(rep, &o.Pair, o.Slack)
@@ -51,6 +45,18 @@ func (o *Options) sumUp(rep *record.Report) {
 		if rep.FailedFast {
 			rep.Baseline.Missing = nil // not known: the rest was not reached
 		}
+	}
+}
+
+// find makes the findings of a report of those of its rounds.
+func find(rep *record.Report) {
+	rep.Findings, rep.Origins = record.NoFindings(), nil
+	if rep.Interrupted || rep.Standard != "" {
+		return
+	}
+	rep.GraphSource = inAll(rep.Rounds, func(r *record.Round) lang.Sentence { return r.GraphSource })
+	if i := rep.HeadlineRound(); i >= 0 {
+		rep.Findings, rep.Origins = rep.Rounds[i].Findings, rep.Rounds[i].Origins
 	}
 }
 
@@ -75,14 +81,82 @@ func inAll(rounds []record.Round, text func(*record.Round) lang.Sentence) lang.S
 	return lang.Sayf("%s; another one in %d of %d rounds", "%[1]s；%[3]d 个轮次中 %[2]d 个不同", first, others, len(rounds))
 }
 
-// effective is the type that all arrays of float32 of the NPU hold that say it, empty
-// where they differ or hold float32.
-func effective(rep *record.Report) string {
-	var h heldType
-	for _, row := range rep.All() {
-		h.add(row)
+// sums are what all rows say together, however many there are.
+type sums struct {
+	held heldType
+	// asked and compared are the tensors of the reference: sums of their names, since there
+	// may be many.
+	asked, compared [][sha256.Size]byte
+	// refs, npus and both are the operators of either side, and those of which a tensor was
+	// compared.
+	refs, npus, both map[string]bool
+	inputs           record.Inputs
+	kinds            map[string]int // of evidence
+	power            record.Power
+	seen             [len(powers)]int
+	deepest          int // row
+}
+
+func newSums() *sums {
+	return &sums{refs: map[string]bool{}, npus: map[string]bool{}, both: map[string]bool{}, kinds: map[string]int{}, deepest: -1}
+}
+
+// sumsOf are those of a report that has all of its rows.
+func sumsOf(rep *record.Report) *sums {
+	s := newSums()
+	for i, row := range rep.All() {
+		s.add(i, row)
 	}
-	return h.name()
+	return s
+}
+
+// add adds a row, which has place i in the report.
+func (s *sums) add(i int, row *record.Row) {
+	s.held.add(row)
+	s.addTensor(row)
+	if e := row.Evidence; e != nil {
+		s.addEvidence(row, e)
+		s.addPower(i, e)
+	}
+}
+
+// addTensor adds the tensors and the operator of a row.
+func (s *sums) addTensor(row *record.Row) {
+	if row.RefFile != "" && (row.Status != record.Skip || record.Has(row.Reasons, record.NotStandard)) {
+		s.asked = append(s.asked, sha256.Sum256([]byte(row.RefFile)))
+	}
+	if row.RefFile != "" && row.Judged() {
+		s.compared = append(s.compared, sha256.Sum256([]byte(row.RefFile)))
+	}
+	if row.Pair.Status == record.Skip {
+		return
+	}
+	if row.RefFile != "" {
+		s.refs[row.Op] = true
+	}
+	if row.NPUFile != "" {
+		s.npus[row.Op] = true
+	}
+	if row.Judged() {
+		s.both[row.Op] = true
+	}
+}
+
+// join adds the sums of others.
+func (s *sums) join(o *sums) {
+	s.held.join(&o.held)
+	s.asked, s.compared = append(s.asked, o.asked...), append(s.compared, o.compared...)
+	maps.Copy(s.refs, o.refs)
+	maps.Copy(s.npus, o.npus)
+	maps.Copy(s.both, o.both)
+	s.inputs.Equal, s.inputs.Rounding, s.inputs.Differ = s.inputs.Equal+o.inputs.Equal, s.inputs.Rounding+o.inputs.Rounding, s.inputs.Differ+o.inputs.Differ
+	for kind, n := range o.kinds {
+		s.kinds[kind] += n
+	}
+	s.power.Of, s.power.Judged, s.deepest = s.power.Of+o.power.Of, s.power.Judged+o.power.Judged, max(s.deepest, o.deepest)
+	for i, n := range o.seen {
+		s.seen[i] += n
+	}
 }
 
 // heldType is what type arrays of float32 hold.
@@ -119,10 +193,10 @@ func (h *heldType) name() string {
 
 // cover fills in what was compared and what was not. A tensor of the reference
 // counts once, in however many rounds it was compared; one that is skipped does not.
-func cover(rep *record.Report) {
+func cover(rep *record.Report, s *sums) {
 	c := &rep.Coverage
 	*c = record.Coverage{Unused: c.Unused}
-	var compared, asked [][sha256.Size]byte // sums, since there may be many
+	asked := s.asked
 	for i := range rep.Rounds {
 		for _, file := range rep.Rounds[i].Pairing.Candidates {
 			asked = append(asked, sha256.Sum256([]byte(file)))
@@ -144,17 +218,8 @@ func cover(rep *record.Report) {
 		case record.Skip:
 			c.Skipped = append(c.Skipped, row.Name())
 		}
-		if row.RefFile == "" {
-			continue
-		}
-		if row.Status != record.Skip || record.Has(row.Reasons, record.NotStandard) {
-			asked = append(asked, sha256.Sum256([]byte(row.RefFile)))
-		}
-		if row.Judged() {
-			compared = append(compared, sha256.Sum256([]byte(row.RefFile)))
-		}
 	}
-	c.Reference, c.Compared = different(asked), different(compared)
+	c.Reference, c.Compared = different(asked), different(s.compared)
 	for _, r := range rep.Listed.Ref {
 		if !r.Paired {
 			c.Reference += r.Outputs
@@ -285,7 +350,7 @@ func (o *Options) notTransposed(rep *record.Report) (warnings []lang.Sentence) {
 		return nil
 	}
 	found := map[string]bool{}
-	for _, row := range rep.All() {
+	for _, row := range rep.Named() {
 		found[row.Op] = true
 	}
 	for _, op := range slices.Sorted(maps.Keys(o.Shape.Transpose)) {
@@ -344,7 +409,7 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 	if !anyPaired(rep) { // what has several partners is no failure of anything
 		failOn = slices.DeleteFunc(slices.Clone(failOn), func(s record.Status) bool { return s == record.Ambiguous })
 	}
-	failed, compared := failures(rep, failOn), 0
+	failed, compared := failures(rep, failOn), rep.Passed.Rows
 	for _, row := range rep.All() {
 		if row.Judged() {
 			compared++

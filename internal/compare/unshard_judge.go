@@ -55,7 +55,7 @@ func (p *Plan) JudgeRanks(ctx context.Context, rep *record.Report) error {
 	if rep.Ranks, err = json.Marshal(judged); err != nil {
 		return err
 	}
-	p.opt.sumUp(rep)
+	p.opt.sumUp(rep, sumsOf(rep))
 	return nil
 }
 

@@ -95,13 +95,18 @@ func (t Text) guessedAxes(r *record.Report) []string {
 	var lines []string
 	for _, row := range r.All() {
 		for _, n := range row.Notes {
-			note := n.String()
-			if strings.Contains(note, "--ref-format") && (row.Status == record.Fail || strings.HasSuffix(note, "decides)")) {
+			if isGuess(n, row) {
 				lines = append(lines, rowInRound(row)+t.say(": ", "：")+t.of(n))
 			}
 		}
 	}
 	return firstOf(t, lines, listed, func(line string) string { return line })
+}
+
+// isGuess reports whether a note says that an order of axes was guessed.
+func isGuess(n lang.Sentence, row *record.Row) bool {
+	note := n.String()
+	return strings.Contains(note, "--ref-format") && (row.Status == record.Fail || strings.HasSuffix(note, "decides)"))
 }
 
 // unordered reports whether no round has a known execution order.

@@ -83,12 +83,11 @@ func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
 	labels := labelsOf(r)
 	stems, names := operatorStems(r, labels, opt.Plots)
 	renamed := false
-	for i := range r.Len() {
+	for i, row := range r.Each(false) {
 		stem, ok := stems[i]
 		if !ok {
 			continue
 		}
-		row := r.Row(i)
 		renamed = renamed || stem != labels.of(row)
 		if !row.HasErrors() { // plots only
 			continue
@@ -134,7 +133,7 @@ func writeOpConfig(folder *Folder, r *record.Report) error {
 		return err
 	}
 	names := func(yield func(string) bool) {
-		for _, row := range r.All() {
+		for _, row := range r.Each(false) {
 			if op := row.Op; row.RefFile != "" && csvText(op) == op && !yield(op) {
 				return
 			}
@@ -242,7 +241,7 @@ func withoutRow(lines []sidefile.SkipLine, r *record.Report, labels *labels) []s
 		return nil
 	}
 	var known filename.Index
-	for i, row := range r.All() {
+	for i, row := range r.Named() {
 		known.Add(labels.of(row), i)
 		known.Add(rowLabel(row), i)
 	}

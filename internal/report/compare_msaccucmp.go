@@ -27,11 +27,12 @@ const notANumber = "NaN"
 // NaN where the report does not have it.
 func WriteCompareMsaccucmp(w io.Writer, r *record.Report) error {
 	return writeCSV(w, msaccucmpColumns(r), func(yield func(*msaccucmpRow) bool) {
-		index := 0
-		for i, row := range r.All() {
-			if i == 0 || row.Op != r.Row(i-1).Op || row.Round != r.Row(i-1).Round {
+		index, before := 0, new(record.Row)
+		for _, row := range r.Each(false) {
+			if index == 0 || row.Op != before.Op || row.Round != before.Round {
 				index++
 			}
+			before = row
 			if !yield(newMsaccucmpRow(row, index)) {
 				return
 			}
@@ -59,7 +60,7 @@ func newMsaccucmpRow(row *record.Row, index int) *msaccucmpRow {
 func msaccucmpColumns(r *record.Report) []Column[*msaccucmpRow] {
 	type row = *msaccucmpRow
 	address := func(file func(*record.Row) string) (columns []Column[row]) {
-		if r.Any(func(row *record.Row) bool { return isDump(file(row)) }) {
+		if anyOfEach(r, func(row *record.Row) bool { return isDump(file(row)) }) {
 			columns = append(columns, words("Address", func(row) string { return notANumber }))
 		}
 		return columns
@@ -85,7 +86,7 @@ func msaccucmpColumns(r *record.Report) []Column[*msaccucmpRow] {
 			words("Shape", func(r row) string { return "[" + shownShape(r.Row).Join(",") + "]" }),
 			words("OverFlow", func(r row) string { return overflowCell(r.result) }),
 		})
-	if r.Any(func(row *record.Row) bool { return recordedPath(row.NPUFile) != "" || recordedPath(row.RefFile) != "" }) {
+	if anyOfEach(r, func(row *record.Row) bool { return recordedPath(row.NPUFile) != "" || recordedPath(row.RefFile) != "" }) {
 		columns = recordedColumns()
 	}
 	return append(columns,
@@ -100,6 +101,16 @@ func msaccucmpColumns(r *record.Report) []Column[*msaccucmpRow] {
 		metric("MaxRelativeError", func(a *accuracy) metrics.Metric { return a.maxRel }),
 		metric("MeanRelativeError", func(a *accuracy) metrics.Metric { return a.meanRel }),
 		words("CompareFailReason", failReason))
+}
+
+// anyOfEach reports whether a row is as asked, whatever of the rows is in memory.
+func anyOfEach(r *record.Report, is func(*record.Row) bool) bool {
+	for _, row := range r.Each(false) {
+		if is(row) {
+			return true
+		}
+	}
+	return false
 }
 
 // recordedColumns are those of the table of files of torch.utils.dumper up to the

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
-	"iter"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -33,16 +32,11 @@ func rowLabel(r *record.Row) string {
 // two operators of the NPU with one origin, have the NPU's name too.
 func CompareLabels(r *record.Report) []string {
 	names, labels := labelsOf(r), make([]string, r.Len())
-	for i, row := range r.All() {
+	for i, row := range r.Named() {
 		labels[i] = names.of(row)
 	}
 	return labels
 }
-
-// called is what a row is called by.
-type called struct{ label, round, npuOp string }
-
-func calledOf(row *record.Row) called { return called{rowLabel(row), row.Round, row.NPUOp} }
 
 // labels name rows.
 type labels struct {
@@ -54,30 +48,19 @@ type labels struct {
 // labelsOf makes the names of the rows of a report.
 func labelsOf(r *record.Report) *labels {
 	r = r.Whole() // names are the same in all reports of a run
-	return labelsOfAll(func(yield func(called) bool) {
-		for _, row := range r.All() {
-			if !yield(calledOf(row)) {
-				return
-			}
-		}
-	})
-}
-
-// labelsOfAll makes the names of rows, which it goes through twice.
-func labelsOfAll(rows iter.Seq[called]) *labels {
 	n := new(labels)
-	n.alike = repeated(rows, func(c called) string { return c.label })
+	n.alike = repeated(r, rowLabel)
 	if len(n.alike) > 0 {
-		n.still = repeated(rows, n.inRound)
+		n.still = repeated(r, n.inRound)
 	}
 	return n
 }
 
 // repeated are the names that several rows have.
-func repeated(rows iter.Seq[called], name func(called) string) map[string]bool {
+func repeated(r *record.Report, name func(*record.Row) string) map[string]bool {
 	seen, again := map[string]bool{}, map[string]bool{}
-	for c := range rows {
-		label := name(c)
+	for _, row := range r.Named() {
+		label := name(row)
 		if seen[label] {
 			again[label] = true
 		}
@@ -87,20 +70,19 @@ func repeated(rows iter.Seq[called], name func(called) string) map[string]bool {
 }
 
 // inRound names a row, with its round where several rows have the name.
-func (n *labels) inRound(c called) string {
-	if c.round != "" && n.alike[c.label] {
-		return c.label + "@" + c.round
+func (n *labels) inRound(row *record.Row) string {
+	label := rowLabel(row)
+	if row.Round != "" && n.alike[label] {
+		label += "@" + row.Round
 	}
-	return c.label
+	return label
 }
 
 // of names a row.
-func (n *labels) of(row *record.Row) string { return n.name(calledOf(row)) }
-
-func (n *labels) name(c called) string {
-	label := n.inRound(c)
-	if c.npuOp != "" && n.still[label] {
-		label += " (" + c.npuOp + ")"
+func (n *labels) of(row *record.Row) string {
+	label := n.inRound(row)
+	if row.NPUOp != "" && n.still[label] {
+		label += " (" + row.NPUOp + ")"
 	}
 	return label
 }

@@ -15,14 +15,12 @@ const pageFormat = "html"
 
 // writePage writes a comparison as a page.
 func writePage(w io.Writer, r *record.Report, opt Options) error {
-	c := &page.Comparison{Report: r, Labels: CompareLabels(r)}
-	return writeComparedPage(w, c, labelsOf(r), opt)
+	return writeComparedPage(w, &page.Comparison{Report: r}, opt)
 }
 
-// writeComparedPage writes a page of a comparison with what there is to say of it. names are
-// those of its rows.
-func writeComparedPage(w io.Writer, c *page.Comparison, names *labels, opt Options) error {
-	c.Headline, c.Facts, c.Files = verdictOf(c.Report).Text(), pageFacts(c.Report), filesBeside(c.Report, names, opt.beside)
+// writeComparedPage writes a page of a comparison with what there is to say of it.
+func writeComparedPage(w io.Writer, c *page.Comparison, opt Options) error {
+	c.Labels, c.Headline, c.Facts, c.Files = CompareLabels(c.Report), verdictOf(c.Report).Text(), pageFacts(c.Report), filesBeside(c.Report, opt.beside)
 	if c.Before != nil {
 		c.BeforeHeadline = verdictOf(c.Before).Text()
 	}
@@ -33,9 +31,7 @@ func writeComparedPage(w io.Writer, c *page.Comparison, names *labels, opt Optio
 // only some, and Rows what the page shows of all.
 type Compared struct {
 	*record.Report
-	rows   page.Rows
-	called []called
-	labels *labels
+	rows page.Rows
 }
 
 // readCompared reads a compare.json.
@@ -47,28 +43,16 @@ func readCompared(in io.Reader) (*Compared, error) {
 		}
 		round = row.Round
 		c.rows.Add(r, i, row)
-		c.called = append(c.called, calledOf(row))
 		return page.Keep(r, i, row)
 	})
 	c.Report = rep
 	return c, err
 }
 
-// names are those of the rows.
-func (c *Compared) names() *labels {
-	if c.labels == nil {
-		c.labels = labelsOfAll(slices.Values(c.called))
-	}
-	return c.labels
-}
-
-// page is what a page shows.
-func (c *Compared) page() *page.Comparison {
-	names, labels := c.names(), make([]string, len(c.called))
-	for i, called := range c.called {
-		labels[i] = names.name(called)
-	}
-	return &page.Comparison{Report: c.Report, AllRows: &c.rows, Labels: labels}
+// KeepRow leaves of a row what reports show of single ones, and reports whether they show it
+// though it may have passed.
+func KeepRow(r *record.Report, i int, row *record.Row) bool {
+	return page.Keep(r, i, row) || withoutNumbers(row) > 0 || slices.ContainsFunc(row.Notes, func(n lang.Sentence) bool { return isGuess(n, row) })
 }
 
 // pageFacts are the facts of the text that the page has no cards for, in both languages.
@@ -89,12 +73,12 @@ func pageFacts(r *record.Report) (all []page.Fact) {
 }
 
 // filesBeside are, by row, those of the written files that show its operator.
-func filesBeside(r *record.Report, labels *labels, written []record.File) map[int][]string {
+func filesBeside(r *record.Report, written []record.File) map[int][]string {
 	names := map[string]bool{}
 	for _, f := range written {
 		names[f.Name] = true
 	}
-	stems, _ := operatorStems(r, labels, true)
+	stems, _ := operatorStems(r, labelsOf(r), true)
 	files := map[int][]string{}
 	for i, stem := range stems {
 		for _, suffix := range slices.Concat([]string{".csv"}, plot.Suffixes()) {

@@ -48,9 +48,12 @@ func stripOf(r *record.Report, most int) (cells []record.Mark, first, each int, 
 		return nil, first, 0, ""
 	}
 	from := r.Findings.FirstBad
-	if from < 0 {
-		from = max(0, slices.IndexFunc(r.Rows, func(row record.Row) bool { return row.Status.Bad() }))
+	for i, row := range r.All() {
+		if from < 0 && row.Status.Bad() {
+			from = i
+		}
 	}
+	from = max(from, 0)
 	order, at := executionOrder(r, min(from, r.Len()-1))
 	if len(order) < minStrip {
 		return nil, first, 0, ""

@@ -224,13 +224,20 @@ func firstReferenceNaN(r *record.Report, round string) (row *record.Row, n, tota
 		if !row.Compared() || round != "" && row.Round != round {
 			continue
 		}
-		result := row.Result
-		of := &result.Classes[metrics.Finite]
-		if n := of[metrics.NaN] + of[metrics.PosInf] + of[metrics.NegInf]; n > 0 {
-			return row, n, result.Total
+		if n := withoutNumbers(row); n > 0 {
+			return row, n, row.Result.Total
 		}
 	}
 	return nil, 0, 0
+}
+
+// withoutNumbers counts the elements of a row at which the reference alone has no number.
+func withoutNumbers(row *record.Row) int64 {
+	if row.Result == nil {
+		return 0
+	}
+	of := &row.Result.Classes[metrics.Finite]
+	return of[metrics.NaN] + of[metrics.PosInf] + of[metrics.NegInf]
 }
 
 // rowAt is the row of a finding if it exists and was compared.

@@ -152,11 +152,11 @@ func (d *Documents) WritePage(w io.Writer, dir string, written []record.File, op
 	if dir != "" && safefile.SameFile(dir, store.Dir(d.Path)) {
 		opt.beside = append(opt.beside, d.Comparison.Files...)
 	}
-	c := d.Comparison.page()
+	c := &page.Comparison{Report: d.Comparison.Report, AllRows: &d.Comparison.rows}
 	if c.Paths = [2]string{d.BeforePath, d.Path}; d.Before != nil {
 		c.Before, c.RowsBefore = d.Before.Report, &d.Before.rows
 	}
-	return writeComparedPage(w, c, d.Comparison.names(), opt)
+	return writeComparedPage(w, c, opt)
 }
 
 // HasPlots counts the rows that plots can be drawn of.
@@ -178,7 +178,7 @@ func drawn(row *record.Row) bool {
 
 // WritePlots draws the plots of the rows whose sampled errors the comparison has.
 func (d *Documents) WritePlots(ctx context.Context, f *Folder, observe func(batch.Event)) (failed []error, err error) {
-	failed = gatherPictures(f, d.Comparison.Report, d.Comparison.names(), func(draw func(int, *metrics.Pictures) func() error) (failed []error) {
+	failed = gatherPictures(f, d.Comparison.Report, labelsOf(d.Comparison.Report), func(draw func(int, *metrics.Pictures) func() error) (failed []error) {
 		var rows []int
 		for i, row := range d.Comparison.All() {
 			if drawn(row) {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -92,7 +93,7 @@ func WriteFiles[R any](f *Folder, formats []string, result R, opt Options) (fail
 		w := WriterOf[R](format)
 		err := f.Write(w.File, func(out io.Writer) error { return w.render(out, result, opt) })
 		if err == nil && w.beside != nil {
-			err = w.beside(f, result, opt)
+			err = cmp.Or(w.beside(f, result, opt), readAgain(result))
 		}
 		if err != nil {
 			failed = append(failed, err)

@@ -6,6 +6,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -126,7 +127,7 @@ func listFormats() []Format {
 			paged("perf.html", func(o *page.Options) *json.RawMessage { return &o.Perf }, WritePerfJSON),
 		}},
 		{"jsonl", "a JSON object on each line: a row, or a record", []Writer{
-			plainly("compare.jsonl", WriteCompareJSONLines).keeping(Keep{Worst: true, Bins: true, Whole: true}).ofBad(),
+			plainly("compare.jsonl", WriteCompareJSONLines).keeping(Keep{Worst: true, Bins: true}).ofBad(),
 			plainly("overflow.jsonl", WriteAnalysisJSONLines),
 			plainly("overflow_scan.jsonl", WriteScanJSONLines),
 		}},
@@ -186,8 +187,8 @@ type Keep struct {
 	// Worst are the elements of a tensor that differ most, Errors the elements
 	// beyond the limits, and Divergence is that of Kullback and Leibler. Bins are
 	// joint histograms and profiles of axes, Calls the values of calls of msprobe.
-	// Pictures are those of the rows that have them. Whole is what compare.json shows alone,
-	// which that reads again after a merge.
+	// Pictures are those of the rows that have them. Whole is set where rows are shown in another
+	// order than theirs: a merge holds all of them then.
 	Worst, Errors, Divergence, Bins, Calls, Pictures, Whole bool
 }
 
@@ -208,7 +209,15 @@ func (w *Writer) render(out io.Writer, result any, opt Options) error {
 	if r, ok := result.(*record.Report); ok && w.fewer && opt.OnlyBad {
 		result = r.BadRows()
 	}
-	return w.write(out, result, opt)
+	return cmp.Or(w.write(out, result, opt), readAgain(result))
+}
+
+// readAgain is why rows of a result could not be read again, nil where they could.
+func readAgain(result any) error {
+	if r, ok := result.(*record.Report); ok {
+		return r.AgainFailed()
+	}
+	return nil
 }
 
 // with returns a writer that writes further files next to its reports.

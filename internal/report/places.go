@@ -222,7 +222,7 @@ func sarifRulesOf(all []place) []sarifRule {
 // but for its pictures and what the verdict is made of.
 func WriteCompareJSONLines(w io.Writer, r *record.Report) error {
 	out := bufio.NewWriter(w)
-	for _, row := range r.All() {
+	for _, row := range r.Each(true) {
 		line := *row
 		line.Pictures, line.Noise = nil, nil
 		if err := writeLine(out, &line); err != nil {

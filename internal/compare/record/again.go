@@ -1,6 +1,8 @@
 package record
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"io"
 	"iter"
@@ -8,51 +10,63 @@ import (
 	"slices"
 	"strings"
 
-	"dumptool/internal/compare/metrics"
+	"dumptool/internal/batch"
 	"dumptool/internal/compare/metrics/noise"
-	"dumptool/internal/guard"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 )
 
-// A merge of very many rows holds of each what all reports show. What compare.json shows
-// alone, mostly more than the rest, it passes over as it reads, and reads again where
-// compare.json is written, round by round.
+// A report may have more rows than memory has room for: a merge holds those that did not
+// pass, and the round that is shown. Where all are wanted they are read again from their
+// documents, some at a time.
 
-// passedOver are the keys of that.
-var passedOver = []string{"joint", "noise", "patterns", "uneven", "second", "reads", "pictures"}
+// Chunk are rows that are handled at a time, from First up to End.
+type Chunk struct{ First, End int }
 
-// takeAgain takes from a row that was read again what was passed over.
-func (r *Row) takeAgain(from *Row) {
-	r.Noise, r.Uneven, r.Second, r.Reads, r.Patterns = from.Noise, from.Uneven, from.Second, from.Reads, from.Patterns
-	if r.Result == nil {
-		return
-	}
-	if r.Result.Joint = nil; from.Result != nil {
-		r.Result.Joint = from.Result.Joint
-	}
+// rowsAtOnce is the most rows of a chunk.
+const rowsAtOnce = 64
+
+// Again reads rows again.
+type Again struct {
+	// Chunks are all rows, in their order.
+	Chunks []Chunk
+	// Read reads those of a chunk.
+	Read func(chunk int, as Reading) ([]Row, error)
+	// failed is why rows could not be read again.
+	failed error
 }
 
-// less is a value that is passed over. had is set where there is one.
-type less struct{ had *bool }
+// Reading says how much of rows is read.
+type Reading uint8
+
+// The readings.
+const (
+	Shown  Reading = iota // what most reports show: without pictures and what compare.json alone has
+	Paged                 // the same for a page, which has pictures and asks for no noise
+	Entire                // all but pictures
+)
+
+func as(whole bool) Reading {
+	if whole {
+		return Entire
+	}
+	return Shown
+}
+
+// passedOver are the keys that compare.json alone shows, mostly more than the rest.
+var passedOver = []string{"joint", "noise", "patterns", "uneven", "second", "reads"}
+
+// skipped is a value that is passed over.
+type skipped struct{}
 
 // read implements streamed.
-func (l less) read(in *jsonpos.Reader) error {
-	at := in.Offset()
-	err := in.Skip()
-	*l.had = *l.had || in.Offset()-at > int64(len("[]"))
-	return err
-}
+func (skipped) read(in *jsonpos.Reader) error { return in.Skip() }
 
 // lessNoise is the noise of a row. Of one that was made by an operator the grid is read.
-type lessNoise struct {
-	*Row
-	had *bool
-}
+type lessNoise struct{ *Row }
 
 // read implements streamed.
 func (l lessNoise) read(in *jsonpos.Reader) error {
-	*l.had = true
 	if e := l.Evidence; e == nil || e.Start {
 		return in.Decode(&l.Noise)
 	}
@@ -60,172 +74,227 @@ func (l lessNoise) read(in *jsonpos.Reader) error {
 	return object{{"grid", &l.Noise.Grid}}.read(in)
 }
 
-// less are the members of a row without what is passed over, for a page, which shows pictures
-// and asks for no noise, or for a merge. had is set where there was anything.
-func (f *rowForm) less(paged bool, had *bool) object {
+// some are the members of a row that are read.
+func (f *rowForm) some(as Reading) object {
 	o := f.members(true)
 	for i := range o {
 		switch name := o[i].name(); {
-		case name == "noise" && !paged:
-			o[i].at = lessNoise{f.Row, had}
-		case name == "pictures" && paged:
-		case slices.Contains(passedOver, name):
-			o[i].at = less{had}
+		case name == "noise" && as == Shown:
+			o[i].at = lessNoise{f.Row}
+		case name == "pictures" && as != Paged, as != Entire && slices.Contains(passedOver, name):
+			o[i].at = skipped{}
 		}
 	}
 	return o
 }
 
-// Kept is a report whose rows can be read again from its document.
+// Kept is a document of which rows were left out as they were read; they can be read again.
 type Kept struct {
-	*Report
-	// Less is set where anything of its rows was passed over.
-	Less   bool
+	*document
+	// starts are where chunks begin.
 	starts []start
 }
 
-// start is where the rows of a round begin in a document.
+// start is where a row stands in a document.
 type start struct {
 	row    int
 	offset int64
 }
 
-// ReadKept is Read, of a document that will be there again, without what compare.json alone
-// shows of rows unless they shall be whole. keep sees of the noise of each row the grid, and
-// leaves of the row what is wanted. What names other rows has to stay. The noise of tensors
-// that nobody made stays, since reports say how far these differ.
-func ReadKept(r io.Reader, whole bool, keep func(row *Row)) (*Kept, error) {
-	d, err := read(r, reading{less: !whole, keep: func(row *Row) {
-		if keep(row); !whole && (row.Evidence == nil || !row.Evidence.Start) {
-			row.Noise = nil
-		}
-	}})
-	if err != nil {
-		return nil, err
+// ReadKept is ReadGathering for a document that will be there again; of the noise of rows
+// that operators made gather sees the grid, unless the rows shall be whole.
+func ReadKept(r io.Reader, whole bool, gather func(r *Report, i int, row *Row) bool) (*Kept, error) {
+	k := new(Kept)
+	d, err := read(r, reading{gather: gather, as: as(whole), starts: &k.starts})
+	if err == nil && d.Len() > 0 && !d.passed.on {
+		err = lang.Errorf("its rounds stand behind its rows")
 	}
-	return &Kept{d.Report, d.had, d.starts}, nil
+	k.document = d
+	return k, err
+}
+
+// Chunks are the rows of the document; those of a chunk are of one round.
+func (k *Kept) Chunks() []Chunk {
+	all := make([]Chunk, len(k.starts))
+	for i, s := range k.starts {
+		all[i].First = s.row
+		if all[i].End = len(k.titles); i+1 < len(k.starts) {
+			all[i].End = k.starts[i+1].row
+		}
+	}
+	return all
 }
 
 // errEnough ends the reading of rows before their end.
 var errEnough = lang.Errorf("these are all rows that are wanted")
 
-// ReadAgain reads what was passed over of rows of a round, or their pictures alone; first is
-// the place of the first in the document, which open opens at an offset. What it
-// returns has nothing else but the names.
-func (k *Kept) ReadAgain(first int, kept []Row, drawn bool, open func(offset int64) (io.ReadCloser, error)) ([]Row, error) {
-	at := slices.IndexFunc(k.starts, func(s start) bool { return s.row == first })
-	if len(kept) == 0 || at < 0 {
-		return nil, nil
-	}
+// ReadAgain reads the rows of a chunk; open opens the document at an offset.
+func (k *Kept) ReadAgain(c Chunk, as Reading, open func(offset int64) (io.ReadCloser, error)) ([]Row, error) {
+	at := slices.IndexFunc(k.starts, func(s start) bool { return s.row == c.First })
 	file, err := open(k.starts[at].offset)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	rows := make([]Row, len(kept))
-	in, done := jsonpos.NewReader(io.MultiReader(strings.NewReader("["), file), math.MaxInt64), 0
-	err = in.Array(func(i int) error {
-		if i == len(rows) {
+	again := &Report{Rows: make([]Row, 0, c.End-c.First)}
+	in := jsonpos.NewReader(io.MultiReader(strings.NewReader("["), file), math.MaxInt64)
+	err = in.Array(func(int) error {
+		if c.First+len(again.Rows) == c.End {
 			return errEnough
 		}
-		done++
-		return rows[i].readAgain(in, &kept[i], drawn)
+		f := newRow(k.slim)
+		if err := cmp.Or(f.read(in, f.some(as)), f.finish()); err != nil {
+			return err
+		}
+		again.Rows = append(again.Rows, *f.Row)
+		return nil
 	})
-	if err == nil && done < len(rows) {
+	if n := c.First + len(again.Rows); err == nil && n < c.End {
 		err = lang.Errorf("the document ends")
+	} else if err != nil && errors.Is(err, errEnough) {
+		err = nil
 	}
-	if err != nil && !errors.Is(err, errEnough) {
-		return nil, lang.Errorf("row %d, read again: %w", first+max(0, done-1), err)
-	}
-	return rows, nil
-}
-
-// readAgain reads what was passed over of a row.
-func (r *Row) readAgain(in *jsonpos.Reader, kept *Row, drawn bool) (err error) {
-	var pictures *picturesJSON
-	r.Result = new(metrics.Result)
-	o := object{{"op", &r.Op}, {"output", &r.Output}, {"kind", &r.Kind}}
-	if drawn {
-		o = append(o, member{"pictures", &pictures})
-	} else {
-		o = append(o, object{{"joint", &r.Result.Joint}, {"noise", &r.Noise}, {"patterns", (*findings)(&r.Patterns)}, {"uneven", &r.Uneven},
-			{"second", &r.Second}, {"reads", &r.Reads}}...)
-	}
-	err = o.read(in)
 	if err != nil {
-		return err
+		return nil, lang.Errorf("row %d, read again: %w", c.First+len(again.Rows), err)
 	}
-	if is, was := r.TensorName(), kept.TensorName(); is != was {
-		return lang.Errorf("is %s, and was %s", is, was)
-	}
-	if kept.Result != nil {
-		r.Pictures, err = pictures.pictures(kept.Result, len(kept.Shape))
-	}
-	return err
+	again.say(k.chinese)
+	return again.Rows, nil
 }
 
-// written goes through the rows as compare.json has them: all at once, or round by round
-// where they are read again, the next round while the last one is used.
-func (r *Report) written() iter.Seq2[[]Row, error] {
+// AgainFailed is why rows could not be read again, nil where they could.
+func (r *Report) AgainFailed() error {
+	if of := r.Whole(); of.Again != nil {
+		return of.Again.failed
+	}
+	return nil
+}
+
+// Each goes through all rows: those that the report has not are read again, without what
+// compare.json alone shows unless they shall be whole. If that fails it ends early, and
+// AgainFailed says why.
+func (r *Report) Each(whole bool) iter.Seq2[int, *Row] {
 	of := r.Whole()
 	if of.Again == nil {
-		return func(yield func([]Row, error) bool) { yield(r.Rows, nil) }
+		return r.All()
 	}
-	type round struct {
+	return func(yield func(int, *Row) bool) {
+		i := 0
+		err := inChunks(r, whole, func(rows []Row) ([]Row, error) { return rows, nil }, func(rows []Row) error {
+			for k := range rows {
+				if !yield(i, &rows[k]) {
+					return errEnough
+				}
+				i++
+			}
+			return nil
+		})
+		if !errors.Is(err, errEnough) {
+			of.Again.failed = cmp.Or(of.Again.failed, err)
+		}
+	}
+}
+
+// inChunks makes something of the rows of each chunk, of several at the same time, and hands
+// it over in their order.
+func inChunks[T any](r *Report, whole bool, do func(rows []Row) (T, error), emit func(T) error) error {
+	type made struct {
+		of  T
+		err error
+	}
+	var chunks []Chunk
+	of := r.Whole()
+	if of.Again != nil {
+		chunks = of.Again.Chunks
+	} else {
+		for first := 0; first < len(r.Rows); first += rowsAtOnce {
+			chunks = append(chunks, Chunk{first, min(first+rowsAtOnce, len(r.Rows))})
+		}
+	}
+	places := make([]int, len(chunks))
+	for i := range places {
+		places[i] = i
+	}
+	return batch.RunUntil(context.Background(), batch.Options{Ahead: 2}, places, nil, func(_ context.Context, i int) (m made) {
+		var rows []Row
+		if of.Again == nil {
+			rows = r.Rows[chunks[i].First:chunks[i].End]
+		} else if rows, m.err = r.again(i, whole); m.err != nil {
+			return m
+		}
+		m.of, m.err = do(rows)
+		return m
+	}, func(m made) error {
+		if m.err != nil {
+			return m.err
+		}
+		return emit(m.of)
+	})
+}
+
+// readAgain reads the rows of a chunk.
+func (r *Report) readAgain(chunk int, as Reading) ([]Row, error) {
+	rows, err := r.Again.Read(chunk, as)
+	for i := range rows {
+		at := r.Again.Chunks[chunk].First + i
+		if is, was := rows[i].Name(), r.Row(at).Name(); is != was {
+			return nil, lang.Errorf("row %d, read again: is %s, and was %s", at, is, was)
+		}
+	}
+	return rows, err
+}
+
+// again reads those rows of a chunk that the report has, with what became known of them after
+// they were read first.
+func (r *Report) again(chunk int, whole bool) ([]Row, error) {
+	of := r.Whole()
+	rows, err := of.readAgain(chunk, as(whole))
+	if err != nil {
+		return nil, err
+	}
+	first := of.Again.Chunks[chunk].First
+	for i := range rows {
+		if kept := of.kept(first + i); kept != nil {
+			rows[i].Known, rows[i].Pictures = kept.Known, kept.Pictures
+		}
+	}
+	if r.whole == nil {
+		return rows, nil
+	}
+	from, _ := slices.BinarySearch(r.left, first)
+	end, _ := slices.BinarySearch(r.left, first+len(rows))
+	left := make([]Row, 0, end-from)
+	for _, i := range r.left[from:end] {
+		left = append(left, badRows(r.left).row(&rows[i-first]))
+	}
+	return left, nil
+}
+
+// Fetch reads rows again, each chunk once, and hands them to use in their order.
+func (r *Report) Fetch(wanted []int, as Reading, use func(i int, row *Row)) error {
+	wanted = slices.Sorted(slices.Values(wanted))
+	var chunks []int
+	for k, c := range r.Again.Chunks {
+		if at, _ := slices.BinarySearch(wanted, c.First); at < len(wanted) && wanted[at] < c.End {
+			chunks = append(chunks, k)
+		}
+	}
+	type read struct {
 		rows []Row
 		err  error
 	}
-	return func(yield func([]Row, error) bool) {
-		rounds, stop := make(chan round), make(chan struct{})
-		defer close(stop)
-		hand := func(x round) bool {
-			select {
-			case rounds <- x:
-				return true
-			case <-stop:
-				return false
+	return batch.RunUntil(context.Background(), batch.Options{Ahead: 2}, chunks, nil,
+		func(_ context.Context, k int) (x read) {
+			x.rows, x.err = r.readAgain(k, as)
+			return x
+		},
+		func(x read) error {
+			if x.err != nil {
+				return x.err
 			}
-		}
-		guard.Go(func() error {
-			first := 0 // row of the round
-			for i := range of.Rounds {
-				rows, err := of.Again(i)
-				if err != nil || !hand(round{rows: r.restored(rows, first)}) {
-					return err
-				}
-				first += len(rows)
+			c := r.Again.Chunks[chunks[0]]
+			for chunks = chunks[1:]; len(wanted) > 0 && wanted[0] < c.End; wanted = wanted[1:] {
+				use(wanted[0], &x.rows[wanted[0]-c.First])
 			}
 			return nil
-		}, func(err error) {
-			if err != nil {
-				hand(round{err: err})
-			}
-			close(rounds)
 		})
-		for x := range rounds {
-			if !yield(x.rows, x.err) {
-				return
-			}
-		}
-	}
-}
-
-// restored are the rows of the report among those of a round, which begins with row first of
-// the whole report, with what was passed over.
-func (r *Report) restored(again []Row, first int) []Row {
-	i, end := first, first+len(again)
-	place := func(i int) int { return i }
-	if r.whole != nil {
-		i, _ = slices.BinarySearch(r.left, first)
-		end, _ = slices.BinarySearch(r.left, end)
-		place = func(i int) int { return r.left[i] }
-	}
-	rows := slices.Clone(r.Rows[i:end])
-	for k := range rows {
-		if rows[k].Result != nil {
-			rows[k].Result = new(*rows[k].Result)
-		}
-		rows[k].takeAgain(&again[place(i+k)-first])
-	}
-	return rows
 }

@@ -4,15 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"io"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 	"sync"
 
-	"dumptool/internal/batch"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
@@ -39,10 +38,6 @@ type document struct {
 // reading says what becomes of rows as they are read, so that a document may have more of
 // them than memory has room for.
 type reading struct {
-	// keep leaves of a row what is wanted; nil keeps all.
-	keep func(row *Row)
-	// less passes over what compare.json shows alone, and had is set where there was any.
-	less, had bool
 	// take is given the rows of a round, which are dropped then, with the place of the first.
 	// nil keeps them.
 	take func(r *Report, first int, rows []Row) error
@@ -52,8 +47,10 @@ type reading struct {
 	// ReadGathering. passed is what it has of those that it has not.
 	gather func(r *Report, i int, row *Row) bool
 	passed passing
-	// starts are where the rows of rounds begin.
-	starts []start
+	// as is how much of rows gather sees.
+	as Reading
+	// starts are where chunks begin, nil where nobody asks.
+	starts *[]start
 }
 
 // schema is that of compare.json.
@@ -268,11 +265,12 @@ func (l rowList) read(in *jsonpos.Reader) error {
 	if l.gather != nil && early {
 		l.passed = l.beginPassed()
 	}
+	round := "" // of the row before
 	return in.Array(func(i int) error {
 		f, at := newRow(l.slim), in.Offset()
 		members := f.members(true)
-		if l.less {
-			members = f.less(l.gather != nil, &l.had)
+		if l.gather != nil {
+			members = f.some(l.as)
 		}
 		err := f.read(in, members)
 		if err == nil {
@@ -287,18 +285,30 @@ func (l rowList) read(in *jsonpos.Reader) error {
 		if err != nil {
 			return err
 		}
+		if l.starts != nil {
+			if n := len(*l.starts); n == 0 || i-(*l.starts)[n-1].row == rowsAtOnce || f.Round != round {
+				*l.starts = append(*l.starts, start{i, at})
+			}
+			round = f.Round
+		}
 		if l.passed.on && l.pass(i, f.Row) {
 			return nil
 		}
-		if n := len(l.Rows); n == 0 || l.Rows[n-1].Round != f.Round {
-			l.starts = append(l.starts, start{n, at})
-		}
 		l.Rows = append(l.Rows, *f.Row)
-		if l.keep != nil {
-			l.keep(&l.Rows[i])
-		}
 		return nil
 	})
+}
+
+// ReadHead reads what stands before the rows of a compare.json.
+func ReadHead(r io.Reader) (*Report, error) {
+	d := &document{Report: &Report{Findings: NoFindings()}}
+	o := d.members()
+	o[len(o)-1].at = noRows{}
+	if err := o.read(jsonpos.NewReader(r, math.MaxInt64)); err != nil && !errors.Is(err, errRows) {
+		return nil, err
+	}
+	d.say(d.chinese)
+	return d.Report, nil
 }
 
 // errRows ends the reading of a document before its rows.
@@ -390,11 +400,8 @@ func (r *Row) links() []int {
 	return links
 }
 
-// rowsAtOnce is how many rows are made text of at a time.
-const rowsAtOnce = 64
-
 // Write writes compare.json: the head in lines for people, then a line for each
-// row. It makes text of several rows at the same time.
+// row. It reads rows again and makes text of them on all cores.
 func (r *Report) Write(w io.Writer) error {
 	const end = "]\n}"
 	d := documentOf(r)
@@ -403,56 +410,29 @@ func (r *Report) Write(w io.Writer) error {
 		return err
 	}
 	out := bufio.NewWriter(w)
-	out.Write(bytes.TrimSuffix(head, []byte(end))) // the rows come last
-	first := true
-	for rows, err := range r.written() {
-		if err == nil {
-			err = d.writeRows(out, rows, first)
+	out.Write(bytes.TrimSuffix(head, []byte(end)))                                // the rows come last
+	first, texts := true, sync.Pool{New: func() any { return new(bytes.Buffer) }} // those that were written are written to again
+	err = inChunks(r, true, func(rows []Row) (*bytes.Buffer, error) {
+		text, _ := texts.Get().(*bytes.Buffer)
+		text.Reset()
+		return text, d.encodeRows(text, rows)
+	}, func(text *bytes.Buffer) error {
+		if first && text.Len() > 0 {
+			text.ReadByte() // the comma
+			first = false
 		}
-		if err != nil {
-			return err
-		}
-		first = first && len(rows) == 0
+		_, err := text.WriteTo(out)
+		texts.Put(text)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	if r.Len() > 0 {
 		out.WriteString("\n  ")
 	}
 	out.WriteString(end + "\n")
 	return out.Flush()
-}
-
-// writeRows writes rows behind others, if they are not the first.
-func (d *document) writeRows(out *bufio.Writer, rows []Row, first bool) error {
-	type encoded struct {
-		text *bytes.Buffer
-		err  error
-	}
-	var failed error
-	texts := sync.Pool{New: func() any { return new(bytes.Buffer) }} // those that were written are written to again
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	err := batch.Run(ctx, batch.Options{}, slices.Collect(slices.Chunk(rows, rowsAtOnce)), nil,
-		func(_ context.Context, rows []Row) (e encoded) {
-			e.text, _ = texts.Get().(*bytes.Buffer)
-			e.text.Reset()
-			e.err = d.encodeRows(e.text, rows)
-			return e
-		},
-		func(i int, e encoded) {
-			text := e.text.Bytes()
-			if first && i == 0 {
-				text = bytes.TrimPrefix(text, []byte(","))
-			}
-			if failed == nil {
-				_, err := out.Write(text)
-				failed = cmp.Or(e.err, err)
-			}
-			texts.Put(e.text)
-			if failed != nil {
-				cancel()
-			}
-		})
-	return cmp.Or(failed, err)
 }
 
 // encodeRows appends some rows as they stand in the document, each behind a comma.
@@ -532,6 +512,7 @@ func (r *Report) chinese() map[string]string {
 			all[t.EN] = t.ZH
 		}
 	})
+	maps.Copy(all, r.noted)
 	return all
 }
 

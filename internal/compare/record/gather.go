@@ -2,17 +2,50 @@ package record
 
 import (
 	"io"
+	"slices"
+	"unique"
 
 	"dumptool/internal/lang"
 )
 
 // Passed are rows of a report which passed and of which nothing else is left than what was
-// gathered as they were read.
+// gathered as they were read. The tensors of each were compared.
 type Passed struct {
-	// Rows counts them. The tensors of each were compared.
 	Rows int
-	// OtherBits is set where both sides of one of them are not the same to the last bit.
-	OtherBits bool
+	// OtherBits is set where both sides of one of them are not the same to the last bit, and
+	// Called where one says where its operator was called.
+	OtherBits, Called bool
+}
+
+// AddPassed adds those of another report.
+func (r *Report) AddPassed(o *Report) {
+	p := &r.Passed
+	p.Rows, p.OtherBits, p.Called = p.Rows+o.Passed.Rows, p.OtherBits || o.Passed.OtherBits, p.Called || o.Passed.Called
+	for en, zh := range o.noted {
+		r.note(en, zh)
+	}
+}
+
+// note keeps a sentence of a row of Passed.
+func (r *Report) note(en, zh string) {
+	if r.noted == nil {
+		r.noted = map[string]string{}
+	}
+	r.noted[en] = zh
+}
+
+// title is what a row is called by. Many rows share the texts.
+type title struct {
+	op, npuOp, kind unique.Handle[string]
+	output, round   int
+}
+
+// titleOf is that of a row of a round of the report, of round -1 where there is none.
+func (r *Report) titleOf(row *Row, round int) title {
+	if round >= len(r.Rounds) || r.Rounds[round].Name != row.Round { // rows of a round stand together
+		round = slices.IndexFunc(r.Rounds, func(x Round) bool { return x.Name == row.Round })
+	}
+	return title{unique.Make(row.Op), unique.Make(row.NPUOp), unique.Make(row.Kind), row.Output, round}
 }
 
 // ReadGathering is Read for those who gather what they want of rows as these are read, of
@@ -22,7 +55,7 @@ type Passed struct {
 // the report gather sees what stands before the rows: all that Write writes. What
 // compare.json shows alone is passed over.
 func ReadGathering(r io.Reader, gather func(r *Report, i int, row *Row) bool) (*Report, error) {
-	return readReport(r, reading{gather: gather, less: true})
+	return readReport(r, reading{gather: gather, as: Paged})
 }
 
 // passing is what it takes to leave rows out that passed.
@@ -66,10 +99,15 @@ func (d *document) beginPassed() passing {
 
 // pass gives a row away, and reports whether that is all there is to do with it.
 func (d *document) pass(i int, row *Row) bool {
-	p := &d.passed
+	p, round := &d.passed, 0
+	if len(d.titles) > 0 {
+		round = max(0, d.titles[len(d.titles)-1].round)
+	}
+	t := d.titleOf(row, round)
+	d.titles = append(d.titles, t)
 	wanted := d.gather(d.Report, i, row)
-	if wanted || row.Status != Pass || row.Pair.Status != Pass || !row.Compared() || row.Statistics != nil || row.IsOrigin() || row.Downstream ||
-		p.places[i] || len(p.names) > 0 && p.names[row.Name()] {
+	if wanted || t.round < 0 || row.Status != Pass || row.Pair.Status != Pass || !row.Compared() || row.Statistics != nil || row.IsOrigin() || row.Downstream ||
+		!row.Undiagnosed.IsZero() || p.places[i] || len(p.names) > 0 && p.names[row.Name()] {
 		d.others = append(d.others, i)
 		return false
 	}
@@ -83,6 +121,12 @@ func (d *document) pass(i int, row *Row) bool {
 	}
 	d.Passed.Rows++
 	d.Passed.OtherBits = d.Passed.OtherBits || !row.SameBits()
+	d.Passed.Called = d.Passed.Called || row.Script != "" || row.Modules != nil
+	for _, note := range row.Notes {
+		if zh, ok := d.chinese[note.String()]; ok {
+			d.note(note.String(), zh)
+		}
+	}
 	return true
 }
 

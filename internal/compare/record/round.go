@@ -57,6 +57,14 @@ type Round struct {
 	NoVerdict lang.Sentence
 }
 
+// Len is the number of its rows.
+func (r *Round) Len() (n int) {
+	for _, rows := range r.Counts {
+		n += rows
+	}
+	return n
+}
+
 // Shift moves what names rows of the round to their places in a report.
 func (r *Round) Shift(first int) {
 	r.Findings.Shift(first)
@@ -103,6 +111,30 @@ func (r *Report) HeadlineRound() int {
 		}
 	}
 	return best
+}
+
+// ShownRound is the index of the round whose rows are shown in their order: that of the first
+// bad row, else the first with a bad one, else the first with any; -1 without rows.
+func (r *Report) ShownRound() int {
+	if bad := r.Findings.FirstBad; bad >= 0 {
+		for i := range r.Rounds {
+			if bad -= r.Rounds[i].Len(); bad < 0 {
+				return i
+			}
+		}
+	}
+	isBad := func(x Round) bool {
+		for s, n := range x.Counts {
+			if n > 0 && s.Bad() {
+				return true
+			}
+		}
+		return false
+	}
+	if i := slices.IndexFunc(r.Rounds, isBad); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(r.Rounds, func(x Round) bool { return x.Len() > 0 })
 }
 
 // FirstBadRound is the index of the round that the headline names the first bad row

@@ -77,7 +77,7 @@ type Rows struct {
 // rowsOf gathers the rows of a report.
 func rowsOf(r *record.Report) *Rows {
 	g := new(Rows)
-	for i, row := range r.All() {
+	for i, row := range r.Each(false) {
 		g.Add(r, i, row)
 	}
 	return g
