@@ -138,7 +138,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 				c.unchosen++
 				continue
 			}
-			if !opt.dumpedOnly {
+			if !opt.dumpedOnly || several {
 				op = asCall(op)
 			}
 			jobs = append(jobs, job{round, op})

@@ -97,7 +97,7 @@ func (p *Plan) addThird(ctx context.Context) error {
 		return err
 	}
 	side.own = map[*dumpdir.Round]bool{}
-	all, chosen := opt.pairRounds(p.ref.rounds, side.rounds)
+	all, chosen := opt.pairRounds(nil, p.ref.rounds, side.rounds)
 	for _, i := range chosen {
 		if x := all.Pairs[i]; p.ref.isOwn(x.Ref) {
 			side.own[x.NPU] = true

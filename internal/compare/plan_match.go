@@ -74,10 +74,17 @@ func (p *Plan) matchRounds() {
 		if round.sharded != nil {
 			opt.Given = round.sharded.given(npus[round.pair.NPU])
 		}
-		r := pair.Match(refs[round.pair.Ref], npus[round.pair.NPU], opt)
+		whole := refs[round.pair.Ref]
+		if round.sharded != nil && len(round.sharded.refs) > 1 {
+			whole = nil
+			for _, r := range round.sharded.refs {
+				whole = append(whole, refs[r]...)
+			}
+		}
+		r := pair.Match(whole, npus[round.pair.NPU], opt)
 		from := len(p.Pairs)
 		if round.sharded != nil {
-			r.UnmatchedRef = round.sharded.alone(round, r.UnmatchedRef)
+			r.UnmatchedRef = round.sharded.alone(p.ref, round, r.UnmatchedRef)
 		}
 		p.matched(round, r)
 		if round.sharded != nil {

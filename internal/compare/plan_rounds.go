@@ -28,11 +28,12 @@ type plannedRound struct {
 }
 
 // pairRounds pairs the rounds of both sides, and leaves those that are asked for.
-func (o *Options) pairRounds(ref, npu []*dumpdir.Round) (paired *dumpdir.RoundPairs, chosen []int) {
+func (o *Options) pairRounds(sharded *sharding, ref, npu []*dumpdir.Round) (paired *dumpdir.RoundPairs, chosen []int) {
 	paired = dumpdir.PairRounds(ref, npu)
 	if o.Pair.SameRounds {
 		paired.DropDiffering()
 	}
+	sharded.repair(paired)
 	wanted := o.Pair.Rounds.wanted(paired.Pairs)
 	for i, x := range paired.Pairs {
 		if wanted == nil || x.NPU == wanted {
@@ -44,7 +45,7 @@ func (o *Options) pairRounds(ref, npu []*dumpdir.Round) (paired *dumpdir.RoundPa
 
 // pairRounds pairs the rounds of both sides.
 func (p *Plan) pairRounds() {
-	paired, which := p.opt.pairRounds(p.ref.rounds, p.npu.rounds)
+	paired, which := p.opt.pairRounds(p.sharding, p.ref.rounds, p.npu.rounds)
 	p.Warnings = append(p.Warnings, lang.Plains(paired.Notes)...)
 	p.RefRounds, p.NPURounds = paired.Ref, paired.NPU
 	var chosen []dumpdir.RoundPair
@@ -127,7 +128,7 @@ func (o *Options) divide(ref, npu *Side, sharded *sharding) *share {
 	if !spec.On() {
 		spec.Of = 1
 	}
-	paired, chosen := o.pairRounds(ref.rounds, npu.rounds)
+	paired, chosen := o.pairRounds(sharded, ref.rounds, npu.rounds)
 	group, at, steps := make([]int, len(chosen)), map[string]int{}, map[*shardedStep]int{}
 	var keys []string
 	var sizes []int64
@@ -165,6 +166,11 @@ func (o *Options) divide(ref, npu *Side, sharded *sharding) *share {
 	for i, k := range chosen {
 		if x := paired.Pairs[k]; shards[group[i]] == spec.Index {
 			mine.pairs[bothRounds(x)], ref.own[x.Ref], npu.own[x.NPU] = true, true, true
+			if step := sharded.stepOf(x.NPU); step != nil {
+				for _, r := range step.refs {
+					ref.own[r] = true
+				}
+			}
 		}
 	}
 	for i, alone := range paired.Ref {

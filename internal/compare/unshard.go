@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/pair"
 	"dumptool/internal/compare/record"
@@ -66,15 +67,18 @@ func (s *sharding) stepOf(r *dumpdir.Round) *shardedStep {
 }
 
 // shardedStep is a step of the NPU with the round of the reference that all of its ranks
-// are parts of.
+// are parts of. Several ranks of a reference are joined.
 type shardedStep struct {
 	ref  *dumpdir.Round
-	refs int // 2 where its ranks go with several rounds of the reference
+	refs []*dumpdir.Round // all ranks of the reference in this step, ref is the first
 	npu  []*dumpdir.Round
 	at   map[int]place // of tensors of the NPU, by their IDs
 	has  map[int]bool  // the tensors of the reference that some rank has
 	// reads is what communications read, by the rank of the call and its name.
 	reads map[callAt][]callAt
+	// joined are tensors of the reference that several of its ranks have pieces of, by those of
+	// the NPU.
+	joined map[int]*align.Joined
 	// names are those that calls have in the reference.
 	names map[callAt]string
 	// clock is the place of a call in the order of cause, ordered whether that is known.
@@ -90,7 +94,8 @@ type callAt struct {
 
 // place is where a tensor of the NPU lies in the reference.
 type place struct {
-	ref     int // the ID
+	ref     int    // the ID
+	op      string // the name of the call in the reference
 	part    *record.Part
 	partial bool // it is a summand
 	lost    bool // nobody knows where
@@ -107,10 +112,10 @@ func withoutRank(r *dumpdir.Round) dumpdir.Coordinates {
 
 // findSharding finds the steps that are sharded otherwise, nil for none.
 func (o *Options) findSharding(ref, npu *Side) *sharding {
-	if o.Unshard != UnshardAuto || o.needElements() || len(npu.rounds) < 2 {
+	if o.Unshard != UnshardAuto || o.needElements() || len(npu.rounds)*len(ref.rounds) < 2 {
 		return nil
 	}
-	paired, chosen := o.pairRounds(ref.rounds, npu.rounds)
+	paired, chosen := o.pairRounds(nil, ref.rounds, npu.rounds)
 	at := make(map[dumpdir.Coordinates]*shardedStep)
 	s := &sharding{of: make(map[*dumpdir.Round]*shardedStep)}
 	mixed := make(map[*shardedStep]bool) // with several rounds of the reference, or of a rank
@@ -122,19 +127,21 @@ func (o *Options) findSharding(ref, npu *Side) *sharding {
 		key := withoutRank(x.NPU)
 		step := at[key]
 		if step == nil {
-			step = &shardedStep{ref: x.Ref}
+			step = &shardedStep{refs: ranksWith(ref.rounds, x.Ref)}
+			step.ref = step.refs[0]
 			at[key] = step
 			s.steps = append(s.steps, step)
 		}
-		if step.ref != x.Ref {
-			step.refs = 2
-		}
-		mixed[step] = mixed[step] || step.ref != x.Ref || slices.ContainsFunc(step.npu, func(r *dumpdir.Round) bool { return r.At.Rank == x.NPU.At.Rank })
+		mixed[step] = mixed[step] || !slices.Contains(step.refs, x.Ref) || slices.ContainsFunc(step.npu, func(r *dumpdir.Round) bool { return r.At.Rank == x.NPU.At.Rank })
 		step.npu = append(step.npu, x.NPU)
 	}
-	o.warnOfRanks(s.steps, mixed, npu)
+	for _, r := range paired.NPU { // ranks that the reference has not
+		if step := at[withoutRank(r)]; step != nil && len(step.refs) > 1 && o.Pair.Rounds == (Rounds{}) {
+			step.npu = append(step.npu, r)
+		}
+	}
 	s.steps = slices.DeleteFunc(s.steps, func(step *shardedStep) bool {
-		return mixed[step] || len(step.npu) < 2 || !o.says() && !o.otherwise(step)
+		return mixed[step] || len(step.npu)*len(step.refs) < 2 || step.isAlike(o) || !o.says() && !o.otherwise(step)
 	})
 	for _, step := range s.steps {
 		for _, r := range step.npu {
@@ -147,19 +154,80 @@ func (o *Options) findSharding(ref, npu *Side) *sharding {
 	return s
 }
 
-// warnOfRanks warns of a reference of several ranks that is sharded otherwise than the run: parts
-// are looked for in one rank only.
-func (o *Options) warnOfRanks(steps []*shardedStep, mixed map[*shardedStep]bool, npu *Side) {
-	for _, step := range steps {
-		if !mixed[step] || step.refs < 2 {
+// ranksWith are the rounds of all ranks of the step that a round is of, ascending; the round alone
+// where its ranks are no numbers or are there twice.
+func ranksWith(rounds []*dumpdir.Round, of *dumpdir.Round) (all []*dumpdir.Round) {
+	seen := make(map[int]bool)
+	for _, r := range rounds {
+		if withoutRank(r) != withoutRank(of) {
 			continue
 		}
-		if o.shapesDiffer(step.ref, step.npu[0]) {
-			npu.Warnings = append(npu.Warnings, lang.Sayf("the reference has several ranks and is sharded otherwise than the run: every rank is compared with the reference's rank of its number; parts are looked for in a reference of one rank only",
-				"标杆有多个 rank，且切分方式与被测侧不同：每个 rank 与标杆中编号相同的 rank 比对；只有标杆为单个 rank 时才查找对应的部分"))
-			return
+		rank, err := strconv.Atoi(r.At.Rank)
+		if err != nil || rank < 0 || seen[rank] {
+			return []*dumpdir.Round{of}
+		}
+		seen[rank] = true
+		all = append(all, r)
+	}
+	slices.SortFunc(all, func(a, b *dumpdir.Round) int { return a.At.Compare(b.At) })
+	return all
+}
+
+// isAlike reports whether both sides have the same several ranks, with the same tensors.
+func (s *shardedStep) isAlike(o *Options) bool {
+	if len(s.refs) < 2 || len(s.refs) != len(s.npu) {
+		return false
+	}
+	for _, npu := range s.npu {
+		i := slices.IndexFunc(s.refs, func(r *dumpdir.Round) bool { return r.At.Rank == npu.At.Rank })
+		if i < 0 || namesDiffer(s.refs[i], npu) || o.shapesDiffer(s.refs[i], npu) {
+			return false
 		}
 	}
+	return true
+}
+
+// namesDiffer reports whether a round lacks many operators of another one.
+func namesDiffer(ref, npu *dumpdir.Round) bool {
+	has := make(map[string]bool, len(ref.Ops))
+	for _, op := range ref.Ops {
+		has[op.Name] = true
+	}
+	lacks := 0
+	for _, op := range npu.Ops {
+		if !has[op.Name] {
+			lacks++
+		}
+	}
+	return float64(lacks) > otherShapes*float64(len(npu.Ops))
+}
+
+// repair pairs the ranks of steps with the first round of a reference of several ranks, which
+// stands for all of them.
+func (s *sharding) repair(paired *dumpdir.RoundPairs) {
+	if s == nil {
+		return
+	}
+	for _, step := range s.steps {
+		if len(step.refs) < 2 {
+			continue
+		}
+		isNPU := func(r *dumpdir.Round) bool { return s.of[r] == step }
+		isRef := func(r *dumpdir.Round) bool { return slices.Contains(step.refs, r) }
+		i := slices.IndexFunc(paired.Pairs, func(x dumpdir.RoundPair) bool { return isNPU(x.NPU) })
+		if i < 0 {
+			continue
+		}
+		notes := slices.DeleteFunc(slices.Clone(paired.Pairs[i].Notes), func(n string) bool { return strings.HasPrefix(n, "rank ") })
+		paired.Pairs = slices.DeleteFunc(paired.Pairs, func(x dumpdir.RoundPair) bool { return isNPU(x.NPU) })
+		for _, r := range step.npu {
+			paired.Pairs = append(paired.Pairs, dumpdir.RoundPair{Ref: step.ref, NPU: r, At: r.At, Notes: notes})
+		}
+		paired.Ref, paired.NPU = slices.DeleteFunc(paired.Ref, isRef), slices.DeleteFunc(paired.NPU, isNPU)
+	}
+	slices.SortStableFunc(paired.Pairs, func(a, b dumpdir.RoundPair) int {
+		return cmp.Or(a.NPU.At.Compare(b.NPU.At), a.Ref.At.Compare(b.Ref.At))
+	})
 }
 
 // says reports whether anybody says that the ranks are sharded otherwise.
@@ -177,8 +245,13 @@ const (
 // otherwise reports whether a step is sharded otherwise than the reference: tensors have
 // other shapes, or ranks that communicate have different operators.
 func (o *Options) otherwise(step *shardedStep) bool {
-	communicates, names := false, make([]map[string]bool, len(step.npu))
-	for i, r := range step.npu {
+	return operatorsDiffer(step.npu) || operatorsDiffer(step.refs) || o.shapesDiffer(step.ref, step.npu[len(step.npu)-1])
+}
+
+// operatorsDiffer reports whether ranks communicate and have different operators.
+func operatorsDiffer(rounds []*dumpdir.Round) bool {
+	communicates, names := false, make([]map[string]bool, len(rounds))
+	for i, r := range rounds {
 		names[i] = make(map[string]bool, len(r.Ops))
 		for _, op := range r.Ops {
 			if ranks.IsCommunication(op) {
@@ -193,7 +266,7 @@ func (o *Options) otherwise(step *shardedStep) bool {
 			return true
 		}
 	}
-	return o.shapesDiffer(step.ref, step.npu[len(step.npu)-1])
+	return false
 }
 
 // shapesDiffer reports whether many tensors of two rounds have other shapes.
@@ -283,12 +356,12 @@ func (s *sharding) locate(ctx context.Context, o *Options, ref, npu *Side) error
 		if i < 0 {
 			continue
 		}
-		located, err := ranks.Locate(ctx, s.run, s.run.Steps[i], ranks.OpenStep(step.ref), s.otherThan(k), opt)
+		located, err := ranks.Locate(ctx, s.run, s.run.Steps[i], ranks.OpenReference(step.refs), s.otherThan(k), opt)
 		if err != nil {
 			return err
 		}
 		s.given = append(s.given, &located.Given)
-		step.take(located, refID, npuID)
+		step.take(located, ref, refID, npuID)
 		s.maps = append(s.maps, located.Maps(step.npu[0].At.Step)...)
 		s.mismatches = append(s.mismatches, located.Mismatches...)
 		if o.WriteDims != "" {
@@ -313,12 +386,12 @@ func (s *sharding) locate(ctx context.Context, o *Options, ref, npu *Side) error
 
 // otherThan are the rounds of the reference of the other steps: the one before first, and back
 // from it, then those behind.
-func (s *sharding) otherThan(k int) (rounds []*dumpdir.Round) {
+func (s *sharding) otherThan(k int) (rounds [][]*dumpdir.Round) {
 	for _, step := range slices.Backward(s.steps[:k]) {
-		rounds = append(rounds, step.ref)
+		rounds = append(rounds, step.refs)
 	}
 	for _, step := range s.steps[k+1:] {
-		rounds = append(rounds, step.ref)
+		rounds = append(rounds, step.refs)
 	}
 	return rounds
 }
@@ -358,8 +431,8 @@ func (s *Side) ids() map[*dumpdir.Tensor]int {
 }
 
 // take notes where tensors were found.
-func (s *shardedStep) take(located *ranks.Located, refID, npuID map[*dumpdir.Tensor]int) {
-	s.at, s.has, s.names = make(map[int]place, len(located.At)), make(map[int]bool), make(map[callAt]string)
+func (s *shardedStep) take(located *ranks.Located, ref *Side, refID, npuID map[*dumpdir.Tensor]int) {
+	s.at, s.has, s.names, s.joined = make(map[int]place, len(located.At)), make(map[int]bool), make(map[callAt]string), make(map[int]*align.Joined)
 	type of struct {
 		m    *locate.Role
 		what string
@@ -373,6 +446,16 @@ func (s *shardedStep) take(located *ranks.Located, refID, npuID map[*dumpdir.Ten
 		x := place{partial: l.Partial, lost: !l.Partial && l.Map == nil, comm: t.Call.Comm != nil, left: located.Left[t]}
 		if x.ref, ok = refID[l.Ref.File]; !ok {
 			continue
+		}
+		x.op = l.Ref.Call.Name
+		for _, t := range l.Ref.Sources() {
+			s.has[refID[t.File]] = true
+		}
+		if pieces := l.Ref.Pieces(); l.Map != nil && pieces != nil {
+			s.joined[id] = &align.Joined{Shape: l.Ref.Shape}
+			for _, p := range pieces {
+				s.joined[id].Pieces = append(s.joined[id].Pieces, align.Piece{Ref: &ref.Tensors[refID[p.Of.File]].Ref, From: p.From})
+			}
 		}
 		if l.Map != nil {
 			key := of{l.Map, record.PartOf}
@@ -448,6 +531,17 @@ func (p *Plan) place(round *plannedRound, from int) {
 		skip := func(code record.Code, why lang.Sentence) {
 			x.Row.Pair = record.Judged{Status: record.Skip, Reasons: []record.Finding{{Code: code, Confidence: record.High, Evidence: why}}}
 		}
+		if len(s.refs) > 1 && !at.comm && at.op != x.Row.Op { // of another stage of the reference
+			x.Row.Op, x.Row.NPUOp = at.op, cmp.Or(x.Row.NPUOp, x.Row.Op)
+			if x.Row.NPUOp == at.op {
+				x.Row.NPUOp = ""
+			}
+		}
+		if joined := s.joined[x.NPU.ID]; joined != nil {
+			one := *x.Ref
+			one.Joined, one.Statistics, one.Size = joined, nil, one.Size*int64(len(joined.Pieces))
+			x.Ref = &one
+		}
 		if x.comm = at.comm; at.comm {
 			t := &p.npu.named[x.NPU.ID]
 			x.Row.Op, x.Row.NPUOp, x.Row.OpType, x.Row.Kind, x.Row.Output = t.Name(), "", t.OpType, string(t.Kind), t.Index
@@ -467,11 +561,13 @@ func (p *Plan) place(round *plannedRound, from int) {
 
 // alone are the tensors of the reference that are listed as missing in a round: those that
 // no rank has, in the round of the first.
-func (s *shardedStep) alone(round *plannedRound, all []pair.Unmatched) []pair.Unmatched {
+func (s *shardedStep) alone(ref *Side, round *plannedRound, all []pair.Unmatched) []pair.Unmatched {
 	if round.pair.NPU != s.npu[0] {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(u pair.Unmatched) bool { return s.has[u.ID] })
+	return slices.DeleteFunc(slices.Clone(all), func(u pair.Unmatched) bool {
+		return s.has[u.ID] || len(s.refs) > 1 && ranks.IsCommunication(ref.op[u.ID])
+	})
 }
 
 // clockOf is the place of a tensor in the order of cause of all ranks.

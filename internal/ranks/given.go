@@ -129,8 +129,14 @@ func (u *unsharder) otherSteps() []*Step {
 	u.lock.Lock()
 	defer u.lock.Unlock()
 	for ; len(u.others) > 0; u.others = u.others[1:] {
-		s := OpenStep(u.others[0])
+		s := OpenReference(u.others[0])
 		(&Run{Steps: []*Step{s}}).describe(u.files)
+		s = u.joinRanks(s)
+		for _, c := range s.Calls[0] {
+			for _, t := range c.tensors() {
+				t.joinLike(u.refs[c.Name+" "+t.place()])
+			}
+		}
 		u.opened = append(u.opened, s)
 	}
 	return u.opened

@@ -64,8 +64,8 @@ func oddGroup(op *dumpdir.Op) string {
 	return ""
 }
 
-// OpenStep takes what is needed from a round that is compared with all ranks of a step.
-func OpenStep(round *dumpdir.Round) *Step {
+// openStep takes what is needed from a round that is compared with all ranks of a step.
+func openStep(round *dumpdir.Round) *Step {
 	s := &Step{At: round.At, Calls: make(map[int][]*Call), ordered: map[int]bool{0: round.Order.IsKnown()}}
 	s.Calls[0] = callsOf(s, 0, round)
 	return newRun([]*Step{s}, nil).Steps[0]

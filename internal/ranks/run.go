@@ -71,8 +71,11 @@ type Tensor struct {
 	// File is the tensor as it is stored, nil where only the digest is known.
 	File *dumpdir.Tensor
 
-	data    *Values // of a tensor in memory
-	mark    string  // the digest of the elements, once it was computed
+	data    *Values   // of a tensor in memory
+	pieces  []Piece   // of a joined one
+	from    []*Tensor // those of ranks that it was made from
+	loose   bool      // it is not known how these are joined
+	mark    string    // the digest of the elements, once it was computed
 	spread  spread
 	numbers finiteness
 }

@@ -76,22 +76,25 @@ func (l *Located) Reads() map[*Call][]*Call {
 	return reads
 }
 
-// Locate finds where the tensors of a step lie in a step of a run of one rank, by their
-// values. Names only say which tensors to try. What cannot be read lies nowhere. Others are
+// Locate finds where the tensors of a step lie in a step of the reference, by their
+// values; several ranks of it are one. Names only say which tensors to try. What cannot be read lies nowhere. Others are
 // the other steps of the reference, those first that are asked first for data that a step has
 // of another one.
-func Locate(ctx context.Context, run *Run, s, ref *Step, others []*dumpdir.Round, opt Options) (*Located, error) {
+func Locate(ctx context.Context, run *Run, s, ref *Step, others [][]*dumpdir.Round, opt Options) (*Located, error) {
 	f := &files{version: opt.Version}
 	defer f.Close()
 	(&Run{Steps: []*Step{s, ref}}).describe(f) // what cannot be opened is told when it is compared
 	r := &reference{step: s, others: others, refs: make(map[string]*Tensor), layers: make(map[string]map[int]*Call), arrays: make(map[arrayKey]*locate.Array), dims: opt.Dims}
-	for _, calls := range ref.Calls {
-		for _, c := range calls {
-			for _, t := range c.tensors() {
-				r.refs[c.Name+" "+t.place()] = t
-			}
-			r.noteLayers(c)
+	joined := r.unsharder(f).joinRanks(ref)
+	for _, c := range slices.Concat(slices.Collect(maps.Values(joined.Calls))...) {
+		for _, t := range c.tensors() {
+			r.refs[c.Name+" "+t.place()] = t
+			r.joined = r.joined || t.isLoose()
 		}
+		r.noteLayers(c)
+	}
+	if r.joined { // the first that asks says how pieces lie
+		opt.Workers = 1
 	}
 	run.inferStep(f, s, opt.Groups.Mesh)
 	all := r.unsharder(f)
@@ -165,11 +168,12 @@ type reference struct {
 	refs   map[string]*Tensor       // by the names of calls and their places
 	layers map[string]map[int]*Call // by roles
 	dims   *Dims                    // nil where nobody says how tensors are cut
+	joined bool                     // tensors of several ranks are joined
 
 	lock   sync.Mutex
 	arrays map[arrayKey]*locate.Array
-	held   int64            // their elements
-	others []*dumpdir.Round // other steps, those that are not yet opened
+	held   int64              // their elements
+	others [][]*dumpdir.Round // other steps, those that are not yet opened
 	opened []*Step
 }
 
@@ -444,13 +448,14 @@ func (u *unsharder) learn(r *tensorRole) {
 		}
 		r.byToken = r.byToken || !r.params && (expert >= 0 || u.tokens[u.known(in.part)])
 	}
-	switch {
-	case 2*partial > len(r.all):
+	if 2*partial > len(r.all) {
 		for _, in := range r.all {
 			u.out.At[in.part] = Location{Ref: in.whole, Partial: true}
 		}
 		return
-	case r.varied || r.byToken:
+	}
+	u.arrange(r)
+	if r.varied || r.byToken {
 		u.byRows(r)
 		return
 	}
@@ -464,7 +469,7 @@ func (u *unsharder) learn(r *tensorRole) {
 	m := &found
 	switch first := r.all[0]; {
 	case found.Found:
-	case first.part.Shape.Equal(first.whole.Shape): // whatever is wrong with it
+	case first.part.Shape.Equal(first.whole.Shape) && first.whole.pieces == nil: // whatever is wrong with it
 		m = &locate.Role{Map: locate.Map{Axes: make([]locate.Index, len(first.part.Shape))}, Found: true, Assumed: true}
 	default:
 		m = nil

@@ -89,9 +89,9 @@ func (f *files) values(t *Tensor) (*Values, error) {
 	if t.File == nil {
 		return nil, lang.Errorf("%s: only its digest is there", t.Name)
 	}
-	v, err := f.openFile(t.File)
+	v, err := f.openTensor(t)
 	if err != nil {
-		return nil, &ReadError{t, err}
+		return nil, err
 	}
 	if n := t.elements(); v.Count != n {
 		_ = v.close()
@@ -102,6 +102,18 @@ func (f *files) values(t *Tensor) (*Values, error) {
 		f.open = slices.Delete(f.open, 0, 1)
 	}
 	f.open = append(f.open, &opened{t, v})
+	return v, nil
+}
+
+// openTensor opens a tensor of one file, or the pieces of a joined one.
+func (f *files) openTensor(t *Tensor) (*Values, error) {
+	if t.pieces != nil {
+		return f.openJoined(t)
+	}
+	v, err := f.openFile(t.File)
+	if err != nil {
+		return nil, &ReadError{t, err}
+	}
 	return v, nil
 }
 

@@ -143,6 +143,9 @@ func (g *Aligner) align(a *Alignment, p Pair) error {
 	if err != nil {
 		return &SideError{reference, safefile.WithPath(p.Ref.Path, err)}
 	}
+	if p.Ref.Joined != nil {
+		a.note(lang.Sayf("joined from %d ranks of the reference", "由标杆的 %d 个 rank 拼接而成", len(p.Ref.Joined.Pieces)))
+	}
 	if p.Part != nil {
 		if err := a.take(p.Part); err != nil {
 			return &SideError{reference, safefile.WithPath(p.Ref.Path, err)}

@@ -9,6 +9,7 @@ import (
 	"dumptool/internal/filename"
 	"dumptool/internal/lang"
 	"dumptool/internal/layout"
+	"dumptool/internal/safefile"
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
@@ -28,6 +29,20 @@ type Ref struct {
 	Raw bool
 	// Single is set when the file has no other tensor.
 	Single bool
+	// Joined is what a reference of several ranks has for it, nil for a tensor of one file.
+	Joined *Joined
+}
+
+// Joined is a tensor that several ranks have pieces of.
+type Joined struct {
+	Shape  tensor.Shape
+	Pieces []Piece
+}
+
+// Piece is where a piece is, and where it lies in the joined tensor.
+type Piece struct {
+	*Ref
+	From []int64
 }
 
 // String names the tensor in reports: the file, and the tensor where the file
@@ -58,12 +73,51 @@ type Tensor struct {
 	// Stored is the shape of the stored elements.
 	Stored tensor.Shape
 	file   *tensorfile.File
+	// pieces are those of a joined tensor, the first of them this one; nil for others.
+	pieces []*Tensor
+	joined *Joined
 	// hasFormat is set when the user says what the format is.
 	hasFormat bool
 }
 
-// Close closes the file.
-func (t *Tensor) Close() { _ = t.file.Close() } // only read
+// Close closes the file, or those of all pieces.
+func (t *Tensor) Close() {
+	_ = t.file.Close() // only read
+	for _, p := range t.pieces {
+		p.Close()
+	}
+}
+
+// source reads the stored elements.
+func (t *Tensor) source() (layout.Source, error) {
+	if t.joined == nil {
+		return t.Elements(), nil
+	}
+	pieces := make([]layout.Piece, len(t.pieces))
+	for i, p := range t.pieces {
+		pieces[i] = layout.Piece{Source: p.Elements(), Shape: p.Stored, From: t.joined.Pieces[i].From}
+	}
+	return layout.Join(t.Stored, t.DType.UnitSize(), pieces)
+}
+
+// join opens the pieces of a joined tensor, of which t is the file of the first.
+func (t *Tensor) join(of *Joined, version int, hint tensorfile.RawHint, whole bool) error {
+	t.joined = of
+	for _, p := range of.Pieces {
+		one, err := p.openElements(version, hint, whole)
+		if err != nil {
+			return safefile.WithPath(p.Path, err)
+		}
+		t.pieces = append(t.pieces, one)
+		if one.DType != t.DType || !layout.IsHost(one.Format) {
+			return lang.Errorf("%s: %s in %s, a piece of a tensor of %s in host order", p.Path, one.DType, one.Format, t.DType)
+		}
+	}
+	joined := *t.Tensor
+	joined.Shape = of.Shape
+	t.Tensor, t.Stored = &joined, of.Shape
+	return nil
+}
 
 // fromDump reports whether the file says which order of axes the tensor has.
 func (t *Tensor) fromDump() bool { return t.file.Op != nil }
@@ -116,7 +170,10 @@ func (r *Ref) openElements(version int, hint tensorfile.RawHint, whole bool) (*T
 	if err != nil {
 		return nil, err
 	}
-	if t.Stored, err = t.Tensor.Stored(); err != nil {
+	if t.Stored, err = t.Tensor.Stored(); err == nil && r.Joined != nil {
+		err = t.join(r.Joined, version, hint, whole)
+	}
+	if err != nil {
 		t.Close()
 		return nil, err
 	}

@@ -65,7 +65,10 @@ func (a *Alignment) take(part *record.Part) error {
 
 // reader returns the elements of the view.
 func (v *View) reader(buffers []layout.Buffers) (layout.Source, error) {
-	var src layout.Source = v.tensor.Elements()
+	src, err := v.tensor.source()
+	if err != nil {
+		return nil, err
+	}
 	for i, plan := range []*layout.Plan{v.plan, v.then} {
 		if plan == nil || plan.Copies() {
 			continue

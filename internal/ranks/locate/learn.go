@@ -33,6 +33,17 @@ type Role struct {
 // Find finds where a tensor lies, by what is learned.
 func (l *Learner) Find(p Pair) (Map, bool) { return Find(p.Part, p.Whole, l.known) }
 
+// Try is how well parts lie in their wholes, from 0 for one that does not to 1. Nothing is
+// learned.
+func (l *Learner) Try(instances []Pair) (score float64) {
+	for _, in := range instances {
+		if m, ok := l.Find(in); ok {
+			score += m.Score / float64(len(instances))
+		}
+	}
+	return score
+}
+
 // twice is the score from which on an instance counts double.
 const twice = 0.95
 

@@ -20,6 +20,9 @@ type Array struct {
 	Values []float32
 	// Exact is set for integers: a part of them has the same ones.
 	Exact bool
+	// Joined are the axes along which it was joined from pieces, in no certain order: a part
+	// that is as long may have its slices in another one.
+	Joined []int
 }
 
 // What an Index has in place of a slice of the reference.
@@ -106,7 +109,14 @@ func Find(part, whole *Array, known []Known) (m Map, ok bool) {
 		}
 	}
 	if len(cut) == 0 {
-		return Map{make([]Index, len(part.Shape)), 1}, isLike(part, whole, sameTensor)
+		if isLike(part, whole, sameTensor) || len(whole.Joined) == 0 {
+			return Map{make([]Index, len(part.Shape)), 1}, isLike(part, whole, sameTensor)
+		}
+	}
+	for _, k := range whole.Joined {
+		if !slices.Contains(cut, k) {
+			cut = append(cut, k)
+		}
 	}
 	if len(cut) == 1 {
 		if x, score := byKnown(part, whole, cut[0], known); x != nil {
@@ -262,7 +272,7 @@ func try(part, whole *Array, free int, others choice) Map {
 func Take(a *Array, axis int, x Index) *Array {
 	outer, inner := around(a.Shape, axis)
 	n := a.Shape[axis]
-	out := &Array{Exact: a.Exact, Shape: slices.Clone(a.Shape), Values: make([]float32, outer*len(x)*inner)}
+	out := &Array{Exact: a.Exact, Joined: a.Joined, Shape: slices.Clone(a.Shape), Values: make([]float32, outer*len(x)*inner)}
 	out.Shape[axis] = len(x)
 	for o := range outer {
 		for i, from := range x {

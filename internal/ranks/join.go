@@ -1,0 +1,417 @@
+package ranks
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+	"dumptool/internal/layout"
+	"dumptool/internal/ranks/locate"
+)
+
+// Piece is a tensor of one rank of the reference, and where it lies in the joined one.
+type Piece struct {
+	Of   *Tensor
+	From []int64
+}
+
+// Pieces are what a tensor of a reference of several ranks is joined from, nil for one that
+// lies in one file.
+func (t *Tensor) Pieces() []Piece { return t.pieces }
+
+// Sources are the tensors of a reference of several ranks that one stands for, nil for those of
+// one rank.
+func (t *Tensor) Sources() []*Tensor { return t.from }
+
+// isLoose reports whether it is not known yet how the pieces of a tensor are joined.
+func (t *Tensor) isLoose() bool { return t.loose }
+
+// OpenReference takes what is needed from the rounds of a step of the reference, one a rank.
+func OpenReference(rounds []*dumpdir.Round) *Step {
+	if len(rounds) == 1 {
+		return openStep(rounds[0])
+	}
+	run, _ := Open(rounds, nil)
+	return run.Steps[0]
+}
+
+// joiner makes one rank of the ranks of a step of the reference. Tensors that ranks have alike
+// are there once, a sum is what its communication made of it, and all others are pieces of one
+// tensor. How these lie in it the values of the run say; see arrange.
+type joiner struct {
+	u     *unsharder
+	step  *Step
+	sums  map[string]*Tensor // what became of a summand, by its digest, on one rank
+	shift map[int]int        // the number of the first layer, by ranks
+	// experts are the numbers of those that a rank has first, by layers.
+	experts map[string]map[int]int
+}
+
+// joinRanks makes one rank of several.
+func (u *unsharder) joinRanks(s *Step) *Step {
+	if len(s.Calls) < 2 {
+		return s
+	}
+	j := &joiner{u: u, step: s}
+	j.numberLayers()
+	j.numberExperts()
+	one := &Step{At: s.At, Calls: make(map[int][]*Call), ordered: map[int]bool{}}
+	at := make(map[string]*Call)
+	// What ranks have, by calls and places, and what stands for it.
+	from, tensors := make(map[string][]*Tensor), make(map[string][]*Tensor)
+	for _, rank := range s.ranks() {
+		j.findSums(s.Calls[rank])
+		for _, c := range s.Calls[rank] {
+			if c.Comm != nil {
+				continue
+			}
+			name := j.nameOf(c)
+			if at[name] == nil {
+				role, layer, _ := parseName(name)
+				at[name] = &Call{Step: one, Name: name, Role: role, Layer: layer, Script: c.Script, place: len(one.Calls[0])}
+				one.Calls[0] = append(one.Calls[0], at[name])
+			}
+			for _, t := range c.tensors() {
+				key := name + " " + t.place()
+				from[key] = append(from[key], t)
+				if sum := j.sums[u.mark(t)]; sum != nil && slices.Contains(c.Out, t) {
+					of := *sum
+					of.Call, of.Path = c, t.Path
+					t = &of
+				}
+				tensors[key] = append(tensors[key], t)
+				if len(tensors[key]) > 1 {
+					continue
+				}
+				first := &Tensor{Call: at[name], Name: t.Name, Path: t.Path}
+				switch joined := at[name]; {
+				case slices.Contains(c.Params, t):
+					joined.Params = append(joined.Params, first)
+				case slices.Contains(c.In, t):
+					joined.In = append(joined.In, first)
+				default:
+					joined.Out = append(joined.Out, first)
+				}
+			}
+		}
+	}
+	for _, c := range one.Calls[0] {
+		for _, t := range c.tensors() {
+			key := c.Name + " " + t.place()
+			t.joinOf(j.different(tensors[key]))
+			t.from = from[key]
+		}
+	}
+	return one
+}
+
+// joinOf makes a tensor what its pieces are: one of them, or a loose one.
+func (t *Tensor) joinOf(pieces []*Tensor) {
+	first := *pieces[0]
+	first.Call, first.Path, first.Name = t.Call, t.Path, t.Name
+	*t = first
+	if len(pieces) < 2 {
+		return
+	}
+	t.loose, t.Digest, t.mark, t.spread, t.numbers = true, "", "", unknown, 0
+	for _, p := range pieces {
+		t.pieces = append(t.pieces, Piece{Of: p})
+	}
+}
+
+// numberLayers finds which number the first layer of each rank has: stages of a pipeline may
+// number theirs from 0.
+func (j *joiner) numberLayers() {
+	j.shift = make(map[int]int)
+	stages := j.step.stages()
+	last, from0 := make(map[int]int), make(map[int]bool) // of stages
+	for rank, calls := range j.step.Calls {
+		for _, c := range calls {
+			if c.Layer >= 0 {
+				last[stages[rank]] = max(last[stages[rank]], c.Layer+1)
+				from0[stages[rank]] = from0[stages[rank]] || c.Layer == 0
+			}
+		}
+	}
+	first := make(map[int]int)
+	next := 0
+	for _, stage := range slices.Sorted(maps.Keys(last)) {
+		if from0[stage] {
+			first[stage] = next
+		}
+		next = first[stage] + last[stage]
+	}
+	for rank := range j.step.Calls {
+		j.shift[rank] = first[stages[rank]]
+	}
+}
+
+// numberExperts finds which experts of a layer each rank has: ranks with other weights have
+// others.
+func (j *joiner) numberExperts() {
+	j.experts = make(map[string]map[int]int)
+	seen, next := make(map[string]int), make(map[string]int)
+	for _, rank := range j.step.ranks() {
+		held := make(map[string]int) // how many of a layer
+		marks := make(map[string]string)
+		for _, c := range j.step.Calls[rank] {
+			_, _, expert := parseName(c.Name)
+			if expert < 0 || len(c.Params) == 0 {
+				continue
+			}
+			layer := j.layerName(c)
+			held[layer] = max(held[layer], expert+1)
+			marks[layer] += " " + j.u.mark(c.Params[0])
+		}
+		for layer, mark := range marks {
+			first, known := seen[layer+mark]
+			if !known {
+				first = next[layer]
+				seen[layer+mark] = first
+				next[layer] += held[layer]
+			}
+			if j.experts[layer] == nil {
+				j.experts[layer] = make(map[int]int)
+			}
+			j.experts[layer][rank] = first
+		}
+	}
+}
+
+// layerName is the name of a call of an expert up to its number, with that of its layer among
+// all.
+func (j *joiner) layerName(c *Call) string {
+	return beforeExpert(numbered(c.Name, layerWords, c.Layer+j.shift[c.Rank]))
+}
+
+// nameOf is the name that a call has among those of all ranks.
+func (j *joiner) nameOf(c *Call) string {
+	_, _, expert := parseName(c.Name)
+	name := numbered(c.Name, layerWords, c.Layer+j.shift[c.Rank])
+	if expert >= 0 {
+		name = numbered(name, expertWords, expert+j.experts[j.layerName(c)][c.Rank])
+	}
+	return name
+}
+
+// findSums finds what communications of a rank made of its summands.
+func (j *joiner) findSums(calls []*Call) {
+	j.sums = make(map[string]*Tensor)
+	for _, c := range calls {
+		if m := c.Comm; m != nil && m.sums() && len(m.In) == 1 && len(m.Out) == 1 {
+			if mark := j.u.mark(m.In[0]); mark != "" {
+				j.sums[mark] = m.Out[0]
+			}
+		}
+	}
+}
+
+// sameReplica is how far replicas may be apart, which have sums in roundings of their own.
+const sameReplica = 0.1
+
+// different are tensors of ranks without those that another one has already.
+func (j *joiner) different(all []*Tensor) (out []*Tensor) {
+	for _, t := range all {
+		if !slices.ContainsFunc(out, func(o *Tensor) bool { return j.alike(o, t) }) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// alike reports whether two tensors are replicas.
+func (j *joiner) alike(a, b *Tensor) bool {
+	if !a.Shape.Equal(b.Shape) {
+		return false
+	}
+	if equal, known := j.u.equal(a, b); equal || !known || a.isInteger() {
+		return equal || !known
+	}
+	x, y := j.u.array(a, nil, true), j.u.array(b, nil, true)
+	return x != nil && y != nil && locate.Distance(x.Values, y.Values) < sameReplica
+}
+
+// arrangement says how pieces are joined: so many side by side along one axis, and these
+// along another one.
+type arrangement struct{ fast, n, slow int }
+
+// join joins pieces, false where they do not fit each other.
+func (t *Tensor) join(a arrangement) (*Tensor, bool) {
+	one := *t
+	one.loose, one.pieces = false, slices.Clone(t.pieces)
+	first := t.pieces[0].Of.Shape
+	one.Shape = slices.Clone(first)
+	one.Shape[a.fast] = 0
+	for i := range one.pieces {
+		p := &one.pieces[i]
+		for k, n := range p.Of.Shape {
+			if len(p.Of.Shape) != len(first) || n != first[k] && (k != a.fast || a.n < len(t.pieces)) {
+				return nil, false
+			}
+		}
+		if p.Of.DType != t.pieces[0].Of.DType {
+			return nil, false
+		}
+		p.From = make([]int64, len(first))
+		if p.From[a.fast] = one.Shape[a.fast]; a.n < len(t.pieces) {
+			p.From[a.fast], p.From[a.slow] = int64(i%a.n)*first[a.fast], int64(i/a.n)*first[a.slow]
+		}
+		one.Shape[a.fast] += p.Of.Shape[a.fast]
+	}
+	if a.n < len(t.pieces) {
+		one.Shape[a.fast], one.Shape[a.slow] = int64(a.n)*first[a.fast], int64(len(t.pieces)/a.n)*first[a.slow]
+	}
+	return &one, true
+}
+
+// axes are those along which pieces lie.
+func (t *Tensor) axes() (all []int) {
+	for _, p := range t.pieces {
+		for k, from := range p.From {
+			if from > 0 && !slices.Contains(all, k) {
+				all = append(all, k)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// arrangements are those that pieces may have, those along one axis first.
+func (t *Tensor) arrangements() (all []arrangement) {
+	k := len(t.pieces)
+	for fast := range t.pieces[0].Of.Shape {
+		all = append(all, arrangement{fast, k, fast})
+	}
+	for n := 2; n < k; n++ {
+		for fast := range t.pieces[0].Of.Shape {
+			for slow := range t.pieces[0].Of.Shape {
+				if k%n == 0 && slow != fast {
+					all = append(all, arrangement{fast, n, slow})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// arrange finds how the tensors of the reference that those of a role are parts of are joined:
+// so that these are found in them best. All of the reference's role are joined alike.
+func (u *unsharder) arrange(r *tensorRole) {
+	i := slices.IndexFunc(r.all, func(in partOf) bool { return in.whole.isLoose() })
+	if i < 0 {
+		return
+	}
+	best, most, cuts := arrangement{}, -1.0, 0
+	for _, a := range r.all[i].whole.arrangements() {
+		if r.varied || r.byToken {
+			best, most = a, 1 // the rows, one behind the other
+			break
+		}
+		var pairs []locate.Pair
+		cut := 0
+		for _, in := range someLayers(r.all) {
+			whole := in.whole
+			if whole.isLoose() {
+				joined, ok := whole.join(a)
+				if !ok {
+					continue
+				}
+				whole = joined
+			}
+			if p, ok := u.pair(partOf{in.part, whole}); ok && fits(p.pair) {
+				pairs = append(pairs, p.pair)
+				for k, n := range p.pair.Part.Shape {
+					if n != p.pair.Whole.Shape[k] {
+						cut++
+					}
+				}
+			}
+			if len(pairs) == triedLayers {
+				break
+			}
+		}
+		if score := u.learner.Try(pairs); score > most+0.01 || score > most-0.01 && cut < cuts {
+			best, most, cuts = a, score, cut
+		}
+	}
+	if most <= 0 {
+		return
+	}
+	of := r.all[i].whole
+	for _, t := range u.refs {
+		if t.isLoose() && t.Call.Role == of.Call.Role && t.place() == of.place() {
+			if joined, ok := t.join(best); ok {
+				*t = *joined
+			}
+		}
+	}
+}
+
+// joinLike joins a tensor as the same one of another step.
+func (t *Tensor) joinLike(o *Tensor) {
+	if !t.isLoose() || o == nil || len(o.pieces) != len(t.pieces) || o.isLoose() {
+		return
+	}
+	for i := range t.pieces {
+		if !t.pieces[i].Of.Shape.Equal(o.pieces[i].Of.Shape) {
+			return
+		}
+	}
+	t.loose, t.Shape = false, o.Shape
+	for i := range t.pieces {
+		t.pieces[i].From = o.pieces[i].From
+	}
+}
+
+// triedLayers is in how many layers an arrangement is tried.
+const triedLayers = 2
+
+// fits reports whether a part is no larger than the whole, and padding apart.
+func fits(p locate.Pair) bool {
+	for k, n := range p.Part.Shape {
+		if n > p.Whole.Shape[k]*2 {
+			return false
+		}
+	}
+	return true
+}
+
+// openJoined opens all pieces of a tensor.
+func (f *files) openJoined(t *Tensor) (*Values, error) {
+	var open []*Values
+	closer := func() (err error) {
+		for _, v := range open {
+			err = cmp.Or(err, v.close())
+		}
+		return err
+	}
+	pieces := make([]layout.Piece, len(t.pieces))
+	for i, p := range t.pieces {
+		v, err := f.openFile(p.Of.File)
+		if err == nil {
+			open = append(open, v)
+			if v.DType != open[0].DType {
+				err = lang.Errorf("elements of %s, those of another rank are %s", v.DType, open[0].DType)
+			}
+		}
+		if err != nil {
+			_ = closer()
+			return nil, &ReadError{p.Of, err}
+		}
+		pieces[i] = layout.Piece{Source: v.source, Shape: p.Of.Shape, From: p.From}
+	}
+	source, err := layout.Join(t.Shape, open[0].DType.UnitSize(), pieces)
+	var v *Values
+	if err == nil {
+		v, err = newValues(source, open[0].DType, t.elements(), closer)
+	}
+	if err != nil {
+		_ = closer()
+		return nil, &ReadError{t, err}
+	}
+	v.shape = t.Shape
+	return v, nil
+}
