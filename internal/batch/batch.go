@@ -148,6 +148,8 @@ func (s *schedule) run(ctx context.Context, workers int, job func(int)) {
 	memory := semaphore.NewWeighted(budget)
 	var running sync.WaitGroup
 	defer running.Wait()
+	jobs := make(chan func())
+	defer close(jobs)
 	for i, cost := range s.costs {
 		// A job that takes all of the budget runs alone, even beside jobs
 		// that cost nothing: each takes at least one byte.
@@ -160,12 +162,30 @@ func (s *schedule) run(ctx context.Context, workers int, job func(int)) {
 		if pool.Acquire(ctx, 1) != nil || memory.Acquire(ctx, cost) != nil || ctx.Err() != nil {
 			return
 		}
-		running.Go(func() {
+		if i < workers {
+			running.Go(func() { work(&running, jobs) })
+		}
+		jobs <- func() { // a worker has nothing to do, since others hold fewer than all places
 			defer pool.Release(1)
 			defer memory.Release(cost)
 			job(i)
-		})
+		}
 	}
+}
+
+// work does jobs until there are no more. A goroutine for each of them would have to grow its
+// stack each time. Where one ends its goroutine another one goes on.
+func work(running *sync.WaitGroup, jobs <-chan func()) {
+	done := false
+	defer func() {
+		if !done {
+			running.Go(func() { work(running, jobs) })
+		}
+	}()
+	for job := range jobs {
+		job()
+	}
+	done = true
 }
 
 // RunUntil is Run for an emit that may fail: its first error ends the run and is
