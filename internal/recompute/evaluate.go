@@ -2,6 +2,7 @@ package recompute
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"dumptool/internal/lang"
@@ -366,7 +367,28 @@ func (j *judge) hypotheses() []Attributes {
 		}
 		all = next
 	}
+	for i, h := range all {
+		all[i] = j.asPassed(h)
+	}
 	return all
+}
+
+// asPassed are attributes as a kernel gets them: as float32, unless it computes float64.
+func (j *judge) asPassed(h Attributes) Attributes {
+	if j.op.Outputs[0].DType == tensor.Float64 {
+		return h
+	}
+	passed := make(Attributes, len(h))
+	for name, a := range h {
+		a.Value.Numbers = slices.Clone(a.Value.Numbers)
+		for i, x := range a.Value.Numbers {
+			if x != math.Trunc(x) {
+				a.Value.Numbers[i] = float64(float32(x))
+			}
+		}
+		passed[name] = a
+	}
+	return passed
 }
 
 // knows reports whether attributes of a formula are known: something says them, or they

@@ -71,6 +71,45 @@ func TestUnusualAttributes(t *testing.T) {
 	}
 }
 
+// TestTwoNumbers: of two numbers that nobody says one beside a usual value explains most
+// elements of a type of few bits, with the other one fitted; it accuses nobody.
+func TestTwoNumbers(t *testing.T) {
+	t.Parallel()
+	x := drawn(rand.New(rand.NewPCG(3, 3)), 3, 8, 128)
+	v := make([]float64, x.elements())
+	for i, x := range x.Source.(numbers).v {
+		y := min(max(float64(float64(0.1655*x)+0.359), 0), 1)
+		v[i] = float64(math.Float32frombits((math.Float32bits(float32(y)) + 0x8000) &^ 0xffff))
+	}
+	out := &Tensor{DType: tensor.BFloat16, Stored: tensor.Float32, Shape: x.Shape, Source: numbers{v, tensor.Float32}}
+	got, err := Judge(context.Background(), &Operator{Formula: "HardSigmoid", Inputs: []*Tensor{x}, Outputs: []*Tensor{out}, Attributes: Attributes{}})
+	if err != nil || got.Status == Wrong {
+		t.Errorf("%s %s with %v, %v", got.Status, got.Reason, got.Attributes, err)
+	}
+}
+
+// TestPassedAttributes: a kernel gets numbers as float32, which a sum that cancels shows.
+func TestPassedAttributes(t *testing.T) {
+	t.Parallel()
+	var x, y []float64
+	for i := range 64 {
+		x = append(x, float64(float32(-0.1+float64(i-32)*0x1p-20)))
+		y = append(y, float64(float32(x[i])+float32(0.1)))
+	}
+	for name, want := range map[string]Status{"Adds": OK, "Muls": Wrong} {
+		op := &Operator{Formula: name, Inputs: []*Tensor{of64(x)}, Outputs: []*Tensor{of64(y)}, Attributes: Attributes{"value": {Number(0.1), FromGraph}}}
+		got, err := Judge(context.Background(), op)
+		if err != nil || got.Status != want || got.Attributes["value"].Value.String() != "0.1" {
+			t.Errorf("%s is %s with %v, %v, want %s", name, got.Status, got.Attributes, err, want)
+		}
+	}
+}
+
+// of64 is a row of numbers, which are float32.
+func of64(v []float64) *Tensor {
+	return &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: tensor.Shape{int64(len(v))}, Source: numbers{v, tensor.Float32}}
+}
+
 // TestProjection: of a large product that is checked by projections a healthy one is OK, and
 // one wrong element, row or column is found.
 func TestProjection(t *testing.T) {
