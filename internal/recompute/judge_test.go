@@ -105,6 +105,31 @@ func TestPassedAttributes(t *testing.T) {
 	}
 }
 
+// TestPartlySaid: what a graph says of attributes that are found together is kept, and each
+// says where it comes from; where it does not go with the shapes, nobody guesses past it.
+func TestPartlySaid(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(4, 4))
+	in := []*Tensor{drawn(r, 1, 1, 3, 12, 12), drawn(r, 1, 4, 3, 3, 3)}
+	out := computedBy(t, "Conv2D", "strides=2,2 pads=1,1 dilations=1,1 activation=none", tensor.Shape{1, 4, 6, 6}, in...)
+	for said, want := range map[string]struct {
+		status Status
+		source Source // of pads
+	}{
+		"strides=2,2":                          {OK, FromShape},
+		"strides=2,2 dilations=1,1":            {OK, FromShape},
+		"pads=1,1":                             {OK, FromHand},
+		"strides=2,2 pads=1,1 dilations=1,1":   {OK, FromHand},
+		"strides=7,7":                          {Undecided, ""},
+		"strides=2,2 pads=40,40 dilations=9,9": {Undecided, ""},
+	} {
+		got, err := Judge(context.Background(), &Operator{Formula: "Conv2D", Inputs: in, Outputs: []*Tensor{out}, Attributes: attributesOf(said)})
+		if err != nil || got.Status != want.status || want.source != "" && got.Attributes["pads"].Source != want.source {
+			t.Errorf("%s: %s %s with %v, %v, want %s and pads by %s", said, got.Status, got.Reason, got.Attributes, err, want.status, want.source)
+		}
+	}
+}
+
 // of64 is a row of numbers, which are float32.
 func of64(v []float64) *Tensor {
 	return &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: tensor.Shape{int64(len(v))}, Source: numbers{v, tensor.Float32}}
