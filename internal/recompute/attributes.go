@@ -89,7 +89,11 @@ func (v Value) String() string {
 		if i > 0 {
 			s += ","
 		}
-		s += strconv.FormatFloat(x, 'g', -1, 64)
+		bits := 64
+		if float64(float32(x)) == x {
+			bits = 32
+		}
+		s += strconv.FormatFloat(x, 'g', -1, bits)
 	}
 	return s
 }

@@ -2,6 +2,7 @@ package recompute
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"dumptool/internal/lang"
@@ -356,6 +357,7 @@ func (j *judge) hypotheses() []Attributes {
 		if a.fixed && !j.op.Open || a.usual && j.op.Known {
 			choices = choices[:1]
 		}
+		choices = j.besideSaid(a, choices)
 		var next []Attributes
 		for _, h := range all {
 			for _, c := range choices {
@@ -366,7 +368,56 @@ func (j *judge) hypotheses() []Attributes {
 		}
 		all = next
 	}
+	for i, h := range all {
+		all[i] = j.asPassed(h)
+	}
 	return all
+}
+
+// besideSaid are choices of attributes that are found together, some of which are said: those
+// that have these values. Where none has, what is said does not go with the shapes.
+func (j *judge) besideSaid(a attribute, choices []Attributes) []Attributes {
+	said := Attributes{}
+	for _, name := range a.names {
+		if x, ok := j.op.Attributes[name]; ok {
+			said[name] = x
+		}
+	}
+	if len(said) == 0 || len(choices) == 0 {
+		return choices
+	}
+	var beside []Attributes
+	for _, c := range choices {
+		same := true
+		for name, x := range said {
+			same = same && c[name].Value.String() == x.Value.String()
+		}
+		if same {
+			beside = append(beside, c.with(said))
+		}
+	}
+	if beside == nil {
+		return []Attributes{choices[0].with(said)}
+	}
+	return beside
+}
+
+// asPassed are attributes as a kernel gets them: as float32, unless it computes float64.
+func (j *judge) asPassed(h Attributes) Attributes {
+	if j.op.Outputs[0].DType == tensor.Float64 {
+		return h
+	}
+	passed := make(Attributes, len(h))
+	for name, a := range h {
+		a.Value.Numbers = slices.Clone(a.Value.Numbers)
+		for i, x := range a.Value.Numbers {
+			if x != math.Trunc(x) {
+				a.Value.Numbers[i] = float64(float32(x))
+			}
+		}
+		passed[name] = a
+	}
+	return passed
 }
 
 // knows reports whether attributes of a formula are known: something says them, or they

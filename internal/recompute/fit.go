@@ -344,6 +344,20 @@ func (j *judge) planesAgree(h Attributes) (bool, error) {
 	return false, nil
 }
 
+// fittedBeside reports whether a number was fitted beside another one that nobody says: where
+// the first is none of the usual ones, the second need not be one, and one near it explains
+// most elements, too.
+func (j *judge) fittedBeside(h Attributes) bool {
+	numbers, fitted := 0, false
+	for _, a := range j.formula.attrs {
+		if !a.closed && !j.knows(a) {
+			numbers++
+			fitted = fitted || h[a.names[0]].Source == FromFit
+		}
+	}
+	return fitted && numbers > 1
+}
+
 // proven reports whether the elements of a cell that follow the numbers nobody says agree
 // with them, at least half of them: those that no value changes prove none.
 func (j *judge) proven(h Attributes, share float64) (bool, error) {
@@ -351,6 +365,9 @@ func (j *judge) proven(h Attributes, share float64) (bool, error) {
 		if ok, err := j.planesAgree(h); !ok {
 			return false, err
 		}
+	}
+	if share < nearlyAll && j.fittedBeside(h) {
+		return false, nil
 	}
 	for _, a := range j.formula.attrs {
 		if a.partial && !j.says(a) && !j.defaults() {

@@ -71,6 +71,70 @@ func TestUnusualAttributes(t *testing.T) {
 	}
 }
 
+// TestTwoNumbers: of two numbers that nobody says one beside a usual value explains most
+// elements of a type of few bits, with the other one fitted; it accuses nobody.
+func TestTwoNumbers(t *testing.T) {
+	t.Parallel()
+	x := drawn(rand.New(rand.NewPCG(3, 3)), 3, 8, 128)
+	v := make([]float64, x.elements())
+	for i, x := range x.Source.(numbers).v {
+		y := min(max(float64(float64(0.1655*x)+0.359), 0), 1)
+		v[i] = float64(math.Float32frombits((math.Float32bits(float32(y)) + 0x8000) &^ 0xffff))
+	}
+	out := &Tensor{DType: tensor.BFloat16, Stored: tensor.Float32, Shape: x.Shape, Source: numbers{v, tensor.Float32}}
+	got, err := Judge(context.Background(), &Operator{Formula: "HardSigmoid", Inputs: []*Tensor{x}, Outputs: []*Tensor{out}, Attributes: Attributes{}})
+	if err != nil || got.Status == Wrong {
+		t.Errorf("%s %s with %v, %v", got.Status, got.Reason, got.Attributes, err)
+	}
+}
+
+// TestPassedAttributes: a kernel gets numbers as float32, which a sum that cancels shows.
+func TestPassedAttributes(t *testing.T) {
+	t.Parallel()
+	var x, y []float64
+	for i := range 64 {
+		x = append(x, float64(float32(-0.1+float64(i-32)*0x1p-20)))
+		y = append(y, float64(float32(x[i])+float32(0.1)))
+	}
+	for name, want := range map[string]Status{"Adds": OK, "Muls": Wrong} {
+		op := &Operator{Formula: name, Inputs: []*Tensor{of64(x)}, Outputs: []*Tensor{of64(y)}, Attributes: Attributes{"value": {Number(0.1), FromGraph}}}
+		got, err := Judge(context.Background(), op)
+		if err != nil || got.Status != want || got.Attributes["value"].Value.String() != "0.1" {
+			t.Errorf("%s is %s with %v, %v, want %s", name, got.Status, got.Attributes, err, want)
+		}
+	}
+}
+
+// TestPartlySaid: what a graph says of attributes that are found together is kept, and each
+// says where it comes from; where it does not go with the shapes, nobody guesses past it.
+func TestPartlySaid(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(4, 4))
+	in := []*Tensor{drawn(r, 1, 1, 3, 12, 12), drawn(r, 1, 4, 3, 3, 3)}
+	out := computedBy(t, "Conv2D", "strides=2,2 pads=1,1 dilations=1,1 activation=none", tensor.Shape{1, 4, 6, 6}, in...)
+	for said, want := range map[string]struct {
+		status Status
+		source Source // of pads
+	}{
+		"strides=2,2":                          {OK, FromShape},
+		"strides=2,2 dilations=1,1":            {OK, FromShape},
+		"pads=1,1":                             {OK, FromHand},
+		"strides=2,2 pads=1,1 dilations=1,1":   {OK, FromHand},
+		"strides=7,7":                          {Undecided, ""},
+		"strides=2,2 pads=40,40 dilations=9,9": {Undecided, ""},
+	} {
+		got, err := Judge(context.Background(), &Operator{Formula: "Conv2D", Inputs: in, Outputs: []*Tensor{out}, Attributes: attributesOf(said)})
+		if err != nil || got.Status != want.status || want.source != "" && got.Attributes["pads"].Source != want.source {
+			t.Errorf("%s: %s %s with %v, %v, want %s and pads by %s", said, got.Status, got.Reason, got.Attributes, err, want.status, want.source)
+		}
+	}
+}
+
+// of64 is a row of numbers, which are float32.
+func of64(v []float64) *Tensor {
+	return &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: tensor.Shape{int64(len(v))}, Source: numbers{v, tensor.Float32}}
+}
+
 // TestProjection: of a large product that is checked by projections a healthy one is OK, and
 // one wrong element, row or column is found.
 func TestProjection(t *testing.T) {
