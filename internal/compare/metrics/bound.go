@@ -17,7 +17,7 @@ func (b *block) bound() {
 		b.addMaxRel(x.maxRel)
 	}
 	limits := b.e.request.Limits
-	quiet := x.within || limits.quiet(*x)
+	quiet := x.passes || limits.quiet(*x)
 	if quiet && p.minLimits.covers(limits, *x) {
 		return
 	}

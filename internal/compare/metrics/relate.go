@@ -7,12 +7,18 @@ import (
 )
 
 // relate adds the relative differences and the histograms. It tells whether the margin
-// changes: most blocks are within the shares of the limits that earlier ones have used.
+// changes: most blocks are within the share of the limits that earlier ones have used, and
+// of those behind errors within the multiple.
 func (b *block) relate() {
-	within := b.e.request.Limits.shrunk(min(b.part.minLimits.margin/slack, 1))
+	share := b.part.minLimits.margin / slack
+	if !b.failedLast || math.IsInf(share, 1) {
+		share = min(share, 1)
+	}
+	within := b.e.request.Limits.shrunk(share)
 	b.quotients = b.e.strata.Has(b.first)
 	c := b.histograms.tables.Relatives(b.rel, b.abs, b.r.values, kernel.Wanted{Quotients: b.quotients, Atol: within.Atol, Rtol: within.Rtol})
 	b.extent.within = within.Mode == IsClose && !c.Exceeds
+	b.extent.passes = b.extent.within && share <= 1
 	counts := &b.part.counts
 	counts[relativeZeros] += c.Zeros
 	counts[relativeUndefined] += c.Undefined
