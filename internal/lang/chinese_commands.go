@@ -27,8 +27,10 @@ func commandsInChinese() map[string]string {
 		"nothing to compare":                                                                    "没有可比对的内容",
 
 		// compare/align
-		"%w, the size of %s (%s)":         "%v，即 %s 的大小(%s)",
-		"a part of axis %d, there are %d": "轴 %d 的一部分，而共有 %d 个轴",
+		"%w, the size of %s (%s)":                               "%v，即 %s 的大小(%s)",
+		"elements of %s, those of another rank are %s":          "元素为 %s，而另一 rank 的为 %s",
+		"%s: %s in %s, a piece of a tensor of %s in host order": "%s：%s、%s，而它是主机顺序 %s 张量的一块",
+		"a part of axis %d, there are %d":                       "轴 %d 的一部分，而共有 %d 个轴",
 
 		// compare/determinism
 		"read %d bytes, want %d: %w":                                         "读到 %d 字节，应为 %d：%v",

@@ -126,8 +126,8 @@ func (u *unsharder) noticeAt(in *givenInput, whole *Tensor, role *locate.Role) b
 
 // otherSteps are the steps of the reference besides that of the step.
 func (u *unsharder) otherSteps() []*Step {
-	u.lock.Lock()
-	defer u.lock.Unlock()
+	u.opening.Lock()
+	defer u.opening.Unlock()
 	for ; len(u.others) > 0; u.others = u.others[1:] {
 		s := OpenReference(u.others[0])
 		(&Run{Steps: []*Step{s}}).describe(u.files)

@@ -135,7 +135,9 @@ func (r *replicas) learn() {
 					if len(in.has[a].Shape) == 1 {
 						family = r.vectors
 					}
-					family.add(a, b, equal)
+					if !key.isExpert() { // which ranks may have whole whose other matrices are cut
+						family.add(a, b, equal)
+					}
 				}
 			}
 		}
@@ -150,6 +152,9 @@ const (
 	equalMatrices = 0.4
 )
 
+// isExpert reports whether parameters are those of experts.
+func (k roleKey) isExpert() bool { return strings.Contains(k.role, "experts.*") }
+
 // replicas reports whether two ranks ought to hold equal parameters of a role.
 func (r *replicas) replicas(key roleKey, a, b int, axes int) bool {
 	vectors, n := r.vectors.share(a, b)
@@ -157,11 +162,11 @@ func (r *replicas) replicas(key roleKey, a, b int, axes int) bool {
 		return true
 	}
 	matrices, n := r.matrices.share(a, b)
-	if n > 0 && matrices >= equalMatrices && !strings.Contains(key.role, "experts.*") {
+	if n > 0 && matrices >= equalMatrices && !key.isExpert() {
 		return true
 	}
 	role, n := r.learned[key].share(a, b)
-	if strings.Contains(key.role, "experts.*") && role <= equalRole { // as often others: one of them may be in another place
+	if key.isExpert() && role <= equalRole { // as often others: one of them may be in another place
 		return r.samePlace(a, b) && matrices >= equalMatrices && r.placesHold(key)
 	}
 	return n > 0 && role >= equalRole && (n > 2 || axes == 1)

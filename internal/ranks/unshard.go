@@ -172,9 +172,11 @@ type reference struct {
 
 	lock   sync.Mutex
 	arrays map[arrayKey]*locate.Array
-	held   int64              // their elements
-	others [][]*dumpdir.Round // other steps, those that are not yet opened
-	opened []*Step
+	held   int64 // their elements
+
+	opening sync.Mutex         // not while the other lock is held
+	others  [][]*dumpdir.Round // other steps, those that are not yet opened
+	opened  []*Step
 }
 
 // unsharder locates the tensors of a rank.

@@ -87,7 +87,9 @@ const (
 	projections = 8
 	// sameTensor is how far two tensors of one shape may be apart, relative; sameIndex how
 	// far one and what a known index makes of the reference.
+	// sameJoined is sameTensor where other orders of the slices are possible.
 	sameTensor = 0.5
+	sameJoined = 0.1
 	sameIndex  = 0.3
 	// enough is the score from which on a map counts, sure that which needs no other try.
 	enough = 0.7
@@ -109,8 +111,12 @@ func Find(part, whole *Array, known []Known) (m Map, ok bool) {
 		}
 	}
 	if len(cut) == 0 {
-		if isLike(part, whole, sameTensor) || len(whole.Joined) == 0 {
-			return Map{make([]Index, len(part.Shape)), 1}, isLike(part, whole, sameTensor)
+		limit := sameTensor
+		if len(whole.Joined) > 0 {
+			limit = sameJoined
+		}
+		if like := isLike(part, whole, limit); like || len(whole.Joined) == 0 {
+			return Map{make([]Index, len(part.Shape)), 1}, like
 		}
 	}
 	for _, k := range whole.Joined {
@@ -133,11 +139,27 @@ func Find(part, whole *Array, known []Known) (m Map, ok bool) {
 				best = m
 			}
 			if best.Score > sure {
-				return best, true
+				return best, !best.isVague(whole)
 			}
 		}
 	}
-	return best, best.Score >= enough && !(part.Exact && best.byChance(whole))
+	return best, best.Score >= enough && !(part.Exact && best.byChance(whole)) && !best.isVague(whole)
+}
+
+// isVague reports whether the slices of a joined array lie in another order each for itself, or
+// are there twice, and have too few elements to say so.
+func (m *Map) isVague(whole *Array) bool {
+	for _, axis := range whole.Joined {
+		if len(whole.Values) >= projections*whole.Shape[axis] {
+			continue
+		}
+		once := slices.Clone(m.Axes[axis])
+		slices.Sort(once)
+		if m.Axes[axis].Kind(whole.Shape[axis]) == Permuted || len(slices.Compact(once)) < len(m.Axes[axis]) {
+			return true
+		}
+	}
+	return false
 }
 
 const (
