@@ -57,23 +57,35 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard
 	if err != nil {
 		return nil, err
 	}
-	rep.Rows, rep.Again = []record.Row{}, &record.Again{}
-	var at []int // round of a chunk
+	rep.Rows = []record.Row{}
 	for k := range rounds {
 		x := &rounds[k]
 		rep.Take(x.part.Kept, record.Chunk{First: x.first, End: x.first + x.rows()}, k, func(row *record.Row) { x.adapt(&rep.Rounds[k], row) })
-		for _, c := range x.part.Chunks() {
-			if c.First >= x.first && c.First < x.first+x.rows() {
-				rep.Again.Chunks = append(rep.Again.Chunks, record.Chunk{First: c.First - x.first + x.at, End: c.End - x.first + x.at})
-				at = append(at, k)
-			}
-		}
+	}
+	if rep.Passed.Rows > 0 || slices.ContainsFunc(parts, func(p *mergePart) bool { return p.Less }) { // else all is there
+		rep.Again = o.again(rep, rounds)
 	}
 	for _, part := range parts {
 		part.Report = nil // the rows are in the result now
 	}
-	rep.Again.Read = func(chunk int, as record.Reading) ([]record.Row, error) {
-		x, c := &rounds[at[chunk]], rep.Again.Chunks[chunk]
+	o.sumUp(rep, sums)
+	return rep, o.takePictures(rep)
+}
+
+// again reads rows of a result again, from the documents of its rounds.
+func (o *Options) again(rep *record.Report, rounds []mergedRound) *record.Again {
+	var chunks []record.Chunk
+	var at []int // round of a chunk
+	for k := range rounds {
+		x := &rounds[k]
+		for _, c := range x.part.Chunks() {
+			if c.First >= x.first && c.First < x.first+x.rows() {
+				chunks, at = append(chunks, record.Chunk{First: c.First - x.first + x.at, End: c.End - x.first + x.at}), append(at, k)
+			}
+		}
+	}
+	return &record.Again{Chunks: chunks, Read: func(chunk int, as record.Reading) ([]record.Row, error) {
+		x, c := &rounds[at[chunk]], chunks[chunk]
 		path := safefile.InFolder(x.part.doc.Path, DocumentName)
 		again, err := x.part.ReadAgain(record.Chunk{First: c.First - x.at + x.first, End: c.End - x.at + x.first}, as,
 			func(offset int64) (io.ReadCloser, error) { return shard.OpenAt(path, offset) })
@@ -85,14 +97,12 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard
 			x.adapt(&rep.Rounds[at[chunk]], &again[i])
 		}
 		return again, nil
-	}
-	o.sumUp(rep, sums)
-	return rep, o.takePictures(rep)
+	}}
 }
 
 // takePictures takes the pictures of rows from their documents.
 func (o *Options) takePictures(rep *record.Report) error {
-	if o.Pictures == nil {
+	if o.Pictures == nil || rep.Again == nil {
 		return nil
 	}
 	return rep.Fetch(rep.PictureRows(o.Pictures.Kept), record.Paged, func(i int, row *record.Row) { rep.Row(i).Pictures = row.Pictures })

@@ -26,6 +26,9 @@ type Chunk struct{ First, End int }
 // rowsAtOnce is the most rows of a chunk.
 const rowsAtOnce = 64
 
+// chunksAhead is how many chunks of each worker are in memory at the same time.
+const chunksAhead = 2
+
 // Again reads rows again.
 type Again struct {
 	// Chunks are all rows, in their order.
@@ -56,17 +59,26 @@ func as(whole bool) Reading {
 // passedOver are the keys that compare.json alone shows, mostly more than the rest.
 var passedOver = []string{"joint", "noise", "patterns", "uneven", "second", "reads"}
 
-// skipped is a value that is passed over.
-type skipped struct{}
+// skipped is a value that is passed over. less is set where there is one.
+type skipped struct{ less *bool }
 
 // read implements streamed.
-func (skipped) read(in *jsonpos.Reader) error { return in.Skip() }
+func (s skipped) read(in *jsonpos.Reader) error {
+	at := in.Offset()
+	err := in.Skip()
+	*s.less = *s.less || in.Offset()-at > int64(len("[]"))
+	return err
+}
 
 // lessNoise is the noise of a row. Of one that was made by an operator the grid is read.
-type lessNoise struct{ *Row }
+type lessNoise struct {
+	*Row
+	less *bool
+}
 
 // read implements streamed.
 func (l lessNoise) read(in *jsonpos.Reader) error {
+	*l.less = true
 	if e := l.Evidence; e == nil || e.Start {
 		return in.Decode(&l.Noise)
 	}
@@ -74,15 +86,15 @@ func (l lessNoise) read(in *jsonpos.Reader) error {
 	return object{{"grid", &l.Noise.Grid}}.read(in)
 }
 
-// some are the members of a row that are read.
-func (f *rowForm) some(as Reading) object {
+// some are the members of a row that are read. less is set where there are others.
+func (f *rowForm) some(as Reading, less *bool) object {
 	o := f.members(true)
 	for i := range o {
 		switch name := o[i].name(); {
 		case name == "noise" && as == Shown:
-			o[i].at = lessNoise{f.Row}
+			o[i].at = lessNoise{f.Row, less}
 		case name == "pictures" && as != Paged, as != Entire && slices.Contains(passedOver, name):
-			o[i].at = skipped{}
+			o[i].at = skipped{less}
 		}
 	}
 	return o
@@ -91,6 +103,8 @@ func (f *rowForm) some(as Reading) object {
 // Kept is a document of which rows were left out as they were read; they can be read again.
 type Kept struct {
 	*document
+	// Less is set where something of its rows was passed over.
+	Less bool
 	// starts are where chunks begin.
 	starts []start
 }
@@ -105,7 +119,7 @@ type start struct {
 // that operators made gather sees the grid, unless the rows shall be whole.
 func ReadKept(r io.Reader, whole bool, gather func(r *Report, i int, row *Row) bool) (*Kept, error) {
 	k := new(Kept)
-	d, err := read(r, reading{gather: gather, as: as(whole), starts: &k.starts})
+	d, err := read(r, reading{gather: gather, as: as(whole), less: &k.Less, starts: &k.starts})
 	if err == nil && d.Len() > 0 && !d.passed.on {
 		err = lang.Errorf("its rounds stand behind its rows")
 	}
@@ -143,7 +157,7 @@ func (k *Kept) ReadAgain(c Chunk, as Reading, open func(offset int64) (io.ReadCl
 			return errEnough
 		}
 		f := newRow(k.slim)
-		if err := cmp.Or(f.read(in, f.some(as)), f.finish()); err != nil {
+		if err := cmp.Or(f.read(in, f.some(as, new(bool))), f.finish()); err != nil {
 			return err
 		}
 		again.Rows = append(again.Rows, *f.Row)
@@ -214,7 +228,7 @@ func inChunks[T any](r *Report, whole bool, do func(rows []Row) (T, error), emit
 	for i := range places {
 		places[i] = i
 	}
-	return batch.RunUntil(context.Background(), batch.Options{Ahead: 2}, places, nil, func(_ context.Context, i int) (m made) {
+	return batch.RunUntil(context.Background(), batch.Options{Ahead: chunksAhead}, places, nil, func(_ context.Context, i int) (m made) {
 		var rows []Row
 		if of.Again == nil {
 			rows = r.Rows[chunks[i].First:chunks[i].End]
@@ -282,7 +296,7 @@ func (r *Report) Fetch(wanted []int, as Reading, use func(i int, row *Row)) erro
 		rows []Row
 		err  error
 	}
-	return batch.RunUntil(context.Background(), batch.Options{Ahead: 2}, chunks, nil,
+	return batch.RunUntil(context.Background(), batch.Options{Ahead: chunksAhead}, chunks, nil,
 		func(_ context.Context, k int) (x read) {
 			x.rows, x.err = r.readAgain(k, as)
 			return x

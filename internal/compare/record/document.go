@@ -47,8 +47,9 @@ type reading struct {
 	// ReadGathering. passed is what it has of those that it has not.
 	gather func(r *Report, i int, row *Row) bool
 	passed passing
-	// as is how much of rows gather sees.
-	as Reading
+	// as is how much of rows gather sees; less is set where that is not all.
+	as   Reading
+	less *bool
 	// starts are where chunks begin, nil where nobody asks.
 	starts *[]start
 }
@@ -270,7 +271,7 @@ func (l rowList) read(in *jsonpos.Reader) error {
 		f, at := newRow(l.slim), in.Offset()
 		members := f.members(true)
 		if l.gather != nil {
-			members = f.some(l.as)
+			members = f.some(l.as, l.less)
 		}
 		err := f.read(in, members)
 		if err == nil {

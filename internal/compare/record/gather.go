@@ -55,7 +55,7 @@ func (r *Report) titleOf(row *Row, round int) title {
 // the report gather sees what stands before the rows: all that Write writes. What
 // compare.json shows alone is passed over.
 func ReadGathering(r io.Reader, gather func(r *Report, i int, row *Row) bool) (*Report, error) {
-	return readReport(r, reading{gather: gather, as: Paged})
+	return readReport(r, reading{gather: gather, as: Paged, less: new(bool)})
 }
 
 // passing is what it takes to leave rows out that passed.
