@@ -441,7 +441,7 @@ type local struct {
 const smallFile = 8 << 10
 
 // openLocal opens a local file. One that is opened to be read without waiting, as a pipe with
-// nobody at its other end is then too, takes a fourth of the system calls.
+// nobody at its other end is then too, takes half of the system calls.
 func openLocal(path string) (Source, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
