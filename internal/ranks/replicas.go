@@ -161,13 +161,13 @@ func (r *replicas) replicas(key roleKey, a, b int, axes int) bool {
 	if axes == 1 && n > 0 && vectors >= equalVectors {
 		return true
 	}
-	matrices, n := r.matrices.share(a, b)
-	if n > 0 && matrices >= equalMatrices && !key.isExpert() {
+	matrices, others := r.matrices.share(a, b)
+	if others > 0 && matrices >= equalMatrices && !key.isExpert() {
 		return true
 	}
 	role, n := r.learned[key].share(a, b)
 	if key.isExpert() && role <= equalRole { // as often others: one of them may be in another place
-		return r.samePlace(a, b) && matrices >= equalMatrices && r.placesHold(key)
+		return r.samePlace(a, b) && (others == 0 || matrices >= equalMatrices) && r.placesHold(key)
 	}
 	return n > 0 && role >= equalRole && (n > 2 || axes == 1)
 }
