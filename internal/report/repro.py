@@ -39,7 +39,7 @@ with np.errstate(all="ignore"):
         if not t.get("expected"):
             continue
         npu, expected, bound = wide(load(t["file"])), load(t["expected"]), load(t["bound"]).astype(np.float64)
-        by = "numpy" if k == 0 and op["formula"] in formulas else "dumptool's own"
+        by = "numpy" if k == 0 and op["formula"] in formulas else "dumptool"
         computed = formulas[op["formula"]]().reshape(expected.shape) if by == "numpy" else expected
         if whole(npu) and whole(computed):
             d, slack = np.where(npu > computed, npu - computed, computed - npu).astype(np.uint64).astype(np.float64), 0
