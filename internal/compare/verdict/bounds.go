@@ -104,7 +104,7 @@ func (o *Operator) moved() (propagated, own float64) {
 // ofPart is the largest root mean square error of a part of an input that is as large as the
 // output. Of an input with more elements a part is read, be it by an operator whose name says
 // nothing of that: compilers fuse slices into what reads them.
-func (o *Operator) ofPart(in *noise.Noise) float64 { return in.RMS * o.concentrated(in) }
+func (o *Operator) ofPart(in *noise.Noise) float64 { return float64(in.RMS * o.concentrated(in)) }
 
 // concentrated is by how much the root mean square of a part exceeds that of all, at most.
 func (o *Operator) concentrated(in *noise.Noise) float64 {

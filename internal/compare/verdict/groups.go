@@ -104,7 +104,7 @@ func (o *Operator) lipschitzGroups(e *expectation) {
 	if s.Rounding > 0 {
 		own = e.Own / s.Rounding
 	}
-	rest := total(others, func(in *noise.Noise) float64 { return worstRow(in) * o.concentrated(in) })
+	rest := total(others, func(in *noise.Noise) float64 { return float64(worstRow(in) * o.concentrated(in)) })
 	peak := total(others, func(in *noise.Noise) float64 { return in.Max })
 	e.peaks = make([]float64, len(s.Rows.RMS))
 	for g := range e.peaks {

@@ -448,7 +448,7 @@ func (o *Operator) Steepen() bool {
 	order = slices.CompactFunc(order, func(i, j int) bool { return x[i] == x[j] })
 	apart := func(of []float32, i, j int) (by, rounding float64) {
 		a, b := float64(of[i]), float64(of[j])
-		return math.Abs(a - b), precision * (math.Abs(a) + math.Abs(b))
+		return math.Abs(a - b), float64(precision * (math.Abs(a) + math.Abs(b)))
 	}
 	factor := steeper * t.Factor
 	for step := 1; step < len(order); step *= 2 {
