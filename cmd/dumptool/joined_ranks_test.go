@@ -81,7 +81,7 @@ func cutArray(t *testing.T, from, to string, half int64) tensor.Shape {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shape := tensor.Shape(slices.Clone(array.Shape))
+	shape := slices.Clone(array.Shape)
 	data = data[array.Offset:]
 	axis := -1
 	switch name := filepath.Base(from); {

@@ -171,7 +171,7 @@ func (o *Options) readRows(ctx context.Context, rep *record.Report, parts []*mer
 					}
 				}
 				if name := x.round().Name; row.Round != name {
-					wrong = cmp.Or(wrong, error(lang.Errorf("row %d is of the round %q, and stands among those of %q", i, row.Round, name)))
+					wrong = cmp.Or(wrong, lang.Errorf("row %d is of the round %q, and stands among those of %q", i, row.Round, name))
 				}
 				at := i - x.first + x.at
 				o.retain(row)

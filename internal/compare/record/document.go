@@ -419,7 +419,7 @@ func (r *Report) Write(w io.Writer) error {
 		return text, d.encodeRows(text, rows)
 	}, func(text *bytes.Buffer) error {
 		if first && text.Len() > 0 {
-			text.ReadByte() // the comma
+			text.Next(1) // the comma
 			first = false
 		}
 		_, err := text.WriteTo(out)
