@@ -259,8 +259,12 @@ func (j *Judgement) judge(r *row) judged {
 	}
 	x.leftOut = x.leaveOutSelected(&op)
 	x.verdict = op.Judge()
-	if x.verdict.Level != verdict.Clean && op.Steepen() {
-		x.verdict = op.Judge()
+	if x.verdict.Level != verdict.Clean {
+		if other, differs := op.Relent(); differs {
+			if v := other.Judge(); v.Level == verdict.Clean {
+				x.verdict, op = v, other
+			}
+		}
 	}
 	if !r.isInput && !o.looped && (x.guessed || o.known && len(own) == 0) {
 		j.byValues(&x, &op)

@@ -93,22 +93,27 @@ func (o *Operator) lipschitz() (propagated, own float64) {
 	if o.Type.Transcendental {
 		own += float64(0.3 * epsilon(o.Out.Type) * o.Out.RefMax)
 	}
-	return o.Type.Factor * total(o.Inputs, o.ofPart), own
+	return o.Type.Factor * total(o.Inputs, func(in *noise.Noise) float64 { return float64(in.RMS * o.part(in)) }), own
 }
 
 // moved is the error of copies: a part may be the worst one.
 func (o *Operator) moved() (propagated, own float64) {
-	return max(largest(o.Inputs, rms), min(largest(o.Inputs, worstRow), largest(o.Inputs, o.ofPart))), o.Out.Rounding
+	part := largest(o.Inputs, func(in *noise.Noise) float64 { return in.RMS * o.concentrated(in) })
+	return max(largest(o.Inputs, rms), min(largest(o.Inputs, worstRow), part)), o.Out.Rounding
 }
 
-// ofPart is the largest root mean square error of a part of an input that is as large as the
-// output. Of an input with more elements a part is read, be it by an operator whose name says
-// nothing of that: compilers fuse slices into what reads them.
-func (o *Operator) ofPart(in *noise.Noise) float64 { return float64(in.RMS * o.concentrated(in)) }
-
-// concentrated is by how much the root mean square of a part exceeds that of all, at most.
+// concentrated is by how much the root mean square of a part that is as large as the output
+// exceeds that of all, at most.
 func (o *Operator) concentrated(in *noise.Noise) float64 {
 	return math.Sqrt(max(1, elements(in)/max(elements(o.Out), 1)))
+}
+
+// part is concentrated where a part may be read, 1 elsewhere.
+func (o *Operator) part(in *noise.Noise) float64 {
+	if !o.Parts {
+		return 1
+	}
+	return o.concentrated(in)
 }
 
 // gated is the error of elements that pass: that of what comes in beside the selector.

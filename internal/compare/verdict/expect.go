@@ -31,6 +31,8 @@ type Operator struct {
 	HF32 bool
 	// Behind is set where an input is behind random draws, or indices that tie.
 	Behind bool
+	// Parts is set where of inputs with more elements than the output a part may be read.
+	Parts bool
 }
 
 // Expectation is the error that rounding and the errors of the inputs explain.

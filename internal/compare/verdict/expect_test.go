@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"dumptool/internal/compare/metrics/noise"
@@ -127,7 +128,7 @@ func TestBounds(t *testing.T) {
 		{"first", "MatMul", nil, out, 1.5 * 3 * eps, 0.001},
 		{"first of integers", "AscendQuant", nil, integers(*out, tensor.Int8), 0, 0.1},
 	} {
-		o := Operator{Out: tt.out, Inputs: tt.inputs, Type: optype.Of(tt.op)}
+		o := Operator{Out: tt.out, Inputs: tt.inputs, Type: optype.Of(tt.op), Parts: strings.Contains(tt.name, " part")}
 		if e := o.expect(); !near(e.Propagated, tt.p) || !near(e.Own, tt.o) || !near(e.Sum, max(hypot(tt.p, tt.o), tiny)) {
 			t.Errorf("%s: %v of the inputs, %v of its own, want %v, %v", tt.name, e.Propagated, e.Own, tt.p, tt.o)
 		}
@@ -207,7 +208,7 @@ func TestGroupBounds(t *testing.T) {
 		{"first product", "MatMul", nil, []float64{2.0 / 3 * hypot(4.5*eps, 0.001), 4.0 / 3 * hypot(4.5*eps, 0.001)},
 			[]float64{0.5 * hypot(4.5*eps, 0.001), hypot(4.5*eps, 0.001), 4.0 / 3 * hypot(4.5*eps, 0.001), 5.0 / 3 * hypot(4.5*eps, 0.001)}, nil},
 	} {
-		o := Operator{Out: out, Inputs: tt.inputs, Type: optype.Of(tt.op)}
+		o := Operator{Out: out, Inputs: tt.inputs, Type: optype.Of(tt.op), Parts: strings.Contains(tt.name, " part")}
 		e := o.expect()
 		for what, x := range map[string][2][]float64{"row": {e.rows, tt.rows}, "channel": {e.channels, tt.channels}, "peak": {e.peaks, tt.peaks}} {
 			for g, want := range x[1] {

@@ -104,13 +104,13 @@ func (o *Operator) lipschitzGroups(e *expectation) {
 	if s.Rounding > 0 {
 		own = e.Own / s.Rounding
 	}
-	rest := total(others, func(in *noise.Noise) float64 { return float64(worstRow(in) * o.concentrated(in)) })
+	rest := total(others, func(in *noise.Noise) float64 { return float64(worstRow(in) * o.part(in)) })
 	peak := total(others, func(in *noise.Noise) float64 { return in.Max })
 	e.peaks = make([]float64, len(s.Rows.RMS))
 	for g := range e.peaks {
 		row, most := rest, peak
 		for _, in := range aligned {
-			row, most = row+float64(float64(in.Rows.RMS[g])*o.concentrated(in)), most+float64(in.Rows.Max[g])
+			row, most = row+float64(float64(in.Rows.RMS[g])*o.part(in)), most+float64(in.Rows.Max[g])
 		}
 		e.rows[g] = hypot(l*row, own*float64(s.Rows.Rounding[g]))
 		e.peaks[g] = float64(l*most) + float64(2*eps*float64(s.Rows.RefMax[g])) + smallest(s.Type) + tiny

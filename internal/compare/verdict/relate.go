@@ -425,6 +425,15 @@ func unrelated(out, in *noise.Noise) bool {
 	return len(order) >= leastPoints && jumps*5 > len(order)*len(order)
 }
 
+// Relent is the operator as shapes and references would have it where its name says another
+// one, and whether they do: compilers fuse slices into what reads them, so that the error of
+// an input may all be in the part that is read.
+func (o Operator) Relent() (Operator, bool) {
+	o.Parts = slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return o.concentrated(in) > 1 })
+	steeper := o.Steepen()
+	return o, steeper || o.Parts
+}
+
 // Steepen makes the factor of a smooth function that of the references, where these rise
 // faster than the function of that name does anywhere, and reports whether they do: a fused
 // operator has the name of one of its parts, and a library names others as it likes. What
