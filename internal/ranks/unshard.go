@@ -468,9 +468,16 @@ func (u *unsharder) learn(r *tensorRole) {
 		}
 	}
 	found := u.learner.Learn(pairs)
+	if n := found.Instances; r.all[0].whole.pieces != nil && n > 0 && n < len(pairs) && found.Axes[0].Kind(pairs[0].Whole.Shape[0]) == locate.Permuted {
+		u.byRows(r) // every layer has an order of its own
+		return
+	}
 	m := &found
 	switch first := r.all[0]; {
 	case found.Found:
+		if k, ok := first.whole.tokens(&found.Map); ok && !found.Assumed {
+			u.learner.Keep(k)
+		}
 	case first.part.Shape.Equal(first.whole.Shape) && first.whole.pieces == nil: // whatever is wrong with it
 		m = &locate.Role{Map: locate.Map{Axes: make([]locate.Index, len(first.part.Shape))}, Found: true, Assumed: true}
 	default:

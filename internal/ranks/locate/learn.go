@@ -170,7 +170,7 @@ func (l *Learner) assume(instances []Pair) Role {
 func (l *Learner) add(r *Role) {
 	for axis, x := range r.Axes {
 		if x != nil && x.complete() {
-			l.keep(Known{x, r.whole[axis]})
+			l.Keep(Known{x, r.whole[axis]})
 		}
 	}
 	if len(r.whole) != 3 || r.Axes[0] == nil && r.Axes[1] == nil {
@@ -186,7 +186,7 @@ func (l *Learner) add(r *Role) {
 			flat = append(flat, i*r.whole[1]+j)
 		}
 	}
-	l.keep(Known{flat, r.whole[0] * r.whole[1]})
+	l.Keep(Known{flat, r.whole[0] * r.whole[1]})
 }
 
 // Or is an index, or that of all n slices where it is nil.
@@ -201,7 +201,8 @@ func (x Index) Or(n int) Index {
 	return x
 }
 
-func (l *Learner) keep(k Known) {
+// Keep keeps an index that an axis of this rank has.
+func (l *Learner) Keep(k Known) {
 	if !slices.ContainsFunc(l.known, func(o Known) bool { return slices.Equal(o.Index, k.Index) }) {
 		l.known = append(l.known, k)
 	}
