@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
 )
@@ -194,31 +196,39 @@ func TestRanksAsReference(t *testing.T) {
 	}
 }
 
-// TestShardsOfJoined: shards by steps, for any number of workers, merge to the places in the reference that one run finds.
-func TestShardsOfJoined(t *testing.T) {
-	dir := goldenRanks(t, "tp2_link")
-	cutReference(t, dir)
-	maps := func(out []byte) any {
-		var doc map[string]any
-		if err := json.Unmarshal(out, &doc); err != nil {
-			t.Fatalf("%v: %s", err, out)
+// TestShardsOfRanks: shards by steps, for any number of workers, merge to the rows, the rounds and
+// the places in the reference of one run, be the reference one rank or joined from several. What is
+// said between ranks is left out of shards.
+func TestShardsOfRanks(t *testing.T) {
+	for _, joined := range []bool{false, true} {
+		dir := goldenRanks(t, "tp2_link")
+		if joined {
+			cutReference(t, dir)
 		}
-		return doc["ranks"].(map[string]any)["maps"]
-	}
-	whole, _ := runIn(t, dir, "compare", "--cpu", "ref", "--npu", "run", "--format", "json")
-	var merged [][]byte
-	for _, workers := range []string{"1", "3"} {
-		for _, shard := range []string{"0/2", "1/2"} {
-			runIn(t, dir, "compare", "--cpu", "ref", "--npu", "run", "--unshard", "auto", "--shard", shard, "-j", workers, "-out", "parts"+workers, "-q")
+		parsed := func(out []byte) (doc struct {
+			Rows, Rounds []any
+			Ranks        struct{ Maps, Located any }
+		}) {
+			if err := json.Unmarshal(out, &doc); err != nil || len(doc.Rows) < 100 || len(doc.Rounds) != 4 {
+				t.Fatalf("%v: %s", err, out)
+			}
+			return doc
 		}
-		out, code := runIn(t, dir, "merge", "parts"+workers, "--format", "json")
-		if code != 1 || !reflect.DeepEqual(maps(out), maps(whole)) {
-			t.Errorf("-j %s: exit %d, other maps than those of one run", workers, code)
+		whole, _ := runIn(t, dir, "compare", "--cpu", "ref", "--npu", "run", "--format", "json")
+		var merged [][]byte
+		for _, workers := range []string{"1", "3"} {
+			for _, shard := range []string{"0/2", "1/2"} {
+				runIn(t, dir, "compare", "--cpu", "ref", "--npu", "run", "--unshard", "auto", "--shard", shard, "-j", workers, "-out", "parts"+workers, "-q")
+			}
+			out, code := runIn(t, dir, "merge", "parts"+workers, "--format", "json")
+			if diff := cmp.Diff(parsed(whole), parsed(out)); code != 1 || diff != "" {
+				t.Errorf("joined %v, -j %s: exit %d, other than one run: %s", joined, workers, code, diff)
+			}
+			merged = append(merged, bytes.ReplaceAll(out, []byte("parts"+workers), []byte("parts")))
 		}
-		merged = append(merged, bytes.ReplaceAll(out, []byte("parts"+workers), []byte("parts")))
-	}
-	if !bytes.Equal(merged[0], merged[1]) {
-		t.Error("-j changes what is merged")
+		if !bytes.Equal(merged[0], merged[1]) {
+			t.Error("-j changes what is merged")
+		}
 	}
 }
 
