@@ -468,7 +468,7 @@ func (u *unsharder) learn(r *tensorRole) {
 		}
 	}
 	found := u.learner.Learn(pairs)
-	if n := found.Instances; r.all[0].whole.pieces != nil && n > 0 && n < len(pairs) && found.Axes[0].Kind(pairs[0].Whole.Shape[0]) == locate.Permuted {
+	if r.all[0].whole.pieces != nil && found.Elsewhere > 0 && found.Axes[0].Kind(pairs[0].Whole.Shape[0]) == locate.Permuted {
 		u.byRows(r) // every layer has an order of its own
 		return
 	}
