@@ -27,9 +27,9 @@ type Role struct {
 	Instances             int
 	// Others counts other maps that as many instances have: with any, none is sure.
 	Others int
-	// Elsewhere counts the instances that were found by any other map.
-	Elsewhere int
-	whole     []int // the shape of the reference
+	// Known is set where the index of the first axis is that of another role.
+	Known bool
+	whole []int // the shape of the reference
 }
 
 // Find finds where a tensor lies, by what is learned.
@@ -57,13 +57,11 @@ func (l *Learner) Learn(instances []Pair) Role {
 	}
 	votes := make(map[string]*vote)
 	var order []string
-	all := 0
 	for _, in := range instances {
 		m, ok := l.Find(in)
 		if !ok {
 			continue
 		}
-		all++
 		key := m.key()
 		v := votes[key]
 		if v == nil {
@@ -93,7 +91,7 @@ func (l *Learner) Learn(instances []Pair) Role {
 	for axis, x := range best.role.Axes {
 		best.role.Axes[axis] = l.mend(x, best.role.whole[axis])
 	}
-	best.role.Elsewhere = all - best.role.Instances
+	best.role.Known = slices.ContainsFunc(l.known, func(k Known) bool { return slices.Equal(k.Index, best.role.Axes[0]) })
 	l.add(&best.role)
 	return best.role
 }
