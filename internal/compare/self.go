@@ -47,10 +47,12 @@ func (p *Plan) ComputeAgain(ctx context.Context, rep *record.Report) error {
 	if o.Self == nil || rep.Interrupted || o.Standard.Name != "" {
 		return nil
 	}
+	steps := p.shardedSteps()
 	var names []string
+	var is map[suspect]bool // nil for all
 	switch {
 	case o.Check == CheckSuspects && o.Judge.Verdict.Mode == ByEvidence:
-		if names = suspects(rep); len(names) == 0 {
+		if names, is = suspects(rep, steps); len(names) == 0 {
 			return nil
 		}
 		if left := len(names) - mostSuspects; left > 0 {
@@ -73,7 +75,7 @@ func (p *Plan) ComputeAgain(ctx context.Context, rep *record.Report) error {
 	known := false
 	for i := range rep.Rows {
 		row := &rep.Rows[i]
-		if row.Kind == string(tensor.Output) && row.NPUPath != "" {
+		if row.Kind == string(tensor.Output) && row.NPUPath != "" && (is == nil || is[suspectOf(row, steps)]) {
 			row.Self = found[row.OnNPU()]
 			known = known || row.Self != nil
 		}
@@ -85,20 +87,39 @@ func (p *Plan) ComputeAgain(ctx context.Context, rep *record.Report) error {
 	return nil
 }
 
-// suspects are the names of the operators with an output that is suspected, in the order of
+// suspect is an operator of a round, or of all ranks of a step that is sharded otherwise: what
+// a shard has whole, so that another round does not change what is said of it.
+type suspect struct {
+	step        *shardedStep
+	round, name string
+}
+
+func suspectOf(row *record.Row, steps map[string]*shardedStep) suspect {
+	if s := steps[row.Round]; s != nil {
+		return suspect{step: s, name: row.NPUName()}
+	}
+	return suspect{round: row.Round, name: row.NPUName()}
+}
+
+// suspects are the operators with an output that is suspected, and their names in the order of
 // the data flow: first those that may be where an error begins, then those that one damaged,
 // behind which a second error hides.
-func suspects(rep *record.Report) (names []string) {
-	known := map[string]bool{}
+func suspects(rep *record.Report, steps map[string]*shardedStep) (names []string, known map[suspect]bool) {
+	known = make(map[suspect]bool)
+	named := make(map[string]bool)
 	for _, is := range []func(*record.Row) bool{
 		func(row *record.Row) bool { return row.Evidence.Level >= record.SuspectedOrigin },
 		func(row *record.Row) bool { return row.Status == record.Fail },
 	} {
 		for _, row := range rep.All() {
-			if name := row.NPUName(); row.Evidence != nil && row.Kind == string(tensor.Output) && row.NPUPath != "" && is(row) && !known[name] {
-				names, known[name] = append(names, name), true
+			if row.Evidence == nil || row.Kind != string(tensor.Output) || row.NPUPath == "" || !is(row) {
+				continue
+			}
+			known[suspectOf(row, steps)] = true
+			if name := row.NPUName(); !named[name] {
+				names, named[name] = append(names, name), true
 			}
 		}
 	}
-	return names
+	return names, known
 }

@@ -551,6 +551,8 @@ func (p *Plan) place(round *plannedRound, from int) {
 			skip(record.Excluded, lang.Sayf("the dims file leaves it out", "dims 文件将其排除"))
 		case at.partial:
 			skip(record.PartialSum, lang.Sayf("a summand: the sum of the ranks is compared", "求和的加数：比对的是各 rank 之和"))
+		case at.lost && len(s.refs) > 1:
+			skip(record.NotLocated, lang.Sayf("its values are not found in what %d ranks of the reference are joined to: a reference of one rank can be compared", "在标杆 %d 个 rank 拼接的结果中未找到其值：可与单 rank 的标杆比对", len(s.refs)))
 		case at.lost:
 			skip(record.NotLocated, lang.Sayf("its values are not found in the reference", "在标杆中未找到其值"))
 		case at.part != nil:

@@ -81,13 +81,19 @@ func (p *Plan) keepMaps(rep *record.Report) (err error) {
 	return err
 }
 
+// shardedSteps are the steps that are sharded otherwise, by the names of their rounds.
+func (p *Plan) shardedSteps() map[string]*shardedStep {
+	steps := make(map[string]*shardedStep)
+	for _, r := range p.rounds {
+		steps[r.Name] = r.sharded
+	}
+	return steps
+}
+
 // summands are the operators that computed a wrong summand: of sums where an error begins
 // those operators of all ranks are computed again from their own inputs.
 func (p *Plan) summands(ctx context.Context, rep *record.Report) (all []ranks.Accused, err error) {
-	sharded := make(map[string]*shardedStep)
-	for _, r := range p.rounds {
-		sharded[r.Name] = r.sharded
-	}
+	sharded := p.shardedSteps()
 	var names []string
 	for _, row := range rep.All() {
 		s := sharded[row.Round]

@@ -350,6 +350,36 @@ func (u *unsharder) arrange(r *tensorRole) {
 	}
 }
 
+// tokens is where the tokens of a part lie in tensors of tokens that are joined one behind the
+// other: the first two axes of what is joined along these are one axis there.
+func (t *Tensor) tokens(m *locate.Map) (k locate.Known, ok bool) {
+	if len(t.pieces) == 0 || len(t.Shape) != 3 {
+		return k, false
+	}
+	rows, batch, next := make([]int, t.Shape[0]*t.Shape[1]), t.Shape[1], 0
+	for _, p := range t.pieces {
+		if p.From[2] > 0 {
+			return k, false
+		}
+		for i := range p.Of.Shape[0] {
+			for j := range p.Of.Shape[1] {
+				rows[(p.From[0]+i)*batch+p.From[1]+j] = next
+				next++
+			}
+		}
+	}
+	k.Full = len(rows)
+	for _, i := range m.Axes[0].Or(int(t.Shape[0])) {
+		for _, j := range m.Axes[1].Or(int(batch)) {
+			if i < 0 || j < 0 {
+				return k, false
+			}
+			k.Index = append(k.Index, rows[int64(i)*batch+int64(j)])
+		}
+	}
+	return k, true
+}
+
 // joinLike joins a tensor as the same one of another step.
 func (t *Tensor) joinLike(o *Tensor) {
 	if !t.isLoose() || o == nil || len(o.pieces) != len(t.pieces) || o.isLoose() {

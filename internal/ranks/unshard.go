@@ -468,9 +468,18 @@ func (u *unsharder) learn(r *tensorRole) {
 		}
 	}
 	found := u.learner.Learn(pairs)
+	if n := found.Instances; r.all[0].whole.pieces != nil && n > 0 && n < len(pairs) && !found.Known {
+		if kind := found.Axes[0].Kind(pairs[0].Whole.Shape[0]); kind == locate.Permuted || kind == locate.NotLocal {
+			u.byRows(r) // every layer has an order of its own
+			return
+		}
+	}
 	m := &found
 	switch first := r.all[0]; {
 	case found.Found:
+		if k, ok := first.whole.tokens(&found.Map); ok && !found.Assumed {
+			u.learner.Keep(k)
+		}
 	case first.part.Shape.Equal(first.whole.Shape) && first.whole.pieces == nil: // whatever is wrong with it
 		m = &locate.Role{Map: locate.Map{Axes: make([]locate.Index, len(first.part.Shape))}, Found: true, Assumed: true}
 	default:
@@ -490,18 +499,21 @@ func (u *unsharder) known(t *Tensor) string {
 }
 
 // byRows finds each tensor of a role by its rows alone: tokens in an order of their own.
-// The output of an operator has the rows of its first input.
+// The output of an operator has the rows of its first input; beside a joined reference none where
+// that has none, since those of its rows that are like some there say less.
 func (u *unsharder) byRows(r *tensorRole) {
 	for _, in := range r.all {
-		l := Location{Ref: in.whole}
-		if first := in.part.Call.In; len(first) > 0 && in.part.place() == "output 0" && in.part.Call.Comm == nil {
-			if of := u.out.At[first[0]]; of.Map != nil && of.Map.Axes[0] != nil && sameRows(first[0], in.part) && sameRows(of.Ref, in.whole) {
+		l, lost := Location{Ref: in.whole}, false
+		if first := in.part.Call.In; len(first) > 0 && in.part.place() == "output 0" && in.part.Call.Comm == nil && sameRows(first[0], in.part) {
+			of, tried := u.out.At[first[0]]
+			lost = u.joined && tried && of.Map == nil
+			if of.Map != nil && of.Map.Axes[0] != nil && sameRows(of.Ref, in.whole) {
 				axes := make([]locate.Index, len(in.part.Shape))
 				axes[0] = of.Map.Axes[0]
 				l.Map = &locate.Role{Map: locate.Map{Axes: axes, Score: of.Map.Score}, Found: true, Instances: 1}
 			}
 		}
-		if p, ok := u.pair(in); l.Map == nil && ok && p.sameRow {
+		if p, ok := u.pair(in); l.Map == nil && !lost && ok && p.sameRow {
 			if m, ok := locate.Rows(p.pair.Part, p.pair.Whole); ok {
 				l.Map = &locate.Role{Map: m, Found: true, Instances: 1}
 			}

@@ -27,7 +27,9 @@ type Role struct {
 	Instances             int
 	// Others counts other maps that as many instances have: with any, none is sure.
 	Others int
-	whole  []int // the shape of the reference
+	// Known is set where the index of the first axis is that of another role.
+	Known bool
+	whole []int // the shape of the reference
 }
 
 // Find finds where a tensor lies, by what is learned.
@@ -89,6 +91,7 @@ func (l *Learner) Learn(instances []Pair) Role {
 	for axis, x := range best.role.Axes {
 		best.role.Axes[axis] = l.mend(x, best.role.whole[axis])
 	}
+	best.role.Known = slices.ContainsFunc(l.known, func(k Known) bool { return slices.Equal(k.Index, best.role.Axes[0]) })
 	l.add(&best.role)
 	return best.role
 }
@@ -170,7 +173,7 @@ func (l *Learner) assume(instances []Pair) Role {
 func (l *Learner) add(r *Role) {
 	for axis, x := range r.Axes {
 		if x != nil && x.complete() {
-			l.keep(Known{x, r.whole[axis]})
+			l.Keep(Known{x, r.whole[axis]})
 		}
 	}
 	if len(r.whole) != 3 || r.Axes[0] == nil && r.Axes[1] == nil {
@@ -186,7 +189,7 @@ func (l *Learner) add(r *Role) {
 			flat = append(flat, i*r.whole[1]+j)
 		}
 	}
-	l.keep(Known{flat, r.whole[0] * r.whole[1]})
+	l.Keep(Known{flat, r.whole[0] * r.whole[1]})
 }
 
 // Or is an index, or that of all n slices where it is nil.
@@ -201,7 +204,8 @@ func (x Index) Or(n int) Index {
 	return x
 }
 
-func (l *Learner) keep(k Known) {
+// Keep keeps an index that an axis of this rank has.
+func (l *Learner) Keep(k Known) {
 	if !slices.ContainsFunc(l.known, func(o Known) bool { return slices.Equal(o.Index, k.Index) }) {
 		l.known = append(l.known, k)
 	}

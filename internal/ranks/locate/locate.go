@@ -131,14 +131,19 @@ func Find(part, whole *Array, known []Known) (m Map, ok bool) {
 			return m, true
 		}
 	}
-	best := Map{Score: -1}
+	// A few slices may have the projections of others by chance: their values decide then.
+	best, far := Map{Score: -1}, math.Inf(1)
 	for _, free := range cut {
 		for _, choice := range combinations(part, whole, cut, free, known) {
 			m := try(part, whole, free, choice)
-			if m.Score > best.Score+1e-9 {
-				best = m
+			if m.Score < best.Score-1e-9 {
+				continue
 			}
-			if best.Score > sure {
+			d := Distance(part.Values, m.Part(whole).Values)
+			if m.Score > best.Score+1e-9 || d < far {
+				best, far = m, d
+			}
+			if best.Score > sure && far < sameTensor {
 				return best, !best.isVague(whole)
 			}
 		}

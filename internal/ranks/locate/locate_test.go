@@ -174,6 +174,19 @@ func TestRandomRuns(t *testing.T) {
 	})
 }
 
+// TestFewSlices: a few slices may have the projections of others; their values say which they are.
+func TestFewSlices(t *testing.T) {
+	fused, block := pick(Run{0, 12}, Run{24, 12}), pick(Run{0, 24})
+	for seed := range uint64(300) {
+		whole := random(seed, 8, 48)
+		part := noisy(Take(Take(whole, 0, pick(Run{0, 1})), 1, block), seed, 0.01)
+		m, ok := Find(part, whole, []Known{{fused, 48}, {block, 48}})
+		if !ok || !slices.Equal(m.Axes[1], block) || !slices.Equal(m.Axes[0], pick(Run{0, 1})) {
+			t.Errorf("seed %d: %v %v", seed, m, ok)
+		}
+	}
+}
+
 // TestBadNumbers: NaN and infinities hide no slice but their own.
 func TestBadNumbers(t *testing.T) {
 	whole := random(1, 40, 32)

@@ -185,8 +185,9 @@ func (m *matcher) isNear(i, j int) bool {
 }
 
 // longest finds the longest run of slices that are near those from i on: the first slice
-// of the whole, and how many.
+// of the whole, and how many. Of several as long ones it is the one that begins nearest.
 func (m *matcher) longest(i int) (at, run int) {
+	least := math.Inf(1)
 	for j := range m.whole.of {
 		if !m.isNear(i, j) {
 			continue
@@ -195,8 +196,8 @@ func (m *matcher) longest(i int) (at, run int) {
 		for i+n < len(m.part.of) && j+n < len(m.whole.of) && m.isNear(i+n, j+n) {
 			n++
 		}
-		if n > run {
-			at, run = j, n
+		if d := distance(&m.part.of[i], &m.whole.of[j]); n > run || n == run && d < least {
+			at, run, least = j, n, d
 		}
 	}
 	return at, run
