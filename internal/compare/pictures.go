@@ -15,7 +15,8 @@ type PictureOptions struct {
 	Bins metrics.BinLimits
 	// Plots is set where all failing rows are drawn.
 	Plots bool
-	// Kept is the number of rows whose pictures stay in the report.
+	// Kept is the number of rows whose pictures stay in the report: fewer than asked for where
+	// their tensors are large, unless it is record.AllPictures.
 	Kept int
 }
 
@@ -28,10 +29,7 @@ type PictureOptions struct {
 func (p *Plan) Pictures(ctx context.Context, rep *record.Report, parts []Part, observe func(batch.Event), draw func(row int, pictures *metrics.Pictures) func() error) (failed []error, err error) {
 	defer p.closePools()
 	opt := p.opt.Pictures
-	kept := map[int]bool{}
-	for _, i := range rep.PictureRows(opt.Kept) {
-		kept[i] = true
-	}
+	kept := opt.kept(rep)
 	var rows []int
 	for i := range parts {
 		if (kept[i] || opt.Plots && rep.Row(i).IsDrawn()) && p.Pairs[parts[i].Pair].Ref != nil {
@@ -74,6 +72,33 @@ func (p *Plan) Pictures(ctx context.Context, rep *record.Report, parts []Part, o
 			}
 		})
 	return failed, err
+}
+
+// What an element costs in pictures is eight times what comparing it does, and where a run
+// goes wrong most of its rows fail: the pictures of the most telling ones shall not take longer
+// than the comparison, or, of small runs, than some seconds.
+const (
+	pictureShare    = 8
+	pictureElements = 1 << 25
+)
+
+// kept are the rows whose pictures stay in the report.
+func (o *PictureOptions) kept(rep *record.Report) map[int]bool {
+	compared, read := int64(0), int64(0)
+	for _, row := range rep.All() {
+		if row.Compared() {
+			compared += row.Result.Total
+		}
+	}
+	kept := map[int]bool{}
+	for _, i := range rep.PictureRows(o.Kept) {
+		if o.Kept != record.AllPictures && read >= max(pictureElements, compared/pictureShare) {
+			break
+		}
+		kept[i] = true
+		read += rep.Row(i).Result.Total
+	}
+	return kept
 }
 
 // pictures reads a pair that was compared.
