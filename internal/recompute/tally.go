@@ -131,8 +131,12 @@ func (t *tally) plain(v, a, b, y []float64) int {
 	for i, v := range v {
 		step := math.Float64frombits(uint64(max(int64(math.Float64bits(v)>>52&0x7ff)-bits, lowest)) << 52)
 		size, d := math.Abs(v), math.Abs(y[i]-v)
-		tolA, tolB := a[i]+step, b[i]+step
-		if !(d <= tolA && d <= tolB && d <= math.MaxFloat64 && size+b[i] <= t.limit) || y[i] == 0 && size < t.least || t.strict && d != 0 {
+		room := step
+		if y[i] == 0 && size < t.least {
+			room += t.least
+		}
+		tolA, tolB := a[i]+room, b[i]+room
+		if !(d <= tolA && d <= tolB && d <= math.MaxFloat64 && size+b[i] <= t.limit) || t.strict && d != 0 {
 			n = i
 			break
 		}
@@ -150,7 +154,9 @@ func (t *tally) plain(v, a, b, y []float64) int {
 		narrowBound += float64(tolA * tolA)
 		values += float64(v * v)
 		steps += float64(step * step)
-		largest = max(largest, size)
+		if size > largest {
+			largest = size
+		}
 	}
 	t.used, t.narrow, t.wide, t.bound, t.close = used, narrow, wide, bound, narrowBound
 	t.values, t.squares, t.products, t.sizes, t.steps = values, squares, products, sizes, steps
