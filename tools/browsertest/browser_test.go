@@ -128,7 +128,7 @@ func open(t testing.TB, page string, v view) *tab {
 		parent, end = begin(t, v.language)
 		browsers[v.language], ends = parent, append(ends, end)
 	}
-	return openIn(t, parent, page, v)
+	return openIn(parent, t, page, v)
 }
 
 // begin starts a browser of a language.
@@ -150,7 +150,7 @@ func begin(t testing.TB, language string) (ctx context.Context, end context.Canc
 }
 
 // openIn opens a page in a tab of a browser, which keeps nothing of other tabs.
-func openIn(t testing.TB, parent context.Context, page string, v view) *tab {
+func openIn(parent context.Context, t testing.TB, page string, v view) *tab {
 	t.Helper()
 	var storage cdp.BrowserContextID
 	var id target.ID

@@ -36,7 +36,7 @@ func BenchmarkLoad(b *testing.B) {
 			var took []float64
 			for range b.N {
 				ctx, end := begin(b, "en-US")
-				tab := openIn(b, ctx, file, view{})
+				tab := openIn(ctx, b, file, view{})
 				took = append(took, eval[float64](tab, `performance.getEntriesByType("navigation")[0].domComplete`))
 				end()
 			}
