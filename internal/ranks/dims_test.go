@@ -188,7 +188,7 @@ func TestDimsSizes(t *testing.T) {
 // give every rank as many slices as it has, or an error.
 func FuzzDims(f *testing.F) {
 	for _, seed := range []string{
-		"", "a: b", "mesh: {tp: 4, cp: 2}", "{", "- [", "&a [*a]", "tensors: [{match: '.', dims: '... # tp:partial'}]",
+		"", "a: b", "\"0\r\r", "mesh: {tp: 4, cp: 2}", "{", "- [", "&a [*a]", "tensors: [{match: '.', dims: '... # tp:partial'}]",
 		dimsMesh + "layers: {offset: {pp: [0, 6]}}\nreference: {tp: 1}\ntensors:\n- {match: 'x', dims: 'o[tp:fused=4/2/2] i'}\nreplicas: [{match: w, over: [tp, dp]}]\n",
 		dimsMesh + "tensors:\n- {match: 'x', dims: 's[cp:zigzag,tp] b[dp] # ep:expert=2 dp:=cp'}\n",
 		dimsMesh + "tensors:\n- {match: 'x', dims: 'v[tp:pad=90] ... 1'}\n- {match: y, dims: skip}\n",
@@ -199,7 +199,10 @@ func FuzzDims(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in string) {
 		d, err := ParseDims("f", []byte(in))
 		if err != nil {
-			lines := strings.Count(in, "\n") + 2
+			lines := 2                                                               // a message may be behind the last one
+			for _, end := range []string{"\n", "\r", "\u0085", "\u2028", "\u2029"} { // what ends a line in YAML 1.1
+				lines += strings.Count(in, end)
+			}
 			if e := new(DimsError); !errors.As(err, &e) || e.Line < 1 || e.Line > lines || e.Column < 1 {
 				t.Fatalf("%#v", err)
 			}
