@@ -25,9 +25,6 @@ func (t *Tensor) Pieces() []Piece { return t.pieces }
 // one rank.
 func (t *Tensor) Sources() []*Tensor { return t.from }
 
-// isLoose reports whether it is not known yet how the pieces of a tensor are joined.
-func (t *Tensor) isLoose() bool { return t.loose }
-
 // OpenReference takes what is needed from the rounds of a step of the reference, one a rank.
 func OpenReference(rounds []*dumpdir.Round) *Step {
 	if len(rounds) == 1 {
@@ -300,7 +297,7 @@ func (t *Tensor) arrangements() (all []arrangement) {
 // arrange finds how the tensors of the reference that those of a role are parts of are joined:
 // so that these are found in them best. All of the reference's role are joined alike.
 func (u *unsharder) arrange(r *tensorRole) {
-	i := slices.IndexFunc(r.all, func(in partOf) bool { return in.whole.isLoose() })
+	i := slices.IndexFunc(r.all, func(in partOf) bool { return in.whole.loose })
 	if i < 0 {
 		return
 	}
@@ -314,7 +311,7 @@ func (u *unsharder) arrange(r *tensorRole) {
 		cut := 0
 		for _, in := range someLayers(r.all) {
 			whole := in.whole
-			if whole.isLoose() {
+			if whole.loose {
 				joined, ok := whole.join(a)
 				if !ok {
 					continue
@@ -342,7 +339,7 @@ func (u *unsharder) arrange(r *tensorRole) {
 	}
 	of := r.all[i].whole
 	for _, t := range u.refs {
-		if t.isLoose() && t.Call.Role == of.Call.Role && t.place() == of.place() {
+		if t.loose && t.Call.Role == of.Call.Role && t.place() == of.place() {
 			if joined, ok := t.join(best); ok {
 				*t = *joined
 			}
@@ -382,7 +379,7 @@ func (t *Tensor) tokens(m *locate.Map) (k locate.Known, ok bool) {
 
 // joinLike joins a tensor as the same one of another step.
 func (t *Tensor) joinLike(o *Tensor) {
-	if !t.isLoose() || o == nil || len(o.pieces) != len(t.pieces) || o.isLoose() {
+	if !t.loose || o == nil || len(o.pieces) != len(t.pieces) || o.loose {
 		return
 	}
 	for i := range t.pieces {

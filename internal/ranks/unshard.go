@@ -89,7 +89,7 @@ func Locate(ctx context.Context, run *Run, s, ref *Step, others [][]*dumpdir.Rou
 	for _, c := range slices.Concat(slices.Collect(maps.Values(joined.Calls))...) {
 		for _, t := range c.tensors() {
 			r.refs[c.Name+" "+t.place()] = t
-			r.joined = r.joined || t.isLoose()
+			r.joined = r.joined || t.loose
 		}
 		r.noteLayers(c)
 	}

@@ -23,7 +23,7 @@ type paired struct {
 // that both have whole.
 func (u *unsharder) pair(in partOf) (p paired, ok bool) {
 	a, b := in.part.Shape, in.whole.Shape
-	if len(a) != len(b) || len(a) == 0 || in.whole.isLoose() || a.Elements() == 0 || b.Elements() == 0 {
+	if len(a) != len(b) || len(a) == 0 || in.whole.loose || a.Elements() == 0 || b.Elements() == 0 {
 		return p, false
 	}
 	p.sameRow = slices.Equal(a[1:], b[1:])
@@ -101,7 +101,7 @@ func (u *unsharder) array(t *Tensor, steps []int64, hold bool) *locate.Array {
 
 // readArray reads every so many positions of each axis.
 func (u *unsharder) readArray(t *Tensor, steps []int64) *locate.Array {
-	if !t.Stored() || t.elements() == 0 || t.isLoose() {
+	if !t.Stored() || t.elements() == 0 || t.loose {
 		return nil
 	}
 	v, err := u.values(t)

@@ -430,15 +430,15 @@ func unrelated(out, in *noise.Noise) bool {
 // an input may all be in the part that is read.
 func (o Operator) Relent() (Operator, bool) {
 	o.Parts = slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return o.concentrated(in) > 1 })
-	steeper := o.Steepen()
+	steeper := o.steepen()
 	return o, steeper || o.Parts
 }
 
-// Steepen makes the factor of a smooth function that of the references, where these rise
+// steepen makes the factor of a smooth function that of the references, where these rise
 // faster than the function of that name does anywhere, and reports whether they do: a fused
 // operator has the name of one of its parts, and a library names others as it likes. What
 // matters is how they rise over the error of the input.
-func (o *Operator) Steepen() bool {
+func (o *Operator) steepen() bool {
 	const (
 		steeper   = 1.25
 		precision = 0x1p-7 // of a reference that is bfloat16

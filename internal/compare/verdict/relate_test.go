@@ -109,7 +109,7 @@ func TestSteepen(t *testing.T) {
 			o.Out.Probe.Values = append(o.Out.Probe.Values, float32(tt.f(x)))
 		}
 		before := o.Type.Factor
-		if changed := o.Steepen(); changed != (tt.least > 0) || changed && o.Type.Factor < tt.least || !changed && o.Type.Factor != before {
+		if changed := o.steepen(); changed != (tt.least > 0) || changed && o.Type.Factor < tt.least || !changed && o.Type.Factor != before {
 			t.Errorf("%s: factor %v, was %v; want %v at least", tt.name, o.Type.Factor, before, tt.least)
 		}
 	}
