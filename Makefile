@@ -9,6 +9,9 @@ GOFMT ?= $(shell $(GO) env GOROOT)/bin/gofmt
 export CGO_ENABLED = 0
 export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
 
+# Where tests make and remove their files: in memory if that has room.
+export TMPDIR := $(shell sh scripts/tmpdir.sh)
+
 # A tag and the distance from it, or the commit alone; "devel" outside git.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS = -s -w -X main.version=$(VERSION)

@@ -69,7 +69,17 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 	if err != nil {
 		return settingsError(err, opt.User)
 	}
-	lookup := func(f *pflag.Flag) (config.Value, bool) { return lookUp(settings, cmd, f) }
+	of, path := owners(cmd), commandPath(cmd)
+	lookup := func(f *pflag.Flag) (config.Value, bool) {
+		v, ok := settings.Lookup(path, f.Name)
+		if !ok {
+			v, ok = settings.Lookup(of[f], f.Name)
+		}
+		if !ok && isS3(f) {
+			v, ok = settings.Lookup([]string{s3Group}, strings.TrimPrefix(f.Name, s3Prefix))
+		}
+		return v, ok
+	}
 	if profile := cmd.Flags().Lookup(profileName); profile != nil {
 		err = cmp.Or(fill(cmd, func(f *pflag.Flag) (v config.Value, ok bool) {
 			if f == profile {
@@ -79,18 +89,6 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 		}), applyProfile(cmd, profile))
 	}
 	return cmp.Or(err, fill(cmd, lookup))
-}
-
-// lookUp returns the setting of a flag.
-func lookUp(settings *config.Settings, cmd *cobra.Command, f *pflag.Flag) (config.Value, bool) {
-	v, ok := settings.Lookup(commandPath(cmd), f.Name)
-	if !ok {
-		v, ok = settings.Lookup(owner(cmd, f), f.Name)
-	}
-	if !ok && isS3(f) {
-		v, ok = settings.Lookup([]string{s3Group}, strings.TrimPrefix(f.Name, s3Prefix))
-	}
-	return v, ok
 }
 
 // fill sets the flags of cmd that have no value yet, and none in another spelling, to what
@@ -207,15 +205,18 @@ func isSetting(f *pflag.Flag) bool {
 	return f.Name != helpFlag && f.Name != configFlag && !has(f, noSetting)
 }
 
-// owner returns the path of the command that f was defined for, which is cmd
-// or one above it.
-func owner(cmd *cobra.Command, f *pflag.Flag) []string {
+// owners are the paths of the commands that the flags of cmd were defined for, which are cmd
+// and those above it; none for the flags of all commands.
+func owners(cmd *cobra.Command) map[*pflag.Flag][]string {
+	of := map[*pflag.Flag][]string{}
 	for c := cmd; c.HasParent(); c = c.Parent() {
-		if c.LocalFlags().Lookup(f.Name) == f {
-			return commandPath(c)
-		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if of[f] == nil {
+				of[f] = commandPath(c)
+			}
+		})
 	}
-	return nil
+	return of
 }
 
 // commandPath returns the words of a command without the program.
