@@ -35,6 +35,10 @@ type app struct {
 	settings config.Options
 	// commands returns the commands below the root.
 	commands func(*app) []*cobra.Command
+	// first is the first word of the command line, alone is set where it is the one command
+	// below the root that was made.
+	first string
+	alone bool
 	// asked is the command that is run, wholeHelp is set where its help is more than a
 	// screen.
 	asked     *cobra.Command
@@ -246,6 +250,9 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	args, err := fromTool(args)
 	if err != nil {
 		return err
+	}
+	if len(args) > 0 {
+		a.first = args[0]
 	}
 	root := newRootCommand(a)
 	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {

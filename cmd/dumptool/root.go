@@ -50,30 +50,44 @@ func (a *app) messages() ui.MessageOptions {
 	return ui.MessageOptions{Quiet: o.quiet, Verbose: o.verbose, Format: o.logFormat, Color: o.color.On(a.streams.ErrTTY, a.getenv), Chinese: a.lang() == report.Chinese}
 }
 
-// allCommands returns the commands of dumptool. A new one is added here.
-func allCommands(a *app) []*cobra.Command {
-	return []*cobra.Command{
-		newOverviewCommand(a),
-		newConvertCommand(a),
-		newInspectCommand(a),
-		newShowCommand(a),
-		newFindCommand(a),
-		newOverflowCommand(a),
-		newCompareCommand(a),
-		newCheckCommand(a),
-		newHPAACommand(a),
-		newNPUAnalysisCommand(a),
-		newPerfCommand(a),
-		newMergeCommand(a),
-		newReportCommand(a),
-		newConfigCommand(a),
-		newClusterCommand(a),
-		newVersionCommand(a),
-		newCompletionCommand(a),
+// allCommands returns the commands of dumptool, or the one that a line begins with alone: the
+// others would be half of what a short run does. A new one is added here.
+func allCommands(a *app) (made []*cobra.Command) {
+	all := []struct {
+		name string
+		make func(*app) *cobra.Command
+	}{
+		{overviewName, newOverviewCommand},
+		{"convert", newConvertCommand},
+		{"inspect", newInspectCommand},
+		{"show", newShowCommand},
+		{"find", newFindCommand},
+		{"overflow", newOverflowCommand},
+		{"compare", newCompareCommand},
+		{"check", newCheckCommand},
+		{"hpaa", newHPAACommand},
+		{"run-npu-data-analysis", newNPUAnalysisCommand},
+		{"perf", newPerfCommand},
+		{"merge", newMergeCommand},
+		{"report", newReportCommand},
+		{"config", newConfigCommand},
+		{"cluster", newClusterCommand},
+		{versionName, newVersionCommand},
+		{"completion", newCompletionCommand},
 	}
+	for _, c := range all {
+		if c.name == a.first {
+			a.alone = true
+			return append(made, c.make(a))
+		}
+	}
+	for _, c := range all {
+		made = append(made, c.make(a))
+	}
+	return made
 }
 
-// newRootCommand returns the whole command tree.
+// newRootCommand returns the command tree, whole unless the line begins with a command.
 func newRootCommand(a *app) *cobra.Command {
 	root := newGroup(&cobra.Command{
 		Use:         "dumptool",

@@ -223,3 +223,20 @@ func TestCompleteRounds(t *testing.T) {
 		})
 	}
 }
+
+// TestFirstCommand: a line that begins with a command has that one alone, and any other line
+// all of them.
+func TestFirstCommand(t *testing.T) {
+	t.Parallel()
+	whole, _ := testApp(t)
+	for _, cmd := range allCommands(whole) {
+		a, _ := testApp(t)
+		a.first = cmd.Name()
+		if alone := allCommands(a); len(alone) != 1 || alone[0].Name() != cmd.Name() || !a.alone {
+			t.Errorf("%s is one of %d commands", cmd.Name(), len(alone))
+		}
+	}
+	if whole.alone {
+		t.Error("all commands are one")
+	}
+}

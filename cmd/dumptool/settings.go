@@ -64,7 +64,7 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 	}
 	settings, err := config.Load(opt)
 	if err == nil {
-		err = settings.Check(func() config.Schema { return schema(cmd.Root()) })
+		err = settings.Check(func() config.Schema { return schema(a.wholeTree(cmd.Root())) })
 	}
 	if err != nil {
 		return settingsError(err, opt.User)
@@ -89,6 +89,14 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 		}), applyProfile(cmd, profile))
 	}
 	return cmp.Or(err, fill(cmd, lookup))
+}
+
+// wholeTree is the command tree with all commands.
+func (a *app) wholeTree(root *cobra.Command) *cobra.Command {
+	if !a.alone {
+		return root
+	}
+	return newRootCommand(newApp(a.streams))
 }
 
 // fill sets the flags of cmd that have no value yet, and none in another spelling, to what
