@@ -185,6 +185,7 @@ QEMU ?= qemu-aarch64
 ARM64_TESTS = ./internal/exact ./internal/tensor ./internal/compare/metrics/... ./internal/compare/record
 # An emulator takes ten times as long for each case of a property. What is used again, and how
 # many work, is the same Go everywhere: the tests of it compute nothing that others do not.
+# Short tests of all types decode and convert each of them, not each beside each.
 ARM64_CHECKS = 10
 ARM64_SKIP = TestReset|TestManyGroups|TestPool|TestReadSizesAndWorkers
 # The package whose loops are in assembly, which its tests compare with plain ones; it is
@@ -202,7 +203,7 @@ fused: arm64-binary ## check that no multiply-add of arm64 is fused
 	fi
 
 arm64: build benchtools arm64-binary ## the same results on arm64: tests and reports (needs qemu-user)
-	RAPID_CHECKS=$(ARM64_CHECKS) GOARCH=arm64 $(GO) test -vet=off -exec '$(QEMU)' -skip '^($(ARM64_SKIP))$$' $(TESTFLAGS) $(ARM64_TESTS)
+	RAPID_CHECKS=$(ARM64_CHECKS) GOARCH=arm64 $(GO) test -vet=off -exec '$(QEMU)' -short -skip '^($(ARM64_SKIP))$$' $(TESTFLAGS) $(ARM64_TESTS)
 	RAPID_CHECKS=$(ARM64_CHECKS) GOARCH=arm64 $(GO) test -vet=off -exec '$(QEMU)' $(TESTFLAGS) -run Judge ./internal/compare
 	RAPID_CHECKS=$(ARM64_CHECKS) GOARCH=arm64 $(GO) test -vet=off -tags purego -exec '$(QEMU)' $(TESTFLAGS) $(KERNEL)
 	bin/same -old bin/dumptool -new '$(QEMU) $(ARM64_BINARY)' -trees 1

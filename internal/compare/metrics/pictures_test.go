@@ -49,6 +49,9 @@ func slowBins(g Grid, values []float64) []int64 {
 	return counts
 }
 
+// usedPool has the memory of pictures that were made before.
+var usedPool = NewPool()
+
 // picturesOf returns the pictures of a pair.
 func picturesOf(t testing.TB, req Request, limits BinLimits, ref, npu memory) (*Pictures, *Result) {
 	t.Helper()
@@ -56,7 +59,7 @@ func picturesOf(t testing.TB, req Request, limits BinLimits, ref, npu memory) (*
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := NewPool().Pictures(t.Context(), req, res, limits, ref, npu)
+	p, err := usedPool.Pictures(t.Context(), req, res, limits, ref, npu)
 	if err != nil {
 		t.Fatal(err)
 	}
