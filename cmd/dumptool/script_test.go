@@ -1,16 +1,12 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,7 +18,6 @@ import (
 	"dumptool/internal/dumptest"
 	"dumptool/internal/opdebug"
 	"dumptool/internal/tensor"
-	"dumptool/internal/ui"
 )
 
 // TestMain lets this binary also be the command dumptool, which the scripts
@@ -31,24 +26,10 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"dumptool": main})
 }
 
-// oneByOne runs scripts one after the other, alone in this process: the command is run in it, and
-// has the folder and the environment of the script.
-type oneByOne struct{ *testing.T }
-
-// Parallel does nothing.
-func (oneByOne) Parallel() {}
-
-// Run runs a script.
-func (t oneByOne) Run(name string, script func(testscript.T)) {
-	t.T.Run(name, func(t *testing.T) { script(oneByOne{t}) })
-}
-
-// Verbose reports whether all is logged.
-func (oneByOne) Verbose() bool { return testing.Verbose() }
-
 // TestScripts runs testdata/script/*.txtar.
 func TestScripts(t *testing.T) {
-	testscript.RunT(oneByOne{t}, testscript.Params{
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -69,7 +50,6 @@ func TestScripts(t *testing.T) {
 			// The settings of whoever runs the tests stay out of them.
 			env.Setenv("XDG_CONFIG_HOME", env.WorkDir+"/.config")
 			env.Setenv("LC_ALL", "C")
-			env.Values[variables{}] = env.Vars
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -85,76 +65,18 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// variables is the key of the variables that a script of those that run one by one begins with.
-type variables struct{}
-
-// setVariable is a line of a script that sets a variable.
-var setVariable = regexp.MustCompile(`(?m)^env (\w+)=`)
-
-// runHere runs the command in this process, which takes a tenth of the time of another process.
-// It reports whether that can be: other scripts must not run at the same time, what a script gives
-// to stdin is not known here, and cluster starts its own binary. A variable that the script has
-// set to nothing is not there.
-func runHere(ts *testscript.TestScript, args []string) (code int, ok bool) {
-	begins, alone := ts.Value(variables{}).([]string)
-	if !alone || slices.Contains(args, "cluster") {
-		return 0, false
-	}
-	script, err := os.ReadFile(filepath.Join("testdata", "script", ts.Name()+".txtar"))
-	ts.Check(err)
-	if bytes.Contains(script, []byte("\nstdin ")) {
-		return 0, false
-	}
-	working, err := os.Getwd()
-	ts.Check(err)
-	before := os.Environ()
-	set := func(variables []string) {
-		os.Clearenv()
-		for _, v := range variables {
-			name, value, _ := strings.Cut(v, "=")
-			ts.Check(os.Setenv(name, value))
-		}
-	}
-	defer func() {
-		set(before)
-		ts.Check(os.Chdir(working))
-	}()
-	names := map[string]bool{}
-	for _, v := range begins {
-		name, _, _ := strings.Cut(v, "=")
-		names[name] = true
-	}
-	for _, m := range setVariable.FindAllSubmatch(script, -1) {
-		names[string(m[1])] = true
-	}
-	var all []string
-	for name := range names {
-		if value := ts.Getenv(name); value != "" {
-			all = append(all, name+"="+value)
-		}
-	}
-	set(all)
-	ts.Check(os.Chdir(ts.MkAbs(".")))
-	return newApp(ui.Streams{In: strings.NewReader(""), Out: ts.Stdout(), Err: ts.Stderr()}).run(context.Background(), args), true
-}
-
-// runForStatus runs "status N COMMAND...": the command must exit with N. That of "exec" is
-// always a process of its own.
+// runForStatus runs "status N COMMAND...": the command must exit with N.
 func runForStatus(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: status N command...")
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	got, here := 0, false
-	if args[1] == "dumptool" {
-		got, here = runHere(ts, args[2:])
-	}
-	if !here {
-		err := ts.Exec(args[1], args[2:]...)
-		if exit, ended := errors.AsType[*exec.ExitError](err); ended {
-			got, err = exit.ExitCode(), nil
-		}
+	got := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
 		ts.Check(err)
 	}
 	if got != want {
