@@ -9,8 +9,8 @@ GOFMT ?= $(shell $(GO) env GOROOT)/bin/gofmt
 export CGO_ENABLED = 0
 export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
 
-# Where tests make and remove their files: in memory if that has room.
-export TMPDIR := $(shell sh scripts/tmpdir.sh)
+# Tests make and remove their files in memory if that has room.
+test race fuzz cover purego same arm64: export TMPDIR := $(shell sh scripts/tmpdir.sh)
 
 # A tag and the distance from it, or the commit alone; "devel" outside git.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
