@@ -11,68 +11,6 @@
 // ZERO_D4 clears four lanes.
 #define ZERO_D4(d) EOR_D4(d, d, d)
 
-#define LOAD(from, a, b) VLD1.P 32(from), [a.D2, b.D2]
-#define STORE(a, b, to) VST1.P [a.D2, b.D2], 32(to)
-
-// 44 instructions.
-//
-// func subtractVector(n, r, d, abs *float64, count int, n0, r0, d0 float64, out *subtractLanes)
-TEXT ·subtractVector(SB), NOSPLIT, $0-72
-	MOVD n+0(FP), R0
-	MOVD r+8(FP), R1
-	MOVD d+16(FP), R4
-	MOVD abs+24(FP), R5
-	MOVD count+32(FP), R2
-	FMOVD n0+40(FP), F29
-	FMOVD r0+48(FP), F30
-	FMOVD d0+56(FP), F31
-	VDUP V29.D[0], V29.D2
-	VDUP V30.D[0], V30.D2
-	VDUP V31.D[0], V31.D2
-	MOVD out+64(FP), R3
-	ZERO_D4(0)                  // n-n0
-	ZERO_D4(2)                  // r-r0
-	ZERO_D4(4)                  // the square of n-n0
-	ZERO_D4(6)                  // the square of r-r0
-	ZERO_D4(8)                  // their product
-	ZERO_D4(10)                 // d-d0
-	ZERO_D4(12)                 // its square
-	ZERO_D4(14)                 // |d|
-	ZERO_D4(16)                 // negative ones
-	PCALIGN $16
-subtractNext:
-	LOAD(R0, V18, V19)
-	LOAD(R1, V20, V21)
-	FSUB_D4(20, 18, 22)
-	FABS_D4(22, 24)
-	STORE(V22, V23, R4)
-	STORE(V24, V25, R5)
-	FCMLTZ_D4(22, 26)
-	SUB_D4(26, 16, 16)
-	FSUB_ALL(31, 22, 22)
-	FADD_D4(24, 14, 14)
-	FADD_D4(22, 10, 10)
-	FMUL_D4(22, 22, 22)
-	FADD_D4(22, 12, 12)
-	FSUB_ALL(29, 18, 18)
-	FSUB_ALL(30, 20, 20)
-	FADD_D4(18, 0, 0)
-	FADD_D4(20, 2, 2)
-	FMUL_D4(18, 20, 22)
-	FMUL_D4(18, 18, 18)
-	FMUL_D4(20, 20, 20)
-	FADD_D4(22, 8, 8)
-	FADD_D4(18, 4, 4)
-	FADD_D4(20, 6, 6)
-	SUBS $4, R2
-	BNE subtractNext
-	VST1.P [V0.D2, V1.D2, V2.D2, V3.D2], 64(R3)
-	VST1.P [V4.D2, V5.D2, V6.D2, V7.D2], 64(R3)
-	VST1.P [V8.D2, V9.D2, V10.D2, V11.D2], 64(R3)
-	VST1.P [V12.D2, V13.D2, V14.D2, V15.D2], 64(R3)
-	VST1 [V16.D2, V17.D2], (R3)
-	RET
-
 // addPairsVector adds count values of a and b to first and second, and to the lanes of
 // out. 22 instructions for four of each.
 //
