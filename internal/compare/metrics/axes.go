@@ -144,7 +144,14 @@ func (b *binSums) merge(c *binSums) {
 	}
 }
 
+// none reports whether nothing was added.
+func (s *axisSums) none() bool { return s.offset < 0 }
+
 func (s *axisSums) merge(t *axisSums) {
+	if t.none() {
+		return
+	}
+	s.offset = t.offset
 	s.columns.merge(&t.columns)
 	s.outer.merge(&t.outer)
 }
@@ -270,10 +277,14 @@ func (p *axisPlan) profiles(s *axisSums, total int64) []AxisProfile {
 		}
 		profiles = append(profiles, profile)
 	}
+	columns := p.period
+	if s.none() {
+		columns = 0
+	}
 	for i := len(p.inner) - 1; i >= 0; i-- {
 		a := &p.inner[i]
 		profile := a.profile(total)
-		for column := range p.period {
+		for column := range columns {
 			profile.Bins[column/a.stride%a.size/a.fold].add(&AxisBin{SumAbs: s.columns.abs[column], SumRel: s.columns.rel[column], Errors: s.columns.errors[column]})
 		}
 		profiles = append(profiles, profile)

@@ -28,7 +28,7 @@ func addPairsVector(first, second, a, b *float64, count int, out *[8]float64)
 
 // countLag is the number of pairs that relativesVector leaves for counting, or all
 // if they are less.
-const countLag = 32
+const countLag = 16
 
 // relativesHead also returns how many of the pairs are counted.
 func relativesHead(t *Tables, rel, abs, n, s, r []float64, w Wanted, out *ratioLanes) (k, counted int) {
