@@ -24,6 +24,7 @@ type block struct {
 	extent     extent
 	runs       kernel.GroupSums // what the noise has added up of the pairs: see AddBlock
 	digests    kernel.Digests   // of all elements
+	marked     kernel.Flagged   // what was found when pairs were marked, if they were at once
 	quotients  bool             // |d|/|r| are counted
 	hashed     bool             // the digests were made with the values
 	coded      bool             // the codes are made
@@ -42,7 +43,7 @@ func (b *block) begin(first int64, count int, ref, npu []byte) {
 	b.first, b.count, b.all = first, count, count
 	b.n.stored, b.r.stored = npu[:count*b.e.npu.size], ref[:count*b.e.ref.size]
 	b.abs, b.rel = b.buffers.abs[:count], b.buffers.rel[:count]
-	b.sums, b.extent, b.runs, b.digests = node{}, extent{}, kernel.GroupSums{}, kernel.Digests{}
+	b.sums, b.extent, b.runs, b.digests, b.marked = node{}, extent{}, kernel.GroupSums{}, kernel.Digests{}, kernel.Flagged{}
 	b.failedLast = b.failed
 	b.hashed, b.coded, b.gathered, b.failed = false, false, false, false
 }
