@@ -173,7 +173,7 @@ func (s *axisSums) add(p *axisPlan, first int64, abs, rel []float64, totalAbs, t
 		}
 		sumAbs, sumRel := totalAbs, totalRel
 		if whole := n == all; p.period > 0 {
-			x, y := kernel.AddPairs(s.columns.abs[s.column:], s.columns.rel[s.column:], abs[:n], rel[:n])
+			x, y := kernel.AddTo(s.columns.abs[s.column:], abs[:n]), kernel.AddTo(s.columns.rel[s.column:], rel[:n])
 			if !whole {
 				sumAbs, sumRel = x, y
 			}

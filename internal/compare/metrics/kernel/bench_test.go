@@ -115,7 +115,7 @@ func BenchmarkLoops(b *testing.B) {
 		{"Relatives", func(i int) { tables.Relatives(rel, abs, n[i:], r[i:], r[i:][:1024], Wanted{Quotients: true}) }},
 		{"HalfPairs", func(i int) { HalfPairs(d, rel, apart[2*i:][:2048], src[4*i:][:4096]) }},
 		{"HalfPairsAlike", func(i int) { HalfPairs(d, rel, alike[2*i:][:2048], src[4*i:][:4096]) }},
-		{"AddPairs", func(i int) { AddPairs(d, rel, n[i:][:1024], r[i:][:1024]) }},
+		{"AddTo", func(i int) { AddTo(d, n[i:][:1024]) }},
 		{"Exceeds", func(i int) { Exceeds(abs, r[i:][:1024], 10, 1) }},
 		{"Round", func(i int) { half.Round(codes, n[i:][:1024]) }},
 		{"Codes16", func(i int) { Codes16(codes, src[2*i:][:2048]) }},

@@ -23,9 +23,6 @@ func runsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count
 //go:noescape
 func columnsVector(q *Quad, n, r *float64, rows, stride int, floor float64)
 
-//go:noescape
-func addPairsVector(first, second, a, b *float64, count int, out *[8]float64)
-
 // countLag is the number of pairs that relativesVector leaves for counting, or all
 // if they are less.
 const countLag = 16
@@ -64,12 +61,4 @@ func columnsHead(q *Quad, n, r []float64, rows, stride int, floor float64) bool 
 	_, _ = n[(rows-1)*stride+3], r[(rows-1)*stride+3]
 	columnsVector(q, &n[0], &r[0], rows, 8*stride, floor)
 	return true
-}
-
-func addPairsHead(first, second, a, b []float64, out *[8]float64) int {
-	k := groups(len(a))
-	if k > 0 {
-		addPairsVector(&first[:k][0], &second[:k][0], &a[0], &b[:k][0], k, out)
-	}
-	return k
 }

@@ -16,6 +16,4 @@ func runsHead(*[octaveCount][4]Octave, []GroupSums, []int, []float64, []float64,
 
 func columnsHead(*Quad, []float64, []float64, int, int, float64) bool { return false }
 
-func addPairsHead(_, _, _, _ []float64, _ *[8]float64) int { return 0 }
-
 func pairsHead([]float64, []float64, []byte, []byte, *pairLanes) bool { return false }
