@@ -182,7 +182,7 @@ same: build benchtools ## compare what this build and OLD=path print and write (
 # fused to a multiply-add, but by internal/exact on purpose, and both builds have
 # to write the same. QEMU runs programs for linux/arm64 on other hosts.
 QEMU ?= qemu-aarch64
-ARM64_TESTS = ./internal/exact ./internal/tensor ./internal/compare/metrics/... ./internal/compare/record
+ARM64_TESTS = ./internal/exact ./internal/layout ./internal/tensor ./internal/compare/metrics/... ./internal/compare/record
 # An emulator takes ten times as long for each case of a property. What is used again, and how
 # many work, is the same Go everywhere: the tests of it compute nothing that others do not.
 # Short tests of all types decode and convert each of them, not each beside each.

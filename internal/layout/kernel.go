@@ -184,15 +184,21 @@ func transpose8(dst, src []byte, rows, cols, devStride, hostStride int64) {
 	}
 }
 
-// usualStep is the number of bytes of 16 elements, which rows of the usual layouts have.
-const usualStep = 32
-
-// transpose16 moves 4 by 4 elements at a time through four 64-bit registers. Columns are
-// cut to one length, so that one look at it does for all four; where rows begin in constant
-// places, one does for them too.
 func transpose16(dst, src []byte, rows, cols, devStride, hostStride int64) {
-	le := binary.LittleEndian
 	step, out := devStride*2, hostStride*2
+	doneRows, doneCols := transposeHead(dst, src, rows, cols, step, out)
+	if doneRows < rows && doneCols > 0 {
+		transposeFours(dst[doneRows*2:], src[doneRows*step:], rows-doneRows, doneCols, step, out)
+	}
+	if doneCols < cols {
+		transposeFours(dst[doneCols*out:], src[doneCols*2:], rows, cols-doneCols, step, out)
+	}
+}
+
+// transposeFours moves 4 by 4 elements at a time through four 64-bit registers. Columns are
+// cut to one length, so that one look at it does for all four.
+func transposeFours(dst, src []byte, rows, cols, step, out int64) {
+	le := binary.LittleEndian
 	last := 3*step + 8
 	cols4 := cols &^ 3
 	for c := int64(0); c < cols4; c += 4 {
@@ -200,17 +206,6 @@ func transpose16(dst, src []byte, rows, cols, devStride, hostStride int64) {
 		d0 := dst[c*out:][:rows*2]
 		d1, d2, d3 := dst[(c+1)*out:][:len(d0)], dst[(c+2)*out:][:len(d0)], dst[(c+3)*out:][:len(d0)]
 		at, r := int64(0), 0
-		if step == usualStep {
-			for ; r <= len(d0)-8; r += 8 {
-				s := (*[3*usualStep + 8]byte)(s0[at:])
-				a, b, e, f := exchange16(le.Uint64(s[:]), le.Uint64(s[usualStep:]), le.Uint64(s[2*usualStep:]), le.Uint64(s[3*usualStep:]))
-				at += 4 * usualStep
-				le.PutUint64(d0[r:r+8], a)
-				le.PutUint64(d1[r:r+8], b)
-				le.PutUint64(d2[r:r+8], e)
-				le.PutUint64(d3[r:r+8], f)
-			}
-		}
 		for ; r <= len(d0)-8; r += 8 {
 			s := s0[at : at+last]
 			a, b, e, f := exchange16(le.Uint64(s), le.Uint64(s[step:]), le.Uint64(s[2*step:]), le.Uint64(s[3*step:]))

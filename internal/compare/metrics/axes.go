@@ -144,7 +144,14 @@ func (b *binSums) merge(c *binSums) {
 	}
 }
 
+// none reports whether nothing was added.
+func (s *axisSums) none() bool { return s.offset < 0 }
+
 func (s *axisSums) merge(t *axisSums) {
+	if t.none() {
+		return
+	}
+	s.offset = t.offset
 	s.columns.merge(&t.columns)
 	s.outer.merge(&t.outer)
 }
@@ -166,7 +173,7 @@ func (s *axisSums) add(p *axisPlan, first int64, abs, rel []float64, totalAbs, t
 		}
 		sumAbs, sumRel := totalAbs, totalRel
 		if whole := n == all; p.period > 0 {
-			x, y := kernel.AddPairs(s.columns.abs[s.column:], s.columns.rel[s.column:], abs[:n], rel[:n])
+			x, y := kernel.AddTo(s.columns.abs[s.column:], abs[:n]), kernel.AddTo(s.columns.rel[s.column:], rel[:n])
 			if !whole {
 				sumAbs, sumRel = x, y
 			}
@@ -203,7 +210,7 @@ func (b *block) sumAxes() {
 		return
 	}
 	abs, rel := b.spreadOut()
-	b.part.axes.add(b.e.axes, b.first, abs, rel, b.differences.abs, b.sums.relative.over(1), flags)
+	b.part.axes.add(b.e.axes, b.first, abs, rel, b.extent.sumAbs, b.sums.relative.over(1), flags)
 }
 
 func (s *axisSums) addErrors(p *axisPlan, flags []uint8) (count int64) {
@@ -270,10 +277,14 @@ func (p *axisPlan) profiles(s *axisSums, total int64) []AxisProfile {
 		}
 		profiles = append(profiles, profile)
 	}
+	columns := p.period
+	if s.none() {
+		columns = 0
+	}
 	for i := len(p.inner) - 1; i >= 0; i-- {
 		a := &p.inner[i]
 		profile := a.profile(total)
-		for column := range p.period {
+		for column := range columns {
 			profile.Bins[column/a.stride%a.size/a.fold].add(&AxisBin{SumAbs: s.columns.abs[column], SumRel: s.columns.rel[column], Errors: s.columns.errors[column]})
 		}
 		profiles = append(profiles, profile)

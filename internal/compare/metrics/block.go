@@ -19,17 +19,18 @@ type block struct {
 	all   int   // of all pairs
 	n, r  side
 
-	d           []float64 // differences, of complex elements by parts
-	abs, rel    []float64 // |d| and |d|/|r| of the pairs that are left
-	differences differences
-	extent      extent
-	digests     kernel.Digests // of all elements
-	quotients   bool           // |d|/|r| are counted
-	hashed      bool           // the digests were made with the values
-	coded       bool           // the codes are made
-	gathered    bool           // pairs were taken out: the places of the others are in positions
-	failed      bool           // there are errors, in flags
-	failedLast  bool           // and in the block before
+	d          []float64 // differences, of complex elements by parts: see subtract
+	abs, rel   []float64 // |d| and |d|/|r| of the pairs that are left
+	extent     extent
+	runs       kernel.GroupSums // what the noise has added up of the pairs: see AddBlock
+	digests    kernel.Digests   // of all elements
+	marked     kernel.Flagged   // what was found when pairs were marked, if they were at once
+	quotients  bool             // |d|/|r| are counted
+	hashed     bool             // the digests were made with the values
+	coded      bool             // the codes are made
+	gathered   bool             // pairs were taken out: the places of the others are in positions
+	failed     bool             // there are errors, in flags
+	failedLast bool             // and in the block before
 }
 
 // newBlock returns a block of no pairs.
@@ -42,7 +43,7 @@ func (b *block) begin(first int64, count int, ref, npu []byte) {
 	b.first, b.count, b.all = first, count, count
 	b.n.stored, b.r.stored = npu[:count*b.e.npu.size], ref[:count*b.e.ref.size]
 	b.abs, b.rel = b.buffers.abs[:count], b.buffers.rel[:count]
-	b.sums, b.differences, b.extent, b.digests = node{}, differences{}, extent{}, kernel.Digests{}
+	b.sums, b.extent, b.runs, b.digests, b.marked = node{}, extent{}, kernel.GroupSums{}, kernel.Digests{}, kernel.Flagged{}
 	b.failedLast = b.failed
 	b.hashed, b.coded, b.gathered, b.failed = false, false, false, false
 }
@@ -60,12 +61,14 @@ func (b *block) compute() {
 	}
 	b.classify()
 	if b.count > 0 {
-		b.subtract()
-		b.sum()
+		if !b.e.direct {
+			b.subtract()
+		}
 		b.relate()
 		if !special {
 			b.addNoise(b.maxRatio())
 		}
+		b.sum()
 		b.bound()
 		b.countSmall()
 		b.countSaturated()
@@ -84,7 +87,7 @@ func (b *block) addNoise(ratio float64) {
 		if !b.r.span.Special {
 			b.leastRef()
 		}
-		noise.AddBlock(b.first, b.n.values, b.r.values, b.n.span, b.r.span, ratio)
+		b.runs = noise.AddBlock(b.first, b.n.values, b.r.values, b.n.span, b.r.span, ratio)
 	}
 }
 

@@ -29,7 +29,8 @@ func (b *block) bound() {
 		return // blocks with errors follow each other, and marking finds out too
 	}
 	if !b.gathered && x.maxAbs <= math.MaxFloat64 {
-		b.failed = limits.mark(b.flags, b.abs, b.r.values, beyondError|hpaaError) || b.failed
+		b.marked = limits.mark(b.flags, b.abs, b.r.values, beyondError|hpaaError)
+		b.failed = b.marked.Count > 0
 		return
 	}
 	for i, a := range b.abs {

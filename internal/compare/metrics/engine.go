@@ -53,6 +53,8 @@ type Engine struct {
 	huge     bool // squares may leave the range of float64
 	wide     bool // a side has 64-bit integers
 	exact    bool // both sides are integers, one of them of 64 bits
+	// direct is set when |d| is that of the values, and nothing needs d itself.
+	direct bool
 	// shortCodes is set when the distances of codes are distances in units of the
 	// last place and codes have less than 40 bits.
 	shortCodes bool
@@ -113,6 +115,7 @@ func (p *Pool) New(req Request) (*Engine, error) {
 		return nil, err
 	}
 	e.shortCodes = !e.complex && !npu.huge() && !npu.wide() && (!npu.integer || ref.integer && !ref.wide())
+	e.direct = !e.complex && !e.huge && !e.wide && (!npu.integer || ref.integer)
 	e.halves = req.NPUDType == tensor.Float16 && req.RefDType == tensor.Float32
 	if req.Points > 0 {
 		e.every = max(1, total/int64(req.Points))

@@ -74,8 +74,11 @@ func (b *block) addErrors(flags []uint8, abs, rel []float64) {
 // fail adds the errors with a flag to f and returns the sum of their |d|.
 func (b *block) fail(f *failures, flag uint8, flags []uint8, abs, rel []float64) (total sum) {
 	abs, rel = abs[:len(flags)], rel[:len(flags)]
-	sum, high, count := kernel.SumFlagged(abs, flags, flag)
-	if count == 0 {
+	of := b.marked
+	if of.Count == 0 || flag != beyondError {
+		of = kernel.SumFlagged(abs, flags, flag)
+	}
+	if of.Count == 0 {
 		return total
 	}
 	first, last := 0, len(flags)-1
@@ -85,16 +88,16 @@ func (b *block) fail(f *failures, flag uint8, flags []uint8, abs, rel []float64)
 	for flags[last]&flag == 0 {
 		last--
 	}
-	f.count += count
-	f.maxAbs = max(f.maxAbs, high)
+	f.count += of.Count
+	f.maxAbs = max(f.maxAbs, of.Max)
 	if f.first == nil {
 		p := b.locate(first, abs[first], rel[first])
 		f.first = &p
 	}
 	p := b.locate(last, abs[last], rel[last])
 	f.last = &p
-	if high <= sumLimit {
-		return sumOf(sum, 0)
+	if of.Max <= sumLimit {
+		return sumOf(of.Sum, 0)
 	}
 	values := b.scratch[2][:len(flags)]
 	var scaled float64

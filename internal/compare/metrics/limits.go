@@ -65,16 +65,15 @@ func (l Limits) Passes(abs, ref float64) bool { return abs <= l.limit(ref) }
 // quarter returns the limits of quarters.
 func (l Limits) quarter() Limits { return Limits{float64(l.Atol / 4), l.Rtol, l.Mode} }
 
-// mark sets a flag of the elements that do not pass, and reports whether there are any.
-func (l Limits) mark(flags []uint8, abs, r []float64, flag uint8) (any bool) {
+// mark sets flags to a flag of the elements that do not pass, to 0 of others.
+func (l Limits) mark(flags []uint8, abs, r []float64, flag uint8) kernel.Flagged {
 	if l.Mode != IsClose {
 		for i, a := range abs {
-			if !l.Passes(a, math.Abs(r[i])) {
-				flags[i] |= flag
-				any = true
+			if flags[i] = 0; !l.Passes(a, math.Abs(r[i])) {
+				flags[i] = flag
 			}
 		}
-		return any
+		return kernel.SumFlagged(abs, flags, flag)
 	}
 	return kernel.Mark(flags, abs, r, l.Atol, l.Rtol, flag)
 }

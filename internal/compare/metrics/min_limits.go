@@ -5,10 +5,11 @@ import "math"
 // extent bounds the differences of a block.
 type extent struct {
 	maxAbs, maxRel float64 // maxRel is over the references that are not 0
-	undefined      bool    // there is a difference from a reference of 0
-	zeros          int64   // references that are 0
-	within         bool    // no share of a limit is above the margin so far
-	passes         bool    // nor above 1
+	sumAbs         float64
+	undefined      bool  // there is a difference from a reference of 0
+	zeros          int64 // references that are 0
+	within         bool  // no share of a limit is above the margin so far
+	passes         bool  // nor above 1
 }
 
 // slack is more than the rounding of a quotient and of a limit together.

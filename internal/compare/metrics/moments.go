@@ -61,12 +61,7 @@ func pairMoments(n, r []float64) (a, b moment, co float64) {
 	if len(n) == 0 {
 		return moment{}, moment{}, 0
 	}
-	s := kernel.SumPairs(n, r)
-	return momentsOf(&s, len(n))
-}
-
-// momentsOf is pairMoments of the sums of count pairs.
-func momentsOf(s *kernel.PairSums, count int) (a, b moment, co float64) {
+	s, count := kernel.SumPairs(n, r), len(n)
 	a, b = newMoment(count, s.N0, s.N, s.NN), newMoment(count, s.R0, s.R, s.RR)
 	return a, b, s.NR - float64(s.N/float64(count)*s.R)
 }
@@ -144,6 +139,23 @@ type weights struct {
 func newWeights(a, b int64) weights {
 	share := float64(b) / float64(a+b)
 	return weights{a + b, share, float64(a) * share}
+}
+
+// kept is the least share of the sums that a moment may be what is left of: no more than
+// eight bits are lost then.
+const kept = 0x1p-8
+
+// setRuns sets the moments to those of the pairs whose sums are given, d = n-r and r-Shift.
+// It returns false where too little would be left of the sums: where n or d has hardly any
+// spread beside them.
+func (p *pair) setRuns(s *kernel.GroupSums) bool {
+	shifted := float64(s.Shift * s.D)
+	dr := s.DR - shifted // of r-Shift
+	p.n = newMoment(int(s.Count), s.Shift, s.R+s.D, s.RR+2*dr+s.DD)
+	p.r = newMoment(int(s.Count), s.Shift, s.R, s.RR)
+	p.d = newMoment(int(s.Count), 0, s.D, s.DD)
+	p.co = s.RR + dr - float64((s.R+s.D)/s.Count*s.R)
+	return p.n.m2 >= kept*(s.RR+s.DD+2*(math.Abs(s.DR)+math.Abs(shifted))) && p.d.m2 >= float64(kept*s.DD)
 }
 
 // square returns the sum of the squares of the values stored.

@@ -32,10 +32,9 @@ var passes = []struct {
 		}
 	}},
 	{"classify", (*block).classify},
-	{"subtract", (*block).subtract},
-	{"sum", (*block).sum},
 	{"relate", (*block).relate},
 	{"noise", func(b *block) { b.addNoise(b.maxRatio()) }},
+	{"sum", (*block).sum},
 	{"bound", (*block).bound},
 	{"small", func(b *block) { b.countSmall(); b.countSaturated() }},
 	{"ulp", (*block).measureULP},

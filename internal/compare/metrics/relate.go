@@ -6,7 +6,7 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// relate adds the relative differences and the histograms. It tells whether the margin
+// relate adds the differences, also the relative ones, and the histograms. It tells whether the margin
 // changes: most blocks are within the share of the limits that earlier ones have used, and
 // of those behind errors within the multiple.
 func (b *block) relate() {
@@ -16,7 +16,11 @@ func (b *block) relate() {
 	}
 	within := b.e.request.Limits.shrunk(share)
 	b.quotients = b.e.strata.Has(b.first)
-	c := b.histograms.tables.Relatives(b.rel, b.abs, b.r.values, kernel.Wanted{Quotients: b.quotients, Atol: within.Atol, Rtol: within.Rtol})
+	from, what := b.n.values, b.r.values
+	if !b.e.direct {
+		from, what = b.abs, b.zeros
+	}
+	c := b.histograms.tables.Relatives(b.rel, b.abs, from, what, b.r.values, kernel.Wanted{Quotients: b.quotients, Atol: within.Atol, Rtol: within.Rtol})
 	b.extent.within = within.Mode == IsClose && !c.Exceeds
 	b.extent.passes = b.extent.within && share <= 1
 	counts := &b.part.counts
@@ -27,14 +31,17 @@ func (b *block) relate() {
 	}
 	counts[below1000] += c.Below1 - c.Undefined
 	counts[below5000] += c.Below5 - c.Undefined
+	if counts[negative] += c.Negative; !b.e.direct {
+		counts[negative] += kernel.Negatives(b.d)
+	}
 	b.sums.relative = sumOf(c.Rel, 0)
 	if b.e.huge && (c.MaxAbs > math.MaxFloat64 || c.MaxRel > sumLimit) {
 		b.relateScaled(&c)
 	}
 	b.extent.undefined, b.extent.zeros = c.Undefined > 0, c.Zeros
-	b.extent.maxAbs, b.extent.maxRel = c.MaxAbs, c.MaxRel
+	b.extent.maxAbs, b.extent.maxRel, b.extent.sumAbs = c.MaxAbs, c.MaxRel, c.Abs
 	if !b.e.huge {
-		b.sums.pair.absR = sumOf(c.Ref, 0)
+		b.sums.pair.absD, b.sums.pair.absR = sumOf(c.Abs, 0), sumOf(c.Ref, 0)
 	}
 	b.histograms.add(&c, b.quotients)
 	if b.e.huge {

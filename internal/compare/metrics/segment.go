@@ -31,6 +31,7 @@ type buffers struct {
 	abs, rel         []float64    // |d| and |d|/|r|
 	spread           [2][]float64 // abs and rel at the places of their pairs
 	scratch          [4][]float64 // of parts
+	zeros            []float64
 	ulps             []uint64
 	flags            []uint8
 	positions        []int32
@@ -55,7 +56,7 @@ const apart = 40
 
 func newBuffers() *buffers {
 	const parts = 2 * blockElements
-	floats := make([]float64, 6*blockElements+7*parts+15*apart)
+	floats := make([]float64, 7*blockElements+7*parts+16*apart)
 	array := func(count int) []float64 {
 		part := floats[:count:count]
 		floats = floats[count+apart:]
@@ -72,6 +73,7 @@ func newBuffers() *buffers {
 		n:    newSide(), r: newSide(),
 		d: array(parts), abs: array(blockElements), rel: array(blockElements),
 		spread:     [2][]float64{array(blockElements), array(blockElements)},
+		zeros:      array(blockElements),
 		ulps:       make([]uint64, blockElements),
 		flags:      make([]uint8, blockElements),
 		positions:  make([]int32, blockElements),

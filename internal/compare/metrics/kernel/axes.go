@@ -1,18 +1,10 @@
 package kernel
 
-// AddPairs adds two lists of values, of one length, each to a list of its own, and
-// returns the sums of both, as Sum does.
-func AddPairs(first, second, a, b []float64) (sumA, sumB float64) {
-	var out [8]float64
-	done := addPairsHead(first, second, a, b, &out)
-	return addTail(first, a, done, out[:4]), addTail(second, b, done, out[4:])
-}
-
-// addTail adds the values from done on, and returns the sum of all, of which lanes has
-// those before.
-func addTail(dst, values []float64, done int, sums []float64) float64 {
-	s0, s1, s2, s3 := sums[0], sums[1], sums[2], sums[3]
-	dst, values = dst[done:len(values)], values[done:]
+// AddTo adds values to those of dst, which may be more, and returns the sum of the values, as
+// Sum does.
+func AddTo(dst, values []float64) float64 {
+	var s0, s1, s2, s3 float64
+	dst = dst[:len(values)]
 	for len(values) >= 4 && len(dst) >= 4 {
 		a, b, c, d := values[0], values[1], values[2], values[3]
 		dst[0] += a
@@ -25,10 +17,10 @@ func addTail(dst, values []float64, done int, sums []float64) float64 {
 		s3 += d
 		dst, values = dst[4:], values[4:]
 	}
-	rest := [4]float64{s0, s1, s2, s3}
+	sums := [4]float64{s0, s1, s2, s3}
 	for i, x := range values {
 		dst[i] += x
-		rest[i&3] += x
+		sums[i] += x
 	}
-	return lanes(rest[:])
+	return lanes(sums[:])
 }

@@ -99,7 +99,7 @@ func BenchmarkLoops(b *testing.B) {
 		binary.LittleEndian.PutUint16(apart[2*i:], bits^uint16(i&1))
 	}
 	tables, half := NewTables(1024), NewForm(10, -14, 0x7bff)
-	Subtract(d, abs, n[:1024], r[:1024])
+	subtractFrom(0, abs, n, r, make([]float64, 4), make([]int64, 4))
 	half.Round(codes, n[:1024])
 	half.Round(others, r[:1024])
 	for _, loop := range []struct {
@@ -111,11 +111,11 @@ func BenchmarkLoops(b *testing.B) {
 		{"Float32s", func(i int) { Float32s(d, src[4*i:][:4096]) }},
 		{"SpanOf", func(i int) { SpanOf(n[i:][:1024]) }},
 		{"SumPairs", func(i int) { SumPairs(n[i:][:1024], r[i:][:1024]) }},
-		{"Subtract", func(i int) { Subtract(d, abs, n[i:][:1024], r[i:][:1024]) }},
-		{"Relatives", func(i int) { tables.Relatives(rel, abs, r[i:][:1024], Wanted{Quotients: true}) }},
+		{"Subtract", func(i int) { Subtract(d, n[i:], r[i:]) }},
+		{"Relatives", func(i int) { tables.Relatives(rel, abs, n[i:], r[i:], r[i:][:1024], Wanted{Quotients: true}) }},
 		{"HalfPairs", func(i int) { HalfPairs(d, rel, apart[2*i:][:2048], src[4*i:][:4096]) }},
 		{"HalfPairsAlike", func(i int) { HalfPairs(d, rel, alike[2*i:][:2048], src[4*i:][:4096]) }},
-		{"AddPairs", func(i int) { AddPairs(d, rel, n[i:][:1024], r[i:][:1024]) }},
+		{"AddTo", func(i int) { AddTo(d, n[i:][:1024]) }},
 		{"Exceeds", func(i int) { Exceeds(abs, r[i:][:1024], 10, 1) }},
 		{"Round", func(i int) { half.Round(codes, n[i:][:1024]) }},
 		{"Codes16", func(i int) { Codes16(codes, src[2*i:][:2048]) }},

@@ -37,25 +37,29 @@ func TestFlags(t *testing.T) {
 				largest = max(largest, math.Float64bits(abs[i]))
 			}
 		}
-		sum, high, n := SumFlagged(abs, flags, flag)
-		if want := Sum(values); math.Float64bits(sum) != math.Float64bits(want) && want == want || math.Float64bits(high) != largest || n != wantCount {
-			t.Fatalf("round %d: sum %v of %d, up to %v; want %v of %d, up to %v", round, sum, n, high, Sum(values), wantCount, math.Float64frombits(largest))
+		found := SumFlagged(abs, flags, flag)
+		if want := Sum(values); math.Float64bits(found.Sum) != math.Float64bits(want) && want == want || math.Float64bits(found.Max) != largest || found.Count != wantCount {
+			t.Fatalf("round %d: %+v; want %v of %d, up to %v", round, found, Sum(values), wantCount, math.Float64frombits(largest))
 		}
 		if n := CountFlags(counts, flags, flag); n != wantCount || !slices.Equal(counts, wantCounts) {
 			t.Fatalf("round %d: %d flags in %v, want %d in %v", round, n, counts, wantCount, wantCounts)
 		}
-		wantFlags, wantAny := slices.Clone(flags), false
+		wantFlags, want := make([]uint8, count), Flagged{}
+		clear(values)
 		for i, a := range abs {
 			if a != a {
 				abs[i], a = 0, 0
 			}
 			if a > atol+float64(rtol*math.Abs(r[i])) {
-				wantFlags[i] |= 5
-				wantAny = true
+				wantFlags[i] = 5
+				values[i] = a
+				want.Max = max(want.Max, a)
+				want.Count++
 			}
 		}
-		if any := Mark(flags, abs, r, atol, rtol, 5); any != wantAny || !slices.Equal(flags, wantFlags) {
-			t.Fatalf("round %d: flags %v, any %v, want %v, %v", round, flags, any, wantFlags, wantAny)
+		want.Sum = Sum(values)
+		if got := Mark(flags, abs, r, atol, rtol, 5); got != want || !slices.Equal(flags, wantFlags) {
+			t.Fatalf("round %d: flags %v, %+v, want %v, %+v", round, flags, got, wantFlags, want)
 		}
 	}
 }

@@ -27,24 +27,10 @@ type PairSums struct {
 func SumPairs(n, r []float64) PairSums {
 	var out [20]float64
 	n0, r0 := n[0], r[0]
-	addSides(0, n, r, n0, r0, &out)
-	return sidesOf(n0, r0, &out)
-}
-
-func sidesOf(n0, r0 float64, out *[20]float64) PairSums {
-	return PairSums{
-		N0: n0, R0: r0, N: lanes(out[0:]), R: lanes(out[4:]),
-		NN: lanes(out[8:]), RR: lanes(out[12:]), NR: lanes(out[16:]),
-	}
-}
-
-// addSides adds up the distances of both sides from their first values, the squares of
-// these and their products, of the pairs from done on.
-func addSides(done int, n, r []float64, n0, r0 float64, out *[20]float64) {
 	r = r[:len(n)]
-	for k := range min(4, len(n)-done) {
-		x, y, xx, yy, xy := out[k], out[4+k], out[8+k], out[12+k], out[16+k]
-		for i := done + k; i < len(n); i += 4 {
+	for k := range min(4, len(n)) {
+		var x, y, xx, yy, xy float64
+		for i := k; i < len(n); i += 4 {
 			a, b := n[i]-n0, r[i]-r0
 			x += a
 			y += b
@@ -54,62 +40,34 @@ func addSides(done int, n, r []float64, n0, r0 float64, out *[20]float64) {
 		}
 		out[k], out[4+k], out[8+k], out[12+k], out[16+k] = x, y, xx, yy, xy
 	}
-}
-
-// DifferenceSums are sums over differences.
-type DifferenceSums struct {
-	D0       float64 // the first one
-	D, DD    float64 // the sums of d-D0 and of its square
-	Abs      float64 // of the magnitudes of d
-	Negative int64   // how many are below zero
-}
-
-// subtractLanes are the sums of Subtract by lanes, in the order of PairSums and of
-// DifferenceSums.
-type subtractLanes struct {
-	sides       [20]float64
-	differences [12]float64
-	negative    [4]int64
-}
-
-// Subtract sets d and abs to n-r, of which there is at least one, and its magnitude, and
-// adds up both sides and the differences. If d and abs are one slice, it holds the
-// magnitudes.
-func Subtract(d, abs, n, r []float64) (PairSums, DifferenceSums) {
-	var out subtractLanes
-	n0, r0 := n[0], r[0]
-	d0 := n0 - r0
-	done := subtractHead(n, r, d, abs, n0, r0, d0, &out)
-	addSides(done, n, r, n0, r0, &out.sides)
-	subtractTail(done, n, r, d, abs, d0, &out)
-	return sidesOf(n0, r0, &out.sides), differencesOf(d0, &out)
-}
-
-func differencesOf(d0 float64, out *subtractLanes) DifferenceSums {
-	sums, negative := &out.differences, &out.negative
-	return DifferenceSums{
-		D0: d0, D: lanes(sums[0:]), DD: lanes(sums[4:]), Abs: lanes(sums[8:]),
-		Negative: negative[0] + negative[1] + negative[2] + negative[3],
+	return PairSums{
+		N0: n0, R0: r0, N: lanes(out[0:]), R: lanes(out[4:]),
+		NN: lanes(out[8:]), RR: lanes(out[12:]), NR: lanes(out[16:]),
 	}
 }
 
-func subtractTail(done int, n, r, d, abs []float64, d0 float64, lanes *subtractLanes) {
-	out, negative := &lanes.differences, &lanes.negative
-	r, d, abs = r[:len(n)], d[:len(n)], abs[:len(n)]
-	for k := range min(4, len(n)-done) {
-		x, xx, total, below := out[k], out[4+k], out[8+k], negative[k]
-		for i := done + k; i < len(n); i += 4 {
-			v := n[i] - r[i]
-			a := math.Abs(v)
-			d[i], abs[i] = v, a
-			total += a
-			bits := math.Float64bits(v)
+// Subtract sets d to n-r.
+func Subtract(d, n, r []float64) {
+	n, r = n[:len(d)], r[:len(d)]
+	for i := range d {
+		d[i] = n[i] - r[i]
+	}
+}
+
+// subtractFrom sets abs to the magnitudes of n-s of the pairs from done on, and adds these
+// and how many differences are below zero to their lanes. abs may be n.
+func subtractFrom(done int, abs, n, s []float64, sums []float64, negative []int64) {
+	n, s = n[:len(abs)], s[:len(abs)]
+	for k := range min(4, len(abs)-done) {
+		total, below := sums[k], negative[k]
+		for i := done + k; i < len(abs); i += 4 {
+			d := n[i] - s[i]
+			bits := math.Float64bits(d)
 			below += int64(((bits - 1) & bits) >> 63)
-			v -= d0
-			x += v
-			xx += float64(v * v)
+			abs[i] = math.Abs(d)
+			total += abs[i]
 		}
-		out[k], out[4+k], out[8+k], negative[k] = x, xx, total, below
+		sums[k], negative[k] = total, below
 	}
 }
 

@@ -36,21 +36,6 @@ func TestHeads(t *testing.T) {
 		n, r := kernelValues(random, count), kernelValues(random, count)
 		copy(n[:count/2], r)
 
-		d, abs, plainD, plainAbs := make([]float64, count), make([]float64, count), make([]float64, count), make([]float64, count)
-		sides, sums := Subtract(d, abs, n, r)
-		var plain subtractLanes
-		addSides(0, n, r, n[0], r[0], &plain.sides)
-		subtractTail(0, n, r, plainD, plainAbs, n[0]-r[0], &plain)
-		if want := sidesOf(n[0], r[0], &plain.sides); sides != want || SumPairs(n, r) != want {
-			t.Errorf("%d: sides %v, want %v", count, sides, want)
-		}
-		if want := differencesOf(n[0]-r[0], &plain); sums != want || !slices.Equal(d, plainD) || !slices.Equal(abs, plainAbs) {
-			t.Errorf("%d: differences %v, want %v", count, sums, want)
-		}
-		if Subtract(d, d, n, r); !slices.Equal(d, plainAbs) {
-			t.Errorf("%d: magnitudes %v, want %v", count, d, plainAbs)
-		}
-
 		if got, want := SpanOf(n), slowSpan(n); got != want {
 			t.Errorf("%d: span %v, want %v", count, got, want)
 		}
@@ -270,27 +255,46 @@ func TestRelativeHeads(t *testing.T) {
 				n[i] = math.Ldexp(n[i], -1030*random.IntN(2))
 			}
 		}
-		abs := make([]float64, count)
-		Subtract(make([]float64, count), abs, n, r)
+		d, abs, subtracted := make([]float64, count), make([]float64, count), r
+		Subtract(d, n, r)
+		var sumAbs [4]float64
+		below := int64(0)
+		for i, x := range d {
+			if abs[i] = math.Abs(x); x < 0 {
+				below++
+			}
+			sumAbs[i&3] += abs[i]
+		}
+		if count%4 == 1 { // |d| is known
+			n, subtracted, below = abs, make([]float64, count), 0
+		}
 		wanted := Wanted{Quotients: count%2 == 0, Atol: 0x1p10, Rtol: 1}
 		if i := random.IntN(count); count%5 > 0 { // as much as one of them, or a little more or less
 			wanted = Wanted{wanted.Quotients, math.Float64frombits(math.Float64bits(Max(abs)) + uint64(random.IntN(3)) - 1), min(math.Abs(0x1p-60/r[i]), 1)}
 		}
-		run := func(tables *Tables, head func(*Tables, []float64, []float64, []float64, Wanted, *ratioLanes) (int, int)) ([]float64, ratioLanes) {
-			rel := make([]float64, count)
+		run := func(tables *Tables, head func(*Tables, []float64, []float64, []float64, []float64, []float64, Wanted, *ratioLanes) (int, int)) ([]float64, ratioLanes) {
+			rel, found := make([]float64, count), slices.Clone(n)
 			out := newRatioLanes()
-			done, counted := head(tables, rel, abs, r, wanted, &out)
-			tables.relativesTail(done, counted, rel, abs, r, wanted, &out)
+			done, counted := head(tables, rel, found, found, subtracted, r, wanted, &out)
+			tables.relativesTail(done, counted, rel, found, found, subtracted, r, wanted, &out)
+			if !slices.Equal(found, abs) {
+				t.Errorf("%d: magnitudes %v, want %v", count, found, abs)
+			}
 			return rel, out
 		}
 		rel, out := run(vector, relativesHead)
-		plainRel, plainOut := run(plain, func(*Tables, []float64, []float64, []float64, Wanted, *ratioLanes) (int, int) { return 0, 0 })
+		plainRel, plainOut := run(plain, func(*Tables, []float64, []float64, []float64, []float64, []float64, Wanted, *ratioLanes) (int, int) {
+			return 0, 0
+		})
 		got, others := out.ratios()
 		want, plainOthers := plainOut.ratios()
 		if got.Exceeds {
 			exceeding++
 		} else {
 			within++
+		}
+		if got.Abs != lanes(sumAbs[:]) || got.Negative != below {
+			t.Errorf("%d: the sum of |d| is %v and %d are negative, want %v and %d", count, got.Abs, got.Negative, lanes(sumAbs[:]), below)
 		}
 		if got != want || got.Exceeds != Exceeds(abs, r, wanted.Atol, wanted.Rtol) || others != plainOthers || !slices.Equal(rel, plainRel) {
 			t.Errorf("%d: relatives %v, want %v", count, out, plainOut)
@@ -323,7 +327,7 @@ func TestJoint(t *testing.T) {
 		want[[2]uint{group(abs[i]), group(r[i])}]++
 	}
 	tables := NewTables(count)
-	tables.Relatives(make([]float64, count), abs, r, Wanted{})
+	tables.Relatives(make([]float64, count), abs, abs, make([]float64, count), r, Wanted{})
 	total := int64(0)
 	for bin := range uint(Bins) {
 		total += tables.TakeAbs(bin)

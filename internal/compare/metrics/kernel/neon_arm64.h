@@ -69,7 +69,6 @@
 #define FMUL_D4(m, n, d) FMUL_D2(m, n, d); FMUL_D2((m)+1, (n)+1, (d)+1)
 #define FDIV_D4(m, n, d) FDIV_D2(m, n, d); FDIV_D2((m)+1, (n)+1, (d)+1)
 #define FMAXNM_D4(m, n, d) FMAXNM_D2(m, n, d); FMAXNM_D2((m)+1, (n)+1, (d)+1)
-#define SUB_D4(m, n, d) SUB_D2(m, n, d); SUB_D2((m)+1, (n)+1, (d)+1)
 #define BIC_D4(m, n, d) BIC_D2(m, n, d); BIC_D2((m)+1, (n)+1, (d)+1)
 #define EOR_D4(m, n, d) EOR_D2(m, n, d); EOR_D2((m)+1, (n)+1, (d)+1)
 #define FABS_D4(n, d) FABS_D2(n, d); FABS_D2((n)+1, (d)+1)

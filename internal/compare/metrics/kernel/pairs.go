@@ -20,21 +20,21 @@ type pairLanes struct {
 	rNotZero      [8]uint32 // the smallest magnitudes above 0, less 1
 }
 
-// newPairLanes returns the lanes of no pairs.
-func newPairLanes() (out pairLanes) {
+// noPairs are the lanes of no pairs.
+var noPairs = func() (out pairLanes) {
 	for k := range 8 {
 		out.nLow[k], out.nHigh[k], out.nLeast[k] = math.MaxInt16, math.MinInt16, math.MaxUint16
 		out.rLow[k], out.rHigh[k], out.rLeast[k] = math.MaxInt32, math.MinInt32, math.MaxUint32
 		out.rNotZero[k] = math.MaxUint32
 	}
 	return out
-}
+}()
 
 // HalfPairs sets n and r to the values of pairs of float16 and float32 elements, and
 // returns their spans and the digests of their codes in float16, in one pass: ok is
 // false where a value is not finite. A block of pairs has at most 2^16.
 func HalfPairs(n, r []float64, nStored, rStored []byte) (nSpan, rSpan Span, d Digests, ok bool) {
-	l := newPairLanes()
+	l := noPairs
 	if !pairsHead(n, r, nStored, rStored, &l) {
 		return plainPairs(n, r, nStored, rStored)
 	}

@@ -12,20 +12,22 @@ type Wanted struct {
 
 // Ratios is what Relatives finds.
 type Ratios struct {
-	Rel, Ref       float64 // the sums of |d|/|r| and |r|
+	Rel, Ref, Abs  float64 // the sums of |d|/|r|, |r| and |d|
 	MaxRel, MaxAbs float64
 	Zeros          int64 // references that are 0
 	Undefined      int64 // of them those with a difference
 	Below1, Below5 int64 // |d|/|r| below 1/1000 and 5/1000, 0 for zeros
+	Negative       int64 // d below 0
 	// The lowest bins of |d| and |d|/|r| but that of zero; Bins or more if none.
 	FirstAbs, FirstRel uint
 	Exceeds            bool // some |d| is beyond the limits
 }
 
-// ratioLanes holds what makes Ratios by lanes, in the order of Ratios.
+// ratioLanes holds what makes Ratios by lanes: the sums and largest of |d|/|r| and |r|, the
+// sum of |d|, and the counts in the order of Ratios.
 type ratioLanes struct {
-	sums   [16]float64
-	counts [16]int64
+	sums   [20]float64
+	counts [20]int64
 	// lowest has four numbers for each lane: the lowest index in a row of abs
 	// beyond that of bin 0, the least that a row is beyond otherRow, the lowest
 	// index in Rel beyond that of bin 0, and one that means nothing. Where there
@@ -41,12 +43,13 @@ func newRatioLanes() (out ratioLanes) {
 	return out
 }
 
-// Relatives sets rel to abs over the magnitude of r, to 0 where r is 0, and counts
-// the pairs.
-func (t *Tables) Relatives(rel, abs, r []float64, w Wanted) Ratios {
+// Relatives sets abs to the magnitude of d = n-s and rel to abs over the magnitude of r, to 0
+// where r is 0, and counts the pairs. s is r, or zeros where n has the magnitudes and may be
+// abs.
+func (t *Tables) Relatives(rel, abs, n, s, r []float64, w Wanted) Ratios {
 	out := newRatioLanes()
-	done, counted := relativesHead(t, rel, abs, r, w, &out)
-	t.relativesTail(done, counted, rel, abs, r, w, &out)
+	done, counted := relativesHead(t, rel, abs, n, s, r, w, &out)
+	t.relativesTail(done, counted, rel, abs, n, s, r, w, &out)
 	c, others := out.ratios()
 	if others {
 		t.countOthers(abs, r)
@@ -56,7 +59,7 @@ func (t *Tables) Relatives(rel, abs, r []float64, w Wanted) Ratios {
 
 // ratios also reports whether a row is otherRow.
 func (out *ratioLanes) ratios() (c Ratios, others bool) {
-	c.Rel, c.Ref = lanes(out.sums[0:]), lanes(out.sums[4:])
+	c.Rel, c.Ref, c.Abs = lanes(out.sums[0:]), lanes(out.sums[4:]), lanes(out.sums[16:])
 	lowAbs, lowRow, lowRel := out.lowest[0], out.lowest[1], out.lowest[2]
 	for k := range 4 {
 		c.MaxRel, c.MaxAbs = max(c.MaxRel, out.sums[8+k]), max(c.MaxAbs, out.sums[12+k])
@@ -64,6 +67,7 @@ func (out *ratioLanes) ratios() (c Ratios, others bool) {
 		c.Undefined += out.counts[4+k]
 		c.Below1 += out.counts[8+k]
 		c.Below5 += out.counts[12+k]
+		c.Negative += out.counts[16+k]
 		lowAbs, lowRow, lowRel = min(lowAbs, out.lowest[4*k]), min(lowRow, out.lowest[4*k+1]), min(lowRel, out.lowest[4*k+2])
 	}
 	c.FirstAbs, c.FirstRel = uint(lowAbs)>>laneBits+1, uint(lowRel)>>laneBits+1
@@ -73,8 +77,9 @@ func (out *ratioLanes) ratios() (c Ratios, others bool) {
 
 // relativesTail counts the pairs that the head has marked only, and does all that it has
 // not done.
-func (t *Tables) relativesTail(done, counted int, rel, abs, r []float64, w Wanted, out *ratioLanes) {
+func (t *Tables) relativesTail(done, counted int, rel, abs, n, s, r []float64, w Wanted, out *ratioLanes) {
 	t.count(t.marks[counted:done], w, out)
+	subtractFrom(done, abs[:len(r)], n, s, out.sums[16:], out.counts[16:])
 	rel, abs, r = rel[done:len(r)], abs[done:len(r)], r[done:]
 	if Exceeds(abs, r, w.Atol, w.Rtol) {
 		out.exceeds = 1
@@ -134,7 +139,7 @@ func (c *pairCount) divide(abs float64, r uint64) float64 {
 }
 
 // divideChunk divides pairs in fours, one of each lane, and adds up.
-func (c *pairCount) divideChunk(rel, abs, r *[chunk]float64, sums *[16]float64) {
+func (c *pairCount) divideChunk(rel, abs, r *[chunk]float64, sums *[20]float64) {
 	s0, s1, s2, s3 := sums[0], sums[1], sums[2], sums[3]
 	t0, t1, t2, t3 := sums[4], sums[5], sums[6], sums[7]
 	var zeros, undefined, ref, zero uint64

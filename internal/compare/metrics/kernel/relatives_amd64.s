@@ -68,23 +68,25 @@ GLOBL lanes4<>(SB), RODATA|NOPTR, $32
 	MOVL (offset+4-8*const_countLag)(R8)(AX*8), R11 \
 	INCL (R13)(R11*4)
 
-// relativesVector divides, adds up and bounds, and makes the marks of pairs, all in
+// relativesVector subtracts, divides, adds up and bounds, and makes the marks of pairs, all in
 // the vector units, while the others count the pairs, all but the last countLag: their
 // |d|/|r| only where relCounts is not nil.
 //
-// func relativesVector(rel, abs, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, atol, rtol float64, out *ratioLanes)
-TEXT ·relativesVector(SB), NOSPLIT, $64-80
+// func relativesVector(rel, abs, n, s, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, atol, rtol float64, out *ratioLanes)
+TEXT ·relativesVector(SB), NOSPLIT, $64-96
 	MOVQ rel+0(FP), R9
 	MOVQ abs+8(FP), SI
-	MOVQ r+16(FP), DI
-	MOVQ count+24(FP), CX
-	MOVQ marks+32(FP), R8
-	MOVQ absCounts+40(FP), R12
-	MOVQ relCounts+48(FP), R13
-	MOVQ out+72(FP), DX
-	VBROADCASTSD atol+56(FP), Y9
+	MOVQ n+16(FP), BX
+	MOVQ s+24(FP), R14
+	MOVQ r+32(FP), DI
+	MOVQ count+40(FP), CX
+	MOVQ marks+48(FP), R8
+	MOVQ absCounts+56(FP), R12
+	MOVQ relCounts+64(FP), R13
+	MOVQ out+88(FP), DX
+	VBROADCASTSD atol+72(FP), Y9
 	VMOVUPD Y9, atols-64(SP)
-	VBROADCASTSD rtol+64(FP), Y9
+	VBROADCASTSD rtol+80(FP), Y9
 	VMOVUPD Y9, rtols-32(SP)
 	VXORPD Y9, Y9, Y9           // beyond the limits
 	VXORPD Y15, Y15, Y15
@@ -92,18 +94,24 @@ TEXT ·relativesVector(SB), NOSPLIT, $64-80
 	VXORPD Y1, Y1, Y1           // sum of |r|
 	VXORPD Y2, Y2, Y2           // largest |d|/|r|
 	VXORPD Y3, Y3, Y3           // largest |d|
-	VXORPD Y4, Y4, Y4           // zeros
-	VXORPD Y5, Y5, Y5           // undefined
-	VXORPD Y6, Y6, Y6           // below 1/1000
-	VXORPD Y7, Y7, Y7           // below 5/1000
+	VXORPD Y4, Y4, Y4           // zeros, and undefined in the upper halves
+	VXORPD Y5, Y5, Y5           // sum of |d|
+	VXORPD Y6, Y6, Y6           // below 1/1000, and 5/1000 in the upper halves
+	VXORPD Y7, Y7, Y7           // negative d
 	VPCMPEQQ Y8, Y8, Y8         // lowest indexes
 	XORQ AX, AX
 	JMP relativesCheck
 	PCALIGN $64
 relatives:
+	VMOVUPD (BX)(AX*8), Y11
+	VSUBPD (R14)(AX*8), Y11, Y11
 	VMOVUPD (DI)(AX*8), Y10
 	VANDPD magnitude4<>(SB), Y10, Y10
-	VMOVUPD (SI)(AX*8), Y11
+	VCMPPD $1, Y15, Y11, Y13
+	VPSUBQ Y13, Y7, Y7
+	VANDPD magnitude4<>(SB), Y11, Y11
+	VMOVUPD Y11, (SI)(AX*8)
+	VADDPD Y11, Y5, Y5
 	VDIVPD Y10, Y11, Y12
 	VMULPD rtols-32(SP), Y10, Y14
 	VADDPD atols-64(SP), Y14, Y14
@@ -116,10 +124,10 @@ relatives:
 	VADDPD Y10, Y1, Y1
 	VMAXPD Y12, Y2, Y2
 	VMAXPD Y11, Y3, Y3
-	VPSUBQ Y13, Y4, Y4
 	VPCMPGTQ Y15, Y11, Y14
 	VPAND Y13, Y14, Y14
-	VPSUBQ Y14, Y5, Y5
+	VPBLENDD $0xaa, Y14, Y13, Y14
+	VPSUBD Y14, Y4, Y4
 	VPADDQ beforeGroups4<>(SB), Y10, Y10
 	VPSRLQ $40, Y10, Y10        // row of |r| from bit 16 on
 	VPMINUD others4<>(SB), Y10, Y10
@@ -134,9 +142,9 @@ relatives:
 	VPSUBW lowest4<>(SB), Y10, Y10
 	VPMINUW Y10, Y8, Y8
 	VCMPPD $1, thousandth4<>(SB), Y12, Y13
-	VPSUBQ Y13, Y6, Y6
-	VCMPPD $1, fiveThousandths4<>(SB), Y12, Y13
-	VPSUBQ Y13, Y7, Y7
+	VCMPPD $1, fiveThousandths4<>(SB), Y12, Y14
+	VPBLENDD $0xaa, Y14, Y13, Y14
+	VPSUBD Y14, Y6, Y6
 	CMPQ AX, $const_countLag
 	JLT relativesNext
 	COUNT(0)
@@ -158,12 +166,18 @@ relativesCheck:
 	VMOVUPD Y1, 32(DX)
 	VMOVUPD Y2, 64(DX)
 	VMOVUPD Y3, 96(DX)
-	VMOVDQU Y4, 128(DX)
-	VMOVDQU Y5, 160(DX)
-	VMOVDQU Y6, 192(DX)
-	VMOVDQU Y7, 224(DX)
-	VMOVDQU Y8, 256(DX)
+	VMOVUPD Y5, 128(DX)
+	VPBLENDD $0xaa, Y15, Y4, Y10
+	VPSRLQ $32, Y4, Y4
+	VMOVDQU Y10, 160(DX)
+	VMOVDQU Y4, 192(DX)
+	VPBLENDD $0xaa, Y15, Y6, Y10
+	VPSRLQ $32, Y6, Y6
+	VMOVDQU Y10, 224(DX)
+	VMOVDQU Y6, 256(DX)
+	VMOVDQU Y7, 288(DX)
+	VMOVDQU Y8, 320(DX)
 	VMOVMSKPD Y9, AX
-	MOVQ AX, 288(DX)
+	MOVQ AX, 352(DX)
 	VZEROUPPER
 	RET

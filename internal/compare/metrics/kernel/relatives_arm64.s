@@ -12,8 +12,7 @@ DATA markLanes<>+24(SB)/8, $0x300000003
 GLOBL markLanes<>(SB), RODATA|NOPTR, $32
 
 // MARK makes the marks of two pairs, with |d| in a register, |d|/|r| in the next but
-// one, whose lanes are in V22 or V23, and adds to the counters of these, which are
-// every second register from V8 on. 23 instructions.
+// one, whose lanes are in V22 or V23, and adds to the counters. 23 instructions.
 #define MARK(ref, abs, rel, lanes, zeros, undefined, below1, below5, lowest) \
 	CMEQZ_D2(ref, 31)           \ // |r| is zero
 	ADD_D2(20, ref, ref)        \
@@ -63,23 +62,25 @@ GLOBL markLanes<>(SB), RODATA|NOPTR, $32
 	MOVW R14, (R6)(R11<<2)     \
 	MOVW R16, (R6)(R12<<2)
 
-// relativesVector divides, adds up and bounds, and makes the marks of pairs, all in
+// relativesVector subtracts, divides, adds up and bounds, and makes the marks of pairs, all in
 // the vector units, while the others count the pairs, all but the last countLag: their
-// |d|/|r| only where relCounts is not nil. 114 instructions for four pairs, of which 35 count,
+// |d|/|r| only where relCounts is not nil. 126 instructions for four pairs, of which 35 count,
 // 12 of them |d|/|r|.
 //
-// func relativesVector(rel, abs, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, atol, rtol float64, out *ratioLanes)
-TEXT ·relativesVector(SB), NOSPLIT, $0-80
+// func relativesVector(rel, abs, n, s, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, atol, rtol float64, out *ratioLanes)
+TEXT ·relativesVector(SB), NOSPLIT, $0-96
 	MOVD rel+0(FP), R0
 	MOVD abs+8(FP), R1
-	MOVD r+16(FP), R2
-	MOVD count+24(FP), R3
-	MOVD marks+32(FP), R4
-	MOVD absCounts+40(FP), R5
-	MOVD relCounts+48(FP), R6
-	MOVD atol+56(FP), R19
-	MOVD rtol+64(FP), R20
-	MOVD out+72(FP), R7
+	MOVD n+16(FP), R22
+	MOVD s+24(FP), R23
+	MOVD r+32(FP), R2
+	MOVD count+40(FP), R3
+	MOVD marks+48(FP), R4
+	MOVD absCounts+56(FP), R5
+	MOVD relCounts+64(FP), R6
+	MOVD atol+72(FP), R19
+	MOVD rtol+80(FP), R20
+	MOVD out+88(FP), R7
 	MOVD ZR, R21                // beyond the limits
 	MOVD R4, R8                 // the marks that are counted
 	SUB $const_countLag, R3, R17 // the rest when counting begins
@@ -99,17 +100,24 @@ TEXT ·relativesVector(SB), NOSPLIT, $0-80
 	EOR_D4(2, 2, 2)             // sum of |r|
 	EOR_D4(4, 4, 4)             // largest |d|/|r|
 	EOR_D4(6, 6, 6)             // largest |d|
-	EOR_D4(8, 8, 8)             // zeros
-	EOR_D4(10, 10, 10)          // undefined
-	EOR_D4(12, 12, 12)          // below 1/1000
-	EOR_D4(14, 14, 14)          // below 5/1000
+	EOR_D4(8, 8, 8)             // sum of |d|
+	EOR_D4(10, 10, 10)          // zeros, undefined
+	EOR_D4(12, 12, 12)          // below 1/1000, below 5/1000
+	EOR_D2(14, 14, 14)          // negative d
 	MOVD $-1, R9
-	VDUP R9, V16.D2             // lowest indexes
-	VDUP R9, V17.D2
+	VDUP R9, V15.D2             // lowest indexes
 	PCALIGN $16
 relatives:
+	VLD1.P 32(R22), [V27.D2, V28.D2]
+	VLD1.P 32(R23), [V25.D2, V26.D2]
+	FSUB_D4(25, 27, 27)
 	VLD1.P 32(R2), [V25.D2, V26.D2]
-	VLD1.P 32(R1), [V27.D2, V28.D2]
+	FCMLTZ_D4(27, 29)
+	ADD_D2(29, 30, 29)
+	SUB_D2(29, 14, 14)
+	FABS_D4(27, 27)
+	VST1.P [V27.D2, V28.D2], 32(R1)
+	FADD_D4(27, 8, 8)
 	FABS_D4(25, 25)
 	VDUP R20, V31.D2
 	FMUL_D2(31, 25, 29)
@@ -127,8 +135,8 @@ relatives:
 	FDIV_D4(25, 27, 29)
 	FADD_D4(25, 2, 2)
 	FMAXNM_D4(27, 6, 6)
-	MARK(25, 27, 29, 22, 8, 10, 12, 14, 16)
-	MARK(26, 28, 30, 23, 9, 11, 13, 15, 17)
+	MARK(25, 27, 29, 22, 10, 11, 12, 13, 15)
+	MARK(26, 28, 30, 23, 10, 11, 12, 13, 15)
 	VST1.P [V29.D2, V30.D2], 32(R0)
 	FADD_D4(29, 0, 0)
 	FMAXNM_D4(29, 4, 4)
@@ -148,8 +156,17 @@ relativesNext:
 	BNE relatives
 	VST1.P [V0.D2, V1.D2, V2.D2, V3.D2], 64(R7)
 	VST1.P [V4.D2, V5.D2, V6.D2, V7.D2], 64(R7)
-	VST1.P [V8.D2, V9.D2, V10.D2, V11.D2], 64(R7)
-	VST1.P [V12.D2, V13.D2, V14.D2, V15.D2], 64(R7)
-	VST1 [V16.D2, V17.D2], (R7)
+	VST1.P [V8.D2, V9.D2], 32(R7)
+	VST1 [V10.D2], (R7)         // lanes 2 and 3 of counts are 0
+	ADD $32, R7
+	VST1 [V11.D2], (R7)
+	ADD $32, R7
+	VST1 [V12.D2], (R7)
+	ADD $32, R7
+	VST1 [V13.D2], (R7)
+	ADD $32, R7
+	VST1 [V14.D2], (R7)
+	ADD $32, R7
+	VST1 [V15.D2], (R7)
 	MOVD R21, 32(R7)
 	RET

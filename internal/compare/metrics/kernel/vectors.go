@@ -15,10 +15,7 @@ func groups(count int) int {
 }
 
 //go:noescape
-func subtractVector(n, r, d, abs *float64, count int, n0, r0, d0 float64, out *subtractLanes)
-
-//go:noescape
-func relativesVector(rel, abs, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, atol, rtol float64, out *ratioLanes)
+func relativesVector(rel, abs, n, s, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, atol, rtol float64, out *ratioLanes)
 
 //go:noescape
 func runsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes)
@@ -26,29 +23,18 @@ func runsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count
 //go:noescape
 func columnsVector(q *Quad, n, r *float64, rows, stride int, floor float64)
 
-//go:noescape
-func addPairsVector(first, second, a, b *float64, count int, out *[8]float64)
-
-func subtractHead(n, r, d, abs []float64, n0, r0, d0 float64, out *subtractLanes) int {
-	k := groups(len(n))
-	if k > 0 {
-		subtractVector(&n[0], &r[:k][0], &d[:k][0], &abs[:k][0], k, n0, r0, d0, out)
-	}
-	return k
-}
-
 // countLag is the number of pairs that relativesVector leaves for counting, or all
 // if they are less.
-const countLag = 32
+const countLag = 16
 
 // relativesHead also returns how many of the pairs are counted.
-func relativesHead(t *Tables, rel, abs, r []float64, w Wanted, out *ratioLanes) (k, counted int) {
+func relativesHead(t *Tables, rel, abs, n, s, r []float64, w Wanted, out *ratioLanes) (k, counted int) {
 	if k = groups(len(r)); k > 0 {
 		var relCounts *uint32
 		if w.Quotients {
 			relCounts = &t.Rel[0]
 		}
-		relativesVector(&rel[:k][0], &abs[:k][0], &r[0], k, &t.marks[:k][0], &t.abs[0], relCounts, w.Atol, w.Rtol, out)
+		relativesVector(&rel[:k][0], &abs[:k][0], &n[:k][0], &s[:k][0], &r[0], k, &t.marks[:k][0], &t.abs[0], relCounts, w.Atol, w.Rtol, out)
 	}
 	return k, max(k-countLag, 0)
 }
@@ -75,12 +61,4 @@ func columnsHead(q *Quad, n, r []float64, rows, stride int, floor float64) bool 
 	_, _ = n[(rows-1)*stride+3], r[(rows-1)*stride+3]
 	columnsVector(q, &n[0], &r[0], rows, 8*stride, floor)
 	return true
-}
-
-func addPairsHead(first, second, a, b []float64, out *[8]float64) int {
-	k := groups(len(a))
-	if k > 0 {
-		addPairsVector(&first[:k][0], &second[:k][0], &a[0], &b[:k][0], k, out)
-	}
-	return k
 }

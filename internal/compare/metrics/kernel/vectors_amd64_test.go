@@ -10,7 +10,6 @@ func TestWithoutVectors(t *testing.T) {
 	vectors = false
 	for name, test := range map[string]func(*testing.T){
 		"heads": TestHeads, "noise": TestNoiseHeads, "counts": TestCounts, "relatives": TestRelativeHeads, "pairs": TestHalfPairs,
-		"axes": TestAddPairs,
 	} {
 		t.Run(name, test)
 	}

@@ -4,11 +4,9 @@ package kernel
 
 // The heads of the loops of this package, which do nothing here.
 
-func subtractHead(_, _, _, _ []float64, _, _, _ float64, _ *subtractLanes) int { return 0 }
-
 const countLag = 0
 
-func relativesHead(*Tables, []float64, []float64, []float64, Wanted, *ratioLanes) (k, counted int) {
+func relativesHead(*Tables, []float64, []float64, []float64, []float64, []float64, Wanted, *ratioLanes) (k, counted int) {
 	return 0, 0
 }
 
@@ -17,7 +15,5 @@ func runsHead(*[octaveCount][4]Octave, []GroupSums, []int, []float64, []float64,
 }
 
 func columnsHead(*Quad, []float64, []float64, int, int, float64) bool { return false }
-
-func addPairsHead(_, _, _, _ []float64, _ *[8]float64) int { return 0 }
 
 func pairsHead([]float64, []float64, []byte, []byte, *pairLanes) bool { return false }

@@ -110,8 +110,9 @@ func (c *Collector) Add(first int64, n, r []float64) {
 }
 
 // AddBlock is Add for elements of one block of 1024 whose spans are known. No |d| is more than ratio
-// times |r|, which may be infinite.
-func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Span, ratio float64) {
+// times |r|, which may be infinite. It returns the sums of all pairs, nothing where some do
+// not count.
+func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Span, ratio float64) (all kernel.GroupSums) {
 	if c.end == c.start {
 		c.start, c.end = first, first
 	}
@@ -145,18 +146,22 @@ func (c *Collector) AddBlock(first int64, n, r []float64, nSpan, rSpan kernel.Sp
 		c.grid.add(n, r, nSpan, rSpan)
 	}
 	table := c.octavesOf(first, r, rSpan.MinAbs)
-	maxD, dd := c.addGroups(first, n, r, table)
-	c.dd += dd
+	all = c.addGroups(first, n, r, table)
+	c.dd += all.DD
 	if zeros {
 		rSpan.MinAbs = 0
 	}
-	if maxD > 0 {
-		c.addSingles(n, r, rSpan.MinAbs, maxD, ratio, dd)
+	if all.MaxD > 0 {
+		c.addSingles(n, r, rSpan.MinAbs, all.MaxD, ratio, all.DD)
 	}
 	if table != nil {
 		c.addSteps(first, n, r)
 	}
 	c.end += int64(len(n))
+	if len(c.excludedPosition) > 0 {
+		return kernel.GroupSums{}
+	}
+	return all
 }
 
 // octavesOf returns the table for the octaves of a block, nil for one that the sample has
@@ -220,8 +225,8 @@ func (c *Collector) leaveOut(n, r float64) {
 }
 
 // addGroups adds a block to its rows and channels and to a table of octaves, nil for none,
-// and returns the largest |d| and the sum of its squares.
-func (c *Collector) addGroups(first int64, n, r []float64, table *kernel.Octaves) (maxD, dd float64) {
+// and returns the sums of all.
+func (c *Collector) addGroups(first int64, n, r []float64, table *kernel.Octaves) kernel.GroupSums {
 	before := first - c.start
 	rows, channels := c.rows.columns(), c.channels.columns()
 	if rows {
@@ -230,17 +235,17 @@ func (c *Collector) addGroups(first int64, n, r []float64, table *kernel.Octaves
 	if channels {
 		c.channels.addColumns(first, before, n, r, c.floor)
 	}
-	maxD, dd = c.addRuns(first, n, r, !rows, !channels, table)
+	all := c.addRuns(first, n, r, !rows, !channels, table)
 	for _, i := range c.excludedPosition {
 		c.rows.exclude(first+int64(i), c.floor)
 		c.channels.exclude(first+int64(i), c.floor)
 	}
-	return maxD, dd
+	return all
 }
 
 // addRuns adds elements in runs that are in one bin: to the rows, the channels, or
 // both, and to the octaves. It returns what addGroups does.
-func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool, table *kernel.Octaves) (maxD, dd float64) {
+func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool, table *kernel.Octaves) (all kernel.GroupSums) {
 	if rows && first == c.start {
 		c.rows.seek(first)
 	}
@@ -273,7 +278,7 @@ func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool, ta
 			if sums[i].MaxD > c.maxD {
 				c.setMax(sums[i].MaxD, n[done:], r[done:])
 			}
-			maxD, dd = max(maxD, sums[i].MaxD), dd+sums[i].DD
+			all.Merge(&sums[i])
 			done += run
 		}
 		n, r = n[done:], r[done:]
@@ -285,7 +290,7 @@ func (c *Collector) addRuns(first int64, n, r []float64, rows, channels bool, ta
 			c.rows.add(c.rowBins[:len(runs)], sums)
 		}
 	}
-	return maxD, dd
+	return all
 }
 
 // cut returns the lengths of the first runs of count elements, and sets their bins.
