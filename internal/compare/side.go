@@ -357,6 +357,11 @@ func (s *Side) warnOfDevice() {
 // npuDevice is what torch.utils.dumper calls the NPU.
 const npuDevice = "npu"
 
+// hasInputs reports whether tensors may be what an operator read.
+func (s *Side) hasInputs() bool {
+	return slices.ContainsFunc(s.Tensors, func(t *Tensor) bool { return !t.Table && (t.Kind != tensor.Output || t.Leaf != nil || t.Recorded != nil) })
+}
+
 // names are the names that the tensors go by, as a name map may have them: those of
 // their operators, and of msprobe's values, modules and functions.
 func (s *Side) names() iter.Seq[[]string] {
