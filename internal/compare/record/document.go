@@ -269,9 +269,11 @@ func (l rowList) read(in *jsonpos.Reader) error {
 	round := "" // of the row before
 	return in.Array(func(i int) error {
 		f, at := newRow(l.slim), in.Offset()
-		members := f.members(true)
+		var members object
 		if l.gather != nil {
 			members = f.some(l.as, l.less)
+		} else {
+			members = f.members(true)
 		}
 		err := f.read(in, members)
 		if err == nil {
