@@ -84,8 +84,8 @@ func newApp(streams ui.Streams) *app {
 // run executes one command line, without the program name, and returns the
 // exit status.
 func run(ctx context.Context, args []string, streams ui.Streams) int {
-	a := newApp(streams)
-	a.makeRoom, a.beginLean = makeRoom, func() { setGarbage(garbagePercent) }
+	a, garbage := newApp(streams), new(collector)
+	a.makeRoom, a.beginLean = garbage.makeRoom, func() { garbage.set(garbagePercent) }
 	return a.run(ctx, args)
 }
 

@@ -8,41 +8,72 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
+	"sync/atomic"
 	"syscall"
 
 	"dumptool/internal/ui"
 )
 
 // A quarter as much garbage as there is data may stand beside it, where Go would let as
-// much: then what reads a dump.json takes ten times its bytes and 64 MiB. A comparison of
-// elements, which makes much more garbage, may have as much as there is data. To find the
-// pairs of a comparison leastMemory should do; then it may have memoryOfPair or, where
-// statistics are compared, memoryOfStatistics for each pair beyond manyPairs. That is no
-// bound, and a run that has more in use collects up to half of its time: so it grows with
-// the pairs. GOGC and GOMEMLIMIT in the environment go before these.
+// much: then what reads a dump.json takes ten times its bytes and 64 MiB. Beside little data
+// there may be leastGarbage: otherwise to find the pairs of 20,000 small files would collect
+// 72 times. A comparison of elements, which makes much more garbage, may have as much as there
+// is data. To find the pairs of a comparison leastMemory should do; then it may have
+// memoryOfPair or, where statistics are compared, memoryOfStatistics for each pair beyond
+// manyPairs. That is no bound, and a run that has more in use collects up to half of its time:
+// so it grows with the pairs. GOGC and GOMEMLIMIT in the environment go before these.
 const (
 	garbagePercent     = 25
+	leastGarbage       = 24 << 20
 	leastMemory        = 144 << 20
 	manyPairs          = 14000
 	memoryOfPair       = 11000 // some 6000 are in use in the end
 	memoryOfStatistics = 1800
 )
 
-// setGarbage sets how much garbage there may be beside data.
-func setGarbage(percent int) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(percent)
+// collector sets how much garbage there may be beside data: a percentage, and leastGarbage
+// at least.
+type collector struct{ percent atomic.Int64 }
+
+// set sets the percentage from now on.
+func (c *collector) set(percent int64) {
+	if os.Getenv("GOGC") != "" {
+		return
 	}
+	first := c.percent.Swap(percent) == 0
+	c.adapt()
+	if first {
+		c.watch()
+	}
+}
+
+// adapt sets the percentage for the data that the last collection found.
+func (c *collector) adapt() {
+	const data = "/gc/heap/live:bytes"
+	sample := []metrics.Sample{{Name: data}}
+	metrics.Read(sample)
+	live := max(4<<20, int64(sample[0].Value.Uint64()))
+	debug.SetGCPercent(int(max(c.percent.Load(), 100*leastGarbage/live)))
+}
+
+// watch adapts the percentage after each collection: the next one takes what nobody holds.
+func (c *collector) watch() {
+	runtime.AddCleanup(new([2]*collector), func(c *collector) {
+		c.adapt()
+		c.watch()
+	}, c)
 }
 
 // makeRoom sets the memory of a comparison from which on there may be less garbage, by its
 // pairs, and the garbage of one of so many pairs of elements.
-func makeRoom(pairs, measured int) {
+func (c *collector) makeRoom(pairs, measured int) {
 	room := int64(memoryOfStatistics)
 	if measured > 0 {
 		room = memoryOfPair
-		setGarbage(100)
+		c.set(100)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(leastMemory + int64(max(0, pairs-manyPairs))*room)

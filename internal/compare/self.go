@@ -63,6 +63,9 @@ func (p *Plan) ComputeAgain(ctx context.Context, rep *record.Report) error {
 	case o.Check != CheckAll:
 		return nil
 	}
+	if !p.inputs {
+		return nil
+	}
 	found, unread, err := o.Self(ctx, names)
 	if err != nil {
 		if rep.Interrupted = ctx.Err() != nil; rep.Interrupted {

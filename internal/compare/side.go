@@ -214,8 +214,13 @@ func (s *Side) count(op *dumpdir.Op) {
 		return
 	}
 	name := op.Tensors[0].File.Name
-	switch parsed := filename.Parse(name); {
-	case op.Header != "" || parsed.IsDump():
+	isDump := op.Header != ""
+	if !isDump {
+		parsed := filename.Parse(name)
+		isDump = parsed.IsDump()
+	}
+	switch {
+	case isDump:
 		s.dumped++
 	case strings.EqualFold(filepath.Ext(name), ".npy"):
 		s.arrays++
@@ -356,6 +361,13 @@ func (s *Side) warnOfDevice() {
 
 // npuDevice is what torch.utils.dumper calls the NPU.
 const npuDevice = "npu"
+
+// hasInputs reports whether tensors may be what an operator read.
+func (s *Side) hasInputs() bool {
+	return slices.ContainsFunc(s.Tensors, func(t *Tensor) bool {
+		return !t.Table && (t.Kind != tensor.Output || t.Leaf != nil || t.Recorded != nil)
+	})
+}
 
 // names are the names that the tensors go by, as a name map may have them: those of
 // their operators, and of msprobe's values, modules and functions.

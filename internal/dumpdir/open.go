@@ -148,6 +148,7 @@ func (r *reader) locateFolder(f *Folder, p folderPath) {
 func (r *reader) identify(noRaw bool) {
 	originals := make(map[string][]*Folder) // of which others may be converted
 	converted := false
+	r.entries = slices.Grow(r.entries, len(r.run.Files)) // most often all of them are tensors
 	for _, f := range r.run.Files {
 		id := f.Folder.identify(f)
 		switch {
@@ -300,7 +301,7 @@ func (r *reader) group() {
 		b := of[e.at]
 		if b == nil {
 			if b = rounds[*e.at]; b == nil {
-				b = &roundBuilder{at: *e.at, byName: make(map[opKey]*opBuilder), byFileName: make(map[opKey]*opBuilder)}
+				b = &roundBuilder{at: *e.at, byName: make(map[opKey]*opBuilder)}
 				rounds[*e.at] = b
 			}
 			of[e.at] = b
@@ -393,9 +394,10 @@ type roundBuilder struct {
 	at      Coordinates
 	folders []*Folder
 	ops     []*opBuilder
-	// byName finds operators by their names, byFileName by those as file names have
-	// them.
-	byName, byFileName map[opKey]*opBuilder
+	// byName finds operators by their names, fileNames the first fileNamed of them by those
+	// as file names have them.
+	byName, fileNames map[opKey]*opBuilder
+	fileNamed         int
 }
 
 type opKey struct{ name, opType string }
@@ -413,15 +415,27 @@ func (b *roundBuilder) add(e *entry) {
 	}
 	op := b.byName[opKey{e.op, e.opType}]
 	if op == nil && e.statistics != nil { // tables have the slashes of a name that the names of files lack
-		op = b.byFileName[opKey{filename.Normalise(e.op), e.opType}]
+		op = b.byFileName(e)
 	}
 	if op == nil {
 		op = &opBuilder{name: e.op, opType: e.opType}
 		b.byName[opKey{e.op, e.opType}] = op
-		b.byFileName[opKey{filename.Normalise(e.op), e.opType}] = op
 		b.ops = append(b.ops, op)
 	}
 	op.entries = append(op.entries, e)
+}
+
+// byFileName is the last operator whose name is that of an entry in the names of files; nil
+// for none.
+func (b *roundBuilder) byFileName(e *entry) *opBuilder {
+	if b.fileNames == nil {
+		b.fileNames = make(map[opKey]*opBuilder, len(b.ops))
+	}
+	for _, op := range b.ops[b.fileNamed:] {
+		b.fileNames[opKey{filename.Normalise(op.name), op.opType}] = op
+	}
+	b.fileNamed = len(b.ops)
+	return b.fileNames[opKey{filename.Normalise(e.op), e.opType}]
 }
 
 func (b *roundBuilder) finish(r *reader) *Round {
@@ -458,7 +472,7 @@ func (b *opBuilder) executions() []*Op {
 		return cmp.Or(cmp.Compare(x.timestamp, y.timestamp), cmp.Compare(x.task, y.task))
 	})
 	var ops []*Op
-	seen := make(map[slot]int, len(entries))
+	seen := make(map[slot]int)
 	tables := make([]*entry, 0)
 	add := func(e *entry, k int) *Op {
 		for len(ops) <= k {

@@ -275,15 +275,20 @@ func parsePlain(stem, _ string) (Info, bool) {
 // which a device has it, such as conv1.NC1HWC0.npy. Layouts are written as devices
 // write them, so that no name of an operator is taken for one.
 func parseInLayout(stem, ext string) (n Info, ok bool) {
+	if ext == "" {
+		return n, false
+	}
 	op, word, _ := cutLast(stem, ".")
 	if d, isType := tensor.ParseDType(word); isType {
 		n.DType = d
 		op, word, _ = cutLast(op, ".")
 	}
+	if op == "" || !strings.HasPrefix(word, "FRACTAL_") && !strings.Contains(word, "C0") {
+		return n, false
+	}
 	format, ok := tensor.ParseFormat(word)
-	ok = ok && format.String() == word && (strings.HasPrefix(word, "FRACTAL_") || strings.Contains(word, "C0"))
 	n.OpName, n.Kind, n.Format = op, tensor.Output, &format
-	return n, ok && op != "" && ext != ""
+	return n, ok && format.String() == word
 }
 
 // atbTensor is the form of the names of tensors of the Ascend Transformer Boost

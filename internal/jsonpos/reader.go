@@ -62,6 +62,11 @@ func NewReader(in io.Reader, maxSize int64) *Reader {
 	return &Reader{in: in, maxSize: maxSize, line: 1, column: 1, token: -1}
 }
 
+// Of returns a reader of text that is in memory, and that it does not change.
+func Of(text []byte) *Reader {
+	return &Reader{buf: text, err: io.EOF, size: int64(len(text)), maxSize: int64(len(text)), line: 1, column: 1, token: -1}
+}
+
 // Kind looks at the value that comes next without reading it. It is Invalid at
 // the end, and where no value starts.
 func (r *Reader) Kind() Kind {
@@ -366,6 +371,9 @@ func (r *Reader) peek() byte {
 
 // fill reads further bytes and drops those that are not needed any more.
 func (r *Reader) fill() bool {
+	if r.err != nil {
+		return false
+	}
 	if drop := r.kept(); drop > 0 {
 		gone := r.buf[:drop]
 		r.line, r.column = advance(r.line, r.column, gone)

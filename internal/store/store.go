@@ -433,7 +433,9 @@ func SameFile(a, b fs.FileInfo) bool {
 type local struct {
 	*os.File
 	info  fs.FileInfo
-	whole func() []byte // all bytes of a small one, nil if they cannot be read; nil for others
+	small bool
+	begin sync.Once
+	whole []byte // of a small one that was read, nil if that failed
 }
 
 // smallFile is the size up to which a file is read whole by the first read at an offset:
@@ -452,29 +454,25 @@ func openLocal(path string) (Source, error) {
 		_ = file.Close() // it was opened for reading
 		return nil, err
 	}
-	l := &local{File: file, info: info}
-	if size := info.Size(); info.Mode().IsRegular() && 0 < size && size <= smallFile {
-		l.whole = sync.OnceValue(func() []byte {
-			data := make([]byte, size)
-			if n, _ := file.ReadAt(data, 0); int64(n) < size {
-				return nil
-			}
-			return data
-		})
-	}
-	return l, nil
+	size := info.Size()
+	return &local{File: file, info: info, small: info.Mode().IsRegular() && 0 < size && size <= smallFile}, nil
 }
 
 // ReadAt implements io.ReaderAt.
 func (l *local) ReadAt(p []byte, off int64) (int, error) {
-	if l.whole == nil || off < 0 {
+	if !l.small || off < 0 {
 		return l.File.ReadAt(p, off)
 	}
-	data := l.whole()
-	if data == nil { // it is shorter by now
+	l.begin.Do(func() {
+		data := make([]byte, l.Size())
+		if n, _ := l.File.ReadAt(data, 0); n == len(data) {
+			l.whole = data
+		}
+	})
+	if l.whole == nil { // it is shorter by now
 		return l.File.ReadAt(p, off)
 	}
-	n := copy(p, data[min(off, int64(len(data))):])
+	n := copy(p, l.whole[min(off, int64(len(l.whole))):])
 	if n < len(p) {
 		return n, io.EOF
 	}

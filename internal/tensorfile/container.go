@@ -61,7 +61,7 @@ var containers = []*Container{
 	{Name: "atb", Lone: true, is: begins(atb.Magic), read: readATB},
 	// The name of a raw file of a synchronous dump of MindSpore says all that there is to know.
 	// A hint adds what a device layout needs: the original shape.
-	{Name: "bin", Lone: true, Headless: true, is: func(_ []byte, src *source) bool { info := filename.Parse(src.name); return isSync(&info) }, read: readRaw},
+	{Name: "bin", Lone: true, Headless: true, is: func(_ []byte, src *source) bool { return hasSyncName(src.name) }, read: readRaw},
 	{Name: "raw", Lone: true, Headless: true, is: func(_ []byte, src *source) bool { return src.opt.Raw != nil && filename.Container(src.name) == "raw" }, read: readRaw},
 	// Neither name nor first bytes are sure signs of a dump.
 	{Name: "dump", is: func([]byte, *source) bool { return true }, read: readDump},

@@ -1,6 +1,9 @@
 package tensorfile
 
 import (
+	"path/filepath"
+	"strings"
+
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
 	"dumptool/internal/guard"
@@ -124,7 +127,19 @@ func (t *Tensor) Payload() ([]byte, error) {
 	return payload, nil
 }
 
-func isSync(info *filename.Info) bool { return info.Grammar == filename.Sync && info.Ext == ".bin" }
+func isSync(info *filename.Info) bool { return info.Grammar == filename.Sync && info.Ext == syncEnding }
+
+// hasSyncName reports whether a file has such a name.
+func hasSyncName(name string) bool {
+	if !strings.EqualFold(filepath.Ext(name), syncEnding) { // most often, and parsing takes long
+		return false
+	}
+	info := filename.Parse(name)
+	return isSync(&info)
+}
+
+// syncEnding ends the names of raw files of synchronous dumps.
+const syncEnding = ".bin"
 
 // resolveScalar changes the dimension 0 that MindSpore writes for no dimensions
 // into none, for a file of one element. A file without a byte is empty indeed.

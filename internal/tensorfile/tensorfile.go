@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"iter"
 	"slices"
+	"sync"
 
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/filename"
@@ -160,8 +161,13 @@ func checkRegular(mode fs.FileMode) error {
 	return nil
 }
 
+// heads are buffers of headBytes that nobody reads into.
+var heads = sync.Pool{New: func() any { return new([headBytes]byte) }}
+
 func (f *File) read(src *source) error {
-	head := make([]byte, min(headBytes, src.size))
+	room := heads.Get().(*[headBytes]byte)
+	defer heads.Put(room)
+	head := room[:min(headBytes, src.size)]
 	if n, err := f.file.ReadAt(head, 0); n < len(head) {
 		return lang.Errorf("read %d bytes, want %d: %w", n, len(head), err)
 	}

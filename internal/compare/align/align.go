@@ -48,6 +48,7 @@ type Aligner struct {
 	Version int
 
 	notes sync.Map // of lang.Sentence, by their English
+	plans plans
 }
 
 // share makes equal notes of pairs one: a run keeps those of all.

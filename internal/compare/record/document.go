@@ -269,9 +269,11 @@ func (l rowList) read(in *jsonpos.Reader) error {
 	round := "" // of the row before
 	return in.Array(func(i int) error {
 		f, at := newRow(l.slim), in.Offset()
-		members := f.members(true)
+		var members object
 		if l.gather != nil {
 			members = f.some(l.as, l.less)
+		} else {
+			members = f.members(true)
 		}
 		err := f.read(in, members)
 		if err == nil {
@@ -322,17 +324,19 @@ type noRows struct{}
 func (noRows) read(*jsonpos.Reader) error { return errRows }
 
 // ReadFiles reads the list of files of a compare.json without its rows, which
-// follow it. ok is false for a document without the list.
+// follow it. ok is false for a document without the list, but for one with slim rows:
+// such documents have a list unless it is empty.
 func ReadFiles(r io.Reader) (files []File, ok bool, err error) {
 	var s schema
-	err = object{{"schema", &s}, {"files", &files}, {"rows", noRows{}}}.read(jsonpos.NewReader(r, math.MaxInt64))
+	var slim bool
+	err = object{{"schema", &s}, {"files", &files}, {"slim", &slim}, {"rows", noRows{}}}.read(jsonpos.NewReader(r, math.MaxInt64))
 	if err != nil && !errors.Is(err, errRows) {
 		return nil, false, err
 	}
 	if s == "" {
 		return nil, false, lang.Errorf("not a document of %s", Schema)
 	}
-	return files, files != nil, nil
+	return files, slim || files != nil, nil
 }
 
 // excerpt is the beginning of a text, for messages.

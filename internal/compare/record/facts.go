@@ -3,7 +3,6 @@ package record
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 	"slices"
 	"strconv"
 
@@ -117,7 +116,7 @@ func (f *Facts) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
 	}
-	in := jsonpos.NewReader(bytes.NewReader(data), math.MaxInt64)
+	in := jsonpos.Of(data)
 	return in.Object(func(name string) error {
 		var value json.RawMessage
 		if err := in.Decode(&value); err != nil {

@@ -204,7 +204,7 @@ const kldKey = "kld"
 // default are left out.
 type metricsJSON struct {
 	*metrics.Result
-	read, ofSlim bool
+	isRead, ofSlim bool
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -237,18 +237,31 @@ func (j *metricsJSON) append(b []byte, slim bool) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler. Metrics that are not there are undefined, or
-// have their default in a slim row; keys that are unknown are left out.
-func (j *metricsJSON) UnmarshalJSON(object []byte) error {
-	values := map[string]metrics.Metric{}
-	if err := json.Unmarshal(object, &values); err != nil {
+// read implements streamed. Metrics that are not there are undefined, or have their default
+// in a slim row; keys that are unknown are left out.
+func (j *metricsJSON) read(in *jsonpos.Reader) error {
+	values, last := make([]readMetric, len(metrics.Table)), 0
+	err := in.Object(func(key string) error {
+		i := metricIndex(key, last)
+		if i < 0 {
+			return in.Skip()
+		}
+		last = i
+		values[i].said = true
+		return in.Decode(&values[i].Metric)
+	})
+	if err != nil {
 		return err
 	}
+	return j.take(values)
+}
+
+// take sets the metrics of the table.
+func (j *metricsJSON) take(values []readMetric) error {
 	for _, after := range []bool{false, true} {
 		for i := range metrics.Table {
-			m := &metrics.Table[i]
-			n, said := values[m.Name]
-			switch {
+			m, n := &metrics.Table[i], values[i].Metric
+			switch said := values[i].said; {
 			case after != (j.ofSlim && m.Follows(said)):
 				continue
 			case j.ofSlim && said:
@@ -261,8 +274,25 @@ func (j *metricsJSON) UnmarshalJSON(object []byte) error {
 			}
 		}
 	}
-	j.read = true
+	j.isRead = true
 	return nil
+}
+
+// readMetric is a metric of a document, and whether it says it.
+type readMetric struct {
+	metrics.Metric
+	said bool
+}
+
+// metricIndex is the place of a metric in the table, -1 for none. The search begins at some
+// place: metrics mostly come in their order.
+func metricIndex(name string, from int) int {
+	for k := range metrics.Table {
+		if i := (from + k) % len(metrics.Table); metrics.Table[i].Name == name {
+			return i
+		}
+	}
+	return -1
 }
 
 // sameNumber reports whether two numbers are the same in a document.

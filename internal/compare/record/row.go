@@ -222,19 +222,21 @@ func (f *rowForm) members(details bool) object {
 		{"noise,omitempty", &r.Noise}, {"reasons_limits,omitempty", &f.reasonsLimits}, {"patterns,omitempty", (*findings)(&r.Patterns)},
 		{"uneven,omitempty", &r.Uneven}, {"second,omitempty", &r.Second}, {"reads,omitempty", &r.Reads},
 		{"dtype_said,omitempty", (*dtypeName)(&r.Said)}, {"undiagnosed,omitempty", &r.Undiagnosed},
-		{"transport,omitempty", &r.Transport}, {"part,omitempty", &r.Part},
+		{"transport,omitempty", &r.Transport}, {"part,omitempty", &r.Part}, {"details", nil},
 	}
+	last := len(o) - 1
 	if !details {
-		return o
+		return o[:last]
 	}
-	return append(o, member{"details", object{
+	o[last].at = object{
 		{"no_shape,omitempty", &f.noShape}, {"classes,omitempty", &f.cells}, {"start,omitempty", &res.Start},
 		{"beyond_first,omitempty", &res.Beyond.First}, {"beyond_last,omitempty", &res.Beyond.Last},
 		{"mismatch_first,omitempty", &res.Mismatch.First}, {"mismatch_last,omitempty", &res.Mismatch.Last},
 		{"hpaa_first,omitempty", &res.HPAA.First}, {"hpaa_last,omitempty", &res.HPAA.Last},
 		{"offsets,omitempty", &res.ErrorOffsets}, {"listed,omitempty", &res.Listed}, {"worst_rel,omitempty", &res.WorstRel},
 		{"points,omitempty", &res.Points}, {"zeros", &f.zeros}, {"kld", &res.KLD},
-	}})
+	}
+	return o
 }
 
 // SetCall sets where the operator was called.

@@ -257,8 +257,8 @@ func (f *rowForm) read(in *jsonpos.Reader, o object) error {
 	if !f.classes[0].Defined {
 		f.classes[0] = countOf(*f.total)
 	}
-	if !f.metrics.read {
-		return f.metrics.UnmarshalJSON([]byte("{}"))
+	if !f.metrics.isRead {
+		return f.metrics.take(make([]readMetric, len(metrics.Table)))
 	}
 	return nil
 }
