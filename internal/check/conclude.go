@@ -58,7 +58,7 @@ func (r *Report) headline() lang.Sentence {
 	case wrong > 1:
 		o := &r.Operators[*s.First]
 		return lang.Sayf("WRONG: %d operators do not compute what their inputs say, first %s (%s)", "错误：%d 个算子的结果与其输入不符，第一个是 %s（%s）", wrong, o.Op, o.Type)
-	case 2*s.Judged < s.Operators && r.Ranks != nil && r.Ranks.Checked():
+	case 2*s.Judged < s.Operators && r.ranksChecked():
 		return lang.Sayf("%s; of their operators only %d of %d could be judged", "%s；其算子中只有 %d/%d 个可以判定", r.Ranks.Clean().Text(), s.Judged, s.Operators)
 	case 2*s.Judged < s.Operators:
 		return lang.Sayf("NOT JUDGED: only %d of %d operators could be judged", "未判定：%[2]d 个算子中只有 %[1]d 个可以判定", s.Judged, s.Operators)
@@ -100,7 +100,7 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 		o = batch.Outcome{Kind: batch.Found, Text: r.Summary.Headline}
 	case unread > 0:
 		o = batch.Outcomef(batch.Incomplete, "%s could not be read", "%s无法读取", lang.CountText(unread, "file", "个文件"))
-	case !r.judgeable() && (r.Ranks == nil || !r.Ranks.Checked()):
+	case !r.judgeable() && !r.ranksChecked():
 		o = r.nothing()
 	case r.require > 0 && float64(r.Summary.Judged) < r.require*float64(r.Summary.Operators):
 		o = batch.Outcomef(batch.NotCovered, "%d of %d operators were judged, --require-coverage wants %v", "%[2]d 个算子中 %[1]d 个被判定，--require-coverage 要求 %[3]v", r.Summary.Judged, r.Summary.Operators, r.require)
