@@ -263,7 +263,7 @@ func (n *inference) explained(e *Event) (members int) {
 		}
 		return members
 	}
-	r := &reducer{files: n.files, event: e, plan: p, op: e.comms[0].Op}
+	r := &reducer{files: n.files, event: e, plan: p, op: e.comms[0].Op, reduced: &n.reduced}
 	if r.prepare() != nil || !r.skip.IsZero() {
 		return 0
 	}
