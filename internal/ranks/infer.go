@@ -222,7 +222,7 @@ func (n *inference) share(u *undecided, groups [][]int) float64 {
 		for i, rank := range g {
 			e.Calls[i], e.comms[i] = u.calls[rank], u.calls[rank].Comm
 		}
-		e.complete()
+		e.complete(nil)
 		if e.skip.IsZero() {
 			explained += n.explained(e)
 		}
