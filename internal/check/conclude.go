@@ -132,6 +132,9 @@ func (r *Report) nothing() batch.Outcome {
 		return batch.Outcomef(batch.Nothing, "no operator is left: the chosen names leave out %s", "没有剩余的算子：所选名称排除了%s", lang.CountText(r.unchosen, "operator", "个算子"))
 	case r.Ranks == nil && len(r.Operators) == 0 && len(r.Rounds) > 0:
 		return batch.Outcomef(batch.Nothing, "there is one rank only: nothing to set beside it", "只有一个 rank：没有可以相互对照的内容")
+	case r.Ranks != nil && len(r.Operators) == 0:
+		return batch.Outcomef(batch.Nothing, "no communication and no replica of %d ranks could be checked", "%d 个 rank 的通信与副本均无法检查", r.Ranks.World).
+			WithHint("that needs tensors, or digests (md5) in dump.json", "这需要张量，或 dump.json 中的摘要（md5）")
 	case len(r.Operators) == 0:
 		o := batch.Outcomef(batch.Nothing, "there are no dumps of operators", "没有算子的 dump").
 			WithHint("dumptool inspect PATH says what lies there", "dumptool inspect PATH 说明其中有什么")
