@@ -180,6 +180,78 @@ func TestFewerRanks(t *testing.T) {
 	}
 }
 
+// TestOddTrees: of a healthy run of four ranks a step may have one alone, a rank may be there
+// twice, and the ranks of a second program beside those of the first; where there are only
+// statistics nothing says which part of the reference a tensor is.
+func TestOddTrees(t *testing.T) {
+	move := func(t *testing.T, from, to string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again := func(t *testing.T, from, to string) {
+		t.Helper()
+		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name    string
+		change  func(t *testing.T, dir string)
+		told    string
+		compare int // the exit status; that of check is 0
+		first   string
+	}{
+		{"a step with one rank alone", func(t *testing.T, dir string) {
+			move(t, dir+"/run/step1/rank3", dir+"/rank3")
+			if err := os.RemoveAll(dir + "/run/step1"); err != nil {
+				t.Fatal(err)
+			}
+			move(t, dir+"/rank3", dir+"/run/step1/rank3")
+		}, "", 0, "PASS"},
+		{"a rank twice", func(t *testing.T, dir string) {
+			move(t, dir+"/run", dir+"/all")
+			move(t, dir+"/all", dir+"/run/20260101")
+			again(t, dir+"/run/20260101/step0/rank3", dir+"/run/20260102/step0/rank3")
+		}, "rank 3 in several folders (20260101, 20260102), each of which counts as a run of its own", 0, "PASS"},
+		{"two programs", func(t *testing.T, dir string) {
+			move(t, dir+"/run", dir+"/all")
+			move(t, dir+"/all", dir+"/run/train")
+			again(t, dir+"/run/train/step0/rank0", dir+"/run/rollout/step0/rank0")
+			again(t, dir+"/run/train/step0/rank1", dir+"/run/rollout/step0/rank1")
+		}, "ranks 0-1 in several folders (rollout, train), each of which counts as a run of its own", 0, "PASS"},
+		{"statistics only", func(t *testing.T, dir string) {
+			tensors, err := filepath.Glob(dir + "/run/*/*/dump_tensor_data")
+			if err != nil || len(tensors) == 0 {
+				t.Fatal(err)
+			}
+			for _, folder := range tensors {
+				if err := os.RemoveAll(folder); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, "", 4, "NOTHING COMPARED"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := goldenRanks(t, "tp2dp2_mesh_clean")
+			c.change(t, dir)
+			out, told, code := runTold(t, dir, "compare", "--cpu", "ref", "--npu", "run")
+			if code != c.compare || !strings.HasPrefix(string(out), c.first) || !strings.Contains(string(out)+told, c.told) {
+				t.Errorf("compare: exit %d, want %d: %s%s", code, c.compare, out, told)
+			}
+			out, told, code = runTold(t, dir, "check", "--only", "comm,replicas", "run")
+			if code != 0 || !strings.HasPrefix(string(out), "OK") || !strings.Contains(told, c.told) {
+				t.Errorf("check: exit %d, want 0: %s%s", code, out, told)
+			}
+		})
+	}
+}
+
 // renumberRanks turns the numbers of the ranks of a run around, with those of groups and peers.
 func renumberRanks(t *testing.T, run string, last int) {
 	t.Helper()

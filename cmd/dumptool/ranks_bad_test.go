@@ -228,7 +228,7 @@ func TestRanksBadInput(t *testing.T) {
 			bare.bare = true
 			sums(r, sum, [2]rankValue{bare, bare}, bare, inGroup(0, 1))
 		}},
-		{"a step that a rank lacks", 0, []string{"Events          1 checked, 0 wrong; 1 not checked: 1 (rank 1 not in the dump)\n"}, "", func(r *rankTree) {
+		{"a step that a rank lacks", 0, []string{"Events          1 checked, 0 wrong; 1 not checked: 1 (rank 1 not in the dump of step 1)\n"}, "", func(r *rankTree) {
 			sums(r, sum, [2]rankValue{f32(1, 2), f32(3, 5)}, f32(4, 7), inGroup(0, 1))
 			r.call(1, 0, sum, one(f32(1)), one(f32(9)), inGroup(0, 1))
 		}},

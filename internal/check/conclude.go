@@ -58,7 +58,7 @@ func (r *Report) headline() lang.Sentence {
 	case wrong > 1:
 		o := &r.Operators[*s.First]
 		return lang.Sayf("WRONG: %d operators do not compute what their inputs say, first %s (%s)", "错误：%d 个算子的结果与其输入不符，第一个是 %s（%s）", wrong, o.Op, o.Type)
-	case 2*s.Judged < s.Operators && r.Ranks != nil && r.Ranks.Checked():
+	case 2*s.Judged < s.Operators && r.ranksChecked():
 		return lang.Sayf("%s; of their operators only %d of %d could be judged", "%s；其算子中只有 %d/%d 个可以判定", r.Ranks.Clean().Text(), s.Judged, s.Operators)
 	case 2*s.Judged < s.Operators:
 		return lang.Sayf("NOT JUDGED: only %d of %d operators could be judged", "未判定：%[2]d 个算子中只有 %[1]d 个可以判定", s.Judged, s.Operators)
@@ -100,7 +100,7 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 		o = batch.Outcome{Kind: batch.Found, Text: r.Summary.Headline}
 	case unread > 0:
 		o = batch.Outcomef(batch.Incomplete, "%s could not be read", "%s无法读取", lang.CountText(unread, "file", "个文件"))
-	case !r.judgeable() && (r.Ranks == nil || !r.Ranks.Checked()):
+	case !r.judgeable() && !r.ranksChecked():
 		o = r.nothing()
 	case r.require > 0 && float64(r.Summary.Judged) < r.require*float64(r.Summary.Operators):
 		o = batch.Outcomef(batch.NotCovered, "%d of %d operators were judged, --require-coverage wants %v", "%[2]d 个算子中 %[1]d 个被判定，--require-coverage 要求 %[3]v", r.Summary.Judged, r.Summary.Operators, r.require)
@@ -132,6 +132,9 @@ func (r *Report) nothing() batch.Outcome {
 		return batch.Outcomef(batch.Nothing, "no operator is left: the chosen names leave out %s", "没有剩余的算子：所选名称排除了%s", lang.CountText(r.unchosen, "operator", "个算子"))
 	case r.Ranks == nil && len(r.Operators) == 0 && len(r.Rounds) > 0:
 		return batch.Outcomef(batch.Nothing, "there is one rank only: nothing to set beside it", "只有一个 rank：没有可以相互对照的内容")
+	case r.Ranks != nil && len(r.Operators) == 0:
+		return batch.Outcomef(batch.Nothing, "no communication and no replica of %d ranks could be checked", "%d 个 rank 的通信与副本均无法检查", r.Ranks.World).
+			WithHint("that needs tensors, or digests (md5) in dump.json", "这需要张量，或 dump.json 中的摘要（md5）")
 	case len(r.Operators) == 0:
 		o := batch.Outcomef(batch.Nothing, "there are no dumps of operators", "没有算子的 dump").
 			WithHint("dumptool inspect PATH says what lies there", "dumptool inspect PATH 说明其中有什么")

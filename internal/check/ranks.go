@@ -57,6 +57,9 @@ func (c *checker) judgeRanks(ctx context.Context, run *dumpdir.Run) error {
 	return nil
 }
 
+// ranksChecked reports whether communication or replicas were.
+func (r *Report) ranksChecked() bool { return r.Ranks != nil && r.Ranks.Checked() }
+
 // ranksHeadline names the first thing that is wrong between the ranks, the zero value for
 // none.
 func (r *Report) ranksHeadline() lang.Sentence {

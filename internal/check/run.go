@@ -149,9 +149,6 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 			c.Problems = append(c.Problems, Problem{p.Path, p.Err, p.Kind})
 		}
 	}
-	if len(jobs) == 0 {
-		c.others = run.OtherFiles()
-	}
 	c.tables = len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j job) bool {
 		return slices.ContainsFunc(j.op.Tensors, func(t dumpdir.Tensor) bool { return !t.Table })
 	})
@@ -176,6 +173,9 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	c.sayGraph()
 	if err := c.judgeRanks(ctx, run); err != nil {
 		return nil, err
+	}
+	if len(jobs) == 0 && !c.ranksChecked() {
+		c.others = run.OtherFiles()
 	}
 	c.conclude()
 	return c.Report, nil

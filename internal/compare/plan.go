@@ -207,8 +207,13 @@ func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, 
 	sharded := opt.findSharding(ref, npu)
 	mine = opt.divide(ref, npu, sharded)
 	err = together(func() error { return ref.read(ctx, opt) }, func() error { return npu.read(ctx, opt) })
-	if err == nil && sharded != nil && !ref.FromTables && !npu.FromTables {
-		mine.sharding, err = sharded, sharded.locate(ctx, opt, ref, npu)
+	if err == nil && sharded != nil {
+		mine.sharding = sharded
+		if sharded.open(opt, npu); ref.FromTables || npu.FromTables {
+			sharded.leave(ref, npu)
+		} else {
+			err = sharded.locate(ctx, opt, ref, npu)
+		}
 	}
 	ref.forget()
 	npu.forget()

@@ -48,8 +48,9 @@ type RankOptions struct {
 // sharding are the steps whose ranks are sharded otherwise than the reference.
 type sharding struct {
 	steps []*shardedStep
-	of    map[*dumpdir.Round]*shardedStep // by the rounds of the NPU
-	run   *ranks.Run                      // the rounds of the NPU that are compared
+	of    map[*dumpdir.Round]*shardedStep        // by the rounds of the NPU
+	run   *ranks.Run                             // the rounds of the NPU that are compared
+	at    map[*dumpdir.Round]dumpdir.Coordinates // the steps of all rounds of the NPU
 	given []*ranks.Given
 	// maps are where tensors lie, mismatches those that do not lie where dims say.
 	maps       []*ranks.Map
@@ -84,6 +85,7 @@ type shardedStep struct {
 	// clock is the place of a call in the order of cause, ordered whether that is known.
 	clock   map[callAt]int
 	ordered bool
+	untold  bool // there are statistics only, which do not say what is where
 }
 
 // callAt is a call of a rank.
@@ -117,14 +119,14 @@ func (o *Options) findSharding(ref, npu *Side) *sharding {
 	}
 	paired, chosen := o.pairRounds(nil, ref.rounds, npu.rounds)
 	at := make(map[dumpdir.Coordinates]*shardedStep)
-	s := &sharding{of: make(map[*dumpdir.Round]*shardedStep)}
+	s := &sharding{of: make(map[*dumpdir.Round]*shardedStep), at: ranks.StepsOf(npu.rounds)}
 	mixed := make(map[*shardedStep]bool) // with several rounds of the reference, or of a rank
 	for _, k := range chosen {
 		x := paired.Pairs[k]
 		if _, err := strconv.ParseUint(x.NPU.At.Rank, 10, 31); err != nil {
 			continue
 		}
-		key := withoutRank(x.NPU)
+		key := s.at[x.NPU]
 		step := at[key]
 		if step == nil {
 			step = &shardedStep{refs: ranksWith(ref.rounds, x.Ref)}
@@ -136,12 +138,13 @@ func (o *Options) findSharding(ref, npu *Side) *sharding {
 		step.npu = append(step.npu, x.NPU)
 	}
 	for _, r := range paired.NPU { // ranks that the reference has not
-		if step := at[withoutRank(r)]; step != nil && len(step.refs) > 1 && o.Pair.Rounds == (Rounds{}) {
+		if step := at[s.at[r]]; step != nil && len(step.refs) > 1 && o.Pair.Rounds == (Rounds{}) {
 			step.npu = append(step.npu, r)
 		}
 	}
+	several := len(ranks.RanksOf(npu.rounds)) > 1 // of which a step may have one alone
 	s.steps = slices.DeleteFunc(s.steps, func(step *shardedStep) bool {
-		return mixed[step] || len(step.npu)*len(step.refs) < 2 || step.isAlike(o) || !o.says() && !o.otherwise(step)
+		return mixed[step] || !several && len(step.refs) < 2 || step.isAlike(o) || !o.says() && !o.otherwise(step)
 	})
 	for _, step := range s.steps {
 		for _, r := range step.npu {
@@ -258,8 +261,8 @@ func (o *Options) shapeOf(t *dumpdir.Tensor) tensor.Shape {
 	return nil
 }
 
-// locate finds the parts that the tensors of the NPU are of the reference.
-func (s *sharding) locate(ctx context.Context, o *Options, ref, npu *Side) error {
+// open opens the ranks of the NPU that are compared.
+func (s *sharding) open(o *Options, npu *Side) {
 	var rounds []*dumpdir.Round
 	for _, step := range s.steps {
 		if npu.isOwn(step.npu[0]) {
@@ -272,15 +275,45 @@ func (s *sharding) locate(ctx context.Context, o *Options, ref, npu *Side) error
 	if o.Shard.On() {
 		npu.Warnings = append(npu.Warnings, lang.Sayf("shards compare tensors alone: dumptool check judges communication and replicas of the ranks", "分片只比对张量：各 rank 的通信与副本由 dumptool check 检查"))
 	}
+}
+
+// leave notes the tensors of the reference that those of the NPU have the names of, where
+// there are no values that say which part of them they are.
+func (s *sharding) leave(ref, npu *Side) {
+	refID, npuID := ref.ids(), npu.ids()
+	for _, step := range s.steps {
+		step.at, step.has, step.untold = make(map[int]place), make(map[int]bool), true
+		of := make(map[string]int)
+		for _, op := range step.ref.Ops {
+			for i := range op.Tensors {
+				of[tensorKey(op, &op.Tensors[i])] = refID[&op.Tensors[i]]
+			}
+		}
+		for _, r := range step.npu {
+			for _, op := range r.Ops {
+				for i := range op.Tensors {
+					t := &op.Tensors[i]
+					if id, ok := of[tensorKey(op, t)]; ok {
+						step.at[npuID[t]] = place{ref: id, op: op.Name, lost: true}
+						step.has[id] = true
+					}
+				}
+			}
+		}
+	}
+}
+
+// locate finds the parts that the tensors of the NPU are of the reference.
+func (s *sharding) locate(ctx context.Context, o *Options, ref, npu *Side) error {
 	refID, npuID := ref.ids(), npu.ids()
 	opt := ranks.Options{Version: o.Version, Workers: o.Workers, Groups: o.Groups, Dims: o.Dims}
 	var all []*ranks.Located
 	for k, step := range s.steps {
-		i := slices.IndexFunc(s.run.Steps, func(x *ranks.Step) bool { return x.At == withoutRank(step.npu[0]) })
-		if i < 0 {
+		own := s.run.StepOf(step.npu[0].At)
+		if own == nil {
 			continue
 		}
-		located, err := ranks.Locate(ctx, s.run, s.run.Steps[i], ranks.OpenReference(step.refs), s.otherThan(k), opt)
+		located, err := ranks.Locate(ctx, s.run, own, ranks.OpenReference(step.refs), s.otherThan(k), opt)
 		if err != nil {
 			return err
 		}
@@ -475,6 +508,8 @@ func (p *Plan) place(round *plannedRound, from int) {
 			skip(record.Excluded, lang.Sayf("the dims file leaves it out", "dims 文件将其排除"))
 		case at.partial:
 			skip(record.PartialSum, lang.Sayf("a summand: the sum of the ranks is compared", "求和的加数：比对的是各 rank 之和"))
+		case at.lost && s.untold:
+			skip(record.NotLocated, lang.Sayf("statistics do not say which part of the reference it is", "统计量无法说明它是标杆的哪一部分"))
 		case at.lost && len(s.refs) > 1:
 			skip(record.NotLocated, lang.Sayf("its values are not found in what %d ranks of the reference are joined to: a reference of one rank can be compared", "在标杆 %d 个 rank 拼接的结果中未找到其值：可与单 rank 的标杆比对", len(s.refs)))
 		case at.lost:
@@ -511,7 +546,7 @@ func (p *Plan) orderRounds(chosen []dumpdir.RoundPair) {
 		return
 	}
 	slices.SortStableFunc(chosen, func(a, b dumpdir.RoundPair) int {
-		if c := withoutRank(a.NPU).Compare(withoutRank(b.NPU)); c != 0 {
+		if c := p.sharding.at[a.NPU].Compare(p.sharding.at[b.NPU]); c != 0 {
 			return c
 		}
 		return a.NPU.At.Compare(b.NPU.At)

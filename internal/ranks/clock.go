@@ -145,6 +145,9 @@ func (r *Run) spread(f *Finding, events map[*Step][]*Event) (*Spread, map[int]in
 	out := &Spread{Ranks: []int{}, Steps: []string{}}
 	reached := map[int]int{f.Rank: f.call.place} // the first call of each rank
 	for _, s := range r.Steps[f.call.Step.index:] {
+		if s.program() != f.call.Step.program() {
+			continue
+		}
 		for _, e := range events[s] {
 			if !f.isAlone() || !slices.Contains(e.Calls, f.call) {
 				r.cross(e, reached)

@@ -78,7 +78,7 @@ func (r *Run) events(s *Step, groups *Groups) []*Event {
 		}
 	}
 	for _, e := range b.events {
-		e.complete()
+		e.complete(r.Ranks)
 	}
 	return b.events
 }
@@ -137,12 +137,14 @@ func (b *eventBuilder) groupOf(rank int, m *Comm) (group []int, assumed bool) {
 	return b.run.world, true
 }
 
-// complete says why an event cannot be checked, if so.
-func (e *Event) complete() {
-	var missing, silent []int // not in the dump, and there but without such a call
+// complete says why an event cannot be checked, if so, by the ranks of the run.
+func (e *Event) complete(ranks []int) {
+	var missing, absent, silent []int // not in the dump, not in this step, and without such a call
 	for i, c := range e.Calls {
 		switch rank := e.Group[i]; {
 		case c != nil:
+		case e.Step.Calls[rank] == nil && slices.Contains(ranks, rank):
+			absent = append(absent, rank)
 		case e.Step.Calls[rank] == nil:
 			missing = append(missing, rank)
 		default:
@@ -152,6 +154,8 @@ func (e *Event) complete() {
 	switch {
 	case len(missing) > 0:
 		e.skip = lang.Sayf("%s not in the dump", "%s 不在 dump 中", RankText(missing))
+	case len(absent) > 0:
+		e.skip = lang.Sayf("%s not in the dump of step %s", "%s 不在 step %s 的 dump 中", RankText(absent), e.Step.At.Step)
 	case len(silent) > 0:
 		e.skip = lang.Sayf("%s without such a call with this group", "%s 没有该组的此次调用", RankText(silent))
 	case len(e.Group) < 2:
@@ -207,7 +211,7 @@ func (e *Event) root() int {
 func (e *Event) roleKey() string {
 	i := e.someone()
 	role, _, _ := parseName(e.Calls[i].Module)
-	key := e.api().names[0] + " " + groupKey(e.Group) + " " + role
+	key := e.Step.program().Text().EN + "|" + e.api().names[0] + " " + groupKey(e.Group) + " " + role
 	for _, t := range e.comms[i].In {
 		key += t.Shape.String()
 	}
@@ -225,12 +229,15 @@ func link(events []*Event) {
 }
 
 // callsDiffer finds ranks that called an api with a group more or less often than the
-// other members did.
-func callsDiffer(events []*Event) []*Finding {
+// other members did. Where groups come from values, calls without one tell nothing.
+func callsDiffer(events []*Event, inferred bool) []*Finding {
 	type key struct{ api, group string }
 	counts := make(map[key]map[int]int)
 	first := make(map[key]*Event)
 	for _, e := range events {
+		if inferred && e.assumed {
+			continue
+		}
 		k := key{e.api().names[0], groupKey(e.Group)}
 		if counts[k] == nil {
 			counts[k] = make(map[int]int)

@@ -222,7 +222,7 @@ func (n *inference) share(u *undecided, groups [][]int) float64 {
 		for i, rank := range g {
 			e.Calls[i], e.comms[i] = u.calls[rank], u.calls[rank].Comm
 		}
-		e.complete()
+		e.complete(nil)
 		if e.skip.IsZero() {
 			explained += n.explained(e)
 		}
@@ -263,7 +263,7 @@ func (n *inference) explained(e *Event) (members int) {
 		}
 		return members
 	}
-	r := &reducer{files: n.files, event: e, plan: p, op: e.comms[0].Op}
+	r := &reducer{files: n.files, event: e, plan: p, op: e.comms[0].Op, reduced: &n.reduced}
 	if r.prepare() != nil || !r.skip.IsZero() {
 		return 0
 	}

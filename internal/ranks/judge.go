@@ -77,9 +77,7 @@ func (r *Report) settle(opt Options) {
 		}
 		worst, most, second := -1, 0.0, 0.0
 		for _, rank := range f.Members {
-			at := f.call.Step.At
-			at.Rank = itoa(rank)
-			rms, known := opt.Apart(at, f.call.Name)
+			rms, known := opt.Apart(f.call.Step.of(rank), f.call.Name)
 			switch {
 			case !known:
 				return false
@@ -103,7 +101,7 @@ func (r *Report) settle(opt Options) {
 // explains what it computes.
 func (r *Report) hasWeight(s *Step, rank int, op string) bool {
 	return slices.ContainsFunc(r.Findings, func(f *Finding) bool {
-		return MeaningOf(f.Kind).Class == ParameterClass && f.Rank == rank && f.call.Step.index <= s.index && f.call.Name == op
+		return MeaningOf(f.Kind).Class == ParameterClass && f.Rank == rank && f.call.Step.program() == s.program() && f.call.Step.index <= s.index && f.call.Name == op
 	})
 }
 
@@ -131,7 +129,8 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 	for _, err := range r.describe(f) {
 		out.failed(err)
 	}
-	if !opt.NoComm && (len(groups) == 0 || r.inferred) {
+	inferred := !opt.NoComm && (len(groups) == 0 || r.inferred)
+	if inferred {
 		r.infer(f, opt.Groups.Mesh)
 		groups = r.Read()
 		out.Groups = groups.from(FromValues)
@@ -157,7 +156,7 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 			return nil, err
 		}
 		for _, s := range r.Steps {
-			out.Findings = append(out.Findings, callsDiffer(byStep[s])...)
+			out.Findings = append(out.Findings, callsDiffer(byStep[s], inferred)...)
 		}
 	}
 	if !opt.NoReplicas {
@@ -365,6 +364,8 @@ func (r *Report) conclude(run *Run, events map[*Step][]*Event) {
 func (f *Finding) reaches(g *Finding, inStep map[int]int) bool {
 	switch {
 	case f.Spread == nil || f.Weight() == "weak" || !f.call.Step.isOrdered() || f.call == g.call:
+		return false
+	case f.call.Step.program() != g.call.Step.program():
 		return false
 	case f.call.Step != g.call.Step:
 		return slices.Contains(f.Spread.Ranks, g.Rank)

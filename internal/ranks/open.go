@@ -19,24 +19,24 @@ func Open(rounds []*dumpdir.Round, besides []int) (*Run, []lang.Sentence) {
 	var warnings []lang.Sentence
 	steps := make(map[dumpdir.Coordinates]*Step)
 	var all []*Step
+	of := StepsOf(rounds)
 	odd, first := 0, ""
 	for _, round := range rounds {
 		rank, err := strconv.Atoi(round.At.Rank)
 		if err != nil || rank < 0 {
 			continue
 		}
-		at := round.At
-		at.Rank = ""
+		at := of[round]
 		s := steps[at]
 		if s == nil {
-			s = &Step{At: at, Calls: make(map[int][]*Call), ordered: make(map[int]bool)}
+			s = &Step{At: at, Calls: make(map[int][]*Call), ordered: make(map[int]bool), rounds: make(map[int]dumpdir.Coordinates)}
 			steps[at] = s
 			all = append(all, s)
 		}
 		if s.Calls[rank] != nil {
 			warnings = append(warnings, lang.Sayf("rank %d is there twice: the later one counts", "rank %d 出现了两次：以后出现的为准", rank))
 		}
-		s.Calls[rank], s.ordered[rank] = callsOf(s, rank, round), round.Order.IsKnown()
+		s.Calls[rank], s.ordered[rank], s.rounds[rank] = callsOf(s, rank, round), round.Order.IsKnown(), round.At
 		for _, op := range round.Ops {
 			if text := oddGroup(op); text != "" {
 				if odd++; odd == 1 {
@@ -48,7 +48,72 @@ func Open(rounds []*dumpdir.Round, besides []int) (*Run, []lang.Sentence) {
 	if odd > 0 {
 		warnings = append(warnings, lang.Sayf("%s have no group that can be read and count as if they named none, first %s", "%s的组无法读取，按未给出组处理，首个为 %s", lang.CountText(odd, "communication", "次通信"), first))
 	}
-	return newRun(all, besides), warnings
+	return newRun(all, besides), append(warnings, severalPrograms(all)...)
+}
+
+// severalPrograms says which ranks several folders of a run have.
+func severalPrograms(steps []*Step) []lang.Sentence {
+	var ranks []int
+	var folders []string
+	for _, s := range steps {
+		for _, o := range steps {
+			at := o.At
+			if at.Folder = s.At.Folder; o == s || at != s.At {
+				continue
+			}
+			both := slices.DeleteFunc(s.ranks(), func(rank int) bool { return o.Calls[rank] == nil })
+			if ranks = append(ranks, both...); len(both) > 0 {
+				folders = append(folders, s.At.Folder)
+			}
+		}
+	}
+	if len(ranks) == 0 {
+		return nil
+	}
+	slices.Sort(ranks)
+	slices.Sort(folders)
+	ranks, folders = slices.Compact(ranks), slices.Compact(folders)
+	return []lang.Sentence{lang.Sayf("%s in several folders (%s), each of which counts as a run of its own", "%s 位于多个目录（%s）中，各目录按独立的运行处理", RankText(ranks), strings.Join(folders, ", "))}
+}
+
+// StepsOf are the coordinates of the steps of rounds. Where several programs of a run have
+// the same ranks, only the folders of those tell them apart: a rank that one program alone has
+// belongs to the one in whose folder it lies.
+func StepsOf(rounds []*dumpdir.Round) map[*dumpdir.Round]dumpdir.Coordinates {
+	folders := make(map[dumpdir.Coordinates][]string)
+	of := make(map[*dumpdir.Round]dumpdir.Coordinates, len(rounds))
+	for _, r := range rounds {
+		at := r.At
+		at.Rank, at.Folder = "", ""
+		of[r] = at
+		if f := r.At.Folder; f != "" && !slices.Contains(folders[at], f) {
+			folders[at] = append(folders[at], f)
+		}
+	}
+	for _, r := range rounds {
+		at := of[r]
+		all := folders[at]
+		at.Folder = r.At.Folder
+		for _, f := range all {
+			if r.At.Folder == "" && len(f) > len(at.Folder) && liesIn(r, f) {
+				at.Folder = f
+			}
+		}
+		of[r] = at
+	}
+	return of
+}
+
+// liesIn reports whether a round lies in a folder, which is a part of a path.
+func liesIn(r *dumpdir.Round, folder string) bool {
+	for _, op := range r.Ops {
+		if len(op.Tensors) > 0 {
+			if in := op.Tensors[0].File.Folder; in != nil {
+				return strings.Contains("/"+in.Dir+"/", "/"+folder+"/")
+			}
+		}
+	}
+	return false
 }
 
 // oddGroup says what is wrong with the group of a communication, empty for nothing.

@@ -35,7 +35,7 @@ func (f *files) judgeReduction(e *Event, p *plan) judgement {
 	if op == noReduction {
 		return judgement{skip: lang.Sayf("a reduction that is not known", "未知的归约方式")}
 	}
-	r := &reducer{files: f, event: e, plan: p, op: op}
+	r := &reducer{files: f, event: e, plan: p, op: op, reduced: &f.reduced}
 	if err := r.prepare(); err != nil {
 		return failed(err)
 	}
@@ -71,8 +71,14 @@ type reducer struct {
 	precision precision
 	growth    float64 // see precision.growth
 	members   []member
-	// exact and size are the reduction of the window and the sum of absolute values, or of
-	// products the product of them; x is what one member put in or holds.
+	*reduced
+}
+
+// reduced is a window of a reduction.
+type reduced struct {
+	// exact and size are the reduction and the sum of absolute values, or of products the
+	// product of them; x is what one member put in, y what one holds, first what the first
+	// holds.
 	exact, size, x, y, first []float64
 }
 
@@ -144,7 +150,8 @@ func (r *reducer) overlap(i int, from, n int64) (lo, hi int64) {
 	return max(from, part.first), min(from+n, part.first+part.n)
 }
 
-func resize(s []float64, n int64) []float64 { return slices.Grow(s[:0], int(n))[:n] }
+// resize is room for n elements, what is in it is lost.
+func resize[T any](s []T, n int64) []T { return slices.Grow(s[:0], int(n))[:n] }
 
 // reduce computes a window of the reduction.
 func (r *reducer) reduce(from, n int64) error {

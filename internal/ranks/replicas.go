@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -23,9 +24,10 @@ type replicaCount struct {
 	Skipped int `json:"skipped"`
 }
 
-// roleKey is what instances of a parameter share: the stage, the role of the module and
-// the name of the parameter.
+// roleKey is what instances of a parameter share: the program, the stage, the role of the
+// module and the name of the parameter.
 type roleKey struct {
+	program    dumpdir.Coordinates
 	stage      int
 	role, path string
 }
@@ -36,6 +38,13 @@ type instance struct {
 	name  string
 	ranks []int // ascending
 	has   map[int]*Tensor
+}
+
+// replica is a parameter of a rank.
+type replica struct {
+	program dumpdir.Coordinates
+	rank    int
+	name    string
 }
 
 // replicas sets the parameters of ranks beside each other that ought to be equal.
@@ -49,13 +58,18 @@ type replicas struct {
 	roles     map[roleKey][]*instance // in the order of steps
 	keys      []roleKey
 	learned   map[roleKey]pairs
-	vectors   pairs // of parameters with one axis
-	matrices  pairs // of others
+	families  map[family]pairs
 	count     replicaCount
 	found     []*Finding
 	notes     []*Note
-	different map[string]bool // rank and parameter, in an earlier step
-	places    map[int][2]int  // of ranks in groups that exchange tokens, and the sizes of these
+	different map[replica]bool // in an earlier step
+	places    map[int][2]int   // of ranks in groups that exchange tokens, and the sizes of these
+}
+
+// family are the parameters of a program with one axis, or all others.
+type family struct {
+	program dumpdir.Coordinates
+	vectors bool
 }
 
 // pairs counts how often two ranks hold equal parameters, and how often both hold one.
@@ -85,7 +99,7 @@ func (p pairs) share(a, b int) (share float64, all int) {
 // collect lists the parameters of all ranks and steps.
 func (r *replicas) collect() {
 	r.roles, r.learned = make(map[roleKey][]*instance), make(map[roleKey]pairs)
-	r.vectors, r.matrices = make(pairs), make(pairs)
+	r.families = make(map[family]pairs)
 	for _, s := range r.run.Steps {
 		stages := s.stages()
 		at := make(map[string]*instance)
@@ -106,7 +120,7 @@ func (r *replicas) add(s *Step, stage int, c *Call, t *Tensor, at map[string]*in
 	if in == nil {
 		in = &instance{step: s, name: c.Name + "." + t.Path, has: make(map[int]*Tensor)}
 		at[name] = in
-		key := roleKey{stage, c.Role, t.Path}
+		key := roleKey{s.program(), stage, c.Role, t.Path}
 		if r.roles[key] == nil {
 			r.keys = append(r.keys, key)
 		}
@@ -131,12 +145,12 @@ func (r *replicas) learn() {
 						continue
 					}
 					role.add(a, b, equal)
-					family := r.matrices
-					if len(in.has[a].Shape) == 1 {
-						family = r.vectors
-					}
 					if !key.isExpert() { // which ranks may have whole whose other matrices are cut
-						family.add(a, b, equal)
+						of := family{key.program, len(in.has[a].Shape) == 1}
+						if r.families[of] == nil {
+							r.families[of] = make(pairs)
+						}
+						r.families[of].add(a, b, equal)
 					}
 				}
 			}
@@ -157,11 +171,11 @@ func (k roleKey) isExpert() bool { return strings.Contains(k.role, "experts.*") 
 
 // replicas reports whether two ranks ought to hold equal parameters of a role.
 func (r *replicas) replicas(key roleKey, a, b int, axes int) bool {
-	vectors, n := r.vectors.share(a, b)
+	vectors, n := r.families[family{key.program, true}].share(a, b)
 	if axes == 1 && n > 0 && vectors >= equalVectors {
 		return true
 	}
-	matrices, others := r.matrices.share(a, b)
+	matrices, others := r.families[family{key.program, false}].share(a, b)
 	if others > 0 && matrices >= equalMatrices && !key.isExpert() {
 		return true
 	}
@@ -174,7 +188,7 @@ func (r *replicas) replicas(key roleKey, a, b int, axes int) bool {
 
 // compare sets all replicas beside each other.
 func (r *replicas) compare() {
-	r.different = make(map[string]bool)
+	r.different = make(map[replica]bool)
 	for _, key := range r.keys {
 		for _, in := range r.roles[key] {
 			seen := make(map[int]bool)
@@ -279,9 +293,9 @@ func (r *replicas) compareSet(key roleKey, in *instance, set []int) {
 	if o.tie {
 		suspects = append(slices.Clone(o.suspects), o.alt...)
 	}
-	again := slices.ContainsFunc(suspects, func(rank int) bool { return r.different[itoa(rank)+" "+in.name] })
+	again := slices.ContainsFunc(suspects, func(rank int) bool { return r.different[replica{key.program, rank, in.name}] })
 	for _, rank := range suspects {
-		r.different[itoa(rank)+" "+in.name] = true
+		r.different[replica{key.program, rank, in.name}] = true
 	}
 	if again {
 		return
@@ -302,7 +316,7 @@ type odd struct {
 // previous is the parameter of a rank in the step before, nil for none.
 func (r *replicas) previous(key roleKey, in *instance, rank int) *Tensor {
 	for _, other := range r.roles[key] {
-		if other.step.index == in.step.index-1 && other.name == in.name {
+		if other.step == in.step.before && other.name == in.name {
 			return other.has[rank]
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/tensor"
 )
 
@@ -277,5 +278,113 @@ func TestExpertsInPlace(t *testing.T) {
 		if got := first(report); got != c.want || c.want != "" && len(report.Findings) != 1 {
 			t.Errorf("%d ranks: %q and %d, want %q", c.ranks, got, len(report.Findings), c.want)
 		}
+	}
+}
+
+// TestPrograms: what ranks of one program hold says nothing of those of another one, in whose
+// run the same ranks are no replicas: one program is that of four ranks of which two and two
+// hold the same, of the other one all hold other weights.
+func TestPrograms(t *testing.T) {
+	w, other := newWeights(true), newWeights(true)
+	for key := range other.at {
+		other.at[key] = normals(tensor.BFloat16, uint64(5000+1000*key[0]+100*key[1]+key[2]), 64)
+	}
+	var steps []*Step
+	for folder, one := range map[string]*weights{"rollout": other, "train": w} {
+		one.run()
+		for _, s := range one.steps {
+			s.At.Folder = folder
+		}
+		steps = append(steps, one.steps...)
+	}
+	run := newRun(steps, nil)
+	report, err := run.Judge(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Findings) > 0 {
+		t.Errorf("found %v", report.Findings[0].Headline().Text().EN)
+	}
+	if report.Replicas.Sets == 0 {
+		t.Error("no replicas in the program that has some")
+	}
+	w.at[[3]int{1, 1, 0}], w.at[[3]int{1, 1, 1}], w.at[[3]int{1, 1, 2}] = w.at[[3]int{0, 1, 0}], w.at[[3]int{0, 1, 1}], w.at[[3]int{0, 1, 2}]
+	w.steps = nil
+	w.run()
+	for _, s := range w.steps {
+		s.At.Folder = "train"
+	}
+	report, err = newRun(slices.Concat(other.steps, w.steps), nil).Judge(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(report.Findings); n != 1 || report.Findings[0].Kind != StaleWeights || report.Findings[0].Rank != 1 || report.Findings[0].Step != "1" {
+		t.Errorf("a rank that is a step behind: found %d findings", n)
+	}
+}
+
+// TestStepsOf: a rank that one of two programs alone has belongs to the one in whose folder it
+// lies, and without two programs the folders say nothing.
+func TestStepsOf(t *testing.T) {
+	round := func(dir, folder, rank string) *dumpdir.Round {
+		file := &dumpdir.File{Name: "dump.json", Folder: &dumpdir.Folder{Dir: dir}}
+		return &dumpdir.Round{At: dumpdir.Coordinates{Rank: rank, Step: "0", Folder: folder}, Ops: []*dumpdir.Op{{Tensors: []dumpdir.Tensor{{File: file}}}}}
+	}
+	rounds := []*dumpdir.Round{
+		round("train/step0/rank0", "train", "0"), round("rollout/step0/rank0", "rollout", "0"), round("train/step0/rank1", "", "1"), round("trains/step0/rank2", "", "2"),
+	}
+	of := StepsOf(rounds)
+	for i, want := range []string{"train", "rollout", "train", ""} {
+		if got := of[rounds[i]]; got != (dumpdir.Coordinates{Step: "0", Folder: want}) {
+			t.Errorf("round %d: step %v, want that of folder %q", i, got, want)
+		}
+	}
+	if got := StepsOf(rounds[2:3])[rounds[2]]; got.Folder != "" {
+		t.Errorf("alone: folder %q", got.Folder)
+	}
+	run, warnings := Open(rounds, nil)
+	if len(run.Steps) != 3 || len(warnings) != 1 || warnings[0].Text().EN != "rank 0 in several folders (rollout, train), each of which counts as a run of its own" {
+		t.Errorf("%d steps, warnings %v", len(run.Steps), warnings)
+	}
+	if s := run.StepOf(rounds[2].At); s == nil || s.At.Folder != "train" || s.of(1) != rounds[2].At {
+		t.Errorf("rank 1 is in step %v", s)
+	}
+}
+
+// TestAbsent: a rank that a step lacks is not one that the dump lacks.
+func TestAbsent(t *testing.T) {
+	var b built
+	for step := range 2 {
+		for rank := range 2 - step {
+			b.call(step, rank, "Distributed.all_reduce.0.forward", &Call{Comm: &Comm{api: apiOf("all_reduce"), Group: []int{0, 1, 2}[:3-step], Root: -1, Op: sum}})
+		}
+	}
+	run := b.run()
+	for i, want := range []string{"rank 2 not in the dump", "rank 1 not in the dump of step 1"} {
+		events := run.events(run.Steps[i], &Groups{})
+		if got := events[0].skip.Text().EN; got != want {
+			t.Errorf("step %d: %q, want %q", i, got, want)
+		}
+	}
+}
+
+// TestUnknownGroups: of communications without a group, among others whose groups values say,
+// no rank is accused of calling it more often; where nobody asks values, the world has called.
+func TestUnknownGroups(t *testing.T) {
+	var b built
+	for rank := range 3 {
+		if rank > 0 {
+			b.call(0, rank, "Distributed.all_reduce.0.forward", &Call{Comm: &Comm{api: apiOf("all_reduce"), Root: -1, Op: sum}})
+		} else {
+			b.call(0, rank, "Torch.add.0.forward", &Call{})
+		}
+	}
+	run := b.run()
+	events := run.events(run.Steps[0], &Groups{})
+	if found := callsDiffer(events, true); len(found) > 0 {
+		t.Errorf("found %v", found[0].Kind)
+	}
+	if found := callsDiffer(events, false); len(found) != 1 || found[0].Rank != 0 {
+		t.Errorf("found %d findings where the world is the group", len(found))
 	}
 }

@@ -29,8 +29,7 @@ func (r *Run) routed(all []Outcome) (notes []*Note) {
 // callOf is an operator of a rank, nil for none.
 func (r *Run) callOf(at dumpdir.Coordinates, op string) *Call {
 	rank, err := strconv.Atoi(at.Rank)
-	at.Rank = ""
-	i := slices.IndexFunc(r.Steps, func(s *Step) bool { return s.At == at })
+	i := slices.IndexFunc(r.Steps, func(s *Step) bool { return s.of(rank) == at })
 	if err != nil || i < 0 {
 		return nil
 	}

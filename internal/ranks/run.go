@@ -25,6 +25,8 @@ type Run struct {
 type Step struct {
 	// At are the coordinates without the rank.
 	At dumpdir.Coordinates
+	// rounds are the coordinates of each rank in the run.
+	rounds map[int]dumpdir.Coordinates
 	// Calls are those of each rank, in its order.
 	Calls map[int][]*Call
 	// ordered is set for ranks whose order is known; sequence are the calls of others in the
@@ -32,6 +34,27 @@ type Step struct {
 	ordered  map[int]bool
 	sequence map[int][]*Call
 	index    int
+	before   *Step // the last one of its program, nil for none
+}
+
+// StepOf is the step that has a round, nil for none.
+func (r *Run) StepOf(at dumpdir.Coordinates) *Step {
+	for _, s := range r.Steps {
+		for _, own := range s.rounds {
+			if own == at {
+				return s
+			}
+		}
+	}
+	return nil
+}
+
+// program are the coordinates that steps of one program share: what several programs of a run
+// hold tells nothing of each other.
+func (s *Step) program() dumpdir.Coordinates {
+	at := s.At
+	at.Step = ""
+	return at
 }
 
 // Call is a call of a rank: an operator or a communication.
@@ -129,8 +152,10 @@ func dtypeOf(all []*Tensor) (d tensor.DType, same bool) {
 func newRun(steps []*Step, besides []int) *Run {
 	r := &Run{Steps: steps}
 	slices.SortStableFunc(r.Steps, func(a, b *Step) int { return a.At.Compare(b.At) })
+	last := make(map[dumpdir.Coordinates]*Step)
 	for i, s := range r.Steps {
-		s.index = i
+		s.index, s.before = i, last[s.program()]
+		last[s.program()] = s
 		for rank, calls := range s.Calls {
 			if !slices.Contains(r.Ranks, rank) {
 				r.Ranks = append(r.Ranks, rank)
@@ -168,6 +193,16 @@ func (r *Run) findWorld(besides []int) {
 	for i := range r.world {
 		r.world[i] = i
 	}
+}
+
+// of are the coordinates of a rank of the step.
+func (s *Step) of(rank int) dumpdir.Coordinates {
+	if at, ok := s.rounds[rank]; ok {
+		return at
+	}
+	at := s.At
+	at.Rank = itoa(rank)
+	return at
 }
 
 // ranks are those of a step, ascending.

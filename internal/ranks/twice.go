@@ -236,8 +236,11 @@ func (t *twice) measure(a, b *Tensor) (d apart, known bool) {
 // staleInputs finds ranks that read the same data as the step before, while others do
 // not: integers that come from outside, which the first operator reads that has any.
 func (t *twice) staleInputs() {
-	for i, s := range t.run.Steps[:max(0, len(t.run.Steps)-1)] {
-		next := t.run.Steps[i+1]
+	for _, next := range t.run.Steps {
+		s := next.before
+		if s == nil {
+			continue
+		}
 		type read struct {
 			c    *Call
 			same bool

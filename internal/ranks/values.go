@@ -20,11 +20,10 @@ type Values struct {
 	DType tensor.DType
 	Count int64
 
-	shape        tensor.Shape
-	source       layout.Source
-	decoder      tensor.Decoder
-	close        func() error
-	stored, host []byte
+	shape   tensor.Shape
+	source  layout.Source
+	decoder tensor.Decoder
+	close   func() error
 }
 
 // newValues reads elements of a type from a source.
@@ -36,19 +35,18 @@ func newValues(source layout.Source, d tensor.DType, n int64, closer func() erro
 	return &Values{DType: d, Count: n, source: source, decoder: decoder, close: closer}, nil
 }
 
-// read returns n host elements from first on, until the next read.
-func (v *Values) read(first, n int64) ([]byte, error) {
-	unit, size := int64(v.decoder.UnitSize()), int64(v.decoder.Host().Size())
-	v.stored = slices.Grow(v.stored[:0], int(n*unit))[:n*unit]
-	if err := v.source.ReadElements(v.stored, first); err != nil {
+// load returns n host elements of a tensor from first on, until it is called again.
+func (f *files) load(v *Values, first, n int64) ([]byte, error) {
+	f.stored = resize(f.stored, n*int64(v.decoder.UnitSize()))
+	if err := v.source.ReadElements(f.stored, first); err != nil {
 		return nil, err
 	}
 	if v.decoder.Identity() {
-		return v.stored, nil
+		return f.stored, nil
 	}
-	v.host = slices.Grow(v.host[:0], int(n*size))[:n*size]
-	v.decoder.Decode(v.host, v.stored)
-	return v.host, nil
+	f.host = resize(f.host, n*int64(v.decoder.Host().Size()))
+	v.decoder.Decode(f.host, f.stored)
+	return f.host, nil
 }
 
 // maxOpen is how many files are open at the same time.
@@ -60,6 +58,10 @@ type files struct {
 	open []*opened // the one that was used last is the last
 	// Version is the dump container, 0 for what the file says.
 	version int
+
+	// Room that every tensor and every reduction uses again.
+	stored, host []byte
+	reduced      reduced
 }
 
 type opened struct {
@@ -78,8 +80,7 @@ func (f *files) Close() {
 // values opens a tensor.
 func (f *files) values(t *Tensor) (*Values, error) {
 	if t.data != nil {
-		own := *t.data // with room of its own: others may read the tensor at the same time
-		return &own, nil
+		return t.data, nil
 	}
 	if i := slices.IndexFunc(f.open, func(o *opened) bool { return o.of == t }); i >= 0 {
 		o := f.open[i]
@@ -216,7 +217,7 @@ func (f *files) each(joined []*Tensor, first, n int64, piece func(host []byte, h
 				return err
 			}
 			some := min(window, size-first, n-done)
-			host, err := v.read(first, some)
+			host, err := f.load(v, first, some)
 			if err != nil {
 				return &ReadError{t, err}
 			}

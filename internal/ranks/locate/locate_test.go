@@ -219,3 +219,60 @@ func TestByChance(t *testing.T) {
 		}
 	}
 }
+
+// TestRowsByChance: a row whose projections are those of another one is not that one. Adding
+// what no projection sees changes the values alone: a vector to which all directions are at
+// right angles, by Gram and Schmidt.
+func TestRowsByChance(t *testing.T) {
+	const columns = 32
+	unseen := make([]float64, columns)
+	for i := range unseen {
+		unseen[i] = float64(i%5) - 1.7
+	}
+	var basis [][]float64
+	for p := range projections {
+		v := make([]float64, columns)
+		for i := range v {
+			v[i] = direction(i)[p]
+		}
+		for _, b := range basis {
+			subtract(v, b)
+		}
+		basis = append(basis, v)
+	}
+	for _, b := range basis {
+		subtract(unseen, b)
+	}
+	whole := &Array{Shape: []int{6, columns}}
+	for i := range 6 * columns {
+		whole.Values = append(whole.Values, float32(math.Sin(float64(i*i+1))))
+	}
+	part := &Array{Shape: []int{6, columns}, Values: slices.Clone(whole.Values)}
+	if m, ok := Rows(part, whole); !ok || m.Score != 1 {
+		t.Fatalf("the same rows: found %v of score %v", m.Axes, m.Score)
+	}
+	for i, v := range unseen {
+		part.Values[2*columns+i] += float32(v)
+	}
+	m, ok := Rows(part, whole)
+	want := Index{0, 1, Unmatched, 3, 4, 5}
+	if !ok || !slices.Equal(m.Axes[0], want) {
+		t.Errorf("found %v, want %v", m.Axes[0], want)
+	}
+	part.Values[4*columns] = float32(math.NaN())
+	if m, _ := Rows(part, whole); !slices.Equal(m.Axes[0], want) {
+		t.Errorf("with a NaN: found %v, want %v", m.Axes[0], want)
+	}
+}
+
+// subtract takes from a vector its part along another one.
+func subtract(v, along []float64) {
+	var dot, size float64
+	for i := range v {
+		dot += v[i] * along[i]
+		size += along[i] * along[i]
+	}
+	for i := range v {
+		v[i] -= dot / size * along[i]
+	}
+}

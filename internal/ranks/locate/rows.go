@@ -9,7 +9,7 @@ import (
 // row of the whole is that of one row of the part, the nearest. ok is false where too few
 // have a like.
 func Rows(part, whole *Array) (m Map, ok bool) {
-	r := &rowMatcher{matcher: matcher{part: newSketch(part, 0), whole: newSketch(whole, 0), exact: part.Exact}}
+	r := &rowMatcher{matcher: matcher{part: newSketch(part, 0), whole: newSketch(whole, 0), exact: part.Exact}, values: [2]*Array{part, whole}}
 	n := len(r.part.of)
 	r.scale, r.taken = usual(r.part.norm), make([]int, len(r.whole.of))
 	for j := range r.taken {
@@ -38,7 +38,21 @@ func Rows(part, whole *Array) (m Map, ok bool) {
 // rowMatcher gives rows of the whole to rows of a part.
 type rowMatcher struct {
 	matcher
-	taken []int // by which row of the part, by the rows of the whole
+	values [2]*Array // of the part and of the whole
+	taken  []int     // by which row of the part, by the rows of the whole
+}
+
+// isOther reports whether rows are others though their projections agree, by chance. Rows with
+// NaN or infinities are none.
+func (r *rowMatcher) isOther(i, j int) bool {
+	d := Distance(r.values[0].row(i), r.values[1].row(j))
+	return d > sameTensor && !math.IsInf(d, 0)
+}
+
+// row is one along the first axis.
+func (a *Array) row(i int) []float32 {
+	n := len(a.Values) / a.Shape[0]
+	return a.Values[i*n : (i+1)*n]
 }
 
 // place gives a row of the part the nearest row of the whole that no other is nearer to. One
@@ -51,7 +65,7 @@ func (r *rowMatcher) place(x Index, i int) {
 			if d >= least || d > r.limit(found, i) {
 				continue
 			}
-			if by := r.taken[j]; by != Unmatched && distance(&r.part.of[by], &r.whole.of[j]) <= d {
+			if by := r.taken[j]; by != Unmatched && distance(&r.part.of[by], &r.whole.of[j]) <= d || r.isOther(i, j) {
 				continue
 			}
 			best, least = j, d
