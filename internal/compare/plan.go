@@ -112,7 +112,8 @@ type Plan struct {
 	share   *share
 	// misplaced are files that cannot be read and belong to no operator.
 	misplaced []misplaced
-	leftAlone int // files of both runs that are neither dumps nor arrays
+	leftAlone int  // files of both runs that are neither dumps nor arrays
+	npuInputs bool // whether inputs of the NPU were dumped
 	// metrics has the memory of computing metrics, which runs may share; nil for its own.
 	metrics *metrics.Pool
 	// failedFast is set where the first failure ended the run.
@@ -223,6 +224,7 @@ func together(ref, npu func() error) error {
 // forget drops what only the planning needs: the pairs have the tensors that are
 // compared.
 func (p *Plan) forget() {
+	p.npuInputs = hasInputs(p.npu.named)
 	p.ref, p.npu, p.olderBy, p.otherRounds, p.share, p.misplaced = nil, nil, nil, nil, nil, nil
 	p.RefRounds, p.NPURounds = nil, nil
 	for _, r := range p.rounds {

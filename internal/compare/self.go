@@ -5,6 +5,7 @@ import (
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
+	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
 
@@ -14,7 +15,8 @@ type CheckMode string
 // The modes.
 const (
 	// CheckSuspects computes those again that the evidence suspects: origins, what may have
-	// amplified the errors of its inputs, what they damaged. Without a suspect nothing is read.
+	// amplified the errors of its inputs, what they damaged; and those that it cannot judge,
+	// or explains with nothing to spare. Without one of them nothing is read.
 	CheckSuspects CheckMode = "suspects"
 	CheckAll      CheckMode = "all"
 	CheckNone     CheckMode = "none"
@@ -52,13 +54,17 @@ func (p *Plan) ComputeAgain(ctx context.Context, rep *record.Report) error {
 	var is map[suspect]bool // nil for all
 	switch {
 	case o.Check == CheckSuspects && o.Judge.Verdict.Mode == ByEvidence:
-		if names, is = suspects(rep, steps); len(names) == 0 {
-			return nil
-		}
+		names, is = suspects(rep, steps)
 		if left := len(names) - mostSuspects; left > 0 {
 			names = names[:mostSuspects]
 			rep.Listed.Warnings = append(rep.Listed.Warnings, lang.Sayf("%d operators are suspected: the first %d in the data flow were computed again from their own inputs (--check all computes every one)",
 				"%d 个算子可疑：仅用自身输入重新计算了数据流中的前 %d 个(--check all 则全部计算)", left+mostSuspects, mostSuspects))
+		}
+		if p.npuInputs {
+			names = doubtful(rep, steps, names, is)
+		}
+		if len(names) == 0 {
+			return nil
 		}
 	case o.Check != CheckAll:
 		return nil
@@ -122,4 +128,48 @@ func suspects(rep *record.Report, steps map[string]*shardedStep) (names []string
 		}
 	}
 	return names, known
+}
+
+const (
+	// mostDoubtful is how many operators of a round are computed again without being suspected.
+	mostDoubtful = 16
+	// leastSpare is the error of a product of matrices beside what is expected of it from which
+	// on nothing is to spare: sums in too few bits are found there, and 1 in 100 healthy ones.
+	leastSpare = 1.1
+)
+
+// doubtful adds the operators to suspects of which the evidence says too little: products whose error is all that is expected, and what is so
+// ill-conditioned that only an error of a third of it would be seen.
+func doubtful(rep *record.Report, steps map[string]*shardedStep, names []string, known map[suspect]bool) []string {
+	named := make(map[string]bool)
+	for _, name := range names {
+		named[name] = true
+	}
+	found := make(map[string]int) // operators of a round
+	for _, is := range []func(*record.Row) bool{nothingToSpare, unseen} {
+		for _, row := range rep.All() {
+			s := suspectOf(row, steps)
+			if row.Evidence == nil || row.Kind != string(tensor.Output) || row.NPUPath == "" || known[s] || found[row.Round] == mostDoubtful || !is(row) {
+				continue
+			}
+			known[s] = true
+			found[row.Round]++
+			if name := row.NPUName(); !named[name] {
+				names, named[name] = append(names, name), true
+			}
+		}
+	}
+	return names
+}
+
+// nothingToSpare reports whether the error of a rounded product is all that is expected.
+func nothingToSpare(row *record.Row) bool {
+	e := row.Evidence
+	return e.Judged && e.Rounding > 0 && e.Score > leastSpare && optype.OfOperator(row.OpType, row.NPUName()).Class == optype.Linear
+}
+
+// unseen reports whether the evidence would not see a fault of the row unless it is large.
+func unseen(row *record.Row) bool {
+	e := row.Evidence
+	return !e.Judged && e.Power.Defined && !e.Start
 }
