@@ -94,7 +94,7 @@ func (s *sweep) leave(err error) error {
 	}
 	for _, p := range s.running {
 		if p.done != nil {
-			<-p.done
+			<-p.done //nolint:errcheck // an error before it is told
 		}
 	}
 	s.running = nil
