@@ -36,12 +36,9 @@ func TestSelf(t *testing.T) {
 			readJSON(t, filepath.Join(folder, "truth.json"), &truth)
 			line := append(truth.compare(folder), "--format", "json")
 			one := runArgs(t, append(line, "--check", "all", "-j", "1")...)
-			var doc struct{ Rows []selfRow }
-			if err := json.Unmarshal([]byte(one.out), &doc); err != nil {
-				t.Fatalf("exit %d: %v: %s", one.code, err, one.err)
-			}
+			rowsOfAll := selfRows(t, one)
 			rows := map[string]selfRow{}
-			for _, row := range doc.Rows {
+			for _, row := range rowsOfAll {
 				want, computed := truth.Self[row.Op]
 				if computed != (row.Self != nil) || computed && row.Self.Status != strings.ToLower(want.Expect) {
 					t.Errorf("%s is by itself %v, want %v", row.Op, row.Self, want)
@@ -60,6 +57,11 @@ func TestSelf(t *testing.T) {
 					t.Errorf("%s is healthy, and an origin: %v", op, row.Reasons)
 				}
 			}
+			for _, row := range selfRows(t, runArgs(t, append(line, "--check", "suspects")...)) { // what needs it is suspected, or in doubt
+				if row.Origin != rows[row.Op].Origin || row.Status != rows[row.Op].Status {
+					t.Errorf("of suspects %s is %v, want %v", row.Op, row, rows[row.Op])
+				}
+			}
 			if truth.Clean && one.code != exitOK {
 				t.Errorf("a healthy network ends with %d", one.code)
 			}
@@ -71,16 +73,26 @@ func TestSelf(t *testing.T) {
 				t.Fatal(err)
 			}
 			var again struct{ Rows []selfRow }
-			if r := runArgs(t, "compare", "judge", path, "--format", "json"); json.Unmarshal([]byte(r.out), &again) != nil || len(again.Rows) != len(doc.Rows) {
+			if r := runArgs(t, "compare", "judge", path, "--format", "json"); json.Unmarshal([]byte(r.out), &again) != nil || len(again.Rows) != len(rowsOfAll) {
 				t.Fatalf("judge: exit %d: %s%s", r.code, r.out, r.err)
 			}
 			for i, row := range again.Rows {
-				if row.Status != doc.Rows[i].Status {
-					t.Errorf("judge: %s is %s, want %s", row.Op, row.Status, doc.Rows[i].Status)
+				if row.Status != rowsOfAll[i].Status {
+					t.Errorf("judge: %s is %s, want %s", row.Op, row.Status, rowsOfAll[i].Status)
 				}
 			}
 		})
 	}
+}
+
+// selfRows are the rows of a comparison that wrote its document.
+func selfRows(t *testing.T, r result) []selfRow {
+	t.Helper()
+	var doc struct{ Rows []selfRow }
+	if err := json.Unmarshal([]byte(r.out), &doc); err != nil {
+		t.Fatalf("exit %d: %v: %s", r.code, err, r.err)
+	}
+	return doc.Rows
 }
 
 // withoutArgs is a document without the line of its arguments, and what is made of them.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
+
 	"dumptool/internal/batch"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/graph"
@@ -17,6 +19,7 @@ import (
 	"dumptool/internal/optype"
 	"dumptool/internal/ranks"
 	"dumptool/internal/recompute"
+	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
@@ -91,8 +94,10 @@ func (o *Options) chooses(op *dumpdir.Op) bool {
 // checker makes the rows of a report.
 type checker struct {
 	*Report
-	opt        *Options
-	files      *tensorfile.Pool
+	opt   *Options
+	files *tensorfile.Pool
+	// places are those of the workers: operators hold one each, and use those that are free.
+	places     *semaphore.Weighted
 	extracting sync.Mutex
 	// unfit is set for graphs that do not fit the dumps.
 	unfit bool
@@ -120,7 +125,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 		return nil, err
 	}
 	c := &checker{Report: &Report{Schema: Schema, Seed: opt.Seed, Operators: []Operator{}, Warnings: append([]lang.Sentence{}, run.Warnings...), Problems: []Problem{}, failOn: opt.FailOn, require: opt.Require},
-		opt: &opt, files: new(tensorfile.Pool), named: map[*dumpdir.Round]map[string][]*dumpdir.Op{}}
+		opt: &opt, files: new(tensorfile.Pool), places: semaphore.NewWeighted(int64(cmp.Or(max(0, opt.Workers), store.Workers()))), named: map[*dumpdir.Round]map[string][]*dumpdir.Op{}}
 	defer c.files.Close()
 	var jobs []job
 	several := len(ranks.RanksOf(run.Rounds)) > 1 // then communications are judged as such
@@ -208,6 +213,10 @@ func (j job) size() (n int64) {
 
 // check computes an operator again, by what it is or by what it is guessed to be.
 func (c *checker) check(ctx context.Context, j job, guess []optype.Call) (o outcome) {
+	if c.places.Acquire(ctx, 1) != nil {
+		return o
+	}
+	defer c.places.Release(1)
 	op := j.op
 	o.row = Operator{Op: op.Names()[0], Type: typeOf(op), At: j.round.At, File: op.Tensors[0].File.Path(), Script: op.Script(), Order: op.Place, size: j.size(),
 		Attributes: map[string]recompute.Attribute{}, Outputs: []Output{}, Inputs: []Tensor{}}
@@ -274,7 +283,7 @@ func (x *execution) judge(ctx context.Context) error {
 		x.warnings = append(x.warnings, lang.Sayf("%s: %v", "%s：%v", x.row.Op, w))
 	}
 	if v == nil {
-		op.Seed, op.Full, op.Budget = x.opt.Seed, x.opt.Full, x.opt.Budget
+		op.Seed, op.Full, op.Budget, op.Helpers = x.opt.Seed, x.opt.Full, x.opt.Budget, x.places
 		if v, err = recompute.Judge(ctx, op); err != nil {
 			return x.errorOf(err)
 		}

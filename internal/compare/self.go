@@ -2,9 +2,12 @@ package compare
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
+	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
 
@@ -14,7 +17,8 @@ type CheckMode string
 // The modes.
 const (
 	// CheckSuspects computes those again that the evidence suspects: origins, what may have
-	// amplified the errors of its inputs, what they damaged. Without a suspect nothing is read.
+	// amplified the errors of its inputs, what they damaged; and those that it cannot judge,
+	// or explains with nothing to spare. Without one of them nothing is read.
 	CheckSuspects CheckMode = "suspects"
 	CheckAll      CheckMode = "all"
 	CheckNone     CheckMode = "none"
@@ -41,53 +45,87 @@ const mostSuspects = 64
 
 // ComputeAgain computes operators of a report again and judges its rounds once more with
 // what they are by themselves: a verdict is a function of the rows, and what an operator is
-// by itself is a part of its row. A run that ends here was interrupted.
+// by itself is a part of its row. Behind an origin that shows only then others are suspected,
+// which are computed next. A run that ends here was interrupted.
 func (p *Plan) ComputeAgain(ctx context.Context, rep *record.Report) error {
 	o := p.opt
 	if o.Self == nil || rep.Interrupted || o.Standard.Name != "" {
 		return nil
 	}
-	steps := p.shardedSteps()
-	var names []string
-	var is map[suspect]bool // nil for all
+	r := &recheck{Plan: p, rep: rep, steps: p.shardedSteps(), found: make(map[record.OutputAt]*record.Self)}
 	switch {
-	case o.Check == CheckSuspects && o.Judge.Verdict.Mode == ByEvidence:
-		if names, is = suspects(rep, steps); len(names) == 0 {
-			return nil
-		}
-		if left := len(names) - mostSuspects; left > 0 {
-			names = names[:mostSuspects]
-			rep.Listed.Warnings = append(rep.Listed.Warnings, lang.Sayf("%d operators are suspected: the first %d in the data flow were computed again from their own inputs (--check all computes every one)",
-				"%d 个算子可疑：仅用自身输入重新计算了数据流中的前 %d 个(--check all 则全部计算)", left+mostSuspects, mostSuspects))
-		}
-	case o.Check != CheckAll:
-		return nil
-	}
-	if !p.inputs {
-		return nil
-	}
-	found, unread, err := o.Self(ctx, names)
-	if err != nil {
-		if rep.Interrupted = ctx.Err() != nil; rep.Interrupted {
-			o.judgeRounds(rep)
-			o.sumUp(rep, sumsOf(rep))
-		}
+	case o.Check == CheckAll:
+		_, err := r.compute(ctx, nil, nil)
 		return err
+	case o.Check != CheckSuspects || o.Judge.Verdict.Mode != ByEvidence:
+		return nil
+	}
+	computed := make(map[string]bool)
+	for first, more := true, true; more; first = false {
+		all, is := suspects(rep, r.steps)
+		names := slices.DeleteFunc(all, func(name string) bool { return computed[name] })
+		if left := len(computed) + len(names) - mostSuspects; left > 0 {
+			if first {
+				rep.Listed.Warnings = append(rep.Listed.Warnings, lang.Sayf("%d operators are suspected: the first %d in the data flow were computed again from their own inputs (--check all computes every one)",
+					"%d 个算子可疑：仅用自身输入重新计算了数据流中的前 %d 个(--check all 则全部计算)", left+mostSuspects, mostSuspects))
+			}
+			names = names[:max(0, len(names)-left)]
+		}
+		for _, name := range names {
+			computed[name] = true
+		}
+		if first {
+			names = doubtful(rep, r.steps, names, is)
+		}
+		var err error
+		if more, err = r.compute(ctx, names, is); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recheck is a report of which operators are computed again, and what was found about them.
+type recheck struct {
+	*Plan
+	rep   *record.Report
+	steps map[string]*shardedStep
+	found map[record.OutputAt]*record.Self
+}
+
+// compute computes operators of some names again, all for a nil map, and judges the rounds
+// with what is known then of the suspects; more is set if that is more than before. Where no
+// inputs were dumped nothing can be computed.
+func (a *recheck) compute(ctx context.Context, names []string, is map[suspect]bool) (more bool, err error) {
+	rep, o := a.rep, a.opt
+	if !a.inputs {
+		return false, nil
+	}
+	var unread []lang.Sentence
+	if is == nil || len(names) > 0 {
+		var found map[record.OutputAt]*record.Self
+		if found, unread, err = o.Self(ctx, names); err != nil {
+			if rep.Interrupted = ctx.Err() != nil; rep.Interrupted {
+				o.judgeRounds(rep)
+				o.sumUp(rep, sumsOf(rep))
+			}
+			return false, err
+		}
+		maps.Copy(a.found, found)
 	}
 	rep.Listed.Warnings = append(rep.Listed.Warnings, unread...)
-	known := false
 	for i := range rep.Rows {
 		row := &rep.Rows[i]
-		if row.Kind == string(tensor.Output) && row.NPUPath != "" && (is == nil || is[suspectOf(row, steps)]) {
-			row.Self = found[row.OnNPU()]
-			known = known || row.Self != nil
+		if row.Self == nil && row.Kind == string(tensor.Output) && row.NPUPath != "" && (is == nil || is[suspectOf(row, a.steps)]) {
+			row.Self = a.found[row.OnNPU()]
+			more = more || row.Self != nil
 		}
 	}
-	if known || len(unread) > 0 {
+	if more || len(unread) > 0 {
 		o.judgeRounds(rep)
 		o.sumUp(rep, sumsOf(rep))
 	}
-	return nil
+	return more, nil
 }
 
 // suspect is an operator of a round, or of all ranks of a step that is sharded otherwise: what
@@ -125,4 +163,49 @@ func suspects(rep *record.Report, steps map[string]*shardedStep) (names []string
 		}
 	}
 	return names, known
+}
+
+const (
+	// mostDoubtful is how many operators of a round are computed again without being suspected.
+	mostDoubtful = 16
+	// leastSpare is the error of a product of matrices beside what is expected of it from which
+	// on nothing is to spare: sums in too few bits are found there, and 1 in 100 healthy ones.
+	leastSpare = 1.1
+)
+
+// doubtful adds the operators to suspects of which the evidence says too little: products whose
+// error is all that is expected, and what is so ill-conditioned that only an error of a third of
+// it would be seen.
+func doubtful(rep *record.Report, steps map[string]*shardedStep, names []string, known map[suspect]bool) []string {
+	named := make(map[string]bool)
+	for _, name := range names {
+		named[name] = true
+	}
+	found := make(map[string]int) // operators of a round
+	for _, is := range []func(*record.Row) bool{nothingToSpare, unseen} {
+		for _, row := range rep.All() {
+			s := suspectOf(row, steps)
+			if row.Evidence == nil || row.Kind != string(tensor.Output) || row.NPUPath == "" || known[s] || found[row.Round] == mostDoubtful || !is(row) {
+				continue
+			}
+			known[s] = true
+			found[row.Round]++
+			if name := row.NPUName(); !named[name] {
+				names, named[name] = append(names, name), true
+			}
+		}
+	}
+	return names
+}
+
+// nothingToSpare reports whether the error of a rounded product is all that is expected.
+func nothingToSpare(row *record.Row) bool {
+	e := row.Evidence
+	return e.Judged && e.Rounding > 0 && e.Score > leastSpare && optype.OfOperator(row.OpType, row.NPUName()).Class == optype.Linear
+}
+
+// unseen reports whether the evidence would not see a fault of the row unless it is large.
+func unseen(row *record.Row) bool {
+	e := row.Evidence
+	return !e.Judged && e.Power.Defined && !e.Start
 }

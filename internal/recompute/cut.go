@@ -36,6 +36,8 @@ type cutting struct {
 	free    []free
 	// axis is one along which inputs lie behind each other.
 	axis int
+	// pointwise is set where an element of the output depends on what lies at its own place.
+	pointwise bool
 	// most is how many cells are computed unless all are wanted, 0 for all.
 	most int64
 	// why says why the attributes do not go with the shapes, empty if they do.
@@ -73,7 +75,7 @@ func flat(p *problem, h Attributes) *cutting {
 		return misfit("%d elements of %d", p.Outputs[0].elements(), n)
 	}
 	c := seen(p)
-	c.in[0].shape, c.out[0].shape = tensor.Shape{n}, tensor.Shape{n}
+	c.in[0].shape, c.out[0].shape, c.pointwise = tensor.Shape{n}, tensor.Shape{n}, true
 	return c.along([]int{0}, right)
 }
 
@@ -97,6 +99,7 @@ func elementwise(p *problem, _ Attributes) *cutting {
 		}
 		c.out[0].shape = all
 	}
+	c.pointwise = true
 	return c.along(upTo(len(all)), right)
 }
 
@@ -441,12 +444,17 @@ func (f *feed) into(dst []float64, first int64) error {
 	if err := f.source.ReadElements(f.raw, first); err != nil {
 		return err
 	}
+	f.decode(dst, f.raw)
+	return nil
+}
+
+// decode sets dst to stored elements, and the integers that they are.
+func (f *feed) decode(dst []float64, raw []byte) {
 	host := f.decoder.Host()
 	f.host = resize(f.host, len(dst)*host.Size())
-	f.decoder.Decode(f.host, f.raw)
+	f.decoder.Decode(f.host, raw)
 	tensor.Float64s(dst, f.host, host)
 	f.ints = readIntegers(f.ints, f.host, host)
-	return nil
 }
 
 func resize[T any](s []T, n int) []T {

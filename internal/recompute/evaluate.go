@@ -142,20 +142,29 @@ func (j *judge) pass(p *problem, r *result, few bool) error {
 		step = max(step, (n+g.most-1)/g.most|1) // odd, so that it is another row of each head
 		r.how = "sampled"
 	}
-	for i := int64(0); i < n; i += step {
-		if err := j.ctx.Err(); err != nil {
+	if step == 1 && !few {
+		done, err := j.byCode(p, r.attrs, cutting, r.tallies[first])
+		if done {
+			r.cells, r.of = r.cells+n, r.of+n
+		}
+		if done || err != nil {
 			return err
 		}
-		if err := j.cell(p, r, g, g.cell(i), in, out, r.tallies[first:]); err != nil || r.why != "" {
+	}
+	s := &sweep{judge: j, problem: p, grid: g, in: in, out: out, result: r, tallies: r.tallies[first:]}
+	r.of += n
+	for i := int64(0); i < n; i += step {
+		if ok, err := s.cell(i); !ok || err != nil {
 			return err
 		}
 		r.cells++
 	}
-	r.of += n
 	if k := g.with(j.worst); few && k%step != 0 {
-		return j.cell(p, r, g, g.cell(k), in, out, r.tallies[first:])
+		if ok, err := s.cell(k); !ok || err != nil {
+			return err
+		}
 	}
-	return nil
+	return s.wait(0)
 }
 
 func feedsOf(p *problem, c *cutting) (in, out []*feed, err error) {
@@ -186,10 +195,10 @@ type computed struct {
 	wild bool
 }
 
-// compute computes the formula in a cell.
-func (j *judge) compute(p *problem, h Attributes, g *grid, box cell, in, out []*feed) (*computed, error) {
-	m := &j.machine
+// read reads a cell of all tensors.
+func (g *grid) read(m *machine, p *problem, h Attributes, box cell, in, out []*feed) (*computed, error) {
 	m.reset()
+	m.top = 0
 	c := &computed{call: &call{machine: m, attrs: h, lo: box.lo, free: g.free, axis: g.axis}}
 	for k, f := range in {
 		if f == nil {
@@ -220,7 +229,13 @@ func (j *judge) compute(p *problem, h Attributes, g *grid, box cell, in, out []*
 			return offset
 		})
 	}
-	c.outputs = j.formula.compute(c.call)
+	return c, nil
+}
+
+// compute computes the formula in a cell.
+func (c *computed) compute(f *formula) {
+	m := c.machine
+	c.outputs = f.compute(c.call)
 	for k, y := range c.got {
 		if m.err != nil || k >= len(c.outputs) || c.outputs[k] == nil {
 			continue
@@ -233,7 +248,6 @@ func (j *judge) compute(p *problem, h Attributes, g *grid, box cell, in, out []*
 			c.outputs[k] = x.expand(y.shape)
 		}
 	}
-	return c, nil
 }
 
 // finite reports whether all of some numbers are.
@@ -244,33 +258,6 @@ func finite(v []float64) bool {
 		}
 	}
 	return true
-}
-
-// cell computes the formula in a cell and compares the outputs.
-func (j *judge) cell(p *problem, r *result, g *grid, box cell, in, out []*feed, tallies []*tally) error {
-	c, err := j.compute(p, r.attrs, g, box, in, out)
-	if err != nil {
-		return err
-	}
-	if c.err != nil {
-		r.why = c.err.Error()
-		return nil //nolint:nilerr // the attributes do not go with the shapes
-	}
-	for k, y := range c.got {
-		if k >= len(c.outputs) || c.outputs[k] == nil {
-			continue
-		}
-		var tie func(i int) bool
-		if j.formula.class == Quantised {
-			tie = c.tie
-		}
-		tallies[k].wild = !c.selects && j.formula.class != Move
-		tallies[k].mark = j.collector(p.output+k, c.outputs[k], y, tallies[k], c.offsets[k])
-		tallies[k].add(c.outputs[k], y, c.wild, tie, c.offsets[k])
-	}
-	r.top = max(r.top, c.top)
-	r.products = append(r.products, c.products...)
-	return nil
 }
 
 // sampled are some elements of a cell: what a formula gives, what the NPU has, and the wide
@@ -309,9 +296,12 @@ func (j *judge) someCell(h Attributes) (*computed, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := j.compute(p, h, g, g.cell(g.with(j.place)), in, out)
-	if err != nil || c.err != nil || len(c.outputs) == 0 {
+	c, err := g.read(&j.machine, p, h, g.cell(g.with(j.place)), in, out)
+	if err != nil {
 		return nil, err
+	}
+	if c.compute(j.formula); c.err != nil || len(c.outputs) == 0 {
+		return nil, nil //nolint:nilerr // the attributes do not go with the shapes
 	}
 	return c, nil
 }

@@ -178,6 +178,7 @@ func (c *call) halves() (a, b *Array) {
 // lastWhole cuts as elementwise formulas are cut, but for the last axis.
 func lastWhole(p *problem, h Attributes) *cutting {
 	c := elementwise(p, h)
+	c.pointwise = false
 	if rank := len(p.Inputs[0].Shape); c.why == "" && (rank == 0 || p.Inputs[0].Shape[rank-1]%2 != 0 || !p.Inputs[0].Shape.Equal(p.Outputs[0].Shape)) {
 		return misfit("halves of shape %s", p.Inputs[0].Shape)
 	}

@@ -2,6 +2,7 @@ package recompute
 
 import (
 	"math"
+	"slices"
 
 	"dumptool/internal/tensor"
 )
@@ -86,6 +87,37 @@ type tally struct {
 func newTally(d tensor.DType, class Class) *tally {
 	p := precisions[d]
 	return &tally{dtype: d, format: p, float: isFloat(d), least: p.smallest(), limit: p.max - float64(p.step(p.max)/2), first: -1, slack: 1, strict: !isFloat(d) || class == Move}
+}
+
+// empty is a tally of the same kind of output.
+func (t *tally) empty() *tally {
+	return &tally{dtype: t.dtype, format: t.format, float: t.float, strict: t.strict, least: t.least, limit: t.limit, slack: t.slack, wild: t.wild, first: -1}
+}
+
+// merge counts what another tally has n times.
+func (t *tally) merge(o *tally, n int64) {
+	k := float64(n)
+	t.checked += n * o.checked
+	t.bad += n * o.bad
+	t.beyond += n * o.beyond
+	t.overflow += n * o.overflow
+	t.skipped += n * o.skipped
+	for _, sum := range []struct {
+		to   *float64
+		from float64
+	}{
+		{&t.used, o.used}, {&t.narrow, o.narrow}, {&t.wide, o.wide}, {&t.bound, o.bound}, {&t.close, o.close}, {&t.values, o.values},
+		{&t.squares, o.squares}, {&t.products, o.products}, {&t.sizes, o.sizes}, {&t.steps, o.steps},
+	} {
+		*sum.to += float64(k * sum.from)
+	}
+	t.worst, t.largest, t.infinite = max(t.worst, o.worst), max(t.largest, o.largest), t.infinite || o.infinite
+	if o.first >= 0 && (t.first < 0 || o.first < t.first) {
+		t.first = o.first
+	}
+	for _, s := range o.spots {
+		t.keep(s)
+	}
 }
 
 // rough is the bound of integers that float64 does not hold, where a formula has no others.
@@ -268,14 +300,17 @@ func (t *tally) blame(v, y, d, tol float64, offset int64) {
 	if !(ratio <= math.MaxFloat64) {
 		ratio, t.infinite = math.Inf(1), true
 	}
+	t.keep(Spot{offset, v, y, ratio})
+}
+
+// keep keeps an element if it is one of the worst.
+func (t *tally) keep(s Spot) {
 	at := len(t.spots)
-	for at > 0 && (t.spots[at-1].ratio < ratio || t.spots[at-1].ratio == ratio && t.spots[at-1].Offset > offset) {
+	for at > 0 && (t.spots[at-1].ratio < s.ratio || t.spots[at-1].ratio == s.ratio && t.spots[at-1].Offset > s.Offset) {
 		at--
 	}
 	if at < mostSpots {
-		t.spots = append(t.spots, Spot{})
-		copy(t.spots[at+1:], t.spots[at:])
-		t.spots[at] = Spot{offset, v, y, ratio}
+		t.spots = slices.Insert(t.spots, at, s)
 		t.spots = t.spots[:min(len(t.spots), mostSpots)]
 	}
 }

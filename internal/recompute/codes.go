@@ -1,0 +1,188 @@
+package recompute
+
+import (
+	"cmp"
+	bits "encoding/binary"
+	"slices"
+
+	"dumptool/internal/tensor"
+)
+
+// A function of one number of 8 or 16 bits has at most 65,536 results. Where an output holds
+// many elements, what the NPU made of each code of the input is counted, and every pair of
+// codes that occurs is computed and compared once.
+
+const (
+	// leastRepeated is how many elements there are at least for a code, mostPairs how many
+	// pairs: a function has one for each code.
+	leastRepeated, mostPairs = 4, 4
+	// codesAtOnce is how many elements are read at a time.
+	codesAtOnce = 1 << 16
+)
+
+// pairOfCodes are an element of the input and what became of it.
+type pairOfCodes struct{ in, out uint32 }
+
+// byCode compares the output with what the formula gives for the codes of its only input, and
+// adds what it finds to t. It gives up where that is not possible, and where an element is
+// bad, so that its place is looked for.
+func (j *judge) byCode(p *problem, h Attributes, c *cutting, t *tally) (done bool, err error) {
+	if !c.pointwise || j.expected != nil || j.formula.class == Quantised || len(p.Outputs) != 1 ||
+		slices.ContainsFunc(p.Inputs[1:], func(t *Tensor) bool { return t != nil }) {
+		return false, nil
+	}
+	in, codes := codesOf(p.Inputs[0], 2)
+	out, _ := codesOf(p.Outputs[0], 4)
+	if in == nil || out == nil || p.Outputs[0].elements() < int64(leastRepeated*codes) {
+		return false, nil
+	}
+	m := &j.machine
+	m.reset()
+	x := m.exact(tensor.Shape{int64(codes)}, make([]float64, codes))
+	in.decode(x.v, allCodes(codes))
+	one := &call{machine: m, attrs: h, inputs: make([]*Array, len(p.Inputs)), types: make([]tensor.DType, len(p.Inputs)), shapes: []tensor.Shape{x.shape},
+		lo: make([]int64, len(c.free)), free: c.free, dtypes: []tensor.DType{p.Outputs[0].DType}}
+	one.inputs[0], one.types[0] = x, p.Inputs[0].DType
+	all := j.formula.compute(one)
+	if m.err != nil || len(all) != 1 || all[0] == nil || len(all[0].v) != codes {
+		m.err = nil
+		return false, nil //nolint:nilerr // the attributes do not go with the shapes
+	}
+	counts, err := j.countCodes(in, out, codes, p.Outputs[0].elements())
+	if counts == nil || err != nil {
+		return false, err
+	}
+	found := *t
+	found.wild = !m.selects && j.formula.class != Move
+	if !found.addCodes(x, all[0], out, counts) {
+		return false, nil
+	}
+	*t = found
+	return true, nil
+}
+
+// codesOf reads a tensor by its codes, of so many; nil for one whose elements have more bytes
+// than that or are packed.
+func codesOf(t *Tensor, bytes int) (f *feed, codes int) {
+	unit := t.Stored.UnitSize()
+	if unit > bytes || 8*unit != t.Stored.Bits() {
+		return nil, 0
+	}
+	f, err := newFeed(t, view{shape: t.Shape})
+	if err != nil {
+		return nil, 0
+	}
+	return f, 1 << (8 * min(unit, 2))
+}
+
+// allCodes are the bytes of all codes, one behind the other.
+func allCodes(n int) []byte {
+	if n == 1<<8 {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = byte(i)
+		}
+		return b
+	}
+	b := make([]byte, 0, 2*n)
+	for i := range n {
+		b = bits.LittleEndian.AppendUint16(b, uint16(i))
+	}
+	return b
+}
+
+// codes reads elements that lie beside each other.
+func (f *feed) codes(dst []uint32, first int64) error {
+	unit := f.decoder.UnitSize()
+	f.raw = resize(f.raw, len(dst)*unit)
+	if err := f.source.ReadElements(f.raw, first); err != nil {
+		return err
+	}
+	switch raw := f.raw; unit {
+	case 1:
+		for i, b := range raw {
+			dst[i] = uint32(b)
+		}
+	case 2:
+		for i := range dst {
+			dst[i] = uint32(bits.LittleEndian.Uint16(raw[2*i:]))
+		}
+	default:
+		for i := range dst {
+			dst[i] = bits.LittleEndian.Uint32(raw[4*i:])
+		}
+	}
+	return nil
+}
+
+// countCodes counts the pairs of codes of n elements, in an order that depends on them alone;
+// nil if there are too many pairs for a function.
+func (j *judge) countCodes(in, out *feed, codes int, n int64) (counts []pairCount, err error) {
+	first := make([]pairCount, codes) // the first pair of each code, which is the only one of most
+	others := map[pairOfCodes]int64{}
+	a, b := make([]uint32, codesAtOnce), make([]uint32, codesAtOnce)
+	for at := int64(0); at < n; at += codesAtOnce {
+		if err := j.ctx.Err(); err != nil {
+			return nil, err
+		}
+		a, b = a[:min(codesAtOnce, n-at)], b[:min(codesAtOnce, n-at)]
+		if err := in.codes(a, at); err != nil {
+			return nil, &TensorError{tensor.Input, 0, err}
+		}
+		if err := out.codes(b, at); err != nil {
+			return nil, &TensorError{tensor.Output, 0, err}
+		}
+		for i, k := range a {
+			switch c := &first[k]; {
+			case c.n > 0 && c.out == b[i]:
+				c.n++
+			case c.n == 0:
+				*c = pairCount{pairOfCodes{k, b[i]}, 1}
+			default:
+				others[pairOfCodes{k, b[i]}]++
+			}
+		}
+		if len(others) > mostPairs*codes {
+			return nil, nil
+		}
+	}
+	counts = slices.DeleteFunc(first, func(c pairCount) bool { return c.n == 0 })
+	for pair, n := range others {
+		counts = append(counts, pairCount{pair, n})
+	}
+	slices.SortFunc(counts, func(c, d pairCount) int { return c.compare(d.pairOfCodes) })
+	return counts, nil
+}
+
+// pairCount is how often a pair of codes occurs.
+type pairCount struct {
+	pairOfCodes
+	n int64
+}
+
+func (p pairOfCodes) compare(q pairOfCodes) int {
+	return cmp.Or(cmp.Compare(p.in, q.in), cmp.Compare(p.out, q.out))
+}
+
+// addCodes compares pairs of codes, each as often as it occurs; ok is false if one is bad. x
+// are the numbers of all codes of the input, v is what the formula gives for them.
+func (t *tally) addCodes(x, v *Array, out *feed, counts []pairCount) (ok bool) {
+	m := x.m
+	unit := out.decoder.UnitSize()
+	raw := make([]byte, 0, unit*len(counts))
+	for _, c := range counts {
+		raw = append(raw, bits.LittleEndian.AppendUint32(nil, c.out)[:unit]...)
+	}
+	y := make([]float64, len(counts))
+	out.decode(y, raw)
+	a, b := v.errs()
+	for i, c := range counts {
+		k, one := c.in, *t.empty()
+		one.add(&Array{m: m, v: v.v[k : k+1], a: a[k : k+1], b: b[k : k+1]}, m.exact(nil, y[i:i+1]), x.v[k]-x.v[k] != 0, nil, func(int) int64 { return 0 })
+		if one.bad > 0 {
+			return false
+		}
+		t.merge(&one, c.n)
+	}
+	return true
+}
