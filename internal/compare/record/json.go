@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"math"
 	"reflect"
@@ -204,7 +205,7 @@ const kldKey = "kld"
 // default are left out.
 type metricsJSON struct {
 	*metrics.Result
-	read, ofSlim bool
+	known, ofSlim bool
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -237,21 +238,31 @@ func (j *metricsJSON) append(b []byte, slim bool) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler. Metrics that are not there are undefined, or
-// have their default in a slim row; keys that are unknown are left out.
-func (j *metricsJSON) UnmarshalJSON(object []byte) error {
-	values := map[string]metrics.Metric{}
-	if err := json.Unmarshal(object, &values); err != nil {
-		return err
-	}
+// read implements streamed. Metrics that are not there are undefined, or have their default
+// in a slim row; keys that are unknown are left out.
+func (j *metricsJSON) read(in *jsonpos.Reader) error {
+	values, said, last := make([]metrics.Metric, len(metrics.Table)), make([]bool, len(metrics.Table)), 0
+	err := in.Object(func(key string) error {
+		for k := range metrics.Table { // they mostly come in their order
+			if i := (last + k) % len(metrics.Table); metrics.Table[i].Name == key {
+				said[i], last = true, i+1
+				return in.Decode(&values[i])
+			}
+		}
+		return in.Skip()
+	})
+	return cmp.Or(err, j.take(values, said))
+}
+
+// take sets the metrics, of which some were said.
+func (j *metricsJSON) take(values []metrics.Metric, said []bool) error {
 	for _, after := range []bool{false, true} {
 		for i := range metrics.Table {
-			m := &metrics.Table[i]
-			n, said := values[m.Name]
+			m, n := &metrics.Table[i], values[i]
 			switch {
-			case after != (j.ofSlim && m.Follows(said)):
+			case after != (j.ofSlim && m.Follows(said[i])):
 				continue
-			case j.ofSlim && said:
+			case j.ofSlim && said[i]:
 				n = m.Exact(j.Result, n)
 			case j.ofSlim:
 				n = m.DefaultOf(j.Result)
@@ -261,7 +272,7 @@ func (j *metricsJSON) UnmarshalJSON(object []byte) error {
 			}
 		}
 	}
-	j.read = true
+	j.known = true
 	return nil
 }
 

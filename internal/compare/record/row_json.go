@@ -257,8 +257,8 @@ func (f *rowForm) read(in *jsonpos.Reader, o object) error {
 	if !f.classes[0].Defined {
 		f.classes[0] = countOf(*f.total)
 	}
-	if !f.metrics.read {
-		return f.metrics.UnmarshalJSON([]byte("{}"))
+	if !f.metrics.known {
+		return f.metrics.take(make([]metrics.Metric, len(metrics.Table)), make([]bool, len(metrics.Table)))
 	}
 	return nil
 }
