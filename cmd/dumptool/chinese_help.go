@@ -137,7 +137,7 @@ OK：不超出内部为 float32 时的误差；LOW：不超出 float16 和函数
 对单独给出、位于 dump 旁边的文件(MindSpore 的图、其执行顺序、mapping.csv)，inspect 统计其中的内容，以及读取时略过的不符合格式的行或字段；--verbose 列出其位置。
 
 有 --json 时每个文件一行一个对象；给出目录时，其前有一个键为 "run" 和 "rounds" 的对象。键的顺序固定；null 表示未知。不能读取的文件或张量有键 "error"。`,
-	"merge": `merge 读取 overflow scan、overflow analyze 或 convert 的分片(或这些命令在不同机器上)写出的结果，生成一次运行本应得到的结果。它不读张量。PATH 是结果文件、含一个结果的目录，或这些目录的上级目录；rank=7:PATH 指明某个结果属于哪个 rank。
+	"merge": `merge 读取 compare、overflow scan、overflow analyze 或 convert 的分片(或这些命令在不同机器上)写出的结果，生成一次运行本应得到的结果。它不读张量。PATH 是结果文件、含一个结果的目录，或这些目录的上级目录；rank=7:PATH 指明某个结果属于哪个 rank。
 
 缺少分片时会指明，且不写任何内容。`,
 	"overflow": `overflow 的命令处理数值溢出时设备留下的内容：它写出的记录(OpDebug dump)、其状态字，以及算子的 dump。`,

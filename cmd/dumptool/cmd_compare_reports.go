@@ -112,7 +112,8 @@ func (o *compareOutput) resolve(opt *compare.Options, ofHPAA bool) error {
 		}
 	}
 	if i := slices.Index(o.formats, "csv"); i >= 0 && o.out != "" {
-		switch { // both are the same table
+		o.formats = slices.Clone(o.formats) // those that documents say were asked for stay
+		switch {                            // both are the same table
 		case slices.Contains(o.formats, report.HPAAFormat):
 			o.formats = slices.Delete(o.formats, i, i+1)
 		case ofHPAA:

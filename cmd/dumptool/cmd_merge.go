@@ -94,10 +94,10 @@ func newMergeCommand(a *app) *cobra.Command {
 	})
 	cmd.Short = "make one report of the documents of shards, or of several machines"
 	cmd.Annotations = chinese("由各分片或各机器的结果生成一份报告")
-	cmd.Long = `merge reads the documents that shards of overflow scan, overflow analyze or convert
-wrote, or such commands on different machines, and makes what one run would have
-made. It reads no tensors. PATH is a document, a folder with one, or a folder of such
-folders; rank=7:PATH says which rank the document of one rank is.
+	cmd.Long = `merge reads the documents that shards of compare, overflow scan, overflow analyze or
+convert wrote, or such commands on different machines, and makes what one run would
+have made. It reads no tensors. PATH is a document, a folder with one, or a folder of
+such folders; rank=7:PATH says which rank the document of one rank is.
 
 Shards that are missing are named, and nothing is written.` + exitStatus(exitFound, exitNothing, exitInterrupted)
 	cmd.Example = `  dumptool merge shards -out report
@@ -364,6 +364,8 @@ func mergeCompared(m *merging) error {
 	if err != nil {
 		return incompletef("%w", err)
 	}
+	kept := rep.Len() - rep.Passed.Rows // a third more memory each than a pair takes, many that passed as much as one
+	m.a.makeRoom(kept+kept/3+rep.Passed.Rows/16, kept)
 	o.Pictures = nil
 	if err := o.write(m.cmd.Context(), m.a, comparedRun{nil, nil, rep}); err != nil {
 		return err

@@ -57,12 +57,14 @@ func WriteComparison(f *Folder, formats []string, r *record.Report, opt Options)
 		}
 		return pictures
 	})
-	failed = WriteFiles(f, early, r, opt)
+	opt.Width = 0
+	failed = writeTogether(f, early, late, r, &opt)
 	if opt.Gather != nil {
 		failed = append(failed, gatherPictures(f, r, labelsOf(r), opt.Gather)...)
 	}
 	opt.beside = f.Written
 	failed = append(failed, WriteFiles(f, late, r, opt)...)
+	opt.rows = nil
 	if len(failed) == 0 {
 		before = f.removeStale(before)
 	}
@@ -73,6 +75,21 @@ func WriteComparison(f *Folder, formats []string, r *record.Report, opt Options)
 		failed = append(failed, WriteFiles(f, []string{documentFormat}, r, opt)...)
 	}
 	return f.foreign(before), failed
+}
+
+// writeTogether writes the early reports, and gathers the rows for late ones, at the same time.
+func writeTogether(f *Folder, early, late []string, r *record.Report, opt *Options) (failed []error) {
+	failed = make([]error, len(early))
+	var writers []func()
+	for i, format := range early {
+		writers = append(writers, func() { failed[i] = writeFile(f, format, r, *opt) })
+	}
+	if slices.Contains(late, pageFormat) {
+		w := WriterOf[*record.Report](pageFormat)
+		writers = append(writers, func() { opt.rows = page.RowsOf(w.shown(r, *opt)) })
+	}
+	r.Together(writers)
+	return slices.DeleteFunc(failed, func(err error) bool { return err == nil })
 }
 
 // writeHPAA writes the files of HPAA beside cpu_vs_npu.csv.

@@ -15,7 +15,7 @@ const pageFormat = "html"
 
 // writePage writes a comparison as a page.
 func writePage(w io.Writer, r *record.Report, opt Options) error {
-	return writeComparedPage(w, &page.Comparison{Report: r}, opt)
+	return writeComparedPage(w, &page.Comparison{Report: r, AllRows: opt.rows}, opt)
 }
 
 // writeComparedPage writes a page of a comparison with what there is to say of it.

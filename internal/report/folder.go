@@ -90,16 +90,21 @@ func (c *counter) Write(p []byte) (int, error) {
 func WriteFiles[R any](f *Folder, formats []string, result R, opt Options) (failed []error) {
 	opt.Width = 0
 	for _, format := range formats {
-		w := WriterOf[R](format)
-		err := f.Write(w.File, func(out io.Writer) error { return w.render(out, result, opt) })
-		if err == nil && w.beside != nil {
-			err = cmp.Or(w.beside(f, result, opt), readAgain(result))
-		}
-		if err != nil {
+		if err := writeFile(f, format, result, opt); err != nil {
 			failed = append(failed, err)
 		}
 	}
 	return failed
+}
+
+// writeFile writes the report of a result in a format, and what stands beside it.
+func writeFile[R any](f *Folder, format string, result R, opt Options) error {
+	w := WriterOf[R](format)
+	err := f.Write(w.File, func(out io.Writer) error { return w.render(out, result, opt) })
+	if err == nil && w.beside != nil {
+		err = cmp.Or(w.beside(f, result, opt), readAgain(result))
+	}
+	return err
 }
 
 // WriteDocument writes the document of a shard, in its folder, compressed if that is wanted,

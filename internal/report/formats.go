@@ -206,10 +206,18 @@ func (w Writer) ofBad() Writer {
 
 // render writes a result.
 func (w *Writer) render(out io.Writer, result any, opt Options) error {
-	if r, ok := result.(*record.Report); ok && w.fewer && opt.OnlyBad {
-		result = r.BadRows()
+	if r, ok := result.(*record.Report); ok {
+		result = w.shown(r, opt)
 	}
 	return cmp.Or(w.write(out, result, opt), readAgain(result))
+}
+
+// shown is what the reports show of a comparison.
+func (w *Writer) shown(r *record.Report, opt Options) *record.Report {
+	if w.fewer && opt.OnlyBad {
+		return r.BadRows()
+	}
+	return r
 }
 
 // readAgain is why rows of a result could not be read again, nil where they could.
@@ -247,8 +255,10 @@ type Options struct {
 	Plots  bool
 	// folder is set for reports that are written into a folder.
 	folder bool
-	// beside are the reports in the same folder, to which a page has links.
+	// beside are the reports in the same folder, to which a page has links, and rows what it
+	// shows of all rows, nil where they are not gathered yet.
 	beside []record.File
+	rows   *page.Rows
 }
 
 // writes returns a writer of results of type R.

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/filename"
+	"dumptool/internal/lang"
 	"dumptool/internal/overflow"
 	"dumptool/internal/ui"
 )
@@ -57,7 +59,7 @@ func comparePlaces(r *record.Report) (all []place) {
 		}
 		p.rule = string(cmp.Or(row.FirstCode(), record.Code(row.Status)))
 		p.about = strings.ToLower(strings.ReplaceAll(p.rule, "_", " "))
-		p.setFile(row.Script, cmp.Or(row.NPUPath, row.NPUFile, row.RefPath, row.RefFile))
+		p.setFile(row.Script, fileOf(cmp.Or(row.NPUFile, row.RefFile)))
 		p.text = fmt.Sprintf("%s: %s", names.of(row), row.Status)
 		if row.Compared() {
 			p.text += fmt.Sprintf(", %d of %d elements are errors", row.Errors, row.Result.Total)
@@ -68,6 +70,20 @@ func comparePlaces(r *record.Report) (all []place) {
 		all = append(all, p)
 	}
 	return all
+}
+
+// selected matches what stands behind a file to say which of its tensors is meant.
+var selected = lang.Pattern(`:(input|output|gradient|parameter):[^:/]+$`)
+
+// fileOf is the file of a tensor, FILE:output:1 or FILE:NAME where FILE ends as files do that
+// name their tensors: a merge knows no more of it.
+func fileOf(name string) string {
+	for i := range name {
+		if name[i] == ':' && filename.Container(name[:i]) != "" {
+			return name[:i]
+		}
+	}
+	return selected().ReplaceAllString(name, "")
 }
 
 // levelOfRow is the level of a row, empty for one that there is nothing to say of.

@@ -52,14 +52,13 @@ func parseCommands(text string) (all []command, err error) {
 func oddReport() *record.Report {
 	rows := []record.Row{failing("net/a,b:c::100%\r\nd"), failing("net/conv1"), failing("net/relu1"), failing("net/known"), failing("net/warn")}
 	rows[0].Reasons = []record.Finding{{Code: record.NPUNaN, Evidence: lang.Plain("50% are NaN\nsecond, line::\x1b")}}
-	rows[0].NPUPath = "dumps/a b,c%.npy"
 	rows[1].Script = "train/net.py:17"
 	rows[2].Downstream, rows[3].Known = true, true
 	rows[4].Status, rows[4].Verdict.Reasons = record.Warn, nil
-	rows[4].NPUPath = "s3://bucket/run/x 1"
 	for i := range rows[1:] {
 		rows[i+1].NPUFile = fmt.Sprintf("npu/%d", i)
 	}
+	rows[0].NPUFile, rows[4].NPUFile = "dumps/a b,c%.npy", "s3://bucket/run/x 1:output:0"
 	return made(&record.Report{Rows: rows})
 }
 
@@ -146,6 +145,25 @@ func TestJSONLines(t *testing.T) {
 		}
 		if string(row["pictures"]) != "null" || row["noise"] != nil {
 			t.Errorf("line %d has pictures or noise", i)
+		}
+	}
+}
+
+// TestFileOf: the file of a tensor is what stands before the tensor.
+func TestFileOf(t *testing.T) {
+	for name, want := range map[string]string{
+		"":                              "",
+		"npu/b.npy":                     "npu/b.npy",
+		"s3://dumps/b.npy":              "s3://dumps/b.npy",
+		"npu/MatMul.fc.3.1.17":          "npu/MatMul.fc.3.1.17",
+		"npu/MatMul.fc.3.1.17:output:0": "npu/MatMul.fc.3.1.17",
+		"npu/odd:name:input:12":         "npu/odd:name",
+		"run/a.h5:/op/0/output/x":       "run/a.h5",
+		"run/w.npz:layer.0:output:1":    "run/w.npz",
+		"run/call:parameter:weight":     "run/call",
+	} {
+		if is := fileOf(name); is != want {
+			t.Errorf("the file of %s is %s, want %s", name, is, want)
 		}
 	}
 }

@@ -37,6 +37,8 @@ type Again struct {
 	Read func(chunk int, as Reading) ([]Row, error)
 	// failed is why rows could not be read again.
 	failed error
+	// guest is the writer that runs, where several share what is read.
+	guest *guest
 }
 
 // Reading says how much of rows is read.
@@ -193,7 +195,7 @@ func (r *Report) Each(whole bool) iter.Seq2[int, *Row] {
 	}
 	return func(yield func(int, *Row) bool) {
 		i := 0
-		err := inChunks(r, whole, func(rows []Row) ([]Row, error) { return rows, nil }, func(rows []Row) error {
+		use := func(rows []Row) error {
 			for k := range rows {
 				if !yield(i, &rows[k]) {
 					return errEnough
@@ -201,11 +203,105 @@ func (r *Report) Each(whole bool) iter.Seq2[int, *Row] {
 				i++
 			}
 			return nil
-		})
+		}
+		if g := of.Again.guest; g != nil {
+			g.each(r, whole, use)
+			return
+		}
+		err := inChunks(r, whole, func(rows []Row) ([]Row, error) { return rows, nil }, use)
 		if !errors.Is(err, errEnough) {
 			of.Again.failed = cmp.Or(of.Again.failed, err)
 		}
 	}
+}
+
+// guest is a writer that takes the rows of chunks as they come.
+type guest struct {
+	// resume lets it run until it wants the next chunk, and reports that it has not ended.
+	resume func() bool
+	// pause waits for a chunk: rows from place first, nil behind the last one. It is false
+	// where no more will come.
+	pause func() bool
+	first int
+	rows  []Row
+	// late is set while it wants to begin with the first chunk, whole where it wants all of
+	// its rows.
+	late, whole bool
+}
+
+// invite makes a guest of a writer, which begins when it is resumed.
+func (a *Again) invite(write func()) (g *guest, leave func()) {
+	g = new(guest)
+	next, leave := iter.Pull(func(yield func(struct{}) bool) {
+		g.pause = func() bool { return yield(struct{}{}) }
+		write()
+	})
+	g.resume = func() bool {
+		a.guest = g
+		_, more := next()
+		a.guest = nil
+		return more
+	}
+	return g, leave
+}
+
+// each hands over those rows of each chunk that a report has.
+func (g *guest) each(r *Report, whole bool, use func([]Row) error) {
+	g.late, g.whole = true, whole
+	for g.pause() && g.rows != nil && use(r.those(g.first, g.rows)) == nil {
+	}
+}
+
+// Together runs writers of the report which use Each. They take turns, so that rows which are
+// read again are read once for all of them that want them, and whole if one wants that.
+func (r *Report) Together(writers []func()) {
+	a := r.Whole().Again
+	if a == nil {
+		for _, write := range writers {
+			write()
+		}
+		return
+	}
+	var guests []*guest
+	for _, write := range writers {
+		g, leave := a.invite(write)
+		defer leave()
+		guests = append(guests, g)
+	}
+	guests = slices.DeleteFunc(guests, func(g *guest) bool { return !g.resume() })
+	for len(guests) > 0 {
+		guests = r.Whole().serve(guests)
+	}
+}
+
+// serve reads all rows again for guests, and returns those that want them once more.
+func (r *Report) serve(guests []*guest) []*guest {
+	whole, at := false, 0
+	for _, g := range guests {
+		g.late, whole = false, whole || g.whole
+	}
+	hand := func(rows []Row) error {
+		wanted := false
+		guests = slices.DeleteFunc(guests, func(g *guest) bool {
+			if g.late {
+				return false
+			}
+			g.first, g.rows = at, rows
+			more := g.resume()
+			wanted = wanted || more && !g.late
+			return !more
+		})
+		if at += len(rows); !wanted {
+			return errEnough
+		}
+		return nil
+	}
+	err := inChunks(r, whole, func(rows []Row) ([]Row, error) { return rows, nil }, hand)
+	if !errors.Is(err, errEnough) {
+		r.Again.failed = cmp.Or(r.Again.failed, err)
+		_ = hand(nil)
+	}
+	return guests
 }
 
 // inChunks makes something of the rows of each chunk, of several at the same time, and hands
@@ -271,8 +367,13 @@ func (r *Report) again(chunk int, whole bool) ([]Row, error) {
 			rows[i].Known, rows[i].Pictures = kept.Known, kept.Pictures
 		}
 	}
+	return r.those(first, rows), nil
+}
+
+// those are the rows of the report among some, which begin at a place of the whole one.
+func (r *Report) those(first int, rows []Row) []Row {
 	if r.whole == nil {
-		return rows, nil
+		return rows
 	}
 	from, _ := slices.BinarySearch(r.left, first)
 	end, _ := slices.BinarySearch(r.left, first+len(rows))
@@ -280,7 +381,7 @@ func (r *Report) again(chunk int, whole bool) ([]Row, error) {
 	for _, i := range r.left[from:end] {
 		left = append(left, badRows(r.left).row(&rows[i-first]))
 	}
-	return left, nil
+	return left
 }
 
 // Fetch reads rows again, each chunk once, and hands them to use in their order.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,6 +14,70 @@ import (
 	"dumptool/internal/shard"
 	"dumptool/internal/tensor"
 )
+
+// TestTogether: writers that share what is read again see all rows of their report, each time
+// that they go through them, and all of these are read as often as the most eager one goes
+// through them.
+func TestTogether(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rep := &record.Report{Findings: record.NoFindings(), Rounds: []record.Round{{Name: "rank 0", Findings: record.NoFindings()}}}
+		for i := range rapid.SampledFrom([]int{0, 1, 64, 65, 300}).Draw(t, "rows") {
+			status := rapid.SampledFrom([]record.Status{record.Pass, record.Fail}).Draw(t, "status")
+			row := record.Row{Op: fmt.Sprintf("op%d", i), Kind: "output", Round: "rank 0", Pair: record.Judged{Status: status}, Shape: tensor.Shape{2, 3}, RefDType: tensor.Float16, NPUDType: tensor.Float16}
+			row.Status, row.Result = status, documentResult()
+			rep.Rows = append(rep.Rows, row)
+		}
+		rep.Count()
+		text := written(t, rep)
+		kept, err := record.ReadKept(bytes.NewReader(text), false, func(*record.Report, int, *record.Row) bool { return false })
+		if err != nil {
+			t.Fatal(err)
+		}
+		var reads atomic.Int64
+		kept.Again = &record.Again{Chunks: kept.Chunks(), Read: func(i int, as record.Reading) ([]record.Row, error) {
+			reads.Add(1)
+			return kept.ReadAgain(kept.Again.Chunks[i], as, func(offset int64) (io.ReadCloser, error) {
+				return io.NopCloser(bytes.NewReader(text[offset:])), nil
+			})
+		}}
+		whole, bad, keptBad := rep.Len(), rep.BadRows(), kept.BadRows()
+		if kept.Passed.Rows == 0 && whole > 0 {
+			return // all is there
+		}
+		most, writers, ended := 0, []func(){}, 0
+		for range rapid.IntRange(0, 4).Draw(t, "writers") {
+			times, entire := rapid.IntRange(0, 3).Draw(t, "times"), rapid.Bool().Draw(t, "entire")
+			until, onlyBad := rapid.IntRange(0, whole).Draw(t, "until"), rapid.Bool().Draw(t, "bad rows")
+			most = max(most, times)
+			writers = append(writers, func() {
+				of, want := kept.Report, rep
+				if onlyBad {
+					of, want = keptBad, bad
+				}
+				for k := range times {
+					n := 0
+					for i, row := range of.Each(entire) {
+						if row.Op != want.Row(i).Op || i != n {
+							t.Fatalf("row %d is %s, want %s at %d", i, row.Op, want.Row(i).Op, n)
+						}
+						if n++; k == 0 && n > until {
+							break
+						}
+					}
+					if n < want.Len() && (k > 0 || n <= until) {
+						t.Fatalf("%d rows of %d", n, want.Len())
+					}
+				}
+				ended++
+			})
+		}
+		reads.Store(0)
+		kept.Together(writers)
+		if n := int(reads.Load()); ended != len(writers) || kept.AgainFailed() != nil || n > most*len(kept.Again.Chunks) {
+			t.Fatalf("%d of %d writers ended, %v, after %d reads", ended, len(writers), kept.AgainFailed(), n)
+		}
+	})
+}
 
 // TestReadAgain: a report that kept some of its rows without what compare.json shows alone,
 // and reads all again, writes the document that one writes which kept them, with and without

@@ -39,7 +39,7 @@ func sideOf(c *Comparison, noPaths bool) *side {
 	}
 	rows := c.RowsBefore
 	if rows == nil {
-		rows = rowsOf(r)
+		rows = RowsOf(r)
 	}
 	s.Name, s.Round, s.Status, s.Mark, s.MeanRel = rows.tensors, rows.cols.Round, rows.cols.Status, rows.cols.Mark, rows.cols.MeanRel
 	s.Score = slices.Clone(rows.cols.Score)

@@ -74,8 +74,8 @@ type Rows struct {
 	paths   []string
 }
 
-// rowsOf gathers the rows of a report.
-func rowsOf(r *record.Report) *Rows {
+// RowsOf gathers the rows of a report.
+func RowsOf(r *record.Report) *Rows {
 	g := new(Rows)
 	for i, row := range r.Each(false) {
 		g.Add(r, i, row)

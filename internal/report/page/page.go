@@ -82,7 +82,7 @@ func Write(w io.Writer, c *Comparison, opt Options) error {
 	}
 	if c != nil && c.AllRows == nil {
 		shown := *c
-		c, shown.AllRows = &shown, rowsOf(c.Report)
+		c, shown.AllRows = &shown, RowsOf(c.Report)
 	}
 	v := view{chinese: opt.Lang == "zh", title: "dumptool"}
 	if opt.NoPaths {

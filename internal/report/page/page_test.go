@@ -247,7 +247,7 @@ func TestModules(t *testing.T) {
 		for _, name := range test.names {
 			r.Rows = append(r.Rows, record.Row{Op: name})
 		}
-		rows := rowsOf(r)
+		rows := RowsOf(r)
 		got, paths := rows.modules.of(rows.ops)
 		for i := range got {
 			got[i] = strings.ReplaceAll(got[i], separator, "|")
