@@ -207,6 +207,7 @@ func TestOddTrees(t *testing.T) {
 		first   string
 	}{
 		{"a step with one rank alone", func(t *testing.T, dir string) {
+			t.Helper()
 			move(t, dir+"/run/step1/rank3", dir+"/rank3")
 			if err := os.RemoveAll(dir + "/run/step1"); err != nil {
 				t.Fatal(err)
@@ -214,17 +215,20 @@ func TestOddTrees(t *testing.T) {
 			move(t, dir+"/rank3", dir+"/run/step1/rank3")
 		}, "", 0, "PASS"},
 		{"a rank twice", func(t *testing.T, dir string) {
+			t.Helper()
 			move(t, dir+"/run", dir+"/all")
 			move(t, dir+"/all", dir+"/run/20260101")
 			again(t, dir+"/run/20260101/step0/rank3", dir+"/run/20260102/step0/rank3")
 		}, "rank 3 in several folders (20260101, 20260102), each of which counts as a run of its own", 0, "PASS"},
 		{"two programs", func(t *testing.T, dir string) {
+			t.Helper()
 			move(t, dir+"/run", dir+"/all")
 			move(t, dir+"/all", dir+"/run/train")
 			again(t, dir+"/run/train/step0/rank0", dir+"/run/rollout/step0/rank0")
 			again(t, dir+"/run/train/step0/rank1", dir+"/run/rollout/step0/rank1")
 		}, "ranks 0-1 in several folders (rollout, train), each of which counts as a run of its own", 0, "PASS"},
 		{"statistics only", func(t *testing.T, dir string) {
+			t.Helper()
 			tensors, err := filepath.Glob(dir + "/run/*/*/dump_tensor_data")
 			if err != nil || len(tensors) == 0 {
 				t.Fatal(err)
