@@ -24,7 +24,9 @@ import (
 // is data. To find the pairs of a comparison leastMemory should do; then it may have
 // memoryOfPair or, where statistics are compared, memoryOfStatistics for each pair beyond
 // manyPairs. That is no bound, and a run that has more in use collects up to half of its time:
-// so it grows with the pairs. GOGC and GOMEMLIMIT in the environment go before these.
+// so it grows with the pairs, and always leaves room for a quarter of the garbage that there may
+// be beside what is in use, such as the names of a million files of which a shard compares some.
+// GOGC and GOMEMLIMIT in the environment go before these.
 const (
 	garbagePercent     = 25
 	leastGarbage       = 24 << 20
@@ -32,11 +34,12 @@ const (
 	manyPairs          = 14000
 	memoryOfPair       = 11000 // some 6000 are in use in the end
 	memoryOfStatistics = 1800
+	memoryOfGo         = 24 << 20 // beside data and garbage: stacks, tables, what was just freed
 )
 
 // collector sets how much garbage there may be beside data: a percentage, and leastGarbage
-// at least.
-type collector struct{ percent atomic.Int64 }
+// at least; less from the memory of room on, 0 while there is no such limit.
+type collector struct{ percent, room atomic.Int64 }
 
 // set sets the percentage from now on.
 func (c *collector) set(percent int64) {
@@ -50,13 +53,19 @@ func (c *collector) set(percent int64) {
 	}
 }
 
-// adapt sets the percentage for the data that the last collection found.
+// adapt sets the percentage and the limit for the data that the last collection found.
 func (c *collector) adapt() {
 	const data = "/gc/heap/live:bytes"
 	sample := []metrics.Sample{{Name: data}}
 	metrics.Read(sample)
 	live := max(4<<20, int64(sample[0].Value.Uint64()))
-	debug.SetGCPercent(int(max(c.percent.Load(), 100*leastGarbage/live)))
+	percent := c.percent.Load()
+	if percent > 0 {
+		debug.SetGCPercent(int(max(percent, 100*leastGarbage/live)))
+	}
+	if room := c.room.Load(); room > 0 {
+		debug.SetMemoryLimit(max(room, live+live*percent/400+memoryOfGo))
+	}
 }
 
 // watch adapts the percentage after each collection: the next one takes what nobody holds.
@@ -76,7 +85,8 @@ func (c *collector) makeRoom(pairs, measured int) {
 		c.set(100)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(leastMemory + int64(max(0, pairs-manyPairs))*room)
+		c.room.Store(leastMemory + int64(max(0, pairs-manyPairs))*room)
+		c.adapt()
 	}
 }
 
