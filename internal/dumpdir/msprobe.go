@@ -162,15 +162,17 @@ func cutMSProbe(stem string) identity {
 }
 
 func finishMSProbe(r *reader, folders []*Folder) {
+	claimed := make(map[*File]bool)
 	for _, f := range folders {
 		if file := dumpJSON(f); file != nil {
-			d := &msprobeFolder{reader: r, folder: f, file: file, at: r.coordinatesOf(f, "")}
+			d := &msprobeFolder{reader: r, folder: f, file: file, at: r.coordinatesOf(f, ""), claimed: claimed}
 			d.read()
 			if others := otherLists(f); len(others) > 0 {
 				r.run.problem(BadSide, file.Path(), *d.at, lang.Errorf("other lists of calls lie beside it: %s; give one of the files as the path", lang.FirstNames(others)))
 			}
 		}
 	}
+	r.entries = slices.DeleteFunc(r.entries, func(e entry) bool { return e.call == nil && claimed[e.file] })
 }
 
 // msprobeFolder is the folder of a rank.
@@ -180,8 +182,8 @@ type msprobeFolder struct {
 	file   *File // dump.json
 	at     *Coordinates
 	calls  []*Call
-	// tensors are the files of dump_tensor_data by their names, claimed those that
-	// dump.json names.
+	// tensors are the files of dump_tensor_data by their names, claimed those that dump.json
+	// names, here or in another folder.
 	tensors map[string]*File
 	claimed map[*File]bool
 	// named counts the tensors that ought to have a file, missing those of them that are
@@ -249,7 +251,6 @@ func (d *msprobeFolder) read() {
 	if err := d.odd.orNil(); err != nil {
 		d.run.problem(BadSide, d.file.Path(), *d.at, err)
 	}
-	d.entries = slices.DeleteFunc(d.entries, func(e entry) bool { return e.call == nil && d.claimed[e.file] })
 	d.msprobes = append(d.msprobes, msprobeDump{d.at, d.file, header, d.calls})
 	if len(names) > 0 {
 		fits := func(of *Folder) bool { return of == d.folder || of.parent == d.folder }
@@ -298,7 +299,7 @@ func (d *msprobeFolder) side(name string, read func(io.Reader) error) {
 
 // findTensors lists the files of dump_tensor_data.
 func (d *msprobeFolder) findTensors() {
-	d.tensors, d.claimed = make(map[string]*File), make(map[*File]bool)
+	d.tensors = make(map[string]*File)
 	for _, f := range d.run.folders {
 		if f.parent != d.folder || path.Base(f.Dir) != msprobe.TensorFolder {
 			continue
