@@ -117,9 +117,8 @@ type Plan struct {
 	metrics *metrics.Pool
 	// failedFast is set where the first failure ended the run.
 	failedFast bool
-	// inputs is set where inputs of operators of the NPU were dumped, so that some may be
-	// computed again.
-	inputs bool
+	// mayCompute is set where operators of the NPU may be computed again.
+	mayCompute bool
 	// skipped has the lines of logs by the names of tensors; nil until one is asked for.
 	skipped *filename.Index
 }
@@ -166,7 +165,7 @@ func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*P
 	p.planReads()
 	p.explainNothing()
 	p.pairValues()
-	p.inputs = npu.hasInputs()
+	p.mayCompute = npu.mayCompute()
 	p.pools, p.leftAlone = []*tensorfile.Pool{ref.files, npu.files}, ref.others+npu.others
 	p.forget()
 	return p, nil

@@ -60,22 +60,23 @@ func (p *Plan) ComputeAgain(ctx context.Context, rep *record.Report) error {
 	case o.Check != CheckSuspects || o.Judge.Verdict.Mode != ByEvidence:
 		return nil
 	}
-	computed := make(map[string]bool)
+	computed, room := make(map[string]bool), mostSuspects
 	for first, more := true, true; more; first = false {
 		all, is := suspects(rep, r.steps)
 		names := slices.DeleteFunc(all, func(name string) bool { return computed[name] })
-		if left := len(computed) + len(names) - mostSuspects; left > 0 {
+		if left := len(names) - room; left > 0 {
 			if first {
 				rep.Listed.Warnings = append(rep.Listed.Warnings, lang.Sayf("%d operators are suspected: the first %d in the data flow were computed again from their own inputs (--check all computes every one)",
 					"%d 个算子可疑：仅用自身输入重新计算了数据流中的前 %d 个(--check all 则全部计算)", left+mostSuspects, mostSuspects))
 			}
-			names = names[:max(0, len(names)-left)]
+			names = names[:room]
+		}
+		room -= len(names)
+		if first {
+			names = doubtful(rep, r.steps, names, is)
 		}
 		for _, name := range names {
 			computed[name] = true
-		}
-		if first {
-			names = doubtful(rep, r.steps, names, is)
 		}
 		var err error
 		if more, err = r.compute(ctx, names, is); err != nil {
@@ -98,7 +99,7 @@ type recheck struct {
 // inputs were dumped nothing can be computed.
 func (a *recheck) compute(ctx context.Context, names []string, is map[suspect]bool) (more bool, err error) {
 	rep, o := a.rep, a.opt
-	if !a.inputs {
+	if !a.mayCompute {
 		return false, nil
 	}
 	var unread []lang.Sentence

@@ -362,8 +362,9 @@ func (s *Side) warnOfDevice() {
 // npuDevice is what torch.utils.dumper calls the NPU.
 const npuDevice = "npu"
 
-// hasInputs reports whether tensors may be what an operator read.
-func (s *Side) hasInputs() bool {
+// mayCompute reports whether operators may be computed again: whether some tensor may be what
+// one of them read.
+func (s *Side) mayCompute() bool {
 	return slices.ContainsFunc(s.Tensors, func(t *Tensor) bool {
 		return !t.Table && (t.Kind != tensor.Output || t.Leaf != nil || t.Recorded != nil)
 	})

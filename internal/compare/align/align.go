@@ -48,7 +48,6 @@ type Aligner struct {
 	Version int
 
 	notes sync.Map // of lang.Sentence, by their English
-	plans plans
 }
 
 // share makes equal notes of pairs one: a run keeps those of all.

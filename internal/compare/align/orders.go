@@ -56,7 +56,7 @@ func keepFirst(first, err error) error {
 
 // plan plans the conversion of a tensor to a host order.
 func (g *Aligner) plan(t *Tensor, target tensor.Format, shape tensor.Shape) (*layout.Plan, error) {
-	return g.plans.of(&layout.Request{
+	return layout.NewPlan(layout.Request{
 		DType: t.DType, Source: t.Format, Shape: t.Stored, C0: t.C0, Groups: t.Groups,
 		Original: t.OriginalShape, OriginalFormat: t.OriginalFormat,
 		Target: target, TargetShape: shape, Order: g.OriginalFormat,
