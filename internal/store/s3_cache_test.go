@@ -73,12 +73,12 @@ func TestReadAhead(t *testing.T) {
 	s, bucket, data := f.begin(t, headSize+4*minBlock, func(set *S3Settings) { set.Block, set.Cache = minBlock, 8*minBlock })
 	src := s.mustOpen(t, bucket, "run/x")
 	third := make(chan bool, 1)
-	f.before = func(_ int64, _ http.ResponseWriter, r *http.Request) bool {
+	f.before.set(func(_ int64, _ http.ResponseWriter, r *http.Request) bool {
 		if strings.HasPrefix(r.Header.Get("Range"), fmt.Sprintf("bytes=%d-", headSize+2*minBlock)) {
 			third <- true
 		}
 		return false
-	}
+	})
 	for _, off := range []int64{headSize, headSize + minBlock} {
 		if _, err := src.ReadAt(make([]byte, 10), off); err != nil {
 			t.Fatal(err)
@@ -88,7 +88,7 @@ func TestReadAhead(t *testing.T) {
 	if got := readAll(t, src); !bytes.Equal(got, data) {
 		t.Error("other bytes came back")
 	}
-	f.before = nil
+	f.before.set(nil)
 	seen := map[string]bool{}
 	for _, line := range f.log() {
 		if seen[line] {
@@ -106,7 +106,7 @@ func TestPrefetch(t *testing.T) {
 		s, bucket, data := f.begin(t, headSize+4*minBlock, func(set *S3Settings) { set.Block, set.Cache = minBlock, 8*minBlock })
 		src := s.mustOpen(t, bucket, "run/x")
 		first := make(chan bool, 1)
-		f.before = func(_ int64, _ http.ResponseWriter, r *http.Request) bool {
+		f.before.set(func(_ int64, _ http.ResponseWriter, r *http.Request) bool {
 			if !strings.HasPrefix(r.Header.Get("Range"), "bytes=0-") {
 				select {
 				case first <- true:
@@ -114,14 +114,14 @@ func TestPrefetch(t *testing.T) {
 				}
 			}
 			return false
-		}
+		})
 		Prefetch(&source{Source: src}, from, int64(len(data))-from)
 		<-first
 		got, err := io.ReadAll(io.NewSectionReader(src, from, int64(len(data))-from))
 		if err != nil || !bytes.Equal(got, data[from:]) {
 			t.Errorf("from %d: %d bytes, %v", from, len(got), err)
 		}
-		f.before = nil
+		f.before.set(nil)
 		seen := map[string]bool{}
 		for _, line := range f.log() {
 			if seen[line] {

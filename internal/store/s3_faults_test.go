@@ -32,12 +32,31 @@ type faults struct {
 	testServer
 	requests atomic.Int64
 	// before may answer in place of the server: then it returns true.
-	before func(n int64, w http.ResponseWriter, r *http.Request) bool
+	before hook[func(n int64, w http.ResponseWriter, r *http.Request) bool]
 	// after changes an answer.
-	after func(n int64, resp *http.Response) error
+	after hook[func(n int64, resp *http.Response) error]
 
 	mu    sync.Mutex
 	lines []string // of the requests
+}
+
+// calm lets the server answer by itself again.
+func (f *faults) calm() {
+	f.before.set(nil)
+	f.after.set(nil)
+}
+
+// hook is a function that a test exchanges while parts of uploads may be on their way.
+type hook[F any] struct{ now atomic.Pointer[F] }
+
+func (h *hook[F]) set(f F) { h.now.Store(&f) }
+
+// get is the zero value as long as nothing was set.
+func (h *hook[F]) get() (f F) {
+	if p := h.now.Load(); p != nil {
+		f = *p
+	}
+	return f
 }
 
 // log are the requests that came since the last call.
@@ -61,10 +80,11 @@ func newFaults(t *testing.T) *faults {
 	}
 	proxy := httputil.NewSingleHostReverseProxy(behind)
 	proxy.ModifyResponse = func(resp *http.Response) error {
-		if f.after == nil {
+		after := f.after.get()
+		if after == nil {
 			return nil
 		}
-		return f.after(resp.Request.Context().Value(requestNumber{}).(int64), resp)
+		return after(resp.Request.Context().Value(requestNumber{}).(int64), resp)
 	}
 	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +92,7 @@ func newFaults(t *testing.T) *faults {
 		f.mu.Lock()
 		f.lines = append(f.lines, r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Range"))
 		f.mu.Unlock()
-		if f.before != nil && f.before(n, w, r) {
+		if before := f.before.get(); before != nil && before(n, w, r) {
 			return
 		}
 		proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestNumber{}, n)))
@@ -98,7 +118,7 @@ func (f *faults) begin(t *testing.T, size int, change ...func(*S3Settings)) (s *
 	data = pattern(size)
 	s.mustPut(t, bucket, "run/x", data)
 	f.log()
-	t.Cleanup(func() { f.before, f.after = nil, nil }) // before the bucket is removed
+	t.Cleanup(f.calm) // before the bucket is removed
 	return s, bucket, data
 }
 
@@ -110,34 +130,34 @@ func smallBlocks(set *S3Settings) { set.Block, set.Cache = minBlock, 4*minBlock 
 func TestRetries(t *testing.T) {
 	for name, fault := range map[string]func(f *faults, try func(*http.Request) int){
 		"busy": func(f *faults, try func(*http.Request) int) {
-			f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+			f.before.set(func(_ int64, w http.ResponseWriter, r *http.Request) bool {
 				return try(r)%3 != 0 && refuse(w, http.StatusServiceUnavailable, "SlowDown")
-			}
+			})
 		},
 		"no xml": func(f *faults, try func(*http.Request) int) {
-			f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+			f.before.set(func(_ int64, w http.ResponseWriter, r *http.Request) bool {
 				bad := try(r)%2 != 0
 				if bad {
 					http.Error(w, "bad gateway", http.StatusBadGateway)
 				}
 				return bad
-			}
+			})
 		},
 		"cut bodies": func(f *faults, try func(*http.Request) int) {
-			f.after = func(_ int64, resp *http.Response) error {
+			f.after.set(func(_ int64, resp *http.Response) error {
 				if resp.Request.Method == http.MethodGet && try(resp.Request)%3 != 0 {
 					resp.Body = io.NopCloser(io.LimitReader(resp.Body, resp.ContentLength/2))
 				}
 				return nil
-			}
+			})
 		},
 		"lost connections": func(f *faults, try func(*http.Request) int) {
-			f.before = func(_ int64, _ http.ResponseWriter, r *http.Request) bool {
+			f.before.set(func(_ int64, _ http.ResponseWriter, r *http.Request) bool {
 				if try(r)%2 != 0 {
 					panic(http.ErrAbortHandler)
 				}
 				return false
-			}
+			})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,7 +181,7 @@ func TestRetries(t *testing.T) {
 				t.Errorf("List = %+v, %v", objects, err)
 			}
 			s.mustPut(t, bucket, "run/y", data)
-			f.before, f.after = nil, nil
+			f.calm()
 			if got := readAll(t, s.mustOpen(t, bucket, "run/y")); !bytes.Equal(got, data) {
 				t.Error("other bytes were written")
 			}
@@ -180,9 +200,9 @@ func TestNoRetries(t *testing.T) {
 	} {
 		f := newFaults(t)
 		s, bucket, _ := f.begin(t, 100)
-		f.before = func(_ int64, w http.ResponseWriter, _ *http.Request) bool { return refuse(w, status, "Wrong") }
+		f.before.set(func(_ int64, w http.ResponseWriter, _ *http.Request) bool { return refuse(w, status, "Wrong") })
 		_, err := s.Open(bucket, Object{Key: "run/x", Size: -1})
-		f.before = nil
+		f.before.set(nil)
 		if want = strings.ReplaceAll(want, "URL", s.endpoint); err == nil || err.Error() != want {
 			t.Errorf("%d: %v, want %s", status, err, want)
 		}
@@ -200,13 +220,13 @@ func TestNoRetries(t *testing.T) {
 func TestTriesEnd(t *testing.T) {
 	f := newFaults(t)
 	s, bucket, _ := f.begin(t, 100, func(set *S3Settings) { set.RetryTime = 300 * time.Millisecond })
-	f.before = func(_ int64, w http.ResponseWriter, _ *http.Request) bool {
+	f.before.set(func(_ int64, w http.ResponseWriter, _ *http.Request) bool {
 		w.Header().Set("Retry-After", "0")
 		return refuse(w, http.StatusServiceUnavailable, "SlowDown")
-	}
+	})
 	start := time.Now()
 	_, err := s.Head(bucket, "run/x")
-	f.before = nil
+	f.before.set(nil)
 	if err == nil || !strings.Contains(err.Error(), "503") || !IsTransport(err) {
 		t.Errorf("error %v", err)
 	}
@@ -217,9 +237,9 @@ func TestTriesEnd(t *testing.T) {
 	f = newFaults(t)
 	s, bucket, _ = f.begin(t, 100, func(set *S3Settings) { set.RetryTime = time.Hour })
 	s.mustPut(t, bucket, "run/y", nil)
-	f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+	f.before.set(func(_ int64, w http.ResponseWriter, r *http.Request) bool {
 		return strings.HasSuffix(r.URL.Path, "/x") && refuse(w, http.StatusInternalServerError, "InternalError")
-	}
+	})
 	f.log()
 	served := make(chan error)
 	ended := make(chan struct{})
@@ -250,18 +270,18 @@ func TestTriesEnd(t *testing.T) {
 	if tries != maxTries {
 		t.Errorf("%d tries, want %d", tries, maxTries)
 	}
-	f.before = nil
+	f.before.set(nil)
 	// A run that was interrupted does not wait.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s = f.connect(t, func(set *S3Settings) { set.Context = ctx })
-	f.before = func(_ int64, w http.ResponseWriter, _ *http.Request) bool {
+	f.before.set(func(_ int64, w http.ResponseWriter, _ *http.Request) bool {
 		w.Header().Set("Retry-After", "30")
 		return refuse(w, http.StatusServiceUnavailable, "SlowDown")
-	}
+	})
 	start = time.Now()
 	_, err = s.Head(bucket, "run/x")
-	f.before = nil
+	f.before.set(nil)
 	if err == nil || errors.Is(err, context.Canceled) || time.Since(start) > 10*time.Second {
 		t.Errorf("interrupted: %v after %v", err, time.Since(start))
 	}
@@ -285,10 +305,10 @@ func TestCutBodyIsContinued(t *testing.T) {
 	src := s.mustOpen(t, bucket, "run/x")
 	f.log()
 	const cut = 100000
-	f.after = func(_ int64, resp *http.Response) error {
+	f.after.set(func(_ int64, resp *http.Response) error {
 		resp.Body = io.NopCloser(io.LimitReader(resp.Body, cut))
 		return nil
-	}
+	})
 	got := make([]byte, minBlock)
 	if _, err := src.ReadAt(got, headSize); err != nil || !bytes.Equal(got, data[headSize:]) {
 		t.Fatalf("ReadAt: %v", err)
@@ -325,9 +345,9 @@ func TestWrongAnswers(t *testing.T) {
 			f := newFaults(t)
 			s, bucket, _ := f.begin(t, 400000)
 			src := s.mustOpen(t, bucket, "run/x")
-			f.after = tt.after
+			f.after.set(tt.after)
 			n, err := src.ReadAt(make([]byte, 10), headSize)
-			f.after = nil
+			f.after.set(nil)
 			if err == nil || n != 0 {
 				t.Fatalf("%d bytes, %v", n, err)
 			}
@@ -349,17 +369,17 @@ func TestWrongAnswers(t *testing.T) {
 func TestServerIgnoresIfMatch(t *testing.T) {
 	f := newFaults(t)
 	s, bucket, _ := f.begin(t, 400000)
-	f.before = func(_ int64, _ http.ResponseWriter, r *http.Request) bool {
+	f.before.set(func(_ int64, _ http.ResponseWriter, r *http.Request) bool {
 		r.Header.Del("If-Match")
 		return false
-	}
+	})
 	src := s.mustOpen(t, bucket, "run/x")
 	other := pattern(400001)[1:]
 	s.mustPut(t, bucket, "run/x", other)
 	if _, err := src.ReadAt(make([]byte, 10), headSize); !errors.Is(err, errChanged) {
 		t.Errorf("error %v, want %v", err, errChanged)
 	}
-	f.before = nil
+	f.before.set(nil)
 	if err := s.Remove(bucket, "run/x"); err != nil {
 		t.Fatal(err)
 	}
@@ -381,12 +401,12 @@ func TestPages(t *testing.T) {
 	want = append(want, "run/x")
 	f.log()
 	maxKeys := regexp.MustCompile(`max-keys=1000`)
-	f.before = func(_ int64, _ http.ResponseWriter, r *http.Request) bool {
+	f.before.set(func(_ int64, _ http.ResponseWriter, r *http.Request) bool {
 		r.URL.RawQuery = maxKeys.ReplaceAllString(r.URL.RawQuery, "max-keys=2")
 		return false
-	}
+	})
 	objects, _, err := s.List(bucket, "", false)
-	f.before = nil
+	f.before.set(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -428,7 +448,7 @@ func TestPagesForEver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFaults(t)
 			s, bucket, _ := f.begin(t, 1)
-			f.before = func(n int64, w http.ResponseWriter, r *http.Request) bool {
+			f.before.set(func(n int64, w http.ResponseWriter, r *http.Request) bool {
 				if n > 1000 {
 					t.Error("a thousand pages were asked for")
 					return refuse(w, http.StatusForbidden, "AccessDenied")
@@ -439,11 +459,11 @@ func TestPagesForEver(t *testing.T) {
 				}
 				fmt.Fprintf(w, `<%s><IsTruncated>true</IsTruncated>%s</%[1]s>`, kind, test.page(n))
 				return true
-			}
+			})
 			list := second(s.List(bucket, "", false))
 			_, anything := s.Any(bucket, "run/none/")
 			_, uploads := s.uploads(bucket, "")
-			f.before = nil
+			f.before.set(nil)
 			for doing, err := range map[string]error{"List": list, "Any": anything, "uploads": uploads} {
 				if !errors.Is(err, errBadAnswer) || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("%s: error %v, want %s", doing, err, test.want)
@@ -465,7 +485,7 @@ func TestLongAnswers(t *testing.T) {
 			s, bucket, _ := f.begin(t, 1)
 			const most = 256 << 20
 			var sent atomic.Int64
-			f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+			f.before.set(func(_ int64, w http.ResponseWriter, r *http.Request) bool {
 				begin := "<ListBucketResult><Name>"
 				switch {
 				case r.URL.Query().Has("uploads") && r.Method == http.MethodPost:
@@ -484,7 +504,7 @@ func TestLongAnswers(t *testing.T) {
 					}
 				}
 				return true
-			}
+			})
 			w, err := s.Create(bucket, "new", false)
 			if err != nil {
 				t.Fatal(err)
@@ -496,7 +516,7 @@ func TestLongAnswers(t *testing.T) {
 			if write == nil {
 				write = w.Commit()
 			}
-			f.before = nil
+			f.before.set(nil)
 			w.Abort()
 			for doing, err := range map[string]error{"List": list, "Any": anything, "uploads": uploads, "Write": write} {
 				if !errors.Is(err, errBadAnswer) {
@@ -525,17 +545,17 @@ func TestComplete(t *testing.T) {
 	}{
 		"200 with an error": {func(f *faults) {
 			var failed atomic.Bool
-			f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+			f.before.set(func(_ int64, w http.ResponseWriter, r *http.Request) bool {
 				return isComplete(r) && failed.CompareAndSwap(false, true) && refuse(w, http.StatusOK, "InternalError")
-			}
+			})
 		}, ""},
 		"always 200 with an error": {func(f *faults) {
-			f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+			f.before.set(func(_ int64, w http.ResponseWriter, r *http.Request) bool {
 				return isComplete(r) && refuse(w, http.StatusOK, "InternalError")
-			}
+			})
 		}, "200 InternalError: of the test"},
 		"lost answer": {func(f *faults) {
-			f.after = func(_ int64, resp *http.Response) error {
+			f.after.set(func(_ int64, resp *http.Response) error {
 				if isComplete(resp.Request) && resp.StatusCode == http.StatusOK {
 					return errors.New("lost")
 				}
@@ -543,25 +563,25 @@ func TestComplete(t *testing.T) {
 					resp.Header.Set("ETag", `"00000000000000000000000000000000-2"`) // which the server has otherwise
 				}
 				return nil
-			}
+			})
 		}, ""},
 		"lost answer, other object": {func(f *faults) {
-			f.after = func(_ int64, resp *http.Response) error {
+			f.after.set(func(_ int64, resp *http.Response) error {
 				if isComplete(resp.Request) && resp.StatusCode == http.StatusOK {
 					return errors.New("lost")
 				}
 				return nil
-			}
+			})
 		}, "404 NoSuchUpload"},
 		"refused": {func(f *faults) {
-			f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+			f.before.set(func(_ int64, w http.ResponseWriter, r *http.Request) bool {
 				return isComplete(r) && refuse(w, http.StatusForbidden, "AccessDenied")
-			}
+			})
 		}, "access denied (403 AccessDenied) to write run/big"},
 		"part refused": {func(f *faults) {
-			f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+			f.before.set(func(_ int64, w http.ResponseWriter, r *http.Request) bool {
 				return r.Method == http.MethodPut && r.URL.Query().Get("partNumber") == "2" && refuse(w, http.StatusForbidden, "AccessDenied")
-			}
+			})
 		}, "access denied (403 AccessDenied) to write run/big"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -576,7 +596,7 @@ func TestComplete(t *testing.T) {
 			if err == nil {
 				err = w.Commit()
 			}
-			f.before, f.after = nil, nil
+			f.calm()
 			if tt.want != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("error %v, want %s", err, tt.want)
@@ -612,12 +632,12 @@ func TestNew(t *testing.T) {
 	}{
 		"seen before": {true, func(*faults) {}, errExists.Error(), 0},
 		"may not be seen": {false, func(f *faults) {
-			f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+			f.before.set(func(_ int64, w http.ResponseWriter, r *http.Request) bool {
 				return isHead(r) && refuse(w, http.StatusForbidden, "AccessDenied")
-			}
+			})
 		}, "", 0},
 		"comes in between": {true, func(f *faults) {
-			f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+			f.before.set(func(_ int64, w http.ResponseWriter, r *http.Request) bool {
 				switch {
 				case isHead(r):
 					return refuse(w, http.StatusNotFound, "NoSuchKey")
@@ -625,30 +645,30 @@ func TestNew(t *testing.T) {
 					return refuse(w, http.StatusPreconditionFailed, "PreconditionFailed")
 				}
 				return false
-			}
+			})
 		}, errExists.Error(), 0},
 		"not implemented": {false, func(f *faults) {
-			f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+			f.before.set(func(_ int64, w http.ResponseWriter, r *http.Request) bool {
 				return places(r) && r.Header.Get("If-None-Match") != "" && refuse(w, http.StatusNotImplemented, "NotImplemented")
-			}
+			})
 		}, "", 1},
 		"not implemented, seen before": {true, func(f *faults) {
-			f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+			f.before.set(func(_ int64, w http.ResponseWriter, r *http.Request) bool {
 				return places(r) && refuse(w, http.StatusNotImplemented, "NotImplemented")
-			}
+			})
 		}, errExists.Error(), 0},
 		"ignored, seen before": {true, func(f *faults) {
-			f.before = func(_ int64, _ http.ResponseWriter, r *http.Request) bool {
+			f.before.set(func(_ int64, _ http.ResponseWriter, r *http.Request) bool {
 				r.Header.Del("If-None-Match")
 				return false
-			}
+			})
 		}, errExists.Error(), 0},
 		"lost answer": {false, func(f *faults) {
 			var lost atomic.Bool
-			f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+			f.before.set(func(_ int64, w http.ResponseWriter, r *http.Request) bool {
 				return places(r) && lost.Load() && refuse(w, http.StatusPreconditionFailed, "PreconditionFailed")
-			}
-			f.after = func(_ int64, resp *http.Response) error {
+			})
+			f.after.set(func(_ int64, resp *http.Response) error {
 				if places(resp.Request) && resp.StatusCode == http.StatusOK && lost.CompareAndSwap(false, true) {
 					return errors.New("lost")
 				}
@@ -656,7 +676,7 @@ func TestNew(t *testing.T) {
 					resp.Header.Set("ETag", `"00000000000000000000000000000000-2"`) // which the server has otherwise
 				}
 				return nil
-			}
+			})
 		}, "", 0},
 	} {
 		for _, size := range []int{10, partSize + 1} {
@@ -670,7 +690,7 @@ func TestNew(t *testing.T) {
 				tt.harm(f)
 				data := pattern(size)
 				err := s.create(bucket, "new", data, true)
-				f.before, f.after = nil, nil
+				f.calm()
 				want := data
 				if tt.there {
 					want = other
@@ -711,8 +731,8 @@ func TestStaleOfWholeKeys(t *testing.T) {
 		defer w.Abort()
 	}
 	refused := false
-	f.before = func(_ int64, w http.ResponseWriter, r *http.Request) bool {
-		if !r.URL.Query().Has("uploads") {
+	f.before.set(func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodGet || !r.URL.Query().Has("uploads") {
 			return false
 		}
 		if r.URL.Query().Get("prefix") == "" {
@@ -720,7 +740,7 @@ func TestStaleOfWholeKeys(t *testing.T) {
 		}
 		fmt.Fprint(w, `<ListMultipartUploadsResult><IsTruncated>false</IsTruncated></ListMultipartUploadsResult>`)
 		return true
-	}
+	})
 	if got, err := s.uploads(bucket, "run/"); err != nil || len(got) != 1 || got[0].Key != "run/a" {
 		t.Errorf("uploads %+v, %v", got, err)
 	}
@@ -768,14 +788,14 @@ func TestAny(t *testing.T) {
 		`<IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>`,
 		`<IsTruncated>true</IsTruncated><NextContinuationToken>u</NextContinuationToken><Contents><Key>run/z</Key></Contents>`,
 	}
-	f.before = func(n int64, w http.ResponseWriter, r *http.Request) bool {
+	f.before.set(func(n int64, w http.ResponseWriter, r *http.Request) bool {
 		i := 0
 		if r.URL.Query().Get("continuation-token") != "" {
 			i = len(pages) - 1
 		}
 		fmt.Fprint(w, "<ListBucketResult>"+pages[i]+"</ListBucketResult>")
 		return true
-	}
+	})
 	if found, err := s.Any(bucket, "run/"); err != nil || !found {
 		t.Errorf("an empty page first: %v, %v", found, err)
 	}
@@ -785,7 +805,7 @@ func TestAny(t *testing.T) {
 func TestPlainBodies(t *testing.T) {
 	f := newFaults(t)
 	s, bucket, _ := f.begin(t, 1)
-	f.before = func(_ int64, _ http.ResponseWriter, r *http.Request) bool {
+	f.before.set(func(_ int64, _ http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodPut {
 			return false
 		}
@@ -799,24 +819,24 @@ func TestPlainBodies(t *testing.T) {
 			}
 		}
 		return false
-	}
+	})
 	s.mustPut(t, bucket, "small", pattern(5))
 	s.mustPut(t, bucket, "big", pattern(partSize+1))
-	f.before = nil
+	f.before.set(nil)
 }
 
 // TestSlowServer checks that a slow first byte only takes its time.
 func TestSlowServer(t *testing.T) {
 	f := newFaults(t)
 	s, bucket, data := f.begin(t, 300000)
-	f.before = func(int64, http.ResponseWriter, *http.Request) bool {
+	f.before.set(func(int64, http.ResponseWriter, *http.Request) bool {
 		time.Sleep(50 * time.Millisecond)
 		return false
-	}
+	})
 	if got := readAll(t, s.mustOpen(t, bucket, "run/x")); !bytes.Equal(got, data) {
 		t.Error("other bytes came back")
 	}
-	f.before = nil
+	f.before.set(nil)
 }
 
 // TestUnreachable checks the message for a server that is not there.
@@ -878,14 +898,14 @@ func TestOutage(t *testing.T) {
 			const readers, away = 8, 700 * time.Millisecond
 			var o outage
 			refuse := o.refuse(busy)
-			f.before = func(n int64, w http.ResponseWriter, r *http.Request) bool {
+			f.before.set(func(n int64, w http.ResponseWriter, r *http.Request) bool {
 				r.Header.Del("If-Match")
 				return refuse(n, w, r)
-			}
-			f.after = func(_ int64, resp *http.Response) error {
+			})
+			f.after.set(func(_ int64, resp *http.Response) error {
 				resp.Header.Del("ETag")
 				return nil
-			}
+			})
 			o.down.Store(true)
 			time.AfterFunc(away, func() { o.down.Store(false) })
 			calls := 0
@@ -945,7 +965,7 @@ func TestOutage(t *testing.T) {
 			if back != nil {
 				t.Errorf("it is back: %v", back)
 			}
-			f.before = nil
+			f.before.set(nil)
 		})
 	}
 }
