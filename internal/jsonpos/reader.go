@@ -19,7 +19,9 @@ import (
 // MaxNesting is how many levels of brackets a Reader accepts.
 const MaxNesting = 1000
 
-const readSize = 64 << 10 // bytes
+// Files are read in pieces of so many bytes: at first in small ones, since many files are, then
+// each is twice as large as the one before.
+const firstRead, readSize = 8 << 10, 64 << 10
 
 // Reader reads strict JSON from a stream, one value at a time and in the order of
 // the text: Object and Array walk into a value, Value and Decode read it whole,
@@ -382,8 +384,10 @@ func (r *Reader) fill() bool {
 		r.pos -= drop
 	}
 	for tries := 0; r.err == nil; tries++ {
-		r.buf = slices.Grow(r.buf, readSize)
-		n, err := r.in.Read(r.buf[len(r.buf) : len(r.buf)+readSize])
+		if some := min(max(firstRead, cap(r.buf)), readSize); cap(r.buf)-len(r.buf) < some/2 {
+			r.buf = slices.Grow(r.buf, some)
+		}
+		n, err := r.in.Read(r.buf[len(r.buf):cap(r.buf)])
 		r.buf, r.err = r.buf[:len(r.buf)+n], err
 		switch r.size += int64(n); {
 		case r.size > r.maxSize:

@@ -148,10 +148,12 @@ type source struct {
 	off  int64 // in the file
 }
 
+// usualHeader is how many bytes stand before the data in most files.
+const usualHeader = 128
+
 // readHeader reads the header text, after the magic, version and length.
 func readHeader(r io.ReaderAt, size int64) (source, error) {
-	var prefix [len(Magic) + 2 + 4]byte
-	got := prefix[:max(0, min(size, int64(len(prefix))))]
+	got := make([]byte, max(0, min(size, usualHeader)))
 	if err := format.ReadFull(r, got, 0); err != nil {
 		return source{}, lang.Errorf("npy: read header: %w", err)
 	}
@@ -166,14 +168,19 @@ func readHeader(r io.ReaderAt, size int64) (source, error) {
 		return source{}, &UnsupportedError{int64(len(Magic) + 2),
 			lang.Say("header length over %d bytes is not supported", maxHeader), length}
 	}
-	text := source{make([]byte, length), start}
-	if err := format.ReadFull(r, text.data, start); err != nil {
-		return source{}, lang.Errorf("npy: read header: %w", err)
+	text := source{off: start}
+	if start+length <= int64(len(got)) {
+		text.data = got[start : start+length]
+	} else {
+		text.data = make([]byte, length)
+		if err := format.ReadFull(r, text.data, start); err != nil {
+			return source{}, lang.Errorf("npy: read header: %w", err)
+		}
 	}
 	if i := bytes.IndexByte(text.data, 0); i >= 0 {
 		return source{}, &FormatError{start + int64(i), lang.Say("header has a zero byte"), nil}
 	}
-	if prefix[len(Magic)] >= 3 && !utf8.Valid(text.data) {
+	if got[len(Magic)] >= 3 && !utf8.Valid(text.data) {
 		return source{}, &FormatError{start, lang.Say("header is not utf-8"), nil}
 	}
 	return text, nil
