@@ -78,8 +78,9 @@ type reducer struct {
 type reduced struct {
 	// exact and size are the reduction and the sum of absolute values, or of products the
 	// product of them; x is what one member put in, y what one holds, first what the first
-	// holds.
-	exact, size, x, y, first []float64
+	// holds. limits are how far elements may be from the exact ones, as far as that is all that
+	// there is to judge of them; negative for others.
+	exact, size, limits, x, y, first []float64
 }
 
 // prepare finds out how exact the elements are: those that are stored in float32 may be
@@ -128,6 +129,7 @@ func (r *reducer) check() error {
 		if err := r.reduce(from, n); err != nil {
 			return err
 		}
+		r.setLimits()
 		r.first = r.first[:0]
 		for i := range r.members {
 			lo, hi := r.overlap(i, from, n)
@@ -138,7 +140,7 @@ func (r *reducer) check() error {
 			if err := r.floats(r.y, r.event.comms[i].Out, lo-r.plan.ranges[i].first); err != nil {
 				return err
 			}
-			r.compare(i, lo, from)
+			r.compare(i, lo, lo-from)
 		}
 	}
 	return nil
@@ -254,17 +256,36 @@ func (r *reducer) partial(size float64) float64 {
 	return size
 }
 
-// compare sets what a member holds of a window beside the reduction.
-func (r *reducer) compare(i int, lo, from int64) {
+// setLimits finds the limits of a window: for all members at once, since most elements of most
+// members are fine.
+func (r *reducer) setLimits() {
+	r.limits = resize(r.limits, int64(len(r.exact)))
+	for k, exact := range r.exact {
+		r.limits[k] = -1
+		if r.judge(exact, exact, r.size[k], 0) == good && !math.IsNaN(exact) && !math.IsInf(exact, 0) {
+			r.limits[k] = r.bound(exact, r.size[k])
+		}
+	}
+}
+
+// compare sets what a member holds from lo on beside the reduction, in whose window that is at
+// a place.
+func (r *reducer) compare(i int, lo, place int64) {
 	m := &r.members[i]
 	m.total += int64(len(r.y))
+	exacts, limits := r.exact[place:][:len(r.y)], r.limits[place:][:len(r.y)]
 	for k, y := range r.y {
-		exact, size := r.exact[lo-from+int64(k)], r.size[lo-from+int64(k)]
-		bound := r.bound(exact, size)
-		if d := y - exact; !math.IsNaN(d) && !math.IsInf(d, 0) {
+		exact := exacts[k]
+		d := y - exact
+		if d-d == 0 { // it is finite
 			m.apart += float64(d * d)
 			m.size += float64(exact * exact)
 		}
+		if math.Abs(d) <= limits[k] {
+			continue
+		}
+		size := r.size[place+int64(k)]
+		bound := r.bound(exact, size)
 		switch r.judge(y, exact, size, bound) {
 		case wrong:
 			if m.bad == 0 {

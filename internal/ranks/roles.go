@@ -21,8 +21,8 @@ func parseName(name string) (role string, layer, expert int) {
 	layer, expert = -1, -1
 	parts := strings.Split(name, ".")
 	for i := 1; i < len(parts); i++ {
-		n, err := strconv.Atoi(parts[i])
-		if err != nil || n < 0 {
+		n, isNumber := numberIn(parts[i])
+		if !isNumber {
 			continue
 		}
 		switch before := parts[i-1]; {
@@ -35,6 +35,15 @@ func parseName(name string) (role string, layer, expert int) {
 		}
 	}
 	return strings.Join(parts, "."), layer, expert
+}
+
+// numberIn is the number that a part of a name is.
+func numberIn(part string) (n int, ok bool) {
+	if part == "" || part[0] > '9' { // a word, as most are
+		return 0, false
+	}
+	n, err := strconv.Atoi(part)
+	return n, err == nil && n >= 0
 }
 
 // RoleOf is a name with * for the numbers of layers and experts: what the same operators of a

@@ -1,6 +1,8 @@
 package ranks
 
 import (
+	"bytes"
+
 	"dumptool/internal/lang"
 )
 
@@ -47,7 +49,8 @@ type difference struct {
 // differences compares runs of elements bit by bit, until so many differ; 0 for all.
 func (f *files) differences(a []*Tensor, firstA int64, b []*Tensor, firstB, n int64, limit int64) (difference, error) {
 	d := difference{total: n}
-	var x, y []byte
+	x, y := f.one, f.other
+	defer func() { f.one, f.other = x, y }()
 	for from := int64(0); from < n; from += window {
 		some := min(window, n-from)
 		var size, other int
@@ -72,6 +75,9 @@ func (f *files) differences(a []*Tensor, firstA int64, b []*Tensor, firstB, n in
 
 // add compares elements, the first of which has a place.
 func (d *difference) add(x, y []byte, from int64) {
+	if bytes.Equal(x, y) {
+		return
+	}
 	for k := 0; k < len(x); k += d.size {
 		p, q := x[k:k+d.size], y[k:k+d.size]
 		if string(p) == string(q) {

@@ -2,7 +2,6 @@ package ranks
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"dumptool/internal/ranks/locate"
@@ -32,7 +31,7 @@ func (u *unsharder) nameOf(c *Call) string {
 func numbered(name string, words []string, n int) string {
 	parts := strings.Split(name, ".")
 	for i := 1; i < len(parts); i++ {
-		if _, err := strconv.Atoi(parts[i]); err == nil && slices.Contains(words, parts[i-1]) {
+		if _, ok := numberIn(parts[i]); ok && slices.Contains(words, parts[i-1]) {
 			parts[i] = itoa(n)
 		}
 	}

@@ -61,6 +61,7 @@ type files struct {
 
 	// Room that every tensor and every reduction uses again.
 	stored, host []byte
+	one, other   []byte // that are compared
 	reduced      reduced
 }
 
