@@ -1,11 +1,13 @@
 package ranks
 
 import (
+	"context"
 	"hash/crc32"
 	"math"
 	"slices"
 	"strconv"
 
+	"dumptool/internal/batch"
 	"dumptool/internal/tensor"
 )
 
@@ -43,6 +45,38 @@ func (d *digests) of(tensors ...*Tensor) ([]string, bool) {
 	return marks, true
 }
 
+// readTogether is how many tensors are read one after the other while others are.
+const readTogether = 32
+
+// readAll reads tensors whose digests will be asked for, several at a time.
+func (d *digests) readAll(ctx context.Context, workers int, all []*Tensor) error {
+	all = slices.DeleteFunc(all, func(t *Tensor) bool { return t.Digest != "" || t.mark != "" || !t.Stored() || d.failed[t] })
+	return batch.Run(ctx, batch.Options{Workers: workers, Budget: memoryBudget}, slices.Collect(slices.Chunk(all, readTogether)),
+		func([]*Tensor) int64 { return windowMemory },
+		func(_ context.Context, some []*Tensor) *digests {
+			own := &digests{files: &files{version: d.version}}
+			defer own.Close()
+			for _, t := range some {
+				own.read(t)
+			}
+			return own
+		},
+		func(_ int, own *digests) {
+			for t := range own.failed {
+				d.fail(t)
+			}
+			d.errs = append(d.errs, own.errs...)
+		})
+}
+
+// fail notes that a tensor cannot be read.
+func (d *digests) fail(t *Tensor) {
+	if d.failed == nil {
+		d.failed = make(map[*Tensor]bool)
+	}
+	d.failed[t] = true
+}
+
 // read is the digest of the elements of a tensor.
 func (d *digests) read(t *Tensor) (string, bool) {
 	if t.mark != "" || d.failed[t] {
@@ -68,10 +102,7 @@ func (d *digests) read(t *Tensor) (string, bool) {
 		}
 	}
 	if t.mark = mark; mark == "" {
-		if d.failed == nil {
-			d.failed = make(map[*Tensor]bool)
-		}
-		d.failed[t] = true
+		d.fail(t)
 	}
 	return mark, mark != ""
 }

@@ -160,7 +160,9 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 		}
 	}
 	if !opt.NoReplicas {
-		r.judgeReplicas(out, opt)
+		if err := r.judgeReplicas(ctx, out, opt); err != nil {
+			return nil, err
+		}
 	}
 	if opt.Apart != nil {
 		out.settle(opt)
@@ -282,7 +284,7 @@ func lowPrecision(events []*Event, judged []judgement) {
 }
 
 // judgeReplicas sets replicas of weights and of results beside each other.
-func (r *Run) judgeReplicas(out *Report, opt Options) {
+func (r *Run) judgeReplicas(ctx context.Context, out *Report, opt Options) error {
 	f := &files{version: opt.Version}
 	defer f.Close()
 	d := &digests{files: f}
@@ -293,10 +295,15 @@ func (r *Run) judgeReplicas(out *Report, opt Options) {
 		}
 	}
 	rep.collect()
+	if err := d.readAll(ctx, opt.Workers, rep.tensors()); err != nil {
+		return err
+	}
 	rep.learn()
 	rep.compare()
 	two := &twice{digests: d, run: r}
-	two.compare()
+	if err := two.compare(ctx, opt.Workers); err != nil {
+		return err
+	}
 	two.staleInputs()
 	out.Replicas = rep.count
 	out.Replicas.Sets += two.sets
@@ -314,6 +321,7 @@ func (r *Run) judgeReplicas(out *Report, opt Options) {
 	if opt.StrictReplicas {
 		out.strict(r)
 	}
+	return nil
 }
 
 // strict makes findings of sums that ranks hold in different roundings.

@@ -132,6 +132,20 @@ func (r *replicas) add(s *Step, stage int, c *Call, t *Tensor, at map[string]*in
 	in.has[c.Rank] = t
 }
 
+// tensors are all that several ranks have.
+func (r *replicas) tensors() (all []*Tensor) {
+	for _, key := range r.keys {
+		for _, in := range r.roles[key] {
+			for _, rank := range in.ranks {
+				if len(in.ranks) > 1 {
+					all = append(all, in.has[rank])
+				}
+			}
+		}
+	}
+	return all
+}
+
 // learn finds out which ranks are replicas of each other.
 func (r *replicas) learn() {
 	for _, key := range r.keys {

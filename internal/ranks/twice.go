@@ -2,6 +2,7 @@ package ranks
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 	"strings"
@@ -23,15 +24,64 @@ type twice struct {
 	sets           int
 }
 
-// suspect is a set of calls with equal inputs whose results differ.
-type suspect struct {
-	classes [][]*Call // by their results, the largest first
+// compare looks at all steps.
+func (t *twice) compare(ctx context.Context, workers int) error {
+	t.equal, t.unequal = make(map[string]int), make(map[string]int)
+	alike := t.sameNames()
+	if err := t.readAll(ctx, workers, tensorsOf(alike, read)); err != nil {
+		return err
+	}
+	var same [][]*Call // with equal inputs
+	for _, calls := range alike {
+		for _, some := range t.group(calls, read) {
+			if len(some) > 1 {
+				same = append(same, some)
+			}
+		}
+	}
+	if err := t.readAll(ctx, workers, tensorsOf(same, made)); err != nil {
+		return err
+	}
+	var suspects [][][]*Call
+	for _, calls := range same {
+		classes := t.group(calls, made)
+		known := 0
+		for _, c := range classes {
+			known += len(c)
+		}
+		switch role := calls[0].Role; {
+		case known < 2:
+		case len(classes) == 1:
+			t.equal[role]++
+			t.sets++
+		default:
+			t.unequal[role]++
+			t.sets++
+			suspects = append(suspects, classes)
+		}
+	}
+	for _, classes := range suspects {
+		t.judge(classes)
+	}
+	return nil
 }
 
-// compare looks at all steps.
-func (t *twice) compare() {
-	t.equal, t.unequal = make(map[string]int), make(map[string]int)
-	var all []suspect
+// read and made are what a call reads and what it makes.
+func read(c *Call) []*Tensor { return slices.Concat(c.In, c.Params) }
+func made(c *Call) []*Tensor { return c.Out }
+
+// tensorsOf are some of the tensors of calls.
+func tensorsOf(groups [][]*Call, of func(*Call) []*Tensor) (all []*Tensor) {
+	for _, calls := range groups {
+		for _, c := range calls {
+			all = append(all, of(c)...)
+		}
+	}
+	return all
+}
+
+// sameNames are the operators that several ranks of a stage have, by steps and names.
+func (t *twice) sameNames() (all [][]*Call) {
 	for _, s := range t.run.Steps {
 		stages := s.stages()
 		byName := make(map[string][]*Call)
@@ -50,53 +100,25 @@ func (t *twice) compare() {
 		}
 		for _, name := range names {
 			if calls := byName[name]; len(calls) > 1 {
-				all = append(all, t.sort(calls)...)
+				all = append(all, calls)
 			}
 		}
 	}
-	for _, s := range all {
-		t.judge(s)
-	}
-}
-
-// sort sorts calls by their inputs, and returns the sets with equal ones and different
-// results.
-func (t *twice) sort(calls []*Call) (suspects []suspect) {
-	for _, same := range t.group(calls, func(c *Call) [][]*Tensor { return [][]*Tensor{c.In, c.Params} }) {
-		if len(same) < 2 {
-			continue
-		}
-		classes := t.group(same, func(c *Call) [][]*Tensor { return [][]*Tensor{c.Out} })
-		known := 0
-		for _, c := range classes {
-			known += len(c)
-		}
-		switch role := same[0].Role; {
-		case known < 2:
-		case len(classes) == 1:
-			t.equal[role]++
-			t.sets++
-		default:
-			t.unequal[role]++
-			t.sets++
-			suspects = append(suspects, suspect{classes})
-		}
-	}
-	return suspects
+	return all
 }
 
 // group sorts calls by the digests of some of their tensors, the largest group first.
 // Calls of which one is not known are left out.
-func (t *twice) group(calls []*Call, of func(*Call) [][]*Tensor) (groups [][]*Call) {
+func (t *twice) group(calls []*Call, of func(*Call) []*Tensor) (groups [][]*Call) {
 	at := make(map[string]int)
 	kinds := make(map[int]int)
 	recorded := !slices.ContainsFunc(calls, func(c *Call) bool {
-		return slices.ContainsFunc(slices.Concat(of(c)...), func(x *Tensor) bool { kinds[len(x.Digest)]++; return x.Digest == "" })
+		return slices.ContainsFunc(of(c), func(x *Tensor) bool { kinds[len(x.Digest)]++; return x.Digest == "" })
 	}) && len(kinds) == 1
 	for _, c := range calls {
 		var key strings.Builder
 		ok := true
-		for _, x := range slices.Concat(of(c)...) {
+		for _, x := range of(c) {
 			mark := x.Digest
 			if !recorded {
 				var known bool
@@ -121,21 +143,22 @@ func (t *twice) group(calls []*Call, of func(*Call) [][]*Tensor) (groups [][]*Ca
 }
 
 // judge says whether a difference is a fault: ranks may do different things by design,
-// and results of one device may differ by rounding.
-func (t *twice) judge(s suspect) {
-	good, bad := s.classes[0], s.classes[1][0]
+// and results of one device may differ by rounding. The classes are calls with equal inputs by
+// their results, the largest first.
+func (t *twice) judge(classes [][]*Call) {
+	good, bad := classes[0], classes[1][0]
 	ranks := func(calls []*Call) (all []int) {
 		for _, c := range calls {
 			all = append(all, c.Rank)
 		}
 		return all
 	}
-	members := slices.Concat(s.classes...)
+	members := slices.Concat(classes...)
 	all := ranks(members)
 	slices.Sort(all)
-	tie := len(s.classes[0]) == len(s.classes[1])
+	tie := len(classes[0]) == len(classes[1])
 	role := bad.Role
-	byDesign := t.unequal[role] > t.equal[role] && (tie || len(s.classes) > 2 || t.unequal[role] > 2)
+	byDesign := t.unequal[role] > t.equal[role] && (tie || len(classes) > 2 || t.unequal[role] > 2)
 	if byDesign || len(good[0].Out) != len(bad.Out) {
 		return
 	}
@@ -170,7 +193,7 @@ func (t *twice) judge(s suspect) {
 			RankText(all), d.count, d.total, index, f.Rank)
 	}
 	t.found = append(t.found, f)
-	for _, more := range s.classes[1:] {
+	for _, more := range classes[1:] {
 		for _, c := range more {
 			if c != bad && !tie {
 				g := *f
