@@ -66,19 +66,17 @@ func (w *walk) pass(c *Call, clock int) {
 func (w *walk) step1(c *Call) bool {
 	clock := w.now[c.Rank] + 1
 	for _, e := range w.events[c] {
-		switch e.api().pattern {
-		case send, receive:
-			sender := e.Calls[0]
-			if e.Calls[1] != c || sender == nil || c.Comm.api.pattern == sendReceives {
-				continue
-			}
-			if sender.place >= w.at[sender.Rank] { // it has not sent yet
-				return false
-			}
-			clock = max(clock, sender.clock+1)
-		default:
+		if !e.api().pattern.isPair() {
 			return w.meet(e)
 		}
+		sender := e.Calls[0]
+		if e.Calls[1] != c || sender == nil || c.Comm.api.pattern == sendReceives {
+			continue
+		}
+		if sender.place >= w.at[sender.Rank] { // it has not sent yet
+			return false
+		}
+		clock = max(clock, sender.clock+1)
 	}
 	w.pass(c, clock)
 	return true
@@ -184,18 +182,18 @@ func (f *Finding) isAlone() bool {
 	return f.Class == CommClass && f.Kind != MissingRank && f.Kind != DoubleRank && f.Kind != SentOther && f.Kind != CallsDiffer && len(f.Alt) == 0
 }
 
-// cross notes the members of an event that it reaches.
+// cross notes the members of an event that it reaches. Of a pair the first one sends.
 func (r *Run) cross(e *Event, reached map[int]int) {
+	pair := e.api().pattern.isPair()
 	hit := false
 	for i, c := range e.Calls {
-		from, ok := 0, false
-		if c != nil {
-			from, ok = reached[c.Rank]
+		if c != nil && (i == 0 || !pair) {
+			from, ok := reached[c.Rank]
+			hit = hit || ok && c.place >= from
 		}
-		hit = hit || ok && c.place >= from && (e.api().pattern != receive && e.api().pattern != send || i == 0)
 	}
 	for i, c := range e.Calls {
-		if !hit || c == nil || i == 0 && (e.api().pattern == receive || e.api().pattern == send) {
+		if !hit || c == nil || i == 0 && pair {
 			continue
 		}
 		if from, ok := reached[c.Rank]; !ok || c.place < from {

@@ -25,85 +25,71 @@ var errSplits = lang.Errorf("parts do not add up")
 
 // plan says what the members of an event ought to hold.
 func (e *Event) plan() (*plan, error) {
-	n := len(e.Group)
 	p := &plan{}
-	size := func(i int) int64 { return count(e.comms[i].In) }
-	all := func() (joined []piece) {
-		for j := range n {
-			joined = append(joined, piece{j, 0, size(j)})
-		}
-		return joined
-	}
-	for i := range n {
-		root := e.member(e.root())
-		switch e.api().pattern {
-		case allReduce:
-			p.ranges = append(p.ranges, piece{n: size(0)})
-		case reduceRoot:
-			whole := piece{n: size(0)}
-			if i != root {
-				whole.n = 0
-			}
-			p.ranges = append(p.ranges, whole)
-		case reduceScatter:
-			part, err := e.part(0, i)
-			if err != nil {
-				return nil, err
-			}
-			p.ranges = append(p.ranges, part)
-		case allGather:
-			p.pieces = append(p.pieces, all())
-		case gatherRoot:
-			if i == root {
-				p.pieces = append(p.pieces, all())
-			} else {
-				p.pieces = append(p.pieces, nil)
-			}
-		case broadcast:
-			p.pieces = append(p.pieces, []piece{{root, 0, size(root)}})
-		case scatterRoot:
-			part, err := e.part(root, i)
-			if err != nil {
-				return nil, err
-			}
-			p.pieces = append(p.pieces, []piece{part})
-		case allToAll:
-			var parts []piece
-			for j := range n {
-				part, err := e.part(j, i)
-				if err != nil {
-					return nil, err
-				}
-				parts = append(parts, part)
-			}
-			p.pieces = append(p.pieces, parts)
-		case send, receive:
-			if i == 0 {
-				p.pieces = append(p.pieces, nil)
-			} else {
-				p.pieces = append(p.pieces, []piece{{0, 0, size(0)}})
-			}
+	for i := range e.Group {
+		all, err := e.owed(i)
+		switch {
+		case err != nil:
+			return nil, err
+		case e.api().pattern.sums():
+			p.ranges = append(p.ranges, append(all, piece{})[0])
+		default:
+			p.pieces = append(p.pieces, all)
 		}
 	}
 	return p, e.fits(p)
+}
+
+// owed is what a member ought to hold: pieces of the inputs of others, or one of the reduction of
+// all; nil for a member that gets nothing.
+func (e *Event) owed(i int) (all []piece, err error) {
+	var each []int // has part i of what the member holds
+	root := e.member(e.root())
+	whole := func(j int) piece { return piece{j, 0, count(e.comms[j].In)} }
+	switch p := e.api().pattern; {
+	case (p == reduceRoot || p == gatherRoot) && i != root, p.isPair() && i == 0:
+		return nil, nil
+	case p == allReduce, p == reduceRoot, p.isPair():
+		return []piece{whole(0)}, nil
+	case p == broadcast:
+		return []piece{whole(root)}, nil
+	case p == allGather, p == gatherRoot:
+		for j := range e.Group {
+			all = append(all, whole(j))
+		}
+		return all, nil
+	case p == reduceScatter:
+		each = []int{0}
+	case p == scatterRoot:
+		each = []int{root}
+	default:
+		for j := range e.Group {
+			each = append(each, j)
+		}
+	}
+	for _, j := range each {
+		part, err := e.part(j, i)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, part)
+	}
+	return all, nil
 }
 
 // fits reports an error for a member whose output has another size than it ought to.
 func (e *Event) fits(p *plan) error {
 	for i := range e.Group {
 		var want int64
-		switch {
-		case p.ranges != nil:
+		if p.ranges != nil {
 			want = p.ranges[i].n
-		default:
+		} else {
 			for _, part := range p.pieces[i] {
 				want += part.n
 			}
-			if p.pieces[i] == nil {
-				continue
-			}
 		}
-		if got := count(e.comms[i].Out); got != want && (p.ranges == nil || want != 0) {
+		nothing := p.ranges != nil && want == 0 || p.ranges == nil && p.pieces[i] == nil
+		if got := count(e.comms[i].Out); got != want && !nothing {
 			return lang.Errorf("%w: rank %d holds %d elements, want %d", errSplits, e.Group[i], got, want)
 		}
 	}
@@ -209,6 +195,4 @@ func noElements() judgement {
 }
 
 // note is a note about an event.
-func (e *Event) note(k Kind) *Note {
-	return &Note{Kind: k, Step: e.Step.At.Text().EN, Op: e.Calls[e.someone()].Name, Ranks: e.Group, Count: 1, step: e.Step.index}
-}
+func (e *Event) note(k Kind) *Note { return e.Step.note(k, e.Calls[e.someone()].Name, e.Group) }

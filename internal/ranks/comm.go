@@ -25,6 +25,12 @@ const (
 	sendReceives                 // several sends and receives
 )
 
+// sums reports whether a communication reduces what its members have.
+func (p pattern) sums() bool { return p == allReduce || p == reduceScatter || p == reduceRoot }
+
+// isPair reports whether it is one from a rank to another.
+func (p pattern) isPair() bool { return p == send || p == receive }
+
 // api is what is known of a function of torch.distributed, of MindSpore's
 // communication, or of an operator of HCCL.
 type api struct {

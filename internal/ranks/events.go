@@ -100,7 +100,7 @@ func (b *eventBuilder) add(rank int, c *Call, m *Comm) {
 		return
 	}
 	key := eventKey{api: m.api.names[0], group: groupKey(group)}
-	if p := m.api.pattern; p == send || p == receive {
+	if m.api.pattern.isPair() {
 		key.api, key.tag = "send", m.Tag
 	}
 	kind := fmt.Sprint(key)
@@ -125,7 +125,7 @@ func (b *eventBuilder) groupOf(rank int, m *Comm) (group []int, assumed bool) {
 		return []int{rank, m.Root}, false
 	case m.api.pattern == receive && m.Root >= 0:
 		return []int{m.Root, rank}, false
-	case m.api.pattern == send || m.api.pattern == receive:
+	case m.api.pattern.isPair():
 		return nil, false
 	case m.Group != nil:
 		return m.Group, false
@@ -187,7 +187,7 @@ func (e *Event) misfit() lang.Sentence {
 		if !same || mine != other {
 			return lang.Sayf("members have different types", "成员的数据类型不同")
 		}
-		if e.api().pattern <= reduceScatter && count(m.In) != count(first.In) {
+		if e.api().sums() && count(m.In) != count(first.In) {
 			return lang.Sayf("members have different shapes", "成员的 shape 不同")
 		}
 	}

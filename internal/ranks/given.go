@@ -34,6 +34,9 @@ type givenInput struct {
 	values []float32
 }
 
+// key is where integers are read, on whatever rank.
+func (in *givenInput) key() string { return in.t.Call.Name + " " + in.t.place() }
+
 // heldExpert is an expert of a rank.
 type heldExpert struct {
 	call  *Call
@@ -69,8 +72,8 @@ func (u *unsharder) notice(calls []*Call) {
 				seen[u.mark(t)] = true
 			}
 		}
-		if _, _, expert := parseName(c.Name); expert >= 0 && len(c.Params) > 0 && !held[beforeExpert(c.Name)+" "+itoa(expert)] {
-			held[beforeExpert(c.Name)+" "+itoa(expert)] = true
+		if key := beforeExpert(c.Name) + " " + itoa(c.expert()); c.expert() >= 0 && len(c.Params) > 0 && !held[key] {
+			held[key] = true
 			u.noticeExpert(c)
 		}
 	}
@@ -88,16 +91,11 @@ func (u *unsharder) noticeInput(t *Tensor) {
 		return
 	}
 	for _, s := range u.otherSteps() {
-		for _, calls := range s.Calls {
-			for _, c := range calls {
-				if c.Name != whole.Call.Name {
-					continue
-				}
-				for _, other := range c.In {
-					if other.Path == whole.Path && u.noticeAt(in, other, nil) {
-						in.stale = s.At.Step
-						return
-					}
+		for c := range s.calls() {
+			for _, other := range c.In {
+				if c.Name == whole.Call.Name && other.Path == whole.Path && u.noticeAt(in, other, nil) {
+					in.stale = s.At.Step
+					return
 				}
 			}
 		}
@@ -144,9 +142,7 @@ func (u *unsharder) otherSteps() []*Step {
 
 // noticeExpert notes which expert of the reference one of the rank is.
 func (u *unsharder) noticeExpert(c *Call) {
-	h := &heldExpert{call: c, at: -1}
-	_, layer, _ := parseName(c.Name)
-	h.layer = beforeExpert(numbered(c.Name, layerWords, layer+u.shift))
+	h := &heldExpert{call: c, at: -1, layer: beforeExpert(numbered(c.Name, layerWords, c.Layer+u.shift))}
 	if name := u.nameOf(c); name != "" {
 		_, _, h.at = parseName(name)
 	}
@@ -162,15 +158,7 @@ func (u *unsharder) noticeExpert(c *Call) {
 // same.
 func (u *unsharder) weigh() {
 	g := &u.out.Given
-	of := make(map[string][]*givenInput)
-	for _, in := range g.inputs {
-		if in.axes != nil && in.stale == "" {
-			key := in.t.Call.Name + " " + in.t.place()
-			of[key] = append(of[key], in)
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(of)) {
-		all := of[key]
+	for _, all := range alike(slices.Values(g.inputs), func(in *givenInput) (string, bool) { return in.key(), in.axes != nil && in.stale == "" }) {
 		p, ok := u.pair(partOf{all[0].t, all[0].whole})
 		if !ok {
 			continue
@@ -252,8 +240,7 @@ func (g *Given) staleInputs() (found []*Finding) {
 	for _, in := range g.inputs {
 		if rank := in.t.Call.Rank; in.stale != "" && !named[rank] {
 			named[rank] = true
-			found = append(found, &Finding{Kind: StaleInput, Rank: rank, Confidence: high, Own: true, Members: []int{rank}, call: in.t.Call,
-				Evidence: lang.Sayf("the reference has its data in step %s", "标杆在 step %s 中具有该数据", in.stale)})
+			found = append(found, in.t.Call.finding(StaleInput, high, lang.Sayf("the reference has its data in step %s", "标杆在 step %s 中具有该数据", in.stale)))
 		}
 	}
 	return found
@@ -262,21 +249,10 @@ func (g *Given) staleInputs() (found []*Finding) {
 // wrongParts are the ranks that hold what others should. Of several that it may be those whose
 // part no other rank or step has are it.
 func (g *Given) wrongParts(all []*Given) (found []*Finding) {
-	of := make(map[string][]*givenInput)
-	var order []string
-	for _, in := range g.inputs {
-		if in.over {
-			key := in.t.Call.Name + " " + in.t.place()
-			if of[key] == nil {
-				order = append(order, key)
-			}
-			of[key] = append(of[key], in)
-		}
-	}
-	for _, key := range order {
+	for _, same := range alike(slices.Values(g.inputs), func(in *givenInput) (string, bool) { return in.key(), in.over }) {
 		least := -1
 		var named []*givenInput
-		for _, in := range of[key] {
+		for _, in := range same {
 			switch n := in.support(all); {
 			case least < 0 || n < least:
 				least, named = n, []*givenInput{in}
@@ -293,8 +269,8 @@ func (g *Given) wrongParts(all []*Given) (found []*Finding) {
 // come from one.
 func wrongPart(named []*givenInput) *Finding {
 	first := named[0]
-	f := &Finding{Kind: WrongPart, Rank: first.t.Call.Rank, Confidence: high, Own: true, call: first.t.Call,
-		Evidence: lang.Sayf("it has positions of the reference that another rank has, and no rank has others: %s", "它持有其他 rank 已持有的标杆位置，而另一些位置无 rank 持有：%s", first.text())}
+	f := first.t.Call.finding(WrongPart, high, lang.Sayf("it has positions of the reference that another rank has, and no rank has others: %s", "它持有其他 rank 已持有的标杆位置，而另一些位置无 rank 持有：%s", first.text()))
+	f.Members = nil
 	for _, in := range named {
 		f.Members = append(f.Members, in.t.Call.Rank)
 		if !slices.Equal(in.axes, first.axes) {
@@ -444,7 +420,8 @@ func (p *placement) finding(layers map[string]map[int][]*heldExpert, layer strin
 		place := map[bool]int{true: 1}
 		return cmp.Or(cmp.Compare(a.support, b.support), cmp.Compare(place[a.inPlace], place[b.inPlace]))
 	})
-	f := &Finding{Kind: WrongExpert, Rank: all[0].rank, Confidence: medium, Own: true, Members: p.ranks, call: p.held[all[0].rank][0].call}
+	f := p.held[all[0].rank][0].call.finding(WrongExpert, medium, lang.Sentence{})
+	f.Members = p.ranks
 	for _, s := range all[1:] {
 		switch {
 		case s.support > all[0].support:

@@ -35,13 +35,9 @@ func (l *GroupList) add(group []int) {
 // Read returns the groups that communications name.
 func (r *Run) Read() GroupList {
 	var all GroupList
-	for _, s := range r.Steps {
-		for _, calls := range s.Calls {
-			for _, c := range calls {
-				if c.Comm != nil && c.Comm.Group != nil {
-					all.add(c.Comm.Group)
-				}
-			}
+	for c := range r.calls() {
+		if c.Comm != nil && c.Comm.Group != nil {
+			all.add(c.Comm.Group)
 		}
 	}
 	return all
@@ -51,17 +47,8 @@ func (r *Run) Read() GroupList {
 // Groups that are not evenly spaced have stride 0.
 func (l GroupList) Axes() []Axis {
 	var all []Axis
-	for _, g := range l {
-		if len(g) < 2 {
-			continue
-		}
-		a := Axis{Size: len(g), Stride: strideOf(g)}
-		i := slices.IndexFunc(all, func(b Axis) bool { return b.Size == a.Size && b.Stride == a.Stride })
-		if i < 0 {
-			i = len(all)
-			all = append(all, a)
-		}
-		all[i].Count++
+	for _, same := range alike(slices.Values(l), func(g []int) (Axis, bool) { return Axis{Size: len(g), Stride: strideOf(g)}, len(g) > 1 }) {
+		all = append(all, Axis{Size: len(same[0]), Stride: strideOf(same[0]), Count: len(same)})
 	}
 	slices.SortFunc(all, func(a, b Axis) int { return cmp.Or(cmp.Compare(a.Stride, b.Stride), cmp.Compare(a.Size, b.Size)) })
 	return all
@@ -161,10 +148,7 @@ func (g *Groups) Check(rounds []*dumpdir.Round) error {
 // that the dump names do not lie along its axes. A dump that lacks ranks, since there are
 // larger ones or its groups have others, may be part of a larger mesh.
 func CheckMesh(mesh []Axis, ranks []int, groups GroupList) error {
-	n, top := worldOf(mesh), 0
-	for _, rank := range slices.Concat(append(groups, ranks)...) {
-		top = max(top, rank)
-	}
+	n, top := worldOf(mesh), slices.Max(slices.Concat(append(groups, ranks, []int{0})...))
 	if n != len(ranks) && (top+1 == len(ranks) || n <= top) {
 		return lang.Errorf("the axes make %d ranks, the dump has %d, the largest of which is %d", n, len(ranks), top)
 	}

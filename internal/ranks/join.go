@@ -197,7 +197,7 @@ func (j *joiner) nameOf(c *Call) string {
 func (j *joiner) findSums(calls []*Call) {
 	j.sums = make(map[string]*Tensor)
 	for _, c := range calls {
-		if m := c.Comm; m != nil && m.sums() && len(m.In) == 1 && len(m.Out) == 1 {
+		if m := c.Comm; m != nil && m.api.sums() && len(m.In) == 1 && len(m.Out) == 1 {
 			if mark := j.u.mark(m.In[0]); mark != "" {
 				j.sums[mark] = m.Out[0]
 			}

@@ -60,7 +60,9 @@ func (r *Report) accuse(run *Run, all []Accused) {
 		r.Findings = slices.DeleteFunc(r.Findings, func(f *Finding) bool {
 			return f.Kind == Compute && f.call.Step == c.Step && f.call.Name == a.Op && (f.Rank == c.Rank || slices.Contains(f.Alt, c.Rank))
 		})
-		r.Findings = append(r.Findings, &Finding{Kind: Compute, Rank: c.Rank, Confidence: high, Own: a.Own, Members: []int{c.Rank}, Evidence: a.Evidence, call: c})
+		f := c.finding(Compute, high, a.Evidence)
+		f.Own = a.Own
+		r.Findings = append(r.Findings, f)
 	}
 }
 
@@ -71,7 +73,7 @@ const farther = 1.2
 // say it. Experts are no replicas where each is that of the reference.
 func (r *Report) settle(opt Options) {
 	r.Findings = slices.DeleteFunc(r.Findings, func(f *Finding) bool {
-		_, _, expert := parseName(f.call.Name)
+		expert := f.call.expert()
 		if MeaningOf(f.Kind).Class != ParameterClass || len(f.Alt) == 0 && expert < 0 {
 			return false
 		}
@@ -223,17 +225,15 @@ const (
 // distrust leaves events out whose group nobody has said, of functions of which most
 // such events are wrong: the group is another one.
 func distrust(events []*Event, judged []judgement) {
-	clean, all := make(map[string]int), make(map[string]int)
+	wrong, all := make(map[string]int), make(map[string]int)
 	for i, e := range events {
 		if e.assumed && judged[i].skip.IsZero() {
 			all[e.api().names[0]]++
-			if len(judged[i].found) == 0 {
-				clean[e.api().names[0]]++
-			}
+			wrong[e.api().names[0]] += min(len(judged[i].found), 1)
 		}
 	}
 	for i, e := range events {
-		if e.assumed && len(judged[i].found) > 0 && 2*clean[e.api().names[0]] <= all[e.api().names[0]] {
+		if name := e.api().names[0]; e.assumed && len(judged[i].found) > 0 && 2*wrong[name] >= all[name] {
 			judged[i] = judgement{skip: lang.Sayf("the group is not known", "组未知")}
 		}
 	}
@@ -330,13 +330,11 @@ func (r *Report) strict(run *Run) {
 		if n.Kind != RoundingPerRank {
 			continue
 		}
-		for _, c := range run.Steps[n.step].Calls[n.Ranks[0]] {
-			if c.Name == n.Op {
-				m := MeaningOf(n.Kind)
-				r.Findings = append(r.Findings, &Finding{Kind: n.Kind, Rank: n.Ranks[0], Confidence: medium, Own: true, Alt: slices.Clone(n.Ranks[1:]), Members: n.Ranks, call: c,
-					Evidence: lang.Sayf("%s", "%s", m.Short)})
-				break
-			}
+		calls := run.Steps[n.step].Calls[n.Ranks[0]]
+		if i := slices.IndexFunc(calls, func(c *Call) bool { return c.Name == n.Op }); i >= 0 {
+			f := calls[i].finding(n.Kind, medium, lang.Sayf("%s", "%s", MeaningOf(n.Kind).Short))
+			f.Alt, f.Members = slices.Clone(n.Ranks[1:]), n.Ranks
+			r.Findings = append(r.Findings, f)
 		}
 	}
 }

@@ -18,21 +18,17 @@ const (
 // role, of other ranks, layers and steps, do not.
 func (r *Run) makesNaN(d *digests) (found []*Finding) {
 	made, all := make(map[string][]*Call), make(map[string]int)
-	for _, s := range r.Steps {
-		for _, rank := range s.ranks() {
-			for _, c := range s.Calls[rank] {
-				if c.Comm != nil {
-					continue
-				}
-				bad := slices.ContainsFunc(c.Out, func(t *Tensor) bool { return d.numbersOf(t) == notFinite })
-				if !d.areFinite(slices.Concat(c.In, c.Params), bad) {
-					continue
-				}
-				all[c.Role]++
-				if bad {
-					made[c.Role] = append(made[c.Role], c)
-				}
-			}
+	for c := range r.calls() {
+		if c.Comm != nil {
+			continue
+		}
+		bad := slices.ContainsFunc(c.Out, func(t *Tensor) bool { return d.numbersOf(t) == notFinite })
+		if !d.areFinite(slices.Concat(c.In, c.Params), bad) {
+			continue
+		}
+		all[c.Role]++
+		if bad {
+			made[c.Role] = append(made[c.Role], c)
 		}
 	}
 	for _, role := range slices.Sorted(maps.Keys(made)) {
@@ -41,8 +37,8 @@ func (r *Run) makesNaN(d *digests) (found []*Finding) {
 			continue
 		}
 		for _, c := range made[role] {
-			found = append(found, &Finding{Kind: Compute, Rank: c.Rank, Confidence: medium, Own: true, Members: []int{c.Rank}, call: c,
-				Evidence: lang.Sayf("NaN or infinities of finite inputs, while %d of %d such operators make none", "输入均为有限值却产生 NaN 或无穷，而 %[2]d 个同类算子中有 %[1]d 个没有", all[role]-n, all[role])})
+			found = append(found, c.finding(Compute, medium,
+				lang.Sayf("NaN or infinities of finite inputs, while %d of %d such operators make none", "输入均为有限值却产生 NaN 或无穷，而 %[2]d 个同类算子中有 %[1]d 个没有", all[role]-n, all[role])))
 		}
 	}
 	return found

@@ -95,3 +95,14 @@ func effective(d tensor.DType, all ...[]float64) tensor.DType {
 	}
 	return d
 }
+
+// precisionOf is that of the type of which some values of a tensor are, false where that is not
+// known.
+func precisionOf(t *Tensor, values ...[]float64) (precision, bool) {
+	d := t.DType
+	if d == tensor.Undefined {
+		d = tensor.Float32
+	}
+	p, ok := precisions[effective(d, values...)]
+	return p, ok
+}

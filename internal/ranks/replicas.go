@@ -10,7 +10,6 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
-	"dumptool/internal/tensor"
 )
 
 // replicaCount is how many sets of replicas were looked at.
@@ -103,11 +102,9 @@ func (r *replicas) collect() {
 	for _, s := range r.run.Steps {
 		stages := s.stages()
 		at := make(map[string]*instance)
-		for _, rank := range s.ranks() {
-			for _, c := range s.Calls[rank] {
-				for _, t := range c.Params {
-					r.add(s, stages[rank], c, t, at)
-				}
+		for c := range s.calls() {
+			for _, t := range c.Params {
+				r.add(s, stages[c.Rank], c, t, at)
 			}
 		}
 	}
@@ -231,13 +228,9 @@ func (r *replicas) compare() {
 func (r *replicas) samePlace(a, b int) bool {
 	if r.places == nil {
 		r.places = make(map[int][2]int)
-		for _, s := range r.run.Steps {
-			for rank, calls := range s.Calls {
-				for _, c := range calls {
-					if m := c.Comm; m != nil && m.api.pattern == allToAll && m.Group != nil {
-						r.places[rank] = [2]int{slices.Index(m.Group, rank), len(m.Group)}
-					}
-				}
+		for c := range r.run.calls() {
+			if m := c.Comm; m != nil && m.api.pattern == allToAll && m.Group != nil {
+				r.places[c.Rank] = [2]int{slices.Index(m.Group, c.Rank), len(m.Group)}
 			}
 		}
 	}
@@ -270,16 +263,10 @@ func (r *replicas) classes(in *instance, set []int) (all []class, known bool) {
 	if !known {
 		return nil, false
 	}
-	at := make(map[string]int)
-	for i, rank := range set {
-		key := marks[i] + in.has[rank].Shape.String()
-		k, ok := at[key]
-		if !ok {
-			k = len(all)
-			at[key] = k
-			all = append(all, nil)
-		}
-		all[k] = append(all[k], rank)
+	for _, same := range alike(slices.Values(set), func(rank int) (string, bool) {
+		return marks[slices.Index(set, rank)] + in.has[rank].Shape.String(), true
+	}) {
+		all = append(all, same)
 	}
 	slices.SortStableFunc(all, func(a, b class) int { return cmp.Compare(len(b), len(a)) })
 	return all, true
@@ -298,7 +285,7 @@ func (r *replicas) compareSet(key roleKey, in *instance, set []int) {
 	}
 	if classes = r.withoutDrift(key, in, classes); len(classes) < 2 {
 		r.count.Drift++
-		r.notes = append(r.notes, &Note{Kind: Drift, Step: in.step.At.Text().EN, Op: in.name, Ranks: set, Count: 1, step: in.step.index})
+		r.notes = append(r.notes, in.step.note(Drift, in.name, set))
 		return
 	}
 	r.count.Wrong++
@@ -417,7 +404,8 @@ func (r *replicas) ofOthers(in *instance, set []int) (all []int) {
 
 // finding says which replica is wrong, and how.
 func (r *replicas) finding(in *instance, set []int, classes []class, o odd, rank int) *Finding {
-	f := &Finding{Kind: Replica, Rank: rank, Confidence: high, Own: true, Members: set, call: in.has[rank].Call}
+	f := in.has[rank].Call.finding(Replica, high, lang.Sentence{})
+	f.Members = set
 	if slices.Contains(o.stale, rank) {
 		f.Kind = StaleWeights
 	}
@@ -524,34 +512,23 @@ type drift struct {
 	update float64 // the largest of this step
 }
 
+// newDrift is how far replicas of a parameter may be apart that another step had before.
 func (r *replicas) newDrift(base, before *Tensor) (*drift, bool) {
 	d := &drift{replicas: r, base: base}
-	n := base.elements()
-	x, y := make([]float64, min(n, window)), make([]float64, min(n, window))
-	for from := int64(0); from < n; from += window {
-		x, y = x[:min(window, n-from)], y[:min(window, n-from)]
-		if r.floats(x, []*Tensor{base}, from) != nil || r.floats(y, []*Tensor{before}, from) != nil {
-			return nil, false
-		}
+	numbers := true
+	err := r.windows(base, before, func(x, y []float64, first bool) bool {
 		for k := range x {
 			if u := math.Abs(x[k] - y[k]); u > d.update && !math.IsInf(u, 0) {
 				d.update = u
 			}
 		}
-		if from > 0 {
-			continue
+		if first {
+			p, ok := precisionOf(base, x)
+			numbers, d.half, d.median = ok && p.bits == 0, p.spacing/2, medianAbs(x)
 		}
-		dtype := base.DType
-		if dtype == tensor.Undefined {
-			dtype = tensor.Float32
-		}
-		p, ok := precisions[effective(dtype, x)]
-		if !ok || p.bits != 0 {
-			return nil, false
-		}
-		d.half, d.median = p.spacing/2, medianAbs(x)
-	}
-	return d, true
+		return numbers
+	})
+	return d, err == nil && numbers
 }
 
 // medianAbs is the median of absolute values.
@@ -571,24 +548,15 @@ func medianAbs(x []float64) float64 {
 
 // explains reports whether rounding explains the differences of a replica.
 func (d *drift) explains(t *Tensor) bool {
-	n := t.elements()
-	x, y := make([]float64, min(n, window)), make([]float64, min(n, window))
-	for from := int64(0); from < n; from += window {
-		x, y = x[:min(window, n-from)], y[:min(window, n-from)]
-		if d.floats(x, []*Tensor{d.base}, from) != nil || d.floats(y, []*Tensor{t}, from) != nil {
-			return false
-		}
+	explained := true
+	err := d.windows(d.base, t, func(x, y []float64, _ bool) bool {
 		for k := range x {
-			if x[k] == y[k] {
-				continue
-			}
 			allowed := float64(max(math.Abs(x[k]), d.median)*d.half) + float64(4*d.half*d.update)
-			if !(math.Abs(x[k]-y[k]) <= 4*allowed) {
-				return false
-			}
+			explained = explained && (x[k] == y[k] || math.Abs(x[k]-y[k]) <= 4*allowed)
 		}
-	}
-	return true
+		return explained
+	})
+	return err == nil && explained
 }
 
 // mergeFindings leaves one finding for all parameters of a rank that stood still in a step, and one

@@ -20,7 +20,7 @@ func (r *Run) routed(all []Outcome) (notes []*Note) {
 	for _, o := range all {
 		c := r.callOf(o.At, o.Op)
 		if c != nil && c.routes() {
-			notes = append(notes, &Note{Kind: RoutingFlip, Step: c.Step.At.Text().EN, Op: c.Name, Ranks: []int{c.Rank}, Count: 1, step: c.Step.index})
+			notes = append(notes, c.Step.note(RoutingFlip, c.Name, []int{c.Rank}))
 		}
 	}
 	return notes
@@ -43,12 +43,8 @@ func (r *Run) callOf(at dumpdir.Coordinates, op string) *Call {
 
 // routes reports whether an operator stands beside experts in a module, and is none of them.
 func (c *Call) routes() bool {
-	if _, _, expert := parseName(c.Name); expert >= 0 || c.Comm != nil {
-		return false
-	}
-	return slices.ContainsFunc(c.Step.Calls[c.Rank], func(o *Call) bool {
-		_, _, expert := parseName(o.Name)
-		if expert < 0 {
+	return c.expert() < 0 && c.Comm == nil && slices.ContainsFunc(c.Step.Calls[c.Rank], func(o *Call) bool {
+		if o.expert() < 0 {
 			return false
 		}
 		around := beforeExpert(o.Name)

@@ -1,9 +1,13 @@
 package ranks
 
 import (
+	"iter"
+	"maps"
 	"slices"
 
+	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -75,6 +79,22 @@ type Call struct {
 
 	place int // in the order of the rank
 	clock int // in the order of cause
+}
+
+// finding is that something is wrong with a call by itself, and why.
+func (c *Call) finding(k Kind, sure record.Confidence, why lang.Sentence) *Finding {
+	return &Finding{Kind: k, Rank: c.Rank, Confidence: sure, Own: true, Members: []int{c.Rank}, Evidence: why, call: c}
+}
+
+// note is a note about an operator of some ranks, for the first time in a step.
+func (s *Step) note(k Kind, op string, ranks []int) *Note {
+	return &Note{Kind: k, Step: s.At.Text().EN, Op: op, Ranks: ranks, Count: 1, step: s.index}
+}
+
+// expert is the number of the expert that a call belongs to, -1 for none.
+func (c *Call) expert() int {
+	_, _, expert := parseName(c.Name)
+	return expert
 }
 
 // Tensor is a tensor of a call.
@@ -172,20 +192,10 @@ func newRun(steps []*Step, besides []int) *Run {
 
 // findWorld finds all ranks: those of the dump and those that it names, from 0 on.
 func (r *Run) findWorld(besides []int) {
-	top := 0
-	for _, rank := range slices.Concat(r.Ranks, besides) {
-		top = max(top, rank)
-	}
-	for _, s := range r.Steps {
-		for _, calls := range s.Calls {
-			for _, c := range calls {
-				if m := c.Comm; m != nil {
-					top = max(top, m.Root)
-					for _, rank := range m.Group {
-						top = max(top, rank)
-					}
-				}
-			}
+	top := slices.Max(slices.Concat([]int{0}, r.Ranks, besides))
+	for c := range r.calls() {
+		if m := c.Comm; m != nil {
+			top = slices.Max(append([]int{top, m.Root}, m.Group...))
 		}
 	}
 	const maxWorld = 1 << 20
@@ -206,11 +216,50 @@ func (s *Step) of(rank int) dumpdir.Coordinates {
 }
 
 // ranks are those of a step, ascending.
-func (s *Step) ranks() []int {
-	all := make([]int, 0, len(s.Calls))
-	for r := range s.Calls {
-		all = append(all, r)
+func (s *Step) ranks() []int { return slices.Sorted(maps.Keys(s.Calls)) }
+
+// calls are those of all ranks of a step, rank by rank, each in its order.
+func (s *Step) calls() iter.Seq[*Call] {
+	return func(yield func(*Call) bool) {
+		for _, rank := range s.ranks() {
+			for _, c := range s.Calls[rank] {
+				if !yield(c) {
+					return
+				}
+			}
+		}
 	}
-	slices.Sort(all)
-	return all
+}
+
+// calls are those of all steps.
+func (r *Run) calls() iter.Seq[*Call] {
+	return func(yield func(*Call) bool) {
+		for _, s := range r.Steps {
+			for c := range s.calls() {
+				if !yield(c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// alike sorts values by what they have in common: groups, and values in them, in their order.
+// Values whose key is not ok are left out.
+func alike[T any, K comparable](all iter.Seq[T], key func(T) (k K, ok bool)) (groups [][]T) {
+	at := make(map[K]int)
+	for x := range all {
+		k, ok := key(x)
+		if !ok {
+			continue
+		}
+		i, seen := at[k]
+		if !seen {
+			i = len(groups)
+			at[k] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], x)
+	}
+	return groups
 }

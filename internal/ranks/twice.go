@@ -9,7 +9,6 @@ import (
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
-	"dumptool/internal/tensor"
 )
 
 // twice finds operators that several ranks run with equal inputs and parameters, and that
@@ -84,22 +83,10 @@ func tensorsOf(groups [][]*Call, of func(*Call) []*Tensor) (all []*Tensor) {
 func (t *twice) sameNames() (all [][]*Call) {
 	for _, s := range t.run.Steps {
 		stages := s.stages()
-		byName := make(map[string][]*Call)
-		var names []string
-		for _, rank := range s.ranks() {
-			for _, c := range s.Calls[rank] {
-				if c.Comm != nil || len(c.In) == 0 || len(c.Out) == 0 {
-					continue
-				}
-				name := itoa(stages[rank]) + " " + c.Name
-				if byName[name] == nil {
-					names = append(names, name)
-				}
-				byName[name] = append(byName[name], c)
-			}
-		}
-		for _, name := range names {
-			if calls := byName[name]; len(calls) > 1 {
+		for _, calls := range alike(s.calls(), func(c *Call) (string, bool) {
+			return itoa(stages[c.Rank]) + " " + c.Name, c.Comm == nil && len(c.In) > 0 && len(c.Out) > 0
+		}) {
+			if len(calls) > 1 {
 				all = append(all, calls)
 			}
 		}
@@ -110,12 +97,11 @@ func (t *twice) sameNames() (all [][]*Call) {
 // group sorts calls by the digests of some of their tensors, the largest group first.
 // Calls of which one is not known are left out.
 func (t *twice) group(calls []*Call, of func(*Call) []*Tensor) (groups [][]*Call) {
-	at := make(map[string]int)
 	kinds := make(map[int]int)
 	recorded := !slices.ContainsFunc(calls, func(c *Call) bool {
 		return slices.ContainsFunc(of(c), func(x *Tensor) bool { kinds[len(x.Digest)]++; return x.Digest == "" })
 	}) && len(kinds) == 1
-	for _, c := range calls {
+	groups = alike(slices.Values(calls), func(c *Call) (string, bool) {
 		var key strings.Builder
 		ok := true
 		for _, x := range of(c) {
@@ -127,17 +113,8 @@ func (t *twice) group(calls []*Call, of func(*Call) []*Tensor) (groups [][]*Call
 			}
 			key.WriteString(mark + x.Shape.String() + " ")
 		}
-		if !ok {
-			continue
-		}
-		i, seen := at[key.String()]
-		if !seen {
-			i = len(groups)
-			at[key.String()] = i
-			groups = append(groups, nil)
-		}
-		groups[i] = append(groups[i], c)
-	}
+		return key.String(), ok
+	})
 	slices.SortStableFunc(groups, func(a, b []*Call) int { return cmp.Compare(len(b), len(a)) })
 	return groups
 }
@@ -172,10 +149,11 @@ func (t *twice) judge(classes [][]*Call) {
 	}
 	d, known := t.measure(good[0].Out[index], bad.Out[index])
 	if known && d.rounding {
-		t.notes = append(t.notes, &Note{Kind: NotDeterministic, Step: bad.Step.At.Text().EN, Op: bad.Name, Ranks: all, Count: 1, step: bad.Step.index})
+		t.notes = append(t.notes, bad.Step.note(NotDeterministic, bad.Name, all))
 		return
 	}
-	f := &Finding{Kind: Compute, Rank: bad.Rank, Confidence: high, Own: true, Members: all, call: bad}
+	f := bad.finding(Compute, high, lang.Sentence{})
+	f.Members = all
 	if tie {
 		f.Confidence = low
 		if known && d.notFinite < 0 {
@@ -218,21 +196,12 @@ func (t *twice) measure(a, b *Tensor) (d apart, known bool) {
 	if !readable([]*Tensor{a, b}) {
 		return d, false
 	}
-	n := a.elements()
-	x, y := make([]float64, min(n, window)), make([]float64, min(n, window))
 	var largest, squares float64
 	var odd [2]bool
-	var dtype = a.DType
-	for from := int64(0); from < n; from += window {
-		x, y = x[:min(window, n-from)], y[:min(window, n-from)]
-		if t.floats(x, []*Tensor{a}, from) != nil || t.floats(y, []*Tensor{b}, from) != nil {
-			return d, false
-		}
-		if from == 0 {
-			if dtype == tensor.Undefined {
-				dtype = tensor.Float32
-			}
-			dtype = effective(dtype, x, y)
+	var p precision
+	err := t.windows(a, b, func(x, y []float64, first bool) bool {
+		if first {
+			p, _ = precisionOf(a, x, y)
 		}
 		for k := range x {
 			odd[0] = odd[0] || math.IsNaN(x[k]) || math.IsInf(x[k], 0)
@@ -243,17 +212,17 @@ func (t *twice) measure(a, b *Tensor) (d apart, known bool) {
 			largest = max(largest, math.Abs(x[k]-y[k]))
 			squares += float64(x[k] * x[k])
 		}
-	}
-	d.total = n
+		return true
+	})
+	d.total = a.elements()
 	switch {
 	case odd[1] && !odd[0]:
 		d.notFinite = 1
 	case odd[0] && !odd[1]:
 		d.notFinite = -1
 	}
-	p, ok := precisions[dtype]
-	d.rounding = ok && p.bits == 0 && !odd[0] && !odd[1] && largest < p.spacing*math.Sqrt(squares/float64(max(n, 1)))
-	return d, true
+	d.rounding = p.spacing > 0 && !odd[0] && !odd[1] && largest < p.spacing*math.Sqrt(squares/float64(max(d.total, 1)))
+	return d, err == nil
 }
 
 // staleInputs finds ranks that read the same data as the step before, while others do
@@ -283,26 +252,25 @@ func (t *twice) staleInputs() {
 		}
 		for _, r := range all {
 			if r.same {
-				t.found = append(t.found, &Finding{Kind: StaleInput, Rank: r.c.Rank, Confidence: medium, Own: true, Members: []int{r.c.Rank}, call: r.c,
-					Evidence: lang.Sayf("its data equals that of the step before, that of other ranks does not", "其数据与上一 step 相同，而其他 rank 的不同")})
+				t.found = append(t.found, r.c.finding(StaleInput, medium, lang.Sayf("its data equals that of the step before, that of other ranks does not", "其数据与上一 step 相同，而其他 rank 的不同")))
 			}
 		}
 	}
 }
 
-// firstReader is the first operator that has integers as an input.
+// firstReader is the first operator that has integers as an input, nil for none.
 func firstReader(calls []*Call) *Call {
-	for _, c := range calls {
-		if c.Comm == nil && integerInput(c) != nil {
-			return c
-		}
+	i := slices.IndexFunc(calls, func(c *Call) bool { return c.Comm == nil && integerInput(c) != nil })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return calls[i]
 }
 
+// integerInput is the first list of integers that a call reads, nil for none.
 func integerInput(c *Call) *Tensor {
 	for _, t := range c.In {
-		if (t.DType == tensor.Int64 || t.DType == tensor.Int32) && t.elements() > 1 {
+		if t.isInteger() {
 			return t
 		}
 	}

@@ -44,12 +44,8 @@ type Located struct {
 
 // Summed reports whether a tensor is what a communication made of a sum.
 func (t *Tensor) Summed() bool {
-	return t.Call.Comm != nil && t.Call.Comm.sums() && slices.Contains(t.Call.Comm.Out, t)
-}
-
-// sums reports whether a communication reduces what its members have.
-func (c *Comm) sums() bool {
-	return c.api.pattern == allReduce || c.api.pattern == reduceScatter || c.api.pattern == reduceRoot
+	m := t.Call.Comm
+	return m != nil && m.api.sums() && slices.Contains(m.Out, t)
 }
 
 // Reads are the calls whose outputs go into communications, those of all members.
@@ -368,7 +364,7 @@ func (u *unsharder) followCall(c *Call, waiting map[string][]*Tensor) {
 		switch p := m.api.pattern; {
 		case p == allToAll:
 			u.tokens[mark] = true
-		case m.sums():
+		case m.api.sums():
 			u.summands[mark] = true
 		}
 	}
@@ -378,7 +374,7 @@ func (u *unsharder) followCall(c *Call, waiting map[string][]*Tensor) {
 		case mark == "":
 		case p == allToAll:
 			u.tokens[mark] = true
-		case m.sums() && source != nil:
+		case m.api.sums() && source != nil:
 			u.partners[t] = source // what the summands are those of
 		default:
 			waiting[mark] = append(waiting[mark], t)
@@ -445,7 +441,7 @@ func (u *unsharder) learn(r *tensorRole) {
 			partial++
 		}
 		_, _, expert := parseName(in.part.Call.Name)
-		if m := in.part.Call.Comm; m != nil && m.sums() && slices.Contains(m.In, in.part) {
+		if m := in.part.Call.Comm; m != nil && m.api.sums() && slices.Contains(m.In, in.part) {
 			partial++
 		}
 		r.byToken = r.byToken || !r.params && (expert >= 0 || u.tokens[u.known(in.part)])

@@ -1,6 +1,7 @@
 package ranks
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -244,6 +245,23 @@ func (f *files) floats(dst []float64, joined []*Tensor, first int64) error {
 		tensor.Float64s(dst[done:done+int64(len(host)/h.Size())], host, h)
 		return nil
 	})
+}
+
+// windows calls f with the values of two tensors of one shape, a window after the other, until it
+// returns false.
+func (f *files) windows(a, b *Tensor, piece func(x, y []float64, first bool) bool) error {
+	n := a.elements()
+	x, y := make([]float64, min(n, window)), make([]float64, min(n, window))
+	for from := int64(0); from < n; from += window {
+		x, y = x[:min(window, n-from)], y[:min(window, n-from)]
+		if err := cmp.Or(f.floats(x, []*Tensor{a}, from), f.floats(y, []*Tensor{b}, from)); err != nil {
+			return err
+		}
+		if !piece(x, y, from == 0) {
+			break
+		}
+	}
+	return nil
 }
 
 // bytes fills dst, which is made or grows, with the host elements of joined tensors
