@@ -1,6 +1,7 @@
 package ranks
 
 import (
+	"cmp"
 	"strings"
 
 	"dumptool/internal/format/msprobe"
@@ -116,6 +117,17 @@ type Comm struct {
 	parts []*Comm
 }
 
+// each are the sends and receives of a batch, else the communication alone; none of an operator.
+func (c *Comm) each() []*Comm {
+	switch {
+	case c == nil:
+		return nil
+	case c.api.pattern == sendReceives:
+		return c.parts
+	}
+	return []*Comm{c}
+}
+
 // worldNames are the names of the group of all ranks.
 var worldNames = map[string]bool{"": true, "None": true, "hccl_world_group": true, "nccl_world_group": true, "WORLD": true}
 
@@ -130,13 +142,15 @@ func callAPI(name string) string {
 	return name
 }
 
+// commOf is a communication of which the function alone is known.
+func commOf(name string) *Comm {
+	return &Comm{api: cmp.Or(apiOf(name), &api{names: []string{name}}), Name: name, Root: -1, Op: sum}
+}
+
 // newComm reads the arguments of a communication of msprobe. Tensors of the call are
 // found by their names.
 func newComm(name string, leaves []msprobe.Leaf, tensors map[string]*Tensor) *Comm {
-	c := &Comm{api: apiOf(name), Name: name, Root: -1, Op: sum}
-	if c.api == nil {
-		c.api = &api{names: []string{name}}
-	}
+	c := commOf(name)
 	a := arguments{leaves, tensors}
 	if c.api.pattern == sendReceives {
 		c.readBatch(&a)

@@ -1,7 +1,6 @@
 package ranks
 
 import (
-	"hash/fnv"
 	"slices"
 
 	"dumptool/internal/compare/record"
@@ -74,16 +73,11 @@ type copies struct {
 func (c *copies) kind(i int, mine []damage) Kind {
 	e := c.event
 	m := e.comms[i]
-	kinds := make(map[Kind]bool)
 	switch e.api().pattern {
 	case broadcast, send, receive:
-		switch {
-		case count(m.In) == count(m.Out) && c.surelySame(m.In, 0, m.Out, 0, count(m.Out)):
+		if count(m.In) == count(m.Out) && c.surelySame(m.In, 0, m.Out, 0, count(m.Out)) {
 			return NotReceived
-		case c.heldBefore(e, i):
-			return Stale
 		}
-		return Corrupt
 	case scatterRoot:
 		root := mine[0].from
 		for j := range e.Group {
@@ -96,13 +90,10 @@ func (c *copies) kind(i int, mine []damage) Kind {
 			return Swapped
 		}
 	default:
-		for _, d := range mine {
-			kinds[c.blockKind(d)] = true
-		}
-	}
-	for _, k := range []Kind{Swapped, Stale} {
-		if kinds[k] {
-			return k
+		for _, k := range []Kind{Swapped, Stale} {
+			if slices.ContainsFunc(mine, func(d damage) bool { return c.blockKind(d) == k }) {
+				return k
+			}
 		}
 	}
 	if c.heldBefore(e, i) {
@@ -159,34 +150,28 @@ func (c *copies) sender(bad []damage) int {
 // in another order.
 func (c *copies) sameRows(i int) bool {
 	out := c.event.comms[i].Out
-	if len(out) != 1 || len(out[0].Shape) == 0 || out[0].Shape[0] == 0 || !readable(out) {
+	held, ok := c.rowsOf(out)
+	if !ok || len(held) == 0 {
 		return false
 	}
-	row := out[0].elements() / out[0].Shape[0]
-	rows := make(map[uint64]int)
-	countRows := func(of []*Tensor, first, n int64, by int) bool {
-		var buf []byte
-		for at := int64(0); at < n; at += row {
-			all, _, err := c.bytes(buf, of, first+at, min(row, n-at))
-			if err != nil {
-				return false
-			}
-			h := fnv.New64a()
-			h.Write(all) // which never fails
-			rows[h.Sum64()] += by
-			buf = all
-		}
-		return true
-	}
-	if row == 0 || !countRows(out, 0, out[0].elements(), 1) {
-		return false
+	left := make(map[uint64]int)
+	for _, mark := range held {
+		left[mark]++
 	}
 	for _, p := range c.plan.pieces[i] {
-		if in := c.event.comms[p.from].In; !readable(in) || !countRows(in, p.first, p.n, -1) {
+		in := c.event.comms[p.from].In
+		if !readable(in) {
 			return false
 		}
+		sent, ok := c.rowMarks(in, p.first, p.n, out[0].elements()/out[0].Shape[0])
+		if !ok {
+			return false
+		}
+		for _, mark := range sent {
+			left[mark]--
+		}
 	}
-	for _, n := range rows {
+	for _, n := range left {
 		if n != 0 {
 			return false
 		}

@@ -45,6 +45,18 @@ func (d *digests) of(tensors ...*Tensor) ([]string, bool) {
 	return marks, true
 }
 
+// mark is the digest of a tensor with its size, empty where there is none.
+func (d *digests) mark(t *Tensor) string {
+	mark := t.Digest
+	if mark == "" {
+		mark, _ = d.read(t)
+	}
+	if mark == "" || t.elements() == 0 {
+		return ""
+	}
+	return mark + " " + itoa(int(t.elements()))
+}
+
 // readTogether is how many tensors are read one after the other while others are.
 const readTogether = 32
 

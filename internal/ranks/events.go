@@ -65,16 +65,9 @@ func (r *Run) events(s *Step, groups *Groups) []*Event {
 	for _, rank := range s.ranks() {
 		clear(b.counts)
 		for _, c := range s.Calls[rank] {
-			if c.Comm == nil {
-				continue
+			for _, m := range c.Comm.each() {
+				b.add(rank, c, m)
 			}
-			if parts := c.Comm.parts; c.Comm.api.pattern == sendReceives {
-				for _, part := range parts {
-					b.add(rank, c, part)
-				}
-				continue
-			}
-			b.add(rank, c, c.Comm)
 		}
 	}
 	for _, e := range b.events {

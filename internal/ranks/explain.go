@@ -201,26 +201,26 @@ func (r *reducer) ask(all []*hypothesis, i int) error {
 		}
 	}
 	for h, hyp := range all {
-		if t := &tallies[h]; t.n > 0 && t.holds(share) {
-			hyp.held++
-			hyp.rms += math.Sqrt(t.squares / float64(t.n))
-		}
+		hyp.take(&tallies[h], share)
 	}
 	if other := all[len(all)-1]; other.kind == WrongPart {
-		other.take(parts, share)
+		for j := range parts {
+			if other.take(&parts[j], share) {
+				break
+			}
+		}
 	}
 	return nil
 }
 
-// take counts the part of another member that explains what one holds, if one does.
-func (h *hypothesis) take(parts []tally, share float64) {
-	for j := range parts {
-		if t := &parts[j]; t.n > 0 && t.holds(share) {
-			h.held++
-			h.rms += math.Sqrt(t.squares / float64(t.n))
-			return
-		}
+// take counts a member that a hypothesis explains, if it does.
+func (h *hypothesis) take(t *tally, share float64) bool {
+	if t.n == 0 || !t.holds(share) {
+		return false
 	}
+	h.held++
+	h.rms += math.Sqrt(t.squares / float64(t.n))
+	return true
 }
 
 // askParts sets what a member holds of its part beside the other parts.

@@ -108,14 +108,14 @@ func (u *unsharder) noticeAt(in *givenInput, whole *Tensor, role *locate.Role) b
 	if !ok {
 		return false
 	}
-	isPart := func(m *locate.Map) bool { return slices.Equal(m.Part(p.pair.Whole).Values, p.pair.Part.Values) }
+	isPart := func(m *locate.Map) bool { return slices.Equal(m.Part(p.Whole).Values, p.Part.Values) }
 	var m locate.Map
 	if role != nil && isPart(&role.Map) {
 		m = role.Map
-	} else if m, ok = u.learner.Find(p.pair); !ok || !isPart(&m) {
+	} else if m, ok = u.learner.Find(p); !ok || !isPart(&m) {
 		return false
 	}
-	in.axes, in.values = make([]string, len(m.Axes)), p.pair.Part.Values
+	in.axes, in.values = make([]string, len(m.Axes)), p.Part.Values
 	for k, x := range m.Axes {
 		in.axes[k] = x.String()
 	}
@@ -164,7 +164,7 @@ func (u *unsharder) weigh() {
 			continue
 		}
 		left := make(stock)
-		left.add(p.pair.Whole.Values, 1)
+		left.add(p.Whole.Values, 1)
 		tiles := make(map[string][]*givenInput)
 		for _, in := range all {
 			tile := strings.Join(in.axes, "/")
@@ -433,15 +433,6 @@ func (p *placement) finding(layers map[string]map[int][]*heldExpert, layer strin
 	mine := numbers(p.held[f.Rank])
 	f.Facts = record.Facts{}.List("experts", mine)
 	f.Evidence = lang.Sayf("it holds experts %s of the reference, which are held %d times, others fewer times", "它持有标杆的专家 %s，这些专家被持有 %d 次，其他专家更少",
-		listText(mine), p.counts[mine[0]])
+		strings.ReplaceAll(groupKey(mine), " ", ", "), p.counts[mine[0]])
 	return f
-}
-
-// listText lists numbers.
-func listText(all []int) string {
-	words := make([]string, len(all))
-	for i, n := range all {
-		words[i] = itoa(n)
-	}
-	return strings.Join(words, ", ")
 }

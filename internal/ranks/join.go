@@ -318,10 +318,10 @@ func (u *unsharder) arrange(r *tensorRole) {
 				}
 				whole = joined
 			}
-			if p, ok := u.pair(partOf{in.part, whole}); ok && fits(p.pair) {
-				pairs = append(pairs, p.pair)
-				for k, n := range p.pair.Part.Shape {
-					if n != p.pair.Whole.Shape[k] {
+			if p, ok := u.pair(partOf{in.part, whole}); ok && fits(p) {
+				pairs = append(pairs, p)
+				for k, n := range p.Part.Shape {
+					if n != p.Whole.Shape[k] {
 						cut++
 					}
 				}

@@ -41,11 +41,9 @@ func (r *Run) matrix(found []*Finding, reached map[*Finding]map[int]int) *Matrix
 	}
 	step := found[0].call.Step
 	m := &Matrix{Step: step.At.Step}
-	for _, calls := range step.Calls {
-		for _, c := range calls {
-			if n := c.layerOf(); n >= 0 && !slices.Contains(m.Layers, n) {
-				m.Layers = append(m.Layers, n)
-			}
+	for c := range step.calls() {
+		if n := c.layerOf(); n >= 0 && !slices.Contains(m.Layers, n) {
+			m.Layers = append(m.Layers, n)
 		}
 	}
 	if len(m.Layers) == 0 {

@@ -155,16 +155,14 @@ func callsOf(s *Step, rank int, round *dumpdir.Round) []*Call {
 		role, layer, _ := parseName(name)
 		c := &Call{Rank: rank, Step: s, Name: name, Role: role, Layer: layer, Script: op.Script()}
 		byName := c.addTensors(op)
-		switch api := callAPI(name); {
-		case api != "" && op.Call != nil:
+		switch api := communication(op); {
+		case op.Call != nil && callAPI(name) != "":
 			c.Comm = newComm(api, op.Call.Leaves, byName)
 			if n := len(op.Call.Modules); n > 0 {
 				c.Module = op.Call.Modules[n-1]
 			}
 		case api != "":
 			c.Comm = commOfFiles(api, c)
-		case typeAPI(op.Type) != nil:
-			c.Comm = commOfFiles(op.Type, c)
 		}
 		calls = append(calls, c)
 	}
@@ -213,10 +211,8 @@ func (c *Call) addTensors(op *dumpdir.Op) map[string]*Tensor {
 // commOfFiles is a communication of which only tensors are known: the group has to be
 // found, and the root is not known.
 func commOfFiles(name string, c *Call) *Comm {
-	m := &Comm{api: apiOf(name), Name: name, Root: -1, Op: sum, Out: c.Out, untold: true}
-	if m.api == nil {
-		m.api = &api{names: []string{name}}
-	}
+	m := commOf(name)
+	m.Out, m.untold = c.Out, true
 	for _, t := range c.In {
 		if at, _, _ := strings.Cut(t.Path, "."); at == itoa(m.api.in) || len(c.In) == 1 {
 			m.In = append(m.In, t)

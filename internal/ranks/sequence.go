@@ -58,14 +58,11 @@ func (s *Step) putInOrder(d *digests) {
 // orderMark is the digest of a tensor that says who made it, empty for one whose elements are
 // all the same, which several make.
 func (d *digests) orderMark(t *Tensor) string {
-	mark := t.Digest
-	if mark == "" {
-		mark, _ = d.read(t)
-	}
+	mark := d.mark(t)
 	if mark == "" || t.elements() < 2 || d.isUniform(t) {
 		return ""
 	}
-	return mark + " " + itoa(int(t.elements()))
+	return mark
 }
 
 // sorted are calls each of which comes after those that it reads from, in their order where

@@ -79,19 +79,17 @@ func GroupsOf(rounds []*dumpdir.Round) GroupList {
 	return groups
 }
 
-// communication is the function that an operator calls to communicate, empty for others.
-func communication(op *dumpdir.Op) string { return cmp.Or(callAPI(op.Names()[0]), hcclName(op.Type)) }
+// communication is the function that an operator calls to communicate, or its type where it is one
+// of HCCL; empty for others.
+func communication(op *dumpdir.Op) string {
+	if name := callAPI(op.Names()[0]); name != "" || typeAPI(op.Type) == nil {
+		return name
+	}
+	return op.Type
+}
 
 // IsCommunication reports whether an operator communicates with other ranks.
 func IsCommunication(op *dumpdir.Op) bool { return communication(op) != "" }
-
-// hcclName is the type of an operator of HCCL, empty for others.
-func hcclName(typ string) string {
-	if typeAPI(typ) == nil {
-		return ""
-	}
-	return typ
-}
 
 // Sources of groups.
 const (

@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 
 	"dumptool/internal/batch"
@@ -96,16 +95,15 @@ func Locate(ctx context.Context, run *Run, s, ref *Step, others [][]*dumpdir.Rou
 	all := r.unsharder(f)
 	all.out.Events = run.events(s, &opt.Groups)
 	var failed error
-	err := batch.Run(ctx, batch.Options{Workers: opt.Workers}, s.ranks(), nil, func(_ context.Context, rank int) (l locatedRank) {
+	err := batch.Run(ctx, batch.Options{Workers: opt.Workers}, s.ranks(), nil, func(_ context.Context, rank int) *unsharder {
 		own := &files{version: opt.Version}
 		defer own.Close()
 		u := r.unsharder(own)
-		l.err = u.locate(rank)
-		l.out = u.out
-		return l
-	}, func(_ int, l locatedRank) {
-		failed = cmp.Or(failed, l.err)
-		all.out.add(l.out)
+		u.failed = u.locate(rank)
+		return u
+	}, func(_ int, u *unsharder) {
+		failed = cmp.Or(failed, u.failed)
+		all.out.add(u.out)
 	})
 	if err = cmp.Or(failed, err); err != nil {
 		return nil, err
@@ -120,12 +118,6 @@ func Locate(ctx context.Context, run *Run, s, ref *Step, others [][]*dumpdir.Rou
 		}
 	}
 	return all.out, nil
-}
-
-// locatedRank is what is found of a rank.
-type locatedRank struct {
-	out *Located
-	err error
 }
 
 // add adds what is found of a further rank.
@@ -179,7 +171,8 @@ type reference struct {
 type unsharder struct {
 	*reference
 	*digests
-	out *Located
+	out    *Located
+	failed error
 
 	rank     int
 	shift    int                 // the number of its first layer
@@ -195,18 +188,6 @@ type unsharder struct {
 func (r *reference) unsharder(f *files) *unsharder {
 	return &unsharder{reference: r, digests: &digests{files: f},
 		out: &Located{At: make(map[*Tensor]Location), Sources: make(map[*Tensor]*Tensor), Left: make(map[*Tensor]bool), Clocks: make(map[*Call]int)}}
-}
-
-// mark is the digest of a tensor with its shape, empty where there is none.
-func (u *unsharder) mark(t *Tensor) string {
-	d := t.Digest
-	if d == "" {
-		d, _ = u.read(t)
-	}
-	if d == "" || t.elements() == 0 {
-		return ""
-	}
-	return d + " " + strconv.FormatInt(t.elements(), 10)
 }
 
 // noteLayers notes the calls of the reference that have one-dimensional parameters: every
@@ -302,9 +283,16 @@ func (u *unsharder) follow(calls []*Call) {
 		}
 	}
 	waiting := make(map[string][]*Tensor) // for who reads them
-	reads := func(c *Call) {
+	// Calls make, communicate and read in this order, or each when its turn comes.
+	visit := func(c *Call, makes, communicates, reads bool) {
+		if c.Comm != nil {
+			if communicates {
+				u.followCall(c, waiting)
+			}
+			return
+		}
 		for _, t := range c.In {
-			if shapes[t.elements()] {
+			if reads && shapes[t.elements()] {
 				mark := u.mark(t)
 				for _, from := range waiting[mark] {
 					u.partners[from] = t
@@ -312,40 +300,22 @@ func (u *unsharder) follow(calls []*Call) {
 				delete(waiting, mark)
 			}
 		}
-	}
-	makes := func(c *Call) {
 		for _, t := range c.Out {
-			if shapes[t.elements()] {
+			if makes && shapes[t.elements()] {
 				u.made[u.mark(t)] = t
 			}
 		}
 	}
-	communicates := func(c *Call) { u.followCall(c, waiting) }
-	operators, comms := func(c *Call) bool { return c.Comm == nil }, func(c *Call) bool { return c.Comm != nil }
-	switch {
-	case len(calls) == 0:
-	case !u.step.ordered[calls[0].Rank]:
-		forEach(calls, operators, makes)
-		forEach(calls, comms, communicates)
-		forEach(calls, operators, reads)
-	default:
-		for _, c := range calls {
-			if comms(c) {
-				communicates(c)
-				continue
+	if len(calls) > 0 && !u.step.ordered[calls[0].Rank] {
+		for pass := range 3 {
+			for _, c := range calls {
+				visit(c, pass == 0, pass == 1, pass == 2)
 			}
-			reads(c)
-			makes(c)
 		}
+		return
 	}
-}
-
-// forEach does something with some of the calls.
-func forEach(calls []*Call, some func(*Call) bool, do func(*Call)) {
 	for _, c := range calls {
-		if some(c) {
-			do(c)
-		}
+		visit(c, true, true, true)
 	}
 }
 
@@ -460,7 +430,7 @@ func (u *unsharder) learn(r *tensorRole) {
 	var pairs []locate.Pair
 	for _, in := range someLayers(r.all) {
 		if p, ok := u.pair(in); ok {
-			pairs = append(pairs, p.pair)
+			pairs = append(pairs, p)
 		}
 	}
 	found := u.learner.Learn(pairs)
@@ -509,8 +479,8 @@ func (u *unsharder) byRows(r *tensorRole) {
 				l.Map = &locate.Role{Map: locate.Map{Axes: axes, Score: of.Map.Score}, Found: true, Instances: 1}
 			}
 		}
-		if p, ok := u.pair(in); l.Map == nil && !lost && ok && p.sameRow {
-			if m, ok := locate.Rows(p.pair.Part, p.pair.Whole); ok {
+		if p, ok := u.pair(in); l.Map == nil && !lost && ok && slices.Equal(in.part.Shape[1:], in.whole.Shape[1:]) {
+			if m, ok := locate.Rows(p.Part, p.Whole); ok {
 				l.Map = &locate.Role{Map: m, Found: true, Instances: 1}
 			}
 		}

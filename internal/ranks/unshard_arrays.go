@@ -1,8 +1,6 @@
 package ranks
 
 import (
-	"slices"
-
 	"dumptool/internal/ranks/locate"
 	"dumptool/internal/tensor"
 )
@@ -13,26 +11,19 @@ type arrayKey struct {
 	steps string
 }
 
-// paired are the arrays of an instance.
-type paired struct {
-	pair    locate.Pair
-	sameRow bool // the shapes differ in the first axis alone, if at all
-}
-
 // pair reads both tensors of an instance. Of large ones it leaves out positions of the axes
 // that both have whole.
-func (u *unsharder) pair(in partOf) (p paired, ok bool) {
+func (u *unsharder) pair(in partOf) (p locate.Pair, ok bool) {
 	a, b := in.part.Shape, in.whole.Shape
 	if len(a) != len(b) || len(a) == 0 || in.whole.loose || a.Elements() == 0 || b.Elements() == 0 {
 		return p, false
 	}
-	p.sameRow = slices.Equal(a[1:], b[1:])
 	steps := thin(a, b)
 	if steps == nil {
 		return p, false
 	}
-	p.pair.Part, p.pair.Whole = u.array(in.part, steps, false), u.array(in.whole, steps, true)
-	return p, p.pair.Part != nil && p.pair.Whole != nil
+	p.Part, p.Whole = u.array(in.part, steps, false), u.array(in.whole, steps, true)
+	return p, p.Part != nil && p.Whole != nil
 }
 
 const (
