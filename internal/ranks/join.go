@@ -124,12 +124,10 @@ func (j *joiner) numberLayers() {
 	j.shift = make(map[int]int)
 	stages := j.step.stages()
 	last, from0 := make(map[int]int), make(map[int]bool) // of stages
-	for rank, calls := range j.step.Calls {
-		for _, c := range calls {
-			if c.Layer >= 0 {
-				last[stages[rank]] = max(last[stages[rank]], c.Layer+1)
-				from0[stages[rank]] = from0[stages[rank]] || c.Layer == 0
-			}
+	for c := range j.step.calls() {
+		if stage := stages[c.Rank]; c.Layer >= 0 {
+			last[stage] = max(last[stage], c.Layer+1)
+			from0[stage] = from0[stage] || c.Layer == 0
 		}
 	}
 	first := make(map[int]int)
@@ -154,12 +152,11 @@ func (j *joiner) numberExperts() {
 		held := make(map[string]int) // how many of a layer
 		marks := make(map[string]string)
 		for _, c := range j.step.Calls[rank] {
-			_, _, expert := parseName(c.Name)
-			if expert < 0 || len(c.Params) == 0 {
+			if c.expert() < 0 || len(c.Params) == 0 {
 				continue
 			}
 			layer := j.layerName(c)
-			held[layer] = max(held[layer], expert+1)
+			held[layer] = max(held[layer], c.expert()+1)
 			marks[layer] += " " + j.u.mark(c.Params[0])
 		}
 		for layer, mark := range marks {
@@ -185,9 +182,8 @@ func (j *joiner) layerName(c *Call) string {
 
 // nameOf is the name that a call has among those of all ranks.
 func (j *joiner) nameOf(c *Call) string {
-	_, _, expert := parseName(c.Name)
 	name := numbered(c.Name, layerWords, c.Layer+j.shift[c.Rank])
-	if expert >= 0 {
+	if expert := c.expert(); expert >= 0 {
 		name = numbered(name, expertWords, expert+j.experts[j.layerName(c)][c.Rank])
 	}
 	return name
@@ -433,12 +429,11 @@ func (f *files) openJoined(t *Tensor) (*Values, error) {
 	source, err := layout.Join(t.Shape, open[0].DType.UnitSize(), pieces)
 	var v *Values
 	if err == nil {
-		v, err = newValues(source, open[0].DType, t.elements(), closer)
+		v, err = newValues(source, open[0].DType, t.Shape, closer)
 	}
 	if err != nil {
 		_ = closer()
 		return nil, &ReadError{t, err}
 	}
-	v.shape = t.Shape
 	return v, nil
 }

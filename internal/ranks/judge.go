@@ -60,9 +60,7 @@ func (r *Report) accuse(run *Run, all []Accused) {
 		r.Findings = slices.DeleteFunc(r.Findings, func(f *Finding) bool {
 			return f.Kind == Compute && f.call.Step == c.Step && f.call.Name == a.Op && (f.Rank == c.Rank || slices.Contains(f.Alt, c.Rank))
 		})
-		f := c.finding(Compute, high, a.Evidence)
-		f.Own = a.Own
-		r.Findings = append(r.Findings, f)
+		r.Findings = append(r.Findings, &Finding{Kind: Compute, Rank: c.Rank, Confidence: high, Own: a.Own, Members: []int{c.Rank}, Evidence: a.Evidence, call: c})
 	}
 }
 
@@ -254,32 +252,33 @@ func lowPrecision(events []*Event, judged []judgement) {
 		api   string
 		dtype tensor.DType
 	}
-	errs, all := make(map[key][]float64), make(map[key]int)
-	keyOf := func(i int) key {
-		d, _ := dtypeOf(events[i].comms[0].In)
-		return key{events[i].api().names[0], d}
+	places := make(map[*Event]int)
+	for i, e := range events {
+		places[e] = i
 	}
-	for i := range judged {
-		if j := &judged[i]; j.floats && j.skip.IsZero() {
-			k := keyOf(i)
-			all[k]++
-			if j.everywhere > 0 {
-				errs[k] = append(errs[k], j.everywhere)
+	for _, same := range alike(slices.Values(events), func(e *Event) (key, bool) {
+		if j := &judged[places[e]]; !j.floats || !j.skip.IsZero() {
+			return key{}, false
+		}
+		d, _ := dtypeOf(e.comms[0].In)
+		return key{e.api().names[0], d}, true
+	}) {
+		var errs []float64
+		for _, e := range same {
+			if err := judged[places[e]].everywhere; err > 0 {
+				errs = append(errs, err)
 			}
 		}
-	}
-	for i := range judged {
-		if judged[i].everywhere == 0 {
+		slices.Sort(errs)
+		if len(errs) < lowCount || float64(len(errs)) < lowShare*float64(len(same)) {
 			continue
 		}
-		k := keyOf(i)
-		e := slices.Sorted(slices.Values(errs[k]))
-		usual := e[len(e)/2]
-		if len(e) < lowCount || float64(len(e)) < lowShare*float64(all[k]) || usual > lowLargest || usual > lowFactors*e[0] || judged[i].everywhere > lowFactors*usual {
-			continue
+		usual := errs[len(errs)/2]
+		for _, e := range same {
+			if j := &judged[places[e]]; j.everywhere > 0 && usual <= lowLargest && usual <= lowFactors*errs[0] && j.everywhere <= lowFactors*usual {
+				j.found, j.notes = nil, append(j.notes, e.note(LowPrecisionComm))
+			}
 		}
-		judged[i].found = nil
-		judged[i].notes = append(judged[i].notes, events[i].note(LowPrecisionComm))
 	}
 }
 

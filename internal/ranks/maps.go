@@ -108,8 +108,7 @@ func (l *Located) placedTensors() []*placed {
 		if t.Name < p.name { // the same one for any order
 			p.name, p.call = t.Name, t.Call.Name
 		}
-		_, _, expert := parseName(t.Call.Name)
-		p.expert = p.expert || expert >= 0
+		p.expert = p.expert || t.Call.expert() >= 0
 		old := p.by[t.Call.Rank]
 		p.varied = p.varied || !p.full.Equal(where.Ref.Shape) || old != nil && !old.same(&where)
 		if old == nil || old.Map != nil && where.Map != nil && old.Map.Score > where.Map.Score {
@@ -215,26 +214,20 @@ func kindOf(axes []MapAxis) string {
 // FoldMaps makes one of maps that are the same in several steps, in the order of roles,
 // tensors and steps.
 func FoldMaps(all []*Map) []*Map {
-	at := make(map[string]*Map)
 	out := []*Map{}
-	for _, m := range all {
+	for _, same := range alike(slices.Values(all), func(m *Map) (string, bool) {
 		alone := *m
 		alone.Steps = nil
-		text, err := json.Marshal(&alone)
-		if err != nil {
-			continue // there are no numbers that JSON has not
+		text, err := json.Marshal(&alone) // there are no numbers that JSON has not
+		return string(text), err == nil
+	}) {
+		one := *same[0]
+		one.Steps = nil
+		for _, m := range same {
+			one.Steps = append(one.Steps, m.Steps...)
 		}
-		if old := at[string(text)]; old != nil {
-			old.Steps = append(old.Steps, m.Steps...)
-			continue
-		}
-		one := *m
-		one.Steps = slices.Clone(m.Steps)
-		at[string(text)] = &one
+		one.Steps = joined(one.Steps)
 		out = append(out, &one)
-	}
-	for _, m := range out {
-		m.Steps = joined(m.Steps)
 	}
 	slices.SortStableFunc(out, func(a, b *Map) int {
 		return cmp.Or(strings.Compare(a.Role, b.Role), strings.Compare(a.Tensor, b.Tensor), slices.CompareFunc(a.Steps, b.Steps, func(x, y [2]int) int { return cmp.Compare(x[0], y[0]) }))

@@ -50,20 +50,18 @@ func (r *Run) matrix(found []*Finding, reached map[*Finding]map[int]int) *Matrix
 		return nil
 	}
 	slices.Sort(m.Layers)
+	cells := make(map[int]string)
 	for _, rank := range step.ranks() {
-		cells := []byte(strings.Repeat(string(Absent), len(m.Layers)))
+		row := []byte(strings.Repeat(string(Absent), len(m.Layers)))
 		for _, c := range step.Calls[rank] {
 			if at := slices.Index(m.Layers, c.layerOf()); at >= 0 {
-				cells[at] = stronger(cells[at], letterOf(c, found, reached))
+				row[at] = stronger(row[at], letterOf(c, found, reached))
 			}
 		}
-		row := string(cells)
-		i := slices.IndexFunc(m.Rows, func(x MatrixRow) bool { return x.Cells == row })
-		if i < 0 {
-			i = len(m.Rows)
-			m.Rows = append(m.Rows, MatrixRow{Cells: row})
-		}
-		m.Rows[i].Ranks = append(m.Rows[i].Ranks, rank)
+		cells[rank] = string(row)
+	}
+	for _, same := range alike(slices.Values(step.ranks()), func(rank int) (string, bool) { return cells[rank], true }) {
+		m.Rows = append(m.Rows, MatrixRow{Ranks: same, Cells: cells[same[0]]})
 	}
 	return m
 }

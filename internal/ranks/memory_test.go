@@ -43,7 +43,7 @@ func intTensor(shape tensor.Shape, values []int32) *Tensor {
 }
 
 func memoryTensor(d, stored tensor.DType, shape tensor.Shape, data []byte) *Tensor {
-	v, err := newValues(memory{data, int64(stored.UnitSize())}, stored, shape.Elements(), func() error { return nil })
+	v, err := newValues(memory{data, int64(stored.UnitSize())}, stored, shape, func() error { return nil })
 	if err != nil {
 		panic(err)
 	}

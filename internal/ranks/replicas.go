@@ -568,34 +568,19 @@ func mergeFindings(all []*Finding) []*Finding {
 		rank  int
 		layer string
 	}
-	keyOf := func(f *Finding) key {
+	left := make(map[*Finding]bool) // out
+	for _, same := range alike(slices.Values(all), func(f *Finding) (key, bool) {
 		k := key{kind: f.Kind, step: f.call.Step, rank: f.Rank}
 		if f.Kind == WrongExpert {
 			k.layer = beforeExpert(f.call.Name)
 		}
-		return k
-	}
-	isOne := func(f *Finding) bool { return f.Kind != StaleWeights && f.Kind != WrongExpert }
-	first := make(map[key]*Finding)
-	count := make(map[key]int64)
-	for _, f := range all {
-		if isOne(f) {
-			continue
-		}
-		k := keyOf(f)
-		count[k]++
-		if g := first[k]; g == nil || f.call.place < g.call.place {
-			first[k] = f
+		return k, f.Kind == StaleWeights || f.Kind == WrongExpert
+	}) {
+		first := slices.MinFunc(same, func(a, b *Finding) int { return cmp.Compare(a.call.place, b.call.place) })
+		first.Facts = first.Facts.Int("parameters", int64(len(same)))
+		for _, f := range same {
+			left[f] = f != first
 		}
 	}
-	return slices.DeleteFunc(all, func(f *Finding) bool {
-		if isOne(f) {
-			return false
-		}
-		k := keyOf(f)
-		if first[k] == f {
-			f.Facts = f.Facts.Int("parameters", count[k])
-		}
-		return first[k] != f
-	})
+	return slices.DeleteFunc(all, func(f *Finding) bool { return left[f] })
 }

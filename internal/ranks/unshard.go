@@ -410,11 +410,10 @@ func (u *unsharder) learn(r *tensorRole) {
 		if u.summands[u.known(in.part)] && in.part.place() != "" && slices.Contains(in.part.Call.Out, in.part) && in.part.Call.Comm == nil {
 			partial++
 		}
-		_, _, expert := parseName(in.part.Call.Name)
 		if m := in.part.Call.Comm; m != nil && m.api.sums() && slices.Contains(m.In, in.part) {
 			partial++
 		}
-		r.byToken = r.byToken || !r.params && (expert >= 0 || u.tokens[u.known(in.part)])
+		r.byToken = r.byToken || !r.params && (in.part.Call.expert() >= 0 || u.tokens[u.known(in.part)])
 	}
 	if 2*partial > len(r.all) {
 		for _, in := range r.all {

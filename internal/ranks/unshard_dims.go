@@ -17,23 +17,15 @@ func (u *unsharder) applyDims(r *tensorRole) error {
 	if u.dims == nil {
 		return nil
 	}
-	by := make(map[*dimsRule][]partOf)
-	var rules []*dimsRule
-	for _, in := range r.all {
-		if in.part.Call.Comm != nil { // it is where the tensor of the operator is
-			continue
+	for _, all := range alike(slices.Values(r.all), func(in partOf) (*dimsRule, bool) {
+		// What is communicated is where the tensor of the operator is.
+		if in.part.Call.Comm != nil {
+			return nil, false
 		}
 		rule := u.dims.rule(in.part.Name)
-		if by[rule] == nil {
-			rules = append(rules, rule)
-		}
-		by[rule] = append(by[rule], in)
-	}
-	for _, rule := range rules {
-		if rule == nil {
-			continue
-		}
-		if err := u.applyRule(rule, by[rule]); err != nil {
+		return rule, rule != nil
+	}) {
+		if err := u.applyRule(u.dims.rule(all[0].part.Name), all); err != nil {
 			return err
 		}
 	}

@@ -17,9 +17,8 @@ const window = 1 << 18
 
 // Values are the elements of a tensor that is open.
 type Values struct {
-	// DType is the type in which the elements are stored, Count how many there are.
+	// DType is the type in which the elements are stored.
 	DType tensor.DType
-	Count int64
 
 	shape   tensor.Shape
 	source  layout.Source
@@ -28,12 +27,12 @@ type Values struct {
 }
 
 // newValues reads elements of a type from a source.
-func newValues(source layout.Source, d tensor.DType, n int64, closer func() error) (*Values, error) {
+func newValues(source layout.Source, d tensor.DType, shape tensor.Shape, closer func() error) (*Values, error) {
 	decoder, err := tensor.NewDecoder(d)
 	if err != nil {
 		return nil, err
 	}
-	return &Values{DType: d, Count: n, source: source, decoder: decoder, close: closer}, nil
+	return &Values{DType: d, shape: shape, source: source, decoder: decoder, close: closer}, nil
 }
 
 // load returns n host elements of a tensor from first on, until it is called again.
@@ -96,9 +95,9 @@ func (f *files) values(t *Tensor) (*Values, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := t.elements(); v.Count != n {
+	if n, found := t.elements(), v.shape.Elements(); found != n {
 		_ = v.close()
-		return nil, &ReadError{t, lang.Errorf("found %d elements, want the %d of shape %v", v.Count, n, t.Shape)}
+		return nil, &ReadError{t, lang.Errorf("found %d elements, want the %d of shape %v", found, n, t.Shape)}
 	}
 	if len(f.open) == maxOpen {
 		_ = f.open[0].values.close()
@@ -191,10 +190,7 @@ func (f *files) openFile(of *dumpdir.Tensor) (*Values, error) {
 	shape, err := t.Stored()
 	var v *Values
 	if err == nil {
-		v, err = newValues(t.Elements(), t.DType, shape.Elements(), file.Close)
-	}
-	if err == nil {
-		v.shape = shape
+		v, err = newValues(t.Elements(), t.DType, shape, file.Close)
 	}
 	if err != nil {
 		_ = file.Close()
