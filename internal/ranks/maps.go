@@ -91,10 +91,14 @@ type placed struct {
 	varied bool
 }
 
-// placedTensors are those of operators, by role.
+// placedTensors are those of operators, by role. Of the tensors that a rank has of one the worst
+// counts: the first of those that lie nowhere, else that of which least was found.
 func (l *Located) placedTensors() []*placed {
 	at := make(map[string]*placed)
-	for t, where := range l.At {
+	for _, t := range slices.SortedFunc(maps.Keys(l.At), func(a, b *Tensor) int {
+		return cmp.Or(cmp.Compare(a.Call.Rank, b.Call.Rank), cmp.Compare(a.Call.place, b.Call.place), strings.Compare(a.Name, b.Name))
+	}) {
+		where := l.At[t]
 		if t.Call.Comm != nil || where.Ref == nil || l.Left[t] {
 			continue
 		}
@@ -105,13 +109,13 @@ func (l *Located) placedTensors() []*placed {
 			p = &placed{role: t.Call.Role, tensor: place, name: t.Name, call: t.Call.Name, full: where.Ref.Shape, by: make(map[int]*Location)}
 			at[key] = p
 		}
-		if t.Name < p.name { // the same one for any order
+		if t.Name < p.name {
 			p.name, p.call = t.Name, t.Call.Name
 		}
 		p.expert = p.expert || t.Call.expert() >= 0
 		old := p.by[t.Call.Rank]
 		p.varied = p.varied || !p.full.Equal(where.Ref.Shape) || old != nil && !old.same(&where)
-		if old == nil || old.Map != nil && where.Map != nil && old.Map.Score > where.Map.Score {
+		if old == nil || old.Map != nil && (where.Map == nil || old.Map.Score > where.Map.Score) {
 			p.by[t.Call.Rank] = &where
 		}
 	}

@@ -1,0 +1,44 @@
+package ranks
+
+import (
+	"testing"
+
+	"dumptool/internal/ranks/locate"
+	"dumptool/internal/tensor"
+)
+
+// Of the tensors that a rank has of one role the worst counts, in whatever order they are.
+func TestWorstPlace(t *testing.T) {
+	ref := &Tensor{Shape: tensor.Shape{4, 2}}
+	at := func(layer int, m *locate.Role) (*Tensor, Location) {
+		name := "Module.layers." + itoa(layer) + ".x.X.forward.0"
+		c := &Call{Name: name, Role: RoleOf(name), Layer: layer, place: layer}
+		c.Out = []*Tensor{{Call: c, Name: name + ".output.0", Path: "0"}}
+		return c.Out[0], Location{Ref: ref, Map: m}
+	}
+	found := func(score float64, instances int) *locate.Role {
+		return &locate.Role{Map: locate.Map{Axes: make([]locate.Index, 2), Score: score}, Found: true, Instances: instances}
+	}
+	for _, test := range []struct {
+		all       []*locate.Role // of the layers
+		kind      string
+		score     tensor.Number
+		instances int
+	}{
+		{[]*locate.Role{found(1, 3), nil, found(0.9, 2)}, "NOT_LOCATED", 0, 0},
+		{[]*locate.Role{found(1, 3), found(0.75, 5), found(0.9, 2)}, "WHOLE", 0.75, 5},
+		{[]*locate.Role{found(1, 3), found(1, 5)}, "WHOLE", 1, 3},
+	} {
+		for range 30 { // as often as a map of Go needs to show all its orders
+			l := &Located{At: make(map[*Tensor]Location)}
+			for layer, m := range test.all {
+				x, where := at(layer, m)
+				l.At[x] = where
+			}
+			all := l.Maps("0")
+			if len(all) != 1 || all[0].Kind != test.kind || all[0].Score != test.score || all[0].Instances != test.instances {
+				t.Fatalf("found %+v, want one map %s with score %v and %d instances", all[0], test.kind, test.score, test.instances)
+			}
+		}
+	}
+}
