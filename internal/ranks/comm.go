@@ -92,6 +92,19 @@ const (
 	product
 )
 
+// of is the reduction of two numbers; the average of them is made of the sum in the end.
+func (r reduction) of(a, b float64) float64 {
+	switch r {
+	case maximum:
+		return max(a, b)
+	case minimum:
+		return min(a, b)
+	case product:
+		return a * b
+	}
+	return a + b
+}
+
 var reductions = map[string]reduction{
 	"sum": sum, "add": sum, "avg": avg, "mean": avg, "max": maximum, "min": minimum, "prod": product, "product": product,
 }

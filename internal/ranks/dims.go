@@ -306,13 +306,10 @@ func (d *Dims) Take(mesh []Axis) bool {
 
 // Check reports a *MeshError where the mesh does not fit the ranks of rounds.
 func (d *Dims) Check(rounds []*dumpdir.Round) error {
-	ranks := RanksOf(rounds)
-	if d.Mesh != nil {
-		if err := CheckMesh(d.Mesh, ranks, GroupsOf(rounds)); err != nil {
-			return &MeshError{"--dims", err}
-		}
+	if err := checkMesh("--dims", d.Mesh, rounds); err != nil {
+		return err
 	}
-	for _, rank := range ranks {
+	for _, rank := range RanksOf(rounds) {
 		if d.places != nil && d.places[rank] == nil {
 			return &MeshError{"--dims", lang.Errorf("ranks: found no rank %d, which the dump has", rank)}
 		}

@@ -94,13 +94,11 @@ type dimsAxes struct {
 	given bool
 }
 
-// newAxes makes a mesh of sizes for ranks in their order.
-func (d *dimsWriter) newAxes(sizes []int) *dimsAxes {
-	a := &dimsAxes{dims: &Dims{places: make(map[int]map[string]int), sizes: make(map[string]int)}}
+// newAxes makes a mesh of sizes and names for ranks in their order.
+func (d *dimsWriter) newAxes(sizes []int, names []string) *dimsAxes {
+	a := &dimsAxes{names: names, dims: &Dims{places: make(map[int]map[string]int), sizes: make(map[string]int)}}
 	for i, n := range sizes {
-		name := "axis" + itoa(i)
-		a.names = append(a.names, name)
-		a.dims.sizes[name] = n
+		a.dims.sizes[names[i]] = n
 	}
 	for i, rank := range d.ranks {
 		at := make(map[string]int)
@@ -127,7 +125,11 @@ func (d *dimsWriter) choose(mesh []Axis) *dimsAxes {
 	var best *dimsAxes
 	most := -1
 	for _, sizes := range factors(len(d.ranks)) {
-		a := d.newAxes(sizes)
+		var names []string
+		for i := range sizes {
+			names = append(names, "axis"+itoa(i))
+		}
+		a := d.newAxes(sizes, names)
 		if n := d.say(a); n > most {
 			best, most = a, n
 		}
@@ -400,8 +402,9 @@ func (d *dimsWriter) name(a *dimsAxes) {
 	if a.given {
 		return
 	}
-	to := make(map[string]string)
 	free := []string{"tp", "dp", "cp", "pp"}
+	var names []string
+	var sizes []int
 	for _, axis := range a.names {
 		wanted := "dp"
 		switch {
@@ -412,30 +415,16 @@ func (d *dimsWriter) name(a *dimsAxes) {
 		case slices.ContainsFunc(d.all, func(f *dimsFound) bool { return f.cutBy(axis, ":"+zigzagCut) }):
 			wanted = "cp"
 		}
-		i := slices.Index(free, wanted)
 		switch {
-		case i < 0 && len(free) > 0:
-			i = 0
+		case len(free) == 0:
+			wanted = axis
+		case !slices.Contains(free, wanted):
 			wanted = free[0]
-		case i < 0:
-			continue // axisN
 		}
-		to[axis], free = wanted, slices.Delete(free, i, i+1)
+		free = slices.DeleteFunc(free, func(name string) bool { return name == wanted })
+		names, sizes = append(names, wanted), append(sizes, a.dims.sizes[axis])
 	}
-	sizes, places := make(map[string]int), make(map[int]map[string]int)
-	for i, axis := range a.names {
-		if to[axis] != "" {
-			a.names[i] = to[axis]
-		}
-		sizes[a.names[i]] = a.dims.sizes[axis]
-		for rank, at := range a.dims.places {
-			if places[rank] == nil {
-				places[rank] = make(map[string]int)
-			}
-			places[rank][a.names[i]] = at[axis]
-		}
-	}
-	a.dims = &Dims{sizes: sizes, places: places}
+	*a = *d.newAxes(sizes, names)
 	d.say(a)
 }
 

@@ -225,31 +225,31 @@ func link(events []*Event) {
 // other members did. Where groups come from values, calls without one tell nothing.
 func callsDiffer(events []*Event, inferred bool) []*Finding {
 	type key struct{ api, group string }
-	counts := make(map[key]map[int]int)
-	first := make(map[key]*Event)
-	for _, e := range events {
-		if inferred && e.assumed {
+	keyOf := func(e *Event) (key, bool) { return key{e.api().names[0], groupKey(e.Group)}, !inferred || !e.assumed }
+	groups := alike(slices.Values(events), keyOf)
+	slices.SortFunc(groups, func(a, b []*Event) int {
+		x, _ := keyOf(a[0])
+		y, _ := keyOf(b[0])
+		return cmp.Or(strings.Compare(x.api, y.api), strings.Compare(x.group, y.group))
+	})
+	var found []*Finding
+	for _, same := range groups {
+		counts := make(map[int]int)
+		var e *Event // the first that lacks a call
+		for _, x := range same {
+			for i, c := range x.Calls {
+				switch rank := x.Group[i]; {
+				case c != nil:
+					counts[rank]++
+				case x.Step.Calls[rank] != nil && e == nil:
+					e = x
+				}
+			}
+		}
+		if e == nil {
 			continue
 		}
-		k := key{e.api().names[0], groupKey(e.Group)}
-		if counts[k] == nil {
-			counts[k] = make(map[int]int)
-		}
-		missing := false
-		for i, c := range e.Calls {
-			if c != nil {
-				counts[k][e.Group[i]]++
-			}
-			missing = missing || c == nil && e.Step.Calls[e.Group[i]] != nil
-		}
-		if missing && first[k] == nil {
-			first[k] = e
-		}
-	}
-	var found []*Finding
-	for _, k := range slices.SortedFunc(maps.Keys(first), func(a, b key) int { return cmp.Or(strings.Compare(a.api, b.api), strings.Compare(a.group, b.group)) }) {
-		e := first[k]
-		odd, usual := minority(e.Group, func(rank int) (int, bool) { return counts[k][rank], e.Step.Calls[rank] != nil })
+		odd, usual := minority(e.Group, func(rank int) (int, bool) { return counts[rank], e.Step.Calls[rank] != nil })
 		if odd < 0 {
 			continue
 		}
@@ -258,7 +258,7 @@ func callsDiffer(events []*Event, inferred bool) []*Finding {
 			call = e.Calls[i]
 		}
 		found = append(found, &Finding{Kind: CallsDiffer, Confidence: low, Rank: odd, call: call, Members: e.Group,
-			Evidence: lang.Sayf("rank %d calls %s with this group %s, others %d", "rank %d 对该组调用 %[2]s %[3]s，其他为 %[4]d 次", odd, k.api, lang.CountText(counts[k][odd], "time", "次"), usual)})
+			Evidence: lang.Sayf("rank %d calls %s with this group %s, others %d", "rank %d 对该组调用 %[2]s %[3]s，其他为 %[4]d 次", odd, e.api().names[0], lang.CountText(counts[odd], "time", "次"), usual)})
 	}
 	return found
 }

@@ -133,12 +133,8 @@ func (r *reducer) without(w *sampled, k, i int) float64 {
 		case j == k:
 		case first:
 			v, first = x, false
-		case r.op == maximum:
-			v = max(v, x)
-		case r.op == minimum:
-			v = min(v, x)
 		default:
-			v *= x
+			v = r.op.of(v, x)
 		}
 	}
 	return v

@@ -134,12 +134,15 @@ func (e *MeshError) Error() string { return e.Text().EN }
 func (e *MeshError) Text() lang.Text { return lang.Say("%s: %v", lang.Say(e.From), e.Err).Text() }
 
 // Check reports a *MeshError where the mesh does not fit the ranks of rounds.
-func (g *Groups) Check(rounds []*dumpdir.Round) error {
-	if g.Mesh == nil {
+func (g *Groups) Check(rounds []*dumpdir.Round) error { return checkMesh(FromMesh, g.Mesh, rounds) }
+
+// checkMesh is Check for a mesh that somebody says, if anybody does.
+func checkMesh(from string, mesh []Axis, rounds []*dumpdir.Round) error {
+	if mesh == nil {
 		return nil
 	}
-	if err := CheckMesh(g.Mesh, RanksOf(rounds), GroupsOf(rounds)); err != nil {
-		return &MeshError{FromMesh, err}
+	if err := CheckMesh(mesh, RanksOf(rounds), GroupsOf(rounds)); err != nil {
+		return &MeshError{from, err}
 	}
 	return nil
 }

@@ -185,21 +185,12 @@ func (r *reducer) reduce(from, n int64) error {
 
 // fold takes in what a further member put in.
 func (r *reducer) fold() {
+	sizes := r.op // of the absolute values
+	if r.op == minimum {
+		sizes = maximum
+	}
 	for k, x := range r.x {
-		switch r.op {
-		case maximum:
-			r.exact[k] = max(r.exact[k], x)
-			r.size[k] = max(r.size[k], math.Abs(x))
-		case minimum:
-			r.exact[k] = min(r.exact[k], x)
-			r.size[k] = max(r.size[k], math.Abs(x))
-		case product:
-			r.exact[k] *= x
-			r.size[k] *= math.Abs(x)
-		default:
-			r.exact[k] += x
-			r.size[k] += math.Abs(x)
-		}
+		r.exact[k], r.size[k] = r.op.of(r.exact[k], x), sizes.of(r.size[k], math.Abs(x))
 	}
 }
 

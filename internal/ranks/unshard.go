@@ -127,11 +127,7 @@ func (l *Located) add(o *Located) {
 	maps.Copy(l.Left, o.Left)
 	l.Given.inputs, l.Given.experts = append(l.Given.inputs, o.Given.inputs...), append(l.Given.experts, o.Given.experts...)
 	for _, f := range o.Mismatches {
-		if i := slices.IndexFunc(l.Mismatches, func(g *Finding) bool { return g.rule == f.rule }); i >= 0 {
-			l.Mismatches[i].Members = append(l.Mismatches[i].Members, f.Members...)
-		} else {
-			l.Mismatches = append(l.Mismatches, f)
-		}
+		l.addMismatch(f)
 	}
 }
 

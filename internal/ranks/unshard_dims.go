@@ -120,23 +120,26 @@ func (u *unsharder) place(rule *dimsRule, in partOf, m *locate.Role) {
 	}
 }
 
-// mismatch is the finding that a tensor does not lie where a rule says, but elsewhere; one of a
-// rule names all ranks.
+// mismatch is the finding that a tensor does not lie where a rule says, but elsewhere.
 func (u *unsharder) mismatch(rule *dimsRule, t *Tensor, want, have lang.Text, sure bool) {
-	for _, f := range u.out.Mismatches {
-		if f.rule == rule {
-			if !slices.Contains(f.Members, u.rank) {
-				f.Members = append(f.Members, u.rank)
-			}
-			return
-		}
-	}
-	f := &Finding{Kind: DimsMismatch, Rank: u.rank, Confidence: medium, Own: true, Members: []int{u.rank}, Facts: record.Facts{}, call: t.Call, rule: rule,
-		Evidence: lang.Sayf("line %d of the dims file says that %s is %s; by its values it is %s", "dims 文件第 %d 行称 %s 为 %s；按其值则为 %s", rule.line, t.Name, want, have)}
+	f := t.Call.finding(DimsMismatch, medium,
+		lang.Sayf("line %d of the dims file says that %s is %s; by its values it is %s", "dims 文件第 %d 行称 %s 为 %s；按其值则为 %s", rule.line, t.Name, want, have))
+	f.Facts, f.rule = record.Facts{}, rule
 	if sure {
 		f.Confidence = high
 	}
-	u.out.Mismatches = append(u.out.Mismatches, f)
+	u.out.addMismatch(f)
+}
+
+// addMismatch adds a finding; one of a rule names all ranks.
+func (l *Located) addMismatch(f *Finding) {
+	i := slices.IndexFunc(l.Mismatches, func(g *Finding) bool { return g.rule == f.rule })
+	switch {
+	case i < 0:
+		l.Mismatches = append(l.Mismatches, f)
+	case !slices.Contains(l.Mismatches[i].Members, f.Rank):
+		l.Mismatches[i].Members = append(l.Mismatches[i].Members, f.Rank)
+	}
 }
 
 // elsewhere is the finding that a tensor lies where its values say.
