@@ -163,6 +163,7 @@ func cutMSProbe(stem string) identity {
 
 func finishMSProbe(r *reader, folders []*Folder) {
 	claimed := make(map[*File]bool)
+	r.entries = slices.Grow(r.entries, len(r.entries)) // all files may be tensors that it names
 	for _, f := range folders {
 		if file := dumpJSON(f); file != nil {
 			d := &msprobeFolder{reader: r, folder: f, file: file, at: r.coordinatesOf(f, ""), claimed: claimed}

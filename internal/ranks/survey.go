@@ -94,7 +94,6 @@ func IsCommunication(op *dumpdir.Op) bool { return communication(op) != "" }
 // Sources of groups.
 const (
 	FromDump   = "ProcessGroup"
-	FromFile   = "--groups"
 	FromMesh   = "--parallel"
 	FromValues = "values"
 )
