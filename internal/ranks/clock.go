@@ -140,7 +140,7 @@ func order(all []*Finding) {
 // rank first in its own step.
 func (r *Run) spread(f *Finding, events map[*Step][]*Event) (*Spread, map[int]int) {
 	var inStep map[int]int
-	out := &Spread{Ranks: []int{}, Steps: []string{}}
+	out := &Spread{Steps: []string{}}
 	reached := map[int]int{f.Rank: f.call.place} // the first call of each rank
 	for _, s := range r.Steps[f.call.Step.index:] {
 		if s.program() != f.call.Step.program() {
@@ -170,10 +170,7 @@ func (r *Run) spread(f *Finding, events map[*Step][]*Event) (*Spread, map[int]in
 			reached[rank] = 0
 		}
 	}
-	for rank := range reached {
-		out.Ranks = append(out.Ranks, rank)
-	}
-	slices.Sort(out.Ranks)
+	out.Ranks = slices.Sorted(maps.Keys(reached))
 	return out, inStep
 }
 

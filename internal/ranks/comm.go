@@ -2,6 +2,7 @@ package ranks
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"dumptool/internal/format/msprobe"
@@ -70,14 +71,11 @@ var apis = []api{
 
 // apiOf finds an api by its name, nil for none.
 func apiOf(name string) *api {
-	for i := range apis {
-		for _, n := range apis[i].names {
-			if n == name {
-				return &apis[i]
-			}
-		}
+	i := slices.IndexFunc(apis, func(a api) bool { return slices.Contains(a.names, name) })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &apis[i]
 }
 
 // reduction is how a communication makes one number of several.
@@ -263,13 +261,8 @@ func (a *arguments) find(at int, names ...string) *msprobe.Value {
 		if l.Kind != tensor.Input || l.Value == nil {
 			continue
 		}
-		if at >= 0 && l.Path == itoa(at) {
+		if at >= 0 && l.Path == itoa(at) || l.Path != "" && slices.Contains(names, l.Path) {
 			return l.Value
-		}
-		for _, n := range names {
-			if n != "" && l.Path == n {
-				return l.Value
-			}
 		}
 	}
 	return nil

@@ -129,7 +129,7 @@ func (d *digests) note(t *Tensor, host []byte, h tensor.Host) {
 	}
 	d.values64 = resize(d.values64, int64(len(host)/h.Size()))
 	tensor.Float64s(d.values64, host, h)
-	if slices.ContainsFunc(d.values64, func(v float64) bool { return v-v != 0 }) {
+	if slices.ContainsFunc(d.values64, func(v float64) bool { return !isFinite(v) }) {
 		t.numbers = notFinite
 	}
 }

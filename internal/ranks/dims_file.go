@@ -2,6 +2,7 @@ package ranks
 
 import (
 	"errors"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -104,11 +105,7 @@ func placeOf(n *yaml.Node) place { return place{line: n.Line, column: n.Column} 
 
 // eachKey reads the keys of a node, each by its function.
 func eachKey(n *yaml.Node, known map[string]func(*yaml.Node) error) error {
-	var names []string
-	for name := range known {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(known))
 	return eachPair(n, func(key, value *yaml.Node) error {
 		read := known[key.Value]
 		if read == nil {

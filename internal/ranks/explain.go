@@ -152,7 +152,7 @@ func (t *tally) add(y, value, bound float64) {
 	if !(d <= bound) {
 		t.out++
 	}
-	if !math.IsNaN(d) && !math.IsInf(d, 0) {
+	if isFinite(d) {
 		t.squares += float64(d * d)
 	}
 }
@@ -181,7 +181,7 @@ func (r *reducer) ask(all []*hypothesis, i int) error {
 		w.me = i
 		for h, hyp := range all {
 			for k := 0; k < len(y) && hyp.value != nil; k++ {
-				if exact := w.exact[k]; math.IsNaN(exact) || math.IsInf(exact, 0) {
+				if !isFinite(w.exact[k]) {
 					continue
 				}
 				value, besides := hyp.value(w, k)

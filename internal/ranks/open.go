@@ -1,7 +1,6 @@
 package ranks
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -182,7 +181,7 @@ func (c *Call) addTensors(op *dumpdir.Op) map[string]*Tensor {
 				if !(*highest > *lowest) {
 					t.spread = uniform
 				}
-				if apart := *highest - *lowest; math.IsNaN(apart) || math.IsInf(apart, 0) {
+				if !isFinite(*highest - *lowest) {
 					t.numbers = notFinite
 				}
 			}

@@ -6,6 +6,9 @@ import (
 	"dumptool/internal/tensor"
 )
 
+// isFinite reports whether a value is a number, and no infinity.
+func isFinite(v float64) bool { return v-v == 0 }
+
 // precision is what matters of an element type for the error of sums.
 type precision struct {
 	// spacing is the full distance between neighbours relative to the smaller of them, since
@@ -60,7 +63,7 @@ func (p *precision) growth(n int) float64 {
 // holds reports whether all values are numbers of a type.
 func (p *precision) holds(values []float64) bool {
 	for _, v := range values {
-		if v == 0 || v != v || math.IsInf(v, 0) {
+		if v == 0 || !isFinite(v) {
 			continue
 		}
 		if math.Abs(v) > p.largest {

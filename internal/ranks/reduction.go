@@ -221,19 +221,18 @@ const (
 // saturates has the largest number in their place.
 func (r *reducer) judge(y, exact, size, bound float64) element {
 	p := &r.precision
-	finite := !math.IsNaN(y) && !math.IsInf(y, 0)
 	saturated := p.largest != 0 && math.Abs(y) >= p.largest
 	switch {
 	case p.bits != 0 && size >= exactIntegers:
 		return overflowed
-	case math.IsNaN(exact) || math.IsInf(exact, 0):
-		if finite && !saturated {
+	case !isFinite(exact):
+		if isFinite(y) && !saturated {
 			return wrong
 		}
 		return good
 	case p.largest != 0 && float64(r.partial(size)*(1+r.growth)) > p.largest:
 		return overflowed
-	case !finite, !(math.Abs(y-exact) <= bound):
+	case !isFinite(y), !(math.Abs(y-exact) <= bound):
 		return wrong
 	}
 	return good
@@ -253,7 +252,7 @@ func (r *reducer) setLimits() {
 	r.limits = resize(r.limits, int64(len(r.exact)))
 	for k, exact := range r.exact {
 		r.limits[k] = -1
-		if r.judge(exact, exact, r.size[k], 0) == good && !math.IsNaN(exact) && !math.IsInf(exact, 0) {
+		if r.judge(exact, exact, r.size[k], 0) == good && isFinite(exact) {
 			r.limits[k] = r.bound(exact, r.size[k])
 		}
 	}
@@ -268,7 +267,7 @@ func (r *reducer) compare(i int, lo, place int64) {
 	for k, y := range r.y {
 		exact := exacts[k]
 		d := y - exact
-		if d-d == 0 { // it is finite
+		if isFinite(d) {
 			m.apart += float64(d * d)
 			m.size += float64(exact * exact)
 		}

@@ -204,8 +204,7 @@ func (t *twice) measure(a, b *Tensor) (d apart, known bool) {
 			p, _ = precisionOf(a, x, y)
 		}
 		for k := range x {
-			odd[0] = odd[0] || math.IsNaN(x[k]) || math.IsInf(x[k], 0)
-			odd[1] = odd[1] || math.IsNaN(y[k]) || math.IsInf(y[k], 0)
+			odd[0], odd[1] = odd[0] || !isFinite(x[k]), odd[1] || !isFinite(y[k])
 			if math.Float64bits(x[k]) != math.Float64bits(y[k]) {
 				d.count++
 			}
