@@ -56,11 +56,13 @@ func (l GroupList) Axes() []Axis {
 
 // strideOf is how far the ranks of a group are apart, 0 where that differs.
 func strideOf(g []int) int {
-	stride := g[1] - g[0]
-	for i := 2; i < len(g); i++ {
-		if g[i]-g[i-1] != stride {
+	stride := 0
+	for i := 1; i < len(g); i++ {
+		apart := g[i] - g[i-1]
+		if i > 1 && apart != stride {
 			return 0
 		}
+		stride = apart
 	}
 	return max(stride, 0)
 }

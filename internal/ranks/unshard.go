@@ -81,7 +81,7 @@ func Locate(ctx context.Context, run *Run, s, ref *Step, others [][]*dumpdir.Rou
 	(&Run{Steps: []*Step{s, ref}}).describe(f) // what cannot be opened is told when it is compared
 	r := &reference{step: s, others: others, refs: make(map[string]*Tensor), layers: make(map[string]map[int]*Call), arrays: make(map[arrayKey]*locate.Array), dims: opt.Dims}
 	joined := r.unsharder(f).joinRanks(ref)
-	for _, c := range slices.Concat(slices.Collect(maps.Values(joined.Calls))...) {
+	for c := range joined.calls() {
 		for _, t := range c.tensors() {
 			r.refs[c.Name+" "+t.place()] = t
 			r.joined = r.joined || t.loose
@@ -112,10 +112,8 @@ func Locate(ctx context.Context, run *Run, s, ref *Step, others [][]*dumpdir.Rou
 	s.putInOrder(all.digests)
 	all.out.Ordered = s.isOrdered()
 	(&Run{Steps: []*Step{s}}).clocks(all.out.Events)
-	for _, calls := range s.Calls {
-		for _, c := range calls {
-			all.out.Clocks[c] = c.clock
-		}
+	for c := range s.calls() {
+		all.out.Clocks[c] = c.clock
 	}
 	return all.out, nil
 }
@@ -403,7 +401,7 @@ func (u *unsharder) roles(calls []*Call) (all []*tensorRole) {
 func (u *unsharder) learn(r *tensorRole) {
 	partial := 0
 	for _, in := range r.all {
-		if u.summands[u.known(in.part)] && in.part.place() != "" && slices.Contains(in.part.Call.Out, in.part) && in.part.Call.Comm == nil {
+		if u.summands[u.known(in.part)] && slices.Contains(in.part.Call.Out, in.part) && in.part.Call.Comm == nil {
 			partial++
 		}
 		if m := in.part.Call.Comm; m != nil && m.api.sums() && slices.Contains(m.In, in.part) {
