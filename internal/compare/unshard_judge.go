@@ -110,7 +110,7 @@ func (p *Plan) summands(ctx context.Context, rep *record.Report) (all []ranks.Ac
 	if len(names) == 0 || p.opt.Self == nil || p.opt.Check == CheckNone {
 		return nil, nil
 	}
-	found, _, err := p.opt.Self(ctx, names)
+	found, _, err := p.opt.Self(ctx, names, p.sharding.together())
 	if err != nil {
 		return nil, err
 	}
