@@ -75,7 +75,9 @@ func headsOf(shape tensor.Shape, h Attributes, d int64) (heads, bool) {
 		return heads{shape[0], shape[1], shape[2], shape[3], shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3], 1}, true
 	case len(shape) == 4 && layout == "BSND":
 		return heads{shape[0], shape[2], shape[1], shape[3], shape[1] * shape[2] * shape[3], shape[3], shape[2] * shape[3], 1}, true
-	case len(shape) != 3 || layout != "BSH" && layout != "SBH":
+	case len(shape) == 4 && layout == "SBND": // and what comes of it is SBH
+		return heads{shape[1], shape[2], shape[0], shape[3], shape[2] * shape[3], shape[3], shape[1] * shape[2] * shape[3], 1}, true
+	case len(shape) != 3 || layout != "BSH" && layout != "SBH" && layout != "SBND":
 		return heads{}, false
 	}
 	if n, ok := h["heads"].Value.Number(); d == 0 && ok && n >= 1 {
@@ -85,7 +87,7 @@ func headsOf(shape tensor.Shape, h Attributes, d int64) (heads, bool) {
 		return heads{}, false
 	}
 	x := heads{shape[0], shape[2] / d, shape[1], d, shape[1] * shape[2], d, shape[2], 1}
-	if layout == "SBH" {
+	if layout != "BSH" {
 		x.b, x.s, x.sb, x.ss = shape[1], shape[0], shape[2], shape[1]*shape[2]
 	}
 	return x, true

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"dumptool/internal/tensor"
@@ -22,11 +23,11 @@ func laidOut(x *Tensor, layout string) *Tensor {
 			out[i] = v[i]
 		case "BSND", "BSH":
 			out[((l*rows+j)*n+k)*d+m] = v[i]
-		case "SBH":
+		case "SBH", "SBND":
 			out[((j*b+l)*n+k)*d+m] = v[i]
 		}
 	}
-	shape := map[string]tensor.Shape{"BNSD": s, "BSND": {s[0], s[2], s[1], s[3]}, "BSH": {s[0], s[2], s[1] * s[3]}, "SBH": {s[2], s[0], s[1] * s[3]}}[layout]
+	shape := map[string]tensor.Shape{"BNSD": s, "BSND": {s[0], s[2], s[1], s[3]}, "BSH": {s[0], s[2], s[1] * s[3]}, "SBH": {s[2], s[0], s[1] * s[3]}, "SBND": {s[2], s[0], s[1], s[3]}}[layout]
 	return &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: shape, Source: numbers{out, tensor.Float32}}
 }
 
@@ -88,6 +89,7 @@ func TestAttention(t *testing.T) {
 		{"BSND", "scale=0.25 causal=0 masked=out", nil, .25, all},
 		{"BSH", "heads=4 scale=1 causal=0 masked=out", nil, 1, all},
 		{"SBH", "heads=4 scale=0.5 causal=1 masked=out", nil, .5, func(i, j int) bool { return j <= i }},
+		{"SBND", "scale=0.5 causal=1 masked=out", nil, .5, func(i, j int) bool { return j <= i }},
 		{"BNSD", "scale=0.5 causal=2 masked=out", nil, .5, func(i, j int) bool { return j <= i+3 }},
 		{"BNSD", "scale=0.5 causal=0 masked=out", mask, .5, func(i, j int) bool { return masked[9*i+j] == 0 }},
 		{"BSH", "heads=4 scale=0.5 causal=0 masked=keep", mask, .5, func(i, j int) bool { return masked[9*i+j] != 0 }},
@@ -101,7 +103,7 @@ func TestAttention(t *testing.T) {
 		}
 		out := attended(q, k, v, c.scale, c.allowed)
 		for _, wrong := range []bool{false, true} {
-			y := laidOut(out, c.layout)
+			y := laidOut(out, strings.Replace(c.layout, "SBND", "SBH", 1)) // what comes of heads side by side
 			if wrong {
 				values := y.Source.(numbers).v
 				for i := range 8 {
