@@ -101,10 +101,11 @@ func (r *Run) infer(f *files, mesh []Axis) GroupList {
 	n := &inference{digests: &digests{files: f}, run: r, world: len(r.Ranks), mesh: mesh, votes: r.votes}
 	for _, s := range r.Steps {
 		n.step(s)
-		n.pairs(s)
+		n.pairs(s, true)
 	}
 	for _, s := range r.Steps {
 		n.usualPairs(s)
+		n.pairs(s, false)
 	}
 	for i := range n.held {
 		n.decide(&n.held[i])
@@ -410,8 +411,8 @@ func (n *inference) decide(u *undecided) {
 }
 
 // pairs finds out who sent to whom, where no call says it: what was received is what
-// another rank sent.
-func (n *inference) pairs(s *Step) {
+// another rank sent. What tells nothing several may have sent.
+func (n *inference) pairs(s *Step, telling bool) {
 	var sends, receives []*Call
 	for _, rank := range s.ranks() {
 		for _, c := range s.Calls[rank] {
@@ -419,7 +420,7 @@ func (n *inference) pairs(s *Step) {
 			case m == nil || m.Root >= 0:
 			case m.api.pattern == send && len(m.In) > 0:
 				sends = append(sends, c)
-			case m.api.pattern == receive && len(m.Out) > 0:
+			case m.api.pattern == receive && len(m.Out) > 0 && (!telling || n.tells(m)):
 				receives = append(receives, c)
 			}
 		}

@@ -200,6 +200,40 @@ func TestUsualPairsAlike(t *testing.T) {
 	}
 }
 
+// TestUsualPairsOfNothing: what is all NaN, or zero, comes from the rank that sends to this one
+// otherwise: all that is sent forward and back is alike.
+func TestUsualPairsOfNothing(t *testing.T) {
+	const d = tensor.Float32
+	for _, fill := range []float64{0, math.NaN(), math.Inf(1)} {
+		b := new(built)
+		to := []int{3, 2, 1, 0}
+		for step := range 3 {
+			sent := make([][]float64, 4)
+			for rank := range 4 {
+				sent[rank] = normals(d, uint64(10*step+rank), 40)
+				if step == 1 {
+					sent[rank] = slices.Repeat([]float64{fill}, 40)
+				}
+				b.comm(step, rank, "send", nil, []*Tensor{of(d, sent[rank]...)}, nil, nil)
+			}
+			for rank := range 4 {
+				b.comm(step, rank, "recv", nil, nil, []*Tensor{of(d, sent[to[rank]]...)}, nil)
+			}
+		}
+		r := b.run()
+		r.infer(new(files), nil)
+		for step, s := range r.Steps {
+			for rank, calls := range s.Calls {
+				for _, c := range calls {
+					if c.Comm.Root != to[rank] {
+						t.Errorf("%v: step %d, rank %d, %s: %d, want %d", fill, step, rank, c.Name, c.Comm.Root, to[rank])
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestInferOfNothing: sums of NaN, or of zeros, are those of any group: the groups of other sums
 // count.
 func TestInferOfNothing(t *testing.T) {
