@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -120,6 +121,34 @@ func TestAttention(t *testing.T) {
 			if err != nil || got.Status != want {
 				t.Errorf("%s %s, wrong %t: %+v, %v", c.layout, c.attrs, wrong, got, err)
 			}
+		}
+	}
+}
+
+// TestAttentionLeaks: NaN in a row of v that is masked spreads where it is multiplied by 0, and not
+// where the row is left out; both are right. NaN of no input is not.
+func TestAttentionLeaks(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(9, 9))
+	q, k, v := drawn(r, 1, 1, 2, 4, 8), drawn(r, 1, 1, 2, 4, 8), drawn(r, 1, 1, 2, 4, 8)
+	finite := attended(q, k, v, 0.5, func(i, j int) bool { return j <= i })
+	v.Source.(numbers).v[3*8+5] = math.NaN() // of the first head, which only its last row sees
+	for _, c := range []struct {
+		name string
+		nan  []int // rows of the first head
+		at   int   // the element of them
+		want Status
+	}{
+		{"left out", []int{3}, 5, OK}, {"multiplied by 0", []int{0, 1, 2, 3}, 5, OK}, {"another element", []int{1, 3}, 4, Wrong},
+	} {
+		y := slices.Clone(finite.Source.(numbers).v)
+		for _, row := range c.nan {
+			y[8*row+c.at] = math.NaN()
+		}
+		out := &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: finite.Shape, Source: numbers{y, tensor.Float32}}
+		got, err := Judge(context.Background(), &Operator{Formula: "Attention", Inputs: []*Tensor{q, k, v}, Outputs: []*Tensor{out}, Attributes: attributesOf("layout=BNSD scale=0.5 causal=1 masked=out")})
+		if err != nil || got.Status != c.want {
+			t.Errorf("%s: %+v, %v, want %s", c.name, got, err, c.want)
 		}
 	}
 }
