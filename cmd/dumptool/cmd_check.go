@@ -242,7 +242,7 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 // computeAgain lets a comparison compute operators of the NPU again from their own inputs.
 // Nothing is opened for it before there is one to compute.
 func (o *comparison) computeAgain() {
-	o.Self = func(ctx context.Context, names []string) (map[record.OutputAt]*record.Self, []lang.Sentence, error) {
+	o.Self = func(ctx context.Context, names []string, together func(dumpdir.Coordinates) bool) (map[record.OutputAt]*record.Self, []lang.Sentence, error) {
 		files := sidefile.Files{Fusion: o.files.Fusion, Execution: o.files.Execution, Consumers: o.files.Consumers, Attributes: true}
 		in, err := files.Load()
 		if err != nil {
@@ -259,6 +259,6 @@ func (o *comparison) computeAgain() {
 				return nil, nil, err
 			}
 		}
-		return check.Selves(ctx, run, opt)
+		return check.Selves(ctx, run, opt, together)
 	}
 }

@@ -24,14 +24,20 @@ const (
 // steps. What nobody knows of a type is what most of them compute; and one that fits nothing
 // while most others, and the same one elsewhere, fit, is wrong.
 func (c *checker) judgePeers(ctx context.Context, jobs []job) error {
-	if len(c.Rounds) < 2 || c.opt.dumpedOnly {
+	if len(c.Rounds) < 2 {
 		return nil
+	}
+	kindOf := c.opt.peers
+	if kindOf == nil {
+		kindOf = func(o *Operator) string { return ranks.RoleOf(o.Op) + " " + o.Type }
 	}
 	at := make(map[string]int)
 	var kinds [][]int
 	for i := range c.Operators {
-		o := &c.Operators[i]
-		key := ranks.RoleOf(o.Op) + " " + o.Type
+		key := kindOf(&c.Operators[i])
+		if key == "" {
+			continue
+		}
 		k, ok := at[key]
 		if !ok {
 			k = len(kinds)

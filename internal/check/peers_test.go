@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/recompute"
 )
 
@@ -47,6 +48,27 @@ func brain(x float64) float64 {
 	}
 	f, e := math.Frexp(x)
 	return math.Ldexp(math.RoundToEven(math.Ldexp(f, 8)), e-8)
+}
+
+// joins writes additions of three layers, of some steps and ranks.
+func (w *tree) joins(steps, members int, result func(step, rank, layer int, x, y float64) float64) {
+	w.t.Helper()
+	for step := range steps {
+		for rank := range members {
+			for layer := range 3 {
+				random := rand.New(rand.NewPCG(uint64(100*step+10*rank+layer), 1))
+				var x, y, z []float64
+				for range 64 {
+					a, b := brain(random.NormFloat64()), brain(random.NormFloat64())
+					x, y, z = append(x, a), append(y, b), append(z, result(step, rank, layer, a, b))
+				}
+				name := fmt.Sprintf("Module.layers.%d.join.Join.forward.0", layer)
+				w.write(step, rank, name+".input.0", x)
+				w.write(step, rank, name+".input.1", y)
+				w.write(step, rank, name+".output.0", z)
+			}
+		}
+	}
 }
 
 // TestPeers: an operator of a class that nobody knows is judged by what others of its kind compute,
@@ -86,26 +108,7 @@ func TestPeers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := &tree{t, t.TempDir()}
-			steps := 2
-			if c.ranks == 1 {
-				steps = 1
-			}
-			for step := range steps {
-				for rank := range c.ranks {
-					for layer := range 3 {
-						random := rand.New(rand.NewPCG(uint64(100*step+10*rank+layer), 1))
-						var x, y, z []float64
-						for range 64 {
-							a, b := brain(random.NormFloat64()), brain(random.NormFloat64())
-							x, y, z = append(x, a), append(y, b), append(z, c.result(step, rank, layer, a, b))
-						}
-						name := fmt.Sprintf("Module.layers.%d.join.Join.forward.0", layer)
-						w.write(step, rank, name+".input.0", x)
-						w.write(step, rank, name+".input.1", y)
-						w.write(step, rank, name+".output.0", z)
-					}
-				}
-			}
+			w.joins(c.ranks, c.ranks, c.result)
 			r := checked(t, Options{Only: []string{Operators}}, w.dir)
 			fine, wrong := 0, ""
 			for i := range r.Operators {
@@ -135,6 +138,48 @@ func TestPeers(t *testing.T) {
 				t.Errorf("%d fine and %q, want %d and %q", fine, wrong, c.ok, c.wrong)
 			}
 		})
+	}
+}
+
+// TestPeersOfStep: for a comparison the ranks of a step that are judged together are peers, of the
+// same operator: what is said of a step depends on no other one.
+func TestPeersOfStep(t *testing.T) {
+	w := &tree{t, t.TempDir()}
+	w.joins(2, 4, func(step, rank, layer int, x, y float64) float64 {
+		if step == 1 && rank == 2 && layer == 1 {
+			return brain(1.5 * brain(x+y))
+		}
+		return brain(x + y)
+	})
+	run, err := dumpdir.Open(t.Context(), []string{w.dir}, dumpdir.Options{NoRaw: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for together, want := range map[string]string{"": "", "0": "0: ok ok ok ok", "1": "1: ok ok wrong ok", "01": "0: ok ok ok ok 1: ok ok wrong ok"} {
+		one, err := dumpdir.NewNameSet([]string{"Module.layers.1.join.Join.forward.0"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, unread, err := Selves(t.Context(), run, Options{Ops: one, Seed: 1}, func(at dumpdir.Coordinates) bool { return strings.Contains(together, at.Step) })
+		if err != nil || len(unread) > 0 {
+			t.Fatal(unread, err)
+		}
+		var got []string
+		for step := range 2 {
+			for rank := range 4 {
+				for at, self := range found {
+					if strings.Contains(at.File, fmt.Sprintf("rank%d/step%d/", rank, step)) && (self.IsRight() || self.IsWrong()) {
+						if rank == 0 {
+							got = append(got, fmt.Sprintf("%d:", step))
+						}
+						got = append(got, self.Status)
+					}
+				}
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("together %q: %q, want %q", together, got, want)
+		}
 	}
 }
 

@@ -63,6 +63,9 @@ type Options struct {
 
 	// dumpedOnly leaves operators alone of which inputs were not dumped.
 	dumpedOnly bool
+	// peers tells operators of a kind apart from others, empty for one that is of none; nil for
+	// those of one role and type.
+	peers func(*Operator) string
 }
 
 // Given is an attribute that the user gives for an operator, or for all of a type.

@@ -12,10 +12,16 @@ import (
 
 // Selves computes the operators of a run again, for a comparison: what their outputs are by
 // themselves, and what could not be read. There is nothing about operators without inputs in
-// the dump, and of types that nobody knows.
-func Selves(ctx context.Context, run *dumpdir.Run, opt Options) (all map[record.OutputAt]*record.Self, unread []lang.Sentence, err error) {
+// the dump, and of types that nobody knows, but for those of ranks that are judged together.
+func Selves(ctx context.Context, run *dumpdir.Run, opt Options, together func(dumpdir.Coordinates) bool) (all map[record.OutputAt]*record.Self, unread []lang.Sentence, err error) {
 	all, opt.Only = map[record.OutputAt]*record.Self{}, []string{Operators}
 	opt.dumpedOnly = true
+	opt.peers = func(o *Operator) string { // what a step says does not depend on others
+		if !together(o.At) {
+			return ""
+		}
+		return o.At.Step + "\n" + o.At.Graph + "\n" + o.At.Model + "\n" + o.Op + "\n" + o.Type
+	}
 	r, err := Run(ctx, run, opt)
 	if err != nil {
 		return nil, nil, err

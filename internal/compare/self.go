@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
@@ -29,8 +30,9 @@ func CheckModes() []CheckMode { return []CheckMode{CheckSuspects, CheckAll, Chec
 
 // SelfFunc computes operators of the run of the NPU again, those of some names or all of
 // them for none, and returns what their outputs are by themselves, and what could not be
-// read for it.
-type SelfFunc func(ctx context.Context, names []string) (map[record.OutputAt]*record.Self, []lang.Sentence, error)
+// read for it. The same operator of several ranks judges one that nobody knows where the
+// rounds of a step are judged together.
+type SelfFunc func(ctx context.Context, names []string, together func(dumpdir.Coordinates) bool) (map[record.OutputAt]*record.Self, []lang.Sentence, error)
 
 // SelfOptions are about operators that are computed again.
 type SelfOptions struct {
@@ -105,7 +107,7 @@ func (a *recheck) compute(ctx context.Context, names []string, is map[suspect]bo
 	var unread []lang.Sentence
 	if is == nil || len(names) > 0 {
 		var found map[record.OutputAt]*record.Self
-		if found, unread, err = o.Self(ctx, names); err != nil {
+		if found, unread, err = o.Self(ctx, names, a.sharding.together()); err != nil {
 			if rep.Interrupted = ctx.Err() != nil; rep.Interrupted {
 				o.judgeRounds(rep)
 				o.sumUp(rep, sumsOf(rep))

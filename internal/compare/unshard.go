@@ -67,6 +67,17 @@ func (s *sharding) stepOf(r *dumpdir.Round) *shardedStep {
 	return s.of[r]
 }
 
+// together reports of coordinates of the NPU whether the ranks of their step are judged together.
+func (s *sharding) together() func(dumpdir.Coordinates) bool {
+	rounds := make(map[dumpdir.Coordinates]bool)
+	if s != nil {
+		for r := range s.of {
+			rounds[r.At] = true
+		}
+	}
+	return func(at dumpdir.Coordinates) bool { return rounds[at] }
+}
+
 // shardedStep is a step of the NPU with the round of the reference that all of its ranks
 // are parts of. Several ranks of a reference are joined.
 type shardedStep struct {

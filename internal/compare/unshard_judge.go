@@ -33,7 +33,7 @@ func (p *Plan) JudgeRanks(ctx context.Context, rep *record.Report) error {
 		if !row.IsOrigin() || row.NPUPath == "" || tensor.Kind(row.Kind) == tensor.Input {
 			continue
 		}
-		a := ranks.Accused{At: coordinates(row.At), Op: row.NPUName(), Own: row.Self.IsWrong()}
+		a := ranks.Accused{At: coordinates(row.At), Op: row.NPUName(), Own: row.Self.IsWrong(), Right: row.FirstCode() == record.ReferenceDiffers}
 		if len(row.Reasons) > 0 {
 			a.Evidence = row.Reasons[0].Evidence
 		}
@@ -110,7 +110,7 @@ func (p *Plan) summands(ctx context.Context, rep *record.Report) (all []ranks.Ac
 	if len(names) == 0 || p.opt.Self == nil || p.opt.Check == CheckNone {
 		return nil, nil
 	}
-	found, _, err := p.opt.Self(ctx, names)
+	found, _, err := p.opt.Self(ctx, names, p.sharding.together())
 	if err != nil {
 		return nil, err
 	}

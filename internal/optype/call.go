@@ -182,6 +182,7 @@ var openModules = []calls{
 	{"RMSNorm LlamaRMSNorm Qwen2RMSNorm", "RmsNorm", "input:x! weight:gamma"},
 	{"SwiGLU SiluAndMul", "SwiGlu", "input:x! :axis=-1"},
 	{"TopKRouter MoERouter", "TopKRouter", "input:x! weight!"},
+	{"DotProductAttention TEDotProductAttention", "Attention", "query:q! key:k! value:v! attention_mask:mask attn_mask_type:- attention_bias:bias packed_seq_params:- :masked=out :layout=SBND"},
 }
 
 // guesses are what a module may compute of which nobody knows the class, the likely first.

@@ -115,7 +115,7 @@ func (s *Step) isOrdered() bool {
 }
 
 // order sorts findings by cause: step, clock as far as it is known, class, then those that are
-// surer.
+// surer. What computes what its inputs say comes after all others of its step.
 func order(all []*Finding) {
 	clock := func(f *Finding) int {
 		if f.call.Step.isOrdered() {
@@ -123,15 +123,15 @@ func order(all []*Finding) {
 		}
 		return 0
 	}
-	confidence := func(f *Finding) int {
-		if f.Confidence == high {
-			return 0
+	flag := func(is bool) int {
+		if is {
+			return 1
 		}
-		return 1
+		return 0
 	}
 	slices.SortStableFunc(all, func(a, b *Finding) int {
-		return cmp.Or(cmp.Compare(a.call.Step.index, b.call.Step.index), cmp.Compare(clock(a), clock(b)), cmp.Compare(classOrder[a.Class], classOrder[b.Class]),
-			cmp.Compare(confidence(a), confidence(b)), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.call.place, b.call.place))
+		return cmp.Or(cmp.Compare(a.call.Step.index, b.call.Step.index), cmp.Compare(flag(a.right), flag(b.right)), cmp.Compare(clock(a), clock(b)), cmp.Compare(classOrder[a.Class], classOrder[b.Class]),
+			cmp.Compare(flag(a.Confidence != high), flag(b.Confidence != high)), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.call.place, b.call.place))
 	})
 }
 

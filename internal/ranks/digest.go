@@ -3,7 +3,6 @@ package ranks
 import (
 	"context"
 	"hash/crc32"
-	"math"
 	"slices"
 	"strconv"
 
@@ -159,14 +158,17 @@ func (d *digests) equal(a, b *Tensor) (equal, known bool) {
 	return known && x == y, known
 }
 
-// isUniform reports whether all elements are the same, or any is no number: such tensors
-// are equal on ranks that are no replicas of each other.
+// isUniform reports whether all elements that are numbers are the same: such tensors are equal on
+// ranks that are no replicas of each other.
 func (d *digests) isUniform(t *Tensor) bool {
 	if t.spread == unknown && t.Stored() {
-		t.spread = varied
+		t.spread = uniform
 		x := make([]float64, min(t.elements(), sample))
-		if len(x) > 0 && d.floats(x, []*Tensor{t}, 0) == nil && slices.ContainsFunc(x, math.IsNaN) || !slices.ContainsFunc(x, func(v float64) bool { return v != x[0] }) {
-			t.spread = uniform
+		if d.floats(x, []*Tensor{t}, 0) == nil {
+			x = slices.DeleteFunc(x, func(v float64) bool { return v-v != 0 })
+			if slices.ContainsFunc(x, func(v float64) bool { return v != x[0] }) {
+				t.spread = varied
+			}
 		}
 	}
 	return t.spread == uniform

@@ -2,7 +2,8 @@ package ranks
 
 import (
 	"cmp"
-	"hash/fnv"
+	"errors"
+	"math"
 	"slices"
 )
 
@@ -70,6 +71,15 @@ type undecided struct {
 	best  candidate
 }
 
+// event is the communication of some of the ranks.
+func (u *undecided) event(group []int) *Event {
+	e := &Event{Group: group, Calls: make([]*Call, len(group)), comms: make([]*Comm, len(group))}
+	for i, rank := range group {
+		e.Calls[i], e.comms[i] = u.calls[rank], u.calls[rank].Comm
+	}
+	return e
+}
+
 // candidate are groups, and what share of what the members hold they explain.
 type candidate struct {
 	spacing
@@ -91,10 +101,11 @@ func (r *Run) infer(f *files, mesh []Axis) GroupList {
 	n := &inference{digests: &digests{files: f}, run: r, world: len(r.Ranks), mesh: mesh, votes: r.votes}
 	for _, s := range r.Steps {
 		n.step(s)
-		n.pairs(s)
+		n.pairs(s, true)
 	}
 	for _, s := range r.Steps {
 		n.usualPairs(s)
+		n.pairs(s, false)
 	}
 	for i := range n.held {
 		n.decide(&n.held[i])
@@ -214,120 +225,158 @@ func (n *inference) better(u *undecided, a, b candidate) bool {
 	return cmp.Or(cmp.Compare(a.share, b.share), size, cmp.Compare(a.stride, b.stride)) > 0
 }
 
-// share is the share of members of which groups explain what they hold.
+// share is the share of members that hold what groups say, of those that tell.
 func (n *inference) share(u *undecided, groups [][]int) float64 {
-	explained := 0
+	right, wrong := 0, 0
 	for _, g := range groups {
-		e := &Event{Group: g, Calls: make([]*Call, len(g)), comms: make([]*Comm, len(g))}
-		for i, rank := range g {
-			e.Calls[i], e.comms[i] = u.calls[rank], u.calls[rank].Comm
-		}
+		e := u.event(g)
 		e.complete(nil)
+		r, w := 0, len(g)
 		if e.skip.IsZero() {
-			explained += n.explained(e)
+			r, w = n.told(e)
 		}
+		right, wrong = right+r, wrong+w
 	}
-	return float64(explained) / float64(len(u.ranks))
+	return float64(right) / float64(max(1, right+wrong))
 }
 
-// explained counts the members of an event that hold what they ought to. Where all elements are
-// the same, or some are no number, any group explains them: that counts as none.
-func (n *inference) explained(e *Event) (members int) {
-	if !slices.ContainsFunc(e.comms, func(m *Comm) bool { return len(m.Out) > 0 && !n.isUniform(m.Out[0]) }) {
-		return 0
-	}
-	if e.api().pattern == allToAll && e.comms[0].Sent == nil && len(e.comms[0].In) == 1 {
+// told counts the members of an event that hold what they ought to, and those that hold
+// something else. Members whose elements are all the same, or no numbers, hold what they ought
+// to in many groups: they tell nothing then.
+func (n *inference) told(e *Event) (right, wrong int) {
+	switch pattern := e.api().pattern; {
+	case pattern == allToAll && e.comms[0].Sent == nil && len(e.comms[0].In) == 1:
 		return n.exchanged(e)
-	}
-	if e.api().pattern == broadcast {
-		return n.broadcast(e)
+	case pattern == broadcast:
+		_, right, wrong = n.broadcast(e)
+		return right, wrong
 	}
 	p, err := e.plan()
 	if err != nil {
-		return 0
-	}
-	if p.pieces != nil {
-		for i, pieces := range p.pieces {
-			var at, differ, total int64
-			for _, part := range pieces {
-				some := min(part.n, sample)
-				d, err := n.differences(e.comms[part.from].In, part.first, e.comms[i].Out, at, some, 0)
-				if err != nil {
-					return 0
-				}
-				differ, total, at = differ+d.count, total+some, at+part.n
-			}
-			if float64(differ) <= (1-explainedElements)*float64(total) {
-				members++
-			}
-		}
-		return members
+		return 0, len(e.Group)
 	}
 	r := &reducer{files: n.files, event: e, plan: p, op: e.comms[0].Op, reduced: &n.reduced}
-	if r.prepare() != nil || !r.skip.IsZero() {
-		return 0
+	if p.ranges != nil && (r.prepare() != nil || !r.skip.IsZero()) {
+		return 0, len(e.Group)
 	}
-	for i, part := range p.ranges {
+	for i, m := range e.comms {
+		holds := r.copies
+		if p.ranges != nil {
+			holds = r.sums
+		}
+		switch fits, err := holds(i); {
+		case err != nil || !fits:
+			wrong++
+		case n.tells(m):
+			right++
+		}
+	}
+	return right, wrong
+}
+
+// tells reports whether what a member holds differs from element to element.
+func (n *inference) tells(m *Comm) bool {
+	return slices.ContainsFunc(m.Out, func(t *Tensor) bool { return !n.isUniform(t) })
+}
+
+// fit counts elements that tell what they are part of: not those that are zero or no number, and
+// ought to be.
+type fit struct{ told, bad int }
+
+func (f *fit) add(y float64, good bool) {
+	switch {
+	case !good:
+		f.told++
+		f.bad++
+	case y != 0 && y-y == 0:
+		f.told++
+	}
+}
+
+// isGood reports whether nearly all elements are as they ought to be.
+func (f *fit) isGood() bool { return float64(f.bad) <= (1-explainedElements)*float64(f.told) }
+
+// copies reports whether a member holds what the plan gives it of others.
+func (r *reducer) copies(i int) (bool, error) {
+	var f fit
+	var at int64
+	for _, part := range r.plan.pieces[i] {
 		some := min(part.n, sample)
-		y := make([]float64, some)
-		if some == 0 || r.reduce(part.first, some) != nil || r.floats(y, e.comms[i].Out, 0) != nil {
-			continue
+		r.x, r.y = resize(r.x, some), resize(r.y, some)
+		if err := errors.Join(r.floats(r.x, r.event.comms[part.from].In, part.first), r.floats(r.y, r.event.comms[i].Out, at)); err != nil {
+			return false, err
 		}
-		bad := 0
-		for k := range y {
-			if r.judge(y[k], r.exact[k], r.size[k], r.bound(r.exact[k], r.size[k])) == wrong {
-				bad++
-			}
+		for k, y := range r.y {
+			f.add(y, math.Float64bits(y) == math.Float64bits(r.x[k]))
 		}
-		if float64(bad) <= (1-explainedElements)*float64(some) {
-			members++
-		}
+		at += part.n
 	}
-	return members
+	return f.isGood(), nil
 }
 
-// broadcast counts the members that hold what one of them put in, and makes that one the
-// root.
-func (n *inference) broadcast(e *Event) (members int) {
-	for root := range e.Group {
-		in, holding := e.comms[root].In, 0
+// sums reports whether a member holds its part of the reduction.
+func (r *reducer) sums(i int) (bool, error) {
+	part := r.plan.ranges[i]
+	some := min(part.n, sample)
+	r.y = resize(r.y, some)
+	if err := errors.Join(r.reduce(part.first, some), r.floats(r.y, r.event.comms[i].Out, 0)); err != nil {
+		return false, err
+	}
+	var f fit
+	for k, y := range r.y {
+		judged := r.judge(y, r.exact[k], r.size[k], r.bound(r.exact[k], r.size[k]))
+		f.add(y, judged == good || judged == overflowed && y-y != 0)
+	}
+	return f.isGood(), nil
+}
+
+// broadcast finds the member that put in what most members hold, and counts these, but for those
+// that tell nothing, and the others.
+func (n *inference) broadcast(e *Event) (root, right, wrong int) {
+	most := -1
+	for i, from := range e.comms {
+		holding, telling := 0, 0
 		for _, m := range e.comms {
-			if count(m.Out) == count(in) && n.surelySame(in, 0, m.Out, 0, count(in)) {
+			if count(m.Out) == count(from.In) && n.surelySame(from.In, 0, m.Out, 0, count(from.In)) {
 				holding++
+				if n.tells(m) {
+					telling++
+				}
 			}
 		}
-		members = max(members, holding)
+		if holding > most {
+			root, most, right, wrong = i, holding, telling, len(e.Group)-holding
+		}
 	}
-	return members
+	return root, right, wrong
 }
 
-// exchanged counts the members of an exchange, all or none: the rows that are sent are
-// those that are received.
-func (n *inference) exchanged(e *Event) int {
+// exchanged counts the members of an exchange: the rows that are sent are those that are
+// received, or all are wrong.
+func (n *inference) exchanged(e *Event) (right, wrong int) {
 	rows := make(map[uint64]int)
 	for _, m := range e.comms {
-		for by, t := range map[int]*Tensor{1: m.In[0], -1: m.Out[0]} {
-			if len(t.Shape) == 0 || t.Shape[0] == 0 {
-				continue
-			}
-			row := t.elements() / t.Shape[0]
-			for at := int64(0); row > 0 && at < t.elements(); at += row {
-				data, _, err := n.bytes(nil, []*Tensor{t}, at, row)
-				if err != nil {
-					return 0
-				}
-				h := fnv.New64a()
-				h.Write(data) // which never fails
-				rows[h.Sum64()] += by
-			}
+		in, known := n.rowMarks(m.In)
+		out, ok := n.rowMarks(m.Out)
+		if !known || !ok {
+			return 0, len(e.Group)
+		}
+		for _, row := range in {
+			rows[row]++
+		}
+		for _, row := range out {
+			rows[row]--
+		}
+		if n.tells(m) {
+			right++
 		}
 	}
 	for _, k := range rows {
 		if k != 0 {
-			return 0
+			return 0, len(e.Group)
 		}
 	}
-	return len(e.Group)
+	return right, 0
 }
 
 // decide gives calls the groups that explain them, or those that explained most others of
@@ -348,36 +397,22 @@ func (n *inference) decide(u *undecided) {
 	}
 	for _, g := range pick.groups(u.ranks) {
 		n.found.add(g)
-		for _, rank := range g {
-			m := u.calls[rank].Comm
+		e := u.event(g)
+		for _, m := range e.comms {
 			m.Group = g
-			if m.api.pattern == broadcast && m.Root < 0 {
-				m.Root = n.rootOf(u, g)
+		}
+		if e.api().pattern == broadcast && e.comms[0].Root < 0 {
+			root, _, _ := n.broadcast(e)
+			for _, m := range e.comms {
+				m.Root = g[root]
 			}
 		}
 	}
-}
-
-// rootOf is the rank whose input most members of a group hold after a broadcast.
-func (n *inference) rootOf(u *undecided, g []int) int {
-	root, most := g[0], -1
-	for _, r := range g {
-		in, holding := u.calls[r].Comm.In, 0
-		for _, other := range g {
-			if out := u.calls[other].Comm.Out; count(out) == count(in) && n.surelySame(in, 0, out, 0, count(in)) {
-				holding++
-			}
-		}
-		if holding > most {
-			root, most = r, holding
-		}
-	}
-	return root
 }
 
 // pairs finds out who sent to whom, where no call says it: what was received is what
-// another rank sent.
-func (n *inference) pairs(s *Step) {
+// another rank sent. What tells nothing several may have sent.
+func (n *inference) pairs(s *Step, telling bool) {
 	var sends, receives []*Call
 	for _, rank := range s.ranks() {
 		for _, c := range s.Calls[rank] {
@@ -385,7 +420,7 @@ func (n *inference) pairs(s *Step) {
 			case m == nil || m.Root >= 0:
 			case m.api.pattern == send && len(m.In) > 0:
 				sends = append(sends, c)
-			case m.api.pattern == receive && len(m.Out) > 0:
+			case m.api.pattern == receive && len(m.Out) > 0 && (!telling || n.tells(m)):
 				receives = append(receives, c)
 			}
 		}

@@ -1,10 +1,14 @@
 package ranks
 
 import (
+	"maps"
 	"math"
+	"math/bits"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
@@ -196,6 +200,40 @@ func TestUsualPairsAlike(t *testing.T) {
 	}
 }
 
+// TestUsualPairsOfNothing: what is all NaN, or zero, comes from the rank that sends to this one
+// otherwise: all that is sent forward and back is alike.
+func TestUsualPairsOfNothing(t *testing.T) {
+	const d = tensor.Float32
+	for _, fill := range []float64{0, math.NaN(), math.Inf(1)} {
+		b := new(built)
+		to := []int{3, 2, 1, 0}
+		for step := range 3 {
+			sent := make([][]float64, 4)
+			for rank := range 4 {
+				sent[rank] = normals(d, uint64(10*step+rank), 40)
+				if step == 1 {
+					sent[rank] = slices.Repeat([]float64{fill}, 40)
+				}
+				b.comm(step, rank, "send", nil, []*Tensor{of(d, sent[rank]...)}, nil, nil)
+			}
+			for rank := range 4 {
+				b.comm(step, rank, "recv", nil, nil, []*Tensor{of(d, sent[to[rank]]...)}, nil)
+			}
+		}
+		r := b.run()
+		r.infer(new(files), nil)
+		for step, s := range r.Steps {
+			for rank, calls := range s.Calls {
+				for _, c := range calls {
+					if c.Comm.Root != to[rank] {
+						t.Errorf("%v: step %d, rank %d, %s: %d, want %d", fill, step, rank, c.Name, c.Comm.Root, to[rank])
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestInferOfNothing: sums of NaN, or of zeros, are those of any group: the groups of other sums
 // count.
 func TestInferOfNothing(t *testing.T) {
@@ -219,5 +257,96 @@ func TestInferOfNothing(t *testing.T) {
 		if len(report.Groups) != 1 || len(report.Groups[0].Ranks) != 4 || report.Events.Checked != 2 {
 			t.Errorf("%v: %+v %+v", fill, report.Groups, report.Events)
 		}
+	}
+}
+
+// damages are what may become of the elements that a member puts in or holds.
+var damages = map[string]func(k int, v float64) float64{
+	"NaN":            func(int, float64) float64 { return math.NaN() },
+	"some NaN":       func(k int, v float64) float64 { return []float64{v, math.NaN(), v}[k%3] },
+	"one NaN":        func(k int, v float64) float64 { return []float64{math.NaN(), v}[min(k, 1)] },
+	"infinite":       func(int, float64) float64 { return math.Inf(1) },
+	"infinities":     func(k int, _ float64) float64 { return math.Inf(k%2*2 - 1) },
+	"some infinite":  func(k int, v float64) float64 { return []float64{v, math.Inf(-1)}[k%2] },
+	"zero":           func(int, float64) float64 { return 0 },
+	"NaN among zero": func(k int, _ float64) float64 { return []float64{0, math.NaN()}[k%2] },
+	"constant":       func(int, float64) float64 { return 3 },
+}
+
+// transfers are what a member holds afterwards, of what those of its group put in.
+var transfers = map[string]func(d tensor.DType, x [][]float64, me int) []float64{
+	"all_reduce": func(d tensor.DType, x [][]float64, _ int) []float64 { return fold(d, add, x...) },
+	"reduce_scatter_tensor": func(d tensor.DType, x [][]float64, me int) []float64 {
+		part := len(x[0]) / len(x)
+		return fold(d, add, x...)[me*part : (me+1)*part]
+	},
+	"all_gather_into_tensor": func(_ tensor.DType, x [][]float64, _ int) []float64 { return slices.Concat(x...) },
+	"all_to_all_single": func(_ tensor.DType, x [][]float64, me int) (y []float64) {
+		part := len(x[0]) / len(x)
+		for _, of := range x {
+			y = append(y, of[me*part:(me+1)*part]...)
+		}
+		return y
+	},
+	"broadcast": func(_ tensor.DType, x [][]float64, _ int) []float64 { return x[1] },
+}
+
+// TestInferDamaged: what becomes of the tensors of some members in one communication adds no
+// group, and hides none that other communications of its kind show.
+func TestInferDamaged(t *testing.T) {
+	const d = tensor.Float16
+	rapid.Check(t, func(rt *rapid.T) {
+		world := rapid.SampledFrom([]int{4, 8}).Draw(rt, "world")
+		hit := rapid.SampledFrom(slices.Sorted(maps.Keys(transfers))).Draw(rt, "api of the damage")
+		who := rapid.SliceOfNDistinct(rapid.IntRange(0, world-1), 1, world, rapid.ID).Draw(rt, "ranks")
+		damage := damages[rapid.SampledFrom(slices.Sorted(maps.Keys(damages))).Draw(rt, "damage")]
+		held := rapid.Bool().Draw(rt, "of what it holds") // else of what it puts in
+		seed := rapid.Uint64().Draw(rt, "seed")
+		b, want, all := new(built), make(map[string]spacing), make([]int, world)
+		for rank := range all {
+			all[rank] = rank
+		}
+		for _, api := range slices.Sorted(maps.Keys(transfers)) {
+			s := spacing{stride: 1 << rapid.IntRange(0, bits.Len(uint(world))-2).Draw(rt, "stride of "+api)}
+			s.size = 2 << rapid.IntRange(0, bits.Len(uint(world/s.stride))-2).Draw(rt, "size of "+api)
+			want[api] = s
+			for n := range 3 {
+				isHit := func(rank int) bool { return api == hit && n == 1 && slices.Contains(who, rank) }
+				for _, group := range s.groups(all) {
+					var x [][]float64
+					for _, rank := range group {
+						seed++
+						x = append(x, normals(d, seed, 64))
+						if isHit(rank) && !held {
+							damaged(x[len(x)-1], damage)
+						}
+					}
+					for me, rank := range group {
+						y := slices.Clone(transfers[api](d, x, me))
+						if isHit(rank) && held {
+							damaged(y, damage)
+						}
+						b.comm(0, rank, api, nil, []*Tensor{of(d, x[me]...)}, []*Tensor{of(d, y...)}, nil)
+					}
+				}
+			}
+		}
+		r := b.run()
+		r.infer(new(files), nil)
+		for _, rank := range all {
+			for _, c := range r.Steps[0].Calls[rank] {
+				groups := want[c.Comm.Name].groups(all)
+				if !slices.ContainsFunc(groups, func(g []int) bool { return slices.Contains(g, rank) && slices.Equal(g, c.Comm.Group) }) {
+					rt.Errorf("rank %d, %s: group %v, want that of %v", rank, c.Name, c.Comm.Group, groups)
+				}
+			}
+		}
+	})
+}
+
+// damaged changes elements.
+func damaged(x []float64, damage func(k int, v float64) float64) {
+	for k, v := range x {
+		x[k] = damage(k, v)
 	}
 }

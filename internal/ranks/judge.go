@@ -45,8 +45,9 @@ type Accused struct {
 	At       dumpdir.Coordinates
 	Op       string
 	Evidence lang.Sentence
-	// Own is set where the operator was computed again from what it read itself.
-	Own bool
+	// Own is set where the operator was computed again from what it read itself, Right where it
+	// computes what that says and differs from the reference all the same.
+	Own, Right bool
 }
 
 // accuse adds the operators that computed wrong, and drops what was said of them and of
@@ -60,7 +61,11 @@ func (r *Report) accuse(run *Run, all []Accused) {
 		r.Findings = slices.DeleteFunc(r.Findings, func(f *Finding) bool {
 			return f.Kind == Compute && f.call.Step == c.Step && f.call.Name == a.Op && (f.Rank == c.Rank || slices.Contains(f.Alt, c.Rank))
 		})
-		r.Findings = append(r.Findings, &Finding{Kind: Compute, Rank: c.Rank, Confidence: high, Own: a.Own, Members: []int{c.Rank}, Evidence: a.Evidence, call: c})
+		f := &Finding{Kind: Compute, Rank: c.Rank, Confidence: high, Own: a.Own, Members: []int{c.Rank}, Evidence: a.Evidence, call: c, right: a.Right}
+		if a.Right {
+			f.Confidence = medium
+		}
+		r.Findings = append(r.Findings, f)
 	}
 }
 

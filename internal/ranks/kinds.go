@@ -138,8 +138,9 @@ type Finding struct {
 	// Spread is what it may have damaged, of the first findings.
 	Spread *Spread `json:"spread,omitempty"`
 
-	call *Call
-	rule *dimsRule // of a mismatch
+	call  *Call
+	rule  *dimsRule // of a mismatch
+	right bool      // see Accused
 }
 
 // Weight is what --fail-on calls a finding: weak for one of low confidence.

@@ -48,3 +48,28 @@ func TestBehindFindings(t *testing.T) {
 		}
 	}
 }
+
+// TestRightIsLast: what computes what its inputs say is no cause of what comes behind it and does
+// not, in the same step.
+func TestRightIsLast(t *testing.T) {
+	const d = tensor.Float32
+	b := new(built)
+	for step := range 2 {
+		for i, name := range []string{"first", "second"} {
+			seed := uint64(10*step + i)
+			b.call(step, 0, "Module."+name+".X.forward.0", &Call{In: []*Tensor{of(d, normals(d, seed, 4)...)}, Out: []*Tensor{of(d, normals(d, seed+5, 4)...)}})
+		}
+	}
+	accused := func(step, name string, right bool) Accused {
+		return Accused{At: dumpdir.Coordinates{Step: step, Rank: "0"}, Op: "Module." + name + ".X.forward.0", Own: !right, Right: right, Evidence: lang.Plain("wrong")}
+	}
+	report := judged(t, b.run(), Options{NoReplicas: true, Accused: []Accused{accused("0", "first", true), accused("0", "second", false), accused("1", "second", false)}})
+	var got []string
+	for _, f := range report.Findings {
+		got = append(got, f.Step+" "+f.Op+" "+string(f.Confidence))
+	}
+	want := []string{"0 Module.second.X.forward.0 high", "0 Module.first.X.forward.0 medium", "1 Module.second.X.forward.0 high"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -75,7 +75,9 @@ func headsOf(shape tensor.Shape, h Attributes, d int64) (heads, bool) {
 		return heads{shape[0], shape[1], shape[2], shape[3], shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3], 1}, true
 	case len(shape) == 4 && layout == "BSND":
 		return heads{shape[0], shape[2], shape[1], shape[3], shape[1] * shape[2] * shape[3], shape[3], shape[2] * shape[3], 1}, true
-	case len(shape) != 3 || layout != "BSH" && layout != "SBH":
+	case len(shape) == 4 && layout == "SBND": // and what comes of it is SBH
+		return heads{shape[1], shape[2], shape[0], shape[3], shape[2] * shape[3], shape[3], shape[1] * shape[2] * shape[3], 1}, true
+	case len(shape) != 3 || layout != "BSH" && layout != "SBH" && layout != "SBND":
 		return heads{}, false
 	}
 	if n, ok := h["heads"].Value.Number(); d == 0 && ok && n >= 1 {
@@ -85,7 +87,7 @@ func headsOf(shape tensor.Shape, h Attributes, d int64) (heads, bool) {
 		return heads{}, false
 	}
 	x := heads{shape[0], shape[2] / d, shape[1], d, shape[1] * shape[2], d, shape[2], 1}
-	if layout == "SBH" {
+	if layout != "BSH" {
 		x.b, x.s, x.sb, x.ss = shape[1], shape[0], shape[2], shape[1]*shape[2]
 	}
 	return x, true
@@ -185,7 +187,9 @@ func attention(c *call) *Array {
 	case c.has(3):
 		scores = scores.add(c.in(3))
 	}
-	y := softmax(scores, false, 4).weigh(v, precisions[c.types[0]])
+	weights := softmax(scores, false, 4)
+	y := weights.weigh(v, precisions[c.types[0]])
+	c.mayLeak(weights, v, y)
 	if c.err == nil && taken != nil { // rows without any column are as the NPU likes
 		row, n := int(y.shape[4]), int(scores.shape[4])
 		for i := range len(y.v) / row {
@@ -197,6 +201,27 @@ func attention(c *call) *Array {
 		}
 	}
 	return y
+}
+
+// mayLeak takes NaN and infinities of rows of v that are masked as the NPU has them: a product with
+// 0 spreads them, and one that leaves these rows out does not.
+func (c *call) mayLeak(weights, v, y *Array) {
+	isOdd := func(x float64) bool { return x-x != 0 }
+	if c.err != nil || !slices.ContainsFunc(v.v, isOdd) {
+		return
+	}
+	rows, columns, n := int(weights.shape[2]*weights.shape[3]), int(weights.shape[4]), int(v.shape[4])
+	for at, got := range c.got[0].v {
+		if !isOdd(got) {
+			continue
+		}
+		row := at / n
+		for k, w := range weights.v[row*columns:][:columns] {
+			if w == 0 && isOdd(v.v[(row/rows*columns+k)*n+at%n]) {
+				y.v[at], y.a[at], y.b[at] = got, 0, 0
+			}
+		}
+	}
 }
 
 // taken are 1 where a score takes part, nil where all do or the mask has numbers.

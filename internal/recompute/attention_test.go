@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"dumptool/internal/tensor"
@@ -22,11 +24,11 @@ func laidOut(x *Tensor, layout string) *Tensor {
 			out[i] = v[i]
 		case "BSND", "BSH":
 			out[((l*rows+j)*n+k)*d+m] = v[i]
-		case "SBH":
+		case "SBH", "SBND":
 			out[((j*b+l)*n+k)*d+m] = v[i]
 		}
 	}
-	shape := map[string]tensor.Shape{"BNSD": s, "BSND": {s[0], s[2], s[1], s[3]}, "BSH": {s[0], s[2], s[1] * s[3]}, "SBH": {s[2], s[0], s[1] * s[3]}}[layout]
+	shape := map[string]tensor.Shape{"BNSD": s, "BSND": {s[0], s[2], s[1], s[3]}, "BSH": {s[0], s[2], s[1] * s[3]}, "SBH": {s[2], s[0], s[1] * s[3]}, "SBND": {s[2], s[0], s[1], s[3]}}[layout]
 	return &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: shape, Source: numbers{out, tensor.Float32}}
 }
 
@@ -88,6 +90,7 @@ func TestAttention(t *testing.T) {
 		{"BSND", "scale=0.25 causal=0 masked=out", nil, .25, all},
 		{"BSH", "heads=4 scale=1 causal=0 masked=out", nil, 1, all},
 		{"SBH", "heads=4 scale=0.5 causal=1 masked=out", nil, .5, func(i, j int) bool { return j <= i }},
+		{"SBND", "scale=0.5 causal=1 masked=out", nil, .5, func(i, j int) bool { return j <= i }},
 		{"BNSD", "scale=0.5 causal=2 masked=out", nil, .5, func(i, j int) bool { return j <= i+3 }},
 		{"BNSD", "scale=0.5 causal=0 masked=out", mask, .5, func(i, j int) bool { return masked[9*i+j] == 0 }},
 		{"BSH", "heads=4 scale=0.5 causal=0 masked=keep", mask, .5, func(i, j int) bool { return masked[9*i+j] != 0 }},
@@ -101,7 +104,7 @@ func TestAttention(t *testing.T) {
 		}
 		out := attended(q, k, v, c.scale, c.allowed)
 		for _, wrong := range []bool{false, true} {
-			y := laidOut(out, c.layout)
+			y := laidOut(out, strings.Replace(c.layout, "SBND", "SBH", 1)) // what comes of heads side by side
 			if wrong {
 				values := y.Source.(numbers).v
 				for i := range 8 {
@@ -118,6 +121,34 @@ func TestAttention(t *testing.T) {
 			if err != nil || got.Status != want {
 				t.Errorf("%s %s, wrong %t: %+v, %v", c.layout, c.attrs, wrong, got, err)
 			}
+		}
+	}
+}
+
+// TestAttentionLeaks: NaN in a row of v that is masked spreads where it is multiplied by 0, and not
+// where the row is left out; both are right. NaN of no input is not.
+func TestAttentionLeaks(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(9, 9))
+	q, k, v := drawn(r, 1, 1, 2, 4, 8), drawn(r, 1, 1, 2, 4, 8), drawn(r, 1, 1, 2, 4, 8)
+	finite := attended(q, k, v, 0.5, func(i, j int) bool { return j <= i })
+	v.Source.(numbers).v[3*8+5] = math.NaN() // of the first head, which only its last row sees
+	for _, c := range []struct {
+		name string
+		nan  []int // rows of the first head
+		at   int   // the element of them
+		want Status
+	}{
+		{"left out", []int{3}, 5, OK}, {"multiplied by 0", []int{0, 1, 2, 3}, 5, OK}, {"another element", []int{1, 3}, 4, Wrong},
+	} {
+		y := slices.Clone(finite.Source.(numbers).v)
+		for _, row := range c.nan {
+			y[8*row+c.at] = math.NaN()
+		}
+		out := &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: finite.Shape, Source: numbers{y, tensor.Float32}}
+		got, err := Judge(context.Background(), &Operator{Formula: "Attention", Inputs: []*Tensor{q, k, v}, Outputs: []*Tensor{out}, Attributes: attributesOf("layout=BNSD scale=0.5 causal=1 masked=out")})
+		if err != nil || got.Status != c.want {
+			t.Errorf("%s: %+v, %v, want %s", c.name, got, err, c.want)
 		}
 	}
 }

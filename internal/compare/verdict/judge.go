@@ -399,11 +399,12 @@ func (o *Operator) local(v *Verdict, k float64) Kind {
 	if !v.Exact {
 		peak /= byChance(&s.Rows)
 	}
-	stands := peak > peakFactor*b && peak > peakFactor && crest(s) > max(8, 2.5*largest(o.Inputs, crest))
-	if of.amplifies { // sums even out what stands out of the inputs
-		stands = stands || peak > peakFactor*b && crest(s) > max(farCrest, 1.5*largest(o.Inputs, crest))
-	}
-	if stands && (of.relative == 0 || v.Class == optype.Unknown && o.mixes() || s.Max > of.relative*v.Sum/max(s.RefRMS, tiny)*s.RefAtMax) {
+	stands, far := peak > peakFactor*b, crest(s)
+	large := s.Max > of.relative*v.Sum/max(s.RefRMS, tiny)*s.RefAtMax
+	switch {
+	case stands && peak > peakFactor && far > max(8, 2.5*largest(o.Inputs, crest)) && (large || v.Class == optype.Unknown && o.mixes()),
+		// Sums even out what stands out of the inputs, products of them do not.
+		stands && of.amplifies && far > max(farCrest, 1.5*largest(o.Inputs, crest)) && large:
 		return Sparse
 	}
 	return None

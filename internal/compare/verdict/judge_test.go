@@ -256,6 +256,9 @@ func TestJudge(t *testing.T) {
 				o.Out.Probe.Values, o.Inputs[0].Probe.Values = append(o.Out.Probe.Values, float32(i*i%67)), append(o.Inputs[0].Probe.Values, float32(i))
 			}
 		}), Origin, Value},
+		{"unknown, an element of many", "Foo", 1, ofMany(1.4*above, 1), Origin, Sparse},
+		{"unknown, a large element of many", "Foo", 1, ofMany(1.4*above, 1.1), Clean, None},
+		{"unknown, a large element of many that is far off", "Foo", 1, ofMany(2*above, 3), Origin, Sparse},
 		{"unknown, most elements", "Foo", 1, then(scores{all: 33}, func(o *Operator) { o.Out.P90 = 0.51 * o.expect().Sum }), Origin, Value},
 		{"unknown of subnormal numbers", "Foo", 1, then(scores{all: 33, row: 300}, func(o *Operator) { o.Inputs[0].Subnormal = 0.021 }), Suspect, Amplified},
 		{"unknown of few subnormal numbers", "Foo", 1, then(scores{all: 33, row: 300}, func(o *Operator) { o.Inputs[0].Subnormal = 0.019 }), Origin, Rows},
@@ -278,6 +281,16 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s: level %d %s of scores %v, %v, %v, %v, limit %v; want %d %s",
 				tt.name, v.Level, v.Kind, v.Score, v.RowScore, v.ChannelScore, v.PeakScore, v.Limit, tt.level, tt.kind)
 		}
+	}
+}
+
+// ofMany makes elements of several ones of the input, one of which is off by a score and as large
+// as a factor of the others.
+func ofMany(score, large float64) func(*Operator) {
+	return func(o *Operator) {
+		o.Inputs[0] = even(tensor.Float16, tensor.Shape{8, 32}, 1, 1e-3)
+		scores{0.4, 0, 0, score}.set(o)
+		o.Out.RefAtMax = large
 	}
 }
 
