@@ -308,9 +308,6 @@ func (e *executor) read(ctx context.Context, x *Pair, row *record.Row) error {
 	return nil
 }
 
-// readSize is the number of bytes of one read.
-const readSize = 1 << 20
-
 // identify reads a tensor in host order.
 func (e *executor) identify(ctx context.Context, op string, t *Tensor) (read record.InputRead, err error) {
 	if t.Err != nil {
@@ -327,24 +324,17 @@ func (e *executor) identify(ctx context.Context, op string, t *Tensor) (read rec
 	}
 	defer r.Close()
 	read = record.InputRead{Input: t.Index, DType: a.NPU.DType.String(), Shape: a.Shape, Constant: true}
-	count, _ := a.Shape.Count()
-	size := int64(a.NPU.DType.UnitSize())
 	var first []byte
-	buffer := make([]byte, min(count*size, readSize/size*size))
-	for at := int64(0); at < count; at += int64(len(buffer)) / size {
-		if err := ctx.Err(); err != nil {
-			return read, err
-		}
-		buffer = buffer[:min(int64(len(buffer)), (count-at)*size)]
-		if err := r.NPU.ReadElements(buffer, at); err != nil {
+	for block, err := range a.Blocks(ctx, r) {
+		if err != nil {
 			return read, err
 		}
 		if first == nil {
-			first = bytes.Clone(buffer[:size])
+			first = bytes.Clone(block[:a.NPU.DType.UnitSize()])
 		}
-		read.CRC = crc32.Update(read.CRC, crc32.MakeTable(crc32.Castagnoli), buffer)
-		for k := int64(0); read.Constant && k < int64(len(buffer)); k += size {
-			read.Constant = bytes.Equal(first, buffer[k:k+size])
+		read.CRC = crc32.Update(read.CRC, crc32.MakeTable(crc32.Castagnoli), block)
+		for k := 0; read.Constant && k < len(block); k += len(first) {
+			read.Constant = bytes.Equal(first, block[k:k+len(first)])
 		}
 	}
 	return read, nil

@@ -116,6 +116,35 @@ func (r *Reader) ReadElements(dst []byte, first int64) error {
 	return nil
 }
 
+// Elements returns the elements from first on, as many as fill buf: those of the window
+// where it has them all, else they are read into buf. They are valid until the next read.
+func (r *Reader) Elements(buf []byte, first int64) ([]byte, error) {
+	n := int64(len(buf)) / r.unit
+	if r.m == nil || n == 0 || int64(len(buf))%r.unit != 0 || first < 0 || n > r.count-first {
+		return buf, r.ReadElements(buf, first)
+	}
+	if first == r.next && !r.inWindow(first) {
+		if err := r.loadSmall(); err != nil {
+			return nil, err
+		}
+		if reach := min(r.windows.end(first), r.end); r.loaded == nil && first+n < reach {
+			if err := r.fill(first, reach); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if r.inWindow(first) && r.inWindow(first+n-1) {
+		r.next = first + n
+		return r.window[(first-r.start)*r.unit:][:len(buf)], nil
+	}
+	return buf, r.ReadElements(buf, first)
+}
+
+// inWindow reports whether the window has an element.
+func (r *Reader) inWindow(at int64) bool {
+	return at >= r.start && (at-r.start)*r.unit < int64(len(r.window))
+}
+
 // read gathers the leading elements of dst, up to the end of the window that
 // they lie in, and returns their number; with ahead it gathers the window for
 // the reads to come.
@@ -422,7 +451,7 @@ const BlockElements = 64 << 10
 
 // Blocks reads the first n elements of src, of unit bytes each, from front to
 // back, in blocks of BlockElements; the last may be shorter. A block lies in the
-// memory of buf, which grows as needed, and is valid until the next one. After an
+// memory of buf, which grows as needed, or of src, and is valid until the next one. After an
 // error, which may be that of ctx, there are no more.
 func Blocks(ctx context.Context, src Source, n int64, unit int, buf *[]byte) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
@@ -430,7 +459,7 @@ func Blocks(ctx context.Context, src Source, n int64, unit int, buf *[]byte) ite
 			block := buffer(buf, min(BlockElements, n-first)*int64(unit))
 			err := ctx.Err()
 			if err == nil {
-				err = src.ReadElements(block, first)
+				block, err = held(src, block, first)
 			}
 			if err != nil {
 				yield(nil, err)
@@ -441,6 +470,14 @@ func Blocks(ctx context.Context, src Source, n int64, unit int, buf *[]byte) ite
 			}
 		}
 	}
+}
+
+// held is Reader.Elements of any source.
+func held(src Source, buf []byte, first int64) ([]byte, error) {
+	if r, ok := src.(*Reader); ok {
+		return r.Elements(buf, first)
+	}
+	return buf, src.ReadElements(buf, first)
 }
 
 // buffer returns n bytes, in the memory of b when it suffices.

@@ -24,7 +24,11 @@ func checkReads(t *rapid.T, p *Plan, src Source, unit int, want []byte) {
 	}
 	read := func(first, end int64) {
 		got := bytes.Repeat([]byte{0xa5}, int(end-first)*unit)
-		if err := r.ReadElements(got, first); err != nil {
+		if rapid.Bool().Draw(t, "held") {
+			if got, err = r.Elements(got, first); err != nil {
+				t.Fatalf("elements %d to %d: %v", first, end, err)
+			}
+		} else if err := r.ReadElements(got, first); err != nil {
 			t.Fatalf("elements %d to %d: %v", first, end, err)
 		}
 		if !bytes.Equal(got, want[first*int64(unit):end*int64(unit)]) {

@@ -2,6 +2,7 @@ package align
 
 import (
 	"context"
+	"iter"
 	"sync"
 
 	"dumptool/internal/compare/metrics"
@@ -84,29 +85,35 @@ func (v *View) reader(buffers []layout.Buffers) (layout.Source, error) {
 
 // Buffers keep the memory of conversions for the next pair. The zero value is
 // ready.
-type Buffers struct{ pool sync.Pool } // of *[4]layout.Buffers: two for each side
+type Buffers struct{ pool sync.Pool } // of *buffers
+
+// buffers are those of a reader of each side, two each, and what Blocks reads into.
+type buffers struct {
+	sides [4]layout.Buffers
+	block []byte
+}
 
 // Readers read both sides of a pair, for one goroutine.
 type Readers struct {
 	Ref, NPU metrics.Reader
 	from     *Buffers
-	buffers  *[4]layout.Buffers
+	buffers  *buffers
 }
 
 // Readers returns readers of an alignment that is open. Several goroutines may
 // each have their own.
 func (a *Alignment) Readers(from *Buffers) (*Readers, error) {
 	r := &Readers{from: from}
-	if kept, ok := from.pool.Get().(*[4]layout.Buffers); ok {
+	if kept, ok := from.pool.Get().(*buffers); ok {
 		r.buffers = kept
 	} else {
-		r.buffers = new([4]layout.Buffers)
+		r.buffers = new(buffers)
 	}
 	var err error
-	if r.Ref, err = a.Ref.reader(r.buffers[:2]); err != nil {
+	if r.Ref, err = a.Ref.reader(r.buffers.sides[:2]); err != nil {
 		return nil, &SideError{reference, safefile.WithPath(a.Ref.path(), err)}
 	}
-	if r.NPU, err = a.NPU.reader(r.buffers[2:]); err != nil {
+	if r.NPU, err = a.NPU.reader(r.buffers.sides[2:]); err != nil {
 		return nil, &SideError{NPUSide, safefile.WithPath(a.NPU.path(), err)}
 	}
 	return r, nil
@@ -121,6 +128,12 @@ func (r *Readers) Expect(first, end int64) {
 			converted.Expect(first, end)
 		}
 	}
+}
+
+// Blocks reads all elements of the NPU's side, as layout.Blocks does.
+func (a *Alignment) Blocks(ctx context.Context, r *Readers) iter.Seq2[[]byte, error] {
+	count, _ := a.Shape.Count()
+	return layout.Blocks(ctx, r.NPU, count, a.NPU.DType.UnitSize(), &r.buffers.block)
 }
 
 // Close gives the memory back; the readers must not be used any more.

@@ -12,10 +12,10 @@ import (
 
 const (
 	// ReadElements is the number of elements that are read at a time.
-	ReadElements = 64 * blockElements
+	ReadElements = 16 * blockElements
 	// SegmentElements is the number of elements of a segment: the unit of work
 	// of Run. The last segment of a tensor may be shorter.
-	SegmentElements = 64 * ReadElements
+	SegmentElements = 4096 * blockElements
 	// blockElements is the number of elements of a block, which is worked on at a
 	// time and fits in the fastest cache.
 	blockElements = 1024

@@ -29,3 +29,17 @@ type Request struct {
 type Reader interface {
 	ReadElements(dst []byte, first int64) error
 }
+
+// holder is a Reader that may have elements at hand. Elements returns those, as many as fill
+// buf, or reads them into buf; they are valid until the next read.
+type holder interface {
+	Elements(buf []byte, first int64) ([]byte, error)
+}
+
+// elements returns the elements of a reader from first on, as many as fill buf.
+func elements(r Reader, buf []byte, first int64) ([]byte, error) {
+	if h, ok := r.(holder); ok {
+		return h.Elements(buf, first)
+	}
+	return buf, r.ReadElements(buf, first)
+}

@@ -165,11 +165,12 @@ func (b *buffers) add(ctx context.Context, e *Engine, p *Partial, sums *tree, of
 			return err
 		}
 		count := int(min(int64(e.readElements), of.End-at))
-		refRead, npuRead := b.refRead[:count*e.ref.size], b.npuRead[:count*e.npu.size]
-		if err := ref.ReadElements(refRead, at); err != nil {
+		refRead, err := elements(ref, b.refRead[:count*e.ref.size], at)
+		if err != nil {
 			return &SideError{RefSide, err}
 		}
-		if err := npu.ReadElements(npuRead, at); err != nil {
+		npuRead, err := elements(npu, b.npuRead[:count*e.npu.size], at)
+		if err != nil {
 			return &SideError{NPUSide, err}
 		}
 		p.refCRC = crc32.Update(p.refCRC, castagnoli, refRead)

@@ -19,6 +19,8 @@ func (b *block) countSmall() {
 	case ratio < 1 && b.leastRef() >= ref && b.leastRef()*(1-ratio) >= npu*slack:
 		// Both sides are zero together, and nothing else is small.
 		c = kernel.Small{NZeros: b.extent.zeros, RZeros: b.extent.zeros}
+	case ratio < 1 && b.leastRef() >= ref:
+		c = kernel.CountBelow(b.n.values, b.r.values, npu, b.extent.zeros)
 	default:
 		c = kernel.CountSmall(b.n.values, b.r.values, npu, ref)
 	}

@@ -43,27 +43,21 @@ func HalfPairs(n, r []float64, nStored, rStored []byte) (nSpan, rSpan Span, d Di
 
 // finish joins the lanes, and returns what HalfPairs does.
 func (l *pairLanes) finish() (nSpan, rSpan Span, d Digests, ok bool) {
-	nLow, nHigh, nLeast := l.nLow[0], l.nHigh[0], l.nLeast[0]
-	rLow, rHigh, rLeast := l.rLow[0], l.rHigh[0], l.rLeast[0]
-	rNotZero := l.rNotZero[0]
-	var apart uint16
+	nLow, nHigh, nLeast, apart := l.joinN()
+	rLow, rHigh, rLeast, rNotZero := l.joinR()
 	var sum uint32 // of at most 2^16 distances
-	for k := range 8 {
-		nLow, nHigh, nLeast = min(nLow, l.nLow[k]), max(nHigh, l.nHigh[k]), min(nLeast, l.nLeast[k])
-		rLow, rHigh, rLeast = min(rLow, l.rLow[k]), max(rHigh, l.rHigh[k]), min(rLeast, l.rLeast[k])
-		rNotZero = min(rNotZero, l.rNotZero[k])
-		apart = max(apart, l.apart[k])
-		sum += l.sum[k]
+	for _, x := range l.sum {
+		sum += x
 	}
 	const infinity16, infinity32 = 0x7c00, 0x7f800000
 	if max(nHigh, ^nLow) >= infinity16 || max(rHigh, ^rLow) >= infinity32 {
 		return nSpan, rSpan, d, false
 	}
-	half := func(key int16) float64 { return tensor.Float16To64(uint16(key ^ key>>15&math.MaxInt16)) }
+	half := func(key int32) float64 { return tensor.Float16To64(uint16(key ^ key>>15&math.MaxInt16)) }
 	single := func(key int32) float64 {
 		return float64(math.Float32frombits(uint32(key ^ key>>31&math.MaxInt32)))
 	}
-	nSpan = span(half(nLow), half(nHigh), half(int16(nLeast)))
+	nSpan = span(half(nLow), half(nHigh), half(nLeast))
 	rSpan = span(single(rLow), single(rHigh), single(int32(rLeast)))
 	if rSpan.NotZero = math.Inf(1); rNotZero < math.MaxUint32 {
 		rSpan.NotZero = single(int32(rNotZero + 1))
@@ -73,6 +67,27 @@ func (l *pairLanes) finish() (nSpan, rSpan Span, d Digests, ok bool) {
 		MaxDistance: uint64(apart), SumDistance: uint64(sum),
 	}
 	return nSpan, rSpan, d, true
+}
+
+// joinN returns what n and the distances have in all lanes, in numbers that are compared
+// without jumps.
+func (l *pairLanes) joinN() (low, high, least, apart int32) {
+	low, high, least = math.MaxInt16, math.MinInt16, math.MaxUint16
+	for k := range 8 {
+		low, high = min(low, int32(l.nLow[k])), max(high, int32(l.nHigh[k]))
+		least, apart = min(least, int32(l.nLeast[k])), max(apart, int32(l.apart[k]))
+	}
+	return low, high, least, apart
+}
+
+// joinR returns what r has in all lanes.
+func (l *pairLanes) joinR() (low, high int32, least, notZero uint32) {
+	low, high, least, notZero = math.MaxInt32, math.MinInt32, math.MaxUint32, math.MaxUint32
+	for k := range 8 {
+		low, high = min(low, l.rLow[k]), max(high, l.rHigh[k])
+		least, notZero = min(least, l.rLeast[k]), min(notZero, l.rNotZero[k])
+	}
+	return low, high, least, notZero
 }
 
 // sumOfCodes is that of a side, whose lanes begin at one.

@@ -73,7 +73,7 @@ GLOBL lanes4<>(SB), RODATA|NOPTR, $32
 // |d|/|r| only where relCounts is not nil.
 //
 // func relativesVector(rel, abs, n, s, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, atol, rtol float64, out *ratioLanes)
-TEXT ·relativesVector(SB), NOSPLIT, $64-96
+TEXT ·relativesVector(SB), NOSPLIT, $96-96
 	MOVQ rel+0(FP), R9
 	MOVQ abs+8(FP), SI
 	MOVQ n+16(FP), BX
@@ -85,9 +85,11 @@ TEXT ·relativesVector(SB), NOSPLIT, $64-96
 	MOVQ relCounts+64(FP), R13
 	MOVQ out+88(FP), DX
 	VBROADCASTSD atol+72(FP), Y9
-	VMOVUPD Y9, atols-64(SP)
+	LEAQ limits-64(SP), R15     // on the stack, where no line of the cache ends
+	ANDQ $-32, R15
+	VMOVUPD Y9, (R15)
 	VBROADCASTSD rtol+80(FP), Y9
-	VMOVUPD Y9, rtols-32(SP)
+	VMOVUPD Y9, 32(R15)
 	VXORPD Y9, Y9, Y9           // beyond the limits
 	VXORPD Y15, Y15, Y15
 	VXORPD Y0, Y0, Y0           // sum of |d|/|r|
@@ -113,8 +115,8 @@ relatives:
 	VMOVUPD Y11, (SI)(AX*8)
 	VADDPD Y11, Y5, Y5
 	VDIVPD Y10, Y11, Y12
-	VMULPD rtols-32(SP), Y10, Y14
-	VADDPD atols-64(SP), Y14, Y14
+	VMULPD 32(R15), Y10, Y14
+	VADDPD (R15), Y14, Y14
 	VCMPPD $6, Y14, Y11, Y14    // not at most the limit
 	VORPD Y14, Y9, Y9
 	VPCMPEQQ Y15, Y10, Y13      // |r| is zero

@@ -50,9 +50,9 @@ GLOBL runOne<>(SB), RODATA|NOPTR, $32
 	VANDPD runMagnitude<>(SB), Y11, Y13 \
 	VMAXPD Y13, Y7, Y7 \
 	VANDPD runExponent<>(SB), Y11, Y14 \
-	VMAXPD floors-64(SP), Y14, Y14 \
+	VMAXPD 32(R15), Y14, Y14 \
 	VMULPD Y11, Y11, Y13 \
-	VSUBPD shift-96(SP), Y11, Y11
+	VSUBPD (R15), Y11, Y11
 
 // ADD_REFERENCES adds r-Shift in Y11 and the powers in Y14.
 #define ADD_REFERENCES \
@@ -144,7 +144,7 @@ columnsNext:
 // and adds them to the octaves of their references, unless octaves is nil.
 //
 // func runsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes)
-TEXT ·runsVector(SB), NOSPLIT, $96-64
+TEXT ·runsVector(SB), NOSPLIT, $128-64
 	MOVQ octaves+0(FP), BX
 	MOVQ n+8(FP), SI
 	MOVQ r+16(FP), DI
@@ -152,13 +152,15 @@ TEXT ·runsVector(SB), NOSPLIT, $96-64
 	MOVQ count+32(FP), R13
 	VBROADCASTSD floor+40(FP), Y14
 	MOVQ out+48(FP), DX
-	VMOVUPD Y14, floors-64(SP)
+	LEAQ slots-96(SP), R15      // on the stack, where no line of the cache ends
+	ANDQ $-32, R15
+	VMOVUPD Y14, 32(R15)        // floor; Shift of a run is at 0, places at 64
 	VXORPD Y8, Y8, Y8           // d*r of positive r
 	VXORPD Y9, Y9, Y9           // bits of n
 run:
 	MOVQ (R12), CX
 	VBROADCASTSD (DI), Y15
-	VMOVUPD Y15, shift-96(SP)
+	VMOVUPD Y15, (R15)
 	VMOVSD X15, (DX)
 	VXORPD Y0, Y0, Y0           // r-Shift
 	VXORPD Y1, Y1, Y1           // its square
@@ -203,17 +205,17 @@ runRest:
 	VMASKMOVPD (DI)(AX*8), Y15, Y11
 	VPSRLQ $52, Y11, Y12
 	VPSLLQ $4, Y12, Y12
-	VMOVDQU Y12, places-32(SP)
+	VMOVDQU Y12, 64(R15)
 	ADD_PAIRS
 	VANDPD Y15, Y11, Y11
 	VANDPD Y15, Y14, Y14
 	ADD_REFERENCES
 	TESTQ BX, BX
 	JEQ runSum
-	MOVQ places-32(SP), R8
-	MOVQ places-24(SP), R9
-	MOVQ places-16(SP), R10
-	MOVQ places-8(SP), R11
+	MOVQ 64(R15), R8
+	MOVQ 72(R15), R9
+	MOVQ 80(R15), R10
+	MOVQ 88(R15), R11
 	VANDPD runOne<>(SB), Y15, Y14
 	ADD_OCTAVES
 runSum:

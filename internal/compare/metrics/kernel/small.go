@@ -16,6 +16,20 @@ func CountSmall(n, r []float64, nNormal, rNormal float64) Small {
 	return s
 }
 
+// CountBelow is CountSmall where n is 0 where r is and nowhere else, which are so many
+// pairs, and no other reference is below the normal numbers of its type.
+func CountBelow(n, r []float64, nNormal float64, zeros int64) Small {
+	limit := math.Float64bits(nNormal)
+	var below, both uint64
+	r = r[:len(n)]
+	for i, x := range n {
+		x, y := math.Float64bits(x)&^SignBit-limit, math.Float64bits(r[i])&^SignBit-limit
+		below += x >> 63
+		both += (x & y) >> 63
+	}
+	return Small{NZeros: zeros, RZeros: zeros, NSmall: max(int64(below)-zeros, 0), Under: int64(below - both)}
+}
+
 // add counts zeros as small too.
 func (s *Small) add(n, r []float64, nNormal, rNormal float64) {
 	nBits, rBits := math.Float64bits(nNormal), math.Float64bits(rNormal)

@@ -191,6 +191,17 @@ func TestCounts(t *testing.T) {
 		if got := CountSmall(n, r, nNormal, rNormal); got != want {
 			t.Fatalf("%d: %+v of %v and %v below %v and %v, want %+v", round, got, n, r, nNormal, rNormal, want)
 		}
+		zeros := int64(0) // where both sides are, and no other reference is small
+		for i, x := range r {
+			if math.Abs(x) < rNormal || x == 0 || n[i] == 0 || random.IntN(3) == 0 {
+				n[i], r[i] = 0, 0
+				zeros++
+			}
+		}
+		want = CountSmall(n, r, nNormal, rNormal)
+		if got := CountBelow(n, r, nNormal, zeros); got != want {
+			t.Fatalf("%d: %+v of %v and %v below %v and %v, want %+v", round, got, n, r, nNormal, rNormal, want)
+		}
 		if got := Digest(codes, others); got != digests {
 			t.Fatalf("%d: %+v of %v and %v, want %+v", round, got, codes, others, digests)
 		}

@@ -42,12 +42,14 @@ func newGrouping(total, stride, count int64) grouping {
 }
 
 // rowsOf returns the grouping of the positions of all axes but the last. Where those are
-// many rows of few elements, as in small pictures, a whole plane of the last two axes is the
-// row: so few elements say little, and a row costs as much as a dozen of them.
+// many rows of few elements, as in pictures, a whole plane of the last two axes is the row:
+// so few elements say little, and a row costs as much as a dozen of them. Rows of more
+// elements are those of pictures where the plane is square; else they may be what an operator
+// normalises.
 func rowsOf(shape tensor.Shape) grouping {
-	const few, many = 32, 4096
+	const few, square, many = 32, 64, 4096
 	total, length := shape.Elements(), lastAxis(shape)
-	if k := len(shape); k >= 4 && length < few && total > many*length {
+	if k := len(shape); k >= 4 && total > many*length && (length < few || length < square && shape[k-2] == length) {
 		length *= shape[k-2]
 	}
 	return newGrouping(total, length, total/max(length, 1))

@@ -107,8 +107,8 @@ type Noise struct {
 	Lone int64 `json:"lone,omitempty"`
 
 	// Rows are the positions of all axes but the last, of all but the last two where there
-	// are four or more, the last one shorter than 32, and more than 4096 rows. Channels
-	// are those of axis 1 of tensors of 4 and more axes, of the last one of others.
+	// are four or more and more than 4096 rows, the last one shorter than 32, or than 64
+	// and as long as the one before. Channels are those of axis 1 of tensors of 4 and more axes, of the last one of others.
 	Rows     Groups `json:"rows"`
 	Channels Groups `json:"channels"`
 

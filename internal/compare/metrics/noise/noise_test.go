@@ -360,6 +360,9 @@ func TestFold(t *testing.T) {
 		{tensor.Shape{1, 1025, 2, 5}, 256, 16, 8},
 		{tensor.Shape{1, 1025, 2, 5}, MaxGroups, 64, 32},
 		{tensor.Shape{3, 5, 1000}, 256, 1, 4},
+		{tensor.Shape{4, 30, 35, 35}, 256, 1, 1},  // squares
+		{tensor.Shape{4, 30, 36, 35}, 256, 32, 1}, // 4320 rows of 35
+		{tensor.Shape{1, 70, 64, 64}, 256, 32, 1}, // 4480 rows of 64
 	} {
 		n, r := samples["octaves"](random, int(c.shape.Elements()))
 		req := &Request{Shape: c.shape, Type: typeOf(t, tensor.Float32), Mask: -inf, Groups: c.groups}

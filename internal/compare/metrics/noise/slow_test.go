@@ -152,7 +152,7 @@ func slowly(req *Request, n, r []float64) *Noise {
 		length = int(req.Shape[k-1])
 	}
 	row := length
-	if k := len(req.Shape); k >= 4 && length < 32 && total/max(length, 1) > 4096 {
+	if k := len(req.Shape); k >= 4 && total/max(length, 1) > 4096 && (length < 32 || length < 64 && int64(length) == req.Shape[k-2]) {
 		row = length * int(req.Shape[k-2])
 	}
 	want.Rows = slowGroups(total, total/max(row, 1), func(i int) int { return i / row }, d, r0, ulp2)
