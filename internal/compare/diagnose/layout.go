@@ -142,15 +142,18 @@ func (o *order) identity() bool {
 // tryOrder compares n with the reference at its place in the order; most orders
 // are given up after a few elements.
 func (p *pair) tryOrder(s *sample, o *order) (f fit) {
+	if p.result != nil {
+		f = fitFor(s.n, s.r)
+	}
 	var want [1]complex128
 	step := max(1, len(s.offsets)/firstSample)
 	for start := range step {
 		for i := start; i < len(s.offsets); i += step {
 			p.ref.values(want[:], o.refOffset(s.offsets[i]))
 			f.add(p, s.n[i], s.r[i], s.n[i], want[0])
-		}
-		if f.hopeless(len(s.offsets)) {
-			break
+			if f.hopeless(len(s.offsets)) {
+				return f
+			}
 		}
 	}
 	return f
