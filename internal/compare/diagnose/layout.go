@@ -45,6 +45,9 @@ func (p *pair) sameStatistics() bool {
 // reference: of the candidates that fit the best, of equal ones the first.
 func (p *pair) permutation() (best *order, evidence lang.Sentence) {
 	s := p.sample()
+	if p.result != nil && !s.wrong {
+		return nil, evidence
+	}
 	seen, others, least := make(map[string]bool), 0, math.Inf(1)
 	for _, c := range p.candidates() {
 		key := c.key()
@@ -143,7 +146,7 @@ func (o *order) identity() bool {
 // are given up after a few elements.
 func (p *pair) tryOrder(s *sample, o *order) (f fit) {
 	if p.result != nil {
-		f = fitFor(s.n, s.r)
+		f.most = s.most
 	}
 	var want [1]complex128
 	step := max(1, len(s.offsets)/firstSample)

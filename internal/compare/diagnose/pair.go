@@ -185,6 +185,10 @@ type sample struct {
 	offsets []int64
 	n, r    []complex128
 	stored  []byte // of the NPU
+	// wrong says that some n do not pass: without them no hypothesis holds. most is what one
+	// may leave of |n - r|.
+	wrong bool
+	most  float64
 	// runs are the first offsets of runs of length elements that are in the sample.
 	runs   []int64
 	length int64
@@ -213,6 +217,10 @@ func (p *pair) sample() *sample {
 	s.offsets = slices.Compact(s.offsets)
 	s.n, s.stored = p.npu.at(s.offsets)
 	s.r, _ = p.ref.at(s.offsets)
+	s.most = mostLeft(s.n, s.r)
+	for i := 0; i < len(s.n) && !s.wrong; i++ {
+		s.wrong = !p.near(s.n[i], s.r[i])
+	}
 	p.sampled = s
 	return s
 }
@@ -272,6 +280,16 @@ func (p *pair) knownErrors() []int64 {
 // closer is what a hypothesis has to leave of the differences.
 const closer = 0.1
 
+// mostLeft is what a hypothesis that holds leaves of the differences of pairs at most.
+func mostLeft(n, r []complex128) (sum float64) {
+	for i := range n {
+		if d := magnitude(n[i] - r[i]); finite(d) {
+			sum += d
+		}
+	}
+	return sum * closer * 1.001 // in another order the sum has other roundings
+}
+
 // minDistinct is the number of values below which a match may be one
 // coincidence, repeated.
 const minDistinct = 3
@@ -288,19 +306,7 @@ type fit struct {
 	// wants are distinct ones of those that pass, the first few.
 	telling, tellingPassed, tellingFixed int
 	values, wants                        []complex128
-	most                                 float64 // of after, from which on the hypothesis cannot hold; 0 for any
-}
-
-// fitFor is a hypothesis of nothing yet on pairs that it has to bring closer by the factor
-// that holds asks for.
-func fitFor(n, r []complex128) (f fit) {
-	for i := range n {
-		if d := magnitude(n[i] - r[i]); finite(d) {
-			f.most += d
-		}
-	}
-	f.most *= closer * 1.001 // a sum in another order
-	return f
+	most                                 float64 // of after, beyond which the hypothesis cannot hold; 0 for any
 }
 
 func (f *fit) add(p *pair, n, r, value, want complex128) {

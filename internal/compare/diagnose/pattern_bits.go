@@ -9,10 +9,13 @@ import (
 )
 
 // reread decodes the NPU elements of the sample in another way.
-func (p *pair) reread(decoder tensor.Decoder, change func(element []byte)) fit {
+func (p *pair) reread(decoder tensor.Decoder, change func(element []byte)) (f fit) {
 	s, size := p.sample(), p.npu.decoder.UnitSize()
-	f, element := fitFor(s.n, s.r), make([]byte, size)
+	if f.most = s.most; !s.wrong {
+		return f
+	}
 	var value [1]complex128
+	element := make([]byte, size)
 	for i := range s.offsets {
 		copy(element, s.stored[i*size:])
 		change(element)

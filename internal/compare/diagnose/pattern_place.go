@@ -107,6 +107,9 @@ func shifted(p *pair) lang.Sentence {
 	if p.errors < 4 || p.result.Total < 8 {
 		return lang.Sentence{}
 	}
+	if !p.sample().wrong {
+		return lang.Sentence{}
+	}
 	var row int64
 	if shape := p.request.Shape; len(shape) > 1 {
 		row = shape[len(shape)-1]
@@ -141,7 +144,7 @@ func (p *pair) bestShift(windows []window, shifts []int64) (best fit, shift int6
 	size, none := 0, fit{}
 	for _, w := range windows {
 		size += len(w.n)
-		none.most += fitFor(w.n, w.same).most
+		none.most += mostLeft(w.n, w.same)
 	}
 	least := math.Inf(1)
 	for _, k := range shifts {
