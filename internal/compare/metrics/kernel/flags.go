@@ -3,6 +3,7 @@ package kernel
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 )
 
 // Flagged are the sum of those magnitudes that have a flag, as Sum has it if the others are
@@ -12,26 +13,71 @@ type Flagged struct {
 	Count    int64
 }
 
-// SumFlagged adds up the magnitudes that have a flag. NaN is larger than any.
+// eachByte has one bit of each byte.
+const eachByte = 0x0101010101010101
+
+// SumFlagged adds up the magnitudes that have a flag, which is one bit. NaN is larger than any.
+// Often all of some neighbours have it, or none.
 func SumFlagged(values []float64, flags []uint8, flag uint8) Flagged {
-	var sums [4]float64
-	var high uint64
-	count := int64(0)
-	values = values[:len(flags)]
-	for i, f := range flags {
-		is := (uint64(f&flag) + 0xff) >> 8 // 1 or 0
-		bits := math.Float64bits(values[i]) & -is
-		sums[i&3] += math.Float64frombits(bits)
-		high = max(high, bits)
-		count += int64(is)
+	s0, s1, s2, s3 := 0.0, 0.0, 0.0, 0.0
+	var high, high1 uint64
+	count, shift := 0, bits.TrailingZeros8(flag)
+	rest := sliceBits(values)[:len(flags)]
+	for ; len(rest) >= 8 && len(flags) >= 8; rest, flags = rest[8:], flags[8:] {
+		has := binary.LittleEndian.Uint64(flags) >> shift & eachByte
+		if has == 0 {
+			continue
+		}
+		a := (*[8]uint64)(rest)
+		count += bits.OnesCount64(has)
+		if has == eachByte {
+			high, high1 = max(high, a[0], a[1], a[2], a[3]), max(high1, a[4], a[5], a[6], a[7])
+			s0 = s0 + math.Float64frombits(a[0]) + math.Float64frombits(a[4])
+			s1 = s1 + math.Float64frombits(a[1]) + math.Float64frombits(a[5])
+			s2 = s2 + math.Float64frombits(a[2]) + math.Float64frombits(a[6])
+			s3 = s3 + math.Float64frombits(a[3]) + math.Float64frombits(a[7])
+			continue
+		}
+		for i := 0; i < 8; i += 4 {
+			a0, a1, a2, a3 := a[i]&-(has&1), a[i+1]&-(has>>8&1), a[i+2]&-(has>>16&1), a[i+3]&-(has>>24&1)
+			has >>= 32
+			high, high1 = max(high, a0, a1), max(high1, a2, a3)
+			s0 += math.Float64frombits(a0)
+			s1 += math.Float64frombits(a1)
+			s2 += math.Float64frombits(a2)
+			s3 += math.Float64frombits(a3)
+		}
 	}
-	return Flagged{lanes(sums[:]), math.Float64frombits(high), count}
+	sums := [4]float64{s0, s1, s2, s3}
+	for i, f := range flags {
+		is := uint64(f) >> shift & 1
+		a := rest[i] & -is
+		sums[i&3] += math.Float64frombits(a)
+		high = max(high, a)
+		count += int(is)
+	}
+	return Flagged{lanes(sums[:]), math.Float64frombits(max(high, high1)), int64(count)}
 }
+
+// Known is what is known of pairs that are to be marked: the range of |r|, the sum of |d|, as
+// Sum has it, and the largest.
+type Known struct{ MinRef, MaxRef, Sum, Max float64 }
+
+// farOff is by how much the mean |d| is above the limits where the range of these decides about
+// nearly all pairs.
+const farOff = 16
 
 // Mark sets flags to a flag of the pairs with |d| > atol + rtol*|r|, to 0 of others, and adds
 // up their |d|. Neither |d| nor the limit is NaN. Whether a pair passes is not to be guessed,
 // so there are no jumps: the bits of numbers that are not negative rise as they do.
-func Mark(flags []uint8, abs, r []float64, atol, rtol float64, flag uint8) Flagged {
+func Mark(flags []uint8, abs, r []float64, atol, rtol float64, flag uint8, k Known) Flagged {
+	if high := atol + float64(rtol*k.MaxRef); farOff*high*float64(len(abs)) < k.Sum {
+		count := markFar(flags, abs, r, atol, rtol, flag, k)
+		if count == int64(len(abs)) || high == 0 { // what passes is 0
+			return Flagged{k.Sum, k.Max, count}
+		}
+		return SumFlagged(abs, flags[:len(abs)], flag)
+	}
 	var sums [4]float64
 	var high, count uint64
 	beyond := func(a, x uint64) uint64 { // all bits or none
@@ -66,6 +112,28 @@ func Mark(flags []uint8, abs, r []float64, atol, rtol float64, flag uint8) Flagg
 		sums[k] += math.Float64frombits(m & a)
 	}
 	return Flagged{lanes(sums[:]), math.Float64frombits(high), int64(count)}
+}
+
+// markFar marks pairs most of which are far beyond the limits, and returns how many they are.
+func markFar(flags []uint8, abs, r []float64, atol, rtol float64, flag uint8, k Known) int64 {
+	low, high := math.Float64bits(atol+float64(rtol*k.MinRef)), math.Float64bits(atol+float64(rtol*k.MaxRef))
+	four, i, count := uint32(flag)*0x01010101, 0, uint64(0)
+	a := sliceBits(abs)
+	for ; len(a) >= 4; a = a[4:] {
+		m0, m1, m2, m3 := int64(high-a[0])>>63, int64(high-a[1])>>63, int64(high-a[2])>>63, int64(high-a[3])>>63
+		if (int64(low-a[0])^m0)|(int64(low-a[1])^m1)|(int64(low-a[2])^m2)|(int64(low-a[3])^m3) < 0 { // one is between
+			count += uint64(Mark(flags[i:i+4], abs[i:i+4], r[i:i+4], atol, rtol, flag, Known{}).Count)
+			i += 4
+			continue
+		}
+		binary.LittleEndian.PutUint32(flags[i:], uint32(m0&0xff|m1&0xff00|m2&0xff0000|m3&0xff000000)&four)
+		count -= uint64(m0 + m1 + m2 + m3)
+		i += 4
+	}
+	if i == len(abs) {
+		return int64(count)
+	}
+	return int64(count) + Mark(flags[i:], abs[i:], r[i:], atol, rtol, flag, Known{}).Count
 }
 
 // CountFlags adds 1 to the counts of elements with a flag, and returns how many these
