@@ -5,22 +5,24 @@ package kernel
 func AddTo(dst, values []float64) float64 {
 	var s0, s1, s2, s3 float64
 	dst = dst[:len(values)]
-	for len(values) >= 4 && len(dst) >= 4 {
-		a, b, c, d := values[0], values[1], values[2], values[3]
-		dst[0] += a
-		dst[1] += b
-		dst[2] += c
-		dst[3] += d
-		s0 += a
-		s1 += b
-		s2 += c
-		s3 += d
-		dst, values = dst[4:], values[4:]
+	for ; len(values) >= 8 && len(dst) >= 8; dst, values = dst[8:], values[8:] {
+		to, x := (*[8]float64)(dst), (*[8]float64)(values)
+		for i := 0; i < len(x); i += 4 {
+			a, b, c, d := x[i], x[i+1], x[i+2], x[i+3]
+			to[i] += a
+			to[i+1] += b
+			to[i+2] += c
+			to[i+3] += d
+			s0 += a
+			s1 += b
+			s2 += c
+			s3 += d
+		}
 	}
 	sums := [4]float64{s0, s1, s2, s3}
 	for i, x := range values {
 		dst[i] += x
-		sums[i] += x
+		sums[i&3] += x
 	}
 	return lanes(sums[:])
 }

@@ -136,14 +136,19 @@ func markFar(flags []uint8, abs, r []float64, atol, rtol float64, flag uint8, k 
 	return int64(count) + Mark(flags[i:], abs[i:], r[i:], atol, rtol, flag, Known{}).Count
 }
 
-// CountFlags adds 1 to the counts of elements with a flag, and returns how many these
-// are.
-func CountFlags(counts []int64, flags []uint8, flag uint8) (count int64) {
+// CountFlags adds 1 to the counts of elements with a flag, which are below 255, and returns how
+// many these are. Flags are below 128.
+func CountFlags(counts, flags []uint8, flag uint8) (count int) {
 	counts = counts[:len(flags)]
+	for ; len(flags) >= 8 && len(counts) >= 8; counts, flags = counts[8:], flags[8:] {
+		has := (binary.LittleEndian.Uint64(flags)&(uint64(flag)*eachByte) + 0x7f*eachByte) >> 7 & eachByte
+		binary.LittleEndian.PutUint64(counts, binary.LittleEndian.Uint64(counts)+has)
+		count += bits.OnesCount64(has)
+	}
 	for i, f := range flags {
-		is := (int64(f&flag) + 0xff) >> 8
+		is := (f&flag + 0x7f) >> 7
 		counts[i] += is
-		count += is
+		count += int(is)
 	}
 	return count
 }
