@@ -7,17 +7,24 @@ func AddTo(dst, values []float64) float64 {
 	dst = dst[:len(values)]
 	for ; len(values) >= 8 && len(dst) >= 8; dst, values = dst[8:], values[8:] {
 		to, x := (*[8]float64)(dst), (*[8]float64)(values)
-		for i := 0; i < len(x); i += 4 {
-			a, b, c, d := x[i], x[i+1], x[i+2], x[i+3]
-			to[i] += a
-			to[i+1] += b
-			to[i+2] += c
-			to[i+3] += d
-			s0 += a
-			s1 += b
-			s2 += c
-			s3 += d
-		}
+		a, b, c, d := x[0], x[1], x[2], x[3]
+		to[0] += a
+		to[1] += b
+		to[2] += c
+		to[3] += d
+		s0 += a
+		s1 += b
+		s2 += c
+		s3 += d
+		a, b, c, d = x[4], x[5], x[6], x[7]
+		to[4] += a
+		to[5] += b
+		to[6] += c
+		to[7] += d
+		s0 += a
+		s1 += b
+		s2 += c
+		s3 += d
 	}
 	sums := [4]float64{s0, s1, s2, s3}
 	for i, x := range values {
