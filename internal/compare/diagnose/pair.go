@@ -207,14 +207,25 @@ func (p *pair) sample() *sample {
 			s.runs = append(s.runs, max(0, min(offset-runLength/2, last)))
 		}
 	}
-	s.offsets = slices.Clone(errors)
-	for _, first := range s.runs {
-		for i := range s.length {
-			s.offsets = append(s.offsets, first+i)
+	firsts := slices.Sorted(slices.Values(s.runs))
+	s.offsets = make([]int64, 0, int64(len(firsts))*s.length+int64(len(errors)))
+	add := func(first, end int64) {
+		if n := len(s.offsets); n > 0 {
+			first = max(first, s.offsets[n-1]+1)
+		}
+		for ; first < end; first++ {
+			s.offsets = append(s.offsets, first)
 		}
 	}
-	slices.Sort(s.offsets)
-	s.offsets = slices.Compact(s.offsets)
+	for _, first := range firsts {
+		for ; len(errors) > 0 && errors[0] < first; errors = errors[1:] {
+			add(errors[0], errors[0]+1)
+		}
+		add(first, first+s.length)
+	}
+	for _, offset := range errors {
+		add(offset, offset+1)
+	}
 	s.n, s.stored = p.npu.at(s.offsets)
 	s.r, _ = p.ref.at(s.offsets)
 	s.most = mostLeft(s.n, s.r)

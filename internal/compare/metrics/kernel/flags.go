@@ -117,23 +117,27 @@ func Mark(flags []uint8, abs, r []float64, atol, rtol float64, flag uint8, k Kno
 // markFar marks pairs most of which are far beyond the limits, and returns how many they are.
 func markFar(flags []uint8, abs, r []float64, atol, rtol float64, flag uint8, k Known) int64 {
 	low, high := math.Float64bits(atol+float64(rtol*k.MinRef)), math.Float64bits(atol+float64(rtol*k.MaxRef))
-	four, i, count := uint32(flag)*0x01010101, 0, uint64(0)
-	a := sliceBits(abs)
-	for ; len(a) >= 4; a = a[4:] {
-		m0, m1, m2, m3 := int64(high-a[0])>>63, int64(high-a[1])>>63, int64(high-a[2])>>63, int64(high-a[3])>>63
-		if (int64(low-a[0])^m0)|(int64(low-a[1])^m1)|(int64(low-a[2])^m2)|(int64(low-a[3])^m3) < 0 { // one is between
-			count += uint64(Mark(flags[i:i+4], abs[i:i+4], r[i:i+4], atol, rtol, flag, Known{}).Count)
-			i += 4
-			continue
+	i, count, rest := 0, int64(0), sliceBits(abs)
+	for ; len(rest) >= 8; rest = rest[8:] {
+		a := (*[8]uint64)(rest)
+		x0, x1, x2, x3 := high-a[0], high-a[1], high-a[2], high-a[3]
+		beyond := x0>>63 | x1>>63<<8 | x2>>63<<16 | x3>>63<<24
+		between := (x0 ^ (low - a[0])) | (x1 ^ (low - a[1])) | (x2 ^ (low - a[2])) | (x3 ^ (low - a[3]))
+		x0, x1, x2, x3 = high-a[4], high-a[5], high-a[6], high-a[7]
+		beyond |= x0>>63<<32 | x1>>63<<40 | x2>>63<<48 | x3>>63<<56
+		between |= (x0 ^ (low - a[4])) | (x1 ^ (low - a[5])) | (x2 ^ (low - a[6])) | (x3 ^ (low - a[7]))
+		if between>>63 == 0 { // all are beyond the highest limit or within the lowest
+			binary.LittleEndian.PutUint64(flags[i:], beyond*uint64(flag))
+			count += int64(bits.OnesCount64(beyond))
+		} else {
+			count += Mark(flags[i:i+8], abs[i:i+8], r[i:i+8], atol, rtol, flag, Known{}).Count
 		}
-		binary.LittleEndian.PutUint32(flags[i:], uint32(m0&0xff|m1&0xff00|m2&0xff0000|m3&0xff000000)&four)
-		count -= uint64(m0 + m1 + m2 + m3)
-		i += 4
+		i += 8
 	}
 	if i == len(abs) {
-		return int64(count)
+		return count
 	}
-	return int64(count) + Mark(flags[i:], abs[i:], r[i:], atol, rtol, flag, Known{}).Count
+	return count + Mark(flags[i:], abs[i:], r[i:], atol, rtol, flag, Known{}).Count
 }
 
 // CountFlags adds 1 to the counts of elements with a flag, which are below 255, and returns how
