@@ -366,11 +366,22 @@ func (o *Options) retain(row *record.Row) {
 	if res == nil {
 		return
 	}
-	res.Worst, res.Listed = res.Worst[:min(len(res.Worst), o.Top)], res.Listed[:min(len(res.Listed), o.List)]
+	res.Worst, res.Listed = first(res.Worst, o.Top), first(res.Listed, o.List)
 	if !o.KLD {
 		res.KLD = metrics.Metric{}
 	}
 	trim(res, row.Pair.Status, o.Bins, o.Axes)
+}
+
+// first returns the first elements, at most n, without the memory of others.
+func first(elements []metrics.Element, n int) []metrics.Element {
+	switch {
+	case n <= 0:
+		return nil
+	case len(elements) <= n:
+		return elements
+	}
+	return slices.Clone(elements[:n])
 }
 
 // Resume takes the rows of an earlier document of the same work that could be read: they

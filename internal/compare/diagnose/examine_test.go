@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,6 +70,50 @@ func TestLargeTensor(t *testing.T) {
 				t.Errorf("%d elements read", read)
 			}
 		})
+	}
+}
+
+// TestOutsideOfSample damages rows that no run of the sample touches: their errors are counted,
+// and it is said where they are.
+func TestOutsideOfSample(t *testing.T) {
+	const rows, columns, wrong = 2048, 256, 4
+	shape, k := tensor.Shape{rows, columns}, kind{tensor.Float32, tensor.Float32}
+	rng := rand.New(rand.NewPCG(35, 2))
+	refs := normal(rng, rows*columns, 3, 0)
+	ref := memory{store(k.ref, refs), 4}
+	good, err := newPair(t.Context(), &Tensors{Result: &metrics.Result{Total: rows * columns}, Request: request(shape, k), Ref: ref, NPU: ref})
+	if err != nil {
+		t.Fatal(err)
+	}
+	touched := [rows / wrong]bool{}
+	for _, offset := range good.sample().offsets {
+		touched[offset/columns/wrong] = true
+	}
+	tried := 0
+	for part, is := range touched {
+		if is || part%37 > 0 {
+			continue
+		}
+		tried++
+		npus := slices.Clone(refs)
+		for i := part * wrong * columns; i < (part+1)*wrong*columns; i++ {
+			npus[i] += 20 + rng.Float64()
+		}
+		in := Tensors{Request: request(shape, k), Ref: ref, NPU: memory{store(k.npu, npus), 4}}
+		if in.Result, err = metrics.Compare(t.Context(), in.Request, in.Ref, in.NPU); err != nil {
+			t.Fatal(err)
+		}
+		findings, uneven, err := Examine(t.Context(), in)
+		if err != nil || in.Result.StrictErrors() != wrong*columns {
+			t.Fatalf("%d errors, want %d; error %v", in.Result.StrictErrors(), wrong*columns, err)
+		}
+		// The bins of the axis have two rows each.
+		if first := int64(part) * wrong; uneven == nil || uneven.Axis != 0 || uneven.From != first || uneven.To != first+wrong {
+			t.Errorf("rows from %d on: %+v, findings %v", first, uneven, findings)
+		}
+	}
+	if tried == 0 {
+		t.Error("the sample touches all rows")
 	}
 }
 

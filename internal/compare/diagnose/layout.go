@@ -45,6 +45,9 @@ func (p *pair) sameStatistics() bool {
 // reference: of the candidates that fit the best, of equal ones the first.
 func (p *pair) permutation() (best *order, evidence lang.Sentence) {
 	s := p.sample()
+	if p.result != nil && !s.wrong {
+		return nil, evidence
+	}
 	seen, others, least := make(map[string]bool), 0, math.Inf(1)
 	for _, c := range p.candidates() {
 		key := c.key()
@@ -142,15 +145,18 @@ func (o *order) identity() bool {
 // tryOrder compares n with the reference at its place in the order; most orders
 // are given up after a few elements.
 func (p *pair) tryOrder(s *sample, o *order) (f fit) {
+	if p.result != nil {
+		f.most = s.most
+	}
 	var want [1]complex128
 	step := max(1, len(s.offsets)/firstSample)
 	for start := range step {
 		for i := start; i < len(s.offsets); i += step {
 			p.ref.values(want[:], o.refOffset(s.offsets[i]))
 			f.add(p, s.n[i], s.r[i], s.n[i], want[0])
-		}
-		if f.hopeless(len(s.offsets)) {
-			break
+			if f.hopeless(len(s.offsets)) {
+				return f
+			}
 		}
 	}
 	return f

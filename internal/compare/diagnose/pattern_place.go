@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"math"
+	"slices"
 
 	"dumptool/internal/exact"
 	"dumptool/internal/lang"
@@ -90,24 +91,23 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-const (
-	maxShift     = 64 // elements
-	windowCount  = 64
-	windowLength = 64
-	errorWindows = 8 // windows at known errors
-)
+// maxShift is the largest number of elements, but for a row, that a tensor may be moved by.
+const maxShift = 64
 
-// window is a run of pairs, and a run of the reference that shifts may reach.
+// window is a run of the sample, and a run of the reference that shifts may reach.
 type window struct {
 	first    int64
 	n, same  []complex128 // the pairs from first on
-	reached  []complex128 // of the reference, from refFirst on
-	refFirst int64
+	from, to int64        // of the reference
+	reached  []complex128 // the reference there, once a shift asks for it
 }
 
 // shifted looks for a k with NPU[i] = reference[i+k].
 func shifted(p *pair) lang.Sentence {
 	if p.errors < 4 || p.result.Total < 8 {
+		return lang.Sentence{}
+	}
+	if !p.sample().wrong {
 		return lang.Sentence{}
 	}
 	var row int64
@@ -141,13 +141,14 @@ func shifted(p *pair) lang.Sentence {
 // bestShift returns the shift that holds and leaves the smallest error, 0 for
 // none; of equal ones the first.
 func (p *pair) bestShift(windows []window, shifts []int64) (best fit, shift int64) {
-	size := 0
+	size, none := 0, fit{}
 	for _, w := range windows {
 		size += len(w.n)
+		none.most += mostLeft(w.n, w.same)
 	}
 	least := math.Inf(1)
 	for _, k := range shifts {
-		f := p.tryShift(windows, k, size)
+		f := p.tryShift(windows, k, size, none)
 		_, after := f.means()
 		// Most of the tensor has to be where the shift says.
 		if f.tried*2 >= size && f.holds() && after < least {
@@ -157,10 +158,14 @@ func (p *pair) bestShift(windows []window, shifts []int64) (best fit, shift int6
 	return best, shift
 }
 
-func (p *pair) tryShift(windows []window, k int64, size int) (f fit) {
-	for _, w := range windows {
+func (p *pair) tryShift(windows []window, k int64, size int, f fit) fit {
+	for i := range windows {
+		w := &windows[i]
+		if w.reached == nil {
+			w.reached = p.ref.run(w.from, w.to-w.from)
+		}
 		for i, n := range w.n {
-			if at := w.first + int64(i) + k - w.refFirst; at >= 0 && at < int64(len(w.reached)) {
+			if at := w.first + int64(i) + k - w.from; at >= 0 && at < int64(len(w.reached)) {
 				f.add(p, n, w.same[i], n, w.reached[at])
 			}
 			if f.hopeless(size) {
@@ -171,35 +176,16 @@ func (p *pair) tryShift(windows []window, k int64, size int) (f fit) {
 	return f
 }
 
-// windows reads runs all over the tensor and at the first errors, and what
-// shifts from low to high reach from there.
+// windows are the runs of the sample, and what shifts from low to high reach from there.
 func (p *pair) windows(low, high int64) (all []window) {
-	total := p.npu.count
-	length := int64(windowLength)
-	if total <= windowCount*windowLength {
-		length = total
-	}
-	for _, first := range p.windowStarts() {
-		from, to := max(0, first+low), min(total, first+length+high)
+	s := p.sample()
+	for _, first := range s.runs {
+		at, _ := slices.BinarySearch(s.offsets, first)
+		end := at + int(s.length)
 		all = append(all, window{
-			first: first, n: p.npu.run(first, length), same: p.ref.run(first, length),
-			refFirst: from, reached: p.ref.run(from, to-from),
+			first: first, n: s.n[at:end], same: s.r[at:end],
+			from: max(0, first+low), to: min(p.ref.count, first+s.length+high),
 		})
 	}
 	return all
-}
-
-// windowStarts are the first offsets of the windows; one window holds all of a
-// small tensor.
-func (p *pair) windowStarts() []int64 {
-	total := p.npu.count
-	if total <= windowCount*windowLength {
-		return []int64{0}
-	}
-	var starts []int64
-	errors := p.knownErrors()
-	for _, offset := range errors[:min(errorWindows, len(errors))] {
-		starts = append(starts, max(0, min(offset-windowLength/2, total-windowLength)))
-	}
-	return append(starts, spread(total-windowLength, windowCount)...)
 }

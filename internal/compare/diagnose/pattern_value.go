@@ -147,7 +147,7 @@ func underflow(p *pair) lang.Sentence {
 	// A sum of products that each underflow may be larger than each.
 	small := format.minNormal * 1024
 	flushed, errors := 0, p.knownErrors()
-	n, r := p.npu.at(errors), p.ref.at(errors)
+	n, r := p.at(errors)
 	for i := range errors {
 		if n, r := magnitude(n[i]), magnitude(r[i]); n < format.minNormal && r > n && r < small {
 			flushed++

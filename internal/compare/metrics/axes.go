@@ -68,7 +68,19 @@ func newAxisPlan(shape tensor.Shape, total int64) *axisPlan {
 // axisSums holds the sums over columns and outer bins.
 type axisSums struct {
 	columns, outer binSums
+	// latest are errors of the columns that are not among theirs yet, those of counted runs.
+	latest  []uint8
+	counted int
 	axisCursor
+}
+
+// settle adds the latest errors of the columns to the others.
+func (s *axisSums) settle() {
+	for i, n := range s.latest {
+		s.columns.errors[i] += int64(n)
+	}
+	clear(s.latest)
+	s.counted = 0
 }
 
 // axisCursor is at an element: in which column and which bins that is, and how many
@@ -133,7 +145,7 @@ func cleared[T any](of []T, n int) []T {
 
 // empty returns sums of nothing for a plan, in the memory of s.
 func (s axisSums) empty(p *axisPlan) axisSums {
-	return axisSums{columns: s.columns.empty(int(p.period)), outer: s.outer.empty(p.bins), axisCursor: axisCursor{offset: -1, bins: s.bins[:0]}}
+	return axisSums{columns: s.columns.empty(int(p.period)), latest: cleared(s.latest, int(p.period)), outer: s.outer.empty(p.bins), axisCursor: axisCursor{offset: -1, bins: s.bins[:0]}}
 }
 
 func (b *binSums) merge(c *binSums) {
@@ -152,6 +164,7 @@ func (s *axisSums) merge(t *axisSums) {
 		return
 	}
 	s.offset = t.offset
+	t.settle()
 	s.columns.merge(&t.columns)
 	s.outer.merge(&t.outer)
 }
@@ -215,7 +228,10 @@ func (b *block) sumAxes() {
 
 func (s *axisSums) addErrors(p *axisPlan, flags []uint8) (count int64) {
 	if p.period > 0 {
-		return kernel.CountFlags(s.columns.errors[s.column:], flags, strictError)
+		if s.counted++; s.counted == math.MaxUint8 { // a run has no column twice
+			s.settle()
+		}
+		return int64(kernel.CountFlags(s.latest[s.column:], flags, strictError))
 	}
 	for _, f := range flags {
 		if f&strictError != 0 {
@@ -277,6 +293,7 @@ func (p *axisPlan) profiles(s *axisSums, total int64) []AxisProfile {
 		}
 		profiles = append(profiles, profile)
 	}
+	s.settle()
 	columns := p.period
 	if s.none() {
 		columns = 0

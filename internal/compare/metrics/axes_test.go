@@ -77,6 +77,43 @@ func TestLateAxes(t *testing.T) {
 	}
 }
 
+// TestAxisErrors counts the errors of tensors that have more rows than a byte counts: of a
+// column that is wrong in each of them, and of all elements.
+func TestAxisErrors(t *testing.T) {
+	for _, columns := range []int64{7, 1000, 1024, 3136} {
+		const rows = 600
+		for step, want := range map[int64]int64{columns: rows, 1: rows * columns} {
+			refs, npus := make([]float64, rows*columns), make([]float64, rows*columns)
+			for i := step - 1; i < int64(len(npus)); i += step {
+				npus[i] = 1
+			}
+			req := Request{Shape: tensor.Shape{rows, columns}, RefDType: tensor.Float32, NPUDType: tensor.Float32, Limits: hpaaLimits}
+			res, err := Compare(t.Context(), req, store(tensor.Float32, refs...), store(tensor.Float32, npus...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, axis := range res.Axes {
+				all := int64(0)
+				for _, bin := range axis.Bins {
+					all += bin.Errors
+				}
+				last, each := axis.Bins[len(axis.Bins)-1].Errors, want/int64(len(axis.Bins))
+				if axis.Axis == 1 {
+					each = rows * (1 + (axis.Size-1)%axis.Fold) // the last bin may be short
+					if step > 1 {
+						each = rows
+					}
+				} else if step == 1 {
+					each = columns
+				}
+				if all != want || last != each {
+					t.Errorf("%d columns, every %d: %d errors along axis %d, %d in the last bin; want %d and %d", columns, step, all, axis.Axis, last, want, each)
+				}
+			}
+		}
+	}
+}
+
 // failing are elements that cannot be read.
 type failing struct{ memory }
 

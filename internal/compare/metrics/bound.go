@@ -29,7 +29,7 @@ func (b *block) bound() {
 		return // blocks with errors follow each other, and marking finds out too
 	}
 	if !b.gathered && x.maxAbs <= math.MaxFloat64 {
-		b.marked = limits.mark(b.flags, b.abs, b.r.values, beyondError|hpaaError)
+		b.marked = limits.mark(b.flags, b.abs, b.r.values, beyondError|hpaaError, kernel.Known{MinRef: b.r.span.MinAbs, MaxRef: b.r.span.MaxAbs, Sum: x.sumAbs, Max: x.maxAbs})
 		b.failed = b.marked.Count > 0
 		return
 	}

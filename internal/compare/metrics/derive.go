@@ -104,11 +104,10 @@ func (e *Engine) elements(r *Result, p *Partial, s *node) {
 }
 
 func (e *Engine) errors(f *failures, total sum) Errors {
-	out := Errors{Count: f.count, First: e.element(f.first), Last: e.element(f.last), MaxAbs: f.maxAbs}
-	if f.count > 0 {
-		out.MeanAbs = total.over(float64(f.count))
+	if f.count == 0 {
+		return Errors{}
 	}
-	return out
+	return Errors{Count: f.count, First: e.element(&f.first), Last: e.element(&f.last), MaxAbs: f.maxAbs, MeanAbs: total.over(float64(f.count))}
 }
 
 func (e *Engine) worst(p *Partial, r *ranking) (worst []Element) {

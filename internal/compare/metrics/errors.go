@@ -88,14 +88,12 @@ func (b *block) fail(f *failures, flag uint8, flags []uint8, abs, rel []float64)
 	for flags[last]&flag == 0 {
 		last--
 	}
+	if f.count == 0 {
+		f.first = b.locate(first, abs[first], rel[first])
+	}
+	f.last = b.locate(last, abs[last], rel[last])
 	f.count += of.Count
 	f.maxAbs = max(f.maxAbs, of.Max)
-	if f.first == nil {
-		p := b.locate(first, abs[first], rel[first])
-		f.first = &p
-	}
-	p := b.locate(last, abs[last], rel[last])
-	f.last = &p
 	if of.Max <= sumLimit {
 		return sumOf(of.Sum, 0)
 	}
@@ -119,8 +117,8 @@ func (b *block) fail(f *failures, flag uint8, flags []uint8, abs, rel []float64)
 // markReplaced marks the errors that are pairs with a replacement.
 func (b *block) markReplaced(f *failures) {
 	for _, s := range b.nonFinite {
-		for _, p := range []*location{f.first, f.last} {
-			if p != nil && p.offset == b.first+int64(s.position) {
+		for _, p := range []*location{&f.first, &f.last} {
+			if f.count > 0 && p.offset == b.first+int64(s.position) {
 				p.replaced = true
 			}
 		}

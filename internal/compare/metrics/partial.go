@@ -70,16 +70,16 @@ func (b *bounds) merge(c bounds) {
 // failures are the errors of one test; their sum is in the tree of sums.
 type failures struct {
 	count       int64
-	first, last *location
+	first, last location // if there are any
 	maxAbs      float64
 }
 
 // merge adds failures at higher offsets.
 func (f *failures) merge(g failures) {
-	if f.first == nil {
+	if f.count == 0 {
 		f.first = g.first
 	}
-	if g.last != nil {
+	if g.count > 0 {
 		f.last = g.last
 	}
 	f.count += g.count

@@ -46,9 +46,10 @@ type Reading uint8
 
 // The readings.
 const (
-	Shown  Reading = iota // what most reports show: without pictures and what compare.json alone has
-	Paged                 // the same for a page, which has pictures and asks for no noise
-	Entire                // all but pictures
+	Shown   Reading = iota // what most reports show: without pictures and what compare.json alone has
+	Paged                  // the same for a page, which has pictures and asks for no noise
+	Entire                 // all but pictures
+	Judging                // what rows are judged by: all but elements, profiles and histograms
 )
 
 func as(whole bool) Reading {
@@ -60,6 +61,10 @@ func as(whole bool) Reading {
 
 // passedOver are the keys that compare.json alone shows, mostly more than the rest.
 var passedOver = []string{"joint", "noise", "patterns", "uneven", "second", "reads"}
+
+// notJudged are the keys of elements, profiles, histograms and pictures, which no judgement asks
+// for.
+var notJudged = []string{"worst", "axes", "abs_hist", "rel_hist", "pictures"}
 
 // skipped is a value that is passed over. less is set where there is one.
 type skipped struct{ less *bool }
@@ -93,6 +98,10 @@ func (f *rowForm) some(as Reading, less *bool) object {
 	o := f.members(true)
 	for i := range o {
 		switch name := o[i].name(); {
+		case as == Judging:
+			if slices.Contains(notJudged, name) {
+				o[i].at = skipped{less}
+			}
 		case name == "noise" && as == Shown:
 			o[i].at = lessNoise{f.Row, less}
 		case name == "pictures" && as != Paged, as != Entire && slices.Contains(passedOver, name):

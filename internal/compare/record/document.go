@@ -47,7 +47,7 @@ type reading struct {
 	// ReadGathering. passed is what it has of those that it has not.
 	gather func(r *Report, i int, row *Row) bool
 	passed passing
-	// as is how much of rows gather sees; less is set where that is not all.
+	// as is how much of rows take and gather see; less is set where that is not all.
 	as   Reading
 	less *bool
 	// starts are where chunks begin, nil where nobody asks.
@@ -223,10 +223,11 @@ func (d *document) flush() error {
 func Read(r io.Reader) (*Report, error) { return readReport(r, reading{}) }
 
 // ReadRounds is Read for those who want the rows of one round at a time: the report has none
-// of them, and take is given those of each round, with the place of the first of them. Of
+// of them, and take is given those of each round, with the place of the first of them, without
+// what nobody judges by. Of
 // the report it sees what stands before the rows: all that Write writes.
 func ReadRounds(r io.Reader, take func(r *Report, first int, rows []Row) error) (*Report, error) {
-	return readReport(r, reading{take: take})
+	return readReport(r, reading{take: take, as: Judging, less: new(bool)})
 }
 
 func readReport(r io.Reader, how reading) (*Report, error) {
@@ -270,7 +271,7 @@ func (l rowList) read(in *jsonpos.Reader) error {
 	return in.Array(func(i int) error {
 		f, at := newRow(l.slim), in.Offset()
 		var members object
-		if l.gather != nil {
+		if l.gather != nil || l.take != nil {
 			members = f.some(l.as, l.less)
 		} else {
 			members = f.members(true)

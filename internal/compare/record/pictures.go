@@ -2,7 +2,6 @@ package record
 
 import (
 	"math"
-	"slices"
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/lang"
@@ -303,7 +302,7 @@ func foldAxis(a *metrics.AxisProfile) metrics.AxisProfile {
 	if run <= 1 {
 		return *a
 	}
-	f := metrics.AxisProfile{Axis: a.Axis, Size: a.Size, Fold: a.Fold * int64(run)}
+	f := metrics.AxisProfile{Axis: a.Axis, Size: a.Size, Fold: a.Fold * int64(run), Bins: make([]metrics.AxisBin, 0, (len(a.Bins)+run-1)/run)}
 	for i, bin := range a.Bins {
 		if i%run == 0 {
 			f.Bins = append(f.Bins, metrics.AxisBin{})
@@ -336,7 +335,11 @@ const (
 
 // FoldHistogram joins the bins of an octave to two.
 func FoldHistogram(h metrics.Histogram) metrics.Histogram {
-	var bins []metrics.HistogramBin
+	if len(h.Bins) == 0 {
+		return metrics.Histogram{Zeros: h.Zeros}
+	}
+	span := (h.Bins[len(h.Bins)-1].Bin-h.Bins[0].Bin)/joinedBins + 2
+	bins := make([]metrics.HistogramBin, 0, min(len(h.Bins), int(span)))
 	for _, b := range h.Bins {
 		k := b.Bin &^ (joinedBins - 1)
 		if n := len(bins); n > 0 && bins[n-1].Bin == k {
@@ -345,7 +348,7 @@ func FoldHistogram(h metrics.Histogram) metrics.Histogram {
 		}
 		bins = append(bins, metrics.HistogramBin{Bin: k, Count: b.Count})
 	}
-	return metrics.Histogram{Zeros: h.Zeros, Bins: slices.Clip(bins)}
+	return metrics.Histogram{Zeros: h.Zeros, Bins: bins}
 }
 
 // HalfOctavesOf folds a histogram, nil where the result is without.
@@ -371,6 +374,15 @@ func (j *HalfOctaves) histogram() (h metrics.Histogram, err error) {
 		return h, lang.Errorf("histogram: %d bins from %d on", len(j.Counts), j.First)
 	}
 	h.Zeros = j.Zeros
+	bins := 0
+	for _, n := range j.Counts {
+		if n > 0 {
+			bins++
+		}
+	}
+	if bins > 0 {
+		h.Bins = make([]metrics.HistogramBin, 0, bins)
+	}
 	for i, n := range j.Counts {
 		if n > 0 {
 			h.Bins = append(h.Bins, metrics.HistogramBin{Bin: joinedBins * (j.First + int32(i)), Count: n})

@@ -322,8 +322,11 @@ func (f *rowForm) takeResult() (err error) {
 		res.RefCRC, res.NPUCRC, res.RefSum, res.NPUSum = uint32(d.RefCRC), uint32(d.NPUCRC), uint64(d.RefSum), uint64(d.NPUSum)
 	}
 	r.First = f.firstPolicy.element()
+	if len(f.worst) > 0 {
+		res.Worst = make([]metrics.Element, len(f.worst))
+	}
 	for i := range f.worst {
-		res.Worst = append(res.Worst, *f.worst[i].element())
+		res.Worst[i] = *f.worst[i].element()
 	}
 	if f.zeros != nil {
 		return f.takeDetails()

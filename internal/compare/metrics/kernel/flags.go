@@ -3,6 +3,7 @@ package kernel
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 )
 
 // Flagged are the sum of those magnitudes that have a flag, as Sum has it if the others are
@@ -12,26 +13,71 @@ type Flagged struct {
 	Count    int64
 }
 
-// SumFlagged adds up the magnitudes that have a flag. NaN is larger than any.
+// eachByte has one bit of each byte.
+const eachByte = 0x0101010101010101
+
+// SumFlagged adds up the magnitudes that have a flag, which is one bit. NaN is larger than any.
+// Often all of some neighbours have it, or none.
 func SumFlagged(values []float64, flags []uint8, flag uint8) Flagged {
-	var sums [4]float64
-	var high uint64
-	count := int64(0)
-	values = values[:len(flags)]
-	for i, f := range flags {
-		is := (uint64(f&flag) + 0xff) >> 8 // 1 or 0
-		bits := math.Float64bits(values[i]) & -is
-		sums[i&3] += math.Float64frombits(bits)
-		high = max(high, bits)
-		count += int64(is)
+	s0, s1, s2, s3 := 0.0, 0.0, 0.0, 0.0
+	var high, high1 uint64
+	count, shift := 0, bits.TrailingZeros8(flag)
+	rest := sliceBits(values)[:len(flags)]
+	for ; len(rest) >= 8 && len(flags) >= 8; rest, flags = rest[8:], flags[8:] {
+		has := binary.LittleEndian.Uint64(flags) >> shift & eachByte
+		if has == 0 {
+			continue
+		}
+		a := (*[8]uint64)(rest)
+		count += bits.OnesCount64(has)
+		if has == eachByte {
+			high, high1 = max(high, a[0], a[1], a[2], a[3]), max(high1, a[4], a[5], a[6], a[7])
+			s0 = s0 + math.Float64frombits(a[0]) + math.Float64frombits(a[4])
+			s1 = s1 + math.Float64frombits(a[1]) + math.Float64frombits(a[5])
+			s2 = s2 + math.Float64frombits(a[2]) + math.Float64frombits(a[6])
+			s3 = s3 + math.Float64frombits(a[3]) + math.Float64frombits(a[7])
+			continue
+		}
+		for i := 0; i < 8; i += 4 {
+			a0, a1, a2, a3 := a[i]&-(has&1), a[i+1]&-(has>>8&1), a[i+2]&-(has>>16&1), a[i+3]&-(has>>24&1)
+			has >>= 32
+			high, high1 = max(high, a0, a1), max(high1, a2, a3)
+			s0 += math.Float64frombits(a0)
+			s1 += math.Float64frombits(a1)
+			s2 += math.Float64frombits(a2)
+			s3 += math.Float64frombits(a3)
+		}
 	}
-	return Flagged{lanes(sums[:]), math.Float64frombits(high), count}
+	sums := [4]float64{s0, s1, s2, s3}
+	for i, f := range flags {
+		is := uint64(f) >> shift & 1
+		a := rest[i] & -is
+		sums[i&3] += math.Float64frombits(a)
+		high = max(high, a)
+		count += int(is)
+	}
+	return Flagged{lanes(sums[:]), math.Float64frombits(max(high, high1)), int64(count)}
 }
+
+// Known is what is known of pairs that are to be marked: the range of |r|, the sum of |d|, as
+// Sum has it, and the largest.
+type Known struct{ MinRef, MaxRef, Sum, Max float64 }
+
+// farOff is by how much the mean |d| is above the limits where the range of these decides about
+// nearly all pairs.
+const farOff = 16
 
 // Mark sets flags to a flag of the pairs with |d| > atol + rtol*|r|, to 0 of others, and adds
 // up their |d|. Neither |d| nor the limit is NaN. Whether a pair passes is not to be guessed,
 // so there are no jumps: the bits of numbers that are not negative rise as they do.
-func Mark(flags []uint8, abs, r []float64, atol, rtol float64, flag uint8) Flagged {
+func Mark(flags []uint8, abs, r []float64, atol, rtol float64, flag uint8, k Known) Flagged {
+	if high := atol + float64(rtol*k.MaxRef); farOff*high*float64(len(abs)) < k.Sum {
+		count := markFar(flags, abs, r, atol, rtol, flag, k)
+		if count == int64(len(abs)) || high == 0 { // what passes is 0
+			return Flagged{k.Sum, k.Max, count}
+		}
+		return SumFlagged(abs, flags[:len(abs)], flag)
+	}
 	var sums [4]float64
 	var high, count uint64
 	beyond := func(a, x uint64) uint64 { // all bits or none
@@ -68,14 +114,45 @@ func Mark(flags []uint8, abs, r []float64, atol, rtol float64, flag uint8) Flagg
 	return Flagged{lanes(sums[:]), math.Float64frombits(high), int64(count)}
 }
 
-// CountFlags adds 1 to the counts of elements with a flag, and returns how many these
-// are.
-func CountFlags(counts []int64, flags []uint8, flag uint8) (count int64) {
+// markFar marks pairs most of which are far beyond the limits, and returns how many they are.
+func markFar(flags []uint8, abs, r []float64, atol, rtol float64, flag uint8, k Known) int64 {
+	low, high := math.Float64bits(atol+float64(rtol*k.MinRef)), math.Float64bits(atol+float64(rtol*k.MaxRef))
+	i, count, rest := 0, int64(0), sliceBits(abs)
+	for ; len(rest) >= 8; rest = rest[8:] {
+		a := (*[8]uint64)(rest)
+		x0, x1, x2, x3 := high-a[0], high-a[1], high-a[2], high-a[3]
+		beyond := x0>>63 | x1>>63<<8 | x2>>63<<16 | x3>>63<<24
+		between := (x0 ^ (low - a[0])) | (x1 ^ (low - a[1])) | (x2 ^ (low - a[2])) | (x3 ^ (low - a[3]))
+		x0, x1, x2, x3 = high-a[4], high-a[5], high-a[6], high-a[7]
+		beyond |= x0>>63<<32 | x1>>63<<40 | x2>>63<<48 | x3>>63<<56
+		between |= (x0 ^ (low - a[4])) | (x1 ^ (low - a[5])) | (x2 ^ (low - a[6])) | (x3 ^ (low - a[7]))
+		if between>>63 == 0 { // all are beyond the highest limit or within the lowest
+			binary.LittleEndian.PutUint64(flags[i:], beyond*uint64(flag))
+			count += int64(bits.OnesCount64(beyond))
+		} else {
+			count += Mark(flags[i:i+8], abs[i:i+8], r[i:i+8], atol, rtol, flag, Known{}).Count
+		}
+		i += 8
+	}
+	if i == len(abs) {
+		return count
+	}
+	return count + Mark(flags[i:], abs[i:], r[i:], atol, rtol, flag, Known{}).Count
+}
+
+// CountFlags adds 1 to the counts of elements with a flag, which are below 255, and returns how
+// many these are. Flags are below 128.
+func CountFlags(counts, flags []uint8, flag uint8) (count int) {
 	counts = counts[:len(flags)]
+	for ; len(flags) >= 8 && len(counts) >= 8; counts, flags = counts[8:], flags[8:] {
+		has := (binary.LittleEndian.Uint64(flags)&(uint64(flag)*eachByte) + 0x7f*eachByte) >> 7 & eachByte
+		binary.LittleEndian.PutUint64(counts, binary.LittleEndian.Uint64(counts)+has)
+		count += bits.OnesCount64(has)
+	}
 	for i, f := range flags {
-		is := (int64(f&flag) + 0xff) >> 8
+		is := (f&flag + 0x7f) >> 7
 		counts[i] += is
-		count += is
+		count += int(is)
 	}
 	return count
 }

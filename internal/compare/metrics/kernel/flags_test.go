@@ -14,24 +14,38 @@ func TestFlags(t *testing.T) {
 	for round := range 3000 {
 		count := random.IntN(70)
 		abs, r, values := make([]float64, count), make([]float64, count), make([]float64, count)
-		flags, counts := make([]uint8, count), make([]int64, count)
+		flags, counts := make([]uint8, count), make([]uint8, count)
 		atol, rtol := float64(random.IntN(3)), float64(random.IntN(3))/4
+		if round%5 == 0 { // far below most differences
+			atol, rtol = atol/32, rtol/32
+		}
 		for i := range count {
 			abs[i], r[i] = math.Abs(math.Ldexp(random.NormFloat64(), random.IntN(8))), math.Ldexp(random.NormFloat64(), random.IntN(8))
 			if random.IntN(4) == 0 {
 				abs[i] = atol + float64(rtol*math.Abs(r[i])) // at the limit
 			}
+			if round%5 == 0 {
+				abs[i] *= math.Ldexp(1, random.IntN(40)-20)
+			}
 			flags[i] = uint8(random.IntN(8)) * uint8(random.IntN(2))
-			counts[i] = random.Int64N(9)
+			counts[i] = uint8(random.IntN(255))
 			if round%50 == 49 && i == 5 {
 				abs[i] = []float64{math.NaN(), math.Inf(1)}[round/50%2]
 			}
 		}
-		const flag = 6
-		wantCounts, wantCount, largest := slices.Clone(counts), int64(0), uint64(0)
+		const flag, either = 4, 6
+		wantCounts, wantEither, wantCount, largest := slices.Clone(counts), 0, int64(0), uint64(0)
+		if round%3 == 0 { // neighbours with the same flags
+			for i := range flags {
+				flags[i] = flags[i/16*16]
+			}
+		}
 		for i, f := range flags {
-			if f&flag != 0 {
+			if f&either != 0 {
 				wantCounts[i]++
+				wantEither++
+			}
+			if f&flag != 0 {
 				wantCount++
 				values[i] = abs[i]
 				largest = max(largest, math.Float64bits(abs[i]))
@@ -41,8 +55,8 @@ func TestFlags(t *testing.T) {
 		if want := Sum(values); math.Float64bits(found.Sum) != math.Float64bits(want) && want == want || math.Float64bits(found.Max) != largest || found.Count != wantCount {
 			t.Fatalf("round %d: %+v; want %v of %d, up to %v", round, found, Sum(values), wantCount, math.Float64frombits(largest))
 		}
-		if n := CountFlags(counts, flags, flag); n != wantCount || !slices.Equal(counts, wantCounts) {
-			t.Fatalf("round %d: %d flags in %v, want %d in %v", round, n, counts, wantCount, wantCounts)
+		if n := CountFlags(counts, flags, either); n != wantEither || !slices.Equal(counts, wantCounts) {
+			t.Fatalf("round %d: %d flags in %v, want %d in %v", round, n, counts, wantEither, wantCounts)
 		}
 		wantFlags, want := make([]uint8, count), Flagged{}
 		clear(values)
@@ -58,7 +72,14 @@ func TestFlags(t *testing.T) {
 			}
 		}
 		want.Sum = Sum(values)
-		if got := Mark(flags, abs, r, atol, rtol, 5); got != want || !slices.Equal(flags, wantFlags) {
+		k := Known{MinRef: math.Inf(1)}
+		for i, x := range r {
+			k.MinRef, k.MaxRef, k.Max = min(k.MinRef, math.Abs(x)), max(k.MaxRef, math.Abs(x)), max(k.Max, abs[i])
+		}
+		if k.Sum = Sum(abs); round%2 == 0 {
+			k = Known{} // as where limits are near the differences
+		}
+		if got := Mark(flags, abs, r, atol, rtol, 5, k); got != want || !slices.Equal(flags, wantFlags) {
 			t.Fatalf("round %d: flags %v, %+v, want %v, %+v", round, flags, got, wantFlags, want)
 		}
 	}
