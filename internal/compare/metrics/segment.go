@@ -126,9 +126,8 @@ func (e *Engine) newPartial(segment int64) *Partial {
 		segment: segment, elements: min(first+e.segmentElements, e.total) - first,
 		axes: p.axes.empty(e.axes), minRef: math.Inf(1),
 		listed: p.listed[:0], mismatched: p.mismatched[:0],
-		worst:    ranking{limit: e.request.Top, entries: p.worst.entries[:0]},
-		worstRel: ranking{limit: e.request.Top, entries: p.worstRel.entries[:0]},
-		noise:    e.newNoise(p.noise),
+		worst: ranking{limit: e.request.Top, entries: p.worst.entries[:0]},
+		noise: e.newNoise(p.noise),
 	}
 	if p.axesFrom = first; e.request.LateAxes {
 		p.axesFrom += p.elements
@@ -149,7 +148,6 @@ func (b *buffers) run(ctx context.Context, e *Engine, p *Partial, ref, npu Reade
 	p.sums = sums.root()
 	b.histograms.take(p)
 	p.worst.trim()
-	p.worstRel.trim()
 	if p.axesFrom > first {
 		p.withoutAxes = []Range{{first, p.axesFrom}}
 	}

@@ -382,7 +382,7 @@ func (f *rowForm) takeDetails() error {
 func (r *Row) typeElements() (err error) {
 	res := r.Result
 	all := []*metrics.Element{r.First, res.Start, res.Beyond.First, res.Beyond.Last, res.Mismatch.First, res.Mismatch.Last, res.HPAA.First, res.HPAA.Last}
-	for _, list := range [][]metrics.Element{res.Worst, res.Listed, res.WorstRel} {
+	for _, list := range [][]metrics.Element{res.Worst, res.Listed} {
 		for i := range list {
 			all = append(all, &list[i])
 		}
