@@ -90,7 +90,8 @@ func (f *failures) merge(g failures) {
 type Partial struct {
 	segment int64
 	blocks  int64
-	sums    *node
+	tree    tree
+	sums    *node // the root of the tree
 
 	elements                           int64
 	classes                            Classes

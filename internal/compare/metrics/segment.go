@@ -125,7 +125,7 @@ func (e *Engine) newPartial(segment int64) *Partial {
 	*p = Partial{
 		segment: segment, elements: min(first+e.segmentElements, e.total) - first,
 		axes: p.axes.empty(e.axes), minRef: math.Inf(1),
-		listed: p.listed[:0], mismatched: p.mismatched[:0],
+		listed: p.listed[:0], mismatched: p.mismatched[:0], tree: tree{p.tree.stack[:0]},
 		worst: ranking{limit: e.request.Top, entries: p.worst.entries[:0]},
 		noise: e.newNoise(p.noise),
 	}
@@ -140,12 +140,11 @@ func (e *Engine) newPartial(segment int64) *Partial {
 
 // run reads a segment and adds it to its partial result.
 func (b *buffers) run(ctx context.Context, e *Engine, p *Partial, ref, npu Reader) error {
-	var sums tree
 	first := p.segment * e.segmentElements
-	if err := b.add(ctx, e, p, &sums, Range{first, first + p.elements}, ref, npu); err != nil {
+	if err := b.add(ctx, e, p, &p.tree, Range{first, first + p.elements}, ref, npu); err != nil {
 		return err
 	}
-	p.sums = sums.root()
+	p.sums = p.tree.root()
 	b.histograms.take(p)
 	p.worst.trim()
 	if p.axesFrom > first {
