@@ -443,14 +443,14 @@ func (r *Report) Write(w io.Writer) error {
 // encodeRows appends some rows as they stand in the document, each behind a comma.
 func (d *document) encodeRows(all *bytes.Buffer, rows []Row) (err error) {
 	var text []byte // of a row
-	form := newForm()
-	members := form.members(d.isPart())
+	form, part := newForm(), !d.slim && d.isPart()
+	members := form.members(part)
 	for i := range rows {
 		all.WriteString(",\n    ")
 		switch row := &rows[i]; {
 		case d.slim:
 			form.fillSlim(row)
-		case d.isPart():
+		case part:
 			form.fillWhole(row)
 		default:
 			form.fill(row, row.Status != Pass)
