@@ -366,9 +366,9 @@ func Visible(text []byte) []byte {
 }
 
 // plain reports whether eight bytes are all below 0x7f.
-func plain(bytes uint64) bool {
+func plain(eight uint64) bool {
 	const each = 0x0101010101010101
-	return (bytes|(bytes+each))&(0x80*each) == 0
+	return (eight|(eight+each))&(0x80*each) == 0
 }
 
 // hidden reports whether r, which stands in a string, has no visible form of its
