@@ -426,7 +426,7 @@ func trim(res *metrics.Result, status record.Status, bins, axes bool) {
 	if !bins && (!axes || status != record.Fail) {
 		res.Axes = nil
 	}
-	res.WorstRel, res.ErrorOffsets = nil, nil
+	res.ErrorOffsets = nil
 	if status == record.Pass || !bins {
 		res.AbsHistogram.Bins, res.RelHistogram.Bins = nil, nil
 	}

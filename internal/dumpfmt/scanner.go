@@ -3,6 +3,7 @@ package dumpfmt
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -30,19 +31,28 @@ type scanner struct {
 	start  int64  // of the window
 	window []byte // bytes of the file from start on
 	buf    []byte // backing array of window
+	wire   []byte // room for a skeleton, of which one is used at a time
 	spent  int64  // of memoryBudget
 }
 
 // newScanner returns a scanner at the beginning of a file.
 func newScanner(r io.ReaderAt, size int64) *scanner {
-	return &scanner{r: r, size: size, buf: windows.Get().(*[windowSize]byte)[:]}
+	s := scanners.Get().(*scanner)
+	*s = scanner{r: r, size: size, buf: s.buf, wire: s.wire}
+	return s
 }
 
-// windows holds the buffers of scanners that have ended.
-var windows = sync.Pool{New: func() any { return new([windowSize]byte) }}
+// scanners have ended: their buffers are used again.
+var scanners = sync.Pool{New: func() any { return &scanner{buf: make([]byte, windowSize)} }}
 
-// release gives the buffer back.
-func (s *scanner) release() { windows.Put((*[windowSize]byte)(s.buf)) }
+// release gives the buffers back, but one that a large header has made large.
+func (s *scanner) release() {
+	s.r = nil
+	if cap(s.wire) > windowSize {
+		s.wire = nil
+	}
+	scanners.Put(s)
+}
 
 // seek continues at off, with a fresh memory account.
 func (s *scanner) seek(off int64) { s.off, s.spent = off, 0 }
@@ -74,22 +84,28 @@ func (s *scanner) peek(n int, end int64) ([]byte, error) {
 
 // bytes returns a copy of the next n bytes, which the caller has checked to be
 // there.
-func (s *scanner) bytes(n int64) ([]byte, error) {
+func (s *scanner) bytes(n int64) ([]byte, error) { return s.appendBytes(nil, n) }
+
+// appendBytes is bytes behind others.
+func (s *scanner) appendBytes(out []byte, n int64) ([]byte, error) {
 	if err := s.spend(n); err != nil {
 		return nil, err
 	}
-	b := make([]byte, n)
 	if n <= int64(len(s.buf)) {
 		p, err := s.peek(int(n), s.size)
 		if err != nil {
 			return nil, err
 		}
-		copy(b, p)
-	} else if err := readFull(s.r, b, s.off); err != nil {
-		return nil, err
+		out = append(out, p...)
+	} else {
+		at := len(out)
+		out = slices.Grow(out, int(n))[:at+int(n)]
+		if err := readFull(s.r, out[at:], s.off); err != nil {
+			return nil, err
+		}
 	}
 	s.off += n
-	return b, nil
+	return out, nil
 }
 
 // varint reads the base-128 integer that what begins with or is.

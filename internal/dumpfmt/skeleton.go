@@ -3,6 +3,7 @@ package dumpfmt
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -62,11 +63,11 @@ type walkOptions struct {
 // walk makes the skeleton of the DumpData message between s.off and end.
 func walk(s *scanner, end int64, opt walkOptions) (*skeleton, error) {
 	w := &walker{scanner: s, walkOptions: opt}
-	wire, err := w.message(dumpDataMessage, end, nil, nil)
+	wire, err := w.message(dumpDataMessage, end, s.wire[:0], nil)
 	if err != nil {
 		return nil, err
 	}
-	w.wire = wire
+	w.skeleton.wire, s.wire = wire, wire
 	return &w.skeleton, nil
 }
 
@@ -160,11 +161,17 @@ func (w *walker) nested(f *field, num protowire.Number, end int64, out []byte, s
 	if err := w.spend(messageCost); err != nil {
 		return nil, err
 	}
-	inner, err := w.message(*f.sub, w.off+n, nil, sp)
-	if err != nil {
+	out = append(protowire.AppendTag(out, num, protowire.BytesType), 0) // the length, mostly of one byte
+	at := len(out)
+	if out, err = w.message(*f.sub, w.off+n, out, sp); err != nil {
 		return nil, err
 	}
-	return protowire.AppendBytes(protowire.AppendTag(out, num, protowire.BytesType), inner), nil
+	if length := protowire.AppendVarint(nil, uint64(len(out)-at)); len(length) == 1 {
+		out[at-1] = length[0]
+	} else {
+		out = slices.Replace(out, at-1, at, length...)
+	}
+	return out, nil
 }
 
 // copy appends a text or a run of packed numbers.
@@ -180,11 +187,7 @@ func (w *walker) copy(f *field, num protowire.Number, end int64, out []byte) ([]
 	if err := w.spend(min(n, memoryBudget) * cost); err != nil {
 		return nil, err
 	}
-	b, err := w.bytes(n)
-	if err != nil {
-		return nil, err
-	}
-	return protowire.AppendBytes(protowire.AppendTag(out, num, protowire.BytesType), b), nil
+	return w.appendBytes(protowire.AppendVarint(protowire.AppendTag(out, num, protowire.BytesType), uint64(n)), n)
 }
 
 // payload notes where tensor bytes are and steps over them.

@@ -339,6 +339,10 @@ func Visible(text []byte) []byte {
 	var out []byte
 	done := 0 // what of the text is in out
 	for i := 0; i < len(text); {
+		if i+8 <= len(text) && plain(binary.LittleEndian.Uint64(text[i:])) {
+			i += 8
+			continue
+		}
 		if text[i] < 0x7f {
 			i++
 			continue
@@ -359,6 +363,12 @@ func Visible(text []byte) []byte {
 		return text
 	}
 	return append(out, text[done:]...)
+}
+
+// plain reports whether eight bytes are all below 0x7f.
+func plain(eight uint64) bool {
+	const each = 0x0101010101010101
+	return (eight|(eight+each))&(0x80*each) == 0
 }
 
 // hidden reports whether r, which stands in a string, has no visible form of its

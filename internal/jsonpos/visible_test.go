@@ -21,6 +21,20 @@ func TestVisible(t *testing.T) {
 	}
 }
 
+// TestVisiblePlaces: a character is found wherever it stands among others.
+func TestVisiblePlaces(t *testing.T) {
+	for _, c := range []struct{ text, want string }{{"\x7f", `\u007f`}, {"\u0080", `\u0080`}, {"\u202e", `\u202e`}, {"\u00ff", "\u00ff"}, {"~", "~"}} {
+		for before := range 18 {
+			for after := range 18 {
+				a, b := strings.Repeat("~", before), strings.Repeat("é", after)
+				if got := string(Visible([]byte(a + c.text + b))); got != a+c.want+b {
+					t.Errorf("%q between %d and %d others: %q", c.text, before, after, got)
+				}
+			}
+		}
+	}
+}
+
 // TestVisibleMeaning: every character means the same as before.
 func TestVisibleMeaning(t *testing.T) {
 	var all strings.Builder

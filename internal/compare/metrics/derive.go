@@ -99,8 +99,7 @@ func (e *Engine) elements(r *Result, p *Partial, s *node) {
 	for i := range p.listed {
 		r.Listed = append(r.Listed, e.decoded(&p.listed[i]))
 	}
-	r.Worst = e.worst(p, &p.worst)
-	r.WorstRel = e.worst(p, &p.worstRel)
+	r.Worst = e.worst(p)
 }
 
 func (e *Engine) errors(f *failures, total sum) Errors {
@@ -110,8 +109,8 @@ func (e *Engine) errors(f *failures, total sum) Errors {
 	return Errors{Count: f.count, First: e.element(&f.first), Last: e.element(&f.last), MaxAbs: f.maxAbs, MeanAbs: total.over(float64(f.count))}
 }
 
-func (e *Engine) worst(p *Partial, r *ranking) (worst []Element) {
-	ranked := r.entries[:max(0, min(len(r.entries), e.request.Top-len(p.mismatched)))]
+func (e *Engine) worst(p *Partial) (worst []Element) {
+	ranked := p.worst.entries[:max(0, min(len(p.worst.entries), e.request.Top-len(p.mismatched)))]
 	if n := len(p.mismatched) + len(ranked); n > 0 {
 		worst = make([]Element, 0, n)
 	}

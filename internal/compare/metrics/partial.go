@@ -90,7 +90,8 @@ func (f *failures) merge(g failures) {
 type Partial struct {
 	segment int64
 	blocks  int64
-	sums    *node
+	tree    tree
+	sums    *node // the root of the tree
 
 	elements                           int64
 	classes                            Classes
@@ -104,7 +105,7 @@ type Partial struct {
 	errorOffsets                       []int64
 	listed, mismatched                 []location
 	start                              *location
-	worst, worstRel                    ranking
+	worst                              ranking
 	absHistogram, relHistogram         Histogram
 	joint                              []JointBin
 	axes                               axisSums
@@ -146,7 +147,6 @@ func (p *Partial) merge(q *Partial, e *Engine) {
 		p.start = q.start
 	}
 	p.worst.merge(&q.worst)
-	p.worstRel.merge(&q.worstRel)
 	p.absHistogram = p.absHistogram.merged(q.absHistogram)
 	p.relHistogram = p.relHistogram.merged(q.relHistogram)
 	p.joint = mergedJoint(p.joint, q.joint)

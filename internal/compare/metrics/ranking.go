@@ -90,21 +90,14 @@ func (r *ranking) merge(s *ranking) {
 
 // rank adds the worst elements.
 func (b *block) rank() {
-	if b.e.request.Top == 0 || b.count == 0 {
+	r, largest := &b.part.worst, b.extent.maxAbs
+	if b.e.request.Top == 0 || b.count == 0 || largest == 0 || largest < r.floor {
 		return
 	}
-	b.rankBy(&b.part.worst, b.abs, b.extent.maxAbs)
-	b.rankBy(&b.part.worstRel, b.rel, b.extent.maxRel)
-}
-
-func (b *block) rankBy(r *ranking, scores []float64, largest float64) {
-	if largest == 0 || largest < r.floor {
-		return
-	}
-	for i := 0; i < len(scores); i++ {
-		i += kernel.IndexFrom(scores[i:], max(r.floor, math.SmallestNonzeroFloat64))
-		if i < len(scores) {
-			r.add(scores[i], b.locate(b.position(i), b.abs[i], b.rel[i]))
+	for i := 0; i < len(b.abs); i++ {
+		i += kernel.IndexFrom(b.abs[i:], max(r.floor, math.SmallestNonzeroFloat64))
+		if i < len(b.abs) {
+			r.add(b.abs[i], b.locate(b.position(i), b.abs[i], b.rel[i]))
 		}
 	}
 }

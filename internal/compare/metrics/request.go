@@ -13,8 +13,8 @@ type Request struct {
 	// are read unpacked, a byte each.
 	RefDType, NPUDType tensor.DType
 	Limits             Limits
-	// Top is the length of Worst and WorstRel, List that of Listed, Points about
-	// the number of sampled points; 0 for none.
+	// Top is the length of Worst, List that of Listed, Points about the number of sampled
+	// points; 0 for none.
 	Top, List, Points int
 	// LateAxes lets the profiles of axes begin at the first error of each segment, since
 	// those of pairs without errors are not shown: AddAxes adds the rest.

@@ -190,10 +190,9 @@ type Result struct {
 	// any policy: beyond the limits, of different classes, or errors after
 	// HPAA's replacement.
 	Listed []Element
-	// Worst are the elements with the largest |d|, WorstRel those with the
-	// largest |d|/|r|, worst first; of equal ones the lower offset comes first.
-	// Elements of different classes come before all others.
-	Worst, WorstRel []Element
+	// Worst are the elements with the largest |d|, worst first; of equal ones the lower
+	// offset comes first. Elements of different classes come before all others.
+	Worst []Element
 
 	MaxAbs                     Extreme
 	MeanAbs, MSE, RMSE         Metric

@@ -125,10 +125,9 @@ func (e *Engine) newPartial(segment int64) *Partial {
 	*p = Partial{
 		segment: segment, elements: min(first+e.segmentElements, e.total) - first,
 		axes: p.axes.empty(e.axes), minRef: math.Inf(1),
-		listed: p.listed[:0], mismatched: p.mismatched[:0],
-		worst:    ranking{limit: e.request.Top, entries: p.worst.entries[:0]},
-		worstRel: ranking{limit: e.request.Top, entries: p.worstRel.entries[:0]},
-		noise:    e.newNoise(p.noise),
+		listed: p.listed[:0], mismatched: p.mismatched[:0], tree: tree{p.tree.stack[:0]},
+		worst: ranking{limit: e.request.Top, entries: p.worst.entries[:0]},
+		noise: e.newNoise(p.noise),
 	}
 	if p.axesFrom = first; e.request.LateAxes {
 		p.axesFrom += p.elements
@@ -141,15 +140,13 @@ func (e *Engine) newPartial(segment int64) *Partial {
 
 // run reads a segment and adds it to its partial result.
 func (b *buffers) run(ctx context.Context, e *Engine, p *Partial, ref, npu Reader) error {
-	var sums tree
 	first := p.segment * e.segmentElements
-	if err := b.add(ctx, e, p, &sums, Range{first, first + p.elements}, ref, npu); err != nil {
+	if err := b.add(ctx, e, p, &p.tree, Range{first, first + p.elements}, ref, npu); err != nil {
 		return err
 	}
-	p.sums = sums.root()
+	p.sums = p.tree.root()
 	b.histograms.take(p)
 	p.worst.trim()
-	p.worstRel.trim()
 	if p.axesFrom > first {
 		p.withoutAxes = []Range{{first, p.axesFrom}}
 	}

@@ -444,16 +444,19 @@ func (r *Report) Write(w io.Writer) error {
 // encodeRows appends some rows as they stand in the document, each behind a comma.
 func (d *document) encodeRows(all *bytes.Buffer, rows []Row) (err error) {
 	var text []byte // of a row
+	form, part := newForm(), !d.slim && d.isPart()
+	members := form.members(part)
 	for i := range rows {
 		all.WriteString(",\n    ")
-		row := rows[i].object
-		switch {
+		switch row := &rows[i]; {
 		case d.slim:
-			row = rows[i].slim
-		case d.isPart():
-			row = rows[i].whole
+			form.fillSlim(row)
+		case part:
+			form.fillWhole(row)
+		default:
+			form.fill(row, row.Status != Pass)
 		}
-		if text, err = row().append(text[:0], d.slim); err != nil {
+		if text, err = members.append(text[:0], d.slim); err != nil {
 			return err
 		}
 		all.Write(jsonpos.Visible(text))

@@ -116,7 +116,9 @@ func TestKeys(t *testing.T) {
 	list("findings", r.Findings.members())
 	list("coverage", d.members()[slices.IndexFunc(d.members(), func(m member) bool { return m.key == "coverage" })].at.(object))
 	list("A round", (&roundForm{Round: &Round{}, counts: countsOf(nil)}).members(r))
-	list("A row", r.Rows[0].form(true).members(true))
+	row := newForm()
+	row.fill(&r.Rows[0], true)
+	list("A row", row.members(true))
 	b.WriteString("\n## metrics\n\nn and r are the elements of the NPU and of the reference at one place, d = n - r. Null where it is not defined. Where \"slim\"\n" +
 		"is true quantiles have five digits, which tell the bin that they are the middle of.\n\n| key | unit | default | formula |\n|---|---|---|---|\n")
 	for i := range metrics.Table {

@@ -233,7 +233,7 @@ func (f *rowForm) members(details bool) object {
 		{"beyond_first,omitempty", &res.Beyond.First}, {"beyond_last,omitempty", &res.Beyond.Last},
 		{"mismatch_first,omitempty", &res.Mismatch.First}, {"mismatch_last,omitempty", &res.Mismatch.Last},
 		{"hpaa_first,omitempty", &res.HPAA.First}, {"hpaa_last,omitempty", &res.HPAA.Last},
-		{"offsets,omitempty", &res.ErrorOffsets}, {"listed,omitempty", &res.Listed}, {"worst_rel,omitempty", &res.WorstRel},
+		{"offsets,omitempty", &res.ErrorOffsets}, {"listed,omitempty", &res.Listed},
 		{"points,omitempty", &res.Points}, {"zeros", &f.zeros}, {"kld", &res.KLD},
 	}
 	return o

@@ -117,14 +117,24 @@ func (r *Row) MarshalJSON() ([]byte, error) {
 	return r.object().MarshalJSON()
 }
 
-func (r *Row) object() object { return r.form(r.Status != Pass).members(false) }
+func (r *Row) object() object {
+	f := newForm()
+	f.fill(r, r.Status != Pass)
+	return f.members(false)
+}
 
-// slim are the members of a row of a slim document, which has of a row that passed no more
-// of the joint histogram than bounds errors by other limits.
-func (r *Row) slim() object {
-	f := r.form(r.Status != Pass)
+// newForm is the form of no row yet. Rows fill it in one after another: its members are where
+// they were.
+func newForm() *rowForm {
+	return &rowForm{Row: new(Row), result: new(metrics.Result), classes: newClasses()}
+}
+
+// fillSlim is fill for a slim document, which has of a row that passed no more of the joint
+// histogram than bounds errors by other limits.
+func (f *rowForm) fillSlim(r *Row) {
+	f.fill(r, r.Status != Pass)
 	if r.Result == nil {
-		return f.members(false)
+		return
 	}
 	if f.classes[0] == countOf(r.Result.Total) {
 		f.classes[0] = metrics.Metric{}
@@ -133,11 +143,8 @@ func (r *Row) slim() object {
 		f.cosineZero = ""
 	}
 	if r.Status == Pass {
-		less := *r.Result
-		less.Joint = metrics.FoldJoint(less.Joint)
-		f.result = &less
+		f.result.Joint = metrics.FoldJoint(r.Result.Joint)
 	}
-	return f.members(false)
 }
 
 // Detail is a row whose JSON has the worst elements and the profiles of the
@@ -145,11 +152,15 @@ func (r *Row) slim() object {
 type Detail struct{ *Row }
 
 // MarshalJSON implements json.Marshaler.
-func (d Detail) MarshalJSON() ([]byte, error) { return d.form(true).members(false).MarshalJSON() }
+func (d Detail) MarshalJSON() ([]byte, error) {
+	f := newForm()
+	f.fill(d.Row, true)
+	return f.members(false).MarshalJSON()
+}
 
-// whole is the row with all that is known of it.
-func (r *Row) whole() object {
-	f := r.form(true)
+// fillWhole fills in all that is known of a row.
+func (f *rowForm) fillWhole(r *Row) {
+	f.fill(r, true)
 	f.limits, f.noShape = limitsOf(&r.Limits), r.Compared() && r.Shape == nil
 	f.zeros = &[2]int64{f.result.AbsHistogram.Zeros, f.result.RelHistogram.Zeros}
 	if r.Compared() {
@@ -157,12 +168,13 @@ func (r *Row) whole() object {
 			f.cells = append(f.cells, cells[:]...)
 		}
 	}
-	return f.members(true)
 }
 
-// form fills in what a row has in another form.
-func (r *Row) form(detail bool) *rowForm {
-	f := &rowForm{Row: r, result: r.Result, shape: r.Shape, metrics: metricsJSON{Result: r.Result}, classes: newClasses(), pictures: picturesOf(r.Pictures), origin: r.IsOrigin()}
+// fill fills in what a row has in another form, in place of the row before.
+func (f *rowForm) fill(r *Row, detail bool) {
+	clear(f.classes)
+	*f.Row, *f.result = *r, metrics.Result{}
+	*f = rowForm{Row: f.Row, result: f.result, shape: r.Shape, metrics: metricsJSON{Result: r.Result}, classes: f.classes, pictures: picturesOf(r.Pictures), origin: r.IsOrigin()}
 	if r.Err != nil {
 		f.err = r.Err.Error()
 	}
@@ -173,9 +185,9 @@ func (r *Row) form(detail bool) *rowForm {
 		f.reasonsLimits = (*findings)(&r.Pair.Reasons)
 	}
 	if r.Result == nil {
-		f.result = new(metrics.Result)
-		return f
+		return
 	}
+	*f.result = *r.Result
 	f.putResult()
 	if detail {
 		for i := range r.Result.Worst {
@@ -184,7 +196,6 @@ func (r *Row) form(detail bool) *rowForm {
 		f.axes = FoldAxes(r.Result.Axes)
 		f.abs, f.rel = HalfOctavesOf(r.Result.AbsHistogram), HalfOctavesOf(r.Result.RelHistogram)
 	}
-	return f
 }
 
 // putResult fills in what a comparison found.
@@ -232,8 +243,9 @@ func (j *elementJSON) element() *metrics.Element {
 
 // newRow is the form of a row that is to be read, slim or whole.
 func newRow(slim bool) *rowForm {
-	res := new(metrics.Result)
-	return &rowForm{Row: new(Row), result: res, metrics: metricsJSON{Result: res, ofSlim: slim}, classes: newClasses()}
+	f := newForm()
+	f.metrics = metricsJSON{Result: f.result, ofSlim: slim}
+	return f
 }
 
 // read reads some members of a row, with the defaults of what a slim one lacks.
@@ -373,7 +385,7 @@ func (f *rowForm) takeDetails() error {
 func (r *Row) typeElements() (err error) {
 	res := r.Result
 	all := []*metrics.Element{r.First, res.Start, res.Beyond.First, res.Beyond.Last, res.Mismatch.First, res.Mismatch.Last, res.HPAA.First, res.HPAA.Last}
-	for _, list := range [][]metrics.Element{res.Worst, res.Listed, res.WorstRel} {
+	for _, list := range [][]metrics.Element{res.Worst, res.Listed} {
 		for i := range list {
 			all = append(all, &list[i])
 		}

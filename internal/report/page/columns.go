@@ -135,7 +135,7 @@ func (g *Rows) Add(r *record.Report, i int, row *record.Row) {
 func Keep(r *record.Report, i int, row *record.Row) bool {
 	if res := row.Result; res != nil {
 		res.Worst = slices.Clone(res.Worst[:min(shownWorst, len(res.Worst))])
-		res.WorstRel, res.Listed, res.ErrorOffsets, res.Points = nil, nil, nil, nil
+		res.Listed, res.ErrorOffsets, res.Points = nil, nil, nil
 	}
 	first := r.Findings.FirstBad
 	return first >= 0 && i >= first-record.NearFirstBad && i < first+max(record.NearFirstBad+1, shownRows)
