@@ -150,7 +150,7 @@ func (c *copies) sender(bad []damage) int {
 // in another order.
 func (c *copies) sameRows(i int) bool {
 	out := c.event.comms[i].Out
-	held, ok := c.rowsOf(out)
+	held, ok := c.rowMarks(out)
 	if !ok || len(held) == 0 {
 		return false
 	}
@@ -163,7 +163,7 @@ func (c *copies) sameRows(i int) bool {
 		if !readable(in) {
 			return false
 		}
-		sent, ok := c.rowMarks(in, p.first, p.n, out[0].elements()/out[0].Shape[0])
+		sent, ok := c.hashes(in, p.first, p.n, out[0].elements()/out[0].Shape[0])
 		if !ok {
 			return false
 		}

@@ -2,8 +2,8 @@ package ranks
 
 import "hash/fnv"
 
-// rowMarks are the hashes of n elements of tensors from first on, by rows of some elements.
-func (f *files) rowMarks(of []*Tensor, first, n, row int64) (marks []uint64, ok bool) {
+// hashes are the hashes of n elements of tensors from first on, by rows of some elements.
+func (f *files) hashes(of []*Tensor, first, n, row int64) (marks []uint64, ok bool) {
 	var buf []byte
 	for at := int64(0); at < n; at += row {
 		data, _, err := f.bytes(buf, of, first+at, min(row, n-at))
@@ -17,13 +17,13 @@ func (f *files) rowMarks(of []*Tensor, first, n, row int64) (marks []uint64, ok 
 	return marks, true
 }
 
-// rowsOf are the hashes of the rows of a tensor, which stands alone.
-func (f *files) rowsOf(list []*Tensor) (marks []uint64, ok bool) {
+// rowMarks are the hashes of the rows of a tensor, which stands alone.
+func (f *files) rowMarks(list []*Tensor) (marks []uint64, ok bool) {
 	if len(list) != 1 || len(list[0].Shape) == 0 || !readable(list) {
 		return nil, false
 	}
 	n := list[0].elements()
-	return f.rowMarks(list, 0, n, n/max(list[0].Shape[0], 1))
+	return f.hashes(list, 0, n, n/max(list[0].Shape[0], 1))
 }
 
 // exchange are the rows of the members of an exchange, and how many of the rows that each puts
@@ -39,8 +39,8 @@ type exchange struct {
 func (f *files) findSplits(e *Event) bool {
 	x := &exchange{}
 	for _, m := range e.comms {
-		in, known := f.rowsOf(m.In)
-		out, ok := f.rowsOf(m.Out)
+		in, known := f.rowMarks(m.In)
+		out, ok := f.rowMarks(m.Out)
 		if !known || !ok {
 			return false
 		}
