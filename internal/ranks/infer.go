@@ -356,8 +356,8 @@ func (n *inference) broadcast(e *Event) (root, right, wrong int) {
 func (n *inference) exchanged(e *Event) (right, wrong int) {
 	rows := make(map[uint64]int)
 	for _, m := range e.comms {
-		in, known := n.rowsOf(m.In)
-		out, ok := n.rowsOf(m.Out)
+		in, known := n.rowMarks(m.In)
+		out, ok := n.rowMarks(m.Out)
 		if !known || !ok {
 			return 0, len(e.Group)
 		}
