@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumptest"
@@ -113,6 +114,11 @@ func TestDamage(t *testing.T) {
 				t.Error("the operator has neither a row nor a problem")
 			case broken != nil && (broken.Reason != string(c.reason) || broken.File != path || broken.Status == recompute.Wrong || broken.Status == recompute.Misfit):
 				t.Errorf("is %s %s of %s, want %q", broken.Status, broken.Reason, broken.File, c.reason)
+			}
+			if broken != nil && broken.Reason == string(recompute.NoAttributes) && broken.Evidence != "" {
+				if _, detail, _ := strings.Cut(broken.EvidenceZH, "："); !strings.ContainsFunc(detail, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+					t.Errorf("the detail in Chinese: %q", broken.EvidenceZH)
+				}
 			}
 			if !slices.ContainsFunc(lines, func(line string) bool {
 				return !slices.ContainsFunc(c.says, func(word string) bool { return !strings.Contains(line, word) })

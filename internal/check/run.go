@@ -506,7 +506,7 @@ func (x *execution) take(v *recompute.Verdict) {
 		r.Attributes[name] = a
 	}
 	r.Hypotheses, r.Notes = v.Hypotheses, v.Notes
-	if v.Why != "" && v.Status == recompute.Undecided {
+	if !v.Why.IsZero() && v.Status == recompute.Undecided {
 		r.set(lang.Sayf("%v: %s", "%v：%s", reasons[v.Reason], v.Why), lang.Sentence{})
 	}
 	outputs := x.describe(x.out)

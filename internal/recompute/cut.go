@@ -1,9 +1,9 @@
 package recompute
 
 import (
-	"fmt"
 	"slices"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/layout"
 	"dumptool/internal/tensor"
 )
@@ -40,14 +40,14 @@ type cutting struct {
 	pointwise bool
 	// most is how many cells are computed unless all are wanted, 0 for all.
 	most int64
-	// why says why the attributes do not go with the shapes, empty if they do.
-	why string
+	// why says why the attributes do not go with the shapes, zero if they do.
+	why lang.Sentence
 }
 
 // cutter is the column of a formula that says how it may be cut.
 type cutter func(p *problem, h Attributes) *cutting
 
-func misfit(format string, args ...any) *cutting { return &cutting{why: fmt.Sprintf(format, args...)} }
+func misfit(format string, args ...any) *cutting { return &cutting{why: lang.Say(format, args...)} }
 
 // seen are the tensors as they are, with nothing cut.
 func seen(p *problem) *cutting {
@@ -196,11 +196,11 @@ func keeping(axes ...int64) cutter {
 }
 
 // moved sees the first input so that the output is a copy of it.
-func moved(see func(p *problem, h Attributes) (view, string)) cutter {
+func moved(see func(p *problem, h Attributes) (view, lang.Sentence)) cutter {
 	return func(p *problem, h Attributes) *cutting {
 		c := seen(p)
 		v, why := see(p, h)
-		if why != "" {
+		if !why.IsZero() {
 			return misfit("%s", why)
 		}
 		if !v.shape.Equal(p.Outputs[0].Shape) {

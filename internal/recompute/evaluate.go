@@ -18,8 +18,8 @@ type result struct {
 	tallies []*tally
 	// top is the largest finite product or sum of a cell.
 	top float64
-	// why says why the attributes do not go with the shapes, empty if they do.
-	why string
+	// why says why the attributes do not go with the shapes, zero if they do.
+	why lang.Sentence
 	// cells that were computed, of so many.
 	cells, of int64
 	products  []product
@@ -66,7 +66,7 @@ var errTooLarge = lang.Errorf("the operator cannot be cut into parts that memory
 func (j *judge) run(h Attributes, few bool) (*result, error) {
 	r := &result{attrs: h}
 	err := j.passes(r, few)
-	if err == nil && r.why == "" {
+	if err == nil && r.why.IsZero() {
 		r.shape = r.structure(j.op.Outputs[0].DType)
 	}
 	return r, err
@@ -86,7 +86,7 @@ func (j *judge) passes(r *result, few bool) error {
 		part := *j.op
 		part.Outputs = []*Tensor{t}
 		p.Operator, p.output = &part, k
-		if err := j.pass(p, r, few); err != nil || r.why != "" {
+		if err := j.pass(p, r, few); err != nil || !r.why.IsZero() {
 			return err
 		}
 	}
@@ -108,7 +108,7 @@ const fewCells = 3
 // pass computes the cells of the outputs of a problem.
 func (j *judge) pass(p *problem, r *result, few bool) error {
 	cutting := j.formula.cut(p, r.attrs)
-	if r.why = cutting.why; r.why != "" {
+	if r.why = cutting.why; !r.why.IsZero() {
 		return nil
 	}
 	g, ok := cutting.cut()
@@ -285,7 +285,7 @@ func (j *judge) sample(h Attributes, name string, x float64) (*sampled, error) {
 func (j *judge) someCell(h Attributes) (*computed, error) {
 	p := &problem{Operator: j.op}
 	cutting := j.formula.cut(p, h)
-	if cutting.why != "" {
+	if !cutting.why.IsZero() {
 		return nil, nil
 	}
 	g, ok := cutting.cut()

@@ -44,10 +44,10 @@ func (j *judge) fit(start *result, all []Attributes) (*result, error) {
 				if err != nil {
 					return nil, err
 				}
-				if r.why == "" && (best == nil || r.compare(best) < 0) {
+				if r.why.IsZero() && (best == nil || r.compare(best) < 0) {
 					best, of = r, a
 				}
-				if r.why == "" && r.explains() {
+				if r.why.IsZero() && r.explains() {
 					break
 				}
 			}
@@ -63,7 +63,7 @@ func (j *judge) fit(start *result, all []Attributes) (*result, error) {
 		}
 		best = r
 	}
-	if best.why != "" || !best.explains() && 2*best.bad() >= start.bad() {
+	if !best.why.IsZero() || !best.explains() && 2*best.bad() >= start.bad() {
 		return nil, nil
 	}
 	best, err := j.rounded(best, of.names[0])
@@ -94,7 +94,7 @@ func (j *judge) rounded(r *result, name string) (*result, error) {
 			if err != nil {
 				return nil, err
 			}
-			if s.why != "" || !s.explains() || s.beyond() > r.beyond() {
+			if !s.why.IsZero() || !s.explains() || s.beyond() > r.beyond() {
 				break
 			}
 			if !few {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -44,7 +45,7 @@ type formula struct {
 	compute func(c *call) []*Array
 	// linear is the product of matrices of a formula that is one, in place of compute; cut says
 	// then what pieces there are.
-	linear func(p *problem, h Attributes) (*linear, string)
+	linear func(p *problem, h Attributes) (*linear, lang.Sentence)
 	// attrs are what it depends on, and what they may be where nobody says it.
 	attrs []attribute
 	// read makes attributes of the formula of those that have other names, or another form, in

@@ -179,10 +179,10 @@ func (c *call) halves() (a, b *Array) {
 func lastWhole(p *problem, h Attributes) *cutting {
 	c := elementwise(p, h)
 	c.pointwise = false
-	if rank := len(p.Inputs[0].Shape); c.why == "" && (rank == 0 || p.Inputs[0].Shape[rank-1]%2 != 0 || !p.Inputs[0].Shape.Equal(p.Outputs[0].Shape)) {
+	if rank := len(p.Inputs[0].Shape); c.why.IsZero() && (rank == 0 || p.Inputs[0].Shape[rank-1]%2 != 0 || !p.Inputs[0].Shape.Equal(p.Outputs[0].Shape)) {
 		return misfit("halves of shape %s", p.Inputs[0].Shape)
 	}
-	if c.why != "" {
+	if !c.why.IsZero() {
 		return c
 	}
 	c.free = nil

@@ -4,19 +4,20 @@ import (
 	"math"
 	"slices"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
 // gatherView sees the rows that the indices choose.
-func gatherView(p *problem, h Attributes) (view, string) {
+func gatherView(p *problem, h Attributes) (view, lang.Sentence) {
 	x, index := p.Inputs[0], p.Inputs[1]
 	k, ok := axisIn(h, len(x.Shape))
 	if !ok || index.elements() > mostElements {
-		return view{}, "the axis does not fit"
+		return view{}, lang.Say("the axis does not fit")
 	}
 	all, err := wholeOf(index)
 	if err != nil {
-		return view{}, err.Error()
+		return view{}, lang.Error(err)
 	}
 	rows := &gathered{source: x, inner: x.Shape[k+1:].Elements(), size: x.Shape[k], rows: make([]int64, len(all))}
 	for i, n := range all {
@@ -24,11 +25,11 @@ func gatherView(p *problem, h Attributes) (view, string) {
 			n += float64(x.Shape[k])
 		}
 		if n != math.Trunc(n) || n < 0 || n >= float64(x.Shape[k]) {
-			return view{}, "an index is outside of the input"
+			return view{}, lang.Say("an index is outside of the input")
 		}
 		rows.rows[i] = int64(n)
 	}
-	return view{shape: slices.Concat(x.Shape[:k], tensor.Shape{int64(len(all))}, x.Shape[k+1:]), source: rows}, ""
+	return view{shape: slices.Concat(x.Shape[:k], tensor.Shape{int64(len(all))}, x.Shape[k+1:]), source: rows}, lang.Sentence{}
 }
 
 // readIndexed takes the axes that are indexed from flags, one an axis.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -123,8 +124,8 @@ type Verdict struct {
 	Attributes Attributes
 	Hypotheses int
 	Outputs    []Output
-	// Why says what does not fit, empty where everything does.
-	Why   string
+	// Why says what does not fit, zero where everything does.
+	Why   lang.Sentence
 	Notes []Note
 	// Top is the largest finite product or sum inside.
 	Top float64
@@ -132,7 +133,7 @@ type Verdict struct {
 	Factor float64
 }
 
-func undecided(reason Reason, why string) *Verdict {
+func undecided(reason Reason, why lang.Sentence) *Verdict {
 	return &Verdict{Status: Undecided, Reason: reason, Why: why}
 }
 
@@ -140,14 +141,14 @@ func undecided(reason Reason, why string) *Verdict {
 func Judge(ctx context.Context, op *Operator) (*Verdict, error) {
 	f := formulaOf(op.Formula)
 	if f == nil {
-		return undecided(NoType, ""), nil
+		return undecided(NoType, lang.Sentence{}), nil
 	}
 	if v := refuse(f, op); v != nil {
 		return v, nil
 	}
 	v, err := newJudge(ctx, op, f).decide()
 	if errors.Is(err, errTooLarge) {
-		return undecided(OverBudget, err.Error()), nil
+		return undecided(OverBudget, lang.Error(err)), nil
 	}
 	return v, err
 }
@@ -167,27 +168,27 @@ func newJudge(ctx context.Context, op *Operator, f *formula) *judge {
 // refuse returns the verdict of operators of which something is missing.
 func refuse(f *formula, op *Operator) *Verdict {
 	if need := f.needed(); len(op.Inputs) < need || slices.Contains(op.Inputs[:need], nil) {
-		return undecided(NoInputs, "")
+		return undecided(NoInputs, lang.Sentence{})
 	}
 	if len(op.Outputs) == 0 {
-		return undecided(NoOutputs, "")
+		return undecided(NoOutputs, lang.Sentence{})
 	}
 	for _, t := range append(slices.Clip(op.Inputs), op.Outputs...) {
 		if t == nil {
 			continue
 		}
 		if _, err := tensor.NewDecoder(t.Stored); err != nil || t.Stored.Host().Complex() {
-			return undecided(NoDType, t.Stored.String())
+			return undecided(NoDType, lang.Plain(t.Stored.String()))
 		}
 	}
 	if f.writes && op.Overlap == nil && !op.Called {
-		return undecided(InPlace, "")
+		return undecided(InPlace, lang.Sentence{})
 	}
 	if op.Outputs[0].elements() == 0 {
 		return &Verdict{Status: OK, Confidence: High}
 	}
 	if slices.ContainsFunc(op.Inputs, func(t *Tensor) bool { return t != nil && t.elements() == 0 }) && f.class != Move {
-		return undecided(NoInputs, "")
+		return undecided(NoInputs, lang.Sentence{})
 	}
 	return nil
 }
@@ -228,15 +229,15 @@ func (j *judge) decide() (*Verdict, error) {
 }
 
 // choose runs the hypotheses and returns the best; nil if none goes with the shapes.
-func (j *judge) choose(all []Attributes) (best *result, tried int, why string, err error) {
+func (j *judge) choose(all []Attributes) (best *result, tried int, why lang.Sentence, err error) {
 	for tried < len(all) && (best == nil || !best.explains()) {
 		var candidates []*result
 		for more := true; tried < len(all) && more; tried++ {
 			r, err := j.run(all[tried], len(all) > 1)
 			if err != nil {
-				return nil, tried, "", err
+				return nil, tried, lang.Sentence{}, err
 			}
-			if r.why != "" {
+			if !r.why.IsZero() {
 				why = cmp.Or(why, r.why)
 				continue
 			}
@@ -247,7 +248,7 @@ func (j *judge) choose(all []Attributes) (best *result, tried int, why string, e
 		for _, r := range candidates[:min(len(candidates), fewCells)] {
 			if r.cells < r.of {
 				if r, err = j.run(r.attrs, false); err != nil {
-					return nil, tried, "", err
+					return nil, tried, lang.Sentence{}, err
 				}
 			}
 			if best == nil || r.compare(best) < 0 {
@@ -332,7 +333,7 @@ func (j *judge) accuse(v *Verdict, r *result) error {
 	case err != nil:
 		return err
 	case inPlace:
-		*v = *undecided(InPlace, "")
+		*v = *undecided(InPlace, lang.Sentence{})
 		return nil
 	}
 	largest := 0.0
@@ -357,7 +358,7 @@ func (j *judge) accuse(v *Verdict, r *result) error {
 		v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""
 	case known && !j.formula.open && !j.op.Open || most || j.factor || j.isClosed():
 	case j.machine.lacks:
-		*v = *undecided(NoInputs, "")
+		*v = *undecided(NoInputs, lang.Sentence{})
 	default:
 		v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""
 	}
@@ -430,7 +431,7 @@ func (j *judge) excuse(v *Verdict, r *result) error {
 	shape := r.shape
 	if shape.reason == NoReason {
 		if r.loose() > mostLoose {
-			*v = *undecided(IllConditioned, "")
+			*v = *undecided(IllConditioned, lang.Sentence{})
 			return nil
 		}
 		coarse, err := j.coarse()

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -216,7 +217,7 @@ func (r *result) lost(d tensor.DType) bool {
 func (j *judge) linearRun(r *result, few bool) error {
 	p := &problem{Operator: j.op}
 	l, why := j.formula.linear(p, r.attrs)
-	if r.why = why; why != "" {
+	if r.why = why; !why.IsZero() {
 		return nil
 	}
 	out, err := newFeed(j.op.Outputs[0], view{shape: j.op.Outputs[0].Shape})
@@ -282,7 +283,7 @@ func (j *judge) inFull(r *result, l *linear, rows []rowOf, out *feed, t *tally, 
 			n = len(rows)
 		}
 		n = min(n, size)
-		if err := j.rows(r, l, rows[:n], out, t, ordered); err != nil || r.why != "" {
+		if err := j.rows(r, l, rows[:n], out, t, ordered); err != nil || !r.why.IsZero() {
 			return err
 		}
 		rows = rows[n:]
@@ -368,7 +369,7 @@ func (j *judge) rows(r *result, l *linear, rows []rowOf, out *feed, t *tally, or
 		x = activate(x, a.Value.Text)
 	}
 	if m.err != nil {
-		r.why = m.err.Error()
+		r.why = lang.Error(m.err)
 		return nil //nolint:nilerr // the attributes do not go with the shapes
 	}
 	y := m.exact(x.shape, m.alloc(len(x.v)))

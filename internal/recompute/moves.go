@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -12,18 +13,18 @@ import (
 // copy of it.
 var moves = []formula{
 	{name: "Identity", class: Move, inputs: "x", cut: flat, compute: unary(same1), repeats: true},
-	{name: "Transpose", class: Move, inputs: "x", compute: unary(same1), cut: moved(func(p *problem, h Attributes) (view, string) {
+	{name: "Transpose", class: Move, inputs: "x", compute: unary(same1), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		perm, _ := h["perm"].Value.Integers()
 		return permuted(p.Inputs[0].Shape, toInts(perm))
 	}), attrs: []attribute{{names: []string{"perm"}, closed: true, choices: permutations}}},
 	{name: "Concat", class: Move, inputs: "x*", cut: behind(false), compute: one(func(c *call) *Array { return c.cat() }),
 		attrs: []attribute{axisWhere("axis", func(p *problem, k int) bool {
-			return behind(false)(p, Attributes{"axis": {integers(k), FromShape}}).why == ""
+			return behind(false)(p, Attributes{"axis": {integers(k), FromShape}}).why.IsZero()
 		})}},
 	{name: "Pack", class: Move, inputs: "x*", cut: behind(true), compute: one(func(c *call) *Array { return c.cat() }),
 		attrs: []attribute{{names: []string{"axis"}, closed: true, choices: func(p *problem) (all []Attributes) {
 			for k := range p.rank() + 1 {
-				if h := (Attributes{"axis": {integers(k), FromValues}}); behind(true)(p, h).why == "" {
+				if h := (Attributes{"axis": {integers(k), FromValues}}); behind(true)(p, h).why.IsZero() {
 					all = append(all, h)
 				}
 			}
@@ -32,28 +33,28 @@ var moves = []formula{
 	{name: "Split", class: Move, inputs: "x", compute: unary(same1), each: true, cut: moved(splitView),
 		attrs: []attribute{axisWhere("axis", func(p *problem, k int) bool {
 			_, why := splitView(p, Attributes{"axis": {integers(k), FromShape}})
-			return why == ""
+			return why.IsZero()
 		})}},
-	{name: "Unpack", class: Move, inputs: "x", compute: unary(same1), each: true, cut: moved(func(p *problem, h Attributes) (view, string) {
+	{name: "Unpack", class: Move, inputs: "x", compute: unary(same1), each: true, cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		x := p.Inputs[0].Shape
 		k, ok := axisIn(h, len(x))
 		if !ok || x[k] != int64(p.outputs) {
-			return view{}, "the axis does not fit"
+			return view{}, lang.Say("the axis does not fit")
 		}
 		strides := x.Strides()
-		return view{shape: slices.Delete(slices.Clone(x), k, k+1), strides: slices.Delete(slices.Clone(strides), k, k+1), offset: int64(p.output) * strides[k]}, ""
+		return view{shape: slices.Delete(slices.Clone(x), k, k+1), strides: slices.Delete(slices.Clone(strides), k, k+1), offset: int64(p.output) * strides[k]}, lang.Sentence{}
 	}), attrs: []attribute{axisWhere("axis", func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == int64(p.outputs) })}},
 	{name: "StridedSlice", class: Move, inputs: "x", compute: unary(same1), cut: moved(sliceView), read: readSlice, attrs: []attribute{{names: []string{"begin", "strides"}, closed: true, open: true, choices: slicesOf}, kept("shape")}},
-	{name: "Tile", class: Move, inputs: "x", compute: unary(same1), cut: moved(func(p *problem, h Attributes) (view, string) {
+	{name: "Tile", class: Move, inputs: "x", compute: unary(same1), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		x := lead(p.Inputs[0].Shape, len(p.Outputs[0].Shape))
 		var v view
 		for k, n := range p.Outputs[0].Shape {
 			if x == nil || x[k] == 0 || n%x[k] != 0 {
-				return v, "shape " + p.Inputs[0].Shape.String() + " does not repeat to " + p.Outputs[0].Shape.String()
+				return v, lang.Say("shape %s does not repeat to %s", p.Inputs[0].Shape, p.Outputs[0].Shape)
 			}
 			v.shape, v.strides = append(v.shape, n/x[k], x[k]), append(v.strides, 0, x.Strides()[k])
 		}
-		return v, ""
+		return v, lang.Sentence{}
 	})},
 	{name: "Pad", class: Move, inputs: "x", cut: padCut, compute: one(padded), read: readPads, attrs: []attribute{{names: []string{"before"}, closed: true, choices: padsOf},
 		{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("constant"), Text("reflect"), Text("edge"), Text("symmetric"), Text("circular")).choices}, real("value", 0)}},
@@ -109,22 +110,22 @@ func lead(s tensor.Shape, rank int) tensor.Shape {
 	return slices.Concat(slices.Repeat(tensor.Shape{1}, rank-len(s)), s)
 }
 
-func permuted(x tensor.Shape, perm []int) (view, string) {
+func permuted(x tensor.Shape, perm []int) (view, lang.Sentence) {
 	v, seen := view{shape: tensor.Shape{}, strides: []int64{}}, make([]bool, len(x))
 	for _, k := range perm {
 		if k < 0 {
 			k += len(x)
 		}
 		if k < 0 || k >= len(x) || seen[k] || len(perm) != len(x) {
-			return v, "perm does not fit the shape " + x.String()
+			return v, lang.Say("perm does not fit the shape %s", x)
 		}
 		seen[k] = true
 		v.shape, v.strides = append(v.shape, x[k]), append(v.strides, x.Strides()[k])
 	}
 	if len(perm) != len(x) {
-		return v, "perm does not fit the shape " + x.String()
+		return v, lang.Say("perm does not fit the shape %s", x)
 	}
-	return v, ""
+	return v, lang.Sentence{}
 }
 
 // permutations lists the orders of axes that give the output's shape.
@@ -205,20 +206,20 @@ func behind(pack bool) cutter {
 func (c *call) cat() *Array { return cat(c.axis, c.inputs...) }
 
 // splitView sees the part of the input that an output is.
-func splitView(p *problem, h Attributes) (view, string) {
+func splitView(p *problem, h Attributes) (view, lang.Sentence) {
 	x := p.Inputs[0].Shape
 	k, ok := axisIn(h, len(x))
 	if !ok {
-		return view{}, "the axis does not fit"
+		return view{}, lang.Say("the axis does not fit")
 	}
 	at, begin := int64(0), int64(0)
 	for i, s := range p.shapes {
 		if len(s) != len(x) {
-			return view{}, "an output has another rank"
+			return view{}, lang.Say("an output has another rank")
 		}
 		for a := range s {
 			if a != k && s[a] != x[a] {
-				return view{}, "an output has another shape"
+				return view{}, lang.Say("an output has another shape")
 			}
 		}
 		if i == p.output {
@@ -227,13 +228,13 @@ func splitView(p *problem, h Attributes) (view, string) {
 		at += s[k]
 	}
 	if at != x[k] {
-		return view{}, "the outputs have another size"
+		return view{}, lang.Say("the outputs have another size")
 	}
-	return view{shape: p.Outputs[0].Shape, strides: x.Strides(), offset: begin * x.Strides()[k]}, ""
+	return view{shape: p.Outputs[0].Shape, strides: x.Strides(), offset: begin * x.Strides()[k]}, lang.Sentence{}
 }
 
 // sliceView sees elements from begin on at steps.
-func sliceView(p *problem, h Attributes) (view, string) {
+func sliceView(p *problem, h Attributes) (view, lang.Sentence) {
 	begin, ok := h["begin"].Value.Integers()
 	steps, isList := h["strides"].Value.Integers()
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
@@ -241,17 +242,17 @@ func sliceView(p *problem, h Attributes) (view, string) {
 		out = kept // before axes of length 1 were dropped
 	}
 	if !ok || !isList || len(begin) != len(x) || len(steps) != len(x) || len(out) != len(x) {
-		return view{}, "begin and strides do not fit the shapes"
+		return view{}, lang.Say("begin and strides do not fit the shapes")
 	}
 	v := view{shape: out, strides: slices.Clone(x.Strides())}
 	for k, n := range out {
 		if steps[k] < 1 || begin[k] < 0 || n > 0 && (begin[k] >= x[k] || (n-1) > (x[k]-1-begin[k])/steps[k]) {
-			return view{}, "the slice leaves the input"
+			return view{}, lang.Say("the slice leaves the input")
 		}
 		v.offset += begin[k] * v.strides[k]
 		v.strides[k] *= steps[k]
 	}
-	return v, ""
+	return v, lang.Sentence{}
 }
 
 const (

@@ -88,7 +88,7 @@ func cumsum(c *call) *Array {
 // rankedAxis is the axis of which the output has a part.
 var rankedAxis = attribute{names: []string{"axis"}, closed: true, choices: func(p *problem) (all []Attributes) {
 	for k := p.rank() - 1; k >= 0; k-- {
-		if h := (Attributes{"axis": {integers(k), FromShape}}); rankedCut(p, h).why == "" {
+		if h := (Attributes{"axis": {integers(k), FromShape}}); rankedCut(p, h).why.IsZero() {
 			all = append(all, h)
 		}
 	}

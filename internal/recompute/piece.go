@@ -97,7 +97,7 @@ func (p *Piece) fits(f *formula, h Attributes, most int64) bool {
 		return true
 	}
 	l, why := f.linear(&problem{Operator: p.Operator}, h)
-	return why == "" && l.cost() <= mostExpectedProduct
+	return why.IsZero() && l.cost() <= mostExpectedProduct
 }
 
 // cut makes the piece as large as it may be along the axes of the formula, the last ones
@@ -107,7 +107,7 @@ func (p *Piece) cut(f *formula, v *Verdict, most int64) (bool, error) {
 		return false, nil
 	}
 	c := f.cut(&problem{Operator: p.Operator}, v.Attributes)
-	if c.why != "" || len(c.free) == 0 || !c.plain() {
+	if !c.why.IsZero() || len(c.free) == 0 || !c.plain() {
 		return false, nil
 	}
 	whole := p.Operator
@@ -226,7 +226,7 @@ func Expected(ctx context.Context, op *Operator, h Attributes) (*Expectation, er
 		return nil, nil
 	}
 	if f.linear != nil {
-		if l, why := f.linear(&problem{Operator: op}, h); why != "" || l.cost() > wholeProduct {
+		if l, why := f.linear(&problem{Operator: op}, h); !why.IsZero() || l.cost() > wholeProduct {
 			return nil, nil
 		}
 	}
@@ -239,7 +239,7 @@ func expect(ctx context.Context, op *Operator, f *formula, h Attributes) (*Expec
 	j := newJudge(ctx, op, f)
 	j.expected = &Expectation{Values: make([][]float64, n), Bounds: make([][]float64, n), Integers: make([][]int64, n)}
 	r, err := j.run(h, false)
-	if err != nil || r.why != "" {
+	if err != nil || !r.why.IsZero() {
 		return nil, err
 	}
 	j.expected.Bad = r.bad()

@@ -3,6 +3,7 @@ package recompute
 import (
 	"slices"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -118,7 +119,7 @@ func partOf(all, own tensor.Shape, part int64) int64 {
 }
 
 // matMul is a product of matrices, with others before them that are broadcast.
-func matMul(p *problem, h Attributes) (*linear, string) {
+func matMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	t1, _ := h["transpose_x1"].Value.Number()
 	t2, _ := h["transpose_x2"].Value.Number()
 	a, b := matrixOf(p.Operator, p.Inputs[0], t1 != 0), matrixOf(p.Operator, p.Inputs[1], t2 != 0)
@@ -127,11 +128,11 @@ func matMul(p *problem, h Attributes) (*linear, string) {
 	}
 	before, ok := broadcast(a.before, b.before)
 	if !ok || a.cols != b.rows {
-		return nil, "matrices of " + p.Inputs[0].Shape.String() + " and " + p.Inputs[1].Shape.String() + " do not fit"
+		return nil, lang.Say("matrices of %s and %s", p.Inputs[0].Shape, p.Inputs[1].Shape)
 	}
 	l := &linear{parts: before.Elements(), rows: a.rows, k: a.cols, n: b.cols, byColumn: b.turned}
 	if out := p.Outputs[0]; out.elements() != l.parts*l.rows*l.n || len(out.Shape) > 1 && out.Shape[len(out.Shape)-1] != l.n && l.n != 1 {
-		return nil, "the output has the shape " + out.Shape.String()
+		return nil, lang.Say("the output has the shape %s", out.Shape)
 	}
 	l.left = func(part, row int64, dst []float64) error { return a.row(partOf(before, a.before, part), row, dst) }
 	if a.turned {
@@ -155,22 +156,22 @@ func matMul(p *problem, h Attributes) (*linear, string) {
 		case l.parts * l.rows * l.n:
 			l.same = append(l.same, w)
 		default:
-			return nil, "a bias of shape " + bias.Shape.String()
+			return nil, lang.Say("a bias of shape %s", bias.Shape)
 		}
 	}
-	return l, ""
+	return l, lang.Sentence{}
 }
 
 // fullyConnected is a product with weights of a row for each result; what is before the axis
 // makes the rows.
-func fullyConnected(p *problem, h Attributes) (*linear, string) {
+func fullyConnected(p *problem, h Attributes) (*linear, lang.Sentence) {
 	x, w := p.Inputs[0], p.Inputs[1]
 	if len(w.Shape) < 2 {
-		return nil, "weights of shape " + w.Shape.String()
+		return nil, lang.Say("weights of shape %s", w.Shape)
 	}
 	n, k := w.Shape[0], w.Shape[1:].Elements()
 	if k == 0 || x.elements()%k != 0 {
-		return nil, "weights of shape " + w.Shape.String() + " for " + x.Shape.String()
+		return nil, lang.Say("weights of shape %s for %s", w.Shape, x.Shape)
 	}
 	flat, weights := *x, *w
 	flat.Shape, weights.Shape = tensor.Shape{x.elements() / k, k}, tensor.Shape{n, k}
@@ -179,7 +180,7 @@ func fullyConnected(p *problem, h Attributes) (*linear, string) {
 	q.Inputs[0], q.Inputs[1] = p.reshaped(x, flat.Shape), p.reshaped(w, weights.Shape)
 	out := p.Outputs[0]
 	if out.elements() != flat.Shape[0]*n {
-		return nil, "the output has the shape " + out.Shape.String()
+		return nil, lang.Say("the output has the shape %s", out.Shape)
 	}
 	q.Outputs = []*Tensor{p.reshaped(out, tensor.Shape{flat.Shape[0], n})}
 	p.kept(x) // both keep in one place
@@ -188,25 +189,25 @@ func fullyConnected(p *problem, h Attributes) (*linear, string) {
 }
 
 // quantMatMul is a product of integers whose columns are scaled to floating point.
-func quantMatMul(p *problem, h Attributes) (*linear, string) {
+func quantMatMul(p *problem, h Attributes) (*linear, lang.Sentence) {
 	p.kept(p.Inputs[0]) // all keep in one place
 	q := *p.Operator
 	q.Inputs = slices.DeleteFunc(slices.Clone(q.Inputs), func(t *Tensor) bool { return t == p.Inputs[2] })
 	l, why := matMul(&problem{Operator: &q}, h)
-	if why != "" {
+	if !why.IsZero() {
 		return nil, why
 	}
 	scales, err := scalesOf(p.Inputs[2])
 	switch {
 	case err != nil:
-		return nil, err.Error()
+		return nil, lang.Error(err)
 	case len(scales) == 1:
 		scales = slices.Repeat(scales, int(l.n))
 	case int64(len(scales)) != l.n:
-		return nil, "scales of shape " + p.Inputs[2].Shape.String()
+		return nil, lang.Say("scales of shape %s", p.Inputs[2].Shape)
 	}
 	l.scales = scales
-	return l, ""
+	return l, lang.Sentence{}
 }
 
 // reshaped is a tensor in another shape, always the same one.
@@ -230,7 +231,7 @@ func (o *Operator) reshaped(t *Tensor, s tensor.Shape) *Tensor {
 var transposes = attribute{names: []string{"transpose_x1", "transpose_x2"}, closed: true, choices: func(p *problem) (all []Attributes) {
 	for _, t := range [][2]float64{{0, 0}, {0, 1}, {1, 0}, {1, 1}} {
 		h := Attributes{"transpose_x1": {Number(t[0]), FromValues}, "transpose_x2": {Number(t[1]), FromValues}}
-		if _, why := matMul(p, h); why == "" {
+		if _, why := matMul(p, h); why.IsZero() {
 			all = append(all, h)
 		}
 	}
@@ -247,7 +248,7 @@ var added = attribute{names: []string{"added"}, fixed: true, words: true, choice
 
 // extras finds the bias and what is added to every element among the inputs after the
 // weights.
-func (l *linear) extras(p *problem) string {
+func (l *linear) extras(p *problem) lang.Sentence {
 	out := p.Outputs[0]
 	for _, t := range p.Inputs[2:] {
 		if t == nil || t.elements() == 0 {
@@ -260,10 +261,10 @@ func (l *linear) extras(p *problem) string {
 		case t.Shape.Equal(out.Shape):
 			l.same = append(l.same, w)
 		default:
-			return "an input of shape " + t.Shape.String()
+			return lang.Say("an input of shape %s", t.Shape)
 		}
 	}
-	return ""
+	return lang.Sentence{}
 }
 
 // products are the formulas that multiply matrices.

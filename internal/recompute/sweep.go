@@ -1,6 +1,9 @@
 package recompute
 
-import "dumptool/internal/guard"
+import (
+	"dumptool/internal/guard"
+	"dumptool/internal/lang"
+)
 
 // Helpers are other goroutines that an operator may use: a place is taken while one computes.
 type Helpers interface {
@@ -39,7 +42,7 @@ func (s *sweep) cell(i int64) (ok bool, err error) {
 	if err := s.ctx.Err(); err != nil {
 		return false, s.leave(err)
 	}
-	if err := s.wait(mostAhead - 1); err != nil || s.result.why != "" {
+	if err := s.wait(mostAhead - 1); err != nil || !s.result.why.IsZero() {
 		return false, s.leave(err)
 	}
 	m := &s.judge.machine
@@ -68,12 +71,12 @@ func (s *sweep) cell(i int64) (ok bool, err error) {
 	}
 	s.compute(p)
 	err = s.wait(mostAhead)
-	return s.result.why == "", err
+	return s.result.why.IsZero(), err
 }
 
 // wait adds up what was found, and waits for it while more than so many cells are left.
 func (s *sweep) wait(most int) error {
-	for s.result.why == "" && len(s.running) > 0 && (len(s.running) > most || s.running[0].done == nil) {
+	for s.result.why.IsZero() && len(s.running) > 0 && (len(s.running) > most || s.running[0].done == nil) {
 		p := s.running[0]
 		if p.done != nil {
 			if err := <-p.done; err != nil {
@@ -89,7 +92,7 @@ func (s *sweep) wait(most int) error {
 
 // leave waits for all helpers if there is an error, or no cell will be added up any more.
 func (s *sweep) leave(err error) error {
-	if err == nil && s.result.why == "" {
+	if err == nil && s.result.why.IsZero() {
 		return nil
 	}
 	for _, p := range s.running {
@@ -128,7 +131,7 @@ func (s *sweep) add(p *part) {
 	r, m := s.result, p.machine
 	s.judge.machine.lacks = s.judge.machine.lacks || m.lacks
 	if m.err != nil {
-		r.why = m.err.Error()
+		r.why = lang.Error(m.err)
 		return
 	}
 	for k, t := range p.tallies {

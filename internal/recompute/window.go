@@ -1,10 +1,10 @@
 package recompute
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -24,8 +24,8 @@ func windowOf(h Attributes, kernel []int64) (w window, ok bool) {
 }
 
 // geometry says what windows are.
-func (a Attributes) geometry() string {
-	return fmt.Sprintf("strides %s, pads %s and dilations %s", a["strides"].Value, a["pads"].Value, a["dilations"].Value)
+func (a Attributes) geometry() lang.Sentence {
+	return lang.Say("strides %s, pads %s and dilations %s", a["strides"].Value, a["pads"].Value, a["dilations"].Value)
 }
 
 // extent is how many elements a window spans along an axis.
@@ -43,23 +43,23 @@ func (w *window) fits(axis int, n, out int64) bool {
 }
 
 // conv2D is a convolution: pixels are rows, groups parts, filters columns.
-func conv2D(p *problem, h Attributes) (*linear, string) {
+func conv2D(p *problem, h Attributes) (*linear, lang.Sentence) {
 	x, w, out := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
 	axes := len(x) - 2
 	if axes < 1 || len(w) != len(x) || len(out) != len(x) || w[1] == 0 || x[1]%w[1] != 0 || out[1] != w[0] || x[0] != out[0] {
-		return nil, "weights of shape " + w.String() + " for " + x.String()
+		return nil, lang.Say("weights of shape %s for %s", w, x)
 	}
 	groups := x[1] / w[1]
 	if g, ok := h["groups"].Value.Number(); ok && int64(g) != groups || groups == 0 || w[0]%groups != 0 {
-		return nil, "groups and shapes do not fit"
+		return nil, lang.Say("groups and shapes do not fit")
 	}
 	g, ok := windowOf(h, w[2:])
 	if !ok {
-		return nil, h.geometry() + " for weights of shape " + w.String()
+		return nil, lang.Say("%s for weights of shape %s", h.geometry(), w)
 	}
 	for i := range axes {
 		if !g.fits(i, x[2+i], out[2+i]) {
-			return nil, h.geometry() + " do not make " + out.String() + " of " + x.String()
+			return nil, lang.Say("%s do not make %s of %s", h.geometry(), out, x)
 		}
 	}
 	pixels := out[2:].Elements()
