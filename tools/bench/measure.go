@@ -93,7 +93,7 @@ const (
 	formatTarget  = 1.1 // times cp -r
 	scanTarget    = 1.5 // times cat
 	inspectTarget = 1.5 // times cat
-	compareTarget = 6.5 // times cat
+	compareTarget = 3.5 // times cat
 	importTarget  = 3.0 // times cat, which does not write
 	// containerTarget is times .npy: the speed is the same, but for noise.
 	containerTarget = 1.1
