@@ -61,8 +61,9 @@ type Options struct {
 	// Observe hears of the progress.
 	Observe func(batch.Event)
 
-	// dumpedOnly leaves operators alone of which inputs were not dumped.
-	dumpedOnly bool
+	// dumpedOnly leaves operators alone of which inputs were not dumped; transforms is of
+	// recompute.Operator.
+	dumpedOnly, transforms bool
 	// peers tells operators of a kind apart from others, empty for one that is of none; nil for
 	// those of one role and type.
 	peers func(*Operator) string
@@ -287,6 +288,7 @@ func (x *execution) judge(ctx context.Context) error {
 	}
 	if v == nil {
 		op.Seed, op.Full, op.Budget, op.Helpers = x.opt.Seed, x.opt.Full, x.opt.Budget, x.places
+		op.Transforms = x.opt.transforms
 		if v, err = recompute.Judge(ctx, op); err != nil {
 			return x.errorOf(err)
 		}

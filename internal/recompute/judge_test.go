@@ -309,3 +309,36 @@ func TestBoundInOneCell(t *testing.T) {
 		t.Errorf("epsilon %v, want .07", x)
 	}
 }
+
+// TestTransforms: what transforms add to a convolution, 0.2 % of its sums, is low
+// precision where they may have been used: with kernels of 3x3, and of any size where the
+// operator says so. A wrong element is found there too.
+func TestTransforms(t *testing.T) {
+	t.Parallel()
+	for size, attrs := range map[int64]string{1: "strides=1,1 pads=0,0 dilations=1,1", 3: "strides=1,1 pads=1,1 dilations=1,1"} {
+		r := rand.New(rand.NewPCG(5, uint64(size)))
+		in := []*Tensor{drawn(r, 1, 1, 16, 12, 12), drawn(r, 1, 8, 16, size, size)}
+		out := computedBy(t, "Conv2D", attrs, tensor.Shape{1, 8, 12, 12}, in...)
+		v := out.Source.(numbers).v
+		for i := range v {
+			v[i] = float64(float32(v[i] + r.NormFloat64()*2e-3*float64(4*size)))
+		}
+		judge := func(transforms bool) Status {
+			got, err := Judge(context.Background(), &Operator{Formula: "Conv2D", Inputs: in, Outputs: []*Tensor{out}, Attributes: attributesOf(attrs), Transforms: transforms})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got.Status
+		}
+		if got := judge(true); got != Low {
+			t.Errorf("%dx%d: %s, want %s", size, size, got, Low)
+		}
+		if got := judge(false); (got == Low) != (size == 3) {
+			t.Errorf("%dx%d without transforms: %s", size, size, got)
+		}
+		v[100] += float64(2 * size)
+		if got := judge(true); got != Wrong {
+			t.Errorf("%dx%d, an element off: %s, want %s", size, size, got, Wrong)
+		}
+	}
+}

@@ -63,6 +63,9 @@ type Operator struct {
 	// Open is set for modules of whose inside more is possible than the formula says, such as
 	// roundings between two steps.
 	Open bool
+	// Transforms is set where convolutions of any kernel may have been computed by transforms, as
+	// those of 3x3 are.
+	Transforms bool
 	// Full computes everything, Budget is how many multiplications and additions an operator
 	// may cost, elements for those that are none; 0 for no limit. Seed is that of signs.
 	Full   bool

@@ -78,7 +78,7 @@ func conv2D(p *problem, h Attributes) (*linear, lang.Sentence) {
 	}
 	l.places, l.run = corners(out[2:]), pixels
 	same := func(v []int64, n int64) bool { return !slices.ContainsFunc(v, func(k int64) bool { return k != n }) }
-	l.winograd = axes == 2 && same(g.kernel, 3) && same(g.stride, 1) && same(g.dilation, 1) && groups == 1
+	l.winograd = axes == 2 && (p.Transforms || same(g.kernel, 3) && same(g.stride, 1) && same(g.dilation, 1) && groups == 1)
 	return l, l.extras(p)
 }
 
