@@ -196,6 +196,7 @@ func (b *bench) besideCat(ctx context.Context, j job, trees ...string) error {
 			return err
 		}
 	}
+	settle()
 	cat := slices.Concat(trees, []string{"-type", "f", "-exec", "cat", "{}", "+"})
 	var jobs, cats []sample
 	for range b.runs {

@@ -21,3 +21,7 @@ func leastPeak() int64 {
 	}
 	return int64(usage.Maxrss) * 1024 //nolint:unconvert // 32 bits wide on some machines
 }
+
+// settle waits until what was written is on the disk: the system writes it while jobs run
+// otherwise, for half a minute, and takes a part of their processors.
+func settle() { syscall.Sync() }
