@@ -75,9 +75,13 @@ func (l *Learner) Learn(instances []Pair) Role {
 			v.votes++
 		}
 	}
+	// Ranks have runs of equal lengths: where those are sure of one instance, others are what
+	// damaged values are like.
+	certain := slices.ContainsFunc(order, func(key string) bool { return votes[key].role.isRegular() && votes[key].role.Score >= twice })
 	var best *vote
 	for _, key := range order {
 		switch v := votes[key]; {
+		case certain && !v.role.isRegular():
 		case best == nil || v.votes > best.votes:
 			best = v
 			best.role.Others = 0
@@ -94,6 +98,16 @@ func (l *Learner) Learn(instances []Pair) Role {
 	best.role.Known = slices.ContainsFunc(l.known, func(k Known) bool { return slices.Equal(k.Index, best.role.Axes[0]) })
 	l.add(&best.role)
 	return best.role
+}
+
+// isRegular reports whether all axes are cut as parallel ranks cut them.
+func (r *Role) isRegular() bool {
+	for axis, x := range r.Axes {
+		if k := x.Kind(r.whole[axis]); k == Blocks || k == Permuted || k == NotLocal {
+			return false
+		}
+	}
+	return true
 }
 
 // mend fills slices in that are like none of the reference, since their values are damaged:

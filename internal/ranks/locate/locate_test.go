@@ -134,6 +134,26 @@ func TestNowhere(t *testing.T) {
 	}
 }
 
+// TestDamagedRuns: where one layer surely has runs of equal lengths, those of layers in which a
+// slice holds the values of another one are none; without such a layer they are what there is.
+func TestDamagedRuns(t *testing.T) {
+	healthy, damaged := pick(Run{0, 4}, Run{12, 4}), pick(Run{0, 5}, Run{13, 3})
+	var layers []Pair
+	for layer := range uint64(4) {
+		whole, index := random(layer+1, 16, 16), damaged
+		if layer == 2 {
+			index = healthy
+		}
+		layers = append(layers, Pair{noisy(Take(whole, 0, index), layer, 1e-3), whole})
+	}
+	if r := new(Learner).Learn(layers); !r.Found || r.Instances != 1 || !slices.Equal(r.Axes[0], healthy) {
+		t.Errorf("%+v", r)
+	}
+	if r := new(Learner).Learn(layers[:2]); !r.Found || r.Instances != 2 || !slices.Equal(r.Axes[0], damaged) {
+		t.Errorf("without a healthy layer: %+v", r)
+	}
+}
+
 // TestIntegers: tokens are found exactly or not at all, repeated ones too.
 func TestIntegers(t *testing.T) {
 	whole := &Array{Shape: []int{4, 8}, Exact: true}
