@@ -40,7 +40,7 @@ func (x *execution) produced(p graph.Producer, images bool) (*recompute.Tensor, 
 // standIn puts outputs of producers in the place of inputs that were not dumped. It does so
 // for all of them or for none: an operator without its bias computes something else.
 func (x *execution) standIn(images bool) error {
-	if x.opt.dumpedOnly {
+	if x.opt.compared {
 		return nil
 	}
 	none := !slices.ContainsFunc(x.in, func(t *recompute.Tensor) bool { return t != nil })

@@ -61,9 +61,9 @@ type Options struct {
 	// Observe hears of the progress.
 	Observe func(batch.Event)
 
-	// dumpedOnly leaves operators alone of which inputs were not dumped; transforms is of
-	// recompute.Operator.
-	dumpedOnly, transforms bool
+	// compared is set for a comparison: operators of which inputs were not dumped are left alone,
+	// and convolutions of any kernel may have been computed by transforms.
+	compared bool
 	// peers tells operators of a kind apart from others, empty for one that is of none; nil for
 	// those of one role and type.
 	peers func(*Operator) string
@@ -147,7 +147,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 				c.unchosen++
 				continue
 			}
-			if !opt.dumpedOnly || several {
+			if !opt.compared || several {
 				op = asCall(op)
 			}
 			jobs = append(jobs, job{round, op})
@@ -288,7 +288,7 @@ func (x *execution) judge(ctx context.Context) error {
 	}
 	if v == nil {
 		op.Seed, op.Full, op.Budget, op.Helpers = x.opt.Seed, x.opt.Full, x.opt.Budget, x.places
-		op.Transforms = x.opt.transforms
+		op.Transforms = x.opt.compared
 		if v, err = recompute.Judge(ctx, op); err != nil {
 			return x.errorOf(err)
 		}

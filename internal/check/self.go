@@ -15,7 +15,7 @@ import (
 // the dump, and of types that nobody knows, but for those of ranks that are judged together.
 func Selves(ctx context.Context, run *dumpdir.Run, opt Options, together func(dumpdir.Coordinates) bool) (all map[record.OutputAt]*record.Self, unread []lang.Sentence, err error) {
 	all, opt.Only = map[record.OutputAt]*record.Self{}, []string{Operators}
-	opt.dumpedOnly, opt.transforms = true, true
+	opt.compared = true
 	opt.peers = func(o *Operator) string { // what a step says does not depend on others
 		if !together(o.At) {
 			return ""

@@ -45,18 +45,7 @@ type spacing struct{ stride, size int }
 
 // groups are those of some ranks; nil where they are not whole ones.
 func (s spacing) groups(ranks []int) [][]int {
-	at := make(map[[2]int]int)
-	var all [][]int
-	for _, r := range ranks {
-		key := [2]int{r / (s.stride * s.size), r % s.stride}
-		i, ok := at[key]
-		if !ok {
-			i = len(all)
-			at[key] = i
-			all = append(all, nil)
-		}
-		all[i] = append(all[i], r)
-	}
+	all := alike(slices.Values(ranks), func(rank int) ([2]int, bool) { return [2]int{rank / (s.stride * s.size), rank % s.stride}, true })
 	if slices.ContainsFunc(all, func(g []int) bool { return len(g) != s.size }) {
 		return nil
 	}

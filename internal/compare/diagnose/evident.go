@@ -84,7 +84,6 @@ type Judgement struct {
 	origins []*judged
 	applied bool // the statuses are those by evidence
 	rounder verdict.Rounder
-	sources []*verdict.Source // room for those of a row
 }
 
 // Judge judges all rows of a round by the errors that their operators add.

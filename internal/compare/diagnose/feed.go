@@ -198,36 +198,33 @@ func (j *Judgement) feedOf(r *row) (inputs []*row, op optype.Type, found bool) {
 	if !verdict.Informative(out) {
 		return nil, op, false
 	}
-	before, in := j.made[max(0, len(j.made)-lookedAt):], j.sources[:0]
-	for _, row := range before {
-		in = append(in, row.asSource())
-	}
-	j.sources = in
-	take := func(t optype.Type, rows ...*row) {
+	in := make([]*verdict.Source, 0, 2) // of all tries
+	try := func(rows ...*row) {
+		in = in[:0]
 		var errors float64
 		for _, row := range rows {
+			in = append(in, row.asSource())
 			errors += row.noise.RMS
 		}
-		if errors > worst && !t.Fitted && (!found || t == op) {
+		if errors <= worst {
+			return
+		}
+		if t, ok := verdict.RelateTo(out, in...); ok && !t.Fitted && (!found || t == op) {
 			inputs, op, found, worst = slices.Clone(rows), t, true, errors
 		}
 	}
-	for i, row := range slices.Backward(before) {
-		if sameReference(out, row.noise) {
-			continue
-		}
-		if t, ok := verdict.RelateTo(out, in[i]); ok {
-			take(t, row)
+	before := j.made[max(0, len(j.made)-lookedAt):]
+	for _, row := range slices.Backward(before) {
+		if !sameReference(out, row.noise) {
+			try(row)
 		}
 	}
 	if found {
 		return inputs, op, true
 	}
 	for i := len(before) - 1; i >= max(0, len(before)-lastFew); i-- {
-		for k := i - 1; k >= 0; k-- {
-			if t, ok := verdict.RelateTo(out, in[i], in[k]); ok {
-				take(t, before[i], before[k])
-			}
+		for _, other := range slices.Backward(before[:i]) {
+			try(before[i], other)
 		}
 	}
 	return inputs, op, found
@@ -236,7 +233,7 @@ func (j *Judgement) feedOf(r *row) (inputs []*row, op optype.Type, found bool) {
 // asSource is the row as one that others may be made of.
 func (r *row) asSource() *verdict.Source {
 	if r.made == nil || r.made.Noise != r.noise {
-		r.made = verdict.NewSource(r.noise)
+		r.made = &verdict.Source{Noise: r.noise}
 	}
 	return r.made
 }

@@ -19,27 +19,16 @@ func Relate(out *noise.Noise, inputs ...*noise.Noise) (optype.Type, bool) {
 	}
 	sources := make([]*Source, len(inputs))
 	for i, in := range inputs {
-		sources[i] = NewSource(in)
+		sources[i] = &Source{Noise: in}
 	}
 	return RelateTo(out, sources...)
 }
 
-// Source is a tensor that many others may be made of. Its first element is kept, and what
-// functions make of that: by it most of the others are told from what they make.
+// Source is a tensor that many others may be made of. What functions make of its first
+// element is kept: by that most of the others are told from what they make.
 type Source struct {
 	*noise.Noise
-	first   float64
-	isEmpty bool   // there is no element
-	made    []made // of the first one by ofOne, nil as long as nobody asked
-}
-
-// NewSource returns a tensor that others may be made of.
-func NewSource(n *noise.Noise) *Source {
-	s := &Source{Noise: n, isEmpty: len(n.Probe.Values) == 0}
-	if !s.isEmpty {
-		s.first = float64(n.Probe.Values[0])
-	}
-	return s
+	first []made // by ofOne, nil as long as nobody asked
 }
 
 // made is what a function makes of an element, and how far that may move by its precision.
@@ -47,16 +36,14 @@ type made struct{ value, apart float64 }
 
 // RelateTo is Relate for a tensor that is informative.
 func RelateTo(out *noise.Noise, inputs ...*Source) (optype.Type, bool) {
-	for _, in := range inputs {
-		if in.isEmpty {
-			return optype.Type{}, false
-		}
+	if slices.ContainsFunc(inputs, func(in *Source) bool { return len(in.Probe.Values) == 0 }) {
+		return optype.Type{}, false
 	}
 	switch len(inputs) {
 	case 1:
 		return relateOne(out, inputs[0])
 	case 2:
-		return relateTwo(out, inputs[0], inputs[1])
+		return relateTwo(out, inputs[0].Noise, inputs[1].Noise)
 	}
 	return optype.Type{}, false
 }
@@ -77,28 +64,28 @@ func relateOne(out *noise.Noise, in *Source) (optype.Type, bool) {
 
 // madeBy is what a function of ofOne makes of the first element.
 func (s *Source) madeBy(i int) made {
-	if s.made == nil {
-		s.made = make([]made, len(ofOne))
+	if s.first == nil {
+		s.first = make([]made, len(ofOne))
 		for k, r := range ofOne {
 			if r.f != nil {
-				s.made[k] = makeOf(r.f, s.first)
+				s.first[k] = makeOf(r.f, s.Probe.Values[0])
 			}
 		}
 	}
-	return s.made[i]
+	return s.first[i]
 }
 
 // relateTwo is Relate for two inputs.
-func relateTwo(out *noise.Noise, first, second *Source) (optype.Type, bool) {
-	if someOfTwo(first.first, second.first, float64(out.Probe.Values[0])) && fits(out, first.Noise) && fits(out, second.Noise) {
-		a, b := spreadOver(out, first.Noise), spreadOver(out, second.Noise)
+func relateTwo(out, first, second *noise.Noise) (optype.Type, bool) {
+	if someOfTwo(first.Probe.Values[0], second.Probe.Values[0], out.Probe.Values[0]) && fits(out, first) && fits(out, second) {
+		a, b := spreadOver(out, first), spreadOver(out, second)
 		for i := range ofTwo {
 			if o := &ofTwo[i]; o.holds(out.Probe.Values, &a, &b) {
 				return o.Type, true
 			}
 		}
 	}
-	if sameElements(out, first.Noise, second.Noise) {
+	if sameElements(out, first, second) {
 		return optype.Type{Class: optype.Move}, true
 	}
 	return optype.Type{}, false
@@ -106,7 +93,8 @@ func relateTwo(out *noise.Noise, first, second *Source) (optype.Type, bool) {
 
 // someOfTwo reports whether some operator of ofTwo may make an element of two others: it
 // allows more than each of them does, and says no to most.
-func someOfTwo(x, z, y float64) bool {
+func someOfTwo(first, second, result float32) bool {
+	x, z, y := float64(first), float64(second), float64(result)
 	near := func(made, size float64) bool { return !(math.Abs(made-y) > 16*refPrecision*(size+math.Abs(y))) }
 	size, product, quotient, inverse := math.Abs(x)+math.Abs(z), float64(x*z), x/z, z/x
 	return near(x+z, size) || near(x-z, size) || near(z-x, size) || near(max(x, z), size) || near(min(x, z), size) ||
@@ -191,7 +179,7 @@ var ofTwo = []binary{
 func elementwise(t optype.Type, f func(float64) float64) relation {
 	return relation{t, func(out, in *noise.Noise) bool {
 		for i, value := range out.Probe.Values {
-			if !makeOf(f, float64(in.Probe.Values[i])).is(float64(value), out.RefRMS) {
+			if !makeOf(f, in.Probe.Values[i]).is(float64(value), out.RefRMS) {
 				return false
 			}
 		}
@@ -200,7 +188,8 @@ func elementwise(t optype.Type, f func(float64) float64) relation {
 }
 
 // makeOf is what a function makes of an element, and what the precision of that makes of it.
-func makeOf(f func(float64) float64, x float64) made {
+func makeOf(f func(float64) float64, element float32) made {
+	x := float64(element)
 	value := f(x)
 	return made{value, math.Abs(f(float64(x*(1+2*refPrecision))) - value)}
 }

@@ -62,23 +62,18 @@ const sumPrecision = 1e-9
 // sameElements reports whether the elements are those of the inputs, by their number,
 // largest magnitude and sums.
 func sameElements(out *noise.Noise, in ...*noise.Noise) bool {
-	count := out.Count
-	for _, n := range in {
-		count -= n.Count
-	}
-	if count != 0 || out.Count != out.Elements {
-		return false
-	}
+	var count int64
 	var most, squares, plain, size float64
 	for _, n := range in {
 		weight := float64(n.Count)
+		count += n.Count
 		most = max(most, n.RefMax)
 		squares += float64(weight * float64(n.RefRMS*n.RefRMS))
 		plain += float64(weight * n.RefMean)
 		size += float64(weight * n.RefRMS)
 	}
 	weight := float64(out.Count)
-	return out.RefMax == most && out.RefStd > 0 &&
+	return out.Count == count && out.Count == out.Elements && out.RefMax == most && out.RefStd > 0 &&
 		math.Abs(squares-float64(weight*float64(out.RefRMS*out.RefRMS))) <= sumPrecision*squares &&
 		math.Abs(plain-float64(weight*out.RefMean)) <= sumPrecision*size
 }

@@ -317,11 +317,11 @@ func TestSomeOfTwo(t *testing.T) {
 				y = math.Nextafter32(y, float32(math.Inf(1)))
 			}
 			a, b := spread{values: []float32{x}}, spread{values: []float32{z}}
-			if o.holds([]float32{y}, &a, &b) && !someOfTwo(float64(x), float64(z), float64(y)) {
+			if o.holds([]float32{y}, &a, &b) && !someOfTwo(x, z, y) {
 				t.Fatalf("%v of %v and %v is not made", y, x, z)
 			}
 		}
-		if !someOfTwo(random.NormFloat64(), random.NormFloat64(), random.NormFloat64()) {
+		if !someOfTwo(float32(random.NormFloat64()), float32(random.NormFloat64()), float32(random.NormFloat64())) {
 			rejected++
 		}
 	}
