@@ -86,7 +86,8 @@ func (srv testServer) connect(t testing.TB, change ...func(*S3Settings)) *s3 {
 	return s
 }
 
-// bucket makes a bucket that is removed at the end, with what is in it then.
+// bucket makes a bucket that is removed at the end, with what is in it then. A client of
+// its own does that: the test may have let s take the store to be lost, or interrupted it.
 func (s *s3) bucket(t testing.TB) string {
 	t.Helper()
 	name := "test-" + strings.ToLower(strings.Map(func(r rune) rune {
@@ -101,6 +102,12 @@ func (s *s3) bucket(t testing.TB) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		set := s.set
+		set.Context = ctx
+		s, err := newS3(set)
+		if err != nil {
+			t.Fatal(err)
+		}
 		objects, _, err := s.List(name, "", false)
 		if err != nil {
 			t.Error(err)
