@@ -29,15 +29,17 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// farStore is object storage in this process that is slow, can go away, and counts what is
-// asked of it.
+// farStore is object storage in this process that can be slow and go away, and counts what
+// is asked of it.
 type farStore struct {
 	endpoint string
-	delay    time.Duration
 	away     atomic.Bool
 	busy     bool // while it is away it answers 503
+	// crowd is how many requests were once under way before it serves an object, if they
+	// come within half a second.
+	crowd int64
 	// onGet is called before each object is read.
-	onGet func(n int64)
+	onGet atomic.Pointer[func(n int64)]
 
 	gets, heads, lists, refused atomic.Int64
 	sent                        atomic.Int64 // bytes of objects
@@ -110,12 +112,14 @@ func (f *farStore) serve(w http.ResponseWriter, r *http.Request, behind http.Han
 		f.lists.Add(1)
 	case r.Method == http.MethodGet:
 		n := f.gets.Add(1)
-		if f.onGet != nil {
-			f.onGet(n)
+		if call := f.onGet.Load(); call != nil {
+			(*call)(n)
 		}
 		w = counted{w, &f.sent}
+		for end := time.Now().Add(time.Second / 2); f.most.Load() < f.crowd && time.Now().Before(end); {
+			time.Sleep(time.Millisecond)
+		}
 	}
-	time.Sleep(f.delay)
 	behind.ServeHTTP(w, r)
 }
 
@@ -217,11 +221,11 @@ func TestOutageInMidRun(t *testing.T) {
 	want := compared("one")
 	awayAt := func(n int64, back time.Duration) {
 		f.reset()
-		f.onGet = func(get int64) {
+		f.onGet.Store(new(func(get int64) {
 			if get == n && f.away.CompareAndSwap(false, true) && back > 0 {
 				time.AfterFunc(back, func() { f.away.Store(false) })
 			}
-		}
+		}))
 	}
 	const gets = 3*ranks*ops/2 + ops // of the headers, and some of the data
 	for _, f.busy = range []bool{true, false} {
@@ -253,7 +257,7 @@ func TestOutageInMidRun(t *testing.T) {
 		if got.Code != exitIncomplete || err != nil || !bytes.Contains(data, []byte(`"transport":true`)) || !strings.Contains(got.Err, "--resume") {
 			t.Fatalf("shard %q: %+v\n%v", shard, got, err)
 		}
-		f.onGet = nil
+		f.onGet.Store(nil)
 		f.away.Store(false)
 		f.reset()
 		unfetched := int64(bytes.Count(data, []byte(`"transport":true`)))
@@ -304,16 +308,16 @@ func TestScanResumes(t *testing.T) {
 		took := 0
 		for _, n := range []int64{ops / 2, ranks*ops + ops/2, ranks*ops + 2*ops + 3} { // of the headers, of the data
 			f.reset()
-			f.onGet = func(get int64) {
+			f.onGet.Store(new(func(get int64) {
 				if get == n {
 					f.away.Store(true)
 				}
-			}
+			}))
 			got := runApp(t, line("cut"))
 			if got.Code != exitIncomplete || !strings.Contains(got.Err, "--resume") {
 				t.Fatalf("at %d: %+v", n, got)
 			}
-			f.onGet = nil
+			f.onGet.Store(nil)
 			f.away.Store(false)
 			took += resumed(t, f, line("cut", "--resume"), document("cut"), ranks, 2*ops)
 			if diff := cmp.Diff(want, filesBelow(t, filepath.Join(out, "cut"))); diff != "" {
@@ -322,12 +326,12 @@ func TestScanResumes(t *testing.T) {
 		}
 		f.reset()
 		at := make(chan bool)
-		f.onGet = func(get int64) {
+		f.onGet.Store(new(func(get int64) {
 			if get == ranks*ops+2*ops {
 				at <- true
 				<-at
 			}
-		}
+		}))
 		scan := exec.Command("dumptool", line("interrupted")...)
 		if err := scan.Start(); err != nil {
 			t.Fatal(err)
@@ -337,7 +341,7 @@ func TestScanResumes(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(200 * time.Millisecond) // in which it hears that
-		f.onGet = nil
+		f.onGet.Store(nil)
 		close(at)
 		if _ = scan.Wait(); scan.ProcessState.ExitCode() != exitInterrupted {
 			t.Fatal(scan.ProcessState)
@@ -379,7 +383,6 @@ func TestRequestsAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	sharedRun(t, dir, 6, 30, 400, nil)
 	f := newFarStore(t, dir)
-	f.delay = 20 * time.Millisecond
 	for _, tt := range []struct {
 		line        string
 		least, gets int64
@@ -390,6 +393,7 @@ func TestRequestsAtOnce(t *testing.T) {
 		{"inspect s3://bkt/npu -j 1", 48, 180},
 	} {
 		f.reset()
+		f.crowd = tt.least
 		if got := runApp(t, strings.Fields(tt.line)); got.Code != 0 {
 			t.Fatalf("%s: %+v", tt.line, got)
 		}
@@ -465,7 +469,7 @@ func TestOwnRoundsOnly(t *testing.T) {
 	const ranks, ops = 8, 40
 	sharedRun(t, dir, ranks, ops, 400, nil)
 	f := newFarStore(t, dir)
-	f.delay = 50 * time.Millisecond
+	f.crowd = 32
 	for _, tt := range []struct {
 		line string
 		// gets are for the golden and two rounds; a dump of each round more says that it is one.
@@ -481,7 +485,7 @@ func TestOwnRoundsOnly(t *testing.T) {
 			if got := runApp(t, strings.Fields(line)); got.Code != 0 {
 				t.Fatalf("%s: %+v", line, got)
 			}
-			if gets, most := f.gets.Load(), tt.gets+ranks; gets > most || f.most.Load() < 32 || f.heads.Load() > 24 {
+			if gets, most := f.gets.Load(), tt.gets+ranks; gets > most || f.most.Load() < f.crowd || f.heads.Load() > 24 {
 				t.Errorf("%s: %d GET, want at most %d; %d at a time; %d HEAD", line, gets, most, f.most.Load(), f.heads.Load())
 			}
 		}
@@ -601,12 +605,12 @@ func TestAttempts(t *testing.T) {
 	// A shard is killed while it reads.
 	var killed *exec.Cmd
 	at := make(chan bool)
-	f.onGet = func(n int64) {
+	f.onGet.Store(new(func(n int64) {
 		if n == 2*ops {
 			at <- true
 			<-at
 		}
-	}
+	}))
 	f.reset()
 	killed, _ = start(line("parts", "--shard", "0/2"))
 	<-at
@@ -614,7 +618,7 @@ func TestAttempts(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = killed.Wait() // says that it was killed
-	f.onGet = nil
+	f.onGet.Store(nil)
 	close(at)
 	if _, err := os.Stat(document(0)); !os.IsNotExist(err) {
 		t.Errorf("the shard that was killed has left a document: %v", err)
@@ -632,15 +636,15 @@ func TestAttempts(t *testing.T) {
 	}
 	// The other shard loses the store, and the merge waits for its next attempt.
 	f.reset()
-	f.onGet = func(n int64) {
+	f.onGet.Store(new(func(n int64) {
 		if n == 2*ops {
 			f.away.Store(true)
 		}
-	}
+	}))
 	if got := runApp(t, line("parts", "--shard", "1/2", "--s3-retry-time", "200ms")); got.Code != exitIncomplete {
 		t.Fatalf("%+v", got)
 	}
-	f.onGet = nil
+	f.onGet.Store(nil)
 	f.away.Store(false)
 	merge, messages := start([]string{"merge", parts, "--wait", "5m", "-out", filepath.Join(out, "merged")})
 	time.Sleep(time.Second) // in which it sees what the first attempt left
