@@ -145,12 +145,15 @@ func (a *Accumulator) addCodes(block []byte) {
 // countPairs counts codes of two bytes.
 func (t *codeTables) countPairs(block []byte) {
 	even, odd := &t[0], &t[1]
-	for ; len(block) >= 8; block = block[8:] {
-		four := binary.LittleEndian.Uint64(block)
-		even[uint16(four)]++
-		odd[uint16(four>>16)]++
-		even[uint16(four>>32)]++
-		odd[four>>48]++
+	for ; len(block) >= 64; block = block[64:] {
+		part := (*[64]byte)(block)
+		for i := 0; i < len(part); i += 8 {
+			four := binary.LittleEndian.Uint64(part[i:])
+			even[uint16(four)]++
+			odd[uint16(four>>16)]++
+			even[uint16(four>>32)]++
+			odd[four>>48]++
+		}
 	}
 	for ; len(block) >= 2; block = block[2:] {
 		even[binary.LittleEndian.Uint16(block)]++
@@ -180,8 +183,13 @@ func (t *codeTables) countBytes(block []byte) {
 
 // counted reports whether any of the codes from one to another was counted.
 func (t *codeTables) counted(from, to int) bool {
-	found, odd := uint32(0), t[1][from:to]
-	for i, n := range t[0][from:to] {
+	found, even, odd := uint32(0), t[0][from:to], t[1][from:to]
+	for ; len(even) >= 8 && len(odd) >= 8; even, odd = even[8:], odd[8:] {
+		a, b := (*[8]uint32)(even), (*[8]uint32)(odd)
+		found |= a[0] | a[1] | a[2] | a[3] | a[4] | a[5] | a[6] | a[7]
+		found |= b[0] | b[1] | b[2] | b[3] | b[4] | b[5] | b[6] | b[7]
+	}
+	for i, n := range even {
 		found |= n | odd[i]
 	}
 	return found != 0

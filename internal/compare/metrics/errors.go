@@ -66,7 +66,7 @@ func (b *block) addErrors(flags []uint8, abs, rel []float64) {
 		b.markReplaced(&p.hpaa)
 	}
 	b.explain(flags)
-	if len(p.errorOffsets) < maxErrorOffsets || len(p.listed) < request.List || len(p.mismatched) < request.Top {
+	if len(p.errorOffsets) < maxErrorOffsets || len(p.listed) < request.List || len(b.nonFinite) > 0 && len(p.mismatched) < request.Top {
 		b.list(flags, abs, rel)
 	}
 }

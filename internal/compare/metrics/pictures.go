@@ -228,12 +228,17 @@ func (g *gatherer) find(b *block) {
 	}
 	for i, abs := range b.abs {
 		ref := math.Abs(b.r.values[i])
-		if abs <= math.MaxFloat64 && limits.Passes(abs, ref) || b.passesAt(i, abs, ref) {
+		infinite := abs > math.MaxFloat64
+		if !infinite && limits.Passes(abs, ref) || infinite && b.passesAt(i, abs, ref) {
 			continue
 		}
 		rel := math.NaN()
-		if ref != 0 {
+		switch {
+		case ref == 0:
+		case infinite:
 			rel = b.relativeAt(i, abs, ref)
+		default:
+			rel = abs / ref
 		}
 		g.found = append(g.found, SampledError{b.first + int64(i), abs, rel})
 	}

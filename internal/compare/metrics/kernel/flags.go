@@ -72,8 +72,8 @@ const farOff = 16
 // so there are no jumps: the bits of numbers that are not negative rise as they do.
 func Mark(flags []uint8, abs, r []float64, atol, rtol float64, flag uint8, k Known) Flagged {
 	if high := atol + float64(rtol*k.MaxRef); farOff*high*float64(len(abs)) < k.Sum {
-		count := markFar(flags, abs, r, atol, rtol, flag, k)
-		if count == int64(len(abs)) || high == 0 { // what passes is 0
+		count, zeros := markFar(flags, abs, r, atol, rtol, flag, k)
+		if zeros {
 			return Flagged{k.Sum, k.Max, count}
 		}
 		return SumFlagged(abs, flags[:len(abs)], flag)
@@ -114,31 +114,40 @@ func Mark(flags []uint8, abs, r []float64, atol, rtol float64, flag uint8, k Kno
 	return Flagged{lanes(sums[:]), math.Float64frombits(high), int64(count)}
 }
 
-// markFar marks pairs most of which are far beyond the limits, and returns how many they are.
-func markFar(flags []uint8, abs, r []float64, atol, rtol float64, flag uint8, k Known) int64 {
+// markFar marks pairs most of which are far beyond the limits, and returns how many they are,
+// and whether it has seen that |d| of all others is 0.
+func markFar(flags []uint8, abs, r []float64, atol, rtol float64, flag uint8, k Known) (count int64, zeros bool) {
 	low, high := math.Float64bits(atol+float64(rtol*k.MinRef)), math.Float64bits(atol+float64(rtol*k.MaxRef))
-	i, count, rest := 0, int64(0), sliceBits(abs)
-	for ; len(rest) >= 8; rest = rest[8:] {
+	i, others, rest := 0, uint64(0), sliceBits(abs)
+	for ; len(rest) >= 8; i, rest = i+8, rest[8:] {
 		a := (*[8]uint64)(rest)
 		x0, x1, x2, x3 := high-a[0], high-a[1], high-a[2], high-a[3]
-		beyond := x0>>63 | x1>>63<<8 | x2>>63<<16 | x3>>63<<24
-		between := (x0 ^ (low - a[0])) | (x1 ^ (low - a[1])) | (x2 ^ (low - a[2])) | (x3 ^ (low - a[3]))
-		x0, x1, x2, x3 = high-a[4], high-a[5], high-a[6], high-a[7]
-		beyond |= x0>>63<<32 | x1>>63<<40 | x2>>63<<48 | x3>>63<<56
-		between |= (x0 ^ (low - a[4])) | (x1 ^ (low - a[5])) | (x2 ^ (low - a[6])) | (x3 ^ (low - a[7]))
-		if between>>63 == 0 { // all are beyond the highest limit or within the lowest
+		x4, x5, x6, x7 := high-a[4], high-a[5], high-a[6], high-a[7]
+		if (x0&x1&x2&x3&x4&x5&x6&x7)>>63 != 0 {
+			binary.LittleEndian.PutUint64(flags[i:], eachByte*uint64(flag))
+			count += 8
+			continue
+		}
+		beyond := x0>>63 | x1>>63<<8 | x2>>63<<16 | x3>>63<<24 | x4>>63<<32 | x5>>63<<40 | x6>>63<<48 | x7>>63<<56
+		within := a[0]&^sign(x0) | a[1]&^sign(x1) | a[2]&^sign(x2) | a[3]&^sign(x3) | a[4]&^sign(x4) | a[5]&^sign(x5) | a[6]&^sign(x6) | a[7]&^sign(x7)
+		others |= within
+		if within <= low { // so is each of them
 			binary.LittleEndian.PutUint64(flags[i:], beyond*uint64(flag))
 			count += int64(bits.OnesCount64(beyond))
 		} else {
 			count += Mark(flags[i:i+8], abs[i:i+8], r[i:i+8], atol, rtol, flag, Known{}).Count
 		}
-		i += 8
 	}
-	if i == len(abs) {
-		return count
+	if len(rest) > 0 {
+		last := Mark(flags[i:], abs[i:], r[i:], atol, rtol, flag, Known{}).Count
+		count += last
+		others |= uint64(len(rest)) - uint64(last)
 	}
-	return count + Mark(flags[i:], abs[i:], r[i:], atol, rtol, flag, Known{}).Count
+	return count, others == 0
 }
+
+// sign returns a mask of the sign.
+func sign(x uint64) uint64 { return uint64(int64(x) >> 63) }
 
 // CountFlags adds 1 to the counts of elements with a flag, which are below 255, and returns how
 // many these are. Flags are below 128.

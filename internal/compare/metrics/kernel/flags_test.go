@@ -25,7 +25,7 @@ func TestFlags(t *testing.T) {
 				abs[i] = atol + float64(rtol*math.Abs(r[i])) // at the limit
 			}
 			if round%5 == 0 {
-				abs[i] *= math.Ldexp(1, random.IntN(40)-20)
+				abs[i] *= math.Ldexp(float64(random.IntN(4)), random.IntN(40)-20)
 			}
 			flags[i] = uint8(random.IntN(8)) * uint8(random.IntN(2))
 			counts[i] = uint8(random.IntN(255))

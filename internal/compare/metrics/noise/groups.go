@@ -30,6 +30,9 @@ func newGrouping(total, stride, count int64) grouping {
 	if total == 0 {
 		return grouping{}
 	}
+	if count == 1 { // all of them, without a break
+		g.stride = total
+	}
 	if stride == 1 && count > maxColumns {
 		g.fold = joined
 	}
@@ -37,7 +40,7 @@ func newGrouping(total, stride, count int64) grouping {
 		g.fold *= 2
 	}
 	g.bins = int((count + g.fold - 1) / g.fold)
-	g.run, g.lastRun = g.fold*stride, g.groups(g.bins-1)*stride
+	g.run, g.lastRun = g.fold*g.stride, g.groups(g.bins-1)*g.stride
 	return g
 }
 
