@@ -88,8 +88,8 @@ func newEntry(row *record.Row, k rowKey) BaselineEntry {
 		e.ErrorRatio = record.Share(row.Errors, res.Total)
 		e.ClassMismatch = res.Mismatch.Count
 		e.Digest = fmt.Sprintf("%08x", res.NPUCRC)
-		if m := res.MaxAbs; m.Defined && !math.IsInf(m.Value, 0) {
-			e.MaxAbs = &m.Value
+		if m := res.MaxAbs; m.Defined() && !math.IsInf(m.Value(), 0) {
+			e.MaxAbs = new(m.Value())
 		}
 	}
 	return e
@@ -267,7 +267,7 @@ func (e *BaselineEntry) worse(row *record.Row, slack float64) bool {
 	if e.MaxAbs == nil {
 		return false // NaN then and now, or only the count was known
 	}
-	return !res.MaxAbs.Defined || !(res.MaxAbs.Value <= *e.MaxAbs*slack)
+	return !res.MaxAbs.Defined() || !(res.MaxAbs.Value() <= *e.MaxAbs*slack)
 }
 
 // Adopt makes a baseline of this run the one that counts: all of its failures

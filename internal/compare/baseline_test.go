@@ -18,7 +18,7 @@ import (
 // ruled is a row with a share of errors and a largest error.
 func ruled(op string, s record.Status, errors int64, maxAbs float64) record.Row {
 	return record.Row{Op: op, Kind: "output", Verdict: record.Verdict{Status: s}, Errors: errors,
-		Result: &metrics.Result{Total: 100, MaxAbs: metrics.Extreme{Metric: metrics.Metric{Value: maxAbs, Defined: true}}, NPUCRC: 0xabc}}
+		Result: &metrics.Result{Total: 100, MaxAbs: metrics.Extreme{Metric: metrics.NumberOf(maxAbs)}, NPUCRC: 0xabc}}
 }
 
 // change changes the result of a row.

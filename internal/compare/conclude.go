@@ -319,7 +319,7 @@ func (s *sums) addEvidence(row *record.Row, e *record.Evidence) {
 
 // addPower adds how small a fault would have been seen in a row that no origin damaged.
 func (s *sums) addPower(row int, e *record.Evidence) {
-	if e.Level == record.IsOrigin || len(e.FedBy) > 0 || !e.Power.Defined {
+	if e.Level == record.IsOrigin || len(e.FedBy) > 0 || !e.Power.Defined() {
 		return
 	}
 	s.power.Of++
@@ -328,7 +328,7 @@ func (s *sums) addPower(row int, e *record.Evidence) {
 		s.deepest = max(s.deepest, row)
 	}
 	for i, size := range powers {
-		if e.Power.Value <= size {
+		if e.Power.Value() <= size {
 			s.seen[i]++
 		}
 	}

@@ -16,9 +16,9 @@ func TestDoubtful(t *testing.T) {
 		return record.Row{Op: name, OpType: opType, Round: round, Kind: string(tensor.Output), NPUPath: name, Verdict: record.Verdict{Evidence: &e}}
 	}
 	judged := func(score float64) record.Evidence {
-		return record.Evidence{Judged: true, Power: record.NumberOf(.01), Rounding: .001, Score: metrics.Float(score)}
+		return record.Evidence{Judged: true, Power: metrics.NumberOf(.01), Rounding: .001, Score: metrics.Float(score)}
 	}
-	blind := record.Evidence{Power: record.NumberOf(2), Rounding: .001, Score: .2}
+	blind := record.Evidence{Power: metrics.NumberOf(2), Rounding: .001, Score: .2}
 	integer, start := judged(2), blind
 	integer.Rounding, start.Start = 0, true
 	for _, test := range []struct {

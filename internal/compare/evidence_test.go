@@ -516,7 +516,7 @@ func TestBiasOfInputs(t *testing.T) {
 		}
 		for i, row := range rep.Rows {
 			f := factsOf(row.Result)
-			leans := math.Abs(f.meanD.Value) >= warnBias*f.rmse.Value
+			leans := math.Abs(f.meanD.Value()) >= warnBias*f.rmse.Value()
 			want := row.Op == "copy" || row.Op == "twice"
 			if leans != (want || row.Op == "lean") {
 				t.Errorf("%s leans: %v", row.Op, leans)

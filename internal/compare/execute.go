@@ -361,6 +361,9 @@ func (e *executor) byOrder(ctx context.Context, a *align.Alignment, part *Part) 
 	}
 	used = a
 	for i := 1; i < a.Orders() && part.Row.Pair.Status == record.Fail; i++ {
+		if a.SameView(i) {
+			continue // and fails as well
+		}
 		other, row := a.Use(i), before
 		found, err := e.judged(ctx, other, &row)
 		if err != nil {

@@ -335,9 +335,9 @@ func finiteErrors(row *record.Row, res *metrics.Result, was metrics.Mode, l metr
 		{res.MinRtol, l.Rtol, l.Atol, old.Atol},
 		{res.MinAtol, l.Atol, l.Rtol, old.Rtol},
 	} {
-		v := m.least.Value
+		v := m.least.Value()
 		switch {
-		case !m.least.Defined || math.IsNaN(v):
+		case !m.least.Defined() || math.IsNaN(v):
 		case m.given >= m.fixed && m.is >= v:
 			return 0, 0
 		case m.given <= m.fixed && m.is < v:

@@ -39,7 +39,7 @@ func (e *executor) measureNoise(ctx context.Context, a *align.Alignment, req met
 		return res, err
 	}
 	again := false
-	if res.Ref.Min.Defined && res.Ref.Min.Value <= maskStart {
+	if res.Ref.Min.Defined() && res.Ref.Min.Value() <= maskStart {
 		if req.Noise.Mask, err = e.maskLimit(a, req); err != nil {
 			return nil, err
 		}

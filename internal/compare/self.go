@@ -210,5 +210,5 @@ func nothingToSpare(row *record.Row) bool {
 // unseen reports whether the evidence would not see a fault of the row unless it is large.
 func unseen(row *record.Row) bool {
 	e := row.Evidence
-	return !e.Judged && e.Power.Defined && !e.Start
+	return !e.Judged && e.Power.Defined() && !e.Start
 }

@@ -151,9 +151,9 @@ func compareFinite(s *record.Statistics, ref, npu *dumpdir.Statistics) (done boo
 	}{{dumpdir.FiniteMax, &s.Ref.Max, &s.NPU.Max}, {dumpdir.FiniteMin, &s.Ref.Min, &s.NPU.Min}} {
 		a, isRef := ref.Values.Get(x.finite)
 		b, isNPU := npu.Values.Get(x.finite)
-		same := math.IsNaN(x.ref.Value) && math.IsNaN(x.npu.Value) || math.IsInf(x.ref.Value, 0) && x.ref.Value == x.npu.Value
+		same := math.IsNaN(x.ref.Value()) && math.IsNaN(x.npu.Value()) || math.IsInf(x.ref.Value(), 0) && x.ref.Value() == x.npu.Value()
 		if isRef && isNPU && same {
-			x.ref.Value, x.npu.Value, done = a, b, true
+			*x.ref, *x.npu, done = metrics.NumberOf(a), metrics.NumberOf(b), true
 		}
 	}
 	return done
@@ -161,8 +161,7 @@ func compareFinite(s *record.Statistics, ref, npu *dumpdir.Statistics) (done boo
 
 func sideStatistics(s *dumpdir.Statistics) record.SideStatistics {
 	number := func(what dumpdir.Statistic) metrics.Metric {
-		v, ok := s.Values.Get(what)
-		return metrics.Metric{Value: v, Defined: ok}
+		return metrics.NumberIf(s.Values.Get(what))
 	}
 	return record.SideStatistics{Max: number(dumpdir.Max), Min: number(dumpdir.Min), Mean: number(dumpdir.Mean), Norm: number(dumpdir.Norm), Digest: s.Digest,
 		Call: s.Spot.Call, Leaf: s.Spot.Leaf}
@@ -192,9 +191,9 @@ func judgeStatistics(row *record.Row) {
 		name     string
 		ref, npu metrics.Metric
 	}{{"norm", s.Ref.Norm, s.NPU.Norm}, {"max", s.Ref.Max, s.NPU.Max}, {"min", s.Ref.Min, s.NPU.Min}} {
-		d := math.Abs(n.npu.Value - n.ref.Value)
-		beyond := d > row.Limits.Atol && d > row.Limits.Rtol*max(math.Abs(n.ref.Value), math.Abs(n.npu.Value)) || d > 0 && !float && n.name != "norm"
-		if n.ref.Defined && n.npu.Defined && beyond {
+		d := math.Abs(n.npu.Value() - n.ref.Value())
+		beyond := d > row.Limits.Atol && d > row.Limits.Rtol*max(math.Abs(n.ref.Value()), math.Abs(n.npu.Value())) || d > 0 && !float && n.name != "norm"
+		if n.ref.Defined() && n.npu.Defined() && beyond {
 			fail(record.StatisticsDiffer, lang.Sayf("%s %s, the reference has %s", "%s 为 %s，标杆为 %s", n.name, n.npu, n.ref))
 			return
 		}
@@ -203,8 +202,8 @@ func judgeStatistics(row *record.Row) {
 
 // lost reports whether a number of the NPU is not finite and that of the reference is.
 func lost(npu, ref metrics.Metric) bool {
-	finite := func(m metrics.Metric) bool { return !math.IsNaN(m.Value) && !math.IsInf(m.Value, 0) }
-	return npu.Defined && ref.Defined && !finite(npu) && finite(ref)
+	finite := func(m metrics.Metric) bool { return !math.IsNaN(m.Value()) && !math.IsInf(m.Value(), 0) }
+	return npu.Defined() && ref.Defined() && !finite(npu) && finite(ref)
 }
 
 // aloneStatistics are those of a tensor without a partner.

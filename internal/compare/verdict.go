@@ -156,7 +156,7 @@ func factsOf(res *metrics.Result) *facts {
 		relUndefined: res.RelUndefined,
 		cos:          res.Cosine, red: res.RED, meanRel: res.MeanRel, sqnr: res.SQNR, ulps: res.ULPMax.Metric,
 		meanD: res.MeanD, rmse: res.RMSE, integer: !float,
-		masks: res.NPU.Max.Defined && res.NPU.Max.Value < -res.NPU.Min.Value,
+		masks: res.NPU.Max.Defined() && res.NPU.Max.Value() < -res.NPU.Min.Value(),
 	}
 }
 
@@ -231,16 +231,16 @@ func (g *Gates) broken(f *facts) []record.Finding {
 		{"min-sqnr", g.MinSQNR, f.sqnr, true},
 		{"max-ulp", g.MaxULP, f.ulps, false},
 	} {
-		v := gate.metric.Value
+		v := gate.metric.Value()
 		switch {
-		case gate.limit == nil || !gate.metric.Defined:
+		case gate.limit == nil || !gate.metric.Defined():
 		case gate.least && !(v >= *gate.limit):
 			broken(lang.Sayf("%.6g is below --%s %g", "%.6g 低于 --%s %g", v, gate.flag, *gate.limit))
 		case !gate.least && !(v <= *gate.limit):
 			broken(lang.Sayf("%.6g is above --%s %g", "%.6g 高于 --%s %g", v, gate.flag, *gate.limit))
 		}
 	}
-	if g.MaxMeanRel != nil && !f.meanRel.Defined && f.relUndefined > 0 {
+	if g.MaxMeanRel != nil && !f.meanRel.Defined() && f.relUndefined > 0 {
 		broken(lang.Sayf("%d elements differ from a reference of 0: no mean relative error for --max-mean-rel %g",
 			"%d 个元素与为 0 的标杆不同：--max-mean-rel %g 没有平均相对误差可用", f.relUndefined, *g.MaxMeanRel))
 	}
@@ -253,9 +253,9 @@ func (o *VerdictOptions) warnings(f *facts) []record.Finding {
 	warn := func(code record.Code, confidence record.Confidence, evidence lang.Sentence) {
 		reasons = append(reasons, record.Finding{Code: code, Confidence: confidence, Evidence: evidence})
 	}
-	if f.total >= warnBiasCount && f.ulps.Value > 1 && f.meanD.Defined && math.Abs(f.meanD.Value) >= warnBias*f.rmse.Value && f.rmse.Value > 0 {
+	if f.total >= warnBiasCount && f.ulps.Value() > 1 && f.meanD.Defined() && math.Abs(f.meanD.Value()) >= warnBias*f.rmse.Value() && f.rmse.Value() > 0 {
 		warn(record.Bias, record.Medium, lang.Sayf("the differences lean to one side: their mean is %.3g, %.3g of their root mean square", "差异偏向一侧：均值为 %.3g，为其均方根的 %.3g 倍",
-			f.meanD.Value, math.Abs(f.meanD.Value)/f.rmse.Value))
+			f.meanD.Value(), math.Abs(f.meanD.Value())/f.rmse.Value()))
 	}
 	if f.nanBoth > 0 && o.NaN == NaNStrict {
 		warn(record.ModelNaN, record.High, lang.Sayf("%d elements are NaN on both sides", "%d 个元素两侧均为 NaN", f.nanBoth))

@@ -338,6 +338,8 @@ func (pl *planner) afterMatrix(s step, host tensor.Shape) error {
 	case namedTarget || pl.Target == tensor.ND:
 		if pl.Source == tensor.FractalZ {
 			pl.plan.Format = tensor.ND // the weight of a MatMul has none of the target's axes
+		} else {
+			pl.plan.AnyOrder = order == nil
 		}
 		pl.plan.Shape = host
 		pl.add(s)

@@ -61,9 +61,18 @@ type Plan struct {
 	Shape tensor.Shape
 	// Format is what the result is: the target, or ND when the source has no
 	// named axes and its elements stay as they are.
-	Format   tensor.Format
+	Format tensor.Format
+	// AnyOrder is set where the source has none of the axes of an order of the host: its
+	// elements come out the same in all of them.
+	AnyOrder bool
 	Warnings []lang.Sentence
 	steps    []step
+}
+
+// In is a plan for any order, in one of them.
+func (p Plan) In(order tensor.Format) *Plan {
+	p.Format = order
+	return &p
 }
 
 // step is one pass over the elements.

@@ -154,10 +154,15 @@ func TestMatrixLayoutsMatchTheFormulas(t *testing.T) {
 				host := append(append(tensor.Shape{}, batch...), rows, cols)
 				there := plan(t, Request{DType: dtypeOf[unit], Source: tensor.ND, Shape: host, Target: f,
 					TargetC0: rapid.SampledFrom([]int64{8, 16, 32}).Draw(t, "C0"), HiddenSize: hidden, InputSize: input})
-				home := plan(t, Request{DType: dtypeOf[unit], Source: f, Shape: there.Shape, Original: host, Target: tensor.ND,
-					HiddenSize: hidden, InputSize: input})
-				if !home.Shape.Equal(host) {
-					t.Fatalf("shape %v, want %v", home.Shape, host)
+				back := Request{DType: dtypeOf[unit], Source: f, Shape: there.Shape, Original: host, HiddenSize: hidden, InputSize: input,
+					Target: rapid.SampledFrom([]tensor.Format{tensor.ND, tensor.NCHW, tensor.HWCN, tensor.NDHWC}).Draw(t, "target")}
+				home := plan(t, back)
+				if !home.Shape.Equal(host) || home.AnyOrder != (f != tensor.FractalZ) {
+					t.Fatalf("shape %v, want %v; in any order: %t", home.Shape, host, home.AnyOrder)
+				}
+				nchw := tensor.NCHW
+				if back.OriginalFormat = &nchw; plan(t, back).AnyOrder && len(host) == 4 {
+					t.Fatal("axes of a known order come out the same in any order")
 				}
 				array := checkBothWays(t, there, host, unit, func(o int64) int64 {
 					return slowMatrixOffset(f, rows, cols, o/cols/rows, o/cols%rows, o%cols, there.Shape, hidden, input)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/tensor"
 )
@@ -26,10 +27,9 @@ func TestAddedCells(t *testing.T) {
 		for _, file := range []string{"1e5", "2-3", "10/11/12", "d/a.npy", "=1", "12:30"} {
 			row := failing("net/conv1")
 			r := *row.Result
-			for _, m := range []*float64{&r.MaxAbs.Value, &r.MeanAbs.Value, &r.Pearson.Value, &r.RED.Value, &r.Cosine.Value} {
-				*m = x
+			for _, m := range []*metrics.Metric{&r.MaxAbs.Metric, &r.MeanAbs, &r.Pearson, &r.RED, &r.Cosine} {
+				*m = metrics.NumberOf(x)
 			}
-			r.MaxAbs.Defined, r.MeanAbs.Defined, r.Pearson.Defined, r.RED.Defined, r.Cosine.Defined = true, true, true, true, true
 			row.Result, row.RefFile, row.NPUFile = &r, file, file
 			row.Evidence = &record.Evidence{Class: "linear", Score: 1e-9}
 			row.Shape = tensor.Shape{1, 64}

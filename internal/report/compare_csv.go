@@ -71,13 +71,13 @@ func csvColumns(opt CSVOptions) []Column[labelled] {
 		numbers("errors", func(r labelled) int64 { return r.result.HPAA.Count }),
 		numbers("total", func(r labelled) int64 { return r.result.Total }),
 		words("ratio", func(r labelled) string {
-			return plainDecimal(record.NumberOf(record.Share(r.result.HPAA.Count, r.result.Total)))
+			return plainDecimal(metrics.NumberOf(record.Share(r.result.HPAA.Count, r.result.Total)))
 		}),
 		words("score", func(r labelled) string {
 			if r.Evidence == nil {
 				return undefined
 			}
-			return plainDecimal(record.NumberOf(float64(r.Evidence.Score)))
+			return plainDecimal(metrics.NumberOf(float64(r.Evidence.Score)))
 		}),
 		words("shape", func(r labelled) string { return r.Shape.String() }),
 		words("ref_file", func(r labelled) string { return asText(r.RefFile) }),
@@ -91,10 +91,10 @@ func csvColumns(opt CSVOptions) []Column[labelled] {
 // plainDecimal is a number without an exponent, which a spreadsheet might read as another
 // one, or as a text.
 func plainDecimal(m metrics.Metric) string {
-	if !m.Defined || math.IsInf(m.Value, 0) || math.IsNaN(m.Value) {
+	if !m.Defined() || math.IsInf(m.Value(), 0) || math.IsNaN(m.Value()) {
 		return orElse(m, undefined, allDigits)
 	}
-	return strconv.FormatFloat(m.Value, 'f', -1, 64)
+	return strconv.FormatFloat(m.Value(), 'f', -1, 64)
 }
 
 // metricColumns are the columns of the metrics that a report shows, with all of

@@ -149,7 +149,7 @@ func TestGoldenCells(t *testing.T) {
 		if c.Total == 0 {
 			continue
 		}
-		shown := &metrics.Element{Ref: float(tensor.Float64, c.Ref.Value), NPU: float(tensor.Float64, c.NPU.Value)}
+		shown := &metrics.Element{Ref: float(tensor.Float64, c.Ref.Value()), NPU: float(tensor.Float64, c.NPU.Value())}
 		result := &metrics.Result{Total: c.Total, Start: shown, Cosine: c.Cosine, HPAA: metrics.HPAA{NonFinite: c.NaNInf,
 			Errors: metrics.Errors{Count: c.Errors, MaxAbs: c.MaxErr, MeanAbs: c.MeanErr}, MaxRel: metrics.Extreme{Metric: c.MaxRel},
 			MeanRel: c.MeanRel, Mean: c.Mean, Std: c.Std, RMS: c.RMS}}
@@ -168,28 +168,28 @@ func TestGoldenCells(t *testing.T) {
 				t.Errorf("%s: %s is %q, want %q", name, column, row[column], want)
 			}
 		}
-		for column, want := range map[string]metrics.Metric{"max_abs_err": record.NumberOf(c.MaxErr), "mean_abs_err": record.NumberOf(c.MeanErr),
+		for column, want := range map[string]metrics.Metric{"max_abs_err": metrics.NumberOf(c.MaxErr), "mean_abs_err": metrics.NumberOf(c.MeanErr),
 			"max_abs_total": c.MaxRel, "mean_abs_total": c.MeanRel, "mean": c.Mean, "std": c.Std, "rms": c.RMS, "cos_sim": c.Cosine} {
-			sameNumber(t, name+": "+column, row[column], want, 1e-9*math.Abs(want.Value))
+			sameNumber(t, name+": "+column, row[column], want, 1e-9*math.Abs(want.Value()))
 		}
-		sameNumber(t, name+": ref_value", row["ref_value"], c.Ref, max(5e-7, 1e-9*math.Abs(c.Ref.Value)))
-		sameNumber(t, name+": npu_value", row["npu_value"], c.NPU, max(5e-7, 1e-9*math.Abs(c.NPU.Value)))
+		sameNumber(t, name+": ref_value", row["ref_value"], c.Ref, max(5e-7, 1e-9*math.Abs(c.Ref.Value())))
+		sameNumber(t, name+": npu_value", row["npu_value"], c.NPU, max(5e-7, 1e-9*math.Abs(c.NPU.Value())))
 	}
 }
 
 // sameNumber reports a cell that is not a number to within a gap.
 func sameNumber(t *testing.T, name, cell string, want metrics.Metric, gap float64) {
 	t.Helper()
-	if !want.Defined {
+	if !want.Defined() {
 		if cell != "NA" {
 			t.Errorf("%s is %q, want NA", name, cell)
 		}
 		return
 	}
 	got, err := strconv.ParseFloat(cell, 64)
-	same := got == want.Value || math.IsNaN(got) && math.IsNaN(want.Value) || math.Abs(got-want.Value) <= gap
+	same := got == want.Value() || math.IsNaN(got) && math.IsNaN(want.Value()) || math.Abs(got-want.Value()) <= gap
 	if err != nil || !same {
-		t.Errorf("%s is %q, want %v", name, cell, want.Value)
+		t.Errorf("%s is %q, want %v", name, cell, want.Value())
 	}
 }
 

@@ -86,7 +86,7 @@ func TestCompareDetailJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Worst) != 4 || len(got.Axes) != 1 || got.Worst[1].NPU.Value != -0.006 || got.Axes[0].Bins[0][1] != 1 {
+	if len(got.Worst) != 4 || len(got.Axes) != 1 || got.Worst[1].NPU.Value() != -0.006 || got.Axes[0].Bins[0][1] != 1 {
 		t.Errorf("got %s", text)
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // known is a metric that is defined.
-func known(x float64) metrics.Metric { return metrics.Metric{Value: x, Defined: true} }
+func known(x float64) metrics.Metric { return metrics.NumberOf(x) }
 
 // at is an extreme.
 func at(x float64, offset int64) metrics.Extreme {

@@ -149,7 +149,7 @@ func failReason(r *msaccucmpRow) string {
 	case !r.Compared():
 		code, _ := skipCode(r.Row)
 		return code + ": " + english.whyNot(r.Row)
-	case r.cosine.Defined || r.result.Total == 0:
+	case r.cosine.Defined() || r.result.Total == 0:
 		return ""
 	case !r.finite:
 		return "[CosineSimilarity] a side has a NaN or an infinity"
@@ -238,7 +238,7 @@ func spread(s *metrics.SideStats) string {
 		if s.NegInf > 0 {
 			sign = -1
 		}
-		mean, std = metrics.Metric{Value: math.Inf(sign), Defined: true}, metrics.Metric{}
+		mean, std = metrics.NumberOf(math.Inf(sign)), metrics.Metric{}
 	}
 	return "(" + orElse(mean, notANumber, thousandths) + ";" + orElse(std, notANumber, thousandths) + ")"
 }
@@ -265,20 +265,20 @@ func accuracyOf(r *metrics.Result) accuracy {
 	if r.CosineZero == metrics.OneZero {
 		a.cosine = metrics.Metric{}
 	}
-	if !a.accRel.Defined && r.RelUndefined == 0 {
-		a.accRel = defined(0) // all zero on both sides, or empty
+	if !a.accRel.Defined() && r.RelUndefined == 0 {
+		a.accRel = metrics.NumberOf(0) // all zero on both sides, or empty
 		if r.Total > 0 {
-			a.maxRel = defined(0)
+			a.maxRel = metrics.NumberOf(0)
 		}
 	}
 	if r.Total == 0 {
-		a.cosine, a.red = defined(1), defined(0)
+		a.cosine, a.red = metrics.NumberOf(1), metrics.NumberOf(0)
 	}
 	if !a.finite {
 		a.cover(r)
 	}
-	if a.accRel.Defined && r.Total > 0 {
-		a.meanRel = defined(a.accRel.Value / float64(r.Total))
+	if a.accRel.Defined() && r.Total > 0 {
+		a.meanRel = metrics.NumberOf(a.accRel.Value() / float64(r.Total))
 	}
 	return a
 }
@@ -289,7 +289,7 @@ func (a *accuracy) cover(r *metrics.Result) {
 	c := &r.Classes
 	opposite := c[p][n] + c[n][p]
 	fromNPU, fromRef := c[p][f]+c[n][f], c[f][p]+c[f][n]
-	nan, infinite := metrics.Metric{}, defined(math.Inf(1))
+	nan, infinite := metrics.Metric{}, metrics.NumberOf(math.Inf(1))
 	a.cosine, a.kld = nan, nan                      // only finite tensors have a divergence
 	if opposite+fromNPU+fromRef+c[f][f] < r.Total { // NaN, or inf - inf
 		a.maxAbs, a.meanAbs, a.rmse, a.accRel, a.maxRel, a.red = nan, nan, nan, nan, nan, nan
@@ -307,12 +307,11 @@ func (a *accuracy) cover(r *metrics.Result) {
 	default: // a finite number over an infinity is 0, its relative error 1
 		a.red = nan
 		sum, top := 0.0, 1.0
-		if r.AccRel.Defined {
-			sum, top = r.AccRel.Value, max(r.MaxRel.Value, 1)
+		if r.AccRel.Defined() {
+			sum, top = r.AccRel.Value(), max(r.MaxRel.Value(), 1)
 		}
-		a.accRel, a.maxRel = defined(sum+float64(fromRef)), defined(top)
+		a.accRel, a.maxRel = metrics.NumberOf(sum+float64(fromRef)), metrics.NumberOf(top)
 	}
 }
 
 // defined is a defined metric.
-func defined(x float64) metrics.Metric { return metrics.Metric{Value: x, Defined: true} }

@@ -191,7 +191,7 @@ func (r *msprobeRow) describe() {
 		diff, relative := difference4(n[i], b[i])
 		r.diffs[i] = [2]any{diff, relative}
 		if f, ok := relative.(percent); ok && i == 3 {
-			r.numbers.norm = metrics.Metric{Value: float64(f), Defined: true}
+			r.numbers.norm = metrics.NumberOf(float64(f))
 		}
 	}
 }
@@ -317,21 +317,21 @@ func (r *msprobeRow) measure(rep *record.Report) {
 	}
 	number := func(m metrics.Metric) any {
 		switch {
-		case !m.Defined:
+		case !m.Defined():
 			return notAvailable
-		case math.IsInf(m.Value, 0):
-			return " " + metrics.FormatFloat(m.Value)
+		case math.IsInf(m.Value(), 0):
+			return " " + metrics.FormatFloat(m.Value())
 		}
-		return numeral(metrics.FormatFloat(m.Value))
+		return numeral(metrics.FormatFloat(m.Value()))
 	}
 	finite := float64(res.BothFinite())
 	good := float64(res.Total) - finite // NaN and infinities at the same places count as 0
 	share := func(m metrics.Metric) metrics.Metric {
-		return metrics.Metric{Value: (math.Round(m.Value*finite) + good) / float64(res.Total), Defined: true}
+		return metrics.NumberOf((math.Round(m.Value()*finite) + good) / float64(res.Total))
 	}
 	r.numbers.cosine, r.numbers.thousandth = res.Cosine, share(res.R1000)
-	r.metrics = [6]any{number(res.Cosine), number(metrics.Metric{Value: math.Sqrt(res.MSE.Value * finite), Defined: true}),
-		number(metrics.Metric{Value: res.MaxAbs.Value, Defined: true}), number(largestRelative(res)), number(r.numbers.thousandth), number(share(res.R5000))}
+	r.metrics = [6]any{number(res.Cosine), number(metrics.NumberOf(math.Sqrt(res.MSE.Value() * finite))),
+		number(metrics.NumberOf(res.MaxAbs.Value())), number(largestRelative(res)), number(r.numbers.thousandth), number(share(res.R5000))}
 	switch {
 	case len(n.Shape) == 0:
 		r.numbers = valueNumber{norm: r.numbers.norm}
@@ -354,11 +354,11 @@ const epsilon = 0x1p-52
 
 // largestRelative is the largest relative error.
 func largestRelative(res *metrics.Result) metrics.Metric {
-	largest := metrics.Metric{Value: res.MaxRel.Value, Defined: true}
+	largest := metrics.NumberOf(res.MaxRel.Value())
 	if res.RelUndefined > 0 {
 		for _, bin := range res.Joint {
 			if bin.Ref == metrics.ZeroBin && bin.Abs != metrics.ZeroBin {
-				largest.Value = max(largest.Value, bin.MaxAbs/epsilon)
+				largest = metrics.NumberOf(max(largest.Value(), bin.MaxAbs/epsilon))
 			}
 		}
 	}

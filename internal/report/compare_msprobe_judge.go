@@ -66,7 +66,7 @@ func judgeCall(api string, rows []msprobeRow) {
 		}
 	case byNumbers:
 		for _, o := range outputs {
-			if in.norm < goodNorm && o.numbers.norm.Value > badNorm {
+			if in.norm < goodNorm && o.numbers.norm.Value() > badNorm {
 				o.found(fails, "error norm: the norm differs, those of the inputs do not")
 			}
 		}
@@ -92,14 +92,14 @@ type worstNumbers struct{ thousandth, cosine, norm float64 }
 func worstOf(rows []*msprobeRow) worstNumbers {
 	w := worstNumbers{1, 1, 0}
 	least := func(to *float64, m metrics.Metric) {
-		if m.Defined {
-			*to = min(*to, m.Value)
+		if m.Defined() {
+			*to = min(*to, m.Value())
 		}
 	}
 	for _, r := range rows {
 		least(&w.thousandth, r.numbers.thousandth)
 		least(&w.cosine, r.numbers.cosine)
-		w.norm = max(w.norm, r.numbers.norm.Value)
+		w.norm = max(w.norm, r.numbers.norm.Value())
 	}
 	return w
 }

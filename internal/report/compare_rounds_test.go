@@ -480,7 +480,7 @@ func TestTrend(t *testing.T) {
 	row := func(op, kind string, output int, red float64) record.Row {
 		row := passing(op)
 		row.Kind, row.Output = kind, output
-		change(&row, func(r *metrics.Result) { r.RED = metrics.Metric{Value: red, Defined: red >= 0} })
+		change(&row, func(r *metrics.Result) { r.RED = metrics.NumberIf(red, red >= 0) })
 		return row
 	}
 	r := reportOf(row("a", "output", 0, 0.001), row("a", "output", 1, 0.002), row("b", "output", 0, 0.004), row("b", "output", 1, 0.008),

@@ -63,7 +63,7 @@ func byFewNumbers(r *record.Report, compared int) lang.Sentence {
 
 // knownOf is what is known of the tensors.
 func knownOf(r *record.Report) lang.Text {
-	if r.Any(func(row *record.Row) bool { return row.Statistics != nil && row.Statistics.Ref.Max.Defined }) {
+	if r.Any(func(row *record.Row) bool { return row.Statistics != nil && row.Statistics.Ref.Max.Defined() }) {
 		return lang.Text{EN: "statistics", ZH: "统计量"}
 	}
 	return lang.Text{EN: "digests", ZH: "摘要"}
@@ -113,8 +113,8 @@ func startNumbers(r *record.Report, s record.Start) lang.Sentence {
 		}
 		for _, name := range []string{"norm", "max", "min", "mean"} { // the first that differs
 			n := record.StatisticNumbers[slices.IndexFunc(record.StatisticNumbers, func(n record.StatisticNumber) bool { return n.Name == name })]
-			if ref, npu := n.Of(&x.Ref), n.Of(&x.NPU); ref.Defined && npu.Defined && ref.Value != npu.Value {
-				return lang.Sayf("%s %s, reference %s", "%s 为 %s，标杆为 %s", name, short(npu.Value), short(ref.Value))
+			if ref, npu := n.Of(&x.Ref), n.Of(&x.NPU); ref.Defined() && npu.Defined() && ref.Value() != npu.Value() {
+				return lang.Sayf("%s %s, reference %s", "%s 为 %s，标杆为 %s", name, short(npu.Value()), short(ref.Value()))
 			}
 		}
 		return lang.Sentence{}
@@ -216,13 +216,13 @@ var noiseNumbers = []struct {
 }{
 	{"z", "Z", "Z", func(e *record.Evidence) metrics.Metric { return beside(float64(e.RMS), float64(e.RefRMS)) }, 4},
 	{"lambda", "LAMBDA", "LAMBDA", func(e *record.Evidence) metrics.Metric {
-		return metrics.Metric{Value: float64(e.Lambda), Defined: true}
+		return metrics.NumberOf(float64(e.Lambda))
 	}, 10},
 	{"expected", "EXPECTED", "预期", func(e *record.Evidence) metrics.Metric {
-		return metrics.Metric{Value: e.Relative(), Defined: e.Judged}
+		return metrics.NumberIf(e.Relative(), e.Judged)
 	}, 5},
 	{"b", "B", "B", func(e *record.Evidence) metrics.Metric {
-		return metrics.Metric{Value: float64(e.Score), Defined: e.Judged}
+		return metrics.NumberIf(float64(e.Score), e.Judged)
 	}, 2},
 }
 
@@ -231,14 +231,14 @@ func beside(x, size float64) metrics.Metric {
 	if size == 0 {
 		return metrics.Metric{}
 	}
-	return metrics.Metric{Value: x / size, Defined: true}
+	return metrics.NumberOf(x / size)
 }
 
 // statisticsColumns are the columns of rows that are judged by statistics or digests, in
 // text.
 func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
 	var all []Column[aroundRow]
-	if !slices.ContainsFunc(rows, func(r aroundRow) bool { return r.hasStatistics() && r.Statistics.Ref.Max.Defined }) {
+	if !slices.ContainsFunc(rows, func(r aroundRow) bool { return r.hasStatistics() && r.Statistics.Ref.Max.Defined() }) {
 		return append(all, words("digest", func(r aroundRow) string {
 			if r.Statistics.Ref.Digest == r.Statistics.NPU.Digest {
 				return r.Statistics.Ref.Digest
@@ -249,7 +249,7 @@ func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
 	for _, n := range record.StatisticNumbers {
 		all = append(all, numbers(n.Name, func(r aroundRow) string {
 			ref, npu := n.Of(&r.Statistics.Ref), n.Of(&r.Statistics.NPU)
-			if ref == npu {
+			if ref.Defined() == npu.Defined() && ref.Value() == npu.Value() {
 				return orElse(ref, noValue, short)
 			}
 			return orElse(ref, noValue, short) + " / " + orElse(npu, noValue, short)

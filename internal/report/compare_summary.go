@@ -390,8 +390,8 @@ func (t Text) statisticsText(s *record.Statistics) string {
 	side := func(s *record.SideStatistics) string {
 		var parts []string
 		for _, n := range record.StatisticNumbers {
-			if x := n.Of(s); x.Defined {
-				parts = append(parts, n.Name+" "+short(x.Value))
+			if x := n.Of(s); x.Defined() {
+				parts = append(parts, n.Name+" "+short(x.Value()))
 			}
 		}
 		return cmp.Or(strings.Join(parts, " "), noValue)

@@ -191,7 +191,7 @@ func trendsOf(r *record.Report, order []int) map[int]string {
 			continue
 		}
 		if row.Op != op {
-			if outputs.Defined {
+			if outputs.Defined() {
 				before = outputs
 			}
 			op, inputs, outputs = row.Op, metrics.Metric{}, metrics.Metric{}
@@ -202,7 +202,7 @@ func trendsOf(r *record.Report, order []int) map[int]string {
 			continue
 		}
 		base := before
-		if inputs.Defined {
+		if inputs.Defined() {
 			base = inputs
 		}
 		trends[i] = trend(base, red)
@@ -213,7 +213,7 @@ func trendsOf(r *record.Report, order []int) map[int]string {
 
 // larger is the larger of two metrics, of which one may be undefined.
 func larger(a, b metrics.Metric) metrics.Metric {
-	if !a.Defined || b.Defined && b.Value > a.Value {
+	if !a.Defined() || b.Defined() && b.Value() > a.Value() {
 		return b
 	}
 	return a
@@ -222,13 +222,13 @@ func larger(a, b metrics.Metric) metrics.Metric {
 // trend is by which factor an error grew, empty where nothing is known.
 func trend(before, after metrics.Metric) string {
 	switch {
-	case !before.Defined || !after.Defined || before.Value == 0 && after.Value == 0:
+	case !before.Defined() || !after.Defined() || before.Value() == 0 && after.Value() == 0:
 		return ""
-	case before.Value == 0:
+	case before.Value() == 0:
 		return "from 0"
 	}
 	const whole, many = 100, 1e6 // from here on without decimals, and with an exponent
-	ratio := after.Value / before.Value
+	ratio := after.Value() / before.Value()
 	if ratio >= whole && ratio < many {
 		return "x " + decimals(0)(ratio)
 	}

@@ -353,7 +353,7 @@ func worstRounding(r *record.Report) (share float64, least metrics.Metric) {
 		}
 		result := row.Result
 		share = max(share, record.Share(row.Errors, result.Total))
-		if c := result.Cosine; c.Defined && (!least.Defined || c.Value < least.Value) {
+		if c := result.Cosine; c.Defined() && (!least.Defined() || c.Value() < least.Value()) {
 			least = c
 		}
 	}

@@ -86,10 +86,10 @@ func hpaaNumber(x float64) string {
 
 // orElse prints a metric in a form; other stands for one that does not exist.
 func orElse(m metrics.Metric, other string, f form) string {
-	if !m.Defined {
+	if !m.Defined() {
 		return other
 	}
-	return f(m.Value)
+	return f(m.Value())
 }
 
 // exactMetric prints a metric for programs, shortMetric for people.
@@ -97,7 +97,7 @@ func exactMetric(m metrics.Metric) string { return orElse(m, undefined, allDigit
 func shortMetric(m metrics.Metric) string { return orElse(m, noValue, short) }
 
 // difference is that of two elements, of which NaN means that there is none.
-func difference(x float64) metrics.Metric { return metrics.Metric{Value: x, Defined: !math.IsNaN(x)} }
+func difference(x float64) metrics.Metric { return metrics.NumberIf(x, !math.IsNaN(x)) }
 
 // element prints an element: integers in full, others in a form, complex ones
 // as 1+2j.

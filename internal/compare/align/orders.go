@@ -148,8 +148,14 @@ func (g *Aligner) candidates(t *Tensor, want tensor.Shape, format *tensor.Format
 			*to = plan
 		}
 	}
+	var plan *layout.Plan
+	var err error
 	for _, f := range hostOrders(t.Tensor, format) {
-		plan, err := g.plan(t, f, nil)
+		if plan != nil && plan.AnyOrder {
+			plan = plan.In(f)
+		} else {
+			plan, err = g.plan(t, f, nil)
+		}
 		if (err != nil || !plan.Shape.Equal(want)) && len(t.OriginalShape) == 0 && !layout.IsHost(t.Format) {
 			// Without an original shape the reference says what is padding.
 			if q, e := g.plan(t, f, want); e == nil && q.Shape.Equal(want) {
@@ -218,6 +224,13 @@ func (a *Alignment) Orders() int {
 		return 1
 	}
 	return max(1, len(a.orders))
+}
+
+// SameView reports whether the elements of the NPU tensor are in the same places by one of
+// its orders of axes as by that which it has.
+func (a *Alignment) SameView(i int) bool {
+	used, other := a.NPU.plan, a.orders[i].plan
+	return used != nil && other != nil && used.AnyOrder && other.AnyOrder
 }
 
 // Use returns the alignment by another of its orders of axes, of which 0 is the

@@ -16,7 +16,7 @@ import (
 
 // numbersOf is a result with the numbers that the jump rules look at.
 func numbersOf(meanRel, pearson, red float64, errors int64) *metrics.Result {
-	metric := func(v float64) metrics.Metric { return metrics.Metric{Value: v, Defined: true} }
+	metric := func(v float64) metrics.Metric { return metrics.NumberOf(v) }
 	r := &metrics.Result{
 		Total: 1000, NPUDType: tensor.Float16, RefDType: tensor.Float32,
 		MeanRel: metric(meanRel), Pearson: metric(pearson), RED: metric(red),
@@ -128,8 +128,7 @@ func TestRules(t *testing.T) {
 		if npu != ref {
 			op.Result.Mismatch.Count = 10
 		}
-		op.Result.Ref.Max = metrics.Extreme{}.Metric
-		op.Result.Ref.Max.Value = largest
+		op.Result.Ref.Max = metrics.NumberOf(largest)
 		op.Result.NPU.Saturated = saturated
 		return op
 	}
@@ -145,7 +144,7 @@ func TestRules(t *testing.T) {
 	offsetIn.Patterns = []record.Finding{{Code: record.Offset, Confidence: record.Medium, Evidence: lang.Plain("offset")}}
 	farIn.Patterns = []record.Finding{{Code: record.BitFlip, Confidence: record.Medium, Evidence: lang.Plain("bits")}}
 	median := output(1.1, 0.5, 0.01)
-	median.Result.RelQuantiles.P50 = metrics.Metric{Value: 2, Defined: true}
+	median.Result.RelQuantiles.P50 = metrics.NumberOf(2)
 	constant := output(0.001, 0.05, 0.001)
 	tests := []struct {
 		name    string
@@ -390,7 +389,7 @@ func TestFirsts(t *testing.T) {
 	}
 	// An exact input counts as rounded: half of 2^-10.
 	exact := good("exact")
-	exact.Result.MeanRel.Value = 0
+	exact.Result.MeanRel = metrics.NumberOf(0)
 	if v := conclude(inOrder(exact, bad("b")), nil); v.Jump < 614.3 || v.Jump > 614.5 {
 		t.Errorf("jump from an exact input %g, want 0.3 * 2^11 = 614.4", v.Jump)
 	}

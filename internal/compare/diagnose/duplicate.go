@@ -57,7 +57,7 @@ func (r *row) mayBeDuplicate() bool {
 		return false
 	}
 	res := r.result()
-	return res.StrictErrors() > 0 && !(res.RED.Defined && res.RED.Value < minStale) && (res.Complex || res.NPU.Min.Value != res.NPU.Max.Value)
+	return res.StrictErrors() > 0 && !(res.RED.Defined() && res.RED.Value() < minStale) && (res.Complex || res.NPU.Min.Value() != res.NPU.Max.Value())
 }
 
 // others are the rows with the digest of a row that are not the same tensor: of a stale

@@ -504,7 +504,7 @@ func (x *judged) report() *record.Evidence {
 		e.Score, e.Rows, e.Channels = metrics.Float(v.Score), metrics.Float(v.RowScore), metrics.Float(v.ChannelScore)
 		e.Peak, e.ScaleZ = metrics.Float(v.PeakScore), metrics.Float(v.ScaleZ)
 		if power, ok := v.Power(n); ok {
-			e.Power, e.Judged = record.NumberOf(power), power <= record.MostPower
+			e.Power, e.Judged = metrics.NumberOf(power), power <= record.MostPower
 		}
 		e.LeftOut, e.HF32 = x.leftOut, x.hf32
 	}

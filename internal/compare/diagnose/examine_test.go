@@ -42,7 +42,7 @@ func TestLargeTensor(t *testing.T) {
 		record.Layout: func(i int64) float64 { return value(i%1024<<26 | i>>10) },
 		"":            func(i int64) float64 { return value(i ^ 0x55555) },
 	}
-	metric := func(v float64) metrics.Metric { return metrics.Metric{Value: v, Defined: true} }
+	metric := func(v float64) metrics.Metric { return metrics.NumberOf(v) }
 	for code, npu := range tests {
 		t.Run(string(code), func(t *testing.T) {
 			var read int64

@@ -95,11 +95,11 @@ func (x *judged) judgeIndices(j *Judgement, op *verdict.Operator) {
 // are, so that ties are the rule.
 func (r *row) isClose() bool {
 	res, shape := r.result(), r.noise.Shape
-	if res == nil || !res.Ref.Min.Defined || len(shape) == 0 {
+	if res == nil || !res.Ref.Min.Defined() || len(shape) == 0 {
 		return false
 	}
 	steps := float64(max(shape[len(shape)-1]-1, 1))
-	return res.Ref.Max.Value-res.Ref.Min.Value <= 2*r.noise.Max*steps
+	return res.Ref.Max.Value()-res.Ref.Min.Value() <= 2*r.noise.Max*steps
 }
 
 // isStart reports whether nobody made the tensor: an input or a parameter, or what comes in
@@ -112,7 +112,7 @@ const apartCosine = 0.9
 // apart reports whether the sides are other tensors.
 func (r *row) apart() bool {
 	res := r.result()
-	return res != nil && res.Cosine.Defined && res.Cosine.Value < apartCosine
+	return res != nil && res.Cosine.Defined() && res.Cosine.Value() < apartCosine
 }
 
 // mayHaveStartedApart reports whether an operator of which no input is known made another

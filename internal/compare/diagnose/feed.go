@@ -49,7 +49,7 @@ func (r *row) content(side int) (c content, ok bool) {
 		stats, dtype = &res.NPU, r.source.NPUDType
 	}
 	sum := r.digest(side)
-	return content{sum.crc, sum.count, dtype.String(), r.source.Shape.String()}, stats.Min.Defined && stats.Min.Value != stats.Max.Value
+	return content{sum.crc, sum.count, dtype.String(), r.source.Shape.String()}, stats.Min.Defined() && stats.Min.Value() != stats.Max.Value()
 }
 
 // anyShape is the content whatever its shape is: what only changes the shape is often no

@@ -130,10 +130,10 @@ func (r *row) jumped() []record.Finding {
 // of the correlation.
 func (r *row) jumps() (evidence []lang.Sentence) {
 	res, in := r.result(), r.numbers()
-	red, p50 := res.RED.Value, res.RelQuantiles.P50.Value
+	red, p50 := res.RED.Value(), res.RelQuantiles.P50.Value()
 	var besides lang.Sentence
 	switch {
-	case !in.meanRel.Defined || !res.MeanRel.Defined || in.meanRel.Value >= goodMeanRel || res.MeanRel.Value <= badMeanRel:
+	case !in.meanRel.Defined() || !res.MeanRel.Defined() || in.meanRel.Value() >= goodMeanRel || res.MeanRel.Value() <= badMeanRel:
 	case red >= jumpRED && red > r.grown():
 		besides = lang.Sayf("RED %s >= %d", "RED %s >= %d", number(red), jumpRED)
 	case p50 >= jumpP50:
@@ -142,15 +142,15 @@ func (r *row) jumps() (evidence []lang.Sentence) {
 	if !besides.IsZero() {
 		evidence = append(evidence, lang.Sayf("mean relative error %s > %d, that of the inputs %s < %g (%s); %s",
 			"平均相对误差 %s > %d，输入的为 %s < %g(%s)；%s",
-			number(res.MeanRel.Value), badMeanRel, number(in.meanRel.Value), goodMeanRel, r.inputNames(), besides))
+			number(res.MeanRel.Value()), badMeanRel, number(in.meanRel.Value()), goodMeanRel, r.inputNames(), besides))
 	}
-	if !in.pearson.Defined || !res.Pearson.Defined || in.pearson.Value <= goodPearson || res.Pearson.Value >= badPearson ||
-		res.BothFinite() < minCorrelated || res.RED.Value < smallRED && res.RelQuantiles.P90.Value < smallP90 {
+	if !in.pearson.Defined() || !res.Pearson.Defined() || in.pearson.Value() <= goodPearson || res.Pearson.Value() >= badPearson ||
+		res.BothFinite() < minCorrelated || res.RED.Value() < smallRED && res.RelQuantiles.P90.Value() < smallP90 {
 		return evidence
 	}
 	return append(evidence, lang.Sayf("Pearson correlation %s < %g, that of the inputs %s > %g (%s)",
 		"Pearson 相关系数 %s < %g，输入的为 %s > %g(%s)",
-		number(res.Pearson.Value), badPearson, number(in.pearson.Value), goodPearson, r.inputNames()))
+		number(res.Pearson.Value()), badPearson, number(in.pearson.Value()), goodPearson, r.inputNames()))
 }
 
 // accumulated holds where the error grows no more than by rounding, and all over
@@ -158,30 +158,30 @@ func (r *row) jumps() (evidence []lang.Sentence) {
 // that of a few references near 0.
 func (r *row) accumulated() []record.Finding {
 	res, in := r.result(), r.numbers()
-	if !in.meanRel.Defined || !res.MeanRel.Defined || res.Mismatch.Count > 0 || r.outliers() || res.RED.Value > r.grown() {
+	if !in.meanRel.Defined() || !res.MeanRel.Defined() || res.Mismatch.Count > 0 || r.outliers() || res.RED.Value() > r.grown() {
 		return nil
 	}
 	rounding := r.roundingError()
 	bound, _ := r.accumulatedBound()
-	if res.MeanRel.Value > bound {
+	if res.MeanRel.Value() > bound {
 		return nil
 	}
 	return single(record.Accumulated, r.sure(record.Medium, record.Low), lang.Sayf(
 		"mean relative error %s <= %s = %d x %s of the inputs (%s) + %s of rounding in %s (sums of %d terms assumed)",
 		"平均相对误差 %s <= %s = %d x 输入的 %s(%s) + 舍入误差 %s(%s，假定求和项数为 %d)",
-		number(res.MeanRel.Value), number(bound), growth, number(in.meanRel.Value), r.inputNames(), number(rounding), res.NPUDType, assumedSum))
+		number(res.MeanRel.Value()), number(bound), growth, number(in.meanRel.Value()), r.inputNames(), number(rounding), res.NPUDType, assumedSum))
 }
 
 // accumulatedBound is the mean relative error up to which rounding may have grown.
 func (r *row) accumulatedBound() (bound float64, ok bool) {
 	in := r.numbers().meanRel
-	return float64(growth*in.Value) + r.roundingError(), in.Defined
+	return float64(growth*in.Value()) + r.roundingError(), in.Defined()
 }
 
 // outliers reports whether a few elements are off by far more than the others.
 func (r *row) outliers() bool {
 	p99 := r.result().AbsQuantiles.P99
-	return p99.Defined && r.result().MaxAbs.Value > outlier*p99.Value
+	return p99.Defined() && r.result().MaxAbs.Value() > outlier*p99.Value()
 }
 
 // unknown leaves it to the patterns, and where there are none gives the numbers
@@ -198,14 +198,14 @@ func (r *row) unknown() []record.Finding {
 	parts := []lang.Sentence{text}
 	add := func(more lang.Sentence) { parts = append(parts, more) }
 	if r.rounding {
-		add(lang.Sayf("RED %s <= %s, the limit for rounding", "RED %s <= %s(舍入误差的上限)", number(res.RED.Value), number(r.grown())))
-	} else if res.RED.Value > r.grown() && len(r.resolved().rows) > 0 {
+		add(lang.Sayf("RED %s <= %s, the limit for rounding", "RED %s <= %s(舍入误差的上限)", number(res.RED.Value()), number(r.grown())))
+	} else if res.RED.Value() > r.grown() && len(r.resolved().rows) > 0 {
 		add(lang.Sayf("RED %s > %s, the limit for rounding (of the inputs %s)", "RED %s > %s(舍入误差的上限，输入的 RED 为 %s)",
-			number(res.RED.Value), number(r.grown()), number(in.red)))
+			number(res.RED.Value()), number(r.grown()), number(in.red)))
 	}
 	if r.outliers() {
 		add(lang.Sayf("max |d| %s > %d x its 99 %% quantile %s", "最大 |d| %s > %d x 其 99 %% 分位数 %s",
-			number(res.MaxAbs.Value), outlier, number(res.AbsQuantiles.P99.Value)))
+			number(res.MaxAbs.Value()), outlier, number(res.AbsQuantiles.P99.Value())))
 	}
 	if len(r.resolved().rows) == 0 {
 		add(lang.Sayf("no inputs are known (first operator, with other input data?)", "输入未知(首个算子，输入数据不同？)"))
@@ -249,20 +249,20 @@ func ResultFacts(code record.Code, r *metrics.Result) (f record.Facts) {
 		if first := r.Mismatch.First; first != nil {
 			f = f.Int("first", first.Offset)
 		}
-		if r.Ref.Min.Defined {
+		if r.Ref.Min.Defined() {
 			f = f.Number("largest_ref", largestRef(r))
 		}
 	case record.Bias:
-		if r.Bias.Defined && r.BiasZ.Defined {
-			f = f.Number("share", (1+math.Abs(r.Bias.Value))/2).Number("z", r.BiasZ.Value).Int("count", r.BiasCount)
+		if r.Bias.Defined() && r.BiasZ.Defined() {
+			f = f.Number("share", (1+math.Abs(r.Bias.Value()))/2).Number("z", r.BiasZ.Value()).Int("count", r.BiasCount)
 		}
 	case record.Scale:
-		if r.Scale.Defined && r.ScaleResidual.Defined {
-			f = f.Number("scale", r.Scale.Value).Number("residual", r.ScaleResidual.Value)
+		if r.Scale.Defined() && r.ScaleResidual.Defined() {
+			f = f.Number("scale", r.Scale.Value()).Number("residual", r.ScaleResidual.Value())
 		}
 	case record.Margin:
-		if r.Margin.Defined {
-			f = f.Number("margin", r.Margin.Value)
+		if r.Margin.Defined() {
+			f = f.Number("margin", r.Margin.Value())
 		}
 	}
 	return f
@@ -284,8 +284,8 @@ func (r *row) calculationFacts() (f record.Facts) {
 		}
 	}
 	f = append(f, r.meanRelFacts()...)
-	if in, res := r.numbers().pearson, r.result(); res != nil && in.Defined && res.Pearson.Defined {
-		f = f.Number("pearson_in", in.Value).Number("pearson_out", res.Pearson.Value)
+	if in, res := r.numbers().pearson, r.result(); res != nil && in.Defined() && res.Pearson.Defined() {
+		f = f.Number("pearson_in", in.Value()).Number("pearson_out", res.Pearson.Value())
 	}
 	if in := r.resolved().rows; len(in) > 0 {
 		f = f.Int(record.InputRow, int64(in[0].index))
@@ -295,8 +295,8 @@ func (r *row) calculationFacts() (f record.Facts) {
 
 // meanRelFacts are the mean relative errors of the inputs and of the row.
 func (r *row) meanRelFacts() (f record.Facts) {
-	if in, res := r.numbers().meanRel, r.result(); res != nil && in.Defined && res.MeanRel.Defined {
-		f = f.Number("mean_rel_in", in.Value).Number("mean_rel_out", res.MeanRel.Value)
+	if in, res := r.numbers().meanRel, r.result(); res != nil && in.Defined() && res.MeanRel.Defined() {
+		f = f.Number("mean_rel_in", in.Value()).Number("mean_rel_out", res.MeanRel.Value())
 	}
 	return f
 }

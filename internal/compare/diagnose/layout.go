@@ -32,13 +32,13 @@ func (p *pair) sameStatistics() bool {
 		return true
 	}
 	a, b := &r.Ref, &r.NPU
-	if !a.Mean.Defined || !b.Mean.Defined {
+	if !a.Mean.Defined() || !b.Mean.Defined() {
 		return false
 	}
 	near := func(x, y, scale float64) bool { return math.Abs(x-y) <= float64(0.05*scale)+p.request.Limits.Atol }
-	span := a.Max.Value - a.Min.Value
-	return near(a.Mean.Value, b.Mean.Value, a.Std.Value) && near(a.Std.Value, b.Std.Value, a.Std.Value) &&
-		near(a.Min.Value, b.Min.Value, span) && near(a.Max.Value, b.Max.Value, span)
+	span := a.Max.Value() - a.Min.Value()
+	return near(a.Mean.Value(), b.Mean.Value(), a.Std.Value()) && near(a.Std.Value(), b.Std.Value(), a.Std.Value()) &&
+		near(a.Min.Value(), b.Min.Value(), span) && near(a.Max.Value(), b.Max.Value(), span)
 }
 
 // permutation returns the order of axes in which the NPU tensor agrees with the

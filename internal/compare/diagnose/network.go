@@ -351,11 +351,11 @@ func (r *row) numbers() inputNumbers {
 		if res == nil {
 			continue
 		}
-		in.red = max(in.red, res.RED.Value)
-		if m := res.MeanRel; m.Defined && (!in.meanRel.Defined || m.Value > in.meanRel.Value) {
+		in.red = max(in.red, res.RED.Value())
+		if m := res.MeanRel; m.Defined() && (!in.meanRel.Defined() || m.Value() > in.meanRel.Value()) {
 			in.meanRel = m
 		}
-		if m := res.Pearson; m.Defined && (!in.pearson.Defined || m.Value < in.pearson.Value) {
+		if m := res.Pearson; m.Defined() && (!in.pearson.Defined() || m.Value() < in.pearson.Value()) {
 			in.pearson = m
 		}
 	}

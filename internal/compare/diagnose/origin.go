@@ -182,15 +182,15 @@ func newNonFinite(res *metrics.Result) (count int64) {
 // its worst input, 0 when one of them is not known.
 func (r *row) jump() float64 {
 	res, in := r.result(), r.numbers()
-	if res == nil || !res.MeanRel.Defined || !in.meanRel.Defined {
+	if res == nil || !res.MeanRel.Defined() || !in.meanRel.Defined() {
 		return 0
 	}
 	format, ok := precisionOf(res.NPUDType)
-	floor := max(in.meanRel.Value, format.epsilon/2)
+	floor := max(in.meanRel.Value(), format.epsilon/2)
 	if !ok && floor == 0 {
 		return 0
 	}
-	return res.MeanRel.Value / floor
+	return res.MeanRel.Value() / floor
 }
 
 // follow finds the bad rows that depend on the first one, and whether a row that

@@ -117,7 +117,7 @@ func bitFlips(p *pair) lang.Sentence {
 // low bit may flip by rounding.
 func (p *pair) farOff(n, r complex128) bool {
 	d := magnitude(n - r)
-	return !(d < 16*p.noise()*magnitude(r)) && !(d < 8*p.result.AbsQuantiles.P90.Value)
+	return !(d < 16*p.noise()*magnitude(r)) && !(d < 8*p.result.AbsQuantiles.P90.Value())
 }
 
 // bits is the number of bits of an NPU element that mean something.
@@ -134,7 +134,7 @@ func (p *pair) noise() float64 {
 	if !ok {
 		return 0
 	}
-	return min(max(4*format.epsilon, 4*p.result.RelQuantiles.P90.Value), max(0.02, format.epsilon))
+	return min(max(4*format.epsilon, 4*p.result.RelQuantiles.P90.Value()), max(0.02, format.epsilon))
 }
 
 // numbers are those from 0 on, so many.

@@ -67,7 +67,7 @@ func onlyReferenceNaN(p *pair) lang.Sentence {
 
 // largestRef is the largest finite magnitude of the reference.
 func largestRef(r *metrics.Result) float64 {
-	return math.Max(math.Abs(r.Ref.Min.Value), math.Abs(r.Ref.Max.Value))
+	return math.Max(math.Abs(r.Ref.Min.Value()), math.Abs(r.Ref.Max.Value()))
 }
 
 // fp16Max is the largest finite float16.
@@ -172,12 +172,12 @@ func zeroOutput(p *pair) lang.Sentence {
 func constOutput(p *pair) lang.Sentence {
 	r := p.result
 	low, high := r.NPU.Min, r.NPU.Max
-	constant := low.Defined && low.Value == high.Value && r.NPU.NaN+r.NPU.PosInf+r.NPU.NegInf == 0
-	if p.errors == 0 || !constant || r.Total < 2 || r.Complex || r.Ref.Min.Value == r.Ref.Max.Value {
+	constant := low.Defined() && low.Value() == high.Value() && r.NPU.NaN+r.NPU.PosInf+r.NPU.NegInf == 0
+	if p.errors == 0 || !constant || r.Total < 2 || r.Complex || r.Ref.Min.Value() == r.Ref.Max.Value() {
 		return lang.Sentence{}
 	}
 	return lang.Sayf("all %d NPU elements are %s, the reference ranges from %s to %s", "%d 个 NPU 元素全部为 %s，标杆范围为 %s 到 %s",
-		r.Total, element(low.Value), element(r.Ref.Min.Value), element(r.Ref.Max.Value))
+		r.Total, element(low.Value()), element(r.Ref.Min.Value()), element(r.Ref.Max.Value()))
 }
 
 func wrapped(p *pair) lang.Sentence {
@@ -207,8 +207,8 @@ const (
 // scaleFits reports whether n is about s*r, not by a few large elements alone.
 func (p *pair) scaleFits() (s, residual float64, ok bool) {
 	r := p.result
-	s, residual = r.Scale.Value, r.ScaleResidual.Value
-	if p.errors == 0 || !r.Scale.Defined || residual >= maxResidual || math.Abs(s-1) <= minChange || s == 0 {
+	s, residual = r.Scale.Value(), r.ScaleResidual.Value()
+	if p.errors == 0 || !r.Scale.Defined() || residual >= maxResidual || math.Abs(s-1) <= minChange || s == 0 {
 		return s, residual, false
 	}
 	f := p.fitOf(func(r complex128) complex128 { return complex(float64(s*real(r)), float64(s*imag(r))) })
@@ -247,16 +247,16 @@ func scaled(p *pair) lang.Sentence {
 }
 
 // rms of the reference, 0 when it is undefined.
-func (p *pair) rms() float64 { return p.result.Ref.RMS.Value }
+func (p *pair) rms() float64 { return p.result.Ref.RMS.Value() }
 
 // displacement is an offset between n and r: the mean and the deviation of d, which is
 // infinite where no offset fits.
 func (p *pair) displacement() (mean, deviation float64) {
 	r := p.result
-	mean, deviation = r.MeanD.Value, r.StdD.Value
+	mean, deviation = r.MeanD.Value(), r.StdD.Value()
 	// The reference may be about 0 everywhere.
 	small := math.Max(maxResidual*p.rms(), 0.01*math.Abs(mean))
-	if r.Complex || !r.MeanD.Defined || !r.StdD.Defined || math.Abs(mean) <= 5*deviation || deviation > small {
+	if r.Complex || !r.MeanD.Defined() || !r.StdD.Defined() || math.Abs(mean) <= 5*deviation || deviation > small {
 		return 0, math.Inf(1)
 	}
 	return mean, deviation
@@ -265,7 +265,7 @@ func (p *pair) displacement() (mean, deviation float64) {
 func displaced(p *pair) lang.Sentence {
 	mean, deviation := p.displacement()
 	residual := p.result.ScaleResidual
-	if p.errors == 0 || math.IsInf(deviation, 1) || residual.Defined && residual.Value*p.rms()*4 < deviation { // a factor explains it much better
+	if p.errors == 0 || math.IsInf(deviation, 1) || residual.Defined() && residual.Value()*p.rms()*4 < deviation { // a factor explains it much better
 		return lang.Sentence{}
 	}
 	if f := p.fitOf(func(r complex128) complex128 { return r + complex(mean, 0) }); !f.closerThanHalf() {
@@ -285,15 +285,15 @@ const (
 // biased holds if the signs of the differences are not balanced.
 func biased(p *pair) lang.Sentence {
 	r, side := p.result, lang.Text{EN: "small", ZH: "小"}
-	if p.errors == 0 || !r.BiasZ.Defined || math.Abs(r.BiasZ.Value) <= minBiasZ || r.BiasCount < minBiased {
+	if p.errors == 0 || !r.BiasZ.Defined() || math.Abs(r.BiasZ.Value()) <= minBiasZ || r.BiasCount < minBiased {
 		return lang.Sentence{}
 	}
-	if r.Bias.Value > 0 {
+	if r.Bias.Value() > 0 {
 		side = lang.Text{EN: "large", ZH: "大"}
 	}
 	return lang.Sayf("%s %% of the %d differing elements are too %s, |z| = %s > %d (one-sided rounding or a lost term?)",
 		"%s %% 的差异元素(共 %d 个)偏%s，|z| = %s > %d(单向舍入或缺少一项？)",
-		number(100*(1+math.Abs(r.Bias.Value))/2), r.BiasCount, side, number(math.Abs(r.BiasZ.Value)), minBiasZ)
+		number(100*(1+math.Abs(r.Bias.Value()))/2), r.BiasCount, side, number(math.Abs(r.BiasZ.Value())), minBiasZ)
 }
 
 // scaleName names a factor near a number that faults are made of, as

@@ -40,7 +40,7 @@ func (r *row) grown() float64 {
 // failing inputs.
 func (r *row) isRounding() bool {
 	res := r.result()
-	if !r.failed() || res == nil || res.Mismatch.Count > 0 || !res.RED.Defined || res.RED.Value > r.grown() {
+	if !r.failed() || res == nil || res.Mismatch.Count > 0 || !res.RED.Defined() || res.RED.Value() > r.grown() {
 		return false
 	}
 	few, inputs := errorRatio(res) < fewErrors, r.resolved().rows
@@ -63,7 +63,7 @@ func errorRatio(res *metrics.Result) float64 {
 // damage is the relative error of a tensor: the RED, to which an element that is
 // NaN or infinite on one side adds its whole size.
 func damage(res *metrics.Result) float64 {
-	return math.Sqrt(float64(res.RED.Value*res.RED.Value) + float64(res.Mismatch.Count)/float64(max(res.Total, 1)))
+	return math.Sqrt(float64(res.RED.Value()*res.RED.Value()) + float64(res.Mismatch.Count)/float64(max(res.Total, 1)))
 }
 
 // specific reports whether a pattern is none of those that rounding makes.

@@ -102,7 +102,7 @@ func (x *judged) code() record.Code {
 		return record.OverflowFP16
 	case kind == verdict.Scaled && n.Residual < n.RMS/3:
 		return record.Scale
-	case kind == verdict.Constant && res != nil && res.NPU.Max.Value == 0 && res.NPU.Min.Value == 0:
+	case kind == verdict.Constant && res != nil && res.NPU.Max.Value() == 0 && res.NPU.Min.Value() == 0:
 		return record.ZeroOutput
 	case kind == verdict.Constant:
 		return record.ConstOutput
@@ -152,7 +152,7 @@ const unrelatedCosine = 0.3
 // unrelated reports whether the sides have nothing in common.
 func (x *judged) unrelated() bool {
 	res := x.result()
-	return res != nil && res.Cosine.Defined && math.Abs(res.Cosine.Value) < unrelatedCosine && x.noise.RefStd > 0 && !x.noise.Constant
+	return res != nil && res.Cosine.Defined() && math.Abs(res.Cosine.Value()) < unrelatedCosine && x.noise.RefStd > 0 && !x.noise.Constant
 }
 
 // scaledPart says which range of an axis is multiplied by a factor, where it is a part.
@@ -358,8 +358,8 @@ func andMore(list lang.Sentence, more int) lang.Sentence {
 
 // metricText is a metric that may be undefined.
 func metricText(m metrics.Metric) any {
-	if !m.Defined {
+	if !m.Defined() {
 		return lang.Text{EN: "undefined", ZH: "未定义"}
 	}
-	return number(m.Value)
+	return number(m.Value())
 }

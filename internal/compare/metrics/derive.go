@@ -8,18 +8,16 @@ import (
 	"dumptool/internal/tensor"
 )
 
-func defined(x float64) Metric { return Metric{Value: x, Defined: true} }
-
 // ratio returns a/b times 2^exp, or the conventions for a b of 0: 0 if a is 0 too, +inf if
 // not, so that a reference of zeros never looks perfect beside anything else.
 func ratio(a, b float64, exp int) Metric {
 	if b == 0 {
 		if a == 0 {
-			return defined(0)
+			return NumberOf(0)
 		}
-		return defined(math.Inf(1))
+		return NumberOf(math.Inf(1))
 	}
-	return defined(math.Ldexp(a/b, exp))
+	return NumberOf(math.Ldexp(a/b, exp))
 }
 
 // log10Of2 is the decimal logarithm of 2.
@@ -30,16 +28,16 @@ const log10Of2 = math.Ln2 / math.Ln10
 func decibels(signal, noise float64, exp int) Metric {
 	switch {
 	case noise == 0:
-		return defined(math.Inf(1))
+		return NumberOf(math.Inf(1))
 	case signal == 0:
-		return defined(math.Inf(-1))
+		return NumberOf(math.Inf(-1))
 	}
 	if quotient := signal / noise; quotient < 0x1p-1000 || quotient > 0x1p1000 {
 		signal, exp = frexp(signal, exp)
 		noise, exp = frexp(noise, -exp)
 		exp = -exp
 	}
-	return defined(20 * (exact.Log10(signal/noise) + float64(float64(exp)*log10Of2)))
+	return NumberOf(20 * (exact.Log10(signal/noise) + float64(float64(exp)*log10Of2)))
 }
 
 // frexp moves the exponent of x to exp.
@@ -53,7 +51,7 @@ func capped(x, limit float64) Metric {
 	if math.IsInf(x, 0) {
 		x = math.Copysign(limit, x)
 	}
-	return defined(x)
+	return NumberOf(x)
 }
 
 // result derives everything from the sums.
@@ -231,12 +229,12 @@ func (m moment) stats(b bounds) SideStats {
 	count := float64(m.count)
 	mean := math.Ldexp(m.mean, m.exp)
 	return SideStats{
-		Min: defined(b.min), Max: defined(b.max),
+		Min: NumberOf(b.min), Max: NumberOf(b.max),
 		Mean: capped(min(max(mean, b.min), b.max), math.MaxFloat64),
-		Var:  defined(math.Ldexp(m.m2/count, 2*m.exp)),
+		Var:  NumberOf(math.Ldexp(m.m2/count, 2*m.exp)),
 		Std:  capped(math.Ldexp(math.Sqrt(m.m2/count), m.exp), math.MaxFloat64),
 		RMS:  capped(math.Ldexp(math.Sqrt(m.square()/count), m.exp), math.MaxFloat64),
-		L2:   defined(math.Ldexp(math.Sqrt(m.square()), m.exp)),
+		L2:   NumberOf(math.Ldexp(math.Sqrt(m.square()), m.exp)),
 	}
 }
 
@@ -251,7 +249,7 @@ func (e *Engine) hpaa(r *Result, p *Partial, s *node) {
 	relative := s.relative
 	relative.merge(s.replacedRelative)
 	if n := e.ratios(r, p) + p.counts[replacedRatios]; n > 0 {
-		c.MeanRel = defined(relative.over(float64(n)))
+		c.MeanRel = NumberOf(relative.over(float64(n)))
 	}
 	ref := s.pair.r
 	if e.complex {
@@ -271,7 +269,7 @@ func (x extreme) extreme() Extreme {
 	if !x.set {
 		return Extreme{}
 	}
-	return Extreme{defined(x.value), x.offset}
+	return Extreme{NumberOf(x.value), x.offset}
 }
 
 // differences fills in the metrics of n-r.
@@ -280,17 +278,17 @@ func (e *Engine) differences(r *Result, p *Partial, s *node) {
 	d := s.pair.d
 	r.MaxAbs = p.maxAbs.extreme()
 	r.MeanAbs = capped(s.absD.over(count), p.maxAbs.value)
-	r.MSE = defined(math.Ldexp(d.square()/count, 2*d.exp))
+	r.MSE = NumberOf(math.Ldexp(d.square()/count, 2*d.exp))
 	r.RMSE = capped(math.Ldexp(math.Sqrt(d.square()/count), d.exp), p.maxAbs.value)
 	r.MaxRel = p.maxRel.extreme()
 	if n := e.ratios(r, p); n > 0 {
-		r.AccRel = defined(s.relative.over(1))
-		r.MeanRel = defined(s.relative.over(float64(n)))
+		r.AccRel = NumberOf(s.relative.over(1))
+		r.MeanRel = NumberOf(s.relative.over(float64(n)))
 		r.RelQuantiles = r.RelHistogram.quantiles(p.maxRel.value)
 	}
 	r.AbsQuantiles = r.AbsHistogram.quantiles(p.maxAbs.value)
-	r.R1000 = defined(float64(p.counts[below1000]) / count)
-	r.R5000 = defined(float64(p.counts[below5000]) / count)
+	r.R1000 = NumberOf(float64(p.counts[below1000]) / count)
+	r.R5000 = NumberOf(float64(p.counts[below5000]) / count)
 	r.ULPMax = p.maxULP.extreme()
 	r.ULPMean = capped(s.ulps.over(count), p.maxULP.value)
 	r.MeanD = capped(math.Ldexp(d.mean, d.exp), p.maxAbs.value)
@@ -301,10 +299,10 @@ func (e *Engine) differences(r *Result, p *Partial, s *node) {
 	}
 	if n := float64(r.BiasCount); n > 0 {
 		bias := (n - float64(2*p.counts[negative])) / n
-		r.Bias, r.BiasZ = defined(bias), defined(bias*math.Sqrt(n))
+		r.Bias, r.BiasZ = NumberOf(bias), NumberOf(bias*math.Sqrt(n))
 	}
-	r.Margin = defined(p.minLimits.margin)
-	r.MinRtol, r.MinAtol = defined(p.minLimits.rtol), defined(p.minLimits.atol)
+	r.Margin = NumberOf(p.minLimits.margin)
+	r.MinRtol, r.MinAtol = NumberOf(p.minLimits.rtol), NumberOf(p.minLimits.atol)
 }
 
 // relations fills in the metrics that set both sides in relation.
@@ -322,35 +320,35 @@ func (e *Engine) relations(r *Result, p *Partial, s *node) {
 	r.PSNR = decibels(p.maxRef, math.Sqrt(dd/float64(r.BothFinite())), -d.exp)
 	switch {
 	case nn == 0 && rr == 0:
-		r.CosineZero, r.CosineRaw = BothZero, defined(1)
+		r.CosineZero, r.CosineRaw = BothZero, NumberOf(1)
 	case nn == 0 || rr == 0:
-		r.CosineZero, r.CosineRaw = OneZero, defined(0)
+		r.CosineZero, r.CosineRaw = OneZero, NumberOf(0)
 	default:
-		r.CosineRaw = defined(s.product() / (math.Sqrt(nn) * math.Sqrt(rr)))
+		r.CosineRaw = NumberOf(s.product() / (math.Sqrt(nn) * math.Sqrt(rr)))
 	}
-	r.Cosine = defined(min(max(r.CosineRaw.Value, -1), 1))
+	r.Cosine = NumberOf(min(max(r.CosineRaw.Value(), -1), 1))
 	if !n.constant() && !ref.constant() {
-		r.Pearson = defined(min(max(s.co/(math.Sqrt(n.m2)*math.Sqrt(ref.m2)), -1), 1))
+		r.Pearson = NumberOf(min(max(s.co/(math.Sqrt(n.m2)*math.Sqrt(ref.m2)), -1), 1))
 	}
 	if dd == 0 {
 		// Equal tensors have no rounding errors to show.
 		if r.CosineZero == NoneZero {
-			r.Cosine = defined(1)
+			r.Cosine = NumberOf(1)
 		}
-		if r.Pearson.Defined {
-			r.Pearson = defined(1)
+		if r.Pearson.Defined() {
+			r.Pearson = NumberOf(1)
 		}
 	}
 	if rr == 0 {
 		return
 	}
-	r.Scale = defined(math.Ldexp(s.product()/rr, n.exp-ref.exp))
-	r.ScaleResidual = defined(residual(r.Scale.Value, math.Ldexp(nn/rr, 2*(n.exp-ref.exp)), math.Ldexp(dd/rr, 2*(d.exp-ref.exp))))
+	r.Scale = NumberOf(math.Ldexp(s.product()/rr, n.exp-ref.exp))
+	r.ScaleResidual = NumberOf(residual(r.Scale.Value(), math.Ldexp(nn/rr, 2*(n.exp-ref.exp)), math.Ldexp(dd/rr, 2*(d.exp-ref.exp))))
 	// Where squares exceed the range of float64, by the angle between n and r.
 	size := math.Sqrt(nn) / math.Sqrt(rr)
 	if whole := math.Ldexp(size, n.exp-ref.exp); whole < 0x1p-500 || whole > 0x1p500 {
-		sine := math.Sqrt(max(1-float64(r.CosineRaw.Value*r.CosineRaw.Value), 0))
-		r.ScaleResidual = defined(math.Ldexp(size*sine, n.exp-ref.exp))
+		sine := math.Sqrt(max(1-float64(r.CosineRaw.Value()*r.CosineRaw.Value()), 0))
+		r.ScaleResidual = NumberOf(math.Ldexp(size*sine, n.exp-ref.exp))
 	}
 }
 

@@ -28,10 +28,10 @@ func (f *Float) UnmarshalJSON(data []byte) error {
 
 // String prints the number with all of its digits, an undefined one as NA.
 func (m Metric) String() string {
-	if !m.Defined {
+	if !m.Defined() {
 		return "NA"
 	}
-	return FormatFloat(m.Value)
+	return FormatFloat(m.Value())
 }
 
 // MarshalJSON implements json.Marshaler: a number, or null where it is undefined; what
@@ -40,28 +40,29 @@ func (m Metric) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil), nil }
 
 // AppendJSON appends the number to JSON.
 func (m Metric) AppendJSON(b []byte) []byte {
-	if !m.Defined {
+	if !m.Defined() {
 		return append(b, "null"...)
 	}
-	return AppendNumber(b, m.Value)
+	return AppendNumber(b, m.Value())
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (m *Metric) UnmarshalJSON(data []byte) (err error) {
 	*m = Metric{}
 	if string(data) != "null" {
-		m.Value, err = ParseNumber(data)
-		m.Defined = err == nil
+		var x float64
+		x, err = ParseNumber(data)
+		*m = NumberIf(x, err == nil)
 	}
 	return err
 }
 
 // OrNaN is the value, NaN where there is none.
 func (m Metric) OrNaN() float64 {
-	if !m.Defined {
+	if !m.Defined() {
 		return math.NaN()
 	}
-	return m.Value
+	return m.Value()
 }
 
 // FormatFloat prints x with the fewest digits that read back as x, without an

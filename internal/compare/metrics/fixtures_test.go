@@ -68,9 +68,9 @@ func compareValues(t *testing.T, d tensor.DType, limits Limits, n, r []float64) 
 // near reports whether a metric is a value, NaN standing for undefined.
 func near(m Metric, want, tolerance float64) bool {
 	if math.IsNaN(want) {
-		return !m.Defined
+		return !m.Defined()
 	}
-	return m.Defined && (m.Value == want || math.Abs(m.Value-want) <= tolerance*math.Abs(want))
+	return m.Defined() && (m.Value() == want || math.Abs(m.Value()-want) <= tolerance*math.Abs(want))
 }
 
 // TestHPAAFixtures has float64 values on both sides where float16 would round
@@ -101,7 +101,7 @@ func TestHPAAFixtures(t *testing.T) {
 					continue
 				}
 				h := &r.HPAA
-				if !near(defined(h.MaxAbs), c.maxAbs, 1e-6) || !near(defined(h.MeanAbs), c.meanAbs, 1e-6) ||
+				if !near(NumberOf(h.MaxAbs), c.maxAbs, 1e-6) || !near(NumberOf(h.MeanAbs), c.meanAbs, 1e-6) ||
 					!near(h.MaxRel.Metric, c.maxRel, 1e-6) || !near(h.MeanRel, c.meanRel, 1e-6) ||
 					!near(h.Mean, c.mean, 1e-6) || !near(h.Std, c.std, 1e-6) || !near(h.RMS, c.rms, 1e-6) {
 					t.Errorf("%+v, want %+v", h, c)
@@ -216,7 +216,7 @@ func TestEmpty(t *testing.T) {
 		t.Errorf("%d segments, want 0", e.Segments())
 	}
 	r := e.NewMerger().Finish()
-	if r.Total != 0 || r.Start != nil || r.Cosine.Defined || r.RED.Defined || r.Ref.Mean.Defined || r.HPAA.Mean.Defined || r.Margin.Defined {
+	if r.Total != 0 || r.Start != nil || r.Cosine.Defined() || r.RED.Defined() || r.Ref.Mean.Defined() || r.HPAA.Mean.Defined() || r.Margin.Defined() {
 		t.Errorf("%+v", r)
 	}
 }
@@ -241,7 +241,7 @@ func TestClassPairs(t *testing.T) {
 				r.HPAA.Count != hpaa || r.HPAA.NonFinite != (cn != int(Finite)) || int64(len(r.ErrorOffsets)) != strict {
 				t.Errorf("%v against %v: %+v", n, ref, r)
 			}
-			if r.HPAA.Mean.Value != replaced[cr] || r.MaxAbs.Defined != (cn == 0 && cr == 0) {
+			if r.HPAA.Mean.Value() != replaced[cr] || r.MaxAbs.Defined() != (cn == 0 && cr == 0) {
 				t.Errorf("%v against %v: HPAA %+v, max %v", n, ref, r.HPAA, r.MaxAbs)
 			}
 		}
@@ -304,7 +304,7 @@ func TestWideIntegers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.MaxAbs.Value != c.want || got.Beyond.Count != 1 || got.Beyond.First.NPU.Int != uint64(c.n) || got.Differ != 1 {
+		if got.MaxAbs.Value() != c.want || got.Beyond.Count != 1 || got.Beyond.First.NPU.Int != uint64(c.n) || got.Differ != 1 {
 			t.Errorf("%d - %d: %+v, want %v", c.n, c.r, got.MaxAbs, c.want)
 		}
 	}
@@ -386,7 +386,7 @@ func TestEqualTensors(t *testing.T) {
 			values[i] = rng.NormFloat64()
 		}
 		res := compareValues(t, tensor.Float64, hpaaLimits, values, values)
-		if res.Cosine != defined(1) || len(values) > 2 && res.Pearson != defined(1) {
+		if res.Cosine != NumberOf(1) || len(values) > 2 && res.Pearson != NumberOf(1) {
 			t.Fatalf("cosine %v, Pearson %v", res.Cosine, res.Pearson)
 		}
 	}

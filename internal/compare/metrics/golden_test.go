@@ -66,15 +66,15 @@ type goldenRow struct {
 
 func checkMetric(t *testing.T, name string, got Metric, want number64, tolerance float64) {
 	t.Helper()
-	if got.Defined != want.present {
+	if got.Defined() != want.present {
 		t.Errorf("%s = %v, want %+v", name, got, want)
 		return
 	}
-	if !want.present || got.Value == want.value || math.IsNaN(got.Value) && math.IsNaN(want.value) {
+	if !want.present || got.Value() == want.value || math.IsNaN(got.Value()) && math.IsNaN(want.value) {
 		return
 	}
-	if !(math.Abs(got.Value-want.value) <= tolerance*math.Abs(want.value)) {
-		t.Errorf("%s = %v, want %v", name, got.Value, want.value)
+	if !(math.Abs(got.Value()-want.value) <= tolerance*math.Abs(want.value)) {
+		t.Errorf("%s = %v, want %v", name, got.Value(), want.value)
 	}
 }
 
@@ -118,8 +118,8 @@ func checkGolden(t *testing.T, name string, r *Result, row *goldenRow) {
 		want      number64
 		tolerance float64
 	}{
-		{"max_abs_err", defined(r.HPAA.MaxAbs), row.MaxAbsErr, 1e-9},
-		{"mean_abs_err", defined(r.HPAA.MeanAbs), row.MeanAbsErr, 1e-9},
+		{"max_abs_err", NumberOf(r.HPAA.MaxAbs), row.MaxAbsErr, 1e-9},
+		{"mean_abs_err", NumberOf(r.HPAA.MeanAbs), row.MeanAbsErr, 1e-9},
 		{"max_abs_total", r.HPAA.MaxRel.Metric, row.MaxAbsTotal, 1e-9},
 		{"mean_abs_total", r.HPAA.MeanRel, row.MeanAbsTotal, 1e-9},
 		{"mean", r.HPAA.Mean, row.Mean, 1e-9},
@@ -149,8 +149,8 @@ func checkGolden(t *testing.T, name string, r *Result, row *goldenRow) {
 	if first == nil {
 		return
 	}
-	checkMetric(t, "ref_value", defined(first.Ref.Real), row.RefValue, 0)
-	checkMetric(t, "npu_value", defined(first.NPU.Real), row.NPUValue, 0)
+	checkMetric(t, "ref_value", NumberOf(first.Ref.Real), row.RefValue, 0)
+	checkMetric(t, "npu_value", NumberOf(first.NPU.Real), row.NPUValue, 0)
 }
 
 // readNpy returns a reader of a file's elements.

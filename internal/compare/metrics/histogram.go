@@ -135,14 +135,14 @@ func (h *Histogram) quantile(share, largest float64) Metric {
 	rank := int64(math.Ceil(share * float64(total)))
 	seen := h.Zeros
 	if seen >= rank {
-		return defined(0)
+		return NumberOf(0)
 	}
 	for _, b := range h.Bins {
 		if seen += b.Count; seen >= rank {
-			return defined(b.middle(largest))
+			return NumberOf(b.middle(largest))
 		}
 	}
-	return defined(largest)
+	return NumberOf(largest)
 }
 
 // middle is the geometric mean of the edges of a bin, or the largest value if that is lower.

@@ -54,8 +54,8 @@ func TestSampledQuotients(t *testing.T) {
 		if res.RelHistogram.Zeros != zeros || !reflect.DeepEqual(got, want) {
 			t.Errorf("%d blocks at a time: %d zeros and quotients %v, want %d and %v", blocks, res.RelHistogram.Zeros, got, zeros, want)
 		}
-		if all != count || res.MaxRel.Value != largest {
-			t.Errorf("%d blocks at a time: differences of %d pairs, want %d; the largest quotient is %v, want %v", blocks, all, int64(count), res.MaxRel.Value, largest)
+		if all != count || res.MaxRel.Value() != largest {
+			t.Errorf("%d blocks at a time: differences of %d pairs, want %d; the largest quotient is %v, want %v", blocks, all, int64(count), res.MaxRel.Value(), largest)
 		}
 	}
 }

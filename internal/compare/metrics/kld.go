@@ -70,7 +70,7 @@ func KLD(ctx context.Context, req Request, res *Result, ref, npu Reader) (Metric
 	if math.Abs(value) < kldEpsilon {
 		value = 0
 	}
-	return defined(value), nil
+	return NumberOf(value), nil
 }
 
 // kldSide reads the scaled elements of one side.
@@ -90,7 +90,7 @@ func newKLDSide(d tensor.DType, from Reader, stats *SideStats) (*kldSide, error)
 		return nil, err
 	}
 	return &kldSide{
-		from: from, decoder: decoder, low: stats.Min.Value, span: stats.Max.Value - stats.Min.Value,
+		from: from, decoder: decoder, low: stats.Min.Value(), span: stats.Max.Value() - stats.Min.Value(),
 		stored: make([]byte, kldBlock*decoder.UnitSize()), host: make([]byte, kldBlock*decoder.Host().Size()),
 		values: make([]float64, kldBlock),
 	}, nil

@@ -173,7 +173,7 @@ func worstPlace(res *Result) int64 {
 	switch {
 	case len(res.Worst) > 0:
 		return res.Worst[0].Offset
-	case res.MaxAbs.Defined:
+	case res.MaxAbs.Defined():
 		return res.MaxAbs.Offset
 	}
 	return 0
@@ -273,8 +273,8 @@ func (g *gatherer) plan(limits BinLimits) {
 	slices.Sort(g.points)
 	var values bounds
 	for _, s := range []*SideStats{&g.RefStats, &g.NPUStats} {
-		if s.Min.Defined {
-			values.add(s.Min.Value, s.Max.Value)
+		if s.Min.Defined() {
+			values.add(s.Min.Value(), s.Max.Value())
 		}
 	}
 	count := 2*g.Total - g.RefStats.nonFinite() - g.NPUStats.nonFinite()

@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"math"
+
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/tensor"
 )
@@ -22,10 +24,47 @@ const (
 // reference element.
 type Classes [4][4]int64
 
-// Metric is the value of a metric, or nothing where the metric is undefined.
+// Metric is the value of a metric, or nothing where the metric is undefined. It has no more
+// bytes than a number: a run keeps some sixty of each pair.
 type Metric struct {
-	Value   float64
-	Defined bool
+	bits uint64 // those of the value, less those of noNumber
+}
+
+// noNumber are the bits of a NaN that is no value.
+const noNumber = 0x7ff800000000dead
+
+// NumberOf returns a defined metric.
+func NumberOf(x float64) Metric {
+	bits := math.Float64bits(x)
+	if bits == noNumber {
+		bits++ // another NaN
+	}
+	return Metric{bits - noNumber}
+}
+
+// NumberIf returns a metric that is defined if it is.
+func NumberIf(x float64, is bool) Metric {
+	if !is {
+		return Metric{}
+	}
+	return NumberOf(x)
+}
+
+// Defined reports whether there is a value.
+func (m Metric) Defined() bool { return m.bits != 0 }
+
+// Value is the value, 0 where there is none.
+func (m Metric) Value() float64 {
+	if m.bits == 0 {
+		return 0
+	}
+	return math.Float64frombits(m.bits + noNumber)
+}
+
+// Equal reports whether two metrics are equal, as NaN is to NaN.
+func (m Metric) Equal(o Metric) bool {
+	a, b := m.Value(), o.Value()
+	return m.Defined() == o.Defined() && (a == b || a != a && b != b)
 }
 
 // Extreme is an extreme value and where it is; of equal ones it has

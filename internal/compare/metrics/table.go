@@ -47,7 +47,7 @@ type Default struct {
 func (d *Definition) DefaultOf(r *Result) Metric {
 	switch {
 	case d.Default.Formula == "":
-		return defined(0)
+		return NumberOf(0)
 	case d.Default.of == nil:
 		return Metric{}
 	}
@@ -67,16 +67,16 @@ const quantileDigits = 5
 // its bin.
 func (d *Definition) Brief(r *Result) Metric {
 	m := d.Of(r)
-	if s := rounded(m.Value); m.Defined && d.largest != nil && quantileNear(s, d.largest(r)) == m.Value {
-		return defined(s)
+	if s := rounded(m.Value()); m.Defined() && d.largest != nil && quantileNear(s, d.largest(r)) == m.Value() {
+		return NumberOf(s)
 	}
 	return m
 }
 
 // Exact is the metric of a result that is said in few digits.
 func (d *Definition) Exact(r *Result, m Metric) Metric {
-	if m.Defined && d.largest != nil && rounded(m.Value) == m.Value {
-		return defined(quantileNear(m.Value, d.largest(r)))
+	if m.Defined() && d.largest != nil && rounded(m.Value()) == m.Value() {
+		return NumberOf(quantileNear(m.Value(), d.largest(r)))
 	}
 	return m
 }
@@ -92,14 +92,7 @@ func rounded(x float64) float64 {
 
 // product is that of two metrics.
 func product(a, b Metric) Metric {
-	return definedIf(float64(a.Value*b.Value), a.Defined && b.Defined)
-}
-
-func definedIf(x float64, is bool) Metric {
-	if !is {
-		return Metric{}
-	}
-	return defined(x)
+	return NumberIf(float64(a.Value()*b.Value()), a.Defined() && b.Defined())
 }
 
 // Of returns the metric of a result; it is undefined for types that have none.
@@ -115,7 +108,7 @@ func (d *Definition) Of(r *Result) Metric {
 	case *Extreme:
 		return at.place()
 	case *float64:
-		return defined(*at)
+		return NumberOf(*at)
 	}
 	panic("metrics: " + d.Name + " is nowhere in a result")
 }
@@ -123,13 +116,13 @@ func (d *Definition) Of(r *Result) Metric {
 // Set sets the metric of a result, which is how a result is read from a file. An
 // undefined count is 0; it reports whether m is a count where that is wanted.
 func (d *Definition) Set(r *Result, m Metric) bool {
-	n := int64(m.Value)
-	whole := n >= 0 && n <= maxCount && float64(n) == m.Value
+	n := int64(m.Value())
+	whole := n >= 0 && n <= maxCount && float64(n) == m.Value()
 	switch at := d.at(r).(type) {
 	case *Metric:
 		*at = m
 	case *float64:
-		*at = m.Value
+		*at = m.Value()
 	case *int64:
 		*at = n
 		return whole
@@ -213,10 +206,10 @@ const (
 
 // count is a number of elements as a metric; a disk holds far fewer than float64
 // can count.
-func count(n int64) Metric { return defined(float64(n)) }
+func count(n int64) Metric { return NumberOf(float64(n)) }
 
 // place is the offset of an extreme as a metric.
-func (e *Extreme) place() Metric { return Metric{Value: float64(e.Offset), Defined: e.Defined} }
+func (e *Extreme) place() Metric { return NumberIf(float64(e.Offset), e.Defined()) }
 
 // complexPair reports whether a side is complex.
 func complexPair(ref, npu tensor.DType) bool { return ref.Host().Complex() || npu.Host().Complex() }

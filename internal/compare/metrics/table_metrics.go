@@ -46,9 +46,9 @@ var Table = []Definition{
 	{Name: "mean_rel_finite", Unit: UnitRatio, Formula: "mean |d|/|r| over r != 0",
 		In: Columns{JUnit: {5, "mean_rel"}, Detail: {5, "mean_rel"}}, Default: Default{"mean_rel", func(r *Result) Metric { return r.HPAA.MeanRel }},
 		at: func(r *Result) any { return &r.MeanRel }},
-	{Name: "err_max_abs_finite", Unit: UnitElement, Formula: "max |d| of the errors, 0 without any", Default: Default{"err_max_abs", func(r *Result) Metric { return defined(r.HPAA.MaxAbs) }},
+	{Name: "err_max_abs_finite", Unit: UnitElement, Formula: "max |d| of the errors, 0 without any", Default: Default{"err_max_abs", func(r *Result) Metric { return NumberOf(r.HPAA.MaxAbs) }},
 		at: func(r *Result) any { return &r.Beyond.MaxAbs }},
-	{Name: "err_mean_abs_finite", Unit: UnitElement, Formula: "mean |d| of the errors, 0 without any", Default: Default{"err_mean_abs", func(r *Result) Metric { return defined(r.HPAA.MeanAbs) }},
+	{Name: "err_mean_abs_finite", Unit: UnitElement, Formula: "mean |d| of the errors, 0 without any", Default: Default{"err_mean_abs", func(r *Result) Metric { return NumberOf(r.HPAA.MeanAbs) }},
 		at: func(r *Result) any { return &r.Beyond.MeanAbs }},
 	{Name: "ref_mean_finite", Unit: UnitElement, Formula: "mean r", In: Columns{Sides: {3, "mean"}}, Default: Default{"ref_mean", func(r *Result) Metric { return r.HPAA.Mean }},
 		at: func(r *Result) any { return &r.Ref.Mean }},
@@ -73,7 +73,7 @@ var Table = []Definition{
 		In: Columns{ExtraColumns: {6, "rel_undefined"}}, at: func(r *Result) any { return &r.RelUndefined }},
 	{Name: "diff1", Unit: UnitRatio, Formula: "sum |d| / sum |r|; of 0 and 0 it is 0, of others and 0 inf", at: func(r *Result) any { return &r.Diff1 }},
 	{Name: "linf_rel", Unit: UnitRatio, Formula: "max |d| / max |r|; of 0 and 0 it is 0, of others and 0 inf", Default: Default{"max_abs / max(-ref_min, ref_max)", func(r *Result) Metric {
-		return definedIf(r.MaxAbs.Value/max(-r.Ref.Min.Value, r.Ref.Max.Value), r.MaxAbs.Defined)
+		return NumberIf(r.MaxAbs.Value()/max(-r.Ref.Min.Value(), r.Ref.Max.Value()), r.MaxAbs.Defined())
 	}},
 		at: func(r *Result) any { return &r.LinfRel }},
 	{Name: "cosine_raw", Unit: UnitRatio, Formula: "cosine as computed, which rounding may bring beyond -1 to 1", Default: Default{"cosine", func(r *Result) Metric { return r.Cosine }},
@@ -84,7 +84,7 @@ var Table = []Definition{
 	{Name: "r5000", Unit: UnitRatio, Formula: "share of pairs with |d|/|r| < 5/1000 or d = r = 0", at: func(r *Result) any { return &r.R5000 }},
 	{Name: "ulp_mean", Unit: UnitULP, Formula: "mean distance of n from r rounded to the type of n", at: func(r *Result) any { return &r.ULPMean }},
 	{Name: "bias", Unit: UnitRatio, Formula: "(differences above 0 - those below 0) / those not 0", at: func(r *Result) any { return &r.Bias }},
-	{Name: "bias_z", Unit: UnitSigma, Formula: "bias * sqrt(bias_count): the sign test", Default: Default{"bias sqrt(bias_count)", func(r *Result) Metric { return product(r.Bias, defined(math.Sqrt(float64(r.BiasCount)))) }},
+	{Name: "bias_z", Unit: UnitSigma, Formula: "bias * sqrt(bias_count): the sign test", Default: Default{"bias sqrt(bias_count)", func(r *Result) Metric { return product(r.Bias, NumberOf(math.Sqrt(float64(r.BiasCount)))) }},
 		at: func(r *Result) any { return &r.BiasZ }},
 	{Name: "bias_count", Unit: UnitCount, Formula: "differences that are not 0; a complex element has two", at: func(r *Result) any { return &r.BiasCount }},
 	{Name: "mean_d", Unit: UnitElement, Formula: "mean d", at: func(r *Result) any { return &r.MeanD }},
@@ -158,5 +158,5 @@ var Table = []Definition{
 		In: Columns{Sides: {11, "subnormal"}}, at: func(r *Result) any { return &r.NPU.Subnormal }},
 }
 
-func largestAbs(r *Result) float64 { return r.MaxAbs.Value }
-func largestRel(r *Result) float64 { return r.MaxRel.Value }
+func largestAbs(r *Result) float64 { return r.MaxAbs.Value() }
+func largestRel(r *Result) float64 { return r.MaxRel.Value() }

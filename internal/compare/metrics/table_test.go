@@ -76,28 +76,28 @@ func quotient(a, b *big.Float) answer {
 // range of float64 is infinite.
 func (a answer) check(t testing.TB, name string, got Metric) {
 	t.Helper()
-	if a.undefined || !got.Defined {
-		if a.undefined == got.Defined && !a.orUndefined {
+	if a.undefined || !got.Defined() {
+		if a.undefined == got.Defined() && !a.orUndefined {
 			t.Errorf("%s is %v, want it undefined: %v", name, got, a.undefined)
 		}
 		return
 	}
-	if a.infinite != 0 || math.IsNaN(got.Value) {
-		if got.Value != a.infinite {
-			t.Errorf("%s is %v, want %v", name, got.Value, a.infinite)
+	if a.infinite != 0 || math.IsNaN(got.Value()) {
+		if got.Value() != a.infinite {
+			t.Errorf("%s is %v, want %v", name, got.Value(), a.infinite)
 		}
 		return
 	}
-	if a.orMore && big64(got.Value).Cmp(a.value) > 0 {
+	if a.orMore && big64(got.Value()).Cmp(a.value) > 0 {
 		return
 	}
 	slack := plus(a.slack, big64(0x1p-1070)) // subnormal numbers have few digits
 	off := minus(big64(math.MaxFloat64), size(a.value))
-	if !math.IsInf(got.Value, 0) {
-		off = size(minus(big64(got.Value), a.value))
+	if !math.IsInf(got.Value(), 0) {
+		off = size(minus(big64(got.Value()), a.value))
 	}
-	if rounded, _ := a.value.Float64(); rounded != got.Value && off.Cmp(slack) > 0 {
-		t.Errorf("%s is %v, want %v within %.3g", name, got.Value, rounded, slack)
+	if rounded, _ := a.value.Float64(); rounded != got.Value() && off.Cmp(slack) > 0 {
+		t.Errorf("%s is %v, want %v within %.3g", name, got.Value(), rounded, slack)
 	}
 }
 

@@ -220,7 +220,7 @@ func isDefault(v reflect.Value, rule string) bool {
 		return v.IsNil() || v.Len() == 0 && zero
 	case reflect.Struct:
 		if n, ok := v.Addr().Interface().(*metrics.Metric); ok && zero {
-			return !n.Defined || sameNumber(*n, NumberOf(0))
+			return !n.Defined() || sameNumber(*n, metrics.NumberOf(0))
 		}
 		return !pointed && v.IsZero()
 	}

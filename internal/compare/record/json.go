@@ -3,7 +3,6 @@ package record
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 	"reflect"
 	"strings"
 
@@ -225,7 +224,7 @@ func (j *metricsJSON) append(b []byte, slim bool) ([]byte, error) {
 		switch {
 		case slim && sameNumber(n, m.DefaultOf(j.Result)):
 			continue
-		case slim && n.Defined:
+		case slim && n.Defined():
 			n = m.Brief(j.Result)
 		}
 		if len(b) > first {
@@ -297,27 +296,24 @@ func metricIndex(name string, from int) int {
 
 // sameNumber reports whether two numbers are the same in a document.
 func sameNumber(a, b metrics.Metric) bool {
-	return a.Defined == b.Defined && (!a.Defined || math.Float64bits(a.Value) == math.Float64bits(b.Value) || a.Value != a.Value && b.Value != b.Value)
+	return a == b || a.Value() != a.Value() && b.Value() != b.Value()
 }
 
 // constant reports whether a side of a pair is constant.
 func constant(r *metrics.Result) bool {
-	return r.Ref.Min.Defined && (r.Ref.Min == r.Ref.Max || r.NPU.Min == r.NPU.Max)
+	return r.Ref.Min.Defined() && (r.Ref.Min.Value() == r.Ref.Max.Value() || r.NPU.Min.Value() == r.NPU.Max.Value())
 }
 
-// NumberOf returns a defined number.
-func NumberOf(x float64) metrics.Metric { return metrics.Metric{Value: x, Defined: true} }
-
 // definedUnlessNaN is a difference, which is NaN where it is undefined.
-func definedUnlessNaN(x float64) metrics.Metric { return metrics.Metric{Value: x, Defined: x == x} }
+func definedUnlessNaN(x float64) metrics.Metric { return metrics.NumberIf(x, x == x) }
 
 // countOf is a count as a number; elements that fit in memory or on a disk are
 // far fewer than float64 can count.
-func countOf(n int64) metrics.Metric { return NumberOf(float64(n)) }
+func countOf(n int64) metrics.Metric { return metrics.NumberOf(float64(n)) }
 
 // asCount is a number as a count, 0 where it is undefined.
 func asCount(m metrics.Metric) (int64, error) {
-	if n := int64(m.Value); n >= 0 && n < 1<<53 && float64(n) == m.Value {
+	if n := int64(m.Value()); n >= 0 && n < 1<<53 && float64(n) == m.Value() {
 		return n, nil
 	}
 	return 0, lang.Errorf("%s is no count of elements", m)

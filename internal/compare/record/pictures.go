@@ -73,7 +73,7 @@ func gridOf(g metrics.Grid) gridJSON {
 	if g.Count == 0 {
 		return gridJSON{}
 	}
-	return gridJSON{NumberOf(g.Low), NumberOf(g.High)}
+	return gridJSON{metrics.NumberOf(g.Low), metrics.NumberOf(g.High)}
 }
 
 func sidesOf(s *metrics.SideBins) *sidesJSON {
@@ -87,7 +87,7 @@ func densityOf(d *metrics.Density) *densityJSON {
 	if d == nil || d.Count == 0 {
 		return nil
 	}
-	return &densityJSON{gridJSON: gridJSON{NumberOf(d.Low), NumberOf(d.High)}, Bins: d.Count, Max: d.Max, Cells: d.Cells}
+	return &densityJSON{gridJSON: gridJSON{metrics.NumberOf(d.Low), metrics.NumberOf(d.High)}, Bins: d.Count, Max: d.Max, Cells: d.Cells}
 }
 
 func binsOf(b *metrics.Bins) binsJSON {

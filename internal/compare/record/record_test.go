@@ -21,8 +21,6 @@ import (
 )
 
 // defined is a metric with a value.
-func defined(x float64) metrics.Metric { return metrics.Metric{Value: x, Defined: true} }
-
 // int64Value is an element of type int64.
 func int64Value(x int64) metrics.Value {
 	return metrics.Value{DType: tensor.Int64, Real: float64(x), Int: uint64(x)}
@@ -41,10 +39,10 @@ func documentResult() *metrics.Result {
 		Beyond:   metrics.Errors{Count: 1, First: &beyond, Last: &beyond, MaxAbs: 1, MeanAbs: 1},
 		Mismatch: metrics.Errors{Count: 1, First: &mismatch, Last: &mismatch},
 		HPAA: metrics.HPAA{NonFinite: true, Errors: metrics.Errors{Count: 1, First: &beyond, Last: &beyond, MaxAbs: 1, MeanAbs: 1},
-			MaxRel: metrics.Extreme{Metric: defined(0.5), Offset: 4}, MeanRel: defined(0.125), Mean: defined(0.75), Std: defined(0.5), RMS: defined(0.9013878188659973)},
-		Worst: []metrics.Element{mismatch, beyond}, MaxAbs: metrics.Extreme{Metric: defined(1), Offset: 4}, MaxRel: metrics.Extreme{Metric: defined(0.25), Offset: 4},
-		MeanRel: defined(0.0625), RED: defined(math.Inf(1)), Cosine: defined(0.96), SQNR: defined(math.Inf(-1)),
-		Ref:    metrics.SideStats{Mean: defined(0.8), Std: defined(0.4)},
+			MaxRel: metrics.Extreme{Metric: metrics.NumberOf(0.5), Offset: 4}, MeanRel: metrics.NumberOf(0.125), Mean: metrics.NumberOf(0.75), Std: metrics.NumberOf(0.5), RMS: metrics.NumberOf(0.9013878188659973)},
+		Worst: []metrics.Element{mismatch, beyond}, MaxAbs: metrics.Extreme{Metric: metrics.NumberOf(1), Offset: 4}, MaxRel: metrics.Extreme{Metric: metrics.NumberOf(0.25), Offset: 4},
+		MeanRel: metrics.NumberOf(0.0625), RED: metrics.NumberOf(math.Inf(1)), Cosine: metrics.NumberOf(0.96), SQNR: metrics.NumberOf(math.Inf(-1)),
+		Ref:    metrics.SideStats{Mean: metrics.NumberOf(0.8), Std: metrics.NumberOf(0.4)},
 		RefCRC: 0xabc, NPUCRC: 0xffffffff, RefSum: 1, NPUSum: math.MaxUint64,
 		Joint: []metrics.JointBin{{Abs: metrics.ZeroBin, Ref: 0, Count: 3, MinRef: 1, MaxRef: 1}, {Abs: 0, Ref: 0, Count: 1, MinAbs: 1, MaxAbs: 1, MinRef: 2, MaxRef: 2}},
 		Axes:  []metrics.AxisProfile{{Axis: 1, Size: 130, Fold: 1, Bins: make([]metrics.AxisBin, 130)}}}
@@ -94,7 +92,7 @@ func documentReport() *record.Report {
 			row.Evidence = &record.Evidence{Class: "linear", Kind: "SCALE", Level: record.IsOrigin, RMS: 0.5, RefRMS: 2, Rounding: 1e-3, Expected: 0.25, Propagated: 0.2, Own: 0.1,
 				Score: 2, Rows: 3, Channels: 4, Peak: 5, ScaleZ: 60, Damaged: true, FedBy: []int{0}}
 			row.Standard = &record.Standard{Name: "cann-l0", Rule: "float", Type: "float16", Status: record.Fail, NonFinite: record.NonFinite{Right: 1, Wrong: 2, Unclear: 3},
-				Checks: []record.Check{{Name: "mare_ratio", Value: metrics.Float(math.Inf(1)), Relation: "<=", Limit: 10, NPU: record.NumberOf(0.5), Third: record.NumberOf(0)},
+				Checks: []record.Check{{Name: "mare_ratio", Value: metrics.Float(math.Inf(1)), Relation: "<=", Limit: 10, NPU: metrics.NumberOf(0.5), Third: metrics.NumberOf(0)},
 					{Name: "max_diff", Relation: "<=", Holds: true}}}
 			row.Reasons = []record.Finding{{Code: record.NPUNaN, Confidence: record.High, Evidence: lang.Plain("1 of 6"),
 				Facts: record.Facts{}.Int("count", 1).Number("largest_ref", math.Inf(1)).Int("row", 0).List("perm", []int{1, 0}).Flag("inferred", false)}}
@@ -127,7 +125,7 @@ func decode(t *testing.T, v any) map[string]any {
 
 func TestDocumentRowKeys(t *testing.T) {
 	report := documentReport()
-	report.Rows[2].Result.KLD = defined(0.25)
+	report.Rows[2].Result.KLD = metrics.NumberOf(0.25)
 	row := decode(t, &report.Rows[2])
 	n := func(s string) json.Number { return json.Number(s) }
 	want := map[string]any{
@@ -322,7 +320,7 @@ func TestFloat(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &n); err != nil {
 			t.Fatal(err)
 		}
-		if n != defined(want) {
+		if n != metrics.NumberOf(want) {
 			t.Errorf("number %s is %v", text, n)
 		}
 		var v metrics.Value
@@ -365,7 +363,7 @@ func TestOddPlaces(t *testing.T) {
 
 func TestNumberRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := record.NumberOf(rapid.Float64().Draw(t, "x"))
+		want := metrics.NumberOf(rapid.Float64().Draw(t, "x"))
 		text, err := json.Marshal(want)
 		if err != nil {
 			t.Fatal(err)
@@ -445,7 +443,7 @@ func minimal(rows string) string { return `{"schema":"dumptool/compare/1","rows"
 const goodRow = `{"op":"a","output":0,"status":"FAIL","shape":[2],"total":2,"errors":1,"errors_strict":1,"limits":{"atol":0,"rtol":0.2},"first_error":{"offset":1,"coord":[1]},"metrics":{"max_abs":"inf"}}`
 
 func TestReadRefuses(t *testing.T) {
-	if d, err := record.Read(strings.NewReader(minimal(goodRow))); err != nil || len(d.Rows) != 1 || d.Rows[0].Result.MaxAbs.Value != math.Inf(1) {
+	if d, err := record.Read(strings.NewReader(minimal(goodRow))); err != nil || len(d.Rows) != 1 || d.Rows[0].Result.MaxAbs.Value() != math.Inf(1) {
 		t.Fatalf("the good row gives %v, %v", d, err)
 	}
 	replace := func(old, new string) string {

@@ -231,10 +231,10 @@ func (r *Report) Worst(n int) []int {
 
 // orLeast is a metric for sorting: an undefined one is less than all others.
 func orLeast(m metrics.Metric) float64 {
-	if !m.Defined {
+	if !m.Defined() {
 		return math.Inf(-1)
 	}
-	return m.Value
+	return m.Value()
 }
 
 // Share is part/whole, 0 of nothing.

@@ -126,14 +126,14 @@ type jumpOf Findings
 
 // MarshalJSON implements json.Marshaler.
 func (f *jumpOf) MarshalJSON() ([]byte, error) {
-	return metrics.Metric{Value: f.Jump, Defined: f.LargestJump >= 0}.MarshalJSON()
+	return metrics.NumberIf(f.Jump, f.LargestJump >= 0).MarshalJSON()
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (f *jumpOf) UnmarshalJSON(data []byte) error {
 	var m metrics.Metric
 	err := m.UnmarshalJSON(data)
-	f.Jump = m.Value
+	f.Jump = m.Value()
 	return err
 }
 

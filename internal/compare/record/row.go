@@ -500,7 +500,7 @@ func (s *Statistics) Place(row *Row) string {
 func (s *Statistics) Equal() bool {
 	for _, n := range StatisticNumbers {
 		a, b := n.Of(&s.Ref), n.Of(&s.NPU)
-		if a != b && !(a.Defined && b.Defined && a.Value != a.Value && b.Value != b.Value) { // NaN equals NaN
+		if !a.Equal(b) {
 			return false
 		}
 	}
@@ -517,12 +517,12 @@ func (s *Statistics) ByDigest() bool {
 func (s *Statistics) NormRatio() metrics.Metric {
 	ref, npu := s.Ref.Norm, s.NPU.Norm
 	switch {
-	case !ref.Defined || !npu.Defined || !(ref.Value >= 0) || ref.Value > math.MaxFloat64 || npu.Value < 0:
+	case !ref.Defined() || !npu.Defined() || !(ref.Value() >= 0) || ref.Value() > math.MaxFloat64 || npu.Value() < 0:
 		return metrics.Metric{}
-	case ref.Value == npu.Value:
-		return metrics.Metric{Value: 1, Defined: true}
+	case ref.Value() == npu.Value():
+		return metrics.NumberOf(1)
 	}
-	return metrics.Metric{Value: npu.Value / ref.Value, Defined: true}
+	return metrics.NumberOf(npu.Value() / ref.Value())
 }
 
 // Judged reports whether the tensors of the row were compared, element by element or

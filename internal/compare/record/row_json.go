@@ -73,12 +73,12 @@ type limitsJSON struct {
 }
 
 func limitsOf(l *Limits) limitsJSON {
-	return limitsJSON{NumberOf(l.Atol), NumberOf(l.Rtol), l.Source()}
+	return limitsJSON{metrics.NumberOf(l.Atol), metrics.NumberOf(l.Rtol), l.Source()}
 }
 
 // limits are the limits that were written.
 func (j *limitsJSON) limits() Limits {
-	l := Limits{Atol: j.Atol.Value, Rtol: j.Rtol.Value}
+	l := Limits{Atol: j.Atol.Value(), Rtol: j.Rtol.Value()}
 	l.setSource(j.Source)
 	return l
 }
@@ -206,7 +206,7 @@ func (f *rowForm) putResult() {
 	}
 	f.limits = limitsOf(&f.Limits)
 	f.total, f.errors, f.errorsStrict, f.errorsPolicy = &result.Total, &cells.Count, &strict, &f.Errors
-	f.ratio, f.nonFinite = NumberOf(Share(cells.Count, result.Total)), &cells.NonFinite
+	f.ratio, f.nonFinite = metrics.NumberOf(Share(cells.Count, result.Total)), &cells.NonFinite
 	shown := result.Start
 	if cells.First != nil {
 		shown = cells.First
@@ -266,7 +266,7 @@ func (f *rowForm) read(in *jsonpos.Reader, o object) error {
 			*n = new(int64)
 		}
 	}
-	if !f.classes[0].Defined {
+	if !f.classes[0].Defined() {
 		f.classes[0] = countOf(*f.total)
 	}
 	if !f.metrics.isRead {

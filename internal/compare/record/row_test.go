@@ -10,7 +10,7 @@ import (
 
 // TestStatisticsJSON: statistics are read as they were written, what is not finite too.
 func TestStatisticsJSON(t *testing.T) {
-	number := func(x float64) metrics.Metric { return metrics.Metric{Value: x, Defined: true} }
+	number := func(x float64) metrics.Metric { return metrics.NumberOf(x) }
 	want := &Statistics{Ref: SideStatistics{Max: number(math.Inf(1)), Mean: number(-0.5), Norm: number(2), Digest: "0xab"}, NPU: SideStatistics{Min: number(3), Norm: number(2.5)}}
 	text, err := json.Marshal(want)
 	if err != nil {
@@ -30,7 +30,7 @@ func TestStatisticsJSON(t *testing.T) {
 			t.Errorf("norm %v, reference %v: ratio %v, want %v", test.npu, test.ref, got, test.want)
 		}
 	}
-	if got := (&Statistics{Ref: SideStatistics{Norm: number(1)}, NPU: SideStatistics{Norm: number(nan)}}).NormRatio(); !got.Defined || got.Value == got.Value {
+	if got := (&Statistics{Ref: SideStatistics{Norm: number(1)}, NPU: SideStatistics{Norm: number(nan)}}).NormRatio(); !got.Defined() || got.Value() == got.Value() {
 		t.Errorf("of a norm of NaN the ratio is %v", got)
 	}
 	if !(&Row{Statistics: want, RefFile: "a", NPUFile: "b"}).Judged() || (&Row{}).Judged() || (&Row{Statistics: want, RefFile: "a"}).Judged() {

@@ -122,7 +122,7 @@ func (j judged) integers(res *metrics.Result) {
 		limit = quantised
 	}
 	j.NonFinite.Wrong = res.Mismatch.Count // of a reference that is no integer
-	j.check(maxDifference, res.MaxAbs.Value, "<=", limit)
+	j.check(maxDifference, res.MaxAbs.Value(), "<=", limit)
 }
 
 // floats judges numbers.
@@ -147,7 +147,7 @@ func (j judged) floats(req *Request, t *thresholds, m *measures) {
 		j.ratio(rmsRatio, m.npu.rms(m.compared), m.third.rms(m.compared), l.rms)
 		npu, third := float64(m.npu.smallErrors), float64(m.third.smallErrors)
 		c := j.check(smallErrors, npu/max(third, 1), "<=", smallErrorRatio)
-		c.NPU, c.Third = record.NumberOf(npu), record.NumberOf(third)
+		c.NPU, c.Third = metrics.NumberOf(npu), metrics.NumberOf(third)
 	}
 }
 
@@ -158,7 +158,7 @@ func (j judged) ratio(name string, npu, third, limit float64) {
 		value = 1
 	}
 	c := j.check(name, value, "<=", limit)
-	c.NPU, c.Third = record.NumberOf(npu), record.NumberOf(third)
+	c.NPU, c.Third = metrics.NumberOf(npu), metrics.NumberOf(third)
 }
 
 // mean is the mean relative error, 0 of nothing.
@@ -252,8 +252,8 @@ func failedText(c *record.Check) lang.Sentence {
 		limit += fmt.Sprintf(" (2^%d)", exp-1)
 	}
 	text := lang.Sayf("%s %s %s %s", "%s %s %s %s", checkText[c.Name], value, relation, limit)
-	if c.NPU.Defined {
-		text = lang.Sayf("%s: %.3g and %.3g", "%s：%.3g 与 %.3g", text, c.NPU.Value, c.Third.Value)
+	if c.NPU.Defined() {
+		text = lang.Sayf("%s: %.3g and %.3g", "%s：%.3g 与 %.3g", text, c.NPU.Value(), c.Third.Value())
 	}
 	return text
 }

@@ -198,7 +198,7 @@ func TestSmallValues(t *testing.T) {
 		req := request(L0, l.dtype, 1)
 		req.HF32 = l.hf32
 		errorsOf := func(ref, npu float64) float64 {
-			return checkOf(t, judgeOf(t, req, []float64{ref}, []float64{npu}, []float64{ref}), smallErrors).NPU.Value
+			return checkOf(t, judgeOf(t, req, []float64{ref}, []float64{npu}, []float64{ref}), smallErrors).NPU.Value()
 		}
 		for i, want := range []float64{0, 0, 1} {
 			if got := errorsOf(0, around(l.most)[i]); got != want {

@@ -190,8 +190,8 @@ func (t *terms) quotient() float64 {
 		return below.noise + t.own
 	}
 	least, relative, above := 0.0, 0.0, 0.0
-	if below.ref.Max.Value*below.ref.Min.Value > 0 {
-		least = min(math.Abs(below.ref.Max.Value), math.Abs(below.ref.Min.Value))
+	if below.ref.Max.Value()*below.ref.Min.Value() > 0 {
+		least = min(math.Abs(below.ref.Max.Value()), math.Abs(below.ref.Min.Value()))
 	}
 	switch {
 	case least > 0:

@@ -12,7 +12,7 @@ import (
 // sized is a tensor of float32 with a root mean square, elements from -most to most and a
 // mean of 0; n is a square number.
 func sized(n int64, rms, most float64) *numbers {
-	is := func(v float64) metrics.Metric { return metrics.Metric{Value: v, Defined: true} }
+	is := func(v float64) metrics.Metric { return metrics.NumberOf(v) }
 	s := record.SideStatistics{Max: is(most), Min: is(-most), Mean: is(0), Norm: is(rms * math.Sqrt(float64(n)))}
 	return newNumbers(s, tensor.Float32, tensor.Shape{n / 4, 4})
 }
@@ -24,8 +24,8 @@ func (x *numbers) with(change func(*numbers)) *numbers {
 }
 
 func ofType(d tensor.DType) func(*numbers) { return func(x *numbers) { x.dtype = d } }
-func withMean(m float64) func(*numbers)    { return func(x *numbers) { x.Mean.Value = m } }
-func withMin(m float64) func(*numbers)     { return func(x *numbers) { x.Min.Value = m } }
+func withMean(m float64) func(*numbers)    { return func(x *numbers) { x.Mean = metrics.NumberOf(m) } }
+func withMin(m float64) func(*numbers)     { return func(x *numbers) { x.Min = metrics.NumberOf(m) } }
 func flat(x *numbers)                      { x.shape = tensor.Shape{int64(x.n)} }
 
 // noisyInput is an input of a call with its noise.
@@ -89,7 +89,7 @@ func TestExpectForward(t *testing.T) {
 	// deviation is sqrt(2^2 - 1.6^2) = 1.2.
 	positive := noisyInput(1, sized(64, 0.5, 1).with(withMin(0.25)), 0.02)
 	apart := noisyInput(0, sized(64, 2, 6).with(withMean(1.6)), 0.01)
-	mask := noisyInput(1, sized(64, 5000, 10000).with(func(x *numbers) { x.Max.Value = 0 }), 0.03)
+	mask := noisyInput(1, sized(64, 5000, 10000).with(func(x *numbers) { x.Max = metrics.NumberOf(0) }), 0.03)
 	bias := noisyInput(2, sized(8, 1, 2).with(flat), 0.03)
 	half := noisyInput(0, sized(64, 2, 6).with(ofType(tensor.BFloat16)), 0.01)
 	for _, test := range []expected{
@@ -106,7 +106,7 @@ func TestExpectForward(t *testing.T) {
 		{name: "Functional.relu.0.forward", ref: sized(64, 1, 6), in: []entry{x}, want: 0.02/1 + 1e-6},
 		{name: "Torch.add.0.forward", ref: sized(64, 4, 8).with(ofType(tensor.Float16)), in: both, want: absolute/4 + 0x1p-11 + 0x1p-25/4},
 		// A mask is as large as what it does not mask: 1 at least, here 6 of the sum.
-		{name: "Torch.add.0.forward", ref: sized(64, 5000, 10000).with(func(x *numbers) { x.Max.Value = 6 }), in: []entry{x, mask}, want: math.Hypot(0.02, 0.03)/6 + ownFloat32},
+		{name: "Torch.add.0.forward", ref: sized(64, 5000, 10000).with(func(x *numbers) { x.Max = metrics.NumberOf(6) }), in: []entry{x, mask}, want: math.Hypot(0.02, 0.03)/6 + ownFloat32},
 		// lipt
 		{name: "Functional.gelu.0.forward", ref: sized(64, 1, 6), in: []entry{x}, want: 1.2*0.02/1 + 2*ownFloat32},
 		// mul: 2 x 0.5 beside the output, at least 1, at most 30; powers; three inputs.
@@ -230,7 +230,7 @@ func TestCorrected(t *testing.T) {
 		{"obs is more than e: min(0.3/2, 4 x 0.05)", ref(64), difference{max: 0.3, bounds: 0.3 / 6}, 0.15},
 		{"below 32 elements: e", ref(16), difference{norm: 0.001}, e},
 		{"below 32 elements: what is seen", ref(16), difference{norm: 0.1}, 0.1},
-		{"a mask: e", ref(64).with(func(x *numbers) { x.Min.Value, x.Max.Value = -10000, 0 }), difference{min: 0.001, bounds: 1e-7}, e},
+		{"a mask: e", ref(64).with(func(x *numbers) { x.Min, x.Max = metrics.NumberOf(-10000), metrics.NumberOf(0) }), difference{min: 0.001, bounds: 1e-7}, e},
 	} {
 		o := newOp(&record.Row{Op: "Torch.add.0.forward"})
 		v := &value{row: &record.Row{}, op: o, ref: test.ref, npu: test.ref, difference: test.d}

@@ -28,7 +28,7 @@ func parsed(text string) (s record.SideStatistics) {
 			if err != nil {
 				panic(err)
 			}
-			*to = metrics.Metric{Value: v, Defined: true}
+			*to = metrics.NumberOf(v)
 		}
 	}
 	if len(words) > 4 {

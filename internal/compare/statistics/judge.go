@@ -123,8 +123,8 @@ func (v *value) seenNoise() (float64, taint) {
 	switch {
 	case v.row.IsOrigin() || v.row.Downstream:
 		return 1, origin
-	case v.row.Result.RED.Defined:
-		return min(1, v.row.Result.RED.Value), clean
+	case v.row.Result.RED.Defined():
+		return min(1, v.row.Result.RED.Value()), clean
 	}
 	return 0, clean
 }
@@ -185,10 +185,10 @@ func (v *value) conclude() {
 
 // short is a number in few digits.
 func short(m metrics.Metric) string {
-	if !m.Defined {
+	if !m.Defined() {
 		return "-"
 	}
-	return strconv.FormatFloat(m.Value, 'g', 6, 64)
+	return strconv.FormatFloat(m.Value(), 'g', 6, 64)
 }
 
 // The two runs are repeats of one, on one kind of device, where so many operators of equal

@@ -325,7 +325,7 @@ func TestRepeatRuns(t *testing.T) {
 func drawnNumbers(t *rapid.T, name string) record.SideStatistics {
 	number := rapid.Custom(func(t *rapid.T) metrics.Metric {
 		v := rapid.OneOf(rapid.SampledFrom([]float64{0, 1, -1, 65504, 1e30, 1e-30, math.MaxFloat64, math.SmallestNonzeroFloat64, math.NaN(), math.Inf(1), math.Inf(-1)}), rapid.Float64Range(-10, 10)).Draw(t, "value")
-		return metrics.Metric{Value: v, Defined: rapid.IntRange(0, 5).Draw(t, "defined") > 0}
+		return metrics.NumberIf(v, rapid.IntRange(0, 5).Draw(t, "defined") > 0)
 	})
 	s := record.SideStatistics{Max: number.Draw(t, name+" max"), Min: number.Draw(t, name+" min"), Mean: number.Draw(t, name+" mean"), Norm: number.Draw(t, name+" norm")}
 	s.Digest = rapid.SampledFrom([]string{"", "", "a", "b"}).Draw(t, name+" digest")

@@ -47,9 +47,9 @@ func newNumbers(s record.SideStatistics, dtype tensor.DType, shape tensor.Shape)
 
 // known reports whether the bounds of the elements are known, finite whether all elements
 // are finite.
-func (x *numbers) known() bool { return x.Max.Defined && x.Min.Defined }
+func (x *numbers) known() bool { return x.Max.Defined() && x.Min.Defined() }
 
-func (x *numbers) finite() bool { return x.known() && finite(x.Max.Value) && finite(x.Min.Value) }
+func (x *numbers) finite() bool { return x.known() && finite(x.Max.Value()) && finite(x.Min.Value()) }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
@@ -66,12 +66,12 @@ func (x *numbers) magnitude() float64 {
 	if !x.known() {
 		return 0
 	}
-	return max(math.Abs(x.Max.Value), math.Abs(x.Min.Value))
+	return max(math.Abs(x.Max.Value()), math.Abs(x.Min.Value()))
 }
 
 // normed reports whether the norm is known: statistics of float16 saturate.
 func (x *numbers) normed() bool {
-	return x.Norm.Defined && finite(x.Norm.Value) && !(x.coarse > 0 && x.Norm.Value >= 0.99*largestHalf)
+	return x.Norm.Defined() && finite(x.Norm.Value()) && !(x.coarse > 0 && x.Norm.Value() >= 0.99*largestHalf)
 }
 
 // rms is the root mean square of the elements, half of the largest where the norm is not
@@ -83,33 +83,33 @@ func (x *numbers) rms() float64 {
 	case !x.normed():
 		return x.magnitude() / 2
 	}
-	return x.Norm.Value / math.Sqrt(x.n)
+	return x.Norm.Value() / math.Sqrt(x.n)
 }
 
 // spread is the standard deviation of the elements.
 func (x *numbers) spread() float64 {
 	r := x.rms()
-	if !finite(x.Mean.Value) {
+	if !finite(x.Mean.Value()) {
 		return r
 	}
-	return math.Sqrt(max(float64(r*r)-float64(x.Mean.Value*x.Mean.Value), 1e-8*r*r))
+	return math.Sqrt(max(float64(r*r)-float64(x.Mean.Value()*x.Mean.Value()), 1e-8*r*r))
 }
 
 // mask reports whether the tensor is a mask that is added to scores.
 func (x *numbers) mask() bool {
-	return x.finite() && x.Min.Value <= -9000 && math.Abs(x.Min.Value) >= 64*max(math.Abs(x.Max.Value), 1e-3)
+	return x.finite() && x.Min.Value() <= -9000 && math.Abs(x.Min.Value()) >= 64*max(math.Abs(x.Max.Value()), 1e-3)
 }
 
 // scale is the size of the elements that are not masked.
 func (x *numbers) scale() float64 {
 	if x.mask() {
-		return max(math.Abs(x.Max.Value), 1)
+		return max(math.Abs(x.Max.Value()), 1)
 	}
 	return x.rms()
 }
 
 // flat reports whether all elements are the same, of a tensor of several.
-func (x *numbers) flat() bool { return x.n > 1 && x.known() && x.Max.Value == x.Min.Value }
+func (x *numbers) flat() bool { return x.n > 1 && x.known() && x.Max.Value() == x.Min.Value() }
 
 // near reports whether two tensors of one side are readings of one: the bounds are exact.
 func near(a, b *numbers) bool {
@@ -121,16 +121,16 @@ func near(a, b *numbers) bool {
 	case a.Digest != "" && b.Digest != "" && a.dtype == b.dtype && a.shape.Equal(b.shape) && !a.float():
 		return a.Digest == b.Digest
 	case !a.finite():
-		return same(a.Max.Value, b.Max.Value) && same(a.Min.Value, b.Min.Value)
-	case a.Max.Value != b.Max.Value || a.Min.Value != b.Min.Value:
+		return same(a.Max.Value(), b.Max.Value()) && same(a.Min.Value(), b.Min.Value())
+	case a.Max.Value() != b.Max.Value() || a.Min.Value() != b.Min.Value():
 		return false
 	}
 	within := reading + float64(2*max(a.coarse, b.coarse))
-	if a.normed() && b.normed() && math.Abs(a.Norm.Value-b.Norm.Value) > within*max(a.Norm.Value, b.Norm.Value) {
+	if a.normed() && b.normed() && math.Abs(a.Norm.Value()-b.Norm.Value()) > within*max(a.Norm.Value(), b.Norm.Value()) {
 		return false
 	}
-	return !a.Mean.Defined || !b.Mean.Defined ||
-		!(math.Abs(a.Mean.Value-b.Mean.Value) > within*max(a.rms(), b.rms(), math.Abs(a.Mean.Value)))
+	return !a.Mean.Defined() || !b.Mean.Defined() ||
+		!(math.Abs(a.Mean.Value()-b.Mean.Value()) > within*max(a.rms(), b.rms(), math.Abs(a.Mean.Value())))
 }
 
 // same reports whether two numbers are printed alike.
@@ -146,7 +146,7 @@ func (x *numbers) mark() mark {
 	if !x.known() {
 		return mark{n: x.n, digest: x.Digest}
 	}
-	m := mark{n: x.n, max: x.Max.Value, min: x.Min.Value}
+	m := mark{n: x.n, max: x.Max.Value(), min: x.Min.Value()}
 	for _, v := range []*float64{&m.max, &m.min} {
 		if math.IsNaN(*v) { // it equals nothing, not even in a map
 			*v, m.digest = 0, m.digest+"NaN"
@@ -181,23 +181,23 @@ func differ(ref, npu *numbers) difference {
 		d.same = d.same || (ref.Digest == "" || npu.Digest == "") && !ref.known() && !npu.known()
 		return d
 	}
-	equal := same(ref.Max.Value, npu.Max.Value) && same(ref.Min.Value, npu.Min.Value) && same(ref.Norm.Value, npu.Norm.Value) && same(ref.Mean.Value, npu.Mean.Value) &&
-		ref.Norm.Defined == npu.Norm.Defined && ref.Mean.Defined == npu.Mean.Defined
+	equal := same(ref.Max.Value(), npu.Max.Value()) && same(ref.Min.Value(), npu.Min.Value()) && same(ref.Norm.Value(), npu.Norm.Value()) && same(ref.Mean.Value(), npu.Mean.Value()) &&
+		ref.Norm.Defined() == npu.Norm.Defined() && ref.Mean.Defined() == npu.Mean.Defined()
 	d.same = !d.shape && (d.same || equal) && !(digests && ref.dtype == npu.dtype && ref.Digest != npu.Digest)
 	if !ref.finite() || !npu.finite() {
 		d.lost = ref.finite()
 		return d
 	}
 	if most := max(ref.magnitude(), npu.magnitude()); most > 0 {
-		d.max, d.min = npu.Max.Value-ref.Max.Value, npu.Min.Value-ref.Min.Value
+		d.max, d.min = npu.Max.Value()-ref.Max.Value(), npu.Min.Value()-ref.Min.Value()
 		d.bounds = max(math.Abs(d.max), math.Abs(d.min)) / most
 	}
 	if rms := max(ref.rms(), npu.rms()); rms > 0 {
 		if ref.normed() && npu.normed() {
-			d.norm = math.Abs(npu.Norm.Value-ref.Norm.Value) / max(npu.Norm.Value, ref.Norm.Value)
+			d.norm = math.Abs(npu.Norm.Value()-ref.Norm.Value()) / max(npu.Norm.Value(), ref.Norm.Value())
 		}
-		if ref.Mean.Defined && npu.Mean.Defined && finite(ref.Mean.Value) && finite(npu.Mean.Value) {
-			d.shift = npu.Mean.Value - ref.Mean.Value
+		if ref.Mean.Defined() && npu.Mean.Defined() && finite(ref.Mean.Value()) && finite(npu.Mean.Value()) {
+			d.shift = npu.Mean.Value() - ref.Mean.Value()
 			d.mean = math.Abs(d.shift) / rms
 		}
 		d.ratio = npu.rms() / ref.rms()
@@ -230,16 +230,16 @@ func pattern(ref, npu *numbers, d *difference) string {
 		return string(record.ZeroOutput)
 	}
 	k := 0.0
-	if ref.Norm.Value != 0 {
-		k = npu.Norm.Value / ref.Norm.Value
+	if ref.Norm.Value() != 0 {
+		k = npu.Norm.Value() / ref.Norm.Value()
 	}
 	within := max(0.02*math.Abs(k-1), 4*rounding[npu.dtype], alike)
 	is := func(x, r, k float64) bool { return math.Abs(x-float64(k*r)) <= within*max(math.Abs(k), 1)*most }
 	switch {
-	case math.Abs(k-1) > 1e-4 && is(npu.Max.Value, ref.Max.Value, k) && is(npu.Min.Value, ref.Min.Value, k) &&
-		(!ref.Mean.Defined || !npu.Mean.Defined || math.Abs(npu.Mean.Value-float64(k*ref.Mean.Value)) <= max(within, 0.02)*ref.rms()*k):
+	case math.Abs(k-1) > 1e-4 && is(npu.Max.Value(), ref.Max.Value(), k) && is(npu.Min.Value(), ref.Min.Value(), k) &&
+		(!ref.Mean.Defined() || !npu.Mean.Defined() || math.Abs(npu.Mean.Value()-float64(k*ref.Mean.Value())) <= max(within, 0.02)*ref.rms()*k):
 		return fmt.Sprintf("%s x%.4g", record.Scale, k)
-	case math.Abs(k-1) < 0.02 && math.Abs(ref.Max.Value+ref.Min.Value) > 4*within*most && is(npu.Max.Value, ref.Min.Value, -1) && is(npu.Min.Value, ref.Max.Value, -1):
+	case math.Abs(k-1) < 0.02 && math.Abs(ref.Max.Value()+ref.Min.Value()) > 4*within*most && is(npu.Max.Value(), ref.Min.Value(), -1) && is(npu.Min.Value(), ref.Max.Value(), -1):
 		return "SIGN"
 	case d.max != 0 && math.Abs(d.max-d.min) <= 0.05*math.Abs(d.max) && math.Abs(d.shift-d.max) <= 0.05*math.Abs(d.max):
 		return fmt.Sprintf("%s %+.4g", record.Offset, d.max)

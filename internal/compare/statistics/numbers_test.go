@@ -23,26 +23,26 @@ func TestNear(t *testing.T) {
 		want bool
 	}{
 		{"equal", func(*numbers) {}, true},
-		{"the norm, inside", func(x *numbers) { x.Norm.Value = up(least) }, true},
-		{"the norm, outside", func(x *numbers) { x.Norm.Value = down(least) }, false},
-		{"the mean, at the limit", func(x *numbers) { x.Mean.Value = -3e-5 }, true},
-		{"the mean, outside", func(x *numbers) { x.Mean.Value = up(3e-5) }, false},
-		{"max", func(x *numbers) { x.Max.Value = up(3) }, false},
-		{"min", func(x *numbers) { x.Min.Value = up(-3) }, false},
+		{"the norm, inside", func(x *numbers) { x.Norm = metrics.NumberOf(up(least)) }, true},
+		{"the norm, outside", func(x *numbers) { x.Norm = metrics.NumberOf(down(least)) }, false},
+		{"the mean, at the limit", func(x *numbers) { x.Mean = metrics.NumberOf(-3e-5) }, true},
+		{"the mean, outside", func(x *numbers) { x.Mean = metrics.NumberOf(up(3e-5)) }, false},
+		{"max", func(x *numbers) { x.Max = metrics.NumberOf(up(3)) }, false},
+		{"min", func(x *numbers) { x.Min = metrics.NumberOf(up(-3)) }, false},
 		{"the number of elements", func(x *numbers) { x.n = 5 }, false},
 		{"another shape", func(x *numbers) { x.shape = tensor.Shape{2, 2} }, true},
 		{"no mean", func(x *numbers) { x.Mean = metrics.Metric{} }, true},
-		{"coarse, inside", func(x *numbers) { x.coarse, x.Norm.Value = coarse, up(far) }, true},
-		{"coarse, outside", func(x *numbers) { x.coarse, x.Norm.Value = coarse, down(far) }, false},
-		{"not finite", func(x *numbers) { x.Max.Value = math.NaN() }, false},
+		{"coarse, inside", func(x *numbers) { x.coarse, x.Norm = coarse, metrics.NumberOf(up(far)) }, true},
+		{"coarse, outside", func(x *numbers) { x.coarse, x.Norm = coarse, metrics.NumberOf(down(far)) }, false},
+		{"not finite", func(x *numbers) { x.Max = metrics.NumberOf(math.NaN()) }, false},
 	} {
 		a, b := base(), base().with(test.b)
 		if near(a, b) != test.want || near(b, a) != test.want {
 			t.Errorf("%s: %t and %t, want %t", test.name, near(a, b), near(b, a), test.want)
 		}
 	}
-	nan := base().with(func(x *numbers) { x.Max.Value, x.Norm.Value = math.NaN(), math.NaN() })
-	if !near(nan, base().with(func(x *numbers) { x.Max.Value, x.Norm.Value = math.NaN(), math.Inf(1) })) {
+	nan := base().with(func(x *numbers) { x.Max, x.Norm = metrics.NumberOf(math.NaN()), metrics.NumberOf(math.NaN()) })
+	if !near(nan, base().with(func(x *numbers) { x.Max, x.Norm = metrics.NumberOf(math.NaN()), metrics.NumberOf(math.Inf(1)) })) {
 		t.Error("NaN and the same minimum are not near")
 	}
 	whole := func(digest string) *numbers {
@@ -100,10 +100,10 @@ func TestCoarse(t *testing.T) {
 	if x.coarse = 0; !x.normed() || x.rms() != 8188 {
 		t.Errorf("a norm of 65504 of float32 is not known: the size is %g, want 8188", x.rms())
 	}
-	if x.Norm.Value = 0.99*65504 - 1; !x.with(func(x *numbers) { x.coarse = 0x1p-11 }).normed() {
+	if x.Norm = metrics.NumberOf(0.99*65504 - 1); !x.with(func(x *numbers) { x.coarse = 0x1p-11 }).normed() {
 		t.Error("a norm below 0.99 x 65504 is not known")
 	}
-	if x.Norm.Value = math.Inf(1); x.normed() || x.rms() != 30000 {
+	if x.Norm = metrics.NumberOf(math.Inf(1)); x.normed() || x.rms() != 30000 {
 		t.Errorf("an infinite norm is known: the size is %g, want 30000", x.rms())
 	}
 }
@@ -112,7 +112,7 @@ func TestCoarse(t *testing.T) {
 // and 2.125.
 func TestDiffer(t *testing.T) {
 	ref, npu := sized(64, 2, 6), sized(64, 2.125, 7)
-	npu.Min.Value, npu.Mean.Value = -6.5, 0.25
+	npu.Min, npu.Mean = metrics.NumberOf(-6.5), metrics.NumberOf(0.25)
 	d := differ(ref, npu)
 	for name, pair := range map[string][2]float64{
 		"zn": {d.norm, 1.0 / 17}, "zm": {d.mean, 0.25 / 2.125}, "zx": {d.bounds, 1.0 / 7}, "z": {d.z, 1.0 / 7},
@@ -141,7 +141,7 @@ func TestDiffer(t *testing.T) {
 	}
 	// Norms of integers are summed in float32: 2e-6 is equal, unless both have digests.
 	whole := func(norm float64, digest string) *numbers {
-		return sized(64, 2, 6).with(func(x *numbers) { x.dtype, x.Norm.Value, x.Digest = tensor.Int64, norm, digest })
+		return sized(64, 2, 6).with(func(x *numbers) { x.dtype, x.Norm, x.Digest = tensor.Int64, metrics.NumberOf(norm), digest })
 	}
 	for _, test := range []struct {
 		ref, npu *numbers
@@ -151,7 +151,7 @@ func TestDiffer(t *testing.T) {
 		{whole(16, "a"), whole(16*(1+1.9e-6), "b"), false}, {whole(16, "a"), whole(17, "a"), true},
 	} {
 		if differ(test.ref, test.npu).same != test.want {
-			t.Errorf("norms %g %q and %g %q: same is not %t", test.ref.Norm.Value, test.ref.Digest, test.npu.Norm.Value, test.npu.Digest, test.want)
+			t.Errorf("norms %g %q and %g %q: same is not %t", test.ref.Norm.Value(), test.ref.Digest, test.npu.Norm.Value(), test.npu.Digest, test.want)
 		}
 	}
 }

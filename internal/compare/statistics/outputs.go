@@ -88,7 +88,7 @@ func (c *call) drawn(v *value) bool {
 func (j *judge) whole(c *call, v *value) {
 	made, noise := j.producers(v.ref), c.most() // also that of integers
 	floats := slices.ContainsFunc(c.entries, func(e entry) bool { return e.float() })
-	step := v.max == v.min && v.max != 0 && !v.ref.flat() && v.max == math.Trunc(v.max) && v.ref.dtype != tensor.Bool && (!v.ref.Mean.Defined || math.Abs(v.shift-v.max) <= 0.1*math.Abs(v.max))
+	step := v.max == v.min && v.max != 0 && !v.ref.flat() && v.max == math.Trunc(v.max) && v.ref.dtype != tensor.Bool && (!v.ref.Mean.Defined() || math.Abs(v.shift-v.max) <= 0.1*math.Abs(v.max))
 	switch {
 	case v.same:
 		v.noise, v.taint = 0, clean
@@ -100,7 +100,7 @@ func (j *judge) whole(c *call, v *value) {
 		v.consequence(c.taint)
 	case step && v.ref.n >= 2:
 		j.accuse(v, string(record.Offset), record.High, lang.Sayf("every index is off by %g: %s", "所有索引均偏移 %g：%s", v.max, v.text()))
-	case c.typ.Indices != 0 && (v.npu.Min.Value < 0 && v.ref.Min.Value >= 0 || v.npu.Max.Value >= c.longest() && v.ref.Max.Value < c.longest()):
+	case c.typ.Indices != 0 && (v.npu.Min.Value() < 0 && v.ref.Min.Value() >= 0 || v.npu.Max.Value() >= c.longest() && v.ref.Max.Value() < c.longest()):
 		j.accuse(v, string(record.Exact), record.High, lang.Sayf("an index is outside of the input: %s", "索引超出输入范围：%s", v.text()))
 	case !floats && c.noise != optype.NoiseRandom:
 		j.accuse(v, string(record.Exact), record.High, lang.Sayf("integers of equal integers differ: %s", "相同整数的结果不同：%s", v.text()))
@@ -182,10 +182,10 @@ func (v *value) hard(c *call) string {
 		return in.npu != nil && in.npu.known() && in.npu.float() && (in.npu.flat() || in.npu.magnitude() == 0)
 	}
 	switch {
-	case v.ref.n <= 1 || !v.npu.known() || v.npu.Max.Value != v.npu.Min.Value || v.ref.Max.Value == v.ref.Min.Value || v.ref.magnitude() == 0,
+	case v.ref.n <= 1 || !v.npu.known() || v.npu.Max.Value() != v.npu.Min.Value() || v.ref.Max.Value() == v.ref.Min.Value() || v.ref.magnitude() == 0,
 		slices.ContainsFunc(c.ins, constant):
 		return ""
-	case v.npu.Max.Value == 0:
+	case v.npu.Max.Value() == 0:
 		return string(record.ZeroOutput)
 	case v.z > 4*v.own(c.noise):
 		return "CONSTANT"
@@ -315,7 +315,7 @@ func (j *judge) test(c *call, v *value, e float64) {
 // which only the bounds are known.
 func (j *judge) lookup(c *call) *value {
 	i := slices.IndexFunc(c.ins, func(in *value) bool {
-		return in.paired() && !in.float() && in.ref.known() && !in.ref.Mean.Defined && in.ref.Digest == "" && in.ref.n > 1
+		return in.paired() && !in.float() && in.ref.known() && !in.ref.Mean.Defined() && in.ref.Digest == "" && in.ref.n > 1
 	})
 	if c.noise != optype.NoiseMove || i < 0 || len(j.producers(c.ins[i].ref)) > 0 {
 		return nil

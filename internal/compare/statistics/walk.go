@@ -224,9 +224,9 @@ func newOp(row *record.Row) *op {
 func (j *judge) coarse(side func(*value) *numbers) {
 	norms, half := 0, 0
 	for _, v := range j.all {
-		if x := side(v); x != nil && x.dtype == tensor.Float16 && x.normed() && x.n > 1 && x.Norm.Value != 0 {
+		if x := side(v); x != nil && x.dtype == tensor.Float16 && x.normed() && x.n > 1 && x.Norm.Value() != 0 {
 			norms++
-			if isHalf(x.Norm.Value) {
+			if isHalf(x.Norm.Value()) {
 				half++
 			}
 		}

@@ -44,7 +44,7 @@ func sideOf(c *Comparison, noPaths bool) *side {
 	s.Name, s.Round, s.Status, s.Mark, s.MeanRel = rows.tensors, rows.cols.Round, rows.cols.Status, rows.cols.Mark, rows.cols.MeanRel
 	s.Score = slices.Clone(rows.cols.Score)
 	for i, score := range s.Score {
-		if !(score.Value > 0) { // one of statistics may be 0
+		if !(score.Value() > 0) { // one of statistics may be 0
 			s.Score[i] = number{}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/tensor"
 )
@@ -208,15 +209,15 @@ func (g *Rows) addNumbers(row *record.Row) {
 	var score, ratio, z, expected number
 	e := row.Evidence
 	if e != nil && e.Score > 0 {
-		score = of(float64(e.Score))
+		score = metrics.NumberOf(float64(e.Score))
 	}
 	if row.Statistics != nil {
 		ratio = row.Statistics.NormRatio()
 		if e != nil && e.RefRMS > 0 {
-			z = of(float64(e.RMS / e.RefRMS))
+			z = metrics.NumberOf(float64(e.RMS / e.RefRMS))
 		}
 		if e != nil && e.Judged {
-			expected, score = of(e.Relative()), of(float64(e.Score))
+			expected, score = metrics.NumberOf(e.Relative()), metrics.NumberOf(float64(e.Score))
 		}
 	}
 	c.Score = append(c.Score, score)
@@ -234,9 +235,7 @@ func (g *Rows) addNumbers(row *record.Row) {
 	}
 	c.Err, c.Total = append(c.Err, row.Errors), append(c.Total, result.Total)
 	c.MeanRel, c.MaxAbs, c.ULP = append(c.MeanRel, result.MeanRel), append(c.MaxAbs, result.MaxAbs.Metric), append(c.ULP, result.ULPMax.Metric)
-	distance := result.Cosine
-	distance.Value = 1 - distance.Value
-	c.CosDist = append(c.CosDist, distance)
+	c.CosDist = append(c.CosDist, metrics.NumberIf(1-result.Cosine.Value(), result.Cosine.Defined()))
 }
 
 // changesOf are the changes of the rows since the baseline.

@@ -171,7 +171,7 @@ func findingOf(r *record.Report, f *record.Findings, origins []int) finding {
 	}
 	return finding{
 		Bad: within(f.FirstBad), Damaged: within(f.FirstDamaged), Good: within(f.LastGood), NaN: within(f.FirstNaN), Overflow: within(f.FirstOverflow),
-		Jump: within(f.JumpOfOrigin()), Factor: numbers{{Value: f.Jump, Defined: f.JumpOfOrigin() >= 0}}, Suspects: append([]int{}, f.Suspects...), Origins: origins,
+		Jump: within(f.JumpOfOrigin()), Factor: numbers{metrics.NumberIf(f.Jump, f.JumpOfOrigin() >= 0)}, Suspects: append([]int{}, f.Suspects...), Origins: origins,
 		Inherited: max(0, len(f.Chain)-1), OutputsBad: f.OutputsBad,
 	}
 }
@@ -206,20 +206,17 @@ func (n numbers) MarshalJSON() ([]byte, error) {
 
 func appendNumber(b []byte, x number) []byte {
 	switch {
-	case !x.Defined:
+	case !x.Defined():
 		return append(b, "null"...)
-	case math.IsNaN(x.Value):
+	case math.IsNaN(x.Value()):
 		return append(b, `"nan"`...)
-	case math.IsInf(x.Value, 1):
+	case math.IsInf(x.Value(), 1):
 		return append(b, `"inf"`...)
-	case math.IsInf(x.Value, -1):
+	case math.IsInf(x.Value(), -1):
 		return append(b, `"-inf"`...)
 	}
-	return strconv.AppendFloat(b, x.Value, 'g', shownDigits, 64)
+	return strconv.AppendFloat(b, x.Value(), 'g', shownDigits, 64)
 }
-
-// of is a number that is defined.
-func of(x float64) number { return number{Value: x, Defined: true} }
 
 // named are numbers by name, without those that are undefined.
 type named struct {
@@ -228,7 +225,7 @@ type named struct {
 }
 
 func (n *named) add(name string, x number) {
-	if x.Defined {
+	if x.Defined() {
 		n.names, n.values = append(n.names, name), append(n.values, x)
 	}
 }

@@ -104,14 +104,14 @@ func detailOf(c *Comparison, i int) *detail {
 	if s := row.Statistics; s != nil {
 		d.Stats = statisticsOf(s)
 		if row.Evidence != nil {
-			d.Lambda = numbers{of(float64(row.Evidence.Lambda))}
+			d.Lambda = numbers{metrics.NumberOf(float64(row.Evidence.Lambda))}
 		}
 	} else if e := row.Evidence; e != nil {
 		d.Proof = evidenceOf(e)
 	}
 	if s := row.Standard; s != nil {
 		for _, x := range s.Checks {
-			d.Checks = append(d.Checks, check{x.Name, numbers{of(float64(x.Value)), of(float64(x.Limit))}, x.Relation, x.Holds})
+			d.Checks = append(d.Checks, check{x.Name, numbers{metrics.NumberOf(float64(x.Value)), metrics.NumberOf(float64(x.Limit))}, x.Relation, x.Holds})
 		}
 	}
 	if result := row.Result; result != nil {
@@ -122,7 +122,7 @@ func detailOf(c *Comparison, i int) *detail {
 
 // put fills in what a comparison found.
 func (d *detail) put(row *record.Row, r *metrics.Result) {
-	d.Limits = &limits{numbers{of(row.Limits.Atol), of(row.Limits.Rtol)}, row.Limits.Source()}
+	d.Limits = &limits{numbers{metrics.NumberOf(row.Limits.Atol), metrics.NumberOf(row.Limits.Rtol)}, row.Limits.Source()}
 	if first := row.First; first != nil {
 		d.First = elementOf(row, first)
 	}
@@ -133,7 +133,7 @@ func (d *detail) put(row *record.Row, r *metrics.Result) {
 	for n, counts := range r.Classes {
 		for ref, count := range counts {
 			if count > 0 && (n != int(metrics.Finite) || ref != int(metrics.Finite)) {
-				d.Classes.add(classNames[n]+" / "+classNames[ref], of(float64(count)))
+				d.Classes.add(classNames[n]+" / "+classNames[ref], metrics.NumberOf(float64(count)))
 			}
 		}
 	}
@@ -151,7 +151,7 @@ func (d *detail) put(row *record.Row, r *metrics.Result) {
 var classNames = []string{metrics.Finite: "finite", metrics.PosInf: "+inf", metrics.NegInf: "-inf", metrics.NaN: "NaN"}
 
 func elementOf(row *record.Row, e *metrics.Element) *element {
-	return &element{record.Coordinates(row.Shape, e.Offset), valueText(e.Ref), valueText(e.NPU), numbers{of(e.Abs), of(e.Rel)}}
+	return &element{record.Coordinates(row.Shape, e.Offset), valueText(e.Ref), valueText(e.NPU), numbers{metrics.NumberOf(e.Abs), metrics.NumberOf(e.Rel)}}
 }
 
 // valueDigits is the number of digits of an element in the page.
@@ -169,10 +169,10 @@ func valueText(v metrics.Value) string {
 func axisOf(p *metrics.AxisProfile) axis {
 	a := axis{Axis: p.Axis, Size: p.Size, Fold: p.Fold}
 	for _, bin := range p.Bins {
-		a.Share = append(a.Share, of(record.Share(bin.Errors, bin.Count)))
+		a.Share = append(a.Share, metrics.NumberOf(record.Share(bin.Errors, bin.Count)))
 		mean := number{}
 		if bin.Count > 0 {
-			mean = of(bin.SumAbs / float64(bin.Count))
+			mean = metrics.NumberOf(bin.SumAbs / float64(bin.Count))
 		}
 		a.Abs = append(a.Abs, mean)
 	}
@@ -185,7 +185,7 @@ func evidenceOf(e *record.Evidence) *evidence {
 		name  string
 		value metrics.Float
 	}{{"rms", e.RMS}, {"expected", e.Expected}, {"propagated", e.Propagated}, {"own", e.Own}, {"score", e.Score}} {
-		shown.Shown.add(x.name, of(float64(x.value)))
+		shown.Shown.add(x.name, metrics.NumberOf(float64(x.value)))
 	}
 	return shown
 }
@@ -193,7 +193,7 @@ func evidenceOf(e *record.Evidence) *evidence {
 // statisticsOf are the statistics and digests of both sides that one of them has.
 func statisticsOf(s *record.Statistics) (all [][3]string) {
 	for _, n := range record.StatisticNumbers {
-		if ref, npu := n.Of(&s.Ref), n.Of(&s.NPU); ref.Defined || npu.Defined {
+		if ref, npu := n.Of(&s.Ref), n.Of(&s.NPU); ref.Defined() || npu.Defined() {
 			all = append(all, [3]string{n.Name, statisticText(ref), statisticText(npu)})
 		}
 	}
@@ -205,10 +205,10 @@ func statisticsOf(s *record.Statistics) (all [][3]string) {
 
 // statisticText is a statistic with so many digits that all that are judged can be seen.
 func statisticText(m metrics.Metric) string {
-	if !m.Defined {
+	if !m.Defined() {
 		return ""
 	}
-	return strconv.FormatFloat(m.Value, 'g', valueDigits, 64)
+	return strconv.FormatFloat(m.Value(), 'g', valueDigits, 64)
 }
 
 // detailed lists the rows that get a detail, the most important ones first: those with
@@ -294,7 +294,7 @@ func picturesOf(p *metrics.Pictures) *pictures {
 	j := &pictures{Values: sidesOf(&p.Values), Inner: sidesOf(p.Inner), Joint: densityOf(&p.Joint), InnerJoint: densityOf(p.InnerJoint), ULP: p.ULP, Window: p.Window}
 	for i := range p.Maps {
 		m := &p.Maps[i]
-		j.Maps = append(j.Maps, heatMap{[2]int{m.RowAxis, m.ColumnAxis}, [2]int64{m.RowFold, m.ColumnFold}, [2]int{m.Rows, m.Columns}, numbers{of(m.LogLow), of(m.LogHigh)}, m.Mean, m.Errors})
+		j.Maps = append(j.Maps, heatMap{[2]int{m.RowAxis, m.ColumnAxis}, [2]int64{m.RowFold, m.ColumnFold}, [2]int{m.Rows, m.Columns}, numbers{metrics.NumberOf(m.LogLow), metrics.NumberOf(m.LogHigh)}, m.Mean, m.Errors})
 	}
 	return j
 }
@@ -303,12 +303,12 @@ func sidesOf(s *metrics.SideBins) *sides {
 	if s == nil || s.Count == 0 {
 		return nil
 	}
-	return &sides{numbers{of(s.Low), of(s.High)}, s.Ref, s.NPU}
+	return &sides{numbers{metrics.NumberOf(s.Low), metrics.NumberOf(s.High)}, s.Ref, s.NPU}
 }
 
 func densityOf(d *metrics.Density) *density {
 	if d == nil || d.Count == 0 {
 		return nil
 	}
-	return &density{numbers{of(d.Low), of(d.High)}, d.Count, d.Max, d.Cells}
+	return &density{numbers{metrics.NumberOf(d.Low), metrics.NumberOf(d.High)}, d.Count, d.Max, d.Cells}
 }

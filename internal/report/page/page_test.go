@@ -22,7 +22,7 @@ import (
 func comparisonOf(names ...string) *Comparison {
 	r := &record.Report{Verdict: "evidence", Findings: record.NoFindings(), Args: []string{"--cpu=a/golden", "--npu=b/dumps"}}
 	for i, name := range names {
-		result := &metrics.Result{Total: 10, MeanRel: of(0.25), Cosine: of(0.75), RefDType: tensor.Float32, NPUDType: tensor.Float16}
+		result := &metrics.Result{Total: 10, MeanRel: metrics.NumberOf(0.25), Cosine: metrics.NumberOf(0.75), RefDType: tensor.Float32, NPUDType: tensor.Float16}
 		row := record.Row{Op: name, OpType: "Conv2D", Kind: "output", Pair: record.Judged{Status: record.Pass}, Verdict: record.Verdict{Status: record.Pass}, RefFile: name, NPUFile: name, Shape: tensor.Shape{2, 5}, Order: i, Result: result}
 		if i == 1 {
 			row.Pair.Status, row.Status, row.Errors, row.Evidence = record.Fail, record.Fail, 5, &record.Evidence{Level: record.IsOrigin, Score: 12}
@@ -222,7 +222,7 @@ func TestWords(t *testing.T) {
 // TestNumbers: numbers have four digits, and what is none has a word.
 func TestNumbers(t *testing.T) {
 	t.Parallel()
-	got, err := json.Marshal(numbers{of(1.23456e-7), of(-70000), {}, of(math.NaN()), of(math.Inf(1)), of(math.Inf(-1)), of(0)})
+	got, err := json.Marshal(numbers{metrics.NumberOf(1.23456e-7), metrics.NumberOf(-70000), {}, metrics.NumberOf(math.NaN()), metrics.NumberOf(math.Inf(1)), metrics.NumberOf(math.Inf(-1)), metrics.NumberOf(0)})
 	if want := `[1.235e-07,-7e+04,null,"nan","inf","-inf",0]`; err != nil || string(got) != want {
 		t.Errorf("%s, error %v, want %s", got, err, want)
 	}
