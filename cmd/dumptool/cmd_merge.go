@@ -364,8 +364,8 @@ func mergeCompared(m *merging) error {
 	if err != nil {
 		return incompletef("%w", err)
 	}
-	kept := rep.Len() - rep.Passed.Rows // a third more memory each than a pair takes, many that passed as much as one
-	m.a.makeRoom(kept+kept/3+rep.Passed.Rows/16, kept)
+	kept := rep.Len() - rep.Passed.Rows // half as much memory each as a pair takes, many that passed as much as one
+	m.a.makeRoom(kept/2+rep.Passed.Rows/16, kept)
 	o.Pictures = nil
 	if err := o.write(m.cmd.Context(), m.a, comparedRun{nil, nil, rep}); err != nil {
 		return err

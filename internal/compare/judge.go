@@ -201,9 +201,12 @@ func ReadReport(path string) (rep *record.Report, err error) {
 	return rep, err
 }
 
+// documentAt is the compare.json at a path, or in the folder there.
+func documentAt(path string) string { return safefile.InFolder(path, DocumentName) }
+
 // readDocument reads the compare.json at a path, or in the folder there. Errors name it.
 func readDocument(path string, read func(io.Reader) error) error {
-	path = safefile.InFolder(path, DocumentName)
+	path = documentAt(path)
 	f, err := shard.Open(path)
 	if err != nil {
 		return err

@@ -60,59 +60,67 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard
 	rep.Rows = []record.Row{}
 	for k := range rounds {
 		x := &rounds[k]
-		rep.Take(x.part.Kept, record.Chunk{First: x.first, End: x.first + x.rows()}, k, func(row *record.Row) { x.adapt(&rep.Rounds[k], row) })
+		rep.Take(x.part.Report, record.Chunk{First: x.first, End: x.first + x.rows()}, k, func(row *record.Row) { x.adapt(&rep.Rounds[k], row) })
 	}
-	if rep.Passed.Rows > 0 || slices.ContainsFunc(parts, func(p *mergePart) bool { return p.Less }) { // else all is there
-		rep.Again = o.again(rep, rounds)
-	}
+	rep.Again = o.again(rep, rounds)
 	for _, part := range parts {
 		part.Report = nil // the rows are in the result now
 	}
 	o.sumUp(rep, sums)
-	return rep, o.takePictures(rep)
+	return rep, o.takeShown(rep)
 }
 
 // again reads rows of a result again, from the documents of its rounds.
 func (o *Options) again(rep *record.Report, rounds []mergedRound) *record.Again {
-	var chunks []record.Chunk
-	var at []int // round of a chunk
+	type place struct {
+		part         *record.Again
+		round, chunk int
+	}
+	var places []place
+	all := new(record.Again)
 	for k := range rounds {
 		x := &rounds[k]
-		for _, c := range x.part.Chunks() {
+		for i, c := range x.part.Again.Chunks {
 			if c.First >= x.first && c.First < x.first+x.rows() {
-				chunks, at = append(chunks, record.Chunk{First: c.First - x.first + x.at, End: c.End - x.first + x.at}), append(at, k)
+				all.Chunks = append(all.Chunks, record.Chunk{First: c.First - x.first + x.at, End: c.End - x.first + x.at})
+				places = append(places, place{x.part.Again, k, i})
 			}
 		}
 	}
-	return &record.Again{Chunks: chunks, Read: func(chunk int, as record.Reading) ([]record.Row, error) {
-		x, c := &rounds[at[chunk]], chunks[chunk]
-		path := safefile.InFolder(x.part.doc.Path, DocumentName)
-		again, err := x.part.ReadAgain(record.Chunk{First: c.First - x.at + x.first, End: c.End - x.at + x.first}, as,
-			func(offset int64) (io.ReadCloser, error) { return shard.OpenAt(path, offset) })
-		if err != nil {
-			return nil, safefile.WithPath(path, err)
+	all.Read = func(chunk int, as record.Reading) ([]record.Row, error) {
+		at := &places[chunk]
+		x := &rounds[at.round]
+		rows, err := at.part.Read(at.chunk, as)
+		for i := range rows {
+			o.retain(&rows[i])
+			x.adapt(&rep.Rounds[at.round], &rows[i])
 		}
-		for i := range again {
-			o.retain(&again[i])
-			x.adapt(&rep.Rounds[at[chunk]], &again[i])
-		}
-		return again, nil
-	}}
+		return rows, err
+	}
+	return all
 }
 
-// takePictures takes the pictures of rows from their documents.
-func (o *Options) takePictures(rep *record.Report) error {
-	if o.Pictures == nil || rep.Again == nil {
+// takeShown takes what the documents alone have: the pictures of the rows that one run would
+// have drawn, and the profiles of axes that the summary draws.
+func (o *Options) takeShown(rep *record.Report) error {
+	if o.Pictures != nil {
+		err := rep.Fetch(rep.PictureRows(o.Pictures.Kept), record.Drawn, func(i int, row *record.Row) { rep.Row(i).Pictures = row.Pictures })
+		if err != nil {
+			return err
+		}
+	}
+	if !o.Axes {
 		return nil
 	}
-	return rep.Fetch(rep.PictureRows(o.Pictures.Kept), record.Paged, func(i int, row *record.Row) { rep.Row(i).Pictures = row.Pictures })
+	first := slices.DeleteFunc([]int{rep.Findings.FirstBad, rep.Findings.FirstDamaged}, func(i int) bool { return i < 0 || !rep.Row(i).Compared() })
+	return rep.Fetch(slices.Compact(first), record.Elements, func(i int, row *record.Row) { rep.Row(i).Result.Axes = row.Result.Axes })
 }
 
 // mergePart is a document that is merged.
 type mergePart struct {
 	doc  *shard.Document
 	head *record.Report
-	*record.Kept
+	*record.Report
 	sums *sums
 	err  error
 }
@@ -158,37 +166,39 @@ func mergeHeads(rep *record.Report, parts []*mergePart) (err error) {
 // say. The report has its rounds.
 func (o *Options) readRows(ctx context.Context, rep *record.Report, parts []*mergePart, rounds []mergedRound, keep func(*record.Report, int, *record.Row) bool) (*sums, error) {
 	find(rep)
-	shown, all := rep.ShownRound(), newSums()
+	shown, all, as := rep.ShownRound(), newSums(), record.Grids
+	if o.Whole {
+		as = record.Entire
+	}
 	err := batch.RunUntil(ctx, batch.Options{}, parts, nil, func(_ context.Context, p *mergePart) *mergePart {
 		p.sums = newSums()
 		var x *mergedRound // that of a row
 		var wrong error
-		p.err = readDocument(p.doc.Path, func(in io.Reader) (err error) {
-			p.Kept, err = record.ReadKept(in, o.Whole, func(_ *record.Report, i int, row *record.Row) bool {
-				if x == nil || i == x.first+x.rows() {
-					if x = roundAt(rounds, p, i); x == nil {
-						return false // it is counted below
-					}
+		path := documentAt(p.doc.Path)
+		p.Report, p.err = record.ReadKept(path, func(offset int64) (io.ReadCloser, error) { return shard.OpenAt(path, offset) }, as, func(_ *record.Report, i int, row *record.Row) bool {
+			if x == nil || i == x.first+x.rows() {
+				if x = roundAt(rounds, p, i); x == nil {
+					return false // it is counted below
 				}
-				if name := x.round().Name; row.Round != name {
-					wrong = cmp.Or(wrong, lang.Errorf("row %d is of the round %q, and stands among those of %q", i, row.Round, name))
-				}
-				at := i - x.first + x.at
-				o.retain(row)
-				p.sums.add(at, row)
-				if o.Whole {
-					return true
-				}
-				if row.Evidence == nil || !row.Evidence.Start {
-					row.Noise = nil
-				}
-				return keep(rep, at, row) || shown >= 0 && x == &rounds[shown]
-			})
-			if err == nil && p.Len() != p.rows() {
-				err = lang.Errorf("has %d rows, its rounds %d", p.Len(), p.rows())
 			}
-			return cmp.Or(err, wrong)
+			if name := x.round().Name; row.Round != name {
+				wrong = cmp.Or(wrong, lang.Errorf("row %d is of the round %q, and stands among those of %q", i, row.Round, name))
+			}
+			at := i - x.first + x.at
+			o.retain(row)
+			p.sums.add(at, row)
+			if o.Whole {
+				return true
+			}
+			row.Noise = nil
+			return keep(rep, at, row) || shown >= 0 && x == &rounds[shown]
 		})
+		if p.err == nil && p.Len() != p.rows() {
+			wrong = lang.Errorf("has %d rows, its rounds %d", p.Len(), p.rows())
+		}
+		if err := cmp.Or(p.err, wrong); err != nil {
+			p.err = safefile.WithPath(path, err)
+		}
 		return p
 	}, func(p *mergePart) error {
 		if p.err != nil {

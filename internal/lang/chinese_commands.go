@@ -81,7 +81,6 @@ func commandsInChinese() map[string]string {
 		"these are all rows that are wanted":                            "所需的行已全部读完",
 		"the document ends":                                             "结果文件结束",
 		"row %d, read again: %w":                                        "第 %d 行重新读取时：%v",
-		"its rounds stand behind its rows":                              "轮次(rounds)位于行(rows)之后",
 		"row %d, read again: is %s, and was %s":                         "第 %d 行，再次读取：现为 %s，原为 %s",
 		"row %d is of the round %q, and stands among those of %q":       "第 %d 行属于轮次 %q，却位于 %q 的各行之中",
 		"has %d rows, its rounds %d":                                    "有 %d 行，其各轮次共 %d 行",

@@ -35,24 +35,23 @@ type Compared struct {
 }
 
 // readCompared reads a compare.json.
-func readCompared(in io.Reader) (*Compared, error) {
+func readCompared(path string, open func(offset int64) (io.ReadCloser, error)) (*Compared, error) {
 	c, round := new(Compared), ""
-	rep, err := record.ReadGathering(in, func(r *record.Report, i int, row *record.Row) bool {
+	rep, err := record.ReadKept(path, open, record.Drawn, func(r *record.Report, i int, row *record.Row) bool {
 		if row.Round == round { // rows of a round share its name
 			row.Round = round
 		}
 		round = row.Round
 		c.rows.Add(r, i, row)
-		return page.Keep(r, i, row)
+		return page.Shows(r, i)
 	})
 	c.Report = rep
 	return c, err
 }
 
-// KeepRow leaves of a row what reports show of single ones, and reports whether they show it
-// though it may have passed.
+// KeepRow reports whether reports show a row by itself, though it may have passed.
 func KeepRow(r *record.Report, i int, row *record.Row) bool {
-	return page.Keep(r, i, row) || withoutNumbers(row) > 0 || slices.ContainsFunc(row.Notes, func(n lang.Sentence) bool { return isGuess(n, row) })
+	return page.Shows(r, i) || withoutNumbers(row) > 0 || slices.ContainsFunc(row.Notes, func(n lang.Sentence) bool { return isGuess(n, row) })
 }
 
 // pageFacts are the facts of the text that the page has no cards for, in both languages.

@@ -56,7 +56,7 @@ func ReadDocuments(paths []string) (*Documents, error) {
 	d := new(Documents)
 	for _, path := range paths {
 		path = safefile.InFolder(path, documentNames...)
-		if err := d.add(path, func() (io.ReadCloser, error) { return shard.Open(path) }); err != nil {
+		if err := d.add(path, func(offset int64) (io.ReadCloser, error) { return shard.OpenAt(path, offset) }); err != nil {
 			if _, twice := errors.AsType[*TwiceError](err); twice {
 				return nil, err
 			}
@@ -67,16 +67,11 @@ func ReadDocuments(paths []string) (*Documents, error) {
 }
 
 // add adds a document, of comparisons what the page shows of the rows.
-func (d *Documents) add(path string, open func() (io.ReadCloser, error)) error {
+func (d *Documents) add(path string, open func(offset int64) (io.ReadCloser, error)) error {
 	schema, err := schemaOf(open)
 	if err != nil {
 		return err
 	}
-	in, err := open()
-	if err != nil {
-		return err
-	}
-	defer in.Close()
 	into := &d.Overflow
 	switch schema {
 	case record.Schema:
@@ -84,7 +79,7 @@ func (d *Documents) add(path string, open func() (io.ReadCloser, error)) error {
 			return &TwiceError{path, schema}
 		}
 		d.Before, d.BeforePath, d.Path = d.Comparison, d.Path, path
-		d.Comparison, err = readCompared(in)
+		d.Comparison, err = readCompared(path, open)
 		return err
 	case overflow.Schema, overflow.ScanSchema:
 	case determinism.Schema:
@@ -99,6 +94,11 @@ func (d *Documents) add(path string, open func() (io.ReadCloser, error)) error {
 	if *into != nil {
 		return &TwiceError{path, schema}
 	}
+	in, err := open(0)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
 	text := jsonpos.NewReader(in, math.MaxInt64)
 	if err := text.Decode(into); err != nil {
 		return err
@@ -108,15 +108,15 @@ func (d *Documents) add(path string, open func() (io.ReadCloser, error)) error {
 
 // SchemaOf is the schema of a document of dumptool; the error says why a file is none.
 func SchemaOf(path string) (string, error) {
-	return schemaOf(func() (io.ReadCloser, error) { return shard.Open(path) })
+	return schemaOf(func(offset int64) (io.ReadCloser, error) { return shard.OpenAt(path, offset) })
 }
 
 // errFound ends the search for a key.
 var errFound = lang.Errorf("found")
 
 // schemaOf returns the schema of a document, which is an object.
-func schemaOf(open func() (io.ReadCloser, error)) (schema string, err error) {
-	file, err := open()
+func schemaOf(open func(offset int64) (io.ReadCloser, error)) (schema string, err error) {
+	file, err := open(0)
 	if err != nil {
 		return "", err
 	}

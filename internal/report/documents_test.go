@@ -29,7 +29,7 @@ func FuzzDocuments(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		d := new(Documents)
-		open := func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
+		open := func(offset int64) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text[offset:])), nil }
 		if err := d.add("a.json", open); err != nil {
 			return
 		}
@@ -47,7 +47,7 @@ func FuzzDocuments(f *testing.F) {
 		if d.Comparison == nil {
 			d.Comparison = &Compared{Report: reportOf()}
 		}
-		if err := d.WritePage(io.Discard, "", nil, Options{}); err != nil {
+		if err := d.WritePage(io.Discard, "", nil, Options{}); err != nil && !strings.Contains(err.Error(), "read again") { // rows are read whole for their details
 			t.Error(err)
 		}
 	})
@@ -80,7 +80,9 @@ func checkGathered(t rapid.TB, text string, opt Options) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gathered, err := readCompared(strings.NewReader(text))
+	gathered, err := readCompared("compare.json", func(offset int64) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader(text[offset:])), nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

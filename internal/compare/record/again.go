@@ -41,15 +41,19 @@ type Again struct {
 	guest *guest
 }
 
-// Reading says how much of rows is read.
+// Reading says what of rows is read beside what all reports show.
 type Reading uint8
 
-// The readings.
+// What is read of rows.
 const (
-	Shown   Reading = iota // what most reports show: without pictures and what compare.json alone has
-	Paged                  // the same for a page, which has pictures and asks for no noise
-	Entire                 // all but pictures
-	Judging                // what rows are judged by: all but elements, profiles and histograms
+	Elements Reading = 1 << iota // elements, profiles and histograms
+	Drawn                        // pictures
+	Grids                        // of the noise of rows that operators made the grid, all of that of others
+	Alone                        // what compare.json alone has, all noise too
+
+	Shown   = Elements         // what most reports show
+	Judging = Alone            // what rows are judged by
+	Entire  = Elements | Alone // all but pictures
 )
 
 func as(whole bool) Reading {
@@ -59,33 +63,22 @@ func as(whole bool) Reading {
 	return Shown
 }
 
-// passedOver are the keys that compare.json alone shows, mostly more than the rest.
-var passedOver = []string{"joint", "noise", "patterns", "uneven", "second", "reads"}
+// keysOf are keys, many of them longer than the rest of a row, that are read where a part
+// is asked for.
+var keysOf = map[string]Reading{"worst": Elements, "listed": Elements, "axes": Elements, "abs_hist": Elements, "rel_hist": Elements, "pictures": Drawn,
+	"joint": Alone, "noise": Alone, "patterns": Alone, "uneven": Alone, "second": Alone, "reads": Alone, "offsets": Alone, "points": Alone}
 
-// notJudged are the keys of elements, profiles, histograms and pictures, which no judgement asks
-// for.
-var notJudged = []string{"worst", "axes", "abs_hist", "rel_hist", "pictures"}
-
-// skipped is a value that is passed over. less is set where there is one.
-type skipped struct{ less *bool }
+// skipped is a value that is passed over.
+type skipped struct{}
 
 // read implements streamed.
-func (s skipped) read(in *jsonpos.Reader) error {
-	at := in.Offset()
-	err := in.Skip()
-	*s.less = *s.less || in.Offset()-at > int64(len("[]"))
-	return err
-}
+func (skipped) read(in *jsonpos.Reader) error { return in.Skip() }
 
 // lessNoise is the noise of a row. Of one that was made by an operator the grid is read.
-type lessNoise struct {
-	*Row
-	less *bool
-}
+type lessNoise struct{ *Row }
 
 // read implements streamed.
 func (l lessNoise) read(in *jsonpos.Reader) error {
-	*l.less = true
 	if e := l.Evidence; e == nil || e.Start {
 		return in.Decode(&l.Noise)
 	}
@@ -93,31 +86,66 @@ func (l lessNoise) read(in *jsonpos.Reader) error {
 	return object{{"grid", &l.Noise.Grid}}.read(in)
 }
 
-// some are the members of a row that are read. less is set where there are others.
-func (f *rowForm) some(as Reading, less *bool) object {
-	o := f.members(true)
-	for i := range o {
-		switch name := o[i].name(); {
-		case as == Judging:
-			if slices.Contains(notJudged, name) {
-				o[i].at = skipped{less}
-			}
-		case name == "noise" && as == Shown:
-			o[i].at = lessNoise{f.Row, less}
-		case name == "pictures" && as != Paged, as != Entire && slices.Contains(passedOver, name):
-			o[i].at = skipped{less}
+// some are those of the members of a row that are read.
+func (f *rowForm) some(members object, as Reading) object {
+	for i := range members {
+		m := &members[i]
+		switch name, details := m.name(), object(nil); {
+		case name == "details":
+			details, _ = m.at.(object)
+			m.at = f.some(details, as)
+		case keysOf[name]&^as == 0:
+		case name == "noise" && as&Grids != 0:
+			m.at = lessNoise{f.Row}
+		default:
+			m.at = skipped{}
 		}
 	}
-	return o
+	return members
 }
 
-// Kept is a document of which rows were left out as they were read; they can be read again.
-type Kept struct {
-	*document
-	// Less is set where something of its rows was passed over.
-	Less bool
-	// starts are where chunks begin.
-	starts []start
+// ReadKept reads a document that will be there again, at an offset, for those who gather what
+// they want of rows as these are read, of which there may be more than memory has room for:
+// gather is given each row, with its place, and says whether the report shall have it. The
+// others are counted in Passed; rows that did not pass, and those that the head of the document
+// names, are not among them. All are read again where more is wanted of them. Of the report
+// gather sees what stands before the rows: all that Write writes. Errors of what is read again
+// name the path.
+func ReadKept(path string, open func(offset int64) (io.ReadCloser, error), as Reading, gather func(r *Report, i int, row *Row) bool) (*Report, error) {
+	in, err := open(0)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	var starts []start
+	d, err := read(in, reading{gather: gather, as: as, starts: &starts})
+	if err != nil || !d.passed.on {
+		return d.report(), err
+	}
+	a := &Again{}
+	for i, s := range starts {
+		c := Chunk{s.row, d.Len()}
+		if i+1 < len(starts) {
+			c.End = starts[i+1].row
+		}
+		a.Chunks = append(a.Chunks, c)
+	}
+	slim, chinese := d.slim, d.chinese // and nothing else: the rows may be taken by another report
+	a.Read = func(chunk int, as Reading) ([]Row, error) {
+		file, err := open(starts[chunk].offset)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		again := &Report{}
+		if again.Rows, err = readChunk(file, a.Chunks[chunk], as, slim); err != nil {
+			return nil, lang.Errorf("%s: %w", path, err)
+		}
+		again.say(chinese)
+		return again.Rows, nil
+	}
+	d.Again = a
+	return d.Report, nil
 }
 
 // start is where a row stands in a document.
@@ -126,64 +154,31 @@ type start struct {
 	offset int64
 }
 
-// ReadKept is ReadGathering for a document that will be there again; of the noise of rows
-// that operators made gather sees the grid, unless the rows shall be whole.
-func ReadKept(r io.Reader, whole bool, gather func(r *Report, i int, row *Row) bool) (*Kept, error) {
-	k := new(Kept)
-	d, err := read(r, reading{gather: gather, as: as(whole), less: &k.Less, starts: &k.starts})
-	if err == nil && d.Len() > 0 && !d.passed.on {
-		err = lang.Errorf("its rounds stand behind its rows")
-	}
-	k.document = d
-	return k, err
-}
-
-// Chunks are the rows of the document; those of a chunk are of one round.
-func (k *Kept) Chunks() []Chunk {
-	all := make([]Chunk, len(k.starts))
-	for i, s := range k.starts {
-		all[i].First = s.row
-		if all[i].End = len(k.titles); i+1 < len(k.starts) {
-			all[i].End = k.starts[i+1].row
-		}
-	}
-	return all
-}
-
 // errEnough ends the reading of rows before their end.
 var errEnough = lang.Errorf("these are all rows that are wanted")
 
-// ReadAgain reads the rows of a chunk; open opens the document at an offset.
-func (k *Kept) ReadAgain(c Chunk, as Reading, open func(offset int64) (io.ReadCloser, error)) ([]Row, error) {
-	at := slices.IndexFunc(k.starts, func(s start) bool { return s.row == c.First })
-	file, err := open(k.starts[at].offset)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	again := &Report{Rows: make([]Row, 0, c.End-c.First)}
-	in := jsonpos.NewReader(io.MultiReader(strings.NewReader("["), file), math.MaxInt64)
-	err = in.Array(func(int) error {
-		if c.First+len(again.Rows) == c.End {
+// readChunk reads the rows of a chunk, which a document has from here on.
+func readChunk(document io.Reader, c Chunk, as Reading, slim bool) ([]Row, error) {
+	rows := make([]Row, 0, c.End-c.First)
+	in := jsonpos.NewReader(io.MultiReader(strings.NewReader("["), document), math.MaxInt64)
+	err := in.Array(func(int) error {
+		if len(rows) == cap(rows) {
 			return errEnough
 		}
-		f := newRow(k.slim)
-		if err := cmp.Or(f.read(in, f.some(as, new(bool))), f.finish()); err != nil {
+		f := newRow(slim)
+		if err := cmp.Or(f.read(in, f.some(f.members(true), as)), f.finish()); err != nil {
 			return err
 		}
-		again.Rows = append(again.Rows, *f.Row)
+		rows = append(rows, *f.Row)
 		return nil
 	})
-	if n := c.First + len(again.Rows); err == nil && n < c.End {
+	if err == nil && len(rows) < cap(rows) {
 		err = lang.Errorf("the document ends")
-	} else if err != nil && errors.Is(err, errEnough) {
-		err = nil
 	}
-	if err != nil {
-		return nil, lang.Errorf("row %d, read again: %w", c.First+len(again.Rows), err)
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, lang.Errorf("row %d, read again: %w", c.First+len(rows), err)
 	}
-	again.say(k.chinese)
-	return again.Rows, nil
+	return rows, nil
 }
 
 // AgainFailed is why rows could not be read again, nil where they could.
@@ -337,7 +332,7 @@ func inChunks[T any](r *Report, whole bool, do func(rows []Row) (T, error), emit
 		var rows []Row
 		if of.Again == nil {
 			rows = r.Rows[chunks[i].First:chunks[i].End]
-		} else if rows, m.err = r.again(i, whole); m.err != nil {
+		} else if rows, m.err = r.again(i, as(whole)); m.err != nil {
 			return m
 		}
 		m.of, m.err = do(rows)
@@ -350,30 +345,25 @@ func inChunks[T any](r *Report, whole bool, do func(rows []Row) (T, error), emit
 	})
 }
 
-// readAgain reads the rows of a chunk.
-func (r *Report) readAgain(chunk int, as Reading) ([]Row, error) {
-	rows, err := r.Again.Read(chunk, as)
-	for i := range rows {
-		at := r.Again.Chunks[chunk].First + i
-		if is, was := rows[i].Name(), r.Row(at).Name(); is != was {
-			return nil, lang.Errorf("row %d, read again: is %s, and was %s", at, is, was)
-		}
-	}
-	return rows, err
-}
-
 // again reads those rows of a chunk that the report has, with what became known of them after
 // they were read first.
-func (r *Report) again(chunk int, whole bool) ([]Row, error) {
+func (r *Report) again(chunk int, as Reading) ([]Row, error) {
 	of := r.Whole()
-	rows, err := of.readAgain(chunk, as(whole))
+	rows, err := of.Again.Read(chunk, as)
 	if err != nil {
 		return nil, err
 	}
 	first := of.Again.Chunks[chunk].First
 	for i := range rows {
+		row := &rows[i]
+		if is, was := row.Name(), of.Row(first+i).Name(); is != was {
+			return nil, lang.Errorf("row %d, read again: is %s, and was %s", first+i, is, was)
+		}
 		if kept := of.kept(first + i); kept != nil {
-			rows[i].Known, rows[i].Pictures = kept.Known, kept.Pictures
+			row.Known = kept.Known
+			if as&Drawn == 0 {
+				row.Pictures = kept.Pictures
+			}
 		}
 	}
 	return r.those(first, rows), nil
@@ -384,8 +374,7 @@ func (r *Report) those(first int, rows []Row) []Row {
 	if r.whole == nil {
 		return rows
 	}
-	from, _ := slices.BinarySearch(r.left, first)
-	end, _ := slices.BinarySearch(r.left, first+len(rows))
+	from, end := r.here(first), r.here(first+len(rows))
 	left := make([]Row, 0, end-from)
 	for _, i := range r.left[from:end] {
 		left = append(left, badRows(r.left).row(&rows[i-first]))
@@ -393,12 +382,29 @@ func (r *Report) those(first int, rows []Row) []Row {
 	return left
 }
 
-// Fetch reads rows again, each chunk once, and hands them to use in their order.
+// here is how many rows the report has before a place of the whole one.
+func (r *Report) here(whole int) int {
+	if r.whole == nil {
+		return whole
+	}
+	i, _ := slices.BinarySearch(r.left, whole)
+	return i
+}
+
+// Fetch hands rows to use in their order, with all that is asked for: those of a report that
+// reads its rows again are read, each chunk once.
 func (r *Report) Fetch(wanted []int, as Reading, use func(i int, row *Row)) error {
 	wanted = slices.Sorted(slices.Values(wanted))
+	of := r.Whole()
+	if of.Again == nil {
+		for _, i := range wanted {
+			use(i, r.Row(i))
+		}
+		return nil
+	}
 	var chunks []int
-	for k, c := range r.Again.Chunks {
-		if at, _ := slices.BinarySearch(wanted, c.First); at < len(wanted) && wanted[at] < c.End {
+	for k, c := range of.Again.Chunks {
+		if at, _ := slices.BinarySearch(wanted, r.here(c.First)); at < len(wanted) && wanted[at] < r.here(c.End) {
 			chunks = append(chunks, k)
 		}
 	}
@@ -408,16 +414,16 @@ func (r *Report) Fetch(wanted []int, as Reading, use func(i int, row *Row)) erro
 	}
 	return batch.RunUntil(context.Background(), batch.Options{Ahead: chunksAhead}, chunks, nil,
 		func(_ context.Context, k int) (x read) {
-			x.rows, x.err = r.readAgain(k, as)
+			x.rows, x.err = r.again(k, as)
 			return x
 		},
 		func(x read) error {
 			if x.err != nil {
 				return x.err
 			}
-			c := r.Again.Chunks[chunks[0]]
-			for chunks = chunks[1:]; len(wanted) > 0 && wanted[0] < c.End; wanted = wanted[1:] {
-				use(wanted[0], &x.rows[wanted[0]-c.First])
+			first := r.here(of.Again.Chunks[chunks[0]].First)
+			for chunks = chunks[1:]; len(wanted) > 0 && wanted[0] < first+len(x.rows); wanted = wanted[1:] {
+				use(wanted[0], &x.rows[wanted[0]-first])
 			}
 			return nil
 		})

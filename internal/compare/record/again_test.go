@@ -2,8 +2,10 @@ package record_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -29,17 +31,15 @@ func TestTogether(t *testing.T) {
 		}
 		rep.Count()
 		text := written(t, rep)
-		kept, err := record.ReadKept(bytes.NewReader(text), false, func(*record.Report, int, *record.Row) bool { return false })
+		var reads atomic.Int64
+		open := func(offset int64) (io.ReadCloser, error) {
+			reads.Add(1)
+			return io.NopCloser(bytes.NewReader(text[offset:])), nil
+		}
+		kept, err := record.ReadKept("compare.json", open, record.Shown, func(*record.Report, int, *record.Row) bool { return false })
 		if err != nil {
 			t.Fatal(err)
 		}
-		var reads atomic.Int64
-		kept.Again = &record.Again{Chunks: kept.Chunks(), Read: func(i int, as record.Reading) ([]record.Row, error) {
-			reads.Add(1)
-			return kept.ReadAgain(kept.Again.Chunks[i], as, func(offset int64) (io.ReadCloser, error) {
-				return io.NopCloser(bytes.NewReader(text[offset:])), nil
-			})
-		}}
 		whole, bad, keptBad := rep.Len(), rep.BadRows(), kept.BadRows()
 		if kept.Passed.Rows == 0 && whole > 0 {
 			return // all is there
@@ -50,7 +50,7 @@ func TestTogether(t *testing.T) {
 			until, onlyBad := rapid.IntRange(0, whole).Draw(t, "until"), rapid.Bool().Draw(t, "bad rows")
 			most = max(most, times)
 			writers = append(writers, func() {
-				of, want := kept.Report, rep
+				of, want := kept, rep
 				if onlyBad {
 					of, want = keptBad, bad
 				}
@@ -109,7 +109,11 @@ func TestReadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		some := rapid.Bool().Draw(t, "some that passed")
-		kept, err := record.ReadKept(bytes.NewReader(text), false, func(_ *record.Report, i int, _ *record.Row) bool { return some && i%2 == 0 })
+		size, as := int64(len(text)), rapid.SampledFrom([]record.Reading{0, record.Grids, record.Drawn, record.Shown}).Draw(t, "as")
+		open := func(offset int64) (io.ReadCloser, error) {
+			return io.NopCloser(io.NewSectionReader(bytes.NewReader(text), offset, size-offset)), nil
+		}
+		kept, err := record.ReadKept("compare.json", open, as, func(_ *record.Report, i int, _ *record.Row) bool { return some && i%2 == 0 })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,21 +127,24 @@ func TestReadAgain(t *testing.T) {
 				t.Fatalf("%s has what is passed over", row.Name())
 			}
 		}
-		size := int64(len(text))
-		kept.Again = &record.Again{Chunks: kept.Chunks()}
-		kept.Again.Read = func(i int, as record.Reading) ([]record.Row, error) {
-			return kept.ReadAgain(kept.Again.Chunks[i], as, func(offset int64) (io.ReadCloser, error) {
-				return io.NopCloser(io.NewSectionReader(bytes.NewReader(text), offset, size-offset)), nil
-			})
-		}
 		for i, row := range kept.Each(false) {
 			if want := whole.Row(i); row.Name() != want.Name() || row.Status != want.Status || row.Compared() != want.Compared() {
 				t.Fatalf("row %d is %s %s, want %s %s", i, row.Name(), row.Status, want.Name(), want.Status)
 			}
 		}
-		for name, of := range map[string][2]*record.Report{"all": {whole, kept.Report}, "bad": {whole.BadRows(), kept.BadRows()}} {
+		for name, of := range map[string][2]*record.Report{"all": {whole, kept}, "bad": {whole.BadRows(), kept.BadRows()}} {
 			if diff := cmp.Diff(string(written(t, of[0])), string(written(t, of[1]))); diff != "" {
 				t.Fatalf("%s rows: - kept, + read again\n%s", name, diff)
+			}
+			some := rapid.SliceOfDistinct(rapid.IntRange(0, max(0, of[0].Len()-1)), rapid.ID[int]).Draw(t, "some rows")
+			some = slices.DeleteFunc(some, func(i int) bool { return i >= of[0].Len() })
+			var want, got []string
+			for _, i := range slices.Sorted(slices.Values(some)) {
+				want = append(want, fmt.Sprint(i, detailed(t, of[0].Row(i))))
+			}
+			err := of[1].Fetch(some, record.Entire, func(i int, row *record.Row) { got = append(got, fmt.Sprint(i, detailed(t, row))) })
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Fatalf("%s rows: %v, - kept, + fetched\n%s", name, err, diff)
 			}
 		}
 		if size -= int64(len("]\n}\n") + 10); rep.Len() == 0 {
@@ -149,4 +156,13 @@ func TestReadAgain(t *testing.T) {
 			t.Fatal("a document that was cut meanwhile is no error")
 		}
 	})
+}
+
+// detailed is all that a document has of a row.
+func detailed(t *rapid.T, row *record.Row) string {
+	text, err := json.Marshal(record.Detail{Row: row})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -44,12 +44,11 @@ type reading struct {
 	// taken counts them.
 	taken int
 	// gather is given each row with its place, and says whether the report shall have it; see
-	// ReadGathering. passed is what it has of those that it has not.
+	// ReadKept. passed is what it has of those that it has not.
 	gather func(r *Report, i int, row *Row) bool
 	passed passing
-	// as is how much of rows take and gather see; less is set where that is not all.
-	as   Reading
-	less *bool
+	// as is what take and gather see of rows.
+	as Reading
 	// starts are where chunks begin, nil where nobody asks.
 	starts *[]start
 }
@@ -227,15 +226,20 @@ func Read(r io.Reader) (*Report, error) { return readReport(r, reading{}) }
 // what nobody judges by. Of
 // the report it sees what stands before the rows: all that Write writes.
 func ReadRounds(r io.Reader, take func(r *Report, first int, rows []Row) error) (*Report, error) {
-	return readReport(r, reading{take: take, as: Judging, less: new(bool)})
+	return readReport(r, reading{take: take, as: Judging})
 }
 
 func readReport(r io.Reader, how reading) (*Report, error) {
 	d, err := read(r, how)
-	if err != nil {
-		return nil, err
+	return d.report(), err
+}
+
+// report is that of a document, nil for none.
+func (d *document) report() *Report {
+	if d == nil {
+		return nil
 	}
-	return d.Report, nil
+	return d.Report
 }
 
 func read(r io.Reader, how reading) (*document, error) {
@@ -263,20 +267,17 @@ func (l rowList) MarshalJSON() ([]byte, error) { return []byte("[]"), nil }
 // memory than it has bytes.
 func (l rowList) read(in *jsonpos.Reader) error {
 	l.Rows = []Row{}
-	early := l.schema != "" && l.Rounds != nil // else what the rounds are comes later
-	if l.gather != nil && early {
+	early := l.Rounds != nil // else what the rounds are comes later
+	switch {
+	case l.gather != nil && early:
 		l.passed = l.beginPassed()
+	case l.take == nil:
+		l.as = Entire | Drawn
 	}
 	round := "" // of the row before
 	return in.Array(func(i int) error {
 		f, at := newRow(l.slim), in.Offset()
-		var members object
-		if l.gather != nil || l.take != nil {
-			members = f.some(l.as, l.less)
-		} else {
-			members = f.members(true)
-		}
-		err := f.read(in, members)
+		err := f.read(in, f.some(f.members(true), l.as))
 		if err == nil {
 			err = f.finish()
 		}

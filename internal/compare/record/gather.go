@@ -1,7 +1,6 @@
 package record
 
 import (
-	"io"
 	"slices"
 	"unique"
 
@@ -46,16 +45,6 @@ func (r *Report) titleOf(row *Row, round int) title {
 		round = slices.IndexFunc(r.Rounds, func(x Round) bool { return x.Name == row.Round })
 	}
 	return title{unique.Make(row.Op), unique.Make(row.NPUOp), unique.Make(row.Kind), row.Output, round}
-}
-
-// ReadGathering is Read for those who gather what they want of rows as these are read, of
-// which there may be more than memory has room for: gather is given each row, with its
-// place, and says whether the report shall have it. The others are counted in Passed; rows
-// that did not pass, and those that the head of the document names, are not among them. Of
-// the report gather sees what stands before the rows: all that Write writes. What
-// compare.json shows alone is passed over.
-func ReadGathering(r io.Reader, gather func(r *Report, i int, row *Row) bool) (*Report, error) {
-	return readReport(r, reading{gather: gather, as: Paged, less: new(bool)})
 }
 
 // passing is what it takes to leave rows out that passed.

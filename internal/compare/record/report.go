@@ -292,7 +292,7 @@ func (r *Report) kept(i int) *Row {
 
 // Take adds rows of another document, from first up to end, as a round: those that it has, of
 // which use makes those of this report, and how many passed.
-func (r *Report) Take(from *Kept, c Chunk, round int, use func(row *Row)) {
+func (r *Report) Take(from *Report, c Chunk, round int, use func(row *Row)) {
 	at := len(r.titles)
 	for _, t := range from.titles[c.First:c.End] {
 		t.round = round

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"unique"
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/jsonpos"
@@ -281,6 +282,7 @@ func (f *rowForm) finish() error {
 		return err
 	}
 	r := f.Row
+	r.Op = unique.Make(r.Op).Value() // many rounds have the same operators
 	r.Shape, r.Pair = f.shape, Judged{r.Status, r.Reasons}
 	if f.err != "" {
 		r.Err = errors.New(f.err)

@@ -2,7 +2,6 @@ package page
 
 import (
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -130,14 +129,9 @@ func (g *Rows) Add(r *record.Report, i int, row *record.Row) {
 	}
 }
 
-// Keep leaves of a row what the page shows beside what Add has gathered, and reports whether
-// it shows that though the row may have passed: pictures of those near the first bad one,
-// and the rows behind it.
-func Keep(r *record.Report, i int, row *record.Row) bool {
-	if res := row.Result; res != nil {
-		res.Worst = slices.Clone(res.Worst[:min(shownWorst, len(res.Worst))])
-		res.Listed, res.ErrorOffsets, res.Points = nil, nil, nil
-	}
+// Shows reports whether the page shows more of a row than what Add has gathered, though it may
+// have passed: the pictures of those near the first bad one, and the rows behind it.
+func Shows(r *record.Report, i int) bool {
 	first := r.Findings.FirstBad
 	return first >= 0 && i >= first-record.NearFirstBad && i < first+max(record.NearFirstBad+1, shownRows)
 }

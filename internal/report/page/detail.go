@@ -85,10 +85,9 @@ type check struct {
 	Holds    bool    `json:"ok"`
 }
 
-// detailOf makes the detail of a row.
-func detailOf(c *Comparison, i int) *detail {
-	row := c.Report.Row(i)
-	d := &detail{Reasons: []reason{}, Ref: row.RefFile, NPU: row.NPUFile, Rule: row.Rule, NPUOp: row.NPUOp, Script: row.Script, Files: c.Files[i]}
+// detailOf makes the detail of a row, which has files beside the page.
+func detailOf(row *record.Row, files []string) *detail {
+	d := &detail{Reasons: []reason{}, Ref: row.RefFile, NPU: row.NPUFile, Rule: row.Rule, NPUOp: row.NPUOp, Script: row.Script, Files: files}
 	for _, f := range row.Reasons {
 		d.Reasons = append(d.Reasons, reason{f.Code, f.Confidence, textOf(f.Evidence), f.Facts})
 	}

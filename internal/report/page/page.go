@@ -10,6 +10,7 @@ package page
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -203,13 +204,9 @@ type chunker struct {
 const frameSize = 80
 
 // add adds what belongs to a row, unless there is no room, and returns its block, or -1.
-func (c *chunker) add(row int, value any) (int, error) {
-	text, err := c.marshal(value)
-	if err != nil {
-		return -1, err
-	}
+func (c *chunker) add(row int, text []byte) int {
 	if c.room < len(text)+frameSize {
-		return -1, nil
+		return -1
 	}
 	c.room -= len(text) + frameSize
 	if n := len(c.blocks); n == 0 || c.blocks[n-1].closed || len(c.blocks[n-1].json) > chunkSize {
@@ -221,7 +218,7 @@ func (c *chunker) add(row int, value any) (int, error) {
 		b.json = append(b.json, ',')
 	}
 	b.json = append(append(strconv.AppendQuote(b.json, strconv.Itoa(row)), ':'), text...)
-	return len(c.blocks) - 1, nil
+	return len(c.blocks) - 1
 }
 
 // close ends the last block, if it is open.
@@ -231,19 +228,29 @@ func (c *chunker) close() {
 	}
 }
 
+// detailedAtOnce is how many rows are read again at a time for their details: there may be
+// room for few of many.
+const detailedAtOnce = 256
+
 // detailBlocks makes the details of the rows that did not pass, and their pictures, as
 // many as there is room for: pictures are left out first.
 func detailBlocks(c *Comparison, d *run, chunks chunker) ([]block, error) {
 	rows := detailed(c.Report)
 	d.Cols.Chunk, d.Cols.Picture = slices.Repeat([]int{-1}, c.Len()), slices.Repeat([]int{-1}, c.Len())
-	for k, i := range rows {
-		var err error
-		if d.Cols.Chunk[i], err = chunks.add(i, detailOf(c, i)); err != nil {
+	for k := 0; k < len(rows) && d.NoDetail == 0; k += detailedAtOnce {
+		some, texts, failed := rows[k:min(k+detailedAtOnce, len(rows))], map[int][]byte{}, error(nil)
+		err := c.Fetch(some, record.Shown, func(i int, row *record.Row) {
+			text, err := chunks.marshal(detailOf(row, c.Files[i]))
+			texts[i], failed = text, cmp.Or(failed, err)
+		})
+		if err := cmp.Or(err, failed); err != nil {
 			return nil, err
 		}
-		if d.Cols.Chunk[i] < 0 {
-			d.NoDetail = len(rows) - k
-			break
+		for n, i := range some {
+			if d.Cols.Chunk[i] = chunks.add(i, texts[i]); d.Cols.Chunk[i] < 0 {
+				d.NoDetail = len(rows) - k - n
+				break
+			}
 		}
 	}
 	chunks.close()
@@ -254,10 +261,11 @@ func detailBlocks(c *Comparison, d *run, chunks chunker) ([]block, error) {
 		}
 		d.Drawn++
 		if !full {
-			var err error
-			if d.Cols.Picture[i], err = chunks.add(i, picturesOf(c.Row(i).Pictures)); err != nil {
+			text, err := chunks.marshal(picturesOf(c.Row(i).Pictures))
+			if err != nil {
 				return nil, err
 			}
+			d.Cols.Picture[i] = chunks.add(i, text)
 			full = d.Cols.Picture[i] < 0
 		}
 		if full {
