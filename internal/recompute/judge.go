@@ -347,7 +347,7 @@ func (j *judge) accuse(v *Verdict, r *result) error {
 	}
 	most := n >= 8 && (share >= .5 || bad == 1)
 	if most && !known {
-		if most, err = j.proven(r.attrs, share); err != nil {
+		if most, err = j.proven(r, share); err != nil {
 			return err
 		}
 	}
