@@ -1,6 +1,7 @@
 package ranks
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -86,14 +87,17 @@ func TestUnplaced(t *testing.T) {
 		damaged bool   // the gather itself, on rank 1
 		from    string // who made what the attention reads, empty for nobody
 		ordered bool
+		nan     bool   // the attention is found by the NaN that it makes, not by a reference
 		want    string // the operators that are found
 	}{
-		{"a layer as early", "layers.1.norm", false, "", false, "1 layers.1.norm"},
-		{"a later layer", "layers.2.norm", false, "", false, "0 layers.1.attn, 1 layers.2.norm"},
-		{"communication", "", true, "", false, "1 Distributed.all_gather_into_tensor.0.forward"},
-		{"a place that is known", "layers.1.norm", false, "start", false, "0 layers.1.attn, 1 layers.1.norm"},
-		{"an order that is known", "layers.1.norm", false, "", true, "0 layers.1.attn, 1 layers.1.norm"},
-		{"nothing else", "", false, "", false, "0 layers.1.attn"},
+		{"a layer as early", "layers.1.norm", false, "", false, false, "1 layers.1.norm"},
+		{"a later layer", "layers.2.norm", false, "", false, false, "0 layers.1.attn, 1 layers.2.norm"},
+		{"communication", "", true, "", false, false, "1 Distributed.all_gather_into_tensor.0.forward"},
+		{"a place that is known", "layers.1.norm", false, "start", false, false, "0 layers.1.attn, 1 layers.1.norm"},
+		{"an order that is known", "layers.1.norm", false, "", true, false, "0 layers.1.attn, 1 layers.1.norm"},
+		{"NaN", "layers.1.norm", false, "", false, true, "1 layers.1.norm"},
+		{"NaN and nothing else", "", false, "", false, true, "0 layers.1.attn"},
+		{"nothing else", "", false, "", false, false, "0 layers.1.attn"},
 	} {
 		b := new(built)
 		b.step(0).ordered = map[int]bool{0: c.ordered, 1: c.ordered}
@@ -118,16 +122,26 @@ func TestUnplaced(t *testing.T) {
 				operator(name, uint64(1+i), uint64(2+i))
 			}
 			operator("layers.1.proj", 51, 52)
+			for layer := range uint64(3) {
+				operator("layers."+itoa(int(2+layer))+".attn", 3, 60+layer)
+			}
 		}
 		accused := func(rank, op string, own bool) Accused {
 			return Accused{At: dumpdir.Coordinates{Step: "0", Rank: rank}, Op: "Module." + op + ".X.forward.0", Own: own, Evidence: lang.Plain("wrong")}
 		}
-		all := []Accused{accused("0", "layers.1.attn", false)}
+		var all []Accused
+		if c.nan {
+			y := normals(d, 51, 12)
+			y[5] = math.NaN()
+			b.steps[0].Calls[0][0].Out[0] = of(d, y...)
+		} else {
+			all = append(all, accused("0", "layers.1.attn", false))
+		}
 		if c.accused != "" {
 			all = append(all, accused("1", c.accused, true))
 		}
 		var got []string
-		for _, f := range judged(t, b.run(), Options{NoReplicas: true, Accused: all}).Findings {
+		for _, f := range judged(t, b.run(), Options{NoReplicas: !c.nan, Accused: all}).Findings {
 			got = append(got, itoa(f.Rank)+" "+strings.TrimSuffix(strings.TrimPrefix(f.Op, "Module."), ".X.forward.0"))
 		}
 		if slices.Sort(got); strings.Join(got, ", ") != c.want {
