@@ -206,3 +206,20 @@ func TestKeysOfOtherRanks(t *testing.T) {
 		}
 	}
 }
+
+// TestNumberThatExplainsAll: a number is not fitted that is so large that every element might have
+// overflowed: 1 of 30 attentions all of whose rows see keys of other ranks were explained by one.
+func TestNumberThatExplainsAll(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		op := &Operator{Formula: "Attention", Inputs: []*Tensor{drawn(r, 1, 4, 2, 8, 8), drawn(r, 1, 4, 2, 2, 8), drawn(r, 1, 4, 2, 2, 8)}, Outputs: []*Tensor{drawn(r, 0.5, 4, 2, 64)},
+			Attributes: attributesOf("layout=SBND masked=out"), Open: true, Called: true}
+		for _, x := range append(slices.Clone(op.Inputs), op.Outputs...) {
+			x.DType = tensor.BFloat16
+		}
+		if v, err := Judge(context.Background(), op); err != nil || v.Status != Misfit {
+			t.Errorf("seed %d: %+v, %v, want %s", seed, v, err, Misfit)
+		}
+	}
+}

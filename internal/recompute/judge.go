@@ -214,7 +214,8 @@ func (j *judge) decide() (*Verdict, error) {
 		if err != nil {
 			return nil, err
 		}
-		if fitted != nil {
+		// A number so large that most of what it makes might overflow explains anything.
+		if fitted != nil && 2*fitted.tallies[0].overflow < fitted.checked() {
 			best, v.Attributes = fitted, fitted.attrs
 			v.Notes = append(v.Notes, UnusualAttribute)
 		}
