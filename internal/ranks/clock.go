@@ -198,3 +198,10 @@ func (r *Run) cross(e *Event, reached map[int]int) {
 		}
 	}
 }
+
+// brings reports whether it may have brought what a rank had to one of which nobody knows when it
+// did a call, nor when the event was.
+func (e *Event) brings(to *Call, from int) bool {
+	i := e.member(to.Rank)
+	return i >= 0 && from != to.Rank && e.member(from) >= 0 && e.Calls[i] != nil && e.Calls[i].unplaced
+}

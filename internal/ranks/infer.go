@@ -369,10 +369,10 @@ func (n *inference) exchanged(e *Event) (right, wrong int) {
 }
 
 // decide gives calls the groups that explain them, or those that explained most others of
-// their kind.
+// their kind: of these the ones that explain some of them, if any do.
 func (n *inference) decide(u *undecided) {
 	pick := u.best.spacing
-	if u.best.share <= explainedMembers {
+	if u.best.share <= explainedMembers && (u.best.share == 0 || n.votes[u.kind][pick] == 0) {
 		most := 0.0
 		pick = spacing{}
 		for s, votes := range n.votes[u.kind] {

@@ -350,3 +350,28 @@ func damaged(x []float64, damage func(k int, v float64) float64) {
 		x[k] = damage(k, v)
 	}
 }
+
+// TestGroupsOfSome: where one group of a communication is damaged, the others say which groups
+// there are, also where other groups do the same more often.
+func TestGroupsOfSome(t *testing.T) {
+	const d = tensor.Float32
+	b := new(built)
+	near, far := [][]int{{0, 1}, {2, 3}}, [][]int{{0, 2}, {1, 3}}
+	for n, groups := range [][][]int{near, near, near, far, far} {
+		for _, group := range groups {
+			x, y := normals(d, uint64(10*n+group[0]), 30), normals(d, uint64(10*n+group[1]), 30)
+			z := make([]float64, len(x))
+			for i := range z {
+				if z[i] = float64(float32(x[i] + y[i])); n == 4 && group[0] == 1 { // without the second
+					z[i] = x[i]
+				}
+			}
+			b.comm(0, group[0], "all_reduce", nil, []*Tensor{of(d, x...)}, []*Tensor{of(d, z...)}, nil)
+			b.comm(0, group[1], "all_reduce", nil, []*Tensor{of(d, y...)}, []*Tensor{of(d, z...)}, nil)
+		}
+	}
+	report := judged(t, b.run(), Options{NoReplicas: true})
+	if len(report.Findings) != 1 || report.Findings[0].Kind != MissingRank || !slices.Equal(report.Findings[0].Members, []int{1, 3}) {
+		t.Errorf("%+v, want a rank of 1 and 3 that is missing", report.Findings)
+	}
+}

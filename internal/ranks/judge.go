@@ -356,13 +356,22 @@ func (r *Report) conclude(run *Run, events map[*Step][]*Event) {
 	order(r.Findings)
 	reached, all := make(map[*Finding]map[int]int), r.Findings
 	r.Findings = []*Finding{}
-	for _, f := range all {
-		if f.Class == ComputeClass && !f.Own && slices.ContainsFunc(r.Findings, func(g *Finding) bool { return g.reaches(f, reached[g]) }) {
-			continue // it is part of what the other one damaged
-		}
-		if len(r.Findings) < maxSpread && f.Kind != DimsMismatch { // which damages nothing
+	spread := func(f *Finding) map[int]int {
+		if f.Spread == nil && len(r.Findings) < maxSpread && f.Kind != DimsMismatch { // which damages nothing
 			f.Spread, reached[f] = run.spread(f, events)
 		}
+		return reached[f]
+	}
+	for i, f := range all {
+		damages := func(g *Finding) bool { return g.reaches(f, spread(g)) }
+		late := func(g *Finding) bool { // which may have come before what nobody knows the place of
+			return f.call.unplaced && g.Own && g.Weight() != "weak" && g.call.Step == f.call.Step && !f.call.isSooner(g.call) &&
+				(damages(g) || slices.ContainsFunc(events[f.call.Step], func(e *Event) bool { return e.brings(f.call, g.Rank) }))
+		}
+		if f.Class == ComputeClass && !f.Own && (slices.ContainsFunc(r.Findings, damages) || slices.ContainsFunc(all[i+1:], late)) {
+			continue // it is part of what the other one damaged
+		}
+		spread(f)
 		r.Findings = append(r.Findings, f)
 	}
 	r.Matrix = run.matrix(r.Findings, reached)
@@ -381,7 +390,7 @@ func (f *Finding) reaches(g *Finding, inStep map[int]int) bool {
 		return slices.Contains(f.Spread.Ranks, g.Rank)
 	}
 	from, ok := inStep[g.Rank]
-	return ok && g.call.place >= from
+	return ok && (g.call.unplaced || g.call.place >= from)
 }
 
 // maxSpread is of how many findings it is said what they may have damaged.

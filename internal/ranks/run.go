@@ -79,6 +79,9 @@ type Call struct {
 
 	place int // in the order of the rank
 	clock int // in the order of cause
+	// unplaced is set where its place is a guess: the order comes from what calls read, and
+	// nobody on its rank made what this one reads.
+	unplaced bool
 }
 
 // finding is that something is wrong with a call by itself, and why.

@@ -32,6 +32,7 @@ func (s *Step) putInOrder(d *digests) {
 		}
 		from := make(map[*Call][]*Call)
 		known := 0
+		unplaced := make(map[*Call]bool)
 		for _, c := range calls {
 			for _, t := range c.In {
 				if mark := d.orderMark(t); mark != "" {
@@ -40,6 +41,8 @@ func (s *Step) putInOrder(d *digests) {
 			}
 			if slices.ContainsFunc(from[c], func(by *Call) bool { return by != c }) {
 				known++
+			} else {
+				unplaced[c] = true
 			}
 		}
 		if float64(known) < knownShare*float64(len(calls)) {
@@ -50,7 +53,7 @@ func (s *Step) putInOrder(d *digests) {
 		}
 		s.sequence[rank] = sorted(calls, from)
 		for place, c := range s.sequence[rank] {
-			c.place = place
+			c.place, c.unplaced = place, unplaced[c]
 		}
 	}
 }

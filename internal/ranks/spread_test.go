@@ -1,7 +1,9 @@
 package ranks
 
 import (
+	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"dumptool/internal/dumpdir"
@@ -71,5 +73,79 @@ func TestRightIsLast(t *testing.T) {
 	want := []string{"0 Module.second.X.forward.0 high", "0 Module.first.X.forward.0 medium", "1 Module.second.X.forward.0 high"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestUnplaced: where the order comes from what calls read, an operator whose inputs nobody made is
+// part of the damage of what another rank, with which its own communicates at an unknown time,
+// surely did wrong: not before it, and not where its place is known.
+func TestUnplaced(t *testing.T) {
+	const d = tensor.Float32
+	for _, c := range []struct {
+		name    string
+		accused string // on rank 1, by what it read itself
+		damaged bool   // the gather itself, on rank 1
+		from    string // who made what the attention reads, empty for nobody
+		ordered bool
+		nan     bool   // the attention is found by the NaN that it makes, not by a reference
+		want    string // the operators that are found
+	}{
+		{"a layer as early", "layers.1.norm", false, "", false, false, "1 layers.1.norm"},
+		{"a later layer", "layers.2.norm", false, "", false, false, "0 layers.1.attn, 1 layers.2.norm"},
+		{"communication", "", true, "", false, false, "1 Distributed.all_gather_into_tensor.0.forward"},
+		{"a place that is known", "layers.1.norm", false, "start", false, false, "0 layers.1.attn, 1 layers.1.norm"},
+		{"an order that is known", "layers.1.norm", false, "", true, false, "0 layers.1.attn, 1 layers.1.norm"},
+		{"NaN", "layers.1.norm", false, "", false, true, "1 layers.1.norm"},
+		{"NaN and nothing else", "", false, "", false, true, "0 layers.1.attn"},
+		{"nothing else", "", false, "", false, false, "0 layers.1.attn"},
+	} {
+		b := new(built)
+		b.step(0).ordered = map[int]bool{0: c.ordered, 1: c.ordered}
+		value := func(seed uint64) *Tensor { return of(d, normals(d, seed, 12)...) }
+		keys := [][]float64{normals(d, 90, 12), normals(d, 91, 12)}
+		for rank := range 2 {
+			at := uint64(1000 * rank)
+			operator := func(name string, in, out uint64) {
+				b.call(0, rank, "Module."+name+".X.forward.0", &Call{In: []*Tensor{value(at + in)}, Out: []*Tensor{value(at + out)}})
+			}
+			reads := uint64(50)
+			if c.from == "start" {
+				reads = 2
+			}
+			operator("layers.1.attn", reads, 51)
+			gathered := slices.Concat(keys...)
+			if c.damaged && rank == 1 {
+				gathered[3]++
+			}
+			b.comm(0, rank, "all_gather_into_tensor", []int{0, 1}, []*Tensor{of(d, keys[rank]...)}, []*Tensor{of(d, gathered...)}, nil)
+			for i, name := range []string{"start", "layers.1.norm", "layers.1.next", "layers.2.norm", "layers.2.next"} {
+				operator(name, uint64(1+i), uint64(2+i))
+			}
+			operator("layers.1.proj", 51, 52)
+			for layer := range uint64(3) {
+				operator("layers."+itoa(int(2+layer))+".attn", 3, 60+layer)
+			}
+		}
+		accused := func(rank, op string, own bool) Accused {
+			return Accused{At: dumpdir.Coordinates{Step: "0", Rank: rank}, Op: "Module." + op + ".X.forward.0", Own: own, Evidence: lang.Plain("wrong")}
+		}
+		var all []Accused
+		if c.nan {
+			y := normals(d, 51, 12)
+			y[5] = math.NaN()
+			b.steps[0].Calls[0][0].Out[0] = of(d, y...)
+		} else {
+			all = append(all, accused("0", "layers.1.attn", false))
+		}
+		if c.accused != "" {
+			all = append(all, accused("1", c.accused, true))
+		}
+		var got []string
+		for _, f := range judged(t, b.run(), Options{NoReplicas: !c.nan, Accused: all}).Findings {
+			got = append(got, itoa(f.Rank)+" "+strings.TrimSuffix(strings.TrimPrefix(f.Op, "Module."), ".X.forward.0"))
+		}
+		if slices.Sort(got); strings.Join(got, ", ") != c.want {
+			t.Errorf("%s: %q, want %s", c.name, got, c.want)
+		}
 	}
 }

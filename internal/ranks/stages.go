@@ -23,3 +23,9 @@ func (s *Step) stages() map[int]int {
 	}
 	return stages
 }
+
+// isSooner reports whether a call is of a layer before that of another one, of the same stage.
+func (c *Call) isSooner(other *Call) bool {
+	stages := c.Step.stages()
+	return c.Layer >= 0 && c.Layer < other.Layer && stages[c.Rank] == stages[other.Rank]
+}

@@ -57,6 +57,14 @@ func readAttention(_ *problem, raw Attributes) Attributes {
 	return raw
 }
 
+// mayLackKeys reports whether an attention that looks causal may have had more keys than it was
+// given, which other ranks have: the rows before those that see them agree, and most behind do not.
+func (j *judge) mayLackKeys(r *result) bool {
+	causal, t := r.attrs["causal"], r.tallies[0]
+	bad := float64(t.bad) / float64(t.checked)
+	return causal.Source == FromValues && causal.Value.String() != "0" && 4*bad >= 1 && 2*bad >= 1-float64(t.first)/float64(j.op.Outputs[0].elements())
+}
+
 // heads is a tensor of so many batches, heads, rows and elements of each, and their strides.
 type heads struct {
 	b, n, s, d     int64

@@ -165,3 +165,61 @@ func TestAttentionSampled(t *testing.T) {
 		t.Fatal(fmt.Sprintf("%+v", v), err)
 	}
 }
+
+// TestKeysOfOtherRanks: a module whose first rows are those of a causal attention, while those
+// behind see keys that other ranks have, too, may be right; one with a wrong row is not.
+func TestKeysOfOtherRanks(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(6, 6))
+	q, k, v := drawn(r, 1, 2, 4, 8, 8), drawn(r, 1, 2, 2, 16, 8), drawn(r, 1, 2, 2, 16, 8)
+	positions := []int{0, 1, 2, 3, 4, 13, 14, 15} // of the rows of this rank among all
+	own := func(x *Tensor) *Tensor {
+		out := &Tensor{DType: x.DType, Stored: x.Stored, Shape: tensor.Shape{2, 2, 8, 8}}
+		var values []float64
+		for head := range 4 {
+			for _, row := range positions {
+				at := (16*head + row) * 8
+				values = append(values, x.Source.(numbers).v[at:at+8]...)
+			}
+		}
+		out.Source = numbers{values, tensor.Float32}
+		return out
+	}
+	causal := func(i, j int) bool { return j <= i }
+	wrong := attended(q, own(k), own(v), 1/math.Sqrt(8), causal)
+	for i := range 8 {
+		wrong.Source.(numbers).v[6*8+i] *= 1.5
+	}
+	for _, c := range []struct {
+		name string
+		out  *Tensor
+		want Status
+	}{
+		{"keys of all", attended(q, k, v, 1/math.Sqrt(8), func(i, j int) bool { return j <= positions[i] }), Misfit},
+		{"a wrong row", wrong, Wrong},
+	} {
+		op := &Operator{Formula: "Attention", Inputs: []*Tensor{laidOut(q, "SBND"), laidOut(own(k), "SBND"), laidOut(own(v), "SBND")}, Outputs: []*Tensor{laidOut(c.out, "SBH")},
+			Attributes: attributesOf("layout=SBND masked=out"), Open: true, Called: true}
+		got, err := Judge(context.Background(), op)
+		if err != nil || got.Status != c.want {
+			t.Errorf("%s: %+v, %v, want %s", c.name, got, err, c.want)
+		}
+	}
+}
+
+// TestNumberThatExplainsAll: a number is not fitted that is so large that every element might have
+// overflowed: 1 of 30 attentions all of whose rows see keys of other ranks were explained by one.
+func TestNumberThatExplainsAll(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		op := &Operator{Formula: "Attention", Inputs: []*Tensor{drawn(r, 1, 4, 2, 8, 8), drawn(r, 1, 4, 2, 2, 8), drawn(r, 1, 4, 2, 2, 8)}, Outputs: []*Tensor{drawn(r, 0.5, 4, 2, 64)},
+			Attributes: attributesOf("layout=SBND masked=out"), Open: true, Called: true}
+		for _, x := range append(slices.Clone(op.Inputs), op.Outputs...) {
+			x.DType = tensor.BFloat16
+		}
+		if v, err := Judge(context.Background(), op); err != nil || v.Status != Misfit {
+			t.Errorf("seed %d: %+v, %v, want %s", seed, v, err, Misfit)
+		}
+	}
+}

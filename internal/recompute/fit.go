@@ -360,7 +360,11 @@ func (j *judge) fittedBeside(h Attributes) bool {
 
 // proven reports whether the elements of a cell that follow the numbers nobody says agree
 // with them, at least half of them: those that no value changes prove none.
-func (j *judge) proven(h Attributes, share float64) (bool, error) {
+func (j *judge) proven(r *result, share float64) (bool, error) {
+	h := r.attrs
+	if j.mayLackKeys(r) {
+		return false, nil
+	}
 	if j.formula.open && !j.says(poolGeometry) && share < nearlyAll {
 		if ok, err := j.planesAgree(h); !ok {
 			return false, err

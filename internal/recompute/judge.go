@@ -214,7 +214,8 @@ func (j *judge) decide() (*Verdict, error) {
 		if err != nil {
 			return nil, err
 		}
-		if fitted != nil {
+		// A number so large that most of what it makes might overflow explains anything.
+		if fitted != nil && 2*fitted.tallies[0].overflow < fitted.checked() {
 			best, v.Attributes = fitted, fitted.attrs
 			v.Notes = append(v.Notes, UnusualAttribute)
 		}
@@ -347,7 +348,7 @@ func (j *judge) accuse(v *Verdict, r *result) error {
 	}
 	most := n >= 8 && (share >= .5 || bad == 1)
 	if most && !known {
-		if most, err = j.proven(r.attrs, share); err != nil {
+		if most, err = j.proven(r, share); err != nil {
 			return err
 		}
 	}
