@@ -170,7 +170,7 @@ func (o *clusterOptions) ofScheduler(on string, line *innerLine, secretGiven boo
 			return usagef("%s, where the shards write, lies in %s, which they read: give --work or -out another place", parts, in)
 		}
 	}
-	if !secretGiven && !slices.ContainsFunc(append(inputs, parts, line.value("out")), store.Remote) {
+	if !secretGiven && !slices.ContainsFunc(append(inputs, parts, line.out()), store.Remote) {
 		j.Secret = ""
 	}
 	switch j.Logs = store.Join(o.folder(line), "logs"); {
@@ -308,7 +308,7 @@ var shardCommands = []string{"compare", "overflow scan", "overflow analyze", "co
 // divide makes the steps of the job. The merge gets the whole command line, by which it
 // knows which files and options the shards must have had.
 func (o *clusterOptions) divide(line *innerLine) error {
-	j, out := &o.job, line.value("out")
+	j, out := &o.job, line.out()
 	base := store.Base(store.Clean(out))
 	switch {
 	case line.name == "convert" && out == "":
@@ -335,7 +335,7 @@ func (o *clusterOptions) divide(line *innerLine) error {
 func (o *clusterOptions) folder(line *innerLine) string {
 	work := o.work
 	if work == "" {
-		out := store.Clean(line.value("out"))
+		out := store.Clean(line.out())
 		work = store.Join(store.Dir(out), store.Base(out)+".shards")
 	}
 	return store.Join(work, o.job.Run)
@@ -344,7 +344,7 @@ func (o *clusterOptions) folder(line *innerLine) string {
 // parts is the folder that the shards write to. Those of convert write to one folder.
 func (o *clusterOptions) parts(line *innerLine) string {
 	if line.name == "convert" {
-		return line.value("out")
+		return line.out()
 	}
 	return o.folder(line)
 }

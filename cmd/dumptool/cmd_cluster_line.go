@@ -11,7 +11,6 @@ import (
 // innerLine is the command line of a command that is to work in shards.
 type innerLine struct {
 	name   string // of the command, such as overflow scan
-	cmd    *cobra.Command
 	values []innerValue
 	args   []string
 }
@@ -36,7 +35,7 @@ func (a *app) parseLine(args []string) (*innerLine, error) {
 	if err != nil {
 		return nil, asUsage(err)
 	}
-	l := &innerLine{name: strings.Join(commandPath(cmd), " "), cmd: cmd}
+	l := &innerLine{name: strings.Join(commandPath(cmd), " ")}
 	if !slices.Contains(shardCommands, l.name) {
 		return nil, usagef("%q does not work in shards: want one of %s", strings.Join(args, " "), strings.Join(shardCommands, ", "))
 	}
@@ -75,11 +74,11 @@ func (l *innerLine) given(name string) bool {
 	return slices.ContainsFunc(l.values, func(v innerValue) bool { return v.flag.Name == name })
 }
 
-// value is the last value of a flag, empty for none.
-func (l *innerLine) value(name string) string {
+// out is the last value of --out, empty for none.
+func (l *innerLine) out() string {
 	text := ""
 	for _, v := range l.values {
-		if v.flag.Name == name {
+		if v.flag.Name == "out" {
 			text = v.text
 		}
 	}

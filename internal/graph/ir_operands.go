@@ -143,7 +143,7 @@ func (r *irReader) param(number int32, name []byte) ref {
 	if i, ok := r.byName[string(name)]; ok && number == 0 {
 		return paramRef(int(i))
 	}
-	return r.addParam(number, name, -1, false)
+	return r.addParam(number, name)
 }
 
 // crossOperand reads $(@graph:name), which is resolved at the end.

@@ -20,12 +20,12 @@ var gated = []formula{
 	}), attrs: []attribute{halvedAxis}},
 	{name: "RotaryMul", class: Plain, inputs: "x cos sin", cut: lastWhole,
 		compute: one(func(c *call) *Array { return c.rotate(c.in(0), c.in(1), c.in(2)) }), read: readRotation, attrs: []attribute{rotation}},
-	{name: "AddRmsNorm", class: Norm, inputs: "x1 x2 gamma", cut: lines("axes"), compute: func(c *call) []*Array {
+	{name: "AddRmsNorm", class: Norm, inputs: "x1 x2 gamma", cut: lines, compute: func(c *call) []*Array {
 		x := c.in(0).add(c.in(1))
 		y, scale := rmsNorm(c, x, 2)
 		return []*Array{y, scale, x}
 	}, attrs: []attribute{gammaAxes, epsilon(1e-6)}},
-	{name: "AddLayerNorm", class: Norm, inputs: "x1 x2 gamma beta bias?", cut: lines("axes"), read: fromBegin, compute: func(c *call) []*Array {
+	{name: "AddLayerNorm", class: Norm, inputs: "x1 x2 gamma beta bias?", cut: lines, read: fromBegin, compute: func(c *call) []*Array {
 		x := c.in(0).add(c.in(1))
 		if c.has(4) {
 			x = x.add(c.in(4))
@@ -53,7 +53,7 @@ var gated = []formula{
 		attrs: []attribute{real("diagonal", 0)}, repeats: true},
 	{name: "Triu", class: Move, inputs: "x", cut: matricesCut, compute: one(triangle(func(row, column, diagonal int) bool { return column >= row+diagonal })),
 		attrs: []attribute{real("diagonal", 0)}, repeats: true},
-	{name: "ReduceProd", class: Reduced, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return c.in(0).product(c.ints("axes")...) }), attrs: []attribute{reducedAxes}},
+	{name: "ReduceProd", class: Reduced, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.in(0).product(c.ints("axes")...) }), attrs: []attribute{reducedAxes}},
 }
 
 // gammaAxes are the last axes, as many as the weight has, which is the third input.
@@ -138,7 +138,7 @@ func matricesCut(p *problem, _ Attributes) *cutting {
 }
 
 // halvedAxis is the one that is twice as long in the input.
-var halvedAxis = axisWhere("axis", func(p *problem, k int) bool {
+var halvedAxis = axisWhere(func(p *problem, k int) bool {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 	return len(x) == len(out) && x[k] == 2*out[k]
 })

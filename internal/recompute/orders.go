@@ -9,9 +9,9 @@ import (
 
 // orders are the formulas whose elements depend on the order of a line.
 var orders = []formula{
-	{name: "ArgMax", class: Integral, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return c.extremeIndex(larger) }), attrs: []attribute{oneAxis}},
-	{name: "ArgMin", class: Integral, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return c.extremeIndex(smaller) }), attrs: []attribute{oneAxis}},
-	{name: "Cumsum", class: Reduced, inputs: "x", cut: lines("axes"), compute: one(cumsum),
+	{name: "ArgMax", class: Integral, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.extremeIndex(larger) }), attrs: []attribute{oneAxis}},
+	{name: "ArgMin", class: Integral, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.extremeIndex(smaller) }), attrs: []attribute{oneAxis}},
+	{name: "Cumsum", class: Reduced, inputs: "x", cut: lines, compute: one(cumsum),
 		attrs: []attribute{axisWhereAny, flags("exclusive", false), flags("reverse", false)}},
 	{name: "TopK", class: Exact, inputs: "x", cut: rankedCut, compute: one(topK), attrs: []attribute{rankedAxis, flags("largest", true), flags("sorted", true)}},
 }

@@ -2,6 +2,7 @@ package torch
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"dumptool/internal/pickle"
@@ -122,10 +123,8 @@ func kindOf(name string) string {
 		names []string
 		kind  string
 	}{{qschemes, "torch.qscheme"}, {tensorClasses, "type"}} {
-		for _, n := range kind.names {
-			if n == name {
-				return kind.kind
-			}
+		if slices.Contains(kind.names, name) {
+			return kind.kind
 		}
 	}
 	return ""
