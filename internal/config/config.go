@@ -5,9 +5,13 @@
 package config
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"dumptool/internal/lang"
 )
 
 // FileName is the name of configuration files.
@@ -118,4 +122,119 @@ func EnvName(command []string, flag string) string {
 	words := append([]string{"dumptool"}, command...)
 	name := strings.Join(append(words, flag), "_")
 	return strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+// Schema names the settings that a program or a command has.
+type Schema struct {
+	// Flags are the long names of its own flags, and whether they are harmless: they
+	// count in a file that was only found in the working folder too.
+	Flags map[string]bool
+	// Commands are its subcommands.
+	Commands map[string]Schema
+}
+
+// UnknownError is a setting in a file that no command knows.
+type UnknownError struct {
+	// Source names the file and the setting.
+	Source string
+	// Suggestion is the known name nearest to it, or empty.
+	Suggestion string
+}
+
+// Error implements error.
+func (e *UnknownError) Error() string { return e.Source + ": unknown setting" }
+
+// FoundError is a setting that is not harmless in a file that was only found in the
+// working folder, where it may have come with the data.
+type FoundError struct {
+	// Source names the file and the setting.
+	Source string
+	// Env is the environment variable of the setting.
+	Env string
+}
+
+// Error implements error.
+func (e *FoundError) Error() string {
+	return e.Source + ": not taken from a file that lies in the working folder"
+}
+
+// Check looks for settings in the files that schema does not have, or not for a file
+// in the working folder, the first one in the order of names. It also reports groups
+// where a value belongs, and the reverse. schema is called once where there are files: most runs have none, and
+// to gather the names of all flags takes as long as to make all commands.
+func (s *Settings) Check(schema func() Schema) error {
+	if len(s.files) == 0 {
+		return nil
+	}
+	known := schema()
+	for _, f := range s.files {
+		if err := f.check(nil, f.tree, known); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *file) check(parents []string, tree map[string]any, schema Schema) error {
+	for _, key := range slices.Sorted(maps.Keys(tree)) {
+		path := append(parents[:len(parents):len(parents)], key)
+		group, isGroup := tree[key].(map[string]any)
+		command, isCommand := schema.Commands[key]
+		harmless, isFlag := schema.Flags[key]
+		switch {
+		case !isFlag && !isCommand:
+			known := slices.Concat(slices.Sorted(maps.Keys(schema.Flags)), slices.Sorted(maps.Keys(schema.Commands)))
+			return &UnknownError{Source: f.source(path), Suggestion: suggest(parents, key, known)}
+		case isGroup && isCommand:
+			if err := f.check(path, group, command); err != nil {
+				return err
+			}
+		case isGroup:
+			return lang.Errorf("%s: must be a value, not a group of settings", f.source(path))
+		case !isFlag:
+			return lang.Errorf("%s: must be the settings of the command, not a value", f.source(path))
+		case f.found && (!harmless || namesFile(tree[key])):
+			return &FoundError{Source: f.source(path), Env: EnvName(parents, key)}
+		case !plain(tree[key]):
+			return lang.Errorf("%s: the elements of a list must be values", f.source(path))
+		}
+	}
+	return nil
+}
+
+// IsFile reports whether the value of a flag that may be a name or a file of settings is a
+// file: one that ends as such files do.
+func IsFile(value string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(value)))
+}
+
+// namesFile reports whether a value, or an element of it, names a file: @FILE, or a file
+// of settings.
+func namesFile(value any) bool {
+	if list, ok := value.([]any); ok {
+		return slices.ContainsFunc(list, namesFile)
+	}
+	text, ok := value.(string)
+	return ok && (strings.HasPrefix(text, "@") || IsFile(text))
+}
+
+// plain reports whether value is a scalar or a list of scalars.
+func plain(value any) bool {
+	list, ok := value.([]any)
+	return !ok || !slices.ContainsFunc(list, func(element any) bool {
+		switch element.(type) {
+		case []any, map[string]any, map[any]any:
+			return true
+		}
+		return false
+	})
+}
+
+// suggest returns the full name of the known setting that is nearest to key.
+func suggest(parents []string, key string, known []string) string {
+	near := lang.Nearest(key, known)
+	if near == "" {
+		return ""
+	}
+	return strings.Join(append(parents[:len(parents):len(parents)], near), ".")
 }
