@@ -90,38 +90,23 @@ func (a *Archive) Check() error {
 }
 
 // FormatError reports a file that is no valid zip file.
-type FormatError struct {
-	Off     int64 // byte offset of the place at fault
-	Problem lang.Sentence
-}
-
-// Error returns the text of the error.
-func (e *FormatError) Error() string { return e.Text().EN }
-
-// Text is the error in both languages.
-func (e *FormatError) Text() lang.Text { return lang.Say("zip: at 0x%x: %s", e.Off, e.Problem).Text() }
+type FormatError struct{ lang.Problem }
 
 func broken(off int64, format string, args ...any) error {
-	return &FormatError{off, lang.Say(format, args...)}
+	return &FormatError{problem(off, format, args)}
 }
 
 // UnsupportedError reports a valid zip file, or an entry, that this package does
 // not read.
-type UnsupportedError struct {
-	Off     int64 // byte offset of what is not supported
-	Problem lang.Sentence
-}
-
-// Error returns the text of the error.
-func (e *UnsupportedError) Error() string { return e.Text().EN }
-
-// Text is the error in both languages.
-func (e *UnsupportedError) Text() lang.Text {
-	return lang.Say("zip: at 0x%x: %s", e.Off, e.Problem).Text()
-}
+type UnsupportedError struct{ lang.Problem }
 
 func unsupported(off int64, format string, args ...any) error {
-	return &UnsupportedError{off, lang.Say(format, args...)}
+	return &UnsupportedError{problem(off, format, args)}
+}
+
+// problem says what is wrong with the bytes at an offset, or not supported.
+func problem(off int64, format string, args []any) lang.Problem {
+	return lang.Problem{Sentence: lang.Say("zip: at 0x%x: %s", off, lang.Say(format, args...))}
 }
 
 // Open reads the directory of a zip file of the given size. The error is a
