@@ -412,14 +412,7 @@ func mergedOptions(flags *pflag.FlagSet, options []shard.Option) (*compareOption
 
 // asked reports whether a format is among those of the options.
 func asked(options []shard.Option, format string) bool {
-	for _, x := range options {
-		if x.Name == "format" {
-			for _, name := range x.Values {
-				if name == format {
-					return true
-				}
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(options, func(x shard.Option) bool {
+		return x.Name == "format" && slices.Contains(x.Values, format)
+	})
 }

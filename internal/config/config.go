@@ -5,9 +5,21 @@
 package config
 
 import (
+	"fmt"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
+	"time"
+
+	"github.com/spf13/viper"
+	"go.yaml.in/yaml/v3"
+
+	"dumptool/internal/lang"
+	"dumptool/internal/safefile"
 )
 
 // FileName is the name of configuration files.
@@ -118,4 +130,347 @@ func EnvName(command []string, flag string) string {
 	words := append([]string{"dumptool"}, command...)
 	name := strings.Join(append(words, flag), "_")
 	return strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+// Schema names the settings that a program or a command has.
+type Schema struct {
+	// Flags are the long names of its own flags, and whether they are harmless: they
+	// count in a file that was only found in the working folder too.
+	Flags map[string]bool
+	// Commands are its subcommands.
+	Commands map[string]Schema
+}
+
+// UnknownError is a setting in a file that no command knows.
+type UnknownError struct {
+	// Source names the file and the setting.
+	Source string
+	// Suggestion is the known name nearest to it, or empty.
+	Suggestion string
+}
+
+// Error implements error.
+func (e *UnknownError) Error() string { return e.Source + ": unknown setting" }
+
+// FoundError is a setting that is not harmless in a file that was only found in the
+// working folder, where it may have come with the data.
+type FoundError struct {
+	// Source names the file and the setting.
+	Source string
+	// Env is the environment variable of the setting.
+	Env string
+}
+
+// Error implements error.
+func (e *FoundError) Error() string {
+	return e.Source + ": not taken from a file that lies in the working folder"
+}
+
+// Check looks for settings in the files that schema does not have, or not for a file
+// in the working folder, the first one in the order of names. It also reports groups
+// where a value belongs, and the reverse. schema is called once where there are files: most runs have none, and
+// to gather the names of all flags takes as long as to make all commands.
+func (s *Settings) Check(schema func() Schema) error {
+	if len(s.files) == 0 {
+		return nil
+	}
+	known := schema()
+	for _, f := range s.files {
+		if err := f.check(nil, f.tree, known); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *file) check(parents []string, tree map[string]any, schema Schema) error {
+	for _, key := range slices.Sorted(maps.Keys(tree)) {
+		path := append(parents[:len(parents):len(parents)], key)
+		group, isGroup := tree[key].(map[string]any)
+		command, isCommand := schema.Commands[key]
+		harmless, isFlag := schema.Flags[key]
+		switch {
+		case !isFlag && !isCommand:
+			known := slices.Concat(slices.Sorted(maps.Keys(schema.Flags)), slices.Sorted(maps.Keys(schema.Commands)))
+			return &UnknownError{Source: f.source(path), Suggestion: suggest(parents, key, known)}
+		case isGroup && isCommand:
+			if err := f.check(path, group, command); err != nil {
+				return err
+			}
+		case isGroup:
+			return lang.Errorf("%s: must be a value, not a group of settings", f.source(path))
+		case !isFlag:
+			return lang.Errorf("%s: must be the settings of the command, not a value", f.source(path))
+		case f.found && (!harmless || namesFile(tree[key])):
+			return &FoundError{Source: f.source(path), Env: EnvName(parents, key)}
+		case !plain(tree[key]):
+			return lang.Errorf("%s: the elements of a list must be values", f.source(path))
+		}
+	}
+	return nil
+}
+
+// IsFile reports whether the value of a flag that may be a name or a file of settings is a
+// file: one that ends as such files do.
+func IsFile(value string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(value)))
+}
+
+// namesFile reports whether a value, or an element of it, names a file: @FILE, or a file
+// of settings.
+func namesFile(value any) bool {
+	if list, ok := value.([]any); ok {
+		return slices.ContainsFunc(list, namesFile)
+	}
+	text, ok := value.(string)
+	return ok && (strings.HasPrefix(text, "@") || IsFile(text))
+}
+
+// plain reports whether value is a scalar or a list of scalars.
+func plain(value any) bool {
+	list, ok := value.([]any)
+	return !ok || !slices.ContainsFunc(list, func(element any) bool {
+		switch element.(type) {
+		case []any, map[string]any, map[any]any:
+			return true
+		}
+		return false
+	})
+}
+
+// suggest returns the full name of the known setting that is nearest to key.
+func suggest(parents []string, key string, known []string) string {
+	near := lang.Nearest(key, known)
+	if near == "" {
+		return ""
+	}
+	return strings.Join(append(parents[:len(parents):len(parents)], near), ".")
+}
+
+// file is one configuration file.
+type file struct {
+	path  string
+	found bool           // in the working folder: it may have come with the data
+	root  *yaml.Node     // the group of all settings
+	tree  map[string]any // keys in lower case, dashes for underscores
+}
+
+// keySeparator keeps viper from splitting keys: no key holds this byte.
+const keySeparator = "\x00"
+
+// Limits of a file, far beyond what is written by hand. Without them a small file can
+// take minutes: the decoder compares all names of a group with each other, also for
+// each alias of it, and viper looks every setting up from the root.
+const (
+	maxSize   = 64 << 10
+	maxNames  = 500 // of a group
+	maxLevels = 4   // as in overflow.scan.merge.format
+)
+
+// read reads the settings.
+func (f *file) read() error {
+	root, err := f.parse()
+	if err != nil || root == nil {
+		return err
+	}
+	if err := (outline{f, map[*yaml.Node]int{}}).check(root); err != nil {
+		return err
+	}
+	f.root = root
+	var settings map[string]any
+	if err := root.Decode(&settings); err != nil {
+		return f.syntaxError(err)
+	}
+	v := viper.NewWithOptions(viper.KeyDelimiter(keySeparator))
+	if err := v.MergeConfigMap(settings); err != nil {
+		return lang.Errorf("%s: %w", f.path, err)
+	}
+	f.tree = v.AllSettings()
+	return nil
+}
+
+// parse returns the group of all settings, nil if the file has none.
+func (f *file) parse() (*yaml.Node, error) {
+	in, err := safefile.Open(f.path)
+	if err != nil {
+		return nil, lang.Errorf("cannot read the configuration: %w", err)
+	}
+	defer in.Close()
+	data, err := io.ReadAll(io.LimitReader(in, maxSize+1))
+	switch {
+	case err != nil:
+		return nil, lang.Errorf("cannot read the configuration: %w", err)
+	case len(data) > maxSize:
+		return nil, lang.Errorf("%s: a configuration of more than %d KiB", f.path, maxSize>>10)
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal(data, &document); err != nil {
+		return nil, f.syntaxError(err)
+	}
+	if len(document.Content) == 0 || document.Content[0].Tag == "!!null" {
+		return nil, nil
+	}
+	root := document.Content[0]
+	if root.Kind != yaml.MappingNode {
+		return nil, f.notSettings(root)
+	}
+	return root, nil
+}
+
+// notSettings is the error of a line that has no setting.
+func (f *file) notSettings(at *yaml.Node) error {
+	return lang.Errorf("%s:%d: settings must be lines of the form name: value", f.path, at.Line)
+}
+
+// syntaxError puts the position that the parser names where editors look for
+// it: "dumptool.yaml:3: mapping values are not allowed in this context".
+func (f *file) syntaxError(err error) error {
+	text := strings.ReplaceAll(err.Error(), "\n", " ")
+	position := regexp.MustCompile(`line (\d+): (.*)`)
+	if m := position.FindStringSubmatch(text); m != nil {
+		return lang.Errorf("%s:%s: %s", f.path, m[1], m[2])
+	}
+	return lang.Errorf("%s: %s", f.path, strings.TrimPrefix(text, "yaml: "))
+}
+
+// outline is what a file looks like before it is decoded.
+type outline struct {
+	*file
+	levels map[*yaml.Node]int // of groups, by what was measured
+}
+
+// check looks for more than a configuration can have.
+func (o outline) check(root *yaml.Node) error {
+	if _, err := o.measure(root); err != nil {
+		return err
+	}
+	for i := 0; i < len(root.Content); i += 2 {
+		key := root.Content[i]
+		if levels := 1 + o.levels[target(root.Content[i+1])]; levels > maxLevels {
+			return lang.Errorf("%s:%d: %s: %d levels of settings, at most %d are possible", o.path, key.Line, key.Value, levels, maxLevels)
+		}
+	}
+	return nil
+}
+
+// measure counts the levels of groups in a node. A list of values has none.
+func (o outline) measure(node *yaml.Node) (levels int, err error) {
+	node = target(node)
+	if levels, known := o.levels[node]; known {
+		return levels, nil
+	}
+	o.levels[node] = 0 // for one that contains itself, which the decoder refuses
+	switch node.Kind {
+	case yaml.MappingNode:
+		levels, err = o.group(node)
+	case yaml.SequenceNode:
+		for _, element := range node.Content {
+			n, err := o.measure(element)
+			if err != nil {
+				return 0, err
+			}
+			if target(element).Kind != yaml.ScalarNode {
+				levels = max(levels, 1+n)
+			}
+		}
+	}
+	o.levels[node] = levels
+	return levels, err
+}
+
+// group measures a group of settings. It spells their names as flags are spelled, and
+// finds those that are there twice.
+func (o outline) group(node *yaml.Node) (levels int, err error) {
+	if names := len(node.Content) / 2; names > maxNames {
+		return 0, lang.Errorf("%s:%d: %d settings in one group, at most %d are possible", o.path, node.Line, names, maxNames)
+	}
+	lines := map[string]int{}
+	for i := 0; i < len(node.Content); i += 2 {
+		key := node.Content[i]
+		if key.Kind != yaml.ScalarNode || strings.Contains(key.Value, keySeparator) {
+			return 0, o.notSettings(key)
+		}
+		key.Value = strings.ToLower(strings.ReplaceAll(key.Value, "_", "-"))
+		if line, twice := lines[key.Value]; twice {
+			return 0, lang.Errorf("%s:%d: %s: given twice, in line %d too", o.path, key.Line, key.Value, line)
+		}
+		lines[key.Value] = key.Line
+		n, err := o.measure(node.Content[i+1])
+		if err != nil {
+			return 0, err
+		}
+		if key.Tag == "!!merge" {
+			n-- // its names are those of this group
+		}
+		levels = max(levels, n)
+	}
+	return 1 + levels, nil
+}
+
+// target is what an alias stands for, else the node itself.
+func target(node *yaml.Node) *yaml.Node {
+	if node.Kind == yaml.AliasNode {
+		return node.Alias
+	}
+	return node
+}
+
+// source names a setting of the file and its line and column. One of a group that is
+// merged has those of the group.
+func (f *file) source(path []string) string {
+	at, group := "", f.root
+	for _, name := range path {
+		i := 0
+		for group = target(group); i < len(group.Content) && group.Content[i].Value != name; {
+			i += 2
+		}
+		if i >= len(group.Content) {
+			break
+		}
+		at = fmt.Sprintf(":%d:%d", group.Content[i].Line, group.Content[i].Column)
+		group = group.Content[i+1]
+	}
+	return f.path + at + ": " + strings.Join(path, ".")
+}
+
+// lookup returns the setting of a flag.
+func (f *file) lookup(command []string, flag string) (Value, bool) {
+	group := f.tree
+	for _, word := range command {
+		group, _ = group[word].(map[string]any)
+	}
+	value, ok := group[flag]
+	if !ok {
+		return Value{}, false
+	}
+	if _, ok := value.(map[string]any); ok {
+		return Value{}, false // the group of a command with the name of a flag
+	}
+	v := Value{Source: f.source(append(command[:len(command):len(command)], flag))}
+	if list, ok := value.([]any); ok {
+		v.List = make([]string, len(list))
+		for i, element := range list {
+			v.List[i] = text(element)
+		}
+		v.Text = strings.Join(v.List, ",")
+		return v, true
+	}
+	v.Text = text(value)
+	return v, true
+}
+
+// text returns a YAML scalar as it would be written on a command line.
+func text(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case time.Time:
+		// What looks like a date becomes one; it was meant as a word.
+		if v.Equal(v.Truncate(24 * time.Hour)) {
+			return v.Format(time.DateOnly)
+		}
+		return v.Format(time.RFC3339Nano)
+	default:
+		return fmt.Sprint(v)
+	}
 }

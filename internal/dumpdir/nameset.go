@@ -68,10 +68,8 @@ func (s *NameSet) Match(names ...string) (string, bool) {
 		return s.texts[i], true
 	}
 	for _, p := range s.patterns {
-		for _, name := range names {
-			if p.re.MatchString(name) {
-				return p.text, true
-			}
+		if slices.ContainsFunc(names, p.re.MatchString) {
+			return p.text, true
 		}
 	}
 	return "", false

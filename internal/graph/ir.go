@@ -115,10 +115,6 @@ type Param struct {
 	Name string
 	// Number is that of %para2_conv1.weight, 0 for none.
 	Number int32
-	// Subgraph is the index of the subgraph, -1 for a parameter of the whole graph.
-	Subgraph int32
-	// Weight is set for those that belong to the network, as its weights do.
-	Weight bool
 }
 
 // span is a part of a list.

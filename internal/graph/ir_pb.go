@@ -213,7 +213,7 @@ func (r *protoReader) graphField(number protowire.Number, length int64) error {
 	case graphParam:
 		err = eachField(b, func(field protowire.Number, value []byte, _ uint64) error {
 			if field == paramName && r.isText(offset, "name", value) {
-				p := Param{Name: r.names.keep(value), Number: int32(len(r.graph.Params) + 1), Subgraph: -1}
+				p := Param{Name: r.names.keep(value), Number: int32(len(r.graph.Params) + 1)}
 				r.graph.Params = append(r.graph.Params, p)
 			}
 			return nil

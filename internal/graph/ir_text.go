@@ -226,7 +226,7 @@ func (r *irReader) subgraphLine(text []byte) {
 	r.open = true
 	for _, formal := range r.split(cutOperands(formals)) {
 		if number, name, ok := cutParam(formal); ok {
-			r.addParam(number, name, r.subgraph, false)
+			r.addParam(number, name)
 		}
 	}
 }
@@ -252,14 +252,11 @@ func (r *irReader) paramLine(text []byte) bool {
 		r.sorted = r.sorted || bytes.Contains(text, []byte(" = Primitive::"))
 		return false
 	}
-	name, words, found := bytes.Cut(rest, []byte(": <"))
-	if !found {
-		return false
+	name, _, found := bytes.Cut(rest, []byte(": <"))
+	if found {
+		r.addParam(number, bytes.TrimRight(name, " "))
 	}
-	weight := bytes.Contains(words, []byte("has_default")) || bytes.Contains(words, []byte("IsWeight:true")) ||
-		bytes.Contains(words, []byte("IsWeight: true")) || bytes.Contains(words, []byte("ref_key"))
-	r.addParam(number, bytes.TrimRight(name, " "), -1, weight)
-	return true
+	return found
 }
 
 // cutParam splits %para2_conv1.weight, the number of which is 0 in %para_x.
@@ -273,10 +270,10 @@ func cutParam(text []byte) (number int32, name []byte, ok bool) {
 	return number, name, ok && len(name) > 0
 }
 
-func (r *irReader) addParam(number int32, name []byte, subgraph int32, weight bool) ref {
+func (r *irReader) addParam(number int32, name []byte) ref {
 	g := r.graph
 	i := int32(len(g.Params))
-	g.Params = append(g.Params, Param{Name: r.types.keep(name), Number: number, Subgraph: subgraph, Weight: weight})
+	g.Params = append(g.Params, Param{Name: r.types.keep(name), Number: number})
 	if _, known := r.params[number]; !known && number > 0 {
 		r.params[number] = i
 	}

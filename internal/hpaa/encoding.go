@@ -59,10 +59,10 @@ func (e Encoding) isText() bool { return textForms[e] != nil }
 // textForms are the forms of the numbers in texts.
 var textForms = map[Encoding]*textForm{
 	Hex:     {bytes: 1},
-	Hex0x:   {bytes: 1, prefix: always, apart: true},
-	Words16: {bytes: 2, prefix: perhaps, apart: true},
-	Words32: {bytes: 4, prefix: perhaps, apart: true},
-	Words64: {bytes: 8, prefix: perhaps, apart: true},
+	Hex0x:   {bytes: 1, prefix: always},
+	Words16: {bytes: 2, prefix: perhaps},
+	Words32: {bytes: 4, prefix: perhaps},
+	Words64: {bytes: 8, prefix: perhaps},
 }
 
 // prefix says whether 0x stands in front of numbers.
@@ -78,7 +78,6 @@ const (
 type textForm struct {
 	bytes  int // of a number; it has twice as many digits
 	prefix prefix
-	apart  bool // a separator stands between numbers
 }
 
 // longest is how many characters a number has at most.

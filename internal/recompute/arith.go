@@ -426,18 +426,16 @@ func (x *Array) atMost(n float64) *Array  { return x.min(x.m.number(n)) }
 
 // lines calls f for every line of elements along axes: the offset of its first element, and
 // those of all of them beside it.
-func (x *Array) lines(axes []int, f func(line, first int, beside []int)) tensor.Shape {
+func (x *Array) lines(axes []int, f func(line, first int, beside []int)) {
 	strides := x.shape.Strides()
 	var along, across tensor.Shape
 	var alongStrides, acrossStrides []int64
-	kept := make(tensor.Shape, len(x.shape))
 	in := make([]bool, len(x.shape))
 	for _, k := range axes {
 		in[k] = true
 	}
 	for k, n := range x.shape {
-		if kept[k] = n; in[k] {
-			kept[k] = 1
+		if in[k] {
 			along, alongStrides = append(along, n), append(alongStrides, strides[k])
 		} else {
 			across, acrossStrides = append(across, n), append(acrossStrides, strides[k])
@@ -446,7 +444,6 @@ func (x *Array) lines(axes []int, f func(line, first int, beside []int)) tensor.
 	beside := make([]int, along.Elements())
 	walk(along, alongStrides, func(i, offset int) { beside[i] = offset })
 	walk(across, acrossStrides, func(i, offset int) { f(i, offset, beside) })
-	return kept
 }
 
 // axesOf checks axes of an array; they may count from the end.

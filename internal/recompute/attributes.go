@@ -2,6 +2,7 @@ package recompute
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -125,12 +126,8 @@ type Attributes map[string]Attribute
 // with returns the attributes with others, which come first.
 func (a Attributes) with(others Attributes) Attributes {
 	all := make(Attributes, len(a)+len(others))
-	for name, x := range a {
-		all[name] = x
-	}
-	for name, x := range others {
-		all[name] = x
-	}
+	maps.Copy(all, a)
+	maps.Copy(all, others)
 	return all
 }
 
@@ -268,11 +265,11 @@ func epsilon(values ...float64) attribute {
 }
 
 // axisWhere lists the axes of the first input that fit.
-func axisWhere(name string, fits func(p *problem, k int) bool) attribute {
-	return attribute{names: []string{name}, closed: true, choices: func(p *problem) (all []Attributes) {
+func axisWhere(fits func(p *problem, k int) bool) attribute {
+	return attribute{names: []string{"axis"}, closed: true, choices: func(p *problem) (all []Attributes) {
 		for k := range p.rank() {
 			if fits(p, k) {
-				all = append(all, Attributes{name: {integers(k), FromValues}})
+				all = append(all, Attributes{"axis": {integers(k), FromValues}})
 			}
 		}
 		return all

@@ -152,14 +152,12 @@ func (c *cutting) along(axes []int, how follow) *cutting {
 
 // lines are cut along all axes of the first input but those of an attribute, which are 1 in
 // an output of a number a line.
-func lines(name string) cutter {
-	return func(p *problem, h Attributes) *cutting {
-		axes, ok := h[name].Value.Integers()
-		if !ok {
-			return misfit("attribute %s is %q, want axes", name, h[name].Value)
-		}
-		return keeping(axes...)(p, h)
+func lines(p *problem, h Attributes) *cutting {
+	axes, ok := h["axes"].Value.Integers()
+	if !ok {
+		return misfit("attribute %s is %q, want axes", "axes", h["axes"].Value)
 	}
+	return keeping(axes...)(p, h)
 }
 
 // keeping is lines along known axes.

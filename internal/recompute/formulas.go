@@ -390,7 +390,7 @@ var formulas = slices.Concat([]formula{
 		return c.fail("mode %v, want 0, 1 or 2", c.num("mode"))
 	}), read: readCoefficients, attrs: []attribute{oneOf("mode", true, Number(1), Number(0), Number(2)), coefficients}},
 	{name: "BiasAdd", class: Exact, inputs: "x bias", cut: biasCut, compute: binary(func(x, y *Array) *Array { return x.add(y) }),
-		attrs: []attribute{axisWhere("axis", func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == p.Inputs[1].elements() })}},
+		attrs: []attribute{axisWhere(func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == p.Inputs[1].elements() })}},
 	{name: "ClipByValue", class: Exact, inputs: "x low high", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).max(c.in(1)).min(c.in(2)) }), repeats: true},
 	{name: "SelectV2", class: Exact, inputs: "mask x1 x2", cut: elementwise, compute: one(func(c *call) *Array { return c.in(0).where(c.in(1), c.in(2)) })},
 	{name: "MaskedFill", class: Exact, inputs: "x mask value", cut: elementwise, compute: one(func(c *call) *Array { return c.in(1).where(c.in(2), c.in(0)) })},
@@ -411,15 +411,15 @@ var formulas = slices.Concat([]formula{
 	{name: "SigmoidGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: binary(func(y, dy *Array) *Array { return dy.mul(y).mul(y.neg().plus(1)) })},
 	{name: "TanhGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: binary(func(y, dy *Array) *Array { return dy.mul(square(y).neg().plus(1)) })},
 
-	{name: "Softmax", class: Tabled, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return softmax(c.in(0), false, c.ints("axes")...) }), attrs: []attribute{anyAxes}},
-	{name: "LogSoftmax", class: Tabled, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return softmax(c.in(0), true, c.ints("axes")...) }), attrs: []attribute{anyAxes}},
-	{name: "SoftmaxGrad", class: Reduced, inputs: "y dy", cut: lines("axes"), compute: one(func(c *call) *Array {
+	{name: "Softmax", class: Tabled, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return softmax(c.in(0), false, c.ints("axes")...) }), attrs: []attribute{anyAxes}},
+	{name: "LogSoftmax", class: Tabled, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return softmax(c.in(0), true, c.ints("axes")...) }), attrs: []attribute{anyAxes}},
+	{name: "SoftmaxGrad", class: Reduced, inputs: "y dy", cut: lines, compute: one(func(c *call) *Array {
 		y, dy := c.in(0), c.in(1)
 		return dy.sub(y.mul(dy).sum(c.ints("axes")...)).mul(y)
 	}), attrs: []attribute{anyAxes}},
-	{name: "LayerNorm", class: Norm, inputs: "x gamma? beta?", cut: lines("axes"), read: fromBegin, compute: layerNorm(false), attrs: []attribute{normAxes, epsilon()}},
-	{name: "LayerNormV3", class: Norm, inputs: "x gamma? beta?", cut: lines("axes"), read: fromBegin, compute: layerNorm(true), attrs: []attribute{normAxes, epsilon()}},
-	{name: "RmsNorm", class: Norm, inputs: "x gamma?", cut: lines("axes"), compute: func(c *call) []*Array {
+	{name: "LayerNorm", class: Norm, inputs: "x gamma? beta?", cut: lines, read: fromBegin, compute: layerNorm(false), attrs: []attribute{normAxes, epsilon()}},
+	{name: "LayerNormV3", class: Norm, inputs: "x gamma? beta?", cut: lines, read: fromBegin, compute: layerNorm(true), attrs: []attribute{normAxes, epsilon()}},
+	{name: "RmsNorm", class: Norm, inputs: "x gamma?", cut: lines, compute: func(c *call) []*Array {
 		y, scale := rmsNorm(c, c.in(0), 1)
 		return []*Array{y, scale}
 	}, attrs: []attribute{normAxes, epsilon()}},
@@ -427,15 +427,15 @@ var formulas = slices.Concat([]formula{
 	{name: "InstanceNorm", class: Norm, inputs: "x gamma? beta?", cut: images, compute: one(func(c *call) *Array { return groupNorm(c, channelsOf(c.in(0))) }), attrs: []attribute{epsilon()}},
 	{name: "GroupNorm", class: Norm, inputs: "x gamma? beta?", cut: images, compute: one(func(c *call) *Array { return groupNorm(c, int64(c.num("num_groups"))) }),
 		attrs: []attribute{divisors, epsilon()}},
-	{name: "L2Normalize", class: Norm, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array {
+	{name: "L2Normalize", class: Norm, inputs: "x", cut: lines, compute: one(func(c *call) *Array {
 		x := c.in(0)
 		return x.div(square(x).sum(c.ints("axes")...).atLeast(c.num("epsilon")).sqrt())
 	}), attrs: []attribute{anyAxes, epsilon(1e-12)}},
 
-	{name: "ReduceSum", class: Reduced, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return c.in(0).sum(c.ints("axes")...) }), attrs: []attribute{reducedAxes}},
-	{name: "ReduceMean", class: Reduced, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return c.in(0).mean(c.ints("axes")...) }), attrs: []attribute{reducedAxes}},
-	{name: "ReduceMax", class: Exact, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return c.in(0).largest(c.ints("axes")...) }), attrs: []attribute{reducedAxes}},
-	{name: "ReduceMin", class: Exact, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return c.in(0).smallest(c.ints("axes")...) }), attrs: []attribute{reducedAxes}},
+	{name: "ReduceSum", class: Reduced, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.in(0).sum(c.ints("axes")...) }), attrs: []attribute{reducedAxes}},
+	{name: "ReduceMean", class: Reduced, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.in(0).mean(c.ints("axes")...) }), attrs: []attribute{reducedAxes}},
+	{name: "ReduceMax", class: Exact, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.in(0).largest(c.ints("axes")...) }), attrs: []attribute{reducedAxes}},
+	{name: "ReduceMin", class: Exact, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.in(0).smallest(c.ints("axes")...) }), attrs: []attribute{reducedAxes}},
 	{name: "L2Loss", class: Reduced, inputs: "x", cut: uncut, compute: unary(func(x *Array) *Array { return square(x).sum(upTo(len(x.shape))...).times(.5) })},
 }, moves, orders, products, pools, gated, routers, attentions)
 

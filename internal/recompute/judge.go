@@ -127,10 +127,6 @@ type Verdict struct {
 	// Why says what does not fit, zero where everything does.
 	Why   lang.Sentence
 	Notes []Note
-	// Top is the largest finite product or sum inside.
-	Top float64
-	// Factor is that of a SCALE.
-	Factor float64
 }
 
 func undecided(reason Reason, why lang.Sentence) *Verdict {
@@ -205,7 +201,7 @@ func (j *judge) decide() (*Verdict, error) {
 		v.Hypotheses = tried
 		return v, nil
 	}
-	v := &Verdict{Attributes: best.attrs, Hypotheses: tried, Top: best.top}
+	v := &Verdict{Attributes: best.attrs, Hypotheses: tried}
 	if !best.explains() {
 		if spots := best.tallies[0].spots; len(spots) > 0 {
 			j.worst = spots[0].Offset
@@ -299,7 +295,6 @@ func (r *result) compare(s *result) int {
 
 // fill takes the numbers of a result.
 func (j *judge) fill(v *Verdict, r *result) {
-	v.Top = r.top
 	for k, t := range r.tallies {
 		o := Output{Index: k, Elements: j.op.Outputs[k].elements(), Checked: t.checked, How: "all", Bad: t.bad, Beyond: t.beyond, Worst: t.worst,
 			RMS: t.root(t.wide), Width: t.width(), Overflow: t.overflow, Skipped: t.skipped, First: t.first, Spots: t.spots}
@@ -441,7 +436,7 @@ func (j *judge) excuse(v *Verdict, r *result) error {
 		}
 		shape = structure{reason: ByPrecision, note: Coarse}
 	}
-	v.Status, v.Reason, v.Factor = Wrong, shape.reason, shape.factor
+	v.Status, v.Reason = Wrong, shape.reason
 	if j.isKnown() {
 		v.Confidence = High
 	}
@@ -451,12 +446,11 @@ func (j *judge) excuse(v *Verdict, r *result) error {
 	return nil
 }
 
-// structure is what rounding cannot make of differences inside the wide bound: a reason, a
-// note on it, the factor of a SCALE.
+// structure is what rounding cannot make of differences inside the wide bound: a reason and
+// a note on it.
 type structure struct {
 	reason Reason
 	note   Note
-	factor float64
 }
 
 // mostLoose is the widest bound, beside the values, that says something.
@@ -477,10 +471,8 @@ func (r *result) structure(d tensor.DType) structure {
 		return structure{}
 	}
 	if r.loose() < mostLoose {
-		for _, t := range r.tallies {
-			if factor, ok := t.factor(); ok {
-				return structure{reason: ByScale, factor: factor}
-			}
+		if slices.ContainsFunc(r.tallies, (*tally).scaled) {
+			return structure{reason: ByScale}
 		}
 	}
 	if r.lost(d) {

@@ -18,7 +18,7 @@ var moves = []formula{
 		return permuted(p.Inputs[0].Shape, toInts(perm))
 	}), attrs: []attribute{{names: []string{"perm"}, closed: true, choices: permutations}}},
 	{name: "Concat", class: Move, inputs: "x*", cut: behind(false), compute: one(func(c *call) *Array { return c.cat() }),
-		attrs: []attribute{axisWhere("axis", func(p *problem, k int) bool {
+		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
 			return behind(false)(p, Attributes{"axis": {integers(k), FromShape}}).why.IsZero()
 		})}},
 	{name: "Pack", class: Move, inputs: "x*", cut: behind(true), compute: one(func(c *call) *Array { return c.cat() }),
@@ -31,7 +31,7 @@ var moves = []formula{
 			return all
 		}}}},
 	{name: "Split", class: Move, inputs: "x", compute: unary(same1), each: true, cut: moved(splitView),
-		attrs: []attribute{axisWhere("axis", func(p *problem, k int) bool {
+		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
 			_, why := splitView(p, Attributes{"axis": {integers(k), FromShape}})
 			return why.IsZero()
 		})}},
@@ -43,7 +43,7 @@ var moves = []formula{
 		}
 		strides := x.Strides()
 		return view{shape: slices.Delete(slices.Clone(x), k, k+1), strides: slices.Delete(slices.Clone(strides), k, k+1), offset: int64(p.output) * strides[k]}, lang.Sentence{}
-	}), attrs: []attribute{axisWhere("axis", func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == int64(p.outputs) })}},
+	}), attrs: []attribute{axisWhere(func(p *problem, k int) bool { return p.Inputs[0].Shape[k] == int64(p.outputs) })}},
 	{name: "StridedSlice", class: Move, inputs: "x", compute: unary(same1), cut: moved(sliceView), read: readSlice, attrs: []attribute{{names: []string{"begin", "strides"}, closed: true, open: true, choices: slicesOf}, kept("shape")}},
 	{name: "Tile", class: Move, inputs: "x", compute: unary(same1), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		x := lead(p.Inputs[0].Shape, len(p.Outputs[0].Shape))
@@ -59,7 +59,7 @@ var moves = []formula{
 	{name: "Pad", class: Move, inputs: "x", cut: padCut, compute: one(padded), read: readPads, attrs: []attribute{{names: []string{"before"}, closed: true, choices: padsOf},
 		{names: []string{"mode"}, closed: true, words: true, choices: oneOf("mode", true, Text("constant"), Text("reflect"), Text("edge"), Text("symmetric"), Text("circular")).choices}, real("value", 0)}},
 	{name: "Gather", class: Move, inputs: "x indices", compute: unary(same1), cut: moved(gatherView),
-		attrs: []attribute{axisWhere("axis", func(p *problem, k int) bool {
+		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
 			x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
 			return slices.Concat(x[:k], p.Inputs[1].Shape, x[k+1:]).Equal(out) || len(x) == 1 && p.Inputs[1].elements() == out.Elements()
 		})}},

@@ -1,9 +1,16 @@
 package recompute
 
 import (
+	"cmp"
+	bits "encoding/binary"
+	"fmt"
+	"math"
 	"slices"
+	"strings"
 
+	"dumptool/internal/lang"
 	"dumptool/internal/layout"
+	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
 
@@ -97,4 +104,324 @@ func (o *Operator) input(k int) *Tensor {
 		return nil
 	}
 	return o.Inputs[k]
+}
+
+// aliases are the names that attributes have in graphs and among arguments of calls, by those
+// of formulas that mean the same.
+var aliases = map[string]string{
+	"axes": "axis axes dim dims dimension reduction_indices", "axis": "axis axes dim dims dimension concat_dim split_dim",
+	"epsilon": "epsilon eps", "num_groups": "num_groups groups", "value": "value scalar",
+}
+
+// mostValues is how many numbers an input has that is the value of an attribute.
+const mostValues = 1 << 12
+
+// Bind makes an operator of a type of the tensors of an execution, in their order there, and
+// of what is known of it, by the names that the graph or the call has for attributes. Of a
+// type that nobody knows the formula of the operator is empty. The error is one of reading
+// an input.
+func Bind(t optype.Formula, inputs, outputs []*Tensor, raw Attributes) (op *Operator, warnings []string, err error) {
+	op = &Operator{Formula: t.Name, Inputs: inputs, Outputs: outputs, Attributes: Attributes{}}
+	f := formulaOf(t.Name)
+	if f == nil {
+		op.Formula = ""
+		return op, nil, nil
+	}
+	raw = raw.with(nil)
+	for text := range strings.FieldsSeq(t.Always) {
+		name, value, _ := strings.Cut(text, "=")
+		raw[name] = Attribute{ParseValue(value), FromDefault}
+	}
+	if t.Inputs != "" {
+		if err := op.arrange(f, t.Inputs, raw); err != nil {
+			return nil, nil, err
+		}
+	}
+	return op, op.adopt(f, raw), nil
+}
+
+// arrange puts the inputs in the order of the formula, and takes the values of attributes
+// from inputs that hold them.
+func (o *Operator) arrange(f *formula, order string, raw Attributes) error {
+	names := strings.Fields(f.inputs)
+	place := func(name string) int {
+		return slices.IndexFunc(names, func(n string) bool { return strings.TrimRight(n, "?*") == name })
+	}
+	given := o.Inputs
+	o.Inputs = nil
+	for i, spec := range strings.Fields(order) {
+		name := strings.TrimRight(spec, "?*!")
+		if i >= len(given) {
+			break
+		}
+		switch {
+		case strings.HasSuffix(spec, "*"):
+			o.Inputs = append(o.Inputs, o.listed(given[i:], order, raw)...)
+			return nil
+		case name == "-" || given[i] == nil:
+		case strings.Contains(spec, "!"):
+			v, err := valueOf(given[i])
+			if err != nil {
+				return err
+			}
+			if _, ok := raw[name]; !ok && v != nil {
+				raw[name] = Attribute{*v, FromInput}
+			}
+		default:
+			k := place(name)
+			for len(o.Inputs) <= k {
+				o.Inputs = append(o.Inputs, nil)
+			}
+			o.Inputs[k] = given[i]
+		}
+	}
+	return nil
+}
+
+// listed are inputs of a list. Where the order has an attribute behind it, its value is the
+// last one if that is a number beside tensors.
+func (o *Operator) listed(all []*Tensor, order string, raw Attributes) []*Tensor {
+	last := len(all) - 1
+	_, name, ok := strings.Cut(strings.TrimSuffix(order, "!"), "* ")
+	if !ok || last < 1 || all[last] == nil || all[0] == nil || all[last].elements() != 1 || len(all[last].Shape) >= len(all[0].Shape) {
+		return all
+	}
+	v, err := valueOf(all[last])
+	if _, known := raw[name]; !known && err == nil && v != nil {
+		raw[name] = Attribute{*v, FromInput}
+	}
+	return all[:last]
+}
+
+// valueOf reads a small tensor of numbers, nil for one that is none.
+func valueOf(t *Tensor) (*Value, error) {
+	if t.Stored.Host().Complex() || t.elements() > mostValues {
+		return nil, nil
+	}
+	all, err := wholeOf(t)
+	if err != nil {
+		return nil, err
+	}
+	return &Value{Numbers: slices.Clone(all), List: len(t.Shape) > 0}, nil
+}
+
+// adopt takes what is known of the attributes of a formula; what is of another kind than it
+// has to be is not known, and a warning.
+func (o *Operator) adopt(f *formula, raw Attributes) (warnings []string) {
+	if f.read != nil {
+		raw = f.read(&problem{Operator: o}, raw)
+	}
+	for _, a := range f.attrs {
+		for _, name := range a.names {
+			names := []string{name}
+			if also, ok := aliases[name]; ok {
+				names = strings.Fields(also)
+			}
+			for _, alias := range names {
+				x, ok := raw[alias]
+				if !ok {
+					continue
+				}
+				if kind := a.kind(name); !kind.takes(x.Value) {
+					warnings = append(warnings, fmt.Sprintf("attribute %s is %q, want %s", alias, x.Value, kind))
+					continue
+				}
+				o.Attributes[name] = x
+				break
+			}
+		}
+	}
+	return warnings
+}
+
+// kind is what the value of an attribute has to be.
+type kind uint8
+
+const (
+	aNumber kind = iota
+	aList
+	aText
+	aNumbers
+	aSteps
+)
+
+// String says what a value of the kind is.
+func (k kind) String() string {
+	return [...]string{"a number", "whole numbers", "a text", "numbers", "whole numbers of at least 1"}[k]
+}
+
+func (k kind) takes(v Value) bool {
+	switch k {
+	case aNumber:
+		_, ok := v.Number()
+		return ok
+	case aText:
+		return v.IsText()
+	case aNumbers:
+		return !v.IsText() && len(v.Numbers) <= mostValues
+	}
+	all, ok := v.Integers()
+	if k == aSteps && ok && slices.Min(append(all, 1)) < 1 {
+		return false
+	}
+	return ok && len(v.Numbers) > 0 && len(v.Numbers) <= mostValues
+}
+
+// kind is that of the attribute in formulas.
+func (a *attribute) kind(name string) kind {
+	switch name {
+	case "strides", "dilations", "ksize":
+		if slices.Contains(a.names, "pads") { // of windows
+			return aSteps
+		}
+		return aList
+	case "axes", "axis", "perm", "shape", "begin", "before", "pads":
+		return aList
+	case "coeff":
+		return aNumbers
+	case "approximate", "mode", "activation", "padding", "added", "layout", "masked":
+		if name != "mode" || a.words {
+			return aText
+		}
+	}
+	return aNumber
+}
+
+// constantSource is a tensor whose elements are one number.
+type constantSource float64
+
+// ReadElements implements layout.Source.
+func (x constantSource) ReadElements(dst []byte, _ int64) error {
+	for ; len(dst) >= 8; dst = dst[8:] {
+		bits.LittleEndian.PutUint64(dst, math.Float64bits(float64(x)))
+	}
+	return nil
+}
+
+// Constant is a number in place of a tensor.
+func Constant(x float64) *Tensor {
+	return &Tensor{DType: tensor.Float64, Stored: tensor.Float64, Shape: tensor.Shape{}, Source: constantSource(x)}
+}
+
+// BindCall makes an operator of a formula of the tensors of a call, by the names of the
+// inputs of the formula, and of the arguments that are known, by those of its attributes;
+// better ones go before them.
+func BindCall(name string, named map[string][]*Tensor, outputs []*Tensor, raw, better Attributes) (op *Operator, warnings []string) {
+	op = &Operator{Formula: name, Outputs: outputs, Attributes: Attributes{}, Called: true, Fused: new(bool)}
+	f := formulaOf(name)
+	if f == nil {
+		op.Formula = ""
+		return op, nil
+	}
+	for spec := range strings.FieldsSeq(f.inputs) {
+		given := named[strings.TrimRight(spec, "?*")]
+		switch {
+		case strings.HasSuffix(spec, "*"):
+			op.Inputs = append(op.Inputs, given...)
+		case len(given) > 0:
+			op.Inputs = append(op.Inputs, given[0])
+		default:
+			op.Inputs = append(op.Inputs, nil)
+		}
+	}
+	for len(op.Inputs) > 0 && op.Inputs[len(op.Inputs)-1] == nil {
+		op.Inputs = op.Inputs[:len(op.Inputs)-1]
+	}
+	if len(op.Inputs) == 0 || op.Inputs[0] == nil {
+		return op, nil
+	}
+	return op, op.adopt(f, op.ofCall(raw.with(better)))
+}
+
+// IsInput reports whether a formula has an input of a name.
+func IsInput(name, input string) bool {
+	f := formulaOf(name)
+	return f != nil && slices.ContainsFunc(strings.Fields(f.inputs), func(spec string) bool { return strings.TrimRight(spec, "?*") == input })
+}
+
+// ofCall makes attributes of arguments that PyTorch has in another form: the paddings from
+// the last axis on, and two axes that change places.
+func (o *Operator) ofCall(raw Attributes) Attributes {
+	raw, rank := raw.with(nil), o.rank()
+	if last, ok := raw["last_pads"]; ok {
+		pairs := last.Value.Numbers
+		if before := make([]float64, rank); len(pairs)%2 == 0 && len(pairs) <= 2*rank {
+			for i := range len(pairs) / 2 {
+				before[rank-1-i] = pairs[2*i]
+			}
+			raw["before"] = Attribute{Numbers(before...), last.Source}
+		}
+	}
+	first, ok := raw["swap0"].Value.Integers()
+	second, too := raw["swap1"].Value.Integers()
+	if perm := upTo(rank); ok && too && len(first) == 1 && len(second) == 1 {
+		i, j := inRank(first[0], rank), inRank(second[0], rank)
+		if min(i, j) >= 0 && max(i, j) < rank {
+			perm[i], perm[j] = perm[j], perm[i]
+			raw["perm"] = Attribute{integers(perm...), raw["swap0"].Source}
+		}
+	}
+	if perm, ok := raw["perm"].Value.Integers(); ok && len(perm) == rank {
+		all := make([]int, rank)
+		for i, k := range perm {
+			all[i] = inRank(k, rank)
+		}
+		raw["perm"] = Attribute{integers(all...), raw["perm"].Source}
+	}
+	return raw
+}
+
+// inRank counts an axis from the front.
+func inRank(k int64, rank int) int {
+	if k < 0 {
+		k += int64(rank)
+	}
+	return int(k)
+}
+
+// Type is a row of the table of types, for people.
+type Type struct {
+	// Names are those that Of has: CANN, whose names MindSpore has for its operators too, or
+	// functions and modules of a framework. Inputs are the inputs in their order, or the
+	// arguments.
+	Names      []string
+	Of, Inputs string
+	// Formula is what it computes, Class how its output is judged.
+	Formula, Class string
+	// Attributes are what it depends on, each with what is done where nobody says it.
+	Attributes []lang.Sentence
+}
+
+// Types returns the table of types, or the rows with one of some names.
+func Types(names ...string) (all []Type) {
+	add := func(formula string, t Type) {
+		has := func(name string) bool {
+			return slices.ContainsFunc(t.Names, func(own string) bool { return strings.EqualFold(own, name) || strings.HasSuffix(own, "."+name) })
+		}
+		f := formulaOf(formula)
+		if f == nil || len(names) > 0 && !slices.ContainsFunc(names, has) {
+			return
+		}
+		t.Formula, t.Class, t.Inputs = f.name, f.class.String(), cmp.Or(t.Inputs, f.inputs)
+		for _, a := range f.attrs {
+			how := lang.Text{EN: "fitted to the elements", ZH: "由元素拟合"}
+			switch {
+			case a.choices == nil:
+				how = lang.Text{EN: "only where it is known", ZH: "仅在已知时"}
+			case a.fixed:
+				how = lang.Text{EN: "default", ZH: "默认值"}
+			case a.closed:
+				how = lang.Text{EN: "all that fit are tried", ZH: "逐一尝试所有可能的值"}
+			}
+			t.Attributes = append(t.Attributes, lang.Sayf("%s: %s", "%s：%s", strings.Join(a.names, ", "), how))
+		}
+		all = append(all, t)
+	}
+	for _, row := range optype.FormulaRows() {
+		add(row.Name, Type{Names: row.Types, Of: "CANN", Inputs: row.Inputs})
+	}
+	for _, row := range optype.CallRows() {
+		add(row.Formula, Type{Names: row.Names, Of: row.Of, Inputs: row.Signature()})
+	}
+	return all
 }

@@ -5,13 +5,15 @@ import (
 	"slices"
 
 	"dumptool/internal/exact"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
 )
 
 // orders are the formulas whose elements depend on the order of a line.
 var orders = []formula{
-	{name: "ArgMax", class: Integral, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return c.extremeIndex(larger) }), attrs: []attribute{oneAxis}},
-	{name: "ArgMin", class: Integral, inputs: "x", cut: lines("axes"), compute: one(func(c *call) *Array { return c.extremeIndex(smaller) }), attrs: []attribute{oneAxis}},
-	{name: "Cumsum", class: Reduced, inputs: "x", cut: lines("axes"), compute: one(cumsum),
+	{name: "ArgMax", class: Integral, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.extremeIndex(larger) }), attrs: []attribute{oneAxis}},
+	{name: "ArgMin", class: Integral, inputs: "x", cut: lines, compute: one(func(c *call) *Array { return c.extremeIndex(smaller) }), attrs: []attribute{oneAxis}},
+	{name: "Cumsum", class: Reduced, inputs: "x", cut: lines, compute: one(cumsum),
 		attrs: []attribute{axisWhereAny, flags("exclusive", false), flags("reverse", false)}},
 	{name: "TopK", class: Exact, inputs: "x", cut: rankedCut, compute: one(topK), attrs: []attribute{rankedAxis, flags("largest", true), flags("sorted", true)}},
 }
@@ -150,4 +152,151 @@ func ranked(x *Array, first int, along []int, largest bool) []int {
 		return x.order(i, k)
 	})
 	return all
+}
+
+// gatherView sees the rows that the indices choose.
+func gatherView(p *problem, h Attributes) (view, lang.Sentence) {
+	x, index := p.Inputs[0], p.Inputs[1]
+	k, ok := axisIn(h, len(x.Shape))
+	if !ok || index.elements() > mostElements {
+		return view{}, lang.Say("the axis does not fit")
+	}
+	all, err := wholeOf(index)
+	if err != nil {
+		return view{}, lang.Error(err)
+	}
+	rows := &gathered{source: x, inner: x.Shape[k+1:].Elements(), size: x.Shape[k], rows: make([]int64, len(all))}
+	for i, n := range all {
+		if n < 0 {
+			n += float64(x.Shape[k])
+		}
+		if n != math.Trunc(n) || n < 0 || n >= float64(x.Shape[k]) {
+			return view{}, lang.Say("an index is outside of the input")
+		}
+		rows.rows[i] = int64(n)
+	}
+	return view{shape: slices.Concat(x.Shape[:k], tensor.Shape{int64(len(all))}, x.Shape[k+1:]), source: rows}, lang.Sentence{}
+}
+
+// readIndexed takes the axes that are indexed from flags, one an axis.
+func readIndexed(_ *problem, raw Attributes) Attributes {
+	flags, ok := raw["indexed_sizes"]
+	if !ok {
+		return raw
+	}
+	axes := Value{List: true}
+	for k, is := range flags.Value.Numbers {
+		if is != 0 {
+			axes.Numbers = append(axes.Numbers, float64(k))
+		}
+	}
+	return raw.with(Attributes{"axes": {axes, flags.Source}})
+}
+
+// indexedAxes are as many as there are indices, the first ones first.
+var indexedAxes = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
+	if p.rank() > mostAxes {
+		return nil
+	}
+	for _, s := range axisSets(p.rank()) {
+		if len(s) == len(p.Inputs)-1 {
+			all = append(all, Attributes{"axes": {integers(s...), FromValues}})
+		}
+	}
+	return all
+}}
+
+// index takes the elements of the first input at places along some axes that the others give,
+// broadcast to each other. What they give stands at the first of these axes if they follow
+// each other, else in front.
+func index(c *call) *Array {
+	x, axes := c.in(0), c.ints("axes")
+	if c.err != nil || len(axes) != len(c.inputs)-1 || len(axes) == 0 || !slices.IsSorted(axes) || axes[0] < 0 || axes[len(axes)-1] >= len(x.shape) {
+		return c.fail("%d indices of axes %s of shape %s", len(c.inputs)-1, c.attrs["axes"].Value, x.shape)
+	}
+	beside := tensor.Shape(nil)
+	for k := range axes {
+		s, ok := broadcast(beside, c.in(k+1).shape)
+		if !ok || c.types[k+1] == tensor.Bool {
+			return c.fail("indices of type %s and shape %s beside shape %s", c.types[k+1], c.in(k+1).shape, beside)
+		}
+		beside = s
+	}
+	strides, first := x.shape.Strides(), make([]int64, beside.Elements()) // where each index leads
+	for k, axis := range axes {
+		for i, v := range c.in(k + 1).expand(beside).v {
+			if v < 0 {
+				v += float64(x.shape[axis])
+			}
+			if v != math.Trunc(v) || v < 0 || v >= float64(x.shape[axis]) {
+				return c.fail("index %v of an axis of %d", v, x.shape[axis])
+			}
+			first[i] += int64(v) * strides[axis]
+		}
+	}
+	place := axes[0]
+	if axes[len(axes)-1]-axes[0] != len(axes)-1 {
+		place = 0
+	}
+	var rest tensor.Shape
+	var restStrides []int64
+	for k, n := range x.shape {
+		if !slices.Contains(axes, k) {
+			rest, restStrides = append(rest, n), append(restStrides, strides[k])
+		}
+	}
+	shape := slices.Concat(rest[:place], beside, rest[place:])
+	offsets := make([]int, shape.Elements())
+	inner := rest[place:].Elements()
+	walk(rest, restStrides, func(i, offset int) {
+		before, after := int64(i)/inner, int64(i)%inner
+		for k, at := range first {
+			offsets[(before*int64(len(first))+int64(k))*inner+after] = offset + int(at)
+		}
+	})
+	return x.move(shape, 0, func(i int) int { return offsets[i] })
+}
+
+// gathered is a source of rows of another one.
+type gathered struct {
+	source      *Tensor
+	inner, size int64 // of a row, and how many rows a block has
+	rows        []int64
+}
+
+// ReadElements reads the rows that have the elements from first on.
+func (g *gathered) ReadElements(dst []byte, first int64) error {
+	unit := int64(g.source.Stored.UnitSize())
+	for len(dst) > 0 {
+		row, at := first/g.inner, first%g.inner
+		n := min(g.inner-at, int64(len(dst))/unit)
+		block, place := row/int64(len(g.rows)), g.rows[row%int64(len(g.rows))]
+		if err := g.source.Source.ReadElements(dst[:n*unit], (block*g.size+place)*g.inner+at); err != nil {
+			return err
+		}
+		dst, first = dst[n*unit:], first+n
+	}
+	return nil
+}
+
+func oneHot(c *call) *Array {
+	x, shape := c.in(0), c.shapes[0]
+	k, ok := axisIn(c.attrs, len(shape))
+	if c.err != nil || !ok {
+		return c.fail("axis %s", c.attrs["axis"].Value)
+	}
+	classes := make([]float64, shape[k])
+	for i := range classes {
+		classes[i] = float64(i)
+	}
+	s := slices.Repeat(tensor.Shape{1}, len(shape))
+	s[k] = shape[k]
+	on, off := c.number(1), c.number(0)
+	if c.has(1) {
+		on = c.in(1)
+	}
+	if c.has(2) {
+		off = c.in(2)
+	}
+	return x.compare(c.exact(s, classes), func(x, y float64) bool { return x == y }).where(on, off)
 }

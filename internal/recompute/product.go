@@ -9,7 +9,6 @@ import (
 
 // whole keeps all elements of a tensor that is not too large, for several hypotheses.
 type whole struct {
-	t    *Tensor
 	feed *feed
 	all  []float64
 	err  error
@@ -18,7 +17,7 @@ type whole struct {
 const mostKept = 1 << 21
 
 func keep(t *Tensor) *whole {
-	w := &whole{t: t}
+	w := &whole{}
 	w.feed, w.err = newFeed(t, view{shape: t.Shape})
 	if n := t.elements(); w.err == nil && n <= mostKept {
 		var v []float64

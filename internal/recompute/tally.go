@@ -334,13 +334,13 @@ func (t *tally) width() float64 {
 	return math.Sqrt(t.bound / t.close)
 }
 
-// factor reports a common factor of the values that no table of functions explains.
-func (t *tally) factor() (float64, bool) {
+// scaled reports a common factor of the values that no table of functions explains.
+func (t *tally) scaled() bool {
 	const least, mostChance, leastShift = 32, 20, 8e-3
 	if t.used < least || t.values == 0 || !t.float {
-		return 0, false
+		return false
 	}
 	s := t.products / t.values
 	rest := math.Sqrt(max(0, t.squares-float64(2*s*t.products)+float64(s*s*t.values)) / t.used)
-	return 1 + s, math.Abs(s) > leastShift && math.Abs(s)*math.Sqrt(t.values)/max(rest, tiny) > mostChance
+	return math.Abs(s) > leastShift && math.Abs(s)*math.Sqrt(t.values)/max(rest, tiny) > mostChance
 }

@@ -200,7 +200,7 @@ func (f *rowForm) members(details bool) object {
 	r, res := f.Row, f.result
 	o := object{
 		{"op,always", &r.Op}, {"output", &r.Output}, {"status,always", &r.Status}, {"reasons", (*findings)(&r.Reasons)},
-		{"ref_file", (*optional)(&r.RefFile)}, {"npu_file", (*optional)(&r.NPUFile)}, {"shape,null", orNull((*[]int64)(&f.shape))},
+		{"ref_file", (*optional)(&r.RefFile)}, {"npu_file", (*optional)(&r.NPUFile)}, {"shape,null", new((*[]int64)(&f.shape))},
 		{"dtype_ref", (*dtypeName)(&r.RefDType)}, {"dtype_npu", (*dtypeName)(&r.NPUDType)}, {"limits", &f.limits},
 		{"total,null", &f.total}, {"errors", &f.errors}, {"errors_strict", &f.errorsStrict}, {"error_ratio", &f.ratio},
 		{"first_error", &f.firstError}, {"ref_value,null", &f.refValue}, {"npu_value,null", &f.npuValue},
@@ -210,7 +210,7 @@ func (f *rowForm) members(details bool) object {
 		{"rank,omitempty", &r.At.Rank}, {"step,omitempty", &r.At.Step}, {"graph,omitempty", &r.At.Graph}, {"model,omitempty", &r.At.Model},
 		{"script,omitempty", &r.Script}, {"modules,omitempty", &r.Modules}, {"statistics,omitempty", &r.Statistics},
 		{"rule", &r.Rule}, {"near,omitempty", &r.Near}, {"notes", &r.Notes}, {"partial", &r.Partial}, {"forced", &r.Forced}, {"known", &r.Known},
-		{"error", (*optional)(&f.err)}, {"ref_shape,like=shape", orNull((*[]int64)(&r.RefShape))}, {"npu_shape,like=shape", orNull((*[]int64)(&r.NPUShape))},
+		{"error", (*optional)(&f.err)}, {"ref_shape,like=shape", new((*[]int64)(&r.RefShape))}, {"npu_shape,like=shape", new((*[]int64)(&r.NPUShape))},
 		{"nan_inf", &f.nonFinite}, {"errors_policy", &f.errorsPolicy}, {"first_error_policy", &f.firstPolicy},
 		{"first_error_strict", &f.firstStrict}, {"last_error_strict", &f.last},
 		{"cosine_zero", (*optional)(&f.cosineZero)}, {"digests", &f.digests}, {"joint", &res.Joint},

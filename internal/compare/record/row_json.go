@@ -409,9 +409,6 @@ func (r *Row) typeElements() (err error) {
 	return nil
 }
 
-// orNull is a list that is null where it is nil.
-func orNull[T any](list *[]T) **[]T { return &list }
-
 // optional is a text that is null where it is empty.
 type optional string
 

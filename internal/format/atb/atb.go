@@ -41,19 +41,10 @@ var dtypes = map[int64]tensor.DType{
 var ErrNoData = lang.Errorf("the tensor was saved without data, statistics only")
 
 // FormatError says what is wrong with a file.
-type FormatError struct {
-	Off     int64 // byte offset of the place at fault
-	Problem lang.Sentence
-}
-
-// Error returns the text of the error.
-func (e *FormatError) Error() string { return e.Text().EN }
-
-// Text is the error in both languages.
-func (e *FormatError) Text() lang.Text { return lang.Say("at 0x%x: %s", e.Off, e.Problem).Text() }
+type FormatError struct{ lang.Problem }
 
 func broken(off int64, format string, args ...any) error {
-	return &FormatError{off, lang.Say(format, args...)}
+	return &FormatError{lang.Problem{Sentence: lang.Say("at 0x%x: %s", off, lang.Say(format, args...))}}
 }
 
 // Header is what the header of a file says.

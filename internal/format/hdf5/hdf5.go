@@ -309,29 +309,20 @@ func (w *walker) resolve(group int64, path string, depth int) (addr int64, why e
 }
 
 // FormatError reports a file, or an object in it, that is not valid.
-type FormatError struct {
-	// Off is where in the file, -1 where no place says anything.
-	Off int64
-	Msg lang.Sentence // what is wrong, what was found and what was wanted
-}
-
-// Error describes the fault and where it is.
-func (e *FormatError) Error() string { return e.Text().EN }
-
-// Text is the error in both languages.
-func (e *FormatError) Text() lang.Text {
-	if e.Off < 0 {
-		return e.Msg.Text()
-	}
-	return lang.Say("%s at 0x%x", e.Msg, e.Off).Text()
-}
+type FormatError struct{ lang.Problem }
 
 // UnsupportedError reports what this package does not read, where the file may well
 // be valid.
 type UnsupportedError struct{ lang.Problem }
 
+// broken says what is wrong, what was found and what was wanted at an offset, which is -1 where
+// no place says anything.
 func broken(off int64, format string, args ...any) error {
-	return &FormatError{off, lang.Say(format, args...)}
+	msg := lang.Say(format, args...)
+	if off >= 0 {
+		msg = lang.Say("%s at 0x%x", msg, off)
+	}
+	return &FormatError{lang.Problem{Sentence: msg}}
 }
 
 func unsupported(format string, args ...any) error {

@@ -12,9 +12,9 @@
 // torch_npu/utils/storage.py in https://gitee.com/ascend/pytorch.
 //
 // A file that is read makes it through here, where the pickle and the storages of both
-// forms are found: names.go says what the pickle may name and objects.go what tensors and
-// storages are made of, rows.go lists them with their names, finds their elements and
-// writes other values as Python does. write.go writes a file with one tensor.
+// forms are found: objects.go says what tensors and storages are made of and what the pickle
+// may name, rows.go lists them with their names, finds their elements and writes other
+// values as Python does. write.go writes a file with one tensor.
 package torch
 
 import (
