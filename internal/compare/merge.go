@@ -166,12 +166,12 @@ func mergeHeads(rep *record.Report, parts []*mergePart) (err error) {
 // say. The report has its rounds.
 func (o *Options) readRows(ctx context.Context, rep *record.Report, parts []*mergePart, rounds []mergedRound, keep func(*record.Report, int, *record.Row) bool) (*sums, error) {
 	find(rep)
-	shown, all, as := rep.ShownRound(), newSums(), record.Grids
+	shown, all, as := rep.ShownRound(), newSums(0), record.Grids
 	if o.Whole {
 		as = record.Entire
 	}
 	err := batch.RunUntil(ctx, batch.Options{}, parts, nil, func(_ context.Context, p *mergePart) *mergePart {
-		p.sums = newSums()
+		p.sums = newSums(0)
 		var x *mergedRound // that of a row
 		var wrong error
 		path := documentAt(p.doc.Path)

@@ -97,13 +97,14 @@ type sums struct {
 	deepest          int // row
 }
 
-func newSums() *sums {
-	return &sums{refs: map[string]bool{}, npus: map[string]bool{}, both: map[string]bool{}, kinds: map[string]int{}, deepest: -1}
+func newSums(rows int) *sums {
+	names := func() map[string]bool { return make(map[string]bool, rows) }
+	return &sums{refs: names(), npus: names(), both: names(), kinds: map[string]int{}, deepest: -1}
 }
 
 // sumsOf are those of a report that has all of its rows.
 func sumsOf(rep *record.Report) *sums {
-	s := newSums()
+	s := newSums(rep.Len())
 	for i, row := range rep.All() {
 		s.add(i, row)
 	}
@@ -122,11 +123,14 @@ func (s *sums) add(i int, row *record.Row) {
 
 // addTensor adds the tensors and the operator of a row.
 func (s *sums) addTensor(row *record.Row) {
-	if row.RefFile != "" && (row.Status != record.Skip || record.Has(row.Reasons, record.NotStandard)) {
-		s.asked = append(s.asked, sha256.Sum256([]byte(row.RefFile)))
-	}
-	if row.RefFile != "" && row.Judged() {
-		s.compared = append(s.compared, sha256.Sum256([]byte(row.RefFile)))
+	if row.RefFile != "" {
+		name := sha256.Sum256([]byte(row.RefFile))
+		if row.Status != record.Skip || record.Has(row.Reasons, record.NotStandard) {
+			s.asked = append(s.asked, name)
+		}
+		if row.Judged() {
+			s.compared = append(s.compared, name)
+		}
 	}
 	if row.Pair.Status == record.Skip {
 		return

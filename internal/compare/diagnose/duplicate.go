@@ -33,10 +33,17 @@ func (r *row) digest(side int) digest {
 
 // findDuplicates finds failing rows whose NPU tensors are those of other operators.
 func (n *network) findDuplicates() {
-	same := make(map[digest][]*row)
+	same := make(map[digest][]*row) // of those that are asked for
 	for i := range n.rows {
-		if r := &n.rows[i]; r.compared && r.result().Total > 0 {
-			same[r.digest(npuSide)] = append(same[r.digest(npuSide)], r)
+		if r := &n.rows[i]; r.mayBeDuplicate() {
+			same[r.digest(npuSide)] = nil
+		}
+	}
+	for i := range n.rows {
+		if r := &n.rows[i]; len(same) > 0 && r.compared {
+			if rows, asked := same[r.digest(npuSide)]; asked {
+				same[r.digest(npuSide)] = append(rows, r)
+			}
 		}
 	}
 	for i := range n.rows {
