@@ -311,7 +311,7 @@ func (j *Judgement) judge(r *row) judged {
 	x.behind = op.Behind || x.verdict.Level == verdict.Suspect && x.verdict.Kind >= verdict.Drawn
 	if len(x.fedBy) > 0 && !x.origin {
 		newNaN := op.Out.NonFinite > 0 || x.lost
-		x.damaged = x.verdict.Kind == verdict.InputNaN && newNaN || op.Out.RMS > 3*op.Rounded(&j.rounder)
+		x.damaged = x.verdict.Kind == verdict.InputNaN && newNaN || op.Damaged(&j.rounder)
 	}
 	return x
 }

@@ -67,7 +67,8 @@ type producers [2]map[content]*row
 // with the same elements, on the NPU's side, else on that of the reference. Where both
 // sides have one, and they differ, the NPU read another tensor than it should have.
 func (n *network) findProducers() {
-	if !n.Ordered || !n.Flow.ByContent() {
+	reads := func(r *row) bool { return r.isInput || len(r.source.Reads) > 0 }
+	if !n.Ordered || !n.Flow.ByContent() || !slices.ContainsFunc(n.order, reads) {
 		return
 	}
 	rounds := map[string]*producers{} // no rank reads what another one made
@@ -194,37 +195,35 @@ const (
 // says which they are, and what the operator does. Of several ways to make the
 // tensor the one with the largest errors counts.
 func (j *Judgement) feedOf(r *row) (inputs []*row, op optype.Type, found bool) {
-	out, worst := r.noise, -1.0
-	if !verdict.Informative(out) {
+	worst := -1.0
+	out, ok := verdict.NewOutput(r.noise)
+	if !ok {
 		return nil, op, false
 	}
-	in := make([]*verdict.Source, 0, 2) // of all tries
-	try := func(rows ...*row) {
-		in = in[:0]
-		var errors float64
-		for _, row := range rows {
-			in = append(in, row.asSource())
-			errors += row.noise.RMS
-		}
-		if errors <= worst {
-			return
-		}
-		if t, ok := verdict.RelateTo(out, in...); ok && !t.Fitted && (!found || t == op) {
-			inputs, op, found, worst = slices.Clone(rows), t, true, errors
+	take := func(errors float64, t optype.Type, rows ...*row) {
+		if errors > worst && !t.Fitted && (!found || t == op) {
+			inputs, op, found, worst = rows, t, true, errors
 		}
 	}
 	before := j.made[max(0, len(j.made)-lookedAt):]
 	for _, row := range slices.Backward(before) {
-		if !sameReference(out, row.noise) {
-			try(row)
+		if sameReference(r.noise, row.noise) {
+			continue
+		}
+		if t, ok := out.OfOne(row.asSource()); ok {
+			take(row.noise.RMS, t, row)
 		}
 	}
 	if found {
 		return inputs, op, true
 	}
 	for i := len(before) - 1; i >= max(0, len(before)-lastFew); i-- {
-		for _, other := range slices.Backward(before[:i]) {
-			try(before[i], other)
+		a := before[i]
+		half := out.With(a.noise)
+		for _, b := range slices.Backward(before[:i]) {
+			if t, ok := half.OfTwo(b.noise); ok {
+				take(a.noise.RMS+b.noise.RMS, t, a, b)
+			}
 		}
 	}
 	return inputs, op, found
@@ -248,6 +247,9 @@ func sameReference(a, b *noise.Noise) bool {
 // more by what the values of the references say of it. That counts where it comes to
 // another end, since it knows more.
 func (j *Judgement) byValues(x *judged, op *verdict.Operator) {
+	if op.Settled() {
+		return
+	}
 	inputs, known, found := x.inputs(), *op, op.Type.Class == optype.Unknown
 	known.Guessed, known.Inputs, known.Tainted = false, nil, false
 	if x.guessed {

@@ -111,15 +111,22 @@ func (o *Operator) bounds(class optype.Class) (propagated, own float64) {
 	return 1.5 * o.Out.RefRMS * o.epsilon(), o.Out.Rounding
 }
 
-// Rounder has the memory of Operator.Rounded. The zero value is ready.
+// Rounder has the memory of Operator.Damaged. The zero value is ready.
 type Rounder struct {
 	inputs []*noise.Noise
 	made   []noise.Noise
 }
 
-// Rounded is the error that is expected where the inputs are off by their own
-// rounding only.
-func (o *Operator) Rounded(memory *Rounder) float64 {
+// Damaged reports whether the error is well beyond that which is expected where the inputs
+// are off by their own rounding only.
+func (o *Operator) Damaged(memory *Rounder) bool {
+	// No class has less of its own than that of storing: most errors need no other number.
+	const rounding, damaged = 2, 3
+	return o.Out.RMS > rounding*min(o.Out.Rounding, quantisationError) && o.Out.RMS > damaged*o.rounded(memory)
+}
+
+// rounded is the error that is expected where the inputs are off by their own rounding only.
+func (o *Operator) rounded(memory *Rounder) float64 {
 	clean := *o
 	memory.made = slices.Grow(memory.made[:0], len(o.Inputs))
 	memory.inputs = memory.inputs[:0]
@@ -193,7 +200,7 @@ func channelGain(s, in *noise.Noise, g int) float64 {
 	if std <= 0 {
 		return 0
 	}
-	return float64(s.Channels.RefStd[g]) / max(std, tiny)
+	return float64(s.Channels.RefStd[g]) / std
 }
 
 // sameRows reports whether the rows of two tensors are those of the same positions.

@@ -125,9 +125,7 @@ func (o *Operator) Judge() Verdict {
 		v.Level, v.Kind = Origin, NonFinite
 	case classes && s.Overflows > 0 && !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.Overflows > 0 }):
 		v.Level, v.Kind = Origin, Overflow
-	case s.Count == 0 || s.RMS == 0:
-	case !s.Type.Integer && s.RMS <= 1.5*s.Rounding && rounds(s.Type, &s.Rows) && rounds(s.Type, &s.Channels):
-		// the rounding of the type itself
+	case o.stores():
 	case v.Class == optype.Index:
 		v.Kind = Selected // whether it is wrong, the numbers behind it say
 	case s.Type.Integer && o.copies() && len(o.Inputs) > 0 && !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.RMS > 0 }):
@@ -144,6 +142,19 @@ func (o *Operator) Judge() Verdict {
 		v.Level, v.Kind = o.roughly(&v)
 	}
 	return v
+}
+
+// stores reports whether there is no error but the rounding of the type itself. Without
+// NaN, infinities and overflows that is clean, whatever it is made of.
+func (o *Operator) stores() bool {
+	s := o.Out
+	return s.Count == 0 || s.RMS == 0 ||
+		!s.Type.Integer && s.RMS <= 1.5*s.Rounding && rounds(s.Type, &s.Rows) && rounds(s.Type, &s.Channels)
+}
+
+// Settled reports whether the tensor is clean whatever it was made of.
+func (o *Operator) Settled() bool {
+	return o.stores() && (o.AnyClass || o.Out.NonFinite == 0 && o.Out.Overflows == 0)
 }
 
 // leaveOut takes the elements out of the differences of a gated operator that appear or
@@ -178,8 +189,9 @@ func (o *Operator) selected() float64 {
 // rounds reports whether no element is off by more than two rounding errors of the
 // largest one of its group.
 func rounds(t noise.Type, groups *noise.Groups) bool {
+	eps, least := epsilon(t), smallest(t)
 	for g, most := range groups.Max {
-		if float64(most) > float64(2*epsilon(t)*float64(groups.RefMax[g]))+smallest(t) {
+		if float64(most) > float64(2*eps*float64(groups.RefMax[g]))+least {
 			return false
 		}
 	}
@@ -309,7 +321,7 @@ func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 		k *= taintedFactor
 	}
 	v.Limit = k
-	scaled, local, mixed := o.scaled(v), None, class == optype.Unknown && o.mixes()
+	scaled, local := o.scaled(v), None
 	if !rough {
 		local = o.local(v, k)
 	}
@@ -317,9 +329,9 @@ func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 	faint := !sure && !o.Tainted && !o.Guessed && slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.Subnormal > 0.02 })
 	bounded := !classes[class].amplifies && !root
 	// A function with a pole, perhaps: a few elements near it are far off.
-	pole := class == optype.Unknown && !root && !mixed && (local == None && s.P90 < 0.5*v.Sum || faint)
+	pole := class == optype.Unknown && !root && (local == None && s.P90 < 0.5*v.Sum || faint) && !o.mixes()
 	switch {
-	case scaled && v.Score > scaledLimit && !rough && (class != optype.Unknown || root || s.P90 > 0.5*v.Sum || mixed):
+	case scaled && v.Score > scaledLimit && !rough && (class != optype.Unknown || root || s.P90 > 0.5*v.Sum || o.mixes()):
 		return Origin, Scaled
 	case s.Constant && s.RefStd > 0 && s.Count >= 16 && v.Score > 1.5 && (root || !slices.ContainsFunc(o.Inputs, isConstant)):
 		return Origin, Constant

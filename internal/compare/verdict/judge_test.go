@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"dumptool/internal/compare/metrics/noise"
@@ -364,5 +365,49 @@ func TestStructured(t *testing.T) {
 		if v := o.Judge(); v.Level != want {
 			t.Errorf("an error of %v, %v x the expected: level %d, want %d", o.Out.RMS, all, v.Level, want)
 		}
+	}
+}
+
+// TestSettled: a tensor that is settled is clean, whatever it is made of; and one is damaged
+// where its error is three times that which rounding makes, whatever is looked at first.
+func TestSettled(t *testing.T) {
+	random := rand.New(rand.NewPCG(21, 5))
+	names := []string{"", "Add", "Tanh", "Relu", "Mul", "Square", "Div", "Log", "Exp", "LayerNorm", "BatchNorm", "MatMul", "Conv2D", "ReduceMean", "ReduceSum", "Cast", "Quantize", "TopK", "MaxPool", "Reshape", "Dequantize"}
+	types := []tensor.DType{tensor.Float16, tensor.BFloat16, tensor.Float32, tensor.Int8, tensor.Int32}
+	shapes := []tensor.Shape{{8, 16}, {4, 8, 4}, {2, 4, 4, 4}}
+	settled, damaged := 0, 0
+	for range 20000 {
+		draw := func() *noise.Noise {
+			d, shape, size := types[random.IntN(len(types))], shapes[random.IntN(len(shapes))], math.Ldexp(1, random.IntN(24)-12)
+			n := even(d, shape, size, 0)
+			n = even(d, shape, size, float64(random.IntN(9))*max(n.Rounding/3, 0.05*size*float64(random.IntN(2))))
+			for _, count := range []*int64{&n.NonFinite, &n.Overflows} {
+				if random.IntN(12) == 0 {
+					*count = 1
+				}
+			}
+			return n
+		}
+		o := &Operator{Out: draw(), Type: optype.Of(names[random.IntN(len(names))]), AnyClass: random.IntN(4) == 0, Guessed: random.IntN(2) == 0, Known: random.IntN(2) == 0, Tainted: random.IntN(2) == 0}
+		for range random.IntN(4) {
+			o.Inputs = append(o.Inputs, draw())
+		}
+		if o.Settled() {
+			settled++
+			if v := o.Judge(); v.Level != Clean {
+				t.Fatalf("%+v is settled, and judged %d %s", o, v.Level, v.Kind)
+			}
+		}
+		var memory Rounder
+		got, want := o.Damaged(&memory), o.Out.RMS > 3*o.rounded(&memory)
+		if got != want {
+			t.Fatalf("%+v: damaged %v, want %v", o, got, want)
+		}
+		if got {
+			damaged++
+		}
+	}
+	if settled < 2000 || damaged < 2000 {
+		t.Errorf("%d are settled, %d damaged", settled, damaged)
 	}
 }

@@ -14,14 +14,38 @@ import (
 // healthy run are what it makes of those of its inputs. Each of the inputs is used.
 // It is not known if no known operator makes all elements of the probe.
 func Relate(out *noise.Noise, inputs ...*noise.Noise) (optype.Type, bool) {
-	if !Informative(out) {
-		return optype.Type{}, false
+	o, ok := NewOutput(out)
+	switch {
+	case ok && len(inputs) == 1:
+		return o.OfOne(&Source{Noise: inputs[0]})
+	case ok && len(inputs) == 2:
+		half := o.With(inputs[0])
+		return half.OfTwo(inputs[1])
 	}
-	sources := make([]*Source, len(inputs))
-	for i, in := range inputs {
-		sources[i] = &Source{Noise: in}
+	return optype.Type{}, false
+}
+
+// Output is a tensor that one or two of many others may have made.
+type Output struct {
+	*noise.Noise
+	// The channels of its probe: their number, the elements of each, and how many of these
+	// stand together.
+	channels, each, inner int
+	x, y                  []float64 // of a channel, in turn
+}
+
+// NewOutput is the tensor as an output, if it is informative.
+func NewOutput(n *noise.Noise) (out *Output, ok bool) {
+	out = &Output{Noise: n, inner: 1}
+	if grid, axes := noise.Grid(n.Shape); len(n.Shape) >= 2 && len(n.Shape) == axes {
+		axis := channelAxis(n)
+		for _, length := range grid[axis+1 : axes] {
+			out.inner *= int(length)
+		}
+		out.channels = int(grid[axis])
+		out.each = len(n.Probe.Values) / max(out.channels, 1)
 	}
-	return RelateTo(out, sources...)
+	return out, informative(n)
 }
 
 // Source is a tensor that many others may be made of. What functions make of its first
@@ -34,27 +58,21 @@ type Source struct {
 // made is what a function makes of an element, and how far that may move by its precision.
 type made struct{ value, apart float64 }
 
-// RelateTo is Relate for a tensor that is informative.
-func RelateTo(out *noise.Noise, inputs ...*Source) (optype.Type, bool) {
-	if slices.ContainsFunc(inputs, func(in *Source) bool { return len(in.Probe.Values) == 0 }) {
+// OfOne is Relate for one input.
+func (out *Output) OfOne(in *Source) (optype.Type, bool) {
+	if len(in.Probe.Values) == 0 {
 		return optype.Type{}, false
 	}
-	switch len(inputs) {
-	case 1:
-		return relateOne(out, inputs[0])
-	case 2:
-		return relateTwo(out, inputs[0].Noise, inputs[1].Noise)
+	same, first := sameShape(out.Noise, in.Noise), []made(nil)
+	if same {
+		first = in.makes()
 	}
-	return optype.Type{}, false
-}
-
-// relateOne is Relate for one input.
-func relateOne(out *noise.Noise, in *Source) (optype.Type, bool) {
-	same := sameShape(out, in.Noise)
+	y := float64(out.Probe.Values[0])
+	near, beside := offOf(y, out.RefRMS)
 	for i := range ofOne {
 		switch r := &ofOne[i]; {
 		case !r.reshapes && !same:
-		case r.f != nil && !in.madeBy(i).is(float64(out.Probe.Values[0]), out.RefRMS):
+		case r.f != nil && !first[i].is(y, near, beside):
 		case r.holds(out, in.Noise):
 			return r.Type, true
 		}
@@ -62,8 +80,8 @@ func relateOne(out *noise.Noise, in *Source) (optype.Type, bool) {
 	return optype.Type{}, false
 }
 
-// madeBy is what a function of ofOne makes of the first element.
-func (s *Source) madeBy(i int) made {
+// makes is what the functions of ofOne make of the first element.
+func (s *Source) makes() []made {
 	if s.first == nil {
 		s.first = make([]made, len(ofOne))
 		for k, r := range ofOne {
@@ -72,39 +90,85 @@ func (s *Source) madeBy(i int) made {
 			}
 		}
 	}
-	return s.first[i]
+	return s.first
 }
 
-// relateTwo is Relate for two inputs.
-func relateTwo(out, first, second *noise.Noise) (optype.Type, bool) {
-	if someOfTwo(first.Probe.Values[0], second.Probe.Values[0], out.Probe.Values[0]) && fits(out, first) && fits(out, second) {
-		a, b := spreadOver(out, first), spreadOver(out, second)
-		for i := range ofTwo {
-			if o := &ofTwo[i]; o.holds(out.Probe.Values, &a, &b) {
-				return o.Type, true
-			}
+// Half is an output with one of the two tensors that it may be made of.
+type Half struct {
+	out *Output
+	in  *noise.Noise
+	// Some operator of ofTwo may make the first element if that of the other tensor is one of
+	// these but for the square root of the number beside it, or whatever that is.
+	at  [7]struct{ value, off float64 }
+	any bool
+}
+
+// With is the output with one of two tensors. It asks less of the first elements than the
+// operators do, which allow 9 units of the precision, and says no to most.
+func (out *Output) With(in *noise.Noise) (h Half) {
+	h.out, h.in = out, in
+	if len(in.Probe.Values) == 0 {
+		return h
+	}
+	const precision = 16 * refPrecision
+	x, y := float64(in.Probe.Values[0]), float64(out.Probe.Values[0])
+	size := math.Abs(x) + math.Abs(y)
+	h.any = !(math.Abs(x-y) > precision*size) // the maximum or the minimum, NaN, infinities
+	for i, value := range [...]float64{y - x, x - y, x + y, y, y / x, x / y, float64(x * y)} {
+		off := precision * value
+		if i < 3 {
+			off = precision * size
+		}
+		if !math.IsInf(value, 0) { // of a division by 0, which makes no number
+			h.at[i].value, h.at[i].off = value, float64(off*off)
 		}
 	}
-	if sameElements(out, first, second) {
+	return h
+}
+
+// may reports whether an operator may make the first element of the output with another one.
+func (h *Half) may(z float64) bool {
+	for i := range h.at {
+		at := &h.at[i]
+		if off := z - at.value; float64(off*off) <= at.off {
+			return true
+		}
+	}
+	return h.any || z-z != 0
+}
+
+// OfTwo is Relate for both inputs.
+func (h *Half) OfTwo(in *noise.Noise) (optype.Type, bool) {
+	out := h.out.Noise
+	if len(in.Probe.Values) == 0 || len(h.in.Probe.Values) == 0 {
+		return optype.Type{}, false
+	}
+	if h.may(float64(in.Probe.Values[0])) && fits(out, h.in) && fits(out, in) {
+		if o := ofBoth(out, h.in, in); o != nil {
+			return o.Type, true
+		}
+	}
+	if out.Count == h.in.Count+in.Count && sameElements(out, h.in, in) {
 		return optype.Type{Class: optype.Move}, true
 	}
 	return optype.Type{}, false
 }
 
-// someOfTwo reports whether some operator of ofTwo may make an element of two others: it
-// allows more than each of them does, and says no to most.
-func someOfTwo(first, second, result float32) bool {
-	x, z, y := float64(first), float64(second), float64(result)
-	near := func(made, size float64) bool { return !(math.Abs(made-y) > 16*refPrecision*(size+math.Abs(y))) }
-	size, product, quotient, inverse := math.Abs(x)+math.Abs(z), float64(x*z), x/z, z/x
-	return near(x+z, size) || near(x-z, size) || near(z-x, size) || near(max(x, z), size) || near(min(x, z), size) ||
-		near(product, math.Abs(product)) || near(quotient, math.Abs(quotient)) || near(inverse, math.Abs(inverse))
+// ofBoth is the operator of ofTwo that makes an output of tensors that fit it, nil for none.
+func ofBoth(out, first, second *noise.Noise) *binary {
+	a, b := spreadOver(out, first), spreadOver(out, second)
+	for i := range ofTwo {
+		if o := &ofTwo[i]; o.holds(out.Probe.Values, &a, &b) {
+			return o
+		}
+	}
+	return nil
 }
 
 // relation is an operator that is known by the values that it makes of those of an input.
 type relation struct {
 	optype.Type
-	holds    func(out, in *noise.Noise) bool
+	holds    func(out *Output, in *noise.Noise) bool
 	reshapes bool                  // the input may be of another shape
 	f        func(float64) float64 // of elementwise ones
 }
@@ -112,8 +176,8 @@ type relation struct {
 // leastProbe is the number of different elements by which an operator is known.
 const leastProbe = 6
 
-// Informative reports whether a tensor has enough different elements.
-func Informative(n *noise.Noise) bool {
+// informative reports whether a tensor has enough different elements.
+func informative(n *noise.Noise) bool {
 	seen := make([]float32, 0, leastProbe)
 	for _, x := range n.Probe.Values {
 		if x-x == 0 && !slices.Contains(seen, x) {
@@ -136,7 +200,7 @@ const (
 var ofOne = []relation{
 	{optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}, selects, false, nil},
 	{optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}, leaky, false, nil},
-	{optype.Type{Class: optype.Move}, func(out, in *noise.Noise) bool { return sameElements(out, in) }, true, nil}, // in another order
+	{optype.Type{Class: optype.Move}, func(out *Output, in *noise.Noise) bool { return out.Count == in.Count && sameElements(out.Noise, in) }, true, nil}, // in another order
 	{optype.Type{Class: optype.Multiply, Fitted: true}, scaledFloat, false, nil},
 	{optype.Type{Class: optype.Dequantise}, scaledInteger, false, nil},
 	elementwise(optype.Type{Class: optype.Lipschitz, Factor: 1}, math.Abs),
@@ -155,12 +219,12 @@ var ofOne = []relation{
 	{optype.Type{Class: optype.Divide}, inverseRoot, false, nil},
 	{optype.Type{Class: optype.Lipschitz, Factor: 1, Fitted: true}, addsToChannels, false, nil},
 	{optype.Type{Class: optype.BatchNormalise, Fitted: true}, mapsChannels, false, nil},
-	{optype.Type{Class: optype.Normalise}, func(out, in *noise.Noise) bool { return normalises(out, in, true) }, false, nil},
-	{optype.Type{Class: optype.Normalise, Form: optype.RootMeanNorm}, func(out, in *noise.Noise) bool { return normalises(out, in, false) }, false, nil},
+	{optype.Type{Class: optype.Normalise}, func(out *Output, in *noise.Noise) bool { return normalises(out, in, true) }, false, nil},
+	{optype.Type{Class: optype.Normalise, Form: optype.RootMeanNorm}, func(out *Output, in *noise.Noise) bool { return normalises(out, in, false) }, false, nil},
 	{optype.Type{Class: optype.Exponential, Transcendental: true}, softmaxOf, false, nil},
 	{optype.Type{Class: optype.Lipschitz, Factor: 2, Transcendental: true, Form: optype.LogSoftmax}, logSoftmaxOf, false, nil},
-	{optype.Type{Class: optype.Reduce}, func(out, in *noise.Noise) bool { return reduces(out, in, 1) }, true, nil},
-	{optype.Type{Class: optype.Reduce, Form: optype.Sum}, func(out, in *noise.Noise) bool { return reduces(out, in, float64(in.Rows.Size)) }, true, nil},
+	{optype.Type{Class: optype.Reduce}, func(out *Output, in *noise.Noise) bool { return reduces(out, in, 1) }, true, nil},
+	{optype.Type{Class: optype.Reduce, Form: optype.Sum}, func(out *Output, in *noise.Noise) bool { return reduces(out, in, float64(in.Rows.Size)) }, true, nil},
 }
 
 // ofTwo are the operators with two inputs whose elements belong together.
@@ -177,9 +241,10 @@ var ofTwo = []binary{
 
 // elementwise is an operator that applies a function to each element.
 func elementwise(t optype.Type, f func(float64) float64) relation {
-	return relation{t, func(out, in *noise.Noise) bool {
+	return relation{t, func(out *Output, in *noise.Noise) bool {
 		for i, value := range out.Probe.Values {
-			if !makeOf(f, in.Probe.Values[i]).is(float64(value), out.RefRMS) {
+			y := float64(value)
+			if near, beside := offOf(y, out.RefRMS); !makeOf(f, in.Probe.Values[i]).is(y, near, beside) {
 				return false
 			}
 		}
@@ -194,13 +259,18 @@ func makeOf(f func(float64) float64, element float32) made {
 	return made{value, math.Abs(f(float64(x*(1+2*refPrecision))) - value)}
 }
 
-// is reports whether an element is what was made, of a tensor with a root mean square.
-func (m made) is(y, rms float64) bool {
-	allowed := m.apart + float64(functionPrecision*math.Abs(y)) + float64(8*refPrecision*rms)
-	return math.Abs(m.value-y) <= allowed || bothInfinite(m.value, y)
+// offOf is by what an element that a function makes may be off: by the precision of the
+// function, and beside the root mean square of the tensor.
+func offOf(y, rms float64) (near, beside float64) {
+	return float64(functionPrecision * math.Abs(y)), float64(8 * refPrecision * rms)
 }
 
-func bothInfinite(a, b float64) bool { return math.IsInf(a, 0) && a == b }
+// is reports whether an element is what was made.
+func (m made) is(y, near, beside float64) bool {
+	return math.Abs(m.value-y) <= m.apart+near+beside || bothInfinite(m.value, y)
+}
+
+func bothInfinite(a, b float64) bool { return a == b && math.IsInf(a, 0) }
 
 // binary is an operator of two tensors, of which one may be as long as 1 on some axes.
 type binary struct {
@@ -276,7 +346,7 @@ func spreadOver(out, in *noise.Noise) spread {
 func nearly(a, b float64) bool { return math.Abs(a-b) <= 2*refPrecision*math.Abs(a) || a == b }
 
 // selects: elements are those of the input or one constant, or masked.
-func selects(out, in *noise.Noise) bool {
+func selects(out *Output, in *noise.Noise) bool {
 	const masked = -9000
 	kept := make([]float64, 0, leastProbe)
 	constant := math.NaN()
@@ -298,7 +368,7 @@ func selects(out, in *noise.Noise) bool {
 }
 
 // leaky: negative elements are multiplied by a constant.
-func leaky(out, in *noise.Noise) bool {
+func leaky(out *Output, in *noise.Noise) bool {
 	var slope, negative, positive float64
 	for i, value := range out.Probe.Values {
 		x, y := float64(in.Probe.Values[i]), float64(value)
@@ -320,13 +390,13 @@ func leaky(out, in *noise.Noise) bool {
 }
 
 // scaledFloat and scaledInteger: elements are multiplied by a constant.
-func scaledFloat(out, in *noise.Noise) bool { return !in.Type.Integer && isScaled(out, in) }
+func scaledFloat(out *Output, in *noise.Noise) bool { return !in.Type.Integer && isScaled(out, in) }
 
-func scaledInteger(out, in *noise.Noise) bool {
+func scaledInteger(out *Output, in *noise.Noise) bool {
 	return in.Type.Integer && !out.Type.Integer && isScaled(out, in)
 }
 
-func isScaled(out, in *noise.Noise) bool {
+func isScaled(out *Output, in *noise.Noise) bool {
 	factor := math.NaN()
 	for i, value := range out.Probe.Values {
 		x, y := float64(in.Probe.Values[i]), float64(value)
@@ -378,17 +448,17 @@ func geluByErf(x float64) float64 {
 // mixes reports whether elements are made of several ones of an input: no function of
 // single elements makes them.
 func (o *Operator) mixes() bool {
-	same := 0
+	var one *noise.Noise // that fits
 	for _, in := range o.Inputs {
 		if !fits(o.Out, in) {
 			continue
 		}
-		same++
-		if !sameShape(o.Out, in) || !unrelated(o.Out, in) {
+		if one != nil || !sameShape(o.Out, in) {
 			return false
 		}
+		one = in
 	}
-	return len(o.Inputs) > 0 && same <= 1
+	return len(o.Inputs) > 0 && (one == nil || unrelated(o.Out, one))
 }
 
 // leastPoints is the number of elements by which two tensors are unrelated.
@@ -477,7 +547,7 @@ func (o *Operator) steepen() bool {
 }
 
 // inverseRoot: y = 1/sqrt(x + a).
-func inverseRoot(out, in *noise.Noise) bool {
+func inverseRoot(out *Output, in *noise.Noise) bool {
 	low, high := math.Inf(-1), math.Inf(1) // of a
 	for i, value := range out.Probe.Values {
 		x, y := float64(in.Probe.Values[i]), float64(value)

@@ -9,14 +9,17 @@ import (
 )
 
 // softmaxOf: the logarithms differ from the input by a constant for each row.
-func softmaxOf(out, in *noise.Noise) bool { return out.Softmax && rowsDiffer(out, in, exact.Log) }
+func softmaxOf(out *Output, in *noise.Noise) bool {
+	return out.Softmax && rowsDiffer(out, in, exact.Log)
+}
 
-func logSoftmaxOf(out, in *noise.Noise) bool {
-	return rowsDiffer(out, in, func(y float64) float64 { return y }) && slices.Max(out.Probe.Values) <= 0
+func logSoftmaxOf(out *Output, in *noise.Noise) bool {
+	above := func(y float32) bool { return !(y <= 0) }
+	return !slices.ContainsFunc(out.Probe.Values, above) && rowsDiffer(out, in, func(y float64) float64 { return y })
 }
 
 // rowsDiffer reports whether f(y)-x is the same all over each row.
-func rowsDiffer(out, in *noise.Noise, f func(float64) float64) bool {
+func rowsDiffer(out *Output, in *noise.Noise, f func(float64) float64) bool {
 	if len(out.Shape) == 0 {
 		return false
 	}
@@ -42,7 +45,7 @@ func rowsDiffer(out, in *noise.Noise, f func(float64) float64) bool {
 }
 
 // reduces: elements are the means of rows, times a number.
-func reduces(out, in *noise.Noise, times float64) bool {
+func reduces(out *Output, in *noise.Noise, times float64) bool {
 	last := len(in.Shape) - 1
 	if last < 1 || len(out.Shape) != len(in.Shape) || out.Shape[last] != 1 || !slices.Equal(out.Shape[:last], in.Shape[:last]) || len(in.Probe.RowMean) != len(out.Probe.Values) {
 		return false
@@ -80,40 +83,29 @@ func sameElements(out *noise.Noise, in ...*noise.Noise) bool {
 
 // channelsOfProbe calls f with the elements of each channel, until it returns false; they
 // are valid until the next call. It needs enough elements of each channel.
-func channelsOfProbe(out, in *noise.Noise, f func(x, y []float64) bool) bool {
-	if len(out.Shape) < 2 || len(out.Shape) > 4 {
+func channelsOfProbe(out *Output, in *noise.Noise, f func(x, y []float64) bool) bool {
+	if out.each < leastLine {
 		return false
 	}
-	grid, axes := noise.Grid(out.Shape)
-	axis, inner := channelAxis(out), 1
-	for _, length := range grid[axis+1 : axes] {
-		inner *= int(length)
-	}
-	channels := int(grid[axis])
-	each := len(out.Probe.Values) / max(channels, 1)
-	if each < leastLine {
-		return false
-	}
-	x, y := make([]float64, 0, each), make([]float64, 0, each)
-	for c := range channels {
-		x, y = x[:0], y[:0]
-		for i, value := range out.Probe.Values {
-			if i/inner%channels == c {
-				x, y = append(x, float64(in.Probe.Values[i])), append(y, float64(value))
+	for c := range out.channels {
+		out.x, out.y = out.x[:0], out.y[:0]
+		for first := c * out.inner; first < len(out.Probe.Values); first += out.channels * out.inner {
+			for i := first; i < first+out.inner; i++ {
+				out.x, out.y = append(out.x, float64(in.Probe.Values[i])), append(out.y, float64(out.Probe.Values[i]))
 			}
 		}
-		if !f(x, y) {
+		if !f(out.x, out.y) {
 			return false
 		}
 	}
-	return channels > 0
+	return out.channels > 0
 }
 
 // leastLine is the number of points of which a line explains all.
 const leastLine = 5
 
 // addsToChannels: each channel gets its own constant.
-func addsToChannels(out, in *noise.Noise) bool {
+func addsToChannels(out *Output, in *noise.Noise) bool {
 	return channelsOfProbe(out, in, func(x, y []float64) bool {
 		low, high := math.Inf(-1), math.Inf(1)
 		for i := range x {
@@ -125,7 +117,7 @@ func addsToChannels(out, in *noise.Noise) bool {
 }
 
 // mapsChannels: each channel is mapped by a line of its own.
-func mapsChannels(out, in *noise.Noise) bool { return channelsOfProbe(out, in, isLine) }
+func mapsChannels(out *Output, in *noise.Noise) bool { return channelsOfProbe(out, in, isLine) }
 
 // isLine reports whether y = ax + b but for the precision of references.
 func isLine(x, y []float64) bool {
@@ -164,7 +156,7 @@ const normPrecision = 2e-3
 
 // normalises: rows are brought to a mean of 0, if there is one, and a spread of 1, and
 // channels are mapped by lines of their own.
-func normalises(out, in *noise.Noise, centred bool) bool {
+func normalises(out *Output, in *noise.Noise, centred bool) bool {
 	p := &in.Probe
 	if len(out.Shape) < 2 || len(out.Shape) > 4 || len(p.RowMean) < leastLine {
 		return false
@@ -172,7 +164,7 @@ func normalises(out, in *noise.Noise, centred bool) bool {
 	grid, axes := noise.Grid(out.Shape)
 	columns := int(grid[axes-1])
 	for c := range columns {
-		var x, y []float64
+		x, y := out.x[:0], out.y[:0]
 		for g := range p.RowMean {
 			v, std := float64(p.Values[g*columns+c]), p.RowStd[g]
 			if centred {
@@ -185,6 +177,7 @@ func normalises(out, in *noise.Noise, centred bool) bool {
 			}
 			x, y = append(x, v/std), append(y, float64(out.Probe.Values[g*columns+c]))
 		}
+		out.x, out.y = x, y
 		if !nearLine(x, y, centred) {
 			return false
 		}

@@ -294,6 +294,14 @@ func TestMixes(t *testing.T) {
 	}
 }
 
+// someOfTwo reports whether the first elements say that an operator may make the third of two.
+func someOfTwo(x, z, y float32) bool {
+	of := func(x float32) *noise.Noise { return &noise.Noise{Probe: noise.Probe{Values: noise.Column{x}}} }
+	out, _ := NewOutput(of(y))
+	half := out.With(of(x))
+	return half.may(float64(z))
+}
+
 // TestSomeOfTwo: what an operator makes of two elements, or nearly, may be made of them.
 func TestSomeOfTwo(t *testing.T) {
 	random := rand.New(rand.NewPCG(35, 2))
