@@ -94,7 +94,7 @@ func (c *Collector) Reset(req *Request) {
 		strata: NewStrata(req.Shape.Elements()),
 		rows:   c.rows.reset(rows), channels: c.channels.reset(channels),
 		octaves: [2][]octave{c.octaves[0][:0], c.octaves[1][:0]}, joined: c.joined, scratch: c.scratch,
-		minNPU:  math.Inf(1), maxNPU: math.Inf(-1), minRef: math.Inf(1), maxRef: math.Inf(-1),
+		minNPU: math.Inf(1), maxNPU: math.Inf(-1), minRef: math.Inf(1), maxRef: math.Inf(-1),
 		excludedD: c.excludedD, table: c.table, excludedPosition: c.excludedPosition[:0],
 		means: c.means, stds: c.stds, views: c.views,
 		places: appendPlaces(c.places[:0], req.Shape),
