@@ -34,7 +34,7 @@ const (
 	memoryOfPlan       = 72 << 20
 	leastMemory        = 144 << 20
 	manyPairs          = 14000
-	memoryOfPair       = 10300 // some 6000 are in use in the end
+	memoryOfPair       = 9500 // some 6000 are in use in the end
 	memoryOfStatistics = 1800
 	memoryOfGo         = 24 << 20 // beside data and garbage: stacks, tables, what was just freed
 )
