@@ -19,9 +19,10 @@ import (
 
 // A quarter as much garbage as there is data may stand beside it, where Go would let as
 // much: then what reads a dump.json takes ten times its bytes and 64 MiB. Beside little data
-// there may be leastGarbage: otherwise to find the pairs of 20,000 small files would collect
-// 72 times. A comparison of elements, which makes much more garbage, may have as much as there
-// is data. To find the pairs of a comparison leastMemory should do; then it may have
+// there may be leastGarbage, and while the pairs of a comparison are found as much as fills
+// memoryOfPlan with it: otherwise to find those of 20,000 small files would collect 72 times. A
+// comparison of elements, which makes much more garbage, may have as much as there is data. To
+// find the pairs of a comparison leastMemory should do; then it may have
 // memoryOfPair or, where statistics are compared, memoryOfStatistics for each pair beyond
 // manyPairs. That is no bound, and a run that has more in use collects up to half of its time:
 // so it grows with the pairs, and always leaves room for a quarter of the garbage that there may
@@ -30,16 +31,18 @@ import (
 const (
 	garbagePercent     = 25
 	leastGarbage       = 24 << 20
+	memoryOfPlan       = 72 << 20
 	leastMemory        = 144 << 20
 	manyPairs          = 14000
-	memoryOfPair       = 11000 // some 6000 are in use in the end
+	memoryOfPair       = 9500 // some 6000 are in use in the end
 	memoryOfStatistics = 1800
 	memoryOfGo         = 24 << 20 // beside data and garbage: stacks, tables, what was just freed
 )
 
-// collector sets how much garbage there may be beside data: a percentage, and leastGarbage
-// at least; less from the memory of room on, 0 while there is no such limit.
-type collector struct{ percent, room atomic.Int64 }
+// collector sets how much garbage there may be beside data: a percentage, at least leastGarbage
+// or what fills a memory with the data; less from the memory of room on, 0 while there is no
+// such limit.
+type collector struct{ percent, fill, room atomic.Int64 }
 
 // set sets the percentage from now on.
 func (c *collector) set(percent int64) {
@@ -61,7 +64,7 @@ func (c *collector) adapt() {
 	live := max(4<<20, int64(sample[0].Value.Uint64()))
 	percent := c.percent.Load()
 	if percent > 0 {
-		debug.SetGCPercent(int(max(percent, 100*leastGarbage/live)))
+		debug.SetGCPercent(int(max(percent, 100*max(leastGarbage, c.fill.Load()-live)/live)))
 	}
 	if room := c.room.Load(); room > 0 {
 		debug.SetMemoryLimit(max(room, live+live*percent/400+memoryOfGo))
@@ -80,6 +83,9 @@ func (c *collector) watch() {
 // pairs, and the garbage of one of so many pairs of elements.
 func (c *collector) makeRoom(pairs, measured int) {
 	room := int64(memoryOfStatistics)
+	if c.fill.Store(0); pairs == 0 {
+		c.fill.Store(memoryOfPlan)
+	}
 	if measured > 0 {
 		room = memoryOfPair
 		c.set(100)

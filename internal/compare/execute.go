@@ -313,6 +313,9 @@ func (e *executor) keep(res *metrics.Result, row *record.Row) {
 		return
 	}
 	if !e.opt.Keep {
+		if row.Pair.Status == record.Pass {
+			e.pool.Recycle(res)
+		}
 		trim(res, row.Pair.Status, e.opt.Bins, e.opt.Axes)
 	}
 	row.Result, row.Noise, res.Noise = res, res.Noise, nil

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -246,9 +245,6 @@ func (p *Plan) forget() {
 			}
 		}
 	}
-	if len(p.Pairs) > manyRows {
-		debug.FreeOSMemory() // before the rows are there twice
-	}
 	p.rows = make([]record.Row, len(p.Pairs))
 	for i := range p.Pairs {
 		x := &p.Pairs[i]
@@ -256,9 +252,6 @@ func (p *Plan) forget() {
 		x.Row, x.decided = &p.rows[i], x.Row.Pair.Status != ""
 	}
 }
-
-// manyRows is how many rows take so much that room is made for their copy.
-const manyRows = 10000
 
 // DefaultWorkers is the number of goroutines unless another one is asked for.
 func DefaultWorkers() int { return min(store.Workers(), maxWorkers) }

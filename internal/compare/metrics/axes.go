@@ -262,7 +262,7 @@ func (p *Pool) AddAxes(ctx context.Context, req Request, res *Result, ref, npu R
 	}
 	b.histograms.take(part)
 	p.buffers.Put(b)
-	for i, more := range e.axes.profiles(&part.axes, e.total) {
+	for i, more := range e.axes.profiles(nil, &part.axes, e.total) {
 		bins := res.Axes[i].Bins
 		for k := range bins {
 			bins[k].add(&more.Bins[k])
@@ -280,12 +280,12 @@ func (b *AxisBin) add(more *AxisBin) {
 	b.Errors += more.Errors
 }
 
-// profiles derives the profiles of all axes, in their order.
-func (p *axisPlan) profiles(s *axisSums, total int64) []AxisProfile {
-	var profiles []AxisProfile
+// profiles derives the profiles of all axes, in their order and the memory of others.
+func (p *axisPlan) profiles(used []AxisProfile, s *axisSums, total int64) []AxisProfile {
+	profiles := used[:0]
 	for i := len(p.outer) - 1; i >= 0; i-- {
 		a := &p.outer[i]
-		profile := a.profile(total)
+		profile := a.profile(profiles, total)
 		for k := range profile.Bins {
 			b := &profile.Bins[k]
 			b.SumAbs, b.SumRel = s.outer.abs[a.first+k], s.outer.rel[a.first+k]
@@ -300,7 +300,7 @@ func (p *axisPlan) profiles(s *axisSums, total int64) []AxisProfile {
 	}
 	for i := len(p.inner) - 1; i >= 0; i-- {
 		a := &p.inner[i]
-		profile := a.profile(total)
+		profile := a.profile(profiles, total)
 		for column := range columns {
 			profile.Bins[column/a.stride%a.size/a.fold].add(&AxisBin{SumAbs: s.columns.abs[column], SumRel: s.columns.rel[column], Errors: s.columns.errors[column]})
 		}
@@ -309,9 +309,14 @@ func (p *axisPlan) profiles(s *axisSums, total int64) []AxisProfile {
 	return profiles
 }
 
-// profile returns the profile of an axis with nothing but the counts.
-func (a *axis) profile(total int64) AxisProfile {
-	profile := AxisProfile{Axis: a.index, Size: a.size, Fold: a.fold, Bins: make([]AxisBin, a.bins)}
+// profile returns the profile of an axis with nothing but the counts, in the memory of the
+// one that was at its place behind others.
+func (a *axis) profile(others []AxisProfile, total int64) AxisProfile {
+	var bins []AxisBin
+	if k := len(others); k < cap(others) {
+		bins = others[:k+1][k].Bins
+	}
+	profile := AxisProfile{Axis: a.index, Size: a.size, Fold: a.fold, Bins: cleared(bins, a.bins)}
 	each := total / a.size
 	for k := range profile.Bins {
 		first := int64(k) * a.fold

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"math"
+	"slices"
 
 	"dumptool/internal/compare/metrics/kernel"
 	"dumptool/internal/exact"
@@ -72,7 +73,7 @@ func (e *Engine) result(p *Partial, s *node) *Result {
 	r.AbsHistogram, r.RelHistogram = p.absHistogram, p.relHistogram
 	r.RelHistogram.Zeros -= p.counts[quotientZeros]
 	r.Differ = r.BothFinite() - r.AbsHistogram.Zeros + p.mismatch.count
-	r.Axes, r.WithoutAxes = e.axes.profiles(&p.axes, p.elements), p.withoutAxes
+	r.Axes, r.WithoutAxes = e.axes.profiles(p.lists.axes, &p.axes, p.elements), p.withoutAxes
 	if p.noise != nil {
 		r.Noise = p.noise.Finish(p.absHistogram.lowerEdges())
 	}
@@ -83,6 +84,7 @@ func (e *Engine) result(p *Partial, s *node) *Result {
 		e.differences(r, p, s)
 		e.relations(r, p, s)
 	}
+	p.lists = lists{} // they are those of the result
 	return r
 }
 
@@ -110,7 +112,7 @@ func (e *Engine) errors(f *failures, total sum) Errors {
 func (e *Engine) worst(p *Partial) (worst []Element) {
 	ranked := p.worst.entries[:max(0, min(len(p.worst.entries), e.request.Top-len(p.mismatched)))]
 	if n := len(p.mismatched) + len(ranked); n > 0 {
-		worst = make([]Element, 0, n)
+		worst = slices.Grow(p.lists.worst[:0], n)
 	}
 	for i := range p.mismatched {
 		worst = append(worst, e.decoded(&p.mismatched[i]))

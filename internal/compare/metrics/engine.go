@@ -195,12 +195,14 @@ func (m *Merger) Add(p *Partial) error {
 	if p.segment != m.next {
 		return lang.Errorf("segment %d, want segment %d", p.segment, m.next)
 	}
-	m.next++
-	m.sums.add(p.sums, p.blocks)
-	if m.part == nil {
+	if m.next++; m.part == nil {
 		m.part = p
 		return nil
 	}
+	if m.next == 2 { // the sums of one segment are all there is
+		m.sums.add(m.part.sums, m.part.blocks)
+	}
+	m.sums.add(p.sums, p.blocks)
 	m.part.merge(p, m.engine)
 	m.engine.pool.partials.Put(p)
 	return nil
@@ -210,9 +212,13 @@ func (m *Merger) Add(p *Partial) error {
 // is called once.
 func (m *Merger) Finish() *Result {
 	if m.part == nil {
-		m.part = &Partial{axes: axisSums{}.empty(m.engine.axes), noise: m.engine.newNoise(nil)}
+		m.part = &Partial{sums: new(node), axes: axisSums{}.empty(m.engine.axes), noise: m.engine.newNoise(nil)}
 	}
-	r := m.engine.result(m.part, m.sums.root())
+	sums := m.part.sums
+	if m.next > 1 {
+		sums = m.sums.root()
+	}
+	r := m.engine.result(m.part, sums)
 	m.engine.pool.partials.Put(m.part)
 	return r
 }

@@ -19,6 +19,7 @@ type histograms struct {
 	relSubnormal map[int32]int64
 	outside      map[[2]int32]*outsideBin
 	bins         []HistogramBin // memory for those that are taken
+	pairs        []JointBin
 }
 
 // binRange is a range of bins of a table after that of zero, both ends included.
@@ -78,8 +79,8 @@ const firstBin = 1023 * 8
 func binNumber(bin uint) int32 { return int32(bin) - firstBin }
 
 // taken returns the counts of a table in a range, with those of subnormal
-// magnitudes. take returns the count of a bin and clears it.
-func (h *histograms) taken(take func(bin uint) int64, within binRange, subnormal map[int32]int64) Histogram {
+// magnitudes, in the memory of a list. take returns the count of a bin and clears it.
+func (h *histograms) taken(list []HistogramBin, take func(bin uint) int64, within binRange, subnormal map[int32]int64) Histogram {
 	bins := h.bins[:0]
 	if len(subnormal) > 0 {
 		for _, k := range slices.Sorted(maps.Keys(subnormal)) {
@@ -93,16 +94,20 @@ func (h *histograms) taken(take func(bin uint) int64, within binRange, subnormal
 		}
 	}
 	h.bins = bins
-	return Histogram{Zeros: zeros, Bins: append([]HistogramBin(nil), bins...)}
+	return Histogram{Zeros: zeros, Bins: append(list[:0], bins...)}
 }
 
 // take moves the histograms to a partial result.
 func (h *histograms) take(p *Partial) {
-	takeRel := func(bin uint) int64 { return kernel.Take(h.tables.Rel[:], bin) }
-	p.absHistogram = h.taken(h.tables.TakeAbs, h.abs, h.absSubnormal)
-	p.relHistogram = h.taken(takeRel, h.rel, h.relSubnormal)
-	p.joint = h.takeJoint(p.absHistogram.Bins, p.minRef, p.maxRef)
-	*h = histograms{tables: h.tables, bins: h.bins, abs: emptyRange(), rel: emptyRange()}
+	least := p.minRef
+	if len(h.outside) > 0 { // |d| of such pairs are not in the rows of their |r|
+		least = 0
+	}
+	takeAbs, takeRel := h.tables.TakeAbs(least, p.maxRef), func(bin uint) int64 { return kernel.Take(h.tables.Rel[:], bin) }
+	p.absHistogram = h.taken(p.lists.abs, takeAbs, h.abs, h.absSubnormal)
+	p.relHistogram = h.taken(p.lists.rel, takeRel, h.rel, h.relSubnormal)
+	p.joint = slices.Clone(h.takeJoint(p.absHistogram.Bins, p.minRef, p.maxRef))
+	*h = histograms{tables: h.tables, bins: h.bins, pairs: h.pairs, abs: emptyRange(), rel: emptyRange()}
 }
 
 // merged joins two histograms.
@@ -120,29 +125,35 @@ func (h Histogram) merged(g Histogram) Histogram {
 	return Histogram{Zeros: h.Zeros + g.Zeros, Bins: bins}
 }
 
-// quantile returns the middle of the bin where a share of the values is reached,
-// or the largest value if that is lower. The widest bins, those at powers of two,
+// quantiles returns the middles of the bins where shares of the values are reached,
+// or the largest value where that is lower. The widest bins, those at powers of two,
 // are an eighth of their lower edge wide: their middle, the geometric mean of the
 // edges, is at most 6.1 % off.
-func (h *Histogram) quantile(share, largest float64) Metric {
+func (h *Histogram) quantiles(largest float64) (q Quantiles) {
 	total := h.Zeros
 	for _, b := range h.Bins {
 		total += b.Count
 	}
 	if total == 0 {
-		return Metric{}
+		return q
 	}
-	rank := int64(math.Ceil(share * float64(total)))
-	seen := h.Zeros
-	if seen >= rank {
-		return NumberOf(0)
-	}
-	for _, b := range h.Bins {
-		if seen += b.Count; seen >= rank {
-			return NumberOf(b.middle(largest))
+	seen, bins, last := h.Zeros, h.Bins, NumberOf(0)
+	at := func(share float64) Metric {
+		rank, before := int64(math.Ceil(share*float64(total))), len(bins)
+		var b HistogramBin
+		for seen < rank && len(bins) > 0 {
+			b, bins = bins[0], bins[1:]
+			seen += b.Count
 		}
+		switch {
+		case seen < rank:
+			return NumberOf(largest)
+		case len(bins) < before:
+			last = NumberOf(b.middle(largest))
+		}
+		return last
 	}
-	return NumberOf(largest)
+	return Quantiles{P50: at(0.5), P90: at(0.9), P95: at(0.95), P99: at(0.99), P999: at(0.999)}
 }
 
 // middle is the geometric mean of the edges of a bin, or the largest value if that is lower.
@@ -176,14 +187,4 @@ func (h *Histogram) lowerEdges() iter.Seq2[float64, int64] {
 func rootOfEdge(k int32) float64 {
 	octave := int(k >> 3)
 	return math.Ldexp(math.Sqrt(math.Ldexp(1+float64(float64(k&7)/8), octave&1)), octave>>1)
-}
-
-func (h *Histogram) quantiles(largest float64) Quantiles {
-	return Quantiles{
-		P50:  h.quantile(0.5, largest),
-		P90:  h.quantile(0.9, largest),
-		P95:  h.quantile(0.95, largest),
-		P99:  h.quantile(0.99, largest),
-		P999: h.quantile(0.999, largest),
-	}
 }

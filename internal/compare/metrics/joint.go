@@ -52,7 +52,8 @@ func jointBin(x float64) int32 {
 // takeJoint returns the bins of the table in the order of Abs and Ref, and clears
 // them. The bounds of |d| are those of its histogram, those of |r| the ones of its
 // group; all |r| are within a range.
-func (h *histograms) takeJoint(abs []HistogramBin, minRef, maxRef float64) (bins []JointBin) {
+func (h *histograms) takeJoint(abs []HistogramBin, minRef, maxRef float64) []JointBin {
+	bins := h.pairs[:0]
 	for key, b := range h.outside {
 		bins = append(bins, JointBin{
 			Abs: key[0], Ref: key[1], Count: b.count,
@@ -73,7 +74,8 @@ func (h *histograms) takeJoint(abs []HistogramBin, minRef, maxRef float64) (bins
 		}
 		abs = abs[end:]
 	}
-	return mergedJoint(bins, nil)
+	h.pairs = bins
+	return mergedJoint(bins)
 }
 
 // groupOf returns the group of a bin of a histogram; none is below 1.
@@ -112,9 +114,8 @@ func clamped(bins []JointBin, maxAbs, minRef, maxRef float64) []JointBin {
 	return bins
 }
 
-// mergedJoint joins bins of the same groups and sorts them.
-func mergedJoint(a, b []JointBin) []JointBin {
-	all := slices.Concat(a, b)
+// mergedJoint joins bins of the same groups and sorts them, in their memory.
+func mergedJoint(all []JointBin) []JointBin {
 	slices.SortFunc(all, func(x, y JointBin) int {
 		return cmp.Or(cmp.Compare(x.Abs, y.Abs), cmp.Compare(x.Ref, y.Ref))
 	})
@@ -166,7 +167,7 @@ func joinRatios(bins []JointBin) []JointBin {
 			b.Abs, b.Ref = b.Abs-b.Ref, 0
 		}
 	}
-	for bins = mergedJoint(bins, nil); len(bins) > mostFolded; bins = mergedJoint(bins, nil) {
+	for bins = mergedJoint(bins); len(bins) > mostFolded; bins = mergedJoint(bins) {
 		fewest, least := int64(math.MaxInt64), 0
 		for i := range bins[1:] {
 			a, b := &bins[i], &bins[i+1]

@@ -23,7 +23,7 @@ func drawJoint(t *rapid.T) []JointBin {
 		b.MinRef, b.MaxRef, b.Ref = bound(b.Ref, "no r")
 		bins = append(bins, b)
 	}
-	return mergedJoint(bins, nil)
+	return mergedJoint(bins)
 }
 
 // TestFoldJoint checks that a folded histogram has few bins, counts the same pairs, bounds

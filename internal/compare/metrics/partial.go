@@ -1,6 +1,10 @@
 package metrics
 
-import "dumptool/internal/compare/metrics/noise"
+import (
+	"slices"
+
+	"dumptool/internal/compare/metrics/noise"
+)
 
 // The counts that are mere sums.
 const (
@@ -116,6 +120,25 @@ type Partial struct {
 	zeroTail                           int64
 	points                             []Point
 	noise                              *noise.Collector // nil for none
+	lists                              lists
+}
+
+// lists is memory for the lists of a result.
+type lists struct {
+	abs, rel     []HistogramBin
+	errorOffsets []int64
+	axes         []AxisProfile
+	worst        []Element
+}
+
+// Recycle takes the worst elements, the places of errors, the axes and the bins of histograms
+// from a result that nobody else has, and keeps their memory for the next one.
+func (p *Pool) Recycle(r *Result) {
+	if part, ok := p.partials.Get().(*Partial); ok {
+		part.lists = lists{r.AbsHistogram.Bins, r.RelHistogram.Bins, r.ErrorOffsets, r.Axes, r.Worst}
+		p.partials.Put(part)
+	}
+	r.AbsHistogram.Bins, r.RelHistogram.Bins, r.ErrorOffsets, r.Axes, r.Worst = nil, nil, nil, nil, nil
 }
 
 // merge adds the segment that follows.
@@ -149,7 +172,7 @@ func (p *Partial) merge(q *Partial, e *Engine) {
 	p.worst.merge(&q.worst)
 	p.absHistogram = p.absHistogram.merged(q.absHistogram)
 	p.relHistogram = p.relHistogram.merged(q.relHistogram)
-	p.joint = mergedJoint(p.joint, q.joint)
+	p.joint = mergedJoint(slices.Concat(p.joint, q.joint))
 	p.axes.merge(&q.axes)
 	p.withoutAxes = append(p.withoutAxes, q.withoutAxes...)
 	p.refCRC = combineCRC(p.refCRC, q.refCRC, q.elements*int64(e.ref.size))

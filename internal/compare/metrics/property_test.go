@@ -107,7 +107,8 @@ func TestReadSizesAndWorkers(t *testing.T) {
 	}
 }
 
-// TestPool compares pairs of all types in the buffers of one pool and in new ones.
+// TestPool compares pairs of all types in the buffers of one pool, those of results that were
+// recycled too, and in new ones.
 func TestPool(t *testing.T) {
 	pool := NewPool()
 	random := rand.New(rand.NewPCG(12, 12))
@@ -133,6 +134,10 @@ func TestPool(t *testing.T) {
 			}
 			if diff := gocmp.Diff(want, got, cmpopts.EquateNaNs()); diff != "" {
 				t.Errorf("%s: %s", d, diff)
+			}
+			pool.Recycle(got)
+			if got.Worst != nil || got.ErrorOffsets != nil || got.Axes != nil || got.AbsHistogram.Bins != nil || got.RelHistogram.Bins != nil {
+				t.Errorf("%s: a recycled result has lists", d)
 			}
 		}
 	}

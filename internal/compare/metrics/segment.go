@@ -127,7 +127,7 @@ func (e *Engine) newPartial(segment int64) *Partial {
 		axes: p.axes.empty(e.axes), minRef: math.Inf(1),
 		listed: p.listed[:0], mismatched: p.mismatched[:0], tree: tree{p.tree.stack[:0]},
 		worst: ranking{limit: e.request.Top, entries: p.worst.entries[:0]},
-		noise: e.newNoise(p.noise),
+		noise: e.newNoise(p.noise), lists: p.lists, errorOffsets: p.lists.errorOffsets[:0],
 	}
 	if p.axesFrom = first; e.request.LateAxes {
 		p.axesFrom += p.elements

@@ -73,29 +73,35 @@ func Take(table []uint32, cell uint) int64 {
 	return total
 }
 
-// TakeAbs returns how many pairs have |d| in a bin and clears the count; TakeJoint
-// has them from then on.
-func (t *Tables) TakeAbs(bin uint) (total int64) {
-	for row := range uint(rows) {
-		n := Take(t.abs[row<<rowShift:], bin)
-		if n == 0 {
-			continue
-		}
-		total += n
-		group := (bin + 8) >> groupShift
-		switch row {
-		case otherRow:
-		case zeroRow:
-			t.joint[cell(group, 0)] += uint32(n)
-		default:
-			t.joint[cell(group, firstGroup+row)] += uint32(n)
-		}
+// TakeAbs returns a function that returns how many pairs have |d| in a bin and clears the
+// count; TakeJoint has them from then on. All |r| are in a range.
+func (t *Tables) TakeAbs(minRef, maxRef float64) func(bin uint) int64 {
+	first, last := uint(0), uint(rows-1)
+	if low, high := uint(rowNumber(minRef)), uint(rowNumber(maxRef)); max(low, high) < otherRow {
+		first, last = low, high
 	}
-	return total
+	return func(bin uint) (total int64) {
+		for row := first; row <= last; row++ {
+			n := Take(t.abs[row<<rowShift:], bin)
+			if n == 0 {
+				continue
+			}
+			total += n
+			group := (bin + 8) >> groupShift
+			switch row {
+			case otherRow:
+			case zeroRow:
+				t.joint[cell(group, 0)] += uint32(n)
+			default:
+				t.joint[cell(group, firstGroup+row)] += uint32(n)
+			}
+		}
+		return total
+	}
 }
 
 // TakeJoint returns how many pairs are in the groups of |d| and |r| and clears the
-// count. TakeAbs must come before for all bins of pairs.
+// count. That of TakeAbs must come before for all bins of pairs.
 func (t *Tables) TakeJoint(abs, ref uint) int64 {
 	at := &t.joint[cell(abs, ref)]
 	total := int64(*at)

@@ -30,6 +30,7 @@ type Collector struct {
 
 	rows, channels   bins
 	octaves          [2][]octave // of positive references, or 0, and of negative ones
+	joined           []octave    // memory for those of both
 	strata           Strata      // what octaves and steps are of
 	sampled          sampled
 	dd               float64 // of all pairs
@@ -45,19 +46,24 @@ type Collector struct {
 	singles          singles
 	excludedD        *histogram // |d| of finite pairs that do not count, nil for none
 	table            *kernel.Octaves
-	n, r             [blockElements]float64 // a block without what does not count
 	excludedPosition []int32
-	runs             [runCount]int // of a block
-	places           []int64       // the offsets of the probe
-	probes           [probed]float32
-	probedTo         int // the places before it are done
-	sums             [runCount]kernel.GroupSums
-	// The bins of the runs.
-	rowBins, channelBins [runCount]int32
+	places           []int64 // the offsets of the probe
+	probedTo         int     // the places before it are done
+	*scratch
 
 	// Of all rows, and of the groups of any kind: see summarize.
 	means, stds, views []float64
-	numbers            kernel.Numbers
+}
+
+// scratch is memory of which nothing is left from before.
+type scratch struct {
+	n, r   [blockElements]float64 // a block without what does not count
+	runs   [runCount]int          // of a block
+	probes [probed]float32
+	sums   [runCount]kernel.GroupSums
+	// The bins of the runs.
+	rowBins, channelBins [runCount]int32
+	numbers              kernel.Numbers
 }
 
 // octave holds the sums over the pairs with one exponent and sign of r.
@@ -76,7 +82,7 @@ func NewCollector(req *Request) *Collector {
 // Reset makes it a collector of nothing again, for any request.
 func (c *Collector) Reset(req *Request) {
 	if c.table == nil {
-		c.table = kernel.NewOctaves()
+		c.table, c.scratch = kernel.NewOctaves(), new(scratch)
 	}
 	if c.excludedD != nil {
 		c.excludedD.clear()
@@ -87,8 +93,8 @@ func (c *Collector) Reset(req *Request) {
 		request: *req, total: req.Shape.Elements(), row: lastAxis(req.Shape), floor: math.Ldexp(1, req.Type.MinExp),
 		strata: NewStrata(req.Shape.Elements()),
 		rows:   c.rows.reset(rows), channels: c.channels.reset(channels),
-		octaves: [2][]octave{c.octaves[0][:0], c.octaves[1][:0]},
-		minNPU:  math.Inf(1), maxNPU: math.Inf(-1), minRef: math.Inf(1), maxRef: math.Inf(-1),
+		octaves: [2][]octave{c.octaves[0][:0], c.octaves[1][:0]}, joined: c.joined, scratch: c.scratch,
+		minNPU: math.Inf(1), maxNPU: math.Inf(-1), minRef: math.Inf(1), maxRef: math.Inf(-1),
 		excludedD: c.excludedD, table: c.table, excludedPosition: c.excludedPosition[:0],
 		means: c.means, stds: c.stds, views: c.views,
 		places: appendPlaces(c.places[:0], req.Shape),

@@ -155,7 +155,8 @@ func (c *Collector) sumOctaves() (s octaveSums) {
 		}
 	}
 	positive, negative := c.octaves[0], c.octaves[1]
-	for _, o := range mergedOctaves(positive, negative) {
+	c.joined = mergedOctaves(c.joined, positive, negative)
+	for _, o := range c.joined {
 		if o.exponent > 0 {
 			if o.exponent-1023 < t.MinExp {
 				s.subnormal += o.Count

@@ -1,6 +1,10 @@
 package noise
 
-import "dumptool/internal/compare/metrics/kernel"
+import (
+	"slices"
+
+	"dumptool/internal/compare/metrics/kernel"
+)
 
 // Merge adds the elements that follow, which next has collected. It must not be used
 // afterwards, and nothing but Merge and Finish follows.
@@ -26,7 +30,7 @@ func (c *Collector) Merge(next *Collector) {
 	c.rows.merge(&next.rows)
 	c.channels.merge(&next.channels)
 	for sign := range c.octaves {
-		c.octaves[sign] = mergedOctaves(c.octaves[sign], next.octaves[sign])
+		c.octaves[sign], c.joined = mergedOctaves(c.joined, c.octaves[sign], next.octaves[sign]), c.octaves[sign]
 	}
 	c.bits |= next.bits
 	c.minNPU, c.maxNPU = min(c.minNPU, next.minNPU), max(c.maxNPU, next.maxNPU)
@@ -45,9 +49,10 @@ func (c *Collector) Merge(next *Collector) {
 	}
 }
 
-// mergedOctaves returns the octaves of two lists, both by rising exponents.
-func mergedOctaves(a, b []octave) []octave {
-	merged := make([]octave, 0, len(a)+len(b))
+// mergedOctaves returns the octaves of two lists, both by rising exponents, in the memory of
+// a third one.
+func mergedOctaves(merged, a, b []octave) []octave {
+	merged = slices.Grow(merged[:0], len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
 		switch {
 		case a[0].exponent < b[0].exponent:

@@ -96,9 +96,12 @@ func (c *Collector) finishProbe() Probe {
 	if c.rows.fold != 1 || axes < 2 || c.rows.stride != c.row {
 		return p
 	}
-	for i := 0; i < len(c.places); i += int(grid[axes-1]) {
-		row := c.places[i] / c.row
-		p.RowMean, p.RowStd = append(p.RowMean, c.means[row]), append(p.RowStd, c.stds[row])
+	rows := len(c.places) / int(max(grid[axes-1], 1))
+	both := make([]float64, 2*rows)
+	p.RowMean, p.RowStd = both[:rows:rows], both[rows:]
+	for i := range rows {
+		row := c.places[i*int(grid[axes-1])] / c.row
+		p.RowMean[i], p.RowStd[i] = c.means[row], c.stds[row]
 	}
 	return p
 }
