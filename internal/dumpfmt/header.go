@@ -106,19 +106,19 @@ func newTensor(r io.ReaderAt, desc descriptor, p *part) (tensor.Tensor, Detail) 
 // is an error of this tensor alone, and so are bytes that the file lacks.
 func setShapes(t *tensor.Tensor, detail *Detail, p *part, dims, original []uint64) {
 	var stored, host error
-	t.Shape, stored = newShape(dims, p.at, lang.Say("%s shape", p))
-	t.OriginalShape, host = newShape(original, p.at, lang.Say("%s original shape", p))
+	t.Shape, stored = newShape(dims, p, "%s shape")
+	t.OriginalShape, host = newShape(original, p, "%s original shape")
 	detail.Err = cmp.Or(p.err, stored, host)
 }
 
-func newShape(dims []uint64, at int64, what lang.Sentence) (tensor.Shape, error) {
+func newShape(dims []uint64, p *part, what string) (tensor.Shape, error) {
 	if len(dims) == 0 {
 		return nil, nil
 	}
 	shape := make(tensor.Shape, len(dims))
 	for i, d := range dims {
 		if d > math.MaxInt64 {
-			return nil, broken(at, lang.Say("%s dimension %d", what, i), lang.Plain(fmt.Sprint(d)), lang.Say("exceeds 63 bits"))
+			return nil, broken(p.at, lang.Say("%s dimension %d", lang.Say(what, p), i), lang.Plain(fmt.Sprint(d)), lang.Say("exceeds 63 bits"))
 		}
 		shape[i] = int64(d)
 	}

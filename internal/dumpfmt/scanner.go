@@ -108,8 +108,11 @@ func (s *scanner) appendBytes(out []byte, n int64) ([]byte, error) {
 	return out, nil
 }
 
-// varint reads the base-128 integer that what begins with or is.
-func (s *scanner) varint(what string, end int64) (uint64, error) {
+// varint reads the base-128 integer that what is.
+func (s *scanner) varint(what string, end int64) (uint64, error) { return s.varintOf(what, "", end) }
+
+// varintOf is varint for a part of what.
+func (s *scanner) varintOf(what, part string, end int64) (uint64, error) {
 	b, err := s.peek(maxVarint, end)
 	if err != nil {
 		return 0, err
@@ -120,7 +123,7 @@ func (s *scanner) varint(what string, end int64) (uint64, error) {
 		if len(b) < maxVarint {
 			problem = "is cut off"
 		}
-		return 0, broken(s.off, lang.Say(what), lang.Sentence{}, lang.Say(problem))
+		return 0, broken(s.off, lang.Say(what+part), lang.Sentence{}, lang.Say(problem))
 	}
 	s.off += int64(n)
 	return v, nil
@@ -132,7 +135,7 @@ const maxVarint = 10
 // length reads the length of what, and checks that so many bytes follow.
 func (s *scanner) length(what string, end int64) (int64, error) {
 	at := s.off
-	v, err := s.varint(what+" length", end)
+	v, err := s.varintOf(what, " length", end)
 	if err != nil {
 		return 0, err
 	}

@@ -166,11 +166,11 @@ func (w *walker) nested(f *field, num protowire.Number, end int64, out []byte, s
 	if out, err = w.message(*f.sub, w.off+n, out, sp); err != nil {
 		return nil, err
 	}
-	if length := protowire.AppendVarint(nil, uint64(len(out)-at)); len(length) == 1 {
-		out[at-1] = length[0]
-	} else {
-		out = slices.Replace(out, at-1, at, length...)
+	length := len(out) - at
+	if more := protowire.SizeVarint(uint64(length)) - 1; more > 0 {
+		out = slices.Insert(out, at, make([]byte, more)...)
 	}
+	protowire.AppendVarint(out[:at-1], uint64(length))
 	return out, nil
 }
 
