@@ -187,7 +187,7 @@ func (w *walker) folder(ctx context.Context, dir, rel string, parent *Folder) er
 			}
 		case name == MappingName || isLeftover(name):
 		default:
-			w.file(f, store.Join(abs, name), e, names)
+			w.file(f, abs, e, names)
 		}
 	}
 	return nil
@@ -205,8 +205,11 @@ func (w *walker) skips(e fs.DirEntry) bool {
 // file adds a file of a folder, of which abs is the absolute path. A link to a file
 // is followed, wherever it leads; one to a folder is not.
 func (w *walker) file(f *Folder, abs string, e fs.DirEntry, names *dumpfmt.Mapping) {
-	if w.seen[abs] || w.opt.Only != nil && !w.opt.Only[abs] { // it was given itself, or is not wanted
-		return
+	if w.root > 0 || w.opt.Only != nil {
+		at := store.Join(abs, e.Name())
+		if w.seen[at] || w.opt.Only != nil && !w.opt.Only[at] { // it was given itself, or is not wanted
+			return
+		}
 	}
 	info, err := e.Info()
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
