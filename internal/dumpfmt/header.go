@@ -158,10 +158,7 @@ func readV1(s *scanner) (d *Dump, sure bool, err error) {
 	if err != nil {
 		return nil, sure, err
 	}
-	msg, err := sk.decode(0)
-	if err != nil {
-		return nil, sure, err
-	}
+	msg := sk.msg
 	parts := listParts(msg, sk)
 	if !holdsData(parts, sure) {
 		return nil, sure, broken(0, lang.Say("message"), lang.Sentence{}, lang.Say("holds no tensor bytes"))
@@ -224,10 +221,7 @@ func readV2(s *scanner) (d *Dump, sure bool, err error) {
 	if err != nil {
 		return nil, sure, err
 	}
-	msg, err := sk.decode(lengthSize)
-	if err != nil {
-		return nil, sure, err
-	}
+	msg := sk.msg
 	parts := listParts(msg, sk)
 	if len(parts) == 0 && msg.GetVersion() == "" && msg.GetOpName() == "" {
 		return nil, false, broken(lengthSize, lang.Say("header"), lang.Say("of %d bytes", n), lang.Say("names neither operator nor tensor"))
