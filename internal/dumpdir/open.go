@@ -519,7 +519,9 @@ func (b *opBuilder) executions() []*Op {
 		slices.SortStableFunc(op.Tensors, func(x, y Tensor) int {
 			return cmp.Or(strings.Compare(string(x.Kind), string(y.Kind)), cmp.Compare(x.Index, y.Index), strings.Compare(x.Slice, y.Slice))
 		})
-		op.Tensors = slices.Clone(op.Tensors) // which takes no more room than they need
+		if cap(op.Tensors) > len(op.Tensors) {
+			op.Tensors = slices.Clone(op.Tensors) // which takes no more room than they need
+		}
 	}
 	return ops
 }

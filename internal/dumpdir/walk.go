@@ -236,7 +236,11 @@ func (w *walker) add(f *Folder, name string, info fs.FileInfo, names *dumpfmt.Ma
 	if store.Remote(where) && info != nil {
 		etag, _ = info.Sys().(string)
 	}
-	w.run.inventory.Add(w.root, path.Join(f.Dir, name), file.Size, etag)
+	below := name
+	if f.Dir != "." {
+		below = path.Join(f.Dir, name)
+	}
+	w.run.inventory.Add(w.root, below, file.Size, etag)
 	if original, ok := names.Original(name); ok {
 		file.Name = original
 	}
