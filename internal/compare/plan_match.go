@@ -108,6 +108,7 @@ func (p *Plan) matchOptions(refs []pair.Tensor) pair.Options {
 
 // matched adds what the pairing of two rounds gave.
 func (p *Plan) matched(round *plannedRound, r *pair.Result) {
+	p.Pairs = slices.Grow(p.Pairs, len(r.Pairs))
 	for _, c := range r.Pairs {
 		p.add(round, c.Ref, c.NPU, string(c.Rule))
 	}

@@ -76,7 +76,7 @@ type sameName struct {
 // takes: NAME, NAME:output:1, TYPE.NAME:output:1:THREAD, or the file.
 func (p *Plan) distinguish() {
 	// Rows that differ without the NPU's operator differ whatever its name becomes.
-	alike := map[sameName]int{}
+	alike := make(map[sameName]int, len(p.Pairs))
 	for i := range p.Pairs {
 		alike[nameOf(p.Pairs[i].Row)]++
 	}

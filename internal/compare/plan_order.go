@@ -81,7 +81,7 @@ func (p *Plan) ownRound(r *plannedRound) *plannedRound {
 // compared the sources of the order need to know no others.
 func (p *Plan) operators(pairs []*Pair) []operator {
 	clock := slices.ContainsFunc(pairs, func(x *Pair) bool { return x.NPU != nil && p.npu.op[x.NPU.ID].IsTimed() })
-	all, at := []operator{}, map[*dumpdir.Op]int{}
+	all, at := make([]operator, 0, len(pairs)), make(map[*dumpdir.Op]int, len(pairs))
 	for _, x := range pairs {
 		op, item := p.item(x, clock)
 		i, ok := at[op]

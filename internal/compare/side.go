@@ -48,6 +48,8 @@ type Tensor struct {
 	Recorded *pair.Recorded
 	// Err says why the file cannot be read; the tensor stands for its output 0.
 	Err error
+
+	nameType tensor.DType // that the name of the file says
 }
 
 // saidType is the type that the name of the file says, or dump.json of msprobe does: tools
@@ -56,7 +58,7 @@ func (t *Tensor) saidType() tensor.DType {
 	if t.Leaf != nil && t.Leaf.Tensor != nil {
 		return t.Leaf.Tensor.ElementType()
 	}
-	return filename.Parse(t.Name).DType
+	return t.nameType
 }
 
 // Side is what was found at the path of one side: the rounds of a run that were
@@ -213,17 +215,15 @@ func (s *Side) count(op *dumpdir.Op) {
 	if len(op.Tensors) == 0 {
 		return
 	}
-	name := op.Tensors[0].File.Name
-	isDump := op.Header != ""
-	if !isDump {
-		parsed := filename.Parse(name)
-		isDump = parsed.IsDump()
-	}
-	switch {
-	case isDump:
+	switch name := op.Tensors[0].File.Name; {
+	case op.Header != "":
 		s.dumped++
 	case strings.EqualFold(filepath.Ext(name), ".npy"):
 		s.arrays++
+	default:
+		if parsed := filename.Parse(name); parsed.IsDump() {
+			s.dumped++
+		}
 	}
 }
 
@@ -325,7 +325,7 @@ func (s *Side) add(round *dumpdir.Round, op *dumpdir.Op, leave bool) {
 		one := &Tensor{
 			Ref: align.Ref{Path: t.File.Path(), Name: t.File.Name, Kind: cmp.Or(t.Kind, tensor.Output), Index: t.Index, Member: t.Member, Files: s.files, Single: t.Member == "" && t.File.Err == nil && t.File.Only.IsZero() && isAlone(op, t)},
 			ID:  len(s.Tensors), Dump: op.Header != "" || isDump, Size: t.File.Size, Err: t.File.Err, Leaf: t.Leaf,
-			Statistics: t.Statistics, Table: t.Table,
+			Statistics: t.Statistics, Table: t.Table, nameType: info.DType,
 		}
 		if c := tensorfile.ContainerOf(t.File.Name); c != nil && c.Lone && t.Member == "" {
 			one.Single, one.Raw = true, c.Headless

@@ -137,10 +137,16 @@ func (r *Run) readHeaders(ctx context.Context, opt HeaderOptions, jobs []headerJ
 	for round, ops := range named {
 		round.distinguish(ops)
 	}
+	changed := len(jobs) > 0
 	for _, round := range r.Rounds {
+		before := len(round.Ops)
 		round.Ops = slices.DeleteFunc(round.Ops, func(o *Op) bool { return len(o.Tensors) == 0 })
+		changed = changed || len(round.Ops) < before
 	}
 	r.Rounds = slices.DeleteFunc(r.Rounds, func(round *Round) bool { return len(round.Ops) == 0 })
+	if !changed { // they are in order
+		return nil
+	}
 	slices.SortFunc(r.Rounds, func(a, b *Round) int { return a.At.Compare(b.At) })
 	return r.Arrange(r.sources)
 }

@@ -146,7 +146,6 @@ func (r *reader) locateFolder(f *Folder, p folderPath) {
 
 // identify finds out what every file is for. Raw files may hold no tensors.
 func (r *reader) identify(noRaw bool) {
-	originals := make(map[string][]*Folder) // of which others may be converted
 	converted := false
 	r.entries = slices.Grow(r.entries, len(r.run.Files)) // most often all of them are tensors
 	for _, f := range r.run.Files {
@@ -158,9 +157,6 @@ func (r *reader) identify(noRaw bool) {
 			id = identity{}
 		}
 		f.Role = id.role
-		if (id.role == Tensors || id.role == Overflow) && id.source == "" {
-			originals[f.Name] = append(originals[f.Name], f.Folder)
-		}
 		converted = converted || id.source != "" || sourceOfAll(f.Name) != ""
 		at := r.coordinatesOf(f.Folder, id.device)
 		switch id.role {
@@ -170,8 +166,19 @@ func (r *reader) identify(noRaw bool) {
 			r.entries = append(r.entries, entry{identity: id, file: f, at: at})
 		}
 	}
-	if !converted || len(originals) == 0 {
+	if !converted {
 		return
+	}
+	originals := make(map[string][]*Folder) // of which others may be converted
+	for i := range r.entries {
+		if e := &r.entries[i]; e.role == Tensors && e.source == "" {
+			originals[e.file.Name] = append(originals[e.file.Name], e.file.Folder)
+		}
+	}
+	for _, o := range r.run.Records {
+		if filename.Parse(o.File.Name).Source == "" {
+			originals[o.File.Name] = append(originals[o.File.Name], o.File.Folder)
+		}
 	}
 	isMade := func(f *File, source string) bool {
 		source = cmp.Or(source, sourceOfAll(f.Name))
@@ -512,7 +519,9 @@ func (b *opBuilder) executions() []*Op {
 		slices.SortStableFunc(op.Tensors, func(x, y Tensor) int {
 			return cmp.Or(strings.Compare(string(x.Kind), string(y.Kind)), cmp.Compare(x.Index, y.Index), strings.Compare(x.Slice, y.Slice))
 		})
-		op.Tensors = slices.Clone(op.Tensors) // which takes no more room than they need
+		if cap(op.Tensors) > len(op.Tensors) {
+			op.Tensors = slices.Clone(op.Tensors) // which takes no more room than they need
+		}
 	}
 	return ops
 }

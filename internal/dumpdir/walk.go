@@ -187,7 +187,7 @@ func (w *walker) folder(ctx context.Context, dir, rel string, parent *Folder) er
 			}
 		case name == MappingName || isLeftover(name):
 		default:
-			w.file(f, store.Join(abs, name), e, names)
+			w.file(f, abs, e, names)
 		}
 	}
 	return nil
@@ -205,8 +205,11 @@ func (w *walker) skips(e fs.DirEntry) bool {
 // file adds a file of a folder, of which abs is the absolute path. A link to a file
 // is followed, wherever it leads; one to a folder is not.
 func (w *walker) file(f *Folder, abs string, e fs.DirEntry, names *dumpfmt.Mapping) {
-	if w.seen[abs] || w.opt.Only != nil && !w.opt.Only[abs] { // it was given itself, or is not wanted
-		return
+	if w.root > 0 || w.opt.Only != nil {
+		at := store.Join(abs, e.Name())
+		if w.seen[at] || w.opt.Only != nil && !w.opt.Only[at] { // it was given itself, or is not wanted
+			return
+		}
 	}
 	info, err := e.Info()
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
@@ -233,7 +236,11 @@ func (w *walker) add(f *Folder, name string, info fs.FileInfo, names *dumpfmt.Ma
 	if store.Remote(where) && info != nil {
 		etag, _ = info.Sys().(string)
 	}
-	w.run.inventory.Add(w.root, path.Join(f.Dir, name), file.Size, etag)
+	below := name
+	if f.Dir != "." {
+		below = path.Join(f.Dir, name)
+	}
+	w.run.inventory.Add(w.root, below, file.Size, etag)
 	if original, ok := names.Original(name); ok {
 		file.Name = original
 	}

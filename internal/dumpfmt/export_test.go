@@ -24,8 +24,8 @@ func Walk(header []byte) (*Skeleton, error) {
 	return walk(newScanner(bytes.NewReader(header), int64(len(header))), int64(len(header)), walkOptions{})
 }
 
-// Decode is decode.
-func (sk *skeleton) Decode() (*dumppb.DumpData, error) { return sk.decode(0) }
+// Message is what the header says.
+func (sk *skeleton) Message() *dumppb.DumpData { return sk.msg }
 
 // Bytes returns the tensor bytes of the i-th message in a field of the header.
 func (sk *skeleton) Bytes(header []byte, field, i int) []byte {

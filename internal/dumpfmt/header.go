@@ -106,19 +106,19 @@ func newTensor(r io.ReaderAt, desc descriptor, p *part) (tensor.Tensor, Detail) 
 // is an error of this tensor alone, and so are bytes that the file lacks.
 func setShapes(t *tensor.Tensor, detail *Detail, p *part, dims, original []uint64) {
 	var stored, host error
-	t.Shape, stored = newShape(dims, p.at, lang.Say("%s shape", p))
-	t.OriginalShape, host = newShape(original, p.at, lang.Say("%s original shape", p))
+	t.Shape, stored = newShape(dims, p, "%s shape")
+	t.OriginalShape, host = newShape(original, p, "%s original shape")
 	detail.Err = cmp.Or(p.err, stored, host)
 }
 
-func newShape(dims []uint64, at int64, what lang.Sentence) (tensor.Shape, error) {
+func newShape(dims []uint64, p *part, what string) (tensor.Shape, error) {
 	if len(dims) == 0 {
 		return nil, nil
 	}
 	shape := make(tensor.Shape, len(dims))
 	for i, d := range dims {
 		if d > math.MaxInt64 {
-			return nil, broken(at, lang.Say("%s dimension %d", what, i), lang.Plain(fmt.Sprint(d)), lang.Say("exceeds 63 bits"))
+			return nil, broken(p.at, lang.Say("%s dimension %d", lang.Say(what, p), i), lang.Plain(fmt.Sprint(d)), lang.Say("exceeds 63 bits"))
 		}
 		shape[i] = int64(d)
 	}
@@ -158,10 +158,7 @@ func readV1(s *scanner) (d *Dump, sure bool, err error) {
 	if err != nil {
 		return nil, sure, err
 	}
-	msg, err := sk.decode(0)
-	if err != nil {
-		return nil, sure, err
-	}
+	msg := sk.msg
 	parts := listParts(msg, sk)
 	if !holdsData(parts, sure) {
 		return nil, sure, broken(0, lang.Say("message"), lang.Sentence{}, lang.Say("holds no tensor bytes"))
@@ -224,10 +221,7 @@ func readV2(s *scanner) (d *Dump, sure bool, err error) {
 	if err != nil {
 		return nil, sure, err
 	}
-	msg, err := sk.decode(lengthSize)
-	if err != nil {
-		return nil, sure, err
-	}
+	msg := sk.msg
 	parts := listParts(msg, sk)
 	if len(parts) == 0 && msg.GetVersion() == "" && msg.GetOpName() == "" {
 		return nil, false, broken(lengthSize, lang.Say("header"), lang.Say("of %d bytes", n), lang.Say("names neither operator nor tensor"))

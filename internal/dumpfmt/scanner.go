@@ -3,7 +3,6 @@ package dumpfmt
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"sync"
 
@@ -31,26 +30,22 @@ type scanner struct {
 	start  int64  // of the window
 	window []byte // bytes of the file from start on
 	buf    []byte // backing array of window
-	wire   []byte // room for a skeleton, of which one is used at a time
 	spent  int64  // of memoryBudget
 }
 
 // newScanner returns a scanner at the beginning of a file.
 func newScanner(r io.ReaderAt, size int64) *scanner {
 	s := scanners.Get().(*scanner)
-	*s = scanner{r: r, size: size, buf: s.buf, wire: s.wire}
+	*s = scanner{r: r, size: size, buf: s.buf}
 	return s
 }
 
 // scanners have ended: their buffers are used again.
 var scanners = sync.Pool{New: func() any { return &scanner{buf: make([]byte, windowSize)} }}
 
-// release gives the buffers back, but one that a large header has made large.
+// release gives the buffer back.
 func (s *scanner) release() {
 	s.r = nil
-	if cap(s.wire) > windowSize {
-		s.wire = nil
-	}
 	scanners.Put(s)
 }
 
@@ -82,34 +77,27 @@ func (s *scanner) peek(n int, end int64) ([]byte, error) {
 	return s.window[s.off-s.start:][:n], nil
 }
 
-// bytes returns a copy of the next n bytes, which the caller has checked to be
-// there.
-func (s *scanner) bytes(n int64) ([]byte, error) { return s.appendBytes(nil, n) }
-
-// appendBytes is bytes behind others.
-func (s *scanner) appendBytes(out []byte, n int64) ([]byte, error) {
+// bytes returns the next n bytes, which the caller has checked to be there. They are
+// valid until the next call.
+func (s *scanner) bytes(n int64) (b []byte, err error) {
 	if err := s.spend(n); err != nil {
 		return nil, err
 	}
 	if n <= int64(len(s.buf)) {
-		p, err := s.peek(int(n), s.size)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, p...)
+		b, err = s.peek(int(n), s.size)
 	} else {
-		at := len(out)
-		out = slices.Grow(out, int(n))[:at+int(n)]
-		if err := readFull(s.r, out[at:], s.off); err != nil {
-			return nil, err
-		}
+		b = make([]byte, n)
+		err = readFull(s.r, b, s.off)
 	}
 	s.off += n
-	return out, nil
+	return b, err
 }
 
-// varint reads the base-128 integer that what begins with or is.
-func (s *scanner) varint(what string, end int64) (uint64, error) {
+// varint reads the base-128 integer that what is.
+func (s *scanner) varint(what string, end int64) (uint64, error) { return s.varintOf(what, "", end) }
+
+// varintOf is varint for a part of what.
+func (s *scanner) varintOf(what, part string, end int64) (uint64, error) {
 	b, err := s.peek(maxVarint, end)
 	if err != nil {
 		return 0, err
@@ -120,7 +108,7 @@ func (s *scanner) varint(what string, end int64) (uint64, error) {
 		if len(b) < maxVarint {
 			problem = "is cut off"
 		}
-		return 0, broken(s.off, lang.Say(what), lang.Sentence{}, lang.Say(problem))
+		return 0, broken(s.off, lang.Say(what+part), lang.Sentence{}, lang.Say(problem))
 	}
 	s.off += int64(n)
 	return v, nil
@@ -132,7 +120,7 @@ const maxVarint = 10
 // length reads the length of what, and checks that so many bytes follow.
 func (s *scanner) length(what string, end int64) (int64, error) {
 	at := s.off
-	v, err := s.varint(what+" length", end)
+	v, err := s.varintOf(what, " length", end)
 	if err != nil {
 		return 0, err
 	}

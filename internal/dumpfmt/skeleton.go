@@ -3,10 +3,8 @@ package dumpfmt
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
 
 	"dumptool/internal/dumpfmt/dumppb"
 	"dumptool/internal/lang"
@@ -30,23 +28,14 @@ type span struct {
 	err    error // the file is cut off inside the descriptor
 }
 
-// skeleton is a DumpData message on the wire without its tensor bytes.
+// skeleton is a DumpData message without its tensor bytes.
 type skeleton struct {
-	wire     []byte
+	msg      *dumppb.DumpData
 	spans    [spaceField + 1][]span // by field number of DumpData, in file order
 	warnings []lang.Sentence
 }
 
-// decode parses the message. at is where it stands in the file.
-func (sk *skeleton) decode(at int64) (*dumppb.DumpData, error) {
-	msg := new(dumppb.DumpData)
-	if err := proto.Unmarshal(sk.wire, msg); err != nil {
-		return nil, broken(at, lang.Say("header"), lang.Sentence{}, lang.Say("does not parse: %v", err))
-	}
-	return msg, nil
-}
-
-// walker copies a message to a skeleton.
+// walker reads a message into a skeleton.
 type walker struct {
 	*scanner
 	walkOptions
@@ -62,32 +51,35 @@ type walkOptions struct {
 
 // walk makes the skeleton of the DumpData message between s.off and end.
 func walk(s *scanner, end int64, opt walkOptions) (*skeleton, error) {
-	w := &walker{scanner: s, walkOptions: opt}
-	wire, err := w.message(dumpDataMessage, end, s.wire[:0], nil)
-	if err != nil {
+	w := &walker{scanner: s, walkOptions: opt, skeleton: skeleton{msg: new(dumppb.DumpData)}}
+	if err := w.message(dumpDataMessage, end, w.msg, nil); err != nil {
 		return nil, err
 	}
-	w.skeleton.wire, s.wire = wire, wire
 	return &w.skeleton, nil
 }
 
-// message appends the fields up to end to out. The bytes of a payload field go
+// message reads the fields up to end into a message. The bytes of a payload field go
 // into sp instead; it is nil for DumpData itself.
-func (w *walker) message(m message, end int64, out []byte, sp *span) ([]byte, error) {
+func (w *walker) message(m message, end int64, into any, sp *span) error {
 	for w.off < end {
 		at := w.off
 		tag, err := w.varint("field tag", end)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if err := w.spend(fieldCost); err != nil {
-			return nil, err
+			return err
 		}
 		num, typ := protowire.DecodeTag(tag)
 		f := m.find(num)
 		switch {
 		case sp == nil && w.cut && w.cutOff(f, num, typ, end):
-			return protowire.AppendBytes(protowire.AppendTag(out, num, typ), nil), nil
+			if f.kind == nested {
+				f.open(into)
+			} else {
+				*f.text(into) = ""
+			}
+			return nil
 		case f == nil:
 			err = w.skipUnknown(at, num, typ, end)
 		case !f.fits(typ):
@@ -95,21 +87,21 @@ func (w *walker) message(m message, end int64, out []byte, sp *span) ([]byte, er
 		case typ == protowire.VarintType:
 			var v uint64
 			v, err = w.varint(f.name, end)
-			out = protowire.AppendVarint(protowire.AppendTag(out, num, typ), v)
+			f.set(into, v)
 		case f.kind == payload:
 			err = w.payload(f, end, sp)
 		case f.kind == nested && sp == nil:
-			out, err = w.descriptor(f, num, end, out)
+			err = w.descriptor(f, num, end, into)
 		case f.kind == nested:
-			out, err = w.nested(f, num, end, out, sp)
+			err = w.nested(f, end, into, sp)
 		default:
-			out, err = w.copy(f, num, end, out)
+			err = w.copy(f, end, into)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // cutOff reports whether a field of DumpData goes beyond the end. What it takes
@@ -134,60 +126,60 @@ func (w *walker) cutOff(f *field, num protowire.Number, typ protowire.Type, end 
 	return true
 }
 
-// descriptor appends a message field of DumpData. An error in it names it with
-// its index.
-func (w *walker) descriptor(f *field, num protowire.Number, end int64, out []byte) ([]byte, error) {
+// descriptor reads a message field of DumpData. An error in it names it with its index.
+func (w *walker) descriptor(f *field, num protowire.Number, end int64, into any) error {
 	if err := w.spend(descriptorCost); err != nil {
-		return nil, err
+		return err
 	}
 	sp := span{at: w.off}
-	out, err := w.nested(f, num, end, out, &sp)
-	if err != nil {
+	if err := w.nested(f, end, into, &sp); err != nil {
 		if fe, ok := errors.AsType[*FormatError](err); ok {
 			fe.What = lang.Say("%s %d %s", lang.Say(f.name), len(w.spans[num]), fe.What)
 		}
-		return nil, err
+		return err
 	}
 	w.spans[num] = append(w.spans[num], sp)
-	return out, nil
+	return nil
 }
 
-// nested appends a message field.
-func (w *walker) nested(f *field, num protowire.Number, end int64, out []byte, sp *span) ([]byte, error) {
+// nested reads a message field.
+func (w *walker) nested(f *field, end int64, into any, sp *span) error {
 	n, err := w.length(f.name, end)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := w.spend(messageCost); err != nil {
-		return nil, err
+		return err
 	}
-	out = append(protowire.AppendTag(out, num, protowire.BytesType), 0) // the length, mostly of one byte
-	at := len(out)
-	if out, err = w.message(*f.sub, w.off+n, out, sp); err != nil {
-		return nil, err
-	}
-	if length := protowire.AppendVarint(nil, uint64(len(out)-at)); len(length) == 1 {
-		out[at-1] = length[0]
-	} else {
-		out = slices.Replace(out, at-1, at, length...)
-	}
-	return out, nil
+	return w.message(*f.sub, w.off+n, f.open(into), sp)
 }
 
-// copy appends a text or a run of packed numbers.
-func (w *walker) copy(f *field, num protowire.Number, end int64, out []byte) ([]byte, error) {
+// copy reads a text or a run of packed numbers.
+func (w *walker) copy(f *field, end int64, into any) error {
 	n, err := w.length(f.name, end)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	cost := int64(textCost)
 	if f.kind == numbers {
 		cost = numbersCost
 	}
 	if err := w.spend(min(n, memoryBudget) * cost); err != nil {
-		return nil, err
+		return err
 	}
-	return w.appendBytes(protowire.AppendVarint(protowire.AppendTag(out, num, protowire.BytesType), uint64(n)), n)
+	if f.kind == text {
+		b, err := w.bytes(n)
+		*f.text(into) = string(b)
+		return err
+	}
+	for end := w.off + n; w.off < end; {
+		v, err := w.varint(f.name, end)
+		if err != nil {
+			return err
+		}
+		f.set(into, v)
+	}
+	return nil
 }
 
 // payload notes where tensor bytes are and steps over them.
@@ -248,9 +240,10 @@ func (s *scanner) versionAt(off int64) (bool, error) {
 }
 
 // The messages of package toolkit.dumpdata as they stand on the wire, after
-// the public dump_data.proto of the Ascend toolkit. The generated code decodes
-// them; these tables say what the walker may keep, what it must check and
-// which fields hold tensor bytes.
+// the public dump_data.proto of the Ascend toolkit. These tables say what the
+// walker must check, where it puts a value, and which fields hold tensor bytes.
+// The generated code would need a copy of the message without these bytes, and
+// three times as long.
 
 // kind is how the value of a field is stored and treated.
 type kind uint8
@@ -267,7 +260,40 @@ const (
 type field struct {
 	name string
 	kind kind
-	sub  *message // of a nested one
+	set  func(m any, v uint64) // sets a number, or adds one to numbers
+	text func(m any) *string   // where a text is
+	sub  *message              // of a nested one
+	open func(m any) any       // returns a nested message, which it makes
+}
+
+// numberAt is a field with a number, of a message with room for it.
+func numberAt[M any, N int32 | uint32 | uint64](name string, at func(*M) *N) field {
+	return field{name: name, kind: number, set: func(m any, v uint64) { *at(m.(*M)) = N(v) }}
+}
+
+// textAt is a field with a text.
+func textAt[M any](name string, at func(*M) *string) field {
+	return field{name: name, kind: text, text: func(m any) *string { return at(m.(*M)) }}
+}
+
+// nestedAt is a field with a message.
+func nestedAt[M, S any](name string, sub *message, at func(*M) **S) field {
+	return field{name: name, kind: nested, sub: sub, open: func(m any) any {
+		s := at(m.(*M))
+		if *s == nil {
+			*s = new(S)
+		}
+		return *s
+	}}
+}
+
+// listAt is a field with a message that a message has several of.
+func listAt[M, S any](name string, sub *message, at func(*M) *[]*S) field {
+	return field{name: name, kind: nested, sub: sub, open: func(m any) any {
+		list, s := at(m.(*M)), new(S)
+		*list = append(*list, s)
+		return s
+	}}
 }
 
 // message is the list of a message's fields, by field number.
@@ -312,69 +338,84 @@ const (
 )
 
 var dumpDataMessage = message{
-	1:           {name: "version", kind: text},
-	2:           {name: "dump_time", kind: number},
-	outputField: {name: "output", kind: nested, sub: &opOutputMessage},
-	inputField:  {name: "input", kind: nested, sub: &opInputMessage},
-	bufferField: {name: "buffer", kind: nested, sub: &blobMessage},
-	6:           {name: "op_name", kind: text},
-	attrField:   {name: "attr", kind: nested, sub: &opAttrMessage},
-	spaceField:  {name: "space", kind: nested, sub: &blobMessage},
-	9:           {name: "dfx_message", kind: text},
+	1:           textAt("version", func(m *dumppb.DumpData) *string { return &m.Version }),
+	2:           numberAt("dump_time", func(m *dumppb.DumpData) *uint64 { return &m.DumpTime }),
+	outputField: listAt("output", &opOutputMessage, func(m *dumppb.DumpData) *[]*dumppb.OpOutput { return &m.Output }),
+	inputField:  listAt("input", &opInputMessage, func(m *dumppb.DumpData) *[]*dumppb.OpInput { return &m.Input }),
+	bufferField: listAt("buffer", &bufferMessage, func(m *dumppb.DumpData) *[]*dumppb.OpBuffer { return &m.Buffer }),
+	6:           textAt("op_name", func(m *dumppb.DumpData) *string { return &m.OpName }),
+	attrField:   listAt("attr", &opAttrMessage, func(m *dumppb.DumpData) *[]*dumppb.OpAttr { return &m.Attr }),
+	spaceField:  listAt("space", &workspaceMessage, func(m *dumppb.DumpData) *[]*dumppb.Workspace { return &m.Space }),
+	9:           textAt("dfx_message", func(m *dumppb.DumpData) *string { return &m.DfxMessage }),
 }
 
 var opOutputMessage = message{
-	1:               {name: "data_type", kind: number},
-	2:               {name: "format", kind: number},
-	3:               {name: "shape", kind: nested, sub: &shapeMessage},
-	4:               {name: "original_op", kind: nested, sub: &originalOpMessage},
+	1:               numberAt("data_type", func(m *dumppb.OpOutput) *int32 { return &m.DataType }),
+	2:               numberAt("format", func(m *dumppb.OpOutput) *uint32 { return &m.Format }),
+	3:               nestedAt("shape", &shapeMessage, func(m *dumppb.OpOutput) **dumppb.Shape { return &m.Shape }),
+	4:               nestedAt("original_op", &originalOpMessage, func(m *dumppb.OpOutput) **dumppb.OriginalOp { return &m.OriginalOp }),
 	outputDataField: {name: "data", kind: payload},
-	6:               {name: "size", kind: number},
-	7:               {name: "original_shape", kind: nested, sub: &shapeMessage},
-	8:               {name: "sub_format", kind: number},
-	9:               {name: "address", kind: number},
-	10:              {name: "dim_range", kind: nested, sub: &dimRangeMessage},
-	11:              {name: "offset", kind: number},
+	6:               numberAt("size", func(m *dumppb.OpOutput) *uint64 { return &m.Size }),
+	7:               nestedAt("original_shape", &shapeMessage, func(m *dumppb.OpOutput) **dumppb.Shape { return &m.OriginalShape }),
+	8:               numberAt("sub_format", func(m *dumppb.OpOutput) *int32 { return &m.SubFormat }),
+	9:               numberAt("address", func(m *dumppb.OpOutput) *uint64 { return &m.Address }),
+	10:              listAt("dim_range", &dimRangeMessage, func(m *dumppb.OpOutput) *[]*dumppb.DimRange { return &m.DimRange }),
+	11:              numberAt("offset", func(m *dumppb.OpOutput) *uint64 { return &m.Offset }),
 }
 
 var opInputMessage = message{
-	1:              {name: "data_type", kind: number},
-	2:              {name: "format", kind: number},
-	3:              {name: "shape", kind: nested, sub: &shapeMessage},
+	1:              numberAt("data_type", func(m *dumppb.OpInput) *int32 { return &m.DataType }),
+	2:              numberAt("format", func(m *dumppb.OpInput) *uint32 { return &m.Format }),
+	3:              nestedAt("shape", &shapeMessage, func(m *dumppb.OpInput) **dumppb.Shape { return &m.Shape }),
 	inputDataField: {name: "data", kind: payload},
-	5:              {name: "size", kind: number},
-	6:              {name: "original_shape", kind: nested, sub: &shapeMessage},
-	7:              {name: "sub_format", kind: number},
-	8:              {name: "address", kind: number},
-	9:              {name: "offset", kind: number},
-	10:             {name: "arg_index", kind: number},
-	11:             {name: "input_type", kind: number},
+	5:              numberAt("size", func(m *dumppb.OpInput) *uint64 { return &m.Size }),
+	6:              nestedAt("original_shape", &shapeMessage, func(m *dumppb.OpInput) **dumppb.Shape { return &m.OriginalShape }),
+	7:              numberAt("sub_format", func(m *dumppb.OpInput) *int32 { return &m.SubFormat }),
+	8:              numberAt("address", func(m *dumppb.OpInput) *uint64 { return &m.Address }),
+	9:              numberAt("offset", func(m *dumppb.OpInput) *uint64 { return &m.Offset }),
+	10:             numberAt("arg_index", func(m *dumppb.OpInput) *uint32 { return &m.ArgIndex }),
+	11:             numberAt("input_type", func(m *dumppb.OpInput) *uint32 { return &m.InputType }),
 }
 
 var originalOpMessage = message{
-	1: {name: "name", kind: text},
-	2: {name: "output_index", kind: number},
-	3: {name: "data_type", kind: number},
-	4: {name: "format", kind: number},
+	1: textAt("name", func(m *dumppb.OriginalOp) *string { return &m.Name }),
+	2: numberAt("output_index", func(m *dumppb.OriginalOp) *uint32 { return &m.OutputIndex }),
+	3: numberAt("data_type", func(m *dumppb.OriginalOp) *int32 { return &m.DataType }),
+	4: numberAt("format", func(m *dumppb.OriginalOp) *uint32 { return &m.Format }),
 }
 
 var shapeMessage = message{
-	1: {name: "dim", kind: numbers},
+	1: {name: "dim", kind: numbers, set: addDim},
+}
+
+// addDim adds a dimension to a shape, which has mostly at most usualRank.
+func addDim(shape any, v uint64) {
+	const usualRank = 6
+	s := shape.(*dumppb.Shape)
+	if s.Dim == nil {
+		s.Dim = make([]uint64, 0, usualRank)
+	}
+	s.Dim = append(s.Dim, v)
 }
 
 var dimRangeMessage = message{
-	1: {name: "dim_start", kind: number},
-	2: {name: "dim_end", kind: number},
+	1: numberAt("dim_start", func(m *dumppb.DimRange) *uint64 { return &m.DimStart }),
+	2: numberAt("dim_end", func(m *dumppb.DimRange) *uint64 { return &m.DimEnd }),
 }
 
-// blobMessage is OpBuffer (whose first field is buffer_type) and Workspace.
-var blobMessage = message{
-	1:             {name: "type", kind: number},
+var bufferMessage = message{
+	1:             numberAt("type", func(m *dumppb.OpBuffer) *int32 { return &m.BufferType }),
 	blobDataField: {name: "data", kind: payload},
-	3:             {name: "size", kind: number},
+	3:             numberAt("size", func(m *dumppb.OpBuffer) *uint64 { return &m.Size }),
+}
+
+var workspaceMessage = message{
+	1:             numberAt("type", func(m *dumppb.Workspace) *int32 { return &m.Type }),
+	blobDataField: {name: "data", kind: payload},
+	3:             numberAt("size", func(m *dumppb.Workspace) *uint64 { return &m.Size }),
 }
 
 var opAttrMessage = message{
-	1: {name: "name", kind: text},
-	2: {name: "value", kind: text},
+	1: textAt("name", func(m *dumppb.OpAttr) *string { return &m.Name }),
+	2: textAt("value", func(m *dumppb.OpAttr) *string { return &m.Value }),
 }

@@ -14,7 +14,8 @@ import (
 // do: what it says is then not known.
 func parseConverted(stem, _ string) (Info, bool) {
 	const longestTail = 4
-	parts := strings.Split(stem, ".")
+	var room [usualParts]string
+	parts := appendParts(room[:0], stem)
 	for i := len(parts) - 2; i > 0 && i >= len(parts)-2-longestTail; i-- {
 		kind, ok := parseKind(parts[i])
 		if !ok {
@@ -89,10 +90,13 @@ func (n *Info) setTail(tail []string) bool {
 // ONNX and other frameworks that are dumped in their form.
 func parseReference(stem, _ string) (Info, bool) {
 	head, stamp, ok := cutLast(stem, ".")
-	op, index, ok2 := cutLast(head, ".")
-	i, ok3 := parseIndex(index)
-	at, ok4 := parseNumber(stamp)
-	if !ok || !ok2 || !ok3 || !ok4 || op == "" {
+	at, ok2 := parseNumber(stamp)
+	if !ok || !ok2 { // most often
+		return Info{}, false
+	}
+	op, index, ok := cutLast(head, ".")
+	i, ok2 := parseIndex(index)
+	if !ok || !ok2 || op == "" {
 		return Info{}, false
 	}
 	n := Info{OpName: op, Kind: tensor.Output, Index: i, Timestamp: at}
@@ -175,18 +179,19 @@ func CutTimestamp(op string) (head string, ok bool) {
 	return head, head != "" && len(stamp) >= timestampDigits && isDigits(stamp)
 }
 
-// opNumber is what MindSpore puts behind the name of an operator: its number in the
-// graph, and for one of several of that number another one.
-var opNumber = lang.Pattern(`-op[0-9]+(?:_[0-9]+)?$`)
-
-// CutOpNumber returns the name of an operator of MindSpore without its number, as
-// Conv2D of Conv2D-op515 and of Conv2D-op515_2. ok is false for a name without one.
+// CutOpNumber returns the name of an operator of MindSpore without its number in the
+// graph, and another one for one of several of that number: Conv2D of Conv2D-op515 and
+// of Conv2D-op515_2. ok is false for a name without one.
 func CutOpNumber(op string) (head string, ok bool) {
-	at := opNumber().FindStringIndex(op)
-	if at == nil || at[0] == 0 {
+	numbered, rest := op, trimDigits(op)
+	if before, found := strings.CutSuffix(rest, "_"); found && rest != op {
+		numbered, rest = before, trimDigits(before)
+	}
+	head, ok = strings.CutSuffix(rest, "-op")
+	if !ok || head == "" || rest == numbered {
 		return op, false
 	}
-	return op[:at[0]], true
+	return head, true
 }
 
 // maxRank is how many numbers at the end of a name may be a shape.

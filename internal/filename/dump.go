@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -94,8 +95,10 @@ func parseRecord(stem, ext string) (Info, bool) {
 // The timestamp is the number with the most digits, ten at least, that leaves
 // a possible count of numbers on both sides; the first of these.
 func parseDump(base string) (d Dump, ok bool) {
-	parts := strings.Split(base, ".")
-	numbers := trailingNumbers(parts)
+	var room [usualParts]string
+	var numberRoom [usualParts]uint64
+	parts := appendParts(room[:0], base)
+	numbers := appendNumbers(numberRoom[:0], parts)
 	head := parts[:len(parts)-len(numbers)]
 	stamp := findTimestamp(parts[len(head):], len(head))
 	if stamp < 0 {
@@ -184,17 +187,27 @@ func (d Dump) String() string {
 	return string(b)
 }
 
-// trailingNumbers returns the numbers that the parts end with.
-func trailingNumbers(parts []string) []uint64 {
-	var numbers []uint64
-	first := len(parts)
-	for first > 0 && isNumber(parts[first-1]) {
-		first--
+// usualParts is how many parts names have at most, but those of operators with many dots.
+const usualParts = 16
+
+// appendParts appends what stands between the dots of a name.
+func appendParts(parts []string, name string) []string {
+	for part := range strings.SplitSeq(name, ".") {
+		parts = append(parts, part)
 	}
-	for _, p := range parts[first:] {
-		v, _ := strconv.ParseUint(p, 10, 64)
+	return parts
+}
+
+// appendNumbers appends the numbers that the parts end with.
+func appendNumbers(numbers []uint64, parts []string) []uint64 {
+	for _, p := range slices.Backward(parts) {
+		v, ok := parsePrinted(p)
+		if !ok {
+			break
+		}
 		numbers = append(numbers, v)
 	}
+	slices.Reverse(numbers)
 	return numbers
 }
 

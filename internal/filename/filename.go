@@ -5,11 +5,11 @@
 package filename
 
 import (
+	"math"
 	"path"
 	"strconv"
 	"strings"
 
-	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
@@ -118,7 +118,7 @@ func Container(name string) string {
 // Parse takes the base name of a file apart. Any such name has a grammar: one of
 // no other form is Plain.
 func Parse(base string) Info {
-	if base == "" || strings.ContainsAny(base, "/\x00") {
+	if base == "" || strings.IndexByte(base, '/') >= 0 || strings.IndexByte(base, 0) >= 0 {
 		return Info{}
 	}
 	stem, ext := splitExt(base)
@@ -211,18 +211,28 @@ func parseDims(s, sep string) (tensor.Shape, bool) {
 
 // parseDim reads a dimension as a writer prints it.
 func parseDim(s string) (int64, bool) {
-	v, err := strconv.ParseInt(s, 10, 64)
-	return v, err == nil && isNumber(s)
+	v, ok := parsePrinted(s)
+	return int64(v), ok && v <= math.MaxInt64
 }
 
-// isNumber reports whether s is a decimal number as a writer prints it: no
-// sign, no leading zero, 64 bits at most.
-func isNumber(s string) bool {
-	_, ok := parseNumber(s)
-	return ok && (s == "0" || s[0] >= '1' && s[0] <= '9')
+// parsePrinted reads a decimal number as a writer prints it: no sign, no leading
+// zero, 64 bits at most.
+func parsePrinted(s string) (uint64, bool) {
+	if s != "0" && strings.HasPrefix(s, "0") {
+		return 0, false
+	}
+	return parseNumber(s)
 }
 
-func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+func isDigits(s string) bool { return s != "" && trimDigits(s) == "" }
+
+// trimDigits is what is left of s without the digits at its end.
+func trimDigits(s string) string {
+	for s != "" && '0' <= s[len(s)-1] && s[len(s)-1] <= '9' {
+		s = s[:len(s)-1]
+	}
+	return s
+}
 
 // isWord reports whether s can be the name of an element type or a format.
 func isWord(s string) bool {
@@ -242,40 +252,68 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// The forms of a shape at the end of a plain name: add_1x8x8, add(1, 8, 8),
-// add_[1,8,8]; and numbers that are perhaps none: add_1_8_8.
-var (
-	timesSuffix   = lang.Pattern(`(?s)^.+[_.]([0-9]+(?:x[0-9]+)+)$`)
-	bracketSuffix = lang.Pattern(`(?s)[^_.][_.]?(?:\(([0-9, ]*)\)|\[([0-9, ]*)\])$`)
-	numbersSuffix = lang.Pattern(`(?s)[^_]((?:_[0-9]+)+)$`)
-)
-
 // parsePlain parses the names of output 0 of an operator, as the HPAA tools and
-// users write them. It fits every name.
+// users write them. It fits every name. A shape may stand at its end, as in
+// add_1x8x8, add(1, 8, 8), add_[1,8,8]; and numbers that are perhaps none: add_1_8_8.
 func parsePlain(stem, _ string) (Info, bool) {
 	n := Info{OpName: stem, Kind: tensor.Output}
 	switch last := stem[len(stem)-1]; {
-	case last == ')' || last == ']':
-		if m := bracketSuffix().FindStringSubmatch(stem); m != nil {
-			dims := strings.TrimSuffix(strings.ReplaceAll(m[1]+m[2], " ", ""), ",")
-			n.Shape, _ = parseDims(dims, ",")
-		}
+	case last == ')':
+		n.Shape = shapeInBrackets(stem, "(")
+	case last == ']':
+		n.Shape = shapeInBrackets(stem, "[")
 	case last < '0' || last > '9':
 	default:
-		if m := timesSuffix().FindStringSubmatch(stem); m != nil {
-			n.Shape, _ = parseDims(m[1], "x")
-		} else if m := numbersSuffix().FindStringSubmatch(stem); m != nil {
-			n.Numbers, _ = parseDims(m[1][1:], "_")
+		if i := strings.LastIndexAny(stem, "_."); i > 0 && strings.Contains(stem[i:], "x") {
+			n.Shape, _ = parseDims(stem[i+1:], "x")
+		} else {
+			n.Numbers = numbersAtEnd(stem)
 		}
 	}
 	return n, true
+}
+
+// shapeInBrackets is the shape from the last opening bracket to the end of a name, nil for
+// none. At most one _ or . stands between it and the name.
+func shapeInBrackets(stem, opening string) tensor.Shape {
+	name, dims, found := cutLast(stem[:len(stem)-1], opening)
+	if n := len(name); n > 0 && strings.IndexByte("_.", name[n-1]) >= 0 {
+		name = name[:n-1]
+	}
+	if !found || name == "" || strings.IndexByte("_.", name[len(name)-1]) >= 0 || strings.Trim(dims, "0123456789, ") != "" {
+		return nil
+	}
+	shape, _ := parseDims(strings.TrimSuffix(strings.ReplaceAll(dims, " ", ""), ","), ",")
+	return shape
+}
+
+// numbersAtEnd are the numbers that a name ends with, a single _ before each, nil for none
+// and where one of them is no dimension.
+func numbersAtEnd(stem string) tensor.Shape {
+	at := len(stem)
+	for {
+		head := trimDigits(stem[:at])
+		if len(head) == at || !strings.HasSuffix(head, "_") {
+			break
+		}
+		at = len(head) - 1
+	}
+	rest := strings.TrimPrefix(stem[at:], "_")
+	if at == 0 || stem[at-1] == '_' { // no name stands before the first one
+		_, rest, _ = strings.Cut(rest, "_")
+	}
+	if rest == "" {
+		return nil
+	}
+	shape, _ := parseDims(rest, "_")
+	return shape
 }
 
 // parseInLayout parses the names of output 0 of an operator with the layout in
 // which a device has it, such as conv1.NC1HWC0.npy. Layouts are written as devices
 // write them, so that no name of an operator is taken for one.
 func parseInLayout(stem, ext string) (n Info, ok bool) {
-	if ext == "" {
+	if ext == "" || !strings.Contains(stem, "FRACTAL_") && !strings.Contains(stem, "C0") { // most often
 		return n, false
 	}
 	op, word, _ := cutLast(stem, ".")
@@ -291,20 +329,20 @@ func parseInLayout(stem, ext string) (n Info, ok bool) {
 	return n, ok && format.String() == word
 }
 
-// atbTensor is the form of the names of tensors of the Ascend Transformer Boost
-// library; folders name the operator.
-var atbTensor = lang.Pattern(`(?s)^(in|out)tensor([0-9]+)(?:_.+)?$`)
-
+// parseATB parses the names of tensors of the Ascend Transformer Boost library;
+// folders name the operator.
 func parseATB(stem, _ string) (Info, bool) {
-	m := atbTensor().FindStringSubmatch(stem)
-	if m == nil {
+	kind := tensor.Input
+	rest, ok := strings.CutPrefix(stem, "intensor")
+	if !ok {
+		kind = tensor.Output
+		rest, ok = strings.CutPrefix(stem, "outtensor")
+	}
+	number, parameter, named := strings.Cut(rest, "_")
+	if !ok || named && parameter == "" {
 		return Info{}, false
 	}
-	index, ok := parseIndex(m[2])
-	kind := tensor.Output
-	if m[1] == "in" {
-		kind = tensor.Input
-	}
+	index, ok := parseIndex(number)
 	return Info{OpName: stem, Kind: kind, Index: index}, ok
 }
 

@@ -346,6 +346,48 @@ func TestRawRoundTrip(t *testing.T) {
 	})
 }
 
+// The forms of names as patterns.
+var (
+	timesSuffix   = regexp.MustCompile(`(?s)^.+[_.]([0-9]+(?:x[0-9]+)+)$`)
+	bracketSuffix = regexp.MustCompile(`(?s)[^_.][_.]?(?:\(([0-9, ]*)\)|\[([0-9, ]*)\])$`)
+	numbersSuffix = regexp.MustCompile(`(?s)[^_]((?:_[0-9]+)+)$`)
+	atbTensor     = regexp.MustCompile(`(?s)^(in|out)tensor([0-9]+)(?:_.+)?$`)
+	opNumber      = regexp.MustCompile(`-op[0-9]+(?:_[0-9]+)?$`)
+)
+
+// TestPatterns holds what is read by hand against the patterns.
+func TestPatterns(t *testing.T) {
+	part := rapid.OneOf(rapid.StringMatching(`[0-9]{1,2}|[0-9]{19}`), rapid.StringMatching(`(?s)[a_.x(),\[\] é-]`),
+		rapid.SampledFrom([]string{"_", "_", "x", "-op", "intensor", "outtensor", "\xff", "\n"}))
+	rapid.Check(t, func(t *rapid.T) {
+		name := strings.Join(rapid.SliceOfN(part, 1, 9).Draw(t, "name"), "")
+		var shape, numbers tensor.Shape
+		if m := bracketSuffix.FindStringSubmatch(name); m != nil {
+			shape, _ = parseDims(strings.TrimSuffix(strings.ReplaceAll(m[1]+m[2], " ", ""), ","), ",")
+		} else if m := timesSuffix.FindStringSubmatch(name); m != nil {
+			shape, _ = parseDims(m[1], "x")
+		} else if m := numbersSuffix.FindStringSubmatch(name); m != nil {
+			numbers, _ = parseDims(m[1][1:], "_")
+		}
+		want := Info{OpName: name, Kind: tensor.Output, Shape: shape, Numbers: numbers}
+		if got, _ := parsePlain(name, ""); !cmp.Equal(got, want) {
+			t.Errorf("%q: %s", name, cmp.Diff(want, got))
+		}
+		m := atbTensor.FindStringSubmatch(name)
+		got, ok := parseATB(name, "")
+		if ok && (m == nil || strconv.Itoa(got.Index) != strings.TrimLeft(m[2][:len(m[2])-1], "0")+m[2][len(m[2])-1:] || string(got.Kind) != m[1]+"put") || !ok && m != nil && len(m[2]) < 19 {
+			t.Errorf("%q: %+v, %v, want %q", name, got, ok, m)
+		}
+		head := name
+		if at := opNumber.FindStringIndex(name); at != nil && at[0] > 0 {
+			head = name[:at[0]]
+		}
+		if got, ok := CutOpNumber(name); got != head || ok != (head != name) {
+			t.Errorf("%q: %q, %v, want %q", name, got, ok, head)
+		}
+	})
+}
+
 func TestShapeSuffixes(t *testing.T) {
 	for op, want := range map[string][]ShapeSuffix{
 		"conv1":        nil,

@@ -416,7 +416,6 @@ func readersInChinese() map[string]string {
 		"different axes":                                            "轴不同",
 		"dimension %d is %d, want at least %d":                      "维度 %d 为 %d，应不小于 %d",
 		"dimension is over 63 bits":                                 "维度超过 63 位",
-		"does not parse: %v":                                        "无法解析：%v",
 		"dump version %d":                                           "dump 版本 %d",
 		"dumpfmt: mapping line %d %q %s":                            "dumpfmt：映射文件第 %d 行 %q %s",
 		"element type is not supported":                             "不支持该数据类型",

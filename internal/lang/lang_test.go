@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,12 +12,34 @@ import (
 	"maps"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 )
+
+// TestCompareNaturalSlowly takes names apart into numbers and bytes.
+func TestCompareNaturalSlowly(t *testing.T) {
+	words := regexp.MustCompile(`[0-9]+|[^0-9]`)
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`[a_01]{0,8}`)
+		a, b := text.Draw(t, "a"), text.Draw(t, "b")
+		want := slices.CompareFunc(words.FindAllString(a, -1), words.FindAllString(b, -1), func(x, y string) int {
+			m, err := strconv.Atoi(x)
+			n, err2 := strconv.Atoi(y)
+			if err == nil && err2 == nil {
+				return m - n
+			}
+			return strings.Compare(x[:1], y[:1])
+		})
+		want = cmp.Or(want, strings.Compare(a, b))
+		if got := CompareNatural(a, b); (got < 0) != (want < 0) || (got > 0) != (want > 0) {
+			t.Errorf("%q and %q compare as %d, want %d", a, b, got, want)
+		}
+	})
+}
 
 func TestCompareNatural(t *testing.T) {
 	sorted := []string{"", "1", "2", "10", "a", "op", "op2", "op02", "op2a", "op10", "op10_1", "op10_2", "op10_10", "op_1", "opa", "op" + "é"}

@@ -88,7 +88,14 @@ func Distance(a, b string) int {
 // CompareNatural orders names so that op2 comes before op10: runs of digits by
 // their number, the rest by its bytes.
 func CompareNatural(a, b string) int {
-	x, y := a, b
+	same := 0 // the bytes before the first numbers or bytes that may differ
+	for same < min(len(a), len(b)) && a[same] == b[same] {
+		same++
+	}
+	for same > 0 && '0' <= a[same-1] && a[same-1] <= '9' {
+		same--
+	}
+	x, y := a[same:], b[same:]
 	for x != "" && y != "" {
 		nx, ny := digits(x), digits(y)
 		if nx == 0 || ny == 0 {

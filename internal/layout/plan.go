@@ -69,12 +69,6 @@ type Plan struct {
 	steps    []step
 }
 
-// In is a plan for any order, in one of them.
-func (p Plan) In(order tensor.Format) *Plan {
-	p.Format = order
-	return &p
-}
-
 // step is one pass over the elements.
 type step struct {
 	m        *Map

@@ -274,16 +274,23 @@ func (l *loads) Pop() any { return nil }
 // Inventory identifies the files of a run by their names below the folders that were
 // given, their sizes, and what a store says of their content. Times do not count:
 // copies of a run are the same.
-type Inventory struct{ sum hash.Hash }
+type Inventory struct {
+	sum  hash.Hash
+	line []byte // room for one
+}
 
 // NewInventory returns the inventory of no files.
-func NewInventory() Inventory { return Inventory{sha256.New()} }
+func NewInventory() Inventory { return Inventory{sum: sha256.New()} }
 
 // Add adds a file: its name with /, below the path that was given as the root-th, and
 // its ETag where it has one.
-func (v Inventory) Add(root int, name string, size int64, etag string) {
-	fmt.Fprintf(v.sum, "%d %q %d %q\n", root, name, size, etag) // never fails
+func (v *Inventory) Add(root int, name string, size int64, etag string) {
+	b := append(strconv.AppendInt(v.line[:0], int64(root), 10), ' ')
+	b = append(strconv.AppendQuote(b, name), ' ')
+	b = append(strconv.AppendInt(b, size, 10), ' ')
+	v.line = append(strconv.AppendQuote(b, etag), '\n')
+	v.sum.Write(v.line) // never fails
 }
 
 // String is the inventory in base 16.
-func (v Inventory) String() string { return hex.EncodeToString(v.sum.Sum(nil)) }
+func (v *Inventory) String() string { return hex.EncodeToString(v.sum.Sum(nil)) }

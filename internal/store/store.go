@@ -21,7 +21,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -432,57 +431,25 @@ func SameFile(a, b fs.FileInfo) bool {
 // terminals can only.
 type local struct {
 	*os.File
-	info  fs.FileInfo
-	small bool
-	begin sync.Once
-	whole []byte // of a small one that was read, nil if that failed
+	info fs.FileInfo
 }
 
-// smallFile is the size up to which a file is read whole by the first read at an offset:
-// that costs as much as reading a header.
-const smallFile = 8 << 10
-
-// openLocal opens a local file. One that is opened to be read without waiting, as a pipe with
-// nobody at its other end is then too, takes half of the system calls.
-func openLocal(path string) (Source, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
+// newLocal is an open file as a source.
+func newLocal(file *os.File) (Source, error) {
 	info, err := file.Stat()
 	if err != nil {
 		_ = file.Close() // it was opened for reading
 		return nil, err
 	}
-	size := info.Size()
-	return &local{File: file, info: info, small: info.Mode().IsRegular() && 0 < size && size <= smallFile}, nil
-}
-
-// ReadAt implements io.ReaderAt.
-func (l *local) ReadAt(p []byte, off int64) (int, error) {
-	if !l.small || off < 0 {
-		return l.File.ReadAt(p, off)
-	}
-	l.begin.Do(func() {
-		data := make([]byte, l.Size())
-		if n, _ := l.File.ReadAt(data, 0); n == len(data) {
-			l.whole = data
-		}
-	})
-	if l.whole == nil { // it is shorter by now
-		return l.File.ReadAt(p, off)
-	}
-	n := copy(p, l.whole[min(off, int64(len(l.whole))):])
-	if n < len(p) {
-		return n, io.EOF
-	}
-	return n, nil
+	return &local{file, info}, nil
 }
 
 // Size implements Source.
 func (l *local) Size() int64 { return l.info.Size() }
 
 // ID implements Source.
-func (l *local) ID() string {
-	return fmt.Sprintf("%s %d %d", l.Name(), l.info.Size(), l.info.ModTime().UnixNano())
+func (l *local) ID() string { return localID(l.Name(), l.Size(), l.info.ModTime().UnixNano()) }
+
+func localID(path string, size, modified int64) string {
+	return fmt.Sprintf("%s %d %d", path, size, modified)
 }

@@ -41,6 +41,7 @@ func readDump(f *File, src *source) error {
 	}
 	f.Container, f.Warnings = d.Container.String(), d.Warnings
 	f.Op = &Operator{Name: d.OpName, Time: d.DumpTime, Buffers: d.Buffers, Spaces: d.Spaces, dump: d}
+	f.Tensors = make([]Tensor, 0, len(d.Inputs)+len(d.Outputs))
 	f.add(tensor.Input, d.Inputs, d.InputDetails)
 	f.add(tensor.Output, d.Outputs, d.OutputDetails)
 	return nil

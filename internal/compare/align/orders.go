@@ -14,7 +14,7 @@ import (
 // order is an order of axes of the NPU tensor that has the reference's shape.
 type order struct {
 	format tensor.Format
-	plan   *layout.Plan // nil for the stored elements
+	plan   *layout.Plan // of this order or of any, nil for the stored elements
 }
 
 // hostReference brings a reference that is a dump in a device layout into host
@@ -69,14 +69,15 @@ func hostOrders(t *tensorfile.Tensor, known *tensor.Format) []tensor.Format {
 	if known != nil {
 		return []tensor.Format{*known}
 	}
-	var orders []tensor.Format
+	all := []tensor.Format{tensor.NCHW, tensor.NHWC, tensor.HWCN, tensor.NCDHW, tensor.NDHWC, tensor.DHWCN, tensor.ND}
+	orders := make([]tensor.Format, 0, len(all))
 	if layout.IsHost(t.Format) && t.Format != tensor.ND {
 		orders = append(orders, t.Format)
 	}
 	if f := t.OriginalFormat; f != nil && layout.IsHost(*f) && !slices.Contains(orders, *f) {
 		orders = append(orders, *f)
 	}
-	for _, f := range []tensor.Format{tensor.NCHW, tensor.NHWC, tensor.HWCN, tensor.NCDHW, tensor.NDHWC, tensor.DHWCN, tensor.ND} {
+	for _, f := range all {
 		if !slices.Contains(orders, f) {
 			orders = append(orders, f)
 		}
@@ -150,10 +151,10 @@ func (g *Aligner) candidates(t *Tensor, want tensor.Shape, format *tensor.Format
 	}
 	var plan *layout.Plan
 	var err error
-	for _, f := range hostOrders(t.Tensor, format) {
-		if plan != nil && plan.AnyOrder {
-			plan = plan.In(f)
-		} else {
+	orders := hostOrders(t.Tensor, format)
+	c.fits = make([]order, 0, len(orders))
+	for _, f := range orders {
+		if plan == nil || !plan.AnyOrder {
 			plan, err = g.plan(t, f, nil)
 		}
 		if (err != nil || !plan.Shape.Equal(want)) && len(t.OriginalShape) == 0 && !layout.IsHost(t.Format) {
@@ -166,8 +167,11 @@ func (g *Aligner) candidates(t *Tensor, want tensor.Shape, format *tensor.Format
 		case err != nil:
 			c.failed = keepFirst(c.failed, err)
 		case plan.Shape.Equal(want):
-			if plan.Format != tensor.ND || len(c.fits) == 0 {
-				c.fits = append(c.fits, order{plan.Format, plan})
+			if !plan.AnyOrder {
+				f = plan.Format
+			}
+			if f != tensor.ND || len(c.fits) == 0 {
+				c.fits = append(c.fits, order{f, plan})
 			}
 		case squeeze(plan.Shape).Equal(squeeze(want)):
 			first(&c.squeezed, plan)

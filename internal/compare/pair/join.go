@@ -20,16 +20,15 @@ type join struct {
 	// pair or an ambiguity, or a rule has reserved them, which why then explains.
 	decided []bool
 	why     map[int]lang.Sentence
-	taken   map[target]bool
+	taken   []bool // of the reference's tensors
 	shapes  map[shapesOf][]tensor.Shape
 
 	pairs     []Pair
 	ambiguous []Ambiguity
 }
 
-// target is what only one tensor of the NPU may be paired with: a tensor of the
-// reference; where a rule allows several operators the same partner, the tensor
-// for one of them.
+// target is what only one tensor of the NPU may be paired with where a rule allows
+// several operators the same partner: a tensor of the reference for one of them.
 type target struct {
 	ref int
 	by  key
@@ -38,7 +37,7 @@ type target struct {
 func newJoin(opt *Options, ref, npu []*Tensor) *join {
 	return &join{
 		opt: opt, ref: ref, npu: npu, decided: make([]bool, len(npu)), why: make(map[int]lang.Sentence),
-		taken: make(map[target]bool), shapes: make(map[shapesOf][]tensor.Shape),
+		taken: make([]bool, len(ref)), shapes: make(map[shapesOf][]tensor.Shape),
 	}
 }
 
@@ -57,7 +56,7 @@ func (j *join) run(skipped map[*Tensor]*Skipped) {
 		return
 	}
 	for i := range rules {
-		if r := &rules[i]; r.given == nil || r.given(j.opt) {
+		if r := &rules[i]; (r.given == nil || r.given(j.opt)) && slices.Contains(j.decided, false) {
 			j.apply(r, ref, npu)
 		}
 	}
@@ -146,14 +145,17 @@ func (j *join) match(r *rule, ref, npu []*Tensor) {
 	}
 	index := newRefIndex(ref, r.keys, wanted)
 	partners := make([][]int, len(npu))
-	byTarget := make(map[target][]int)
+	byTarget, numbers := make([][]int, len(ref)), make(map[target]int)
 	for i, t := range npu {
 		if t == nil || j.decided[i] {
 			continue
 		}
 		partners[i] = sameSlice(ref, j.partners(index, wanted[i], i, r.shared), t.Slice)
 		for _, p := range partners[i] {
-			to := j.target(r, p, i)
+			to := j.target(r, p, i, numbers)
+			if to >= len(byTarget) {
+				byTarget = append(byTarget, nil)
+			}
 			byTarget[to] = append(byTarget[to], i)
 		}
 	}
@@ -161,7 +163,7 @@ func (j *join) match(r *rule, ref, npu []*Tensor) {
 		if len(refs) == 0 || j.decided[i] {
 			continue
 		}
-		same := byTarget[j.target(r, refs[0], i)]
+		same := byTarget[j.target(r, refs[0], i, numbers)]
 		switch {
 		case len(refs) > 1:
 			j.addAmbiguity(r, refs, []int{i})
@@ -178,13 +180,20 @@ func (j *join) match(r *rule, ref, npu []*Tensor) {
 	}
 }
 
-func (j *join) target(r *rule, ref, npu int) target {
-	t := j.npu[npu]
-	to := target{ref: ref}
-	if r.shared {
-		to.by = key{t.Name(), t.Kind, t.Index}
+// target is the number of what a tensor of the NPU is paired with: the position of the
+// reference's tensor, or where a rule is shared one of numbers.
+func (j *join) target(r *rule, ref, npu int, numbers map[target]int) int {
+	if !r.shared {
+		return ref
 	}
-	return to
+	t := j.npu[npu]
+	to := target{ref, key{t.Name(), t.Kind, t.Index}}
+	n, ok := numbers[to]
+	if !ok {
+		n = len(numbers)
+		numbers[to] = n
+	}
+	return n
 }
 
 // maxCandidates is how many candidates of an ambiguity are named.
@@ -195,7 +204,7 @@ const maxCandidates = 16
 func (j *join) partners(index refIndex, ks keys, i int, shared bool) []int {
 	var found []int
 	for c := range index.find(ks) {
-		if !shared && j.taken[target{ref: c.ref}] || slices.Contains(found, c.ref) {
+		if !shared && j.taken[c.ref] || slices.Contains(found, c.ref) {
 			continue
 		}
 		// The shape may have to be read from a file and is asked for last.
@@ -253,13 +262,13 @@ func (j *join) isShape(c candidate, npu int) bool {
 func (j *join) addPair(r *rule, ref, npu int) {
 	j.pairs = append(j.pairs, Pair{ref, npu, r.name})
 	j.decided[npu] = true
-	j.taken[target{ref: ref}] = true
+	j.taken[ref] = true
 }
 
 func (j *join) addAmbiguity(r *rule, refs, npus []int) {
 	j.ambiguous = append(j.ambiguous, Ambiguity{refs, npus, r.name})
 	for _, ref := range refs {
-		j.taken[target{ref: ref}] = true
+		j.taken[ref] = true
 	}
 }
 
@@ -368,7 +377,7 @@ func (n numbered) names() []string {
 // where both sides have equally many that no rule before has decided. Otherwise none
 // of them has a partner, and the reason is kept.
 func (j *join) count(r *rule, ref, npu []*Tensor) {
-	refs := groups(r, ref, func(i int) bool { return j.taken[target{ref: i}] })
+	refs := groups(r, ref, func(i int) bool { return j.taken[i] })
 	npus := groups(r, npu, func(i int) bool { return j.decided[i] })
 	for base, here := range npus {
 		there := refs[base]

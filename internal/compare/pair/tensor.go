@@ -88,6 +88,9 @@ func (t *Tensor) Names() []string {
 // in returns the name of a set that the operator has, or a group of the file that the
 // tensor is in.
 func (t *Tensor) in(set *dumpdir.NameSet) (text string, ok bool) {
+	if set == nil {
+		return "", false
+	}
 	if text, ok = set.Match(t.Names()...); ok || t.Path == nil {
 		return text, ok
 	}

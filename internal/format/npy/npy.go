@@ -128,7 +128,12 @@ func wrongLength(off int64, problem string, want, found int64) error {
 // order in the file; see format.View. Booleans are the stored bytes. Readers from
 // several calls are independent, and each may be used by several goroutines
 // through its ReadAt.
-func (f *File) Data() *io.SectionReader { return f.view().Data() }
+func (f *File) Data() *io.SectionReader {
+	if _, isPart := f.r.(*io.SectionReader); !isPart && !f.Fortran && !f.BigEndian { // most often
+		return io.NewSectionReader(f.r, f.Offset, f.Size)
+	}
+	return f.view().Data()
+}
 
 func (f *File) view() format.View {
 	strides := f.Shape.Strides()
@@ -324,12 +329,18 @@ func parseUsual(text string) (h Header, ok bool) {
 		return Header{}, false
 	}
 	h.Host = tensor.Hosts()[host]
-	for word := range strings.SplitSeq(strings.TrimSuffix(dims, ","), ", ") {
-		if n, err := strconv.ParseUint(word, 10, 63); err == nil {
-			h.Shape = append(h.Shape, int64(n))
-		}
+	if dims == "" {
+		return h, true
 	}
-	return h, h.Shape.String() == "("+dims+")"
+	h.Shape = make(tensor.Shape, 0, strings.Count(dims, ",")+1)
+	for word := range strings.SplitSeq(strings.TrimSuffix(dims, ","), ", ") {
+		n, err := strconv.ParseUint(word, 10, 63)
+		if err != nil || word != "0" && word[0] == '0' {
+			return Header{}, false
+		}
+		h.Shape = append(h.Shape, int64(n))
+	}
+	return h, strings.HasSuffix(dims, ",") == (len(h.Shape) == 1)
 }
 
 // cutBetween cuts a text that begins with one text at the next one.
