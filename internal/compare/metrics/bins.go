@@ -119,8 +119,9 @@ type binner struct {
 	Grid
 	edges           []float64
 	low, factor, by float64
-	// guess has the bin that a value is in or before, of a Grid in log10: the edges
-	// are those of the values then.
+	// guess has bins that are near a value: of a Grid in log10, by its first bits, those that
+	// it is in or before, and the edges are those of the values; of others by its distance
+	// from the lowest edge.
 	guess []int16
 	first uint64 // the first bits of the values of the first guess
 }
@@ -132,13 +133,30 @@ func newBinner(g Grid) *binner {
 	if g.Count == 0 {
 		return nil
 	}
-	b := &binner{Grid: g, edges: g.edges(), by: g.scale()}
-	if g.Log {
-		b.cut()
-		return b
+	if !g.Log {
+		return newPieces(g, g.edges())
 	}
-	b.low = b.edges[0]
-	b.factor = float64(g.Count) / (b.edges[g.Count] - b.low)
+	b := &binner{Grid: g, edges: g.edges(), by: g.scale()}
+	b.cut()
+	return b
+}
+
+// guesses is the number of guesses for each bin: few of them are not the bin itself.
+const guesses = 16
+
+// newPieces returns a binner of the range of a grid with other edges.
+func newPieces(g Grid, edges []float64) *binner {
+	last := len(edges) - 2
+	b := &binner{Grid: g, edges: edges, by: g.scale(), low: edges[0], guess: make([]int16, guesses*(last+1)+1)}
+	width := edges[last+1] - b.low
+	b.factor = float64(len(b.guess)-1) / width
+	bin := 0
+	for k := range b.guess {
+		for x := b.low + float64(float64(k)/float64(len(b.guess)-1)*width); bin < last && x >= edges[bin+1]; {
+			bin++
+		}
+		b.guess[k] = int16(bin)
+	}
 	return b
 }
 
@@ -183,23 +201,22 @@ func (b *binner) sort(bins []int16, values []float64) {
 	bins = bins[:len(values)]
 	low, high, by, first, factor := b.Low, b.High, b.by, b.low, b.factor
 	edges := b.edges
-	last := len(edges) - 2
+	last, guess, guessed := len(edges)-2, b.guess, float64(len(b.guess)-1)
 	for k, x := range values {
 		if !(x >= low && x <= high) {
 			bins[k] = -1
 			continue
 		}
 		i := 0
-		if b.guess != nil {
-			i = int(b.guess[math.Float64bits(x)>>guessShift-b.first])
+		if b.Log {
+			i = int(guess[math.Float64bits(x)>>guessShift-b.first])
 		} else {
 			x = float64(x * by)
-			if at := (x - first) * factor; at >= float64(last) {
+			if at := (x - first) * factor; at >= guessed {
 				i = last
 			} else if at > 0 {
-				i = int(at)
+				i = int(guess[int(at)])
 			}
-			// The product may be on the wrong side of an edge.
 			for i > 0 && x < edges[i] {
 				i--
 			}
