@@ -184,12 +184,13 @@ func (s *axisSums) add(p *axisPlan, first int64, abs, rel []float64, totalAbs, t
 		if p.period > 0 {
 			n = min(n, p.period-s.column)
 		}
-		if p.period > 0 {
-			kernel.AddTo(s.columns.abs[s.column:], abs[:n])
-			kernel.AddTo(s.columns.rel[s.column:], rel[:n])
-		}
 		sumAbs, sumRel := totalAbs, totalRel
-		if n < all && len(s.bins) > 0 {
+		if whole := n == all; p.period > 0 {
+			x, y := kernel.AddTo(s.columns.abs[s.column:], abs[:n]), kernel.AddTo(s.columns.rel[s.column:], rel[:n])
+			if !whole {
+				sumAbs, sumRel = x, y
+			}
+		} else if !whole {
 			sumAbs, sumRel = kernel.Sum(abs[:n]), kernel.Sum(rel[:n])
 		}
 		var errors int64

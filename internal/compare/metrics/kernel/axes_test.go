@@ -12,11 +12,13 @@ func TestAddTo(t *testing.T) {
 	for count := range 70 {
 		values, dst := kernelValues(random, count), kernelValues(random, count+3)
 		want := slices.Clone(dst)
+		var sums [4]float64
 		for i, x := range values {
 			want[i] += x
+			sums[i%4] += x
 		}
-		if AddTo(dst, values); !slices.Equal(dst, want) {
-			t.Errorf("%d: %v, want %v", count, dst, want)
+		if got := AddTo(dst, values); got != lanes(sums[:]) || !slices.Equal(dst, want) {
+			t.Errorf("%d: %v with the sum %v, want %v with %v", count, dst, got, want, lanes(sums[:]))
 		}
 	}
 }
