@@ -152,7 +152,7 @@ func newPieces(g Grid, edges []float64) *binner {
 	if math.IsInf(b.factor, 0) {
 		return b
 	}
-	place := func(bin int) float64 { return (edges[bin] - b.low) * b.factor }
+	place := func(bin int) float64 { return float64((edges[bin] - b.low) * b.factor) }
 	bin := 0
 	for k := float64(0); k <= count; k++ {
 		for bin < last && place(bin+1) <= k {

@@ -24,7 +24,7 @@ type block struct {
 	extent     extent
 	runs       kernel.GroupSums // what the noise has added up of the pairs: see AddBlock
 	digests    kernel.Digests   // of all elements
-	errors     kernel.Flagged   // where the errors were marked at once, but Max is that of all pairs
+	errors     kernel.Flagged   // those that are marked; Max is that of all pairs
 	quotients  bool             // |d|/|r| are counted
 	marked     bool             // the errors were marked with the differences
 	hashed     bool             // the digests were made with the values

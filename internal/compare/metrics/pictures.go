@@ -104,7 +104,7 @@ func (p *Pool) Pictures(ctx context.Context, req Request, res *Result, limits Bi
 	return g.finish(), nil
 }
 
-// walk decodes a pair block by block. What it finds of the pairs besides is left to nobody.
+// walk decodes a pair block by block. What relate adds to results is dropped.
 func (e *Engine) walk(ctx context.Context, ref, npu Reader, visit func(b *block)) error {
 	b, part := e.pool.get(e), e.newPartial(0)
 	part.minRef, part.maxRef = 0, math.MaxFloat64 // of what is taken out of the tables
@@ -391,8 +391,12 @@ func (g *gatherer) countErrors(abs, rel []float64) {
 // finish adds the worst errors to the sampled ones, and turns counts into pictures.
 func (g *gatherer) finish() *Pictures {
 	if g.finite <= int64(len(g.Sampled)) {
-		for i := range g.Sampled {
-			g.countErrors([]float64{g.Sampled[i].Abs}, []float64{g.Sampled[i].Rel})
+		f := &g.found
+		for errors := range slices.Chunk(g.Sampled, blockElements) {
+			for i, x := range errors {
+				f.abs[i], f.rel[i] = x.Abs, x.Rel
+			}
+			g.countErrors(f.abs[:len(errors)], f.rel[:len(errors)])
 		}
 	}
 	for _, entries := range [][]ranked{g.worst.entries, g.worstRatios.entries} {

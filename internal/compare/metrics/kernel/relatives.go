@@ -45,8 +45,8 @@ type ratioLanes struct {
 	// index in Rel beyond that of bin 0, and one that means nothing. Where there
 	// is nothing beyond, numbers wrap around.
 	lowest  [16]uint16
-	exceeds uint64 // not 0 if some |d| is beyond the limits
-	flagged [4]float64
+	exceeds uint64     // not 0 if some |d| is beyond the limits
+	flagged [4]float64 // the sums of |d| of pairs with a flag
 }
 
 func newRatioLanes() (out ratioLanes) {
