@@ -119,8 +119,9 @@ type binner struct {
 	Grid
 	edges           []float64
 	low, factor, by float64
-	// guess has the bin that a value is in or before, of a Grid in log10: the edges
-	// are those of the values then.
+	// guess has the bin of a value, or ^ of one that is near: by the first bits of the value
+	// in a Grid in log10, whose edges are those of the values here, else by its distance
+	// from the lowest edge.
 	guess []int16
 	first uint64 // the first bits of the values of the first guess
 }
@@ -132,13 +133,40 @@ func newBinner(g Grid) *binner {
 	if g.Count == 0 {
 		return nil
 	}
+	if !g.Log {
+		return newPieces(g, g.edges())
+	}
 	b := &binner{Grid: g, edges: g.edges(), by: g.scale()}
-	if g.Log {
-		b.cut()
+	b.cut()
+	return b
+}
+
+// guesses is the number of guesses for each bin: few of them are not the bin itself.
+const guesses = 16
+
+// newPieces returns a binner of the range of a grid with other edges.
+func newPieces(g Grid, edges []float64) *binner {
+	last := len(edges) - 2
+	count := float64(guesses * (last + 1))
+	b := &binner{Grid: g, edges: edges, by: g.scale(), low: edges[0], factor: count / (edges[last+1] - edges[0])}
+	if math.IsInf(b.factor, 0) {
 		return b
 	}
-	b.low = b.edges[0]
-	b.factor = float64(g.Count) / (b.edges[g.Count] - b.low)
+	place := func(bin int) float64 { return float64((edges[bin] - b.low) * b.factor) }
+	bin := 0
+	for k := float64(0); k <= count; k++ {
+		for bin < last && place(bin+1) <= k {
+			bin++
+		}
+		b.guess = append(b.guess, int16(bin))
+	}
+	const rounding = 1e-3 // is less than that
+	for bin := 1; bin <= last; bin++ {
+		at := place(bin)
+		for k := int(max(at-rounding, 0)); k <= int(min(at+rounding, count)); k++ {
+			b.guess[k] = min(b.guess[k], ^b.guess[k])
+		}
+	}
 	return b
 }
 
@@ -159,7 +187,11 @@ func (b *binner) cut() {
 		for bin+1 < b.Count && b.edges[bin+1] <= math.Float64frombits(k<<guessShift) {
 			bin++
 		}
-		b.guess = append(b.guess, int16(bin))
+		guess := int16(bin)
+		if bin+1 < b.Count && b.edges[bin+1] < math.Float64frombits((k+1)<<guessShift) {
+			guess = ^guess
+		}
+		b.guess = append(b.guess, guess)
 	}
 }
 
@@ -181,32 +213,37 @@ func (b *binner) add(counts []int64, values []float64) {
 // sort sets bins to those of values, -1 for what is not in the grid.
 func (b *binner) sort(bins []int16, values []float64) {
 	bins = bins[:len(values)]
-	low, high, by, first, factor := b.Low, b.High, b.by, b.low, b.factor
-	edges := b.edges
-	last := len(edges) - 2
+	low, high, by, from, factor, guess := b.Low, b.High, b.by, b.low, b.factor, b.guess
 	for k, x := range values {
 		if !(x >= low && x <= high) {
 			bins[k] = -1
 			continue
 		}
-		i := 0
-		if b.guess != nil {
-			i = int(b.guess[math.Float64bits(x)>>guessShift-b.first])
+		var place uint64
+		if b.Log {
+			place = math.Float64bits(x)>>guessShift - b.first
 		} else {
 			x = float64(x * by)
-			if at := (x - first) * factor; at >= float64(last) {
-				i = last
-			} else if at > 0 {
-				i = int(at)
-			}
-			// The product may be on the wrong side of an edge.
-			for i > 0 && x < edges[i] {
-				i--
-			}
+			place = uint64(int64((x - from) * factor))
 		}
-		for i < last && x >= edges[i+1] {
-			i++
+		bin := int16(-1)
+		if place < uint64(len(guess)) {
+			bin = guess[place]
 		}
-		bins[k] = int16(i)
+		if bin < 0 {
+			bin = b.search(int(^bin), x)
+		}
+		bins[k] = bin
 	}
+}
+
+// search returns the bin of a value that is in the grid, which is near another.
+func (b *binner) search(bin int, x float64) int16 {
+	for bin > 0 && x < b.edges[bin] {
+		bin--
+	}
+	for bin+2 < len(b.edges) && x >= b.edges[bin+1] {
+		bin++
+	}
+	return int16(bin)
 }

@@ -24,8 +24,9 @@ type block struct {
 	extent     extent
 	runs       kernel.GroupSums // what the noise has added up of the pairs: see AddBlock
 	digests    kernel.Digests   // of all elements
-	marked     kernel.Flagged   // what was found when pairs were marked, if they were at once
+	errors     kernel.Flagged   // those that are marked; Max is that of all pairs
 	quotients  bool             // |d|/|r| are counted
+	marked     bool             // the errors were marked with the differences
 	hashed     bool             // the digests were made with the values
 	coded      bool             // the codes are made
 	gathered   bool             // pairs were taken out: the places of the others are in positions
@@ -43,9 +44,9 @@ func (b *block) begin(first int64, count int, ref, npu []byte) {
 	b.first, b.count, b.all = first, count, count
 	b.n.stored, b.r.stored = npu[:count*b.e.npu.size], ref[:count*b.e.ref.size]
 	b.abs, b.rel = b.buffers.abs[:count], b.buffers.rel[:count]
-	b.sums, b.extent, b.runs, b.digests, b.marked = node{}, extent{}, kernel.GroupSums{}, kernel.Digests{}, kernel.Flagged{}
+	b.sums, b.extent, b.runs, b.digests, b.errors = node{}, extent{}, kernel.GroupSums{}, kernel.Digests{}, kernel.Flagged{}
 	b.failedLast = b.failed
-	b.hashed, b.coded, b.gathered, b.failed = false, false, false, false
+	b.hashed, b.coded, b.gathered, b.failed, b.marked = false, false, false, false, false
 }
 
 // compute adds the block to its partial result, but for its sums.

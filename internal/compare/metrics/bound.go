@@ -23,14 +23,15 @@ func (b *block) bound() {
 	}
 	if x.maxAbs > math.MaxFloat64 {
 		b.boundScaled()
-	} else if p.minLimits.add(limits, *x, b.abs, b.r.values); quiet {
+		if b.marked {
+			clear(b.flags[:b.count]) // what is beyond the range of float64 may pass
+		}
+		b.marked = false
+	} else if p.minLimits.add(limits, *x, b.abs, b.r.values); quiet || !b.marked && !limits.exceeded(b.abs, b.r.values) {
 		return
-	} else if (!b.failedLast || b.gathered) && !limits.exceeded(b.abs, b.r.values) {
-		return // blocks with errors follow each other, and marking finds out too
 	}
-	if !b.gathered && x.maxAbs <= math.MaxFloat64 {
-		b.marked = limits.mark(b.flags, b.abs, b.r.values, beyondError|hpaaError, kernel.Known{MinRef: b.r.span.MinAbs, MaxRef: b.r.span.MaxAbs, Sum: x.sumAbs, Max: x.maxAbs})
-		b.failed = b.marked.Count > 0
+	if b.marked {
+		b.failed = b.errors.Count > 0
 		return
 	}
 	for i, a := range b.abs {

@@ -74,8 +74,8 @@ func (b *block) addErrors(flags []uint8, abs, rel []float64) {
 // fail adds the errors with a flag to f and returns the sum of their |d|.
 func (b *block) fail(f *failures, flag uint8, flags []uint8, abs, rel []float64) (total sum) {
 	abs, rel = abs[:len(flags)], rel[:len(flags)]
-	of := b.marked
-	if of.Count == 0 || flag != beyondError {
+	of := b.errors
+	if !b.marked || flag != beyondError || of.Max > min(b.part.beyond.maxAbs, sumLimit) {
 		of = kernel.SumFlagged(abs, flags, flag)
 	}
 	if of.Count == 0 {

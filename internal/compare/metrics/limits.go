@@ -65,19 +65,6 @@ func (l Limits) Passes(abs, ref float64) bool { return abs <= l.limit(ref) }
 // quarter returns the limits of quarters.
 func (l Limits) quarter() Limits { return Limits{float64(l.Atol / 4), l.Rtol, l.Mode} }
 
-// mark sets flags to a flag of the elements that do not pass, to 0 of others.
-func (l Limits) mark(flags []uint8, abs, r []float64, flag uint8, k kernel.Known) kernel.Flagged {
-	if l.Mode != IsClose {
-		for i, a := range abs {
-			if flags[i] = 0; !l.Passes(a, math.Abs(r[i])) {
-				flags[i] = flag
-			}
-		}
-		return kernel.SumFlagged(abs, flags[:len(abs)], beyondError)
-	}
-	return kernel.Mark(flags, abs, r, l.Atol, l.Rtol, flag, k)
-}
-
 // exceeded reports whether some elements do not pass.
 func (l Limits) exceeded(abs, r []float64) bool {
 	if l.Mode != IsClose {

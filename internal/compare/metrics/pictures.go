@@ -104,11 +104,11 @@ func (p *Pool) Pictures(ctx context.Context, req Request, res *Result, limits Bi
 	return g.finish(), nil
 }
 
-// walk decodes and subtracts a pair block by block.
+// walk decodes a pair block by block. What relate adds to results is dropped.
 func (e *Engine) walk(ctx context.Context, ref, npu Reader, visit func(b *block)) error {
-	b := e.pool.get(e)
-	defer e.pool.buffers.Put(b)
-	l := newBlock(e, b, nil)
+	b, part := e.pool.get(e), e.newPartial(0)
+	part.minRef, part.maxRef = 0, math.MaxFloat64 // of what is taken out of the tables
+	l := newBlock(e, b, part)
 	for at := int64(0); at < e.total; {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -122,13 +122,18 @@ func (e *Engine) walk(ctx context.Context, ref, npu Reader, visit func(b *block)
 			return &SideError{NPUSide, err}
 		}
 		for i := 0; i < count; i += blockElements {
+			l.failed = true // so that errors are marked
 			l.begin(at+int64(i), min(blockElements, count-i), refRead[i*e.ref.size:], npuRead[i*e.npu.size:])
 			l.decode()
-			l.subtract()
 			visit(&l)
 		}
-		at += int64(count)
+		if at += int64(count); at%SegmentElements == 0 || at == e.total {
+			b.histograms.take(part)
+		}
 	}
+	clear(b.flags)
+	e.pool.buffers.Put(b)
+	e.pool.partials.Put(part)
 	return nil
 }
 
@@ -140,13 +145,21 @@ type gatherer struct {
 	maps               []*mapper
 	points             []float64 // finite values of both sides
 	every              int64     // the distance of the elements that they are of
-	finite             int64     // errors that are finite on both sides
+	finite, next       int64     // errors that are finite on both sides, and the first of them to sample
 	bounds, ratios     bounds    // of |d| and |d|/|r| of those
 	worst, worstRatios ranking
-	found              []SampledError // of a block
-	special            []int32        // positions in it of pairs that are not finite
-	odd                []int64        // offsets of those that are errors
+	found              foundErrors // of a block
+	special            []int32     // positions in it of pairs that are not finite
+	odd                []int64     // offsets of those that are errors
 	column             []float64
+}
+
+// foundErrors are errors of a block that are finite on both sides: where they are, |d|, and
+// |d|/|r|, which is NaN where r is 0.
+type foundErrors struct {
+	count    int
+	at       [blockElements]int32
+	abs, rel [blockElements]float64
 }
 
 func newGatherer(e *Engine, res *Result) *gatherer {
@@ -195,58 +208,94 @@ func (g *gatherer) survey(b *block) {
 		g.NonFiniteErrors++
 		g.NonFinite[offset/g.RunLength] = true
 	}
-	for _, x := range g.found {
-		if g.finite%g.Every == 0 && len(g.Sampled) < maxSampledErrors {
-			g.Sampled = append(g.Sampled, x)
+	f := &g.found
+	abs, rel := f.abs[:f.count], f.rel[:f.count]
+	sample := func(k int) SampledError { return SampledError{b.first + int64(f.at[k]), abs[k], rel[k]} }
+	for ; g.next < g.finite+int64(len(abs)) && len(g.Sampled) < maxSampledErrors; g.next += g.Every {
+		g.Sampled = append(g.Sampled, sample(int(g.next-g.finite)))
+	}
+	g.finite += int64(len(abs))
+	g.Undefined += g.bounds.span(abs)
+	g.Undefined += g.ratios.span(rel)
+	g.worst.addErrors(abs, sample)
+	g.worstRatios.addErrors(rel, sample)
+}
+
+// span adds values, and returns how many are NaN.
+func (b *bounds) span(values []float64) (undefined int64) {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, x := range values {
+		if x < low {
+			low = x
 		}
-		g.finite++
-		g.bounds.add(x.Abs, x.Abs)
-		l := location{offset: x.Offset, abs: x.Abs, rel: x.Rel}
-		if x.Abs >= g.worst.floor {
-			g.worst.add(x.Abs, l)
+		if x > high {
+			high = x
 		}
-		if math.IsNaN(x.Rel) {
-			g.Undefined++
-			continue
+		if x != x {
+			undefined++
 		}
-		g.ratios.add(x.Rel, x.Rel)
-		if x.Rel >= g.worstRatios.floor {
-			g.worstRatios.add(x.Rel, l)
+	}
+	if low <= high {
+		b.add(low, high)
+	}
+	return undefined
+}
+
+// addErrors adds errors by their scores.
+func (r *ranking) addErrors(scores []float64, of func(k int) SampledError) {
+	for k, score := range scores {
+		if score >= r.floor {
+			x := of(k)
+			r.add(score, location{offset: x.Offset, abs: x.Abs, rel: x.Rel})
 		}
 	}
 }
 
-// find sets the errors of a block. Pairs that are not finite become equal ones.
+// find relates the pairs of a block and sets its errors. Pairs that are not finite become
+// equal ones.
 func (g *gatherer) find(b *block) {
-	g.found, g.odd, g.special = g.found[:0], g.odd[:0], g.special[:0]
+	g.odd, g.special = g.odd[:0], g.special[:0]
+	if !b.e.direct {
+		b.subtract()
+	}
 	if b.n.span.Special || b.r.span.Special {
 		g.separate(b)
 	}
-	limits := b.e.request.Limits
-	if !limits.exceeded(b.abs, b.r.values) {
+	b.relate()
+	flags, f := b.flags[:b.count], &g.found
+	if f.count = 0; !b.marked || b.extent.maxAbs > math.MaxFloat64 {
+		b.errors.Count = 0
+		for i, abs := range b.abs {
+			if flags[i] = 0; !b.passesAt(i, abs, math.Abs(b.r.values[i])) {
+				flags[i] = beyondError
+				b.errors.Count++
+			}
+		}
+	}
+	if b.errors.Count == 0 {
 		return
 	}
-	for i, abs := range b.abs {
-		ref := math.Abs(b.r.values[i])
-		infinite := abs > math.MaxFloat64
-		if !infinite && limits.Passes(abs, ref) || infinite && b.passesAt(i, abs, ref) {
-			continue
+	abs, rel := b.abs[:len(flags)], b.rel[:len(flags)]
+	k := 0
+	for i, flag := range flags {
+		at := k & (blockElements - 1) // k is below
+		f.at[at], f.abs[at], f.rel[at] = int32(i), abs[i], rel[i]
+		k += int(flag & beyondError)
+	}
+	f.count = k
+	for k, i := range f.at[:k] {
+		if !b.extent.undefined {
+			break
 		}
-		rel := math.NaN()
-		switch {
-		case ref == 0:
-		case infinite:
-			rel = b.relativeAt(i, abs, ref)
-		default:
-			rel = abs / ref
+		if b.r.values[i] == 0 {
+			f.rel[k] = math.NaN()
 		}
-		g.found = append(g.found, SampledError{b.first + int64(i), abs, rel})
 	}
 }
 
 // separate finds the pairs that are not finite on both sides.
 func (g *gatherer) separate(b *block) {
-	for i := range b.abs {
+	for i := range b.count {
 		if !b.e.complex && ClassOf(b.n.values[i]) == Finite && ClassOf(b.r.values[i]) == Finite {
 			continue
 		}
@@ -260,6 +309,8 @@ func (g *gatherer) separate(b *block) {
 		}
 		b.abs[i], b.n.values[i], b.r.values[i] = 0, 0, 0
 	}
+	b.n.keep(b.count)
+	b.r.keep(b.count)
 }
 
 // failsReplaced reports whether a pair is an error after HPAA's replacement.
@@ -319,34 +370,33 @@ func (g *gatherer) count(b *block) {
 		return
 	}
 	g.find(b)
-	g.countErrors(g.found)
+	g.countErrors(g.found.abs[:g.found.count], g.found.rel[:g.found.count])
 }
 
-// countErrors counts errors.
-func (g *gatherer) countErrors(errors []SampledError) {
-	if len(errors) == 0 {
-		return
+// countErrors counts errors, the values of which it limits to those of float64.
+func (g *gatherer) countErrors(abs, rel []float64) {
+	for _, values := range [][]float64{abs, rel} {
+		for i, x := range values {
+			if x > math.MaxFloat64 {
+				values[i] = math.MaxFloat64
+			}
+		}
 	}
-	g.column = g.column[:0]
-	for _, x := range errors {
-		g.column = append(g.column, min(x.Abs, math.MaxFloat64))
+	g.abs.add(g.Abs.Counts, abs)
+	if g.rel != nil {
+		g.rel.add(g.Rel.Counts, rel)
 	}
-	g.abs.add(g.Abs.Counts, g.column)
-	if g.rel == nil {
-		return
-	}
-	g.column = g.column[:0]
-	for _, x := range errors {
-		g.column = append(g.column, min(x.Rel, math.MaxFloat64))
-	}
-	g.rel.add(g.Rel.Counts, g.column)
 }
 
 // finish adds the worst errors to the sampled ones, and turns counts into pictures.
 func (g *gatherer) finish() *Pictures {
 	if g.finite <= int64(len(g.Sampled)) {
+		f := &g.found
 		for errors := range slices.Chunk(g.Sampled, blockElements) {
-			g.countErrors(errors)
+			for i, x := range errors {
+				f.abs[i], f.rel[i] = x.Abs, x.Rel
+			}
+			g.countErrors(f.abs[:len(errors)], f.rel[:len(errors)])
 		}
 	}
 	for _, entries := range [][]ranked{g.worst.entries, g.worstRatios.entries} {
@@ -356,6 +406,8 @@ func (g *gatherer) finish() *Pictures {
 	}
 	slices.SortFunc(g.Sampled, func(a, b SampledError) int { return cmp.Compare(a.Offset, b.Offset) })
 	g.Sampled = slices.CompactFunc(g.Sampled, func(a, b SampledError) bool { return a.Offset == b.Offset })
+	g.values.finish()
+	g.inner.finish()
 	g.Values, g.Joint = g.values.SideBins, g.values.density()
 	if g.inner != nil {
 		joint := g.inner.density()

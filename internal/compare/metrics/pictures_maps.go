@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"math"
+	"sort"
 
 	"dumptool/internal/compare/metrics/kernel"
 	"dumptool/internal/exact"
@@ -53,8 +54,11 @@ type mapper struct {
 	sums      []float64
 	errors    []int64
 	nonFinite []int64
-	cells     [blockElements]uint16 // of the elements of a block
+	runs      []mapRun // of a block
 }
+
+// mapRun is elements of a block that are in a cell, up to one.
+type mapRun struct{ cell, end int32 }
 
 // newMappers returns the mappers of a shape: none for a single element.
 func newMappers(shape tensor.Shape, total int64) []*mapper {
@@ -109,18 +113,22 @@ func (m *mapper) alloc() *mapper {
 	return m
 }
 
-// locate sets the cells of a run of elements.
-func (m *mapper) locate(first int64, count int) []uint16 {
-	cells := m.cells[:count]
+// locate sets the runs of elements from an offset on.
+func (m *mapper) locate(first int64, count int) {
+	m.runs = m.runs[:0]
 	row, at := first/m.size%m.rows, first%m.size
 	for i := 0; i < count; {
-		cell := int(row/m.rowFold)*m.Columns + int(at/m.width)
+		cell := int32(row/m.rowFold)*int32(m.Columns) + int32(at/m.width)
+		left := m.width - at%m.width
 		for at < m.size && i < count {
-			n := int(min(m.width-at%m.width, m.size-at, int64(count-i)))
-			for k := range n {
-				cells[i+k] = uint16(cell)
+			n := int(min(left, m.size-at, int64(count-i)))
+			i, at, left = i+n, at+int64(n), m.width
+			if k := len(m.runs) - 1; k >= 0 && m.runs[k].cell == cell {
+				m.runs[k].end = int32(i)
+			} else {
+				m.runs = append(m.runs, mapRun{cell, int32(i)})
 			}
-			i, at, cell = i+n, at+int64(n), cell+1
+			cell++
 		}
 		if at == m.size {
 			if row, at = row+1, 0; row == m.rows {
@@ -128,41 +136,52 @@ func (m *mapper) locate(first int64, count int) []uint16 {
 			}
 		}
 	}
-	return cells
+}
+
+// cell is the cell of an element of the runs.
+func (m *mapper) cell(position int32) int32 {
+	k := sort.Search(len(m.runs), func(k int) bool { return m.runs[k].end > position })
+	return m.runs[k].cell
 }
 
 // addMaps adds a block, of which the errors are found.
 func (g *gatherer) addMaps(b *block) {
 	for _, m := range g.maps {
-		cells := m.locate(b.first, b.count)
-		m.add(cells, b.abs)
+		m.locate(b.first, b.count)
+		m.add(b.abs, b.flags[:b.count], b.errors.Count)
 		for _, i := range g.special {
-			m.nonFinite[cells[i]]++
-		}
-		for _, x := range g.found {
-			m.errors[cells[x.Offset-b.first]]++
+			m.nonFinite[m.cell(i)]++
 		}
 		for _, offset := range g.odd {
-			m.errors[cells[offset-b.first]]++
+			m.errors[m.cell(int32(offset-b.first))]++
 		}
 	}
 }
 
-// add adds differences.
-func (m *mapper) add(cells []uint16, abs []float64) {
-	if m.width < wideColumn {
-		for i, x := range abs {
-			m.sums[cells[i]] += x
+// add adds differences, and the errors, of which there are so many.
+func (m *mapper) add(abs []float64, flags []uint8, errors int64) {
+	at := 0
+	for _, run := range m.runs {
+		cell, part := run.cell, abs[at:run.end]
+		if m.width < wideColumn {
+			sum := m.sums[cell]
+			for _, x := range part {
+				sum += x
+			}
+			m.sums[cell] = sum
+		} else {
+			m.sums[cell] += kernel.Sum(part)
 		}
-		return
-	}
-	for i := 0; i < len(abs); {
-		end := i + 1
-		for end < len(cells) && cells[end] == cells[i] {
-			end++
+		switch errors {
+		case 0:
+		case int64(len(abs)):
+			m.errors[cell] += int64(len(part))
+		default:
+			for _, flag := range flags[at:run.end] {
+				m.errors[cell] += int64(flag & beyondError)
+			}
 		}
-		m.sums[cells[i]] += kernel.Sum(abs[i:end])
-		i = end
+		at = int(run.end)
 	}
 }
 

@@ -26,50 +26,91 @@ type Density struct {
 // sideCounter counts the values of both sides, and the pairs of them.
 type sideCounter struct {
 	SideBins
-	values, joint *binner // nil where nothing is counted
-	cells         []int64
-	ref, npu      [blockElements]int16
+	square Grid // of the pairs
+	cells  []int64
+	// pieces are what the edges of both grids cut the range to: values are looked up once.
+	pieces             *binner // nil where nothing is counted
+	bins, squares      []int32 // of pieces in the grids
+	refs, npus         []int64 // by pieces
+	refPieces, nPieces [blockElements]int16
 }
 
 func newSideCounter(g Grid) *sideCounter {
-	c := &sideCounter{SideBins: SideBins{Grid: g, Ref: make([]int64, g.Count), NPU: make([]int64, g.Count)}, values: newBinner(g)}
-	if g.Count > 0 {
-		square := Grid{Low: g.Low, High: g.High, Count: 1}
-		if g.Low < g.High {
-			square.Count = DensityBins
-		}
-		for square.Count > 1 && !square.rises() {
-			square.Count /= 2
-		}
-		c.joint = newBinner(square)
-		c.cells = make([]int64, square.Count*square.Count)
+	c := &sideCounter{SideBins: SideBins{Grid: g, Ref: make([]int64, g.Count), NPU: make([]int64, g.Count)}}
+	if g.Count == 0 {
+		return c
 	}
+	c.square = Grid{Low: g.Low, High: g.High, Count: 1}
+	if g.Low < g.High {
+		c.square.Count = DensityBins
+	}
+	for c.square.Count > 1 && !c.square.rises() {
+		c.square.Count /= 2
+	}
+	edges, squares := g.edges(), c.square.edges()
+	all := slices.Concat(edges, squares)
+	slices.Sort(all)
+	if all = slices.Compact(all); len(all) == 1 { // both edges of one value
+		all = append(all, all[0])
+	}
+	c.pieces = newPieces(g, all)
+	for _, x := range all[:len(all)-1] {
+		c.bins = append(c.bins, binOf(edges, x))
+		c.squares = append(c.squares, binOf(squares, x))
+	}
+	c.refs, c.npus = make([]int64, len(c.bins)), make([]int64, len(c.bins))
+	c.cells = make([]int64, c.square.Count*c.square.Count)
 	return c
+}
+
+// binOf is the bin that a number is in, by its lower edge.
+func binOf(edges []float64, x float64) int32 {
+	bin := int32(0)
+	for int(bin)+2 < len(edges) && x >= edges[bin+1] {
+		bin++
+	}
+	return bin
 }
 
 // add counts a block.
 func (c *sideCounter) add(b *block) {
-	if c == nil || c.values == nil {
+	if c == nil || c.pieces == nil {
 		return
 	}
-	c.values.add(c.Ref, b.r.values)
-	c.values.add(c.NPU, b.n.values)
-	c.joint.sort(c.ref[:], b.r.values)
-	c.joint.sort(c.npu[:], b.n.values)
-	npu, width := c.npu[:len(b.n.values)], c.joint.Count
-	for i, r := range c.ref[:len(b.r.values)] {
-		if n := npu[i]; r >= 0 && n >= 0 {
-			c.cells[int(n)*width+int(r)]++
+	refs, npus, width := c.refPieces[:len(b.r.values)], c.nPieces[:len(b.r.values)], int32(c.square.Count)
+	c.pieces.sort(refs, b.r.values)
+	c.pieces.sort(npus, b.n.values)
+	for i, r := range refs {
+		n := npus[i]
+		if r >= 0 {
+			c.refs[r]++
 		}
+		if n < 0 {
+			continue
+		}
+		if c.npus[n]++; r >= 0 {
+			c.cells[c.squares[n]*width+c.squares[r]]++
+		}
+	}
+}
+
+// finish counts the values by bins.
+func (c *sideCounter) finish() {
+	if c == nil {
+		return
+	}
+	for piece, bin := range c.bins {
+		c.Ref[bin] += c.refs[piece]
+		c.NPU[bin] += c.npus[piece]
 	}
 }
 
 // density is the picture of the pairs.
 func (c *sideCounter) density() Density {
-	if c.joint == nil {
+	if c.pieces == nil {
 		return Density{}
 	}
-	d := Density{Low: c.Low, High: c.High, Count: c.joint.Count, Max: slices.Max(c.cells), Cells: make([]byte, len(c.cells))}
+	d := Density{Low: c.Low, High: c.High, Count: c.square.Count, Max: slices.Max(c.cells), Cells: make([]byte, len(c.cells))}
 	for i, n := range c.cells {
 		if n > 0 {
 			d.Cells[i] = share(exact.Log(float64(n)), 0, exact.Log(float64(d.Max)))

@@ -111,6 +111,9 @@ func (w *Window) add(b *block) {
 	}
 	for row, offset := range w.offsets {
 		at := row * w.Columns
+		if offset >= b.first+int64(b.count) || offset+int64(w.Columns) <= b.first {
+			continue
+		}
 		for k := range int64(min(w.Columns, len(w.Ref)-at)) {
 			if i := offset + k - b.first; i >= 0 && i < int64(b.count) {
 				w.Ref[at+int(k)], w.NPU[at+int(k)] = float32(b.r.values[i]), float32(b.n.values[i])

@@ -14,13 +14,19 @@ func (b *block) relate() {
 	if !b.failedLast || math.IsInf(share, 1) {
 		share = min(share, 1)
 	}
-	within := b.e.request.Limits.shrunk(share)
+	limits := b.e.request.Limits
+	within := limits.shrunk(share)
 	b.quotients = b.e.strata.Has(b.first)
 	from, what := b.n.values, b.r.values
 	if !b.e.direct {
 		from, what = b.abs, b.zeros
 	}
-	c := b.histograms.tables.Relatives(b.rel, b.abs, from, what, b.r.values, kernel.Wanted{Quotients: b.quotients, Atol: within.Atol, Rtol: within.Rtol})
+	wanted := kernel.Wanted{Quotients: b.quotients, Atol: within.Atol, Rtol: within.Rtol}
+	if b.marked = b.failedLast && !b.gathered && limits.Mode == IsClose; b.marked { // errors follow each other
+		wanted.Flags, wanted.Flag, wanted.FlagAtol, wanted.FlagRtol = b.flags[:b.count], beyondError|hpaaError, limits.Atol, limits.Rtol
+	}
+	c := b.histograms.tables.Relatives(b.rel, b.abs, from, what, b.r.values, wanted)
+	b.errors = kernel.Flagged{Sum: c.FlaggedAbs, Max: c.MaxAbs, Count: c.Flagged}
 	b.extent.within = within.Mode == IsClose && !c.Exceeds
 	b.extent.passes = b.extent.within && share <= 1
 	counts := &b.part.counts

@@ -13,20 +13,10 @@ func TestFlags(t *testing.T) {
 	random := rand.New(rand.NewPCG(21, 22))
 	for round := range 3000 {
 		count := random.IntN(70)
-		abs, r, values := make([]float64, count), make([]float64, count), make([]float64, count)
+		abs, values := make([]float64, count), make([]float64, count)
 		flags, counts := make([]uint8, count), make([]uint8, count)
-		atol, rtol := float64(random.IntN(3)), float64(random.IntN(3))/4
-		if round%5 == 0 { // far below most differences
-			atol, rtol = atol/32, rtol/32
-		}
 		for i := range count {
-			abs[i], r[i] = math.Abs(math.Ldexp(random.NormFloat64(), random.IntN(8))), math.Ldexp(random.NormFloat64(), random.IntN(8))
-			if random.IntN(4) == 0 {
-				abs[i] = atol + float64(rtol*math.Abs(r[i])) // at the limit
-			}
-			if round%5 == 0 {
-				abs[i] *= math.Ldexp(float64(random.IntN(4)), random.IntN(40)-20)
-			}
+			abs[i] = math.Abs(math.Ldexp(random.NormFloat64(), random.IntN(8)))
 			flags[i] = uint8(random.IntN(8)) * uint8(random.IntN(2))
 			counts[i] = uint8(random.IntN(255))
 			if round%50 == 49 && i == 5 {
@@ -57,30 +47,6 @@ func TestFlags(t *testing.T) {
 		}
 		if n := CountFlags(counts, flags, either); n != wantEither || !slices.Equal(counts, wantCounts) {
 			t.Fatalf("round %d: %d flags in %v, want %d in %v", round, n, counts, wantEither, wantCounts)
-		}
-		wantFlags, want := make([]uint8, count), Flagged{}
-		clear(values)
-		for i, a := range abs {
-			if a != a {
-				abs[i], a = 0, 0
-			}
-			if a > atol+float64(rtol*math.Abs(r[i])) {
-				wantFlags[i] = 5
-				values[i] = a
-				want.Max = max(want.Max, a)
-				want.Count++
-			}
-		}
-		want.Sum = Sum(values)
-		k := Known{MinRef: math.Inf(1)}
-		for i, x := range r {
-			k.MinRef, k.MaxRef, k.Max = min(k.MinRef, math.Abs(x)), max(k.MaxRef, math.Abs(x)), max(k.Max, abs[i])
-		}
-		if k.Sum = Sum(abs); round%2 == 0 {
-			k = Known{} // as where limits are near the differences
-		}
-		if got := Mark(flags, abs, r, atol, rtol, 5, k); got != want || !slices.Equal(flags, wantFlags) {
-			t.Fatalf("round %d: flags %v, %+v, want %v, %+v", round, flags, got, wantFlags, want)
 		}
 	}
 }

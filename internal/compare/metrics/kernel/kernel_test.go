@@ -270,15 +270,29 @@ func TestRelativeHeads(t *testing.T) {
 		}
 		wanted := Wanted{Quotients: count%2 == 0, Atol: 0x1p10, Rtol: 1}
 		if i := random.IntN(count); count%5 > 0 { // as much as one of them, or a little more or less
-			wanted = Wanted{wanted.Quotients, math.Float64frombits(math.Float64bits(Max(abs)) + uint64(random.IntN(3)) - 1), min(math.Abs(0x1p-60/r[i]), 1)}
+			wanted.Atol, wanted.Rtol = math.Float64frombits(math.Float64bits(Max(abs))+uint64(random.IntN(3))-1), min(math.Abs(0x1p-60/r[i]), 1)
+		}
+		flags, wantFlags, flagged := make([]uint8, count), make([]uint8, count), make([]float64, count)
+		if count%3 > 0 {
+			i := random.IntN(count)
+			wanted.Flag, wanted.Flags, wanted.each = 5, flags, 0x05050505
+			wanted.FlagAtol, wanted.FlagRtol = abs[i]*float64(random.IntN(2)), float64(random.IntN(2))
+			for i, a := range abs {
+				if a > wanted.FlagAtol+float64(wanted.FlagRtol*math.Abs(r[i])) {
+					wantFlags[i], flagged[i] = 5, a
+				}
+			}
 		}
 		run := func(tables *Tables, head func(*Tables, []float64, []float64, []float64, []float64, []float64, Wanted, *ratioLanes) (int, int)) ([]float64, ratioLanes) {
 			rel, found := make([]float64, count), slices.Clone(n)
+			for i := range wanted.Flags {
+				flags[i] = 7
+			}
 			out := newRatioLanes()
 			done, counted := head(tables, rel, found, found, subtracted, r, wanted, &out)
 			tables.relativesTail(done, counted, rel, found, found, subtracted, r, wanted, &out)
-			if !slices.Equal(found, abs) {
-				t.Errorf("%d: magnitudes %v, want %v", count, found, abs)
+			if !slices.Equal(found, abs) || !slices.Equal(flags, wantFlags) {
+				t.Errorf("%d: magnitudes %v, flags %v, want %v, %v", count, found, flags, abs, wantFlags)
 			}
 			return rel, out
 		}
@@ -292,6 +306,9 @@ func TestRelativeHeads(t *testing.T) {
 			exceeding++
 		} else {
 			within++
+		}
+		if sum := Sum(flagged); got.FlaggedAbs != sum || countSet(flags) != int64(count-len(slices.DeleteFunc(wantFlags, func(f uint8) bool { return f != 0 }))) {
+			t.Errorf("%d: the sum of |d| with a flag is %v of %d, want %v: %v", count, got.FlaggedAbs, countSet(flags), sum, flags)
 		}
 		if got.Abs != lanes(sumAbs[:]) || got.Negative != below {
 			t.Errorf("%d: the sum of |d| is %v and %d are negative, want %v and %d", count, got.Abs, got.Negative, lanes(sumAbs[:]), below)

@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+)
 
 // Wanted says what Relatives looks for.
 type Wanted struct {
@@ -8,6 +12,12 @@ type Wanted struct {
 	Quotients bool
 	// Atol and Rtol are limits of |d|: see Exceeds.
 	Atol, Rtol float64
+	// Flags, unless it is nil, is set to Flag for pairs beyond other limits, to 0 for the rest.
+	Flags              []uint8
+	Flag               uint8
+	FlagAtol, FlagRtol float64
+
+	each uint32 // Flag in each byte
 }
 
 // Ratios is what Relatives finds.
@@ -20,7 +30,9 @@ type Ratios struct {
 	Negative       int64 // d below 0
 	// The lowest bins of |d| and |d|/|r| but that of zero; Bins or more if none.
 	FirstAbs, FirstRel uint
-	Exceeds            bool // some |d| is beyond the limits
+	Exceeds            bool    // some |d| is beyond the limits
+	Flagged            int64   // pairs with a flag
+	FlaggedAbs         float64 // the sum of |d| of them
 }
 
 // ratioLanes holds what makes Ratios by lanes: the sums and largest of |d|/|r| and |r|, the
@@ -33,7 +45,8 @@ type ratioLanes struct {
 	// index in Rel beyond that of bin 0, and one that means nothing. Where there
 	// is nothing beyond, numbers wrap around.
 	lowest  [16]uint16
-	exceeds uint64 // not 0 if some |d| is beyond the limits
+	exceeds uint64     // not 0 if some |d| is beyond the limits
+	flagged [4]float64 // the sums of |d| of pairs with a flag
 }
 
 func newRatioLanes() (out ratioLanes) {
@@ -48,12 +61,14 @@ func newRatioLanes() (out ratioLanes) {
 // abs.
 func (t *Tables) Relatives(rel, abs, n, s, r []float64, w Wanted) Ratios {
 	out := newRatioLanes()
+	w.each = uint32(w.Flag) * (eachByte & math.MaxUint32)
 	done, counted := relativesHead(t, rel, abs, n, s, r, w, &out)
 	t.relativesTail(done, counted, rel, abs, n, s, r, w, &out)
 	c, others := out.ratios()
 	if others {
 		t.countOthers(abs, r)
 	}
+	c.Flagged = countSet(w.Flags)
 	return c
 }
 
@@ -71,7 +86,7 @@ func (out *ratioLanes) ratios() (c Ratios, others bool) {
 		lowAbs, lowRow, lowRel = min(lowAbs, out.lowest[4*k]), min(lowRow, out.lowest[4*k+1]), min(lowRel, out.lowest[4*k+2])
 	}
 	c.FirstAbs, c.FirstRel = uint(lowAbs)>>laneBits+1, uint(lowRel)>>laneBits+1
-	c.Exceeds = out.exceeds != 0
+	c.Exceeds, c.FlaggedAbs = out.exceeds != 0, lanes(out.flagged[:])
 	return c, lowRow == 0
 }
 
@@ -84,9 +99,35 @@ func (t *Tables) relativesTail(done, counted int, rel, abs, n, s, r []float64, w
 	if Exceeds(abs, r, w.Atol, w.Rtol) {
 		out.exceeds = 1
 	}
+	if w.Flags != nil {
+		w.flag(w.Flags[done:], abs, r, &out.flagged)
+	}
 	c := newPairCount()
 	t.divideAll(rel, abs, r, w, &c, out)
 	t.finish(&c, rel, abs, r, out)
+}
+
+// flag sets the flags of pairs, whose |d| it adds up by lanes.
+func (w *Wanted) flag(flags []uint8, abs, r []float64, sums *[4]float64) {
+	flags, abs = flags[:len(r)], abs[:len(r)]
+	for i, x := range r {
+		limit := math.Float64bits(w.FlagAtol + float64(w.FlagRtol*math.Abs(x)))
+		beyond := uint64(int64(limit-math.Float64bits(abs[i])) >> 63) // all bits or none: magnitudes rise as their bits do
+		flags[i] = uint8(beyond) & w.Flag
+		sums[i&3] += math.Float64frombits(math.Float64bits(abs[i]) & beyond)
+	}
+}
+
+// countSet counts the flags that are not 0, all of which are the same bits.
+func countSet(flags []uint8) (count int64) {
+	for ; len(flags) >= 8; flags = flags[8:] {
+		set := (binary.LittleEndian.Uint64(flags) + 0x7f*eachByte) & (0x80 * eachByte)
+		count += int64(bits.OnesCount64(set))
+	}
+	for _, f := range flags {
+		count += int64((f + 0x7f) >> 7)
+	}
+	return count
 }
 
 // divideAll divides and counts pairs.

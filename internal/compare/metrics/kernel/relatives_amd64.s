@@ -57,6 +57,17 @@ DATA lanes4<>+16(SB)/8, $0x200000002
 DATA lanes4<>+24(SB)/8, $0x300000003
 GLOBL lanes4<>(SB), RODATA|NOPTR, $32
 
+// The four bytes of a mask of four bits.
+DATA bytesOf<>+0(SB)/8, $0x000000ff00000000
+DATA bytesOf<>+8(SB)/8, $0x0000ffff0000ff00
+DATA bytesOf<>+16(SB)/8, $0x00ff00ff00ff0000
+DATA bytesOf<>+24(SB)/8, $0x00ffffff00ffff00
+DATA bytesOf<>+32(SB)/8, $0xff0000ffff000000
+DATA bytesOf<>+40(SB)/8, $0xff00ffffff00ff00
+DATA bytesOf<>+48(SB)/8, $0xffff00ffffff0000
+DATA bytesOf<>+56(SB)/8, $0xffffffffffffff00
+GLOBL bytesOf<>(SB), RODATA|NOPTR, $64
+
 // COUNT counts |d| of a pair whose mark was made countLag pairs before, so that it need not
 // wait for the vector units. What is at an offset of 8 is the next pair.
 #define COUNT(offset) \
@@ -72,8 +83,8 @@ GLOBL lanes4<>(SB), RODATA|NOPTR, $32
 // the vector units, while the others count the pairs, all but the last countLag: their
 // |d|/|r| only where relCounts is not nil.
 //
-// func relativesVector(rel, abs, n, s, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, atol, rtol float64, out *ratioLanes)
-TEXT ·relativesVector(SB), NOSPLIT, $96-96
+// func relativesVector(rel, abs, n, s, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, w *Wanted, out *ratioLanes)
+TEXT ·relativesVector(SB), NOSPLIT, $192-88
 	MOVQ rel+0(FP), R9
 	MOVQ abs+8(FP), SI
 	MOVQ n+16(FP), BX
@@ -83,15 +94,21 @@ TEXT ·relativesVector(SB), NOSPLIT, $96-96
 	MOVQ marks+48(FP), R8
 	MOVQ absCounts+56(FP), R12
 	MOVQ relCounts+64(FP), R13
-	MOVQ out+88(FP), DX
-	VBROADCASTSD atol+72(FP), Y9
-	LEAQ limits-64(SP), R15     // on the stack, where no line of the cache ends
+	MOVQ out+80(FP), DX
+	MOVQ w+72(FP), R11
+	LEAQ limits-160(SP), R15    // on the stack, where no line of the cache ends
 	ANDQ $-32, R15
+	VBROADCASTSD Wanted_Atol(R11), Y9
 	VMOVUPD Y9, (R15)
-	VBROADCASTSD rtol+80(FP), Y9
+	VBROADCASTSD Wanted_Rtol(R11), Y9
 	VMOVUPD Y9, 32(R15)
+	VBROADCASTSD Wanted_FlagAtol(R11), Y9
+	VMOVUPD Y9, 64(R15)
+	VBROADCASTSD Wanted_FlagRtol(R11), Y9
+	VMOVUPD Y9, 96(R15)
 	VXORPD Y9, Y9, Y9           // beyond the limits
 	VXORPD Y15, Y15, Y15
+	VMOVUPD Y15, 128(R15)       // sum of |d| with a flag
 	VXORPD Y0, Y0, Y0           // sum of |d|/|r|
 	VXORPD Y1, Y1, Y1           // sum of |r|
 	VXORPD Y2, Y2, Y2           // largest |d|/|r|
@@ -119,6 +136,23 @@ relatives:
 	VADDPD (R15), Y14, Y14
 	VCMPPD $6, Y14, Y11, Y14    // not at most the limit
 	VORPD Y14, Y9, Y9
+	MOVQ w+72(FP), R11
+	CMPQ Wanted_Flags(R11), $0
+	JEQ relativesUnflagged
+	VMULPD 96(R15), Y10, Y14
+	VADDPD 64(R15), Y14, Y14
+	VCMPPD $6, Y14, Y11, Y14
+	VMOVMSKPD Y14, R10
+	VANDPD Y11, Y14, Y14
+	VADDPD 128(R15), Y14, Y14
+	VMOVUPD Y14, 128(R15)
+	LEAQ bytesOf<>(SB), R11
+	MOVL (R11)(R10*4), R10
+	MOVQ w+72(FP), R11
+	ANDL Wanted_each(R11), R10
+	MOVQ Wanted_Flags(R11), R11
+	MOVL R10, (R11)(AX*1)
+relativesUnflagged:
 	VPCMPEQQ Y15, Y10, Y13      // |r| is zero
 	VPANDN Y12, Y13, Y12
 	VMOVUPD Y12, (R9)(AX*8)
@@ -181,5 +215,7 @@ relativesCheck:
 	VMOVDQU Y8, 320(DX)
 	VMOVMSKPD Y9, AX
 	MOVQ AX, 352(DX)
+	VMOVUPD 128(R15), Y0
+	VMOVUPD Y0, 360(DX)
 	VZEROUPPER
 	RET

@@ -65,10 +65,10 @@ GLOBL markLanes<>(SB), RODATA|NOPTR, $32
 // relativesVector subtracts, divides, adds up and bounds, and makes the marks of pairs, all in
 // the vector units, while the others count the pairs, all but the last countLag: their
 // |d|/|r| only where relCounts is not nil. 126 instructions for four pairs, of which 35 count,
-// 12 of them |d|/|r|.
+// 12 of them |d|/|r|; flags take 20 more.
 //
-// func relativesVector(rel, abs, n, s, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, atol, rtol float64, out *ratioLanes)
-TEXT ·relativesVector(SB), NOSPLIT, $0-96
+// func relativesVector(rel, abs, n, s, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, w *Wanted, out *ratioLanes)
+TEXT ·relativesVector(SB), NOSPLIT, $0-88
 	MOVD rel+0(FP), R0
 	MOVD abs+8(FP), R1
 	MOVD n+16(FP), R22
@@ -78,9 +78,13 @@ TEXT ·relativesVector(SB), NOSPLIT, $0-96
 	MOVD marks+48(FP), R4
 	MOVD absCounts+56(FP), R5
 	MOVD relCounts+64(FP), R6
-	MOVD atol+72(FP), R19
-	MOVD rtol+80(FP), R20
-	MOVD out+88(FP), R7
+	MOVD w+72(FP), R9
+	MOVD Wanted_Atol(R9), R19
+	MOVD Wanted_Rtol(R9), R20
+	MOVD Wanted_Flags(R9), R24
+	MOVD Wanted_FlagAtol(R9), R25
+	MOVD Wanted_FlagRtol(R9), R26
+	MOVD out+80(FP), R7
 	MOVD ZR, R21                // beyond the limits
 	MOVD R4, R8                 // the marks that are counted
 	SUB $const_countLag, R3, R17 // the rest when counting begins
@@ -104,6 +108,7 @@ TEXT ·relativesVector(SB), NOSPLIT, $0-96
 	EOR_D4(10, 10, 10)          // zeros, undefined
 	EOR_D4(12, 12, 12)          // below 1/1000, below 5/1000
 	EOR_D2(14, 14, 14)          // negative d
+	EOR_D4(16, 16, 16)          // sum of |d| with a flag
 	MOVD $-1, R9
 	VDUP R9, V15.D2             // lowest indexes
 	PCALIGN $16
@@ -132,6 +137,28 @@ relatives:
 	VMOV V29.D[1], R10
 	ORR R9, R21
 	ORR R10, R21
+	CBZ R24, relativesUnflagged
+	VDUP R26, V31.D2
+	FMUL_D2(31, 25, 29)
+	FMUL_D2(31, 26, 30)
+	VDUP R25, V31.D2
+	FADD_D2(31, 29, 29)
+	FADD_D2(31, 30, 30)
+	FCMGT_D2(29, 27, 29)
+	FCMGT_D2(30, 28, 30)
+	AND_D2(27, 29, 31)
+	FADD_D2(31, 16, 16)
+	AND_D2(28, 30, 31)
+	FADD_D2(31, 17, 17)
+	VUZP1 V30.B16, V29.B16, V31.B16 // a byte of each mask in the end
+	VUZP1 V31.B16, V31.B16, V31.B16
+	VUZP1 V31.B16, V31.B16, V31.B16
+	VMOV V31.S[0], R9
+	MOVD w+72(FP), R10
+	MOVWU Wanted_each(R10), R10
+	AND R10, R9
+	MOVW.P R9, 4(R24)
+relativesUnflagged:
 	FDIV_D4(25, 27, 29)
 	FADD_D4(25, 2, 2)
 	FMAXNM_D4(27, 6, 6)
@@ -169,4 +196,6 @@ relativesNext:
 	ADD $32, R7
 	VST1 [V15.D2], (R7)
 	MOVD R21, 32(R7)
+	ADD $40, R7
+	VST1 [V16.D2, V17.D2], (R7)
 	RET

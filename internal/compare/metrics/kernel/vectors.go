@@ -15,7 +15,7 @@ func groups(count int) int {
 }
 
 //go:noescape
-func relativesVector(rel, abs, n, s, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, atol, rtol float64, out *ratioLanes)
+func relativesVector(rel, abs, n, s, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, w *Wanted, out *ratioLanes)
 
 //go:noescape
 func runsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes)
@@ -34,7 +34,10 @@ func relativesHead(t *Tables, rel, abs, n, s, r []float64, w Wanted, out *ratioL
 		if w.Quotients {
 			relCounts = &t.Rel[0]
 		}
-		relativesVector(&rel[:k][0], &abs[:k][0], &n[:k][0], &s[:k][0], &r[0], k, &t.marks[:k][0], &t.abs[0], relCounts, w.Atol, w.Rtol, out)
+		if w.Flags != nil {
+			_ = w.Flags[k-1]
+		}
+		relativesVector(&rel[:k][0], &abs[:k][0], &n[:k][0], &s[:k][0], &r[0], k, &t.marks[:k][0], &t.abs[0], relCounts, &w, out)
 	}
 	return k, max(k-countLag, 0)
 }
