@@ -90,7 +90,7 @@ func channelsOfProbe(out *Output, in *noise.Noise, f func(x, y []float64) bool) 
 	for c := range out.channels {
 		out.x, out.y = out.x[:0], out.y[:0]
 		for first := c * out.inner; first < len(out.Probe.Values); first += out.channels * out.inner {
-			for i := first; i < first+out.inner; i++ {
+			for i := first; i < min(first+out.inner, len(out.Probe.Values)); i++ {
 				out.x, out.y = append(out.x, float64(in.Probe.Values[i])), append(out.y, float64(out.Probe.Values[i]))
 			}
 		}

@@ -337,3 +337,22 @@ func TestSomeOfTwo(t *testing.T) {
 		t.Errorf("only %d of 20000 elements are told from what is made", rejected)
 	}
 }
+
+// TestRelateCutProbe relates probes of any length, as documents may have them.
+func TestRelateCutProbe(t *testing.T) {
+	t.Parallel()
+	shape := tensor.Shape{2, 2, 3, 3}
+	x := drawn(5, shape.Elements())
+	y := slices.Clone(x)
+	for i := range y {
+		y[i] += float64(1 + i/9%2)
+	}
+	in, out := measured(t, shape, x), measured(t, shape, y)
+	all := len(out.Probe.Values)
+	for n := all; n >= 2*leastLine; n-- {
+		in.Probe.Values, out.Probe.Values = in.Probe.Values[:n], out.Probe.Values[:n]
+		if typ, ok := Relate(out, in); !ok || typ.Class != optype.Lipschitz || !typ.Fitted {
+			t.Errorf("%d of %d elements: %v, %v", n, all, typ, ok)
+		}
+	}
+}
