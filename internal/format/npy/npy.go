@@ -128,12 +128,7 @@ func wrongLength(off int64, problem string, want, found int64) error {
 // order in the file; see format.View. Booleans are the stored bytes. Readers from
 // several calls are independent, and each may be used by several goroutines
 // through its ReadAt.
-func (f *File) Data() *io.SectionReader {
-	if _, isPart := f.r.(*io.SectionReader); !isPart && !f.Fortran && !f.BigEndian { // most often
-		return io.NewSectionReader(f.r, f.Offset, f.Size)
-	}
-	return f.view().Data()
-}
+func (f *File) Data() *io.SectionReader { return f.view().Data() }
 
 func (f *File) view() format.View {
 	strides := f.Shape.Strides()

@@ -62,6 +62,18 @@ GLOBL markLanes<>(SB), RODATA|NOPTR, $32
 	MOVW R14, (R6)(R11<<2)     \
 	MOVW R16, (R6)(R12<<2)
 
+// BEYOND makes masks in V29 and V30 of the pairs whose |d| in V27 and V28 is beyond the limits of
+// |r| in V25 and V26. 8 instructions.
+#define BEYOND(atol, rtol) \
+	VDUP rtol, V31.D2          \
+	FMUL_D2(31, 25, 29)        \
+	FMUL_D2(31, 26, 30)        \
+	VDUP atol, V31.D2          \
+	FADD_D2(31, 29, 29)        \
+	FADD_D2(31, 30, 30)        \
+	FCMGT_D2(29, 27, 29)       \
+	FCMGT_D2(30, 28, 30)
+
 // relativesVector subtracts, divides, adds up and bounds, and makes the marks of pairs, all in
 // the vector units, while the others count the pairs, all but the last countLag: their
 // |d|/|r| only where relCounts is not nil. 126 instructions for four pairs, of which 35 count,
@@ -124,28 +136,14 @@ relatives:
 	VST1.P [V27.D2, V28.D2], 32(R1)
 	FADD_D4(27, 8, 8)
 	FABS_D4(25, 25)
-	VDUP R20, V31.D2
-	FMUL_D2(31, 25, 29)
-	FMUL_D2(31, 26, 30)
-	VDUP R19, V31.D2
-	FADD_D2(31, 29, 29)
-	FADD_D2(31, 30, 30)
-	FCMGT_D2(29, 27, 29)
-	FCMGT_D2(30, 28, 30)
+	BEYOND(R19, R20)
 	ORR_D2(29, 30, 29)
 	VMOV V29.D[0], R9
 	VMOV V29.D[1], R10
 	ORR R9, R21
 	ORR R10, R21
 	CBZ R24, relativesUnflagged
-	VDUP R26, V31.D2
-	FMUL_D2(31, 25, 29)
-	FMUL_D2(31, 26, 30)
-	VDUP R25, V31.D2
-	FADD_D2(31, 29, 29)
-	FADD_D2(31, 30, 30)
-	FCMGT_D2(29, 27, 29)
-	FCMGT_D2(30, 28, 30)
+	BEYOND(R25, R26)
 	AND_D2(27, 29, 31)
 	FADD_D2(31, 16, 16)
 	AND_D2(28, 30, 31)
