@@ -41,7 +41,7 @@ func (p *Plan) Pictures(ctx context.Context, rep *record.Report, parts []Part, o
 		func(i int) int64 { return p.Pairs[parts[i].Pair].Ref.Size + p.Pairs[parts[i].Pair].NPU.Size },
 		func(ctx context.Context, i int) func() error {
 			plots := opt.Plots && rep.Row(i).IsDrawn()
-			pictures, err := e.pictures(ctx, &parts[i])
+			pictures, err := e.pictures(ctx, &parts[i], !plots)
 			switch {
 			case ended(err):
 				return func() error { return nil }
@@ -78,8 +78,8 @@ func (p *Plan) Pictures(ctx context.Context, rep *record.Report, parts []Part, o
 // goes wrong most of its rows fail: the pictures of the most telling ones shall not take longer
 // than the comparison, or, of small runs, than some seconds.
 const (
-	pictureShare    = 8
-	pictureElements = 1 << 25
+	pictureShare    = 16
+	pictureElements = 1 << 24
 )
 
 // kept are the rows whose pictures stay in the report.
@@ -101,8 +101,9 @@ func (o *PictureOptions) kept(rep *record.Report) map[int]bool {
 	return kept
 }
 
-// pictures reads a pair that was compared.
-func (e *executor) pictures(ctx context.Context, part *Part) (*metrics.Pictures, error) {
+// pictures reads a pair that was compared. The histograms of plots, which people lay beside
+// HPAA's, are of all elements.
+func (e *executor) pictures(ctx context.Context, part *Part, sample bool) (*metrics.Pictures, error) {
 	a, err := e.reopen(part)
 	if err != nil {
 		return nil, err
@@ -116,5 +117,6 @@ func (e *executor) pictures(ctx context.Context, part *Part) (*metrics.Pictures,
 		return nil, err
 	}
 	defer r.Close()
-	return e.pool.Pictures(ctx, e.request(a, part.Row.Limits), part.Row.Result, e.opt.Pictures.Bins, r.Ref, r.NPU)
+	how := metrics.PictureRequest{Bins: e.opt.Pictures.Bins, Sample: sample}
+	return e.pool.Pictures(ctx, e.request(a, part.Row.Limits), part.Row.Result, how, r.Ref, r.NPU)
 }

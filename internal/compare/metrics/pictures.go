@@ -3,8 +3,11 @@ package metrics
 import (
 	"cmp"
 	"context"
+	"iter"
 	"math"
 	"slices"
+
+	"dumptool/internal/compare/metrics/noise"
 )
 
 const (
@@ -21,6 +24,9 @@ const (
 type Pictures struct {
 	// Total counts the elements, Errors those that are errors.
 	Total, Errors int64
+	// OfSample is the number of elements that Values, Inner, Joint, InnerJoint and ULP are
+	// of, 0 for all. Abs and Rel are of each Every-th error where it is not 0, else of all.
+	OfSample int64
 	// Sampled are errors that are finite on both sides, in the order of their offsets:
 	// each Every-th one, and those with the largest |d| and |d|/|r|. Packed are the
 	// same where they are kept for long.
@@ -32,7 +38,7 @@ type Pictures struct {
 	NonFinite       []bool
 	RunLength       int64
 	NonFiniteErrors int64
-	// Undefined counts the finite errors whose reference is 0.
+	// Undefined counts the finite errors of Abs whose reference is 0.
 	Undefined int64
 	// Abs and Rel count the finite errors by |d| and by |d|/|r|.
 	Abs, Rel Bins
@@ -84,36 +90,49 @@ type SideBins struct {
 	Ref, NPU []int64
 }
 
+// PictureRequest says how pictures are made: with how many bins, and whether the histograms of
+// a large tensor may be of the sample that noise.Strata takes.
+type PictureRequest struct {
+	Bins   BinLimits
+	Sample bool
+}
+
 // Pictures reads a pair for its plots, twice: for samples and bounds, and to count
 // what lies between them. res is the result of the pair, of which the numbers
 // without the lists are enough.
-func (p *Pool) Pictures(ctx context.Context, req Request, res *Result, limits BinLimits, ref, npu Reader) (*Pictures, error) {
+func (p *Pool) Pictures(ctx context.Context, req Request, res *Result, how PictureRequest, ref, npu Reader) (*Pictures, error) {
 	req.Noise = nil
 	e, err := p.New(req)
 	if err != nil {
 		return nil, err
 	}
 	g := newGatherer(e, res)
-	if err := e.walk(ctx, ref, npu, g.survey); err != nil {
+	all := noise.Strata{}
+	if how.Sample {
+		if g.strata = noise.NewStrata(e.total); !g.strata.Whole() {
+			g.OfSample = noise.SampleElements
+		}
+	}
+	if err := e.walk(ctx, ref, npu, all.Runs(e.total, e.readElements), g.survey); err != nil {
 		return nil, err
 	}
-	g.plan(limits)
-	if err := e.walk(ctx, ref, npu, g.count); err != nil {
+	g.plan(how.Bins)
+	if err := e.walk(ctx, ref, npu, g.strata.Runs(e.total, e.readElements), g.count); err != nil {
 		return nil, err
 	}
 	return g.finish(), nil
 }
 
-// walk decodes a pair block by block. What relate adds to results is dropped.
-func (e *Engine) walk(ctx context.Context, ref, npu Reader, visit func(b *block)) error {
+// walk decodes runs of a pair block by block. What relate adds to results is dropped.
+func (e *Engine) walk(ctx context.Context, ref, npu Reader, runs iter.Seq2[int64, int], visit func(b *block)) error {
 	b, part := e.pool.get(e), e.newPartial(0)
 	part.minRef, part.maxRef = 0, math.MaxFloat64 // of what is taken out of the tables
 	l := newBlock(e, b, part)
-	for at := int64(0); at < e.total; {
+	walked := int64(0)
+	for at, count := range runs {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		count := int(min(int64(e.readElements), e.total-at))
 		refRead, npuRead := b.refRead[:count*e.ref.size], b.npuRead[:count*e.npu.size]
 		if err := ref.ReadElements(refRead, at); err != nil {
 			return &SideError{RefSide, err}
@@ -127,10 +146,11 @@ func (e *Engine) walk(ctx context.Context, ref, npu Reader, visit func(b *block)
 			l.decode()
 			visit(&l)
 		}
-		if at += int64(count); at%SegmentElements == 0 || at == e.total {
+		if walked += int64(count); walked%SegmentElements == 0 {
 			b.histograms.take(part)
 		}
 	}
+	b.histograms.take(part)
 	clear(b.flags)
 	e.pool.buffers.Put(b)
 	e.pool.partials.Put(part)
@@ -140,13 +160,15 @@ func (e *Engine) walk(ctx context.Context, ref, npu Reader, visit func(b *block)
 // gatherer gathers the pictures of a pair.
 type gatherer struct {
 	*Pictures
+	strata             noise.Strata // of what is counted
 	values, inner      *sideCounter
 	abs, rel           *binner
 	maps               []*mapper
 	points             []float64 // finite values of both sides
 	every              int64     // the distance of the elements that they are of
 	finite, next       int64     // errors that are finite on both sides, and the first of them to sample
-	bounds, ratios     bounds    // of |d| and |d|/|r| of those
+	counted            int64     // those that Abs and Rel are of
+	bounds, ratios     bounds    // of |d| and |d|/|r| of these
 	worst, worstRatios ranking
 	found              foundErrors // of a block
 	special            []int32     // positions in it of pairs that are not finite
@@ -201,9 +223,12 @@ func (g *gatherer) survey(b *block) {
 			}
 		}
 	}
+	g.Window.add(b)
 	g.find(b)
 	g.addMaps(b)
-	b.countULP(g.ULP, g.special)
+	if g.strata.Has(b.first) {
+		b.countULP(g.ULP, g.special)
+	}
 	for _, offset := range g.odd {
 		g.NonFiniteErrors++
 		g.NonFinite[offset/g.RunLength] = true
@@ -215,10 +240,29 @@ func (g *gatherer) survey(b *block) {
 		g.Sampled = append(g.Sampled, sample(int(g.next-g.finite)))
 	}
 	g.finite += int64(len(abs))
-	g.Undefined += g.bounds.span(abs)
+	if g.OfSample == 0 {
+		g.bound(abs, rel)
+		g.worst.addErrors(abs, sample)
+		g.worstRatios.addErrors(rel, sample)
+	}
+}
+
+// bound adds errors to what is known of those that are counted.
+func (g *gatherer) bound(abs, rel []float64) {
+	g.counted += int64(len(abs))
+	g.bounds.span(abs)
 	g.Undefined += g.ratios.span(rel)
-	g.worst.addErrors(abs, sample)
-	g.worstRatios.addErrors(rel, sample)
+}
+
+// eachSampled calls visit with |d| and |d|/|r| of the sampled errors, some at a time.
+func (g *gatherer) eachSampled(visit func(abs, rel []float64)) {
+	f := &g.found
+	for errors := range slices.Chunk(g.Sampled, blockElements) {
+		for i, x := range errors {
+			f.abs[i], f.rel[i] = x.Abs, x.Rel
+		}
+		visit(f.abs[:len(errors)], f.rel[:len(errors)])
+	}
 }
 
 // span adds values, and returns how many are NaN.
@@ -329,12 +373,18 @@ func (g *gatherer) plan(limits BinLimits) {
 		}
 	}
 	count := 2*g.Total - g.RefStats.nonFinite() - g.NPUStats.nonFinite()
+	if g.OfSample > 0 {
+		count = min(count, 2*g.OfSample)
+	}
 	g.values = newSideCounter(limits.newGrid(values.min, values.max, count, g.points, false))
 	if low, high, ok := narrow(g.points, values.min, values.max); ok {
 		g.inner = newSideCounter(limits.newGrid(low, high, count, g.points, false))
 	}
-	g.Abs.Grid = g.errorGrid(limits, g.bounds, g.finite, func(x SampledError) float64 { return x.Abs })
-	g.Rel.Grid = g.errorGrid(limits, g.ratios, g.finite-g.Undefined, func(x SampledError) float64 { return x.Rel })
+	if g.OfSample > 0 {
+		g.eachSampled(g.bound)
+	}
+	g.Abs.Grid = g.errorGrid(limits, g.bounds, g.counted, func(x SampledError) float64 { return x.Abs })
+	g.Rel.Grid = g.errorGrid(limits, g.ratios, g.counted-g.Undefined, func(x SampledError) float64 { return x.Rel })
 	g.abs, g.rel = newBinner(g.Abs.Grid), newBinner(g.Rel.Grid)
 	g.Abs.Counts, g.Rel.Counts = make([]int64, g.Abs.Count), make([]int64, g.Rel.Count)
 }
@@ -363,15 +413,18 @@ func (g *gatherer) errorGrid(limits BinLimits, b bounds, n int64, of func(Sample
 
 // count counts a block.
 func (g *gatherer) count(b *block) {
-	g.Window.add(b)
 	g.values.add(b)
 	g.inner.add(b)
-	if g.finite <= int64(len(g.Sampled)) { // all of them are at hand
+	if g.binsSampled() {
 		return
 	}
 	g.find(b)
 	g.countErrors(g.found.abs[:g.found.count], g.found.rel[:g.found.count])
 }
+
+// binsSampled reports whether the bins of errors are of Sampled, which has all of them
+// or those of a sample.
+func (g *gatherer) binsSampled() bool { return g.OfSample > 0 || g.finite <= int64(len(g.Sampled)) }
 
 // countErrors counts errors, the values of which it limits to those of float64.
 func (g *gatherer) countErrors(abs, rel []float64) {
@@ -390,14 +443,8 @@ func (g *gatherer) countErrors(abs, rel []float64) {
 
 // finish adds the worst errors to the sampled ones, and turns counts into pictures.
 func (g *gatherer) finish() *Pictures {
-	if g.finite <= int64(len(g.Sampled)) {
-		f := &g.found
-		for errors := range slices.Chunk(g.Sampled, blockElements) {
-			for i, x := range errors {
-				f.abs[i], f.rel[i] = x.Abs, x.Rel
-			}
-			g.countErrors(f.abs[:len(errors)], f.rel[:len(errors)])
-		}
+	if g.binsSampled() {
+		g.eachSampled(g.countErrors)
 	}
 	for _, entries := range [][]ranked{g.worst.entries, g.worstRatios.entries} {
 		for i := range entries {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/exact"
 	"dumptool/internal/tensor"
 
@@ -59,7 +61,7 @@ func picturesOf(t testing.TB, req Request, limits BinLimits, ref, npu memory) (*
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := usedPool.Pictures(t.Context(), req, res, limits, ref, npu)
+	p, err := usedPool.Pictures(t.Context(), req, res, PictureRequest{Bins: limits}, ref, npu)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -508,6 +510,96 @@ func TestPicturesSamples(t *testing.T) {
 	}
 }
 
+// TestPicturesOfSample: the histograms of a large tensor are of the blocks that the sample has,
+// those of errors of each k-th one; where errors are is seen of all.
+func TestPicturesOfSample(t *testing.T) {
+	const rows, columns = 700, 500
+	const count = rows * columns
+	random := rand.New(rand.NewPCG(3, 5))
+	r, n := make([]float64, count), make([]float64, count)
+	for i := range r {
+		r[i] = float64(float32(random.NormFloat64()))
+		n[i] = r[i]
+		switch i / columns % 3 {
+		case 0:
+			n[i] = float64(float32(r[i] + 1 + random.Float64()))
+		case 1:
+			n[i] = float64(math.Nextafter32(float32(r[i]), 9))
+		}
+	}
+	r[5], n[5] = -40, 40 // the sample has the first block or not: the grid is of all
+	n[columns*3+1] = inf
+	ref, npu := store(tensor.Float32, r...), store(tensor.Float32, n...)
+	req := Request{Shape: tensor.Shape{rows, columns}, RefDType: tensor.Float32, NPUDType: tensor.Float32, Limits: hpaaLimits}
+	all, res := picturesOf(t, req, BinLimits{1, 64}, ref, npu)
+	p, err := usedPool.Pictures(t.Context(), req, res, PictureRequest{BinLimits{1, 64}, true}, ref, npu)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all.OfSample != 0 || p.OfSample != noise.SampleElements {
+		t.Fatalf("of %d and %d elements", all.OfSample, p.OfSample)
+	}
+	if diff := gocmp.Diff([]any{all.Maps, all.Window, all.Values.Low, all.Values.High}, []any{p.Maps, p.Window, p.Values.Low, p.Values.High}, cmpopts.IgnoreUnexported(Window{})); diff != "" {
+		t.Error(diff)
+	}
+	strata := noise.NewStrata(count)
+	var refs, npus, abs, rel []float64
+	ulps, pairs := make([]int64, 65), int64(0)
+	errors := int64(0)
+	for i, x := range r {
+		finite := !math.IsInf(n[i], 0)
+		d := math.Abs(n[i] - x)
+		if finite && d > hpaaLimits.Atol+hpaaLimits.Rtol*math.Abs(x) {
+			if errors%p.Every == 0 {
+				abs, rel = append(abs, d), append(rel, d/math.Abs(x))
+			}
+			errors++
+		}
+		if !strata.Has(int64(i)) {
+			continue
+		}
+		refs = append(refs, x)
+		if finite {
+			npus = append(npus, n[i])
+			pairs++
+			ulps[bits.Len64(uint64(max(ordinal(n[i]), ordinal(x))-min(ordinal(n[i]), ordinal(x))))]++
+		}
+	}
+	if len(refs) != noise.SampleElements || errors <= maxSampledErrors {
+		t.Fatalf("%d elements, %d errors", len(refs), errors)
+	}
+	for _, c := range []struct {
+		name   string
+		grid   Grid
+		counts []int64
+		values []float64
+	}{{"reference", p.Values.Grid, p.Values.Ref, refs}, {"NPU", p.Values.Grid, p.Values.NPU, npus}, {"|d|", p.Abs.Grid, p.Abs.Counts, abs}, {"|d|/|r|", p.Rel.Grid, p.Rel.Counts, rel}} {
+		if want := slowBins(c.grid, c.values); !slices.Equal(c.counts, want) {
+			t.Errorf("%s: %v, want %v", c.name, c.counts, want)
+		}
+	}
+	if g, want := p.Abs.Grid, around(p.Abs.Grid, abs); g != want {
+		t.Errorf("|d| in %+v, want %+v", g, want)
+	}
+	for i, want := range ulps {
+		if got := append(slices.Clone(p.ULP), make([]int64, 65)...)[i]; got != want {
+			t.Errorf("ULP %d: %d, want %d", i, got, want)
+		}
+	}
+	if p.Joint.Max < 1 || p.Joint.Max > pairs {
+		t.Errorf("%d pairs in a cell", p.Joint.Max)
+	}
+}
+
+// ordinal numbers the values of float32 in their order, 0 for both zeros.
+func ordinal(x float64) int64 {
+	code := int64(math.Float32bits(float32(math.Abs(x))))
+	if x < 0 {
+		return -code
+	}
+	return code
+}
+
 func TestPicturesErrors(t *testing.T) {
 	good := store(tensor.Float32, 1, 2, 3)
 	req := Request{Shape: tensor.Shape{3}, RefDType: tensor.Float32, NPUDType: tensor.Float32}
@@ -519,7 +611,7 @@ func TestPicturesErrors(t *testing.T) {
 		ref, npu Reader
 		want     error
 	}{{t.Context(), broken{failure}, good, failure}, {t.Context(), good, broken{failure}, failure}, {canceled, good, good, context.Canceled}} {
-		if p, err := NewPool().Pictures(c.ctx, req, new(Result), BinLimits{1, 8}, c.ref, c.npu); p != nil || !errors.Is(err, c.want) {
+		if p, err := NewPool().Pictures(c.ctx, req, new(Result), PictureRequest{Bins: BinLimits{1, 8}}, c.ref, c.npu); p != nil || !errors.Is(err, c.want) {
 			t.Errorf("%v, error %v, want %v", p, err, c.want)
 		}
 	}
@@ -540,7 +632,7 @@ func BenchmarkPictures(b *testing.B) {
 	b.SetBytes(1 << 20)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := pool.Pictures(b.Context(), req, res, BinLimits{1, 128}, ref, npu); err != nil {
+		if _, err := pool.Pictures(b.Context(), req, res, PictureRequest{Bins: BinLimits{1, 128}}, ref, npu); err != nil {
 			b.Fatal(err)
 		}
 	}

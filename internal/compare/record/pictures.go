@@ -10,12 +10,16 @@ import (
 // picturesJSON are the pictures of a row in compare.json. Lists of bytes are in
 // base64.
 type picturesJSON struct {
-	Values sidesJSON       `json:"values"`
-	Joint  *densityJSON    `json:"joint"`
-	Maps   []metrics.Map   `json:"maps"`
-	ULP    []int64         `json:"ulp"`
-	Window *metrics.Window `json:"window,omitempty"`
-	Diff   errorBinsJSON   `json:"diff_hist"`
+	// Sampled is the number of elements that values, joint and ulp are of, Every that of
+	// errors of which diff_hist has one: both are left out where they are of all.
+	Sampled int64           `json:"sampled,omitempty"`
+	Every   int64           `json:"every,omitempty"`
+	Values  sidesJSON       `json:"values"`
+	Joint   *densityJSON    `json:"joint"`
+	Maps    []metrics.Map   `json:"maps"`
+	ULP     []int64         `json:"ulp"`
+	Window  *metrics.Window `json:"window,omitempty"`
+	Diff    errorBinsJSON   `json:"diff_hist"`
 	// Errors is null but for rows with plots.
 	Errors *sampleJSON `json:"errors"`
 }
@@ -100,6 +104,9 @@ func picturesOf(p *metrics.Pictures) *picturesJSON {
 		return nil
 	}
 	j := &picturesJSON{Values: *sidesOf(&p.Values), Joint: densityOf(&p.Joint), Maps: list(p.Maps), ULP: list(p.ULP), Window: p.Window, Diff: errorBinsJSON{binsOf(&p.Abs), binsOf(&p.Rel)}}
+	if p.OfSample > 0 {
+		j.Sampled, j.Every = p.OfSample, p.Every
+	}
 	j.Values.Inner = sidesOf(p.Inner)
 	if j.Joint != nil {
 		j.Joint.Inner = densityOf(p.InnerJoint)
@@ -125,7 +132,7 @@ func (j *picturesJSON) pictures(r *metrics.Result, axes int) (*metrics.Pictures,
 		return nil, nil
 	}
 	d := pictureReader{total: r.Total}
-	p := &metrics.Pictures{Total: r.Total, Errors: r.HPAA.Count, Every: 1, ULP: j.ULP, Maps: j.Maps, Window: j.Window,
+	p := &metrics.Pictures{Total: r.Total, Errors: r.HPAA.Count, OfSample: j.Sampled, Every: max(j.Every, 1), ULP: j.ULP, Maps: j.Maps, Window: j.Window,
 		RefStats: sideOf(r, func(c *metrics.Classes, class metrics.Class) (n int64) {
 			return sumOf(c[0][class], c[1][class], c[2][class], c[3][class])
 		}),
@@ -142,6 +149,9 @@ func (j *picturesJSON) pictures(r *metrics.Result, axes int) (*metrics.Pictures,
 			inner := d.density("joint.inner", x.Inner)
 			p.InnerJoint = &inner
 		}
+	}
+	if j.Sampled < 0 || j.Sampled > r.Total || j.Every < 0 || (j.Sampled == 0) != (j.Every == 0) {
+		d.fail("sampled: %d of %d elements and one of %d errors, want both or none", j.Sampled, r.Total, j.Every)
 	}
 	d.counts("ulp", metrics.ULPOctaves, j.ULP)
 	if len(j.Maps) > 2 {

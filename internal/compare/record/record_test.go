@@ -56,7 +56,7 @@ func documentResult() *metrics.Result {
 // documentPictures are those of a row.
 func documentPictures() *metrics.Pictures {
 	grid := metrics.Grid{Low: -1, High: 3, Count: 2}
-	p := &metrics.Pictures{Total: 6, Errors: 1, Every: 1, Undefined: 1, NonFinite: make([]bool, metrics.Marks), RunLength: 1, NonFiniteErrors: 1,
+	p := &metrics.Pictures{Total: 6, Errors: 1, OfSample: 4, Every: 1, Undefined: 1, NonFinite: make([]bool, metrics.Marks), RunLength: 1, NonFiniteErrors: 1,
 		Values: metrics.SideBins{Grid: grid, Ref: []int64{4, 2}, NPU: []int64{5, 0}}, Inner: &metrics.SideBins{Grid: metrics.Grid{Low: 1, High: 1, Count: 1}, Ref: []int64{3}, NPU: []int64{2}},
 		Joint: metrics.Density{Low: -1, High: 3, Count: 2, Max: 4, Cells: []byte{255, 0, 0, 1}}, InnerJoint: &metrics.Density{Low: 1, High: 1, Count: 1, Max: 1, Cells: []byte{255}},
 		Maps: []metrics.Map{{ColumnAxis: 1, RowFold: 1, ColumnFold: 1, Rows: 2, Columns: 3, LogLow: -3, LogHigh: 0.5, Mean: []byte{0, 1, 2, 3, 4, 255}, Errors: []byte{0, 0, 0, 0, 0, 255}}},
@@ -563,7 +563,10 @@ func TestReadRefusesPictures(t *testing.T) {
 		{`"log_lo":-3`, `"log_lo":3`, "maps: log10 of means from 3 to 0.5"},
 		{`"ulp":[3,0,2]`, `"ulp":[` + strings.Repeat("0,", 65) + `0]`, "ulp: 66 counts, want at most 65"},
 		{`"diff_hist":{"abs":{"lo":0.5`, `"diff_hist":{"abs":{"lo":0`, "diff_hist.abs: errors from 0 on"},
-		{`"every":1`, `"every":0`, "errors: every 0"},
+		{`"errors":{"every":1`, `"errors":{"every":0`, "errors: every 0"},
+		{`"sampled":4`, `"sampled":7`, "sampled: 7 of 6 elements and one of 1 errors"},
+		{`"sampled":4,"every":1`, `"sampled":4`, "sampled: 4 of 6 elements and one of 0 errors, want both or none"},
+		{`"sampled":4,"every":1`, `"every":1`, "sampled: 0 of 6 elements and one of 1 errors, want both or none"},
 		{`"run_length":1`, `"run_length":0`, "errors: every 1, runs of 0 elements"},
 		{`"offsets":"AgI="`, `"offsets":"AgU="`, "offset 1 is 5 more than 2, in a tensor of 6 elements"},
 		{`"offsets":"AgI="`, `"offsets":"AoI="`, "offset 1 is torn"},

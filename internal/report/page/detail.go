@@ -233,6 +233,9 @@ func detailed(r *record.Report) []int {
 
 // pictures are what the charts of a row show.
 type pictures struct {
+	// Sampled is the number of elements that Values, Inner, Joint, InnerJoint and ULP are
+	// of, 0 for all.
+	Sampled    int64     `json:"sampled,omitempty"`
 	Values     *sides    `json:"values,omitempty"`
 	Inner      *sides    `json:"inner,omitempty"` // of a narrow range with nearly all values
 	Joint      *density  `json:"joint,omitempty"`
@@ -290,7 +293,7 @@ func (c cells) MarshalText() ([]byte, error) {
 }
 
 func picturesOf(p *metrics.Pictures) *pictures {
-	j := &pictures{Values: sidesOf(&p.Values), Inner: sidesOf(p.Inner), Joint: densityOf(&p.Joint), InnerJoint: densityOf(p.InnerJoint), ULP: p.ULP, Window: p.Window}
+	j := &pictures{Sampled: p.OfSample, Values: sidesOf(&p.Values), Inner: sidesOf(p.Inner), Joint: densityOf(&p.Joint), InnerJoint: densityOf(p.InnerJoint), ULP: p.ULP, Window: p.Window}
 	for i := range p.Maps {
 		m := &p.Maps[i]
 		j.Maps = append(j.Maps, heatMap{[2]int{m.RowAxis, m.ColumnAxis}, [2]int64{m.RowFold, m.ColumnFold}, [2]int{m.Rows, m.Columns}, numbers{metrics.NumberOf(m.LogLow), metrics.NumberOf(m.LogHigh)}, m.Mean, m.Errors})

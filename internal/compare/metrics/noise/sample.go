@@ -1,5 +1,7 @@
 package noise
 
+import "iter"
+
 // strataCount is the number of equal parts of a tensor of each of which one block is looked
 // at for what is of a sample, SampleElements the number of elements of these.
 const (
@@ -39,6 +41,26 @@ func (s Strata) Has(offset int64) bool {
 		stratum++
 	}
 	return block == s.chosen(stratum)
+}
+
+// Runs are the offsets and lengths of what is looked at of a tensor of so many elements, in
+// order: the blocks, or, where all of them are, runs of at most so many elements.
+func (s Strata) Runs(total int64, most int) iter.Seq2[int64, int] {
+	return func(yield func(int64, int) bool) {
+		if s.Whole() {
+			for at := int64(0); at < total; at += int64(most) {
+				if !yield(at, int(min(int64(most), total-at))) {
+					return
+				}
+			}
+			return
+		}
+		for stratum := range int64(strataCount) {
+			if !yield(s.chosen(stratum)*blockElements, blockElements) {
+				return
+			}
+		}
+	}
 }
 
 // first is the first block of a stratum.

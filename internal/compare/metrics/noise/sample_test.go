@@ -3,6 +3,7 @@ package noise
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"dumptool/internal/tensor"
@@ -13,6 +14,16 @@ func TestStrata(t *testing.T) {
 	for _, total := range []int64{0, 1, 1024, 1 << 17} {
 		if s := NewStrata(total); !s.Whole() || !s.Has(0) || !s.Has(total/2) {
 			t.Errorf("%d elements are not all looked at", total)
+		}
+		next := int64(0)
+		for at, count := range NewStrata(total).Runs(total, 1000) {
+			if at != next || count < 1 || count > 1000 {
+				t.Errorf("%d elements: a run of %d from %d on", total, count, at)
+			}
+			next += int64(count)
+		}
+		if next != total {
+			t.Errorf("%d elements: runs end at %d", total, next)
 		}
 	}
 	for _, total := range []int64{1<<17 + 1, 1<<17 + 1023, 1<<17 + 1024, 255 << 10, 257 << 10, 1e6, 1e7 + 77} {
@@ -36,6 +47,15 @@ func TestStrata(t *testing.T) {
 			if k > 0 {
 				steps[block-seen[k-1]] = true
 			}
+		}
+		var runs []int64
+		for at, count := range s.Runs(total, 4096) {
+			if runs = append(runs, at/1024); at%1024 != 0 || count != 1024 {
+				t.Errorf("%d elements: a run of %d from %d on", total, count, at)
+			}
+		}
+		if !slices.Equal(runs, seen) {
+			t.Errorf("%d elements: runs are the blocks %v, want %v", total, runs, seen)
 		}
 		if total >= 1e6 && len(steps) < 8 {
 			t.Errorf("%d elements: blocks are %d distances apart", total, len(steps))

@@ -179,6 +179,7 @@ WORDS.en = {
   density: "Pairs of values",
   density_note: "line: equal; dashed: the limits; darkest: {0} pairs",
   about: "about {0} pairs",
+  of_sample: "Pairs of values, values and ULP are of a sample of {0} elements.",
   values_chart: "Values",
   values_note: "CPU filled, NPU outlined; counts in log10",
   ulp_chart: "Distance in ULP",

@@ -176,6 +176,7 @@ WORDS.zh = {
   density: "数值对",
   density_note: "实线：相等；虚线：门限；最深：{0} 对",
   about: "约 {0} 对",
+  of_sample: "数值对、数值和 ULP 三张图取自 {0} 个元素的抽样。",
   values_chart: "数值",
   values_note: "CPU 填充，NPU 轮廓；计数取 log10",
   ulp_chart: "ULP 距离",
