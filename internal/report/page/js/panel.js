@@ -109,7 +109,7 @@ function panelValues(row, d) {
   if (d.rel) charts.push(magnitudeChart(say("rel_chart"), d.rel, number(d.lim.v[1])));
   if (!charts.length) return null;
   var change = function () { state.inner = !state.inner; drawPanel(); };
-  return [h("h3", null, say("values"), p && p.inner && [" ", h("button", { type: "button", class: "btn", id: "inner", "aria-pressed": String(Boolean(inner)), onclick: change }, say(inner ? "whole_range" : "inner_range"))]), p && p.sampled && h("p", { class: "mute" }, say("of_sample", p.sampled)), h("div", { class: "charts" }, charts)];
+  return [h("h3", null, say("values"), p && p.inner && [" ", h("button", { type: "button", class: "btn", id: "inner", "aria-pressed": String(Boolean(inner)), onclick: change }, say(inner ? "whole_range" : "inner_range"))]), p && p.sampled && h("p", { class: "mute small" }, say("of_sample", p.sampled)), h("div", { class: "charts" }, charts)];
 }
 
 // panelMissing says why a row has no pictures, and which command draws them.
