@@ -31,7 +31,7 @@ import (
 const (
 	garbagePercent     = 25
 	leastGarbage       = 24 << 20
-	memoryOfPlan       = 72 << 20
+	memoryOfPlan       = 112 << 20
 	leastMemory        = 144 << 20
 	manyPairs          = 14000
 	memoryOfPair       = 9500 // some 6000 are in use in the end
