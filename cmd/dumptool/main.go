@@ -21,7 +21,8 @@ import (
 // much: then what reads a dump.json takes ten times its bytes and 64 MiB. Beside little data
 // there may be leastGarbage, and while the pairs of a comparison are found as much as fills
 // memoryOfPlan with it: otherwise to find those of 20,000 small files would collect 72 times. A
-// comparison of elements, which makes much more garbage, may have as much as there is data. To
+// comparison of elements, which makes much more garbage, may have as much as there is data, and
+// one of more than manyPairs, whose data will take more, keeps what it filled before. To
 // find the pairs of a comparison leastMemory should do; then it may have
 // memoryOfPair or, where statistics are compared, memoryOfStatistics for each pair beyond
 // manyPairs. That is no bound, and a run that has more in use collects up to half of its time:
@@ -31,10 +32,10 @@ import (
 const (
 	garbagePercent     = 25
 	leastGarbage       = 24 << 20
-	memoryOfPlan       = 72 << 20
+	memoryOfPlan       = 112 << 20
 	leastMemory        = 144 << 20
 	manyPairs          = 14000
-	memoryOfPair       = 9500 // some 6000 are in use in the end
+	memoryOfPair       = 7000 // some 6000 are in use in the end
 	memoryOfStatistics = 1800
 	memoryOfGo         = 24 << 20 // beside data and garbage: stacks, tables, what was just freed
 )
@@ -83,7 +84,7 @@ func (c *collector) watch() {
 // pairs, and the garbage of one of so many pairs of elements.
 func (c *collector) makeRoom(pairs, measured int) {
 	room := int64(memoryOfStatistics)
-	if c.fill.Store(0); pairs == 0 {
+	if c.fill.Store(0); pairs == 0 || measured > manyPairs {
 		c.fill.Store(memoryOfPlan)
 	}
 	if measured > 0 {

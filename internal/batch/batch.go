@@ -140,50 +140,53 @@ type schedule struct {
 // emitter waits for always has its slot already, so full slots cannot block
 // the run for ever.
 func (s *schedule) run(ctx context.Context, workers int, job func(int)) {
-	pool := semaphore.NewWeighted(int64(workers))
 	budget := s.budget
 	if budget <= 0 {
 		budget = math.MaxInt64
 	}
+	// A job that takes all of the budget runs alone, even beside jobs
+	// that cost nothing: each takes at least one byte.
+	cost := func(i int) int64 { return max(1, min(s.costs[i], budget)) }
 	memory := semaphore.NewWeighted(budget)
+	places := make(chan struct{}, workers) // one element for each running job
+	do := func(i int) {
+		defer func() { <-places }()
+		defer memory.Release(cost(i))
+		job(i)
+	}
 	var running sync.WaitGroup
 	defer running.Wait()
-	jobs := make(chan func())
+	jobs := make(chan int)
 	defer close(jobs)
-	for i, cost := range s.costs {
-		// A job that takes all of the budget runs alone, even beside jobs
-		// that cost nothing: each takes at least one byte.
-		cost = max(1, min(cost, budget))
-		select {
-		case s.slots <- struct{}{}:
-		case <-ctx.Done():
-			return
+	for i := range s.costs {
+		for _, room := range []chan struct{}{s.slots, places} {
+			select {
+			case room <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
 		}
-		if pool.Acquire(ctx, 1) != nil || memory.Acquire(ctx, cost) != nil || ctx.Err() != nil {
+		if memory.Acquire(ctx, cost(i)) != nil || ctx.Err() != nil {
 			return
 		}
 		if i < workers {
-			running.Go(func() { work(&running, jobs) })
+			running.Go(func() { work(&running, jobs, do) })
 		}
-		jobs <- func() { // a worker has nothing to do, since others hold fewer than all places
-			defer pool.Release(1)
-			defer memory.Release(cost)
-			job(i)
-		}
+		jobs <- i // a worker has nothing to do, since others hold fewer than all places
 	}
 }
 
 // work does jobs until there are no more. A goroutine for each of them would have to grow its
 // stack each time. Where one ends its goroutine another one goes on.
-func work(running *sync.WaitGroup, jobs <-chan func()) {
+func work(running *sync.WaitGroup, jobs <-chan int, do func(int)) {
 	done := false
 	defer func() {
 		if !done {
-			running.Go(func() { work(running, jobs) })
+			running.Go(func() { work(running, jobs, do) })
 		}
 	}()
-	for job := range jobs {
-		job()
+	for i := range jobs {
+		do(i)
 	}
 	done = true
 }

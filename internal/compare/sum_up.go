@@ -99,7 +99,8 @@ type sums struct {
 
 func newSums(rows int) *sums {
 	names := func() map[string]bool { return make(map[string]bool, rows) }
-	return &sums{refs: names(), npus: names(), both: names(), kinds: map[string]int{}, deepest: -1}
+	tensors := func() [][sha256.Size]byte { return make([][sha256.Size]byte, 0, rows) }
+	return &sums{asked: tensors(), compared: tensors(), refs: names(), npus: names(), both: names(), kinds: map[string]int{}, deepest: -1}
 }
 
 // sumsOf are those of a report that has all of its rows.

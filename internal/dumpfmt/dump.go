@@ -152,11 +152,14 @@ type reader struct {
 	read func(s *scanner) (d *Dump, sure bool, err error)
 }
 
-var (
-	tlvReader = reader{TLV, readTLV}
-	v2Reader  = reader{BinaryV2, readV2}
-	v1Reader  = reader{ProtobufV1, readV1}
-)
+// readers are those of the containers, the likeliest first where there is a magic number.
+var readers = []reader{{TLV, readTLV}, {BinaryV2, readV2}, {ProtobufV1, readV1}}
+
+// reads reports whether the reader is for a file of one of the protobuf containers, 0 for
+// any, that has the magic number or not.
+func (r *reader) reads(version int, magic bool) bool {
+	return r.as == TLV && magic || r.as == BinaryV2 && version != 1 || r.as == ProtobufV1 && version != 2
+}
 
 // Read reads the dump file of the given size. The tensors of the Dump read
 // from r when they are used.
@@ -170,13 +173,19 @@ func Read(r io.ReaderAt, size int64, opt Options) (*Dump, error) {
 	}
 	s := newScanner(r, size)
 	defer s.release()
-	readers, err := candidates(s, opt)
+	magic, err := hasMagic(s)
 	if err != nil {
 		return nil, err
+	}
+	if opt.Version < 0 || opt.Version > 2 {
+		return nil, &UnsupportedError{lang.Say("dump version %d", opt.Version)}
 	}
 	var failed []attempt
 	var first error // of a container that the file surely is
 	for _, c := range readers {
+		if !c.reads(opt.Version, magic) {
+			continue
+		}
 		d, sure, err := c.read(s)
 		if err == nil {
 			d.Container, d.FileSize = c.as, size
@@ -195,27 +204,6 @@ func Read(r io.ReaderAt, size int64, opt Options) (*Dump, error) {
 		return nil, first
 	}
 	return nil, &notDumpError{failed}
-}
-
-// candidates lists the containers that the file may be, the likeliest first.
-func candidates(s *scanner, opt Options) ([]reader, error) {
-	var all []reader
-	magic, err := hasMagic(s)
-	if err != nil {
-		return nil, err
-	}
-	if magic {
-		all = append(all, tlvReader)
-	}
-	switch opt.Version {
-	case 0:
-		return append(all, v2Reader, v1Reader), nil
-	case 1:
-		return append(all, v1Reader), nil
-	case 2:
-		return append(all, v2Reader), nil
-	}
-	return nil, &UnsupportedError{lang.Say("dump version %d", opt.Version)}
 }
 
 // ErrNotDump is wrapped by the error for a file that shows no sign of being a

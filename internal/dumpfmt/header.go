@@ -6,109 +6,73 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
-	"dumptool/internal/dumpfmt/dumppb"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
 
-// newDump makes a Dump of a header whose parts have been located in r.
-func newDump(r io.ReaderAt, msg *dumppb.DumpData, parts []part) *Dump {
-	d := &Dump{
-		Version:  msg.GetVersion(),
-		DumpTime: msg.GetDumpTime(),
-		OpName:   msg.GetOpName(),
-		DFX:      msg.GetDfxMessage(),
-	}
-	next := func() *part {
-		p := &parts[0]
-		parts = parts[1:]
-		return p
-	}
-	d.Inputs, d.InputDetails = room(len(msg.GetInput()))
-	for _, in := range msg.GetInput() {
-		p := next()
-		t, detail := newTensor(r, in, p)
-		detail.ArgIndex, detail.InputType = in.GetArgIndex(), in.GetInputType()
-		d.Inputs = append(d.Inputs, t)
-		d.InputDetails = append(d.InputDetails, detail)
-	}
-	d.Outputs, d.OutputDetails = room(len(msg.GetOutput()))
-	for _, out := range msg.GetOutput() {
-		p := next()
-		t, detail := newTensor(r, out, p)
-		addOriginalOp(&t, &detail, out.GetOriginalOp())
-		for _, dr := range out.GetDimRange() {
-			detail.DimRanges = append(detail.DimRanges, DimRange{dr.GetDimStart(), dr.GetDimEnd()})
+// fill gives a Dump its tensors and blobs: the parts that were read and placed.
+func (s *scanner) fill(d *Dump) {
+	d.Inputs, d.InputDetails = s.tensors("input")
+	d.Outputs, d.OutputDetails = s.tensors("output")
+	for _, p := range s.parts {
+		switch p.kind {
+		case "buffer":
+			d.Buffers = append(d.Buffers, p.blob(s.r))
+		case "space":
+			d.Spaces = append(d.Spaces, p.blob(s.r))
 		}
-		d.Outputs = append(d.Outputs, t)
-		d.OutputDetails = append(d.OutputDetails, detail)
 	}
-	for _, b := range msg.GetBuffer() {
-		p := next()
-		d.Buffers = append(d.Buffers, Blob{b.GetBufferType(), p.n, p.section(r), p.err})
-	}
-	for _, w := range msg.GetSpace() {
-		p := next()
-		d.Spaces = append(d.Spaces, Blob{w.GetType(), p.n, p.section(r), p.err})
-	}
-	for _, a := range msg.GetAttr() {
-		d.Attrs = append(d.Attrs, Attr{a.GetName(), a.GetValue()})
-	}
-	return d
 }
 
-// room returns empty lists with room for n tensors, nil for none.
-func room(n int) ([]tensor.Tensor, []Detail) {
-	if n == 0 {
+// tensors makes tensors of the parts of a kind; nil for none.
+func (s *scanner) tensors(kind string) ([]tensor.Tensor, []Detail) {
+	of := s.parts
+	for len(of) > 0 && of[0].kind != kind {
+		of = of[1:]
+	}
+	for len(of) > 0 && of[len(of)-1].kind != kind {
+		of = of[:len(of)-1]
+	}
+	if len(of) == 0 {
 		return nil, nil
 	}
-	return make([]tensor.Tensor, 0, n), make([]Detail, 0, n)
+	tensors, details := make([]tensor.Tensor, len(of)), make([]Detail, len(of))
+	for i := range of {
+		tensors[i] = of[i].tensor(s.r)
+		details[i] = of[i].detail
+	}
+	return tensors, details
 }
 
-// descriptor is what OpInput and OpOutput have in common.
-type descriptor interface {
-	GetDataType() int32
-	GetFormat() uint32
-	GetShape() *dumppb.Shape
-	GetOriginalShape() *dumppb.Shape
-	GetSubFormat() int32
-	GetAddress() uint64
-	GetOffset() uint64
-}
+func (p *part) blob(r io.ReaderAt) Blob { return Blob{p.blobType, p.n, p.section(r), p.err} }
 
-func newTensor(r io.ReaderAt, desc descriptor, p *part) (tensor.Tensor, Detail) {
-	word := tensor.FormatWord(desc.GetFormat())
+// tensor makes the tensor of an input or output, and completes its detail. A dimension that no
+// tensor can have is an error of this tensor alone, and so are bytes that the file lacks.
+func (p *part) tensor(r io.ReaderAt) tensor.Tensor {
+	d := &p.detail
+	word := d.StoredFormat
 	t := tensor.Tensor{
-		DType:  tensor.DType(desc.GetDataType()),
+		DType:  tensor.DType(d.StoredDType),
 		Format: word.Format(),
 		C0:     word.C0(),
 		Groups: word.Groups(),
 		Size:   p.n,
 		Data:   p.section(r),
 	}
-	if sub := desc.GetSubFormat(); sub > 0 {
-		t.Groups = int64(sub)
+	if d.SubFormat > 0 {
+		t.Groups = int64(d.SubFormat)
 	}
-	detail := Detail{
-		StoredDType:  desc.GetDataType(),
-		StoredFormat: word,
-		SubFormat:    desc.GetSubFormat(),
-		Address:      desc.GetAddress(),
-		Offset:       desc.GetOffset(),
-		Inline:       p.inline,
+	if d.OriginalOp != nil {
+		t.OriginalFormat = &d.OriginalOp.Format
 	}
-	setShapes(&t, &detail, p, desc.GetShape().GetDim(), desc.GetOriginalShape().GetDim())
-	return t, detail
-}
-
-// setShapes sets both shapes of a tensor. A dimension that no tensor can have
-// is an error of this tensor alone, and so are bytes that the file lacks.
-func setShapes(t *tensor.Tensor, detail *Detail, p *part, dims, original []uint64) {
+	d.Inline = p.inline
 	var stored, host error
-	t.Shape, stored = newShape(dims, p, "%s shape")
-	t.OriginalShape, host = newShape(original, p, "%s original shape")
-	detail.Err = cmp.Or(p.err, stored, host)
+	t.Shape, stored = newShape(p.dims, p, "%s shape")
+	t.OriginalShape, host = newShape(p.original, p, "%s original shape")
+	d.Err = cmp.Or(p.err, stored, host)
+	return t
 }
 
 func newShape(dims []uint64, p *part, what string) (tensor.Shape, error) {
@@ -125,22 +89,6 @@ func newShape(dims []uint64, p *part, what string) (tensor.Shape, error) {
 	return shape, nil
 }
 
-// addOriginalOp notes the original operator of an output. Its element type and
-// format mean something only where it has a name.
-func addOriginalOp(t *tensor.Tensor, detail *Detail, op *dumppb.OriginalOp) {
-	if op.GetName() == "" {
-		return
-	}
-	format := tensor.FormatWord(op.GetFormat()).Format()
-	t.OriginalFormat = &format
-	detail.OriginalOp = &OriginalOp{
-		Name:   op.GetName(),
-		Index:  op.GetOutputIndex(),
-		DType:  tensor.DType(op.GetDataType()),
-		Format: format,
-	}
-}
-
 // The protobuf dump, "version 1" of the Ascend toolkit, which older runtimes
 // wrote: the whole file is one DumpData message with the tensor bytes in the
 // data fields of its outputs, inputs and buffers. No writer of it is alive, so
@@ -154,33 +102,28 @@ func readV1(s *scanner) (d *Dump, sure bool, err error) {
 		return nil, false, err
 	}
 	s.seek(0)
-	sk, err := walk(s, s.size, walkOptions{strict: true, cut: sure})
-	if err != nil {
+	if d, err = walk(s, s.size, walkOptions{strict: true, cut: sure}); err != nil {
 		return nil, sure, err
 	}
-	msg := sk.msg
-	parts := listParts(msg, sk)
-	if !holdsData(parts, sure) {
+	if !holdsData(s.parts, sure) {
 		return nil, sure, broken(0, lang.Say("message"), lang.Sentence{}, lang.Say("holds no tensor bytes"))
 	}
-	warnings := sk.warnings
-	for i := range parts {
-		warnings = append(warnings, parts[i].useInline()...)
+	for _, p := range s.parts {
+		d.Warnings = append(d.Warnings, p.useInline()...)
 	}
-	d = newDump(s.r, msg, parts)
-	d.Warnings = append(d.Warnings, warnings...)
+	s.fill(d)
 	return d, true, nil
 }
 
 // holdsData reports whether the parts have bytes. Where the message has a
 // version, parts without bytes that claim none pass too.
-func holdsData(parts []part, versioned bool) bool {
+func holdsData(parts []*part, versioned bool) bool {
 	claimed := false
-	for i := range parts {
-		if parts[i].inline && parts[i].n > 0 {
+	for _, p := range parts {
+		if p.inline && p.n > 0 {
 			return true
 		}
-		claimed = claimed || parts[i].size > 0
+		claimed = claimed || p.size > 0
 	}
 	return versioned && len(parts) > 0 && !claimed
 }
@@ -217,19 +160,15 @@ func readV2(s *scanner) (d *Dump, sure bool, err error) {
 		return nil, sure, err
 	}
 	s.seek(lengthSize)
-	sk, err := walk(s, lengthSize+n, walkOptions{})
-	if err != nil {
+	if d, err = walk(s, lengthSize+n, walkOptions{}); err != nil {
 		return nil, sure, err
 	}
-	msg := sk.msg
-	parts := listParts(msg, sk)
-	if len(parts) == 0 && msg.GetVersion() == "" && msg.GetOpName() == "" {
+	if len(s.parts) == 0 && d.Version == "" && d.OpName == "" {
 		return nil, false, broken(lengthSize, lang.Say("header"), lang.Say("of %d bytes", n), lang.Say("names neither operator nor tensor"))
 	}
-	warnings := locate(parts, lengthSize+n, s.size)
-	d = newDump(s.r, msg, parts)
+	d.Warnings = append(d.Warnings, locate(s.parts, lengthSize+n, s.size)...)
 	d.HeaderSize = n
-	d.Warnings = append(d.Warnings, warnings...)
+	s.fill(d)
 	return d, true, nil
 }
 
@@ -237,14 +176,13 @@ func readV2(s *scanner) (d *Dump, sure bool, err error) {
 // Bytes inside a descriptor are used where the descriptor claims no others,
 // or where that makes the file whole: it is cut off otherwise, and the parts
 // beyond its end have an error each.
-func locate(parts []part, off, end int64) (warnings []lang.Sentence) {
+func locate(parts []*part, off, end int64) (warnings []lang.Sentence) {
 	inline := func(p *part) bool { return p.inline && p.size == 0 }
 	anyInline := func(p *part) bool { return p.inline }
 	if !fit(parts, off, end, inline) && fit(parts, off, end, anyInline) {
 		inline = anyInline
 	}
-	for i := range parts {
-		p := &parts[i]
+	for _, p := range parts {
 		if inline(p) {
 			warnings = append(warnings, p.useInline()...)
 			continue
@@ -258,9 +196,8 @@ func locate(parts []part, off, end int64) (warnings []lang.Sentence) {
 }
 
 // fit reports whether the parts that are not inline have room from off to end.
-func fit(parts []part, off, end int64, inline func(*part) bool) bool {
-	for i := range parts {
-		p := &parts[i]
+func fit(parts []*part, off, end int64, inline func(*part) bool) bool {
+	for _, p := range parts {
 		if inline(p) {
 			continue
 		}
@@ -274,14 +211,59 @@ func fit(parts []part, off, end int64, inline func(*part) bool) bool {
 
 // part is one run of tensor bytes: of an input, output, buffer or space.
 type part struct {
-	kind  string
-	index int
-	size  uint64 // as the descriptor says
-	span         // the bytes inside the descriptor; in the end, where to read, or why that is impossible
+	kind           string
+	index          int    // among those of its kind
+	size           uint64 // as the descriptor says
+	span                  // the bytes inside the descriptor; in the end, where to read, or why that is impossible
+	dims, original []uint64
+	detail         Detail
+	blobType       int32 // of a buffer or space
+}
+
+// span says where a descriptor and the tensor bytes inside it lie in the file.
+type span struct {
+	at     int64 // the descriptor
+	off, n int64 // the bytes
+	inline bool  // there are bytes inside, maybe none of them
+	err    error // the file is cut off inside the descriptor
+}
+
+// kinds are those of parts, in the order of their bytes.
+var kinds = []string{"input", "output", "buffer", "space"}
+
+// add adds a part, with the memory of one of the file before.
+func (s *scanner) add(kind string) *part {
+	index := 0
+	for i := len(s.parts) - 1; i >= 0 && index == 0; i-- {
+		if s.parts[i].kind == kind {
+			index = s.parts[i].index + 1
+		}
+	}
+	if s.parts = slices.Grow(s.parts, 1)[:len(s.parts)+1]; s.parts[len(s.parts)-1] == nil {
+		s.parts[len(s.parts)-1] = new(part)
+	}
+	p := s.parts[len(s.parts)-1]
+	*p = part{kind: kind, index: index, dims: p.dims[:0], original: p.original[:0]}
+	return p
+}
+
+// sortParts puts the parts in the order of their bytes.
+func (s *scanner) sortParts() {
+	slices.SortStableFunc(s.parts, func(a, b *part) int {
+		return cmp.Compare(slices.Index(kinds, a.kind), slices.Index(kinds, b.kind))
+	})
 }
 
 // String names the part, such as output 0.
 func (p *part) String() string { return fmt.Sprintf("%s %d", p.kind, p.index) }
+
+// dropUnnamed drops the original operator of an output that has no name: its element type and
+// format mean nothing then.
+func (p *part) dropUnnamed() {
+	if op := p.detail.OriginalOp; op != nil && op.Name == "" {
+		p.detail.OriginalOp = nil
+	}
+}
 
 // useInline takes the bytes inside the descriptor, which are as many as
 // there are. A descriptor without claims nothing.
@@ -308,21 +290,4 @@ func (p *part) place(off, end int64) (next int64) {
 
 func (p *part) section(r io.ReaderAt) *io.SectionReader {
 	return io.NewSectionReader(r, p.off, p.n)
-}
-
-// listParts lists the parts in the order of their bytes in a version 2 file.
-func listParts(msg *dumppb.DumpData, sk *skeleton) []part {
-	in, out, buf, space := len(msg.GetInput()), len(msg.GetOutput()), len(msg.GetBuffer()), len(msg.GetSpace())
-	parts := make([]part, 0, in+out+buf+space)
-	parts = appendParts(parts, "input", msg.GetInput(), sk.spans[inputField])
-	parts = appendParts(parts, "output", msg.GetOutput(), sk.spans[outputField])
-	parts = appendParts(parts, "buffer", msg.GetBuffer(), sk.spans[bufferField])
-	return appendParts(parts, "space", msg.GetSpace(), sk.spans[spaceField])
-}
-
-func appendParts[D interface{ GetSize() uint64 }](parts []part, kind string, descs []D, spans []span) []part {
-	for i, d := range descs {
-		parts = append(parts, part{kind: kind, index: i, size: d.GetSize(), span: spans[i]})
-	}
-	return parts
 }

@@ -26,17 +26,18 @@ const (
 type scanner struct {
 	r      io.ReaderAt
 	size   int64
-	off    int64  // of the next byte
-	start  int64  // of the window
-	window []byte // bytes of the file from start on
-	buf    []byte // backing array of window
-	spent  int64  // of memoryBudget
+	off    int64   // of the next byte
+	start  int64   // of the window
+	window []byte  // bytes of the file from start on
+	buf    []byte  // backing array of window
+	spent  int64   // of memoryBudget
+	parts  []*part // that were read
 }
 
 // newScanner returns a scanner at the beginning of a file.
 func newScanner(r io.ReaderAt, size int64) *scanner {
 	s := scanners.Get().(*scanner)
-	*s = scanner{r: r, size: size, buf: s.buf}
+	*s = scanner{r: r, size: size, buf: s.buf, parts: s.parts[:0]}
 	return s
 }
 

@@ -6,8 +6,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"dumptool/internal/dumpfmt/dumppb"
 	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
 )
 
 // What parts of a header cost of the memory budget, at most: the bytes kept,
@@ -20,26 +20,12 @@ const (
 	numbersCost    = 16 // per byte: a one-byte varint becomes two 64-bit integers
 )
 
-// span says where a descriptor and the tensor bytes inside it lie in the file.
-type span struct {
-	at     int64 // the descriptor
-	off, n int64 // the bytes
-	inline bool  // there are bytes inside, maybe none of them
-	err    error // the file is cut off inside the descriptor
-}
-
-// skeleton is a DumpData message without its tensor bytes.
-type skeleton struct {
-	msg      *dumppb.DumpData
-	spans    [spaceField + 1][]span // by field number of DumpData, in file order
-	warnings []lang.Sentence
-}
-
-// walker reads a message into a skeleton.
+// walker reads a message into a Dump, and its parts into the scanner.
 type walker struct {
 	*scanner
 	walkOptions
-	skeleton
+	dump *Dump
+	part *part // that is read
 }
 
 // walkOptions say what a walker makes of a message that is not whole or not one
@@ -49,18 +35,20 @@ type walkOptions struct {
 	cut    bool // a field of DumpData that goes beyond the end ends the walk and is no error
 }
 
-// walk makes the skeleton of the DumpData message between s.off and end.
-func walk(s *scanner, end int64, opt walkOptions) (*skeleton, error) {
-	w := &walker{scanner: s, walkOptions: opt, skeleton: skeleton{msg: new(dumppb.DumpData)}}
-	if err := w.message(dumpDataMessage, end, w.msg, nil); err != nil {
+// walk reads the DumpData message between s.off and end, but for its tensor bytes, of which
+// it notes where they are.
+func walk(s *scanner, end int64, opt walkOptions) (*Dump, error) {
+	s.parts = s.parts[:0]
+	w := &walker{scanner: s, walkOptions: opt, dump: new(Dump)}
+	if err := w.message(dumpDataMessage, end, true); err != nil {
 		return nil, err
 	}
-	return &w.skeleton, nil
+	s.sortParts()
+	return w.dump, nil
 }
 
-// message reads the fields up to end into a message. The bytes of a payload field go
-// into sp instead; it is nil for DumpData itself.
-func (w *walker) message(m message, end int64, into any, sp *span) error {
+// message reads the fields up to end of a message, with top of DumpData itself.
+func (w *walker) message(m message, end int64, top bool) error {
 	for w.off < end {
 		at := w.off
 		tag, err := w.varint("field tag", end)
@@ -73,12 +61,7 @@ func (w *walker) message(m message, end int64, into any, sp *span) error {
 		num, typ := protowire.DecodeTag(tag)
 		f := m.find(num)
 		switch {
-		case sp == nil && w.cut && w.cutOff(f, num, typ, end):
-			if f.kind == nested {
-				f.open(into)
-			} else {
-				*f.text(into) = ""
-			}
+		case top && w.cut && w.cutOff(f, num, typ, end):
 			return nil
 		case f == nil:
 			err = w.skipUnknown(at, num, typ, end)
@@ -87,15 +70,18 @@ func (w *walker) message(m message, end int64, into any, sp *span) error {
 		case typ == protowire.VarintType:
 			var v uint64
 			v, err = w.varint(f.name, end)
-			f.set(into, v)
+			f.set(w, v)
 		case f.kind == payload:
-			err = w.payload(f, end, sp)
-		case f.kind == nested && sp == nil:
-			err = w.descriptor(f, num, end, into)
+			err = w.payload(f, end)
+		case f.kind == nested && top:
+			err = w.descriptor(f, num, end)
 		case f.kind == nested:
-			err = w.nested(f, end, into, sp)
+			if f.open != nil {
+				f.open(w)
+			}
+			err = w.nested(f, end)
 		default:
-			err = w.copy(f, end, into)
+			err = w.copy(f, end)
 		}
 		if err != nil {
 			return err
@@ -118,32 +104,38 @@ func (w *walker) cutOff(f *field, num protowire.Number, typ protowire.Type, end 
 	case !ok:
 		return false
 	case f.kind == nested && num != attrField:
-		broken.What = lang.Say("%s %d length", lang.Say(f.name), len(w.spans[num]))
-		w.spans[num] = append(w.spans[num], span{at: at, off: end, err: broken})
+		f.open(w)
+		broken.What = lang.Say("%s %d length", lang.Say(f.name), w.part.index)
+		w.part.span = span{at: at, off: end, err: broken}
 	default:
-		w.warnings = append(w.warnings, lang.Say("the file is cut off: %s", broken.sentence()))
+		w.dump.Warnings = append(w.dump.Warnings, lang.Say("the file is cut off: %s", broken.sentence()))
 	}
 	return true
 }
 
 // descriptor reads a message field of DumpData. An error in it names it with its index.
-func (w *walker) descriptor(f *field, num protowire.Number, end int64, into any) error {
+func (w *walker) descriptor(f *field, num protowire.Number, end int64) error {
 	if err := w.spend(descriptorCost); err != nil {
 		return err
 	}
-	sp := span{at: w.off}
-	if err := w.nested(f, end, into, &sp); err != nil {
+	at, index := w.off, len(w.dump.Attrs)
+	if f.open(w); num != attrField {
+		w.part.at, index = at, w.part.index
+	}
+	if err := w.nested(f, end); err != nil {
 		if fe, ok := errors.AsType[*FormatError](err); ok {
-			fe.What = lang.Say("%s %d %s", lang.Say(f.name), len(w.spans[num]), fe.What)
+			fe.What = lang.Say("%s %d %s", lang.Say(f.name), index, fe.What)
 		}
 		return err
 	}
-	w.spans[num] = append(w.spans[num], sp)
+	if num == outputField {
+		w.part.dropUnnamed()
+	}
 	return nil
 }
 
 // nested reads a message field.
-func (w *walker) nested(f *field, end int64, into any, sp *span) error {
+func (w *walker) nested(f *field, end int64) error {
 	n, err := w.length(f.name, end)
 	if err != nil {
 		return err
@@ -151,11 +143,11 @@ func (w *walker) nested(f *field, end int64, into any, sp *span) error {
 	if err := w.spend(messageCost); err != nil {
 		return err
 	}
-	return w.message(*f.sub, w.off+n, f.open(into), sp)
+	return w.message(*f.sub, w.off+n, false)
 }
 
 // copy reads a text or a run of packed numbers.
-func (w *walker) copy(f *field, end int64, into any) error {
+func (w *walker) copy(f *field, end int64) error {
 	n, err := w.length(f.name, end)
 	if err != nil {
 		return err
@@ -169,7 +161,7 @@ func (w *walker) copy(f *field, end int64, into any) error {
 	}
 	if f.kind == text {
 		b, err := w.bytes(n)
-		*f.text(into) = string(b)
+		*f.text(w) = string(b)
 		return err
 	}
 	for end := w.off + n; w.off < end; {
@@ -177,18 +169,18 @@ func (w *walker) copy(f *field, end int64, into any) error {
 		if err != nil {
 			return err
 		}
-		f.set(into, v)
+		f.set(w, v)
 	}
 	return nil
 }
 
 // payload notes where tensor bytes are and steps over them.
-func (w *walker) payload(f *field, end int64, sp *span) error {
+func (w *walker) payload(f *field, end int64) error {
 	n, err := w.length(f.name, end)
 	if err != nil {
 		return err
 	}
-	sp.off, sp.n, sp.inline = w.off, n, true
+	w.part.off, w.part.n, w.part.inline = w.off, n, true
 	w.off += n
 	return nil
 }
@@ -260,39 +252,34 @@ const (
 type field struct {
 	name string
 	kind kind
-	set  func(m any, v uint64) // sets a number, or adds one to numbers
-	text func(m any) *string   // where a text is
-	sub  *message              // of a nested one
-	open func(m any) any       // returns a nested message, which it makes
+	set  func(w *walker, v uint64) // sets a number, or adds one to numbers
+	text func(w *walker) *string   // where a text is
+	sub  *message                  // of a nested one
+	open func(w *walker)           // begins a nested message; nil for nothing to do
 }
 
-// numberAt is a field with a number, of a message with room for it.
-func numberAt[M any, N int32 | uint32 | uint64](name string, at func(*M) *N) field {
-	return field{name: name, kind: number, set: func(m any, v uint64) { *at(m.(*M)) = N(v) }}
+// numberAt is a field with a number of a part.
+func numberAt[N ~int32 | ~uint32 | ~uint64](name string, at func(*part) *N) field {
+	return field{name: name, kind: number, set: func(w *walker, v uint64) { *at(w.part) = N(v) }}
 }
 
 // textAt is a field with a text.
-func textAt[M any](name string, at func(*M) *string) field {
-	return field{name: name, kind: text, text: func(m any) *string { return at(m.(*M)) }}
+func textAt(name string, at func(*walker) *string) field {
+	return field{name: name, kind: text, text: at}
 }
 
-// nestedAt is a field with a message.
-func nestedAt[M, S any](name string, sub *message, at func(*M) **S) field {
-	return field{name: name, kind: nested, sub: sub, open: func(m any) any {
-		s := at(m.(*M))
-		if *s == nil {
-			*s = new(S)
-		}
-		return *s
-	}}
+// partsAt is a field with a message for each part of a kind.
+func partsAt(kind string, sub *message) field {
+	return field{name: kind, kind: nested, sub: sub, open: func(w *walker) { w.part = w.add(kind) }}
 }
 
-// listAt is a field with a message that a message has several of.
-func listAt[M, S any](name string, sub *message, at func(*M) *[]*S) field {
-	return field{name: name, kind: nested, sub: sub, open: func(m any) any {
-		list, s := at(m.(*M)), new(S)
-		*list = append(*list, s)
-		return s
+// shapeAt is a field with a shape.
+func shapeAt(name string, at func(*part) *[]uint64) field {
+	return field{name: name, kind: nested, sub: &message{
+		1: {name: "dim", kind: numbers, set: func(w *walker, v uint64) {
+			dims := at(w.part)
+			*dims = append(*dims, v)
+		}},
 	}}
 }
 
@@ -338,84 +325,71 @@ const (
 )
 
 var dumpDataMessage = message{
-	1:           textAt("version", func(m *dumppb.DumpData) *string { return &m.Version }),
-	2:           numberAt("dump_time", func(m *dumppb.DumpData) *uint64 { return &m.DumpTime }),
-	outputField: listAt("output", &opOutputMessage, func(m *dumppb.DumpData) *[]*dumppb.OpOutput { return &m.Output }),
-	inputField:  listAt("input", &opInputMessage, func(m *dumppb.DumpData) *[]*dumppb.OpInput { return &m.Input }),
-	bufferField: listAt("buffer", &bufferMessage, func(m *dumppb.DumpData) *[]*dumppb.OpBuffer { return &m.Buffer }),
-	6:           textAt("op_name", func(m *dumppb.DumpData) *string { return &m.OpName }),
-	attrField:   listAt("attr", &opAttrMessage, func(m *dumppb.DumpData) *[]*dumppb.OpAttr { return &m.Attr }),
-	spaceField:  listAt("space", &workspaceMessage, func(m *dumppb.DumpData) *[]*dumppb.Workspace { return &m.Space }),
-	9:           textAt("dfx_message", func(m *dumppb.DumpData) *string { return &m.DfxMessage }),
+	1:           textAt("version", func(w *walker) *string { return &w.dump.Version }),
+	2:           {name: "dump_time", kind: number, set: func(w *walker, v uint64) { w.dump.DumpTime = v }},
+	outputField: partsAt("output", &opOutputMessage),
+	inputField:  partsAt("input", &opInputMessage),
+	bufferField: partsAt("buffer", &blobMessage),
+	6:           textAt("op_name", func(w *walker) *string { return &w.dump.OpName }),
+	attrField:   {name: "attr", kind: nested, sub: &opAttrMessage, open: func(w *walker) { w.dump.Attrs = append(w.dump.Attrs, Attr{}) }},
+	spaceField:  partsAt("space", &blobMessage),
+	9:           textAt("dfx_message", func(w *walker) *string { return &w.dump.DFX }),
 }
 
 var opOutputMessage = message{
-	1:               numberAt("data_type", func(m *dumppb.OpOutput) *int32 { return &m.DataType }),
-	2:               numberAt("format", func(m *dumppb.OpOutput) *uint32 { return &m.Format }),
-	3:               nestedAt("shape", &shapeMessage, func(m *dumppb.OpOutput) **dumppb.Shape { return &m.Shape }),
-	4:               nestedAt("original_op", &originalOpMessage, func(m *dumppb.OpOutput) **dumppb.OriginalOp { return &m.OriginalOp }),
+	1: numberAt("data_type", func(p *part) *int32 { return &p.detail.StoredDType }),
+	2: numberAt("format", func(p *part) *tensor.FormatWord { return &p.detail.StoredFormat }),
+	3: shapeAt("shape", func(p *part) *[]uint64 { return &p.dims }),
+	4: {name: "original_op", kind: nested, sub: &originalOpMessage, open: func(w *walker) {
+		if d := &w.part.detail; d.OriginalOp == nil {
+			d.OriginalOp = new(OriginalOp)
+		}
+	}},
 	outputDataField: {name: "data", kind: payload},
-	6:               numberAt("size", func(m *dumppb.OpOutput) *uint64 { return &m.Size }),
-	7:               nestedAt("original_shape", &shapeMessage, func(m *dumppb.OpOutput) **dumppb.Shape { return &m.OriginalShape }),
-	8:               numberAt("sub_format", func(m *dumppb.OpOutput) *int32 { return &m.SubFormat }),
-	9:               numberAt("address", func(m *dumppb.OpOutput) *uint64 { return &m.Address }),
-	10:              listAt("dim_range", &dimRangeMessage, func(m *dumppb.OpOutput) *[]*dumppb.DimRange { return &m.DimRange }),
-	11:              numberAt("offset", func(m *dumppb.OpOutput) *uint64 { return &m.Offset }),
+	6:               numberAt("size", func(p *part) *uint64 { return &p.size }),
+	7:               shapeAt("original_shape", func(p *part) *[]uint64 { return &p.original }),
+	8:               numberAt("sub_format", func(p *part) *int32 { return &p.detail.SubFormat }),
+	9:               numberAt("address", func(p *part) *uint64 { return &p.detail.Address }),
+	10: {name: "dim_range", kind: nested, sub: &dimRangeMessage, open: func(w *walker) {
+		w.part.detail.DimRanges = append(w.part.detail.DimRanges, DimRange{})
+	}},
+	11: numberAt("offset", func(p *part) *uint64 { return &p.detail.Offset }),
 }
 
 var opInputMessage = message{
-	1:              numberAt("data_type", func(m *dumppb.OpInput) *int32 { return &m.DataType }),
-	2:              numberAt("format", func(m *dumppb.OpInput) *uint32 { return &m.Format }),
-	3:              nestedAt("shape", &shapeMessage, func(m *dumppb.OpInput) **dumppb.Shape { return &m.Shape }),
+	1:              numberAt("data_type", func(p *part) *int32 { return &p.detail.StoredDType }),
+	2:              numberAt("format", func(p *part) *tensor.FormatWord { return &p.detail.StoredFormat }),
+	3:              shapeAt("shape", func(p *part) *[]uint64 { return &p.dims }),
 	inputDataField: {name: "data", kind: payload},
-	5:              numberAt("size", func(m *dumppb.OpInput) *uint64 { return &m.Size }),
-	6:              nestedAt("original_shape", &shapeMessage, func(m *dumppb.OpInput) **dumppb.Shape { return &m.OriginalShape }),
-	7:              numberAt("sub_format", func(m *dumppb.OpInput) *int32 { return &m.SubFormat }),
-	8:              numberAt("address", func(m *dumppb.OpInput) *uint64 { return &m.Address }),
-	9:              numberAt("offset", func(m *dumppb.OpInput) *uint64 { return &m.Offset }),
-	10:             numberAt("arg_index", func(m *dumppb.OpInput) *uint32 { return &m.ArgIndex }),
-	11:             numberAt("input_type", func(m *dumppb.OpInput) *uint32 { return &m.InputType }),
+	5:              numberAt("size", func(p *part) *uint64 { return &p.size }),
+	6:              shapeAt("original_shape", func(p *part) *[]uint64 { return &p.original }),
+	7:              numberAt("sub_format", func(p *part) *int32 { return &p.detail.SubFormat }),
+	8:              numberAt("address", func(p *part) *uint64 { return &p.detail.Address }),
+	9:              numberAt("offset", func(p *part) *uint64 { return &p.detail.Offset }),
+	10:             numberAt("arg_index", func(p *part) *uint32 { return &p.detail.ArgIndex }),
+	11:             numberAt("input_type", func(p *part) *uint32 { return &p.detail.InputType }),
 }
 
 var originalOpMessage = message{
-	1: textAt("name", func(m *dumppb.OriginalOp) *string { return &m.Name }),
-	2: numberAt("output_index", func(m *dumppb.OriginalOp) *uint32 { return &m.OutputIndex }),
-	3: numberAt("data_type", func(m *dumppb.OriginalOp) *int32 { return &m.DataType }),
-	4: numberAt("format", func(m *dumppb.OriginalOp) *uint32 { return &m.Format }),
-}
-
-var shapeMessage = message{
-	1: {name: "dim", kind: numbers, set: addDim},
-}
-
-// addDim adds a dimension to a shape, which has mostly at most usualRank.
-func addDim(shape any, v uint64) {
-	const usualRank = 6
-	s := shape.(*dumppb.Shape)
-	if s.Dim == nil {
-		s.Dim = make([]uint64, 0, usualRank)
-	}
-	s.Dim = append(s.Dim, v)
+	1: textAt("name", func(w *walker) *string { return &w.part.detail.OriginalOp.Name }),
+	2: numberAt("output_index", func(p *part) *uint32 { return &p.detail.OriginalOp.Index }),
+	3: numberAt("data_type", func(p *part) *tensor.DType { return &p.detail.OriginalOp.DType }),
+	4: {name: "format", kind: number, set: func(w *walker, v uint64) { w.part.detail.OriginalOp.Format = tensor.FormatWord(v).Format() }},
 }
 
 var dimRangeMessage = message{
-	1: numberAt("dim_start", func(m *dumppb.DimRange) *uint64 { return &m.DimStart }),
-	2: numberAt("dim_end", func(m *dumppb.DimRange) *uint64 { return &m.DimEnd }),
+	1: numberAt("dim_start", func(p *part) *uint64 { return &p.detail.DimRanges[len(p.detail.DimRanges)-1].Start }),
+	2: numberAt("dim_end", func(p *part) *uint64 { return &p.detail.DimRanges[len(p.detail.DimRanges)-1].End }),
 }
 
-var bufferMessage = message{
-	1:             numberAt("type", func(m *dumppb.OpBuffer) *int32 { return &m.BufferType }),
+// blobMessage is that of buffers and workspaces.
+var blobMessage = message{
+	1:             numberAt("type", func(p *part) *int32 { return &p.blobType }),
 	blobDataField: {name: "data", kind: payload},
-	3:             numberAt("size", func(m *dumppb.OpBuffer) *uint64 { return &m.Size }),
-}
-
-var workspaceMessage = message{
-	1:             numberAt("type", func(m *dumppb.Workspace) *int32 { return &m.Type }),
-	blobDataField: {name: "data", kind: payload},
-	3:             numberAt("size", func(m *dumppb.Workspace) *uint64 { return &m.Size }),
+	3:             numberAt("size", func(p *part) *uint64 { return &p.size }),
 }
 
 var opAttrMessage = message{
-	1: textAt("name", func(m *dumppb.OpAttr) *string { return &m.Name }),
-	2: textAt("value", func(m *dumppb.OpAttr) *string { return &m.Value }),
+	1: textAt("name", func(w *walker) *string { return &w.dump.Attrs[len(w.dump.Attrs)-1].Name }),
+	2: textAt("value", func(w *walker) *string { return &w.dump.Attrs[len(w.dump.Attrs)-1].Value }),
 }

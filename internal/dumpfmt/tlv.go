@@ -90,10 +90,12 @@ func readTLV(s *scanner) (d *Dump, sure bool, err error) {
 		return nil, true, err
 	}
 	s.seek(tlvMagicOff)
+	s.parts = s.parts[:0]
 	h := &tlvHead{scanner: s, end: lengthSize + n}
 	if err := h.read(); err != nil {
 		return nil, true, err
 	}
+	h.sortParts()
 	if err := h.place(); err != nil {
 		return nil, true, err
 	}
@@ -104,10 +106,8 @@ func readTLV(s *scanner) (d *Dump, sure bool, err error) {
 // not end before the file does; those beyond its end have an error each.
 func (h *tlvHead) place() error {
 	off := h.end
-	for _, list := range [][]tlvTensor{h.inputs, h.outputs} {
-		for i := range list {
-			off = list[i].place(off, h.scanner.size)
-		}
+	for _, p := range h.parts {
+		off = p.place(off, h.scanner.size)
 	}
 	if spare := h.scanner.size - off; spare > 0 {
 		return broken(off, lang.Say("file"), lang.Sentence{}, lang.Say("goes on for %d bytes after the last tensor", spare))
@@ -117,23 +117,14 @@ func (h *tlvHead) place() error {
 
 func (h *tlvHead) dump(headerSize int64) *Dump {
 	d := &Dump{Version: strconv.FormatUint(uint64(h.version), 10), HeaderSize: headerSize}
-	d.Inputs, d.InputDetails = h.finish(h.inputs)
-	d.Outputs, d.OutputDetails = h.finish(h.outputs)
-	return d
-}
-
-func (h *tlvHead) finish(list []tlvTensor) (tensors []tensor.Tensor, details []Detail) {
-	for i := range list {
-		t := &list[i]
-		word := t.detail.StoredFormat
-		t.tensor.DType = tlvDType(t.detail.StoredDType)
-		t.tensor.Format, t.tensor.C0, t.tensor.Groups = word.Format(), word.C0(), word.Groups()
-		t.tensor.Size, t.tensor.Data = t.n, t.section(h.r)
-		setShapes(&t.tensor, &t.detail, &t.part, t.dims, t.orig)
-		tensors = append(tensors, t.tensor)
-		details = append(details, t.detail)
+	h.fill(d)
+	for i := range d.Inputs {
+		d.Inputs[i].DType = tlvDType(d.InputDetails[i].StoredDType)
 	}
-	return tensors, details
+	for i := range d.Outputs {
+		d.Outputs[i].DType = tlvDType(d.OutputDetails[i].StoredDType)
+	}
+	return d
 }
 
 // The head of a TLV dump (tlv.go has its origin), read in file order.
@@ -143,18 +134,7 @@ type tlvHead struct {
 	*scanner
 	end     int64
 	version uint32
-	inputs  []tlvTensor
-	outputs []tlvTensor
 	seen    [tlvOutputs + 1]bool
-}
-
-// tlvTensor is one descriptor.
-type tlvTensor struct {
-	part
-	tensor tensor.Tensor
-	detail Detail
-	dims   []uint64
-	orig   []uint64
 }
 
 // read reads the head up to its end. The magic number has been checked.
@@ -180,9 +160,9 @@ func (h *tlvHead) read() error {
 		}
 		switch tag {
 		case tlvInputs:
-			h.inputs, err = h.list("input", end)
+			err = h.list("input", end)
 		case tlvOutputs:
-			h.outputs, err = h.list("output", end)
+			err = h.list("output", end)
 		default:
 			h.off = end
 		}
@@ -213,34 +193,33 @@ func (h *tlvHead) record(end int64) (tag uint32, valueEnd int64, err error) {
 }
 
 // list reads the value of an inputs or outputs record, which must be used up.
-func (h *tlvHead) list(kind string, end int64) ([]tlvTensor, error) {
+func (h *tlvHead) list(kind string, end int64) error {
 	fixed := tlvFixedSize(kind)
 	at := h.off
 	n, err := h.u32(kind+" count", end)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if rest := end - h.off; int64(n) > rest/fixed {
-		return nil, broken(at, lang.Say("%s count", lang.Say(kind)), lang.Plain(fmt.Sprint(n)), lang.Say("exceeds what the %d bytes of the list can hold", rest))
+		return broken(at, lang.Say("%s count", lang.Say(kind)), lang.Plain(fmt.Sprint(n)), lang.Say("exceeds what the %d bytes of the list can hold", rest))
 	}
-	var list []tlvTensor
-	for i := range int(n) {
+	for range int(n) {
 		if err := h.spend(descriptorCost); err != nil {
-			return nil, err
+			return err
 		}
-		t := tlvTensor{part: part{kind: kind, index: i, span: span{at: h.off}}}
-		if err := h.tensor(&t, end); err != nil {
+		t := h.add(kind)
+		t.at = h.off
+		if err := h.tensor(t, end); err != nil {
 			if fe, ok := errors.AsType[*FormatError](err); ok {
 				fe.What = lang.Say("%s %s", t.String(), fe.What)
 			}
-			return nil, err
+			return err
 		}
-		list = append(list, t)
 	}
 	if rest := end - h.off; rest > 0 {
-		return nil, broken(h.off, lang.Say("%s list", lang.Say(kind)), lang.Sentence{}, lang.Say("has %d bytes more than its %d tensors", rest, n))
+		return broken(h.off, lang.Say("%s list", lang.Say(kind)), lang.Sentence{}, lang.Say("has %d bytes more than its %d tensors", rest, n))
 	}
-	return list, nil
+	return nil
 }
 
 func tlvFixedSize(kind string) int64 {
@@ -251,7 +230,7 @@ func tlvFixedSize(kind string) int64 {
 }
 
 // tensor reads one descriptor, in file order.
-func (h *tlvHead) tensor(t *tlvTensor, end int64) error {
+func (h *tlvHead) tensor(t *part, end int64) error {
 	fixed := tlvFixedSize(t.kind)
 	if rest := end - h.off; rest < fixed {
 		return broken(h.off, lang.Say("descriptor"), lang.Say("of %d bytes", fixed), exceeds(rest))
@@ -274,9 +253,7 @@ func (h *tlvHead) tensor(t *tlvTensor, end int64) error {
 	t.detail.StoredFormat = tensor.FormatWord(word())
 	t.detail.AddressType = int32(word())
 	if t.kind == "output" {
-		index, dtype, format := word(), int32(word()), tensor.FormatWord(word()).Format()
-		t.detail.OriginalOp = &OriginalOp{Index: index, DType: tlvDType(dtype), Format: format}
-		t.tensor.OriginalFormat = &format
+		t.detail.OriginalOp = &OriginalOp{Index: word(), DType: tlvDType(int32(word())), Format: tensor.FormatWord(word()).Format()}
 	}
 	t.detail.Address = long()
 	t.detail.Offset = long()
@@ -290,7 +267,7 @@ func (h *tlvHead) tensor(t *tlvTensor, end int64) error {
 }
 
 // records reads what follows a descriptor's fixed fields.
-func (h *tlvHead) records(t *tlvTensor, end int64) error {
+func (h *tlvHead) records(t *part, end int64) error {
 	for h.off < end {
 		tag, valueEnd, err := h.record(end)
 		if err != nil {
@@ -298,9 +275,9 @@ func (h *tlvHead) records(t *tlvTensor, end int64) error {
 		}
 		switch {
 		case tag == tlvShape:
-			t.dims, err = h.dims("shape", valueEnd)
+			t.dims, err = h.dims(t.dims, "shape", valueEnd)
 		case tag == tlvOriginalShape:
-			t.orig, err = h.dims("original shape", valueEnd)
+			t.original, err = h.dims(t.original, "original shape", valueEnd)
 		case tag == tlvOriginalName && t.detail.OriginalOp != nil:
 			var name []byte
 			name, err = h.bytes(valueEnd - h.off)
@@ -316,7 +293,7 @@ func (h *tlvHead) records(t *tlvTensor, end int64) error {
 }
 
 // dims reads dimensions of eight bytes up to end.
-func (h *tlvHead) dims(what string, end int64) ([]uint64, error) {
+func (h *tlvHead) dims(dims []uint64, what string, end int64) ([]uint64, error) {
 	n := end - h.off
 	if n%8 != 0 {
 		return nil, broken(h.off, lang.Say(what), lang.Say("of %d bytes", n), lang.Say("is not a list of 8-byte dimensions"))
@@ -328,8 +305,7 @@ func (h *tlvHead) dims(what string, end int64) ([]uint64, error) {
 	if err != nil {
 		return nil, err
 	}
-	var dims []uint64
-	for ; len(b) > 0; b = b[8:] {
+	for dims = dims[:0]; len(b) > 0; b = b[8:] {
 		dims = append(dims, binary.LittleEndian.Uint64(b))
 	}
 	return dims, nil

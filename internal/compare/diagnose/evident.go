@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/verdict"
 	"dumptool/internal/optype"
@@ -228,7 +229,9 @@ func (j *Judgement) judge(r *row) judged {
 	x.settle(j)
 	op.Out = r.noise
 	bad := false // an input of another shape
-	for _, in := range x.inputs() {
+	inputs := x.inputs()
+	op.Inputs = make([]*noise.Noise, 0, len(inputs))
+	for _, in := range inputs {
 		if before := j.of(in); before != nil { // nil in a cycle
 			x.depth = max(x.depth, before.depth+1)
 			op.Behind = op.Behind || before.behind

@@ -52,7 +52,7 @@ func NewOutput(n *noise.Noise) (out *Output, ok bool) {
 // element is kept: by that most of the others are told from what they make.
 type Source struct {
 	*noise.Noise
-	first []made // by ofOne, nil as long as nobody asked
+	first []made // by the functions of ofOne, nil as long as nobody asked
 }
 
 // made is what a function makes of an element, and how far that may move by its precision.
@@ -70,10 +70,15 @@ func (out *Output) OfOne(in *Source) (optype.Type, bool) {
 	y := float64(out.Probe.Values[0])
 	near, beside := offOf(y, out.RefRMS)
 	for i := range ofOne {
-		switch r := &ofOne[i]; {
-		case !r.reshapes && !same:
-		case r.f != nil && !first[i].is(y, near, beside):
-		case r.holds(out, in.Noise):
+		r := &ofOne[i]
+		if !r.reshapes && !same {
+			continue
+		}
+		may := true
+		if r.f != nil {
+			may, first = first[0].is(y, near, beside), first[1:]
+		}
+		if may && r.holds(out, in.Noise) {
 			return r.Type, true
 		}
 	}
@@ -83,10 +88,10 @@ func (out *Output) OfOne(in *Source) (optype.Type, bool) {
 // makes is what the functions of ofOne make of the first element.
 func (s *Source) makes() []made {
 	if s.first == nil {
-		s.first = make([]made, len(ofOne))
-		for k, r := range ofOne {
-			if r.f != nil {
-				s.first[k] = makeOf(r.f, s.Probe.Values[0])
+		s.first = make([]made, 0, len(ofOne)/2+1) // about as many have a function
+		for i := range ofOne {
+			if f := ofOne[i].f; f != nil {
+				s.first = append(s.first, makeOf(f, s.Probe.Values[0]))
 			}
 		}
 	}
