@@ -59,7 +59,7 @@ func NewOctaves() *Octaves { return &Octaves{low: octaveCount} }
 
 // PairSigns is what SumRuns finds besides.
 type PairSigns struct {
-	DR   float64 // the sum of d*r of the pairs with r > 0
+	DR   float64 // the sum of d*r of the pairs with r > 0, where they are added to octaves
 	Bits uint64  // the bits that are set in any n
 }
 
@@ -159,8 +159,8 @@ func (o *Octaves) addRun(n, r []float64, w *weights, q *Quad, signs *signLanes) 
 	signs.bits[0] |= seen
 }
 
-// addRun is Octaves.addRun without octaves, and so without weights: the products that belong
-// to a reference above 0 are told by its sign.
+// addRun is Octaves.addRun without octaves, and so without weights and the products of
+// references above 0.
 func addRun(n, r []float64, floor float64, q *Quad, signs *signLanes) {
 	n = n[:len(r)]
 	bits, nBits := sliceBits(r), sliceBits(n)
@@ -168,7 +168,6 @@ func addRun(n, r []float64, floor float64, q *Quad, signs *signLanes) {
 	var maxD, maxR, seen uint64
 	for k := range 4 {
 		var sumR, sumRR, sumD, sumDD, sumDR, sumUU float64
-		dr := signs.dr[k]
 		for i := k; i < len(r); i += 4 {
 			x := r[i]
 			d, b := n[i]-x, bits[i]
@@ -179,14 +178,11 @@ func addRun(n, r []float64, floor float64, q *Quad, signs *signLanes) {
 			sumUU += float64(u * u)
 			sumD += d
 			sumDD += float64(d * d)
-			product := float64(d * x)
-			sumDR += product
-			dr += math.Float64frombits(math.Float64bits(product) &^ uint64(int64(b)>>63))
+			sumDR += float64(d * x)
 			x -= shift
 			sumR += x
 			sumRR += float64(x * x)
 		}
-		signs.dr[k] = dr
 		q.R[k], q.RR[k], q.D[k], q.DD[k] = sumR, sumRR, sumD, sumDD
 		q.DR[k], q.UU[k] = sumDR, sumUU
 	}

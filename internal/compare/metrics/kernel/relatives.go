@@ -62,8 +62,9 @@ func newRatioLanes() (out ratioLanes) {
 func (t *Tables) Relatives(rel, abs, n, s, r []float64, w Wanted) Ratios {
 	out := newRatioLanes()
 	w.each = uint32(w.Flag) * (eachByte & math.MaxUint32)
-	done, counted := relativesHead(t, rel, abs, n, s, r, w, &out)
-	t.relativesTail(done, counted, rel, abs, n, s, r, w, &out)
+	if done := relativesHead(t, rel, abs, n, s, r, &w, &out); done < len(r) {
+		t.relativesTail(done, rel, abs, n, s, r, &w, &out)
+	}
 	c, others := out.ratios()
 	if others {
 		t.countOthers(abs, r)
@@ -90,10 +91,8 @@ func (out *ratioLanes) ratios() (c Ratios, others bool) {
 	return c, lowRow == 0
 }
 
-// relativesTail counts the pairs that the head has marked only, and does all that it has
-// not done.
-func (t *Tables) relativesTail(done, counted int, rel, abs, n, s, r []float64, w Wanted, out *ratioLanes) {
-	t.count(t.marks[counted:done], w, out)
+// relativesTail does all that the head has not done.
+func (t *Tables) relativesTail(done int, rel, abs, n, s, r []float64, w *Wanted, out *ratioLanes) {
 	subtractFrom(done, abs[:len(r)], n, s, out.sums[16:], out.counts[16:])
 	rel, abs, r = rel[done:len(r)], abs[done:len(r)], r[done:]
 	if Exceeds(abs, r, w.Atol, w.Rtol) {
@@ -131,7 +130,7 @@ func countSet(flags []uint8) (count int64) {
 }
 
 // divideAll divides and counts pairs.
-func (t *Tables) divideAll(rel, abs, r []float64, w Wanted, c *pairCount, out *ratioLanes) {
+func (t *Tables) divideAll(rel, abs, r []float64, w *Wanted, c *pairCount, out *ratioLanes) {
 	i := 0
 	for ; i+chunk <= len(r); i += chunk {
 		q, d, ref := (*[chunk]float64)(rel[i:]), (*[chunk]float64)(abs[i:]), (*[chunk]float64)(r[i:])

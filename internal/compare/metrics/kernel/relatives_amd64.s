@@ -80,8 +80,8 @@ GLOBL bytesOf<>(SB), RODATA|NOPTR, $64
 	INCL (R13)(R11*4)
 
 // relativesVector subtracts, divides, adds up and bounds, and makes the marks of pairs, all in
-// the vector units, while the others count the pairs, all but the last countLag: their
-// |d|/|r| only where relCounts is not nil.
+// the vector units, while the others count the pairs: their |d|/|r| only where relCounts is
+// not nil.
 //
 // func relativesVector(rel, abs, n, s, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, w *Wanted, out *ratioLanes)
 TEXT ·relativesVector(SB), NOSPLIT, $192-88
@@ -94,8 +94,8 @@ TEXT ·relativesVector(SB), NOSPLIT, $192-88
 	MOVQ marks+48(FP), R8
 	MOVQ absCounts+56(FP), R12
 	MOVQ relCounts+64(FP), R13
-	MOVQ out+80(FP), DX
 	MOVQ w+72(FP), R11
+	MOVQ Wanted_Flags(R11), DX
 	LEAQ limits-160(SP), R15    // on the stack, where no line of the cache ends
 	ANDQ $-32, R15
 	VBROADCASTSD Wanted_Atol(R11), Y9
@@ -136,8 +136,7 @@ relatives:
 	VADDPD (R15), Y14, Y14
 	VCMPPD $6, Y14, Y11, Y14    // not at most the limit
 	VORPD Y14, Y9, Y9
-	MOVQ w+72(FP), R11
-	CMPQ Wanted_Flags(R11), $0
+	TESTQ DX, DX
 	JEQ relativesUnflagged
 	VMULPD 96(R15), Y10, Y14
 	VADDPD 64(R15), Y14, Y14
@@ -150,8 +149,7 @@ relatives:
 	MOVL (R11)(R10*4), R10
 	MOVQ w+72(FP), R11
 	ANDL Wanted_each(R11), R10
-	MOVQ Wanted_Flags(R11), R11
-	MOVL R10, (R11)(AX*1)
+	MOVL R10, (DX)(AX*1)
 relativesUnflagged:
 	VPCMPEQQ Y15, Y10, Y13      // |r| is zero
 	VPANDN Y12, Y13, Y12
@@ -181,6 +179,7 @@ relativesUnflagged:
 	VCMPPD $1, fiveThousandths4<>(SB), Y12, Y14
 	VPBLENDD $0xaa, Y14, Y13, Y14
 	VPSUBD Y14, Y6, Y6
+relativesCount:
 	CMPQ AX, $const_countLag
 	JLT relativesNext
 	COUNT(0)
@@ -198,6 +197,10 @@ relativesNext:
 relativesCheck:
 	CMPQ AX, CX
 	JLT relatives
+	LEAQ const_countLag(CX), R14 // the last marks
+	CMPQ AX, R14
+	JLT relativesCount
+	MOVQ out+80(FP), DX
 	VMOVUPD Y0, (DX)
 	VMOVUPD Y1, 32(DX)
 	VMOVUPD Y2, 64(DX)

@@ -75,8 +75,8 @@ GLOBL markLanes<>(SB), RODATA|NOPTR, $32
 	FCMGT_D2(30, 28, 30)
 
 // relativesVector subtracts, divides, adds up and bounds, and makes the marks of pairs, all in
-// the vector units, while the others count the pairs, all but the last countLag: their
-// |d|/|r| only where relCounts is not nil. 126 instructions for four pairs, of which 35 count,
+// the vector units, while the others count the pairs: their |d|/|r| only where relCounts is
+// not nil. 126 instructions for four pairs, of which 35 count,
 // 12 of them |d|/|r|; flags take 20 more.
 //
 // func relativesVector(rel, abs, n, s, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, w *Wanted, out *ratioLanes)
@@ -179,6 +179,13 @@ differences:
 relativesNext:
 	SUBS $4, R3
 	BNE relatives
+relativesCount:                 // the last marks
+	COUNT
+	CBZ R6, relativesCounted
+	COUNT_QUOTIENTS
+relativesCounted:
+	CMP R4, R8
+	BNE relativesCount
 	VST1.P [V0.D2, V1.D2, V2.D2, V3.D2], 64(R7)
 	VST1.P [V4.D2, V5.D2, V6.D2, V7.D2], 64(R7)
 	VST1.P [V8.D2, V9.D2], 32(R7)

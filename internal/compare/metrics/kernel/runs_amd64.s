@@ -32,17 +32,24 @@ DATA runOne<>+16(SB)/8, $0x3ff0000000000000
 DATA runOne<>+24(SB)/8, $0x3ff0000000000000
 GLOBL runOne<>(SB), RODATA|NOPTR, $32
 
-// ADD_PAIRS adds n in Y10 and r in Y11 to the sums, but those of r alone, whose powers
-// of two it leaves in Y14. dd is in Y12 then, d in Y10, rr in Y13.
-#define ADD_PAIRS \
+// ADD_PRODUCTS adds n in Y10 and r in Y11 to the sums of d and d*r, which it leaves in Y10
+// and Y12.
+#define ADD_PRODUCTS \
 	VORPD Y10, Y9, Y9 \
 	VSUBPD Y11, Y10, Y10 \
 	VADDPD Y10, Y2, Y2 \
 	VMULPD Y10, Y11, Y12 \
-	VADDPD Y12, Y4, Y4 \
+	VADDPD Y12, Y4, Y4
+
+// ADD_POSITIVE adds the products in Y12 that have a positive r.
+#define ADD_POSITIVE \
 	VXORPD Y13, Y13, Y13 \
 	VBLENDVPD Y11, Y13, Y12, Y12 \
-	VADDPD Y12, Y8, Y8 \
+	VADDPD Y12, Y8, Y8
+
+// ADD_PAIRS adds d in Y10 and r in Y11 to the other sums, but those of r alone, whose powers
+// of two it leaves in Y14. dd is in Y12 then, rr in Y13.
+#define ADD_PAIRS \
 	VMULPD Y10, Y10, Y12 \
 	VADDPD Y12, Y3, Y3 \
 	VANDPD runMagnitude<>(SB), Y10, Y13 \
@@ -174,14 +181,27 @@ run:
 	MOVQ CX, R14
 	ANDQ $-4, R14
 	JEQ runRest
+	TESTQ BX, BX
+	JNE runOctaves
 	PCALIGN $32
 runNext:
 	VMOVUPD (SI)(AX*8), Y10
 	VMOVUPD (DI)(AX*8), Y11
+	ADD_PRODUCTS
 	ADD_PAIRS
 	ADD_REFERENCES
-	TESTQ BX, BX
-	JEQ runAdded
+	ADDQ $4, AX
+	CMPQ AX, R14
+	JLT runNext
+	JMP runRest
+	PCALIGN $32
+runOctaves:
+	VMOVUPD (SI)(AX*8), Y10
+	VMOVUPD (DI)(AX*8), Y11
+	ADD_PRODUCTS
+	ADD_POSITIVE
+	ADD_PAIRS
+	ADD_REFERENCES
 	MOVWLZX 6(DI)(AX*8), R8
 	MOVWLZX 14(DI)(AX*8), R9
 	MOVWLZX 22(DI)(AX*8), R10
@@ -192,10 +212,9 @@ runNext:
 	ANDL $0xfff0, R11
 	VMOVUPD runOne<>(SB), Y14
 	ADD_OCTAVES
-runAdded:
 	ADDQ $4, AX
 	CMPQ AX, R14
-	JLT runNext
+	JLT runOctaves
 runRest:
 	SUBQ CX, R14                // what is left, below 0
 	JEQ runSum
@@ -206,6 +225,8 @@ runRest:
 	VPSRLQ $52, Y11, Y12
 	VPSLLQ $4, Y12, Y12
 	VMOVDQU Y12, 64(R15)
+	ADD_PRODUCTS
+	ADD_POSITIVE
 	ADD_PAIRS
 	VANDPD Y15, Y11, Y11
 	VANDPD Y15, Y14, Y14
@@ -247,7 +268,10 @@ runSum:
 	DECQ R13
 	JNE run
 	MOVQ signs+56(FP), DX
-	VMOVUPD Y8, (DX)
 	VMOVUPD Y9, 32(DX)
+	TESTQ BX, BX
+	JEQ runEnd
+	VMOVUPD Y8, (DX)
+runEnd:
 	VZEROUPPER
 	RET

@@ -242,6 +242,9 @@ runSum:
 	SUBS $1, R4
 	BNE run
 	MOVD signs+56(FP), R5
-	VST1.P [V16.D2, V17.D2], 32(R5)
-	VST1 [V18.D2], (R5)
+	ADD $32, R5, R6
+	VST1 [V18.D2], (R6)
+	CBZ R0, runEnd
+	VST1 [V16.D2, V17.D2], (R5)
+runEnd:
 	RET

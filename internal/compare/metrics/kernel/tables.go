@@ -194,7 +194,7 @@ func (c *pairCount) bound(rel, abs uint64) {
 }
 
 // countPair counts a pair of a lane, by the bits of |d|/|r|, |d| and r.
-func (t *Tables) countPair(lane, rel, abs, r uint64, w Wanted, c *pairCount) {
+func (t *Tables) countPair(lane, rel, abs, r uint64, w *Wanted, c *pairCount) {
 	row := rowOf[r>>52]
 	t.abs[(abs>>cellShift|row)%uint64(len(t.abs))&^(Lanes-1)|lane]++
 	if w.Quotients {
@@ -256,28 +256,6 @@ func (t *Tables) moveTiny(abs, r []float64) {
 			t.abs[zeroRow<<rowShift|Bin(abs[i])<<laneBits|lane]--
 			t.abs[otherRow<<rowShift|Bin(abs[i])<<laneBits|lane]++
 		}
-	}
-}
-
-// count counts pairs that are marked, and finds what is lowest.
-func (t *Tables) count(marks []uint64, w Wanted, out *ratioLanes) {
-	abs, rel := &t.abs, &t.Rel
-	each := uint32(0)
-	if w.Quotients {
-		each = 1
-	}
-	lowAbs, lowRel, found := uint64(math.MaxUint64), uint64(math.MaxUint64), uint64(0)
-	for _, m := range marks {
-		at, atRel := m%uint64(len(abs)), m>>32%uint64(len(rel))
-		abs[at]++
-		rel[atRel] += each
-		lowAbs, lowRel = min(lowAbs, at%(1<<rowShift)-Lanes), min(lowRel, atRel-Lanes)
-		found |= 1 << (at >> rowShift)
-	}
-	lowest := &out.lowest
-	lowest[0], lowest[2] = min(lowest[0], uint16(lowAbs)), min(lowest[2], uint16(lowRel))
-	if found>>otherRow&1 != 0 {
-		lowest[1] = 0
 	}
 }
 

@@ -23,13 +23,12 @@ func runsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count
 //go:noescape
 func columnsVector(q *Quad, n, r *float64, rows, stride int, floor float64)
 
-// countLag is the number of pairs that relativesVector leaves for counting, or all
-// if they are less.
+// countLag is the number of pairs that relativesVector makes marks of before it counts them.
 const countLag = 16
 
-// relativesHead also returns how many of the pairs are counted.
-func relativesHead(t *Tables, rel, abs, n, s, r []float64, w Wanted, out *ratioLanes) (k, counted int) {
-	if k = groups(len(r)); k > 0 {
+func relativesHead(t *Tables, rel, abs, n, s, r []float64, w *Wanted, out *ratioLanes) int {
+	k := groups(len(r))
+	if k > 0 {
 		var relCounts *uint32
 		if w.Quotients {
 			relCounts = &t.Rel[0]
@@ -37,9 +36,9 @@ func relativesHead(t *Tables, rel, abs, n, s, r []float64, w Wanted, out *ratioL
 		if w.Flags != nil {
 			_ = w.Flags[k-1]
 		}
-		relativesVector(&rel[:k][0], &abs[:k][0], &n[:k][0], &s[:k][0], &r[0], k, &t.marks[:k][0], &t.abs[0], relCounts, &w, out)
+		relativesVector(&rel[:k][0], &abs[:k][0], &n[:k][0], &s[:k][0], &r[0], k, &t.marks[:k][0], &t.abs[0], relCounts, w, out)
 	}
-	return k, max(k-countLag, 0)
+	return k
 }
 
 // runsHead adds all pairs, which the runs are made of, or none.

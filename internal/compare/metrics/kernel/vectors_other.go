@@ -4,10 +4,8 @@ package kernel
 
 // The heads of the loops of this package, which do nothing here.
 
-const countLag = 0
-
-func relativesHead(*Tables, []float64, []float64, []float64, []float64, []float64, Wanted, *ratioLanes) (k, counted int) {
-	return 0, 0
+func relativesHead(*Tables, []float64, []float64, []float64, []float64, []float64, *Wanted, *ratioLanes) int {
+	return 0
 }
 
 func runsHead(*[octaveCount][4]Octave, []GroupSums, []int, []float64, []float64, float64, *signLanes) bool {
