@@ -1,5 +1,6 @@
 //go:build !purego
 
+#include "go_asm.h"
 #include "textflag.h"
 
 // The constants, as many of each as a vector has.
@@ -31,10 +32,25 @@ DATA pairLower<>+16(SB)/8, $0xffffffff
 DATA pairLower<>+24(SB)/8, $0xffffffff
 GLOBL pairLower<>(SB), RODATA|NOPTR, $32
 
+// FOLD sets a number of pairSums to what an operation makes of eight numbers.
+#define FOLD(op, y, x, number) \
+	VEXTRACTI128 $1, y, X10 \
+	op X10, x, x \
+	VPSHUFD $0x4e, x, X10 \
+	op X10, x, x \
+	VPSHUFD $0xb1, x, X10 \
+	op X10, x, x \
+	VMOVD x, number(DX)
+
+// FOLD16 sets a number to the least of eight of 16 bits that have no sign.
+#define FOLD16(x, number) \
+	VPHMINPOSUW x, x \
+	VPEXTRW $0, x, number(DX)
+
 // pairsVector decodes count pairs of float16 and float32, a multiple of eight, and
 // bounds and codes them, and adds up the codes and their squares.
 //
-// func pairsVector(n, r *float64, nStored, rStored *byte, count int, out *pairLanes)
+// func pairsVector(n, r *float64, nStored, rStored *byte, count int, out *pairSums)
 TEXT ·pairsVector(SB), NOSPLIT, $0-48
 	MOVQ n+0(FP), R8
 	MOVQ r+8(FP), R9
@@ -46,13 +62,13 @@ TEXT ·pairsVector(SB), NOSPLIT, $0-48
 	VPXOR Y1, Y1, Y1            // sums of them
 	VPXOR X2, X2, X2            // largest distance
 	VPXOR Y3, Y3, Y3            // sums of distances
-	VMOVDQU (DX), X4            // n: lowest, highest, least magnitude
-	VMOVDQU 16(DX), X5
-	VMOVDQU 32(DX), X6
-	VMOVDQU 64(DX), Y7          // r
-	VMOVDQU 96(DX), Y8
-	VMOVDQU 128(DX), Y9
-	VMOVDQU 256(DX), Y15        // least magnitude of r above 0, less 1: zero comes last
+	VPCMPEQD Y9, Y9, Y9         // r: least magnitude
+	VMOVDQU Y9, Y15             // least magnitude above 0, less 1: zero comes last
+	VPSRLD $1, Y9, Y7           // lowest, highest
+	VPSLLD $31, Y9, Y8
+	VMOVDQU X9, X6              // n
+	VPSRLW $1, X9, X4
+	VPSLLW $15, X9, X5
 	XORQ AX, AX
 	PCALIGN $64
 pairsNext:
@@ -105,16 +121,22 @@ pairsNext:
 	ADDQ $8, AX
 	CMPQ AX, CX
 	JLT pairsNext
-	VMOVDQU X4, (DX)
-	VMOVDQU X5, 16(DX)
-	VMOVDQU X6, 32(DX)
-	VMOVDQU X2, 48(DX)
-	VMOVDQU Y7, 64(DX)
-	VMOVDQU Y8, 96(DX)
-	VMOVDQU Y9, 128(DX)
-	VMOVDQU Y0, 160(DX)
-	VMOVDQU Y1, 192(DX)
-	VMOVDQU Y3, 224(DX)
-	VMOVDQU Y15, 256(DX)
+	VMOVDQU Y0, pairSums_squares(DX)
+	VMOVDQU Y1, pairSums_codes(DX)
+	FOLD(VPMINSD, Y7, X7, pairSums_rLow)
+	FOLD(VPMAXSD, Y8, X8, pairSums_rHigh)
+	FOLD(VPMINUD, Y9, X9, pairSums_rLeast)
+	FOLD(VPMINUD, Y15, X15, pairSums_rNotZero)
+	FOLD(VPADDD, Y3, X3, pairSums_sum)
+	VPCMPEQD X10, X10, X10
+	VPXOR X10, X2, X2           // the largest becomes the least
+	VPSRLW $1, X10, X11
+	VPXOR X11, X5, X5
+	VPSLLW $15, X10, X11
+	VPXOR X11, X4, X4           // signs come first
+	FOLD16(X4, pairSums_nLow)
+	FOLD16(X5, pairSums_nHigh)
+	FOLD16(X6, pairSums_nLeast)
+	FOLD16(X2, pairSums_apart)
 	VZEROUPPER
 	RET

@@ -23,7 +23,7 @@ type plainPairSums struct {
 // them where an operator is right. Where this is so in a whole chunk there is one code to
 // hash for both, and the bounds of the elements are those of the references, rounded. The
 // other chunks go through short loops, for which there are enough registers.
-func plainPairs(n, r []float64, nStored, rStored []byte) (nSpan, rSpan Span, d Digests, ok bool) {
+func plainPairs(n, r []float64, nStored, rStored []byte, nSpan, rSpan *Span, d *Digests) bool {
 	h := plainPairSums{n: newBitBounds(), r: newBitBounds(), alike: newBitBounds()}
 	i := 0
 	for ; i+chunk <= len(n); i += chunk {
@@ -38,7 +38,7 @@ func plainPairs(n, r []float64, nStored, rStored []byte) (nSpan, rSpan Span, d D
 		n[i], r[i] = tensor.Float16To64(half), float64(math.Float32frombits(single))
 		h.add(n[i], r[i], int64(int16(half)), single)
 	}
-	return h.finish()
+	return h.finish(nSpan, rSpan, d)
 }
 
 // decodeFloat16 sets n to the values of float16 elements, of which an infinity and a NaN
@@ -176,15 +176,15 @@ func (h *plainPairSums) add(n, r float64, half int64, single uint32) {
 	h.digests.MaxDistance = max(h.digests.MaxDistance, apart)
 }
 
-// finish returns what HalfPairs does. The references of pairs that are alike have bounds.
-func (h *plainPairSums) finish() (nSpan, rSpan Span, d Digests, ok bool) {
+// finish does what HalfPairs does but for the values. The references of pairs that are alike have bounds.
+func (h *plainPairSums) finish(nSpan, rSpan *Span, d *Digests) bool {
 	const infinity, beyond = 0x7c00, 0x1p16
 	if !h.alike.empty() {
 		low, high, minAbs, _ := h.alike.bounds()
 		for _, y := range [3]float64{low, high, math.Copysign(minAbs, high)} {
 			code := float16Code(math.Float32bits(float32(y)))
 			if max(code, -code) >= infinity {
-				return nSpan, rSpan, d, false
+				return false
 			}
 			h.n.add(math.Float64bits(tensor.Float16To64(uint16(max(code, -code)) | uint16(math.Float64bits(y)>>48&0x8000))))
 		}
@@ -195,6 +195,6 @@ func (h *plainPairSums) finish() (nSpan, rSpan Span, d Digests, ok bool) {
 		// those that are not so either, but normal in float32.
 		h.digests.Counted, h.digests.Small = true, Small{NZeros: h.zeros, NSmall: h.small, RZeros: h.zeros}
 	}
-	nSpan, rSpan = h.n.span(), h.r.span()
-	return nSpan, rSpan, h.digests, nSpan.MaxAbs < beyond && !nSpan.Special && !rSpan.Special
+	*nSpan, *rSpan, *d = h.n.span(), h.r.span(), h.digests
+	return nSpan.MaxAbs < beyond && !nSpan.Special && !rSpan.Special
 }

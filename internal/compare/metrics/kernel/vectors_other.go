@@ -14,4 +14,4 @@ func runsHead(*[octaveCount][4]Octave, []GroupSums, []int, []float64, []float64,
 
 func columnsHead(*Quad, []float64, []float64, int, int, float64) bool { return false }
 
-func pairsHead([]float64, []float64, []byte, []byte, *pairLanes) bool { return false }
+func pairsHead([]float64, []float64, []byte, []byte, *pairSums) bool { return false }
