@@ -21,9 +21,9 @@ func CountSmall(n, r []float64, nNormal, rNormal float64) Small {
 func CountBelow(n, r []float64, nNormal float64, zeros int64) Small {
 	limit := math.Float64bits(nNormal)
 	var below, both uint64
-	r = r[:len(n)]
-	for i, x := range n {
-		x, y := math.Float64bits(x)&^SignBit-limit, math.Float64bits(r[i])&^SignBit-limit
+	rest := sliceBits(r)[:len(n)]
+	for i, x := range sliceBits(n) {
+		x, y := x&^SignBit-limit, rest[i]&^SignBit-limit
 		below += x >> 63
 		both += (x & y) >> 63
 	}
