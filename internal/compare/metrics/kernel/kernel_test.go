@@ -292,7 +292,7 @@ func TestRelativeHeads(t *testing.T) {
 			for i := range wanted.Flags {
 				flags[i] = 7
 			}
-			out := newRatioLanes()
+			out := noRatios
 			done := head(tables, rel, found, found, subtracted, r, &wanted, &out)
 			tables.relativesTail(done, rel, found, found, subtracted, r, &wanted, &out)
 			if !slices.Equal(found, abs) || !slices.Equal(flags, wantFlags) {
@@ -304,8 +304,8 @@ func TestRelativeHeads(t *testing.T) {
 		plainRel, plainOut := run(plain, func(*Tables, []float64, []float64, []float64, []float64, []float64, *Wanted, *ratioLanes) int {
 			return 0
 		})
-		got, others := out.ratios()
-		want, plainOthers := plainOut.ratios()
+		var got, want Ratios
+		others, plainOthers := out.ratios(&got), plainOut.ratios(&want)
 		if got.Exceeds {
 			exceeding++
 		} else {
@@ -317,7 +317,7 @@ func TestRelativeHeads(t *testing.T) {
 		if got.Abs != lanes(sumAbs[:]) || got.Negative != below {
 			t.Errorf("%d: the sum of |d| is %v and %d are negative, want %v and %d", count, got.Abs, got.Negative, lanes(sumAbs[:]), below)
 		}
-		if got != want || got.Exceeds != Exceeds(abs, r, wanted.Atol, wanted.Rtol) || others != plainOthers || !slices.Equal(rel, plainRel) {
+		if got != want || got.Exceeds != (FirstBeyond(abs, r, wanted.Atol, wanted.Rtol) < count) || others != plainOthers || !slices.Equal(rel, plainRel) {
 			t.Errorf("%d: relatives %v, want %v", count, out, plainOut)
 		}
 	}
@@ -348,7 +348,7 @@ func TestJoint(t *testing.T) {
 		want[[2]uint{group(abs[i]), group(r[i])}]++
 	}
 	tables := NewTables(count)
-	tables.Relatives(make([]float64, count), abs, abs, make([]float64, count), r, Wanted{})
+	tables.Relatives(make([]float64, count), abs, abs, make([]float64, count), r, new(Wanted))
 	total, take := int64(0), tables.TakeAbs(0, math.Inf(1))
 	for bin := range uint(Bins) {
 		total += take(bin)

@@ -10,7 +10,7 @@ import (
 type Wanted struct {
 	// Quotients is whether |d|/|r| are counted.
 	Quotients bool
-	// Atol and Rtol are limits of |d|: see Exceeds.
+	// Atol and Rtol are limits of |d|: see FirstBeyond.
 	Atol, Rtol float64
 	// Flags, unless it is nil, is set to Flag for pairs beyond other limits, to 0 for the rest.
 	Flags              []uint8
@@ -49,32 +49,32 @@ type ratioLanes struct {
 	flagged [4]float64 // the sums of |d| of pairs with a flag
 }
 
-func newRatioLanes() (out ratioLanes) {
+// noRatios are the lanes of no pairs.
+var noRatios = func() (out ratioLanes) {
 	for i := range out.lowest {
 		out.lowest[i] = math.MaxUint16
 	}
 	return out
-}
+}()
 
 // Relatives sets abs to the magnitude of d = n-s and rel to abs over the magnitude of r, to 0
 // where r is 0, and counts the pairs. s is r, or zeros where n has the magnitudes and may be
 // abs.
-func (t *Tables) Relatives(rel, abs, n, s, r []float64, w Wanted) Ratios {
-	out := newRatioLanes()
+func (t *Tables) Relatives(rel, abs, n, s, r []float64, w *Wanted) (c Ratios) {
+	out := noRatios
 	w.each = uint32(w.Flag) * (eachByte & math.MaxUint32)
-	if done := relativesHead(t, rel, abs, n, s, r, &w, &out); done < len(r) {
-		t.relativesTail(done, rel, abs, n, s, r, &w, &out)
+	if done := relativesHead(t, rel, abs, n, s, r, w, &out); done < len(r) {
+		t.relativesTail(done, rel, abs, n, s, r, w, &out)
 	}
-	c, others := out.ratios()
-	if others {
+	if out.ratios(&c) {
 		t.countOthers(abs, r)
 	}
 	c.Flagged = countSet(w.Flags)
 	return c
 }
 
-// ratios also reports whether a row is otherRow.
-func (out *ratioLanes) ratios() (c Ratios, others bool) {
+// ratios joins the lanes, and reports whether a row is otherRow.
+func (out *ratioLanes) ratios(c *Ratios) (others bool) {
 	c.Rel, c.Ref, c.Abs = lanes(out.sums[0:]), lanes(out.sums[4:]), lanes(out.sums[16:])
 	lowAbs, lowRow, lowRel := out.lowest[0], out.lowest[1], out.lowest[2]
 	for k := range 4 {
@@ -88,14 +88,14 @@ func (out *ratioLanes) ratios() (c Ratios, others bool) {
 	}
 	c.FirstAbs, c.FirstRel = uint(lowAbs)>>laneBits+1, uint(lowRel)>>laneBits+1
 	c.Exceeds, c.FlaggedAbs = out.exceeds != 0, lanes(out.flagged[:])
-	return c, lowRow == 0
+	return lowRow == 0
 }
 
 // relativesTail does all that the head has not done.
 func (t *Tables) relativesTail(done int, rel, abs, n, s, r []float64, w *Wanted, out *ratioLanes) {
 	subtractFrom(done, abs[:len(r)], n, s, out.sums[16:], out.counts[16:])
 	rel, abs, r = rel[done:len(r)], abs[done:len(r)], r[done:]
-	if Exceeds(abs, r, w.Atol, w.Rtol) {
+	if FirstBeyond(abs, r, w.Atol, w.Rtol) < len(r) {
 		out.exceeds = 1
 	}
 	if w.Flags != nil {

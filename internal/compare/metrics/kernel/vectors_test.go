@@ -210,13 +210,13 @@ func TestCounts(t *testing.T) {
 		for i := range abs {
 			abs[i] = 0.5 + float64(0.25*math.Abs(r[i]))
 		}
-		if Exceeds(abs, r, 0.5, 0.25) {
-			t.Fatalf("%d: %v exceeds what it is", round, abs)
+		if FirstBeyond(abs, r, 0.5, 0.25) < count {
+			t.Fatalf("%d: %v is beyond what it is", round, abs)
 		}
 		at := random.IntN(count)
 		for _, x := range []float64{math.Nextafter(abs[at], inf), inf, nan} {
 			abs[at] = x
-			if !Exceeds(abs, r, 0.5, 0.25) {
+			if FirstBeyond(abs, r, 0.5, 0.25) != at {
 				t.Fatalf("%d: %v at %d of %d is not seen", round, x, at, count)
 			}
 		}
