@@ -28,7 +28,8 @@ type Ratios struct {
 	Undefined      int64 // of them those with a difference
 	Below1, Below5 int64 // |d|/|r| below 1/1000 and 5/1000, 0 for zeros
 	Negative       int64 // d below 0
-	// The lowest bins of |d| and |d|/|r| but that of zero; Bins or more if none.
+	// The lowest bins of |d| and of |d|/|r| but that of zero, Bins or more if none; of
+	// |d|/|r| that are not counted it means nothing.
 	FirstAbs, FirstRel uint
 	Exceeds            bool    // some |d| is beyond the limits
 	Flagged            int64   // pairs with a flag

@@ -49,7 +49,8 @@ type Tables struct {
 	marks []uint64
 }
 
-// NewTables returns tables for at most so many pairs at a time.
+// NewTables returns tables for at most so many pairs at a time, which are less than 2^18:
+// lanes of counts have 16 bits.
 func NewTables(pairs int) *Tables {
 	// Away from other arrays, so that equal indexes do not fall in one set of the
 	// cache.
