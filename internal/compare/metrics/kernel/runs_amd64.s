@@ -1,5 +1,6 @@
 //go:build !purego
 
+#include "go_asm.h"
 #include "textflag.h"
 
 // What keeps the first lanes of four: those from 4-k on keep k lanes.
@@ -88,70 +89,12 @@ GLOBL runOne<>(SB), RODATA|NOPTR, $32
 	VADDPD 96(BX)(R11*8), Y14, Y14 \
 	VMOVUPD Y14, 96(BX)(R11*8)
 
-// columnsVector adds rows pairs, each a stride of bytes after the one before, to each of
-// four columns.
+// groupsVector adds up the pairs of each of count runs, of which there is at least one,
+// and adds them to the octaves of their references, unless octaves is nil. If columns is
+// not nil it adds count pairs, each a stride after the one before, to each of four columns.
 //
-// func columnsVector(q *Quad, n, r *float64, rows, stride int, floor float64)
-TEXT ·columnsVector(SB), NOSPLIT, $0-48
-	MOVQ q+0(FP), DX
-	MOVQ n+8(FP), SI
-	MOVQ r+16(FP), DI
-	MOVQ rows+24(FP), CX
-	MOVQ stride+32(FP), R8
-	VBROADCASTSD floor+40(FP), Y9
-	VMOVUPD runMagnitude<>(SB), Y14
-	VMOVUPD runExponent<>(SB), Y15
-	VMOVUPD (DX), Y8            // Shift
-	VMOVUPD 32(DX), Y0          // r-Shift
-	VMOVUPD 64(DX), Y1          // its square
-	VMOVUPD 96(DX), Y2          // d
-	VMOVUPD 128(DX), Y3         // its square
-	VMOVUPD 160(DX), Y4         // d*r
-	VMOVUPD 192(DX), Y5         // squares of powers
-	VMOVUPD 224(DX), Y6         // largest |d|
-	VMOVUPD 256(DX), Y7         // largest |r|
-	PCALIGN $32
-columnsNext:
-	VMOVUPD (SI), Y10
-	VMOVUPD (DI), Y11
-	VSUBPD Y11, Y10, Y10
-	VADDPD Y10, Y2, Y2
-	VMULPD Y10, Y11, Y12
-	VADDPD Y12, Y4, Y4
-	VANDPD Y14, Y10, Y13
-	VMAXPD Y13, Y6, Y6
-	VMULPD Y10, Y10, Y10
-	VADDPD Y10, Y3, Y3
-	VANDPD Y14, Y11, Y13
-	VMAXPD Y13, Y7, Y7
-	VANDPD Y15, Y11, Y12
-	VMAXPD Y9, Y12, Y12
-	VMULPD Y12, Y12, Y12
-	VADDPD Y12, Y5, Y5
-	VSUBPD Y8, Y11, Y11
-	VADDPD Y11, Y0, Y0
-	VMULPD Y11, Y11, Y11
-	VADDPD Y11, Y1, Y1
-	ADDQ R8, SI
-	ADDQ R8, DI
-	DECQ CX
-	JNE columnsNext
-	VMOVUPD Y0, 32(DX)
-	VMOVUPD Y1, 64(DX)
-	VMOVUPD Y2, 96(DX)
-	VMOVUPD Y3, 128(DX)
-	VMOVUPD Y4, 160(DX)
-	VMOVUPD Y5, 192(DX)
-	VMOVUPD Y6, 224(DX)
-	VMOVUPD Y7, 256(DX)
-	VZEROUPPER
-	RET
-
-// runsVector adds up the pairs of each of count runs, of which there is at least one,
-// and adds them to the octaves of their references, unless octaves is nil.
-//
-// func runsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes)
-TEXT ·runsVector(SB), NOSPLIT, $128-64
+// func groupsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes, columns *Quad, stride int)
+TEXT ·groupsVector(SB), NOSPLIT, $128-80
 	MOVQ octaves+0(FP), BX
 	MOVQ n+8(FP), SI
 	MOVQ r+16(FP), DI
@@ -164,6 +107,9 @@ TEXT ·runsVector(SB), NOSPLIT, $128-64
 	VMOVUPD Y14, 32(R15)        // floor; Shift of a run is at 0, places at 64
 	VXORPD Y8, Y8, Y8           // d*r of positive r
 	VXORPD Y9, Y9, Y9           // bits of n
+	MOVQ columns+64(FP), R11
+	TESTQ R11, R11
+	JNE columns
 run:
 	MOVQ (R12), CX
 	VBROADCASTSD (DI), Y15
@@ -183,17 +129,45 @@ run:
 	JEQ runRest
 	TESTQ BX, BX
 	JNE runOctaves
+	MOVQ $4, R10
 	PCALIGN $32
-runNext:
+next:
 	VMOVUPD (SI)(AX*8), Y10
 	VMOVUPD (DI)(AX*8), Y11
 	ADD_PRODUCTS
 	ADD_PAIRS
 	ADD_REFERENCES
-	ADDQ $4, AX
+	ADDQ R10, AX
 	CMPQ AX, R14
-	JLT runNext
-	JMP runRest
+	JLT next
+	TESTQ R11, R11
+	JEQ runRest
+	VMOVUPD Y0, Quad_R(R11)
+	VMOVUPD Y1, Quad_RR(R11)
+	VMOVUPD Y2, Quad_D(R11)
+	VMOVUPD Y3, Quad_DD(R11)
+	VMOVUPD Y4, Quad_DR(R11)
+	VMOVUPD Y5, Quad_UU(R11)
+	VMOVUPD Y6, Quad_MaxD(R11)
+	VMOVUPD Y7, Quad_MaxR(R11)
+	VZEROUPPER
+	RET
+columns:
+	VMOVUPD Quad_Shift(R11), Y15
+	VMOVUPD Y15, (R15)
+	VMOVUPD Quad_R(R11), Y0
+	VMOVUPD Quad_RR(R11), Y1
+	VMOVUPD Quad_D(R11), Y2
+	VMOVUPD Quad_DD(R11), Y3
+	VMOVUPD Quad_DR(R11), Y4
+	VMOVUPD Quad_UU(R11), Y5
+	VMOVUPD Quad_MaxD(R11), Y6
+	VMOVUPD Quad_MaxR(R11), Y7
+	MOVQ stride+72(FP), R10
+	MOVQ R13, R14
+	IMULQ R10, R14
+	XORQ AX, AX
+	JMP next
 	PCALIGN $32
 runOctaves:
 	VMOVUPD (SI)(AX*8), Y10

@@ -18,10 +18,7 @@ func groups(count int) int {
 func relativesVector(rel, abs, n, s, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, w *Wanted, out *ratioLanes)
 
 //go:noescape
-func runsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes)
-
-//go:noescape
-func columnsVector(q *Quad, n, r *float64, rows, stride int, floor float64)
+func groupsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes, columns *Quad, stride int)
 
 // countLag is the number of pairs that relativesVector makes marks of before it counts them.
 const countLag = 16
@@ -51,7 +48,7 @@ func runsHead(octaves *[octaveCount][4]Octave, out []GroupSums, runs []int, n, r
 		total += run
 	}
 	_, _, _ = n[total-1], r[total-1], out[len(runs)-1]
-	runsVector(octaves, &n[0], &r[0], &runs[0], len(runs), floor, &out[0], signs)
+	groupsVector(octaves, &n[0], &r[0], &runs[0], len(runs), floor, &out[0], signs, nil, 0)
 	return true
 }
 
@@ -61,6 +58,6 @@ func columnsHead(q *Quad, n, r []float64, rows, stride int, floor float64) bool 
 		return false
 	}
 	_, _ = n[(rows-1)*stride+3], r[(rows-1)*stride+3]
-	columnsVector(q, &n[0], &r[0], rows, 8*stride, floor)
+	groupsVector(nil, &n[0], &r[0], nil, rows, floor, nil, nil, q, stride)
 	return true
 }
