@@ -81,9 +81,6 @@ func (h *plainPairSums) addAlike(n, r *[chunk]float64, nStored *[2 * chunk]byte,
 		// Below half the distance of two float16, in bits, a number rounds to the
 		// nearer one. Subnormal numbers of float16 are farther apart.
 		halfway = 41
-		// Four float16: all bits but the signs, and what carries all but zeros, and all
-		// normal numbers, to them.
-		magnitudes, notZero, normal = 0x7fff_7fff_7fff_7fff, 0x7fff_7fff_7fff_7fff, 0x7c00_7c00_7c00_7c00
 		// What adds up four numbers in the highest.
 		four16 = 0x0001_0001_0001_0001
 	)
@@ -107,8 +104,8 @@ func (h *plainPairSums) addAlike(n, r *[chunk]float64, nStored *[2 * chunk]byte,
 		if apart>>halfway != 0 {
 			return false
 		}
-		notZeros += (four&magnitudes + notZero) &^ magnitudes >> 15
-		normals += (four&magnitudes + normal) &^ magnitudes >> 15
+		notZeros += (four&fourMagnitudes + fourNotZero) &^ fourMagnitudes >> 15
+		normals += (four&fourMagnitudes + fourNormal) &^ fourMagnitudes >> 15
 		c0, c1 := signedCode(int64(four<<48)>>48, 0x7fff), signedCode(int64(four<<32)>>48, 0x7fff)
 		c2, c3 := signedCode(int64(four<<16)>>48, 0x7fff), signedCode(int64(four)>>48, 0x7fff)
 		codes += c0 + c1 + c2 + c3
