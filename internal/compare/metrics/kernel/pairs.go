@@ -6,9 +6,9 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// pairSums holds what vectors find of pairs: the bounds of both sides by their codes in the
-// order of values, the smallest magnitudes, the distances of the codes in float16, and the
-// sums of these and of their squares by lanes, those of n first.
+// pairSums holds what vectors find of pairs: the bounds of both sides by their codes, the
+// smallest magnitudes, the distances of the codes in float16, and the sums of these and of
+// their squares by lanes, those of n first.
 type pairSums struct {
 	squares               [4]int64
 	codes                 [8]int32
@@ -34,12 +34,14 @@ func HalfPairs(n, r []float64, nStored, rStored []byte, nSpan, rSpan *Span, d *D
 func (s *pairSums) finish(nSpan, rSpan *Span, d *Digests) bool {
 	const infinity16, infinity32 = 0x7c00, 0x7f800000
 	nLow, nHigh := int16(s.nLow^0x8000), int16(^s.nHigh^0x8000)
-	if max(nHigh, ^nLow) >= infinity16 || max(s.rHigh, ^s.rLow) >= infinity32 {
+	if max(nHigh, -nLow) >= infinity16 || max(s.rHigh, -s.rLow) >= infinity32 {
 		return false
 	}
-	half := func(key int16) float64 { return tensor.Float16To64(uint16(key ^ key>>15&math.MaxInt16)) }
-	single := func(key int32) float64 {
-		return float64(math.Float32frombits(uint32(key ^ key>>31&math.MaxInt32)))
+	half := func(code int16) float64 {
+		return math.Copysign(tensor.Float16To64(uint16(max(code, -code))), float64(code))
+	}
+	single := func(code int32) float64 {
+		return math.Copysign(float64(math.Float32frombits(uint32(max(code, -code)))), float64(code))
 	}
 	*nSpan = span(half(nLow), half(nHigh), half(int16(s.nLeast)))
 	*rSpan = span(single(s.rLow), single(s.rHigh), single(int32(s.rLeast)))

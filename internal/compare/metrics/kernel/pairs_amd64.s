@@ -26,12 +26,6 @@ DATA pairMinus<>+16(SB)/8, $-1
 DATA pairMinus<>+24(SB)/8, $-1
 GLOBL pairMinus<>(SB), RODATA|NOPTR, $32
 
-DATA pairLower<>+0(SB)/8, $0xffffffff
-DATA pairLower<>+8(SB)/8, $0xffffffff
-DATA pairLower<>+16(SB)/8, $0xffffffff
-DATA pairLower<>+24(SB)/8, $0xffffffff
-GLOBL pairLower<>(SB), RODATA|NOPTR, $32
-
 // FOLD sets a number of pairSums to what an operation makes of eight numbers.
 #define FOLD(op, y, x, number) \
 	VEXTRACTI128 $1, y, X10 \
@@ -58,7 +52,8 @@ TEXT ·pairsVector(SB), NOSPLIT, $0-48
 	MOVQ rStored+24(FP), DI
 	MOVQ count+32(FP), CX
 	MOVQ out+40(FP), DX
-	VPXOR Y0, Y0, Y0            // squares of the codes, of n in the lower half
+	VPXOR Y0, Y0, Y0            // squares of the codes, of n in the lower half, those in
+	VPXOR Y14, Y14, Y14         // upper halves times 2^32, and those alone
 	VPXOR Y1, Y1, Y1            // sums of them
 	VPXOR X2, X2, X2            // largest distance
 	VPXOR Y3, Y3, Y3            // sums of distances
@@ -76,34 +71,29 @@ pairsNext:
 	VCVTPH2PS X10, Y11
 	VCVTPS2PD X11, Y12
 	VEXTRACTF128 $1, Y11, X11
-	VCVTPS2PD X11, Y14
+	VCVTPS2PD X11, Y13
 	VMOVUPD Y12, (R8)(AX*8)
-	VMOVUPD Y14, 32(R8)(AX*8)
+	VMOVUPD Y13, 32(R8)(AX*8)
 	VMOVUPS (DI)(AX*4), Y11
 	VCVTPS2PD (DI)(AX*4), Y12
-	VCVTPS2PD 16(DI)(AX*4), Y14
+	VCVTPS2PD 16(DI)(AX*4), Y13
 	VMOVUPD Y12, (R9)(AX*8)
-	VMOVUPD Y14, 32(R9)(AX*8)
+	VMOVUPD Y13, 32(R9)(AX*8)
 	VCVTPS2PH $0, Y11, X13      // to nearest, ties to even
-	VPSRAD $31, Y11, Y12
-	VPAND pairMagnitude32<>(SB), Y11, Y11
-	VPMINUD Y11, Y9, Y9
-	VPADDD pairMinus<>(SB), Y11, Y14
-	VPMINUD Y14, Y15, Y15
-	VPXOR Y12, Y11, Y11
+	VPAND pairMagnitude32<>(SB), Y11, Y12
+	VPMINUD Y12, Y9, Y9
+	VPSIGND Y11, Y12, Y11       // codes of r in float32
+	VPADDD pairMinus<>(SB), Y12, Y12
+	VPMINUD Y12, Y15, Y15
 	VPMINSD Y11, Y7, Y7
 	VPMAXSD Y11, Y8, Y8
-	VPSRAW $15, X10, X11
-	VPAND pairMagnitude16<>(SB), X10, X10
-	VPMINUW X10, X6, X6
-	VPXOR X11, X10, X10
+	VPAND pairMagnitude16<>(SB), X10, X11
+	VPMINUW X11, X6, X6
+	VPSIGNW X10, X11, X10       // codes of n
 	VPMINSW X10, X4, X4
 	VPMAXSW X10, X5, X5
-	VPSUBW X11, X10, X10        // codes of n
-	VPSRAW $15, X13, X11
-	VPAND pairMagnitude16<>(SB), X13, X13
-	VPXOR X11, X13, X13
-	VPSUBW X11, X13, X13        // codes of r
+	VPAND pairMagnitude16<>(SB), X13, X11
+	VPSIGNW X13, X11, X13       // codes of r in float16
 	VPMAXSW X10, X13, X11
 	VPMINSW X10, X13, X12
 	VPSUBW X12, X11, X11
@@ -114,13 +104,15 @@ pairsNext:
 	VPMADDWD pairOnes<>(SB), Y10, Y11
 	VPADDD Y11, Y1, Y1
 	VPMADDWD Y10, Y10, Y10      // two squares, less than 2^31
-	VPAND pairLower<>(SB), Y10, Y11
-	VPADDQ Y11, Y0, Y0
-	VPSRLQ $32, Y10, Y10
 	VPADDQ Y10, Y0, Y0
+	VPSRLQ $32, Y10, Y10
+	VPADDQ Y10, Y14, Y14
 	ADDQ $8, AX
 	CMPQ AX, CX
 	JLT pairsNext
+	VPSLLQ $32, Y14, Y10
+	VPSUBQ Y10, Y0, Y0
+	VPADDQ Y14, Y0, Y0
 	VMOVDQU Y0, pairSums_squares(DX)
 	VMOVDQU Y1, pairSums_codes(DX)
 	FOLD(VPMINSD, Y7, X7, pairSums_rLow)
