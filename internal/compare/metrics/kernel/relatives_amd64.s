@@ -3,6 +3,9 @@
 #include "go_asm.h"
 #include "textflag.h"
 
+// countLag is the number of pairs that have marks before they are counted.
+#define countLag 16
+
 // The constants, four of each; those of marks are the ones of marks.go.
 DATA thousandth4<>+0(SB)/8, $0x3f50624dd2f1a9fc
 DATA thousandth4<>+8(SB)/8, $0x3f50624dd2f1a9fc
@@ -65,12 +68,12 @@ GLOBL bytesOf<>(SB), RODATA|NOPTR, $64
 // COUNT counts |d| of a pair whose mark was made countLag pairs before, so that it need not
 // wait for the vector units. What is at an offset of 8 is the next pair.
 #define COUNT(offset) \
-	MOVL (offset-8*const_countLag)(R8)(AX*8), R10 \
+	MOVL (offset-8*countLag)(R8)(AX*8), R10 \
 	INCL (R12)(R10*4)
 
 // COUNT_QUOTIENT is COUNT of |d|/|r|.
 #define COUNT_QUOTIENT(offset) \
-	MOVL (offset+4-8*const_countLag)(R8)(AX*8), R11 \
+	MOVL (offset+4-8*countLag)(R8)(AX*8), R11 \
 	INCL (R13)(R11*4)
 
 // relativesVector subtracts, divides, adds up and bounds, and makes the marks of pairs, all in
@@ -176,7 +179,7 @@ relativesMarked:
 	VPBLENDW $0xaa, Y12, Y13, Y13
 	VPSUBW Y13, Y4, Y4
 relativesCount:
-	CMPQ AX, $const_countLag
+	CMPQ AX, $countLag
 	JLT relativesNext
 	COUNT(0)
 	COUNT(8)
@@ -193,7 +196,7 @@ relativesNext:
 relativesCheck:
 	CMPQ AX, CX
 	JLT relatives
-	LEAQ const_countLag(CX), R14 // the last marks
+	LEAQ countLag(CX), R14 // the last marks
 	CMPQ AX, R14
 	JLT relativesCount
 	MOVQ out+80(FP), DX

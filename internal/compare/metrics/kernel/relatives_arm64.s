@@ -4,6 +4,9 @@
 #include "textflag.h"
 #include "neon_arm64.h"
 
+// countLag is the number of pairs that have marks before they are counted.
+#define countLag 16
+
 // The lane of a pair, in both halves of its mark.
 DATA markLanes<>+0(SB)/8, $0
 DATA markLanes<>+8(SB)/8, $0x100000001
@@ -99,7 +102,7 @@ TEXT ·relativesVector(SB), NOSPLIT, $0-88
 	MOVD out+80(FP), R7
 	MOVD ZR, R21                // beyond the limits
 	MOVD R4, R8                 // the marks that are counted
-	SUB $const_countLag, R3, R17 // the rest when counting begins
+	SUB $countLag, R3, R17 // the rest when counting begins
 	MOVD $0x3f50624dd2f1a9fc, R9
 	VDUP R9, V18.D2             // 1/1000
 	MOVD $0x3f747ae147ae147b, R9

@@ -20,9 +20,6 @@ func relativesVector(rel, abs, n, s, r *float64, count int, marks *uint64, absCo
 //go:noescape
 func groupsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes, columns *Quad, stride int)
 
-// countLag is the number of pairs that relativesVector makes marks of before it counts them.
-const countLag = 16
-
 func relativesHead(t *Tables, rel, abs, n, s, r []float64, w *Wanted, out *ratioLanes) int {
 	k := groups(len(r))
 	if k > 0 {
