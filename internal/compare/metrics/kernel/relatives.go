@@ -132,15 +132,15 @@ func countSet(flags []uint8) (count int64) {
 
 // divideAll divides and counts pairs.
 func (t *Tables) divideAll(rel, abs, r []float64, w *Wanted, c *pairCount, out *ratioLanes) {
+	quotients := uint32(0)
+	if w.Quotients {
+		quotients = 1
+	}
 	i := 0
 	for ; i+chunk <= len(r); i += chunk {
 		q, d, ref := (*[chunk]float64)(rel[i:]), (*[chunk]float64)(abs[i:]), (*[chunk]float64)(r[i:])
 		c.divideChunk(q, d, ref, &out.sums)
-		if w.Quotients {
-			t.countChunk(bitsIn(q), bitsIn(d), bitsIn(ref), c)
-		} else {
-			t.countDifferences(bitsIn(q), bitsIn(d), bitsIn(ref), c)
-		}
+		t.countChunk(bitsIn(q), bitsIn(d), bitsIn(ref), quotients, c)
 	}
 	for ; i < len(r); i++ {
 		ref := math.Float64bits(r[i]) &^ SignBit

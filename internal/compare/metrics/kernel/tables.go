@@ -205,8 +205,9 @@ func (t *Tables) countPair(lane, rel, abs, r uint64, w *Wanted, c *pairCount) {
 	c.bound(rel, abs)
 }
 
-// countChunk counts pairs in fours, one of each lane.
-func (t *Tables) countChunk(rel, abs, r *[chunk]uint64, c *pairCount) {
+// countChunk counts pairs in fours, one of each lane. quotients is 0 where their |d|/|r| are
+// not counted, else 1: a jump would cost more.
+func (t *Tables) countChunk(rel, abs, r *[chunk]uint64, quotients uint32, c *pairCount) {
 	const indexes, relIndexes = uint64(len(t.abs) - Lanes), uint64(len(t.Rel) - Lanes)
 	rows := c.rows
 	_, _, _, _ = rel[0], abs[0], r[0], t.abs[0] // looks for nil pointers once
@@ -214,36 +215,23 @@ func (t *Tables) countChunk(rel, abs, r *[chunk]uint64, c *pairCount) {
 		row, a, q := rowOf[r[i]>>52], abs[i], rel[i]
 		rows += row
 		t.abs[(a>>cellShift|row)&indexes]++
-		t.Rel[q>>cellShift&relIndexes]++
+		t.Rel[q>>cellShift&relIndexes] += quotients
 		c.bound(q, a)
 		row, a, q = rowOf[r[i+1]>>52], abs[i+1], rel[i+1]
 		rows += row
 		t.abs[(a>>cellShift|row)&indexes+1]++
-		t.Rel[q>>cellShift&relIndexes+1]++
+		t.Rel[q>>cellShift&relIndexes+1] += quotients
 		c.bound(q, a)
 		row, a, q = rowOf[r[i+2]>>52], abs[i+2], rel[i+2]
 		rows += row
 		t.abs[(a>>cellShift|row)&indexes+2]++
-		t.Rel[q>>cellShift&relIndexes+2]++
+		t.Rel[q>>cellShift&relIndexes+2] += quotients
 		c.bound(q, a)
 		row, a, q = rowOf[r[i+3]>>52], abs[i+3], rel[i+3]
 		rows += row
 		t.abs[(a>>cellShift|row)&indexes+3]++
-		t.Rel[q>>cellShift&relIndexes+3]++
+		t.Rel[q>>cellShift&relIndexes+3] += quotients
 		c.bound(q, a)
-	}
-	c.rows = rows
-}
-
-// countDifferences is countChunk but for |d|/|r|.
-func (t *Tables) countDifferences(rel, abs, r *[chunk]uint64, c *pairCount) {
-	const indexes = uint64(len(t.abs) - Lanes)
-	rows := c.rows
-	for i, a := range abs {
-		row := rowOf[r[i]>>52]
-		rows += row
-		t.abs[(a>>cellShift|row)&indexes|uint64(i&3)]++
-		c.bound(rel[i], a)
 	}
 	c.rows = rows
 }
