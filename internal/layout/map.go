@@ -329,20 +329,17 @@ func (b block) boxes(hostStride []int64, f func(box) error) error {
 	for i, s := range b.spans {
 		axes[i] = s.runs()
 	}
-	return cross(axes, hostStride, box{dev: b.base}, f)
+	return cross(axes, hostStride, box{dev: b.base, dims: make([]dim, 0, 16)}, f)
 }
 
 // cross combines the runs of the axes: one box for each choice of a run per axis.
 func cross(axes [][]run, hostStride []int64, done box, f func(box) error) error {
 	if len(axes) == 0 {
+		done.dims = slices.Clone(done.dims) // those of the next boxes begin alike
 		return f(done.coalesced())
 	}
 	for _, r := range axes[0] {
-		next := box{
-			host: done.host + r.pos*hostStride[0],
-			dev:  done.dev + r.off,
-			dims: slices.Clone(done.dims),
-		}
+		next := box{done.host + r.pos*hostStride[0], done.dev + r.off, done.dims}
 		for _, l := range r.loops {
 			next.dims = append(next.dims, dim{l.n, l.step * hostStride[0], l.stride})
 		}

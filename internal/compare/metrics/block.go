@@ -78,7 +78,14 @@ func (b *block) compute() {
 	b.findErrors()
 	b.rank()
 	b.sumAxes()
-	clear(b.flags[:b.all])
+	b.clearFlags()
+}
+
+// clearFlags leaves no flags to the next block.
+func (b *block) clearFlags() {
+	if b.failed || b.marked {
+		clear(b.flags[:b.all])
+	}
 }
 
 // addNoise adds all pairs to the noise, if that is asked for. No |d| is more than ratio

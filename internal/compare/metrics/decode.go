@@ -21,7 +21,7 @@ func (b *block) decode() {
 // pass. Their codes are made when something needs them.
 func (b *block) decodeHalves() (ok bool) {
 	b.n.values, b.r.values = b.n.values[:b.count], b.r.values[:b.count]
-	b.n.span, b.r.span, b.digests, b.hashed = kernel.HalfPairs(b.n.values, b.r.values, b.n.stored, b.r.stored)
+	b.hashed = kernel.HalfPairs(b.n.values, b.r.values, b.n.stored, b.r.stored, &b.n.span, &b.r.span, &b.digests)
 	return b.hashed
 }
 

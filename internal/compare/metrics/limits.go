@@ -66,14 +66,17 @@ func (l Limits) Passes(abs, ref float64) bool { return abs <= l.limit(ref) }
 func (l Limits) quarter() Limits { return Limits{float64(l.Atol / 4), l.Rtol, l.Mode} }
 
 // exceeded reports whether some elements do not pass.
-func (l Limits) exceeded(abs, r []float64) bool {
-	if l.Mode != IsClose {
-		for i, a := range abs {
-			if !l.Passes(a, math.Abs(r[i])) {
-				return true
-			}
-		}
-		return false
+func (l Limits) exceeded(abs, r []float64) bool { return l.beyond(abs, r) < len(abs) }
+
+// beyond returns the index of the first element that does not pass, their number if all do.
+func (l Limits) beyond(abs, r []float64) int {
+	if l.Mode == IsClose {
+		return kernel.FirstBeyond(abs, r, l.Atol, l.Rtol)
 	}
-	return kernel.Exceeds(abs, r, l.Atol, l.Rtol)
+	for i, a := range abs {
+		if !l.Passes(a, math.Abs(r[i])) {
+			return i
+		}
+	}
+	return len(abs)
 }

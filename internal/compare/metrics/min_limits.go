@@ -83,17 +83,12 @@ func (t *minLimits) add(l Limits, x extent, abs, r []float64) {
 }
 
 func (t *minLimits) addMargin(l Limits, abs, r []float64) {
-	within := l.shrunk(t.margin / slack)
-	if math.IsInf(t.margin, 1) || !within.exceeded(abs, r) {
-		return
-	}
-	for i, a := range abs {
-		if ref := math.Abs(r[i]); !within.Passes(a, ref) {
-			if t.margin = max(t.margin, l.share(a, ref)); math.IsInf(t.margin, 1) {
-				return
-			}
-			within = l.shrunk(t.margin / slack)
+	for i := 0; !math.IsInf(t.margin, 1); i++ {
+		i += l.shrunk(t.margin/slack).beyond(abs[i:], r[i:])
+		if i == len(abs) {
+			return
 		}
+		t.margin = max(t.margin, l.share(abs[i], math.Abs(r[i])))
 	}
 }
 

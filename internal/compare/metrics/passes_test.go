@@ -40,7 +40,7 @@ var passes = []struct {
 	{"ulp", (*block).measureULP},
 	{"errors", func(b *block) { b.findErrors(); b.rank() }},
 	{"axes", (*block).sumAxes},
-	{"flags", func(b *block) { clear(b.flags[:b.all]) }},
+	{"flags", (*block).clearFlags},
 }
 
 // BenchmarkPasses computes tensors in memory, all that compare asks for, and says how long

@@ -25,7 +25,7 @@ func (b *block) relate() {
 	if b.marked = b.failedLast && !b.gathered && limits.Mode == IsClose; b.marked { // errors follow each other
 		wanted.Flags, wanted.Flag, wanted.FlagAtol, wanted.FlagRtol = b.flags[:b.count], beyondError|hpaaError, limits.Atol, limits.Rtol
 	}
-	c := b.histograms.tables.Relatives(b.rel, b.abs, from, what, b.r.values, wanted)
+	c := b.histograms.tables.Relatives(b.rel, b.abs, from, what, b.r.values, &wanted)
 	b.errors = kernel.Flagged{Sum: c.FlaggedAbs, Max: c.MaxAbs, Count: c.Flagged}
 	b.extent.within = within.Mode == IsClose && !c.Exceeds
 	b.extent.passes = b.extent.within && share <= 1

@@ -98,6 +98,8 @@ func BenchmarkLoops(b *testing.B) {
 		binary.LittleEndian.PutUint16(alike[2*i:], bits)
 		binary.LittleEndian.PutUint16(apart[2*i:], bits^uint16(i&1))
 	}
+	var nSpan, rSpan Span
+	var digests Digests
 	tables, half := NewTables(1024), NewForm(10, -14, 0x7bff)
 	subtractFrom(0, abs, n, r, make([]float64, 4), make([]int64, 4))
 	half.Round(codes, n[:1024])
@@ -112,11 +114,11 @@ func BenchmarkLoops(b *testing.B) {
 		{"SpanOf", func(i int) { SpanOf(n[i:][:1024]) }},
 		{"SumPairs", func(i int) { SumPairs(n[i:][:1024], r[i:][:1024]) }},
 		{"Subtract", func(i int) { Subtract(d, n[i:], r[i:]) }},
-		{"Relatives", func(i int) { tables.Relatives(rel, abs, n[i:], r[i:], r[i:][:1024], Wanted{Quotients: true}) }},
-		{"HalfPairs", func(i int) { HalfPairs(d, rel, apart[2*i:][:2048], src[4*i:][:4096]) }},
-		{"HalfPairsAlike", func(i int) { HalfPairs(d, rel, alike[2*i:][:2048], src[4*i:][:4096]) }},
+		{"Relatives", func(i int) { tables.Relatives(rel, abs, n[i:], r[i:], r[i:][:1024], &Wanted{Quotients: true}) }},
+		{"HalfPairs", func(i int) { HalfPairs(d, rel, apart[2*i:][:2048], src[4*i:][:4096], &nSpan, &rSpan, &digests) }},
+		{"HalfPairsAlike", func(i int) { HalfPairs(d, rel, alike[2*i:][:2048], src[4*i:][:4096], &nSpan, &rSpan, &digests) }},
 		{"AddTo", func(i int) { AddTo(d, n[i:][:1024]) }},
-		{"Exceeds", func(i int) { Exceeds(abs, r[i:][:1024], 10, 1) }},
+		{"FirstBeyond", func(i int) { FirstBeyond(abs, r[i:][:1024], 10, 1) }},
 		{"Round", func(i int) { half.Round(codes, n[i:][:1024]) }},
 		{"Codes16", func(i int) { Codes16(codes, src[2*i:][:2048]) }},
 		{"Codes32", func(i int) { Codes32(codes, src[4*i:][:4096]) }},

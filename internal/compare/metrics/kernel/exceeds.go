@@ -2,14 +2,14 @@ package kernel
 
 import "math"
 
-// Exceeds reports whether some |d| > atol + rtol*|r|, or a NaN. It is the rule of
-// metrics.Limits in the mode IsClose.
-func Exceeds(abs, r []float64, atol, rtol float64) bool {
+// FirstBeyond returns the index of the first |d| > atol + rtol*|r|, or NaN, their number if there
+// is none. It is the rule of metrics.Limits in the mode IsClose.
+func FirstBeyond(abs, r []float64, atol, rtol float64) int {
 	r = r[:len(abs)]
 	for i, a := range abs {
 		if !(a <= atol+float64(rtol*math.Abs(r[i]))) {
-			return true
+			return i
 		}
 	}
-	return false
+	return len(abs)
 }

@@ -76,6 +76,5 @@
 #define CMLTZ_D4(n, d) CMLTZ_D2(n, d); CMLTZ_D2((n)+1, (d)+1)
 
 // The same with one register for all four, which holds a value twice.
-#define FSUB_ALL(m, n, d) FSUB_D2(m, n, d); FSUB_D2(m, (n)+1, (d)+1)
 #define FMAXNM_ALL(m, n, d) FMAXNM_D2(m, n, d); FMAXNM_D2(m, (n)+1, (d)+1)
 #define AND_ALL(m, n, d) AND_D2(m, n, d); AND_D2(m, (n)+1, (d)+1)

@@ -59,7 +59,7 @@ func NewOctaves() *Octaves { return &Octaves{low: octaveCount} }
 
 // PairSigns is what SumRuns finds besides.
 type PairSigns struct {
-	DR   float64 // the sum of d*r of the pairs with r > 0
+	DR   float64 // the sum of d*r of the pairs with r > 0, where they are added to octaves
 	Bits uint64  // the bits that are set in any n
 }
 
@@ -159,8 +159,8 @@ func (o *Octaves) addRun(n, r []float64, w *weights, q *Quad, signs *signLanes) 
 	signs.bits[0] |= seen
 }
 
-// addRun is Octaves.addRun without octaves, and so without weights: the products that belong
-// to a reference above 0 are told by its sign.
+// addRun is Octaves.addRun without octaves, and so without weights and the products of
+// references above 0.
 func addRun(n, r []float64, floor float64, q *Quad, signs *signLanes) {
 	n = n[:len(r)]
 	bits, nBits := sliceBits(r), sliceBits(n)
@@ -168,7 +168,6 @@ func addRun(n, r []float64, floor float64, q *Quad, signs *signLanes) {
 	var maxD, maxR, seen uint64
 	for k := range 4 {
 		var sumR, sumRR, sumD, sumDD, sumDR, sumUU float64
-		dr := signs.dr[k]
 		for i := k; i < len(r); i += 4 {
 			x := r[i]
 			d, b := n[i]-x, bits[i]
@@ -179,14 +178,11 @@ func addRun(n, r []float64, floor float64, q *Quad, signs *signLanes) {
 			sumUU += float64(u * u)
 			sumD += d
 			sumDD += float64(d * d)
-			product := float64(d * x)
-			sumDR += product
-			dr += math.Float64frombits(math.Float64bits(product) &^ uint64(int64(b)>>63))
+			sumDR += float64(d * x)
 			x -= shift
 			sumR += x
 			sumRR += float64(x * x)
 		}
-		signs.dr[k] = dr
 		q.R[k], q.RR[k], q.D[k], q.DD[k] = sumR, sumRR, sumD, sumDD
 		q.DR[k], q.UU[k] = sumDR, sumUU
 	}
@@ -251,49 +247,47 @@ func (o *Octaves) counted(exponent uint) *[4]Octave {
 // SumSteps returns the sums of the squares of the differences of neighbours in a row, of
 // d = n-r and of r. The first row has left elements left, the others row elements.
 func SumSteps(n, r []float64, left, row int) (dd, rr float64) {
-	var sums [8]float64
-	for first, end := 0, left; first < len(r); first, end = end, end+row {
-		end := min(end, len(r))
-		addSteps(n[first:end], r[first:end], first, &sums)
-	}
-	return lanes(sums[:4]), lanes(sums[4:])
-}
-
-// addSteps adds the steps of a row, or of a part of it, of which first is the place of the
-// first element, and so of its lane.
-func addSteps(n, r []float64, first int, sums *[8]float64) {
+	var d, y [4]float64 // the sums, by lanes of the first ones of neighbours
 	n = n[:len(r)]
-	at := [4]int{first & 3, (first + 1) & 3, (first + 2) & 3, (first + 3) & 3}
-	d0, d1, d2, d3 := sums[at[0]], sums[at[1]], sums[at[2]], sums[at[3]]
-	r0, r1, r2, r3 := sums[4+at[0]], sums[4+at[1]], sums[4+at[2]], sums[4+at[3]]
-	y := r[0]
-	x := n[0] - y
-	n, r = n[1:], r[1:]
-	for ; len(r) >= 4 && len(n) >= 4; n, r = n[4:], r[4:] {
-		ya, yb, yc, yd := r[0], r[1], r[2], r[3]
-		xa, xb, xc, xd := n[0]-ya, n[1]-yb, n[2]-yc, n[3]-yd
-		u, v := xa-x, ya-y
-		d0 += float64(u * u)
-		r0 += float64(v * v)
-		u, v = xb-xa, yb-ya
-		d1 += float64(u * u)
-		r1 += float64(v * v)
-		u, v = xc-xb, yc-yb
-		d2 += float64(u * u)
-		r2 += float64(v * v)
-		u, v = xd-xc, yd-yc
-		d3 += float64(u * u)
-		r3 += float64(v * v)
-		x, y = xd, yd
+	lastD, lastR := n[0]-r[0], r[0]
+	i := 1
+	for ; i+4 <= len(r); i += 4 {
+		a, b := (*[4]float64)(n[i:]), (*[4]float64)(r[i:])
+		d0, d1, d2, d3 := a[0]-b[0], a[1]-b[1], a[2]-b[2], a[3]-b[3]
+		u0, u1, u2, u3 := d0-lastD, d1-d0, d2-d1, d3-d2
+		v0, v1, v2, v3 := b[0]-lastR, b[1]-b[0], b[2]-b[1], b[3]-b[2]
+		lastD, lastR = d3, b[3]
+		for ; left < i+4; left += row { // a row begins there: a step of 0 leaves a sum as it is
+			switch left - i {
+			case 0:
+				u0, v0 = 0, 0
+			case 1:
+				u1, v1 = 0, 0
+			case 2:
+				u2, v2 = 0, 0
+			default:
+				u3, v3 = 0, 0
+			}
+		}
+		d[0] += float64(u0 * u0)
+		y[0] += float64(v0 * v0)
+		d[1] += float64(u1 * u1)
+		y[1] += float64(v1 * v1)
+		d[2] += float64(u2 * u2)
+		y[2] += float64(v2 * v2)
+		d[3] += float64(u3 * u3)
+		y[3] += float64(v3 * v3)
 	}
-	dd, rr := [4]float64{d0, d1, d2, d3}, [4]float64{r0, r1, r2, r3}
-	for i, next := range r {
-		u, v := (n[i]-next)-x, next-y
-		dd[i&3] += float64(u * u)
-		rr[i&3] += float64(v * v)
-		x, y = n[i]-next, next
+	for k := 0; i < len(r); i, k = i+1, k+1 {
+		next := n[i] - r[i]
+		if i == left {
+			left += row
+		} else {
+			u, v := next-lastD, r[i]-lastR
+			d[k&3] += float64(u * u)
+			y[k&3] += float64(v * v)
+		}
+		lastD, lastR = next, r[i]
 	}
-	for k, lane := range at {
-		sums[lane], sums[4+lane] = dd[k], rr[k]
-	}
+	return lanes(d[:]), lanes(y[:])
 }

@@ -6,96 +6,55 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// pairLanes holds what vectors find of pairs by lanes: the bounds of both sides by their
-// codes in the order of values, the smallest magnitudes, the distances of the codes in
-// float16, and the sums of these and of their squares, those of n first.
-type pairLanes struct {
-	nLow, nHigh   [8]int16
-	nLeast, apart [8]uint16
-	rLow, rHigh   [8]int32
-	rLeast        [8]uint32
-	squares       [4]int64
-	codes         [8]int32
-	sum           [8]uint32
-	rNotZero      [8]uint32 // the smallest magnitudes above 0, less 1
+// pairSums holds what vectors find of pairs: the bounds of both sides by their codes, the
+// smallest magnitudes, the distances of the codes in float16, and the sums of these and of
+// their squares by lanes, those of n first.
+type pairSums struct {
+	squares               [4]int64
+	codes                 [8]int32
+	rLow, rHigh           int32
+	rLeast, rNotZero, sum uint32 // rNotZero: the smallest magnitude above 0, less 1
+	// Of n, in an order of numbers without a sign; the highest code and the distance are
+	// those of all bits reversed.
+	nLow, nHigh, nLeast, apart uint16
 }
-
-// noPairs are the lanes of no pairs.
-var noPairs = func() (out pairLanes) {
-	for k := range 8 {
-		out.nLow[k], out.nHigh[k], out.nLeast[k] = math.MaxInt16, math.MinInt16, math.MaxUint16
-		out.rLow[k], out.rHigh[k], out.rLeast[k] = math.MaxInt32, math.MinInt32, math.MaxUint32
-		out.rNotZero[k] = math.MaxUint32
-	}
-	return out
-}()
 
 // HalfPairs sets n and r to the values of pairs of float16 and float32 elements, and
-// returns their spans and the digests of their codes in float16, in one pass: ok is
+// the spans and the digests to theirs, of codes in float16, in one pass. It returns
 // false where a value is not finite. A block of pairs has at most 2^16.
-func HalfPairs(n, r []float64, nStored, rStored []byte) (nSpan, rSpan Span, d Digests, ok bool) {
-	l := noPairs
-	if !pairsHead(n, r, nStored, rStored, &l) {
-		return plainPairs(n, r, nStored, rStored)
+func HalfPairs(n, r []float64, nStored, rStored []byte, nSpan, rSpan *Span, d *Digests) bool {
+	var s pairSums
+	if !pairsHead(n, r, nStored, rStored, &s) {
+		return plainPairs(n, r, nStored, rStored, nSpan, rSpan, d)
 	}
-	return l.finish()
+	return s.finish(nSpan, rSpan, d)
 }
 
-// finish joins the lanes, and returns what HalfPairs does.
-func (l *pairLanes) finish() (nSpan, rSpan Span, d Digests, ok bool) {
-	nLow, nHigh, nLeast, apart := l.joinN()
-	rLow, rHigh, rLeast, rNotZero := l.joinR()
-	var sum uint32 // of at most 2^16 distances
-	for _, x := range l.sum {
-		sum += x
-	}
+// finish does what HalfPairs does but for the values.
+func (s *pairSums) finish(nSpan, rSpan *Span, d *Digests) bool {
 	const infinity16, infinity32 = 0x7c00, 0x7f800000
-	if max(nHigh, ^nLow) >= infinity16 || max(rHigh, ^rLow) >= infinity32 {
-		return nSpan, rSpan, d, false
+	nLow, nHigh := int16(s.nLow^0x8000), int16(^s.nHigh^0x8000)
+	if max(nHigh, -nLow) >= infinity16 || max(s.rHigh, -s.rLow) >= infinity32 {
+		return false
 	}
-	half := func(key int32) float64 { return tensor.Float16To64(uint16(key ^ key>>15&math.MaxInt16)) }
-	single := func(key int32) float64 {
-		return float64(math.Float32frombits(uint32(key ^ key>>31&math.MaxInt32)))
+	half := func(code int16) float64 {
+		return math.Copysign(tensor.Float16To64(uint16(max(code, -code))), float64(code))
 	}
-	nSpan = span(half(nLow), half(nHigh), half(nLeast))
-	rSpan = span(single(rLow), single(rHigh), single(int32(rLeast)))
-	if rSpan.NotZero = math.Inf(1); rNotZero < math.MaxUint32 {
-		rSpan.NotZero = single(int32(rNotZero + 1))
+	single := func(code int32) float64 {
+		return math.Copysign(float64(math.Float32frombits(uint32(max(code, -code)))), float64(code))
 	}
-	d = Digests{
-		N: sumOfHashes(l.sumOfCodes(0), l.squares[0]+l.squares[1]), R: sumOfHashes(l.sumOfCodes(4), l.squares[2]+l.squares[3]),
-		MaxDistance: uint64(apart), SumDistance: uint64(sum),
+	*nSpan = span(half(nLow), half(nHigh), half(int16(s.nLeast)))
+	*rSpan = span(single(s.rLow), single(s.rHigh), single(int32(s.rLeast)))
+	if rSpan.NotZero = math.Inf(1); s.rNotZero < math.MaxUint32 {
+		rSpan.NotZero = single(int32(s.rNotZero + 1))
 	}
-	return nSpan, rSpan, d, true
-}
-
-// joinN returns what n and the distances have in all lanes, in numbers that are compared
-// without jumps.
-func (l *pairLanes) joinN() (low, high, least, apart int32) {
-	low, high, least = math.MaxInt16, math.MinInt16, math.MaxUint16
-	for k := range 8 {
-		low, high = min(low, int32(l.nLow[k])), max(high, int32(l.nHigh[k]))
-		least, apart = min(least, int32(l.nLeast[k])), max(apart, int32(l.apart[k]))
+	n, r := &s.codes, s.codes[4:]
+	*d = Digests{
+		N:           sumOfHashes(int64(n[0])+int64(n[1])+int64(n[2])+int64(n[3]), s.squares[0]+s.squares[1]),
+		R:           sumOfHashes(int64(r[0])+int64(r[1])+int64(r[2])+int64(r[3]), s.squares[2]+s.squares[3]),
+		MaxDistance: uint64(^s.apart), SumDistance: uint64(s.sum),
 	}
-	return low, high, least, apart
-}
-
-// joinR returns what r has in all lanes.
-func (l *pairLanes) joinR() (low, high int32, least, notZero uint32) {
-	low, high, least, notZero = math.MaxInt32, math.MinInt32, math.MaxUint32, math.MaxUint32
-	for k := range 8 {
-		low, high = min(low, l.rLow[k]), max(high, l.rHigh[k])
-		least, notZero = min(least, l.rLeast[k]), min(notZero, l.rNotZero[k])
-	}
-	return low, high, least, notZero
-}
-
-// sumOfCodes is that of a side, whose lanes begin at one.
-func (l *pairLanes) sumOfCodes(first int) (sum int64) {
-	for _, x := range l.codes[first:][:4] {
-		sum += int64(x)
-	}
-	return sum
+	return true
 }
 
 // span returns the span of finite values.

@@ -23,7 +23,7 @@ type plainPairSums struct {
 // them where an operator is right. Where this is so in a whole chunk there is one code to
 // hash for both, and the bounds of the elements are those of the references, rounded. The
 // other chunks go through short loops, for which there are enough registers.
-func plainPairs(n, r []float64, nStored, rStored []byte) (nSpan, rSpan Span, d Digests, ok bool) {
+func plainPairs(n, r []float64, nStored, rStored []byte, nSpan, rSpan *Span, d *Digests) bool {
 	h := plainPairSums{n: newBitBounds(), r: newBitBounds(), alike: newBitBounds()}
 	i := 0
 	for ; i+chunk <= len(n); i += chunk {
@@ -38,7 +38,7 @@ func plainPairs(n, r []float64, nStored, rStored []byte) (nSpan, rSpan Span, d D
 		n[i], r[i] = tensor.Float16To64(half), float64(math.Float32frombits(single))
 		h.add(n[i], r[i], int64(int16(half)), single)
 	}
-	return h.finish()
+	return h.finish(nSpan, rSpan, d)
 }
 
 // decodeFloat16 sets n to the values of float16 elements, of which an infinity and a NaN
@@ -81,9 +81,6 @@ func (h *plainPairSums) addAlike(n, r *[chunk]float64, nStored *[2 * chunk]byte,
 		// Below half the distance of two float16, in bits, a number rounds to the
 		// nearer one. Subnormal numbers of float16 are farther apart.
 		halfway = 41
-		// Four float16: all bits but the signs, and what carries all but zeros, and all
-		// normal numbers, to them.
-		magnitudes, notZero, normal = 0x7fff_7fff_7fff_7fff, 0x7fff_7fff_7fff_7fff, 0x7c00_7c00_7c00_7c00
 		// What adds up four numbers in the highest.
 		four16 = 0x0001_0001_0001_0001
 	)
@@ -107,8 +104,8 @@ func (h *plainPairSums) addAlike(n, r *[chunk]float64, nStored *[2 * chunk]byte,
 		if apart>>halfway != 0 {
 			return false
 		}
-		notZeros += (four&magnitudes + notZero) &^ magnitudes >> 15
-		normals += (four&magnitudes + normal) &^ magnitudes >> 15
+		notZeros += (four&fourMagnitudes + fourNotZero) &^ fourMagnitudes >> 15
+		normals += (four&fourMagnitudes + fourNormal) &^ fourMagnitudes >> 15
 		c0, c1 := signedCode(int64(four<<48)>>48, 0x7fff), signedCode(int64(four<<32)>>48, 0x7fff)
 		c2, c3 := signedCode(int64(four<<16)>>48, 0x7fff), signedCode(int64(four)>>48, 0x7fff)
 		codes += c0 + c1 + c2 + c3
@@ -176,15 +173,15 @@ func (h *plainPairSums) add(n, r float64, half int64, single uint32) {
 	h.digests.MaxDistance = max(h.digests.MaxDistance, apart)
 }
 
-// finish returns what HalfPairs does. The references of pairs that are alike have bounds.
-func (h *plainPairSums) finish() (nSpan, rSpan Span, d Digests, ok bool) {
+// finish does what HalfPairs does but for the values. The references of pairs that are alike have bounds.
+func (h *plainPairSums) finish(nSpan, rSpan *Span, d *Digests) bool {
 	const infinity, beyond = 0x7c00, 0x1p16
 	if !h.alike.empty() {
 		low, high, minAbs, _ := h.alike.bounds()
 		for _, y := range [3]float64{low, high, math.Copysign(minAbs, high)} {
 			code := float16Code(math.Float32bits(float32(y)))
 			if max(code, -code) >= infinity {
-				return nSpan, rSpan, d, false
+				return false
 			}
 			h.n.add(math.Float64bits(tensor.Float16To64(uint16(max(code, -code)) | uint16(math.Float64bits(y)>>48&0x8000))))
 		}
@@ -195,6 +192,6 @@ func (h *plainPairSums) finish() (nSpan, rSpan Span, d Digests, ok bool) {
 		// those that are not so either, but normal in float32.
 		h.digests.Counted, h.digests.Small = true, Small{NZeros: h.zeros, NSmall: h.small, RZeros: h.zeros}
 	}
-	nSpan, rSpan = h.n.span(), h.r.span()
-	return nSpan, rSpan, h.digests, nSpan.MaxAbs < beyond && !nSpan.Special && !rSpan.Special
+	*nSpan, *rSpan, *d = h.n.span(), h.r.span(), h.digests
+	return nSpan.MaxAbs < beyond && !nSpan.Special && !rSpan.Special
 }

@@ -64,9 +64,10 @@ func TestHalfPairs(t *testing.T) {
 		small := CountSmall(wantN, wantR, 0x1p-14, 0x1p-126)
 		n, r := make([]float64, count), make([]float64, count)
 		sameBits := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
-		for name, pairs := range map[string]func(n, r []float64, nStored, rStored []byte) (nSpan, rSpan Span, d Digests, ok bool){"vectors": HalfPairs, "plain": plainPairs} {
-			nSpan, rSpan, got, ok := pairs(n, r, nStored, rStored)
-			if !ok {
+		for name, pairs := range map[string]func(n, r []float64, nStored, rStored []byte, nSpan, rSpan *Span, d *Digests) bool{"vectors": HalfPairs, "plain": plainPairs} {
+			var nSpan, rSpan Span
+			var got Digests
+			if !pairs(n, r, nStored, rStored, &nSpan, &rSpan, &got) {
 				continue
 			}
 			done++
@@ -118,7 +119,9 @@ func TestHalfPairsAlike(t *testing.T) {
 				Codes16(nCodes, nStored)
 				Float16Codes(rCodes, rStored)
 				want := Digest(nCodes, rCodes)
-				gotN, gotR, got, ok := HalfPairs(n, r, nStored, rStored)
+				var gotN, gotR Span
+				var got Digests
+				ok := HalfPairs(n, r, nStored, rStored, &gotN, &gotR, &got)
 				if got.Counted {
 					want.Small, want.Counted = CountSmall(n, r, 0x1p-14, 0x1p-126), true
 				}

@@ -10,7 +10,7 @@ import (
 type Wanted struct {
 	// Quotients is whether |d|/|r| are counted.
 	Quotients bool
-	// Atol and Rtol are limits of |d|: see Exceeds.
+	// Atol and Rtol are limits of |d|: see FirstBeyond.
 	Atol, Rtol float64
 	// Flags, unless it is nil, is set to Flag for pairs beyond other limits, to 0 for the rest.
 	Flags              []uint8
@@ -28,7 +28,8 @@ type Ratios struct {
 	Undefined      int64 // of them those with a difference
 	Below1, Below5 int64 // |d|/|r| below 1/1000 and 5/1000, 0 for zeros
 	Negative       int64 // d below 0
-	// The lowest bins of |d| and |d|/|r| but that of zero; Bins or more if none.
+	// The lowest bins of |d| and of |d|/|r| but that of zero, Bins or more if none; of
+	// |d|/|r| that are not counted it means nothing.
 	FirstAbs, FirstRel uint
 	Exceeds            bool    // some |d| is beyond the limits
 	Flagged            int64   // pairs with a flag
@@ -49,31 +50,32 @@ type ratioLanes struct {
 	flagged [4]float64 // the sums of |d| of pairs with a flag
 }
 
-func newRatioLanes() (out ratioLanes) {
+// noRatios are the lanes of no pairs.
+var noRatios = func() (out ratioLanes) {
 	for i := range out.lowest {
 		out.lowest[i] = math.MaxUint16
 	}
 	return out
-}
+}()
 
 // Relatives sets abs to the magnitude of d = n-s and rel to abs over the magnitude of r, to 0
 // where r is 0, and counts the pairs. s is r, or zeros where n has the magnitudes and may be
 // abs.
-func (t *Tables) Relatives(rel, abs, n, s, r []float64, w Wanted) Ratios {
-	out := newRatioLanes()
+func (t *Tables) Relatives(rel, abs, n, s, r []float64, w *Wanted) (c Ratios) {
+	out := noRatios
 	w.each = uint32(w.Flag) * (eachByte & math.MaxUint32)
-	done, counted := relativesHead(t, rel, abs, n, s, r, w, &out)
-	t.relativesTail(done, counted, rel, abs, n, s, r, w, &out)
-	c, others := out.ratios()
-	if others {
+	if done := relativesHead(t, rel, abs, n, s, r, w, &out); done < len(r) {
+		t.relativesTail(done, rel, abs, n, s, r, w, &out)
+	}
+	if out.ratios(&c) {
 		t.countOthers(abs, r)
 	}
 	c.Flagged = countSet(w.Flags)
 	return c
 }
 
-// ratios also reports whether a row is otherRow.
-func (out *ratioLanes) ratios() (c Ratios, others bool) {
+// ratios joins the lanes, and reports whether a row is otherRow.
+func (out *ratioLanes) ratios(c *Ratios) (others bool) {
 	c.Rel, c.Ref, c.Abs = lanes(out.sums[0:]), lanes(out.sums[4:]), lanes(out.sums[16:])
 	lowAbs, lowRow, lowRel := out.lowest[0], out.lowest[1], out.lowest[2]
 	for k := range 4 {
@@ -87,16 +89,14 @@ func (out *ratioLanes) ratios() (c Ratios, others bool) {
 	}
 	c.FirstAbs, c.FirstRel = uint(lowAbs)>>laneBits+1, uint(lowRel)>>laneBits+1
 	c.Exceeds, c.FlaggedAbs = out.exceeds != 0, lanes(out.flagged[:])
-	return c, lowRow == 0
+	return lowRow == 0
 }
 
-// relativesTail counts the pairs that the head has marked only, and does all that it has
-// not done.
-func (t *Tables) relativesTail(done, counted int, rel, abs, n, s, r []float64, w Wanted, out *ratioLanes) {
-	t.count(t.marks[counted:done], w, out)
+// relativesTail does all that the head has not done.
+func (t *Tables) relativesTail(done int, rel, abs, n, s, r []float64, w *Wanted, out *ratioLanes) {
 	subtractFrom(done, abs[:len(r)], n, s, out.sums[16:], out.counts[16:])
 	rel, abs, r = rel[done:len(r)], abs[done:len(r)], r[done:]
-	if Exceeds(abs, r, w.Atol, w.Rtol) {
+	if FirstBeyond(abs, r, w.Atol, w.Rtol) < len(r) {
 		out.exceeds = 1
 	}
 	if w.Flags != nil {
@@ -131,16 +131,16 @@ func countSet(flags []uint8) (count int64) {
 }
 
 // divideAll divides and counts pairs.
-func (t *Tables) divideAll(rel, abs, r []float64, w Wanted, c *pairCount, out *ratioLanes) {
+func (t *Tables) divideAll(rel, abs, r []float64, w *Wanted, c *pairCount, out *ratioLanes) {
+	quotients := uint32(0)
+	if w.Quotients {
+		quotients = 1
+	}
 	i := 0
 	for ; i+chunk <= len(r); i += chunk {
 		q, d, ref := (*[chunk]float64)(rel[i:]), (*[chunk]float64)(abs[i:]), (*[chunk]float64)(r[i:])
 		c.divideChunk(q, d, ref, &out.sums)
-		if w.Quotients {
-			t.countChunk(bitsIn(q), bitsIn(d), bitsIn(ref), c)
-		} else {
-			t.countDifferences(bitsIn(q), bitsIn(d), bitsIn(ref), c)
-		}
+		t.countChunk(bitsIn(q), bitsIn(d), bitsIn(ref), quotients, c)
 	}
 	for ; i < len(r); i++ {
 		ref := math.Float64bits(r[i]) &^ SignBit

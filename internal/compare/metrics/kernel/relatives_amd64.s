@@ -3,13 +3,10 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-// The constants, four of each; those of marks are the ones of marks.go.
-DATA magnitude4<>+0(SB)/8, $0x7fffffffffffffff
-DATA magnitude4<>+8(SB)/8, $0x7fffffffffffffff
-DATA magnitude4<>+16(SB)/8, $0x7fffffffffffffff
-DATA magnitude4<>+24(SB)/8, $0x7fffffffffffffff
-GLOBL magnitude4<>(SB), RODATA|NOPTR, $32
+// countLag is the number of pairs that have marks before they are counted.
+#define countLag 16
 
+// The constants, four of each; those of marks are the ones of marks.go.
 DATA thousandth4<>+0(SB)/8, $0x3f50624dd2f1a9fc
 DATA thousandth4<>+8(SB)/8, $0x3f50624dd2f1a9fc
 DATA thousandth4<>+16(SB)/8, $0x3f50624dd2f1a9fc
@@ -71,17 +68,17 @@ GLOBL bytesOf<>(SB), RODATA|NOPTR, $64
 // COUNT counts |d| of a pair whose mark was made countLag pairs before, so that it need not
 // wait for the vector units. What is at an offset of 8 is the next pair.
 #define COUNT(offset) \
-	MOVL (offset-8*const_countLag)(R8)(AX*8), R10 \
+	MOVL (offset-8*countLag)(R8)(AX*8), R10 \
 	INCL (R12)(R10*4)
 
 // COUNT_QUOTIENT is COUNT of |d|/|r|.
 #define COUNT_QUOTIENT(offset) \
-	MOVL (offset+4-8*const_countLag)(R8)(AX*8), R11 \
+	MOVL (offset+4-8*countLag)(R8)(AX*8), R11 \
 	INCL (R13)(R11*4)
 
 // relativesVector subtracts, divides, adds up and bounds, and makes the marks of pairs, all in
-// the vector units, while the others count the pairs, all but the last countLag: their
-// |d|/|r| only where relCounts is not nil.
+// the vector units, while the others count the pairs: their |d|/|r| only where relCounts is
+// not nil.
 //
 // func relativesVector(rel, abs, n, s, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, w *Wanted, out *ratioLanes)
 TEXT ·relativesVector(SB), NOSPLIT, $192-88
@@ -94,8 +91,8 @@ TEXT ·relativesVector(SB), NOSPLIT, $192-88
 	MOVQ marks+48(FP), R8
 	MOVQ absCounts+56(FP), R12
 	MOVQ relCounts+64(FP), R13
-	MOVQ out+80(FP), DX
 	MOVQ w+72(FP), R11
+	MOVQ Wanted_Flags(R11), DX
 	LEAQ limits-160(SP), R15    // on the stack, where no line of the cache ends
 	ANDQ $-32, R15
 	VBROADCASTSD Wanted_Atol(R11), Y9
@@ -113,22 +110,21 @@ TEXT ·relativesVector(SB), NOSPLIT, $192-88
 	VXORPD Y1, Y1, Y1           // sum of |r|
 	VXORPD Y2, Y2, Y2           // largest |d|/|r|
 	VXORPD Y3, Y3, Y3           // largest |d|
-	VXORPD Y4, Y4, Y4           // zeros, and undefined in the upper halves
+	VXORPD Y4, Y4, Y4           // zeros, below 1/1000, undefined, below 5/1000, 16 bits each
 	VXORPD Y5, Y5, Y5           // sum of |d|
-	VXORPD Y6, Y6, Y6           // below 1/1000, and 5/1000 in the upper halves
 	VXORPD Y7, Y7, Y7           // negative d
 	VPCMPEQQ Y8, Y8, Y8         // lowest indexes
+	VPSRLQ $1, Y8, Y6           // magnitudes
 	XORQ AX, AX
 	JMP relativesCheck
 	PCALIGN $64
 relatives:
 	VMOVUPD (BX)(AX*8), Y11
 	VSUBPD (R14)(AX*8), Y11, Y11
-	VMOVUPD (DI)(AX*8), Y10
-	VANDPD magnitude4<>(SB), Y10, Y10
+	VANDPD (DI)(AX*8), Y6, Y10
 	VCMPPD $1, Y15, Y11, Y13
 	VPSUBQ Y13, Y7, Y7
-	VANDPD magnitude4<>(SB), Y11, Y11
+	VANDPD Y6, Y11, Y11
 	VMOVUPD Y11, (SI)(AX*8)
 	VADDPD Y11, Y5, Y5
 	VDIVPD Y10, Y11, Y12
@@ -136,8 +132,7 @@ relatives:
 	VADDPD (R15), Y14, Y14
 	VCMPPD $6, Y14, Y11, Y14    // not at most the limit
 	VORPD Y14, Y9, Y9
-	MOVQ w+72(FP), R11
-	CMPQ Wanted_Flags(R11), $0
+	TESTQ DX, DX
 	JEQ relativesUnflagged
 	VMULPD 96(R15), Y10, Y14
 	VADDPD 64(R15), Y14, Y14
@@ -150,8 +145,7 @@ relatives:
 	MOVL (R11)(R10*4), R10
 	MOVQ w+72(FP), R11
 	ANDL Wanted_each(R11), R10
-	MOVQ Wanted_Flags(R11), R11
-	MOVL R10, (R11)(AX*1)
+	MOVL R10, (DX)(AX*1)
 relativesUnflagged:
 	VPCMPEQQ Y15, Y10, Y13      // |r| is zero
 	VPANDN Y12, Y13, Y12
@@ -162,26 +156,30 @@ relativesUnflagged:
 	VMAXPD Y11, Y3, Y3
 	VPCMPGTQ Y15, Y11, Y14
 	VPAND Y13, Y14, Y14
-	VPBLENDD $0xaa, Y14, Y13, Y14
-	VPSUBD Y14, Y4, Y4
 	VPADDQ beforeGroups4<>(SB), Y10, Y10
 	VPSRLQ $40, Y10, Y10        // row of |r| from bit 16 on
 	VPMINUD others4<>(SB), Y10, Y10
 	VPSUBW Y13, Y10, Y10        // zeros are in the row after others
+	VPBLENDD $0xaa, Y14, Y13, Y13 // zeros and undefined
 	VPSRLQ $47, Y11, Y14        // bin of |d| from bit 2 on
 	VPBLENDW $0x11, Y14, Y10, Y10
+	TESTQ R13, R13
+	JEQ relativesMarked
 	VPSRLQ $15, Y12, Y14        // bin of |d|/|r| from bit 34 on
 	VPBLENDD $0xaa, Y14, Y10, Y10
+relativesMarked:
 	VPAND indexes4<>(SB), Y10, Y10
 	VPOR lanes4<>(SB), Y10, Y10
 	VMOVDQU Y10, (R8)(AX*8)
 	VPSUBW lowest4<>(SB), Y10, Y10
 	VPMINUW Y10, Y8, Y8
-	VCMPPD $1, thousandth4<>(SB), Y12, Y13
 	VCMPPD $1, fiveThousandths4<>(SB), Y12, Y14
-	VPBLENDD $0xaa, Y14, Y13, Y14
-	VPSUBD Y14, Y6, Y6
-	CMPQ AX, $const_countLag
+	VCMPPD $1, thousandth4<>(SB), Y12, Y12
+	VPBLENDD $0xaa, Y14, Y12, Y12
+	VPBLENDW $0xaa, Y12, Y13, Y13
+	VPSUBW Y13, Y4, Y4
+relativesCount:
+	CMPQ AX, $countLag
 	JLT relativesNext
 	COUNT(0)
 	COUNT(8)
@@ -198,19 +196,26 @@ relativesNext:
 relativesCheck:
 	CMPQ AX, CX
 	JLT relatives
+	LEAQ countLag(CX), R14 // the last marks
+	CMPQ AX, R14
+	JLT relativesCount
+	MOVQ out+80(FP), DX
 	VMOVUPD Y0, (DX)
 	VMOVUPD Y1, 32(DX)
 	VMOVUPD Y2, 64(DX)
 	VMOVUPD Y3, 96(DX)
 	VMOVUPD Y5, 128(DX)
-	VPBLENDD $0xaa, Y15, Y4, Y10
-	VPSRLQ $32, Y4, Y4
+	VPSLLQ $48, Y4, Y10
+	VPSRLQ $48, Y10, Y10
 	VMOVDQU Y10, 160(DX)
-	VMOVDQU Y4, 192(DX)
-	VPBLENDD $0xaa, Y15, Y6, Y10
-	VPSRLQ $32, Y6, Y6
+	VPSLLQ $16, Y4, Y10
+	VPSRLQ $48, Y10, Y10
+	VMOVDQU Y10, 192(DX)
+	VPSLLQ $32, Y4, Y10
+	VPSRLQ $48, Y10, Y10
 	VMOVDQU Y10, 224(DX)
-	VMOVDQU Y6, 256(DX)
+	VPSRLQ $48, Y4, Y4
+	VMOVDQU Y4, 256(DX)
 	VMOVDQU Y7, 288(DX)
 	VMOVDQU Y8, 320(DX)
 	VMOVMSKPD Y9, AX

@@ -4,6 +4,9 @@
 #include "textflag.h"
 #include "neon_arm64.h"
 
+// countLag is the number of pairs that have marks before they are counted.
+#define countLag 16
+
 // The lane of a pair, in both halves of its mark.
 DATA markLanes<>+0(SB)/8, $0
 DATA markLanes<>+8(SB)/8, $0x100000001
@@ -75,8 +78,8 @@ GLOBL markLanes<>(SB), RODATA|NOPTR, $32
 	FCMGT_D2(30, 28, 30)
 
 // relativesVector subtracts, divides, adds up and bounds, and makes the marks of pairs, all in
-// the vector units, while the others count the pairs, all but the last countLag: their
-// |d|/|r| only where relCounts is not nil. 126 instructions for four pairs, of which 35 count,
+// the vector units, while the others count the pairs: their |d|/|r| only where relCounts is
+// not nil. 126 instructions for four pairs, of which 35 count,
 // 12 of them |d|/|r|; flags take 20 more.
 //
 // func relativesVector(rel, abs, n, s, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, w *Wanted, out *ratioLanes)
@@ -99,7 +102,7 @@ TEXT ·relativesVector(SB), NOSPLIT, $0-88
 	MOVD out+80(FP), R7
 	MOVD ZR, R21                // beyond the limits
 	MOVD R4, R8                 // the marks that are counted
-	SUB $const_countLag, R3, R17 // the rest when counting begins
+	SUB $countLag, R3, R17 // the rest when counting begins
 	MOVD $0x3f50624dd2f1a9fc, R9
 	VDUP R9, V18.D2             // 1/1000
 	MOVD $0x3f747ae147ae147b, R9
@@ -179,6 +182,13 @@ differences:
 relativesNext:
 	SUBS $4, R3
 	BNE relatives
+relativesCount:                 // the last marks
+	COUNT
+	CBZ R6, relativesCounted
+	COUNT_QUOTIENTS
+relativesCounted:
+	CMP R4, R8
+	BNE relativesCount
 	VST1.P [V0.D2, V1.D2, V2.D2, V3.D2], 64(R7)
 	VST1.P [V4.D2, V5.D2, V6.D2, V7.D2], 64(R7)
 	VST1.P [V8.D2, V9.D2], 32(R7)

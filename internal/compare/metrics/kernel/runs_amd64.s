@@ -1,5 +1,6 @@
 //go:build !purego
 
+#include "go_asm.h"
 #include "textflag.h"
 
 // What keeps the first lanes of four: those from 4-k on keep k lanes.
@@ -32,17 +33,24 @@ DATA runOne<>+16(SB)/8, $0x3ff0000000000000
 DATA runOne<>+24(SB)/8, $0x3ff0000000000000
 GLOBL runOne<>(SB), RODATA|NOPTR, $32
 
-// ADD_PAIRS adds n in Y10 and r in Y11 to the sums, but those of r alone, whose powers
-// of two it leaves in Y14. dd is in Y12 then, d in Y10, rr in Y13.
-#define ADD_PAIRS \
+// ADD_PRODUCTS adds n in Y10 and r in Y11 to the sums of d and d*r, which it leaves in Y10
+// and Y12.
+#define ADD_PRODUCTS \
 	VORPD Y10, Y9, Y9 \
 	VSUBPD Y11, Y10, Y10 \
 	VADDPD Y10, Y2, Y2 \
 	VMULPD Y10, Y11, Y12 \
-	VADDPD Y12, Y4, Y4 \
+	VADDPD Y12, Y4, Y4
+
+// ADD_POSITIVE adds the products in Y12 that have a positive r.
+#define ADD_POSITIVE \
 	VXORPD Y13, Y13, Y13 \
 	VBLENDVPD Y11, Y13, Y12, Y12 \
-	VADDPD Y12, Y8, Y8 \
+	VADDPD Y12, Y8, Y8
+
+// ADD_PAIRS adds d in Y10 and r in Y11 to the other sums, but those of r alone, whose powers
+// of two it leaves in Y14. dd is in Y12 then, rr in Y13.
+#define ADD_PAIRS \
 	VMULPD Y10, Y10, Y12 \
 	VADDPD Y12, Y3, Y3 \
 	VANDPD runMagnitude<>(SB), Y10, Y13 \
@@ -81,70 +89,12 @@ GLOBL runOne<>(SB), RODATA|NOPTR, $32
 	VADDPD 96(BX)(R11*8), Y14, Y14 \
 	VMOVUPD Y14, 96(BX)(R11*8)
 
-// columnsVector adds rows pairs, each a stride of bytes after the one before, to each of
-// four columns.
+// groupsVector adds up the pairs of each of count runs, of which there is at least one,
+// and adds them to the octaves of their references, unless octaves is nil. If columns is
+// not nil it adds count pairs, each a stride after the one before, to each of four columns.
 //
-// func columnsVector(q *Quad, n, r *float64, rows, stride int, floor float64)
-TEXT ·columnsVector(SB), NOSPLIT, $0-48
-	MOVQ q+0(FP), DX
-	MOVQ n+8(FP), SI
-	MOVQ r+16(FP), DI
-	MOVQ rows+24(FP), CX
-	MOVQ stride+32(FP), R8
-	VBROADCASTSD floor+40(FP), Y9
-	VMOVUPD runMagnitude<>(SB), Y14
-	VMOVUPD runExponent<>(SB), Y15
-	VMOVUPD (DX), Y8            // Shift
-	VMOVUPD 32(DX), Y0          // r-Shift
-	VMOVUPD 64(DX), Y1          // its square
-	VMOVUPD 96(DX), Y2          // d
-	VMOVUPD 128(DX), Y3         // its square
-	VMOVUPD 160(DX), Y4         // d*r
-	VMOVUPD 192(DX), Y5         // squares of powers
-	VMOVUPD 224(DX), Y6         // largest |d|
-	VMOVUPD 256(DX), Y7         // largest |r|
-	PCALIGN $32
-columnsNext:
-	VMOVUPD (SI), Y10
-	VMOVUPD (DI), Y11
-	VSUBPD Y11, Y10, Y10
-	VADDPD Y10, Y2, Y2
-	VMULPD Y10, Y11, Y12
-	VADDPD Y12, Y4, Y4
-	VANDPD Y14, Y10, Y13
-	VMAXPD Y13, Y6, Y6
-	VMULPD Y10, Y10, Y10
-	VADDPD Y10, Y3, Y3
-	VANDPD Y14, Y11, Y13
-	VMAXPD Y13, Y7, Y7
-	VANDPD Y15, Y11, Y12
-	VMAXPD Y9, Y12, Y12
-	VMULPD Y12, Y12, Y12
-	VADDPD Y12, Y5, Y5
-	VSUBPD Y8, Y11, Y11
-	VADDPD Y11, Y0, Y0
-	VMULPD Y11, Y11, Y11
-	VADDPD Y11, Y1, Y1
-	ADDQ R8, SI
-	ADDQ R8, DI
-	DECQ CX
-	JNE columnsNext
-	VMOVUPD Y0, 32(DX)
-	VMOVUPD Y1, 64(DX)
-	VMOVUPD Y2, 96(DX)
-	VMOVUPD Y3, 128(DX)
-	VMOVUPD Y4, 160(DX)
-	VMOVUPD Y5, 192(DX)
-	VMOVUPD Y6, 224(DX)
-	VMOVUPD Y7, 256(DX)
-	VZEROUPPER
-	RET
-
-// runsVector adds up the pairs of each of count runs, of which there is at least one,
-// and adds them to the octaves of their references, unless octaves is nil.
-//
-// func runsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes)
-TEXT ·runsVector(SB), NOSPLIT, $128-64
+// func groupsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes, columns *Quad, stride int)
+TEXT ·groupsVector(SB), NOSPLIT, $128-80
 	MOVQ octaves+0(FP), BX
 	MOVQ n+8(FP), SI
 	MOVQ r+16(FP), DI
@@ -157,6 +107,9 @@ TEXT ·runsVector(SB), NOSPLIT, $128-64
 	VMOVUPD Y14, 32(R15)        // floor; Shift of a run is at 0, places at 64
 	VXORPD Y8, Y8, Y8           // d*r of positive r
 	VXORPD Y9, Y9, Y9           // bits of n
+	MOVQ columns+64(FP), R11
+	TESTQ R11, R11
+	JNE columns
 run:
 	MOVQ (R12), CX
 	VBROADCASTSD (DI), Y15
@@ -174,14 +127,55 @@ run:
 	MOVQ CX, R14
 	ANDQ $-4, R14
 	JEQ runRest
+	TESTQ BX, BX
+	JNE runOctaves
+	MOVQ $4, R10
 	PCALIGN $32
-runNext:
+next:
 	VMOVUPD (SI)(AX*8), Y10
 	VMOVUPD (DI)(AX*8), Y11
+	ADD_PRODUCTS
 	ADD_PAIRS
 	ADD_REFERENCES
-	TESTQ BX, BX
-	JEQ runAdded
+	ADDQ R10, AX
+	CMPQ AX, R14
+	JLT next
+	TESTQ R11, R11
+	JEQ runRest
+	VMOVUPD Y0, Quad_R(R11)
+	VMOVUPD Y1, Quad_RR(R11)
+	VMOVUPD Y2, Quad_D(R11)
+	VMOVUPD Y3, Quad_DD(R11)
+	VMOVUPD Y4, Quad_DR(R11)
+	VMOVUPD Y5, Quad_UU(R11)
+	VMOVUPD Y6, Quad_MaxD(R11)
+	VMOVUPD Y7, Quad_MaxR(R11)
+	VZEROUPPER
+	RET
+columns:
+	VMOVUPD Quad_Shift(R11), Y15
+	VMOVUPD Y15, (R15)
+	VMOVUPD Quad_R(R11), Y0
+	VMOVUPD Quad_RR(R11), Y1
+	VMOVUPD Quad_D(R11), Y2
+	VMOVUPD Quad_DD(R11), Y3
+	VMOVUPD Quad_DR(R11), Y4
+	VMOVUPD Quad_UU(R11), Y5
+	VMOVUPD Quad_MaxD(R11), Y6
+	VMOVUPD Quad_MaxR(R11), Y7
+	MOVQ stride+72(FP), R10
+	MOVQ R13, R14
+	IMULQ R10, R14
+	XORQ AX, AX
+	JMP next
+	PCALIGN $32
+runOctaves:
+	VMOVUPD (SI)(AX*8), Y10
+	VMOVUPD (DI)(AX*8), Y11
+	ADD_PRODUCTS
+	ADD_POSITIVE
+	ADD_PAIRS
+	ADD_REFERENCES
 	MOVWLZX 6(DI)(AX*8), R8
 	MOVWLZX 14(DI)(AX*8), R9
 	MOVWLZX 22(DI)(AX*8), R10
@@ -192,10 +186,9 @@ runNext:
 	ANDL $0xfff0, R11
 	VMOVUPD runOne<>(SB), Y14
 	ADD_OCTAVES
-runAdded:
 	ADDQ $4, AX
 	CMPQ AX, R14
-	JLT runNext
+	JLT runOctaves
 runRest:
 	SUBQ CX, R14                // what is left, below 0
 	JEQ runSum
@@ -206,6 +199,8 @@ runRest:
 	VPSRLQ $52, Y11, Y12
 	VPSLLQ $4, Y12, Y12
 	VMOVDQU Y12, 64(R15)
+	ADD_PRODUCTS
+	ADD_POSITIVE
 	ADD_PAIRS
 	VANDPD Y15, Y11, Y11
 	VANDPD Y15, Y14, Y14
@@ -247,7 +242,10 @@ runSum:
 	DECQ R13
 	JNE run
 	MOVQ signs+56(FP), DX
-	VMOVUPD Y8, (DX)
 	VMOVUPD Y9, 32(DX)
+	TESTQ BX, BX
+	JEQ runEnd
+	VMOVUPD Y8, (DX)
+runEnd:
 	VZEROUPPER
 	RET

@@ -46,7 +46,7 @@ GLOBL keepLanes<>(SB), RODATA|NOPTR, $96
 	FMUL_D4(30, 30, 30)         \
 	FADD_D4(30, 10, 10)         \
 	FMUL_D4(26, 26, 30)         \
-	FSUB_ALL(23, 26, 26)
+	FSUB_D4(22, 26, 26)
 
 // ADD_REFERENCES adds r-Shift.
 #define ADD_REFERENCES \
@@ -54,10 +54,15 @@ GLOBL keepLanes<>(SB), RODATA|NOPTR, $96
 	FMUL_D4(26, 26, 26)         \
 	FADD_D4(26, 2, 2)
 
-// OCTAVE adds a pair to a lane of an octave at a register: 1 of V22, dd, rr and d.
+// ONES sets V23 to 1 for OCTAVE.
+#define ONES \
+	FMOVD $1.0, F23             \
+	VDUP V23.D[0], V23.D2
+
+// OCTAVE adds a pair to a lane of an octave at a register: 1 of V23, dd, rr and d.
 #define OCTAVE(zip, lane, at, dd, rr, d) \
 	FLDPQ lane(at), (F26, F27)  \
-	zip(dd, 22, 19)             \
+	zip(dd, 23, 19)             \
 	FADD_D2(19, 26, 26)         \
 	zip(d, rr, 19)              \
 	FADD_D2(19, 27, 27)         \
@@ -68,64 +73,13 @@ GLOBL keepLanes<>(SB), RODATA|NOPTR, $96
 	LSR $52, at, at             \
 	ADD at<<7, R0, at
 
-// columnsVector adds rows pairs, each a stride of bytes after the one before, to each of
-// four columns. 45 instructions for four pairs.
+// groupsVector adds up the pairs of each of count runs, of which there is at least one,
+// and adds them to the octaves of their references, unless octaves is nil: 88 instructions
+// for four pairs. If columns is not nil it adds count pairs, each a stride after the one
+// before, to each of four columns.
 //
-// func columnsVector(q *Quad, n, r *float64, rows, stride int, floor float64)
-TEXT ·columnsVector(SB), NOSPLIT, $0-48
-	MOVD q+0(FP), R0
-	MOVD n+8(FP), R1
-	MOVD r+16(FP), R2
-	MOVD rows+24(FP), R3
-	MOVD stride+32(FP), R4
-	FMOVD floor+40(FP), F20
-	VDUP V20.D[0], V20.D2
-	MOVD $0x7ff0000000000000, R5
-	VDUP R5, V21.D2             // bits of exponents
-	VLD1.P 32(R0), [V16.D2, V17.D2] // Shift
-	MOVD R0, R5
-	VLD1.P 64(R5), [V0.D2, V1.D2, V2.D2, V3.D2]     // r-Shift and its square
-	VLD1.P 64(R5), [V4.D2, V5.D2, V6.D2, V7.D2]     // d and its square
-	VLD1.P 64(R5), [V8.D2, V9.D2, V10.D2, V11.D2]   // d*r and the squares of powers
-	VLD1 (R5), [V12.D2, V13.D2, V14.D2, V15.D2]     // largest |d| and |r|
-	PCALIGN $16
-columnsNext:
-	VLD1 (R1), [V24.D2, V25.D2]
-	VLD1 (R2), [V26.D2, V27.D2]
-	ADD R4, R1
-	ADD R4, R2
-	FSUB_D4(26, 24, 24)
-	FADD_D4(24, 4, 4)
-	FMUL_D4(24, 26, 28)
-	FABS_D4(24, 30)
-	FADD_D4(28, 8, 8)
-	FMAXNM_D4(30, 12, 12)
-	FMUL_D4(24, 24, 28)
-	FABS_D4(26, 30)
-	FADD_D4(28, 6, 6)
-	FMAXNM_D4(30, 14, 14)
-	AND_ALL(21, 26, 30)
-	FMAXNM_ALL(20, 30, 30)
-	FSUB_D4(16, 26, 26)
-	FMUL_D4(30, 30, 30)
-	FADD_D4(26, 0, 0)
-	FADD_D4(30, 10, 10)
-	FMUL_D4(26, 26, 26)
-	FADD_D4(26, 2, 2)
-	SUBS $1, R3
-	BNE columnsNext
-	VST1.P [V0.D2, V1.D2, V2.D2, V3.D2], 64(R0)
-	VST1.P [V4.D2, V5.D2, V6.D2, V7.D2], 64(R0)
-	VST1.P [V8.D2, V9.D2, V10.D2, V11.D2], 64(R0)
-	VST1 [V12.D2, V13.D2, V14.D2, V15.D2], (R0)
-	RET
-
-// runsVector adds up the pairs of each of count runs, of which there is at least one,
-// and adds them to the octaves of their references, unless octaves is nil. 85 instructions
-// for four pairs.
-//
-// func runsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes)
-TEXT ·runsVector(SB), NOSPLIT, $0-64
+// func groupsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes, columns *Quad, stride int)
+TEXT ·groupsVector(SB), NOSPLIT, $0-80
 	MOVD octaves+0(FP), R0
 	MOVD n+8(FP), R1
 	MOVD r+16(FP), R2
@@ -136,15 +90,17 @@ TEXT ·runsVector(SB), NOSPLIT, $0-64
 	MOVD out+48(FP), R5
 	MOVD $0x7ff0000000000000, R6
 	VDUP R6, V21.D2             // bits of exponents
-	FMOVD $1.0, F22
-	VDUP V22.D[0], V22.D2
 	EOR_D4(16, 16, 16)          // d*r of positive r
 	EOR_D2(18, 18, 18)          // bits of n
+	MOVD $32, R13               // from four pairs to the next ones
+	MOVD columns+64(FP), R12
+	CBNZ R12, columns
 run:
 	MOVD.P 8(R3), R6
-	FMOVD (R2), F23
-	FMOVD F23, (R5)
-	VDUP V23.D[0], V23.D2       // Shift
+	FMOVD (R2), F22
+	FMOVD F22, (R5)
+	VDUP V22.D[0], V22.D2       // Shift
+	VMOV V22.B16, V23.B16
 	EOR_D4(0, 0, 0)             // r-Shift
 	EOR_D4(2, 2, 2)             // its square
 	EOR_D4(4, 4, 4)             // d
@@ -158,26 +114,29 @@ run:
 	ANDS $-4, R6, R7
 	BEQ runRest
 	PCALIGN $16
-runNext:
+next:
 	LDP (R2), (R8, R9)
 	LDP 16(R2), (R10, R11)
-	VLD1.P 32(R1), [V24.D2, V25.D2]
-	VLD1.P 32(R2), [V26.D2, V27.D2]
+	VLD1.P (R1)(R13), [V24.D2, V25.D2]
+	VLD1.P (R2)(R13), [V26.D2, V27.D2]
 	ADD_PAIRS
 	ADD_POWERS
 	ADD_REFERENCES
-	CBZ R0, runAdded
+	CBZ R0, added
 	PLACE(R8)
 	PLACE(R9)
 	PLACE(R10)
 	PLACE(R11)
+	ONES
 	OCTAVE(ZIP1_D2, 0, R8, 28, 30, 24)
 	OCTAVE(ZIP2_D2, 32, R9, 28, 30, 24)
 	OCTAVE(ZIP1_D2, 64, R10, 29, 31, 25)
 	OCTAVE(ZIP2_D2, 96, R11, 29, 31, 25)
-runAdded:
+	VMOV V22.B16, V23.B16
+added:
 	SUBS $4, R7
-	BNE runNext
+	BNE next
+	CBNZ R12, columnsEnd
 runRest:
 	ANDS $3, R6, R7
 	BEQ runSum
@@ -214,6 +173,7 @@ runTail:
 	AND_D2(19, 27, 27)
 	ADD_REFERENCES
 	CBZ R0, runSum
+	ONES
 	OCTAVE(ZIP1_D2, 0, R8, 28, 30, 24)
 	CMP $1, R7
 	BEQ runSum
@@ -242,6 +202,27 @@ runSum:
 	SUBS $1, R4
 	BNE run
 	MOVD signs+56(FP), R5
-	VST1.P [V16.D2, V17.D2], 32(R5)
-	VST1 [V18.D2], (R5)
+	ADD $32, R5, R6
+	VST1 [V18.D2], (R6)
+	CBZ R0, runEnd
+	VST1 [V16.D2, V17.D2], (R5)
+runEnd:
+	RET
+columns:
+	MOVD stride+72(FP), R13
+	LSL $3, R13
+	LSL $2, R4, R7
+	MOVD R12, R5
+	VLD1.P 32(R5), [V22.D2, V23.D2] // Shift
+	VLD1.P 64(R5), [V0.D2, V1.D2, V2.D2, V3.D2]
+	VLD1.P 64(R5), [V4.D2, V5.D2, V6.D2, V7.D2]
+	VLD1.P 64(R5), [V8.D2, V9.D2, V10.D2, V11.D2]
+	VLD1 (R5), [V12.D2, V13.D2, V14.D2, V15.D2]
+	B next
+columnsEnd:
+	ADD $32, R12
+	VST1.P [V0.D2, V1.D2, V2.D2, V3.D2], 64(R12)
+	VST1.P [V4.D2, V5.D2, V6.D2, V7.D2], 64(R12)
+	VST1.P [V8.D2, V9.D2, V10.D2, V11.D2], 64(R12)
+	VST1 [V12.D2, V13.D2, V14.D2, V15.D2], (R12)
 	RET

@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+)
 
 // Small counts the zeros of both sides, the other elements below the smallest
 // normal numbers of their types, and the pairs whose NPU element is below that
@@ -16,18 +20,36 @@ func CountSmall(n, r []float64, nNormal, rNormal float64) Small {
 	return s
 }
 
-// CountBelow is CountSmall where n is 0 where r is and nowhere else, which are so many
-// pairs, and no other reference is below the normal numbers of its type.
-func CountBelow(n, r []float64, nNormal float64, zeros int64) Small {
-	limit := math.Float64bits(nNormal)
-	var below, both uint64
-	r = r[:len(n)]
-	for i, x := range n {
-		x, y := math.Float64bits(x)&^SignBit-limit, math.Float64bits(r[i])&^SignBit-limit
-		below += x >> 63
-		both += (x & y) >> 63
+// Four float16: all bits but the signs, and what carries all but zeros, and all normal
+// numbers, to them.
+const (
+	fourMagnitudes = 0x7fff_7fff_7fff_7fff
+	fourNotZero    = 0x7fff_7fff_7fff_7fff
+	fourNormal     = 0x7c00_7c00_7c00_7c00
+)
+
+// CountBelow is CountSmall of stored float16 beside float32 where one is 0 where the other is
+// and nowhere else, which are so many pairs, and no other reference is subnormal.
+func CountBelow(n []byte, r []float64, zeros int64) Small {
+	s := Small{NZeros: zeros, RZeros: zeros}
+	for ; len(n) >= 8 && len(r) >= 4; n, r = n[8:], r[4:] {
+		s.addFour(binary.LittleEndian.Uint64(n), r)
 	}
-	return Small{NZeros: zeros, RZeros: zeros, NSmall: max(int64(below)-zeros, 0), Under: int64(below - both)}
+	var last [8]byte
+	copy(last[:], n)
+	s.addFour(binary.LittleEndian.Uint64(last[:]), r)
+	return s
+}
+
+// addFour adds the float16 that are below the normal ones and not 0.
+func (s *Small) addFour(n uint64, r []float64) {
+	n &= fourMagnitudes
+	for small := (n + fourNotZero) &^ (n + fourNormal) &^ fourMagnitudes; small != 0; small &= small - 1 {
+		s.NSmall++
+		if math.Abs(r[bits.TrailingZeros64(small)/16]) >= 0x1p-14 {
+			s.Under++
+		}
+	}
 }
 
 // add counts zeros as small too.

@@ -49,7 +49,8 @@ type Tables struct {
 	marks []uint64
 }
 
-// NewTables returns tables for at most so many pairs at a time.
+// NewTables returns tables for at most so many pairs at a time, which are less than 2^18:
+// lanes of counts have 16 bits.
 func NewTables(pairs int) *Tables {
 	// Away from other arrays, so that equal indexes do not fall in one set of the
 	// cache.
@@ -194,7 +195,7 @@ func (c *pairCount) bound(rel, abs uint64) {
 }
 
 // countPair counts a pair of a lane, by the bits of |d|/|r|, |d| and r.
-func (t *Tables) countPair(lane, rel, abs, r uint64, w Wanted, c *pairCount) {
+func (t *Tables) countPair(lane, rel, abs, r uint64, w *Wanted, c *pairCount) {
 	row := rowOf[r>>52]
 	t.abs[(abs>>cellShift|row)%uint64(len(t.abs))&^(Lanes-1)|lane]++
 	if w.Quotients {
@@ -204,8 +205,9 @@ func (t *Tables) countPair(lane, rel, abs, r uint64, w Wanted, c *pairCount) {
 	c.bound(rel, abs)
 }
 
-// countChunk counts pairs in fours, one of each lane.
-func (t *Tables) countChunk(rel, abs, r *[chunk]uint64, c *pairCount) {
+// countChunk counts pairs in fours, one of each lane. quotients is 0 where their |d|/|r| are
+// not counted, else 1: a jump would cost more.
+func (t *Tables) countChunk(rel, abs, r *[chunk]uint64, quotients uint32, c *pairCount) {
 	const indexes, relIndexes = uint64(len(t.abs) - Lanes), uint64(len(t.Rel) - Lanes)
 	rows := c.rows
 	_, _, _, _ = rel[0], abs[0], r[0], t.abs[0] // looks for nil pointers once
@@ -213,36 +215,23 @@ func (t *Tables) countChunk(rel, abs, r *[chunk]uint64, c *pairCount) {
 		row, a, q := rowOf[r[i]>>52], abs[i], rel[i]
 		rows += row
 		t.abs[(a>>cellShift|row)&indexes]++
-		t.Rel[q>>cellShift&relIndexes]++
+		t.Rel[q>>cellShift&relIndexes] += quotients
 		c.bound(q, a)
 		row, a, q = rowOf[r[i+1]>>52], abs[i+1], rel[i+1]
 		rows += row
 		t.abs[(a>>cellShift|row)&indexes+1]++
-		t.Rel[q>>cellShift&relIndexes+1]++
+		t.Rel[q>>cellShift&relIndexes+1] += quotients
 		c.bound(q, a)
 		row, a, q = rowOf[r[i+2]>>52], abs[i+2], rel[i+2]
 		rows += row
 		t.abs[(a>>cellShift|row)&indexes+2]++
-		t.Rel[q>>cellShift&relIndexes+2]++
+		t.Rel[q>>cellShift&relIndexes+2] += quotients
 		c.bound(q, a)
 		row, a, q = rowOf[r[i+3]>>52], abs[i+3], rel[i+3]
 		rows += row
 		t.abs[(a>>cellShift|row)&indexes+3]++
-		t.Rel[q>>cellShift&relIndexes+3]++
+		t.Rel[q>>cellShift&relIndexes+3] += quotients
 		c.bound(q, a)
-	}
-	c.rows = rows
-}
-
-// countDifferences is countChunk but for |d|/|r|.
-func (t *Tables) countDifferences(rel, abs, r *[chunk]uint64, c *pairCount) {
-	const indexes = uint64(len(t.abs) - Lanes)
-	rows := c.rows
-	for i, a := range abs {
-		row := rowOf[r[i]>>52]
-		rows += row
-		t.abs[(a>>cellShift|row)&indexes|uint64(i&3)]++
-		c.bound(rel[i], a)
 	}
 	c.rows = rows
 }
@@ -256,28 +245,6 @@ func (t *Tables) moveTiny(abs, r []float64) {
 			t.abs[zeroRow<<rowShift|Bin(abs[i])<<laneBits|lane]--
 			t.abs[otherRow<<rowShift|Bin(abs[i])<<laneBits|lane]++
 		}
-	}
-}
-
-// count counts pairs that are marked, and finds what is lowest.
-func (t *Tables) count(marks []uint64, w Wanted, out *ratioLanes) {
-	abs, rel := &t.abs, &t.Rel
-	each := uint32(0)
-	if w.Quotients {
-		each = 1
-	}
-	lowAbs, lowRel, found := uint64(math.MaxUint64), uint64(math.MaxUint64), uint64(0)
-	for _, m := range marks {
-		at, atRel := m%uint64(len(abs)), m>>32%uint64(len(rel))
-		abs[at]++
-		rel[atRel] += each
-		lowAbs, lowRel = min(lowAbs, at%(1<<rowShift)-Lanes), min(lowRel, atRel-Lanes)
-		found |= 1 << (at >> rowShift)
-	}
-	lowest := &out.lowest
-	lowest[0], lowest[2] = min(lowest[0], uint16(lowAbs)), min(lowest[2], uint16(lowRel))
-	if found>>otherRow&1 != 0 {
-		lowest[1] = 0
 	}
 }
 

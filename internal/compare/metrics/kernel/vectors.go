@@ -18,18 +18,11 @@ func groups(count int) int {
 func relativesVector(rel, abs, n, s, r *float64, count int, marks *uint64, absCounts, relCounts *uint32, w *Wanted, out *ratioLanes)
 
 //go:noescape
-func runsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes)
+func groupsVector(octaves *[octaveCount][4]Octave, n, r *float64, runs *int, count int, floor float64, out *GroupSums, signs *signLanes, columns *Quad, stride int)
 
-//go:noescape
-func columnsVector(q *Quad, n, r *float64, rows, stride int, floor float64)
-
-// countLag is the number of pairs that relativesVector leaves for counting, or all
-// if they are less.
-const countLag = 16
-
-// relativesHead also returns how many of the pairs are counted.
-func relativesHead(t *Tables, rel, abs, n, s, r []float64, w Wanted, out *ratioLanes) (k, counted int) {
-	if k = groups(len(r)); k > 0 {
+func relativesHead(t *Tables, rel, abs, n, s, r []float64, w *Wanted, out *ratioLanes) int {
+	k := groups(len(r))
+	if k > 0 {
 		var relCounts *uint32
 		if w.Quotients {
 			relCounts = &t.Rel[0]
@@ -37,9 +30,9 @@ func relativesHead(t *Tables, rel, abs, n, s, r []float64, w Wanted, out *ratioL
 		if w.Flags != nil {
 			_ = w.Flags[k-1]
 		}
-		relativesVector(&rel[:k][0], &abs[:k][0], &n[:k][0], &s[:k][0], &r[0], k, &t.marks[:k][0], &t.abs[0], relCounts, &w, out)
+		relativesVector(&rel[:k][0], &abs[:k][0], &n[:k][0], &s[:k][0], &r[0], k, &t.marks[:k][0], &t.abs[0], relCounts, w, out)
 	}
-	return k, max(k-countLag, 0)
+	return k
 }
 
 // runsHead adds all pairs, which the runs are made of, or none.
@@ -52,7 +45,7 @@ func runsHead(octaves *[octaveCount][4]Octave, out []GroupSums, runs []int, n, r
 		total += run
 	}
 	_, _, _ = n[total-1], r[total-1], out[len(runs)-1]
-	runsVector(octaves, &n[0], &r[0], &runs[0], len(runs), floor, &out[0], signs)
+	groupsVector(octaves, &n[0], &r[0], &runs[0], len(runs), floor, &out[0], signs, nil, 0)
 	return true
 }
 
@@ -62,6 +55,6 @@ func columnsHead(q *Quad, n, r []float64, rows, stride int, floor float64) bool 
 		return false
 	}
 	_, _ = n[(rows-1)*stride+3], r[(rows-1)*stride+3]
-	columnsVector(q, &n[0], &r[0], rows, 8*stride, floor)
+	groupsVector(nil, &n[0], &r[0], nil, rows, floor, nil, nil, q, stride)
 	return true
 }

@@ -27,10 +27,10 @@ func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 func xgetbv() uint32
 
 //go:noescape
-func pairsVector(n, r *float64, nStored, rStored *byte, count int, out *pairLanes)
+func pairsVector(n, r *float64, nStored, rStored *byte, count int, out *pairSums)
 
 // pairsHead adds all pairs, which come in groups of eight, or none.
-func pairsHead(n, r []float64, nStored, rStored []byte, out *pairLanes) bool {
+func pairsHead(n, r []float64, nStored, rStored []byte, out *pairSums) bool {
 	count := len(n)
 	if !vectors || count == 0 || count&7 != 0 {
 		return false

@@ -191,16 +191,21 @@ func TestCounts(t *testing.T) {
 		if got := CountSmall(n, r, nNormal, rNormal); got != want {
 			t.Fatalf("%d: %+v of %v and %v below %v and %v, want %+v", round, got, n, r, nNormal, rNormal, want)
 		}
-		zeros := int64(0) // where both sides are, and no other reference is small
+		zeros := int64(0) // where both sides are
+		stored := make([]byte, 2*count)
 		for i, x := range r {
-			if math.Abs(x) < rNormal || x == 0 || n[i] == 0 || random.IntN(3) == 0 {
-				n[i], r[i] = 0, 0
+			code := uint16(random.IntN(0x900)) | uint16(random.IntN(2))<<15
+			r[i] = math.Copysign(math.Max(math.Abs(x), 0x1p-126), x)
+			if code&0x7fff == 0 || random.IntN(3) == 0 {
+				code, r[i] = code&0x8000, 0
 				zeros++
 			}
+			binary.LittleEndian.PutUint16(stored[2*i:], code)
+			n[i] = tensor.Float16To64(code)
 		}
-		want = CountSmall(n, r, nNormal, rNormal)
-		if got := CountBelow(n, r, nNormal, zeros); got != want {
-			t.Fatalf("%d: %+v of %v and %v below %v and %v, want %+v", round, got, n, r, nNormal, rNormal, want)
+		want = CountSmall(n, r, 0x1p-14, 0x1p-126)
+		if got := CountBelow(stored, r, zeros); got != want {
+			t.Fatalf("%d: %+v of %v and %v below normal numbers, want %+v", round, got, n, r, want)
 		}
 		if got := Digest(codes, others); got != digests {
 			t.Fatalf("%d: %+v of %v and %v, want %+v", round, got, codes, others, digests)
@@ -210,13 +215,13 @@ func TestCounts(t *testing.T) {
 		for i := range abs {
 			abs[i] = 0.5 + float64(0.25*math.Abs(r[i]))
 		}
-		if Exceeds(abs, r, 0.5, 0.25) {
-			t.Fatalf("%d: %v exceeds what it is", round, abs)
+		if FirstBeyond(abs, r, 0.5, 0.25) < count {
+			t.Fatalf("%d: %v is beyond what it is", round, abs)
 		}
 		at := random.IntN(count)
 		for _, x := range []float64{math.Nextafter(abs[at], inf), inf, nan} {
 			abs[at] = x
-			if !Exceeds(abs, r, 0.5, 0.25) {
+			if FirstBeyond(abs, r, 0.5, 0.25) != at {
 				t.Fatalf("%d: %v at %d of %d is not seen", round, x, at, count)
 			}
 		}
