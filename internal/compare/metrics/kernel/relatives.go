@@ -96,15 +96,22 @@ func (out *ratioLanes) ratios(c *Ratios) (others bool) {
 func (t *Tables) relativesTail(done int, rel, abs, n, s, r []float64, w *Wanted, out *ratioLanes) {
 	subtractFrom(done, abs[:len(r)], n, s, out.sums[16:], out.counts[16:])
 	rel, abs, r = rel[done:len(r)], abs[done:len(r)], r[done:]
-	if FirstBeyond(abs, r, w.Atol, w.Rtol) < len(r) {
-		out.exceeds = 1
-	}
 	if w.Flags != nil {
 		w.flag(w.Flags[done:], abs, r, &out.flagged)
 	}
 	c := newPairCount()
 	t.divideAll(rel, abs, r, w, &c, out)
+	if !c.within(w.Atol, w.Rtol) && FirstBeyond(abs, r, w.Atol, w.Rtol) < len(r) {
+		out.exceeds = 1
+	}
 	t.finish(&c, rel, abs, r, out)
+}
+
+// within reports whether no pair is beyond limits, as far as the largest |d| and |d|/|r| tell.
+// A quotient that rounds to less than rtol is less than it, and so is |d| than rtol*|r|,
+// rounded or not.
+func (c *pairCount) within(atol, rtol float64) bool {
+	return math.Float64frombits(c.maxAbs) <= atol || c.undefined == 0 && math.Float64frombits(c.maxRel) < rtol
 }
 
 // flag sets the flags of pairs, whose |d| it adds up by lanes.
