@@ -115,6 +115,7 @@ func commandsInChinese() map[string]string {
 		"%s: errors from %s on":                                         "%s：误差从 %s 开始",
 		"%s: %d cells of %d bins, want at most %d bins":                 "%s：%d 个格，每格 %d 个区间，应不超过 %d 个",
 		"maps: axes %d and %d of %d":                                    "maps：轴 %d 和 %d，共 %d 个轴",
+		"sampled: %d of %d elements, every %d: want both or none":       "sampled：抽样 %d / %d 个元素，every 为 %d：应同时给出或都不给出",
 		"maps: %d rows and %d columns, want at most %d and %d":          "maps：%d 行 %d 列，应不超过 %d 行 %d 列",
 		"maps: %d and %d cells, want %d":                                "maps：%d 和 %d 个格，应为 %d",
 		"maps: cells of %d and %d positions":                            "maps：每格 %d 和 %d 个位置",

@@ -151,7 +151,7 @@ func (j *picturesJSON) pictures(r *metrics.Result, axes int) (*metrics.Pictures,
 		}
 	}
 	if j.Sampled < 0 || j.Sampled > r.Total || j.Every < 0 || (j.Sampled == 0) != (j.Every == 0) {
-		d.fail("sampled: %d of %d elements and one of %d errors, want both or none", j.Sampled, r.Total, j.Every)
+		d.fail("sampled: %d of %d elements, every %d: want both or none", j.Sampled, r.Total, j.Every)
 	}
 	d.counts("ulp", metrics.ULPOctaves, j.ULP)
 	if len(j.Maps) > 2 {
