@@ -76,7 +76,7 @@ func (p *Plan) Pictures(ctx context.Context, rep *record.Report, parts []Part, o
 
 // What an element costs in pictures is several times what comparing it does, and where a run
 // goes wrong most of its rows fail: the pictures of the most telling ones shall not take longer
-// than the comparison, or, of small runs, than some seconds.
+// than the comparison, or, of small runs, than a second.
 const (
 	pictureShare    = 16
 	pictureElements = 1 << 24

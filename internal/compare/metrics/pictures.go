@@ -107,13 +107,12 @@ func (p *Pool) Pictures(ctx context.Context, req Request, res *Result, how Pictu
 		return nil, err
 	}
 	g := newGatherer(e, res)
-	all := noise.Strata{}
 	if how.Sample {
 		if g.strata = noise.NewStrata(e.total); !g.strata.Whole() {
 			g.OfSample = noise.SampleElements
 		}
 	}
-	if err := e.walk(ctx, ref, npu, all.Runs(e.total, e.readElements), g.survey); err != nil {
+	if err := e.walk(ctx, ref, npu, noise.Strata{}.Runs(e.total, e.readElements), g.survey); err != nil {
 		return nil, err
 	}
 	g.plan(how.Bins)

@@ -173,7 +173,8 @@ func (h *plainPairSums) add(n, r float64, half int64, single uint32) {
 	h.digests.MaxDistance = max(h.digests.MaxDistance, apart)
 }
 
-// finish does what HalfPairs does but for the values. The references of pairs that are alike have bounds.
+// finish does what HalfPairs does but for the values. The references of pairs that are alike
+// have bounds.
 func (h *plainPairSums) finish(nSpan, rSpan *Span, d *Digests) bool {
 	const infinity, beyond = 0x7c00, 0x1p16
 	if !h.alike.empty() {
