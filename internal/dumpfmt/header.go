@@ -82,7 +82,7 @@ func newShape(dims []uint64, p *part, what string) (tensor.Shape, error) {
 	shape := make(tensor.Shape, len(dims))
 	for i, d := range dims {
 		if d > math.MaxInt64 {
-			return nil, broken(p.at, lang.Say("%s dimension %d", lang.Say(what, p), i), lang.Plain(fmt.Sprint(d)), lang.Say("exceeds 63 bits"))
+			return nil, broken(p.at, lang.Say("%s dimension %d", lang.Say(what, p.name()), i), lang.Plain(fmt.Sprint(d)), lang.Say("exceeds 63 bits"))
 		}
 		shape[i] = int64(d)
 	}
@@ -254,8 +254,9 @@ func (s *scanner) sortParts() {
 	})
 }
 
-// String names the part, such as output 0.
-func (p *part) String() string { return fmt.Sprintf("%s %d", p.kind, p.index) }
+// name is that of the part, such as output 0. Errors and warnings hold it and never the part,
+// whose memory the next file uses.
+func (p *part) name() string { return fmt.Sprintf("%s %d", p.kind, p.index) }
 
 // dropUnnamed drops the original operator of an output that has no name: its element type and
 // format mean nothing then.
@@ -269,7 +270,7 @@ func (p *part) dropUnnamed() {
 // there are. A descriptor without claims nothing.
 func (p *part) useInline() (warnings []lang.Sentence) {
 	if p.size != 0 && p.size != uint64(p.n) {
-		warnings = append(warnings, lang.Say("%s holds %d bytes, its size says %s", p, p.n, count(p.size)))
+		warnings = append(warnings, lang.Say("%s holds %d bytes, its size says %s", p.name(), p.n, count(p.size)))
 	}
 	return warnings
 }
@@ -280,7 +281,7 @@ func (p *part) place(off, end int64) (next int64) {
 	rest := max(0, end-off)
 	p.off, p.n, p.inline = min(off, end), int64(min(p.size, uint64(rest))), false
 	if p.size > uint64(rest) {
-		p.err = broken(off, lang.Say("%s data length", p), lang.Plain(count(p.size)), exceeds(rest))
+		p.err = broken(off, lang.Say("%s data length", p.name()), lang.Plain(count(p.size)), exceeds(rest))
 	}
 	if p.size > uint64(math.MaxInt64-off) {
 		return math.MaxInt64

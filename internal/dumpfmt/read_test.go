@@ -324,3 +324,49 @@ func TestAbsurdSizes(t *testing.T) {
 		})
 	}
 }
+
+// TestDumpsStay: what a Dump says, its errors and warnings too, is what it said before other
+// files were read, with which readers share memory.
+func TestDumpsStay(t *testing.T) {
+	say := func(d *dumpfmt.Dump) string {
+		text := fmt.Sprintf("%s %v %v %v", d.OpName, d.Attrs, d.Warnings, d.DFX)
+		for _, side := range []struct {
+			tensors []tensor.Tensor
+			details []dumpfmt.Detail
+		}{{d.Inputs, d.InputDetails}, {d.Outputs, d.OutputDetails}} {
+			for i, x := range side.tensors {
+				detail := side.details[i]
+				text += fmt.Sprintf("\n%v %v %v %v %v %v", x.Shape, x.OriginalShape, x.Format, x.Size, detail.DimRanges, detail.Err)
+				if op := detail.OriginalOp; op != nil {
+					text += fmt.Sprintf(" %v", *op)
+				}
+			}
+		}
+		for _, b := range append(d.Buffers[:len(d.Buffers):len(d.Buffers)], d.Spaces...) {
+			text += fmt.Sprintf("\n%v %v %v", b.Type, b.Size, b.Err)
+		}
+		return text
+	}
+	dim := pb{}.bytes(1, []byte{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01}) // 2^63
+	files := [][]byte{
+		v2File(version().bytes(3, output(9)).bytes(3, output(9)), make([]byte, 8)),
+		v2File(version().bytes(4, pb{}.bytes(3, dim)), nil),
+		version().bytes(4, pb{}.bytes(4, []byte{1}).varint(5, 7)),
+	}
+	for _, name := range goldenNames(t) {
+		if goldenErrors[strings.Split(name, ".")[1]] == "" {
+			files = append(files, golden(t, name))
+		}
+	}
+	var dumps []*dumpfmt.Dump
+	var said []string
+	for _, b := range files {
+		d := mustRead(t, b, dumpfmt.Options{})
+		dumps, said = append(dumps, d), append(said, say(d))
+	}
+	for i, d := range dumps {
+		if got := say(d); got != said[i] {
+			t.Errorf("file %d says %s\nit said %s", i, got, said[i])
+		}
+	}
+}

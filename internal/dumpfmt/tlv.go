@@ -211,7 +211,7 @@ func (h *tlvHead) list(kind string, end int64) error {
 		t.at = h.off
 		if err := h.tensor(t, end); err != nil {
 			if fe, ok := errors.AsType[*FormatError](err); ok {
-				fe.What = lang.Say("%s %s", t.String(), fe.What)
+				fe.What = lang.Say("%s %s", t.name(), fe.What)
 			}
 			return err
 		}
