@@ -69,8 +69,8 @@ func (w *walk) step1(c *Call) bool {
 		if !e.api().pattern.isPair() {
 			return w.meet(e)
 		}
-		sender := e.Calls[0]
-		if e.Calls[1] != c || sender == nil || c.Comm.api.pattern == sendReceives {
+		sender := e.sender()
+		if sender == c || sender == nil || c.Comm.api.pattern == sendReceives {
 			continue
 		}
 		if sender.place >= w.at[sender.Rank] { // it has not sent yet
@@ -179,18 +179,18 @@ func (f *Finding) isAlone() bool {
 	return f.Class == CommClass && f.Kind != MissingRank && f.Kind != DoubleRank && f.Kind != SentOther && f.Kind != CallsDiffer && len(f.Alt) == 0
 }
 
-// cross notes the members of an event that it reaches. Of a pair the first one sends.
+// cross notes the members of an event that it reaches.
 func (r *Run) cross(e *Event, reached map[int]int) {
-	pair := e.api().pattern.isPair()
+	pair, sender := e.api().pattern.isPair(), e.sender()
 	hit := false
-	for i, c := range e.Calls {
-		if c != nil && (i == 0 || !pair) {
+	for _, c := range e.Calls {
+		if c != nil && (c == sender || !pair) {
 			from, ok := reached[c.Rank]
 			hit = hit || ok && c.place >= from
 		}
 	}
-	for i, c := range e.Calls {
-		if !hit || c == nil || i == 0 && pair {
+	for _, c := range e.Calls {
+		if !hit || c == nil || c == sender && pair {
 			continue
 		}
 		if from, ok := reached[c.Rank]; !ok || c.place < from {

@@ -14,11 +14,14 @@ import (
 // Event is one communication: the calls of all members of a group that belong together.
 type Event struct {
 	Step *Step
-	// Group are the ranks, in their order; calls are theirs, nil for one that is missing.
+	// Group are the members that the run has, in their order; calls are theirs, nil for one
+	// that did not call.
 	Group []int
 	Calls []*Call
 	// comms are what each call does: it may be one of several of a batch.
 	comms []*Comm
+	// group has the members that the run lacks too.
+	group *group
 	// assumed is set where no member says the group.
 	assumed bool
 	// skip says why the event cannot be checked, the zero value for one that can.
@@ -38,17 +41,79 @@ func (e *Event) someone() int {
 // member is the place of a rank in the group, -1 for none.
 func (e *Event) member(rank int) int { return slices.Index(e.Group, rank) }
 
+// sender is the call of a pair that sends, nil where it is not in the dump.
+func (e *Event) sender() *Call {
+	for i, m := range e.comms {
+		if m != nil && m.api.pattern == send {
+			return e.Calls[i]
+		}
+	}
+	return nil
+}
+
 // eventKey finds the event of a call: the count is that of the calls of this api with
 // this group on a rank.
 type eventKey struct {
 	api   string
-	group string
+	group *group
 	tag   int
 	count int
 }
 
+// group is a group of ranks that events have. A group may have many more members than the
+// run has ranks: what takes a time for each member is done once a group, not once a call.
+type group struct {
+	ranks   []int     // all members, in their order
+	key     string    // the members as a text
+	here    []int     // the members that the run has
+	missing lang.Text // the other members; empty without any
+	text    lang.Text // all members
+}
+
 // groupKey is a group as a text.
 func groupKey(group []int) string { return strings.Trim(fmt.Sprint(group), "[]") }
+
+// groupTable has each group of a run once.
+type groupTable struct {
+	isHere map[int]bool // the ranks of the run
+	byKey  map[string]*group
+	byAddr map[address]*group
+}
+
+func newGroupTable(ranks []int) *groupTable {
+	t := &groupTable{isHere: make(map[int]bool), byKey: make(map[string]*group), byAddr: make(map[address]*group)}
+	for _, rank := range ranks {
+		t.isHere[rank] = true
+	}
+	return t
+}
+
+// find returns the group of some ranks.
+func (t *groupTable) find(ranks []int) *group {
+	at := addressOf(ranks)
+	if g := t.byAddr[at]; g != nil {
+		return g
+	}
+	key := groupKey(ranks)
+	g := t.byKey[key]
+	if g == nil {
+		g = &group{ranks: ranks, key: key, text: RankText(ranks)}
+		var missing []int
+		for _, rank := range ranks {
+			if t.isHere[rank] {
+				g.here = append(g.here, rank)
+			} else {
+				missing = append(missing, rank)
+			}
+		}
+		if len(missing) > 0 {
+			g.missing = RankText(missing)
+		}
+		t.byKey[key] = g
+	}
+	t.byAddr[at] = g
+	return g
+}
 
 // Groups says which groups there are where the dump does not.
 type Groups struct {
@@ -61,7 +126,7 @@ type Groups struct {
 // events makes events of the calls of a step, in the order of the ranks and their
 // calls.
 func (r *Run) events(s *Step, groups *Groups) []*Event {
-	b := &eventBuilder{run: r, step: s, groups: groups, at: make(map[eventKey]*Event), counts: make(map[string]int)}
+	b := &eventBuilder{run: r, step: s, groups: groups, at: make(map[eventKey]*Event), counts: make(map[eventKey]int)}
 	for _, rank := range s.ranks() {
 		clear(b.counts)
 		for _, c := range s.Calls[rank] {
@@ -71,7 +136,7 @@ func (r *Run) events(s *Step, groups *Groups) []*Event {
 		}
 	}
 	for _, e := range b.events {
-		e.complete(r.Ranks)
+		e.complete()
 	}
 	return b.events
 }
@@ -83,30 +148,37 @@ type eventBuilder struct {
 	groups *Groups
 	events []*Event
 	at     map[eventKey]*Event
-	counts map[string]int // of the calls of a rank
+	counts map[eventKey]int // of the calls of a rank, by keys without a count
 }
 
 // add puts a call into its event.
 func (b *eventBuilder) add(rank int, c *Call, m *Comm) {
-	group, assumed := b.groupOf(rank, m)
-	if group == nil || m.api.pattern == unchecked {
+	members, assumed := b.groupOf(rank, m)
+	if members == nil || m.api.pattern == unchecked {
 		return
 	}
-	key := eventKey{api: m.api.names[0], group: groupKey(group)}
+	g := b.run.groups.find(members)
+	at := slices.Index(g.here, rank)
+	if at < 0 {
+		b.events = append(b.events, &Event{Step: b.step, Group: []int{rank}, Calls: []*Call{c}, comms: []*Comm{m}, group: g,
+			skip: lang.Sayf("rank %d is not in the group of %s", "rank %d 不在 %s 的组中", rank, g.text)})
+		return
+	}
+	key := eventKey{api: m.api.names[0], group: g}
 	if m.api.pattern.isPair() {
 		key.api, key.tag = "send", m.Tag
 	}
-	kind := fmt.Sprint(key)
-	key.count = b.counts[kind]
-	b.counts[kind]++
+	count := b.counts[key]
+	b.counts[key]++
+	key.count = count
 	e := b.at[key]
 	if e == nil {
-		e = &Event{Step: b.step, Group: group, Calls: make([]*Call, len(group)), comms: make([]*Comm, len(group)), assumed: assumed}
+		e = &Event{Step: b.step, Group: g.here, Calls: make([]*Call, len(g.here)), comms: make([]*Comm, len(g.here)), group: g, assumed: assumed}
 		b.at[key] = e
 		b.events = append(b.events, e)
 	}
-	if i := slices.Index(group, rank); i >= 0 && e.Calls[i] == nil {
-		e.Calls[i], e.comms[i] = c, m
+	if e.Calls[at] == nil {
+		e.Calls[at], e.comms[at] = c, m
 	}
 }
 
@@ -130,23 +202,22 @@ func (b *eventBuilder) groupOf(rank int, m *Comm) (group []int, assumed bool) {
 	return b.run.world, true
 }
 
-// complete says why an event cannot be checked, if so, by the ranks of the run.
-func (e *Event) complete(ranks []int) {
-	var missing, absent, silent []int // not in the dump, not in this step, and without such a call
+// complete says why an event cannot be checked, if so.
+func (e *Event) complete() {
+	var absent, silent []int // not in this step, and without such a call
 	for i, c := range e.Calls {
 		switch rank := e.Group[i]; {
 		case c != nil:
-		case e.Step.Calls[rank] == nil && slices.Contains(ranks, rank):
-			absent = append(absent, rank)
 		case e.Step.Calls[rank] == nil:
-			missing = append(missing, rank)
+			absent = append(absent, rank)
 		default:
 			silent = append(silent, rank)
 		}
 	}
 	switch {
-	case len(missing) > 0:
-		e.skip = lang.Sayf("%s not in the dump", "%s 不在 dump 中", RankText(missing))
+	case !e.skip.IsZero():
+	case len(e.Group) < len(e.group.ranks):
+		e.skip = lang.Sayf("%s not in the dump", "%s 不在 dump 中", e.group.missing)
 	case len(absent) > 0:
 		e.skip = lang.Sayf("%s not in the dump of step %s", "%s 不在 step %s 的 dump 中", RankText(absent), e.Step.At.Step)
 	case len(silent) > 0:
@@ -204,7 +275,7 @@ func (e *Event) root() int {
 func (e *Event) roleKey() string {
 	i := e.someone()
 	role, _, _ := parseName(e.Calls[i].Module)
-	key := e.Step.program().Text().EN + "|" + e.api().names[0] + " " + groupKey(e.Group) + " " + role
+	key := e.Step.program().Text().EN + "|" + e.api().names[0] + " " + e.group.key + " " + role
 	for _, t := range e.comms[i].In {
 		key += t.Shape.String()
 	}
@@ -224,13 +295,16 @@ func link(events []*Event) {
 // callsDiffer finds ranks that called an api with a group more or less often than the
 // other members did. Where groups come from values, calls without one tell nothing.
 func callsDiffer(events []*Event, inferred bool) []*Finding {
-	type key struct{ api, group string }
-	keyOf := func(e *Event) (key, bool) { return key{e.api().names[0], groupKey(e.Group)}, !inferred || !e.assumed }
+	type key struct {
+		api   string
+		group *group
+	}
+	keyOf := func(e *Event) (key, bool) { return key{e.api().names[0], e.group}, !inferred || !e.assumed }
 	groups := alike(slices.Values(events), keyOf)
 	slices.SortFunc(groups, func(a, b []*Event) int {
 		x, _ := keyOf(a[0])
 		y, _ := keyOf(b[0])
-		return cmp.Or(strings.Compare(x.api, y.api), strings.Compare(x.group, y.group))
+		return cmp.Or(strings.Compare(x.api, y.api), strings.Compare(x.group.key, y.group.key))
 	})
 	var found []*Finding
 	for _, same := range groups {
@@ -257,7 +331,7 @@ func callsDiffer(events []*Event, inferred bool) []*Finding {
 		if i := e.member(odd); e.Calls[i] != nil {
 			call = e.Calls[i]
 		}
-		found = append(found, &Finding{Kind: CallsDiffer, Confidence: low, Rank: odd, call: call, Members: e.Group,
+		found = append(found, &Finding{Kind: CallsDiffer, Confidence: low, Rank: odd, call: call, Members: e.group.ranks,
 			Evidence: lang.Sayf("rank %d calls %s with this group %s, others %d", "rank %d 对该组调用 %[2]s %[3]s，其他为 %[4]d 次", odd, e.api().names[0], lang.CountText(counts[odd], "time", "次"), usual)})
 	}
 	return found

@@ -2,6 +2,7 @@ package ranks
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,23 +25,43 @@ type Axis struct {
 // GroupList are groups of ranks, each once, in the order of their ranks.
 type GroupList [][]int
 
-// add adds a group that is not there yet.
-func (l *GroupList) add(group []int) {
-	at, found := slices.BinarySearchFunc(*l, group, slices.Compare)
-	if !found {
-		*l = slices.Insert(*l, at, group)
+// newGroupList sorts groups and drops repetitions. Calls of a file share the memory of a
+// group, so that most repetitions are seen without a look at the members.
+func newGroupList(groups iter.Seq[[]int]) GroupList {
+	var all GroupList
+	seen := make(map[address]bool)
+	for g := range groups {
+		if at := addressOf(g); !seen[at] {
+			seen[at] = true
+			all = append(all, g)
+		}
 	}
+	slices.SortFunc(all, slices.Compare)
+	return slices.CompactFunc(all, slices.Equal)
+}
+
+// address is where the members of a group lie in memory.
+type address struct {
+	first *int
+	n     int
+}
+
+func addressOf(group []int) address {
+	if len(group) == 0 {
+		return address{}
+	}
+	return address{&group[0], len(group)}
 }
 
 // Read returns the groups that communications name.
 func (r *Run) Read() GroupList {
-	var all GroupList
-	for c := range r.calls() {
-		if c.Comm != nil && c.Comm.Group != nil {
-			all.add(c.Comm.Group)
+	return newGroupList(func(yield func([]int) bool) {
+		for c := range r.calls() {
+			if c.Comm != nil && c.Comm.Group != nil && !yield(c.Comm.Group) {
+				return
+			}
 		}
-	}
-	return all
+	})
 }
 
 // Axes are the sizes and strides of groups, each once, and how many groups have them.
@@ -202,26 +223,34 @@ func worldOf(mesh []Axis) int {
 // are passed over.
 func ParseGroups(text string) (map[string][]int, error) {
 	groups := make(map[string][]int)
-	for i, line := range strings.Split(text, "\n") {
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
-			continue
-		}
+	namedBy := make(map[int]int) // the last line that names a rank
+	number := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		number++
 		name, list, ok := strings.Cut(line, ":")
+		start := strings.TrimSpace(line)
 		name = strings.TrimSpace(name)
-		if !ok || name == "" {
-			return nil, lang.Errorf("line %d: found %.60q, want NAME: 0,3,5", i+1, line)
+		switch {
+		case start == "" || start[0] == '#':
+			continue
+		case !ok || name == "":
+			return nil, lang.Errorf("line %d: found %.60q, want NAME: 0,3,5", number, start)
+		case groups[name] != nil:
+			return nil, lang.Errorf("line %d: the group %.60q is there twice", number, name)
 		}
-		if groups[name] != nil {
-			return nil, lang.Errorf("line %d: the group %.60q is there twice", i+1, name)
-		}
+		var group []int
+		column := len(line) - len(list) + 1 // bytes, from 1
 		for part := range strings.SplitSeq(list, ",") {
-			n, err := strconv.Atoi(strings.TrimSpace(part))
-			if err != nil || n < 0 || slices.Contains(groups[name], n) {
-				return nil, lang.Errorf("line %d, column %d: found %.40q, want different ranks such as 0,3,5", i+1, strings.Index(line, part)+1, strings.TrimSpace(part))
+			digits := strings.TrimSpace(part)
+			rank, err := strconv.Atoi(digits)
+			if err != nil || rank < 0 || namedBy[rank] == number {
+				return nil, lang.Errorf("line %d, column %d: found %.40q, want different ranks such as 0,3,5", number, column+strings.Index(part, digits), digits)
 			}
-			groups[name] = append(groups[name], n)
+			namedBy[rank] = number
+			group = append(group, rank)
+			column += len(part) + 1
 		}
+		groups[name] = group
 	}
 	return groups, nil
 }

@@ -37,7 +37,7 @@ type inference struct {
 	// votes are how well groups explain all communications of a kind.
 	votes map[string]map[spacing]float64
 	held  []undecided
-	found GroupList
+	found [][]int
 }
 
 // spacing is how groups lie among all ranks.
@@ -61,9 +61,9 @@ type undecided struct {
 }
 
 // event is the communication of some of the ranks.
-func (u *undecided) event(group []int) *Event {
-	e := &Event{Group: group, Calls: make([]*Call, len(group)), comms: make([]*Comm, len(group))}
-	for i, rank := range group {
+func (u *undecided) event(ranks []int) *Event {
+	e := &Event{Group: ranks, Calls: make([]*Call, len(ranks)), comms: make([]*Comm, len(ranks)), group: &group{ranks: ranks}}
+	for i, rank := range ranks {
 		e.Calls[i], e.comms[i] = u.calls[rank], u.calls[rank].Comm
 	}
 	return e
@@ -99,7 +99,7 @@ func (r *Run) infer(f *files, mesh []Axis) GroupList {
 	for i := range n.held {
 		n.decide(&n.held[i])
 	}
-	return n.found
+	return newGroupList(slices.Values(n.found))
 }
 
 // inferStep gives the communications of a step their groups, by that step alone.
@@ -219,7 +219,7 @@ func (n *inference) share(u *undecided, groups [][]int) float64 {
 	right, wrong := 0, 0
 	for _, g := range groups {
 		e := u.event(g)
-		e.complete(nil)
+		e.complete()
 		r, w := 0, len(g)
 		if e.skip.IsZero() {
 			r, w = n.told(e)
@@ -385,7 +385,7 @@ func (n *inference) decide(u *undecided) {
 		return
 	}
 	for _, g := range pick.groups(u.ranks) {
-		n.found.add(g)
+		n.found = append(n.found, g)
 		e := u.event(g)
 		for _, m := range e.comms {
 			m.Group = g

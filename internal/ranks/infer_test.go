@@ -1,11 +1,13 @@
 package ranks
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"math/bits"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -105,12 +107,21 @@ func TestParse(t *testing.T) {
 		"a 1":        `line 1: found "a 1", want NAME: 0,3,5`,
 		"a: 1\na: 2": `line 2: the group "a" is there twice`,
 		"\na: 1,x":   `line 2, column 6: found "x", want different ranks such as 0,3,5`,
-		"a: 1,1":     `line 1, column 4: found "1", want different ranks such as 0,3,5`,
-		"a: -1":      `line 1, column 3: found "-1", want different ranks such as 0,3,5`,
+		"a: 1,1":     `line 1, column 6: found "1", want different ranks such as 0,3,5`,
+		"a: -1":      `line 1, column 4: found "-1", want different ranks such as 0,3,5`,
 	} {
 		if _, err := ParseGroups(in); text(err) != want {
 			t.Errorf("%q: %v, want %s", in, err, want)
 		}
+	}
+	const many = 1 << 21 // compared with each other these are 2^41 comparisons, which do not end before the test does
+	var list strings.Builder
+	for rank := range many {
+		fmt.Fprintf(&list, "%d,", rank)
+	}
+	_, err = ParseGroups("all:" + list.String() + "0")
+	if want := fmt.Sprintf(`line 1, column %d: found "0", want different ranks such as 0,3,5`, len("all:")+list.Len()+1); text(err) != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 	mesh, err := ParseMesh("tp=2,dp=4")
 	if err != nil {

@@ -1,6 +1,7 @@
 package ranks
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -365,6 +366,57 @@ func TestAbsent(t *testing.T) {
 		if got := events[0].skip.Text().EN; got != want {
 			t.Errorf("step %d: %q, want %q", i, got, want)
 		}
+	}
+}
+
+// TestLargeGroup: of a group with many more members than the run has ranks, an event has the
+// members that the run has, and the others are looked at once.
+func TestLargeGroup(t *testing.T) {
+	members := make([]int, 100_000)
+	for i := range members {
+		members[i] = i
+	}
+	named := &Groups{Named: map[string][]int{"all": members}}
+	const calls = 100
+	var b built
+	for rank := range 2 {
+		for i := range calls {
+			b.call(0, rank, fmt.Sprintf("Distributed.all_reduce.%d.forward", i), &Call{Comm: &Comm{api: apiOf("all_reduce"), GroupName: "all", Root: -1, Op: sum}})
+		}
+	}
+	run := b.run()
+	events := run.events(run.Steps[0], named)
+	places := 0
+	for _, e := range events {
+		places += len(e.Calls)
+	}
+	if len(events) != calls || places != 2*calls || len(run.groups.byKey) != 1 {
+		t.Errorf("%d events with %d places, %d groups", len(events), places, len(run.groups.byKey))
+	}
+	if got := events[0].skip.Text().EN; got != "ranks 2-99999 not in the dump" {
+		t.Error(got)
+	}
+}
+
+// TestOutsider: a rank calls with a group that it is not in.
+func TestOutsider(t *testing.T) {
+	var b built
+	for rank := range 2 {
+		b.call(0, rank, "Distributed.all_reduce.0.forward", &Call{Comm: &Comm{api: apiOf("all_reduce"), Group: []int{1, 2}, Root: -1, Op: sum}})
+	}
+	run := b.run()
+	events := run.events(run.Steps[0], &Groups{})
+	link(events)
+	run.clocks(events)
+	var got []string
+	for _, e := range events {
+		got = append(got, e.skip.Text().EN)
+	}
+	if want := []string{"rank 0 is not in the group of ranks 1-2", "rank 2 not in the dump"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if found := callsDiffer(events, false); len(found) > 0 {
+		t.Errorf("found %v", found[0].Evidence)
 	}
 }
 

@@ -18,7 +18,8 @@ type Run struct {
 	// Ranks are all ranks of which any step knows, ascending.
 	Ranks []int
 
-	world []int // all ranks that there are, in the dump or not
+	world  []int       // all ranks that there are, in the dump or not
+	groups *groupTable // of events
 	// inferred is set where groups come from values, votes are how well groups of a kind of
 	// communication explained those of all steps.
 	inferred bool
@@ -190,6 +191,7 @@ func newRun(steps []*Step, besides []int) *Run {
 	}
 	slices.Sort(r.Ranks)
 	r.findWorld(besides)
+	r.groups = newGroupTable(r.Ranks)
 	return r
 }
 
@@ -197,9 +199,12 @@ func newRun(steps []*Step, besides []int) *Run {
 func (r *Run) findWorld(besides []int) {
 	top := slices.Max(slices.Concat([]int{0}, r.Ranks, besides))
 	for c := range r.calls() {
-		if m := c.Comm; m != nil {
-			top = slices.Max(append([]int{top, m.Root}, m.Group...))
+		if c.Comm != nil {
+			top = max(top, c.Comm.Root)
 		}
+	}
+	for _, g := range r.Read() {
+		top = max(top, slices.Max(g))
 	}
 	const maxWorld = 1 << 20
 	r.world = make([]int, min(top, maxWorld)+1)

@@ -31,7 +31,7 @@ type CallCount struct {
 
 // NewSurvey looks at the communications of rounds; nil where there are none.
 func NewSurvey(rounds []*dumpdir.Round) *Survey {
-	var groups GroupList
+	var named [][]int
 	calls := make(map[string]int)
 	for _, round := range rounds {
 		for _, op := range round.Ops {
@@ -44,22 +44,27 @@ func NewSurvey(rounds []*dumpdir.Round) *Survey {
 				continue
 			}
 			if m := newComm(name, op.Call.Leaves, nil); m.Group != nil {
-				groups.add(m.Group)
+				named = append(named, m.Group)
 			}
 		}
 	}
 	if len(calls) == 0 {
 		return nil
 	}
+	groups := newGroupList(slices.Values(named))
 	s := &Survey{Groups: groups.from(FromDump), Axes: groups.Axes(), Missing: []int{}}
 	for name, n := range calls {
 		s.Calls = append(s.Calls, CallCount{name, n})
 	}
 	slices.SortFunc(s.Calls, func(a, b CallCount) int { return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.API, b.API)) })
-	here := RanksOf(rounds)
+	known := make(map[int]bool)
+	for _, rank := range RanksOf(rounds) {
+		known[rank] = true
+	}
 	for _, g := range groups {
 		for _, rank := range g {
-			if !slices.Contains(here, rank) && !slices.Contains(s.Missing, rank) {
+			if !known[rank] {
+				known[rank] = true
 				s.Missing = append(s.Missing, rank)
 			}
 		}
@@ -70,11 +75,13 @@ func NewSurvey(rounds []*dumpdir.Round) *Survey {
 
 // GroupsOf are the groups that the communications of rounds name.
 func GroupsOf(rounds []*dumpdir.Round) GroupList {
-	var groups GroupList
-	if s := NewSurvey(rounds); s != nil {
-		for _, g := range s.Groups {
-			groups.add(g.Ranks)
-		}
+	s := NewSurvey(rounds)
+	if s == nil {
+		return nil
+	}
+	groups := make(GroupList, len(s.Groups))
+	for i, g := range s.Groups {
+		groups[i] = g.Ranks
 	}
 	return groups
 }
