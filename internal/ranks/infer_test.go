@@ -114,7 +114,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q: %v, want %s", in, err, want)
 		}
 	}
-	const many = 1 << 21 // compared with each other these are 2^41 comparisons, which do not end before the test does
+	const many = 200_000
 	var list strings.Builder
 	for rank := range many {
 		fmt.Fprintf(&list, "%d,", rank)
