@@ -234,7 +234,7 @@ func runsInChinese() map[string]string {
 		"no byte came for %v":                                                           "%v 内没有收到数据",
 		"negative offset":                                                               "偏移为负",
 		"%w (%d bytes when listed, %d now)":                                             "%v(列出时 %d 字节，现在 %d)",
-		"the answer ended after %d of %d bytes: %s":                                     "应答在 %[2]d 字节中的 %[1]d 字节后结束：%[3]s",
+		"the answer ended after %d of %d bytes: %w":                                     "应答在 %[2]d 字节中的 %[1]d 字节后结束：%[3]v",
 		"%w: no length":                                                                 "%v：没有长度",
 		"%w: Content-Range %q for bytes from %d on":                                     "%v：从字节 %[3]d 起的 Content-Range 为 %[2]q",
 		"%w (ETag %s when listed; now: %w)":                                             "%v(列出时 ETag 为 %s；现在：%v)",
@@ -278,5 +278,8 @@ func runsInChinese() map[string]string {
 		"want numbers of a tensor":                                                            "应为张量的数值",
 		"want one: the last counts, as in Python":                                             "应只有一个：与 Python 相同，以最后一个为准",
 		"%s: %s is a file; what is in an archive is called '%s!%s'%w":                         "%s：%s 是文件；归档中的内容写作 '%s!%s'%v",
+
+		"other bytes came than the object has":                      "收到的字节与对象的内容不同",
+		"%w: the MD5 of what came is %s, the ETag of the object %s": "%v：收到的数据的 MD5 为 %s，对象的 ETag 为 %s",
 	}
 }

@@ -47,7 +47,8 @@ type s3 struct {
 
 // Limits of requests that take long.
 const (
-	readTimeout   = time.Minute      // without any byte
+	readTimeout   = time.Minute // without any byte: a quarter of the retry time, between these two
+	leastTimeout  = 5 * time.Second
 	headTimeout   = time.Minute      // for requests without much to send or to get
 	writeTimeout  = 15 * time.Minute // for a part
 	finishTimeout = 15 * time.Minute // for the server to put parts together
@@ -85,7 +86,7 @@ func newS3(set S3Settings) (*s3, error) {
 		cuts:   cuts{byID: map[string]*cut{}, spool: &spool{max: max(set.Spool, 0), note: set.Note}},
 		parts:  &parts{left: partsBudget},
 	}
-	s.health.set, s.health.where = &s.set, s.where
+	s.health = health{set: &s.set, where: s.where, changed: make(chan struct{})}
 	if at.url.Scheme == "http" && !loopback(at.url.Hostname()) && set.Note != nil {
 		s.keys.used = sync.OnceFunc(func() {
 			set.Note(lang.Sayf("%s (%s) is not encrypted: data and session tokens can be read on the way", "%s（%s）未加密：数据和会话令牌在途中可被读取", s.endpoint, s.named))
@@ -97,7 +98,7 @@ func newS3(set S3Settings) (*s3, error) {
 	}
 	noLastSleep()
 	s.core, err = minio.NewCore(at.url.Host, &minio.Options{
-		Creds: s.keys.credentials(), Secure: at.url.Scheme == "https", Transport: answers{transport, slow}, Region: set.Region,
+		Creds: s.keys.credentials(), Secure: at.url.Scheme == "https", Transport: answers{transport, slow, set.stall}, Region: set.Region,
 		BucketLookup: lookup, MaxRetries: 1,
 	})
 	if err != nil {
@@ -263,6 +264,7 @@ type S3Settings struct {
 
 	endpointFrom string        // what the endpoint is the value of
 	firstWait    time.Duration // before the first retry; default: firstWait
+	stall        time.Duration // without any byte before a request that reads has failed; default: by RetryTime
 }
 
 // The defaults of some settings.
@@ -297,6 +299,7 @@ func (set S3Settings) complete() (S3Settings, error) {
 	set.Spool = cmp.Or(set.Spool, Spool)
 	set.firstWait = cmp.Or(set.firstWait, firstWait)
 	set.Concurrency, set.RetryTime = cmp.Or(set.Concurrency, Concurrency), cmp.Or(set.RetryTime, RetryTime)
+	set.stall = cmp.Or(set.stall, min(max(set.RetryTime/4, leastTimeout), readTimeout))
 	switch {
 	case set.PathStyle != "auto" && set.PathStyle != "on" && set.PathStyle != "off":
 		return set, lang.Errorf("path style %q: want auto, on or off", set.PathStyle)

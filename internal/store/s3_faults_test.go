@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/md5"
 	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -238,8 +240,16 @@ func TestTriesEnd(t *testing.T) {
 	f = newFaults(t)
 	s, bucket, _ = f.begin(t, 100, func(set *S3Settings) { set.RetryTime = time.Hour })
 	s.mustPut(t, bucket, "run/y", nil)
+	var others atomic.Int64
 	f.before.set(func(_ int64, w http.ResponseWriter, r *http.Request) bool {
-		return strings.HasSuffix(r.URL.Path, "/x") && refuse(w, http.StatusInternalServerError, "InternalError")
+		if !strings.HasSuffix(r.URL.Path, "/x") {
+			others.Add(1)
+			return false
+		}
+		for until := others.Load() + 3; others.Load() < until; { // the second of them has begun since, and ended
+			time.Sleep(time.Millisecond)
+		}
+		return refuse(w, http.StatusInternalServerError, "InternalError")
 	})
 	f.log()
 	served := make(chan error)
@@ -968,6 +978,236 @@ func TestOutage(t *testing.T) {
 	}
 }
 
+// heldBody gives the first half of an answer, and when the test says so its other half, or
+// its end.
+type heldBody struct {
+	half io.Reader
+	io.ReadCloser
+	cut <-chan bool
+	on  bool
+}
+
+func (b *heldBody) Read(p []byte) (int, error) {
+	if n, err := b.half.Read(p); err != io.EOF {
+		return n, err
+	}
+	if !b.on && <-b.cut {
+		panic(http.ErrAbortHandler)
+	}
+	b.on = true
+	return b.ReadCloser.Read(p)
+}
+
+// TestCutsInOutage takes the server away while many bodies are on their way, and ends these
+// one by one: neither one that is cut, however much of it came, nor one that comes to its end
+// is a sign that the server is back, and nobody loses a try by it.
+func TestCutsInOutage(t *testing.T) {
+	for name, isCut := range map[string]bool{"cut": true, "whole": false} {
+		t.Run(name, func(t *testing.T) { endInOutage(t, isCut) })
+	}
+}
+
+func endInOutage(t *testing.T, isCut bool) {
+	t.Helper()
+	const readers = 24
+	f := newFaults(t)
+	s, bucket, data := f.begin(t, headSize+readers*minBlock, func(set *S3Settings) {
+		set.Block, set.Cache, set.RetryTime = minBlock, 8*readers*minBlock, time.Hour
+	})
+	var away atomic.Bool
+	var refused atomic.Int64
+	f.before.set(func(int64, http.ResponseWriter, *http.Request) bool {
+		if away.Load() {
+			refused.Add(1)
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	})
+	var held, all sync.WaitGroup
+	held.Add(readers)
+	cut := make(chan bool)
+	f.after.set(func(_ int64, resp *http.Response) error {
+		if resp.Request.Method == http.MethodGet {
+			resp.Body = &heldBody{half: io.LimitReader(resp.Body, minBlock/2), ReadCloser: resp.Body, cut: cut}
+			held.Done()
+		}
+		return nil
+	})
+	o := Object{Key: "run/x", Size: int64(len(data))}
+	for i := range readers {
+		all.Go(func() {
+			got := make([]byte, minBlock)
+			off := int64(headSize + i*minBlock)
+			for range 2 { // whoever has the whole answer goes on with another request
+				if _, err := s.read(bucket, &Object{Key: o.Key, Size: o.Size}, off, got); err != nil || !bytes.Equal(got, data[off:][:minBlock]) {
+					t.Errorf("block %d: %v", i, err)
+				}
+			}
+		})
+	}
+	held.Wait()
+	f.after.set(nil)
+	away.Store(true)
+	for range readers {
+		cut <- isCut
+		// Time for those that wait to take it for an answer.
+		tried := refused.Load()
+		for end := time.Now().Add(20 * time.Millisecond); time.Now().Before(end) && refused.Load() < tried+readers; {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	away.Store(false)
+	all.Wait()
+}
+
+// TestStalls checks that a request is not waited for that brings nothing, neither for its
+// answer nor in the middle of it; and that one that stalls once is made again.
+func TestStalls(t *testing.T) {
+	const size = 10000
+	for name, share := range map[string]int{"no answer": -1, "no body": 0, "half a body": 2} {
+		t.Run(name, func(t *testing.T) {
+			f := newFaults(t)
+			s, bucket, data := f.begin(t, size, func(set *S3Settings) {
+				set.stall, set.RetryTime = 50*time.Millisecond, 100*time.Millisecond
+			})
+			stall := func(w http.ResponseWriter, r *http.Request) bool {
+				if share >= 0 && r.Method == http.MethodGet {
+					body, from := bytes.Repeat([]byte(" "), size), 0
+					if n, _ := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d", &from); n > 0 {
+						body = data[from:]
+						w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, size-1, size))
+					}
+					w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+					w.Header().Set("Last-Modified", "Mon, 02 Jan 2006 15:04:05 GMT")
+					_, _ = w.Write(body[:len(body)*share/4]) // the client may be gone
+					_ = http.NewResponseController(w).Flush()
+				}
+				<-r.Context().Done()
+				panic(http.ErrAbortHandler)
+			}
+			f.before.set(func(_ int64, w http.ResponseWriter, r *http.Request) bool { return stall(w, r) })
+			_, head := s.Head(bucket, "run/x")
+			_, read := s.read(bucket, &Object{Key: "run/x", Size: int64(len(data))}, 0, make([]byte, len(data)))
+			list := second(s.List(bucket, "", false))
+			_, uploads := s.uploads(bucket, "")
+			for doing, err := range map[string]error{"Head": head, "read": s.explain("read", read), "List": list, "uploads": s.explain("list", uploads)} {
+				if !IsTransport(err) || !strings.Contains(err.Error(), "no byte came for 50ms") {
+					t.Errorf("%s: %v", doing, err)
+				}
+			}
+			s = f.connect(t, func(set *S3Settings) { set.stall, set.RetryTime = 200*time.Millisecond, time.Hour })
+			var once atomic.Bool
+			f.before.set(func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+				return once.CompareAndSwap(false, true) && stall(w, r)
+			})
+			got := make([]byte, len(data))
+			if _, err := s.read(bucket, &Object{Key: "run/x", Size: int64(len(data))}, 0, got); err != nil || !bytes.Equal(got, data) {
+				t.Errorf("stalled once: %v", err)
+			}
+		})
+	}
+}
+
+// flip changes a byte in the middle of the answers with data, as often as told.
+func flip(times int64) func(int64, *http.Response) error {
+	var left atomic.Int64
+	left.Store(times)
+	return func(_ int64, resp *http.Response) error {
+		if resp.Request.Method == http.MethodGet && left.Add(-1) >= 0 {
+			data, err := io.ReadAll(resp.Body)
+			if err != nil {
+				return err
+			}
+			data[len(data)/2] ^= 1
+			resp.Body = io.NopCloser(bytes.NewReader(data))
+		}
+		return nil
+	}
+}
+
+// TestSums checks that objects are compared with their MD5, and which are not.
+func TestSums(t *testing.T) {
+	const sse = "X-Amz-Server-Side-Encryption"
+	for name, tt := range map[string]struct {
+		size    int
+		flipped int64 // answers with a wrong byte
+		header  string
+		value   string
+		isWhole bool // is read whole, and needs one request
+		isWrong bool // is an error
+	}{
+		"whole":                   {size: 300_000, isWhole: true},
+		"one answer is wrong":     {size: 300_000, isWhole: true, flipped: 1},
+		"all answers are wrong":   {size: 300_000, isWhole: true, flipped: 100, isWrong: true},
+		"small":                   {size: 1000, flipped: 1},
+		"small, and always wrong": {size: 1000, flipped: 100, isWrong: true},
+		"keys of the store":       {size: 1000, flipped: 100, header: sse, value: "AES256", isWrong: true},
+		"keys of a service":       {size: 1000, flipped: 100, header: sse, value: "aws:kms"},
+		"keys of a customer":      {size: 1000, flipped: 100, header: sse + "-Customer-Algorithm", value: "AES256"},
+		"OBS, keys of a service":  {size: 1000, flipped: 100, header: "X-Obs-Server-Side-Encryption", value: "kms"},
+		"several requests":        {size: 3 * minBlock},
+		"several, one is wrong":   {size: 3 * minBlock, flipped: 1, isWrong: true},
+		"several, of a service":   {size: 3 * minBlock, flipped: 1, header: sse, value: "aws:kms"},
+		"several parts":           {size: 1000, flipped: 100, header: "Etag", value: `"b8174771709d8ea9e0ac106138266c44-2"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFaults(t)
+			s, bucket, data := f.begin(t, tt.size, func(set *S3Settings) {
+				if set.Block, set.Cache = minBlock, 100*minBlock; tt.isWhole {
+					set.Block = 2 * minBlock
+				}
+			})
+			spoil := flip(tt.flipped)
+			f.after.set(func(n int64, resp *http.Response) error {
+				if tt.header != "" {
+					resp.Header.Set(tt.header, tt.value)
+				}
+				return spoil(n, resp)
+			})
+			o, err := s.Head(bucket, "run/x")
+			if err != nil {
+				t.Fatal(err)
+			}
+			read := func() ([]byte, error) {
+				src, err := s.Open(bucket, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer src.Close()
+				Whole(src)
+				got := make([]byte, tt.size)
+				_, err = io.ReadFull(io.NewSectionReader(src, 0, src.Size()), got)
+				if _, again := src.ReadAt(make([]byte, 1), int64(tt.size-1)); (err == nil) != (again == nil) {
+					t.Errorf("read again: %v", again)
+				}
+				return got, err
+			}
+			got, err := read()
+			sum := md5.Sum(data)
+			if tt.isWrong {
+				if !IsTransport(err) || !strings.Contains(err.Error(), "cannot read run/x: other bytes came than the object has: the MD5 of what came is ") ||
+					!strings.Contains(err.Error(), ", the ETag of the object "+hex.EncodeToString(sum[:])) {
+					t.Errorf("error %v", err)
+				}
+				f.after.set(nil)
+				got, err = read()
+			}
+			if isSame := bytes.Equal(got, data); err != nil || isSame == (tt.flipped > 0 && !tt.isWrong && !(tt.flipped == 1 && (tt.isWhole || tt.size == 1000))) {
+				t.Errorf("the bytes are right: %v, error %v", isSame, err)
+			}
+		})
+	}
+	f := newFaults(t)
+	s, bucket, data := f.begin(t, headSize+3*minBlock, smallBlocks)
+	f.after.set(flip(1))
+	src := s.mustOpen(t, bucket, "run/x")
+	for _, at := range []int64{headSize + minBlock, headSize, 0, headSize + 2*minBlock} { // not in order
+		if _, err := src.ReadAt(make([]byte, minBlock), at); err != nil {
+			t.Errorf("at %d of %d: %v", at, len(data), err)
+		}
+	}
+}
+
 // TestKeysSaid checks that a secret that is wrong, one that is missing and one that may not
 // do what is asked for read differently.
 func TestKeysSaid(t *testing.T) {
@@ -995,7 +1235,7 @@ func TestRetryable(t *testing.T) {
 	t.Parallel()
 	for want, list := range map[bool][]error{
 		true: {
-			io.ErrUnexpectedEOF, errIdle, context.DeadlineExceeded, &net.OpError{Op: "dial", Err: errors.New("connection refused")},
+			io.ErrUnexpectedEOF, stallError{errors.New("nothing came"), time.Second}, context.DeadlineExceeded, &net.OpError{Op: "dial", Err: errors.New("connection refused")},
 			&net.DNSError{Err: "server misbehaving", IsTemporary: true}, &statusError{status: 503}, &statusError{status: 429},
 			&statusError{status: 200, code: "InternalError"}, minio.ErrorResponse{StatusCode: 200, Code: "SlowDown"},
 		},

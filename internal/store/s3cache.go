@@ -44,6 +44,14 @@ func (h *heads) put(id string, data []byte) {
 	}
 }
 
+// drop forgets the first bytes of an object.
+func (h *heads) drop(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.bytes -= int64(len(h.byID[id]))
+	delete(h.byID, id)
+}
+
 // span is a range of an object.
 type span struct {
 	id     string
@@ -57,6 +65,9 @@ type cut struct {
 	users int          // under the lock of the cuts
 	kept  atomic.Int64 // users that say that the object will be opened again
 	again spill
+
+	hasMD5   atomic.Bool // an answer says that the ETag is the MD5
+	compared atomic.Bool // with what was read
 
 	heading sync.Mutex // is held while the head is fetched
 	head    []byte
@@ -276,6 +287,21 @@ func (b *blocks) finish(c *cut) {
 		if k := e.Value.(*block); k.of == c {
 			b.read(k, k.unread)
 			k.finished = true
+		}
+	}
+}
+
+// forget drops the blocks of an object that are wrong.
+func (b *blocks) forget(c *cut, why error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for e := b.order.Front(); e != nil; {
+		k := e.Value.(*block)
+		e = e.Next()
+		if k.of == c && k.users == 0 {
+			k.err = why
+			b.drop(k)
+			freeBuffer(k.data)
 		}
 	}
 }

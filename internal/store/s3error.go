@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/xml"
@@ -16,7 +17,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -62,15 +62,19 @@ const maxErrorBody = 64 << 10
 type answers struct {
 	usual http.RoundTripper
 	slow  http.RoundTripper // for requests with which servers take their time
+	stall time.Duration     // without any byte, after which a request that reads has failed
 }
 
 // RoundTrip implements http.RoundTripper.
-func (a answers) RoundTrip(req *http.Request) (*http.Response, error) {
-	transport := a.usual
-	if req.Method == http.MethodPost {
-		transport = a.slow
+func (a answers) RoundTrip(req *http.Request) (resp *http.Response, err error) {
+	switch req.Method {
+	case http.MethodGet, http.MethodHead:
+		resp, err = watched(a.usual, req, a.stall)
+	case http.MethodPost:
+		resp, err = a.slow.RoundTrip(req)
+	default:
+		resp, err = a.usual.RoundTrip(req)
 	}
-	resp, err := transport.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +101,60 @@ func (a answers) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	return nil, failed
+}
+
+// stallError ends a request that brings nothing.
+type stallError struct {
+	error
+	after time.Duration
+}
+
+// stalledFor is how long nothing has come before a request was ended for it, 0 for other errors.
+func stalledFor(err error) time.Duration {
+	if s, ok := errors.AsType[stallError](err); ok {
+		return s.after
+	}
+	return 0
+}
+
+// watched makes a request, and ends it when no byte has come for some time.
+func watched(transport http.RoundTripper, req *http.Request, stall time.Duration) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(req.Context())
+	end := time.AfterFunc(stall, func() { cancel(stallError{lang.Errorf("no byte came for %v", stall), stall}) })
+	resp, err := transport.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		end.Stop()
+		return nil, cmp.Or(context.Cause(ctx), err)
+	}
+	resp.Body = &watchedBody{resp.Body, ctx, cancel, end, stall}
+	return resp, nil
+}
+
+// watchedBody is the body of such a request.
+type watchedBody struct {
+	io.ReadCloser
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	end    *time.Timer
+	stall  time.Duration
+}
+
+// Read implements io.Reader. The time in which nobody reads does not count.
+func (b *watchedBody) Read(p []byte) (int, error) {
+	b.end.Reset(b.stall)
+	n, err := b.ReadCloser.Read(p)
+	b.end.Stop()
+	if err != nil && context.Cause(b.ctx) != nil {
+		err = context.Cause(b.ctx)
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *watchedBody) Close() error {
+	b.end.Stop()
+	defer b.cancel(nil)
+	return b.ReadCloser.Close()
 }
 
 // Limits of a document: a page of a thousand long keys, each letter of which is escaped,
@@ -239,7 +297,7 @@ func isNoHost(err error) bool {
 
 // retryable reports whether a request may succeed when it is tried again.
 func retryable(err error) bool {
-	if ofContent(err) || isNoHost(err) {
+	if ofContent(err) || isNoHost(err) || errors.Is(err, errSum) {
 		return false
 	}
 	if s := status(err); s != nil {
@@ -289,29 +347,35 @@ func isAway(err error) bool {
 
 // retry calls do until it works, fails in a way that trying again does not mend, or has
 // failed for too long. do reports whether it came nearer to its end, which makes the time
-// begin again.
+// begin again. A try counts while the store serves others: when it has answered a request
+// that began after the last failure of this one. What was on its way before tells nothing,
+// since connections may live on while a store goes away.
 func (s *s3) retry(do func() (progress bool, err error)) error {
 	wait := s.set.firstWait
-	var since time.Time // of the first failure in a row
-	var others int64    // requests that were answered until then
-	for tries := 1; ; tries++ {
+	var since, last time.Time // of the first failure in a row, and of the last one
+	for tries := 0; ; {
 		probes, err := s.health.enter(s.set.Context)
 		if err != nil {
 			return err
 		}
+		begun := time.Now()
 		progress, err := do()
-		down := s.health.note(probes, progress, err)
-		answered := s.health.answered.Load()
-		switch {
-		case err == nil:
+		if err == nil {
+			s.health.answered(probes, begun)
 			return nil
-		case progress || since.IsZero():
-			wait, tries, since, others = s.set.firstWait, 1, time.Now(), answered
 		}
+		down, served := s.health.failed(probes, progress, begun, err)
 		switch {
-		case !retryable(err) && !(isNoHost(err) && answered > 0), // a name may be gone while its server is started again
+		case progress || last.IsZero():
+			wait, tries, since = s.set.firstWait, 1, time.Now().Add(-stalledFor(err))
+		case served.After(last) && !down && !isBusy(err):
+			tries++
+		}
+		last = time.Now()
+		switch {
+		case !retryable(err) && !(isNoHost(err) && !served.IsZero()), // a name may be gone while its server is started again
 			time.Since(since) >= s.set.RetryTime,
-			tries >= maxTries && answered > others && !isBusy(err):
+			tries >= maxTries:
 			return err
 		case down: // the next try waits for the store
 			continue
@@ -342,12 +406,12 @@ func (s *s3) request(timeout time.Duration, do func(ctx context.Context) error) 
 // health knows whether the store answers at all. While it does not, no request is made but
 // one at a time that finds out; the others wait.
 type health struct {
-	set      *S3Settings
-	where    func() string
-	answered atomic.Int64 // requests
+	set   *S3Settings
+	where func() string
 
 	mu       sync.Mutex
-	failures int // in a row of any requests
+	served   time.Time // the latest begin of a request that was answered whole
+	failures int       // in a row of any requests
 	since    time.Time
 	last     error
 	down     bool
@@ -386,57 +450,91 @@ func (h *health) enter(ctx context.Context) (probes bool, err error) {
 			return true, nil
 		}
 		lost, last, changed := h.lost, h.last, h.changed
+		var next <-chan time.Time
+		if !h.probing {
+			next = time.After(left)
+		}
 		h.mu.Unlock()
 		if lost {
 			return false, last
 		}
 		select {
 		case <-changed:
-		case <-time.After(max(left, time.Millisecond)):
+		case <-next:
 		case <-ctx.Done():
 			return false, last
 		}
 	}
 }
 
-// note takes down how a request ended, and reports whether the store is down.
-func (h *health) note(probes, progress bool, err error) bool {
-	failed := err != nil && !progress && isAway(err)
-	if err == nil || progress {
-		h.answered.Add(1)
-	}
+// answered notes that a request that began at some time has its whole answer.
+func (h *health) answered(probes bool, begun time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if probes {
-		h.probing = false
+	h.ended(probes)
+	if begun.After(h.served) {
+		h.served = begun
 	}
-	if !failed {
-		h.up()
-		return false
-	}
-	if h.failures++; h.failures == 1 {
-		h.since = time.Now()
-	}
-	h.last = err
-	if !h.down && h.failures >= maxFailures {
-		h.down, h.wait, h.changed = true, h.set.firstWait, make(chan struct{})
-		h.next = time.Now().Add(h.wait)
-	}
-	if probes {
-		h.probed(err)
-	}
-	return h.down
+	h.answers(begun)
 }
 
-// up says that the store answers.
-func (h *health) up() {
+// failed notes that a request that began at some time has failed. It reports whether the
+// store is down, and when the latest of the requests began that were answered.
+func (h *health) failed(probes, progress bool, begun time.Time, err error) (down bool, served time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ended(probes)
+	switch {
+	case !isAway(err):
+		h.answers(begun)
+	case !progress: // a body that is cut says neither that the store is there nor that it is not
+		h.missed(probes, err)
+	}
+	return h.down, h.served
+}
+
+// ended lets the next one probe, and those that wait look at how this one ended.
+func (h *health) ended(probes bool) {
+	if probes {
+		h.probing = false
+		h.wake()
+	}
+}
+
+// wake makes those that wait look again.
+func (h *health) wake() {
+	close(h.changed)
+	h.changed = make(chan struct{})
+}
+
+// answers notes that the store has said something to a request. While it is down an answer
+// counts if its request began since.
+func (h *health) answers(begun time.Time) {
 	if h.down {
-		close(h.changed)
+		if begun.Before(h.since) {
+			return
+		}
+		h.wake()
 		if h.told && h.set.Note != nil {
 			h.set.Note(lang.Sayf("the store answers again after %s", "存储在 %s后恢复", duration(time.Since(h.since))))
 		}
 	}
 	h.failures, h.down, h.lost, h.told = 0, false, false, false
+}
+
+// missed notes that the store has not answered.
+func (h *health) missed(probes bool, err error) {
+	if h.failures++; h.failures == 1 {
+		h.since = time.Now()
+	}
+	h.last = err
+	if !h.down && h.failures >= maxFailures {
+		h.down, h.wait = true, h.set.firstWait
+		h.next = time.Now().Add(h.wait)
+	}
+	if probes {
+		h.probed(err)
+	}
 }
 
 // probed plans the next probe after one that has failed.
@@ -451,8 +549,7 @@ func (h *health) probed(err error) {
 	if left <= 0 {
 		if !h.lost {
 			h.lost = true
-			close(h.changed)
-			h.changed = make(chan struct{})
+			h.wake()
 		}
 		h.next = now.Add(min(lostProbe, 100*h.set.firstWait))
 		return

@@ -2,15 +2,17 @@ package store
 
 import (
 	"bytes"
-	"cmp"
 	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/minio/minio-go/v7"
 
@@ -21,10 +23,10 @@ import (
 var (
 	// errChanged is wrapped by errors about objects that are others by now.
 	errChanged = lang.Errorf("the object changed while it was read")
+	// errSum is wrapped by errors about objects that are not what their MD5 says.
+	errSum = lang.Errorf("other bytes came than the object has")
 	// errBadAnswer is wrapped by errors about answers that break the rules of HTTP.
 	errBadAnswer = lang.Errorf("the server's answer is wrong")
-	// errIdle ends a request that brings nothing.
-	errIdle = lang.Errorf("no byte came for %v", readTimeout)
 )
 
 // s3Object is an open object. One that is read whole is read in blocks of one size from
@@ -38,16 +40,19 @@ type s3Object struct {
 	etag        string
 
 	mu     sync.Mutex
-	head   []byte // its beginning, nil if nobody knows it
-	kept   int    // bytes of the head that were read
-	least  int64  // bytes of the head to fetch at least
-	whole  bool   // it will be read from its beginning to its end
-	begun  bool   // to be read beyond what shows what it is
-	block  int64  // bytes of a block; 0 before the first one
-	small  int    // reads that jumped, of which the first ones fetch little
-	next   int64  // where a read follows the one before
-	last   span   // that was read last
-	asked  []bool // of the blocks of one that is read whole
+	head   []byte    // its beginning, nil if nobody knows it
+	kept   int       // bytes of the head that were read
+	least  int64     // bytes of the head to fetch at least
+	whole  bool      // it will be read from its beginning to its end
+	begun  bool      // to be read beyond what shows what it is
+	block  int64     // bytes of a block; 0 before the first one
+	small  int       // reads that jumped, of which the first ones fetch little
+	next   int64     // where a read follows the one before
+	last   span      // that was read last
+	sum    hash.Hash // MD5 of the bytes that were read in order
+	summed int64     // bytes of the sum
+	broken error     // the sum is not that of the object
+	asked  []bool    // of the blocks of one that is read whole
 	closed bool
 }
 
@@ -147,6 +152,9 @@ func (f *s3Object) ReadAt(p []byte, off int64) (int, error) {
 		if err != nil {
 			return read, f.s.explain("read "+f.key, err)
 		}
+		if err := f.addToSum(p[read:read+n], off); err != nil {
+			return read, f.s.explain("read "+f.key, err)
+		}
 		read += n
 		off += int64(n)
 	}
@@ -221,9 +229,11 @@ func (f *s3Object) fetchHead(p []byte, off int64) (int, error) {
 	}
 	data := make([]byte, min(max(least, off+int64(len(p)), 2*int64(len(have))), headSize, f.size))
 	n := copy(data, have)
-	if _, err := f.s.read(f.bucket, f.object(), int64(n), data[n:]); err != nil {
+	o := f.object()
+	if _, err := f.s.read(f.bucket, o, int64(n), data[n:]); err != nil {
 		return 0, err
 	}
+	f.noteSum(o, n == 0 && int64(len(data)) == f.size)
 	f.mu.Lock()
 	f.head, f.cut.head = data, data
 	f.mu.Unlock()
@@ -358,8 +368,10 @@ func (f *s3Object) load(k *block) {
 		if f.again.load(k) {
 			return nil
 		}
-		_, err := f.s.read(f.bucket, f.object(), k.off, k.data)
+		o := f.object()
+		_, err := f.s.read(f.bucket, o, k.off, k.data)
 		if err == nil {
+			f.noteSum(o, k.n == f.size)
 			f.again.keep(k, f.size)
 		}
 		return err
@@ -367,9 +379,24 @@ func (f *s3Object) load(k *block) {
 }
 
 // read fills data with the bytes of an object from off on. Without a known size it
-// reads as many as there are, and tells what the object is. An answer that ends too
-// early is continued from where it stopped.
+// reads as many as there are, and tells what the object is. A whole object that is not what
+// its MD5 says is read once more.
 func (s *s3) read(bucket string, o *Object, off int64, data []byte) ([]byte, error) {
+	for isFirst := true; ; isFirst = false {
+		got, err := s.readRange(bucket, o, off, data)
+		if err != nil || off > 0 || int64(len(got)) < o.Size || !o.hasMD5 {
+			return got, err
+		}
+		sum := md5.Sum(got)
+		if err = o.compareSum(sum[:]); err == nil || !isFirst {
+			return got, err
+		}
+	}
+}
+
+// readRange is read without a look at the MD5. An answer that ends too early is continued
+// from where it stopped.
+func (s *s3) readRange(bucket string, o *Object, off int64, data []byte) ([]byte, error) {
 	got := 0
 	err := s.retry(func() (bool, error) {
 		n, err := s.readOnce(bucket, o, off+int64(got), data[got:])
@@ -388,17 +415,12 @@ func (s *s3) read(bucket string, o *Object, off int64, data []byte) ([]byte, err
 func (s *s3) readOnce(bucket string, o *Object, off int64, data []byte) (int, error) {
 	s.slots <- struct{}{}
 	defer func() { <-s.slots }()
-	ctx, cancel := context.WithCancelCause(context.Background())
-	defer cancel(nil)
-	idle := time.AfterFunc(readTimeout, func() { cancel(errIdle) })
-	defer idle.Stop()
-
 	var opt minio.GetObjectOptions
 	opt.Set("Range", fmt.Sprintf("bytes=%d-%d", off, off+int64(len(data))-1))
 	if o.ETag != "" {
 		opt.Set("If-Match", `"`+o.ETag+`"`)
 	}
-	body, now, header, err := s.core.GetObject(ctx, bucket, o.Key, opt)
+	body, now, header, err := s.core.GetObject(context.Background(), bucket, o.Key, opt)
 	if err != nil {
 		if answer := status(err); answer != nil && o.ETag != "" {
 			switch answer.status {
@@ -408,7 +430,7 @@ func (s *s3) readOnce(bucket string, o *Object, off int64, data []byte) (int, er
 				return 0, s.changed(bucket, o, "")
 			}
 		}
-		return 0, cmp.Or(context.Cause(ctx), err)
+		return 0, err
 	}
 	defer body.Close()
 	size, err := answered(header, off)
@@ -421,15 +443,17 @@ func (s *s3) readOnce(bucket string, o *Object, off int64, data []byte) (int, er
 		return 0, lang.Errorf("%w (%d bytes when listed, %d now)", errChanged, o.Size, size)
 	}
 	o.Size, o.ETag, o.ModTime = size, now.ETag, now.LastModified
+	o.hasMD5 = isMD5(o.ETag) && !isEncrypted(header) && !strings.HasSuffix(bucket, directoryBucket)
 	want := data[:min(int64(len(data)), size-off)]
 	n := 0
 	for n < len(want) {
 		m, err := body.Read(want[n:])
 		n += m
-		idle.Reset(readTimeout)
 		if n < len(want) && err != nil {
-			// Its end is no end of the object, which would be io.ErrUnexpectedEOF.
-			return n, lang.Errorf("the answer ended after %d of %d bytes: %s", n, len(want), cmp.Or(context.Cause(ctx), err).Error())
+			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+				err = errors.New(err.Error()) // it is no end of the object
+			}
+			return n, lang.Errorf("the answer ended after %d of %d bytes: %w", n, len(want), err)
 		}
 	}
 	return n, nil
@@ -456,6 +480,75 @@ func answered(h http.Header, off int64) (size int64, err error) {
 		return 0, lang.Errorf("%w: Content-Range %q for bytes from %d on", errBadAnswer, text, off)
 	}
 	return size, nil
+}
+
+// isEncrypted reports whether an object is encrypted in a way that its ETag is no MD5: by
+// keys of a service (aws:kms, kms) or of a customer; AES256 is by keys of the store.
+func isEncrypted(h http.Header) bool {
+	for _, vendor := range []string{"X-Amz", "X-Obs"} {
+		method := h.Get(vendor + "-Server-Side-Encryption")
+		if method != "" && method != "AES256" || h.Get(vendor+"-Server-Side-Encryption-Customer-Algorithm") != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// directoryBucket ends the names of buckets of AWS whose ETags are random.
+const directoryBucket = "--x-s3"
+
+// isMD5 reports whether an ETag may be an MD5. Objects of several parts have a dash in it.
+func isMD5(etag string) bool {
+	sum, err := hex.DecodeString(etag)
+	return err == nil && len(sum) == md5.Size
+}
+
+// compareSum is an error if the MD5 of what was read is not that of the object.
+func (o *Object) compareSum(found []byte) error {
+	if text := hex.EncodeToString(found); !strings.EqualFold(text, o.ETag) {
+		return lang.Errorf("%w: the MD5 of what came is %s, the ETag of the object %s", errSum, text, o.ETag)
+	}
+	return nil
+}
+
+// noteSum notes that the object was read from, and whether its sum was compared.
+func (f *s3Object) noteSum(o *Object, whole bool) {
+	f.cut.hasMD5.Store(o.hasMD5)
+	if whole {
+		f.cut.compared.Store(true)
+	}
+}
+
+// addToSum adds bytes that were read to the sum of those before them, and compares it when
+// these are the last ones. What was fetched is dropped where it is another sum. Objects
+// that are not read in order have no sum.
+func (f *s3Object) addToSum(p []byte, off int64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.broken != nil || f.cut.compared.Load() || !isMD5(f.etag) {
+		return f.broken
+	}
+	if off > f.summed || off+int64(len(p)) <= f.summed {
+		return nil
+	}
+	if f.sum == nil {
+		f.sum = md5.New()
+	}
+	f.sum.Write(p[f.summed-off:])
+	f.summed = off + int64(len(p))
+	if f.summed < f.size || !f.cut.hasMD5.Load() {
+		return nil
+	}
+	f.broken = f.object().compareSum(f.sum.Sum(nil))
+	if f.broken == nil {
+		f.cut.compared.Store(true)
+		return nil
+	}
+	f.head, f.cut.head = nil, nil
+	f.s.heads.drop(f.id)
+	f.s.blocks.forget(f.cut, f.broken)
+	f.again.close()
+	return f.broken
 }
 
 // changed is the error for an object that is another by now.

@@ -51,7 +51,8 @@ type Object struct {
 	Key     string
 	Size    int64 // bytes; -1 when it is not known yet
 	ModTime time.Time
-	ETag    string // as the server gives it, with its quotes; empty when it is not known
+	ETag    string // as the server gives it, without its quotes; empty when it is not known
+	hasMD5  bool   // an answer to a request that reads has said that the ETag is the MD5
 }
 
 // Objects is a kind of object storage, as far as this package needs one: folders and
