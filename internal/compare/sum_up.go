@@ -297,6 +297,7 @@ func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 		all = append(all, lang.Sayf("arguments that are no tensors differ (%d): %s", "非张量参数不同(%d 个)：%s", differ, first))
 	}
 	all = append(all, o.notTransposed(rep)...)
+	all = append(all, aboutFiles(rep)...)
 	if !rep.Interrupted {
 		for _, row := range rep.All() {
 			if !row.Undiagnosed.IsZero() {
@@ -311,6 +312,26 @@ func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 		}
 	}
 	return append(all, rep.Listed.OfOptions...)
+}
+
+// warningsShown is how many warnings about files a report lists.
+const warningsShown = 10
+
+// aboutFiles are the warnings of the rows about their files, each once, and how many are left out.
+func aboutFiles(rep *record.Report) (shown []lang.Sentence) {
+	seen := map[string]bool{}
+	for _, row := range rep.All() {
+		for _, w := range row.Warnings {
+			if text := w.String(); !seen[text] {
+				seen[text] = true
+				shown = append(shown, w)
+			}
+		}
+	}
+	if more := len(shown) - warningsShown; more > 0 {
+		shown = append(shown[:warningsShown], lang.Sayf("%d more warnings about files (rows have them as \"warnings\" in compare.json)", "另有 %d 条关于文件的警告(见 compare.json 各行的 \"warnings\")", more))
+	}
+	return shown
 }
 
 // unmatched warns of operators that were asked for and that no round has.
