@@ -17,6 +17,7 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
 )
 
 // sumUp makes what a report says as a whole of its rounds: counts, the round that went
@@ -314,24 +315,13 @@ func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 	return append(all, rep.Listed.OfOptions...)
 }
 
-// warningsShown is how many warnings about files a report lists.
-const warningsShown = 10
-
-// aboutFiles are the warnings of the rows about their files, each once, and how many are left out.
-func aboutFiles(rep *record.Report) (shown []lang.Sentence) {
-	seen := map[string]bool{}
+// aboutFiles are the warnings of the rows about their files.
+func aboutFiles(rep *record.Report) []lang.Sentence {
+	var all []lang.Sentence
 	for _, row := range rep.All() {
-		for _, w := range row.Warnings {
-			if text := w.String(); !seen[text] {
-				seen[text] = true
-				shown = append(shown, w)
-			}
-		}
+		all = append(all, row.Warnings...)
 	}
-	if more := len(shown) - warningsShown; more > 0 {
-		shown = append(shown[:warningsShown], lang.Sayf("%d more warnings about files (rows have them as \"warnings\" in compare.json)", "另有 %d 条关于文件的警告(见 compare.json 各行的 \"warnings\")", more))
-	}
-	return shown
+	return tensorfile.FirstWarnings(all)
 }
 
 // unmatched warns of operators that were asked for and that no round has.

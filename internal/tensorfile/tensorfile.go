@@ -240,6 +240,25 @@ func (f *File) AllWarnings() []lang.Sentence {
 	return all
 }
 
+// mostWarnings is how many warnings about files a result lists.
+const mostWarnings = 10
+
+// FirstWarnings are the first warnings about files, each once, and how many there are more.
+func FirstWarnings(all []lang.Sentence) (first []lang.Sentence) {
+	seen := map[string]bool{}
+	for _, w := range all {
+		text := w.String()
+		if !seen[text] && len(seen) < mostWarnings {
+			first = append(first, w)
+		}
+		seen[text] = true
+	}
+	if more := len(seen) - len(first); more > 0 {
+		first = append(first, lang.Sayf("%d more warnings about files", "另有 %d 条关于文件的警告", more))
+	}
+	return first
+}
+
 // TypeName names the element type and, if it is another one, that of its origin.
 func TypeName(stored, origin tensor.DType) string {
 	if origin == tensor.Undefined || origin == stored {
