@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -169,6 +170,11 @@ func readInput(t *testing.T, path string, want *inputFile) {
 		t.Fatalf("inspect: %v in %q%s", err, r.out, r.err)
 	}
 	tensors := slices.DeleteFunc(slices.Clone(want.Tensors), func(x inputTensor) bool { return x.NotATensor })
+	// The list has no warnings about elements: they are of the datasets that h5py wrote in parts.
+	file.Warnings = slices.DeleteFunc(file.Warnings, func(w string) bool {
+		name, _, unwritten := strings.Cut(w, " elements were never written: ")
+		return unwritten && regexp.MustCompile(`^/(unwritten|sparse|sparse_unlimited|resized): `).MatchString(name)
+	})
 	if r.code != code || len(file.Tensors) != len(tensors) || (len(file.Warnings) > 0) != (len(want.Warnings) > 0) {
 		t.Fatalf("inspect: exit %d, want %d; tensors %+v, want %+v; warnings %q, want %q", r.code, code, file.Tensors, tensors, file.Warnings, want.Warnings)
 	}

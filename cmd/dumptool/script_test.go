@@ -42,6 +42,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GOLDEN_COMPARE", filepath.Join(filepath.Dir(golden), "compare"))
 			env.Setenv("NETWORK", filepath.Join(filepath.Dir(filepath.Dir(golden)), "network"))
 			env.Setenv("SELF", filepath.Join(filepath.Dir(golden), "recompute", "nets", "s7303_strong"))
+			env.Setenv("UNWRITTEN", filepath.Join(filepath.Dir(filepath.Dir(golden)), "..", "internal", "format", "hdf5", "testdata", "unwritten.h5"))
 			env.Setenv("SAMPLE", filepath.Join(filepath.Dir(filepath.Dir(golden)), "sample"))
 			env.Setenv("CONV", filepath.Join(filepath.Dir(filepath.Dir(golden)), "sample", "Conv2D.Default_network__backbone_conv1_Conv2D-op515.58.16.1624605159829577"))
 			env.Setenv("HANDED", filepath.Join(filepath.Dir(filepath.Dir(golden)), "handed"))

@@ -103,6 +103,8 @@ type checker struct {
 	// places are those of the workers: operators hold one each, and use those that are free.
 	places     *semaphore.Weighted
 	extracting sync.Mutex
+	// fileWarnings are warnings about the files of the operators.
+	fileWarnings []lang.Sentence
 	// unfit is set for graphs that do not fit the dumps.
 	unfit bool
 	// named are the operators of rounds by their names as files have them.
@@ -120,6 +122,8 @@ type outcome struct {
 	row      Operator
 	problems []Problem
 	warnings []lang.Sentence
+	// aboutFiles are warnings about the files of its tensors.
+	aboutFiles []lang.Sentence
 }
 
 // Run computes every chosen operator of a run again. The report of a run that was interrupted
@@ -179,6 +183,7 @@ func Run(ctx context.Context, run *dumpdir.Run, opt Options) (*Report, error) {
 	if err := c.judgePeers(ctx, jobs); err != nil {
 		return nil, err
 	}
+	c.Warnings = append(c.Warnings, tensorfile.FirstWarnings(c.fileWarnings)...)
 	c.sayGraph()
 	if err := c.judgeRanks(ctx, run); err != nil {
 		return nil, err
@@ -200,6 +205,7 @@ func (c *checker) run(ctx context.Context, jobs []job) error {
 			}
 			c.Operators = append(c.Operators, o.row)
 			c.Problems, c.Warnings = append(c.Problems, o.problems...), append(c.Warnings, o.warnings...)
+			c.fileWarnings = append(c.fileWarnings, o.aboutFiles...)
 		})
 }
 
@@ -384,6 +390,9 @@ func (x *execution) tensor(t *dumpdir.Tensor, images bool) (*recompute.Tensor, e
 		return nil, err
 	}
 	x.open = append(x.open, f)
+	for _, w := range f.AllWarnings() {
+		x.aboutFiles = append(x.aboutFiles, lang.Sayf("%s: %s", "%s：%s", t.File.Path(), w))
+	}
 	i := slices.IndexFunc(f.Tensors, func(s tensorfile.Tensor) bool { return s.Kind == t.Kind && s.Index == t.Index })
 	if len(f.Tensors) == 1 {
 		i = 0

@@ -348,7 +348,7 @@ func describe(row *record.Row, a *align.Alignment, limits record.Limits) {
 		row.NPUShape = row.RefShape // most often, and the row keeps one of them
 	}
 	row.RefDType, row.NPUDType = a.Ref.DType, a.NPU.DType
-	row.Notes = append(row.Notes, a.Notes...)
+	row.Notes, row.Warnings = append(row.Notes, a.Notes...), a.Warnings
 	row.Partial, row.Forced = a.Partial, a.Forced
 	row.Limits = limits
 }

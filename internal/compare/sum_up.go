@@ -17,6 +17,7 @@ import (
 	"dumptool/internal/lang"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
 )
 
 // sumUp makes what a report says as a whole of its rounds: counts, the round that went
@@ -297,6 +298,7 @@ func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 		all = append(all, lang.Sayf("arguments that are no tensors differ (%d): %s", "非张量参数不同(%d 个)：%s", differ, first))
 	}
 	all = append(all, o.notTransposed(rep)...)
+	all = append(all, aboutFiles(rep)...)
 	if !rep.Interrupted {
 		for _, row := range rep.All() {
 			if !row.Undiagnosed.IsZero() {
@@ -311,6 +313,15 @@ func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 		}
 	}
 	return append(all, rep.Listed.OfOptions...)
+}
+
+// aboutFiles are the warnings of the rows about their files.
+func aboutFiles(rep *record.Report) []lang.Sentence {
+	var all []lang.Sentence
+	for _, row := range rep.All() {
+		all = append(all, row.Warnings...)
+	}
+	return tensorfile.FirstWarnings(all)
 }
 
 // unmatched warns of operators that were asked for and that no round has.

@@ -59,7 +59,7 @@ func (r *run) convert(ctx context.Context, job Job, p *fileProgress) Result {
 	f, why, err := r.open(job.File)
 	if f != nil {
 		defer f.Close()
-		res.Warnings = f.Warnings
+		res.Warnings = f.AllWarnings()
 	}
 	if why == nil && err == nil {
 		err = r.checkTwins(&job, f)

@@ -22,7 +22,7 @@ type Contents struct {
 	// Values are what the file holds besides tensors, such as the number of an
 	// epoch.
 	Values []Value
-	// Warnings are oddities that take nothing away from the tensors.
+	// Warnings are oddities of the file that take nothing away from the tensors.
 	Warnings []lang.Sentence
 }
 
@@ -43,6 +43,8 @@ type Tensor struct {
 	// another one; Undefined if that is not known or the same.
 	Origin tensor.DType
 	Details
+	// Warnings are oddities that take nothing away from the tensor.
+	Warnings []lang.Sentence
 	// Err says why the tensor cannot be used.
 	Err error
 }

@@ -87,13 +87,13 @@ func (s *stored) readHeader(file io.ReaderAt) *PieceError {
 		shape = tensor.Shape{}
 	}
 	if s.dtype == tensor.Undefined {
-		s.dtype = array.Host.DType()
+		s.dtype = array.DType()
 	}
 	if s.shape == nil {
 		s.shape = shape
 	}
 	if !s.shape.Equal(shape) || s.dtype.UnitSize() != array.Host.Size() || s.dtype.Packed() {
-		return &PieceError{SizeMismatch, lang.Say("found an array %v of %s, want %v of %s", shape, array.Host, s.shape, s.dtype)}
+		return &PieceError{SizeMismatch, lang.Say("found an array %v of %s, want %v of %s", shape, array.DType(), s.shape, s.dtype)}
 	}
 	return nil
 }

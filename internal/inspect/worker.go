@@ -53,7 +53,7 @@ func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
 		return f
 	}
 	defer src.Close()
-	f.Warnings = src.Warnings
+	f.Warnings = src.AllWarnings()
 	f.describe(src)
 	slices := f.slices(src)
 	for i := range src.Tensors {

@@ -146,6 +146,7 @@ func (w *Window) single(ctx context.Context, opt *Options, of *align.Ref) error 
 	if err != nil {
 		return safefile.WithPath(of.Path, err)
 	}
+	w.Notes = append(w.Notes, slices.Concat(f.Warnings, t.Warnings)...)
 	v := view{shape: w.Tensor.StoredShape, npu: t.Elements(), types: [2]tensor.DType{1: t.DType}}
 	w.Format = t.Format
 	plan, err := hostPlan(t, v.shape, opt)
@@ -194,7 +195,7 @@ func (w *Window) pair(ctx context.Context, opt *Options, ref, of *align.Ref) err
 		return err
 	}
 	defer a.Close()
-	w.Notes = append(w.Notes, a.Notes...)
+	w.Notes = append(w.Notes, slices.Concat(a.Notes, a.Warnings)...)
 	if a.Status != "" {
 		return lang.Errorf("%s and %s cannot be compared: %s", opt.Reference, opt.Tensor, a.Reasons[0].Evidence)
 	}

@@ -49,8 +49,23 @@ func readDump(f *File, src *source) error {
 
 func (f *File) add(kind tensor.Kind, tensors []tensor.Tensor, details []dumpfmt.Detail) {
 	for i, t := range tensors {
-		f.Tensors = append(f.Tensors, Tensor{Tensor: t, Kind: kind, Index: i, Address: details[i].Address, Err: details[i].Err})
+		one := Tensor{Tensor: t, Kind: kind, Index: i, Address: details[i].Address, Err: details[i].Err}
+		if need, ok := surplus(&t); ok && one.Err == nil && !f.Op.dump.IsOpDebug() {
+			one.Warnings = append(one.Warnings, lang.Say("%v elements of %s need %d bytes, found %d: the first are taken", t.Shape, t.DType, need, t.Size))
+		}
+		f.Tensors = append(f.Tensors, one)
 	}
+}
+
+// surplus reports whether a tensor of a dump has more bytes than it needs and than the runtime
+// gives it: it rounds sizes up to 32 bytes, and may add 32.
+func surplus(t *tensor.Tensor) (need int64, ok bool) {
+	n, counted := t.Shape.Count()
+	if !counted || n == 0 || len(t.Shape) == 0 || t.DType == tensor.Undefined {
+		return 0, false
+	}
+	need, fits := t.DType.Bytes(n)
+	return need, fits && need > 0 && t.Size > need && (t.Size%32 != 0 || t.Size-need >= 64)
 }
 
 // ThreadShapes returns the shapes, by kind of tensor, that the tensors have in

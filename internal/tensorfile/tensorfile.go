@@ -48,6 +48,8 @@ type Tensor struct {
 	// Address is where the tensor lay in the memory of the device, 0 where its file does not
 	// say.
 	Address uint64
+	// Warnings are what is odd about the tensor alone.
+	Warnings []lang.Sentence
 	// Err says why the tensor cannot be used although its file can.
 	Err error
 }
@@ -80,7 +82,8 @@ type File struct {
 	// its order.
 	Tensors []Tensor
 	// Values are what a file that names its tensors holds besides.
-	Values   []format.Value
+	Values []format.Value
+	// Warnings are what is odd about the file.
 	Warnings []lang.Sentence
 
 	file store.Source
@@ -225,6 +228,36 @@ func (e *ForeignError) Text() lang.Text {
 
 // Unwrap returns the errors of the readers.
 func (e *ForeignError) Unwrap() error { return e.Err }
+
+// AllWarnings are those of the file, then those of its tensors, each with its tensor.
+func (f *File) AllWarnings() []lang.Sentence {
+	all := slices.Clip(f.Warnings)
+	for i := range f.Tensors {
+		for _, w := range f.Tensors[i].Warnings {
+			all = append(all, lang.Sayf("%s: %s", "%s：%s", f.Tensors[i].String(), w))
+		}
+	}
+	return all
+}
+
+// mostWarnings is how many warnings about files a result lists.
+const mostWarnings = 10
+
+// FirstWarnings are the first warnings about files, each once, and how many there are more.
+func FirstWarnings(all []lang.Sentence) (first []lang.Sentence) {
+	seen := map[string]bool{}
+	for _, w := range all {
+		text := w.String()
+		if !seen[text] && len(seen) < mostWarnings {
+			first = append(first, w)
+		}
+		seen[text] = true
+	}
+	if more := len(seen) - len(first); more > 0 {
+		first = append(first, lang.Sayf("%d more warnings about files", "另有 %d 条关于文件的警告", more))
+	}
+	return first
+}
 
 // TypeName names the element type and, if it is another one, that of its origin.
 func TypeName(stored, origin tensor.DType) string {
@@ -375,7 +408,7 @@ func named(open func(r io.ReaderAt, size int64) (*format.Contents, error)) func(
 }
 
 func namedTensor(t *format.Tensor) Tensor {
-	named := Tensor{Tensor: t.Tensor, Kind: tensor.Output, Name: t.Name, Path: t.Path, Operator: t.Operator, Details: &t.Details, Origin: t.Origin, Err: t.Err}
+	named := Tensor{Tensor: t.Tensor, Kind: tensor.Output, Name: t.Name, Path: t.Path, Operator: t.Operator, Details: &t.Details, Origin: t.Origin, Warnings: t.Warnings, Err: t.Err}
 	if t.Operator != nil {
 		named.Kind, named.Index = t.Operator.Kind, t.Operator.Index
 	}

@@ -144,3 +144,24 @@ func mustHeader(t *testing.T) []byte {
 	}
 	return append(header, 7)
 }
+
+// TestSurplus warns of a tensor of a dump with more bytes than its shape needs, unless the
+// runtime rounds up to as many.
+func TestSurplus(t *testing.T) {
+	for _, test := range []struct {
+		size int64
+		want bool
+	}{{24, false}, {32, false}, {64, false}, {48, true}, {25, true}, {96, true}, {128, true}} {
+		one := tensor.Tensor{DType: tensor.Float32, Shape: tensor.Shape{2, 3}, Size: test.size}
+		if need, ok := surplus(&one); ok != test.want || need != 24 {
+			t.Errorf("%d bytes: %v, needs %d, want %v, 24", test.size, ok, need, test.want)
+		}
+	}
+	for _, one := range []tensor.Tensor{
+		{DType: tensor.Float32, Size: 100}, {DType: tensor.Undefined, Shape: tensor.Shape{1}, Size: 100}, {DType: tensor.Float32, Shape: tensor.Shape{0}, Size: 100},
+	} {
+		if _, ok := surplus(&one); ok {
+			t.Errorf("%+v has a surplus", one)
+		}
+	}
+}

@@ -79,6 +79,8 @@ type Alignment struct {
 	// Shape is what is compared: equal on both sides, or flat.
 	Shape tensor.Shape
 	Notes []lang.Sentence
+	// Warnings are what is odd about the files, each with its file.
+	Warnings []lang.Sentence
 	// Forced is set when the shapes differ all the same, Partial when not all
 	// elements are compared.
 	Forced, Partial bool
@@ -224,6 +226,9 @@ func (g *Aligner) open(a *Alignment, p Pair) error {
 			t.Format, t.hasFormat = *g.NPUFormat, true
 		}
 		*views[i] = View{DType: t.DType, Shape: t.Stored, tensor: t}
+	}
+	for i, v := range views {
+		a.Warnings = append(a.Warnings, v.tensor.warnings(refs[i])...)
 	}
 	for i, v := range views {
 		if _, err := tensor.NewDecoder(v.DType); err != nil {

@@ -88,6 +88,23 @@ func (t *Tensor) Close() {
 	}
 }
 
+// warnings are what is odd about the file of a tensor, or about those of its pieces.
+func (t *Tensor) warnings(of *Ref) (all []lang.Sentence) {
+	for i, p := range t.pieces {
+		all = append(all, p.warnings(t.joined.Pieces[i].Ref)...)
+	}
+	if t.joined != nil {
+		return all
+	}
+	for _, w := range t.file.Warnings {
+		all = append(all, lang.Sayf("%s: %s", "%s：%s", filepath.ToSlash(of.Path), w))
+	}
+	for _, w := range t.Tensor.Warnings {
+		all = append(all, lang.Sayf("%s: %s", "%s：%s", of, w))
+	}
+	return all
+}
+
 // source reads the stored elements.
 func (t *Tensor) source() (layout.Source, error) {
 	if t.joined == nil {

@@ -442,7 +442,7 @@ func (x *judged) specific(op *verdict.Operator) bool {
 }
 
 // faultsOnly are the patterns that only a fault makes.
-var faultsOnly = []record.Code{record.Duplicate, record.Shift, record.Layout, record.Endian, record.DTypeMisread, record.ZeroTail, record.Wrap, record.Saturation}
+var faultsOnly = []record.Code{record.Duplicate, record.Swapped, record.Shift, record.Layout, record.Endian, record.DTypeMisread, record.ZeroTail, record.Wrap, record.Saturation}
 
 // Apply makes the status of all rows that by evidence, and their reasons. Like Conclude it
 // finds where it began to be bad; FirstBad and FirstDamaged are the first origin, if an

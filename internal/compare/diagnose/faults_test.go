@@ -85,6 +85,17 @@ func ordered(axes ...int) func(*goodPair) []float64 {
 	}
 }
 
+// read makes NPU values of which the one at some coordinates is the good one at another offset.
+func read(from func(s *goodPair, at []int64) int64) func(*goodPair) []float64 {
+	return func(s *goodPair) []float64 {
+		out := make([]float64, len(s.npu))
+		for i := range out {
+			out[i] = s.npu[from(s, s.shape.Coordinates(int64(i)))]
+		}
+		return out
+	}
+}
+
 func rank(n int) func(*goodPair) bool {
 	return func(s *goodPair) bool { return len(s.shape) == n && distinct(s.shape) > 1 }
 }
@@ -192,6 +203,12 @@ func faults() []fault {
 		{name: "HWCN as NCHW", code: record.Layout, needs: rank(4), values: ordered(3, 2, 0, 1)},
 		{name: "swapped last", code: record.Layout, needs: rank(3), values: ordered(0, 2, 1)},
 		{name: "NDHWC as NCDHW", code: record.Layout, needs: rank(5), values: ordered(0, 4, 1, 2, 3)},
+		{name: "C order read as Fortran order", code: record.Layout, needs: func(s *goodPair) bool { return distinct(s.shape) > 1 }, values: read(func(s *goodPair, at []int64) (from int64) {
+			for a, i := range slices.Backward(at) {
+				from = from*s.shape[a] + i
+			}
+			return from
+		})},
 		{name: "bytes swapped", code: record.Endian, stored: swapped, needs: func(s *goodPair) bool { return s.kind.npu.UnitSize() > 1 }},
 		{name: "bfloat16 as float16", code: record.DTypeMisread, needs: isHalf, stored: func(s *goodPair) []byte { return store(tensor.BFloat16, s.npu) }},
 		{name: "int32 as float32", changesRef: true, code: record.DTypeMisread, needs: func(s *goodPair) bool { return s.kind.npu == tensor.Float32 },

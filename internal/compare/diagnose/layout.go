@@ -18,7 +18,7 @@ func permuted(p *pair) lang.Sentence {
 		return lang.Sentence{}
 	}
 	best, evidence := p.permutation()
-	if best != nil {
+	if best != nil && best.axes != nil {
 		p.facts = p.facts.List("perm", best.axes)
 	}
 	return evidence
@@ -93,11 +93,13 @@ func (p *pair) npuShape() tensor.Shape {
 }
 
 // order is a candidate: the NPU data have this shape, and axis axes[j] of it is
-// axis j of the reference, which is numpy.transpose(npu.reshape(shape), axes).
+// axis j of the reference, which is numpy.transpose(npu.reshape(shape), axes), in its own
+// shape.
 type order struct {
 	shape tensor.Shape
-	axes  []int
-	text  lang.Sentence
+	// axes are nil where the shape has other axes than the tensors.
+	axes []int
+	text lang.Sentence
 	// weights[a] is how far a step along axis a goes in the reference.
 	weights []int64
 }
@@ -107,6 +109,21 @@ func newOrder(ref tensor.Shape, axes []int, text lang.Sentence) order {
 	o := order{shape: make(tensor.Shape, len(ref)), axes: axes, text: text, weights: make([]int64, len(ref))}
 	for j, stride := range ref.Strides() {
 		o.shape[axes[j]] = ref[j]
+		o.weights[axes[j]] = stride
+	}
+	return o
+}
+
+// newMoved makes the candidate whose elements in another order of its axes are those of the
+// reference, though its shape is the reference's: what becomes of data in the order of the
+// reference that are taken for another one.
+func newMoved(shape tensor.Shape, axes []int, text lang.Sentence) order {
+	o := order{shape: shape, axes: axes, text: text, weights: make([]int64, len(shape))}
+	taken := make(tensor.Shape, len(shape))
+	for j, a := range axes {
+		taken[j] = shape[a]
+	}
+	for j, stride := range taken.Strides() {
 		o.weights[axes[j]] = stride
 	}
 	return o
@@ -167,13 +184,16 @@ func (p *pair) candidates() []order {
 	ref, npu := p.request.Shape, p.npuShape()
 	same := npu.Equal(ref)
 	var all []order
-	for _, known := range axisOrders(len(ref)) {
+	orders := axisOrders(len(ref))
+	for _, known := range orders {
 		o := newOrder(ref, known.axes, lang.Sentence{})
 		switch {
 		case same && known.from != "":
 			o.text = lang.Sayf("the NPU data are %s under a shape of %s", "NPU 数据为 %s 排布，shape 却是 %s", known.from, known.to)
 		case same && len(ref) == 2:
 			o.text = lang.Sayf("the NPU tensor is transposed", "NPU 张量被转置")
+		case same && isReversed(known.axes):
+			o.text = lang.Sayf("the NPU data are in the axis order of %s, as with a wrong fortran_order", "NPU 数据的轴顺序属于 %s，如同 fortran_order 有误", o.shape)
 		case same:
 			o.text = lang.Sayf("the NPU data are in the axis order of %s", "NPU 数据的轴顺序属于 %s", o.shape)
 		case !o.shape.Equal(npu):
@@ -185,9 +205,94 @@ func (p *pair) candidates() []order {
 		}
 		all = append(all, o)
 	}
+	for _, known := range orders {
+		if same {
+			all = append(all, newMoved(ref, known.axes, movedText(known)))
+		}
+	}
+	all = append(all, blockedOrders(ref)...)
 	if sorted := slices.Sorted(slices.Values(npu)); !same && slices.Equal(sorted, slices.Sorted(slices.Values(ref))) {
 		all = append(all, newOrder(ref, numbers(len(ref)), lang.Sayf(
 			"the NPU data are in the axis order of the reference %s, only their shape %s is wrong", "NPU 数据的轴顺序与标杆 %s 一致，仅 shape %s 有误", ref, npu)))
+	}
+	return all
+}
+
+// isReversed reports whether a permutation reverses the axes.
+func isReversed(axes []int) bool {
+	reversed := numbers(len(axes))
+	slices.Reverse(reversed)
+	return slices.Equal(axes, reversed)
+}
+
+// movedText says what data in the order of the reference were taken for.
+func movedText(known axisOrder) lang.Sentence {
+	switch {
+	case known.from != "":
+		return lang.Sayf("the NPU data were taken for %s and are %s", "NPU 数据被当作 %s，实为 %s", known.to, known.from)
+	case isReversed(known.axes):
+		return lang.Sayf("the NPU data are in the order of the reference and were read in the reverse order of axes, as with a wrong fortran_order", "NPU 数据与标杆顺序一致，却按相反的轴顺序读取，如同 fortran_order 有误")
+	}
+	return lang.Sayf("the NPU data are in the order of the reference and were read in another order of axes", "NPU 数据与标杆顺序一致，却按另一种轴顺序读取")
+}
+
+// blocked is a layout of the device that has no padding for a shape: the axes in the order of
+// the host are cut into pieces, and the data have the pieces in another order.
+type blocked struct {
+	name, host string
+	pieces     tensor.Shape
+	device     []int // the pieces in the order of the data
+}
+
+// blockSizes are how many elements the last axis of a layout of the device has, by the size of
+// an element; most often 16.
+var blockSizes = [...]int64{16, 32, 8}
+
+// fractal is how many rows a fractal has.
+const fractal = 16
+
+// blockedLayouts lists the layouts of the device that have no padding for a shape.
+func blockedLayouts(s tensor.Shape) (all []blocked) {
+	add := func(name, host string, pieces tensor.Shape, device ...int) {
+		for _, n := range pieces {
+			if n == 0 {
+				return // shorter than a block
+			}
+		}
+		if count, _ := pieces.Count(); count == s.Elements() {
+			all = append(all, blocked{name, host, pieces, device})
+		}
+	}
+	last := len(s) - 1
+	for _, c0 := range blockSizes {
+		if len(s) >= 2 {
+			m, n := s[last-1], s[last]
+			add("FRACTAL_NZ", "ND", tensor.Shape{s[:last-1].Elements(), m / fractal, fractal, n / c0, c0}, 0, 3, 1, 2, 4)
+		}
+		switch len(s) {
+		case 4:
+			add("NC1HWC0", "NCHW", tensor.Shape{s[0], s[1] / c0, c0, s[2] * s[3]}, 0, 1, 3, 2)
+			add("NC1HWC0", "NHWC", tensor.Shape{s[0], s[1] * s[2], s[3] / c0, c0}, 0, 2, 1, 3)
+			add("FRACTAL_Z", "NCHW", tensor.Shape{s[0] / fractal, fractal, s[1] / c0, c0, s[2] * s[3]}, 2, 4, 0, 1, 3)
+		case 5:
+			add("NDC1HWC0", "NCDHW", tensor.Shape{s[0], s[1] / c0, c0, s[2], s[3] * s[4]}, 0, 3, 1, 4, 2)
+		}
+	}
+	return all
+}
+
+// blockedOrders are the candidates in which data of the device are taken for data of the host,
+// or the reverse.
+func blockedOrders(ref tensor.Shape) (all []order) {
+	for _, b := range blockedLayouts(ref) {
+		inverse := make([]int, len(b.device))
+		for at, piece := range b.device {
+			inverse[piece] = at
+		}
+		device := newOrder(b.pieces, inverse, lang.Sayf("the NPU data are %s and were read as %s", "NPU 数据实为 %s，却按 %s 读取", b.name, b.host))
+		host := newMoved(b.pieces, b.device, lang.Sayf("the NPU data are %s and were converted from %s", "NPU 数据实为 %s，却按 %s 转换", b.host, b.name))
+		device.axes, host.axes = nil, nil
+		all = append(all, device, host)
 	}
 	return all
 }

@@ -92,6 +92,59 @@ func findPermutation(t *testing.T, in Tensors) (*order, lang.Sentence, error) {
 	return o, evidence, p.err()
 }
 
+// TestBlocked finds data of the device that are taken for data of the host, and the reverse, by
+// the offsets of the layouts. from is the good element at some coordinates of the NPU tensor.
+func TestBlocked(t *testing.T) {
+	tests := []struct {
+		text  string
+		shape tensor.Shape
+		from  func(at []int64) int64
+	}{
+		{"the NPU data are ND and were converted from FRACTAL_NZ", tensor.Shape{64, 128}, func(at []int64) int64 {
+			return ((at[1]/16*4+at[0]/16)*16+at[0]%16)*16 + at[1]%16
+		}},
+		{"the NPU data are FRACTAL_NZ and were read as ND", tensor.Shape{64, 128}, func(at []int64) int64 {
+			o := at[0]*128 + at[1] // of 8 x 4 fractals of 16 x 16
+			return (o/256%4*16+o/16%16)*128 + o/1024*16 + o%16
+		}},
+		{"the NPU data are FRACTAL_NZ and were read as ND", tensor.Shape{3, 32, 64}, func(at []int64) int64 {
+			o := at[1]*64 + at[2] // of 2 x 2 fractals of 16 x 32
+			return at[0]*2048 + (o/512%2*16+o/32%16)*64 + o/1024*32 + o%32
+		}},
+		{"the NPU data are NCHW and were converted from NC1HWC0", tensor.Shape{2, 32, 6, 5}, func(at []int64) int64 {
+			return (((at[0]*2+at[1]/16)*6+at[2])*5+at[3])*16 + at[1]%16
+		}},
+		{"the NPU data are NC1HWC0 and were read as NCHW", tensor.Shape{2, 32, 6, 5}, func(at []int64) int64 {
+			o := ((at[0]*32+at[1])*6+at[2])*5 + at[3] // of 2 x 2 x 6 x 5 x 16
+			return ((o/960*32+o/480%2*16+o%16)*6+o/80%6)*5 + o/16%5
+		}},
+		{"the NPU data are FRACTAL_Z and were read as NCHW", tensor.Shape{32, 32, 2, 3}, func(at []int64) int64 {
+			o := ((at[0]*32+at[1])*2+at[2])*3 + at[3] // of 2 x 6 x 2 x 16 x 16
+			return ((o/256%2*16+o/16%16)*32+o/3072*16+o%16)*6 + o/512%6
+		}},
+		{"the NPU data are NCDHW and were converted from NDC1HWC0", tensor.Shape{2, 32, 3, 4, 5}, func(at []int64) int64 {
+			return ((((at[0]*3+at[2])*2+at[1]/16)*4+at[3])*5+at[4])*16 + at[1]%16
+		}},
+		{"the NPU data were taken for NHWC and are NCHW", tensor.Shape{2, 3, 4, 5}, func(at []int64) int64 {
+			return ((at[0]*4+at[2])*5+at[3])*3 + at[1]
+		}},
+	}
+	k := kind{tensor.Float16, tensor.Float32}
+	for _, test := range tests {
+		rng := rand.New(rand.NewPCG(4, 5))
+		values := normal(rng, count(test.shape), 2, 0)
+		good := noisy(rng, values)
+		npu := make([]float64, len(good))
+		for i := range npu {
+			npu[i] = good[test.from(test.shape.Coordinates(int64(i)))]
+		}
+		_, findings := diagnosed(t, request(test.shape, k), memory{store(k.ref, values), 4}, memory{store(k.npu, npu), 2})
+		if len(findings) == 0 || findings[0].Code != record.Layout || !strings.HasPrefix(findings[0].Evidence.String(), test.text) {
+			t.Errorf("%v, want %q", findings, test.text)
+		}
+	}
+}
+
 // TestOnlyLabel: the data are good, their shape is not.
 func TestOnlyLabel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 5))

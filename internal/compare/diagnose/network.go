@@ -95,6 +95,7 @@ func newNetwork(rows []record.Row, known Network) *network {
 	n.resolve(n.group())
 	n.findProducers()
 	n.findDuplicates()
+	n.findSwapped()
 	for _, r := range n.order {
 		r.rounding = r.isRounding()
 	}
@@ -286,6 +287,7 @@ type row struct {
 	producer, misread *row
 
 	duplicates []record.Finding  // that it is the tensor of other rows
+	swapped    []record.Finding  // that another row has its tensor, and the reverse
 	known      *[]record.Finding // the patterns, once they are asked for
 	measure    *inputNumbers
 }
@@ -324,6 +326,9 @@ func (r *row) result() *metrics.Result { return r.source.Result }
 func (r *row) patterns() []record.Finding {
 	if r.known == nil {
 		all := r.source.Patterns
+		if r.wasBad {
+			all = inserted(all, r.swapped)
+		}
 		if r.wasBad && r.compared {
 			all = inserted(all, r.duplicates)
 			all = record.Merge(all, single(record.ModelNaN, record.High, modelNaN(r.result())))

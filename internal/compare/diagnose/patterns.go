@@ -105,6 +105,7 @@ func patterns() []pattern {
 		{record.Offset, "the reference plus a number", readsSample, record.Medium, displaced, []record.Code{record.Scale}},
 		{record.Shift, "the reference moved by some elements or a row", readsSample, record.Medium, shifted, nil},
 		{record.Layout, "the reference in another order of axes", readsSample, record.Medium, permuted, nil},
+		{record.Swapped, "two tensors, each in the place of the other", readsRows, record.Medium, nil, nil},
 		// A tensor that is made of its own reference is not another one: the operator
 		// behind it may pass it on as it is.
 		{record.Duplicate, "the tensor of another operator", readsRows, record.Medium, nil, []record.Code{record.OverflowFP16, record.NPUNaN}},

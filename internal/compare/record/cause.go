@@ -26,6 +26,7 @@ const (
 	Saturation    Code = "SATURATION"
 	Wrap          Code = "WRAP"
 	Duplicate     Code = "DUPLICATE"
+	Swapped       Code = "SWAPPED"
 	BitFlip       Code = "BITFLIP"
 	Endian        Code = "ENDIAN"
 	DTypeMisread  Code = "DTYPE_MISREAD"
@@ -103,6 +104,7 @@ var causes = []Cause{
 	{Saturation, lang.Text{EN: "At the limit of the type", ZH: "处于类型的极限"}},
 	{Wrap, lang.Text{EN: "Integers wrapped around", ZH: "整数溢出回绕"}},
 	{Duplicate, lang.Text{EN: "The tensor of another operator", ZH: "与另一算子的张量相同"}},
+	{Swapped, lang.Text{EN: "Swapped with another tensor", ZH: "与另一张量互换"}},
 	{BitFlip, lang.Text{EN: "Single bits differ", ZH: "个别比特不同"}},
 	{Endian, lang.Text{EN: "The bytes are in the other order", ZH: "字节序相反"}},
 	{DTypeMisread, lang.Text{EN: "Read as another type", ZH: "按错误的类型读取"}},

@@ -496,6 +496,7 @@ func (r *Report) sentences(f func(*lang.Sentence)) {
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		each(row.Notes)
+		each(row.Warnings)
 		f(&row.Undiagnosed)
 		if row.Err != nil {
 			text := lang.Error(row.Err)

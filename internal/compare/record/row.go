@@ -121,6 +121,9 @@ type Row struct {
 	// Notes say how the pair was made comparable or what to know about it:
 	// squeezed, forced, converted NC1HWC0 to NCHW, empty, ...
 	Notes []lang.Sentence
+	// Warnings are what is odd about the files of the pair, each with its file: bytes that
+	// nothing reads, elements that were never written.
+	Warnings []lang.Sentence
 	// Partial is set when not all elements were compared, Forced when the shapes
 	// differ and the elements were compared in their order all the same. By no
 	// limits is a partial row better than PARTIAL, a forced one than WARN.
@@ -221,7 +224,7 @@ func (f *rowForm) members(details bool) object {
 
 		{"noise,omitempty", &r.Noise}, {"reasons_limits,omitempty", &f.reasonsLimits}, {"patterns,omitempty", (*findings)(&r.Patterns)},
 		{"uneven,omitempty", &r.Uneven}, {"second,omitempty", &r.Second}, {"reads,omitempty", &r.Reads},
-		{"dtype_said,omitempty", (*dtypeName)(&r.Said)}, {"undiagnosed,omitempty", &r.Undiagnosed},
+		{"dtype_said,omitempty", (*dtypeName)(&r.Said)}, {"undiagnosed,omitempty", &r.Undiagnosed}, {"warnings,omitempty", &r.Warnings},
 		{"transport,omitempty", &r.Transport}, {"part,omitempty", &r.Part}, {"details", nil},
 	}
 	last := len(o) - 1

@@ -95,6 +95,36 @@ func (c *chunked) stored() int64 {
 	return n
 }
 
+// unwritten counts the elements of the chunks that were never written. places is how many
+// chunks of the file were looked for before. A broken index ends the count: reading reports it.
+func (c *chunked) unwritten(places *int64) (n int64) {
+	if _, none := c.index.(absent); none {
+		return c.shape.Elements()
+	}
+	d := c.f.decoders.take(c)
+	defer c.f.decoders.put(d)
+	end := make([]int64, len(c.shape))
+	for j := range end {
+		end[j] = chunks(c.shape[j], c.chunk[j])
+	}
+	_ = eachPlace(make([]int64, len(end)), end, func(place []int64) error {
+		if *places == maxPlaces {
+			return io.EOF
+		}
+		*places++
+		ch, err := c.index.find(d, place)
+		if err == nil && ch.addr == none {
+			elements := int64(1)
+			for j, at := range place {
+				elements *= min(c.chunk[j], c.shape[j]-at*c.chunk[j])
+			}
+			n += elements
+		}
+		return err
+	})
+	return n
+}
+
 // inner is how many bytes a position of an axis has.
 func (c *chunked) inner(axis int64) int64 { return c.shape[axis+1:].Elements() * c.unit }
 

@@ -18,6 +18,10 @@ type dataset struct {
 	// stored has the elements as they are stored, size bytes of them.
 	stored io.ReaderAt
 	size   int64
+	// unwritten is the number of elements that were never written. They read as the value
+	// of fill, nil for zeros.
+	unwritten int64
+	fill      []byte
 }
 
 // isDataset reports whether an object is a dataset and no group or datatype.
@@ -92,6 +96,7 @@ func (d *dataset) locate(f *file, o *object) error {
 	if err != nil {
 		return err
 	}
+	d.fill = value
 	l := &located{d: d, f: f, o: o, c: c, empty: filled{value, d.size}}
 	at, version := c.here(), c.u8()
 	switch version {
@@ -219,7 +224,7 @@ func (l *located) inProportion() error {
 
 // unwritten is data of which nothing was written.
 func (l *located) unwritten() error {
-	l.d.stored = l.empty
+	l.d.stored, l.d.unwritten = l.empty, l.d.size/int64(max(1, l.d.elementType.size))
 	return l.inProportion()
 }
 
@@ -278,7 +283,7 @@ func (l *located) inChunks(dims tensor.Shape, find func(*chunked) (index, error)
 	if x.index, err = find(x); err != nil {
 		return err
 	}
-	l.d.stored = x
+	l.d.stored, l.d.unwritten = x, x.unwritten(&l.f.places)
 	// Damage of little data is an error at once and not only when it is read.
 	if l.f.eager += min(x.stored(), maxEager+1); l.f.eager <= maxEager {
 		_, err = io.Copy(io.Discard, io.NewSectionReader(x, 0, l.d.size))
@@ -289,6 +294,10 @@ func (l *located) inChunks(dims tensor.Shape, find func(*chunked) (index, error)
 // maxEager is how much data in chunks of a file is read when it is opened, with what
 // chunks have beyond the shape.
 const maxEager = 4 << 20
+
+// maxPlaces is how many chunks of a file are looked for when it is opened, to count the
+// elements that were never written: half a second. Those of chunks beyond are not counted.
+const maxPlaces = 1 << 20
 
 // tree1 is the index of versions 1 to 3.
 func (l *located) tree1(addr int64, dims tensor.Shape) (index, error) {

@@ -20,6 +20,8 @@ type file struct {
 
 	pages [pageCount]page
 	eager int64 // bytes of data in chunks up to here
+	// places is how many chunks up to here were looked for, at most maxPlaces.
+	places int64
 	// read and held are the bytes of structures that were read, and about those that
 	// are kept of them.
 	read, held int64

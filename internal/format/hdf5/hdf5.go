@@ -19,6 +19,7 @@
 package hdf5
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -83,7 +84,36 @@ func (m *member) tensor() format.Tensor {
 		m.recorded(&t, &v)
 	}
 	t.DType, t.Data = v.DType, v.Data()
+	if m.unwritten > 0 {
+		t.Warnings = append(t.Warnings, lang.Say("%d of %d elements were never written: they have the fill value %s", m.unwritten, m.space.shape.Elements(), m.fillText(&v)))
+	}
 	return t
+}
+
+// fillText is the value of elements that were never written, which are stored as those of a view.
+func (m *member) fillText(v *format.View) string {
+	if m.fill == nil {
+		return "0"
+	}
+	one := format.View{Stored: bytes.NewReader(m.fill), DType: v.DType, BigEndian: v.BigEndian}
+	raw := make([]byte, len(m.fill))
+	decoder, err := tensor.NewDecoder(v.DType)
+	if err == nil {
+		err = format.ReadFull(one.Data(), raw, 0)
+	}
+	if err != nil {
+		return fmt.Sprintf("%x", m.fill)
+	}
+	host := make([]byte, decoder.Host().Size())
+	decoder.Decode(host, raw)
+	if decoder.Host().Complex() {
+		var value [1]complex128
+		tensor.Complex128s(value[:], host, decoder.Host())
+		return fmt.Sprint(value[0])
+	}
+	var value [1]float64
+	tensor.Float64s(value[:], host, decoder.Host())
+	return fmt.Sprint(value[0])
 }
 
 // maxText is how many elements of a value are shown.

@@ -4,8 +4,10 @@
 // in C order. Nothing is read beyond the header before the data is used, and
 // the memory needed does not depend on the size of the file.
 //
-// Element types without a host element type (structured, object, string,
-// datetime, long double) are left out, and so are .npz archives.
+// Of the element types that the package ml_dtypes adds to numpy the two are read that a
+// header tells from all others: bfloat16 and float8_e5m2. Element types without a host
+// element type (structured, object, string, datetime, long double) are left out, and so are
+// .npz archives.
 //
 // The format is described at
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
@@ -13,6 +15,7 @@ package npy
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -29,7 +32,10 @@ import (
 
 // Header is what the header of a .npy file says about its data.
 type Header struct {
-	Host  tensor.Host
+	Host tensor.Host
+	// Float is the type where it is a floating-point type that ml_dtypes adds to numpy, of
+	// which Host has the bits; else Undefined.
+	Float tensor.DType
 	Shape tensor.Shape // empty for a 0-d array
 	// Fortran is set when the file says that its data is in Fortran order,
 	// first axis fastest.
@@ -37,6 +43,11 @@ type Header struct {
 	// BigEndian is set when elements are stored most significant byte first;
 	// never for one-byte elements.
 	BigEndian bool
+}
+
+// DType is the element type.
+func (h *Header) DType() tensor.DType {
+	return cmp.Or(h.Float, h.Host.DType())
 }
 
 // File is an open .npy file.
@@ -139,7 +150,7 @@ func (f *File) view() format.View {
 		slices.Reverse(strides)
 	}
 	stored := io.NewSectionReader(f.r, f.Offset, f.Size)
-	return format.View{Stored: stored, DType: f.Host.DType(), BigEndian: f.BigEndian, Shape: f.Shape, Strides: strides}
+	return format.View{Stored: stored, DType: f.DType(), BigEndian: f.BigEndian, Shape: f.Shape, Strides: strides}
 }
 
 // source is the part of a header that is Python source.
@@ -223,6 +234,16 @@ var typeString = lang.Pattern(`^([<>=|]?)([a-z][0-9]+)$`)
 // otherType is one of the types that numpy writes and host arrays do not have:
 // objects, strings, raw bytes, times, long double.
 var otherType = lang.Pattern(`^[<>=|]?(O|[SaUV]\d*|[Mm]8(\[\w+\])?|f(12|16)|c(24|32))$`)
+
+// addedTypes are the element types of ml_dtypes whose type strings no other type has, and the
+// host type of their bits. Its other types are V1: float8_e4m3fn, float4_e2m1fn, int4 and more.
+var addedTypes = map[string]struct {
+	float tensor.DType
+	bits  tensor.Host
+}{
+	"V2": {tensor.BFloat16, tensor.HostUint16},
+	"f1": {tensor.Float8E5M2, tensor.HostUint8},
+}
 
 // parseDescr returns the element type of a numpy type string. Native byte order
 // (=, | or nothing) is little-endian, as on every machine dumps come from.
@@ -351,30 +372,40 @@ var headerKeys = []string{"descr", "fortran_order", "shape"}
 // values are the readers of the values into h, by key.
 func (d *dict) values(h *Header) map[string]func() error {
 	return map[string]func() error{
-		"descr":         func() (err error) { h.Host, h.BigEndian, err = d.descr(); return err },
+		"descr":         func() error { return d.descr(h) },
 		"fortran_order": func() (err error) { h.Fortran, err = d.order(); return err },
 		"shape":         func() (err error) { h.Shape, err = d.shape(); return err },
 	}
 }
 
-func (d *dict) descr() (host tensor.Host, bigEndian bool, err error) {
+func (d *dict) descr(h *Header) error {
 	d.blanks()
 	at := d.off + int64(d.pos)
 	if rest := d.data[d.pos:]; bytes.HasPrefix(rest, []byte("[")) || bytes.HasPrefix(rest, []byte("(")) {
-		return 0, false, &UnsupportedError{at, lang.Say("structured element type is not supported"), string(rest)}
+		return &UnsupportedError{at, lang.Say("structured element type is not supported"), string(rest)}
 	}
 	text, ok := d.take(quoted())
 	if !ok {
-		return 0, false, d.unexpected("a type string")
+		return d.unexpected("a type string")
 	}
-	host, bigEndian, ok = parseDescr(text[1 : len(text)-1])
+	descr := text[1 : len(text)-1]
+	order, name := descr[:len(descr)-len(strings.TrimLeft(descr, "<>=|"))], strings.TrimLeft(descr, "<>=|")
+	switch added, known := addedTypes[name]; {
+	case known && len(order) <= 1:
+		h.Host, h.Float, h.BigEndian = added.bits, added.float, order == ">" && added.bits.Size() > 1
+		return nil
+	case name == "V1" && len(order) <= 1:
+		return &UnsupportedError{at, lang.Say("elements of one byte without a type: float8, float4 or int4 of ml_dtypes, the header does not say which (save them as float32)"), text}
+	}
+	host, bigEndian, ok := parseDescr(descr)
 	switch {
 	case ok:
-		return host, bigEndian, nil
-	case otherType().MatchString(text[1 : len(text)-1]):
-		return 0, false, &UnsupportedError{at, lang.Say("element type is not supported"), text}
+		h.Host, h.Float, h.BigEndian = host, tensor.Undefined, bigEndian
+		return nil
+	case otherType().MatchString(descr):
+		return &UnsupportedError{at, lang.Say("element type is not supported"), text}
 	}
-	return 0, false, &FormatError{at, lang.Say("descr is not a type string of numpy"), text}
+	return &FormatError{at, lang.Say("descr is not a type string of numpy"), text}
 }
 
 func (d *dict) order() (fortran bool, err error) {

@@ -53,6 +53,8 @@ func TestAcceptedTypes(t *testing.T) {
 		"'>f4'": {Host: tensor.HostFloat32, BigEndian: true}, "'>f2'": {Host: tensor.HostFloat16, BigEndian: true},
 		"'|b1'": {Host: tensor.HostBool}, "'>i1'": {Host: tensor.HostInt8}, "'|u1'": {Host: tensor.HostUint8},
 		"'>c16'": {Host: tensor.HostComplex128, BigEndian: true},
+		"'|V2'":  {Host: tensor.HostUint16, Float: tensor.BFloat16}, "'<V2'": {Host: tensor.HostUint16, Float: tensor.BFloat16},
+		"'>V2'": {Host: tensor.HostUint16, Float: tensor.BFloat16, BigEndian: true}, "'<f1'": {Host: tensor.HostUint8, Float: tensor.Float8E5M2},
 	}
 	for text, want := range tests {
 		want.Shape = tensor.Shape{2}
@@ -176,9 +178,12 @@ func TestUnsupported(t *testing.T) {
 		string(long):                 "header length over 1048576 bytes is not supported, found 1048632 at 0x8",
 	}
 	for _, descr := range []string{
-		"'|O'", "'|S5'", "'<U3'", "'|V2'", "'>M8[25s]'", "'<m8'", "'<f16'", "'<f12'", "'>c32'",
+		"'|O'", "'|S5'", "'<U3'", "'|V3'", "'>M8[25s]'", "'<m8'", "'<f16'", "'<f12'", "'>c32'",
 	} {
 		tests[string(withHeader(1, typed(descr), nil))] = "element type is not supported, found \"" + descr + "\" at 0x14"
+	}
+	for _, descr := range []string{"'|V1'", "'<V1'"} {
+		tests[string(withHeader(1, typed(descr), nil))] = "without a type: float8, float4 or int4 of ml_dtypes, the header does not say which (save them as float32), found \"" + descr + "\" at 0x14"
 	}
 	for _, descr := range []string{"[('a', '<f4')]", "[]", "('<f4', (2,))", "[('', '|V4'), ('b', [('c', '<i2', (3,))])]"} {
 		tests[string(withHeader(1, typed(descr), nil))] = "structured element type is not supported"

@@ -48,7 +48,7 @@ func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 			spare, t.Err = read(&t.Tensor, entry)
 		}
 		if spare > 0 {
-			c.Warnings = append(c.Warnings, lang.Say("%q: %d bytes after the data", name, spare))
+			t.Warnings = append(t.Warnings, lang.Say("%d bytes after the data", spare))
 		}
 		seen[name] = true
 		c.Tensors = append(c.Tensors, t)
@@ -89,7 +89,7 @@ func read(t *tensor.Tensor, entry *archive.Entry) (spare int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	t.DType, t.Format, t.Shape, t.Size, t.Data = array.Host.DType(), tensor.ND, array.Shape, array.Size, array.Data()
+	t.DType, t.Format, t.Shape, t.Size, t.Data = array.DType(), tensor.ND, array.Shape, array.Size, array.Data()
 	if t.Shape == nil {
 		t.Shape = tensor.Shape{}
 	}
