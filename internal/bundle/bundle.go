@@ -19,9 +19,11 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
+	"dumptool/internal/format/archive"
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
@@ -43,8 +45,8 @@ type Options struct {
 	Warn func(lang.Sentence)
 }
 
-// MaxMembers is how many files and folders an archive may have.
-const MaxMembers = 1_000_000
+// MaxMembers is how many members an archive may have, left out or not.
+const MaxMembers = archive.MaxEntries
 
 // UnpackError is that of an archive which the user has to unpack first.
 type UnpackError struct {
@@ -68,8 +70,10 @@ type Bundle struct {
 	file    store.Source
 	scratch scratch
 	members map[string]*member // by their names, those of folders with a slash at the end
-	// left counts what is left out by the reason.
-	left map[lang.Text][]string
+	// left are the names of what is left out by the reason, replaced those of files that
+	// came again: the last one counts.
+	left     map[lang.Text][]string
+	replaced []string
 }
 
 // member is a file in an archive.
@@ -167,36 +171,28 @@ func (*stored) Close() error { return nil }
 var (
 	special = lang.Text{EN: "links, devices and pipes", ZH: "链接、设备或管道"}
 	outside = lang.Text{EN: "names that lead out of their folder", ZH: "指向目录之外的名称"}
-	twice   = lang.Text{EN: "names that come twice", ZH: "重复的名称"}
+	below   = lang.Text{EN: "names below that of a file", ZH: "位于某个文件名之下的名称"}
 )
 
 // leave leaves a member out.
 func (b *Bundle) leave(name string, why lang.Text) { b.left[why] = append(b.left[why], name) }
 
-// add adds a file, or a folder where it has no data, unless its name must not be used. The
-// error is that of too many.
-func (b *Bundle) add(name string, folder bool, m *member) error {
+// add adds a file, or a folder where it has no data, unless its name must not be used. It
+// takes the place of a file of that name.
+func (b *Bundle) add(name string, folder bool, m *member) {
 	clean, ok := localName(name)
 	switch {
 	case !ok:
 		b.leave(name, outside)
-		return nil
+		return
 	case clean == "." || clean == "":
-		return nil
+		return
 	case folder:
 		clean, m = clean+"/", &member{}
-		if b.members[clean] != nil {
-			return nil
-		}
 	case b.members[clean] != nil:
-		b.leave(name, twice)
-		return nil
-	}
-	if len(b.members) == MaxMembers {
-		return lang.Errorf("more than %d files", MaxMembers)
+		b.replaced = append(b.replaced, clean)
 	}
 	b.members[clean] = m
-	return nil
 }
 
 // localName is the shortest spelling of the name of a member; false for one that may not
@@ -229,7 +225,7 @@ func (b *Bundle) leaveNested() {
 				break
 			}
 			if at = at[:slash]; b.members[at] != nil {
-				b.leave(name, twice)
+				b.leave(name, below)
 				delete(b.members, name)
 				break
 			}
@@ -240,11 +236,18 @@ func (b *Bundle) leaveNested() {
 	}
 }
 
-// warn tells what was left out, in one sentence.
+// warn tells what was left out, in one sentence, and what was replaced.
 func (b *Bundle) warn() {
+	if b.opt.Warn == nil {
+		return
+	}
+	slices.Sort(b.replaced)
+	for _, s := range archive.Replaced(slices.Compact(b.replaced)) {
+		b.opt.Warn(lang.Sayf("%s: %s", "%s：%s", b.path, s))
+	}
 	n := 0
 	var why []lang.Sentence
-	for _, reason := range []lang.Text{special, outside, twice} {
+	for _, reason := range []lang.Text{special, outside, below} {
 		if names := b.left[reason]; len(names) > 0 {
 			n += len(names)
 			least := names[0]
@@ -254,7 +257,7 @@ func (b *Bundle) warn() {
 			why = append(why, lang.Sayf("%d %s such as %q", "%d 个%s，例如 %q", len(names), reason, least))
 		}
 	}
-	if n > 0 && b.opt.Warn != nil {
+	if n > 0 {
 		b.opt.Warn(lang.Sayf("%s: %d of its files are left out: %s", "%s：其中 %d 个文件未使用：%s", b.path, n, lang.Join(why, lang.Text{EN: ", ", ZH: "，"})))
 	}
 }

@@ -19,15 +19,15 @@ import (
 // compression is one that tar archives are compressed by.
 type compression struct {
 	magic string
-	open  func(io.Reader) (io.Reader, error)
+	open  func(*bufio.Reader) (io.Reader, error)
 }
 
 // maxWindow is how many bytes zstd may refer back to: those of its option --long.
 const maxWindow = 128 << 20
 
 var compressions = []compression{
-	{"\x1f\x8b", func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }},
-	{"\x28\xb5\x2f\xfd", func(r io.Reader) (io.Reader, error) {
+	{"\x1f\x8b", openGzip},
+	{"\x28\xb5\x2f\xfd", func(r *bufio.Reader) (io.Reader, error) {
 		// Goroutines of others would be guarded by nobody.
 		return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 	}},
@@ -109,19 +109,34 @@ func (b *Bundle) unpackTar(c *compression) (bool, error) {
 		}
 		return &member{size: h.Size, from: from}, err
 	})
+	if err == nil {
+		err = b.drain(bounded)
+	}
 	return true, err
+}
+
+// drain reads what follows the end of a tar archive: the checksum of what was unpacked is
+// compared at the end of it all.
+func (b *Bundle) drain(in io.Reader) error {
+	_, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, in, make([]byte, 64<<10))
+	if err == nil {
+		return nil
+	}
+	return b.tarError(err)
 }
 
 // walk adds the files of a tar archive, in their order. keep says where the data is of one
 // that is used.
 func (b *Bundle) walk(in *tar.Reader, keep func(*tar.Header, io.Reader) (*member, error)) error {
-	for {
+	for n := 1; ; n++ {
 		h, err := in.Next()
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil && !errors.Is(err, tar.ErrInsecurePath):
 			return b.tarError(err)
+		case n > MaxMembers:
+			return b.broken(lang.Errorf("found more than %d members, want at most that", MaxMembers))
 		}
 		if err := b.addHeader(h, in, keep); err != nil {
 			return b.tarError(err)
@@ -134,8 +149,13 @@ func (b *Bundle) tarError(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	if errors.Is(err, io.ErrUnexpectedEOF) {
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		err = lang.Errorf("it is cut short: %w", err)
+	case errors.Is(err, gzip.ErrChecksum):
+		err = cmp.Or(b.gzipError(), err)
+	case errors.Is(err, zstd.ErrCRCMismatch):
+		err = lang.Errorf("what it unpacks to has another checksum than it says: %w", err)
 	}
 	return b.broken(err)
 }
@@ -148,24 +168,33 @@ func (b *Bundle) addHeader(h *tar.Header, in io.Reader, keep func(*tar.Header, i
 	case h.Typeflag == tar.TypeXGlobalHeader:
 		return nil
 	case h.Typeflag == tar.TypeDir:
-		return b.add(h.Name, true, nil)
+		b.add(h.Name, true, nil)
+		return nil
+	case h.Typeflag == tar.TypeLink && b.linked(h) != nil:
+		b.add(h.Name, false, b.linked(h))
+		return nil
 	case h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeCont:
 		b.leave(h.Name, special)
 		return nil
 	}
-	if name, ok := localName(h.Name); !ok || b.members[name] != nil {
-		return b.add(h.Name, false, &member{}) // is left out
+	if _, ok := localName(h.Name); !ok {
+		b.leave(h.Name, outside)
+		return nil
 	}
 	m, err := keep(h, in)
-	return cmp.Or(err, b.addKept(h.Name, m, err))
+	if err == nil {
+		b.add(h.Name, false, m)
+	}
+	return err
 }
 
-// addKept adds a file whose data is kept.
-func (b *Bundle) addKept(name string, m *member, err error) error {
-	if err != nil {
-		return err
+// linked is the file before a hard link that is another name of it, nil for none.
+func (b *Bundle) linked(h *tar.Header) *member {
+	name, ok := localName(h.Linkname)
+	if !ok {
+		return nil
 	}
-	return b.add(name, false, m)
+	return b.members[name]
 }
 
 // isSparse reports whether a file has holes that its archive leaves out.

@@ -20,8 +20,10 @@ func (b *Bundle) readZip(name string) (bool, error) {
 	zip, err := archive.Open(b.file, b.file.Size())
 	var unsupported *archive.UnsupportedError
 	switch {
-	case errors.As(err, &unsupported):
+	case errors.As(err, &unsupported) && unsupported.Split:
 		return false, b.unpack(split, "7z x")
+	case errors.As(err, &unsupported) && strings.HasSuffix(name, ".zip"):
+		return false, b.broken(err)
 	case err != nil && strings.HasSuffix(name, ".zip") && b.file.Size() >= leastZip:
 		return false, b.broken(err)
 	case err != nil:
@@ -45,20 +47,18 @@ func (b *Bundle) readZip(name string) (bool, error) {
 		return false, b.broken(err)
 	}
 	for i := range zip.Entries {
-		if err := b.addEntry(&zip.Entries[i]); err != nil {
-			return false, b.broken(err)
-		}
+		b.addEntry(&zip.Entries[i])
 	}
 	return true, nil
 }
 
 // addEntry adds a file of a zip archive.
-func (b *Bundle) addEntry(e *archive.Entry) error {
+func (b *Bundle) addEntry(e *archive.Entry) {
 	if e.Special() {
 		b.leave(e.Name, special)
-		return nil
+		return
 	}
-	return b.add(e.Name, strings.HasSuffix(e.Name, "/"), &member{size: e.Size, zip: deflated{entry: e}})
+	b.add(e.Name, strings.HasSuffix(e.Name, "/"), &member{size: e.Size, zip: deflated{entry: e}})
 }
 
 // RefusedError is that of an archive that is damaged, or lies.
@@ -116,6 +116,9 @@ func (s *inflated) ID() string { return s.bundle.path + store.Mark + s.name }
 
 // Close implements store.Source: the archive stays open.
 func (*inflated) Close() error { return nil }
+
+// Verify compares the file with its CRC-32.
+func (s *inflated) Verify() error { return s.member.zip.entry.Verify() }
 
 // ReadAt implements io.ReaderAt.
 func (s *inflated) ReadAt(p []byte, off int64) (int, error) {

@@ -298,6 +298,9 @@ func (x *execution) judge(ctx context.Context) error {
 		if v, err = recompute.Judge(ctx, op); err != nil {
 			return x.errorOf(err)
 		}
+		if err = x.verify(); err != nil {
+			return err
+		}
 		if v, err = x.trust(ctx, op, v); err != nil {
 			return err
 		}
@@ -308,6 +311,18 @@ func (x *execution) judge(ctx context.Context) error {
 		return cmp.Or(x.explain(ctx, op, v), x.extract(ctx, op, v))
 	}
 	x.take(v)
+	return nil
+}
+
+// verify compares what the tensors were read from with its checksums.
+func (x *execution) verify() error {
+	for _, t := range slices.Concat(x.in, x.out) {
+		if s := x.stored[t]; s != nil {
+			if err := s.Verify(); err != nil {
+				return lang.Errorf("%s: %w", s, err)
+			}
+		}
+	}
 	return nil
 }
 

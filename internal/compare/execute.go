@@ -388,7 +388,7 @@ func (e *executor) judged(ctx context.Context, a *align.Alignment, row *record.R
 	if err != nil {
 		return nil, err
 	}
-	if err := a.CheckPadding(ctx, res); err != nil {
+	if err := cmp.Or(a.Verify(), a.CheckPadding(ctx, res)); err != nil {
 		return nil, err
 	}
 	if e.opt.KLD {

@@ -103,7 +103,11 @@ func (c *conversion) writeHeld(path string) error {
 	for _, e := range entries {
 		h := c.held[e.Name]
 		unit := int64(e.DType.UnitSize())
-		if err := c.fill(f, h.src, encoding{lead: at / unit, encode: h.encode}); err != nil {
+		err := c.fill(f, h.src, encoding{lead: at / unit, encode: h.encode})
+		if err == nil {
+			err = h.src.check()
+		}
+		if err != nil {
 			return lang.Errorf("%s: %w", e.Name, err)
 		}
 		at += e.Shape.Elements() * unit

@@ -30,6 +30,17 @@ type elements struct {
 	// another is a reader of the same elements for another goroutine, nil where it
 	// would read what this one reads.
 	another func(*layout.Buffers) (layout.Source, error)
+	// verify compares what was read with its checksum at the end, nil where reading all
+	// of it does.
+	verify func() error
+}
+
+// check is the error of elements that do not fit their checksum, once they have been read.
+func (e *elements) check() error {
+	if e.verify == nil {
+		return nil
+	}
+	return e.verify()
 }
 
 // storedElements are the first n elements of a tensor.
@@ -127,6 +138,9 @@ func (c *conversion) write(path string, to Type, src elements, shape tensor.Shap
 		err = c.fillParts(f, src, enc, func(m *memory) (encoding, error) { return m.encoding(to, src.dtype, shape) })
 	default:
 		err = c.fill(f, src, enc)
+	}
+	if err == nil {
+		err = src.check()
 	}
 	if err != nil {
 		return err
@@ -247,7 +261,7 @@ func (c *conversion) savePlanned(row *Row, t *tensorfile.Tensor, p product, plan
 	if err != nil {
 		return err
 	}
-	src := elements{Source: r, dtype: t.DType, n: p.shape.Elements()}
+	src := elements{Source: r, dtype: t.DType, n: p.shape.Elements(), verify: t.Verify}
 	if c.run.opt.Type == Safetensors {
 		src.Source = &later{open: func() (layout.Source, error) { return open(&c.mem.layout) }}
 	}
@@ -401,7 +415,7 @@ func isRandom(t *tensorfile.Tensor) bool {
 	if t.Data == nil {
 		return false
 	}
-	file, _, _ := t.Data.Outer()
+	file, _ := store.Origin(t.Data, 0)
 	_, ok := file.(store.Source)
 	return ok
 }

@@ -9,6 +9,7 @@ import (
 	"math/bits"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"dumptool/internal/lang"
 	"dumptool/internal/layout"
@@ -137,6 +138,51 @@ type Value struct {
 	Type string `json:"type"`
 	// Text is the value, shortened where it is long.
 	Text string `json:"value"`
+}
+
+// checked is data that has to fit a checksum.
+type checked struct {
+	*io.SectionReader
+	left   atomic.Int64 // bytes that have not been read
+	verify func() error
+}
+
+// Checked is data whose checksum verify compares. As soon as need bytes of it have been read
+// it does: the last read and all others fail when the checksum does not fit.
+func Checked(data *io.SectionReader, need int64, verify func() error) *io.SectionReader {
+	c := &checked{SectionReader: data, verify: verify}
+	c.left.Store(need)
+	return io.NewSectionReader(c, 0, data.Size())
+}
+
+// ReadAt implements io.ReaderAt.
+func (c *checked) ReadAt(p []byte, off int64) (int, error) {
+	n, err := c.SectionReader.ReadAt(p, off)
+	if c.left.Add(-int64(n)) <= 0 {
+		if failed := c.verify(); failed != nil {
+			return 0, failed
+		}
+	}
+	return n, err
+}
+
+// Outer is the data itself, where it is checked.
+func (c *checked) Outer() (r io.ReaderAt, off, n int64) { return c.SectionReader, 0, c.Size() }
+
+// Verify compares data with its checksums, for those who have used all of it without reading
+// all: padding between elements counts too.
+func Verify(data *io.SectionReader) error {
+	if data == nil {
+		return nil
+	}
+	outer, _, _ := data.Outer()
+	if c, ok := outer.(*checked); ok {
+		if err := c.verify(); err != nil {
+			return err
+		}
+		return Verify(c.SectionReader)
+	}
+	return nil
 }
 
 // View says where the elements of a tensor are among stored ones. The caller has

@@ -48,7 +48,8 @@ func readersInChinese() map[string]string {
 		"zip: read at offset %d":                                                  "zip：在偏移 %d 处读取",
 		"the entry inflates to %d bytes, want %d":                                 "该成员解压后为 %d 字节，应为 %d",
 		"the entry inflates to more than %d bytes":                                "该成员解压后超过 %d 字节",
-		"the entry has the CRC-32 %08x, want %08x":                                "该成员的 CRC-32 为 %08x，应为 %08x",
+		"the entry %q has the CRC-32 %08x, want %08x":                             "成员 %q 的 CRC-32 为 %08x，应为 %08x",
+		"the archive has several entries of a name, the last one is used: %s":     "归档有同名成员，使用最后一个：%s",
 		"the deflated data ends early: %d of %d bytes are there":                  "压缩数据提前结束：只有 %d / %d 字节",
 
 		// format/atb
@@ -167,9 +168,8 @@ func readersInChinese() map[string]string {
 		"npy: %v is too large for numpy: its dimensions other than 0 take more than 63 bits of %v": "npy：%v 对 numpy 过大：除 0 以外的维度使 %[2]v 超过 63 位",
 
 		// format/npz
-		"the name comes twice in the archive":                                     "该名称在归档中重复",
 		"none of the %d entries of the archive, such as %q, is an array of numpy": "归档的 %d 个成员(例如 %q)都不是 numpy 数组",
-		"an array of Python objects":                                              "Python 对象的数组",
+		"an array of Python objects": "Python 对象的数组",
 
 		// format/safetensors
 		"header: %w": "文件头：%v",
@@ -227,7 +227,7 @@ func readersInChinese() map[string]string {
 		"a TorchScript archive, want a file of torch.save":                               "这是 TorchScript 归档，应为 torch.save 的文件",
 		"%s: found %q, want little or big":                                               "%s：实际为 %q，应为 little 或 big",
 		"the archive has no entry %.100q":                                                "归档没有成员 %.100q",
-		"the archive has several entries %.100q":                                         "归档有多个成员 %.100q",
+		"the archive has no valid checksums: damaged data would not be noticed":          "归档没有有效的校验和：数据损坏无法被发现",
 		"%s has %d bytes, at most %d are read":                                           "%s 有 %d 字节，最多读取 %d 字节",
 		"%s at %d is not part of tensor files":                                           "%[2]d 处的 %[1]s 不属于张量文件",
 		"%s at %d: %s: a pickled model, save its state_dict()":                           "%[2]d 处的 %[1]s：%[3]s：这是序列化的模型，请保存其 state_dict()",

@@ -280,13 +280,14 @@ func message(format string, zh bool, plain bool) string {
 // errorIn is an error in a language: in Chinese its own text, or that of what it wraps
 // in place of what that says in English.
 func errorIn(err error, zh bool) string {
+	if e, ok := any(err).(interface{ Text() Text }); ok && zh {
+		return e.Text().ZH
+	}
 	text := err.Error()
 	if !zh {
 		return text
 	}
 	switch e := any(err).(type) {
-	case interface{ Text() Text }:
-		return e.Text().ZH
 	case *fs.PathError:
 		return fmt.Sprintf("%s：%s", e.Path, errorIn(e.Err, zh))
 	case interface{ Unwrap() error }:

@@ -122,9 +122,39 @@ func Mode(of Source) fs.FileMode {
 // end. Of an object the beginning is fetched meanwhile, if there is room for it; local
 // files are left to the system.
 func Prefetch(from io.ReaderAt, off, n int64) {
+	from, off = Origin(from, off)
 	if f, ok := from.(interface{ prefetch(off, n int64) }); ok {
 		f.prefetch(off, n)
 	}
+}
+
+// Origin follows sections of sections to the source that they lie in, and to the offset in
+// there of the byte at off.
+func Origin(from io.ReaderAt, off int64) (io.ReaderAt, int64) {
+	for {
+		section, ok := from.(interface {
+			Outer() (r io.ReaderAt, off int64, n int64)
+		})
+		if !ok {
+			return from, off
+		}
+		outer, begin, _ := section.Outer()
+		from, off = outer, begin+off
+	}
+}
+
+// Verifier is the function that compares a source in an archive with the checksum there; it
+// reads what nobody has read yet. It is nil for sources without a checksum.
+func Verifier(of Source) func() error {
+	if s, ok := of.(*source); ok {
+		if verify := Verifier(s.Source); verify != nil {
+			return func() error { return s.at.error(verify()) }
+		}
+	}
+	if v, ok := of.(interface{ Verify() error }); ok {
+		return v.Verify
+	}
+	return nil
 }
 
 // Whole says that all of a source will be read: small objects are fetched by one request

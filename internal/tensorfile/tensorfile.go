@@ -126,11 +126,43 @@ func Open(path string, opt Options) (*File, error) {
 		_ = f.Close()
 		return nil, err
 	}
+	f.check(f.file)
+	f.check(f.linked)
 	if err := f.keep(opt.Only); err != nil {
 		_ = f.Close()
 		return nil, err
 	}
 	return f, nil
+}
+
+// check lets a tensor that is read whole fail where the file, or the linked one, is a member
+// of an archive whose checksum does not fit.
+func (f *File) check(from store.Source) {
+	verify := store.Verifier(from)
+	if verify == nil {
+		return
+	}
+	for i := range f.Tensors {
+		t := &f.Tensors[i]
+		if t.Data == nil {
+			continue
+		}
+		need := t.Size
+		if shape, err := t.Stored(); err == nil {
+			need, _ = t.DType.Bytes(shape.Elements())
+		}
+		t.Data = format.Checked(t.Data, need, verify)
+	}
+	if f.Op == nil {
+		return
+	}
+	for _, blobs := range [][]dumpfmt.Blob{f.Op.Buffers, f.Op.Spaces} {
+		for i := range blobs {
+			if b := &blobs[i]; b.Data != nil {
+				b.Data = format.Checked(b.Data, b.Size, verify)
+			}
+		}
+	}
 }
 
 // openRegular opens a file that is no pipe, which would block, and no folder.
@@ -304,6 +336,10 @@ func (t *Tensor) Stored() (tensor.Shape, error) {
 	return t.Shape, nil
 }
 
+// Verify compares what the tensor was read from with its checksum, where it has one, for those
+// who have used all of its elements and may have left out padding.
+func (t *Tensor) Verify() error { return guard.Do(func() error { return format.Verify(t.Data) }) }
+
 // Elements reads the stored elements of a tensor by position, packed ones
 // unpacked to a byte each. It is a layout.Source; it serves one goroutine.
 type Elements struct {
@@ -380,11 +416,11 @@ func (e *Elements) read(dst []byte, off int64) error {
 	if n == len(dst) {
 		return nil
 	}
-	_, base, _ := e.t.Data.Outer()
+	_, at := store.Origin(e.t.Data, off)
 	if err == nil || err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return lang.Errorf("at 0x%x: read %d bytes, want %d: %w", base+off, n, len(dst), err)
+	return lang.Errorf("at 0x%x: read %d bytes, want %d: %w", at, n, len(dst), err)
 }
 
 // named makes the read function of a container that names its tensors.

@@ -116,7 +116,7 @@ func (a *Alignment) Close() {
 func (a *Alignment) Prefetch() {
 	for _, v := range []*View{&a.Ref, &a.NPU} {
 		if data := v.tensor.Data; data != nil {
-			store.Prefetch(data.Outer())
+			store.Prefetch(data, 0, data.Size())
 		}
 	}
 }

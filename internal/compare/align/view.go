@@ -165,6 +165,17 @@ func (a *Alignment) CheckPadding(ctx context.Context, res *metrics.Result) error
 	return nil
 }
 
+// Verify compares what both tensors were read from with its checksums, once they have been
+// compared.
+func (a *Alignment) Verify() error {
+	for _, v := range []*View{&a.Ref, &a.NPU} {
+		if err := v.tensor.Verify(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // nonZero counts the elements that are not zero among the n of a view.
 func (v *View) nonZero(ctx context.Context, n int64) (used int64, err error) {
 	reader, err := v.reader(make([]layout.Buffers, 2))

@@ -4,9 +4,9 @@
 // directory that is there and not to what the file says of it, data by position,
 // and errors that name the place.
 //
-// Of deflated entries, length and CRC-32 are checked when the last byte is read.
-// The CRC-32 of a stored entry is not checked: its data is not read by this
-// package, but by whoever uses it, in any order and any parts.
+// The CRC-32 of an entry is that of the bytes that are read, in any order and any parts, and
+// is compared when the last one of them has been read: that read fails, and all others after
+// it. Entry.Verify reads what is left. Of deflated entries the length is checked too.
 //
 // The format is described in APPNOTE.TXT 6.3.10 of PKWARE,
 // https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT.
@@ -20,13 +20,14 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 
 	"dumptool/internal/lang"
 )
 
 // MaxEntries is how many entries a file may have.
-const MaxEntries = 1 << 20
+const MaxEntries = 1_000_000
 
 // Archive is a zip file whose directory has been read.
 type Archive struct {
@@ -36,6 +37,9 @@ type Archive struct {
 	r    io.ReaderAt
 	pool pool
 	near near
+
+	mu        sync.Mutex // of sum of all entries
+	unchecked bool
 }
 
 // Entry is a file in the archive.
@@ -53,6 +57,7 @@ type Entry struct {
 	method  uint16
 	flags   uint16
 	mode    uint16 // of Unix; 0 where another system made the entry
+	sum     *sum   // nil before Data
 }
 
 // Stored reports whether the data is in the file as it is.
@@ -72,6 +77,36 @@ const (
 func (e *Entry) Special() bool {
 	kind := e.mode & modeKind
 	return kind != 0 && kind != modeFolder && kind != modeFile
+}
+
+// Current are the entries that count, in the order of the directory: of those with one name
+// the last one, as archivers add it in place of another. Replaced are names of others.
+func (a *Archive) Current() (current []*Entry, replaced []string) {
+	seen := make(map[string]bool, len(a.Entries))
+	for i := range slices.Backward(a.Entries) {
+		e := &a.Entries[i]
+		if seen[e.Name] {
+			replaced = append(replaced, e.Name)
+			continue
+		}
+		seen[e.Name] = true
+		current = append(current, e)
+	}
+	slices.Reverse(current)
+	slices.Sort(replaced)
+	return current, slices.Compact(replaced)
+}
+
+// Replaced is the warning about names of entries that come more than once, empty for none.
+func Replaced(names []string) []lang.Sentence {
+	if len(names) == 0 {
+		return nil
+	}
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = strconv.Quote(name)
+	}
+	return []lang.Sentence{lang.Say("the archive has several entries of a name, the last one is used: %s", lang.FirstNames(quoted))}
 }
 
 // Check reports what the directory says that cannot be: sizes, methods, and entries that
@@ -98,10 +133,17 @@ func broken(off int64, format string, args ...any) error {
 
 // UnsupportedError reports a valid zip file, or an entry, that this package does
 // not read.
-type UnsupportedError struct{ lang.Problem }
+type UnsupportedError struct {
+	lang.Problem
+	Split bool // the archive is one of several files
+}
 
 func unsupported(off int64, format string, args ...any) error {
-	return &UnsupportedError{problem(off, format, args)}
+	return &UnsupportedError{Problem: problem(off, format, args)}
+}
+
+func split(off int64) error {
+	return &UnsupportedError{problem(off, "an archive of several files is not supported", nil), true}
 }
 
 // problem says what is wrong with the bytes at an offset, or not supported.
@@ -162,10 +204,13 @@ func (e *Entry) Data() (*io.SectionReader, error) {
 	if e.packed > e.limit-begin {
 		return nil, broken(begin, "the entry has %d bytes of data, %d bytes before what follows it", e.packed, e.limit-begin)
 	}
-	if e.method == methodStored {
+	switch {
+	case e.method == methodStored && e.archive.unchecked:
 		return io.NewSectionReader(e.archive.r, begin, e.Size), nil
+	case e.method == methodStored:
+		return io.NewSectionReader(&stored{e, begin, e.summed()}, 0, e.Size), nil
 	}
-	return io.NewSectionReader(&inflater{entry: e, begin: begin}, 0, e.Size), nil
+	return io.NewSectionReader(&inflater{entry: e, begin: begin, sum: e.summed()}, 0, e.Size), nil
 }
 
 // check reports what the directory says that cannot be read or cannot be.
@@ -203,6 +248,7 @@ const (
 type inflater struct {
 	entry *Entry
 	begin int64 // of the deflated data in the file
+	sum   *sum
 
 	mu sync.Mutex // there is one stream
 }
@@ -211,6 +257,9 @@ type inflater struct {
 func (f *inflater) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, lang.Errorf("zip: read at offset %d", off)
+	}
+	if err := f.sum.failed(); err != nil {
+		return 0, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -228,6 +277,16 @@ func (f *inflater) ReadAt(p []byte, off int64) (int, error) {
 		return n, err
 	}
 	return n, short
+}
+
+// verify inflates all of the entry unless that was done.
+func (f *inflater) verify() error {
+	if f.entry.Size == 0 {
+		return nil
+	}
+	var last [1]byte
+	_, err := f.ReadAt(last[:], f.entry.Size-1)
+	return err
 }
 
 // stream inflates an entry from front to back.
@@ -302,10 +361,8 @@ func (s *stream) end() error {
 		return broken(s.owner.begin, "the entry inflates to more than %d bytes", e.Size)
 	case err != io.EOF:
 		return s.wrap(err)
-	case s.crc != e.crc:
-		return broken(s.owner.begin, "the entry has the CRC-32 %08x, want %08x", s.crc, e.crc)
 	}
-	return nil
+	return s.owner.sum.settle(e.compare(s.owner.begin, s.crc))
 }
 
 // wrap says where in the file inflating failed.

@@ -18,6 +18,8 @@ import (
 	"testing/iotest"
 
 	"pgregory.net/rapid"
+
+	"dumptool/internal/store"
 )
 
 // file is an entry of a test.
@@ -134,8 +136,9 @@ func TestOpen(t *testing.T) {
 // TestStoredIsPartOfFile finds the bytes of a stored entry where they are.
 func TestStoredIsPartOfFile(t *testing.T) {
 	zipped := write(t, file{name: "a", data: []byte("first")}, file{name: "b", data: []byte("second")})
-	_, off, n := section(t, &open(t, zipped).Entries[1]).Outer()
-	if got := string(zipped[off:][:n]); got != "second" {
+	data := section(t, &open(t, zipped).Entries[1])
+	_, off := store.Origin(data, 0)
+	if got := string(zipped[off:][:data.Size()]); got != "second" {
 		t.Errorf("at %d: %q", off, got)
 	}
 }
@@ -296,7 +299,7 @@ func malformed(t testing.TB) []badFile {
 		{"too many entries", patch(stored, endSignature, 8, 9, 0, 9, 0), "9 entries in a directory of 47 bytes"},
 		{"too few entries", patch(stored, endSignature, 8, 0, 0, 0, 0), "47 bytes of the directory follow its 0 entries"},
 		{"long name", patch(stored, directorySignature, 28, 9), "has 1 more bytes, want 9"},
-		{"entries of 64 bits", wide(stored, func(end, _ []byte) { end[26], end[34] = 0x20, 0x20 }), "2097153 entries are not supported, want at most 1048576"},
+		{"entries of 64 bits", wide(stored, func(end, _ []byte) { end[26], end[34] = 0x20, 0x20 }), "2097153 entries are not supported, want at most 1000000"},
 		{"disk of 64 bits", wide(stored, func(end, _ []byte) { end[16] = 1 }), "several files"},
 		{"directory of 64 bits beyond", wide(stored, func(end, _ []byte) { copy(end[48:], ff) }), "want it before its end record"},
 		{"directory of 64 bits too large", wide(stored, func(end, _ []byte) { end[40]++ }), ""},

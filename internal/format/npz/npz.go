@@ -9,6 +9,7 @@ package npz
 import (
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"dumptool/internal/format"
@@ -31,32 +32,29 @@ func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 		return nil, err
 	}
 	c := &format.Contents{}
-	seen := make(map[string]bool, len(zip.Entries))
+	entries, replaced := zip.Current()
 	var others []string
-	for i := range zip.Entries {
-		entry := &zip.Entries[i]
+	for _, entry := range entries {
 		name, isArray := strings.CutSuffix(entry.Name, extension)
 		if !isArray {
+			if _, err := entry.Data(); err != nil { // such as a name that is damaged
+				return nil, lang.Errorf("%q: %w", entry.Name, err)
+			}
 			others = append(others, entry.Name)
 			continue
 		}
 		t := format.Tensor{Path: strings.Split(name, "/"), Name: name}
 		var spare int64
-		if seen[name] {
-			t.Err = lang.Errorf("the name comes twice in the archive")
-		} else {
-			spare, t.Err = read(&t.Tensor, entry)
-		}
+		spare, t.Err = read(&t.Tensor, entry)
 		if spare > 0 {
 			t.Warnings = append(t.Warnings, lang.Say("%d bytes after the data", spare))
 		}
-		seen[name] = true
 		c.Tensors = append(c.Tensors, t)
 	}
 	if len(c.Tensors) == 0 && len(others) > 0 {
 		return nil, lang.Errorf("none of the %d entries of the archive, such as %q, is an array of numpy", len(others), others[0])
 	}
-	c.Warnings = append(c.Warnings, warnings(others)...)
+	c.Warnings = slices.Concat(archive.Replaced(replaced), c.Warnings, warnings(others))
 	return c, nil
 }
 
@@ -89,7 +87,8 @@ func read(t *tensor.Tensor, entry *archive.Entry) (spare int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	t.DType, t.Format, t.Shape, t.Size, t.Data = array.DType(), tensor.ND, array.Shape, array.Size, array.Data()
+	t.DType, t.Format, t.Shape, t.Size = array.DType(), tensor.ND, array.Shape, array.Size
+	t.Data = format.Checked(array.Data(), array.Size, entry.Verify)
 	if t.Shape == nil {
 		t.Shape = tensor.Shape{}
 	}

@@ -22,7 +22,7 @@ type file struct {
 	size      int64
 	bigEndian bool
 	// record returns the bytes of a storage, as many as there are.
-	record func(*storage) (*io.SectionReader, error)
+	record func(*storage) record
 }
 
 // What a file may make: so many tensors, of so many bytes each besides names, for which
@@ -54,8 +54,9 @@ type walker struct {
 
 // record is a storage in the file.
 type record struct {
-	data *io.SectionReader
-	err  error
+	data   *io.SectionReader
+	verify func() error // compares it with its checksum, nil where it has none
+	err    error
 }
 
 // contents lists the tensors in the value of a pickle by depth first, in the order of
@@ -270,14 +271,18 @@ func (w *walker) data(t *object) (*io.SectionReader, error) {
 		return nil, unsupported("shape %v is an expansion of %d elements, more than %d times", t.shape, has, maxTimes)
 	}
 	view.Stored, view.Offset = stored, t.offset
-	return view.Data(), nil
+	data := view.Data()
+	if verify := w.records[s.key].verify; verify != nil {
+		data = format.Checked(data, data.Size(), verify)
+	}
+	return data, nil
 }
 
 // part returns the bytes of a storage, all that the pickle says it has.
 func (w *walker) part(s *storage) (*io.SectionReader, error) {
 	r, ok := w.records[s.key]
 	if !ok {
-		r.data, r.err = w.record(s)
+		r = w.record(s)
 		w.records[s.key] = r
 	}
 	if r.err != nil {

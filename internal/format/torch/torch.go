@@ -19,10 +19,12 @@ package torch
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"io"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -122,7 +124,7 @@ func rootOf(name string) (root string, ok bool) {
 // zipFile is an archive with the places of its entries by their names.
 type zipFile struct {
 	root    string
-	entries map[string]*archive.Entry // nil for a name that comes twice
+	entries map[string]*archive.Entry
 }
 
 func openZip(r io.ReaderAt, size int64) (*format.Contents, error) {
@@ -130,17 +132,14 @@ func openZip(r io.ReaderAt, size int64) (*format.Contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := zipFile{entries: make(map[string]*archive.Entry, len(zip.Entries))}
+	entries, replaced := zip.Current()
+	f := zipFile{entries: make(map[string]*archive.Entry, len(entries))}
 	var found []string
-	for i := range zip.Entries {
-		e := &zip.Entries[i]
+	for _, e := range entries {
 		if root, ok := rootOf(e.Name); ok {
 			f.root, found = root, append(found, e.Name)
 		}
-		if _, twice := f.entries[e.Name]; twice {
-			e = nil
-		}
-		f.entries[zip.Entries[i].Name] = e
+		f.entries[e.Name] = e
 	}
 	switch {
 	case len(found) == 0:
@@ -150,6 +149,10 @@ func openZip(r io.ReaderAt, size int64) (*format.Contents, error) {
 	}
 	if _, ok := f.entries[f.root+"constants.pkl"]; ok {
 		return nil, unsupported("a TorchScript archive, want a file of torch.save")
+	}
+	hasSums := f.hasSums(entries)
+	if !hasSums {
+		zip.Uncheck()
 	}
 	bigEndian, err := f.bigEndian()
 	if err != nil {
@@ -164,7 +167,34 @@ func openZip(r io.ReaderAt, size int64) (*format.Contents, error) {
 	if err != nil {
 		return nil, lang.Errorf("%s: %w", pickleEntry, refusal(err))
 	}
-	return contents(v, file{size: size, bigEndian: bigEndian, record: f.record})
+	c, err := contents(v, file{size: size, bigEndian: bigEndian, record: f.record})
+	if err != nil {
+		return nil, err
+	}
+	if !hasSums {
+		c.Warnings = append(c.Warnings, lang.Say("the archive has no valid checksums: damaged data would not be noticed"))
+	}
+	c.Warnings = append(c.Warnings, archive.Replaced(replaced)...)
+	return c, nil
+}
+
+// maxProbed is how many entries are read whole to find one whose checksum fits.
+const maxProbed = 16
+
+// hasSums reports whether the entries have checksums: there are writers that leave out those
+// of all entries or of all storages, or write others. One that does not fit is a damaged
+// entry where the pickle or another small entry has one that fits.
+func (f *zipFile) hasSums(entries []*archive.Entry) bool {
+	full := slices.DeleteFunc(slices.Clone(entries), func(e *archive.Entry) bool { return e.Size == 0 })
+	storages := slices.DeleteFunc(slices.Clone(full), func(e *archive.Entry) bool { return !strings.HasPrefix(e.Name, f.root+"data/") })
+	if !slices.ContainsFunc(full, (*archive.Entry).HasSum) || len(storages) > 0 && !slices.ContainsFunc(storages, (*archive.Entry).HasSum) {
+		return false
+	}
+	if first := f.entries[f.root+pickleEntry]; first.Size > maxPickle || first.Verify() == nil {
+		return true
+	}
+	slices.SortStableFunc(full, func(a, b *archive.Entry) int { return cmp.Compare(a.Size, b.Size) })
+	return slices.ContainsFunc(full[:min(len(full), maxProbed)], func(e *archive.Entry) bool { return e.Verify() == nil })
 }
 
 // bigEndian reports what the entry byteorder says, which files before version 2.1 do
@@ -187,11 +217,8 @@ func (f *zipFile) bigEndian() (bool, error) {
 // entry returns the data of an entry of the folder.
 func (f *zipFile) entry(name string) (*io.SectionReader, error) {
 	e, ok := f.entries[f.root+name]
-	switch {
-	case !ok:
+	if !ok {
 		return nil, broken("the archive has no entry %.100q", f.root+name)
-	case e == nil:
-		return nil, broken("the archive has several entries %.100q", f.root+name)
 	}
 	data, err := e.Data()
 	if err != nil {
@@ -217,7 +244,14 @@ func (f *zipFile) read(name string, most int64) ([]byte, error) {
 }
 
 // record returns the bytes of a storage.
-func (f *zipFile) record(s *storage) (*io.SectionReader, error) { return f.entry("data/" + s.key) }
+func (f *zipFile) record(s *storage) record {
+	name := "data/" + s.key
+	data, err := f.entry(name)
+	if err != nil {
+		return record{err: err}
+	}
+	return record{data: data, verify: f.entries[f.root+name].Verify}
+}
 
 // refusal words the error of a pickle that is more than tensors and plain data.
 func refusal(err error) error {
@@ -363,10 +397,10 @@ func (f *legacyFile) findRecords(keys []any, kinds map[string]elementType) error
 }
 
 // record returns the bytes of a storage.
-func (f *legacyFile) record(s *storage) (*io.SectionReader, error) {
+func (f *legacyFile) record(s *storage) record {
 	data, ok := f.records[s.key]
 	if !ok {
-		return nil, lang.Errorf("storage %.100q is not in the file", s.key)
+		return record{err: lang.Errorf("storage %.100q is not in the file", s.key)}
 	}
-	return data, nil
+	return record{data: data}
 }
