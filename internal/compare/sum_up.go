@@ -298,9 +298,16 @@ func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 	}
 	all = append(all, o.notTransposed(rep)...)
 	if !rep.Interrupted {
+		said := map[string]bool{} // of a tensor that several are compared with
 		for _, row := range rep.All() {
 			if !row.Undiagnosed.IsZero() {
 				all = append(all, row.Undiagnosed)
+			}
+			for _, c := range row.Contradictions {
+				if !said[c.String()] {
+					said[c.String()] = true
+					all = append(all, c)
+				}
 			}
 		}
 	}

@@ -497,6 +497,7 @@ func (r *Report) sentences(f func(*lang.Sentence)) {
 		row := &r.Rows[i]
 		each(row.Notes)
 		f(&row.Undiagnosed)
+		each(row.Contradictions)
 		if row.Err != nil {
 			text := lang.Error(row.Err)
 			f(&text)

@@ -96,7 +96,7 @@ func (d *document) pass(i int, row *Row) bool {
 	d.titles = append(d.titles, t)
 	wanted := d.gather(d.Report, i, row)
 	if wanted || t.round < 0 || row.Status != Pass || row.Pair.Status != Pass || !row.Compared() || row.Statistics != nil || row.IsOrigin() || row.Downstream ||
-		!row.Undiagnosed.IsZero() || p.places[i] || len(p.names) > 0 && p.names[row.Name()] {
+		!row.Undiagnosed.IsZero() || len(row.Contradictions) > 0 || p.places[i] || len(p.names) > 0 && p.names[row.Name()] {
 		d.others = append(d.others, i)
 		return false
 	}

@@ -172,6 +172,9 @@ type Row struct {
 	Reads []InputRead
 	// Undiagnosed says why the tensors could not be inspected for the cause.
 	Undiagnosed lang.Sentence
+	// Contradictions are what dump.json of msprobe says of the tensors and their files do not
+	// hold, at most one of each side.
+	Contradictions []lang.Sentence
 	// Statistics are the numbers about both tensors by which they were compared where
 	// not all elements are there, nil where they are.
 	Statistics *Statistics
@@ -221,7 +224,7 @@ func (f *rowForm) members(details bool) object {
 
 		{"noise,omitempty", &r.Noise}, {"reasons_limits,omitempty", &f.reasonsLimits}, {"patterns,omitempty", (*findings)(&r.Patterns)},
 		{"uneven,omitempty", &r.Uneven}, {"second,omitempty", &r.Second}, {"reads,omitempty", &r.Reads},
-		{"dtype_said,omitempty", (*dtypeName)(&r.Said)}, {"undiagnosed,omitempty", &r.Undiagnosed},
+		{"dtype_said,omitempty", (*dtypeName)(&r.Said)}, {"undiagnosed,omitempty", &r.Undiagnosed}, {"contradictions,omitempty", &r.Contradictions},
 		{"transport,omitempty", &r.Transport}, {"part,omitempty", &r.Part}, {"details", nil},
 	}
 	last := len(o) - 1
