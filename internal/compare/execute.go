@@ -303,7 +303,9 @@ func (e *executor) compare(ctx context.Context, x *Pair, part *Part) error {
 	if err == nil && e.opt.Second != "" {
 		err = e.second(ctx, x, a, part)
 	}
-	contradict(x, a, res, part.Row)
+	if err == nil {
+		contradict(x, a, res, part.Row)
+	}
 	e.keep(res, part.Row)
 	return err
 }
