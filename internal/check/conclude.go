@@ -169,6 +169,7 @@ var reasons = map[recompute.Reason]lang.Sentence{
 	recompute.InPlace:        lang.Sayf("the output was written over an input", "输出覆盖了输入"),
 	recompute.IllConditioned: lang.Sayf("rounding may change too much of the result", "舍入可能改变结果过多"),
 	recompute.InputChanged:   lang.Sayf("an input changed after it was read", "输入在读取后被改变"),
+	recompute.InputDiffers:   lang.Sayf("a file is not what dump.json says", "文件与 dump.json 不符"),
 	recompute.OverBudget:     lang.Sayf("it is too large to be computed in parts", "过大，无法分块计算"),
 	recompute.NoReason:       lang.Sayf("no attributes explain it; a graph (-f) decides", "没有属性能解释；需要图（-f）判定"),
 }

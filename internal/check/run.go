@@ -269,6 +269,7 @@ type execution struct {
 	graphs   []*graph.Op // what graphs know of the operator
 	stored   map[*recompute.Tensor]*tensorfile.Tensor
 	from     map[*recompute.Tensor]string // who wrote what stands in for inputs
+	watched  []*watched
 }
 
 // close closes the files.
@@ -299,6 +300,9 @@ func (x *execution) judge(ctx context.Context) error {
 			return x.errorOf(err)
 		}
 		if err = x.verify(); err != nil {
+			return err
+		}
+		if v, err = x.doubt(ctx, v); err != nil {
 			return err
 		}
 		if v, err = x.trust(ctx, op, v); err != nil {
@@ -420,6 +424,9 @@ func (x *execution) tensor(t *dumpdir.Tensor, images bool) (*recompute.Tensor, e
 		return nil, s.Err
 	}
 	one, err := x.host(s, t, images)
+	if err == nil {
+		err = x.watch(one, t, s)
+	}
 	if err == nil && t.Leaf != nil && t.Leaf.Tensor != nil && t.Leaf.Tensor.DType == "" { // nobody says what it had on the NPU
 		one.DType, err = one.Held()
 	}

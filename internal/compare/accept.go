@@ -51,6 +51,7 @@ func (e *executor) accept(ctx context.Context, x *Pair, a *align.Alignment, part
 	}
 	part.Row.Pair.Status, part.Row.Pair.Reasons = part.Row.Standard.Status, standard.Reasons(part.Row.Standard)
 	downgrade(part.Row)
+	contradict(x, a, res, part.Row)
 	e.keep(res, part.Row)
 	return nil
 }

@@ -290,6 +290,7 @@ func (e *executor) compare(ctx context.Context, x *Pair, part *Part) error {
 	if a.Status != "" {
 		part.Row.Pair.Status, part.Row.Shape = a.Status, nil
 		part.Row.Pair.Reasons = append(part.Row.Pair.Reasons, a.Reasons...)
+		contradict(x, a, nil, part.Row)
 		return e.examine(ctx, a, part, nil)
 	}
 	if e.opt.Standard.Name != "" {
@@ -302,8 +303,32 @@ func (e *executor) compare(ctx context.Context, x *Pair, part *Part) error {
 	if err == nil && e.opt.Second != "" {
 		err = e.second(ctx, x, a, part)
 	}
+	if err == nil {
+		contradict(x, a, res, part.Row)
+	}
 	e.keep(res, part.Row)
 	return err
+}
+
+// contradict warns of what dump.json says of the tensors of a pair and their files do not hold.
+func contradict(x *Pair, a *align.Alignment, res *metrics.Result, row *record.Row) {
+	for _, side := range []struct {
+		*Tensor
+		view  *align.View
+		stats func(*metrics.Result) *metrics.SideStats
+	}{{x.Ref, &a.Ref, func(r *metrics.Result) *metrics.SideStats { return &r.Ref }}, {x.NPU, &a.NPU, func(r *metrics.Result) *metrics.SideStats { return &r.NPU }}} {
+		src := side.view.File()
+		if src == nil {
+			continue
+		}
+		var all *tensor.Stats
+		if n, ok := src.Shape.Count(); res != nil && ok && n == res.Total { // not a part of it
+			all = side.stats(res).Of(res.Total)
+		}
+		if differs := side.Statistics.Contradiction(src, all); differs != nil {
+			row.Warnings = append(row.Warnings, lang.Sayf("%s: %v", "%s：%v", side.Path, differs))
+		}
+	}
 }
 
 // keep gives a row what reports show of its result: one beyond the limits has a file of

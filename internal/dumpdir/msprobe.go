@@ -418,7 +418,11 @@ func statisticsOf(t *msprobe.Tensor) (s *Statistics, odd string) {
 	}{{Max, &t.Max}, {Min, &t.Min}, {Mean, &t.Mean}, {Norm, &t.Norm}, {FiniteMax, &finite.Max}, {FiniteMin, &finite.Min}} {
 		switch kind := n.number.Kind; {
 		case kind == jsonpos.Number, kind == jsonpos.Bool && (s.DType == tensor.Bool || s.DType == tensor.Undefined):
-			s.Values.Set(n.what, n.number.Value)
+			v := n.number.Value
+			if n.what == Norm && s.Shape != nil && len(s.Shape) == 0 { // of a scalar msprobe has the element
+				v = math.Abs(v)
+			}
+			s.Values.Set(n.what, v)
 		case kind == jsonpos.Bool:
 			odd = cmp.Or(odd, fmt.Sprintf("%s of %s is a boolean", n.what, s.DType))
 		case kind == jsonpos.String:

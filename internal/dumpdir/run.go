@@ -288,6 +288,7 @@ const (
 	BadSide     ProblemKind = "side file"    // that cannot be used
 	LinkedDir   ProblemKind = "linked folder"
 	NoElements  ProblemKind = "no elements" // of tensors of which statistics are known
+	Contradicts ProblemKind = "contradicts" // a file is not what dump.json says
 )
 
 // Problem is something wrong with a run.

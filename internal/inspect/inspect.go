@@ -318,7 +318,7 @@ type Summary struct {
 // afterwards.
 func Run(ctx context.Context, opt Options, run *dumpdir.Run, observe func(batch.Event), emit func(*File) error) (Summary, error) {
 	var sum Summary
-	at := places(run)
+	at := places(run, opt.Stats)
 	workers := sync.Pool{New: func() any { return &worker{opt: opt, run: run, places: at} }}
 	err := batch.RunUntil(ctx, batch.Options{Workers: store.Waiting(opt.Workers, run.Paths...), Budget: memoryBudget, Observe: observe}, run.Files,
 		opt.cost,

@@ -81,13 +81,15 @@ type place struct {
 	rows []Statistics
 	// values are those of msprobe whose file cannot be read.
 	values []Tensor
+	// beside are what a file beside says of the only tensor, where statistics are wanted.
+	beside *dumpdir.Statistics
 	// members are the names of the tensors, of a file that names them.
 	members map[string]bool
 }
 
 // places finds out where the files of a run belong. It takes from the run what is known
 // of its tensors, which is most of its memory where a dump.json names them.
-func places(run *dumpdir.Run) map[*dumpdir.File]*place {
+func places(run *dumpdir.Run, stats bool) map[*dumpdir.File]*place {
 	all, ordered := make(map[*dumpdir.File]*place), isOrdered(run)
 	for _, round := range run.Rounds {
 		for _, op := range round.Ops {
@@ -100,6 +102,9 @@ func places(run *dumpdir.Run) map[*dumpdir.File]*place {
 				}
 				if op.Call != nil && !t.Table {
 					p.script = op.Call.Script
+				}
+				if stats {
+					p.beside = t.Statistics
 				}
 				if t.Leaf != nil && t.File.Err != nil {
 					p.values = append(p.values, Tensor{NameInFile: new(t.Leaf.Name), KindInFile: t.Kind, Kind: t.Kind, Index: t.Index, DType: tensor.Undefined.String(), Err: lang.Failed(t.File.Err)})

@@ -189,7 +189,7 @@ func (w *worker) tensor(ctx context.Context, f *File, src *tensorfile.Tensor, sl
 			f.Warnings = append(f.Warnings, t.Record.Warnings...)
 		}
 	default:
-		err = w.elements(ctx, src, &t)
+		err = w.elements(ctx, f, src, &t)
 	}
 	t.Err = lang.Failed(err)
 	return t
@@ -207,7 +207,7 @@ func (t *Tensor) name(src *tensorfile.Tensor) {
 }
 
 // elements checks that the bytes hold the elements and gathers statistics.
-func (w *worker) elements(ctx context.Context, src *tensorfile.Tensor, t *Tensor) error {
+func (w *worker) elements(ctx context.Context, f *File, src *tensorfile.Tensor, t *Tensor) error {
 	if t.Slice != nil && !src.Holds(src.Shape) {
 		src.Shape = t.Slice
 	}
@@ -221,6 +221,11 @@ func (w *worker) elements(ctx context.Context, src *tensorfile.Tensor, t *Tensor
 	}
 	stats, err := src.Stats(ctx, shape, &w.block)
 	t.Stats = newStats(stats)
+	if p := w.places[f.Entry]; err == nil && p != nil {
+		if differs := p.beside.Contradiction(src, stats); differs != nil {
+			f.Warnings = append(f.Warnings, lang.Error(differs))
+		}
+	}
 	return err
 }
 

@@ -39,6 +39,7 @@ func runsInChinese() map[string]string {
 		"%s:%d: %s: given twice, in line %d too":                    "%s:%d：%s：重复给出，第 %d 行也有",
 
 		// dumpdir
+		"%s: dump.json says %s %s, the file holds %s":                                             "%s：dump.json 中 %s 为 %s，而文件中为 %s",
 		"two tensors have the name %q: the first one is taken":                                    "两个张量同名 %q：取第一个",
 		"%s: data_name %.100q is not a file name":                                                 "%s：data_name %.100q 不是文件名",
 		"%s: the file of %s is missing: %w":                                                       "%s：缺少 %s 的文件：%v",

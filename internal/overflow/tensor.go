@@ -43,10 +43,12 @@ type Tensor struct {
 	Unwritten bool `json:"unwritten,omitempty"`
 	Fault
 
-	name     string // in a file that names its tensors, else empty
-	err      error
-	file     *dumpdir.File
-	unopened bool // the file could not be opened
+	name string // in a file that names its tensors, else empty
+	err  error
+	// contradiction is what dump.json says of the tensor and the file does not hold.
+	contradiction error
+	file          *dumpdir.File
+	unopened      bool // the file could not be opened
 }
 
 // Stats says what a tensor holds, as tensor.Stats does. Numbers that a table of
@@ -159,6 +161,11 @@ func tensorProblems(tensors []Tensor) []Problem {
 	for i := range tensors {
 		t := &tensors[i]
 		_, isCut := errors.AsType[*dumpfmt.FormatError](t.err) // its file is damaged
+		if t.contradiction != nil {
+			p := newProblem(t.file.Path(), t.contradiction)
+			p.Kind = dumpdir.Contradicts
+			all = append(all, p)
+		}
 		switch {
 		case t.err == nil || t.NotNumeric() || errors.Is(t.err, tensorfile.ErrNoData) || t.file.Err != nil || t.file.Size == 0:
 		case t.unopened:
@@ -353,7 +360,7 @@ func readFile(ctx context.Context, files *tensorfile.Pool, tensors []dumpdir.Ten
 		return all
 	}
 	defer src.Close()
-	all := statsOf(ctx, src)
+	all := statsOf(ctx, src, tensors)
 	if len(all) == 1 && len(tensors) == 1 {
 		all[0].Kind, all[0].Index = tensors[0].Kind, tensors[0].Index
 		if tensors[0].Statistics != nil && errors.Is(all[0].err, tensorfile.ErrNoData) {
@@ -375,8 +382,8 @@ func openFile(files *tensorfile.Pool, f *dumpdir.File, member string) (*tensorfi
 	return files.Open(f.Path(), member, tensorfile.Options{Name: f.Name, Whole: member == "" && f.Only.IsZero(), Only: f.Only})
 }
 
-// statsOf gathers the statistics of every tensor of an open file.
-func statsOf(ctx context.Context, f *tensorfile.File) []Tensor {
+// statsOf gathers the statistics of every tensor of an open file, of which some are listed.
+func statsOf(ctx context.Context, f *tensorfile.File, listed []dumpdir.Tensor) []Tensor {
 	block := blocks.Get().(*[]byte)
 	defer blocks.Put(block)
 	all := make([]Tensor, len(f.Tensors))
@@ -389,6 +396,9 @@ func statsOf(ctx context.Context, f *tensorfile.File) []Tensor {
 			var stats *tensor.Stats
 			if stats, err = src.Stats(ctx, shape, block); stats != nil {
 				t.holds(stats, src.DType, src.Shape)
+			}
+			if err == nil && len(f.Tensors) == 1 {
+				t.contradiction = listed[0].Statistics.Contradiction(src, stats)
 			}
 		}
 		if err != nil {

@@ -48,6 +48,7 @@ const (
 	InPlace        Reason = "IN_PLACE"
 	IllConditioned Reason = "ILL_CONDITIONED"
 	InputChanged   Reason = "INPUT_CHANGED"
+	InputDiffers   Reason = "INPUT_DIFFERS_FROM_DUMP_JSON"
 	IsRandom       Reason = "RANDOM"
 	OverBudget     Reason = "BUDGET"
 )

@@ -49,7 +49,7 @@ func (t Text) detailFacts(row *record.Row) []fact {
 	if row.Rule != "" {
 		add(t.say("Paired by", "配对规则"), row.Rule)
 	}
-	add(t.say("Notes", "说明"), t.all(row.Notes)...)
+	add(t.say("Notes", "说明"), t.all(slices.Concat(row.Notes, row.Warnings))...)
 	reasons := t.reasonLines(row)
 	if !row.Compared() && len(reasons) == 0 {
 		reasons = []string{t.whyNot(row)}

@@ -105,6 +105,14 @@ func (t *Tensor) warnings(of *Ref) (all []lang.Sentence) {
 	return all
 }
 
+// File is the tensor of the file, nil for one that is joined of several.
+func (v *View) File() *tensorfile.Tensor {
+	if v.tensor.joined != nil {
+		return nil
+	}
+	return v.tensor.Tensor
+}
+
 // source reads the stored elements.
 func (t *Tensor) source() (layout.Source, error) {
 	if t.joined == nil {

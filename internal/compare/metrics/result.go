@@ -120,6 +120,18 @@ type SideStats struct {
 	Saturated, Subnormal int64
 }
 
+// Of is the same of so many elements as other packages have it.
+func (s *SideStats) Of(count int64) *tensor.Stats {
+	number := func(m Metric) *float64 {
+		if !m.Defined() {
+			return nil
+		}
+		return new(m.Value())
+	}
+	return &tensor.Stats{Count: count, NaN: s.NaN, PosInf: s.PosInf, NegInf: s.NegInf, Saturated: s.Saturated,
+		Min: number(s.Min), Max: number(s.Max), Mean: number(s.Mean), Norm: number(s.L2)}
+}
+
 // HPAA are the numbers of HPAA's cpu_vs_npu.csv, computed as its manual says:
 // on both sides NaN counts as 0 and an infinity as the largest finite value of
 // the NPU's type with its sign. Elements without a replacement (complex) are as

@@ -122,7 +122,8 @@ type Row struct {
 	// squeezed, forced, converted NC1HWC0 to NCHW, empty, ...
 	Notes []lang.Sentence
 	// Warnings are what is odd about the files of the pair, each with its file: bytes that
-	// nothing reads, elements that were never written.
+	// nothing reads, elements that were never written, a tensor that dump.json of msprobe
+	// contradicts.
 	Warnings []lang.Sentence
 	// Partial is set when not all elements were compared, Forced when the shapes
 	// differ and the elements were compared in their order all the same. By no

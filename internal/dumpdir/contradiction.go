@@ -1,0 +1,173 @@
+package dumpdir
+
+import (
+	"cmp"
+	"math"
+	"strconv"
+
+	"dumptool/internal/lang"
+	"dumptool/internal/layout"
+	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
+)
+
+// Contradiction says what dump.json of msprobe has of a tensor and its file does not hold: the
+// first of dtype, shape, max, min, mean and norm; nil where they agree, and for statistics that
+// are not those of dump.json. What the file holds are the statistics of all elements, nil where
+// they are not known; the norm may be missing. What dump.json does not have is not compared.
+func (s *Statistics) Contradiction(src *tensorfile.Tensor, all *tensor.Stats) error {
+	if s == nil || s.Spot.Tensor == "" || !layout.IsHost(src.Format) {
+		return nil
+	}
+	differ := func(what any, said, held string) error {
+		return lang.Errorf("%s: dump.json says %s %s, the file holds %s", s.Spot.Tensor, what, said, held)
+	}
+	d := cmp.Or(s.DType, src.Origin, src.DType)
+	codes := isCodes(src.DType, d)
+	switch {
+	case src.DType == tensor.Undefined:
+		return nil
+	case !codes && src.DType != d && src.Origin != d && !(src.DType == tensor.Float32 && isNarrow(d)):
+		return differ("dtype", d.String(), src.DType.String())
+	case s.Shape != nil && src.Shape != nil && !s.Shape.Equal(src.Shape):
+		return differ("shape", s.Shape.String(), src.Shape.String())
+	case all == nil || all.Count == 0 || codes || d.Host().Complex() || s.Spot.Unread || s.Spot.Unwritten:
+		return nil
+	}
+	held := newHeld(d, all)
+	for _, what := range []Statistic{Max, Min, Mean, Norm} {
+		if said, ok := s.Values.Get(what); ok {
+			if v, differs := held.differs(what, said); differs {
+				return differ(what, short(said), short(v))
+			}
+		}
+	}
+	return nil
+}
+
+// isNarrow reports whether float32 stands for a type: MindSpore keeps bfloat16 so, msprobe the
+// types of eight bits.
+func isNarrow(d tensor.DType) bool {
+	return d.Bits() <= 16 && (d.Host() == tensor.HostFloat16 || d.Host() == tensor.HostFloat32)
+}
+
+// isCodes reports whether bytes of a file are the codes of another type, which arrays do not have.
+func isCodes(stored, d tensor.DType) bool {
+	isByte := func(d tensor.DType) bool { return d == tensor.Int8 || d == tensor.Uint8 }
+	return isByte(stored) && !isByte(d) && d != tensor.Bool && d.Bits() <= 8
+}
+
+// short is a number as people read it.
+func short(x float64) string {
+	if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(x, 'g', -1, 32)
+}
+
+// held are the elements of a file as the frameworks make statistics of them: with NaN and
+// infinities, of float16 and bfloat16 in these types, of float64 and integers in float32.
+type held struct {
+	*tensor.Stats
+	// digits are the bits of numbers of the type of the statistics, limit is the largest of
+	// them, and tiny how far rounding puts the smallest off. slack is the relative error of a
+	// result.
+	digits             int
+	limit, tiny, slack float64
+}
+
+func newHeld(d tensor.DType, s *tensor.Stats) *held {
+	switch d {
+	case tensor.Float16:
+		return &held{s, 11, 65504, 0x1p-25, 0x1p-8}
+	case tensor.BFloat16:
+		return &held{s, 8, math.MaxFloat32, 0x1p-126, 0x1p-8}
+	}
+	return &held{s, 24, math.MaxFloat32, 0x1p-126, 0}
+}
+
+// differs compares a statistic of dump.json with that of the elements, which is v.
+func (h *held) differs(what Statistic, said float64) (v float64, differs bool) {
+	switch what {
+	case Max:
+		return h.extreme(said, h.Max, h.PosInf, h.NegInf, 1)
+	case Min:
+		return h.extreme(said, h.Min, h.NegInf, h.PosInf, -1)
+	case Mean:
+		return h.mean(said)
+	}
+	return h.norm(said)
+}
+
+// extreme compares the largest element, or by the sign the smallest: exactly in the type. Beside
+// NaN some devices have that of the others.
+func (h *held) extreme(said float64, finite *float64, far, near int64, sign int) (v float64, differs bool) {
+	switch {
+	case far > 0:
+		v = math.Inf(sign)
+	case finite != nil:
+		v = *finite
+	case near > 0:
+		v = math.Inf(-sign)
+	default:
+		v = math.NaN()
+	}
+	if h.same(said, v) || h.NaN > 0 && math.IsNaN(said) {
+		return v, false
+	}
+	if h.NaN > 0 {
+		v = math.NaN()
+	}
+	return v, true
+}
+
+// same reports whether a number as a text has it is one of the type of the statistics.
+func (h *held) same(said, v float64) bool {
+	fraction, exp := math.Frexp(v)
+	half := math.Ldexp(math.Ceil(math.Abs(fraction))/2, exp-h.digits) // of the last digit, 0 of zero
+	return said == v || float32(said) == float32(v) || said != said && v != v || math.Abs(said-v) < max(half, h.tiny)
+}
+
+func isFinite(x float64) bool { return x-x == 0 }
+
+// largest is the largest magnitude of the finite elements.
+func (h *held) largest() float64 { return max(math.Abs(*h.Min), math.Abs(*h.Max)) }
+
+// mean compares the mean, beside the root mean square. A sum may leave the range of the type.
+func (h *held) mean(said float64) (v float64, differs bool) {
+	count := float64(h.Count)
+	switch {
+	case h.NaN > 0 || h.PosInf > 0 && h.NegInf > 0:
+		return math.NaN(), isFinite(said)
+	case h.NonFinite() > 0:
+		return float64(h.PosInf-h.NegInf) * math.Inf(1), isFinite(said)
+	case !isFinite(said):
+		return *h.Mean, count*h.largest() < h.limit
+	}
+	if said == 0 && count > h.limit { // PyTorch's sum of float16 is divided by a count that is infinite
+		return *h.Mean, false
+	}
+	rms := h.largest()
+	if h.Norm != nil {
+		rms = *h.Norm / math.Sqrt(count)
+	}
+	return *h.Mean, math.Abs(said-*h.Mean) > 1e-3*math.Abs(*h.Mean)+(1e-5+h.slack)*rms+h.tiny
+}
+
+// norm compares the norm, where it is known. The squares may leave the range of the type at
+// either end.
+func (h *held) norm(said float64) (v float64, differs bool) {
+	switch {
+	case h.Norm == nil:
+		return 0, false
+	case h.NaN > 0:
+		return math.NaN(), isFinite(said)
+	case h.NonFinite() > 0:
+		return math.Inf(1), isFinite(said)
+	}
+	v = *h.Norm
+	if v*v >= h.limit && !(said < 0.99*h.limit) {
+		return v, false
+	}
+	return v, !(math.Abs(said-v) <= (1e-3+h.slack)*v+math.Sqrt(float64(h.Count)*h.tiny))
+}
