@@ -351,7 +351,7 @@ func rejected(rounds []record.Round) (warnings []lang.Sentence) {
 
 // notTransposed warns of operators of --transpose that no row has.
 func (o *Options) notTransposed(rep *record.Report) (warnings []lang.Sentence) {
-	if rep.Interrupted || rep.FailedFast || len(o.Shape.Transpose) == 0 {
+	if rep.CutShort() || len(o.Shape.Transpose) == 0 {
 		return nil
 	}
 	found := map[string]bool{}

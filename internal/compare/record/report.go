@@ -354,6 +354,10 @@ func (r *Report) Unfetched() (n int) {
 	return n
 }
 
+// CutShort reports whether the run ended before all of its pairs were compared: rows are
+// missing.
+func (r *Report) CutShort() bool { return r.Interrupted || r.FailedFast }
+
 // Unfinished reports whether a run of the same work could find more. Its document has all
 // that is known of the rows, for that run.
 func (r *Report) Unfinished() bool { return r.Interrupted || r.Unfetched() > 0 }
