@@ -264,7 +264,7 @@ func judgeRow(r *JudgedRow, row *record.Row, was metrics.Mode, opt *JudgeOptions
 	}
 	whole, highest := opt.Verdict.judged(f), opt.Verdict.MaxErrorRatio
 	if r.Reasons = opt.Verdict.broken(f); len(r.Reasons) > 0 || opt.Verdict.classes() && f.mismatch > 0 || record.Share(r.Least, whole) > highest {
-		r.Status = record.Fail
+		r.Status, r.Reasons = record.Fail, append(r.Reasons, opt.Verdict.replaced(res)...)
 		return
 	}
 	warnings := opt.Verdict.warnings(f)
@@ -278,7 +278,7 @@ func judgeRow(r *JudgedRow, row *record.Row, was metrics.Mode, opt *JudgeOptions
 		r.within = record.Warn
 	}
 	if record.Share(r.Most, whole) > highest {
-		r.Status = Undecided
+		r.Status, r.Reasons = Undecided, opt.Verdict.replaced(res)
 		return
 	}
 	r.Status, r.Reasons = r.within, warnings
@@ -295,9 +295,11 @@ func (r *JudgedRow) byEvidence(row *record.Row) {
 	if open {
 		limits = record.Fail
 	}
-	gate := record.Has(r.Reasons, record.Gate) || limits == record.Fail && record.Has(r.Reasons, record.NPUNaN)
-	r.Status = row.Evidence.Status(limits, row, gate)
-	if open && row.Evidence.Status(r.within, row, gate) != r.Status {
+	by := func(limits record.Status) record.Status {
+		return row.Evidence.Status(limits, row, record.Has(r.Reasons, record.Gate) || limits == record.Fail && record.Has(r.Reasons, record.NPUNaN))
+	}
+	r.Status = by(limits)
+	if open && by(r.within) != r.Status {
 		r.passes = r.Status != record.Fail
 		r.Status = Undecided
 	}
