@@ -204,7 +204,7 @@ failed. Limits that are not given are those of the profile, not of the run.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runCompareJudge(cmd.Context(), a, opts, args) },
 	}
-	cmd.Long += formatHelp[*compare.Judgement]() + exitStatus(exitFound, exitNothing)
+	cmd.Long += formatHelp[*compare.Judgement]() + exitStatus(exitFound, exitNothing, exitCoverage)
 	define(cmd, append(opts.judge(cmd), (*exitZero)(&opts.ExitZero).flag("failures", "失败"))...)
 	formatFlag[*compare.Judgement](cmd, &opts.format)
 	return cmd

@@ -244,18 +244,43 @@ var powers = [...]float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, recor
 
 const powerShare = 0.9
 
-// meaning is what there is to know about the verdict by evidence: whether what came in was
-// the same, how small a fault would have been seen, how much of the network was compared,
-// and what else changes how to read it.
+// meaning is what there is to know about the verdict: whether it proves anything, and of one by
+// evidence whether what came in was the same, how small a fault would have been seen, how much
+// of the network was compared, and what else changes how to read it.
 func meaning(rep *record.Report, s *sums) (m record.Meaning) {
-	if rep.Interrupted || rep.Verdict != string(ByEvidence) && rep.Verdict != string(ByStatistics) || rep.Standard != "" {
+	if rep.Interrupted {
 		return m
 	}
+	if rep.Standard == "" && (rep.Verdict == string(ByEvidence) || rep.Verdict == string(ByStatistics)) {
+		addEvident(rep, &m, s)
+	}
+	m.NoNumbers = s.empty + s.nan
+	if m.NoVerdict.IsZero() && m.NoNumbers > 0 && m.NoNumbers == s.judged {
+		m.NoVerdict = s.noNumbers()
+	}
+	proof := s.judged > 0 && m.NoVerdict.IsZero() && (rep.Counts[record.Fail] > 0 || m.Power == nil || m.Power.Judged > 0)
+	m.Proof = &proof
+	return m
+}
+
+// noNumbers says what tensors are that were compared and of which none has a number.
+func (s *sums) noNumbers() lang.Sentence {
+	switch {
+	case s.nan == 0:
+		return lang.Sayf("%s empty", "%s为空", tensorsAre(s.empty))
+	case s.empty == 0:
+		return lang.Sayf("%s NaN everywhere on both sides", "%s两侧全为 NaN", tensorsAre(s.nan))
+	}
+	return lang.Sayf("%d tensors: %d empty, %d NaN everywhere on both sides", "共 %d 个张量：%d 个为空，%d 个两侧全为 NaN", s.judged, s.empty, s.nan)
+}
+
+// addEvident adds what there is to know about a verdict by evidence.
+func addEvident(rep *record.Report, m *record.Meaning, s *sums) {
 	m.Operators = &record.Operators{Reference: len(s.refs), NPU: len(s.npus), Compared: len(s.both)}
 	if rep.Verdict == string(ByEvidence) {
 		m.Inputs, m.Power = &s.inputs, s.powerOf(rep)
 	}
-	addStart(rep, &m)
+	addStart(rep, m)
 	for _, note := range [...]struct{ kind, en, zh string }{
 		{"convolutions", "HF32: %d convolutions round their inputs to 11 bits (torch_npu.npu.conv.allow_hf32)", "HF32：%d 个卷积将输入舍入到 11 位(torch_npu.npu.conv.allow_hf32)"},
 		{"products", "HF32: %d products of matrices round their inputs to 11 bits (torch_npu.npu.matmul.allow_hf32)", "HF32：%d 个矩阵乘将输入舍入到 11 位(torch_npu.npu.matmul.allow_hf32)"},
@@ -270,7 +295,6 @@ func meaning(rep *record.Report, s *sums) (m record.Meaning) {
 			m.Notes = append(m.Notes, lang.Sayf(note.en, note.zh, n))
 		}
 	}
-	return m
 }
 
 // addStart adds whether the runs started alike, of rows that are judged by statistics.

@@ -32,6 +32,10 @@ type Judgement struct {
 	ByLevels bool
 	Rows     []JudgedRow
 	Counts   map[record.Status]int
+	// noNumbers counts the rows of which both sides are empty, or NaN everywhere; unproven is set
+	// where the run proved nothing.
+	noNumbers int
+	unproven  bool
 	// passing counts the undecided rows that do not fail either way.
 	passing int
 	// few is set where too few operators have a partner, noVerdict says why nothing can be
@@ -152,6 +156,9 @@ func (j *judging) add(rows []record.Row) {
 		r := JudgedRow{Op: row.Op, Kind: row.Kind, Output: row.Output, Round: row.Round, Was: row.Status, Status: row.Status}
 		if row.Judged() { // statistics have no other limits
 			j.Compared++
+			if !row.HasNumbers() {
+				j.noNumbers++
+			}
 		}
 		if row.Compared() {
 			var own sidefile.OpLimits
@@ -178,7 +185,9 @@ func (j *judging) finish() *Judgement {
 	if j.mode == ByStatistics {
 		j.few, j.noVerdict = j.doc.LowCoverage(), j.doc.Meaning.NoVerdict
 	}
+	j.unproven = j.evidence && j.doc.Meaning.Unproven()
 	if n := j.doc.LeftOut; n > 0 { // they passed by what the document was judged by
+		j.noNumbers = max(j.noNumbers, j.doc.Meaning.NoNumbers)
 		j.LeftOut, j.Compared = n, j.Compared+n
 		if j.evidence {
 			j.Counts[record.Pass] += n
@@ -218,6 +227,14 @@ func readDocument(path string, read func(io.Reader) error) error {
 	return nil
 }
 
+// NoVerdict says why nothing can be said of the rows, zero where something can.
+func (j *Judgement) NoVerdict() lang.Sentence {
+	if j.Compared > 0 && j.noNumbers >= j.Compared {
+		return lang.Sayf("all that was compared is empty, or NaN everywhere on both sides", "比对的张量均为空，或两侧全为 NaN")
+	}
+	return j.noVerdict
+}
+
 // Outcome is how the judgement of a file ended. Rows that could not be read when the
 // run was made come first; exitZero keeps failures from the outcome.
 func (j *Judgement) Outcome(file string, exitZero bool) batch.Outcome {
@@ -229,10 +246,12 @@ func (j *Judgement) Outcome(file string, exitZero bool) batch.Outcome {
 		return batch.Outcomef(batch.Found, "%d of %d rows failed or are undecided", "%[2]d 行中 %[1]d 行失败或无法判定", bad, len(j.Rows)+j.LeftOut).AsShown()
 	case j.Compared == 0:
 		return batch.Outcomef(batch.Nothing, "%s has no row that was compared", "%s 中没有比对过的行", file)
-	case !j.noVerdict.IsZero():
-		return batch.Outcomef(batch.Nothing, "no verdict: %s", "无法判定：%s", j.noVerdict)
+	case !j.NoVerdict().IsZero():
+		return batch.Outcomef(batch.Nothing, "no verdict: %s", "无法判定：%s", j.NoVerdict())
 	case j.few:
 		return batch.Outcomef(batch.NotCovered, "%s has few operators with a partner", "%s 中有对应的算子过少", file)
+	case j.unproven:
+		return batch.Outcomef(batch.NotCovered, "what was compared proves nothing: %s", "比对的内容不足以证明任何结论：%s", file)
 	}
 	return batch.Outcome{}
 }
@@ -264,7 +283,7 @@ func judgeRow(r *JudgedRow, row *record.Row, was metrics.Mode, opt *JudgeOptions
 	}
 	whole, highest := opt.Verdict.judged(f), opt.Verdict.MaxErrorRatio
 	if r.Reasons = opt.Verdict.broken(f); len(r.Reasons) > 0 || opt.Verdict.classes() && f.mismatch > 0 || record.Share(r.Least, whole) > highest {
-		r.Status = record.Fail
+		r.Status, r.Reasons = record.Fail, append(r.Reasons, opt.Verdict.replaced(res)...)
 		return
 	}
 	warnings := opt.Verdict.warnings(f)
@@ -278,7 +297,7 @@ func judgeRow(r *JudgedRow, row *record.Row, was metrics.Mode, opt *JudgeOptions
 		r.within = record.Warn
 	}
 	if record.Share(r.Most, whole) > highest {
-		r.Status = Undecided
+		r.Status, r.Reasons = Undecided, opt.Verdict.replaced(res)
 		return
 	}
 	r.Status, r.Reasons = r.within, warnings
@@ -295,9 +314,11 @@ func (r *JudgedRow) byEvidence(row *record.Row) {
 	if open {
 		limits = record.Fail
 	}
-	gate := record.Has(r.Reasons, record.Gate) || limits == record.Fail && record.Has(r.Reasons, record.NPUNaN)
-	r.Status = row.Evidence.Status(limits, row, gate)
-	if open && row.Evidence.Status(r.within, row, gate) != r.Status {
+	by := func(limits record.Status) record.Status {
+		return row.Evidence.Status(limits, row, record.Has(r.Reasons, record.Gate) || limits == record.Fail && record.Has(r.Reasons, record.NPUNaN))
+	}
+	r.Status = by(limits)
+	if open && by(r.within) != r.Status {
 		r.passes = r.Status != record.Fail
 		r.Status = Undecided
 	}

@@ -91,11 +91,13 @@ type sums struct {
 	// refs, npus and both are the operators of either side, and those of which a tensor was
 	// compared.
 	refs, npus, both map[string]bool
-	inputs           record.Inputs
-	kinds            map[string]int // of evidence
-	power            record.Power
-	seen             [len(powers)]int
-	deepest          int // row
+	// judged are the rows that were compared, empty and nan those of them without a number.
+	judged, empty, nan int
+	inputs             record.Inputs
+	kinds              map[string]int // of evidence
+	power              record.Power
+	seen               [len(powers)]int
+	deepest            int // row
 }
 
 func newSums(rows int) *sums {
@@ -117,6 +119,16 @@ func sumsOf(rep *record.Report) *sums {
 func (s *sums) add(i int, row *record.Row) {
 	s.held.add(row)
 	s.addTensor(row)
+	if row.Judged() {
+		s.judged++
+	}
+	switch {
+	case !row.Judged() || row.HasNumbers():
+	case row.IsEmpty():
+		s.empty++
+	default:
+		s.nan++
+	}
 	if e := row.Evidence; e != nil {
 		s.addEvidence(row, e)
 		s.addPower(i, e)
@@ -155,6 +167,7 @@ func (s *sums) join(o *sums) {
 	maps.Copy(s.refs, o.refs)
 	maps.Copy(s.npus, o.npus)
 	maps.Copy(s.both, o.both)
+	s.judged, s.empty, s.nan = s.judged+o.judged, s.empty+o.empty, s.nan+o.nan
 	s.inputs.Equal, s.inputs.Rounding, s.inputs.Differ = s.inputs.Equal+o.inputs.Equal, s.inputs.Rounding+o.inputs.Rounding, s.inputs.Differ+o.inputs.Differ
 	for kind, n := range o.kinds {
 		s.kinds[kind] += n
@@ -362,7 +375,7 @@ func rejected(rounds []record.Round) (warnings []lang.Sentence) {
 
 // notTransposed warns of operators of --transpose that no row has.
 func (o *Options) notTransposed(rep *record.Report) (warnings []lang.Sentence) {
-	if rep.Interrupted || rep.FailedFast || len(o.Shape.Transpose) == 0 {
+	if rep.CutShort() || len(o.Shape.Transpose) == 0 {
 		return nil
 	}
 	found := map[string]bool{}
@@ -455,6 +468,8 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 	case rep.LowCoverage() && want.Text == "":
 		of := rep.Meaning.Operators
 		return batch.Outcomef(batch.NotCovered, "%d of %d operators have a partner (--require-coverage 0 allows it)", "仅 %d/%d 个算子有对应(--require-coverage 0 可放行)", of.Compared, min(of.Reference, of.NPU)).AsShown()
+	case rep.Meaning.Unproven() && want.Text == "":
+		return batch.Outcomef(batch.NotCovered, "what was compared proves nothing (--require-coverage 0 allows it)", "比对的内容不足以证明任何结论(--require-coverage 0 可放行)").AsShown()
 	}
 	return batch.Outcome{}
 }

@@ -168,7 +168,7 @@ func (o *VerdictOptions) judge(row *record.Row, res *metrics.Result) {
 	broken := o.broken(f)
 	row.Pair.Reasons = append(row.Pair.Reasons, broken...)
 	if len(broken) > 0 || o.classes() && f.mismatch > 0 || record.Share(row.Errors, o.judged(f)) > o.MaxErrorRatio {
-		row.Pair.Status = record.Fail
+		row.Pair.Status, row.Pair.Reasons = record.Fail, append(row.Pair.Reasons, o.replaced(res)...)
 	} else if row.Pair.Status = record.Pass; len(o.warnings(f)) > 0 {
 		row.Pair.Reasons = append(row.Pair.Reasons, o.warnings(f)...)
 		row.Pair.Status = record.Warn
@@ -211,6 +211,17 @@ func (o *VerdictOptions) broken(f *facts) []record.Finding {
 				"无可比对的元素：没有两侧均为有限值的元素对，%d/%d 对类别不同", f.mismatch, f.total)})
 	}
 	return reasons
+}
+
+// replaced is the reason of a row that fails where numbers of the policy hpaa stand in place of
+// NaN and infinities: no rounding makes these errors.
+func (o *VerdictOptions) replaced(res *metrics.Result) []record.Finding {
+	n := res.HPAA.Count - res.Beyond.Count
+	if o.NaN != NaNHPAA || res.Mismatch.Count == 0 || n <= 0 {
+		return nil
+	}
+	return []record.Finding{{Code: record.NPUNaN, Confidence: record.High,
+		Evidence: lang.Sayf("%d of %d elements are errors since one side is NaN or infinite, which counts as a number here", "%d/%d 个元素因一侧为 NaN 或 inf(此处按数值计)而错误", n, res.Total)}}
 }
 
 // broken returns a reason for every gate that does not hold.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -262,7 +263,7 @@ func placesOfCheck(r *check.Report) []place {
 	return all
 }
 
-// placesOfCompare are what is wrong between ranks, then the rows that did not pass.
+// placesOfCompare are that nothing is proven, what is wrong between ranks, then the rows that did not pass.
 func placesOfCompare(r *record.Report) []place {
-	return append(rankPlaces(ranksOf(r)), comparePlaces(r)...)
+	return slices.Concat(unprovenPlace(r), rankPlaces(ranksOf(r)), comparePlaces(r))
 }

@@ -208,12 +208,14 @@ func byStandard(r *record.Report, compared, misses int) lang.Sentence {
 		return lang.Sayf("ERROR (%s): the standard is met by %s compared%s", "ERROR (%s)：已比对的%s满足标准%s", r.Standard, all(compared), tail)
 	case misses > 0:
 		return lang.Sayf("FAIL (%s): the standard is met by %s compared%s", "FAIL (%s)：已比对的%s满足标准%s", r.Standard, all(compared), tail)
+	case !r.Meaning.NoVerdict.IsZero():
+		return noVerdict(r)
 	case n[record.Partial] > 0:
 		return lang.Sayf("PARTIAL (%s): of %d of %s only a part was compared%s", "PARTIAL (%s)：%d/%s仅比对了一部分%s", r.Standard, n[record.Partial], tensors(compared), tail)
 	case n[record.Warn] > 0:
 		return lang.Sayf("PASS with warnings (%s): %d of %s with a warning%s", "PASS(有警告) (%s)：%d/%s有警告%s", r.Standard, n[record.Warn], tensors(compared), tail)
 	}
-	return lang.Sayf("PASS (%s): the standard is met by %s%s", "PASS (%s)：%s满足标准%s", r.Standard, all(compared), tail)
+	return lang.Sayf("PASS (%s): the standard is met by %s%s%s", "PASS (%s)：%s满足标准%s%s", r.Standard, all(compared), numberless(r), tail)
 }
 
 // standardRows are the rows of a status of which the standard says why, and those that it

@@ -143,9 +143,13 @@ func writeTablesBeside(folder *Folder, r *record.Report, opt Options) error {
 }
 
 // writeOpConfig writes an op_config.csv without limits, for the user to fill
-// in, unless there is one. It is the user's from then on. Names that a terminal or
-// a spreadsheet would obey are left out.
+// in, unless there is one. It is the user's from then on, so one that lacks operators would
+// stay: without all rows none is written. Names that a terminal or a spreadsheet would obey
+// are left out.
 func writeOpConfig(folder *Folder, r *record.Report) error {
+	if r.CutShort() {
+		return nil
+	}
 	if _, err := store.Lstat(store.Join(folder.Dir, OpConfigName)); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -156,7 +160,7 @@ func writeOpConfig(folder *Folder, r *record.Report) error {
 			}
 		}
 	}
-	err := folder.write(OpConfigName, safefile.CreateNew, func(w io.Writer) error { return sidefile.WriteOpConfig(w, names) })
+	err := folder.write(OpConfigName, safefile.CreateNew, func(w io.Writer) error { return cmp.Or(sidefile.WriteOpConfig(w, names), readAgain(r)) })
 	if errors.Is(err, os.ErrExist) { // by now
 		return nil
 	}

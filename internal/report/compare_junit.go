@@ -51,7 +51,8 @@ type junitOutcome struct {
 
 // WriteCompareJUnit writes the rows as test cases. FAIL is a failure; errors and
 // shapes, types and names that do not fit are errors; rows that were not to be
-// compared, or only in part, and failures that the baseline knows are skipped.
+// compared, or only in part, and failures that the baseline knows are skipped. So is what
+// passes where that proves nothing.
 func WriteCompareJUnit(w io.Writer, r *record.Report) error {
 	suite := junitCounts{Name: "dumptool compare", Tests: r.Len()}
 	properties := &junitProperties{[]junitProperty{{"profile", escapeLines(r.Profile)}, {"nan_policy", r.NaNPolicy}, {"tol_mode", r.TolMode},
@@ -65,20 +66,24 @@ func WriteCompareJUnit(w io.Writer, r *record.Report) error {
 			worse[i] = true
 		}
 	}
+	unproven := ""
+	if r.Meaning.Unproven() {
+		unproven = english.CompareVerdict(r)
+	}
 	for i, row := range r.All() {
-		switch junitKindOf(row.Status, row.Known && !worse[i]) {
-		case junitFailure:
+		switch kind := junitKindOf(row.Status, row.Known && !worse[i]); {
+		case kind == junitFailure:
 			suite.Failures++
-		case junitError:
+		case kind == junitError:
 			suite.Errors++
-		case junitSkipped:
+		case kind == junitSkipped, unproven != "":
 			suite.Skipped++
 		}
 	}
 	between := rankCases(ranksOf(r), &suite)
 	return writeJUnit(w, &suite, properties, before(between, func(yield func(junitCase) bool) {
 		for i, row := range r.Each(false) {
-			if !yield(junitCaseOf(row, worse[i])) {
+			if !yield(junitCaseOf(row, worse[i], unproven)) {
 				return
 			}
 		}
@@ -157,12 +162,17 @@ func junitKindOf(status record.Status, known bool) junitKind {
 // english is the language of reports that are for programs.
 var english = Text{Lang: English}
 
-// junitCaseOf makes the case of a row.
-func junitCaseOf(row *record.Row, worse bool) junitCase {
+// junitCaseOf makes the case of a row. unproven says why it proves nothing that rows pass, and is
+// empty where it does.
+func junitCaseOf(row *record.Row, worse bool, unproven string) junitCase {
 	c := junitCase{Class: escapeLines(className(row)), Name: escapeLines(row.Name()), Properties: junitRow(row)}
 	known := row.Known && !worse
 	kind := junitKindOf(row.Status, known)
-	if kind == junitPassed {
+	switch passes := kind == junitPassed || kind == junitNoted; {
+	case passes && unproven != "":
+		c.Skipped = &junitOutcome{Message: escapeLines(unproven), Type: string(row.Status)}
+		return c
+	case kind == junitPassed:
 		return c
 	}
 	outcome := &junitOutcome{Message: escapeLines(firstReason(row)), Type: string(row.Status), Body: escapeLines(junitBody(row))}

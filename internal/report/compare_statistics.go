@@ -49,7 +49,7 @@ func byFewNumbers(r *record.Report, compared int) lang.Sentence {
 	case r.Counts[record.Fail] > 0:
 		return orKnown(r, "FAIL", lang.Sayf("from %s only, %d of %s differ", "仅依据%s，%d/%s不一致", by, r.Counts[record.Fail], tensors(compared)))
 	case !m.NoVerdict.IsZero():
-		return lang.Sayf("NO VERDICT: %s", "NO VERDICT：%s", m.NoVerdict)
+		return noVerdict(r)
 	case r.LowCoverage():
 		return lowCoverage(r)
 	default:
@@ -83,7 +83,7 @@ func fewNumbersPass(r *record.Report, compared int) lang.Sentence {
 			worst = row
 		}
 	}
-	text := lang.Sayf("PASS: from %s only, no operator looks wrong: %s", "PASS：仅依据%s，没有算子异常：%s", knownOf(r), tensors(compared))
+	text := lang.Sayf("PASS: from %s only, no operator looks wrong: %s%s", "PASS：仅依据%s，没有算子异常：%s%s", knownOf(r), tensors(compared), numberless(r))
 	if differ > 0 {
 		text = lang.Sayf("%s, %d differ by rounding", "%s，其中 %d 个仅有舍入差异", text, differ)
 	}

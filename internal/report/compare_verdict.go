@@ -128,16 +128,20 @@ func verdictAlone(r *record.Report) lang.Sentence {
 		return lang.Sayf("NOTHING COMPARED: no tensor was chosen", "NOTHING COMPARED：没有选中任何张量")
 	case compared == 0:
 		return lang.Sayf("NOTHING COMPARED: none of %s has a partner that could be compared", "NOTHING COMPARED：%s均没有可比对的对应张量", tensors(r.Len()))
+	case !r.Meaning.NoVerdict.IsZero():
+		return noVerdict(r)
 	case n[record.Partial] > 0:
 		return lang.Sayf("PARTIAL: of %d of %s only a part was compared", "PARTIAL：%d/%s仅比对了一部分", n[record.Partial], tensors(compared))
 	case r.LowCoverage() && evidence:
 		return lowCoverage(r)
+	case evidence && r.Meaning.Unproven():
+		return withoutProof(r, compared)
 	case evidence:
 		return healthy(r, compared)
 	case n[record.Warn] > 0:
-		return lang.Sayf("PASS with warnings: %s within the limits, %d of them with a warning%s", "PASS(有警告)：%s在门限内，其中 %d 个有警告%s", all(compared), n[record.Warn], besideLimits(r))
+		return lang.Sayf("PASS with warnings: %s within the limits, %d of them with a warning%s%s", "PASS(有警告)：%s在门限内，其中 %d 个有警告%s%s", all(compared), n[record.Warn], numberless(r), besideLimits(r))
 	}
-	return lang.Sayf("PASS: %s within the limits%s", "PASS：%s在门限内%s", all(compared), besideLimits(r))
+	return lang.Sayf("PASS: %s within the limits%s%s", "PASS：%s在门限内%s%s", all(compared), numberless(r), besideLimits(r))
 }
 
 // The verdict modes of reports.
@@ -290,6 +294,25 @@ func oneOrigin(row *record.Row) lang.Sentence {
 		rowTitle(row), inBrackets(row), digits(fewDigits)(float64(e.Score)))
 }
 
+// noVerdict is the verdict on a run of which nothing can be said.
+func noVerdict(r *record.Report) lang.Sentence {
+	return lang.Sayf("NO VERDICT: %s", "NO VERDICT：%s", r.Meaning.NoVerdict)
+}
+
+// numberless says how many of the tensors that were compared have no number.
+func numberless(r *record.Report) lang.Sentence {
+	if r.Meaning.NoNumbers == 0 {
+		return lang.Sentence{}
+	}
+	return lang.Sayf(", %d of them empty or NaN everywhere on both sides", "，其中 %d 个为空或两侧全为 NaN", r.Meaning.NoNumbers)
+}
+
+// withoutProof is the verdict by evidence on a run that looks as it does with a fault.
+func withoutProof(r *record.Report, compared int) lang.Sentence {
+	return lang.Sayf("PASS WITHOUT PROOF: no operator looks wrong, but in none of %s%s a fault of less than %d %% would have been seen; give --graph-file, or dump inputs",
+		"PASS WITHOUT PROOF：没有算子异常，但在 %s%s中均无法发现小于 %d %% 的故障；请提供 --graph-file 或 dump 输入", tensors(compared), numberless(r), int(100*record.MostPower))
+}
+
 // healthy is the verdict by evidence on a run without a fault.
 func healthy(r *record.Report, compared int) lang.Sentence {
 	rounding, warned := r.Counts[record.Rounding], r.Counts[record.Warn]
@@ -299,7 +322,7 @@ func healthy(r *record.Report, compared int) lang.Sentence {
 		text = lang.Sayf("no operator looks wrong: %d of %s are beyond the limits by rounding only (worst %s %% of the elements, cosine %s)",
 			"没有算子异常：%d/%s仅因舍入超出门限(最差 %s %% 的元素，余弦相似度 %s)", rounding, tensors(compared), digits(fewDigits)(100*share), cosineText(cosine))
 	}
-	text = lang.Sayf("%s%s%s", "%s%s%s", text, comparedShare(r), power(r))
+	text = lang.Sayf("%s%s%s%s", "%s%s%s%s", text, numberless(r), comparedShare(r), power(r))
 	if warned == 0 {
 		return lang.Sayf("PASS: %s", "PASS：%s", text)
 	}
@@ -334,14 +357,17 @@ const mostUncovered = 0.9
 
 // power says how small a fault would have been seen.
 func power(r *record.Report) lang.Sentence {
-	p := r.Meaning.Power
+	p, which := r.Meaning.Power, lang.Text{EN: "them", ZH: "其中"}
+	if r.Meaning.NoNumbers > 0 {
+		which = lang.Text{EN: "the others", ZH: "其余的"}
+	}
 	switch {
 	case p == nil:
 		return lang.Sentence{}
 	case p.Share < 0.9:
-		return lang.Sayf("; in %d %% of them faults above %s %% would have been seen", "；其中 %d %% 可发现大于 %s %% 的故障", int(100*p.Share), digits(fewDigits)(100*p.Size))
+		return lang.Sayf("; in %d %% of %s faults above %s %% would have been seen", "；%[2]s %[1]d %% 可发现大于 %[3]s %% 的故障", int(100*p.Share), which, digits(fewDigits)(100*p.Size))
 	}
-	return lang.Sayf("; faults above %s %% would have been seen in %d %% of them", "；其中 %[2]d %% 可发现大于 %[1]s %% 的故障", digits(fewDigits)(100*p.Size), int(100*p.Share))
+	return lang.Sayf("; faults above %s %% would have been seen in %d %% of %s", "；%[3]s %[2]d %% 可发现大于 %[1]s %% 的故障", digits(fewDigits)(100*p.Size), int(100*p.Share), which)
 }
 
 // worstRounding is the largest share of elements beyond the limits and the lowest

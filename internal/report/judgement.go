@@ -65,6 +65,9 @@ func WriteJudgementCSV(w io.Writer, j *compare.Judgement) error {
 // changed.
 func (t Text) WriteJudgement(w io.Writer, j *compare.Judgement) error {
 	p := t.to(w)
+	if why := j.NoVerdict(); !why.IsZero() {
+		p.text(p.say("NO VERDICT: %s", "NO VERDICT：%s", why))
+	}
 	p.text(p.say("%d of %d compared tensors pass, %d fail, %d are undecided", "已比对张量中 %d/%d 个通过，%d 个失败，%d 个无法判定", j.Counts[record.Pass], j.Compared,
 		j.Counts[record.Fail], j.Counts[compare.Undecided]))
 	changed := slices.DeleteFunc(pointers(j.Rows), func(r *compare.JudgedRow) bool { return r.Was == r.Status && r.Status != record.Fail })

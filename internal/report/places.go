@@ -48,6 +48,19 @@ func (p *place) setFile(script, file string) {
 	}
 }
 
+// unprovenPlace is the first file of a comparison that proves nothing.
+func unprovenPlace(r *record.Report) []place {
+	if !r.Meaning.Unproven() {
+		return nil
+	}
+	for _, row := range r.All() {
+		if name := cmp.Or(row.NPUFile, row.RefFile); name != "" {
+			return []place{{rule: "NO_PROOF", about: "the comparison proves nothing", level: levelWarning, file: fileOf(name), title: "verdict", text: english.CompareVerdict(r), key: "verdict"}}
+		}
+	}
+	return nil
+}
+
 // comparePlaces are the rows that did not pass. Those that an origin damaged, and those
 // that the baseline knows, are notes.
 func comparePlaces(r *record.Report) (all []place) {

@@ -94,6 +94,7 @@ func (d *document) summary() object {
 		{"verdict_mode", &r.Verdict}, {"verdict_why", &r.VerdictWhy}, {"headline", &r.Headline},
 		{"standard", (*optional)(&r.Standard)}, {"effective_type", (*optional)(&r.Effective)}, {"origins", &d.origins},
 		{"inputs,omitempty", &r.Meaning.Inputs}, {"power,omitempty", &r.Meaning.Power}, {"notes,omitempty", &r.Meaning.Notes},
+		{"proof", &r.Meaning.Proof}, {"no_numbers,omitempty", &r.Meaning.NoNumbers},
 		{"operators,omitempty", &r.Meaning.Operators}, {"started_alike,omitempty", &r.Meaning.StartedAlike},
 		{"start,omitempty", &r.Meaning.Start}, {"no_verdict,omitempty", &r.Meaning.NoVerdict},
 		{"reference", &r.Coverage.Reference}, {"compared", &r.Coverage.Compared}, {"coverage", &ratio},
@@ -480,6 +481,7 @@ func (r *Report) sentences(f func(*lang.Sentence)) {
 	f(&r.GraphSource)
 	each(r.Warnings)
 	each(r.Meaning.Notes)
+	f(&r.Meaning.NoVerdict)
 	if l := r.Listed; l != nil {
 		each(l.Warnings)
 		each(l.OfOptions)
@@ -489,6 +491,7 @@ func (r *Report) sentences(f func(*lang.Sentence)) {
 		x := &r.Rounds[i]
 		f(&x.OrderSource)
 		f(&x.GraphSource)
+		f(&x.NoVerdict)
 		f(&x.Pairing.FirstDiffer)
 		each(x.Pairing.Rejected)
 		each(x.Pairing.Nothing)

@@ -354,6 +354,10 @@ func (r *Report) Unfetched() (n int) {
 	return n
 }
 
+// CutShort reports whether the run ended before all of its pairs were compared: rows are
+// missing.
+func (r *Report) CutShort() bool { return r.Interrupted || r.FailedFast }
+
 // Unfinished reports whether a run of the same work could find more. Its document has all
 // that is known of the rows, for that run.
 func (r *Report) Unfinished() bool { return r.Interrupted || r.Unfetched() > 0 }
@@ -516,8 +520,13 @@ func (o Operators) Share() float64 {
 	return 1
 }
 
-// Meaning is what there is to know about a verdict by evidence.
+// Meaning is what there is to know about a verdict.
 type Meaning struct {
+	// Proof is false where what was compared says nothing of the NPU: a fault would not have
+	// been seen. It is nil where that is not known, as of an interrupted run. NoNumbers counts
+	// the tensors that were compared and are empty, or NaN everywhere on both sides.
+	Proof     *bool
+	NoNumbers int
 	Inputs    *Inputs
 	Power     *Power
 	Notes     []lang.Sentence
@@ -528,6 +537,9 @@ type Meaning struct {
 	Start        []Start
 	NoVerdict    lang.Sentence
 }
+
+// Unproven reports whether what was compared says nothing of the NPU.
+func (m *Meaning) Unproven() bool { return m.Proof != nil && !*m.Proof }
 
 // Start is a tensor that nobody made and that is not the same in both runs.
 type Start struct {

@@ -500,6 +500,15 @@ func (s *Statistics) Place(row *Row) string {
 	return row.Kind + "." + strconv.Itoa(row.Output)
 }
 
+// hasNumbers reports whether a number is known that is not NaN on both sides, or a digest of
+// both.
+func (s *Statistics) hasNumbers() bool {
+	return s.ByDigest() || slices.ContainsFunc(StatisticNumbers, func(n StatisticNumber) bool {
+		a, b := n.Of(&s.Ref), n.Of(&s.NPU)
+		return a.Defined() != b.Defined() || a.Defined() && !(math.IsNaN(a.Value()) && math.IsNaN(b.Value()))
+	})
+}
+
 // Equal reports whether all numbers of both sides are the same.
 func (s *Statistics) Equal() bool {
 	for _, n := range StatisticNumbers {
@@ -533,6 +542,26 @@ func (s *Statistics) NormRatio() metrics.Metric {
 // by statistics.
 func (r *Row) Judged() bool {
 	return r.Compared() || r.Statistics != nil && r.RefFile != "" && r.NPUFile != ""
+}
+
+// IsEmpty reports whether both tensors of the row have no elements.
+func (r *Row) IsEmpty() bool {
+	if r.Compared() {
+		return r.Result.Total == 0
+	}
+	return r.RefShape != nil && r.NPUShape != nil && r.RefShape.Elements() == 0 && r.NPUShape.Elements() == 0
+}
+
+// HasNumbers reports whether the tensors of the row were compared by anything that could have
+// differed: not where both are empty, or NaN everywhere.
+func (r *Row) HasNumbers() bool {
+	switch {
+	case !r.Judged(), r.IsEmpty():
+		return false
+	case r.Compared():
+		return r.Result.Total > r.Result.Classes[metrics.NaN][metrics.NaN]
+	}
+	return r.Statistics.hasNumbers()
 }
 
 // SameBits reports whether the tensors were compared and both have the same digests.

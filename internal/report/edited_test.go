@@ -1,0 +1,158 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dumptool/internal/compare"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/guard"
+	"dumptool/internal/shard"
+)
+
+// edits stand in place of a value of a document.
+var edits = []string{"null", "-1", "1e300", "1.5", `"no such word"`, `"nan"`, "[]", "{}", "true", "[[]]", `"18446744073709551616"`, "9223372036854775807", "-9223372036854775808"}
+
+// textSpan is where a value stands in a document: its key, with the quotes, from key on, and the
+// value from first up to end. The name has no indexes.
+type textSpan struct {
+	name            string
+	key, first, end int
+}
+
+// spansOf are the values of a document, in their order; of a name the first few.
+func spansOf(t *testing.T, document []byte) (all []textSpan) {
+	t.Helper()
+	const most = 2
+	in, seen := json.NewDecoder(bytes.NewReader(document)), map[string]int{}
+	next := func() json.Token {
+		token, err := in.Token()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	start := func() int {
+		at := int(in.InputOffset())
+		return at + len(document[at:]) - len(bytes.TrimLeft(document[at:], " \n,:"))
+	}
+	var walk func(name string, key int)
+	walk = func(name string, key int) {
+		s := textSpan{name: name, key: key, first: start()}
+		switch next() {
+		case json.Delim('{'):
+			for in.More() {
+				key := start()
+				member, _ := next().(string)
+				walk(name+"."+member, key)
+			}
+			next()
+		case json.Delim('['):
+			for in.More() {
+				walk(name+"[]", -1)
+			}
+			next()
+		}
+		s.end = int(in.InputOffset())
+		if seen[name]++; seen[name] <= most && name != "" {
+			all = append(all, s)
+		}
+	}
+	walk("", -1)
+	return all
+}
+
+// edited are documents with a value that is another one, is not there, or is there twice.
+func (s *textSpan) edited(document []byte, k int) (all map[string]string) {
+	all = map[string]string{}
+	text := func(first, end int, instead string) string {
+		return string(document[:first]) + instead + string(document[end:])
+	}
+	const most = 4 // of the edits, others for the next value
+	for i := range most {
+		edit := edits[(most*k+i)%len(edits)]
+		all[edit] = text(s.first, s.end, edit)
+	}
+	if s.key >= 0 {
+		all["gone"] = text(s.key, s.first, `"gone":`)
+		all["twice"] = text(s.key, s.key, string(document[s.key:s.end])+",")
+	}
+	if k%8 == 0 {
+		all["cut"] = string(document[:s.first])
+	}
+	return all
+}
+
+// readers are those who read a compare.json.
+func readersOf() map[string]func(path string) error {
+	merge := func(path string) error {
+		docs, err := shard.Find([]string{path}, compare.DocumentName)
+		if err != nil {
+			return err
+		}
+		r, err := new(compare.Options).Merge(context.Background(), docs, docs[0].Origin, KeepRow)
+		if err == nil {
+			_, err = io.WriteString(io.Discard, english.CompareVerdict(r))
+		}
+		return err
+	}
+	return map[string]func(path string) error{
+		"report": func(path string) error {
+			d, err := ReadDocuments([]string{path})
+			if err == nil && d.Comparison != nil {
+				err = d.WritePage(io.Discard, "", nil, Options{})
+			}
+			return err
+		},
+		"judge": func(path string) error {
+			_, j, err := compare.JudgeFile(path, compare.JudgeOptions{}, nil)
+			if err == nil {
+				err = english.WriteJudgement(io.Discard, j)
+			}
+			return err
+		},
+		"merge": merge,
+	}
+}
+
+// TestEditedDocuments: who reads a compare.json that somebody edited says in one error what is
+// wrong and names the file, or takes it; nothing panics.
+func TestEditedDocuments(t *testing.T) {
+	rep := everything()
+	rep.Listed = &record.Listed{Ref: []record.ListedRound{{Paired: true}}, NPU: []record.ListedRound{{Paired: true}}}
+	document := []byte(rendered(t, rep.Write))
+	path := filepath.Join(t.TempDir(), "compare.json")
+	count := map[bool]int{}
+	for k, s := range spansOf(t, document) {
+		for edit, text := range s.edited(document, k) {
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			refused := map[string]error{}
+			for name, read := range readersOf() {
+				err := guard.Do(func() error { return read(path) })
+				refused[name] = err
+				switch {
+				case err == nil:
+				case errors.As(err, new(*guard.Panic)):
+					t.Errorf("%s %s, %s: %v", s.name, edit, name, err)
+				case !strings.Contains(err.Error(), path):
+					t.Errorf("%s %s, %s: the file is not named: %v", s.name, edit, name, err)
+				case strings.Contains(err.Error(), "\n"):
+					t.Errorf("%s %s, %s: more than a line: %v", s.name, edit, name, err)
+				}
+			}
+			count[refused["report"] == nil]++
+		}
+	}
+	if count[false] == 0 || count[true] == 0 {
+		t.Errorf("%d documents are refused, %d taken", count[false], count[true])
+	}
+}
