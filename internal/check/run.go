@@ -315,8 +315,12 @@ func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recomp
 	if x.out, err = x.tensors(tensor.Output, formula.Images()); err != nil {
 		return nil, nil, nil, err
 	}
-	if n := formula.Output; n > 0 && n < len(x.out) {
+	switch n := formula.Output; {
+	case n == 0 || len(x.out) == 1: // others are not connected, or were not dumped
+	case n < len(x.out):
 		x.out, x.firstOut = x.out[n:n+1], n
+	default:
+		x.out = nil
 	}
 	if formula.Name != "" && len(x.out) > 0 {
 		if err = x.standIn(formula.Images()); err != nil {
@@ -531,10 +535,8 @@ func (x *execution) take(v *recompute.Verdict) {
 		}
 		r.Outputs = append(r.Outputs, out)
 	}
-	if len(v.Outputs) == 0 {
-		for _, t := range outputs {
-			r.Outputs = append(r.Outputs, Output{Tensor: t, Elements: t.Shape.Elements(), Elems: []Element{}, file: x.fileOf(t.Index)})
-		}
+	for _, t := range outputs[min(len(outputs), len(v.Outputs)):] { // nobody computes them
+		r.Outputs = append(r.Outputs, Output{Tensor: t, Elements: t.Shape.Elements(), Elems: []Element{}, file: x.fileOf(t.Index)})
 	}
 	x.row = r
 }

@@ -427,6 +427,9 @@ func (x *Array) atMost(n float64) *Array  { return x.min(x.m.number(n)) }
 // lines calls f for every line of elements along axes: the offset of its first element, and
 // those of all of them beside it.
 func (x *Array) lines(axes []int, f func(line, first int, beside []int)) {
+	if x.checkAxes(axes); x.m.err != nil {
+		return
+	}
 	strides := x.shape.Strides()
 	var along, across tensor.Shape
 	var alongStrides, acrossStrides []int64
@@ -446,20 +449,13 @@ func (x *Array) lines(axes []int, f func(line, first int, beside []int)) {
 	walk(across, acrossStrides, func(i, offset int) { f(i, offset, beside) })
 }
 
-// axesOf checks axes of an array; they may count from the end.
-func (x *Array) axesOf(axes []int) []int {
-	all := make([]int, 0, len(axes))
+// checkAxes refuses axes that an array has not.
+func (x *Array) checkAxes(axes []int) {
 	for _, k := range axes {
-		if k < 0 {
-			k += len(x.shape)
-		}
 		if k < 0 || k >= len(x.shape) {
 			x.m.fail("axis %d of shape %s", k, x.shape)
-			return nil
 		}
-		all = append(all, k)
 	}
-	return all
 }
 
 // row is a line of elements behind each other, with their errors.
@@ -467,8 +463,7 @@ type row struct{ v, a, b []float64 }
 
 // reduce makes one element of every line along axes, which keep the length 1.
 func (x *Array) reduce(axes []int, f func(z *Array, line int, r row)) *Array {
-	axes = x.axesOf(axes)
-	if x.m.err != nil {
+	if x.checkAxes(axes); x.m.err != nil {
 		return x
 	}
 	kept := slices.Clone(x.shape)
@@ -536,7 +531,7 @@ func (x *Array) extreme(by preference, axes ...int) *Array {
 		return z
 	}
 	z.ints = make([]int64, len(z.v))
-	x.lines(x.axesOf(axes), func(line, first int, beside []int) {
+	x.lines(axes, func(line, first int, beside []int) {
 		best := first
 		for _, k := range beside {
 			if k += first; k != best && x.before(k, x, best) == (by == smaller) {

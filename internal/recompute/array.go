@@ -460,7 +460,7 @@ func (x *Array) joined(from *Array, axes []int, start int64, join func(n, k int6
 		return x
 	}
 	x.ints = make([]int64, len(x.v))
-	from.lines(from.axesOf(axes), func(line, first int, beside []int) {
+	from.lines(axes, func(line, first int, beside []int) {
 		n := start
 		for _, k := range beside {
 			n = join(n, from.ints[first+k])

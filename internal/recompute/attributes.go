@@ -412,9 +412,7 @@ func fromBegin(p *problem, raw Attributes) Attributes {
 	first := p.rank()
 	from, ok := raw["begin_norm_axis"]
 	if n, is := from.Value.Integers(); ok && is && len(n) == 1 {
-		if first = int(n[0]); first < 0 {
-			first += p.rank()
-		}
+		first = inRank(n[0], p.rank())
 	} else if from, ok = raw["normalized_shape"]; ok {
 		first = p.rank() - len(from.Value.Numbers)
 	}

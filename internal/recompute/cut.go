@@ -32,6 +32,7 @@ type free struct {
 
 // cutting is how a formula sees the tensors of an operator, and what may be cut.
 type cutting struct {
+	// outputs behind out are not judged.
 	in, out []view
 	free    []free
 	// axis is one along which inputs lie behind each other.
@@ -166,9 +167,6 @@ func keeping(axes ...int64) cutter {
 		x, c := p.Inputs[0].Shape, seen(p)
 		rest, kept := upTo(len(x)), slices.Clone(x)
 		for _, k := range axes {
-			if k < 0 {
-				k += int64(len(x))
-			}
 			if k < 0 || k >= int64(len(x)) {
 				return misfit("axis %d of shape %s", k, x)
 			}

@@ -175,8 +175,8 @@ func feedsOf(p *problem, c *cutting) (in, out []*feed, err error) {
 		}
 		in = append(in, f)
 	}
-	for k, t := range p.Outputs {
-		f, err := newFeed(t, c.out[k])
+	for k, v := range c.out {
+		f, err := newFeed(p.Outputs[k], v)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -359,9 +359,31 @@ func (j *judge) hypotheses() []Attributes {
 		all = next
 	}
 	for i, h := range all {
-		all[i] = j.asPassed(h)
+		all[i] = j.asPassed(j.fromFront(h))
 	}
 	return all
+}
+
+// fromFront counts axes that count from the last one on from the first one on. Attributes of
+// formulas are said in this way only, so that no formula has to ask.
+func (j *judge) fromFront(h Attributes) Attributes {
+	rank := j.op.rank()
+	if j.formula.ofOutput {
+		rank = len(j.op.Outputs[0].Shape)
+	}
+	for _, name := range []string{"axis", "axes", "perm"} {
+		a, ok := h[name]
+		all, whole := a.Value.Integers()
+		if !ok || !whole || !slices.ContainsFunc(all, func(k int64) bool { return k < 0 }) {
+			continue
+		}
+		a.Value.Numbers = make([]float64, len(all))
+		for i, k := range all {
+			a.Value.Numbers[i] = float64(inRank(k, rank))
+		}
+		h = h.with(Attributes{name: a})
+	}
+	return h
 }
 
 // besideSaid are choices of attributes that are found together, some of which are said: those

@@ -20,12 +20,12 @@ var gated = []formula{
 	}), attrs: []attribute{halvedAxis}},
 	{name: "RotaryMul", class: Plain, inputs: "x cos sin", cut: lastWhole,
 		compute: one(func(c *call) *Array { return c.rotate(c.in(0), c.in(1), c.in(2)) }), read: readRotation, attrs: []attribute{rotation}},
-	{name: "AddRmsNorm", class: Norm, inputs: "x1 x2 gamma", cut: lines, compute: func(c *call) []*Array {
+	{name: "AddRmsNorm", class: Norm, inputs: "x1 x2 gamma", cut: lines, outputs: 3, compute: func(c *call) []*Array {
 		x := c.in(0).add(c.in(1))
 		y, scale := rmsNorm(c, x, 2)
 		return []*Array{y, scale, x}
 	}, attrs: []attribute{gammaAxes, epsilon(1e-6)}},
-	{name: "AddLayerNorm", class: Norm, inputs: "x1 x2 gamma beta bias?", cut: lines, read: fromBegin, compute: func(c *call) []*Array {
+	{name: "AddLayerNorm", class: Norm, inputs: "x1 x2 gamma beta bias?", cut: lines, read: fromBegin, outputs: 4, compute: func(c *call) []*Array {
 		x := c.in(0).add(c.in(1))
 		if c.has(4) {
 			x = x.add(c.in(4))
@@ -34,7 +34,7 @@ var gated = []formula{
 		scale := variance.plus(c.num("epsilon")).rsqrt()
 		return []*Array{c.affine(distance.mul(scale), 2, asIs), mean, scale, x}
 	}, attrs: []attribute{gammaAxes, epsilon()}},
-	{name: "BNTrainingUpdate", class: Norm, inputs: "x sum square_sum scale offset mean variance", cut: channelsCut, compute: bnTrainingUpdate, attrs: []attribute{kept("factor"), epsilon()}},
+	{name: "BNTrainingUpdate", class: Norm, inputs: "x sum square_sum scale offset mean variance", cut: channelsCut, outputs: 5, compute: bnTrainingUpdate, attrs: []attribute{kept("factor"), epsilon()}},
 	{name: "BatchNorm", class: Norm, inputs: "x scale? offset? mean? variance?", cut: channelsCut, compute: one(func(c *call) *Array {
 		x := c.in(0)
 		axes := slices.Delete(upTo(len(x.shape)), 1, 2)
@@ -44,7 +44,7 @@ var gated = []formula{
 		}
 		return c.affine(distance.mul(variance.plus(c.num("epsilon")).rsqrt()), 1, channels)
 	}), attrs: []attribute{flags("is_training", true), epsilon()}},
-	{name: "ApplyRotaryPosEmb", class: Plain, inputs: "query key cos sin", cut: uncut, compute: func(c *call) []*Array {
+	{name: "ApplyRotaryPosEmb", class: Plain, inputs: "query key cos sin", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
 		return []*Array{c.rotate(c.in(0), c.in(2), c.in(3)), c.rotate(c.in(1), c.in(2), c.in(3))}
 	}, read: readRotation, attrs: []attribute{rotation}},
 	{name: "LogSigmoid", class: Tabled, inputs: "x", cut: elementwise, compute: unary(func(x *Array) *Array { return softplus(x.neg()).neg() })},
@@ -248,7 +248,7 @@ func channelsCut(p *problem, _ Attributes) *cutting {
 
 // routers are the formulas of networks of experts: which of them get a token, with which weights.
 var routers = []formula{
-	{name: "TopKRouter", class: Tabled, inputs: "x weight", cut: tokensCut, compute: topKRouter, attrs: []attribute{{names: []string{"mode"}, closed: true, words: true,
+	{name: "TopKRouter", class: Tabled, inputs: "x weight", cut: tokensCut, outputs: 2, compute: topKRouter, attrs: []attribute{{names: []string{"mode"}, closed: true, words: true,
 		choices: oneOf("mode", true, Text("chosen"), Text("all"), Text("sigmoid"), Text("sigmoid_share")).choices}}},
 }
 

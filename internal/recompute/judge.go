@@ -163,11 +163,8 @@ func newJudge(ctx context.Context, op *Operator, f *formula) *judge {
 
 // refuse returns the verdict of operators of which something is missing.
 func refuse(f *formula, op *Operator) *Verdict {
-	if need := f.needed(); len(op.Inputs) < need || slices.Contains(op.Inputs[:need], nil) {
-		return undecided(NoInputs, lang.Sentence{})
-	}
-	if len(op.Outputs) == 0 {
-		return undecided(NoOutputs, lang.Sentence{})
+	if missing := f.missing(op); missing != NoReason {
+		return undecided(missing, lang.Sentence{})
 	}
 	for _, t := range append(slices.Clip(op.Inputs), op.Outputs...) {
 		if t == nil {
@@ -298,7 +295,10 @@ func (j *judge) fill(v *Verdict, r *result) {
 	for k, t := range r.tallies {
 		o := Output{Index: k, Elements: j.op.Outputs[k].elements(), Checked: t.checked, How: "all", Bad: t.bad, Beyond: t.beyond, Worst: t.worst,
 			RMS: t.root(t.wide), Width: t.width(), Overflow: t.overflow, Skipped: t.skipped, First: t.first, Spots: t.spots}
-		if r.how != "" {
+		switch {
+		case t.checked == 0 && o.Elements > 0:
+			o.How = ""
+		case r.how != "":
 			o.How = r.how
 		}
 		if r.scanned != nil {
@@ -548,13 +548,33 @@ func bitsOf(t *Tensor) (int, error) {
 	return bits, nil
 }
 
-// needed is how many inputs the formula has at least.
-func (f *formula) needed() int {
-	n := 0
-	for name := range fieldsOf(f.inputs) {
-		if name[len(name)-1] != '?' {
-			n++
+// missing says what an operator lacks that the formula cannot do without: an input, also one of a
+// list, or an output.
+func (f *formula) missing(op *Operator) Reason {
+	for k, spec := range strings.Fields(f.inputs) {
+		switch {
+		case strings.HasSuffix(spec, "?"):
+		case op.input(k) == nil, strings.HasSuffix(spec, "*") && slices.Contains(op.Inputs[k:], nil):
+			return NoInputs
 		}
 	}
-	return n
+	if len(op.Outputs) == 0 || slices.Contains(op.Outputs, nil) {
+		return NoOutputs
+	}
+	return NoReason
+}
+
+// judged are the outputs that the formula has: those before one that was not dumped. Of a formula
+// of all parts of an input none may be missing.
+func (f *formula) judged(outputs []*Tensor) []*Tensor {
+	n := slices.Index(outputs, nil)
+	switch {
+	case f.each && n >= 0:
+		return nil
+	case f.each:
+		return outputs
+	case n < 0:
+		n = len(outputs)
+	}
+	return outputs[:min(n, max(1, f.outputs))]
 }

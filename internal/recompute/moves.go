@@ -21,7 +21,7 @@ var moves = []formula{
 		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
 			return behind(false)(p, Attributes{"axis": {integers(k), FromShape}}).why.IsZero()
 		})}},
-	{name: "Pack", class: Move, inputs: "x*", cut: behind(true), compute: one(func(c *call) *Array { return c.cat() }),
+	{name: "Pack", class: Move, inputs: "x*", ofOutput: true, cut: behind(true), compute: one(func(c *call) *Array { return c.cat() }),
 		attrs: []attribute{{names: []string{"axis"}, closed: true, choices: func(p *problem) (all []Attributes) {
 			for k := range p.rank() + 1 {
 				if h := (Attributes{"axis": {integers(k), FromValues}}); behind(true)(p, h).why.IsZero() {
@@ -64,7 +64,7 @@ var moves = []formula{
 			return slices.Concat(x[:k], p.Inputs[1].Shape, x[k+1:]).Equal(out) || len(x) == 1 && p.Inputs[1].elements() == out.Elements()
 		})}},
 	{name: "Index", class: Move, inputs: "x indices*", cut: uncut, compute: one(index), read: readIndexed, attrs: []attribute{indexedAxes}},
-	{name: "OneHot", class: Move, inputs: "x on? off?", compute: one(oneHot), cut: func(p *problem, h Attributes) *cutting {
+	{name: "OneHot", class: Move, inputs: "x on? off?", ofOutput: true, compute: one(oneHot), cut: func(p *problem, h Attributes) *cutting {
 		c, out := seen(p), p.Outputs[0].Shape
 		k, ok := axisIn(h, len(out))
 		if !ok || !slices.Delete(slices.Clone(out), k, k+1).Equal(p.Inputs[0].Shape) {
@@ -95,11 +95,7 @@ func axisIn(h Attributes, rank int) (int, bool) {
 	if !ok || len(all) != 1 {
 		return 0, false
 	}
-	k := all[0]
-	if k < 0 {
-		k += int64(rank)
-	}
-	return int(k), k >= 0 && k < int64(rank)
+	return int(all[0]), all[0] >= 0 && all[0] < int64(rank)
 }
 
 // lead is a shape with axes of length 1 in front, nil if it has too many.
@@ -113,9 +109,6 @@ func lead(s tensor.Shape, rank int) tensor.Shape {
 func permuted(x tensor.Shape, perm []int) (view, lang.Sentence) {
 	v, seen := view{shape: tensor.Shape{}, strides: []int64{}}, make([]bool, len(x))
 	for _, k := range perm {
-		if k < 0 {
-			k += len(x)
-		}
 		if k < 0 || k >= len(x) || seen[k] || len(perm) != len(x) {
 			return v, lang.Say("perm does not fit the shape %s", x)
 		}
