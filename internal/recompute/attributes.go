@@ -366,6 +366,9 @@ var (
 	}}
 	// normAxes are the last ones, first as many as the weight has.
 	normAxes = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
+		if p.rank() == 0 {
+			return nil
+		}
 		likely := 1
 		if g := p.input(1); g != nil && len(g.Shape) <= p.rank() && g.Shape.Equal(p.Inputs[0].Shape[p.rank()-len(g.Shape):]) {
 			likely = max(1, len(g.Shape))

@@ -58,9 +58,9 @@ var gated = []formula{
 
 // gammaAxes are the last axes, as many as the weight has, which is the third input.
 var gammaAxes = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
-	n := 1
+	n := min(1, p.rank())
 	if g := p.input(2); g != nil {
-		n = max(1, min(len(g.Shape), p.rank()))
+		n = max(n, min(len(g.Shape), p.rank()))
 	}
 	return []Attributes{{"axes": {integers(upTo(p.rank())[p.rank()-n:]...), FromShape}}}
 }}

@@ -342,11 +342,12 @@ func padCut(p *problem, h Attributes) *cutting {
 		return misfit("paddings %s of shape %s", h["before"].Value, x)
 	}
 	mode := h["mode"].Value.Text
+	reflects := slices.Contains(reflecting, mode)
 	for k, n := range out {
-		if most := max(before[k], n-x[k]-before[k]); before[k] < 0 || before[k]+x[k] > n || mode == "reflect" && most >= x[k] || mode == "symmetric" && most > x[k] {
+		if most := max(before[k], n-x[k]-before[k]); before[k] < 0 || before[k]+x[k] > n || reflects && x[k] == 0 && n > 0 || mode == "reflect" && most >= x[k] || mode == "symmetric" && most > x[k] {
 			return misfit("paddings %s of shape %s give no %s", h["before"].Value, x, out)
 		}
-		if n == x[k] || !slices.Contains(reflecting, mode) {
+		if n == x[k] || !reflects {
 			c.free = append(c.free, free{size: n, in: []span{{axis: k, begin: -before[k]}}, out: []span{{axis: k}}})
 		}
 	}

@@ -138,6 +138,9 @@ func Bind(t optype.Formula, inputs, outputs []*Tensor, raw Attributes) (op *Oper
 			return nil, nil, err
 		}
 	}
+	if names := strings.Fields(f.inputs); !strings.Contains(names[len(names)-1], "*") { // others are not read
+		op.Inputs = op.Inputs[:min(len(op.Inputs), len(names))]
+	}
 	return op, op.adopt(f, raw), nil
 }
 
@@ -150,6 +153,11 @@ func (o *Operator) arrange(f *formula, order string, raw Attributes) error {
 	}
 	given := o.Inputs
 	o.Inputs = nil
+	pad := func(k int) {
+		for len(o.Inputs) < k {
+			o.Inputs = append(o.Inputs, nil)
+		}
+	}
 	for i, spec := range strings.Fields(order) {
 		name := strings.TrimRight(spec, "?*!")
 		if i >= len(given) {
@@ -157,6 +165,7 @@ func (o *Operator) arrange(f *formula, order string, raw Attributes) error {
 		}
 		switch {
 		case strings.HasSuffix(spec, "*"):
+			pad(place(name))
 			o.Inputs = append(o.Inputs, o.listed(given[i:], order, raw)...)
 			return nil
 		case name == "-" || given[i] == nil:
@@ -170,9 +179,7 @@ func (o *Operator) arrange(f *formula, order string, raw Attributes) error {
 			}
 		default:
 			k := place(name)
-			for len(o.Inputs) <= k {
-				o.Inputs = append(o.Inputs, nil)
-			}
+			pad(k + 1)
 			o.Inputs[k] = given[i]
 		}
 	}
