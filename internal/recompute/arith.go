@@ -36,9 +36,12 @@ func (x *Array) each(values values1, errors errors1) *Array {
 	}
 	z := m.array(x.shape)
 	a, b := x.errs()
-	values(z.v, x.v)
-	errors(z.a, z.v, x.v, a, &m.narrow)
-	errors(z.b, z.v, x.v, b, &m.wide)
+	m.blocks(len(z.v), func(lo, hi int) {
+		v, x := z.v[lo:hi], x.v[lo:hi]
+		values(v, x)
+		errors(z.a[lo:hi], v, x, a[lo:hi], &m.narrow)
+		errors(z.b[lo:hi], v, x, b[lo:hi], &m.wide)
+	})
 	return z.settled()
 }
 
@@ -48,9 +51,12 @@ func (x *Array) pairs(y *Array, values values2, errors errors2) (z, p, q *Array)
 	m := x.m
 	pa, pb := p.errs()
 	qa, qb := q.errs()
-	values(z.v, p.v, q.v)
-	errors(z.a, z.v, p.v, pa, q.v, qa, &m.narrow)
-	errors(z.b, z.v, p.v, pb, q.v, qb, &m.wide)
+	m.blocks(len(z.v), func(lo, hi int) {
+		v, x, y := z.v[lo:hi], p.v[lo:hi], q.v[lo:hi]
+		values(v, x, y)
+		errors(z.a[lo:hi], v, x, pa[lo:hi], y, qa[lo:hi], &m.narrow)
+		errors(z.b[lo:hi], v, x, pb[lo:hi], y, qb[lo:hi], &m.wide)
+	})
 	return z.settled(), p, q
 }
 
@@ -446,7 +452,15 @@ func (x *Array) lines(axes []int, f func(line, first int, beside []int)) {
 	}
 	beside := make([]int, along.Elements())
 	walk(along, alongStrides, func(i, offset int) { beside[i] = offset })
-	walk(across, acrossStrides, func(i, offset int) { f(i, offset, beside) })
+	left := 0 // elements until it may stop
+	walk(across, acrossStrides, func(i, offset int) {
+		if left -= len(beside); left <= 0 && !x.m.stopped() {
+			left = cellElements
+		}
+		if x.m.err == nil {
+			f(i, offset, beside)
+		}
+	})
 }
 
 // checkAxes refuses axes that an array has not.

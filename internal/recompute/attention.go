@@ -299,6 +299,9 @@ func (x *Array) dots(y *Array) *Array {
 	chain := math.Sqrt(float64(float64(n)/cube) + 1)
 	for i := range z.v {
 		row, column := i/columns, i%columns
+		if column == 0 && m.stopped() {
+			break
+		}
 		left, right := x.v[row*n:][:n], y.v[(row/rows*columns+column)*n:][:n]
 		var v, size, square float64
 		for k, s := range left {
@@ -328,6 +331,9 @@ func (x *Array) weigh(y *Array, format precision) *Array {
 	clear(z.b)
 	rounding, chain := math.Ldexp(1, -format.bits-1), math.Sqrt(float64(float64(columns)/cube)+1)
 	for row := range len(x.v) / max(1, columns) {
+		if m.stopped() {
+			break
+		}
 		clear(size)
 		clear(square)
 		v, a, b := z.v[row*n:][:n], z.a[row*n:][:n], z.b[row*n:][:n]

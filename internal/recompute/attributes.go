@@ -1,6 +1,7 @@
 package recompute
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"math"
@@ -200,11 +201,16 @@ func toInts(all []int64) []int {
 // problem is an operator whose attributes are wanted.
 type problem struct {
 	*Operator
+	// ctx stops a long search, nil for none.
+	ctx context.Context
 	// output is the one that is computed, of so many of a formula that has one output at a
 	// time, which have these shapes.
 	output, outputs int
 	shapes          []tensor.Shape
 }
+
+// stopped reports whether a search was interrupted.
+func (p *problem) stopped() bool { return p.ctx != nil && p.ctx.Err() != nil }
 
 // attribute is a column of a formula: a name, or several that are found together, and what
 // they may be where nobody says it.
@@ -393,7 +399,7 @@ var (
 		for _, n := range usual {
 			add(n)
 		}
-		for n := int64(3); n <= p.Inputs[0].Shape[1]; n++ {
+		for n := int64(3); n <= min(p.Inputs[0].Shape[1], mostGroups); n++ {
 			if !slices.Contains(usual, n) {
 				add(n)
 			}
@@ -409,6 +415,9 @@ func channelsOf(x *Array) int64 {
 	}
 	return x.shape[1]
 }
+
+// mostGroups is the largest number of groups that is tried, but for the usual ones.
+const mostGroups = 1 << 16
 
 // fromBegin takes the axes of a norm from the first of them, or from their lengths.
 func fromBegin(p *problem, raw Attributes) Attributes {

@@ -266,7 +266,7 @@ func (c *cutting) cut() (g *grid, ok bool) {
 	}
 	for f := len(g.size) - 1; f >= 0; f-- {
 		room := max(1, cellElements/max(1, largest()))
-		g.size[f] = min(c.free[f].size, room)
+		g.size[f] = max(1, min(c.free[f].size, room))
 		g.count[f] = (c.free[f].size + g.size[f] - 1) / g.size[f]
 	}
 	return g, true
@@ -414,6 +414,9 @@ func (f *feed) read(m *machine, lo, hi []int64) (*Array, error) {
 	}
 	var failed error
 	walk(outer, strides[:inner], func(i, offset int) {
+		if failed == nil && m.stopped() {
+			failed = m.err
+		}
 		if failed == nil {
 			var part []float64
 			if part, failed = f.values64(first+int64(offset), run); failed == nil {

@@ -305,6 +305,9 @@ func (x *Array) productWithRows(w *Array) *Array {
 	z := m.array(tensor.Shape{x.shape[0], w.shape[0]})
 	n := 1 + 2*math.Sqrt(float64(inner))
 	for i := range z.v {
+		if i%rows == 0 && m.stopped() {
+			break
+		}
 		a, b := x.v[i/rows*inner:][:inner], w.v[i%rows*inner:][:inner]
 		sum, size := 0.0, 0.0
 		for k, v := range a {
@@ -325,6 +328,9 @@ func (x *Array) ranking(got *Array, most int) *Array {
 	out := x.m.exact(got.shape, x.m.alloc(len(got.v)))
 	out.ints = make([]int64, len(got.v))
 	for row := range int(x.shape[0]) {
+		if x.m.stopped() {
+			break
+		}
 		v, e := x.v[row*columns:][:columns], tol[row*columns:][:columns]
 		order := got.v[row*most:][:most]
 		if !mayRank(v, e, order) {

@@ -152,6 +152,7 @@ func Judge(ctx context.Context, op *Operator) (*Verdict, error) {
 // newJudge judges an operator by its formula; integers are exact.
 func newJudge(ctx context.Context, op *Operator, f *formula) *judge {
 	j := &judge{ctx: ctx, op: op, formula: f}
+	j.machine.ctx = ctx
 	if d := op.Outputs[0].DType; isFloat(d) {
 		j.machine.narrow, j.machine.wide = narrowBounds, wideBounds(d)
 		if op.Open {
@@ -189,6 +190,9 @@ func refuse(f *formula, op *Operator) *Verdict {
 // decide tries the attributes that are possible and judges the best of them.
 func (j *judge) decide() (*Verdict, error) {
 	all := j.hypotheses()
+	if err := j.ctx.Err(); err != nil { // the list is not whole
+		return nil, err
+	}
 	best, tried, why, err := j.choose(all)
 	if err != nil {
 		return nil, err
@@ -394,14 +398,17 @@ func (j *judge) inPlace() (bool, error) {
 	if x == nil || x.Stored != y.Stored || !x.Shape.Equal(y.Shape) || x.elements() <= few {
 		return false, nil
 	}
-	return SameBytes(x, y)
+	return SameBytes(j.ctx, x, y)
 }
 
 // SameBytes reports whether two tensors hold the same.
-func SameBytes(x, y *Tensor) (bool, error) {
+func SameBytes(ctx context.Context, x, y *Tensor) (bool, error) {
 	unit := x.Stored.UnitSize()
 	p, q := make([]byte, 0), make([]byte, 0)
 	for first, n := int64(0), x.elements(); first < n; first += cellElements {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
 		size := int(min(cellElements, n-first)) * unit
 		p, q = resize(p, size), resize(q, size)
 		if err := x.Source.ReadElements(p, first); err != nil {
@@ -497,7 +504,7 @@ func (j *judge) coarse() (bool, error) {
 	if _, ok := most[d]; !ok {
 		return false, nil
 	}
-	y, err := bitsOf(j.op.Outputs[0])
+	y, err := j.bitsOf(j.op.Outputs[0])
 	if err != nil || y > most[d] {
 		return false, err
 	}
@@ -505,7 +512,7 @@ func (j *judge) coarse() (bool, error) {
 		if t == nil || !isFloat(t.DType) || t.elements() < leastCoarse {
 			continue
 		}
-		if x, err := bitsOf(t); err != nil || x <= y {
+		if x, err := j.bitsOf(t); err != nil || x <= y {
 			return false, err
 		}
 	}
@@ -515,7 +522,7 @@ func (j *judge) coarse() (bool, error) {
 const leastCoarse, leastDifferent = 64, 32
 
 // bitsOf is how many bits of their mantissas the elements of a tensor use.
-func bitsOf(t *Tensor) (int, error) {
+func (j *judge) bitsOf(t *Tensor) (int, error) {
 	format := precisions[t.DType]
 	f, err := newFeed(t, view{shape: t.Shape})
 	if err != nil {
@@ -524,7 +531,7 @@ func bitsOf(t *Tensor) (int, error) {
 	used, count, different := uint64(0), 0, map[float64]bool{}
 	for first, n := int64(0), t.elements(); first < n; first += cellElements {
 		v, err := f.values64(first, min(cellElements, n-first))
-		if err != nil {
+		if err = cmp.Or(err, j.ctx.Err()); err != nil {
 			return 0, err
 		}
 		for _, x := range v {

@@ -48,8 +48,11 @@ var moves = []formula{
 	{name: "Tile", class: Move, inputs: "x", compute: unary(same1), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		x := lead(p.Inputs[0].Shape, len(p.Outputs[0].Shape))
 		var v view
+		if x == nil {
+			return v, lang.Say("shape %s does not repeat to %s", p.Inputs[0].Shape, p.Outputs[0].Shape)
+		}
 		for k, n := range p.Outputs[0].Shape {
-			if x == nil || x[k] == 0 || n%x[k] != 0 {
+			if x[k] == 0 || n%x[k] != 0 {
 				return v, lang.Say("shape %s does not repeat to %s", p.Inputs[0].Shape, p.Outputs[0].Shape)
 			}
 			v.shape, v.strides = append(v.shape, n/x[k], x[k]), append(v.strides, 0, x.Strides()[k])
@@ -124,8 +127,8 @@ func permuted(x tensor.Shape, perm []int) (view, lang.Sentence) {
 // permutations lists the orders of axes that give the output's shape.
 func permutations(p *problem) (all []Attributes) {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
-	if len(x) != len(out) {
-		return nil
+	if !slices.Equal(slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(out))) {
+		return nil // else each beginning has an end
 	}
 	perm, used := make([]int, 0, len(x)), make([]bool, len(x))
 	var next func()
@@ -298,7 +301,7 @@ func slicesBy(x, out tensor.Shape, largest int64) (choices [][][2]int64, total i
 		if n > 1 {
 			most = min(largest, (x[k]-1)/(n-1))
 		}
-		for step := int64(1); step <= most; step++ {
+		for step := int64(1); step <= most && len(choices[k]) <= mostSlices; step++ {
 			for begin := int64(0); begin+(n-1)*step < x[k] && len(choices[k]) <= mostSlices; begin++ {
 				choices[k] = append(choices[k], [2]int64{begin, step})
 			}
@@ -390,6 +393,9 @@ func padded(c *call) *Array {
 		lo[f.out[0].axis] = c.lo[i]
 	}
 	walk(shape, make([]int64, len(shape)), func(i, _ int) {
+		if i%cellElements == 0 && c.stopped() || c.err != nil {
+			return
+		}
 		offset := int64(0)
 		for k, at := range shape.Coordinates(int64(i)) {
 			at += lo[k] - max(lo[k], int64(before[k]))
