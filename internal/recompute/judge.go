@@ -22,6 +22,8 @@ const (
 	Wrong     Status = "WRONG"
 	Misfit    Status = "MISFIT"
 	Undecided Status = "UNDECIDED"
+	// Crashed is that of an operator at which the program has a bug: nothing is said of the operator.
+	Crashed Status = "CRASHED"
 )
 
 // Key is the status as documents and flags have it.
