@@ -235,7 +235,7 @@ func (c *checker) check(ctx context.Context, j job, guess []optype.Call) (o outc
 	x := &execution{checker: c, job: j, outcome: &o, guess: guess}
 	defer x.close()
 	err := guard.Do(func() error { return x.judge(ctx) })
-	if crash, ok := errors.AsType[*guard.Panic](err); ok {
+	if crash, ok := errors.AsType[*guard.Panic](err); ok && ctx.Err() == nil {
 		x.crashed(crash)
 	} else if err != nil && ctx.Err() == nil {
 		o.problems = append(o.problems, Problem{File: o.row.File, Err: lang.Failed(lang.Errorf("%s: %w", o.row.Op, err))})

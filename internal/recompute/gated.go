@@ -283,6 +283,9 @@ func topKRouter(c *call) []*Array {
 	logits := x.productWithRows(w).stepped()
 	most := int(c.shapes[0][1])
 	picked := logits.ranking(c.got[1], most)
+	if c.err != nil {
+		return nil
+	}
 	chosen := func(of *Array) *Array {
 		experts := int(of.shape[1])
 		return of.move(c.shapes[0], 0, func(i int) int { return i/most*experts + int(picked.v[i]) })
@@ -323,6 +326,9 @@ func (x *Array) productWithRows(w *Array) *Array {
 // ranking are the columns of the largest elements of each row, in their order: those that the
 // NPU has where rounding may have put them so.
 func (x *Array) ranking(got *Array, most int) *Array {
+	if x.m.err != nil {
+		return x
+	}
 	columns := int(x.shape[1])
 	_, tol := x.errs()
 	out := x.m.exact(got.shape, x.m.alloc(len(got.v)))

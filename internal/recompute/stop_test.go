@@ -58,21 +58,21 @@ func TestStop(t *testing.T) {
 		// cost is how many elements, or multiplications and additions, one evaluation takes at least.
 		cost int
 	}{
-		{"Exp", "base=-1", in(shape{1 << 11, 1 << 9}), shape{1 << 11, 1 << 9}, 1 << 20},
-		{"L2Loss", "", in(shape{1 << 20}), shape{}, 1 << 20},
-		{"Softmax", "axes=0", in(shape{1 << 20}), shape{1 << 20}, 1 << 20},
-		{"ReduceSum", "", in(shape{8, 8, 8, 8, 8, 8, 4}), shape{8, 8, 8, 8}, 1 << 20},
-		{"Cumsum", "axes=0", in(shape{1 << 10, 1 << 10}), shape{1 << 10, 1 << 10}, 1 << 20},
-		{"TopK", "axis=-1", in(shape{1 << 10, 1 << 9}), shape{1 << 10, 4}, 1 << 19},
+		{"Exp", "base=-1", in(shape{1 << 9, 1 << 9}), shape{1 << 9, 1 << 9}, 1 << 18},
+		{"L2Loss", "", in(shape{1 << 18}), shape{}, 1 << 18},
+		{"Softmax", "axes=0", in(shape{1 << 18}), shape{1 << 18}, 1 << 18},
+		{"ReduceSum", "", in(shape{8, 8, 8, 8, 8, 8}), shape{8, 8, 8, 8}, 1 << 18},
+		{"Cumsum", "axes=0", in(shape{1 << 9, 1 << 9}), shape{1 << 9, 1 << 9}, 1 << 18},
+		{"TopK", "axis=-1", in(shape{1 << 8, 1 << 8}), shape{1 << 8, 4}, 1 << 16},
 		{"StridedSlice", "", in(shape{40, 40}), shape{20, 20}, 1 << 9},
-		{"Pad", "mode=circular", in(shape{64, 64, 64}), shape{68, 68, 68}, 68 * 68 * 68},
-		{"MatMul", "transpose_x1=0 transpose_x2=0 activation=none", in(shape{256, 512}, shape{512, 256}), shape{256, 256}, 256 * 256 * 512},
-		{"MatMul", "", in(shape{4, 64, 64}, shape{64, 64}), shape{4, 64, 64}, 4 * 64 * 64 * 64},
-		{"Conv2D", "", in(shape{1, 8, 12, 12, 12}, shape{8, 8, 3, 3, 3}), shape{1, 8, 12, 12, 12}, 8 * 8 * 27 * 1000},
-		{"MaxPool", "", in(shape{4, 4, 16, 16, 16}), shape{4, 4, 14, 14, 14}, 16 * 14 * 14 * 14 * 27},
+		{"Pad", "mode=circular", in(shape{32, 32, 32}), shape{36, 36, 36}, 36 * 36 * 36},
+		{"MatMul", "transpose_x1=0 transpose_x2=0 activation=none", in(shape{64, 512}, shape{512, 64}), shape{64, 64}, 64 * 64 * 512},
+		{"MatMul", "", in(shape{2, 32, 32}, shape{32, 32}), shape{2, 32, 32}, 2 * 32 * 32 * 32},
+		{"Conv2D", "", in(shape{1, 2, 6, 6, 6}, shape{2, 2, 3, 3, 3}), shape{1, 2, 6, 6, 6}, 2 * 2 * 27 * 216},
+		{"MaxPool", "", in(shape{2, 2, 8, 8, 8}), shape{2, 2, 6, 6, 6}, 4 * 6 * 6 * 6 * 27},
 		{"AdaptiveAvgPool", "", in(shape{1, 4, 64, 64}), shape{1, 4, 63, 63}, 4 * 63 * 63},
 		{"Attention", "layout=BNSD scale=0.125 causal=1", in(shape{1, 2, 128, 64}, shape{1, 2, 256, 64}, shape{1, 2, 256, 64}), shape{1, 2, 128, 64}, 2 * 128 * 256 * 128},
-		{"TopKRouter", "mode=all", in(shape{256, 64}, shape{64, 64}), shape{256, 2}, 256 * 64 * 64},
+		{"TopKRouter", "mode=all", in(shape{64, 64}, shape{64, 64}), shape{64, 2}, 64 * 64 * 64},
 	} {
 		outputs := in(c.out)
 		if c.formula == "TopKRouter" {
@@ -95,7 +95,7 @@ func TestStop(t *testing.T) {
 		if err != nil || all.n*between < c.cost || all.n < 2 {
 			t.Errorf("%s %s: %d looks for %d steps, %v", c.formula, c.attrs, all.n, c.cost, err)
 		}
-		for _, stop := range []int{1, 2, 3, all.n / 7, all.n / 3, all.n / 2, all.n - 2, all.n - 1} {
+		for _, stop := range []int{1, 2, all.n / 7, all.n / 2} {
 			if stop < 1 {
 				continue
 			}
