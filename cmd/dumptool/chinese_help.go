@@ -12,7 +12,7 @@ var helpInChinese = map[string]string{
 第一个词若存在、含斜杠或以 s3:// 开头，且不是命令，就是路径：./compare 是目录，compare 是命令。结果几乎都来自名称和 dump.json；数据类型取自最多 64 个文件。`,
 	"check": `check 只需要一次运行的 dump。凡类型已知的算子，都由 dump 中它自身的输入以 float64 重新计算，再把输出与健康的 NPU 可能的误差界比较。不需要标杆，也没有要调的门限。
 
-OK：不超出内部为 float32 时的误差；LOW：不超出 float16 和函数表的误差；WRONG：更大；MISFIT：未知的属性无论取何值都不能解释；UNDECIDED：不能判定，并给出原因。属性来自 --attr、图、调用的参数和承载它们的输入；否则由形状和数值推断。
+OK：不超出内部为 float32 时的误差；LOW：不超出 float16 和函数表的误差；WRONG：更大；MISFIT：未知的属性无论取何值都不能解释；UNDECIDED：不能判定，并给出原因；CRASHED：dumptool 自身有缺陷（请报告；退出码 3）。属性来自 --attr、图、调用的参数和承载它们的输入；否则由形状和数值推断。
 
 有多个 rank 时，也由各 rank 的输入重新计算每次通信，并比较权重和结果的副本：一行指出最先出错的 rank、算子和故障种类。缺少某些 rank 的 dump 时，通信只是未检查，不算错。--only operators 不做这些。
 

@@ -52,9 +52,10 @@ no limits to tune.
 
 An operator is OK within what float32 inside gives, LOW within what float16 and tables
 of functions give, WRONG beyond that, MISFIT where nothing that its unknown attributes
-could be explains it, and UNDECIDED with a reason where it cannot be judged. Attributes
-come from --attr, the graph, the arguments of the call and inputs that hold them; else
-they are inferred from shapes and values.
+could be explains it, UNDECIDED with a reason where it cannot be judged, and CRASHED
+where dumptool has a bug (please report it; exit status 3). Attributes come from --attr,
+the graph, the arguments of the call and inputs that hold them; else they are inferred
+from shapes and values.
 
 Of several ranks every communication is computed again too, from what all of its ranks
 put in, and replicas of weights and results are set beside each other: one line says

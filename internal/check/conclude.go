@@ -22,8 +22,11 @@ func (r *Report) conclude() {
 		o := &r.Operators[i]
 		s.Counts[o.Status.Key()]++
 		all += o.size
-		if o.Status == recompute.Undecided {
+		switch o.Status {
+		case recompute.Undecided:
 			s.Undecided[o.Reason]++
+			continue
+		case recompute.Crashed:
 			continue
 		}
 		s.Judged++
@@ -35,10 +38,25 @@ func (r *Report) conclude() {
 	if all > 0 {
 		s.Share = float64(judged) / float64(all)
 	}
-	if s.Headline = r.headline(); r.Interrupted {
+	if s.Headline = r.withCrashes(r.headline()); r.Interrupted {
 		s.Headline = lang.Sayf("INTERRUPTED, so far: %v", "INTERRUPTED，到目前为止：%v", s.Headline)
 	}
 	s.HeadlineZH = s.Headline.Text().ZH
+}
+
+// withCrashes adds the operators at which the program has a bug to a headline: in front of it,
+// unless something is wrong.
+func (r *Report) withCrashes(headline lang.Sentence) lang.Sentence {
+	n := r.Summary.Count(recompute.Crashed)
+	if n == 0 {
+		return headline
+	}
+	crashes := lang.Sayf("internal error in %s (please report)", "%s发生内部错误（请报告）", lang.CountText(n, "operator", "个算子"))
+	all := []lang.Sentence{crashes, headline}
+	if r.Summary.First != nil || !r.ranksHeadline().IsZero() {
+		slices.Reverse(all)
+	}
+	return lang.Join(all, lang.Text{EN: "; ", ZH: "；"})
 }
 
 // headline says the most important thing.
@@ -94,8 +112,10 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 		}
 	}
 	found += r.ranksFound()
-	unread := len(r.Problems)
+	unread, crashed := len(r.Problems), r.Summary.Count(recompute.Crashed)
 	switch {
+	case crashed > 0:
+		o = batch.Outcome{Kind: batch.Incomplete, Text: r.Summary.Headline}
 	case found > 0 && unread == 0:
 		o = batch.Outcome{Kind: batch.Found, Text: r.Summary.Headline}
 	case unread > 0:
@@ -104,6 +124,11 @@ func (r *Report) Outcome(reported bool) batch.Outcome {
 		o = r.nothing()
 	case r.require > 0 && float64(r.Summary.Judged) < r.require*float64(r.Summary.Operators):
 		o = batch.Outcomef(batch.NotCovered, "%d of %d operators were judged, --require-coverage wants %v", "%[2]d 个算子中 %[1]d 个被判定，--require-coverage 要求 %[3]v", r.Summary.Judged, r.Summary.Operators, r.require)
+	}
+	for i := range r.Operators {
+		if one := &r.Operators[i]; one.Status == recompute.Crashed {
+			o.Messages = append(o.Messages, batch.Errorf("%s: %s: %v", "%s：%s：%v", one.File, one.Op, one.Said()))
+		}
 	}
 	for _, p := range r.Problems {
 		o.Messages = append(o.Messages, batch.Errorf("%s: %v", "%s：%v", p.File, p.Err))
@@ -154,7 +179,7 @@ func (r *Report) nothing() batch.Outcome {
 }
 
 // Statuses are all of them, the best first.
-var Statuses = []recompute.Status{recompute.OK, recompute.Low, recompute.Wrong, recompute.Misfit, recompute.Undecided}
+var Statuses = []recompute.Status{recompute.OK, recompute.Low, recompute.Wrong, recompute.Misfit, recompute.Undecided, recompute.Crashed}
 
 // Count is the number of operators of a status.
 func (s *Summary) Count(status recompute.Status) int { return s.Counts[status.Key()] }

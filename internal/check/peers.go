@@ -72,8 +72,12 @@ func (c *checker) learn(ctx context.Context, jobs []job, kind []int) error {
 	for _, guess := range optype.Guesses() {
 		rows, fit := []optype.Call{guess}, 0
 		for k := range probes {
-			if o := c.check(ctx, jobs[kind[k*(len(kind)-1)/(probes-1)]], rows); o.row.fits() {
+			i := kind[k*(len(kind)-1)/(probes-1)]
+			switch o := c.check(ctx, jobs[i], rows); {
+			case o.row.fits():
 				fit++
+			case o.row.Status == recompute.Crashed:
+				c.Operators[i] = o.row
 			}
 			if k-fit > 0 { // two do not
 				break
@@ -107,7 +111,7 @@ func (c *checker) settle(kind []int, learned bool) {
 	same := make(map[string][2]int) // how many of a name fit, and how many do not
 	for _, i := range kind {
 		o := &c.Operators[i]
-		if o.Status == recompute.Undecided {
+		if o.Status == recompute.Undecided || o.Status == recompute.Crashed {
 			continue
 		}
 		n := same[o.Op]
@@ -146,6 +150,9 @@ func (c *checker) settle(kind []int, learned bool) {
 
 // unlearn makes an operator one of which nobody knows what it computes.
 func (o *Operator) unlearn() {
+	if o.Status == recompute.Crashed {
+		return
+	}
 	o.Status, o.Reason, o.Extent, o.Confidence, o.Hypotheses = recompute.Undecided, string(recompute.NoType), "", "", 0
 	o.Inputs, o.Attributes, o.Notes = []Tensor{}, map[string]recompute.Attribute{}, nil
 	o.evidence, o.Evidence, o.EvidenceZH, o.Facts = lang.Sentence{}, "", "", nil

@@ -100,7 +100,7 @@ func (x *execution) trust(ctx context.Context, op *recompute.Operator, v *recomp
 	if v.Status != recompute.Wrong && v.Status != recompute.Misfit || v.Reason == recompute.ByShape {
 		return v, nil
 	}
-	written, changed, by, err := x.changed(op.Inputs)
+	written, changed, by, err := x.changed(ctx, op.Inputs)
 	if err != nil || by == "" {
 		return v, err
 	}
@@ -116,7 +116,7 @@ func (x *execution) trust(ctx context.Context, op *recompute.Operator, v *recomp
 
 // changed finds inputs that differ from what their producers wrote: the inputs of the
 // formula with that in their place, the first of the differing ones, and who wrote it.
-func (x *execution) changed(inputs []*recompute.Tensor) (written []*recompute.Tensor, first int, by string, err error) {
+func (x *execution) changed(ctx context.Context, inputs []*recompute.Tensor) (written []*recompute.Tensor, first int, by string, err error) {
 	written = slices.Clone(inputs)
 	formula := optype.FormulaOf(x.row.Type)
 	for i, p := range x.feeds() {
@@ -127,7 +127,7 @@ func (x *execution) changed(inputs []*recompute.Tensor) (written []*recompute.Te
 		if err != nil || out == nil || out.Stored != x.in[i].Stored || !out.Shape.Equal(x.in[i].Shape) {
 			continue // what cannot be read of another operator is said there
 		}
-		same, err := recompute.SameBytes(x.in[i], out)
+		same, err := recompute.SameBytes(ctx, x.in[i], out)
 		if err != nil {
 			return nil, 0, "", err
 		}

@@ -61,6 +61,8 @@ type Options struct {
 	// Observe hears of the progress.
 	Observe func(batch.Event)
 
+	// recompute judges an operator, nil for recompute.Judge.
+	recompute func(context.Context, *recompute.Operator) (*recompute.Verdict, error)
 	// compared is set for a comparison: operators of which inputs were not dumped are left alone,
 	// and convolutions of any kernel may have been computed by transforms.
 	compared bool
@@ -239,11 +241,28 @@ func (c *checker) check(ctx context.Context, j job, guess []optype.Call) (o outc
 	x := &execution{checker: c, job: j, outcome: &o, guess: guess}
 	defer x.close()
 	err := guard.Do(func() error { return x.judge(ctx) })
-	if err != nil && ctx.Err() == nil {
+	if crash, ok := errors.AsType[*guard.Panic](err); ok && ctx.Err() == nil {
+		x.crashed(crash)
+	} else if err != nil && ctx.Err() == nil {
 		o.problems = append(o.problems, Problem{File: o.row.File, Err: lang.Failed(lang.Errorf("%s: %w", o.row.Op, err))})
 		o.row.Status, o.row.Reason = recompute.Undecided, string(recompute.NoInputs)
 	}
 	return o
+}
+
+// crashed makes the row of an operator at which the program has a bug. Its files were read: they are
+// no problem.
+func (x *execution) crashed(p *guard.Panic) {
+	r := &x.row
+	r.Status, r.Reason, r.Extent, r.Confidence, r.Notes = recompute.Crashed, "", "", "", nil
+	r.set(lang.Sayf("internal error: %v", "内部错误：%v", p.Text()), lang.Sentence{})
+	if r.Outputs = []Output{}; len(r.Inputs) == 0 {
+		r.Inputs = x.describe(x.in)
+	}
+	for _, t := range x.describe(x.out) {
+		t.Index += x.firstOut
+		r.Outputs = append(r.Outputs, Output{Tensor: t, Elements: t.Shape.Elements(), Elems: []Element{}, file: x.fileOf(t.Index)})
+	}
 }
 
 // typeOf is the type of an operator; of a call the function, of a module its class.
@@ -296,7 +315,11 @@ func (x *execution) judge(ctx context.Context) error {
 	if v == nil {
 		op.Seed, op.Full, op.Budget, op.Helpers = x.opt.Seed, x.opt.Full, x.opt.Budget, x.places
 		op.Transforms = x.opt.compared
-		if v, err = recompute.Judge(ctx, op); err != nil {
+		judge := x.opt.recompute
+		if judge == nil {
+			judge = recompute.Judge
+		}
+		if v, err = judge(ctx, op); err != nil {
 			return x.errorOf(err)
 		}
 		if err = x.verify(); err != nil {
@@ -340,8 +363,12 @@ func (x *execution) bind() (op *recompute.Operator, warnings []string, v *recomp
 	if x.out, err = x.tensors(tensor.Output, formula.Images()); err != nil {
 		return nil, nil, nil, err
 	}
-	if n := formula.Output; n > 0 && n < len(x.out) {
+	switch n := formula.Output; {
+	case n == 0 || len(x.out) == 1: // others are not connected, or were not dumped
+	case n < len(x.out):
 		x.out, x.firstOut = x.out[n:n+1], n
+	default:
+		x.out = nil
 	}
 	if formula.Name != "" && len(x.out) > 0 {
 		if err = x.standIn(formula.Images()); err != nil {
@@ -562,10 +589,8 @@ func (x *execution) take(v *recompute.Verdict) {
 		}
 		r.Outputs = append(r.Outputs, out)
 	}
-	if len(v.Outputs) == 0 {
-		for _, t := range outputs {
-			r.Outputs = append(r.Outputs, Output{Tensor: t, Elements: t.Shape.Elements(), Elems: []Element{}, file: x.fileOf(t.Index)})
-		}
+	for _, t := range outputs[min(len(outputs), len(v.Outputs)):] { // nobody computes them
+		r.Outputs = append(r.Outputs, Output{Tensor: t, Elements: t.Shape.Elements(), Elems: []Element{}, file: x.fileOf(t.Index)})
 	}
 	x.row = r
 }

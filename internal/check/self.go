@@ -29,9 +29,14 @@ func Selves(ctx context.Context, run *dumpdir.Run, opt Options, together func(du
 	for i := range r.Operators {
 		o := &r.Operators[i]
 		for k := range o.Outputs {
-			if out := &o.Outputs[k]; len(o.Inputs) > 0 {
+			if out := &o.Outputs[k]; len(o.Inputs) > 0 && o.says(out) {
 				all[record.OutputAt{File: out.file, Op: o.Op, Output: out.Index}] = o.self(out)
 			}
+		}
+	}
+	for i := range r.Operators {
+		if o := &r.Operators[i]; o.Status == recompute.Crashed {
+			unread = append(unread, lang.Sayf("not computed again: %s: %s: %v", "未能重新计算：%s：%s：%v", o.File, o.Op, o.Said()))
 		}
 	}
 	for _, p := range r.Problems {
@@ -41,6 +46,13 @@ func Selves(ctx context.Context, run *dumpdir.Run, opt Options, together func(du
 		unread = append(unread, lang.Sayf("not computed again: %s: %v", "未能重新计算：%s：%v", p.File, p.Err))
 	}
 	return all, unread, nil
+}
+
+// says reports whether the verdict of the operator is about an output: not where it is right and
+// nothing of the output was computed.
+func (o *Operator) says(out *Output) bool {
+	right := o.Status == recompute.OK || o.Status == recompute.Low
+	return !right || out.Checked > 0 || out.Elements == 0
 }
 
 // self is what an output of the operator is by itself: of several outputs those are wrong
@@ -62,7 +74,7 @@ func (o *Operator) self(out *Output) *record.Self {
 		s.Why = []record.Finding{{Code: record.Code(o.Reason), Confidence: record.Confidence(o.Confidence), Evidence: o.Said(), Facts: o.Facts}}
 	case recompute.Undecided:
 		s.Reason, s.Bad = o.Reason, 0
-	case recompute.Misfit:
+	case recompute.Misfit, recompute.Crashed:
 		s.Bad = 0
 	}
 	return s

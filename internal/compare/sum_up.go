@@ -438,8 +438,11 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 	if !anyPaired(rep) { // what has several partners is no failure of anything
 		failOn = slices.DeleteFunc(slices.Clone(failOn), func(s record.Status) bool { return s == record.Ambiguous })
 	}
-	failed, compared := failures(rep, failOn), rep.Passed.Rows
+	failed, compared, crashed := failures(rep, failOn), rep.Passed.Rows, 0
 	for _, row := range rep.All() {
+		if row.Self.IsCrashed() {
+			crashed++
+		}
 		if row.Judged() {
 			compared++
 		}
@@ -453,6 +456,9 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d of %d others failed", "%[1]s无法读取，其余 %[3]d 个中 %[2]d 个不合格", lang.CountText(n, "tensor", "个张量"), failed, rep.Len()-n)
 	case slices.ContainsFunc(o.SideFiles.Problems, func(e *sidefile.FileError) bool { return e.Given }):
 		return batch.Outcomef(batch.Incomplete, "a file about operators could not be read, %d of %s failed", "一个算子信息文件无法读取，%[2]s中 %[1]d 个不合格", failed, lang.CountText(rep.Len(), "tensor", "个张量"))
+	case crashed > 0:
+		return batch.Outcomef(batch.Incomplete, "internal error while computing again: %s (please report), %d of %d tensors failed", "重新计算时发生内部错误：%[1]s（请报告），%[3]d 个张量中 %[2]d 个不合格",
+			lang.CountText(crashed, "output", "个输出"), failed, rep.Len())
 	case failed > 0 && !o.ExitZero:
 		return batch.Outcomef(batch.Found, "%d of %d tensors failed", "%[2]d 个张量中 %[1]d 个不合格", failed, rep.Len()).AsShown()
 	case foundInRanks(rep) > 0 && !o.ExitZero:

@@ -343,6 +343,7 @@ func commandsInChinese() map[string]string {
 		"matrices of %s and %s":                                                           "矩阵的形状为 %s 和 %s",
 		"ksize %s, %s for images of shape %s":                                             "ksize %s、%s与形状为 %s 的图像不符",
 		"ksize %s, %s do not make images of %s of %s":                                     "ksize %[1]s、%[2]s不能由 %[4]s 的图像得到 %[3]s 的图像",
+		"shape %s: want 1 to %d axes behind those of images and channels":                 "形状 %s：图像数和通道之后应有 1 到 %d 个轴",
 		"%s windows of %s: want at most %d elements below them":                           "%s 个 %s 的窗口：其下至多 %d 个元素",
 		"q of shape %s in the layout %q":                                                  "q 的形状为 %s，布局为 %q",
 		"k of shape %s beside q of shape %s":                                              "k 的形状为 %s，q 的形状为 %s",

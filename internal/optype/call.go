@@ -129,7 +129,7 @@ var otherCalls = []calls{
 	{"instance_norm", "InstanceNorm", "input:x! running_mean:- running_var:- weight:gamma bias:beta use_input_stats:-==1 momentum:- eps:epsilon=1e-5"},
 	{"Aten.index Torch.index", "Index", "input:x! indices!"}, {"__getitem__", "Index", "input:x! index:indices!"},
 	{"npu_fusion_attention", "Attention", "query:q! key:k! value:v! head_num:heads input_layout:layout pse:bias padding_mask:- atten_mask:mask scale=1 keep_prob:-==1 pre_tockens:- next_tockens:- " +
-		"inner_precise:- prefix:- actual_seq_qlen:- actual_seq_kvlen:- sparse_mode=0 gen_mask_parallel:- sync:- :masked=out"},
+		"inner_precise:- prefix:- actual_seq_qlen:- actual_seq_kvlen:- sparse_mode=0 gen_mask_parallel:- sync:- :masked=out :pse_type=1"},
 	{"scaled_dot_product_attention", "Attention", "query:q! key:k! value:v! attn_mask:mask dropout_p:-==0 is_causal:causal=0 scale enable_gqa:- :masked=keep :layout=BNSD"},
 	{"npu_add_rms_norm", "AddRmsNorm", "x1! x2! gamma! epsilon=1e-6"},
 	{"conv1d conv2d conv3d", "Conv2D", "input:x! weight:w! bias:more stride=1 padding=0 dilation=1 groups=1 :activation=none"},

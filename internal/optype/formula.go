@@ -165,7 +165,7 @@ var formulas = []struct {
 	{"TopK TopKV2", Formula{Name: "TopK", Inputs: "x -"}},
 	{"TopKD", Formula{Name: "TopK", Inputs: "x -?"}},
 
-	{"FlashAttentionScore", Formula{Name: "Attention", Inputs: "q k v bias? -? -? mask? -?", Always: "masked=out scale=1 causal=0", Output: 3}},
+	{"FlashAttentionScore", Formula{Name: "Attention", Inputs: "q k v bias? -? -? mask? -?", Always: "masked=out scale=1 causal=0 pse_type=1", Output: 3}},
 	{"PromptFlashAttention IncreFlashAttention", Formula{Name: "Attention", Inputs: "q k v bias? mask? -?", Always: "masked=out scale=1 causal=0 layout=BSH"}},
 	{"MatMul MatMulV2 MatMulV3 BatchMatMul BatchMatMulV2 BatchMatMulV3", Formula{Name: "MatMul"}},
 	{"QuantBatchMatmul", Formula{Name: "QuantBatchMatmul"}},

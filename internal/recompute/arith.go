@@ -36,9 +36,12 @@ func (x *Array) each(values values1, errors errors1) *Array {
 	}
 	z := m.array(x.shape)
 	a, b := x.errs()
-	values(z.v, x.v)
-	errors(z.a, z.v, x.v, a, &m.narrow)
-	errors(z.b, z.v, x.v, b, &m.wide)
+	m.blocks(len(z.v), func(lo, hi int) {
+		v, x := z.v[lo:hi], x.v[lo:hi]
+		values(v, x)
+		errors(z.a[lo:hi], v, x, a[lo:hi], &m.narrow)
+		errors(z.b[lo:hi], v, x, b[lo:hi], &m.wide)
+	})
 	return z.settled()
 }
 
@@ -48,9 +51,12 @@ func (x *Array) pairs(y *Array, values values2, errors errors2) (z, p, q *Array)
 	m := x.m
 	pa, pb := p.errs()
 	qa, qb := q.errs()
-	values(z.v, p.v, q.v)
-	errors(z.a, z.v, p.v, pa, q.v, qa, &m.narrow)
-	errors(z.b, z.v, p.v, pb, q.v, qb, &m.wide)
+	m.blocks(len(z.v), func(lo, hi int) {
+		v, x, y := z.v[lo:hi], p.v[lo:hi], q.v[lo:hi]
+		values(v, x, y)
+		errors(z.a[lo:hi], v, x, pa[lo:hi], y, qa[lo:hi], &m.narrow)
+		errors(z.b[lo:hi], v, x, pb[lo:hi], y, qb[lo:hi], &m.wide)
+	})
 	return z.settled(), p, q
 }
 
@@ -427,6 +433,9 @@ func (x *Array) atMost(n float64) *Array  { return x.min(x.m.number(n)) }
 // lines calls f for every line of elements along axes: the offset of its first element, and
 // those of all of them beside it.
 func (x *Array) lines(axes []int, f func(line, first int, beside []int)) {
+	if x.checkAxes(axes); x.m.err != nil {
+		return
+	}
 	strides := x.shape.Strides()
 	var along, across tensor.Shape
 	var alongStrides, acrossStrides []int64
@@ -443,23 +452,24 @@ func (x *Array) lines(axes []int, f func(line, first int, beside []int)) {
 	}
 	beside := make([]int, along.Elements())
 	walk(along, alongStrides, func(i, offset int) { beside[i] = offset })
-	walk(across, acrossStrides, func(i, offset int) { f(i, offset, beside) })
+	left := 0 // elements until it may stop
+	walk(across, acrossStrides, func(i, offset int) {
+		if left -= len(beside); left <= 0 && !x.m.stopped() {
+			left = cellElements
+		}
+		if x.m.err == nil {
+			f(i, offset, beside)
+		}
+	})
 }
 
-// axesOf checks axes of an array; they may count from the end.
-func (x *Array) axesOf(axes []int) []int {
-	all := make([]int, 0, len(axes))
+// checkAxes refuses axes that an array has not.
+func (x *Array) checkAxes(axes []int) {
 	for _, k := range axes {
-		if k < 0 {
-			k += len(x.shape)
-		}
 		if k < 0 || k >= len(x.shape) {
 			x.m.fail("axis %d of shape %s", k, x.shape)
-			return nil
 		}
-		all = append(all, k)
 	}
-	return all
 }
 
 // row is a line of elements behind each other, with their errors.
@@ -467,8 +477,7 @@ type row struct{ v, a, b []float64 }
 
 // reduce makes one element of every line along axes, which keep the length 1.
 func (x *Array) reduce(axes []int, f func(z *Array, line int, r row)) *Array {
-	axes = x.axesOf(axes)
-	if x.m.err != nil {
+	if x.checkAxes(axes); x.m.err != nil {
 		return x
 	}
 	kept := slices.Clone(x.shape)
@@ -536,7 +545,7 @@ func (x *Array) extreme(by preference, axes ...int) *Array {
 		return z
 	}
 	z.ints = make([]int64, len(z.v))
-	x.lines(x.axesOf(axes), func(line, first int, beside []int) {
+	x.lines(axes, func(line, first int, beside []int) {
 		best := first
 		for _, k := range beside {
 			if k += first; k != best && x.before(k, x, best) == (by == smaller) {

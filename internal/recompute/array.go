@@ -2,6 +2,7 @@ package recompute
 
 import (
 	"cmp"
+	"context"
 	bits "encoding/binary"
 	"math"
 	"slices"
@@ -58,6 +59,7 @@ func wideBounds(out tensor.DType) bounds {
 
 // machine computes with arrays: it has their memory, and the first thing that did not fit.
 type machine struct {
+	ctx          context.Context
 	narrow, wide bounds
 	// between is the rounding to the type of the output that may stand between two steps.
 	between float64
@@ -78,6 +80,29 @@ type machine struct {
 func (m *machine) reset() {
 	m.free, m.used = append(m.free, m.used...), m.used[:0]
 	m.err, m.selects, m.products = nil, false, m.products[:0]
+}
+
+// stopped reports whether nothing more has to be computed: something did not fit, or the work was
+// interrupted. Between two calls lies work of at most a few cells.
+func (m *machine) stopped() bool {
+	if m.err == nil {
+		m.err = m.ctx.Err()
+	}
+	return m.err != nil
+}
+
+// blocks calls f for parts of n elements, from lo to hi each, between which it may stop.
+func (m *machine) blocks(n int, f func(lo, hi int)) {
+	for lo := 0; lo < n && !m.stopped(); lo += cellElements {
+		f(lo, min(n, lo+cellElements))
+	}
+}
+
+// mark is how much memory is used; release frees what was taken since.
+func (m *machine) mark() int { return len(m.used) }
+
+func (m *machine) release(mark int) {
+	m.free, m.used = append(m.free, m.used[mark:]...), m.used[:mark]
 }
 
 // alloc returns memory of n numbers with any content.
@@ -153,29 +178,35 @@ func (x *Array) move(shape tensor.Shape, fill float64, source func(i int) int) *
 	if x.a != nil {
 		z.a, z.b = x.m.alloc(len(z.v)), x.m.alloc(len(z.v))
 	}
-	if n, ok := integer(fill); x.ints != nil && ok {
+	whole, ok := integer(fill)
+	if x.ints != nil && ok {
 		z.ints = make([]int64, len(z.v))
-		for i := range z.ints {
-			if z.ints[i] = n; source(i) >= 0 {
-				z.ints[i] = x.ints[source(i)]
-			}
-		}
 	}
-	for i := range z.v {
-		switch from := source(i); {
-		case from < 0:
-			z.v[i] = fill
-			if z.a != nil {
-				z.a[i], z.b[i] = 0, 0
-			}
-		default:
-			z.v[i] = x.v[from]
-			if z.a != nil {
-				z.a[i], z.b[i] = x.a[from], x.b[from]
-			}
+	x.m.blocks(len(z.v), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			z.take(i, x, source(i), fill, whole)
 		}
-	}
+	})
 	return z
+}
+
+// take sets an element to one of x, or to fill for a negative place.
+func (z *Array) take(i int, x *Array, from int, fill float64, whole int64) {
+	v, a, b := fill, 0.0, 0.0
+	if from >= 0 {
+		v = x.v[from]
+		if z.a != nil {
+			a, b = x.a[from], x.b[from]
+		}
+	}
+	if z.v[i] = v; z.a != nil {
+		z.a[i], z.b[i] = a, b
+	}
+	if z.ints != nil {
+		if z.ints[i] = whole; from >= 0 {
+			z.ints[i] = x.ints[from]
+		}
+	}
 }
 
 // reshape returns the same elements in another shape; one axis may be -1.
@@ -265,6 +296,9 @@ func broadcast(s, t tensor.Shape) (tensor.Shape, bool) {
 func (x *Array) expand(shape tensor.Shape) *Array {
 	if x.shape.Equal(shape) || x.m.err != nil {
 		return x
+	}
+	if s, ok := broadcast(x.shape, shape); !ok || !s.Equal(shape) {
+		return x.m.fail("shapes %s and %s do not broadcast", x.shape, shape)
 	}
 	if len(x.v) == 1 && x.a == nil && x.ints == nil { // a number
 		z := &Array{m: x.m, shape: shape, v: x.m.alloc(int(shape.Elements()))}
@@ -460,7 +494,7 @@ func (x *Array) joined(from *Array, axes []int, start int64, join func(n, k int6
 		return x
 	}
 	x.ints = make([]int64, len(x.v))
-	from.lines(from.axesOf(axes), func(line, first int, beside []int) {
+	from.lines(axes, func(line, first int, beside []int) {
 		n := start
 		for _, k := range beside {
 			n = join(n, from.ints[first+k])

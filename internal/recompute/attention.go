@@ -8,13 +8,16 @@ import (
 )
 
 // attentions is the formula of attention: softmax(q k' scale + bias) v for each head. Several
-// heads of q may share one of k and v.
+// heads of q may share one of k and v. Fused attention also gives the largest score of each row
+// and the sum of the powers beside it, statisticsWidth times each.
 var attentions = []formula{
-	{name: "Attention", class: Tabled, inputs: "q k v mask? bias?", cut: attentionCut, compute: one(attention), read: readAttention,
-		attrs: []attribute{kept("layout"), kept("heads"), scaleOfHeads, flagsOf("causal", 0), oneOf("masked", true, Text("out"), Text("keep"))}},
+	{name: "Attention", class: Tabled, inputs: "q k v mask? bias?", cut: attentionCut, outputs: 3, compute: attention, read: readAttention,
+		attrs: []attribute{kept("layout"), kept("heads"), kept("pse_type"), scaleOfHeads, flagsOf("causal", 0), oneOf("masked", true, Text("out"), Text("keep"))}},
 }
 
 const (
+	// statisticsWidth is the last axis of softmax_max and softmax_sum of npu_fusion_attention.
+	statisticsWidth = 8
 	// mostAttention is the most multiplications and additions of an attention of which every row
 	// is computed, rowsOfAttention how many rows of a larger one are.
 	mostAttention, rowsOfAttention = 2e8, 64
@@ -129,7 +132,8 @@ func attentionCut(p *problem, h Attributes) *cutting {
 		return misfit("the output has the shape %s, of q of shape %s and v of shape %s", p.Outputs[0].Shape, p.Inputs[0].Shape, p.Inputs[2].Shape)
 	}
 	c, group := seen(p), q.n/k.n
-	c.in[0], c.in[1], c.in[2], c.out[0] = q.view(group), k.view(1), v.view(1), out.view(group)
+	c.in[0], c.in[1], c.in[2] = q.view(group), k.view(1), v.view(1)
+	c.out = append([]view{out.view(group)}, statisticsOf(p.Outputs[1:], q, group)...)
 	for i, t := range p.Inputs[min(3, len(p.Inputs)):] {
 		if t == nil {
 			continue
@@ -146,7 +150,7 @@ func attentionCut(p *problem, h Attributes) *cutting {
 	}
 	whole := c.out[0].shape
 	for axis := range 4 {
-		f := free{size: whole[axis], out: []span{{axis: axis}}}
+		f := free{size: whole[axis], out: slices.Repeat([]span{{axis: axis}}, len(c.out))}
 		for i, v := range c.in {
 			at := -1
 			if len(v.shape) == len(whole) && v.shape[axis] == whole[axis] && (axis < 3 || i != 1 && i != 2) && v.shape[axis] > 1 {
@@ -160,6 +164,17 @@ func attentionCut(p *problem, h Attributes) *cutting {
 		c.most = rowsOfAttention
 	}
 	return c
+}
+
+// statisticsOf sees what fused attention gives beside its result, as far as the outputs are that.
+func statisticsOf(outputs []*Tensor, q heads, group int64) (all []view) {
+	for _, t := range outputs {
+		if !t.Shape.Equal(tensor.Shape{q.b, q.n, q.s, statisticsWidth}) {
+			break
+		}
+		all = append(all, view{shape: tensor.Shape{q.b, q.n / group, group, q.s, statisticsWidth}})
+	}
+	return all
 }
 
 // ofScores is the shape of what is added to scores: for all batches and heads, or each.
@@ -178,15 +193,20 @@ func ofScores(s tensor.Shape, q, k heads) (tensor.Shape, bool) {
 	return tensor.Shape{s[0], k.n, group, s[2], s[3]}, true
 }
 
-func attention(c *call) *Array {
+func attention(c *call) []*Array {
 	q, k, v := c.in(0), c.in(1), c.in(2)
 	causal := int64(c.num("causal"))
 	if c.err != nil || causal < 0 || causal > 2 {
-		return c.fail("a mask of mode %d, want 0 to 3", causal)
+		return []*Array{c.fail("a mask of mode %d, want 0 to 3", causal)}
 	}
-	scores := q.dots(k).times(c.num("scale"))
-	if c.has(4) {
-		scores = scores.add(c.in(4))
+	scores, scale := q.dots(k), c.num("scale")
+	switch {
+	case !c.has(4):
+		scores = scores.times(scale)
+	case c.is("pse_type"): // scale (q k' + pse), by the documents of CANN
+		scores = scores.add(c.in(4)).times(scale)
+	default:
+		scores = scores.times(scale).add(c.in(4))
 	}
 	taken := c.taken(scores, causal)
 	switch {
@@ -195,20 +215,35 @@ func attention(c *call) *Array {
 	case c.has(3):
 		scores = scores.add(c.in(3))
 	}
-	weights := softmax(scores, false, 4)
+	largest := scores.largest(4)
+	powers := scores.sub(largest).exp()
+	sum := powers.sum(4)
+	weights := powers.div(sum)
 	y := weights.weigh(v, precisions[c.types[0]])
 	c.mayLeak(weights, v, y)
-	if c.err == nil && taken != nil { // rows without any column are as the NPU likes
-		row, n := int(y.shape[4]), int(scores.shape[4])
-		for i := range len(y.v) / row {
-			if !slices.Contains(taken.v[i*n:][:n], 1) {
-				copy(y.v[i*row:][:row], c.got[0].v[i*row:])
-				clear(y.a[i*row:][:row])
-				clear(y.b[i*row:][:row])
-			}
+	if c.err != nil {
+		return nil
+	}
+	all := []*Array{y, largest, sum}[:len(c.got)]
+	for k, got := range c.got {
+		if all[k] = all[k].expand(got.shape); taken != nil {
+			all[k].takeEmptyRows(got, taken)
 		}
 	}
-	return y
+	return all
+}
+
+// takeEmptyRows sets rows of scores none of which takes part to what the NPU has: they are as it
+// likes.
+func (x *Array) takeEmptyRows(got, taken *Array) {
+	row, n := int(x.shape[4]), int(taken.shape[4])
+	for i := range len(x.v) / max(1, row) {
+		if !slices.Contains(taken.v[i*n:][:n], 1) {
+			copy(x.v[i*row:][:row], got.v[i*row:])
+			clear(x.a[i*row:][:row])
+			clear(x.b[i*row:][:row])
+		}
+	}
 }
 
 // mayLeak takes NaN and infinities of rows of v that are masked as the NPU has them: a product with
@@ -264,6 +299,9 @@ func (x *Array) dots(y *Array) *Array {
 	chain := math.Sqrt(float64(float64(n)/cube) + 1)
 	for i := range z.v {
 		row, column := i/columns, i%columns
+		if column == 0 && m.stopped() {
+			break
+		}
 		left, right := x.v[row*n:][:n], y.v[(row/rows*columns+column)*n:][:n]
 		var v, size, square float64
 		for k, s := range left {
@@ -293,6 +331,9 @@ func (x *Array) weigh(y *Array, format precision) *Array {
 	clear(z.b)
 	rounding, chain := math.Ldexp(1, -format.bits-1), math.Sqrt(float64(float64(columns)/cube)+1)
 	for row := range len(x.v) / max(1, columns) {
+		if m.stopped() {
+			break
+		}
 		clear(size)
 		clear(square)
 		v, a, b := z.v[row*n:][:n], z.a[row*n:][:n], z.b[row*n:][:n]

@@ -125,6 +125,96 @@ func TestAttention(t *testing.T) {
 	}
 }
 
+// fused is fused attention by the document of npu_fusion_attention, of tensors in BNSD with as many
+// heads of k as of q: the result, and of each row the largest score and the sum of the powers
+// beside it, eight times each. Scores are scale (q k' + pse).
+func fused(q, k, v, pse *Tensor, scale float64, allowed func(row, column int) bool) []*Tensor {
+	s, columns, dv := q.Shape, int(k.Shape[2]), int(v.Shape[3])
+	rows, d := int(s[2]), int(s[3])
+	at := func(x *Tensor, head, i, j int) float64 {
+		return x.Source.(numbers).v[(head*int(x.Shape[2])+i)*int(x.Shape[3])+j]
+	}
+	var y, largest, sums []float64
+	for head := range int(s[0] * s[1]) {
+		for i := range rows {
+			scores, most, sum := make([]float64, columns), math.Inf(-1), 0.0
+			for j := range columns {
+				dot := at(pse, head, i, j)
+				for m := range d {
+					dot += at(q, head, i, m) * at(k, head, j, m)
+				}
+				if scores[j] = scale * dot; !allowed(i, j) {
+					scores[j] = math.Inf(-1)
+				}
+				most = max(most, scores[j])
+			}
+			for j := range columns {
+				sum += math.Exp(scores[j] - most)
+			}
+			for m := range dv {
+				x := 0.0
+				for j := range columns {
+					x += math.Exp(scores[j]-most) / sum * at(v, head, j, m)
+				}
+				y = append(y, float64(float32(x)))
+			}
+			for range 8 {
+				largest, sums = append(largest, float64(float32(most))), append(sums, float64(float32(sum)))
+			}
+		}
+	}
+	like := func(v []float64, last int64) *Tensor {
+		return &Tensor{DType: tensor.Float32, Stored: tensor.Float32, Shape: tensor.Shape{s[0], s[1], s[2], last}, Source: numbers{v, tensor.Float32}}
+	}
+	return []*Tensor{like(y, int64(dv)), like(largest, 8), like(sums, 8)}
+}
+
+// TestFusedAttention: softmax_max and softmax_sum of fused attention are judged, what is behind them
+// is not, whatever it is.
+func TestFusedAttention(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(13, 13))
+	q, k, v, pse := drawn(r, 1, 2, 3, 6, 8), drawn(r, 1, 2, 3, 9, 8), drawn(r, 1, 2, 3, 9, 4), drawn(r, 1, 2, 3, 6, 9)
+	for _, layout := range []string{"BNSD", "BSND", "BSH"} {
+		for wrong := range 4 {
+			outs := append(fused(q, k, v, pse, .5, func(i, j int) bool { return j <= i }), of(t, "0"), of(t, "", 7), drawn(r, 1, 5, 5, 5))
+			if wrong < 3 {
+				values := outs[wrong].Source.(numbers).v
+				for i := range 8 {
+					values[40+i] += 1
+				}
+			}
+			outs[0] = laidOut(outs[0], layout)
+			op, warnings := BindCall("Attention", map[string][]*Tensor{"q": {laidOut(q, layout)}, "k": {laidOut(k, layout)}, "v": {laidOut(v, layout)}, "bias": {pse}}, outs,
+				attributesOf("input_layout="+layout+" head_num=3 scale=0.5 sparse_mode=2 pse_type=1 masked=out"), nil)
+			got, err := Judge(context.Background(), op)
+			if err != nil || len(warnings) > 0 {
+				t.Fatal(err, warnings)
+			}
+			want := OK
+			if wrong < 3 {
+				want = Wrong
+			}
+			if got.Status != want || len(got.Outputs) != 3 {
+				t.Errorf("%s, output %d wrong: %s %s %s of %d outputs", layout, wrong, got.Status, got.Reason, got.Why, len(got.Outputs))
+				continue
+			}
+			for k, o := range got.Outputs {
+				if (o.Bad > 0) != (k == wrong) || o.Checked != o.Elements {
+					t.Errorf("%s, output %d wrong: of output %d %d of %d elements are bad, %d checked", layout, wrong, k, o.Bad, o.Elements, o.Checked)
+				}
+			}
+		}
+	}
+	// Something else beside the result is not judged.
+	outs := fused(q, k, v, pse, .5, func(i, j int) bool { return j <= i })
+	outs[1] = drawn(r, 1, 2, 3, 6, 9)
+	op, _ := BindCall("Attention", map[string][]*Tensor{"q": {q}, "k": {k}, "v": {v}, "bias": {pse}}, outs, attributesOf("layout=BNSD scale=0.5 causal=1 pse_type=1 masked=out"), nil)
+	if got, err := Judge(context.Background(), op); err != nil || got.Status != OK || got.Outputs[1].Checked+got.Outputs[2].Checked > 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 // TestAttentionLeaks: NaN in a row of v that is masked spreads where it is multiplied by 0, and not
 // where the row is left out; both are right. NaN of no input is not.
 func TestAttentionLeaks(t *testing.T) {

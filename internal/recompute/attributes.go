@@ -1,6 +1,7 @@
 package recompute
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"math"
@@ -200,11 +201,16 @@ func toInts(all []int64) []int {
 // problem is an operator whose attributes are wanted.
 type problem struct {
 	*Operator
+	// ctx stops a long search, nil for none.
+	ctx context.Context
 	// output is the one that is computed, of so many of a formula that has one output at a
 	// time, which have these shapes.
 	output, outputs int
 	shapes          []tensor.Shape
 }
+
+// stopped reports whether a search was interrupted.
+func (p *problem) stopped() bool { return p.ctx != nil && p.ctx.Err() != nil }
 
 // attribute is a column of a formula: a name, or several that are found together, and what
 // they may be where nobody says it.
@@ -366,6 +372,9 @@ var (
 	}}
 	// normAxes are the last ones, first as many as the weight has.
 	normAxes = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
+		if p.rank() == 0 {
+			return nil
+		}
 		likely := 1
 		if g := p.input(1); g != nil && len(g.Shape) <= p.rank() && g.Shape.Equal(p.Inputs[0].Shape[p.rank()-len(g.Shape):]) {
 			likely = max(1, len(g.Shape))
@@ -390,7 +399,7 @@ var (
 		for _, n := range usual {
 			add(n)
 		}
-		for n := int64(3); n <= p.Inputs[0].Shape[1]; n++ {
+		for n := int64(3); n <= min(p.Inputs[0].Shape[1], mostGroups); n++ {
 			if !slices.Contains(usual, n) {
 				add(n)
 			}
@@ -407,14 +416,15 @@ func channelsOf(x *Array) int64 {
 	return x.shape[1]
 }
 
+// mostGroups is the largest number of groups that is tried, but for the usual ones.
+const mostGroups = 1 << 16
+
 // fromBegin takes the axes of a norm from the first of them, or from their lengths.
 func fromBegin(p *problem, raw Attributes) Attributes {
 	first := p.rank()
 	from, ok := raw["begin_norm_axis"]
 	if n, is := from.Value.Integers(); ok && is && len(n) == 1 {
-		if first = int(n[0]); first < 0 {
-			first += p.rank()
-		}
+		first = inRank(n[0], p.rank())
 	} else if from, ok = raw["normalized_shape"]; ok {
 		first = p.rank() - len(from.Value.Numbers)
 	}

@@ -32,6 +32,7 @@ type free struct {
 
 // cutting is how a formula sees the tensors of an operator, and what may be cut.
 type cutting struct {
+	// outputs behind out are not judged.
 	in, out []view
 	free    []free
 	// axis is one along which inputs lie behind each other.
@@ -166,9 +167,6 @@ func keeping(axes ...int64) cutter {
 		x, c := p.Inputs[0].Shape, seen(p)
 		rest, kept := upTo(len(x)), slices.Clone(x)
 		for _, k := range axes {
-			if k < 0 {
-				k += int64(len(x))
-			}
 			if k < 0 || k >= int64(len(x)) {
 				return misfit("axis %d of shape %s", k, x)
 			}
@@ -268,7 +266,7 @@ func (c *cutting) cut() (g *grid, ok bool) {
 	}
 	for f := len(g.size) - 1; f >= 0; f-- {
 		room := max(1, cellElements/max(1, largest()))
-		g.size[f] = min(c.free[f].size, room)
+		g.size[f] = max(1, min(c.free[f].size, room))
 		g.count[f] = (c.free[f].size + g.size[f] - 1) / g.size[f]
 	}
 	return g, true
@@ -416,6 +414,9 @@ func (f *feed) read(m *machine, lo, hi []int64) (*Array, error) {
 	}
 	var failed error
 	walk(outer, strides[:inner], func(i, offset int) {
+		if failed == nil && m.stopped() {
+			failed = m.err
+		}
 		if failed == nil {
 			var part []float64
 			if part, failed = f.values64(first+int64(offset), run); failed == nil {

@@ -1,6 +1,7 @@
 package recompute
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -65,7 +66,7 @@ var errTooLarge = lang.Errorf("the operator cannot be cut into parts that memory
 // run compares the outputs with what the formula gives, in all cells, or in few of them.
 func (j *judge) run(h Attributes, few bool) (*result, error) {
 	r := &result{attrs: h}
-	err := j.passes(r, few)
+	err := cmp.Or(j.passes(r, few), j.ctx.Err())
 	if err == nil && r.why.IsZero() {
 		r.shape = r.structure(j.op.Outputs[0].DType)
 	}
@@ -95,7 +96,7 @@ func (j *judge) passes(r *result, few bool) error {
 
 // parts is the problem of a formula that has one output at a time.
 func (p *problem) parts() *problem {
-	q := &problem{Operator: p.Operator, outputs: len(p.Outputs)}
+	q := &problem{ctx: p.ctx, Operator: p.Operator, outputs: len(p.Outputs)}
 	for _, t := range p.Outputs {
 		q.shapes = append(q.shapes, t.Shape)
 	}
@@ -130,6 +131,9 @@ func (j *judge) pass(p *problem, r *result, few bool) error {
 		r.tallies = append(r.tallies, one)
 	}
 	n := g.cells()
+	if n == 0 {
+		return nil
+	}
 	step := int64(1)
 	if few && n > fewCells {
 		step = n / fewCells
@@ -175,8 +179,8 @@ func feedsOf(p *problem, c *cutting) (in, out []*feed, err error) {
 		}
 		in = append(in, f)
 	}
-	for k, t := range p.Outputs {
-		f, err := newFeed(t, c.out[k])
+	for k, v := range c.out {
+		f, err := newFeed(p.Outputs[k], v)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -301,9 +305,9 @@ func (j *judge) someCell(h Attributes) (*computed, error) {
 		return nil, err
 	}
 	if c.compute(j.formula); c.err != nil || len(c.outputs) == 0 {
-		return nil, nil //nolint:nilerr // the attributes do not go with the shapes
+		return nil, j.ctx.Err() // or the attributes do not go with the shapes
 	}
-	return c, nil
+	return c, j.ctx.Err()
 }
 
 // TensorError is an error of a tensor of an operator.
@@ -332,7 +336,7 @@ func wholeOf(t *Tensor) ([]float64, error) {
 // others what they may be, the first of the list quickest.
 func (j *judge) hypotheses() []Attributes {
 	all := []Attributes{j.op.Attributes}
-	p := &problem{Operator: j.op}
+	p := &problem{ctx: j.ctx, Operator: j.op}
 	if j.formula.each {
 		p = p.parts()
 		part := *j.op
@@ -359,9 +363,31 @@ func (j *judge) hypotheses() []Attributes {
 		all = next
 	}
 	for i, h := range all {
-		all[i] = j.asPassed(h)
+		all[i] = j.asPassed(j.fromFront(h))
 	}
 	return all
+}
+
+// fromFront counts axes that count from the last one on from the first one on. Attributes of
+// formulas are said in this way only, so that no formula has to ask.
+func (j *judge) fromFront(h Attributes) Attributes {
+	rank := j.op.rank()
+	if j.formula.ofOutput {
+		rank = len(j.op.Outputs[0].Shape)
+	}
+	for _, name := range []string{"axis", "axes", "perm"} {
+		a, ok := h[name]
+		all, whole := a.Value.Integers()
+		if !ok || !whole || !slices.ContainsFunc(all, func(k int64) bool { return k < 0 }) {
+			continue
+		}
+		a.Value.Numbers = make([]float64, len(all))
+		for i, k := range all {
+			a.Value.Numbers[i] = float64(inRank(k, rank))
+		}
+		h = h.with(Attributes{name: a})
+	}
+	return h
 }
 
 // besideSaid are choices of attributes that are found together, some of which are said: those
@@ -460,6 +486,9 @@ func (p *problem) best(total int64, keep int, offset func(i int64, coord []int64
 	}
 	var best []choice
 	for i := range total {
+		if p.stopped() {
+			return nil
+		}
 		hits := 0
 		for _, s := range samples {
 			if k := offset(i, s.coord); k < 0 && s.v == 0 || k >= 0 && x[k] == s.v {

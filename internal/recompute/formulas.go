@@ -59,6 +59,11 @@ type formula struct {
 	each bool
 	// writes is set for operators that write their first input.
 	writes bool
+	// outputs is how many outputs are computed at most, 0 for one; others are not judged.
+	outputs int
+	// ofOutput is set where axes count in the shape of the output in place of that of the first
+	// input.
+	ofOutput bool
 }
 
 // unary is a formula of the first input alone.
@@ -417,9 +422,9 @@ var formulas = slices.Concat([]formula{
 		y, dy := c.in(0), c.in(1)
 		return dy.sub(y.mul(dy).sum(c.ints("axes")...)).mul(y)
 	}), attrs: []attribute{anyAxes}},
-	{name: "LayerNorm", class: Norm, inputs: "x gamma? beta?", cut: lines, read: fromBegin, compute: layerNorm(false), attrs: []attribute{normAxes, epsilon()}},
-	{name: "LayerNormV3", class: Norm, inputs: "x gamma? beta?", cut: lines, read: fromBegin, compute: layerNorm(true), attrs: []attribute{normAxes, epsilon()}},
-	{name: "RmsNorm", class: Norm, inputs: "x gamma?", cut: lines, compute: func(c *call) []*Array {
+	{name: "LayerNorm", class: Norm, inputs: "x gamma? beta?", cut: lines, read: fromBegin, outputs: 3, compute: layerNorm(false), attrs: []attribute{normAxes, epsilon()}},
+	{name: "LayerNormV3", class: Norm, inputs: "x gamma? beta?", cut: lines, read: fromBegin, outputs: 3, compute: layerNorm(true), attrs: []attribute{normAxes, epsilon()}},
+	{name: "RmsNorm", class: Norm, inputs: "x gamma?", cut: lines, outputs: 2, compute: func(c *call) []*Array {
 		y, scale := rmsNorm(c, c.in(0), 1)
 		return []*Array{y, scale}
 	}, attrs: []attribute{normAxes, epsilon()}},

@@ -20,12 +20,12 @@ var gated = []formula{
 	}), attrs: []attribute{halvedAxis}},
 	{name: "RotaryMul", class: Plain, inputs: "x cos sin", cut: lastWhole,
 		compute: one(func(c *call) *Array { return c.rotate(c.in(0), c.in(1), c.in(2)) }), read: readRotation, attrs: []attribute{rotation}},
-	{name: "AddRmsNorm", class: Norm, inputs: "x1 x2 gamma", cut: lines, compute: func(c *call) []*Array {
+	{name: "AddRmsNorm", class: Norm, inputs: "x1 x2 gamma", cut: lines, outputs: 3, compute: func(c *call) []*Array {
 		x := c.in(0).add(c.in(1))
 		y, scale := rmsNorm(c, x, 2)
 		return []*Array{y, scale, x}
 	}, attrs: []attribute{gammaAxes, epsilon(1e-6)}},
-	{name: "AddLayerNorm", class: Norm, inputs: "x1 x2 gamma beta bias?", cut: lines, read: fromBegin, compute: func(c *call) []*Array {
+	{name: "AddLayerNorm", class: Norm, inputs: "x1 x2 gamma beta bias?", cut: lines, read: fromBegin, outputs: 4, compute: func(c *call) []*Array {
 		x := c.in(0).add(c.in(1))
 		if c.has(4) {
 			x = x.add(c.in(4))
@@ -34,7 +34,7 @@ var gated = []formula{
 		scale := variance.plus(c.num("epsilon")).rsqrt()
 		return []*Array{c.affine(distance.mul(scale), 2, asIs), mean, scale, x}
 	}, attrs: []attribute{gammaAxes, epsilon()}},
-	{name: "BNTrainingUpdate", class: Norm, inputs: "x sum square_sum scale offset mean variance", cut: channelsCut, compute: bnTrainingUpdate, attrs: []attribute{kept("factor"), epsilon()}},
+	{name: "BNTrainingUpdate", class: Norm, inputs: "x sum square_sum scale offset mean variance", cut: channelsCut, outputs: 5, compute: bnTrainingUpdate, attrs: []attribute{kept("factor"), epsilon()}},
 	{name: "BatchNorm", class: Norm, inputs: "x scale? offset? mean? variance?", cut: channelsCut, compute: one(func(c *call) *Array {
 		x := c.in(0)
 		axes := slices.Delete(upTo(len(x.shape)), 1, 2)
@@ -44,7 +44,7 @@ var gated = []formula{
 		}
 		return c.affine(distance.mul(variance.plus(c.num("epsilon")).rsqrt()), 1, channels)
 	}), attrs: []attribute{flags("is_training", true), epsilon()}},
-	{name: "ApplyRotaryPosEmb", class: Plain, inputs: "query key cos sin", cut: uncut, compute: func(c *call) []*Array {
+	{name: "ApplyRotaryPosEmb", class: Plain, inputs: "query key cos sin", cut: uncut, outputs: 2, compute: func(c *call) []*Array {
 		return []*Array{c.rotate(c.in(0), c.in(2), c.in(3)), c.rotate(c.in(1), c.in(2), c.in(3))}
 	}, read: readRotation, attrs: []attribute{rotation}},
 	{name: "LogSigmoid", class: Tabled, inputs: "x", cut: elementwise, compute: unary(func(x *Array) *Array { return softplus(x.neg()).neg() })},
@@ -58,9 +58,9 @@ var gated = []formula{
 
 // gammaAxes are the last axes, as many as the weight has, which is the third input.
 var gammaAxes = attribute{names: []string{"axes"}, closed: true, choices: func(p *problem) (all []Attributes) {
-	n := 1
+	n := min(1, p.rank())
 	if g := p.input(2); g != nil {
-		n = max(1, min(len(g.Shape), p.rank()))
+		n = max(n, min(len(g.Shape), p.rank()))
 	}
 	return []Attributes{{"axes": {integers(upTo(p.rank())[p.rank()-n:]...), FromShape}}}
 }}
@@ -248,7 +248,7 @@ func channelsCut(p *problem, _ Attributes) *cutting {
 
 // routers are the formulas of networks of experts: which of them get a token, with which weights.
 var routers = []formula{
-	{name: "TopKRouter", class: Tabled, inputs: "x weight", cut: tokensCut, compute: topKRouter, attrs: []attribute{{names: []string{"mode"}, closed: true, words: true,
+	{name: "TopKRouter", class: Tabled, inputs: "x weight", cut: tokensCut, outputs: 2, compute: topKRouter, attrs: []attribute{{names: []string{"mode"}, closed: true, words: true,
 		choices: oneOf("mode", true, Text("chosen"), Text("all"), Text("sigmoid"), Text("sigmoid_share")).choices}}},
 }
 
@@ -283,6 +283,9 @@ func topKRouter(c *call) []*Array {
 	logits := x.productWithRows(w).stepped()
 	most := int(c.shapes[0][1])
 	picked := logits.ranking(c.got[1], most)
+	if c.err != nil {
+		return nil
+	}
 	chosen := func(of *Array) *Array {
 		experts := int(of.shape[1])
 		return of.move(c.shapes[0], 0, func(i int) int { return i/most*experts + int(picked.v[i]) })
@@ -305,6 +308,9 @@ func (x *Array) productWithRows(w *Array) *Array {
 	z := m.array(tensor.Shape{x.shape[0], w.shape[0]})
 	n := 1 + 2*math.Sqrt(float64(inner))
 	for i := range z.v {
+		if i%rows == 0 && m.stopped() {
+			break
+		}
 		a, b := x.v[i/rows*inner:][:inner], w.v[i%rows*inner:][:inner]
 		sum, size := 0.0, 0.0
 		for k, v := range a {
@@ -320,11 +326,17 @@ func (x *Array) productWithRows(w *Array) *Array {
 // ranking are the columns of the largest elements of each row, in their order: those that the
 // NPU has where rounding may have put them so.
 func (x *Array) ranking(got *Array, most int) *Array {
+	if x.m.err != nil {
+		return x
+	}
 	columns := int(x.shape[1])
 	_, tol := x.errs()
 	out := x.m.exact(got.shape, x.m.alloc(len(got.v)))
 	out.ints = make([]int64, len(got.v))
 	for row := range int(x.shape[0]) {
+		if x.m.stopped() {
+			break
+		}
 		v, e := x.v[row*columns:][:columns], tol[row*columns:][:columns]
 		order := got.v[row*most:][:most]
 		if !mayRank(v, e, order) {

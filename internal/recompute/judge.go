@@ -22,6 +22,8 @@ const (
 	Wrong     Status = "WRONG"
 	Misfit    Status = "MISFIT"
 	Undecided Status = "UNDECIDED"
+	// Crashed is that of an operator at which the program has a bug: nothing is said of the operator.
+	Crashed Status = "CRASHED"
 )
 
 // Key is the status as documents and flags have it.
@@ -153,6 +155,7 @@ func Judge(ctx context.Context, op *Operator) (*Verdict, error) {
 // newJudge judges an operator by its formula; integers are exact.
 func newJudge(ctx context.Context, op *Operator, f *formula) *judge {
 	j := &judge{ctx: ctx, op: op, formula: f}
+	j.machine.ctx = ctx
 	if d := op.Outputs[0].DType; isFloat(d) {
 		j.machine.narrow, j.machine.wide = narrowBounds, wideBounds(d)
 		if op.Open {
@@ -164,11 +167,8 @@ func newJudge(ctx context.Context, op *Operator, f *formula) *judge {
 
 // refuse returns the verdict of operators of which something is missing.
 func refuse(f *formula, op *Operator) *Verdict {
-	if need := f.needed(); len(op.Inputs) < need || slices.Contains(op.Inputs[:need], nil) {
-		return undecided(NoInputs, lang.Sentence{})
-	}
-	if len(op.Outputs) == 0 {
-		return undecided(NoOutputs, lang.Sentence{})
+	if missing := f.missing(op); missing != NoReason {
+		return undecided(missing, lang.Sentence{})
 	}
 	for _, t := range append(slices.Clip(op.Inputs), op.Outputs...) {
 		if t == nil {
@@ -193,6 +193,9 @@ func refuse(f *formula, op *Operator) *Verdict {
 // decide tries the attributes that are possible and judges the best of them.
 func (j *judge) decide() (*Verdict, error) {
 	all := j.hypotheses()
+	if err := j.ctx.Err(); err != nil { // the list is not whole
+		return nil, err
+	}
 	best, tried, why, err := j.choose(all)
 	if err != nil {
 		return nil, err
@@ -299,7 +302,10 @@ func (j *judge) fill(v *Verdict, r *result) {
 	for k, t := range r.tallies {
 		o := Output{Index: k, Elements: j.op.Outputs[k].elements(), Checked: t.checked, How: "all", Bad: t.bad, Beyond: t.beyond, Worst: t.worst,
 			RMS: t.root(t.wide), Width: t.width(), Overflow: t.overflow, Skipped: t.skipped, First: t.first, Spots: t.spots}
-		if r.how != "" {
+		switch {
+		case t.checked == 0 && o.Elements > 0:
+			o.How = ""
+		case r.how != "":
 			o.How = r.how
 		}
 		if r.scanned != nil {
@@ -395,14 +401,17 @@ func (j *judge) inPlace() (bool, error) {
 	if x == nil || x.Stored != y.Stored || !x.Shape.Equal(y.Shape) || x.elements() <= few {
 		return false, nil
 	}
-	return SameBytes(x, y)
+	return SameBytes(j.ctx, x, y)
 }
 
 // SameBytes reports whether two tensors hold the same.
-func SameBytes(x, y *Tensor) (bool, error) {
+func SameBytes(ctx context.Context, x, y *Tensor) (bool, error) {
 	unit := x.Stored.UnitSize()
 	p, q := make([]byte, 0), make([]byte, 0)
 	for first, n := int64(0), x.elements(); first < n; first += cellElements {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
 		size := int(min(cellElements, n-first)) * unit
 		p, q = resize(p, size), resize(q, size)
 		if err := x.Source.ReadElements(p, first); err != nil {
@@ -498,7 +507,7 @@ func (j *judge) coarse() (bool, error) {
 	if _, ok := most[d]; !ok {
 		return false, nil
 	}
-	y, err := bitsOf(j.op.Outputs[0])
+	y, err := j.bitsOf(j.op.Outputs[0])
 	if err != nil || y > most[d] {
 		return false, err
 	}
@@ -506,7 +515,7 @@ func (j *judge) coarse() (bool, error) {
 		if t == nil || !isFloat(t.DType) || t.elements() < leastCoarse {
 			continue
 		}
-		if x, err := bitsOf(t); err != nil || x <= y {
+		if x, err := j.bitsOf(t); err != nil || x <= y {
 			return false, err
 		}
 	}
@@ -516,7 +525,7 @@ func (j *judge) coarse() (bool, error) {
 const leastCoarse, leastDifferent = 64, 32
 
 // bitsOf is how many bits of their mantissas the elements of a tensor use.
-func bitsOf(t *Tensor) (int, error) {
+func (j *judge) bitsOf(t *Tensor) (int, error) {
 	format := precisions[t.DType]
 	f, err := newFeed(t, view{shape: t.Shape})
 	if err != nil {
@@ -525,7 +534,7 @@ func bitsOf(t *Tensor) (int, error) {
 	used, count, different := uint64(0), 0, map[float64]bool{}
 	for first, n := int64(0), t.elements(); first < n; first += cellElements {
 		v, err := f.values64(first, min(cellElements, n-first))
-		if err != nil {
+		if err = cmp.Or(err, j.ctx.Err()); err != nil {
 			return 0, err
 		}
 		for _, x := range v {
@@ -549,13 +558,33 @@ func bitsOf(t *Tensor) (int, error) {
 	return bits, nil
 }
 
-// needed is how many inputs the formula has at least.
-func (f *formula) needed() int {
-	n := 0
-	for name := range fieldsOf(f.inputs) {
-		if name[len(name)-1] != '?' {
-			n++
+// missing says what an operator lacks that the formula cannot do without: an input, also one of a
+// list, or an output.
+func (f *formula) missing(op *Operator) Reason {
+	for k, spec := range strings.Fields(f.inputs) {
+		switch {
+		case strings.HasSuffix(spec, "?"):
+		case op.input(k) == nil, strings.HasSuffix(spec, "*") && slices.Contains(op.Inputs[k:], nil):
+			return NoInputs
 		}
 	}
-	return n
+	if len(op.Outputs) == 0 || slices.Contains(op.Outputs, nil) {
+		return NoOutputs
+	}
+	return NoReason
+}
+
+// judged are the outputs that the formula has: those before one that was not dumped. Of a formula
+// of all parts of an input none may be missing.
+func (f *formula) judged(outputs []*Tensor) []*Tensor {
+	n := slices.Index(outputs, nil)
+	switch {
+	case f.each && n >= 0:
+		return nil
+	case f.each:
+		return outputs
+	case n < 0:
+		n = len(outputs)
+	}
+	return outputs[:min(n, max(1, f.outputs))]
 }

@@ -86,6 +86,9 @@ func (l *linear) multiply(m *machine, rows []rowOf, ordered bool) (*sums, error)
 	}
 	left := m.alloc(len(rows) * int(l.k))
 	for i, r := range rows {
+		if m.stopped() {
+			return nil, m.err
+		}
 		if err := l.left(r.part, r.row, left[int64(i)*l.k:][:l.k]); err != nil {
 			return nil, &TensorError{tensor.Input, 0, err}
 		}
@@ -105,6 +108,9 @@ func (l *linear) multiply(m *machine, rows []rowOf, ordered bool) (*sums, error)
 			return nil, &TensorError{tensor.Input, 1, err}
 		}
 		for i := range rows {
+			if m.stopped() {
+				return nil, m.err
+			}
 			row := left[int64(i)*l.k:][:l.k]
 			if l.byColumn {
 				s.columns(row, right, i*int(l.n)+int(from), ordered)
@@ -374,6 +380,9 @@ func (j *judge) rows(r *result, l *linear, rows []rowOf, out *feed, t *tally, or
 	}
 	y := m.exact(x.shape, m.alloc(len(x.v)))
 	for i, o := range rows {
+		if m.stopped() {
+			return m.err
+		}
 		if err := gather(out, y.v[int64(i)*l.n:][:l.n], func(c int64) int64 { return l.offset(o.part, o.row, c) }); err != nil {
 			return &TensorError{tensor.Output, 0, err}
 		}

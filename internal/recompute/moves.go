@@ -21,7 +21,7 @@ var moves = []formula{
 		attrs: []attribute{axisWhere(func(p *problem, k int) bool {
 			return behind(false)(p, Attributes{"axis": {integers(k), FromShape}}).why.IsZero()
 		})}},
-	{name: "Pack", class: Move, inputs: "x*", cut: behind(true), compute: one(func(c *call) *Array { return c.cat() }),
+	{name: "Pack", class: Move, inputs: "x*", ofOutput: true, cut: behind(true), compute: one(func(c *call) *Array { return c.cat() }),
 		attrs: []attribute{{names: []string{"axis"}, closed: true, choices: func(p *problem) (all []Attributes) {
 			for k := range p.rank() + 1 {
 				if h := (Attributes{"axis": {integers(k), FromValues}}); behind(true)(p, h).why.IsZero() {
@@ -48,8 +48,11 @@ var moves = []formula{
 	{name: "Tile", class: Move, inputs: "x", compute: unary(same1), cut: moved(func(p *problem, h Attributes) (view, lang.Sentence) {
 		x := lead(p.Inputs[0].Shape, len(p.Outputs[0].Shape))
 		var v view
+		if x == nil {
+			return v, lang.Say("shape %s does not repeat to %s", p.Inputs[0].Shape, p.Outputs[0].Shape)
+		}
 		for k, n := range p.Outputs[0].Shape {
-			if x == nil || x[k] == 0 || n%x[k] != 0 {
+			if x[k] == 0 || n%x[k] != 0 {
 				return v, lang.Say("shape %s does not repeat to %s", p.Inputs[0].Shape, p.Outputs[0].Shape)
 			}
 			v.shape, v.strides = append(v.shape, n/x[k], x[k]), append(v.strides, 0, x.Strides()[k])
@@ -64,7 +67,7 @@ var moves = []formula{
 			return slices.Concat(x[:k], p.Inputs[1].Shape, x[k+1:]).Equal(out) || len(x) == 1 && p.Inputs[1].elements() == out.Elements()
 		})}},
 	{name: "Index", class: Move, inputs: "x indices*", cut: uncut, compute: one(index), read: readIndexed, attrs: []attribute{indexedAxes}},
-	{name: "OneHot", class: Move, inputs: "x on? off?", compute: one(oneHot), cut: func(p *problem, h Attributes) *cutting {
+	{name: "OneHot", class: Move, inputs: "x on? off?", ofOutput: true, compute: one(oneHot), cut: func(p *problem, h Attributes) *cutting {
 		c, out := seen(p), p.Outputs[0].Shape
 		k, ok := axisIn(h, len(out))
 		if !ok || !slices.Delete(slices.Clone(out), k, k+1).Equal(p.Inputs[0].Shape) {
@@ -95,11 +98,7 @@ func axisIn(h Attributes, rank int) (int, bool) {
 	if !ok || len(all) != 1 {
 		return 0, false
 	}
-	k := all[0]
-	if k < 0 {
-		k += int64(rank)
-	}
-	return int(k), k >= 0 && k < int64(rank)
+	return int(all[0]), all[0] >= 0 && all[0] < int64(rank)
 }
 
 // lead is a shape with axes of length 1 in front, nil if it has too many.
@@ -113,9 +112,6 @@ func lead(s tensor.Shape, rank int) tensor.Shape {
 func permuted(x tensor.Shape, perm []int) (view, lang.Sentence) {
 	v, seen := view{shape: tensor.Shape{}, strides: []int64{}}, make([]bool, len(x))
 	for _, k := range perm {
-		if k < 0 {
-			k += len(x)
-		}
 		if k < 0 || k >= len(x) || seen[k] || len(perm) != len(x) {
 			return v, lang.Say("perm does not fit the shape %s", x)
 		}
@@ -131,8 +127,8 @@ func permuted(x tensor.Shape, perm []int) (view, lang.Sentence) {
 // permutations lists the orders of axes that give the output's shape.
 func permutations(p *problem) (all []Attributes) {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
-	if len(x) != len(out) {
-		return nil
+	if !slices.Equal(slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(out))) {
+		return nil // else each beginning has an end
 	}
 	perm, used := make([]int, 0, len(x)), make([]bool, len(x))
 	var next func()
@@ -305,7 +301,7 @@ func slicesBy(x, out tensor.Shape, largest int64) (choices [][][2]int64, total i
 		if n > 1 {
 			most = min(largest, (x[k]-1)/(n-1))
 		}
-		for step := int64(1); step <= most; step++ {
+		for step := int64(1); step <= most && len(choices[k]) <= mostSlices; step++ {
 			for begin := int64(0); begin+(n-1)*step < x[k] && len(choices[k]) <= mostSlices; begin++ {
 				choices[k] = append(choices[k], [2]int64{begin, step})
 			}
@@ -349,11 +345,12 @@ func padCut(p *problem, h Attributes) *cutting {
 		return misfit("paddings %s of shape %s", h["before"].Value, x)
 	}
 	mode := h["mode"].Value.Text
+	reflects := slices.Contains(reflecting, mode)
 	for k, n := range out {
-		if most := max(before[k], n-x[k]-before[k]); before[k] < 0 || before[k]+x[k] > n || mode == "reflect" && most >= x[k] || mode == "symmetric" && most > x[k] {
+		if most := max(before[k], n-x[k]-before[k]); before[k] < 0 || before[k]+x[k] > n || reflects && x[k] == 0 && n > 0 || mode == "reflect" && most >= x[k] || mode == "symmetric" && most > x[k] {
 			return misfit("paddings %s of shape %s give no %s", h["before"].Value, x, out)
 		}
-		if n == x[k] || !slices.Contains(reflecting, mode) {
+		if n == x[k] || !reflects {
 			c.free = append(c.free, free{size: n, in: []span{{axis: k, begin: -before[k]}}, out: []span{{axis: k}}})
 		}
 	}
@@ -396,6 +393,9 @@ func padded(c *call) *Array {
 		lo[f.out[0].axis] = c.lo[i]
 	}
 	walk(shape, make([]int64, len(shape)), func(i, _ int) {
+		if i%cellElements == 0 && c.stopped() || c.err != nil {
+			return
+		}
 		offset := int64(0)
 		for k, at := range shape.Coordinates(int64(i)) {
 			at += lo[k] - max(lo[k], int64(before[k]))

@@ -127,6 +127,7 @@ func Bind(t optype.Formula, inputs, outputs []*Tensor, raw Attributes) (op *Oper
 		op.Formula = ""
 		return op, nil, nil
 	}
+	op.Outputs = f.judged(outputs)
 	raw = raw.with(nil)
 	for text := range strings.FieldsSeq(t.Always) {
 		name, value, _ := strings.Cut(text, "=")
@@ -136,6 +137,9 @@ func Bind(t optype.Formula, inputs, outputs []*Tensor, raw Attributes) (op *Oper
 		if err := op.arrange(f, t.Inputs, raw); err != nil {
 			return nil, nil, err
 		}
+	}
+	if names := strings.Fields(f.inputs); !strings.Contains(names[len(names)-1], "*") { // others are not read
+		op.Inputs = op.Inputs[:min(len(op.Inputs), len(names))]
 	}
 	return op, op.adopt(f, raw), nil
 }
@@ -149,6 +153,11 @@ func (o *Operator) arrange(f *formula, order string, raw Attributes) error {
 	}
 	given := o.Inputs
 	o.Inputs = nil
+	pad := func(k int) {
+		for len(o.Inputs) < k {
+			o.Inputs = append(o.Inputs, nil)
+		}
+	}
 	for i, spec := range strings.Fields(order) {
 		name := strings.TrimRight(spec, "?*!")
 		if i >= len(given) {
@@ -156,6 +165,7 @@ func (o *Operator) arrange(f *formula, order string, raw Attributes) error {
 		}
 		switch {
 		case strings.HasSuffix(spec, "*"):
+			pad(place(name))
 			o.Inputs = append(o.Inputs, o.listed(given[i:], order, raw)...)
 			return nil
 		case name == "-" || given[i] == nil:
@@ -169,9 +179,7 @@ func (o *Operator) arrange(f *formula, order string, raw Attributes) error {
 			}
 		default:
 			k := place(name)
-			for len(o.Inputs) <= k {
-				o.Inputs = append(o.Inputs, nil)
-			}
+			pad(k + 1)
 			o.Inputs[k] = given[i]
 		}
 	}
@@ -195,8 +203,8 @@ func (o *Operator) listed(all []*Tensor, order string, raw Attributes) []*Tensor
 
 // valueOf reads a small tensor of numbers, nil for one that is none.
 func valueOf(t *Tensor) (*Value, error) {
-	if t.Stored.Host().Complex() || t.elements() > mostValues {
-		return nil, nil
+	if _, err := tensor.NewDecoder(t.Stored); err != nil || t.Stored.Host().Complex() || t.elements() > mostValues {
+		return nil, nil //nolint:nilerr // it is no number
 	}
 	all, err := wholeOf(t)
 	if err != nil {
@@ -206,8 +214,11 @@ func valueOf(t *Tensor) (*Value, error) {
 }
 
 // adopt takes what is known of the attributes of a formula; what is of another kind than it
-// has to be is not known, and a warning.
+// has to be is not known, and a warning. Nothing is known where a tensor is missing.
 func (o *Operator) adopt(f *formula, raw Attributes) (warnings []string) {
+	if f.missing(o) != NoReason {
+		return nil
+	}
 	if f.read != nil {
 		raw = f.read(&problem{Operator: o}, raw)
 	}
@@ -313,6 +324,7 @@ func BindCall(name string, named map[string][]*Tensor, outputs []*Tensor, raw, b
 		op.Formula = ""
 		return op, nil
 	}
+	op.Outputs = f.judged(outputs)
 	for spec := range strings.FieldsSeq(f.inputs) {
 		given := named[strings.TrimRight(spec, "?*")]
 		switch {
@@ -327,7 +339,7 @@ func BindCall(name string, named map[string][]*Tensor, outputs []*Tensor, raw, b
 	for len(op.Inputs) > 0 && op.Inputs[len(op.Inputs)-1] == nil {
 		op.Inputs = op.Inputs[:len(op.Inputs)-1]
 	}
-	if len(op.Inputs) == 0 || op.Inputs[0] == nil {
+	if f.missing(op) != NoReason {
 		return op, nil
 	}
 	return op, op.adopt(f, op.ofCall(raw.with(better)))
@@ -360,13 +372,6 @@ func (o *Operator) ofCall(raw Attributes) Attributes {
 			perm[i], perm[j] = perm[j], perm[i]
 			raw["perm"] = Attribute{integers(perm...), raw["swap0"].Source}
 		}
-	}
-	if perm, ok := raw["perm"].Value.Integers(); ok && len(perm) == rank {
-		all := make([]int, rank)
-		for i, k := range perm {
-			all[i] = inRank(k, rank)
-		}
-		raw["perm"] = Attribute{integers(all...), raw["perm"].Source}
 	}
 	return raw
 }

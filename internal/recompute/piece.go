@@ -170,8 +170,8 @@ func (c *cutting) piece(op *Operator, box cell) *Operator {
 		q.Inputs = append(q.Inputs, shaped(t, c.in[k], func(f int) span { return c.free[f].in[k] }))
 	}
 	q.Outputs = nil
-	for k, t := range op.Outputs {
-		q.Outputs = append(q.Outputs, shaped(t, c.out[k], func(f int) span { return c.free[f].out[k] }))
+	for k, v := range c.out {
+		q.Outputs = append(q.Outputs, shaped(op.Outputs[k], v, func(f int) span { return c.free[f].out[k] }))
 	}
 	return q
 }

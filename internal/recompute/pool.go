@@ -23,7 +23,10 @@ var pools = []formula{
 // planes are cut along images and channels.
 func planes(p *problem, _ Attributes) *cutting {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
-	if len(x) < 3 || len(out) != len(x) || x[0] != out[0] || x[1] != out[1] {
+	if axes := len(x) - 2; axes < 1 || axes > mostSpatial {
+		return misfit("shape %s: want 1 to %d axes behind those of images and channels", x, mostSpatial)
+	}
+	if len(out) != len(x) || x[0] != out[0] || x[1] != out[1] {
 		return misfit("the output has the shape %s, the input %s", out, x)
 	}
 	c := seen(p)
@@ -40,31 +43,63 @@ func planes(p *problem, _ Attributes) *cutting {
 	return c
 }
 
-// windows returns the elements below each window behind each other, fill for those outside:
-// under gives the place of element q of window o along an axis.
-func (c *call) windows(x *Array, kernel []int64, fill float64, under func(axis int, o, q int64) int64) *Array {
-	in, out := x.shape[2:], c.shapes[0][2:]
-	positions, size := out.Elements(), tensor.Shape(kernel).Elements()
-	from := make([]int, positions*size)
-	strides := in.Strides()
-	for i := range positions {
-		at := out.Coordinates(i)
+// windows are what lies below windows over the planes of x: under gives the place of element q of
+// window o along an axis, fill stands for those outside.
+type windows struct {
+	x      *Array
+	kernel []int64
+	fill   float64
+	under  func(axis int, o, q int64) int64
+}
+
+// join makes one element of each window, some windows at a time.
+func (c *call) join(w *windows, f func(below *Array) *Array) *Array {
+	planes, positions, size := w.x.shape[:2], c.shapes[0][2:].Elements(), tensor.Shape(w.kernel).Elements()
+	z := c.array(slices.Concat(planes, tensor.Shape{positions, 1}))
+	step := max(1, cellElements/max(1, planes.Elements()*size))
+	for first := int64(0); first < positions && !c.stopped(); first += step {
+		n, mark := min(step, positions-first), c.mark()
+		one := f(w.below(c.shapes[0][2:], first, n))
+		a, b := one.errs()
+		if one.ints != nil && z.ints == nil {
+			z.ints = make([]int64, len(z.v))
+		}
+		for p := range planes.Elements() {
+			to, from := p*positions+first, p*n
+			copy(z.v[to:], one.v[from:][:n])
+			copy(z.a[to:], a[from:][:n])
+			copy(z.b[to:], b[from:][:n])
+			if one.ints != nil {
+				copy(z.ints[to:], one.ints[from:][:n])
+			}
+		}
+		c.release(mark)
+	}
+	return z
+}
+
+// below are the elements below n windows behind each other, of an output of a shape from window
+// first on.
+func (w *windows) below(out tensor.Shape, first, n int64) *Array {
+	in, size := w.x.shape[2:], tensor.Shape(w.kernel).Elements()
+	from, strides := make([]int, 0, n*size), in.Strides()
+	for i := range n {
+		at := out.Coordinates(first + i)
 		for j := range size {
-			offset := int64(0)
-			for k, q := range tensor.Shape(kernel).Coordinates(j) {
-				place := under(k, at[k], q)
-				if place < 0 || place >= in[k] {
+			offset, rest := int64(0), j
+			for k := len(w.kernel) - 1; k >= 0; k-- {
+				place := w.under(k, at[k], rest%w.kernel[k])
+				if rest /= w.kernel[k]; place < 0 || place >= in[k] {
 					offset = -1
 					break
 				}
 				offset += place * strides[k]
 			}
-			from[i*size+j] = int(offset)
+			from = append(from, int(offset))
 		}
 	}
 	plane := int(in.Elements())
-	shape := slices.Concat(x.shape[:2], tensor.Shape{positions, size})
-	return x.move(shape, fill, func(i int) int {
+	return w.x.move(slices.Concat(w.x.shape[:2], tensor.Shape{n, size}), w.fill, func(i int) int {
 		p, k := i/len(from), from[i%len(from)]
 		if k < 0 {
 			return -1
@@ -73,8 +108,13 @@ func (c *call) windows(x *Array, kernel []int64, fill float64, under func(axis i
 	})
 }
 
-// mostBelow is how many elements lie below all windows of an image.
-const mostBelow = 1 << 28
+const (
+	// mostSpatial is how many axes windows have at most: those of conv3d and pool3d.
+	mostSpatial = 3
+	// mostBelow is how many elements lie at most below all windows of an image, mostElements below
+	// one of them.
+	mostBelow = 1 << 28
+)
 
 // pool is the largest element or the mean below each window.
 func (c *call) pool(mean bool) *Array {
@@ -90,15 +130,19 @@ func (c *call) pool(mean bool) *Array {
 			return c.fail("ksize %s, %s do not make images of %s of %s", kernel.Value, c.attrs.geometry(), out, in)
 		}
 	}
-	if n, ok := slices.Concat(out, tensor.Shape(k)).Count(); !ok || n > mostBelow {
+	size, _ := tensor.Shape(k).Count()
+	if n, ok := slices.Concat(out, tensor.Shape(k)).Count(); !ok || n > mostBelow || size > mostElements {
 		return c.fail("%s windows of %s: want at most %d elements below them", out, tensor.Shape(k), mostBelow)
 	}
 	under := func(axis int, o, q int64) int64 { return o*w.stride[axis] - w.before[axis] + q*w.dilation[axis] }
 	if !mean {
-		return c.windows(x, k, math.Inf(-1), under).largest(3).reshape(c.shapes[0]...)
+		return c.join(&windows{x, k, math.Inf(-1), under}, func(below *Array) *Array { return below.largest(3) }).reshape(c.shapes[0]...)
 	}
 	counts := c.exact(tensor.Shape{1, 1, out.Elements(), 1}, c.alloc(int(out.Elements())))
 	for i := range counts.v {
+		if i%cellElements == 0 && c.stopped() {
+			break
+		}
 		n := int64(1)
 		for axis, o := range out.Coordinates(int64(i)) {
 			low, high := -w.before[axis], in[axis]+w.before[axis]
@@ -118,8 +162,10 @@ func (c *call) pool(mean bool) *Array {
 			counts.v[i] = d
 		}
 	}
-	return c.windows(x, k, 0, under).sum(3).div(counts).reshape(c.shapes[0]...)
+	return c.join(&windows{x, k, 0, under}, sumBelow).div(counts).reshape(c.shapes[0]...)
 }
+
+func sumBelow(below *Array) *Array { return below.sum(3) }
 
 // adaptive is the mean below windows that share an image as evenly as can be.
 func adaptive(c *call) *Array {
@@ -144,12 +190,12 @@ func adaptive(c *call) *Array {
 		}
 		counts.v[i] = float64(n)
 	}
-	return c.windows(x, kernel, 0, func(axis int, o, q int64) int64 {
+	return c.join(&windows{x, kernel, 0, func(axis int, o, q int64) int64 {
 		if at := begin(axis, o) + q; at < end(axis, o) {
 			return at
 		}
 		return -1
-	}).sum(3).div(counts).reshape(c.shapes[0]...)
+	}}, sumBelow).div(counts).reshape(c.shapes[0]...)
 }
 
 // usualKernels are the sizes of windows that are tried.
@@ -158,7 +204,7 @@ var usualKernels = []int64{2, 3, 1, 4, 5, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16
 // poolGeometry lists the windows of the usual sizes, and those of whole images.
 var poolGeometry = attribute{names: []string{"ksize", "strides", "pads", "dilations"}, closed: true, choices: func(p *problem) (all []Attributes) {
 	x, out := p.Inputs[0].Shape, p.Outputs[0].Shape
-	if len(x) < 3 || len(out) != len(x) {
+	if len(x) < 3 || len(x)-2 > mostSpatial || len(out) != len(x) {
 		return nil
 	}
 	in, out := x[2:], out[2:]
@@ -170,7 +216,7 @@ var poolGeometry = attribute{names: []string{"ksize", "strides", "pads", "dilati
 		all = append(all, geometry(in, same(1), same(0)))
 	}
 	for _, k := range usualKernels {
-		for _, h := range windows(in, same(k), out, []int64{1}) {
+		for _, h := range p.windows(in, same(k), out, []int64{1}) {
 			s, _ := h["strides"].Value.Integers()
 			b, _ := h["pads"].Value.Integers()
 			odd := slices.ContainsFunc(s, func(n int64) bool { return n > max(k, 2) || n != s[0] }) || slices.ContainsFunc(b, func(n int64) bool { return n > k/2 || n != b[0] })

@@ -119,6 +119,9 @@ func partOf(all, own tensor.Shape, part int64) int64 {
 
 // matMul is a product of matrices, with others before them that are broadcast.
 func matMul(p *problem, h Attributes) (*linear, lang.Sentence) {
+	if p.rank() == 0 || len(p.Inputs[1].Shape) == 0 {
+		return nil, lang.Say("matrices of %s and %s", p.Inputs[0].Shape, p.Inputs[1].Shape)
+	}
 	t1, _ := h["transpose_x1"].Value.Number()
 	t2, _ := h["transpose_x2"].Value.Number()
 	a, b := matrixOf(p.Operator, p.Inputs[0], t1 != 0), matrixOf(p.Operator, p.Inputs[1], t2 != 0)

@@ -1,6 +1,7 @@
 package recompute
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -49,7 +50,7 @@ type hit struct {
 func (p *projected) chi() float64 { return math.Sqrt(p.sum / max(1, p.cells)) }
 
 // project reads the right factor of a part once.
-func (l *linear) project(part int64, seed uint64) (*projection, error) {
+func (l *linear) project(ctx context.Context, part int64, seed uint64) (*projection, error) {
 	p := &projection{width: matrixBlock}
 	if l.places != nil {
 		p.width = filterBlock
@@ -73,6 +74,9 @@ func (l *linear) project(part int64, seed uint64) (*projection, error) {
 			return nil, &TensorError{tensor.Input, 1, err}
 		}
 		for i := range int64(len(right)) / each {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 			line := right[i*each:][:each]
 			if l.byColumn {
 				p.column(from+i, line)
@@ -179,7 +183,7 @@ func (j *judge) scan(l *linear, seed uint64) (*projected, error) {
 	}
 	left := make([]float64, together*l.k)
 	for part := range l.parts {
-		p, err := l.project(part, seed)
+		p, err := l.project(j.ctx, part, seed)
 		if err != nil {
 			return nil, err
 		}
@@ -194,7 +198,7 @@ func (j *judge) scan(l *linear, seed uint64) (*projected, error) {
 			if err := j.ctx.Err(); err != nil {
 				return nil, err
 			}
-			if err := l.lefts(part, row, n, left); err != nil {
+			if err := l.lefts(j.ctx, part, row, n, left); err != nil {
 				return nil, &TensorError{tensor.Input, 0, err}
 			}
 			if err := j.cells(l, rowOf{part, row}, n, p, f, left, all); err != nil {
@@ -207,11 +211,14 @@ func (j *judge) scan(l *linear, seed uint64) (*projected, error) {
 }
 
 // lefts sets dst to rows of the left factor.
-func (l *linear) lefts(part, row, n int64, dst []float64) error {
+func (l *linear) lefts(ctx context.Context, part, row, n int64, dst []float64) error {
 	if l.block != nil {
 		return l.block(part, row, n, dst)
 	}
 	for r := range n {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if err := l.left(part, row+r, dst[r*l.k:][:l.k]); err != nil {
 			return err
 		}
@@ -241,6 +248,9 @@ func (j *judge) cells(l *linear, o rowOf, rows int64, p *projection, f *feed, le
 	narrow := float64(j.machine.narrow.acc*j.machine.narrow.acc) * max(1, float64(l.k)/inOrder)
 	expected := make([]float64, p.blocks)
 	for r := range rows {
+		if err := j.ctx.Err(); err != nil {
+			return err
+		}
 		row := left[r*l.k:][:l.k]
 		clear(expected)
 		spread := 0.0

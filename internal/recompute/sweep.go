@@ -39,7 +39,7 @@ const mostAhead = 8
 // cell computes a cell, or lets a helper do it; ok is false once the attributes do not go with
 // the shapes.
 func (s *sweep) cell(i int64) (ok bool, err error) {
-	if err := s.ctx.Err(); err != nil {
+	if err := s.judge.ctx.Err(); err != nil {
 		return false, s.leave(err)
 	}
 	if err := s.wait(mostAhead - 1); err != nil || !s.result.why.IsZero() {
@@ -49,7 +49,7 @@ func (s *sweep) cell(i int64) (ok bool, err error) {
 	if n := len(s.machines); n > 0 {
 		m, s.machines = s.machines[n-1], s.machines[:n-1]
 	} else if len(s.running) > 0 {
-		m = &machine{narrow: m.narrow, wide: m.wide, between: m.between}
+		m = &machine{ctx: m.ctx, narrow: m.narrow, wide: m.wide, between: m.between}
 	}
 	c, err := s.grid.read(m, s.problem, s.result.attrs, s.grid.cell(i), s.in, s.out)
 	if err != nil {

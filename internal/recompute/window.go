@@ -1,6 +1,7 @@
 package recompute
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -16,12 +17,15 @@ type window struct{ stride, before, dilation, kernel []int64 }
 func windowOf(h Attributes, kernel []int64) (w window, ok bool) {
 	w.kernel = kernel
 	for name, to := range map[string]*[]int64{"strides": &w.stride, "pads": &w.before, "dilations": &w.dilation} {
-		if *to, ok = h[name].Value.Integers(); !ok || len(*to) != len(kernel) {
+		if *to, ok = h[name].Value.Integers(); !ok || len(*to) != len(kernel) || slices.ContainsFunc(*to, tooLong) {
 			return w, false
 		}
 	}
 	return w, true
 }
+
+// tooLong reports whether a length is none of any image.
+func tooLong(n int64) bool { return n > math.MaxInt32 || n < -math.MaxInt32 }
 
 // geometry says what windows are.
 func (a Attributes) geometry() lang.Sentence {
@@ -46,7 +50,7 @@ func (w *window) fits(axis int, n, out int64) bool {
 func conv2D(p *problem, h Attributes) (*linear, lang.Sentence) {
 	x, w, out := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
 	axes := len(x) - 2
-	if axes < 1 || len(w) != len(x) || len(out) != len(x) || w[1] == 0 || x[1]%w[1] != 0 || out[1] != w[0] || x[0] != out[0] {
+	if axes < 1 || axes > mostSpatial || len(w) != len(x) || len(out) != len(x) || w[1] == 0 || x[1]%w[1] != 0 || out[1] != w[0] || x[0] != out[0] {
 		return nil, lang.Say("weights of shape %s for %s", w, x)
 	}
 	groups := x[1] / w[1]
@@ -135,7 +139,12 @@ func (w *window) patch(image *whole, x tensor.Shape, base, channels int64, at []
 	return nil
 }
 
-const mostStride, mostGeometries = 8, 400
+const (
+	mostStride = 8
+	// mostGeometries is how many geometries an axis has at most, mostJoined how many of the axes up
+	// to one go on to the next, the likely ones. Of those of all axes mostHypotheses are tried.
+	mostGeometries, mostJoined = 400, 1 << 10
+)
 
 // geometries lists the strides, paddings and distances that give an output of a size, with
 // the likely first: small steps, and as much padding on both sides.
@@ -150,13 +159,13 @@ func geometries(n, k, out int64, dilations []int64) (all [][3]int64) {
 			if out == 1 {
 				apart = mostStride
 			}
-			for before := int64(0); before == 0 || before < e; before++ {
+			for before := int64(0); (before == 0 || before < e) && len(all) < mostGeometries; before++ {
 				after := need - before
 				// The windows reach the end but for less than a step, and are not behind it.
 				if out == 1 && s > 1 && after > 1-s {
 					continue // the steps do not matter
 				}
-				if after > -s && after < max(e, 1) && after <= before+apart && before <= max(after, 0)+apart && len(all) < mostGeometries {
+				if after > -s && after < max(e, 1) && after <= before+apart && before <= max(after, 0)+apart {
 					all = append(all, [3]int64{s, before, d})
 				}
 			}
@@ -168,45 +177,33 @@ func geometries(n, k, out int64, dilations []int64) (all [][3]int64) {
 // convGeometry lists the geometries of a convolution.
 var convGeometry = attribute{names: []string{"strides", "pads", "dilations"}, closed: true, choices: func(p *problem) (all []Attributes) {
 	x, w, out := p.Inputs[0].Shape, p.Inputs[1].Shape, p.Outputs[0].Shape
-	if len(x) < 3 || len(w) != len(x) || len(out) != len(x) {
+	if len(x) < 3 || len(x)-2 > mostSpatial || len(w) != len(x) || len(out) != len(x) {
 		return nil
 	}
-	return windows(x[2:], w[2:], out[2:], []int64{1, 2, 3, 4, 6})
+	return p.windows(x[2:], w[2:], out[2:], []int64{1, 2, 3, 4, 6})
 }}
 
 // windows joins the geometries of all axes: those with equal steps.
-func windows(x, kernel, out tensor.Shape, dilations []int64) (all []Attributes) {
+func (p *problem) windows(x, kernel, out tensor.Shape, dilations []int64) (all []Attributes) {
 	joined := [][][3]int64{nil}
+	odd := func(g [][3]int64) int64 { return oddity(g, x, kernel, out) }
 	for k := range x {
 		var next [][][3]int64
-		for _, before := range joined {
-			for _, g := range geometries(x[k], kernel[k], out[k], dilations) {
+		own := geometries(x[k], kernel[k], out[k], dilations)
+		for _, before := range joined[:min(len(joined), mostJoined)] {
+			if p.stopped() {
+				return nil
+			}
+			for _, g := range own {
 				if k > 0 && (g[0] != before[0][0] && x[k] > 1 && out[k] > 1 && out[0] > 1 || g[2] != before[0][2] && kernel[k] > 1 && kernel[0] > 1) {
 					continue
 				}
 				next = append(next, append(slices.Clip(before), g))
 			}
 		}
-		joined = next
-	}
-	odd := func(g [][3]int64) int64 {
-		score := 8 * (g[0][2] - 1)
-		for k := range g {
-			e := (kernel[k]-1)*g[k][2] + 1
-			after := (out[k]-1)*g[k][0] + e - x[k] - g[k][1]
-			if d := after - g[k][1]; d > 0 {
-				score += d
-			} else if d <= -g[k][0] {
-				score -= d
-			}
-			if g[k][1] != g[0][1] {
-				score++
-			}
-			if x[k] == out[k] && g[k][0] == 1 && 2*g[k][1] == e-1 {
-				score-- // the size stays
-			}
+		if joined = next; len(joined) > mostJoined {
+			slices.SortStableFunc(joined, func(a, b [][3]int64) int { return int(odd(a) - odd(b)) })
 		}
-		return score
 	}
 	slices.SortStableFunc(joined, func(a, b [][3]int64) int { return int(odd(a) - odd(b)) })
 	for _, g := range joined[:min(len(joined), mostHypotheses)] {
@@ -217,6 +214,28 @@ func windows(x, kernel, out tensor.Shape, dilations []int64) (all []Attributes) 
 		all = append(all, Attributes{"strides": {integers(s...), FromShape}, "pads": {integers(b...), FromShape}, "dilations": {integers(d...), FromShape}})
 	}
 	return all
+}
+
+// oddity is how unlikely a geometry of some axes is: one that dilates, or has other paddings in front
+// than behind or along other axes.
+func oddity(g [][3]int64, x, kernel, out tensor.Shape) int64 {
+	score := 8 * (g[0][2] - 1)
+	for k := range g {
+		e := (kernel[k]-1)*g[k][2] + 1
+		after := (out[k]-1)*g[k][0] + e - x[k] - g[k][1]
+		if d := after - g[k][1]; d > 0 {
+			score += d
+		} else if d <= -g[k][0] {
+			score -= d
+		}
+		if g[k][1] != g[0][1] {
+			score++
+		}
+		if x[k] == out[k] && g[k][0] == 1 && 2*g[k][1] == e-1 {
+			score-- // the size stays
+		}
+	}
+	return score
 }
 
 // readWindow takes the geometry of the axes of an image from lists of all axes, or of one

@@ -202,8 +202,13 @@ func (p *printer) checkFacts(r *check.Report) []fact {
 		covered += p.say("; not: %s", "；未判定：%s", strings.Join(not, ", "))
 	}
 	facts := []fact{{label: p.say("Coverage", "覆盖"), lines: []string{covered}}}
-	if lines := p.undecided(r); len(lines) > 0 {
-		facts = append(facts, fact{label: p.say("Undecided", "未判定"), lines: lines})
+	for _, some := range []struct {
+		label  string
+		status recompute.Status
+	}{{p.say("Crashed", "内部错误"), recompute.Crashed}, {p.say("Undecided", "未判定"), recompute.Undecided}} {
+		if lines := p.unjudged(r, some.status); len(lines) > 0 {
+			facts = append(facts, fact{label: some.label, lines: lines})
+		}
 	}
 	sources := map[recompute.Source]int{}
 	for i := range r.Operators {
@@ -232,15 +237,15 @@ func (p *printer) checkFacts(r *check.Report) []fact {
 	return facts
 }
 
-// undecided says of the first operators that could not be judged, and of which more is known than
-// a reason, what does not fit.
-func (p *printer) undecided(r *check.Report) (lines []string) {
+// unjudged says of the first operators that could not be judged, and of which more is known than
+// a reason, what does not fit, or what the bug is.
+func (p *printer) unjudged(r *check.Report, status recompute.Status) (lines []string) {
 	const most = 5
 	left := 0
 	for i := range r.Operators {
 		o := &r.Operators[i]
 		switch {
-		case o.Status != recompute.Undecided || o.Said().IsZero():
+		case o.Status != status || o.Said().IsZero():
 		case len(lines) == most:
 			left++
 		default:
@@ -309,6 +314,10 @@ func WriteCheckJUnit(w io.Writer, r *check.Report) error {
 		case recompute.Wrong:
 			c.Failure = why
 			suite.Failures++
+		case recompute.Crashed:
+			why.Type = string(recompute.Crashed)
+			c.Error = why
+			suite.Errors++
 		case recompute.Misfit, recompute.Undecided:
 			why.Type = ""
 			c.Skipped = why

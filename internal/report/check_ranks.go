@@ -249,7 +249,7 @@ func placesOfCheck(r *check.Report) []place {
 		o := &r.Operators[i]
 		p := place{rule: string(o.Status), about: "operator " + strings.ToLower(string(o.Status)), title: o.Op, key: o.Op + " " + o.At.String()}
 		switch o.Status {
-		case recompute.Wrong:
+		case recompute.Wrong, recompute.Crashed:
 			p.level = levelError
 		case recompute.Misfit:
 			p.level = levelWarning

@@ -10,7 +10,7 @@ import (
 // Self is what an output is by itself: computed again from the inputs of its operator, as the
 // NPU read them. No reference has a part in it.
 type Self struct {
-	// Status is ok, low, wrong, misfit or undecided; Reason is the code of what is wrong, or why
+	// Status is ok, low, wrong, misfit, undecided or crashed; Reason is the code of what is wrong, or why
 	// nothing can be said.
 	Status string `json:"status"`
 	Reason string `json:"reason,omitempty"`
@@ -29,15 +29,20 @@ const (
 	selfOK    = "ok"
 	selfLow   = "low"
 	selfWrong = "wrong"
+	// selfCrashed is that of an operator at which the program has a bug.
+	selfCrashed = "crashed"
 )
 
-var selfStatuses = []string{selfOK, selfLow, selfWrong, "misfit", "undecided"}
+var selfStatuses = []string{selfOK, selfLow, selfWrong, "misfit", "undecided", selfCrashed}
 
 // mostWidth is the width up to which a LOW says that an operator computes right.
 const mostWidth = 32
 
 // IsWrong reports whether the operator does not compute what its inputs say.
 func (s *Self) IsWrong() bool { return s != nil && s.Status == selfWrong }
+
+// IsCrashed reports whether the program has a bug at the operator.
+func (s *Self) IsCrashed() bool { return s != nil && s.Status == selfCrashed }
 
 // IsRight reports whether it does.
 func (s *Self) IsRight() bool {

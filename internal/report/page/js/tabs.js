@@ -212,7 +212,7 @@ function determinismRow(r) {
 // be judged.
 function checkTab() {
   var d = DATA.check, s = d.summary, ops = list(d.operators), between = list(d.ranks && d.ranks.findings), problems = list(d.problems);
-  var counts = ["wrong", "misfit", "low", "ok", "undecided"].filter(function (k) { return s.counts[k]; }).map(function (k) { return k.toUpperCase() + " " + s.counts[k]; });
+  var counts = ["wrong", "crashed", "misfit", "low", "ok", "undecided"].filter(function (k) { return s.counts[k]; }).map(function (k) { return k.toUpperCase() + " " + s.counts[k]; });
   return [h("section", { class: "card" }, h("h1", null, tell({ en: s.headline, zh: s.headline_zh || s.headline })), h("p", null, counts.join(" · ")),
     h("p", { class: "mute" }, say("check_judged", s.judged, s.operators, share(s.bytes)), d.graph_source && [" · ", bdi(d.graph_source)]),
     Object.keys(s.undecided || {}).length > 0 && h("p", { class: "mute" }, say("check_undecided") + say("colon"), Object.keys(s.undecided).sort().map(function (r, i) { return (i > 0 ? ", " : "") + s.undecided[r] + " " + r; }))),
@@ -233,7 +233,7 @@ function checkRow(o) {
     if (t.checked > 0 && how.indexOf(t.how) < 0) how.push(t.how);
     if (typeof w === "number" && !(w <= worst)) worst = w;
   });
-  var status = { WRONG: "FAIL", MISFIT: "WARN", LOW: "ROUNDING" }[o.status], why = [o.reason, o.extent, o.confidence].filter(Boolean).join(", ");
+  var status = { WRONG: "FAIL", CRASHED: "ERROR", MISFIT: "WARN", LOW: "ROUNDING" }[o.status], why = [o.reason, o.extent, o.confidence].filter(Boolean).join(", ");
   var attributes = Object.keys(o.attributes || {}).sort().map(function (k) { var a = o.attributes[k]; return k + "=" + [].concat(a.value).join(",") + " (" + a.source + ")"; }).join("; ");
   return h("tr", { class: o.status === "WRONG" ? "badrow" : "" }, h("td", { class: "l" }, h("span", { class: "s s-" + (status || "SKIP") }, visible(o.status))),
     h("td", { class: "l" }, row >= 0 ? rowLink(row) : h("span", { class: "op" }, bdi(o.op)), " ", h("span", { class: "mute" }, visible([o.op_type, o.at.rank && say("rank") + " " + o.at.rank, o.at.step && say("ov_step") + " " + o.at.step].filter(Boolean).join(" · "))), why && h("div", { class: "small" }, codeTitle(o.reason), visible(why)),

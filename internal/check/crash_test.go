@@ -1,0 +1,72 @@
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/recompute"
+)
+
+// crashing judges operators with a bug at those of a formula.
+func crashing(formula string) Options {
+	return Options{Seed: 1, FailOn: []string{"wrong"}, recompute: func(ctx context.Context, op *recompute.Operator) (*recompute.Verdict, error) {
+		if op.Formula == formula {
+			panic("index out of range")
+		}
+		return recompute.Judge(ctx, op)
+	}}
+}
+
+// TestCrash: a bug of the program at an operator is its own outcome. It is no reason and no file that
+// could not be read, and all other operators are judged.
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	healthy, wrong := golden+"/op48_sigmoid_f32_clean", golden+"/op53_relu6_f32_zero_block"
+	for _, c := range []struct {
+		formula, headline string
+		paths             []string
+	}{
+		{"Sigmoid", "internal error in 1 operator (please report); NOT JUDGED: only 0 of 1", []string{healthy}},
+		{"Sigmoid", "WRONG: ", []string{healthy, wrong}},
+		{"Relu6", "internal error in 1 operator (please report); NOT JUDGED: only 0 of 2", []string{healthy, wrong}},
+	} {
+		r := checked(t, crashing(c.formula), c.paths...)
+		headline := r.Summary.Headline.String()
+		if len(r.Problems) > 0 || r.Summary.Counts["crashed"] != 1 || len(r.Summary.Undecided) > 0 || !strings.HasPrefix(headline, c.headline) || !strings.Contains(headline, "internal error in 1 operator (please report)") {
+			t.Errorf("%s: %q, %v, problems %v", c.formula, headline, r.Summary.Counts, r.Problems)
+		}
+		o := r.Outcome(false)
+		if o.Kind != batch.Incomplete || len(o.Messages) != 1 || !strings.Contains(o.Text.String(), "internal error") {
+			t.Errorf("%s: ends as %d, %v with %d messages", c.formula, o.Kind, o.Text, len(o.Messages))
+		}
+		for _, one := range r.Operators {
+			crashed := strings.EqualFold(one.Type, c.formula)
+			if crashed != (one.Status == recompute.Crashed) || crashed && (one.Reason != "" || !strings.Contains(one.Evidence, "index out of range") || len(one.Outputs) != 1 || len(one.Inputs) == 0) {
+				text, _ := json.Marshal(one)
+				t.Errorf("%s: %s", c.formula, text)
+			}
+		}
+	}
+}
+
+// TestCrashOfSelf: a comparison hears of a bug at an operator that it has computed again.
+func TestCrashOfSelf(t *testing.T) {
+	t.Parallel()
+	run, err := dumpdir.Open(context.Background(), []string{golden + "/op48_sigmoid_f32_clean"}, dumpdir.Options{NoRaw: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, unread, err := Selves(context.Background(), run, crashing("Sigmoid"), func(dumpdir.Coordinates) bool { return false })
+	if err != nil || len(all) != 1 || len(unread) != 1 || !strings.Contains(unread[0].String(), "internal error") {
+		t.Fatal(all, unread, err)
+	}
+	for at, self := range all {
+		if !self.IsCrashed() || self.IsRight() || self.IsWrong() {
+			t.Errorf("%v is %+v", at, self)
+		}
+	}
+}

@@ -1,0 +1,314 @@
+package recompute
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"dumptool/internal/optype"
+	"dumptool/internal/tensor"
+)
+
+// dense is an array of the slow implementations.
+type dense struct {
+	shape tensor.Shape
+	v     []float64
+}
+
+// at is an element by its coordinates.
+func (d dense) at(coord []int64) float64 {
+	i := int64(0)
+	for k, c := range coord {
+		i = i*d.shape[k] + c
+	}
+	return d.v[i]
+}
+
+// fill makes an array of a shape of a function of the coordinates.
+func fill(shape tensor.Shape, f func(coord []int64) float64) dense {
+	d := dense{shape: shape}
+	for i := range shape.Elements() {
+		d.v = append(d.v, f(shape.Coordinates(i)))
+	}
+	return d
+}
+
+// line are the elements along an axis through a place.
+func (d dense) line(coord []int64, axis int) (all []float64) {
+	at := slices.Clone(coord)
+	for i := range d.shape[axis] {
+		at[axis] = i
+		all = append(all, d.at(at))
+	}
+	return all
+}
+
+// each makes of every line along an axis another line, of n elements.
+func (d dense) each(axis int, n int64, f func(line []float64) []float64) dense {
+	shape := slices.Clone(d.shape)
+	shape[axis] = n
+	return fill(shape, func(coord []int64) float64 { return f(d.line(coord, axis))[coord[axis]] })
+}
+
+// without drops an axis of length 1.
+func (d dense) without(axis int) dense {
+	return dense{slices.Delete(slices.Clone(d.shape), axis, axis+1), d.v}
+}
+
+// part are the elements from..to along an axis.
+func (d dense) part(axis int, from, to int64) dense {
+	return d.each(axis, to-from, func(line []float64) []float64 { return line[from:to] })
+}
+
+func (d dense) tensor(dtype tensor.DType) *Tensor {
+	return &Tensor{DType: dtype, Stored: dtype, Shape: d.shape, Source: numbers{d.v, dtype}}
+}
+
+// reduced makes one number of every line.
+func reduced(f func(line []float64) float64) func(x dense, axis int) []dense {
+	return func(x dense, axis int) []dense {
+		return []dense{x.each(axis, 1, func(line []float64) []float64 { return []float64{f(line)} }).without(axis)}
+	}
+}
+
+// scanned makes a line of every line, as long.
+func scanned(f func(line []float64) []float64) func(x dense, axis int) []dense {
+	return func(x dense, axis int) []dense { return []dense{x.each(axis, x.shape[axis], f)} }
+}
+
+func total(line []float64, f func(x float64) float64) (sum float64) {
+	for _, x := range line {
+		sum += f(x)
+	}
+	return sum
+}
+
+func itself(x float64) float64 { return x }
+
+func mapLine(line []float64, f func(x float64) float64) (all []float64) {
+	for _, x := range line {
+		all = append(all, f(x))
+	}
+	return all
+}
+
+// axisCase is an operator along an axis, in the words of its document: its outputs for x, which has
+// three axes of different lengths, and its inputs behind x.
+type axisCase struct {
+	opType, attrs string
+	// attr is the attribute that has the axis, empty for one that is an input, which has the place
+	// index.
+	attr  string
+	index int
+	more  func(axis int) []*Tensor
+	of    func(x dense, axis int) []dense
+	whole bool // outputs are integers
+	// grown is set where the axis is one of the output, which has one more than x.
+	grown bool
+}
+
+func axisCases(t *testing.T) []axisCase {
+	t.Helper()
+	moments := func(line []float64) (mean, variance float64) {
+		n := float64(len(line))
+		mean = total(line, itself) / n
+		return mean, total(line, func(x float64) float64 { return (x - mean) * (x - mean) }) / n
+	}
+	softmax := func(line []float64) []float64 {
+		sum := total(line, math.Exp)
+		return mapLine(line, func(x float64) float64 { return math.Exp(x) / sum })
+	}
+	argmax := func(line []float64) float64 { return float64(slices.Index(line, slices.Max(line))) }
+	argmin := func(line []float64) float64 { return float64(slices.Index(line, slices.Min(line))) }
+	cumsum := func(line []float64) []float64 {
+		sum := 0.0
+		return mapLine(line, func(x float64) float64 { sum += x; return sum })
+	}
+	sigma := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+	gated := func(gate func(a, b float64) float64) func(x dense, axis int) []dense {
+		return func(x dense, axis int) []dense {
+			half := x.shape[axis] / 2
+			return []dense{x.each(axis, half, func(line []float64) (all []float64) {
+				for i := range half {
+					all = append(all, gate(line[i], line[i+half]))
+				}
+				return all
+			})}
+		}
+	}
+	sum := reduced(func(line []float64) float64 { return total(line, itself) })
+	return []axisCase{
+		{opType: "SoftmaxV2", attr: "axes", of: scanned(softmax)}, {opType: "Softmax", attr: "dim", of: scanned(softmax)},
+		{opType: "LogSoftmaxV2", attr: "axes", of: scanned(func(line []float64) []float64 { return mapLine(softmax(line), math.Log) })},
+		{opType: "ReduceSumD", attr: "axes", of: sum}, {opType: "ReduceSum", index: 1, of: sum},
+		{opType: "ReduceMeanD", attr: "axes", of: reduced(func(line []float64) float64 { return total(line, itself) / float64(len(line)) })},
+		{opType: "ReduceMaxD", attr: "axes", of: reduced(slices.Max[[]float64])}, {opType: "ReduceMin", index: 1, of: reduced(slices.Min[[]float64])},
+		{opType: "ReduceProdD", attr: "axes", of: reduced(func(line []float64) float64 {
+			p := 1.0
+			for _, x := range line {
+				p *= x
+			}
+			return p
+		})},
+		{opType: "ArgMaxD", attr: "dimension", of: reduced(argmax), whole: true}, {opType: "ArgMaxV2", index: 1, of: reduced(argmax), whole: true},
+		{opType: "ArgMinD", attr: "dimension", of: reduced(argmin), whole: true}, {opType: "ArgMin", index: 1, of: reduced(argmin), whole: true},
+		{opType: "CumsumD", attrs: "exclusive=0 reverse=0", attr: "axis", of: scanned(cumsum)}, {opType: "Cumsum", attrs: "exclusive=0 reverse=0", index: 1, of: scanned(cumsum)},
+		{opType: "L2Normalize", attrs: "epsilon=0", attr: "axis", of: scanned(func(line []float64) []float64 {
+			size := math.Sqrt(total(line, func(x float64) float64 { return x * x }))
+			return mapLine(line, func(x float64) float64 { return x / size })
+		})},
+		{opType: "RmsNorm", attrs: "epsilon=0", attr: "axes", of: func(x dense, axis int) []dense {
+			root := func(line []float64) float64 {
+				return math.Sqrt(total(line, func(x float64) float64 { return x * x }) / float64(len(line)))
+			}
+			return []dense{x.each(axis, x.shape[axis], func(line []float64) []float64 {
+				return mapLine(line, func(x float64) float64 { return x / root(line) })
+			}), x.each(axis, 1, func(line []float64) []float64 { return []float64{1 / root(line)} })}
+		}},
+		{opType: "LayerNorm", attrs: "epsilon=1", attr: "axes", of: func(x dense, axis int) []dense {
+			one := func(f func(mean, variance float64) float64) dense {
+				return x.each(axis, 1, func(line []float64) []float64 { return []float64{f(moments(line))} })
+			}
+			return []dense{x.each(axis, x.shape[axis], func(line []float64) []float64 {
+				mean, variance := moments(line)
+				return mapLine(line, func(x float64) float64 { return (x - mean) / math.Sqrt(variance+1) })
+			}), one(func(mean, _ float64) float64 { return mean }), one(func(_, variance float64) float64 { return variance })}
+		}},
+		{opType: "SoftmaxGrad", attr: "axes", more: func(int) []*Tensor { return []*Tensor{axisInput().tensor(tensor.Float32)} }, of: func(x dense, axis int) []dense {
+			return []dense{x.each(axis, x.shape[axis], func(y []float64) []float64 { // dy is y
+				sum := total(y, func(x float64) float64 { return x * x })
+				return mapLine(y, func(x float64) float64 { return (x - sum) * x })
+			})}
+		}},
+		{opType: "SwiGlu", attr: "dim", of: gated(func(a, b float64) float64 { return a * sigma(a) * b })},
+		{opType: "Glu", attr: "axis", of: gated(func(a, b float64) float64 { return a * sigma(b) })},
+		{opType: "TopKD", attrs: "largest=1 sorted=1", attr: "dim", of: func(x dense, axis int) []dense {
+			return []dense{x.each(axis, 2, func(line []float64) []float64 {
+				return slices.SortedFunc(slices.Values(line), func(a, b float64) int { return cmp.Compare(b, a) })[:2]
+			})}
+		}},
+		{opType: "SplitD", attr: "split_dim", of: func(x dense, axis int) []dense { return []dense{x.part(axis, 0, 1), x.part(axis, 1, x.shape[axis])} }},
+		{opType: "Unpack", attr: "axis", of: func(x dense, axis int) (all []dense) {
+			for i := range x.shape[axis] {
+				all = append(all, x.part(axis, i, i+1).without(axis))
+			}
+			return all
+		}},
+		{opType: "GatherV2D", attr: "axis", more: func(int) []*Tensor { return []*Tensor{of(t, "int 2", 1, 0)} }, of: func(x dense, axis int) []dense {
+			return []dense{x.each(axis, 2, func(line []float64) []float64 { return []float64{line[1], line[0]} })}
+		}},
+		{opType: "GatherV2", index: 2, more: func(int) []*Tensor { return []*Tensor{of(t, "int 2", 1, 0)} }, of: func(x dense, axis int) []dense {
+			return []dense{x.each(axis, 2, func(line []float64) []float64 { return []float64{line[1], line[0]} })}
+		}},
+		{opType: "ConcatD", attr: "concat_dim", more: func(axis int) []*Tensor { return []*Tensor{axisInput().part(axis, 1, 2).tensor(tensor.Float32)} }, of: func(x dense, axis int) []dense {
+			return []dense{x.each(axis, x.shape[axis]+1, func(line []float64) []float64 { return append(line, line[1]) })}
+		}},
+		{opType: "Pack", attr: "axis", grown: true, more: func(int) []*Tensor { return []*Tensor{axisInput().tensor(tensor.Float32)} }, of: func(x dense, axis int) []dense {
+			return []dense{fill(slices.Insert(slices.Clone(x.shape), axis, 2), func(coord []int64) float64 {
+				return x.at(slices.Delete(slices.Clone(coord), axis, axis+1))
+			})}
+		}},
+		{opType: "BiasAdd", attr: "axis", more: func(axis int) []*Tensor {
+			return []*Tensor{fill(axisInput().shape[axis:axis+1], func(coord []int64) float64 { return float64(coord[0]) }).tensor(tensor.Float32)}
+		}, of: func(x dense, axis int) []dense {
+			return []dense{fill(x.shape, func(coord []int64) float64 { return x.at(coord) + float64(coord[axis]) })}
+		}},
+	}
+}
+
+// axisInput has three axes of different even lengths, and no two equal numbers.
+func axisInput() dense {
+	return fill(tensor.Shape{4, 2, 6}, func(coord []int64) float64 {
+		return float64(float32(1.5 * math.Sin(float64(7*(12*coord[0]+6*coord[1]+coord[2])+1))))
+	})
+}
+
+// TestAxes: every formula along an axis takes it from -rank to rank-1, and takes no other one for
+// it.
+func TestAxes(t *testing.T) {
+	t.Parallel()
+	for _, c := range axisCases(t) {
+		x := axisInput()
+		rank := len(x.shape)
+		if c.grown {
+			rank++
+		}
+		for axis := range rank {
+			outs := c.of(x, axis)
+			for _, said := range []int{axis, axis - rank} {
+				if v := c.judge(t, x, outs, axis, said); v.Status != OK {
+					t.Errorf("%s, axis %d: %s %s %s %+v", c.opType, said, v.Status, v.Reason, v.Why, v.Outputs)
+				}
+			}
+			other := (axis+1)%rank - rank
+			if v := c.judge(t, x, outs, axis, other); v.Status != Wrong && v.Status != Undecided && !c.grown {
+				t.Errorf("%s, axis %d as %d: %s with %v", c.opType, axis, other, v.Status, v.Attributes)
+			}
+			for _, outside := range []int{-rank - 1, rank} {
+				if v := c.judge(t, x, outs, axis, outside); v.Status != Undecided || v.Reason != NoAttributes {
+					t.Errorf("%s, axis %d of %d axes: %s %s", c.opType, outside, rank, v.Status, v.Reason)
+				}
+			}
+		}
+	}
+}
+
+// judge judges the outputs along an axis, which is said to be another one.
+func (c *axisCase) judge(t *testing.T, x dense, outs []dense, axis, said int) *Verdict {
+	t.Helper()
+	inputs := []*Tensor{x.tensor(tensor.Float32)}
+	if c.more != nil {
+		inputs = append(inputs, c.more(axis)...)
+	}
+	raw := attributesOf(c.attrs)
+	if c.attr != "" {
+		raw[c.attr] = Attribute{Number(float64(said)), FromCall}
+	} else {
+		inputs = slices.Insert(inputs, c.index, of(t, "int 1", float64(said)))
+	}
+	var outputs []*Tensor
+	for _, y := range outs {
+		d := tensor.Float32
+		if c.whole {
+			d = tensor.Int32
+		}
+		outputs = append(outputs, y.tensor(d))
+	}
+	row := optype.FormulaOf(c.opType)
+	if row.Name == "" {
+		row.Name = c.opType
+	}
+	op, warnings, err := Bind(row, inputs, outputs, raw)
+	if err != nil || len(warnings) > 0 {
+		t.Fatal(c.opType, err, warnings)
+	}
+	no := false
+	op.Fused, op.Called = &no, true
+	v, err := Judge(context.Background(), op)
+	if err != nil {
+		t.Fatal(fmt.Sprint(c.opType, " axis ", said), err)
+	}
+	return v
+}
+
+// TestAxesCases: a formula with an attribute that is an axis has a case.
+func TestAxesCases(t *testing.T) {
+	t.Parallel()
+	// Cases by hand have these: what they index has another rank, and the axes of norms with weights
+	// are the last ones.
+	seen := map[string]bool{"OneHot": true, "Index": true, "LayerNormV3": true, "AddRmsNorm": true, "AddLayerNorm": true}
+	for _, c := range axisCases(t) {
+		seen[cmp.Or(optype.FormulaOf(c.opType).Name, c.opType)] = true
+	}
+	for i := range formulas {
+		f := &formulas[i]
+		for _, a := range f.attrs {
+			if (slices.Contains(a.names, "axis") || slices.Contains(a.names, "axes")) && !seen[f.name] {
+				t.Errorf("formula %s has no case", f.name)
+			}
+		}
+	}
+}

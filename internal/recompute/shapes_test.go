@@ -1,0 +1,333 @@
+package recompute
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"dumptool/internal/guard"
+	"dumptool/internal/optype"
+	"dumptool/internal/tensor"
+)
+
+// codes is a tensor of any type whose elements have small codes.
+type codes struct {
+	unit  int
+	first byte
+}
+
+// ReadElements writes codes of 0 to 3 into the lowest byte.
+func (c codes) ReadElements(dst []byte, first int64) error {
+	clear(dst)
+	for i := 0; i < len(dst); i += c.unit {
+		dst[i] = (c.first + byte(first) + byte(i/c.unit)) & 3
+	}
+	return nil
+}
+
+// shaped is a tensor of another shape, whose elements are those of t again and again.
+func shaped(t *Tensor, shape tensor.Shape) *Tensor {
+	one := *t
+	one.Shape = shape
+	if n, ok := t.Source.(numbers); ok {
+		v := []float64{0}
+		if len(n.v) > 0 {
+			v = n.v
+		}
+		one.Source = numbers{slices.Repeat(v, int(shape.Elements())/len(v)+1)[:shape.Elements()], n.d}
+	}
+	return &one
+}
+
+// constantly is a tensor of a shape whose elements are all the same.
+func constantly(v float64, t *Tensor) *Tensor {
+	one := *t
+	one.Source = numbers{slices.Repeat([]float64{v}, int(t.elements())), t.Stored}
+	return &one
+}
+
+// strange are the shapes that no operator is written for: no axes, one, and nine of them, and
+// none of any elements.
+var strange = []tensor.Shape{{}, {1}, {3}, {0}, {2, 0, 3}, slices.Repeat(tensor.Shape{1}, 9), slices.Repeat(tensor.Shape{2}, 9), {1, 1, 1, 1, 1, 1, 3, 2, 1}, {0, 1, 1, 1, 1, 1, 1, 1, 2}}
+
+// atZero is what an output of an operator of a type is for inputs of zeros and an epsilon of 1, 0 for
+// those that are not here.
+func (c *handCase) atZero(output int) float64 {
+	name := cmp.Or(optype.FormulaOf(c.opType).Name, c.opType)
+	if scale, ok := map[string]int{"LayerNormV3": 2, "RmsNorm": 1, "AddRmsNorm": 1, "AddLayerNorm": 2}[name]; ok && scale == output {
+		return 1 // 1 / sqrt(0 + epsilon)
+	}
+	switch name {
+	case "Softmax", "LogSoftmax":
+		n := 1.0
+		if x := c.in[0]; x != nil && len(x.Shape) > 0 {
+			n = float64(x.Shape[len(x.Shape)-1])
+		}
+		if name == "LogSoftmax" {
+			return -math.Log(n)
+		}
+		return 1 / n
+	case "AscendQuant", "Exp", "Cos", "Pow", "LogicalNot", "Equal", "GreaterEqual", "LessEqual":
+		return 1
+	case "Reciprocal", "Rsqrt":
+		return math.Inf(1)
+	case "Log":
+		return math.Inf(-1)
+	case "RealDiv":
+		return math.NaN()
+	case "Sigmoid", "HardSigmoid":
+		return .5
+	case "Softplus":
+		return math.Ln2
+	case "LogSigmoid":
+		return -math.Ln2
+	}
+	return 0
+}
+
+// judgeAny judges a case that may be nonsense, by its type and as a call, and hands it on as a
+// check does.
+func judgeAny(t *testing.T, c handCase) (all []*Verdict) {
+	t.Helper()
+	row := optype.FormulaOf(c.opType)
+	row.Name = cmp.Or(row.Name, c.opType)
+	ctx := context.Background()
+	of := func(op *Operator) {
+		v, err := Judge(ctx, op)
+		if err != nil {
+			t.Fatalf("%s: %v", c, err)
+		}
+		if len(v.Outputs) > 0 {
+			if _, err := PieceOf(ctx, op, v, 1<<10); err != nil {
+				t.Fatalf("%s: %v", c, err)
+			}
+			if _, err := Expected(ctx, op, v.Attributes); err != nil {
+				t.Fatalf("%s: %v", c, err)
+			}
+		}
+		all = append(all, v)
+	}
+	op, _, err := Bind(row, c.in, c.out, attributesOf(c.attrs))
+	if err != nil {
+		t.Fatalf("%s: %v", c, err)
+	}
+	of(op)
+	named, left := map[string][]*Tensor{}, op.Inputs
+	for spec := range strings.FieldsSeq(formulaOf(row.Name).inputs) {
+		n := min(1, len(left))
+		if strings.Contains(spec, "*") {
+			n = len(left)
+		}
+		if n > 0 && (n > 1 || left[0] != nil) {
+			named[strings.TrimRight(spec, "?*")] = left[:n]
+		}
+		left = left[n:]
+	}
+	call, _ := BindCall(row.Name, named, c.out, attributesOf(c.attrs), nil)
+	of(call)
+	return all
+}
+
+// String is the type of a case with its attributes, shapes and types.
+func (c handCase) String() string {
+	list := func(all []*Tensor) (texts []string) {
+		for _, t := range all {
+			text := "nothing"
+			if t != nil {
+				text = fmt.Sprint(t.Stored, t.Shape)
+			}
+			texts = append(texts, text)
+		}
+		return texts
+	}
+	return fmt.Sprintf("%s %s of %v giving %v", c.opType, c.attrs, list(c.in), list(c.out))
+}
+
+// TestShapes: no formula panics for tensors that it is not written for, and none accuses an operator
+// of zeros, whatever is missing and whatever shapes there are.
+func TestShapes(t *testing.T) {
+	t.Parallel()
+	for _, c := range handCases(t) {
+		t.Run(c.opType+" "+c.attrs, func(t *testing.T) {
+			t.Parallel()
+			c.in, c.out = slices.Clone(c.in), slices.Clone(c.out)
+			for _, list := range [][]*Tensor{c.in, c.out} {
+				for k, tensor := range list {
+					for _, one := range append([]*Tensor{nil}, inShapes(tensor)...) {
+						list[k] = one
+						if err := guard.Do(func() error { noPanic(t, c); return nil }); err != nil {
+							t.Errorf("%s: %s", c, err.(*guard.Panic).Trace())
+						}
+					}
+					list[k] = tensor
+				}
+			}
+		})
+	}
+}
+
+// inShapes are a tensor in all strange shapes.
+func inShapes(t *Tensor) (all []*Tensor) {
+	for _, shape := range strange {
+		all = append(all, shaped(t, shape))
+	}
+	return all
+}
+
+// noPanic judges a case as it is, and one of zeros of the same shapes, which is not WRONG.
+func noPanic(t *testing.T, c handCase) {
+	t.Helper()
+	judgeAny(t, c)
+	zeros := c
+	zeros.attrs += " epsilon=1"
+	zeros.in, zeros.out = slices.Clone(c.in), slices.Clone(c.out)
+	for k, one := range c.in {
+		isValue := strings.Contains(optype.FormulaOf(c.opType).Inputs, "!") && one != nil && one.Stored == tensor.Int32
+		if one != nil && !isValue {
+			zeros.in[k] = constantly(0, one)
+		}
+	}
+	for k, one := range c.out {
+		if one != nil {
+			zeros.out[k] = constantly(zeros.atZero(k), one)
+		}
+	}
+	// Without the value of what is chosen a OneHot has 1 there.
+	hasOnes := strings.HasPrefix(c.opType, "OneHot") && slices.Contains(c.in, nil)
+	for i, v := range judgeAny(t, zeros) {
+		if v.Status == Wrong && !hasOnes {
+			t.Errorf("%s (%d): zeros are %s %s with %v: %+v", c, i, v.Status, v.Reason, v.Attributes, v.Outputs)
+		}
+	}
+}
+
+// TestMoreOutputs: outputs that a formula has not change nothing about the others.
+func TestMoreOutputs(t *testing.T) {
+	t.Parallel()
+	for _, c := range handCases(t) {
+		f := formulaOf(cmp.Or(optype.FormulaOf(c.opType).Name, c.opType))
+		if f.each { // all outputs are parts of the input
+			continue
+		}
+		n := len(c.out)
+		c.out = append(slices.Clone(c.out), c.out[0], of(t, "0"), of(t, "", 7))
+		c.out = append(c.out, inShapes(c.out[0])...)
+		if v := judged(t, c); v.Status == OK != (n == max(1, f.outputs) || n == 1 && f.outputs < 2) && v.Status == Wrong {
+			t.Errorf("%s: %s %s %s", c, v.Status, v.Reason, v.Why)
+		}
+	}
+}
+
+var (
+	baseCases     []handCase
+	baseCasesOnce sync.Once
+)
+
+// FuzzShapes changes the shapes, types and attributes of operators that are right, and leaves
+// tensors out: nothing panics.
+func FuzzShapes(f *testing.F) {
+	for i := range 400 {
+		f.Add(uint16(i), []byte{byte(i), byte(7 * i), byte(i >> 2), byte(11 * i), byte(i >> 1), 3, byte(13 * i), 1, byte(5 * i)})
+	}
+	f.Fuzz(func(t *testing.T, i uint16, changes []byte) {
+		baseCasesOnce.Do(func() { baseCases = handCases(t) })
+		c := baseCases[int(i)%len(baseCases)]
+		c.in, c.out = slices.Clone(c.in), slices.Clone(c.out)
+		d := drawer{changes}
+		for range 8 {
+			if len(d.left) == 0 {
+				break
+			}
+			c.change(&d)
+		}
+		judgeAny(t, c)
+	})
+}
+
+// drawer takes decisions of the input of a fuzzer.
+type drawer struct{ left []byte }
+
+func (d *drawer) next() int {
+	if len(d.left) == 0 {
+		return 0
+	}
+	b := d.left[0]
+	d.left = d.left[1:]
+	return int(b)
+}
+
+func (d *drawer) below(n int) int { return d.next() % n }
+
+var (
+	drawnTypes = []tensor.DType{tensor.Float32, tensor.Int32, tensor.Float16, tensor.BFloat16, tensor.Int64, tensor.Uint64, tensor.Uint8, tensor.Int8, tensor.Bool, tensor.Float64,
+		tensor.Complex64, tensor.Int4, tensor.Undefined}
+	drawnNames = strings.Fields("axis axes dim perm begin end strides size begin_mask end_mask shrink_axis_mask ellipsis_mask ksize pads padding dilations groups data_format " +
+		"epsilon num_groups mode value paddings before exclusive reverse largest sorted transpose_x1 transpose_x2 activation layout heads head_num scale causal sparse_mode masked pse_type " +
+		"begin_norm_axis normalized_shape global_pooling ceil_mode divisor coeff indexed_sizes swap0 swap1 last_pads base shift power alpha beta threshold diagonal approximate is_training " +
+		"relu_flag sqrt_mode offset factor rotary_mode count_include_pad shape negative_slope")
+	drawnTexts = strings.Fields("SAME VALID same reflect edge symmetric circular constant NHWC NCHW BNSD BSND BSH SBH SBND TND half interleave tanh none relu trunc keep out all chosen x")
+	drawnValue = []float64{0, 1, 2, 3, -1, -2, -9, 9, .5, 1e18, -1e18, math.MaxInt64, math.NaN(), math.Inf(1), 1 << 31, 1e300}
+)
+
+// change changes one thing about a case.
+func (c *handCase) change(d *drawer) {
+	list := &c.in
+	if d.below(3) == 0 {
+		list = &c.out
+	}
+	k := d.below(len(*list) + 1)
+	switch what := d.below(8); {
+	case what < 2:
+		c.attrs += " " + drawnNames[d.below(len(drawnNames))] + "=" + d.value()
+	case k == len(*list):
+		*list = append(*list, d.tensor())
+	case (*list)[k] == nil || what == 2:
+		(*list)[k] = d.tensor()
+	case what == 3:
+		(*list)[k] = nil
+	case what == 4:
+		*list = slices.Delete(*list, k, k+1)
+	default:
+		shape := slices.Clone((*list)[k].Shape)
+		switch at := d.below(len(shape) + 1); {
+		case at == len(shape) || what == 5:
+			shape = slices.Insert(shape, at, int64(d.below(4)))
+		case what == 6:
+			shape = slices.Delete(shape, at, at+1)
+		default:
+			shape[at] = int64(d.below(7))
+		}
+		if len(shape) <= 10 && shape.Elements() <= 1<<10 {
+			(*list)[k] = shaped((*list)[k], shape)
+		}
+	}
+}
+
+// tensor draws a tensor of few elements of any type.
+func (d *drawer) tensor() *Tensor {
+	shape := tensor.Shape{}
+	for range d.below(10) {
+		if n := int64(d.below(5)); shape.Elements()*n <= 1<<10 {
+			shape = append(shape, n)
+		}
+	}
+	dtype := drawnTypes[d.below(len(drawnTypes))]
+	return &Tensor{DType: dtype, Stored: dtype, Shape: shape, Source: codes{max(1, dtype.UnitSize()), byte(d.next())}}
+}
+
+// value draws the value of an attribute.
+func (d *drawer) value() string {
+	if d.below(4) == 0 {
+		return drawnTexts[d.below(len(drawnTexts))]
+	}
+	var all []string
+	for range 1 + d.below(9) {
+		all = append(all, fmt.Sprint(drawnValue[d.below(len(drawnValue))]))
+	}
+	return strings.Join(all, ",")
+}
