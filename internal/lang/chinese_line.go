@@ -137,7 +137,6 @@ func lineInChinese() map[string]string {
 		"'dumptool %s' is gone":                                                      "'dumptool %s' 已取消",
 		"one shell is needed: %s":                                                    "需要一个 shell：%s",
 		"--profile: %s: %s is a file: a profile names no other file":                 "--profile：%s：%s 是文件：profile 不能再指定别的文件",
-		"it may come with the data there; set it by %s, or --config FILE":            "它可能随数据一起来；请用 %s 或 --config FILE 设置",
 		"want one of %s":                                                             "应为 %s 之一",
 		"%s %s: want one of %s":                                                      "%s %s：应为 %s 之一",
 		"no such format, want one such as NCHW, NHWC, HWCN, NCDHW, ND, NC1HWC0, FRACTAL_Z or FRACTAL_NZ": "没有该格式，应为 NCHW、NHWC、HWCN、NCDHW、ND、NC1HWC0、FRACTAL_Z 或 FRACTAL_NZ 等",
