@@ -154,14 +154,14 @@ func noDumps(ctx context.Context, path string) error {
 		return nil //nolint:nilerr // it may be a dump
 	}
 	if _, ok := checkedConfig(ctx, path); ok {
-		return usagef("%s is a dump configuration: dumptool config check %s", path, path)
+		return usagef("%s is a dump configuration: %s", path, lang.CommandLine("config", "check", lang.PathArgument(path)))
 	}
 	if schema, err := report.SchemaOf(path); err == nil {
-		return usagef("%s is a document of dumptool (%.40s): dumptool report %s", path, schema, path)
+		return usagef("%s is a document of dumptool (%.40s): %s", path, schema, lang.CommandLine("report", lang.PathArgument(path)))
 	}
 	in, err := (&sidefile.Files{Fusion: path}).Load()
 	if role == sidefile.IRFile || err == nil && in.Fusion != nil && len(in.Fusion.Ops) > 0 {
-		return usagef("%s is a graph: want the dumps, and it beside them: dumptool check DUMPS --graph-file %s", path, path)
+		return usagef("%s is a graph: want the dumps, and it beside them: %s", path, lang.CommandLine("check", "DUMPS", "--graph-file", lang.PathArgument(path)))
 	}
 	return nil
 }

@@ -77,7 +77,6 @@ HPAA's files: a CSV file with the errors of every bad tensor, logs, op_config.cs
 					return err
 				}
 			}
-			opts.Args = given(cmd.Flags())
 			return misspelled(cmd, args, runCompare(cmd, a, opts, args))
 		},
 	}
@@ -111,6 +110,7 @@ func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) er
 	if err := o.resolve(a, args); err != nil {
 		return err
 	}
+	o.Args = given(cmd.Flags())
 	warnOfModels(a, cmd)
 	if o.Shard.On() {
 		if err := o.forShard(); err != nil {

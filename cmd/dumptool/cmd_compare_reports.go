@@ -64,13 +64,21 @@ func (o *compareOutput) defineLooks(cmd *cobra.Command) {
 		cmdFlag{"bom", yes(&o.look.HPAA.BOM), "start CSV files with a byte order mark, for Excel", "", reporting, hidden | inReport | onHPAA})
 }
 
-// given lists the flags that were set, in the order of their names, but for those that do
-// not change what a report says.
+// given lists the flags that were set, and the paths of both sides in whatever way they were
+// given, in the order of the names. Flags that do not change what a report says are left out.
 func given(flags *pflag.FlagSet) []string {
 	var list []string
-	flags.Visit(func(f *pflag.Flag) {
-		if !has(f, ofTransport) && f.Name != "format" && f.Name != "json" {
-			list = append(list, "--"+f.Name+"="+f.Value.String())
+	flags.VisitAll(func(f *pflag.Flag) {
+		side := f.Name == "cpu" || f.Name == "npu"
+		if (!f.Changed && !side) || has(f, ofTransport) && !side || f.Name == "format" || f.Name == "json" {
+			return
+		}
+		values := []string{f.Value.String()}
+		if l, ok := f.Value.(interface{ words() []string }); ok {
+			values = l.words()
+		}
+		for _, value := range values {
+			list = append(list, "--"+f.Name+"="+value)
 		}
 	})
 	return list
