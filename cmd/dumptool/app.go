@@ -312,6 +312,9 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	a.msg = ui.NewMessages(a.streams, a.messages())
 	guard.Observe(a.trace)
 	a.msg.TakeLog()
+	if takesSettings(cmd) {
+		a.sayUnread(cmd)
+	}
 	if err := checkOut(cmd); err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ package main
 var helpInChinese = map[string]string{
 	"": `dumptool 指出 NPU 上哪个算子最先算错、为什么：把 dump 与标杆运行比对，或由算子自身的输入重新计算；把设备 dump 转换为主机张量，解码溢出记录，编写和检查 dump 配置。
 
-长选项可以用单横线，也可以把 - 写成 _。每个选项都可由环境变量 DUMPTOOL_<COMMAND>_<FLAG> 设置，或写在用户配置目录的 dumptool.yaml 中。工作目录中的 dumptool.yaml 可能是随 dump 一起来的，只能设置数值、名称之类。`,
+长选项可以用单横线，也可以把 - 写成 _。每个选项都可由环境变量 DUMPTOOL_<COMMAND>_<FLAG> 设置，或写在用户配置目录的 dumptool.yaml 中。`,
 	"PATH...": `用路径代替命令：说明那里有什么——由谁写入、rank、step、算子、数据类型、溢出记录、旁边的标杆、配置中的错误——以及合适的命令，参数已填好。
 
 第一个词若存在、含斜杠或以 s3:// 开头，且不是命令，就是路径：./compare 是目录，compare 是命令。结果几乎都来自名称和 dump.json；数据类型取自最多 64 个文件。`,

@@ -118,7 +118,7 @@ func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*clus
 	*j = cluster.Job{Name: "dumptool", CPUs: 4, Memory: "1Gi", MergeMemory: "8Gi", Image: "registry.example/dumptool:1", Secret: "s3-credentials", Deadline: 6 * time.Hour}
 	opts.define(cmd, "beside -out of the command", "在命令的 -out 旁边")
 	define(cmd, cmdFlag{"name", text(&j.Name), "`NAME` that those of the jobs begin with", "各作业名称的开头 `NAME`", more, 0},
-		cmdFlag{"cpus", whole(&j.CPUs, math.MinInt, math.MaxInt, "want a number"), "CPUs of a shard", "一个分片的 CPU 数", more, safe},
+		cmdFlag{"cpus", whole(&j.CPUs, math.MinInt, math.MaxInt, "want a number"), "CPUs of a shard", "一个分片的 CPU 数", more, 0},
 		cmdFlag{"memory", text(&j.Memory), "memory of a shard, `SIZE` such as 512Mi or 8Gi", "一个分片的内存 `SIZE`，例如 512Mi 或 8Gi", more, 0},
 		cmdFlag{"merge-memory", text(&j.MergeMemory), "memory of the merge, `SIZE` such as 8Gi", "合并的内存 `SIZE`，例如 8Gi", more, 0})
 	if on != onVolcano {
@@ -131,7 +131,7 @@ func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*clus
 	} else {
 		define(cmd, cmdFlag{"image", text(&j.Image), "`IMAGE` of the container with dumptool", "含 dumptool 的容器 `IMAGE`", more, 0},
 			cmdFlag{"secret", text(&j.Secret), "`NAME` of the secret with the keys of the object storage, as environment", "以环境变量给出对象存储密钥的 secret 的 `NAME`", more, 0},
-			cmdFlag{"deadline", duration(&j.Deadline), "`TIME` that shards may take, and that the merge waits for them", "分片最多用多长 `TIME`，合并也等待这么久", more, safe},
+			cmdFlag{"deadline", duration(&j.Deadline), "`TIME` that shards may take, and that the merge waits for them", "分片最多用多长 `TIME`，合并也等待这么久", more, 0},
 			cmdFlag{"patch", texts(&opts.patch), "merge `FILE` into the manifest, a part of a job: nodeSelector, tolerations, volumes and all else; may be repeated", "把 `FILE`(作业的一部分)并入清单：nodeSelector、tolerations、volumes 等；可重复", more, 0})
 	}
 	if on == onVolcano {
@@ -143,7 +143,7 @@ func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*clus
 
 // parallelFlag is how many shards run at a time.
 func parallelFlag(to *int, byDefault, chinese string) cmdFlag {
-	return cmdFlag{"parallel", whole(to, 0, math.MaxInt, "want a number from 0"), "shards at a time; default: " + byDefault, "同时运行的分片数；默认" + chinese, more, safe}
+	return cmdFlag{"parallel", whole(to, 0, math.MaxInt, "want a number from 0"), "shards at a time; default: " + byDefault, "同时运行的分片数；默认" + chinese, more, 0}
 }
 
 // sbatchWords are words of several lines of a shell.
@@ -263,7 +263,7 @@ func ended(status int) error {
 }
 
 func (o *clusterOptions) define(cmd *cobra.Command, work, chinese string) {
-	define(cmd, cmdFlag{"shards|n", whole(&o.job.N, 1, shard.MaxShards, shardsWanted), "number of shards `N`", "分片数 `N`", choosing, safe},
+	define(cmd, cmdFlag{"shards|n", whole(&o.job.N, 1, shard.MaxShards, shardsWanted), "number of shards `N`", "分片数 `N`", choosing, 0},
 		cmdFlag{"work", text(&o.work), "folder `DIR` of what the shards write; default: " + work, "各分片写入的目录 `DIR`；默认" + chinese, more, 0},
 		runFlag(&o.job.Run, "`ID` of the run; default: a new one", "运行的 `ID`；默认新建"))
 }

@@ -77,7 +77,6 @@ HPAA's files: a CSV file with the errors of every bad tensor, logs, op_config.cs
 					return err
 				}
 			}
-			opts.Args = given(cmd.Flags())
 			return misspelled(cmd, args, runCompare(cmd, a, opts, args))
 		},
 	}
@@ -92,7 +91,7 @@ HPAA's files: a CSV file with the errors of every bad tensor, logs, op_config.cs
 func (o *compareOptions) define(cmd *cobra.Command) {
 	define(cmd, slices.Concat(o.sides(), o.operators(), o.pairs(), o.ofRanks(), o.shapes(), o.graph(), o.acceptance(), o.execution(), o.judge(cmd), o.failures())...)
 	cmd.Flag("hf32").NoOptDefVal = string(compare.HF32On)
-	define(cmd, cmdFlag{"fail-fast", yes(&o.FailFast), "stop after the first failure in execution order", "按执行顺序遇到首个失败即停止", ci, safe | rare})
+	define(cmd, cmdFlag{"fail-fast", yes(&o.FailFast), "stop after the first failure in execution order", "按执行顺序遇到首个失败即停止", ci, rare})
 	o.output.define(cmd)
 }
 
@@ -111,6 +110,7 @@ func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) er
 	if err := o.resolve(a, args); err != nil {
 		return err
 	}
+	o.Args = given(cmd.Flags())
 	warnOfModels(a, cmd)
 	if o.Shard.On() {
 		if err := o.forShard(); err != nil {

@@ -42,8 +42,8 @@ and order, and the worst elements as a CSV file.`,
 	}
 	cmd.Long += formatHelp[*record.Row]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	define(cmd, slices.Concat([]cmdFlag{
-		{"op", text(&opts.op), "operator `NAME`, or the end of one that no other has; NAME:output:K for one of its tensors", "算子名 `NAME`，或其唯一的结尾；NAME:output:K 为其中一个张量", choosing, safe},
-		{"topn", whole(&opts.Top, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "show the worst `N` elements", "显示差异最大的 `N` 个元素", reporting, safe},
+		{"op", text(&opts.op), "operator `NAME`, or the end of one that no other has; NAME:output:K for one of its tensors", "算子名 `NAME`，或其唯一的结尾；NAME:output:K 为其中一个张量", choosing, 0},
+		{"topn", whole(&opts.Top, 1, maxWorst, fmt.Sprintf("want 1 to %d", maxWorst)), "show the worst `N` elements", "显示差异最大的 `N` 个元素", reporting, 0},
 		outFlag(&opts.out, "write tensors and elements to folder `DIR`", "把张量和元素写到目录 `DIR`"),
 		(*exitZero)(&opts.ExitZero).flag("failures", "失败"),
 	}, opts.sides(), opts.judge(cmd), opts.pairs(), opts.shapes())...)

@@ -311,8 +311,8 @@ func TestCompareExamples(t *testing.T) {
 	}
 }
 
-// TestCompareJSONArgs checks that the report names the flags that matter, and
-// not those that cannot change it.
+// TestCompareJSONArgs checks that the report names the paths of both sides and the flags
+// that matter, and not those that cannot change it.
 func TestCompareJSONArgs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -322,8 +322,9 @@ func TestCompareJSONArgs(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.out), &doc); err != nil || r.code != exitOK {
 		t.Fatalf("exit %d: %v: %s", r.code, err, r.err)
 	}
-	if len(doc.Args) != 1 || doc.Args[0] != "--atol=0.5" {
-		t.Errorf("args are %q", doc.Args)
+	path := filepath.Join(dir, "a.npy")
+	if want := []string{"--atol=0.5", "--cpu=" + path, "--npu=" + path}; !slices.Equal(doc.Args, want) {
+		t.Errorf("args are %q, want %q", doc.Args, want)
 	}
 }
 

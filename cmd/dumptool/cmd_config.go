@@ -59,7 +59,7 @@ func schemaFlag(to *dumpconf.Schema, known ...dumpconf.Schema) *value[dumpconf.S
 // targetFlags say what a configuration is for, and of which schema it is.
 func targetFlags(o *dumpconf.Options) []cmdFlag {
 	schema := schemaFlag(&o.Schema, dumpconf.SchemaACL, dumpconf.SchemaMindSpore, dumpconf.SchemaGE, dumpconf.SchemaTF, dumpconf.SchemaMsprobe)
-	return append([]cmdFlag{{"schema", schema, "the file is of this `SCHEMA`: acl, mindspore, ge, tf or msprobe; default: as its keys say", "文件属于 `SCHEMA`：acl、mindspore、ge、tf 或 msprobe；默认按其中的键", facts, safe}}, makingFlags(o)...)
+	return append([]cmdFlag{{"schema", schema, "the file is of this `SCHEMA`: acl, mindspore, ge, tf or msprobe; default: as its keys say", "文件属于 `SCHEMA`：acl、mindspore、ge、tf 或 msprobe；默认按其中的键", facts, 0}}, makingFlags(o)...)
 }
 
 // makingFlags are those of targetFlags that also apply to files that do not exist.
@@ -82,10 +82,10 @@ func makingFlags(o *dumpconf.Options) []cmdFlag {
 	})
 	backend.known = configBackends
 	return []cmdFlag{
-		{targetVersion, version, "the file is for release `V` of CANN, or of MindSpore, such as 8.0 or 2.3.1; default: the newest", "文件用于 CANN 或 MindSpore 的版本 `V`，例如 8.0 或 2.3.1；默认最新", facts, safe},
-		{"soc", soc, "the file is for `PRODUCT`, such as Ascend910B, A2 or 310P; cpu or gpu for MindSpore without NPU", "文件用于产品 `PRODUCT`，例如 Ascend910B、A2 或 310P；不用 NPU 的 MindSpore 写 cpu 或 gpu", facts, safe},
-		{"backend", backend, "MindSpore runs on `BACKEND`: ge, ms_backend, O0, O1, O2 or pynative", "MindSpore 的后端 `BACKEND`：ge、ms_backend、O0、O1、O2 或 pynative", facts, safe},
-		{"device", deviceIDs(&o.Devices), "`IDS` of the devices that will be used", "将使用的设备的 `IDS`", facts, safe},
+		{targetVersion, version, "the file is for release `V` of CANN, or of MindSpore, such as 8.0 or 2.3.1; default: the newest", "文件用于 CANN 或 MindSpore 的版本 `V`，例如 8.0 或 2.3.1；默认最新", facts, 0},
+		{"soc", soc, "the file is for `PRODUCT`, such as Ascend910B, A2 or 310P; cpu or gpu for MindSpore without NPU", "文件用于产品 `PRODUCT`，例如 Ascend910B、A2 或 310P；不用 NPU 的 MindSpore 写 cpu 或 gpu", facts, 0},
+		{"backend", backend, "MindSpore runs on `BACKEND`: ge, ms_backend, O0, O1, O2 or pynative", "MindSpore 的后端 `BACKEND`：ge、ms_backend、O0、O1、O2 或 pynative", facts, 0},
+		{"device", deviceIDs(&o.Devices), "`IDS` of the devices that will be used", "将使用的设备的 `IDS`", facts, 0},
 	}
 }
 
@@ -132,7 +132,7 @@ title, lines), patterns (paths of the files), commands, and error.`,
 	}
 	cmd.Long += exitStatus(exitFound, exitInterrupted)
 	define(cmd, append(targetFlags(&opts.Options),
-		cmdFlag{"check-env", yes(&opts.checkEnv), "take the environment into account", "计入环境变量", facts, safe},
+		cmdFlag{"check-env", yes(&opts.checkEnv), "take the environment into account", "计入环境变量", facts, 0},
 		opts.exitZero.flag("errors", "错误"), opts.json.flag("print a JSON object", "打印一个 JSON 对象"))...)
 	return cmd
 }
@@ -205,7 +205,7 @@ whose result the version or backend would not act on; the exit status is 1 then.
 	target := targetFlags(&opts.Options)
 	version := &target[slices.IndexFunc(target, func(f cmdFlag) bool { return f.names == targetVersion })]
 	version.usage, version.chinese = "the result is for release `V` of its runtime; default: the newest", "结果用于运行时的版本 `V`；默认最新"
-	define(cmd, slices.Concat([]cmdFlag{{"to", schema, "`SCHEMA` of the result: acl, mindspore or ge", "结果的 `SCHEMA`：acl、mindspore 或 ge", choosing, safe}}, target, opts.output.flags())...)
+	define(cmd, slices.Concat([]cmdFlag{{"to", schema, "`SCHEMA` of the result: acl, mindspore or ge", "结果的 `SCHEMA`：acl、mindspore 或 ge", choosing, 0}}, target, opts.output.flags())...)
 	return cmd
 }
 
@@ -364,10 +364,10 @@ The exit status is 1 when there are errors, with --strict also for warnings, and
 	formatFlag[*report.ConfigChecks](cmd, &opts.format)
 	define(cmd,
 		cmdFlag{"check-fs", yes(&opts.checkFS), "look at the folders that the file names", "检查文件中提到的目录", facts, 0},
-		cmdFlag{"check-env", yes(&opts.checkEnv), "look at the environment that overrules the file", "检查会覆盖该文件的环境变量", facts, safe},
-		cmdFlag{"world-size", whole(&opts.WorldSize, 0, math.MaxInt64, "want a number from 0"), "the job has `N` ranks, for files of msprobe; default: unknown", "作业有 `N` 个 rank，用于 msprobe 的文件；默认未知", facts, safe},
-		cmdFlag{"strict", yes(&opts.strict), "exit with 1 for warnings too", "有警告时退出码也为 1", ci, safe},
-		cmdFlag{"fix", yes(&opts.fix), "print the change that repairs what can be repaired", "打印可修复之处的修改", reporting, safe},
+		cmdFlag{"check-env", yes(&opts.checkEnv), "look at the environment that overrules the file", "检查会覆盖该文件的环境变量", facts, 0},
+		cmdFlag{"world-size", whole(&opts.WorldSize, 0, math.MaxInt64, "want a number from 0"), "the job has `N` ranks, for files of msprobe; default: unknown", "作业有 `N` 个 rank，用于 msprobe 的文件；默认未知", facts, 0},
+		cmdFlag{"strict", yes(&opts.strict), "exit with 1 for warnings too", "有警告时退出码也为 1", ci, 0},
+		cmdFlag{"fix", yes(&opts.fix), "print the change that repairs what can be repaired", "打印可修复之处的修改", reporting, 0},
 		cmdFlag{"write", yes(&opts.write), "with --fix: make the change", "配合 --fix：直接修改文件", reporting, 0},
 		opts.exitZero.flag("errors", "错误"))
 	return cmd

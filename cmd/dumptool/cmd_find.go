@@ -65,14 +65,14 @@ nothing else was found, or with --all. Ranks with equal answers are put together
 func (o *findOptions) define(cmd *cobra.Command) {
 	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.Paths, "`PATH` of a folder of dumps, or of saved graphs; default: the working folder", "dump 或所存图的目录 `PATH`；默认工作目录")}, roundFlags(&o.Rounds), []cmdFlag{
 		{"ir", texts(&o.IR), "graph of MindSpore in `PATH` to use instead of those found", "用 `PATH` 中的 MindSpore 图代替找到的图", choosing, 0},
-		{"by", choice(&o.by, find.Kinds), "what the query is: `KIND` line, code, op, id, node, param, order or file", "查询的种类 `KIND`：line、code、op、id、node、param、order 或 file", choosing, safe},
-		{"up", count(&o.Up), "show `N` levels of producers of every operator too", "也显示每个算子上游 `N` 级的生产者", reporting, safe},
-		{"down", count(&o.Down), "show `N` levels of consumers of every operator too", "也显示每个算子下游 `N` 级的消费者", reporting, safe},
-		{"stack", yes(&o.Stack), "show the whole call stack", "显示完整的调用栈", reporting, safe},
-		{"all", yes(&o.All), "show what is found with low confidence too", "也显示置信度低的结果", reporting, safe},
-		{"limit", count(&o.Limit), "show at most `N` operators; 0: all", "最多显示 `N` 个算子；0：全部", reporting, safe},
-		{"paths", yes(&o.paths), "print only the dump files, one path a line", "只打印 dump 文件，每行一个路径", reporting, safe},
-		{"no-files", yes(&o.NoFiles), "do not look for dumps", "不查找 dump", choosing, safe},
+		{"by", choice(&o.by, find.Kinds), "what the query is: `KIND` line, code, op, id, node, param, order or file", "查询的种类 `KIND`：line、code、op、id、node、param、order 或 file", choosing, 0},
+		{"up", count(&o.Up), "show `N` levels of producers of every operator too", "也显示每个算子上游 `N` 级的生产者", reporting, 0},
+		{"down", count(&o.Down), "show `N` levels of consumers of every operator too", "也显示每个算子下游 `N` 级的消费者", reporting, 0},
+		{"stack", yes(&o.Stack), "show the whole call stack", "显示完整的调用栈", reporting, 0},
+		{"all", yes(&o.All), "show what is found with low confidence too", "也显示置信度低的结果", reporting, 0},
+		{"limit", count(&o.Limit), "show at most `N` operators; 0: all", "最多显示 `N` 个算子；0：全部", reporting, 0},
+		{"paths", yes(&o.paths), "print only the dump files, one path a line", "只打印 dump 文件，每行一个路径", reporting, 0},
+		{"no-files", yes(&o.NoFiles), "do not look for dumps", "不查找 dump", choosing, 0},
 		jobsFlag(&o.Workers, "`N` ranks looked into at a time; default: one per CPU", "同时查看 `N` 个 rank；默认每个 CPU 一个"),
 		o.json.flag("print one JSON object", "打印一个 JSON 对象"),
 	})...)

@@ -67,9 +67,9 @@ read has the key "error".`,
 func (o *inspectOptions) define(cmd *cobra.Command) {
 	define(cmd, slices.Concat([]cmdFlag{morePaths(&o.paths)}, roundFlags(&o.Rounds), []cmdFlag{
 		opsFlag(&o.ops), findFlag(&o.find), containerFlag(&o.Version),
-		{"stats", yes(&o.Stats), "show minimum, maximum, mean and the number of NaN and Inf of every tensor", "显示每个张量的最小值、最大值、均值以及 NaN 和 Inf 的个数", reporting, safe},
-		{"long", yes(&o.long), "show all files and tensors, however many there are", "显示全部文件和张量，不论多少", reporting, safe},
-		{"script", yes(&o.Script), "show the line of the script that every operator comes from", "显示每个算子对应的脚本行", reporting, safe},
+		{"stats", yes(&o.Stats), "show minimum, maximum, mean and the number of NaN and Inf of every tensor", "显示每个张量的最小值、最大值、均值以及 NaN 和 Inf 的个数", reporting, 0},
+		{"long", yes(&o.long), "show all files and tensors, however many there are", "显示全部文件和张量，不论多少", reporting, 0},
+		{"script", yes(&o.Script), "show the line of the script that every operator comes from", "显示每个算子对应的脚本行", reporting, 0},
 		readersFlag(&o.Workers),
 		o.json.flag("print one JSON object a file", "每个文件打印一个 JSON 对象"),
 	})...)

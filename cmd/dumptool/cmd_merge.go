@@ -88,7 +88,7 @@ func newMergeCommand(a *app) *cobra.Command {
 	cmd := mergeCommand(a, mergeKinds(), func(cmd *cobra.Command, o *mergeOptions) {
 		o.output.chosen, o.output.formats = true, []string{"text"}
 		define(cmd, outFlag(&o.output.out, "write the reports to folder `DIR`", "把报告写到目录 `DIR`"),
-			cmdFlag{"format", several(&o.output.formats, nil), "`FORMATS` of the reports; default: as the shards were told", "报告的 `FORMATS`；默认同各分片", reporting, safe},
+			cmdFlag{"format", several(&o.output.formats, nil), "`FORMATS` of the reports; default: as the shards were told", "报告的 `FORMATS`；默认同各分片", reporting, 0},
 			noPathsFlag(&o.output.noPaths), o.exitZero.flag("findings", "找到的问题"))
 		sameAsJSON(cmd, func() { o.output.formats = []string{"json"} })
 	})
@@ -134,8 +134,8 @@ func mergeCommand(a *app, kinds []*mergeKind, addFlags func(*cobra.Command, *mer
 // waitFlags say what is done about shards that are not there.
 func waitFlags(wait *time.Duration, missing, allow *bool) []cmdFlag {
 	return []cmdFlag{
-		{"wait", duration(wait), "wait at most `TIME`, such as 6h, until all shards are there", "等待全部分片，最多 `TIME`，例如 6h", choosing, safe | ofTransport | onShards},
-		{"missing", yes(missing), "only print the numbers of the shards that are missing: 3,17,40-42", "只打印缺少的分片的编号：3,17,40-42", choosing, safe | ofTransport | onShards},
+		{"wait", duration(wait), "wait at most `TIME`, such as 6h, until all shards are there", "等待全部分片，最多 `TIME`，例如 6h", choosing, ofTransport | onShards},
+		{"missing", yes(missing), "only print the numbers of the shards that are missing: 3,17,40-42", "只打印缺少的分片的编号：3,17,40-42", choosing, ofTransport | onShards},
 		{"allow-missing", yes(allow), "make a report of what is there, as of an interrupted run", "用已有的部分生成报告，如同被中断的运行", choosing, ofTransport | onShards},
 	}
 }

@@ -217,8 +217,8 @@ wrote.`,
 	}
 	cmd.Long += formatHelp[*overflow.Report]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	defineOverflow[*overflow.Report](cmd, &opts.overflowTreeOptions, overflowRecords, append([]cmdFlag{
-		{"top-num|n", orAll(&opts.Most, 1, 0), "look into the first `N` records of each rank, or all", "查看每个 rank 的前 `N` 条记录，或 all", choosing, safe | ofRow},
-		{"all", yes(&opts.All), "show all records in full", "完整显示全部记录", reporting, safe},
+		{"top-num|n", orAll(&opts.Most, 1, 0), "look into the first `N` records of each rank, or all", "查看每个 rank 的前 `N` 条记录，或 all", choosing, ofRow},
+		{"all", yes(&opts.All), "show all records in full", "完整显示全部记录", reporting, 0},
 		{"compat", yes(&opts.compat), "write overflow_summary_TIME.txt as msaccucmp does, to the output folder", "如 msaccucmp 那样把 overflow_summary_TIME.txt 写到输出目录", reporting, ofTransport}, // it is a file of its own
 		irFlag(&opts.open.IR),
 	}, opts.shards.flags()...)...)
@@ -287,7 +287,7 @@ counts too. Where some files could not be read it is 3 in any case.`,
 	}
 	cmd.Long += exitStatus(exitFound, exitNothing, exitInterrupted)
 	define(cmd, append(roundFlags(&opts.rounds), morePaths(&opts.paths),
-		cmdFlag{"extended", yes(&opts.extended), "print causes, hex values, time and warnings too", "也打印原因、十六进制值、时间和警告", reporting, safe},
+		cmdFlag{"extended", yes(&opts.extended), "print causes, hex values, time and warnings too", "也打印原因、十六进制值、时间和警告", reporting, 0},
 		outFlag(&opts.out, "write files to folder `DIR`, not to stdout", "把文件写到目录 `DIR`，而不是标准输出"), opts.exitZero.flag("overflows", "溢出"))...)
 	return cmd
 }
@@ -354,7 +354,7 @@ that object storage left without answers, steps that are finished are not read a
 	}
 	cmd.Long += formatHelp[*overflow.ScanReport]() + exitStatus(exitFound, exitNothing, exitInterrupted)
 	defineOverflow[*overflow.ScanReport](cmd, opts, badTensors, append([]cmdFlag{
-		{"all", yes(&opts.All), "show everything, good tensors too", "全部显示，包括正常的张量", reporting, safe | ofRow},
+		{"all", yes(&opts.All), "show everything, good tensors too", "全部显示，包括正常的张量", reporting, ofRow},
 		irFlag(&opts.open.IR),
 	}, opts.shards.flags()...)...)
 	cmd.AddCommand(newMergeOf(a, mergeScans))
@@ -441,7 +441,7 @@ func (o *overflowStatusOptions) define(cmd *cobra.Command) {
 	for _, r := range statusreg.Registers() {
 		register.known = append(register.known, r.String())
 	}
-	define(cmd, cmdFlag{"register", register, "register `NAME` that plain numbers are values of", "纯数值所属的寄存器 `NAME`", choosing, safe},
+	define(cmd, cmdFlag{"register", register, "register `NAME` that plain numbers are values of", "纯数值所属的寄存器 `NAME`", choosing, 0},
 		o.json.flag("print a JSON list", "打印一个 JSON 列表"), o.exitZero.flag("numeric causes", "数值原因"))
 }
 

@@ -62,7 +62,7 @@ func (o *shardOptions) flags() []cmdFlag {
 	return []cmdFlag{
 		{shardFlag, text(&o.shard), "do part `I/N` of the work, I from 0, for a merge; auto/N: I as the scheduler says", "只做第 `I/N` 部分，I 从 0 开始，以后合并；auto/N：I 由调度器给出", more, ofTransport | onShards},
 		runFlag(&o.run, "`ID` of the run, for a merge of what belongs to it", "运行的 `ID`，合并时只取属于它的结果"),
-		{"compress", yes(&o.compress), "with --shard: write the document as .json.zst, which merge, report and judge read", "配合 --shard：结果写成 .json.zst，merge、report 和 judge 可以读取", more, safe | ofTransport | rare | onShards},
+		{"compress", yes(&o.compress), "with --shard: write the document as .json.zst, which merge, report and judge read", "配合 --shard：结果写成 .json.zst，merge、report 和 judge 可以读取", more, ofTransport | rare | onShards},
 		{"resume|retry-errors", yes(&o.resume), "take what is in -out of the same work, and do only what could not be fetched, or was not reached", "沿用 -out 中同一工作的结果，只做未能取得或尚未做到的部分", more, ofTransport | rare | onShards},
 	}
 }
@@ -145,6 +145,9 @@ func (a *app) shardWritten(spec shard.Spec, path string) {
 // runForm is the name of a run.
 var runForm = lang.Pattern(`^[A-Za-z0-9._-]{1,64}$`)
 
+// runName is the name of the flag that names a run.
+const runName = "run"
+
 // runFlag is the name of a run.
 func runFlag(to *string, usage, chinese string) cmdFlag {
 	v := text(to)
@@ -154,7 +157,7 @@ func runFlag(to *string, usage, chinese string) cmdFlag {
 		}
 		return text, nil
 	}
-	return cmdFlag{"run", v, usage, chinese, more, safe | ofTransport | rare}
+	return cmdFlag{runName, v, usage, chinese, more, ofTransport | rare}
 }
 
 // waitUntil tries until there is no error, or for at most a time, and returns the last

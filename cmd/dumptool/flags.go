@@ -61,14 +61,8 @@ type property uint64
 
 // The properties. A flag that is of nothing is of reports.
 const (
-	// safe flags may be set by a dumptool.yaml in the working folder, though it may have
-	// come with the dumps. Such are numbers, names of a fixed set, names of operators and
-	// patterns of them, and switches that only choose what is looked at and how it is
-	// shown. No flag is that names a file or a server, lets anything be run, written,
-	// replaced or removed, or is there to keep a finding from the exit status.
-	safe property = 1 << iota
 	// What a flag has a say in, for documents of shards.
-	ofRow
+	ofRow property = 1 << iota
 	ofRound
 	ofTransport
 	// place flags name a place, which may be another one on another machine.
@@ -163,10 +157,10 @@ func morePaths(to *[]string) cmdFlag {
 // roundFlags choose rounds by their coordinates.
 func roundFlags(to *dumpdir.Selection) []cmdFlag {
 	return []cmdFlag{
-		{"rank", rounds(&to.Rank, dumpdir.ParseNumbers), "only these `RANKS`, such as 0|3-5|10; devices are ranks", "只取这些 `RANKS`，例如 0|3-5|10；设备即 rank", choosing, safe | ofRound},
-		{"step|iteration", rounds(&to.Step, dumpdir.ParseNumbers), "only these `STEPS`, such as 0|3-5|10; iterations are steps", "只取这些 `STEPS`，例如 0|3-5|10；迭代即 step", choosing, safe | ofRound},
-		{"graph", rounds(&to.Graph, dumpdir.ParseNumbers), "only graphs, or models, of these `IDS`", "只取编号为 `IDS` 的图或模型", choosing, safe | ofRound | rare},
-		{"model|net", rounds(&to.Model, dumpdir.ParseNames), "only networks or models of these `NAMES`, with | between them", "只取名称为 `NAMES` 的网络或模型，以 | 分隔", choosing, safe | ofRound | rare},
+		{"rank", rounds(&to.Rank, dumpdir.ParseNumbers), "only these `RANKS`, such as 0|3-5|10; devices are ranks", "只取这些 `RANKS`，例如 0|3-5|10；设备即 rank", choosing, ofRound},
+		{"step|iteration", rounds(&to.Step, dumpdir.ParseNumbers), "only these `STEPS`, such as 0|3-5|10; iterations are steps", "只取这些 `STEPS`，例如 0|3-5|10；迭代即 step", choosing, ofRound},
+		{"graph", rounds(&to.Graph, dumpdir.ParseNumbers), "only graphs, or models, of these `IDS`", "只取编号为 `IDS` 的图或模型", choosing, ofRound | rare},
+		{"model|net", rounds(&to.Model, dumpdir.ParseNames), "only networks or models of these `NAMES`, with | between them", "只取名称为 `NAMES` 的网络或模型，以 | 分隔", choosing, ofRound | rare},
 	}
 }
 
@@ -178,15 +172,15 @@ func sideFlags(ref, npu *dumpdir.Selection) (all []cmdFlag) {
 		both.value = bothSides(ofRef[i].value.(*value[dumpdir.Choice]), ofNPU[i].value.(*value[dumpdir.Choice]))
 		both.usage, both.chinese = both.usage+"; REF:NPU for each side", both.chinese+"；REF:NPU 分别指定两侧"
 		all = append(all, both,
-			cmdFlag{"ref-" + name, ofRef[i].value, "--" + name + " for the reference only", "", choosing, safe | ofRound | hidden},
-			cmdFlag{"npu-" + name, ofNPU[i].value, "--" + name + " for the NPU data only", "", choosing, safe | ofRound | hidden})
+			cmdFlag{"ref-" + name, ofRef[i].value, "--" + name + " for the reference only", "", choosing, ofRound | hidden},
+			cmdFlag{"npu-" + name, ofNPU[i].value, "--" + name + " for the NPU data only", "", choosing, ofRound | hidden})
 	}
 	return all
 }
 
 // opsFlag chooses operators of runs, as readOps reads them.
 func opsFlag(to *[]string) cmdFlag {
-	return cmdFlag{"ops", texts(to), "only operators of these `NAMES`; with commas between them, or re:PATTERN, or @file with one a line", "只取名称为 `NAMES` 的算子；以逗号分隔，或 re:PATTERN，或 @file(每行一个)", choosing, safe | ofRow}
+	return cmdFlag{"ops", texts(to), "only operators of these `NAMES`; with commas between them, or re:PATTERN, or @file with one a line", "只取名称为 `NAMES` 的算子；以逗号分隔，或 re:PATTERN，或 @file(每行一个)", choosing, ofRow}
 }
 
 // readOps makes a set of the operators of --ops, and of more; nil for all.
@@ -255,7 +249,7 @@ func checkIR(ir string) error {
 
 // jobsFlag is the number of workers.
 func jobsFlag(to *int, usage, chinese string) cmdFlag {
-	return cmdFlag{"jobs|j|max-cores", whole(to, 0, 1<<20, "want at least 1, or 0 for one per CPU"), usage, chinese, more, safe | ofTransport | rare}
+	return cmdFlag{"jobs|j|max-cores", whole(to, 0, 1<<20, "want at least 1, or 0 for one per CPU"), usage, chinese, more, ofTransport | rare}
 }
 
 // readersFlag is jobsFlag for files that are only read.
@@ -265,7 +259,7 @@ func readersFlag(to *int) cmdFlag {
 
 // containerFlag is the container of the dumps.
 func containerFlag(to *int) cmdFlag {
-	return cmdFlag{"version|v", whole(to, 0, 2, "want 1 or 2"), "dump container `1|2`: protobuf or binary; default: as the file says", "dump 的容器 `1|2`：protobuf 或二进制；默认按文件内容", choosing, safe | ofRow | rare}
+	return cmdFlag{"version|v", whole(to, 0, 2, "want 1 or 2"), "dump container `1|2`: protobuf or binary; default: as the file says", "dump 的容器 `1|2`：protobuf 或二进制；默认按文件内容", choosing, ofRow | rare}
 }
 
 // nodeFlags are those of HPAA's scripts that give operators other names and leave some
@@ -277,8 +271,8 @@ func nodeFlags(nameMap *string, skipKeys *[]string, exclude **dumpdir.NameSet) [
 // skipFlags are those of nodeFlags that leave operators out.
 func skipFlags(skipKeys *[]string, exclude **dumpdir.NameSet, in group) []cmdFlag {
 	return []cmdFlag{
-		{"skip-keys", nameLists(skipKeys), "skip operators whose name contains one of `KEYS`, with commas between them", "跳过名称含 `KEYS` 之一的算子，以逗号分隔", in, safe | ofRow | rare | onHPAA},
-		{"exclude-node-list", nameSet(exclude), "skip operators of these `NAMES`, or re:PATTERN", "跳过名称为 `NAMES` 的算子，或 re:PATTERN", in, safe | ofRow | rare | onHPAA},
+		{"skip-keys", nameLists(skipKeys), "skip operators whose name contains one of `KEYS`, with commas between them", "跳过名称含 `KEYS` 之一的算子，以逗号分隔", in, ofRow | rare | onHPAA},
+		{"exclude-node-list", nameSet(exclude), "skip operators of these `NAMES`, or re:PATTERN", "跳过名称为 `NAMES` 的算子，或 re:PATTERN", in, ofRow | rare | onHPAA},
 	}
 }
 
@@ -318,7 +312,7 @@ func (z exitZero) of(o batch.Outcome) batch.Outcome {
 type jsonFlag bool
 
 func (j *jsonFlag) flag(usage, chinese string) cmdFlag {
-	return cmdFlag{"json", yes((*bool)(j)), usage, chinese, reporting, safe}
+	return cmdFlag{"json", yes((*bool)(j)), usage, chinese, reporting, 0}
 }
 
 // format is the name of the format.
@@ -332,7 +326,7 @@ func (j jsonFlag) format() string {
 // groupFlags say which groups of ranks there are.
 func groupFlags(mesh *[]ranks.Axis, file *string) []cmdFlag {
 	return []cmdFlag{
-		{"parallel", parsed(mesh, ranks.ParseMesh), "`AXES` of the mesh of ranks, such as tp=2,dp=4; of tp, cp, ep, dp, pp and order=tp-cp-ep-dp-pp; default: what the dump says", "rank 网格的 `AXES`，例如 tp=2,dp=4；可用 tp、cp、ep、dp、pp 和 order=tp-cp-ep-dp-pp；默认按 dump", facts, safe | ofRow},
+		{"parallel", parsed(mesh, ranks.ParseMesh), "`AXES` of the mesh of ranks, such as tp=2,dp=4; of tp, cp, ep, dp, pp and order=tp-cp-ep-dp-pp; default: what the dump says", "rank 网格的 `AXES`，例如 tp=2,dp=4；可用 tp、cp、ep、dp、pp 和 order=tp-cp-ep-dp-pp；默认按 dump", facts, ofRow},
 		{"groups", text(file), "`FILE` with groups that the dump names and does not list, a line NAME: 0,3,5 each", "`FILE` 给出 dump 提到而未列出的通信组，每行 NAME: 0,3,5", facts, ofRow | place},
 	}
 }

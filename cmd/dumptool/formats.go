@@ -25,7 +25,7 @@ func formatFlag[R any](cmd *cobra.Command, format *string) {
 	last := len(names) - 1
 	*format = names[0]
 	define(cmd, cmdFlag{"format", choice(format, names), "`FORMAT` of the report: " + strings.Join(names[:last], ", ") + " or " + names[last],
-		"报告的 `FORMAT`：" + strings.Join(names[:last], "、") + " 或 " + names[last], reporting, safe})
+		"报告的 `FORMAT`：" + strings.Join(names[:last], "、") + " 或 " + names[last], reporting, 0})
 	sameAsJSON(cmd, func() { *format = "json" })
 }
 
@@ -39,7 +39,7 @@ func sameAsJSON(cmd *cobra.Command, choose func()) {
 		}
 		return yes, err
 	}
-	define(cmd, cmdFlag{"json", json, "the same as --format json", "等同 --format json", reporting, safe})
+	define(cmd, cmdFlag{"json", json, "the same as --format json", "等同 --format json", reporting, 0})
 	exclusive(cmd, "json", "format")
 }
 
@@ -70,7 +70,7 @@ func defineReports[R any](cmd *cobra.Command, o *reportOptions, note, chinese st
 	names := report.FormatNames[R]()
 	define(cmd, outFlag(&o.out, "write the reports to folder `DIR`", "把报告写到目录 `DIR`"),
 		cmdFlag{"format", several(&o.formats, names), "`FORMATS` of the reports: " + strings.Join(names, ", ") + "; " + note,
-			"报告的 `FORMATS`：" + strings.Join(names, "、") + "；" + chinese, reporting, safe})
+			"报告的 `FORMATS`：" + strings.Join(names, "、") + "；" + chinese, reporting, 0})
 	sameAsJSON(cmd, func() { o.formats = []string{"json"} })
 	if slices.Contains(names, "html") {
 		define(cmd, noPathsFlag(&o.noPaths))
@@ -79,7 +79,7 @@ func defineReports[R any](cmd *cobra.Command, o *reportOptions, note, chinese st
 
 // noPathsFlag is the flag for pages that are handed on.
 func noPathsFlag(to *bool) cmdFlag {
-	return cmdFlag{"no-paths", yes(to), "keep of all paths in a page (html) the last part only", "页面(html)中的路径只保留最后一段", reporting, safe | ofTransport | rare}
+	return cmdFlag{"no-paths", yes(to), "keep of all paths in a page (html) the last part only", "页面(html)中的路径只保留最后一段", reporting, ofTransport | rare}
 }
 
 // checkReports checks the flags for reports of results of type R.

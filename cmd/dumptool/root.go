@@ -34,11 +34,11 @@ type globalOptions struct {
 func (o *globalOptions) flags() []cmdFlag {
 	o.logFormat, o.color = ui.LogText, ui.ColorAuto
 	all := append([]cmdFlag{
-		{"quiet|q", yes(&o.quiet), "print errors only, no other messages and no progress", "只打印错误，不打印其他消息和进度", global, safe},
-		{"verbose", yes(&o.verbose), "print debug logs", "打印调试日志", global, safe},
-		{"log-format", &o.logFormat, "format of messages and logs", "消息和日志的格式", global, safe},
-		{"color", &o.color, "statuses, severities and carets in colour; auto: on a terminal, unless NO_COLOR is set", "状态、严重程度和指示符着色；auto：在终端上且未设置 NO_COLOR 时", global, safe},
-		{"lang", &o.lang, "language of texts for people; default: as LC_ALL, LC_MESSAGES or LANG says", "供人阅读的文字的语言；默认按 LC_ALL、LC_MESSAGES 或 LANG", global, safe},
+		{"quiet|q", yes(&o.quiet), "print errors only, no other messages and no progress", "只打印错误，不打印其他消息和进度", global, 0},
+		{"verbose", yes(&o.verbose), "print debug logs", "打印调试日志", global, 0},
+		{"log-format", &o.logFormat, "format of messages and logs", "消息和日志的格式", global, 0},
+		{"color", &o.color, "statuses, severities and carets in colour; auto: on a terminal, unless NO_COLOR is set", "状态、严重程度和指示符着色；auto：在终端上且未设置 NO_COLOR 时", global, 0},
+		{"lang", &o.lang, "language of texts for people; default: as LC_ALL, LC_MESSAGES or LANG says", "供人阅读的文字的语言；默认按 LC_ALL、LC_MESSAGES 或 LANG", global, 0},
 		{configFlag, text(&o.config), "read settings from `FILE` instead of dumptool.yaml", "从 `FILE` 读取设置，代替 dumptool.yaml", global, 0},
 		unpackMaxFlag(&o.unpackMax),
 	}, o.s3Flags()...)
@@ -104,8 +104,7 @@ checks dump configurations.
 
 Long flags may be written with one dash and with _ for -. Every flag can also
 be set by the environment variable DUMPTOOL_<COMMAND>_<FLAG>, or in a file
-dumptool.yaml in the user's configuration folder. One in the working folder, which
-may have come with the dumps, sets only numbers, names and the like.`,
+dumptool.yaml in the user's configuration folder.`,
 	})
 	root.Long += exitStatus(exitFound, exitIncomplete, exitNothing, exitCoverage, exitInterrupted)
 	root.SilenceErrors, root.SilenceUsage = true, true

@@ -12,7 +12,6 @@ import (
 	"dumptool/internal/compare"
 	"dumptool/internal/config"
 	"dumptool/internal/lang"
-	"dumptool/internal/store"
 )
 
 const (
@@ -58,16 +57,13 @@ func hiddenBy(f *pflag.Flag, others ...string) {
 // from environment and files.
 func (a *app) applySettings(cmd *cobra.Command) error {
 	opt := a.settings
-	opt.File = a.global.config
-	if opt.File == "" && opt.LookupEnv != nil {
-		opt.File, _ = opt.LookupEnv(config.EnvName(nil, configFlag))
-	}
+	opt.File = a.settingsFile()
 	settings, err := config.Load(opt)
 	if err == nil {
 		err = settings.Check(func() config.Schema { return schema(a.wholeTree(cmd.Root())) })
 	}
 	if err != nil {
-		return settingsError(err, opt.User)
+		return settingsError(err)
 	}
 	of, path := owners(cmd), commandPath(cmd)
 	lookup := func(f *pflag.Flag) (config.Value, bool) {
@@ -89,6 +85,11 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 		}), applyProfile(cmd, profile))
 	}
 	return cmp.Or(err, fill(cmd, lookup))
+}
+
+// settingsFile returns the configuration file that the user names, empty for none.
+func (a *app) settingsFile() string {
+	return cmp.Or(a.global.config, a.getenv(config.EnvName(nil, configFlag)))
 }
 
 // wholeTree is the command tree with all commands.
@@ -134,17 +135,17 @@ func applyProfile(cmd *cobra.Command, profile *pflag.Flag) error {
 	settings, err := config.Load(config.Options{File: path})
 	if err == nil {
 		err = settings.Check(func() config.Schema {
-			s := config.Schema{Flags: map[string]bool{profileName: true}}
+			s := config.Schema{Flags: []string{profileName}}
 			cmd.Flags().VisitAll(func(f *pflag.Flag) {
 				if has(f, inProfile) {
-					s.Flags[f.Name] = true
+					s.Flags = append(s.Flags, f.Name)
 				}
 			})
 			return s
 		})
 	}
 	if err != nil {
-		return settingsError(lang.Errorf("--profile: %w", err), "")
+		return settingsError(lang.Errorf("--profile: %w", err))
 	}
 	name, ok := settings.Lookup(nil, profileName)
 	switch {
@@ -170,20 +171,25 @@ func applyProfile(cmd *cobra.Command, profile *pflag.Flag) error {
 	return err
 }
 
-// settingsError gives a wrong configuration its exit status and advice; user is the
-// folder of the user's own.
-func settingsError(err error, user string) error {
-	var unknown *config.UnknownError
-	var found *config.FoundError
-	switch isUnknown := errors.As(err, &unknown); {
-	case isUnknown && unknown.Suggestion != "":
+// sayUnread says that the configuration file of the working folder is not read, and how it
+// can be used. The parts of a run (--run) leave it to the command that began the run.
+func (a *app) sayUnread(cmd *cobra.Command) {
+	opt := a.settings
+	path := opt.Unread()
+	if run := cmd.Flags().Lookup(runName); path == "" || a.settingsFile() != "" || run != nil && run.Value.String() != "" {
+		return
+	}
+	use := lang.Sayf("--config %s uses it", "用 --config %s 使用它", path)
+	if opt.User != "" {
+		use = lang.Sayf("--config %s uses it, or move it to %s", "用 --config %s 使用它，或把它移到 %s", path, opt.User)
+	}
+	warn(a, []lang.Sentence{lang.Sayf("%s in the working folder is not read, as it may have come with the dumps: %s", "工作目录中的 %s 可能是随 dump 一起来的，不会读取：%s", path, use)})
+}
+
+// settingsError gives a wrong configuration its exit status and advice.
+func settingsError(err error) error {
+	if unknown, ok := errors.AsType[*config.UnknownError](err); ok && unknown.Suggestion != "" {
 		err = hintf(err, "did you mean %s?", unknown.Suggestion)
-	case errors.As(err, &found):
-		places := "a flag, " + found.Env + " in the environment"
-		if user != "" {
-			places += ", " + store.Join(user, config.FileName)
-		}
-		err = hintf(err, "it may come with the data there; set it by %s, or --config FILE", places)
 	}
 	return &codedError{exitUsage, err}
 }
@@ -235,10 +241,10 @@ func commandPath(cmd *cobra.Command) []string {
 // schema returns the names of all settings of cmd and the commands below it. Flags of
 // all commands can also be set for one.
 func schema(cmd *cobra.Command) config.Schema {
-	s := config.Schema{Flags: map[string]bool{}, Commands: map[string]config.Schema{}}
+	s := config.Schema{Commands: map[string]config.Schema{}}
 	add := func(f *pflag.Flag) {
 		if isSetting(f) {
-			s.Flags[f.Name] = has(f, safe)
+			s.Flags = append(s.Flags, f.Name)
 		}
 	}
 	cmd.LocalFlags().VisitAll(add)
@@ -256,10 +262,10 @@ func schema(cmd *cobra.Command) config.Schema {
 
 // s3Schema are the settings of object storage, which have a group of their own.
 func s3Schema(root *cobra.Command) config.Schema {
-	s := config.Schema{Flags: map[string]bool{}}
+	var s config.Schema
 	root.PersistentFlags().VisitAll(func(f *pflag.Flag) {
 		if isS3(f) {
-			s.Flags[strings.TrimPrefix(f.Name, s3Prefix)] = has(f, safe)
+			s.Flags = append(s.Flags, strings.TrimPrefix(f.Name, s3Prefix))
 		}
 	})
 	return s

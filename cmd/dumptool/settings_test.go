@@ -2,17 +2,12 @@ package main
 
 import (
 	"context"
-	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"dumptool/internal/config"
 )
@@ -151,121 +146,5 @@ func TestWithoutSettings(t *testing.T) {
 				t.Errorf("%q: got %+v", args, got)
 			}
 		})
-	}
-}
-
-// TestHarmlessFlags judges every flag: it is harmless, it names a place by its usage or
-// name, or it is one of those that look harmless and are not.
-func TestHarmlessFlags(t *testing.T) {
-	t.Parallel()
-	place := regexp.MustCompile(`PATH|FILE|DIR|URL|IMAGE|QUERY|TEXT`)
-	name := regexp.MustCompile(`^(out|s3-.*|update-.*|custom-.*)$`)
-	dangers := map[string]string{
-		"allow-outside":    "reads outside of the folder",
-		"check-fs":         "looks at folders that a file names",
-		"learn":            "reads every piece, for other settings",
-		"piece-pattern":    "paths",
-		"compat":           "writes",
-		"force":            "replaces a file",
-		"md5":              "writes",
-		"show-graph":       "writes",
-		"write":            "writes",
-		"shard":            "writes a part in place of a result",
-		"resume":           "takes what lies there for results",
-		"skip-existing":    "takes what lies there for results",
-		"memory":           "goes into scripts of jobs",
-		"merge-memory":     "goes into scripts of jobs",
-		"name":             "goes into scripts of jobs",
-		"secret":           "goes into scripts of jobs",
-		"sbatch":           "goes into scripts of jobs",
-		"queue":            "goes into scripts of jobs",
-		"allow-missing":    "hides what is missing",
-		"exit-zero":        "hides findings",
-		"fail-on":          "hides findings",
-		"ignore-others":    "hides findings",
-		"require-coverage": "hides what is missing",
-	}
-	// switches are the bools that write and run nothing.
-	switches := strings.Fields(`all auto-layout bom check-env compress crop-padding extended extra-columns fail-fast fix full
-		force-compare fuzzy inputs json long matrix missing no-files no-paths no-recursive paths perf-all-nodes
-		quiet raw script stack stats strict strict-dtype strict-replicas verbose`)
-	known := map[string]bool{}
-
-	a, _ := testApp(t)
-	root := newRootCommand(a)
-	all := schema(root)
-	walk(root, func(cmd *cobra.Command) {
-		path := commandPath(cmd)
-		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if !isSetting(f) || !takesSettings(cmd) {
-				return
-			}
-			ofProfile := cmd.Name() == "new" && has(f, rare) // which are what the user writes
-			known[f.Name] = true
-			want := !place.MatchString(f.Usage) && !name.MatchString(f.Name) && dangers[f.Name] == "" && !ofProfile
-			kind := f.Value.Type()
-			if isBool := strings.HasPrefix(kind, "bool"); want && isBool && !slices.Contains(switches, f.Name) {
-				t.Errorf("%q --%s: does the switch write or run anything?", path, f.Name)
-			}
-			s := all
-			for _, word := range path {
-				s = s.Commands[word]
-			}
-			if got := s.Flags[f.Name]; got != want {
-				t.Errorf("%q --%s is harmless: %v, want %v", path, f.Name, got, want)
-			}
-		})
-	})
-	for _, name := range slices.Concat(switches, slices.Collect(maps.Keys(dangers))) {
-		if !known[name] {
-			t.Errorf("there is no --%s", name)
-		}
-	}
-	for name, harmless := range all.Commands[s3Group].Flags {
-		if harmless {
-			t.Errorf("s3.%s is harmless", name)
-		}
-	}
-}
-
-// TestFoundSettings checks what the file in the working folder may say.
-func TestFoundSettings(t *testing.T) {
-	t.Parallel()
-	at := regexp.MustCompile(`(dumptool\.yaml):1:\d+`)
-	for yaml, want := range map[string]string{
-		"convert: {jobs: 4, format: NCHW, type: txt, ops: [a, 're:b.*'], rank: 0-3}":            "",
-		"compare: {atol: 1, rtol: 1, profile: dtype, format: [csv, html], npu-format: NC1HWC0}": "",
-		"lang: zh\nquiet: true\ncompare: {detail: {atol: 1}}\nperf: {busy: 0.5, sort: pld}":     "",
-		"convert: {out: x}":                     "convert.out",
-		"convert: {dump_path: /}":               "convert.dump-path",
-		"convert: {find: x}":                    "convert.find",
-		"convert: {ops: '@x'}":                  "convert.ops",
-		"compare: {ops: [a, '@x']}":             "compare.ops",
-		"convert: {s3-abort-stale: 1s}":         "convert.s3-abort-stale",
-		"compare: {profile: x.yaml}":            "compare.profile",
-		"compare: {op-config: x}":               "compare.op-config",
-		"compare: {map-node-dict: '@/etc/x'}":   "compare.map-node-dict",
-		"compare: {ir: x, plan: {cpu: x}}":      "compare.ir",
-		"compare: {detail: {cpu: x}}":           "compare.detail.cpu",
-		"compare: {detail: x}":                  "compare.detail: must be the settings of the command, not a value",
-		"config: {new: {dump-path: /}}":         "config.new.dump-path",
-		"hpaa: {import: {allow-outside: true}}": "hpaa.import.allow-outside",
-		"s3: {cache: 1MiB}":                     "s3.cache",
-		"s3-no-sign: true":                      "s3-no-sign",
-	} {
-		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, config.FileName), []byte(yaml), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		a, get := testApp(t)
-		a.settings = config.Options{Working: dir}
-		got := get(a.run(t.Context(), []string{"version"}))
-		text := strings.ReplaceAll(got.err, dir+string(filepath.Separator), "")
-		switch {
-		case want == "" && (got.code != 0 || text != ""):
-			t.Errorf("%s: %+v", yaml, got)
-		case want != "" && (got.code != exitUsage || !strings.HasPrefix(at.ReplaceAllString(text, "$1"), "dumptool: dumptool.yaml: "+want) || strings.Contains(text, "unknown")):
-			t.Errorf("%s: %+v, want an error about %s", yaml, got, want)
-		}
 	}
 }

@@ -474,6 +474,15 @@ func (l *list[T]) Replace(texts []string) error {
 	return err
 }
 
+// words are the values that set the flag again.
+func (l *list[T]) words() []string {
+	if !l.commas {
+		return l.texts
+	}
+	text := l.String()
+	return []string{strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")}
+}
+
 // Append implements pflag.SliceValue.
 func (l *list[T]) Append(text string) error { return l.Replace(slices.Concat(l.texts, []string{text})) }
 

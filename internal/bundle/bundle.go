@@ -306,7 +306,7 @@ func Shared(path string) error { return (&Bundle{path: path}).unpack(shared, "ta
 
 // unpack is the error of an archive that a command unpacks.
 func (b *Bundle) unpack(what lang.Text, command string) error {
-	return &UnpackError{b.path, what, command + " " + lang.ShellWord(b.path)}
+	return &UnpackError{b.path, what, lang.ShellLine(append(strings.Fields(command), lang.PathArgument(b.path)))}
 }
 
 // What zip files are that are not read.

@@ -162,14 +162,14 @@ func (r *Report) nothing() batch.Outcome {
 			WithHint("that needs tensors, or digests (md5) in dump.json", "这需要张量，或 dump.json 中的摘要（md5）")
 	case len(r.Operators) == 0:
 		o := batch.Outcomef(batch.Nothing, "there are no dumps of operators", "没有算子的 dump").
-			WithHint("dumptool inspect PATH says what lies there", "dumptool inspect PATH 说明其中有什么")
+			WithHint("to see what lies there: %s", "查看其中有什么：%s", lang.CommandLine(append([]string{"inspect"}, lang.PathArguments(r.Paths)...)...))
 		o.Messages = r.others
 		return o
 	case r.tables:
 		return batch.Outcomef(batch.Nothing, "there are statistics only: check needs tensors", "只有统计量：check 需要张量")
 	case none[string(recompute.NoInputs)] == len(r.Operators):
 		return batch.Outcomef(batch.Nothing, "the dumps have outputs only (dump_mode output)", "dump 只有输出（dump_mode 为 output）").
-			WithHint(`set "dump_mode": "all"; dumptool config explain FILE says what a configuration dumps`, `请设置 "dump_mode": "all"；dumptool config explain FILE 说明一个配置会 dump 什么`)
+			WithHint(`set "dump_mode": "all"; 'dumptool config explain' says what a configuration dumps`, `请设置 "dump_mode": "all"；'dumptool config explain' 说明配置会 dump 什么`)
 	}
 	o := batch.Outcomef(batch.Nothing, "none of %s could be judged", "%s都无法判定", lang.CountText(len(r.Operators), "operator", "个算子"))
 	if none[string(recompute.NoType)] > 0 {

@@ -18,6 +18,8 @@ const Schema = "dumptool/check/1"
 type Report struct {
 	// Schema names the document.
 	Schema string `json:"schema"`
+	// Paths are the paths that were checked, as they were given.
+	Paths []string `json:"paths"`
 	// Seed is that of signs and samples.
 	Seed int64 `json:"seed"`
 	// Summary counts the operators.

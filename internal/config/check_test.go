@@ -6,23 +6,14 @@ import (
 	"testing"
 )
 
-// flags are flags of which none is harmless.
-func flags(names ...string) map[string]bool {
-	all := map[string]bool{}
-	for _, name := range names {
-		all[name] = false
-	}
-	return all
-}
-
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	schema := Schema{
-		Flags: flags("quiet", "log-format"),
+		Flags: []string{"quiet", "log-format"},
 		Commands: map[string]Schema{
-			"convert": {Flags: flags("out", "jobs", "shape", "atol", "day", "moment", "empty")},
+			"convert": {Flags: []string{"out", "jobs", "shape", "atol", "day", "moment", "empty"}},
 			"overflow": {Commands: map[string]Schema{
-				"analyze": {Flags: flags("cpu-dir")},
+				"analyze": {Flags: []string{"cpu-dir"}},
 			}},
 		},
 	}

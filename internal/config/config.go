@@ -1,5 +1,5 @@
-// Package config reads settings from the environment and from configuration
-// files and says where each came from. It is the only place that knows viper.
+// Package config reads settings from the environment and from a configuration
+// file and says where each came from. It is the only place that knows viper.
 // It knows neither flags nor what a setting means: the commands hand it their
 // names and apply the values.
 package config
@@ -29,12 +29,11 @@ const FileName = "dumptool.yaml"
 type Options struct {
 	// File is a configuration file that must exist and replaces all others.
 	File string
-	// Working is the working folder. Its file may have come with the data that lies
-	// there: only what the schema calls harmless counts in it.
-	Working string
-	// User is dumptool's folder in the user's configuration, all of whose file counts,
-	// also where it is the working folder. A setting in Working hides the same in User.
+	// User is dumptool's folder in the user's configuration.
 	User string
+	// Working is the working folder. A file that lies there may have come with the data
+	// and is not read: Unread names it.
+	Working string
 	// LookupEnv is os.LookupEnv, or nil for an empty environment.
 	LookupEnv func(name string) (string, bool)
 }
@@ -52,7 +51,7 @@ func UserFolder() string {
 // Settings are the values found by Load.
 type Settings struct {
 	lookupEnv func(string) (string, bool)
-	files     []*file
+	file      *file // nil for none
 }
 
 // Value is one setting.
@@ -66,43 +65,48 @@ type Value struct {
 	Source string
 }
 
-// Load reads the configuration files of opt. A folder without one is fine.
+// Load reads the configuration file of opt. A folder without one is fine.
 func Load(opt Options) (*Settings, error) {
 	s := &Settings{lookupEnv: opt.LookupEnv}
 	if s.lookupEnv == nil {
 		s.lookupEnv = func(string) (string, bool) { return "", false }
 	}
-	for _, f := range opt.files() {
-		if err := f.read(); err != nil {
-			return nil, err
-		}
-		s.files = append(s.files, f)
+	path := opt.File
+	if path == "" {
+		path = inFolder(opt.User)
+	}
+	if path == "" {
+		return s, nil
+	}
+	s.file = &file{path: path}
+	if err := s.file.read(); err != nil {
+		return nil, err
 	}
 	return s, nil
 }
 
-// files are those that are there, before they are read. One that is there but cannot
-// be read is no reason to go on without it: reading reports it.
-func (opt Options) files() []*file {
-	if opt.File != "" {
-		return []*file{{path: opt.File}}
+// inFolder returns the path of the configuration file in a folder, empty where there is
+// none. A file that is there and cannot be read is an error of reading.
+func inFolder(folder string) string {
+	path := filepath.Join(folder, FileName)
+	if _, err := os.Stat(path); folder == "" || err != nil {
+		return ""
 	}
-	var files []*file
-	add := func(folder string, found bool) {
-		path := filepath.Join(folder, FileName)
-		if _, err := os.Stat(path); folder != "" && err == nil {
-			files = append(files, &file{path: path, found: found})
-		}
-	}
-	if !sameFolder(opt.Working, opt.User) {
-		add(opt.Working, true)
-	}
-	add(opt.User, false)
-	return files
+	return path
 }
 
-// sameFolder reports whether two names are those of one folder.
-func sameFolder(a, b string) bool {
+// Unread returns the configuration file of the working folder, empty where there is none
+// or Load reads it.
+func (opt Options) Unread() string {
+	path := inFolder(opt.Working)
+	if path == "" || opt.File != "" || sameFile(path, inFolder(opt.User)) {
+		return ""
+	}
+	return path
+}
+
+// sameFile reports whether two paths name one file.
+func sameFile(a, b string) bool {
 	infoA, errA := os.Stat(a)
 	infoB, errB := os.Stat(b)
 	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
@@ -116,12 +120,10 @@ func (s *Settings) Lookup(command []string, flag string) (Value, bool) {
 	if text, ok := s.lookupEnv(name); ok && text != "" {
 		return Value{Text: text, Source: "environment " + name}, true
 	}
-	for _, f := range s.files {
-		if v, ok := f.lookup(command, flag); ok {
-			return v, true
-		}
+	if s.file == nil {
+		return Value{}, false
 	}
-	return Value{}, false
+	return s.file.lookup(command, flag)
 }
 
 // EnvName returns the environment variable of a flag, such as
@@ -134,9 +136,8 @@ func EnvName(command []string, flag string) string {
 
 // Schema names the settings that a program or a command has.
 type Schema struct {
-	// Flags are the long names of its own flags, and whether they are harmless: they
-	// count in a file that was only found in the working folder too.
-	Flags map[string]bool
+	// Flags are the long names of its own flags.
+	Flags []string
 	// Commands are its subcommands.
 	Commands map[string]Schema
 }
@@ -152,35 +153,15 @@ type UnknownError struct {
 // Error implements error.
 func (e *UnknownError) Error() string { return e.Source + ": unknown setting" }
 
-// FoundError is a setting that is not harmless in a file that was only found in the
-// working folder, where it may have come with the data.
-type FoundError struct {
-	// Source names the file and the setting.
-	Source string
-	// Env is the environment variable of the setting.
-	Env string
-}
-
-// Error implements error.
-func (e *FoundError) Error() string {
-	return e.Source + ": not taken from a file that lies in the working folder"
-}
-
-// Check looks for settings in the files that schema does not have, or not for a file
-// in the working folder, the first one in the order of names. It also reports groups
-// where a value belongs, and the reverse. schema is called once where there are files: most runs have none, and
-// to gather the names of all flags takes as long as to make all commands.
+// Check looks for the first setting, in the order of names, that schema does not have. It
+// also reports groups where a value belongs, and the reverse. schema is called only where
+// there is a file: most runs have none, and to gather the names of all flags takes as long
+// as to make all commands.
 func (s *Settings) Check(schema func() Schema) error {
-	if len(s.files) == 0 {
+	if s.file == nil {
 		return nil
 	}
-	known := schema()
-	for _, f := range s.files {
-		if err := f.check(nil, f.tree, known); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.file.check(nil, s.file.tree, schema())
 }
 
 func (f *file) check(parents []string, tree map[string]any, schema Schema) error {
@@ -188,10 +169,10 @@ func (f *file) check(parents []string, tree map[string]any, schema Schema) error
 		path := append(parents[:len(parents):len(parents)], key)
 		group, isGroup := tree[key].(map[string]any)
 		command, isCommand := schema.Commands[key]
-		harmless, isFlag := schema.Flags[key]
+		isFlag := slices.Contains(schema.Flags, key)
 		switch {
 		case !isFlag && !isCommand:
-			known := slices.Concat(slices.Sorted(maps.Keys(schema.Flags)), slices.Sorted(maps.Keys(schema.Commands)))
+			known := slices.Concat(slices.Sorted(slices.Values(schema.Flags)), slices.Sorted(maps.Keys(schema.Commands)))
 			return &UnknownError{Source: f.source(path), Suggestion: suggest(parents, key, known)}
 		case isGroup && isCommand:
 			if err := f.check(path, group, command); err != nil {
@@ -201,8 +182,6 @@ func (f *file) check(parents []string, tree map[string]any, schema Schema) error
 			return lang.Errorf("%s: must be a value, not a group of settings", f.source(path))
 		case !isFlag:
 			return lang.Errorf("%s: must be the settings of the command, not a value", f.source(path))
-		case f.found && (!harmless || namesFile(tree[key])):
-			return &FoundError{Source: f.source(path), Env: EnvName(parents, key)}
 		case !plain(tree[key]):
 			return lang.Errorf("%s: the elements of a list must be values", f.source(path))
 		}
@@ -214,16 +193,6 @@ func (f *file) check(parents []string, tree map[string]any, schema Schema) error
 // file: one that ends as such files do.
 func IsFile(value string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(value)))
-}
-
-// namesFile reports whether a value, or an element of it, names a file: @FILE, or a file
-// of settings.
-func namesFile(value any) bool {
-	if list, ok := value.([]any); ok {
-		return slices.ContainsFunc(list, namesFile)
-	}
-	text, ok := value.(string)
-	return ok && (strings.HasPrefix(text, "@") || IsFile(text))
 }
 
 // plain reports whether value is a scalar or a list of scalars.
@@ -249,10 +218,9 @@ func suggest(parents []string, key string, known []string) string {
 
 // file is one configuration file.
 type file struct {
-	path  string
-	found bool           // in the working folder: it may have come with the data
-	root  *yaml.Node     // the group of all settings
-	tree  map[string]any // keys in lower case, dashes for underscores
+	path string
+	root *yaml.Node     // the group of all settings
+	tree map[string]any // keys in lower case, dashes for underscores
 }
 
 // keySeparator keeps viper from splitting keys: no key holds this byte.

@@ -122,7 +122,7 @@ func TestPlace(t *testing.T) {
 
 func TestPrecedence(t *testing.T) {
 	t.Parallel()
-	near := write(t, "convert: {jobs: 1}\n")
+	near := write(t, "convert: {jobs: 1, out: near}\n")
 	far := write(t, "convert: {jobs: 2, out: far}\n")
 	forced := filepath.Join(write(t, "convert: {jobs: 3}\n"), FileName)
 	jobs := env("DUMPTOOL_CONVERT_JOBS=9")
@@ -131,9 +131,9 @@ func TestPrecedence(t *testing.T) {
 		opt       Options
 		jobs, out string
 	}{
-		"near hides far":       {Options{Working: near, User: far}, "1", "far"},
+		"working folder":       {Options{Working: near, User: far}, "2", "far"},
 		"environment first":    {Options{Working: near, User: far, LookupEnv: jobs}, "9", "far"},
-		"empty is not set":     {Options{Working: near, User: far, LookupEnv: env("DUMPTOOL_CONVERT_JOBS=")}, "1", "far"},
+		"empty is not set":     {Options{Working: near, User: far, LookupEnv: env("DUMPTOOL_CONVERT_JOBS=")}, "2", "far"},
 		"one file forced":      {Options{Working: near, User: far, File: forced}, "3", ""},
 		"environment and file": {Options{File: forced, LookupEnv: jobs}, "9", ""},
 		"nothing":              {Options{}, "", ""},
@@ -260,7 +260,7 @@ func TestLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(write(t, tt.yaml), FileName)
-			for _, opt := range []Options{{File: path}, {Working: filepath.Dir(path)}, {User: filepath.Dir(path)}} {
+			for _, opt := range []Options{{File: path}, {User: filepath.Dir(path)}} {
 				_, err := Load(opt)
 				if got := fmt.Sprint(err); tt.want == "" && err != nil || tt.want != "" && !strings.HasPrefix(got, path+tt.want) {
 					t.Errorf("Load = %.200s, want the file and %q", got, tt.want)
@@ -281,46 +281,39 @@ func TestMergedSpellings(t *testing.T) {
 	}
 }
 
-// TestWorkingFolder checks which file is one that may have come with the data.
-func TestWorkingFolder(t *testing.T) {
+// TestUnread checks that a file in the working folder is named and not read, unless it is
+// the user's own.
+func TestUnread(t *testing.T) {
 	t.Parallel()
-	schema := func() Schema {
-		return Schema{Commands: map[string]Schema{"convert": {Flags: map[string]bool{"jobs": true, "out": false}}}}
-	}
-	dir, harmless := write(t, "convert: {out: x}\n"), write(t, "convert: {jobs: 4}\n")
+	dir, empty := write(t, "convert: {jobs: 4}\n"), t.TempDir()
 	path := filepath.Join(dir, FileName)
-	linked := t.TempDir()
-	if err := os.Symlink(path, filepath.Join(linked, FileName)); err != nil {
-		t.Fatal(err)
-	}
-	other := filepath.Join(t.TempDir(), "other")
-	if err := os.Symlink(dir, other); err != nil {
+	linked, other := t.TempDir(), filepath.Join(t.TempDir(), "other")
+	if err := errors.Join(os.Symlink(path, filepath.Join(linked, FileName)), os.Symlink(dir, other)); err != nil {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct {
-		opt  Options
-		want string // the file whose setting is refused
+		opt    Options
+		unread string
+		jobs   string
 	}{
-		"found":                 {Options{Working: dir}, path},
-		"found, another user's": {Options{Working: dir, User: t.TempDir()}, path},
-		"harmless":              {Options{Working: harmless, User: t.TempDir()}, ""},
-		"the user's":            {Options{Working: t.TempDir(), User: dir}, ""},
-		"both":                  {Options{Working: dir, User: dir}, ""},
-		"both, by a link":       {Options{Working: other, User: dir}, ""},
-		"linked file":           {Options{Working: linked, User: dir}, filepath.Join(linked, FileName)},
-		"named":                 {Options{File: path, Working: dir}, ""},
+		"found":            {Options{Working: dir}, path, ""},
+		"beside a user's":  {Options{Working: dir, User: write(t, "convert: {jobs: 2}\n")}, path, "2"},
+		"without a user's": {Options{Working: dir, User: empty}, path, ""},
+		"a link":           {Options{Working: linked, User: empty}, filepath.Join(linked, FileName), ""},
+		"the user's":       {Options{Working: empty, User: dir}, "", "4"},
+		"both":             {Options{Working: dir, User: dir}, "", "4"},
+		"both, by a link":  {Options{Working: other, User: dir}, "", "4"},
+		"named":            {Options{File: path, Working: dir}, "", "4"},
 	} {
+		if got := tt.opt.Unread(); got != tt.unread {
+			t.Errorf("%s: %q is not read, want %q", name, got, tt.unread)
+		}
 		s, err := Load(tt.opt)
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = s.Check(schema)
-		var found *FoundError
-		switch {
-		case tt.want == "" && err != nil:
-			t.Errorf("%s: %v", name, err)
-		case tt.want != "" && (!errors.As(err, &found) || *found != FoundError{tt.want + ":1:11: convert.out", "DUMPTOOL_CONVERT_OUT"}):
-			t.Errorf("%s: error %v, want that of %s", name, err, tt.want)
+		if v, _ := s.Lookup([]string{"convert"}, "jobs"); v.Text != tt.jobs {
+			t.Errorf("%s: jobs %q, want %q", name, v.Text, tt.jobs)
 		}
 	}
 }

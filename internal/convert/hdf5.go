@@ -121,7 +121,7 @@ func (x *Extraction) Commands() (commands, left []string, err error) {
 				left = append(left, fmt.Sprintf("%+q", name))
 				return false
 			}
-			commands = append(commands, fmt.Sprintf("h5copy -pv -i %s -o %s -s %s -d %s", quote(x.In), quote(x.Out), quote(name), quote(name)))
+			commands = append(commands, lang.ShellLine([]string{"h5copy", "-pv", "-i", lang.PathArgument(x.In), "-o", lang.PathArgument(x.Out), "-s", name, "-d", name}))
 		}
 		return false
 	})
@@ -136,9 +136,6 @@ func (x *Extraction) Commands() (commands, left []string, err error) {
 func unspeakable(name string) bool {
 	return !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r == '/' || !unicode.IsPrint(r) })
 }
-
-// quote quotes a text for sh.
-func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // open opens the file.
 func (x *Extraction) open() (f safefile.Input, size int64, err error) {

@@ -3,6 +3,7 @@ package dumpconf
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"dumptool/internal/lang"
@@ -106,14 +107,15 @@ func (e *explainer) files(parts ...string) {
 	e.out.Patterns = append(e.out.Patterns, b.String())
 }
 
-// run adds a command with what it is good for. A %s in the command is the folder as
-// a shell reads it; a variable stays one.
+// run adds a command with what it is good for. The word %s of the command is the folder; a
+// variable of the shell in it stays one.
 func (e *explainer) run(folder, command, why string) {
-	word := lang.ShellWord(printable(folder))
+	words := strings.Fields(command)
+	words[slices.Index(words, "%s")] = lang.PathArgument(folder)
+	line := lang.ShellLine(words)
 	if folder == diagnosticFolder {
-		word = `"` + folder + `"`
+		line = strings.Replace(line, lang.ShellWord(folder), `"`+folder+`"`, 1)
 	}
-	line := strings.ReplaceAll(command, "%s", word)
 	e.out.Commands = append(e.out.Commands, line)
 	e.say("read.command", line, text(why))
 }

@@ -184,7 +184,7 @@ func aclExplained(t *testing.T) map[string]explained {
 			text:     `{"dump":{"dump_path":"/d\u0007d","dump_level":"op","dump_list":[{"model_name":"a b","optype_blacklist":[{"name":""},{"pos":["input_0"],"name":"T"}]}]}}`,
 			patterns: []string{"/d?d/{time}/{device_id}/a_b/{model_id}/{data_index}/" + opName},
 			en:       []string{"which: model a b: not operators of type T", "ignored: optype_blacklist[0].name (line 1): a blacklist entry without name", "ignored: does not understand this position"},
-			commands: []string{"inspect --stats '/d?d'", "", "", ""},
+			commands: []string{`inspect --stats "$(printf '/d\007d')"`, "", "", ""},
 		},
 		"collect path": {
 			text: `{"dump":{"dump_path":"/d","dump_list":[{}]}}`, opt: Options{Env: env("NPU_COLLECT_PATH=/c")},

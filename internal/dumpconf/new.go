@@ -296,9 +296,9 @@ func (b *builder) nextStep(key string) {
 	case key == "next.folder" && isRemote(path):
 		b.say("next.remote-folder", printable(path))
 	case key == "next.folder":
-		b.say(key, lang.ShellWord(printable(path)))
+		b.say(key, lang.ShellLine([]string{"mkdir", "-p", lang.PathArgument(path)}))
 	case key == "next.analyze":
-		b.say(key, lang.ShellWord(printable(localPath(path))))
+		b.say(key, lang.CommandLine("overflow", "analyze", "-d", lang.PathArgument(localPath(path))))
 	case key == "next.exception-folder":
 		b.say(key, text("where.exception-order"))
 	case key == "next.large-model" && b.opt.TargetVersion.Before(sinceCANN70):

@@ -280,7 +280,7 @@ func noConfig(name string, text []byte) error {
 	if f.Op != nil {
 		what = lang.Sayf("a dump of an operator (CANN)", "算子的 dump(CANN)")
 	}
-	return lang.Errorf("%s is %s, not a configuration; try dumptool inspect %s", name, what, lang.ShellWord(name))
+	return lang.Errorf("%s is %s, not a configuration; to look at its tensors: %s", name, what, lang.CommandLine("inspect", lang.PathArgument(name)))
 }
 
 // StatFolder says what a folder for dumps is like for this user. Runtimes write to local

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"dumptool/internal/filename"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/sidefile"
 )
@@ -48,6 +49,25 @@ func NewNameSet(names []string) (*NameSet, error) {
 		s.patterns = append(s.patterns, pattern{text, re})
 	}
 	return s, nil
+}
+
+// ExactName returns the element of a set that chooses an operator of this name alone.
+func ExactName(name string) string {
+	if strings.HasPrefix(name, patternPrefix) {
+		return patternPrefix + regexp.QuoteMeta(name)
+	}
+	return name
+}
+
+// OpsText returns the value of --ops, or of another list of names, that chooses the operator
+// of a name alone. A name that such a list would take apart, or read as a file, stands in a
+// list of JSON.
+func OpsText(name string) string {
+	element := ExactName(name)
+	if strings.TrimSpace(element) != element || strings.ContainsAny(element, ",\n") || strings.IndexAny(element, "[(@") == 0 {
+		return "[" + jsonpos.Quote(element) + "]"
+	}
+	return element
 }
 
 // Texts are the names and patterns as they were given.

@@ -416,7 +416,7 @@ func (o *Overview) Suggest() {
 	for i := range steps {
 		s := &steps[i]
 		if args := s.args(o); args != nil && len(o.Next) < mostSteps {
-			o.Next = append(o.Next, Command{args, lang.ShellLine(append([]string{"dumptool"}, args...)), lang.Sayf("%s", "%s", s.why)})
+			o.Next = append(o.Next, Command{args, lang.CommandLine(args...), lang.Sayf("%s", "%s", s.why)})
 		}
 	}
 }
@@ -438,19 +438,19 @@ var steps = [...]step{
 		if o.Run.Reference == "" {
 			return nil
 		}
-		return []string{"compare", "--cpu", o.Run.Reference, "--npu", o.Run.NPU, "-out", "report"}
+		return []string{"compare", "--cpu", lang.PathArgument(o.Run.Reference), "--npu", lang.PathArgument(o.Run.NPU), "-out", "report"}
 	}},
 	{lang.Text{EN: "whether the runs give the same bits", ZH: "各次运行结果是否逐位一致"}, func(o *Overview) []string {
 		if len(o.Run.Paths) < 2 || !o.HasTensors() {
 			return nil
 		}
-		return append([]string{"compare", "determinism"}, o.Run.Paths...)
+		return append([]string{"compare", "determinism"}, lang.PathArguments(o.Run.Paths)...)
 	}},
 	{lang.Text{EN: "which operator overflowed first", ZH: "哪个算子最先溢出"}, func(o *Overview) []string {
 		if o.Run.Records == 0 || len(o.Run.Paths) > 1 {
 			return nil
 		}
-		return []string{"overflow", "analyze", "-d", o.Run.Paths[0]}
+		return []string{"overflow", "analyze", "-d", lang.PathArgument(o.Run.Paths[0])}
 	}},
 	{lang.Text{EN: "who overwrote the memory of an operator", ZH: "哪个算子改写了其他算子的内存"}, func(o *Overview) []string {
 		return o.onFile([]string{"overflow", "watch"}, func(f *dumpdir.File) bool { return strings.Contains(filename.Parse(f.Name).OpName, "_To_") })
@@ -458,7 +458,7 @@ var steps = [...]step{
 	{lang.Text{EN: "the mistakes in the configuration", ZH: "配置中的错误"}, func(o *Overview) []string {
 		for _, c := range o.Run.Configurations {
 			if c.Errors+c.Warnings > 0 || o.Of.Single {
-				return []string{"config", "check", c.Path}
+				return []string{"config", "check", lang.PathArgument(c.Path)}
 			}
 		}
 		return nil
@@ -467,7 +467,7 @@ var steps = [...]step{
 		if !o.Of.Single || len(o.Run.Configurations) == 0 {
 			return nil
 		}
-		return []string{"config", "explain", o.Run.Configurations[0].Path}
+		return []string{"config", "explain", lang.PathArgument(o.Run.Configurations[0].Path)}
 	}},
 	{lang.Text{EN: "the page of the comparison", ZH: "比对结果页面"}, func(o *Overview) []string {
 		if p := o.named(comparison); p != "" {
@@ -489,13 +489,13 @@ var steps = [...]step{
 		if o.onFile(nil, pieces) == nil {
 			return nil
 		}
-		return []string{"hpaa", "import", strings.TrimSuffix(strings.TrimSuffix(o.Run.Paths[0], "/"), "/dump_data"), "--learn"}
+		return []string{"hpaa", "import", lang.PathArgument(strings.TrimSuffix(strings.TrimSuffix(o.Run.Paths[0], "/"), "/dump_data")), "--learn"}
 	}},
 	{lang.Text{EN: "its values", ZH: "数值"}, func(o *Overview) []string {
 		if !o.Of.Single || len(o.Run.Types) == 0 {
 			return nil
 		}
-		return []string{"show", o.Run.Paths[0]}
+		return []string{"show", lang.PathArgument(o.Run.Paths[0])}
 	}},
 	{lang.Text{EN: "NaN, Inf and saturated values in execution order", ZH: "按执行顺序查找 NaN、Inf 和饱和值"}, func(o *Overview) []string {
 		if !o.HasTensors() || o.Of.Single {
@@ -514,12 +514,12 @@ var steps = [...]step{
 	}},
 }
 
-// npu are the paths that were given, without the reference where that is in one.
+// npu are the arguments for the paths that were given, without the reference where that is in one.
 func (o *Overview) npu() []string {
 	if o.Run.NPU != "" && len(o.Run.Paths) == 1 && o.Run.Reference != o.Run.Paths[0] {
-		return []string{o.Run.NPU}
+		return []string{lang.PathArgument(o.Run.NPU)}
 	}
-	return o.Run.Paths
+	return lang.PathArguments(o.Run.Paths)
 }
 
 // perfTable is the form of the names of tables of performance.
@@ -539,5 +539,5 @@ func (o *Overview) named(name string) string {
 	if i < 0 {
 		return ""
 	}
-	return o.Of.Files[i].Path()
+	return lang.PathArgument(o.Of.Files[i].Path())
 }

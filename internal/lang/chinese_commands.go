@@ -378,7 +378,7 @@ func commandsInChinese() map[string]string {
 		"its tensors are in host order: -f is for dumps":                          "其张量为主机侧排布：-f 用于 dump",
 		"%s is %s, not a configuration":                                           "%s 是%s，不是配置",
 		"%s is no configuration: %v":                                              "%s 不是配置：%v",
-		"%s is %s, not a configuration; try dumptool inspect %s":                  "%s 是%s，不是配置；可用 dumptool inspect %s",
+		"%s is %s, not a configuration; to look at its tensors: %s":               "%s 是%s，不是配置；查看其张量：%s",
 		"baseline: %s": "基线：%s",
 		"baseline: no table of operators in %s, want op_perf.csv or op_perf_{core}.csv": "基线：%s 中没有算子性能表，需要 op_perf.csv 或 op_perf_{core}.csv",
 		"%d elements of the padding of the NPU tensor %v are not zero":                  "NPU 张量 %[2]v 的填充中有 %[1]d 个元素不为零",

@@ -7,10 +7,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 
 	"dumptool/internal/check"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/recompute"
 )
@@ -101,7 +101,7 @@ const groupedFrom = 20
 func (p *printer) check(r *check.Report) error {
 	p.text(p.of(r.Summary.Headline))
 	if r.Ranks != nil {
-		p.ranks(r.Ranks)
+		p.ranks(r.Ranks, r.Paths)
 	}
 	if first := r.Summary.First; first != nil && (r.Ranks == nil || len(r.Ranks.Findings) == 0) {
 		p.blank()
@@ -149,12 +149,11 @@ func (p *printer) firstWrong(r *check.Report, o *check.Operator) []fact {
 }
 
 // reproducing are the options without which an operator may have another verdict.
-var reproducing = []string{"attr", "budget", "fusion", "full", "graph-file", "ir", "seed"}
+var reproducing = []string{"attr", "budget", "fusion", "full", "graph-file", "ir", "seed", "version"}
 
-// reproduce is the command that writes what is needed to run an operator again; RUN stands
-// for the paths.
+// reproduce is the command that writes what is needed to run an operator again.
 func reproduce(r *check.Report, o *check.Operator) string {
-	line := "dumptool check RUN"
+	args := append([]string{"check"}, lang.PathArguments(r.Paths)...)
 	for _, option := range r.Options {
 		if !slices.Contains(reproducing, option.Name) {
 			continue
@@ -164,26 +163,20 @@ func reproduce(r *check.Report, o *check.Operator) string {
 			values = []string{option.Value}
 		}
 		for _, value := range values {
-			line += " --" + option.Name + "=" + quoted(value)
+			args = append(args, "--"+option.Name+"="+value)
 		}
 	}
-	for _, at := range []struct{ flag, value string }{{"rank", o.At.Rank}, {"step", o.At.Step}, {"ops", o.Op}} {
-		if at.value != "" {
-			line += " --" + at.flag + " " + quoted(at.value)
-		}
-	}
-	return line + " --extract repro"
+	return lang.CommandLine(append(append(args, roundFlags(o.At.Rank, o.At.Step, o.Op)...), "--extract", "repro")...)
 }
 
-// quoted is a word as a POSIX shell takes it.
-func quoted(word string) string {
-	plain := func(r rune) bool {
-		return r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_./:=,@%+", r))
+// roundFlags are the flags that choose ranks, steps and an operator; empty texts choose all.
+func roundFlags(ranks, steps, op string) (words []string) {
+	for _, f := range []struct{ name, value string }{{"--rank", ranks}, {"--step", steps}, {"--ops", dumpdir.OpsText(op)}} {
+		if f.value != "" {
+			words = append(words, lang.Flag(f.name, f.value)...)
+		}
 	}
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return words
 }
 
 // checkFacts are what was covered, where attributes come from and the order.

@@ -23,14 +23,14 @@ const (
 	shownReasons  = 4
 )
 
-// ranks prints what ranks say of each other: the first finding and what it may have
+// ranks prints what ranks, whose dumps lie at paths, say of each other: the first finding and what it may have
 // damaged, the others, what was checked, and what is wrong by rank and layer.
-func (p *printer) ranks(r *ranks.Report) {
+func (p *printer) ranks(r *ranks.Report, paths []string) {
 	p.blank()
 	var facts factList
 	if len(r.Findings) > 0 {
 		f := r.Findings[0]
-		facts.add(p.say("First wrong", "首个错误"), p.findingLines(f)...)
+		facts.add(p.say("First wrong", "首个错误"), p.findingLines(f, paths)...)
 		if s := f.Spread; s != nil && s.Tensors > 0 {
 			facts.add(p.say("Spread", "影响"), p.say("%s of %s, steps %s", "%[2]s 的 %[1]s，step %[3]s", lang.CountText(s.Tensors, "tensor", "个张量"), ranks.RankText(s.Ranks), strings.Join(s.Steps, ", ")))
 		}
@@ -52,7 +52,7 @@ func (p *printer) ranks(r *ranks.Report) {
 }
 
 // findingLines say what is wrong, where, and how to look at it.
-func (p *printer) findingLines(f *ranks.Finding) []string {
+func (p *printer) findingLines(f *ranks.Finding, paths []string) []string {
 	where := p.say("%s, step %s, %s", "%s，step %s，%s", f.Op, f.Step, ranks.RankText(f.Members))
 	if f.Script != "" {
 		where += "     " + f.Script
@@ -62,8 +62,9 @@ func (p *printer) findingLines(f *ranks.Finding) []string {
 	if advice := m.Advice; advice.EN != "" {
 		lines = append(lines, p.Lang.Text(advice))
 	}
-	return append(lines, p.say("look at it: dumptool inspect RUN --rank '%s' --step %s --ops %s --stats", "查看：dumptool inspect RUN --rank '%s' --step %s --ops %s --stats",
-		strings.ReplaceAll(ranks.Ranges(f.Members), ",", "|"), f.Step, f.Op))
+	args := append([]string{"inspect"}, lang.PathArguments(paths)...)
+	args = append(args, roundFlags(strings.ReplaceAll(ranks.Ranges(f.Members), ",", "|"), f.Step, f.Op)...)
+	return append(lines, p.say("look at it: %s", "查看：%s", lang.CommandLine(append(args, "--stats")...)))
 }
 
 // findingLine is a finding in a line.

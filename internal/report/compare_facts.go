@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 )
 
@@ -339,8 +340,8 @@ func (t Text) problemFacts(r *record.Report) []fact {
 		return titleOf(row) + t.say(": ", "：") + t.join(string(row.Status), places.of(o), why)
 	})
 	if ambiguous := byOperator(r, record.Ambiguous); len(ambiguous) > 0 {
-		lines = append(lines, t.say("--map-node-dict decides which tensors belong together: --map-node-dict '{%q:%q}'",
-			"用 --map-node-dict 指定对应关系：--map-node-dict '{%q:%q}'", ambiguous[0].Op, "NPU_NAME"))
+		lines = append(lines, t.say("--map-node-dict decides which tensors belong together: %s", "用 --map-node-dict 指定对应关系：%s",
+			lang.ShellLine([]string{"--map-node-dict", "{" + jsonpos.Quote(ambiguous[0].Op) + `:"NPU_NAME"}`})))
 	}
 	return []fact{{label: t.say("Not compared", "未能比对"), lines: lines}}
 }

@@ -9,6 +9,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -195,7 +196,7 @@ func (t Text) statisticsFacts(r *record.Report) (facts []fact) {
 	}
 	var ops []string
 	for _, i := range origins[:min(len(origins), mostStarts)] {
-		if ops = append(ops, `"`+r.Row(i).Op+`"`); r.Row(i).Statistics == nil || r.Row(i).Statistics.Tensor == "" { // not of msprobe
+		if ops = append(ops, jsonpos.Quote(r.Row(i).Op)); r.Row(i).Statistics == nil || r.Row(i).Statistics.Tensor == "" { // not of msprobe
 			return append(facts, fact{label: t.say("Next", "下一步"), lines: []string{t.say("dump the tensors of %s, to see which elements", "dump %s 的张量，以查看是哪些元素", r.Row(i).Op)}})
 		}
 	}

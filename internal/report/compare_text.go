@@ -56,7 +56,7 @@ func (t Text) WriteCompare(w io.Writer, r *record.Report) error {
 		p.table("", worstTable(r, worst, names, p.codes()).Grid(p.Lang).Fit(p.Width))
 	}
 	if all := ranksOf(r); all != nil {
-		p.ranks(all)
+		p.ranks(all, npuPaths(r))
 	}
 	p.blank()
 	p.facts(p.runFacts(r))
@@ -358,6 +358,16 @@ func (n shortNames) inRound(row *record.Row) string {
 	return n.of(row) + "@" + row.Round
 }
 
+// npuPaths are the paths of the NPU data, as they were given.
+func npuPaths(r *record.Report) (paths []string) {
+	for _, a := range r.Args {
+		if path, ok := strings.CutPrefix(a, "--npu="); ok {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
 // WriteCompareMarkdown writes the summary of a comparison for a comment on a code
 // host: the verdict, the findings, the worst rows and what was compared.
 func (t Text) WriteCompareMarkdown(w io.Writer, r *record.Report) error {
@@ -366,7 +376,7 @@ func (t Text) WriteCompareMarkdown(w io.Writer, r *record.Report) error {
 	if all := ranksOf(r); all != nil {
 		p := t.to(&b)
 		p.markdown = true
-		p.ranks(all)
+		p.ranks(all, npuPaths(r))
 	}
 	t.markdownRounds(&b, r)
 	t.writeStripSVG(&b, r)

@@ -224,8 +224,8 @@ func (h *textHandler) line(level slog.Level, hint bool, text string) string {
 		prefix += word
 	}
 	const indent = "  "
-	whole := command().ReplaceAllStringFunc(prefix+text, func(s string) string {
-		start := strings.IndexAny(s, "'d")
+	whole := quoted().ReplaceAllStringFunc(prefix+text, func(s string) string {
+		start := strings.IndexByte(s, '\'')
 		return s[:start] + strings.ReplaceAll(s[start:], " ", unbroken)
 	})
 	lines := strings.Join(WrapWords(whole, h.width, h.width-len(indent)), "\n"+indent)
@@ -244,9 +244,8 @@ func (h *textHandler) begin(t lang.Text) string {
 	return t.EN
 }
 
-// command finds what people copy from a message, which is not broken: what stands in
-// quotes, and a command up to the end.
-var command = lang.Pattern(`(?:^|[ (（])'[^']+'|[:：] ?dumptool .*$`)
+// quoted finds what stands in quotes, which people copy and so is not broken.
+var quoted = lang.Pattern(`(?:^|[ (（])'[^']+'`)
 
 // unbroken stands for a blank at which no line is broken. Texts do not have it: they are
 // escaped.

@@ -59,14 +59,14 @@ func TestMessagesWrap(t *testing.T) {
 	s, _, err := testStreams()
 	s.ErrWidth = 24
 	m := NewMessages(s, MessageOptions{Verbose: true, Color: true})
-	m.Hintf("create the folder: mkdir -p /data/a/very/long/path (it is not made)")
+	m.Hintf("create the folder: mkdir -p /data/a/very/long/path")
 	m.Hintf("afterwards: dumptool overflow analyze -d '/data/my dump'")
 	m.Hintf("see (run 'dumptool convert --help') for its flags")
 	m.Hintf("之后执行：dumptool overflow analyze -d /data/dump")
 	m.Hintf("请替换 dump_path 的占位值 /path/to/dump")
 	m.Warnf("the runtime's folder is not the user's own")
 	m.Log().Debug("a line of the debug log as it is", "key", "a value")
-	want := "hint: create the folder:\n  mkdir -p\n  /data/a/very/long/path\n  (it is not made)\n" +
+	want := "hint: create the folder:\n  mkdir -p /data/a/very/long/path\n" +
 		"hint: afterwards:\n  dumptool overflow analyze -d '/data/my dump'\n" +
 		"hint: see (run\n  'dumptool convert --help')\n  for its flags\n" +
 		"hint: 之后执行：\n  dumptool overflow analyze -d /data/dump\n" +

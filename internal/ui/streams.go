@@ -8,7 +8,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/term"
@@ -133,13 +132,13 @@ func (s Style) Paint(text string) string {
 // direction-changing characters, broken UTF-8. Names in dumps and of files are
 // other people's data.
 func Escape(s string) string {
-	if strings.IndexFunc(s, hidden) < 0 && utf8.ValidString(s) {
+	if strings.IndexFunc(s, lang.Hidden) < 0 && utf8.ValidString(s) {
 		return s
 	}
 	var b strings.Builder
 	for len(s) > 0 {
 		r, n := utf8.DecodeRuneInString(s)
-		if hidden(r) || r == utf8.RuneError && n == 1 {
+		if lang.Hidden(r) || r == utf8.RuneError && n == 1 {
 			quoted := strconv.Quote(s[:n])
 			b.WriteString(quoted[1 : len(quoted)-1])
 		} else {
@@ -148,10 +147,4 @@ func Escape(s string) string {
 		s = s[n:]
 	}
 	return b.String()
-}
-
-// hidden reports whether r has no visible form of its own. Spaces of all
-// widths pass.
-func hidden(r rune) bool {
-	return !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r)
 }

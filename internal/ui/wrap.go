@@ -5,6 +5,8 @@ import (
 	"unicode"
 
 	"github.com/mattn/go-runewidth"
+
+	"dumptool/internal/lang"
 )
 
 // Columns measures text in columns of a terminal, in the same way everywhere.
@@ -28,7 +30,12 @@ func wrap(text string, first, rest int, whole bool) []string {
 		lines = append(lines, line)
 		line, used, width = "", 0, max(1, rest)
 	}
-	for _, p := range pieces(text) {
+	head, command := cutCommand(text)
+	all := pieces(head)
+	if command != "" {
+		all = append(all, piece{len(head) - len(strings.TrimRight(head, " ")), command, true})
+	}
+	for _, p := range all {
 		size := Columns.StringWidth(p.text)
 		if used > 0 && used+p.blanks+size > width {
 			end()
@@ -38,7 +45,7 @@ func wrap(text string, first, rest int, whole bool) []string {
 			used += p.blanks
 		}
 		for _, c := range p.text {
-			if size := Columns.RuneWidth(c); !whole && used > 0 && used+size > width {
+			if size := Columns.RuneWidth(c); !whole && !p.copied && used > 0 && used+size > width {
 				end()
 			}
 			line += string(c)
@@ -49,10 +56,26 @@ func wrap(text string, first, rest int, whole bool) []string {
 	return lines
 }
 
+// pasted finds a command at the end of a text, behind a colon.
+var pasted = lang.Pattern(`[:：] ?(?:dumptool|mkdir|tar|unzip|7z|eval|--map-node-dict) .*$`)
+
+// cutCommand cuts a text before the command at its end, which is copied whole and so is never
+// broken.
+func cutCommand(text string) (head, command string) {
+	at := pasted().FindStringIndex(text)
+	if at == nil {
+		return text, ""
+	}
+	command = strings.TrimLeft(text[at[0]:], ":： ")
+	return strings.TrimSuffix(text, command), command
+}
+
 // piece is a part of a text that stays on one line, and the blanks before it.
 type piece struct {
 	blanks int
 	text   string
+	// copied says that the part is never broken, however long it is.
+	copied bool
 }
 
 // pieces takes a text apart: words, and single Chinese characters with the
@@ -72,7 +95,7 @@ func pieces(text string) []piece {
 		if together {
 			all[len(all)-1].text += string(c)
 		} else {
-			all = append(all, piece{blanks, string(c)})
+			all = append(all, piece{blanks: blanks, text: string(c)})
 		}
 		blanks, before, glue = 0, c, opens(c)
 	}

@@ -36,3 +36,18 @@ func TestWrap(t *testing.T) {
 		})
 	}
 }
+
+// TestWrapCommand checks that a command at the end of a text stays on one line, with Chinese
+// characters in it too.
+func TestWrapCommand(t *testing.T) {
+	t.Parallel()
+	const command = "dumptool check '/data/我的 dump' --ops 张量张量张量 --extract repro"
+	for _, text := range []string{"look at it: ", "查看："} {
+		for _, width := range []int{10, 30} {
+			lines := Wrap(text+command, width, width)
+			if got := lines[len(lines)-1]; got != command {
+				t.Errorf("the last line is %q, want %q", got, command)
+			}
+		}
+	}
+}

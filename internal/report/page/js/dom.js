@@ -29,6 +29,9 @@ function replace(element) {
   append(element, Array.prototype.slice.call(arguments, 1));
 }
 
+// hides reports whether a text has a character without a visible form of its own.
+function hides(text) { return /[\p{C}\u2028\u2029]/u.test(text); }
+
 // visible writes as \u.... what has no visible form or turns the direction of text.
 function visible(text) {
   return String(text).replace(/[\u0000-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, function (c) {

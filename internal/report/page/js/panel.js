@@ -145,14 +145,32 @@ function panelTables(d) {
   return all;
 }
 
-// quote is a word of a command line for a POSIX shell.
+// printed is a text as the output of printf: lang.ShellWord says why.
+function printed(text) {
+  var octal = function (c) { return Array.from(new TextEncoder().encode(c), function (b) { return "\\" + ("00" + b.toString(8)).slice(-3); }).join(""); };
+  return "\"$(printf '" + Array.from(text, function (c, i) { return hides(c) || "'\"`\\%!".includes(c) || i === 0 && c === "-" ? octal(c) : c; }).join("") + "')\"";
+}
+
+function singleQuoted(word) { return "'" + word.replace(/'/g, "'\\''") + "'"; }
+
+// quote is a word of a command line for a POSIX shell, as lang.ShellWord.
 function quote(word) {
-  if (/^[A-Za-z0-9_@%+=:,.\/-]+$/.test(word)) return word;
-  if (/[\u0000-\u001f\u007f-\u009f]/.test(word)) return "$'" + word.replace(/[\\']/g, "\\$&").replace(/[\u0000-\u001f\u007f-\u009f]/g, function (c) {
-    var code = c.charCodeAt(0);
-    return code < 128 ? "\\x" + ("0" + code.toString(16)).slice(-2) : "\\u" + ("000" + code.toString(16)).slice(-4);
-  }) + "'";
-  return "'" + word.replace(/'/g, "'\\''") + "'";
+  if (/^[-A-Za-z0-9_./:=+@%,]+$/.test(word) && word[0] !== "=") return word;
+  return hides(word) ? printed(word) : singleQuoted(word);
+}
+
+// shellLine is a command for a POSIX shell, as lang.ShellLine.
+function shellLine(words) {
+  var lossy = words.some(function (w) { return w.endsWith("\n"); });
+  return lossy ? "eval " + printed(words.map(singleQuoted).join(" ")) : words.map(quote).join(" ");
+}
+
+// exactName and opsText are dumpdir.ExactName and dumpdir.OpsText.
+function exactName(name) { return name.startsWith("re:") ? "re:" + name.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&") : name; }
+
+function opsText(name) {
+  var element = exactName(name);
+  return element.trim() !== element || /[,\n]|^[[(@]/.test(element) ? "[" + JSON.stringify(element) + "]" : element;
 }
 
 // RUN_FLAGS are those that say which data is compared, by which limits.
@@ -161,19 +179,19 @@ var REPORT_FLAGS = /^--(format|show-graph|max-bins|min-bins|diff-cnt|diff-order|
 // roundArguments are the arguments of the run for the round of a row alone.
 function roundArguments(row) {
   var at = RUN.rounds[COLS.round[row]].at;
-  return RUN.args.filter(function (a) { return !REPORT_FLAGS.test(a) && !/^--(rank|step)=/.test(a); }).concat(at.rank ? "--rank=" + at.rank : [], at.step ? "--step=" + at.step : []);
+  return RUN.args.filter(function (a) { return !REPORT_FLAGS.test(a) && !/^--(rank|step|ops|op)=/.test(a); }).concat(at.rank ? "--rank=" + at.rank : [], at.step ? "--step=" + at.step : []);
 }
 
 function tensorName(row) { return COLS.op[row] || COLS.name[row]; }
 
 function visibleOp(row) { return (COLS.op[row] || COLS.name[row]).replace(/:(in|out)put:\d+$/, ""); }
 
-function detailCommand(row) { return ["dumptool", "compare", "detail", "--op=" + tensorName(row)].concat(roundArguments(row)); }
+function detailCommand(row) { return ["dumptool", "compare", "detail", "--op=" + exactName(tensorName(row))].concat(roundArguments(row)); }
 
 function command(words) {
-  var text = words.map(quote).join(" ");
+  var text = shellLine(words);
   var button = h("button", { type: "button", onclick: function () { copy(text, button); } }, say("copy"));
-  return h("div", { class: "cmd" }, h("code", null, words.map(function (w, i) { return [i > 0 && " ", h("span", null, visible(quote(w)))]; })), button);
+  return h("div", { class: "cmd" }, h("code", null, text.startsWith("eval ") ? text : words.map(function (w, i) { return [i > 0 && " ", h("span", null, visible(quote(w)))]; })), button);
 }
 
 // copy puts a text into the clipboard, where the browser lets a file do so.
@@ -195,7 +213,7 @@ function panelCommands(row) {
   if (state.print || BY_STATISTICS && COLS.total[row] < 0) return null; // nothing is copied from paper; or there are no elements to look at
   var detailed = detailCommand(row);
   return [h("h3", null, say("commands")), h("p", { class: "mute small" }, say("cmd_detail")), command(detailed), h("p", { class: "mute small" }, say("cmd_out")), command(detailed.concat("-out", "op" + row)),
-    h("p", { class: "mute small" }, say("cmd_page")), command(["dumptool", "compare"].concat(roundArguments(row), "--ops=" + visibleOp(row), "--pictures=all", "--format=html", "-out", "op" + row))];
+    h("p", { class: "mute small" }, say("cmd_page")), command(["dumptool", "compare"].concat(roundArguments(row), "--ops=" + opsText(visibleOp(row)), "--pictures=all", "--format=html", "-out", "op" + row))];
 }
 
 // link is a file beside the page: never an address with a scheme.

@@ -1,0 +1,36 @@
+package dumptest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// HardNames are names of files and operators that a shell, a terminal or a list of names may
+// take for something else.
+func HardNames() []string {
+	return []string{"a;touch${IFS}x", "it's", "$(touch x)", "`touch x`", "a\nb", "end\n", "-name", "--ops", "a,b", "@file", "re:.*", "[a]", "(a)",
+		"a b", " a", "*", "~", "=a", "a\"b", `a\b`, "%s!", "\x1b[31m", "\u202egnp", "张量", "&&x", "a|b", "#a"}
+}
+
+// ShellArgs returns the arguments that sh hands to dumptool for a line, and fails where the
+// shell runs or writes anything else.
+func ShellArgs(t testing.TB, line string) []string {
+	t.Helper()
+	bin, work := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "dumptool"), []byte("#!/bin/sh\nprintf '%s\\0' \"$@\"\n"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("/bin/sh", "-c", line)
+	cmd.Dir, cmd.Env = work, []string{"PATH=" + bin}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v: %s", line, err, out)
+	}
+	if left, err := os.ReadDir(work); err != nil || len(left) > 0 {
+		t.Errorf("%s: wrote %v, %v", line, left, err)
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+}
