@@ -71,9 +71,9 @@ func (b *block) separate() {
 		}
 		b.nonFinite = append(b.nonFinite, s)
 	}
-	b.sums.refOnly = b.e.moment(refOnly)
-	b.sums.npuOnly = b.e.moment(npuOnly)
-	b.sums.replaced = b.e.moment(replaced)
+	b.sums.refOnly = momentOf(refOnly)
+	b.sums.npuOnly = momentOf(npuOnly)
+	b.sums.replaced = momentOf(replaced)
 	b.count = kept
 	b.n.keep(kept)
 	b.r.keep(kept)
@@ -166,12 +166,12 @@ func (b *block) replace(s *nonFinite, n, r float64) float64 {
 	n, r = b.e.replacement(n), b.e.replacement(r)
 	s.abs = math.Abs(n - r)
 	if r != 0 {
-		s.rel = b.relativeAt(s.position, s.abs, math.Abs(r))
+		s.rel = s.abs / math.Abs(r)
 		b.part.counts[replacedRatios]++
-		b.sums.replacedRelative.merge(b.relativeSum(s.position, s.rel, math.Abs(r)))
+		b.sums.replacedRelative = b.sums.replacedRelative.Plus(s.rel)
 		b.part.hpaaMaxRel.add(s.rel, b.first+int64(s.position))
 	}
-	if !b.passesAt(s.position, s.abs, math.Abs(r)) {
+	if !b.e.request.Limits.Passes(s.abs, math.Abs(r)) {
 		b.flags[s.position] |= hpaaError
 		b.failed = true
 	}

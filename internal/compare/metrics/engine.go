@@ -50,9 +50,8 @@ type Engine struct {
 	total    int64
 	ref, npu *number
 	complex  bool // a side is complex
-	huge     bool // squares may leave the range of float64
+	double   bool // a side is of float64 or complex128
 	wide     bool // a side has 64-bit integers
-	exact    bool // both sides are integers, one of them of 64 bits
 	// direct is set when |d| is that of the values, and nothing needs d itself.
 	direct bool
 	// shortCodes is set when the distances of codes are distances in units of the
@@ -99,9 +98,8 @@ func (p *Pool) New(req Request) (*Engine, error) {
 	e := &Engine{
 		request: req, total: total, ref: ref, npu: npu,
 		complex:         ref.complex || npu.complex,
-		huge:            ref.huge() || npu.huge(),
+		double:          ref.double() || npu.double(),
 		wide:            ref.wide() || npu.wide(),
-		exact:           ref.integer && npu.integer && (ref.wide() || npu.wide()),
 		axes:            newAxisPlan(req.Shape, total),
 		strata:          noise.NewStrata(total),
 		hpaaLow:         -npu.high,
@@ -114,8 +112,8 @@ func (p *Pool) New(req Request) (*Engine, error) {
 	if err := e.checkNoise(); err != nil {
 		return nil, err
 	}
-	e.shortCodes = !e.complex && !npu.huge() && !npu.wide() && (!npu.integer || ref.integer && !ref.wide())
-	e.direct = !e.complex && !e.huge && !e.wide && (!npu.integer || ref.integer)
+	e.shortCodes = !e.complex && !npu.double() && !npu.wide() && (!npu.integer || ref.integer && !ref.wide())
+	e.direct = !e.complex && !e.wide && (!npu.integer || ref.integer)
 	e.halves = req.NPUDType == tensor.Float16 && req.RefDType == tensor.Float32
 	if req.Points > 0 {
 		e.every = max(1, total/int64(req.Points))

@@ -59,11 +59,8 @@ func (l Limits) limit(ref float64) float64 {
 
 // Passes reports whether an element with the difference |d| passes beside a
 // reference of magnitude |r|. It is the one tolerance rule of the program. A NaN
-// does not pass.
-func (l Limits) Passes(abs, ref float64) bool { return abs <= l.limit(ref) }
-
-// quarter returns the limits of quarters.
-func (l Limits) quarter() Limits { return Limits{float64(l.Atol / 4), l.Rtol, l.Mode} }
+// does not pass, nor does what exceeds the range of float64.
+func (l Limits) Passes(abs, ref float64) bool { return abs <= min(l.limit(ref), math.MaxFloat64) }
 
 // exceeded reports whether some elements do not pass.
 func (l Limits) exceeded(abs, r []float64) bool { return l.beyond(abs, r) < len(abs) }

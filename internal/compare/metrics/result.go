@@ -89,8 +89,8 @@ type Value struct {
 type Element struct {
 	Offset   int64 // in C order
 	Ref, NPU Value
-	// Abs is |d|, exact for integers until it is rounded to float64; NaN when
-	// a side is not finite. Rel is |d|/|r|, NaN where r is 0 or a side is not
+	// Abs is |d|, +inf where it exceeds the range of float64; NaN when a side is not
+	// finite. Rel is |d|/|r|, NaN where r is 0 or a side is not
 	// finite.
 	Abs, Rel float64
 }
@@ -162,20 +162,6 @@ type Histogram struct {
 	Bins  []HistogramBin
 }
 
-// JointBin counts pairs by the binary exponents of |d| and |r|, 16 octaves a
-// bin: bin k holds magnitudes from 2^(16k) up to 2^(16(k+1)). ZeroBin stands
-// for 0.
-type JointBin struct {
-	Abs, Ref int32
-	Count    int64
-	// What lies in the bin is not outside of these: |d| within an eighth of an
-	// octave, |r| within the bin's 16 octaves and the range of all.
-	MinAbs, MaxAbs, MinRef, MaxRef float64
-}
-
-// ZeroBin is the bin of zeros in a JointBin.
-const ZeroBin = -1 << 20
-
 // AxisBin is one position of an axis, or a run of them.
 type AxisBin struct {
 	Count, Errors  int64 // pairs, and those that are errors (of the strict policy)
@@ -237,7 +223,8 @@ type Result struct {
 	MeanAbs, MSE, RMSE         Metric
 	MaxRel                     Extreme
 	MeanRel, AccRel            Metric
-	RelUndefined               int64 // pairs with r = 0 and d != 0
+	RelUndefined               int64   // pairs with r = 0 and d != 0
+	MaxAbsUndefined            float64 // the largest |d| of them, 0 without any
 	RED, Diff1, LinfRel        Metric
 	Cosine                     Metric // clamped to [-1, 1]
 	CosineRaw                  Metric
@@ -258,7 +245,6 @@ type Result struct {
 	// RelHistogram and RelQuantiles are of noise.SampleElements elements where there are
 	// more: see noise.Strata.
 	AbsHistogram, RelHistogram Histogram
-	Joint                      []JointBin
 
 	Ref, NPU SideStats
 	// Overflowed counts pairs whose NPU element is not finite or saturated
@@ -293,6 +279,21 @@ type Result struct {
 
 // BothFinite is the number of pairs that are finite on both sides.
 func (r *Result) BothFinite() int64 { return r.Classes[Finite][Finite] }
+
+// Passes reports whether all finite pairs pass limits for sure, by the largest |d| and
+// |d|/|r|; another one may pass too.
+func (r *Result) Passes(l Limits) bool {
+	return l.quiet(extent{maxAbs: r.MaxAbs.Value(), maxRel: r.MaxRel.Value(), undefined: r.RelUndefined > 0})
+}
+
+// LacksSquares reports whether metrics over squares, such as cosine, RED and rms, are undefined
+// since magnitudes reach 2^400, or none is above 2^-400.
+func (r *Result) LacksSquares() bool {
+	if r.BothFinite() > 0 && !(r.RMSE.Defined() && r.RED.Defined() && r.CosineRaw.Defined()) {
+		return true
+	}
+	return r.Ref.Max.Defined() != r.Ref.RMS.Defined() || r.NPU.Max.Defined() != r.NPU.RMS.Defined() || r.HPAA.Mean.Defined() != r.HPAA.RMS.Defined()
+}
 
 // StrictErrors is the number of elements that are errors under the strict
 // policy: finite ones beyond the limits and all of different classes.

@@ -3,7 +3,6 @@ package metrics
 import (
 	"context"
 	"hash/crc32"
-	"math"
 	"slices"
 	"sync"
 
@@ -124,7 +123,7 @@ func (e *Engine) newPartial(segment int64) *Partial {
 	}
 	*p = Partial{
 		segment: segment, elements: min(first+e.segmentElements, e.total) - first,
-		axes: p.axes.empty(e.axes), minRef: math.Inf(1),
+		axes:   p.axes.empty(e.axes),
 		listed: p.listed[:0], mismatched: p.mismatched[:0], tree: tree{p.tree.stack[:0]},
 		worst: ranking{limit: e.request.Top, entries: p.worst.entries[:0]},
 		noise: e.newNoise(p.noise), lists: p.lists, errorOffsets: p.lists.errorOffsets[:0],

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -59,11 +60,7 @@ func (b *block) addULP(high uint64, total float64, index func() int) {
 func (b *block) measureIntegers() {
 	ulps := b.integerDistances()
 	high := kernel.Max(ulps)
-	exp := 0
-	if high > sumLimit {
-		exp = exponentOf(high)
-	}
-	b.sums.ulps = sumOf(kernel.Sum(scale(b.scratch[1], ulps, exp)), exp)
+	b.sums.ulps.Value = kernel.Sum(ulps)
 	if e := &b.part.maxULP; !e.set || high > e.value {
 		e.add(high, b.offset(kernel.Index(ulps, high)))
 	}
@@ -80,8 +77,7 @@ func (b *block) integerDistances() []float64 {
 		}
 	} else if !b.e.ref.integer {
 		for i, r := range b.r.values {
-			// What rounding takes from the reference is exact and small.
-			ulps[i] = math.RoundToEven(math.Abs(b.d[i] + (r - math.RoundToEven(r))))
+			ulps[i] = math.Abs(cmp.Or(b.n.values[i]-math.RoundToEven(r), b.n.cutOff(i)))
 		}
 	}
 	return ulps
