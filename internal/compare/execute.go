@@ -319,8 +319,8 @@ func (e *executor) keep(res *metrics.Result, row *record.Row) {
 		trim(res, row.Pair.Status, e.opt.Bins, e.opt.Axes)
 	}
 	if res.LacksSquares() {
-		row.Notes = append(slices.Clip(row.Notes), lang.Sayf("values or differences beyond 2^400, or all below 2^-400: no cosine, RED, rms and other metrics over squares",
-			"数值或差达到 2^400，或全部小于 2^-400：没有余弦相似度、RED、均方根等基于平方的指标"))
+		row.Notes = append(slices.Clip(row.Notes), lang.Sayf("magnitudes reach 2^400, or none is above 2^-400: no cosine, RED, rms and other metrics over squares",
+			"绝对值达到 2^400，或均不超过 2^-400：没有余弦相似度、RED、均方根等基于平方的指标"))
 	}
 	row.Result, row.Noise, res.Noise = res, res.Noise, nil
 	if row.Noise == nil {

@@ -83,6 +83,7 @@ func TestKeys(t *testing.T) {
 		"Where \"slim\" is true, as it is unless `--report rows=full` was given, rows and their metrics, classes and evidence are\n" +
 		"without the keys that have their default, which the tables below say: readers take a key that is missing for that.\n" +
 		"Parts of a run - of shards, interrupted ones - have all keys.\n" +
+		"Documents of `" + EarlierSchema + "` are read too; of their keys `joint` of a row is gone: elements by octaves of |r| and |d|.\n" +
 		"This file is made of the lists in the program: `go test ./internal/compare/record -run TestKeys -update`.\n")
 	unused := maps.Clone(meanings)
 	list := func(title string, o object) {

@@ -248,7 +248,7 @@ func TestDocumentSummary(t *testing.T) {
 	if diff := cmp.Diff([]any{"op/5:output:1"}, summary["suspects"]); diff != "" {
 		t.Errorf("suspects (-want +got):\n%s", diff)
 	}
-	if d["schema"] != "dumptool/compare/1" || d["interrupted"] != true || d["baseline"].(map[string]any)["missing"].([]any)[0] != "gone:output:0" {
+	if d["schema"] != "dumptool/compare/2" || d["interrupted"] != true || d["baseline"].(map[string]any)["missing"].([]any)[0] != "gone:output:0" {
 		t.Errorf("head is %v", d)
 	}
 }
@@ -454,7 +454,7 @@ func TestReadRefuses(t *testing.T) {
 		{`[]`, "wanted an object"},
 		{`{}`, `"schema" is missing`},
 		{`{"schema":"dumptool/compare/1"}`, `"rows" is missing`},
-		{`{"schema":"dumptool/compare/2","rows":[]}`, `schema is "dumptool/compare/2", want "dumptool/compare/1"`},
+		{`{"schema":"dumptool/compare/3","rows":[]}`, `schema is "dumptool/compare/3", want "dumptool/compare/2"`},
 		{`{"schema":"dumptool/compare/1","rows":{}}`, "wanted an array"},
 		{`{"schema":"dumptool/compare/1","rows":[],"ROWS":[]}`, `"rows" stands twice`},
 		{minimal(goodRow) + "x", "wanted the end of the file"},
