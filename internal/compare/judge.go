@@ -27,8 +27,8 @@ type Judgement struct {
 	// LeftOut counts the rows that passed and are not in the document: by other limits
 	// nobody knows what they are.
 	LeftOut int
-	// ByLevels is set where the evidence is that of the run: the document lacks what it is
-	// made of.
+	// ByLevels is set where the evidence is taken from the run, since the document lacks the
+	// noise of the rows.
 	ByLevels bool
 	Rows     []JudgedRow
 	Counts   map[record.Status]int
@@ -170,7 +170,7 @@ func (j *judging) add(rows []record.Row) {
 	}
 }
 
-// finish adds what is known of the rows that are not there.
+// finish adds the rows that the document leaves out.
 func (j *judging) finish() *Judgement {
 	j.ByLevels = j.evidence && !j.facts
 	if j.mode == ByStatistics {
@@ -274,9 +274,9 @@ func judgeRow(r *JudgedRow, row *record.Row, was metrics.Mode, opt *JudgeOptions
 	r.Status, r.Reasons = r.within, warnings
 }
 
-// byEvidence sets the status of a row by its evidence, beside that by the new limits.
-// Where those leave it open the row may be within them or beyond: it is what it is either
-// way, and UNDECIDED where that is not the same.
+// byEvidence sets the status of a row from its evidence and its status by the new limits. Where
+// the limits leave the row open it is UNDECIDED, unless the evidence gives one status whether
+// the row is within the limits or not.
 func (r *JudgedRow) byEvidence(row *record.Row) {
 	if row.Evidence == nil {
 		return
@@ -352,8 +352,8 @@ func finiteErrors(res *metrics.Result, was, now metrics.Limits) (least, most int
 // answer says that all pairs pass limits, or that one does not; neither where it is not known.
 type answer struct{ passes, fails bool }
 
-// bySmallest judges a limit by the smallest one that passes all pairs beside another limit,
-// which was another number.
+// bySmallest judges limits by smallest, the smallest value of limit that passes all pairs while
+// the other limit is was.
 func bySmallest(smallest metrics.Metric, limit, other, was float64) answer {
 	v := smallest.Value()
 	if !smallest.Defined() || math.IsNaN(v) {

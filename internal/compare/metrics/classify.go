@@ -13,8 +13,7 @@ type nonFinite struct {
 	abs, rel float64
 }
 
-// classify counts the pairs by classes and leaves those that are finite on both
-// sides.
+// classify counts the pairs by classes and keeps the pairs that are finite on both sides.
 func (b *block) classify() {
 	p := b.part
 	b.nonFinite = b.nonFinite[:0]

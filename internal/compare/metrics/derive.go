@@ -67,7 +67,7 @@ func (e *Engine) result(p *Partial, s *node) *Result {
 		e.differences(r, p, s)
 		e.relations(r, p, s)
 	}
-	p.lists = lists{} // they are those of the result
+	p.lists = lists{} // the result has taken them over
 	return r
 }
 
@@ -136,7 +136,7 @@ func (v Value) class() Class { return complexClass(v.Real, v.Imag) }
 func (n *number) single(src []byte) Value {
 	v := Value{DType: n.dtype}
 	var one [1]float64
-	switch n.dtype { // those of most tensors, whose decoders need no memory
+	switch n.dtype { // most tensors have these types, whose decoders need no memory
 	case tensor.Float16:
 		kernel.Float16s(one[:], src)
 		v.Real = one[0]
@@ -351,9 +351,9 @@ func (e *Engine) angles(r *Result, s *node, equal bool) {
 	}
 }
 
-// residual returns what is left of n-sr against r, from the squares of n and d against those
-// of r. Of two equal formulas it takes that of the smaller terms. Where the squares of the
-// ratio exceed the range of float64, it goes by the angle between n and r.
+// residual returns |n-sr| / |r| for the scale s, from the squares of n, d and r. Of two equal
+// formulas it takes the one with the smaller terms. Where the square of |n|/|r| leaves the range
+// of float64, it uses the angle between n and r.
 func (p *pair) residual(scale, cosine float64) float64 {
 	nn, rr, dd := p.n.square(), p.r.square(), p.d.square()
 	if size := math.Sqrt(nn) / math.Sqrt(rr); size < 0x1p-500 || size > 0x1p500 {

@@ -20,7 +20,7 @@
 // Integers of 64 bits count by their float64 values, but two that differ have a difference
 // that is not 0. Beside complex elements they are rounded before.
 //
-// Sums are those of float64: metrics over squares are undefined where magnitudes, of n, r or
+// Sums are plain float64: metrics over squares are undefined where magnitudes, of n, r or
 // d as the metric needs them, reach 2^400 or all are at most 2^-400. A sum of magnitudes
 // beyond the range of float64 is +inf, and so is |d|, which then passes by no limits.
 //

@@ -52,12 +52,12 @@ type Engine struct {
 	complex  bool // a side is complex
 	double   bool // a side is of float64 or complex128
 	wide     bool // a side has 64-bit integers
-	// direct is set when |d| is that of the values, and nothing needs d itself.
+	// direct is set when |d| is |n-r| of the float64 values, and nothing needs d itself.
 	direct bool
 	// shortCodes is set when the distances of codes are distances in units of the
 	// last place and codes have less than 40 bits.
 	shortCodes bool
-	halves     bool // the NPU's elements are float16, those of the reference float32
+	halves     bool // the NPU tensor is float16, the reference float32
 	axes       *axisPlan
 	strata     noise.Strata // the blocks whose |d|/|r| are counted
 	every      int64        // the distance of sampled points, 0 for none
@@ -121,7 +121,7 @@ func (p *Pool) New(req Request) (*Engine, error) {
 	return e, nil
 }
 
-// checkNoise reports why what is asked for the noise is impossible.
+// checkNoise checks the request for the noise.
 func (e *Engine) checkNoise() error {
 	req := e.request.Noise
 	switch {
@@ -221,8 +221,8 @@ func (m *Merger) Finish() *Result {
 	return r
 }
 
-// newNoise returns a collector for a segment, in the memory of one that is not used
-// any more, nil if there is nothing to collect.
+// newNoise returns a collector for a segment, in the memory of a used one, nil if the request
+// has no noise.
 func (e *Engine) newNoise(used *noise.Collector) *noise.Collector {
 	if e.request.Noise == nil {
 		return nil

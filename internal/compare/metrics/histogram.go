@@ -17,11 +17,11 @@ type histograms struct {
 	abs, rel     binRange
 	absSubnormal map[int32]int64 // by bins
 	relSubnormal map[int32]int64
-	bins         []HistogramBin // memory for those that are taken
+	bins         []HistogramBin // reused memory
 }
 
-// binRange is a range of bins of a table after that of zero, both ends included.
-// It is empty at first.
+// binRange is a range of bins of a table, both ends included, without bin 0, which has the
+// zeros. It is empty at first.
 type binRange struct{ first, last uint }
 
 func emptyRange() binRange { return binRange{first: kernel.Bins} }
@@ -74,8 +74,8 @@ const firstBin = 1023 * 8
 // binNumber returns the number of a bin of a table.
 func binNumber(bin uint) int32 { return int32(bin) - firstBin }
 
-// taken returns the counts of a table in a range, with those of subnormal
-// magnitudes, in the memory of a list, and clears them.
+// taken returns the counts of a table in a range and the counts of subnormal magnitudes, in the
+// memory of list, and clears the table.
 func (h *histograms) taken(list []HistogramBin, table []uint32, within binRange, subnormal map[int32]int64) Histogram {
 	bins := h.bins[:0]
 	if len(subnormal) > 0 {
@@ -159,7 +159,7 @@ func quantileNear(x, largest float64) float64 {
 	return HistogramBin{Bin: int32(math.Float64bits(x)>>49) - firstBin}.middle(largest)
 }
 
-// lowerEdges returns the counts of the bins, that of zero first, by their lower edges.
+// lowerEdges returns the lower edges of the bins and their counts, first 0 and the zeros.
 func (h *Histogram) lowerEdges() iter.Seq2[float64, int64] {
 	return func(yield func(float64, int64) bool) {
 		if !yield(0, h.Zeros) {

@@ -23,8 +23,8 @@ type moment struct {
 	mean, rest, m2 float64
 }
 
-// hasSquares reports whether float64 holds the squares of values of which the largest
-// magnitude is given, and sums of as many squares as a disk has elements.
+// hasSquares reports whether float64 holds sums of the squares of values, given their largest
+// magnitude: 2^200 squares below 2^800 have a sum in its range.
 func hasSquares(largest float64) bool {
 	return largest == 0 || largest > 0x1p-400 && largest < 0x1p400
 }
@@ -56,7 +56,7 @@ func momentOf(values []float64) moment {
 	return m
 }
 
-// between returns the distance of the mean of b from that of a.
+// between returns the mean of b minus the mean of a.
 func between(a, b *moment) float64 { return (b.mean - a.mean) + (b.rest - a.rest) }
 
 // merge joins the moments of two sets of values (Chan, Golub and LeVeque,
@@ -96,13 +96,13 @@ func newWeights(a, b int64) weights {
 	return weights{a + b, share, float64(a) * share}
 }
 
-// kept is the least share of the sums that a moment may be what is left of: no more than
-// eight bits are lost then.
+// kept is the smallest share of the sums that may remain in a moment, so that the subtraction
+// loses no more than eight bits.
 const kept = 0x1p-8
 
-// setRuns sets the moments to those of the pairs whose sums are given, d = n-r and r-Shift.
-// It returns false where too little would be left of the sums: where n or d has hardly any
-// spread beside them.
+// setRuns computes the moments from sums over the pairs, of d = n-r and of r-Shift. It returns
+// false where the subtraction would lose more bits than kept allows: where n or d has hardly any
+// spread beside the sums.
 func (p *pair) setRuns(s *kernel.GroupSums) bool {
 	shifted := float64(s.Shift * s.D)
 	dr := s.DR - shifted // of r-Shift
@@ -130,8 +130,7 @@ func (m moment) constant() bool {
 type pair struct {
 	n, r, d moment
 	co      float64
-	// absD and absR are the sums of |d| and |r|, of complex elements those of the
-	// moduli.
+	// absD and absR are the sums of |d| and |r|; |x| of a complex element is its modulus.
 	absD, absR tensor.Sum
 }
 

@@ -20,7 +20,7 @@ const (
 	saturatedErrors
 	wrappedErrors
 	relativeZeros     // pairs of finite elements with r = 0
-	relativeUndefined // of them those with d != 0
+	relativeUndefined // pairs with r = 0 and d != 0
 	quotientZeros     // pairs with r = 0 in blocks whose |d|/|r| are counted, as 0
 	below1000
 	below5000

@@ -20,14 +20,14 @@ const (
 	NaN
 )
 
-// Classes counts pairs by the class of the NPU element, then that of the
-// reference element.
+// Classes counts pairs by the class of the NPU element, then by the class of the reference
+// element.
 type Classes [4][4]int64
 
 // Metric is the value of a metric, or nothing where the metric is undefined. It has no more
 // bytes than a number: a run keeps some sixty of each pair.
 type Metric struct {
-	bits uint64 // those of the value, less those of noNumber
+	bits uint64 // of the value, minus noNumber
 }
 
 // noNumber are the bits of a NaN that is no value.
@@ -107,15 +107,14 @@ type Errors struct {
 }
 
 // SideStats describes the elements of one side. The numbers are over its finite
-// elements, undefined when there are none; Std and Var are those of the
-// population. The values of complex elements are their moduli.
+// elements, undefined when there are none; Std and Var divide by the number of
+// elements. The values of complex elements are their moduli.
 type SideStats struct {
 	Min, Max, Mean, Std, Var, RMS, L2 Metric
 	Zeros, NaN, PosInf, NegInf        int64
 	// Saturated counts elements at the largest finite magnitude of the type, of
 	// integers at either limit; the lower limit of unsigned types and bool do
-	// not count. For the reference the type is that of the NPU, to which it is
-	// rounded before. Subnormal counts elements that are subnormal in their own
+	// not count. The reference is rounded to the type of the NPU before. Subnormal counts elements that are subnormal in their own
 	// type.
 	Saturated, Subnormal int64
 }
@@ -164,7 +163,7 @@ type Histogram struct {
 
 // AxisBin is one position of an axis, or a run of them.
 type AxisBin struct {
-	Count, Errors  int64 // pairs, and those that are errors (of the strict policy)
+	Count, Errors  int64 // pairs, and errors by the strict policy
 	SumAbs, SumRel float64
 }
 
@@ -187,7 +186,7 @@ type Point struct {
 	Ref, NPU float64
 }
 
-// Quantiles are those of a distribution, from its histogram: at most 6.1 % off.
+// Quantiles are computed from a histogram: at most 6.1 % off.
 type Quantiles struct {
 	P50, P90, P95, P99, P999 Metric
 }
@@ -280,8 +279,8 @@ type Result struct {
 // BothFinite is the number of pairs that are finite on both sides.
 func (r *Result) BothFinite() int64 { return r.Classes[Finite][Finite] }
 
-// Passes reports whether all finite pairs pass limits for sure, by the largest |d| and
-// |d|/|r|; another one may pass too.
+// Passes reports whether the largest |d| and |d|/|r| prove that all finite pairs pass limits.
+// If it returns false they may pass all the same.
 func (r *Result) Passes(l Limits) bool {
 	return l.quiet(extent{maxAbs: r.MaxAbs.Value(), maxRel: r.MaxRel.Value(), undefined: r.RelUndefined > 0})
 }

@@ -44,7 +44,7 @@ type side struct {
 	stored []byte
 	values []float64 // moduli of complex elements
 	parts  []float64 // of complex elements, real and imaginary in turn
-	codes  []int64   // in the NPU's type; of complex elements those of the parts
+	codes  []int64   // in the NPU's type; two of a complex element, one of each part
 	exact  []uint64  // 64-bit integers
 	span   kernel.Span
 }
@@ -113,8 +113,8 @@ func (e *Engine) Run(ctx context.Context, segment int64, ref, npu Reader) (*Part
 	return p, nil
 }
 
-// newPartial returns the result of no pairs of a segment, in the memory of one that
-// is not used any more: of what results do not take over.
+// newPartial returns an empty result of a segment, in the memory of a used one, without the
+// lists that results took over.
 func (e *Engine) newPartial(segment int64) *Partial {
 	first := segment * e.segmentElements
 	p, ok := e.pool.partials.Get().(*Partial)

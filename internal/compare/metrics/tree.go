@@ -2,15 +2,15 @@ package metrics
 
 import "dumptool/internal/tensor"
 
-// node is a node of the tree of sums: those of a block or of two nodes.
+// node is a node of the tree of sums: the sums of a block, or of two nodes.
 type node struct {
 	pair
-	// relative is the sum of |d|/|r|, ulps that of the distances in units of the
-	// last place, errors and hpaaErrors those of |d| of the errors.
+	// relative is the sum of |d|/|r|, ulps the sum of the distances in units of the last
+	// place. errors and hpaaErrors are the sums of |d| over the errors.
 	relative, ulps, errors, hpaaErrors tensor.Sum
 	// Of complex elements the moduli of both sides.
 	npuModuli, refModuli moment
-	// refOnly and npuOnly are the finite elements that meet one that is not.
+	// refOnly and npuOnly are the finite elements whose partner is not finite.
 	refOnly, npuOnly moment
 	// replaced are the reference elements of pairs that are not finite, as HPAA
 	// replaces them, and replacedRelative their |d|/|r|.
@@ -73,7 +73,7 @@ func (t *tree) join() {
 	t.stack = t.stack[:k]
 }
 
-// root joins what is left, the last nodes first.
+// root joins the remaining nodes, the last ones first.
 func (t *tree) root() *node {
 	if len(t.stack) == 0 {
 		return &node{}

@@ -9,7 +9,7 @@ import (
 )
 
 // measureULP adds the distances in units of the last place of the NPU's
-// type; of a complex element that of the part which is farther off.
+// type. The distance of a complex element is the larger one of its parts.
 func (b *block) measureULP() {
 	if b.e.shortCodes && !b.gathered {
 		b.addULP(b.digests.MaxDistance, float64(b.digests.SumDistance), func() int {

@@ -25,11 +25,11 @@ type Ratios struct {
 	Rel, Ref, Abs  float64 // the sums of |d|/|r|, |r| and |d|
 	MaxRel, MaxAbs float64
 	Zeros          int64 // references that are 0
-	Undefined      int64 // of them those with a difference
+	Undefined      int64 // references that are 0 beside a difference
 	Below1, Below5 int64 // |d|/|r| below 1/1000 and 5/1000, 0 for zeros
 	Negative       int64 // d below 0
-	// The lowest bins of |d| and of |d|/|r| but that of zero, Bins or more if none; of
-	// |d|/|r| that are not counted it means nothing.
+	// The lowest bins above bin 0 of |d| and of |d|/|r|, Bins or more if there is none. FirstRel
+	// means nothing where |d|/|r| are not counted.
 	FirstAbs, FirstRel uint
 	Exceeds            bool    // some |d| is beyond the limits
 	Flagged            int64   // pairs with a flag
@@ -41,9 +41,9 @@ type Ratios struct {
 type ratioLanes struct {
 	sums   [20]float64
 	counts [20]int64
-	// lowest has four numbers for each lane: the lowest index in Abs beyond the index of
-	// bin 0, one that means nothing, the same of Rel, and another one that means nothing.
-	// Where there is nothing beyond, numbers wrap around.
+	// lowest has four numbers for each lane: the first is the lowest index in Abs minus the
+	// index of bin 1, the third the same in Rel; the others mean nothing. Indexes of bin 0 wrap
+	// around.
 	lowest  [16]uint16
 	exceeds uint64     // not 0 if some |d| is beyond the limits
 	flagged [4]float64 // the sums of |d| of pairs with a flag

@@ -26,8 +26,8 @@ type Tables struct {
 	marks []uint64
 }
 
-// NewTables returns tables for at most so many pairs at a time, which are less than 2^18:
-// lanes of counts have 16 bits.
+// NewTables returns tables for blocks of at most so many pairs, below 2^18: a lane counts them
+// in 16 bits.
 func NewTables(pairs int) *Tables {
 	// Away from other arrays, so that equal indexes do not fall in one set of the
 	// cache.
