@@ -36,7 +36,7 @@ OK：不超出内部为 float32 时的误差；LOW：不超出 float16 和函数
 摘要写到标准输出。有 -out 时还把报告写到 DIR：report.html(浏览器页面)、compare.json(全部结果)和 cpu_vs_npu.csv(含 HPAA 的列及更多的列)。若两侧来自 HPAA，或有 --format hpaa，则写 HPAA 的文件：每个异常张量一个错误 CSV、日志、op_config.csv。`,
 	"compare detail":      `detail 比对一个算子的张量，显示全部信息：两侧的统计量、全部指标、差异最大的元素及其坐标。有 -out 时把两侧张量以相同的形状和顺序写成 .npy 文件，把差异最大的元素写成 CSV。`,
 	"compare determinism": `determinism 逐位比较同一网络的两次或多次运行的张量，按执行顺序列出不同者：有几种内容、与首次运行相差多少；有三次以上运行时，还指出每次不同的是相同的元素(张量某一部分的竞争)还是不同的元素(加法顺序变化)。每个 rank 和 step 与首次运行的相同 rank 和 step 比较。`,
-	"compare judge":       `judge 读取一次运行的 compare.json，不读张量而重新判定各行：按证据，或在给出门限时按门限(--verdict)。按门限时，若全部元素通过、由差异最大的元素决定，或门限与运行时相同，则判定是精确的；其他行只知道错误个数的界，两种答案都可能的行为 UNDECIDED，算失败。未给出的门限取自 profile，而不是运行时的门限。`,
+	"compare judge":       `judge 读取一次运行的 compare.json，不读张量而重新判定各行：按证据，或在给出门限时按门限(--verdict)。门限与运行时不同时，按该行的 margin 以及使全部元素通过的最小 atol、rtol 判定；仍不能确定的行为 UNDECIDED，算失败：请用这些门限重新运行 compare。未给出的门限取自 profile，而不是运行时的门限。`,
 	"compare merge":       `merge 即用于 'compare' 结果的 'dumptool merge'。`,
 	"completion": `completion 打印脚本，用于在 shell 中补全命令和选项。在当前 shell 中使用：
 

@@ -194,11 +194,11 @@ func newCompareJudgeCommand(a *app) *cobra.Command {
 		Short:       "judge a finished comparison by its evidence, or by other limits",
 		Annotations: chinese("按证据或其他门限重新判定已完成的比对"),
 		Long: `judge reads the compare.json of a run and judges its rows without the tensors:
-by their evidence, or by limits where any are given (--verdict). By limits a row
-is judged exactly if all of its elements pass, if the worst one decides, or if
-the limits are those of the run; for the others the number of errors is bounded,
-and a row for which both answers are possible is UNDECIDED, which counts as
-failed. Limits that are not given are those of the profile, not of the run.`,
+by their evidence, or by limits where any are given (--verdict). By other limits
+than those of the run a row is judged by its margin and by the smallest atol and
+rtol that pass all of its elements. A row that they leave open is UNDECIDED, which
+counts as failed: compare again with these limits. Limits that are not given are
+those of the profile, not of the run.`,
 		Example: `  dumptool compare judge report/compare.json --atol 0.001 --rtol 0.01
   dumptool compare judge report/compare.json --max-error-ratio 0.001`,
 		Args: cobra.ArbitraryArgs,

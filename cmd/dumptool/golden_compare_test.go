@@ -16,7 +16,6 @@ import (
 	"testing"
 
 	"dumptool/internal/compare"
-	"dumptool/internal/compare/record"
 
 	gocmp "github.com/google/go-cmp/cmp"
 )
@@ -98,12 +97,7 @@ func TestCompareGolden(t *testing.T) {
 	cells := readCells(t, filepath.Join(out, "cpu_vs_npu.csv"))
 	for _, row := range doc.Rows {
 		w := want[row.Op]
-		// In float64 the squares of 1e300 overflow: expect.json has what numpy
-		// makes of it, these are the true values.
 		expect := raw[row.Op]
-		if row.Op == "huge64" {
-			expect["cosine"], expect["rms"] = json.RawMessage("1"), json.RawMessage("1e300")
-		}
 		check := func(what string, got, want any) {
 			if fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("%s: %s is %v, want %v", row.Op, what, got, want)
@@ -321,11 +315,6 @@ func TestSlimGolden(t *testing.T) {
 			if text, err := os.ReadFile(slim); err != nil || again.String() != string(text) {
 				t.Errorf("written again it is another document (%v): %s", err, gocmp.Diff(string(text), again.String()))
 			}
-			for i := range want.Rows {
-				if want.Rows[i].Status == record.Pass && want.Rows[i].Result != nil {
-					got.Rows[i].Result.Joint = want.Rows[i].Result.Joint
-				}
-			}
 			var a, b bytes.Buffer
 			got.Args, got.Options, got.Files, got.Full, want.Full = want.Args, want.Options, want.Files, true, true
 			if err := cmp.Or(got.Write(&a), want.Write(&b)); err != nil {
@@ -341,7 +330,7 @@ func TestSlimGolden(t *testing.T) {
 						flags := []string{"--verdict", verdict, "--atol", atol, "--rtol", rtol}
 						of, is := judgedStatuses(t, whole, flags), judgedStatuses(t, slim, flags)
 						for name, status := range of {
-							if is[name] != status && is[name] != string(compare.Undecided) {
+							if is[name] != status {
 								t.Errorf("%v: %s is %s by the slim document, %s by the whole one", flags, name, is[name], status)
 							}
 						}
@@ -384,9 +373,6 @@ func slimRowsAreSmall(t *testing.T, document string) {
 			if key != "noise" && key != "pictures" {
 				bytes += len(key) + len(value) + len(`"":,`)
 			}
-		}
-		if bins := strings.Count(string(row["joint"]), "],[") + 1; bins > 12 {
-			t.Errorf("%s: %d bins of the joint histogram", row["op"], bins)
 		}
 	}
 	if rows == 0 || bytes > rows*2560 {

@@ -27,7 +27,7 @@ type KeepOptions struct {
 	// Top is the number of worst elements that are kept for bad rows, List that
 	// of the first error elements, Points about that of sampled points.
 	Top, List, Points int
-	// Bins keeps the joint histograms, and of bad rows the profiles of axes.
+	// Bins keeps the histograms and the profiles of axes of bad rows.
 	Bins bool
 	// Whole keeps of the rows of a merge what compare.json shows alone; without it that is read
 	// again when it is written.
@@ -342,6 +342,10 @@ func (e *executor) keep(res *metrics.Result, row *record.Row) {
 			e.pool.Recycle(res)
 		}
 		trim(res, row.Pair.Status, e.opt.Bins, e.opt.Axes)
+	}
+	if res.LacksSquares() {
+		row.Notes = append(slices.Clip(row.Notes), lang.Sayf("magnitudes reach 2^400, or none is above 2^-400: no cosine, RED, rms and other metrics over squares",
+			"绝对值达到 2^400，或均不超过 2^-400：没有余弦相似度、RED、均方根等基于平方的指标"))
 	}
 	row.Result, row.Noise, res.Noise = res, res.Noise, nil
 	if row.Noise == nil {

@@ -15,8 +15,8 @@ import (
 	"dumptool/internal/sidefile"
 )
 
-// Undecided is the outcome of a row that was judged without its tensors when
-// the numbers that were kept allow either answer.
+// Undecided is the status of a row when the numbers in the document do not tell what it is by
+// other limits: it has to be compared again.
 const Undecided record.Status = "UNDECIDED"
 
 // Judgement is a run that was judged again, by other limits and without its
@@ -27,8 +27,8 @@ type Judgement struct {
 	// LeftOut counts the rows that passed and are not in the document: by other limits
 	// nobody knows what they are.
 	LeftOut int
-	// ByLevels is set where the evidence is that of the run: the document lacks what it is
-	// made of.
+	// ByLevels is set where the evidence is taken from the run, since the document lacks the
+	// noise of the rows.
 	ByLevels bool
 	Rows     []JudgedRow
 	Counts   map[record.Status]int
@@ -54,10 +54,9 @@ type JudgedRow struct {
 	Was, Status record.Status
 	Limits      record.Limits
 	Total       int64
-	// Least and Most bound the number of error elements; they are equal where
-	// it is known exactly.
-	Least, Most int64
-	Reasons     []record.Finding
+	// Errors is the number of error elements, nil where the document does not tell.
+	Errors  *int64
+	Reasons []record.Finding
 	// within is the status that the row has if no more elements are errors than may be.
 	within record.Status
 	// passes is set where a row that is undecided does not fail either way.
@@ -85,9 +84,8 @@ type judging struct {
 
 // JudgeFile judges the compare.json at a path by evidence, as the run that wrote it did, or by
 // other limits, and returns what it says besides its rows. It holds the rows of one round at
-// a time. Where every pair passes or the smallest limits that pass all pairs decide, the
-// answer is exact; elsewhere the joint histogram of |d| and |r| bounds the number of errors,
-// and a row that it leaves open is Undecided. config gives the limits of operators, nil for
+// a time. The margin of a row and the smallest atol and rtol that pass all of its pairs
+// decide; a row that they leave open is Undecided. config gives the limits of operators, nil for
 // none. Errors name the path.
 func JudgeFile(path string, opt JudgeOptions, config *sidefile.OpConfig) (*record.Report, *Judgement, error) {
 	var j *judging
@@ -179,7 +177,7 @@ func (j *judging) add(rows []record.Row) {
 	}
 }
 
-// finish adds what is known of the rows that are not there.
+// finish adds the rows that the document leaves out.
 func (j *judging) finish() *Judgement {
 	j.ByLevels = j.evidence && !j.facts
 	if j.mode == ByStatistics {
@@ -269,20 +267,12 @@ func judgeRow(r *JudgedRow, row *record.Row, was metrics.Mode, opt *JudgeOptions
 	res := row.Result
 	f := factsOf(res)
 	r.Total = f.total
-	limits := metrics.Limits{Atol: r.Limits.Atol, Rtol: r.Limits.Rtol, Mode: opt.Mode}
-	r.Least, r.Most = finiteErrors(row, res, was, limits)
-	switch {
-	case opt.Verdict.classes():
-		r.Least, r.Most = r.Least+f.mismatch, r.Most+f.mismatch
-	case opt.Verdict.NaN == NaNHPAA:
-		if r.Least == r.Most && limits == limitsOf(row, was) {
-			r.Least, r.Most = res.HPAA.Count, res.HPAA.Count
-		} else {
-			r.Most += f.mismatch // what the replacement makes of them depends on the limits
-		}
+	least, most := opt.errorRange(res, f, limitsOf(&row.Limits, was), limitsOf(&r.Limits, opt.Mode))
+	if least == most {
+		r.Errors = &least
 	}
 	whole, highest := opt.Verdict.judged(f), opt.Verdict.MaxErrorRatio
-	if r.Reasons = opt.Verdict.broken(f); len(r.Reasons) > 0 || opt.Verdict.classes() && f.mismatch > 0 || record.Share(r.Least, whole) > highest {
+	if r.Reasons = opt.Verdict.broken(f); len(r.Reasons) > 0 || opt.Verdict.classes() && f.mismatch > 0 || record.Share(least, whole) > highest {
 		r.Status, r.Reasons = record.Fail, append(r.Reasons, opt.Verdict.replaced(res)...)
 		return
 	}
@@ -296,16 +286,16 @@ func judgeRow(r *JudgedRow, row *record.Row, was metrics.Mode, opt *JudgeOptions
 	case len(warnings) > 0 || row.Forced:
 		r.within = record.Warn
 	}
-	if record.Share(r.Most, whole) > highest {
+	if record.Share(most, whole) > highest {
 		r.Status, r.Reasons = Undecided, opt.Verdict.replaced(res)
 		return
 	}
 	r.Status, r.Reasons = r.within, warnings
 }
 
-// byEvidence sets the status of a row by its evidence, beside that by the new limits.
-// Where those leave it open the row may be within them or beyond: it is what it is either
-// way, and UNDECIDED where that is not the same.
+// byEvidence sets the status of a row from its evidence and its status by the new limits. Where
+// the limits leave the row open it is UNDECIDED, unless the evidence gives one status whether
+// the row is within the limits or not.
 func (r *JudgedRow) byEvidence(row *record.Row) {
 	if row.Evidence == nil {
 		return
@@ -327,47 +317,88 @@ func (r *JudgedRow) byEvidence(row *record.Row) {
 	}
 }
 
-// limitsOf returns the limits that a row was compared with.
-func limitsOf(row *record.Row, mode metrics.Mode) metrics.Limits {
-	return metrics.Limits{Atol: row.Limits.Atol, Rtol: row.Limits.Rtol, Mode: mode}
+// limitsOf returns the limits of a row in a mode.
+func limitsOf(l *record.Limits, mode metrics.Mode) metrics.Limits {
+	return metrics.Limits{Atol: l.Atol, Rtol: l.Rtol, Mode: mode}
 }
 
-// finiteErrors bounds the pairs, finite on both sides, that are beyond the
-// limits.
-func finiteErrors(row *record.Row, res *metrics.Result, was metrics.Mode, l metrics.Limits) (least, most int64) {
-	old := limitsOf(row, was)
-	if l == old {
-		return res.Beyond.Count, res.Beyond.Count
-	}
-	for _, bin := range res.Joint {
-		if !l.Passes(bin.MaxAbs, bin.MinRef) {
-			most += bin.Count
-		}
-		if !l.Passes(bin.MinAbs, bin.MaxRef) {
-			least += bin.Count
-		}
-	}
-	if l.Mode != was {
-		return least, most
-	}
-	// The smallest limits that pass all pairs are exact, one given the other.
-	for _, m := range []struct {
-		least     metrics.Metric
-		is, given float64
-		fixed     float64
-	}{
-		{res.MinRtol, l.Rtol, l.Atol, old.Atol},
-		{res.MinAtol, l.Atol, l.Rtol, old.Rtol},
-	} {
-		v := m.least.Value()
-		switch {
-		case !m.least.Defined() || math.IsNaN(v):
-		case m.given >= m.fixed && m.is >= v:
-			return 0, 0
-		case m.given <= m.fixed && m.is < v:
-			least = max(least, 1)
-			most = max(most, least)
-		}
+// errorRange returns the least and the largest number of errors that a row compared with the
+// limits was may have by the limits now.
+func (o *JudgeOptions) errorRange(res *metrics.Result, f *facts, was, now metrics.Limits) (least, most int64) {
+	least, most = finiteErrors(res, was, now)
+	switch {
+	case o.Verdict.classes():
+		return least + f.mismatch, most + f.mismatch
+	case o.Verdict.NaN == NaNHPAA && was == now:
+		return res.HPAA.Count, res.HPAA.Count
+	case o.Verdict.NaN == NaNHPAA:
+		return least, most + f.mismatch // what the replacement makes of them depends on the limits
 	}
 	return least, most
+}
+
+// finiteErrors is errorRange for the pairs that are finite on both sides.
+func finiteErrors(res *metrics.Result, was, now metrics.Limits) (least, most int64) {
+	errors := res.Beyond.Count
+	switch {
+	case was == now:
+		return errors, errors
+	case res.Passes(now):
+		return 0, 0
+	case was.Mode != now.Mode:
+		return 0, res.BothFinite()
+	}
+	least, most = 0, res.BothFinite()
+	if now.Atol >= was.Atol && now.Rtol >= was.Rtol {
+		most = errors
+	}
+	if now.Atol <= was.Atol && now.Rtol <= was.Rtol {
+		least = errors
+	}
+	for _, a := range []answer{
+		byMargin(res.Margin, was, now),
+		bySmallest(res.MinRtol, now.Rtol, now.Atol, was.Atol),
+		bySmallest(res.MinAtol, now.Atol, now.Rtol, was.Rtol),
+	} {
+		if a.passes {
+			return 0, 0
+		}
+		if a.fails {
+			least = max(least, 1)
+		}
+	}
+	return least, max(least, most)
+}
+
+// answer says that all pairs pass limits, or that one does not; neither where it is not known.
+type answer struct{ passes, fails bool }
+
+// bySmallest judges limits by smallest, the smallest value of limit that passes all pairs while
+// the other limit is was.
+func bySmallest(smallest metrics.Metric, limit, other, was float64) answer {
+	v := smallest.Value()
+	if !smallest.Defined() || math.IsNaN(v) {
+		return answer{}
+	}
+	return answer{passes: limit >= v && other >= was, fails: limit < v && other <= was}
+}
+
+// byMargin judges by the largest |d|/limit: limits that are more than margin times the earlier
+// ones pass all pairs, limits that are less do not.
+func byMargin(margin metrics.Metric, was, now metrics.Limits) answer {
+	const slack = 1 + 0x1p-40 // more than the roundings of limits and quotients
+	m := margin.Value()
+	if !margin.Defined() || math.IsNaN(m) {
+		return answer{}
+	}
+	least, most := math.Inf(1), 0.0 // times the earlier limits
+	for _, l := range [][2]float64{{was.Atol, now.Atol}, {was.Rtol, now.Rtol}} {
+		switch {
+		case l[0] > 0:
+			least, most = min(least, l[1]/l[0]), max(most, l[1]/l[0])
+		case l[1] > 0:
+			most = math.Inf(1)
+		}
+	}
+	return answer{passes: m*slack < least, fails: m > most*slack}
 }

@@ -427,12 +427,9 @@ func resumeKey(row *record.Row) string {
 // A report of a hundred thousand rows has to fit in memory: of each row it keeps
 // what the conclusion and the reports show.
 
-// trim drops the details of the result of a row that no report has. The joint
-// histogram, the profiles of axes and the histograms of bad rows stay if bins is set.
+// trim drops the details of the result of a row that no report has. The profiles of axes and
+// the histograms of bad rows stay if bins is set.
 func trim(res *metrics.Result, status record.Status, bins, axes bool) {
-	if !bins {
-		res.Joint = nil
-	}
 	if !bins && (!axes || status != record.Fail) {
 		res.Axes = nil
 	}

@@ -33,9 +33,10 @@ const (
 func NaNPolicies() []NaNPolicy { return []NaNPolicy{NaNStrict, NaNEqual, NaNHPAA, NaNIgnore} }
 
 // Gates are limits on metrics of a whole tensor, nil where there is none. A
-// metric that is undefined breaks no gate, the elements decide then, with one
-// exception: a mean relative error that is undefined because the reference is 0
-// wherever the tensors differ breaks MaxMeanRel.
+// metric that is undefined breaks no gate, the elements decide then, with two
+// exceptions: a mean relative error that is undefined because the reference is 0
+// wherever the tensors differ breaks MaxMeanRel, and a metric that is undefined because
+// squares of the values leave the range of float64 breaks its gate unless the tensors are equal.
 type Gates struct {
 	MinCos, MaxRED, MaxMeanRel, MinSQNR, MaxULP *float64
 }
@@ -145,6 +146,7 @@ type facts struct {
 	cos, red, meanRel, sqnr, ulps metrics.Metric
 	meanD, rmse                   metrics.Metric
 	integer                       bool // elements of the NPU
+	lacksSquares                  bool // the sides differ, and squares of the values leave the range of float64
 	masks                         bool // all that is saturated is below zero, as attention masks are
 }
 
@@ -155,7 +157,7 @@ func factsOf(res *metrics.Result) *facts {
 		nanBoth: res.Classes[metrics.NaN][metrics.NaN], saturatedBoth: res.SaturatedBoth,
 		relUndefined: res.RelUndefined,
 		cos:          res.Cosine, red: res.RED, meanRel: res.MeanRel, sqnr: res.SQNR, ulps: res.ULPMax.Metric,
-		meanD: res.MeanD, rmse: res.RMSE, integer: !float,
+		meanD: res.MeanD, rmse: res.RMSE, integer: !float, lacksSquares: res.LacksSquares() && res.MaxAbs.Value() > 0,
 		masks: res.NPU.Max.Defined() && res.NPU.Max.Value() < -res.NPU.Min.Value(),
 	}
 }
@@ -235,16 +237,19 @@ func (g *Gates) broken(f *facts) []record.Finding {
 		limit  *float64
 		metric metrics.Metric
 		least  bool // the limit is a minimum
+		lacks  bool // the metric is undefined for want of squares
 	}{
-		{"min-cos", g.MinCos, f.cos, true},
-		{"max-red", g.MaxRED, f.red, false},
-		{"max-mean-rel", g.MaxMeanRel, f.meanRel, false},
-		{"min-sqnr", g.MinSQNR, f.sqnr, true},
-		{"max-ulp", g.MaxULP, f.ulps, false},
+		{"min-cos", g.MinCos, f.cos, true, f.lacksSquares},
+		{"max-red", g.MaxRED, f.red, false, f.lacksSquares},
+		{"max-mean-rel", g.MaxMeanRel, f.meanRel, false, false},
+		{"min-sqnr", g.MinSQNR, f.sqnr, true, f.lacksSquares},
+		{"max-ulp", g.MaxULP, f.ulps, false, false},
 	} {
 		v := gate.metric.Value()
 		switch {
-		case gate.limit == nil || !gate.metric.Defined():
+		case gate.limit == nil || !gate.metric.Defined() && !gate.lacks:
+		case !gate.metric.Defined():
+			broken(lang.Sayf("squares of the values leave the range of float64: no metric for --%s %g", "数值的平方超出 float64 的范围：--%s %g 没有指标可用", gate.flag, *gate.limit))
 		case gate.least && !(v >= *gate.limit):
 			broken(lang.Sayf("%.6g is below --%s %g", "%.6g 低于 --%s %g", v, gate.flag, *gate.limit))
 		case !gate.least && !(v <= *gate.limit):

@@ -144,7 +144,7 @@ func runsInChinese() map[string]string {
 		"%s: made by an older version of dumptool: run the shards again":                       "%s：由旧版 dumptool 生成：请重新运行各分片",
 		"%s: is cut or no document: %w":                                                        "%s：被截断或不是结果文件：%v",
 		"%s: has no schema: not a document of dumptool":                                        "%s：没有 schema：不是 dumptool 的结果文件",
-		"%s: has the schema %s of a newer dumptool, want %s":                                   "%s：schema 为较新 dumptool 的 %s，应为 %s",
+		"%s: has the schema %s of another version of dumptool, want %s":                        "%s：schema 为其他版本 dumptool 的 %s，应为 %s",
 		"%s: has the schema %s, want %s":                                                       "%s：schema 为 %s，应为 %s",
 		"%s: is shard %s, as %s is":                                                            "%s：是分片 %s，%s 也是",
 		"%s: made by %s, %s by %s":                                                             "%s：由 %s 生成，%s 由 %s 生成",

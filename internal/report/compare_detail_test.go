@@ -31,7 +31,7 @@ func TestCompareJSON(t *testing.T) {
 				rows++
 			}
 		}
-		if rows != len(r.Rows) || !strings.HasPrefix(text, "{\n  \"schema\": \"dumptool/compare/1\",\n") || !strings.HasSuffix(text, "]\n}\n") {
+		if rows != len(r.Rows) || !strings.HasPrefix(text, "{\n  \"schema\": \"dumptool/compare/2\",\n") || !strings.HasSuffix(text, "]\n}\n") {
 			t.Errorf("%s: %d lines of rows, want %d, in\n%s", name, rows, len(r.Rows), text)
 		}
 		if name == "everything" && !strings.Contains(text, "of the inputs 0.001 < 0.1") {

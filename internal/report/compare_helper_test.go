@@ -76,7 +76,6 @@ func failing(op string) record.Row {
 	r.Listed = []metrics.Element{first, last}
 	r.Worst = []metrics.Element{first, last, pair(2, 0, 0.004), pair(1, 2, 2)}
 	r.Axes = []metrics.AxisProfile{{Axis: 0, Size: 2, Fold: 1, Bins: []metrics.AxisBin{{Count: 2, Errors: 1, SumAbs: 0.3, SumRel: 0.3}, {Count: 2, Errors: 1, SumAbs: 0.01}}}}
-	r.Joint = []metrics.JointBin{{Abs: metrics.ZeroBin, Ref: 0, Count: 1, MinRef: 2, MaxRef: 2}, {Abs: -1, Ref: 0, Count: 1, MinAbs: 0.3, MaxAbs: 0.3, MinRef: 1, MaxRef: 1}}
 	return row
 }
 
@@ -99,7 +98,6 @@ func broken(op string) record.Row {
 	r.MaxAbs, r.MaxRel, r.MeanRel, r.Pearson = at(0, 2), at(0, 2), known(0), metrics.Metric{}
 	r.Listed = []metrics.Element{first, pair(1, 2, inf), last}
 	r.Worst = r.Listed
-	r.Joint = nil
 	return row
 }
 

@@ -330,7 +330,7 @@ func (r *msprobeRow) measure(rep *record.Report) {
 		return metrics.NumberOf((math.Round(m.Value()*finite) + good) / float64(res.Total))
 	}
 	r.numbers.cosine, r.numbers.thousandth = res.Cosine, share(res.R1000)
-	r.metrics = [6]any{number(res.Cosine), number(metrics.NumberOf(math.Sqrt(res.MSE.Value() * finite))),
+	r.metrics = [6]any{number(res.Cosine), number(metrics.NumberIf(math.Sqrt(res.MSE.Value()*finite), res.MSE.Defined())),
 		number(metrics.NumberOf(res.MaxAbs.Value())), number(largestRelative(res)), number(r.numbers.thousandth), number(share(res.R5000))}
 	switch {
 	case len(n.Shape) == 0:
@@ -356,11 +356,7 @@ const epsilon = 0x1p-52
 func largestRelative(res *metrics.Result) metrics.Metric {
 	largest := metrics.NumberOf(res.MaxRel.Value())
 	if res.RelUndefined > 0 {
-		for _, bin := range res.Joint {
-			if bin.Ref == metrics.ZeroBin && bin.Abs != metrics.ZeroBin {
-				largest = metrics.NumberOf(max(largest.Value(), bin.MaxAbs/epsilon))
-			}
-		}
+		largest = metrics.NumberOf(max(largest.Value(), res.MaxAbsUndefined/epsilon))
 	}
 	return largest
 }

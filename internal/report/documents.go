@@ -41,7 +41,7 @@ type TwiceError struct{ Path, Schema string }
 
 // Error names the document.
 func (e *TwiceError) Error() string {
-	if e.Schema == record.Schema {
+	if e.Schema == record.Schema || e.Schema == record.EarlierSchema {
 		return fmt.Sprintf("%s is a third document of %s, want one, or two: before and after", e.Path, e.Schema)
 	}
 	return fmt.Sprintf("%s is a second document of %s", e.Path, e.Schema)
@@ -74,7 +74,7 @@ func (d *Documents) add(path string, open func(offset int64) (io.ReadCloser, err
 	}
 	into := &d.Overflow
 	switch schema {
-	case record.Schema:
+	case record.Schema, record.EarlierSchema:
 		if d.Before != nil {
 			return &TwiceError{path, schema}
 		}

@@ -186,7 +186,7 @@ type Writer struct {
 type Keep struct {
 	// Worst are the elements of a tensor that differ most, Errors the elements
 	// beyond the limits, and Divergence is that of Kullback and Leibler. Bins are
-	// joint histograms and profiles of axes, Calls the values of calls of msprobe.
+	// histograms and profiles of axes, Calls the values of calls of msprobe.
 	// Pictures are those of the rows that have them. Whole is set where rows are shown in another
 	// order than theirs: a merge holds all of them then.
 	Worst, Errors, Divergence, Bins, Calls, Pictures, Whole bool

@@ -1,13 +1,11 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"slices"
 
 	"dumptool/internal/compare"
 	"dumptool/internal/compare/record"
-	"dumptool/internal/lang"
 )
 
 // judgedTable lists judged rows.
@@ -25,9 +23,7 @@ func judgedTable(rows []*compare.JudgedRow) Table[*compare.JudgedRow] {
 		numbers("rtol", func(r row) float64 { return r.Limits.Rtol }).in(InCSV | InJSON),
 		words("source", func(r row) string { return r.Limits.Source() }).in(InJSON),
 		numbers("total", func(r row) int64 { return r.Total }).in(InJSON),
-		numbers("errors", errorRange).titled("ERRORS", "错误").in(InText).ranked(2),
-		numbers("errors_min", func(r row) int64 { return r.Least }).in(InCSV | InJSON),
-		numbers("errors_max", func(r row) int64 { return r.Most }).in(InCSV | InJSON),
+		numbers("errors", func(r row) *int64 { return r.Errors }).titled("ERRORS", "错误").ranked(2),
 		numbers("total", func(r row) int64 { return r.Total }).titled("OF", "总数").in(InText | InCSV).ranked(4),
 		words("reasons", func(r row) []record.Finding { return list(r.Reasons) }).in(InJSON),
 	}}
@@ -38,22 +34,13 @@ func judgedLabel(r *compare.JudgedRow) string {
 	return rowInRound(&record.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round})
 }
 
-// errorRange is how many elements are errors, as far as it is known.
-func errorRange(r *compare.JudgedRow) lang.Text {
-	n := fmt.Sprint(r.Least)
-	if r.Most == r.Least {
-		return lang.Text{EN: n, ZH: n}
-	}
-	return lang.Sayf("%d to %d", "%d 至 %d", r.Least, r.Most).Text()
-}
-
 // WriteJudgementJSON writes a judgement as one JSON object.
 func WriteJudgementJSON(w io.Writer, j *compare.Judgement) error {
 	return writeJSON(w, struct {
 		Schema  string                    `json:"schema"`
 		Summary map[record.Status]int     `json:"summary"`
 		Rows    Table[*compare.JudgedRow] `json:"rows"`
-	}{"dumptool/judge/1", j.Counts, judgedTable(pointers(j.Rows))})
+	}{"dumptool/judge/2", j.Counts, judgedTable(pointers(j.Rows))})
 }
 
 // WriteJudgementCSV writes a judgement as a table.
@@ -70,6 +57,9 @@ func (t Text) WriteJudgement(w io.Writer, j *compare.Judgement) error {
 	}
 	p.text(p.say("%d of %d compared tensors pass, %d fail, %d are undecided", "已比对张量中 %d/%d 个通过，%d 个失败，%d 个无法判定", j.Counts[record.Pass], j.Compared,
 		j.Counts[record.Fail], j.Counts[compare.Undecided]))
+	if j.Counts[compare.Undecided] > j.LeftOut {
+		p.text(p.say("UNDECIDED: compare.json does not tell; run compare again with these limits", "UNDECIDED：compare.json 不足以判定；请用这些门限重新运行 compare"))
+	}
 	changed := slices.DeleteFunc(pointers(j.Rows), func(r *compare.JudgedRow) bool { return r.Was == r.Status && r.Status != record.Fail })
 	if len(changed) > 0 {
 		p.blank()

@@ -14,14 +14,14 @@ import (
 // judged is a judgement with a row of every kind.
 func judged() *compare.Judgement {
 	limits := record.Limits{Atol: 1, Rtol: 0, AtolSource: "flag", RtolSource: "flag"}
-	row := func(op string, output int, was, is record.Status, least, most int64) compare.JudgedRow {
-		return compare.JudgedRow{Op: op, Kind: "output", Output: output, Was: was, Status: is, Limits: limits, Total: 8, Least: least, Most: most}
+	row := func(op string, output int, was, is record.Status, errors *int64) compare.JudgedRow {
+		return compare.JudgedRow{Op: op, Kind: "output", Output: output, Was: was, Status: is, Limits: limits, Total: 8, Errors: errors}
 	}
 	rows := []compare.JudgedRow{
-		row("same", 0, record.Pass, record.Pass, 0, 0),
-		row("better", 1, record.Fail, record.Pass, 0, 0),
-		row("bad", 0, record.Fail, record.Fail, 3, 3),
-		row("=open", 0, record.Fail, compare.Undecided, 2, 6),
+		row("same", 0, record.Pass, record.Pass, new(int64)),
+		row("better", 1, record.Fail, record.Pass, new(int64)),
+		row("bad", 0, record.Fail, record.Fail, new(int64(3))),
+		row("=open", 0, record.Fail, compare.Undecided, nil),
 	}
 	rows[2].Round = "7"
 	rows[2].Reasons = []record.Finding{{Code: record.BeyondLimits, Confidence: record.High, Evidence: lang.Plain("cosine 0.5")}}
@@ -32,11 +32,12 @@ func TestWriteJudgement(t *testing.T) {
 	t.Parallel()
 	text := rendered(t, func(w io.Writer) error { return Text{}.WriteJudgement(w, judged()) })
 	const want = `2 of 4 compared tensors pass, 1 fail, 1 are undecided
+UNDECIDED: compare.json does not tell; run compare again with these limits
 
 TENSOR    WAS   NOW        ERRORS  OF
 better:1  FAIL  PASS            0   8
 bad@7     FAIL  FAIL            3   8
-=open     FAIL  UNDECIDED  2 to 6   8
+=open     FAIL  UNDECIDED           8
 `
 	if text != want {
 		t.Errorf("got\n%s\nwant\n%s", text, want)
@@ -49,6 +50,7 @@ func TestWriteJudgementAlone(t *testing.T) {
 	t.Parallel()
 	j := judged()
 	j.Rows = j.Rows[:1]
+	j.Counts = map[record.Status]int{record.Pass: 1}
 	if text := rendered(t, func(w io.Writer) error { return Text{}.WriteJudgement(w, j) }); strings.Count(text, "\n") != 1 {
 		t.Errorf("got %q", text)
 	}
@@ -57,11 +59,11 @@ func TestWriteJudgementAlone(t *testing.T) {
 func TestWriteJudgementCSV(t *testing.T) {
 	t.Parallel()
 	text := rendered(t, func(w io.Writer) error { return WriteJudgementCSV(w, judged()) })
-	const want = `op_name,was,status,atol,rtol,errors_min,errors_max,total
-same,PASS,PASS,1,0,0,0,8
-better:1,FAIL,PASS,1,0,0,0,8
-bad@7,FAIL,FAIL,1,0,3,3,8
-'=open,FAIL,UNDECIDED,1,0,2,6,8
+	const want = `op_name,was,status,atol,rtol,errors,total
+same,PASS,PASS,1,0,0,8
+better:1,FAIL,PASS,1,0,0,8
+bad@7,FAIL,FAIL,1,0,3,8
+'=open,FAIL,UNDECIDED,1,0,,8
 `
 	if text != want {
 		t.Errorf("got\n%s\nwant\n%s", text, want)
@@ -79,23 +81,22 @@ func TestWriteJudgementJSON(t *testing.T) {
 			Output                         int
 			Atol, Rtol                     float64
 			Total                          int64
-			Least                          int64 `json:"errors_min"`
-			Most                           int64 `json:"errors_max"`
+			Errors                         *int64
 			Reasons                        []struct{ Code, Evidence string }
 		}
 	}
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if doc.Schema != "dumptool/judge/1" || doc.Summary["UNDECIDED"] != 1 || len(doc.Rows) != 4 {
+	if doc.Schema != "dumptool/judge/2" || doc.Summary["UNDECIDED"] != 1 || len(doc.Rows) != 4 {
 		t.Fatalf("got %+v", doc)
 	}
 	last, bad := doc.Rows[3], doc.Rows[2]
-	if last.Op != "=open" || last.Was != "FAIL" || last.Status != "UNDECIDED" || last.Least != 2 || last.Most != 6 || last.Total != 8 ||
+	if last.Op != "=open" || last.Was != "FAIL" || last.Status != "UNDECIDED" || last.Errors != nil || last.Total != 8 ||
 		last.Atol != 1 || last.Rtol != 0 || last.Reasons == nil {
 		t.Errorf("got %+v", last)
 	}
-	if bad.Round != "7" || len(bad.Reasons) != 1 || bad.Reasons[0].Evidence != "cosine 0.5" || doc.Rows[1].Output != 1 {
+	if bad.Round != "7" || bad.Errors == nil || *bad.Errors != 3 || len(bad.Reasons) != 1 || bad.Reasons[0].Evidence != "cosine 0.5" || doc.Rows[1].Output != 1 {
 		t.Errorf("got %+v", bad)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"math"
+	"path"
 	"slices"
 	"strings"
 
@@ -174,7 +175,7 @@ func (d *Document) Decode(into any) error {
 // Take returns those documents that are of a schema and a run; of any run where its name
 // is empty. Documents of another version of the schema are an error.
 func Take(docs []Document, schema, run string) ([]Document, error) {
-	kind, _, _ := strings.Cut(schema, "/1")
+	kind := path.Dir(schema)
 	var all []Document
 	for _, d := range docs {
 		switch {
@@ -182,7 +183,7 @@ func Take(docs []Document, schema, run string) ([]Document, error) {
 		case d.Schema == schema:
 			all = append(all, d)
 		case strings.HasPrefix(d.Schema, kind+"/"):
-			return nil, lang.Errorf("%s: has the schema %s of a newer dumptool, want %s", d.Path, d.Schema, schema)
+			return nil, lang.Errorf("%s: has the schema %s of another version of dumptool, want %s", d.Path, d.Schema, schema)
 		default:
 			return nil, lang.Errorf("%s: has the schema %s, want %s", d.Path, jsonpos.Shorten(d.Schema, 40), schema)
 		}

@@ -228,7 +228,7 @@ func TestBefore(t *testing.T) {
 	}
 	drop(notes)
 	b.do(chromedp.WaitVisible("#notice", chromedp.ByQuery))
-	if text := eval[string](b, `document.getElementById("notice").textContent`); text != "notes.json is not a document of the schema dumptool/compare/1" {
+	if text := eval[string](b, `document.getElementById("notice").textContent`); text != "notes.json is not a document of the schema dumptool/compare/2" {
 		t.Errorf("the page says %q", text)
 	}
 	drop(filepath.Join(after, "compare.json"))

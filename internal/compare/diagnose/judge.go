@@ -159,7 +159,7 @@ func (r *row) jumps() (evidence []lang.Sentence) {
 // that of a few references near 0.
 func (r *row) accumulated() []record.Finding {
 	res, in := r.result(), r.numbers()
-	if !in.meanRel.Defined() || !res.MeanRel.Defined() || res.Mismatch.Count > 0 || r.outliers() || res.RED.Value() > r.grown() {
+	if !in.meanRel.Defined() || !res.MeanRel.Defined() || res.Mismatch.Count > 0 || r.outliers() || !res.RED.Defined() || res.RED.Value() > r.grown() {
 		return nil
 	}
 	rounding := r.roundingError()

@@ -223,7 +223,7 @@ func (b *block) sumAxes() {
 		return
 	}
 	abs, rel := b.spreadOut()
-	b.part.axes.add(b.e.axes, b.first, abs, rel, b.extent.sumAbs, b.sums.relative.over(1), flags)
+	b.part.axes.add(b.e.axes, b.first, abs, rel, b.extent.sumAbs, valueOf(b.sums.relative), flags)
 }
 
 func (s *axisSums) addErrors(p *axisPlan, flags []uint8) (count int64) {

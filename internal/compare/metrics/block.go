@@ -24,7 +24,7 @@ type block struct {
 	extent     extent
 	runs       kernel.GroupSums // what the noise has added up of the pairs: see AddBlock
 	digests    kernel.Digests   // of all elements
-	errors     kernel.Flagged   // those that are marked; Max is that of all pairs
+	errors     kernel.Flagged   // of the marked pairs, but Max is over all pairs
 	quotients  bool             // |d|/|r| are counted
 	marked     bool             // the errors were marked with the differences
 	hashed     bool             // the digests were made with the values
@@ -99,8 +99,8 @@ func (b *block) addNoise(ratio float64) {
 	}
 }
 
-// maxRatio returns what no |d| is more than by |r|, +inf where that is not known: the
-// differences of 64-bit integers are not those of their values in float64.
+// maxRatio returns a bound of all |d|/|r|, +inf where none is known: 64-bit integers may differ
+// although their float64 values do not.
 func (b *block) maxRatio() float64 {
 	if b.e.wide || !b.extent.relates() {
 		return math.Inf(1)

@@ -9,23 +9,23 @@ import (
 // bound finds the extremes of the differences, and the errors.
 func (b *block) bound() {
 	p, x := b.part, &b.extent
-	p.minRef, p.maxRef = min(p.minRef, b.r.span.MinAbs), max(p.maxRef, b.r.span.MaxAbs)
+	p.maxNPU, p.maxRef = max(p.maxNPU, b.n.span.MaxAbs), max(p.maxRef, b.r.span.MaxAbs)
 	if !p.maxAbs.set || x.maxAbs > p.maxAbs.value {
 		p.maxAbs.add(x.maxAbs, b.offset(kernel.Index(b.abs, x.maxAbs)))
 	}
 	if !p.maxRel.set || x.maxRel > p.maxRel.value {
 		b.addMaxRel(x.maxRel)
 	}
+	if x.undefined && x.maxAbs > p.maxUndefined {
+		p.maxUndefined = max(p.maxUndefined, kernel.MaxBesideZero(b.abs, b.r.values))
+	}
 	limits := b.e.request.Limits
 	quiet := x.passes || limits.quiet(*x)
 	if quiet && p.minLimits.covers(limits, *x) {
 		return
 	}
-	if x.maxAbs > math.MaxFloat64 {
-		b.boundScaled()
-		if b.marked {
-			clear(b.flags[:b.count]) // what is beyond the range of float64 may pass
-		}
+	if x.maxAbs > math.MaxFloat64 { // passes by no limits, beside which the marks were made
+		p.minLimits = minLimits{math.Inf(1), math.Inf(1), math.Inf(1)}
 		b.marked = false
 	} else if p.minLimits.add(limits, *x, b.abs, b.r.values); quiet || !b.marked && !limits.exceeded(b.abs, b.r.values) {
 		return
@@ -35,8 +35,8 @@ func (b *block) bound() {
 		return
 	}
 	for i, a := range b.abs {
-		if position := b.position(i); !b.passesAt(position, a, math.Abs(b.r.values[i])) {
-			b.flags[position] |= beyondError | hpaaError
+		if !limits.Passes(a, math.Abs(b.r.values[i])) {
+			b.flags[b.position(i)] |= beyondError | hpaaError
 			b.failed = true
 		}
 	}

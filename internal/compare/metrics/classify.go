@@ -13,8 +13,7 @@ type nonFinite struct {
 	abs, rel float64
 }
 
-// classify counts the pairs by classes and leaves those that are finite on both
-// sides.
+// classify counts the pairs by classes and keeps the pairs that are finite on both sides.
 func (b *block) classify() {
 	p := b.part
 	b.nonFinite = b.nonFinite[:0]
@@ -71,9 +70,9 @@ func (b *block) separate() {
 		}
 		b.nonFinite = append(b.nonFinite, s)
 	}
-	b.sums.refOnly = b.e.moment(refOnly)
-	b.sums.npuOnly = b.e.moment(npuOnly)
-	b.sums.replaced = b.e.moment(replaced)
+	b.sums.refOnly = momentOf(refOnly)
+	b.sums.npuOnly = momentOf(npuOnly)
+	b.sums.replaced = momentOf(replaced)
 	b.count = kept
 	b.n.keep(kept)
 	b.r.keep(kept)
@@ -166,12 +165,12 @@ func (b *block) replace(s *nonFinite, n, r float64) float64 {
 	n, r = b.e.replacement(n), b.e.replacement(r)
 	s.abs = math.Abs(n - r)
 	if r != 0 {
-		s.rel = b.relativeAt(s.position, s.abs, math.Abs(r))
+		s.rel = s.abs / math.Abs(r)
 		b.part.counts[replacedRatios]++
-		b.sums.replacedRelative.merge(b.relativeSum(s.position, s.rel, math.Abs(r)))
+		b.sums.replacedRelative = b.sums.replacedRelative.Plus(s.rel)
 		b.part.hpaaMaxRel.add(s.rel, b.first+int64(s.position))
 	}
-	if !b.passesAt(s.position, s.abs, math.Abs(r)) {
+	if !b.e.request.Limits.Passes(s.abs, math.Abs(r)) {
 		b.flags[s.position] |= hpaaError
 		b.failed = true
 	}

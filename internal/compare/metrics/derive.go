@@ -9,51 +9,35 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// ratio returns a/b times 2^exp, or the conventions for a b of 0: 0 if a is 0 too, +inf if
-// not, so that a reference of zeros never looks perfect beside anything else.
-func ratio(a, b float64, exp int) Metric {
-	if b == 0 {
-		if a == 0 {
-			return NumberOf(0)
-		}
-		return NumberOf(math.Inf(1))
+// ratio returns a/b, or the conventions for a b of 0: 0 if a is 0 too, +inf if not, so that a
+// reference of zeros never looks perfect beside anything else. It is undefined where b exceeds
+// the range of float64.
+func ratio(a, b float64) Metric {
+	switch {
+	case math.IsInf(b, 0):
+		return Metric{}
+	case b != 0:
+		return NumberOf(a / b)
+	case a == 0:
+		return NumberOf(0)
 	}
-	return NumberOf(math.Ldexp(a/b, exp))
+	return NumberOf(math.Inf(1))
 }
 
-// log10Of2 is the decimal logarithm of 2.
-const log10Of2 = math.Ln2 / math.Ln10
-
-// decibels returns 20 log10 of the ratio of two magnitudes, each times a power
-// of two: +inf if there is no noise, -inf if there is no signal.
-func decibels(signal, noise float64, exp int) Metric {
+// decibels returns 20 log10 of the ratio of two magnitudes: +inf if there is no noise, -inf
+// if there is no signal.
+func decibels(signal, noise float64) Metric {
 	switch {
 	case noise == 0:
 		return NumberOf(math.Inf(1))
 	case signal == 0:
 		return NumberOf(math.Inf(-1))
 	}
-	if quotient := signal / noise; quotient < 0x1p-1000 || quotient > 0x1p1000 {
-		signal, exp = frexp(signal, exp)
-		noise, exp = frexp(noise, -exp)
-		exp = -exp
-	}
-	return NumberOf(20 * (exact.Log10(signal/noise) + float64(float64(exp)*log10Of2)))
+	return NumberOf(20 * exact.Log10(signal/noise))
 }
 
-// frexp moves the exponent of x to exp.
-func frexp(x float64, exp int) (fraction float64, sum int) {
-	fraction, e := math.Frexp(x)
-	return fraction, exp + e
-}
-
-// capped returns x, or a limit if x exceeds the range of float64 by rounding.
-func capped(x, limit float64) Metric {
-	if math.IsInf(x, 0) {
-		x = math.Copysign(limit, x)
-	}
-	return NumberOf(x)
-}
+// finite returns x, undefined where sums exceeded the range of float64.
+func finite(x float64) Metric { return NumberIf(x, x-x == 0) }
 
 // result derives everything from the sums.
 func (e *Engine) result(p *Partial, s *node) *Result {
@@ -61,14 +45,13 @@ func (e *Engine) result(p *Partial, s *node) *Result {
 		Total: p.elements, Classes: p.classes, Complex: e.complex,
 		RefDType: e.request.RefDType, NPUDType: e.request.NPUDType,
 		ErrorOffsets: p.errorOffsets,
-		RelUndefined: p.counts[relativeUndefined],
-		Overflowed:   p.counts[overflowed], Underflowed: p.counts[underflowed],
+		RelUndefined: p.counts[relativeUndefined], MaxAbsUndefined: p.maxUndefined,
+		Overflowed: p.counts[overflowed], Underflowed: p.counts[underflowed],
 		SaturatedBoth:   p.counts[saturatedBoth],
 		SaturatedErrors: p.counts[saturatedErrors], WrappedErrors: p.counts[wrappedErrors],
 		ZeroTail: p.zeroTail,
 		RefCRC:   p.refCRC, NPUCRC: p.npuCRC, RefSum: p.refSum, NPUSum: p.npuSum,
 		Points: p.points,
-		Joint:  clamped(p.joint, p.maxAbs.value, p.minRef, p.maxRef),
 	}
 	r.AbsHistogram, r.RelHistogram = p.absHistogram, p.relHistogram
 	r.RelHistogram.Zeros -= p.counts[quotientZeros]
@@ -84,7 +67,7 @@ func (e *Engine) result(p *Partial, s *node) *Result {
 		e.differences(r, p, s)
 		e.relations(r, p, s)
 	}
-	p.lists = lists{} // they are those of the result
+	p.lists = lists{} // the result has taken them over
 	return r
 }
 
@@ -92,7 +75,7 @@ func (e *Engine) result(p *Partial, s *node) *Result {
 func (e *Engine) elements(r *Result, p *Partial, s *node) {
 	r.Start = e.element(p.start)
 	r.Beyond = e.errors(&p.beyond, s.errors)
-	r.Mismatch = e.errors(&p.mismatch, sum{})
+	r.Mismatch = e.errors(&p.mismatch, tensor.Sum{})
 	if len(p.listed) > 0 {
 		r.Listed = make([]Element, 0, len(p.listed))
 	}
@@ -102,11 +85,11 @@ func (e *Engine) elements(r *Result, p *Partial, s *node) {
 	r.Worst = e.worst(p)
 }
 
-func (e *Engine) errors(f *failures, total sum) Errors {
+func (e *Engine) errors(f *failures, sum tensor.Sum) Errors {
 	if f.count == 0 {
 		return Errors{}
 	}
-	return Errors{Count: f.count, First: e.element(&f.first), Last: e.element(&f.last), MaxAbs: f.maxAbs, MeanAbs: total.over(float64(f.count))}
+	return Errors{Count: f.count, First: e.element(&f.first), Last: e.element(&f.last), MaxAbs: f.maxAbs, MeanAbs: valueOf(sum) / float64(f.count)}
 }
 
 func (e *Engine) worst(p *Partial) (worst []Element) {
@@ -153,7 +136,7 @@ func (v Value) class() Class { return complexClass(v.Real, v.Imag) }
 func (n *number) single(src []byte) Value {
 	v := Value{DType: n.dtype}
 	var one [1]float64
-	switch n.dtype { // those of most tensors, whose decoders need no memory
+	switch n.dtype { // most tensors have these types, whose decoders need no memory
 	case tensor.Float16:
 		kernel.Float16s(one[:], src)
 		v.Real = one[0]
@@ -187,7 +170,7 @@ func (e *Engine) sides(r *Result, p *Partial, s *node) {
 	}
 	ref.merge(&s.refOnly)
 	npu.merge(&s.npuOnly)
-	r.Ref, r.NPU = ref.stats(p.refBounds), npu.stats(p.npuBounds)
+	r.Ref, r.NPU = ref.stats(p.refBounds, p.refBounds.largest()), npu.stats(p.npuBounds, p.npuBounds.largest())
 	for class := range Class(4) {
 		for _, side := range []struct {
 			stats *SideStats
@@ -223,21 +206,22 @@ func (c *Classes) ref(class Class) (n int64) {
 	return n
 }
 
-// stats returns the statistics of the values behind a moment.
-func (m moment) stats(b bounds) SideStats {
+// stats returns the statistics of the values behind a moment, whose mean is within bounds and
+// whose largest magnitude is given.
+func (m moment) stats(b bounds, largest float64) SideStats {
 	if m.count == 0 {
 		return SideStats{}
 	}
-	count := float64(m.count)
-	mean := math.Ldexp(m.mean, m.exp)
-	return SideStats{
-		Min: NumberOf(b.min), Max: NumberOf(b.max),
-		Mean: capped(min(max(mean, b.min), b.max), math.MaxFloat64),
-		Var:  NumberOf(math.Ldexp(m.m2/count, 2*m.exp)),
-		Std:  capped(math.Ldexp(math.Sqrt(m.m2/count), m.exp), math.MaxFloat64),
-		RMS:  capped(math.Ldexp(math.Sqrt(m.square()/count), m.exp), math.MaxFloat64),
-		L2:   NumberOf(math.Ldexp(math.Sqrt(m.square()), m.exp)),
+	s := SideStats{Min: NumberOf(b.min), Max: NumberOf(b.max), Mean: finite(m.mean)}
+	if s.Mean.Defined() {
+		s.Mean = NumberOf(min(max(m.mean, b.min), b.max))
 	}
+	if hasSquares(largest) {
+		count := float64(m.count)
+		s.Var, s.Std = NumberOf(m.m2/count), NumberOf(math.Sqrt(m.m2/count))
+		s.RMS, s.L2 = NumberOf(math.Sqrt(m.square()/count)), NumberOf(math.Sqrt(m.square()))
+	}
+	return s
 }
 
 // hpaa fills in the numbers of HPAA.
@@ -248,17 +232,22 @@ func (e *Engine) hpaa(r *Result, p *Partial, s *node) {
 	maxRel := p.maxRel
 	maxRel.merge(p.hpaaMaxRel)
 	c.MaxRel = maxRel.extreme()
-	relative := s.relative
-	relative.merge(s.replacedRelative)
 	if n := e.ratios(r, p) + p.counts[replacedRatios]; n > 0 {
-		c.MeanRel = NumberOf(relative.over(float64(n)))
+		c.MeanRel = NumberOf(valueOf(s.relative.Merge(s.replacedRelative)) / float64(n))
 	}
 	ref := s.pair.r
 	if e.complex {
 		ref = s.refModuli
 	}
 	ref.merge(&s.replaced)
-	all := ref.stats(bounds{min: math.Inf(-1), max: math.Inf(1)})
+	largest := p.maxRef
+	if !e.complex {
+		largest = p.refBounds.largest()
+		if p.classes.ref(PosInf)+p.classes.ref(NegInf) > 0 {
+			largest = max(largest, e.hpaaHigh, -e.hpaaLow)
+		}
+	}
+	all := ref.stats(bounds{min: math.Inf(-1), max: math.Inf(1)}, largest)
 	c.Mean, c.Std, c.RMS = all.Mean, all.Std, all.RMS
 }
 
@@ -279,22 +268,22 @@ func (e *Engine) differences(r *Result, p *Partial, s *node) {
 	count := float64(r.BothFinite())
 	d := s.pair.d
 	r.MaxAbs = p.maxAbs.extreme()
-	r.MeanAbs = capped(s.absD.over(count), p.maxAbs.value)
-	r.MSE = NumberOf(math.Ldexp(d.square()/count, 2*d.exp))
-	r.RMSE = capped(math.Ldexp(math.Sqrt(d.square()/count), d.exp), p.maxAbs.value)
+	r.MeanAbs = NumberOf(valueOf(s.absD) / count)
+	r.MeanD = finite(d.mean)
+	if hasSquares(p.maxAbs.value) {
+		r.MSE, r.RMSE = NumberOf(d.square()/count), NumberOf(math.Sqrt(d.square()/count))
+		r.StdD = NumberOf(math.Sqrt(d.m2 / float64(d.count)))
+	}
 	r.MaxRel = p.maxRel.extreme()
 	if n := e.ratios(r, p); n > 0 {
-		r.AccRel = NumberOf(s.relative.over(1))
-		r.MeanRel = NumberOf(s.relative.over(float64(n)))
+		r.AccRel, r.MeanRel = NumberOf(valueOf(s.relative)), NumberOf(valueOf(s.relative)/float64(n))
 		r.RelQuantiles = r.RelHistogram.quantiles(p.maxRel.value)
 	}
 	r.AbsQuantiles = r.AbsHistogram.quantiles(p.maxAbs.value)
 	r.R1000 = NumberOf(float64(p.counts[below1000]) / count)
 	r.R5000 = NumberOf(float64(p.counts[below5000]) / count)
 	r.ULPMax = p.maxULP.extreme()
-	r.ULPMean = capped(s.ulps.over(count), p.maxULP.value)
-	r.MeanD = capped(math.Ldexp(d.mean, d.exp), p.maxAbs.value)
-	r.StdD = capped(math.Ldexp(math.Sqrt(d.m2/float64(d.count)), d.exp), p.maxAbs.value)
+	r.ULPMean = NumberOf(valueOf(s.ulps) / count)
 	r.BiasCount = p.counts[differing]
 	if !e.complex {
 		r.BiasCount = r.BothFinite() - r.AbsHistogram.Zeros
@@ -309,17 +298,37 @@ func (e *Engine) differences(r *Result, p *Partial, s *node) {
 
 // relations fills in the metrics that set both sides in relation.
 func (e *Engine) relations(r *Result, p *Partial, s *node) {
-	n, ref, d := &s.pair.n, &s.pair.r, &s.pair.d
-	nn, rr, dd := n.square(), ref.square(), d.square()
-	r.RED = ratio(math.Sqrt(dd), math.Sqrt(rr), d.exp-ref.exp)
-	r.Diff1 = ratio(s.absD.Total(), s.absR.Total(), s.absD.exp-s.absR.exp)
-	r.LinfRel = ratio(p.maxAbs.value, p.maxRef, 0)
-	if p.maxQuarter > 0 {
-		r.LinfRel = ratio(p.maxQuarter, p.maxRef, 2)
+	r.Diff1 = ratio(valueOf(s.absD), valueOf(s.absR))
+	r.LinfRel = ratio(p.maxAbs.value, p.maxRef)
+	ofN, ofR, ofD := hasSquares(p.maxNPU), hasSquares(p.maxRef), hasSquares(p.maxAbs.value)
+	if ofR && ofD {
+		e.noiseRatios(r, p, s)
 	}
-	r.SQNR = decibels(math.Sqrt(rr), math.Sqrt(dd), ref.exp-d.exp)
-	r.SNR = decibels(math.Sqrt(ref.m2), math.Sqrt(d.m2), ref.exp-d.exp)
-	r.PSNR = decibels(p.maxRef, math.Sqrt(dd/float64(r.BothFinite())), -d.exp)
+	if ofN && ofR {
+		e.angles(r, s, p.maxAbs.value == 0)
+		if rr := s.pair.r.square(); rr != 0 {
+			r.Scale = NumberOf(s.product() / rr)
+			if ofD {
+				r.ScaleResidual = NumberOf(s.pair.residual(r.Scale.Value(), r.CosineRaw.Value()))
+			}
+		}
+	}
+}
+
+// noiseRatios fills in the metrics of d beside r.
+func (e *Engine) noiseRatios(r *Result, p *Partial, s *node) {
+	ref, d := &s.pair.r, &s.pair.d
+	rr, dd := ref.square(), d.square()
+	r.RED = ratio(math.Sqrt(dd), math.Sqrt(rr))
+	r.SQNR = decibels(math.Sqrt(rr), math.Sqrt(dd))
+	r.SNR = decibels(math.Sqrt(ref.m2), math.Sqrt(d.m2))
+	r.PSNR = decibels(p.maxRef, math.Sqrt(dd/float64(r.BothFinite())))
+}
+
+// angles fills in cosine and correlation. Equal tensors have no rounding errors to show.
+func (e *Engine) angles(r *Result, s *node, equal bool) {
+	n, ref := &s.pair.n, &s.pair.r
+	nn, rr := n.square(), ref.square()
 	switch {
 	case nn == 0 && rr == 0:
 		r.CosineZero, r.CosineRaw = BothZero, NumberOf(1)
@@ -332,8 +341,7 @@ func (e *Engine) relations(r *Result, p *Partial, s *node) {
 	if !n.constant() && !ref.constant() {
 		r.Pearson = NumberOf(min(max(s.co/(math.Sqrt(n.m2)*math.Sqrt(ref.m2)), -1), 1))
 	}
-	if dd == 0 {
-		// Equal tensors have no rounding errors to show.
+	if equal {
 		if r.CosineZero == NoneZero {
 			r.Cosine = NumberOf(1)
 		}
@@ -341,24 +349,18 @@ func (e *Engine) relations(r *Result, p *Partial, s *node) {
 			r.Pearson = NumberOf(1)
 		}
 	}
-	if rr == 0 {
-		return
-	}
-	r.Scale = NumberOf(math.Ldexp(s.product()/rr, n.exp-ref.exp))
-	r.ScaleResidual = NumberOf(residual(r.Scale.Value(), math.Ldexp(nn/rr, 2*(n.exp-ref.exp)), math.Ldexp(dd/rr, 2*(d.exp-ref.exp))))
-	// Where squares exceed the range of float64, by the angle between n and r.
-	size := math.Sqrt(nn) / math.Sqrt(rr)
-	if whole := math.Ldexp(size, n.exp-ref.exp); whole < 0x1p-500 || whole > 0x1p500 {
-		sine := math.Sqrt(max(1-float64(r.CosineRaw.Value()*r.CosineRaw.Value()), 0))
-		r.ScaleResidual = NumberOf(math.Ldexp(size*sine, n.exp-ref.exp))
-	}
 }
 
-// residual returns what is left of n-sr against r, from the squares of n and d
-// against that of r. Of two equal formulas it takes that of the smaller terms.
-func residual(scale, nn, dd float64) float64 {
-	if math.Abs(scale-1) < math.Abs(scale) {
-		return math.Sqrt(max(dd-float64((scale-1)*(scale-1)), 0))
+// residual returns |n-sr| / |r| for the scale s, from the squares of n, d and r. Of two equal
+// formulas it takes the one with the smaller terms. Where the square of |n|/|r| leaves the range
+// of float64, it uses the angle between n and r.
+func (p *pair) residual(scale, cosine float64) float64 {
+	nn, rr, dd := p.n.square(), p.r.square(), p.d.square()
+	if size := math.Sqrt(nn) / math.Sqrt(rr); size < 0x1p-500 || size > 0x1p500 {
+		return size * math.Sqrt(max(1-float64(cosine*cosine), 0))
 	}
-	return math.Sqrt(max(nn-float64(scale*scale), 0))
+	if math.Abs(scale-1) < math.Abs(scale) {
+		return math.Sqrt(max(dd/rr-float64((scale-1)*(scale-1)), 0))
+	}
+	return math.Sqrt(max(nn/rr-float64(scale*scale), 0))
 }

@@ -17,8 +17,12 @@
 // (cosine, Pearson, scale, bias, mean and deviation of d) run over the parts as
 // values of their own. A real side has imaginary parts 0.
 //
-// Differences of integers are exact until they are rounded to float64, also
-// those of 64 bits. Beside complex elements such integers are rounded before.
+// Integers of 64 bits count by their float64 values, but two that differ have a difference
+// that is not 0. Beside complex elements they are rounded before.
+//
+// Sums are plain float64: metrics over squares are undefined where magnitudes, of n, r or
+// d as the metric needs them, reach 2^400 or all are at most 2^-400. A sum of magnitudes
+// beyond the range of float64 is +inf, and so is |d|, which then passes by no limits.
 //
 // The package knows nothing of files, names and verdicts.
 package metrics

@@ -192,20 +192,6 @@ func (p *Point) UnmarshalJSON(data []byte) error {
 	return UnmarshalList(data, "point", &p.Offset, (*Float)(&p.Ref), (*Float)(&p.NPU))
 }
 
-// MarshalJSON implements json.Marshaler: a list of the bins of |d| and |r|, the count,
-// and the least and the largest |d| and then |r| in it. Bin -1048576 holds zeros.
-func (b JointBin) MarshalJSON() ([]byte, error) { return b.AppendJSON(nil), nil }
-
-// AppendJSON appends the bin to JSON.
-func (b JointBin) AppendJSON(to []byte) []byte {
-	return appendNumbers(appendCounts(to, int64(b.Abs), int64(b.Ref), b.Count), b.MinAbs, b.MaxAbs, b.MinRef, b.MaxRef)
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (b *JointBin) UnmarshalJSON(data []byte) error {
-	return UnmarshalList(data, "joint histogram", &b.Abs, &b.Ref, &b.Count, (*Float)(&b.MinAbs), (*Float)(&b.MaxAbs), (*Float)(&b.MinRef), (*Float)(&b.MaxRef))
-}
-
 // MarshalJSON implements json.Marshaler: a list of the elements, the errors (of the
 // strict policy), the sums of |d| and of |d|/|r|.
 func (b AxisBin) MarshalJSON() ([]byte, error) { return b.AppendJSON(nil), nil }

@@ -50,15 +50,14 @@ type Engine struct {
 	total    int64
 	ref, npu *number
 	complex  bool // a side is complex
-	huge     bool // squares may leave the range of float64
+	double   bool // a side is of float64 or complex128
 	wide     bool // a side has 64-bit integers
-	exact    bool // both sides are integers, one of them of 64 bits
-	// direct is set when |d| is that of the values, and nothing needs d itself.
+	// direct is set when |d| is |n-r| of the float64 values, and nothing needs d itself.
 	direct bool
 	// shortCodes is set when the distances of codes are distances in units of the
 	// last place and codes have less than 40 bits.
 	shortCodes bool
-	halves     bool // the NPU's elements are float16, those of the reference float32
+	halves     bool // the NPU tensor is float16, the reference float32
 	axes       *axisPlan
 	strata     noise.Strata // the blocks whose |d|/|r| are counted
 	every      int64        // the distance of sampled points, 0 for none
@@ -99,9 +98,8 @@ func (p *Pool) New(req Request) (*Engine, error) {
 	e := &Engine{
 		request: req, total: total, ref: ref, npu: npu,
 		complex:         ref.complex || npu.complex,
-		huge:            ref.huge() || npu.huge(),
+		double:          ref.double() || npu.double(),
 		wide:            ref.wide() || npu.wide(),
-		exact:           ref.integer && npu.integer && (ref.wide() || npu.wide()),
 		axes:            newAxisPlan(req.Shape, total),
 		strata:          noise.NewStrata(total),
 		hpaaLow:         -npu.high,
@@ -114,8 +112,8 @@ func (p *Pool) New(req Request) (*Engine, error) {
 	if err := e.checkNoise(); err != nil {
 		return nil, err
 	}
-	e.shortCodes = !e.complex && !npu.huge() && !npu.wide() && (!npu.integer || ref.integer && !ref.wide())
-	e.direct = !e.complex && !e.huge && !e.wide && (!npu.integer || ref.integer)
+	e.shortCodes = !e.complex && !npu.double() && !npu.wide() && (!npu.integer || ref.integer && !ref.wide())
+	e.direct = !e.complex && !e.wide && (!npu.integer || ref.integer)
 	e.halves = req.NPUDType == tensor.Float16 && req.RefDType == tensor.Float32
 	if req.Points > 0 {
 		e.every = max(1, total/int64(req.Points))
@@ -123,7 +121,7 @@ func (p *Pool) New(req Request) (*Engine, error) {
 	return e, nil
 }
 
-// checkNoise reports why what is asked for the noise is impossible.
+// checkNoise checks the request for the noise.
 func (e *Engine) checkNoise() error {
 	req := e.request.Noise
 	switch {
@@ -223,8 +221,8 @@ func (m *Merger) Finish() *Result {
 	return r
 }
 
-// newNoise returns a collector for a segment, in the memory of one that is not used
-// any more, nil if there is nothing to collect.
+// newNoise returns a collector for a segment, in the memory of a used one, nil if the request
+// has no noise.
 func (e *Engine) newNoise(used *noise.Collector) *noise.Collector {
 	if e.request.Noise == nil {
 		return nil

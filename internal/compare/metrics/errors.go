@@ -49,7 +49,7 @@ func (b *block) spreadOut() (abs, rel []float64) {
 func (b *block) addErrors(flags []uint8, abs, rel []float64) {
 	p, request := b.part, &b.e.request
 	var found failures
-	b.sums.errors = b.fail(&found, beyondError, flags, abs, rel)
+	b.sums.errors.Value = b.fail(&found, beyondError, flags, abs, rel)
 	p.beyond.merge(found)
 	if len(b.nonFinite) == 0 {
 		b.sums.hpaaErrors = b.sums.errors
@@ -62,7 +62,7 @@ func (b *block) addErrors(flags []uint8, abs, rel []float64) {
 		for _, s := range b.nonFinite {
 			hpaaAbs[s.position], hpaaRel[s.position] = s.abs, s.rel
 		}
-		b.sums.hpaaErrors = b.fail(&p.hpaa, hpaaError, flags, hpaaAbs, hpaaRel)
+		b.sums.hpaaErrors.Value = b.fail(&p.hpaa, hpaaError, flags, hpaaAbs, hpaaRel)
 		b.markReplaced(&p.hpaa)
 	}
 	b.explain(flags)
@@ -72,14 +72,14 @@ func (b *block) addErrors(flags []uint8, abs, rel []float64) {
 }
 
 // fail adds the errors with a flag to f and returns the sum of their |d|.
-func (b *block) fail(f *failures, flag uint8, flags []uint8, abs, rel []float64) (total sum) {
+func (b *block) fail(f *failures, flag uint8, flags []uint8, abs, rel []float64) float64 {
 	abs, rel = abs[:len(flags)], rel[:len(flags)]
 	of := b.errors
-	if !b.marked || flag != beyondError || of.Max > min(b.part.beyond.maxAbs, sumLimit) {
+	if !b.marked || flag != beyondError || of.Max > b.part.beyond.maxAbs {
 		of = kernel.SumFlagged(abs, flags, flag)
 	}
 	if of.Count == 0 {
-		return total
+		return 0
 	}
 	first, last := 0, len(flags)-1
 	for flags[first]&flag == 0 {
@@ -94,24 +94,7 @@ func (b *block) fail(f *failures, flag uint8, flags []uint8, abs, rel []float64)
 	f.last = b.locate(last, abs[last], rel[last])
 	f.count += of.Count
 	f.maxAbs = max(f.maxAbs, of.Max)
-	if of.Max <= sumLimit {
-		return sumOf(of.Sum, 0)
-	}
-	values := b.scratch[2][:len(flags)]
-	var scaled float64
-	for i, a := range abs {
-		values[i] = 0
-		switch {
-		case flags[i]&flag == 0:
-		case a > sumLimit:
-			scaled += b.scaledAbs(i, 0x1p-64)
-		default:
-			values[i] = a
-		}
-	}
-	total = sumOf(kernel.Sum(values), 0)
-	total.merge(sumOf(scaled, errorExp))
-	return total
+	return of.Sum
 }
 
 // markReplaced marks the errors that are pairs with a replacement.

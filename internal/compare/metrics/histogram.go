@@ -10,20 +10,18 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// histograms count the pairs of a segment by |d|, by |d|/|r| and by both |d| and
-// |r|: in tables, and what those have no cells for in maps.
+// histograms count the pairs of a segment by |d| and by |d|/|r|: in tables, and subnormal
+// numbers, for which those have no cells, in maps.
 type histograms struct {
 	tables       *kernel.Tables
 	abs, rel     binRange
 	absSubnormal map[int32]int64 // by bins
 	relSubnormal map[int32]int64
-	outside      map[[2]int32]*outsideBin
-	bins         []HistogramBin // memory for those that are taken
-	pairs        []JointBin
+	bins         []HistogramBin // reused memory
 }
 
-// binRange is a range of bins of a table after that of zero, both ends included.
-// It is empty at first.
+// binRange is a range of bins of a table, both ends included, without bin 0, which has the
+// zeros. It is empty at first.
 type binRange struct{ first, last uint }
 
 func emptyRange() binRange { return binRange{first: kernel.Bins} }
@@ -38,26 +36,24 @@ func (h *histograms) add(c *kernel.Ratios, quotients bool) {
 	}
 }
 
-// moveOutside moves the pairs, which the tables have just counted, that belong
-// into maps; maxAbs is the largest |d|. Only float64 and its complex type have any.
-func (h *histograms) moveOutside(rel, abs, r []float64, maxAbs float64, quotients bool) {
-	const grouped, normal = 0x1p-1008, 0x1p-1022
-	if maxAbs <= math.MaxFloat64 && !kernel.HasBelow(abs, grouped) && !kernel.HasBelow(r, grouped) && !kernel.HasBelow(rel, normal) {
-		return
+// moveSubnormals moves the pairs, which the tables have just counted, whose |d| or |d|/|r|
+// is subnormal into maps. Only float64 and its complex type have any.
+func (h *histograms) moveSubnormals(rel, abs []float64, quotients bool) {
+	const normal = 0x1p-1022
+	if kernel.HasBelow(abs, normal) {
+		moveTo(&h.absSubnormal, h.tables.Abs[:], abs)
 	}
-	t := h.tables
-	for i, a := range abs {
-		ref := math.Abs(r[i])
-		if isSubnormal(a) {
-			addSubnormal(&h.absSubnormal, a)
-		}
-		if q := rel[i]; quotients && isSubnormal(q) {
-			kernel.Move(t.Rel[:], i, kernel.Bin(q), -1)
-			addSubnormal(&h.relSubnormal, q)
-		}
-		if hasNoGroup(a) || hasNoGroup(ref) {
-			t.DropGroups(i, a, ref, !isSubnormal(a))
-			h.addOutside(a, ref)
+	if quotients && kernel.HasBelow(rel, normal) {
+		moveTo(&h.relSubnormal, h.tables.Rel[:], rel)
+	}
+}
+
+// moveTo moves the subnormal ones of values from the table that has just counted them.
+func moveTo(bins *map[int32]int64, table []uint32, values []float64) {
+	for i, x := range values {
+		if isSubnormal(x) {
+			kernel.Drop(table, i, kernel.Bin(x))
+			addSubnormal(bins, x)
 		}
 	}
 }
@@ -78,18 +74,18 @@ const firstBin = 1023 * 8
 // binNumber returns the number of a bin of a table.
 func binNumber(bin uint) int32 { return int32(bin) - firstBin }
 
-// taken returns the counts of a table in a range, with those of subnormal
-// magnitudes, in the memory of a list. take returns the count of a bin and clears it.
-func (h *histograms) taken(list []HistogramBin, take func(bin uint) int64, within binRange, subnormal map[int32]int64) Histogram {
+// taken returns the counts of a table in a range and the counts of subnormal magnitudes, in the
+// memory of list, and clears the table.
+func (h *histograms) taken(list []HistogramBin, table []uint32, within binRange, subnormal map[int32]int64) Histogram {
 	bins := h.bins[:0]
 	if len(subnormal) > 0 {
 		for _, k := range slices.Sorted(maps.Keys(subnormal)) {
 			bins = append(bins, HistogramBin{Bin: k, Count: subnormal[k]})
 		}
 	}
-	zeros := take(0)
+	zeros := kernel.Take(table, 0)
 	for bin := within.first; bin <= within.last; bin++ {
-		if n := take(bin); n > 0 {
+		if n := kernel.Take(table, bin); n > 0 {
 			bins = append(bins, HistogramBin{Bin: binNumber(bin), Count: n})
 		}
 	}
@@ -99,15 +95,9 @@ func (h *histograms) taken(list []HistogramBin, take func(bin uint) int64, withi
 
 // take moves the histograms to a partial result.
 func (h *histograms) take(p *Partial) {
-	least := p.minRef
-	if len(h.outside) > 0 { // |d| of such pairs are not in the rows of their |r|
-		least = 0
-	}
-	takeAbs, takeRel := h.tables.TakeAbs(least, p.maxRef), func(bin uint) int64 { return kernel.Take(h.tables.Rel[:], bin) }
-	p.absHistogram = h.taken(p.lists.abs, takeAbs, h.abs, h.absSubnormal)
-	p.relHistogram = h.taken(p.lists.rel, takeRel, h.rel, h.relSubnormal)
-	p.joint = slices.Clone(h.takeJoint(p.absHistogram.Bins, p.minRef, p.maxRef))
-	*h = histograms{tables: h.tables, bins: h.bins, pairs: h.pairs, abs: emptyRange(), rel: emptyRange()}
+	p.absHistogram = h.taken(p.lists.abs, h.tables.Abs[:], h.abs, h.absSubnormal)
+	p.relHistogram = h.taken(p.lists.rel, h.tables.Rel[:], h.rel, h.relSubnormal)
+	*h = histograms{tables: h.tables, bins: h.bins, abs: emptyRange(), rel: emptyRange()}
 }
 
 // merged joins two histograms.
@@ -169,7 +159,7 @@ func quantileNear(x, largest float64) float64 {
 	return HistogramBin{Bin: int32(math.Float64bits(x)>>49) - firstBin}.middle(largest)
 }
 
-// lowerEdges returns the counts of the bins, that of zero first, by their lower edges.
+// lowerEdges returns the lower edges of the bins and their counts, first 0 and the zeros.
 func (h *Histogram) lowerEdges() iter.Seq2[float64, int64] {
 	return func(yield func(float64, int64) bool) {
 		if !yield(0, h.Zeros) {

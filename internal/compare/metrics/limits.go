@@ -38,8 +38,8 @@ func (l Limits) check() error {
 	return nil
 }
 
-// PassesElement reports whether a pair of elements passes; one that is not finite
-// on both sides does not.
+// PassesElement reports whether a pair of elements passes; a pair with a side that is not
+// finite does not.
 func (l Limits) PassesElement(e *Element) bool {
 	return l.Passes(e.Abs, magnitude(e.Ref.Real, e.Ref.Imag))
 }
@@ -58,12 +58,9 @@ func (l Limits) limit(ref float64) float64 {
 }
 
 // Passes reports whether an element with the difference |d| passes beside a
-// reference of magnitude |r|. It is the one tolerance rule of the program. A NaN
-// does not pass.
-func (l Limits) Passes(abs, ref float64) bool { return abs <= l.limit(ref) }
-
-// quarter returns the limits of quarters.
-func (l Limits) quarter() Limits { return Limits{float64(l.Atol / 4), l.Rtol, l.Mode} }
+// reference of magnitude |r|. All limits of the program go through it. A NaN does not pass,
+// nor does a difference beyond the range of float64.
+func (l Limits) Passes(abs, ref float64) bool { return abs <= min(l.limit(ref), math.MaxFloat64) }
 
 // exceeded reports whether some elements do not pass.
 func (l Limits) exceeded(abs, r []float64) bool { return l.beyond(abs, r) < len(abs) }

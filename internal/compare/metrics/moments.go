@@ -7,42 +7,26 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// sum is a sum times 2^exp.
-type sum struct {
-	tensor.Sum
-	exp int
-}
-
-// sumOf returns the sum of one value times 2^exp.
-func sumOf(value float64, exp int) sum { return sum{tensor.Sum{Value: value}, exp} }
-
-func (s *sum) merge(t sum) {
-	if s.exp != t.exp {
-		exp := max(s.exp, t.exp)
-		*s, t = s.scaledTo(exp), t.scaledTo(exp)
-	}
-	s.Sum = s.Merge(t.Sum)
-}
-
-func (s sum) scaledTo(exp int) sum {
-	return sum{tensor.Sum{Value: math.Ldexp(s.Value, s.exp-exp), Rest: math.Ldexp(s.Rest, s.exp-exp)}, exp}
-}
-
-// over returns the sum divided by a number.
-func (s sum) over(n float64) float64 {
+// valueOf returns the value of a sum, +inf where it exceeds the range of float64.
+func valueOf(s tensor.Sum) float64 {
 	if math.IsInf(s.Value, 0) {
 		return s.Value
 	}
-	return math.Ldexp(s.Total()/n, s.exp)
+	return s.Total()
 }
 
 // moment holds the mean of values and the sum of the squares of their distances
-// from it. The values are those stored times 2^exp. What rounding takes from the
-// mean is kept in rest, since the distances of means may be small against them.
+// from it. What rounding takes from the mean is kept in rest, since the distances of
+// means may be small against them. Its numbers mean something where hasSquares is true.
 type moment struct {
 	count          int64
 	mean, rest, m2 float64
-	exp            int
+}
+
+// hasSquares reports whether float64 holds sums of the squares of values, given their largest
+// magnitude: 2^200 squares below 2^800 have a sum in its range.
+func hasSquares(largest float64) bool {
+	return largest == 0 || largest > 0x1p-400 && largest < 0x1p400
 }
 
 // newMoment returns the moment of count values from the sums of their distances
@@ -72,35 +56,8 @@ func momentOf(values []float64) moment {
 	return m
 }
 
-// between returns the distance of the mean of b from that of a.
+// between returns the mean of b minus the mean of a.
 func between(a, b *moment) float64 { return (b.mean - a.mean) + (b.rest - a.rest) }
-
-// zero reports whether all values are zero, which any exponent fits.
-func (m moment) zero() bool { return m.mean == 0 && m.m2 == 0 }
-
-// aligned returns both moments with the larger exponent of the two.
-func aligned(a, b moment) (moment, moment) {
-	switch {
-	case a.exp == b.exp:
-	case a.zero():
-		a.exp = b.exp
-	case b.zero():
-		b.exp = a.exp
-	default:
-		exp := max(a.exp, b.exp)
-		a, b = a.scaledTo(exp), b.scaledTo(exp)
-	}
-	return a, b
-}
-
-func (m moment) scaledTo(exp int) moment {
-	if shift := m.exp - exp; shift != 0 {
-		m.mean, m.rest = math.Ldexp(m.mean, shift), math.Ldexp(m.rest, shift)
-		m.m2 = math.Ldexp(m.m2, 2*shift)
-		m.exp = exp
-	}
-	return m
-}
 
 // merge joins the moments of two sets of values (Chan, Golub and LeVeque,
 // "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances").
@@ -110,12 +67,11 @@ func (m *moment) merge(b *moment) {
 	case m.count == 0:
 		*m = *b
 	default:
-		x, y := aligned(*m, *b)
-		m.join(&x, &y, newWeights(x.count, y.count))
+		m.join(m, b, newWeights(m.count, b.count))
 	}
 }
 
-// join sets m to the moment of two sets of values with equal exponents.
+// join sets m to the moment of two sets of values.
 func (m *moment) join(a, b *moment, w weights) {
 	delta := between(a, b)
 	mean := tensor.Sum{Value: a.mean, Rest: a.rest}.Plus(float64(delta * w.share))
@@ -125,7 +81,6 @@ func (m *moment) join(a, b *moment, w weights) {
 		mean:  mean.Value,
 		rest:  mean.Rest,
 		m2:    a.m2 + b.m2 + float64(float64(delta*delta)*w.between),
-		exp:   a.exp,
 	}
 }
 
@@ -141,13 +96,13 @@ func newWeights(a, b int64) weights {
 	return weights{a + b, share, float64(a) * share}
 }
 
-// kept is the least share of the sums that a moment may be what is left of: no more than
-// eight bits are lost then.
+// kept is the smallest share of the sums that may remain in a moment, so that the subtraction
+// loses no more than eight bits.
 const kept = 0x1p-8
 
-// setRuns sets the moments to those of the pairs whose sums are given, d = n-r and r-Shift.
-// It returns false where too little would be left of the sums: where n or d has hardly any
-// spread beside them.
+// setRuns computes the moments from sums over the pairs, of d = n-r and of r-Shift. It returns
+// false where the subtraction would lose more bits than kept allows: where n or d has hardly any
+// spread beside the sums.
 func (p *pair) setRuns(s *kernel.GroupSums) bool {
 	shifted := float64(s.Shift * s.D)
 	dr := s.DR - shifted // of r-Shift
@@ -158,7 +113,7 @@ func (p *pair) setRuns(s *kernel.GroupSums) bool {
 	return p.n.m2 >= kept*(s.RR+s.DD+2*(math.Abs(s.DR)+math.Abs(shifted))) && p.d.m2 >= float64(kept*s.DD)
 }
 
-// square returns the sum of the squares of the values stored.
+// square returns the sum of the squares of the values.
 func (m moment) square() float64 {
 	return m.m2 + float64(float64(float64(m.count)*m.mean)*m.mean)
 }
@@ -174,10 +129,9 @@ func (m moment) constant() bool {
 // count as values of their own.
 type pair struct {
 	n, r, d moment
-	co      float64 // times 2^(n.exp + r.exp)
-	// absD and absR are the sums of |d| and |r|, of complex elements those of the
-	// moduli.
-	absD, absR sum
+	co      float64
+	// absD and absR are the sums of |d| and |r|; |x| of a complex element is its modulus.
+	absD, absR tensor.Sum
 }
 
 // merge joins the moments of two sets of pairs.
@@ -186,28 +140,12 @@ func (p *pair) merge(q *pair) {
 	case q.n.count == 0:
 	case p.n.count == 0:
 		*p = *q
-	case p.n.exp == q.n.exp && p.r.exp == q.r.exp && p.d.exp == q.d.exp:
-		p.join(p, q)
 	default:
-		x, y := *p, *q
-		x.n, y.n = aligned(p.n, q.n)
-		x.r, y.r = aligned(p.r, q.r)
-		x.d, y.d = aligned(p.d, q.d)
-		x.rescale(p)
-		y.rescale(q)
-		p.join(&x, &y)
+		p.join(p, q)
 	}
 }
 
-// rescale fits the co-moment to the exponents of the moments, which were those
-// of another pair.
-func (p *pair) rescale(from *pair) {
-	if exp := from.n.exp - p.n.exp + from.r.exp - p.r.exp; exp != 0 {
-		p.co = math.Ldexp(p.co, exp)
-	}
-}
-
-// join sets p to the moments of two sets of pairs with equal exponents.
+// join sets p to the moments of two sets of pairs.
 func (p *pair) join(a, b *pair) {
 	w := newWeights(a.n.count, b.n.count)
 	between := float64(float64(between(&a.n, &b.n)*between(&a.r, &b.r)) * w.between)
@@ -215,12 +153,10 @@ func (p *pair) join(a, b *pair) {
 	p.n.join(&a.n, &b.n, w)
 	p.r.join(&a.r, &b.r, w)
 	p.d.join(&a.d, &b.d, w)
-	p.absD, p.absR = a.absD, a.absR
-	p.absD.merge(b.absD)
-	p.absR.merge(b.absR)
+	p.absD, p.absR = a.absD.Merge(b.absD), a.absR.Merge(b.absR)
 }
 
-// product returns the sum of the products of n and r, times 2^(n.exp+r.exp).
+// product returns the sum of the products of n and r.
 func (p *pair) product() float64 {
 	return p.co + float64(float64(float64(p.n.count)*p.n.mean)*p.r.mean)
 }

@@ -1,7 +1,9 @@
 package metrics
 
 import (
+	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"sync"
@@ -119,6 +121,30 @@ func TestNoiseErrors(t *testing.T) {
 		c.change(&req)
 		if _, err := New(req); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want one with %q", err, c.want)
+		}
+	}
+}
+
+// TestNoiseIsFinite has float64 values of all magnitudes up to 2^400: what is left of the noise
+// has numbers that JSON has.
+func TestNoiseIsFinite(t *testing.T) {
+	random := rand.New(rand.NewPCG(31, 32))
+	req := noiseRequest(t, tensor.Shape{300, 100}, tensor.Float64, tensor.Float64)
+	for _, octaves := range []int{100, 300, 500, 780} {
+		n, r := make([]float64, 30000), make([]float64, 30000)
+		for i := range r {
+			r[i] = math.Ldexp(random.NormFloat64(), random.IntN(octaves)-octaves/2)
+			n[i] = r[i] * (1 + 1e-3*random.NormFloat64()*float64(random.IntN(2)))
+		}
+		res, err := Compare(t.Context(), req, store(tensor.Float64, r...), store(tensor.Float64, n...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := json.Marshal(res.Noise); err != nil {
+			t.Errorf("%d octaves: %v", octaves, err)
+		}
+		if octaves <= 100 && res.Noise == nil {
+			t.Errorf("%d octaves have no noise", octaves)
 		}
 	}
 }

@@ -103,9 +103,9 @@ func (n *number) setInteger() {
 // wide reports whether elements have 64-bit integers, which float64 rounds.
 func (n *number) wide() bool { return n.integer && n.bits == 64 }
 
-// huge reports whether sums of squares of such elements may leave the range of
-// float64.
-func (n *number) huge() bool {
+// double reports whether elements are of float64, or complex numbers of two of them: sums of
+// their squares may leave the range of float64, and differences may be subnormal.
+func (n *number) double() bool {
 	return n.dtype == tensor.Float64 || n.dtype == tensor.Complex128
 }
 

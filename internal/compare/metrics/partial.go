@@ -1,7 +1,7 @@
 package metrics
 
 import (
-	"slices"
+	"math"
 
 	"dumptool/internal/compare/metrics/noise"
 )
@@ -20,7 +20,7 @@ const (
 	saturatedErrors
 	wrappedErrors
 	relativeZeros     // pairs of finite elements with r = 0
-	relativeUndefined // of them those with d != 0
+	relativeUndefined // pairs with r = 0 and d != 0
 	quotientZeros     // pairs with r = 0 in blocks whose |d|/|r| are counted, as 0
 	below1000
 	below5000
@@ -65,6 +65,9 @@ func (b *bounds) add(low, high float64) {
 	b.min, b.max = min(b.min, low), max(b.max, high)
 }
 
+// largest returns the largest magnitude, 0 of no values.
+func (b *bounds) largest() float64 { return max(math.Abs(b.min), math.Abs(b.max)) }
+
 func (b *bounds) merge(c bounds) {
 	if c.set {
 		b.add(c.min, c.max)
@@ -101,9 +104,9 @@ type Partial struct {
 	classes                            Classes
 	counts                             counts
 	maxAbs, maxRel, hpaaMaxRel, maxULP extreme
-	maxQuarter                         float64 // the largest |d|/4 of those beyond float64
 	minLimits                          minLimits
-	minRef, maxRef                     float64 // |r| of pairs of finite elements
+	maxNPU, maxRef                     float64 // |n| and |r| of pairs of finite elements
+	maxUndefined                       float64 // |d| beside r = 0
 	npuBounds, refBounds               bounds
 	beyond, mismatch, hpaa             failures
 	errorOffsets                       []int64
@@ -111,7 +114,6 @@ type Partial struct {
 	start                              *location
 	worst                              ranking
 	absHistogram, relHistogram         Histogram
-	joint                              []JointBin
 	axes                               axisSums
 	axesFrom                           int64   // the element that axes begin at
 	withoutAxes                        []Range // those before
@@ -155,9 +157,9 @@ func (p *Partial) merge(q *Partial, e *Engine) {
 	p.maxRel.merge(q.maxRel)
 	p.hpaaMaxRel.merge(q.hpaaMaxRel)
 	p.maxULP.merge(q.maxULP)
-	p.maxQuarter = max(p.maxQuarter, q.maxQuarter)
 	p.minLimits.merge(&q.minLimits)
-	p.minRef, p.maxRef = min(p.minRef, q.minRef), max(p.maxRef, q.maxRef)
+	p.maxNPU, p.maxRef = max(p.maxNPU, q.maxNPU), max(p.maxRef, q.maxRef)
+	p.maxUndefined = max(p.maxUndefined, q.maxUndefined)
 	p.npuBounds.merge(q.npuBounds)
 	p.refBounds.merge(q.refBounds)
 	p.beyond.merge(q.beyond)
@@ -172,7 +174,6 @@ func (p *Partial) merge(q *Partial, e *Engine) {
 	p.worst.merge(&q.worst)
 	p.absHistogram = p.absHistogram.merged(q.absHistogram)
 	p.relHistogram = p.relHistogram.merged(q.relHistogram)
-	p.joint = mergedJoint(slices.Concat(p.joint, q.joint))
 	p.axes.merge(&q.axes)
 	p.withoutAxes = append(p.withoutAxes, q.withoutAxes...)
 	p.refCRC = combineCRC(p.refCRC, q.refCRC, q.elements*int64(e.ref.size))

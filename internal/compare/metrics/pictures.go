@@ -125,7 +125,6 @@ func (p *Pool) Pictures(ctx context.Context, req Request, res *Result, how Pictu
 // walk decodes runs of a pair block by block. What relate adds to results is dropped.
 func (e *Engine) walk(ctx context.Context, ref, npu Reader, runs iter.Seq2[int64, int], visit func(b *block)) error {
 	b, part := e.pool.get(e), e.newPartial(0)
-	part.minRef, part.maxRef = 0, math.MaxFloat64 // of what is taken out of the tables
 	l := newBlock(e, b, part)
 	walked := int64(0)
 	for at, count := range runs {
@@ -309,7 +308,7 @@ func (g *gatherer) find(b *block) {
 	if f.count = 0; !b.marked || b.extent.maxAbs > math.MaxFloat64 {
 		b.errors.Count = 0
 		for i, abs := range b.abs {
-			if flags[i] = 0; !b.passesAt(i, abs, math.Abs(b.r.values[i])) {
+			if flags[i] = 0; !b.e.request.Limits.Passes(abs, math.Abs(b.r.values[i])) {
 				flags[i] = beyondError
 				b.errors.Count++
 			}
@@ -359,7 +358,7 @@ func (g *gatherer) separate(b *block) {
 // failsReplaced reports whether a pair is an error after HPAA's replacement.
 func (b *block) failsReplaced(i int) bool {
 	n, r := b.e.replacement(b.n.values[i]), b.e.replacement(b.r.values[i])
-	return !b.passesAt(i, math.Abs(n-r), math.Abs(r))
+	return !b.e.request.Limits.Passes(math.Abs(n-r), math.Abs(r))
 }
 
 // plan chooses the bins.

@@ -27,7 +27,7 @@ func (b *block) relate() {
 	}
 	c := b.histograms.tables.Relatives(b.rel, b.abs, from, what, b.r.values, &wanted)
 	b.errors = kernel.Flagged{Sum: c.FlaggedAbs, Max: c.MaxAbs, Count: c.Flagged}
-	b.extent.within = within.Mode == IsClose && !c.Exceeds
+	b.extent.within = within.Mode == IsClose && !c.Exceeds && c.MaxAbs <= math.MaxFloat64
 	b.extent.passes = b.extent.within && share <= 1
 	counts := &b.part.counts
 	counts[relativeZeros] += c.Zeros
@@ -40,17 +40,11 @@ func (b *block) relate() {
 	if counts[negative] += c.Negative; !b.e.direct {
 		counts[negative] += kernel.Negatives(b.d)
 	}
-	b.sums.relative = sumOf(c.Rel, 0)
-	if b.e.huge && (c.MaxAbs > math.MaxFloat64 || c.MaxRel > sumLimit) {
-		b.relateScaled(&c)
-	}
+	b.sums.relative.Value, b.sums.absD.Value, b.sums.absR.Value = c.Rel, c.Abs, c.Ref
 	b.extent.undefined, b.extent.zeros = c.Undefined > 0, c.Zeros
 	b.extent.maxAbs, b.extent.maxRel, b.extent.sumAbs = c.MaxAbs, c.MaxRel, c.Abs
-	if !b.e.huge {
-		b.sums.pair.absD, b.sums.pair.absR = sumOf(c.Abs, 0), sumOf(c.Ref, 0)
-	}
 	b.histograms.add(&c, b.quotients)
-	if b.e.huge {
-		b.histograms.moveOutside(b.rel, b.abs, b.r.values, c.MaxAbs, b.quotients)
+	if b.e.double {
+		b.histograms.moveSubnormals(b.rel, b.abs, b.quotients)
 	}
 }

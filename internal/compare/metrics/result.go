@@ -20,14 +20,14 @@ const (
 	NaN
 )
 
-// Classes counts pairs by the class of the NPU element, then that of the
-// reference element.
+// Classes counts pairs by the class of the NPU element, then by the class of the reference
+// element.
 type Classes [4][4]int64
 
 // Metric is the value of a metric, or nothing where the metric is undefined. It has no more
 // bytes than a number: a run keeps some sixty of each pair.
 type Metric struct {
-	bits uint64 // those of the value, less those of noNumber
+	bits uint64 // of the value, minus noNumber
 }
 
 // noNumber are the bits of a NaN that is no value.
@@ -89,8 +89,8 @@ type Value struct {
 type Element struct {
 	Offset   int64 // in C order
 	Ref, NPU Value
-	// Abs is |d|, exact for integers until it is rounded to float64; NaN when
-	// a side is not finite. Rel is |d|/|r|, NaN where r is 0 or a side is not
+	// Abs is |d|, +inf where it exceeds the range of float64; NaN when a side is not
+	// finite. Rel is |d|/|r|, NaN where r is 0 or a side is not
 	// finite.
 	Abs, Rel float64
 }
@@ -107,15 +107,14 @@ type Errors struct {
 }
 
 // SideStats describes the elements of one side. The numbers are over its finite
-// elements, undefined when there are none; Std and Var are those of the
-// population. The values of complex elements are their moduli.
+// elements, undefined when there are none; Std and Var divide by the number of
+// elements. The values of complex elements are their moduli.
 type SideStats struct {
 	Min, Max, Mean, Std, Var, RMS, L2 Metric
 	Zeros, NaN, PosInf, NegInf        int64
 	// Saturated counts elements at the largest finite magnitude of the type, of
 	// integers at either limit; the lower limit of unsigned types and bool do
-	// not count. For the reference the type is that of the NPU, to which it is
-	// rounded before. Subnormal counts elements that are subnormal in their own
+	// not count. The reference is rounded to the type of the NPU before. Subnormal counts elements that are subnormal in their own
 	// type.
 	Saturated, Subnormal int64
 }
@@ -174,23 +173,9 @@ type Histogram struct {
 	Bins  []HistogramBin
 }
 
-// JointBin counts pairs by the binary exponents of |d| and |r|, 16 octaves a
-// bin: bin k holds magnitudes from 2^(16k) up to 2^(16(k+1)). ZeroBin stands
-// for 0.
-type JointBin struct {
-	Abs, Ref int32
-	Count    int64
-	// What lies in the bin is not outside of these: |d| within an eighth of an
-	// octave, |r| within the bin's 16 octaves and the range of all.
-	MinAbs, MaxAbs, MinRef, MaxRef float64
-}
-
-// ZeroBin is the bin of zeros in a JointBin.
-const ZeroBin = -1 << 20
-
 // AxisBin is one position of an axis, or a run of them.
 type AxisBin struct {
-	Count, Errors  int64 // pairs, and those that are errors (of the strict policy)
+	Count, Errors  int64 // pairs, and errors by the strict policy
 	SumAbs, SumRel float64
 }
 
@@ -213,7 +198,7 @@ type Point struct {
 	Ref, NPU float64
 }
 
-// Quantiles are those of a distribution, from its histogram: at most 6.1 % off.
+// Quantiles are computed from a histogram: at most 6.1 % off.
 type Quantiles struct {
 	P50, P90, P95, P99, P999 Metric
 }
@@ -249,7 +234,8 @@ type Result struct {
 	MeanAbs, MSE, RMSE         Metric
 	MaxRel                     Extreme
 	MeanRel, AccRel            Metric
-	RelUndefined               int64 // pairs with r = 0 and d != 0
+	RelUndefined               int64   // pairs with r = 0 and d != 0
+	MaxAbsUndefined            float64 // the largest |d| of them, 0 without any
 	RED, Diff1, LinfRel        Metric
 	Cosine                     Metric // clamped to [-1, 1]
 	CosineRaw                  Metric
@@ -270,7 +256,6 @@ type Result struct {
 	// RelHistogram and RelQuantiles are of noise.SampleElements elements where there are
 	// more: see noise.Strata.
 	AbsHistogram, RelHistogram Histogram
-	Joint                      []JointBin
 
 	Ref, NPU SideStats
 	// Overflowed counts pairs whose NPU element is not finite or saturated
@@ -305,6 +290,21 @@ type Result struct {
 
 // BothFinite is the number of pairs that are finite on both sides.
 func (r *Result) BothFinite() int64 { return r.Classes[Finite][Finite] }
+
+// Passes reports whether the largest |d| and |d|/|r| prove that all finite pairs pass limits.
+// If it returns false they may pass all the same.
+func (r *Result) Passes(l Limits) bool {
+	return l.quiet(extent{maxAbs: r.MaxAbs.Value(), maxRel: r.MaxRel.Value(), undefined: r.RelUndefined > 0})
+}
+
+// LacksSquares reports whether metrics over squares, such as cosine, RED and rms, are undefined
+// since magnitudes reach 2^400, or none is above 2^-400.
+func (r *Result) LacksSquares() bool {
+	if r.BothFinite() > 0 && !(r.RMSE.Defined() && r.RED.Defined() && r.CosineRaw.Defined()) {
+		return true
+	}
+	return r.Ref.Max.Defined() != r.Ref.RMS.Defined() || r.NPU.Max.Defined() != r.NPU.RMS.Defined() || r.HPAA.Mean.Defined() != r.HPAA.RMS.Defined()
+}
 
 // StrictErrors is the number of elements that are errors under the strict
 // policy: finite ones beyond the limits and all of different classes.

@@ -3,7 +3,6 @@ package metrics
 import (
 	"context"
 	"hash/crc32"
-	"math"
 	"slices"
 	"sync"
 
@@ -45,7 +44,7 @@ type side struct {
 	stored []byte
 	values []float64 // moduli of complex elements
 	parts  []float64 // of complex elements, real and imaginary in turn
-	codes  []int64   // in the NPU's type; of complex elements those of the parts
+	codes  []int64   // in the NPU's type; two of a complex element, one of each part
 	exact  []uint64  // 64-bit integers
 	span   kernel.Span
 }
@@ -114,8 +113,8 @@ func (e *Engine) Run(ctx context.Context, segment int64, ref, npu Reader) (*Part
 	return p, nil
 }
 
-// newPartial returns the result of no pairs of a segment, in the memory of one that
-// is not used any more: of what results do not take over.
+// newPartial returns an empty result of a segment, in the memory of a used one, without the
+// lists that results took over.
 func (e *Engine) newPartial(segment int64) *Partial {
 	first := segment * e.segmentElements
 	p, ok := e.pool.partials.Get().(*Partial)
@@ -124,7 +123,7 @@ func (e *Engine) newPartial(segment int64) *Partial {
 	}
 	*p = Partial{
 		segment: segment, elements: min(first+e.segmentElements, e.total) - first,
-		axes: p.axes.empty(e.axes), minRef: math.Inf(1),
+		axes:   p.axes.empty(e.axes),
 		listed: p.listed[:0], mismatched: p.mismatched[:0], tree: tree{p.tree.stack[:0]},
 		worst: ranking{limit: e.request.Top, entries: p.worst.entries[:0]},
 		noise: e.newNoise(p.noise), lists: p.lists, errorOffsets: p.lists.errorOffsets[:0],

@@ -82,20 +82,28 @@ func slowClass(re, im float64) Class {
 	return Finite
 }
 
-// slowAbs returns |n-r| rounded once.
+// slowAbs returns |n-r| by the float64 values, exactly where these are equal.
 func slowAbs(n, r slowElement) float64 {
 	if n.im == 0 && r.im == 0 {
-		a, b := new(big.Float).SetPrec(3000).SetFloat64(n.re), new(big.Float).SetPrec(3000).SetFloat64(r.re)
-		if n.exact != nil {
-			a.SetInt(n.exact)
-		}
-		if r.exact != nil {
-			b.SetInt(r.exact)
-		}
-		d, _ := a.Sub(a, b).Float64()
+		d, _ := slowDifference(n, r).Float64()
 		return math.Abs(d)
 	}
 	return modulus(n.re-r.re, n.im-r.im)
+}
+
+// slowDifference returns n-r of real elements, which may be beyond the range of float64.
+func slowDifference(n, r slowElement) *big.Float {
+	if n.re != r.re {
+		return minus(big64(n.re), big64(r.re))
+	}
+	a, b := big64(n.re), big64(r.re)
+	if n.exact != nil {
+		a.SetInt(n.exact)
+	}
+	if r.exact != nil {
+		b.SetInt(r.exact)
+	}
+	return minus(a, b)
 }
 
 // slowFinite is a pair of finite elements.
@@ -103,10 +111,9 @@ type slowFinite struct {
 	slowElements
 	offset    int64
 	parts     []slowPart
-	abs, ref  *big.Float // |d| and |r|, as float64 or beyond its range
+	abs, ref  *big.Float // |d| and |r| as float64
 	abs64     float64    // |d|; +inf beyond the range of float64
-	quarter   float64    // |d|/4, of floating-point elements
-	rel       *big.Float // nil where r is 0
+	rel       *big.Float // as float64; nil where r is 0
 	isError   bool
 	ulps      float64
 	magnitude float64 // |r|
@@ -141,27 +148,13 @@ func in64(x *big.Float) *big.Float {
 	return x
 }
 
-// part returns the real or the imaginary part of a pair; differences of integers
-// are exact until they are rounded.
+// part returns the real or the imaginary part of a pair.
 func (e slowElements) part(imaginary bool) slowPart {
-	n, r := e.n.re, e.r.re
 	if imaginary {
-		n, r = e.n.im, e.r.im
+		return slowPart{n: big64(e.n.im), r: big64(e.r.im), d: in64(minus(big64(e.n.im), big64(e.r.im)))}
 	}
-	part := slowPart{n: big64(n), r: big64(r)}
-	exactN, exactR := part.n, part.r
-	if e.n.exact != nil && !imaginary {
-		exactN = big64(0).SetInt(e.n.exact)
-	}
-	if e.r.exact != nil && !imaginary {
-		exactR = big64(0).SetInt(e.r.exact)
-	}
-	part.d = in64(minus(exactN, exactR))
-	return part
+	return slowPart{n: big64(e.n.re), r: big64(e.r.re), d: in64(slowDifference(e.n, e.r))}
 }
-
-// quarter is a quarter of an element that is no integer.
-func (e slowElement) quarter() slowElement { return slowElement{re: e.re / 4, im: e.im / 4} }
 
 // magnitude is the size of an element of a pair, with its sign if it is real; of
 // finite ones it is finite.
@@ -219,29 +212,31 @@ func (p *slowPair) compare(pair slowElements, offset int64) slowFinite {
 	if p.complex {
 		f.parts = append(f.parts, pair.part(true))
 	}
-	f.quarter, f.ref = slowAbs(pair.n.quarter(), pair.r.quarter()), big64(f.magnitude)
-	if f.abs = big64(f.abs64); f.abs.IsInf() {
-		f.abs = times(big64(4), big64(f.quarter))
-	}
+	f.abs, f.ref = big64(f.abs64), big64(f.magnitude)
 	if f.magnitude != 0 {
-		f.rel = over(f.abs, f.ref)
-		if rel := f.abs64 / f.magnitude; !math.IsInf(rel, 1) { // as rounded
-			f.rel = big64(rel)
-		}
+		f.rel = big64(f.abs64 / f.magnitude)
 	}
 	f.isError = !f.passes(p.req.Limits)
 	f.ulps = max(p.ulp.distance(pair.n, pair.r, false), p.ulp.distance(pair.n, pair.r, true))
 	return f
 }
 
-// passes reports whether a pair passes. Differences beyond the range of float64 are
-// compared in quarters.
+// passes reports whether a pair passes; a difference beyond the range of float64 does not.
 func (f *slowFinite) passes(l Limits) bool {
-	if !math.IsInf(f.abs64, 1) {
-		return slowPasses(l, f.abs64, f.magnitude)
-	}
-	return slowPasses(Limits{l.Atol / 4, l.Rtol, l.Mode}, f.quarter, f.magnitude/4)
+	return !math.IsInf(f.abs64, 1) && slowPasses(l, f.abs64, f.magnitude)
 }
+
+// The largest magnitudes of n, r and d.
+func ofN(p *slowPair) float64 {
+	return largest(p.finite, func(f *slowFinite) float64 { return math.Abs(p.magnitude(f.n)) }).value
+}
+func ofR(p *slowPair) float64 {
+	return largest(p.finite, func(f *slowFinite) float64 { return f.magnitude }).value
+}
+func ofD(p *slowPair) float64 { return largest(p.finite, absolute64).value }
+
+// squared reports whether float64 holds the squares of values up to a magnitude.
+func squared(largest float64) bool { return largest == 0 || 0x1p-400 < largest && largest < 0x1p400 }
 
 func slowPasses(l Limits, abs, ref float64) bool {
 	switch l.Mode {
@@ -335,9 +330,10 @@ func (p *slowPair) count(of func(f *slowFinite) bool) (n int) {
 }
 
 // slowSpread is the mean of values, their mean square and the mean square of
-// their distances from the mean.
+// their distances from the mean, with the largest magnitude.
 type slowSpread struct {
 	count                             int
+	largest                           float64
 	mean, meanAbs, square, deviations *big.Float
 }
 
@@ -349,6 +345,8 @@ func spreadOf(values []*big.Float) slowSpread {
 	n := big64(float64(len(values)))
 	for _, x := range values {
 		s.mean, s.meanAbs, s.square = plus(s.mean, x), plus(s.meanAbs, size(x)), plus(s.square, times(x, x))
+		magnitude, _ := size(x).Float64()
+		s.largest = max(s.largest, magnitude)
 	}
 	s.mean, s.meanAbs, s.square = over(s.mean, n), over(s.meanAbs, n), over(s.square, n)
 	for _, x := range values {

@@ -11,15 +11,11 @@ func (b *block) subtract() {
 	e := b.e
 	b.d = b.d[:len(b.n.codedValues(b))]
 	switch {
-	case e.exact:
-		integerDifferences(b.d, b.abs, b.n.exact, b.r.exact, e.npu.signed, e.ref.signed)
 	case e.complex:
 		kernel.Subtract(b.d, b.n.parts, b.r.parts)
 		moduli(b.abs, b.d)
-	case e.npu.wide():
-		wideDifferences(b.d, b.abs, b.n.values, b.r.values, b.n.exact, b.n.values, 1)
-	case e.ref.wide():
-		wideDifferences(b.d, b.abs, b.n.values, b.r.values, b.r.exact, b.r.values, -1)
+	case e.wide:
+		integerDifferences(b.d, b.abs, &b.n, &b.r)
 	default:
 		kernel.Subtract(b.d, b.n.values, b.r.values)
 		for i, d := range b.d {
@@ -32,7 +28,7 @@ func (b *block) subtract() {
 func (b *block) sum() {
 	sums := &b.sums
 	if b.e.complex {
-		sums.npuModuli, sums.refModuli = b.e.moment(b.n.values), b.e.moment(b.r.values)
+		sums.npuModuli, sums.refModuli = momentOf(b.n.values), momentOf(b.r.values)
 		for _, x := range b.d {
 			if x != 0 {
 				b.part.counts[differing]++
@@ -41,10 +37,7 @@ func (b *block) sum() {
 	}
 	n, r := b.n.codedValues(b), b.r.codedValues(b)
 	switch {
-	case b.e.huge:
-		sums.pair = b.sumScaled(n, r)
-		return
-	case !b.e.wide && b.runs.Count > 0 && sums.pair.setRuns(&b.runs):
+	case !b.e.wide && !b.e.double && b.runs.Count > 0 && sums.pair.setRuns(&b.runs):
 		return
 	case b.e.direct:
 		b.d = b.d[:len(n)]

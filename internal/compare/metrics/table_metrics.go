@@ -71,6 +71,7 @@ var Table = []Definition{
 	{Name: "acc_rel", Unit: UnitRatio, Formula: "sum |d|/|r| over r != 0", Source: msaccucmp + ": AccumulatedRelativeError", at: func(r *Result) any { return &r.AccRel }},
 	{Name: "rel_undefined", Unit: UnitCount, Formula: "pairs with r = 0 and d != 0",
 		In: Columns{ExtraColumns: {6, "rel_undefined"}}, at: func(r *Result) any { return &r.RelUndefined }},
+	{Name: "max_abs_undefined", Unit: UnitElement, Formula: "max |d| over r = 0, 0 without any", at: func(r *Result) any { return &r.MaxAbsUndefined }},
 	{Name: "diff1", Unit: UnitRatio, Formula: "sum |d| / sum |r|; of 0 and 0 it is 0, of others and 0 inf", at: func(r *Result) any { return &r.Diff1 }},
 	{Name: "linf_rel", Unit: UnitRatio, Formula: "max |d| / max |r|; of 0 and 0 it is 0, of others and 0 inf", Default: Default{"max_abs / max(-ref_min, ref_max)", func(r *Result) Metric {
 		return NumberIf(r.MaxAbs.Value()/max(-r.Ref.Min.Value(), r.Ref.Max.Value()), r.MaxAbs.Defined())

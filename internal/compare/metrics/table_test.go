@@ -21,18 +21,36 @@ func always(sign float64) answer   { return answer{infinite: math.Inf(int(sign))
 func counted(n int) answer         { return exactly(float64(n)) }
 func about(x *big.Float) answer    { return within(x, x, 1e-12) }
 func rooted(x *big.Float) answer   { return about(root(x)) }
-func meanOf(s slowSpread) answer   { return s.where(within(s.mean, s.meanAbs, 1e-12)) }
 func stdOf(s slowSpread) answer    { return s.where(within(root(s.deviations), root(s.square), 1e-7)) }
 func varOf(s slowSpread) answer    { return s.where(within(s.deviations, s.square, 1e-13)) }
 func rmsOf(s slowSpread) answer    { return s.where(rooted(s.square)) }
 func lengthOf(s slowSpread) answer { return s.where(rooted(times(s.square, big64(float64(s.count))))) }
 
-// where is the answer unless there are no values.
-func (s slowSpread) where(a answer) answer {
+// meanOf is undefined where sums of the values, or of their distances from one another, leave
+// the range of float64.
+func meanOf(s slowSpread) answer {
 	if s.count == 0 {
 		return none()
 	}
+	a := within(s.mean, s.meanAbs, 1e-12)
+	a.orUndefined = s.largest > 0x1p1000
 	return a
+}
+
+// where is the answer unless there are no values, or float64 does not hold their squares.
+func (s slowSpread) where(a answer) answer {
+	if s.count == 0 || !squared(s.largest) {
+		return none()
+	}
+	return a
+}
+
+// summed is a sum of magnitudes divided by n, of which float64 may not hold the sum.
+func summed(sum, n *big.Float) answer {
+	if x, _ := sum.Float64(); math.IsInf(x, 1) {
+		return always(1)
+	}
+	return about(over(sum, n))
 }
 
 func exactly(x float64) answer {
@@ -44,6 +62,9 @@ func exactly(x float64) answer {
 
 // within allows a share of a scale.
 func within(x, scale *big.Float, share float64) answer {
+	if x.IsInf() {
+		return always(float64(x.Sign()))
+	}
 	return answer{value: x, slack: times(size(scale), big64(share))}
 }
 

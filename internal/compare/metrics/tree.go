@@ -1,34 +1,36 @@
 package metrics
 
-// node is a node of the tree of sums: those of a block or of two nodes.
+import "dumptool/internal/tensor"
+
+// node is a node of the tree of sums: the sums of a block, or of two nodes.
 type node struct {
 	pair
-	// relative is the sum of |d|/|r|, ulps that of the distances in units of the
-	// last place, errors and hpaaErrors those of |d| of the errors.
-	relative, ulps, errors, hpaaErrors sum
+	// relative is the sum of |d|/|r|, ulps the sum of the distances in units of the last
+	// place. errors and hpaaErrors are the sums of |d| over the errors.
+	relative, ulps, errors, hpaaErrors tensor.Sum
 	// Of complex elements the moduli of both sides.
 	npuModuli, refModuli moment
-	// refOnly and npuOnly are the finite elements that meet one that is not.
+	// refOnly and npuOnly are the finite elements whose partner is not finite.
 	refOnly, npuOnly moment
 	// replaced are the reference elements of pairs that are not finite, as HPAA
 	// replaces them, and replacedRelative their |d|/|r|.
 	replaced         moment
-	replacedRelative sum
+	replacedRelative tensor.Sum
 }
 
 // merge adds the node that follows.
 func (a *node) merge(b *node) {
 	a.pair.merge(&b.pair)
-	a.relative.merge(b.relative)
-	a.ulps.merge(b.ulps)
-	a.errors.merge(b.errors)
-	a.hpaaErrors.merge(b.hpaaErrors)
+	a.relative = a.relative.Merge(b.relative)
+	a.ulps = a.ulps.Merge(b.ulps)
+	a.errors = a.errors.Merge(b.errors)
+	a.hpaaErrors = a.hpaaErrors.Merge(b.hpaaErrors)
 	a.npuModuli.merge(&b.npuModuli)
 	a.refModuli.merge(&b.refModuli)
 	a.refOnly.merge(&b.refOnly)
 	a.npuOnly.merge(&b.npuOnly)
 	a.replaced.merge(&b.replaced)
-	a.replacedRelative.merge(b.replacedRelative)
+	a.replacedRelative = a.replacedRelative.Merge(b.replacedRelative)
 }
 
 // tree joins nodes in their order. Two nodes of 2^k blocks each make one of
@@ -71,7 +73,7 @@ func (t *tree) join() {
 	t.stack = t.stack[:k]
 }
 
-// root joins what is left, the last nodes first.
+// root joins the remaining nodes, the last ones first.
 func (t *tree) root() *node {
 	if len(t.stack) == 0 {
 		return &node{}

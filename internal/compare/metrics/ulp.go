@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -8,7 +9,7 @@ import (
 )
 
 // measureULP adds the distances in units of the last place of the NPU's
-// type; of a complex element that of the part which is farther off.
+// type. The distance of a complex element is the larger one of its parts.
 func (b *block) measureULP() {
 	if b.e.shortCodes && !b.gathered {
 		b.addULP(b.digests.MaxDistance, float64(b.digests.SumDistance), func() int {
@@ -59,11 +60,7 @@ func (b *block) addULP(high uint64, total float64, index func() int) {
 func (b *block) measureIntegers() {
 	ulps := b.integerDistances()
 	high := kernel.Max(ulps)
-	exp := 0
-	if high > sumLimit {
-		exp = exponentOf(high)
-	}
-	b.sums.ulps = sumOf(kernel.Sum(scale(b.scratch[1], ulps, exp)), exp)
+	b.sums.ulps.Value = kernel.Sum(ulps)
 	if e := &b.part.maxULP; !e.set || high > e.value {
 		e.add(high, b.offset(kernel.Index(ulps, high)))
 	}
@@ -80,8 +77,7 @@ func (b *block) integerDistances() []float64 {
 		}
 	} else if !b.e.ref.integer {
 		for i, r := range b.r.values {
-			// What rounding takes from the reference is exact and small.
-			ulps[i] = math.RoundToEven(math.Abs(b.d[i] + (r - math.RoundToEven(r))))
+			ulps[i] = math.Abs(cmp.Or(b.n.values[i]-math.RoundToEven(r), b.n.cutOff(i)))
 		}
 	}
 	return ulps

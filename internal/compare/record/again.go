@@ -66,7 +66,7 @@ func as(whole bool) Reading {
 // keysOf are keys, many of them longer than the rest of a row, that are read where a part
 // is asked for.
 var keysOf = map[string]Reading{"worst": Elements, "listed": Elements, "axes": Elements, "abs_hist": Elements, "rel_hist": Elements, "pictures": Drawn,
-	"joint": Alone, "noise": Alone, "patterns": Alone, "uneven": Alone, "second": Alone, "reads": Alone, "offsets": Alone, "points": Alone}
+	"noise": Alone, "patterns": Alone, "uneven": Alone, "second": Alone, "reads": Alone, "offsets": Alone, "points": Alone}
 
 // skipped is a value that is passed over.
 type skipped struct{}

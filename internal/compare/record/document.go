@@ -17,8 +17,12 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Schema names the form of compare.json.
-const Schema = "dumptool/compare/1"
+// Schema names the form of compare.json. Documents of EarlierSchema, which have keys more, are
+// read too.
+const (
+	Schema        = "dumptool/compare/2"
+	EarlierSchema = "dumptool/compare/1"
+)
 
 // document is a report with what compare.json has in another form. It holds no clock.
 type document struct {
@@ -58,7 +62,7 @@ type schema string
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (s *schema) UnmarshalJSON(data []byte) error {
-	if string(data) != `"`+Schema+`"` {
+	if text := string(data); text != `"`+Schema+`"` && text != `"`+EarlierSchema+`"` {
 		return lang.Errorf("schema is %s, want %q", excerpt(data), Schema)
 	}
 	*s = Schema
@@ -217,8 +221,8 @@ func (d *document) flush() error {
 	return err
 }
 
-// Read reads a compare.json. It accepts keys that it does not know, and no other
-// schema, types, words, or indexes of what is not there. Errors about the text are those of
+// Read reads a compare.json. It accepts keys that it does not know, the earlier schema, and no
+// other schema, types, words, or indexes of what is not there. Errors about the text are those of
 // jsonpos, with path, line and column.
 func Read(r io.Reader) (*Report, error) { return readReport(r, reading{}) }
 

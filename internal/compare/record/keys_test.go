@@ -65,7 +65,7 @@ var meanings = map[string]string{
 	"error": "Why the status is ERROR.", "ref_shape": "The shape of the reference.", "npu_shape": "The shape of the NPU.", "nan_inf": "Whether a side has NaN or infinities.",
 	"errors_policy": "Error elements by the NaN policy, by which the status goes.", "first_error_policy": "The first of them.", "first_error_strict": "The first of errors_strict.",
 	"last_error_strict": "The last of errors_strict.", "cosine_zero": "Whether the cosine is a convention: one side is zero, or both.", "digests": "CRC-32C of both sides, and sums of any order.",
-	"joint": "Elements by octaves of |r| and |d|.", "status_limits": "The status by the limits alone.", "type": "The type that the numbers of a float32 tensor are of.",
+	"status_limits": "The status by the limits alone.", "type": "The type that the numbers of a float32 tensor are of.",
 	"origin": "Whether the error begins here.", "downstream": "Whether it came in by the inputs.", "self": "What the output is by itself, computed again from the inputs of its operator, null where it was not: ok, low, wrong, misfit or undecided, and why.",
 	"evidence": "The error beside what rounding and the inputs explain.",
 	"axes":     "The errors along each axis.", "module": "The full name with the modules around.", "abs_hist": "A histogram of |d|.", "rel_hist": "A histogram of |d|/|r|, of more than 131,072 elements that of a sample of so many.",
@@ -83,8 +83,9 @@ func TestKeys(t *testing.T) {
 	b.WriteString("# compare.json\n\nThe keys of `" + Schema + "`, which `dumptool compare --format json` and `compare judge` write. A key with a question mark is left out\n" +
 		"where there is nothing to say. Keys are only added while the number of the schema stays. The other documents are in [json-documents.md](json-documents.md).\n" +
 		"Where \"slim\" is true, as it is unless `--report rows=full` was given, rows and their metrics, classes and evidence are\n" +
-		"without the keys that have their default, which the tables below say: readers take a key that is missing for that. The\n" +
-		"joint histogram of a row that passed then has at most 12 bins. Parts of a run - of shards, interrupted ones - have all keys.\n" +
+		"without the keys that have their default, which the tables below say: readers take a key that is missing for that.\n" +
+		"Parts of a run - of shards, interrupted ones - have all keys.\n" +
+		"Documents of `" + EarlierSchema + "` are read too; of their keys `joint` of a row is gone: elements by octaves of |r| and |d|.\n" +
 		"This file is made of the lists in the program: `go test ./internal/compare/record -run TestKeys -update`.\n")
 	unused := maps.Clone(meanings)
 	list := func(title string, o object) {

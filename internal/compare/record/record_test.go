@@ -44,8 +44,7 @@ func documentResult() *metrics.Result {
 		MeanRel: metrics.NumberOf(0.0625), RED: metrics.NumberOf(math.Inf(1)), Cosine: metrics.NumberOf(0.96), SQNR: metrics.NumberOf(math.Inf(-1)),
 		Ref:    metrics.SideStats{Mean: metrics.NumberOf(0.8), Std: metrics.NumberOf(0.4)},
 		RefCRC: 0xabc, NPUCRC: 0xffffffff, RefSum: 1, NPUSum: math.MaxUint64,
-		Joint: []metrics.JointBin{{Abs: metrics.ZeroBin, Ref: 0, Count: 3, MinRef: 1, MaxRef: 1}, {Abs: 0, Ref: 0, Count: 1, MinAbs: 1, MaxAbs: 1, MinRef: 2, MaxRef: 2}},
-		Axes:  []metrics.AxisProfile{{Axis: 1, Size: 130, Fold: 1, Bins: make([]metrics.AxisBin, 130)}}}
+		Axes: []metrics.AxisProfile{{Axis: 1, Size: 130, Fold: 1, Bins: make([]metrics.AxisBin, 130)}}}
 	for i := range r.Axes[0].Bins {
 		r.Axes[0].Bins[i] = metrics.AxisBin{Count: 1, SumAbs: 0.5}
 	}
@@ -140,8 +139,6 @@ func TestDocumentRowKeys(t *testing.T) {
 		"first_error_strict": map[string]any{"offset": n("1"), "coord": []any{n("0"), n("1")}, "ref": n("0"), "npu": "nan", "abs": nil, "rel": nil},
 		"last_error_strict":  map[string]any{"offset": n("4"), "coord": []any{n("1"), n("1")}, "ref": n("2"), "npu": n("3"), "abs": n("1"), "rel": n("0.5")},
 		"digests":            map[string]any{"ref_crc32c": "00000abc", "npu_crc32c": "ffffffff", "ref_sum": "0000000000000001", "npu_sum": "ffffffffffffffff"},
-		"joint": []any{[]any{n("-1048576"), n("0"), n("3"), n("0"), n("0"), n("1"), n("1")},
-			[]any{n("0"), n("0"), n("1"), n("1"), n("1"), n("2"), n("2")}},
 	}
 	for key, value := range want {
 		if diff := cmp.Diff(value, row[key]); diff != "" {
@@ -251,7 +248,7 @@ func TestDocumentSummary(t *testing.T) {
 	if diff := cmp.Diff([]any{"op/5:output:1"}, summary["suspects"]); diff != "" {
 		t.Errorf("suspects (-want +got):\n%s", diff)
 	}
-	if d["schema"] != "dumptool/compare/1" || d["interrupted"] != true || d["baseline"].(map[string]any)["missing"].([]any)[0] != "gone:output:0" {
+	if d["schema"] != "dumptool/compare/2" || d["interrupted"] != true || d["baseline"].(map[string]any)["missing"].([]any)[0] != "gone:output:0" {
 		t.Errorf("head is %v", d)
 	}
 }
@@ -457,7 +454,7 @@ func TestReadRefuses(t *testing.T) {
 		{`[]`, "wanted an object"},
 		{`{}`, `"schema" is missing`},
 		{`{"schema":"dumptool/compare/1"}`, `"rows" is missing`},
-		{`{"schema":"dumptool/compare/2","rows":[]}`, `schema is "dumptool/compare/2", want "dumptool/compare/1"`},
+		{`{"schema":"dumptool/compare/3","rows":[]}`, `schema is "dumptool/compare/3", want "dumptool/compare/2"`},
 		{`{"schema":"dumptool/compare/1","rows":{}}`, "wanted an array"},
 		{`{"schema":"dumptool/compare/1","rows":[],"ROWS":[]}`, `"rows" stands twice`},
 		{minimal(goodRow) + "x", "wanted the end of the file"},
@@ -472,7 +469,7 @@ func TestReadRefuses(t *testing.T) {
 		{replace(`[2]`, `[-2]`), "shape (-2,)"},
 		{replace(`"max_abs":"inf"`, `"max_abs":"much"`), `"much" is no number`},
 		{replace(`"max_abs":"inf"`, `"max_abs":1e400`), "number 1e400 is out of range"},
-		{replace(`"total":2`, `"joint":[[0,0,1]],"total":2`), "list of 3 numbers, want 7"},
+		{replace(`"total":2`, `"axes":[{"bins":[[1,2,3]]}],"total":2`), "list of 3 numbers, want 4"},
 		{replace(`"total":2`, `"axes":[{"bins":[[1,2,null,4]]}],"total":2`), "axis profile: null is no number"},
 		{`{"schema":"dumptool/compare/1","findings":{"first_bad":1},"rows":[` + goodRow + `]}`, "finding in row 1 of 1 rows"},
 	} {
@@ -490,7 +487,7 @@ func oddRows() []string {
 		{`"errors_strict":1`, `"errors_strict":-5`},
 		{`{"atol":0,"rtol":0.2}`, `{"atol":-1,"rtol":"nan"}`},
 		{`,"metrics":{"max_abs":"inf"}`, ``},
-		{`"total":2`, `"joint":[[0,0,-3,2,1,5,1]],"total":2`},
+		{`"total":2`, `"joint":[[0,0,-3,2,1,5,1]],"total":2`}, // a key of documents of the schema number 1
 		{`"total":2`, `"abs_hist":{"zeros":9,"first":-2000,"counts":[-4,9223372036854775807,5]},"total":2`},
 		{`"total":2`, `"classes":{"both_finite":9,"class_mismatch":7},"total":2`},
 		{`"total":2`, `"details":{"zeros":[-1,9],"classes":[9,5,0,0,0,0,0,0,0,0,0,0,0,0,0,0]},"total":2`},

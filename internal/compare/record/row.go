@@ -217,7 +217,7 @@ func (f *rowForm) members(details bool) object {
 		{"error", (*optional)(&f.err)}, {"ref_shape,like=shape", new((*[]int64)(&r.RefShape))}, {"npu_shape,like=shape", new((*[]int64)(&r.NPUShape))},
 		{"nan_inf", &f.nonFinite}, {"errors_policy", &f.errorsPolicy}, {"first_error_policy", &f.firstPolicy},
 		{"first_error_strict", &f.firstStrict}, {"last_error_strict", &f.last},
-		{"cosine_zero", (*optional)(&f.cosineZero)}, {"digests", &f.digests}, {"joint", &res.Joint},
+		{"cosine_zero", (*optional)(&f.cosineZero)}, {"digests", &f.digests},
 		{"status_limits,like=status", &f.statusLimits}, {"type,omitempty", &r.Type}, {"origin", &f.origin}, {"downstream", &r.Downstream}, {"self", &r.Self},
 		{"evidence,null", &r.Evidence}, {"standard", &r.Standard}, {"worst", &f.worst}, {"axes", &f.axes},
 

@@ -130,8 +130,8 @@ func newForm() *rowForm {
 	return &rowForm{Row: new(Row), result: new(metrics.Result), classes: newClasses()}
 }
 
-// fillSlim is fill for a slim document, which has of a row that passed no more of the joint
-// histogram than bounds errors by other limits.
+// fillSlim is fill for a slim document, without a count of finite pairs and a word about the
+// cosine that are the default.
 func (f *rowForm) fillSlim(r *Row) {
 	f.fill(r, r.Status != Pass)
 	if r.Result == nil {
@@ -142,9 +142,6 @@ func (f *rowForm) fillSlim(r *Row) {
 	}
 	if r.Result.CosineZero == metrics.NoneZero {
 		f.cosineZero = ""
-	}
-	if r.Status == Pass {
-		f.result.Joint = metrics.FoldJoint(r.Result.Joint)
 	}
 }
 

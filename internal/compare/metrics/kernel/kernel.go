@@ -132,6 +132,16 @@ func Max(values []float64) float64 {
 	return high
 }
 
+// MaxBesideZero returns the largest of magnitudes beside references that are 0, 0 without any.
+func MaxBesideZero(abs, r []float64) (high float64) {
+	for i, x := range r {
+		if x == 0 && abs[i] > high {
+			high = abs[i]
+		}
+	}
+	return high
+}
+
 // HasBelow reports whether values have one of a magnitude below limit that is not
 // zero.
 func HasBelow(values []float64, limit float64) bool {

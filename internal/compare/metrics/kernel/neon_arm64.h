@@ -57,7 +57,6 @@
 // UMIN d.8H, n.8H, m.8H
 #define UMIN_H8(m, n, d) WORD $(0x6e606c00 | (m)<<16 | (n)<<5 | (d))
 // UMIN d.4S, n.4S, m.4S
-#define UMIN_S4(m, n, d) WORD $(0x6ea06c00 | (m)<<16 | (n)<<5 | (d))
 // ZIP1 d.2D, n.2D, m.2D
 #define ZIP1_D2(m, n, d) WORD $(0x4ec03800 | (m)<<16 | (n)<<5 | (d))
 // ZIP2 d.2D, n.2D, m.2D

@@ -25,11 +25,11 @@ type Ratios struct {
 	Rel, Ref, Abs  float64 // the sums of |d|/|r|, |r| and |d|
 	MaxRel, MaxAbs float64
 	Zeros          int64 // references that are 0
-	Undefined      int64 // of them those with a difference
+	Undefined      int64 // references that are 0 beside a difference
 	Below1, Below5 int64 // |d|/|r| below 1/1000 and 5/1000, 0 for zeros
 	Negative       int64 // d below 0
-	// The lowest bins of |d| and of |d|/|r| but that of zero, Bins or more if none; of
-	// |d|/|r| that are not counted it means nothing.
+	// The lowest bins above bin 0 of |d| and of |d|/|r|, Bins or more if there is none. FirstRel
+	// means nothing where |d|/|r| are not counted.
 	FirstAbs, FirstRel uint
 	Exceeds            bool    // some |d| is beyond the limits
 	Flagged            int64   // pairs with a flag
@@ -41,10 +41,9 @@ type Ratios struct {
 type ratioLanes struct {
 	sums   [20]float64
 	counts [20]int64
-	// lowest has four numbers for each lane: the lowest index in a row of abs
-	// beyond that of bin 0, the least that a row is beyond otherRow, the lowest
-	// index in Rel beyond that of bin 0, and one that means nothing. Where there
-	// is nothing beyond, numbers wrap around.
+	// lowest has four numbers for each lane: the first is the lowest index in Abs minus the
+	// index of bin 1, the third the same in Rel; the others mean nothing. Indexes of bin 0 wrap
+	// around.
 	lowest  [16]uint16
 	exceeds uint64     // not 0 if some |d| is beyond the limits
 	flagged [4]float64 // the sums of |d| of pairs with a flag
@@ -67,17 +66,15 @@ func (t *Tables) Relatives(rel, abs, n, s, r []float64, w *Wanted) (c Ratios) {
 	if done := relativesHead(t, rel, abs, n, s, r, w, &out); done < len(r) {
 		t.relativesTail(done, rel, abs, n, s, r, w, &out)
 	}
-	if out.ratios(&c) {
-		t.countOthers(abs, r)
-	}
+	out.ratios(&c)
 	c.Flagged = countSet(w.Flags)
 	return c
 }
 
-// ratios joins the lanes, and reports whether a row is otherRow.
-func (out *ratioLanes) ratios(c *Ratios) (others bool) {
+// ratios joins the lanes.
+func (out *ratioLanes) ratios(c *Ratios) {
 	c.Rel, c.Ref, c.Abs = lanes(out.sums[0:]), lanes(out.sums[4:]), lanes(out.sums[16:])
-	lowAbs, lowRow, lowRel := out.lowest[0], out.lowest[1], out.lowest[2]
+	lowAbs, lowRel := out.lowest[0], out.lowest[2]
 	for k := range 4 {
 		c.MaxRel, c.MaxAbs = max(c.MaxRel, out.sums[8+k]), max(c.MaxAbs, out.sums[12+k])
 		c.Zeros += out.counts[k]
@@ -85,11 +82,10 @@ func (out *ratioLanes) ratios(c *Ratios) (others bool) {
 		c.Below1 += out.counts[8+k]
 		c.Below5 += out.counts[12+k]
 		c.Negative += out.counts[16+k]
-		lowAbs, lowRow, lowRel = min(lowAbs, out.lowest[4*k]), min(lowRow, out.lowest[4*k+1]), min(lowRel, out.lowest[4*k+2])
+		lowAbs, lowRel = min(lowAbs, out.lowest[4*k]), min(lowRel, out.lowest[4*k+2])
 	}
 	c.FirstAbs, c.FirstRel = uint(lowAbs)>>laneBits+1, uint(lowRel)>>laneBits+1
 	c.Exceeds, c.FlaggedAbs = out.exceeds != 0, lanes(out.flagged[:])
-	return lowRow == 0
 }
 
 // relativesTail does all that the head has not done.
@@ -104,7 +100,7 @@ func (t *Tables) relativesTail(done int, rel, abs, n, s, r []float64, w *Wanted,
 	if !c.within(w.Atol, w.Rtol) && FirstBeyond(abs, r, w.Atol, w.Rtol) < len(r) {
 		out.exceeds = 1
 	}
-	t.finish(&c, rel, abs, r, out)
+	c.finish(rel, abs, r, out)
 }
 
 // within reports whether no pair is beyond limits, as far as the largest |d| and |d|/|r| tell.
@@ -147,19 +143,19 @@ func (t *Tables) divideAll(rel, abs, r []float64, w *Wanted, c *pairCount, out *
 	for ; i+chunk <= len(r); i += chunk {
 		q, d, ref := (*[chunk]float64)(rel[i:]), (*[chunk]float64)(abs[i:]), (*[chunk]float64)(r[i:])
 		c.divideChunk(q, d, ref, &out.sums)
-		t.countChunk(bitsIn(q), bitsIn(d), bitsIn(ref), quotients, c)
+		t.countChunk(bitsIn(q), bitsIn(d), quotients, c)
 	}
 	for ; i < len(r); i++ {
 		ref := math.Float64bits(r[i]) &^ SignBit
 		rel[i] = c.divide(abs[i], ref)
 		out.sums[i&3] += rel[i]
 		out.sums[4+i&3] += math.Float64frombits(ref)
-		t.countPair(uint64(i&3), math.Float64bits(rel[i]), math.Float64bits(abs[i]), math.Float64bits(r[i]), w, c)
+		t.countPair(uint64(i&3), math.Float64bits(rel[i]), math.Float64bits(abs[i]), w, c)
 	}
 }
 
 // finish adds what was found of pairs.
-func (t *Tables) finish(c *pairCount, rel, abs, r []float64, out *ratioLanes) {
+func (c *pairCount) finish(rel, abs, r []float64, out *ratioLanes) {
 	maxRel, maxAbs := math.Float64frombits(c.maxRel), math.Float64frombits(c.maxAbs)
 	out.sums[8], out.sums[12] = max(out.sums[8], maxRel), max(out.sums[12], maxAbs)
 	out.lowest[0] = min(out.lowest[0], lowestFrom(c.minAbs+1, abs))
@@ -168,13 +164,6 @@ func (t *Tables) finish(c *pairCount, rel, abs, r []float64, out *ratioLanes) {
 	out.counts[0] += int64(c.zeros)
 	if c.undefined != 0 {
 		out.counts[4] += countUndefined(abs, r)
-	}
-	if c.tiny() != int64(c.zeros) {
-		t.moveTiny(abs, r)
-		out.lowest[1] = 0
-	}
-	if c.others() {
-		out.lowest[1] = 0
 	}
 }
 

@@ -19,32 +19,18 @@ DATA fiveThousandths4<>+16(SB)/8, $0x3f747ae147ae147b
 DATA fiveThousandths4<>+24(SB)/8, $0x3f747ae147ae147b
 GLOBL fiveThousandths4<>(SB), RODATA|NOPTR, $32
 
-// What makes groups start at 0 from firstGroup on: an octave less firstGroup.
-DATA beforeGroups4<>+0(SB)/8, $0xc410000000000000
-DATA beforeGroups4<>+8(SB)/8, $0xc410000000000000
-DATA beforeGroups4<>+16(SB)/8, $0xc410000000000000
-DATA beforeGroups4<>+24(SB)/8, $0xc410000000000000
-GLOBL beforeGroups4<>(SB), RODATA|NOPTR, $32
-
-// The row of others, with what is below it.
-DATA others4<>+0(SB)/8, $0x000000000006ffff
-DATA others4<>+8(SB)/8, $0x000000000006ffff
-DATA others4<>+16(SB)/8, $0x000000000006ffff
-DATA others4<>+24(SB)/8, $0x000000000006ffff
-GLOBL others4<>(SB), RODATA|NOPTR, $32
-
 // The bits of a mark that are not those of its lane.
-DATA indexes4<>+0(SB)/8, $0x0000fffcfffffffc
-DATA indexes4<>+8(SB)/8, $0x0000fffcfffffffc
-DATA indexes4<>+16(SB)/8, $0x0000fffcfffffffc
-DATA indexes4<>+24(SB)/8, $0x0000fffcfffffffc
+DATA indexes4<>+0(SB)/8, $0x0000fffc0000fffc
+DATA indexes4<>+8(SB)/8, $0x0000fffc0000fffc
+DATA indexes4<>+16(SB)/8, $0x0000fffc0000fffc
+DATA indexes4<>+24(SB)/8, $0x0000fffc0000fffc
 GLOBL indexes4<>(SB), RODATA|NOPTR, $32
 
 // What numbers of ratioLanes.lowest start from.
-DATA lowest4<>+0(SB)/8, $0x0000000400060004
-DATA lowest4<>+8(SB)/8, $0x0000000400060004
-DATA lowest4<>+16(SB)/8, $0x0000000400060004
-DATA lowest4<>+24(SB)/8, $0x0000000400060004
+DATA lowest4<>+0(SB)/8, $0x0000000400000004
+DATA lowest4<>+8(SB)/8, $0x0000000400000004
+DATA lowest4<>+16(SB)/8, $0x0000000400000004
+DATA lowest4<>+24(SB)/8, $0x0000000400000004
 GLOBL lowest4<>(SB), RODATA|NOPTR, $32
 
 // The lane of a pair, in both halves of its mark.
@@ -156,13 +142,8 @@ relativesUnflagged:
 	VMAXPD Y11, Y3, Y3
 	VPCMPGTQ Y15, Y11, Y14
 	VPAND Y13, Y14, Y14
-	VPADDQ beforeGroups4<>(SB), Y10, Y10
-	VPSRLQ $40, Y10, Y10        // row of |r| from bit 16 on
-	VPMINUD others4<>(SB), Y10, Y10
-	VPSUBW Y13, Y10, Y10        // zeros are in the row after others
 	VPBLENDD $0xaa, Y14, Y13, Y13 // zeros and undefined
-	VPSRLQ $47, Y11, Y14        // bin of |d| from bit 2 on
-	VPBLENDW $0x11, Y14, Y10, Y10
+	VPSRLQ $47, Y11, Y10        // bin of |d| from bit 2 on
 	TESTQ R13, R13
 	JEQ relativesMarked
 	VPSRLQ $15, Y12, Y14        // bin of |d|/|r| from bit 34 on

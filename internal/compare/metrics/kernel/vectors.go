@@ -30,7 +30,7 @@ func relativesHead(t *Tables, rel, abs, n, s, r []float64, w *Wanted, out *ratio
 		if w.Flags != nil {
 			_ = w.Flags[k-1]
 		}
-		relativesVector(&rel[:k][0], &abs[:k][0], &n[:k][0], &s[:k][0], &r[0], k, &t.marks[:k][0], &t.abs[0], relCounts, w, out)
+		relativesVector(&rel[:k][0], &abs[:k][0], &n[:k][0], &s[:k][0], &r[0], k, &t.marks[:k][0], &t.Abs[0], relCounts, w, out)
 	}
 	return k
 }

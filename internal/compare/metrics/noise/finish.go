@@ -55,7 +55,10 @@ func (c *Collector) Finish(differences iter.Seq2[float64, int64]) *Noise {
 		return nil
 	}
 	c.setOthers(n, &rows)
-	if ratios := n.Scale + n.Residual + n.ScaleBySign + n.TowardZero + n.MaxRelative + n.MaxAbsolute; ratios-ratios != 0 {
+	if ratios := n.Scale + n.Residual + n.ScaleBySign + n.TowardZero + n.MaxRelative + n.MaxAbsolute + n.View + n.GroupScale + n.GroupMean; ratios-ratios != 0 {
+		return nil
+	}
+	if others := n.RefMean + n.Mean + n.Rounding + n.TwoSidedRMS + n.OtherRowsRMS; others-others != 0 {
 		return nil
 	}
 	n.Rows, n.Channels = rows.folded, channels.folded

@@ -1,7 +1,7 @@
 
 // Before and after: this comparison and another one, which the page came with or which was
 // dropped onto it. A side has rounds and rows: keys to match, names, marks and values.
-var BEFORE = { most: 200 << 20, schema: "dumptool/compare/1", listed: 100, tall: 104 };
+var BEFORE = { most: 200 << 20, schema: "dumptool/compare/2", earlier: "dumptool/compare/1", listed: 100, tall: 104 };
 
 // dropped is what was dropped: it is after, and this comparison before.
 var dropped = null;
@@ -76,7 +76,7 @@ function readSecond(file) {
   file.text().then(function (text) {
     var doc;
     try { doc = JSON.parse(text); } catch (e) { notice(say("drop_json", file.name)); return; }
-    if (typeof doc !== "object" || doc === null || doc.schema !== BEFORE.schema) { notice(say("drop_schema", file.name, BEFORE.schema)); return; }
+    if (typeof doc !== "object" || doc === null || doc.schema !== BEFORE.schema && doc.schema !== BEFORE.earlier) { notice(say("drop_schema", file.name, BEFORE.schema)); return; }
     try { dropped = sideOfDocument(doc, file.name); } catch (e) { notice(say("drop_rows", file.name)); return; }
     notice("");
     openTab("before");
