@@ -31,7 +31,6 @@ type s3 struct {
 	core     *minio.Core
 	keys     *keychain
 	endpoint string // URL
-	named    string // what named the endpoint, empty for AWS itself
 	virtual  bool   // buckets are in the name of the host
 
 	slots  chan struct{} // requests that read at the same time
@@ -70,7 +69,7 @@ func newS3(set S3Settings) (*s3, error) {
 	set.surroundings()
 	at, err := set.server()
 	if err != nil {
-		return nil, err
+		return nil, lang.Errorf("%s: %w", set.endpointFrom, err)
 	}
 	transport, err := set.transport()
 	if err != nil {
@@ -79,7 +78,7 @@ func newS3(set S3Settings) (*s3, error) {
 	slow := transport.Clone()
 	slow.ResponseHeaderTimeout = finishTimeout
 	s := &s3{
-		set: set, keys: set.keychain(), endpoint: at.url.String(), named: at.named, virtual: at.virtual,
+		set: set, keys: set.keychain(), endpoint: at.String(), virtual: set.virtualHost(at.Hostname()),
 		slots:  make(chan struct{}, set.Concurrency),
 		heads:  &heads{max: set.Cache / 8, byID: map[string][]byte{}}, // these count among all that may be in memory
 		blocks: &blocks{max: max(set.Cache-set.Cache/8, set.Block), bySpan: map[span]*list.Element{}},
@@ -87,18 +86,18 @@ func newS3(set S3Settings) (*s3, error) {
 		parts:  &parts{left: partsBudget},
 	}
 	s.health = health{set: &s.set, where: s.where, changed: make(chan struct{})}
-	if at.url.Scheme == "http" && !loopback(at.url.Hostname()) && set.Note != nil {
+	if at.Scheme == "http" && !loopback(at.Hostname()) && set.Note != nil {
 		s.keys.used = sync.OnceFunc(func() {
-			set.Note(lang.Sayf("%s (%s) is not encrypted: data and session tokens can be read on the way", "%s（%s）未加密：数据和会话令牌在途中可被读取", s.endpoint, s.named))
+			set.Note(lang.Sayf("%s (%s) is not encrypted: data and session tokens can be read on the way", "%s（%s）未加密：数据和会话令牌在途中可被读取", s.endpoint, set.endpointFrom))
 		})
 	}
 	lookup := minio.BucketLookupPath
-	if at.virtual {
+	if s.virtual {
 		lookup = minio.BucketLookupDNS
 	}
 	noLastSleep()
-	s.core, err = minio.NewCore(at.url.Host, &minio.Options{
-		Creds: s.keys.credentials(), Secure: at.url.Scheme == "https", Transport: answers{transport, slow, set.stall}, Region: set.Region,
+	s.core, err = minio.NewCore(at.Host, &minio.Options{
+		Creds: s.keys.credentials(), Secure: at.Scheme == "https", Transport: answers{transport, slow, set.stall}, Region: set.Region,
 		BucketLookup: lookup, MaxRetries: 1,
 	})
 	if err != nil {
@@ -140,35 +139,24 @@ func (set *S3Settings) transport() (*http.Transport, error) {
 	return t, nil
 }
 
-// server is where requests go.
-type server struct {
-	url     *url.URL
-	named   string
-	virtual bool
+// server is the URL that requests go to.
+func (set *S3Settings) server() (*url.URL, error) {
+	if set.Endpoint != "" {
+		return parseEndpoint(set.Endpoint)
+	}
+	host := "s3." + set.Region + ".amazonaws.com"
+	if strings.HasPrefix(set.Region, "cn-") {
+		host += ".cn"
+	}
+	return &url.URL{Scheme: "https", Host: host}, nil
 }
 
-// server finds out where requests go.
-func (set *S3Settings) server() (server, error) {
-	at := server{url: &url.URL{Scheme: "https", Host: "s3." + set.Region + ".amazonaws.com"}}
-	if strings.HasPrefix(set.Region, "cn-") {
-		at.url.Host += ".cn"
+// virtualHost reports whether the names of buckets are part of the name of the host.
+func (set *S3Settings) virtualHost(host string) bool {
+	if set.PathStyle == "auto" {
+		return hasDomain(host, "amazonaws.com") || hasDomain(host, "amazonaws.com.cn") || hasDomain(host, "myhuaweicloud.com")
 	}
-	if set.Endpoint != "" {
-		u, err := parseEndpoint(set.Endpoint)
-		if err != nil {
-			return at, lang.Errorf("%s: %w", set.endpointFrom, err)
-		}
-		at.url, at.named = u, set.endpointFrom
-	}
-	switch set.PathStyle {
-	case "on":
-	case "off":
-		at.virtual = true
-	default:
-		host := at.url.Hostname()
-		at.virtual = hasDomain(host, "amazonaws.com") || hasDomain(host, "amazonaws.com.cn") || hasDomain(host, "myhuaweicloud.com")
-	}
-	return at, nil
+	return set.PathStyle == "off"
 }
 
 func parseEndpoint(text string) (*url.URL, error) {
@@ -195,8 +183,8 @@ func (s *s3) where() string {
 	} else {
 		text += ", path style"
 	}
-	if s.named != "" {
-		text += " (" + s.named + ")"
+	if s.set.Endpoint != "" { // else it is AWS itself
+		text += " (" + s.set.endpointFrom + ")"
 	}
 	return text
 }

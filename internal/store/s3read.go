@@ -424,9 +424,7 @@ func (s *s3) readOnce(bucket string, o *Object, off int64, data []byte) (int, er
 	if err != nil {
 		if answer := status(err); answer != nil && o.ETag != "" {
 			switch answer.status {
-			case http.StatusPreconditionFailed:
-				return 0, s.changed(bucket, o, "")
-			case http.StatusRequestedRangeNotSatisfiable:
+			case http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable:
 				return 0, s.changed(bucket, o, "")
 			}
 		}
