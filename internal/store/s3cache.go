@@ -254,8 +254,10 @@ type shared struct {
 	hasMD5   atomic.Bool // an answer says that the ETag is the MD5
 	compared atomic.Bool // with what was read
 
-	heading sync.Mutex // is held while the head is fetched
-	head    []byte
+	heading  sync.Mutex // is held while the head is fetched
+	head     []byte     // the beginning of the object, as far as somebody knows it
+	headRead int        // bytes of the head that were read
+	isSmall  bool       // the head is the whole object, and remembered as a whole
 
 	settled sync.Mutex
 	size    int64 // of blocks, 0 before the first one

@@ -23,8 +23,6 @@ type s3Object struct {
 	etag        string
 
 	mu     sync.Mutex
-	head   []byte    // its beginning, nil if nobody knows it
-	kept   int       // bytes of the head that were read
 	least  int64     // bytes of the head to fetch at least
 	whole  bool      // it will be read from its beginning to its end
 	begun  bool      // to be read beyond what shows what it is
@@ -46,22 +44,26 @@ const maxSmall = 4
 // Open implements Objects. An object of an unknown size is found out about by reading
 // its head.
 func (s *s3) Open(bucket string, o Object) (Source, error) {
-	f := &s3Object{s: s, bucket: bucket, key: o.Key, next: headSize}
+	var head []byte
 	if o.Size < 0 {
 		var err error
-		f.head, err = s.read(bucket, &o, 0, make([]byte, headSize))
+		head, err = s.read(bucket, &o, 0, make([]byte, headSize))
 		if answer := status(err); answer != nil && answer.status == http.StatusRequestedRangeNotSatisfiable {
 			o, err = s.Head(bucket, o.Key) // there is no range in an empty object
 		}
 		if err != nil {
-			return nil, s.explain("read "+f.key, err)
+			return nil, s.explain("read "+o.Key, err)
 		}
 	}
-	f.size, f.etag = o.Size, o.ETag
-	f.shared = s.shared.take(idOf(bucket, &o))
-	if f.head == nil {
-		f.head = s.heads.get(f.id)
+	f := &s3Object{s: s, shared: s.shared.take(idOf(bucket, &o)), bucket: bucket, key: o.Key, size: o.Size, etag: o.ETag, next: headSize}
+	f.heading.Lock()
+	defer f.heading.Unlock()
+	for _, known := range [][]byte{head, s.heads.get(f.id)} {
+		if len(known) > len(f.head) {
+			f.head = known
+		}
 	}
+	f.isSmall = f.size <= maxKept
 	return f, nil
 }
 
@@ -80,10 +82,19 @@ func (s *s3) keep(bucket string, o *Object) (done func()) {
 	})
 }
 
-// leave ends a use of an object. After the last one its blocks are given up before others.
+// leave ends a use of an object. After the last one its blocks are given up before others,
+// and of the head is remembered what was read of it.
 func (s *s3) leave(c *shared) {
-	if s.shared.leave(c) {
-		s.blocks.finish(c)
+	if !s.shared.leave(c) {
+		return
+	}
+	s.blocks.finish(c)
+	head := c.head
+	if !c.isSmall {
+		head = head[:min(len(head), (c.headRead+1023)/1024*1024)]
+	}
+	if len(head) > len(s.heads.get(c.id)) {
+		s.heads.put(c.id, bytes.Clone(head))
 	}
 }
 
@@ -96,7 +107,7 @@ func (f *s3Object) ID() string { return f.id }
 // maxKept is how large an object is at most that is remembered as a whole.
 const maxKept = 16 << 10
 
-// Close implements Source. Of the head is remembered what was read of it.
+// Close implements Source.
 func (f *s3Object) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,12 +115,6 @@ func (f *s3Object) Close() error {
 		return nil
 	}
 	f.closed = true
-	if f.size > maxKept {
-		f.head = f.head[:min(len(f.head), (f.kept+1023)/1024*1024)]
-	}
-	if len(f.head) > len(f.s.heads.get(f.id)) {
-		f.s.heads.put(f.id, bytes.Clone(f.head))
-	}
 	if f.block > 0 {
 		f.s.active.Add(-1)
 	}
@@ -151,7 +156,13 @@ func (f *s3Object) ReadAt(p []byte, off int64) (int, error) {
 // the head is a part of the first block, unless it is at hand; or memory is short, and
 // others need it sooner.
 func (f *s3Object) readSome(p []byte, off int64) (int, error) {
-	if n := f.readHead(p, off); n > 0 {
+	n := 0
+	if off < headSize {
+		f.heading.Lock()
+		n = f.readHead(p, off)
+		f.heading.Unlock()
+	}
+	if n > 0 {
 		return n, nil
 	}
 	at, want, ahead := f.place(off, int64(len(p)))
@@ -170,7 +181,6 @@ func (f *s3Object) readSome(p []byte, off int64) (int, error) {
 		f.fetch(span{f.id, start, min(at.n, f.size-start)}, soon)
 	}
 	<-k.ready
-	n := 0
 	if k.err == nil {
 		n = copy(p, k.data[off-at.off:])
 	}
@@ -180,13 +190,11 @@ func (f *s3Object) readSome(p []byte, off int64) (int, error) {
 
 // readHead reads bytes of the head, none that are not there.
 func (f *s3Object) readHead(p []byte, off int64) int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if off >= int64(len(f.head)) {
 		return 0
 	}
 	n := copy(p, f.head[off:])
-	f.kept = max(f.kept, int(off)+n)
+	f.headRead = max(f.headRead, int(off)+n)
 	return n
 }
 
@@ -195,31 +203,26 @@ func (f *s3Object) readHead(p []byte, off int64) int {
 func (f *s3Object) fetchHead(p []byte, off int64) (int, error) {
 	f.heading.Lock()
 	defer f.heading.Unlock()
-	f.mu.Lock()
-	if len(f.shared.head) > len(f.head) { // another reader was quicker
-		f.head = f.shared.head
-	}
-	have, least := f.head, f.least
-	f.mu.Unlock()
-	if n := f.readHead(p, off); n > 0 {
+	if n := f.readHead(p, off); n > 0 { // another reader was quicker
 		return n, nil
 	}
+	f.mu.Lock()
+	least := f.least
+	f.mu.Unlock()
 	switch {
 	case f.size <= maxKept:
 		least = f.size
 	case least == 0 || f.size > headSize:
 		least = max(f.size/32, 4<<10)
 	}
-	data := make([]byte, min(max(least, off+int64(len(p)), 2*int64(len(have))), headSize, f.size))
-	n := copy(data, have)
+	data := make([]byte, min(max(least, off+int64(len(p)), 2*int64(len(f.head))), headSize, f.size))
+	n := copy(data, f.head)
 	o := f.object()
 	if _, err := f.s.read(f.bucket, o, int64(n), data[n:]); err != nil {
 		return 0, err
 	}
 	f.noteSum(o, n == 0 && int64(len(data)) == f.size)
-	f.mu.Lock()
-	f.head, f.shared.head = data, data
-	f.mu.Unlock()
+	f.head = data
 	return f.readHead(p, off), nil
 }
 

@@ -44,9 +44,7 @@ func (f *s3Object) sums(p []byte, off int64) bool {
 // forget drops all that was fetched of the object.
 func (f *s3Object) forget() {
 	f.heading.Lock()
-	f.mu.Lock()
-	f.head, f.shared.head = nil, nil
-	f.mu.Unlock()
+	f.head = nil
 	f.heading.Unlock()
 	f.s.heads.drop(f.id)
 	f.s.blocks.forget(f.shared, f.broken)
