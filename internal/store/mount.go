@@ -50,7 +50,7 @@ func UseArchives(open func(path string) (Members, error)) { archives.open.Store(
 // Mount finds the path of what lies at one that was given: the folder of all files of an
 // archive, and the path itself for everything else. It ends with Mark then.
 func Mount(path string) (string, error) {
-	if archive, name, ok := cutMark(path); ok && name == "" {
+	if archive, name, ok := InArchive(path); ok && name == "" {
 		return archive + Mark, nil
 	}
 	if info, err := Stat(path); err != nil || !info.Mode().IsRegular() {
@@ -83,7 +83,7 @@ func CloseArchives() error {
 // mountAt returns the archive at a path, nil where there is none.
 func mountAt(path string) (*mount, error) {
 	open := archives.open.Load()
-	if _, _, inside := cutMark(path); inside || open == nil {
+	if _, _, inside := InArchive(path); inside || open == nil {
 		return nil, nil
 	}
 	abs, err := Abs(path)
@@ -114,9 +114,25 @@ func mountAt(path string) (*mount, error) {
 	return m, nil
 }
 
-// reach opens the archive that a path leads into, where nothing lies at the path itself:
-// that of the longest part before a Mark at which there is one.
-func reach(path string) (bool, error) {
+// reach does something with a path, and does it again where nothing lies there until the
+// archive is opened that the path leads into.
+func reach[T any](path string, do func(path string) (T, error)) (T, error) {
+	found, err := do(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return found, err
+	}
+	switch opened, failed := openArchive(path); {
+	case failed != nil:
+		return found, failed
+	case opened:
+		return do(path)
+	}
+	return found, err
+}
+
+// openArchive opens the archive that a path leads into, where nothing lies at the path
+// itself: the archive at the longest part before a Mark. It reports whether there is one.
+func openArchive(path string) (bool, error) {
 	if !strings.Contains(path, Mark) || archives.open.Load() == nil {
 		return false, nil
 	}
@@ -134,8 +150,9 @@ func reach(path string) (bool, error) {
 	return false, nil
 }
 
-// cutMark cuts a path into an archive that is mounted and the name of a file in it.
-func cutMark(path string) (archive, name string, ok bool) {
+// InArchive cuts a path into the archive and the name in it; it reports false for paths
+// outside of archives that are mounted.
+func InArchive(path string) (archive, name string, ok bool) {
 	m, i := mounted(path)
 	if m == nil {
 		return path, "", false
@@ -162,10 +179,6 @@ func mounted(path string) (*mount, int) {
 	}
 	return nil, 0
 }
-
-// InArchive cuts a path into the archive and the name in it; it reports false for paths
-// outside of archives that are mounted.
-func InArchive(path string) (archive, name string, ok bool) { return cutMark(path) }
 
 // errArchive is the error of changing an archive.
 var errArchive = lang.Errorf("is in an archive, which is only read")

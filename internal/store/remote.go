@@ -311,16 +311,16 @@ func (l location) readDir() ([]fs.DirEntry, error) {
 	}
 	found = slices.DeleteFunc(found, isMark)
 	list := make([]fs.DirEntry, 0, len(found)+len(prefixes))
-	add := func(key string, i info) {
-		i.name = cmp.Or(strings.TrimSuffix(key[len(l.prefix()):], "/"), "/")
-		i.bucket, i.key = l.bucket, strings.TrimSuffix(key, "/")
-		list = append(list, fs.FileInfoToDirEntry(&i))
+	add := func(o Object, mode fs.FileMode) {
+		name := cmp.Or(strings.TrimSuffix(o.Key[len(l.prefix()):], "/"), "/")
+		o.Key = strings.TrimSuffix(o.Key, "/")
+		list = append(list, fs.FileInfoToDirEntry(&info{name, l.bucket, o, mode}))
 	}
 	for _, o := range found {
-		add(o.Key, info{size: o.Size, time: o.ModTime, etag: o.ETag, mode: 0o666})
+		add(o, fileMode)
 	}
 	for _, p := range prefixes {
-		add(p, info{mode: fs.ModeDir | 0o777})
+		add(Object{Key: p}, folderMode)
 	}
 	slices.SortStableFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return list, nil
@@ -345,39 +345,41 @@ func (w *writer) Commit() error {
 	return w.at.error(err)
 }
 
-// info describes a remote file or folder.
+// info describes a remote file or folder. The object of a folder has no more than a key,
+// without a slash at its end.
 type info struct {
-	name, bucket, key string
-	size              int64
-	time              time.Time
-	etag              string
-	mode              fs.FileMode
+	name, bucket string
+	object       Object
+	mode         fs.FileMode
 }
+
+const (
+	fileMode   fs.FileMode = 0o666
+	folderMode             = fs.ModeDir | 0o777
+)
 
 // file describes an object.
-func (l location) file(o Object) *info {
-	return &info{Base(l.path), l.bucket, o.Key, o.Size, o.ModTime, o.ETag, 0o666}
-}
+func (l location) file(o Object) *info { return &info{Base(l.path), l.bucket, o, fileMode} }
 
-// folder describes what objects lie below.
+// folder describes a folder that objects lie below.
 func (l location) folder() *info {
-	return &info{name: Base(l.path), bucket: l.bucket, key: strings.TrimSuffix(l.key, "/"), mode: fs.ModeDir | 0o777}
+	return &info{Base(l.path), l.bucket, Object{Key: strings.TrimSuffix(l.key, "/")}, folderMode}
 }
 
 // Name implements fs.FileInfo.
 func (i *info) Name() string { return i.name }
 
 // Size implements fs.FileInfo.
-func (i *info) Size() int64 { return i.size }
+func (i *info) Size() int64 { return i.object.Size }
 
 // Mode implements fs.FileInfo.
 func (i *info) Mode() fs.FileMode { return i.mode }
 
 // ModTime implements fs.FileInfo.
-func (i *info) ModTime() time.Time { return i.time }
+func (i *info) ModTime() time.Time { return i.object.ModTime }
 
 // IsDir implements fs.FileInfo.
 func (i *info) IsDir() bool { return i.mode.IsDir() }
 
 // Sys implements fs.FileInfo. It is the ETag of an object.
-func (i *info) Sys() any { return i.etag }
+func (i *info) Sys() any { return i.object.ETag }

@@ -283,9 +283,9 @@ func TestSegments(t *testing.T) {
 // TestVictims checks which blocks are given up.
 func TestVictims(t *testing.T) {
 	b := &blocks{max: 4 * minBlock, bySpan: map[span]*list.Element{}}
-	cuts := cuts{byID: map[string]*cut{}}
+	table := sharedTable{byID: map[string]*shared{}}
 	get := func(id string) *block {
-		k, isNew := b.find(cuts.take(id), span{id, 0, minBlock}, now)
+		k, isNew := b.find(table.take(id), span{id, 0, minBlock}, now)
 		if isNew {
 			b.loaded(k, nil)
 		}
@@ -309,14 +309,14 @@ func TestVictims(t *testing.T) {
 	if third.unread > 0 || b.unread != 3*minBlock {
 		t.Errorf("%d bytes of a block are left, %d of all", third.unread, b.unread)
 	}
-	if k, _ := b.find(cuts.take("any"), span{"more", 0, minBlock}, perhaps); k != nil {
+	if k, _ := b.find(table.take("any"), span{"more", 0, minBlock}, perhaps); k != nil {
 		t.Error("nothing is left for others")
 	}
-	if k, isNew := b.find(cuts.take("any"), span{"more", 0, minBlock}, soon); k == nil || !isNew {
+	if k, isNew := b.find(table.take("any"), span{"more", 0, minBlock}, soon); k == nil || !isNew {
 		t.Error("what was read is kept")
 	}
 	gone("one more", third)
-	if k, _ := b.find(cuts.take("any"), span{"again", 0, minBlock}, soon); k != nil {
+	if k, _ := b.find(table.take("any"), span{"again", 0, minBlock}, soon); k != nil {
 		t.Error("a block was given up that nobody had read")
 	}
 	get("a")
@@ -328,7 +328,7 @@ func TestVictims(t *testing.T) {
 		t.Errorf("what is in use was given up, or %d bytes are counted", b.bytes)
 	}
 	b.release(get("broken"), 0)
-	k, _ := b.find(cuts.take("any"), span{"error", 0, minBlock}, now)
+	k, _ := b.find(table.take("any"), span{"error", 0, minBlock}, now)
 	b.loaded(k, errChanged)
 	b.release(k, 0)
 	gone("an error", k)
@@ -337,7 +337,7 @@ func TestVictims(t *testing.T) {
 // TestShare checks that every reader can have two blocks, or one if it reads all.
 func TestShare(t *testing.T) {
 	s := fakeServer(t).connect(t)
-	f := &s3Object{s: s, cut: new(cut)}
+	f := &s3Object{s: s, shared: new(shared)}
 	for active := int64(1); active < 600; active++ {
 		each := int64(2)
 		if f.whole = active%2 == 0; f.whole {
@@ -478,8 +478,8 @@ func TestSpill(t *testing.T) {
 			if len(gets) > tt.most || tt.note != "" && len(gets) < rounds*blocks/2 {
 				t.Errorf("%d requests for %d blocks that were read %d times", len(gets), blocks, 2*rounds)
 			}
-			if most := max(tt.spool, 0); tt.spool != 0 && s.cuts.spool.bytes > most || tt.note != "" != (len(notes) == 1) || !strings.Contains(strings.Join(notes, ""), tt.note) {
-				t.Errorf("%d bytes are kept, notes %q", s.cuts.spool.bytes, notes)
+			if most := max(tt.spool, 0); tt.spool != 0 && s.shared.spool.bytes > most || tt.note != "" != (len(notes) == 1) || !strings.Contains(strings.Join(notes, ""), tt.note) {
+				t.Errorf("%d bytes are kept, notes %q", s.shared.spool.bytes, notes)
 			}
 			if err := src.Close(); err != nil {
 				t.Error(err)
@@ -487,8 +487,8 @@ func TestSpill(t *testing.T) {
 			if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
 				t.Errorf("%q are left", left)
 			}
-			if s.cuts.spool.bytes != 0 {
-				t.Errorf("%d bytes are counted of nothing", s.cuts.spool.bytes)
+			if s.shared.spool.bytes != 0 {
+				t.Errorf("%d bytes are counted of nothing", s.shared.spool.bytes)
 			}
 		})
 	}

@@ -2,136 +2,9 @@ package store
 
 import (
 	"container/list"
-	"os"
 	"sync"
 	"sync/atomic"
 )
-
-// headSize is how much of an object the first request reads. It holds the header of a
-// dump and the whole of small files.
-const headSize = 64 << 10
-
-// heads are the first bytes of objects, as many as were read of each when it was closed.
-// Beyond a number of bytes any of them are forgotten: of a folder that is walked again
-// and again the one that was used least recently would always be the next one.
-type heads struct {
-	max int64
-
-	mu    sync.Mutex
-	bytes int64
-	byID  map[string][]byte
-}
-
-// get returns the first bytes of an object, nil when they are not remembered.
-func (h *heads) get(id string) []byte {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.byID[id]
-}
-
-// put remembers the first bytes of an object.
-func (h *heads) put(id string, data []byte) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.bytes += int64(len(data) - len(h.byID[id]))
-	h.byID[id] = data
-	for other, data := range h.byID {
-		if h.bytes <= h.max {
-			return
-		}
-		h.bytes -= int64(len(data))
-		delete(h.byID, other)
-	}
-}
-
-// drop forgets the first bytes of an object.
-func (h *heads) drop(id string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.bytes -= int64(len(h.byID[id]))
-	delete(h.byID, id)
-}
-
-// span is a range of an object.
-type span struct {
-	id     string
-	off, n int64
-}
-
-// cut is what all readers of an object have in common: the blocks that it is cut into, so
-// that each of them is fetched once, and what is on the disk of them.
-type cut struct {
-	id    string
-	users int          // under the lock of the cuts
-	kept  atomic.Int64 // users that say that the object will be opened again
-	again spill
-
-	hasMD5   atomic.Bool // an answer says that the ETag is the MD5
-	compared atomic.Bool // with what was read
-
-	heading sync.Mutex // is held while the head is fetched
-	head    []byte
-
-	settled sync.Mutex
-	size    int64 // of blocks, 0 before the first one
-	all     bool  // from the beginning on, else from the end of the head on
-}
-
-// settle returns the blocks of the object, which are those that were settled first.
-func (c *cut) settle(size int64, whole bool) (int64, bool) {
-	c.settled.Lock()
-	defer c.settled.Unlock()
-	if c.size == 0 {
-		c.size, c.all = size, whole
-	}
-	return c.size, c.all
-}
-
-// cuts are those of the objects in use.
-type cuts struct {
-	spool *spool
-
-	mu   sync.Mutex
-	byID map[string]*cut
-}
-
-// take returns the cut of an object, which leave gives back.
-func (all *cuts) take(id string) *cut {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	c := all.byID[id]
-	if c == nil {
-		c = &cut{id: id, again: spill{spool: all.spool}}
-		all.byID[id] = c
-	}
-	c.users++
-	return c
-}
-
-// leave ends a use, and reports whether it was the last one.
-func (all *cuts) leave(c *cut) bool {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	if c.users--; c.users > 0 {
-		return false
-	}
-	delete(all.byID, c.id)
-	c.again.close()
-	return true
-}
-
-// block is a range of an object in memory, or on its way there.
-type block struct {
-	span
-	of     *cut
-	data   []byte
-	ready  chan struct{}
-	err    error // of loading it, once it is ready
-	unread int64 // bytes of which nobody has read as many yet
-	users  int   // that must find it
-	// finished is set once nobody reads the object any more.
-	finished bool
-}
 
 // blocks are ranges of objects in memory, those on their way too. Beyond a number of
 // bytes blocks are given up, but none that is in use: there may be more by a block a
@@ -146,6 +19,25 @@ type blocks struct {
 	bySpan map[span]*list.Element
 }
 
+// block is a range of an object in memory, or on its way there.
+type block struct {
+	span
+	of     *shared
+	data   []byte
+	ready  chan struct{}
+	err    error // of loading it, once it is ready
+	unread int64 // bytes of which nobody has read as many yet
+	users  int   // that must find it
+	// finished is set once nobody reads the object any more.
+	finished bool
+}
+
+// span is a range of an object.
+type span struct {
+	id     string
+	off, n int64
+}
+
 // How much a reader wants a block, by the eighths of the memory that blocks may take then
 // that nobody has read yet.
 const (
@@ -156,7 +48,7 @@ const (
 
 // find returns a block in use by the caller. A new one has no data yet: the caller loads
 // it. Unless it is wanted now there may be no room; then the result is nil.
-func (b *blocks) find(of *cut, at span, want int64) (found *block, isNew bool) {
+func (b *blocks) find(of *shared, at span, want int64) (found *block, isNew bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if e := b.bySpan[at]; e != nil {
@@ -280,7 +172,7 @@ func (b *blocks) release(k *block, n int64) {
 }
 
 // finish says that nobody reads an object any more: its blocks are given up before others.
-func (b *blocks) finish(c *cut) {
+func (b *blocks) finish(c *shared) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for e := b.order.Front(); e != nil; e = e.Next() {
@@ -292,7 +184,7 @@ func (b *blocks) finish(c *cut) {
 }
 
 // forget drops the blocks of an object that are wrong.
-func (b *blocks) forget(c *cut, why error) {
+func (b *blocks) forget(c *shared, why error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for e := b.order.Front(); e != nil; {
@@ -306,95 +198,111 @@ func (b *blocks) forget(c *cut, why error) {
 	}
 }
 
-// spill has the blocks of an object that are read again and again: a layout of the device
-// that is larger than the memory for blocks is read all over for every few rows of the
-// host's; a reference is opened for each rank. Once as many bytes were fetched as the object
-// has, what is fetched goes to a file without a name too, in the folder that $TMPDIR names,
-// and the next time it comes from there; so does what memory has no room for of an object
-// that will be opened again. Where there is no room for it, blocks are fetched again.
-type spill struct {
-	spool *spool
+// headSize is how much of an object the first request reads. It holds the header of a
+// dump and the whole of small files.
+const headSize = 64 << 10
 
-	mu      sync.Mutex
-	fetched int64
-	file    *os.File // nil before the first block
-	path    string   // of the file where it could not be removed while it is open
-	have    map[span]bool
-	bytes   int64 // of those
-	ended   bool  // nothing can be written, or nobody reads any more
+// heads are the first bytes of objects, as many as were read of each when it was closed.
+// Beyond a number of bytes any of them are forgotten: of a folder that is walked again
+// and again the one that was used least recently would always be the next one.
+type heads struct {
+	max int64
+
+	mu    sync.Mutex
+	bytes int64
+	byID  map[string][]byte
 }
 
-// load fills the memory of a block, if it is kept.
-func (s *spill) load(k *block) bool {
-	s.mu.Lock()
-	file, kept := s.file, s.have[k.span]
-	s.mu.Unlock()
-	if !kept {
-		return false
-	}
-	_, err := file.ReadAt(k.data, k.off)
-	return err == nil
+// get returns the first bytes of an object, nil when they are not remembered.
+func (h *heads) get(id string) []byte {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.byID[id]
 }
 
-// keep notes that a block of an object of some size was fetched, and keeps it if it may be
-// fetched again.
-func (s *spill) keep(k *block, size int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.fetched += k.n; s.fetched > size {
-		s.put(k)
-	}
-}
-
-// write keeps a block.
-func (s *spill) write(k *block) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.put(k)
-}
-
-func (s *spill) put(k *block) {
-	if s.ended || s.have[k.span] || !s.spool.take(k.n) {
-		return
-	}
-	if s.file == nil {
-		file, err := os.CreateTemp("", "dumptool-*")
-		if err != nil {
-			s.end(k, err)
+// put remembers the first bytes of an object.
+func (h *heads) put(id string, data []byte) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.bytes += int64(len(data) - len(h.byID[id]))
+	h.byID[id] = data
+	for other, data := range h.byID {
+		if h.bytes <= h.max {
 			return
 		}
-		if os.Remove(file.Name()) != nil { // systems that keep what is open
-			s.path = file.Name()
-		}
-		s.file, s.have = file, map[span]bool{}
+		h.bytes -= int64(len(data))
+		delete(h.byID, other)
 	}
-	if _, err := s.file.WriteAt(k.data, k.off); err != nil {
-		s.end(k, err)
-		return
-	}
-	s.have[k.span] = true
-	s.bytes += k.n
 }
 
-// end keeps no more, since a block could not be written. What is there stays.
-func (s *spill) end(k *block, err error) {
-	s.ended = true
-	s.spool.give(k.n)
-	s.spool.fail(err)
+// drop forgets the first bytes of an object.
+func (h *heads) drop(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.bytes -= int64(len(h.byID[id]))
+	delete(h.byID, id)
 }
 
-// close gives the blocks up. Nothing depends on whether that works.
-func (s *spill) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.file != nil {
-		_ = s.file.Close()
+// shared is what all readers of an object have in common: the size of its blocks, so that
+// each block is fetched once, the blocks on the disk, the head, the MD5.
+type shared struct {
+	id    string
+	users int          // under the lock of the table
+	kept  atomic.Int64 // users that say that the object will be opened again
+	again spill
+
+	hasMD5   atomic.Bool // an answer says that the ETag is the MD5
+	compared atomic.Bool // with what was read
+
+	heading  sync.Mutex // is held while the head is fetched
+	head     []byte     // the beginning of the object, as far as somebody knows it
+	headRead int        // bytes of the head that were read
+	isSmall  bool       // the head is the whole object, and remembered as a whole
+
+	settled sync.Mutex
+	size    int64 // of blocks, 0 before the first one
+	all     bool  // from the beginning on, else from the end of the head on
+}
+
+// settle returns the blocks of the object, which are those that were settled first.
+func (c *shared) settle(size int64, whole bool) (int64, bool) {
+	c.settled.Lock()
+	defer c.settled.Unlock()
+	if c.size == 0 {
+		c.size, c.all = size, whole
 	}
-	if s.path != "" {
-		_ = os.Remove(s.path)
+	return c.size, c.all
+}
+
+// sharedTable has what readers share of the objects in use.
+type sharedTable struct {
+	spool *spool
+
+	mu   sync.Mutex
+	byID map[string]*shared
+}
+
+// take begins a use of an object, which leave ends.
+func (all *sharedTable) take(id string) *shared {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	c := all.byID[id]
+	if c == nil {
+		c = &shared{id: id, again: spill{spool: all.spool}}
+		all.byID[id] = c
 	}
-	if s.bytes > 0 {
-		s.spool.give(s.bytes)
+	c.users++
+	return c
+}
+
+// leave ends a use, and reports whether it was the last one.
+func (all *sharedTable) leave(c *shared) bool {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if c.users--; c.users > 0 {
+		return false
 	}
-	s.file, s.have, s.bytes, s.ended = nil, nil, 0, true
+	delete(all.byID, c.id)
+	c.again.close()
+	return true
 }

@@ -83,7 +83,7 @@ func (s *s3) pages(bucket, prefix, delimiter string) (objects []Object, prefixes
 
 // eachPage calls visit for the pages of a listing, until it returns false.
 func (s *s3) eachPage(bucket, prefix, delimiter string, most int, visit func(*minio.ListBucketV2Result) bool) error {
-	var way course
+	var trail pageTrail
 	for token := ""; ; {
 		page, err := s.page(bucket, prefix, token, delimiter, most)
 		if err != nil {
@@ -99,7 +99,7 @@ func (s *s3) eachPage(bucket, prefix, delimiter string, most int, visit func(*mi
 			first = page.CommonPrefixes[0].Prefix
 		}
 		token = page.NextContinuationToken
-		if err := way.follow(first, token); err != nil {
+		if err := trail.follow(first, token); err != nil {
 			return err
 		}
 	}
@@ -109,15 +109,15 @@ func (s *s3) eachPage(bucket, prefix, delimiter string, most int, visit func(*mi
 // that are empty and not the last one, and some repeat a folder with many objects.
 const maxStill = 100
 
-// course finds out whether the pages of a listing come to an end.
-type course struct {
+// pageTrail finds out whether the pages of a listing come to an end.
+type pageTrail struct {
 	tokens, firsts map[[sha256.Size]byte]bool // their digests: a server may make them long
 	still          int                        // pages since the last one with something new
 }
 
 // follow notes a page by the first name on it, empty for none, and the token of the one
 // that comes next. It returns an error when that leads nowhere.
-func (c *course) follow(first, token string) error {
+func (c *pageTrail) follow(first, token string) error {
 	if c.tokens == nil {
 		c.tokens, c.firsts = map[[sha256.Size]byte]bool{}, map[[sha256.Size]byte]bool{sha256.Sum256(nil): true}
 	}

@@ -2,46 +2,27 @@ package store
 
 import (
 	"bytes"
-	"context"
-	"crypto/md5"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"hash"
 	"io"
 	"net/http"
-	"strconv"
-	"strings"
 	"sync"
-
-	"github.com/minio/minio-go/v7"
 
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
-)
-
-var (
-	// errChanged is wrapped by errors about objects that are others by now.
-	errChanged = lang.Errorf("the object changed while it was read")
-	// errSum is wrapped by errors about objects that are not what their MD5 says.
-	errSum = lang.Errorf("other bytes came than the object has")
-	// errBadAnswer is wrapped by errors about answers that break the rules of HTTP.
-	errBadAnswer = lang.Errorf("the server's answer is wrong")
 )
 
 // s3Object is an open object. One that is read whole is read in blocks of one size from
 // its beginning on, of others the head is read first, and the blocks begin behind it.
 // Once two of them follow each other, the next one is fetched ahead.
 type s3Object struct {
-	*cut
+	*shared
 	s           *s3
 	bucket, key string
 	size        int64
 	etag        string
 
 	mu     sync.Mutex
-	head   []byte    // its beginning, nil if nobody knows it
-	kept   int       // bytes of the head that were read
 	least  int64     // bytes of the head to fetch at least
 	whole  bool      // it will be read from its beginning to its end
 	begun  bool      // to be read beyond what shows what it is
@@ -63,22 +44,26 @@ const maxSmall = 4
 // Open implements Objects. An object of an unknown size is found out about by reading
 // its head.
 func (s *s3) Open(bucket string, o Object) (Source, error) {
-	f := &s3Object{s: s, bucket: bucket, key: o.Key, next: headSize}
+	var head []byte
 	if o.Size < 0 {
 		var err error
-		f.head, err = s.read(bucket, &o, 0, make([]byte, headSize))
+		head, err = s.read(bucket, &o, 0, make([]byte, headSize))
 		if answer := status(err); answer != nil && answer.status == http.StatusRequestedRangeNotSatisfiable {
 			o, err = s.Head(bucket, o.Key) // there is no range in an empty object
 		}
 		if err != nil {
-			return nil, s.explain("read "+f.key, err)
+			return nil, s.explain("read "+o.Key, err)
 		}
 	}
-	f.size, f.etag = o.Size, o.ETag
-	f.cut = s.cuts.take(idOf(bucket, &o))
-	if f.head == nil {
-		f.head = s.heads.get(f.id)
+	f := &s3Object{s: s, shared: s.shared.take(idOf(bucket, &o)), bucket: bucket, key: o.Key, size: o.Size, etag: o.ETag, next: headSize}
+	f.heading.Lock()
+	defer f.heading.Unlock()
+	for _, known := range [][]byte{head, s.heads.get(f.id)} {
+		if len(known) > len(f.head) {
+			f.head = known
+		}
 	}
+	f.isSmall = f.size <= maxKept
 	return f, nil
 }
 
@@ -89,7 +74,7 @@ func idOf(bucket string, o *Object) string {
 
 // keep says that an object will be opened several times, until the result is called.
 func (s *s3) keep(bucket string, o *Object) (done func()) {
-	c := s.cuts.take(idOf(bucket, o))
+	c := s.shared.take(idOf(bucket, o))
 	c.kept.Add(1)
 	return sync.OnceFunc(func() {
 		c.kept.Add(-1)
@@ -97,10 +82,19 @@ func (s *s3) keep(bucket string, o *Object) (done func()) {
 	})
 }
 
-// leave ends a use of an object. After the last one its blocks are given up before others.
-func (s *s3) leave(c *cut) {
-	if s.cuts.leave(c) {
-		s.blocks.finish(c)
+// leave ends a use of an object. After the last one its blocks are given up before others,
+// and of the head is remembered what was read of it.
+func (s *s3) leave(c *shared) {
+	if !s.shared.leave(c) {
+		return
+	}
+	s.blocks.finish(c)
+	head := c.head
+	if !c.isSmall {
+		head = head[:min(len(head), (c.headRead+1023)/1024*1024)]
+	}
+	if len(head) > len(s.heads.get(c.id)) {
+		s.heads.put(c.id, bytes.Clone(head))
 	}
 }
 
@@ -113,7 +107,7 @@ func (f *s3Object) ID() string { return f.id }
 // maxKept is how large an object is at most that is remembered as a whole.
 const maxKept = 16 << 10
 
-// Close implements Source. Of the head is remembered what was read of it.
+// Close implements Source.
 func (f *s3Object) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -121,16 +115,10 @@ func (f *s3Object) Close() error {
 		return nil
 	}
 	f.closed = true
-	if f.size > maxKept {
-		f.head = f.head[:min(len(f.head), (f.kept+1023)/1024*1024)]
-	}
-	if len(f.head) > len(f.s.heads.get(f.id)) {
-		f.s.heads.put(f.id, bytes.Clone(f.head))
-	}
 	if f.block > 0 {
 		f.s.active.Add(-1)
 	}
-	f.s.leave(f.cut)
+	f.s.leave(f.shared)
 	return nil
 }
 
@@ -168,14 +156,20 @@ func (f *s3Object) ReadAt(p []byte, off int64) (int, error) {
 // the head is a part of the first block, unless it is at hand; or memory is short, and
 // others need it sooner.
 func (f *s3Object) readSome(p []byte, off int64) (int, error) {
-	if n := f.readHead(p, off); n > 0 {
+	n := 0
+	if off < headSize {
+		f.heading.Lock()
+		n = f.readHead(p, off)
+		f.heading.Unlock()
+	}
+	if n > 0 {
 		return n, nil
 	}
 	at, want, ahead := f.place(off, int64(len(p)))
 	if at.n == 0 {
 		return f.fetchHead(p, off)
 	}
-	k, isNew := f.s.blocks.find(f.cut, at, want)
+	k, isNew := f.s.blocks.find(f.shared, at, want)
 	if k == nil {
 		return f.fetchHead(p, off)
 	}
@@ -187,7 +181,6 @@ func (f *s3Object) readSome(p []byte, off int64) (int, error) {
 		f.fetch(span{f.id, start, min(at.n, f.size-start)}, soon)
 	}
 	<-k.ready
-	n := 0
 	if k.err == nil {
 		n = copy(p, k.data[off-at.off:])
 	}
@@ -197,13 +190,11 @@ func (f *s3Object) readSome(p []byte, off int64) (int, error) {
 
 // readHead reads bytes of the head, none that are not there.
 func (f *s3Object) readHead(p []byte, off int64) int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if off >= int64(len(f.head)) {
 		return 0
 	}
 	n := copy(p, f.head[off:])
-	f.kept = max(f.kept, int(off)+n)
+	f.headRead = max(f.headRead, int(off)+n)
 	return n
 }
 
@@ -212,31 +203,26 @@ func (f *s3Object) readHead(p []byte, off int64) int {
 func (f *s3Object) fetchHead(p []byte, off int64) (int, error) {
 	f.heading.Lock()
 	defer f.heading.Unlock()
-	f.mu.Lock()
-	if len(f.cut.head) > len(f.head) { // another reader was quicker
-		f.head = f.cut.head
-	}
-	have, least := f.head, f.least
-	f.mu.Unlock()
-	if n := f.readHead(p, off); n > 0 {
+	if n := f.readHead(p, off); n > 0 { // another reader was quicker
 		return n, nil
 	}
+	f.mu.Lock()
+	least := f.least
+	f.mu.Unlock()
 	switch {
 	case f.size <= maxKept:
 		least = f.size
 	case least == 0 || f.size > headSize:
 		least = max(f.size/32, 4<<10)
 	}
-	data := make([]byte, min(max(least, off+int64(len(p)), 2*int64(len(have))), headSize, f.size))
-	n := copy(data, have)
+	data := make([]byte, min(max(least, off+int64(len(p)), 2*int64(len(f.head))), headSize, f.size))
+	n := copy(data, f.head)
 	o := f.object()
 	if _, err := f.s.read(f.bucket, o, int64(n), data[n:]); err != nil {
 		return 0, err
 	}
 	f.noteSum(o, n == 0 && int64(len(data)) == f.size)
-	f.mu.Lock()
-	f.head, f.cut.head = data, data
-	f.mu.Unlock()
+	f.head = data
 	return f.readHead(p, off), nil
 }
 
@@ -344,7 +330,7 @@ func (f *s3Object) prefetch(off, n int64) {
 
 // fetch begins to read a block that is not there yet.
 func (f *s3Object) fetch(at span, want int64) {
-	k, isNew := f.s.blocks.find(f.cut, at, want)
+	k, isNew := f.s.blocks.find(f.shared, at, want)
 	if k == nil {
 		return
 	}
@@ -376,197 +362,4 @@ func (f *s3Object) load(k *block) {
 		}
 		return err
 	}))
-}
-
-// read fills data with the bytes of an object from off on. Without a known size it
-// reads as many as there are, and tells what the object is. A whole object that is not what
-// its MD5 says is read once more.
-func (s *s3) read(bucket string, o *Object, off int64, data []byte) ([]byte, error) {
-	for isFirst := true; ; isFirst = false {
-		got, err := s.readRange(bucket, o, off, data)
-		if err != nil || off > 0 || int64(len(got)) < o.Size || !o.hasMD5 {
-			return got, err
-		}
-		sum := md5.Sum(got)
-		if err = o.compareSum(sum[:]); err == nil || !isFirst {
-			return got, err
-		}
-	}
-}
-
-// readRange is read without a look at the MD5. An answer that ends too early is continued
-// from where it stopped.
-func (s *s3) readRange(bucket string, o *Object, off int64, data []byte) ([]byte, error) {
-	got := 0
-	err := s.retry(func() (bool, error) {
-		n, err := s.readOnce(bucket, o, off+int64(got), data[got:])
-		if got += n; err == nil && o.Size < off+int64(len(data)) {
-			data = data[:o.Size-off]
-		}
-		return n > 0 && n >= len(data)/16, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return data, nil
-}
-
-// readOnce is one request of read.
-func (s *s3) readOnce(bucket string, o *Object, off int64, data []byte) (int, error) {
-	s.slots <- struct{}{}
-	defer func() { <-s.slots }()
-	var opt minio.GetObjectOptions
-	opt.Set("Range", fmt.Sprintf("bytes=%d-%d", off, off+int64(len(data))-1))
-	if o.ETag != "" {
-		opt.Set("If-Match", `"`+o.ETag+`"`)
-	}
-	body, now, header, err := s.core.GetObject(context.Background(), bucket, o.Key, opt)
-	if err != nil {
-		if answer := status(err); answer != nil && o.ETag != "" {
-			switch answer.status {
-			case http.StatusPreconditionFailed:
-				return 0, s.changed(bucket, o, "")
-			case http.StatusRequestedRangeNotSatisfiable:
-				return 0, s.changed(bucket, o, "")
-			}
-		}
-		return 0, err
-	}
-	defer body.Close()
-	size, err := answered(header, off)
-	switch {
-	case err != nil:
-		return 0, err
-	case o.ETag != "" && now.ETag != "" && now.ETag != o.ETag:
-		return 0, s.changed(bucket, o, now.ETag)
-	case o.Size >= 0 && size != o.Size:
-		return 0, lang.Errorf("%w (%d bytes when listed, %d now)", errChanged, o.Size, size)
-	}
-	o.Size, o.ETag, o.ModTime = size, now.ETag, now.LastModified
-	o.hasMD5 = isMD5(o.ETag) && !isEncrypted(header) && !strings.HasSuffix(bucket, directoryBucket)
-	want := data[:min(int64(len(data)), size-off)]
-	n := 0
-	for n < len(want) {
-		m, err := body.Read(want[n:])
-		n += m
-		if n < len(want) && err != nil {
-			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-				err = errors.New(err.Error()) // it is no end of the object
-			}
-			return n, lang.Errorf("the answer ended after %d of %d bytes: %w", n, len(want), err)
-		}
-	}
-	return n, nil
-}
-
-// answered is the size of the whole object in an answer to a request for a range that
-// begins at off.
-func answered(h http.Header, off int64) (size int64, err error) {
-	text := h.Get("Content-Range")
-	if text == "" && off == 0 { // the whole object, which a server may send
-		size, err := strconv.ParseInt(h.Get("Content-Length"), 10, 64)
-		if err != nil || size < 0 {
-			return 0, lang.Errorf("%w: no length", errBadAnswer)
-		}
-		return size, nil
-	}
-	span, whole, _ := strings.Cut(strings.TrimPrefix(text, "bytes "), "/")
-	first, _, _ := strings.Cut(span, "-")
-	start, err := strconv.ParseInt(first, 10, 64)
-	if err == nil {
-		size, err = strconv.ParseInt(whole, 10, 64)
-	}
-	if err != nil || start != off || size <= off {
-		return 0, lang.Errorf("%w: Content-Range %q for bytes from %d on", errBadAnswer, text, off)
-	}
-	return size, nil
-}
-
-// isEncrypted reports whether an object is encrypted in a way that its ETag is no MD5: by
-// keys of a service (aws:kms, kms) or of a customer; AES256 is by keys of the store.
-func isEncrypted(h http.Header) bool {
-	for _, vendor := range []string{"X-Amz", "X-Obs"} {
-		method := h.Get(vendor + "-Server-Side-Encryption")
-		if method != "" && method != "AES256" || h.Get(vendor+"-Server-Side-Encryption-Customer-Algorithm") != "" {
-			return true
-		}
-	}
-	return false
-}
-
-// directoryBucket ends the names of buckets of AWS whose ETags are random.
-const directoryBucket = "--x-s3"
-
-// isMD5 reports whether an ETag may be an MD5. Objects of several parts have a dash in it.
-func isMD5(etag string) bool {
-	sum, err := hex.DecodeString(etag)
-	return err == nil && len(sum) == md5.Size
-}
-
-// compareSum is an error if the MD5 of what was read is not that of the object.
-func (o *Object) compareSum(found []byte) error {
-	if text := hex.EncodeToString(found); !strings.EqualFold(text, o.ETag) {
-		return lang.Errorf("%w: the MD5 of what came is %s, the ETag of the object %s", errSum, text, o.ETag)
-	}
-	return nil
-}
-
-// noteSum notes that the object was read from, and whether its sum was compared.
-func (f *s3Object) noteSum(o *Object, whole bool) {
-	f.cut.hasMD5.Store(o.hasMD5)
-	if whole {
-		f.cut.compared.Store(true)
-	}
-}
-
-// addToSum adds bytes that were read to the sum of those before them, and compares it when
-// these are the last ones. What was fetched is dropped where it is another sum. Objects
-// that are not read in order have no sum.
-func (f *s3Object) addToSum(p []byte, off int64) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.broken != nil || f.cut.compared.Load() || !isMD5(f.etag) {
-		return f.broken
-	}
-	if off > f.summed || off+int64(len(p)) <= f.summed {
-		return nil
-	}
-	if f.sum == nil {
-		f.sum = md5.New()
-	}
-	f.sum.Write(p[f.summed-off:])
-	f.summed = off + int64(len(p))
-	if f.summed < f.size || !f.cut.hasMD5.Load() {
-		return nil
-	}
-	f.broken = f.object().compareSum(f.sum.Sum(nil))
-	if f.broken == nil {
-		f.cut.compared.Store(true)
-		return nil
-	}
-	f.head, f.cut.head = nil, nil
-	f.s.heads.drop(f.id)
-	f.s.blocks.forget(f.cut, f.broken)
-	f.again.close()
-	return f.broken
-}
-
-// changed is the error for an object that is another by now.
-func (s *s3) changed(bucket string, o *Object, etag string) error {
-	if etag == "" {
-		now, err := s.Head(bucket, o.Key)
-		if err != nil {
-			return lang.Errorf("%w (ETag %s when listed; now: %w)", errChanged, shortTag(o.ETag), err)
-		}
-		etag = now.ETag
-	}
-	return lang.Errorf("%w (ETag %s when listed, %s now)", errChanged, shortTag(o.ETag), shortTag(etag))
-}
-
-// shortTag is the beginning of an ETag, enough to tell two apart.
-func shortTag(etag string) string {
-	if len(etag) > 6 {
-		return etag[:4] + ".."
-	}
-	return etag
 }

@@ -10,8 +10,6 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
-	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,71 +20,6 @@ import (
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 )
-
-// An object is uploaded in parts of partSize, and from the part manyParts on of
-// largePart: a server takes maxParts at most.
-const (
-	partSize  = 8 << 20
-	largePart = 64 << 20
-	manyParts = 1000
-	maxParts  = 10000
-
-	// partsBudget is how many bytes of parts may be on their way to the server while
-	// the next ones fill.
-	partsBudget = 32 << 20
-	// partsInFlight is how many parts of one object are.
-	partsInFlight = 2
-	// maxFree is how many buffers without a part are kept.
-	maxFree = 8
-)
-
-// parts are the buffers of uploads. Those on their way to the server are counted; each
-// upload has one more, which fills.
-type parts struct {
-	mu   sync.Mutex
-	left int64    // bytes that may still be on their way
-	free [][]byte // of partSize bytes
-}
-
-// take takes n bytes for a part on its way if they are left.
-func (p *parts) take(n int64) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.left < n {
-		return false
-	}
-	p.left -= n
-	return true
-}
-
-// put gives the bytes of a part back that has arrived, or failed.
-func (p *parts) put(n int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.left += n
-}
-
-// buffer is an empty one of that size.
-func (p *parts) buffer(size int) []byte {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if n := len(p.free); n > 0 && size == partSize {
-		b := p.free[n-1]
-		p.free = p.free[:n-1]
-		return b[:0]
-	}
-	return make([]byte, 0, size)
-}
-
-// reuse keeps a buffer for another part. Nothing may read it any more: of a request that
-// has failed the transport may.
-func (p *parts) reuse(b []byte) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if cap(b) == partSize && len(p.free) < maxFree {
-		p.free = append(p.free, b)
-	}
-}
 
 // upload is an object that grows. While it is smaller than a part it is in memory only;
 // then parts are sent as they fill. Write and Commit are called by one goroutine.
@@ -107,6 +40,23 @@ type upload struct {
 	sent map[int]string // the ETags of parts by their number
 	err  error          // first failure
 }
+
+// An object is uploaded in parts of partSize, and from the part manyParts on of
+// largePart: a server takes maxParts at most.
+const (
+	partSize  = 8 << 20
+	largePart = 64 << 20
+	manyParts = 1000
+	maxParts  = 10000
+
+	// partsBudget is how many bytes of parts may be on their way to the server while
+	// the next ones fill.
+	partsBudget = 32 << 20
+	// partsInFlight is how many parts of one object are.
+	partsInFlight = 2
+	// maxFree is how many buffers without a part are kept.
+	maxFree = 8
+)
 
 // Create implements Objects.
 func (s *s3) Create(bucket, key string, isNew bool) (Writer, error) {
@@ -245,11 +195,6 @@ func (u *upload) sendPart(number int, part []byte) bool {
 	return true
 }
 
-func hashes(data []byte) (md5Sum, shaSum string) {
-	m, s := md5.Sum(data), sha256.Sum256(data)
-	return base64.StdEncoding.EncodeToString(m[:]), hex.EncodeToString(s[:])
-}
-
 // Commit implements Writer.
 func (u *upload) Commit() error {
 	if u.closed {
@@ -317,9 +262,6 @@ func (u *upload) isThere(ctx context.Context, isOurs func(etag string) bool) boo
 	return err == nil && now.Size == u.size && isOurs(object(&now).ETag)
 }
 
-// errExists is the error for an object that would replace another one.
-var errExists = lang.Errorf("an object of that name is there already%w", hidden{fs.ErrExist})
-
 // place makes the request that gives the object its name. One that may not replace
 // another says so to the server. There are servers that do not know that, or do not
 // listen: so it is looked before, and done without where it is refused. After an answer
@@ -360,16 +302,6 @@ func (u *upload) place(timeout time.Duration, do func(context.Context, minio.Put
 	return err
 }
 
-// noteUnconditional says once that another process may have come in between.
-func (s *s3) noteUnconditional() {
-	s.unconditional.Do(func() {
-		if s.set.Note != nil {
-			s.set.Note(lang.Sayf("%s does not know If-None-Match: that nothing was replaced was looked up only before it was written",
-				"%s 不支持 If-None-Match：仅在写入前检查过目标不存在", s.endpoint))
-		}
-	})
-}
-
 // Abort implements Writer.
 func (u *upload) Abort() {
 	if u.closed {
@@ -388,6 +320,24 @@ func (u *upload) close(ok bool) {
 		u.s.parts.reuse(u.part)
 	}
 	u.closed, u.part = true, nil
+}
+
+func hashes(data []byte) (md5Sum, shaSum string) {
+	m, s := md5.Sum(data), sha256.Sum256(data)
+	return base64.StdEncoding.EncodeToString(m[:]), hex.EncodeToString(s[:])
+}
+
+// errExists is the error for an object that would replace another one.
+var errExists = lang.Errorf("an object of that name is there already%w", hidden{fs.ErrExist})
+
+// noteUnconditional says once that another process may have come in between.
+func (s *s3) noteUnconditional() {
+	s.unconditional.Do(func() {
+		if s.set.Note != nil {
+			s.set.Note(lang.Sayf("%s does not know If-None-Match: that nothing was replaced was looked up only before it was written",
+				"%s 不支持 If-None-Match：仅在写入前检查过目标不存在", s.endpoint))
+		}
+	})
 }
 
 // abort removes the parts of an upload. One that is gone is no error.
@@ -414,148 +364,50 @@ func (s *s3) Writable(bucket, key string) error {
 	return s.explain("write "+key, err)
 }
 
-// Upload is an upload of an object that nobody has ended. Its parts take room, and no
-// listing of objects shows them.
-type Upload struct {
-	Path  string
-	Begun time.Time // by the clock of the server
+// parts are the buffers of uploads. Those on their way to the server are counted; each
+// upload has one more, which fills.
+type parts struct {
+	mu   sync.Mutex
+	left int64    // bytes that may still be on their way
+	free [][]byte // of partSize bytes
 }
 
-// AbortStale removes uploads at and below a remote path that were begun before a time:
-// those that a process left that was killed. It returns those that it removed, and the
-// first error.
-func AbortStale(path string, before time.Time) ([]Upload, error) {
-	l, err := at(path)
-	if err != nil {
-		return nil, err
-	}
-	s, ok := l.objects.(*s3)
-	if !ok {
-		return nil, l.error(lang.Errorf("this storage has no uploads in parts"))
-	}
-	removed, err := s.abortStale(l.bucket, l.prefix(), before)
-	for i := range removed {
-		removed[i].Path = scheme(path) + l.bucket + "/" + removed[i].Path
-	}
-	return removed, l.error(err)
-}
-
-// abortStale removes uploads of keys with a prefix; their paths are keys.
-func (s *s3) abortStale(bucket, prefix string, before time.Time) (removed []Upload, err error) {
-	stale, err := s.uploads(bucket, prefix)
-	if err != nil {
-		return nil, s.explainList(prefix, err)
-	}
-	for _, u := range stale {
-		if !u.Initiated.Before(before) {
-			continue
-		}
-		if err := s.abort(bucket, u.Key, u.UploadID); err != nil {
-			return removed, s.explain("end an upload of "+u.Key, err)
-		}
-		removed = append(removed, Upload{u.Key, u.Initiated})
-	}
-	return removed, nil
-}
-
-// uploads are those of keys with a prefix that nobody has ended. Some servers, such as
-// MinIO, take the prefix for a whole key: where there seem to be none, those of the whole
-// bucket are asked for, if we may.
-func (s *s3) uploads(bucket, prefix string) ([]minio.ObjectMultipartInfo, error) {
-	all, err := s.listUploads(bucket, prefix)
-	if err != nil || len(all) > 0 || prefix == "" {
-		return all, err
-	}
-	all, err = s.listUploads(bucket, "")
-	if errors.Is(err, fs.ErrPermission) {
-		return nil, nil
-	}
-	return slices.DeleteFunc(all, func(u minio.ObjectMultipartInfo) bool { return !strings.HasPrefix(u.Key, prefix) }), err
-}
-
-// listUploads is one listing of uploads.
-func (s *s3) listUploads(bucket, prefix string) (all []minio.ObjectMultipartInfo, err error) {
-	var way course
-	for key, id := "", ""; ; {
-		var page minio.ListMultipartUploadsResult
-		err := s.request(headTimeout, func(ctx context.Context) (err error) {
-			page, err = s.core.ListMultipartUploads(ctx, bucket, prefix, key, id, "", 1000)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, page.Uploads...)
-		if !page.IsTruncated {
-			return all, nil
-		}
-		key, id = page.NextKeyMarker, page.NextUploadIDMarker
-		first := ""
-		if len(page.Uploads) > 0 {
-			first = page.Uploads[0].Key + "\x00" + page.Uploads[0].UploadID
-		}
-		if err := way.follow(first, key+"\x00"+id); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// Spare is how many bytes a process may write to $TMPDIR: nine tenths of the room that there
-// is, or as many as it wants at most.
-func Spare(most int64) int64 {
-	if free, known := room(os.TempDir()); known {
-		return min(most, free-free/10)
-	}
-	return most
-}
-
-// spool is the room in $TMPDIR that all objects share.
-type spool struct {
-	max  int64
-	note func(lang.Sentence) // nil for nobody who hears of it
-
-	mu    sync.Mutex
-	asked bool // how much room there is
-	limit int64
-	bytes int64
-	said  bool // that there is no more
-}
-
-// take asks for room for some bytes, which give gives back.
-func (s *spool) take(n int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.asked {
-		s.asked, s.limit = true, Spare(s.max)
-	}
-	if n > s.limit-s.bytes {
-		s.say(lang.Sayf("%s ($TMPDIR) may have %d bytes of objects that are read again (--s3-spool): the rest is fetched again",
-			"%s($TMPDIR)最多保存 %d 字节需再次读取的对象(--s3-spool)：其余重新获取", os.TempDir(), max(s.limit, 0)))
+// take takes n bytes for a part on its way if they are left.
+func (p *parts) take(n int64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left < n {
 		return false
 	}
-	s.bytes += n
+	p.left -= n
 	return true
 }
 
-// give gives room back.
-func (s *spool) give(n int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.bytes -= n
+// put gives the bytes of a part back that has arrived, or failed.
+func (p *parts) put(n int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left += n
 }
 
-// fail says why nothing can be written.
-func (s *spool) fail(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.say(lang.Sayf("objects that are read again cannot be kept in %s ($TMPDIR): %v; they are fetched again",
-		"需再次读取的对象无法保存在 %s($TMPDIR)：%v；将重新获取", os.TempDir(), err))
-}
-
-// say says once that not all is kept.
-func (s *spool) say(what lang.Sentence) {
-	if !s.said && s.note != nil {
-		s.note(what)
+// buffer is an empty one of that size.
+func (p *parts) buffer(size int) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.free); n > 0 && size == partSize {
+		b := p.free[n-1]
+		p.free = p.free[:n-1]
+		return b[:0]
 	}
-	s.said = true
+	return make([]byte, 0, size)
+}
+
+// reuse keeps a buffer for another part. Nothing may read it any more: of a request that
+// has failed the transport may.
+func (p *parts) reuse(b []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if cap(b) == partSize && len(p.free) < maxFree {
+		p.free = append(p.free, b)
+	}
 }

@@ -87,17 +87,7 @@ type Objects interface {
 }
 
 // Open opens a file for reading.
-func Open(path string) (Source, error) {
-	src, err := open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if found, failed := reach(path); failed != nil {
-			return nil, failed
-		} else if found {
-			return open(path)
-		}
-	}
-	return src, err
-}
+func Open(path string) (Source, error) { return reach(path, open) }
 
 func open(path string) (Source, error) {
 	if !Remote(path) {
@@ -184,17 +174,7 @@ func Keep(path string) (done func()) {
 // Stat describes a file or folder, links followed. A remote file stays for Open and Stat
 // what it was when it was described first, unless this process writes it: when it has
 // changed since, reading it is an error.
-func Stat(path string) (fs.FileInfo, error) {
-	info, err := stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if found, failed := reach(path); failed != nil {
-			return nil, failed
-		} else if found {
-			return stat(path)
-		}
-	}
-	return info, err
-}
+func Stat(path string) (fs.FileInfo, error) { return reach(path, stat) }
 
 func stat(path string) (fs.FileInfo, error) {
 	if !Remote(path) {
@@ -453,7 +433,7 @@ func SameFile(a, b fs.FileInfo) bool {
 	ra, isRemoteA := a.(*info)
 	rb, isRemoteB := b.(*info)
 	if isRemoteA && isRemoteB {
-		return ra.bucket == rb.bucket && ra.key == rb.key
+		return ra.bucket == rb.bucket && ra.object.Key == rb.object.Key
 	}
 	return !isRemoteA && !isRemoteB && os.SameFile(a, b)
 }

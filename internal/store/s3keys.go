@@ -1,0 +1,142 @@
+package store
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"dumptool/internal/lang"
+)
+
+// keychain finds the key that signs requests, and remembers where it came from.
+type keychain struct {
+	credentials.Expiry
+	rings []ring
+	used  func() // before a key is handed out
+
+	mu   sync.Mutex
+	from *ring
+	id   string
+}
+
+// ring is a place where a key may be.
+type ring struct {
+	credentials.Provider
+	name string
+}
+
+// keychain lists where keys may be.
+func (set *S3Settings) keychain() *keychain {
+	k := &keychain{used: func() {}}
+	if set.NoSign {
+		return k
+	}
+	k.rings = []ring{
+		{&credentials.Static{Value: credentials.Value{
+			AccessKeyID: set.getenv("AWS_ACCESS_KEY_ID"), SecretAccessKey: set.getenv("AWS_SECRET_ACCESS_KEY"),
+			SessionToken: set.getenv("AWS_SESSION_TOKEN"), SignerType: credentials.SignatureV4,
+		}}, "the environment"},
+		{&credentials.FileAWSCredentials{Profile: set.profile()}, "profile " + set.profile()},
+	}
+	if !strings.EqualFold(set.getenv("AWS_EC2_METADATA_DISABLED"), "true") {
+		k.rings = append(k.rings, ring{&credentials.IAM{Client: metadataClient()}, "the machine's metadata"})
+	}
+	return k
+}
+
+func (k *keychain) credentials() *credentials.Credentials { return credentials.New(k) }
+
+// RetrieveWithCredContext implements credentials.Provider. Without any key requests are
+// not signed.
+func (k *keychain) RetrieveWithCredContext(cc *credentials.CredContext) (credentials.Value, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i := range k.rings {
+		v, err := k.rings[i].RetrieveWithCredContext(cc)
+		if err == nil && v.AccessKeyID != "" && v.SecretAccessKey != "" {
+			k.from, k.id = &k.rings[i], v.AccessKeyID
+			k.used()
+			return v, nil
+		}
+	}
+	k.from, k.id = nil, ""
+	k.SetExpiration(time.Now().Add(time.Hour), 0)
+	return credentials.Value{SignerType: credentials.SignatureAnonymous}, nil
+}
+
+// Retrieve implements credentials.Provider.
+func (k *keychain) Retrieve() (credentials.Value, error) { return k.RetrieveWithCredContext(nil) }
+
+// IsExpired implements credentials.Provider.
+func (k *keychain) IsExpired() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.from != nil {
+		return k.from.IsExpired()
+	}
+	return k.Expiry.IsExpired()
+}
+
+// found reports whether there was a key.
+func (k *keychain) found() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.from != nil
+}
+
+// key describes the key that signed requests, without what is secret of it.
+func (s *s3) key() string {
+	s.keys.mu.Lock()
+	defer s.keys.mu.Unlock()
+	switch id := s.keys.id; {
+	case s.set.NoSign:
+		return "without a signature (--s3-no-sign)"
+	case s.keys.from == nil && s.set.getenv("AWS_ACCESS_KEY_ID") != "":
+		return "AWS_ACCESS_KEY_ID is set, AWS_SECRET_ACCESS_KEY is not"
+	case s.keys.from == nil:
+		return "no key found (AWS_ACCESS_KEY_ID, AWS_PROFILE)"
+	case len(id) < 12:
+		return "key " + id[:min(2, len(id))] + ".. from " + s.keys.from.name
+	default:
+		return "key " + id[:4] + ".." + id[len(id)-4:] + " from " + s.keys.from.name
+	}
+}
+
+// metadataClient asks the services that machines and containers have for keys. Where
+// they are comes from the environment; what is asked and answered is secret, so that
+// without encryption only addresses of the machine itself will do, no proxy is between,
+// and no redirect is followed.
+func metadataClient() *http.Client {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.Proxy = func(req *http.Request) (*url.URL, error) {
+		switch {
+		case req.URL.Scheme == "https":
+			return http.ProxyFromEnvironment(req)
+		case !loopback(req.URL.Hostname()) && !linkLocal(req.URL.Hostname()):
+			return nil, lang.Errorf("%s: want https, or an address of this machine", req.URL.Host)
+		}
+		return nil, nil
+	}
+	return &http.Client{
+		Timeout: time.Second, Transport: t,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// loopback reports whether a host is this machine.
+func loopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
+}
+
+// linkLocal reports whether a host is an address that no router passes on, where
+// metadata is: 169.254.169.254, fd00:ec2::254.
+func linkLocal(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return err == nil && (addr.IsLinkLocalUnicast() || netip.MustParsePrefix("fd00:ec2::/32").Contains(addr))
+}

@@ -1,0 +1,100 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+
+	"dumptool/internal/lang"
+)
+
+// AbortStale removes uploads at and below a remote path that were begun before a time:
+// those that a process left that was killed. It returns those that it removed, and the
+// first error.
+func AbortStale(path string, before time.Time) ([]Upload, error) {
+	l, err := at(path)
+	if err != nil {
+		return nil, err
+	}
+	s, ok := l.objects.(*s3)
+	if !ok {
+		return nil, l.error(lang.Errorf("this storage has no uploads in parts"))
+	}
+	removed, err := s.abortStale(l.bucket, l.prefix(), before)
+	for i := range removed {
+		removed[i].Path = scheme(path) + l.bucket + "/" + removed[i].Path
+	}
+	return removed, l.error(err)
+}
+
+// Upload is an upload of an object that nobody has ended. Its parts take room, and no
+// listing of objects shows them.
+type Upload struct {
+	Path  string
+	Begun time.Time // by the clock of the server
+}
+
+// abortStale removes uploads of keys with a prefix; their paths are keys.
+func (s *s3) abortStale(bucket, prefix string, before time.Time) (removed []Upload, err error) {
+	stale, err := s.uploads(bucket, prefix)
+	if err != nil {
+		return nil, s.explainList(prefix, err)
+	}
+	for _, u := range stale {
+		if !u.Initiated.Before(before) {
+			continue
+		}
+		if err := s.abort(bucket, u.Key, u.UploadID); err != nil {
+			return removed, s.explain("end an upload of "+u.Key, err)
+		}
+		removed = append(removed, Upload{u.Key, u.Initiated})
+	}
+	return removed, nil
+}
+
+// uploads are those of keys with a prefix that nobody has ended. Some servers, such as
+// MinIO, take the prefix for a whole key: where there seem to be none, those of the whole
+// bucket are asked for, if we may.
+func (s *s3) uploads(bucket, prefix string) ([]minio.ObjectMultipartInfo, error) {
+	all, err := s.listUploads(bucket, prefix)
+	if err != nil || len(all) > 0 || prefix == "" {
+		return all, err
+	}
+	all, err = s.listUploads(bucket, "")
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, nil
+	}
+	return slices.DeleteFunc(all, func(u minio.ObjectMultipartInfo) bool { return !strings.HasPrefix(u.Key, prefix) }), err
+}
+
+// listUploads is one listing of uploads.
+func (s *s3) listUploads(bucket, prefix string) (all []minio.ObjectMultipartInfo, err error) {
+	var trail pageTrail
+	for key, id := "", ""; ; {
+		var page minio.ListMultipartUploadsResult
+		err := s.request(headTimeout, func(ctx context.Context) (err error) {
+			page, err = s.core.ListMultipartUploads(ctx, bucket, prefix, key, id, "", 1000)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.Uploads...)
+		if !page.IsTruncated {
+			return all, nil
+		}
+		key, id = page.NextKeyMarker, page.NextUploadIDMarker
+		first := ""
+		if len(page.Uploads) > 0 {
+			first = page.Uploads[0].Key + "\x00" + page.Uploads[0].UploadID
+		}
+		if err := trail.follow(first, key+"\x00"+id); err != nil {
+			return nil, err
+		}
+	}
+}

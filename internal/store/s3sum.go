@@ -1,0 +1,89 @@
+package store
+
+import (
+	"crypto/md5"
+	"encoding/hex"
+	"net/http"
+	"strings"
+
+	"dumptool/internal/lang"
+)
+
+// addToSum adds bytes that were read to the sum of the bytes before them, and compares it
+// when these are the last ones. Where the sum differs, what was fetched is dropped. Objects
+// that are not read in order have no sum.
+func (f *s3Object) addToSum(p []byte, off int64) error {
+	f.mu.Lock()
+	wasBroken := f.broken != nil
+	if f.sums(p, off) && f.summed == f.size && f.shared.hasMD5.Load() {
+		if f.broken = f.object().compareSum(f.sum.Sum(nil)); f.broken == nil {
+			f.shared.compared.Store(true)
+		}
+	}
+	broken := f.broken
+	f.mu.Unlock()
+	if broken != nil && !wasBroken {
+		f.forget()
+	}
+	return broken
+}
+
+// sums adds bytes to the sum, and reports whether they are the next ones.
+func (f *s3Object) sums(p []byte, off int64) bool {
+	if f.broken != nil || f.shared.compared.Load() || !isMD5(f.etag) || off > f.summed || off+int64(len(p)) <= f.summed {
+		return false
+	}
+	if f.sum == nil {
+		f.sum = md5.New()
+	}
+	f.sum.Write(p[f.summed-off:])
+	f.summed = off + int64(len(p))
+	return true
+}
+
+// forget drops all that was fetched of the object.
+func (f *s3Object) forget() {
+	f.heading.Lock()
+	f.head = nil
+	f.heading.Unlock()
+	f.s.heads.drop(f.id)
+	f.s.blocks.forget(f.shared, f.broken)
+	f.again.close()
+}
+
+// noteSum notes that the object was read from, and whether its sum was compared.
+func (f *s3Object) noteSum(o *Object, whole bool) {
+	f.shared.hasMD5.Store(o.hasMD5)
+	if whole {
+		f.shared.compared.Store(true)
+	}
+}
+
+// compareSum is an error if the MD5 of what was read is not that of the object.
+func (o *Object) compareSum(found []byte) error {
+	if text := hex.EncodeToString(found); !strings.EqualFold(text, o.ETag) {
+		return lang.Errorf("%w: the MD5 of what came is %s, the ETag of the object %s", errSum, text, o.ETag)
+	}
+	return nil
+}
+
+// isMD5 reports whether an ETag may be an MD5. Objects of several parts have a dash in it.
+func isMD5(etag string) bool {
+	sum, err := hex.DecodeString(etag)
+	return err == nil && len(sum) == md5.Size
+}
+
+// isEncrypted reports whether an object is encrypted in a way that its ETag is no MD5: by
+// keys of a service (aws:kms, kms) or of a customer; AES256 is by keys of the store.
+func isEncrypted(h http.Header) bool {
+	for _, vendor := range []string{"X-Amz", "X-Obs"} {
+		method := h.Get(vendor + "-Server-Side-Encryption")
+		if method != "" && method != "AES256" || h.Get(vendor+"-Server-Side-Encryption-Customer-Algorithm") != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// directoryBucket ends the names of buckets of AWS whose ETags are random.
+const directoryBucket = "--x-s3"
