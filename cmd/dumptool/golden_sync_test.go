@@ -83,7 +83,11 @@ func TestSyncNames(t *testing.T) {
 				reference = filepath.Join(folder, n.ExpectNpy)
 			}
 			r := runArgs(t, "compare", "--cpu", reference, "--npu", path, "--profile", "exact", "--out", filepath.Join(t.TempDir(), "out"))
-			if r.code != exitOK || !strings.Contains(r.out, "PASS") {
+			code, headline := exitOK, "PASS"
+			if strings.HasPrefix(n.File, "fc.empty") {
+				code, headline = exitNothing, "NO VERDICT: the only tensor is empty"
+			}
+			if r.code != code || !strings.Contains(r.out, headline) {
 				t.Errorf("compare: exit %d\n%s%s", r.code, r.out, r.err)
 			}
 		})

@@ -183,9 +183,15 @@ func handArchives(t *testing.T, all map[string][]byte, network []handedFile) {
 	all["archives/stored.zip"] = handZip(t, network, zip.Store)
 	all["archives/odd.tar"] = handTar(t, network, func(w *tar.Writer) {
 		for _, h := range []tar.Header{
-			{Name: "../escaped.npy"}, {Name: "/tmp/absolute.npy"}, {Name: "cpu/link.npy", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}, {Name: network[0].name},
+			{Name: "../escaped.npy"}, {Name: "/tmp/absolute.npy"}, {Name: "cpu/link.npy", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"},
+			{Name: network[0].name, Size: int64(len(network[0].data))}, // once more: the last of a name counts
+			{Name: "cpu/hard.npy", Typeflag: tar.TypeLink, Linkname: "./cpu/fc.npy", Mode: 0o644},
 		} {
-			if err := w.WriteHeader(&h); err != nil {
+			err := w.WriteHeader(&h)
+			if err == nil && h.Size > 0 {
+				_, err = w.Write(network[0].data)
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -132,8 +132,8 @@ func TestRankFlags(t *testing.T) {
 	}{
 		{append(sides, "--parallel", "tp=4"), "--parallel: the axes make 4 ranks, the dump has 2, the largest of which is 1"},
 		{[]string{"check", "run", "--parallel", "tp=4"}, "--parallel: the axes make 4 ranks, the dump has 2, the largest of which is 1"},
-		{append(sides, "--groups", "groups.txt"), `--groups groups.txt: line 1, column 3: found "b", want different ranks such as 0,3,5`},
-		{[]string{"check", "run", "--groups", "groups.txt"}, `--groups groups.txt: line 1, column 3: found "b", want different ranks such as 0,3,5`},
+		{append(sides, "--groups", "groups.txt"), `--groups groups.txt: line 1, column 4: found "b", want different ranks such as 0,3,5`},
+		{[]string{"check", "run", "--groups", "groups.txt"}, `--groups groups.txt: line 1, column 4: found "b", want different ranks such as 0,3,5`},
 		{append(sides, "--dims", "dims.yaml"), "--dims: the axes make 4 ranks, the dump has 2, the largest of which is 1"},
 		{append(sides, "--dims", "dims.yaml", "--parallel", "tp=2"), "--parallel is another mesh than that of --dims dims.yaml"},
 		{append(sides, "--dims", "few.yaml"), "--dims: ranks: found no rank 1, which the dump has"},

@@ -369,8 +369,8 @@ func (g *loaded) notes() []lang.Sentence {
 		all = append(all, lang.Sayf("%s: %s", "%s: %s", g.file.name, warning))
 	}
 	if n := g.Misfits.Count; n > 0 {
-		all = append(all, lang.Sayf("%s: %s that do not fit were passed over: 'dumptool inspect --verbose' lists them",
-			"%s: 略过%s不符合格式的内容：'dumptool inspect --verbose' 会列出", g.file.name, lang.CountText(n, "place", "处")))
+		all = append(all, lang.Sayf("%s: %s that do not fit were passed over; to list them: %s",
+			"%s: 略过%s不符合格式的内容；列出这些内容：%s", g.file.name, lang.CountText(n, "place", "处"), lang.CommandLine("inspect", "--verbose", lang.PathArgument(g.file.path))))
 	}
 	return all
 }
