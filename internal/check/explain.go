@@ -9,7 +9,7 @@ import (
 
 	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/metrics"
-	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
@@ -55,7 +55,7 @@ func (x *execution) explain(ctx context.Context, op *recompute.Operator, v *reco
 }
 
 // examine looks for the known ways in which a tensor is bad.
-func examine(ctx context.Context, t *recompute.Tensor, expected doubles) ([]record.Finding, error) {
+func examine(ctx context.Context, t *recompute.Tensor, expected doubles) ([]finding.Finding, error) {
 	total, count := 0.0, 0.0
 	for _, v := range expected {
 		if v-v == 0 {
@@ -70,7 +70,7 @@ func examine(ctx context.Context, t *recompute.Tensor, expected doubles) ([]reco
 		return nil, err
 	}
 	found, _, err := diagnose.Examine(ctx, diagnose.Tensors{Result: result, Request: request, Ref: expected, NPU: t.Source})
-	return record.Without(found, record.Bias), err
+	return finding.Without(found, finding.Bias), err
 }
 
 // say sets the evidence of a wrong operator: how many elements, and what more is known.

@@ -2,8 +2,8 @@ package check
 
 import (
 	"dumptool/internal/batch"
-	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
 	"dumptool/internal/recompute"
@@ -85,9 +85,9 @@ type Operator struct {
 	// Confidence says how sure it is.
 	Confidence recompute.Confidence `json:"confidence,omitempty"`
 	// Evidence says it in words, EvidenceZH in Chinese, Facts are its numbers.
-	Evidence   string       `json:"evidence,omitempty"`
-	EvidenceZH string       `json:"evidence_zh,omitempty"`
-	Facts      record.Facts `json:"facts,omitempty"`
+	Evidence   string        `json:"evidence,omitempty"`
+	EvidenceZH string        `json:"evidence_zh,omitempty"`
+	Facts      finding.Facts `json:"facts,omitempty"`
 	// Fused says whether other operators were merged into it, null where nobody knows.
 	Fused *bool `json:"fused"`
 	// Attributes are those that count, Hypotheses how many values were tried for those that

@@ -3,9 +3,10 @@ package check
 import (
 	"context"
 
-	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/recompute"
 )
@@ -67,11 +68,11 @@ func (o *Operator) self(out *Output) *record.Self {
 			status = recompute.Low
 		}
 	}
-	s := &record.Self{Status: status.Key(), Bad: out.Bad, Elements: out.Elements, Width: metrics.Float(out.width)}
+	s := &record.Self{Status: status.Key(), Bad: out.Bad, Elements: out.Elements, Width: jsonpos.Float(out.width)}
 	switch status {
 	case recompute.Wrong:
 		s.Reason = o.Reason
-		s.Why = []record.Finding{{Code: record.Code(o.Reason), Confidence: record.Confidence(o.Confidence), Evidence: o.Said(), Facts: o.Facts}}
+		s.Why = []finding.Finding{{Code: finding.Code(o.Reason), Confidence: finding.Confidence(o.Confidence), Evidence: o.Said(), Facts: o.Facts}}
 	case recompute.Undecided:
 		s.Reason, s.Bad = o.Reason, 0
 	case recompute.Misfit, recompute.Crashed:

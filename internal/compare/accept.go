@@ -10,6 +10,8 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/standard"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 )
 
@@ -77,7 +79,7 @@ func (e *executor) judgeStandard(ctx context.Context, req standard.Request, res 
 // skipRow skips a row that the standard cannot be applied to.
 func skipRow(row *record.Row, why lang.Sentence) {
 	row.Pair.Status, row.Shape = record.Skip, nil
-	row.Pair.Reasons = append(row.Pair.Reasons, record.Finding{Code: record.NotStandard, Confidence: record.High, Evidence: why})
+	row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: finding.NotStandard, Confidence: finding.High, Evidence: why})
 }
 
 // addThird gives the pairs the tensors of the third result, or of the second
@@ -207,7 +209,7 @@ func (e *executor) second(ctx context.Context, x *Pair, a *align.Alignment, part
 	defer other.Close()
 	res, err := e.measureNoise(ctx, other, e.request(other, part.Row.Limits))
 	if err == nil && res.Noise != nil {
-		part.Row.Second = &record.Second{RMS: metrics.Float(res.Noise.RMS), Max: metrics.Float(res.Noise.Max)}
+		part.Row.Second = &record.Second{RMS: jsonpos.Float(res.Noise.RMS), Max: jsonpos.Float(res.Noise.Max)}
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/standard"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
 	"dumptool/internal/tensor"
 )
 
@@ -60,7 +61,7 @@ func TestAccept(t *testing.T) {
 		if row.Status != w.status || row.Status != s.Status || s.Rule != w.rule || s.Type != w.name || row.Evidence != nil {
 			t.Errorf("%s: %s and %+v, want %+v", row.Op, row.Status, s, w)
 		}
-		if (row.Status == record.Fail) != hasCode(row.Reasons, record.NotStandard) || len(row.Reasons) > 1 {
+		if (row.Status == record.Fail) != hasCode(row.Reasons, finding.NotStandard) || len(row.Reasons) > 1 {
 			t.Errorf("%s: %s with %v", row.Op, row.Status, row.Reasons)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumptest"
+	"dumptool/internal/finding"
 	"dumptool/internal/tensor"
 )
 
@@ -256,35 +257,35 @@ func TestShapePolicy(t *testing.T) {
 		change func(*Options)
 		want   record.Status
 		note   string
-		code   record.Code
+		code   finding.Code
 	}{
 		{"squeezed", array(f, shape(1, 6), ramp(6)...), npu(shape(6, 1, 1), ramp(6)...), nil, record.Pass, "squeezed", ""},
-		{"other shape", array(f, shape(3, 2), ramp(6)...), npu(shape(6), ramp(6)...), nil, record.ShapeMismatch, "", record.ShapeDiffers},
-		{"forced", array(f, shape(3, 2), ramp(6)...), npu(shape(6), ramp(6)...), func(o *Options) { o.Shape.Force = true }, record.Warn, "forced", record.ShapeDiffers},
+		{"other shape", array(f, shape(3, 2), ramp(6)...), npu(shape(6), ramp(6)...), nil, record.ShapeMismatch, "", finding.ShapeDiffers},
+		{"forced", array(f, shape(3, 2), ramp(6)...), npu(shape(6), ramp(6)...), func(o *Options) { o.Shape.Force = true }, record.Warn, "forced", finding.ShapeDiffers},
 		{"forced, wrong", array(f, shape(3, 2), ramp(6)...), npu(shape(6), 1, 2, 3, 4, 5, 7), func(o *Options) { o.Shape.Force = true }, record.Fail, "forced", ""},
-		{"other size", array(f, shape(6), ramp(6)...), npu(shape(5), ramp(5)...), func(o *Options) { o.Shape.Force = true }, record.ShapeMismatch, "", record.SizeMismatch},
-		{"padding", array(f, shape(2, 2), ramp(4)...), npu(shape(2, 3), padded...), nil, record.ShapeMismatch, "", record.SizeMismatch},
+		{"other size", array(f, shape(6), ramp(6)...), npu(shape(5), ramp(5)...), func(o *Options) { o.Shape.Force = true }, record.ShapeMismatch, "", finding.SizeMismatch},
+		{"padding", array(f, shape(2, 2), ramp(4)...), npu(shape(2, 3), padded...), nil, record.ShapeMismatch, "", finding.SizeMismatch},
 		{"crop", array(f, shape(2, 2), ramp(4)...), npu(shape(2, 3), padded...), func(o *Options) { o.Shape.CropPadding = true }, record.Pass, "cropped", ""},
-		{"crop, not zero", array(f, shape(2, 2), ramp(4)...), npu(shape(2, 3), 1, 2, 9, 3, 4, 0), func(o *Options) { o.Shape.CropPadding = true }, record.ShapeMismatch, "cropped", record.SizeMismatch},
+		{"crop, not zero", array(f, shape(2, 2), ramp(4)...), npu(shape(2, 3), 1, 2, 9, 3, 4, 0), func(o *Options) { o.Shape.CropPadding = true }, record.ShapeMismatch, "cropped", finding.SizeMismatch},
 		{"crop of the first axis", array(f, shape(1, 3), ramp(3)...), npu(shape(2, 3), 1, 2, 3, 0, 0, 0), func(o *Options) { o.Shape.CropPadding = true }, record.Pass, "cropped", ""},
-		{"crop of two axes", array(f, shape(1, 2), ramp(2)...), npu(shape(2, 3), padded...), func(o *Options) { o.Shape.CropPadding = true }, record.ShapeMismatch, "", record.SizeMismatch},
+		{"crop of two axes", array(f, shape(1, 2), ramp(2)...), npu(shape(2, 3), padded...), func(o *Options) { o.Shape.CropPadding = true }, record.ShapeMismatch, "", finding.SizeMismatch},
 		{"crop and a part", array(f, shape(2, 2), ramp(4)...), npu(shape(2, 3), padded...), func(o *Options) { o.Shape.CropPadding, o.Shape.MaxElements = true, 3 }, record.Partial, "only the first 3", ""},
-		{"transposed", array(f, shape(2, 3), 1, 2, 3, 4, 5, 6), npu(shape(3, 2), 1, 4, 2, 5, 3, 6), nil, record.ShapeMismatch, "", record.Layout},
+		{"transposed", array(f, shape(2, 3), 1, 2, 3, 4, 5, 6), npu(shape(3, 2), 1, 4, 2, 5, 3, 6), nil, record.ShapeMismatch, "", finding.Layout},
 		{"auto layout", array(f, shape(2, 3), 1, 2, 3, 4, 5, 6), npu(shape(3, 2), 1, 4, 2, 5, 3, 6), func(o *Options) { o.Shape.AutoLayout = align.LayoutByShape }, record.Pass, "transposed", ""},
 		{"transpose", array(f, shape(2, 2), 1, 2, 3, 4), npu(shape(2, 2), 1, 3, 2, 4), func(o *Options) { o.Shape.Transpose = map[string][]int{"x": {1, 0}} }, record.Pass, "transposed", ""},
 		{"transpose of another", array(f, shape(2, 2), 1, 2, 3, 4), npu(shape(2, 2), 1, 3, 2, 4), func(o *Options) { o.Shape.Transpose = map[string][]int{"y": {1, 0}} }, record.Fail, "", ""},
-		{"bad transpose", array(f, shape(2, 2), 1, 2, 3, 4), npu(shape(2, 2), 1, 3, 2, 4), func(o *Options) { o.Shape.Transpose = map[string][]int{"x": {0, 0}} }, record.Error, "", record.ReadError},
+		{"bad transpose", array(f, shape(2, 2), 1, 2, 3, 4), npu(shape(2, 2), 1, 3, 2, 4), func(o *Options) { o.Shape.Transpose = map[string][]int{"x": {0, 0}} }, record.Error, "", finding.ReadError},
 		{"a part", array(f, shape(4), ramp(4)...), npu(shape(4), 1, 2, 3, 9), func(o *Options) { o.Shape.MaxElements = 3 }, record.Partial, "only the first 3 of 4", ""},
 		{"a bad part", array(f, shape(4), ramp(4)...), npu(shape(4), 1, 9, 3, 4), func(o *Options) { o.Shape.MaxElements = 3 }, record.Fail, "only the first 3 of 4", ""},
 		{"a part that is all", array(f, shape(4), ramp(4)...), npu(shape(4), ramp(4)...), func(o *Options) { o.Shape.MaxElements = 4 }, record.Pass, "", ""},
 		{"scalars", array(f, nil, 3), npu(nil, 3), nil, record.Pass, "", ""},
 		{"a scalar and one element", array(f, nil, 3), npu(shape(1), 3), nil, record.Pass, "squeezed", ""},
 		{"empty", array(f, shape(0, 3)), npu(shape(0, 3)), nil, record.Pass, "empty", ""},
-		{"empty and not", array(f, shape(0, 3)), npu(shape(1, 3), 1, 2, 3), nil, record.ShapeMismatch, "", record.SizeMismatch},
+		{"empty and not", array(f, shape(0, 3)), npu(shape(1, 3), 1, 2, 3), nil, record.ShapeMismatch, "", finding.SizeMismatch},
 		{"two types", array(f, shape(3), ramp(3)...), array(tensor.Int32, shape(3), ramp(3)...), nil, record.Pass, "", ""},
-		{"two types, strictly", array(f, shape(3), ramp(3)...), array(tensor.Int32, shape(3), ramp(3)...), func(o *Options) { o.Shape.StrictDType = true }, record.DTypeMismatch, "", record.DTypeDiffers},
-		{"cut off", array(f, shape(3), ramp(3)...), npu(shape(3), ramp(2)...), nil, record.Error, "", record.ReadError},
-		{"no header", array(f, shape(3), ramp(3)...), []byte("\x93NUMPY"), nil, record.Error, "", record.ReadError},
+		{"two types, strictly", array(f, shape(3), ramp(3)...), array(tensor.Int32, shape(3), ramp(3)...), func(o *Options) { o.Shape.StrictDType = true }, record.DTypeMismatch, "", finding.DTypeDiffers},
+		{"cut off", array(f, shape(3), ramp(3)...), npu(shape(3), ramp(2)...), nil, record.Error, "", finding.ReadError},
+		{"no header", array(f, shape(3), ramp(3)...), []byte("\x93NUMPY"), nil, record.Error, "", finding.ReadError},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -313,7 +314,7 @@ func TestPermutedShapes(t *testing.T) {
 	for _, order := range []string{"NHWC", "HWCN"} {
 		shape, permuted := hostArray(order, a)
 		row := pairOf(t, "x.npy", array(tensor.Float32, ref, values...), "x.npy", array(tensor.Float32, shape, permuted...), nil)
-		if row.Status != record.ShapeMismatch || !hasCode(row.Reasons, record.Layout) {
+		if row.Status != record.ShapeMismatch || !hasCode(row.Reasons, finding.Layout) {
 			t.Errorf("%s: %s %v, want SHAPE_MISMATCH and LAYOUT", order, row.Status, row.Reasons)
 		}
 		row = pairOf(t, "x.npy", array(tensor.Float32, ref, values...), "x.npy", array(tensor.Float32, shape, permuted...), func(o *Options) { o.Shape.AutoLayout = align.LayoutByShape })
@@ -472,7 +473,7 @@ func TestBadDumps(t *testing.T) {
 		}
 	}
 	text := dumpOf(t, "conv", nil, []dumptest.TensorContent{dumped(tensor.String, tensor.ND, tensor.Shape{4}, nil, []byte("abcd"))})
-	if row := pairOf(t, "conv.npy", ref, dumpName, text, nil); row.Status != record.Error || !hasCode(row.Reasons, record.UnsupportedDType) {
+	if row := pairOf(t, "conv.npy", ref, dumpName, text, nil); row.Status != record.Error || !hasCode(row.Reasons, finding.UnsupportedDType) {
 		t.Errorf("string: %s %v, want ERROR and UNSUPPORTED_DTYPE", row.Status, row.Reasons)
 	}
 }

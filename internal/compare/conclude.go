@@ -8,6 +8,7 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/statistics"
 	"dumptool/internal/filename"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
 )
@@ -165,12 +166,12 @@ func begin(rows []record.Row) {
 }
 
 // explainRow gives a row the reasons that the diagnosis found.
-func explainRow(row *record.Row, reasons []record.Finding) {
+func explainRow(row *record.Row, reasons []finding.Finding) {
 	if row.Status == record.Fail || row.Status == record.ShapeMismatch {
-		row.Reasons = record.Merge(reasons, row.Reasons)
+		row.Reasons = finding.Merge(reasons, row.Reasons)
 	}
 	if row.Status == record.Fail && len(row.Reasons) == 0 {
-		row.Reasons = []record.Finding{{Code: record.Unknown, Confidence: record.Low, Evidence: lang.Sayf("no rule explains the errors", "没有规则可解释这些错误")}}
+		row.Reasons = []finding.Finding{{Code: finding.Unknown, Confidence: finding.Low, Evidence: lang.Sayf("no rule explains the errors", "没有规则可解释这些错误")}}
 	}
 }
 
@@ -302,7 +303,7 @@ func addStart(rep *record.Report, m *record.Meaning) {
 	alike, known := true, false
 	for _, row := range rep.All() {
 		s := row.Statistics
-		if known = known || s != nil; s == nil || !record.Has(row.Reasons, record.StartedApart) || !row.IsOrigin() {
+		if known = known || s != nil; s == nil || !finding.Has(row.Reasons, finding.StartedApart) || !row.IsOrigin() {
 			continue
 		}
 		alike = false

@@ -6,6 +6,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/tensor"
 )
 
@@ -16,7 +17,7 @@ func TestDoubtful(t *testing.T) {
 		return record.Row{Op: name, OpType: opType, Round: round, Kind: string(tensor.Output), NPUPath: name, Verdict: record.Verdict{Evidence: &e}}
 	}
 	judged := func(score float64) record.Evidence {
-		return record.Evidence{Judged: true, Power: metrics.NumberOf(.01), Rounding: .001, Score: metrics.Float(score)}
+		return record.Evidence{Judged: true, Power: metrics.NumberOf(.01), Rounding: .001, Score: jsonpos.Float(score)}
 	}
 	blind := record.Evidence{Power: metrics.NumberOf(2), Rounding: .001, Score: .2}
 	integer, start := judged(2), blind

@@ -11,6 +11,7 @@ import (
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
 	"dumptool/internal/graph"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
@@ -119,7 +120,7 @@ func wantOrigins(t *testing.T, rep *record.Report, want string) {
 		t.Errorf("origins %q, first bad %q, want %q:\n%s", got, first, want, strings.Join(lines(rep), "\n"))
 	}
 	for i := range rep.Rows {
-		if r := &rep.Rows[i]; r.Status == record.Fail && !slices.Contains(rep.Origins, i) && !hasCode(r.Reasons, record.LayerInputBad) {
+		if r := &rep.Rows[i]; r.Status == record.Fail && !slices.Contains(rep.Origins, i) && !hasCode(r.Reasons, finding.LayerInputBad) {
 			t.Errorf("%s fails by %v", r.Op, r.Reasons)
 		}
 	}
@@ -251,7 +252,7 @@ func TestCoarseSteps(t *testing.T) {
 	rep := runAll(t, m.options(t, true))
 	wantOrigins(t, rep, "relu")
 	for i := range rep.Rows {
-		if hasCode(rep.Rows[i].Reasons, record.Accumulated) {
+		if hasCode(rep.Rows[i].Reasons, finding.Accumulated) {
 			t.Errorf("%s: %v, want no rounding", rep.Rows[i].Op, rep.Rows[i].Reasons)
 		}
 	}
@@ -275,7 +276,7 @@ func TestNeighbouringSteps(t *testing.T) {
 		rep := runAll(t, m.options(t, types))
 		wantOrigins(t, rep, "")
 		i := slices.IndexFunc(rep.Rows, func(r record.Row) bool { return r.Op == "quant" })
-		if row := &rep.Rows[i]; row.Errors != 2 || hasCode(row.Reasons, record.BitFlip) || row.Status != record.Rounding {
+		if row := &rep.Rows[i]; row.Errors != 2 || hasCode(row.Reasons, finding.BitFlip) || row.Status != record.Rounding {
 			t.Errorf("%s with %d errors: %v", row.Status, row.Errors, row.Reasons)
 		}
 	}
@@ -524,7 +525,7 @@ func TestBiasOfInputs(t *testing.T) {
 			if row.Evidence.BiasOfInputs != want && leans {
 				t.Errorf("the bias of %s is that of its inputs: %v", row.Op, row.Evidence.BiasOfInputs)
 			}
-			if record.Has(row.Reasons, record.Bias) != (row.Op == "lean") || record.Has(judged.Rows[i].Reasons, record.Bias) != (row.Op == "lean") {
+			if finding.Has(row.Reasons, finding.Bias) != (row.Op == "lean") || finding.Has(judged.Rows[i].Reasons, finding.Bias) != (row.Op == "lean") {
 				t.Errorf("by %s %s has the reasons %v, and judged again %v", mode, row.Op, row.Reasons, judged.Rows[i].Reasons)
 			}
 			if judged.Rows[i].Status != row.Status || mode == ByLimits && want && row.Status != record.Pass {

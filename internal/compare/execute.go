@@ -15,6 +15,7 @@ import (
 	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
@@ -236,7 +237,7 @@ func (e *executor) part(ctx context.Context, i int) *Part {
 		return nil
 	case errors.As(err, &padding):
 		row.Pair.Status = record.ShapeMismatch
-		row.Pair.Reasons = append(row.Pair.Reasons, record.Finding{Code: record.SizeMismatch, Confidence: record.High, Evidence: lang.Error(err)})
+		row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: finding.SizeMismatch, Confidence: finding.High, Evidence: lang.Error(err)})
 	case err != nil:
 		unread(row, err)
 	}
@@ -246,7 +247,7 @@ func (e *executor) part(ctx context.Context, i int) *Part {
 // unread says that the tensors of a row could not be read.
 func unread(row *record.Row, err error) {
 	row.Pair.Status, row.Err, row.Transport = record.Error, err, store.IsTransport(err)
-	row.Pair.Reasons = append(row.Pair.Reasons, record.Finding{Code: errorCode(err), Confidence: record.High, Evidence: lang.Error(err)})
+	row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: errorCode(err), Confidence: finding.High, Evidence: lang.Error(err)})
 }
 
 // ended reports whether an error is that of a context that is done.
@@ -255,12 +256,12 @@ func ended(err error) bool {
 }
 
 // errorCode names the reason of a pair that could not be read.
-func errorCode(err error) record.Code {
+func errorCode(err error) finding.Code {
 	var unsupported *tensor.UnsupportedType
 	if errors.As(err, &unsupported) {
-		return record.UnsupportedDType
+		return finding.UnsupportedDType
 	}
-	return record.ReadError
+	return finding.ReadError
 }
 
 // compare opens a pair, aligns it and compares it: every step that reads the
@@ -546,7 +547,7 @@ func (e *executor) kld(ctx context.Context, a *align.Alignment, req metrics.Requ
 func downgrade(row *record.Row) {
 	if row.Pair.Status == record.Pass && row.Forced {
 		row.Pair.Status = record.Warn
-		row.Pair.Reasons = append(row.Pair.Reasons, record.Finding{Code: record.ShapeDiffers, Confidence: record.High,
+		row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: finding.ShapeDiffers, Confidence: finding.High,
 			Evidence: lang.Sayf("compared flat: reference is %v, NPU is %v", "展平后比对：标杆为 %v，NPU 为 %v", row.RefShape, row.NPUShape)})
 	}
 	if row.Pair.Status != record.Fail && row.Partial {

@@ -6,6 +6,7 @@ import (
 	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/filename"
+	"dumptool/internal/finding"
 )
 
 // FailOptions say what a failure is, and what follows.
@@ -22,7 +23,7 @@ func (p *Plan) failsFast(row *record.Row) bool {
 	if !p.opt.FailFast || !slices.Contains(p.opt.FailOn, row.Pair.Status) {
 		return false
 	}
-	return row.Pair.Status != record.Fail || p.opt.Judge.Verdict.Mode != ByEvidence || record.Has(row.Pair.Reasons, record.Gate)
+	return row.Pair.Status != record.Fail || p.opt.Judge.Verdict.Mode != ByEvidence || finding.Has(row.Pair.Reasons, finding.Gate)
 }
 
 // failFast looks for the first failure of a run while its pairs are compared.

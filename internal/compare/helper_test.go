@@ -17,6 +17,7 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpfmt"
 	"dumptool/internal/dumptest"
+	"dumptool/internal/finding"
 	"dumptool/internal/format/npy"
 	"dumptool/internal/tensor"
 )
@@ -159,8 +160,8 @@ func lines(rep *record.Report) []string {
 	return all
 }
 
-func hasCode(reasons []record.Finding, code record.Code) bool {
-	return slices.ContainsFunc(reasons, func(r record.Finding) bool { return r.Code == code })
+func hasCode(reasons []finding.Finding, code finding.Code) bool {
+	return slices.ContainsFunc(reasons, func(r finding.Finding) bool { return r.Code == code })
 }
 
 // memory is a tensor in memory.

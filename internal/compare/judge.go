@@ -9,6 +9,7 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
 	"dumptool/internal/shard"
@@ -56,7 +57,7 @@ type JudgedRow struct {
 	Total       int64
 	// Errors is the number of error elements, nil where the document does not tell.
 	Errors  *int64
-	Reasons []record.Finding
+	Reasons []finding.Finding
 	// within is the status that the row has if no more elements are errors than may be.
 	within record.Status
 	// passes is set where a row that is undecided does not fail either way.
@@ -278,7 +279,7 @@ func judgeRow(r *JudgedRow, row *record.Row, was metrics.Mode, opt *JudgeOptions
 	}
 	warnings := opt.Verdict.warnings(f)
 	if row.Evidence != nil && row.Evidence.BiasOfInputs {
-		warnings = record.Without(warnings, record.Bias)
+		warnings = finding.Without(warnings, finding.Bias)
 	}
 	switch r.within = record.Pass; {
 	case row.Partial:
@@ -305,7 +306,7 @@ func (r *JudgedRow) byEvidence(row *record.Row) {
 		limits = record.Fail
 	}
 	by := func(limits record.Status) record.Status {
-		return row.Evidence.Status(limits, row, record.Has(r.Reasons, record.Gate) || limits == record.Fail && record.Has(r.Reasons, record.NPUNaN))
+		return row.Evidence.Status(limits, row, finding.Has(r.Reasons, finding.Gate) || limits == record.Fail && finding.Has(r.Reasons, finding.NPUNaN))
 	}
 	r.Status = by(limits)
 	if open && by(r.within) != r.Status {
@@ -313,7 +314,7 @@ func (r *JudgedRow) byEvidence(row *record.Row) {
 		r.Status = Undecided
 	}
 	if r.Status == record.Fail || r.Status != limits {
-		r.Reasons = record.Merge(r.Reasons, row.Reasons)
+		r.Reasons = finding.Merge(r.Reasons, row.Reasons)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
@@ -252,7 +253,7 @@ func TestJudgeRows(t *testing.T) {
 		}
 	}
 	gate := VerdictOptions{NaN: NaNStrict, Gates: Gates{MinCos: ptr(1.0)}}
-	if got := again(t, documentOf(t, bad, l, strict), loose, gate); got.Status != record.Fail || !hasCode(got.Reasons, record.Gate) {
+	if got := again(t, documentOf(t, bad, l, strict), loose, gate); got.Status != record.Fail || !hasCode(got.Reasons, finding.Gate) {
 		t.Errorf("gate: %s %v, want FAIL", got.Status, got.Reasons)
 	}
 	doc := documentOf(t, bad, l, strict)

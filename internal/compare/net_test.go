@@ -11,6 +11,7 @@ import (
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
 	"dumptool/internal/graph"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
@@ -58,7 +59,7 @@ func netLayer(i int, x []float64) []float64 {
 // netFault changes the output of an operator, after rounding for a run that is
 // good so far.
 type netFault struct {
-	code  record.Code
+	code  finding.Code
 	apply func(good, before []float64) []float64
 	// large makes the outputs of the operator large, beyond float16 in places.
 	large bool
@@ -80,25 +81,25 @@ func netFaults() []netFault {
 	rng := rand.New(rand.NewPCG(5, 6))
 	n := 2 * 16 * 12 * 10
 	return []netFault{
-		{code: record.ZeroOutput, apply: each(func(int, float64) float64 { return 0 })},
-		{code: record.ConstOutput, apply: each(func(int, float64) float64 { return 3 })},
-		{code: record.ZeroTail, apply: each(func(i int, v float64) float64 {
+		{code: finding.ZeroOutput, apply: each(func(int, float64) float64 { return 0 })},
+		{code: finding.ConstOutput, apply: each(func(int, float64) float64 { return 3 })},
+		{code: finding.ZeroTail, apply: each(func(i int, v float64) float64 {
 			if i >= n*3/4 {
 				return 0
 			}
 			return v
 		})},
-		{code: record.Tail, apply: each(func(i int, v float64) float64 {
+		{code: finding.Tail, apply: each(func(i int, v float64) float64 {
 			if i >= n*3/4 {
 				return 20 * rng.NormFloat64()
 			}
 			return v
 		})},
-		{code: record.Scale, apply: each(func(_ int, v float64) float64 { return v / 2 })},
-		{code: record.Offset, apply: each(func(_ int, v float64) float64 { return v + 11 })},
-		{code: record.Negated, apply: each(func(_ int, v float64) float64 { return -v })},
-		{code: record.Shift, apply: func(good, _ []float64) []float64 { return slices.Concat(good[8:], good[:8]) }},
-		{code: record.Layout, apply: func(good, _ []float64) []float64 { // NHWC under the shape of NCHW
+		{code: finding.Scale, apply: each(func(_ int, v float64) float64 { return v / 2 })},
+		{code: finding.Offset, apply: each(func(_ int, v float64) float64 { return v + 11 })},
+		{code: finding.Negated, apply: each(func(_ int, v float64) float64 { return -v })},
+		{code: finding.Shift, apply: func(good, _ []float64) []float64 { return slices.Concat(good[8:], good[:8]) }},
+		{code: finding.Layout, apply: func(good, _ []float64) []float64 { // NHWC under the shape of NCHW
 			out := make([]float64, 0, len(good))
 			s := netShape()
 			for n := range s[0] {
@@ -110,22 +111,22 @@ func netFaults() []netFault {
 			}
 			return out
 		}},
-		{code: record.Duplicate, apply: func(_, before []float64) []float64 { return slices.Clone(before) }},
-		{code: record.Bias, apply: each(func(_ int, v float64) float64 {
+		{code: finding.Duplicate, apply: func(_, before []float64) []float64 { return slices.Clone(before) }},
+		{code: finding.Bias, apply: each(func(_ int, v float64) float64 {
 			if rng.IntN(3) == 0 {
 				return v - math.Abs(v)*rng.Float64()
 			}
 			return v
 		})},
-		{code: record.Saturation, large: true, apply: each(func(_ int, v float64) float64 { return max(-65504, min(65504, v)) })},
-		{code: record.OverflowFP16, large: true, apply: each(func(_ int, v float64) float64 { return v })},
-		{code: record.NPUNaN, apply: each(func(i int, v float64) float64 {
+		{code: finding.Saturation, large: true, apply: each(func(_ int, v float64) float64 { return max(-65504, min(65504, v)) })},
+		{code: finding.OverflowFP16, large: true, apply: each(func(_ int, v float64) float64 { return v })},
+		{code: finding.NPUNaN, apply: each(func(i int, v float64) float64 {
 			if i%97 == 5 {
 				return math.NaN()
 			}
 			return v
 		})},
-		{code: record.ModelNaN, both: true, apply: each(func(i int, v float64) float64 {
+		{code: finding.ModelNaN, both: true, apply: each(func(i int, v float64) float64 {
 			if i%97 == 5 {
 				return math.NaN()
 			}
@@ -263,7 +264,7 @@ func TestFaultyNets(t *testing.T) {
 				if !hasCode(row.Reasons, f.code) {
 					t.Errorf("%s: reasons %v, want %s", how, row.Reasons, f.code)
 				}
-				if f.code == record.NPUNaN && how != "consumers" && (rep.Findings.FirstNaN < 0 || rep.Rows[rep.Findings.FirstNaN].Op != bad) {
+				if f.code == finding.NPUNaN && how != "consumers" && (rep.Findings.FirstNaN < 0 || rep.Rows[rep.Findings.FirstNaN].Op != bad) {
 					t.Errorf("%s: the first NaN is in row %d, want %s", how, rep.Findings.FirstNaN, bad)
 				}
 				if (!rep.GraphSource.IsZero()) != (how == "consumers") {
@@ -285,7 +286,7 @@ func TestCleanNet(t *testing.T) {
 			t.Errorf("%s: %v, first bad %d; want nothing to fail", how, lines(rep), rep.Findings.FirstBad)
 		}
 		for i := range rep.Rows {
-			if hasCode(rep.Rows[i].Reasons, record.CalcError) {
+			if hasCode(rep.Rows[i].Reasons, finding.CalcError) {
 				t.Errorf("%s: CALC_ERROR in a good network: %v", how, rep.Rows[i].Reasons)
 			}
 		}

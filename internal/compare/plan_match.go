@@ -11,6 +11,7 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
@@ -124,7 +125,7 @@ func (p *Plan) matched(round *plannedRound, r *pair.Result) {
 	for _, s := range r.Skipped {
 		x := p.add(round, s.Ref, s.NPU, "")
 		x.Row.Pair.Status = record.Skip
-		x.Row.Pair.Reasons = []record.Finding{{Code: record.Code(s.Code), Confidence: record.High, Evidence: lang.Sayf("matches %q", "匹配 %q", s.Key)}}
+		x.Row.Pair.Reasons = []finding.Finding{{Code: finding.Code(s.Code), Confidence: finding.High, Evidence: lang.Sayf("matches %q", "匹配 %q", s.Key)}}
 	}
 	for _, s := range r.Superseded {
 		if by := (supersededBy{s.By, s.NPU}); !slices.Contains(p.olderBy[by], s.ID) { // known from another pair of rounds
@@ -347,7 +348,7 @@ func (p *Plan) ambiguous(round *plannedRound, a *pair.Ambiguity) {
 	if len(a.Refs) == 1 {
 		x := p.add(round, a.Refs[0], -1, string(a.Rule))
 		x.Row.Pair.Status = record.Ambiguous
-		x.Row.Pair.Reasons = []record.Finding{{Code: record.Unknown, Confidence: record.High, Evidence: lang.Sayf("%d NPU tensors by rule %s: %s", "按规则 %[2]s 有 %[1]d 个 NPU 张量：%[3]s", len(a.NPUs), a.Rule, describe(a.NPUs, p.npu.Tensors))}}
+		x.Row.Pair.Reasons = []finding.Finding{{Code: finding.Unknown, Confidence: finding.High, Evidence: lang.Sayf("%d NPU tensors by rule %s: %s", "按规则 %[2]s 有 %[1]d 个 NPU 张量：%[3]s", len(a.NPUs), a.Rule, describe(a.NPUs, p.npu.Tensors))}}
 		return
 	}
 	for _, ref := range a.Refs {
@@ -356,7 +357,7 @@ func (p *Plan) ambiguous(round *plannedRound, a *pair.Ambiguity) {
 	for _, npu := range a.NPUs {
 		x := p.add(round, -1, npu, string(a.Rule))
 		x.Row.Pair.Status = record.Ambiguous
-		x.Row.Pair.Reasons = []record.Finding{{Code: record.Unknown, Confidence: record.High, Evidence: lang.Sayf("%d reference tensors by rule %s: %s", "按规则 %[2]s 有 %[1]d 个标杆张量：%[3]s", len(a.Refs), a.Rule, describe(a.Refs, p.ref.Tensors))}}
+		x.Row.Pair.Reasons = []finding.Finding{{Code: finding.Unknown, Confidence: finding.High, Evidence: lang.Sayf("%d reference tensors by rule %s: %s", "按规则 %[2]s 有 %[1]d 个标杆张量：%[3]s", len(a.Refs), a.Rule, describe(a.Refs, p.ref.Tensors))}}
 	}
 }
 
@@ -366,7 +367,7 @@ func (p *Plan) alone(round *plannedRound, u pair.Unmatched, npu bool) {
 	if npu {
 		x = p.add(round, -1, u.ID, "")
 		x.Row.Pair.Status = record.UnmatchedNPU
-		x.Row.Pair.Reasons = []record.Finding{{Code: record.NotInModel, Confidence: record.High, Evidence: lang.Sayf("the reference has no such tensor", "标杆中没有该张量")}}
+		x.Row.Pair.Reasons = []finding.Finding{{Code: finding.NotInModel, Confidence: finding.High, Evidence: lang.Sayf("the reference has no such tensor", "标杆中没有该张量")}}
 	} else {
 		x = p.add(round, u.ID, -1, "")
 		x.Row.Pair.Status = record.UnmatchedRef
@@ -391,7 +392,7 @@ func (p *Plan) alone(round *plannedRound, u pair.Unmatched, npu bool) {
 }
 
 // whySkipped is what the logs say of a tensor that the NPU lacks; nil for nothing.
-func (p *Plan) whySkipped(row *record.Row) []record.Finding {
+func (p *Plan) whySkipped(row *record.Row) []finding.Finding {
 	lines := p.opt.SideFiles.Skipped
 	if p.skipped == nil {
 		p.skipped = new(filename.Index)
@@ -410,12 +411,12 @@ func (p *Plan) whySkipped(row *record.Row) []record.Finding {
 	if !ok {
 		return nil
 	}
-	code := record.Code(lines[i].Code)
+	code := finding.Code(lines[i].Code)
 	if !slices.Contains(skipCodes, code) {
-		code = record.Unknown
+		code = finding.Unknown
 	}
-	return []record.Finding{{Code: code, Confidence: record.High, Evidence: lang.Plain(lines[i].Text)}}
+	return []finding.Finding{{Code: code, Confidence: finding.High, Evidence: lang.Plain(lines[i].Text)}}
 }
 
 // skipCodes are the reasons for which an import leaves tensors out.
-var skipCodes = []record.Code{record.BadHex, record.SizeMismatch, record.ReadError, record.MissingPiece, record.DuplicatePiece, record.ConcatShape}
+var skipCodes = []finding.Code{finding.BadHex, finding.SizeMismatch, finding.ReadError, finding.MissingPiece, finding.DuplicatePiece, finding.ConcatShape}

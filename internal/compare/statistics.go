@@ -8,6 +8,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensorfile"
 )
@@ -47,7 +48,7 @@ func (o *Options) skipStatistics(row *record.Row) bool {
 		return false
 	}
 	row.Pair.Status = record.Skip
-	row.Pair.Reasons = append(row.Pair.Reasons, record.Finding{Code: record.StatisticsOnly, Confidence: record.High,
+	row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: finding.StatisticsOnly, Confidence: finding.High,
 		Evidence: lang.Sayf("only statistics are known, and what is asked for needs the elements", "只有统计量，而所要求的判定需要元素数据")})
 	return true
 }
@@ -74,7 +75,7 @@ func (e *executor) byStatistics(ctx context.Context, x *Pair, row *record.Row) e
 	}
 	if ref.Shape != nil && npu.Shape != nil && !ref.Shape.Equal(npu.Shape) {
 		row.Pair.Status = record.ShapeMismatch
-		row.Pair.Reasons = append(row.Pair.Reasons, record.Finding{Code: record.SizeMismatch, Confidence: record.High,
+		row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: finding.SizeMismatch, Confidence: finding.High,
 			Evidence: lang.Sayf("reference is %s, NPU is %s", "标杆为 %s，NPU 为 %s", ref.Shape, npu.Shape)})
 		return nil
 	}
@@ -171,18 +172,18 @@ func sideStatistics(s *dumpdir.Statistics) record.SideStatistics {
 func judgeStatistics(row *record.Row) {
 	s := row.Statistics
 	row.Pair.Status = record.Pass
-	fail := func(code record.Code, evidence lang.Sentence) {
+	fail := func(code finding.Code, evidence lang.Sentence) {
 		row.Pair.Status = record.Fail
-		row.Pair.Reasons = append(row.Pair.Reasons, record.Finding{Code: code, Confidence: record.Medium, Evidence: evidence})
+		row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: code, Confidence: finding.Medium, Evidence: evidence})
 	}
 	if s.ByDigest() {
 		if s.Ref.Digest != s.NPU.Digest {
-			fail(record.DigestDiffers, lang.Sayf("digest %s, the reference has %s", "摘要为 %s，标杆为 %s", s.NPU.Digest, s.Ref.Digest))
+			fail(finding.DigestDiffers, lang.Sayf("digest %s, the reference has %s", "摘要为 %s，标杆为 %s", s.NPU.Digest, s.Ref.Digest))
 		}
 		return
 	}
 	if lost(s.NPU.Max, s.Ref.Max) || lost(s.NPU.Min, s.Ref.Min) {
-		fail(record.NPUNaN, lang.Sayf("max %s and min %s of the NPU, %s and %s of the reference", "NPU 的 max 为 %s、min 为 %s，标杆为 %s、%s",
+		fail(finding.NPUNaN, lang.Sayf("max %s and min %s of the NPU, %s and %s of the reference", "NPU 的 max 为 %s、min 为 %s，标杆为 %s、%s",
 			s.NPU.Max, s.NPU.Min, s.Ref.Max, s.Ref.Min))
 		return
 	}
@@ -194,7 +195,7 @@ func judgeStatistics(row *record.Row) {
 		d := math.Abs(n.npu.Value() - n.ref.Value())
 		beyond := d > row.Limits.Atol && d > row.Limits.Rtol*max(math.Abs(n.ref.Value()), math.Abs(n.npu.Value())) || d > 0 && !float && n.name != "norm"
 		if n.ref.Defined() && n.npu.Defined() && beyond {
-			fail(record.StatisticsDiffer, lang.Sayf("%s %s, the reference has %s", "%s 为 %s，标杆为 %s", n.name, n.npu, n.ref))
+			fail(finding.StatisticsDiffer, lang.Sayf("%s %s, the reference has %s", "%s 为 %s，标杆为 %s", n.name, n.npu, n.ref))
 			return
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/batch"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
@@ -139,7 +140,7 @@ func (s *sums) add(i int, row *record.Row) {
 func (s *sums) addTensor(row *record.Row) {
 	if row.RefFile != "" {
 		name := sha256.Sum256([]byte(row.RefFile))
-		if row.Status != record.Skip || record.Has(row.Reasons, record.NotStandard) {
+		if row.Status != record.Skip || finding.Has(row.Reasons, finding.NotStandard) {
 			s.asked = append(s.asked, name)
 		}
 		if row.Judged() {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/graph"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
@@ -343,7 +344,7 @@ func TestRootOfOtherData(t *testing.T) {
 			{name: "relu", kind: "Relu", reads: []string{"root"}, dtype: tensor.Float16, shape: shape, ref: clipped(ref), npu: clipped(npu)},
 		})
 		wantOrigins(t, rep, "root")
-		if row := &rep.Rows[rep.Findings.FirstBad]; hasCode(row.Reasons[:1], record.StartedApart) != (name == "other") || row.Evidence.Start {
+		if row := &rep.Rows[rep.Findings.FirstBad]; hasCode(row.Reasons[:1], finding.StartedApart) != (name == "other") || row.Evidence.Start {
 			t.Errorf("%s: %v", name, row.Reasons)
 		}
 	}

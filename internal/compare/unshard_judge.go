@@ -12,6 +12,7 @@ import (
 	"dumptool/internal/compare/pair"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
 	"dumptool/internal/tensor"
@@ -35,7 +36,7 @@ func (p *Plan) JudgeRanks(ctx context.Context, rep *record.Report) error {
 		if !row.IsOrigin() || row.NPUPath == "" || tensor.Kind(row.Kind) == tensor.Input {
 			continue
 		}
-		a := ranks.Accused{At: coordinates(row.At), Op: row.NPUName(), Own: row.Self.IsWrong(), Right: row.FirstCode() == record.ReferenceDiffers}
+		a := ranks.Accused{At: coordinates(row.At), Op: row.NPUName(), Own: row.Self.IsWrong(), Right: row.FirstCode() == finding.ReferenceDiffers}
 		if len(row.Reasons) > 0 {
 			a.Evidence = row.Reasons[0].Evidence
 		}
@@ -67,7 +68,7 @@ func located(rep *record.Report) *ranks.LocatedCount {
 	for _, row := range rep.All() {
 		if row.Rule == string(pair.RuleValues) {
 			n.Of++
-			if row.Pair.Status != record.Skip || !record.Has(row.Pair.Reasons, record.NotLocated) {
+			if row.Pair.Status != record.Skip || !finding.Has(row.Pair.Reasons, finding.NotLocated) {
 				n.Tensors++
 			}
 		}
@@ -117,7 +118,7 @@ func (p *Plan) summands(ctx context.Context, rep *record.Report) (all []ranks.Ac
 		return nil, err
 	}
 	for _, row := range rep.All() {
-		if self := found[row.OnNPU()]; row.FirstCode() == record.PartialSum && self.IsWrong() {
+		if self := found[row.OnNPU()]; row.FirstCode() == finding.PartialSum && self.IsWrong() {
 			all = append(all, ranks.Accused{At: coordinates(row.At), Op: row.NPUName(), Evidence: self.Why[0].Evidence, Own: true})
 		}
 	}

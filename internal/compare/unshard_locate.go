@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"dumptool/internal/compare/align"
-	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
 	"dumptool/internal/ranks/locate"
@@ -202,7 +202,7 @@ func (s *shardedStep) take(located *ranks.Located, ref *Side, refID, npuID map[*
 
 // partOf is a part as records have it, nil where it is all of the reference.
 func partOf(m *locate.Role, full tensor.Shape, what string) *record.Part {
-	p := &record.Part{Score: metrics.Float(m.Score), Confidence: ranks.Confidence(m), Of: what}
+	p := &record.Part{Score: jsonpos.Float(m.Score), Confidence: ranks.Confidence(m), Of: what}
 	for axis, x := range m.Axes {
 		if x == nil {
 			continue

@@ -9,6 +9,7 @@ import (
 	"dumptool/internal/compare/pair"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
 )
@@ -36,8 +37,8 @@ func (p *Plan) place(round *plannedRound, from int) {
 			continue
 		}
 		at := s.at[x.NPU.ID]
-		skip := func(code record.Code, why lang.Sentence) {
-			x.Row.Pair = record.Judged{Status: record.Skip, Reasons: []record.Finding{{Code: code, Confidence: record.High, Evidence: why}}}
+		skip := func(code finding.Code, why lang.Sentence) {
+			x.Row.Pair = record.Judged{Status: record.Skip, Reasons: []finding.Finding{{Code: code, Confidence: finding.High, Evidence: why}}}
 		}
 		if len(s.refs) > 1 && !at.comm && at.op != x.Row.Op { // of another stage of the reference
 			x.Row.Op, x.Row.NPUOp = at.op, cmp.Or(x.Row.NPUOp, x.Row.Op)
@@ -56,15 +57,15 @@ func (p *Plan) place(round *plannedRound, from int) {
 		}
 		switch {
 		case at.left:
-			skip(record.Excluded, lang.Sayf("the dims file leaves it out", "dims 文件将其排除"))
+			skip(finding.Excluded, lang.Sayf("the dims file leaves it out", "dims 文件将其排除"))
 		case at.partial:
-			skip(record.PartialSum, lang.Sayf("a summand: the sum of the ranks is compared", "求和的加数：比对的是各 rank 之和"))
+			skip(finding.PartialSum, lang.Sayf("a summand: the sum of the ranks is compared", "求和的加数：比对的是各 rank 之和"))
 		case at.lost && s.untold:
-			skip(record.NotLocated, lang.Sayf("statistics do not say which part of the reference it is", "统计量无法说明它是标杆的哪一部分"))
+			skip(finding.NotLocated, lang.Sayf("statistics do not say which part of the reference it is", "统计量无法说明它是标杆的哪一部分"))
 		case at.lost && len(s.refs) > 1:
-			skip(record.NotLocated, lang.Sayf("its values are not found in what %d ranks of the reference are joined to: a reference of one rank can be compared", "在标杆 %d 个 rank 拼接的结果中未找到其值：可与单 rank 的标杆比对", len(s.refs)))
+			skip(finding.NotLocated, lang.Sayf("its values are not found in what %d ranks of the reference are joined to: a reference of one rank can be compared", "在标杆 %d 个 rank 拼接的结果中未找到其值：可与单 rank 的标杆比对", len(s.refs)))
 		case at.lost:
-			skip(record.NotLocated, lang.Sayf("its values are not found in the reference", "在标杆中未找到其值"))
+			skip(finding.NotLocated, lang.Sayf("its values are not found in the reference", "在标杆中未找到其值"))
 		case at.part != nil:
 			x.Row.Part = at.part
 		}

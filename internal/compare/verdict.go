@@ -8,6 +8,7 @@ import (
 	"dumptool/internal/compare/diagnose"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/sidefile"
 )
@@ -205,10 +206,10 @@ func (o *VerdictOptions) errors(res *metrics.Result) (int64, *metrics.Element) {
 
 // broken returns a reason for every gate that does not hold, and one for a tensor
 // of which the policy leaves nothing to compare: its classes decide.
-func (o *VerdictOptions) broken(f *facts) []record.Finding {
+func (o *VerdictOptions) broken(f *facts) []finding.Finding {
 	reasons := o.Gates.broken(f)
 	if o.NaN == NaNIgnore && f.bothFinite == 0 && f.mismatch > 0 {
-		reasons = append(reasons, record.Finding{Code: record.NPUNaN, Confidence: record.High,
+		reasons = append(reasons, finding.Finding{Code: finding.NPUNaN, Confidence: finding.High,
 			Evidence: lang.Sayf("nothing to compare: no pair is finite on both sides, %d of %d are of two classes",
 				"无可比对的元素：没有两侧均为有限值的元素对，%d/%d 对类别不同", f.mismatch, f.total)})
 	}
@@ -217,20 +218,20 @@ func (o *VerdictOptions) broken(f *facts) []record.Finding {
 
 // replaced is the reason of a row that fails where numbers of the policy hpaa stand in place of
 // NaN and infinities: no rounding makes these errors.
-func (o *VerdictOptions) replaced(res *metrics.Result) []record.Finding {
+func (o *VerdictOptions) replaced(res *metrics.Result) []finding.Finding {
 	n := res.HPAA.Count - res.Beyond.Count
 	if o.NaN != NaNHPAA || res.Mismatch.Count == 0 || n <= 0 {
 		return nil
 	}
-	return []record.Finding{{Code: record.NPUNaN, Confidence: record.High,
+	return []finding.Finding{{Code: finding.NPUNaN, Confidence: finding.High,
 		Evidence: lang.Sayf("%d of %d elements are errors since one side is NaN or infinite, which counts as a number here", "%d/%d 个元素因一侧为 NaN 或 inf(此处按数值计)而错误", n, res.Total)}}
 }
 
 // broken returns a reason for every gate that does not hold.
-func (g *Gates) broken(f *facts) []record.Finding {
-	var reasons []record.Finding
+func (g *Gates) broken(f *facts) []finding.Finding {
+	var reasons []finding.Finding
 	broken := func(evidence lang.Sentence) {
-		reasons = append(reasons, record.Finding{Code: record.Gate, Confidence: record.High, Evidence: evidence})
+		reasons = append(reasons, finding.Finding{Code: finding.Gate, Confidence: finding.High, Evidence: evidence})
 	}
 	for _, gate := range []struct {
 		flag   string
@@ -264,23 +265,23 @@ func (g *Gates) broken(f *facts) []record.Finding {
 }
 
 // warnings are the reasons not to be content with a tensor that passes.
-func (o *VerdictOptions) warnings(f *facts) []record.Finding {
-	var reasons []record.Finding
-	warn := func(code record.Code, confidence record.Confidence, evidence lang.Sentence) {
-		reasons = append(reasons, record.Finding{Code: code, Confidence: confidence, Evidence: evidence})
+func (o *VerdictOptions) warnings(f *facts) []finding.Finding {
+	var reasons []finding.Finding
+	warn := func(code finding.Code, confidence finding.Confidence, evidence lang.Sentence) {
+		reasons = append(reasons, finding.Finding{Code: code, Confidence: confidence, Evidence: evidence})
 	}
 	if f.total >= warnBiasCount && f.ulps.Value() > 1 && f.meanD.Defined() && math.Abs(f.meanD.Value()) >= warnBias*f.rmse.Value() && f.rmse.Value() > 0 {
-		warn(record.Bias, record.Medium, lang.Sayf("the differences lean to one side: their mean is %.3g, %.3g of their root mean square", "差异偏向一侧：均值为 %.3g，为其均方根的 %.3g 倍",
+		warn(finding.Bias, finding.Medium, lang.Sayf("the differences lean to one side: their mean is %.3g, %.3g of their root mean square", "差异偏向一侧：均值为 %.3g，为其均方根的 %.3g 倍",
 			f.meanD.Value(), math.Abs(f.meanD.Value())/f.rmse.Value()))
 	}
 	if f.nanBoth > 0 && o.NaN == NaNStrict {
-		warn(record.ModelNaN, record.High, lang.Sayf("%d elements are NaN on both sides", "%d 个元素两侧均为 NaN", f.nanBoth))
+		warn(finding.ModelNaN, finding.High, lang.Sayf("%d elements are NaN on both sides", "%d 个元素两侧均为 NaN", f.nanBoth))
 	}
 	if f.saturatedBoth > 0 && !f.masks && !f.integer { // integers are cut to their range on purpose
-		warn(record.Saturation, record.Medium, lang.Sayf("%d elements are at the limit of the type on both sides", "%d 个元素两侧均达到类型的极限", f.saturatedBoth))
+		warn(finding.Saturation, finding.Medium, lang.Sayf("%d elements are at the limit of the type on both sides", "%d 个元素两侧均达到类型的极限", f.saturatedBoth))
 	}
 	if left := f.total - f.bothFinite; left > 0 && o.NaN == NaNIgnore {
-		warn(record.NPUNaN, record.High, lang.Sayf("%d pairs that are not finite were left out", "略去 %d 对非有限值元素", left))
+		warn(finding.NPUNaN, finding.High, lang.Sayf("%d pairs that are not finite were left out", "略去 %d 对非有限值元素", left))
 	}
 	return reasons
 }

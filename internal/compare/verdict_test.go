@@ -7,6 +7,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/tensor"
 )
 
@@ -42,7 +43,7 @@ func TestZeroReferenceGate(t *testing.T) {
 	} {
 		res := compared(t, tensor.Float16, metrics.Limits{}, tt.ref, tt.npu)
 		row := judged(verdict, res)
-		if broken := row.Status == record.Fail && hasCode(row.Reasons, record.Gate); broken != tt.want {
+		if broken := row.Status == record.Fail && hasCode(row.Reasons, finding.Gate); broken != tt.want {
 			t.Errorf("%v beside %v: %s %v, want the gate broken: %v", tt.npu, tt.ref, row.Status, row.Reasons, tt.want)
 		}
 		if got := again(t, documentOf(t, res, metrics.Limits{}, verdict), metrics.Limits{}, verdict); got.Status != row.Status {
@@ -164,7 +165,7 @@ func TestGates(t *testing.T) {
 	}
 	for _, tt := range tests {
 		row := judged(VerdictOptions{NaN: NaNStrict, Gates: tt.gates}, res)
-		if failed := row.Status == record.Fail; failed == tt.holds || hasCode(row.Reasons, record.Gate) == tt.holds {
+		if failed := row.Status == record.Fail; failed == tt.holds || hasCode(row.Reasons, finding.Gate) == tt.holds {
 			t.Errorf("%s: %s %v, want the gate to hold: %v", tt.name, row.Status, row.Reasons, tt.holds)
 		}
 	}
@@ -197,13 +198,13 @@ func TestWarnings(t *testing.T) {
 		make func() (ref, npu []float64)
 		d    tensor.DType
 		l    metrics.Limits
-		code record.Code // empty for PASS
+		code finding.Code // empty for PASS
 	}{
 		{"equal", func() ([]float64, []float64) { return shifted(10, 0) }, tensor.Float32, metrics.Limits{}, ""},
 		{"half of the limit", func() ([]float64, []float64) { return shifted(10, 0.5) }, tensor.Float32, metrics.Limits{Atol: 1}, ""},
 		{"more than half", func() ([]float64, []float64) { return shifted(10, 0.625) }, tensor.Float32, metrics.Limits{Atol: 1}, ""},
 		{"999 to one side", func() ([]float64, []float64) { return shifted(999, 0.125) }, tensor.Float32, metrics.Limits{Atol: 1}, ""},
-		{"1000 to one side", func() ([]float64, []float64) { return shifted(1000, 0.125) }, tensor.Float32, metrics.Limits{Atol: 1}, record.Bias},
+		{"1000 to one side", func() ([]float64, []float64) { return shifted(1000, 0.125) }, tensor.Float32, metrics.Limits{Atol: 1}, finding.Bias},
 		{"1000 to both sides", func() ([]float64, []float64) {
 			ref, npu := shifted(1000, 0.125)
 			for i := range 500 {
@@ -215,8 +216,8 @@ func TestWarnings(t *testing.T) {
 			ref, npu := shifted(4, 0)
 			ref[1], npu[1] = math.NaN(), math.NaN()
 			return ref, npu
-		}, tensor.Float32, metrics.Limits{}, record.ModelNaN},
-		{"saturated on both sides", func() ([]float64, []float64) { return []float64{65504, 1}, []float64{65504, 1} }, tensor.Float16, metrics.Limits{}, record.Saturation},
+		}, tensor.Float32, metrics.Limits{}, finding.ModelNaN},
+		{"saturated on both sides", func() ([]float64, []float64) { return []float64{65504, 1}, []float64{65504, 1} }, tensor.Float16, metrics.Limits{}, finding.Saturation},
 	}
 	for _, tt := range tests {
 		ref, npu := tt.make()

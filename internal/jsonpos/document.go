@@ -320,7 +320,9 @@ func advance(line, column int, text []byte) (int, int) {
 // Marshal returns v as JSON that a terminal shows, on one line unless there is an
 // indentation, without a newline at its end and without escapes for HTML. What it is
 // given can always be marshalled.
-func Marshal(v any, indent string) []byte {
+func Marshal(v any, indent string) []byte { return Visible(marshal(v, indent)) }
+
+func marshal(v any, indent string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -328,7 +330,7 @@ func Marshal(v any, indent string) []byte {
 	if err := enc.Encode(v); err != nil {
 		panic(err)
 	}
-	return Visible(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 // Visible returns a JSON text with the characters of its strings that a terminal

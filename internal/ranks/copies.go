@@ -3,7 +3,7 @@ package ranks
 import (
 	"slices"
 
-	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 )
 
@@ -201,7 +201,7 @@ func (c *copies) describe(found *Finding, bad []damage) {
 			total.first, total.last, total.size, total.xor = d.at+one.first, d.at+one.last, one.size, one.xor
 		}
 	}
-	found.Facts = record.Facts{}.Int("elements", total.count).Int("of", total.total).Int("first_bad", total.first).Int("last_bad", total.last).List("from", from)
+	found.Facts = finding.Facts{}.Int("elements", total.count).Int("of", total.total).Int("first_bad", total.first).Int("last_bad", total.last).List("from", from)
 	found.Evidence = lang.Sayf("%d of %d elements differ from what %s sent, the first at %d", "与 %[3]s 发送的内容相比，%[2]d 个元素中有 %[1]d 个不同，首个位于 %[4]d",
 		total.count, total.total, RankText(from), total.first)
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 )
 
@@ -333,7 +333,7 @@ func (r *reducer) finding(k Kind, who int, violating []int) *Finding {
 		ranks[n] = e.Group[i]
 	}
 	share := 100 * float64(m.bad) / float64(m.total)
-	f.Facts = record.Facts{}.Int("elements", m.bad).Int("of", m.total).Int("first_bad", m.first).Number("worst_ratio", m.worst).List("violating", ranks)
+	f.Facts = finding.Facts{}.Int("elements", m.bad).Int("of", m.total).Int("first_bad", m.first).Number("worst_ratio", m.worst).List("violating", ranks)
 	f.Evidence = lang.Sayf("%s: %d of %d elements (%.3g %%) leave the bound of the %s", "%s：%d/%d 个元素（%.3g %%）超出%s的误差界",
 		RankText(ranks), m.bad, m.total, share, r.opText())
 	return f

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks/locate"
 	"dumptool/internal/tensor"
@@ -431,7 +431,7 @@ func (p *placement) finding(layers map[string]map[int][]*heldExpert, layer strin
 		}
 	}
 	mine := numbers(p.held[f.Rank])
-	f.Facts = record.Facts{}.List("experts", mine)
+	f.Facts = finding.Facts{}.List("experts", mine)
 	f.Evidence = lang.Sayf("it holds experts %s of the reference, which are held %d times, others fewer times", "它持有标杆的专家 %s，这些专家被持有 %d 次，其他专家更少",
 		strings.ReplaceAll(groupKey(mine), " ", ", "), p.counts[mine[0]])
 	return f

@@ -1,7 +1,7 @@
 package ranks
 
 import (
-	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 )
 
@@ -106,9 +106,9 @@ func MeaningOf(k Kind) *Meaning {
 }
 
 const (
-	high   = record.High
-	medium = record.Medium
-	low    = record.Low
+	high   = finding.High
+	medium = finding.Medium
+	low    = finding.Low
 )
 
 // Finding is something that is wrong with a rank, and its form in documents.
@@ -119,9 +119,9 @@ type Finding struct {
 	Op   string `json:"op"`
 	// Kind is what is wrong, Class where that belongs in the order of cause, Confidence how
 	// sure it is.
-	Kind       Kind              `json:"kind"`
-	Class      Class             `json:"class"`
-	Confidence record.Confidence `json:"confidence"`
+	Kind       Kind               `json:"kind"`
+	Class      Class              `json:"class"`
+	Confidence finding.Confidence `json:"confidence"`
 	// Own is set for what is wrong by itself, whatever came before.
 	Own bool `json:"own"`
 	// Alt are other ranks of which it may be said as well.
@@ -131,7 +131,7 @@ type Finding struct {
 	// Evidence says why, Chinese in that language; Facts are its numbers.
 	Evidence lang.Sentence `json:"evidence"`
 	Chinese  string        `json:"evidence_zh"`
-	Facts    record.Facts  `json:"facts"`
+	Facts    finding.Facts `json:"facts"`
 	// Module is the module around a communication, Script the line of the user's script.
 	Module string `json:"module,omitempty"`
 	Script string `json:"script,omitempty"`

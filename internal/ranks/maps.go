@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/ranks/locate"
 	"dumptool/internal/tensor"
 )
@@ -32,9 +32,9 @@ type Map struct {
 	Axes []MapAxis `json:"axes"`
 	// Score is the share of slices that were found, Confidence how sure that is, and Instances
 	// in how many layers it was found: each of the rank with the least.
-	Score      tensor.Number     `json:"score"`
-	Confidence record.Confidence `json:"confidence"`
-	Instances  int               `json:"instances"`
+	Score      tensor.Number      `json:"score"`
+	Confidence finding.Confidence `json:"confidence"`
+	Instances  int                `json:"instances"`
 }
 
 // MapAxis is how an axis is cut.
@@ -59,7 +59,7 @@ const (
 )
 
 // Confidence is how sure a map is.
-func Confidence(m *locate.Role) record.Confidence {
+func Confidence(m *locate.Role) finding.Confidence {
 	const surePlaces = 2 // layers
 	switch {
 	case !m.Assumed && m.Score >= sureScore && m.Instances >= surePlaces && m.Others == 0:
@@ -71,8 +71,8 @@ func Confidence(m *locate.Role) record.Confidence {
 }
 
 // weaker is the less sure one of two.
-func weaker(a, b record.Confidence) record.Confidence {
-	for _, c := range []record.Confidence{low, medium} {
+func weaker(a, b finding.Confidence) finding.Confidence {
+	for _, c := range []finding.Confidence{low, medium} {
 		if a == c || b == c {
 			return c
 		}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 )
 
@@ -431,7 +431,7 @@ func (r *replicas) finding(in *instance, set []int, classes []class, o odd, rank
 	if err != nil || d.count == 0 {
 		return f
 	}
-	f.Facts = record.Facts{}.Int("elements", d.count).Int("of", d.total).Int("first_bad", d.first)
+	f.Facts = finding.Facts{}.Int("elements", d.count).Int("of", d.total).Int("first_bad", d.first)
 	f.Evidence = lang.Sayf("%s: %d of %d elements differ from those of %s", "%s：%d/%d 个元素与 %s 的不同", path, d.count, d.total, RankText(other))
 	if d.count == 1 && bits.OnesCount64(d.xor) == 1 && f.Kind == Replica {
 		f.Kind = ReplicaBit

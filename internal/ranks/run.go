@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -86,7 +86,7 @@ type Call struct {
 }
 
 // finding is that something is wrong with a call by itself, and why.
-func (c *Call) finding(k Kind, sure record.Confidence, why lang.Sentence) *Finding {
+func (c *Call) finding(k Kind, sure finding.Confidence, why lang.Sentence) *Finding {
 	return &Finding{Kind: k, Rank: c.Rank, Confidence: sure, Own: true, Members: []int{c.Rank}, Evidence: why, call: c}
 }
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 )
 
@@ -166,7 +166,7 @@ func (t *twice) judge(classes [][]*Call) {
 	}
 	f.Evidence = lang.Sayf("equal inputs on %s, another output %d on rank %d", "%s 的输入相同，rank %[3]d 的输出 %[2]d 不同", RankText(all), index, f.Rank)
 	if known {
-		f.Facts = record.Facts{}.Int("elements", d.count).Int("of", d.total)
+		f.Facts = finding.Facts{}.Int("elements", d.count).Int("of", d.total)
 		f.Evidence = lang.Sayf("equal inputs on %s, but %d of %d elements of output %d are others on rank %d", "%s 的输入相同，但 rank %[5]d 的输出 %[4]d 有 %[2]d/%[3]d 个元素不同",
 			RankText(all), d.count, d.total, index, f.Rank)
 	}

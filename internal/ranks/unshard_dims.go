@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks/locate"
 )
@@ -124,7 +124,7 @@ func (u *unsharder) place(rule *dimsRule, in partOf, m *locate.Role) {
 func (u *unsharder) mismatch(rule *dimsRule, t *Tensor, want, have lang.Text, sure bool) {
 	f := t.Call.finding(DimsMismatch, medium,
 		lang.Sayf("line %d of the dims file says that %s is %s; by its values it is %s", "dims 文件第 %d 行称 %s 为 %s；按其值则为 %s", rule.line, t.Name, want, have))
-	f.Facts, f.rule = record.Facts{}, rule
+	f.Facts, f.rule = finding.Facts{}, rule
 	if sure {
 		f.Confidence = high
 	}

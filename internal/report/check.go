@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"dumptool/internal/check"
-	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/recompute"
 )
@@ -134,7 +134,7 @@ func (p *printer) firstWrong(r *check.Report, o *check.Operator) []fact {
 		name += "  " + o.Script
 	}
 	lines := []string{name, p.of(o.Said())}
-	sure := p.say("%s", "置信度%s", confidenceText(record.Confidence(o.Confidence)))
+	sure := p.say("%s", "置信度%s", confidenceText(finding.Confidence(o.Confidence)))
 	switch o.Extent {
 	case recompute.All:
 		sure += p.say(", all", "，全部元素")

@@ -9,6 +9,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/tensor"
 )
 
@@ -175,7 +176,7 @@ func hpaaValue(r labelled, side func(*metrics.Element) metrics.Value) numeral {
 }
 
 // codesText joins the codes of reasons.
-func codesText(reasons []record.Finding) string {
+func codesText(reasons []finding.Finding) string {
 	codes := make([]string, len(reasons))
 	for i, reason := range reasons {
 		codes[i] = string(reason.Code)

@@ -15,6 +15,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 
@@ -242,7 +243,7 @@ func TestManyDigits(t *testing.T) {
 
 // TestInvalidUTF8 has names and reasons that are no UTF-8.
 func TestInvalidUTF8(t *testing.T) {
-	bad, skipped := failing("a\xffb"), uncompared("c\xfe", record.Skip, record.Finding{Code: record.SkipKey, Evidence: lang.Plain("matches \"\xfe\"")})
+	bad, skipped := failing("a\xffb"), uncompared("c\xfe", record.Skip, finding.Finding{Code: finding.SkipKey, Evidence: lang.Plain("matches \"\xfe\"")})
 	bad.OpType, bad.NPUOp = "Conv\xff", "=n\xff"
 	r := reportOf(bad, skipped)
 	for name, write := range map[string]func(io.Writer) error{

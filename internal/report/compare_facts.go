@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 )
@@ -224,7 +225,7 @@ func byStandard(r *record.Report, compared, misses int) lang.Sentence {
 func standardRows(r *record.Report, status record.Status) []int {
 	var rows []int
 	for i, row := range r.All() {
-		if row.Status == status && (record.Has(row.Reasons, record.NotStandard) || record.Has(row.Reasons, record.StatisticsOnly)) {
+		if row.Status == status && (finding.Has(row.Reasons, finding.NotStandard) || finding.Has(row.Reasons, finding.StatisticsOnly)) {
 			rows = append(rows, i)
 		}
 	}

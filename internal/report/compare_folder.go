@@ -14,6 +14,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/filename"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/report/page"
 	"dumptool/internal/report/plot"
@@ -296,13 +297,13 @@ func writeSkipLog(w io.Writer, r *record.Report, labels *labels, kept []sidefile
 }
 
 // logOf says which log the rows with a reason go to.
-var logOf = map[record.Code]string{
-	record.BadHex:         sidefile.CheckSkipName,
-	record.SizeMismatch:   sidefile.CheckSkipName,
-	record.MissingPiece:   sidefile.ConcateSkipName,
-	record.DuplicatePiece: sidefile.ConcateSkipName,
-	record.ConcatShape:    sidefile.ConcateSkipName,
-	record.NotInModel:     sidefile.InvalidOutName,
+var logOf = map[finding.Code]string{
+	finding.BadHex:         sidefile.CheckSkipName,
+	finding.SizeMismatch:   sidefile.CheckSkipName,
+	finding.MissingPiece:   sidefile.ConcateSkipName,
+	finding.DuplicatePiece: sidefile.ConcateSkipName,
+	finding.ConcatShape:    sidefile.ConcateSkipName,
+	finding.NotInModel:     sidefile.InvalidOutName,
 }
 
 // skipCode is the code why a row was not compared, the status if there is none,
@@ -317,13 +318,13 @@ func skipCode(row *record.Row) (code, log string) {
 			return string(reason.Code), to
 		}
 	}
-	if row.Status == record.UnmatchedRef && code == string(record.ReadError) {
+	if row.Status == record.UnmatchedRef && code == string(finding.ReadError) {
 		log = sidefile.CheckSkipName // a piece that an import could not read
 	}
 	if row.Status == record.UnmatchedNPU {
 		log = sidefile.InvalidOutName
 		if len(row.Reasons) == 0 {
-			code = string(record.NotInModel)
+			code = string(finding.NotInModel)
 		}
 	}
 	return code, log

@@ -6,6 +6,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -65,8 +66,8 @@ func failing(op string) record.Row {
 	first, last := pair(0, 1, 1.3), pair(3, 0, -0.006)
 	errs := metrics.Errors{Count: 2, First: &first, Last: &last, MaxAbs: 0.3, MeanAbs: 0.153}
 	row.Pair.Status, row.Status, row.Shape, row.OpType = record.Fail, record.Fail, tensor.Shape{2, 2}, "Conv2D"
-	row.Reasons = []record.Finding{{Code: record.CalcError, Confidence: record.High, Evidence: lang.Plain("mean_rel of the inputs 0.001 < 0.1, of the output 4.2 > 1")},
-		{Code: record.BeyondLimits, Confidence: record.High, Evidence: lang.Plain("2 of 4 elements")}}
+	row.Reasons = []finding.Finding{{Code: finding.CalcError, Confidence: finding.High, Evidence: lang.Plain("mean_rel of the inputs 0.001 < 0.1, of the output 4.2 > 1")},
+		{Code: finding.BeyondLimits, Confidence: finding.High, Evidence: lang.Plain("2 of 4 elements")}}
 	row.Errors, row.First = 2, &first
 	r := row.Result
 	r.Start, r.Beyond = &first, errs
@@ -85,7 +86,7 @@ func broken(op string) record.Row {
 	nan, inf := math.NaN(), math.Inf(1)
 	first, last := pair(0, 1, nan), pair(3, 4, -inf)
 	row.Shape, row.Errors, row.First = tensor.Shape{4}, 3, &first
-	row.Reasons = []record.Finding{{Code: record.NPUNaN, Confidence: record.Medium, Evidence: lang.Plain("3 elements are not finite")}}
+	row.Reasons = []finding.Finding{{Code: finding.NPUNaN, Confidence: finding.Medium, Evidence: lang.Plain("3 elements are not finite")}}
 	r := row.Result
 	r.Start = &first
 	r.Beyond, r.Mismatch = metrics.Errors{}, metrics.Errors{Count: 3, First: &first, Last: &last}
@@ -102,7 +103,7 @@ func broken(op string) record.Row {
 }
 
 // uncompared is a row without a result.
-func uncompared(op string, status record.Status, reasons ...record.Finding) record.Row {
+func uncompared(op string, status record.Status, reasons ...finding.Finding) record.Row {
 	row := record.Row{Op: op, Kind: "output", Pair: record.Judged{Status: status, Reasons: reasons}, Verdict: record.Verdict{Status: status, Reasons: reasons}, RefFile: "cpu/" + op + ".npy", NPUFile: "npu/" + op + ".npy",
 		RefShape: tensor.Shape{2, 3}, NPUShape: tensor.Shape{3, 2}, RefDType: tensor.Float32, NPUDType: tensor.Float16}
 	switch status {
@@ -139,18 +140,18 @@ func everything() *record.Report {
 	second.Output = 1
 	warned := passing("net/relu1")
 	warned.Status = record.Warn
-	warned.Reasons = []record.Finding{{Code: record.Margin, Confidence: record.Low, Evidence: lang.Plain("the worst element uses 0.62 of its limit")}}
+	warned.Reasons = []finding.Finding{{Code: finding.Margin, Confidence: finding.Low, Evidence: lang.Plain("the worst element uses 0.62 of its limit")}}
 	part := passing("net/part")
 	part.Status = record.Partial
 	r := reportOf(passing("net/input"), warned,
 		uncompared("net/pad1", record.UnmatchedRef),
-		uncompared("net/skip", record.Skip, record.Finding{Code: record.SkipKey, Confidence: record.High, Evidence: lang.Plain("skip key \"skip\"")}),
+		uncompared("net/skip", record.Skip, finding.Finding{Code: finding.SkipKey, Confidence: finding.High, Evidence: lang.Plain("skip key \"skip\"")}),
 		failing("net/conv1"), second, broken("net/log2"),
-		uncompared("net/mat", record.ShapeMismatch, record.Finding{Code: record.Layout, Confidence: record.Medium, Evidence: lang.Plain("(2, 3) against (3, 2)")}),
+		uncompared("net/mat", record.ShapeMismatch, finding.Finding{Code: finding.Layout, Confidence: finding.Medium, Evidence: lang.Plain("(2, 3) against (3, 2)")}),
 		uncompared("net/type", record.DTypeMismatch), uncompared("net/twin", record.Ambiguous), uncompared("net/torn", record.Error), part,
 		uncompared("net/fused", record.UnmatchedNPU),
-		uncompared("net/hex", record.Skip, record.Finding{Code: record.BadHex, Evidence: lang.Plain("line 3: \"zz\"")}),
-		uncompared("net/cat", record.Error, record.Finding{Code: record.MissingPiece, Evidence: lang.Plain("piece 2 of 4")}))
+		uncompared("net/hex", record.Skip, finding.Finding{Code: finding.BadHex, Evidence: lang.Plain("line 3: \"zz\"")}),
+		uncompared("net/cat", record.Error, finding.Finding{Code: finding.MissingPiece, Evidence: lang.Plain("piece 2 of 4")}))
 	r.OrderSource, r.GraphSource = lang.Plain("runtime file result/node_runtime.file"), lang.Plain("result/consumer_map_dict.file")
 	r.Coverage.RefOnly, r.Coverage.NPUOnly, r.Coverage.Skipped = []string{"net/pad1:output:0"}, []string{"net/fused:output:0"}, []string{"net/skip:output:0", "net/hex:output:0"}
 	r.Coverage.Unread = []string{"a:output:0", "b:output:0", "c:output:0", "d:output:0", "e:output:0", "f:output:0", "g:output:0"}

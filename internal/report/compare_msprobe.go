@@ -221,7 +221,7 @@ func (p percent) String() string { return floatRepr(100*float64(p)) + "%" }
 
 // floatRepr prints a number as Python's repr does.
 func floatRepr(x float64) string {
-	text := metrics.FormatFloat(x)
+	text := jsonpos.FormatFloat(x)
 	if math.IsInf(x, 0) || math.IsNaN(x) || strings.ContainsAny(text, ".e") {
 		return text
 	}
@@ -234,9 +234,9 @@ func numberCell(n msprobe.Number) any {
 	case jsonpos.Number:
 		switch {
 		case math.IsInf(n.Value, 0):
-			return " " + metrics.FormatFloat(n.Value) // a blank keeps spreadsheets from reading it
+			return " " + jsonpos.FormatFloat(n.Value) // a blank keeps spreadsheets from reading it
 		case n.Int:
-			return numeral(metrics.FormatFloat(n.Value))
+			return numeral(jsonpos.FormatFloat(n.Value))
 		case math.IsNaN(n.Value):
 			return "nan"
 		}
@@ -267,9 +267,9 @@ func difference4(n, b msprobe.Number) (diff, relative any) {
 	case math.IsNaN(n.Value) || math.IsNaN(b.Value):
 		return nanWord, nanWord
 	case math.IsInf(n.Value, 0):
-		return " " + metrics.FormatFloat(n.Value), " " + metrics.FormatFloat(n.Value)
+		return " " + jsonpos.FormatFloat(n.Value), " " + jsonpos.FormatFloat(n.Value)
 	case math.IsInf(b.Value, 0):
-		return " " + metrics.FormatFloat(-b.Value), " " + metrics.FormatFloat(-b.Value)
+		return " " + jsonpos.FormatFloat(-b.Value), " " + jsonpos.FormatFloat(-b.Value)
 	}
 	d := n.Value - b.Value
 	diff = numeral(floatRepr(d))
@@ -320,9 +320,9 @@ func (r *msprobeRow) measure(rep *record.Report) {
 		case !m.Defined():
 			return notAvailable
 		case math.IsInf(m.Value(), 0):
-			return " " + metrics.FormatFloat(m.Value())
+			return " " + jsonpos.FormatFloat(m.Value())
 		}
-		return numeral(metrics.FormatFloat(m.Value()))
+		return numeral(jsonpos.FormatFloat(m.Value()))
 	}
 	finite := float64(res.BothFinite())
 	good := float64(res.Total) - finite // NaN and infinities at the same places count as 0

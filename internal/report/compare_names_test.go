@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 
 	"github.com/google/go-cmp/cmp"
@@ -90,10 +91,10 @@ func TestManyEqualFileNames(t *testing.T) {
 
 func TestSkipLogs(t *testing.T) {
 	r := everything()
-	r.Rows = append(r.Rows, uncompared("tab\there\n", record.Skip, record.Finding{Code: record.Excluded, Evidence: lang.Plain("two\nlines")}),
-		uncompared("short", record.Error, record.Finding{Code: record.ConcatShape, Evidence: lang.Plain("(2, 3) beside (2, 4)")}),
-		uncompared("size", record.Skip, record.Finding{Code: record.SizeMismatch, Evidence: lang.Plain("7 bytes, want 8")}),
-		uncompared("extra", record.UnmatchedNPU, record.Finding{Code: record.NotInModel, Evidence: lang.Plain("no such node")}))
+	r.Rows = append(r.Rows, uncompared("tab\there\n", record.Skip, finding.Finding{Code: finding.Excluded, Evidence: lang.Plain("two\nlines")}),
+		uncompared("short", record.Error, finding.Finding{Code: finding.ConcatShape, Evidence: lang.Plain("(2, 3) beside (2, 4)")}),
+		uncompared("size", record.Skip, finding.Finding{Code: finding.SizeMismatch, Evidence: lang.Plain("7 bytes, want 8")}),
+		uncompared("extra", record.UnmatchedNPU, finding.Finding{Code: finding.NotInModel, Evidence: lang.Plain("no such node")}))
 	want := map[string]string{
 		"check_skip.log":   "net/hex\tBAD_HEX\tline 3: \"zz\"\nsize\tSIZE_MISMATCH\t7 bytes, want 8\n",
 		"concate_skip.log": "net/cat\tMISSING_PIECE\tpiece 2 of 4; 32 bytes at 0x80, found 7\nshort\tCONCAT_SHAPE\t(2, 3) beside (2, 4); 32 bytes at 0x80, found 7\n",

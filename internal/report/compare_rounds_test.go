@@ -8,6 +8,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 
 	"github.com/google/go-cmp/cmp"
@@ -372,9 +373,9 @@ func TestAmbiguousRounds(t *testing.T) {
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		*row = record.Row{Op: row.Op, Kind: "output", Round: row.Round, At: row.At, Order: row.Order, Verdict: record.Verdict{Status: record.Ambiguous,
-			Reasons: []record.Finding{{Code: record.Unknown, Evidence: lang.Plain("2 NPU tensors by rule name: a/" + row.Op + ", b/" + row.Op)}}}}
+			Reasons: []finding.Finding{{Code: finding.Unknown, Evidence: lang.Plain("2 NPU tensors by rule name: a/" + row.Op + ", b/" + row.Op)}}}}
 		if i >= 30 && row.Op == "net/prob" {
-			row.Status, row.Reasons = record.ShapeMismatch, []record.Finding{{Evidence: lang.Plain("(2, 3) against (3, 2)")}}
+			row.Status, row.Reasons = record.ShapeMismatch, []finding.Finding{{Evidence: lang.Plain("(2, 3) against (3, 2)")}}
 		}
 	}
 	r.Count()

@@ -9,6 +9,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
@@ -98,7 +99,7 @@ func fewNumbersPass(r *record.Report, compared int) lang.Sentence {
 func statisticsOrigins(r *record.Report) []int {
 	var rows []int
 	for _, i := range originsOf(r) {
-		if !record.Has(r.Row(i).Reasons, record.StartedApart) {
+		if !finding.Has(r.Row(i).Reasons, finding.StartedApart) {
 			rows = append(rows, i)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/tensor"
 	"dumptool/internal/ui"
 )
@@ -104,7 +105,7 @@ func TestStripSizes(t *testing.T) {
 func TestGuiltyAxis(t *testing.T) {
 	t.Parallel()
 	row := failing("conv")
-	row.Reasons = []record.Finding{{Code: record.CalcError, Facts: record.Facts{}.Int("axis", 1).Int("first", 2).Int("end", 4)}}
+	row.Reasons = []finding.Finding{{Code: finding.CalcError, Facts: finding.Facts{}.Int("axis", 1).Int("first", 2).Int("end", 4)}}
 	row.Shape = tensor.Shape{1, 4}
 	res := row.Result
 	res.Axes = []metrics.AxisProfile{{Axis: 1, Size: 4, Fold: 1, Bins: []metrics.AxisBin{{Count: 1}, {Count: 1, SumAbs: 1}, {Count: 2, SumAbs: 16}, {Count: 1, SumAbs: 4}}}}

@@ -7,6 +7,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/recompute"
 	"dumptool/internal/tensor"
@@ -416,8 +417,8 @@ func (t Text) reasonLines(row *record.Row) []string {
 }
 
 // confidenceText is a confidence in both languages; documents may have others.
-func confidenceText(c record.Confidence) lang.Text {
-	zh := map[record.Confidence]string{record.High: "高", record.Medium: "中", record.Low: "低", record.Confidence(recompute.Suspect): "存疑"}
+func confidenceText(c finding.Confidence) lang.Text {
+	zh := map[finding.Confidence]string{finding.High: "高", finding.Medium: "中", finding.Low: "低", finding.Confidence(recompute.Suspect): "存疑"}
 	return lang.Text{EN: string(c), ZH: cmp.Or(zh[c], string(c))}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 	"dumptool/internal/ui"
@@ -167,7 +168,7 @@ func TestCompareTextFindings(t *testing.T) {
 	guessed.Findings.FirstBad = -1
 	check("no first bad", text(guessed, 140), nil, []string{"Spread"})
 
-	shape := reportOf(passing("a"), uncompared("b", record.ShapeMismatch, record.Finding{Code: record.SizeMismatch, Confidence: record.High, Evidence: lang.Plain("(2, 3) against (3, 2)")}))
+	shape := reportOf(passing("a"), uncompared("b", record.ShapeMismatch, finding.Finding{Code: finding.SizeMismatch, Confidence: finding.High, Evidence: lang.Plain("(2, 3) against (3, 2)")}))
 	shape.Findings.FirstBad = 1
 	check("wrong shape", text(shape, 140), []string{"First bad       b\n                SHAPE_MISMATCH, ",
 		"SIZE_MISMATCH (high confidence): (2, 3) against (3, 2)", "                NPU: npu/b.npy"}, nil)
@@ -370,7 +371,7 @@ func TestNarrowNumbers(t *testing.T) {
 func TestTableAt80(t *testing.T) {
 	row := failing(strings.Repeat("Default/network/", 10) + "Conv2D-op12")
 	change(&row, func(r *metrics.Result) { r.Total, r.MeanRel = 1275, known(33554431) })
-	row.Errors, row.Reasons[0].Code = 1267, record.LayerInputBad
+	row.Errors, row.Reasons[0].Code = 1267, finding.LayerInputBad
 	got := printed(t, func(w io.Writer) error { return Text{Width: 80}.WriteCompare(w, reportOf(row)) })
 	want := "OP            STATUS  ERRORS/TOTAL  MAX_ABS  MEAN_REL    COSINE  REASON\n" +
 		"…Conv2D-op12  FAIL       1267/1275      0.3  3.36e+07  0.993648  LAYER_INPUT_BAD\n"

@@ -8,6 +8,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
 )
@@ -270,20 +271,20 @@ func originCount(n int) lang.Text {
 func oneOrigin(row *record.Row) lang.Sentence {
 	e, code := row.Evidence, row.FirstCode()
 	switch {
-	case code == record.OverflowFP16:
+	case code == finding.OverflowFP16:
 		return lang.Sayf("overflow of %s begins at %s", "%s 溢出始于 %s", row.NPUDType, rowTitle(row))
-	case code == record.NPUNaN:
+	case code == finding.NPUNaN:
 		return lang.Sayf("NaN or infinities begin at %s", "NaN 或 inf 始于 %s", rowTitle(row))
-	case code == record.StartedApart && e != nil && !e.Start:
+	case code == finding.StartedApart && e != nil && !e.Start:
 		return lang.Sayf("the runs did not read the same input, or %s is wrong: its inputs were not dumped", "两侧读取的输入不同，或 %s 有误：其输入未 dump", rowTitle(row))
-	case code == record.StartedApart:
+	case code == finding.StartedApart:
 		return lang.Sayf("the runs did not read the same input (or weights): %s differs", "两侧读取的输入(或权重)不同：%s 不一致", rowTitle(row))
 	case row.Self.IsWrong() && row.Self.Bad > 0:
 		return lang.Sayf("%s%s is wrong by itself: computed again from its own inputs, %d of %d elements differ", "%s%s 自身计算有误：用其自身输入重新计算，%[4]d 个元素中 %[3]d 个不同",
 			rowTitle(row), inBrackets(row), row.Self.Bad, row.Self.Elements)
 	case row.Self.IsWrong():
 		return lang.Sayf("%s%s is wrong by itself: computed again from its own inputs it differs by more than rounding", "%s%s 自身计算有误：用其自身输入重新计算，差异超出舍入", rowTitle(row), inBrackets(row))
-	case code == record.ReferenceDiffers || code == record.InputDiffers:
+	case code == finding.ReferenceDiffers || code == finding.InputDiffers:
 		return lang.Sayf("%s%s computes what its own inputs say, and differs from the reference: compare inputs, weights and attributes", "%s%s 的结果与其自身输入相符，但与标杆不同：请比对输入、权重和属性", rowTitle(row), inBrackets(row))
 	case e == nil || e.Score == 0:
 		return lang.Sayf("1 operator is wrong: %s%s", "1 个算子异常：%s%s", rowTitle(row), inBrackets(row))
@@ -390,8 +391,8 @@ func cosineText(m metrics.Metric) string { return orElse(m, noValue, cosine) }
 
 // warningCounts counts warnings by their first code.
 func warningCounts(r *record.Report) lang.Sentence {
-	counts := map[record.Code]int{}
-	var codes []record.Code
+	counts := map[finding.Code]int{}
+	var codes []finding.Code
 	for _, row := range r.All() {
 		if row.Status != record.Warn {
 			continue

@@ -7,6 +7,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 )
 
@@ -17,7 +18,7 @@ func TestOtherInputOrWrong(t *testing.T) {
 		true:  "the runs did not read the same input (or weights): conv differs",
 		false: "the runs did not read the same input, or conv is wrong: its inputs were not dumped",
 	} {
-		row := &record.Row{Op: "conv", Verdict: record.Verdict{Reasons: []record.Finding{{Code: record.StartedApart}}, Evidence: &record.Evidence{Start: start}}}
+		row := &record.Row{Op: "conv", Verdict: record.Verdict{Reasons: []finding.Finding{{Code: finding.StartedApart}}, Evidence: &record.Evidence{Start: start}}}
 		if got := oneOrigin(row).String(); got != want {
 			t.Errorf("start %v: %q, want %q", start, got, want)
 		}
@@ -36,7 +37,7 @@ func accepted(statuses ...record.Status) *record.Report {
 			row.Result = new(metrics.Result)
 			fallthrough
 		case record.Skip:
-			row.Reasons = []record.Finding{{Code: record.NotStandard, Evidence: lang.Sayf("0.5 > 0.25", "0.5 > 0.25")}}
+			row.Reasons = []finding.Finding{{Code: finding.NotStandard, Evidence: lang.Sayf("0.5 > 0.25", "0.5 > 0.25")}}
 		}
 		r.Rows = append(r.Rows, row)
 	}

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/report/page"
 )
 
@@ -132,7 +133,7 @@ func TestGathered(t *testing.T) {
 				}
 				row.Status = rapid.SampledFrom([]record.Status{record.Pass, record.Pass, record.Pass, record.Pass, record.Rounding, record.Fail, record.Warn, record.Skip}).Draw(t, "status")
 				if row.Pair.Status = row.Status; row.Status != record.Pass {
-					row.Reasons = []record.Finding{{Code: record.CalcError, Confidence: record.High}}
+					row.Reasons = []finding.Finding{{Code: finding.CalcError, Confidence: finding.High}}
 				}
 				switch row.Status {
 				case record.Skip:

@@ -6,6 +6,7 @@ import (
 
 	"dumptool/internal/compare"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 )
 
 // judgedTable lists judged rows.
@@ -25,7 +26,7 @@ func judgedTable(rows []*compare.JudgedRow) Table[*compare.JudgedRow] {
 		numbers("total", func(r row) int64 { return r.Total }).in(InJSON),
 		numbers("errors", func(r row) *int64 { return r.Errors }).titled("ERRORS", "错误").ranked(2),
 		numbers("total", func(r row) int64 { return r.Total }).titled("OF", "总数").in(InText | InCSV).ranked(4),
-		words("reasons", func(r row) []record.Finding { return list(r.Reasons) }).in(InJSON),
+		words("reasons", func(r row) []finding.Finding { return list(r.Reasons) }).in(InJSON),
 	}}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"dumptool/internal/compare"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 )
 
@@ -24,7 +25,7 @@ func judged() *compare.Judgement {
 		row("=open", 0, record.Fail, compare.Undecided, nil),
 	}
 	rows[2].Round = "7"
-	rows[2].Reasons = []record.Finding{{Code: record.BeyondLimits, Confidence: record.High, Evidence: lang.Plain("cosine 0.5")}}
+	rows[2].Reasons = []finding.Finding{{Code: finding.BeyondLimits, Confidence: finding.High, Evidence: lang.Plain("cosine 0.5")}}
 	return &compare.Judgement{Compared: 4, Rows: rows, Counts: map[record.Status]int{record.Pass: 2, record.Fail: 1, compare.Undecided: 1}}
 }
 

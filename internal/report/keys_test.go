@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"dumptool/internal/compare/metrics"
-	"dumptool/internal/compare/record"
 	"dumptool/internal/find"
+	"dumptool/internal/finding"
 	"dumptool/internal/format"
 	"dumptool/internal/inspect"
 	"dumptool/internal/lang"
@@ -50,7 +50,7 @@ var forms = map[reflect.Type]string{
 	reflect.TypeFor[perf.Count]():                     "number or null",
 	reflect.TypeFor[lang.Text]():                      "object of a text in English, en, and one in Chinese, zh",
 	reflect.TypeFor[map[string]recompute.Attribute](): "object of names, each with a value and its source",
-	reflect.TypeFor[record.Facts]():                   "object of numbers",
+	reflect.TypeFor[finding.Facts]():                  "object of numbers",
 }
 
 // results are what an interface of a document stands for.

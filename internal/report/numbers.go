@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/jsonpos"
 )
 
 // undefined is the cell of a number that does not exist, noValue its text for
@@ -20,7 +21,7 @@ const (
 type form func(x float64) string
 
 // allDigits prints all digits, which read back as the same number.
-func allDigits(x float64) string { return metrics.FormatFloat(x) }
+func allDigits(x float64) string { return jsonpos.FormatFloat(x) }
 
 // digits prints n significant digits.
 func digits(n int) form {

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/perf"
@@ -397,7 +397,7 @@ func perfAdvised(r *perf.Report, changed []*perf.Operator) []*perf.Operator {
 func (t Text) perfHeading(o *perf.Operator) string {
 	head := t.say("%s, rank %d: %s", "%s，排名 %d：%s", perfName(o), o.Rank, o.Class)
 	if o.Confidence != perf.NoClass {
-		head += t.say(" (%s)", "（置信度%s）", confidenceText(record.Confidence(o.Confidence)))
+		head += t.say(" (%s)", "（置信度%s）", confidenceText(finding.Confidence(o.Confidence)))
 	}
 	if runs := o.Runs; runs != nil && runs.Unstable {
 		head += t.say("; %d runs of %d to %d cycles, median %s", "；%d 次运行，%d 至 %d 周期，中位数 %s", runs.N, runs.Min, runs.Max, strconv.FormatFloat(runs.Median, 'f', -1, 64))

@@ -11,6 +11,7 @@ import (
 
 	"dumptool/internal/compare/record"
 	"dumptool/internal/filename"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/overflow"
 	"dumptool/internal/ui"
@@ -70,7 +71,7 @@ func comparePlaces(r *record.Report) (all []place) {
 		if p.level == "" {
 			continue
 		}
-		p.rule = string(cmp.Or(row.FirstCode(), record.Code(row.Status)))
+		p.rule = string(cmp.Or(row.FirstCode(), finding.Code(row.Status)))
 		p.about = strings.ToLower(strings.ReplaceAll(p.rule, "_", " "))
 		p.setFile(row.Script, fileOf(cmp.Or(row.NPUFile, row.RefFile)))
 		p.text = fmt.Sprintf("%s: %s", names.of(row), row.Status)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 )
 
@@ -51,7 +52,7 @@ func parseCommands(text string) (all []command, err error) {
 // oddReport has failing rows with names and texts that commands must escape.
 func oddReport() *record.Report {
 	rows := []record.Row{failing("net/a,b:c::100%\r\nd"), failing("net/conv1"), failing("net/relu1"), failing("net/known"), failing("net/warn")}
-	rows[0].Reasons = []record.Finding{{Code: record.NPUNaN, Evidence: lang.Plain("50% are NaN\nsecond, line::\x1b")}}
+	rows[0].Reasons = []finding.Finding{{Code: finding.NPUNaN, Evidence: lang.Plain("50% are NaN\nsecond, line::\x1b")}}
 	rows[1].Script = "train/net.py:17"
 	rows[2].Downstream, rows[3].Known = true, true
 	rows[4].Status, rows[4].Verdict.Reasons = record.Warn, nil

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"dumptool/internal/check"
-	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
 )
@@ -19,9 +19,9 @@ func betweenRanks() *ranks.Report {
 		Mesh: []ranks.Axis{{Size: 4, Stride: 1, Count: 2}}, Groups: []ranks.Group{{Ranks: []int{0, 1, 2, 3}, Source: ranks.FromDump}}, World: 8, Steps: 2,
 		Events: ranks.EventCount{Checked: 9, Wrong: 1, Skipped: 2, Reasons: []ranks.Reason{{Text: "rank 3 not there", ZH: "rank 3 不在其中", Count: 2}}},
 		Findings: []*ranks.Finding{
-			{Step: "1", Rank: 5, Op: "Distributed.all_reduce.14.forward", Kind: ranks.MissingRank, Class: ranks.CommClass, Confidence: record.High, Alt: []int{}, Members: []int{4, 5, 6, 7},
+			{Step: "1", Rank: 5, Op: "Distributed.all_reduce.14.forward", Kind: ranks.MissingRank, Class: ranks.CommClass, Confidence: finding.High, Alt: []int{}, Members: []int{4, 5, 6, 7},
 				Evidence: lang.Plain("61 % of the elements leave the bound"), Module: "layers.6.mlp", Script: "pretrain_gpt.py:210", Spread: &ranks.Spread{Ranks: []int{4, 5, 12}, Steps: []string{"1", "2"}, Tensors: 212}},
-			{Step: "2", Rank: 0, Op: "Module.a=b", Kind: ranks.Replica, Class: ranks.ParameterClass, Confidence: record.Low, Alt: []int{4}, Members: []int{0, 4}, Evidence: lang.Plain("one element differs")},
+			{Step: "2", Rank: 0, Op: "Module.a=b", Kind: ranks.Replica, Class: ranks.ParameterClass, Confidence: finding.Low, Alt: []int{4}, Members: []int{0, 4}, Evidence: lang.Plain("one element differs")},
 		},
 		Notes:  []*ranks.Note{},
 		Matrix: &ranks.Matrix{Step: "1", Layers: []int{0, 1, 6}, Rows: []ranks.MatrixRow{{Ranks: []int{0, 1, 2, 3}, Cells: "..."}, {Ranks: []int{4, 5, 6, 7}, Cells: ".xc"}}},

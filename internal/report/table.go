@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/perf"
 	"dumptool/internal/tensor"
@@ -306,7 +307,7 @@ func appendJSON(b []byte, v any) []byte {
 			return append(b, object...)
 		}
 	case float64:
-		return metrics.AppendNumber(b, v)
+		return jsonpos.AppendNumber(b, v)
 	case tensor.Shape:
 		return append(append(append(b, '['), v.Join(",")...), ']')
 	case error:

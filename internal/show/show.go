@@ -10,6 +10,7 @@ import (
 
 	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/layout"
 	"dumptool/internal/safefile"
@@ -52,8 +53,8 @@ type Window struct {
 	// At is the place that was asked for, else the worst or the first one.
 	At []int64 `json:"at"`
 	// Atol and Rtol are the limits of the elements that are marked.
-	Atol metrics.Float `json:"atol"`
-	Rtol metrics.Float `json:"rtol"`
+	Atol jsonpos.Float `json:"atol"`
+	Rtol jsonpos.Float `json:"rtol"`
 	// First are the coordinates of the first element, Columns counts those of a row. A
 	// tensor of one axis is shown in rows of so many elements.
 	First   []int64 `json:"first"`
@@ -119,7 +120,7 @@ type view struct {
 
 // Read reads a window.
 func Read(ctx context.Context, opt Options) (*Window, error) {
-	w := &Window{Schema: Schema, Atol: metrics.Float(opt.Limits.Atol), Rtol: metrics.Float(opt.Limits.Rtol)}
+	w := &Window{Schema: Schema, Atol: jsonpos.Float(opt.Limits.Atol), Rtol: jsonpos.Float(opt.Limits.Rtol)}
 	of, err := find(opt.Tensor, &w.Tensor)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/safefile"
 	"dumptool/internal/store"
@@ -86,7 +87,7 @@ type Alignment struct {
 	Forced, Partial bool
 	// Status is set for a pair that cannot be compared; Reasons say why.
 	Status  record.Status
-	Reasons []record.Finding
+	Reasons []finding.Finding
 
 	// cropped is set when padding was cut off, which has to be zero.
 	cropped bool
@@ -166,7 +167,7 @@ func (g *Aligner) align(a *Alignment, p Pair) error {
 	}
 	differ := func(evidence lang.Sentence) {
 		a.Status = record.DTypeMismatch
-		a.Reasons = append(a.Reasons, record.Finding{Code: record.DTypeDiffers, Confidence: record.High, Evidence: evidence})
+		a.Reasons = append(a.Reasons, finding.Finding{Code: finding.DTypeDiffers, Confidence: finding.High, Evidence: evidence})
 	}
 	ref, npu := a.Ref.tensor.recorded(), a.NPU.tensor.recorded()
 	switch {

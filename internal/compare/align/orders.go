@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/layout"
 	"dumptool/internal/tensor"
@@ -301,13 +302,13 @@ func (g *Aligner) shapes(a *Alignment, p Pair) {
 	case g.crop(a):
 	default:
 		a.Status = record.ShapeMismatch
-		code := record.SizeMismatch
+		code := finding.SizeMismatch
 		if n == m {
-			code = record.ShapeDiffers
+			code = finding.ShapeDiffers
 		}
-		a.Reasons = append(a.Reasons, record.Finding{Code: code, Confidence: record.High, Evidence: lang.Sayf("reference is %v, NPU is %v", "标杆为 %v，NPU 为 %v", want, got)})
+		a.Reasons = append(a.Reasons, finding.Finding{Code: code, Confidence: finding.High, Evidence: lang.Sayf("reference is %v, NPU is %v", "标杆为 %v，NPU 为 %v", want, got)})
 		if perms := permutations(want, got); len(perms) > 0 {
-			a.Reasons = append(a.Reasons, record.Finding{Code: record.Layout, Confidence: record.Medium, Evidence: lang.Sayf(
+			a.Reasons = append(a.Reasons, finding.Finding{Code: finding.Layout, Confidence: finding.Medium, Evidence: lang.Sayf(
 				"the NPU's axes in the order %v have the reference's shape (--auto-layout, --transpose)",
 				"NPU 的轴按 %v 排列后与标杆 shape 一致(--auto-layout、--transpose)", perms[0])})
 		}

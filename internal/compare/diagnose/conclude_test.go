@@ -10,6 +10,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -46,7 +47,7 @@ type judgedRows struct {
 
 type judgedRow struct {
 	*row
-	findings []record.Finding
+	findings []finding.Finding
 }
 
 func conclude(rows []testRow, graph record.Flow) *judgedRows {
@@ -133,52 +134,52 @@ func TestRules(t *testing.T) {
 		return op
 	}
 	pattern := output(0.2, 0.5, 0.5)
-	pattern.Patterns = []record.Finding{{Code: record.ZeroTail, Confidence: record.Medium, Evidence: lang.Plain("zeros")}}
+	pattern.Patterns = []finding.Finding{{Code: finding.ZeroTail, Confidence: finding.Medium, Evidence: lang.Plain("zeros")}}
 	badIn := rowOf("in", record.Fail, numbersOf(0.3, 0.95, 0.3, 100))
 	slight := rowOf("in", record.Fail, numbersOf(0.05, 0.95, 0.01, 100))
 	few := rowOf("in", record.Fail, numbersOf(0.05, 0.95, 0.01, 9))
 	zero, calc, offset := output(1, 0.5, 1), output(0.9, 0.02, 0.8), output(0.4, 0.5, 0.3)
-	zero.Patterns = []record.Finding{{Code: record.ZeroOutput, Confidence: record.High, Evidence: lang.Plain("zeros")}}
-	offset.Patterns = []record.Finding{{Code: record.Offset, Confidence: record.Medium, Evidence: lang.Plain("offset")}}
+	zero.Patterns = []finding.Finding{{Code: finding.ZeroOutput, Confidence: finding.High, Evidence: lang.Plain("zeros")}}
+	offset.Patterns = []finding.Finding{{Code: finding.Offset, Confidence: finding.Medium, Evidence: lang.Plain("offset")}}
 	offsetIn, farIn := badIn, rowOf("in", record.Fail, numbersOf(0.001, 0.99, 0.02, 2))
-	offsetIn.Patterns = []record.Finding{{Code: record.Offset, Confidence: record.Medium, Evidence: lang.Plain("offset")}}
-	farIn.Patterns = []record.Finding{{Code: record.BitFlip, Confidence: record.Medium, Evidence: lang.Plain("bits")}}
+	offsetIn.Patterns = []finding.Finding{{Code: finding.Offset, Confidence: finding.Medium, Evidence: lang.Plain("offset")}}
+	farIn.Patterns = []finding.Finding{{Code: finding.BitFlip, Confidence: finding.Medium, Evidence: lang.Plain("bits")}}
 	median := output(1.1, 0.5, 0.01)
 	median.Result.RelQuantiles.P50 = metrics.NumberOf(2)
 	constant := output(0.001, 0.05, 0.001)
 	tests := []struct {
 		name    string
 		in, out testRow
-		want    []record.Code
+		want    []finding.Code
 		high    bool
 	}{
-		{"jump of the mean relative error", input(0.09, 0.5), output(1.1, 0.5, 1.1), []record.Code{record.CalcError}, true},
-		{"jump, but output not beyond 1", input(0.09, 0.5), output(0.97, 0.5, 1.1), []record.Code{record.Unknown}, false},
-		{"jump, but inputs not below 0.1", input(0.1, 0.5), output(1.07, 0.5, 1.1), []record.Code{record.Unknown}, false},
-		{"jump of a few sums that cancel", input(0.09, 0.5), output(1.1, 0.5, 0.01), []record.Code{record.Unknown}, false},
-		{"jump of amplified rounding", input(0.09, 0.5), output(20, 0.5, 0.9), []record.Code{record.Unknown}, false},
-		{"jump by the median", input(0.09, 0.5), median, []record.Code{record.CalcError}, true},
-		{"jump behind bad inputs", slight, output(2, 0.5, 1.1), []record.Code{record.CalcError, record.LayerInputBad}, true},
-		{"fall of the correlation of a nearly constant tensor", input(0.01, 0.91), constant, []record.Code{record.Accumulated}, false},
-		{"fall of the correlation", input(0.01, 0.91), output(0.5, 0.09, 0.5), []record.Code{record.CalcError}, true},
-		{"fall, but output not below 0.1", input(0.01, 0.91), output(0.5, 0.1, 0.5), []record.Code{record.Unknown}, false},
-		{"fall, but inputs not above 0.9", input(0.01, 0.9), output(0.5, 0.05, 0.5), []record.Code{record.Unknown}, false},
-		{"fall to an undefined correlation", input(0.01, 0.99), undefined, []record.Code{record.Unknown}, false},
-		{"NaN on both sides", input(0.01, 0.99), class(metrics.NaN, metrics.NaN, 5, 0), []record.Code{record.ModelNaN}, true},
-		{"NaN of the NPU", input(0.01, 0.99), class(metrics.NaN, metrics.Finite, 5, 0), []record.Code{record.NPUNaN}, true},
-		{"infinity beyond float16", input(0.01, 0.99), class(metrics.PosInf, metrics.Finite, 65505, 0), []record.Code{record.OverflowFP16}, true},
-		{"NaN beside numbers at the limit", input(0.01, 0.99), class(metrics.NaN, metrics.Finite, 65504, 3), []record.Code{record.OverflowFP16}, true},
-		{"a pattern behind a few errors", few, zero, []record.Code{record.ZeroOutput}, true},
-		{"a jump behind a few errors", few, calc, []record.Code{record.CalcError}, true},
-		{"rounding behind a few errors", few, output(0.05, 0.95, 0.02), []record.Code{record.LayerInputBad}, false},
-		{"an error far larger than that of the input", farIn, offset, []record.Code{record.Offset}, false},
-		{"the pattern of the input", offsetIn, offset, []record.Code{record.LayerInputBad, record.Offset}, false},
-		{"another pattern than the input", offsetIn, zero, []record.Code{record.ZeroOutput, record.LayerInputBad}, true},
-		{"bad input", badIn, output(0.4, 0.5, 0.5), []record.Code{record.LayerInputBad}, false},
-		{"accumulated", input(0.02, 0.99), output(0.26, 0.95, 0.1), []record.Code{record.Accumulated}, false},
-		{"accumulated by the mean relative error only", input(0.02, 0.99), output(0.2, 0.95, 0.2), []record.Code{record.Unknown}, false},
-		{"more than accumulated", input(0.02, 0.99), output(0.27, 0.95, 0.1), []record.Code{record.Unknown}, false},
-		{"a pattern", input(0.02, 0.99), pattern, []record.Code{record.ZeroTail}, false},
+		{"jump of the mean relative error", input(0.09, 0.5), output(1.1, 0.5, 1.1), []finding.Code{finding.CalcError}, true},
+		{"jump, but output not beyond 1", input(0.09, 0.5), output(0.97, 0.5, 1.1), []finding.Code{finding.Unknown}, false},
+		{"jump, but inputs not below 0.1", input(0.1, 0.5), output(1.07, 0.5, 1.1), []finding.Code{finding.Unknown}, false},
+		{"jump of a few sums that cancel", input(0.09, 0.5), output(1.1, 0.5, 0.01), []finding.Code{finding.Unknown}, false},
+		{"jump of amplified rounding", input(0.09, 0.5), output(20, 0.5, 0.9), []finding.Code{finding.Unknown}, false},
+		{"jump by the median", input(0.09, 0.5), median, []finding.Code{finding.CalcError}, true},
+		{"jump behind bad inputs", slight, output(2, 0.5, 1.1), []finding.Code{finding.CalcError, finding.LayerInputBad}, true},
+		{"fall of the correlation of a nearly constant tensor", input(0.01, 0.91), constant, []finding.Code{finding.Accumulated}, false},
+		{"fall of the correlation", input(0.01, 0.91), output(0.5, 0.09, 0.5), []finding.Code{finding.CalcError}, true},
+		{"fall, but output not below 0.1", input(0.01, 0.91), output(0.5, 0.1, 0.5), []finding.Code{finding.Unknown}, false},
+		{"fall, but inputs not above 0.9", input(0.01, 0.9), output(0.5, 0.05, 0.5), []finding.Code{finding.Unknown}, false},
+		{"fall to an undefined correlation", input(0.01, 0.99), undefined, []finding.Code{finding.Unknown}, false},
+		{"NaN on both sides", input(0.01, 0.99), class(metrics.NaN, metrics.NaN, 5, 0), []finding.Code{finding.ModelNaN}, true},
+		{"NaN of the NPU", input(0.01, 0.99), class(metrics.NaN, metrics.Finite, 5, 0), []finding.Code{finding.NPUNaN}, true},
+		{"infinity beyond float16", input(0.01, 0.99), class(metrics.PosInf, metrics.Finite, 65505, 0), []finding.Code{finding.OverflowFP16}, true},
+		{"NaN beside numbers at the limit", input(0.01, 0.99), class(metrics.NaN, metrics.Finite, 65504, 3), []finding.Code{finding.OverflowFP16}, true},
+		{"a pattern behind a few errors", few, zero, []finding.Code{finding.ZeroOutput}, true},
+		{"a jump behind a few errors", few, calc, []finding.Code{finding.CalcError}, true},
+		{"rounding behind a few errors", few, output(0.05, 0.95, 0.02), []finding.Code{finding.LayerInputBad}, false},
+		{"an error far larger than that of the input", farIn, offset, []finding.Code{finding.Offset}, false},
+		{"the pattern of the input", offsetIn, offset, []finding.Code{finding.LayerInputBad, finding.Offset}, false},
+		{"another pattern than the input", offsetIn, zero, []finding.Code{finding.ZeroOutput, finding.LayerInputBad}, true},
+		{"bad input", badIn, output(0.4, 0.5, 0.5), []finding.Code{finding.LayerInputBad}, false},
+		{"accumulated", input(0.02, 0.99), output(0.26, 0.95, 0.1), []finding.Code{finding.Accumulated}, false},
+		{"accumulated by the mean relative error only", input(0.02, 0.99), output(0.2, 0.95, 0.2), []finding.Code{finding.Unknown}, false},
+		{"more than accumulated", input(0.02, 0.99), output(0.27, 0.95, 0.1), []finding.Code{finding.Unknown}, false},
+		{"a pattern", input(0.02, 0.99), pattern, []finding.Code{finding.ZeroTail}, false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -187,7 +188,7 @@ func TestRules(t *testing.T) {
 			if codes := codesOf(got.findings); !slices.Equal(codes, test.want) {
 				t.Fatalf("got %v, want %v", got.findings, test.want)
 			}
-			if (got.findings[0].Confidence == record.High) != test.high {
+			if (got.findings[0].Confidence == finding.High) != test.high {
 				t.Errorf("confidence %s", got.findings[0].Confidence)
 			}
 			if got.resolved().inferred || !slices.Equal(got.reads(), []int{0}) {
@@ -201,7 +202,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-func codesOf(findings []record.Finding) (codes []record.Code) {
+func codesOf(findings []finding.Finding) (codes []finding.Code) {
 	for _, f := range findings {
 		codes = append(codes, f.Code)
 	}
@@ -220,7 +221,7 @@ func TestEvidence(t *testing.T) {
 		}
 	}
 	first := conclude(inOrder(bad("a")), nil).rows[0].findings
-	if len(first) != 1 || first[0].Code != record.Unknown || !strings.Contains(first[0].Evidence.String(), "no inputs are known") {
+	if len(first) != 1 || first[0].Code != finding.Unknown || !strings.Contains(first[0].Evidence.String(), "no inputs are known") {
 		t.Errorf("first operator: %v", first)
 	}
 	guessed := conclude(inOrder(good("a"), bad("b")), nil).rows[1].findings[0].Evidence.String()
@@ -306,12 +307,12 @@ func TestLocate(t *testing.T) {
 func TestRoundingBefore(t *testing.T) {
 	rounding, zero, unknown := bad("r"), bad("z"), bad("u")
 	rounding.Result = numbersOf(0.01, 0.9999, 0.002, 3)
-	zero.Patterns = []record.Finding{{Code: record.ZeroOutput, Confidence: record.High, Evidence: lang.Plain("zeros")}}
+	zero.Patterns = []finding.Finding{{Code: finding.ZeroOutput, Confidence: finding.High, Evidence: lang.Plain("zeros")}}
 	unknown.Result = numbersOf(0.3, 0.9, 0.3, 100)
 	shape := rowOf("s", record.Fail, nil)
 	wrong := good("w")
 	wrong.Status, wrong.Result.Mismatch.Count, wrong.Result.Classes[metrics.Finite][metrics.NaN] = record.Fail, 3, 3
-	wrong.Patterns = []record.Finding{{Code: record.ModelNaN, Confidence: record.High, Evidence: lang.Plain("the reference")}}
+	wrong.Patterns = []finding.Finding{{Code: finding.ModelNaN, Confidence: finding.High, Evidence: lang.Plain("the reference")}}
 	for _, test := range []struct {
 		name               string
 		ops                []testRow
@@ -336,7 +337,7 @@ func TestRoundingBefore(t *testing.T) {
 // TestUnevenRounding: a norm amplifies the rounding of some columns, of which the
 // smallest elements fail; of a broken column most do.
 func TestUnevenRounding(t *testing.T) {
-	for errors, want := range map[int64]record.Code{40: record.Accumulated, 160: record.CalcError} {
+	for errors, want := range map[int64]finding.Code{40: finding.Accumulated, 160: finding.CalcError} {
 		op := rowOf("b", record.Fail, numbersOf(0.03, 0.99, 0.05, errors))
 		op.Result.Total = 2000
 		axis := metrics.AxisProfile{Size: 10, Fold: 1}
@@ -351,8 +352,8 @@ func TestUnevenRounding(t *testing.T) {
 		if op.Uneven = mostUneven(op.Result); op.Uneven == nil {
 			t.Fatalf("%d errors are even", errors)
 		}
-		op.Patterns = []record.Finding{{Code: record.Stride, Confidence: record.Medium, Evidence: lang.Plain("one column")}}
-		if want == record.CalcError {
+		op.Patterns = []finding.Finding{{Code: finding.Stride, Confidence: finding.Medium, Evidence: lang.Plain("one column")}}
+		if want == finding.CalcError {
 			op.Patterns = nil
 		}
 		if got := conclude(inOrder(good("a"), op), nil).rows[1].findings; got[0].Code != want {
@@ -367,7 +368,7 @@ func TestWrongShape(t *testing.T) {
 	if got := conclude(ops, nil).rows[1].findings; len(got) > 0 {
 		t.Errorf("inferred: %v", got)
 	}
-	if got := conclude(ops, record.Flow{"a": nil, "b": {{Op: "a", Output: 0}}}).rows[1].findings; !record.Has(got, record.LayerInputBad) {
+	if got := conclude(ops, record.Flow{"a": nil, "b": {{Op: "a", Output: 0}}}).rows[1].findings; !finding.Has(got, finding.LayerInputBad) {
 		t.Errorf("known to be read: %v", got)
 	}
 }

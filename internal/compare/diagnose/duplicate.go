@@ -3,7 +3,7 @@ package diagnose
 import (
 	"slices"
 
-	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 )
 
@@ -76,30 +76,30 @@ func (r *row) others(same []*row) []*row {
 }
 
 // duplicate says that the NPU tensor is that of other rows.
-func (r *row) duplicate(others []*row) []record.Finding {
+func (r *row) duplicate(others []*row) []finding.Finding {
 	names := make([]string, len(others))
 	for i, other := range others {
 		names[i] = other.source.Name()
 	}
-	found := single(record.Duplicate, record.Medium, lang.Sayf("the NPU tensor equals that of %s (CRC-32C %08x), the references differ (stale buffer?)",
+	found := single(finding.Duplicate, finding.Medium, lang.Sayf("the NPU tensor equals that of %s (CRC-32C %08x), the references differ (stale buffer?)",
 		"NPU 张量与 %s 的相同(CRC-32C %08x)，而标杆不同(残留的旧 buffer？)", firstOf(names), r.result().NPUCRC))
-	found[0].Facts = found[0].Facts.Int(record.OtherRow, int64(others[0].index))
+	found[0].Facts = found[0].Facts.Int(finding.OtherRow, int64(others[0].index))
 	return found
 }
 
 // inserted adds findings of one pattern to those of a pair at the place that the
 // table of patterns gives it, unless an earlier one explains it. It explains the
 // later ones.
-func inserted(findings, more []record.Finding) []record.Finding {
+func inserted(findings, more []finding.Finding) []finding.Finding {
 	if len(more) == 0 {
 		return findings
 	}
 	table := patterns()
-	place := func(code record.Code) int {
+	place := func(code finding.Code) int {
 		return slices.IndexFunc(table, func(p pattern) bool { return p.code == code })
 	}
 	at := place(more[0].Code)
-	later := slices.IndexFunc(findings, func(f record.Finding) bool { return place(f.Code) > at })
+	later := slices.IndexFunc(findings, func(f finding.Finding) bool { return place(f.Code) > at })
 	if later < 0 {
 		later = len(findings)
 	}

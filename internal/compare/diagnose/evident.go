@@ -8,6 +8,8 @@ import (
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/verdict"
+	"dumptool/internal/finding"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
@@ -101,7 +103,7 @@ func Judge(rows []record.Row, known Network) *Judgement {
 	}
 	for i := range j.all {
 		if x := &j.all[i]; x.biasOfInputs && x.status == record.Warn && !x.source.Forced &&
-			len(x.source.Pair.Reasons) > 0 && len(record.Without(x.source.Pair.Reasons, record.Bias)) == 0 {
+			len(x.source.Pair.Reasons) > 0 && len(finding.Without(x.source.Pair.Reasons, finding.Bias)) == 0 {
 			x.status = record.Pass
 		}
 	}
@@ -117,11 +119,11 @@ func (j *Judgement) Write() {
 	for i := range j.rows {
 		to, x := j.rows[i].source, &j.all[i]
 		to.Inputs = j.rows[i].links()
-		var reasons []record.Finding
+		var reasons []finding.Finding
 		if x.row != nil {
 			to.Status, to.Evidence, to.Type = x.status, x.report(), x.held
-			if x.biasOfInputs && record.Has(to.Reasons, record.Bias) {
-				to.Reasons = record.Without(to.Reasons, record.Bias)
+			if x.biasOfInputs && finding.Has(to.Reasons, finding.Bias) {
+				to.Reasons = finding.Without(to.Reasons, finding.Bias)
 			}
 			if j.applied {
 				reasons = x.factual(x.explain())
@@ -131,7 +133,7 @@ func (j *Judgement) Write() {
 			}
 		}
 		if j.applied {
-			to.Reasons = record.Merge(reasons, to.Reasons)
+			to.Reasons = finding.Merge(reasons, to.Reasons)
 		}
 	}
 }
@@ -436,13 +438,13 @@ func (x *judged) specific(op *verdict.Operator) bool {
 	if x.verdict.Score <= 1.5 || x.verdict.Exact || op.Tainted {
 		return false
 	}
-	return slices.ContainsFunc(x.patterns(), func(f record.Finding) bool {
+	return slices.ContainsFunc(x.patterns(), func(f finding.Finding) bool {
 		return slices.Contains(faultsOnly, f.Code) && !x.inherited(f.Code)
 	})
 }
 
 // faultsOnly are the patterns that only a fault makes.
-var faultsOnly = []record.Code{record.Duplicate, record.Swapped, record.Shift, record.Layout, record.Endian, record.DTypeMisread, record.ZeroTail, record.Wrap, record.Saturation}
+var faultsOnly = []finding.Code{finding.Duplicate, finding.Swapped, finding.Shift, finding.Layout, finding.Endian, finding.DTypeMisread, finding.ZeroTail, finding.Wrap, finding.Saturation}
 
 // Apply makes the status of all rows that by evidence, and their reasons. Like Conclude it
 // finds where it began to be bad; FirstBad and FirstDamaged are the first origin, if an
@@ -453,7 +455,7 @@ func (j *Judgement) Apply() (v record.Findings) {
 			// A gate fails by any rule, and so does a tensor of which the policy leaves
 			// nothing to compare.
 			source := x.source
-			gate := record.Has(source.Pair.Reasons, record.Gate) || x.failed() && record.Has(source.Pair.Reasons, record.NPUNaN)
+			gate := finding.Has(source.Pair.Reasons, finding.Gate) || x.failed() && finding.Has(source.Pair.Reasons, finding.NPUNaN)
 			x.status = x.outline().Status(x.status, source, gate)
 			x.downstream = x.status == record.Fail && !x.origin && !gate
 		}
@@ -496,16 +498,16 @@ func (x *judged) report() *record.Evidence {
 		return nil
 	}
 	e := x.outline()
-	e.Noise = metrics.Float(x.beyond)
+	e.Noise = jsonpos.Float(x.beyond)
 	if n := x.noise; n != nil {
 		v := &x.verdict
-		e.Class, e.RMS, e.RefRMS, e.Rounding = v.Class.String(), metrics.Float(n.RMS), metrics.Float(n.RefRMS), metrics.Float(n.Rounding)
-		e.Expected, e.Propagated, e.Own = metrics.Float(v.Sum), metrics.Float(v.Propagated), metrics.Float(v.Expectation.Own)
+		e.Class, e.RMS, e.RefRMS, e.Rounding = v.Class.String(), jsonpos.Float(n.RMS), jsonpos.Float(n.RefRMS), jsonpos.Float(n.Rounding)
+		e.Expected, e.Propagated, e.Own = jsonpos.Float(v.Sum), jsonpos.Float(v.Propagated), jsonpos.Float(v.Expectation.Own)
 		if n.RefRMS == 0 && n.RMS == 0 {
 			e.Expected = 0 // not the least that scores are relative to
 		}
-		e.Score, e.Rows, e.Channels = metrics.Float(v.Score), metrics.Float(v.RowScore), metrics.Float(v.ChannelScore)
-		e.Peak, e.ScaleZ = metrics.Float(v.PeakScore), metrics.Float(v.ScaleZ)
+		e.Score, e.Rows, e.Channels = jsonpos.Float(v.Score), jsonpos.Float(v.RowScore), jsonpos.Float(v.ChannelScore)
+		e.Peak, e.ScaleZ = jsonpos.Float(v.PeakScore), jsonpos.Float(v.ScaleZ)
 		if power, ok := v.Power(n); ok {
 			e.Power, e.Judged = metrics.NumberOf(power), power <= record.MostPower
 		}

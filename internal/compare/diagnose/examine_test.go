@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"dumptool/internal/compare/metrics"
-	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/tensor"
 )
 
@@ -37,10 +37,10 @@ func TestLargeTensor(t *testing.T) {
 	shape := tensor.Shape{1 << 10, 1 << 10, 1 << 16}
 	value := func(i int64) float64 { return float64(mix(uint64(i))%2000)/100 - 10 }
 	row := shape[2]
-	tests := map[record.Code]func(i int64) float64{
-		record.Shift:  func(i int64) float64 { return value(i + row) },
-		record.Layout: func(i int64) float64 { return value(i%1024<<26 | i>>10) },
-		"":            func(i int64) float64 { return value(i ^ 0x55555) },
+	tests := map[finding.Code]func(i int64) float64{
+		finding.Shift:  func(i int64) float64 { return value(i + row) },
+		finding.Layout: func(i int64) float64 { return value(i%1024<<26 | i>>10) },
+		"":             func(i int64) float64 { return value(i ^ 0x55555) },
 	}
 	metric := func(v float64) metrics.Metric { return metrics.NumberOf(v) }
 	for code, npu := range tests {
@@ -59,7 +59,7 @@ func TestLargeTensor(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got record.Code
+			var got finding.Code
 			if len(findings) > 0 {
 				got = findings[0].Code
 			}
@@ -181,13 +181,13 @@ func TestComplex(t *testing.T) {
 	ref := memory{store(tensor.Float32, parts), 8}
 	req := request(tensor.Shape{15, 20}, kind{tensor.Complex64, tensor.Complex64})
 	_, findings := diagnosed(t, req, ref, memory{store(tensor.Float32, negative), 8})
-	checkFindings(t, "negated", findings, record.Negated, nil)
+	checkFindings(t, "negated", findings, finding.Negated, nil)
 	swapped := store(tensor.Float32, parts)
 	for i := 0; i < len(swapped); i += 4 {
 		swapped[i], swapped[i+1], swapped[i+2], swapped[i+3] = swapped[i+3], swapped[i+2], swapped[i+1], swapped[i]
 	}
 	_, findings = diagnosed(t, req, ref, memory{swapped, 8})
-	checkFindings(t, "swapped", findings, record.Endian, nil)
+	checkFindings(t, "swapped", findings, finding.Endian, nil)
 }
 
 // TestScaleNames: the factors that faults are made of are named.
@@ -218,7 +218,7 @@ func TestDeterminism(t *testing.T) {
 		if first == "" {
 			first = text
 		}
-		if text != first || !strings.Contains(text, string(record.Layout)) {
+		if text != first || !strings.Contains(text, string(finding.Layout)) {
 			t.Errorf("got %s, then %s", first, text)
 		}
 	}

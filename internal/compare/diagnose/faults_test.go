@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/tensor"
 )
 
@@ -23,9 +23,9 @@ type goodPair struct {
 // fault is a way in which a tensor goes bad.
 type fault struct {
 	name string
-	code record.Code
+	code finding.Code
 	// siblings may be found besides.
-	siblings []record.Code
+	siblings []finding.Code
 	// values makes the bad NPU tensor, or stored its elements.
 	values func(*goodPair) []float64
 	stored func(*goodPair) []byte
@@ -153,73 +153,73 @@ func flipped(s *goodPair) []byte {
 
 func faults() []fault {
 	return []fault{
-		{name: "zero", code: record.ZeroOutput, siblings: []record.Code{record.Underflow}, values: elementwise(func(float64) float64 { return 0 })},
-		{name: "constant", code: record.ConstOutput, values: elementwise(func(float64) float64 { return 17 })},
-		{name: "negated", code: record.Negated, values: elementwise(func(v float64) float64 { return -v })},
-		{name: "half", code: record.Scale, values: elementwise(func(v float64) float64 { return v / 2 })},
-		{name: "double", code: record.Scale, values: elementwise(func(v float64) float64 { return v * 2 })},
-		{name: "1/256", code: record.Scale, values: elementwise(func(v float64) float64 { return v / 256 })},
-		{name: "attention", code: record.Scale, values: elementwise(func(v float64) float64 { return v / 8 })},
-		{name: "offset", code: record.Offset, siblings: []record.Code{record.Scale}, values: elementwise(func(v float64) float64 { return v + 11 })},
-		{name: "zero tail", code: record.ZeroTail, needs: atLeast(64), values: func(s *goodPair) []float64 {
+		{name: "zero", code: finding.ZeroOutput, siblings: []finding.Code{finding.Underflow}, values: elementwise(func(float64) float64 { return 0 })},
+		{name: "constant", code: finding.ConstOutput, values: elementwise(func(float64) float64 { return 17 })},
+		{name: "negated", code: finding.Negated, values: elementwise(func(v float64) float64 { return -v })},
+		{name: "half", code: finding.Scale, values: elementwise(func(v float64) float64 { return v / 2 })},
+		{name: "double", code: finding.Scale, values: elementwise(func(v float64) float64 { return v * 2 })},
+		{name: "1/256", code: finding.Scale, values: elementwise(func(v float64) float64 { return v / 256 })},
+		{name: "attention", code: finding.Scale, values: elementwise(func(v float64) float64 { return v / 8 })},
+		{name: "offset", code: finding.Offset, siblings: []finding.Code{finding.Scale}, values: elementwise(func(v float64) float64 { return v + 11 })},
+		{name: "zero tail", code: finding.ZeroTail, needs: atLeast(64), values: func(s *goodPair) []float64 {
 			out := slices.Clone(s.npu)
 			clear(out[len(out)-max(32, len(out)/8):])
 			return out
 		}},
-		{name: "half zero", code: record.ZeroTail, needs: atLeast(64), values: func(s *goodPair) []float64 {
+		{name: "half zero", code: finding.ZeroTail, needs: atLeast(64), values: func(s *goodPair) []float64 {
 			out := slices.Clone(s.npu)
 			clear(out[len(out)/2:])
 			return out
 		}},
-		{name: "garbage tail", code: record.Tail, needs: atLeast(100), values: func(s *goodPair) []float64 {
+		{name: "garbage tail", code: finding.Tail, needs: atLeast(100), values: func(s *goodPair) []float64 {
 			out := slices.Clone(s.npu)
 			for i := len(out) * 3 / 4; i < len(out); i++ {
 				out[i] = 40 * s.rng.NormFloat64()
 			}
 			return out
 		}},
-		{name: "NaN tail", code: record.NPUNaN, siblings: []record.Code{record.Tail}, needs: atLeast(100), values: func(s *goodPair) []float64 {
+		{name: "NaN tail", code: finding.NPUNaN, siblings: []finding.Code{finding.Tail}, needs: atLeast(100), values: func(s *goodPair) []float64 {
 			out := slices.Clone(s.npu)
 			for i := len(out) * 3 / 4; i < len(out); i++ {
 				out[i] = math.NaN()
 			}
 			return out
 		}},
-		{name: "every 16th", code: record.Stride, siblings: []record.Code{record.Bias}, needs: atLeast(512), values: func(s *goodPair) []float64 {
+		{name: "every 16th", code: finding.Stride, siblings: []finding.Code{finding.Bias}, needs: atLeast(512), values: func(s *goodPair) []float64 {
 			out := slices.Clone(s.npu)
 			for i := 3; i < len(out); i += 16 {
 				out[i] += 30 + 10*s.rng.Float64()
 			}
 			return out
 		}},
-		{name: "shift 1", code: record.Shift, needs: atLeast(40), values: moved(func(_ *goodPair, i int) int { return i + 1 })},
-		{name: "shift -8", code: record.Shift, needs: atLeast(40), values: moved(func(_ *goodPair, i int) int { return i - 8 })},
-		{name: "shift a row", code: record.Shift,
+		{name: "shift 1", code: finding.Shift, needs: atLeast(40), values: moved(func(_ *goodPair, i int) int { return i + 1 })},
+		{name: "shift -8", code: finding.Shift, needs: atLeast(40), values: moved(func(_ *goodPair, i int) int { return i - 8 })},
+		{name: "shift a row", code: finding.Shift,
 			needs:  func(s *goodPair) bool { return len(s.ref) > 4*int(s.shape[len(s.shape)-1]) },
 			values: moved(func(s *goodPair, i int) int { return i + int(s.shape[len(s.shape)-1]) })},
-		{name: "transposed", code: record.Layout, needs: rank(2), values: ordered(1, 0)},
-		{name: "NHWC as NCHW", code: record.Layout, needs: rank(4), values: ordered(0, 3, 1, 2)},
-		{name: "NCHW as NHWC", code: record.Layout, needs: rank(4), values: ordered(0, 2, 3, 1)},
-		{name: "HWCN as NCHW", code: record.Layout, needs: rank(4), values: ordered(3, 2, 0, 1)},
-		{name: "swapped last", code: record.Layout, needs: rank(3), values: ordered(0, 2, 1)},
-		{name: "NDHWC as NCDHW", code: record.Layout, needs: rank(5), values: ordered(0, 4, 1, 2, 3)},
-		{name: "C order read as Fortran order", code: record.Layout, needs: func(s *goodPair) bool { return distinct(s.shape) > 1 }, values: read(func(s *goodPair, at []int64) (from int64) {
+		{name: "transposed", code: finding.Layout, needs: rank(2), values: ordered(1, 0)},
+		{name: "NHWC as NCHW", code: finding.Layout, needs: rank(4), values: ordered(0, 3, 1, 2)},
+		{name: "NCHW as NHWC", code: finding.Layout, needs: rank(4), values: ordered(0, 2, 3, 1)},
+		{name: "HWCN as NCHW", code: finding.Layout, needs: rank(4), values: ordered(3, 2, 0, 1)},
+		{name: "swapped last", code: finding.Layout, needs: rank(3), values: ordered(0, 2, 1)},
+		{name: "NDHWC as NCDHW", code: finding.Layout, needs: rank(5), values: ordered(0, 4, 1, 2, 3)},
+		{name: "C order read as Fortran order", code: finding.Layout, needs: func(s *goodPair) bool { return distinct(s.shape) > 1 }, values: read(func(s *goodPair, at []int64) (from int64) {
 			for a, i := range slices.Backward(at) {
 				from = from*s.shape[a] + i
 			}
 			return from
 		})},
-		{name: "bytes swapped", code: record.Endian, stored: swapped, needs: func(s *goodPair) bool { return s.kind.npu.UnitSize() > 1 }},
-		{name: "bfloat16 as float16", code: record.DTypeMisread, needs: isHalf, stored: func(s *goodPair) []byte { return store(tensor.BFloat16, s.npu) }},
-		{name: "int32 as float32", changesRef: true, code: record.DTypeMisread, needs: func(s *goodPair) bool { return s.kind.npu == tensor.Float32 },
+		{name: "bytes swapped", code: finding.Endian, stored: swapped, needs: func(s *goodPair) bool { return s.kind.npu.UnitSize() > 1 }},
+		{name: "bfloat16 as float16", code: finding.DTypeMisread, needs: isHalf, stored: func(s *goodPair) []byte { return store(tensor.BFloat16, s.npu) }},
+		{name: "int32 as float32", changesRef: true, code: finding.DTypeMisread, needs: func(s *goodPair) bool { return s.kind.npu == tensor.Float32 },
 			stored: func(s *goodPair) []byte {
 				for i := range s.ref {
 					s.ref[i] = math.Round(100 * s.ref[i])
 				}
 				return store(tensor.Int32, s.ref)
 			}},
-		{name: "a bit", code: record.BitFlip, siblings: []record.Code{record.NPUNaN, record.Stride}, needs: atLeast(100), stored: flipped},
-		{name: "overflow", changesRef: true, code: record.OverflowFP16, siblings: []record.Code{record.Tail, record.Stride}, needs: wideRef, values: func(s *goodPair) []float64 {
+		{name: "a bit", code: finding.BitFlip, siblings: []finding.Code{finding.NPUNaN, finding.Stride}, needs: atLeast(100), stored: flipped},
+		{name: "overflow", changesRef: true, code: finding.OverflowFP16, siblings: []finding.Code{finding.Tail, finding.Stride}, needs: wideRef, values: func(s *goodPair) []float64 {
 			for i := range s.ref { // the reference is large in places
 				if i%3 == 0 {
 					s.ref[i] *= 40000
@@ -229,7 +229,7 @@ func faults() []fault {
 			s.ref[0], s.npu[0] = 90000, 90000
 			return s.npu
 		}},
-		{name: "clipped", changesRef: true, code: record.Saturation, siblings: []record.Code{record.OverflowFP16}, needs: wideRef, values: func(s *goodPair) []float64 {
+		{name: "clipped", changesRef: true, code: finding.Saturation, siblings: []finding.Code{finding.OverflowFP16}, needs: wideRef, values: func(s *goodPair) []float64 {
 			out := slices.Clone(s.npu)
 			for i := range s.ref {
 				if i%7 == 0 {
@@ -240,14 +240,14 @@ func faults() []fault {
 			s.ref[0], out[0] = 1e5, 65504
 			return out
 		}},
-		{name: "NaN here and there", code: record.NPUNaN, siblings: []record.Code{record.Tail, record.Stride}, values: func(s *goodPair) []float64 {
+		{name: "NaN here and there", code: finding.NPUNaN, siblings: []finding.Code{finding.Tail, finding.Stride}, values: func(s *goodPair) []float64 {
 			out := slices.Clone(s.npu)
 			for k := range 1 + len(out)/50 {
 				out[(k*47+5)%len(out)] = math.NaN()
 			}
 			return out
 		}},
-		{name: "truncated", code: record.Bias, needs: atLeast(2000), values: func(s *goodPair) []float64 {
+		{name: "truncated", code: finding.Bias, needs: atLeast(2000), values: func(s *goodPair) []float64 {
 			out := slices.Clone(s.npu)
 			for i, v := range out { // a third of each sum is lost at random
 				if s.rng.IntN(3) == 0 {

@@ -7,6 +7,7 @@ import (
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/verdict"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 )
 
@@ -48,20 +49,20 @@ const (
 // judge says why a row is bad: the specific patterns that it did not get from its
 // inputs, jumps, bad inputs that explain it; where there are none of these, what
 // is left.
-func (r *row) judge() []record.Finding {
+func (r *row) judge() []finding.Finding {
 	switch {
 	case r.good() && r.status != record.Pass && r.compared:
 		return r.modelNaN()
 	case !r.failed():
 		return nil
 	case !r.compared:
-		return record.Merge(r.shapeInputBad(), r.patterns())
+		return finding.Merge(r.shapeInputBad(), r.patterns())
 	}
 	findings := slices.Concat(r.own(), r.modelNaN(), r.nonFinite(), r.jumped())
 	inputs := r.inputBad()
-	if uneven := r.source.Uneven; len(inputs) == 0 && !record.Has(findings, record.CalcError) && uneven != nil && !r.rounding {
+	if uneven := r.source.Uneven; len(inputs) == 0 && !finding.Has(findings, finding.CalcError) && uneven != nil && !r.rounding {
 		// Rounding concentrates in a part of an axis too, where a norm amplifies some columns.
-		findings = append(findings, single(record.CalcError, record.Medium, unevenText(uneven))...)
+		findings = append(findings, single(finding.CalcError, finding.Medium, unevenText(uneven))...)
 	}
 	findings = append(findings, inputs...)
 	if len(findings) == 0 {
@@ -70,21 +71,21 @@ func (r *row) judge() []record.Finding {
 	if len(findings) == 0 {
 		findings = r.unknown()
 	}
-	return record.Merge(findings, r.patterns())
+	return finding.Merge(findings, r.patterns())
 }
 
 // modelNaN finds NaN and infinities at the same places on both sides, and nowhere
 // else: a documented rule.
-func (r *row) modelNaN() []record.Finding {
+func (r *row) modelNaN() []finding.Finding {
 	if r.result().Mismatch.Count > 0 {
 		return nil
 	}
-	return single(record.ModelNaN, record.High, modelNaN(r.result()))
+	return single(finding.ModelNaN, finding.High, modelNaN(r.result()))
 }
 
 // nonFinite finds NaN and infinities of the NPU that come from no input: a
 // documented rule.
-func (r *row) nonFinite() []record.Finding {
+func (r *row) nonFinite() []finding.Finding {
 	// NaN travels; the origin may be further up.
 	travelled := func(in *row) bool { return in.result() != nil && newNonFinite(in.result()) > 0 }
 	if npuNonFinite(r.result()) == 0 || r.explained() || slices.ContainsFunc(r.resolved().rows, travelled) {
@@ -94,20 +95,20 @@ func (r *row) nonFinite() []record.Finding {
 }
 
 // madeNonFinite says where NaN and infinities of the NPU come from.
-func (r *row) madeNonFinite() []record.Finding {
+func (r *row) madeNonFinite() []finding.Finding {
 	if evidence := halfOverflow(r.result()); !evidence.IsZero() {
-		return single(record.OverflowFP16, overflowConfidence(r.result()), evidence)
+		return single(finding.OverflowFP16, overflowConfidence(r.result()), evidence)
 	}
-	return single(record.NPUNaN, record.High, npuNaN(r.result()))
+	return single(finding.NPUNaN, finding.High, npuNaN(r.result()))
 }
 
 // explained reports whether a pattern explains the NaN by how the bits are read.
 func (r *row) explained() bool {
-	return record.Has(r.patterns(), record.Endian) || record.Has(r.patterns(), record.DTypeMisread) || record.Has(r.patterns(), record.BitFlip)
+	return finding.Has(r.patterns(), finding.Endian) || finding.Has(r.patterns(), finding.DTypeMisread) || finding.Has(r.patterns(), finding.BitFlip)
 }
 
 // sure is the confidence of a rule where the inputs are known, and where they are a guess.
-func (r *row) sure(known, guessed record.Confidence) record.Confidence {
+func (r *row) sure(known, guessed finding.Confidence) finding.Confidence {
 	if r.resolved().inferred {
 		return guessed
 	}
@@ -116,7 +117,7 @@ func (r *row) sure(known, guessed record.Confidence) record.Confidence {
 
 // jumped finds jumps of the error. They count beside bad inputs too. An uneven
 // axis is added to their evidence.
-func (r *row) jumped() []record.Finding {
+func (r *row) jumped() []finding.Finding {
 	evidence := r.jumps()
 	if len(evidence) == 0 {
 		return nil
@@ -124,7 +125,7 @@ func (r *row) jumped() []record.Finding {
 	if r.source.Uneven != nil {
 		evidence = append(evidence, unevenText(r.source.Uneven))
 	}
-	return single(record.CalcError, r.sure(record.High, record.Medium), lang.Join(evidence, semicolon))
+	return single(finding.CalcError, r.sure(finding.High, finding.Medium), lang.Join(evidence, semicolon))
 }
 
 // jumps is the evidence of the jump rules: of a jump of the mean relative error, and of a fall
@@ -157,7 +158,7 @@ func (r *row) jumps() (evidence []lang.Sentence) {
 // accumulated holds where the error grows no more than by rounding, and all over
 // the tensor. The RED has to agree: the mean relative error of the inputs may be
 // that of a few references near 0.
-func (r *row) accumulated() []record.Finding {
+func (r *row) accumulated() []finding.Finding {
 	res, in := r.result(), r.numbers()
 	if !in.meanRel.Defined() || !res.MeanRel.Defined() || res.Mismatch.Count > 0 || r.outliers() || !res.RED.Defined() || res.RED.Value() > r.grown() {
 		return nil
@@ -167,7 +168,7 @@ func (r *row) accumulated() []record.Finding {
 	if res.MeanRel.Value() > bound {
 		return nil
 	}
-	return single(record.Accumulated, r.sure(record.Medium, record.Low), lang.Sayf(
+	return single(finding.Accumulated, r.sure(finding.Medium, finding.Low), lang.Sayf(
 		"mean relative error %s <= %s = %d x %s of the inputs (%s) + %s of rounding in %s (sums of %d terms assumed)",
 		"平均相对误差 %s <= %s = %d x 输入的 %s(%s) + 舍入误差 %s(%s，假定求和项数为 %d)",
 		number(res.MeanRel.Value()), number(bound), growth, number(in.meanRel.Value()), r.inputNames(), number(rounding), res.NPUDType, assumedSum))
@@ -187,7 +188,7 @@ func (r *row) outliers() bool {
 
 // unknown leaves it to the patterns, and where there are none gives the numbers
 // that no rule explains.
-func (r *row) unknown() []record.Finding {
+func (r *row) unknown() []finding.Finding {
 	if len(r.patterns()) > 0 && !r.rounding {
 		return slices.Clone(r.patterns())
 	}
@@ -211,25 +212,25 @@ func (r *row) unknown() []record.Finding {
 	if len(r.resolved().rows) == 0 {
 		add(lang.Sayf("no inputs are known (first operator, with other input data?)", "输入未知(首个算子，输入数据不同？)"))
 	}
-	return single(record.Unknown, record.Low, lang.Join(parts, semicolon))
+	return single(finding.Unknown, finding.Low, lang.Join(parts, semicolon))
 }
 
 // factual gives the findings of a row their facts, where the pattern has not.
-func (r *row) factual(findings []record.Finding) []record.Finding {
+func (r *row) factual(findings []finding.Finding) []finding.Finding {
 	for i := range findings {
 		f := &findings[i]
 		if len(f.Facts) > 0 {
 			continue
 		}
 		switch f.Code {
-		case record.CalcError:
+		case finding.CalcError:
 			f.Facts = r.calculationFacts()
-		case record.Accumulated:
+		case finding.Accumulated:
 			f.Facts = r.meanRelFacts()
 			if bound, ok := r.accumulatedBound(); ok {
 				f.Facts = f.Facts.Number("allowed", bound)
 			}
-		case record.LayerInputBad:
+		case finding.LayerInputBad:
 			f.Facts = r.inputFacts()
 		default:
 			f.Facts = ResultFacts(f.Code, r.result())
@@ -240,12 +241,12 @@ func (r *row) factual(findings []record.Finding) []record.Finding {
 
 // ResultFacts are the facts of a reason that the metrics of a row have, none for other
 // reasons and for a row that was not compared.
-func ResultFacts(code record.Code, r *metrics.Result) (f record.Facts) {
+func ResultFacts(code finding.Code, r *metrics.Result) (f finding.Facts) {
 	if r == nil {
 		return nil
 	}
 	switch code {
-	case record.OverflowFP16, record.NPUNaN:
+	case finding.OverflowFP16, finding.NPUNaN:
 		f = f.Int("count", npuNonFinite(r))
 		if first := r.Mismatch.First; first != nil {
 			f = f.Int("first", first.Offset)
@@ -253,15 +254,15 @@ func ResultFacts(code record.Code, r *metrics.Result) (f record.Facts) {
 		if r.Ref.Min.Defined() {
 			f = f.Number("largest_ref", largestRef(r))
 		}
-	case record.Bias:
+	case finding.Bias:
 		if r.Bias.Defined() && r.BiasZ.Defined() {
 			f = f.Number("share", (1+math.Abs(r.Bias.Value()))/2).Number("z", r.BiasZ.Value()).Int("count", r.BiasCount)
 		}
-	case record.Scale:
+	case finding.Scale:
 		if r.Scale.Defined() && r.ScaleResidual.Defined() {
 			f = f.Number("scale", r.Scale.Value()).Number("residual", r.ScaleResidual.Value())
 		}
-	case record.Margin:
+	case finding.Margin:
 		if r.Margin.Defined() {
 			f = f.Number("margin", r.Margin.Value())
 		}
@@ -271,7 +272,7 @@ func ResultFacts(code record.Code, r *metrics.Result) (f record.Facts) {
 
 // calculationFacts are those of an error of calculation: the axis along which the errors
 // are uneven, and how they jump from those of the inputs.
-func (r *row) calculationFacts() (f record.Facts) {
+func (r *row) calculationFacts() (f finding.Facts) {
 	if u := r.source.Uneven; u != nil {
 		f = f.Int("axis", int64(u.Axis)).Int("size", u.Size).Int("first", u.From).Int("end", u.To)
 		if float64(u.Half) >= minHalfRatio {
@@ -289,13 +290,13 @@ func (r *row) calculationFacts() (f record.Facts) {
 		f = f.Number("pearson_in", in.Value()).Number("pearson_out", res.Pearson.Value())
 	}
 	if in := r.resolved().rows; len(in) > 0 {
-		f = f.Int(record.InputRow, int64(in[0].index))
+		f = f.Int(finding.InputRow, int64(in[0].index))
 	}
 	return f
 }
 
 // meanRelFacts are the mean relative errors of the inputs and of the row.
-func (r *row) meanRelFacts() (f record.Facts) {
+func (r *row) meanRelFacts() (f finding.Facts) {
 	if in, res := r.numbers().meanRel, r.result(); res != nil && in.Defined() && res.MeanRel.Defined() {
 		f = f.Number("mean_rel_in", in.Value()).Number("mean_rel_out", res.MeanRel.Value())
 	}
@@ -303,11 +304,11 @@ func (r *row) meanRelFacts() (f record.Facts) {
 }
 
 // inputFacts are those of the first bad input.
-func (r *row) inputFacts() (f record.Facts) {
+func (r *row) inputFacts() (f finding.Facts) {
 	inputs := r.resolved()
 	if i := slices.IndexFunc(inputs.rows, (*row).failed); i >= 0 {
 		in := inputs.rows[i]
-		f = f.Int(record.InputRow, int64(in.index))
+		f = f.Int(finding.InputRow, int64(in.index))
 		if res := in.result(); res != nil {
 			f = f.Int("errors", res.StrictErrors()).Int("total", res.Total)
 		}
@@ -356,19 +357,19 @@ func (j *Judgement) unproven() (n int) {
 }
 
 // bySelf puts before what is seen of an origin beside the reference what it is by itself.
-func (x *judged) bySelf(seen []record.Finding) []record.Finding {
+func (x *judged) bySelf(seen []finding.Finding) []finding.Finding {
 	self := x.source.Self
 	switch {
 	case self.IsWrong():
 		own := slices.Clone(self.Why)
-		own[0].Confidence = record.High
+		own[0].Confidence = finding.High
 		own[0].Evidence = joined(lang.Sayf("computed again from its own inputs: %s", "用其自身输入重新计算：%s", own[0].Evidence), x.excess())
-		return record.Merge(own, seen)
+		return finding.Merge(own, seen)
 	case x.cleared && x.readsOthers():
-		return record.Merge(single(record.InputDiffers, self.Confidence(), lang.Sayf("it computes what its own inputs say, and %s of the reference differ beyond rounding",
+		return finding.Merge(single(finding.InputDiffers, self.Confidence(), lang.Sayf("it computes what its own inputs say, and %s of the reference differ beyond rounding",
 			"其结果与自身输入相符，而 %s 与标杆的差异超出舍入", someOf(x.inputs()))), seen)
 	case x.cleared:
-		return record.Merge(single(record.ReferenceDiffers, self.Confidence(), lang.Sayf("it computes what its own inputs say: compare the weights and attributes of both sides",
+		return finding.Merge(single(finding.ReferenceDiffers, self.Confidence(), lang.Sayf("it computes what its own inputs say: compare the weights and attributes of both sides",
 			"其结果与自身输入相符：请比对两侧的权重和属性")), seen)
 	}
 	return seen
@@ -384,8 +385,8 @@ func (x *judged) readsOthers() bool {
 }
 
 // agreed says that a row is wrong by itself though the reference agrees.
-func (x *judged) agreed() []record.Finding {
+func (x *judged) agreed() []finding.Finding {
 	own := x.source.Self.Why
-	return record.Merge(single(record.SelfWrong, own[0].Confidence, lang.Sayf("computed again from its own inputs: %s; the reference agrees with the NPU",
+	return finding.Merge(single(finding.SelfWrong, own[0].Confidence, lang.Sayf("computed again from its own inputs: %s; the reference agrees with the NPU",
 		"用其自身输入重新计算：%s；标杆与 NPU 一致", own[0].Evidence)), own)
 }

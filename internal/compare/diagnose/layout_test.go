@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -60,7 +60,7 @@ func TestFindPermutation(t *testing.T) {
 			}
 			checkPermutation(t, in, test.npu, test.axes, test.text)
 			findings, _, err := Examine(t.Context(), in)
-			if err != nil || len(findings) != 1 || findings[0].Code != record.Layout {
+			if err != nil || len(findings) != 1 || findings[0].Code != finding.Layout {
 				t.Errorf("patterns: %v, error %v", findings, err)
 			}
 
@@ -139,7 +139,7 @@ func TestBlocked(t *testing.T) {
 			npu[i] = good[test.from(test.shape.Coordinates(int64(i)))]
 		}
 		_, findings := diagnosed(t, request(test.shape, k), memory{store(k.ref, values), 4}, memory{store(k.npu, npu), 2})
-		if len(findings) == 0 || findings[0].Code != record.Layout || !strings.HasPrefix(findings[0].Evidence.String(), test.text) {
+		if len(findings) == 0 || findings[0].Code != finding.Layout || !strings.HasPrefix(findings[0].Evidence.String(), test.text) {
 			t.Errorf("%v, want %q", findings, test.text)
 		}
 	}

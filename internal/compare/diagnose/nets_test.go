@@ -10,6 +10,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/tensor"
 )
 
@@ -203,7 +204,7 @@ func (r *run) graph() record.Flow {
 func TestCleanNets(t *testing.T) {
 	const nets = 1000 / calibration
 	failing, alarms, patterns := 0, 0, 0
-	codes := map[record.Code]int{}
+	codes := map[finding.Code]int{}
 	engines := newComparer()
 	for seed := range uint64(nets) {
 		rng := rand.New(rand.NewPCG(seed, 77))
@@ -226,10 +227,10 @@ func TestCleanNets(t *testing.T) {
 				}
 				for _, f := range v.rows[i].findings {
 					switch f.Code {
-					case record.CalcError:
+					case finding.CalcError:
 						alarms++
 						t.Errorf("net %d, %s: %s", seed, ops[i].Op, f.Evidence)
-					case record.Accumulated, record.LayerInputBad, record.Unknown, record.Bias:
+					case finding.Accumulated, finding.LayerInputBad, finding.Unknown, finding.Bias:
 					default:
 						patterns++
 						t.Logf("net %d, %s: %s %s", seed, ops[i].Op, f.Code, f.Evidence)
@@ -289,13 +290,13 @@ func checkFaulty(t *testing.T, name string, f *fault, ops []testRow, graph recor
 	if v.LastGood != at-1 {
 		t.Errorf("%s: last good is %d, want %d", name, v.LastGood, at-1)
 	}
-	if got := v.rows[at].findings; !record.Has(got, f.code) && !record.Has(ops[at].Patterns, f.code) || record.Has(got, record.LayerInputBad) || record.Has(got, record.Unknown) ||
-		record.Has(got, record.Accumulated) && f.code != record.Bias {
+	if got := v.rows[at].findings; !finding.Has(got, f.code) && !finding.Has(ops[at].Patterns, f.code) || finding.Has(got, finding.LayerInputBad) || finding.Has(got, finding.Unknown) ||
+		finding.Has(got, finding.Accumulated) && f.code != finding.Bias {
 		t.Errorf("%s: findings %v, want %s", name, got, f.code)
 	}
 	for i := range ops {
 		badInput := slices.ContainsFunc(v.rows[i].reads(), func(in int) bool { return ops[in].Status == record.Fail })
-		if i > at && ops[i].Status == record.Fail && record.Has(v.rows[i].findings, record.LayerInputBad) != badInput {
+		if i > at && ops[i].Status == record.Fail && finding.Has(v.rows[i].findings, finding.LayerInputBad) != badInput {
 			t.Errorf("%s: %s, bad input %t: %v", name, ops[i].Op, badInput, v.rows[i].findings)
 		}
 		if i < at && len(v.rows[i].findings) > 0 {
@@ -348,7 +349,7 @@ func TestCalcErrors(t *testing.T) {
 						t.Fatalf("seed %d: first bad is %d, want %d", seed, v.FirstBad, at)
 					}
 					got := v.rows[at].findings
-					if got[0].Code != record.CalcError || !strings.Contains(got[0].Evidence.String(), test.text) {
+					if got[0].Code != finding.CalcError || !strings.Contains(got[0].Evidence.String(), test.text) {
 						t.Errorf("seed %d: %v, want CALC_ERROR by %q", seed, got, test.text)
 					}
 				}

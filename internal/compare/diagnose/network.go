@@ -9,6 +9,7 @@ import (
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/verdict"
+	"dumptool/internal/finding"
 	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
@@ -142,7 +143,7 @@ func (n *network) group() map[string]*operator {
 			all[o.name] = o
 		}
 		r.operator = o
-		o.lost = o.lost || r.isInput && (r.source.Part.IsLost() || record.Has(r.source.Pair.Reasons, record.NotLocated))
+		o.lost = o.lost || r.isInput && (r.source.Part.IsLost() || finding.Has(r.source.Pair.Reasons, finding.NotLocated))
 		switch {
 		case !r.failed() && !r.good():
 		case r.isInput:
@@ -286,9 +287,9 @@ type row struct {
 	// is the one that the NPU read in its place.
 	producer, misread *row
 
-	duplicates []record.Finding  // that it is the tensor of other rows
-	swapped    []record.Finding  // that another row has its tensor, and the reverse
-	known      *[]record.Finding // the patterns, once they are asked for
+	duplicates []finding.Finding  // that it is the tensor of other rows
+	swapped    []finding.Finding  // that another row has its tensor, and the reverse
+	known      *[]finding.Finding // the patterns, once they are asked for
 	measure    *inputNumbers
 }
 
@@ -323,7 +324,7 @@ func (r *row) result() *metrics.Result { return r.source.Result }
 
 // patterns are the known ways in which the row is bad, the most specific one first: those
 // that its tensors show, and what other rows and the model say of it.
-func (r *row) patterns() []record.Finding {
+func (r *row) patterns() []finding.Finding {
 	if r.known == nil {
 		all := r.source.Patterns
 		if r.wasBad {
@@ -331,7 +332,7 @@ func (r *row) patterns() []record.Finding {
 		}
 		if r.wasBad && r.compared {
 			all = inserted(all, r.duplicates)
-			all = record.Merge(all, single(record.ModelNaN, record.High, modelNaN(r.result())))
+			all = finding.Merge(all, single(finding.ModelNaN, finding.High, modelNaN(r.result())))
 		}
 		r.known = &all
 	}

@@ -23,6 +23,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 )
 
 // Conclusion says of the rows of a round that fail by limits why they do.
@@ -56,7 +57,7 @@ func Conclude(rows []record.Row, known Network) *Conclusion {
 	for i := range n.rows {
 		if r := &n.rows[i]; r.failed() {
 			findings := r.judge()
-			r.hasCalcError, r.hasInputBad = record.Has(findings, record.CalcError), record.Has(findings, record.LayerInputBad)
+			r.hasCalcError, r.hasInputBad = finding.Has(findings, finding.CalcError), finding.Has(findings, finding.LayerInputBad)
 		}
 	}
 	v := record.NoFindings()
@@ -72,7 +73,7 @@ func Conclude(rows []record.Row, known Network) *Conclusion {
 }
 
 // Reasons say why a row is bad, the best one first.
-func (c *Conclusion) Reasons(index int) []record.Finding {
+func (c *Conclusion) Reasons(index int) []finding.Finding {
 	r := &c.network.rows[index]
 	return r.factual(r.judge())
 }

@@ -9,6 +9,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/tensor"
 )
 
@@ -116,9 +117,9 @@ func injected() []fault {
 			}
 			return out
 		}},
-		{name: "zero output", code: record.ZeroOutput, values: elementwise(func(float64) float64 { return 0 })},
-		{name: "half scale", code: record.Scale, values: elementwise(func(v float64) float64 { return v / 2 })},
-		{name: "NaN", code: record.NPUNaN, values: func(s *goodPair) []float64 {
+		{name: "zero output", code: finding.ZeroOutput, values: elementwise(func(float64) float64 { return 0 })},
+		{name: "half scale", code: finding.Scale, values: elementwise(func(v float64) float64 { return v / 2 })},
+		{name: "NaN", code: finding.NPUNaN, values: func(s *goodPair) []float64 {
 			out := slices.Clone(s.npu)
 			for range 5 {
 				out[s.rng.IntN(len(out))] = math.NaN()
@@ -130,17 +131,17 @@ func injected() []fault {
 			return clip(s.npu, -most, most)
 		}},
 		{name: "wrong layout", values: ordered(1, 0)},
-		{name: "stale buffer", code: record.Duplicate, values: func(s *goodPair) []float64 {
+		{name: "stale buffer", code: finding.Duplicate, values: func(s *goodPair) []float64 {
 			return s.earlier[max(0, len(s.earlier)-2)]
 		}},
-		{name: "bias", code: record.Offset, values: func(s *goodPair) []float64 {
+		{name: "bias", code: finding.Offset, values: func(s *goodPair) []float64 {
 			out, bias := slices.Clone(s.npu), 0.5*rms(s.ref)
 			for i := range out {
 				out[i] += bias
 			}
 			return out
 		}},
-		{name: "shifted", code: record.Shift, values: moved(func(_ *goodPair, i int) int { return i + 1 })},
+		{name: "shifted", code: finding.Shift, values: moved(func(_ *goodPair, i int) int { return i + 1 })},
 	}
 }
 
@@ -171,7 +172,7 @@ func TestOrigin(t *testing.T) {
 				t.Logf("%s: first bad is %d: %v", name, v.FirstBad, v.rows[v.FirstBad].findings)
 			}
 			got := v.rows[at].findings
-			if record.Has(got, record.LayerInputBad) || record.Has(got, record.Accumulated) || f.code != "" && got[0].Code != f.code && got[0].Code != record.CalcError {
+			if finding.Has(got, finding.LayerInputBad) || finding.Has(got, finding.Accumulated) || f.code != "" && got[0].Code != f.code && got[0].Code != finding.CalcError {
 				t.Errorf("%s: %v, want %s", name, got, f.code)
 			}
 		}
@@ -203,7 +204,7 @@ func deepRun(rng *rand.Rand, seed uint64, d tensor.DType) run {
 // to a few hundred times the deviations.
 func TestCleanDeepNets(t *testing.T) {
 	engines := newComparer()
-	failing, large, codes := 0, 0, map[record.Code]int{}
+	failing, large, codes := 0, 0, map[finding.Code]int{}
 	judge := func(name string, r run, rng *rand.Rand) {
 		ops := r.rows(t, engines, rng, nil, 0)
 		for _, graph := range []record.Flow{nil, r.graph()} {
@@ -216,7 +217,7 @@ func TestCleanDeepNets(t *testing.T) {
 					large++
 				}
 				codes[op.findings[0].Code]++
-				if record.Has(op.findings, record.CalcError) {
+				if finding.Has(op.findings, finding.CalcError) {
 					t.Errorf("%s, %s: %v", name, ops[i].Op, op.findings)
 				}
 			}

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"dumptool/internal/compare/metrics"
-	"dumptool/internal/compare/record"
 	"dumptool/internal/exact"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -121,8 +121,8 @@ type pair struct {
 	errors   int64     // of the strict policy
 	sampled  *sample
 	// facts and confidence are those of the pattern that is tested.
-	facts      record.Facts
-	confidence record.Confidence
+	facts      finding.Facts
+	confidence finding.Confidence
 }
 
 func newPair(ctx context.Context, in *Tensors) (*pair, error) {

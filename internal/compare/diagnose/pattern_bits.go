@@ -3,7 +3,7 @@ package diagnose
 import (
 	"slices"
 
-	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -106,7 +106,7 @@ func bitFlips(p *pair) lang.Sentence {
 		counts[bit]++
 	}
 	if p.errors == 1 { // which may be anything
-		p.confidence = record.Low
+		p.confidence = finding.Low
 	}
 	return lang.Sayf("each of the %d errors among %d elements matches the reference to a relative error of %s with one bit flipped: %s",
 		"%d 个错误(共 %d 个元素)均在翻转一个比特后与标杆一致，相对误差不超过 %s：%s",

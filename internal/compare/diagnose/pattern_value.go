@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"dumptool/internal/compare/metrics"
-	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -98,14 +98,14 @@ func nonFiniteText(r *metrics.Result) lang.Sentence {
 
 // overflowConfidence is low for other types than float16: only an intermediate
 // may have been float16.
-func overflowConfidence(r *metrics.Result) record.Confidence {
+func overflowConfidence(r *metrics.Result) finding.Confidence {
 	switch {
 	case r.NPUDType != tensor.Float16:
-		return record.Low
+		return finding.Low
 	case npuNonFinite(r) == 0:
-		return record.Medium
+		return finding.Medium
 	default:
-		return record.High
+		return finding.High
 	}
 }
 

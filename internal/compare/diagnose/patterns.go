@@ -6,6 +6,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -28,13 +29,13 @@ type Tensors struct {
 // Examine inspects the tensors of a failing pair: the known ways in which they are bad,
 // the most specific one first, and the axis along which the errors are most uneven, nil
 // where they are even. It names no operators. The error is one of reading.
-func Examine(ctx context.Context, in Tensors) (found []record.Finding, uneven *record.Unevenness, err error) {
+func Examine(ctx context.Context, in Tensors) (found []finding.Finding, uneven *record.Unevenness, err error) {
 	p, err := newPair(ctx, &in)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, pattern := range patterns() {
-		if p.result == nil && pattern.code != record.Layout || pattern.test == nil || !pattern.applies(found) {
+		if p.result == nil && pattern.code != finding.Layout || pattern.test == nil || !pattern.applies(found) {
 			continue
 		}
 		p.facts, p.confidence = nil, pattern.confidence
@@ -43,18 +44,18 @@ func Examine(ctx context.Context, in Tensors) (found []record.Finding, uneven *r
 			return nil, nil, err
 		}
 		if !text.IsZero() {
-			found = append(found, record.Finding{Code: pattern.code, Confidence: p.confidence, Evidence: text, Facts: p.facts})
+			found = append(found, finding.Finding{Code: pattern.code, Confidence: p.confidence, Evidence: text, Facts: p.facts})
 		}
 	}
 	return found, mostUneven(p.result), nil
 }
 
 // single is a finding, or none without evidence.
-func single(code record.Code, confidence record.Confidence, evidence lang.Sentence) []record.Finding {
+func single(code finding.Code, confidence finding.Confidence, evidence lang.Sentence) []finding.Finding {
 	if evidence.IsZero() {
 		return nil
 	}
-	return []record.Finding{{Code: code, Confidence: confidence, Evidence: evidence}}
+	return []finding.Finding{{Code: code, Confidence: confidence, Evidence: evidence}}
 }
 
 // reads is what a pattern reads of the tensors of a pair; the rest is in the
@@ -71,17 +72,17 @@ const (
 
 // pattern is one known way in which a tensor is bad.
 type pattern struct {
-	code record.Code
+	code finding.Code
 	// looks says what the pattern looks for.
 	looks      string
 	reads      reads
-	confidence record.Confidence // unless the test has another one
+	confidence finding.Confidence // unless the test has another one
 	// test returns the evidence, none where the pattern is not there. It is nil for
 	// readsRows.
 	test func(*pair) lang.Sentence
 	// beside are the codes of earlier findings beside which this one counts; any
 	// other finding explains it.
-	beside []record.Code
+	beside []finding.Code
 }
 
 // patterns are the tests in their order: what explains the whole tensor and
@@ -89,37 +90,37 @@ type pattern struct {
 // the table.
 func patterns() []pattern {
 	return []pattern{
-		{record.ModelNaN, "no errors, and NaN or the same infinity on both sides", readsNothing, record.High, onlyModelNaN, nil},
-		{record.ZeroOutput, "zeros only", readsNothing, record.High, zeroOutput, nil},
-		{record.Wrap, "integers modulo 2^bits", readsNothing, record.Medium, wrapped, nil},
-		{record.Saturation, "numbers at the limit of their type", readsNothing, record.Medium, saturated, nil},
-		{record.ConstOutput, "one value only", readsNothing, record.High, constOutput, nil},
-		{record.ModelNaN, "NaN and infinities of the reference as the only errors", readsNothing, record.High, onlyReferenceNaN, []record.Code{record.Saturation}},
-		{record.Endian, "elements with their bytes reversed", readsSample, record.Medium, byteSwapped, nil},
-		{record.DTypeMisread, "elements of another type of the same size", readsSample, record.Medium, misread, nil},
-		{record.BitFlip, "few errors, each one bit away from the reference", readsErrors, record.Medium, bitFlips, nil},
-		{record.OverflowFP16, "NaN, infinities and limits where numbers exceed float16", readsNothing, record.High, overflowed, []record.Code{record.Saturation}},
-		{record.NPUNaN, "NaN and infinities where the reference is finite", readsNothing, record.High, onlyNPUNaN, []record.Code{record.BitFlip}},
-		{record.Negated, "the reference times -1", readsSample, record.Medium, negated, nil},
-		{record.Scale, "the reference times a factor", readsSample, record.Medium, scaled, nil},
-		{record.Offset, "the reference plus a number", readsSample, record.Medium, displaced, []record.Code{record.Scale}},
-		{record.Shift, "the reference moved by some elements or a row", readsSample, record.Medium, shifted, nil},
-		{record.Layout, "the reference in another order of axes", readsSample, record.Medium, permuted, nil},
-		{record.Swapped, "two tensors, each in the place of the other", readsRows, record.Medium, nil, nil},
+		{finding.ModelNaN, "no errors, and NaN or the same infinity on both sides", readsNothing, finding.High, onlyModelNaN, nil},
+		{finding.ZeroOutput, "zeros only", readsNothing, finding.High, zeroOutput, nil},
+		{finding.Wrap, "integers modulo 2^bits", readsNothing, finding.Medium, wrapped, nil},
+		{finding.Saturation, "numbers at the limit of their type", readsNothing, finding.Medium, saturated, nil},
+		{finding.ConstOutput, "one value only", readsNothing, finding.High, constOutput, nil},
+		{finding.ModelNaN, "NaN and infinities of the reference as the only errors", readsNothing, finding.High, onlyReferenceNaN, []finding.Code{finding.Saturation}},
+		{finding.Endian, "elements with their bytes reversed", readsSample, finding.Medium, byteSwapped, nil},
+		{finding.DTypeMisread, "elements of another type of the same size", readsSample, finding.Medium, misread, nil},
+		{finding.BitFlip, "few errors, each one bit away from the reference", readsErrors, finding.Medium, bitFlips, nil},
+		{finding.OverflowFP16, "NaN, infinities and limits where numbers exceed float16", readsNothing, finding.High, overflowed, []finding.Code{finding.Saturation}},
+		{finding.NPUNaN, "NaN and infinities where the reference is finite", readsNothing, finding.High, onlyNPUNaN, []finding.Code{finding.BitFlip}},
+		{finding.Negated, "the reference times -1", readsSample, finding.Medium, negated, nil},
+		{finding.Scale, "the reference times a factor", readsSample, finding.Medium, scaled, nil},
+		{finding.Offset, "the reference plus a number", readsSample, finding.Medium, displaced, []finding.Code{finding.Scale}},
+		{finding.Shift, "the reference moved by some elements or a row", readsSample, finding.Medium, shifted, nil},
+		{finding.Layout, "the reference in another order of axes", readsSample, finding.Medium, permuted, nil},
+		{finding.Swapped, "two tensors, each in the place of the other", readsRows, finding.Medium, nil, nil},
 		// A tensor that is made of its own reference is not another one: the operator
 		// behind it may pass it on as it is.
-		{record.Duplicate, "the tensor of another operator", readsRows, record.Medium, nil, []record.Code{record.OverflowFP16, record.NPUNaN}},
-		{record.ZeroTail, "zeros at the end", readsNothing, record.Medium, zeroTail, nil},
-		{record.Tail, "errors from one offset to the end", readsSample, record.Medium, tail, []record.Code{record.ModelNaN, record.OverflowFP16, record.NPUNaN}},
-		{record.Stride, "errors at offsets with a common step", readsErrors, record.Medium, strided, []record.Code{record.ModelNaN, record.OverflowFP16, record.NPUNaN, record.BitFlip}},
-		{record.Underflow, "zeros and subnormal numbers for small numbers", readsErrors, record.Medium, underflow, []record.Code{record.ZeroOutput}},
-		{record.Bias, "differences of one sign", readsNothing, record.Low, biased, nil},
+		{finding.Duplicate, "the tensor of another operator", readsRows, finding.Medium, nil, []finding.Code{finding.OverflowFP16, finding.NPUNaN}},
+		{finding.ZeroTail, "zeros at the end", readsNothing, finding.Medium, zeroTail, nil},
+		{finding.Tail, "errors from one offset to the end", readsSample, finding.Medium, tail, []finding.Code{finding.ModelNaN, finding.OverflowFP16, finding.NPUNaN}},
+		{finding.Stride, "errors at offsets with a common step", readsErrors, finding.Medium, strided, []finding.Code{finding.ModelNaN, finding.OverflowFP16, finding.NPUNaN, finding.BitFlip}},
+		{finding.Underflow, "zeros and subnormal numbers for small numbers", readsErrors, finding.Medium, underflow, []finding.Code{finding.ZeroOutput}},
+		{finding.Bias, "differences of one sign", readsNothing, finding.Low, biased, nil},
 	}
 }
 
 // applies reports whether the pattern has something to add to the findings.
-func (t *pattern) applies(findings []record.Finding) bool {
-	return !slices.ContainsFunc(findings, func(f record.Finding) bool { return !slices.Contains(t.beside, f.Code) })
+func (t *pattern) applies(findings []finding.Finding) bool {
+	return !slices.ContainsFunc(findings, func(f finding.Finding) bool { return !slices.Contains(t.beside, f.Code) })
 }
 
 // firstError is the lowest offset of an error, -1 without errors.

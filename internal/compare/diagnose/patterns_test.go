@@ -11,11 +11,12 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/tensor"
 )
 
 // diagnosed compares and diagnoses a pair.
-func diagnosed(t *testing.T, req metrics.Request, ref, npu memory) (*metrics.Result, []record.Finding) {
+func diagnosed(t *testing.T, req metrics.Request, ref, npu memory) (*metrics.Result, []finding.Finding) {
 	t.Helper()
 	result, err := metrics.Compare(t.Context(), req, ref, npu)
 	if err != nil {
@@ -25,14 +26,14 @@ func diagnosed(t *testing.T, req metrics.Request, ref, npu memory) (*metrics.Res
 }
 
 // patternsOf examines a pair, as the only one of a run.
-func patternsOf(t *testing.T, result *metrics.Result, req metrics.Request, ref, npu memory) []record.Finding {
+func patternsOf(t *testing.T, result *metrics.Result, req metrics.Request, ref, npu memory) []finding.Finding {
 	t.Helper()
 	return patternsBeside(t, Tensors{Result: result, Request: req, Ref: ref, NPU: npu})
 }
 
 // patternsBeside examines a pair, in a run where the NPU tensors of other operators
 // are the same and their references differ.
-func patternsBeside(t *testing.T, in Tensors, others ...string) []record.Finding {
+func patternsBeside(t *testing.T, in Tensors, others ...string) []finding.Finding {
 	t.Helper()
 	rows := []testRow{rowOf("op", record.Fail, in.Result)}
 	var err error
@@ -134,7 +135,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func checkFindings(t *testing.T, name string, findings []record.Finding, code record.Code, siblings []record.Code) {
+func checkFindings(t *testing.T, name string, findings []finding.Finding, code finding.Code, siblings []finding.Code) {
 	t.Helper()
 	if len(findings) == 0 || findings[0].Code != code {
 		t.Errorf("%s: got %v, want %s first", name, findings, code)
@@ -181,12 +182,12 @@ func TestMoreCodes(t *testing.T) {
 		kind     kind
 		limits   metrics.Limits
 		ref, npu []float64
-		want     []record.Code
+		want     []finding.Code
 	}{
-		{"int8 saturates", kind{tensor.Int8, tensor.Int32}, metrics.Limits{}, wide, clip(wide, -128, 127), []record.Code{record.Saturation}},
-		{"int8 wraps", kind{tensor.Int8, tensor.Int32}, metrics.Limits{}, wide, wide, []record.Code{record.Wrap}},
-		{"int16 wraps", kind{tensor.Int16, tensor.Int32}, metrics.Limits{}, words, words, []record.Code{record.Wrap}},
-		{"float16 underflows", kind{tensor.Float16, tensor.Float32}, metrics.Limits{Rtol: 1e-3, Atol: 1e-5}, small, half, []record.Code{record.Underflow}},
+		{"int8 saturates", kind{tensor.Int8, tensor.Int32}, metrics.Limits{}, wide, clip(wide, -128, 127), []finding.Code{finding.Saturation}},
+		{"int8 wraps", kind{tensor.Int8, tensor.Int32}, metrics.Limits{}, wide, wide, []finding.Code{finding.Wrap}},
+		{"int16 wraps", kind{tensor.Int16, tensor.Int32}, metrics.Limits{}, words, words, []finding.Code{finding.Wrap}},
+		{"float16 underflows", kind{tensor.Float16, tensor.Float32}, metrics.Limits{Rtol: 1e-3, Atol: 1e-5}, small, half, []finding.Code{finding.Underflow}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -214,8 +215,8 @@ func TestModelNaN(t *testing.T) {
 	m := memory{store(tensor.Float32, values), 4}
 	k := kind{tensor.Float32, tensor.Float32}
 	_, findings := diagnosed(t, request(tensor.Shape{100}, k), m, m)
-	checkFindings(t, "equal", findings, record.ModelNaN, nil)
-	if findings[0].Confidence != record.High {
+	checkFindings(t, "equal", findings, finding.ModelNaN, nil)
+	if findings[0].Confidence != finding.High {
 		t.Errorf("confidence %s of a documented rule", findings[0].Confidence)
 	}
 }
@@ -230,7 +231,7 @@ func TestDuplicate(t *testing.T) {
 	result, _ := diagnosed(t, req, ref, npu)
 	in := Tensors{Result: result, Request: req, Ref: ref, NPU: npu}
 	findings := patternsBeside(t, in, "conv1", "conv2", "conv3", "conv4")
-	checkFindings(t, "stale", findings, record.Duplicate, nil)
+	checkFindings(t, "stale", findings, finding.Duplicate, nil)
 	if want := "conv1:output:0, conv2:output:0, conv3:output:0 and 1 more"; !strings.Contains(findings[0].Evidence.String(), want) {
 		t.Errorf("evidence %q does not name %q", findings[0].Evidence, want)
 	}
@@ -293,7 +294,7 @@ func TestFaultless(t *testing.T) {
 				result := engines.compare(t, req, refMemory, npuMemory)
 				pairs++
 				for _, f := range patternsOf(t, result, req, refMemory, npuMemory) {
-					if f.Code != record.Bias {
+					if f.Code != finding.Bias {
 						alarms++
 						t.Errorf("%s, seed %d, shape %s: %s: %s", name, seed, shape, f.Code, f.Evidence)
 					}
@@ -306,7 +307,7 @@ func TestFaultless(t *testing.T) {
 
 // codesAt diagnoses a pair of float16 against float32 whose NPU tensor another
 // operator has too.
-func codesAt(t *testing.T, ref, npu []float64) []record.Code {
+func codesAt(t *testing.T, ref, npu []float64) []finding.Code {
 	t.Helper()
 	k := kind{tensor.Float16, tensor.Float32}
 	req, r, n := request(tensor.Shape{int64(len(ref))}, k), memory{store(k.ref, ref), 4}, memory{store(k.npu, npu), 2}
@@ -342,17 +343,17 @@ func TestUninformative(t *testing.T) {
 	tests := []struct {
 		name     string
 		ref, npu []float64
-		want     record.Code // the first code
-		never    []record.Code
+		want     finding.Code // the first code
+		never    []finding.Code
 	}{
-		{"a mask against zeros", zero, mask, "", []record.Code{record.Endian, record.DTypeMisread, record.Shift, record.Layout, record.Scale}},
-		{"ones and NaN against zeros", zero, masked, record.NPUNaN, []record.Code{record.Endian, record.DTypeMisread}},
-		{"ones against tiny numbers", tiny, constant(1), record.ConstOutput, []record.Code{record.Endian, record.DTypeMisread, record.Duplicate}},
-		{"one value against another", constant(3), constant(6), "", []record.Code{record.Scale, record.Duplicate, record.Endian, record.DTypeMisread}},
-		{"all NaN", wide, constant(nan), record.NPUNaN, []record.Code{record.Duplicate}},
-		{"all infinite", wide, constant(inf), record.NPUNaN, []record.Code{record.Duplicate}},
-		{"one value", wide, constant(7), record.ConstOutput, []record.Code{record.Duplicate}},
-		{"all at the limit", beyond, constant(65504), record.Saturation, []record.Code{record.Duplicate, record.ConstOutput}},
+		{"a mask against zeros", zero, mask, "", []finding.Code{finding.Endian, finding.DTypeMisread, finding.Shift, finding.Layout, finding.Scale}},
+		{"ones and NaN against zeros", zero, masked, finding.NPUNaN, []finding.Code{finding.Endian, finding.DTypeMisread}},
+		{"ones against tiny numbers", tiny, constant(1), finding.ConstOutput, []finding.Code{finding.Endian, finding.DTypeMisread, finding.Duplicate}},
+		{"one value against another", constant(3), constant(6), "", []finding.Code{finding.Scale, finding.Duplicate, finding.Endian, finding.DTypeMisread}},
+		{"all NaN", wide, constant(nan), finding.NPUNaN, []finding.Code{finding.Duplicate}},
+		{"all infinite", wide, constant(inf), finding.NPUNaN, []finding.Code{finding.Duplicate}},
+		{"one value", wide, constant(7), finding.ConstOutput, []finding.Code{finding.Duplicate}},
+		{"all at the limit", beyond, constant(65504), finding.Saturation, []finding.Code{finding.Duplicate, finding.ConstOutput}},
 	}
 	for _, test := range tests {
 		got := codesAt(t, test.ref, test.npu)
@@ -383,11 +384,11 @@ func TestNearlyItsReference(t *testing.T) {
 	ref := normal(rand.New(rand.NewPCG(1, 8)), 500, 1, 0)
 	npu := slices.Clone(ref)
 	npu[17] += 0.5
-	if got := codesAt(t, ref, npu); slices.Contains(got, record.Duplicate) {
+	if got := codesAt(t, ref, npu); slices.Contains(got, finding.Duplicate) {
 		t.Errorf("%v", got)
 	}
-	if got := codesAt(t, normal(rand.New(rand.NewPCG(2, 8)), 500, 1, 0), npu); len(got) == 0 || got[0] != record.Duplicate {
-		t.Errorf("%v, want %s first", got, record.Duplicate)
+	if got := codesAt(t, normal(rand.New(rand.NewPCG(2, 8)), 500, 1, 0), npu); len(got) == 0 || got[0] != finding.Duplicate {
+		t.Errorf("%v, want %s first", got, finding.Duplicate)
 	}
 }
 
@@ -398,8 +399,8 @@ func TestPassedOn(t *testing.T) {
 	for i := range npu {
 		npu[i] /= 2
 	}
-	if got := codesAt(t, ref, npu); len(got) != 1 || got[0] != record.Scale {
-		t.Errorf("%v, want %s", got, record.Scale)
+	if got := codesAt(t, ref, npu); len(got) != 1 || got[0] != finding.Scale {
+		t.Errorf("%v, want %s", got, finding.Scale)
 	}
 }
 
@@ -414,19 +415,19 @@ func TestReferenceNaN(t *testing.T) {
 	k := kind{tensor.Float32, tensor.Float32}
 	req := request(tensor.Shape{400}, k)
 	_, findings := diagnosed(t, req, memory{store(k.ref, ref), 4}, memory{store(k.npu, npu), 4})
-	checkFindings(t, "reference", findings, record.ModelNaN, []record.Code{record.Stride})
+	checkFindings(t, "reference", findings, finding.ModelNaN, []finding.Code{finding.Stride})
 	for _, want := range []string{"49 of 400 elements are NaN in the reference", "1 of 400 elements are infinite in the reference"} {
 		if len(findings) > 0 && !strings.Contains(findings[0].Evidence.String(), want) {
 			t.Errorf("%q lacks %q", findings[0].Evidence, want)
 		}
 	}
-	if findings[0].Confidence != record.High {
+	if findings[0].Confidence != finding.High {
 		t.Errorf("confidence %s", findings[0].Confidence)
 	}
 	npu[9] = math.NaN() // beside an error of the NPU it comes after it
 	_, findings = diagnosed(t, req, memory{store(k.ref, ref), 4}, memory{store(k.npu, npu), 4})
-	checkFindings(t, "both", findings, record.NPUNaN, []record.Code{record.ModelNaN, record.Stride, record.Tail})
-	if !record.Has(findings, record.ModelNaN) {
-		t.Errorf("%v without %s", findings, record.ModelNaN)
+	checkFindings(t, "both", findings, finding.NPUNaN, []finding.Code{finding.ModelNaN, finding.Stride, finding.Tail})
+	if !finding.Has(findings, finding.ModelNaN) {
+		t.Errorf("%v without %s", findings, finding.ModelNaN)
 	}
 }

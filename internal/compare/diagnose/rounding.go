@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"dumptool/internal/compare/metrics"
-	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 )
 
@@ -48,7 +48,7 @@ func (r *row) isRounding() bool {
 		slices.ContainsFunc(inputs, func(in *row) bool { return in.failed() && !in.rounding }) {
 		return false
 	}
-	if slices.ContainsFunc(r.patterns(), func(f record.Finding) bool { return specific(f.Code) && f.Code != record.Stride }) {
+	if slices.ContainsFunc(r.patterns(), func(f finding.Finding) bool { return specific(f.Code) && f.Code != finding.Stride }) {
 		return false
 	}
 	// A part of an axis may be bad, not just its smallest elements.
@@ -67,21 +67,21 @@ func damage(res *metrics.Result) float64 {
 }
 
 // specific reports whether a pattern is none of those that rounding makes.
-func specific(code record.Code) bool {
-	return code != record.Bias && code != record.Underflow && code != record.ModelNaN
+func specific(code finding.Code) bool {
+	return code != finding.Bias && code != finding.Underflow && code != finding.ModelNaN
 }
 
 // own are the specific patterns that no bad input shows.
-func (r *row) own() []record.Finding {
+func (r *row) own() []finding.Finding {
 	reference, _ := refNonFinite(r.result())
-	return slices.DeleteFunc(slices.Clone(r.patterns()), func(f record.Finding) bool {
-		return r.rounding || !specific(f.Code) && (f.Code != record.ModelNaN || reference == 0) || r.inherited(f.Code)
+	return slices.DeleteFunc(slices.Clone(r.patterns()), func(f finding.Finding) bool {
+		return r.rounding || !specific(f.Code) && (f.Code != finding.ModelNaN || reference == 0) || r.inherited(f.Code)
 	})
 }
 
 // inherited reports whether a bad input shows the pattern too.
-func (r *row) inherited(code record.Code) bool {
-	same := func(f record.Finding) bool { return family(f.Code) == family(code) }
+func (r *row) inherited(code finding.Code) bool {
+	same := func(f finding.Finding) bool { return family(f.Code) == family(code) }
 	return slices.ContainsFunc(r.resolved().rows, func(in *row) bool {
 		return in.failed() && slices.ContainsFunc(in.patterns(), same)
 	})
@@ -89,12 +89,12 @@ func (r *row) inherited(code record.Code) bool {
 
 // family is the code that a pattern shares with what the next operator makes of
 // it.
-func family(code record.Code) record.Code {
+func family(code finding.Code) finding.Code {
 	switch code {
-	case record.ConstOutput:
-		return record.ZeroOutput
-	case record.OverflowFP16:
-		return record.NPUNaN
+	case finding.ConstOutput:
+		return finding.ZeroOutput
+	case finding.OverflowFP16:
+		return finding.NPUNaN
 	default:
 		return code
 	}
@@ -118,7 +118,7 @@ func (r *row) explainedBy(in *row) bool {
 }
 
 // inputBad finds the bad inputs that explain the row.
-func (r *row) inputBad() []record.Finding {
+func (r *row) inputBad() []finding.Finding {
 	var bad []lang.Sentence
 	more := 0
 	for _, in := range r.resolved().rows {
@@ -136,13 +136,13 @@ func (r *row) inputBad() []record.Finding {
 	if len(bad) == 0 {
 		return nil
 	}
-	return single(record.LayerInputBad, r.sure(record.Medium, record.Low), lang.Sayf("bad input %s%s", "输入异常：%s%s",
+	return single(finding.LayerInputBad, r.sure(finding.Medium, finding.Low), lang.Sayf("bad input %s%s", "输入异常：%s%s",
 		andMore(lang.Join(bad, lang.Text{EN: ", ", ZH: "，"}), more), r.guess()))
 }
 
 // shapeInputBad is inputBad for a row whose shapes differ: the operator before
 // is no reason for that unless it is known to be read.
-func (r *row) shapeInputBad() []record.Finding {
+func (r *row) shapeInputBad() []finding.Finding {
 	if r.resolved().inferred {
 		return nil
 	}

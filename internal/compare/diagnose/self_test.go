@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 )
 
@@ -25,7 +26,7 @@ func TestSelfBehind(t *testing.T) {
 
 // TestSelf: what an operator is by itself makes an origin sure, clears one, or finds one.
 func TestSelf(t *testing.T) {
-	wrong := &record.Self{Status: "wrong", Bad: 3, Elements: 128, Why: []record.Finding{{Code: record.InnerOverflow, Confidence: record.Medium, Evidence: lang.Plain("3 elements")}}}
+	wrong := &record.Self{Status: "wrong", Bad: 3, Elements: 128, Why: []finding.Finding{{Code: finding.InnerOverflow, Confidence: finding.Medium, Evidence: lang.Plain("3 elements")}}}
 	right, wide := &record.Self{Status: "ok"}, &record.Self{Status: "low", Width: 100}
 	narrow, unknown := &record.Self{Status: "low", Width: 3}, &record.Self{Status: "misfit"}
 	const small = 0x1p-9 // beyond storing, within the limits
@@ -36,22 +37,22 @@ func TestSelf(t *testing.T) {
 		unordered   bool
 		origins     string
 		status      record.Status // of b, in a round without an order of a
-		code        record.Code
-		confidence  record.Confidence
+		code        finding.Code
+		confidence  finding.Confidence
 		notAnOrigin bool
 	}{
-		{"an origin that is wrong", rounding, faulty, rounding, wrong, false, "b", record.Fail, record.InnerOverflow, record.High, false},
-		{"an origin that is right", rounding, faulty, rounding, right, false, "b", record.Fail, record.ReferenceDiffers, record.High, false},
-		{"one that is right within a bound", rounding, faulty, rounding, narrow, false, "b", record.Fail, record.ReferenceDiffers, record.Medium, false},
+		{"an origin that is wrong", rounding, faulty, rounding, wrong, false, "b", record.Fail, finding.InnerOverflow, finding.High, false},
+		{"an origin that is right", rounding, faulty, rounding, right, false, "b", record.Fail, finding.ReferenceDiffers, finding.High, false},
+		{"one that is right within a bound", rounding, faulty, rounding, narrow, false, "b", record.Fail, finding.ReferenceDiffers, finding.Medium, false},
 		{"one that may be", rounding, faulty, rounding, wide, false, "b", record.Fail, "", "", false},
 		{"one of which nothing is known", rounding, faulty, rounding, unknown, false, "b", record.Fail, "", "", false},
-		{"an origin that is right, of other inputs", small, faulty, small, right, false, "b", record.Fail, record.InputDiffers, record.High, false},
-		{"a second origin that is right", 0.2, 0.9, 0.2, right, false, "z", record.Fail, record.LayerInputBad, "", true},
-		{"a damaged one that is wrong", 0.2, 0.2, 0.2, wrong, false, "z b", record.Fail, record.InnerOverflow, record.High, false},
-		{"one that agrees and is wrong", rounding, rounding, rounding, wrong, false, "", record.Warn, record.SelfWrong, record.Medium, true},
-		{"one within the limits that is wrong", rounding, small, rounding, wrong, false, "b", record.Fail, record.InnerOverflow, record.High, false},
-		{"what may be amplified, and is wrong", 0.12, rounding, rounding, wrong, true, "a", record.Fail, record.InnerOverflow, record.High, false},
-		{"what may be amplified, and is right", 0.12, rounding, rounding, right, true, "", record.Rounding, record.Accumulated, "", true},
+		{"an origin that is right, of other inputs", small, faulty, small, right, false, "b", record.Fail, finding.InputDiffers, finding.High, false},
+		{"a second origin that is right", 0.2, 0.9, 0.2, right, false, "z", record.Fail, finding.LayerInputBad, "", true},
+		{"a damaged one that is wrong", 0.2, 0.2, 0.2, wrong, false, "z b", record.Fail, finding.InnerOverflow, finding.High, false},
+		{"one that agrees and is wrong", rounding, rounding, rounding, wrong, false, "", record.Warn, finding.SelfWrong, finding.Medium, true},
+		{"one within the limits that is wrong", rounding, small, rounding, wrong, false, "b", record.Fail, finding.InnerOverflow, finding.High, false},
+		{"what may be amplified, and is wrong", 0.12, rounding, rounding, wrong, true, "a", record.Fail, finding.InnerOverflow, finding.High, false},
+		{"what may be amplified, and is right", 0.12, rounding, rounding, right, true, "", record.Rounding, finding.Accumulated, "", true},
 	} {
 		rows := inOrder(measured("a", "Relu", tt.a), measured("b", "Add", tt.b), measured("z", "Conv2D", tt.z))
 		known, of := Network{Graph: fromConsumers(map[string][]string{"z": {"a"}, "a": {"b"}}), Ordered: true}, "b"

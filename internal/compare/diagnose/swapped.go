@@ -7,6 +7,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -123,15 +124,15 @@ func contradict(a, b *metrics.Result) bool {
 }
 
 // swap says that the tensor of a row is at the place of that of another row, and the reverse.
-func (r *row) swap(o *row) []record.Finding {
-	var found []record.Finding
+func (r *row) swap(o *row) []finding.Finding {
+	var found []finding.Finding
 	if r.compared {
-		found = single(record.Swapped, record.Medium, lang.Sayf("mean, deviation, minimum and maximum of the NPU tensor are those of the reference of %s, and the reverse: its own is probably in %s (files swapped?)",
+		found = single(finding.Swapped, finding.Medium, lang.Sayf("mean, deviation, minimum and maximum of the NPU tensor are those of the reference of %s, and the reverse: its own is probably in %s (files swapped?)",
 			"NPU 张量的均值、标准差、最小值和最大值与 %s 的标杆相同，反之亦然：它自己的张量很可能在 %s 中(文件互换？)", o.source.Name(), o.source.NPUFile))
 	} else {
-		found = single(record.Swapped, record.Low, lang.Sayf("the NPU tensor has the shape of the reference of %s, and the reverse: its own is probably in %s (files swapped?)",
+		found = single(finding.Swapped, finding.Low, lang.Sayf("the NPU tensor has the shape of the reference of %s, and the reverse: its own is probably in %s (files swapped?)",
 			"NPU 张量的 shape 与 %s 的标杆相同，反之亦然：它自己的张量很可能在 %s 中(文件互换？)", o.source.Name(), o.source.NPUFile))
 	}
-	found[0].Facts = found[0].Facts.Int(record.OtherRow, int64(o.index))
+	found[0].Facts = found[0].Facts.Int(finding.OtherRow, int64(o.index))
 	return found
 }

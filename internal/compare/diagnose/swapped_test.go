@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/tensor"
 )
 
@@ -50,7 +51,7 @@ func TestSwapped(t *testing.T) {
 			all := newNetwork(rows, Network{Ordered: isOrdered}).rows
 			for i, other := range []string{"conv1", "conv0", ""} {
 				found := all[i].patterns()
-				is := len(found) > 0 && found[0].Code == record.Swapped
+				is := len(found) > 0 && found[0].Code == finding.Swapped
 				if is != (other != "") || is && !strings.Contains(found[0].Evidence.String(), other+":output:0, and the reverse: its own is probably in npu/"+other+".npy") {
 					t.Errorf("seed %d, %d elements: conv%d: %v, want %q", seed, n, i, found, other)
 				}
@@ -83,7 +84,7 @@ func TestNotSwapped(t *testing.T) {
 	add(b, a)
 	add(b, a)
 	for i, r := range newNetwork(pairedRows(t, tensor.Float16, refs, npus), Network{}).rows {
-		if record.Has(r.patterns(), record.Swapped) {
+		if finding.Has(r.patterns(), finding.Swapped) {
 			t.Errorf("conv%d: %v", i, r.patterns())
 		}
 	}
@@ -102,7 +103,7 @@ func TestSwappedShapes(t *testing.T) {
 		row("e", tensor.Shape{8}, tensor.Shape{9}), row("f", tensor.Shape{9}, tensor.Shape{8}), row("g", tensor.Shape{9}, tensor.Shape{8}),
 	}
 	for i, r := range newNetwork(rows, Network{}).rows {
-		if got, want := record.Has(r.patterns(), record.Swapped), i < 2; got != want {
+		if got, want := finding.Has(r.patterns(), finding.Swapped), i < 2; got != want {
 			t.Errorf("%s: %v", rows[i].Op, r.patterns())
 		}
 	}

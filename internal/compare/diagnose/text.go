@@ -11,6 +11,7 @@ import (
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/verdict"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
@@ -18,20 +19,20 @@ import (
 
 // explain says why the row is what it is: what an origin does, which origin damaged
 // it, how much of it is rounding.
-func (x *judged) explain() []record.Finding {
+func (x *judged) explain() []finding.Finding {
 	switch {
 	case !x.compared:
-		return record.Merge(x.shapeInputBad(), x.patterns())
+		return finding.Merge(x.shapeInputBad(), x.patterns())
 	case x.origin:
 		return x.bySelf(x.cause())
 	case x.status == record.Fail && len(x.fedBy) > 0:
-		return single(record.LayerInputBad, x.confidence(), x.fed())
+		return single(finding.LayerInputBad, x.confidence(), x.fed())
 	case x.status == record.Rounding:
-		return single(record.Accumulated, x.confidence(), x.rounding())
+		return single(finding.Accumulated, x.confidence(), x.rounding())
 	case x.status == record.Warn && x.source.Self.IsWrong():
-		return record.Merge(x.agreed(), x.modelNaN())
+		return finding.Merge(x.agreed(), x.modelNaN())
 	case x.status == record.Warn && x.verdict.Level == verdict.Suspect:
-		return record.Merge(single(x.excused()), x.modelNaN())
+		return finding.Merge(single(x.excused()), x.modelNaN())
 	case x.status.Passes():
 		return x.modelNaN()
 	}
@@ -39,48 +40,48 @@ func (x *judged) explain() []record.Finding {
 }
 
 // confidence is how sure the verdict is.
-func (x *judged) confidence() record.Confidence {
+func (x *judged) confidence() finding.Confidence {
 	v := &x.verdict
 	switch {
 	case x.guessed && len(x.related) == 0 || v.Class == optype.Unknown || v.Score < 1.3*v.Limit && v.PeakScore < 3:
-		return record.Low
+		return finding.Low
 	case v.Exact && (v.PeakScore >= 3 || v.Score >= 3):
-		return record.High
+		return finding.High
 	}
-	return record.Medium
+	return finding.Medium
 }
 
 // cause says what an origin does: a pattern that only such a fault makes, or what is
 // seen of its error.
-func (x *judged) cause() []record.Finding {
+func (x *judged) cause() []finding.Finding {
 	own := x.own()
 	if len(own) > 0 {
 		own[0].Evidence = joined(own[0].Evidence, x.excess())
-		return record.Merge(own, x.patterns())
+		return finding.Merge(own, x.patterns())
 	}
 	code, confidence := x.code(), x.confidence()
 	if x.noise == nil {
-		return record.Merge(x.patterns(), single(record.Unknown, record.Low, lang.Sayf("beyond the limits; what rounding explains is not known", "超出门限；无法得知舍入可解释的误差")))
+		return finding.Merge(x.patterns(), single(finding.Unknown, finding.Low, lang.Sayf("beyond the limits; what rounding explains is not known", "超出门限；无法得知舍入可解释的误差")))
 	}
 	switch code {
-	case record.NPUNaN:
+	case finding.NPUNaN:
 		if x.lost && x.noise.NonFinite == 0 {
-			return single(record.ModelNaN, record.High, lang.Sayf("the reference is NaN or infinite at %d elements where the NPU has numbers", "有 %d 个元素标杆为 NaN 或 inf 而 NPU 为数值", lostNumbers(x.result())))
+			return single(finding.ModelNaN, finding.High, lang.Sayf("the reference is NaN or infinite at %d elements where the NPU has numbers", "有 %d 个元素标杆为 NaN 或 inf 而 NPU 为数值", lostNumbers(x.result())))
 		}
 		return x.madeNonFinite()
-	case record.StartedApart:
-		return single(code, record.High, lang.Sayf("nothing that was compared makes it, and it is another tensor: cosine %s", "没有已比对的算子产生它，且两侧为不同的张量：余弦相似度 %s", metricText(x.result().Cosine)))
-	case record.Memory:
-		return single(code, record.High, lang.Sayf("the NPU read %s here, the reference %s", "NPU 此处读取 %s，标杆读取 %s", x.misread.source.Name(), x.producer.source.Name()))
-	case record.OverflowFP16:
-		return single(code, record.High, lang.Sayf("%d elements are beyond the range of %s (largest %s)", "%d 个元素超出 %s 的范围(最大 %s)",
+	case finding.StartedApart:
+		return single(code, finding.High, lang.Sayf("nothing that was compared makes it, and it is another tensor: cosine %s", "没有已比对的算子产生它，且两侧为不同的张量：余弦相似度 %s", metricText(x.result().Cosine)))
+	case finding.Memory:
+		return single(code, finding.High, lang.Sayf("the NPU read %s here, the reference %s", "NPU 此处读取 %s，标杆读取 %s", x.misread.source.Name(), x.producer.source.Name()))
+	case finding.OverflowFP16:
+		return single(code, finding.High, lang.Sayf("%d elements are beyond the range of %s (largest %s)", "%d 个元素超出 %s 的范围(最大 %s)",
 			x.noise.Overflows, x.noise.Type.Name, element(x.noise.Type.Max)))
 	}
 	parts := []lang.Sentence{x.seen(), x.scaledPart(), x.excess()}
 	if x.source.Uneven != nil && x.verdict.Kind != verdict.Scaled {
 		parts = append(parts, unevenText(x.source.Uneven))
 	}
-	return record.Merge(single(code, confidence, joined(parts...)), x.patterns())
+	return finding.Merge(single(code, confidence, joined(parts...)), x.patterns())
 }
 
 // joined puts what there is to say in one sentence.
@@ -89,37 +90,37 @@ func joined(parts ...lang.Sentence) lang.Sentence {
 }
 
 // code names what is seen of the error.
-func (x *judged) code() record.Code {
+func (x *judged) code() finding.Code {
 	n, v, res := x.noise, &x.verdict, x.result()
 	switch kind := v.Kind; {
 	case x.misread != nil:
-		return record.Memory
+		return finding.Memory
 	case kind == verdict.Apart:
-		return record.StartedApart
+		return finding.StartedApart
 	case kind == verdict.NonFinite:
-		return record.NPUNaN
+		return finding.NPUNaN
 	case kind == verdict.Overflow:
-		return record.OverflowFP16
+		return finding.OverflowFP16
 	case kind == verdict.Scaled && n.Residual < n.RMS/3:
-		return record.Scale
+		return finding.Scale
 	case kind == verdict.Constant && res != nil && res.NPU.Max.Value() == 0 && res.NPU.Min.Value() == 0:
-		return record.ZeroOutput
+		return finding.ZeroOutput
 	case kind == verdict.Constant:
-		return record.ConstOutput
+		return finding.ConstOutput
 	case kind == verdict.Value && math.Abs(n.Mean) > 0.9*n.RMS:
-		return record.Offset
+		return finding.Offset
 	case (kind == verdict.Value || kind == verdict.Scaled) && x.unrelated():
-		return record.Unrelated
+		return finding.Unrelated
 	case kind == verdict.Coarse, kind == verdict.Value && !v.Structured && !v.Exact && v.Class == optype.Linear:
-		return record.PrecisionLoss
+		return finding.PrecisionLoss
 	}
-	return record.CalcError
+	return finding.CalcError
 }
 
 // seen says what is seen of the error of an origin.
 func (x *judged) seen() lang.Sentence {
 	n, v := x.noise, &x.verdict
-	if x.code() == record.Unrelated {
+	if x.code() == finding.Unrelated {
 		return lang.Sayf("the tensors have nothing in common, cosine %s: other input, step, weights, or another tensor?", "两侧张量毫无关联，余弦相似度 %s：输入、步、权重不同，或是另一个张量？", metricText(x.result().Cosine))
 	}
 	switch v.Kind {
@@ -265,19 +266,19 @@ func (x *judged) rounding() lang.Sentence {
 }
 
 // excused says what looks wrong and is not, or by how much the error grew.
-func (x *judged) excused() (record.Code, record.Confidence, lang.Sentence) {
+func (x *judged) excused() (finding.Code, finding.Confidence, lang.Sentence) {
 	n, confidence := x.noise, x.confidence()
 	switch x.verdict.Kind {
 	case verdict.Drawn:
-		return record.Random, confidence, lang.Sayf("draws other numbers: the seeds differ", "随机数不同：两侧的种子不同")
+		return finding.Random, confidence, lang.Sayf("draws other numbers: the seeds differ", "随机数不同：两侧的种子不同")
 	case verdict.Coarse:
-		return record.PrecisionLoss, confidence, lang.Sayf("computes in %s; others of its kind keep the bits of float32", "以 %s 计算；其他同类算子保留 float32 的位数", x.held)
+		return finding.PrecisionLoss, confidence, lang.Sayf("computes in %s; others of its kind keep the bits of float32", "以 %s 计算；其他同类算子保留 float32 的位数", x.held)
 	case verdict.Tied:
-		return record.IndexTie, confidence, lang.Sayf("%d of %d indices differ, of numbers that are the same but for rounding", "%d/%d 个索引不同，其指向的数值仅有舍入差异", n.Differing, n.Elements)
+		return finding.IndexTie, confidence, lang.Sayf("%d of %d indices differ, of numbers that are the same but for rounding", "%d/%d 个索引不同，其指向的数值仅有舍入差异", n.Differing, n.Elements)
 	case verdict.Unread:
-		return record.Unread, confidence, lang.Sayf("%d of %d rows differ and nothing reads them: all that reads the tensor agrees", "%d/%d 行不同但未被读取：读取该张量的算子均一致", n.RowsOff, n.Rows.Count)
+		return finding.Unread, confidence, lang.Sayf("%d of %d rows differ and nothing reads them: all that reads the tensor agrees", "%d/%d 行不同但未被读取：读取该张量的算子均一致", n.RowsOff, n.Rows.Count)
 	}
-	return record.Amplified, record.Low, lang.Sayf("the error is %s x what rounding explains, without the form of a fault: the operator may amplify the error of its inputs; dump its weights to know",
+	return finding.Amplified, finding.Low, lang.Sayf("the error is %s x what rounding explains, without the form of a fault: the operator may amplify the error of its inputs; dump its weights to know",
 		"误差为舍入可解释的 %s 倍，但没有故障的特征：算子可能放大了输入误差；dump 其权重即可判断", number(x.verdict.Score))
 }
 

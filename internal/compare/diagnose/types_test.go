@@ -8,6 +8,7 @@ import (
 
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/tensor"
 )
 
@@ -158,7 +159,7 @@ func TestFewerBitsThanOthers(t *testing.T) {
 		j := Judge(rows, Network{Ordered: true, Graph: graph})
 		j.Apply()
 		j.Write()
-		if row := &rows[1]; row.Status != c.want || c.want == record.Warn && !record.Has(row.Reasons, record.PrecisionLoss) {
+		if row := &rows[1]; row.Status != c.want || c.want == record.Warn && !finding.Has(row.Reasons, finding.PrecisionLoss) {
 			t.Errorf("%s: %s %v, want %s", c.name, row.Status, row.Reasons, c.want)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 )
 
@@ -141,7 +142,7 @@ func binMeans(bins []metrics.AxisBin, sum func(*metrics.AxisBin) float64) []floa
 
 // halfRatio compares the first half with the second, without the middle bin of
 // an odd number; worse is the index of the worse one.
-func halfRatio(b []float64) (ratio metrics.Float, worse int) {
+func halfRatio(b []float64) (ratio jsonpos.Float, worse int) {
 	n := len(b) / 2
 	first, second := 0.0, 0.0
 	for i := range n {
@@ -155,19 +156,19 @@ func halfRatio(b []float64) (ratio metrics.Float, worse int) {
 }
 
 // ratioOf is a/b, infinite where b is 0 and a is not, 1 where both are.
-func ratioOf(a, b float64) metrics.Float {
+func ratioOf(a, b float64) jsonpos.Float {
 	switch {
 	case a == b:
 		return 1
 	case b == 0:
-		return metrics.Float(math.Inf(1))
+		return jsonpos.Float(math.Inf(1))
 	default:
-		return metrics.Float(a / b)
+		return jsonpos.Float(a / b)
 	}
 }
 
 // peakRatio compares the largest mean, at index peak, with the median.
-func peakRatio(b []float64) (ratio metrics.Float, peak int) {
+func peakRatio(b []float64) (ratio jsonpos.Float, peak int) {
 	for i, v := range b {
 		if v > b[peak] {
 			peak = i

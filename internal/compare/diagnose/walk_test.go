@@ -9,6 +9,7 @@ import (
 
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
@@ -188,7 +189,7 @@ func TestJudge(t *testing.T) {
 		for i := range j.rows {
 			r := &j.rows[i]
 			fed := r.Status == record.Fail && !slices.Contains(j.Origins(), i)
-			if fed != (record.Has(r.Reasons, record.LayerInputBad) && len(r.Evidence.FedBy) > 0) {
+			if fed != (finding.Has(r.Reasons, finding.LayerInputBad) && len(r.Evidence.FedBy) > 0) {
 				t.Errorf("%s: %s is %s of %v, fed by %v", tt.name, r.Op, r.Status, r.Reasons, r.Evidence.FedBy)
 			}
 		}

@@ -5,33 +5,17 @@ import (
 	"math"
 	"strconv"
 
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
-
-// Float is a number that is always defined; what JSON has no numbers for are the same
-// strings as in a Metric.
-type Float float64
-
-// MarshalJSON implements json.Marshaler.
-func (f Float) MarshalJSON() ([]byte, error) { return f.AppendJSON(nil), nil }
-
-// AppendJSON appends the number to JSON.
-func (f Float) AppendJSON(b []byte) []byte { return AppendNumber(b, float64(f)) }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (f *Float) UnmarshalJSON(data []byte) error {
-	x, err := ParseNumber(data)
-	*f = Float(x)
-	return err
-}
 
 // String prints the number with all of its digits, an undefined one as NA.
 func (m Metric) String() string {
 	if !m.Defined() {
 		return "NA"
 	}
-	return FormatFloat(m.Value())
+	return jsonpos.FormatFloat(m.Value())
 }
 
 // MarshalJSON implements json.Marshaler: a number, or null where it is undefined; what
@@ -43,7 +27,7 @@ func (m Metric) AppendJSON(b []byte) []byte {
 	if !m.Defined() {
 		return append(b, "null"...)
 	}
-	return AppendNumber(b, m.Value())
+	return jsonpos.AppendNumber(b, m.Value())
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -51,7 +35,7 @@ func (m *Metric) UnmarshalJSON(data []byte) (err error) {
 	*m = Metric{}
 	if string(data) != "null" {
 		var x float64
-		x, err = ParseNumber(data)
+		x, err = jsonpos.ParseNumber(data)
 		*m = NumberIf(x, err == nil)
 	}
 	return err
@@ -65,52 +49,6 @@ func (m Metric) OrNaN() float64 {
 	return m.Value()
 }
 
-// FormatFloat prints x with the fewest digits that read back as x, without an
-// exponent where the number is of a usual size; nan, inf and -inf are words.
-func FormatFloat(x float64) string { return string(appendFloat(nil, x)) }
-
-func appendFloat(b []byte, x float64) []byte {
-	switch a := math.Abs(x); {
-	case math.IsNaN(x):
-		return append(b, "nan"...)
-	case math.IsInf(x, 1):
-		return append(b, "inf"...)
-	case math.IsInf(x, -1):
-		return append(b, "-inf"...)
-	case a != 0 && (a < 1e-6 || a >= 1e21):
-		return strconv.AppendFloat(b, x, 'e', -1, 64)
-	}
-	return strconv.AppendFloat(b, x, 'f', -1, 64)
-}
-
-// AppendNumber appends x to JSON.
-func AppendNumber(b []byte, x float64) []byte {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return append(appendFloat(append(b, '"'), x), '"')
-	}
-	return appendFloat(b, x)
-}
-
-// ParseNumber reads a number of JSON or one of the words for what is none.
-func ParseNumber(data []byte) (float64, error) {
-	switch string(data) {
-	case `"nan"`:
-		return math.NaN(), nil
-	case `"inf"`:
-		return math.Inf(1), nil
-	case `"-inf"`:
-		return math.Inf(-1), nil
-	}
-	if len(data) == 0 || data[0] != '-' && (data[0] < '0' || data[0] > '9') {
-		return 0, lang.Errorf("%.40s is no number, want one, null, \"nan\", \"inf\" or \"-inf\"", data)
-	}
-	x, err := strconv.ParseFloat(string(data), 64)
-	if err != nil {
-		return 0, lang.Errorf("number %.40s is out of range", data)
-	}
-	return x, nil
-}
-
 // String is the element in JSON.
 func (v Value) String() string { return string(v.AppendJSON(nil)) }
 
@@ -122,9 +60,9 @@ func (v Value) AppendJSON(b []byte) []byte {
 	case h.Integer():
 		return strconv.AppendUint(b, v.Int, 10)
 	case h.Complex():
-		return appendNumbers(AppendNumber(append(b, '['), v.Real), v.Imag)
+		return appendNumbers(jsonpos.AppendNumber(append(b, '['), v.Real), v.Imag)
 	}
-	return AppendNumber(b, v.Real)
+	return jsonpos.AppendNumber(b, v.Real)
 }
 
 // MarshalJSON implements json.Marshaler: a number with all of its digits (integers of 64
@@ -139,9 +77,9 @@ func (v *Value) UnmarshalJSON(data []byte) (err error) {
 	case string(data) == "null":
 		return nil
 	case len(data) > 0 && data[0] == '[':
-		return UnmarshalList(data, "complex element", (*Float)(&v.Real), (*Float)(&v.Imag))
+		return UnmarshalList(data, "complex element", (*jsonpos.Float)(&v.Real), (*jsonpos.Float)(&v.Imag))
 	}
-	if v.Real, err = ParseNumber(data); err != nil {
+	if v.Real, err = jsonpos.ParseNumber(data); err != nil {
 		return err
 	}
 	if n, err := strconv.ParseInt(string(data), 10, 64); err == nil {
@@ -176,7 +114,7 @@ func (e Element) AppendJSON(b []byte) []byte {
 
 // UnmarshalJSON implements json.Unmarshaler. The elements are of no type yet.
 func (e *Element) UnmarshalJSON(data []byte) error {
-	return UnmarshalList(data, "element", &e.Offset, &e.Ref, &e.NPU, (*Float)(&e.Abs), (*Float)(&e.Rel))
+	return UnmarshalList(data, "element", &e.Offset, &e.Ref, &e.NPU, (*jsonpos.Float)(&e.Abs), (*jsonpos.Float)(&e.Rel))
 }
 
 // MarshalJSON implements json.Marshaler: a list.
@@ -189,7 +127,7 @@ func (p Point) AppendJSON(b []byte) []byte {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (p *Point) UnmarshalJSON(data []byte) error {
-	return UnmarshalList(data, "point", &p.Offset, (*Float)(&p.Ref), (*Float)(&p.NPU))
+	return UnmarshalList(data, "point", &p.Offset, (*jsonpos.Float)(&p.Ref), (*jsonpos.Float)(&p.NPU))
 }
 
 // MarshalJSON implements json.Marshaler: a list of the elements, the errors (of the
@@ -203,7 +141,7 @@ func (b AxisBin) AppendJSON(to []byte) []byte {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (b *AxisBin) UnmarshalJSON(data []byte) error {
-	return UnmarshalList(data, "axis profile", &b.Count, &b.Errors, (*Float)(&b.SumAbs), (*Float)(&b.SumRel))
+	return UnmarshalList(data, "axis profile", &b.Count, &b.Errors, (*jsonpos.Float)(&b.SumAbs), (*jsonpos.Float)(&b.SumRel))
 }
 
 // appendCounts begins a list of JSON with whole numbers.
@@ -217,7 +155,7 @@ func appendCounts(b []byte, all ...int64) []byte {
 // appendNumbers ends a list of JSON with numbers.
 func appendNumbers(b []byte, all ...float64) []byte {
 	for _, x := range all {
-		b = AppendNumber(append(b, ','), x)
+		b = jsonpos.AppendNumber(append(b, ','), x)
 	}
 	return append(b, ']')
 }

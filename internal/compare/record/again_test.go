@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/shard"
 	"dumptool/internal/tensor"
 )
@@ -97,7 +98,7 @@ func TestReadAgain(t *testing.T) {
 				if row.Pair.Status = row.Status; row.Status != record.Skip {
 					row.Result, row.Shape, row.RefDType, row.NPUDType = documentResult(), tensor.Shape{2, 3}, tensor.Float16, tensor.Float16
 					row.Second = &record.Second{RMS: 0.5}
-					row.Patterns = []record.Finding{{Code: record.Bias, Confidence: record.High}}
+					row.Patterns = []finding.Finding{{Code: finding.Bias, Confidence: finding.High}}
 				}
 				rep.Rows = append(rep.Rows, row)
 			}

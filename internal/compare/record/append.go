@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/jsonpos"
 )
 
 // Most values of a row are structs, lists and pointers of plain numbers and texts: package
@@ -49,7 +49,7 @@ func appendValue(b []byte, v reflect.Value, slim bool) ([]byte, error) {
 		return appendMarshalled(b, own)
 	case encoding.TextMarshaler:
 		text, err := own.MarshalText()
-		return appendText(b, string(text)), err
+		return jsonpos.AppendText(b, string(text)), err
 	}
 	switch v.Kind() {
 	case reflect.Bool:
@@ -59,7 +59,7 @@ func appendValue(b []byte, v reflect.Value, slim bool) ([]byte, error) {
 	case reflect.Float64:
 		return appendFloat(b, v.Float())
 	case reflect.String:
-		return appendText(b, v.String()), nil
+		return jsonpos.AppendText(b, v.String()), nil
 	case reflect.Slice:
 		return appendList(b, v)
 	case reflect.Struct:
@@ -77,20 +77,6 @@ func appendMarshalled(b []byte, value any) ([]byte, error) {
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(value)
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
-}
-
-// appendText appends a text between quotes. Where it has more than characters that stand for
-// themselves it is left to package json.
-func appendText(b []byte, text string) []byte {
-	for i := 0; i < len(text); {
-		r, n := utf8.DecodeRuneInString(text[i:])
-		if r < ' ' || r == '"' || r == '\\' || r == utf8.RuneError && n == 1 || r == '\u2028' || r == '\u2029' {
-			b, _ = appendMarshalled(b, text) // any text can be
-			return b
-		}
-		i += n
-	}
-	return append(append(append(b, '"'), text...), '"')
 }
 
 // appendFloat appends a number as package json does.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"dumptool/internal/finding"
 )
 
 // BadRows is a report whose rows are those that did not pass, the ones that findings, the
@@ -44,7 +46,7 @@ func (r *Report) BadRows() *Report {
 		}
 		add(i)
 		for _, reason := range row.Reasons {
-			add(reason.Facts.rows()...)
+			add(reason.Facts.Rows()...)
 		}
 		if row.IsOrigin() {
 			add(row.Inputs...)
@@ -137,10 +139,7 @@ func (b badRows) row(whole *Row) Row {
 	row.Inputs = b.places(row.Inputs)
 	row.Reasons = slices.Clone(row.Reasons)
 	for k := range row.Reasons {
-		facts := row.Reasons[k].Facts.moved(b.place)
-		row.Reasons[k].Facts = slices.DeleteFunc(facts, func(f Fact) bool { // of a row that passed
-			return (f.Name == InputRow || f.Name == OtherRow) && f.value == "-1"
-		})
+		row.Reasons[k].Facts = row.Reasons[k].Facts.Moved(b.place) // without rows that passed
 	}
 	if row.Evidence != nil {
 		e := *row.Evidence
@@ -202,7 +201,7 @@ func (r *Report) damagedHere(i int, row *Row) bool {
 	if i == r.Findings.FirstDamaged {
 		return true
 	}
-	return row.Status == Fail && len(row.Reasons) > 0 && !slices.Contains([]Code{LayerInputBad, Accumulated, ModelNaN}, row.FirstCode())
+	return row.Status == Fail && len(row.Reasons) > 0 && !slices.Contains([]finding.Code{finding.LayerInputBad, finding.Accumulated, finding.ModelNaN}, row.FirstCode())
 }
 
 // Mark is how a row is drawn. Of rows that are drawn as one the largest counts.

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/tensor"
 )
 
@@ -37,7 +38,7 @@ func TestBadRows(t *testing.T) {
 			}
 			if k := index("input"); k >= 0 {
 				row.Inputs = []int{k}
-				row.Reasons = []record.Finding{{Code: record.LayerInputBad, Confidence: record.High, Facts: record.Facts(nil).Int(record.InputRow, int64(k))}}
+				row.Reasons = []finding.Finding{{Code: finding.LayerInputBad, Confidence: finding.High, Facts: finding.Facts(nil).Int(finding.InputRow, int64(k))}}
 			}
 			rep.Rows = append(rep.Rows, row)
 		}
@@ -101,8 +102,8 @@ func TestBadRows(t *testing.T) {
 				t.Fatalf("%s reads %v, want %v", row.Op, names(b, b.Rows[k].Inputs), names(a, row.Inputs))
 			}
 			if row.Status != record.Pass && len(row.Reasons) > 0 {
-				x, _ := row.Reasons[0].Facts.Get(record.InputRow)
-				y, _ := b.Rows[k].Reasons[0].Facts.Get(record.InputRow)
+				x, _ := row.Reasons[0].Facts.Get(finding.InputRow)
+				y, _ := b.Rows[k].Reasons[0].Facts.Get(finding.InputRow)
 				if name(a, int(x)) != name(b, int(y)) {
 					t.Fatalf("%s: bad input %s, want %s", row.Op, name(b, int(y)), name(a, int(x)))
 				}

@@ -407,7 +407,7 @@ func checkLinks(rows iter.Seq2[int, *Row], first, end int) error {
 func (r *Row) links() []int {
 	links := r.Inputs
 	for _, reason := range r.Reasons {
-		links = append(slices.Clip(links), reason.Facts.rows()...)
+		links = append(slices.Clip(links), reason.Facts.Rows()...)
 	}
 	return links
 }

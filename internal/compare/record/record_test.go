@@ -12,6 +12,8 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 
@@ -91,10 +93,10 @@ func documentReport() *record.Report {
 			row.Evidence = &record.Evidence{Class: "linear", Kind: "SCALE", Level: record.IsOrigin, RMS: 0.5, RefRMS: 2, Rounding: 1e-3, Expected: 0.25, Propagated: 0.2, Own: 0.1,
 				Score: 2, Rows: 3, Channels: 4, Peak: 5, ScaleZ: 60, Damaged: true, FedBy: []int{0}}
 			row.Standard = &record.Standard{Name: "cann-l0", Rule: "float", Type: "float16", Status: record.Fail, NonFinite: record.NonFinite{Right: 1, Wrong: 2, Unclear: 3},
-				Checks: []record.Check{{Name: "mare_ratio", Value: metrics.Float(math.Inf(1)), Relation: "<=", Limit: 10, NPU: metrics.NumberOf(0.5), Third: metrics.NumberOf(0)},
+				Checks: []record.Check{{Name: "mare_ratio", Value: jsonpos.Float(math.Inf(1)), Relation: "<=", Limit: 10, NPU: metrics.NumberOf(0.5), Third: metrics.NumberOf(0)},
 					{Name: "max_diff", Relation: "<=", Holds: true}}}
-			row.Reasons = []record.Finding{{Code: record.NPUNaN, Confidence: record.High, Evidence: lang.Plain("1 of 6"),
-				Facts: record.Facts{}.Int("count", 1).Number("largest_ref", math.Inf(1)).Int("row", 0).List("perm", []int{1, 0}).Flag("inferred", false)}}
+			row.Reasons = []finding.Finding{{Code: finding.NPUNaN, Confidence: finding.High, Evidence: lang.Plain("1 of 6"),
+				Facts: finding.Facts{}.Int("count", 1).Number("largest_ref", math.Inf(1)).Int("row", 0).List("perm", []int{1, 0}).Flag("inferred", false)}}
 			row.Module, row.Inputs, row.Pictures = "net/op", []int{0, 1}, documentPictures()
 		}
 		r.Rows = append(r.Rows, row)
@@ -373,7 +375,7 @@ func TestNumberRoundTrip(t *testing.T) {
 			t.Fatalf("JSON says %s, text %s", text, want)
 		}
 	})
-	if s := metrics.FormatFloat(1e6) + metrics.FormatFloat(1e-7) + metrics.FormatFloat(0.25); s != "10000001e-070.25" {
+	if s := jsonpos.FormatFloat(1e6) + jsonpos.FormatFloat(1e-7) + jsonpos.FormatFloat(0.25); s != "10000001e-070.25" {
 		t.Error(s)
 	}
 }
@@ -598,8 +600,8 @@ func TestPictureRows(t *testing.T) {
 	for i := range 20 {
 		r.Rows = append(r.Rows, record.Row{Op: fmt.Sprint(i), Verdict: record.Verdict{Status: record.Pass}, Result: documentResult()})
 	}
-	for i, code := range map[int]record.Code{3: record.Accumulated, 9: record.CalcError, 10: record.LayerInputBad, 15: record.Scale} {
-		r.Rows[i].Status, r.Rows[i].Reasons = record.Fail, []record.Finding{{Code: code}}
+	for i, code := range map[int]finding.Code{3: finding.Accumulated, 9: finding.CalcError, 10: finding.LayerInputBad, 15: finding.Scale} {
+		r.Rows[i].Status, r.Rows[i].Reasons = record.Fail, []finding.Finding{{Code: code}}
 	}
 	r.Rows[1].Status, r.Rows[9].Result = record.Warn, nil
 	r.Findings.FirstBad = 10

@@ -10,6 +10,8 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/finding"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -44,14 +46,14 @@ func (l *Limits) setSource(text string) {
 // Judged is a status and why.
 type Judged struct {
 	Status  Status
-	Reasons []Finding
+	Reasons []finding.Finding
 }
 
 // Verdict is what the rows of a round, and who feeds whom among them, say of one of
 // them.
 type Verdict struct {
 	Status  Status
-	Reasons []Finding
+	Reasons []finding.Finding
 	// Evidence is that of a compared row, nil where nothing is known of its rounding.
 	Evidence *Evidence
 	// Type is the type whose numbers an array of float32 of the NPU holds, empty where
@@ -87,8 +89,8 @@ func (v *Verdict) Shift(first int) {
 // Second is how far a second reference, of a lower precision, is from the reference: the
 // root mean square and the largest magnitude of their differences.
 type Second struct {
-	RMS metrics.Float `json:"rms"`
-	Max metrics.Float `json:"max"`
+	RMS jsonpos.Float `json:"rms"`
+	Max jsonpos.Float `json:"max"`
 }
 
 // Row is one output of an operator: the facts of its pair, which depend on nothing but
@@ -167,7 +169,7 @@ type Row struct {
 	// Patterns are the known ways in which the tensors of a failing pair are bad, the
 	// most specific one first, and Uneven is the axis along which the errors are uneven,
 	// nil where they are even.
-	Patterns []Finding
+	Patterns []finding.Finding
 	Uneven   *Unevenness
 	// Second is the error of a second reference, nil where there is none.
 	Second *Second
@@ -203,7 +205,7 @@ type Row struct {
 func (f *rowForm) members(details bool) object {
 	r, res := f.Row, f.result
 	o := object{
-		{"op,always", &r.Op}, {"output", &r.Output}, {"status,always", &r.Status}, {"reasons", (*findings)(&r.Reasons)},
+		{"op,always", &r.Op}, {"output", &r.Output}, {"status,always", &r.Status}, {"reasons", &r.Reasons},
 		{"ref_file", (*optional)(&r.RefFile)}, {"npu_file", (*optional)(&r.NPUFile)}, {"shape,null", new((*[]int64)(&f.shape))},
 		{"dtype_ref", (*dtypeName)(&r.RefDType)}, {"dtype_npu", (*dtypeName)(&r.NPUDType)}, {"limits", &f.limits},
 		{"total,null", &f.total}, {"errors", &f.errors}, {"errors_strict", &f.errorsStrict}, {"error_ratio", &f.ratio},
@@ -223,7 +225,7 @@ func (f *rowForm) members(details bool) object {
 
 		{"module", &r.Module}, {"inputs", &r.Inputs}, {"abs_hist", &f.abs}, {"rel_hist", &f.rel}, {"pictures", &f.pictures},
 
-		{"noise,omitempty", &r.Noise}, {"reasons_limits,omitempty", &f.reasonsLimits}, {"patterns,omitempty", (*findings)(&r.Patterns)},
+		{"noise,omitempty", &r.Noise}, {"reasons_limits,omitempty", &f.reasonsLimits}, {"patterns,omitempty", &r.Patterns},
 		{"uneven,omitempty", &r.Uneven}, {"second,omitempty", &r.Second}, {"reads,omitempty", &r.Reads},
 		{"dtype_said,omitempty", (*dtypeName)(&r.Said)}, {"undiagnosed,omitempty", &r.Undiagnosed}, {"warnings,omitempty", &r.Warnings},
 		{"transport,omitempty", &r.Transport}, {"part,omitempty", &r.Part}, {"details", nil},
@@ -251,8 +253,8 @@ type Part struct {
 	// Axes are those that are cut.
 	Axes []PartAxis `json:"axes"`
 	// Score is the share of slices whose values were found, Confidence how sure that is.
-	Score      metrics.Float `json:"score"`
-	Confidence Confidence    `json:"confidence"`
+	Score      jsonpos.Float      `json:"score"`
+	Confidence finding.Confidence `json:"confidence"`
 	// Of says what the tensor is: a part of one of an operator, a sum of ranks, or a copy that
 	// was communicated.
 	Of string `json:"of"`
@@ -332,7 +334,7 @@ func (r *Row) TensorName() string {
 }
 
 // FirstCode is the code of the first reason, empty without any.
-func (r *Row) FirstCode() Code {
+func (r *Row) FirstCode() finding.Code {
 	if len(r.Reasons) == 0 {
 		return ""
 	}
@@ -435,11 +437,11 @@ type NonFinite struct {
 // Check is a number that a standard limits.
 type Check struct {
 	Name  string        `json:"name"`
-	Value metrics.Float `json:"value"`
+	Value jsonpos.Float `json:"value"`
 	// Relation is how the value stands to the limit in a tensor that passes: <, <= or
 	// >=.
 	Relation string        `json:"relation"`
-	Limit    metrics.Float `json:"limit"`
+	Limit    jsonpos.Float `json:"limit"`
 	// NPU and Third are the errors of both sides where the value is their ratio.
 	NPU   metrics.Metric `json:"npu"`
 	Third metrics.Metric `json:"third"`
@@ -580,10 +582,10 @@ type Unevenness struct {
 	// Half is the mean |d| of the worse half over that of the better one, Peak that
 	// of the worst position over the median one; infinite where there is no |d| in the
 	// others. RelHalf and RelPeak are the same of the relative errors.
-	Half    metrics.Float `json:"half"`
-	Peak    metrics.Float `json:"peak"`
-	RelHalf metrics.Float `json:"rel_half"`
-	RelPeak metrics.Float `json:"rel_peak"`
+	Half    jsonpos.Float `json:"half"`
+	Peak    jsonpos.Float `json:"peak"`
+	RelHalf jsonpos.Float `json:"rel_half"`
+	RelPeak jsonpos.Float `json:"rel_peak"`
 	// Counted is set where most errors are NaN and infinities, which have no magnitude:
 	// the ratios are those of the error rates.
 	Counted bool `json:"counted,omitempty"`

@@ -9,6 +9,7 @@ import (
 	"unique"
 
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/finding"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
@@ -45,7 +46,7 @@ type rowForm struct {
 	// statusLimits is the status by limits alone, reasonsLimits are the reasons that the
 	// pair alone gives where they are others.
 	statusLimits  *Status
-	reasonsLimits *findings
+	reasonsLimits *[]finding.Finding
 	origin        bool
 	// The elements and profiles are given for rows that did not pass.
 	worst    []elementJSON
@@ -179,8 +180,9 @@ func (f *rowForm) fill(r *Row, detail bool) {
 	if r.Judged() {
 		f.statusLimits = &r.Pair.Status
 	}
-	if !slices.EqualFunc(r.Pair.Reasons, r.Reasons, Finding.equal) {
-		f.reasonsLimits = (*findings)(&r.Pair.Reasons)
+	if !slices.EqualFunc(r.Pair.Reasons, r.Reasons, finding.Finding.Equal) {
+		reasons := append([]finding.Finding{}, r.Pair.Reasons...)
+		f.reasonsLimits = &reasons
 	}
 	if r.Result == nil {
 		return
@@ -417,7 +419,7 @@ func (s optional) AppendJSON(b []byte) []byte {
 	if s == "" {
 		return append(b, "null"...)
 	}
-	return appendText(b, string(s))
+	return jsonpos.AppendText(b, string(s))
 }
 
 // dtypeName is an element type by its name, null where there is none. A name that is not
@@ -432,7 +434,7 @@ func (d dtypeName) AppendJSON(b []byte) []byte {
 	if tensor.DType(d) == tensor.Undefined {
 		return append(b, "null"...)
 	}
-	return appendText(b, tensor.DType(d).String())
+	return jsonpos.AppendText(b, tensor.DType(d).String())
 }
 
 // UnmarshalText implements encoding.TextUnmarshaler.

@@ -3,7 +3,8 @@ package record
 import (
 	"slices"
 
-	"dumptool/internal/compare/metrics"
+	"dumptool/internal/finding"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 )
 
@@ -19,9 +20,9 @@ type Self struct {
 	Elements int64 `json:"elements"`
 	// Width is the bound of every unit of an NPU beside that of one which computes in float32:
 	// the wider, the less a LOW says.
-	Width metrics.Float `json:"width,omitzero"`
+	Width jsonpos.Float `json:"width,omitzero"`
 	// Why says what is wrong.
-	Why findings `json:"why,omitempty"`
+	Why []finding.Finding `json:"why,omitempty"`
 }
 
 // The statuses of Self.
@@ -50,11 +51,11 @@ func (s *Self) IsRight() bool {
 }
 
 // Confidence is how sure it is that an operator which is right is so.
-func (s *Self) Confidence() Confidence {
+func (s *Self) Confidence() finding.Confidence {
 	if s.Status == selfLow {
-		return Medium
+		return finding.Medium
 	}
-	return High
+	return finding.High
 }
 
 // check refuses what no check can find.

@@ -7,6 +7,8 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
@@ -102,7 +104,7 @@ type judged struct{ *record.Standard }
 
 // check adds a number and its limit.
 func (j judged) check(name string, value float64, relation string, limit float64) *record.Check {
-	c := record.Check{Name: name, Value: metrics.Float(value), Relation: relation, Limit: metrics.Float(limit)}
+	c := record.Check{Name: name, Value: jsonpos.Float(value), Relation: relation, Limit: jsonpos.Float(limit)}
 	switch relation {
 	case "<":
 		c.Holds = value < limit
@@ -198,7 +200,7 @@ var checkText = map[string]lang.Text{
 }
 
 // Reasons say why a tensor does not pass, with the numbers and the thresholds.
-func Reasons(s *record.Standard) []record.Finding {
+func Reasons(s *record.Standard) []finding.Finding {
 	var parts []lang.Sentence
 	for i := range s.Checks {
 		if c := &s.Checks[i]; !c.Holds {
@@ -214,7 +216,7 @@ func Reasons(s *record.Standard) []record.Finding {
 	if len(parts) == 0 {
 		return nil
 	}
-	return []record.Finding{{Code: record.NotStandard, Confidence: record.High,
+	return []finding.Finding{{Code: finding.NotStandard, Confidence: finding.High,
 		Evidence: lang.Sayf("%s (%s)", "%s(%s)", lang.Join(parts, lang.Text{EN: ", ", ZH: "，"}), ruleText(s))}}
 }
 

@@ -12,6 +12,8 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/tensor"
 )
 
@@ -461,7 +463,7 @@ func TestIntegers(t *testing.T) {
 func TestReasons(t *testing.T) {
 	got := Reasons(judgeOf(t, request(Eco, tensor.Float16, 4), []float64{1, 1, 1, 1}, []float64{1.3, 1, 1, math.Inf(1)}, nil))
 	const want = "mean relative error 0.1 > 0.000977 (2^-10), max relative error 0.3 > 0.00977, wrong inf or NaN in 1 element (thresholds of float16)"
-	if len(got) != 1 || got[0].Code != record.NotStandard || got[0].Evidence.String() != want {
+	if len(got) != 1 || got[0].Code != finding.NotStandard || got[0].Evidence.String() != want {
 		t.Errorf("%+v, want %s", got, want)
 	}
 	if zh := got[0].Evidence.Text().ZH; !strings.Contains(zh, "平均相对误差 0.1 > 0.000977 (2^-10)，最大相对误差 0.3 > 0.00977") {
@@ -469,7 +471,7 @@ func TestReasons(t *testing.T) {
 	}
 	// Numbers that look alike are printed in full; what is equal to a limit below which
 	// it has to be says so.
-	c := record.Check{Name: meanRelative, Value: metrics.Float(math.Nextafter(0x1p-10, 1)), Relation: "<", Limit: 0x1p-10}
+	c := record.Check{Name: meanRelative, Value: jsonpos.Float(math.Nextafter(0x1p-10, 1)), Relation: "<", Limit: 0x1p-10}
 	if text := failedText(&c).String(); text != "mean relative error 0.00097656250000000022 > 0.0009765625 (2^-10)" {
 		t.Error(text)
 	}

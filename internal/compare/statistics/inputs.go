@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
@@ -101,7 +101,7 @@ func (j *judge) damage(v *value, why lang.Sentence) {
 	v.consequence(origin)
 	if !slices.ContainsFunc(j.damaged, func(other *numbers) bool { return near(other, v.npu) }) {
 		j.damaged = append(j.damaged, v.npu)
-		j.accuse(v, string(record.Memory), record.Medium, why)
+		j.accuse(v, string(finding.Memory), finding.Medium, why)
 	}
 }
 
@@ -207,16 +207,16 @@ func (j *judge) nobody(v *value) {
 	case v.op.backward && !v.shape && v.z <= sums*max(run, u, resolved):
 		v.noise = max(run, u, v.z)
 	case v.op.backward:
-		j.accuse(v, string(record.CameIn), record.Medium, lang.Sayf("a gradient that no operator that was dumped made differs by %.2g; those before by %.2g",
+		j.accuse(v, string(finding.CameIn), finding.Medium, lang.Sayf("a gradient that no operator that was dumped made differs by %.2g; those before by %.2g",
 			"没有已 dump 的算子产生该梯度，其差异为 %.2g；此前梯度的差异为 %.2g", v.z, max(run, u)))
 	case run > 0 && !v.shape && v.z <= follows*run, j.modules && !v.shape && v.z < betweenModules:
 		v.noise = max(run, v.z)
 	case j.modules, v.place.RequiresGrad && run > 0:
-		confidence := record.Medium
+		confidence := finding.Medium
 		if j.modules {
-			confidence = record.Low
+			confidence = finding.Low
 		}
-		j.accuse(v, string(record.CameIn), confidence, lang.Sayf("no operator that was dumped made it; it differs by %.2g, what was dumped before by %.2g at most",
+		j.accuse(v, string(finding.CameIn), confidence, lang.Sayf("no operator that was dumped made it; it differs by %.2g, what was dumped before by %.2g at most",
 			"没有已 dump 的算子产生它；其差异为 %.2g，此前的差异至多为 %.2g", v.z, run))
 	default:
 		j.begin(v, false)
@@ -273,7 +273,7 @@ func (j *judge) begin(v *value, parameter bool) {
 	switch {
 	case j.drifted && parameter && !v.shape && v.z <= mostDrift:
 		v.noise = min(1, 3*v.z)
-		v.note(string(record.Drifted))
+		v.note(string(finding.Drifted))
 	case v.op.unreliable && (j.noisyChoice || len(j.origins) > 0):
 		j.arises(v, flip)
 	default:

@@ -23,6 +23,8 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
 )
@@ -97,7 +99,7 @@ func (j *judge) findings(rows []record.Row) record.Findings {
 		if i < f.FirstBad && row.Status == record.Pass && row.Judged() {
 			f.LastGood = i
 		}
-		if f.FirstNaN < 0 && record.Has(row.Reasons, record.NPUNaN) {
+		if f.FirstNaN < 0 && finding.Has(row.Reasons, finding.NPUNaN) {
 			f.FirstNaN = i
 		}
 	}
@@ -130,15 +132,15 @@ func (v *value) seenNoise() (float64, taint) {
 }
 
 // set sets the status of the row of a tensor, for one reason.
-func (v *value) set(status record.Status, code record.Code, confidence record.Confidence, why lang.Sentence) {
-	v.row.Status, v.row.Reasons = status, []record.Finding{{Code: code, Confidence: confidence, Evidence: why}}
+func (v *value) set(status record.Status, code finding.Code, confidence finding.Confidence, why lang.Sentence) {
+	v.row.Status, v.row.Reasons = status, []finding.Finding{{Code: code, Confidence: confidence, Evidence: why}}
 }
 
 // fail makes the row of a tensor one where the runs did not start alike, or an origin.
-func (v *value) fail(code record.Code, kind string, confidence record.Confidence, why lang.Sentence) {
+func (v *value) fail(code finding.Code, kind string, confidence finding.Confidence, why lang.Sentence) {
 	v.set(record.Fail, code, confidence, why)
 	v.note(kind)
-	v.row.Evidence.Level, v.row.Evidence.Start = record.IsOrigin, code == record.StartedApart
+	v.row.Evidence.Level, v.row.Evidence.Start = record.IsOrigin, code == finding.StartedApart
 }
 
 // note says of the row of a tensor why it is no fault that it differs.
@@ -147,18 +149,18 @@ func (v *value) note(kind string) { v.row.Evidence = v.evidence(kind) }
 // evidence is what is known of an output, and of an input that is bad.
 func (v *value) evidence(kind string) *record.Evidence {
 	size := v.ref.rms()
-	return &record.Evidence{Class: v.op.noise.String(), Kind: kind, RMS: metrics.Float(v.z * size), RefRMS: metrics.Float(size),
-		Expected: metrics.Float(v.expected * size), Score: metrics.Float(v.score), Lambda: metrics.Float(v.noise), FedBy: []int{}, Judged: v.judged}
+	return &record.Evidence{Class: v.op.noise.String(), Kind: kind, RMS: jsonpos.Float(v.z * size), RefRMS: jsonpos.Float(size),
+		Expected: jsonpos.Float(v.expected * size), Score: jsonpos.Float(v.score), Lambda: jsonpos.Float(v.noise), FedBy: []int{}, Judged: v.judged}
 }
 
 // taintCodes are the codes of rows that differ by what came before them.
-var taintCodes = map[taint]record.Code{start: record.StartedApart, random: record.Random, flip: record.Flip}
+var taintCodes = map[taint]finding.Code{start: finding.StartedApart, random: finding.Random, flip: finding.Flip}
 
 // conclude sets the status of a row that is no origin and no start.
 func (v *value) conclude() {
 	row := v.row
 	if e := row.Evidence; row.Status == record.Fail {
-		e.Lambda, e.Score, e.Expected, e.Judged = metrics.Float(v.noise), metrics.Float(v.score), metrics.Float(v.expected*v.ref.rms()), v.judged
+		e.Lambda, e.Score, e.Expected, e.Judged = jsonpos.Float(v.noise), jsonpos.Float(v.score), jsonpos.Float(v.expected*v.ref.rms()), v.judged
 		return
 	} else if e == nil {
 		v.note("")
@@ -167,19 +169,19 @@ func (v *value) conclude() {
 		return
 	}
 	switch code := taintCodes[v.taint]; {
-	case row.Evidence.Kind == string(record.Drifted):
-		v.set(record.Warn, record.Drifted, record.Medium, v.text())
+	case row.Evidence.Kind == string(finding.Drifted):
+		v.set(record.Warn, finding.Drifted, finding.Medium, v.text())
 	case !v.ref.known() && !v.comparable() && v.ref.dtype != v.npu.dtype:
-		v.set(record.Warn, record.DTypeDiffers, record.High, lang.Sayf("%s, reference %s: digests of different types cannot be compared", "%s，标杆 %s：类型不同，摘要无法比较", v.npu.dtype, v.ref.dtype))
+		v.set(record.Warn, finding.DTypeDiffers, finding.High, lang.Sayf("%s, reference %s: digests of different types cannot be compared", "%s，标杆 %s：类型不同，摘要无法比较", v.npu.dtype, v.ref.dtype))
 	case !v.ref.known() && otherKind(v.ref, v.npu):
-		v.set(record.Warn, record.DigestDiffers, record.Low, lang.Sayf("digests of different kinds cannot be compared: %s", "不同种类的摘要无法比较：%s", v.text()))
+		v.set(record.Warn, finding.DigestDiffers, finding.Low, lang.Sayf("digests of different kinds cannot be compared: %s", "不同种类的摘要无法比较：%s", v.text()))
 	case code != "":
-		v.set(record.Warn, code, record.Medium, v.text())
+		v.set(record.Warn, code, finding.Medium, v.text())
 	case v.taint == origin && (v.shape || v.lost || !v.ref.known() || v.z > 3*max(v.expected, v.rounding(), resolved)):
-		v.set(record.Fail, record.LayerInputBad, record.Medium, v.text())
+		v.set(record.Fail, finding.LayerInputBad, finding.Medium, v.text())
 		row.Downstream = true
 	case !v.ref.known() && v.comparable(): // as digests do between devices
-		v.set(record.Warn, record.DigestDiffers, record.Low, v.text())
+		v.set(record.Warn, finding.DigestDiffers, finding.Low, v.text())
 	}
 }
 
@@ -230,13 +232,13 @@ func (j *judge) byDigests() {
 		}
 	}
 	repeat := d.computed >= repeatLeast && float64(d.equal) >= repeatShare*float64(d.computed)
-	confidence := record.Low
+	confidence := finding.Low
 	if repeat {
-		confidence = record.Medium
+		confidence = finding.Medium
 	}
 	for _, v := range d.found {
 		if repeat || !v.ref.float() || v.op.noise == optype.NoiseMove {
-			j.accuse(v, string(record.DigestDiffers), confidence, lang.Sayf("its inputs have equal digests, the output has not: %s", "输入的摘要相同，输出的不同：%s", v.text()))
+			j.accuse(v, string(finding.DigestDiffers), confidence, lang.Sayf("its inputs have equal digests, the output has not: %s", "输入的摘要相同，输出的不同：%s", v.text()))
 		}
 	}
 	switch {
@@ -316,7 +318,7 @@ func (d *digests) visit(o *op) {
 		case bad || o.noise == optype.NoiseGarbage:
 		case o.noise == optype.NoiseRandom && !v.same:
 			v.taint = random
-			v.note(string(record.Random))
+			v.note(string(finding.Random))
 		default:
 			if o.noise != optype.NoiseMove && v.float() {
 				if d.computed++; v.same {
@@ -336,7 +338,7 @@ func (d *digests) readOther(v *value) {
 	parameter := v.isParameter()
 	switch {
 	case len(made) > 0 && !differ:
-		d.accuse(v, string(record.Memory), record.Medium, lang.Sayf("the reference reads here what %s wrote; on the NPU it is not what that wrote", "标杆在此读取 %s 的输出；NPU 上读到的并非其输出", made[len(made)-1].op.name))
+		d.accuse(v, string(finding.Memory), finding.Medium, lang.Sayf("the reference reads here what %s wrote; on the NPU it is not what that wrote", "标杆在此读取 %s 的输出；NPU 上读到的并非其输出", made[len(made)-1].op.name))
 	case len(made) > 0 || v.op.backward:
 	case !parameter && v.float() && (d.computed > 0 || d.types): // made between the calls that were dumped
 	case parameter || !d.any:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -225,9 +226,9 @@ func pattern(ref, npu *numbers, d *difference) string {
 	case !ref.normed() || !npu.normed() || most == 0 || !npu.finite():
 		return ""
 	case isFloat16(npu) && npu.magnitude() == largestHalf && most < largestHalf:
-		return string(record.Saturation)
+		return string(finding.Saturation)
 	case npu.magnitude() == 0:
-		return string(record.ZeroOutput)
+		return string(finding.ZeroOutput)
 	}
 	k := 0.0
 	if ref.Norm.Value() != 0 {
@@ -238,11 +239,11 @@ func pattern(ref, npu *numbers, d *difference) string {
 	switch {
 	case math.Abs(k-1) > 1e-4 && is(npu.Max.Value(), ref.Max.Value(), k) && is(npu.Min.Value(), ref.Min.Value(), k) &&
 		(!ref.Mean.Defined() || !npu.Mean.Defined() || math.Abs(npu.Mean.Value()-float64(k*ref.Mean.Value())) <= max(within, 0.02)*ref.rms()*k):
-		return fmt.Sprintf("%s x%.4g", record.Scale, k)
+		return fmt.Sprintf("%s x%.4g", finding.Scale, k)
 	case math.Abs(k-1) < 0.02 && math.Abs(ref.Max.Value()+ref.Min.Value()) > 4*within*most && is(npu.Max.Value(), ref.Min.Value(), -1) && is(npu.Min.Value(), ref.Max.Value(), -1):
 		return "SIGN"
 	case d.max != 0 && math.Abs(d.max-d.min) <= 0.05*math.Abs(d.max) && math.Abs(d.shift-d.max) <= 0.05*math.Abs(d.max):
-		return fmt.Sprintf("%s %+.4g", record.Offset, d.max)
+		return fmt.Sprintf("%s %+.4g", finding.Offset, d.max)
 	case k < 1 && (d.max == 0 || d.min == 0) && d.norm > 0.01:
 		return "PART"
 	}
@@ -253,18 +254,18 @@ func isFloat16(x *numbers) bool { return x.dtype == tensor.Float16 }
 
 // kinds are the patterns that leave no doubt, and those whose code has another name.
 var kinds = map[string]struct {
-	code    record.Code
+	code    finding.Code
 	certain bool
 }{
-	"SCALE": {record.Scale, true}, "SIGN": {record.Negated, true}, "SATURATION": {record.Saturation, true},
-	"PART": {code: record.StatisticsDiffer}, "VALUE": {code: record.StatisticsDiffer}, "NAN": {code: record.NPUNaN}, "CONSTANT": {code: record.ConstOutput},
+	"SCALE": {finding.Scale, true}, "SIGN": {finding.Negated, true}, "SATURATION": {finding.Saturation, true},
+	"PART": {code: finding.StatisticsDiffer}, "VALUE": {code: finding.StatisticsDiffer}, "NAN": {code: finding.NPUNaN}, "CONSTANT": {code: finding.ConstOutput},
 }
 
 // kindOf is the code of a pattern, and whether that leaves no doubt.
-func kindOf(pattern string) (code record.Code, certain bool) {
+func kindOf(pattern string) (code finding.Code, certain bool) {
 	word, _, _ := strings.Cut(pattern, " ")
 	kind := kinds[word]
-	return cmp.Or(kind.code, record.Code(word)), kind.certain
+	return cmp.Or(kind.code, finding.Code(word)), kind.certain
 }
 
 // text are the numbers of a side.

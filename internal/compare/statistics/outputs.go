@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
@@ -56,7 +56,7 @@ func (j *judge) output(c *call, v *value) {
 	case v.measured():
 		v.noise, v.taint = v.seenNoise()
 	case v.shape && c.taint == clean && !c.accused:
-		j.accuse(v, string(record.ShapeDiffers), record.High, v.text())
+		j.accuse(v, string(finding.ShapeDiffers), finding.High, v.text())
 	case v.shape:
 		v.consequence(cmp.Or(c.taint, origin))
 	case !v.ref.known():
@@ -99,15 +99,15 @@ func (j *judge) whole(c *call, v *value) {
 	case c.taint != clean:
 		v.consequence(c.taint)
 	case step && v.ref.n >= 2:
-		j.accuse(v, string(record.Offset), record.High, lang.Sayf("every index is off by %g: %s", "所有索引均偏移 %g：%s", v.max, v.text()))
+		j.accuse(v, string(finding.Offset), finding.High, lang.Sayf("every index is off by %g: %s", "所有索引均偏移 %g：%s", v.max, v.text()))
 	case c.typ.Indices != 0 && (v.npu.Min.Value() < 0 && v.ref.Min.Value() >= 0 || v.npu.Max.Value() >= c.longest() && v.ref.Max.Value() < c.longest()):
-		j.accuse(v, string(record.Exact), record.High, lang.Sayf("an index is outside of the input: %s", "索引超出输入范围：%s", v.text()))
+		j.accuse(v, string(finding.Exact), finding.High, lang.Sayf("an index is outside of the input: %s", "索引超出输入范围：%s", v.text()))
 	case !floats && c.noise != optype.NoiseRandom:
-		j.accuse(v, string(record.Exact), record.High, lang.Sayf("integers of equal integers differ: %s", "相同整数的结果不同：%s", v.text()))
+		j.accuse(v, string(finding.Exact), finding.High, lang.Sayf("integers of equal integers differ: %s", "相同整数的结果不同：%s", v.text()))
 	case floats && c.typ.Indices != 0 && 10*v.ref.n*noise < 0.02 && !j.seen[flip]:
-		j.accuse(v, string(record.Exact), record.Low, lang.Sayf("the inputs differ by %.1g only, too little for another choice: %s", "输入仅相差 %.1g，不足以改变选择：%s", noise, v.text()))
+		j.accuse(v, string(finding.Exact), finding.Low, lang.Sayf("the inputs differ by %.1g only, too little for another choice: %s", "输入仅相差 %.1g，不足以改变选择：%s", noise, v.text()))
 	case floats && c.exact && noise == 0:
-		j.accuse(v, string(record.Exact), record.Low, lang.Sayf("the inputs are equal as printed: %s", "输入的打印值相同：%s", v.text()))
+		j.accuse(v, string(finding.Exact), finding.Low, lang.Sayf("the inputs are equal as printed: %s", "输入的打印值相同：%s", v.text()))
 	default:
 		j.arises(v, flip)
 		v.note("FLIP")
@@ -154,7 +154,7 @@ func (j *judge) floats(c *call, v *value) {
 	switch {
 	case hard != "" && (c.taint == clean || !c.module && !c.late() && c.taint != origin && c.noise != optype.NoiseLipschitz) &&
 		!(vague && v.expected >= unknown) && v.ref.magnitude() > 3e-7:
-		j.accuse(v, hard, record.High, lang.Sayf("%s; its inputs are not constant", "%s；其输入并非常数", v.text()))
+		j.accuse(v, hard, finding.High, lang.Sayf("%s; its inputs are not constant", "%s；其输入并非常数", v.text()))
 	case c.taint != clean || e >= unknown:
 		j.magnitude(c, v, e)
 	default:
@@ -169,7 +169,7 @@ func (j *judge) nonFinite(c *call, v *value, made []*value) {
 		v.consequence(origin)
 	case !c.nan && !(j.nan && (c.late() || c.module)):
 		j.nan = true
-		j.accuse(v, "NAN", record.High, lang.Sayf("NaN or infinities appear here: %s; its inputs are finite", "NaN 或 inf 在此出现：%s；其输入均为有限值", v.text()))
+		j.accuse(v, "NAN", finding.High, lang.Sayf("NaN or infinities appear here: %s; its inputs are finite", "NaN 或 inf 在此出现：%s；其输入均为有限值", v.text()))
 	default:
 		v.consequence(cmp.Or(c.taint, origin))
 	}
@@ -186,7 +186,7 @@ func (v *value) hard(c *call) string {
 		slices.ContainsFunc(c.ins, constant):
 		return ""
 	case v.npu.Max.Value() == 0:
-		return string(record.ZeroOutput)
+		return string(finding.ZeroOutput)
 	case v.z > 4*v.own(c.noise):
 		return "CONSTANT"
 	}
@@ -205,7 +205,7 @@ func (j *judge) notCopied(c *call, v *value) bool {
 		if near(in.npu, v.npu) || d.z <= copied+float64(2*max(in.npu.coarse, v.npu.coarse)) {
 			return false
 		}
-		j.accuse(v, cmp.Or(pattern(in.npu, v.npu, &d), string(record.NotCopied)), record.High, lang.Sayf("it only moves elements: the reference writes what it reads, the NPU reads %s and writes %s",
+		j.accuse(v, cmp.Or(pattern(in.npu, v.npu, &d), string(finding.NotCopied)), finding.High, lang.Sayf("it only moves elements: the reference writes what it reads, the NPU reads %s and writes %s",
 			"该算子只搬移元素：标杆读写一致，而 NPU 读到 %s，写出 %s", in.npu.text(), v.npu.text()))
 		return true
 	}
@@ -228,7 +228,7 @@ func (j *judge) again(c *call, v *value, made []*value) bool {
 	case c.accused:
 		v.consequence(origin)
 	case v.z > follows*max(from.noise, v.own(c.noise), resolved):
-		j.accuse(v, cmp.Or(v.pattern(), string(record.NotCopied)), record.High, lang.Sayf("in the reference it is the output of %s unchanged: %s", "标杆中它就是 %s 的输出：%s", from.op.name, v.text()))
+		j.accuse(v, cmp.Or(v.pattern(), string(finding.NotCopied)), finding.High, lang.Sayf("in the reference it is the output of %s unchanged: %s", "标杆中它就是 %s 的输出：%s", from.op.name, v.text()))
 	default:
 		v.noise, v.taint = max(from.noise, v.z), clean
 	}
@@ -244,7 +244,7 @@ func (j *judge) magnitude(c *call, v *value, e float64) {
 	}
 	switch factor := v.factor(); {
 	case formulas[c.noise].sized && v.ref.n >= 16 && !c.late() && c.taint != origin && !math.IsInf(factor, 0) && factor > limit*c.growth*c.growth:
-		j.accuse(v, cmp.Or(v.pattern(), string(record.Magnitude)), record.Low, lang.Sayf("the norm is %.3g x that of the reference, those of the inputs up to %.3g x", "范数为标杆的 %.3g 倍，输入至多为 %.3g 倍", v.ratio, c.growth))
+		j.accuse(v, cmp.Or(v.pattern(), string(finding.Magnitude)), finding.Low, lang.Sayf("the norm is %.3g x that of the reference, those of the inputs up to %.3g x", "范数为标杆的 %.3g 倍，输入至多为 %.3g 倍", v.ratio, c.growth))
 	case c.taint != clean:
 		v.consequence(c.taint)
 		v.expected = j.untainted(c, v)
@@ -299,9 +299,9 @@ func (j *judge) test(c *call, v *value, e float64) {
 			"索引仅打印了最大、最小值且一致；所选的行不同：数据不同，或查表有误"))
 		return
 	}
-	kind, confidence := cmp.Or(v.pattern(), "VALUE"), record.Medium
+	kind, confidence := cmp.Or(v.pattern(), "VALUE"), finding.Medium
 	if _, sure := kindOf(kind); sure || score > certain {
-		confidence = record.High
+		confidence = finding.High
 	}
 	why := lang.Sayf("differs by %.3g of the norm, %.3g of the mean (beside the rms), %.3g of max or min; expected %.2g: %s",
 		"范数相差 %.3g，均值相差 %.3g(相对 rms)，最大/最小值相差 %.3g；预期 %.2g：%s", v.norm, v.mean, v.bounds, e, v.text())

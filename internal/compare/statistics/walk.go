@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/format/msprobe"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
@@ -509,11 +510,11 @@ func (j *judge) arises(v *value, t taint) {
 // apart is for an input that should be equal and is not: the runs did not start alike.
 func (j *judge) apart(v *value, kind string, why lang.Sentence) {
 	j.starts = append(j.starts, v)
-	v.fail(record.StartedApart, kind, record.High, why)
+	v.fail(finding.StartedApart, kind, finding.High, why)
 }
 
 // accuse makes a tensor an origin.
-func (j *judge) accuse(v *value, kind string, confidence record.Confidence, why lang.Sentence) {
+func (j *judge) accuse(v *value, kind string, confidence finding.Confidence, why lang.Sentence) {
 	v.consequence(origin)
 	j.origins = append(j.origins, v)
 	code, _ := kindOf(kind)

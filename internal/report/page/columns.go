@@ -7,6 +7,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/tensor"
 )
 
@@ -64,8 +65,8 @@ type Rows struct {
 	ops, tensors []string
 	modules      modules
 	statuses     map[record.Status]int
-	codes        map[record.Code]int
-	listed       []record.Code // by those numbers
+	codes        map[finding.Code]int
+	listed       []finding.Code // by those numbers
 	rounds       map[string]int
 	// few is set where a row has statistics.
 	few bool
@@ -85,7 +86,7 @@ func RowsOf(r *record.Report) *Rows {
 
 // begin looks at what rows are of.
 func (g *Rows) begin(r *record.Report) {
-	g.statuses, g.codes, g.rounds, g.folders = map[record.Status]int{}, map[record.Code]int{}, map[string]int{}, map[string]bool{}
+	g.statuses, g.codes, g.rounds, g.folders = map[record.Status]int{}, map[finding.Code]int{}, map[string]int{}, map[string]bool{}
 	for i, s := range record.Statuses() {
 		g.statuses[s] = i
 	}

@@ -7,6 +7,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 )
 
@@ -61,7 +62,7 @@ type run struct {
 	Interrupted bool            `json:"interrupted"`
 	FailedFast  bool            `json:"failed_fast"`
 	Statuses    []record.Status `json:"statuses"`
-	Codes       []record.Code   `json:"codes"`
+	Codes       []finding.Code  `json:"codes"`
 	Metrics     []string        `json:"metrics"` // the names of those of details
 	Cols        columns         `json:"cols"`
 	// Drawn counts the rows that have pictures, NoPicture those of them that are
@@ -83,11 +84,11 @@ type round struct {
 	At     record.At     `json:"at"`
 	Status record.Status `json:"status"`
 	Known  bool          `json:"known"` // the execution order
-	Find   finding       `json:"find"`
+	Find   landmarks     `json:"find"`
 }
 
-// finding says where a round went wrong: indexes of rows, -1 for none.
-type finding struct {
+// landmarks say where a round went wrong: indexes of rows, -1 for none.
+type landmarks struct {
 	Bad        int     `json:"bad"`
 	Damaged    int     `json:"damaged"`
 	Good       int     `json:"good"`
@@ -152,24 +153,24 @@ func dataOf(c *Comparison) *run {
 func roundsOf(r *record.Report) ([]round, int) {
 	if len(r.Rounds) == 0 {
 		all := record.Round{Counts: r.Counts}
-		return []round{{Status: all.Status(), Known: true, Find: findingOf(r, &r.Findings, r.Origins)}}, 0
+		return []round{{Status: all.Status(), Known: true, Find: landmarksOf(r, &r.Findings, r.Origins)}}, 0
 	}
 	var all []round
 	for i := range r.Rounds {
 		x := &r.Rounds[i]
-		all = append(all, round{x.Name, x.At, x.Status(), x.OrderKnown, findingOf(r, &x.Findings, x.Findings.Origins)})
+		all = append(all, round{x.Name, x.At, x.Status(), x.OrderKnown, landmarksOf(r, &x.Findings, x.Findings.Origins)})
 	}
 	return all, max(0, r.HeadlineRound())
 }
 
-func findingOf(r *record.Report, f *record.Findings, origins []int) finding {
+func landmarksOf(r *record.Report, f *record.Findings, origins []int) landmarks {
 	within := func(i int) int {
 		if i < 0 || i >= r.Len() {
 			return -1
 		}
 		return i
 	}
-	return finding{
+	return landmarks{
 		Bad: within(f.FirstBad), Damaged: within(f.FirstDamaged), Good: within(f.LastGood), NaN: within(f.FirstNaN), Overflow: within(f.FirstOverflow),
 		Jump: within(f.JumpOfOrigin()), Factor: numbers{metrics.NumberIf(f.Jump, f.JumpOfOrigin() >= 0)}, Suspects: append([]int{}, f.Suspects...), Origins: origins,
 		Inherited: max(0, len(f.Chain)-1), OutputsBad: f.OutputsBad,

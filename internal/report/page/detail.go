@@ -7,6 +7,8 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
+	"dumptool/internal/jsonpos"
 )
 
 // shownWorst is the most elements of a row in the page.
@@ -40,11 +42,11 @@ type detail struct {
 
 // reason is why a row has its status.
 type reason struct {
-	Code       record.Code       `json:"c"`
-	Confidence record.Confidence `json:"k"`
-	Evidence   text              `json:"t"`
+	Code       finding.Code       `json:"c"`
+	Confidence finding.Confidence `json:"k"`
+	Evidence   text               `json:"t"`
 	// Facts are the numbers of the evidence.
-	Facts record.Facts `json:"f,omitempty"`
+	Facts finding.Facts `json:"f,omitempty"`
 }
 
 // limits are those in force.
@@ -182,7 +184,7 @@ func evidenceOf(e *record.Evidence) *evidence {
 	shown := &evidence{FedBy: e.FedBy}
 	for _, x := range []struct {
 		name  string
-		value metrics.Float
+		value jsonpos.Float
 	}{{"rms", e.RMS}, {"expected", e.Expected}, {"propagated", e.Propagated}, {"own", e.Own}, {"score", e.Score}} {
 		shown.Shown.add(x.name, metrics.NumberOf(float64(x.value)))
 	}

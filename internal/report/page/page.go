@@ -24,6 +24,7 @@ import (
 	"sync"
 
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/store"
 	"dumptool/internal/ui"
@@ -313,8 +314,8 @@ var assets = sync.OnceValue(func() made {
 
 // codes are what the codes of rows mean, as a JSON object.
 func codes() []byte {
-	words := map[record.Code]lang.Text{}
-	for _, c := range record.Causes() {
+	words := map[finding.Code]lang.Text{}
+	for _, c := range finding.Causes() {
 		words[c.Code] = c.Words
 	}
 	text, err := json.Marshal(words)
@@ -347,7 +348,7 @@ type viewRow struct {
 	status record.Status
 	name   string
 	errors string
-	code   record.Code
+	code   finding.Code
 }
 
 // shownRows is the number of rows in a view.

@@ -14,6 +14,7 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
 )
@@ -26,7 +27,7 @@ func comparisonOf(names ...string) *Comparison {
 		row := record.Row{Op: name, OpType: "Conv2D", Kind: "output", Pair: record.Judged{Status: record.Pass}, Verdict: record.Verdict{Status: record.Pass}, RefFile: name, NPUFile: name, Shape: tensor.Shape{2, 5}, Order: i, Result: result}
 		if i == 1 {
 			row.Pair.Status, row.Status, row.Errors, row.Evidence = record.Fail, record.Fail, 5, &record.Evidence{Level: record.IsOrigin, Score: 12}
-			row.Reasons = []record.Finding{{Code: record.CalcError, Confidence: record.High, Evidence: lang.Sayf("wrong: %s", "错误：%s", name)}}
+			row.Reasons = []finding.Finding{{Code: finding.CalcError, Confidence: finding.High, Evidence: lang.Sayf("wrong: %s", "错误：%s", name)}}
 			r.Findings.FirstBad, r.Findings.FirstDamaged = 1, 1
 		}
 		r.Rows = append(r.Rows, row)

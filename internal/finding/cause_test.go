@@ -1,4 +1,4 @@
-package record_test
+package finding_test
 
 import (
 	"go/ast"
@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"testing"
 
-	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 )
 
 // TestCauses: every code has one row in the table of causes, with words in both
@@ -19,7 +19,7 @@ func TestCauses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var constants []record.Code
+	var constants []finding.Code
 	ast.Inspect(file, func(n ast.Node) bool {
 		if spec, ok := n.(*ast.ValueSpec); ok {
 			if typ, ok := spec.Type.(*ast.Ident); ok && typ.Name == "Code" {
@@ -27,14 +27,14 @@ func TestCauses(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				constants = append(constants, record.Code(text))
+				constants = append(constants, finding.Code(text))
 			}
 		}
 		return true
 	})
 	form, chinese := regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$`), regexp.MustCompile(`\p{Han}`)
-	var listed []record.Code
-	for _, c := range record.Causes() {
+	var listed []finding.Code
+	for _, c := range finding.Causes() {
 		listed = append(listed, c.Code)
 		if !form.MatchString(string(c.Code)) || c.Words.EN == "" || chinese.MatchString(c.Words.EN) || !chinese.MatchString(c.Words.ZH) {
 			t.Errorf("cause %q means %q, in Chinese %q", c.Code, c.Words.EN, c.Words.ZH)

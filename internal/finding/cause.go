@@ -1,4 +1,4 @@
-package record
+package finding
 
 import "dumptool/internal/lang"
 

@@ -1,0 +1,165 @@
+package finding
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
+)
+
+// Facts are the numbers of a finding by their names, for programs: its evidence says
+// the same in words. In JSON they are an object.
+type Facts []Fact
+
+// Fact is a number, a list of whole numbers, or true or false, as JSON text.
+type Fact struct{ Name, value string }
+
+// The names of facts that are indexes of rows.
+const (
+	InputRow = "input"
+	OtherRow = "row"
+)
+
+// Int adds a whole number.
+func (f Facts) Int(name string, n int64) Facts {
+	return append(slices.Clip(f), Fact{name, strconv.FormatInt(n, 10)})
+}
+
+// Number adds a number, with all of its digits.
+func (f Facts) Number(name string, x float64) Facts {
+	return append(slices.Clip(f), Fact{name, string(jsonpos.AppendNumber(nil, x))})
+}
+
+// Flag adds true or false.
+func (f Facts) Flag(name string, is bool) Facts {
+	return append(slices.Clip(f), Fact{name, strconv.FormatBool(is)})
+}
+
+// List adds whole numbers.
+func (f Facts) List(name string, all []int) Facts {
+	text, err := json.Marshal(append([]int{}, all...))
+	if err != nil {
+		return f
+	}
+	return append(slices.Clip(f), Fact{name, string(text)})
+}
+
+// Equal reports whether the facts are the same, in the same order.
+func (f Facts) Equal(g Facts) bool { return slices.Equal(f, g) }
+
+// Get returns a number; ok is false where there is none of that name.
+func (f Facts) Get(name string) (x float64, ok bool) {
+	for _, fact := range f {
+		if fact.Name == name {
+			x, err := jsonpos.ParseNumber([]byte(fact.value))
+			return x, err == nil
+		}
+	}
+	return 0, false
+}
+
+// Shift returns facts whose rows are some places further behind.
+func (f Facts) Shift(rows int) Facts { return f.Moved(func(i int) int { return i + rows }) }
+
+// Moved returns facts whose rows are at the places that a function gives them, without
+// the rows whose place is negative.
+func (f Facts) Moved(place func(int) int) Facts {
+	moved := slices.Clone(f)[:0]
+	for _, fact := range f {
+		if fact.Name == InputRow || fact.Name == OtherRow {
+			if n, err := strconv.Atoi(fact.value); err == nil {
+				if n = place(n); n < 0 {
+					continue
+				}
+				fact.value = strconv.Itoa(n)
+			}
+		}
+		moved = append(moved, fact)
+	}
+	return moved
+}
+
+// Rows are the indexes of the rows that the facts name, -1 for a number that is no index.
+func (f Facts) Rows() (rows []int) {
+	for _, name := range []string{InputRow, OtherRow} {
+		if x, ok := f.Get(name); ok {
+			if n := int(x); float64(n) == x {
+				rows = append(rows, n)
+			} else {
+				rows = append(rows, -1)
+			}
+		}
+	}
+	return rows
+}
+
+// MarshalJSON implements json.Marshaler.
+func (f Facts) MarshalJSON() ([]byte, error) { return f.AppendJSON(nil), nil }
+
+// AppendJSON appends the facts to JSON.
+func (f Facts) AppendJSON(b []byte) []byte {
+	b = append(b, '{')
+	for i, fact := range f {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(jsonpos.AppendText(b, fact.Name), ':'), fact.value...)
+	}
+	return append(b, '}')
+}
+
+const (
+	mostFacts = 64 // the most facts of a finding in a document
+	shownName = 40 // characters of a name in an error
+)
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *Facts) UnmarshalJSON(data []byte) error {
+	*f = nil
+	if string(data) == "null" {
+		return nil
+	}
+	in := jsonpos.Of(data)
+	return in.Object(func(name string) error {
+		var value json.RawMessage
+		if err := in.Decode(&value); err != nil {
+			return err
+		}
+		if len(*f) == mostFacts {
+			return lang.Errorf("more than %d facts", mostFacts)
+		}
+		if slices.ContainsFunc(*f, func(x Fact) bool { return x.Name == name }) {
+			return lang.Errorf("fact %q stands twice", jsonpos.Shorten(name, shownName))
+		}
+		var compact bytes.Buffer // a list in a document that is indented
+		if err := json.Compact(&compact, value); err != nil {
+			return err
+		}
+		value = compact.Bytes()
+		if err := checkFact(value); err != nil {
+			return lang.Errorf("fact %q: %w", jsonpos.Shorten(name, shownName), err)
+		}
+		*f = append(*f, Fact{name, string(value)})
+		return nil
+	})
+}
+
+// checkFact reports what no fact is.
+func checkFact(value json.RawMessage) error {
+	switch string(value) {
+	case "true", "false":
+		return nil
+	}
+	if len(value) > 0 && value[0] == '[' {
+		var all []int64
+		if err := json.Unmarshal(value, &all); err != nil {
+			return lang.Errorf("no list of whole numbers")
+		}
+		return nil
+	}
+	_, err := jsonpos.ParseNumber(value)
+	return err
+}

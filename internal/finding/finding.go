@@ -1,0 +1,94 @@
+// Package finding describes a fault: a code, the confidence in it, its evidence as a
+// sentence and as numbers. Rows of a comparison, operators of a check and ranks of a run
+// have findings.
+package finding
+
+import (
+	"encoding/json"
+	"slices"
+
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
+)
+
+// Finding is a reason of a status or a cause that the diagnosis found: what was
+// measured, and against what.
+type Finding struct {
+	Code       Code
+	Confidence Confidence
+	Evidence   lang.Sentence
+	// Facts are the numbers of the evidence.
+	Facts Facts
+}
+
+// MarshalJSON implements json.Marshaler.
+func (f Finding) MarshalJSON() ([]byte, error) { return f.AppendJSON(nil), nil }
+
+// AppendJSON appends the finding to JSON. The evidence is in Chinese too where that is
+// another text, so that pages made of the document have both languages.
+func (f Finding) AppendJSON(b []byte) []byte {
+	text := f.Evidence.Text()
+	b = jsonpos.AppendText(append(b, `{"code":`...), string(f.Code))
+	b = jsonpos.AppendText(append(b, `,"confidence":`...), string(f.Confidence))
+	b = jsonpos.AppendText(append(b, `,"evidence":`...), text.EN)
+	if text.ZH != text.EN && text.ZH != "" {
+		b = jsonpos.AppendText(append(b, `,"evidence_zh":`...), text.ZH)
+	}
+	return append(f.Facts.AppendJSON(append(b, `,"facts":`...)), '}')
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *Finding) UnmarshalJSON(data []byte) error {
+	var read struct {
+		Code       Code          `json:"code"`
+		Confidence Confidence    `json:"confidence"`
+		Evidence   lang.Sentence `json:"evidence"`
+		Chinese    string        `json:"evidence_zh"`
+		Facts      Facts         `json:"facts"`
+	}
+	if err := json.Unmarshal(data, &read); err != nil {
+		return err
+	}
+	if read.Chinese != "" {
+		read.Evidence = lang.Sayf(read.Evidence.String(), read.Chinese)
+	}
+	*f = Finding{read.Code, read.Confidence, read.Evidence, read.Facts}
+	return nil
+}
+
+// Equal reports whether two findings say the same, whatever their facts are.
+func (f Finding) Equal(g Finding) bool {
+	return f.Code == g.Code && f.Confidence == g.Confidence && f.Evidence.Equal(g.Evidence)
+}
+
+// Confidence is High for a fact or a documented rule, Medium or Low for a rule
+// of dumptool's own.
+type Confidence string
+
+// The confidences.
+const (
+	High   Confidence = "high"
+	Medium Confidence = "medium"
+	Low    Confidence = "low"
+)
+
+// Has reports whether one of the findings has the code.
+func Has(findings []Finding, code Code) bool {
+	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Code == code })
+}
+
+// Without returns the findings of other codes.
+func Without(findings []Finding, code Code) []Finding {
+	return slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return f.Code == code })
+}
+
+// Merge joins two lists and keeps the first finding of each code.
+func Merge(findings, more []Finding) []Finding {
+	var merged []Finding
+	for _, f := range slices.Concat(findings, more) {
+		if !Has(merged, f.Code) {
+			merged = append(merged, f)
+		}
+	}
+	return merged
+}

@@ -1,0 +1,85 @@
+package jsonpos
+
+import (
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"dumptool/internal/lang"
+)
+
+// Float is a number that is always defined; what
+// JSON has no numbers for are the strings "nan", "inf" and "-inf".
+type Float float64
+
+// MarshalJSON implements json.Marshaler.
+func (f Float) MarshalJSON() ([]byte, error) { return f.AppendJSON(nil), nil }
+
+// AppendJSON appends the number to JSON.
+func (f Float) AppendJSON(b []byte) []byte { return AppendNumber(b, float64(f)) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *Float) UnmarshalJSON(data []byte) error {
+	x, err := ParseNumber(data)
+	*f = Float(x)
+	return err
+}
+
+// FormatFloat prints x with the fewest digits that read back as x, without an
+// exponent where the number is of a usual size; nan, inf and -inf are words.
+func FormatFloat(x float64) string { return string(appendFloat(nil, x)) }
+
+func appendFloat(b []byte, x float64) []byte {
+	switch a := math.Abs(x); {
+	case math.IsNaN(x):
+		return append(b, "nan"...)
+	case math.IsInf(x, 1):
+		return append(b, "inf"...)
+	case math.IsInf(x, -1):
+		return append(b, "-inf"...)
+	case a != 0 && (a < 1e-6 || a >= 1e21):
+		return strconv.AppendFloat(b, x, 'e', -1, 64)
+	}
+	return strconv.AppendFloat(b, x, 'f', -1, 64)
+}
+
+// AppendNumber appends x to JSON.
+func AppendNumber(b []byte, x float64) []byte {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return append(appendFloat(append(b, '"'), x), '"')
+	}
+	return appendFloat(b, x)
+}
+
+// ParseNumber reads a number of JSON or one of the words for what is none.
+func ParseNumber(data []byte) (float64, error) {
+	switch string(data) {
+	case `"nan"`:
+		return math.NaN(), nil
+	case `"inf"`:
+		return math.Inf(1), nil
+	case `"-inf"`:
+		return math.Inf(-1), nil
+	}
+	if len(data) == 0 || data[0] != '-' && (data[0] < '0' || data[0] > '9') {
+		return 0, lang.Errorf("%.40s is no number, want one, null, \"nan\", \"inf\" or \"-inf\"", data)
+	}
+	x, err := strconv.ParseFloat(string(data), 64)
+	if err != nil {
+		return 0, lang.Errorf("number %.40s is out of range", data)
+	}
+	return x, nil
+}
+
+// AppendText appends a text between quotes, without escapes for HTML. A text with more than
+// characters that stand for themselves is left to package json.
+func AppendText(b []byte, text string) []byte {
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRuneInString(text[i:])
+		if r < ' ' || r == '"' || r == '\\' || r == utf8.RuneError && n == 1 || r == '\u2028' || r == '\u2029' {
+			return append(b, marshal(text, "")...)
+		}
+		i += n
+	}
+	return append(append(append(b, '"'), text...), '"')
+}
