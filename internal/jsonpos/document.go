@@ -242,15 +242,24 @@ type Error struct {
 	Line, Column int    // counted from 1, columns are characters
 	Found        string
 	Wanted       string
+	Err          error // what is wrong, in place of Found and Wanted
 }
 
 // Error names the place, what was found and what was wanted.
 func (e *Error) Error() string { return e.Text().EN }
 
+// Unwrap returns what is wrong where that is an error.
+func (e *Error) Unwrap() error { return e.Err }
+
 // Text is the error in both languages.
 func (e *Error) Text() lang.Text {
 	found, wanted := lang.Say(e.Found), lang.Say(e.Wanted)
-	if e.Path == "" {
+	switch {
+	case e.Err != nil && e.Path == "":
+		return lang.Say("line %d, column %d: %v", e.Line, e.Column, e.Err).Text()
+	case e.Err != nil:
+		return lang.Say("%s, line %d, column %d: %v", e.Path, e.Line, e.Column, e.Err).Text()
+	case e.Path == "":
 		return lang.Say("line %d, column %d: found %s, wanted %s", e.Line, e.Column, found, wanted).Text()
 	}
 	return lang.Say("%s, line %d, column %d: found %s, wanted %s", e.Path, e.Line, e.Column, found, wanted).Text()

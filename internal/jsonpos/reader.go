@@ -180,15 +180,56 @@ func (r *Reader) Decode(v any) error {
 	} else {
 		err = json.Unmarshal(text, v)
 	}
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
-		path := r.where()
-		if wrong.Field != "" {
-			path = strings.TrimPrefix(path+"."+wrong.Field, ".")
-		}
-		return r.errorAt(r.token, path, wrong.Value, "a value for "+wrong.Type.String())
+	if err == nil {
+		return nil
 	}
-	return err
+	inside, at := culprit(text, reflect.TypeOf(v).Elem())
+	path, offset := append(slices.Clip(r.path), inside...), r.token+int64(at)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return r.errorAt(offset, pathText(path), wrong.Value, "a value for "+wrong.Type.String())
+	}
+	return r.failedAt(offset, path, err)
+}
+
+// mostTried is the most values of an object or array that culprit looks at.
+const mostTried = 256
+
+// culprit finds the value for which a text cannot be decoded to a type: the innermost one in
+// place of which null or 0 can.
+func culprit(text []byte, into reflect.Type) (path []step, at int) {
+	v, err := Of(text).Value()
+	if err != nil {
+		return nil, 0
+	}
+	tried := 0
+	decodes := func(of *Value, instead string) bool {
+		return json.Unmarshal(slices.Concat(text[:of.Start], []byte(instead), text[of.End:]), reflect.New(into).Interface()) == nil
+	}
+	try := func(of *Value, s step) bool {
+		if tried++; tried > mostTried || !decodes(of, "null") && !decodes(of, "0") {
+			return false
+		}
+		v, path, at, tried = of, append(path, s), of.Start, 0
+		return true
+	}
+	member := func(m Member) bool { return try(m.Value, step{m.Key, -1}) }
+	for found := true; found; {
+		in := v
+		found = slices.ContainsFunc(in.Members, member)
+		for i := 0; !found && i < len(in.Elems); i++ {
+			found = try(in.Elems[i], step{index: i})
+		}
+	}
+	return path, at
+}
+
+// Failed gives an error the place of the value that comes next.
+func (r *Reader) Failed(err error) error { return r.failedAt(r.Offset(), r.path, err) }
+
+func (r *Reader) failedAt(offset int64, path []step, err error) error {
+	e := &Error{Path: pathText(path), Offset: offset, Err: err}
+	e.Line, e.Column = advance(r.line, r.column, r.buf[:offset-r.base])
+	return e
 }
 
 // decodePlain does what json.Unmarshal does with a value that needs little work, as most

@@ -148,6 +148,8 @@ func (r *ScanReport) Outcome(bool) batch.Outcome {
 			WithHint("the same command line with --resume does just these again", "用同一命令行加 --resume 只重做这些")
 	case n > 0:
 		return batch.Outcomef(batch.Incomplete, "%s, %s could not be read", "%s，%s无法读取", found, filesOrTensors(n))
+	case r.nothingScanned():
+		return batch.Outcomef(batch.Nothing, "no floating-point elements were scanned: %s read, all empty or of integers", "没有扫描任何浮点元素：已读取 %s，均为空或整数类型", lang.CountText(r.Tensors, "tensor", "个张量"))
 	}
 	var o batch.Outcome
 	if r.BadFiles > 0 {

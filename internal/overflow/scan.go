@@ -92,6 +92,15 @@ type ScanReport struct {
 	shard.Origin
 }
 
+// nothingScanned reports whether the tensors that were read have no floating-point element.
+func (r *ScanReport) nothingScanned() bool {
+	blank := 0
+	for i := range r.Rounds {
+		blank += r.Rounds[i].Blank
+	}
+	return r.Tensors > 0 && blank == r.Tensors
+}
+
 // Unread counts the problems that are about data that could not be read.
 func (r *ScanReport) Unread() int { return unread(r.Problems) }
 
@@ -107,6 +116,8 @@ type ScannedRound struct {
 	Tensors  int `json:"tensors"`
 	BadFiles int `json:"bad_files"`
 	Tables   int `json:"tables,omitempty"`
+	// Blank counts the tensors that have no floating-point element.
+	Blank int `json:"blank,omitempty"`
 	// Order is the source of its execution order.
 	Order OrderSource `json:"order"`
 	// Unfinished is set where some of it was not reached, or object storage did not answer.
@@ -407,6 +418,9 @@ func (s *scanner) add(j scanJob, tensors []Tensor) {
 			continue
 		}
 		s.Rounds[round].Tensors++
+		if t.blank() {
+			s.Rounds[round].Blank++
+		}
 		if t.FromStatistics {
 			s.Rounds[round].Tables++
 		}

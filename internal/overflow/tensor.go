@@ -181,6 +181,14 @@ func tensorError(name string, kind tensor.Kind, index int, err error) error {
 	return lang.Errorf("%s: %w", tensorfile.Label(name, kind, index), err)
 }
 
+// blank reports whether the tensor has no floating-point element, so that nothing in it can be
+// bad.
+func (t *Tensor) blank() bool {
+	n, known := t.Shape.Count()
+	d, ok := tensor.ParseDType(t.DType)
+	return known && n == 0 || ok && d.Host().Integer() || t.NotNumeric()
+}
+
 // fromTable returns what a table of statistics says about tensors. It leaves out
 // those of a table that could not be read.
 func fromTable(tensors []dumpdir.Tensor) []Tensor {

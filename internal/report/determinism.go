@@ -130,6 +130,8 @@ func (t Text) sameText(d *determinism.Report) string {
 	switch {
 	case read == 0:
 		return t.say("NOTHING COMPARED: %s could not be read", "NOTHING COMPARED：%s无法读取", tensors(unread))
+	case unread == 0 && d.Empty():
+		return t.say("NOTHING COMPARED: %s without elements", "NOTHING COMPARED：%s均无元素", tensors(read))
 	case unread > 0:
 		verb := lang.Text{EN: "are"}
 		if read == 1 {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -69,6 +70,15 @@ func spansOf(t *testing.T, document []byte) (all []textSpan) {
 	return all
 }
 
+// last is the key of the value, or of the list that it is in.
+func (s *textSpan) last() string {
+	name := strings.TrimRight(s.name, "[]")
+	return name[strings.LastIndexByte(name, '.')+1:]
+}
+
+// namesRow is how an error names a row.
+var namesRow = regexp.MustCompile(`rows\[\d+\]|row \d+ `)
+
 // edited are documents with a value that is another one, is not there, or is there twice.
 func (s *textSpan) edited(document []byte, k int) (all map[string]string) {
 	all = map[string]string{}
@@ -127,8 +137,20 @@ func readersOf() map[string]func(path string) error {
 func TestEditedDocuments(t *testing.T) {
 	rep := everything()
 	rep.Listed = &record.Listed{Ref: []record.ListedRound{{Paired: true}}, NPU: []record.ListedRound{{Paired: true}}}
+	rep.Rounds = []record.Round{{Findings: rep.Findings, Counts: rep.Counts}}
+	for i := range rep.Rows {
+		rep.Rows[i].Round = ""
+	}
 	document := []byte(rendered(t, rep.Write))
 	path := filepath.Join(t.TempDir(), "compare.json")
+	for name, read := range readersOf() {
+		if err := os.WriteFile(path, document, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := read(path); err != nil {
+			t.Fatalf("%s of a sound document: %v", name, err)
+		}
+	}
 	count := map[bool]int{}
 	for k, s := range spansOf(t, document) {
 		for edit, text := range s.edited(document, k) {
@@ -147,6 +169,18 @@ func TestEditedDocuments(t *testing.T) {
 					t.Errorf("%s %s, %s: the file is not named: %v", s.name, edit, name, err)
 				case strings.Contains(err.Error(), "\n"):
 					t.Errorf("%s %s, %s: more than a line: %v", s.name, edit, name, err)
+				case !strings.HasPrefix(s.name, ".rows[]."):
+				case !namesRow.MatchString(err.Error()):
+					t.Errorf("%s %s, %s: the row is not named: %v", s.name, edit, name, err)
+				case edit == "cut" && !strings.Contains(err.Error(), "line "):
+					t.Errorf("%s %s, %s: no line is named: %v", s.name, edit, name, err)
+				case edit != "cut" && edit != "gone" && !strings.Contains(err.Error(), s.last()):
+					t.Errorf("%s %s, %s: the key is not named: %v", s.name, edit, name, err)
+				}
+			}
+			for _, name := range []string{"judge", "merge"} {
+				if refused["report"] != nil && refused[name] == nil {
+					t.Errorf("%s %s: %s takes it, and report does not: %v", s.name, edit, name, refused["report"])
 				}
 			}
 			count[refused["report"] == nil]++

@@ -161,6 +161,8 @@ type Row struct {
 	Places Places `json:"places"`
 	// Err says why the tensor could not be compared.
 	Err lang.Failure `json:"error,omitempty"`
+	// Empty is set where no run has an element of it.
+	Empty bool `json:"-"`
 	// Drifts has an entry for each run, the first one is that of the yardstick.
 	Drifts []Drift `json:"runs"`
 }
@@ -313,12 +315,19 @@ func (d *Report) Outcome(exitZero bool) batch.Outcome {
 	return o
 }
 
+// Empty reports whether no tensor has an element.
+func (d *Report) Empty() bool {
+	return !slices.ContainsFunc(d.Rows, func(r Row) bool { return !r.Empty })
+}
+
 func (d *Report) ended(exitZero bool) batch.Outcome {
 	switch {
 	case d.Unread > 0:
 		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d differ", "%s无法读取，%d 个不一致", lang.CountText(d.Unread, "tensor", "个张量"), d.Differing)
 	case d.Differing > 0 && !exitZero:
 		return batch.Outcomef(batch.Found, "%d of %d tensors differ", "%[2]d 个张量中 %[1]d 个不一致", d.Differing, len(d.Rows)).AsShown()
+	case d.Differing == 0 && d.Empty():
+		return batch.Outcomef(batch.Nothing, "nothing was compared: %s without elements", "没有比对任何内容：%s均无元素", lang.CountText(len(d.Rows), "tensor", "个张量")).AsShown()
 	case d.MissingRounds > 0:
 		return batch.Outcomef(batch.NotCovered, "%s and %s not in all runs", "%s和 %s并非各次运行都有", lang.CountText(d.MissingRounds, "round", "个轮次"), lang.CountText(len(d.Missing)-d.MissingRounds, "tensor", "个张量"))
 	case len(d.Missing) > 0:

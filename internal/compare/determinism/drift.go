@@ -37,6 +37,7 @@ func (t *tensors) check(ctx context.Context, opt *Options) Row {
 		return r
 	}
 	contents, keys := map[string]bool{}, make([]string, len(t.items))
+	r.Empty = true
 	for i, it := range t.items {
 		if it == nil {
 			continue
@@ -52,6 +53,8 @@ func (t *tensors) check(ctx context.Context, opt *Options) Row {
 				return err
 			}
 			defer o.Close()
+			n, known := o.Stored.Count()
+			r.Empty = r.Empty && known && n == 0
 			crc, err := crcOf(ctx, o.Tensor)
 			key := fmt.Sprint(o.DType, o.Stored, o.Format, crc)
 			contents[key], keys[i], r.Drifts[i].CRC = true, key, &crc

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/metrics/noise"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
@@ -41,10 +42,11 @@ type Again struct {
 	guest *guest
 }
 
-// Reading says what of rows is read beside what all reports show.
+// Reading says what of rows is kept beside what all reports show. Who reads a document checks
+// all of it; of rows that are read again what is not kept is passed over.
 type Reading uint8
 
-// What is read of rows.
+// What is kept of rows.
 const (
 	Elements Reading = 1 << iota // elements, profiles and histograms
 	Drawn                        // pictures
@@ -102,6 +104,30 @@ func (f *rowForm) some(members object, as Reading) object {
 		}
 	}
 	return members
+}
+
+// forget drops what some leaves out, of a row that was read whole.
+func (r *Row) forget(as Reading) {
+	res := r.Result
+	if res == nil {
+		res = new(metrics.Result)
+	}
+	if as&Elements == 0 {
+		res.Worst, res.Listed, res.Axes, res.AbsHistogram.Bins, res.RelHistogram.Bins = nil, nil, nil, nil, nil
+	}
+	if as&Drawn == 0 {
+		r.Pictures = nil
+	}
+	if as&Alone != 0 {
+		return
+	}
+	r.Patterns, r.Uneven, r.Second, r.Reads, res.ErrorOffsets, res.Points = nil, nil, nil, nil, nil, nil
+	switch {
+	case as&Grids == 0:
+		r.Noise = nil
+	case r.Noise != nil && r.Evidence != nil && !r.Evidence.Start:
+		r.Noise = &noise.Noise{Grid: r.Noise.Grid}
+	}
 }
 
 // ReadKept reads a document that will be there again, at an offset, for those who gather what
@@ -166,7 +192,10 @@ func readChunk(document io.Reader, c Chunk, as Reading, slim bool) ([]Row, error
 			return errEnough
 		}
 		f := newRow(slim)
-		if err := cmp.Or(f.read(in, f.some(f.members(true), as)), f.finish()); err != nil {
+		if err := f.read(in, f.some(f.members(true), as)); err != nil {
+			return err
+		}
+		if err := f.finish(); err != nil {
 			return err
 		}
 		rows = append(rows, *f.Row)

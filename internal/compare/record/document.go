@@ -228,8 +228,7 @@ func Read(r io.Reader) (*Report, error) { return readReport(r, reading{}) }
 
 // ReadRounds is Read for those who want the rows of one round at a time: the report has none
 // of them, and take is given those of each round, with the place of the first of them, without
-// what nobody judges by. Of
-// the report it sees what stands before the rows: all that Write writes.
+// what nobody judges by. Of the report it sees what stands before the rows: all that Write writes.
 func ReadRounds(r io.Reader, take func(r *Report, first int, rows []Row) error) (*Report, error) {
 	return readReport(r, reading{take: take, as: Judging})
 }
@@ -282,7 +281,7 @@ func (l rowList) read(in *jsonpos.Reader) error {
 	round := "" // of the row before
 	return in.Array(func(i int) error {
 		f, at := newRow(l.slim), in.Offset()
-		err := f.read(in, f.some(f.members(true), l.as))
+		err := f.read(in, f.members(true)) // all of it is checked, whatever is kept
 		if err == nil {
 			err = f.finish()
 		}
@@ -295,6 +294,7 @@ func (l rowList) read(in *jsonpos.Reader) error {
 		if err != nil {
 			return err
 		}
+		f.forget(l.as)
 		if l.starts != nil {
 			if n := len(*l.starts); n == 0 || i-(*l.starts)[n-1].row == rowsAtOnce || f.Round != round {
 				*l.starts = append(*l.starts, start{i, at})

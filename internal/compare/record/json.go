@@ -147,7 +147,7 @@ func (o object) readKeys(in *jsonpos.Reader) (seen []bool, err error) {
 			return in.Skip()
 		}
 		if seen[i] {
-			return lang.Errorf("key %q stands twice", o[i].name())
+			return in.Failed(lang.Errorf("key %q stands twice", o[i].name()))
 		}
 		seen[i], last = true, i
 		if in.Kind() == jsonpos.Null {
@@ -245,8 +245,10 @@ func (j *metricsJSON) read(in *jsonpos.Reader) error {
 		if i < 0 {
 			return in.Skip()
 		}
-		last = i
-		values[i].said = true
+		if values[i].said {
+			return in.Failed(lang.Errorf("key %q stands twice", key))
+		}
+		values[i].said, last = true, i
 		return in.Decode(&values[i].Metric)
 	})
 	if err != nil {
@@ -375,9 +377,11 @@ func (c classes) take(r *metrics.Result) (err error) {
 	for i := range classKeys {
 		first := classKeys[i].cells[0]
 		if r.Classes[first[0]][first[1]], err = asCount(c[i]); err != nil {
-			return err
+			return lang.Errorf("classes.%s: %w", classKeys[i].key, err)
 		}
 	}
-	r.Mismatch.Count, err = asCount(c[len(classKeys)])
-	return err
+	if r.Mismatch.Count, err = asCount(c[len(classKeys)]); err != nil {
+		return lang.Errorf("classes.%s: %w", "class_mismatch", err)
+	}
+	return nil
 }

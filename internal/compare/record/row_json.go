@@ -302,7 +302,7 @@ func (f *rowForm) finish() error {
 	if err := f.takeResult(); err != nil {
 		return err
 	}
-	if err := r.typeElements(); err != nil {
+	if err := f.typeElements(); err != nil {
 		return err
 	}
 	var err error
@@ -361,17 +361,17 @@ func (f *rowForm) takeResult() (err error) {
 func (f *rowForm) takeDetails() error {
 	res := f.result
 	if len(f.cells) != len(res.Classes)*len(res.Classes) {
-		return lang.Errorf("%d classes of pairs, want %d", len(f.cells), len(res.Classes)*len(res.Classes))
+		return lang.Errorf("details.classes: %d classes of pairs, want %d", len(f.cells), len(res.Classes)*len(res.Classes))
 	}
 	for i, n := range f.cells {
 		if n < 0 {
-			return lang.Errorf("%d pairs of a class", n)
+			return lang.Errorf("details.classes: %d pairs of a class", n)
 		}
 		res.Classes[i/len(res.Classes)][i%len(res.Classes)] = n
 	}
 	for _, offset := range res.ErrorOffsets {
 		if offset < 0 || offset >= res.Total {
-			return lang.Errorf("element %d, of %d elements", offset, res.Total)
+			return lang.Errorf("%s: offset %d, of %d elements", "details.offsets", offset, res.Total)
 		}
 	}
 	res.AbsHistogram.Zeros, res.RelHistogram.Zeros = f.zeros[0], f.zeros[1]
@@ -383,26 +383,37 @@ func (f *rowForm) takeDetails() error {
 
 // typeElements gives the elements of a result that was read their types, and reports those
 // that the tensors do not have.
-func (r *Row) typeElements() (err error) {
-	res := r.Result
-	all := []*metrics.Element{r.First, res.Start, res.Beyond.First, res.Beyond.Last, res.Mismatch.First, res.Mismatch.Last, res.HPAA.First, res.HPAA.Last}
-	for _, list := range [][]metrics.Element{res.Worst, res.Listed} {
-		for i := range list {
-			all = append(all, &list[i])
-		}
+func (f *rowForm) typeElements() error {
+	r, res := f.Row, f.Row.Result
+	type named struct {
+		key string
+		*metrics.Element
+	}
+	start, first, last, hpaa := "ref_value", "first_error_strict", "last_error_strict", "first_error"
+	if f.zeros != nil {
+		start, first, last, hpaa = "details.start", "details.beyond_first", "details.beyond_last", "details.hpaa_first"
+	}
+	all := []named{{"first_error_policy", r.First}, {start, res.Start}, {first, res.Beyond.First}, {last, res.Beyond.Last}, {hpaa, res.HPAA.First},
+		{"details.hpaa_last", res.HPAA.Last}, {"details.mismatch_first", res.Mismatch.First}, {"details.mismatch_last", res.Mismatch.Last}}
+	for i := range res.Worst {
+		all = append(all, named{"worst", &res.Worst[i]})
+	}
+	for i := range res.Listed {
+		all = append(all, named{"details.listed", &res.Listed[i]})
 	}
 	for _, e := range all {
-		if e == nil {
+		if e.Element == nil {
 			continue
 		}
 		if e.Offset < 0 || e.Offset >= res.Total {
-			return lang.Errorf("element %d, of %d elements", e.Offset, res.Total)
+			return lang.Errorf("%s: offset %d, of %d elements", e.key, e.Offset, res.Total)
 		}
-		if e.Ref, err = e.Ref.As(r.RefDType); err == nil {
-			e.NPU, err = e.NPU.As(r.NPUDType)
+		var err error
+		if e.Ref, err = e.Ref.As(r.RefDType); err != nil {
+			return lang.Errorf("%s, dtype_ref: %w", e.key, err)
 		}
-		if err != nil {
-			return err
+		if e.NPU, err = e.NPU.As(r.NPUDType); err != nil {
+			return lang.Errorf("%s, dtype_npu: %w", e.key, err)
 		}
 	}
 	return nil

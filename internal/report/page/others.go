@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 )
 
@@ -125,7 +126,7 @@ func documentOf[T any](text json.RawMessage, of string) (*T, error) {
 		return nil, nil
 	}
 	doc := new(T)
-	if err := json.Unmarshal(text, doc); err != nil {
+	if err := jsonpos.Of(text).Decode(doc); err != nil {
 		return nil, lang.Errorf("%s document: %w", of, err)
 	}
 	return doc, nil
