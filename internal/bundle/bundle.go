@@ -85,6 +85,8 @@ type member struct {
 	off  int64
 	mu   sync.Mutex
 	zip  deflated
+	// damage is why it cannot be read, nil for most.
+	damage error
 }
 
 // Open opens an archive of a run. It returns nil for a file that is none: one of tensors,
@@ -149,6 +151,9 @@ func (b *Bundle) List() []store.Object {
 // Open implements store.Members.
 func (b *Bundle) Open(name string) (store.Source, error) {
 	m := b.members[name]
+	if m.damage != nil {
+		return nil, m.damage
+	}
 	if m.zip.entry != nil {
 		return &inflated{bundle: b, member: m, name: name}, nil
 	}

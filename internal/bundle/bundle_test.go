@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -468,3 +469,88 @@ func FuzzOpen(f *testing.F) {
 }
 
 var _ store.Members = (*Bundle)(nil)
+
+// repeated is a block, n times.
+type repeated struct {
+	block []byte
+	n, at int
+}
+
+// Read implements io.Reader.
+func (r *repeated) Read(p []byte) (int, error) {
+	if r.at == r.n*len(r.block) {
+		return 0, io.EOF
+	}
+	n := copy(p, r.block[r.at%len(r.block):])
+	r.at += n
+	return n, nil
+}
+
+// TestMostMembers: an archive of more members than it may have is refused with the numbers.
+func TestMostMembers(t *testing.T) {
+	t.Parallel()
+	header := packHeaders(t, []tar.Header{{Name: "a/", Typeflag: tar.TypeDir, Mode: 0o755}}, nil)[:blockBytes]
+	b := &Bundle{path: "a.tar", members: make(map[string]*member), left: make(map[lang.Text][]string)}
+	all := &repeated{block: header, n: MaxMembers + 9}
+	err := b.walk(tar.NewReader(all), nil)
+	if want := "a.tar: the archive is not used: found more than 1000000 members, want at most that"; err == nil || err.Error() != want || all.at != (MaxMembers+1)*blockBytes {
+		t.Errorf("tar: %v after %d members, want %q", err, all.at/blockBytes, want)
+	}
+	// The end records of APPNOTE.TXT, 4.3.14 to 4.3.16, of a zip file with more entries than 16 bits count.
+	end := binary.LittleEndian.AppendUint64([]byte("PK\x06\x06"), 44)
+	end = append(end, 45, 0, 45, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+	for _, v := range []uint64{MaxMembers + 1, MaxMembers + 1, 0, 0} { // entries here, of all; bytes and offset of the directory
+		end = binary.LittleEndian.AppendUint64(end, v)
+	}
+	end = append(end, "PK\x06\x07\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00"...)
+	end = append(end, "PK\x05\x06\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00"...)
+	path := filepath.Join(t.TempDir(), "a.zip")
+	if err := os.WriteFile(path, end, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(path, Options{})
+	if err == nil || !strings.Contains(err.Error(), "1000001 entries are not supported, want at most 1000000") {
+		t.Errorf("zip with %d entries: %v", MaxMembers+1, err)
+	}
+}
+
+// TestDamagedMode: an entry of a zip file whose mode is that of a link, with data that is no
+// path, is one that cannot be read. A link is left out.
+func TestDamagedMode(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		data    string
+		damaged bool
+	}{{"../other.npy", false}, {"\x93NUMPY\x01\x00v\x00", true}, {strings.Repeat("a", 4096), true}} {
+		var b bytes.Buffer
+		w := zip.NewWriter(&b)
+		h := &zip.FileHeader{Name: "a.npy"}
+		h.SetMode(os.ModeSymlink | 0o777)
+		to, err := w.CreateHeader(h)
+		if err == nil {
+			_, err = io.WriteString(to, c.data)
+		}
+		if err = errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "a.zip")
+		if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		var warned []string
+		z, err := Open(path, Options{Warn: func(s lang.Sentence) { warned = append(warned, s.String()) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.Close()
+		if listed := len(z.List()) == 1; listed != c.damaged || listed != (len(warned) == 0) {
+			t.Fatalf("%.20q: listed %v, warnings %q", c.data, listed, warned)
+		}
+		if !c.damaged {
+			continue
+		}
+		if _, err := z.Open("a.npy"); err == nil || !strings.Contains(err.Error(), `the entry "a.npy" is no file by its mode 0120777, its `) {
+			t.Errorf("%.20q: %v", c.data, err)
+		}
+	}
+}

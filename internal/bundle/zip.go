@@ -54,11 +54,14 @@ func (b *Bundle) readZip(name string) (bool, error) {
 
 // addEntry adds a file of a zip archive.
 func (b *Bundle) addEntry(e *archive.Entry) {
+	m := &member{size: e.Size, zip: deflated{entry: e}}
 	if e.Special() {
-		b.leave(e.Name, special)
-		return
+		if m.damage = e.CheckSpecial(); m.damage == nil {
+			b.leave(e.Name, special)
+			return
+		}
 	}
-	b.add(e.Name, strings.HasSuffix(e.Name, "/"), &member{size: e.Size, zip: deflated{entry: e}})
+	b.add(e.Name, strings.HasSuffix(e.Name, "/"), m)
 }
 
 // RefusedError is that of an archive that is damaged, or lies.

@@ -7,7 +7,10 @@ import (
 	"testing"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/compare"
+	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
 	"dumptool/internal/recompute"
 )
 
@@ -25,19 +28,22 @@ func crashing(formula string) Options {
 // could not be read, and all other operators are judged.
 func TestCrash(t *testing.T) {
 	t.Parallel()
-	healthy, wrong := golden+"/op48_sigmoid_f32_clean", golden+"/op53_relu6_f32_zero_block"
+	healthy, wrong, inPlace := golden+"/op24_sin_f16_clean", golden+"/op53_relu6_f32_zero_block", golden+"/op48_sigmoid_f32_clean"
+	const crash = "internal error in 1 operator (please report)"
 	for _, c := range []struct {
 		formula, headline string
+		undecided         int
 		paths             []string
 	}{
-		{"Sigmoid", "internal error in 1 operator (please report); NOT JUDGED: only 0 of 1", []string{healthy}},
-		{"Sigmoid", "WRONG: ", []string{healthy, wrong}},
-		{"Relu6", "internal error in 1 operator (please report); NOT JUDGED: only 0 of 2", []string{healthy, wrong}},
+		{"Sin", crash + "; NOT JUDGED: only 0 of 1 operators", 0, []string{healthy}},
+		{"Sin", "WRONG: ", 0, []string{healthy, wrong}},
+		{"Relu6", crash + "; OK: 1 of 2 operators", 0, []string{healthy, wrong}},
+		{"Relu6", crash + "; NOT JUDGED: only 0 of 2 operators", 1, []string{inPlace, wrong}},
 	} {
 		r := checked(t, crashing(c.formula), c.paths...)
 		headline := r.Summary.Headline.String()
-		if len(r.Problems) > 0 || r.Summary.Counts["crashed"] != 1 || len(r.Summary.Undecided) > 0 || !strings.HasPrefix(headline, c.headline) || !strings.Contains(headline, "internal error in 1 operator (please report)") {
-			t.Errorf("%s: %q, %v, problems %v", c.formula, headline, r.Summary.Counts, r.Problems)
+		if len(r.Problems) > 0 || r.Summary.Counts["crashed"] != 1 || len(r.Summary.Undecided) != c.undecided || !strings.HasPrefix(headline, c.headline) || !strings.Contains(headline, crash) {
+			t.Errorf("%s: %q, %v, undecided %v, problems %v", c.formula, headline, r.Summary.Counts, r.Summary.Undecided, r.Problems)
 		}
 		o := r.Outcome(false)
 		if o.Kind != batch.Incomplete || len(o.Messages) != 1 || !strings.Contains(o.Text.String(), "internal error") {
@@ -56,17 +62,51 @@ func TestCrash(t *testing.T) {
 // TestCrashOfSelf: a comparison hears of a bug at an operator that it has computed again.
 func TestCrashOfSelf(t *testing.T) {
 	t.Parallel()
-	run, err := dumpdir.Open(context.Background(), []string{golden + "/op48_sigmoid_f32_clean"}, dumpdir.Options{NoRaw: true})
+	run, err := dumpdir.Open(context.Background(), []string{golden + "/op24_sin_f16_clean"}, dumpdir.Options{NoRaw: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, unread, err := Selves(context.Background(), run, crashing("Sigmoid"), func(dumpdir.Coordinates) bool { return false })
+	all, unread, err := Selves(context.Background(), run, crashing("Sin"), func(dumpdir.Coordinates) bool { return false })
 	if err != nil || len(all) != 1 || len(unread) != 1 || !strings.Contains(unread[0].String(), "internal error") {
 		t.Fatal(all, unread, err)
 	}
 	for at, self := range all {
 		if !self.IsCrashed() || self.IsRight() || self.IsWrong() {
 			t.Errorf("%v is %+v", at, self)
+		}
+	}
+}
+
+// TestCrashOfComparison: a comparison in which a bug ended what was computed again is not complete,
+// though all tensors are equal.
+func TestCrashOfComparison(t *testing.T) {
+	t.Parallel()
+	dir := golden + "/op24_sin_f16_clean"
+	for formula, want := range map[string]batch.Kind{"": batch.Done, "Sin": batch.Incomplete} {
+		run, err := dumpdir.Open(t.Context(), []string{dir}, dumpdir.Options{NoRaw: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt := compare.Options{Ref: dir, NPU: dir, SelfOptions: compare.SelfOptions{Check: compare.CheckAll,
+			Self: func(ctx context.Context, _ []string, together func(dumpdir.Coordinates) bool) (map[record.OutputAt]*record.Self, []lang.Sentence, error) {
+				return Selves(ctx, run, crashing(formula), together)
+			}}}
+		plan, err := compare.NewPlan(t.Context(), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts, err := plan.Execute(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rep := plan.Conclude(parts)
+		if err := plan.ComputeAgain(t.Context(), rep); err != nil {
+			t.Fatal(err)
+		}
+		o := opt.Outcome(rep)
+		said := strings.Contains(o.Text.String(), "internal error while computing again: 1 output (please report)")
+		if crashed := formula != ""; o.Kind != want || said != crashed {
+			t.Errorf("a bug at %q: ends as %d, %v, want %d", formula, o.Kind, o.Text, want)
 		}
 	}
 }

@@ -135,8 +135,11 @@ func (s *scanner) length(what string, end int64) (int64, error) {
 // size was said to be.
 func readFull(r io.ReaderAt, b []byte, off int64) error {
 	n, err := r.ReadAt(b, off)
-	if n == len(b) {
+	switch {
+	case n == len(b):
 		return nil
+	case lang.IsLocated(err):
+		return err
 	}
 	if err == io.EOF || err == nil {
 		err = io.ErrUnexpectedEOF

@@ -49,6 +49,7 @@ func readersInChinese() map[string]string {
 		"the entry inflates to %d bytes, want %d":                                 "该成员解压后为 %d 字节，应为 %d",
 		"the entry inflates to more than %d bytes":                                "该成员解压后超过 %d 字节",
 		"the entry %q has the CRC-32 %08x, want %08x":                             "成员 %q 的 CRC-32 为 %08x，应为 %08x",
+		"the entry %q is no file by its mode 0%o, its %d bytes are no path":       "成员 %q 的模式 0%o 表示它不是文件，但其 %d 字节不是路径",
 		"the archive has several entries of a name, the last one is used: %s":     "归档有同名成员，使用最后一个：%s",
 		"the deflated data ends early: %d of %d bytes are there":                  "压缩数据提前结束：只有 %d / %d 字节",
 

@@ -6,6 +6,7 @@ package lang
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -241,6 +242,19 @@ type Problem struct{ Sentence }
 
 // Error is the sentence in English.
 func (p Problem) Error() string { return p.String() }
+
+// Located is an error about the data of a file, as that of a checksum, which says by itself
+// where it is and what is wrong: how many bytes a read got adds nothing.
+type Located interface {
+	error
+	Located()
+}
+
+// IsLocated reports whether an error is, or wraps, a Located one.
+func IsLocated(err error) bool {
+	_, ok := errors.AsType[Located](err)
+	return ok
+}
 
 // said is an error with its sentence.
 type said struct {

@@ -137,7 +137,9 @@ func (t *Tensor) Payload() ([]byte, error) {
 		return nil, lang.Errorf("the overflow record has %d bytes, want at most %d", t.Size, maxRecord)
 	}
 	payload := make([]byte, t.Size)
-	if n, err := t.Data.ReadAt(payload, 0); n < len(payload) {
+	if n, err := t.Data.ReadAt(payload, 0); n < len(payload) && lang.IsLocated(err) {
+		return nil, err
+	} else if n < len(payload) {
 		return nil, lang.Errorf("read %d bytes of the overflow record, want %d: %w", n, len(payload), err)
 	}
 	return payload, nil

@@ -203,7 +203,9 @@ func (f *File) read(src *source) error {
 	room := heads.Get().(*[headBytes]byte)
 	defer heads.Put(room)
 	head := room[:min(headBytes, src.size)]
-	if n, err := f.file.ReadAt(head, 0); n < len(head) {
+	if n, err := f.file.ReadAt(head, 0); n < len(head) && lang.IsLocated(err) {
+		return err
+	} else if n < len(head) {
 		return lang.Errorf("read %d bytes, want %d: %w", n, len(head), err)
 	}
 	for _, c := range containers {
@@ -413,8 +415,11 @@ func (e *Elements) readElements(dst []byte, first int64) error {
 // read fills dst with stored bytes, or says where the file ends.
 func (e *Elements) read(dst []byte, off int64) error {
 	n, err := e.t.Data.ReadAt(dst, off)
-	if n == len(dst) {
+	switch {
+	case n == len(dst):
 		return nil
+	case lang.IsLocated(err):
+		return err
 	}
 	_, at := store.Origin(e.t.Data, off)
 	if err == nil || err == io.EOF {

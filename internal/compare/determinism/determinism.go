@@ -247,7 +247,7 @@ func Check(ctx context.Context, opt Options) (*Report, error) {
 	}
 	d := &Report{Schema: Schema, Runs: opt.Runs, LeftOut: []lang.Sentence{}, Warnings: []lang.Sentence{}, Selected: opt.Pair.Ops != nil}
 	d.warnOfSame()
-	all, err := d.match(ctx, &opt)
+	all, unread, err := d.match(ctx, &opt)
 	if err != nil {
 		return nil, err
 	}
@@ -268,6 +268,9 @@ func Check(ctx context.Context, opt Options) (*Report, error) {
 	}
 	if n := d.tables(); n > 0 {
 		d.Warnings = append(d.Warnings, lang.Sayf("%s compared by digests, or by four numbers: equal ones do not prove equal bits", "%s按摘要或四个统计量比对：相同并不证明逐位相同", lang.CountText(n, "tensor", "个张量")))
+	}
+	if len(d.Rows) == 0 && unread != nil {
+		return nil, unread
 	}
 	if len(d.Rows) == 0 {
 		return nil, compare.Nothingf("no tensor is in two runs", "没有张量出现在两次运行中")
@@ -344,20 +347,25 @@ type tensors struct {
 }
 
 // match finds the partners of the first run's tensors in all other runs.
-func (d *Report) match(ctx context.Context, opt *Options) ([]tensors, error) {
+func (d *Report) match(ctx context.Context, opt *Options) (all []tensors, unread, err error) {
 	opt.Pair.SameRounds = true
 	planning := compare.Options{Pair: opt.Pair, SideFiles: opt.SideFiles, OrderBy: opt.OrderBy, Version: opt.Version, Workers: opt.Workers}
 	var sides []*compare.Side
 	for _, path := range opt.Runs {
 		s, err := compare.OpenSide(ctx, &planning, path, opt.Rounds)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		d.Warnings = append(d.Warnings, s.Warnings...)
 		sides = append(sides, s)
+		for _, x := range s.Tensors {
+			if x.Err != nil && unread == nil {
+				unread = safefile.WithPath(x.Path, x.Err)
+			}
+		}
 	}
 	if err := comparable(sides); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	d.warn(compare.ChoiceWarnings(sides...))
 	p := &partners{report: d, of: make([][]*compare.Tensor, len(sides[0].Tensors)), leftOut: map[string]bool{}}
@@ -373,11 +381,10 @@ func (d *Report) match(ctx context.Context, opt *Options) ([]tensors, error) {
 	d.Missing = append(p.missingRounds, d.Missing...)
 	last.Pairs = rows
 	if err := last.Sort(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	d.warn(last.AllWarnings()) // those of the order too
 	d.OrderSource = last.OrderSource()
-	var all []tensors
 	for _, x := range last.Pairs {
 		if x.NPU != nil && p.of[x.NPU.ID] != nil {
 			r := x.Row
@@ -385,7 +392,7 @@ func (d *Report) match(ctx context.Context, opt *Options) ([]tensors, error) {
 			p.of[x.NPU.ID] = nil // several rounds of a partner are one row
 		}
 	}
-	return all, nil
+	return all, unread, nil
 }
 
 // comparable is nil unless a run has statistics only and another one has none.

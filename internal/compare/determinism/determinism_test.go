@@ -278,6 +278,11 @@ func TestDeterminismOrder(t *testing.T) {
 			t.Errorf("%v: error %v, want nothing to compare", runs, err)
 		}
 	}
+	unread := filepath.Join(dir, "5")
+	write(t, filepath.Join(unread, "z.npz"), []byte("PK broken"))
+	if d, err := Check(context.Background(), Options{Runs: []string{opt.Runs[0], unread}}); err == nil || errors.Is(err, compare.ErrNothing) || !strings.Contains(err.Error(), "z.npz") || d != nil {
+		t.Errorf("a file without a partner that cannot be read: error %v, want one that names it", err)
+	}
 	if d, err := Check(canceled(), opt); !errors.Is(err, context.Canceled) || d != nil {
 		t.Errorf("canceled: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"dumptool/internal/compare"
 	"dumptool/internal/compare/align"
@@ -93,7 +94,12 @@ func (t *tensors) check(ctx context.Context, opt *Options) Row {
 	return r
 }
 
+// fail makes the row one of a tensor that could not be read. The error names the tensor where
+// neither its file nor the error does: one of several in a file.
 func (r *Row) fail(it *compare.Tensor, err error) {
+	if !strings.Contains(it.Path, r.Op) && !strings.Contains(err.Error(), r.Op) {
+		err = lang.Errorf("%s: %w", r.Op, err)
+	}
 	r.Status, r.Err, r.Distinct = record.Error, lang.Failed(safefile.WithPath(it.Path, err)), 0
 	for i := range r.Drifts {
 		r.Drifts[i].CRC = nil

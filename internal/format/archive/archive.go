@@ -14,6 +14,7 @@ package archive
 
 import (
 	"bufio"
+	"bytes"
 	"compress/flate"
 	"errors"
 	"hash/crc32"
@@ -79,6 +80,25 @@ func (e *Entry) Special() bool {
 	return kind != 0 && kind != modeFolder && kind != modeFile
 }
 
+// maxPath is how many bytes a path of Linux may have.
+const maxPath = 4095
+
+// CheckSpecial reports data that no link, device or pipe has: its mode was damaged, since the
+// CRC-32 of an entry does not cover the directory. Archivers write the path of a link as its data.
+func (e *Entry) CheckSpecial() error {
+	if e.Size <= maxPath {
+		path := make([]byte, e.Size)
+		data, err := e.Data()
+		if err == nil {
+			err = readFull(data, path, 0)
+		}
+		if err != nil || !bytes.Contains(path, []byte{0}) {
+			return err
+		}
+	}
+	return broken(e.header, "the entry %q is no file by its mode 0%o, its %d bytes are no path", e.Name, e.mode, e.Size)
+}
+
 // Current are the entries that count, in the order of the directory: of those with one name
 // the last one, as archivers add it in place of another. Replaced are names of others.
 func (a *Archive) Current() (current []*Entry, replaced []string) {
@@ -126,6 +146,9 @@ func (a *Archive) Check() error {
 
 // FormatError reports a file that is no valid zip file.
 type FormatError struct{ lang.Problem }
+
+// Located implements lang.Located.
+func (*FormatError) Located() {}
 
 func broken(off int64, format string, args ...any) error {
 	return &FormatError{problem(off, format, args)}

@@ -279,7 +279,7 @@ func (c *near) read(r io.ReaderAt, off int64, n int) ([]byte, error) {
 		c.data = slices.Grow(c.data[:0], size)[:size]
 		got, err := r.ReadAt(c.data, off)
 		if c.data, c.off = c.data[:got], off; got < n {
-			return nil, lang.Errorf("zip: at 0x%x: read %d bytes, want %d: %w", off, got, n, unexpected(err))
+			return nil, short(off, got, n, err)
 		}
 	}
 	return slices.Clone(c.data[off-c.off:][:n]), nil
@@ -288,9 +288,17 @@ func (c *near) read(r io.ReaderAt, off int64, n int) ([]byte, error) {
 // readFull fills p from offset off. Data that ends early is an error.
 func readFull(r io.ReaderAt, p []byte, off int64) error {
 	if n, err := r.ReadAt(p, off); n < len(p) {
-		return lang.Errorf("zip: at 0x%x: read %d bytes, want %d: %w", off, n, len(p), unexpected(err))
+		return short(off, n, len(p), err)
 	}
 	return nil
+}
+
+// short is the error of a read that got fewer bytes than wanted.
+func short(off int64, got, want int, err error) error {
+	if lang.IsLocated(err) {
+		return err
+	}
+	return lang.Errorf("zip: at 0x%x: read %d bytes, want %d: %w", off, got, want, unexpected(err))
 }
 
 // unexpected is err for data that ends before it should.

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-
-	"dumptool/internal/lang"
 )
 
 // Verify compares the data with its CRC-32; it reads what nobody has read yet.
@@ -95,18 +93,10 @@ func (s *stored) verify() error {
 		from, to := s.sum.gap(s.entry.Size)
 		n := min(int64(len(buf)), to-from)
 		if got, err := s.ReadAt(buf[:n], from); int64(got) < n {
-			return cut(s.begin+from, got, n, err)
+			return short(s.begin+from, got, int(n), err)
 		}
 	}
 	return s.sum.err
-}
-
-// cut is the error of a read of n bytes that got fewer.
-func cut(at int64, got int, n int64, err error) error {
-	if _, ok := err.(*FormatError); ok { //nolint:errorlint // that of the sum is never wrapped
-		return err
-	}
-	return lang.Errorf("zip: at 0x%x: read %d bytes, want %d: %w", at, got, n, unexpected(err))
 }
 
 // compare is the error of data whose CRC-32 is not that of the directory.
