@@ -79,7 +79,7 @@ type held struct {
 func newHeld(d tensor.DType, s *tensor.Stats) *held {
 	switch d {
 	case tensor.Float16:
-		return &held{s, 11, 65504, 0x1p-25, 0x1p-8}
+		return &held{s, 11, tensor.MaxFloat16, 0x1p-25, 0x1p-8}
 	case tensor.BFloat16:
 		return &held{s, 8, math.MaxFloat32, 0x1p-126, 0x1p-8}
 	}

@@ -77,7 +77,7 @@ func TestSums(t *testing.T) {
 		op := rapid.SampledFrom([]reduction{sum, avg}).Draw(rt, "reduction")
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
 		round := rounders[d]
-		p := precisions[d]
+		p, _ := newPrecision(d)
 		x := make([][]float64, n)
 		for i := range x {
 			x[i] = make([]float64, size)

@@ -1,7 +1,7 @@
 package ranks
 
 import (
-	"math"
+	"slices"
 
 	"dumptool/internal/tensor"
 )
@@ -22,15 +22,23 @@ type precision struct {
 	signed bool
 }
 
-var precisions = map[tensor.DType]precision{
-	tensor.BFloat16:     {spacing: 0x1p-7, smallest: 0x1p-126, largest: 0x1.fep127},
-	tensor.Float16:      {spacing: 0x1p-10, smallest: 0x1p-24, largest: 65504},
-	tensor.Float32:      {spacing: 0x1p-23, smallest: 0x1p-126, largest: math.MaxFloat32},
-	tensor.Float64:      {spacing: 0x1p-52, smallest: 0x1p-1022, largest: math.MaxFloat64},
-	tensor.Float8E4M3FN: {spacing: 0x1p-3, smallest: 0x1p-9, largest: 448},
-	tensor.Float8E5M2:   {spacing: 0x1p-2, smallest: 0x1p-16, largest: 57344},
-	tensor.Int8:         {bits: 8, signed: true}, tensor.Int16: {bits: 16, signed: true}, tensor.Int32: {bits: 32, signed: true}, tensor.Int64: {bits: 64, signed: true},
+// integers are the integer types that collectives add up.
+var integers = map[tensor.DType]precision{
+	tensor.Int8: {bits: 8, signed: true}, tensor.Int16: {bits: 16, signed: true}, tensor.Int32: {bits: 32, signed: true}, tensor.Int64: {bits: 64, signed: true},
 	tensor.Uint8: {bits: 8}, tensor.Uint16: {bits: 16}, tensor.Uint32: {bits: 32}, tensor.Uint64: {bits: 64},
+}
+
+// newPrecision returns the precision of a type, false for types that are not added up.
+func newPrecision(d tensor.DType) (p precision, ok bool) {
+	f, ok := tensor.ScalarFloat(d)
+	switch {
+	case !ok:
+		p, ok = integers[d]
+		return p, ok
+	case f.MinExp <= -126:
+		return precision{spacing: f.Epsilon(), smallest: f.Normal(), largest: f.Max}, true
+	}
+	return precision{spacing: f.Epsilon(), smallest: f.Subnormal(), largest: f.Max}, true
 }
 
 // exactIntegers is where float64 has no more all integers.
@@ -60,27 +68,6 @@ func (p *precision) growth(n int) float64 {
 	return max(cut, rounded-1)
 }
 
-// holds reports whether all values are numbers of a type.
-func (p *precision) holds(values []float64) bool {
-	for _, v := range values {
-		if v == 0 || !isFinite(v) {
-			continue
-		}
-		if math.Abs(v) > p.largest {
-			return false
-		}
-		_, exp := math.Frexp(v) // 2^(exp-1) <= |v| < 2^exp
-		unit := math.Ldexp(1, exp-1) * p.spacing
-		if unit < p.smallest && p.smallest > 0x1p-126 {
-			unit = p.smallest
-		}
-		if q := v / unit; q != math.Trunc(q) {
-			return false
-		}
-	}
-	return true
-}
-
 // effective is the type of which all values are numbers, among those that are kept in
 // float32 where the host has no like of them.
 func effective(d tensor.DType, all ...[]float64) tensor.DType {
@@ -88,11 +75,9 @@ func effective(d tensor.DType, all ...[]float64) tensor.DType {
 		return d
 	}
 	for _, narrow := range []tensor.DType{tensor.BFloat16, tensor.Float16} {
-		p, holds := precisions[narrow], true
-		for _, values := range all {
-			holds = holds && p.holds(values)
-		}
-		if holds {
+		f, _ := tensor.FloatOf(narrow)
+		lacks := func(v float64) bool { return !f.Has(v) }
+		if !slices.ContainsFunc(all, func(values []float64) bool { return slices.ContainsFunc(values, lacks) }) {
 			return narrow
 		}
 	}
@@ -106,6 +91,5 @@ func precisionOf(t *Tensor, values ...[]float64) (precision, bool) {
 	if d == tensor.Undefined {
 		d = tensor.Float32
 	}
-	p, ok := precisions[effective(d, values...)]
-	return p, ok
+	return newPrecision(effective(d, values...))
 }

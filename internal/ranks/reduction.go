@@ -112,7 +112,7 @@ func (r *reducer) prepare() error {
 		d = effective(d, all...)
 	}
 	var ok bool
-	if r.precision, ok = precisions[d]; !ok || r.precision.bits != 0 && r.op == avg {
+	if r.precision, ok = newPrecision(d); !ok || r.precision.bits != 0 && r.op == avg {
 		r.skip = lang.Sayf("elements of %s", "%s 类型的元素", d)
 		return nil
 	}

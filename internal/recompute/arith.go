@@ -131,15 +131,13 @@ func (x *Array) div(y *Array) *Array {
 		for i, s := range v {
 			size, t := math.Abs(s), math.Abs(y[i])
 			e[i] = (ex[i]+float64(size*ey[i]))/max(t-ey[i], tiny) + float64(c.td*size) + c.eta
-			if c.half && t > maxHalf {
+			if c.half && t > tensor.MaxFloat16 {
 				e[i] += size // a divisor that overflowed leaves 0
 			}
 		}
 	})
 	return z
 }
-
-const maxHalf = 65504
 
 // kept returns a function of the elements that keeps their errors.
 func (x *Array) kept(values values1) *Array {

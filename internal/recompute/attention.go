@@ -219,7 +219,7 @@ func attention(c *call) []*Array {
 	powers := scores.sub(largest).exp()
 	sum := powers.sum(4)
 	weights := powers.div(sum)
-	y := weights.weigh(v, precisions[c.types[0]])
+	y := weights.weigh(v, formatOf(c.types[0]))
 	c.mayLeak(weights, v, y)
 	if c.err != nil {
 		return nil
@@ -318,7 +318,7 @@ func (x *Array) dots(y *Array) *Array {
 
 // weigh adds up the rows of y, each times its element of a row of x, which the cube takes
 // rounded to the type of the inputs.
-func (x *Array) weigh(y *Array, format precision) *Array {
+func (x *Array) weigh(y *Array, format tensor.Float) *Array {
 	m := x.m
 	if m.err != nil || len(x.shape) != 5 || len(y.shape) != 5 || x.shape[4] != y.shape[3] {
 		return m.fail("rows of %s times %s", x.shape, y.shape)
@@ -329,7 +329,7 @@ func (x *Array) weigh(y *Array, format precision) *Array {
 	clear(z.v)
 	clear(z.a)
 	clear(z.b)
-	rounding, chain := math.Ldexp(1, -format.bits-1), math.Sqrt(float64(float64(columns)/cube)+1)
+	rounding, chain := math.Ldexp(1, -format.Mantissa-1), math.Sqrt(float64(float64(columns)/cube)+1)
 	for row := range len(x.v) / max(1, columns) {
 		if m.stopped() {
 			break

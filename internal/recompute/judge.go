@@ -159,7 +159,7 @@ func newJudge(ctx context.Context, op *Operator, f *formula) *judge {
 	if d := op.Outputs[0].DType; isFloat(d) {
 		j.machine.narrow, j.machine.wide = narrowBounds, wideBounds(d)
 		if op.Open {
-			j.machine.between = math.Ldexp(1, -precisions[d].bits-1)
+			j.machine.between = math.Ldexp(1, -formatOf(d).Mantissa-1)
 		}
 	}
 	return j
@@ -355,7 +355,7 @@ func (j *judge) accuse(v *Verdict, r *result) error {
 		}
 	}
 	switch {
-	case j.op.Outputs[0].DType == tensor.Float16 && r.top > maxHalf && largest < maxHalf && slices.Contains([]Class{Norm, Reduced, Tabled, Plain}, j.formula.class):
+	case j.op.Outputs[0].DType == tensor.Float16 && r.top > tensor.MaxFloat16 && largest < tensor.MaxFloat16 && slices.Contains([]Class{Norm, Reduced, Tabled, Plain}, j.formula.class):
 		v.Reason = ByOverflow
 	case !known && j.formula.class == Quantised && r.tallies[0].worst <= 1: // a step at a tie, beside fitted numbers
 		v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""
@@ -526,7 +526,7 @@ const leastCoarse, leastDifferent = 64, 32
 
 // bitsOf is how many bits of their mantissas the elements of a tensor use.
 func (j *judge) bitsOf(t *Tensor) (int, error) {
-	format := precisions[t.DType]
+	format := formatOf(t.DType)
 	f, err := newFeed(t, view{shape: t.Shape})
 	if err != nil {
 		return 0, err
@@ -538,10 +538,10 @@ func (j *judge) bitsOf(t *Tensor) (int, error) {
 			return 0, err
 		}
 		for _, x := range v {
-			if x-x != 0 || math.Abs(x) <= format.smallest() {
+			if x-x != 0 || math.Abs(x) <= format.Normal() {
 				continue
 			}
-			used |= math.Float64bits(x) << 12 >> (64 - format.bits)
+			used |= math.Float64bits(x) << 12 >> (64 - format.Mantissa)
 			count++
 			if len(different) < leastDifferent {
 				different[x] = true
@@ -549,9 +549,9 @@ func (j *judge) bitsOf(t *Tensor) (int, error) {
 		}
 	}
 	if count < leastCoarse || len(different) < leastDifferent {
-		return format.bits, nil
+		return format.Mantissa, nil
 	}
-	bits := format.bits
+	bits := format.Mantissa
 	for ; bits > 0 && used&1 == 0; bits-- {
 		used >>= 1
 	}

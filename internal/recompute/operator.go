@@ -44,7 +44,7 @@ func (t *Tensor) Held() (tensor.DType, error) {
 		return t.DType, err
 	}
 	for _, d := range []tensor.DType{tensor.BFloat16, tensor.Float16} {
-		if !slices.ContainsFunc(v, func(x float64) bool { return !precisions[d].has(x) }) {
+		if f := formatOf(d); !slices.ContainsFunc(v, func(x float64) bool { return !f.Has(x) }) {
 			return d, nil
 		}
 	}

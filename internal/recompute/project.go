@@ -136,12 +136,12 @@ func (p *projection) column(c int64, line []float64) {
 
 // outputs adds the elements of some rows of a tensor in the order of the output up with
 // their signs, and the squares of their steps.
-func (l *linear) outputs(f *feed, o rowOf, rows int64, p *projection, scale float64, sums, steps []float64, format precision) error {
+func (l *linear) outputs(f *feed, o rowOf, rows int64, p *projection, scale float64, sums, steps []float64, format *tensor.Float) error {
 	add := func(row, column int64, v float64) {
 		at := row*p.blocks + column/p.width
 		sums[at] += float64(scale * float64(p.signs[column]*v))
 		if steps != nil {
-			s := format.step(v)
+			s := stepOf(format, v)
 			steps[at] += float64(s * s)
 		}
 	}
@@ -229,13 +229,13 @@ func (l *linear) lefts(ctx context.Context, part, row, n int64, dst []float64) e
 // cells compares rows with their projections.
 func (j *judge) cells(l *linear, o rowOf, rows int64, p *projection, f *feed, left []float64, all *projected) error {
 	out := j.op.Outputs[0]
-	format := precisions[out.DType]
+	format := formatOf(out.DType)
 	sums, steps := make([]float64, rows*p.blocks), make([]float64, rows*p.blocks)
-	if err := l.outputs(f, o, rows, p, 1, sums, steps, format); err != nil {
+	if err := l.outputs(f, o, rows, p, 1, sums, steps, &format); err != nil {
 		return &TensorError{tensor.Output, 0, err}
 	}
 	for _, w := range l.same {
-		if err := l.outputs(w.feed, o, rows, p, -1, sums, nil, format); err != nil {
+		if err := l.outputs(w.feed, o, rows, p, -1, sums, nil, &format); err != nil {
 			return &TensorError{tensor.Input, 2, err}
 		}
 	}

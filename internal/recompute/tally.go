@@ -7,45 +7,23 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// precision describes a floating-point type: the bits of its mantissa, the exponent of its
-// smallest normal number and its largest one.
-type precision struct {
-	bits, low int
-	max       float64
-}
-
-// precisions are the floating-point types. The steps of hifloat8 depend on the number: its
-// widest count.
-var precisions = map[tensor.DType]precision{
-	tensor.Float16:      {10, -14, 65504},
-	tensor.BFloat16:     {7, -126, 0x1.fep127},
-	tensor.Float32:      {23, -126, math.MaxFloat32},
-	tensor.Float64:      {52, -1022, math.MaxFloat64},
-	tensor.Float8E5M2:   {2, -14, 57344},
-	tensor.Float8E4M3FN: {3, -6, 448},
-	tensor.HiFloat8:     {1, -22, 32768},
+// formatOf returns the format of the elements of a type, no bits for types that do not round. The
+// steps of hifloat8 depend on the number: its widest count.
+func formatOf(d tensor.DType) tensor.Float {
+	if d == tensor.HiFloat8 {
+		return tensor.Float{Mantissa: 1, MinExp: -22, Max: 32768}
+	}
+	f, _ := tensor.ScalarFloat(d)
+	return f
 }
 
 // isFloat reports whether elements of a type are rounded.
-func isFloat(d tensor.DType) bool { return precisions[d].bits > 0 }
+func isFloat(d tensor.DType) bool { return formatOf(d).Mantissa > 0 }
 
-// smallest is the smallest normal number.
-func (p precision) smallest() float64 { return math.Ldexp(1, p.low) }
-
-// has reports whether a number is one of the type.
-func (p precision) has(v float64) bool {
-	if v-v != 0 || v == 0 {
-		return true
-	}
-	_, exponent := math.Frexp(v) // 2^(exponent-1) <= |v| < 2^exponent
-	steps := math.Ldexp(v, -(max(exponent-1, p.low) - p.bits))
-	return math.Abs(v) <= p.max && steps == math.Trunc(steps)
-}
-
-// step is a unit in the last place of |v|, at least two of the smallest ones.
-func (p precision) step(v float64) float64 {
+// stepOf is a unit in the last place of |v|, at least two of the smallest ones.
+func stepOf(f *tensor.Float, v float64) float64 {
 	exponent := int(math.Float64bits(v)>>52&0x7ff) - 1023
-	return math.Float64frombits(uint64(max(exponent-p.bits, p.low-p.bits+1, -1022)+1023) << 52)
+	return math.Float64frombits(uint64(max(exponent-f.Mantissa, f.MinExp-f.Mantissa+1, -1022)+1023) << 52)
 }
 
 // Spot is an element and what was computed for it.
@@ -62,7 +40,7 @@ const mostSpots = 3
 // tally gathers how the elements of an output differ from what was computed.
 type tally struct {
 	dtype  tensor.DType
-	format precision
+	format tensor.Float
 	float  bool // the type rounds
 	strict bool // no bound: any difference is one
 	// least is the smallest normal number, limit what is rounded beyond the largest one.
@@ -85,8 +63,8 @@ type tally struct {
 }
 
 func newTally(d tensor.DType, class Class) *tally {
-	p := precisions[d]
-	return &tally{dtype: d, format: p, float: isFloat(d), least: p.smallest(), limit: p.max - float64(p.step(p.max)/2), first: -1, slack: 1, strict: !isFloat(d) || class == Move}
+	f := formatOf(d)
+	return &tally{dtype: d, format: f, float: isFloat(d), least: f.Normal(), limit: f.Max - float64(stepOf(&f, f.Max)/2), first: -1, slack: 1, strict: !isFloat(d) || class == Move}
 }
 
 // empty is a tally of the same kind of output.
@@ -157,7 +135,7 @@ func (t *tally) plain(v, a, b, y []float64) int {
 	used, narrow, wide, bound, narrowBound := t.used, t.narrow, t.wide, t.bound, t.close
 	values, squares, products, sizes, steps := t.values, t.squares, t.products, t.sizes, t.steps
 	largest, worst := t.largest, t.worst
-	bits, lowest := int64(t.format.bits), int64(max(t.format.low-t.format.bits+1, -1022)+1023)
+	bits, lowest := int64(t.format.Mantissa), int64(max(t.format.MinExp-t.format.Mantissa+1, -1022)+1023)
 	n := len(v)
 	a, b, y = a[:n], b[:n], y[:n]
 	for i, v := range v {
@@ -205,7 +183,7 @@ func (t *tally) allowed(v, e float64) float64 {
 	case !t.float:
 		return math.Ceil(e)
 	}
-	step := e + t.format.step(v)
+	step := e + stepOf(&t.format, v)
 	if math.Abs(v) < t.least {
 		step += t.least
 	}
@@ -219,7 +197,7 @@ func (t *tally) one(v, ea, eb, y, d float64, wild, tie bool, offset func(i int) 
 	tolA, tolB, big := 0.0, 0.0, false
 	switch {
 	case t.float:
-		step := t.format.step(v)
+		step := stepOf(&t.format, v)
 		if y == 0 && math.Abs(v) < t.least {
 			step += t.least
 		}
@@ -231,7 +209,7 @@ func (t *tally) one(v, ea, eb, y, d float64, wild, tie bool, offset func(i int) 
 		tolA, tolB = math.Ceil(ea), math.Ceil(eb)
 	}
 	same := d == 0 || v == y && v-v != 0 || v != v && y != y
-	saturated := big && math.Signbit(y) == math.Signbit(v) && math.Abs(y) >= t.format.max*.99
+	saturated := big && math.Signbit(y) == math.Signbit(v) && math.Abs(y) >= t.format.Max*.99
 	beyond := false
 	switch {
 	case same || saturated:
@@ -258,7 +236,7 @@ func (t *tally) one(v, ea, eb, y, d float64, wild, tie bool, offset func(i int) 
 	if finite && !big && y-y == 0 {
 		t.use(v, y, d, tolA, tolB)
 		if t.float {
-			s := t.format.step(v)
+			s := stepOf(&t.format, v)
 			t.steps += float64(s * s)
 		}
 	}

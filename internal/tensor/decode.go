@@ -202,10 +202,10 @@ var (
 	e5m2Table     = newFloatTable(float8E5M2)
 	e4m3fnTable   = newFloatTable(float8E4M3FN)
 	e8m0Table     = newFloatTable(float8E8M0)
-	e3m2Table     = newFloatTable(smallFloat{exp: 3, frac: 2, bias: 3}.value)
-	e2m3Table     = newFloatTable(smallFloat{exp: 2, frac: 3, bias: 1}.value)
-	e2m1Table     = newFloatTable(smallFloat{exp: 2, frac: 1, bias: 1}.value)
-	e1m2Table     = newFloatTable(smallFloat{exp: 1, frac: 2, bias: 1}.value)
+	e3m2Table     = newFloatTable(floats[Float6E3M2].value)
+	e2m3Table     = newFloatTable(floats[Float6E2M3].value)
+	e2m1Table     = newFloatTable(floats[Float4E2M1].value)
+	e1m2Table     = newFloatTable(floats[Float4E1M2].value)
 )
 
 func newFloatTable(value func(code byte) float64) *floatTable {
@@ -214,23 +214,6 @@ func newFloatTable(value func(code byte) float64) *floatTable {
 		table[code] = math.Float32bits(float32(value(byte(code))))
 	}
 	return table
-}
-
-// smallFloat is a format of a sign bit, exponent bits and fraction bits, with
-// subnormals and without infinities or NaN: the 6-bit and 4-bit formats of the
-// OCP Microscaling Formats (MX) specification 1.0, and float4_e1m2.
-type smallFloat struct{ exp, frac, bias int }
-
-func (f smallFloat) value(code byte) float64 {
-	fraction := int(code) & (1<<f.frac - 1)
-	exponent := int(code) >> f.frac & (1<<f.exp - 1)
-	if exponent == 0 {
-		exponent = 1
-	} else {
-		fraction |= 1 << f.frac
-	}
-	value := math.Ldexp(float64(fraction), exponent-f.bias-f.frac)
-	return signed(value, code>>(f.exp+f.frac)&1 != 0)
 }
 
 func signed(value float64, negative bool) float64 {
@@ -250,7 +233,7 @@ func float8E5M2(code byte) float64 {
 	case magnitude > 0x7c:
 		return signed(math.NaN(), negative)
 	}
-	return smallFloat{exp: 5, frac: 2, bias: 15}.value(code)
+	return floats[Float8E5M2].value(code)
 }
 
 // float8E4M3FN is E4M3 of the OCP 8-bit Floating Point Specification (OFP8)
@@ -259,7 +242,7 @@ func float8E4M3FN(code byte) float64 {
 	if code&0x7f == 0x7f {
 		return signed(math.NaN(), code&0x80 != 0)
 	}
-	return smallFloat{exp: 4, frac: 3, bias: 7}.value(code)
+	return floats[Float8E4M3FN].value(code)
 }
 
 // float8E8M0 is the scale format E8M0 of the OCP Microscaling Formats (MX)

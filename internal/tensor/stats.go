@@ -320,9 +320,9 @@ func wideLimits(d DType) limits {
 	case d == Resource: // a handle is no number
 		return limits{low: math.NaN(), high: math.NaN(), quiet: math.Inf(1)}
 	case d == Complex32:
-		high = largestHalf
+		high = MaxFloat16
 	case d == Float32 || d == Complex64:
-		return limits{low: -math.MaxFloat32, high: math.MaxFloat32, traces: true, quiet: largestHalf}
+		return limits{low: -math.MaxFloat32, high: math.MaxFloat32, traces: true, quiet: MaxFloat16}
 	case d == Float64 || d == Complex128:
 		return limits{low: -math.MaxFloat64, high: math.MaxFloat64, quiet: hugeLimit}
 	case host == HostUint32 || host == HostUint64:
@@ -334,8 +334,6 @@ func wideLimits(d DType) limits {
 	}
 	return limits{low: -high, high: high, quiet: high}
 }
-
-const largestHalf = 65504 // the largest finite float16
 
 // isQuiet reports whether a value, and all of lower magnitude, are ordinary.
 func (l *limits) isQuiet(x float32) bool { return math.Abs(float64(x)) < l.quiet }
@@ -351,7 +349,7 @@ func (l *limits) classOf(x float64) class {
 		return negInf
 	case x == l.high || x == l.low:
 		return atLimit
-	case l.traces && (magnitude == largestHalf || magnitude == 65536 || magnitude == 98304):
+	case l.traces && (magnitude == MaxFloat16 || magnitude == 65536 || magnitude == 98304):
 		return halfTrace
 	}
 	return ordinary

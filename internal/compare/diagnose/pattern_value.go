@@ -70,9 +70,6 @@ func largestRef(r *metrics.Result) float64 {
 	return math.Max(math.Abs(r.Ref.Min.Value()), math.Abs(r.Ref.Max.Value()))
 }
 
-// fp16Max is the largest finite float16.
-const fp16Max = 65504
-
 // halfOverflow is the evidence for NaN and infinities that come from numbers
 // beyond float16.
 func halfOverflow(r *metrics.Result) lang.Sentence {
@@ -80,13 +77,13 @@ func halfOverflow(r *metrics.Result) lang.Sentence {
 	if bad == 0 {
 		return lang.Sentence{}
 	}
-	if largest := largestRef(r); largest > fp16Max {
+	if largest := largestRef(r); largest > tensor.MaxFloat16 {
 		return lang.Sayf("%s; max |reference| is %s > %d, the float16 maximum", "%s；标杆最大绝对值 %s > %d(float16 最大值)",
-			nonFiniteText(r), element(largest), fp16Max)
+			nonFiniteText(r), element(largest), tensor.MaxFloat16)
 	}
 	if r.NPU.Saturated > 0 && r.NPUDType == tensor.Float16 {
 		return lang.Sayf("%s; %d NPU elements are at the float16 maximum %d", "%s；%d 个 NPU 元素达到 float16 最大值 %d",
-			nonFiniteText(r), r.NPU.Saturated, fp16Max)
+			nonFiniteText(r), r.NPU.Saturated, tensor.MaxFloat16)
 	}
 	return lang.Sentence{}
 }
@@ -115,9 +112,9 @@ func overflowed(p *pair) lang.Sentence {
 	if text := halfOverflow(r); !text.IsZero() {
 		return text
 	}
-	if largest := largestRef(r); r.NPUDType == tensor.Float16 && r.SaturatedErrors > 0 && largest > fp16Max {
+	if largest := largestRef(r); r.NPUDType == tensor.Float16 && r.SaturatedErrors > 0 && largest > tensor.MaxFloat16 {
 		return lang.Sayf("%d errors are at the float16 maximum %d; max |reference| is %s",
-			"%d 个错误元素达到 float16 最大值 %d；标杆最大绝对值 %s", r.SaturatedErrors, fp16Max, element(largest))
+			"%d 个错误元素达到 float16 最大值 %d；标杆最大绝对值 %s", r.SaturatedErrors, tensor.MaxFloat16, element(largest))
 	}
 	return lang.Sentence{}
 }

@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"math"
 	"slices"
 
 	"dumptool/internal/compare/metrics/noise"
@@ -119,9 +118,6 @@ type precision struct {
 	minNormal float64
 }
 
-// parts are the types of the parts of complex numbers.
-var parts = map[tensor.DType]tensor.DType{tensor.Complex32: tensor.Float16, tensor.Complex64: tensor.Float32, tensor.Complex128: tensor.Float64}
-
 // precisionOf returns the precision of a type, or of the parts of complex numbers; ok is
 // false for integers and the scale and sub-byte formats. The precision of hifloat8 tapers: it
 // counts with that of its middle range.
@@ -129,14 +125,11 @@ func precisionOf(d tensor.DType) (p precision, ok bool) {
 	if d == tensor.HiFloat8 {
 		return precision{0x1p-3, 0x1p-15}, true
 	}
-	if part, ok := parts[d]; ok {
-		d = part
-	}
-	t, ok := noise.TypeOf(d)
-	if !ok || t.Integer {
+	f, ok := tensor.FloatOf(d)
+	if !ok || f.Bits() < 8 {
 		return precision{}, false
 	}
-	return precision{t.Epsilon(), math.Ldexp(1, t.MinExp)}, true
+	return precision{f.Epsilon(), f.Normal()}, true
 }
 
 // HF32 says how to judge products of float32: the cubes of Atlas A2 and A3 round the

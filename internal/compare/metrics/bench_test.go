@@ -111,7 +111,7 @@ func appendElement(dst []byte, d tensor.DType, x float64) []byte {
 	switch d {
 	case tensor.Float16:
 		var code [1]int64
-		form := binaryForms[d]
+		form := codesOf(d)
 		form.round(code[:], []float64{math.Abs(x)})
 		return binary.LittleEndian.AppendUint16(dst, uint16(code[0])|uint16(math.Float64bits(x)>>48&0x8000))
 	case tensor.BFloat16:

@@ -5,36 +5,27 @@ import (
 	"slices"
 
 	"dumptool/internal/compare/metrics/kernel"
+	"dumptool/internal/tensor"
 )
 
 // codes numbers the values of a floating-point type in rising order: 0 is zero,
 // neighbours differ by 1, and the codes of x and -x are k and -k. What rounds
 // to beyond the largest finite value has the code after it.
 type codes struct {
-	// The form of a binary format: the bits of its fraction, the smallest
-	// exponent of a normal number, and the code of the largest finite value.
-	fraction, minExp int
-	top              int64
-	// listed replaces the form where the values are known one by one.
+	tensor.Float
+	// listed replaces the format where the values are known one by one.
 	listed *listed
 }
 
 // nanCode stands for NaN where elements are hashed.
 const nanCode = math.MaxInt64
 
-// highest returns the largest finite value of a binary form.
-func (c *codes) highest() float64 {
-	exponent := c.top>>c.fraction - 1 + int64(c.minExp)
-	fraction := c.top&(1<<c.fraction-1) | 1<<c.fraction
-	return math.Ldexp(float64(fraction), int(exponent)-c.fraction)
-}
-
 // last returns the code of the largest finite value.
 func (c *codes) last() int64 {
 	if c.listed != nil {
 		return int64(len(c.listed.values) - 1 - c.listed.zero)
 	}
-	return c.top
+	return c.MaxCode()
 }
 
 // round sets dst to the codes of values rounded to nearest, ties to even.
@@ -47,13 +38,13 @@ func (c *codes) round(dst []int64, values []float64) {
 		}
 		return
 	}
-	if c.fraction == 52 {
+	if c.Mantissa == 52 {
 		for i, x := range values {
 			dst[i] = order(math.Float64bits(x))
 		}
 		return
 	}
-	form := kernel.NewForm(c.fraction, c.minExp, c.top)
+	form := kernel.NewForm(c.Mantissa, c.MinExp, c.MaxCode())
 	form.Round(dst, values)
 }
 

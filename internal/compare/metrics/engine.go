@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"context"
-	"math"
 	"slices"
 
 	"dumptool/internal/compare/metrics/noise"
@@ -141,7 +140,7 @@ func (n *number) saturates() float64 {
 		return n.high - 1
 	}
 	if n.codes.listed == nil {
-		return n.high * (1 - math.Ldexp(1, -n.codes.fraction))
+		return n.high * (1 - n.codes.Epsilon())
 	}
 	values := n.codes.listed.values
 	return values[len(values)-2]

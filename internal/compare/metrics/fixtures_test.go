@@ -29,7 +29,7 @@ func store(d tensor.DType, values ...float64) memory {
 				code |= 0x7e00
 			default:
 				var magnitude [1]int64
-				form := binaryForms[d]
+				form := codesOf(d)
 				form.round(magnitude[:], []float64{math.Abs(x)})
 				code |= uint16(magnitude[0])
 			}
@@ -390,4 +390,10 @@ func TestEqualTensors(t *testing.T) {
 			t.Fatalf("cosine %v, Pearson %v", res.Cosine, res.Pearson)
 		}
 	}
+}
+
+// codesOf are the codes of a binary floating-point type.
+func codesOf(d tensor.DType) codes {
+	f, _ := tensor.FloatOf(d)
+	return codes{Float: f}
 }

@@ -47,10 +47,9 @@ func newNumber(d tensor.DType) (*number, error) {
 		return n, nil
 	}
 	defer n.setLimits()
-	if form, ok := binaryForms[d]; ok {
-		n.codes = form
-		n.high, n.normal = form.highest(), math.Ldexp(1, form.minExp)
-		n.low = -n.high
+	if f, ok := tensor.FloatOf(d); ok {
+		n.codes.Float = f
+		n.low, n.high, n.normal = -f.Max, f.Max, f.Normal()
 		return n, nil
 	}
 	n.codes.listed = newListed(n.table)
@@ -107,24 +106,6 @@ func (n *number) wide() bool { return n.integer && n.bits == 64 }
 // their squares may leave the range of float64, and differences may be subnormal.
 func (n *number) double() bool {
 	return n.dtype == tensor.Float64 || n.dtype == tensor.Complex128
-}
-
-// binaryForms are the floating-point types with an exponent and a fraction of
-// fixed lengths, complex ones by the form of their parts.
-var binaryForms = map[tensor.DType]codes{
-	tensor.Float16:      {fraction: 10, minExp: -14, top: 0x7bff},
-	tensor.BFloat16:     {fraction: 7, minExp: -126, top: 0x7f7f},
-	tensor.Float32:      {fraction: 23, minExp: -126, top: 0x7f7fffff},
-	tensor.Float64:      {fraction: 52, minExp: -1022, top: 0x7fefffffffffffff},
-	tensor.Float8E5M2:   {fraction: 2, minExp: -14, top: 0x7b},
-	tensor.Float8E4M3FN: {fraction: 3, minExp: -6, top: 0x7e},
-	tensor.Float6E3M2:   {fraction: 2, minExp: -2, top: 0x1f},
-	tensor.Float6E2M3:   {fraction: 3, minExp: 0, top: 0x1f},
-	tensor.Float4E2M1:   {fraction: 1, minExp: 0, top: 7},
-	tensor.Float4E1M2:   {fraction: 2, minExp: 0, top: 7},
-	tensor.Complex32:    {fraction: 10, minExp: -14, top: 0x7bff},
-	tensor.Complex64:    {fraction: 23, minExp: -126, top: 0x7f7fffff},
-	tensor.Complex128:   {fraction: 52, minExp: -1022, top: 0x7fefffffffffffff},
 }
 
 // ReadValues reads the elements of a type that are stored one behind the other.

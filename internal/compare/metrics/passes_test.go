@@ -150,7 +150,7 @@ func (t *passTimes) add(e *Engine, ref, npu []byte) {
 func activations(count int) (ref, npu memory) {
 	random := rand.New(rand.NewPCG(3, 4))
 	ref.size, npu.size = 4, 2
-	form := binaryForms[tensor.Float16]
+	form := codesOf(tensor.Float16)
 	values, codes := make([]float64, count), make([]int64, count)
 	for i := range values {
 		x := random.NormFloat64()

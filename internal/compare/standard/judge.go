@@ -141,7 +141,7 @@ func (j judged) floats(req *Request, t *thresholds, m *measures) {
 			share = float64(m.within+m.right) / float64(m.total)
 		}
 		j.check(shareWithin, share, ">=", leastShare)
-		j.check(maxAbs, m.npu.maxAbs, "<=", max(t.largest, ulps*t.format.ulp(m.npu.at)))
+		j.check(maxAbs, m.npu.maxAbs, "<=", max(t.largest, ulps*t.format.Ulp(m.npu.at)))
 	default:
 		l := levels[req.Name]
 		j.ratio(maxRelativeRatio, m.npu.maxRelative, m.third.maxRelative, l.max)

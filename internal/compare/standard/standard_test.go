@@ -374,12 +374,12 @@ func TestNarrow(t *testing.T) {
 		middle := (v + next) / 2
 		for x, want := range map[float64]float64{v: v, math.Nextafter(middle, 0): v, middle: even, math.Nextafter(middle, 1e9): next} {
 			all := []float64{x, -x}
-			half.narrowAll(all)
-			if half.narrow(x) != want || all[0] != want || all[1] != -want {
-				t.Fatalf("%v is %v and %v in float16, want %v", x, half.narrow(x), all, want)
+			half.RoundAll(all)
+			if half.Round(x) != want || all[0] != want || all[1] != -want {
+				t.Fatalf("%v is %v and %v in float16, want %v", x, half.Round(x), all, want)
 			}
 		}
-		if got := half.ulp(v); got != next-v {
+		if got := half.Ulp(v); got != next-v {
 			t.Fatalf("ulp of %v is %v, want %v", v, got, next-v)
 		}
 	}
@@ -392,9 +392,9 @@ func TestNarrow(t *testing.T) {
 			continue
 		}
 		all := []float64{x}
-		single.narrowAll(all)
-		if single.narrow(x) != want || all[0] != want {
-			t.Fatalf("%v is %v and %v in float32, want %v", x, single.narrow(x), all[0], want)
+		single.RoundAll(all)
+		if single.Round(x) != want || all[0] != want {
+			t.Fatalf("%v is %v and %v in float32, want %v", x, single.Round(x), all[0], want)
 		}
 	}
 }

@@ -5,7 +5,6 @@
 package standard
 
 import (
-	"math"
 	"slices"
 	"strings"
 
@@ -66,7 +65,7 @@ type thresholds struct {
 	// Elements whose reference is below small have an error where they are more than
 	// smallError off, by L0 to L2.
 	small, smallError float64
-	format            format
+	format            tensor.Float
 }
 
 // hf32 is the name of the type that cubes compute float32 tensors in.
@@ -75,13 +74,18 @@ const hf32 = "hf32"
 // table has the thresholds of all types that have some. The standards do not speak of
 // float64, which has those of float32.
 var table = []thresholds{
-	{"float16", 0x1p-10, 0x1p-10, 0.1, 0x1p-11, 0x1p-16, format{10, -14, 65504}},
-	{"bfloat16", 0x1p-7, 0x1p-7, 0.1, 0x1p-8, 0x1p-16, format{7, -126, 0x1.fep127}},
-	{"float32", 0x1p-13, 0x1p-13, 0.01, 0x1p-14, 0x1p-30, format{23, -126, 0x1.fffffep127}},
-	{"float64", 0x1p-13, 0x1p-13, 0.01, 0x1p-14, 0x1p-30, format{52, -1022, math.MaxFloat64}},
-	{hf32, 0x1p-11, 0x1p-10, 0.1, 0x1p-12, 0x1p-28, format{11, -126, 0x1.ffep127}},
-	{"float8_e4m3fn", 0x1p-3, 0x1p-3, 1, 0x1p-4, 0x1p-6, format{3, -6, 448}},
-	{"float8_e5m2", 0x1p-2, 0x1p-2, 1, 0x1p-3, 0x1p-5, format{2, -14, 57344}},
+	{"float16", 0x1p-10, 0x1p-10, 0.1, 0x1p-11, 0x1p-16, formatOf(tensor.Float16)},
+	{"bfloat16", 0x1p-7, 0x1p-7, 0.1, 0x1p-8, 0x1p-16, formatOf(tensor.BFloat16)},
+	{"float32", 0x1p-13, 0x1p-13, 0.01, 0x1p-14, 0x1p-30, formatOf(tensor.Float32)},
+	{"float64", 0x1p-13, 0x1p-13, 0.01, 0x1p-14, 0x1p-30, formatOf(tensor.Float64)},
+	{hf32, 0x1p-11, 0x1p-10, 0.1, 0x1p-12, 0x1p-28, tensor.Float{Exponent: 8, Mantissa: 11, MinExp: -126, Max: 0x1.ffep127}},
+	{"float8_e4m3fn", 0x1p-3, 0x1p-3, 1, 0x1p-4, 0x1p-6, formatOf(tensor.Float8E4M3FN)},
+	{"float8_e5m2", 0x1p-2, 0x1p-2, 1, 0x1p-3, 0x1p-5, formatOf(tensor.Float8E5M2)},
+}
+
+func formatOf(d tensor.DType) tensor.Float {
+	f, _ := tensor.FloatOf(d)
+	return f
 }
 
 // thresholdsOf returns the thresholds of a type, nil for one that has none.

@@ -23,8 +23,6 @@ const (
 	integers = 2e-6
 	// products is the least rounding of products: HF32 and TF32 are no faults.
 	products = 0x1p-12
-	// largestHalf is the largest number of float16.
-	largestHalf = 65504
 )
 
 // numbers are what is known of a tensor on one side.
@@ -72,7 +70,7 @@ func (x *numbers) magnitude() float64 {
 
 // normed reports whether the norm is known: statistics of float16 saturate.
 func (x *numbers) normed() bool {
-	return x.Norm.Defined() && finite(x.Norm.Value()) && !(x.coarse > 0 && x.Norm.Value() >= 0.99*largestHalf)
+	return x.Norm.Defined() && finite(x.Norm.Value()) && !(x.coarse > 0 && x.Norm.Value() >= 0.99*tensor.MaxFloat16)
 }
 
 // rms is the root mean square of the elements, half of the largest where the norm is not
@@ -225,7 +223,7 @@ func pattern(ref, npu *numbers, d *difference) string {
 	switch {
 	case !ref.normed() || !npu.normed() || most == 0 || !npu.finite():
 		return ""
-	case isFloat16(npu) && npu.magnitude() == largestHalf && most < largestHalf:
+	case isFloat16(npu) && npu.magnitude() == tensor.MaxFloat16 && most < tensor.MaxFloat16:
 		return string(finding.Saturation)
 	case npu.magnitude() == 0:
 		return string(finding.ZeroOutput)

@@ -224,10 +224,11 @@ func newOp(row *record.Row) *op {
 // nearly all norms of float16 are numbers of float16.
 func (j *judge) coarse(side func(*value) *numbers) {
 	norms, half := 0, 0
+	float16, _ := tensor.FloatOf(tensor.Float16)
 	for _, v := range j.all {
 		if x := side(v); x != nil && x.dtype == tensor.Float16 && x.normed() && x.n > 1 && x.Norm.Value() != 0 {
 			norms++
-			if isHalf(x.Norm.Value()) {
+			if float16.Has(x.Norm.Value()) {
 				half++
 			}
 		}
@@ -240,17 +241,6 @@ func (j *judge) coarse(side func(*value) *numbers) {
 			x.coarse = rounding[x.dtype]
 		}
 	}
-}
-
-// isHalf reports whether a number is one of float16.
-func isHalf(x float64) bool {
-	x = math.Abs(x)
-	if x > largestHalf {
-		return math.IsInf(x, 0)
-	}
-	_, exp := math.Frexp(x)
-	unit := math.Ldexp(1, max(exp-11, -24))
-	return math.Trunc(x/unit)*unit == x
 }
 
 // count finds the functions that the two sides call in different numbers, and whether most

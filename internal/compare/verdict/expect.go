@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"math"
 	"slices"
 
 	"dumptool/internal/compare/metrics/noise"
@@ -267,7 +266,7 @@ func smallest(t noise.Type) float64 {
 	if t.Integer {
 		return 0
 	}
-	return math.Ldexp(1, t.MinExp-t.Mantissa)
+	return t.Subnormal()
 }
 
 // selector is the input that says which elements of a gated operator pass: the one of the

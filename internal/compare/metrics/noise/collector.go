@@ -90,7 +90,7 @@ func (c *Collector) Reset(req *Request) {
 	c.table.Take(func(int, kernel.Octave, kernel.Octave) {})
 	rows, channels := rowsOf(req.Shape), channelsOf(req.Shape)
 	*c = Collector{
-		request: *req, total: req.Shape.Elements(), row: lastAxis(req.Shape), floor: math.Ldexp(1, req.Type.MinExp),
+		request: *req, total: req.Shape.Elements(), row: lastAxis(req.Shape), floor: req.Type.Normal(),
 		strata: NewStrata(req.Shape.Elements()),
 		rows:   c.rows.reset(rows), channels: c.channels.reset(channels),
 		octaves: [2][]octave{c.octaves[0][:0], c.octaves[1][:0]}, joined: c.joined, scratch: c.scratch,

@@ -38,7 +38,7 @@ type NumberGrid struct {
 // The limits of float16, and the bits of the fraction of a float32 in a float64 that
 // float16 and bfloat16 have not.
 const (
-	halfMax    = 65504
+	halfMax    = tensor.MaxFloat16
 	halfNormal = 0x1p-14
 	halfBits   = (1<<13 - 1) << 29
 	bfloatBits = (1<<16 - 1) << 29
@@ -100,7 +100,7 @@ var Coarser = []tensor.DType{tensor.BFloat16, tensor.Float16}
 type coarsening struct{ factor, least float64 }
 
 func coarseningTo(t Type) coarsening {
-	return coarsening{math.Ldexp(1, 23-t.Mantissa), math.Ldexp(1, t.MinExp-t.Mantissa) / math.Sqrt(12)}
+	return coarsening{math.Ldexp(1, 23-t.Mantissa), t.Subnormal() / math.Sqrt(12)}
 }
 
 // coarsenings are those to the coarser types.

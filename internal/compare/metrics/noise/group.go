@@ -60,7 +60,7 @@ func (c *Collector) summarize(b *bins, limit int, rows, ones bool) summary {
 		fold *= 2
 	}
 	s := summary{ones: ones, folded: newGroups(&b.grouping, fold)}
-	epsilon := math.Ldexp(1, -c.request.Type.Mantissa)
+	epsilon := c.request.Type.Float.Epsilon()
 	if c.request.Type.Integer {
 		epsilon = 0
 	}

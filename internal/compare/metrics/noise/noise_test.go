@@ -519,17 +519,17 @@ func TestIncomplete(t *testing.T) {
 
 func TestTypes(t *testing.T) {
 	for d, want := range map[tensor.DType]Type{
-		tensor.Float16:      {"float16", 10, -14, 65504, false},
-		tensor.BFloat16:     {"bfloat16", 7, -126, 3.3895313892515355e38, false},
-		tensor.Float32:      {"float32", 23, -126, 3.4028234663852886e38, false},
-		tensor.Float64:      {"float64", 52, -1022, math.MaxFloat64, false},
-		tensor.Float8E5M2:   {"float8_e5m2", 2, -14, 57344, false},
-		tensor.Float8E4M3FN: {"float8_e4m3fn", 3, -6, 448, false},
-		tensor.Int8:         {"int8", 7, 0, math.MaxFloat64, true},
-		tensor.Uint8:        {"uint8", 8, 0, math.MaxFloat64, true},
-		tensor.Int64:        {"int64", 63, 0, math.MaxFloat64, true},
-		tensor.Bool:         {"bool", 1, 0, math.MaxFloat64, true},
-		tensor.QInt16:       {"qint16", 15, 0, math.MaxFloat64, true},
+		tensor.Float16:      {"float16", tensor.Float{Exponent: 5, Mantissa: 10, MinExp: -14, Max: 65504}, false},
+		tensor.BFloat16:     {"bfloat16", tensor.Float{Exponent: 8, Mantissa: 7, MinExp: -126, Max: 3.3895313892515355e38}, false},
+		tensor.Float32:      {"float32", tensor.Float{Exponent: 8, Mantissa: 23, MinExp: -126, Max: 3.4028234663852886e38}, false},
+		tensor.Float64:      {"float64", tensor.Float{Exponent: 11, Mantissa: 52, MinExp: -1022, Max: math.MaxFloat64}, false},
+		tensor.Float8E5M2:   {"float8_e5m2", tensor.Float{Exponent: 5, Mantissa: 2, MinExp: -14, Max: 57344}, false},
+		tensor.Float8E4M3FN: {"float8_e4m3fn", tensor.Float{Exponent: 4, Mantissa: 3, MinExp: -6, Max: 448}, false},
+		tensor.Int8:         {"int8", tensor.Float{Mantissa: 7, Max: math.MaxFloat64}, true},
+		tensor.Uint8:        {"uint8", tensor.Float{Mantissa: 8, Max: math.MaxFloat64}, true},
+		tensor.Int64:        {"int64", tensor.Float{Mantissa: 63, Max: math.MaxFloat64}, true},
+		tensor.Bool:         {"bool", tensor.Float{Mantissa: 1, Max: math.MaxFloat64}, true},
+		tensor.QInt16:       {"qint16", tensor.Float{Mantissa: 15, Max: math.MaxFloat64}, true},
 	} {
 		got, ok := TypeOf(d)
 		if !ok || got != want {

@@ -33,7 +33,7 @@ func unitsOf(t Type) units {
 	if t.Integer {
 		return units{0, 1}
 	}
-	return units{t.Epsilon(), math.Ldexp(t.Epsilon(), t.MinExp)}
+	return units{t.Epsilon(), t.Subnormal()}
 }
 
 // at returns the unit of a number.

@@ -11,11 +11,8 @@ import (
 // effect: an array of float32 may hold bfloat16 numbers.
 type Type struct {
 	Name string
-	// Mantissa is the number of bits of the fraction, MinExp the exponent of the
-	// smallest normal number, Max the largest finite one.
-	Mantissa, MinExp int
-	Max              float64
-	// Integer types have no rounding error of their own.
+	tensor.Float
+	// Integer types have no rounding error of their own; Mantissa are their bits.
 	Integer bool
 }
 
@@ -24,34 +21,24 @@ func (t Type) Epsilon() float64 {
 	if t.Integer {
 		return 1
 	}
-	return math.Ldexp(1, -t.Mantissa)
+	return t.Float.Epsilon()
 }
 
 // TypeOf returns the type of elements that hold what their type says. ok is false
 // for those that have no such numbers: complex types, elements of less than a byte,
 // and types whose values are a list.
 func TypeOf(d tensor.DType) (t Type, ok bool) {
-	if t, ok = floats[d]; !ok {
+	f, ok := tensor.ScalarFloat(d)
+	if !ok {
 		return integerType(d)
 	}
-	t.Name = d.String()
-	return t, true
-}
-
-// floats are the floating-point types.
-var floats = map[tensor.DType]Type{
-	tensor.Float16:      {Mantissa: 10, MinExp: -14, Max: 65504},
-	tensor.BFloat16:     {Mantissa: 7, MinExp: -126, Max: 0x1.fep127},
-	tensor.Float32:      {Mantissa: 23, MinExp: -126, Max: math.MaxFloat32},
-	tensor.Float64:      {Mantissa: 52, MinExp: -1022, Max: math.MaxFloat64},
-	tensor.Float8E5M2:   {Mantissa: 2, MinExp: -14, Max: 57344},
-	tensor.Float8E4M3FN: {Mantissa: 3, MinExp: -6, Max: 448},
+	return Type{Name: d.String(), Float: f}, true
 }
 
 // integerType returns the type of integers and bool, of which no element is beyond
 // the range.
 func integerType(d tensor.DType) (Type, bool) {
-	t := Type{Name: d.String(), Mantissa: d.Bits(), Max: math.MaxFloat64, Integer: true}
+	t := Type{Name: d.String(), Float: tensor.Float{Mantissa: d.Bits(), Max: math.MaxFloat64}, Integer: true}
 	switch d.Host() {
 	case tensor.HostBool:
 		t.Mantissa = 1
