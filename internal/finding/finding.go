@@ -14,46 +14,54 @@ import (
 // Finding is a reason of a status or a cause that the diagnosis found: what was
 // measured, and against what.
 type Finding struct {
-	Code       Code
-	Confidence Confidence
-	Evidence   lang.Sentence
+	Code       Code          `json:"code"`
+	Confidence Confidence    `json:"confidence"`
+	Evidence   lang.Sentence `json:"evidence"`
 	// Facts are the numbers of the evidence.
-	Facts Facts
+	Facts Facts `json:"facts"`
 }
 
-// MarshalJSON implements json.Marshaler.
-func (f Finding) MarshalJSON() ([]byte, error) { return f.AppendJSON(nil), nil }
-
-// AppendJSON appends the finding to JSON. The evidence is in Chinese too where that is
+// List is a list of findings in compare.json. The evidence is in Chinese too where that is
 // another text, so that pages made of the document have both languages.
-func (f Finding) AppendJSON(b []byte) []byte {
-	text := f.Evidence.Text()
-	b = jsonpos.AppendText(append(b, `{"code":`...), string(f.Code))
-	b = jsonpos.AppendText(append(b, `,"confidence":`...), string(f.Confidence))
-	b = jsonpos.AppendText(append(b, `,"evidence":`...), text.EN)
-	if text.ZH != text.EN && text.ZH != "" {
-		b = jsonpos.AppendText(append(b, `,"evidence_zh":`...), text.ZH)
+type List []Finding
+
+// MarshalJSON implements json.Marshaler.
+func (l List) MarshalJSON() ([]byte, error) { return l.AppendJSON(nil), nil }
+
+// AppendJSON appends the findings to JSON.
+func (l List) AppendJSON(b []byte) []byte {
+	b = append(b, '[')
+	for i, f := range l {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		text := f.Evidence.Text()
+		b = jsonpos.AppendText(append(b, `{"code":`...), string(f.Code))
+		b = jsonpos.AppendText(append(b, `,"confidence":`...), string(f.Confidence))
+		b = jsonpos.AppendText(append(b, `,"evidence":`...), text.EN)
+		if text.ZH != text.EN && text.ZH != "" {
+			b = jsonpos.AppendText(append(b, `,"evidence_zh":`...), text.ZH)
+		}
+		b = append(f.Facts.AppendJSON(append(b, `,"facts":`...)), '}')
 	}
-	return append(f.Facts.AppendJSON(append(b, `,"facts":`...)), '}')
+	return append(b, ']')
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (f *Finding) UnmarshalJSON(data []byte) error {
-	var read struct {
-		Code       Code          `json:"code"`
-		Confidence Confidence    `json:"confidence"`
-		Evidence   lang.Sentence `json:"evidence"`
-		Chinese    string        `json:"evidence_zh"`
-		Facts      Facts         `json:"facts"`
+func (l *List) UnmarshalJSON(data []byte) error {
+	var all []struct {
+		Finding
+		Chinese string `json:"evidence_zh"`
 	}
-	if err := json.Unmarshal(data, &read); err != nil {
-		return err
+	err := json.Unmarshal(data, &all)
+	*l = nil
+	for _, x := range all {
+		if x.Chinese != "" {
+			x.Evidence = lang.Sayf(x.Evidence.String(), x.Chinese)
+		}
+		*l = append(*l, x.Finding)
 	}
-	if read.Chinese != "" {
-		read.Evidence = lang.Sayf(read.Evidence.String(), read.Chinese)
-	}
-	*f = Finding{read.Code, read.Confidence, read.Evidence, read.Facts}
-	return nil
+	return err
 }
 
 // Equal reports whether two findings say the same, whatever their facts are.

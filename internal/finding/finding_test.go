@@ -11,7 +11,7 @@ import (
 // they differ.
 func TestFindings(t *testing.T) {
 	texts := []lang.Text{{EN: "rms error 1, 100 % of it", ZH: "误差均方根 1，其 100 %"}, {EN: "fusion ids", ZH: "fusion ids"}, {}}
-	var all []Finding
+	var all List
 	for _, x := range texts {
 		all = append(all, Finding{Code: CalcError, Confidence: High, Evidence: lang.Sayf("%s", "%s", x)})
 	}
@@ -25,7 +25,7 @@ func TestFindings(t *testing.T) {
 	if string(written) != want {
 		t.Errorf("%s, want %s", written, want)
 	}
-	var read []Finding
+	var read List
 	if err := json.Unmarshal(written, &read); err != nil {
 		t.Fatal(err)
 	}

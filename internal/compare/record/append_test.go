@@ -33,7 +33,7 @@ func TestAppendValue(t *testing.T) {
 		&Unevenness{Axis: 1, Peak: jsonpos.Float(math.NaN())}, &tensor.Shape{}, &limitsJSON{Source: "profile"}, &digests{1, 2, 3, 4},
 		&[]string{"\"", "a\\", "<&>", "\x00\x1f\x7f", "\xff", "\ufffd", "\u2028 \u2029", "张量", "𝄞", "\u202e"}, &[]byte{1}, new([]byte), &[]any{1, "x", nil},
 		new(map[string]int), &struct{ X int }{}, &elementJSON{location: location{3, []int64{1}}, Abs: metrics.NumberOf(1)}, new(optional), &[][2]int64{{1, 2}},
-		new(finding.Facts{}.Int("a", 1).Flag("\"", true)), &[]finding.Finding{{Code: finding.CalcError, Evidence: lang.Sayf("one", "一")}}, new([]finding.Finding), new(dtypeName), new(index),
+		new(finding.Facts{}.Int("a", 1).Flag("\"", true)), &finding.List{{Code: finding.CalcError, Evidence: lang.Sayf("one", "一")}}, new(finding.List), new(dtypeName), new(index),
 		&struct {
 			A int32   `json:"a,omitempty"`
 			B float64 `json:"b,omitzero"`

@@ -205,7 +205,7 @@ type Row struct {
 func (f *rowForm) members(details bool) object {
 	r, res := f.Row, f.result
 	o := object{
-		{"op,always", &r.Op}, {"output", &r.Output}, {"status,always", &r.Status}, {"reasons", &r.Reasons},
+		{"op,always", &r.Op}, {"output", &r.Output}, {"status,always", &r.Status}, {"reasons", (*finding.List)(&r.Reasons)},
 		{"ref_file", (*optional)(&r.RefFile)}, {"npu_file", (*optional)(&r.NPUFile)}, {"shape,null", new((*[]int64)(&f.shape))},
 		{"dtype_ref", (*dtypeName)(&r.RefDType)}, {"dtype_npu", (*dtypeName)(&r.NPUDType)}, {"limits", &f.limits},
 		{"total,null", &f.total}, {"errors", &f.errors}, {"errors_strict", &f.errorsStrict}, {"error_ratio", &f.ratio},
@@ -225,7 +225,7 @@ func (f *rowForm) members(details bool) object {
 
 		{"module", &r.Module}, {"inputs", &r.Inputs}, {"abs_hist", &f.abs}, {"rel_hist", &f.rel}, {"pictures", &f.pictures},
 
-		{"noise,omitempty", &r.Noise}, {"reasons_limits,omitempty", &f.reasonsLimits}, {"patterns,omitempty", &r.Patterns},
+		{"noise,omitempty", &r.Noise}, {"reasons_limits,omitempty", &f.reasonsLimits}, {"patterns,omitempty", (*finding.List)(&r.Patterns)},
 		{"uneven,omitempty", &r.Uneven}, {"second,omitempty", &r.Second}, {"reads,omitempty", &r.Reads},
 		{"dtype_said,omitempty", (*dtypeName)(&r.Said)}, {"undiagnosed,omitempty", &r.Undiagnosed}, {"warnings,omitempty", &r.Warnings},
 		{"transport,omitempty", &r.Transport}, {"part,omitempty", &r.Part}, {"details", nil},

@@ -46,7 +46,7 @@ type rowForm struct {
 	// statusLimits is the status by limits alone, reasonsLimits are the reasons that the
 	// pair alone gives where they are others.
 	statusLimits  *Status
-	reasonsLimits *[]finding.Finding
+	reasonsLimits *finding.List
 	origin        bool
 	// The elements and profiles are given for rows that did not pass.
 	worst    []elementJSON
@@ -181,8 +181,7 @@ func (f *rowForm) fill(r *Row, detail bool) {
 		f.statusLimits = &r.Pair.Status
 	}
 	if !slices.EqualFunc(r.Pair.Reasons, r.Reasons, finding.Finding.Equal) {
-		reasons := append([]finding.Finding{}, r.Pair.Reasons...)
-		f.reasonsLimits = &reasons
+		f.reasonsLimits = (*finding.List)(&r.Pair.Reasons)
 	}
 	if r.Result == nil {
 		return

@@ -22,7 +22,7 @@ type Self struct {
 	// the wider, the less a LOW says.
 	Width jsonpos.Float `json:"width,omitzero"`
 	// Why says what is wrong.
-	Why []finding.Finding `json:"why,omitempty"`
+	Why finding.List `json:"why,omitempty"`
 }
 
 // The statuses of Self.
