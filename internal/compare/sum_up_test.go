@@ -46,3 +46,12 @@ func TestParseRequired(t *testing.T) {
 		}
 	}
 }
+
+// TestUnprovenOutcome: a comparison in which no fault would have been seen ends with
+// NotCovered, unless any coverage is allowed.
+func TestUnprovenOutcome(t *testing.T) {
+	rep := &record.Report{Counts: map[record.Status]int{record.Pass: 1}, Coverage: record.Coverage{Reference: 1, Compared: 1}, Meaning: record.Meaning{Proof: new(false)}}
+	if o := (&Options{}).Outcome(rep); o.Kind != batch.NotCovered {
+		t.Errorf("unproven: %v %s", o.Kind, o.Text)
+	}
+}
