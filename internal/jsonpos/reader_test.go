@@ -143,7 +143,7 @@ func TestReaderDecode(t *testing.T) {
 			return err
 		})
 	})
-	if want := "rows[1].n, line 2, column 2: found string, wanted a value for int"; err == nil || err.Error() != want {
+	if want := "rows[1].n, line 2, column 19: found string, wanted a value for int"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	if diff := gocmp.Diff([]string{"a", "b"}, ops); diff != "" {

@@ -467,7 +467,7 @@ func TestReadRefuses(t *testing.T) {
 		{minimal(`{"op":"b","status":"SKIP","output":-1}`), "output -1 is negative"},
 		{replace(`"total":2`, `"total":-2`), "total -2 is negative"},
 		{replace(`"errors_strict":1,`, ``), "errors_strict is missing"},
-		{replace(`"offset":1`, `"offset":2`), "element 2, of 2 elements"},
+		{replace(`"offset":1`, `"offset":2`), "offset 2, of 2 elements"},
 		{replace(`[2]`, `[-2]`), "shape (-2,)"},
 		{replace(`"max_abs":"inf"`, `"max_abs":"much"`), `"much" is no number`},
 		{replace(`"max_abs":"inf"`, `"max_abs":1e400`), "number 1e400 is out of range"},
