@@ -190,21 +190,21 @@ func (x *Array) move(shape tensor.Shape, fill float64, source func(i int) int) *
 	return z
 }
 
-// take sets an element to one of x, or to fill for a negative place.
-func (z *Array) take(i int, x *Array, from int, fill float64, whole int64) {
+// take sets an element to one of src, or to fill for a negative place.
+func (x *Array) take(i int, src *Array, from int, fill float64, whole int64) {
 	v, a, b := fill, 0.0, 0.0
 	if from >= 0 {
-		v = x.v[from]
-		if z.a != nil {
-			a, b = x.a[from], x.b[from]
+		v = src.v[from]
+		if x.a != nil {
+			a, b = src.a[from], src.b[from]
 		}
 	}
-	if z.v[i] = v; z.a != nil {
-		z.a[i], z.b[i] = a, b
+	if x.v[i] = v; x.a != nil {
+		x.a[i], x.b[i] = a, b
 	}
-	if z.ints != nil {
-		if z.ints[i] = whole; from >= 0 {
-			z.ints[i] = x.ints[from]
+	if x.ints != nil {
+		if x.ints[i] = whole; from >= 0 {
+			x.ints[i] = src.ints[from]
 		}
 	}
 }

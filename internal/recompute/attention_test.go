@@ -181,7 +181,7 @@ func TestFusedAttention(t *testing.T) {
 			if wrong < 3 {
 				values := outs[wrong].Source.(numbers).v
 				for i := range 8 {
-					values[40+i] += 1
+					values[40+i]++
 				}
 			}
 			outs[0] = laidOut(outs[0], layout)
