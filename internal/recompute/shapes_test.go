@@ -1,9 +1,9 @@
 package recompute
 
 import (
-	"errors"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
