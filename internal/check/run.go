@@ -439,16 +439,12 @@ func (x *execution) tensor(t *dumpdir.Tensor, images bool) (*recompute.Tensor, e
 	for _, w := range f.AllWarnings() {
 		x.aboutFiles = append(x.aboutFiles, lang.Sayf("%s: %s", "%s：%s", t.File.Path(), w))
 	}
-	i := slices.IndexFunc(f.Tensors, func(s tensorfile.Tensor) bool { return s.Kind == t.Kind && s.Index == t.Index })
-	if len(f.Tensors) == 1 {
-		i = 0
+	s, err := f.FindOrOnly(t.Kind, t.Index)
+	if err == nil {
+		err = s.Err
 	}
-	if i < 0 {
-		return nil, lang.Errorf("the file has no %s %d any more", t.Kind, t.Index)
-	}
-	s := &f.Tensors[i]
-	if s.Err != nil {
-		return nil, s.Err
+	if err != nil {
+		return nil, err
 	}
 	one, err := x.host(s, t, images)
 	if err == nil {

@@ -257,10 +257,9 @@ func (o *Options) shapeOf(t *dumpdir.Tensor) tensor.Shape {
 		return nil // the error is found again when the tensor is compared
 	}
 	defer func() { _ = f.Close() }() // only read
-	for i := range f.Tensors {
-		if of := &f.Tensors[i]; len(f.Tensors) == 1 || of.Kind == t.Kind && of.Index == t.Index {
-			return of.Shape
-		}
+	of, err := f.FindOrOnly(t.Kind, t.Index)
+	if err != nil {
+		return nil // as above
 	}
-	return nil
+	return of.Shape
 }

@@ -125,7 +125,6 @@ func runsInChinese() map[string]string {
 		"%s and %s: elements of %d and of %d bytes":                                      "%s 和 %s：元素为 %d 和 %d 字节",
 		"%s: only its digest is there":                                                   "%s：只有摘要",
 		"found %d elements, want the %d of shape %v":                                     "实际为 %d 个元素，形状 %[3]v 应为 %[2]d 个",
-		"the file has no %s %d":                                                          "文件没有%s %d",
 		"%s: elements of %d and of %d bytes":                                             "%s：元素为 %d 和 %d 字节",
 
 		// safefile

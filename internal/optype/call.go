@@ -327,21 +327,16 @@ func CallsOf(api, framework string) (function string, rows []Call) {
 	if len(words) < 3 || slices.Contains(words, "backward") || slices.Contains(words, "parameters_grad") {
 		return "", nil
 	}
-	inModule := words[0] == "Module" || words[0] == "Cell"
+	class := moduleClass(words)
 	table := functionRows()
 	switch {
 	case framework == "mindspore" && !strings.HasPrefix(words[0], "Mint"):
 		table = mindsporeRows()
-	case inModule:
+	case class != "":
 		table = moduleRows()
 	}
-	if inModule {
-		for _, word := range slices.Backward(words) {
-			if _, err := strconv.Atoi(word); err != nil && word != "forward" {
-				return word, table[word]
-			}
-		}
-		return "", nil
+	if class != "" {
+		return class, table[class]
 	}
 	function = words[1]
 	name := function
@@ -352,6 +347,21 @@ func CallsOf(api, framework string) (function string, rows []Call) {
 		rows = table[name]
 	}
 	return function, rows
+}
+
+// moduleClass returns the class of the module that a call is of, such as Linear of the words of
+// Module.fc1.Linear.forward.0: the last word that is no number or direction. It is empty for
+// calls of functions.
+func moduleClass(words []string) string {
+	if words[0] != "Module" && words[0] != "Cell" {
+		return ""
+	}
+	for _, word := range slices.Backward(words) {
+		if _, err := strconv.Atoi(word); err != nil && word != "forward" && word != "backward" && word != "parameters_grad" {
+			return word
+		}
+	}
+	return ""
 }
 
 // CallNames are the names of the functions and modules of PyTorch and MindSpore whose meaning is

@@ -1,10 +1,6 @@
 package optype
 
-import (
-	"slices"
-	"strconv"
-	"strings"
-)
+import "strings"
 
 // Noise says how the noise of the inputs of an operator bounds that of its output where
 // no elements are known, only how large the tensors are.
@@ -100,12 +96,8 @@ func OfCall(name string) Type {
 	if len(words) < 2 {
 		return Type{}
 	}
-	if words[0] == "Module" || words[0] == "Cell" {
-		for _, word := range slices.Backward(words) {
-			if _, err := strconv.Atoi(word); err != nil && word != "forward" && word != "backward" && word != "parameters_grad" {
-				return Of(apiPrefixes[0] + word)
-			}
-		}
+	if class := moduleClass(words); class != "" {
+		return Of(apiPrefixes[0] + class)
 	}
 	t := Of(apiPrefixes[0] + words[1])
 	if words[0] == "Distributed" && t.Noise != NoiseRanks {

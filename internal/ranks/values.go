@@ -179,14 +179,11 @@ func (f *files) openFile(of *dumpdir.Tensor) (*Values, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(file.Tensors, func(t tensorfile.Tensor) bool {
-		return len(file.Tensors) == 1 || t.Kind == of.Kind && t.Index == of.Index
-	})
-	if i < 0 {
+	t, err := file.FindOrOnly(of.Kind, of.Index)
+	if err != nil {
 		_ = file.Close()
-		return nil, lang.Errorf("the file has no %s %d", of.Kind, of.Index)
+		return nil, err
 	}
-	t := &file.Tensors[i]
 	shape, err := t.Stored()
 	var v *Values
 	if err == nil {

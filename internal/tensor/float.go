@@ -126,7 +126,13 @@ func (f Float) RoundAll(values []float64) {
 }
 
 // Has reports whether x is a number of the format, NaN or an infinity.
-func (f Float) Has(x float64) bool { return x != x || f.Round(x) == x }
+func (f Float) Has(x float64) bool {
+	if x == 0 || x-x != 0 {
+		return true
+	}
+	units := math.Ldexp(x, -f.lastPlace(x))
+	return math.Abs(x) <= f.Max && units == math.Trunc(units)
+}
 
 // value returns the number of a code of at most 8 bits whose exponent of all ones has numbers
 // too. Bits above the sign are ignored.

@@ -2,6 +2,7 @@ package tensorfile
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -74,6 +75,23 @@ func (s Selector) String() string {
 		return s.Name
 	}
 	return fmt.Sprintf("%s:%d", s.Kind, s.Index)
+}
+
+// Find returns the tensor of a kind and an index.
+func (f *File) Find(kind tensor.Kind, index int) (*Tensor, error) {
+	i := slices.IndexFunc(f.Tensors, func(t Tensor) bool { return t.Kind == kind && t.Index == index })
+	if i < 0 {
+		return nil, lang.Errorf("the file has no %s %d any more", kind, index)
+	}
+	return &f.Tensors[i], nil
+}
+
+// FindOrOnly is Find, but the only tensor of a file may have any kind and index.
+func (f *File) FindOrOnly(kind tensor.Kind, index int) (*Tensor, error) {
+	if len(f.Tensors) == 1 {
+		return &f.Tensors[0], nil
+	}
+	return f.Find(kind, index)
 }
 
 // keep leaves out all tensors but the one that is meant. That of a file that can hold but one

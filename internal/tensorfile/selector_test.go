@@ -1,6 +1,7 @@
 package tensorfile
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -61,4 +62,34 @@ func FuzzSelector(f *testing.F) {
 			t.Errorf("%q: %+v", text, s)
 		}
 	})
+}
+
+// TestFind: the tensor of a file that holds but one is found by FindOrOnly, whatever is asked for.
+func TestFind(t *testing.T) {
+	several := File{Tensors: []Tensor{{Kind: tensor.Input, Index: 1}, {Kind: tensor.Output}, {Kind: tensor.Output, Index: 1}}}
+	alone := File{Tensors: several.Tensors[:1]}
+	const absent = "the file has no output 2 any more"
+	for _, c := range []struct {
+		file       *File
+		kind       tensor.Kind
+		index      int
+		find, only string
+	}{
+		{&several, tensor.Output, 1, "output 1", "output 1"},
+		{&several, tensor.Input, 1, "input 1", "input 1"},
+		{&several, tensor.Output, 2, absent, absent},
+		{&alone, tensor.Input, 1, "input 1", "input 1"},
+		{&alone, tensor.Output, 2, absent, "input 1"},
+	} {
+		text := func(found *Tensor, err error) string {
+			if err != nil {
+				return err.Error()
+			}
+			return fmt.Sprint(found.Kind, " ", found.Index)
+		}
+		find, only := text(c.file.Find(c.kind, c.index)), text(c.file.FindOrOnly(c.kind, c.index))
+		if find != c.find || only != c.only {
+			t.Errorf("%s %d of %d tensors: %q and %q, want %q and %q", c.kind, c.index, len(c.file.Tensors), find, only, c.find, c.only)
+		}
+	}
 }

@@ -210,12 +210,7 @@ func (r *Ref) find(f *tensorfile.File) (*tensorfile.Tensor, error) {
 	if (r.Single || r.Member != "") && len(f.Tensors) == 1 {
 		return &f.Tensors[0], nil
 	}
-	for i := range f.Tensors {
-		if t := &f.Tensors[i]; t.Kind == r.Kind && t.Index == r.Index {
-			return t, nil
-		}
-	}
-	return nil, lang.Errorf("the file has no %s %d any more", r.Kind, r.Index)
+	return f.Find(r.Kind, r.Index)
 }
 
 // SideError is an error of one side of a pair.
