@@ -15,13 +15,18 @@ func HardNames() []string {
 		"a b", " a", "*", "~", "=a", "a\"b", `a\b`, "%s!", "\x1b[31m", "\u202egnp", "张量", "&&x", "a|b", "#a"}
 }
 
-// ShellArgs returns the arguments that sh hands to dumptool for a line, and fails where the
-// shell runs or writes anything else.
+// stubs are the programs of printed commands.
+var stubs = []string{"dumptool", "tar", "mkdir"}
+
+// ShellArgs returns the arguments that sh hands to the program of a printed command, and fails
+// where the shell runs or writes anything else.
 func ShellArgs(t testing.TB, line string) []string {
 	t.Helper()
 	bin, work := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "dumptool"), []byte("#!/bin/sh\nprintf '%s\\0' \"$@\"\n"), 0o777); err != nil {
-		t.Fatal(err)
+	for _, program := range stubs {
+		if err := os.WriteFile(filepath.Join(bin, program), []byte("#!/bin/sh\nprintf '%s\\0' \"$@\"\n"), 0o777); err != nil {
+			t.Fatal(err)
+		}
 	}
 	cmd := exec.Command("/bin/sh", "-c", line)
 	cmd.Dir, cmd.Env = work, []string{"PATH=" + bin}

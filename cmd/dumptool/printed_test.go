@@ -1,0 +1,68 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"dumptool/internal/dumptest"
+	"dumptool/internal/lang"
+)
+
+// printedCommand finds the commands in what a run prints: a line of their own, or behind a colon.
+var printedCommand = regexp.MustCompile(`(?m)(?:^|: )((?:dumptool|tar|eval|mkdir) .*)$`)
+
+// TestPrintedPaths: the commands that are printed about a folder, an archive, a dump, a
+// configuration and a document name it as it was given, whatever its name is, and do nothing
+// else in a shell.
+func TestPrintedPaths(t *testing.T) {
+	t.Parallel()
+	network := filepath.Join("..", "..", "testdata", "network")
+	dump, err := os.ReadFile(filepath.Join(network, "npu", "Conv2D.conv2.3.16.1624605159829817"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{".tar.xz": "\xfd7zXZ\x00\x00", ".dump": string(dump), ".json": `{"dump":{"dump_path":"/x","dump_mode":"all"}}`, ".doc.json": `{"schema":"dumptool/compare/2"}`}
+	for _, name := range dumptest.HardNames() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(network)); err != nil {
+				t.Fatal(err)
+			}
+			for ending, text := range files {
+				if err := os.WriteFile(filepath.Join(dir, name+ending), []byte(text), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, c := range []struct {
+				args []string
+				path string // without the part behind it
+				want int    // commands
+			}{
+				{[]string{lang.PathArgument(name)}, name + "/", 3},
+				{[]string{"inspect", "--", name + ".tar.xz"}, name + ".tar.xz", 1},
+				{[]string{"config", "check", "--", name + ".dump"}, name + ".dump", 1},
+				{[]string{"check", "--", name + ".json"}, name + ".json", 1},
+				{[]string{"check", "--", name + ".doc.json"}, name + ".doc.json", 1},
+			} {
+				for _, language := range []string{"en", "zh"} {
+					stdout, stderr, _ := runTold(t, dir, append([]string{"--lang", language}, c.args...)...)
+					printed := printedCommand.FindAllStringSubmatch(strings.ReplaceAll(string(stdout)+stderr, "：", ": "), -1)
+					if len(printed) != c.want {
+						t.Fatalf("%q: %d commands, want %d, in %s%s", c.args, len(printed), c.want, stdout, stderr)
+					}
+					for _, line := range printed {
+						args := dumptest.ShellArgs(t, line[1])
+						if !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, lang.PathArgument(c.path)) }) {
+							t.Errorf("%s: %q have no %q", line[1], args, c.path)
+						}
+					}
+				}
+			}
+		})
+	}
+}
