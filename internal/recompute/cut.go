@@ -227,7 +227,7 @@ func images(p *problem, _ Attributes) *cutting {
 	if !p.Inputs[0].Shape.Equal(p.Outputs[0].Shape) {
 		return misfit("the output has the shape %s, the input %s", p.Outputs[0].Shape, p.Inputs[0].Shape)
 	}
-	return seen(p).along([]int{0}, same)
+	return seen(p).along(upTo(min(1, len(p.Inputs[0].Shape))), same)
 }
 
 const (
