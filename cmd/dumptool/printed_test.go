@@ -1,6 +1,9 @@
 package main
 
 import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -8,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumptest"
 	"dumptool/internal/lang"
 )
@@ -64,5 +68,39 @@ func TestPrintedPaths(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPrintedOps: the form in which commands name an operator chooses this one alone.
+func TestPrintedOps(t *testing.T) {
+	t.Parallel()
+	array, err := os.ReadFile(filepath.Join("..", "..", "testdata", "network", "cpu", "fc.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range dumptest.HardNames() {
+		dir := t.TempDir()
+		var b bytes.Buffer
+		w := zip.NewWriter(&b)
+		for _, member := range []string{"other", name, name + "2"} {
+			out, err := w.Create(member + ".npy")
+			if err == nil {
+				_, err = out.Write(array)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "run.npz"), b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		out, stderr, _ := runTold(t, dir, slices.Concat([]string{"inspect", "run.npz", "--json"}, lang.Flag("--ops", dumpdir.OpsText(name)))...)
+		var got struct{ Tensors []struct{ Name string } }
+		if err := json.Unmarshal(out, &got); err != nil || len(got.Tensors) != 1 || got.Tensors[0].Name != name {
+			t.Errorf("%q: %v %v %s", name, got, err, stderr)
+		}
 	}
 }

@@ -56,7 +56,7 @@ func (r *ScanReport) joinRounds() {
 			continue
 		}
 		y := &rounds[k]
-		y.Files, y.Tensors, y.BadFiles, y.Tables = y.Files+x.Files, y.Tensors+x.Tensors, y.BadFiles+x.BadFiles, y.Tables+x.Tables
+		y.Files, y.Tensors, y.BadFiles, y.Tables, y.Blank = y.Files+x.Files, y.Tensors+x.Tensors, y.BadFiles+x.BadFiles, y.Tables+x.Tables, y.Blank+x.Blank
 		y.Unfinished = y.Unfinished || x.Unfinished
 	}
 	r.Rounds = rounds

@@ -148,8 +148,6 @@ func (r *ScanReport) Outcome(bool) batch.Outcome {
 			WithHint("the same command line with --resume does just these again", "用同一命令行加 --resume 只重做这些")
 	case n > 0:
 		return batch.Outcomef(batch.Incomplete, "%s, %s could not be read", "%s，%s无法读取", found, filesOrTensors(n))
-	case r.nothingScanned():
-		return batch.Outcomef(batch.Nothing, "no floating-point elements were scanned: %s read, all empty or of integers", "没有扫描任何浮点元素：已读取 %s，均为空或整数类型", lang.CountText(r.Tensors, "tensor", "个张量"))
 	}
 	var o batch.Outcome
 	if r.BadFiles > 0 {
@@ -158,6 +156,9 @@ func (r *ScanReport) Outcome(bool) batch.Outcome {
 	read := lang.Sayf("%s read", "已读取 %s", lang.CountText(r.Tensors, "tensor", "个张量"))
 	if r.Tables > 0 {
 		read = lang.Sayf("%s, %d of them as statistics", "%s，其中 %d 个为统计量", read, r.Tables)
+	}
+	if r.nothingScanned() {
+		read = lang.Sayf("%s: all are empty or of integers, no floating-point element was scanned", "%s：均为空或整数类型，没有扫描到浮点元素", read)
 	}
 	o.Messages = []batch.Message{batch.Infof("%s, %s", "%s，%s", found, read)}
 	return o

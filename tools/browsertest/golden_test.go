@@ -11,6 +11,10 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/dumptest"
+	"dumptool/internal/lang"
 )
 
 // goldenRuns are runs of which the page is looked at, below testdata/golden, with what else
@@ -111,6 +115,39 @@ func TestCommands(t *testing.T) {
 		}
 		if i == 0 && (strings.Count(string(text), "net_backbone_layer10_bn1_BNInfer-op5") == 0 || strings.Contains(string(text), "relu1_Relu-op6")) {
 			t.Errorf("%s: %s", command, text)
+		}
+	}
+	b.quiet()
+}
+
+// TestShellLine: the page writes words for a shell as texts do.
+func TestShellLine(t *testing.T) {
+	out := rounds(t, 1, 1, func(int, int) int { return 4 })
+	b := open(t, filepath.Join(out, "report.html"), view{})
+	// The page keeps its functions for itself.
+	var source strings.Builder
+	for _, file := range []string{"dom.js", "panel.js"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "internal", "report", "page", "js", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		source.Write(text)
+	}
+	eval[bool](b, "(function () { "+source.String()+"\nwindow.shellLine = shellLine; window.opsText = opsText; return true; })()")
+	for _, name := range dumptest.HardNames() {
+		words, err := json.Marshal([]string{"dumptool", name, "x" + name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := eval[string](b, "shellLine("+string(words)+")"), lang.ShellLine([]string{"dumptool", name, "x" + name}); got != want {
+			t.Errorf("%q: %s, want %s", name, got, want)
+		}
+		word, err := json.Marshal(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := eval[string](b, "opsText("+string(word)+")"), dumpdir.OpsText(name); got != want {
+			t.Errorf("%q: %s, want %s", name, got, want)
 		}
 	}
 	b.quiet()
