@@ -151,7 +151,7 @@ func (h *held) mean(said float64) (v float64, differs bool) {
 	if h.Norm != nil {
 		rms = *h.Norm / math.Sqrt(count)
 	}
-	return *h.Mean, math.Abs(said-*h.Mean) > 1e-3*math.Abs(*h.Mean)+(1e-5+h.slack)*rms+h.tiny
+	return *h.Mean, math.Abs(said-*h.Mean) > float64(1e-3*math.Abs(*h.Mean))+float64((1e-5+h.slack)*rms)+h.tiny
 }
 
 // norm compares the norm, where it is known. The squares may leave the range of the type at
@@ -169,5 +169,5 @@ func (h *held) norm(said float64) (v float64, differs bool) {
 	if v*v >= h.limit && !(said < 0.99*h.limit) {
 		return v, false
 	}
-	return v, !(math.Abs(said-v) <= (1e-3+h.slack)*v+math.Sqrt(float64(h.Count)*h.tiny))
+	return v, !(math.Abs(said-v) <= float64((1e-3+h.slack)*v)+math.Sqrt(float64(h.Count)*h.tiny))
 }
