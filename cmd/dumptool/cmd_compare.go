@@ -91,7 +91,7 @@ HPAA's files: a CSV file with the errors of every bad tensor, logs, op_config.cs
 func (o *compareOptions) define(cmd *cobra.Command) {
 	define(cmd, slices.Concat(o.sides(), o.operators(), o.pairs(), o.ofRanks(), o.shapes(), o.graph(), o.acceptance(), o.execution(), o.judge(cmd), o.failures())...)
 	cmd.Flag("hf32").NoOptDefVal = string(compare.HF32On)
-	define(cmd, cmdFlag{"fail-fast", yes(&o.FailFast), "stop after the first failure in execution order", "按执行顺序遇到首个失败即停止", ci, rare})
+	define(cmd, cmdFlag{"fail-fast", yes(&o.FailFast), "stop after the first failure by limits in execution order", "按执行顺序遇到首个超出门限的失败即停止", ci, rare})
 	o.output.define(cmd)
 }
 
@@ -264,6 +264,9 @@ func (o *compareOptions) resolve(a *app, args []string) error {
 	o.Axes = a.streams.OutWidth > 0
 	if err := cmp.Or(o.ranks.read(&o.Options), o.load(o.output.out)); err != nil {
 		return err
+	}
+	if o.FailFast && o.Judge.Verdict.Mode == compare.ByEvidence {
+		return usagef("--fail-fast needs limits, since evidence compares rows with each other: give --atol, --rtol or --verdict limits")
 	}
 	warn(a, o.Warnings)
 	return o.chooseOrder()

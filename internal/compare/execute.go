@@ -70,13 +70,13 @@ func (p *Plan) Execute(ctx context.Context, observe func(batch.Event)) ([]Part, 
 		if p.Pairs[i].Row.Pair.Status != "" {
 			parts[i], done[i] = Part{Pair: i, Row: p.Pairs[i].Row}, true
 		}
-		if !done[i] || p.failsFast(parts[i].Row) {
+		if !done[i] || p.opt.failsFast(parts[i].Row) {
 			jobs = append(jobs, i)
 		}
 	}
 	p.together(jobs)
 	defer e.share(jobs)()
-	stopped, fast := false, newFailFast(p)
+	stopped := false
 	err := batch.Run(ctx, batch.Options{Workers: e.open, Observe: e.progress.pairDone}, jobs, p.size,
 		func(ctx context.Context, i int) *Part { return e.part(ctx, i) },
 		func(_ int, part *Part) {
@@ -84,7 +84,7 @@ func (p *Plan) Execute(ctx context.Context, observe func(batch.Event)) ([]Part, 
 				return
 			}
 			parts[part.Pair], done[part.Pair] = *part, true
-			if fast.stops(*part) {
+			if p.opt.failsFast(part.Row) {
 				stopped = true
 				stop()
 			}
@@ -97,7 +97,8 @@ func (p *Plan) Execute(ctx context.Context, observe func(batch.Event)) ([]Part, 
 	}
 	if stopped {
 		p.failedFast = true
-		return fast.cut(finished), nil
+		first := slices.IndexFunc(finished, func(x Part) bool { return p.opt.failsFast(x.Row) })
+		return finished[:first+1], nil
 	}
 	return finished, err
 }

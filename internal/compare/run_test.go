@@ -217,38 +217,6 @@ func TestAnySplit(t *testing.T) {
 	})
 }
 
-// TestFailFastByEvidence: a run that stops at the first failure stops at the first
-// origin, and not at what is beyond the limits by rounding.
-func TestFailFastByEvidence(t *testing.T) {
-	healthy, damaged := transformer(24, -1).options(t, true), transformer(24, 15).options(t, true)
-	for _, workers := range []int{1, 3} {
-		healthy.FailFast, healthy.Workers, damaged.FailFast, damaged.Workers = true, workers, true, workers
-		if rep := runAll(t, healthy); rep.FailedFast || rep.Counts[record.Rounding] < 24 || len(rep.Rows) != 121 {
-			t.Errorf("%d workers: a healthy network stops after %d rows of %v", workers, len(rep.Rows), rep.Counts)
-		}
-		rep := runAll(t, damaged)
-		last := rep.Rows[len(rep.Rows)-1].Op
-		if !rep.FailedFast || rep.Interrupted || last != "l15_fc2" || rep.Counts[record.Fail] != 1 {
-			t.Errorf("%d workers: failed fast %t, interrupted %t, %v of %d rows, the last one %s; want one failure, l15_fc2", workers, rep.FailedFast, rep.Interrupted, rep.Counts, len(rep.Rows), last)
-		}
-		wantOrigins(t, rep, "l15_fc2")
-		// By name what reads the tile comes first: the tile is to blame all the same.
-		byName := damaged
-		byName.OrderBy = dumpdir.ByName
-		rep = runAll(t, byName)
-		if last := rep.Rows[len(rep.Rows)-1].Op; !rep.FailedFast || last != "l15_fc2" || len(rep.Rows) > 121-8*5 {
-			t.Errorf("%d workers, by name: failed fast %t, the last of %d rows is %s", workers, rep.FailedFast, len(rep.Rows), last)
-		}
-		wantOrigins(t, rep, "l15_fc2")
-		// By limits it stops at the first row beyond them.
-		limits := healthy
-		limits.Judge.Verdict.Mode = ByLimits
-		if rep := runAll(t, limits); !rep.FailedFast || rep.Counts[record.Fail] != 1 || rep.Counts[record.Rounding] > 0 {
-			t.Errorf("%d workers, by limits: failed fast %t, %v", workers, rep.FailedFast, rep.Counts)
-		}
-	}
-}
-
 func TestFailFast(t *testing.T) {
 	ref, npu := mixedNet(t)
 	opt := hpaa(ref, npu)
