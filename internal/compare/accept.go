@@ -85,14 +85,14 @@ func skipRow(row *record.Row, why lang.Sentence) {
 // addThird gives the pairs the tensors of the third result, or of the second
 // reference, which is paired with the reference as the NPU is.
 func (p *Plan) addThird(ctx context.Context) error {
-	path, flag := p.opt.Third, "--third"
+	path, flag := p.options.Third, "--third"
 	if path == "" {
-		path, flag = p.opt.Second, "--noise"
+		path, flag = p.options.Second, "--noise"
 	}
 	if path == "" {
 		return nil
 	}
-	opt := *p.opt
+	opt := *p.options
 	opt.NPU = path
 	// Those of its rounds count that belong to the rounds that are compared.
 	side, err := listSide(ctx, &opt, path, dumpdir.Selection{})

@@ -209,7 +209,7 @@ func (b *Baseline) apply(rep *record.Report, opt *PairOptions, slack float64) *r
 			result.Fixed = append(result.Fixed, i)
 		}
 	}
-	asked := opt.asked(rep.Listed, b.Rows)
+	asked := askedFor(opt, rep.Listed, b.Rows)
 	for k := range b.Rows { // in the order of the file
 		if !found[k] && asked[k] {
 			result.Missing = append(result.Missing, b.Rows[k].key().String())
@@ -320,7 +320,7 @@ func (b *Baseline) Update(rep *record.Report, opt *PairOptions) *Baseline {
 		return fresh
 	}
 	entries, found := b.hold(rep)
-	asked := opt.asked(rep.Listed, b.Rows)
+	asked := askedFor(opt, rep.Listed, b.Rows)
 	updated, places := 0, map[rowKey]int{}
 	for i, row := range rep.Named() {
 		if !held(row.Status) {
@@ -351,9 +351,9 @@ func (b *Baseline) Update(rep *record.Report, opt *PairOptions) *Baseline {
 	return fresh
 }
 
-// asked says which entries of a baseline the run was to compare, if it has them. Without
+// askedFor says which entries of a baseline the run was to compare, if it has them. Without
 // a listing all are asked for.
-func (o *PairOptions) asked(listed *record.Listed, entries []BaselineEntry) []bool {
+func askedFor(o *PairOptions, listed *record.Listed, entries []BaselineEntry) []bool {
 	asked := make([]bool, len(entries))
 	if listed == nil {
 		for k := range asked {

@@ -9,6 +9,7 @@ import (
 	"dumptool/internal/compare/statistics"
 	"dumptool/internal/filename"
 	"dumptool/internal/finding"
+	"dumptool/internal/graph"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
 )
@@ -17,19 +18,20 @@ import (
 // the plan: it judges each round, and sums up. It reads no tensor. Rows that are missing
 // make an interrupted run, which is not judged, unless a failure ended it. The report
 // takes the rows of the plan over, so a plan is concluded once.
-func (p *Plan) Conclude(parts []Part) *record.Report {
+func Conclude(p *Plan, opt *Options, parts []Part) *record.Report {
 	rep := &record.Report{
-		Origin: p.opt.Origin, Args: p.opt.Args,
-		Profile: string(p.opt.Judge.Limits.Profile), NaNPolicy: string(p.opt.Judge.Verdict.NaN), TolMode: TolModes()[p.opt.Judge.Mode],
-		Verdict: string(p.opt.Judge.Verdict.Mode), VerdictWhy: p.opt.Judge.Verdict.Why,
-		Standard: string(p.opt.Standard.Name), Listed: p.listed,
-		Rows: p.rows[:len(parts)], FailedFast: p.failedFast,
+		Origin: opt.Origin, Args: opt.Args,
+		Profile: string(opt.Judge.Limits.Profile), NaNPolicy: string(opt.Judge.Verdict.NaN), TolMode: TolModes()[opt.Judge.Mode],
+		Verdict: string(opt.Judge.Verdict.Mode), VerdictWhy: opt.Judge.Verdict.Why,
+		Standard: string(opt.Standard.Name), Listed: p.listed,
+		Rows: p.rows[:len(parts)],
 	}
-	rep.Listing, rep.Interrupted = p.listing, len(parts) < len(p.Pairs) && !p.failedFast
+	rep.FailedFast = len(parts) > 0 && opt.failsFast(parts[len(parts)-1].Row)
+	rep.Listing, rep.Interrupted = p.Listing(), len(parts) < len(p.Pairs) && !rep.FailedFast
 	rep.Coverage.Unused = p.unused
 	rep.Rounds = p.records()
 	if len(parts) < len(p.Pairs) {
-		p.addUnreached(rep, parts) // before rows move into the place of others
+		addUnreached(p, rep, parts) // before rows move into the place of others
 	}
 	for i := range parts {
 		rep.Rows[i] = *parts[i].Row
@@ -40,10 +42,10 @@ func (p *Plan) Conclude(parts []Part) *record.Report {
 	}
 	ranges := roundRanges(rep)
 	for i, round := range p.rounds {
-		rep.Rounds[i].Pairing.Flow = round.acrossFlow(round.network(rep.Rows[ranges[i].first:ranges[i].end]), p.rounds)
+		rep.Rounds[i].Pairing.Flow = round.acrossFlow(network(round.graph, rep.Rows[ranges[i].first:ranges[i].end]), p.rounds)
 	}
-	p.opt.judgeRounds(rep)
-	p.opt.sumUp(rep, sumsOf(rep))
+	opt.judgeRounds(rep)
+	opt.sumUp(rep, sumsOf(rep))
 	if rep.Shard == nil && !rep.Unfinished() {
 		rep.DropReport()
 	}
@@ -52,7 +54,7 @@ func (p *Plan) Conclude(parts []Part) *record.Report {
 
 // addUnreached adds the tensors of the reference that were not reached to those that are to
 // be compared.
-func (p *Plan) addUnreached(rep *record.Report, parts []Part) {
+func addUnreached(p *Plan, rep *record.Report, parts []Part) {
 	reached := map[int]bool{}
 	for i := range parts {
 		reached[parts[i].Pair] = true
@@ -196,8 +198,7 @@ func roundRanges(rep *record.Report) []rowRange {
 }
 
 // network is what the operators of the rows read, nil where nobody knows.
-func (r *plannedRound) network(rows []record.Row) record.Flow {
-	g := r.graph
+func network(g *graph.Graph, rows []record.Row) record.Flow {
 	if g == nil {
 		return nil
 	}

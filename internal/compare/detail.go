@@ -20,32 +20,32 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// NewDetailPlan plans the comparison of the operator that a selector names, which is
+// NewDetail plans the comparison of the operator that a selector names, which is
 // the only one of opt.Pair.Ops. Where no operator has the name, the end of one will
 // do, if it is that of only one.
-func NewDetailPlan(ctx context.Context, opt Options, s Selector) (*Plan, error) {
-	plan, err := NewPlan(ctx, opt)
+func NewDetail(ctx context.Context, opt Options, s Selector) (*Run, error) {
+	plan, err := New(ctx, opt)
 	if err != nil || len(plan.Pairs) > 0 {
 		return plan, err
 	}
 	opt.Pair.Ops = nil
-	all, err := NewPlan(ctx, opt)
+	all, err := New(ctx, opt)
 	if err != nil {
 		return nil, err
 	}
-	name, ok := all.onlyWithSuffix(s.Op)
+	name, ok := onlyWithSuffix(all.Plan, s.Op)
 	if !ok {
 		return plan, nil
 	}
 	if opt.Pair.Ops, err = dumpdir.NewNameSet([]string{name}); err != nil {
 		return nil, err
 	}
-	return NewPlan(ctx, opt)
+	return New(ctx, opt)
 }
 
 // onlyWithSuffix returns the name of the only operator that ends with some parts of
 // a name.
-func (p *Plan) onlyWithSuffix(suffix string) (string, bool) {
+func onlyWithSuffix(p *Plan, suffix string) (string, bool) {
 	found := map[string]bool{}
 	for i := range p.Pairs {
 		row := p.Pairs[i].Row
@@ -68,7 +68,7 @@ func endsWith(name, suffix string) bool {
 
 // DetailOutcome is how the comparison of the tensors that a selector names ended,
 // the rows of which are those of rep.
-func (p *Plan) DetailOutcome(ctx context.Context, s Selector, rep *record.Report) batch.Outcome {
+func (p *Run) DetailOutcome(ctx context.Context, s Selector, rep *record.Report) batch.Outcome {
 	found, failed, unread := 0, 0, 0
 	for _, row := range rep.All() {
 		if !s.Has(row) {
@@ -100,7 +100,7 @@ const nearNames = 3
 
 // suggest is a hint at what there is where a selector names nothing: the other
 // tensors of the operator, or operators of such a name.
-func (p *Plan) suggest(ctx context.Context, s Selector, rep *record.Report) lang.Sentence {
+func (p *Run) suggest(ctx context.Context, s Selector, rep *record.Report) lang.Sentence {
 	var near []string
 	for i := range rep.Len() {
 		near = append(near, rep.Row(i).Name())
@@ -125,7 +125,7 @@ func (p *Plan) suggest(ctx context.Context, s Selector, rep *record.Report) lang
 // comparing anything.
 func operatorNames(ctx context.Context, opt Options) ([]string, error) {
 	opt.Pair.Ops = nil
-	plan, err := NewPlan(ctx, opt)
+	plan, err := New(ctx, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -211,11 +211,11 @@ func (s Selector) Has(row *record.Row) bool {
 
 // WriteTensor writes one side of a part as a .npy file: in the shape and order in
 // which it was compared, so that both sides can be subtracted.
-func (p *Plan) WriteTensor(ctx context.Context, w io.Writer, part *Part, npu bool) error {
+func WriteTensor(ctx context.Context, w io.Writer, p *Plan, opt *executeOptions, part *Part, npu bool) error {
 	if !part.Row.Compared() {
 		return lang.Errorf("%s was not compared", part.Row.Name())
 	}
-	e := newExecutor(p)
+	e := newExecutor(p, opt)
 	a, err := e.reopen(part)
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func TestWriteTensor(t *testing.T) {
 		[]dumptest.TensorContent{dumped(tensor.Float16, tensor.NC1HWC0, device, tensor.Shape{2, 19, 3, 5}, stored(tensor.Float16, data...))}))
 	opt := exactly(ref, npu)
 	opt.Keep = true
-	plan, err := NewPlan(context.Background(), opt)
+	plan, err := New(context.Background(), opt)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func TestDumpsOfRun(t *testing.T) {
 	}
 	array("cpu/a.npy")
 	array("npu/Add.a.1.1.1624605159000000.output.0.npy")
-	plan, err := NewPlan(t.Context(), Options{Ref: filepath.Join(dir, "cpu"), NPU: filepath.Join(dir, "npu")})
+	plan, err := NewPlan(t.Context(), planOptions{Ref: filepath.Join(dir, "cpu"), NPU: filepath.Join(dir, "npu")})
 	if err != nil {
 		t.Fatal(err)
 	}

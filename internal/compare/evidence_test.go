@@ -516,8 +516,7 @@ func TestBiasOfInputs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, row := range rep.Rows {
-			f := factsOf(row.Result)
-			leans := math.Abs(f.meanD.Value()) >= warnBias*f.rmse.Value()
+			leans := math.Abs(row.Result.MeanD.Value()) >= 0.25*row.Result.RMSE.Value()
 			want := row.Op == "copy" || row.Op == "twice"
 			if leans != (want || row.Op == "lean") {
 				t.Errorf("%s leans: %v", row.Op, leans)

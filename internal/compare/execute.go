@@ -35,11 +35,6 @@ type KeepOptions struct {
 	Whole bool
 	// Axes keeps the profiles of axes of bad rows alone.
 	Axes bool
-	// Calls keeps the values of calls of msprobe.
-	Calls bool
-	// Keep keeps the details of good rows too, and lets tensors be written after they
-	// were compared.
-	Keep bool
 	// KLD computes the Kullback-Leibler divergence, which needs a second pass.
 	KLD bool
 }
@@ -58,11 +53,11 @@ type Part struct {
 // with an error if ctx ended before the last. A run that fails fast ends with its
 // first failure. observe hears of the progress, if it is not nil: of every pair,
 // and of the segments of large ones. Its calls come one at a time.
-func (p *Plan) Execute(ctx context.Context, observe func(batch.Event)) ([]Part, error) {
+func Execute(ctx context.Context, p *Plan, opt *executeOptions, observe func(batch.Event)) ([]Part, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer p.closePools()
-	e := newExecutor(p)
+	e := newExecutor(p, opt)
 	e.progress.observe = observe
 	var jobs []int
 	parts, done := make([]Part, len(p.Pairs)), make([]bool, len(p.Pairs))
@@ -70,21 +65,21 @@ func (p *Plan) Execute(ctx context.Context, observe func(batch.Event)) ([]Part, 
 		if p.Pairs[i].Row.Pair.Status != "" {
 			parts[i], done[i] = Part{Pair: i, Row: p.Pairs[i].Row}, true
 		}
-		if !done[i] || p.opt.failsFast(parts[i].Row) {
+		if !done[i] || opt.failsFast(parts[i].Row) {
 			jobs = append(jobs, i)
 		}
 	}
-	p.together(jobs)
+	groupByReference(p, jobs)
 	defer e.share(jobs)()
 	stopped := false
-	err := batch.Run(ctx, batch.Options{Workers: e.open, Observe: e.progress.pairDone}, jobs, p.size,
+	err := batch.Run(ctx, batch.Options{Workers: e.open, Observe: e.progress.pairDone}, jobs, func(i int) int64 { return size(&p.Pairs[i]) },
 		func(ctx context.Context, i int) *Part { return e.part(ctx, i) },
 		func(_ int, part *Part) {
 			if part == nil || stopped {
 				return
 			}
 			parts[part.Pair], done[part.Pair] = *part, true
-			if p.opt.failsFast(part.Row) {
+			if opt.failsFast(part.Row) {
 				stopped = true
 				stop()
 			}
@@ -96,16 +91,15 @@ func (p *Plan) Execute(ctx context.Context, observe func(batch.Event)) ([]Part, 
 		}
 	}
 	if stopped {
-		p.failedFast = true
-		first := slices.IndexFunc(finished, func(x Part) bool { return p.opt.failsFast(x.Row) })
+		first := slices.IndexFunc(finished, func(x Part) bool { return opt.failsFast(x.Row) })
 		return finished[:first+1], nil
 	}
 	return finished, err
 }
 
-// together puts pairs of one reference behind each other, in place of the first of them:
+// groupByReference puts pairs of one reference behind each other, in place of the first of them:
 // what was read of it is still at hand.
-func (p *Plan) together(pairs []int) {
+func groupByReference(p *Plan, pairs []int) {
 	type reference struct{ path, member string }
 	at := make(map[reference]int, len(pairs))
 	place := make(map[int]int, len(pairs))
@@ -175,8 +169,7 @@ func (p *Plan) closePools() {
 }
 
 // size is the number of bytes that a job reads, about.
-func (p *Plan) size(i int) int64 {
-	x := &p.Pairs[i]
+func size(x *Pair) int64 {
 	if x.Row.Pair.Status != "" {
 		return 0
 	}
@@ -192,7 +185,7 @@ func (p *Plan) size(i int) int64 {
 // executor compares pairs.
 type executor struct {
 	plan    *Plan
-	opt     *Options
+	opt     *executeOptions
 	aligner align.Aligner
 	buffers align.Buffers
 	pool    *metrics.Pool
@@ -204,21 +197,21 @@ type executor struct {
 	progress     progress
 }
 
-func newExecutor(p *Plan) *executor {
+func newExecutor(p *Plan, opt *executeOptions) *executor {
 	// What object storage sends is waited for by all workers; more of them than there are
 	// processors would compute no faster, and each takes memory. Of more pairs, segment by
 	// segment by turns, what was fetched would have to be given up before it is read.
-	slots, open := p.opt.Workers, p.opt.Workers
-	if store.Remote(p.opt.Ref) || store.Remote(p.opt.NPU) {
+	slots, open := opt.Workers, opt.Workers
+	if store.Remote(opt.Ref) || store.Remote(opt.NPU) {
 		slots = min(slots, runtime.GOMAXPROCS(0))
-		open = max(store.Ahead(open, p.opt.Ref), store.Ahead(open, p.opt.NPU))
+		open = max(store.Ahead(open, opt.Ref), store.Ahead(open, opt.NPU))
 	}
-	if p.metrics == nil {
-		p.metrics = metrics.NewPool()
+	if opt.Pool == nil {
+		opt.Pool = metrics.NewPool()
 	}
 	return &executor{
-		plan: p, opt: p.opt, aligner: align.Aligner{Options: p.opt.Shape, Version: p.opt.Version},
-		pool: p.metrics, open: open, slots: make(chan struct{}, slots), pairs: make(chan struct{}, slots),
+		plan: p, opt: opt, aligner: align.Aligner{Options: opt.Shape, Version: opt.Version},
+		pool: opt.Pool, open: open, slots: make(chan struct{}, slots), pairs: make(chan struct{}, slots),
 	}
 }
 
@@ -240,13 +233,13 @@ func (e *executor) part(ctx context.Context, i int) *Part {
 		row.Pair.Status = record.ShapeMismatch
 		row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: finding.SizeMismatch, Confidence: finding.High, Evidence: lang.Error(err)})
 	case err != nil:
-		unread(row, err)
+		Unread(row, err)
 	}
 	return part
 }
 
-// unread says that the tensors of a row could not be read.
-func unread(row *record.Row, err error) {
+// Unread says that the tensors of a row could not be read.
+func Unread(row *record.Row, err error) {
 	row.Pair.Status, row.Err, row.Transport = record.Error, err, store.IsTransport(err)
 	row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: errorCode(err), Confidence: finding.High, Evidence: lang.Error(err)})
 }

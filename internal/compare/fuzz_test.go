@@ -3,7 +3,7 @@ package compare
 import (
 	"bytes"
 	"context"
-	"errors"
+
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +13,7 @@ import (
 	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumptest"
 	"dumptool/internal/tensor"
 )
@@ -28,13 +29,17 @@ func fuzzNames() []string {
 }
 
 // openedPlan opens both sides and plans their comparison.
-func openedPlan(opt *Options) ([]*Side, *Plan, error) {
-	ref, npu, mine, err := openSides(context.Background(), opt)
-	if err != nil {
-		return nil, nil, err
+func openedPlan(opt *Options) ([]*Side, *Run, error) {
+	var sides []*Side
+	for _, path := range []string{opt.Ref, opt.NPU} {
+		side, err := OpenSide(context.Background(), &opt.planOptions, path, dumpdir.Selection{})
+		if err != nil {
+			return nil, nil, err
+		}
+		sides = append(sides, side)
 	}
-	plan, err := newPlan(context.Background(), opt, ref, npu, mine)
-	return []*Side{ref, npu}, plan, err
+	run, err := New(context.Background(), *opt)
+	return sides, run, err
 }
 
 // FuzzRun compares folders of files made of random bytes. A run ends without a
@@ -91,6 +96,7 @@ func FuzzRun(f *testing.F) {
 			opt.Shape.MaxElements = 2
 		}
 		opt.Pair.Inputs = true
+		opt.Pool = pool
 		opened, plan, err := openedPlan(&opt)
 		if errors.Is(err, ErrNothing) {
 			return
@@ -98,7 +104,6 @@ func FuzzRun(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan.metrics = pool
 		parts, err := plan.Execute(context.Background(), nil)
 		if err != nil {
 			t.Fatal(err)

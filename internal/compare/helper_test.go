@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -119,18 +120,25 @@ func outputDump(t testing.TB, op string, d tensor.DType, shape tensor.Shape, val
 	return dumpOf(t, op, nil, []dumptest.TensorContent{dumped(d, tensor.ND, shape, nil, stored(d, values...))})
 }
 
+// between are options of two paths.
+func between(ref, npu string) (o Options) {
+	o.Ref, o.NPU = ref, npu
+	return o
+}
+
 // exactly are options under which only equal tensors pass.
 func exactly(ref, npu string) Options {
-	return Options{Ref: ref, NPU: npu, Judge: JudgeOptions{
-		Limits: LimitOptions{Profile: ProfileExact}, Verdict: VerdictOptions{NaN: NaNStrict}},
-		KeepOptions: KeepOptions{Top: 4, List: 8, Points: 64, Bins: true},
-		FailOptions: FailOptions{FailOn: []record.Status{record.Fail, record.ShapeMismatch, record.DTypeMismatch, record.Ambiguous}}}
+	o := between(ref, npu)
+	o.Judge.Limits.Profile, o.Judge.Verdict.NaN = ProfileExact, NaNStrict
+	o.KeepOptions = KeepOptions{Top: 4, List: 8, Points: 64, Bins: true}
+	o.FailOn = []record.Status{record.Fail, record.ShapeMismatch, record.DTypeMismatch, record.Ambiguous}
+	return o
 }
 
 // planned is a run with its plan.
-func planned(t testing.TB, opt Options) (*Plan, *record.Report) {
+func planned(t testing.TB, opt Options) (*Run, *record.Report) {
 	t.Helper()
-	p, err := NewPlan(context.Background(), opt)
+	p, err := New(context.Background(), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +151,7 @@ func planned(t testing.TB, opt Options) (*Plan, *record.Report) {
 
 func runAll(t testing.TB, opt Options) *record.Report {
 	t.Helper()
-	rep, err := Run(context.Background(), opt)
+	rep, err := compareAll(context.Background(), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,16 +262,16 @@ func TestHalfBits(t *testing.T) {
 	}
 }
 
-// Run compares two runs: plan, execute, conclude. When ctx ends first, the report
+// compareAll compares two runs: plan, execute, conclude. When ctx ends first, the report
 // holds the rows that were finished, with Interrupted set, and comes with ctx's
 // error.
-func Run(ctx context.Context, opt Options) (*record.Report, error) {
-	p, err := NewPlan(ctx, opt)
+func compareAll(ctx context.Context, opt Options) (*record.Report, error) {
+	p, err := New(ctx, opt)
 	if err != nil {
 		return nil, err
 	}
 	parts, err := p.Execute(ctx, nil)
-	if err != nil && !ended(err) {
+	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return nil, err
 	}
 	return p.Conclude(parts), err

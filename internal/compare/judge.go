@@ -139,7 +139,8 @@ func (j *judging) judgeAgain(rows []record.Row) {
 	begin(rows)
 	if i := slices.IndexFunc(j.doc.Rounds, func(r record.Round) bool { return r.Name == rows[0].Round }); i >= 0 {
 		round := j.doc.Rounds[i]
-		o := Options{Judge: JudgeOptions{Verdict: VerdictOptions{Mode: j.mode, NaN: NaNPolicy(j.doc.NaNPolicy)}}}
+		var o Options
+		o.Judge.Verdict = VerdictOptions{Mode: j.mode, NaN: NaNPolicy(j.doc.NaNPolicy)}
 		if round.Pairing.Across { // it takes the rows of all ranks
 			return
 		}

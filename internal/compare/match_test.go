@@ -195,7 +195,7 @@ func TestOtherRounds(t *testing.T) {
 	dir := t.TempDir()
 	opt := exactly(tree(t, filepath.Join(dir, "ref"), "a.npy", "b.npy"), tree(t, filepath.Join(dir, "npu"), "0/a.npy", "1/a.npy", "2/a.npy", "1/b.npy"))
 	opt.Pair.Rounds.Last = true
-	p, err := NewPlan(context.Background(), opt)
+	p, err := New(context.Background(), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestMissingNames(t *testing.T) {
 	dir := t.TempDir()
 	opt := exactly(tree(t, filepath.Join(dir, "ref"), "a.npy"), tree(t, filepath.Join(dir, "npu"), "a.npy"))
 	opt.SideFiles.NameMap = nameMap(t, `{"no": "a", "a": "none"}`)
-	rep, err := Run(context.Background(), opt)
+	rep, err := compareAll(context.Background(), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +239,7 @@ func TestNothing(t *testing.T) {
 	full := tree(t, filepath.Join(dir, "full"), "a.npy")
 	empty := filepath.Dir(write(t, filepath.Join(dir, "empty", "notes.md"), []byte("nothing\n")))
 	for _, opt := range []Options{exactly(full, empty), exactly(empty, full)} {
-		if rep, err := Run(context.Background(), opt); !errors.Is(err, ErrNothing) || rep != nil || !strings.Contains(err.Error(), empty) {
+		if rep, err := compareAll(context.Background(), opt); !errors.Is(err, ErrNothing) || rep != nil || !strings.Contains(err.Error(), empty) {
 			t.Errorf("error %v, want that %s holds nothing", err, empty)
 		}
 	}
@@ -361,7 +361,7 @@ func TestOrders(t *testing.T) {
 	opt := exactly(ref, npu)
 	opt.OrderBy = dumpdir.ByRuntime
 	var missing *OrderError
-	if _, err := Run(context.Background(), opt); !errors.As(err, &missing) {
+	if _, err := compareAll(context.Background(), opt); !errors.As(err, &missing) {
 		t.Errorf("error %v, want one of a missing source", err)
 	}
 }

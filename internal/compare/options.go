@@ -7,6 +7,7 @@ import (
 	"unique"
 
 	"dumptool/internal/compare/align"
+	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/standard"
 	"dumptool/internal/dumpdir"
@@ -17,10 +18,9 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Options say what is compared, and how. Ref and NPU are needed, and so is a
-// profile and a NaN policy; the zero value of everything else is useful. What one step
-// alone reads is in its own options, which stand in its file.
-type Options struct {
+// planOptions say what is compared. Ref and NPU are needed, and so is a profile and a NaN
+// policy; the zero value of everything else is useful.
+type planOptions struct {
 	// Ref and NPU are a file or a folder each, of which RefRounds and NPURounds
 	// choose rounds.
 	Ref, NPU             string
@@ -30,16 +30,16 @@ type Options struct {
 	Version int
 
 	Judge JudgeOptions
-	// Standard is the acceptance standard that stands in place of the verdict, Third the
-	// path of the third result that some need.
+	// Standard is the acceptance standard that replaces the verdict, Third the path of the
+	// third result that some standards need.
 	Standard standard.Options
 	Third    string
-	// Second is the path of a second reference, of a lower precision than the first:
-	// how far it is from the first is the noise that an NPU may have too. A run has a
-	// third result or a second reference.
+	// Second is the path of a second reference, of a lower precision than the first: its
+	// distance from the first is noise that an NPU may have too. A run has a third result
+	// or a second reference.
 	Second string
-	// SideFiles is what files say about the operators: their limits, names, order
-	// and graph. Without a map of consumers the graph of the compiler is used.
+	// SideFiles is what files say about the operators: limits, names, order and graph.
+	// Without a map of consumers the graph of the compiler is used.
 	SideFiles sidefile.Inputs
 	Pair      PairOptions
 	Shape     align.Options
@@ -47,29 +47,41 @@ type Options struct {
 	Shard shard.Spec
 	// OrderBy is the source of the execution order.
 	OrderBy dumpdir.OrderBy
-
-	KeepOptions
-	// Pictures lets rows be read again for their pictures; nil for no pictures.
-	Pictures *PictureOptions
-
-	FailOptions
-	BaselineOptions
-	SumOptions
-	SelfOptions
-
-	// Warnings are about the options. A report ends with them, and names its
-	// Origin and Args, what made it.
-	Warnings []lang.Sentence
-	Origin   shard.Origin
-	Args     []string
-
+	// Keep keeps the details of good rows too, and lets tensors be written after they were
+	// compared: tensors of which only statistics are known are left out.
+	Keep bool
+	// Calls pairs the values of calls of msprobe.
+	Calls bool
 	// Unshard says whether tensors are compared with their part of a reference that is sharded
 	// otherwise.
 	Unshard Unshard
 	RankOptions
-
 	// Workers is the number of goroutines; 0 means GOMAXPROCS, at most 16.
 	Workers int
+	// Warnings are about the options; a report ends with them.
+	Warnings []lang.Sentence
+}
+
+// executeOptions say what is measured of a pair and kept in its row.
+type executeOptions struct {
+	planOptions
+	KeepOptions
+	FailOptions
+	// Pictures lets rows be read again for their pictures; nil for no pictures.
+	Pictures *PictureOptions
+	// Pool is the memory of computing metrics, which runs may share; nil for a new one.
+	Pool *metrics.Pool
+}
+
+// Options are the options of a whole comparison.
+type Options struct {
+	executeOptions
+	BaselineOptions
+	SumOptions
+	SelfOptions
+	// Origin and Args are what made the report.
+	Origin shard.Origin
+	Args   []string
 }
 
 // maxWorkers is the most goroutines unless more are asked for.

@@ -20,27 +20,26 @@ type PictureOptions struct {
 	Kept int
 }
 
-// Pictures reads rows of a concluded report once more, for which Options.Pictures was
-// set: those that have plots, for which draw is called, and those whose pictures stay
+// ReadPictures reads rows of a concluded report once more, where opt.Pictures is set: those that have plots, for which draw is called, and those whose pictures stay
 // in the report. Calls of draw may come from several goroutines at a time; what it
 // returns is called in the order of the rows, one at a time. A row with plots that
 // cannot be read again is among the failed ones, one without them is a warning of the
 // report. The error is that of a context that ended before the last row.
-func (p *Plan) Pictures(ctx context.Context, rep *record.Report, parts []Part, observe func(batch.Event), draw func(row int, pictures *metrics.Pictures) func() error) (failed []error, err error) {
+func ReadPictures(ctx context.Context, p *Plan, opt *executeOptions, rep *record.Report, parts []Part, observe func(batch.Event), draw func(row int, pictures *metrics.Pictures) func() error) (failed []error, err error) {
 	defer p.closePools()
-	opt := p.opt.Pictures
-	kept := opt.kept(rep)
+	drawn := opt.Pictures
+	kept := drawn.kept(rep)
 	var rows []int
 	for i := range parts {
-		if (kept[i] || opt.Plots && rep.Row(i).IsDrawn()) && p.Pairs[parts[i].Pair].Ref != nil {
+		if (kept[i] || drawn.Plots && rep.Row(i).IsDrawn()) && p.Pairs[parts[i].Pair].Ref != nil {
 			rows = append(rows, i)
 		}
 	}
-	e := newExecutor(p)
-	err = batch.Run(ctx, batch.Options{Workers: p.opt.Workers, Observe: observe}, rows,
+	e := newExecutor(p, opt)
+	err = batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: observe}, rows,
 		func(i int) int64 { return p.Pairs[parts[i].Pair].Ref.Size + p.Pairs[parts[i].Pair].NPU.Size },
 		func(ctx context.Context, i int) func() error {
-			plots := opt.Plots && rep.Row(i).IsDrawn()
+			plots := drawn.Plots && rep.Row(i).IsDrawn()
 			pictures, err := e.pictures(ctx, &parts[i], !plots)
 			switch {
 			case ended(err):
@@ -60,7 +59,7 @@ func (p *Plan) Pictures(ctx context.Context, rep *record.Report, parts []Part, o
 			if !kept[i] {
 				return written
 			}
-			pictures.Keep(opt.Plots)
+			pictures.Keep(drawn.Plots)
 			return func() error {
 				rep.Row(i).Pictures = pictures
 				return written()

@@ -26,7 +26,7 @@ func TestPictures(t *testing.T) {
 	}
 	opt := exactly(filepath.Join(dir, "cpu"), filepath.Join(dir, "npu"))
 	opt.Pictures = &PictureOptions{Bins: metrics.BinLimits{Min: 1, Max: 8}, Plots: true}
-	plan, err := NewPlan(t.Context(), opt)
+	plan, err := New(t.Context(), opt)
 	if err != nil {
 		t.Fatal(err)
 	}

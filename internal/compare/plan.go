@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"dumptool/internal/batch"
-	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/pair"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
@@ -86,7 +85,7 @@ type Plan struct {
 	RefRounds, NPURounds []*dumpdir.Round
 	Warnings             []lang.Sentence
 
-	opt      *Options
+	options  *planOptions
 	ref, npu *Side
 	// sharding is where tensors lie in the reference, nil where both sides are sharded alike.
 	sharding *sharding
@@ -112,10 +111,6 @@ type Plan struct {
 	// misplaced are files that cannot be read and belong to no operator.
 	misplaced []misplaced
 	leftAlone int // files of both runs that are neither dumps nor arrays
-	// metrics has the memory of computing metrics, which runs may share; nil for its own.
-	metrics *metrics.Pool
-	// failedFast is set where the first failure ended the run.
-	failedFast bool
 	// mayCompute is set where operators of the NPU may be computed again.
 	mayCompute bool
 	// skipped has the lines of logs by the names of tensors; nil until one is asked for.
@@ -124,7 +119,7 @@ type Plan struct {
 
 // NewPlan opens the runs of both sides, pairs their rounds and tensors and orders
 // the pairs.
-func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
+func NewPlan(ctx context.Context, opt planOptions) (*Plan, error) {
 	if opt.Workers <= 0 {
 		opt.Workers = DefaultWorkers()
 	}
@@ -136,7 +131,7 @@ func NewPlan(ctx context.Context, opt Options) (*Plan, error) {
 }
 
 // newPlan is NewPlan for sides that are open, and for the part of them that is compared.
-func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*Plan, error) {
+func newPlan(ctx context.Context, opt *planOptions, ref, npu *Side, mine *share) (*Plan, error) {
 	fromStatistics, err := opt.chooseStatistics(ref, npu)
 	if err != nil {
 		return nil, err
@@ -188,7 +183,7 @@ func (p *Plan) Measured() (n int) {
 }
 
 // openSides lists the runs of both sides, and reads the headers of what is compared.
-func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, err error) {
+func openSides(ctx context.Context, opt *planOptions) (ref, npu *Side, mine *share, err error) {
 	err = together(func() (err error) {
 		ref, err = listSide(ctx, opt, opt.Ref, opt.RefRounds)
 		return err
@@ -257,11 +252,11 @@ func (p *Plan) forget() {
 func DefaultWorkers() int { return min(store.Workers(), maxWorkers) }
 
 // PlanSides pairs the tensors of two sides. The pairs are in no order until Sort.
-func PlanSides(opt *Options, ref, npu *Side) *Plan { return planSides(opt, ref, npu, nil) }
+func PlanSides(opt *planOptions, ref, npu *Side) *Plan { return planSides(opt, ref, npu, nil) }
 
 // planSides is PlanSides for a part of the rounds, nil for all.
-func planSides(opt *Options, ref, npu *Side, mine *share) *Plan {
-	p := &Plan{opt: opt, ref: ref, npu: npu, share: mine, olderBy: map[supersededBy][]int{}}
+func planSides(opt *planOptions, ref, npu *Side, mine *share) *Plan {
+	p := &Plan{options: opt, ref: ref, npu: npu, share: mine, olderBy: map[supersededBy][]int{}}
 	if mine != nil {
 		p.sharding = mine.sharding
 	}
@@ -272,7 +267,7 @@ func planSides(opt *Options, ref, npu *Side, mine *share) *Plan {
 
 // stale are the names of the name map that their side lacks.
 func (p *Plan) stale() (all []lang.Sentence) {
-	if m := p.opt.SideFiles.NameMap; m != nil {
+	if m := p.options.SideFiles.NameMap; m != nil {
 		for _, name := range m.Missing(p.ref.names(), p.npu.names()) {
 			all = append(all, lang.Sayf("--map-node-dict: %s", "--map-node-dict：%s", name))
 		}

@@ -98,10 +98,10 @@ func (p *Plan) matchRounds() {
 // matchOptions say how the tensors of a round are paired with those of the reference.
 func (p *Plan) matchOptions(refs []pair.Tensor) pair.Options {
 	opt := pair.Options{
-		Map: p.opt.SideFiles.NameMap, Fusion: p.opt.SideFiles.Fusion,
-		SkipKeys: p.opt.Pair.SkipKeys, Exclude: p.opt.Pair.Exclude, Ops: p.opt.Pair.Ops, Shapes: p.shapes,
+		Map: p.options.SideFiles.NameMap, Fusion: p.options.SideFiles.Fusion,
+		SkipKeys: p.options.Pair.SkipKeys, Exclude: p.options.Pair.Exclude, Ops: p.options.Pair.Ops, Shapes: p.shapes,
 	}
-	if !p.opt.Pair.Inputs && !hasInputs(refs) {
+	if !p.options.Pair.Inputs && !hasInputs(refs) {
 		opt.Kind = tensor.Output
 	}
 	return opt
@@ -155,13 +155,13 @@ func (s *Side) byRound() map[*dumpdir.Round][]pair.Tensor {
 // files pairs two single files, whatever their names are; false if the sides
 // are something else.
 func (p *Plan) files() bool {
-	if !p.ref.Alone || !p.npu.Alone || p.opt.SideFiles.NameMap != nil || len(p.rounds) != 1 {
+	if !p.ref.Alone || !p.npu.Alone || p.options.SideFiles.NameMap != nil || len(p.rounds) != 1 {
 		return false
 	}
 	if (p.ref.isNamed() || p.npu.isNamed()) && len(p.ref.Tensors)*len(p.npu.Tensors) != 1 {
 		return false // the names of the tensors decide, unless there is but one
 	}
-	inputs, round, rnamed, nnamed := p.opt.Pair.Inputs || hasInputs(p.ref.named), p.rounds[0], p.ref.named, p.npu.named
+	inputs, round, rnamed, nnamed := p.options.Pair.Inputs || hasInputs(p.ref.named), p.rounds[0], p.ref.named, p.npu.named
 	refs, npus := map[int]bool{}, map[int]bool{}
 	match := func(ref, npu int) {
 		p.add(round, ref, npu, "files")
@@ -228,9 +228,9 @@ func (p *Plan) add(round *plannedRound, ref, npu int, rule string) *Pair {
 	if ref >= 0 {
 		x.Ref = p.ref.Tensors[ref]
 	}
-	if ref >= 0 && npu >= 0 && p.opt.SideFiles.Fusion != nil && rule == string(pair.RuleFusion) {
+	if ref >= 0 && npu >= 0 && p.options.SideFiles.Fusion != nil && rule == string(pair.RuleFusion) {
 		t := &p.npu.named[npu]
-		if o, ok := p.opt.SideFiles.Fusion.Origin(t.Index, t.Op, t.FileOp); ok && t.Kind == tensor.Output {
+		if o, ok := p.options.SideFiles.Fusion.Origin(t.Index, t.Op, t.FileOp); ok && t.Kind == tensor.Output {
 			if f, ok := tensor.ParseFormat(o.Format); ok {
 				x.format = &f
 			}
@@ -311,7 +311,7 @@ func (p *Plan) addUnread() {
 			continue
 		}
 		row := &record.Row{Op: store.Base(m.problem.Path), Kind: string(tensor.Output), Round: m.round.Name, At: m.round.At, Key: m.round.Pairing.Key}
-		unread(row, safefile.WithPath(m.problem.Path, m.problem.Err))
+		Unread(row, safefile.WithPath(m.problem.Path, m.problem.Err))
 		if m.side == p.ref {
 			row.RefFile, row.RefPath = filepath.ToSlash(m.problem.Path), m.problem.Path
 		} else {
@@ -374,12 +374,12 @@ func (p *Plan) alone(round *plannedRound, u pair.Unmatched, npu bool) {
 		x.Row.Pair.Reasons = p.whySkipped(x.Row)
 	}
 	for _, it := range []*Tensor{x.Ref, x.NPU} {
-		if it != nil && it.Statistics != nil && (it.Table || p.opt.Judge.Verdict.Mode == ByStatistics) {
+		if it != nil && it.Statistics != nil && (it.Table || p.options.Judge.Verdict.Mode == ByStatistics) {
 			x.Row.Statistics = aloneStatistics(x)
 		}
 		if it != nil && it.Err != nil {
 			x.Row.Pair.Reasons = nil
-			unread(x.Row, safefile.WithPath(it.Path, it.Err))
+			Unread(x.Row, safefile.WithPath(it.Path, it.Err))
 		}
 	}
 	if !u.Why.IsZero() {
@@ -393,7 +393,7 @@ func (p *Plan) alone(round *plannedRound, u pair.Unmatched, npu bool) {
 
 // whySkipped is what the logs say of a tensor that the NPU lacks; nil for nothing.
 func (p *Plan) whySkipped(row *record.Row) []finding.Finding {
-	lines := p.opt.SideFiles.Skipped
+	lines := p.options.SideFiles.Skipped
 	if p.skipped == nil {
 		p.skipped = new(filename.Index)
 		for i := range lines {

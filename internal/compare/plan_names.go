@@ -46,7 +46,7 @@ func (p *Plan) shapes(id int, npu bool) []tensor.Shape {
 	if it.Err != nil || it.Raw {
 		return nil
 	}
-	t, err := it.Open(p.opt.Version, tensorfile.RawHint{})
+	t, err := it.Open(p.options.Version, tensorfile.RawHint{})
 	if err != nil {
 		return nil // the error is found again when the tensor is compared
 	}
@@ -128,7 +128,7 @@ func (p *Plan) tensorOf(x *Pair) string {
 // nameCalls gives the tensors of a pair of rounds of msprobe what they have in common
 // with their partners.
 func (p *Plan) nameCalls(round *plannedRound, refs, npus []pair.Tensor, opt *pair.Options) {
-	calls := pair.NewCalls(round.pair.Ref, round.pair.NPU, p.opt.SideFiles.NameMap, p.opt.Pair.Fuzzy)
+	calls := pair.NewCalls(round.pair.Ref, round.pair.NPU, p.options.SideFiles.NameMap, p.options.Pair.Fuzzy)
 	round.calls, opt.Calls = calls, calls
 	if calls == nil {
 		return
@@ -189,7 +189,7 @@ func (p *Plan) pairValues() {
 		round *plannedRound
 		leaf  *msprobe.Leaf
 	}
-	wanted := func(l *msprobe.Leaf) bool { return p.opt.Calls || l.Value != nil }
+	wanted := func(l *msprobe.Leaf) bool { return p.options.Calls || l.Value != nil }
 	rows := make(map[place]int)
 	for i := range p.Pairs {
 		if x := &p.Pairs[i]; x.NPU != nil && x.NPU.Leaf != nil && wanted(x.NPU.Leaf) {
@@ -227,7 +227,7 @@ func (p *Plan) pairValues() {
 				of.Values = append(of.Values, record.ValuePair{NPU: l, Ref: refs[key{calls.Key(c.API, l, true), l.Kind}], Row: row})
 			}
 			round.countDiffering(&of)
-			if p.opt.Calls {
+			if p.options.Calls {
 				p.calls = append(p.calls, of)
 			}
 		}

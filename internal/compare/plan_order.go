@@ -142,11 +142,11 @@ func (p *Plan) order(round *plannedRound, operators []operator) (rejected []lang
 	for i := range operators {
 		items[i] = operators[i].Item
 	}
-	sources := p.opt.sources()
+	sources := p.options.sources()
 	if round.pair.NPU != nil {
 		sources = round.pair.Sources()
 	}
-	sources.By = p.opt.OrderBy
+	sources.By = p.options.OrderBy
 	order, places, err := sources.Rank(items)
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (p *Plan) order(round *plannedRound, operators []operator) (rejected []lang
 		}
 	}
 	var flow dumpdir.Flow
-	if p.opt.Judge.Verdict.Flow != diagnose.FlowNone {
+	if p.options.Judge.Verdict.Flow != diagnose.FlowNone {
 		flow = sources.Flow(items)
 	}
 	round.OrderSource, round.GraphSource, round.graph = order.Source, flow.Source, flow.Graph
@@ -176,7 +176,7 @@ func (p *Plan) order(round *plannedRound, operators []operator) (rejected []lang
 	if !order.IsKnown() && round.sharded != nil && round.sharded.ordered {
 		round.OrderSource, order.Rejected = lang.Sayf("equal tensors of the ranks", "各 rank 中相等的张量"), nil
 	}
-	round.OrderKnown = order.IsKnown() || round.sharded != nil && round.sharded.ordered || p.opt.OrderBy == dumpdir.ByName || len(items) < 2
+	round.OrderKnown = order.IsKnown() || round.sharded != nil && round.sharded.ordered || p.options.OrderBy == dumpdir.ByName || len(items) < 2
 	if round.OrderKnown || !slices.ContainsFunc(operators, operator.compared) {
 		order.Rejected = nil // another source is good, or there is nothing to order
 	}
@@ -222,14 +222,14 @@ func (p *Plan) records() []record.Round {
 
 // OrderSource says where the execution order of sorted pairs comes from.
 func (p *Plan) OrderSource() lang.Sentence {
-	return inAll(p.records(), func(r *record.Round) lang.Sentence { return r.OrderSource })
+	return TextOfAll(p.records(), func(r *record.Round) lang.Sentence { return r.OrderSource })
 }
 
 // AllWarnings are those of the listing, of the names that match nothing, and of orders that
 // are not used.
 func (p *Plan) AllWarnings() []lang.Sentence {
 	rounds := p.records()
-	return slices.Concat(p.Warnings, unmatched(rounds), rejected(rounds))
+	return slices.Concat(p.Warnings, Unmatched(rounds), Rejected(rounds))
 }
 
 // compareRows orders rows of a round: by place, then by name, kind and output.
@@ -241,8 +241,8 @@ func compareRows(a, b *record.Row) int {
 // planReads finds the inputs that are read to find out who made them: those of operators
 // of which one side alone has inputs, where no file says what the operators read.
 func (p *Plan) planReads() {
-	v := &p.opt.Judge.Verdict
-	if !v.Flow.ByContent() || v.Mode != ByEvidence || p.opt.Standard.Name != "" {
+	v := &p.options.Judge.Verdict
+	if !v.Flow.ByContent() || v.Mode != ByEvidence || p.options.Standard.Name != "" {
 		return
 	}
 	byNPU, byRef := p.npu.inputs(), p.ref.inputs()

@@ -28,7 +28,7 @@ type plannedRound struct {
 }
 
 // pairRounds pairs the rounds of both sides, and leaves those that are asked for.
-func (o *Options) pairRounds(sharded *sharding, ref, npu []*dumpdir.Round) (paired *dumpdir.RoundPairs, chosen []int) {
+func (o *planOptions) pairRounds(sharded *sharding, ref, npu []*dumpdir.Round) (paired *dumpdir.RoundPairs, chosen []int) {
 	paired = dumpdir.PairRounds(ref, npu)
 	if o.Pair.SameRounds {
 		paired.DropDiffering()
@@ -45,7 +45,7 @@ func (o *Options) pairRounds(sharded *sharding, ref, npu []*dumpdir.Round) (pair
 
 // pairRounds pairs the rounds of both sides.
 func (p *Plan) pairRounds() {
-	paired, which := p.opt.pairRounds(p.sharding, p.ref.rounds, p.npu.rounds)
+	paired, which := p.options.pairRounds(p.sharding, p.ref.rounds, p.npu.rounds)
 	p.Warnings = append(p.Warnings, lang.Plains(paired.Notes)...)
 	p.RefRounds, p.NPURounds = paired.Ref, paired.NPU
 	var chosen []dumpdir.RoundPair
@@ -69,8 +69,8 @@ func (p *Plan) pairRounds() {
 		}
 	}
 	p.placeUnread()
-	p.listed = &record.Listed{Ref: p.ref.listed(paired.Ref, p.opt.Pair.Ops == nil), NPU: p.npu.listed(paired.NPU, false),
-		Inputs: p.opt.Pair.Inputs || hasInputs(p.ref.named), Others: p.others(keys)}
+	p.listed = &record.Listed{Ref: p.ref.listed(paired.Ref, p.options.Pair.Ops == nil), NPU: p.npu.listed(paired.NPU, false),
+		Inputs: p.options.Pair.Inputs || hasInputs(p.ref.named), Others: p.others(keys)}
 	if p.share != nil {
 		p.rounds = slices.DeleteFunc(p.rounds, func(r *plannedRound) bool { return !p.share.pairs[bothRounds(r.pair)] })
 	}
@@ -123,7 +123,7 @@ func bothRounds(x dumpdir.RoundPair) [2]*dumpdir.Round { return [2]*dumpdir.Roun
 // round is of the shard with the first one. Rounds of the reference without a partner are
 // dealt out, since their tensors count. The ranks of a step that is sharded otherwise stay
 // together too.
-func (o *Options) divide(ref, npu *Side, sharded *sharding) *share {
+func (o *planOptions) divide(ref, npu *Side, sharded *sharding) *share {
 	spec := o.Shard
 	if !spec.On() {
 		spec.Of = 1

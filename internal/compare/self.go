@@ -49,12 +49,11 @@ const mostSuspects = 64
 // what they are by themselves: a verdict is a function of the rows, and what an operator is
 // by itself is a part of its row. Behind an origin that shows only then others are suspected,
 // which are computed next. A run that ends here was interrupted.
-func (p *Plan) ComputeAgain(ctx context.Context, rep *record.Report) error {
-	o := p.opt
+func ComputeAgain(ctx context.Context, p *Plan, o *Options, rep *record.Report) error {
 	if o.Self == nil || rep.Interrupted || o.Standard.Name != "" {
 		return nil
 	}
-	r := &recheck{Plan: p, rep: rep, steps: p.shardedSteps(), found: make(map[record.OutputAt]*record.Self)}
+	r := &recheck{Plan: p, opt: o, rep: rep, steps: p.shardedSteps(), found: make(map[record.OutputAt]*record.Self)}
 	switch {
 	case o.Check == CheckAll:
 		_, err := r.compute(ctx, nil, nil)
@@ -91,6 +90,7 @@ func (p *Plan) ComputeAgain(ctx context.Context, rep *record.Report) error {
 // recheck is a report of which operators are computed again, and what was found about them.
 type recheck struct {
 	*Plan
+	opt   *Options
 	rep   *record.Report
 	steps map[string]*shardedStep
 	found map[record.OutputAt]*record.Self

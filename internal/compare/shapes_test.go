@@ -86,7 +86,7 @@ func (p *lonePair) set(t *testing.T, value uint16, offsets func(yield func(first
 // row compares the pair.
 func (p *lonePair) row(t *testing.T) *record.Row {
 	t.Helper()
-	rep := runAll(t, Options{Ref: filepath.Dir(p.ref), NPU: filepath.Dir(p.npu)})
+	rep := runAll(t, between(filepath.Dir(p.ref), filepath.Dir(p.npu)))
 	if len(rep.Rows) != 1 {
 		t.Fatalf("%d rows", len(rep.Rows))
 	}

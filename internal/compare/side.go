@@ -97,7 +97,7 @@ type Side struct {
 }
 
 // OpenSide opens the run at a path, and chooses rounds of it.
-func OpenSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Selection) (*Side, error) {
+func OpenSide(ctx context.Context, opt *planOptions, path string, chosen dumpdir.Selection) (*Side, error) {
 	s, err := listSide(ctx, opt, path, chosen)
 	if err == nil {
 		err = s.read(ctx, opt)
@@ -116,7 +116,7 @@ func (s *Side) forget() {
 }
 
 // listSide lists the run at a path, and finds out which rounds there are.
-func listSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Selection) (*Side, error) {
+func listSide(ctx context.Context, opt *planOptions, path string, chosen dumpdir.Selection) (*Side, error) {
 	nested := opt.nested(path)
 	run, err := dumpdir.Open(ctx, []string{path}, dumpdir.Options{Skip: opt.Skip, Other: nested, Sources: opt.sources(), Graphs: true, IR: opt.IR})
 	if err == nil {
@@ -134,7 +134,7 @@ func listSide(ctx context.Context, opt *Options, path string, chosen dumpdir.Sel
 }
 
 // headers say how those of some rounds are read.
-func (o *Options) headers(rounds map[*dumpdir.Round]bool) dumpdir.HeaderOptions {
+func (o *planOptions) headers(rounds map[*dumpdir.Round]bool) dumpdir.HeaderOptions {
 	return dumpdir.HeaderOptions{Version: o.Version, Workers: o.Workers, Rounds: rounds}
 }
 
@@ -142,7 +142,7 @@ func (o *Options) headers(rounds map[*dumpdir.Round]bool) dumpdir.HeaderOptions 
 func (s *Side) isOwn(round *dumpdir.Round) bool { return s.own == nil || s.own[round] }
 
 // read reads the headers of the rounds, or of those that are kept, and lists their tensors.
-func (s *Side) read(ctx context.Context, opt *Options) error {
+func (s *Side) read(ctx context.Context, opt *planOptions) error {
 	run := s.run
 	if err := run.ReadHeaders(ctx, opt.headers(s.own)); err != nil {
 		return err
@@ -235,7 +235,7 @@ func (s *Side) reserve(n int) {
 
 // nested is the other side where it is a folder that lies inside of one; empty where it
 // does not.
-func (o *Options) nested(path string) string {
+func (o *planOptions) nested(path string) string {
 	other := o.NPU
 	if path != o.Ref {
 		other = o.Ref
@@ -298,7 +298,7 @@ func ChoiceWarnings(sides ...*Side) []lang.Sentence {
 }
 
 // sources are the side files that order operators and say who feeds whom.
-func (o *Options) sources() dumpdir.Sources {
+func (o *planOptions) sources() dumpdir.Sources {
 	f := &o.SideFiles
 	return dumpdir.Sources{Runtime: f.Runtime, Execution: f.Execution, Fusion: f.Fusion, Consumers: f.Consumers}
 }

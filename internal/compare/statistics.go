@@ -15,7 +15,7 @@ import (
 
 // chooseStatistics makes a comparison one of statistics where a side has no tensors,
 // and returns what to say about it.
-func (o *Options) chooseStatistics(ref, npu *Side) ([]lang.Sentence, error) {
+func (o *planOptions) chooseStatistics(ref, npu *Side) ([]lang.Sentence, error) {
 	if !ref.FromTables && !npu.FromTables {
 		return nil, nil
 	}
@@ -37,13 +37,13 @@ func (o *Options) chooseStatistics(ref, npu *Side) ([]lang.Sentence, error) {
 }
 
 // needElements reports whether statistics are of no use for what is asked for.
-func (o *Options) needElements() bool {
+func (o *planOptions) needElements() bool {
 	return cmp.Or(o.Third, o.Second) != "" || o.Keep
 }
 
 // skipStatistics skips a pair of which only statistics are known where it is elements that
 // are judged, and reports whether it did.
-func (o *Options) skipStatistics(row *record.Row) bool {
+func (o *executeOptions) skipStatistics(row *record.Row) bool {
 	if o.Standard.Name == "" && o.Judge.Verdict.Gates == (Gates{}) {
 		return false
 	}

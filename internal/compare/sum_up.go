@@ -26,7 +26,7 @@ import (
 // the warnings, and what the baseline says. It is a function of the rounds and the
 // options, and reads no row of another run. s are the sums of all rows.
 func (o *Options) sumUp(rep *record.Report, s *sums) {
-	rep.OrderSource = inAll(rep.Rounds, func(r *record.Round) lang.Sentence { return r.OrderSource })
+	rep.OrderSource = TextOfAll(rep.Rounds, func(r *record.Round) lang.Sentence { return r.OrderSource })
 	if rep.Again == nil { // else it stands in the documents
 		for i, rows := range roundRanges(rep) {
 			rep.Rounds[i].Counts = map[record.Status]int{}
@@ -56,15 +56,15 @@ func find(rep *record.Report) {
 	if rep.Interrupted || rep.Standard != "" {
 		return
 	}
-	rep.GraphSource = inAll(rep.Rounds, func(r *record.Round) lang.Sentence { return r.GraphSource })
+	rep.GraphSource = TextOfAll(rep.Rounds, func(r *record.Round) lang.Sentence { return r.GraphSource })
 	if i := rep.HeadlineRound(); i >= 0 {
 		rep.Findings, rep.Origins = rep.Rounds[i].Findings, rep.Rounds[i].Origins
 	}
 }
 
-// inAll is what a text of all rounds says: it, or that of the first round and how
+// TextOfAll is what a text of all rounds says: it, or that of the first round and how
 // many have another one.
-func inAll(rounds []record.Round, text func(*record.Round) lang.Sentence) lang.Sentence {
+func TextOfAll(rounds []record.Round, text func(*record.Round) lang.Sentence) lang.Sentence {
 	if len(rounds) == 0 {
 		return lang.Sentence{}
 	}
@@ -292,8 +292,8 @@ func alone(rounds []record.ListedRound, side lang.Text) []lang.Sentence {
 
 // warnings are what there is to know of the whole run.
 func (o *Options) warnings(rep *record.Report) []lang.Sentence {
-	all := slices.Concat(rep.Listed.Stale, rep.Listed.Warnings, unmatched(rep.Rounds),
-		alone(rep.Listed.Ref, lang.Text{EN: "reference", ZH: "标杆"}), alone(rep.Listed.NPU, lang.Text{EN: "NPU", ZH: "NPU "}), rejected(rep.Rounds))
+	all := slices.Concat(rep.Listed.Stale, rep.Listed.Warnings, Unmatched(rep.Rounds),
+		alone(rep.Listed.Ref, lang.Text{EN: "reference", ZH: "标杆"}), alone(rep.Listed.NPU, lang.Text{EN: "NPU", ZH: "NPU "}), Rejected(rep.Rounds))
 	if !anyPaired(rep) {
 		if i := slices.IndexFunc(rep.Rounds, func(r record.Round) bool { return len(r.Pairing.Nothing) > 0 }); i >= 0 {
 			all = append(all, rep.Rounds[i].Pairing.Nothing...)
@@ -338,8 +338,8 @@ func aboutFiles(rep *record.Report) []lang.Sentence {
 	return tensorfile.FirstWarnings(all)
 }
 
-// unmatched warns of operators that were asked for and that no round has.
-func unmatched(rounds []record.Round) (warnings []lang.Sentence) {
+// Unmatched warns of operators that were asked for and that no round has.
+func Unmatched(rounds []record.Round) (warnings []lang.Sentence) {
 	counts := map[string]int{}
 	for i := range rounds {
 		for _, name := range rounds[i].Pairing.Unmatched {
@@ -354,8 +354,8 @@ func unmatched(rounds []record.Round) (warnings []lang.Sentence) {
 	return warnings
 }
 
-// rejected warns of orders and graphs that are there and are not used.
-func rejected(rounds []record.Round) (warnings []lang.Sentence) {
+// Rejected warns of orders and graphs that are there and are not used.
+func Rejected(rounds []record.Round) (warnings []lang.Sentence) {
 	counts, reasons := map[string]int{}, map[string]lang.Sentence{}
 	for i := range rounds {
 		for _, reason := range rounds[i].Pairing.Rejected {

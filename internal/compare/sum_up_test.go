@@ -22,12 +22,12 @@ func TestAmbiguousOutcome(t *testing.T) {
 	if o := (&Options{}).Outcome(some); o.Kind != batch.Nothing || !strings.HasSuffix(o.Text.String(), ", 2 AMBIGUOUS") {
 		t.Errorf("outcome %+v", o)
 	}
-	if o := (&Options{FailOptions: FailOptions{FailOn: []record.Status{record.Ambiguous}}}).Outcome(rep); o.Kind != batch.Nothing {
+	if o := failing(record.Ambiguous).Outcome(rep); o.Kind != batch.Nothing {
 		t.Errorf("outcome %+v, want that nothing was compared", o)
 	}
 	paired := &record.Report{Rows: append([]record.Row{{Op: "c", Verdict: record.Verdict{Status: record.ShapeMismatch}, RefFile: "r", NPUFile: "n"}}, rep.Rows...)}
 	paired.Count()
-	if o := (&Options{FailOptions: FailOptions{FailOn: []record.Status{record.Ambiguous}}}).Outcome(paired); o.Kind != batch.Found {
+	if o := failing(record.Ambiguous).Outcome(paired); o.Kind != batch.Found {
 		t.Errorf("outcome %+v, want a failure", o)
 	}
 }
@@ -65,4 +65,11 @@ func TestUnprovenOutcome(t *testing.T) {
 	if o := j.Outcome("compare.json", false); o.Kind != batch.NotCovered {
 		t.Errorf("judge: %v %s", o.Kind, o.Text)
 	}
+}
+
+// failing are options by which some statuses are failures.
+func failing(on ...record.Status) *Options {
+	o := new(Options)
+	o.FailOn = on
+	return o
 }

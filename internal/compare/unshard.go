@@ -117,7 +117,7 @@ func withoutRank(r *dumpdir.Round) dumpdir.Coordinates {
 }
 
 // findSharding finds the steps that are sharded otherwise, nil for none.
-func (o *Options) findSharding(ref, npu *Side) *sharding {
+func (o *planOptions) findSharding(ref, npu *Side) *sharding {
 	if o.Unshard != UnshardAuto || o.needElements() || len(npu.rounds)*len(ref.rounds) < 2 {
 		return nil
 	}
@@ -175,7 +175,7 @@ const (
 
 // otherwise reports whether a step is sharded otherwise than the reference: tensors have
 // other shapes, or ranks that communicate have different operators.
-func (o *Options) otherwise(step *shardedStep) bool {
+func (o *planOptions) otherwise(step *shardedStep) bool {
 	return operatorsDiffer(step.npu) || operatorsDiffer(step.refs) || o.shapesDiffer(step.ref, step.npu[len(step.npu)-1])
 }
 
@@ -201,7 +201,7 @@ func operatorsDiffer(rounds []*dumpdir.Round) bool {
 }
 
 // shapesDiffer reports whether many tensors of two rounds have other shapes.
-func (o *Options) shapesDiffer(of, npu *dumpdir.Round) bool {
+func (o *planOptions) shapesDiffer(of, npu *dumpdir.Round) bool {
 	theirs := make(map[string]*dumpdir.Tensor)
 	for _, op := range of.Ops {
 		for i := range op.Tensors {
@@ -245,7 +245,7 @@ func tensorKey(op *dumpdir.Op, t *dumpdir.Tensor) string {
 }
 
 // shapeOf is the shape of a tensor, nil where it is not known.
-func (o *Options) shapeOf(t *dumpdir.Tensor) tensor.Shape {
+func (o *planOptions) shapeOf(t *dumpdir.Tensor) tensor.Shape {
 	if t.Statistics != nil {
 		return t.Statistics.Shape
 	}

@@ -21,14 +21,14 @@ import (
 // JudgeRanks sets the ranks of a run that is sharded otherwise than the reference beside each
 // other: communication and replicas, and the operators that the reference accuses, in the
 // order of cause. Other runs have no such report, and that of a shard has the maps alone.
-func (p *Plan) JudgeRanks(ctx context.Context, rep *record.Report) error {
-	if p.sharding == nil || rep.Interrupted || p.opt.Standard.Name != "" {
+func JudgeRanks(ctx context.Context, p *Plan, o *Options, rep *record.Report) error {
+	if p.sharding == nil || rep.Interrupted || o.Standard.Name != "" {
 		return nil
 	}
-	if p.opt.Shard.On() {
-		return p.keepMaps(rep)
+	if o.Shard.On() {
+		return keepMaps(p, rep)
 	}
-	opt := ranks.Options{Version: p.opt.Version, Workers: p.opt.Workers, Groups: p.opt.Groups, Dims: p.opt.Dims, Mismatches: p.sharding.mismatches, Given: p.sharding.given}
+	opt := ranks.Options{Version: o.Version, Workers: o.Workers, Groups: o.Groups, Dims: o.Dims, Mismatches: p.sharding.mismatches, Given: p.sharding.given}
 	for _, row := range rep.All() {
 		if row.Result != nil && row.Result.Differ > 0 && row.NPUDType.Host().Integer() && tensor.Kind(row.Kind) == tensor.Output {
 			opt.Outcomes = append(opt.Outcomes, ranks.Outcome{At: coordinates(row.At), Op: row.NPUName()})
@@ -42,7 +42,7 @@ func (p *Plan) JudgeRanks(ctx context.Context, rep *record.Report) error {
 		}
 		opt.Accused = append(opt.Accused, a)
 	}
-	summands, err := p.summands(ctx, rep)
+	summands, err := summands(ctx, p, o, rep)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (p *Plan) JudgeRanks(ctx context.Context, rep *record.Report) error {
 	if rep.Ranks, err = json.Marshal(judged); err != nil {
 		return err
 	}
-	p.opt.sumUp(rep, sumsOf(rep))
+	o.sumUp(rep, sumsOf(rep))
 	return nil
 }
 
@@ -77,7 +77,7 @@ func located(rep *record.Report) *ranks.LocatedCount {
 }
 
 // keepMaps keeps in the report of a shard where tensors lie, and no more.
-func (p *Plan) keepMaps(rep *record.Report) (err error) {
+func keepMaps(p *Plan, rep *record.Report) (err error) {
 	unjudged := p.sharding.run.Unjudged()
 	unjudged.Located, unjudged.Maps = located(rep), ranks.FoldMaps(p.sharding.maps)
 	rep.Ranks, err = json.Marshal(unjudged)
@@ -95,7 +95,7 @@ func (p *Plan) shardedSteps() map[string]*shardedStep {
 
 // summands are the operators that computed a wrong summand: of sums where an error begins
 // those operators of all ranks are computed again from their own inputs.
-func (p *Plan) summands(ctx context.Context, rep *record.Report) (all []ranks.Accused, err error) {
+func summands(ctx context.Context, p *Plan, o *Options, rep *record.Report) (all []ranks.Accused, err error) {
 	sharded := p.shardedSteps()
 	var names []string
 	for _, row := range rep.All() {
@@ -110,10 +110,10 @@ func (p *Plan) summands(ctx context.Context, rep *record.Report) (all []ranks.Ac
 			}
 		}
 	}
-	if len(names) == 0 || p.opt.Self == nil || p.opt.Check == CheckNone {
+	if len(names) == 0 || o.Self == nil || o.Check == CheckNone {
 		return nil, nil
 	}
-	found, _, err := p.opt.Self(ctx, names, p.sharding.together())
+	found, _, err := o.Self(ctx, names, p.sharding.together())
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +260,7 @@ func ranksWith(rounds []*dumpdir.Round, of *dumpdir.Round) (all []*dumpdir.Round
 }
 
 // isAlike reports whether both sides have the same several ranks, with the same tensors.
-func (s *shardedStep) isAlike(o *Options) bool {
+func (s *shardedStep) isAlike(o *planOptions) bool {
 	if len(s.refs) < 2 || len(s.refs) != len(s.npu) {
 		return false
 	}

@@ -17,7 +17,7 @@ import (
 // Locating: which part of the reference the tensors of a step are.
 
 // open opens the ranks of the NPU that are compared.
-func (s *sharding) open(o *Options, npu *Side) {
+func (s *sharding) open(o *planOptions, npu *Side) {
 	var rounds []*dumpdir.Round
 	for _, step := range s.steps {
 		if npu.isOwn(step.npu[0]) {
@@ -59,7 +59,7 @@ func (s *sharding) leave(ref, npu *Side) {
 }
 
 // locate finds the parts that the tensors of the NPU are of the reference.
-func (s *sharding) locate(ctx context.Context, o *Options, ref, npu *Side) error {
+func (s *sharding) locate(ctx context.Context, o *planOptions, ref, npu *Side) error {
 	refID, npuID := ref.ids(), npu.ids()
 	opt := ranks.Options{Version: o.Version, Workers: o.Workers, Groups: o.Groups, Dims: o.Dims}
 	var all []*ranks.Located

@@ -58,7 +58,7 @@ var classValues = []float64{2, math.Inf(1), math.Inf(-1), math.NaN()}
 func judged(o VerdictOptions, res *metrics.Result) record.Row {
 	rows := []record.Row{{Result: res}}
 	o.judge(&rows[0], res)
-	begin(rows)
+	rows[0].Verdict = record.Verdict{Status: rows[0].Pair.Status, Reasons: rows[0].Pair.Reasons}
 	return rows[0]
 }
 
