@@ -84,7 +84,7 @@ func skipRow(row *record.Row, why lang.Sentence) {
 
 // addThird gives the pairs the tensors of the third result, or of the second
 // reference, which is paired with the reference as the NPU is.
-func (p *Plan) addThird(ctx context.Context) error {
+func (p *Planner) addThird(ctx context.Context) error {
 	path, flag := p.options.Third, "--third"
 	if path == "" {
 		path, flag = p.options.Second, "--noise"

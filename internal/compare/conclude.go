@@ -29,7 +29,7 @@ func Conclude(p *Plan, opt *Options, parts []Part) *record.Report {
 	rep.FailedFast = len(parts) > 0 && opt.failsFast(parts[len(parts)-1].Row)
 	rep.Listing, rep.Interrupted = p.Listing(), len(parts) < len(p.Pairs) && !rep.FailedFast
 	rep.Coverage.Unused = p.unused
-	rep.Rounds = p.records()
+	rep.Rounds = p.Records()
 	if len(parts) < len(p.Pairs) {
 		addUnreached(p, rep, parts) // before rows move into the place of others
 	}

@@ -195,11 +195,8 @@ func TestOtherRounds(t *testing.T) {
 	dir := t.TempDir()
 	opt := exactly(tree(t, filepath.Join(dir, "ref"), "a.npy", "b.npy"), tree(t, filepath.Join(dir, "npu"), "0/a.npy", "1/a.npy", "2/a.npy", "1/b.npy"))
 	opt.Pair.Rounds.Last = true
-	p, err := New(context.Background(), opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"0", "1"}, p.OtherRounds); diff != "" || len(p.Pairs) != 2 {
+	p, rep := planned(t, opt)
+	if diff := cmp.Diff([]string{"0", "1"}, rep.Listed.Others); diff != "" || len(p.Pairs) != 2 {
 		t.Errorf("%d pairs, left out (-want +got):\n%s", len(p.Pairs), diff)
 	}
 }

@@ -74,10 +74,34 @@ type Pair struct {
 	decided bool
 }
 
-// Plan says what a run compares: the tensors of both sides, paired and in
-// execution order. It is data; of the tensors
-// nothing but headers and some samples was read for it.
+// Plan says what a run compares: the tensors of both sides, paired and in execution order.
+// Of the tensors nothing but headers and some samples was read for it.
 type Plan struct {
+	Pairs []Pair
+
+	options *planOptions
+	// rows are the rows of the pairs in their order: every pair has one row from here to the
+	// report.
+	rows   []record.Row
+	rounds []*plannedRound
+	// sharding is where tensors lie in the reference, nil where both sides are sharded alike.
+	sharding *sharding
+	// pools open tensors of files with several.
+	pools []*tensorfile.Pool
+	// calls are the calls of msprobe where a report shows them.
+	calls []record.CallPair
+	// listed is what the listing of both runs says, unused the names of op_config.csv that no
+	// tensor has, inventory identifies the files of both runs.
+	listed    *record.Listed
+	unused    []string
+	inventory string
+	leftAlone int // files of both runs that are neither dumps nor arrays
+	// mayCompute is set where operators of the NPU may be computed again.
+	mayCompute bool
+}
+
+// Planner pairs the rounds and tensors of two sides.
+type Planner struct {
 	Pairs []Pair
 	// OtherRounds names the rounds that Options.Pair.Rounds leaves out.
 	OtherRounds []string
@@ -87,32 +111,18 @@ type Plan struct {
 
 	options  *planOptions
 	ref, npu *Side
-	// sharding is where tensors lie in the reference, nil where both sides are sharded alike.
+	share    *share // the share of a shard, nil for all of the work
 	sharding *sharding
-	// pools open tensors of files with several.
-	pools  []*tensorfile.Pool
-	rounds []*plannedRound
-	// otherRounds are those of the NPU behind OtherRounds.
+	rounds   []*plannedRound
+	// otherRounds are the rounds of the NPU behind OtherRounds.
 	otherRounds []*dumpdir.Round
-	// rows are those of the pairs, one behind the other as a report has them:
-	// every pair has one row from here to the report.
-	rows []record.Row
 	// olderBy are the earlier executions of tensors of one round, by the last
 	// one, which is paired.
 	olderBy map[supersededBy][]int
-	// calls are those of msprobe where a report shows them.
-	calls []record.CallPair
-	// listed is what the listing of both runs says, unused the names of op_config.csv that no
-	// tensor has. share is that of a shard, nil for all of the work.
+	calls   []record.CallPair
 	listed  *record.Listed
-	listing string // identifies the files of both runs
-	unused  []string
-	share   *share
 	// misplaced are files that cannot be read and belong to no operator.
 	misplaced []misplaced
-	leftAlone int // files of both runs that are neither dumps nor arrays
-	// mayCompute is set where operators of the NPU may be computed again.
-	mayCompute bool
 	// skipped has the lines of logs by the names of tensors; nil until one is asked for.
 	skipped *filename.Index
 }
@@ -145,31 +155,40 @@ func newPlan(ctx context.Context, opt *planOptions, ref, npu *Side, mine *share)
 	p.listed.Warnings = slices.Concat(warnOfSwap(ref, npu), ref.Warnings, npu.Warnings, ChoiceWarnings(ref, npu), p.Warnings)
 	p.listed.Stale = p.stale()
 	p.listed.OfOptions, p.listed.Kept = opt.Warnings, opt.SideFiles.Kept
-	inventory := shard.NewInventory()
-	for root, side := range []*Side{ref, npu} {
-		inventory.Add(root, side.run.Listing(), 0, "")
-	}
-	p.listing = inventory.String()
-	if config := opt.SideFiles.OpConfig; config != nil {
-		p.unused = config.Unused(pair.Names(ref.named, npu.named))
-	}
 	if err := p.Sort(); err != nil {
 		return nil, err
 	}
 	p.planReads()
 	p.explainNothing()
 	p.pairValues()
-	p.mayCompute = npu.mayCompute()
-	p.pools, p.leftAlone = []*tensorfile.Pool{ref.files, npu.files}, ref.others+npu.others
-	p.forget()
-	return p, nil
+	return p.plan(), nil
+}
+
+// plan is the plan of the pairs, in their order.
+func (p *Planner) plan() *Plan {
+	inventory := shard.NewInventory()
+	for root, side := range []*Side{p.ref, p.npu} {
+		inventory.Add(root, side.run.Listing(), 0, "")
+	}
+	plan := &Plan{Pairs: p.Pairs, options: p.options, rows: make([]record.Row, len(p.Pairs)), rounds: p.rounds, sharding: p.sharding,
+		pools: []*tensorfile.Pool{p.ref.files, p.npu.files}, calls: p.calls, listed: p.listed, inventory: inventory.String(),
+		leftAlone: p.ref.others + p.npu.others, mayCompute: p.npu.mayCompute()}
+	if config := p.options.SideFiles.OpConfig; config != nil {
+		plan.unused = config.Unused(pair.Names(p.ref.named, p.npu.named))
+	}
+	for i := range plan.Pairs {
+		x := &plan.Pairs[i]
+		plan.rows[i] = *x.Row
+		x.Row, x.decided = &plan.rows[i], x.Row.Pair.Status != ""
+	}
+	return plan
 }
 
 // Others counts the files of both runs that are neither dumps nor arrays.
 func (p *Plan) Others() int { return p.leftAlone }
 
 // Listing identifies the files of both runs among which the pairs were found.
-func (p *Plan) Listing() string { return p.listing }
+func (p *Plan) Listing() string { return p.inventory }
 
 // Measured counts the pairs whose elements can be compared: their results are what a run
 // keeps in memory.
@@ -222,41 +241,15 @@ func together(ref, npu func() error) error {
 	return cmp.Or(err, <-done)
 }
 
-// forget drops what only the planning needs: the pairs have the tensors that are
-// compared.
-func (p *Plan) forget() {
-	p.ref, p.npu, p.olderBy, p.otherRounds, p.share, p.misplaced = nil, nil, nil, nil, nil, nil
-	p.RefRounds, p.NPURounds = nil, nil
-	for _, r := range p.rounds {
-		r.pair, r.calls = dumpdir.RoundPair{}, nil
-		if s := r.sharded; s != nil {
-			s.ref, s.npu, s.at, s.has, s.clock = nil, nil, nil, nil, nil
-		}
-	}
-	for i := range p.Pairs {
-		for _, t := range []*Tensor{p.Pairs[i].Ref, p.Pairs[i].NPU} {
-			if t != nil {
-				t.Leaf = nil
-			}
-		}
-	}
-	p.rows = make([]record.Row, len(p.Pairs))
-	for i := range p.Pairs {
-		x := &p.Pairs[i]
-		p.rows[i] = *x.Row
-		x.Row, x.decided = &p.rows[i], x.Row.Pair.Status != ""
-	}
-}
-
 // DefaultWorkers is the number of goroutines unless another one is asked for.
 func DefaultWorkers() int { return min(store.Workers(), maxWorkers) }
 
 // PlanSides pairs the tensors of two sides. The pairs are in no order until Sort.
-func PlanSides(opt *planOptions, ref, npu *Side) *Plan { return planSides(opt, ref, npu, nil) }
+func PlanSides(opt *planOptions, ref, npu *Side) *Planner { return planSides(opt, ref, npu, nil) }
 
 // planSides is PlanSides for a part of the rounds, nil for all.
-func planSides(opt *planOptions, ref, npu *Side, mine *share) *Plan {
-	p := &Plan{options: opt, ref: ref, npu: npu, share: mine, olderBy: map[supersededBy][]int{}}
+func planSides(opt *planOptions, ref, npu *Side, mine *share) *Planner {
+	p := &Planner{options: opt, ref: ref, npu: npu, share: mine, olderBy: map[supersededBy][]int{}}
 	if mine != nil {
 		p.sharding = mine.sharding
 	}
@@ -266,7 +259,7 @@ func planSides(opt *planOptions, ref, npu *Side, mine *share) *Plan {
 }
 
 // stale are the names of the name map that their side lacks.
-func (p *Plan) stale() (all []lang.Sentence) {
+func (p *Planner) stale() (all []lang.Sentence) {
 	if m := p.options.SideFiles.NameMap; m != nil {
 		for _, name := range m.Missing(p.ref.names(), p.npu.names()) {
 			all = append(all, lang.Sayf("--map-node-dict: %s", "--map-node-dict：%s", name))
@@ -280,7 +273,7 @@ const comparedNames = 300
 
 // explainNothing says of each round in which no tensor has a partner, though both sides
 // have some, which names there are on both sides and how many pairs each rule would make.
-func (p *Plan) explainNothing() {
+func (p *Planner) explainNothing() {
 	type found struct{ pairs, refs, npus int }
 	rounds := map[*plannedRound]found{}
 	for i := range p.Pairs {
@@ -311,7 +304,7 @@ func (p *Plan) explainNothing() {
 }
 
 // nothing sets the names of both sides beside each other, and counts the pairs by rule.
-func (p *Plan) nothing(refs, npus []pair.Tensor) []lang.Sentence {
+func (p *Planner) nothing(refs, npus []pair.Tensor) []lang.Sentence {
 	var counts []string
 	for _, c := range pair.Count(refs, npus, p.matchOptions(refs)) {
 		text := fmt.Sprintf("%s %d", c.Rule, c.Pairs)

@@ -57,7 +57,7 @@ func (r Rounds) String() string {
 
 // pairTensors makes a pair of every two tensors that belong together, and of every
 // tensor without a partner.
-func (p *Plan) pairTensors() {
+func (p *Planner) pairTensors() {
 	p.addUnread()
 	if !p.files() {
 		p.matchRounds()
@@ -66,7 +66,7 @@ func (p *Plan) pairTensors() {
 }
 
 // matchRounds pairs the tensors inside each pair of rounds.
-func (p *Plan) matchRounds() {
+func (p *Planner) matchRounds() {
 	refs, npus := p.ref.byRound(), p.npu.byRound()
 	for _, round := range p.rounds {
 		opt := p.matchOptions(refs[round.pair.Ref])
@@ -96,7 +96,7 @@ func (p *Plan) matchRounds() {
 }
 
 // matchOptions say how the tensors of a round are paired with those of the reference.
-func (p *Plan) matchOptions(refs []pair.Tensor) pair.Options {
+func (p *Planner) matchOptions(refs []pair.Tensor) pair.Options {
 	opt := pair.Options{
 		Map: p.options.SideFiles.NameMap, Fusion: p.options.SideFiles.Fusion,
 		SkipKeys: p.options.Pair.SkipKeys, Exclude: p.options.Pair.Exclude, Ops: p.options.Pair.Ops, Shapes: p.shapes,
@@ -108,7 +108,7 @@ func (p *Plan) matchOptions(refs []pair.Tensor) pair.Options {
 }
 
 // matched adds what the pairing of two rounds gave.
-func (p *Plan) matched(round *plannedRound, r *pair.Result) {
+func (p *Planner) matched(round *plannedRound, r *pair.Result) {
 	p.Pairs = slices.Grow(p.Pairs, len(r.Pairs))
 	for _, c := range r.Pairs {
 		p.add(round, c.Ref, c.NPU, string(c.Rule))
@@ -154,7 +154,7 @@ func (s *Side) byRound() map[*dumpdir.Round][]pair.Tensor {
 
 // files pairs two single files, whatever their names are; false if the sides
 // are something else.
-func (p *Plan) files() bool {
+func (p *Planner) files() bool {
 	if !p.ref.Alone || !p.npu.Alone || p.options.SideFiles.NameMap != nil || len(p.rounds) != 1 {
 		return false
 	}
@@ -219,7 +219,7 @@ func outputs(items []*Tensor) []int {
 }
 
 // add adds a match; -1 stands for a side that is missing.
-func (p *Plan) add(round *plannedRound, ref, npu int, rule string) *Pair {
+func (p *Planner) add(round *plannedRound, ref, npu int, rule string) *Pair {
 	x := Pair{Row: p.row(ref, npu, rule), round: round}
 	x.Row.Round, x.Row.At, x.Row.Key = round.Name, round.At, round.Pairing.Key
 	if npu >= 0 {
@@ -241,7 +241,7 @@ func (p *Plan) add(round *plannedRound, ref, npu int, rule string) *Pair {
 }
 
 // row is the row of a match.
-func (p *Plan) row(ref, npu int, rule string) *record.Row {
+func (p *Planner) row(ref, npu int, rule string) *record.Row {
 	row := &record.Row{Rule: rule}
 	if npu >= 0 {
 		row.SetCall(callOf(p.npu.op[npu]))
@@ -278,7 +278,7 @@ type misplaced struct {
 }
 
 // placeUnread finds the rounds of files that cannot be read.
-func (p *Plan) placeUnread() {
+func (p *Planner) placeUnread() {
 	for _, side := range []*Side{p.ref, p.npu} {
 		for _, problem := range side.unread {
 			m := misplaced{side: side, problem: problem}
@@ -299,7 +299,7 @@ func (p *Plan) placeUnread() {
 }
 
 // addUnread adds rows of what cannot be read and belongs to no operator.
-func (p *Plan) addUnread() {
+func (p *Planner) addUnread() {
 	for _, m := range p.misplaced {
 		if m.round == nil {
 			if p.share != nil && p.share.foreign {
@@ -322,7 +322,7 @@ func (p *Plan) addUnread() {
 }
 
 // firstRound is the round of what belongs to none.
-func (p *Plan) firstRound() *plannedRound {
+func (p *Planner) firstRound() *plannedRound {
 	if len(p.rounds) == 0 {
 		p.rounds = append(p.rounds, &plannedRound{Round: record.Round{Findings: record.NoFindings()}})
 	}
@@ -337,7 +337,7 @@ func noteHeader(row *record.Row, t *pair.Tensor, side lang.Text) {
 }
 
 // ambiguous adds a row for each tensor that has several partners.
-func (p *Plan) ambiguous(round *plannedRound, a *pair.Ambiguity) {
+func (p *Planner) ambiguous(round *plannedRound, a *pair.Ambiguity) {
 	describe := func(ids []int, items []*Tensor) string {
 		var names []string
 		for _, id := range ids {
@@ -362,7 +362,7 @@ func (p *Plan) ambiguous(round *plannedRound, a *pair.Ambiguity) {
 }
 
 // alone adds a row for a tensor without a partner.
-func (p *Plan) alone(round *plannedRound, u pair.Unmatched, npu bool) {
+func (p *Planner) alone(round *plannedRound, u pair.Unmatched, npu bool) {
 	var x *Pair
 	if npu {
 		x = p.add(round, -1, u.ID, "")
@@ -392,7 +392,7 @@ func (p *Plan) alone(round *plannedRound, u pair.Unmatched, npu bool) {
 }
 
 // whySkipped is what the logs say of a tensor that the NPU lacks; nil for nothing.
-func (p *Plan) whySkipped(row *record.Row) []finding.Finding {
+func (p *Planner) whySkipped(row *record.Row) []finding.Finding {
 	lines := p.options.SideFiles.Skipped
 	if p.skipped == nil {
 		p.skipped = new(filename.Index)

@@ -37,7 +37,7 @@ func namedTensor(op *dumpdir.Op, t *dumpdir.Tensor, info *filename.Info) (named 
 }
 
 // shapes are the shapes that the file of a tensor has, nil for none.
-func (p *Plan) shapes(id int, npu bool) []tensor.Shape {
+func (p *Planner) shapes(id int, npu bool) []tensor.Shape {
 	side := p.ref
 	if npu {
 		side = p.npu
@@ -74,7 +74,7 @@ type sameName struct {
 // stand for one result of the model: their rows have the NPU's operator in
 // NPUOp even where it is the model's name, and as much more of the tensor as it
 // takes: NAME, NAME:output:1, TYPE.NAME:output:1:THREAD, or the file.
-func (p *Plan) distinguish() {
+func (p *Planner) distinguish() {
 	// Rows that differ without the NPU's operator differ whatever its name becomes.
 	alike := make(map[sameName]int, len(p.Pairs))
 	for i := range p.Pairs {
@@ -120,14 +120,14 @@ func nameOf(r *record.Row) sameName {
 }
 
 // tensorOf names the NPU's tensor.
-func (p *Plan) tensorOf(x *Pair) string {
+func (p *Planner) tensorOf(x *Pair) string {
 	t := &p.npu.named[x.NPU.ID]
 	return t.Name() + ":" + string(t.Kind) + ":" + strconv.Itoa(t.Index)
 }
 
 // nameCalls gives the tensors of a pair of rounds of msprobe what they have in common
 // with their partners.
-func (p *Plan) nameCalls(round *plannedRound, refs, npus []pair.Tensor, opt *pair.Options) {
+func (p *Planner) nameCalls(round *plannedRound, refs, npus []pair.Tensor, opt *pair.Options) {
 	calls := pair.NewCalls(round.pair.Ref, round.pair.NPU, p.options.SideFiles.NameMap, p.options.Pair.Fuzzy)
 	round.calls, opt.Calls = calls, calls
 	if calls == nil {
@@ -184,7 +184,7 @@ func within(rows []record.Row) map[string][]string {
 // pairValues lists the values of all calls of the NPU with those of the reference that
 // belong to them, and counts the arguments that differ. The pairs have their order. If
 // nobody wants the list, which is as large as the runs, it finds no more than the arguments.
-func (p *Plan) pairValues() {
+func (p *Planner) pairValues() {
 	type place struct {
 		round *plannedRound
 		leaf  *msprobe.Leaf
@@ -249,7 +249,7 @@ func (r *plannedRound) countDiffering(c *record.CallPair) {
 
 // nameRecorded gives the tensors of files of torch.utils.dumper what they have in
 // common with their partners, if both sides are such files.
-func (p *Plan) nameRecorded(refs, npus []pair.Tensor, opt *pair.Options) {
+func (p *Planner) nameRecorded(refs, npus []pair.Tensor, opt *pair.Options) {
 	ref, refAt := p.ref.recorded(refs)
 	npu, npuAt := p.npu.recorded(npus)
 	if opt.Recorded = len(ref) > 0 && len(npu) > 0; !opt.Recorded {
@@ -285,7 +285,7 @@ type supersededBy struct {
 
 // Executions returns the tensor of a side of a pair, after its earlier executions
 // in their order; nil if it has none.
-func (p *Plan) Executions(x *Pair, npu bool) []*Tensor {
+func (p *Planner) Executions(x *Pair, npu bool) []*Tensor {
 	last, side := x.Ref, p.ref
 	if npu {
 		last, side = x.NPU, p.npu
@@ -302,7 +302,7 @@ func (p *Plan) Executions(x *Pair, npu bool) []*Tensor {
 }
 
 // timestamp is that of a tensor, 0 where its name and its file have none.
-func (p *Plan) timestamp(t *Tensor, npu bool) uint64 {
+func (p *Planner) timestamp(t *Tensor, npu bool) uint64 {
 	if npu {
 		return p.npu.named[t.ID].Timestamp
 	}
@@ -310,7 +310,7 @@ func (p *Plan) timestamp(t *Tensor, npu bool) uint64 {
 }
 
 // Tied reports whether two executions have one timestamp.
-func (p *Plan) Tied(executions []*Tensor, npu bool) bool {
+func (p *Planner) Tied(executions []*Tensor, npu bool) bool {
 	for i := 1; i < len(executions); i++ {
 		if p.timestamp(executions[i], npu) == p.timestamp(executions[i-1], npu) {
 			return true

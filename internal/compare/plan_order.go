@@ -39,7 +39,7 @@ func (o operator) compared() bool {
 
 // Sort gives every pair its place in the execution order of its round, and sorts the
 // pairs by rounds and places.
-func (p *Plan) Sort() error {
+func (p *Planner) Sort() error {
 	rounds := map[*plannedRound][]*Pair{}
 	for i := range p.Pairs {
 		x := &p.Pairs[i]
@@ -63,7 +63,7 @@ func (p *Plan) Sort() error {
 
 // ownRound is the round of the plan that a pair belongs to, which may be one of
 // another plan with the same side of the NPU.
-func (p *Plan) ownRound(r *plannedRound) *plannedRound {
+func (p *Planner) ownRound(r *plannedRound) *plannedRound {
 	if slices.Contains(p.rounds, r) {
 		return r
 	}
@@ -79,7 +79,7 @@ func (p *Plan) ownRound(r *plannedRound) *plannedRound {
 // reference where it has none. Two runs have two clocks: the NPU's counts if it has
 // one, and says nothing about what only the reference has. Where any operator is
 // compared the sources of the order need to know no others.
-func (p *Plan) operators(pairs []*Pair) []operator {
+func (p *Planner) operators(pairs []*Pair) []operator {
 	clock := slices.ContainsFunc(pairs, func(x *Pair) bool { return x.NPU != nil && p.npu.op[x.NPU.ID].IsTimed() })
 	all, at := make([]operator, 0, len(pairs)), make(map[*dumpdir.Op]int, len(pairs))
 	for _, x := range pairs {
@@ -105,7 +105,7 @@ func (p *Plan) operators(pairs []*Pair) []operator {
 
 // item is the operator of a pair as it is ordered; clock is set where the times are
 // those of the NPU.
-func (p *Plan) item(x *Pair, clock bool) (op *dumpdir.Op, item dumpdir.Item) {
+func (p *Planner) item(x *Pair, clock bool) (op *dumpdir.Op, item dumpdir.Item) {
 	if x.Ref != nil && !x.comm {
 		op = p.ref.op[x.Ref.ID]
 		item = op.Item()
@@ -137,7 +137,7 @@ func appendNames(names []string, more ...string) []string {
 
 // order places the operators of a round, and finds out who feeds whom. It returns
 // why sources that are there are not used.
-func (p *Plan) order(round *plannedRound, operators []operator) (rejected []lang.Sentence, err error) {
+func (p *Planner) order(round *plannedRound, operators []operator) (rejected []lang.Sentence, err error) {
 	items := make([]dumpdir.Item, len(operators))
 	for i := range operators {
 		items[i] = operators[i].Item
@@ -211,24 +211,26 @@ func (r *plannedRound) module(row *record.Row) string {
 	return name
 }
 
-// records are the rounds as a report has them.
-func (p *Plan) records() []record.Round {
-	rounds := make([]record.Round, len(p.rounds))
-	for i, r := range p.rounds {
-		rounds[i] = r.Round
+// Records are the rounds as a report has them.
+func (p *Plan) Records() []record.Round { return records(p.rounds) }
+
+func records(rounds []*plannedRound) []record.Round {
+	all := make([]record.Round, len(rounds))
+	for i, r := range rounds {
+		all[i] = r.Round
 	}
-	return rounds
+	return all
 }
 
 // OrderSource says where the execution order of sorted pairs comes from.
-func (p *Plan) OrderSource() lang.Sentence {
-	return TextOfAll(p.records(), func(r *record.Round) lang.Sentence { return r.OrderSource })
+func (p *Planner) OrderSource() lang.Sentence {
+	return TextOfAll(records(p.rounds), func(r *record.Round) lang.Sentence { return r.OrderSource })
 }
 
 // AllWarnings are those of the listing, of the names that match nothing, and of orders that
 // are not used.
-func (p *Plan) AllWarnings() []lang.Sentence {
-	rounds := p.records()
+func (p *Planner) AllWarnings() []lang.Sentence {
+	rounds := records(p.rounds)
 	return slices.Concat(p.Warnings, Unmatched(rounds), Rejected(rounds))
 }
 
@@ -240,7 +242,7 @@ func compareRows(a, b *record.Row) int {
 
 // planReads finds the inputs that are read to find out who made them: those of operators
 // of which one side alone has inputs, where no file says what the operators read.
-func (p *Plan) planReads() {
+func (p *Planner) planReads() {
 	v := &p.options.Judge.Verdict
 	if !v.Flow.ByContent() || v.Mode != ByEvidence || p.options.Standard.Name != "" {
 		return

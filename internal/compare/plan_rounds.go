@@ -44,7 +44,7 @@ func (o *planOptions) pairRounds(sharded *sharding, ref, npu []*dumpdir.Round) (
 }
 
 // pairRounds pairs the rounds of both sides.
-func (p *Plan) pairRounds() {
+func (p *Planner) pairRounds() {
 	paired, which := p.options.pairRounds(p.sharding, p.ref.rounds, p.npu.rounds)
 	p.Warnings = append(p.Warnings, lang.Plains(paired.Notes)...)
 	p.RefRounds, p.NPURounds = paired.Ref, paired.NPU
@@ -90,7 +90,7 @@ func (s *Side) listed(alone []*dumpdir.Round, outputs bool) []record.ListedRound
 }
 
 // others are the rounds of the NPU that were not asked for.
-func (p *Plan) others(keys map[*dumpdir.Round]string) []string {
+func (p *Planner) others(keys map[*dumpdir.Round]string) []string {
 	out := map[string]bool{}
 	for round, key := range keys {
 		if !slices.Contains(p.npu.rounds, round) {

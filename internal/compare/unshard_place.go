@@ -29,7 +29,7 @@ func (s *shardedStep) given(npus []pair.Tensor) []pair.Pair {
 
 // place says on the rows of a round which part of the reference they are, or why none is
 // compared; and leaves those out of the reference that other ranks have.
-func (p *Plan) place(round *plannedRound, from int) {
+func (p *Planner) place(round *plannedRound, from int) {
 	s := round.sharded
 	for i := range p.Pairs[from:] {
 		x := &p.Pairs[from+i]
@@ -93,7 +93,7 @@ func (s *shardedStep) clockOf(npu *Side, t *Tensor, place int) int {
 }
 
 // orderRounds puts the ranks of steps that are judged together behind each other.
-func (p *Plan) orderRounds(chosen []dumpdir.RoundPair) {
+func (p *Planner) orderRounds(chosen []dumpdir.RoundPair) {
 	if p.sharding == nil {
 		return
 	}

@@ -1,0 +1,55 @@
+package compare
+
+import (
+	"context"
+	"io"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+)
+
+// Run is the comparison of two runs: planned by New, then executed, then concluded.
+type Run struct {
+	*Plan
+	opt *Options
+}
+
+// New lists both runs and pairs their tensors. The error is a *NothingError where there is
+// nothing to compare.
+func New(ctx context.Context, opt Options) (*Run, error) {
+	p, err := NewPlan(ctx, opt.planOptions)
+	if err != nil {
+		return nil, err
+	}
+	opt.planOptions = *p.options
+	return &Run{p, &opt}, nil
+}
+
+// Execute compares the pairs, see execute.Execute.
+func (r *Run) Execute(ctx context.Context, observe func(batch.Event)) ([]Part, error) {
+	return Execute(ctx, r.Plan, &r.opt.executeOptions, observe)
+}
+
+// Conclude judges the rows that were finished, see conclude.Conclude.
+func (r *Run) Conclude(parts []Part) *record.Report { return Conclude(r.Plan, r.opt, parts) }
+
+// ComputeAgain computes operators of a report again, see conclude.ComputeAgain.
+func (r *Run) ComputeAgain(ctx context.Context, rep *record.Report) error {
+	return ComputeAgain(ctx, r.Plan, r.opt, rep)
+}
+
+// JudgeRanks judges the ranks of a sharded run, see conclude.JudgeRanks.
+func (r *Run) JudgeRanks(ctx context.Context, rep *record.Report) error {
+	return JudgeRanks(ctx, r.Plan, r.opt, rep)
+}
+
+// Pictures reads rows again for their pictures, see execute.ReadPictures.
+func (r *Run) Pictures(ctx context.Context, rep *record.Report, parts []Part, observe func(batch.Event), draw func(row int, pictures *metrics.Pictures) func() error) (failed []error, err error) {
+	return ReadPictures(ctx, r.Plan, &r.opt.executeOptions, rep, parts, observe, draw)
+}
+
+// WriteTensor writes one side of a part as a .npy file, see execute.WriteTensor.
+func (r *Run) WriteTensor(ctx context.Context, w io.Writer, part *Part, npu bool) error {
+	return WriteTensor(ctx, w, r.Plan, &r.opt.executeOptions, part, npu)
+}
