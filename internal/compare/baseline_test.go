@@ -101,8 +101,8 @@ func TestBaselineOfPart(t *testing.T) {
 		"skip keys": func(o *PairOptions) { o.SkipKeys = []string{"c"} },
 		"excluded":  func(o *PairOptions) { o.Exclude = set("a", "d") },
 		"round":     func(o *PairOptions) { o.Rounds.First = true },
-		"both":      func(o *PairOptions) { o.Rounds.Number, o.Ops = ptr(1), set("a") },
-		"no round":  func(o *PairOptions) { o.Rounds.Number = ptr(7) },
+		"both":      func(o *PairOptions) { o.Rounds.Number, o.Ops = new(1), set("a") },
+		"no round":  func(o *PairOptions) { o.Rounds.Number = new(7) },
 	} {
 		part := opt
 		part.Baseline, part.Slack = full, 1
@@ -193,8 +193,8 @@ func TestBaselineRoundTrip(t *testing.T) {
 		{Op: "e", Kind: "output", Verdict: record.Verdict{Status: record.Skip}}, {Op: "f", Kind: "output", Verdict: record.Verdict{Status: record.UnmatchedRef}}, {Op: "\"<\n\u2028", Kind: "output", Verdict: record.Verdict{Status: record.Error}},
 	}}
 	want := &Baseline{Schema: "dumptool/baseline/1", Rows: []BaselineEntry{
-		{Op: "a/b", Status: record.Fail, ErrorRatio: 0.25, MaxAbs: ptr(0.5), Digest: "00000abc"},
-		{Op: "c", Status: record.Pass, MaxAbs: ptr(0.0), Digest: "00000abc"},
+		{Op: "a/b", Status: record.Fail, ErrorRatio: 0.25, MaxAbs: new(0.5), Digest: "00000abc"},
+		{Op: "c", Status: record.Pass, MaxAbs: new(0.0), Digest: "00000abc"},
 		{Op: "d", Kind: "input", Output: 3, Round: "step/1", Status: record.ShapeMismatch},
 		{Op: "\"<\n\u2028", Status: record.Error},
 	}}

@@ -104,7 +104,7 @@ func summands(ctx context.Context, p *Plan, o *Options, rep *record.Report) (all
 			continue
 		}
 		rank, _ := strconv.Atoi(row.At.Rank)
-		for _, from := range s.reads[callAt{rank, row.NPUName()}] {
+		for _, from := range s.reads[callAt{rank: rank, name: row.NPUName()}] {
 			if !slices.Contains(names, from.name) && len(names) < mostSuspects {
 				names = append(names, from.name)
 			}
