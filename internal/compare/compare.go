@@ -18,11 +18,11 @@ type Run struct {
 // New lists both runs and pairs their tensors. The error is a *NothingError where there is
 // nothing to compare.
 func New(ctx context.Context, opt Options) (*Run, error) {
-	p, err := NewPlan(ctx, opt.planOptions)
+	p, err := NewPlan(ctx, opt.executeOptions.planOptions)
 	if err != nil {
 		return nil, err
 	}
-	opt.planOptions = *p.options
+	opt.executeOptions.planOptions = *p.options
 	return &Run{p, &opt}, nil
 }
 
