@@ -87,10 +87,11 @@ func TestCrashOfComparison(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opt := compare.Options{Ref: dir, NPU: dir, SelfOptions: compare.SelfOptions{Check: compare.CheckAll,
-			Self: func(ctx context.Context, _ []string, together func(dumpdir.Coordinates) bool) (map[record.OutputAt]*record.Self, []lang.Sentence, error) {
-				return Selves(ctx, run, crashing(formula), together)
-			}}}
+		var opt compare.Options
+		opt.Ref, opt.NPU, opt.Check = dir, dir, compare.CheckAll
+		opt.Self = func(ctx context.Context, _ []string, together func(dumpdir.Coordinates) bool) (map[record.OutputAt]*record.Self, []lang.Sentence, error) {
+			return Selves(ctx, run, crashing(formula), together)
+		}
 		plan, err := compare.NewPlan(t.Context(), opt)
 		if err != nil {
 			t.Fatal(err)

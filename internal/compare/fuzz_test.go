@@ -33,7 +33,7 @@ func fuzzNames() []string {
 func openedPlan(opt *Options) ([]*Side, *Run, error) {
 	var sides []*Side
 	for _, path := range []string{opt.Ref, opt.NPU} {
-		side, err := OpenSide(context.Background(), &opt.planOptions, path, dumpdir.Selection{})
+		side, err := OpenSide(context.Background(), &opt.executeOptions.planOptions, path, dumpdir.Selection{})
 		if err != nil {
 			return nil, nil, err
 		}
