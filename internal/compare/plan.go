@@ -199,7 +199,7 @@ func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, 
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if err := opt.checkRanks(npu.run.Rounds); err != nil {
+	if err := opt.Groups.Check(npu.run.Rounds); err != nil {
 		return nil, nil, nil, err
 	}
 	sharded := opt.findSharding(ref, npu)

@@ -28,7 +28,7 @@ func (p *Plan) JudgeRanks(ctx context.Context, rep *record.Report) error {
 	if p.opt.Shard.On() {
 		return p.keepMaps(rep)
 	}
-	opt := ranks.Options{Version: p.opt.Version, Workers: p.opt.Workers, Groups: p.opt.Groups, Dims: p.opt.Dims, Mismatches: p.sharding.mismatches, Given: p.sharding.given}
+	opt := ranks.Options{Version: p.opt.Version, Workers: p.opt.Workers, Groups: p.opt.Groups, Given: p.sharding.given}
 	for _, row := range rep.All() {
 		if row.Result != nil && row.Result.Differ > 0 && row.NPUDType.Host().Integer() && tensor.Kind(row.Kind) == tensor.Output {
 			opt.Outcomes = append(opt.Outcomes, ranks.Outcome{At: coordinates(row.At), Op: row.NPUName()})
