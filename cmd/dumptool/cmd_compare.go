@@ -26,7 +26,7 @@ type compareOptions struct {
 	*comparison
 	output compareOutput
 	shards shardOptions
-	ranks  rankFiles
+	groups string // the file of --groups
 }
 
 // newCompareOptions returns the defaults of all flags.
@@ -97,7 +97,7 @@ func (o *compareOptions) define(cmd *cobra.Command) {
 
 // ofRanks are the flags about a run of many ranks.
 func (o *compareOptions) ofRanks() (all []cmdFlag) {
-	for _, f := range append(groupFlags(&o.Groups.Mesh, &o.ranks.groups), dimsFlags(&o.ranks, &o.WriteDims)...) {
+	for _, f := range groupFlags(&o.Groups.Mesh, &o.groups) {
 		f.is |= rare
 		all = append(all, f)
 	}
@@ -122,9 +122,6 @@ func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) er
 	plan, err := compare.NewPlan(ctx, o.Options)
 	if err != nil {
 		return a.notCompared(err)
-	}
-	if err := a.writeDims(o.WriteDims, plan); err != nil {
-		return err
 	}
 	a.makeRoom(len(plan.Pairs), plan.Measured())
 	if n := plan.Others(); n > 0 {
@@ -161,8 +158,6 @@ func (o *compareOptions) forShard() error {
 	switch {
 	case o.FailFast:
 		return usagef("--fail-fast: shards do not know of each other's failures")
-	case o.WriteDims != "":
-		return usagef("--write-dims: shards see some steps only")
 	case o.UpdateBaseline:
 		return usagef("--update-baseline: the merge of the shards writes it")
 	case o.output.pictures.Plots:
@@ -262,7 +257,10 @@ func (o *compareOptions) resolve(a *app, args []string) error {
 		return err
 	}
 	o.Axes = a.streams.OutWidth > 0
-	if err := cmp.Or(o.ranks.read(&o.Options), o.load(o.output.out)); err != nil {
+	if o.Unshard == compare.UnshardOff && o.Groups.Mesh != nil {
+		return usagef("--parallel is of ranks that are compared with their part of the reference: leave --unshard off out")
+	}
+	if err := cmp.Or(readGroups(&o.Groups, o.groups), o.load(o.output.out)); err != nil {
 		return err
 	}
 	if o.FailFast && o.Judge.Verdict.Mode == compare.ByEvidence {

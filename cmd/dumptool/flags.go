@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"dumptool/internal/batch"
-	"dumptool/internal/compare"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/find"
 	"dumptool/internal/lang"
@@ -331,43 +330,24 @@ func groupFlags(mesh *[]ranks.Axis, file *string) []cmdFlag {
 	}
 }
 
-// dimsFlags say how tensors of ranks are cut.
-func dimsFlags(o *rankFiles, write *string) []cmdFlag {
-	return []cmdFlag{
-		{"dims", text(&o.dims), "`FILE` that says how tensors of ranks are cut, where their values do not tell; a rule that contradicts them is a finding", "`FILE` 说明各 rank 的张量如何切分，用于数值不能说明之处；与数值矛盾的规则算问题", facts, ofRow | place},
-		{"write-dims", text(write), "write where tensors of ranks lie in the reference to `FILE`, for --dims", "把各 rank 的张量在标杆中的位置写到 `FILE`，供 --dims 使用", reporting, place},
+// maxGroupsFile is the size limit of a file of groups, in bytes.
+const maxGroupsFile = 16 << 20
+
+// readGroups reads a file of groups; an empty path reads none.
+func readGroups(to *ranks.Groups, file string) error {
+	if file == "" {
+		return nil
 	}
-}
-
-// rankFiles are files about ranks.
-type rankFiles struct{ groups, dims string }
-
-// mostRanks is how many bytes of a file about ranks are read.
-const mostRanks = 16 << 20
-
-// readRanks reads a file about ranks that a flag names.
-func readRanks(flag, path string) (content []byte, err error) {
-	err = safefile.Read(path, func(in safefile.Input) (err error) {
-		if in.Size() > mostRanks {
-			return lang.Errorf("has %d bytes, want at most %d", in.Size(), mostRanks)
+	var content []byte
+	err := safefile.Read(file, func(in safefile.Input) (err error) {
+		if in.Size() > maxGroupsFile {
+			return lang.Errorf("has %d bytes, want at most %d", in.Size(), maxGroupsFile)
 		}
 		content, err = io.ReadAll(io.NewSectionReader(in, 0, in.Size()))
 		return err
 	})
 	if err != nil {
-		return nil, usagef("--%s: %w", flag, err)
-	}
-	return content, nil
-}
-
-// readGroups reads the groups of a file, empty for none.
-func readGroups(to *ranks.Groups, file string) error {
-	if file == "" {
-		return nil
-	}
-	content, err := readRanks("groups", file)
-	if err != nil {
-		return err
+		return usagef("--groups: %w", err)
 	}
 	if to.Named, err = ranks.ParseGroups(string(content)); err != nil {
 		return usagef("--groups %s: %w", file, err)
@@ -375,58 +355,12 @@ func readGroups(to *ranks.Groups, file string) error {
 	return nil
 }
 
-// read reads what files say of the ranks of a comparison.
-func (f *rankFiles) read(o *compare.Options) error {
-	if err := readGroups(&o.Groups, f.groups); err != nil {
-		return err
-	}
-	if o.Unshard == compare.UnshardOff && (f.dims != "" || o.WriteDims != "" || o.Groups.Mesh != nil) {
-		return usagef("--dims, --write-dims and --parallel are of ranks that are compared with their part of the reference: leave --unshard off out")
-	}
-	for _, input := range []string{f.dims, f.groups} {
-		if o.WriteDims != "" && input != "" && safefile.SameFile(input, o.WriteDims) {
-			return usagef("--write-dims %s: that file is read", o.WriteDims)
-		}
-	}
-	if f.dims == "" {
-		return nil
-	}
-	content, err := readRanks("dims", f.dims)
-	if err != nil {
-		return err
-	}
-	if o.Dims, err = ranks.ParseDims(f.dims, content); err != nil {
-		return rankError(err)
-	}
-	if mesh := o.Groups.Mesh; mesh != nil && !o.Dims.Take(mesh) {
-		return usagef("--parallel is another mesh than that of --dims %s", f.dims)
-	}
-	return nil
-}
-
-// rankError gives an error in what is said of ranks its exit status.
+// rankError makes an error in --parallel a usage error.
 func rankError(err error) error {
-	if dims, ok := errors.AsType[*ranks.DimsError](err); ok {
-		return usagef("--dims %w", dims)
-	}
 	if mesh, ok := errors.AsType[*ranks.MeshError](err); ok {
 		return usagef("%w", mesh)
 	}
 	return err
-}
-
-// writeDims writes where tensors of ranks were found, if that is wanted.
-func (a *app) writeDims(path string, plan *compare.Plan) error {
-	switch content := plan.Dims(); {
-	case path == "":
-	case content == nil:
-		warn(a, []lang.Sentence{lang.Sayf("--write-dims: the ranks are not sharded otherwise than the reference, %s is not written", "--write-dims：各 rank 的切分与标杆相同，未写入 %s", path)})
-	default:
-		if err := safefile.WriteFile(path, content); err != nil {
-			return incompletef("%w", err)
-		}
-	}
-	return nil
 }
 
 // s3Group is the name of the settings of object storage in files, and s3Prefix the

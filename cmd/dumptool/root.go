@@ -178,11 +178,16 @@ func unknownCommand(group *cobra.Command, word string) error {
 // noPlan is what takes the place of plans.
 const noPlan = "shards need no plan: give each of them the whole command line and --shard"
 
+// noDims takes the place of files that said how the tensors of ranks are cut.
+const noDims = "compare finds by their values how the tensors of ranks are cut: ranks.maps in compare.json lists it, and --parallel names the axes of the ranks"
+
 // gone are commands and flags of older versions, with what to use instead.
 var gone = map[string]string{
 	"compare plan":  noPlan,
 	"compare parts": "'dumptool merge DIR --missing' prints which shards are missing",
 	"cluster wait":  "'dumptool merge DIR --wait 6h' waits for the shards, which wait for nothing",
+	"--dims":        noDims,
+	"--write-dims":  noDims,
 	"--plan":        noPlan,
 	"--plan-ignore": noPlan,
 	"--shard-by":    "the bytes to read are shared out",

@@ -213,7 +213,7 @@ func openSides(ctx context.Context, opt *planOptions) (ref, npu *Side, mine *sha
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if err := opt.checkRanks(npu.run.Rounds); err != nil {
+	if err := opt.Groups.Check(npu.run.Rounds); err != nil {
 		return nil, nil, nil, err
 	}
 	sharded := opt.findSharding(ref, npu)

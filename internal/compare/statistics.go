@@ -109,20 +109,10 @@ func (e *executor) statistics(ctx context.Context, t *Tensor) (*dumpdir.Statisti
 	if t.Statistics != nil {
 		found.Spot = t.Statistics.Spot
 	}
-	for what, v := range map[dumpdir.Statistic]*float64{dumpdir.Max: s.Max, dumpdir.Min: s.Min, dumpdir.Mean: s.Mean, dumpdir.Norm: s.Norm} {
+	for what, v := range map[dumpdir.Statistic]*float64{dumpdir.Max: s.Highest(), dumpdir.Min: s.Lowest(), dumpdir.Mean: s.Mean, dumpdir.Norm: s.Norm} {
 		if v != nil {
 			found.Values.Set(what, *v)
 		}
-	}
-	switch {
-	case s.NaN > 0:
-		found.Values.Set(dumpdir.Max, math.NaN())
-		found.Values.Set(dumpdir.Min, math.NaN())
-	case s.PosInf > 0:
-		found.Values.Set(dumpdir.Max, math.Inf(1))
-	}
-	if s.NaN == 0 && s.NegInf > 0 {
-		found.Values.Set(dumpdir.Min, math.Inf(-1))
 	}
 	return found, nil
 }

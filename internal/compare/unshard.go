@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"bytes"
 	"maps"
 	"slices"
 	"strconv"
@@ -29,13 +28,9 @@ func Unshards() []Unshard { return []Unshard{UnshardAuto, UnshardOff} }
 
 // RankOptions say of the ranks of the NPU what their dumps do not.
 type RankOptions struct {
-	// Groups are groups that communicate. With a mesh, and with dims, the ranks are sharded
-	// otherwise than the reference.
+	// Groups are groups that communicate. With a mesh the ranks are sharded otherwise than the
+	// reference.
 	Groups ranks.Groups
-	// Dims say how tensors are cut; nil where only values tell.
-	Dims *ranks.Dims
-	// WriteDims is the path of the file for what was found, empty for none.
-	WriteDims string
 }
 
 // sharding are the steps whose ranks are sharded otherwise than the reference.
@@ -45,11 +40,7 @@ type sharding struct {
 	run   *ranks.Run                             // the rounds of the NPU that are compared
 	at    map[*dumpdir.Round]dumpdir.Coordinates // the steps of all rounds of the NPU
 	given []*ranks.Given
-	// maps are where tensors lie, mismatches those that do not lie where dims say.
-	maps       []*ranks.Map
-	mismatches []*ranks.Finding
-	// dims is what was found as a file of dims, if that is wanted.
-	dims bytes.Buffer
+	maps  []*ranks.Map // where tensors lie
 }
 
 // stepOf is the step of a round of the NPU that is sharded otherwise, nil for none.
@@ -106,7 +97,6 @@ type place struct {
 	partial bool // it is a summand
 	lost    bool // nobody knows where
 	comm    bool // it is of a communication
-	left    bool // somebody says that it is not judged
 }
 
 // withoutRank are the coordinates of a round without its rank.
@@ -148,7 +138,7 @@ func (o *planOptions) findSharding(ref, npu *Side) *sharding {
 	}
 	several := len(ranks.RanksOf(npu.rounds)) > 1 // of which a step may have one alone
 	s.steps = slices.DeleteFunc(s.steps, func(step *shardedStep) bool {
-		return mixed[step] || !several && len(step.refs) < 2 || step.isAlike(o) || !o.says() && !o.otherwise(step)
+		return mixed[step] || !several && len(step.refs) < 2 || step.isAlike(o) || o.Groups.Mesh == nil && !o.otherwise(step)
 	})
 	for _, step := range s.steps {
 		for _, r := range step.npu {
@@ -160,9 +150,6 @@ func (o *planOptions) findSharding(ref, npu *Side) *sharding {
 	}
 	return s
 }
-
-// says reports whether anybody says that the ranks are sharded otherwise.
-func (o *RankOptions) says() bool { return o.Dims != nil || o.Groups.Mesh != nil }
 
 const (
 	// otherShapes is the share of tensors of another shape from which a step is sharded

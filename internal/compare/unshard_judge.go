@@ -28,7 +28,7 @@ func JudgeRanks(ctx context.Context, p *Plan, o *Options, rep *record.Report) er
 	if o.Shard.On() {
 		return keepMaps(p, rep)
 	}
-	opt := ranks.Options{Version: o.Version, Workers: o.Workers, Groups: o.Groups, Dims: o.Dims, Mismatches: p.sharding.mismatches, Given: p.sharding.given}
+	opt := ranks.Options{Version: o.Version, Workers: o.Workers, Groups: o.Groups, Given: p.sharding.given}
 	for _, row := range rep.All() {
 		if row.Result != nil && row.Result.Differ > 0 && row.NPUDType.Host().Integer() && tensor.Kind(row.Kind) == tensor.Output {
 			opt.Outcomes = append(opt.Outcomes, ranks.Outcome{At: coordinates(row.At), Op: row.NPUName()})

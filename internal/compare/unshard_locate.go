@@ -61,8 +61,7 @@ func (s *sharding) leave(ref, npu *Side) {
 // locate finds the parts that the tensors of the NPU are of the reference.
 func (s *sharding) locate(ctx context.Context, o *planOptions, ref, npu *Side) error {
 	refID, npuID := ref.ids(), npu.ids()
-	opt := ranks.Options{Version: o.Version, Workers: o.Workers, Groups: o.Groups, Dims: o.Dims}
-	var all []*ranks.Located
+	opt := ranks.Options{Version: o.Version, Workers: o.Workers, Groups: o.Groups}
 	for k, step := range s.steps {
 		own := s.run.StepOf(step.npu[0].At)
 		if own == nil {
@@ -75,23 +74,6 @@ func (s *sharding) locate(ctx context.Context, o *planOptions, ref, npu *Side) e
 		s.given = append(s.given, &located.Given)
 		step.take(located, ref, refID, npuID)
 		s.maps = append(s.maps, located.Maps(step.npu[0].At.Step)...)
-		s.mismatches = append(s.mismatches, located.Mismatches...)
-		if o.WriteDims != "" {
-			all = append(all, located)
-		}
-	}
-	if o.Shard.On() { // which have no findings between ranks
-		for _, f := range s.mismatches {
-			npu.Warnings = append(npu.Warnings, f.Evidence)
-		}
-	}
-	if o.Dims != nil {
-		for _, unused := range o.Dims.Unused() {
-			npu.Warnings = append(npu.Warnings, lang.Error(unused))
-		}
-	}
-	if o.WriteDims != "" {
-		return ranks.WriteDims(&s.dims, all, o.mesh())
 	}
 	return nil
 }
@@ -106,31 +88,6 @@ func (s *sharding) otherThan(k int) (rounds [][]*dumpdir.Round) {
 		rounds = append(rounds, step.refs)
 	}
 	return rounds
-}
-
-// checkRanks reports an error where what is said does not fit the ranks.
-func (o *RankOptions) checkRanks(rounds []*dumpdir.Round) error {
-	if err := o.Groups.Check(rounds); err != nil || o.Dims == nil {
-		return err
-	}
-	return o.Dims.Check(rounds)
-}
-
-// Dims is what was found as a file of dims, nil where the ranks are not sharded otherwise, or
-// nobody wants it.
-func (p *Plan) Dims() []byte {
-	if p.sharding == nil {
-		return nil
-	}
-	return p.sharding.dims.Bytes()
-}
-
-// mesh is that which somebody says, nil for none.
-func (o *RankOptions) mesh() []ranks.Axis {
-	if o.Groups.Mesh == nil && o.Dims != nil {
-		return o.Dims.Mesh
-	}
-	return o.Groups.Mesh
 }
 
 // ids are the IDs of the tensors of a side.
@@ -155,7 +112,7 @@ func (s *shardedStep) take(located *ranks.Located, ref *Side, refID, npuID map[*
 		if !ok || l.Ref == nil {
 			continue
 		}
-		x := place{partial: l.Partial, lost: !l.Partial && l.Map == nil, comm: t.Call.Comm != nil, left: located.Left[t]}
+		x := place{partial: l.Partial, lost: !l.Partial && l.Map == nil, comm: t.Call.Comm != nil}
 		if x.ref, ok = refID[l.Ref.File]; !ok {
 			continue
 		}

@@ -56,8 +56,6 @@ func (p *Planner) place(round *plannedRound, from int) {
 			x.Row.Op, x.Row.NPUOp, x.Row.OpType, x.Row.Kind, x.Row.Output = t.Name(), "", t.OpType, string(t.Kind), t.Index
 		}
 		switch {
-		case at.left:
-			skip(finding.Excluded, lang.Sayf("the dims file leaves it out", "dims 文件将其排除"))
 		case at.partial:
 			skip(finding.PartialSum, lang.Sayf("a summand: the sum of the ranks is compared", "求和的加数：比对的是各 rank 之和"))
 		case at.lost && s.untold:

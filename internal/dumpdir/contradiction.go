@@ -90,35 +90,25 @@ func newHeld(d tensor.DType, s *tensor.Stats) *held {
 func (h *held) differs(what Statistic, said float64) (v float64, differs bool) {
 	switch what {
 	case Max:
-		return h.extreme(said, h.Max, h.PosInf, h.NegInf, 1)
+		return h.extreme(said, (*tensor.Stats).Highest)
 	case Min:
-		return h.extreme(said, h.Min, h.NegInf, h.PosInf, -1)
+		return h.extreme(said, (*tensor.Stats).Lowest)
 	case Mean:
 		return h.mean(said)
 	}
 	return h.norm(said)
 }
 
-// extreme compares the largest element, or by the sign the smallest: exactly in the type. Beside
-// NaN some devices have that of the others.
-func (h *held) extreme(said float64, finite *float64, far, near int64, sign int) (v float64, differs bool) {
-	switch {
-	case far > 0:
-		v = math.Inf(sign)
-	case finite != nil:
-		v = *finite
-	case near > 0:
-		v = math.Inf(-sign)
-	default:
-		v = math.NaN()
+// extreme compares the largest or the smallest element, exactly in the type. Some devices skip
+// NaN.
+func (h *held) extreme(said float64, of func(*tensor.Stats) *float64) (v float64, differs bool) {
+	numbers := *h.Stats
+	numbers.Count, numbers.NaN = h.Count-h.NaN, 0
+	if other := of(&numbers); other != nil && h.same(said, *other) {
+		return *other, false
 	}
-	if h.same(said, v) || h.NaN > 0 && math.IsNaN(said) {
-		return v, false
-	}
-	if h.NaN > 0 {
-		v = math.NaN()
-	}
-	return v, true
+	v = *of(h.Stats)
+	return v, !h.same(said, v)
 }
 
 // same reports whether a number as a text has it is one of the type of the statistics.

@@ -81,12 +81,17 @@ func (s *Statistics) tidy() (odd string) {
 	return odd
 }
 
-// CountOf is a number of elements that the table has, 0 for none.
-func (s *Statistics) CountOf(what Statistic) int64 {
-	if v, _ := s.Values.Get(what); v > 0 && v < 1<<62 {
-		return int64(v)
+// CountOf returns a number of elements, nil where the table does not have it. A number that no
+// tensor can have is 0.
+func (s *Statistics) CountOf(what Statistic) *int64 {
+	v, ok := s.Values.Get(what)
+	if !ok {
+		return nil
 	}
-	return 0
+	if !(v > 0 && v < 1<<62) {
+		v = 0
+	}
+	return new(int64(v))
 }
 
 // TensorFormat is the format that the word of the table means, ND for none.

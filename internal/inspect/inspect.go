@@ -445,15 +445,9 @@ func newStatistics(op *dumpdir.Op, t *dumpdir.Tensor) Statistics {
 	if s == nil {
 		s = &dumpdir.Statistics{}
 	}
-	count := func(what dumpdir.Statistic) *int64 {
-		if s.Number(what) == nil {
-			return nil
-		}
-		return new(s.CountOf(what))
-	}
 	number := func(what dumpdir.Statistic) *tensor.Number { return (*tensor.Number)(s.Number(what)) }
 	stats := &Stats{Min: number(dumpdir.Min), Max: number(dumpdir.Max), Mean: number(dumpdir.Mean),
-		NaN: count(dumpdir.NaNs), PosInf: count(dumpdir.PositiveInfs), NegInf: count(dumpdir.NegativeInfs)}
+		NaN: s.CountOf(dumpdir.NaNs), PosInf: s.CountOf(dumpdir.PositiveInfs), NegInf: s.CountOf(dumpdir.NegativeInfs)}
 	if stats.PosInf != nil && stats.NegInf != nil {
 		stats.Inf = new(*stats.PosInf + *stats.NegInf)
 	}

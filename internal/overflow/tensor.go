@@ -202,7 +202,7 @@ func fromTable(tensors []dumpdir.Tensor) []Tensor {
 		one.file, one.FromStatistics = t.File, true
 		stats := tableStats(s)
 		one.holds(stats, s.DType, s.Shape)
-		one.Count, one.NaN, one.PosInf, one.NegInf = counted(s, dumpdir.Count), counted(s, dumpdir.NaNs), counted(s, dumpdir.PositiveInfs), counted(s, dumpdir.NegativeInfs)
+		one.Count, one.NaN, one.PosInf, one.NegInf = s.CountOf(dumpdir.Count), s.CountOf(dumpdir.NaNs), s.CountOf(dumpdir.PositiveInfs), s.CountOf(dumpdir.NegativeInfs)
 		one.Saturated = nil
 		if one.excuse(s); one.Bad {
 			shows := tensor.Number(firstShown(s, stats))
@@ -216,8 +216,11 @@ func fromTable(tensors []dumpdir.Tensor) []Tensor {
 // tableStats is what a table says about the elements of a tensor. What it shows
 // and does not count is there once.
 func tableStats(s *dumpdir.Statistics) *tensor.Stats {
-	stats := &tensor.Stats{Count: elements(s), NaN: s.CountOf(dumpdir.NaNs),
-		PosInf: s.CountOf(dumpdir.PositiveInfs), NegInf: s.CountOf(dumpdir.NegativeInfs)}
+	count := func(what dumpdir.Statistic) int64 { return *cmp.Or(s.CountOf(what), new(int64)) }
+	stats := &tensor.Stats{Count: count(dumpdir.Count), NaN: count(dumpdir.NaNs), PosInf: count(dumpdir.PositiveInfs), NegInf: count(dumpdir.NegativeInfs)}
+	if stats.Count == 0 && s.Shape != nil {
+		stats.Count, _ = s.Shape.Count()
+	}
 	stats.Max, stats.Min, stats.Mean = cmp.Or(finite(s, dumpdir.Max), finite(s, dumpdir.FiniteMax)), cmp.Or(finite(s, dumpdir.Min), finite(s, dumpdir.FiniteMin)), finite(s, dumpdir.Mean)
 	for _, what := range shown {
 		v, ok := s.Values.Get(what)
@@ -240,16 +243,6 @@ func tableStats(s *dumpdir.Statistics) *tensor.Stats {
 // that is infinite shows only that the squares are too large for its type.
 var shown = []dumpdir.Statistic{dumpdir.Max, dumpdir.Min, dumpdir.Mean, dumpdir.Norm}
 
-// counted is a number of elements, nil where the table does not have it.
-func counted(s *dumpdir.Statistics, what dumpdir.Statistic) *int64 {
-	v, ok := s.Values.Get(what)
-	if !ok {
-		return nil
-	}
-	n := int64(v)
-	return &n
-}
-
 // firstShown returns the first statistic that shows that a tensor is bad, which it is.
 func firstShown(s *dumpdir.Statistics, stats *tensor.Stats) float64 {
 	for _, what := range shown {
@@ -269,15 +262,6 @@ func firstShown(s *dumpdir.Statistics, stats *tensor.Stats) float64 {
 		return *stats.Max
 	}
 	return *stats.Min
-}
-
-// elements is how many elements the tensor has, by the table or its shape.
-func elements(s *dumpdir.Statistics) int64 {
-	if n := s.CountOf(dumpdir.Count); n > 0 || s.Shape == nil {
-		return n
-	}
-	n, _ := s.Shape.Count()
-	return n
 }
 
 // finite is a statistic of the finite elements, nil where the table has none.

@@ -143,29 +143,22 @@ func newMesh(order []string, sizes map[string]int) ([]Axis, error) {
 	return mesh, nil
 }
 
-// MeshError is a mesh that is not that of the ranks.
-type MeshError struct {
-	// From says whose mesh it is, Err what is wrong with it.
-	From string
-	Err  error
-}
+// MeshError is a mesh that does not fit the ranks.
+type MeshError struct{ Err error }
 
-// Error names the source first.
+// Error names the flag first.
 func (e *MeshError) Error() string { return e.Text().EN }
 
 // Text is the error in both languages.
-func (e *MeshError) Text() lang.Text { return lang.Say("%s: %v", lang.Say(e.From), e.Err).Text() }
+func (e *MeshError) Text() lang.Text { return lang.Say("%s: %v", lang.Say(FromMesh), e.Err).Text() }
 
 // Check reports a *MeshError where the mesh does not fit the ranks of rounds.
-func (g *Groups) Check(rounds []*dumpdir.Round) error { return checkMesh(FromMesh, g.Mesh, rounds) }
-
-// checkMesh is Check for a mesh that somebody says, if anybody does.
-func checkMesh(from string, mesh []Axis, rounds []*dumpdir.Round) error {
-	if mesh == nil {
+func (g *Groups) Check(rounds []*dumpdir.Round) error {
+	if g.Mesh == nil {
 		return nil
 	}
-	if err := CheckMesh(mesh, RanksOf(rounds), GroupsOf(rounds)); err != nil {
-		return &MeshError{from, err}
+	if err := CheckMesh(g.Mesh, RanksOf(rounds), GroupsOf(rounds)); err != nil {
+		return &MeshError{err}
 	}
 	return nil
 }

@@ -18,10 +18,6 @@ import (
 type Options struct {
 	// Groups are groups that the dump does not name.
 	Groups Groups
-	// Dims say how tensors are cut, nil where nobody does; Mismatches are tensors that do not
-	// lie so.
-	Dims       *Dims
-	Mismatches []*Finding
 	// NoComm and NoReplicas leave communication and replicas out.
 	NoComm, NoReplicas bool
 	// StrictReplicas makes different roundings of one sum a finding.
@@ -175,7 +171,6 @@ func (r *Run) Judge(ctx context.Context, opt Options) (*Report, error) {
 	out.misplace(r, opt.Given)
 	out.accuse(r, opt.Accused)
 	out.Notes = append(out.Notes, r.routed(opt.Outcomes)...)
-	out.Findings = append(out.Findings, opt.Mismatches...)
 	r.clocks(events)
 	out.conclude(r, byStep)
 	return out, ctx.Err()
@@ -292,7 +287,7 @@ func (r *Run) judgeReplicas(ctx context.Context, out *Report, opt Options) error
 	f := &files{version: opt.Version}
 	defer f.Close()
 	d := &digests{files: f}
-	rep := &replicas{digests: d, run: r, dims: opt.Dims}
+	rep := &replicas{digests: d, run: r}
 	for _, n := range out.Notes {
 		if n.Kind == RoundingPerRank {
 			rep.rounded = append(rep.rounded, n)
@@ -357,7 +352,7 @@ func (r *Report) conclude(run *Run, events map[*Step][]*Event) {
 	reached, all := make(map[*Finding]map[int]int), r.Findings
 	r.Findings = []*Finding{}
 	spread := func(f *Finding) map[int]int {
-		if f.Spread == nil && len(r.Findings) < maxSpread && f.Kind != DimsMismatch { // which damages nothing
+		if f.Spread == nil && len(r.Findings) < maxSpread {
 			f.Spread, reached[f] = run.spread(f, events)
 		}
 		return reached[f]

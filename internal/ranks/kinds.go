@@ -27,7 +27,6 @@ const (
 	StaleWeights Kind = "STALE_WEIGHTS"
 	StaleInput   Kind = "STALE_INPUT"
 	WrongExpert  Kind = "WRONG_EXPERT"
-	DimsMismatch Kind = "DIMS_MISMATCH"
 	Compute      Kind = "COMPUTE"
 
 	RoundingPerRank  Kind = "ROUNDING_PER_RANK"
@@ -83,7 +82,6 @@ var Kinds = []Meaning{
 	{StaleWeights, ParameterClass, lang.Text{EN: "computes with the weights of the step before", ZH: "使用上一 step 的权重计算"}, lang.Text{EN: "look for an update that this rank has not done", ZH: "查找该 rank 未执行的更新"}},
 	{StaleInput, InputClass, lang.Text{EN: "computes with the data of the step before", ZH: "使用上一 step 的数据计算"}, lang.Text{EN: "look at the data loader of this rank", ZH: "检查该 rank 的数据加载"}},
 	{WrongExpert, InputClass, lang.Text{EN: "holds other experts than it should", ZH: "持有的专家不正确"}, lang.Text{EN: "compare the placement of experts", ZH: "比较专家的放置"}},
-	{DimsMismatch, InputClass, lang.Text{EN: "holds another part than the dims file says", ZH: "持有的部分与 dims 文件所述不同"}, lang.Text{EN: "correct the dims file, or look at how the tensor is cut", ZH: "修正 dims 文件，或检查张量的切分"}},
 	{Compute, ComputeClass, lang.Text{EN: "computes another result from equal inputs", ZH: "由相同输入得到不同结果"}, lang.Text{EN: "run this operator alone with its inputs", ZH: "使用其输入单独运行该算子"}},
 
 	{RoundingPerRank, noteClass, lang.Text{EN: "ranks hold different roundings of one sum", ZH: "各 rank 持有同一求和的不同舍入"}, lang.Text{EN: "HCCL_DETERMINISTIC=true makes them equal", ZH: "设置 HCCL_DETERMINISTIC=true 可使其一致"}},
@@ -139,8 +137,7 @@ type Finding struct {
 	Spread *Spread `json:"spread,omitempty"`
 
 	call  *Call
-	rule  *dimsRule // of a mismatch
-	right bool      // see Accused
+	right bool // see Accused
 }
 
 // Weight is what --fail-on calls a finding: weak for one of low confidence.

@@ -58,13 +58,16 @@ const (
 	lostMap    = "NOT_LOCATED"
 )
 
+// sureScore is the share of slices from which on a map is sure.
+const sureScore = 0.95
+
 // Confidence is how sure a map is.
 func Confidence(m *locate.Role) finding.Confidence {
 	const surePlaces = 2 // layers
 	switch {
 	case !m.Assumed && m.Score >= sureScore && m.Instances >= surePlaces && m.Others == 0:
 		return high
-	case m.Assumed || m.Score < sureScore && !m.Given: // what somebody says is more than a guess
+	case m.Assumed || m.Score < sureScore:
 		return low
 	}
 	return medium
@@ -99,7 +102,7 @@ func (l *Located) placedTensors() []*placed {
 		return cmp.Or(cmp.Compare(a.Call.Rank, b.Call.Rank), cmp.Compare(a.Call.place, b.Call.place), strings.Compare(a.Name, b.Name))
 	}) {
 		where := l.At[t]
-		if t.Call.Comm != nil || where.Ref == nil || l.Left[t] {
+		if t.Call.Comm != nil || where.Ref == nil {
 			continue
 		}
 		place := strings.Replace(strings.Replace(t.place(), "parameter ", "parameters ", 1), " ", ".", 1)

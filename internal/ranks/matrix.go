@@ -35,7 +35,6 @@ const (
 // matrix says by rank and layer what the first step with findings has; nil without any, or
 // without layers.
 func (r *Run) matrix(found []*Finding, reached map[*Finding]map[int]int) *Matrix {
-	found = slices.DeleteFunc(slices.Clone(found), func(f *Finding) bool { return f.Kind == DimsMismatch })
 	if len(found) == 0 {
 		return nil
 	}

@@ -49,8 +49,7 @@ type replica struct {
 // replicas sets the parameters of ranks beside each other that ought to be equal.
 type replicas struct {
 	*digests
-	run  *Run
-	dims *Dims // nil where nobody says which are replicas
+	run *Run
 	// rounded are the notes about sums that ranks hold in different roundings.
 	rounded []*Note
 
@@ -209,8 +208,7 @@ func (r *replicas) compare() {
 				}
 				set := []int{a}
 				for _, b := range in.ranks[i+1:] {
-					equal, said := r.dims.copies(in.has[a].Name, a, b)
-					if said && equal || !said && r.replicas(key, a, b, len(in.has[a].Shape)) {
+					if r.replicas(key, a, b, len(in.has[a].Shape)) {
 						set, seen[b] = append(set, b), true
 					}
 				}

@@ -1,7 +1,6 @@
 package ranks
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -35,10 +34,6 @@ type Located struct {
 	Ordered bool
 	// Given is what the ranks were given of the reference.
 	Given Given
-	// Mismatches are tensors that do not lie where Dims say, Left those that these say shall
-	// not be judged.
-	Mismatches []*Finding
-	Left       map[*Tensor]bool
 }
 
 // Summed reports whether a tensor is what a communication made of a sum.
@@ -79,7 +74,7 @@ func Locate(ctx context.Context, run *Run, s, ref *Step, others [][]*dumpdir.Rou
 	f := &files{version: opt.Version}
 	defer f.Close()
 	(&Run{Steps: []*Step{s, ref}}).describe(f) // what cannot be opened is told when it is compared
-	r := &reference{step: s, others: others, refs: make(map[string]*Tensor), layers: make(map[string]map[int]*Call), arrays: make(map[arrayKey]*locate.Array), dims: opt.Dims}
+	r := &reference{step: s, others: others, refs: make(map[string]*Tensor), layers: make(map[string]map[int]*Call), arrays: make(map[arrayKey]*locate.Array)}
 	joined := r.unsharder(f).joinRanks(ref)
 	for c := range joined.calls() {
 		for _, t := range c.tensors() {
@@ -94,18 +89,14 @@ func Locate(ctx context.Context, run *Run, s, ref *Step, others [][]*dumpdir.Rou
 	run.inferStep(f, s, opt.Groups.Mesh)
 	all := r.unsharder(f)
 	all.out.Events = run.events(s, &opt.Groups)
-	var failed error
 	err := batch.Run(ctx, batch.Options{Workers: opt.Workers}, s.ranks(), nil, func(_ context.Context, rank int) *unsharder {
 		own := &files{version: opt.Version}
 		defer own.Close()
 		u := r.unsharder(own)
-		u.failed = u.locate(rank)
+		u.locate(rank)
 		return u
-	}, func(_ int, u *unsharder) {
-		failed = cmp.Or(failed, u.failed)
-		all.out.add(u.out)
-	})
-	if err = cmp.Or(failed, err); err != nil {
+	}, func(_ int, u *unsharder) { all.out.add(u.out) })
+	if err != nil {
 		return nil, err
 	}
 	all.weigh()
@@ -122,11 +113,7 @@ func Locate(ctx context.Context, run *Run, s, ref *Step, others [][]*dumpdir.Rou
 func (l *Located) add(o *Located) {
 	maps.Copy(l.At, o.At)
 	maps.Copy(l.Sources, o.Sources)
-	maps.Copy(l.Left, o.Left)
 	l.Given.inputs, l.Given.experts = append(l.Given.inputs, o.Given.inputs...), append(l.Given.experts, o.Given.experts...)
-	for _, f := range o.Mismatches {
-		l.addMismatch(f)
-	}
 }
 
 // tensors are all of a call: the parameters first.
@@ -149,7 +136,6 @@ type reference struct {
 	step   *Step                    // the ranks
 	refs   map[string]*Tensor       // by the names of calls and their places
 	layers map[string]map[int]*Call // by roles
-	dims   *Dims                    // nil where nobody says how tensors are cut
 	joined bool                     // tensors of several ranks are joined
 
 	lock   sync.Mutex
@@ -165,10 +151,8 @@ type reference struct {
 type unsharder struct {
 	*reference
 	*digests
-	out    *Located
-	failed error
+	out *Located
 
-	rank     int
 	shift    int                 // the number of its first layer
 	names    map[string]string   // those of numbered calls in the reference
 	summands map[string]bool     // digests of what is summed
@@ -181,7 +165,7 @@ type unsharder struct {
 // unsharder locates tensors with files of its own.
 func (r *reference) unsharder(f *files) *unsharder {
 	return &unsharder{reference: r, digests: &digests{files: f},
-		out: &Located{At: make(map[*Tensor]Location), Sources: make(map[*Tensor]*Tensor), Left: make(map[*Tensor]bool), Clocks: make(map[*Call]int)}}
+		out: &Located{At: make(map[*Tensor]Location), Sources: make(map[*Tensor]*Tensor), Clocks: make(map[*Call]int)}}
 }
 
 // noteLayers notes the calls of the reference that have one-dimensional parameters: every
@@ -197,19 +181,15 @@ func (r *reference) noteLayers(c *Call) {
 }
 
 // locate locates the tensors of a rank.
-func (u *unsharder) locate(rank int) error {
+func (u *unsharder) locate(rank int) {
 	calls := u.step.Calls[rank]
-	u.names, u.learner, u.rank = make(map[string]string), new(locate.Learner), rank
+	u.names, u.learner = make(map[string]string), new(locate.Learner)
 	u.shift = u.firstLayer(calls)
 	u.follow(calls)
 	for _, r := range u.roles(calls) {
 		u.learn(r)
-		if err := u.applyDims(r); err != nil {
-			return err
-		}
 	}
 	u.notice(calls)
-	return nil
 }
 
 // firstLayer is the number that the first layer of a rank has in the reference: of a stage
@@ -245,7 +225,7 @@ func (u *unsharder) firstLayer(calls []*Call) int {
 			best, most = shift, votes[shift]
 		}
 	}
-	return u.givenShift(calls, best, most)
+	return best
 }
 
 // learnedFrom is how many layers a role is learned from.

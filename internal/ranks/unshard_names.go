@@ -19,9 +19,9 @@ func (u *unsharder) nameOf(c *Call) string {
 	if name, ok := u.names[c.Name]; ok {
 		return name
 	}
-	name := numbered(c.Name, layerWords, u.layerOf(layer))
+	name := numbered(c.Name, layerWords, layer+u.shift)
 	if expert >= 0 {
-		name = u.givenExpert(c, name, u.expertOf(c, name))
+		name = u.expertOf(c, name)
 	}
 	u.names[c.Name] = name
 	return name

@@ -44,6 +44,28 @@ type Element struct {
 // NonFinite is the number of elements that are not finite.
 func (s *Stats) NonFinite() int64 { return s.NaN + s.PosInf + s.NegInf }
 
+// Highest is the largest element as numpy.max has it: NaN where an element is NaN. It is nil
+// for a tensor without elements, and where Max does not cover the finite elements of a complex
+// tensor.
+func (s *Stats) Highest() *float64 { return s.extreme(s.Max, s.PosInf, 1) }
+
+// Lowest is the smallest element as numpy.min has it; see Highest.
+func (s *Stats) Lowest() *float64 { return s.extreme(s.Min, s.NegInf, -1) }
+
+// extreme returns the extreme of all elements from the extreme of the finite ones and the
+// number of infinities of the sign.
+func (s *Stats) extreme(finite *float64, infinities int64, sign int) *float64 {
+	switch {
+	case s.NaN > 0:
+		return new(math.NaN())
+	case infinities > 0:
+		return new(math.Inf(sign))
+	case s.Count > 0 && s.NonFinite() == s.Count:
+		return new(math.Inf(-sign))
+	}
+	return finite
+}
+
 // Accumulator gathers the Stats of elements that arrive block by block. The
 // same blocks give the same bits on every machine.
 type Accumulator struct {

@@ -378,6 +378,36 @@ func TestStatsComplex(t *testing.T) {
 	}
 }
 
+// TestExtremes compares the extremes of all elements with slices.Max and slices.Min, which
+// return NaN where an element is NaN, as numpy does.
+func TestExtremes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		one := rapid.SampledFrom([]float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1, -2})
+		elements := rapid.SliceOfN(one, 1, 4).Draw(t, "elements")
+		a, err := NewAccumulator(Float32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range elements {
+			a.Add(appendElement(nil, uint64(math.Float32bits(x)), 4))
+		}
+		s := a.Stats()
+		if got, want := *s.Highest(), float64(slices.Max(elements)); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+			t.Errorf("highest is %v, want %v", got, want)
+		}
+		if got, want := *s.Lowest(), float64(slices.Min(elements)); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+			t.Errorf("lowest is %v, want %v", got, want)
+		}
+	})
+	if s := new(Stats); s.Highest() != nil || s.Lowest() != nil {
+		t.Errorf("no elements: highest %v, lowest %v", s.Highest(), s.Lowest())
+	}
+	one := statsOf(t, Complex64, make([]byte, 8), []byte{0, 0, 0x80, 0x7f, 0, 0, 0, 0}) // 0 and +Inf
+	if *one.Highest() != math.Inf(1) || one.Lowest() != nil {
+		t.Errorf("complex: highest %v, lowest %v, want +Inf and nil", one.Highest(), one.Lowest())
+	}
+}
+
 func TestStatsWholeElements(t *testing.T) {
 	defer func() {
 		if recover() == nil {

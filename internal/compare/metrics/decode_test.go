@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -127,22 +126,6 @@ func TestDigest(t *testing.T) {
 		n[count-1]++
 		if reversed.N != want.N || kernel.Digest(n, r).N == want.N {
 			t.Errorf("%d: sum %x, reversed %x", count, want.N, reversed.N)
-		}
-	}
-}
-
-func TestCombineCRC(t *testing.T) {
-	data := make([]byte, 3000)
-	random := rand.New(rand.NewPCG(7, 7))
-	for i := range data {
-		data[i] = byte(random.Uint32())
-	}
-	table := crc32.MakeTable(crc32.Castagnoli)
-	want := crc32.Checksum(data, table)
-	for _, cut := range []int{0, 1, 7, 1000, 2999, 3000} {
-		a, b := crc32.Checksum(data[:cut], table), crc32.Checksum(data[cut:], table)
-		if got := combineCRC(a, b, int64(len(data)-cut)); got != want {
-			t.Errorf("cut at %d: %08x, want %08x", cut, got, want)
 		}
 	}
 }

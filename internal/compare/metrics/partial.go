@@ -1,9 +1,11 @@
 package metrics
 
 import (
+	"hash/crc32"
 	"math"
 
 	"dumptool/internal/compare/metrics/noise"
+	"dumptool/internal/crc"
 )
 
 // The counts that are mere sums.
@@ -176,8 +178,8 @@ func (p *Partial) merge(q *Partial, e *Engine) {
 	p.relHistogram = p.relHistogram.merged(q.relHistogram)
 	p.axes.merge(&q.axes)
 	p.withoutAxes = append(p.withoutAxes, q.withoutAxes...)
-	p.refCRC = combineCRC(p.refCRC, q.refCRC, q.elements*int64(e.ref.size))
-	p.npuCRC = combineCRC(p.npuCRC, q.npuCRC, q.elements*int64(e.npu.size))
+	p.refCRC = crc.Combine(crc32.Castagnoli, p.refCRC, q.refCRC, q.elements*int64(e.ref.size))
+	p.npuCRC = crc.Combine(crc32.Castagnoli, p.npuCRC, q.npuCRC, q.elements*int64(e.npu.size))
 	p.refSum += q.refSum
 	p.npuSum += q.npuSum
 	if q.zeroTail == q.elements {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"dumptool/internal/crc"
 )
 
 // Verify compares the data with its CRC-32; it reads what nobody has read yet.
@@ -196,33 +198,8 @@ func (s *sum) extend(i int, p []byte, off int64) int {
 	x.to += int64(len(p))
 	if i+1 < len(s.parts) && s.parts[i+1].from == x.to {
 		next := s.parts[i+1]
-		x.crc, x.to = combine(x.crc, next.crc, next.to-next.from), next.to
+		x.crc, x.to = crc.Combine(crc32.IEEE, x.crc, next.crc, next.to-next.from), next.to
 		s.parts = slices.Delete(s.parts, i+1, i+2)
 	}
 	return known + len(p)
-}
-
-// combine is the CRC-32 of data with the first sum, followed by n bytes with the second:
-// the first is multiplied by x^(8n) modulo the polynomial, as in zlib's crc32_combine.
-func combine(first, second uint32, n int64) uint32 {
-	power := uint32(1) << 23 // x^8: the highest bit is the constant term
-	for ; n > 0; n >>= 1 {
-		if n&1 != 0 {
-			first = multiply(first, power)
-		}
-		power = multiply(power, power)
-	}
-	return first ^ second
-}
-
-// multiply is the product of polynomials over GF(2) modulo that of CRC-32; their highest
-// bit is the constant term.
-func multiply(a, b uint32) (product uint32) {
-	for ; a != 0; a <<= 1 {
-		if a>>31 != 0 {
-			product ^= b
-		}
-		b = b>>1 ^ crc32.IEEE&-(b&1)
-	}
-	return product
 }

@@ -2,7 +2,6 @@ package archive
 
 import (
 	"bytes"
-	"hash/crc32"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -10,18 +9,6 @@ import (
 
 	"pgregory.net/rapid"
 )
-
-// TestCombine compares the sum of two parts with that of the whole.
-func TestCombine(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		b := noise(rapid.IntRange(0, 5000).Draw(rt, "size"))
-		cut := rapid.IntRange(0, len(b)).Draw(rt, "cut")
-		got := combine(crc32.ChecksumIEEE(b[:cut]), crc32.ChecksumIEEE(b[cut:]), int64(len(b)-cut))
-		if want := crc32.ChecksumIEEE(b); got != want {
-			rt.Errorf("%d bytes cut at %d: %08x, want %08x", len(b), cut, got, want)
-		}
-	})
-}
 
 // TestStoredIsSummed reads parts of a stored entry in any order, by several goroutines and
 // some twice. Of a whole one Verify finds nothing wrong, of one with a flipped bit all reads

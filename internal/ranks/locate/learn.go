@@ -22,9 +22,8 @@ type Role struct {
 	// Found is set where a map is, Instances counts those that it was found in. Of a role
 	// whose values are like nothing in the reference the map is that which all other roles
 	// have for axes of such sizes, if there is one: Assumed is set then, and the score is 0.
-	// Given is set for one that somebody says: Instances are then those whose values agree.
-	Found, Assumed, Given bool
-	Instances             int
+	Found, Assumed bool
+	Instances      int
 	// Others counts other maps that as many instances have: with any, none is sure.
 	Others int
 	// Known is set where the index of the first axis is that of another role.
@@ -227,9 +226,6 @@ func (l *Learner) Keep(k Known) {
 
 // Same reports whether two maps take the same slices.
 func (m *Map) Same(o *Map) bool { return slices.EqualFunc(m.Axes, o.Axes, slices.Equal) }
-
-// Agrees reports whether a part has the values that a map takes of the whole.
-func (m *Map) Agrees(part, whole *Array) bool { return isLike(part, m.Part(whole), sameTensor) }
 
 // key is a map as a text.
 func (m *Map) key() string {
