@@ -169,6 +169,9 @@ func (b *buffers) add(ctx context.Context, e *Engine, p *Partial, sums *tree, of
 		if err != nil {
 			return &SideError{NPUSide, err}
 		}
+		if visit := e.request.Visit; visit != nil {
+			visit(at, refRead, npuRead)
+		}
 		equal := p.refCRC == p.npuCRC
 		for i := 0; i < count; i += blockElements {
 			k := min(blockElements, count-i)
