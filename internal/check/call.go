@@ -90,7 +90,7 @@ func arguments(c *dumpdir.Call) map[string]*argument {
 // of msprobe and its dump.json is not there; others as they are.
 func asCall(op *dumpdir.Op) *dumpdir.Op {
 	name := op.Names()[0]
-	if function, _ := optype.CallsOf(name, ""); op.Call != nil || function == "" || !strings.Contains(name+".", ".forward.") {
+	if function, _ := optype.CallsOf(name, ""); op.Call != nil || function == "" {
 		return op
 	}
 	one := *op

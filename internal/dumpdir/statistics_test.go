@@ -129,3 +129,17 @@ func TestStatisticsInOneFile(t *testing.T) {
 		t.Errorf("error %v, want %s", err, first)
 	}
 }
+
+// TestCountOf reads numbers of elements, and numbers that no tensor can have.
+func TestCountOf(t *testing.T) {
+	for _, tt := range []struct{ value, want float64 }{{0, 0}, {7, 7}, {1 << 40, 1 << 40}, {-5, 0}, {1e300, 0}, {math.NaN(), 0}, {math.Inf(1), 0}} {
+		var s Statistics
+		if s.CountOf(NaNs) != nil {
+			t.Fatal("a table without the number has one")
+		}
+		s.Values.Set(NaNs, tt.value)
+		if n := s.CountOf(NaNs); n == nil || *n != int64(tt.want) {
+			t.Errorf("%v is %v, want %v", tt.value, n, tt.want)
+		}
+	}
+}

@@ -3,9 +3,10 @@ package optype
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
+
+	"dumptool/internal/format/msprobe"
 )
 
 // Call says what a call of a function or module of a framework computes.
@@ -323,14 +324,14 @@ var Ignored = strings.Fields("inplace out dtype memory_format non_blocking copy 
 // class; nothing for a call that nobody knows, or of a backward pass. The framework is that
 // of dump.json.
 func CallsOf(api, framework string) (function string, rows []Call) {
-	words := strings.FieldsFunc(api, func(r rune) bool { return r == '.' })
-	if len(words) < 3 || slices.Contains(words, "backward") || slices.Contains(words, "parameters_grad") {
+	call := msprobe.ParseName(api)
+	if call.Direction != msprobe.Forward {
 		return "", nil
 	}
-	class := moduleClass(words)
+	class := call.Class()
 	table := functionRows()
 	switch {
-	case framework == "mindspore" && !strings.HasPrefix(words[0], "Mint"):
+	case framework == "mindspore" && !strings.HasPrefix(call.Callee, "Mint"):
 		table = mindsporeRows()
 	case class != "":
 		table = moduleRows()
@@ -338,30 +339,16 @@ func CallsOf(api, framework string) (function string, rows []Call) {
 	if class != "" {
 		return class, table[class]
 	}
-	function = words[1]
+	function = call.Function()
 	name := function
 	if !strings.HasSuffix(name, "__") {
 		name = strings.TrimSuffix(name, "_")
 	}
-	if rows = table[words[0]+"."+name]; rows == nil {
+	family, _, _ := strings.Cut(call.Callee, ".")
+	if rows = table[family+"."+name]; rows == nil {
 		rows = table[name]
 	}
 	return function, rows
-}
-
-// moduleClass returns the class of the module that a call is of, such as Linear of the words of
-// Module.fc1.Linear.forward.0: the last word that is no number or direction. It is empty for
-// calls of functions.
-func moduleClass(words []string) string {
-	if words[0] != "Module" && words[0] != "Cell" {
-		return ""
-	}
-	for _, word := range slices.Backward(words) {
-		if _, err := strconv.Atoi(word); err != nil && word != "forward" && word != "backward" && word != "parameters_grad" {
-			return word
-		}
-	}
-	return ""
 }
 
 // CallNames are the names of the functions and modules of PyTorch and MindSpore whose meaning is

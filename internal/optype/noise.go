@@ -1,6 +1,10 @@
 package optype
 
-import "strings"
+import (
+	"strings"
+
+	"dumptool/internal/format/msprobe"
+)
 
 // Noise says how the noise of the inputs of an operator bounds that of its output where
 // no elements are known, only how large the tensors are.
@@ -92,16 +96,17 @@ func (b Buffer) Ignores(input, inputs int, beta float64) bool {
 // such as Functional.relu.0.forward or Module.conv1.Conv2d.backward.0: of a module by its
 // class, which is the last word that is no number.
 func OfCall(name string) Type {
-	words := strings.FieldsFunc(name, func(r rune) bool { return r == '.' })
-	if len(words) < 2 {
-		return Type{}
-	}
-	if class := moduleClass(words); class != "" {
+	call := msprobe.ParseName(name)
+	if class := call.Class(); class != "" {
 		return Of(apiPrefixes[0] + class)
 	}
-	t := Of(apiPrefixes[0] + words[1])
-	if words[0] == "Distributed" && t.Noise != NoiseRanks {
-		t = Of(words[0] + "." + words[1])
+	function := call.Function()
+	if function == "" {
+		return Type{}
+	}
+	t := Of(apiPrefixes[0] + function)
+	if distributed := "Distributed." + function; strings.HasPrefix(call.Callee, "Distributed.") && t.Noise != NoiseRanks {
+		t = Of(distributed)
 		t.Noise = NoiseRanks
 	}
 	return t

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"dumptool/internal/format/msprobe"
 )
 
 // Class says what an operator makes of the errors of its inputs.
@@ -234,11 +236,12 @@ var apiPrefixes = []string{"functional.", "torch.", "tensor.", "mint.", "npu.", 
 // OfOperator returns what is known of an operator by its type or, where there is
 // none, by the name that msprobe gives an entry, such as Functional.relu.0.forward.
 func OfOperator(opType, name string) Type {
-	parts := strings.Split(name, ".")
-	if opType != "" || len(parts) != 4 || parts[3] != "forward" || !slices.Contains(apiPrefixes, strings.ToLower(parts[0])+".") {
+	call := msprobe.ParseName(name)
+	family, _, _ := strings.Cut(strings.ToLower(call.Callee), ".")
+	if opType != "" || call.Direction != msprobe.Forward || !slices.Contains(apiPrefixes, family+".") {
 		return Of(opType)
 	}
-	return Of(parts[0] + "." + parts[1])
+	return Of(call.Callee)
 }
 
 // Of returns what is known of a type of operators, by the name that CANN,

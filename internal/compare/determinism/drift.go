@@ -5,22 +5,19 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"hash"
 	"hash/crc32"
-	"hash/fnv"
 	"io"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 
 	"dumptool/internal/compare"
-	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/guard"
 	"dumptool/internal/lang"
-	"dumptool/internal/layout"
 	"dumptool/internal/safefile"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
@@ -151,7 +148,8 @@ func (d *Drift) compare(ctx context.Context, first, other *compare.Tensor, versi
 		d.Why = lang.Plain(err.Error())
 		return nil
 	}
-	res, err := metrics.Compare(ctx, metrics.Request{Shape: a.Stored, RefDType: a.DType, NPUDType: b.DType}, a.Elements(), b.Elements())
+	stored := newBitDrift(a.DType)
+	res, err := metrics.Compare(ctx, metrics.Request{Shape: a.Stored, RefDType: a.DType, NPUDType: b.DType, Visit: stored.visit}, a.Elements(), b.Elements())
 	if err != nil {
 		return err
 	}
@@ -161,13 +159,9 @@ func (d *Drift) compare(ctx context.Context, first, other *compare.Tensor, versi
 			d.First = new(first.Offset)
 		}
 	}
-	bits, err := bitsOf(ctx, a, b, d.Differ == 0)
-	if err != nil {
-		return err
-	}
-	d.Compared, d.Bits, d.places = true, bits.count, bits.places()
+	d.Compared, d.Bits, d.places = true, stored.count, stored.places
 	if d.Differ == 0 {
-		d.Why = bits.text()
+		d.Why = stored.text()
 	}
 	return nil
 }
@@ -175,13 +169,25 @@ func (d *Drift) compare(ctx context.Context, first, other *compare.Tensor, versi
 // bitDrift sums up which elements of two tensors differ in their stored bits.
 type bitDrift struct {
 	count, first int64
-	// zeros are pairs of 0 and -0, nans pairs of NaN; they are equal in value.
+	// places is equal for equal sets of elements, but for chance.
+	places uint64
+	// zeros are pairs of 0 and -0, nans pairs of NaN; they are equal in value. Pairs are
+	// counted as long as none differs in value.
 	zeros, nans int64
-	sum         hash.Hash64
+	differ      bool
+	unit        int    // bytes of an element: a power of two, at most 16
+	high        uint64 // the highest bit of each element in 8 bytes
+	value       func(stored []byte) float64
 }
 
-// places is equal for equal sets of elements, but for chance.
-func (b *bitDrift) places() uint64 { return b.sum.Sum64() }
+func newBitDrift(d tensor.DType) *bitDrift {
+	unit := d.UnitSize()
+	b := &bitDrift{unit: unit, high: 1 << 63, value: valueOf(d)}
+	for bits := 8 * unit; bits < 64; bits *= 2 {
+		b.high |= b.high >> bits
+	}
+	return b
+}
 
 // text says how the bits of tensors differ that are equal in value.
 func (b *bitDrift) text() lang.Sentence {
@@ -201,53 +207,57 @@ func (b *bitDrift) text() lang.Sentence {
 	return lang.Sayf("equal in value, not in bits: %s, first at %d", "值相同，比特不同：%s，首个位于 %d", lang.Join(kinds, lang.Text{EN: ", ", ZH: "，"}), b.first)
 }
 
-// bitsOf compares the stored bits of two tensors of one type and shape. In
-// tensors that are equal in value it counts kinds of elements.
-func bitsOf(ctx context.Context, a, b *align.Tensor, equal bool) (*bitDrift, error) {
-	unit := a.DType.UnitSize()
-	n, _ := a.Stored.Count()
-	var x []byte
-	y := make([]byte, layout.BlockElements*unit)
-	right := b.Elements()
-	d := &bitDrift{sum: fnv.New64a()}
-	value := func([]byte) float64 { return 1 }
-	if equal {
-		value = valueOf(a.DType)
+// visit adds the elements from an offset on, in words of 8 bytes or of one element.
+func (b *bitDrift) visit(at int64, left, right []byte) {
+	if bytes.Equal(left, right) {
+		return
 	}
-	var first int64
-	for block, err := range a.Blocks(ctx, n, &x) {
-		if err != nil {
-			return nil, err
+	low := ^b.high
+	for i := 0; i < len(left); i += max(8, b.unit) {
+		x := differingBits(left[i:], right[i:], b.unit)
+		marks := (x&low + low | x) & b.high // of elements with a bit that differs
+		if marks == 0 {
+			continue
 		}
-		if err := right.ReadElements(y[:len(block)], first); err != nil {
-			return nil, err
+		if b.count == 0 {
+			b.first = at + int64((i+bits.TrailingZeros64(marks)/8)/b.unit)
 		}
-		if !bytes.Equal(block, y[:len(block)]) {
-			for i := 0; i < len(block); i += unit {
-				if p, q := block[i:i+unit], y[i:i+unit]; !bytes.Equal(p, q) {
-					d.add(first+int64(i/unit), value(p), value(q))
-				}
-			}
+		b.count += int64(bits.OnesCount64(marks))
+		hash := uint64(at*int64(b.unit)+int64(i))*0x9e3779b97f4a7c15 + marks
+		hash = (hash ^ hash>>29) * 0xbf58476d1ce4e5b9
+		b.places += hash ^ hash>>32
+		for ; marks != 0 && !b.differ; marks &= marks - 1 {
+			k := i + bits.TrailingZeros64(marks)/8/b.unit*b.unit
+			b.classify(b.value(left[k:k+b.unit]), b.value(right[k:k+b.unit]))
 		}
-		first += int64(len(block) / unit)
 	}
-	return d, nil
 }
 
-// add adds an element that differs, with its two values.
-func (b *bitDrift) add(at int64, left, right float64) {
-	var place [8]byte
-	binary.LittleEndian.PutUint64(place[:], uint64(at))
-	b.sum.Write(place[:])
-	if b.count == 0 {
-		b.first = at
+// differingBits returns the bits that differ in the first 8 bytes of both, or in either half of
+// an element of 16 bytes.
+func differingBits(p, q []byte, unit int) uint64 {
+	if len(p) < 8 {
+		var last [2][8]byte
+		copy(last[0][:], p)
+		copy(last[1][:], q)
+		p, q = last[0][:], last[1][:]
 	}
-	b.count++
+	x := binary.LittleEndian.Uint64(p) ^ binary.LittleEndian.Uint64(q)
+	if unit > 8 {
+		x |= binary.LittleEndian.Uint64(p[8:]) ^ binary.LittleEndian.Uint64(q[8:])
+	}
+	return x
+}
+
+// classify counts an element whose bits differ by its values.
+func (b *bitDrift) classify(left, right float64) {
 	switch {
 	case left == 0 && right == 0:
 		b.zeros++
 	case left != left && right != right:
 		b.nans++
+	default:
+		b.differ = left != right
 	}
 }
 

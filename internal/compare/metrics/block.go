@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"bytes"
 	"math"
 
 	"dumptool/internal/compare/metrics/kernel"
@@ -8,7 +9,9 @@ import (
 
 // block is a short run of pairs, which fits in the fastest cache. First all of its
 // elements are decoded, then the pairs where a side is not finite are taken out;
-// the others move together, and count becomes their number.
+// the others move together, and count becomes their number. Where both sides have the same
+// bytes and one type, the reference is the NPU's side: one side is decoded and hashed, and
+// no pair has a difference.
 type block struct {
 	*buffers
 	e     *Engine
@@ -25,6 +28,7 @@ type block struct {
 	runs       kernel.GroupSums // what the noise has added up of the pairs: see AddBlock
 	digests    kernel.Digests   // of all elements
 	errors     kernel.Flagged   // of the marked pairs, but Max is over all pairs
+	equal      bool             // both sides have the same bytes
 	quotients  bool             // |d|/|r| are counted
 	marked     bool             // the errors were marked with the differences
 	hashed     bool             // the digests were made with the values
@@ -36,14 +40,18 @@ type block struct {
 
 // newBlock returns a block of no pairs.
 func newBlock(e *Engine, b *buffers, p *Partial) block {
-	return block{buffers: b, e: e, part: p, n: b.n, r: b.r, d: b.d}
+	return block{buffers: b, e: e, part: p}
 }
 
 // begin makes it the block of count pairs from an offset on.
 func (b *block) begin(first int64, count int, ref, npu []byte) {
 	b.first, b.count, b.all = first, count, count
+	b.n, b.r, b.d = b.buffers.n, b.buffers.r, b.buffers.d
 	b.n.stored, b.r.stored = npu[:count*b.e.npu.size], ref[:count*b.e.ref.size]
 	b.abs, b.rel = b.buffers.abs[:count], b.buffers.rel[:count]
+	if b.equal = b.e.npu.dtype == b.e.ref.dtype && bytes.Equal(b.n.stored, b.r.stored); b.equal {
+		b.abs, b.rel = b.zeros[:count], b.zeros[:count]
+	}
 	b.sums, b.extent, b.runs, b.digests, b.errors = node{}, extent{}, kernel.GroupSums{}, kernel.Digests{}, kernel.Flagged{}
 	b.failedLast = b.failed
 	b.hashed, b.coded, b.gathered, b.failed, b.marked = false, false, false, false, false
@@ -57,7 +65,7 @@ func (b *block) compute() {
 		b.addNoise(math.Inf(1))
 	}
 	b.sample()
-	if !b.hashed {
+	if b.hashStored(); !b.hashed {
 		b.encode()
 	}
 	b.classify()

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"dumptool/internal/compare/metrics/kernel"
+	"dumptool/internal/tensor"
 )
 
 // nonFinite is a pair with a side that is not finite. abs and rel are those after
@@ -190,15 +191,26 @@ func (e *Engine) replacement(x float64) float64 {
 	return x
 }
 
+// hashStored makes the digests of equal elements of float32, which need no codes.
+func (b *block) hashStored() {
+	if b.equal && b.e.npu.dtype == tensor.Float32 && !b.n.span.Special {
+		b.digests, b.hashed = kernel.DigestEqual32(b.n.stored), true
+	}
+}
+
 // hash adds the codes of all elements to the digests.
 func (b *block) hash() {
 	p := b.part
-	if b.e.complex {
-		p.npuSum += kernel.HashPairs(b.n.codes[:2*b.all])
-		p.refSum += kernel.HashPairs(b.r.codes[:2*b.all])
-		return
-	}
-	if !b.hashed {
+	switch {
+	case b.hashed:
+	case b.e.complex && b.equal:
+		b.digests.N = kernel.HashPairs(b.n.codes[:2*b.all])
+		b.digests.R = b.digests.N
+	case b.e.complex:
+		b.digests.N, b.digests.R = kernel.HashPairs(b.n.codes[:2*b.all]), kernel.HashPairs(b.r.codes[:2*b.all])
+	case b.equal:
+		b.digests = kernel.DigestEqual(b.n.codes[:b.all])
+	default:
 		b.digests = kernel.Digest(b.n.codes[:b.all], b.r.codes[:b.all])
 	}
 	p.npuSum += b.digests.N

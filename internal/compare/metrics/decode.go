@@ -14,6 +14,10 @@ func (b *block) decode() {
 		return
 	}
 	b.n.decode(b)
+	if b.equal {
+		b.r = b.n
+		return
+	}
 	b.r.decode(b)
 }
 
@@ -65,15 +69,17 @@ func (b *block) encode() {
 	n, r := b.n.codedValues(b), b.r.codedValues(b)
 	b.n.codes, b.r.codes = b.n.codes[:len(n)], b.r.codes[:len(r)]
 	npu, ref := b.e.npu, b.e.ref
-	if npu.integer {
+	switch {
+	case npu.integer:
 		npu.integerCodes(b.n.codes, npu, n, b.n.integers(b))
-		npu.integerCodes(b.r.codes, ref, r, b.r.integers(b))
-		return
-	}
-	if b.e.complex || !npu.storedCodes(b.n.codes, b.n.stored) {
+	case b.e.complex || !npu.storedCodes(b.n.codes, b.n.stored):
 		npu.codes.round(b.n.codes, n)
 	}
 	switch {
+	case b.equal:
+		b.r.codes = b.n.codes
+	case npu.integer:
+		npu.integerCodes(b.r.codes, ref, r, b.r.integers(b))
 	case !b.e.complex && ref.dtype == tensor.Float32 && npu.dtype == tensor.Float16:
 		kernel.Float16Codes(b.r.codes, b.r.stored)
 	case b.e.complex || ref.dtype != npu.dtype || !ref.storedCodes(b.r.codes, b.r.stored):

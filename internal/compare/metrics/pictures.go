@@ -305,7 +305,10 @@ func (g *gatherer) find(b *block) {
 	}
 	b.relate()
 	flags, f := b.flags[:b.count], &g.found
-	if f.count = 0; !b.marked || b.extent.maxAbs > math.MaxFloat64 {
+	switch f.count = 0; {
+	case b.equal:
+		clear(flags)
+	case !b.marked || b.extent.maxAbs > math.MaxFloat64:
 		b.errors.Count = 0
 		for i, abs := range b.abs {
 			if flags[i] = 0; !b.e.request.Limits.Passes(abs, math.Abs(b.r.values[i])) {

@@ -6,29 +6,19 @@ import (
 	"dumptool/internal/compare/metrics/kernel"
 )
 
-// relate adds the differences, also the relative ones, and the histograms. It tells whether the margin
-// changes: most blocks are within the share of the limits that earlier ones have used, and
-// of those behind errors within the multiple.
+// relate adds the differences, also the relative ones, and the histograms.
 func (b *block) relate() {
-	share := b.part.minLimits.margin / slack
-	if !b.failedLast || math.IsInf(share, 1) {
-		share = min(share, 1)
-	}
-	limits := b.e.request.Limits
-	within := limits.shrunk(share)
 	b.quotients = b.e.strata.Has(b.first)
-	from, what := b.n.values, b.r.values
-	if !b.e.direct {
-		from, what = b.abs, b.zeros
+	var c kernel.Ratios
+	if b.equal {
+		zeros := int64(0)
+		if b.r.span.MinAbs == 0 {
+			zeros = kernel.Zeros(b.r.values)
+		}
+		c = b.histograms.tables.CountEqual(b.r.values, zeros, b.quotients)
+	} else {
+		c = b.divide()
 	}
-	wanted := kernel.Wanted{Quotients: b.quotients, Atol: within.Atol, Rtol: within.Rtol}
-	if b.marked = b.failedLast && !b.gathered && limits.Mode == IsClose; b.marked { // errors follow each other
-		wanted.Flags, wanted.Flag, wanted.FlagAtol, wanted.FlagRtol = b.flags[:b.count], beyondError|hpaaError, limits.Atol, limits.Rtol
-	}
-	c := b.histograms.tables.Relatives(b.rel, b.abs, from, what, b.r.values, &wanted)
-	b.errors = kernel.Flagged{Sum: c.FlaggedAbs, Max: c.MaxAbs, Count: c.Flagged}
-	b.extent.within = within.Mode == IsClose && !c.Exceeds && c.MaxAbs <= math.MaxFloat64
-	b.extent.passes = b.extent.within && share <= 1
 	counts := &b.part.counts
 	counts[relativeZeros] += c.Zeros
 	counts[relativeUndefined] += c.Undefined
@@ -47,4 +37,29 @@ func (b *block) relate() {
 	if b.e.double {
 		b.histograms.moveSubnormals(b.rel, b.abs, b.quotients)
 	}
+}
+
+// divide sets |d| and |d|/|r|, and reports whether the margin changes: most blocks are within
+// the share of the limits that earlier ones have used, and those behind errors within the
+// multiple.
+func (b *block) divide() kernel.Ratios {
+	share := b.part.minLimits.margin / slack
+	if !b.failedLast || math.IsInf(share, 1) {
+		share = min(share, 1)
+	}
+	limits := b.e.request.Limits
+	within := limits.shrunk(share)
+	from, what := b.n.values, b.r.values
+	if !b.e.direct {
+		from, what = b.abs, b.zeros
+	}
+	wanted := kernel.Wanted{Quotients: b.quotients, Atol: within.Atol, Rtol: within.Rtol}
+	if b.marked = b.failedLast && !b.gathered && limits.Mode == IsClose; b.marked { // errors follow each other
+		wanted.Flags, wanted.Flag, wanted.FlagAtol, wanted.FlagRtol = b.flags[:b.count], beyondError|hpaaError, limits.Atol, limits.Rtol
+	}
+	c := b.histograms.tables.Relatives(b.rel, b.abs, from, what, b.r.values, &wanted)
+	b.errors = kernel.Flagged{Sum: c.FlaggedAbs, Max: c.MaxAbs, Count: c.Flagged}
+	b.extent.within = within.Mode == IsClose && !c.Exceeds && c.MaxAbs <= math.MaxFloat64
+	b.extent.passes = b.extent.within && share <= 1
+	return c
 }

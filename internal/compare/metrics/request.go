@@ -21,6 +21,9 @@ type Request struct {
 	LateAxes bool
 	// Noise asks for Result.Noise, nil for none; complex types have none.
 	Noise *noise.Request
+	// Visit, unless it is nil, gets the stored elements of both sides as they are read, from an
+	// offset on: all of a segment in their order.
+	Visit func(first int64, ref, npu []byte)
 }
 
 // Reader gives the elements of one side by position, tensor.DType.UnitSize

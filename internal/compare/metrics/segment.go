@@ -169,14 +169,22 @@ func (b *buffers) add(ctx context.Context, e *Engine, p *Partial, sums *tree, of
 		if err != nil {
 			return &SideError{NPUSide, err}
 		}
-		p.refCRC = crc32.Update(p.refCRC, castagnoli, refRead)
-		p.npuCRC = crc32.Update(p.npuCRC, castagnoli, npuRead)
+		if visit := e.request.Visit; visit != nil {
+			visit(at, refRead, npuRead)
+		}
+		equal := p.refCRC == p.npuCRC
 		for i := 0; i < count; i += blockElements {
 			k := min(blockElements, count-i)
 			l.begin(at+int64(i), k, refRead[i*e.ref.size:], npuRead[i*e.npu.size:])
 			l.compute()
+			equal = equal && l.equal
 			sums.add(&l.sums, 1)
 			p.blocks++
+		}
+		npuCRC := p.npuCRC
+		p.refCRC = crc32.Update(p.refCRC, castagnoli, refRead)
+		if p.npuCRC = p.refCRC; !equal {
+			p.npuCRC = crc32.Update(npuCRC, castagnoli, npuRead)
 		}
 		at += int64(count)
 	}

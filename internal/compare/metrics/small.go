@@ -19,7 +19,7 @@ func (b *block) countSmall() {
 	case ratio < 1 && b.leastRef() >= ref && b.leastRef()*(1-ratio) >= npu*slack:
 		// Both sides are zero together, and nothing else is small.
 		c = kernel.Small{NZeros: b.extent.zeros, RZeros: b.extent.zeros}
-	case ratio < 1 && b.hashed && b.leastRef() >= ref: // of float16
+	case ratio < 1 && b.hashed && b.e.halves && b.leastRef() >= ref:
 		c = kernel.CountBelow(b.n.stored, b.r.values, b.extent.zeros)
 	default:
 		c = kernel.CountSmall(b.n.values, b.r.values, npu, ref)

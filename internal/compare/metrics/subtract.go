@@ -11,6 +11,8 @@ func (b *block) subtract() {
 	e := b.e
 	b.d = b.d[:len(b.n.codedValues(b))]
 	switch {
+	case b.equal:
+		clear(b.d)
 	case e.complex:
 		kernel.Subtract(b.d, b.n.parts, b.r.parts)
 		moduli(b.abs, b.d)

@@ -129,10 +129,8 @@ func (c *Calls) Key(api string, l *msprobe.Leaf, npu bool) string {
 // call is a call and what it is called.
 type call struct {
 	of *dumpdir.Call
-	// name is the name without number and direction, first its own and then that which
-	// PyTorch or the reference has for it.
-	name, direction, number string
-	backward                bool
+	// Name is the call's own, with the callee that PyTorch or the reference has for it.
+	msprobe.Name
 	// mapped is set for a name that the map has given, translated for one of PyTorch for a
 	// call of MindSpore; values is then what is known of its values, nil for nothing.
 	mapped, translated bool
@@ -146,54 +144,19 @@ type call struct {
 func parseCalls(calls []*dumpdir.Call) []call {
 	all := make([]call, len(calls))
 	for i, c := range calls {
-		all[i] = parseCall(c.API)
-		all[i].of = c
+		all[i] = call{of: c, Name: msprobe.ParseName(c.API)}
 	}
 	return all
-}
-
-// directions are the words behind the name of a call, or behind its number. Numbers of the
-// first are those of forward calls, of the others of their own.
-var directions = []string{"forward", "debug", "debug_grad", "backward", "parameters_grad"}
-
-const firstBackward = 3 // of directions
-
-// parseCall reads names such as Functional.relu.0.backward, and of modules
-// Module.relu.ReLU.backward.0 and Module.relu.ReLU.parameters_grad.
-func parseCall(api string) call {
-	parts := strings.Split(api, ".")
-	n := len(parts)
-	c := call{name: api}
-	number, direction := n-2, n-1
-	if msprobe.IsModule(api) && parts[direction] != "parameters_grad" {
-		number, direction = n-1, n-2
-	}
-	if n < 3 || !slices.Contains(directions, parts[direction]) {
-		return c
-	}
-	if _, err := strconv.ParseUint(parts[number], 10, 32); err == nil {
-		c.number = parts[number]
-	} else if direction < number || parts[direction] != "parameters_grad" {
-		return c
-	}
-	c.direction = parts[direction]
-	c.backward = slices.Index(directions, c.direction) >= firstBackward
-	end := direction
-	if c.number != "" {
-		end = min(number, direction)
-	}
-	c.name = strings.Join(parts[:end], ".")
-	return c
 }
 
 // setBase makes the base of the name. Modules go by their places in the network where their
 // classes have other names on the other side.
 func (c *call) setBase(modules bool) {
-	name := c.name
+	name := c.Callee
 	if dot := strings.LastIndexByte(name, '.'); modules && dot > 0 && msprobe.IsModule(name) {
 		name = name[:dot]
 	}
-	c.base = strings.Join([]string{c.inside, name, c.direction}, " ")
+	c.base = strings.Join([]string{c.inside, name, string(c.Direction)}, " ")
 }
 
 const mindspore = "mindspore"
@@ -216,17 +179,17 @@ func mapModules(npus []call, nameMap *sidefile.NameMap) {
 	layers := layersOf(npus, nameMap.Layers)
 	for i := range npus {
 		c := &npus[i]
-		if c.direction == "" {
+		if c.Direction == "" {
 			continue
 		}
-		if entry, ok := nameMap.FindNPU(c.name); ok {
-			c.name, c.mapped = entry.Ref, true
-		} else if word, path, ok := cutModule(c.name); ok {
+		if entry, ok := nameMap.FindNPU(c.Callee); ok {
+			c.Callee, c.mapped = entry.Ref, true
+		} else if word, path, ok := cutModule(c.Callee); ok {
 			if to := layers.rename(path); to != path {
-				c.name = word + "." + to
+				c.Callee = word + "." + to
 			}
 			if to := mapCell(nameMap, path); to != path {
-				c.name = word + "." + to
+				c.Callee = word + "." + to
 			}
 		}
 	}
@@ -268,17 +231,17 @@ func layersOf(calls []call, sections map[string]map[string]string) *layers {
 	if sections == nil {
 		return l
 	}
-	add := func(c call) {
-		if _, path, ok := cutModule(c.name); ok {
+	add := func(name msprobe.Name) {
+		if _, path, ok := cutModule(name.Callee); ok {
 			if dot := strings.LastIndexByte(path, '.'); dot > 0 {
 				l.classes[path[:dot]] = path[dot+1:]
 			}
 		}
 	}
 	for i := range calls {
-		add(calls[i])
+		add(calls[i].Name)
 		for _, around := range calls[i].of.Modules {
-			add(parseCall(around))
+			add(msprobe.ParseName(around))
 		}
 	}
 	return l
@@ -319,7 +282,7 @@ func within(calls []call) {
 	for i := range calls {
 		c := calls[i]
 		c.setBase(true)
-		bases[c.of.API] = c.base + " " + c.number
+		bases[c.of.API] = c.base + " " + c.Number
 	}
 	for i := range calls {
 		c := &calls[i]
@@ -332,8 +295,8 @@ func within(calls []call) {
 // CallName is the name of a call without its number and direction, as name maps may
 // have it; empty for other names.
 func CallName(api string) string {
-	if c := parseCall(api); c.direction != "" {
-		return c.name
+	if name := msprobe.ParseName(api); name.Direction != "" {
+		return name.Callee
 	}
 	return ""
 }
@@ -342,7 +305,7 @@ func CallName(api string) string {
 func byOrder(ref, npu []call, refStep, npuStep string) map[string]bool {
 	first := make(map[string]string, len(ref))
 	for i := range ref {
-		first[ref[i].base] = ref[i].number
+		first[ref[i].base] = ref[i].Number
 	}
 	here, there := numbersOf(ref), numbersOf(npu)
 	ordered := make(map[string]bool)
@@ -350,17 +313,17 @@ func byOrder(ref, npu []call, refStep, npuStep string) map[string]bool {
 		c := &npu[i]
 		a, b := here[c.base], there[c.base]
 		switch {
-		case c.number == "" && !c.backward || slices.Equal(a, b):
-		case c.backward, c.inside != "":
+		case c.Number == "" && !c.Direction.IsBackward() || slices.Equal(a, b):
+		case c.Direction.IsBackward(), c.inside != "":
 			ordered[c.base] = true
 		case len(a) == 1 && len(b) == 1:
-			ordered[c.base] = c.number == npuStep && first[c.base] == refStep
+			ordered[c.base] = c.Number == npuStep && first[c.base] == refStep
 		case len(a) == len(b): // several functions that are one on the other side
 			ordered[c.base] = twice(a) != twice(b)
 		}
 	}
 	for i := range ref { // what one side lacks has no partner in any case
-		ordered[ref[i].base] = ordered[ref[i].base] || ref[i].backward && there[ref[i].base] == nil
+		ordered[ref[i].base] = ordered[ref[i].base] || ref[i].Direction.IsBackward() && there[ref[i].base] == nil
 	}
 	return ordered
 }
@@ -369,7 +332,7 @@ func byOrder(ref, npu []call, refStep, npuStep string) map[string]bool {
 func numbersOf(calls []call) map[string][]int {
 	all := make(map[string][]int)
 	for i := range calls {
-		n, err := strconv.Atoi(calls[i].number)
+		n, err := strconv.Atoi(calls[i].Number)
 		if err != nil {
 			n = -1
 		}
@@ -390,7 +353,7 @@ func newSide(calls []call, ordered map[string]bool) callSide {
 	seen := make(map[string]int)
 	for i := range calls {
 		c := &calls[i]
-		name := c.base + "#" + c.number
+		name := c.base + "#" + c.Number
 		if ordered[c.base] {
 			name = c.base + " in order " + strconv.Itoa(seen[c.base])
 			seen[c.base]++
@@ -417,7 +380,7 @@ func nearest(of, others *callSide) map[string]string {
 			word := c.word()
 			least := len(word) // nothing in common
 			for _, other := range left {
-				if other.direction != c.direction || msprobe.IsModule(other.name) != msprobe.IsModule(c.name) {
+				if other.Direction != c.Direction || msprobe.IsModule(other.Callee) != msprobe.IsModule(c.Callee) {
 					continue
 				}
 				if d := lang.Distance(word, other.word()); d < least {
@@ -448,10 +411,10 @@ func (s *callSide) without(others *callSide) (all []*call) {
 
 // word is the part of a name that says most: that of the function, or the place of a module.
 func (c *call) word() string {
-	if _, path, ok := cutModule(c.name); ok {
+	if _, path, ok := cutModule(c.Callee); ok {
 		return path
 	}
-	return strings.ToLower(c.name[strings.LastIndexByte(c.name, '.')+1:])
+	return strings.ToLower(c.Callee[strings.LastIndexByte(c.Callee, '.')+1:])
 }
 
 // hasCalls reports whether both sides are of msprobe.

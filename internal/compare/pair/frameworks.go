@@ -185,7 +185,7 @@ func newDictionary(mindspore, pytorch []call, nameMap *sidefile.NameMap) *dictio
 func countNames(calls []call) map[string]int {
 	all := make(map[string]int)
 	for i := range calls {
-		all[calls[i].name]++
+		all[calls[i].Callee]++
 	}
 	return all
 }
@@ -244,8 +244,8 @@ func (d *dictionary) pytorch(name string) string {
 func (d *dictionary) translate(calls []call, which func(*call) bool) {
 	for i := range calls {
 		if c := &calls[i]; which(c) {
-			c.values = d.of(c.name)
-			c.translated, c.name = true, d.pytorch(c.name)
+			c.values = d.of(c.Callee)
+			c.translated, c.Callee = true, d.pytorch(c.Callee)
 		}
 	}
 }
@@ -269,7 +269,7 @@ func (c *call) value(l *msprobe.Leaf) string {
 	if r := c.values; r != nil {
 		// The gradients that come out of a backward call are those of the inputs.
 		places := r.inputs
-		if (l.Kind == tensor.Output) != c.backward {
+		if (l.Kind == tensor.Output) != c.Direction.IsBackward() {
 			places = r.outputs
 		}
 		to, ok := places[head]

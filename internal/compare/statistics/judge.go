@@ -19,11 +19,11 @@ package statistics
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/finding"
+	"dumptool/internal/format/msprobe"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/optype"
@@ -285,7 +285,7 @@ func (d *digests) makers(v *value) (makers []*value, differ bool) {
 }
 
 func (d *digests) visit(o *op) {
-	if forward := d.byName[strings.Replace(o.name, "backward", "forward", 1)]; o.backward {
+	if forward := d.byName[o.other(msprobe.Forward)]; o.backward {
 		o.bad = forward != nil && forward.bad || (forward == nil || !forward.paired) && d.any
 	}
 	seen := 0

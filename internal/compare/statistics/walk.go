@@ -67,6 +67,7 @@ func (v *value) consequence(t taint) { v.noise, v.taint = 1, t }
 // op is a call or an operator of the reference, and of the NPU under its name.
 type op struct {
 	name      string
+	call      msprobe.Name
 	typ       optype.Type
 	noise     optype.Noise
 	ins, outs []*value
@@ -82,6 +83,16 @@ type op struct {
 	// number may be that of another call.
 	unreliable bool
 	bad        bool // it read digests that differ, or wrote one
+}
+
+// other is the name of the call of the same function or module in another direction. What goes
+// into the gradients of parameters, which may have no number, is the first call.
+func (o *op) other(direction msprobe.Direction) string {
+	name := o.call
+	if name.Direction = direction; o.gradients {
+		name.Number = "0"
+	}
+	return name.String()
 }
 
 // late reports whether the operator is of the backward pass.
@@ -213,7 +224,8 @@ func newOp(row *record.Row) *op {
 	words := strings.Split(row.Op, ".")
 	o.typ, o.module = optype.OfCall(row.Op), msprobe.IsModule(row.Op)
 	o.noise = o.typ.NoiseWay()
-	o.backward, o.gradients = slices.Contains(words, "backward"), slices.Contains(words, "parameters_grad")
+	o.call = msprobe.ParseName(row.Op)
+	o.backward, o.gradients = o.call.Direction == msprobe.Backward, o.call.Direction == msprobe.Gradients
 	if len(words) > 2 {
 		o.api = words[0] + "." + words[1]
 	}
@@ -419,11 +431,9 @@ func (c *call) chooses() bool {
 // addForward adds what the forward call of a backward one read, and what goes into the
 // gradients of the parameters of a module.
 func (j *judge) addForward(c *call) {
-	forward := j.byName[strings.Replace(c.name, "backward", "forward", 1)]
+	forward := j.byName[c.other(msprobe.Forward)]
 	if c.gradients {
-		module, _, _ := strings.Cut(c.name, ".parameters_grad")
-		forward = j.byName[module+".forward.0"]
-		if back := j.byName[module+".backward.0"]; back != nil && back.paired {
+		if back := j.byName[c.other(msprobe.Backward)]; back != nil && back.paired {
 			for _, v := range back.ins {
 				if v.paired() && v.taint != unread {
 					c.add(v, true)

@@ -1,5 +1,10 @@
 package kernel
 
+import (
+	"encoding/binary"
+	"math"
+)
+
 // The factors of Hash, odd numbers without a pattern.
 const sumKey, squareKey = 0x9e3779b97f4a7c15, 0xd6e8feb86659fd93
 
@@ -40,6 +45,39 @@ func Digest(n, r []int64) (d Digests) {
 	}
 	d.N, d.R = sumOfHashes(sumN, squaresN), sumOfHashes(sumR, squaresR)
 	return d
+}
+
+// DigestEqual is Digest of codes beside themselves.
+func DigestEqual(codes []int64) Digests {
+	var sum, squares int64
+	for _, a := range codes {
+		sum += a
+		squares += a * a
+	}
+	return equalDigests(sum, squares)
+}
+
+// DigestEqual32 is DigestEqual of stored float32 elements.
+func DigestEqual32(src []byte) Digests {
+	var sum, squares int64
+	for ; len(src) >= 16; src = src[16:] {
+		two, next := binary.LittleEndian.Uint64(src), binary.LittleEndian.Uint64(src[8:])
+		a, b := signedCode(int64(two<<32)>>32, math.MaxInt32), signedCode(int64(two)>>32, math.MaxInt32)
+		c, d := signedCode(int64(next<<32)>>32, math.MaxInt32), signedCode(int64(next)>>32, math.MaxInt32)
+		sum += a + b + c + d
+		squares += a*a + b*b + c*c + d*d
+	}
+	for ; len(src) > 0; src = src[4:] {
+		a := signedCode(int64(int32(binary.LittleEndian.Uint32(src))), math.MaxInt32)
+		sum += a
+		squares += a * a
+	}
+	return equalDigests(sum, squares)
+}
+
+func equalDigests(sum, squares int64) Digests {
+	hash := sumOfHashes(sum, squares)
+	return Digests{N: hash, R: hash}
 }
 
 // HashPairs returns the sum of the hashes of elements of two codes each.

@@ -114,11 +114,26 @@ func Sum(values []float64) float64 {
 
 // SumAbs returns the sum of the magnitudes of values.
 func SumAbs(values []float64) float64 {
-	var out [4]float64
-	for i, v := range values {
-		out[i&3] += math.Abs(v)
+	s0, s1, s2, s3 := 0.0, 0.0, 0.0, 0.0
+	for ; len(values) >= 4; values = values[4:] {
+		s0 += math.Abs(values[0])
+		s1 += math.Abs(values[1])
+		s2 += math.Abs(values[2])
+		s3 += math.Abs(values[3])
 	}
-	return lanes(out[:])
+	s := [4]float64{s0, s1, s2, s3}
+	for k, v := range values {
+		s[k] += math.Abs(v)
+	}
+	return lanes(s[:])
+}
+
+// Zeros counts the values that are 0.
+func Zeros(values []float64) (count int64) {
+	for _, v := range values {
+		count += int64((math.Float64bits(v)&^SignBit - 1) >> 63)
+	}
+	return count
 }
 
 // Max returns the largest of values that are not negative and not NaN.

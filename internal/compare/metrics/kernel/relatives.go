@@ -71,6 +71,16 @@ func (t *Tables) Relatives(rel, abs, n, s, r []float64, w *Wanted) (c Ratios) {
 	return c
 }
 
+// CountEqual is Relatives for pairs without a difference, of which so many are zeros.
+func (t *Tables) CountEqual(r []float64, zeros int64, quotients bool) Ratios {
+	count := len(r)
+	t.Abs[0] += uint32(count)
+	if quotients {
+		t.Rel[0] += uint32(count)
+	}
+	return Ratios{Ref: SumAbs(r), Zeros: zeros, Below1: int64(count), Below5: int64(count), FirstAbs: Bins, FirstRel: Bins}
+}
+
 // ratios joins the lanes.
 func (out *ratioLanes) ratios(c *Ratios) {
 	c.Rel, c.Ref, c.Abs = lanes(out.sums[0:]), lanes(out.sums[4:]), lanes(out.sums[16:])

@@ -48,11 +48,19 @@ const (
 func (g *NumberGrid) add(n, r []float64, nSpan, rSpan kernel.Span) {
 	least := int64(math.Float64bits(halfNormal))
 	offHalf, offBFloat := uint64(0), uint64(0)
-	for _, x := range n {
-		bits := math.Float64bits(x)
-		normal := ^uint64((int64(bits&^kernel.SignBit)-least)>>63) & 1
-		offHalf += (bits&halfBits + halfBits) >> 42 & normal
-		offBFloat += (bits&bfloatBits + bfloatBits) >> 45 & 1
+	normal := !nSpan.Special && nSpan.MinAbs >= halfNormal
+	for rest := n; len(rest) > 0; {
+		part := rest[:min(len(rest), gridChunk)]
+		if rest = rest[len(part):]; normal && len(part) == gridChunk && allOff((*[gridChunk]float64)(part)) {
+			offHalf, offBFloat = offHalf+gridChunk, offBFloat+gridChunk
+			continue
+		}
+		for _, x := range part {
+			bits := math.Float64bits(x)
+			normal := ^uint64((int64(bits&^kernel.SignBit)-least)>>63) & 1
+			offHalf += (bits&halfBits + halfBits) >> 42 & normal
+			offBFloat += (bits&bfloatBits + bfloatBits) >> 45 & 1
+		}
 	}
 	if nSpan.Special || max(nSpan.Max, -nSpan.Min) > halfMax {
 		for _, x := range n {
@@ -62,7 +70,7 @@ func (g *NumberGrid) add(n, r []float64, nSpan, rSpan kernel.Span) {
 		}
 	}
 	g.OffFloat16, g.OffBFloat16 = g.OffFloat16+int64(offHalf), g.OffBFloat16+int64(offBFloat)
-	if rSpan.NotZero < halfNormal || rSpan.MinAbs < halfNormal {
+	if rSpan.MinAbs < halfNormal {
 		for _, x := range r {
 			if x != 0 && math.Abs(x) < halfNormal {
 				g.Subnormal++
@@ -76,6 +84,24 @@ func (g *NumberGrid) add(n, r []float64, nSpan, rSpan kernel.Span) {
 			}
 		}
 	}
+}
+
+// gridChunk is the number of elements that are looked at together: most often all are off the
+// grid of float16.
+const gridChunk = 64
+
+// allOff reports whether all values have bits that float16 has not, and then bfloat16 has not
+// either.
+func allOff(n *[gridChunk]float64) bool {
+	if math.Float64bits(n[0])&halfBits == 0 { // as most others then
+		return false
+	}
+	none := uint64(0) // has a sign if a value has no such bits
+	for i := 0; i < len(n); i += 4 {
+		none |= (math.Float64bits(n[i])&halfBits - 1) | (math.Float64bits(n[i+1])&halfBits - 1) |
+			(math.Float64bits(n[i+2])&halfBits - 1) | (math.Float64bits(n[i+3])&halfBits - 1)
+	}
+	return none < kernel.SignBit
 }
 
 // merge adds the pairs of another segment.

@@ -1,0 +1,101 @@
+package msprobe
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Name is the name of a call, or of values that are dumped apart, in its parts.
+//
+//	Functional.relu.0.backward                {Functional.relu 0 backward}
+//	Module.fc1.Linear.forward.0               {Module.fc1.Linear 0 forward}
+//	Module.fc1.Linear.parameters_grad         {Module.fc1.Linear "" parameters_grad}
+type Name struct {
+	// Callee is the name without number and direction; a name of another form as a whole.
+	Callee string
+	// Number counts the calls of one callee and direction, empty for none.
+	Number string
+	// Direction is empty for a name of another form.
+	Direction Direction
+}
+
+// Direction is the pass that a call belongs to.
+type Direction string
+
+// The directions. Backward calls and gradients are counted apart from forward calls.
+const (
+	Forward   Direction = "forward"
+	Backward  Direction = "backward"
+	Gradients Direction = "parameters_grad"
+	Debug     Direction = "debug"
+	DebugGrad Direction = "debug_grad"
+)
+
+var directions = []Direction{Forward, Backward, Gradients, Debug, DebugGrad}
+
+// IsBackward reports whether a call belongs to the backward pass, gradients of parameters
+// included.
+func (d Direction) IsBackward() bool { return d == Backward || d == Gradients }
+
+// ParseName reads the name of a call: functions have the number before the direction, modules
+// behind it. The gradients of parameters may have no number.
+func ParseName(api string) Name {
+	words := strings.Split(api, ".")
+	number, direction := len(words)-2, len(words)-1
+	if IsModule(api) && words[direction] != string(Gradients) {
+		number, direction = direction, number
+	}
+	if len(words) < 3 || !slices.Contains(directions, Direction(words[direction])) {
+		return Name{Callee: api}
+	}
+	name := Name{Number: words[number], Direction: Direction(words[direction])}
+	end := min(number, direction)
+	if _, err := strconv.ParseUint(name.Number, 10, 32); err != nil {
+		if name.Direction != Gradients || direction < number {
+			return Name{Callee: api}
+		}
+		name.Number, end = "", direction
+	}
+	name.Callee = strings.Join(words[:end], ".")
+	return name
+}
+
+// String is the name as msprobe writes it.
+func (n Name) String() string {
+	words := []string{n.Callee}
+	for _, word := range []string{n.Number, string(n.Direction)} {
+		if word != "" {
+			words = append(words, word)
+		}
+	}
+	if len(words) == 3 && IsModule(n.Callee) {
+		words[1], words[2] = words[2], words[1]
+	}
+	return strings.Join(words, ".")
+}
+
+// Class is the class of a module, such as Linear; empty for a function.
+func (n Name) Class() string {
+	if !IsModule(n.Callee) {
+		return ""
+	}
+	words := strings.Split(n.Callee, ".")
+	for i := len(words) - 1; i > 0; i-- {
+		if _, err := strconv.Atoi(words[i]); err != nil {
+			return words[i]
+		}
+	}
+	return ""
+}
+
+// Function is the name of a function without its family, such as relu of Functional.relu; empty
+// for a module.
+func (n Name) Function() string {
+	if IsModule(n.Callee) {
+		return ""
+	}
+	_, function, _ := strings.Cut(n.Callee, ".")
+	function, _, _ = strings.Cut(function, ".")
+	return function
+}
