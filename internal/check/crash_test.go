@@ -92,16 +92,16 @@ func TestCrashOfComparison(t *testing.T) {
 		opt.Self = func(ctx context.Context, _ []string, together func(dumpdir.Coordinates) bool) (map[record.OutputAt]*record.Self, []lang.Sentence, error) {
 			return Selves(ctx, run, crashing(formula), together)
 		}
-		plan, err := compare.NewPlan(t.Context(), opt)
+		c, err := compare.NewPlan(t.Context(), opt)
 		if err != nil {
 			t.Fatal(err)
 		}
-		parts, err := plan.Execute(t.Context(), nil)
+		parts, err := c.Execute(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rep := plan.Conclude(parts)
-		if err := plan.ComputeAgain(t.Context(), rep); err != nil {
+		rep := c.Conclude(parts)
+		if err := c.ComputeAgain(t.Context(), rep); err != nil {
 			t.Fatal(err)
 		}
 		o := opt.Outcome(rep)

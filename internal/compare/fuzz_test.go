@@ -98,18 +98,18 @@ func FuzzRun(f *testing.F) {
 		}
 		opt.Pair.Inputs = true
 		opt.Pool = pool
-		opened, plan, err := openedPlan(&opt)
+		opened, run, err := openedPlan(&opt)
 		if errors.Is(err, ErrNothing) {
 			return
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		parts, err := plan.Execute(context.Background(), nil)
+		parts, err := run.Execute(context.Background(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rep := plan.Conclude(parts)
+		rep := run.Conclude(parts)
 		shown := fmt.Sprint(rep.Coverage.Superseded)
 		for i := range rep.Rows {
 			row := &rep.Rows[i]
