@@ -21,12 +21,12 @@ func TestNothingLeft(t *testing.T) {
 		{[]float64{1, 2}, []float64{nan, nan}, record.Fail}, {[]float64{1, nan}, []float64{nan, nan}, record.Fail},
 		{[]float64{nan, nan}, []float64{nan, nan}, record.Warn}, {[]float64{1, 2}, []float64{1, nan}, record.Warn}, {nil, nil, record.Pass},
 	} {
-		limits, verdict := metrics.Limits{Atol: 1}, VerdictOptions{NaN: NaNIgnore, MaxErrorRatio: 1}
-		res := compared(t, tensor.Float16, limits, tt.ref, tt.npu)
+		bounds, verdict := metrics.Limits{Atol: 1}, VerdictOptions{NaN: NaNIgnore, MaxErrorRatio: 1}
+		res := compared(t, tensor.Float16, bounds, tt.ref, tt.npu)
 		if row := judged(verdict, res); row.Status != tt.want {
 			t.Errorf("%v beside %v: %s %v, want %s", tt.npu, tt.ref, row.Status, row.Reasons, tt.want)
 		}
-		if row := again(t, documentOf(t, res, limits, verdict), limits, verdict); row.Status != tt.want {
+		if row := again(t, documentOf(t, res, bounds, verdict), bounds, verdict); row.Status != tt.want {
 			t.Errorf("judged again: %v beside %v: %s %v, want %s", tt.npu, tt.ref, row.Status, row.Reasons, tt.want)
 		}
 	}
@@ -66,7 +66,7 @@ func judged(o VerdictOptions, res *metrics.Result) record.Row {
 // 63 good elements around it, under every policy.
 func TestClassPairs(t *testing.T) {
 	const largest = 65504
-	limits := metrics.Limits{Atol: 0.005, Rtol: 0.2}
+	bounds := metrics.Limits{Atol: 0.005, Rtol: 0.2}
 	// HPAA's replacement, then numpy's isclose.
 	replaced := func(v float64) float64 {
 		switch {
@@ -86,7 +86,7 @@ func TestClassPairs(t *testing.T) {
 						ref[i], npu[i] = 3, 3
 					}
 					ref[17], npu[17] = r, n
-					row := judged(VerdictOptions{NaN: policy}, compared(t, tensor.Float16, limits, ref, npu))
+					row := judged(VerdictOptions{NaN: policy}, compared(t, tensor.Float16, bounds, ref, npu))
 					var want record.Status
 					errors := int64(0)
 					switch policy {
