@@ -66,12 +66,6 @@ type app struct {
 	running bool
 	// shared is set where other processes read the same runs.
 	shared bool
-	// makeRoom is called with the pairs of a comparison, and with how many of them elements
-	// are read: in a process of its own it sets what memory that may take.
-	makeRoom func(pairs, measured int)
-	// beginLean is called before the own work of a command, in such a process alone: there may
-	// be less garbage from then on.
-	beginLean func()
 }
 
 // newApp returns an app with the settings of the process.
@@ -82,16 +76,13 @@ func newApp(streams ui.Streams) *app {
 		msg:      ui.NewMessages(streams, ui.MessageOptions{}),
 		settings: config.Options{Working: ".", User: config.UserFolder(), LookupEnv: os.LookupEnv},
 		commands: allCommands,
-		makeRoom: func(int, int) {}, beginLean: func() {},
 	}
 }
 
 // run executes one command line, without the program name, and returns the
 // exit status.
 func run(ctx context.Context, args []string, streams ui.Streams) int {
-	a, garbage := newApp(streams), new(collector)
-	a.makeRoom, a.beginLean = garbage.makeRoom, func() { garbage.set(garbagePercent) }
-	return a.run(ctx, args)
+	return newApp(streams).run(ctx, args)
 }
 
 func (a *app) run(ctx context.Context, args []string) int {
@@ -336,9 +327,7 @@ func (a *app) trace(p *guard.Panic) {
 func (a *app) watchStart(cmd *cobra.Command) {
 	if work := cmd.RunE; work != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			if a.running = true; cmd.Name() != versionName { // which would collect what it has just begun with
-				a.beginLean()
-			}
+			a.running = true
 			return work(cmd, args)
 		}
 	}

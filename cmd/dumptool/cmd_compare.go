@@ -118,12 +118,10 @@ func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) er
 		}
 	}
 	o.Origin = o.shards.origin(cmd, o.Shard, "")
-	a.makeRoom(0, 0)
 	plan, err := compare.NewPlan(ctx, o.Options)
 	if err != nil {
 		return a.notCompared(err)
 	}
-	a.makeRoom(len(plan.Pairs), plan.Measured())
 	if n := plan.Others(); n > 0 {
 		a.say([]batch.Message{batch.Infof("%s left alone, neither dumps nor arrays", "未处理其他 %s，不是 dump 也不是数组", lang.CountText(n, "other file", "个文件"))})
 	}

@@ -56,8 +56,8 @@ func (o *compareOutput) defineLooks(cmd *cobra.Command) {
 		"默认 text，有 -out 时为 html、json 和 csv，两侧来自 HPAA 时为 json 和 hpaa")
 	o.extraGiven = func() bool { return cmd.Flag("extra-columns").Changed }
 	define(cmd,
-		cmdFlag{"report", keyed(cmd, inReport), "how reports look, `KEY=VALUE` with commas between them; rows=all|bad|full (bad: compare.json, junit.xml and report.html without the rows that passed; default: all up to 1000000; full: compare.json with the keys that have their default, too), extra-columns and bom (of cpu_vs_npu.csv: columns of our own, a byte order mark for Excel), topn=N (the worst N elements of bad tensors), pictures=N|all (of the most telling tensors in compare.json)", "报告的样式，`KEY=VALUE`，以逗号分隔；rows=all|bad|full(bad：compare.json、junit.xml 和 report.html 不含通过的行；默认 1000000 行以内为 all；full：compare.json 也写出取默认值的键)、extra-columns 和 bom(cpu_vs_npu.csv 的附加列、供 Excel 用的字节序标记)、topn=N(异常张量中最差的 N 个元素)、pictures=N|all(compare.json 中最能说明问题的张量的图)", reporting, ofTransport | onHPAA},
-		cmdFlag{"rows", choice(&o.rows, []string{"all", "bad", rowsFull}), "`WHICH` rows compare.json, junit.xml and report.html have: all, or bad, without those that passed; default: all up to 1000000; full: all, in compare.json with the keys that have their default", "", reporting, hidden | inReport},
+		cmdFlag{"report", keyed(cmd, inReport), "how reports look, `KEY=VALUE` with commas between them; rows=all|bad (bad: compare.json, junit.xml and report.html without the rows that passed; default: all up to 1000000), extra-columns and bom (of cpu_vs_npu.csv: columns of our own, a byte order mark for Excel), topn=N (the worst N elements of bad tensors), pictures=N|all (of the most telling tensors in compare.json)", "报告的样式，`KEY=VALUE`，以逗号分隔；rows=all|bad(bad：compare.json、junit.xml 和 report.html 不含通过的行；默认 1000000 行以内为 all)、extra-columns 和 bom(cpu_vs_npu.csv 的附加列、供 Excel 用的字节序标记)、topn=N(异常张量中最差的 N 个元素)、pictures=N|all(compare.json 中最能说明问题的张量的图)", reporting, ofTransport | onHPAA},
+		cmdFlag{"rows", choice(&o.rows, []string{"all", "bad", "full"}), "`WHICH` rows compare.json, junit.xml and report.html have: all, or bad, without those that passed; default: all up to 1000000", "", reporting, hidden | inReport},
 		cmdFlag{"extra-columns", yes(&o.look.HPAA.ExtraColumns), "columns of our own behind those of HPAA in cpu_vs_npu.csv; with --format hpaa only if given", "", reporting, hidden | inReport},
 		cmdFlag{"matrix", yes(&o.look.Matrix), "print the rounds of text as a matrix of ranks and steps", "文本中以 rank 和 step 的矩阵打印各轮", reporting, rare},
 		cmdFlag{"hpaa-version", named(&o.look.HPAA.Successor, []string{"successor"}, true), "columns of cpu_vs_npu.csv: `successor` adds cos_sim", "cpu_vs_npu.csv 的列：`successor` 增加 cos_sim", reporting, rare | onHPAA},
@@ -93,8 +93,6 @@ func (o *compareOutput) check() error {
 }
 
 const (
-	// rowsFull is what --rows says for rows of compare.json with all of their keys.
-	rowsFull = "full"
 	// maxWorst is the most worst elements of a tensor that are kept.
 	maxWorst = 10000
 	// mostBins is the most bins of a histogram.
@@ -147,7 +145,7 @@ func (o *compareOutput) resolve(opt *compare.Options, ofHPAA bool) error {
 // setKept sets what the comparison keeps for the reports.
 func (o *compareOutput) setKept(opt *compare.Options) {
 	keep := report.KeepOf[*record.Report](o.formats...)
-	opt.Bins, opt.KLD, opt.Calls, opt.Whole = keep.Bins, keep.Divergence, keep.Calls, keep.Whole
+	opt.Bins, opt.KLD, opt.Calls = keep.Bins, keep.Divergence, keep.Calls
 	if keep.Worst {
 		opt.Top = o.topN
 	}
@@ -183,7 +181,6 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *compare.Options,
 	ropt.Text.Lang, ropt.Kept, ropt.Elements.Mode = a.lang(), run.Listed.Kept, opt.Judge.Mode
 	ropt.Page.Lang, ropt.Page.NoPaths = string(a.global.lang), o.noPaths // the language of the browser unless it is said
 	rep := run.Report
-	rep.Full = o.rows == rowsFull
 	if ropt.OnlyBad = o.rows == "bad" || o.rows == "" && rep.Len() > manyRows; ropt.OnlyBad && o.rows == "" {
 		a.say([]batch.Message{batch.Infof("%d rows: those that passed are left out of compare.json, junit.xml and report.html (--rows all keeps them)",
 			"共 %d 行：compare.json、junit.xml 和 report.html 略去通过的行(--rows all 保留)", rep.Len())})

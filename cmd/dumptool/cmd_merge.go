@@ -360,12 +360,10 @@ func mergeCompared(m *merging) error {
 		return hintf(usagef("--format %s: the documents have no divergence of Kullback and Leibler", divergence), "give --format %s to the shards", divergence)
 	}
 	o.Axes = m.a.streams.OutWidth > 0
-	rep, err := o.Merge(m.cmd.Context(), m.docs, m.origin, report.KeepRow)
+	rep, err := o.Merge(m.cmd.Context(), m.docs, m.origin)
 	if err != nil {
 		return incompletef("%w", err)
 	}
-	kept := rep.Len() - rep.Passed.Rows // half as much memory each as a pair takes, many that passed as much as one
-	m.a.makeRoom(kept/2+rep.Passed.Rows/16, kept)
 	o.Pictures = nil
 	if err := o.write(m.cmd.Context(), m.a, comparedRun{nil, nil, rep}); err != nil {
 		return err

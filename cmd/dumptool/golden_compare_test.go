@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -14,10 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"dumptool/internal/compare"
-
-	gocmp "github.com/google/go-cmp/cmp"
 )
 
 // goldenPair is what expect.json says about a pair, in the names of
@@ -280,102 +274,5 @@ func TestStatisticsGolden(t *testing.T) {
 				t.Errorf("%s: judge ends with %d, want %d: %s", want.Kind, judged.code, want.Exit, judged.err)
 			}
 		})
-	}
-}
-
-// TestSlimGolden compares documents whose rows are without the keys that have their default
-// with whole ones: they say the same, and other limits judge them alike, or leave open what
-// they are. A row that passed is small.
-func TestSlimGolden(t *testing.T) {
-	t.Parallel()
-	for _, sides := range [][2]string{
-		{"golden/compare/cpu", "golden/compare/npu"}, {"network/cpu", "network/npu"},
-		{"golden/nets/s1_clean/cpu", "golden/nets/s1_clean/npu"}, {"golden/nets/s2_strong/cpu", "golden/nets/s2_strong/npu"},
-	} {
-		t.Run(sides[0], func(t *testing.T) {
-			t.Parallel()
-			out := t.TempDir()
-			slim, whole := filepath.Join(out, "slim", "compare.json"), filepath.Join(out, "whole", "compare.json")
-			args := []string{"compare", "--cpu", filepath.Join("..", "..", "testdata", sides[0]), "--npu", filepath.Join("..", "..", "testdata", sides[1]), "--format", "json", "-out"}
-			runArgs(t, append(args, filepath.Dir(slim))...)
-			runArgs(t, append(args, filepath.Dir(whole), "--report", "rows=full")...)
-			got, err := compare.ReadReport(slim)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, err := compare.ReadReport(whole)
-			if err != nil {
-				t.Fatal(err)
-			}
-			// What is made of a slim document again is the document.
-			var again bytes.Buffer
-			if err := got.Write(&again); err != nil {
-				t.Fatal(err)
-			}
-			if text, err := os.ReadFile(slim); err != nil || again.String() != string(text) {
-				t.Errorf("written again it is another document (%v): %s", err, gocmp.Diff(string(text), again.String()))
-			}
-			var a, b bytes.Buffer
-			got.Args, got.Options, got.Files, got.Full, want.Full = want.Args, want.Options, want.Files, true, true
-			if err := cmp.Or(got.Write(&a), want.Write(&b)); err != nil {
-				t.Fatal(err)
-			}
-			if diff := gocmp.Diff(strings.Split(b.String(), "\n"), strings.Split(a.String(), "\n")); diff != "" {
-				t.Errorf("the slim document says something else (-whole +slim):\n%s", diff)
-			}
-			slimRowsAreSmall(t, slim)
-			for _, verdict := range []string{"evidence", "limits"} {
-				for _, atol := range []string{"1e-7", "1e-5", "0.0003", "0.002", "0.02", "1"} {
-					for _, rtol := range []string{"0", "0.0005", "0.01", "1"} {
-						flags := []string{"--verdict", verdict, "--atol", atol, "--rtol", rtol}
-						of, is := judgedStatuses(t, whole, flags), judgedStatuses(t, slim, flags)
-						for name, status := range of {
-							if is[name] != status {
-								t.Errorf("%v: %s is %s by the slim document, %s by the whole one", flags, name, is[name], status)
-							}
-						}
-					}
-				}
-			}
-		})
-	}
-}
-
-// judgedStatuses are the statuses of rows that judge finds.
-func judgedStatuses(t *testing.T, document string, flags []string) map[string]string {
-	t.Helper()
-	r := runArgs(t, append([]string{"compare", "judge", document, "--format", "csv"}, flags...)...)
-	records, err := csv.NewReader(strings.NewReader(r.out)).ReadAll()
-	if err != nil || len(records) < 2 {
-		t.Fatalf("judge %v: %d records, %v: %s", flags, len(records), err, r.err)
-	}
-	statuses := map[string]string{}
-	name, status := slices.Index(records[0], "op_name"), slices.Index(records[0], "status")
-	for _, cells := range records[1:] {
-		statuses[cells[name]] = cells[status]
-	}
-	return statuses
-}
-
-// slimRowsAreSmall checks that rows that passed have at most 2.5 KB in the mean, without
-// their noise and their pictures.
-func slimRowsAreSmall(t *testing.T, document string) {
-	t.Helper()
-	var doc struct{ Rows []map[string]json.RawMessage }
-	readJSON(t, document, &doc)
-	rows, bytes := 0, 0
-	for _, row := range doc.Rows {
-		if string(row["status"]) != `"PASS"` || row["total"] == nil {
-			continue
-		}
-		rows++
-		for key, value := range row {
-			if key != "noise" && key != "pictures" {
-				bytes += len(key) + len(value) + len(`"":,`)
-			}
-		}
-	}
-	if rows == 0 || bytes > rows*2560 {
-		t.Errorf("%d rows that passed have %d bytes, want at most 2560 each", rows, bytes)
 	}
 }

@@ -66,7 +66,7 @@ type BaselineEntry struct {
 func NewBaseline(rep *record.Report) *Baseline {
 	b := &Baseline{Schema: baselineSchema, Rows: []BaselineEntry{}}
 	keys := keysOf(rep)
-	for i, row := range rep.Each(false) {
+	for i, row := range rep.All() {
 		if held(row.Status) {
 			b.Rows = append(b.Rows, newEntry(row, keys[i]))
 		}
@@ -171,7 +171,7 @@ func (e *BaselineEntry) key() rowKey {
 // keysOf are the keys of all rows.
 func keysOf(rep *record.Report) []rowKey {
 	keys, seen := make([]rowKey, rep.Len()), map[rowKey]int{}
-	for i, r := range rep.Named() {
+	for i, r := range rep.All() {
 		k := rowKey{r.Op, r.Kind, cmp.Or(r.Key, r.Round), r.Output, r.NPUOp, 0}
 		if held(r.Status) {
 			same := k
@@ -188,7 +188,7 @@ func keysOf(rep *record.Report) []rowKey {
 func (b *Baseline) apply(rep *record.Report, opt *PairOptions, slack float64) *record.Baseline {
 	entries, found := b.hold(rep)
 	result, slack := &record.Baseline{}, max(slack, 1)
-	for i, row := range rep.Named() {
+	for i, row := range rep.All() {
 		if !held(row.Status) || row.Status == record.Error { // one that is unreadable is neither: exit status 3
 			continue
 		}
@@ -228,13 +228,13 @@ func (b *Baseline) hold(all *record.Report) (entries []*BaselineEntry, found []b
 		named[key.plain()] = append(named[key.plain()], k)
 	}
 	keys, rows := keysOf(all), map[rowKey]int{}
-	for i, row := range all.Named() {
+	for i, row := range all.All() {
 		if held(row.Status) {
 			rows[keys[i].plain()]++
 		}
 	}
 	entries, found = make([]*BaselineEntry, all.Len()), make([]bool, len(b.Rows))
-	for i, row := range all.Named() {
+	for i, row := range all.All() {
 		if !held(row.Status) {
 			continue
 		}
@@ -295,7 +295,7 @@ func (o *Options) SaveBaseline(rep *record.Report) ([]batch.Message, error) {
 		return []batch.Message{batch.Warnf("%s is not updated: the run is not complete", "未更新 %s：本次比对不完整", file)}, nil
 	}
 	var text bytes.Buffer
-	if err := cmp.Or(o.Baseline.Update(rep, &o.Pair).Write(&text), rep.AgainFailed()); err != nil {
+	if err := o.Baseline.Update(rep, &o.Pair).Write(&text); err != nil {
 		return nil, err
 	}
 	if err := safefile.WriteFile(file, text.Bytes()); err != nil {
@@ -322,7 +322,7 @@ func (b *Baseline) Update(rep *record.Report, opt *PairOptions) *Baseline {
 	entries, found := b.hold(rep)
 	asked := askedFor(opt, rep.Listed, b.Rows)
 	updated, places := 0, map[rowKey]int{}
-	for i, row := range rep.Named() {
+	for i, row := range rep.All() {
 		if !held(row.Status) {
 			continue
 		}

@@ -180,19 +180,26 @@ func explainRow(row *record.Row, reasons []finding.Finding) {
 // rowRange are the rows from first up to end.
 type rowRange struct{ first, end int }
 
-// roundRanges are the rows of each round, which stand together; empty for a round
-// without rows.
+// roundRanges are the rows of each round of a report, which stand together; empty for a
+// round without rows.
 func roundRanges(rep *record.Report) []rowRange {
 	byName := map[string]rowRange{}
-	for first, end := 0, 0; first < rep.Len(); first = end {
-		name := rep.Rows[first].Round
-		for end = first; end < rep.Len() && rep.Rows[end].Round == name; end++ {
-		}
-		byName[name] = rowRange{first, end}
+	for _, x := range roundRuns(rep.Rows) {
+		byName[rep.Rows[x.first].Round] = x
 	}
 	all := make([]rowRange, len(rep.Rounds))
 	for i := range all {
 		all[i] = byName[rep.Rounds[i].Name]
+	}
+	return all
+}
+
+// roundRuns are the longest ranges of rows of the same round, in their order.
+func roundRuns(rows []record.Row) (all []rowRange) {
+	for first, end := 0, 0; first < len(rows); first = end {
+		for end = first; end < len(rows) && rows[end].Round == rows[first].Round; end++ {
+		}
+		all = append(all, rowRange{first, end})
 	}
 	return all
 }

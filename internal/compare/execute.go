@@ -30,9 +30,6 @@ type KeepOptions struct {
 	Top, List, Points int
 	// Bins keeps the histograms and the profiles of axes of bad rows.
 	Bins bool
-	// Whole keeps of the rows of a merge what compare.json shows alone; without it that is read
-	// again when it is written.
-	Whole bool
 	// Axes keeps the profiles of axes of bad rows alone.
 	Axes bool
 	// KLD computes the Kullback-Leibler divergence, which needs a second pass.

@@ -69,7 +69,7 @@ func (r *JudgedRow) Name() string {
 	return (&record.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round}).Name()
 }
 
-// judging judges a document, a round at a time.
+// judging judges a document, one round after another.
 type judging struct {
 	*Judgement
 	opt    *JudgeOptions
@@ -84,31 +84,23 @@ type judging struct {
 }
 
 // JudgeFile judges the compare.json at a path by evidence, as the run that wrote it did, or by
-// other limits, and returns what it says besides its rows. It holds the rows of one round at
-// a time. The margin of a row and the smallest atol and rtol that pass all of its pairs
+// other limits, and returns the document and the judgement. The margin of a row and the smallest atol and rtol that pass all of its pairs
 // decide; a row that they leave open is Undecided. config gives the limits of operators, nil for
 // none. Errors name the path.
 func JudgeFile(path string, opt JudgeOptions, config *sidefile.OpConfig) (*record.Report, *Judgement, error) {
-	var j *judging
 	var doc *record.Report
+	var j *judging
 	err := readDocument(path, func(in io.Reader) (err error) {
-		doc, err = record.ReadRounds(in, func(doc *record.Report, _ int, rows []record.Row) error {
-			if j == nil {
-				var err error
-				if j, err = newJudging(doc, &opt, config); err != nil {
-					return err
-				}
-			}
-			j.add(rows)
-			return nil
-		})
-		if err == nil && j == nil { // there are no rows
+		if doc, err = record.Read(in); err == nil {
 			j, err = newJudging(doc, &opt, config)
 		}
 		return err
 	})
 	if err != nil {
 		return nil, nil, err
+	}
+	for _, rows := range roundRuns(doc.Rows) {
+		j.add(doc.Rows[rows.first:rows.end])
 	}
 	return doc, j.finish(), nil
 }

@@ -19,7 +19,6 @@ import (
 	"dumptool/internal/tensor"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 )
 
@@ -173,34 +172,6 @@ func drawLimits(t *rapid.T, label string) metrics.Limits {
 		Mode: metrics.Mode(rapid.IntRange(0, 2).Draw(t, label+" mode"))}
 }
 
-// TestJudgeSlim judges slim documents and whole ones, by limits and by evidence: both say
-// the same.
-func TestJudgeSlim(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		ref, npu := drawValues(t)
-		was, now := drawLimits(t, "old"), drawLimits(t, "new")
-		verdict := VerdictOptions{NaN: rapid.SampledFrom(NaNPolicies()).Draw(t, "policy"),
-			MaxErrorRatio: rapid.SampledFrom([]float64{0, 0.1, 0.5}).Draw(t, "ratio")}
-		rep := reportOf(compareValues(t, was, ref, npu), was, verdict)
-		if rapid.Bool().Draw(t, "evidence") {
-			verdict.Mode, rep.Verdict = ByEvidence, string(ByEvidence)
-			rep.Rows[0].Evidence = &record.Evidence{Class: "linear", Level: rapid.IntRange(record.NoOrigin, record.IsOrigin).Draw(t, "level"),
-				Damaged: rapid.Bool().Draw(t, "damaged"), FedBy: make([]int, rapid.IntRange(0, 1).Draw(t, "fed"))}
-			rep.Rows[0].Forced, rep.Rows[0].Partial = rapid.Bool().Draw(t, "forced"), rapid.Bool().Draw(t, "partial")
-		}
-		slim := written(t, rep)
-		rep.Full = true
-		whole := written(t, rep)
-		if diff := cmp.Diff(whole.Rows[0].Result, slim.Rows[0].Result, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" {
-			t.Fatalf("the result of a slim row (-whole +slim):\n%s", diff)
-		}
-		want, got := again(t, whole, now, verdict), again(t, slim, now, verdict)
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(JudgedRow{}), cmp.Comparer(lang.Sentence.Equal)); diff != "" {
-			t.Fatalf("- whole, + slim\n%s", diff)
-		}
-	})
-}
-
 func compareValues(t *rapid.T, l metrics.Limits, ref, npu []float64) *metrics.Result {
 	req := metrics.Request{Shape: tensor.Shape{int64(len(ref))}, RefDType: tensor.Float32, NPUDType: tensor.Float32, Limits: l}
 	res, err := metrics.Compare(t.Context(), req, memory{stored(tensor.Float32, ref...), 4}, memory{stored(tensor.Float32, npu...), 4})
@@ -290,7 +261,6 @@ func TestJudgeFile(t *testing.T) {
 	opt.Judge.Verdict.Mode = ByEvidence
 	var text bytes.Buffer
 	run := runAll(t, opt)
-	run.Full = true // a slim document says so before its rows
 	if err := run.Write(&text); err != nil {
 		t.Fatal(err)
 	}
@@ -321,11 +291,11 @@ func TestJudgeFile(t *testing.T) {
 				path := filepath.Join(dir, "compare.json")
 				write(t, path, []byte(document))
 				doc, got, err := JudgeFile(path, judge, nil)
-				if err != nil || doc.Len() != 0 {
+				if err != nil || doc.Len() != 6 {
 					t.Fatalf("%v, error %v", doc, err)
 				}
 				if diff := cmp.Diff(want, got, cmp.AllowUnexported(Judgement{}, JudgedRow{}), cmp.Comparer(lang.Sentence.Equal)); diff != "" {
-					t.Errorf("%s, rtol %g: - all at once, + by rounds\n%s", mode, rtol, diff)
+					t.Errorf("%s, rtol %g: - in memory, + of a file\n%s", mode, rtol, diff)
 				}
 			}
 		}

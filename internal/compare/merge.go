@@ -13,16 +13,13 @@ import (
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
 	"dumptool/internal/ranks"
-	"dumptool/internal/safefile"
 	"dumptool/internal/shard"
 )
 
 // Merge makes one report of the rounds of several documents, which fit together: of
 // shards, or of comparisons on several machines. It reads no tensors. The origin is that
-// of the result, keep says which rows it has though they passed and leaves of each what is
-// shown. All are read again where a report has them, and so are the pictures of the rows that
-// one run would have drawn.
-func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard.Origin, keep func(*record.Report, int, *record.Row) bool) (*record.Report, error) {
+// of the result.
+func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard.Origin) (*record.Report, error) {
 	parts, err := readHeads(ctx, docs)
 	if err != nil {
 		return nil, err
@@ -53,67 +50,42 @@ func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard
 	if err := mergeHeads(rep, parts); err != nil {
 		return nil, err
 	}
-	sums, err := o.readRows(ctx, rep, parts, rounds, keep)
+	sums, err := o.readRows(ctx, parts, rounds)
 	if err != nil {
 		return nil, err
 	}
-	rep.Rows = []record.Row{}
+	rep.Rows = make([]record.Row, 0, rows)
 	for k := range rounds {
 		x := &rounds[k]
-		rep.Take(x.part.Report, record.Chunk{First: x.first, End: x.first + x.rows()}, k, func(row *record.Row) { x.adapt(&rep.Rounds[k], row) })
+		for _, row := range x.part.Rows[x.first : x.first+x.rows()] {
+			x.adapt(&rep.Rounds[k], &row)
+			rep.Rows = append(rep.Rows, row)
+		}
 	}
-	rep.Again = o.again(rep, rounds)
 	for _, part := range parts {
 		part.Report = nil // the rows are in the result now
 	}
 	o.sumUp(rep, sums)
-	return rep, o.takeShown(rep)
+	o.keepPictures(rep)
+	return rep, nil
 }
 
-// again reads rows of a result again, from the documents of its rounds.
-func (o *Options) again(rep *record.Report, rounds []mergedRound) *record.Again {
-	type place struct {
-		part         *record.Again
-		round, chunk int
-	}
-	var places []place
-	all := new(record.Again)
-	for k := range rounds {
-		x := &rounds[k]
-		for i, c := range x.part.Again.Chunks {
-			if c.First >= x.first && c.First < x.first+x.rows() {
-				all.Chunks = append(all.Chunks, record.Chunk{First: c.First - x.first + x.at, End: c.End - x.first + x.at})
-				places = append(places, place{x.part.Again, k, i})
-			}
-		}
-	}
-	all.Read = func(chunk int, as record.Reading) ([]record.Row, error) {
-		at := &places[chunk]
-		x := &rounds[at.round]
-		rows, err := at.part.Read(at.chunk, as)
-		for i := range rows {
-			o.retain(&rows[i])
-			x.adapt(&rep.Rounds[at.round], &rows[i])
-		}
-		return rows, err
-	}
-	return all
-}
-
-// takeShown takes what the documents alone have: the pictures of the rows that one run would
-// have drawn, and the profiles of axes that the summary draws.
-func (o *Options) takeShown(rep *record.Report) error {
+// keepPictures leaves the rows that one run would have drawn their pictures.
+func (o *Options) keepPictures(rep *record.Report) {
+	var drawn []int
 	if o.Pictures != nil {
-		err := rep.Fetch(rep.PictureRows(o.Pictures.Kept), record.Drawn, func(i int, row *record.Row) { rep.Row(i).Pictures = row.Pictures })
-		if err != nil {
-			return err
-		}
+		drawn = rep.PictureRows(o.Pictures.Kept)
 	}
-	if !o.Axes {
-		return nil
+	kept := make([]*metrics.Pictures, len(drawn))
+	for k, i := range drawn {
+		kept[k] = rep.Rows[i].Pictures
 	}
-	first := slices.DeleteFunc([]int{rep.Findings.FirstBad, rep.Findings.FirstDamaged}, func(i int) bool { return i < 0 || !rep.Row(i).Compared() })
-	return rep.Fetch(slices.Compact(first), record.Elements, func(i int, row *record.Row) { rep.Row(i).Result.Axes = row.Result.Axes })
+	for i := range rep.Rows {
+		rep.Rows[i].Pictures = nil
+	}
+	for k, i := range drawn {
+		rep.Rows[i].Pictures = kept[k]
+	}
 }
 
 // mergePart is a document that is merged.
@@ -162,54 +134,49 @@ func mergeHeads(rep *record.Report, parts []*mergePart) (err error) {
 	return err
 }
 
-// readRows reads the rows of documents, of several at the same time, and sums up what they
-// say. The report has its rounds.
-func (o *Options) readRows(ctx context.Context, rep *record.Report, parts []*mergePart, rounds []mergedRound, keep func(*record.Report, int, *record.Row) bool) (*sums, error) {
-	find(rep)
-	shown, all, as := rep.ShownRound(), newSums(0), record.Grids
-	if o.Whole {
-		as = record.Entire
-	}
+// readRows reads documents with their rows, several at the same time, and sums up what the
+// rows say.
+func (o *Options) readRows(ctx context.Context, parts []*mergePart, rounds []mergedRound) (*sums, error) {
+	all := newSums(0)
 	err := batch.RunUntil(ctx, batch.Options{}, parts, nil, func(_ context.Context, p *mergePart) *mergePart {
-		p.sums = newSums(0)
-		var x *mergedRound // that of a row
-		var wrong error
-		path := documentAt(p.doc.Path)
-		p.Report, p.err = record.ReadKept(path, func(offset int64) (io.ReadCloser, error) { return shard.OpenAt(path, offset) }, as, func(_ *record.Report, i int, row *record.Row) bool {
-			if x == nil || i == x.first+x.rows() {
-				if x = roundAt(rounds, p, i); x == nil {
-					return false // it is counted below
-				}
+		p.err = readDocument(p.doc.Path, func(in io.Reader) (err error) {
+			if p.Report, err = record.Read(in); err != nil {
+				return err
 			}
-			if name := x.round().Name; row.Round != name {
-				wrong = cmp.Or(wrong, lang.Errorf("row %d is of the round %q, and stands among those of %q", i, row.Round, name))
-			}
-			at := i - x.first + x.at
-			o.retain(row)
-			p.sums.add(at, row)
-			if o.Whole {
-				return true
-			}
-			row.Noise = nil
-			return keep(rep, at, row) || shown >= 0 && x == &rounds[shown]
+			return o.addRows(p, rounds)
 		})
-		if p.err == nil && p.Len() != p.rows() {
-			wrong = lang.Errorf("has %d rows, its rounds %d", p.Len(), p.rows())
-		}
-		if err := cmp.Or(p.err, wrong); err != nil {
-			p.err = safefile.WithPath(path, err)
-		}
 		return p
 	}, func(p *mergePart) error {
-		if p.err != nil {
-			return p.err
+		if p.err == nil {
+			all.join(p.sums)
+			p.sums = nil
 		}
-		all.join(p.sums)
-		rep.AddPassed(p.Report)
-		p.sums = nil
-		return nil
+		return p.err
 	})
 	return all, err
+}
+
+// addRows sums up the rows of a document, each in its round.
+func (o *Options) addRows(p *mergePart, rounds []mergedRound) error {
+	if len(p.Rows) != p.rows() {
+		return lang.Errorf("has %d rows, its rounds %d", len(p.Rows), p.rows())
+	}
+	p.sums = newSums(0)
+	for k := range rounds {
+		x := &rounds[k]
+		if x.part != p {
+			continue
+		}
+		for i := x.first; i < x.first+x.rows(); i++ {
+			row := &p.Rows[i]
+			if name := x.round().Name; row.Round != name {
+				return lang.Errorf("row %d is of the round %q, and stands among those of %q", i, row.Round, name)
+			}
+			o.retain(row)
+			p.sums.add(i-x.first+x.at, row)
+		}
+	}
+	return nil
 }
 
 // mergeable reports what a document lacks that a merge needs.
@@ -259,16 +226,6 @@ type mergedRound struct {
 func (m *mergedRound) round() *record.Round { return &m.part.head.Rounds[m.index] }
 
 func (m *mergedRound) rows() int { return m.round().Len() }
-
-// roundAt is the round of row i of a document, nil for none.
-func roundAt(rounds []mergedRound, p *mergePart, i int) *mergedRound {
-	for k := range rounds {
-		if x := &rounds[k]; x.part == p && i >= x.first && i < x.first+x.rows() {
-			return x
-		}
-	}
-	return nil
-}
 
 // adapt makes of a row of the document one of the result, where its round is another one.
 func (m *mergedRound) adapt(round *record.Round, row *record.Row) {

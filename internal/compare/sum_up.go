@@ -27,12 +27,10 @@ import (
 // options, and reads no row of another run. s are the sums of all rows.
 func (o *Options) sumUp(rep *record.Report, s *sums) {
 	rep.OrderSource = TextOfAll(rep.Rounds, func(r *record.Round) lang.Sentence { return r.OrderSource })
-	if rep.Again == nil { // else it stands in the documents
-		for i, rows := range roundRanges(rep) {
-			rep.Rounds[i].Counts = map[record.Status]int{}
-			for k := rows.first; k < rows.end; k++ {
-				rep.Rounds[i].Counts[rep.Rows[k].Status]++
-			}
+	for i, rows := range roundRanges(rep) {
+		rep.Rounds[i].Counts = map[record.Status]int{}
+		for k := rows.first; k < rows.end; k++ {
+			rep.Rounds[i].Counts[rep.Rows[k].Status]++
 		}
 	}
 	rep.Count()
@@ -380,7 +378,7 @@ func (o *Options) notTransposed(rep *record.Report) (warnings []lang.Sentence) {
 		return nil
 	}
 	found := map[string]bool{}
-	for _, row := range rep.Named() {
+	for _, row := range rep.All() {
 		found[row.Op] = true
 	}
 	for _, op := range slices.Sorted(maps.Keys(o.Shape.Transpose)) {
@@ -439,7 +437,7 @@ func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 	if !anyPaired(rep) { // what has several partners is no failure of anything
 		failOn = slices.DeleteFunc(slices.Clone(failOn), func(s record.Status) bool { return s == record.Ambiguous })
 	}
-	failed, compared, crashed := failures(rep, failOn), rep.Passed.Rows, 0
+	failed, compared, crashed := failures(rep, failOn), 0, 0
 	for _, row := range rep.All() {
 		if row.Self.IsCrashed() {
 			crashed++

@@ -121,11 +121,11 @@ func WriteCompareCSV(w io.Writer, r *record.Report, opt Options) error {
 		return err
 	}
 	labels, columns := labelsOf(r), csvColumns(opt.HPAA)
-	if r.Passed.Called || r.Any(func(row *record.Row) bool { return row.Script != "" || row.Modules != nil }) {
+	if r.Any(func(row *record.Row) bool { return row.Script != "" || row.Modules != nil }) {
 		columns = append(columns, words("script", func(r labelled) string { return r.Script }), words("modules", func(r labelled) string { return modulePath(r.Row) }))
 	}
 	return writeCSV(w, columns, func(yield func(labelled) bool) {
-		for _, row := range r.Each(false) {
+		for _, row := range r.All() {
 			if !row.Compared() {
 				continue
 			}

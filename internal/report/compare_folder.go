@@ -59,13 +59,12 @@ func WriteComparison(f *Folder, formats []string, r *record.Report, opt Options)
 		return pictures
 	})
 	opt.Width = 0
-	failed = writeTogether(f, early, late, r, &opt)
+	failed = WriteFiles(f, early, r, opt)
 	if opt.Gather != nil {
 		failed = append(failed, gatherPictures(f, r, labelsOf(r), opt.Gather)...)
 	}
 	opt.beside = f.Written
 	failed = append(failed, WriteFiles(f, late, r, opt)...)
-	opt.rows = nil
 	if len(failed) == 0 {
 		before = f.removeStale(before)
 	}
@@ -78,21 +77,6 @@ func WriteComparison(f *Folder, formats []string, r *record.Report, opt Options)
 	return f.foreign(before), failed
 }
 
-// writeTogether writes the early reports, and gathers the rows for late ones, at the same time.
-func writeTogether(f *Folder, early, late []string, r *record.Report, opt *Options) (failed []error) {
-	failed = make([]error, len(early))
-	var writers []func()
-	for i, format := range early {
-		writers = append(writers, func() { failed[i] = writeFile(f, format, r, *opt) })
-	}
-	if slices.Contains(late, pageFormat) {
-		w := WriterOf[*record.Report](pageFormat)
-		writers = append(writers, func() { opt.rows = page.RowsOf(w.shown(r, *opt)) })
-	}
-	r.Together(writers)
-	return slices.DeleteFunc(failed, func(err error) bool { return err == nil })
-}
-
 // writeHPAA writes the files of HPAA beside cpu_vs_npu.csv.
 func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
 	if err := writeStatisticsBeside(folder, r, opt); err != nil {
@@ -101,7 +85,7 @@ func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
 	labels := labelsOf(r)
 	stems, names := operatorStems(r, labels, opt.Plots)
 	renamed := false
-	for i, row := range r.Each(false) {
+	for i, row := range r.All() {
 		stem, ok := stems[i]
 		if !ok {
 			continue
@@ -155,13 +139,13 @@ func writeOpConfig(folder *Folder, r *record.Report) error {
 		return err
 	}
 	names := func(yield func(string) bool) {
-		for _, row := range r.Each(false) {
+		for _, row := range r.All() {
 			if op := row.Op; row.RefFile != "" && csvText(op) == op && !yield(op) {
 				return
 			}
 		}
 	}
-	err := folder.write(OpConfigName, safefile.CreateNew, func(w io.Writer) error { return cmp.Or(sidefile.WriteOpConfig(w, names), readAgain(r)) })
+	err := folder.write(OpConfigName, safefile.CreateNew, func(w io.Writer) error { return sidefile.WriteOpConfig(w, names) })
 	if errors.Is(err, os.ErrExist) { // by now
 		return nil
 	}
@@ -263,7 +247,7 @@ func withoutRow(lines []sidefile.SkipLine, r *record.Report, labels *labels) []s
 		return nil
 	}
 	var known filename.Index
-	for i, row := range r.Named() {
+	for i, row := range r.All() {
 		known.Add(labels.of(row), i)
 		known.Add(rowLabel(row), i)
 	}

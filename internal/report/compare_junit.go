@@ -82,7 +82,7 @@ func WriteCompareJUnit(w io.Writer, r *record.Report) error {
 	}
 	between := rankCases(ranksOf(r), &suite)
 	return writeJUnit(w, &suite, properties, before(between, func(yield func(junitCase) bool) {
-		for i, row := range r.Each(false) {
+		for i, row := range r.All() {
 			if !yield(junitCaseOf(row, worse[i], unproven)) {
 				return
 			}

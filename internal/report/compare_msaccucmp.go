@@ -28,7 +28,7 @@ const notANumber = "NaN"
 func WriteCompareMsaccucmp(w io.Writer, r *record.Report) error {
 	return writeCSV(w, msaccucmpColumns(r), func(yield func(*msaccucmpRow) bool) {
 		index, before := 0, new(record.Row)
-		for _, row := range r.Each(false) {
+		for _, row := range r.All() {
 			if index == 0 || row.Op != before.Op || row.Round != before.Round {
 				index++
 			}
@@ -105,7 +105,7 @@ func msaccucmpColumns(r *record.Report) []Column[*msaccucmpRow] {
 
 // anyOfEach reports whether a row is as asked, whatever of the rows is in memory.
 func anyOfEach(r *record.Report, is func(*record.Row) bool) bool {
-	for _, row := range r.Each(false) {
+	for _, row := range r.All() {
 		if is(row) {
 			return true
 		}

@@ -32,7 +32,7 @@ func rowLabel(r *record.Row) string {
 // two operators of the NPU with one origin, have the NPU's name too.
 func CompareLabels(r *record.Report) []string {
 	names, labels := labelsOf(r), make([]string, r.Len())
-	for i, row := range r.Named() {
+	for i, row := range r.All() {
 		labels[i] = names.of(row)
 	}
 	return labels
@@ -59,7 +59,7 @@ func labelsOf(r *record.Report) *labels {
 // repeated are the names that several rows have.
 func repeated(r *record.Report, name func(*record.Row) string) map[string]bool {
 	seen, again := map[string]bool{}, map[string]bool{}
-	for _, row := range r.Named() {
+	for _, row := range r.All() {
 		label := name(row)
 		if seen[label] {
 			again[label] = true

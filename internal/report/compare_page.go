@@ -15,7 +15,7 @@ const pageFormat = "html"
 
 // writePage writes a comparison as a page.
 func writePage(w io.Writer, r *record.Report, opt Options) error {
-	return writeComparedPage(w, &page.Comparison{Report: r, AllRows: opt.rows}, opt)
+	return writeComparedPage(w, &page.Comparison{Report: r}, opt)
 }
 
 // writeComparedPage writes a page of a comparison with what there is to say of it.
@@ -25,33 +25,6 @@ func writeComparedPage(w io.Writer, c *page.Comparison, opt Options) error {
 		c.BeforeHeadline = verdictOf(c.Before).Text()
 	}
 	return page.Write(w, c, opt.Page)
-}
-
-// Compared is a comparison that was read for a page: its report has of the rows that passed
-// only some, and Rows what the page shows of all.
-type Compared struct {
-	*record.Report
-	rows page.Rows
-}
-
-// readCompared reads a compare.json.
-func readCompared(path string, open func(offset int64) (io.ReadCloser, error)) (*Compared, error) {
-	c, round := new(Compared), ""
-	rep, err := record.ReadKept(path, open, record.Drawn, func(r *record.Report, i int, row *record.Row) bool {
-		if row.Round == round { // rows of a round share its name
-			row.Round = round
-		}
-		round = row.Round
-		c.rows.Add(r, i, row)
-		return page.Shows(r, i)
-	})
-	c.Report = rep
-	return c, err
-}
-
-// KeepRow reports whether reports show a row by itself, though it may have passed.
-func KeepRow(r *record.Report, i int, row *record.Row) bool {
-	return page.Shows(r, i) || withoutNumbers(row) > 0 || slices.ContainsFunc(row.Notes, func(n lang.Sentence) bool { return isGuess(n, row) })
 }
 
 // pageFacts are the facts of the text that the page has no cards for, in both languages.

@@ -83,8 +83,8 @@ func otherSteps(r *record.Report) lang.Sentence {
 // digests, and there is nothing else to say of them. Where limits decide, as those of an exact
 // profile, equal bits are what was asked for.
 func sameBits(r *record.Report) bool {
-	n := r.Passed.Rows
-	if r.Verdict != byEvidence || r.Counts[record.Fail]+r.Counts[record.Warn] > 0 || r.Passed.OtherBits {
+	n := 0
+	if r.Verdict != byEvidence || r.Counts[record.Fail]+r.Counts[record.Warn] > 0 {
 		return false
 	}
 	for _, row := range r.All() {

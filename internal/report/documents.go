@@ -28,7 +28,7 @@ import (
 type Documents struct {
 	// Comparison is nil where there is none. Of two it is the second one, and Before the
 	// first.
-	Comparison, Before *Compared
+	Comparison, Before *record.Report
 	// Path is that of the comparison, BeforePath of the one before.
 	Path, BeforePath string
 	// Overflow, Determinism, Perf and Checked are the documents of these commands, the last one
@@ -79,7 +79,12 @@ func (d *Documents) add(path string, open func(offset int64) (io.ReadCloser, err
 			return &TwiceError{path, schema}
 		}
 		d.Before, d.BeforePath, d.Path = d.Comparison, d.Path, path
-		d.Comparison, err = readCompared(path, open)
+		in, err := open(0)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		d.Comparison, err = record.ReadShown(in)
 		return err
 	case overflow.Schema, overflow.ScanSchema:
 	case determinism.Schema:
@@ -152,9 +157,9 @@ func (d *Documents) WritePage(w io.Writer, dir string, written []record.File, op
 	if dir != "" && safefile.SameFile(dir, store.Dir(d.Path)) {
 		opt.beside = append(opt.beside, d.Comparison.Files...)
 	}
-	c := &page.Comparison{Report: d.Comparison.Report, AllRows: &d.Comparison.rows}
+	c := &page.Comparison{Report: d.Comparison}
 	if c.Paths = [2]string{d.BeforePath, d.Path}; d.Before != nil {
-		c.Before, c.RowsBefore = d.Before.Report, &d.Before.rows
+		c.Before = d.Before
 	}
 	return writeComparedPage(w, c, opt)
 }
@@ -178,7 +183,7 @@ func drawn(row *record.Row) bool {
 
 // WritePlots draws the plots of the rows whose sampled errors the comparison has.
 func (d *Documents) WritePlots(ctx context.Context, f *Folder, observe func(batch.Event)) (failed []error, err error) {
-	failed = gatherPictures(f, d.Comparison.Report, labelsOf(d.Comparison.Report), func(draw func(int, *metrics.Pictures) func() error) (failed []error) {
+	failed = gatherPictures(f, d.Comparison, labelsOf(d.Comparison), func(draw func(int, *metrics.Pictures) func() error) (failed []error) {
 		var rows []int
 		for i, row := range d.Comparison.All() {
 			if drawn(row) {

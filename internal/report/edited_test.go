@@ -107,7 +107,7 @@ func readersOf() map[string]func(path string) error {
 		if err != nil {
 			return err
 		}
-		r, err := new(compare.Options).Merge(context.Background(), docs, docs[0].Origin, KeepRow)
+		r, err := new(compare.Options).Merge(context.Background(), docs, docs[0].Origin)
 		if err == nil {
 			_, err = io.WriteString(io.Discard, english.CompareVerdict(r))
 		}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -102,7 +101,7 @@ func writeFile[R any](f *Folder, format string, result R, opt Options) error {
 	w := WriterOf[R](format)
 	err := f.Write(w.File, func(out io.Writer) error { return w.render(out, result, opt) })
 	if err == nil && w.beside != nil {
-		err = cmp.Or(w.beside(f, result, opt), readAgain(result))
+		err = w.beside(f, result, opt)
 	}
 	return err
 }

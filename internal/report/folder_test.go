@@ -1,7 +1,6 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -96,36 +95,5 @@ func TestStaleProof(t *testing.T) {
 		if before := NewFolder(dir).earlier(); len(before) > 0 {
 			t.Errorf("%q proves %v", document, before)
 		}
-	}
-}
-
-// TestOpConfigOfAll: an op_config.csv stays once it is there, so none is written where not all
-// rows could be read again.
-func TestOpConfigOfAll(t *testing.T) {
-	for name, c := range map[string]struct {
-		fails error
-		want  string
-	}{
-		"all":  {nil, "op_name,atol,rtol\na,NA,NA\nb,NA,NA\n"},
-		"some": {errors.New("gone"), ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			rows := []record.Row{passing("a"), passing("b")}
-			rep := &record.Report{Findings: record.NoFindings(), Rows: rows}
-			rep.Again = &record.Again{Chunks: []record.Chunk{{First: 0, End: 1}, {First: 1, End: 2}}, Read: func(chunk int, _ record.Reading) ([]record.Row, error) {
-				if chunk == 1 && c.fails != nil {
-					return nil, c.fails
-				}
-				return slices.Clone(rows[chunk : chunk+1]), nil
-			}}
-			f := NewFolder(t.TempDir())
-			if err := writeOpConfig(f, rep); !errors.Is(err, c.fails) {
-				t.Errorf("%v, want %v", err, c.fails)
-			}
-			is, err := os.ReadFile(filepath.Join(f.Dir, OpConfigName))
-			if string(is) != c.want || (c.want == "") != errors.Is(err, os.ErrNotExist) {
-				t.Errorf("%q, %v; want %q", is, err, c.want)
-			}
-		})
 	}
 }

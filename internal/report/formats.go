@@ -6,7 +6,6 @@
 package report
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -116,7 +115,7 @@ func listFormats() []Format {
 			plainly("result_msaccucmp.csv", WriteCompareMsaccucmp).keeping(Keep{Divergence: true}),
 		}},
 		{"msprobe", "a table with the columns of msprobe", []Writer{
-			with(plainly(msprobeName+".csv", WriteCompareMSProbe).keeping(Keep{Calls: true, Whole: true}), writeMSProbeRounds),
+			with(plainly(msprobeName+".csv", WriteCompareMSProbe).keeping(Keep{Calls: true}), writeMSProbeRounds),
 		}},
 		{pageFormat, "a page for a browser, in one file", []Writer{
 			writes("report.html", writePage).keeping(Keep{Worst: true, Bins: true, Pictures: true}).ofBad(),
@@ -187,9 +186,8 @@ type Keep struct {
 	// Worst are the elements of a tensor that differ most, Errors the elements
 	// beyond the limits, and Divergence is that of Kullback and Leibler. Bins are
 	// histograms and profiles of axes, Calls the values of calls of msprobe.
-	// Pictures are those of the rows that have them. Whole is set where rows are shown in another
-	// order than theirs: a merge holds all of them then.
-	Worst, Errors, Divergence, Bins, Calls, Pictures, Whole bool
+	// Pictures are those of the rows that have them.
+	Worst, Errors, Divergence, Bins, Calls, Pictures bool
 }
 
 // keeping returns a writer whose reports show more than the rows.
@@ -209,7 +207,7 @@ func (w *Writer) render(out io.Writer, result any, opt Options) error {
 	if r, ok := result.(*record.Report); ok {
 		result = w.shown(r, opt)
 	}
-	return cmp.Or(w.write(out, result, opt), readAgain(result))
+	return w.write(out, result, opt)
 }
 
 // shown is what the reports show of a comparison.
@@ -218,14 +216,6 @@ func (w *Writer) shown(r *record.Report, opt Options) *record.Report {
 		return r.BadRows()
 	}
 	return r
-}
-
-// readAgain is why rows of a result could not be read again, nil where they could.
-func readAgain(result any) error {
-	if r, ok := result.(*record.Report); ok {
-		return r.AgainFailed()
-	}
-	return nil
 }
 
 // with returns a writer that writes further files next to its reports.
@@ -255,10 +245,8 @@ type Options struct {
 	Plots  bool
 	// folder is set for reports that are written into a folder.
 	folder bool
-	// beside are the reports in the same folder, to which a page has links, and rows what it
-	// shows of all rows, nil where they are not gathered yet.
+	// beside are the reports in the same folder, to which a page has links.
 	beside []record.File
-	rows   *page.Rows
 }
 
 // writes returns a writer of results of type R.
@@ -335,7 +323,7 @@ func KeepOf[R any](formats ...string) Keep {
 	var all Keep
 	for _, f := range formats {
 		k := WriterOf[R](f).Keep
-		all = Keep{Worst: all.Worst || k.Worst, Errors: all.Errors || k.Errors, Divergence: all.Divergence || k.Divergence, Bins: all.Bins || k.Bins, Calls: all.Calls || k.Calls, Pictures: all.Pictures || k.Pictures, Whole: all.Whole || k.Whole}
+		all = Keep{Worst: all.Worst || k.Worst, Errors: all.Errors || k.Errors, Divergence: all.Divergence || k.Divergence, Bins: all.Bins || k.Bins, Calls: all.Calls || k.Calls, Pictures: all.Pictures || k.Pictures}
 	}
 	return all
 }

@@ -252,7 +252,7 @@ func sarifRulesOf(all []place) []sarifRule {
 // but for its pictures and what the verdict is made of.
 func WriteCompareJSONLines(w io.Writer, r *record.Report) error {
 	out := bufio.NewWriter(w)
-	for _, row := range r.Each(true) {
+	for _, row := range r.All() {
 		line := *row
 		line.Pictures, line.Noise = nil, nil
 		if err := writeLine(out, &line); err != nil {

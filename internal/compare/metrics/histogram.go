@@ -151,14 +151,6 @@ func (b HistogramBin) middle(largest float64) float64 {
 	return min(rootOfEdge(b.Bin)*rootOfEdge(b.Bin+1), largest)
 }
 
-// quantileNear is the quantile in whose bin a number is.
-func quantileNear(x, largest float64) float64 {
-	if !(0 < x && x <= math.MaxFloat64) {
-		return x
-	}
-	return HistogramBin{Bin: int32(math.Float64bits(x)>>49) - firstBin}.middle(largest)
-}
-
 // lowerEdges returns the lower edges of the bins and their counts, first 0 and the zeros.
 func (h *Histogram) lowerEdges() iter.Seq2[float64, int64] {
 	return func(yield func(float64, int64) bool) {

@@ -3,7 +3,6 @@ package metrics
 import (
 	"cmp"
 	"slices"
-	"strconv"
 
 	"dumptool/internal/tensor"
 )
@@ -24,75 +23,9 @@ type Definition struct {
 	// Undefined reports whether the metric means nothing for a pair of element
 	// types; nil where it is defined for all of them.
 	Undefined func(ref, npu tensor.DType) bool
-	// Default is what the metric is where compare.json leaves it out.
-	Default Default
-
-	// largest is the largest of the values of which the metric is a quantile; nil for
-	// others.
-	largest func(r *Result) float64
 	// at is where a result holds the metric: a *Metric, a *float64 that is always
 	// defined, an *int64 that counts, or the *Extreme whose offset it is.
 	at func(r *Result) any
-}
-
-// Default is what a metric is where nobody says it: what follows, to the last bit, from
-// others.
-type Default struct {
-	// Formula is in the names of these, empty for 0; null where the metric is undefined.
-	Formula string
-	of      func(r *Result) Metric
-}
-
-// DefaultOf is the default of the metric for a result that has those it follows from.
-func (d *Definition) DefaultOf(r *Result) Metric {
-	switch {
-	case d.Default.Formula == "":
-		return NumberOf(0)
-	case d.Default.of == nil:
-		return Metric{}
-	}
-	return d.Default.of(r)
-}
-
-// Follows reports whether the metric needs others that stand before it, where it is said or
-// where it is not.
-func (d *Definition) Follows(said bool) bool {
-	return d.largest != nil || !said && d.Default.of != nil
-}
-
-// quantileDigits are the digits of a quantile that tell its bin.
-const quantileDigits = 5
-
-// Brief is the metric of a result in no more digits than tell it: of a quantile those of
-// its bin.
-func (d *Definition) Brief(r *Result) Metric {
-	m := d.Of(r)
-	if s := rounded(m.Value()); m.Defined() && d.largest != nil && quantileNear(s, d.largest(r)) == m.Value() {
-		return NumberOf(s)
-	}
-	return m
-}
-
-// Exact is the metric of a result that is said in few digits.
-func (d *Definition) Exact(r *Result, m Metric) Metric {
-	if m.Defined() && d.largest != nil && rounded(m.Value()) == m.Value() {
-		return NumberOf(quantileNear(m.Value(), d.largest(r)))
-	}
-	return m
-}
-
-// rounded is a number with as many digits as a brief quantile has.
-func rounded(x float64) float64 {
-	s, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', quantileDigits, 64), 64)
-	if err != nil {
-		return x
-	}
-	return s
-}
-
-// product is that of two metrics.
-func product(a, b Metric) Metric {
-	return NumberIf(float64(a.Value()*b.Value()), a.Defined() && b.Defined())
 }
 
 // Of returns the metric of a result; it is undefined for types that have none.

@@ -1,7 +1,5 @@
 package metrics
 
-import "math"
-
 // Table is Metrics[]: all metrics, in the order of compare.json. A new metric is a
 // line here, the sums that it is made of in the step of the pass that finds them,
 // and its slow reference in the test, which fails without one.
@@ -41,43 +39,41 @@ var Table = []Definition{
 	// The same over the pairs that are finite on both sides, of a side over its
 	// finite elements.
 	{Name: "max_rel_finite", Unit: UnitRatio, Formula: "max |d|/|r| over r != 0",
-		In: Columns{JUnit: {4, "max_rel"}, Detail: {4, "max_rel"}}, Default: Default{"max_rel", func(r *Result) Metric { return r.HPAA.MaxRel.Metric }},
+		In: Columns{JUnit: {4, "max_rel"}, Detail: {4, "max_rel"}},
 		at: func(r *Result) any { return &r.MaxRel.Metric }},
 	{Name: "mean_rel_finite", Unit: UnitRatio, Formula: "mean |d|/|r| over r != 0",
-		In: Columns{JUnit: {5, "mean_rel"}, Detail: {5, "mean_rel"}}, Default: Default{"mean_rel", func(r *Result) Metric { return r.HPAA.MeanRel }},
+		In: Columns{JUnit: {5, "mean_rel"}, Detail: {5, "mean_rel"}},
 		at: func(r *Result) any { return &r.MeanRel }},
-	{Name: "err_max_abs_finite", Unit: UnitElement, Formula: "max |d| of the errors, 0 without any", Default: Default{"err_max_abs", func(r *Result) Metric { return NumberOf(r.HPAA.MaxAbs) }},
+	{Name: "err_max_abs_finite", Unit: UnitElement, Formula: "max |d| of the errors, 0 without any",
 		at: func(r *Result) any { return &r.Beyond.MaxAbs }},
-	{Name: "err_mean_abs_finite", Unit: UnitElement, Formula: "mean |d| of the errors, 0 without any", Default: Default{"err_mean_abs", func(r *Result) Metric { return NumberOf(r.HPAA.MeanAbs) }},
+	{Name: "err_mean_abs_finite", Unit: UnitElement, Formula: "mean |d| of the errors, 0 without any",
 		at: func(r *Result) any { return &r.Beyond.MeanAbs }},
-	{Name: "ref_mean_finite", Unit: UnitElement, Formula: "mean r", In: Columns{Sides: {3, "mean"}}, Default: Default{"ref_mean", func(r *Result) Metric { return r.HPAA.Mean }},
+	{Name: "ref_mean_finite", Unit: UnitElement, Formula: "mean r", In: Columns{Sides: {3, "mean"}},
 		at: func(r *Result) any { return &r.Ref.Mean }},
 	{Name: "ref_std_finite", Unit: UnitElement, Formula: "sqrt(mean (r - mean r)^2)", Source: chan1979,
-		In: Columns{Sides: {4, "std"}}, Default: Default{"ref_std", func(r *Result) Metric { return r.HPAA.Std }},
+		In: Columns{Sides: {4, "std"}},
 		at: func(r *Result) any { return &r.Ref.Std }},
-	{Name: "ref_rms_finite", Unit: UnitElement, Formula: "sqrt(mean rr)", In: Columns{Sides: {5, "rms"}}, Default: Default{"ref_rms", func(r *Result) Metric { return r.HPAA.RMS }},
+	{Name: "ref_rms_finite", Unit: UnitElement, Formula: "sqrt(mean rr)", In: Columns{Sides: {5, "rms"}},
 		at: func(r *Result) any { return &r.Ref.RMS }},
 
 	// Where the extremes are; of equal ones the lowest offset.
 	{Name: "max_abs_offset", Unit: UnitOffset, Formula: "offset of max_abs", at: func(r *Result) any { return &r.MaxAbs }},
 	{Name: "max_rel_offset", Unit: UnitOffset, Formula: "offset of max_rel", at: func(r *Result) any { return &r.HPAA.MaxRel }},
-	{Name: "max_rel_finite_offset", Unit: UnitOffset, Formula: "offset of max_rel_finite", Default: Default{"max_rel_offset", func(r *Result) Metric { return r.HPAA.MaxRel.place() }},
+	{Name: "max_rel_finite_offset", Unit: UnitOffset, Formula: "offset of max_rel_finite",
 		at: func(r *Result) any { return &r.MaxRel }},
 	{Name: "ulp_max_offset", Unit: UnitOffset, Formula: "offset of ulp_max", at: func(r *Result) any { return &r.ULPMax }},
 
 	// Further metrics.
-	{Name: "mse", Unit: UnitSquared, Formula: "mean dd", Default: Default{"rmse rmse", func(r *Result) Metric { return product(r.RMSE, r.RMSE) }},
+	{Name: "mse", Unit: UnitSquared, Formula: "mean dd",
 		at: func(r *Result) any { return &r.MSE }},
 	{Name: "acc_rel", Unit: UnitRatio, Formula: "sum |d|/|r| over r != 0", Source: msaccucmp + ": AccumulatedRelativeError", at: func(r *Result) any { return &r.AccRel }},
 	{Name: "rel_undefined", Unit: UnitCount, Formula: "pairs with r = 0 and d != 0",
 		In: Columns{ExtraColumns: {6, "rel_undefined"}}, at: func(r *Result) any { return &r.RelUndefined }},
 	{Name: "max_abs_undefined", Unit: UnitElement, Formula: "max |d| over r = 0, 0 without any", at: func(r *Result) any { return &r.MaxAbsUndefined }},
 	{Name: "diff1", Unit: UnitRatio, Formula: "sum |d| / sum |r|; of 0 and 0 it is 0, of others and 0 inf", at: func(r *Result) any { return &r.Diff1 }},
-	{Name: "linf_rel", Unit: UnitRatio, Formula: "max |d| / max |r|; of 0 and 0 it is 0, of others and 0 inf", Default: Default{"max_abs / max(-ref_min, ref_max)", func(r *Result) Metric {
-		return NumberIf(r.MaxAbs.Value()/max(-r.Ref.Min.Value(), r.Ref.Max.Value()), r.MaxAbs.Defined())
-	}},
+	{Name: "linf_rel", Unit: UnitRatio, Formula: "max |d| / max |r|; of 0 and 0 it is 0, of others and 0 inf",
 		at: func(r *Result) any { return &r.LinfRel }},
-	{Name: "cosine_raw", Unit: UnitRatio, Formula: "cosine as computed, which rounding may bring beyond -1 to 1", Default: Default{"cosine", func(r *Result) Metric { return r.Cosine }},
+	{Name: "cosine_raw", Unit: UnitRatio, Formula: "cosine as computed, which rounding may bring beyond -1 to 1",
 		at: func(r *Result) any { return &r.CosineRaw }},
 	{Name: "snr_db", Unit: UnitDecibel, Formula: "20 log10(std r / std d)", at: func(r *Result) any { return &r.SNR }},
 	{Name: "psnr_db", Unit: UnitDecibel, Formula: "20 log10(max |r| / rmse)", at: func(r *Result) any { return &r.PSNR }},
@@ -85,7 +81,7 @@ var Table = []Definition{
 	{Name: "r5000", Unit: UnitRatio, Formula: "share of pairs with |d|/|r| < 5/1000 or d = r = 0", at: func(r *Result) any { return &r.R5000 }},
 	{Name: "ulp_mean", Unit: UnitULP, Formula: "mean distance of n from r rounded to the type of n", at: func(r *Result) any { return &r.ULPMean }},
 	{Name: "bias", Unit: UnitRatio, Formula: "(differences above 0 - those below 0) / those not 0", at: func(r *Result) any { return &r.Bias }},
-	{Name: "bias_z", Unit: UnitSigma, Formula: "bias * sqrt(bias_count): the sign test", Default: Default{"bias sqrt(bias_count)", func(r *Result) Metric { return product(r.Bias, NumberOf(math.Sqrt(float64(r.BiasCount)))) }},
+	{Name: "bias_z", Unit: UnitSigma, Formula: "bias * sqrt(bias_count): the sign test",
 		at: func(r *Result) any { return &r.BiasZ }},
 	{Name: "bias_count", Unit: UnitCount, Formula: "differences that are not 0; a complex element has two", at: func(r *Result) any { return &r.BiasCount }},
 	{Name: "mean_d", Unit: UnitElement, Formula: "mean d", at: func(r *Result) any { return &r.MeanD }},
@@ -98,20 +94,20 @@ var Table = []Definition{
 	{Name: "min_atol", Unit: UnitElement, Formula: "the smallest atol that passes all pairs beside the rtol of the request",
 		In: Columns{Detail: {15, "min_atol"}}, at: func(r *Result) any { return &r.MinAtol }},
 	{Name: "kld", Unit: UnitNat, Formula: "sum p ln(p/q); p of n and q of r, each scaled to 0 to 1, raised to the float32 epsilon and divided by its sum", Source: msaccucmp + ": KullbackLeiblerDivergence",
-		Undefined: complexPair, Default: Default{Formula: "null"}, at: func(r *Result) any { return &r.KLD }},
+		Undefined: complexPair, at: func(r *Result) any { return &r.KLD }},
 
 	// Quantiles of |d| and, over r != 0, of |d|/|r|: at most 6.1 % off. Those of |d|/|r| are of
 	// a sample where there are many elements.
-	{Name: "abs_p50", Unit: UnitElement, Formula: "quantile 0.5 of |d|", In: Columns{Detail: {11, "abs_p50"}}, largest: largestAbs, at: func(r *Result) any { return &r.AbsQuantiles.P50 }},
-	{Name: "abs_p90", Unit: UnitElement, Formula: "quantile 0.9 of |d|", largest: largestAbs, at: func(r *Result) any { return &r.AbsQuantiles.P90 }},
-	{Name: "abs_p95", Unit: UnitElement, Formula: "quantile 0.95 of |d|", largest: largestAbs, at: func(r *Result) any { return &r.AbsQuantiles.P95 }},
-	{Name: "abs_p99", Unit: UnitElement, Formula: "quantile 0.99 of |d|", In: Columns{Detail: {12, "abs_p99"}}, largest: largestAbs, at: func(r *Result) any { return &r.AbsQuantiles.P99 }},
-	{Name: "abs_p999", Unit: UnitElement, Formula: "quantile 0.999 of |d|", largest: largestAbs, at: func(r *Result) any { return &r.AbsQuantiles.P999 }},
-	{Name: "rel_p50", Unit: UnitRatio, Formula: "quantile 0.5 of |d|/|r|, of a sample", In: Columns{Detail: {13, "rel_p50"}}, largest: largestRel, at: func(r *Result) any { return &r.RelQuantiles.P50 }},
-	{Name: "rel_p90", Unit: UnitRatio, Formula: "quantile 0.9 of |d|/|r|, of a sample", largest: largestRel, at: func(r *Result) any { return &r.RelQuantiles.P90 }},
-	{Name: "rel_p95", Unit: UnitRatio, Formula: "quantile 0.95 of |d|/|r|, of a sample", largest: largestRel, at: func(r *Result) any { return &r.RelQuantiles.P95 }},
-	{Name: "rel_p99", Unit: UnitRatio, Formula: "quantile 0.99 of |d|/|r|, of a sample", In: Columns{Detail: {14, "rel_p99"}}, largest: largestRel, at: func(r *Result) any { return &r.RelQuantiles.P99 }},
-	{Name: "rel_p999", Unit: UnitRatio, Formula: "quantile 0.999 of |d|/|r|, of a sample", largest: largestRel, at: func(r *Result) any { return &r.RelQuantiles.P999 }},
+	{Name: "abs_p50", Unit: UnitElement, Formula: "quantile 0.5 of |d|", In: Columns{Detail: {11, "abs_p50"}}, at: func(r *Result) any { return &r.AbsQuantiles.P50 }},
+	{Name: "abs_p90", Unit: UnitElement, Formula: "quantile 0.9 of |d|", at: func(r *Result) any { return &r.AbsQuantiles.P90 }},
+	{Name: "abs_p95", Unit: UnitElement, Formula: "quantile 0.95 of |d|", at: func(r *Result) any { return &r.AbsQuantiles.P95 }},
+	{Name: "abs_p99", Unit: UnitElement, Formula: "quantile 0.99 of |d|", In: Columns{Detail: {12, "abs_p99"}}, at: func(r *Result) any { return &r.AbsQuantiles.P99 }},
+	{Name: "abs_p999", Unit: UnitElement, Formula: "quantile 0.999 of |d|", at: func(r *Result) any { return &r.AbsQuantiles.P999 }},
+	{Name: "rel_p50", Unit: UnitRatio, Formula: "quantile 0.5 of |d|/|r|, of a sample", In: Columns{Detail: {13, "rel_p50"}}, at: func(r *Result) any { return &r.RelQuantiles.P50 }},
+	{Name: "rel_p90", Unit: UnitRatio, Formula: "quantile 0.9 of |d|/|r|, of a sample", at: func(r *Result) any { return &r.RelQuantiles.P90 }},
+	{Name: "rel_p95", Unit: UnitRatio, Formula: "quantile 0.95 of |d|/|r|, of a sample", at: func(r *Result) any { return &r.RelQuantiles.P95 }},
+	{Name: "rel_p99", Unit: UnitRatio, Formula: "quantile 0.99 of |d|/|r|, of a sample", In: Columns{Detail: {14, "rel_p99"}}, at: func(r *Result) any { return &r.RelQuantiles.P99 }},
+	{Name: "rel_p999", Unit: UnitRatio, Formula: "quantile 0.999 of |d|/|r|, of a sample", at: func(r *Result) any { return &r.RelQuantiles.P999 }},
 
 	// Counts of elements.
 	{Name: "differ", Unit: UnitCount, Formula: "pairs whose values differ; -0 equals 0, NaN equals NaN", at: func(r *Result) any { return &r.Differ }},
@@ -127,7 +123,7 @@ var Table = []Definition{
 	// The reference, over its finite elements; of complex ones the moduli.
 	{Name: "ref_min", Unit: UnitElement, Formula: "min r", In: Columns{Sides: {1, "min"}}, at: func(r *Result) any { return &r.Ref.Min }},
 	{Name: "ref_max", Unit: UnitElement, Formula: "max r", In: Columns{Sides: {2, "max"}}, at: func(r *Result) any { return &r.Ref.Max }},
-	{Name: "ref_var_finite", Unit: UnitSquared, Formula: "mean (r - mean r)^2", Source: chan1979, Default: Default{"ref_std_finite ref_std_finite", func(r *Result) Metric { return product(r.Ref.Std, r.Ref.Std) }},
+	{Name: "ref_var_finite", Unit: UnitSquared, Formula: "mean (r - mean r)^2", Source: chan1979,
 		at: func(r *Result) any { return &r.Ref.Var }},
 	{Name: "ref_l2", Unit: UnitElement, Formula: "sqrt(sum rr)", at: func(r *Result) any { return &r.Ref.L2 }},
 	{Name: "ref_zeros", Unit: UnitCount, Formula: "r = 0", In: Columns{Sides: {6, "zeros"}}, at: func(r *Result) any { return &r.Ref.Zeros }},
@@ -145,7 +141,7 @@ var Table = []Definition{
 	{Name: "npu_mean", Unit: UnitElement, Formula: "mean n", In: Columns{Sides: {3, "mean"}}, at: func(r *Result) any { return &r.NPU.Mean }},
 	{Name: "npu_std", Unit: UnitElement, Formula: "sqrt(mean (n - mean n)^2)", Source: chan1979,
 		In: Columns{Sides: {4, "std"}}, at: func(r *Result) any { return &r.NPU.Std }},
-	{Name: "npu_var", Unit: UnitSquared, Formula: "mean (n - mean n)^2", Source: chan1979, Default: Default{"npu_std npu_std", func(r *Result) Metric { return product(r.NPU.Std, r.NPU.Std) }},
+	{Name: "npu_var", Unit: UnitSquared, Formula: "mean (n - mean n)^2", Source: chan1979,
 		at: func(r *Result) any { return &r.NPU.Var }},
 	{Name: "npu_rms", Unit: UnitElement, Formula: "sqrt(mean nn)", In: Columns{Sides: {5, "rms"}}, at: func(r *Result) any { return &r.NPU.RMS }},
 	{Name: "npu_l2", Unit: UnitElement, Formula: "sqrt(sum nn)", at: func(r *Result) any { return &r.NPU.L2 }},
@@ -158,6 +154,3 @@ var Table = []Definition{
 	{Name: "npu_subnormal", Unit: UnitCount, Formula: "elements that are subnormal in their own type",
 		In: Columns{Sides: {11, "subnormal"}}, at: func(r *Result) any { return &r.NPU.Subnormal }},
 }
-
-func largestAbs(r *Result) float64 { return r.MaxAbs.Value() }
-func largestRel(r *Result) float64 { return r.MaxRel.Value() }

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	"dumptool/internal/compare/metrics"
 	"dumptool/internal/jsonpos"
 )
 
@@ -22,27 +21,19 @@ import (
 // appender is a value that appends itself to JSON.
 type appender interface{ AppendJSON(b []byte) []byte }
 
-// thin is an appender that leaves out keys of its own in a slim object.
-type thin interface {
-	append(b []byte, slim bool) ([]byte, error)
-}
-
-// appendValue appends what package json would write, without escapes for HTML. In a slim
-// object values that are thin leave out keys.
-func appendValue(b []byte, v reflect.Value, slim bool) ([]byte, error) {
+// appendValue appends what package json would write, without escapes for HTML.
+func appendValue(b []byte, v reflect.Value) ([]byte, error) {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			return append(b, "null"...), nil
 		}
-		return appendValue(b, v.Elem(), slim)
+		return appendValue(b, v.Elem())
 	}
 	at := v
 	if v.CanAddr() {
 		at = v.Addr() // no copy of it
 	}
 	switch own := at.Interface().(type) {
-	case thin:
-		return own.append(b, slim)
 	case appender:
 		return own.AppendJSON(b), nil
 	case json.Marshaler:
@@ -64,7 +55,7 @@ func appendValue(b []byte, v reflect.Value, slim bool) ([]byte, error) {
 		return appendList(b, v)
 	case reflect.Struct:
 		if fields := fieldsOfType(v.Type()); fields != nil {
-			return appendStruct(b, v, fields, false)
+			return appendStruct(b, v, fields)
 		}
 	}
 	return appendMarshalled(b, at.Interface())
@@ -108,7 +99,7 @@ func appendList(b []byte, v reflect.Value) (_ []byte, err error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b, err = appendValue(b, v.Index(i), false); err != nil {
+		if b, err = appendValue(b, v.Index(i)); err != nil {
 			return b, err
 		}
 	}
@@ -157,8 +148,7 @@ func appendFields(fields []jsonField, t reflect.Type, at []int) (_ []jsonField, 
 	return fields, true
 }
 
-// appendStruct appends a struct, a slim one without what is the default.
-func appendStruct(b []byte, v reflect.Value, fields []jsonField, slim bool) (_ []byte, err error) {
+func appendStruct(b []byte, v reflect.Value, fields []jsonField) (_ []byte, err error) {
 	b = append(b, '{')
 	start := len(b)
 	for i := range fields {
@@ -167,13 +157,13 @@ func appendStruct(b []byte, v reflect.Value, fields []jsonField, slim bool) (_ [
 		if len(f.index) > 1 {
 			field = v.FieldByIndex(f.index)
 		}
-		if f.rule == omitEmpty && isEmpty(field) || slim && isDefault(field, f.rule) {
+		if f.rule == omitEmpty && isEmpty(field) {
 			continue
 		}
 		if len(b) > start {
 			b = append(b, ',')
 		}
-		if b, err = appendValue(append(b, f.key...), field, slim); err != nil {
+		if b, err = appendValue(append(b, f.key...), field); err != nil {
 			return b, err
 		}
 	}
@@ -189,26 +179,4 @@ func isEmpty(v reflect.Value) bool {
 		return false
 	}
 	return v.IsZero()
-}
-
-// isDefault reports whether a slim object is without a value for its default.
-func isDefault(v reflect.Value, rule string) bool {
-	pointed := v.Kind() == reflect.Pointer // what it points to is more than nothing
-	for v.Kind() == reflect.Pointer {
-		if v.IsNil() {
-			return true
-		}
-		v = v.Elem()
-	}
-	zero := rule != nullAlone
-	switch v.Kind() {
-	case reflect.Slice:
-		return v.IsNil() || v.Len() == 0 && zero
-	case reflect.Struct:
-		if n, ok := v.Addr().Interface().(*metrics.Metric); ok && zero {
-			return !n.Defined() || sameNumber(*n, metrics.NumberOf(0))
-		}
-		return !pointed && v.IsZero()
-	}
-	return v.IsZero() && zero
 }

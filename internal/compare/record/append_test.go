@@ -39,14 +39,14 @@ func TestAppendValue(t *testing.T) {
 			B float64 `json:"b,omitzero"`
 		}{},
 	} {
-		got, err := appendValue(nil, reflect.ValueOf(x), false)
+		got, err := appendValue(nil, reflect.ValueOf(x))
 		want, wantErr := appendMarshalled(nil, x)
 		if err != nil || wantErr != nil || string(got) != string(want) {
 			t.Errorf("%T: %s, %v, want %s, %v", x, got, err, want, wantErr)
 		}
 	}
 	for _, x := range []any{&[]float64{math.NaN()}, &[]any{1, math.Inf(1)}, &struct{ X []float64 }{[]float64{math.NaN()}}} {
-		if got, err := appendValue(nil, reflect.ValueOf(x), false); err == nil {
+		if got, err := appendValue(nil, reflect.ValueOf(x)); err == nil {
 			t.Errorf("%T: %s, want an error", x, got)
 		}
 	}

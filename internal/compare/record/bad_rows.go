@@ -1,7 +1,6 @@
 package record
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -58,18 +57,10 @@ func (r *Report) BadRows() *Report {
 		}
 	}
 	left := *r
-	left.Calls, left.whole, left.left = nil, r, b
-	left.Again, left.Passed, left.others, left.titles, left.noted = nil, Passed{}, nil, nil, nil
+	left.Calls, left.whole = nil, r
 	left.Rows = make([]Row, len(b))
-	var passed []int
 	for k, i := range b {
-		if r.kept(i) == nil {
-			passed = append(passed, i)
-		}
 		left.Rows[k] = b.row(r.Row(i))
-	}
-	if r.Again != nil {
-		r.Again.failed = cmp.Or(r.Again.failed, r.Fetch(passed, Shown, func(i int, row *Row) { left.Rows[b.place(i)] = b.row(row) }))
 	}
 	left.LeftOut += r.Len() - len(b)
 	left.Findings = b.findings(&r.Findings)

@@ -4,14 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"io"
-	"iter"
-	"maps"
 	"math"
 	"slices"
-	"sync"
 
+	"dumptool/internal/batch"
 	"dumptool/internal/jsonpos"
 	"dumptool/internal/lang"
 	"dumptool/internal/tensor"
@@ -34,27 +33,8 @@ type document struct {
 	// chinese has the sentences of the document in Chinese, by those in English, where they
 	// are others.
 	chinese map[string]string
-	// slim is set where rows are without the keys that have their default.
-	slim bool
-	reading
-}
-
-// reading says what becomes of rows as they are read, so that a document may have more of
-// them than memory has room for.
-type reading struct {
-	// take is given the rows of a round, which are dropped then, with the place of the first.
-	// nil keeps them.
-	take func(r *Report, first int, rows []Row) error
-	// taken counts them.
-	taken int
-	// gather is given each row with its place, and says whether the report shall have it; see
-	// ReadKept. passed is what it has of those that it has not.
-	gather func(r *Report, i int, row *Row) bool
-	passed passing
-	// as is what take and gather see of rows.
-	as Reading
-	// starts are where chunks begin, nil where nobody asks.
-	starts *[]start
+	// shown is set where keys of rows that no report shows are passed over.
+	shown bool
 }
 
 // schema is that of compare.json.
@@ -66,6 +46,18 @@ func (s *schema) UnmarshalJSON(data []byte) error {
 		return lang.Errorf("schema is %s, want %q", excerpt(data), Schema)
 	}
 	*s = Schema
+	return nil
+}
+
+// slim is a key of EarlierSchema. Where it is true the rows lack keys, and the document is
+// refused.
+type slim bool
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *slim) UnmarshalJSON(data []byte) error {
+	if *s = string(data) == "true"; *s {
+		return lang.Errorf("the rows lack keys (\"slim\": true): an older version of dumptool wrote them; run dumptool compare again")
+	}
 	return nil
 }
 
@@ -81,7 +73,7 @@ func (d *document) members() object {
 			{"superseded", &c.Superseded}, {"rounds,omitempty", &c.Rounds}, {"unused_op_config", &c.Unused}}},
 		{"baseline", &d.baseline}, {"warnings", &r.Warnings}, {"interrupted", &r.Interrupted}, {"unfetched,omitempty", &r.Origin.Unfetched}, {"failed_fast", &r.FailedFast},
 		{"files,omitempty", &r.Files}, {"left_out,omitempty", &r.LeftOut}, {"shard,omitempty", &r.Shard}, {"listing,omitempty", &r.Listing},
-		{"options,omitempty", &r.Options}, {"run_id,omitempty", &r.RunID}, {"zh,omitempty", &d.chinese}, {"slim,omitempty", &d.slim},
+		{"options,omitempty", &r.Options}, {"run_id,omitempty", &r.RunID}, {"zh,omitempty", &d.chinese}, {"slim,omitempty", new(slim)},
 		{"ranks,omitempty", &r.Ranks}, {"rows", rowList{d}},
 	}
 }
@@ -125,7 +117,7 @@ const worstShown = 10
 // documentOf is the document of a report.
 func documentOf(r *Report) *document {
 	r.Origin.Unfetched = r.Unfetched()
-	d := &document{Report: r, schema: Schema, origins: r.originsJSON(), chinese: r.chinese(), slim: !r.Full && !r.isPart()}
+	d := &document{Report: r, schema: Schema, origins: r.originsJSON(), chinese: r.chinese()}
 	if b := r.Baseline; b != nil {
 		d.baseline = &baselineRow{File: b.File, New: r.names(b.New), Known: r.names(b.Known), Worse: r.names(b.Worse),
 			Fixed: r.names(b.Fixed), Missing: append([]string{}, b.Missing...), Updated: b.Updated}
@@ -144,13 +136,8 @@ func (d *document) finish() error {
 	case r.LeftOut < 0 || r.LeftOut > math.MaxInt-r.Len():
 		return lang.Errorf("left_out is %d", r.LeftOut)
 	}
-	if d.take != nil {
-		if err := d.flush(); err != nil {
-			return err
-		}
-	}
-	rows := d.taken + r.Len()
-	checks := []error{r.Findings.check(rows), checkLinks(r.All(), 0, rows), d.passed.checkLinks(rows)}
+	rows := r.Len()
+	checks := []error{r.Findings.check(rows), r.checkLinks()}
 	keys := map[string]string{}
 	for i := range r.Rounds {
 		checks = append(checks, r.Rounds[i].Findings.check(rows), checkRows(r.Rounds[i].Origins, rows))
@@ -170,11 +157,6 @@ func (d *document) finish() error {
 	r.say(d.chinese)
 	for i := range r.Rows {
 		r.Rows[i].Key = keys[r.Rows[i].Round]
-	}
-	if d.gather != nil && !d.passed.on { // what the head says came behind the rows
-		for i, row := range r.All() {
-			d.gather(r, i, row)
-		}
 	}
 	if b := d.baseline; b != nil {
 		r.Baseline = &Baseline{File: b.File, New: r.rowsOf(b.New), Known: r.rowsOf(b.Known), Worse: r.rowsOf(b.Worse),
@@ -203,62 +185,28 @@ func (r *Report) rowsOf(names []string) []int {
 	return rows
 }
 
-// flush hands the rows of a round over.
-func (d *document) flush() error {
-	rows := d.Rows
-	if len(rows) == 0 {
-		return nil
-	}
-	round := &Report{Rows: rows}
-	if err := checkLinks(round.All(), d.taken, d.taken+len(rows)); err != nil {
-		return err
-	}
-	round.say(d.chinese)
-	err := d.take(d.Report, d.taken, rows)
-	d.taken += len(rows)
-	clear(rows)
-	d.Rows = rows[:0]
-	return err
-}
-
 // Read reads a compare.json. It accepts keys that it does not know, the earlier schema, and no
 // other schema, types, words, or indexes of what is not there. Errors about the text are those of
 // jsonpos, with path, line and column.
-func Read(r io.Reader) (*Report, error) { return readReport(r, reading{}) }
+func Read(r io.Reader) (*Report, error) { return read(r, false) }
 
-// ReadRounds is Read for those who want the rows of one round at a time: the report has none
-// of them, and take is given those of each round, with the place of the first of them, without
-// what nobody judges by. Of the report it sees what stands before the rows: all that Write writes.
-func ReadRounds(r io.Reader, take func(r *Report, first int, rows []Row) error) (*Report, error) {
-	return readReport(r, reading{take: take, as: Judging})
-}
+// ReadShown is Read without the keys of rows that no report shows.
+func ReadShown(r io.Reader) (*Report, error) { return read(r, true) }
 
-func readReport(r io.Reader, how reading) (*Report, error) {
-	d, err := read(r, how)
-	return d.report(), err
-}
-
-// report is that of a document, nil for none.
-func (d *document) report() *Report {
-	if d == nil {
-		return nil
-	}
-	return d.Report
-}
-
-func read(r io.Reader, how reading) (*document, error) {
+func read(r io.Reader, shown bool) (*Report, error) {
 	in := jsonpos.NewReader(r, math.MaxInt64)
-	d := &document{Report: &Report{Findings: NoFindings()}, reading: how}
-	if err := d.members().read(in); err != nil {
+	d := &document{Report: &Report{Findings: NoFindings()}, shown: shown}
+	err := d.members().read(in)
+	if err == nil {
+		err = in.End()
+	}
+	if err == nil {
+		err = d.finish()
+	}
+	if err != nil {
 		return nil, err
 	}
-	if err := in.End(); err != nil {
-		return nil, err
-	}
-	if err := d.finish(); err != nil {
-		return nil, err
-	}
-	return d, nil
+	return d.Report, nil
 }
 
 // rowList are the rows of a document, which Write writes itself.
@@ -267,42 +215,36 @@ type rowList struct{ *document }
 // MarshalJSON implements json.Marshaler.
 func (l rowList) MarshalJSON() ([]byte, error) { return []byte("[]"), nil }
 
+// unshown are the keys of rows that no report shows.
+var unshown = []string{"noise", "patterns", "uneven", "second", "reads"}
+
+// skipped is a value that is passed over.
+type skipped struct{}
+
+// read implements streamed.
+func (skipped) read(in *jsonpos.Reader) error { return in.Skip() }
+
 // read implements streamed. It checks each row at once, so that nonsense takes no more
 // memory than it has bytes.
 func (l rowList) read(in *jsonpos.Reader) error {
 	l.Rows = []Row{}
-	early := l.Rounds != nil // else what the rounds are comes later
-	switch {
-	case l.gather != nil && early:
-		l.passed = l.beginPassed()
-	case l.take == nil:
-		l.as = Entire | Drawn
-	}
-	round := "" // of the row before
 	return in.Array(func(i int) error {
-		f, at := newRow(l.slim), in.Offset()
-		err := f.read(in, f.members(true)) // all of it is checked, whatever is kept
+		f := newRow()
+		members := f.members(true)
+		for k := range members {
+			if l.shown && slices.Contains(unshown, members[k].name()) {
+				members[k].at = skipped{}
+			}
+		}
+		err := members.read(in)
 		if err == nil {
 			err = f.finish()
 		}
 		if place := (*jsonpos.Error)(nil); err != nil && !errors.As(err, &place) {
 			return lang.Errorf("row %d (%s): %w", i, excerpt([]byte(f.Op)), err)
 		}
-		if n := len(l.Rows); err == nil && l.take != nil && early && n > 0 && l.Rows[n-1].Round != f.Round {
-			err = l.flush()
-		}
 		if err != nil {
 			return err
-		}
-		f.forget(l.as)
-		if l.starts != nil {
-			if n := len(*l.starts); n == 0 || i-(*l.starts)[n-1].row == rowsAtOnce || f.Round != round {
-				*l.starts = append(*l.starts, start{i, at})
-			}
-			round = f.Round
-		}
-		if l.passed.on && l.pass(i, f.Row) {
-			return nil
 		}
 		l.Rows = append(l.Rows, *f.Row)
 		return nil
@@ -331,19 +273,19 @@ type noRows struct{}
 func (noRows) read(*jsonpos.Reader) error { return errRows }
 
 // ReadFiles reads the list of files of a compare.json without its rows, which
-// follow it. ok is false for a document without the list, but for one with slim rows:
-// such documents have a list unless it is empty.
+// follow it. ok is false for a document of EarlierSchema without the list, unless its rows are
+// slim: other documents have a list unless it is empty.
 func ReadFiles(r io.Reader) (files []File, ok bool, err error) {
-	var s schema
-	var slim bool
-	err = object{{"schema", &s}, {"files", &files}, {"slim", &slim}, {"rows", noRows{}}}.read(jsonpos.NewReader(r, math.MaxInt64))
+	var text string
+	var isSlim bool
+	err = object{{"schema", &text}, {"files", &files}, {"slim", &isSlim}, {"rows", noRows{}}}.read(jsonpos.NewReader(r, math.MaxInt64))
 	if err != nil && !errors.Is(err, errRows) {
 		return nil, false, err
 	}
-	if s == "" {
+	if text != Schema && text != EarlierSchema {
 		return nil, false, lang.Errorf("not a document of %s", Schema)
 	}
-	return files, slim || files != nil, nil
+	return files, text == Schema || isSlim || files != nil, nil
 }
 
 // excerpt is the beginning of a text, for messages.
@@ -390,13 +332,12 @@ func (f *rowForm) check() error {
 	return nil
 }
 
-// checkLinks reports rows by their places among those from first to end, counted from first,
-// that name rows which are not there.
-func checkLinks(rows iter.Seq2[int, *Row], first, end int) error {
-	for i, row := range rows {
-		for _, k := range row.links() {
-			if k < first || k >= end {
-				return lang.Errorf("row %d names row %d of %d rows", first+i, k, end)
+// checkLinks reports rows that name rows which are not there.
+func (r *Report) checkLinks() error {
+	for i := range r.Rows {
+		for _, k := range r.Rows[i].links() {
+			if k < 0 || k >= len(r.Rows) {
+				return lang.Errorf("row %d names row %d of %d rows", i, k, len(r.Rows))
 			}
 		}
 	}
@@ -412,8 +353,11 @@ func (r *Row) links() []int {
 	return links
 }
 
+// rowsAtOnce is how many rows are made to text at a time.
+const rowsAtOnce = 64
+
 // Write writes compare.json: the head in lines for people, then a line for each
-// row. It reads rows again and makes text of them on all cores.
+// row. Text of rows is made on all cores.
 func (r *Report) Write(w io.Writer) error {
 	const end = "]\n}"
 	d := documentOf(r)
@@ -422,20 +366,24 @@ func (r *Report) Write(w io.Writer) error {
 		return err
 	}
 	out := bufio.NewWriter(w)
-	out.Write(bytes.TrimSuffix(head, []byte(end)))                                // the rows come last
-	first, texts := true, sync.Pool{New: func() any { return new(bytes.Buffer) }} // those that were written are written to again
-	err = inChunks(r, true, func(rows []Row) (*bytes.Buffer, error) {
-		text, _ := texts.Get().(*bytes.Buffer)
-		text.Reset()
-		return text, d.encodeRows(text, rows)
-	}, func(text *bytes.Buffer) error {
-		if first && text.Len() > 0 {
-			text.Next(1) // the comma
-			first = false
+	out.Write(bytes.TrimSuffix(head, []byte(end))) // the rows come last
+	type encoded struct {
+		text []byte
+		err  error
+	}
+	first := true
+	chunks := slices.Collect(slices.Chunk(r.Rows, rowsAtOnce))
+	err = batch.RunUntil(context.Background(), batch.Options{}, chunks, nil, func(_ context.Context, rows []Row) (e encoded) {
+		e.text, e.err = r.appendRows(nil, rows)
+		return e
+	}, func(e encoded) error {
+		if e.err == nil && first {
+			e.text, first = e.text[1:], false // without the comma
 		}
-		_, err := text.WriteTo(out)
-		texts.Put(text)
-		return err
+		if e.err == nil {
+			_, e.err = out.Write(e.text)
+		}
+		return e.err
 	})
 	if err != nil {
 		return err
@@ -447,27 +395,24 @@ func (r *Report) Write(w io.Writer) error {
 	return out.Flush()
 }
 
-// encodeRows appends some rows as they stand in the document, each behind a comma.
-func (d *document) encodeRows(all *bytes.Buffer, rows []Row) (err error) {
+// appendRows appends some rows as they stand in the document, each behind a comma.
+func (r *Report) appendRows(b []byte, rows []Row) (_ []byte, err error) {
 	var text []byte // of a row
-	form, part := newForm(), !d.slim && d.isPart()
+	form, part := newForm(), r.isPart()
 	members := form.members(part)
 	for i := range rows {
-		all.WriteString(",\n    ")
-		switch row := &rows[i]; {
-		case d.slim:
-			form.fillSlim(row)
-		case part:
+		b = append(b, ",\n    "...)
+		if row := &rows[i]; part {
 			form.fillWhole(row)
-		default:
+		} else {
 			form.fill(row, row.Status != Pass)
 		}
-		if text, err = members.append(text[:0], d.slim); err != nil {
-			return err
+		if text, err = members.append(text[:0]); err != nil {
+			return b, err
 		}
-		all.Write(jsonpos.Visible(text))
+		b = append(b, jsonpos.Visible(text)...)
 	}
-	return nil
+	return b, nil
 }
 
 // isPart reports whether more is made of the report: its document has all that is known.
@@ -530,7 +475,6 @@ func (r *Report) chinese() map[string]string {
 			all[t.EN] = t.ZH
 		}
 	})
-	maps.Copy(all, r.noted)
 	return all
 }
 

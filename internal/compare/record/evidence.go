@@ -1,8 +1,6 @@
 package record
 
 import (
-	"reflect"
-
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/finding"
 	"dumptool/internal/jsonpos"
@@ -60,12 +58,6 @@ type Evidence struct {
 	Lambda jsonpos.Float `json:"lambda,omitempty"`
 	// FedBy are the origins that the row depends on, as indexes into the rows.
 	FedBy []int `json:"fed_by"`
-}
-
-// append implements thin.
-func (e *Evidence) append(b []byte, slim bool) ([]byte, error) {
-	v := reflect.ValueOf(e).Elem()
-	return appendStruct(b, v, fieldsOfType(v.Type()), slim)
 }
 
 // MostPower is the power from which a row is not judged: only an error that large would

@@ -17,38 +17,28 @@ import (
 type object []member
 
 // member is a key and a pointer to its value, or the object that is its value. A nil list
-// is written as an empty one. Behind the key may stand what is done about its default:
-//
-//	omitempty    left out wherever it is zero or an empty list
-//	like=OTHER   the default is the value of another key of the object
-//	null         the default is null alone
-//	always       written always
-//
-// Any other key has zero as its default: 0, null, "", false or an empty list. A slim object
-// is without the keys that have their default; a whole one has them all.
+// is written as an empty one. A key with ",omitempty" behind it is left out wherever its
+// value is zero or an empty list.
 type member struct {
 	key string
 	at  any
 }
 
-// What may stand behind a key.
-const (
-	omitEmpty = "omitempty"
-	nullAlone = "null"
-	always    = "always"
-	likeOther = "like="
-)
+// omitEmpty may stand behind a key.
+const omitEmpty = "omitempty"
 
-// name is the key in the document, rule what stands behind it.
+// name is the key in the document.
 func (m *member) name() string { name, _, _ := strings.Cut(m.key, ","); return name }
-func (m *member) rule() string { _, rule, _ := strings.Cut(m.key, ","); return rule }
 
-// like is the key whose value is the default, empty for none.
-func (m *member) like() string {
-	if other, ok := strings.CutPrefix(m.rule(), likeOther); ok {
-		return other
+// isLeftOut reports whether the key is left out.
+func (m *member) isLeftOut() bool {
+	if !strings.HasSuffix(m.key, ","+omitEmpty) {
+		return false
 	}
-	return ""
+	if z, ok := m.at.(interface{ IsZero() bool }); ok {
+		return z.IsZero()
+	}
+	return isEmpty(reflect.Indirect(reflect.ValueOf(m.at)))
 }
 
 // streamed is a value that reads itself piece by piece.
@@ -57,91 +47,35 @@ type streamed interface {
 }
 
 // MarshalJSON implements json.Marshaler.
-func (o object) MarshalJSON() ([]byte, error) { return o.append(nil, false) }
+func (o object) MarshalJSON() ([]byte, error) { return o.append(nil) }
 
-// append implements thin.
-func (o object) append(b []byte, slim bool) (_ []byte, err error) {
+// append appends the object to JSON.
+func (o object) append(b []byte) (_ []byte, err error) {
 	b = append(b, '{')
 	first := len(b)
 	for i := range o {
 		m := &o[i]
-		name, rule, _ := strings.Cut(m.key, ",")
-		if o.leftOut(m, rule, slim) {
+		if m.isLeftOut() {
 			continue
 		}
-		start := len(b)
-		if start > first {
+		if len(b) > first {
 			b = append(b, ',')
 		}
-		b = append(append(append(b, '"'), name...), `":`...)
-		text := len(b)
+		b = append(append(append(b, '"'), m.name()...), `":`...)
 		v := reflect.ValueOf(m.at)
 		if list := reflect.Indirect(v); list.Kind() == reflect.Slice && list.Len() == 0 {
 			b = append(b, "[]"...)
-		} else if b, err = appendValue(b, v, slim); err != nil {
+		} else if b, err = appendValue(b, v); err != nil {
 			return b, err
-		}
-		if slim && rule != nullAlone && string(b[text:]) == "{}" { // all of it is the default
-			b = b[:start]
 		}
 	}
 	return append(b, '}'), nil
 }
 
-// leftOut reports whether a key is left out, by what stands behind it.
-func (o object) leftOut(m *member, rule string, slim bool) bool {
-	value := reflect.Indirect(reflect.ValueOf(m.at))
-	switch {
-	case rule == omitEmpty:
-		if z, ok := m.at.(interface{ IsZero() bool }); ok {
-			return z.IsZero()
-		}
-		return isEmpty(value)
-	case !slim || rule == always:
-		return false
-	}
-	if other, ok := strings.CutPrefix(rule, likeOther); ok {
-		value = deepest(m.at)
-		return value.Kind() == reflect.Pointer || same(value, deepest(o[o.index(other, 0)].at))
-	}
-	return isDefault(value, rule)
-}
-
-// same reports whether two texts or two lists of whole numbers are the same.
-func same(a, b reflect.Value) bool {
-	if a.Kind() == reflect.String || b.Kind() != reflect.Slice {
-		return a.String() == b.String()
-	}
-	if a.Len() != b.Len() || a.IsNil() != b.IsNil() {
-		return false
-	}
-	for i := range a.Len() {
-		if a.Index(i).Int() != b.Index(i).Int() {
-			return false
-		}
-	}
-	return true
-}
-
-// deepest is what pointers point to: a nil pointer where one of them is.
-func deepest(at any) reflect.Value {
-	value := reflect.ValueOf(at)
-	for value.Kind() == reflect.Pointer && !value.IsNil() {
-		value = value.Elem()
-	}
-	return value
-}
-
 // read implements streamed. Keys that are not known are passed over, and so is null.
 func (o object) read(in *jsonpos.Reader) error {
-	_, err := o.readKeys(in)
-	return err
-}
-
-// readKeys reads the object and says which of its keys were there.
-func (o object) readKeys(in *jsonpos.Reader) (seen []bool, err error) {
 	seen, last := make([]bool, len(o)), 0
-	return seen, in.Object(func(key string) error {
+	return in.Object(func(key string) error {
 		i := o.index(strings.ToLower(key), last)
 		if i < 0 {
 			return in.Skip()
@@ -158,20 +92,6 @@ func (o object) readKeys(in *jsonpos.Reader) (seen []bool, err error) {
 		}
 		return in.Decode(o[i].at)
 	})
-}
-
-// fill gives the keys that were not there and are like others their values.
-func (o object) fill(seen []bool) {
-	for i := range o {
-		if other := o[i].like(); other != "" && !seen[i] {
-			to, from := deepest(o[i].at), deepest(o[o.index(other, 0)].at)
-			if to.Kind() == reflect.Pointer { // to nothing
-				to.Set(reflect.New(to.Type().Elem()))
-				to = to.Elem()
-			}
-			to.Set(from.Convert(to.Type()))
-		}
-	}
 }
 
 // index is the place of a key, -1 for none. The search begins at some place: keys mostly
@@ -199,90 +119,51 @@ func marshal(v any, indent string) ([]byte, error) {
 const kldKey = "kld"
 
 // metricsJSON are all metrics of a result by name; all are null in a row that was not
-// compared, which has none. In a slim row, which they may be read of, those that have their
-// default are left out.
-type metricsJSON struct {
-	*metrics.Result
-	isRead, ofSlim bool
-}
+// compared, which has none.
+type metricsJSON struct{ *metrics.Result }
 
 // MarshalJSON implements json.Marshaler.
-func (j *metricsJSON) MarshalJSON() ([]byte, error) { return j.append(nil, false) }
+func (j *metricsJSON) MarshalJSON() ([]byte, error) { return j.AppendJSON(nil), nil }
 
-// append implements thin.
-func (j *metricsJSON) append(b []byte, slim bool) ([]byte, error) {
+// AppendJSON appends the metrics to JSON.
+func (j *metricsJSON) AppendJSON(b []byte) []byte {
 	b = append(b, '{')
-	if slim && j.Result == nil {
-		return append(b, '}'), nil
-	}
-	first := len(b)
 	for i := range metrics.Table {
 		m, n := &metrics.Table[i], metrics.Metric{}
 		if j.Result != nil && !(m.Name == kldKey && constant(j.Result)) {
 			n = m.Of(j.Result)
 		}
-		switch {
-		case slim && sameNumber(n, m.DefaultOf(j.Result)):
-			continue
-		case slim && n.Defined():
-			n = m.Brief(j.Result)
-		}
-		if len(b) > first {
+		if i > 0 {
 			b = append(b, ',')
 		}
 		b = append(append(append(b, '"'), m.Name...), `":`...)
 		b = n.AppendJSON(b)
 	}
-	return append(b, '}'), nil
+	return append(b, '}')
 }
 
-// read implements streamed. Metrics that are not there are undefined, or have their default
-// in a slim row; keys that are unknown are left out.
+// read implements streamed. Metrics that are not there are undefined; keys that are unknown
+// are passed over.
 func (j *metricsJSON) read(in *jsonpos.Reader) error {
-	values, last := make([]readMetric, len(metrics.Table)), 0
-	err := in.Object(func(key string) error {
+	seen, last := make([]bool, len(metrics.Table)), 0
+	return in.Object(func(key string) error {
 		i := metricIndex(key, last)
 		if i < 0 {
 			return in.Skip()
 		}
-		if values[i].said {
+		if seen[i] {
 			return in.Failed(lang.Errorf("key %q stands twice", key))
 		}
-		values[i].said, last = true, i
-		return in.Decode(&values[i].Metric)
-	})
-	if err != nil {
-		return err
-	}
-	return j.take(values)
-}
-
-// take sets the metrics of the table.
-func (j *metricsJSON) take(values []readMetric) error {
-	for _, after := range []bool{false, true} {
-		for i := range metrics.Table {
-			m, n := &metrics.Table[i], values[i].Metric
-			switch said := values[i].said; {
-			case after != (j.ofSlim && m.Follows(said)):
-				continue
-			case j.ofSlim && said:
-				n = m.Exact(j.Result, n)
-			case j.ofSlim:
-				n = m.DefaultOf(j.Result)
-			}
-			if !m.Set(j.Result, n) {
-				return lang.Errorf("metrics.%s: %s is no count of elements", m.Name, n)
-			}
+		seen[i], last = true, i
+		m, n := &metrics.Table[i], metrics.Metric{}
+		if err := in.Decode(&n); err != nil {
+			return err
 		}
-	}
-	j.isRead = true
-	return nil
-}
-
-// readMetric is a metric of a document, and whether it says it.
-type readMetric struct {
-	metrics.Metric
-	said bool
+		if !m.Set(j.Result, n) {
+			return lang.Errorf("metrics.%s: %s is no count of elements", m.Name, n)
+		}
+		return nil
+	})
 }
 
 // metricIndex is the place of a metric in the table, -1 for none. The search begins at some
@@ -294,11 +175,6 @@ func metricIndex(name string, from int) int {
 		}
 	}
 	return -1
-}
-
-// sameNumber reports whether two numbers are the same in a document.
-func sameNumber(a, b metrics.Metric) bool {
-	return a == b || a.Value() != a.Value() && b.Value() != b.Value()
 }
 
 // constant reports whether a side of a pair is constant.
@@ -356,7 +232,6 @@ func (c classes) members() object {
 	for i := range classKeys {
 		o = append(o, member{classKeys[i].key, &c[i]})
 	}
-	o[0].key += "," + nullAlone // it is mostly all of them
 	return append(o, member{"class_mismatch", &c[len(classKeys)]})
 }
 

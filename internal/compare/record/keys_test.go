@@ -1,7 +1,6 @@
 package record
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -32,7 +31,7 @@ var meanings = map[string]string{
 	"interrupted": "Whether the run was interrupted.", "failed_fast": "Whether it ended with its first failure.", "files": "The reports that were written beside.",
 	"unfetched": "How many tensors object storage left without an answer: the same run again may have them.",
 	"left_out":  "How many rows were left out of the document.", "shard": "Which part of the work this is.", "listing": "A sum of the names of all files, by which shards know each other.",
-	"options": "The options of the run.", "run_id": "The run that shards belong to.", "zh": "The sentences of the document in Chinese, by those in English.", "slim": "Whether keys of rows that have their default are left out.", "ranks": "What the ranks of the NPU's run say of each other, as in check.json, where they are sharded otherwise than the reference.", "rows": "A row for each output; in counts and summary their number.",
+	"options": "The options of the run.", "run_id": "The run that shards belong to.", "zh": "The sentences of the document in Chinese, by those in English.", "slim": "Of documents of `dumptool/compare/1`: whether rows lack keys; such a document is not read.", "ranks": "What the ranks of the NPU's run say of each other, as in check.json, where they are sharded otherwise than the reference.", "rows": "A row for each output; in counts and summary their number.",
 
 	"verdict_mode": "What fails: evidence, limits, statistics or a standard.", "verdict_why": "Why it is that.", "headline": "The verdict in one line.",
 	"standard": "The acceptance standard of single operators; of a row what it says.", "effective_type": "The type that the run computes with.",
@@ -82,18 +81,14 @@ func TestKeys(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# compare.json\n\nThe keys of `" + Schema + "`, which `dumptool compare --format json` and `compare judge` write. A key with a question mark is left out\n" +
 		"where there is nothing to say. Keys are only added while the number of the schema stays. The other documents are in [json-documents.md](json-documents.md).\n" +
-		"Where \"slim\" is true, as it is unless `--report rows=full` was given, rows and their metrics, classes and evidence are\n" +
-		"without the keys that have their default, which the tables below say: readers take a key that is missing for that.\n" +
-		"Parts of a run - of shards, interrupted ones - have all keys.\n" +
-		"Documents of `" + EarlierSchema + "` are read too; of their keys `joint` of a row is gone: elements by octaves of |r| and |d|.\n" +
+		"Keys whose value is 0, false or empty are written: `jq '.rows[].errors'` prints a number for every row that was compared and null for\n" +
+		"the others. Parts of a run (shards, interrupted runs) also have `details` in each row.\n" +
+		"`report`, `judge` and `merge` read documents of `" + EarlierSchema + "` too. Two keys of that schema are gone: `joint` of a row (elements by octaves of |r|\n" +
+		"and |d|), and `slim`. Where `slim` is true the rows lack keys, and the document is refused: run the comparison again.\n" +
 		"This file is made of the lists in the program: `go test ./internal/compare/record -run TestKeys -update`.\n")
 	unused := maps.Clone(meanings)
 	list := func(title string, o object) {
-		ofRow, column, line := title == "A row", "", ""
-		if ofRow {
-			column, line = " default |", "---|"
-		}
-		fmt.Fprintf(&b, "\n## %s\n\n| key | value |%s meaning |\n|---|---|%s---|\n", title, column, line)
+		fmt.Fprintf(&b, "\n## %s\n\n| key | value | meaning |\n|---|---|---|\n", title)
 		for _, m := range o {
 			shown, meaning, value := m.name(), meanings[m.name()], form(m.at)
 			delete(unused, m.name())
@@ -103,13 +98,10 @@ func TestKeys(t *testing.T) {
 			if meaning == "" {
 				t.Errorf("key %s of %s says nothing", m.name(), title)
 			}
-			if m.rule() == omitEmpty {
+			if m.key != m.name() { // omitempty
 				shown, value = shown+"?", strings.TrimSuffix(value, " or null")
 			}
-			if ofRow {
-				column = " " + defaultText(&m, value) + " |"
-			}
-			fmt.Fprintf(&b, "| `%s` | %s |%s %s |\n", shown, value, column, strings.ReplaceAll(meaning, "|", `\|`))
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", shown, value, strings.ReplaceAll(meaning, "|", `\|`))
 		}
 	}
 	r := &Report{Rows: []Row{{}}}
@@ -122,15 +114,11 @@ func TestKeys(t *testing.T) {
 	row := newForm()
 	row.fill(&r.Rows[0], true)
 	list("A row", row.members(true))
-	b.WriteString("\n## metrics\n\nn and r are the elements of the NPU and of the reference at one place, d = n - r. Null where it is not defined. Where \"slim\"\n" +
-		"is true quantiles have five digits, which tell the bin that they are the middle of.\n\n| key | unit | default | formula |\n|---|---|---|---|\n")
+	b.WriteString("\n## metrics\n\nn and r are the elements of the NPU and of the reference at one place, d = n - r. Null where it is not defined.\n\n" +
+		"| key | unit | formula |\n|---|---|---|\n")
 	for i := range metrics.Table {
 		m := &metrics.Table[i]
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.Name, m.Unit, cmp.Or(m.Default.Formula, "0"), strings.ReplaceAll(m.Formula, "|", `\|`))
-	}
-	b.WriteString("\n## classes and evidence\n\nIn a row without `total` classes are null. `both_finite` is `total` by default, others are 0. Of evidence:\n\n| key | default |\n|---|---|\n")
-	for _, m := range fieldsOf(new(Evidence)) {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", m.name(), defaultText(&m, form(m.at)))
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", m.Name, m.Unit, strings.ReplaceAll(m.Formula, "|", `\|`))
 	}
 	for key := range unused {
 		t.Errorf("no object has the key %s", key)
@@ -148,36 +136,6 @@ func TestKeys(t *testing.T) {
 	if diff := gocmp.Diff(string(want), b.String()); diff != "" {
 		t.Errorf("docs/json-compare.md is not what the lists say (-update writes it):\n%s", diff)
 	}
-}
-
-// defaultText says what a key of a row is where it is missing.
-func defaultText(m *member, value string) string {
-	null := strings.HasSuffix(value, " or null")
-	switch kind := strings.TrimSuffix(value, " or null"); {
-	case m.rule() == always:
-		return "always there"
-	case m.name() == "cosine_zero":
-		return "none, null without `total`"
-	case m.like() != "":
-		return "that of `" + m.like() + "`"
-	case m.rule() == nullAlone, null && kind != "number" && kind != "true or false":
-		return "null"
-	case kind == "object":
-		return "all of its defaults"
-	case kind == "text":
-		return "empty"
-	case kind == "list":
-		return "[]"
-	case kind == "true or false" && null:
-		return "false, null without `total`"
-	case kind == "true or false":
-		return "false"
-	case null && deepest(m.at).Type() != reflect.TypeFor[metrics.Metric]() || m.name() == "error_ratio":
-		return "0, null without `total`"
-	case null:
-		return "null"
-	}
-	return "0"
 }
 
 // statusKeys are the keys of counts.
@@ -226,13 +184,4 @@ func form(at any) string {
 		return "object" + null
 	}
 	return "number" + null
-}
-
-// fieldsOf are the fields of a struct as an object, by their tags.
-func fieldsOf(at any) (o object) {
-	fields := reflect.ValueOf(at).Elem()
-	for i := range fields.NumField() {
-		o = append(o, member{fields.Type().Field(i).Tag.Get("json"), fields.Field(i).Addr().Interface()})
-	}
-	return o
 }

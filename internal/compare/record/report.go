@@ -75,28 +75,11 @@ type Report struct {
 	// Rows are in execution order; rows of equal place by name and output.
 	// Unmatched and skipped ones are among them.
 	Rows []Row
-	// Passed are those that are not among Rows, since what is wanted of them was gathered as
-	// they were read. Rows stand in their places all the same.
-	Passed Passed
 	// LeftOut counts rows that passed and are not among Rows; see BadRows. They are in
 	// the counts.
 	LeftOut int
-	// Full is set where rows are written with all of their keys, also those that have their
-	// default.
-	Full bool
-	// Again, unless it is nil, reads rows again: those in Rows lack what compare.json shows
-	// alone.
-	Again *Again
-	// whole is the report that rows were left out of, left are the places there of those
-	// that are in this one.
+	// whole is the report that rows were left out of, nil for none.
 	whole *Report
-	left  []int
-	// others are the places of Rows, in rising order, and titles what all rows are called by,
-	// where there are rows of Passed. noted are sentences of these in Chinese, by those in
-	// English.
-	others []int
-	titles []title
-	noted  map[string]string
 }
 
 // Coverage says how much of the reference was compared. The lists name tensors
@@ -195,8 +178,8 @@ func (r *Report) Count() {
 	for i := range r.Rows {
 		r.Counts[r.Rows[i].Status]++
 	}
-	if n := r.LeftOut + r.Passed.Rows; n > 0 {
-		r.Counts[Pass] += n
+	if r.LeftOut > 0 {
+		r.Counts[Pass] += r.LeftOut
 	}
 }
 
@@ -266,78 +249,16 @@ func (r *Report) names(rows []int) []string {
 }
 
 // Len is the number of rows.
-func (r *Report) Len() int { return len(r.Rows) + r.Passed.Rows }
+func (r *Report) Len() int { return len(r.Rows) }
 
-// Row is a row; one of Passed says no more than what it is called by.
-func (r *Report) Row(i int) *Row {
-	if row := r.kept(i); row != nil {
-		return row
-	}
-	t := &r.titles[i]
-	round := &r.Rounds[t.round]
-	return &Row{Op: t.op.Value(), NPUOp: t.npuOp.Value(), Kind: t.kind.Value(), Output: t.output, Round: round.Name, Key: round.Pairing.Key, At: round.At,
-		Pair: Judged{Status: Pass}, Verdict: Verdict{Status: Pass}}
-}
+// Row is the row at an index.
+func (r *Report) Row(i int) *Row { return &r.Rows[i] }
 
-// kept is a row unless it is one of Passed.
-func (r *Report) kept(i int) *Row {
-	if r.Passed.Rows == 0 {
-		return &r.Rows[i]
-	}
-	if k, ok := slices.BinarySearch(r.others, i); ok {
-		return &r.Rows[k]
-	}
-	return nil
-}
-
-// Take adds rows of another document, from first up to end, as a round: those that it has, of
-// which use makes those of this report, and how many passed.
-func (r *Report) Take(from *Report, c Chunk, round int, use func(row *Row)) {
-	at := len(r.titles)
-	for _, t := range from.titles[c.First:c.End] {
-		t.round = round
-		r.titles = append(r.titles, t)
-	}
-	k, end := from.place(c.First), from.place(c.End)
-	for ; k < end; k++ {
-		i := k
-		if from.Passed.Rows > 0 {
-			i = from.others[k]
-		}
-		r.others, r.Rows = append(r.others, at+i-c.First), append(r.Rows, from.Rows[k])
-		use(&r.Rows[len(r.Rows)-1])
-	}
-}
-
-// place is how many rows before the one at i the report has.
-func (r *Report) place(i int) int {
-	if r.Passed.Rows == 0 {
-		return i
-	}
-	k, _ := slices.BinarySearch(r.others, i)
-	return k
-}
-
-// All goes through the rows, but for those of Passed.
+// All goes through the rows.
 func (r *Report) All() iter.Seq2[int, *Row] {
 	return func(yield func(int, *Row) bool) {
-		for k := range r.Rows {
-			i := k
-			if r.Passed.Rows > 0 {
-				i = r.others[k]
-			}
-			if !yield(i, &r.Rows[k]) {
-				return
-			}
-		}
-	}
-}
-
-// Named goes through all rows. Those of Passed say no more than what they are called by.
-func (r *Report) Named() iter.Seq2[int, *Row] {
-	return func(yield func(int, *Row) bool) {
-		for i := range r.Len() {
-			if !yield(i, r.Row(i)) {
+		for i := range r.Rows {
+			if !yield(i, &r.Rows[i]) {
 				return
 			}
 		}

@@ -205,23 +205,23 @@ type Row struct {
 func (f *rowForm) members(details bool) object {
 	r, res := f.Row, f.result
 	o := object{
-		{"op,always", &r.Op}, {"output", &r.Output}, {"status,always", &r.Status}, {"reasons", (*finding.List)(&r.Reasons)},
-		{"ref_file", (*optional)(&r.RefFile)}, {"npu_file", (*optional)(&r.NPUFile)}, {"shape,null", new((*[]int64)(&f.shape))},
+		{"op", &r.Op}, {"output", &r.Output}, {"status", &r.Status}, {"reasons", (*finding.List)(&r.Reasons)},
+		{"ref_file", (*optional)(&r.RefFile)}, {"npu_file", (*optional)(&r.NPUFile)}, {"shape", new((*[]int64)(&f.shape))},
 		{"dtype_ref", (*dtypeName)(&r.RefDType)}, {"dtype_npu", (*dtypeName)(&r.NPUDType)}, {"limits", &f.limits},
-		{"total,null", &f.total}, {"errors", &f.errors}, {"errors_strict", &f.errorsStrict}, {"error_ratio", &f.ratio},
-		{"first_error", &f.firstError}, {"ref_value,null", &f.refValue}, {"npu_value,null", &f.npuValue},
+		{"total", &f.total}, {"errors", &f.errors}, {"errors_strict", &f.errorsStrict}, {"error_ratio", &f.ratio},
+		{"first_error", &f.firstError}, {"ref_value", &f.refValue}, {"npu_value", &f.npuValue},
 		{"metrics", &f.metrics}, {"classes", f.classes.members()}, {"order", &r.Order},
 
 		{"op_type", &r.OpType}, {"npu_op", &r.NPUOp}, {"kind", &r.Kind}, {"round", &r.Round},
 		{"rank,omitempty", &r.At.Rank}, {"step,omitempty", &r.At.Step}, {"graph,omitempty", &r.At.Graph}, {"model,omitempty", &r.At.Model},
 		{"script,omitempty", &r.Script}, {"modules,omitempty", &r.Modules}, {"statistics,omitempty", &r.Statistics},
 		{"rule", &r.Rule}, {"near,omitempty", &r.Near}, {"notes", &r.Notes}, {"partial", &r.Partial}, {"forced", &r.Forced}, {"known", &r.Known},
-		{"error", (*optional)(&f.err)}, {"ref_shape,like=shape", new((*[]int64)(&r.RefShape))}, {"npu_shape,like=shape", new((*[]int64)(&r.NPUShape))},
+		{"error", (*optional)(&f.err)}, {"ref_shape", new((*[]int64)(&r.RefShape))}, {"npu_shape", new((*[]int64)(&r.NPUShape))},
 		{"nan_inf", &f.nonFinite}, {"errors_policy", &f.errorsPolicy}, {"first_error_policy", &f.firstPolicy},
 		{"first_error_strict", &f.firstStrict}, {"last_error_strict", &f.last},
 		{"cosine_zero", (*optional)(&f.cosineZero)}, {"digests", &f.digests},
-		{"status_limits,like=status", &f.statusLimits}, {"type,omitempty", &r.Type}, {"origin", &f.origin}, {"downstream", &r.Downstream}, {"self", &r.Self},
-		{"evidence,null", &r.Evidence}, {"standard", &r.Standard}, {"worst", &f.worst}, {"axes", &f.axes},
+		{"status_limits", &f.statusLimits}, {"type,omitempty", &r.Type}, {"origin", &f.origin}, {"downstream", &r.Downstream}, {"self", &r.Self},
+		{"evidence", &r.Evidence}, {"standard", &r.Standard}, {"worst", &f.worst}, {"axes", &f.axes},
 
 		{"module", &r.Module}, {"inputs", &r.Inputs}, {"abs_hist", &f.abs}, {"rel_hist", &f.rel}, {"pictures", &f.pictures},
 

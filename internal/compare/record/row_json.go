@@ -131,21 +131,6 @@ func newForm() *rowForm {
 	return &rowForm{Row: new(Row), result: new(metrics.Result), classes: newClasses()}
 }
 
-// fillSlim is fill for a slim document, without a count of finite pairs and a word about the
-// cosine that are the default.
-func (f *rowForm) fillSlim(r *Row) {
-	f.fill(r, r.Status != Pass)
-	if r.Result == nil {
-		return
-	}
-	if f.classes[0] == countOf(r.Result.Total) {
-		f.classes[0] = metrics.Metric{}
-	}
-	if r.Result.CosineZero == metrics.NoneZero {
-		f.cosineZero = ""
-	}
-}
-
 // Detail is a row whose JSON has the worst elements and the profiles of the
 // axes, whatever its status is.
 type Detail struct{ *Row }
@@ -240,38 +225,11 @@ func (j *elementJSON) element() *metrics.Element {
 	return &metrics.Element{Offset: j.Offset, Ref: j.Ref, NPU: j.NPU, Abs: j.Abs.OrNaN(), Rel: j.Rel.OrNaN()}
 }
 
-// newRow is the form of a row that is to be read, slim or whole.
-func newRow(slim bool) *rowForm {
+// newRow is the form of a row that is to be read.
+func newRow() *rowForm {
 	f := newForm()
-	f.metrics = metricsJSON{Result: f.result, ofSlim: slim}
+	f.metrics.Result = f.result
 	return f
-}
-
-// read reads some members of a row, with the defaults of what a slim one lacks.
-func (f *rowForm) read(in *jsonpos.Reader, o object) error {
-	seen, err := o.readKeys(in)
-	if err != nil || !f.metrics.ofSlim {
-		return err
-	}
-	o.fill(seen)
-	if e := f.Evidence; e != nil && e.FedBy == nil {
-		e.FedBy = []int{}
-	}
-	if f.total == nil { // not compared: there are no numbers
-		return nil
-	}
-	for _, n := range []**int64{&f.errors, &f.errorsStrict, &f.errorsPolicy} {
-		if *n == nil {
-			*n = new(int64)
-		}
-	}
-	if !f.classes[0].Defined() {
-		f.classes[0] = countOf(*f.total)
-	}
-	if !f.metrics.isRead {
-		return f.metrics.take(make([]readMetric, len(metrics.Table)))
-	}
-	return nil
 }
 
 // finish completes a row that was read.

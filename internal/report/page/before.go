@@ -37,10 +37,7 @@ func sideOf(c *Comparison, noPaths bool) *side {
 	if len(s.Rounds) == 0 {
 		s.Rounds = []record.At{{}}
 	}
-	rows := c.RowsBefore
-	if rows == nil {
-		rows = RowsOf(r)
-	}
+	rows := rowsOf(r)
 	s.Name, s.Round, s.Status, s.Mark, s.MeanRel = rows.tensors, rows.cols.Round, rows.cols.Status, rows.cols.Mark, rows.cols.MeanRel
 	s.Score = slices.Clone(rows.cols.Score)
 	for i, score := range s.Score {

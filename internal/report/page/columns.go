@@ -56,9 +56,9 @@ type columns struct {
 	Picture []int       `json:"pic"`   // the block with the pictures, -1 for none
 }
 
-// Rows are what a page shows of all rows of a comparison, gathered one by one: the rows
+// gathered is what a page shows of all rows of a comparison, gathered one by one: the rows
 // themselves may be gone then.
-type Rows struct {
+type gathered struct {
 	cols columns
 	// ops are the operators, tensors their names as commands take them, an output 0 by its
 	// operator alone.
@@ -75,17 +75,18 @@ type Rows struct {
 	paths   []string
 }
 
-// RowsOf gathers the rows of a report.
-func RowsOf(r *record.Report) *Rows {
-	g := new(Rows)
-	for i, row := range r.Each(false) {
-		g.Add(r, i, row)
+// rowsOf gathers the rows of a report.
+func rowsOf(r *record.Report) *gathered {
+	g := new(gathered)
+	g.begin(r)
+	for i, row := range r.All() {
+		g.add(r, i, row)
 	}
 	return g
 }
 
 // begin looks at what rows are of.
-func (g *Rows) begin(r *record.Report) {
+func (g *gathered) begin(r *record.Report) {
 	g.statuses, g.codes, g.rounds, g.folders = map[record.Status]int{}, map[finding.Code]int{}, map[string]int{}, map[string]bool{}
 	for i, s := range record.Statuses() {
 		g.statuses[s] = i
@@ -95,11 +96,8 @@ func (g *Rows) begin(r *record.Report) {
 	}
 }
 
-// Add adds the next row of a report, which has place i there.
-func (g *Rows) Add(r *record.Report, i int, row *record.Row) {
-	if g.statuses == nil {
-		g.begin(r)
-	}
+// add adds the next row of a report, which has place i there.
+func (g *gathered) add(r *record.Report, i int, row *record.Row) {
 	cols := &g.cols
 	g.ops, g.tensors = append(g.ops, row.Op), append(g.tensors, tensorOf(row))
 	g.modules.add(row)
@@ -130,13 +128,6 @@ func (g *Rows) Add(r *record.Report, i int, row *record.Row) {
 	}
 }
 
-// Shows reports whether the page shows more of a row than what Add has gathered, though it may
-// have passed: the pictures of those near the first bad one, and the rows behind it.
-func Shows(r *record.Report, i int) bool {
-	first := r.Findings.FirstBad
-	return first >= 0 && i >= first-record.NearFirstBad && i < first+max(record.NearFirstBad+1, shownRows)
-}
-
 // tensorOf is the name of a row as commands take it, an output 0 by its operator alone.
 func tensorOf(row *record.Row) string {
 	if row.Output == 0 && row.Kind == string(tensor.Output) {
@@ -149,7 +140,7 @@ func tensorOf(row *record.Row) string {
 const firstOutput = ":" + string(tensor.Output) + ":0"
 
 // columns are those of all rows.
-func (g *Rows) columns(c *Comparison) columns {
+func (g *gathered) columns(c *Comparison) columns {
 	cols := g.cols
 	cols.Name, cols.Op = c.Labels, map[int]string{}
 	for i, label := range c.Labels {
@@ -199,7 +190,7 @@ func (d distances) MarshalJSON() ([]byte, error) {
 }
 
 // addNumbers adds the numbers of a row.
-func (g *Rows) addNumbers(row *record.Row) {
+func (g *gathered) addNumbers(row *record.Row) {
 	c, result := &g.cols, row.Result
 	var score, ratio, z, expected number
 	e := row.Evidence

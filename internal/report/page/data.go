@@ -117,7 +117,7 @@ func dataOf(c *Comparison) *run {
 		Tool: r.Tool, Args: append([]string{}, r.Args...), Profile: r.Profile, NaNPolicy: r.NaNPolicy, TolMode: r.TolMode, Verdict: r.Verdict, Why: textOf(r.VerdictWhy),
 		Standard: r.Standard, Effective: r.Effective, Headline: text(c.Headline), Order: textOf(r.OrderSource), Graph: textOf(r.GraphSource),
 		Coverage: r.Coverage, Reference: r.Coverage.Reference, Compared: r.Coverage.Compared,
-		Few:         c.AllRows.few,
+		Few:         c.rows.few,
 		Interrupted: r.Interrupted, FailedFast: r.FailedFast, Statuses: record.Statuses(),
 	}
 	for i := range metrics.Table {
@@ -144,7 +144,7 @@ func dataOf(c *Comparison) *run {
 	}
 	d.Ranks, _ = betweenOf(r.Ranks) // that of another version is not shown
 	d.Rounds, d.Round = roundsOf(r)
-	d.Cols, d.Codes = c.AllRows.columns(c), c.AllRows.listed
+	d.Cols, d.Codes = c.rows.columns(c), c.rows.listed
 	return d
 }
 

@@ -10,7 +10,6 @@ package page
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -37,19 +36,18 @@ type Comparison struct {
 	Headline lang.Text
 	// Facts stand below the headline.
 	Facts []Fact
-	// AllRows are what there is to show of all rows, nil for those that the report has.
-	AllRows *Rows
 	// Labels are the names of the rows.
 	Labels []string
 	// Files are, by row, the names of files beside the page that show more of it.
 	Files map[int][]string
-	// Before is an earlier comparison that is shown beside this one, nil for none,
-	// RowsBefore are its AllRows, and BeforeHeadline is its verdict in a line.
+	// Before is an earlier comparison that is shown beside this one, nil for none, and
+	// BeforeHeadline is its verdict in a line.
 	Before         *record.Report
-	RowsBefore     *Rows
 	BeforeHeadline lang.Text
 	// Paths are those of the documents of Before and of this one.
 	Paths [2]string
+	// rows are gathered by Write.
+	rows *gathered
 }
 
 // Fact is something that the head says of a comparison.
@@ -82,9 +80,9 @@ func Write(w io.Writer, c *Comparison, opt Options) error {
 	if err := d.read(&opt); err != nil {
 		return err
 	}
-	if c != nil && c.AllRows == nil {
+	if c != nil {
 		shown := *c
-		c, shown.AllRows = &shown, RowsOf(c.Report)
+		c, shown.rows = &shown, rowsOf(c.Report)
 	}
 	v := view{chinese: opt.Lang == "zh", title: "dumptool"}
 	if opt.NoPaths {
@@ -229,29 +227,19 @@ func (c *chunker) close() {
 	}
 }
 
-// detailedAtOnce is how many rows are read again at a time for their details: there may be
-// room for few of many.
-const detailedAtOnce = 256
-
 // detailBlocks makes the details of the rows that did not pass, and their pictures, as
 // many as there is room for: pictures are left out first.
 func detailBlocks(c *Comparison, d *run, chunks chunker) ([]block, error) {
 	rows := detailed(c.Report)
 	d.Cols.Chunk, d.Cols.Picture = slices.Repeat([]int{-1}, c.Len()), slices.Repeat([]int{-1}, c.Len())
-	for k := 0; k < len(rows) && d.NoDetail == 0; k += detailedAtOnce {
-		some, texts, failed := rows[k:min(k+detailedAtOnce, len(rows))], map[int][]byte{}, error(nil)
-		err := c.Fetch(some, record.Shown, func(i int, row *record.Row) {
-			text, err := chunks.marshal(detailOf(row, c.Files[i]))
-			texts[i], failed = text, cmp.Or(failed, err)
-		})
-		if err := cmp.Or(err, failed); err != nil {
+	for n, i := range rows {
+		text, err := chunks.marshal(detailOf(c.Row(i), c.Files[i]))
+		if err != nil {
 			return nil, err
 		}
-		for n, i := range some {
-			if d.Cols.Chunk[i] = chunks.add(i, texts[i]); d.Cols.Chunk[i] < 0 {
-				d.NoDetail = len(rows) - k - n
-				break
-			}
+		if d.Cols.Chunk[i] = chunks.add(i, text); d.Cols.Chunk[i] < 0 {
+			d.NoDetail = len(rows) - n
+			break
 		}
 	}
 	chunks.close()

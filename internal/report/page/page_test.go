@@ -248,7 +248,7 @@ func TestModules(t *testing.T) {
 		for _, name := range test.names {
 			r.Rows = append(r.Rows, record.Row{Op: name})
 		}
-		rows := RowsOf(r)
+		rows := rowsOf(r)
 		got, paths := rows.modules.of(rows.ops)
 		for i := range got {
 			got[i] = strings.ReplaceAll(got[i], separator, "|")

@@ -131,7 +131,7 @@ func isRecord(value any) bool {
 // pathsOf are the paths that a page would show.
 func pathsOf(c *Comparison, d *data) (paths []string) {
 	if c != nil {
-		paths = append(paths, c.AllRows.paths...) // one of each folder
+		paths = append(paths, c.rows.paths...) // one of each folder
 		for _, a := range c.Args {
 			_, value, _ := strings.Cut(a, "=")
 			paths = append(paths, strings.Split(value, ",")...)

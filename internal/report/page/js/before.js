@@ -43,8 +43,7 @@ function sideOfData(d) {
   return dataSide = side;
 }
 
-// sideOfDocument is a side of a compare.json. What is missing in a row has its default; what
-// is no row is an error.
+// sideOfDocument returns the side of a compare.json; it throws where the rows are no rows.
 function sideOfDocument(doc, title) {
   var summary = doc.summary || {}, headline = typeof summary.headline === "string" ? summary.headline : "", side = newSide(title, headline, false), seen = new Map();
   var evidence = summary.verdict_mode === "evidence", text = function (x) { return typeof x === "string" ? x : x === undefined || x === null ? "" : String(x); };
@@ -54,8 +53,8 @@ function sideOfDocument(doc, title) {
     if (typeof row !== "object" || row === null || typeof row.op !== "string") throw new Error("rows");
     var kind = text(row.kind) || "output", output = Number(row.output) || 0, status = own.includes(row.status) ? row.status : row.status === undefined ? "PASS" : "SKIP";
     var name = row.op + (kind === "output" && output === 0 ? "" : ":" + kind + ":" + output), reason = Array.isArray(row.reasons) && row.reasons[0] ? text(row.reasons[0].code) : "";
-    var m = row.metrics || {}, e = row.evidence || {}, zero = doc.slim === true && row.total !== undefined ? 0 : null;
-    addToSide(side, seen, name, { rank: text(row.rank), step: text(row.step) }, markOfRow(row, status, evidence, reason), status, m.mean_rel === undefined ? zero : m.mean_rel, e.score > 0 ? e.score : null);
+    var m = row.metrics || {}, e = row.evidence || {};
+    addToSide(side, seen, name, { rank: text(row.rank), step: text(row.step) }, markOfRow(row, status, evidence, reason), status, m.mean_rel === undefined ? null : m.mean_rel, e.score > 0 ? e.score : null);
   });
   return side;
 }
@@ -77,6 +76,7 @@ function readSecond(file) {
     var doc;
     try { doc = JSON.parse(text); } catch (e) { notice(say("drop_json", file.name)); return; }
     if (typeof doc !== "object" || doc === null || doc.schema !== BEFORE.schema && doc.schema !== BEFORE.earlier) { notice(say("drop_schema", file.name, BEFORE.schema)); return; }
+    if (doc.slim === true) { notice(say("drop_slim", file.name)); return; }
     try { dropped = sideOfDocument(doc, file.name); } catch (e) { notice(say("drop_rows", file.name)); return; }
     notice("");
     openTab("before");

@@ -133,6 +133,7 @@ WORDS.en = {
   drop_large: "{0} has {1} MB, at most 200 MB can be read here",
   drop_json: "{0} is not JSON, or it is cut off",
   drop_schema: "{0} is not a document of the schema {1}",
+  drop_slim: "{0} was written by an older version of dumptool and its rows lack keys: run dumptool compare again",
   drop_rows: "{0}: the rows cannot be read",
   drop_unread: "{0} cannot be read",
   drop_one: "One file at a time",

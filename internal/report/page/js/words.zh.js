@@ -130,6 +130,7 @@ WORDS.zh = {
   drop_large: "{0} 有 {1} MB，此处最多读取 200 MB",
   drop_json: "{0} 不是 JSON，或已截断",
   drop_schema: "{0} 不是 {1} 格式的文件",
+  drop_slim: "{0} 由旧版 dumptool 写出，各行缺少部分键：请重新运行 dumptool compare",
   drop_rows: "{0}：行无法读取",
   drop_unread: "{0} 无法读取",
   drop_one: "一次只能拖入一个文件",
