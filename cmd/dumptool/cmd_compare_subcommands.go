@@ -218,7 +218,7 @@ func runCompareJudge(_ context.Context, a *app, opts *compareJudgeOptions, args 
 	if err := opts.load(""); err != nil {
 		return err
 	}
-	doc, j, err := compare.JudgeFile(args[0], opts.Options.Judge, opts.SideFiles.OpConfig)
+	doc, j, err := compare.JudgeFile(args[0], &opts.Options.Judge, opts.SideFiles.OpConfig)
 	if err != nil {
 		return err
 	}

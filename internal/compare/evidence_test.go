@@ -477,7 +477,7 @@ func TestJudgedByEvidence(t *testing.T) {
 		for written, doc := range reports {
 			for mode, want := range reports {
 				opt.Judge.Verdict.Mode = mode
-				got, err := judgeDocument(doc, opt.Judge, nil)
+				got, err := Judge(copyOf(doc), &opt.Judge, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -511,7 +511,7 @@ func TestBiasOfInputs(t *testing.T) {
 	for _, mode := range []VerdictMode{ByEvidence, ByLimits} {
 		opt.Judge.Verdict.Mode = mode
 		rep := runAll(t, opt)
-		judged, err := judgeDocument(rep, opt.Judge, nil)
+		judged, err := Judge(copyOf(rep), &opt.Judge, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

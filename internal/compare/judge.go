@@ -69,44 +69,36 @@ func (r *JudgedRow) Name() string {
 	return (&record.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round}).Name()
 }
 
-// judging judges a document, one round after another.
+// judging judges a document.
 type judging struct {
 	*Judgement
 	opt    *JudgeOptions
 	config *sidefile.OpConfig
 	doc    *record.Report
 	was    metrics.Mode
-	// mode is what the rows are judged by, evidence whether that is it of the run or another
-	// one.
-	mode     VerdictMode
-	evidence bool
-	facts    bool // a round has what it was judged by
+	// mode is what the rows are judged by. evidence is set where the document and the options
+	// have the mode evidence, facts where rows have the noise that it needs.
+	mode            VerdictMode
+	evidence, facts bool
 }
 
-// JudgeFile judges the compare.json at a path by evidence, as the run that wrote it did, or by
-// other limits, and returns the document and the judgement. The margin of a row and the smallest atol and rtol that pass all of its pairs
-// decide; a row that they leave open is Undecided. config gives the limits of operators, nil for
-// none. Errors name the path.
-func JudgeFile(path string, opt JudgeOptions, config *sidefile.OpConfig) (*record.Report, *Judgement, error) {
-	var doc *record.Report
-	var j *judging
-	err := readDocument(path, func(in io.Reader) (err error) {
-		if doc, err = record.Read(in); err == nil {
-			j, err = newJudging(doc, &opt, config)
+// JudgeFile judges the compare.json at a path, see Judge. Errors name the path.
+func JudgeFile(path string, opt *JudgeOptions, config *sidefile.OpConfig) (doc *record.Report, j *Judgement, err error) {
+	err = readDocument(path, func(in io.Reader) error {
+		if doc, err = record.Read(in); err != nil {
+			return err
 		}
+		j, err = Judge(doc, opt, config)
 		return err
 	})
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, rows := range roundRuns(doc.Rows) {
-		j.add(doc.Rows[rows.first:rows.end])
-	}
-	return doc, j.finish(), nil
+	return doc, j, err
 }
 
-// newJudging begins to judge a document.
-func newJudging(doc *record.Report, opt *JudgeOptions, config *sidefile.OpConfig) (*judging, error) {
+// Judge judges a document by evidence, as the run that wrote it did, or by other limits, and
+// sets the verdicts of its rows. The margin of a row and the smallest atol and rtol that pass
+// all of its pairs decide; a row that they leave open is Undecided. config gives the limits of
+// operators, nil for none.
+func Judge(doc *record.Report, opt *JudgeOptions, config *sidefile.OpConfig) (*Judgement, error) {
 	j := &judging{Judgement: &Judgement{Counts: map[record.Status]int{}}, opt: opt, config: config, doc: doc, mode: opt.Verdict.Mode}
 	var ok bool
 	if j.was, ok = tolMode(doc.TolMode); !ok {
@@ -117,58 +109,53 @@ func newJudging(doc *record.Report, opt *JudgeOptions, config *sidefile.OpConfig
 		j.mode = ByStatistics
 	}
 	j.evidence = j.mode == ByEvidence && doc.Verdict != ""
-	return j, nil
+	was := make([]record.Status, len(doc.Rows))
+	for i := range doc.Rows {
+		was[i] = doc.Rows[i].Status
+	}
+	j.judgeRounds()
+	for i := range doc.Rows {
+		j.add(&doc.Rows[i], was[i])
+	}
+	return j.finish(), nil
 }
 
-// judgeAgain judges the rows of a round, if they are all there, with what they were judged by.
-func (j *judging) judgeAgain(rows []record.Row) {
+// judgeRounds judges the rounds of a whole document again, with the facts of its rows.
+func (j *judging) judgeRounds() {
 	whole := j.doc.LeftOut == 0 && !j.doc.Interrupted
-	facts := whole && j.doc.Listed != nil && slices.ContainsFunc(rows, func(row record.Row) bool { return row.Noise != nil })
-	j.facts = j.facts || facts
-	if !(j.evidence && facts || j.mode == ByStatistics && whole) {
-		return
-	}
-	begin(rows)
-	if i := slices.IndexFunc(j.doc.Rounds, func(r record.Round) bool { return r.Name == rows[0].Round }); i >= 0 {
-		round := j.doc.Rounds[i]
+	j.facts = whole && j.doc.Listed != nil && j.doc.Any(func(row *record.Row) bool { return row.Noise != nil })
+	if j.evidence && j.facts || j.mode == ByStatistics && whole {
 		var o Options
 		o.Judge.Verdict = VerdictOptions{Mode: j.mode, NaN: NaNPolicy(j.doc.NaNPolicy)}
-		if round.Pairing.Across { // it takes the rows of all ranks
-			return
-		}
-		o.judgeRound(&round, rows, nil)
+		o.judgeRounds(j.doc)
 	}
 }
 
-// add judges the rows of a round.
-func (j *judging) add(rows []record.Row) {
-	j.judgeAgain(rows)
-	for i := range rows {
-		row := &rows[i]
-		r := JudgedRow{Op: row.Op, Kind: row.Kind, Output: row.Output, Round: row.Round, Was: row.Status, Status: row.Status}
-		if row.Judged() { // statistics have no other limits
-			j.Compared++
-			if !row.HasNumbers() {
-				j.noNumbers++
-			}
+// add judges a row that has a status in the document.
+func (j *judging) add(row *record.Row, was record.Status) {
+	r := JudgedRow{Op: row.Op, Kind: row.Kind, Output: row.Output, Round: row.Round, Was: was, Status: row.Status}
+	if row.Judged() { // statistics have no other limits
+		j.Compared++
+		if !row.HasNumbers() {
+			j.noNumbers++
 		}
-		if row.Compared() {
-			var own sidefile.OpLimits
-			if j.config != nil {
-				own, _ = j.config.Find(row.Op)
-			}
-			r.Limits = j.opt.Limits.limits(row.RefDType, row.NPUDType, own.Atol, own.Rtol)
-			judgeRow(&r, row, j.was, j.opt)
-			if j.evidence {
-				r.byEvidence(row)
-			}
-		}
-		j.Counts[r.Status]++
-		if r.passes {
-			j.passing++
-		}
-		j.Rows = append(j.Rows, r)
 	}
+	if row.Compared() {
+		var own sidefile.OpLimits
+		if j.config != nil {
+			own, _ = j.config.Find(row.Op)
+		}
+		r.Limits = j.opt.Limits.limits(row.RefDType, row.NPUDType, own.Atol, own.Rtol)
+		judgeRow(&r, row, j.was, j.opt)
+		if j.evidence {
+			r.byEvidence(row)
+		}
+	}
+	j.Counts[r.Status]++
+	if r.passes {
+		j.passing++
+	}
+	j.Rows = append(j.Rows, r)
 }
 
 // finish adds the rows that the document leaves out.

@@ -56,7 +56,7 @@ func written(t rapid.TB, rep *record.Report) *record.Report {
 func again(t rapid.TB, doc *record.Report, l metrics.Limits, verdict VerdictOptions) *JudgedRow {
 	t.Helper()
 	opt := JudgeOptions{Mode: l.Mode, Limits: LimitOptions{Profile: ProfileExact, Atol: &l.Atol, Rtol: &l.Rtol}, Verdict: verdict}
-	j, err := judgeDocument(doc, opt, nil)
+	j, err := Judge(doc, &opt, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,12 +233,12 @@ func TestJudgeRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := judgeDocument(doc, JudgeOptions{Limits: LimitOptions{Profile: ProfileExact}, Verdict: strict}, config)
+	j, err := Judge(doc, &JudgeOptions{Limits: LimitOptions{Profile: ProfileExact}, Verdict: strict}, config)
 	if err != nil || j.Compared != 1 || j.Counts[record.Pass] != 1 || j.Counts[record.ShapeMismatch] != 1 || j.Rows[0].Limits.AtolSource != "op_config" {
 		t.Errorf("judged %+v, error %v; want one PASS by op_config and one SHAPE_MISMATCH", j, err)
 	}
 	doc.TolMode = "no mode"
-	if _, err := judgeDocument(doc, JudgeOptions{}, nil); err == nil {
+	if _, err := Judge(doc, &JudgeOptions{}, nil); err == nil {
 		t.Error("an unknown tolerance mode is no error")
 	}
 }
@@ -283,14 +283,14 @@ func TestJudgeFile(t *testing.T) {
 		for _, rtol := range []float64{0, 1e-3, 10} {
 			judge := opt.Judge
 			judge.Verdict.Mode, judge.Limits.Rtol = mode, &rtol
-			want, err := judgeDocument(whole, judge, nil)
+			want, err := Judge(copyOf(whole), &judge, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, document := range []string{text.String(), rowsFirst} {
 				path := filepath.Join(dir, "compare.json")
 				write(t, path, []byte(document))
-				doc, got, err := JudgeFile(path, judge, nil)
+				doc, got, err := JudgeFile(path, &judge, nil)
 				if err != nil || doc.Len() != 6 {
 					t.Fatalf("%v, error %v", doc, err)
 				}
@@ -305,16 +305,9 @@ func TestJudgeFile(t *testing.T) {
 	}
 }
 
-// judgeDocument judges a document in memory, a round after the other.
-func judgeDocument(doc *record.Report, opt JudgeOptions, config *sidefile.OpConfig) (*Judgement, error) {
-	j, err := newJudging(doc, &opt, config)
-	if err != nil {
-		return nil, err
-	}
-	for first, end := 0, 0; first < doc.Len(); first = end {
-		for end = first; end < doc.Len() && doc.Rows[end].Round == doc.Rows[first].Round; end++ {
-		}
-		j.add(slices.Clone(doc.Rows[first:end]))
-	}
-	return j.finish(), nil
+// copyOf is a report that can be judged again.
+func copyOf(rep *record.Report) *record.Report {
+	other := *rep
+	other.Rounds, other.Rows = slices.Clone(rep.Rounds), slices.Clone(rep.Rows)
+	return &other
 }

@@ -122,7 +122,7 @@ func readersOf() map[string]func(path string) error {
 			return err
 		},
 		"judge": func(path string) error {
-			_, j, err := compare.JudgeFile(path, compare.JudgeOptions{}, nil)
+			_, j, err := compare.JudgeFile(path, new(compare.JudgeOptions), nil)
 			if err == nil {
 				err = english.WriteJudgement(io.Discard, j)
 			}
