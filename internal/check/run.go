@@ -102,7 +102,7 @@ type checker struct {
 	*Report
 	opt   *Options
 	files *tensorfile.Pool
-	// places are those of the workers: operators hold one each, and use those that are free.
+	// places are the workers: an operator that is judged holds one.
 	places     *semaphore.Weighted
 	extracting sync.Mutex
 	// fileWarnings are warnings about the files of the operators.
@@ -313,7 +313,7 @@ func (x *execution) judge(ctx context.Context) error {
 		x.warnings = append(x.warnings, lang.Sayf("%s: %v", "%s：%v", x.row.Op, w))
 	}
 	if v == nil {
-		op.Seed, op.Full, op.Budget, op.Helpers = x.opt.Seed, x.opt.Full, x.opt.Budget, x.places
+		op.Seed, op.Full, op.Budget = x.opt.Seed, x.opt.Full, x.opt.Budget
 		op.Transforms = x.opt.compared
 		judge := x.opt.recompute
 		if judge == nil {

@@ -79,10 +79,6 @@ func commandsInChinese() map[string]string {
 		"type %s of %d mantissa bits, exponents from %d on and numbers up to %v, want 0 to 64, -1022 to 1023, a positive number": "类型 %s：%d 位尾数、指数从 %d 起、数值达 %v，应为 0 到 64、-1022 到 1023、正数",
 
 		// compare/record
-		"these are all rows that are wanted":                            "所需的行已全部读完",
-		"the document ends":                                             "结果文件结束",
-		"row %d, read again: %w":                                        "第 %d 行重新读取时：%v",
-		"row %d, read again: is %s, and was %s":                         "第 %d 行，再次读取：现为 %s，原为 %s",
 		"row %d is of the round %q, and stands among those of %q":       "第 %d 行属于轮次 %q，却位于 %q 的各行之中",
 		"has %d rows, its rounds %d":                                    "有 %d 行，其各轮次共 %d 行",
 		"schema is %s, want %q":                                         "schema 为 %s，应为 %q",

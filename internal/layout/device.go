@@ -9,8 +9,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// fromDevice plans a source in a device layout: by a rule of named axes, or by
-// one of matrices. FRACTAL_Z may be either.
+// fromDevice plans a source in a device layout, by its rule for named axes or for matrices.
+// FRACTAL_Z has both.
 func (pl *planner) fromDevice() error {
 	host := pl.hostShape()
 	matrix := ndRuleOf(pl.Source)
@@ -40,8 +40,8 @@ func (pl *planner) fromDevice() error {
 	return pl.fromMatrix(matrix, host)
 }
 
-// orderKnown reports whether the file or the user says which axes the host
-// shape has. A shape that the user gives is in the target's order.
+// orderKnown reports whether the file or the user names the axes of the host shape. A shape
+// from the user is in the order of the target.
 func (pl *planner) orderKnown(rule *rule) bool {
 	if len(pl.TargetShape) > 0 {
 		return rule.has(pl.Target)
@@ -49,7 +49,7 @@ func (pl *planner) orderKnown(rule *rule) bool {
 	return pl.Order != nil && rule.has(*pl.Order) || pl.OriginalFormat != nil && rule.has(*pl.OriginalFormat)
 }
 
-// hostShape is the host shape as recorded, or as the user gave it.
+// hostShape is the host shape that the user gave, else the recorded one.
 func (pl *planner) hostShape() tensor.Shape {
 	if len(pl.TargetShape) > 0 {
 		return pl.TargetShape
@@ -103,17 +103,16 @@ func (pl *planner) fromNamed(rule *rule) error {
 	return pl.toMatrix(ndRuleOf(pl.Target), shape)
 }
 
-// infer finds the host sizes behind a device shape: from the shape the user
-// gave in the target's order, else from the recorded original shape, whose
-// order is usually not recorded: every order of the rule's axes is tried and
-// those are kept that make the device shape.
+// infer finds the host sizes behind a device shape: from the shape that the user gave in the
+// order of the target, else from the recorded original shape. Its order is usually not
+// recorded, so infer tries every order of the rule's axes and keeps the orders that make the
+// device shape.
 func (pl *planner) infer(rule *rule, p params) (reading, params, error) {
 	host := pl.hostShape()
 	if len(host) == 0 {
-		if rule.padded == nil {
-			return reading{}, p, &MissingError{rule.format, lang.Say("the host shape: the dump records no original shape; give it with -s")}
+		if err := pl.keepPadding(rule.padded != nil); err != nil {
+			return reading{}, p, err
 		}
-		pl.warn("the dump records no original shape: padding is kept")
 		return reading{rule.orders()[0], rule.padded(pl.Shape)}, p, nil
 	}
 	orders := rule.orders()
@@ -143,9 +142,19 @@ func (pl *planner) infer(rule *rule, p params) (reading, params, error) {
 	return pl.choose(fitting), used, nil
 }
 
-// fitting returns the readings of a host shape that make the device shape, and
-// the parameters with which they do. One source rounds the output channels of
-// a group up to C0 rather than to 16, which is tried when 16 does not fit.
+// keepPadding warns that a result without an original shape keeps the padding. It is an error if
+// the size of the padded array is unknown.
+func (pl *planner) keepPadding(isKnown bool) error {
+	if !isKnown {
+		return &MissingError{pl.Source, lang.Say("the host shape: the dump records no original shape; give it with -s")}
+	}
+	pl.warn("the dump records no original shape: padding is kept")
+	return nil
+}
+
+// fitting returns the readings of a host shape that make the device shape, and the parameters
+// for it. MindSpore rounds the output channels of a group up to C0 instead of 16; fitting tries
+// that if 16 does not fit.
 func fitting(rule *rule, orders []tensor.Format, host, dev tensor.Shape, p params) ([]reading, params, error) {
 	var all []reading
 	var first error
@@ -168,7 +177,7 @@ func fitting(rule *rule, orders []tensor.Format, host, dev tensor.Shape, p param
 	return all, p, first
 }
 
-// misfit is the error when no reading of the host shape makes the device shape.
+// misfit is the error of a host shape without a reading that makes the device shape.
 func (pl *planner) misfit(rule *rule, orders []tensor.Format, host tensor.Shape, p params, first error) error {
 	likely := orders[0]
 	if slices.Contains(orders, pl.Target) {
@@ -198,9 +207,8 @@ func (pl *planner) misfit(rule *rule, orders []tensor.Format, host tensor.Shape,
 	return shape
 }
 
-// choose picks among readings that all make the device shape: the recorded
-// order, else the only one there is, else the target's own order, else the
-// first (NCHW, NCDHW), saying so.
+// choose picks one of several readings that make the device shape: the recorded order, else the
+// order of the target, else the first (NCHW, NCDHW). It warns if the sizes differ.
 func (pl *planner) choose(fitting []reading) reading {
 	find := func(f tensor.Format) *reading {
 		for i := range fitting {
@@ -229,7 +237,7 @@ func (pl *planner) choose(fitting []reading) reading {
 	return *chosen
 }
 
-// matrixParams are the block sizes of a matrix layout, read off the device shape.
+// matrixParams reads the block sizes of a matrix layout off the device shape.
 func (pl *planner) matrixParams(rule *ndRule, host tensor.Shape) params {
 	p := params{c0: cmp.Or(pl.C0, defaultC0(pl.DType)), n0: 16, cout: 16, groups: 1, hidden: pl.HiddenSize, input: pl.InputSize}
 	if len(pl.Shape) >= rule.tail {
@@ -246,7 +254,7 @@ func columnsOf(host tensor.Shape) int64 {
 	return host[len(host)-1]
 }
 
-// fromMatrix plans a source whose layout is one of matrices.
+// fromMatrix plans a source in a matrix layout.
 func (pl *planner) fromMatrix(rule *ndRule, host tensor.Shape) error {
 	if rule == &fractalNZ && pl.isUnblocked(host) {
 		pl.TargetShape = host // groups the elements, which stay in their order
@@ -277,28 +285,27 @@ func (pl *planner) fromMatrix(rule *ndRule, host tensor.Shape) error {
 	return pl.afterMatrix(s, host)
 }
 
-// isUnblocked reports whether the source is one-dimensional: such tensors are
-// tagged FRACTAL_NZ without being blocked.
+// isUnblocked reports whether the source is one-dimensional. Such tensors are tagged FRACTAL_NZ
+// but not blocked.
 func (pl *planner) isUnblocked(host tensor.Shape) bool {
 	return len(pl.Shape) == 1 && IsHost(pl.Target) && (len(host) == 0 || host.Elements() == pl.Shape.Elements())
 }
 
 // paddedMatrix is the host shape of a whole device buffer, its padding included.
 func (pl *planner) paddedMatrix(rule *ndRule, dev tensor.Shape) (tensor.Shape, error) {
-	if rule.padded == nil {
-		return nil, &MissingError{pl.Source, lang.Say("the host shape: the dump records no original shape; give it with -s")}
+	if err := pl.keepPadding(rule.padded != nil); err != nil {
+		return nil, err
 	}
 	cut := len(dev) - rule.tail
 	if cut < 0 {
 		return nil, &ShapeError{Format: pl.Source, Stored: dev, Relation: lang.Say("rank is %d, want at least %d", len(dev), rule.tail)}
 	}
-	pl.warn("the dump records no original shape: padding is kept")
 	m, n := rule.padded(dev[cut:])
 	return append(append(tensor.Shape{}, dev[:cut]...), m, n), nil
 }
 
-// unpack is the step from a matrix layout to the host shape. A one-dimensional
-// host shape in FRACTAL_NZ is a row, or a column, or the data decides.
+// unpack is the step from a matrix layout to the host shape. A one-dimensional host shape in
+// FRACTAL_NZ is a row or a column; if both fit, the data decides (holdsColumn).
 func (pl *planner) unpack(rule *ndRule, host, dev tensor.Shape, p params) (step, error) {
 	var s step
 	err := rule.fit(pl.Source, host, dev, p)
@@ -317,8 +324,8 @@ func (pl *planner) unpack(rule *ndRule, host, dev tensor.Shape, p params) (step,
 	return s, err
 }
 
-// afterMatrix finishes a plan whose first step unpacks a matrix layout to the
-// given host shape.
+// afterMatrix plans the way from the host shape of a matrix layout, which step s unpacks, to the
+// target.
 func (pl *planner) afterMatrix(s step, host tensor.Shape) error {
 	order := pl.matrixOrder(host)
 	letters, namedTarget := Order(pl.Target)
@@ -337,7 +344,7 @@ func (pl *planner) afterMatrix(s step, host tensor.Shape) error {
 		return nil
 	case namedTarget || pl.Target == tensor.ND:
 		if pl.Source == tensor.FractalZ {
-			pl.plan.Format = tensor.ND // the weight of a MatMul has none of the target's axes
+			pl.plan.Format = tensor.ND // the axes of a MatMul's weight are not in the target
 		} else {
 			pl.plan.AnyOrder = order == nil
 		}
@@ -369,8 +376,8 @@ func (pl *planner) afterMatrix(s step, host tensor.Shape) error {
 	return pl.toDevice(next, named(order.String(), host), order.String())
 }
 
-// matrixOrder is the axis order of the host shape behind a matrix layout, nil
-// when it is not known. A shape that the user gave is in the target's order.
+// matrixOrder is the axis order of the host shape behind a matrix layout, nil if unknown. A
+// shape from the user is in the order of the target.
 func (pl *planner) matrixOrder(host tensor.Shape) *tensor.Format {
 	for _, f := range []*tensor.Format{pl.Order, pl.OriginalFormat} {
 		if f == nil || len(pl.TargetShape) > 0 {

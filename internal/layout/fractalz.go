@@ -5,9 +5,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// FRACTAL_Z [C1*H*W, N1, 16, C0], and with g groups
-// [G*C1*H*W, Np/16, 16, C0]: filters in blocks of 16 output by C0 input
-// channels, see grouping.
+// FRACTAL_Z [C1*H*W, N1, 16, C0], and with g groups [G*C1*H*W, Np/16, 16, C0]: filters in
+// blocks of 16 output channels by C0 input channels; grouping explains G, E and Np.
 // off = ((((gi/E)*C1 + dc/C0)*H + h)*W + w)*(Np*C0) + dn*C0 + dc%C0
 var fractalZ = rule{
 	format:  tensor.FractalZ,
@@ -58,7 +57,7 @@ type grouping struct {
 	packs        int64 // G = ceil(g/E)
 }
 
-// maxGroups is what the 16-bit sub-format can hold.
+// maxGroups is the largest number of groups in the 16-bit sub-format of a dump.
 const maxGroups = 1<<16 - 1
 
 // group derives the packing. The host N axis is g*Cout, the C axis Cin.
@@ -126,7 +125,7 @@ func placeFractalZ(d dims5, _ tensor.Shape, p params) blockList {
 }
 
 // FRACTAL_Z_3D_TRANSPOSE [D*ceil(N/C0)*H*W, Cp/16, 16, C0], Cp = C rounded up
-// to 16: the roles of N and C exchanged.
+// to 16. N and C have exchanged their roles.
 // off = (((d*ceil(N/C0) + n/C0)*H + h)*W + w)*(Cp*C0) + c*C0 + n%C0
 var fractalZ3DTranspose = rule{
 	format: tensor.FractalZ3DTranspose,
@@ -207,8 +206,8 @@ var fractalZC04 = rule{
 	},
 }
 
-// maxC04Channels bounds the channels of FRACTAL_Z_C04: the layout is made for
-// C <= 4, and every four channels are a block of their own.
+// maxC04Channels bounds the channels of FRACTAL_Z_C04, because every four of them are a block.
+// The layout is meant for C <= 4.
 const maxC04Channels = 4096
 
 // fractalBlocks reads C0 and N0 off the last two device dimensions.

@@ -5,17 +5,17 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Piece is a dense array, and where it lies in a larger one.
+// Piece is a dense array and its place in a larger one.
 type Piece struct {
 	Source Source
 	Shape  tensor.Shape
 	From   []int64 // its first position on every axis
 
 	strides []int64
-	run     int64 // how many elements lie behind each other in both
+	run     int64 // elements in a row that are in a row in the larger array too
 }
 
-// joined are pieces that are read as the array that they tile.
+// joined reads pieces as the array that they tile.
 type joined struct {
 	shape  tensor.Shape
 	unit   int
@@ -33,7 +33,7 @@ func Join(whole tensor.Shape, unit int, pieces []Piece) (Source, error) {
 			return nil, lang.Errorf("a piece of shape %v in %v", p.Shape, whole)
 		}
 		p.strides, p.run = p.Shape.Strides(), 1
-		inside := true // of all axes so far the piece has all positions
+		inside := true // the piece has all positions of the axes so far
 		for k := len(whole) - 1; k >= 0; k-- {
 			if p.From[k] < 0 || p.Shape[k] > whole[k]-p.From[k] {
 				return nil, lang.Errorf("axis %d: positions from %d on, %d of them, want some of %d", k, p.From[k], p.Shape[k], whole[k])
@@ -72,7 +72,7 @@ func (j *joined) ReadElements(dst []byte, first int64) error {
 	return nil
 }
 
-// pieceAt is the piece that has a position, and where.
+// pieceAt returns the piece with the position j.at and the offset of the element in it.
 func (j *joined) pieceAt() (*Piece, int64) {
 next:
 	for i := range j.pieces {

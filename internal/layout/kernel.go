@@ -44,7 +44,7 @@ func copyBox(dst, src []byte, b box, unit int) {
 	tile.each(dst, src, loops)
 }
 
-// longest returns the loop of most steps but for one, -1 when there is none.
+// longest returns the index of the loop with the most steps other than but, -1 for none.
 func longest(dims []dim, but int) int {
 	found := -1
 	for i, d := range dims {
@@ -55,12 +55,11 @@ func longest(dims []dim, but int) int {
 	return found
 }
 
-// plane is the inner part of a box: a contiguous run of bytes, or rows by cols.
-// These are a transpose when rows are contiguous in dst and cols, if there are
-// several, in src.
+// plane is the inner part of a box: a contiguous run of bytes, or a transpose of rows by cols.
+// Rows are contiguous in dst, columns in src.
 type plane struct {
 	unit       int
-	run        int64 // bytes; 0 when the plane is a transpose
+	run        int64 // bytes; 0 for a transpose
 	rows, cols dim
 }
 
@@ -116,8 +115,8 @@ func (p *plane) copy(dst, src []byte) {
 		}
 		return
 	}
-	// Rows are taken in chunks that keep the source of one chunk in the first
-	// level cache while it is read once for every column.
+	// The source of a chunk of rows stays in the first-level cache while it is read once for
+	// every column.
 	const chunk = 256
 	u := int64(p.unit)
 	for r := int64(0); r < rows.n; r += chunk {
@@ -131,7 +130,7 @@ func strided(dst, src []byte, d dim, unit int) {
 	le := binary.LittleEndian
 	u := int64(unit)
 	to, from := int64(0), int64(0)
-	if unit == 8 { // a loop of its own takes two thirds of the time
+	if unit == 8 { // takes two thirds of the time of the loop below
 		for range d.n {
 			le.PutUint64(dst[to:], le.Uint64(src[from:]))
 			to += d.host * 8
@@ -195,8 +194,8 @@ func transpose16(dst, src []byte, rows, cols, devStride, hostStride int64) {
 	}
 }
 
-// transposeFours moves 4 by 4 elements at a time through four 64-bit registers. Columns are
-// cut to one length, so that one look at it does for all four.
+// transposeFours moves 4 by 4 elements at a time through four 64-bit registers. The four columns
+// are cut to one length, so that the compiler checks the bounds of one of them.
 func transposeFours(dst, src []byte, rows, cols, step, out int64) {
 	le := binary.LittleEndian
 	last := 3*step + 8
@@ -232,7 +231,7 @@ func transposeFours(dst, src []byte, rows, cols, step, out int64) {
 	}
 }
 
-// exchange16 turns four rows of four elements to their columns.
+// exchange16 transposes four rows of four elements.
 func exchange16(a, b, e, f uint64) (w, x, y, z uint64) {
 	// Odd columns of a change places with even ones of b, then pairs of columns.
 	const even = 0x0000ffff0000ffff

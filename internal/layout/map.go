@@ -29,7 +29,7 @@ func (m *Map) elements() int64 {
 	return n
 }
 
-// strides are those of the axes in the host array.
+// strides returns the host stride of each axis, in elements.
 func (m *Map) strides() []int64 {
 	strides := make([]int64, len(m.Axes))
 	for i, a := range m.Axes {
@@ -50,8 +50,8 @@ func (m *Map) order() []int {
 	return axes
 }
 
-// granules returns, for every axis, how many positions a block of the layout
-// holds, and the device stride from one block to the next. There is a block.
+// granules returns, for every axis, the number of positions in a block of the layout and the
+// device stride from one block to the next. The map must have a block.
 func (m *Map) granules() (granule, top []int64) {
 	for i, s := range m.blocks.at(0).spans {
 		granule = append(granule, min(s.granule(), max(1, m.Axes[i].Size)))
@@ -63,8 +63,8 @@ func (m *Map) granules() (granule, top []int64) {
 // axisRange is a range of positions of one axis.
 type axisRange struct{ lo, hi int64 }
 
-// eachBox cuts the elements [lo, hi) of the host array in boxes, at most two an
-// axis, and calls f with each. The ranges are only valid during the call.
+// eachBox cuts the elements [lo, hi) of the host array into at most two boxes an axis and calls
+// f with each. The ranges are valid during the call only.
 func (m *Map) eachBox(hostOrder []int, lo, hi int64, f func([]axisRange) error) error {
 	ranges := make([]axisRange, len(m.Axes))
 	for i, a := range m.Axes {
@@ -73,8 +73,8 @@ func (m *Map) eachBox(hostOrder []int, lo, hi int64, f func([]axisRange) error) 
 	return m.boxesWithin(hostOrder, ranges, lo, hi, f)
 }
 
-// boxesWithin is eachBox for one position of the axes that are not in
-// hostOrder; lo and hi count from there.
+// boxesWithin is eachBox with the axes outside hostOrder fixed at one position, from which lo
+// and hi count.
 func (m *Map) boxesWithin(hostOrder []int, ranges []axisRange, lo, hi int64, f func([]axisRange) error) error {
 	if lo >= hi {
 		return nil
@@ -108,8 +108,8 @@ func (m *Map) boxesWithin(hostOrder []int, ranges []axisRange, lo, hi int64, f f
 	return part(end, 0, hi-end*stride)
 }
 
-// clip returns the part of the block inside the ranges, counted from their
-// corner.
+// clip returns the part of the block inside the ranges. Positions count from the first corner
+// of the ranges.
 func (b block) clip(ranges []axisRange) (block, bool) {
 	part := block{base: b.base, spans: make([]span, len(b.spans))}
 	for i, s := range b.spans {
@@ -121,16 +121,15 @@ func (b block) clip(ranges []axisRange) (block, bool) {
 	return part, true
 }
 
-// level is one digit of a mixed-radix position: size positions, each stride
-// device elements apart. The last level of an axis has size 0: no bound.
+// level is one digit of a mixed-radix position: size positions, stride device elements apart.
+// The last level of an axis has size 0, which means no bound.
 type level struct {
 	size   int64
 	stride int64
 }
 
-// span is the piece of a host axis that a block covers: count positions from
-// start. Position start+k lies at the device offset that the digits of shift+k
-// give.
+// span is the piece of a host axis in a block: count positions from start. The digits of
+// shift+k give the device offset of position start+k.
 type span struct {
 	start, count, shift int64
 	levels              []level
@@ -143,18 +142,18 @@ type block struct {
 	spans []span
 }
 
-// blockList gives the blocks of a map one by one: a grouped layout may have as
-// many as there are groups, so they are not kept.
+// blockList makes the blocks of a map one by one. A grouped layout has a block for each group,
+// too many to keep.
 type blockList struct {
 	n  int64
 	at func(i int64) block
-	// inHost and inDevice give a range of blocks that holds all that touch
-	// ranges of the host axes, or the device offsets [lo, hi). nil means all.
+	// inHost returns a range of blocks that includes every block with positions in the ranges
+	// of the host axes; inDevice does so for the device offsets [lo, hi). nil means all blocks.
 	inHost   func(ranges []axisRange) (from, to int64)
 	inDevice func(lo, hi int64) (from, to int64)
 }
 
-// listOf is the list of a few blocks.
+// listOf makes a list of a few blocks.
 func listOf(blocks ...block) blockList {
 	for _, b := range blocks {
 		for i := range b.spans {
@@ -202,8 +201,8 @@ func split(n, size, inner, outer int64) span {
 	return span{count: n, levels: []level{{size, inner}, {0, outer}}}
 }
 
-// normal returns the span with levels merged where the outer one continues the
-// inner one, so that a granule is as small as the layout allows.
+// normal merges neighbouring levels whose strides continue each other, so that granules are as
+// small as the layout allows.
 func (s span) normal() span {
 	merged := []level{s.levels[0]}
 	for _, l := range s.levels[1:] {
@@ -220,7 +219,7 @@ func (s span) normal() span {
 	return s
 }
 
-// granule returns how many neighbouring positions the bounded levels hold.
+// granule returns the number of neighbouring positions in all bounded levels.
 func (s span) granule() int64 {
 	n := int64(1)
 	for _, l := range s.levels[:len(s.levels)-1] {
@@ -310,8 +309,8 @@ func digits(levels []level, a, b int64) []run {
 	return all
 }
 
-// box is a set of elements with plain strides on both sides, in elements:
-// what a copy kernel works on.
+// box is a set of elements with plain strides on both sides, counted in elements. It is the unit
+// of work of the copy kernels.
 type box struct {
 	host, dev int64 // offsets of the first element
 	dims      []dim
@@ -322,8 +321,8 @@ type dim struct {
 	n, host, dev int64
 }
 
-// boxes calls f with every box of the block. hostStride gives the host stride
-// of each axis, in elements. The box is only valid during the call.
+// boxes calls f with every box of the block. hostStride is the host stride of each axis, in
+// elements. The box is valid during the call only.
 func (b block) boxes(hostStride []int64, f func(box) error) error {
 	axes := make([][]run, len(b.spans))
 	for i, s := range b.spans {
@@ -335,7 +334,7 @@ func (b block) boxes(hostStride []int64, f func(box) error) error {
 // cross combines the runs of the axes: one box for each choice of a run per axis.
 func cross(axes [][]run, hostStride []int64, done box, f func(box) error) error {
 	if len(axes) == 0 {
-		done.dims = slices.Clone(done.dims) // those of the next boxes begin alike
+		done.dims = slices.Clone(done.dims) // the next box shares the leading loops
 		return f(done.coalesced())
 	}
 	for _, r := range axes[0] {
@@ -373,7 +372,7 @@ func (b box) coalesced() box {
 	return b
 }
 
-// swapped exchanges the roles of host and device.
+// swapped exchanges host and device.
 func (b box) swapped() box {
 	s := box{host: b.dev, dev: b.host, dims: slices.Clone(b.dims)}
 	for i, d := range s.dims {
@@ -382,9 +381,8 @@ func (b box) swapped() box {
 	return s.coalesced()
 }
 
-// within calls f with the parts of the box whose host offsets lie in [lo, hi).
-// Loops must not overlap on the host side: each is wider than all that are
-// nested in it, which holds for any box of a layout.
+// within calls f with the parts of the box whose host offsets lie in [lo, hi). On the host side
+// a step of a loop must be wider than all loops nested in it, as in every box of a layout.
 func (b box) within(lo, hi int64, f func(box) error) error {
 	extent := int64(1)
 	for _, d := range b.dims {

@@ -49,8 +49,7 @@ var ndc1hwc0 = rule{
 	},
 }
 
-// C1HWC0 [ceil(N/C0), H, W, C0] holds depth-wise filters (C = 1): the N axis
-// plays the channel.
+// C1HWC0 [ceil(N/C0), H, W, C0] holds depth-wise filters (C = 1), with N in blocks instead of C.
 // off = ((n/C0*H + h)*W + w)*C0 + n%C0
 var c1hwc0 = rule{
 	format: tensor.C1HWC0,
@@ -77,8 +76,8 @@ var c1hwc0 = rule{
 	},
 }
 
-// C1HWNCoC0 [C1, H, W, N, C0, C0]: element (c, n) sits on the diagonal
-// co = c0 of the last two dimensions; everything off it is zero.
+// C1HWNCoC0 [C1, H, W, N, C0, C0]: element (c, n) lies on the diagonal co = c0 of the last two
+// dimensions; all other places are zero.
 // off = (((((c/C0)*H + h)*W + w)*N + n)*C0 + c%C0)*C0 + c%C0
 // Shape inference writes N rounded up to 16; the device shape decides.
 var c1hwncoc0 = rule{
@@ -123,6 +122,5 @@ func placeNC1HWC0(d dims5, _ tensor.Shape, p params) blockList {
 		linear(d[axH], h), linear(d[axW], w))
 }
 
-// one is the single block of a layout without parts; spans in the order of
-// axisNames.
+// one makes the list of a single block. The spans are in the order of axisNames.
 func one(spans ...span) blockList { return listOf(block{spans: spans}) }

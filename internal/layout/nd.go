@@ -5,34 +5,34 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// ndRule is a device layout of the last one or two host axes, whatever they
-// are called; the axes before them are a batch and keep their order.
+// ndRule is a device layout that blocks the last one or two host axes, whatever their names.
+// The axes before them are a batch and keep their order.
 type ndRule struct {
 	format tensor.Format
-	// tail is how many device dimensions the matrix takes.
+	// tail is the number of device dimensions of one matrix.
 	tail int
-	// matrix says whether the layout blocks the last two host axes or only the
-	// last one.
+	// matrix is set if the layout blocks the last two host axes, not the last one alone.
 	matrix bool
-	// c0 is the channel block that the layout fixes, 0 for none; variants are
-	// its other names with the blocks that they fix.
+	// c0 is the channel block that the layout fixes, 0 for none. variants are other names of
+	// the layout with the channel blocks that they fix.
 	c0       int64
 	variants map[tensor.Format]int64
-	// blocks reads the block sizes off the matrix part of a device shape;
-	// columns is the last host dimension, 0 where it is not known.
+	// blocks reads the block sizes off the matrix part of a device shape. columns is the last
+	// host dimension, 0 if unknown.
 	blocks func(dev tensor.Shape, columns int64, p *params)
 	// relations gives the matrix part of the device shape for m rows and n columns.
 	relations func(m, n int64, p params) ([]relation, error)
 	// place gives the offsets of rows and columns inside one matrix of shape dev.
 	place func(m, n int64, dev tensor.Shape, p params) [][2]span
-	// padded gives rows and columns of the whole buffer; nil when unknown.
+	// padded gives rows and columns of the whole buffer, padding included; nil if the device
+	// shape does not tell.
 	padded func(dev tensor.Shape) (m, n int64)
 }
 
 var ndRules = []*ndRule{&fractalNZ, &fractalZZ, &fractalZND, &fractalZNRNN, &ndRNNBias}
 
-// ndRuleOf returns the layout f of matrices. FRACTAL_Z of a two-dimensional
-// weight is one too.
+// ndRuleOf returns the rule of layout f, nil for none. FRACTAL_Z has a rule here, for the weight
+// of a MatMul, and one in rules.
 func ndRuleOf(f tensor.Format) *ndRule {
 	for _, r := range ndRules {
 		if r.format == f || r.variants[f] != 0 {
@@ -103,9 +103,8 @@ var fractalZND = ndRule{
 	},
 }
 
-// FRACTAL_ZN_RNN [..., K1, cnt*ceil(hid/C0), 16, C0]: the rows are an input
-// part and a hidden part (or one of them), each padded to 16; the columns are
-// cnt blocks of hid, each padded to C0.
+// FRACTAL_ZN_RNN [..., K1, cnt*ceil(hid/C0), 16, C0]: the rows are an input part, a hidden part
+// or both, each padded to 16; the columns are cnt blocks of hid, each padded to C0.
 // off = (kk/16*(cnt*ceil(hid/C0)*16) + nn)*16 + kk%16
 // kk and nn are the positions after padding.
 var fractalZNRNN = ndRule{
@@ -153,7 +152,7 @@ var fractalZNRNN = ndRule{
 	},
 }
 
-// rnnRows cuts k rows in the parts that are padded separately.
+// rnnRows returns the lengths of the parts of k rows that are padded separately.
 func rnnRows(k int64, p params) ([]int64, error) {
 	switch {
 	case p.hidden <= 0:
@@ -189,8 +188,8 @@ var ndRNNBias = ndRule{
 	},
 }
 
-// biasBlocks finds the C0 up to which the blocks of hid are padded: the one that
-// is expected, else one that makes the device dimension of the host one.
+// biasBlocks finds the C0 to a multiple of which each block of hid is padded: the expected C0 if
+// it makes the device dimension, else the smallest power of two from 4 to 64 that does.
 func biasBlocks(dev tensor.Shape, columns int64, p *params) {
 	p.n0 = 1
 	if p.hidden <= 0 || columns < p.hidden {
@@ -243,7 +242,7 @@ var fractalZNLSTM = rule{
 	},
 }
 
-// matrixBlocks is fractalBlocks for matrices.
+// matrixBlocks is fractalBlocks with the signature of ndRule.blocks.
 func matrixBlocks(dev tensor.Shape, _ int64, p *params) { fractalBlocks(dev, p) }
 
 // matrixOf returns rows and columns of a host shape, and its batch dimensions.
@@ -281,8 +280,8 @@ func (r *ndRule) fit(f tensor.Format, host, dev tensor.Shape, p params) error {
 	return fits(f, host, dev, dev[cut:], want)
 }
 
-// mapTo makes the map of a host shape; hostAxes gives its axes with their
-// strides in the host array, in the order of the shape.
+// mapTo makes the map of a host shape. axes are the sizes and host strides of its axes, in the
+// order of the shape.
 func (r *ndRule) mapTo(host, dev tensor.Shape, p params, axes []Axis) *Map {
 	batch, m, n := r.matrixOf(host)
 	tail := dev[len(dev)-r.tail:]

@@ -9,16 +9,16 @@
 //
 // A rule is written as blocks: boxes of host elements in which the offset is a
 // sum with one term per axis, and a term is a mixed-radix number (the channel
-// axis of NC1HWC0 is c%C0 + (c/C0)*H*W*C0). From blocks follow boxes with
-// plain strides on both sides, which is what is copied.
+// axis of NC1HWC0 is c%C0 + (c/C0)*H*W*C0). Blocks are cut into boxes with
+// plain strides on both sides, which the kernels copy.
 //
-// The formulas are those of the public Ascend sources: the format_transfer
-// code of the graph engine (hicann/ge), its shape inference, and the TransData
+// The formulas come from the public Ascend sources: the format_transfer code
+// and the shape inference of the graph engine (hicann/ge), and the TransData
 // operator (hicann/ops-math).
 //
-// The package knows nothing of files: it reads elements by offset
-// through one small interface, a block at a time. A Plan says how a result comes
-// about, a Reader gives any part of it: every move of elements is a read.
+// The package has no files: it reads elements by offset through Source, a block at
+// a time. A Plan says how to make a result, a Reader makes any part of it: every
+// move of elements is a read.
 package layout
 
 import (
@@ -55,15 +55,15 @@ type Request struct {
 	HiddenSize, InputSize int64
 }
 
-// Plan is a conversion worked out: the result's shape and format, and how its
-// elements come from the stored ones.
+// Plan is a conversion ready to run: shape and format of the result, and the steps from the
+// stored elements to it.
 type Plan struct {
 	Shape tensor.Shape
-	// Format is what the result is: the target, or ND when the source has no
-	// named axes and its elements stay as they are.
+	// Format is the format of the result: the target, or ND if the source has no named axes and
+	// its elements keep their order.
 	Format tensor.Format
-	// AnyOrder is set where the source has none of the axes of an order of the host: its
-	// elements come out the same in all of them.
+	// AnyOrder is set if the result does not depend on the order of axes of the target, because
+	// the axes of the source have no names.
 	AnyOrder bool
 	Warnings []lang.Sentence
 	steps    []step
@@ -73,7 +73,7 @@ type Plan struct {
 type step struct {
 	m        *Map
 	toDevice bool
-	// column, when not nil, is the other reading of an ambiguous map.
+	// column is the other reading of an ambiguous map, nil for none; see holdsColumn.
 	column *Map
 }
 
@@ -81,11 +81,11 @@ type step struct {
 // order, so that the leading Shape.Count() elements can be taken as they are.
 func (p *Plan) Copies() bool { return len(p.steps) == 0 }
 
-// maxElements bounds what a plan takes on, so that products of dimensions
-// cannot overflow (GE has the bound 2^40).
+// maxElements bounds the elements of a tensor, so that products of dimensions cannot overflow.
+// The bound of the graph engine is 2^40.
 const maxElements = 1 << 48
 
-// NewPlan works out a conversion. Errors are *ShapeError, *UnsupportedError
+// NewPlan plans a conversion. Errors are *ShapeError, *UnsupportedError
 // and *MissingError.
 func NewPlan(r Request) (*Plan, error) {
 	for _, s := range []tensor.Shape{r.Shape, r.Original, r.TargetShape} {
@@ -100,7 +100,7 @@ func NewPlan(r Request) (*Plan, error) {
 	return pl.plan, nil
 }
 
-// planner is a plan in the making.
+// planner makes a plan.
 type planner struct {
 	Request
 	plan *Plan
@@ -127,9 +127,8 @@ func (pl *planner) work() error {
 	return pl.fromDevice()
 }
 
-// relabel applies two rules about sources without usable axis names: a tensor
-// that is tagged with a 4-D or 5-D order but has another rank is really ND, and
-// an ND tensor has the order that the user says it has.
+// relabel corrects the format of the source. A tensor tagged with a 4-D or 5-D order but of
+// another rank is ND; an ND tensor gets the order that the user names.
 func (pl *planner) relabel() {
 	order, ok := Order(pl.Source)
 	if ok && len(order) != len(pl.Shape) {
@@ -145,7 +144,7 @@ func (pl *planner) relabel() {
 	}
 }
 
-// keep leaves the elements in their order; a target shape may regroup them.
+// keep plans a result with the elements in their order. A target shape may regroup them.
 func (pl *planner) keep(format tensor.Format) error {
 	pl.plan.Format = format
 	pl.plan.Shape = pl.Shape
@@ -198,7 +197,7 @@ func (pl *planner) fromHost() error {
 	return pl.unsupported(lang.Sentence{})
 }
 
-// permute changes the order of named axes; a target shape crops them.
+// permute plans a change of the order of named axes. A target shape crops them.
 func (pl *planner) permute(from, to string) error {
 	if len(from) != len(to) {
 		return pl.unsupported(lang.Say("different axes"))
@@ -223,8 +222,8 @@ func (pl *planner) permute(from, to string) error {
 	return nil
 }
 
-// targetParams are the block sizes of a device layout that is to be made; fixed
-// is the channel block that the layout fixes, 0 for none.
+// targetParams returns the block sizes of the device layout to make. fixed is the channel block
+// that the layout fixes, 0 for none.
 func (pl *planner) targetParams(fixed int64) params {
 	return params{c0: cmp.Or(fixed, pl.TargetC0, pl.C0, defaultC0(pl.DType)), n0: 16, cout: 16, groups: max(pl.Groups, 1),
 		hidden: pl.HiddenSize, input: pl.InputSize}
@@ -243,7 +242,7 @@ func defaultC0(d tensor.DType) int64 {
 	}
 }
 
-// toDevice lays host sizes d, stored in the given order, out by a rule.
+// toDevice plans the device layout of a rule for host sizes d, stored in the given order.
 func (pl *planner) toDevice(rule *rule, d dims5, order string) error {
 	p := pl.targetParams(rule.c0)
 	want, err := rule.relations(d, p)
@@ -259,7 +258,7 @@ func (pl *planner) toDevice(rule *rule, d dims5, order string) error {
 	return nil
 }
 
-// toMatrix lays a host shape out by a rule for matrices.
+// toMatrix plans the device layout of a matrix rule for a host shape.
 func (pl *planner) toMatrix(rule *ndRule, host tensor.Shape) error {
 	if len(host) == 0 {
 		return pl.unsupported(lang.Say("the tensor has no dimensions"))
@@ -302,9 +301,9 @@ func isNibbleFloat(d tensor.DType) bool {
 	return d == tensor.Float4E2M1 || d == tensor.Float4E1M2
 }
 
-// pairNibbles gives the element-wise device shape of a FRACTAL_NZ tensor of
-// four-bit floats: bytes are blocked by C0, so a block has 2*C0 elements and
-// there are half as many; both N and N1 must be even.
+// pairNibbles returns the device shape, in elements, of a FRACTAL_NZ tensor of four-bit floats.
+// C0 counts bytes there: a block has 2*C0 elements, and there are half as many blocks. N and N1
+// must be even.
 func pairNibbles(f tensor.Format, dev tensor.Shape, columns int64) (tensor.Shape, error) {
 	at := len(dev) - 4
 	if columns%2 != 0 || dev[at]%2 != 0 {
@@ -317,7 +316,7 @@ func pairNibbles(f tensor.Format, dev tensor.Shape, columns int64) (tensor.Shape
 	return paired, nil
 }
 
-// reading is the map by which the elements in src are laid out.
+// reading returns the map of the elements in src.
 func (s step) reading(src Source, unit int) (*Map, error) {
 	if s.column == nil {
 		return s.m, nil
@@ -371,11 +370,11 @@ func Crop(got, want tensor.Shape) (*Plan, error) {
 	return viewPlan(got, want, got.Strides()), nil
 }
 
-// Run is N consecutive positions of an axis from From on.
+// Run is N consecutive positions of an axis, beginning at From.
 type Run struct{ From, N int64 }
 
-// Pick plans the positions of every axis of a dense array that runs name, one run behind
-// the other; nil for all positions of an axis.
+// Pick plans a selection from a dense array: of each axis the positions of its runs, one run
+// after the other; nil selects all positions.
 func Pick(got tensor.Shape, axes [][]Run) (*Plan, error) {
 	if len(axes) != len(got) {
 		return nil, lang.Errorf("runs for %d axes, want the %d of %v", len(axes), len(got), got)
@@ -404,7 +403,7 @@ func Pick(got tensor.Shape, axes [][]Run) (*Plan, error) {
 	return &Plan{Shape: want, Format: tensor.ND, steps: []step{{m: m}}}, nil
 }
 
-// pickedBlocks are the n blocks that one run of every axis makes each.
+// pickedBlocks lists the n blocks of a selection: one for each choice of a run per axis.
 func pickedBlocks(strides []int64, picked [][]Run, n int64) blockList {
 	starts := make([][]int64, len(picked)) // where runs begin in the result
 	long := -1                             // the axis with most runs
@@ -436,7 +435,8 @@ func pickedBlocks(strides []int64, picked [][]Run, n int64) blockList {
 		}
 		return b
 	}
-	// Blocks of the axis with most runs follow each other.
+	// The index of a block begins with the run of the longest axis, so a range of its positions
+	// is a range of blocks.
 	within := func(ranges []axisRange) (from, to int64) {
 		lo, _ := slices.BinarySearch(starts[long], ranges[long].lo+1)
 		hi, _ := slices.BinarySearch(starts[long], ranges[long].hi)
@@ -462,9 +462,8 @@ func Transpose(got tensor.Shape, perm []int) (*Plan, error) {
 	return viewPlan(got, want, strides), nil
 }
 
-// Strided plans the elements of an array that strides, from 0 on, give for a
-// shape: they may lie in any order, with gaps, and an element be several ones of the
-// result. The array ends with the last of them.
+// Strided plans an array with the given strides, all at least 0, on a buffer. Elements may lie
+// in any order and with gaps, and may overlap. The buffer ends with the last element.
 func Strided(want tensor.Shape, strides []int64) (*Plan, error) {
 	if len(strides) != len(want) {
 		return nil, lang.Errorf("%d strides for the %d axes of %v", len(strides), len(want), want)
@@ -487,7 +486,7 @@ func Strided(want tensor.Shape, strides []int64) (*Plan, error) {
 	return viewPlan(tensor.Shape{last + 1}, want, strides), nil
 }
 
-// viewPlan plans the elements of a dense array that strides give for a shape.
+// viewPlan plans a view of a dense array: a shape with its strides.
 func viewPlan(stored, want tensor.Shape, strides []int64) *Plan {
 	return &Plan{Shape: want, Format: tensor.ND, steps: []step{{m: view(stored, denseAxes(want), strides)}}}
 }
@@ -501,7 +500,7 @@ func permutation(stored, wanted dims5, from, to string) *Map {
 	return view(stored.shape(from), wanted.axes(to), strides)
 }
 
-// view is the map of axes whose strides in a dense array are given.
+// view is the map from axes to a dense array in which they have the given strides.
 func view(stored tensor.Shape, axes []Axis, strides []int64) *Map {
 	b := block{spans: make([]span, len(axes))}
 	for i, a := range axes {

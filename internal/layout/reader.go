@@ -9,17 +9,16 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Reader gives the elements of a plan's result by position, in the C order of
-// its shape, without making the rest. It is a Source and serves one goroutine;
-// its Buffers grow to about BufferBytes for each step of the plan.
+// Reader reads the elements of a plan's result by position, in the C order of its shape, without
+// making the rest. It is a Source for one goroutine. Its Buffers grow to about BufferBytes for
+// each step of the plan.
 //
-// Neighbours in the result lie scattered in the source, and a few channels of a
-// block cost as much reading as all of them. Reads that follow one another are
-// therefore served from a window: a larger range that ends where blocks do. Any
-// other read gathers just what it asks for.
+// Neighbours in the result lie scattered in the source, and a few channels of a block cost as
+// much reading as the whole block. So reads in order are served from a window, a larger range
+// that ends at the end of blocks. Any other read gathers its own elements only.
 type Reader struct {
 	loader
-	m        *Map  // nil when the elements are the stored ones
+	m        *Map  // nil if the result is the stored elements
 	toDevice bool  // the result is the device buffer of m, not its host array
 	order    []int // the axes of m, innermost first
 	strides  []int64
@@ -27,16 +26,14 @@ type Reader struct {
 	stored   int64 // elements of the source
 	windows  windows
 
-	next, end int64  // where the next read is expected, and where reads will end
+	next, end int64  // expected begin of the next read, and end of all reads
 	window    []byte // the elements from start on, in the buffer for output
 	start     int64
 }
 
-// Reader returns a reader of the plan's result, from stored elements of unit
-// bytes in src. It reads src where only the data shows how a tensor is laid
-// out.
-//
-// buf is the reader's until another one gets it.
+// Reader returns a reader of the plan's result, from stored elements of unit bytes in src. It
+// reads src if only the data shows the layout (holdsColumn). buf must not be shared with
+// another Reader.
 func (p *Plan) Reader(src Source, unit int, buf *Buffers) (*Reader, error) {
 	if unit < 1 {
 		return nil, lang.Errorf("elements have %d bytes, want at least 1", unit)
@@ -80,14 +77,13 @@ func newStepReader(m *Map, toDevice bool, src Source, unit int, buf *Buffers) *R
 	return r
 }
 
-// Expect says that the elements [first, end) will be read next, in order, so
-// that a window begins with the first read and none goes beyond end. A new
-// Reader expects all elements.
+// Expect announces that the elements [first, end) are read next, in order: the first read fills
+// a window, and no window goes beyond end. A new Reader expects all elements.
 func (r *Reader) Expect(first, end int64) { r.next, r.end = first, min(end, r.count) }
 
-// Window is the most elements that are gathered at once. Ranges that different
-// Readers read should be several times as long, because where they meet both
-// read the blocks that lie in both. It is 1 when nothing is gathered.
+// Window is the largest number of elements gathered at once, 1 if nothing is gathered. If
+// several Readers share a result, their ranges should be several windows long: both neighbours
+// read the blocks at a border.
 func (r *Reader) Window() int64 { return max(1, r.windows.step*r.windows.stride) }
 
 // ReadElements fills dst with the elements from first on.
@@ -116,8 +112,8 @@ func (r *Reader) ReadElements(dst []byte, first int64) error {
 	return nil
 }
 
-// Elements returns the elements from first on, as many as fill buf: those of the window
-// where it has them all, else they are read into buf. They are valid until the next read.
+// Elements returns the elements from first on, as many as fill buf: a part of the window if all
+// are in it, else buf. They are valid until the next read.
 func (r *Reader) Elements(buf []byte, first int64) ([]byte, error) {
 	n := int64(len(buf)) / r.unit
 	if r.m == nil || n == 0 || int64(len(buf))%r.unit != 0 || first < 0 || n > r.count-first {
@@ -140,14 +136,13 @@ func (r *Reader) Elements(buf []byte, first int64) ([]byte, error) {
 	return buf, r.ReadElements(buf, first)
 }
 
-// inWindow reports whether the window has an element.
+// inWindow reports whether an element is in the window.
 func (r *Reader) inWindow(at int64) bool {
 	return at >= r.start && (at-r.start)*r.unit < int64(len(r.window))
 }
 
-// read gathers the leading elements of dst, up to the end of the window that
-// they lie in, and returns their number; with ahead it gathers the window for
-// the reads to come.
+// read gathers the leading elements of dst up to the end of their window and returns their
+// number. With ahead it gathers the whole window, for the next reads.
 func (r *Reader) read(dst []byte, first int64, ahead bool) (int64, error) {
 	if err := r.loadSmall(); err != nil {
 		return 0, err
@@ -163,7 +158,7 @@ func (r *Reader) read(dst []byte, first int64, ahead bool) (int64, error) {
 	return n, r.gather(dst[:n*r.unit], first)
 }
 
-// loadSmall reads the whole source when it is small, the first time.
+// loadSmall reads a small source whole, once.
 func (r *Reader) loadSmall() error {
 	if r.loaded != nil || r.stored*r.unit > r.sizes.maxTile {
 		return nil
@@ -176,8 +171,7 @@ func (r *Reader) loadSmall() error {
 	return nil
 }
 
-// fromWindow copies what the window has of dst, from its beginning on, and
-// returns the number of elements.
+// fromWindow copies the leading elements of dst that are in the window and returns their number.
 func (r *Reader) fromWindow(dst []byte, first int64) int64 {
 	skip := (first - r.start) * r.unit
 	if skip < 0 || skip >= int64(len(r.window)) {
@@ -188,7 +182,7 @@ func (r *Reader) fromWindow(dst []byte, first int64) int64 {
 
 // fill makes [first, end) the window.
 func (r *Reader) fill(first, end int64) error {
-	r.window = r.window[:0] // nothing, in case that it fails
+	r.window = r.window[:0] // empty if gather fails
 	out := buffer(&r.buf.out, (end-first)*r.unit)
 	if err := r.gather(out, first); err != nil {
 		return err
@@ -221,8 +215,8 @@ func (r *Reader) gather(dst []byte, first int64) error {
 	})
 }
 
-// gatherDevice is gather where the result is a device buffer: everything that
-// no host element covers is zero.
+// gatherDevice is gather for a device buffer as the result. Places without a host element are
+// zero.
 func (r *Reader) gatherDevice(dst []byte, first int64) error {
 	clear(dst)
 	end := first + int64(len(dst))/r.unit
@@ -236,19 +230,19 @@ func (r *Reader) gatherDevice(dst []byte, first int64) error {
 	})
 }
 
-// windows cuts a host array in ranges: step positions of one axis, with the
-// axes inside it whole. It has size positions, stride elements each.
+// windows cuts a host array into ranges: step positions of one axis with all its inner axes. The
+// axis has size positions of stride elements.
 type windows struct{ size, stride, step int64 }
 
-// end is where the window ends that the element first lies in.
+// end is the end of the window around element first.
 func (w windows) end(first int64) int64 {
 	at := first / w.stride % w.size
 	next := min((at/w.step+1)*w.step, w.size)
 	return first/w.stride*w.stride + (next-at)*w.stride
 }
 
-// windows chooses the ranges for reading: at least minTile bytes, and more
-// where that would take parts of blocks, or short runs, from the device buffer.
+// windows chooses the ranges for reading: at least minTile bytes, and more to avoid parts of
+// blocks and short runs in the device buffer.
 func (m *Map) windows(hostOrder []int, unit int64, limits sizes) windows {
 	w := windows{size: 1, stride: 1, step: 1}
 	if m.blocks.n == 0 {
@@ -273,8 +267,8 @@ func (m *Map) windows(hostOrder []int, unit int64, limits sizes) windows {
 	return w
 }
 
-// step chooses how many positions of the axis are in a window: whole blocks of
-// granule positions, or equal parts of a block that alone is too large.
+// step chooses the number of positions in a window: whole blocks of granule positions, or equal
+// parts of a block that is too large.
 func (m *Map) step(w windows, granule, top, unit int64, limits sizes) int64 {
 	most := max(1, windowTiles*limits.maxTile/unit/w.stride)
 	step := min(w.size, max(1, limits.minTile/unit/w.stride))
@@ -288,18 +282,16 @@ func (m *Map) step(w windows, granule, top, unit int64, limits sizes) int64 {
 	return ceilDiv(ceilDiv(w.size, ceilDiv(w.size, step)), granule) * granule
 }
 
-// Source gives stored elements by position, one unit of bytes each.
+// Source reads stored elements by position, each of unit bytes.
 type Source interface {
 	// ReadElements fills dst with the elements from first on; len(dst) is a
 	// multiple of the unit. It reports an error unless dst is full.
 	ReadElements(dst []byte, first int64) error
 }
 
-// sizes bounds what is read and held at a time, in bytes. A window has from
-// minTile to windowTiles times maxTile bytes, more than minTile only while its
-// runs in the device buffer are shorter than goodRun; at most maxTile are read
-// for it at once, and gaps of up to gap are read through rather than skipped
-// with another read.
+// sizes are the bounds of reads and buffers, in bytes. A window has from minTile to windowTiles
+// times maxTile bytes, more than minTile only while its runs in the device buffer are shorter
+// than goodRun. One read has at most maxTile bytes; it reads through gaps of up to gap bytes.
 type sizes struct {
 	minTile, maxTile, goodRun, gap int64
 }
@@ -308,11 +300,10 @@ var defaultSizes = sizes{minTile: 512 << 10, maxTile: 1 << 20, goodRun: 32 << 10
 
 const windowTiles = 4
 
-// BufferBytes is about the most memory that the Buffers of one step hold.
+// BufferBytes is the approximate limit of the Buffers of one step.
 const BufferBytes = 5 << 20
 
-// Buffers is the memory of a Reader, kept from one to the next. The zero value
-// is ready; it serves one Reader at a time.
+// Buffers is memory that Readers use one after the other. The zero value is ready.
 type Buffers struct {
 	out, in []byte
 	next    *Buffers // of the step before, where a plan has two
@@ -348,9 +339,8 @@ const lineBytes = 64
 
 // load copies the elements of a box into out, in segments that fit the buffer.
 //
-// Neighbours in out may lie so far apart in the source that a contiguous segment
-// holds too few of them to fill a cache line of out. Then a segment takes, at
-// enough of them, a shorter run each.
+// Neighbours in out may lie so far apart in the source that a contiguous segment fills less than
+// a cache line of out. Then a segment is a short run at each of several such places.
 func (l *loader) load(out []byte, b box) error {
 	if l.loaded != nil {
 		copyBox(out, l.loaded, b, int(l.unit))
@@ -374,20 +364,19 @@ func (l *loader) load(out []byte, b box) error {
 	return nil
 }
 
-// segments reads a box of the loops dims, which are sorted by device stride, and
-// of far, which it does not divide: at once when the elements lie close together
-// or in pieces that fit the buffer side by side, else step by step of the
-// outermost of dims.
+// segments reads a box of the loops dims, sorted by device stride, and the loop far, which stays
+// whole. It reads at once if the elements lie close together or their pieces fit into the
+// buffer side by side, else in steps of the outermost loop of dims.
 func (l *loader) segments(out []byte, host, dev int64, dims []dim, far dim) error {
 	limit, gap := max(1, l.sizes.maxTile/l.unit/far.n), l.sizes.gap/l.unit
-	// The loops before near are read through; reach is how far they go.
+	// The loops before near are read with their gaps; reach is their extent in elements.
 	near, reach, inner := 0, int64(1), int64(1)
 	for near < len(dims) && dims[near].dev-reach <= gap {
 		inner = reach
 		reach += (dims[near].n - 1) * dims[near].dev
 		near++
 	}
-	total := min(reach, limit+1) // of the pieces side by side
+	total := min(reach, limit+1) // elements of all pieces side by side
 	for _, d := range dims[near:] {
 		inner = total
 		total = min(total*d.n, limit+1)
@@ -429,8 +418,7 @@ func (l *loader) segments(out []byte, host, dev int64, dims []dim, far dim) erro
 	return nil
 }
 
-// pieces fills in with the pieces of a box one after another: one for every
-// position of the loops.
+// pieces fills in with the pieces of a box side by side, one for every position of the loops.
 func (l *loader) pieces(in []byte, dev int64, loops []dim) error {
 	if len(loops) == 0 {
 		return l.src.ReadElements(in, dev)
@@ -445,14 +433,14 @@ func (l *loader) pieces(in []byte, dev int64, loops []dim) error {
 	return nil
 }
 
-// BlockElements is how many elements Blocks reads at a time. They fill whole
-// bytes even where several share one.
+// BlockElements is the number of elements in a block of Blocks. It fills whole bytes for packed
+// types too.
 const BlockElements = 64 << 10
 
-// Blocks reads the first n elements of src, of unit bytes each, from front to
-// back, in blocks of BlockElements; the last may be shorter. A block lies in the
-// memory of buf, which grows as needed, or of src, and is valid until the next one. After an
-// error, which may be that of ctx, there are no more.
+// Blocks reads the first n elements of src, of unit bytes each, in order, in blocks of
+// BlockElements; the last block may be shorter. A block is valid until the next one: it lies in
+// buf, which grows as needed, or in memory of src. An error, ctx.Err() included, ends the
+// sequence.
 func Blocks(ctx context.Context, src Source, n int64, unit int, buf *[]byte) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for first := int64(0); first < n; first += BlockElements {
@@ -472,7 +460,7 @@ func Blocks(ctx context.Context, src Source, n int64, unit int, buf *[]byte) ite
 	}
 }
 
-// held is Reader.Elements of any source.
+// held is Reader.Elements for any source.
 func held(src Source, buf []byte, first int64) ([]byte, error) {
 	if r, ok := src.(*Reader); ok {
 		return r.Elements(buf, first)

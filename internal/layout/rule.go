@@ -8,18 +8,18 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// params are what a layout needs besides the host sizes. The block sizes come
-// from the device shape when there is one.
+// params are the parameters of a layout besides the host sizes. The block sizes come from the
+// device shape if there is one.
 type params struct {
 	c0     int64 // channel block
 	n0     int64 // cout block of the FRACTAL_Z family, row block of FRACTAL_NZ
-	cout   int64 // what output channels of a group are rounded up to: 16
+	cout   int64 // output channels of a group are rounded up to a multiple of it, usually 16
 	groups int64 // 1 for none
-	hidden int64 // of an RNN, 0 when not given
-	input  int64 // of an RNN, 0 when not given
+	hidden int64 // hidden size of an RNN, 0 if not given
+	input  int64 // input size of an RNN, 0 if not given
 }
 
-// relation is one dimension of a device shape: what it must be and why.
+// relation is the required size of one dimension of a device shape, and its formula.
 type relation struct {
 	name    string // of the device dimension, such as C1
 	formula string // such as ceil(C/C0)
@@ -27,7 +27,7 @@ type relation struct {
 	atLeast bool // the dimension may be larger
 }
 
-// rule is a device layout whose host axes are the named ones.
+// rule is a device layout of host axes with names (N, C, D, H, W).
 type rule struct {
 	format tensor.Format
 	rank   int   // of the device shape
@@ -42,8 +42,8 @@ type rule struct {
 	relations func(d dims5, p params) ([]relation, error)
 	// place gives the offsets in a device buffer of shape dev.
 	place func(d dims5, dev tensor.Shape, p params) blockList
-	// padded gives the host sizes of the whole device buffer with its padding;
-	// nil when the device shape does not give them.
+	// padded gives the host sizes of the whole device buffer, padding included; nil if the
+	// device shape does not tell.
 	padded func(dev tensor.Shape) dims5
 }
 
@@ -71,7 +71,7 @@ func (r *rule) orders() []tensor.Format {
 	return hostOrders[:4]
 }
 
-// has reports whether f orders the axes of the rule.
+// has reports whether f is an order of the axes of the rule.
 func (r *rule) has(f tensor.Format) bool {
 	order, ok := Order(f)
 	return ok && (len(order) == 5) == r.axes3D
@@ -90,7 +90,7 @@ func (r *rule) withBlocks(dev tensor.Shape, p params) (params, error) {
 	return p, nil
 }
 
-// fit checks that host sizes d make device shape dev.
+// fit checks device shape dev against host sizes d.
 func (r *rule) fit(d dims5, dev tensor.Shape, p params) error {
 	want, err := r.relations(d, p)
 	if err != nil {
@@ -181,8 +181,7 @@ func (e *UnsupportedError) Text() lang.Text {
 	return lang.Say("no conversion from %s to %s: %s", e.From, e.To, e.Why).Text()
 }
 
-// MissingError says that something that the file does not record must be given
-// by the user.
+// MissingError says what the user must give because the file does not record it.
 type MissingError struct {
 	Format tensor.Format
 	What   lang.Sentence
@@ -250,8 +249,8 @@ func (d dims5) shape(order string) tensor.Shape {
 	return s
 }
 
-// axes returns the named axes with their strides in a host array of the given
-// order. An axis the order lacks has stride 0 and must be of size 1.
+// axes returns the named axes with their strides in a host array of the given order. An axis
+// that is not in the order has stride 0 and must have size 1.
 func (d dims5) axes(order string) []Axis {
 	axes := make([]Axis, len(d))
 	strides := d.shape(order).Strides()
@@ -294,9 +293,8 @@ func (r reading) String() string {
 	return fmt.Sprintf("%s (%s)", r.order, strings.Join(sizes, " "))
 }
 
-// readings lists the ways to read shape s in the order of format f: as it
-// stands when the rank agrees, else by the expansion rule; for five axes first
-// as four axes with D = 1.
+// readings lists the ways to read shape s in the order of format f: as it is if the rank agrees,
+// else by the expansion rule. Four dimensions in an order of five axes are first read with D = 1.
 func readings(f tensor.Format, s tensor.Shape) []reading {
 	order := f.String()
 	if len(s) == len(order) {

@@ -45,9 +45,9 @@ func (x *Array) each(values values1, errors errors1) *Array {
 	return z.settled()
 }
 
-// pairs returns a function of the elements of two arrays, and these in one shape.
-func (x *Array) pairs(y *Array, values values2, errors errors2) (z, p, q *Array) {
-	p, q, z = together(x, y)
+// pairs returns a function of the elements of two arrays.
+func (x *Array) pairs(y *Array, values values2, errors errors2) *Array {
+	p, q, z := together(x, y)
 	m := x.m
 	pa, pb := p.errs()
 	qa, qb := q.errs()
@@ -57,7 +57,7 @@ func (x *Array) pairs(y *Array, values values2, errors errors2) (z, p, q *Array)
 		errors(z.a[lo:hi], v, x, pa[lo:hi], y, qa[lo:hi], &m.narrow)
 		errors(z.b[lo:hi], v, x, pb[lo:hi], y, qb[lo:hi], &m.wide)
 	})
-	return z.settled(), p, q
+	return z.settled()
 }
 
 // settled clears the bounds of what is not finite.
@@ -86,25 +86,23 @@ func sumErrors(e, v, _, ex, _, ey []float64, c *bounds) {
 }
 
 func (x *Array) add(y *Array) *Array {
-	z, p, q := x.pairs(y, func(v, x, y []float64) {
+	return x.pairs(y, func(v, x, y []float64) {
 		for i, s := range x {
 			v[i] = s + y[i]
 		}
 	}, sumErrors)
-	return z.paired(p, q, func(_ int, n, k int64) int64 { return n + k })
 }
 
 func (x *Array) sub(y *Array) *Array {
-	z, p, q := x.pairs(y, func(v, x, y []float64) {
+	return x.pairs(y, func(v, x, y []float64) {
 		for i, s := range x {
 			v[i] = s - y[i]
 		}
 	}, sumErrors)
-	return z.paired(p, q, func(_ int, n, k int64) int64 { return n - k })
 }
 
 func (x *Array) mul(y *Array) *Array {
-	z, p, q := x.pairs(y, func(v, x, y []float64) {
+	z := x.pairs(y, func(v, x, y []float64) {
 		for i, s := range x {
 			v[i] = float64(s * y[i])
 		}
@@ -117,13 +115,13 @@ func (x *Array) mul(y *Array) *Array {
 	for _, v := range z.v {
 		x.m.note(v)
 	}
-	return z.paired(p, q, func(_ int, n, k int64) int64 { return n * k })
+	return z
 }
 
 const tiny = 1e-300
 
 func (x *Array) div(y *Array) *Array {
-	z, _, _ := x.pairs(y, func(v, x, y []float64) {
+	return x.pairs(y, func(v, x, y []float64) {
 		for i, s := range x {
 			v[i] = s / y[i]
 		}
@@ -136,7 +134,6 @@ func (x *Array) div(y *Array) *Array {
 			}
 		}
 	})
-	return z
 }
 
 // kept returns a function of the elements that keeps their errors.
@@ -167,7 +164,7 @@ func (x *Array) neg() *Array {
 		for i, s := range x {
 			v[i] = -s
 		}
-	}).mapped(x, func(n int64) int64 { return -n })
+	})
 }
 
 func (x *Array) abs() *Array {
@@ -175,7 +172,7 @@ func (x *Array) abs() *Array {
 		for i, s := range x {
 			v[i] = math.Abs(s)
 		}
-	}).mapped(x, func(n int64) int64 { return max(n, -n) })
+	})
 }
 
 // steps returns a function of the elements that has no slope: rounding and comparing.
@@ -285,7 +282,7 @@ func (x *Array) sin() *Array { return x.each(loop(exact.Sin), waveErrors) }
 func (x *Array) cos() *Array { return x.each(loop(exact.Cos), waveErrors) }
 
 func (x *Array) pow(y *Array) *Array {
-	z, _, _ := x.pairs(y, func(v, x, y []float64) {
+	return x.pairs(y, func(v, x, y []float64) {
 		for i, s := range x {
 			v[i] = exact.Pow(s, y[i])
 		}
@@ -296,7 +293,6 @@ func (x *Array) pow(y *Array) *Array {
 			e[i] = float64(math.Abs(s) * growth(r))
 		}
 	})
-	return z
 }
 
 // preference says which of two numbers is chosen.
@@ -332,12 +328,7 @@ func (x *Array) choose(y *Array, by preference) *Array {
 		}
 		z.settled()
 	}
-	return z.paired(p, q, func(i int, n, k int64) int64 {
-		if first := by == smaller; p.before(i, q, i) == first {
-			return n
-		}
-		return k
-	})
+	return z
 }
 
 func (x *Array) max(y *Array) *Array { return x.choose(y, larger) }
@@ -371,33 +362,15 @@ func (x *Array) where(y, other *Array) *Array {
 			}
 		}
 	}
-	return z.paired(p, q, func(i int, n, k int64) int64 {
-		if on.v[i] != 0 {
-			return n
-		}
-		return k
-	})
+	return z
 }
 
 // compare returns 1 where a comparison holds, else 0.
 func (x *Array) compare(y *Array, holds func(x, y float64) bool) *Array {
 	p, q, z := together(x, y)
 	z.a, z.b = nil, nil
-	if p.ints == nil || q.ints == nil {
-		for i, s := range p.v {
-			z.v[i] = flag(holds(s, q.v[i]))
-		}
-		return z
-	}
 	for i, s := range p.v {
-		t := q.v[i]
-		switch {
-		case p.before(i, q, i): // also of integers that are one number as float64
-			s = min(s, math.Nextafter(t, math.Inf(-1)))
-		case q.before(i, p, i):
-			s = max(s, math.Nextafter(t, math.Inf(1)))
-		}
-		z.v[i] = flag(holds(s, t))
+		z.v[i] = flag(holds(s, q.v[i]))
 	}
 	return z
 }
@@ -512,7 +485,7 @@ func (x *Array) sum(axes ...int) *Array {
 		m.note(v)
 		n := 1 + 2*math.Sqrt(float64(len(r.v)))
 		z.set(line, v, ea+float64(m.narrow.u*n*size), eb+float64(m.wide.u*n*size))
-	}).joined(x, axes, 0, func(n, k int64) int64 { return n + k })
+	})
 }
 
 func (x *Array) mean(axes ...int) *Array {
@@ -526,7 +499,7 @@ func (x *Array) mean(axes ...int) *Array {
 
 // extreme returns the element of every line that is preferred, with the largest of its errors.
 func (x *Array) extreme(by preference, axes ...int) *Array {
-	z := x.reduce(axes, func(z *Array, line int, r row) {
+	return x.reduce(axes, func(z *Array, line int, r row) {
 		if len(r.v) == 0 {
 			return
 		}
@@ -539,20 +512,6 @@ func (x *Array) extreme(by preference, axes ...int) *Array {
 		}
 		z.set(line, v, ea, eb)
 	})
-	if x.ints == nil || x.m.err != nil {
-		return z
-	}
-	z.ints = make([]int64, len(z.v))
-	x.lines(axes, func(line, first int, beside []int) {
-		best := first
-		for _, k := range beside {
-			if k += first; k != best && x.before(k, x, best) == (by == smaller) {
-				best = k
-			}
-		}
-		z.ints[line] = x.ints[best]
-	})
-	return z
 }
 
 func (x *Array) largest(axes ...int) *Array  { return x.extreme(larger, axes...) }

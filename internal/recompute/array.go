@@ -1,10 +1,7 @@
 package recompute
 
 import (
-	"cmp"
 	"context"
-	bits "encoding/binary"
-	"math"
 	"slices"
 
 	"dumptool/internal/lang"
@@ -19,8 +16,6 @@ type Array struct {
 	v     []float64
 	// a and b are the bounds of the narrow and the wide way; nil for numbers without error.
 	a, b []float64
-	// ints are the numbers modulo 2^64 if they are integers of 64 bits; nil for others.
-	ints []int64
 }
 
 // bounds are what a way of computing does to numbers.
@@ -68,6 +63,8 @@ type machine struct {
 	top     float64
 	selects bool
 	err     error
+	// inexact is set once an integer beyond 2^53 was read: float64 does not hold all of these.
+	inexact bool
 	// lacks is set once a formula wanted an input that is not there: some attributes need it.
 	lacks bool
 
@@ -178,20 +175,16 @@ func (x *Array) move(shape tensor.Shape, fill float64, source func(i int) int) *
 	if x.a != nil {
 		z.a, z.b = x.m.alloc(len(z.v)), x.m.alloc(len(z.v))
 	}
-	whole, ok := integer(fill)
-	if x.ints != nil && ok {
-		z.ints = make([]int64, len(z.v))
-	}
 	x.m.blocks(len(z.v), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			z.take(i, x, source(i), fill, whole)
+			z.take(i, x, source(i), fill)
 		}
 	})
 	return z
 }
 
 // take sets an element to one of src, or to fill for a negative place.
-func (x *Array) take(i int, src *Array, from int, fill float64, whole int64) {
+func (x *Array) take(i int, src *Array, from int, fill float64) {
 	v, a, b := fill, 0.0, 0.0
 	if from >= 0 {
 		v = src.v[from]
@@ -201,11 +194,6 @@ func (x *Array) take(i int, src *Array, from int, fill float64, whole int64) {
 	}
 	if x.v[i] = v; x.a != nil {
 		x.a[i], x.b[i] = a, b
-	}
-	if x.ints != nil {
-		if x.ints[i] = whole; from >= 0 {
-			x.ints[i] = src.ints[from]
-		}
 	}
 }
 
@@ -300,7 +288,7 @@ func (x *Array) expand(shape tensor.Shape) *Array {
 	if s, ok := broadcast(x.shape, shape); !ok || !s.Equal(shape) {
 		return x.m.fail("shapes %s and %s do not broadcast", x.shape, shape)
 	}
-	if len(x.v) == 1 && x.a == nil && x.ints == nil { // a number
+	if len(x.v) == 1 && x.a == nil { // a number
 		z := &Array{m: x.m, shape: shape, v: x.m.alloc(int(shape.Elements()))}
 		for i := range z.v {
 			z.v[i] = x.v[0]
@@ -320,10 +308,6 @@ func (x *Array) expand(shape tensor.Shape) *Array {
 		z.a, z.b = x.m.alloc(len(z.v)), x.m.alloc(len(z.v))
 		spread(z.a, x.a, shape, strides)
 		spread(z.b, x.b, shape, strides)
-	}
-	if x.ints != nil {
-		z.ints = make([]int64, len(z.v))
-		spread(z.ints, x.ints, shape, strides)
 	}
 	return z
 }
@@ -389,9 +373,6 @@ func cat(axis int, all ...*Array) *Array {
 	if exact {
 		z.a, z.b = nil, nil
 	}
-	if wide(all...) {
-		z.ints = make([]int64, len(z.v))
-	}
 	inner, outer := int(shape[axis+1:].Elements()), int(shape[:axis].Elements())
 	at := 0
 	for o := range outer {
@@ -401,9 +382,6 @@ func cat(axis int, all ...*Array) *Array {
 				return m.fail("shapes %s and %s behind each other along axis %d", all[0].shape, x.shape, axis)
 			}
 			copy(z.v[at:], x.v[o*n:(o+1)*n])
-			if z.ints != nil {
-				copy(z.ints[at:], x.integers()[o*n:(o+1)*n])
-			}
 			if !exact {
 				a, b := x.errs()
 				copy(z.a[at:], a[o*n:(o+1)*n])
@@ -413,125 +391,4 @@ func cat(axis int, all ...*Array) *Array {
 		}
 	}
 	return z
-}
-
-// Integers of 64 bits do not fit float64 beyond 2^53. An array of such numbers has them a
-// second time, as integers modulo 2^64, and the functions whose results are integers keep
-// both.
-
-// readIntegers are the elements of 64 bits in host bytes, nil for other types.
-func readIntegers(dst []int64, src []byte, h tensor.Host) []int64 {
-	if h != tensor.HostInt64 && h != tensor.HostUint64 {
-		return nil
-	}
-	dst = resize(dst, len(src)/8)
-	for i := range dst {
-		dst[i] = int64(bits.LittleEndian.Uint64(src[8*i:]))
-	}
-	return dst
-}
-
-// integer is a number as an integer, if no other integer has the same value as float64.
-func integer(v float64) (n int64, ok bool) {
-	return int64(v), v == math.Trunc(v) && (math.Abs(v) <= maxInteger || v == math.MinInt64)
-}
-
-// integers are the elements as integers, nil where some are none.
-func (x *Array) integers() []int64 {
-	if x.ints != nil || x.a != nil {
-		return x.ints
-	}
-	all := make([]int64, len(x.v))
-	for i, v := range x.v {
-		n, ok := integer(v)
-		if !ok {
-			return nil
-		}
-		all[i] = n
-	}
-	return all
-}
-
-// wide reports whether one of some arrays has integers of 64 bits, and all have integers.
-func wide(all ...*Array) bool {
-	some := false
-	for _, x := range all {
-		some = some || x.ints != nil
-	}
-	for _, x := range all {
-		some = some && x.integers() != nil
-	}
-	return some
-}
-
-// mapped sets the integers of a function of an array.
-func (x *Array) mapped(from *Array, f func(n int64) int64) *Array {
-	if from.ints != nil && from.m.err == nil {
-		x.ints = make([]int64, len(from.ints))
-		for i, n := range from.ints {
-			x.ints[i] = f(n)
-		}
-	}
-	return x
-}
-
-// paired sets the integers of a function of elements of two arrays of the same shape.
-func (x *Array) paired(p, q *Array, f func(i int, n, k int64) int64) *Array {
-	if !wide(p, q) || len(p.v) != len(x.v) || len(q.v) != len(x.v) {
-		return x
-	}
-	ns, ks := p.integers(), q.integers()
-	x.ints = make([]int64, len(ns))
-	for i, n := range ns {
-		x.ints[i] = f(i, n, ks[i])
-	}
-	return x
-}
-
-// joined sets the integers of lines: what join makes of all of a line.
-func (x *Array) joined(from *Array, axes []int, start int64, join func(n, k int64) int64) *Array {
-	if from.ints == nil || from.m.err != nil {
-		return x
-	}
-	x.ints = make([]int64, len(x.v))
-	from.lines(axes, func(line, first int, beside []int) {
-		n := start
-		for _, k := range beside {
-			n = join(n, from.ints[first+k])
-		}
-		x.ints[line] = n
-	})
-	return x
-}
-
-// before reports whether element i of x is less than element k of y, which integers tell
-// where both are the same as float64.
-func (x *Array) before(i int, y *Array, k int) bool {
-	if x.v[i] == y.v[k] && x.ints != nil && y.ints != nil {
-		return x.ints[i]-y.ints[k] < 0
-	}
-	return x.v[i] < y.v[k]
-}
-
-// order orders two elements, NaN first.
-func (x *Array) order(i, k int) int {
-	switch {
-	case x.before(i, x, k):
-		return -1
-	case x.before(k, x, i):
-		return 1
-	}
-	return cmp.Compare(x.v[i], x.v[k])
-}
-
-// apart is how far two integers of 64 bits are apart whose values are d apart as float64.
-func apart(n, k int64, d float64) float64 {
-	const near = 1 << 20 // a few steps of float64 beside 2^64
-	switch {
-	case n == k:
-		return 0
-	case d < near:
-		return math.Abs(float64(n - k))
-	}
-	return d
 }

@@ -1,6 +1,7 @@
 package recompute
 
 import (
+	"math"
 	"slices"
 
 	"dumptool/internal/lang"
@@ -331,7 +332,7 @@ type feed struct {
 	raw     []byte
 	host    []byte
 	values  []float64
-	ints    []int64 // the values that are integers of 64 bits, nil for others
+	inexact bool // an integer beyond 2^53 was read
 }
 
 // shifted is a source that begins at an offset of another one.
@@ -396,9 +397,7 @@ func (f *feed) read(m *machine, lo, hi []int64) (*Array, error) {
 	}
 	outer := shape[:inner]
 	if inner == 0 {
-		err := f.into(x.v, first)
-		x.ints = slices.Clone(f.ints)
-		return x, err
+		return x, f.into(x.v, first)
 	}
 	if span := last - first + 1; span <= 4*int64(len(x.v)) || span <= 4*cellElements {
 		all, err := f.values64(first, span)
@@ -406,10 +405,6 @@ func (f *feed) read(m *machine, lo, hi []int64) (*Array, error) {
 			return nil, err
 		}
 		walk(outer, strides[:inner], func(i, offset int) { copy(x.v[int64(i)*run:][:run], all[offset:]) })
-		if f.ints != nil {
-			x.ints = make([]int64, len(x.v))
-			walk(outer, strides[:inner], func(i, offset int) { copy(x.ints[int64(i)*run:][:run], f.ints[offset:]) })
-		}
 		return x, nil
 	}
 	var failed error
@@ -421,10 +416,6 @@ func (f *feed) read(m *machine, lo, hi []int64) (*Array, error) {
 			var part []float64
 			if part, failed = f.values64(first+int64(offset), run); failed == nil {
 				copy(x.v[int64(i)*run:], part)
-				if f.ints != nil {
-					x.ints = resize(x.ints, len(x.v))
-					copy(x.ints[int64(i)*run:], f.ints)
-				}
 			}
 		}
 	})
@@ -437,7 +428,7 @@ func (f *feed) values64(first, n int64) ([]float64, error) {
 	return f.values, f.into(f.values, first)
 }
 
-// into sets dst to elements that lie beside each other, and the integers that they are.
+// into sets dst to elements that lie beside each other.
 func (f *feed) into(dst []float64, first int64) error {
 	f.raw = resize(f.raw, len(dst)*f.decoder.UnitSize())
 	if err := f.source.ReadElements(f.raw, first); err != nil {
@@ -447,13 +438,15 @@ func (f *feed) into(dst []float64, first int64) error {
 	return nil
 }
 
-// decode sets dst to stored elements, and the integers that they are.
+// decode sets dst to stored elements.
 func (f *feed) decode(dst []float64, raw []byte) {
 	host := f.decoder.Host()
 	f.host = resize(f.host, len(dst)*host.Size())
 	f.decoder.Decode(f.host, raw)
 	tensor.Float64s(dst, f.host, host)
-	f.ints = readIntegers(f.ints, f.host, host)
+	if host == tensor.HostInt64 || host == tensor.HostUint64 {
+		f.inexact = f.inexact || slices.ContainsFunc(dst, func(v float64) bool { return math.Abs(v) > maxInteger })
+	}
 }
 
 func resize[T any](s []T, n int) []T {

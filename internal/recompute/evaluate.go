@@ -157,18 +157,59 @@ func (j *judge) pass(p *problem, r *result, few bool) error {
 	}
 	s := &sweep{judge: j, problem: p, grid: g, in: in, out: out, result: r, tallies: r.tallies[first:]}
 	r.of += n
-	for i := int64(0); i < n; i += step {
-		if ok, err := s.cell(i); !ok || err != nil {
+	for i := int64(0); i < n && r.why.IsZero(); i += step {
+		if err := s.cell(i); err != nil {
 			return err
 		}
 		r.cells++
 	}
-	if k := g.with(j.worst); few && k%step != 0 {
-		if ok, err := s.cell(k); !ok || err != nil {
-			return err
-		}
+	if k := g.with(j.worst); few && k%step != 0 && r.why.IsZero() {
+		return s.cell(k)
 	}
-	return s.wait(0)
+	return nil
+}
+
+// sweep compares the cells of the outputs of a problem, one after the other.
+type sweep struct {
+	*judge
+	*problem
+	*grid
+	in, out []*feed
+	result  *result
+	tallies []*tally // of the outputs of the problem
+}
+
+// cell computes the formula in a cell and compares the outputs. It sets the reason of the result
+// where the attributes do not fit the shapes.
+func (s *sweep) cell(i int64) error {
+	if err := s.judge.ctx.Err(); err != nil {
+		return err
+	}
+	m := &s.judge.machine
+	c, err := s.grid.read(m, s.problem, s.result.attrs, s.grid.cell(i), s.in, s.out)
+	if err != nil {
+		return err
+	}
+	if c.compute(s.formula); m.err != nil {
+		s.result.why = lang.Error(m.err)
+		return nil
+	}
+	for k, y := range c.got {
+		if k >= len(c.outputs) || c.outputs[k] == nil {
+			continue
+		}
+		var tie func(i int) bool
+		if s.formula.class == Quantised {
+			tie = c.tie
+		}
+		t := s.tallies[k].empty()
+		t.wild = !c.selects && s.formula.class != Move
+		t.mark = s.collector(s.output+k, c.outputs[k], y, t, c.offsets[k])
+		t.add(c.outputs[k], y, c.wild, tie, c.offsets[k])
+		s.tallies[k].merge(t, 1)
+	}
+	s.result.top, s.result.products = max(s.result.top, m.top), append(s.result.products, m.products...)
+	return nil
 }
 
 func feedsOf(p *problem, c *cutting) (in, out []*feed, err error) {
@@ -215,6 +256,7 @@ func (g *grid) read(m *machine, p *problem, h Attributes, box cell, in, out []*f
 		if err != nil {
 			return nil, &TensorError{tensor.Input, k, err}
 		}
+		m.inexact = m.inexact || f.inexact
 		c.inputs = append(c.inputs, x)
 		c.wild = c.wild || !finite(x.v)
 	}

@@ -1,6 +1,7 @@
 package recompute
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -108,7 +109,7 @@ func (x *Array) product(axes ...int) *Array {
 			m.note(v)
 		}
 		z.set(line, v, ea, eb)
-	}).joined(x, axes, 1, func(n, k int64) int64 { return n * k })
+	})
 }
 
 // triangle keeps the elements of matrices that belong to a triangle.
@@ -332,7 +333,6 @@ func (x *Array) ranking(got *Array, most int) *Array {
 	columns := int(x.shape[1])
 	_, tol := x.errs()
 	out := x.m.exact(got.shape, x.m.alloc(len(got.v)))
-	out.ints = make([]int64, len(got.v))
 	for row := range int(x.shape[0]) {
 		if x.m.stopped() {
 			break
@@ -341,14 +341,14 @@ func (x *Array) ranking(got *Array, most int) *Array {
 		order := got.v[row*most:][:most]
 		if !mayRank(v, e, order) {
 			all := upTo(columns)
-			slices.SortStableFunc(all, func(i, k int) int { return x.order(row*columns+k, row*columns+i) })
+			slices.SortStableFunc(all, func(i, k int) int { return cmp.Compare(v[k], v[i]) })
 			order = make([]float64, most)
 			for i := range order {
 				order[i] = float64(all[i])
 			}
 		}
 		for i, k := range order {
-			out.v[row*most+i], out.ints[row*most+i] = k, int64(k)
+			out.v[row*most+i] = k
 		}
 	}
 	return out

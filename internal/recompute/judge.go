@@ -221,12 +221,26 @@ func (j *judge) decide() (*Verdict, error) {
 		}
 	}
 	j.fill(v, best)
+	if j.isInexact(best) {
+		d := j.op.Outputs[0].DType
+		return undecided(NoDType, lang.Sayf("%s beyond 2^53: float64 does not hold all of these integers", "超过 2^53 的 %s：float64 不能表示所有这类整数", d)), nil
+	}
 	if best.bad() > 0 {
 		err = j.accuse(v, best)
 	} else {
 		err = j.excuse(v, best)
 	}
 	return v, err
+}
+
+// isInexact reports whether integers were computed with numbers beyond 2^53: float64 does not say
+// whether these are right. Elements that are only moved or chosen are compared as float64.
+func (j *judge) isInexact(r *result) bool {
+	if isFloat(j.op.Outputs[0].DType) || !j.machine.inexact && r.top <= maxInteger {
+		return false
+	}
+	c := j.formula.class
+	return c != Move && c != Converted && !(c == Exact && j.machine.selects)
 }
 
 // choose runs the hypotheses and returns the best; nil if none goes with the shapes.

@@ -78,8 +78,6 @@ type Operator struct {
 	Full   bool
 	Budget int64
 	Seed   int64
-	// Helpers, unless nil, are what else may compute; the result does not depend on them.
-	Helpers Helpers
 
 	wholes map[*Tensor]*whole
 	views  map[*Tensor]*Tensor

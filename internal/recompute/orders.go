@@ -1,6 +1,7 @@
 package recompute
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -36,9 +37,7 @@ func (z *Array) index(x, best, got *Array, axes []int) *Array {
 	}
 	x.lines(axes, func(line, first int, beside []int) {
 		y := got.v[line]
-		isBest := func(k int) bool {
-			return x.v[k] == best.v[line] && (x.ints == nil || x.ints[k] == best.ints[line])
-		}
+		isBest := func(k int) bool { return x.v[k] == best.v[line] }
 		if y >= 0 && y < float64(len(beside)) && y == math.Trunc(y) && isBest(first+beside[int(y)]) {
 			z.v[line] = y
 			return
@@ -55,12 +54,12 @@ func (z *Array) index(x, best, got *Array, axes []int) *Array {
 
 func cumsum(c *call) *Array {
 	x, axes := c.in(0), c.ints("axes")
-	z := c.array(x.shape).mapped(x, func(n int64) int64 { return n })
+	z := c.array(x.shape)
 	if c.err != nil {
 		return z
 	}
 	x.lines(axes, func(_, first int, beside []int) {
-		sum, size, whole := 0.0, 0.0, int64(0)
+		sum, size := 0.0, 0.0
 		n := 1 + 2*math.Sqrt(float64(len(beside)))
 		for i := range beside {
 			k := first + beside[i]
@@ -74,13 +73,6 @@ func cumsum(c *call) *Array {
 				z.set(k, before, float64(c.narrow.u*n*sizeBefore), float64(c.wide.u*n*sizeBefore))
 			} else {
 				z.set(k, sum, float64(c.narrow.u*n*size), float64(c.wide.u*n*size))
-			}
-			if z.ints != nil {
-				next := whole + x.ints[k]
-				if z.ints[k] = next; c.is("exclusive") {
-					z.ints[k] = whole
-				}
-				whole = next
 			}
 		}
 	})
@@ -115,9 +107,6 @@ func topK(c *call) *Array {
 		return c.fail("axis %s", c.attrs["axis"].Value)
 	}
 	z, got := c.exact(shape, c.alloc(int(shape.Elements()))), c.got[0]
-	if x.ints != nil {
-		z.ints = make([]int64, len(z.v))
-	}
 	firsts := make([]int, 0, len(z.v))
 	z.lines([]int{axis}, func(_, first int, _ []int) { firsts = append(firsts, first) })
 	beside := int(shape[axis+1:].Elements())
@@ -131,9 +120,7 @@ func topK(c *call) *Array {
 			places = ranked(got, 0, places, c.is("largest"))
 		}
 		for i, to := range places {
-			if z.v[to] = x.v[in[i]]; z.ints != nil {
-				z.ints[to] = x.ints[in[i]]
-			}
+			z.v[to] = x.v[in[i]]
 		}
 	})
 	return z
@@ -147,9 +134,9 @@ func ranked(x *Array, first int, along []int, largest bool) []int {
 	}
 	slices.SortFunc(all, func(i, k int) int {
 		if largest {
-			return x.order(k, i)
+			i, k = k, i
 		}
-		return x.order(i, k)
+		return cmp.Compare(x.v[i], x.v[k])
 	})
 	return all
 }

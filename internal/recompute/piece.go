@@ -16,11 +16,9 @@ const (
 )
 
 // Expectation is what the outputs of an operator should be, and how far a healthy NPU may be
-// off; nil for an output that is not computed. Of outputs of 64-bit integers that are exact
-// Integers has them, modulo 2^64.
+// off; nil for an output that is not computed.
 type Expectation struct {
 	Values, Bounds [][]float64
-	Integers       [][]int64
 	// Bad is how many elements differ by more than the bounds.
 	Bad int64
 }
@@ -237,7 +235,7 @@ func Expected(ctx context.Context, op *Operator, h Attributes) (*Expectation, er
 func expect(ctx context.Context, op *Operator, f *formula, h Attributes) (*Expectation, error) {
 	n := len(op.Outputs)
 	j := newJudge(ctx, op, f)
-	j.expected = &Expectation{Values: make([][]float64, n), Bounds: make([][]float64, n), Integers: make([][]int64, n)}
+	j.expected = &Expectation{Values: make([][]float64, n), Bounds: make([][]float64, n)}
 	r, err := j.run(h, false)
 	if err != nil || !r.why.IsZero() {
 		return nil, err
@@ -257,9 +255,6 @@ func (j *judge) collector(output int, x, y *Array, t *tally, offset func(i int) 
 	if e.Values[output] == nil {
 		n := j.op.Outputs[output].elements()
 		e.Values[output], e.Bounds[output] = make([]float64, n), make([]float64, n)
-		if h := j.op.Outputs[output].Stored.Host(); x.ints != nil && (h == tensor.HostInt64 || h == tensor.HostUint64) {
-			e.Integers[output] = make([]int64, n)
-		}
 	}
 	_, b := x.errs()
 	return func(i int, bad bool) {
@@ -273,9 +268,6 @@ func (j *judge) collector(output int, x, y *Array, t *tally, offset func(i int) 
 			bound = math.Inf(1)
 		}
 		e.Values[output][at], e.Bounds[output][at] = v, bound
-		if to := e.Integers[output]; to != nil && x.ints != nil {
-			to[at] = x.ints[i]
-		}
 	}
 }
 

@@ -61,17 +61,11 @@ func (c *call) join(w *windows, f func(below *Array) *Array) *Array {
 		n, mark := min(step, positions-first), c.mark()
 		one := f(w.below(c.shapes[0][2:], first, n))
 		a, b := one.errs()
-		if one.ints != nil && z.ints == nil {
-			z.ints = make([]int64, len(z.v))
-		}
 		for p := range planes.Elements() {
 			to, from := p*positions+first, p*n
 			copy(z.v[to:], one.v[from:][:n])
 			copy(z.a[to:], a[from:][:n])
 			copy(z.b[to:], b[from:][:n])
-			if one.ints != nil {
-				copy(z.ints[to:], one.ints[from:][:n])
-			}
 		}
 		c.release(mark)
 	}
@@ -389,8 +383,7 @@ func dequantCut(p *problem, h Attributes) *cutting {
 func dequantise(c *call) *Array {
 	x, q := c.in(0), c.in(1)
 	if c.err == nil && c.types[1] == tensor.Uint64 {
-		lowFloats(q.v, q.ints)
-		q.ints = nil
+		lowFloats(q.v)
 	}
 	y := x.mul(q)
 	if c.is("sqrt_mode") {
@@ -402,10 +395,11 @@ func dequantise(c *call) *Array {
 	return y
 }
 
-// lowFloats are the float32 in the low bits of integers, which is how scales are handed on.
-func lowFloats(dst []float64, from []int64) {
-	for i, n := range from {
-		dst[i] = float64(math.Float32frombits(uint32(n)))
+// lowFloats replaces integers by the float32 in their low 32 bits, which is how scales are handed
+// on. The bits above are flags below 2^48, so that float64 holds such an integer.
+func lowFloats(v []float64) {
+	for i, n := range v {
+		v[i] = float64(math.Float32frombits(uint32(uint64(n))))
 	}
 }
 
@@ -421,7 +415,7 @@ func scalesOf(t *Tensor) ([]float64, error) {
 	}
 	v = slices.Clone(v)
 	if t.DType == tensor.Uint64 {
-		lowFloats(v, f.ints)
+		lowFloats(v)
 	}
 	return v, nil
 }

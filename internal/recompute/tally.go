@@ -98,14 +98,13 @@ func (t *tally) merge(o *tally, n int64) {
 	}
 }
 
-// rough is the bound of integers that float64 does not hold, where a formula has no others.
+// rough is the relative bound of integers beyond 2^53: float64 does not hold their low bits.
 const rough = 0x1p-30
 
 // add compares a cell: y are the elements of the NPU, near is set where a step of an integer
 // is nothing.
 func (t *tally) add(x, y *Array, wild bool, nearTie func(i int) bool, offset func(i int) int64) {
 	a, b := x.errs()
-	exact := x.ints != nil && y.ints != nil
 	t.checked += int64(len(x.v))
 	for i := 0; i < len(x.v); i++ {
 		if t.float && t.mark == nil {
@@ -116,10 +115,7 @@ func (t *tally) add(x, y *Array, wild bool, nearTie func(i int) bool, offset fun
 		v := x.v[i]
 		d := math.Abs(y.v[i] - v)
 		ea, eb := a[i], b[i]
-		switch {
-		case exact:
-			d = apart(x.ints[i], y.ints[i], d)
-		case !t.float && math.Abs(v) > maxInteger:
+		if !t.float && math.Abs(v) > maxInteger {
 			ea, eb = float64(rough*math.Abs(v)), float64(rough*math.Abs(v))
 		}
 		bad := t.one(v, ea, eb, y.v[i], d, wild, nearTie != nil && nearTie(i), offset, i)

@@ -129,11 +129,7 @@ func (w *caseWriter) write() error {
 		one := w.tensor(t, fmt.Sprintf("output_%d.npy", k), outputCut(k))
 		if p := w.Piece; p != nil && p.Values[k] != nil {
 			one.Expected, one.Bound = fmt.Sprintf("expected_%d.npy", k), fmt.Sprintf("bound_%d.npy", k)
-			if n := p.Integers[k]; n != nil {
-				w.file(one.Expected, integersOf(t.Stored.Host(), t.Shape, n))
-			} else {
-				w.file(one.Expected, numbersOf(tensor.HostFloat64, t.Shape, p.Values[k]))
-			}
+			w.file(one.Expected, numbersOf(tensor.HostFloat64, t.Shape, p.Values[k]))
 			w.file(one.Bound, numbersOf(tensor.HostFloat32, t.Shape, p.Bounds[k]))
 		}
 		doc.Outputs = append(doc.Outputs, one)
@@ -209,21 +205,6 @@ func numbersOf(host tensor.Host, shape tensor.Shape, values []float64) func(io.W
 				one = math.Float32frombits(math.Float32bits(one) + 1)
 			}
 			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(one))
-		}
-		_, err = w.Write(b)
-		return err
-	}
-}
-
-// integersOf writes integers of 64 bits as an array.
-func integersOf(host tensor.Host, shape tensor.Shape, values []int64) func(io.Writer) error {
-	return func(w io.Writer) error {
-		b, err := npy.AppendHeader(nil, host, append(tensor.Shape{}, shape...))
-		if err != nil {
-			return err
-		}
-		for _, n := range values {
-			b = binary.LittleEndian.AppendUint64(b, uint64(n))
 		}
 		_, err = w.Write(b)
 		return err

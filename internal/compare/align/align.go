@@ -1,6 +1,6 @@
 // Package align brings the two tensors of a pair into one order of axes and one
-// shape: it opens both files, once, and returns views of their elements that can
-// be compared one by one, or says why there are none.
+// shape. It opens both files once and returns views whose elements can be compared
+// one by one, or the reason why they cannot.
 package align
 
 import (
@@ -16,28 +16,28 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// Options say what may be done to tensors whose shapes differ.
+// Options are the rules for formats, types and shapes that differ.
 type Options struct {
-	// Force compares tensors of one size flat.
+	// Force compares tensors with the same number of elements flat, whatever their shapes.
 	Force bool
-	// CropPadding compares the common part when the NPU tensor is longer on one
-	// axis; the rest has to be zero.
+	// CropPadding compares the common part if the NPU tensor is longer on one axis. The rest
+	// must be zero.
 	CropPadding bool
-	// AutoLayout says when the axes of an NPU tensor are permuted to the reference's shape.
+	// AutoLayout says when to permute the axes of an NPU tensor to the shape of the reference.
 	AutoLayout AutoLayout
-	// Transpose permutes the axes of the NPU tensors of an operator.
+	// Transpose is the permutation of axes of the NPU tensors, by operator.
 	Transpose map[string][]int
-	// RefFormat is the axis order of the reference, nil when the tensors say it;
-	// OriginalFormat that of the original shapes in dumps.
+	// RefFormat is the axis order of the reference, OriginalFormat the axis order of the
+	// original shapes in dumps; nil for the order that the files name.
 	RefFormat, OriginalFormat *tensor.Format
-	// NPUFormat is the layout of the arrays and raw files of the NPU whose names
-	// have none, nil for elements in host order.
+	// NPUFormat is the layout of NPU arrays and raw files without a layout in their names, nil
+	// for host order.
 	NPUFormat *tensor.Format
-	// MaxElements compares only so many leading elements, 0 for all.
+	// MaxElements limits a comparison to leading elements, 0 for no limit.
 	MaxElements int64
 	// StrictDType makes different element types a mismatch.
 	StrictDType bool
-	// RefDType and NPUDType are the types of raw files whose names have none;
+	// RefDType and NPUDType are the types of raw files without a type in their names;
 	// Undefined for the type of the other side.
 	RefDType, NPUDType tensor.DType
 }
@@ -45,13 +45,13 @@ type Options struct {
 // Aligner aligns pairs.
 type Aligner struct {
 	Options
-	// Version is the dump container, 0 for what the file says.
+	// Version is the version of the dump container, 0 to read it from the file.
 	Version int
 
 	notes sync.Map // of lang.Sentence, by their English
 }
 
-// share makes equal notes of pairs one: a run keeps those of all.
+// share interns notes: a run keeps the notes of all pairs, and most are equal.
 func (g *Aligner) share(notes []lang.Sentence) {
 	for i, note := range notes {
 		if kept, ok := g.notes.LoadOrStore(note.String(), note); ok {
@@ -60,40 +60,36 @@ func (g *Aligner) share(notes []lang.Sentence) {
 	}
 }
 
-// Pair is what is aligned.
+// Pair is two tensors to align.
 type Pair struct {
 	Op       string
 	Ref, NPU *Ref
-	// Format is the axis order that the reference is known to have, nil when it
-	// is not known.
+	// Format is the axis order of the reference, nil if unknown.
 	Format *tensor.Format
-	// Whole says that all elements will be read.
+	// Whole is set if all elements will be read.
 	Whole bool
-	// Part is that of the reference with which the NPU tensor is compared, nil for all of it.
+	// Part is the part of the reference that the NPU tensor holds, nil for all of it.
 	Part *record.Part
 }
 
-// Alignment is a pair whose files are open and that can be compared, or is known
-// not to be comparable.
+// Alignment is a pair with open files, ready for comparison unless Status is set.
 type Alignment struct {
 	Ref, NPU View
-	// Shape is what is compared: equal on both sides, or flat.
+	// Shape is the compared shape: the common shape, or flat.
 	Shape tensor.Shape
 	Notes []lang.Sentence
-	// Warnings are what is odd about the files, each with its file.
+	// Warnings are oddities of the files; each names its file.
 	Warnings []lang.Sentence
-	// Forced is set when the shapes differ all the same, Partial when not all
-	// elements are compared.
+	// Forced is set if the shapes still differ, Partial if not all elements are compared.
 	Forced, Partial bool
-	// Status is set for a pair that cannot be compared; Reasons say why.
+	// Status is set for a pair that cannot be compared. Reasons say why.
 	Status  record.Status
 	Reasons []finding.Finding
 
-	// cropped is set when padding was cut off, which has to be zero.
+	// cropped is set if padding was cut off; see CheckPadding.
 	cropped bool
-	// orders are the orders of axes of the NPU tensor that fit, if there are
-	// several: the one in use first. orderNotes of the Notes, from orderNote on,
-	// are about them.
+	// orders are the fitting orders of axes of the NPU tensor, the order in use first; empty
+	// if there is one only. Notes[orderNote:][:orderNotes] are about them.
 	orders                []order
 	orderNote, orderNotes int
 }
@@ -113,7 +109,7 @@ func (a *Alignment) Close() {
 	}
 }
 
-// Prefetch says that the tensors will be read soon.
+// Prefetch begins to read remote files of the tensors.
 func (a *Alignment) Prefetch() {
 	for _, v := range []*View{&a.Ref, &a.NPU} {
 		if data := v.tensor.Data; data != nil {
@@ -122,9 +118,8 @@ func (a *Alignment) Prefetch() {
 	}
 }
 
-// Align opens both sides of a pair, finds a common order of axes and applies the
-// shape policy. The alignment is open until it is closed, unless there is an
-// error.
+// Align opens both sides of a pair, finds a common order of axes and applies the options to
+// shapes that differ. The caller closes the alignment.
 func (g *Aligner) Align(p Pair) (*Alignment, error) {
 	a := &Alignment{}
 	if err := g.align(a, p); err != nil {
@@ -188,15 +183,14 @@ func (t *Tensor) recorded() string {
 	return t.Details.TorchDType
 }
 
-// sameRecorded reports whether tensors of two recorded types are comparable: they are
-// equal, or integers or floating-point numbers of the usual types.
+// sameRecorded reports whether tensors of two recorded types are comparable: equal types, or two
+// of the usual integers, or two of the usual floating-point types.
 func sameRecorded(a, b string) bool {
 	groups := map[string]string{"Int": "integer", "Long": "integer", "Float": "float", "Half": "float"}
 	return a == "" || b == "" || a == b || groups[a] != "" && groups[a] == groups[b]
 }
 
-// open opens both sides. A raw file is opened last: the other side says what it
-// holds.
+// open opens both sides, a raw file last, because its type and shape come from the other side.
 func (g *Aligner) open(a *Alignment, p Pair) error {
 	refs, views := [...]*Ref{p.Ref, p.NPU}, [...]*View{&a.Ref, &a.NPU}
 	names := [...]string{reference, NPUSide}
@@ -239,7 +233,7 @@ func (g *Aligner) open(a *Alignment, p Pair) error {
 	return nil
 }
 
-// Request is what the metrics need to know about the pair.
+// Request is the input of the metrics besides the elements.
 func (a *Alignment) Request(l metrics.Limits) metrics.Request {
 	return metrics.Request{Shape: a.Shape, RefDType: a.Ref.DType, NPUDType: a.NPU.DType, Limits: l}
 }

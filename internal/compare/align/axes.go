@@ -10,20 +10,20 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// AutoLayout says when the axes of an NPU tensor are permuted.
+// AutoLayout is the condition for permuting the axes of an NPU tensor.
 type AutoLayout string
 
 // The zero value is LayoutOff.
 const (
 	LayoutOff AutoLayout = "" // never
-	// LayoutByShape is when one known permutation alone gives the reference's shape.
+	// LayoutByShape: exactly one known permutation has the shape of the reference.
 	LayoutByShape AutoLayout = "shape"
-	// LayoutByValues is when samples of the values agree by one permutation and by no other.
+	// LayoutByValues: samples of the values agree in one permutation and in no other.
 	LayoutByValues AutoLayout = "auto"
 )
 
-// autoLayout applies the permutation that gives the reference's shape, if there is one that
-// the options allow.
+// autoLayout permutes the axes of the NPU tensor if the condition of the options holds, and
+// reports whether it did.
 func (g *Aligner) autoLayout(a *Alignment) bool {
 	if a.NPU.then != nil {
 		return false
@@ -50,9 +50,8 @@ func (g *Aligner) autoLayout(a *Alignment) bool {
 	return true
 }
 
-// knownPermutations are the orders in which layouts confuse axes: the result's
-// axis i is axis perm[i] of the tensor. NCHW and NHWC and HWCN, NCDHW and NDHWC
-// and DHWCN, and transposed matrices.
+// knownPermutations are the permutations between NCHW, NHWC and HWCN, between NCDHW, NDHWC and
+// DHWCN, and of transposed matrices. Axis i of the result is axis perm[i] of the tensor.
 var knownPermutations = [][]int{
 	{1, 0},
 	{0, 2, 1}, {1, 0, 2}, {2, 0, 1}, {1, 2, 0},
@@ -80,11 +79,11 @@ func fits(perm []int, want, got tensor.Shape) bool {
 	return true
 }
 
-// mostPermuted is the highest rank of which all permutations are tried.
+// mostPermuted is the highest rank for which all permutations are tried.
 const mostPermuted = 6
 
-// allPermutations lists all permutations of got that have the shape want, the known ones
-// first, and of those that are the same but for axes of length 1 the first.
+// allPermutations lists all permutations of got with the shape want, known ones first. Of
+// permutations that differ in axes of length 1 only, it lists the first.
 func allPermutations(want, got tensor.Shape) [][]int {
 	if len(want) != len(got) || len(got) > mostPermuted {
 		return nil
@@ -115,21 +114,22 @@ func allPermutations(want, got tensor.Shape) [][]int {
 	return different
 }
 
-// How values prove an order of axes: of at most mostSamples samples of a tensor with at least
-// fewestElements the share agreeing, and in any other order at most half as many. Two values
-// agree within accuracy of the reference's, or of the root of its mean square / smallest where
-// that is more.
+// Values prove an order of axes if the share agreeing of the samples agree in it, and at most
+// half as many in any other order.
 const (
-	fewestElements = 64
-	mostSamples    = 4096
-	agreeing       = 0.9
-	accuracy       = 1.0 / 64
-	smallest       = 16
+	fewestElements = 64   // of a tensor
+	mostSamples    = 4096 // of a tensor
+	agreeing       = 0.9  // share of the samples
+	// Two values agree if they differ by at most accuracy times the magnitude of the
+	// reference's value, or times the root mean square of the reference / smallest if that is
+	// larger.
+	accuracy = 1.0 / 64
+	smallest = 16
 )
 
-// byValues returns the permutation of the NPU tensor that has the reference's shape and its
-// values, and how many of the samples agree; nil if there is none. The order in which the
-// elements lie is one of the others: a tensor of equal values proves nothing.
+// byValues returns the permutation of the NPU tensor with the shape and the values of the
+// reference, and the numbers of agreeing samples and of all; nil if there is none. It must win
+// over the stored order too, so a tensor of equal values proves nothing.
 func byValues(a *Alignment) (perm []int, agree, of int) {
 	n := count(a.Ref.Shape)
 	perms := allPermutations(a.Ref.Shape, a.NPU.Shape)
@@ -148,7 +148,7 @@ func byValues(a *Alignment) (perm []int, agree, of int) {
 	}
 	ref, err := a.Ref.samples(lying)
 	if err != nil || ref == nil {
-		return nil, 0, 0 // whoever reads the tensor says what is wrong
+		return nil, 0, 0 // the comparison reports the error
 	}
 	wanted := slices.Concat(places...)
 	slices.Sort(wanted)
@@ -183,7 +183,7 @@ func byValues(a *Alignment) (perm []int, agree, of int) {
 	return perms[best-1], counts[best], of
 }
 
-// permuted returns where the elements of the reference lie in the NPU tensor.
+// permuted returns the places in the NPU tensor of elements of the reference.
 func permuted(lying []int64, want, got tensor.Shape, perm []int) []int64 {
 	all := make([]int64, len(lying))
 	strides := got.Strides()
@@ -208,7 +208,7 @@ func countAgreeing(ref, npu []float64) (agree int) {
 	}
 	least := math.Sqrt(sum/float64(max(1, finite))) / smallest
 	for k, r := range ref {
-		d := math.Abs(npu[k] - r) // not finite where one of them is not
+		d := math.Abs(npu[k] - r) // NaN or infinite if a value is
 		if !math.IsInf(r, 0) && d <= float64(accuracy*max(math.Abs(r), least)) {
 			agree++
 		}
@@ -216,10 +216,10 @@ func countAgreeing(ref, npu []float64) (agree int) {
 	return agree
 }
 
-// nearby is up to which distance elements are read at once, and not on their own.
+// nearby is the largest distance of two samples that are read at once.
 const nearby = 256
 
-// samples returns the elements at places, which ascend; nil for complex ones.
+// samples returns the elements at places, in ascending order; nil for a complex type.
 func (v *View) samples(places []int64) ([]float64, error) {
 	dec, err := tensor.NewDecoder(v.DType)
 	if err != nil || dec.Host().Complex() {
@@ -254,5 +254,5 @@ func (v *View) samples(places []int64) ([]float64, error) {
 	return all, nil
 }
 
-// grown returns n elements, in the memory of b where it suffices.
+// grown returns n elements, in the memory of b if it is large enough.
 func grown[T any](b []T, n int) []T { return slices.Grow(b[:0], n)[:n] }

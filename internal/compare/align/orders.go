@@ -1,6 +1,7 @@
 package align
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -12,14 +13,14 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// order is an order of axes of the NPU tensor that has the reference's shape.
+// order is an order of axes in which the NPU tensor has the shape of the reference.
 type order struct {
 	format tensor.Format
-	plan   *layout.Plan // of this order or of any, nil for the stored elements
+	plan   *layout.Plan // nil for the stored elements
 }
 
-// hostReference brings a reference that is a dump in a device layout into host
-// order, and returns the axis order of the reference where it is known.
+// hostReference converts a reference in a device layout to host order. It returns the axis order
+// of the reference, nil if unknown.
 func (g *Aligner) hostReference(a *Alignment, format *tensor.Format) (*tensor.Format, error) {
 	ref, npu := a.Ref.tensor, a.NPU.tensor
 	if layout.IsHost(ref.Format) {
@@ -36,7 +37,7 @@ func (g *Aligner) hostReference(a *Alignment, format *tensor.Format) (*tensor.Fo
 			a.note(lang.Sayf("reference %s to %s", "标杆由 %s 转为 %s", ref.Format, plan.Format))
 			return &f, nil
 		}
-		first = keepFirst(first, err)
+		first = cmp.Or(first, err)
 	}
 	if npu.Format == ref.Format && npu.Stored.Equal(ref.Stored) {
 		a.note(lang.Sayf("compared in %s with its padding: %v", "按 %s 连同填充一起比对：%v", ref.Format, first))
@@ -47,14 +48,6 @@ func (g *Aligner) hostReference(a *Alignment, format *tensor.Format) (*tensor.Fo
 
 func (a *Alignment) note(s lang.Sentence) { a.Notes = append(a.Notes, s) }
 
-// keepFirst keeps the first of several errors.
-func keepFirst(first, err error) error {
-	if first != nil {
-		return first
-	}
-	return err
-}
-
 // plan plans the conversion of a tensor to a host order.
 func (g *Aligner) plan(t *Tensor, target tensor.Format, shape tensor.Shape) (*layout.Plan, error) {
 	return layout.NewPlan(layout.Request{
@@ -64,8 +57,7 @@ func (g *Aligner) plan(t *Tensor, target tensor.Format, shape tensor.Shape) (*la
 	})
 }
 
-// hostOrders are the axis orders in which a tensor may be wanted, the most
-// likely one first.
+// hostOrders lists possible axis orders of a tensor, the most likely first.
 func hostOrders(t *tensorfile.Tensor, known *tensor.Format) []tensor.Format {
 	if known != nil {
 		return []tensor.Format{*known}
@@ -86,9 +78,9 @@ func hostOrders(t *tensorfile.Tensor, known *tensor.Format) []tensor.Format {
 	return orders
 }
 
-// matchNPU finds the view of the NPU tensor that has the reference's shape. As
-// it is stored it needs no plan; of the plans the first counts that has the
-// shape, then one that has it but for axes of length 1, then any.
+// matchNPU finds a view of the NPU tensor with the shape of the reference: the stored elements,
+// else the first plan with this shape, else the first with this shape apart from axes of
+// length 1, else the first plan.
 func (g *Aligner) matchNPU(a *Alignment, format *tensor.Format) error {
 	t, want := a.NPU.tensor, a.Ref.Shape
 	if asStored(a, format) {
@@ -96,8 +88,8 @@ func (g *Aligner) matchNPU(a *Alignment, format *tensor.Format) error {
 		return nil
 	}
 	c := g.candidates(t, want, format)
-	// A dump says its original shape; of other files a reference of the stored
-	// shape shows that nobody has converted either.
+	// A dump has its original shape. For other files, a reference with the stored shape shows
+	// that both sides are unconverted.
 	asItLies := !layout.IsHost(t.Format) && t.Stored.Equal(want)
 	switch {
 	case len(c.fits) > 0 && (t.fromDump() || !asItLies):
@@ -118,9 +110,9 @@ func (g *Aligner) matchNPU(a *Alignment, format *tensor.Format) error {
 	return nil
 }
 
-// asStored reports whether the stored elements of the NPU tensor are compared:
-// both sides are in one device layout, or the tensor is in host order and says
-// no other order than the reference's.
+// asStored reports whether to compare the stored elements of the NPU tensor: both sides are in
+// one device layout, or the tensor is in host order and names no other order than the
+// reference.
 func asStored(a *Alignment, format *tensor.Format) bool {
 	t := a.NPU.tensor
 	if !layout.IsHost(t.Format) {
@@ -132,12 +124,12 @@ func asStored(a *Alignment, format *tensor.Format) bool {
 	return t.Stored.Equal(a.Ref.Shape) && (format == nil || *format == t.Format)
 }
 
-// candidates are the views of an NPU tensor in one order of axes each.
+// candidates are views of an NPU tensor, one for each order of axes.
 type candidates struct {
-	// fits have the reference's shape.
+	// fits have the shape of the reference.
 	fits []order
-	// squeezed has it without the axes of length 1, other has another shape;
-	// each is the first of its kind, nil if there is none.
+	// squeezed is the first plan with this shape apart from axes of length 1, other the first
+	// plan with another shape; nil for none.
 	squeezed, other *layout.Plan
 	// failed is the error of the first order that is impossible.
 	failed error
@@ -159,14 +151,14 @@ func (g *Aligner) candidates(t *Tensor, want tensor.Shape, format *tensor.Format
 			plan, err = g.plan(t, f, nil)
 		}
 		if (err != nil || !plan.Shape.Equal(want)) && len(t.OriginalShape) == 0 && !layout.IsHost(t.Format) {
-			// Without an original shape the reference says what is padding.
+			// Without an original shape, elements outside the shape of the reference are padding.
 			if q, e := g.plan(t, f, want); e == nil && q.Shape.Equal(want) {
 				plan, err = q, nil
 			}
 		}
 		switch {
 		case err != nil:
-			c.failed = keepFirst(c.failed, err)
+			c.failed = cmp.Or(c.failed, err)
 		case plan.Shape.Equal(want):
 			if !plan.AnyOrder {
 				f = plan.Format
@@ -183,9 +175,8 @@ func (g *Aligner) candidates(t *Tensor, want tensor.Shape, format *tensor.Format
 	return c
 }
 
-// otherOrders finds out whether a tensor that is compared as it is stored, and
-// whose order of axes is known while the reference's is not, has the reference's
-// shape in other orders too.
+// otherOrders looks for more orders of axes in which a tensor compared as stored has the shape
+// of the reference, if the order of the tensor is known and the order of the reference is not.
 func (g *Aligner) otherOrders(a *Alignment, format *tensor.Format) {
 	t := a.NPU.tensor
 	if format != nil || !layout.IsHost(t.Format) || t.Format == tensor.ND || !t.sureOrder() {
@@ -196,7 +187,7 @@ func (g *Aligner) otherOrders(a *Alignment, format *tensor.Format) {
 	})))
 }
 
-// setOrders keeps the orders of axes that fit, where they are different views.
+// setOrders keeps the fitting orders of axes if their views differ.
 func (a *Alignment) setOrders(fits []order) {
 	fits = slices.CompactFunc(fits, func(a, b order) bool { return a.format == b.format })
 	if len(fits) > 1 && !symmetric(a.Ref.Shape) {
@@ -204,8 +195,7 @@ func (a *Alignment) setOrders(fits []order) {
 	}
 }
 
-// noteOrder notes the order of axes that the NPU tensor is brought into, and
-// that it is a guess where the shape fits another order.
+// noteOrder notes the order of axes of the view, and that it is a guess if another order fits.
 func (a *Alignment) noteOrder() {
 	a.orderNote = len(a.Notes)
 	if t := a.NPU.tensor; !a.NPU.plan.Copies() || !layout.IsHost(t.Format) {
@@ -217,13 +207,13 @@ func (a *Alignment) noteOrder() {
 	a.orderNotes = len(a.Notes) - a.orderNote
 }
 
-// noteConversion notes that the NPU tensor is brought into another order of axes.
+// noteConversion is the note of a conversion of the NPU tensor.
 func noteConversion(from, to tensor.Format) lang.Sentence {
 	return lang.Sayf("NPU %s to %s", "NPU 由 %s 转为 %s", from, to)
 }
 
-// Orders is the number of orders of axes of the NPU tensor that fit: more than
-// one if the order is a guess.
+// Orders is the number of fitting orders of axes of the NPU tensor: more than 1 if the order is a
+// guess.
 func (a *Alignment) Orders() int {
 	if a.Status != "" {
 		return 1
@@ -231,16 +221,15 @@ func (a *Alignment) Orders() int {
 	return max(1, len(a.orders))
 }
 
-// SameView reports whether the elements of the NPU tensor are in the same places by one of
-// its orders of axes as by that which it has.
+// SameView reports whether order i of the NPU tensor has the elements in the same places as the
+// order in use.
 func (a *Alignment) SameView(i int) bool {
 	used, other := a.NPU.plan, a.orders[i].plan
 	return used != nil && other != nil && used.AnyOrder && other.AnyOrder
 }
 
-// Use returns the alignment by another of its orders of axes, of which 0 is the
-// one that it has, and notes which flag would make it certain. It shares the open
-// files.
+// Use returns the alignment in order i, 0 for the order in use, with a note of the flag that makes
+// it certain. Both alignments share the open files.
 func (a *Alignment) Use(i int) *Alignment {
 	o := a.orders[i]
 	var names []string
@@ -257,8 +246,8 @@ func (a *Alignment) Use(i int) *Alignment {
 	return &used
 }
 
-// symmetric reports whether at most one axis has more than one position, so
-// that every order of axes is the same.
+// symmetric reports whether at most one axis has more than one position: then all orders of axes
+// are the same.
 func symmetric(s tensor.Shape) bool { return len(squeeze(s)) <= 1 }
 
 // squeeze drops the axes of length 1.
@@ -281,7 +270,7 @@ func (g *Aligner) transpose(op string, a *Alignment) error {
 	return nil
 }
 
-// shapes applies the shape policy.
+// shapes applies the options to shapes that differ.
 func (g *Aligner) shapes(a *Alignment, p Pair) {
 	want, got := a.Ref.Shape, a.NPU.Shape
 	n, m := count(want), count(got)
@@ -291,7 +280,7 @@ func (g *Aligner) shapes(a *Alignment, p Pair) {
 	case n == m && squeeze(got).Equal(squeeze(want)):
 		a.note(lang.Sayf("squeezed: NPU is %v", "已去掉长度为 1 的轴：NPU 为 %v", got))
 	case n == m && p.Ref.Raw != p.NPU.Raw && (len(got) == 1 || len(want) == 1):
-		// A raw file has no shape of its own: it has the other side's.
+		// A raw file has the shape of the other side.
 		if len(want) == 1 {
 			a.Shape = got
 		}
@@ -321,7 +310,7 @@ func (g *Aligner) shapes(a *Alignment, p Pair) {
 	}
 }
 
-// count is the number of elements of a shape that has been checked before.
+// count is the number of elements of a checked shape.
 func count(s tensor.Shape) int64 {
 	n, _ := s.Count()
 	return n

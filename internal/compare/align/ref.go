@@ -15,38 +15,37 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// Ref says where a tensor is.
+// Ref is the place of a tensor.
 type Ref struct {
 	Path  string
-	Name  string // the name that the file goes by
+	Name  string // of the file; it may differ from the end of Path
 	Kind  tensor.Kind
 	Index int
-	// Member is the name of the tensor in a file that names its tensors, Files the
-	// pool that opens it.
+	// Member is the name of the tensor in a file with named tensors. Files is the pool that
+	// opens the file.
 	Member string
 	Files  *tensorfile.Pool
-	// Raw is set for files that hold elements and nothing else.
+	// Raw is set for a file of elements without a header.
 	Raw bool
-	// Single is set when the file has no other tensor.
+	// Single is set if the file has no other tensor.
 	Single bool
-	// Joined is what a reference of several ranks has for it, nil for a tensor of one file.
+	// Joined are the pieces on several ranks of a reference, nil for a tensor in one file.
 	Joined *Joined
 }
 
-// Joined is a tensor that several ranks have pieces of.
+// Joined is a tensor in pieces on several ranks.
 type Joined struct {
 	Shape  tensor.Shape
 	Pieces []Piece
 }
 
-// Piece is where a piece is, and where it lies in the joined tensor.
+// Piece is a piece of a joined tensor: its file, and its first position in the tensor.
 type Piece struct {
 	*Ref
 	From []int64
 }
 
-// String names the tensor in reports: the file, and the tensor where the file
-// has several.
+// String names the tensor in reports: the file, and the tensor if the file has several.
 func (r *Ref) String() string {
 	if r == nil {
 		return ""
@@ -61,26 +60,26 @@ func (r *Ref) String() string {
 	return fmt.Sprintf("%s:%s:%d", path, r.Kind, r.Index)
 }
 
-// hasType reports whether the name of a raw file has its element type.
+// hasType reports whether the name of a raw file tells its element type.
 func (r *Ref) hasType() bool {
 	info := filename.Parse(r.Name)
 	return info.DType != tensor.Undefined || strings.EqualFold(filepath.Ext(r.Name), ".txt")
 }
 
-// Tensor is a tensor whose file is open.
+// Tensor is a tensor in an open file.
 type Tensor struct {
 	*tensorfile.Tensor
 	// Stored is the shape of the stored elements.
 	Stored tensor.Shape
 	file   *tensorfile.File
-	// pieces are those of a joined tensor, the first of them this one; nil for others.
+	// pieces are the open pieces of a joined tensor; nil for a tensor in one file.
 	pieces []*Tensor
 	joined *Joined
-	// hasFormat is set when the user says what the format is.
+	// hasFormat is set if the user gave the format.
 	hasFormat bool
 }
 
-// Close closes the file, or those of all pieces.
+// Close closes the file, and the files of all pieces.
 func (t *Tensor) Close() {
 	_ = t.file.Close() // only read
 	for _, p := range t.pieces {
@@ -88,7 +87,7 @@ func (t *Tensor) Close() {
 	}
 }
 
-// warnings are what is odd about the file of a tensor, or about those of its pieces.
+// warnings are oddities of the file of a tensor, or of the files of its pieces.
 func (t *Tensor) warnings(of *Ref) (all []lang.Sentence) {
 	for i, p := range t.pieces {
 		all = append(all, p.warnings(t.joined.Pieces[i].Ref)...)
@@ -105,7 +104,7 @@ func (t *Tensor) warnings(of *Ref) (all []lang.Sentence) {
 	return all
 }
 
-// File is the tensor of the file, nil for one that is joined of several.
+// File is the tensor in its file, nil for a joined tensor.
 func (v *View) File() *tensorfile.Tensor {
 	if v.tensor.joined != nil {
 		return nil
@@ -113,7 +112,7 @@ func (v *View) File() *tensorfile.Tensor {
 	return v.tensor.Tensor
 }
 
-// source reads the stored elements.
+// source returns a reader of the stored elements.
 func (t *Tensor) source() (layout.Source, error) {
 	if t.joined == nil {
 		return t.Elements(), nil
@@ -125,7 +124,7 @@ func (t *Tensor) source() (layout.Source, error) {
 	return layout.Join(t.Stored, t.DType.UnitSize(), pieces)
 }
 
-// join opens the pieces of a joined tensor, of which t is the file of the first.
+// join opens the pieces of a joined tensor. t is the first piece.
 func (t *Tensor) join(of *Joined, version int, hint tensorfile.RawHint, whole bool) error {
 	t.joined = of
 	for _, p := range of.Pieces {
@@ -144,16 +143,15 @@ func (t *Tensor) join(of *Joined, version int, hint tensorfile.RawHint, whole bo
 	return nil
 }
 
-// fromDump reports whether the file says which order of axes the tensor has.
+// fromDump reports whether the file is a dump, which names the order of axes.
 func (t *Tensor) fromDump() bool { return t.file.Op != nil }
 
-// sureOrder reports whether the order of the axes is known: a dump or the user
-// says it. The name of an array in host order says it, too, but not always right.
+// sureOrder reports whether the order of axes is known, from a dump or the user. The name of an
+// array in host order may be wrong about it.
 func (t *Tensor) sureOrder() bool { return t.fromDump() || t.hasFormat }
 
-// Open opens the file of a tensor and finds the tensor in it. hint says what a
-// raw file holds where its name does not. The shape of the stored elements is
-// not set.
+// Open opens the file of a tensor and finds the tensor in it. hint has type and shape of a raw
+// file, in case its name has none. Stored is not set.
 func (r *Ref) Open(version int, hint tensorfile.RawHint) (*Tensor, error) {
 	return r.open(tensorfile.Options{Name: r.Name, Version: version, Raw: &hint})
 }
@@ -171,8 +169,7 @@ func (r *Ref) open(opt tensorfile.Options) (*Tensor, error) {
 	return t, nil
 }
 
-// OpenBytes is Open for a tensor of which only the bytes are of interest: its
-// elements may be of a type without elements of a fixed size.
+// OpenBytes is Open for a reader of bytes: the type may have no elements of a fixed size.
 func (r *Ref) OpenBytes(version int) (*Tensor, error) {
 	t, err := r.Open(version, tensorfile.RawHint{DType: tensor.Uint8})
 	if err != nil {
@@ -189,7 +186,7 @@ func (r *Ref) OpenBytes(version int) (*Tensor, error) {
 	return t, nil
 }
 
-// openElements is Open for a tensor whose elements are wanted, with whole all of them.
+// openElements is Open for a reader of elements; with whole, of all of them.
 func (r *Ref) openElements(version int, hint tensorfile.RawHint, whole bool) (*Tensor, error) {
 	t, err := r.open(tensorfile.Options{Name: r.Name, Version: version, Raw: &hint, Whole: whole && r.Member == ""})
 	if err != nil {
@@ -228,16 +225,15 @@ func (e *SideError) Text() lang.Text { return lang.Say("%s: %v", lang.Say(e.Side
 // Unwrap returns the error of the side.
 func (e *SideError) Unwrap() error { return e.Err }
 
-// dtypeFlags are the flags with the types of raw files, of the reference and of
-// the NPU.
+// dtypeFlags are the flags for the types of raw files, of the reference and of the NPU.
 var dtypeFlags = [...]string{"--ref-dtype", "--bin-dtype"}
 
 // rawTypes are the types that raw files usually have.
 var rawTypes = []tensor.DType{tensor.Float16, tensor.BFloat16, tensor.Float32, tensor.Float64,
 	tensor.Int8, tensor.Uint8, tensor.Int16, tensor.Int32, tensor.Int64}
 
-// hintOf is what a tensor says about the raw file that it is compared with: a
-// device layout says its original shape only.
+// hintOf is the hint that a tensor gives about the raw file on the other side: type and shape, for
+// a device layout the original shape.
 func hintOf(t *Tensor) tensorfile.RawHint {
 	if layout.IsHost(t.Format) {
 		return tensorfile.RawHint{DType: t.DType, Shape: t.Stored}
@@ -249,8 +245,8 @@ func hintOf(t *Tensor) tensorfile.RawHint {
 	return hint
 }
 
-// withTypes adds to the error of a raw file whose type was taken from the other
-// side the types by which it has the right size.
+// withTypes adds the types that fit the size of a raw file to the error of a file with the type
+// of the other side.
 func withTypes(r *Ref, hint tensorfile.RawHint, flag string, err error) error {
 	n, ok := hint.Shape.Count()
 	if !r.Raw || r.hasType() || hint.Shape == nil || !ok {

@@ -13,20 +13,19 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// View is how the elements of one side are read: through a plan, or as they are
-// stored.
+// View reads the elements of one side, through a plan or as stored.
 type View struct {
 	DType tensor.DType
 	Shape tensor.Shape
 
 	tensor *Tensor
 	plan   *layout.Plan // nil for the stored elements
-	// then changes the axes of the plan's result, nil for no change.
+	// then is a second plan on the result of the first, nil for none.
 	then *layout.Plan
 }
 
-// take makes the reference the part that the NPU tensor is. What the tensor has besides,
-// padding and slices that the reference does not have, is left out.
+// take restricts the reference to the part that the NPU tensor holds. Padding of the tensor, and
+// slices that are not in the reference, are left out.
 func (a *Alignment) take(part *record.Part) error {
 	ref, npu := make([][]layout.Run, len(a.Ref.Shape)), make([][]layout.Run, len(a.NPU.Shape))
 	besides := false
@@ -83,25 +82,23 @@ func (v *View) reader(buffers []layout.Buffers) (layout.Source, error) {
 	return src, nil
 }
 
-// Buffers keep the memory of conversions for the next pair. The zero value is
-// ready.
+// Buffers keeps the memory of readers for the next pair. The zero value is ready.
 type Buffers struct{ pool sync.Pool } // of *buffers
 
-// buffers are those of a reader of each side, two each, and what Blocks reads into.
+// buffers is the memory of one Readers.
 type buffers struct {
-	sides [4]layout.Buffers
-	block []byte
+	sides [4]layout.Buffers // two of each side, for its two plans
+	block []byte            // for Blocks
 }
 
-// Readers read both sides of a pair, for one goroutine.
+// Readers reads both sides of a pair, in one goroutine.
 type Readers struct {
 	Ref, NPU metrics.Reader
 	from     *Buffers
 	buffers  *buffers
 }
 
-// Readers returns readers of an alignment that is open. Several goroutines may
-// each have their own.
+// Readers returns readers of an open alignment. Each goroutine needs its own.
 func (a *Alignment) Readers(from *Buffers) (*Readers, error) {
 	r := &Readers{from: from}
 	if kept, ok := from.pool.Get().(*buffers); ok {
@@ -121,7 +118,7 @@ func (a *Alignment) Readers(from *Buffers) (*Readers, error) {
 
 func (v *View) path() string { return v.tensor.file.Path }
 
-// Expect says which elements will be read, in order.
+// Expect announces that the elements [first, end) are read next, in order.
 func (r *Readers) Expect(first, end int64) {
 	for _, side := range []metrics.Reader{r.Ref, r.NPU} {
 		if converted, ok := side.(*layout.Reader); ok {
@@ -136,13 +133,12 @@ func (a *Alignment) Blocks(ctx context.Context, r *Readers) iter.Seq2[[]byte, er
 	return layout.Blocks(ctx, r.NPU, count, a.NPU.DType.UnitSize(), &r.buffers.block)
 }
 
-// Close gives the memory back; the readers must not be used any more.
+// Close gives the memory back. The readers must not be used afterwards.
 func (r *Readers) Close() { r.from.pool.Put(r.buffers) }
 
-// CheckPadding checks that everything that was cut off the NPU tensor is zero:
-// the whole tensor must not have more elements that are not zero than the part
-// that was compared, of which res is the result. The error is a PaddingError if
-// it is not.
+// CheckPadding checks that all elements cut off the NPU tensor are zero: the whole tensor must not
+// have more nonzero elements than the compared part with result res. Otherwise the error is a
+// *PaddingError.
 func (a *Alignment) CheckPadding(ctx context.Context, res *metrics.Result) error {
 	if !a.cropped {
 		return nil
@@ -165,8 +161,7 @@ func (a *Alignment) CheckPadding(ctx context.Context, res *metrics.Result) error
 	return nil
 }
 
-// Verify compares what both tensors were read from with its checksums, once they have been
-// compared.
+// Verify checks the checksums of both tensors, after the comparison.
 func (a *Alignment) Verify() error {
 	for _, v := range []*View{&a.Ref, &a.NPU} {
 		if err := v.tensor.Verify(); err != nil {
@@ -176,7 +171,7 @@ func (a *Alignment) Verify() error {
 	return nil
 }
 
-// nonZero counts the elements that are not zero among the n of a view.
+// nonZero counts the nonzero elements among the first n of a view.
 func (v *View) nonZero(ctx context.Context, n int64) (used int64, err error) {
 	reader, err := v.reader(make([]layout.Buffers, 2))
 	if err != nil {
@@ -216,7 +211,7 @@ func nonZero[T float64 | complex128](values []T) (n int64) {
 	return n
 }
 
-// PaddingError says that what was cut off an NPU tensor is not padding.
+// PaddingError says that elements cut off an NPU tensor are not padding.
 type PaddingError struct {
 	Shape tensor.Shape
 	Count int64

@@ -11,43 +11,42 @@ import (
 	"dumptool/internal/sidefile"
 )
 
-// Calls are the calls of two rounds of msprobe under names that partners have in
-// common:
+// Calls gives the calls of two rounds of msprobe names that partners share:
 //
-//   - the names of the map, of calls or of single values, and of modules by the parts of
-//     their names or the layers that they are in;
-//   - the names of the calls, of MindSpore as PyTorch has them if the other side is
-//     that;
-//   - of backward calls the number is that of the order, if the two sides have not the
-//     same ones: a forward call that is computed again shifts the numbers, and that of the
-//     gradients of parameters is the step's. So it is of another call, the only one of its
-//     name, whose number is that of the step on both sides;
-//   - of calls without a partner by all these, the place among those of their name, if
-//     that is asked for (fuzzy).
+//   - names from the map: for calls, for single values, and for modules by parts of their
+//     names or by their layers;
+//   - the names of the calls; MindSpore's names are translated if the other side is
+//     PyTorch;
+//   - for backward calls whose numbers differ between the sides, the place in the order
+//     instead of the number: a forward call that is computed again shifts the numbers, and
+//     gradients of parameters have the number of the step. So does a single forward call
+//     whose number is the step on both sides;
+//   - with fuzzy, for calls still without a partner, the place among the calls of the same
+//     name.
 type Calls struct {
 	nameMap  *sidefile.NameMap // nil for none
 	ref, npu callSide
 }
 
-// callSide are the calls of a side.
+// callSide is the calls of one side, by their names in dump.json.
 type callSide struct {
 	calls map[string]*call
-	// names are what partners have in common, by the calls' own names.
+	// names are the names that partners share.
 	names map[string]string
-	// near are, of calls without a partner, the names of the other side's without one that
-	// are most like theirs.
+	// near has, for a call without a partner, the most similar name without a partner on the
+	// other side.
 	near map[string]string
 }
 
-// NewCalls returns the calls of two rounds, nil if one is missing or has none. nameMap
-// may be nil.
+// NewCalls names the calls of two rounds, nil if a round is missing or has no calls. nameMap may
+// be nil.
 func NewCalls(ref, npu *dumpdir.Round, nameMap *sidefile.NameMap, fuzzy bool) *Calls {
 	if ref == nil || npu == nil || len(ref.Calls) == 0 || len(npu.Calls) == 0 {
 		return nil
 	}
 	refs, npus := parseCalls(ref.Calls), parseCalls(npu.Calls)
 	mapModules(npus, nameMap)
-	var modules bool // pair by their places in the network, whatever their classes are
+	var modules bool // pair by their places in the network, not by their classes
 	switch here, there := isMindSpore(ref), isMindSpore(npu); {
 	case here && !there:
 		d := newDictionary(refs, npus, nameMap)
@@ -80,8 +79,8 @@ func NewCalls(ref, npu *dumpdir.Round, nameMap *sidefile.NameMap, fuzzy bool) *C
 	return c
 }
 
-// pairLeftovers pairs the calls of one name that have no partner with one another, in
-// their order, whatever their numbers are.
+// pairLeftovers pairs calls without a partner with calls of the same name, in their order,
+// whatever their numbers.
 func (c *Calls) pairLeftovers(refs, npus []call) {
 	left := func(calls []call, own, other map[string]string) map[string][]string {
 		partners := make(map[string]bool, len(other))
@@ -105,7 +104,7 @@ func (c *Calls) pairLeftovers(refs, npus []call) {
 	}
 }
 
-// Key is what a value has in common with its partner.
+// Key is the text that a value and its partner share.
 func (c *Calls) Key(api string, l *msprobe.Leaf, npu bool) string {
 	find, side := (*sidefile.NameMap).FindRef, &c.ref
 	if npu {
@@ -126,18 +125,18 @@ func (c *Calls) Key(api string, l *msprobe.Leaf, npu bool) string {
 	return side.names[api] + "\x00" + path
 }
 
-// call is a call and what it is called.
+// call is a call and its names.
 type call struct {
 	of *dumpdir.Call
 	// Name is the call's own, with the callee that PyTorch or the reference has for it.
 	msprobe.Name
-	// mapped is set for a name that the map has given, translated for one of PyTorch for a
-	// call of MindSpore; values is then what is known of its values, nil for nothing.
+	// mapped is set if the callee is from the map, translated if it is PyTorch's name for a
+	// call of MindSpore. values then has PyTorch's names of the values, nil for no change.
 	mapped, translated bool
 	values             *renaming
-	// inside is the call of a module that it is a part of, as the other side has it too.
+	// inside is the base and number of the module around the call, empty if not needed.
 	inside string
-	// base is all but the number.
+	// base is the name that partners share, without the number.
 	base string
 }
 
@@ -149,8 +148,8 @@ func parseCalls(calls []*dumpdir.Call) []call {
 	return all
 }
 
-// setBase makes the base of the name. Modules go by their places in the network where their
-// classes have other names on the other side.
+// setBase sets the base. With modules, modules lose their classes, which have other names on the
+// other side.
 func (c *call) setBase(modules bool) {
 	name := c.Callee
 	if dot := strings.LastIndexByte(name, '.'); modules && dot > 0 && msprobe.IsModule(name) {
@@ -170,8 +169,7 @@ func isMindSpore(r *dumpdir.Round) bool {
 	})
 }
 
-// mapModules gives the NPU's calls the names of the modules or functions that the map
-// has for theirs.
+// mapModules renames the NPU's modules and functions by the map.
 func mapModules(npus []call, nameMap *sidefile.NameMap) {
 	if nameMap == nil {
 		return
@@ -195,14 +193,14 @@ func mapModules(npus []call, nameMap *sidefile.NameMap) {
 	}
 }
 
-// cutModule splits the name of a module into the word for modules, and its place and class.
+// cutModule splits the name of a module into Module or Cell, and its place with its class.
 func cutModule(name string) (word, path string, ok bool) {
 	word, path, _ = strings.Cut(name, ".")
 	return word, path, path != "" && msprobe.IsModule(name)
 }
 
-// mapCell returns the place and class of a module as the cell mapping has them: the whole of
-// them, or else the first entry that is a part of them.
+// mapCell renames the place and class of a module by the cell mapping: by the entry for all of
+// it, else by the first entry for a part of it.
 func mapCell(nameMap *sidefile.NameMap, path string) string {
 	for _, e := range nameMap.Cells {
 		if e.NPU == path {
@@ -217,13 +215,13 @@ func mapCell(nameMap *sidefile.NameMap, path string) string {
 	return path
 }
 
-// layers are the names of layers in modules, by the classes of these.
+// layers renames layers by the classes of the modules around them.
 type layers struct {
 	sections map[string]map[string]string
 	classes  map[string]string // of modules by their places in the network
 }
 
-// topLayers are the names of sections for modules that are in no other one.
+// topLayers are the names of sections for modules that are in no other module.
 var topLayers = []string{"TopLayer", "Cell", "Module"}
 
 func layersOf(calls []call, sections map[string]map[string]string) *layers {
@@ -247,8 +245,8 @@ func layersOf(calls []call, sections map[string]map[string]string) *layers {
 	return l
 }
 
-// rename returns the place and class of a module with the names of layers that the other
-// side has. A layer is in the nearest module above it that is called.
+// rename returns the place and class of a module with the other side's names of layers. A layer
+// belongs to the nearest called module above it.
 func (l *layers) rename(path string) string {
 	if l.sections == nil {
 		return path
@@ -270,13 +268,13 @@ func (l *layers) rename(path string) string {
 	return strings.Join(named, ".")
 }
 
-// inModules reports whether it is known which modules calls are in.
+// inModules reports whether a round has the modules around its calls.
 func inModules(r *dumpdir.Round) bool {
 	return slices.ContainsFunc(r.Calls, func(c *dumpdir.Call) bool { return len(c.Modules) > 0 })
 }
 
-// within tells functions apart by the call of the module that they are in: with layers of
-// other names the two sides may count them in another order.
+// within sets inside of functions, by the innermost module around them: with other names of
+// layers the two sides may count functions in another order.
 func within(calls []call) {
 	bases := make(map[string]string)
 	for i := range calls {
@@ -292,8 +290,8 @@ func within(calls []call) {
 	}
 }
 
-// CallName is the name of a call without its number and direction, as name maps may
-// have it; empty for other names.
+// CallName is the name of a call without number and direction, the form of name maps; empty for
+// other names.
 func CallName(api string) string {
 	if name := msprobe.ParseName(api); name.Direction != "" {
 		return name.Callee
@@ -301,7 +299,7 @@ func CallName(api string) string {
 	return ""
 }
 
-// byOrder returns the bases whose calls pair by their order, not by their numbers.
+// byOrder returns the bases whose calls pair in their order, not by number.
 func byOrder(ref, npu []call, refStep, npuStep string) map[string]bool {
 	first := make(map[string]string, len(ref))
 	for i := range ref {
@@ -318,17 +316,17 @@ func byOrder(ref, npu []call, refStep, npuStep string) map[string]bool {
 			ordered[c.base] = true
 		case len(a) == 1 && len(b) == 1:
 			ordered[c.base] = c.Number == npuStep && first[c.base] == refStep
-		case len(a) == len(b): // several functions that are one on the other side
+		case len(a) == len(b): // several functions of one side are one function on the other
 			ordered[c.base] = twice(a) != twice(b)
 		}
 	}
-	for i := range ref { // what one side lacks has no partner in any case
+	for i := range ref { // bases of one side only have no partner in any case
 		ordered[ref[i].base] = ordered[ref[i].base] || ref[i].Direction.IsBackward() && there[ref[i].base] == nil
 	}
 	return ordered
 }
 
-// numbersOf are the numbers of the calls of each base, sorted.
+// numbersOf lists the numbers of the calls of each base, sorted.
 func numbersOf(calls []call) map[string][]int {
 	all := make(map[string][]int)
 	for i := range calls {
@@ -344,10 +342,10 @@ func numbersOf(calls []call) map[string][]int {
 	return all
 }
 
-// twice reports whether sorted numbers have one twice.
+// twice reports whether a number occurs twice in sorted numbers.
 func twice(sorted []int) bool { return len(slices.Compact(slices.Clone(sorted))) < len(sorted) }
 
-// newSide returns calls under the names that partners have in common.
+// newSide gives calls the names that partners share.
 func newSide(calls []call, ordered map[string]bool) callSide {
 	s := callSide{calls: make(map[string]*call, len(calls)), names: make(map[string]string, len(calls))}
 	seen := make(map[string]int)
@@ -363,11 +361,11 @@ func newSide(calls []call, ordered map[string]bool) callSide {
 	return s
 }
 
-// mostNames is how many names are held against each other.
+// mostNames bounds the names of each side that nearest compares.
 const mostNames = 300
 
-// nearest returns, for each call of a side that has no partner by its name, the name of the
-// other side's without one that is most like it, of modules that of a module.
+// nearest returns, for each call without a partner, the most similar name without a partner on
+// the other side; for a module the name of a module.
 func nearest(of, others *callSide) map[string]string {
 	lost, left := of.without(others), others.without(of)
 	if len(lost)*len(left) > mostNames*mostNames {
@@ -378,7 +376,7 @@ func nearest(of, others *callSide) map[string]string {
 		found, known := byName[c.base]
 		if !known {
 			word := c.word()
-			least := len(word) // nothing in common
+			least := len(word) // the distance of words without a common letter
 			for _, other := range left {
 				if other.Direction != c.Direction || msprobe.IsModule(other.Callee) != msprobe.IsModule(c.Callee) {
 					continue
@@ -394,7 +392,7 @@ func nearest(of, others *callSide) map[string]string {
 	return near
 }
 
-// without are the calls that the other side has none for, one of each name, in order.
+// without lists the calls without a partner on the other side, in natural order.
 func (s *callSide) without(others *callSide) (all []*call) {
 	there := make(map[string]bool, len(others.names))
 	for _, name := range others.names {
@@ -409,7 +407,7 @@ func (s *callSide) without(others *callSide) (all []*call) {
 	return all
 }
 
-// word is the part of a name that says most: that of the function, or the place of a module.
+// word is the distinctive part of a name: the function, or the place and class of a module.
 func (c *call) word() string {
 	if _, path, ok := cutModule(c.Callee); ok {
 		return path
@@ -417,10 +415,10 @@ func (c *call) word() string {
 	return strings.ToLower(c.Callee[strings.LastIndexByte(c.Callee, '.')+1:])
 }
 
-// hasCalls reports whether both sides are of msprobe.
+// hasCalls reports whether both sides come from msprobe.
 func hasCalls(opt *Options) bool { return opt.Calls != nil }
 
-// ofCall is a tensor of a call.
+// ofCall is a view of tensors of calls.
 func ofCall(_ *Options, t *Tensor) *Tensor {
 	if t.Call == "" {
 		return nil

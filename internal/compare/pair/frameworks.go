@@ -10,23 +10,23 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// frameworks are the beginnings of MindSpore's names, and what PyTorch has there where no
-// row of functions says more.
+// frameworks are prefixes of names in MindSpore and in PyTorch, for names without a row in
+// functions.
 var frameworks = [...][2]string{{"Cell.", "Module."}, {"Mint.", "Torch."}, {"MintFunctional.", "Functional."}, {"MintDistributed.", "Distributed."}}
 
-// function is a function of MindSpore and what it is in PyTorch. Where that has several,
-// they are listed, the nearest first, and the one counts that a run has.
+// function is a function of MindSpore and its names in PyTorch: all possible names, the nearest
+// first. The name in the run counts.
 type function struct {
 	mindspore, pytorch string
-	// inputs and outputs are the values that have another place or name in PyTorch's, as
-	// MINDSPORE=PYTORCH; - in place of it for one that PyTorch's has not.
+	// inputs and outputs are values with another place or name in PyTorch, as
+	// MINDSPORE=PYTORCH; MINDSPORE=- for a value that PyTorch does not have.
 	inputs, outputs string
 }
 
-// functions are those of which the names differ, after the documents of MindSpore (API
+// functions lists the functions with different names, from the documents of MindSpore (API
 // mapping of PyTorch and MindSpore, pages of mindspore.ops and mindspore.Tensor) and of
-// PyTorch. In msprobe's words Functional is mindspore.ops there and torch.nn.functional
-// here.
+// PyTorch. In the names of msprobe, Functional is mindspore.ops for MindSpore and
+// torch.nn.functional for PyTorch.
 var functions = [...]function{
 	// of every element
 	{"Functional.abs", "Torch.abs Tensor.abs", "", ""}, {"Functional.absolute", "Torch.absolute Torch.abs", "", ""},
@@ -122,17 +122,17 @@ var functions = [...]function{
 	{"Distributed.all_to_all_single_with_output_shape", "Distributed.all_to_all_single", "0=-", ""},
 }
 
-// keywords are names of arguments and parameters of MindSpore, and PyTorch's.
+// keywords are names of arguments and parameters in MindSpore, and in PyTorch.
 var keywords = map[string]string{
 	"axis": "dim", "keepdims": "keepdim", "keep_dims": "keepdim", "input_x": "input", "x": "input", "logits": "input", "label": "target", "labels": "target",
 	"gamma": "weight", "beta": "bias", "embedding_table": "weight", "moving_mean": "running_mean", "moving_variance": "running_var",
 }
 
-// renaming is what a function of MindSpore, or its values, are called in PyTorch.
+// renaming has the names in PyTorch of a function of MindSpore and of its values.
 type renaming struct {
 	names           []string
 	inputs, outputs map[string]string
-	// listed is set where values without an entry have no partner.
+	// listed is set if values without an entry have no partner.
 	listed bool
 }
 
@@ -156,16 +156,16 @@ func assignments(text string) map[string]string {
 	return all
 }
 
-// dictionary has PyTorch's names of MindSpore's functions and modules.
+// dictionary translates names of functions and modules from MindSpore to PyTorch.
 type dictionary struct {
-	own map[string]*renaming // of the user
-	// here and there are how often MindSpore and PyTorch call what, claimed what is the
-	// only one that there is for a name.
+	own map[string]*renaming // from the user's map
+	// here and there count the calls of MindSpore and PyTorch by name. claimed are PyTorch's
+	// names that are the only translation of a name.
 	here, there map[string]int
 	claimed     map[string]bool
 }
 
-// newDictionary returns the names for the calls of MindSpore as PyTorch's calls have them.
+// newDictionary makes the dictionary for the calls of two sides.
 func newDictionary(mindspore, pytorch []call, nameMap *sidefile.NameMap) *dictionary {
 	d := &dictionary{own: make(map[string]*renaming), here: countNames(mindspore), there: countNames(pytorch), claimed: make(map[string]bool)}
 	if nameMap != nil {
@@ -190,7 +190,7 @@ func countNames(calls []call) map[string]int {
 	return all
 }
 
-// of is what is known of a name.
+// of is the renaming of a name, nil for none.
 func (d *dictionary) of(name string) *renaming {
 	if r := d.own[name]; r != nil {
 		return r
@@ -211,7 +211,7 @@ func (d *dictionary) candidates(name string) []string {
 	return []string{name}
 }
 
-// present are the candidates that PyTorch has.
+// present are the candidates among the calls of PyTorch.
 func (d *dictionary) present(name string) (there []string) {
 	for _, c := range d.candidates(name) {
 		if d.there[c] > 0 {
@@ -221,8 +221,8 @@ func (d *dictionary) present(name string) (there []string) {
 	return there
 }
 
-// pytorch is the name in PyTorch. Of several that are there the one counts that no other
-// name stands for, or else that is called as often; none where that does not decide.
+// pytorch translates a name. Of several candidates among the calls of PyTorch it takes the one
+// that is not claimed, else the one called equally often; else the name has no translation.
 func (d *dictionary) pytorch(name string) string {
 	there := d.present(name)
 	if len(there) == 0 {
@@ -240,7 +240,7 @@ func (d *dictionary) pytorch(name string) string {
 	return there[0]
 }
 
-// translate gives calls with MindSpore's names those of PyTorch.
+// translate renames calls of MindSpore.
 func (d *dictionary) translate(calls []call, which func(*call) bool) {
 	for i := range calls {
 		if c := &calls[i]; which(c) {
@@ -250,8 +250,7 @@ func (d *dictionary) translate(calls []call, which func(*call) bool) {
 	}
 }
 
-// value is what a value of a call is called in PyTorch: MindSpore's path, with the names
-// and places of PyTorch.
+// value is the path of a value of a call, translated to PyTorch if the call is.
 func (c *call) value(l *msprobe.Leaf) string {
 	if !c.translated {
 		return l.Path
@@ -267,7 +266,7 @@ func (c *call) value(l *msprobe.Leaf) string {
 	}
 	head, rest, _ := strings.Cut(l.Path, ".")
 	if r := c.values; r != nil {
-		// The gradients that come out of a backward call are those of the inputs.
+		// The outputs of a backward call are the gradients of the inputs.
 		places := r.inputs
 		if (l.Kind == tensor.Output) != c.Direction.IsBackward() {
 			places = r.outputs
@@ -275,7 +274,7 @@ func (c *call) value(l *msprobe.Leaf) string {
 		to, ok := places[head]
 		switch {
 		case to == "-" || !ok && r.listed && places != nil:
-			return "- " + l.Path // no path of PyTorch's begins so
+			return "- " + l.Path // no path of PyTorch begins with -
 		case ok:
 			head = to
 		}

@@ -10,25 +10,24 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// join applies the rules to the tensors of two sides, which it names by their
-// positions: its pairs and ambiguities have positions where those of a Result
-// have IDs.
+// join applies the rules to the tensors of two sides. Its pairs and ambiguities have positions in
+// ref and npu instead of IDs.
 type join struct {
 	opt      *Options
 	ref, npu []*Tensor
-	// decided are the NPU's tensors that no further rule looks at: they have a
-	// pair or an ambiguity, or a rule has reserved them, which why then explains.
+	// decided is set for tensors of the NPU that later rules skip: they have a pair or an
+	// ambiguity, or a rule has reserved them for the reason in why.
 	decided []bool
 	why     map[int]lang.Sentence
-	taken   []bool // of the reference's tensors
+	taken   []bool // set for tensors of the reference with a pair or an ambiguity
 	shapes  map[shapesOf][]tensor.Shape
 
 	pairs     []Pair
 	ambiguous []Ambiguity
 }
 
-// target is what only one tensor of the NPU may be paired with where a rule allows
-// several operators the same partner: a tensor of the reference for one of them.
+// target is a partner that one tensor of the NPU may have: a tensor of the reference, for shared
+// rules a tensor of the reference for one operator of the NPU.
 type target struct {
 	ref int
 	by  key
@@ -41,8 +40,8 @@ func newJoin(opt *Options, ref, npu []*Tensor) *join {
 	}
 }
 
-// run applies all rules to the tensors that skipped does not have. Pairs and
-// ambiguities end in an order that does not depend on the rules.
+// run applies all rules to the tensors that are not skipped, and sorts pairs and ambiguities by
+// position.
 func (j *join) run(skipped map[*Tensor]*Skipped) {
 	active := func(t *Tensor) *Tensor {
 		if skipped[t] != nil {
@@ -66,7 +65,7 @@ func (j *join) run(skipped map[*Tensor]*Skipped) {
 	})
 }
 
-// give takes the pairs that are given.
+// give adds the given pairs.
 func (j *join) give(ref, npu []*Tensor) {
 	refs := make(map[int]int, len(ref))
 	for i, t := range ref {
@@ -90,8 +89,7 @@ func (j *join) give(ref, npu []*Tensor) {
 	}
 }
 
-// mapped returns tensors as a function has them, which is nil for those that are
-// left out.
+// mapped applies as to tensors. as returns nil to leave a tensor out.
 func mapped(tensors []*Tensor, as func(*Tensor) *Tensor) []*Tensor {
 	all := make([]*Tensor, len(tensors))
 	for i, t := range tensors {
@@ -102,7 +100,7 @@ func mapped(tensors []*Tensor, as func(*Tensor) *Tensor) []*Tensor {
 	return all
 }
 
-// seen returns tensors as a rule sees them.
+// seen returns tensors in the view of a rule.
 func (j *join) seen(tensors []*Tensor, as view) []*Tensor {
 	if as == nil {
 		return tensors
@@ -110,7 +108,7 @@ func (j *join) seen(tensors []*Tensor, as view) []*Tensor {
 	return mapped(tensors, func(t *Tensor) *Tensor { return as(j.opt, t) })
 }
 
-// apply pairs what a rule pairs, and takes what it reserves from ref and npu.
+// apply adds the pairs of a rule and removes its reserved tensors from ref and npu.
 func (j *join) apply(r *rule, ref, npu []*Tensor) {
 	if r.counted != nil {
 		j.count(r, ref, npu)
@@ -134,8 +132,8 @@ func (j *join) apply(r *rule, ref, npu []*Tensor) {
 	}
 }
 
-// match finds the partners of the NPU's tensors by a rule. One with a single
-// partner that no other one has is a pair; all else is ambiguous.
+// match finds the partners of the NPU's tensors by a rule. A tensor and its only partner are a
+// pair if no other tensor has this partner; anything else is an ambiguity.
 func (j *join) match(r *rule, ref, npu []*Tensor) {
 	wanted := make([]keys, len(npu))
 	for i, t := range npu {
@@ -173,15 +171,15 @@ func (j *join) match(r *rule, ref, npu []*Tensor) {
 		default:
 			j.addAmbiguity(r, refs, same)
 			for _, n := range same {
-				// One with other candidates too has an ambiguity of its own.
+				// A tensor with other candidates too gets an ambiguity of its own.
 				j.decided[n] = j.decided[n] || len(partners[n]) == 1
 			}
 		}
 	}
 }
 
-// target is the number of what a tensor of the NPU is paired with: the position of the
-// reference's tensor, or where a rule is shared one of numbers.
+// target is the number of a tensor's target: the position of the reference's tensor, for shared
+// rules a number that it adds to numbers.
 func (j *join) target(r *rule, ref, npu int, numbers map[target]int) int {
 	if !r.shared {
 		return ref
@@ -196,18 +194,18 @@ func (j *join) target(r *rule, ref, npu int, numbers map[target]int) int {
 	return n
 }
 
-// maxCandidates is how many candidates of an ambiguity are named.
+// maxCandidates bounds the named candidates of an ambiguity.
 const maxCandidates = 16
 
-// partners returns the free tensors of the reference that share a key with ks, those
-// of the NPU's tensor at position i, each once.
+// partners returns the free tensors of the reference, each once, that share a key with ks, the
+// keys of the NPU's tensor at position i.
 func (j *join) partners(index refIndex, ks keys, i int, shared bool) []int {
 	var found []int
 	for c := range index.find(ks) {
 		if !shared && j.taken[c.ref] || slices.Contains(found, c.ref) {
 			continue
 		}
-		// The shape may have to be read from a file and is asked for last.
+		// The shape comes last, because it may have to be read from a file.
 		if c.cut != nil && !j.isShape(c, i) {
 			continue
 		}
@@ -218,8 +216,8 @@ func (j *join) partners(index refIndex, ks keys, i int, shared bool) []int {
 	return found
 }
 
-// sameSlice chooses, where there are several candidates, those of the same
-// slice if there are any.
+// sameSlice returns the candidates of the same slice; all if there is at most one candidate or
+// none of the slice.
 func sameSlice(refs []*Tensor, found []int, slice string) []int {
 	if len(found) < 2 {
 		return found
@@ -231,15 +229,15 @@ func sameSlice(refs []*Tensor, found []int, slice string) []int {
 	return found
 }
 
-// shapesOf is the position of a tensor whose shapes were asked for.
+// shapesOf is the key of join.shapes: the position of a tensor and its side.
 type shapesOf struct {
 	at  int
 	npu bool
 }
 
-// isShape reports whether what was cut from one of the names of a candidate and
-// the NPU's tensor at position npu is the shape of that tensor. Where no shape is
-// known, only a text that cannot be anything else is.
+// isShape reports whether the text that was cut from the name of a candidate, or of the NPU's
+// tensor at position npu, is the shape of its tensor. If no shape is known, the text must be
+// certain.
 func (j *join) isShape(c candidate, npu int) bool {
 	at, t := shapesOf{c.ref, false}, j.ref[c.ref]
 	if c.cutNPU {
@@ -272,18 +270,18 @@ func (j *join) addAmbiguity(r *rule, refs, npus []int) {
 	}
 }
 
-// refIndex finds the reference's tensors by those keys that the NPU's have. Those
-// that have a key as a whole come first.
+// refIndex has the reference's tensors by the keys of the NPU's tensors. Whole keys come before
+// shortened ones.
 type refIndex map[key][]entry
 
-// entry is a tensor of the reference, by its position. It has the key if the end
-// of its name, which was cut off, is a shape; cut is nil for a whole name.
+// entry is the position of a tensor of the reference. cut is nil for a whole key; a shortened key
+// holds only if the text that was cut off is a shape.
 type entry struct {
 	ref int
 	cut *shortened
 }
 
-// newRefIndex makes an index of the keys that are wanted.
+// newRefIndex makes an index of the wanted keys.
 func newRefIndex(refs []*Tensor, keysOf func(*Tensor) keys, wanted []keys) refIndex {
 	x := make(refIndex, len(wanted))
 	for _, ks := range wanted {
@@ -315,14 +313,13 @@ func newRefIndex(refs []*Tensor, keysOf func(*Tensor) keys, wanted []keys) refIn
 	return x
 }
 
-// candidate is a tensor of the reference that shares a key with one of the NPU.
+// candidate is a tensor of the reference that shares a key with a tensor of the NPU.
 type candidate struct {
 	entry
 	cutNPU bool // the NPU's name was cut, not the reference's
 }
 
-// find yields the tensors that share a key with ks. One that shares several comes
-// several times.
+// find yields the tensors that share a key with ks, once for each key.
 func (x refIndex) find(ks keys) iter.Seq[candidate] {
 	return func(yield func(candidate) bool) {
 		for _, k := range ks.whole {
@@ -342,9 +339,8 @@ func (x refIndex) find(ks keys) iter.Seq[candidate] {
 	}
 }
 
-// withoutNumber is the name of an operator without the number that MindSpore puts
-// behind it, -op515 or -op515_2, which differs from graph to graph. It is empty for a
-// name without one.
+// withoutNumber is the name of an operator without the number of MindSpore at its end, -op515 or
+// -op515_2, which differs from graph to graph. It is empty for a name without number.
 func withoutNumber(t *Tensor) string {
 	base, ok := filename.CutOpNumber(t.Name())
 	if !ok {
@@ -373,9 +369,8 @@ func (n numbered) names() []string {
 	return all
 }
 
-// count pairs the operators that a rule gives the same name: the k-th with the k-th
-// where both sides have equally many that no rule before has decided. Otherwise none
-// of them has a partner, and the reason is kept.
+// count pairs the undecided operators with the same name by a counted rule: the k-th with the
+// k-th if both sides have equally many, else none, with a reason.
 func (j *join) count(r *rule, ref, npu []*Tensor) {
 	refs := groups(r, ref, func(i int) bool { return j.taken[i] })
 	npus := groups(r, npu, func(i int) bool { return j.decided[i] })
@@ -403,8 +398,8 @@ func (j *join) count(r *rule, ref, npu []*Tensor) {
 	}
 }
 
-// groups are the operators by the name that a rule gives them. One of which a tensor
-// is decided already is in no group.
+// groups are the operators by their names in a counted rule. An operator with a decided tensor is
+// in no group.
 func groups(r *rule, tensors []*Tensor, decided func(int) bool) map[string]numbered {
 	all, done := make(map[string]numbered), make(map[string]bool)
 	for i, t := range tensors {

@@ -1,10 +1,9 @@
-// Package pair decides which tensors of two runs are compared with each
-// other, and in which order. It knows names and small side files (name maps,
-// fusion graphs, consumer maps, order files, limits); it opens no file and
-// reads no tensor.
+// Package pair decides which tensors of two runs are compared with each other. It
+// works on names and on small side files (name maps, fusion graphs); it opens no
+// file of tensors.
 //
-// Nothing is guessed: two tensors are a pair when a rule leaves each exactly
-// one partner. Several partners are an ambiguity, with the candidates.
+// Nothing is guessed: two tensors are a pair if a rule leaves each exactly one
+// partner. Several partners are an ambiguity, with the candidates.
 package pair
 
 import (
@@ -16,10 +15,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Match pairs the tensors of the reference with those of the NPU.
-//
-// Both sides are those of one round. Of several runs of an operator the latest
-// counts. Then the rules are tried in their order.
+// Match pairs the tensors of the reference and of the NPU, both from one round. Of several runs
+// of an operator the latest counts. Then the rules are tried in their order.
 //
 // The IDs within a side must differ.
 func Match(ref, npu []Tensor, opt Options) *Result {
@@ -52,7 +49,7 @@ func Match(ref, npu []Tensor, opt Options) *Result {
 	return res
 }
 
-// ofKind returns the tensors of a kind, all if it is empty.
+// ofKind returns the tensors of a kind; the empty kind stands for all.
 func ofKind(tensors []Tensor, k tensor.Kind) []*Tensor {
 	chosen := make([]*Tensor, 0, len(tensors))
 	for i := range tensors {
@@ -63,16 +60,16 @@ func ofKind(tensors []Tensor, k tensor.Kind) []*Tensor {
 	return chosen
 }
 
-// collector makes a Result of what a join found.
+// collector makes the Result of a join.
 type collector struct {
 	join    *join
 	res     *Result
 	skipped map[*Tensor]*Skipped
-	// refDone and npuDone are the tensors that the result has.
+	// refDone and npuDone are set for tensors in the result.
 	refDone, npuDone []bool
 }
 
-// ids gives the IDs for positions, which are done then.
+// ids returns the IDs of positions and marks them as done.
 func ids(tensors []*Tensor, done []bool, at []int) []int {
 	all := make([]int, len(at))
 	for i, k := range at {
@@ -95,8 +92,8 @@ func (c *collector) collect() {
 	}
 }
 
-// collectSkipped finds the partners of skipped tensors: what would be a pair is
-// skipped as a pair, so that the other side is not called unmatched.
+// collectSkipped finds the partners of skipped tensors and skips both, so that the partner does
+// not count as unmatched.
 func (c *collector) collectSkipped() {
 	j := c.join
 	j.pairs, j.ambiguous = nil, nil
@@ -108,7 +105,7 @@ func (c *collector) collectSkipped() {
 			why = c.skipped[j.npu[p.NPU]]
 		}
 		if why == nil {
-			continue // not a pair without the skipped ones, so none with them
+			continue // neither is skipped, and they were no pair before
 		}
 		c.skip(p.Ref, p.NPU, *why)
 	}
@@ -158,7 +155,7 @@ func (c *collector) collectRest() {
 	}
 }
 
-// skips are the reasons to leave tensors out, and which of them had a use.
+// skips are the reasons to leave tensors out, and the reasons in use.
 type skips struct {
 	keys    []string
 	exclude *dumpdir.NameSet
@@ -182,8 +179,7 @@ func (s *skips) reason(t *Tensor) *Skipped {
 	return nil
 }
 
-// occurrence is what a tensor has in common with its other runs in a round:
-// all names of the operator, or it is another operator.
+// occurrence identifies a tensor among the runs of its operator in a round.
 type occurrence struct {
 	names, opType string
 	kind          tensor.Kind
@@ -191,14 +187,14 @@ type occurrence struct {
 	slice         string
 }
 
-// latest returns those of tensors that no later one supersedes, and the others.
-// Only tensors with a timestamp take part.
+// latest returns the tensors of the latest run of each operator, and the superseded others.
+// Tensors without a timestamp are always kept.
 //
-// A short timestamp may be none: layer1.0.1 and layer1.0.2 can be two modules
-// of a network. They are, if the other side has files of all these names.
+// A short number may be part of a name: layer1.0.1 and layer1.0.2 can be two modules of a
+// network. They are if the other side has files with all these names.
 func latest(tensors []*Tensor, npu bool, otherStems map[string]bool) (kept []*Tensor, old []Superseded) {
 	groups := make(map[occurrence][]*Tensor)
-	first := make(map[occurrence]*Tensor, len(tensors)) // most have no other run
+	first := make(map[occurrence]*Tensor, len(tensors)) // most operators run once
 	for _, t := range tensors {
 		if t.Timestamp == 0 {
 			continue
@@ -235,7 +231,7 @@ func latest(tensors []*Tensor, npu bool, otherStems map[string]bool) (kept []*Te
 	return kept, old
 }
 
-// areModules reports whether the timestamps of group are rather parts of names.
+// areModules reports whether the timestamps of a group are parts of names.
 func areModules(group []*Tensor, otherStems map[string]bool) bool {
 	const shortestReal = 1e9 // a number of timestampDigits
 	for _, t := range group {
@@ -254,8 +250,8 @@ func stems(tensors []*Tensor) map[string]bool {
 	return all
 }
 
-// selectOps keeps the results for the wanted operators, and lists what was
-// asked for in vain. used are the skip keys and excluded names that had a use.
+// selectOps keeps the results for the wanted operators and lists the texts of the user without
+// effect. used are the skip keys and excluded names with an effect.
 func (c *collector) selectOps(used map[string]bool) {
 	opt := c.join.opt
 	if opt.Ops != nil {

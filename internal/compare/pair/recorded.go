@@ -11,39 +11,38 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Recorded is where torch.utils.dumper has a tensor.
+// Recorded is the place of a tensor in a file of torch.utils.dumper.
 type Recorded struct {
 	Op   string
-	Seq  int64 // of the execution, among those of all operators
+	Seq  int64 // number of the execution, counted over all operators
 	Kind tensor.Kind
 	// Param is the path below the kind.
 	Param []string
-	// Device is where it was recorded, such as npu; empty where that is not known.
+	// Device is the device of the run, such as npu; empty if unknown.
 	Device string
 }
 
-// sameOperators are operators that are one and the same on the NPU, and on GPUs and
-// CPUs. Those of a list are counted together.
+// sameOperators are different names of one operator on the NPU, and on GPUs and CPUs. Operators in
+// a list are counted together.
 var sameOperators = [...][2][]string{
 	{{"NativeBatchNormBackward"}, {"CudnnBatchNormBackward"}},
 	{{"NpuConvolutionBackward"}, {"CudnnConvolutionBackward", "ThnnConvDepthwise2DBackward"}},
 }
 
-// devicePrefixes begin the names of operators of one device.
+// devicePrefixes are prefixes of operators on one device.
 var devicePrefixes = [...][2]string{{"Npu", "Cudnn"}, {"Npu", "Thnn"}}
 
-// sameParams are parameters that the operators of two devices call by other names.
+// sameParams are parameters with other names in the operators of two devices.
 var sameParams = [...][2]struct{ op, param string }{
 	{{"NativeBatchNormBackward", "eps"}, {"CudnnBatchNormBackward", "epsilon"}},
 	{{"NpuConvolutionBackward", "input"}, {"CudnnConvolutionBackward", "self"}},
 	{{"NpuConvolutionBackward", "input"}, {"ThnnConvDepthwise2DBackward", "self"}},
 }
 
-// MatchRecorded returns the partner in ref of every tensor of the NPU, by their
-// places, -1 for none. Executions of an operator are partners by their number among
-// those of the operator; of an NPU that was given the reference's inputs, and has
-// recorded none, by that among those of all. nameMap, which may be nil, has names of
-// operators that differ.
+// MatchRecorded returns the position in ref of the partner of every tensor of the NPU, -1 for
+// none. The k-th execution of an operator is the partner of the k-th. A run that replays the
+// inputs of the reference has recorded no inputs; then executions with the same Seq are
+// partners. nameMap may be nil; it has different names of operators.
 func MatchRecorded(ref, npu []Recorded, nameMap *sidefile.NameMap) []int {
 	m := &recordedMatch{nameMap: nameMap, refs: executions(ref), npus: executions(npu), places: make(map[string]int, len(ref))}
 	for i := range ref {
@@ -73,7 +72,7 @@ type execution struct {
 	seq int64
 }
 
-// executions lists the numbers of the executions of operators, in order.
+// executions lists the numbers of the executions of each operator, in order.
 func executions(all []Recorded) map[string][]int64 {
 	seqs := make(map[string][]int64)
 	for _, e := range inSequence(all) {
@@ -82,7 +81,7 @@ func executions(all []Recorded) map[string][]int64 {
 	return seqs
 }
 
-// inSequence lists executions in order.
+// inSequence lists all executions in order.
 func inSequence(all []Recorded) []execution {
 	list := make([]execution, len(all))
 	for i := range all {
@@ -95,17 +94,17 @@ func inSequence(all []Recorded) []execution {
 type recordedMatch struct {
 	nameMap    *sidefile.NameMap
 	refs, npus map[string][]int64
-	places     map[string]int // of the reference's tensors
+	places     map[string]int // positions of the tensors of the reference, by Recorded.place
 	bySeq      bool
 }
 
-// place is a text that no two tensors of a file have in common.
+// place is a unique text for a tensor of a file.
 func (r *Recorded) place(op string, seq int64, param []string) string {
 	return strings.Join(append([]string{op, strconv.FormatInt(seq, 10), string(r.Kind)}, param...), "\x00")
 }
 
-// partner returns the reference's execution that belongs to one of the NPU: of the
-// operator of that name, else of the one that it is on another device.
+// partner returns the reference's execution for an execution of the NPU: of the operator with the
+// same name, else of the operator's name on another device.
 func (m *recordedMatch) partner(e execution) (execution, bool) {
 	name := e.op
 	if m.nameMap != nil {
@@ -137,8 +136,8 @@ func (m *recordedMatch) partner(e execution) (execution, bool) {
 	return execution{}, false
 }
 
-// counted returns the execution of the reference's operators that has the number of
-// e among those of the NPU's.
+// counted returns the k-th execution of refOps, where e is the k-th execution of npuOps; with
+// bySeq the execution with the Seq of e.
 func (m *recordedMatch) counted(e execution, npuOps, refOps []string) (execution, bool) {
 	var refs, npus []execution
 	for _, op := range refOps {
@@ -164,8 +163,7 @@ func (m *recordedMatch) counted(e execution, npuOps, refOps []string) (execution
 	return refs[k], true
 }
 
-// tensor returns the tensor of the reference's execution that belongs to one of the
-// NPU, -1 for none.
+// tensor returns the position of the tensor of execution p for a tensor of the NPU, -1 for none.
 func (m *recordedMatch) tensor(r *Recorded, p execution) int {
 	if i, ok := m.places[r.place(p.op, p.seq, r.Param)]; ok {
 		return i
@@ -186,10 +184,10 @@ func (m *recordedMatch) tensor(r *Recorded, p execution) int {
 	return -1
 }
 
-// hasRecorded reports whether both sides are of torch.utils.dumper.
+// hasRecorded reports whether both sides come from torch.utils.dumper.
 func hasRecorded(opt *Options) bool { return opt.Recorded }
 
-// ofRecorder is a tensor of torch.utils.dumper.
+// ofRecorder is a view of tensors of torch.utils.dumper.
 func ofRecorder(_ *Options, t *Tensor) *Tensor {
 	if t.Recorded == "" {
 		return nil

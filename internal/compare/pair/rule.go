@@ -10,10 +10,10 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Rule says why two tensors are a pair.
+// Rule is the reason why two tensors are a pair.
 type Rule string
 
-// The rules; see the table for what they equate.
+// The rules; the table explains them.
 const (
 	RuleCall       Rule = "msprobe"
 	RuleRecorded   Rule = "torch.utils.dumper"
@@ -25,41 +25,38 @@ const (
 	RuleOriginal   Rule = "original_op"
 	RuleSuffix     Rule = "suffix"
 	RuleNumber     Rule = "op number"
-	// RuleValues is that of pairs that are given: the NPU tensor was found in the reference by
-	// its values.
+	// RuleValues is the rule of given pairs: the NPU tensor was found in the reference by its
+	// values.
 	RuleValues Rule = "values"
 )
 
-// rule is a way to find partners: tensors of the two sides that have a key in
-// common.
+// rule finds partners: tensors of the two sides that share a key.
 type rule struct {
 	name Rule
-	// equates says what is equal in partners.
+	// equates names the equal property of partners.
 	equates string
 	keys    func(*Tensor) keys
-	// given reports whether the options have what the rule needs; nil if it needs
-	// nothing.
+	// given reports whether the options have the input of the rule; nil for a rule without
+	// input.
 	given func(*Options) bool
-	// ref and npu return a tensor as the rule sees it, nil if the rule does not
-	// apply to it. A rule without them sees every tensor as it is.
+	// ref and npu are the views of the tensors of both sides; nil for the tensors as they are.
 	ref, npu view
-	// counted, in place of all below, makes a rule for operators that have a name in
-	// common without its number: the k-th of a name is the partner of the k-th,
-	// where both sides have equally many.
+	// counted replaces keys and views. It returns the name of an operator without its number;
+	// the k-th operator of a name is the partner of the k-th if both sides have equally many.
 	counted func(*Tensor) string
-	// shared allows several operators of the NPU the same partner.
+	// shared allows several operators of the NPU one partner.
 	shared bool
-	// reserve, if not nil, keeps what the rule applies to from the later rules,
-	// and returns why a tensor of the NPU without partner has none.
+	// reserve, if not nil, hides the tensors in the view of the rule from later rules. It
+	// returns the reason for a tensor of the NPU without a partner.
 	reserve func(*Options, *Tensor) lang.Sentence
-	// reserveRef does the same with the tensors of the reference.
+	// reserveRef hides the tensors of the reference too.
 	reserveRef bool
 }
 
-// view returns a tensor as a rule sees it.
+// view returns a tensor with the names for a rule, nil if the rule does not apply to it.
 type view func(*Options, *Tensor) *Tensor
 
-// rules are tried in this order; what one has decided is no matter for the next.
+// rules are tried in this order. Tensors that a rule has decided are hidden from later rules.
 var rules = [...]rule{
 	{
 		name: RuleCall, equates: "calls of msprobe and the places of values in them",
@@ -80,7 +77,7 @@ var rules = [...]rule{
 	{name: RuleFusion, equates: "the same, as file names have them", keys: normalisedKeys, given: hasFusion, npu: origin, shared: true},
 	{name: RuleFusion, equates: "the same but for suffixes", keys: suffixKeys, given: hasFusion, npu: origin, shared: true},
 	{
-		// The reference has an earlier result under the NPU's own name, unless it
+		// The reference has an earlier result under the name of the NPU's operator, unless it
 		// is a run of the NPU too, with the same operator.
 		name: RuleName, equates: "name and type of an operator whose origin the reference lacks; it is not paired by its name alone",
 		keys: typedKeys, given: hasFusion, npu: outputWithOrigin, reserve: whyFused,
@@ -96,7 +93,7 @@ var rules = [...]rule{
 
 func hasMap(opt *Options) bool { return opt.Map != nil }
 
-// mappedRef is a tensor of an operator in the name map.
+// mappedRef is the view of the reference's operators in the name map.
 func mappedRef(opt *Options, t *Tensor) *Tensor {
 	if entry, ok := opt.Map.FindRef(t.Names()...); ok {
 		return t.renamed(entry.Ref)
@@ -104,8 +101,7 @@ func mappedRef(opt *Options, t *Tensor) *Tensor {
 	return nil
 }
 
-// mappedNPU is a tensor of an operator in the name map, under the reference's
-// name.
+// mappedNPU is the view of the NPU's operators in the name map, under the names of the reference.
 func mappedNPU(opt *Options, t *Tensor) *Tensor {
 	if entry, ok := opt.Map.FindNPU(t.Names()...); ok {
 		return t.renamed(entry.Ref)
@@ -119,7 +115,7 @@ func whyMapped(opt *Options, t *Tensor) lang.Sentence {
 
 func hasFusion(opt *Options) bool { return opt.Fusion != nil }
 
-// origin is the result of the model that a tensor of the NPU stands for.
+// origin is the view of the NPU's tensors as results of the model, by the graph of the compiler.
 func origin(opt *Options, t *Tensor) *Tensor {
 	find := opt.Fusion.Origin
 	if t.Kind == tensor.Input {
@@ -148,7 +144,7 @@ func whyFused(opt *Options, t *Tensor) lang.Sentence {
 // tensorName names a tensor as reports do: op:output:k.
 func tensorName(t *Tensor) string { return fmt.Sprintf("%s:%s:%d", t.Name(), t.Kind, t.Index) }
 
-// original is the result of the model that the header of a dump names.
+// original is the view of the NPU's tensors as results of the model, by the header of the dump.
 func original(_ *Options, t *Tensor) *Tensor {
 	if t.Origin == nil || t.Kind != tensor.Output {
 		return nil
@@ -158,35 +154,33 @@ func original(_ *Options, t *Tensor) *Tensor {
 	return alias
 }
 
-// Options say what is paired and how.
+// Options select the tensors and rules.
 type Options struct {
 	Map    *sidefile.NameMap // nil for none
 	Fusion *graph.Graph      // of the compiler, nil for none
-	// Calls are those that tensors have a Call of; nil where they have none.
+	// Calls named the Call of tensors; nil if they have none.
 	Calls *Calls
-	// Recorded is set where tensors have a Recorded.
+	// Recorded is set if tensors have a Recorded.
 	Recorded bool
-	// Given are the pairs, in place of those that rules make, nil for none. A tensor of the
-	// reference may be in several.
+	// Given are pairs that replace all rules, nil for none. A tensor of the reference may be in
+	// several pairs.
 	Given []Pair
-	// SkipKeys are texts; operators whose name contains one are skipped.
+	// SkipKeys are parts of names of operators to skip.
 	SkipKeys []string
-	// Exclude are operators that are skipped, nil for none.
+	// Exclude are operators to skip, nil for none.
 	Exclude *dumpdir.NameSet
-	// Ops are the operators to be paired, nil for all. The results for others
-	// are left out; a pair is one of them if either side's name is.
+	// Ops are the wanted operators, nil for all. A pair is in the result if the operator of
+	// either side is wanted.
 	Ops *dumpdir.NameSet
-	// Kind restricts the tensors to inputs or outputs; empty for both.
+	// Kind is the kind of the wanted tensors, empty for all.
 	Kind tensor.Kind
-	// Shapes returns the shapes that a tensor of the reference or of the NPU is
-	// known to have, nil for none. It is called for tensors without a shape, once
-	// each, and only for those that may be a pair but for a shape at the end of a
-	// name, since the answer may take reading a file.
+	// Shapes returns the known shapes of a tensor of the reference or of the NPU, nil for none.
+	// It may have to read a file, so it is called at most once for a tensor, and only if a name
+	// ends with a possible shape and the rest of it has a partner.
 	Shapes func(id int, npu bool) []tensor.Shape
 }
 
-// Result has an entry for every tensor. Its numbers are the tensors' IDs; -1
-// stands for none.
+// Result has an entry for every tensor. Numbers are IDs of tensors, -1 for none.
 type Result struct {
 	Pairs        []Pair
 	Ambiguous    []Ambiguity
@@ -194,20 +188,19 @@ type Result struct {
 	UnmatchedNPU []Unmatched
 	Skipped      []Skipped
 	Superseded   []Superseded
-	// Unused are skip keys, excluded names and wanted operators that no tensor
-	// has.
+	// Unused are skip keys, excluded names and wanted operators without a tensor.
 	Unused []string
 }
 
-// Pair is two tensors to be compared. A tensor of the reference is in several
-// pairs when the graph of the compiler names it as the origin of several results.
+// Pair is two tensors to compare. A tensor of the reference is in several pairs if the graph of
+// the compiler names it as the origin of several results.
 type Pair struct {
 	Ref, NPU int
 	Rule     Rule
 }
 
-// Ambiguity is a tensor with several partners: one side has one tensor, the
-// other the candidates; of the reference's candidates the first 16.
+// Ambiguity is a tensor with several partners: one side has one tensor, the other side the
+// candidates. Candidates of the reference are limited to 16.
 type Ambiguity struct {
 	Refs, NPUs []int
 	Rule       Rule
@@ -216,14 +209,13 @@ type Ambiguity struct {
 // Unmatched is a tensor without a partner.
 type Unmatched struct {
 	ID int
-	// Why says why its names were not compared, if anything does.
+	// Why is the reason of the rule that reserved the tensor, empty for none.
 	Why lang.Sentence
-	// Near is the name without a partner of the other side that is most like that of its
-	// call, empty where it is none or nothing is like it.
+	// Near is the most similar call without a partner on the other side, empty for none.
 	Near string
 }
 
-// SkipCode says whether a skip key or an excluded name left a tensor out.
+// SkipCode is the reason why a tensor is skipped: a skip key or an excluded name.
 type SkipCode string
 
 // The codes.
@@ -232,26 +224,26 @@ const (
 	Excluded SkipCode = "EXCLUDED"
 )
 
-// Skipped is a pair, or a tensor alone, that is not to be compared.
+// Skipped is a pair, or a tensor alone, that is not compared.
 type Skipped struct {
 	Ref, NPU int
 	Code     SkipCode
 	Key      string // the key, name or pattern
 }
 
-// Superseded is a tensor of which the same round has a later one.
+// Superseded is a tensor of an earlier run of its operator in the round.
 type Superseded struct {
 	ID, By int
 	NPU    bool // the side
 }
 
-// RuleCount is how many pairs and ambiguities a rule makes.
+// RuleCount is the number of pairs and ambiguities of a rule.
 type RuleCount struct {
 	Rule             Rule
 	Pairs, Ambiguous int
 }
 
-// Count applies each rule alone.
+// Count applies each rule alone and counts its pairs and ambiguities.
 func Count(ref, npu []Tensor, opt Options) []RuleCount {
 	var counts []RuleCount
 	for i := range rules {

@@ -8,57 +8,53 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Tensor is what pairing knows of a tensor.
+// Tensor is the name and place of a tensor.
 type Tensor struct {
-	// ID is the caller's, from 0; results name tensors by it.
+	// ID is chosen by the caller, from 0. Results refer to tensors by ID.
 	ID int
-	// Op is the exact name of the operator, as a dump's header has it; empty
-	// where only the file name has one.
+	// Op is the exact name of the operator from the header of a dump, empty for none.
 	Op string
-	// FileOp is the name of the operator in the file name. It may be another
-	// one than the header's; the tensor then goes by both.
+	// FileOp is the name of the operator in the file name. If it disagrees with Op, the tensor
+	// has both names.
 	FileOp string
 	OpType string // empty when unknown
 	Kind   tensor.Kind
 	Index  int
 	// Timestamp is 0 when unknown.
 	Timestamp uint64
-	// Call is what a value of a call of msprobe has in common with its partner, empty
-	// unless both sides are of msprobe; see Calls.
+	// Call is Calls.Key of a value of a call of msprobe, empty unless both sides come from
+	// msprobe.
 	Call string
-	// Recorded is what a tensor of torch.utils.dumper has in common with its partner,
-	// empty unless both sides are of that; see MatchRecorded.
+	// Recorded is the text that a tensor of torch.utils.dumper shares with its partner, by
+	// MatchRecorded; empty unless both sides come from torch.utils.dumper.
 	Recorded string
-	// Path is the name in parts of a tensor whose file says what it belongs to, nil for
-	// others: it may be chosen by a group that it is in.
+	// Path is the name, in parts, of a tensor in a file with groups, so that the user can
+	// choose it by a group; nil for other files.
 	Path []string
-	// Slice is the thread of a sliced operator that wrote this piece of a tensor;
-	// empty for whole ones.
+	// Slice is the thread of a sliced operator that wrote this piece of a tensor, empty for a
+	// whole tensor.
 	Slice string
-	// Origin is the result of the user's model that the header of a dump names, nil
-	// where it names none.
+	// Origin is the result of the user's model in the header of a dump, nil for none.
 	Origin *dumpdir.Origin
-	// Stem is the name of the file without its extension and what a converter
-	// added to it.
+	// Stem is the name of the file without extension and without the additions of converters.
 	Stem string
-	// Shape is that of the tensor by its name, nil where that has none. It only
-	// serves to recognise a shape at the end of an operator's name; see
-	// Options.Shapes for shapes that names do not have.
+	// Shape is the shape in the file name, nil for none. It serves to recognise a shape at the
+	// end of an operator's name; see Options.Shapes.
 	Shape tensor.Shape
 }
 
-// NewTensor returns the tensor that a file's name describes; the caller adds ID
-// and what the file says, such as Op, and for a dump Kind and Index.
+// NewTensor returns the tensor of a file name. The caller adds ID, and from the file Op, and for a
+// dump Kind and Index.
 func NewTensor(n *filename.Info) Tensor {
 	t := Tensor{FileOp: n.OpName, OpType: n.OpType, Kind: n.Kind, Index: n.Index, Timestamp: n.Timestamp, Slice: n.Slice, Stem: n.Stem}
-	if n.Grammar != filename.Plain { // where it belongs to the name, until rule suffix finds that it is the tensor's
+	if n.Grammar != filename.Plain { // a plain name keeps it, until rule suffix finds that it is a shape
 		t.Shape = n.Shape
 	}
 	return t
 }
 
-// Name returns the name that the operator goes by: the exact one of the header
-// where it is that of the file, else the file's.
+// Name is the name of the operator in results: from the header if it agrees with the file name,
+// else from the file name.
 func (t *Tensor) Name() string {
 	if t.Op == "" || t.disagree() {
 		return t.FileOp
@@ -66,13 +62,13 @@ func (t *Tensor) Name() string {
 	return t.Op
 }
 
-// disagree reports whether the header and the file name two operators. A file
-// name that is a bare number stands for one that was too long, and names none.
+// disagree reports whether header and file name name two operators. A file name that is a bare
+// number replaces a name that was too long.
 func (t *Tensor) disagree() bool {
 	return t.Op != "" && t.FileOp != "" && !filename.SameNormalised(t.Op, t.FileOp) && !filename.IsShortened(t.Stem)
 }
 
-// Names returns the known names of the operator, the best first.
+// Names lists the names of the operator, the best first.
 func (t *Tensor) Names() []string {
 	switch {
 	case t.disagree():
@@ -85,8 +81,7 @@ func (t *Tensor) Names() []string {
 	return []string{t.Op, t.FileOp}
 }
 
-// in returns the name of a set that the operator has, or a group of the file that the
-// tensor is in.
+// in returns the name in a set that matches the operator, or a group around the tensor.
 func (t *Tensor) in(set *dumpdir.NameSet) (text string, ok bool) {
 	if set == nil {
 		return "", false
@@ -97,8 +92,7 @@ func (t *Tensor) in(set *dumpdir.NameSet) (text string, ok bool) {
 	return set.MatchPath(t.Path)
 }
 
-// distinctNames returns the names of the operator that are not the same as
-// file names have them, the best first.
+// distinctNames lists the names of the operator that differ as file names, the best first.
 func (t *Tensor) distinctNames() []string {
 	if t.disagree() {
 		return []string{t.FileOp, t.Op}
@@ -106,14 +100,14 @@ func (t *Tensor) distinctNames() []string {
 	return []string{t.Name()}
 }
 
-// renamed returns t with another name, and no other one.
+// renamed returns t with another name as its only name.
 func (t *Tensor) renamed(op string) *Tensor {
 	alias := *t
 	alias.Op, alias.FileOp = op, ""
 	return &alias
 }
 
-// Names are those of the tensors' operators.
+// Names yields the names of the operators of tensors.
 func Names(sides ...[]Tensor) iter.Seq[[]string] {
 	return func(yield func([]string) bool) {
 		for _, tensors := range sides {
@@ -126,26 +120,26 @@ func Names(sides ...[]Tensor) iter.Seq[[]string] {
 	}
 }
 
-// key is what two tensors have in common that are partners by some rule.
+// key is a property that partners share.
 type key struct {
 	name  string
 	kind  tensor.Kind
 	index int
 }
 
-// keys are the keys of a tensor: of its names, and of what is left of them
-// without an end that may be a shape. A shortened name is the partner of a whole
-// one only: two names that differ in what was cut are two names.
+// keys are the keys of a tensor, from its names and from its names without a possible shape at the
+// end. A shortened name is the partner of a whole name only: names that differ in the text that
+// was cut are two names.
 type keys struct {
 	whole     []key
 	shortened []shortened
 }
 
-// shortened is the key of a name without a shape, if it is one.
+// shortened is the key of a name without a possible shape at its end.
 type shortened struct {
 	key
 	shape tensor.Shape
-	// certain is set for a text that is a shape in any case, such as 1x3x224.
+	// certain is set for a text that can be nothing but a shape, such as 1x3x224.
 	certain bool
 }
 
@@ -177,8 +171,8 @@ func stemKeys(t *Tensor) (k keys) {
 	return k
 }
 
-// bothKeys are keys of operators with two names: partners that have both come
-// before those that have one of them.
+// bothKeys are keys of operators with two names. Partners with both names come before partners
+// with one of them.
 func bothKeys(t *Tensor) (k keys) {
 	if t.disagree() {
 		k.add(t, t.FileOp+"\x00"+t.Op)
@@ -192,7 +186,7 @@ func nameKeys(t *Tensor) keys {
 
 func normalisedKeys(t *Tensor) keys { return eachName(t, filename.Normalise) }
 
-// typedKeys are keys of operators with a known type.
+// typedKeys are keys of name and type, for operators with a known type.
 func typedKeys(t *Tensor) keys {
 	if t.OpType == "" {
 		return keys{}
@@ -200,7 +194,7 @@ func typedKeys(t *Tensor) keys {
 	return eachName(t, func(name string) string { return filename.Normalise(name) + "\x00" + t.OpType })
 }
 
-// eachName are keys of the distinct names of a tensor.
+// eachName makes a key of each distinct name of a tensor.
 func eachName(t *Tensor, as func(name string) string) (k keys) {
 	for _, name := range t.distinctNames() {
 		k.add(t, as(name))

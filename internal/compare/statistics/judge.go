@@ -285,7 +285,7 @@ func (d *digests) makers(v *value) (makers []*value, differ bool) {
 }
 
 func (d *digests) visit(o *op) {
-	if forward := d.byName[o.other(msprobe.Forward)]; o.backward {
+	if forward := d.byName[o.call.In(msprobe.Forward)]; o.backward {
 		o.bad = forward != nil && forward.bad || (forward == nil || !forward.paired) && d.any
 	}
 	seen := 0

@@ -12,7 +12,6 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
-	"dumptool/internal/format/msprobe"
 	"dumptool/internal/optype"
 	"dumptool/internal/tensor"
 )
@@ -431,20 +430,6 @@ func TestLinks(t *testing.T) {
 	for i, want := range [][]int{nil, {0}, {1}, {1}, {3}, {3}} {
 		if got := r.rows[i].Inputs; !slices.Equal(got, want) {
 			t.Errorf("row %d (%s) comes from %v, want %v", i, r.rows[i].Name(), got, want)
-		}
-	}
-}
-
-// TestOther finds the forward call of a backward one, and of the gradients of parameters.
-func TestOther(t *testing.T) {
-	for name, want := range map[string]string{
-		"Functional.relu.3.backward":               "Functional.relu.3.forward",
-		"Functional.threshold_backward.0.backward": "Functional.threshold_backward.0.forward",
-		"Module.fc.Linear.backward.1":              "Module.fc.Linear.forward.1",
-		"Module.fc.Linear.parameters_grad":         "Module.fc.Linear.forward.0",
-	} {
-		if got := newOp(&record.Row{Op: name}).other(msprobe.Forward); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
 }

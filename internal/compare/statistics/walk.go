@@ -85,16 +85,6 @@ type op struct {
 	bad        bool // it read digests that differ, or wrote one
 }
 
-// other is the name of the call of the same function or module in another direction. What goes
-// into the gradients of parameters, which may have no number, is the first call.
-func (o *op) other(direction msprobe.Direction) string {
-	name := o.call
-	if name.Direction = direction; o.gradients {
-		name.Number = "0"
-	}
-	return name.String()
-}
-
 // late reports whether the operator is of the backward pass.
 func (o *op) late() bool { return o.backward || o.gradients }
 
@@ -431,9 +421,9 @@ func (c *call) chooses() bool {
 // addForward adds what the forward call of a backward one read, and what goes into the
 // gradients of the parameters of a module.
 func (j *judge) addForward(c *call) {
-	forward := j.byName[c.other(msprobe.Forward)]
+	forward := j.byName[c.call.In(msprobe.Forward)]
 	if c.gradients {
-		if back := j.byName[c.other(msprobe.Backward)]; back != nil && back.paired {
+		if back := j.byName[c.call.In(msprobe.Backward)]; back != nil && back.paired {
 			for _, v := range back.ins {
 				if v.paired() && v.taint != unread {
 					c.add(v, true)

@@ -49,30 +49,26 @@ func ParseName(api string) Name {
 	if len(words) < 3 || !slices.Contains(directions, Direction(words[direction])) {
 		return Name{Callee: api}
 	}
-	name := Name{Number: words[number], Direction: Direction(words[direction])}
-	end := min(number, direction)
-	if _, err := strconv.ParseUint(name.Number, 10, 32); err != nil {
-		if name.Direction != Gradients || direction < number {
-			return Name{Callee: api}
-		}
-		name.Number, end = "", direction
+	if isNumber(words[number]) {
+		return Name{strings.Join(words[:min(number, direction)], "."), words[number], Direction(words[direction])}
 	}
-	name.Callee = strings.Join(words[:end], ".")
-	return name
+	if direction > number && words[direction] == string(Gradients) {
+		return Name{strings.Join(words[:direction], "."), "", Gradients}
+	}
+	return Name{Callee: api}
 }
 
-// String is the name as msprobe writes it.
-func (n Name) String() string {
-	words := []string{n.Callee}
-	for _, word := range []string{n.Number, string(n.Direction)} {
-		if word != "" {
-			words = append(words, word)
-		}
+// In is the name of the same call in another direction. Gradients of parameters count steps, if
+// anything; they belong to the first call.
+func (n Name) In(direction Direction) string {
+	number := n.Number
+	if n.Direction == Gradients {
+		number = "0"
 	}
-	if len(words) == 3 && IsModule(n.Callee) {
-		words[1], words[2] = words[2], words[1]
+	if IsModule(n.Callee) {
+		return n.Callee + "." + string(direction) + "." + number
 	}
-	return strings.Join(words, ".")
+	return n.Callee + "." + number + "." + string(direction)
 }
 
 // Class is the class of a module, such as Linear; empty for a function.
@@ -81,12 +77,10 @@ func (n Name) Class() string {
 		return ""
 	}
 	words := strings.Split(n.Callee, ".")
-	for i := len(words) - 1; i > 0; i-- {
-		if _, err := strconv.Atoi(words[i]); err != nil {
-			return words[i]
-		}
+	for len(words) > 2 && isNumber(words[len(words)-1]) {
+		words = words[:len(words)-1]
 	}
-	return ""
+	return words[len(words)-1]
 }
 
 // Function is the name of a function without its family, such as relu of Functional.relu; empty
@@ -98,4 +92,9 @@ func (n Name) Function() string {
 	_, function, _ := strings.Cut(n.Callee, ".")
 	function, _, _ = strings.Cut(function, ".")
 	return function
+}
+
+func isNumber(word string) bool {
+	_, err := strconv.ParseUint(word, 10, 32)
+	return err == nil
 }

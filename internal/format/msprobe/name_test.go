@@ -2,7 +2,7 @@ package msprobe
 
 import "testing"
 
-// TestParseName takes names apart and puts them together again.
+// TestParseName takes names apart.
 func TestParseName(t *testing.T) {
 	for _, tt := range []struct {
 		api             string
@@ -30,8 +30,20 @@ func TestParseName(t *testing.T) {
 		if got != tt.want || got.Class() != tt.class || got.Function() != tt.function {
 			t.Errorf("%q is %+v with class %q and function %q, want %+v, %q, %q", tt.api, got, got.Class(), got.Function(), tt.want, tt.class, tt.function)
 		}
-		if back := got.String(); back != tt.api {
-			t.Errorf("%q comes back as %q", tt.api, back)
+	}
+}
+
+// TestNameIn finds the forward call of a backward one, and of the gradients of parameters.
+func TestNameIn(t *testing.T) {
+	for name, want := range map[string]string{
+		"Functional.relu.3.backward":               "Functional.relu.3.forward",
+		"Functional.threshold_backward.0.backward": "Functional.threshold_backward.0.forward",
+		"Module.fc.Linear.backward.1":              "Module.fc.Linear.forward.1",
+		"Module.fc.Linear.parameters_grad":         "Module.fc.Linear.forward.0",
+		"Module.fc.Linear.parameters_grad.2":       "Module.fc.Linear.forward.0",
+	} {
+		if got := ParseName(name).In(Forward); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
 }
