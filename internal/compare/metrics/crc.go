@@ -2,6 +2,20 @@ package metrics
 
 import "hash/crc32"
 
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checksum adds the stored elements of both sides to their checksums.
+func (b *block) checksum() {
+	p := b.part
+	alike := b.equal && p.refCRC == p.npuCRC
+	p.refCRC = crc32.Update(p.refCRC, castagnoli, b.r.stored)
+	if alike {
+		p.npuCRC = p.refCRC
+	} else {
+		p.npuCRC = crc32.Update(p.npuCRC, castagnoli, b.n.stored)
+	}
+}
+
 // combineCRC returns the CRC-32C of two runs of bytes, one after the other, from
 // the CRC of each and the length of the second: the first is carried over that
 // many zero bytes.
