@@ -428,7 +428,8 @@ func (e *executor) judged(ctx context.Context, a *align.Alignment, row *record.R
 	return res, err
 }
 
-// addAxes completes the profiles of the axes of a pair that shows them.
+// addAxes completes the profiles of the axes of a pair that shows them. What precedes the first
+// error of a segment is read once more for it: most pairs have no error, and need no profiles.
 func (e *executor) addAxes(ctx context.Context, a *align.Alignment, req metrics.Request, res *metrics.Result) error {
 	if len(res.WithoutAxes) == 0 {
 		return nil
@@ -524,14 +525,15 @@ func (e *executor) segment(ctx context.Context, a *align.Alignment, engine *metr
 	return engine.Run(ctx, segment, r.Ref, r.NPU)
 }
 
-// kld computes the Kullback-Leibler divergence in a second pass.
+// kld computes the Kullback-Leibler divergence in a second pass: elements are scaled by the
+// ranges of both sides.
 func (e *executor) kld(ctx context.Context, a *align.Alignment, req metrics.Request, res *metrics.Result) (metrics.Metric, error) {
 	r, err := a.Readers(&e.buffers)
 	if err != nil {
 		return metrics.Metric{}, err
 	}
 	defer r.Close()
-	return metrics.KLD(ctx, req, res, r.Ref, r.NPU)
+	return e.pool.KLD(ctx, req, res, r.Ref, r.NPU)
 }
 
 // downgrade lowers a verdict on tensors that were not compared as they are.

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"dumptool/internal/compare"
+	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
@@ -34,53 +35,30 @@ func (t *tensors) check(ctx context.Context, opt *Options) Row {
 		t.checkStatistics(&r)
 		return r
 	}
-	contents, keys := map[string]bool{}, make([]string, len(t.items))
+	var c contents
+	defer c.close()
+	var places []uint64
 	r.Empty = true
 	for i, it := range t.items {
 		if it == nil {
 			continue
 		}
-		r.Drifts[i].File = new(it.String())
-		if it.Err != nil {
-			r.fail(it, it.Err)
-			return r
+		drift := &r.Drifts[i]
+		drift.File = new(it.String())
+		err := it.Err
+		if err == nil {
+			err = guard.Do(func() error { return c.add(ctx, &r, drift, it, opt.Version) })
 		}
-		err := guard.Do(func() error {
-			o, err := it.OpenBytes(opt.Version)
-			if err != nil {
-				return err
-			}
-			defer o.Close()
-			n, known := o.Stored.Count()
-			r.Empty = r.Empty && known && n == 0
-			crc, err := crcOf(ctx, o.Tensor)
-			key := fmt.Sprint(o.DType, o.Stored, o.Format, crc)
-			contents[key], keys[i], r.Drifts[i].CRC = true, key, &crc
-			return err
-		})
 		if err != nil {
 			r.fail(it, err)
-			return r
-		}
-	}
-	if r.Distinct = len(contents); r.Distinct == 1 {
-		return r
-	}
-	r.Status = record.Fail
-	var places []uint64
-	for i := 1; i < len(t.items); i++ {
-		drift := &r.Drifts[i]
-		if t.items[i] == nil || keys[i] == keys[0] {
-			continue
-		}
-		err := guard.Do(func() error { return drift.compare(ctx, t.items[0], t.items[i], opt.Version) })
-		if err != nil {
-			r.fail(t.items[i], err)
 			return r
 		}
 		if drift.Compared {
 			places = append(places, drift.places)
 		}
+	}
+	if r.Distinct = len(c.keys); r.Distinct > 1 {
+		r.Status = record.Fail
 	}
 	if len(places) > 1 {
 		r.Places = SamePlaces
@@ -91,6 +69,46 @@ func (t *tensors) check(ctx context.Context, opt *Options) Row {
 	return r
 }
 
+// contents are the different contents of a tensor in several runs.
+type contents struct {
+	keys  []string      // that of the first run first
+	first *align.Tensor // of the first run, open until all runs are compared with it
+}
+
+func (c *contents) close() {
+	if c.first != nil {
+		c.first.Close()
+	}
+}
+
+// add adds the tensor of a run, and compares it with the first one where it differs.
+func (c *contents) add(ctx context.Context, r *Row, d *Drift, it *compare.Tensor, version int) error {
+	o, err := it.OpenBytes(version)
+	if err != nil {
+		return err
+	}
+	if c.first == nil {
+		c.first = o
+	} else {
+		defer o.Close()
+	}
+	n, known := o.Stored.Count()
+	r.Empty = r.Empty && known && n == 0
+	crc, err := crcOf(ctx, o.Tensor)
+	if err != nil {
+		return err
+	}
+	d.CRC = &crc
+	key := fmt.Sprint(o.DType, o.Stored, o.Format, crc)
+	if !slices.Contains(c.keys, key) {
+		c.keys = append(c.keys, key)
+	}
+	if key == c.keys[0] {
+		return nil
+	}
+	return d.compare(ctx, c.first, o)
+}
+
 // fail makes the row one of a tensor that could not be read. The error names the tensor where
 // neither its file nor the error does: one of several in a file.
 func (r *Row) fail(it *compare.Tensor, err error) {
@@ -99,7 +117,9 @@ func (r *Row) fail(it *compare.Tensor, err error) {
 	}
 	r.Status, r.Err, r.Distinct = record.Error, lang.Failed(safefile.WithPath(it.Path, err)), 0
 	for i := range r.Drifts {
-		r.Drifts[i].CRC = nil
+		if d := &r.Drifts[i]; d.CRC != nil {
+			*d = Drift{Run: d.Run, File: d.File}
+		}
 	}
 }
 
@@ -124,18 +144,9 @@ func crcOf(ctx context.Context, t *tensorfile.Tensor) (CRC, error) {
 	return CRC(h.Sum32()), nil
 }
 
-// compare looks for the elements that differ between two runs.
-func (d *Drift) compare(ctx context.Context, first, other *compare.Tensor, version int) error {
-	a, err := first.OpenBytes(version)
-	if err != nil {
-		return err
-	}
-	defer a.Close()
-	b, err := other.OpenBytes(version)
-	if err != nil {
-		return err
-	}
-	defer b.Close()
+// compare looks for the elements that differ between two runs. It reads both once more: of most
+// tensors, which are equal, a checksum is all that anybody wants to know.
+func (d *Drift) compare(ctx context.Context, a, b *align.Tensor) error {
 	switch {
 	case a.DType != b.DType:
 		d.Why = lang.Sayf("%s in the first run, %s here", "首次运行为 %s，此处为 %s", a.DType, b.DType)

@@ -247,7 +247,7 @@ func (p *Pool) AddAxes(ctx context.Context, req Request, res *Result, ref, npu R
 	if len(res.WithoutAxes) == 0 {
 		return nil
 	}
-	req.Noise, req.LateAxes, req.Top, req.List, req.Points = nil, false, 0, 0, 0
+	req.Noise, req.Visit, req.LateAxes, req.Top, req.List, req.Points = nil, nil, false, 0, 0, 0
 	e, err := p.New(req)
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ func kldOf(t *testing.T, d tensor.DType, npu, ref []float64) Metric {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := KLD(context.Background(), req, res, a, b)
+	m, err := NewPool().KLD(context.Background(), req, res, a, b)
 	if err != nil {
 		t.Fatal(err)
 	}

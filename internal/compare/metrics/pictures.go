@@ -3,7 +3,6 @@ package metrics
 import (
 	"cmp"
 	"context"
-	"iter"
 	"math"
 	"slices"
 
@@ -97,8 +96,8 @@ type PictureRequest struct {
 	Sample bool
 }
 
-// Pictures reads a pair for its plots, twice: for samples and bounds, and to count
-// what lies between them. res is the result of the pair, of which the numbers
+// Pictures reads a pair for its plots, twice: the bins that the second pass counts in lie between
+// the bounds and by the samples that the first one finds. res is the result of the pair, of which the numbers
 // without the lists are enough.
 func (p *Pool) Pictures(ctx context.Context, req Request, res *Result, how PictureRequest, ref, npu Reader) (*Pictures, error) {
 	req.Noise = nil
@@ -112,7 +111,7 @@ func (p *Pool) Pictures(ctx context.Context, req Request, res *Result, how Pictu
 			g.OfSample = noise.SampleElements
 		}
 	}
-	if err := e.walk(ctx, ref, npu, noise.Strata{}.Runs(e.total, e.readElements), g.survey); err != nil {
+	if err := e.walk(ctx, ref, npu, Range{0, e.total}.runs(e.readElements), g.survey); err != nil {
 		return nil, err
 	}
 	g.plan(how.Bins)
@@ -120,39 +119,6 @@ func (p *Pool) Pictures(ctx context.Context, req Request, res *Result, how Pictu
 		return nil, err
 	}
 	return g.finish(), nil
-}
-
-// walk decodes runs of a pair block by block. What relate adds to results is dropped.
-func (e *Engine) walk(ctx context.Context, ref, npu Reader, runs iter.Seq2[int64, int], visit func(b *block)) error {
-	b, part := e.pool.get(e), e.newPartial(0)
-	l := newBlock(e, b, part)
-	walked := int64(0)
-	for at, count := range runs {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		refRead, npuRead := b.refRead[:count*e.ref.size], b.npuRead[:count*e.npu.size]
-		if err := ref.ReadElements(refRead, at); err != nil {
-			return &SideError{RefSide, err}
-		}
-		if err := npu.ReadElements(npuRead, at); err != nil {
-			return &SideError{NPUSide, err}
-		}
-		for i := 0; i < count; i += blockElements {
-			l.failed = true // so that errors are marked
-			l.begin(at+int64(i), min(blockElements, count-i), refRead[i*e.ref.size:], npuRead[i*e.npu.size:])
-			l.decode()
-			visit(&l)
-		}
-		if walked += int64(count); walked%SegmentElements == 0 {
-			b.histograms.take(part)
-		}
-	}
-	b.histograms.take(part)
-	clear(b.flags)
-	e.pool.buffers.Put(b)
-	e.pool.partials.Put(part)
-	return nil
 }
 
 // gatherer gathers the pictures of a pair.
@@ -297,6 +263,7 @@ func (r *ranking) addErrors(scores []float64, of func(k int) SampledError) {
 // equal ones.
 func (g *gatherer) find(b *block) {
 	g.odd, g.special = g.odd[:0], g.special[:0]
+	b.failed = true // so that the errors of the next block are marked
 	if !b.e.direct {
 		b.subtract()
 	}

@@ -2,7 +2,7 @@ package metrics
 
 import (
 	"context"
-	"hash/crc32"
+	"iter"
 	"slices"
 	"sync"
 
@@ -154,13 +154,22 @@ func (b *buffers) run(ctx context.Context, e *Engine, p *Partial, ref, npu Reade
 
 // add reads elements and adds them to a partial result, block by block.
 func (b *buffers) add(ctx context.Context, e *Engine, p *Partial, sums *tree, of Range, ref, npu Reader) error {
+	return b.walk(ctx, e, p, ref, npu, of.runs(e.readElements), func(l *block) {
+		l.checksum()
+		l.compute()
+		sums.add(&l.sums, 1)
+		p.blocks++
+	})
+}
+
+// walk reads runs of a pair in their order, and calls visit with each block before anything is
+// known of it. All that looks at every pair of elements is a visitor of this loop.
+func (b *buffers) walk(ctx context.Context, e *Engine, p *Partial, ref, npu Reader, runs iter.Seq2[int64, int], visit func(*block)) error {
 	l := newBlock(e, b, p)
-	castagnoli := crc32.MakeTable(crc32.Castagnoli) // made once
-	for at := of.First; at < of.End; {
+	for at, count := range runs {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		count := int(min(int64(e.readElements), of.End-at))
 		refRead, err := elements(ref, b.refRead[:count*e.ref.size], at)
 		if err != nil {
 			return &SideError{RefSide, err}
@@ -169,24 +178,45 @@ func (b *buffers) add(ctx context.Context, e *Engine, p *Partial, sums *tree, of
 		if err != nil {
 			return &SideError{NPUSide, err}
 		}
-		if visit := e.request.Visit; visit != nil {
-			visit(at, refRead, npuRead)
+		if e.request.Visit != nil {
+			e.request.Visit(at, refRead, npuRead)
 		}
-		equal := p.refCRC == p.npuCRC
 		for i := 0; i < count; i += blockElements {
-			k := min(blockElements, count-i)
-			l.begin(at+int64(i), k, refRead[i*e.ref.size:], npuRead[i*e.npu.size:])
-			l.compute()
-			equal = equal && l.equal
-			sums.add(&l.sums, 1)
-			p.blocks++
+			l.begin(at+int64(i), min(blockElements, count-i), refRead[i*e.ref.size:], npuRead[i*e.npu.size:])
+			visit(&l)
 		}
-		npuCRC := p.npuCRC
-		p.refCRC = crc32.Update(p.refCRC, castagnoli, refRead)
-		if p.npuCRC = p.refCRC; !equal {
-			p.npuCRC = crc32.Update(npuCRC, castagnoli, npuRead)
-		}
-		at += int64(count)
 	}
 	return nil
+}
+
+// walk decodes runs of a pair block by block for a visitor, in the buffers of the pool. What it
+// adds to results is dropped.
+func (e *Engine) walk(ctx context.Context, ref, npu Reader, runs iter.Seq2[int64, int], visit func(*block)) error {
+	b, part := e.pool.get(e), e.newPartial(0)
+	err := b.walk(ctx, e, part, ref, npu, runs, func(l *block) {
+		if l.first%SegmentElements == 0 { // counters have 32 bits
+			b.histograms.take(part)
+		}
+		l.decode()
+		visit(l)
+	})
+	if err != nil {
+		return err
+	}
+	b.histograms.take(part)
+	clear(b.flags)
+	e.pool.buffers.Put(b)
+	e.pool.partials.Put(part)
+	return nil
+}
+
+// runs are the elements of a range, so many at a time.
+func (r Range) runs(most int) iter.Seq2[int64, int] {
+	return func(yield func(int64, int) bool) {
+		for at := r.First; at < r.End; at += int64(most) {
+			if !yield(at, int(min(int64(most), r.End-at))) {
+				return
+			}
+		}
+	}
 }
