@@ -11,6 +11,10 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/compare"
+	"dumptool/internal/compare/conclude"
+	"dumptool/internal/compare/execute"
+	"dumptool/internal/compare/limits"
+	"dumptool/internal/compare/plan"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
@@ -90,7 +94,7 @@ HPAA's files: a CSV file with the errors of every bad tensor, logs, op_config.cs
 
 func (o *compareOptions) define(cmd *cobra.Command) {
 	define(cmd, slices.Concat(o.sides(), o.operators(), o.pairs(), o.ofRanks(), o.shapes(), o.graph(), o.acceptance(), o.execution(), o.judge(cmd), o.failures())...)
-	cmd.Flag("hf32").NoOptDefVal = string(compare.HF32On)
+	cmd.Flag("hf32").NoOptDefVal = string(limits.HF32On)
 	define(cmd, cmdFlag{"fail-fast", yes(&o.FailFast), "stop after the first failure by limits in execution order", "按执行顺序遇到首个超出门限的失败即停止", ci, rare})
 	o.output.define(cmd)
 }
@@ -118,7 +122,7 @@ func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) er
 		}
 	}
 	o.Origin = o.shards.origin(cmd, o.Shard, "")
-	plan, err := compare.NewPlan(ctx, o.Options)
+	plan, err := compare.New(ctx, o.Options)
 	if err != nil {
 		return a.notCompared(err)
 	}
@@ -171,7 +175,7 @@ func (o *compareOptions) forShard() error {
 }
 
 // compareShard compares the rounds of a shard and writes its document.
-func (o *compareOptions) compareShard(ctx context.Context, a *app, plan *compare.Plan) error {
+func (o *compareOptions) compareShard(ctx context.Context, a *app, plan *compare.Run) error {
 	path := o.documentPath()
 	earlier, complete := o.earlier(a, plan, path)
 	if complete {
@@ -209,14 +213,14 @@ func (o *compareOptions) documentPath() string {
 
 // earlier is the report of the same work that --resume finds at a path, nil if there is none,
 // and whether nothing is missing in it.
-func (o *compareOptions) earlier(a *app, plan *compare.Plan, path string) (rep *record.Report, complete bool) {
+func (o *compareOptions) earlier(a *app, plan *compare.Run, path string) (rep *record.Report, complete bool) {
 	origin := o.Origin
 	origin.Listing = plan.Listing()
 	d := o.shards.earlier(a, path, &origin)
 	if d == nil || o.KLD && o.Shard.On() && !asked(d.Options, divergence) {
 		return nil, false
 	}
-	rep, err := compare.ReadReport(path)
+	rep, err := conclude.ReadReport(path)
 	if err != nil {
 		return nil, false
 	}
@@ -255,13 +259,13 @@ func (o *compareOptions) resolve(a *app, args []string) error {
 		return err
 	}
 	o.Axes = a.streams.OutWidth > 0
-	if o.Unshard == compare.UnshardOff && o.Groups.Mesh != nil {
+	if o.Unshard == plan.UnshardOff && o.Groups.Mesh != nil {
 		return usagef("--parallel is of ranks that are compared with their part of the reference: leave --unshard off out")
 	}
 	if err := cmp.Or(readGroups(&o.Groups, o.groups), o.load(o.output.out)); err != nil {
 		return err
 	}
-	if o.FailFast && o.Judge.Verdict.Mode == compare.ByEvidence {
+	if o.FailFast && o.Judge.Verdict.Mode == limits.ByEvidence {
 		return usagef("--fail-fast needs limits, since evidence compares rows with each other: give --atol, --rtol or --verdict limits")
 	}
 	warn(a, o.Warnings)
@@ -278,8 +282,8 @@ func warnOfModels(a *app, cmd *cobra.Command) {
 }
 
 // comparePairs compares the pairs of a plan, with a progress bar.
-func (a *app) comparePairs(ctx context.Context, plan *compare.Plan) ([]compare.Part, error) {
-	return watched(a, "comparing", func(observe func(batch.Event)) ([]compare.Part, error) { return plan.Execute(ctx, observe) })
+func (a *app) comparePairs(ctx context.Context, plan *compare.Run) ([]execute.Part, error) {
+	return watched(a, "comparing", func(observe func(batch.Event)) ([]execute.Part, error) { return plan.Execute(ctx, observe) })
 }
 
 // write writes the baseline and the reports.
@@ -303,7 +307,7 @@ func misspelled(cmd *cobra.Command, args []string, err error) error {
 
 // notCompared concludes a comparison that an error ended.
 func (a *app) notCompared(err error) error {
-	if nothing, ok := errors.AsType[*compare.NothingError](err); ok {
+	if nothing, ok := errors.AsType[*plan.NothingError](err); ok {
 		return a.conclude(nothing.Outcome())
 	}
 	return compareError(err)
@@ -312,7 +316,7 @@ func (a *app) notCompared(err error) error {
 // compareError gives an error that ended a comparison its exit status.
 func compareError(err error) error {
 	var file *sidefile.FileError
-	var order *compare.OrderError
+	var order *plan.OrderError
 	switch {
 	case errors.As(err, &file):
 		return configError(err)

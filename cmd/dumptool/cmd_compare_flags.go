@@ -8,9 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dumptool/internal/compare"
 	"dumptool/internal/compare/align"
+	"dumptool/internal/compare/conclude"
+	"dumptool/internal/compare/limits"
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/plan"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/standard"
 	"dumptool/internal/config"
@@ -21,7 +23,7 @@ import (
 
 // comparison is what the flags say that compare and the commands below it share.
 type comparison struct {
-	compare.Options
+	conclude.Options
 	files sidefile.Files
 	// paths are another spelling of the arguments.
 	paths []string
@@ -39,9 +41,9 @@ type comparison struct {
 func newComparison() *comparison {
 	o := &comparison{order: "auto"}
 	o.Shape.AutoLayout = align.LayoutByValues
-	o.Judge.Limits.Profile, o.Judge.Verdict.NaN = compare.ProfileHPAA, compare.NaNStrict
-	o.Judge.Verdict.HF32, o.Judge.Verdict.Flow = compare.HF32Auto, compare.FlowAuto
-	o.Slack, o.Check, o.Unshard = 1.5, compare.CheckSuspects, compare.UnshardAuto
+	o.Judge.Limits.Profile, o.Judge.Verdict.NaN = limits.ProfileHPAA, limits.NaNStrict
+	o.Judge.Verdict.HF32, o.Judge.Verdict.Flow = limits.HF32Auto, limits.FlowAuto
+	o.Slack, o.Check, o.Unshard = 1.5, conclude.CheckSuspects, plan.UnshardAuto
 	o.computeAgain()
 	return o
 }
@@ -66,14 +68,14 @@ func (o *comparison) judge(cmd *cobra.Command) []cmdFlag {
 	share := func(x float64) bool { return x >= 0 && x <= 1 }
 	finite := func(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }
 	return []cmdFlag{
-		{"verdict", choice(&v.Mode, compare.VerdictModes()), "what fails by `RULE`: evidence of a fault, or limits; default: evidence, but limits where any are given", "按 `RULE` 判定：evidence(故障的证据)或 limits(门限)；默认 evidence，给出任何门限时为 limits", judging, ofRow | onLimits},
+		{"verdict", choice(&v.Mode, limits.VerdictModes()), "what fails by `RULE`: evidence of a fault, or limits; default: evidence, but limits where any are given", "按 `RULE` 判定：evidence(故障的证据)或 limits(门限)；默认 evidence，给出任何门限时为 limits", judging, ofRow | onLimits},
 		{profileName, profile(&l.Profile), "`NAME` of a set of limits; hpaa, dtype (by element type), torch, exact; or a file.yaml of them with keys such as profile, atol, rtol, tol-mode, nan-policy, int-tol (for pairs of integers) and accum (widens rtol by the root of so many products)", "一组门限的 `NAME`；hpaa、dtype(按数据类型)、torch、exact；或门限文件 file.yaml，键有 profile、atol、rtol、tol-mode、nan-policy、int-tol(整数对)和 accum(按乘积个数的平方根放宽 rtol)等", judging, ofRow | onLimits},
 		{"atol", number(&l.Atol, 0), "absolute limit `A`; hpaa: 0.005", "绝对门限 `A`；hpaa：0.005", judging, ofRow | onLimits | inProfile},
 		{"rtol", number(&l.Rtol, 0), "limit relative to the reference `R`; hpaa: 0.2", "相对标杆的门限 `R`；hpaa：0.2", judging, ofRow | onLimits | inProfile},
 		{"gate", gate(cmd), "fail by `METRICS` of a whole tensor; cosine>=0.99, red<=0.01 (relative Euclidean distance), mean_rel<=0.01 (also undefined because a reference of zeros differs), sqnr>=30 (dB), ulp<=4 (of the NPU's type), with commas between them", "按整个张量的 `METRICS` 判为失败；cosine>=0.99、red<=0.01(相对欧氏距离)、mean_rel<=0.01(标杆全零而有差异、因而无定义时也失败)、sqnr>=30(dB)、ulp<=4(按 NPU 的类型)，以逗号分隔", judging, ofTransport | inProfile | onLimits},
 		{"op-config|op-config-name", text(&o.files.OpConfig), "limits per operator in `FILE` (op_name,atol,rtol)", "`FILE` 中为各算子的门限(op_name,atol,rtol)", judging, place | onLimits | onHPAA},
-		{"tol-mode", named(&o.Judge.Mode, compare.TolModes(), metrics.IsClose, metrics.BothExceeded, metrics.EitherExceeded), "error `RULE`: isclose (beyond atol + rtol*|cpu|), both-exceeded, either-exceeded", "", judging, ofRow | hidden | inProfile | onLimits | onHPAA},
-		{"nan-policy", choice(&v.NaN, compare.NaNPolicies()), "`POLICY` for NaN and infinities: strict, equal, hpaa (replaced as HPAA does), ignore (left out; a tensor of which nothing is left fails)", "NaN 和无穷的 `POLICY`：strict、equal、hpaa(如 HPAA 那样替换)、ignore(不计；全部不计的张量失败)", judging, ofRow | rare | inProfile | onLimits | onHPAA},
+		{"tol-mode", named(&o.Judge.Mode, limits.TolModes(), metrics.IsClose, metrics.BothExceeded, metrics.EitherExceeded), "error `RULE`: isclose (beyond atol + rtol*|cpu|), both-exceeded, either-exceeded", "", judging, ofRow | hidden | inProfile | onLimits | onHPAA},
+		{"nan-policy", choice(&v.NaN, limits.NaNPolicies()), "`POLICY` for NaN and infinities: strict, equal, hpaa (replaced as HPAA does), ignore (left out; a tensor of which nothing is left fails)", "NaN 和无穷的 `POLICY`：strict、equal、hpaa(如 HPAA 那样替换)、ignore(不计；全部不计的张量失败)", judging, ofRow | rare | inProfile | onLimits | onHPAA},
 		{"max-error-ratio", decimal(&v.MaxErrorRatio, share, "want a share from 0 to 1"), "`SHARE` of error elements that still passes", "错误元素不超过 `SHARE` 仍算通过", judging, ofRow | rare | inProfile | onLimits},
 		{"min-cos", number(&v.Gates.MinCos, -1), "fail below this cosine `C`", "", judging, ofRow | hidden | onLimits},
 		{"max-red", number(&v.Gates.MaxRED, 0), "fail above this relative Euclidean distance `D`", "", judging, ofRow | hidden | onLimits},
@@ -87,10 +89,10 @@ func (o *comparison) judge(cmd *cobra.Command) []cmdFlag {
 
 // profile is a set of limits by its name, or a file of them, which is read with the
 // settings.
-func profile(to *compare.Profile) *value[compare.Profile] {
-	v := choice(to, compare.Profiles())
+func profile(to *limits.Profile) *value[limits.Profile] {
+	v := choice(to, limits.Profiles())
 	byName := v.read
-	v.read = func(text string) (compare.Profile, error) {
+	v.read = func(text string) (limits.Profile, error) {
 		if config.IsFile(text) {
 			return *to, nil
 		}
@@ -142,27 +144,27 @@ func (o *comparison) pairs() []cmdFlag {
 		cmdFlag{"graph-file", texts(&o.graphFiles), "`FILE` that says who feeds whom, or the order; it is known by its content: an execution order of MindSpore, a map of consumers of HPAA, the graph of an offline model (JSON or ge_proto_*.txt), or a graph of MindSpore or folder of them", "说明数据流或执行顺序的 `FILE`；按内容识别：MindSpore 的执行顺序、HPAA 的消费者映射、离线模型的图(JSON 或 ge_proto_*.txt)，或 MindSpore 的图或其目录", facts, place | onOrder | onHPAA | onMsaccucmp},
 		cmdFlag{"fusion|f|fusion-rule-file", text(&o.files.Fusion), "fusion-rule `FILE`: the graph of the offline model as JSON, or as text (ge_proto_*.txt)", "", facts, place | hidden},
 		cmdFlag{"round", round(&o.Pair.Rounds), "of several rounds of one tensor compare `WHICH`: all, first, last, or a number from 0", "同一张量有多轮时比对 `WHICH`：all、first、last，或从 0 开始的编号", pairing, ofRound | rare},
-		cmdFlag{"unshard", choice(&o.Unshard, compare.Unshards()), "compare tensors of several ranks with their part of a reference of one rank, found by values, `WHEN`: auto where the ranks are sharded, off", "`WHEN` 把多个 rank 的张量与单 rank 标杆中(按数值找到的)对应部分比对：auto(各 rank 被切分时)、off", pairing, ofRow | rare},
+		cmdFlag{"unshard", choice(&o.Unshard, plan.Unshards()), "compare tensors of several ranks with their part of a reference of one rank, found by values, `WHEN`: auto where the ranks are sharded, off", "`WHEN` 把多个 rank 的张量与单 rank 标杆中(按数值找到的)对应部分比对：auto(各 rank 被切分时)、off", pairing, ofRow | rare},
 		cmdFlag{"fuzzy", yes(&o.Pair.Fuzzy), "pair calls of msprobe that have no partner by their order, whatever their numbers are", "msprobe 中没有配对的调用按顺序配对，不论编号", pairing, ofRow | rare},
 		cmdFlag{"inputs", yes(&o.Pair.Inputs), "compare the inputs in dumps too; default: if the reference has inputs", "也比对 dump 中的输入；默认在标杆有输入时", pairing, ofRow | rare})
 }
 
 // round says which of several rounds of one tensor are compared.
-func round(to *compare.Rounds) *value[compare.Rounds] {
-	return &value[compare.Rounds]{to: to, kind: "string", given: "all", known: []string{"all", "first", "last"}, read: func(text string) (compare.Rounds, error) {
+func round(to *plan.Rounds) *value[plan.Rounds] {
+	return &value[plan.Rounds]{to: to, kind: "string", given: "all", known: []string{"all", "first", "last"}, read: func(text string) (plan.Rounds, error) {
 		switch strings.ToLower(text) {
 		case "all", "":
-			return compare.Rounds{}, nil
+			return plan.Rounds{}, nil
 		case "first":
-			return compare.Rounds{First: true}, nil
+			return plan.Rounds{First: true}, nil
 		case "last":
-			return compare.Rounds{Last: true}, nil
+			return plan.Rounds{Last: true}, nil
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {
-			return compare.Rounds{}, wantf("want all, first, last or a number from 0")
+			return plan.Rounds{}, wantf("want all, first, last or a number from 0")
 		}
-		return compare.Rounds{Number: &n}, nil
+		return plan.Rounds{Number: &n}, nil
 	}}
 }
 
@@ -259,7 +261,7 @@ func (o *comparison) graph() []cmdFlag {
 	return []cmdFlag{
 		{"consumer-map|consumer-map-filename", text(&o.files.Consumers), "inputs of operators in `FILE`, as HPAA's consumer_map_dict.file", "", facts, place | hidden},
 		ir,
-		{"flow", choice(&o.Judge.Verdict.Flow, compare.FlowsFrom()), "what says which operator feeds which: auto (files, else inputs with the elements of an earlier output: inputs of one side are read for it), files, none", "数据流的来源：auto(文件，否则由与此前某输出元素相同的输入推断，为此读取一侧的输入)、files、none", facts, ofRow | rare | onOrder},
+		{"flow", choice(&o.Judge.Verdict.Flow, limits.FlowsFrom()), "what says which operator feeds which: auto (files, else inputs with the elements of an earlier output: inputs of one side are read for it), files, none", "数据流的来源：auto(文件，否则由与此前某输出元素相同的输入推断，为此读取一侧的输入)、files、none", facts, ofRow | rare | onOrder},
 	}
 }
 
@@ -270,8 +272,8 @@ func (o *comparison) acceptance() []cmdFlag {
 		{"noise", text(&o.Second), "`PATH` of a reference of lower precision; how far it is from the first is the noise that the verdict allows", "低精度标杆的 `PATH`；它与标杆的距离即判定所允许的噪声", facts, place | onLimits},
 		{"standard", choice(&o.Standard.Name, standard.Names()), "judge single operators by the acceptance standard `NAME` instead: cann-eco, cann-mixed, cann-l0, cann-l1, cann-l2 (the last three need --third)", "改按验收标准 `NAME` 判定单个算子：cann-eco、cann-mixed、cann-l0、cann-l1、cann-l2(后三个需要 --third)", judging, ofRow | rare | onLimits},
 		{"third", text(&o.Third), "`PATH` of a third-party result for --standard, paired with the reference as the NPU data is", "--standard 所用第三方结果的 `PATH`，与标杆的配对方式同 NPU 数据", judging, place | rare | onLimits},
-		{"check", choice(&o.Check, compare.CheckModes()), "compute `OPERATORS` of the NPU again from their own inputs, where these were dumped: suspects (those that the evidence suspects or cannot clear; nothing is read where there are none), all, none", "若输入已 dump，则由 NPU 算子自身的输入重新计算哪些 `OPERATORS`：suspects(证据所怀疑的或无法澄清的；没有则不读取)、all、none", judging, ofRound | rare | onLimits},
-		{"hf32", choice(&o.Judge.Verdict.HF32, compare.HF32s()), "whether float32 products are made of inputs of 11 bits, HF32: auto (all of a kind show it; off with --standard), on, off", "float32 乘法的输入是否为 11 位(HF32)：auto(同类算子都表现如此时；有 --standard 时关闭)、on、off", judging, ofRow | rare | onLimits},
+		{"check", choice(&o.Check, conclude.CheckModes()), "compute `OPERATORS` of the NPU again from their own inputs, where these were dumped: suspects (those that the evidence suspects or cannot clear; nothing is read where there are none), all, none", "若输入已 dump，则由 NPU 算子自身的输入重新计算哪些 `OPERATORS`：suspects(证据所怀疑的或无法澄清的；没有则不读取)、all、none", judging, ofRound | rare | onLimits},
+		{"hf32", choice(&o.Judge.Verdict.HF32, limits.HF32s()), "whether float32 products are made of inputs of 11 bits, HF32: auto (all of a kind show it; off with --standard), on, off", "float32 乘法的输入是否为 11 位(HF32)：auto(同类算子都表现如此时；有 --standard 时关闭)、on、off", judging, ofRow | rare | onLimits},
 	}
 }
 
@@ -284,9 +286,9 @@ func (o *comparison) chooseStandard() error {
 		return usagef("--third needs --standard NAME")
 	case name != "" && o.Second != "":
 		return usagef("--noise is for the verdict by evidence: it cannot stand beside --standard")
-	case name != "" && o.Judge.Verdict.Mode == compare.ByEvidence:
+	case name != "" && o.Judge.Verdict.Mode == limits.ByEvidence:
 		return usagef("--standard %s stands in place of --verdict evidence: want one of them", name)
-	case name != "" && o.Judge.Verdict.Gates != (compare.Gates{}):
+	case name != "" && o.Judge.Verdict.Gates != (limits.Gates{}):
 		return usagef("--standard %s: gates such as --min-cos have no part in it", name)
 	case name.NeedsThird() && o.Third == "":
 		return usagef("--standard %s needs --third PATH", name)
@@ -303,7 +305,7 @@ func (o *comparison) chooseStandard() error {
 		}
 	}
 	if name != "" {
-		o.Judge.Verdict.Mode = compare.ByLimits
+		o.Judge.Verdict.Mode = limits.ByLimits
 	}
 	o.nameStandard()
 	return nil
@@ -311,7 +313,7 @@ func (o *comparison) chooseStandard() error {
 
 // nameStandard lets a standard know of HF32.
 func (o *comparison) nameStandard() {
-	o.Standard.HF32 = o.Standard.Name != "" && o.Judge.Verdict.HF32 == compare.HF32On
+	o.Standard.HF32 = o.Standard.Name != "" && o.Judge.Verdict.HF32 == limits.HF32On
 }
 
 // failStatuses are the names of --fail-on.
@@ -351,9 +353,9 @@ func (o *comparison) failures() []cmdFlag {
 const updateFlag = "update-baseline"
 
 // required is what has to be compared.
-func required(to *compare.Required) *value[compare.Required] {
-	return &value[compare.Required]{to: to, kind: "string", read: func(text string) (compare.Required, error) {
-		r, ok := compare.ParseRequired(text)
+func required(to *conclude.Required) *value[conclude.Required] {
+	return &value[conclude.Required]{to: to, kind: "string", read: func(text string) (conclude.Required, error) {
+		r, ok := conclude.ParseRequired(text)
 		if !ok {
 			return r, wantf("want all, a share such as 0.9 or 90%%, or a number of tensors from 2")
 		}

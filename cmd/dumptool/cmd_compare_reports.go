@@ -12,6 +12,8 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/compare"
+	"dumptool/internal/compare/conclude"
+	"dumptool/internal/compare/execute"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/lang"
@@ -28,13 +30,13 @@ type compareOutput struct {
 	topN int
 	// extraGiven reports whether --extra-columns was given.
 	extraGiven func() bool
-	pictures   compare.PictureOptions
+	pictures   execute.PictureOptions
 }
 
 // newCompareOutput returns the defaults of the flags.
 func newCompareOutput() compareOutput {
 	return compareOutput{topN: 20, look: report.Options{Elements: report.OpErrors{Count: 128}, HPAA: report.CSVOptions{ExtraColumns: true}},
-		pictures: compare.PictureOptions{Kept: 200, Bins: metrics.BinLimits{Min: 1, Max: 128}}}
+		pictures: execute.PictureOptions{Kept: 200, Bins: metrics.BinLimits{Min: 1, Max: 128}}}
 }
 
 func (o *compareOutput) define(cmd *cobra.Command) {
@@ -106,7 +108,7 @@ const (
 
 // resolve chooses the formats that nobody chose, which are HPAA's where its sides are
 // compared, says what the reports need, and finds out whether they can be written.
-func (o *compareOutput) resolve(opt *compare.Options, ofHPAA bool) error {
+func (o *compareOutput) resolve(opt *conclude.Options, ofHPAA bool) error {
 	switch {
 	case len(o.formats) > 0:
 	case o.out == "":
@@ -143,7 +145,7 @@ func (o *compareOutput) resolve(opt *compare.Options, ofHPAA bool) error {
 }
 
 // setKept sets what the comparison keeps for the reports.
-func (o *compareOutput) setKept(opt *compare.Options) {
+func (o *compareOutput) setKept(opt *conclude.Options) {
 	keep := report.KeepOf[*record.Report](o.formats...)
 	opt.Bins, opt.KLD, opt.Calls = keep.Bins, keep.Divergence, keep.Calls
 	if keep.Worst {
@@ -169,14 +171,14 @@ func (o *compareOutput) setKept(opt *compare.Options) {
 
 // comparedRun is a run that was compared: its report, and what its rows are of.
 type comparedRun struct {
-	plan  *compare.Plan
-	parts []compare.Part
+	plan  *compare.Run
+	parts []execute.Part
 	*record.Report
 }
 
 // write prints the report, or writes the reports to a folder and prints the
 // summary. A run that is interrupted while its plots are drawn has the others.
-func (o *compareOutput) write(ctx context.Context, a *app, opt *compare.Options, run comparedRun) error {
+func (o *compareOutput) write(ctx context.Context, a *app, opt *conclude.Options, run comparedRun) error {
 	ropt := o.look
 	ropt.Text.Lang, ropt.Kept, ropt.Elements.Mode = a.lang(), run.Listed.Kept, opt.Judge.Mode
 	ropt.Page.Lang, ropt.Page.NoPaths = string(a.global.lang), o.noPaths // the language of the browser unless it is said
@@ -219,7 +221,7 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *compare.Options,
 }
 
 // gatherPictures reads tensors once more for their pictures, with a progress bar.
-func (a *app) gatherPictures(ctx context.Context, opt *compare.PictureOptions, run comparedRun, draw func(int, *metrics.Pictures) func() error) (failed []error, err error) {
+func (a *app) gatherPictures(ctx context.Context, opt *execute.PictureOptions, run comparedRun, draw func(int, *metrics.Pictures) func() error) (failed []error, err error) {
 	drawn := 0
 	for i := range run.Len() {
 		if opt.Plots && run.Row(i).IsDrawn() {

@@ -11,6 +11,7 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/compare"
+	"dumptool/internal/compare/conclude"
 	"dumptool/internal/compare/determinism"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
@@ -81,7 +82,7 @@ func runCompareDetail(ctx context.Context, a *app, opts *compareDetailOptions, a
 	if err := opts.resolve(a, selector, args); err != nil {
 		return err
 	}
-	plan, err := compare.NewDetailPlan(ctx, opts.Options, selector)
+	plan, err := compare.NewDetail(ctx, opts.Options, selector)
 	if err != nil {
 		return a.notCompared(err)
 	}
@@ -204,9 +205,9 @@ those of the profile, not of the run.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runCompareJudge(cmd.Context(), a, opts, args) },
 	}
-	cmd.Long += formatHelp[*compare.Judgement]() + exitStatus(exitFound, exitNothing, exitCoverage)
+	cmd.Long += formatHelp[*conclude.Judgement]() + exitStatus(exitFound, exitNothing, exitCoverage)
 	define(cmd, append(opts.judge(cmd), (*exitZero)(&opts.ExitZero).flag("failures", "失败"))...)
-	formatFlag[*compare.Judgement](cmd, &opts.format)
+	formatFlag[*conclude.Judgement](cmd, &opts.format)
 	return cmd
 }
 
@@ -218,7 +219,7 @@ func runCompareJudge(_ context.Context, a *app, opts *compareJudgeOptions, args 
 	if err := opts.load(""); err != nil {
 		return err
 	}
-	doc, j, err := compare.JudgeFile(args[0], &opts.Options.Judge, opts.SideFiles.OpConfig)
+	doc, j, err := conclude.JudgeFile(args[0], &opts.Options.Judge, opts.SideFiles.OpConfig)
 	if err != nil {
 		return err
 	}

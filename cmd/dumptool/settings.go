@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"dumptool/internal/compare"
+	"dumptool/internal/compare/limits"
 	"dumptool/internal/config"
 	"dumptool/internal/lang"
 )
@@ -150,7 +150,7 @@ func applyProfile(cmd *cobra.Command, profile *pflag.Flag) error {
 	name, ok := settings.Lookup(nil, profileName)
 	switch {
 	case !ok:
-		name.Text = string(compare.ProfileHPAA)
+		name.Text = string(limits.ProfileHPAA)
 	case config.IsFile(name.Text):
 		return usagef("--profile: %s: %s is a file: a profile names no other file", name.Source, name.Text)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"dumptool/internal/batch"
 	"dumptool/internal/compare"
+	"dumptool/internal/compare/conclude"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
@@ -87,12 +88,12 @@ func TestCrashOfComparison(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var opt compare.Options
-		opt.Ref, opt.NPU, opt.Check = dir, dir, compare.CheckAll
+		var opt conclude.Options
+		opt.Ref, opt.NPU, opt.Check = dir, dir, conclude.CheckAll
 		opt.Self = func(ctx context.Context, _ []string, together func(dumpdir.Coordinates) bool) (map[record.OutputAt]*record.Self, []lang.Sentence, error) {
 			return Selves(ctx, run, crashing(formula), together)
 		}
-		c, err := compare.NewPlan(t.Context(), opt)
+		c, err := compare.New(t.Context(), opt)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"dumptool/internal/compare/conclude"
+	"dumptool/internal/compare/limits"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/compare/standard"
 	"dumptool/internal/dumpdir"
@@ -14,9 +16,9 @@ import (
 )
 
 // accepting are options of an acceptance.
-func accepting(ref, npu string, s standard.Name, third string) Options {
+func accepting(ref, npu string, s standard.Name, third string) conclude.Options {
 	opt := exactly(ref, npu)
-	opt.Judge.Limits.Profile, opt.Judge.Verdict.Mode = ProfileHPAA, ByLimits
+	opt.Judge.Limits.Profile, opt.Judge.Verdict.Mode = limits.ProfileHPAA, limits.ByLimits
 	opt.Standard.Name, opt.Third = s, third
 	return opt
 }

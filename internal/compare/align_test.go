@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"dumptool/internal/compare/align"
+	"dumptool/internal/compare/conclude"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumptest"
 	"dumptool/internal/finding"
@@ -98,7 +99,7 @@ func deviceArray(f tensor.Format, a axes) (shape tensor.Shape, values []float64)
 }
 
 // pairOf runs a comparison of two files, or of one file in each of two folders.
-func pairOf(t *testing.T, refName string, ref []byte, npuName string, npu []byte, change func(*Options)) *record.Row {
+func pairOf(t *testing.T, refName string, ref []byte, npuName string, npu []byte, change func(*conclude.Options)) *record.Row {
 	t.Helper()
 	dir := t.TempDir()
 	opt := exactly(write(t, filepath.Join(dir, "ref", refName), ref), write(t, filepath.Join(dir, "npu", npuName), npu))
@@ -144,7 +145,7 @@ func TestDeviceLayouts(t *testing.T) {
 					shape, values := hostArray(golden, tt.axes)
 					ref := array(tensor.Float16, shape, values...)
 					f, _ := tensor.ParseFormat(order)
-					row := pairOf(t, "conv.npy", ref, dumpName, npu, func(o *Options) {
+					row := pairOf(t, "conv.npy", ref, dumpName, npu, func(o *conclude.Options) {
 						if recorded != "" {
 							o.Shape.OriginalFormat = &f
 						}
@@ -157,7 +158,7 @@ func TestDeviceLayouts(t *testing.T) {
 					}
 					// The same with a wrong element in the middle.
 					values[len(values)/2]++
-					row = pairOf(t, "conv.npy", array(tensor.Float16, shape, values...), dumpName, npu, func(o *Options) {
+					row = pairOf(t, "conv.npy", array(tensor.Float16, shape, values...), dumpName, npu, func(o *conclude.Options) {
 						if recorded != "" {
 							o.Shape.OriginalFormat = &f
 						}
@@ -239,7 +240,7 @@ func TestHostOrderStays(t *testing.T) {
 			t.Errorf("%v: %s %v %v, want PASS", shape, row.Status, row.Reasons, row.Notes)
 		}
 	}
-	force := func(o *Options) { o.Shape.Force = true }
+	force := func(o *conclude.Options) { o.Shape.Force = true }
 	if row := pairOf(t, "conv.npy", array(tensor.Float32, tensor.Shape{3, 9}, ramp(27)...), dumpName, npu, force); row.Status != record.Warn {
 		t.Errorf("forced: %s %v %v, want WARN", row.Status, row.Reasons, row.Notes)
 	}
@@ -254,36 +255,36 @@ func TestShapePolicy(t *testing.T) {
 		name   string
 		ref    []byte
 		npu    []byte
-		change func(*Options)
+		change func(*conclude.Options)
 		want   record.Status
 		note   string
 		code   finding.Code
 	}{
 		{"squeezed", array(f, shape(1, 6), ramp(6)...), npu(shape(6, 1, 1), ramp(6)...), nil, record.Pass, "squeezed", ""},
 		{"other shape", array(f, shape(3, 2), ramp(6)...), npu(shape(6), ramp(6)...), nil, record.ShapeMismatch, "", finding.ShapeDiffers},
-		{"forced", array(f, shape(3, 2), ramp(6)...), npu(shape(6), ramp(6)...), func(o *Options) { o.Shape.Force = true }, record.Warn, "forced", finding.ShapeDiffers},
-		{"forced, wrong", array(f, shape(3, 2), ramp(6)...), npu(shape(6), 1, 2, 3, 4, 5, 7), func(o *Options) { o.Shape.Force = true }, record.Fail, "forced", ""},
-		{"other size", array(f, shape(6), ramp(6)...), npu(shape(5), ramp(5)...), func(o *Options) { o.Shape.Force = true }, record.ShapeMismatch, "", finding.SizeMismatch},
+		{"forced", array(f, shape(3, 2), ramp(6)...), npu(shape(6), ramp(6)...), func(o *conclude.Options) { o.Shape.Force = true }, record.Warn, "forced", finding.ShapeDiffers},
+		{"forced, wrong", array(f, shape(3, 2), ramp(6)...), npu(shape(6), 1, 2, 3, 4, 5, 7), func(o *conclude.Options) { o.Shape.Force = true }, record.Fail, "forced", ""},
+		{"other size", array(f, shape(6), ramp(6)...), npu(shape(5), ramp(5)...), func(o *conclude.Options) { o.Shape.Force = true }, record.ShapeMismatch, "", finding.SizeMismatch},
 		{"padding", array(f, shape(2, 2), ramp(4)...), npu(shape(2, 3), padded...), nil, record.ShapeMismatch, "", finding.SizeMismatch},
-		{"crop", array(f, shape(2, 2), ramp(4)...), npu(shape(2, 3), padded...), func(o *Options) { o.Shape.CropPadding = true }, record.Pass, "cropped", ""},
-		{"crop, not zero", array(f, shape(2, 2), ramp(4)...), npu(shape(2, 3), 1, 2, 9, 3, 4, 0), func(o *Options) { o.Shape.CropPadding = true }, record.ShapeMismatch, "cropped", finding.SizeMismatch},
-		{"crop of the first axis", array(f, shape(1, 3), ramp(3)...), npu(shape(2, 3), 1, 2, 3, 0, 0, 0), func(o *Options) { o.Shape.CropPadding = true }, record.Pass, "cropped", ""},
-		{"crop of two axes", array(f, shape(1, 2), ramp(2)...), npu(shape(2, 3), padded...), func(o *Options) { o.Shape.CropPadding = true }, record.ShapeMismatch, "", finding.SizeMismatch},
-		{"crop and a part", array(f, shape(2, 2), ramp(4)...), npu(shape(2, 3), padded...), func(o *Options) { o.Shape.CropPadding, o.Shape.MaxElements = true, 3 }, record.Partial, "only the first 3", ""},
+		{"crop", array(f, shape(2, 2), ramp(4)...), npu(shape(2, 3), padded...), func(o *conclude.Options) { o.Shape.CropPadding = true }, record.Pass, "cropped", ""},
+		{"crop, not zero", array(f, shape(2, 2), ramp(4)...), npu(shape(2, 3), 1, 2, 9, 3, 4, 0), func(o *conclude.Options) { o.Shape.CropPadding = true }, record.ShapeMismatch, "cropped", finding.SizeMismatch},
+		{"crop of the first axis", array(f, shape(1, 3), ramp(3)...), npu(shape(2, 3), 1, 2, 3, 0, 0, 0), func(o *conclude.Options) { o.Shape.CropPadding = true }, record.Pass, "cropped", ""},
+		{"crop of two axes", array(f, shape(1, 2), ramp(2)...), npu(shape(2, 3), padded...), func(o *conclude.Options) { o.Shape.CropPadding = true }, record.ShapeMismatch, "", finding.SizeMismatch},
+		{"crop and a part", array(f, shape(2, 2), ramp(4)...), npu(shape(2, 3), padded...), func(o *conclude.Options) { o.Shape.CropPadding, o.Shape.MaxElements = true, 3 }, record.Partial, "only the first 3", ""},
 		{"transposed", array(f, shape(2, 3), 1, 2, 3, 4, 5, 6), npu(shape(3, 2), 1, 4, 2, 5, 3, 6), nil, record.ShapeMismatch, "", finding.Layout},
-		{"auto layout", array(f, shape(2, 3), 1, 2, 3, 4, 5, 6), npu(shape(3, 2), 1, 4, 2, 5, 3, 6), func(o *Options) { o.Shape.AutoLayout = align.LayoutByShape }, record.Pass, "transposed", ""},
-		{"transpose", array(f, shape(2, 2), 1, 2, 3, 4), npu(shape(2, 2), 1, 3, 2, 4), func(o *Options) { o.Shape.Transpose = map[string][]int{"x": {1, 0}} }, record.Pass, "transposed", ""},
-		{"transpose of another", array(f, shape(2, 2), 1, 2, 3, 4), npu(shape(2, 2), 1, 3, 2, 4), func(o *Options) { o.Shape.Transpose = map[string][]int{"y": {1, 0}} }, record.Fail, "", ""},
-		{"bad transpose", array(f, shape(2, 2), 1, 2, 3, 4), npu(shape(2, 2), 1, 3, 2, 4), func(o *Options) { o.Shape.Transpose = map[string][]int{"x": {0, 0}} }, record.Error, "", finding.ReadError},
-		{"a part", array(f, shape(4), ramp(4)...), npu(shape(4), 1, 2, 3, 9), func(o *Options) { o.Shape.MaxElements = 3 }, record.Partial, "only the first 3 of 4", ""},
-		{"a bad part", array(f, shape(4), ramp(4)...), npu(shape(4), 1, 9, 3, 4), func(o *Options) { o.Shape.MaxElements = 3 }, record.Fail, "only the first 3 of 4", ""},
-		{"a part that is all", array(f, shape(4), ramp(4)...), npu(shape(4), ramp(4)...), func(o *Options) { o.Shape.MaxElements = 4 }, record.Pass, "", ""},
+		{"auto layout", array(f, shape(2, 3), 1, 2, 3, 4, 5, 6), npu(shape(3, 2), 1, 4, 2, 5, 3, 6), func(o *conclude.Options) { o.Shape.AutoLayout = align.LayoutByShape }, record.Pass, "transposed", ""},
+		{"transpose", array(f, shape(2, 2), 1, 2, 3, 4), npu(shape(2, 2), 1, 3, 2, 4), func(o *conclude.Options) { o.Shape.Transpose = map[string][]int{"x": {1, 0}} }, record.Pass, "transposed", ""},
+		{"transpose of another", array(f, shape(2, 2), 1, 2, 3, 4), npu(shape(2, 2), 1, 3, 2, 4), func(o *conclude.Options) { o.Shape.Transpose = map[string][]int{"y": {1, 0}} }, record.Fail, "", ""},
+		{"bad transpose", array(f, shape(2, 2), 1, 2, 3, 4), npu(shape(2, 2), 1, 3, 2, 4), func(o *conclude.Options) { o.Shape.Transpose = map[string][]int{"x": {0, 0}} }, record.Error, "", finding.ReadError},
+		{"a part", array(f, shape(4), ramp(4)...), npu(shape(4), 1, 2, 3, 9), func(o *conclude.Options) { o.Shape.MaxElements = 3 }, record.Partial, "only the first 3 of 4", ""},
+		{"a bad part", array(f, shape(4), ramp(4)...), npu(shape(4), 1, 9, 3, 4), func(o *conclude.Options) { o.Shape.MaxElements = 3 }, record.Fail, "only the first 3 of 4", ""},
+		{"a part that is all", array(f, shape(4), ramp(4)...), npu(shape(4), ramp(4)...), func(o *conclude.Options) { o.Shape.MaxElements = 4 }, record.Pass, "", ""},
 		{"scalars", array(f, nil, 3), npu(nil, 3), nil, record.Pass, "", ""},
 		{"a scalar and one element", array(f, nil, 3), npu(shape(1), 3), nil, record.Pass, "squeezed", ""},
 		{"empty", array(f, shape(0, 3)), npu(shape(0, 3)), nil, record.Pass, "empty", ""},
 		{"empty and not", array(f, shape(0, 3)), npu(shape(1, 3), 1, 2, 3), nil, record.ShapeMismatch, "", finding.SizeMismatch},
 		{"two types", array(f, shape(3), ramp(3)...), array(tensor.Int32, shape(3), ramp(3)...), nil, record.Pass, "", ""},
-		{"two types, strictly", array(f, shape(3), ramp(3)...), array(tensor.Int32, shape(3), ramp(3)...), func(o *Options) { o.Shape.StrictDType = true }, record.DTypeMismatch, "", finding.DTypeDiffers},
+		{"two types, strictly", array(f, shape(3), ramp(3)...), array(tensor.Int32, shape(3), ramp(3)...), func(o *conclude.Options) { o.Shape.StrictDType = true }, record.DTypeMismatch, "", finding.DTypeDiffers},
 		{"cut off", array(f, shape(3), ramp(3)...), npu(shape(3), ramp(2)...), nil, record.Error, "", finding.ReadError},
 		{"no header", array(f, shape(3), ramp(3)...), []byte("\x93NUMPY"), nil, record.Error, "", finding.ReadError},
 	}
@@ -317,7 +318,7 @@ func TestPermutedShapes(t *testing.T) {
 		if row.Status != record.ShapeMismatch || !hasCode(row.Reasons, finding.Layout) {
 			t.Errorf("%s: %s %v, want SHAPE_MISMATCH and LAYOUT", order, row.Status, row.Reasons)
 		}
-		row = pairOf(t, "x.npy", array(tensor.Float32, ref, values...), "x.npy", array(tensor.Float32, shape, permuted...), func(o *Options) { o.Shape.AutoLayout = align.LayoutByShape })
+		row = pairOf(t, "x.npy", array(tensor.Float32, ref, values...), "x.npy", array(tensor.Float32, shape, permuted...), func(o *conclude.Options) { o.Shape.AutoLayout = align.LayoutByShape })
 		if row.Status != record.Pass {
 			t.Errorf("%s with --auto-layout: %s %v, want PASS", order, row.Status, row.Reasons)
 		}
@@ -416,10 +417,10 @@ func TestAutoLayout(t *testing.T) {
 		{"axes of length 1", tensor.Shape{1, 8, 1, 9}, []int{0, 3, 2, 1}, random(13, 72), plain, record.Pass, "agree"},
 	} {
 		got, values := permute(tt.npu(tt.ref), tt.shape, tt.perm)
-		pair := func(change func(*Options)) *record.Row {
+		pair := func(change func(*conclude.Options)) *record.Row {
 			return pairOf(t, "x.npy", array(tensor.Float32, tt.shape, tt.ref...), "x.npy", array(tensor.Float32, got, values...), change)
 		}
-		row := pair(func(o *Options) { o.Shape.AutoLayout = align.LayoutByValues })
+		row := pair(func(o *conclude.Options) { o.Shape.AutoLayout = align.LayoutByValues })
 		if row.Status != tt.want || tt.note != "" && !strings.Contains(fmt.Sprint(row.Notes), tt.note) {
 			t.Errorf("%s: %s %v %v, want %s and %q", tt.name, row.Status, row.Notes, row.Reasons, tt.want, tt.note)
 		}
@@ -505,16 +506,16 @@ func TestRawTypes(t *testing.T) {
 	if row.Status != record.Error || !strings.Contains(row.Err.Error(), "float16 or bfloat16 or int16 (--bin-dtype)") {
 		t.Errorf("%s %v, want an error that names the types that fit", row.Status, row.Err)
 	}
-	npuType := func(o *Options) { o.Shape.NPUDType = tensor.Float16 }
+	npuType := func(o *conclude.Options) { o.Shape.NPUDType = tensor.Float16 }
 	if row = pairOf(t, "op.npy", ref, "op.bin", half, npuType); row.Status != record.Pass || row.NPUDType != tensor.Float16 {
 		t.Errorf("%s of %s: %v, want PASS", row.Status, row.NPUDType, row.Err)
 	}
 	// Both raw: the one whose type is known says what the other one holds.
 	bytes := stored(tensor.Float32, ramp(6)...)
-	if row = pairOf(t, "op.bin", bytes, "op.bin", half, func(o *Options) { o.Shape.NPUDType, o.Shape.RefDType = tensor.Float16, tensor.Float32 }); row.Status != record.Pass {
+	if row = pairOf(t, "op.bin", bytes, "op.bin", half, func(o *conclude.Options) { o.Shape.NPUDType, o.Shape.RefDType = tensor.Float16, tensor.Float32 }); row.Status != record.Pass {
 		t.Errorf("both raw: %s %v, want PASS", row.Status, row.Err)
 	}
-	if row = pairOf(t, "op.bin", bytes, "op.npy", array(tensor.Float16, tensor.Shape{6}, ramp(6)...), func(o *Options) { o.Shape.RefDType = tensor.Float32 }); row.Status != record.Pass {
+	if row = pairOf(t, "op.bin", bytes, "op.npy", array(tensor.Float16, tensor.Shape{6}, ramp(6)...), func(o *conclude.Options) { o.Shape.RefDType = tensor.Float32 }); row.Status != record.Pass {
 		t.Errorf("raw reference: %s %v, want PASS", row.Status, row.Err)
 	}
 	if row = pairOf(t, "op.bin", bytes, "op.npy", array(tensor.Float16, tensor.Shape{6}, ramp(6)...), nil); row.Status != record.Error || !strings.Contains(row.Err.Error(), "--ref-dtype") {
@@ -525,7 +526,7 @@ func TestRawTypes(t *testing.T) {
 // TestMarks keeps the marks of rows that fail.
 func TestMarks(t *testing.T) {
 	ref, npu := array(tensor.Float32, tensor.Shape{2, 3}, ramp(6)...), array(tensor.Float32, tensor.Shape{6}, 1, 9, 3, 4, 5, 6)
-	row := pairOf(t, "op.npy", ref, "op.npy", npu, func(o *Options) { o.Shape.Force, o.Shape.MaxElements = true, 4 })
+	row := pairOf(t, "op.npy", ref, "op.npy", npu, func(o *conclude.Options) { o.Shape.Force, o.Shape.MaxElements = true, 4 })
 	if row.Status != record.Fail || !row.Partial || !row.Forced {
 		t.Errorf("%s, partial %v, forced %v; want a FAIL with both marks", row.Status, row.Partial, row.Forced)
 	}

@@ -5,51 +5,56 @@ import (
 	"io"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/compare/conclude"
+	"dumptool/internal/compare/execute"
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/plan"
 	"dumptool/internal/compare/record"
 )
 
 // Run is the comparison of two runs: planned by New, then executed, then concluded.
 type Run struct {
-	*Plan
-	opt *Options
+	*plan.Plan
+	opt *conclude.Options
 }
 
 // New lists both runs and pairs their tensors. The error is a *NothingError where there is
 // nothing to compare.
-func New(ctx context.Context, opt Options) (*Run, error) {
-	p, err := NewPlan(ctx, opt.executeOptions.planOptions)
+func New(ctx context.Context, opt conclude.Options) (*Run, error) {
+	p, err := plan.New(ctx, opt.Options.Options)
 	if err != nil {
 		return nil, err
 	}
-	opt.executeOptions.planOptions = *p.options
+	opt.Options.Options = *p.Options
 	return &Run{p, &opt}, nil
 }
 
 // Execute compares the pairs, see execute.Execute.
-func (r *Run) Execute(ctx context.Context, observe func(batch.Event)) ([]Part, error) {
-	return Execute(ctx, r.Plan, &r.opt.executeOptions, observe)
+func (r *Run) Execute(ctx context.Context, observe func(batch.Event)) ([]execute.Part, error) {
+	return execute.Execute(ctx, r.Plan, &r.opt.Options, observe)
 }
 
 // Conclude judges the rows that were finished, see conclude.Conclude.
-func (r *Run) Conclude(parts []Part) *record.Report { return Conclude(r.Plan, r.opt, parts) }
+func (r *Run) Conclude(parts []execute.Part) *record.Report {
+	return conclude.Conclude(r.Plan, r.opt, parts)
+}
 
 // ComputeAgain computes operators of a report again, see conclude.ComputeAgain.
 func (r *Run) ComputeAgain(ctx context.Context, rep *record.Report) error {
-	return ComputeAgain(ctx, r.Plan, r.opt, rep)
+	return conclude.ComputeAgain(ctx, r.Plan, r.opt, rep)
 }
 
 // JudgeRanks judges the ranks of a sharded run, see conclude.JudgeRanks.
 func (r *Run) JudgeRanks(ctx context.Context, rep *record.Report) error {
-	return JudgeRanks(ctx, r.Plan, r.opt, rep)
+	return conclude.JudgeRanks(ctx, r.Plan, r.opt, rep)
 }
 
 // Pictures reads rows again for their pictures, see execute.ReadPictures.
-func (r *Run) Pictures(ctx context.Context, rep *record.Report, parts []Part, observe func(batch.Event), draw func(row int, pictures *metrics.Pictures) func() error) (failed []error, err error) {
-	return ReadPictures(ctx, r.Plan, &r.opt.executeOptions, rep, parts, observe, draw)
+func (r *Run) Pictures(ctx context.Context, rep *record.Report, parts []execute.Part, observe func(batch.Event), draw func(row int, pictures *metrics.Pictures) func() error) (failed []error, err error) {
+	return execute.ReadPictures(ctx, r.Plan, &r.opt.Options, rep, parts, observe, draw)
 }
 
 // WriteTensor writes one side of a part as a .npy file, see execute.WriteTensor.
-func (r *Run) WriteTensor(ctx context.Context, w io.Writer, part *Part, npu bool) error {
-	return WriteTensor(ctx, w, r.Plan, &r.opt.executeOptions, part, npu)
+func (r *Run) WriteTensor(ctx context.Context, w io.Writer, part *execute.Part, npu bool) error {
+	return execute.WriteTensor(ctx, w, r.Plan, &r.opt.Options, part, npu)
 }

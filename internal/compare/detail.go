@@ -4,26 +4,23 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 
 	"dumptool/internal/batch"
-	"dumptool/internal/compare/align"
-	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/conclude"
+	"dumptool/internal/compare/plan"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
-	"dumptool/internal/format/npy"
 	"dumptool/internal/lang"
-	"dumptool/internal/tensor"
 )
 
 // NewDetail plans the comparison of the operator that a selector names, which is
 // the only one of opt.Pair.Ops. Where no operator has the name, the end of one will
 // do, if it is that of only one.
-func NewDetail(ctx context.Context, opt Options, s Selector) (*Run, error) {
+func NewDetail(ctx context.Context, opt conclude.Options, s Selector) (*Run, error) {
 	plan, err := New(ctx, opt)
 	if err != nil || len(plan.Pairs) > 0 {
 		return plan, err
@@ -45,7 +42,7 @@ func NewDetail(ctx context.Context, opt Options, s Selector) (*Run, error) {
 
 // onlyWithSuffix returns the name of the only operator that ends with some parts of
 // a name.
-func onlyWithSuffix(p *Plan, suffix string) (string, bool) {
+func onlyWithSuffix(p *plan.Plan, suffix string) (string, bool) {
 	found := map[string]bool{}
 	for i := range p.Pairs {
 		row := p.Pairs[i].Row
@@ -95,9 +92,6 @@ func (p *Run) DetailOutcome(ctx context.Context, s Selector, rep *record.Report)
 	return batch.Outcome{}
 }
 
-// nearNames are at most as many names as a hint shows.
-const nearNames = 3
-
 // suggest is a hint at what there is where a selector names nothing: the other
 // tensors of the operator, or operators of such a name.
 func (p *Run) suggest(ctx context.Context, s Selector, rep *record.Report) lang.Sentence {
@@ -106,14 +100,14 @@ func (p *Run) suggest(ctx context.Context, s Selector, rep *record.Report) lang.
 		near = append(near, rep.Row(i).Name())
 	}
 	if len(near) > 0 {
-		return lang.Sayf("the operator has %s", "该算子有 %s", strings.Join(near[:min(len(near), nearNames)], ", "))
+		return lang.Sayf("the operator has %s", "该算子有 %s", strings.Join(near[:min(len(near), plan.NearNames)], ", "))
 	}
 	names, err := operatorNames(ctx, *p.opt)
 	if err != nil {
 		return lang.Sentence{}
 	}
 	if len(names) == 0 {
-		return nothingCompared(rep, p.opt.Pair.Rounds).Hint
+		return conclude.NothingCompared(rep, p.opt.Pair.Rounds).Hint
 	}
 	if near = nearest(s.String(), names); len(near) == 0 {
 		return lang.Sayf("operators are called like %s", "算子名称形如 %s", names[0])
@@ -123,7 +117,7 @@ func (p *Run) suggest(ctx context.Context, s Selector, rep *record.Report) lang.
 
 // operatorNames lists the names of all operators on both sides, without
 // comparing anything.
-func operatorNames(ctx context.Context, opt Options) ([]string, error) {
+func operatorNames(ctx context.Context, opt conclude.Options) ([]string, error) {
 	opt.Pair.Ops = nil
 	plan, err := New(ctx, opt)
 	if err != nil {
@@ -168,7 +162,7 @@ func nearest(word string, names []string) []string {
 		return lang.CompareNatural(a.name, b.name)
 	})
 	var near []string
-	for _, c := range found[:min(len(found), nearNames)] {
+	for _, c := range found[:min(len(found), plan.NearNames)] {
 		if c.far == 0 || found[0].far > 0 {
 			near = append(near, c.name)
 		}
@@ -207,69 +201,4 @@ func (s Selector) String() string {
 // at: the rows are those of the run for it.
 func (s Selector) Has(row *record.Row) bool {
 	return s.Kind == "" || s.Kind == row.Kind && s.Index == row.Output
-}
-
-// WriteTensor writes one side of a part as a .npy file: in the shape and order in
-// which it was compared, so that both sides can be subtracted.
-func WriteTensor(ctx context.Context, w io.Writer, p *Plan, opt *executeOptions, part *Part, npu bool) error {
-	if !part.Row.Compared() {
-		return lang.Errorf("%s was not compared", part.Row.Name())
-	}
-	e := newExecutor(p, opt)
-	a, err := e.reopen(part)
-	if err != nil {
-		return err
-	}
-	defer a.Close()
-	r, err := a.Readers(&e.buffers)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	if npu {
-		return writeArray(ctx, w, r.NPU, a.NPU.DType, a.Shape)
-	}
-	return writeArray(ctx, w, r.Ref, a.Ref.DType, a.Shape)
-}
-
-// reopen aligns a pair that was compared, as it was then.
-func (e *executor) reopen(part *Part) (*align.Alignment, error) {
-	a, err := e.align(&e.plan.Pairs[part.Pair], true)
-	if err == nil && part.order > 0 {
-		a = a.Use(part.order)
-	}
-	return a, err
-}
-
-// writeArray writes elements as a .npy file.
-func writeArray(ctx context.Context, w io.Writer, from metrics.Reader, dtype tensor.DType, shape tensor.Shape) error {
-	dec, err := tensor.NewDecoder(dtype)
-	if err != nil {
-		return err
-	}
-	head, err := npy.AppendHeader(nil, dec.Host(), shape)
-	if err != nil {
-		return err
-	}
-	if _, err := w.Write(head); err != nil {
-		return err
-	}
-	n, _ := shape.Count()
-	stored := make([]byte, metrics.ReadElements*dec.UnitSize())
-	host := make([]byte, metrics.ReadElements*dec.Host().Size())
-	for first := int64(0); first < n; first += metrics.ReadElements {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		k := min(metrics.ReadElements, n-first)
-		in, out := stored[:k*int64(dec.UnitSize())], host[:k*int64(dec.Host().Size())]
-		if err := from.ReadElements(in, first); err != nil {
-			return err
-		}
-		dec.Decode(out, in)
-		if _, err := w.Write(out); err != nil {
-			return err
-		}
-	}
-	return nil
 }

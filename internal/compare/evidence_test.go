@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"dumptool/internal/compare/conclude"
+	"dumptool/internal/compare/limits"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/finding"
@@ -65,7 +67,7 @@ func (m *model) put(l *layerRun) {
 
 // options writes the network: with types, as dumps whose names have them, or as
 // arrays. The consumer map alone tells the order.
-func (m *model) options(t *testing.T, types bool) Options {
+func (m *model) options(t *testing.T, types bool) conclude.Options {
 	t.Helper()
 	dir := t.TempDir()
 	opt := hpaa(filepath.Join(dir, "ref"), filepath.Join(dir, "npu"))
@@ -95,7 +97,7 @@ func (m *model) options(t *testing.T, types bool) Options {
 	}
 	g.Source = "consumer map consumer.map"
 	opt.SideFiles = sidefile.Inputs{Consumers: g}
-	opt.Judge.Verdict.Mode = ByEvidence
+	opt.Judge.Verdict.Mode = limits.ByEvidence
 	return opt
 }
 
@@ -424,7 +426,7 @@ func TestEffectiveType(t *testing.T) {
 func TestHeldSaturation(t *testing.T) {
 	dir := t.TempDir()
 	opt := hpaa(filepath.Join(dir, "ref"), filepath.Join(dir, "npu"))
-	opt.Judge.Verdict.Mode = ByEvidence
+	opt.Judge.Verdict.Mode = limits.ByEvidence
 	ref, npu := make([]float64, 512), make([]float64, 512)
 	for i := range ref {
 		npu[i] = float64(1024+i) * 16
@@ -469,15 +471,15 @@ func TestLone(t *testing.T) {
 // the run itself would have been.
 func TestJudgedByEvidence(t *testing.T) {
 	for name, m := range map[string]*model{"healthy": transformer(6, -1), "damaged": transformer(6, 3)} {
-		opt, reports := m.options(t, true), map[VerdictMode]*record.Report{}
-		for _, mode := range VerdictModes() {
+		opt, reports := m.options(t, true), map[limits.VerdictMode]*record.Report{}
+		for _, mode := range limits.VerdictModes() {
 			opt.Judge.Verdict.Mode = mode
 			reports[mode] = runAll(t, opt)
 		}
 		for written, doc := range reports {
 			for mode, want := range reports {
 				opt.Judge.Verdict.Mode = mode
-				got, err := Judge(copyOf(doc), &opt.Judge, nil)
+				got, err := conclude.Judge(copyOf(doc), &opt.Judge, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -508,10 +510,10 @@ func TestBiasOfInputs(t *testing.T) {
 	m.add("twice", "Mul", tensor.Shape{rows * width}, []string{"copy"}, elementwise(func(x float64) float64 { return 2 * x }), nil)
 	m.add("other", "MatMul", shape, []string{"x"}, product(rng, width, width, 1), nil)
 	opt := m.options(t, true)
-	for _, mode := range []VerdictMode{ByEvidence, ByLimits} {
+	for _, mode := range []limits.VerdictMode{limits.ByEvidence, limits.ByLimits} {
 		opt.Judge.Verdict.Mode = mode
 		rep := runAll(t, opt)
-		judged, err := Judge(copyOf(rep), &opt.Judge, nil)
+		judged, err := conclude.Judge(copyOf(rep), &opt.Judge, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -527,7 +529,7 @@ func TestBiasOfInputs(t *testing.T) {
 			if finding.Has(row.Reasons, finding.Bias) != (row.Op == "lean") || finding.Has(judged.Rows[i].Reasons, finding.Bias) != (row.Op == "lean") {
 				t.Errorf("by %s %s has the reasons %v, and judged again %v", mode, row.Op, row.Reasons, judged.Rows[i].Reasons)
 			}
-			if judged.Rows[i].Status != row.Status || mode == ByLimits && want && row.Status != record.Pass {
+			if judged.Rows[i].Status != row.Status || mode == limits.ByLimits && want && row.Status != record.Pass {
 				t.Errorf("by %s %s is %s, and judged again %s", mode, row.Op, row.Status, judged.Rows[i].Status)
 			}
 		}

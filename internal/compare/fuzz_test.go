@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,7 +11,9 @@ import (
 	"testing"
 
 	"dumptool/internal/compare/align"
+	"dumptool/internal/compare/conclude"
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/plan"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumptest"
@@ -30,10 +31,10 @@ func fuzzNames() []string {
 }
 
 // openedPlan opens both sides and plans their comparison.
-func openedPlan(opt *Options) ([]*Side, *Run, error) {
-	var sides []*Side
+func openedPlan(opt *conclude.Options) ([]*plan.Side, *Run, error) {
+	var sides []*plan.Side
 	for _, path := range []string{opt.Ref, opt.NPU} {
-		side, err := OpenSide(context.Background(), &opt.executeOptions.planOptions, path, dumpdir.Selection{})
+		side, err := plan.OpenSide(context.Background(), &opt.Options.Options, path, dumpdir.Selection{})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -99,7 +100,7 @@ func FuzzRun(f *testing.F) {
 		opt.Pair.Inputs = true
 		opt.Pool = pool
 		opened, run, err := openedPlan(&opt)
-		if errors.Is(err, ErrNothing) {
+		if errors.Is(err, plan.ErrNothing) {
 			return
 		}
 		if err != nil {

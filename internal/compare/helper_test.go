@@ -14,6 +14,9 @@ import (
 	"testing"
 
 	"dumptool/internal/batch"
+	"dumptool/internal/compare/conclude"
+	"dumptool/internal/compare/execute"
+	"dumptool/internal/compare/limits"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpfmt"
@@ -121,22 +124,22 @@ func outputDump(t testing.TB, op string, d tensor.DType, shape tensor.Shape, val
 }
 
 // between are options of two paths.
-func between(ref, npu string) (o Options) {
+func between(ref, npu string) (o conclude.Options) {
 	o.Ref, o.NPU = ref, npu
 	return o
 }
 
 // exactly are options under which only equal tensors pass.
-func exactly(ref, npu string) Options {
+func exactly(ref, npu string) conclude.Options {
 	o := between(ref, npu)
-	o.Judge.Limits.Profile, o.Judge.Verdict.NaN = ProfileExact, NaNStrict
-	o.KeepOptions = KeepOptions{Top: 4, List: 8, Points: 64, Bins: true}
+	o.Judge.Limits.Profile, o.Judge.Verdict.NaN = limits.ProfileExact, limits.NaNStrict
+	o.KeepOptions = execute.KeepOptions{Top: 4, List: 8, Points: 64, Bins: true}
 	o.FailOn = []record.Status{record.Fail, record.ShapeMismatch, record.DTypeMismatch, record.Ambiguous}
 	return o
 }
 
 // planned is a run with its plan.
-func planned(t testing.TB, opt Options) (*Run, *record.Report) {
+func planned(t testing.TB, opt conclude.Options) (*Run, *record.Report) {
 	t.Helper()
 	p, err := New(context.Background(), opt)
 	if err != nil {
@@ -149,7 +152,7 @@ func planned(t testing.TB, opt Options) (*Run, *record.Report) {
 	return p, p.Conclude(parts)
 }
 
-func runAll(t testing.TB, opt Options) *record.Report {
+func runAll(t testing.TB, opt conclude.Options) *record.Report {
 	t.Helper()
 	rep, err := compareAll(context.Background(), opt)
 	if err != nil {
@@ -265,7 +268,7 @@ func TestHalfBits(t *testing.T) {
 // compareAll compares two runs: plan, execute, conclude. When ctx ends first, the report
 // holds the rows that were finished, with Interrupted set, and comes with ctx's
 // error.
-func compareAll(ctx context.Context, opt Options) (*record.Report, error) {
+func compareAll(ctx context.Context, opt conclude.Options) (*record.Report, error) {
 	p, err := New(ctx, opt)
 	if err != nil {
 		return nil, err

@@ -11,30 +11,32 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"dumptool/internal/compare/conclude"
+	"dumptool/internal/compare/limits"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
-
-	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 )
 
 // documentOf is the report of a run over one pair, as compare.json keeps it.
-func documentOf(t rapid.TB, res *metrics.Result, l metrics.Limits, verdict VerdictOptions) *record.Report {
+func documentOf(t rapid.TB, res *metrics.Result, l metrics.Limits, verdict limits.Verdict) *record.Report {
 	t.Helper()
 	return written(t, reportOf(res, l, verdict))
 }
 
 // reportOf is the report of a run over one pair.
-func reportOf(res *metrics.Result, l metrics.Limits, verdict VerdictOptions) *record.Report {
+func reportOf(res *metrics.Result, l metrics.Limits, verdict limits.Verdict) *record.Report {
 	row := record.Row{Op: "x", Kind: "output", Result: res, Shape: tensor.Shape{res.Total}, RefDType: res.RefDType, NPUDType: res.NPUDType,
 		Limits: record.Limits{Atol: l.Atol, Rtol: l.Rtol}}
-	verdict.judge(&row, res)
-	rep := &record.Report{TolMode: TolModes()[l.Mode], Findings: record.NoFindings(), Rows: []record.Row{row}}
-	begin(rep.Rows)
+	verdict.Judge(&row, res)
+	rep := &record.Report{TolMode: limits.TolModes()[l.Mode], Findings: record.NoFindings(), Rows: []record.Row{row}}
+	conclude.Begin(rep.Rows)
 	return rep
 }
 
@@ -53,10 +55,10 @@ func written(t rapid.TB, rep *record.Report) *record.Report {
 }
 
 // again judges a document by other limits.
-func again(t rapid.TB, doc *record.Report, l metrics.Limits, verdict VerdictOptions) *JudgedRow {
+func again(t rapid.TB, doc *record.Report, l metrics.Limits, verdict limits.Verdict) *conclude.JudgedRow {
 	t.Helper()
-	opt := JudgeOptions{Mode: l.Mode, Limits: LimitOptions{Profile: ProfileExact, Atol: &l.Atol, Rtol: &l.Rtol}, Verdict: verdict}
-	j, err := Judge(doc, &opt, nil)
+	opt := limits.Options{Mode: l.Mode, Limits: limits.Tolerances{Profile: limits.ProfileExact, Atol: &l.Atol, Rtol: &l.Rtol}, Verdict: verdict}
+	j, err := conclude.Judge(doc, &opt, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,23 +73,23 @@ func TestJudgeAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ref, npu := drawValues(t)
 		was, now := drawLimits(t, "old"), drawLimits(t, "new")
-		verdict := VerdictOptions{NaN: rapid.SampledFrom(NaNPolicies()).Draw(t, "policy"),
+		verdict := limits.Verdict{NaN: rapid.SampledFrom(limits.NaNPolicies()).Draw(t, "policy"),
 			MaxErrorRatio: rapid.SampledFrom([]float64{0, 0.1, 0.5}).Draw(t, "ratio")}
 		result := compareValues(t, was, ref, npu)
 		got := again(t, documentOf(t, result, was, verdict), now, verdict)
 
 		var truth record.Row
-		verdict.judge(&truth, compareValues(t, now, ref, npu))
+		verdict.Judge(&truth, compareValues(t, now, ref, npu))
 		if got.Errors != nil && *got.Errors != truth.Errors {
 			t.Fatalf("%d errors, told %d", truth.Errors, *got.Errors)
 		}
-		if got.Status != Undecided && (got.Status == record.Fail) != (truth.Pair.Status == record.Fail) {
+		if got.Status != conclude.Undecided && (got.Status == record.Fail) != (truth.Pair.Status == record.Fail) {
 			t.Fatalf("judged %s, is %s with %d errors", got.Status, truth.Pair.Status, truth.Errors)
 		}
 		if now == was && (got.Status != truth.Pair.Status || got.Errors == nil) {
 			t.Fatalf("judged %s by the limits of the run, is %s", got.Status, truth.Pair.Status)
 		}
-		if all++; got.Status != Undecided {
+		if all++; got.Status != conclude.Undecided {
 			decided++
 		}
 	})
@@ -100,7 +102,7 @@ func TestJudgeAgain(t *testing.T) {
 // the margin, which is 1/2 here: |d| 1 beside 0.5 + 0.25 * 6 = 2.
 func TestJudgeByMargin(t *testing.T) {
 	was := metrics.Limits{Atol: 0.5, Rtol: 0.25}
-	strict := VerdictOptions{NaN: NaNStrict}
+	strict := limits.Verdict{NaN: limits.NaNStrict}
 	doc := documentOf(t, compared(t, tensor.Float32, was, []float64{6, 100}, []float64{7, 100}), was, strict)
 	for times, want := range map[float64]record.Status{0.4: record.Fail, 0.49: record.Fail, 0.51: record.Pass, 0.75: record.Pass} {
 		got := again(t, doc, metrics.Limits{Atol: 0.5 * times, Rtol: 0.25 * times}, strict)
@@ -118,7 +120,7 @@ func TestJudgeByMargin(t *testing.T) {
 // TestJudgeModes: in another mode the largest |d| and |d|/|r| decide, or nothing does.
 func TestJudgeModes(t *testing.T) {
 	was := metrics.Limits{Atol: 1, Rtol: 0.5}
-	strict := VerdictOptions{NaN: NaNStrict}
+	strict := limits.Verdict{NaN: limits.NaNStrict}
 	doc := documentOf(t, compared(t, tensor.Float32, was, []float64{4, 8}, []float64{5, 8}), was, strict)
 	for _, c := range []struct {
 		l    metrics.Limits
@@ -127,8 +129,8 @@ func TestJudgeModes(t *testing.T) {
 		{metrics.Limits{Atol: 1, Mode: metrics.BothExceeded}, record.Pass},
 		{metrics.Limits{Rtol: 0.3, Mode: metrics.BothExceeded}, record.Pass},
 		{metrics.Limits{Atol: 1, Rtol: 0.3, Mode: metrics.EitherExceeded}, record.Pass},
-		{metrics.Limits{Atol: 0.9, Rtol: 0.2, Mode: metrics.BothExceeded}, Undecided},
-		{metrics.Limits{Atol: 1, Rtol: 0.2, Mode: metrics.EitherExceeded}, Undecided},
+		{metrics.Limits{Atol: 0.9, Rtol: 0.2, Mode: metrics.BothExceeded}, conclude.Undecided},
+		{metrics.Limits{Atol: 1, Rtol: 0.2, Mode: metrics.EitherExceeded}, conclude.Undecided},
 	} {
 		if got := again(t, doc, c.l, strict); got.Status != c.want {
 			t.Errorf("%+v: %s, want %s", c.l, got.Status, c.want)
@@ -186,7 +188,7 @@ func TestJudgeExact(t *testing.T) {
 	// |d|/|r| is 1/4 at most, |d| is 2 at most; 1 + 1/8|r| leaves 8 exactly.
 	ref, npu := []float64{4, 8, 16, 32}, []float64{5, 10, 16, 32}
 	was := metrics.Limits{}
-	doc := documentOf(t, compared(t, tensor.Float32, was, ref, npu), was, VerdictOptions{NaN: NaNStrict})
+	doc := documentOf(t, compared(t, tensor.Float32, was, ref, npu), was, limits.Verdict{NaN: limits.NaNStrict})
 	tests := []struct {
 		l    metrics.Limits
 		want record.Status
@@ -195,14 +197,14 @@ func TestJudgeExact(t *testing.T) {
 		{metrics.Limits{Rtol: 0.25}, record.Pass}, {metrics.Limits{Rtol: 0.2499}, record.Fail}, {metrics.Limits{Rtol: 0.25, Atol: 7}, record.Pass},
 	}
 	for _, tt := range tests {
-		if got := again(t, doc, tt.l, VerdictOptions{NaN: NaNStrict}); got.Status != tt.want {
+		if got := again(t, doc, tt.l, limits.Verdict{NaN: limits.NaNStrict}); got.Status != tt.want {
 			t.Errorf("atol %g rtol %g: %s, want %s", tt.l.Atol, tt.l.Rtol, got.Status, tt.want)
 		}
 	}
 	// One of four is wrong, at least one and at most two as far as the document tells: it passes
 	// a share of a half, and no share below a quarter.
-	for ratio, want := range map[float64]record.Status{0.2: record.Fail, 0.25: Undecided, 0.5: record.Pass} {
-		if got := again(t, doc, metrics.Limits{Atol: 1.5}, VerdictOptions{NaN: NaNStrict, MaxErrorRatio: ratio}); got.Status != want || got.Errors != nil {
+	for ratio, want := range map[float64]record.Status{0.2: record.Fail, 0.25: conclude.Undecided, 0.5: record.Pass} {
+		if got := again(t, doc, metrics.Limits{Atol: 1.5}, limits.Verdict{NaN: limits.NaNStrict, MaxErrorRatio: ratio}); got.Status != want || got.Errors != nil {
 			t.Errorf("a share of %g: %s, want %s with a number of errors that is not known", ratio, got.Status, want)
 		}
 	}
@@ -211,7 +213,7 @@ func TestJudgeExact(t *testing.T) {
 func TestJudgeRows(t *testing.T) {
 	l := metrics.Limits{}
 	bad := compared(t, tensor.Float32, l, []float64{1, 2}, []float64{1, 3})
-	strict := VerdictOptions{NaN: NaNStrict}
+	strict := limits.Verdict{NaN: limits.NaNStrict}
 	loose := metrics.Limits{Atol: 10}
 	for _, tt := range []struct {
 		partial, forced bool
@@ -223,7 +225,7 @@ func TestJudgeRows(t *testing.T) {
 			t.Errorf("partial %v, forced %v: %s after %s, want %s after FAIL", tt.partial, tt.forced, got.Status, got.Was, tt.want)
 		}
 	}
-	gate := VerdictOptions{NaN: NaNStrict, Gates: Gates{MinCos: ptr(1.0)}}
+	gate := limits.Verdict{NaN: limits.NaNStrict, Gates: limits.Gates{MinCos: ptr(1.0)}}
 	if got := again(t, documentOf(t, bad, l, strict), loose, gate); got.Status != record.Fail || !hasCode(got.Reasons, finding.Gate) {
 		t.Errorf("gate: %s %v, want FAIL", got.Status, got.Reasons)
 	}
@@ -233,12 +235,12 @@ func TestJudgeRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := Judge(doc, &JudgeOptions{Limits: LimitOptions{Profile: ProfileExact}, Verdict: strict}, config)
+	j, err := conclude.Judge(doc, &limits.Options{Limits: limits.Tolerances{Profile: limits.ProfileExact}, Verdict: strict}, config)
 	if err != nil || j.Compared != 1 || j.Counts[record.Pass] != 1 || j.Counts[record.ShapeMismatch] != 1 || j.Rows[0].Limits.AtolSource != "op_config" {
 		t.Errorf("judged %+v, error %v; want one PASS by op_config and one SHAPE_MISMATCH", j, err)
 	}
 	doc.TolMode = "no mode"
-	if _, err := Judge(doc, &JudgeOptions{}, nil); err == nil {
+	if _, err := conclude.Judge(doc, &limits.Options{}, nil); err == nil {
 		t.Error("an unknown tolerance mode is no error")
 	}
 }
@@ -258,7 +260,7 @@ func TestJudgeFile(t *testing.T) {
 	}
 	opt := exactly(filepath.Join(dir, "ref"), filepath.Join(dir, "npu"))
 	opt.Bins = true
-	opt.Judge.Verdict.Mode = ByEvidence
+	opt.Judge.Verdict.Mode = limits.ByEvidence
 	var text bytes.Buffer
 	run := runAll(t, opt)
 	if err := run.Write(&text); err != nil {
@@ -279,22 +281,22 @@ func TestJudgeFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	rowsFirst := fmt.Sprintf(`{"rows":%s,%s`, rows, rest[1:])
-	for _, mode := range []VerdictMode{ByEvidence, ByLimits} {
+	for _, mode := range []limits.VerdictMode{limits.ByEvidence, limits.ByLimits} {
 		for _, rtol := range []float64{0, 1e-3, 10} {
 			judge := opt.Judge
 			judge.Verdict.Mode, judge.Limits.Rtol = mode, &rtol
-			want, err := Judge(copyOf(whole), &judge, nil)
+			want, err := conclude.Judge(copyOf(whole), &judge, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, document := range []string{text.String(), rowsFirst} {
 				path := filepath.Join(dir, "compare.json")
 				write(t, path, []byte(document))
-				doc, got, err := JudgeFile(path, &judge, nil)
+				doc, got, err := conclude.JudgeFile(path, &judge, nil)
 				if err != nil || doc.Len() != 6 {
 					t.Fatalf("%v, error %v", doc, err)
 				}
-				if diff := cmp.Diff(want, got, cmp.AllowUnexported(Judgement{}, JudgedRow{}), cmp.Comparer(lang.Sentence.Equal)); diff != "" {
+				if diff := cmp.Diff(want, got, cmp.AllowUnexported(conclude.Judgement{}, conclude.JudgedRow{}), cmp.Comparer(lang.Sentence.Equal)); diff != "" {
 					t.Errorf("%s, rtol %g: - in memory, + of a file\n%s", mode, rtol, diff)
 				}
 			}

@@ -9,6 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"dumptool/internal/compare/conclude"
+	"dumptool/internal/compare/plan"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/dumptest"
@@ -16,8 +20,6 @@ import (
 	"dumptool/internal/graph"
 	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // tree writes files below a folder; names end in .npy or are those of dumps. All
@@ -49,7 +51,7 @@ func TestMatching(t *testing.T) {
 	tests := []struct {
 		name     string
 		ref, npu []string
-		change   func(*Options)
+		change   func(*conclude.Options)
 		want     []string
 		// reference, compared
 		coverage [2]int
@@ -61,13 +63,13 @@ func TestMatching(t *testing.T) {
 		{"natural order", []string{"op10.npy", "op9.npy", "op2.npy"}, []string{"op10.npy", "op9.npy", "op2.npy"}, nil,
 			[]string{"op2:output:0 PASS stem", "op9:output:0 PASS stem", "op10:output:0 PASS stem"}, [2]int{3, 3}},
 		{"skip key", []string{"aSpan.npy", "b.npy"}, []string{"aSpan.npy", "b.npy"},
-			func(o *Options) { o.Pair.SkipKeys = []string{"Span"} },
+			func(o *conclude.Options) { o.Pair.SkipKeys = []string{"Span"} },
 			[]string{"aSpan:output:0 SKIP", "b:output:0 PASS stem"}, [2]int{1, 1}},
 		{"excluded", []string{"ab.npy", "a.npy"}, []string{"ab.npy", "a.npy"},
-			func(o *Options) { o.Pair.Exclude = onlyA },
+			func(o *conclude.Options) { o.Pair.Exclude = onlyA },
 			[]string{"a:output:0 SKIP", "ab:output:0 PASS stem"}, [2]int{1, 1}},
 		{"ops", []string{"a.npy", "b.npy"}, []string{"a.npy", "b.npy", "c.npy"},
-			func(o *Options) { o.Pair.Ops = onlyB },
+			func(o *conclude.Options) { o.Pair.Ops = onlyB },
 			[]string{"b:output:0 PASS stem"}, [2]int{1, 1}},
 		{"superseded", []string{"a.0.1600000000000000.npy", "a.0.1600000000000009.npy"}, []string{"Add.a" + stamp, "Add.a" + later}, nil,
 			[]string{"a:output:0 PASS name"}, [2]int{1, 1}},
@@ -78,11 +80,11 @@ func TestMatching(t *testing.T) {
 			[]string{"a:output:0 PASS suffix", "b:output:0 UNMATCHED_REF", "b_4:output:0 UNMATCHED_NPU"}, [2]int{2, 1}},
 		{"rounds", []string{"a.npy"}, []string{"0/a.npy", "1/a.npy", "10/a.npy", "9/a.npy"}, nil,
 			[]string{"a:output:0@0 PASS stem", "a:output:0@1 PASS stem", "a:output:0@9 PASS stem", "a:output:0@10 PASS stem"}, [2]int{1, 1}},
-		{"first round", []string{"a.npy"}, []string{"2/a.npy", "10/a.npy"}, func(o *Options) { o.Pair.Rounds.First = true },
+		{"first round", []string{"a.npy"}, []string{"2/a.npy", "10/a.npy"}, func(o *conclude.Options) { o.Pair.Rounds.First = true },
 			[]string{"a:output:0 PASS stem"}, [2]int{1, 1}},
-		{"last round", []string{"a.npy"}, []string{"2/a.npy", "10/a.npy"}, func(o *Options) { o.Pair.Rounds.Last = true },
+		{"last round", []string{"a.npy"}, []string{"2/a.npy", "10/a.npy"}, func(o *conclude.Options) { o.Pair.Rounds.Last = true },
 			[]string{"a:output:0 PASS stem"}, [2]int{1, 1}},
-		{"a round by number", []string{"a.npy", "b.npy"}, []string{"2/a.npy", "10/a.npy", "2/b.npy"}, func(o *Options) { o.Pair.Rounds.Number = ptr(1) },
+		{"a round by number", []string{"a.npy", "b.npy"}, []string{"2/a.npy", "10/a.npy", "2/b.npy"}, func(o *conclude.Options) { o.Pair.Rounds.Number = ptr(1) },
 			[]string{"a:output:0 PASS stem", "b:output:0 UNMATCHED_REF"}, [2]int{2, 1}},
 		{"cards below another folder", []string{"0/a.npy", "1/a.npy"}, []string{"run/0/a.npy", "run/1/a.npy"}, nil,
 			[]string{"a:output:0@0 PASS stem", "a:output:0@1 PASS stem"}, [2]int{2, 2}},
@@ -93,9 +95,9 @@ func TestMatching(t *testing.T) {
 			[]string{"a:output:0@0 PASS stem", "a:output:0@1 PASS stem"}, [2]int{2, 2}},
 		{"inputs of the NPU alone", []string{"a.npy"}, []string{"a.npy", "Add.a.1.2.1600000000000000.input.0.npy"}, nil,
 			[]string{"a:output:0 PASS stem"}, [2]int{1, 1}},
-		{"inputs asked for", []string{"a.npy"}, []string{"a.npy", "Add.a.1.2.1600000000000000.input.0.npy"}, func(o *Options) { o.Pair.Inputs = true },
+		{"inputs asked for", []string{"a.npy"}, []string{"a.npy", "Add.a.1.2.1600000000000000.input.0.npy"}, func(o *conclude.Options) { o.Pair.Inputs = true },
 			[]string{"a:input:0 UNMATCHED_NPU", "a:output:0 PASS stem"}, [2]int{1, 1}},
-		{"a map", []string{"a.npy", "b.npy"}, []string{"x.npy", "b.npy"}, func(o *Options) { o.SideFiles.NameMap = renamed },
+		{"a map", []string{"a.npy", "b.npy"}, []string{"x.npy", "b.npy"}, func(o *conclude.Options) { o.SideFiles.NameMap = renamed },
 			[]string{"a:output:0 PASS map", "b:output:0 PASS stem"}, [2]int{2, 2}},
 	}
 	for _, tt := range tests {
@@ -235,8 +237,8 @@ func TestNothing(t *testing.T) {
 	dir := t.TempDir()
 	full := tree(t, filepath.Join(dir, "full"), "a.npy")
 	empty := filepath.Dir(write(t, filepath.Join(dir, "empty", "notes.md"), []byte("nothing\n")))
-	for _, opt := range []Options{exactly(full, empty), exactly(empty, full)} {
-		if rep, err := compareAll(context.Background(), opt); !errors.Is(err, ErrNothing) || rep != nil || !strings.Contains(err.Error(), empty) {
+	for _, opt := range []conclude.Options{exactly(full, empty), exactly(empty, full)} {
+		if rep, err := compareAll(context.Background(), opt); !errors.Is(err, plan.ErrNothing) || rep != nil || !strings.Contains(err.Error(), empty) {
 			t.Errorf("error %v, want that %s holds nothing", err, empty)
 		}
 	}
@@ -357,7 +359,7 @@ func TestOrders(t *testing.T) {
 	}
 	opt := exactly(ref, npu)
 	opt.OrderBy = dumpdir.ByRuntime
-	var missing *OrderError
+	var missing *plan.OrderError
 	if _, err := compareAll(context.Background(), opt); !errors.As(err, &missing) {
 		t.Errorf("error %v, want one of a missing source", err)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"dumptool/internal/compare/conclude"
+	"dumptool/internal/compare/limits"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/finding"
@@ -206,7 +208,7 @@ func writeNet(t *testing.T, dir string, f *netFault) (ref, arrays, dumps string)
 }
 
 // netOptions are the ways to learn about the order or the graph.
-func netOptions(t *testing.T, ref, arrays, dumps string) map[string]Options {
+func netOptions(t *testing.T, ref, arrays, dumps string) map[string]conclude.Options {
 	t.Helper()
 	var runtime, consumers []string
 	all := netNames()
@@ -229,7 +231,7 @@ func netOptions(t *testing.T, ref, arrays, dumps string) map[string]Options {
 	byGraph.OrderBy = dumpdir.ByName
 	graph.Source = "consumer map consumers.json"
 	byGraph.SideFiles = sidefile.Inputs{Consumers: graph}
-	return map[string]Options{"runtime": byRuntime, "timestamps": byTime, "consumers": byGraph}
+	return map[string]conclude.Options{"runtime": byRuntime, "timestamps": byTime, "consumers": byGraph}
 }
 
 func TestFaultyNets(t *testing.T) {
@@ -238,13 +240,13 @@ func TestFaultyNets(t *testing.T) {
 		t.Run(string(f.code), func(t *testing.T) {
 			ref, arrays, dumps := writeNet(t, t.TempDir(), &f)
 			for how, opt := range netOptions(t, ref, arrays, dumps) {
-				opt.Judge.Verdict.Mode = ByEvidence
+				opt.Judge.Verdict.Mode = limits.ByEvidence
 				if rep := runAll(t, opt); f.both {
 					wantOrigins(t, rep, "")
 				} else if wantOrigins(t, rep, bad); rep.Findings.FirstBad >= 0 && !hasCode(rep.Rows[rep.Findings.FirstBad].Reasons, f.code) {
 					t.Errorf("%s, by evidence: reasons %v, want %s", how, rep.Rows[rep.Findings.FirstBad].Reasons, f.code)
 				}
-				opt.Judge.Verdict.Mode = ByLimits
+				opt.Judge.Verdict.Mode = limits.ByLimits
 				rep := runAll(t, opt)
 				if f.both { // the model is to blame: nothing fails
 					i := slices.IndexFunc(rep.Rows, func(r record.Row) bool { return r.Op == bad })
@@ -278,9 +280,9 @@ func TestFaultyNets(t *testing.T) {
 func TestCleanNet(t *testing.T) {
 	ref, arrays, dumps := writeNet(t, t.TempDir(), nil)
 	for how, opt := range netOptions(t, ref, arrays, dumps) {
-		opt.Judge.Verdict.Mode = ByEvidence
+		opt.Judge.Verdict.Mode = limits.ByEvidence
 		wantOrigins(t, runAll(t, opt), "")
-		opt.Judge.Verdict.Mode = ByLimits
+		opt.Judge.Verdict.Mode = limits.ByLimits
 		rep := runAll(t, opt)
 		if len(rep.Rows) != netLength || rep.Counts[record.Fail] > 0 || rep.Findings.FirstBad >= 0 {
 			t.Errorf("%s: %v, first bad %d; want nothing to fail", how, lines(rep), rep.Findings.FirstBad)

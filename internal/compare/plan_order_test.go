@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"dumptool/internal/compare/diagnose"
+	"dumptool/internal/compare/limits"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumptest"
 	"dumptool/internal/lang"
@@ -97,7 +98,7 @@ func TestFlowByInputsOfOneSide(t *testing.T) {
 	}
 	ref, npu := writeReads(t, ops, "")
 	opt := hpaa(ref, npu)
-	opt.Judge.Verdict.Mode = ByEvidence
+	opt.Judge.Verdict.Mode = limits.ByEvidence
 	rep := runAll(t, opt)
 	// "both" is read by nobody that was dumped, so that of "behind" half is not known.
 	want := map[string][]string{"late": {"first"}, "sum": {"late"}, "both": {"sum", "first"}, "last": {"behind"}}
@@ -110,7 +111,7 @@ func TestFlowByInputsOfOneSide(t *testing.T) {
 	if n := len(rep.Rows); n != len(ops)-1 {
 		t.Errorf("%d rows, want one of each output that was dumped: %v", n, lines(rep))
 	}
-	for _, flow := range []FlowFrom{diagnose.FlowFiles, diagnose.FlowNone} {
+	for _, flow := range []limits.FlowFrom{diagnose.FlowFiles, diagnose.FlowNone} {
 		opt.Judge.Verdict.Flow = flow
 		rep := runAll(t, opt)
 		if got := flowOf(rep); len(got) > 0 || !rep.GraphSource.IsZero() {
@@ -135,7 +136,7 @@ func TestFaultInLayer140(t *testing.T) {
 	for _, bad := range []string{"", "branch140", "layer140"} {
 		ref, npu := writeReads(t, ops, bad)
 		opt := hpaa(ref, npu)
-		opt.Judge.Verdict.Mode = ByEvidence
+		opt.Judge.Verdict.Mode = limits.ByEvidence
 		rep := runAll(t, opt)
 		wantOrigins(t, rep, bad)
 		if got := rep.GraphSource.String(); !strings.Contains(got, "400 of 401") {
@@ -152,7 +153,7 @@ func TestFlowNotRead(t *testing.T) {
 	bad := dumped(tensor.DType(99), tensor.ND, shape, shape, out)
 	write(t, filepath.Join(npu, "Add.b.1.2.1600000000000001"), dumpOf(t, "b", []dumptest.TensorContent{bad}, []dumptest.TensorContent{dumped(tensor.Float16, tensor.ND, shape, shape, out)}))
 	opt := hpaa(ref, npu)
-	opt.Judge.Verdict.Mode = ByEvidence
+	opt.Judge.Verdict.Mode = limits.ByEvidence
 	rep := runAll(t, opt)
 	i := slices.IndexFunc(rep.Rows, func(r record.Row) bool { return r.Op == "b" })
 	if row := &rep.Rows[i]; row.Result == nil || len(row.Reads) > 0 || !slices.ContainsFunc(row.Notes, func(s lang.Sentence) bool { return strings.Contains(s.String(), "not known what it reads") }) {

@@ -13,15 +13,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
 	"dumptool/internal/batch"
+	"dumptool/internal/compare/conclude"
+	"dumptool/internal/compare/execute"
+	"dumptool/internal/compare/limits"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/tensor"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-	"pgregory.net/rapid"
 )
 
 // mixedPairs is a network of pairs of these sizes, of which the fifth fails, and of all
@@ -67,9 +70,9 @@ func mixedNet(t testing.TB) (ref, npu string) {
 	return ref, npu
 }
 
-func hpaa(ref, npu string) Options {
+func hpaa(ref, npu string) conclude.Options {
 	o := exactly(ref, npu)
-	o.Judge.Limits.Profile = ProfileHPAA
+	o.Judge.Limits.Profile = limits.ProfileHPAA
 	return o
 }
 
@@ -92,8 +95,8 @@ func sameReports(a, b *record.Report) string {
 // TestFactsOfPairs: what the round says of a row leaves what is known of its pair as it is.
 func TestFactsOfPairs(t *testing.T) {
 	ref, npu := mixedNet(t)
-	for name, opt := range map[string]Options{"mixed": hpaa(ref, npu), "damaged": transformer(6, 3).options(t, false)} {
-		for _, mode := range VerdictModes() {
+	for name, opt := range map[string]conclude.Options{"mixed": hpaa(ref, npu), "damaged": transformer(6, 3).options(t, false)} {
+		for _, mode := range limits.VerdictModes() {
 			opt.Judge.Verdict.Mode = mode
 			plan, err := New(t.Context(), opt)
 			if err != nil {
@@ -116,7 +119,7 @@ func TestFactsOfPairs(t *testing.T) {
 					t.Errorf("%s by %s: facts of %s (-before +after the judgement):\n%s", name, mode, part.Row.Op, diff)
 				}
 			}
-			if failed == 0 && mode != ByStatistics {
+			if failed == 0 && mode != limits.ByStatistics {
 				t.Errorf("%s by %s: no pair shows how it is bad", name, mode)
 			}
 		}
@@ -167,14 +170,14 @@ func TestSameResult(t *testing.T) {
 func TestAnySplit(t *testing.T) {
 	ref, npu := mixedPairs(t, 0, 1, 7, 1000, metrics.ReadElements+1, 300)
 	mixed := hpaa(ref, npu)
-	mixed.Baseline = &Baseline{Rows: []BaselineEntry{{Op: "op4", Status: record.Pass}, {Op: "gone", Status: record.Pass}}}
+	mixed.Baseline = &conclude.Baseline{Rows: []conclude.BaselineEntry{{Op: "op4", Status: record.Pass}, {Op: "gone", Status: record.Pass}}}
 	byEvidence := mixed
-	byEvidence.Judge.Verdict.Mode = ByEvidence
-	options := []Options{mixed, byEvidence, transformer(2, 1).options(t, true)}
+	byEvidence.Judge.Verdict.Mode = limits.ByEvidence
+	options := []conclude.Options{mixed, byEvidence, transformer(2, 1).options(t, true)}
 	for i := range options {
 		options[i].Workers, options[i].Points = 2, 4
 	}
-	facts, reports := make([][]Part, len(options)), make([]*record.Report, len(options))
+	facts, reports := make([][]execute.Part, len(options)), make([]*record.Report, len(options))
 	for i := range options {
 		plan, err := New(t.Context(), options[i])
 		if err != nil {
@@ -199,7 +202,7 @@ func TestAnySplit(t *testing.T) {
 			shares[i] = plan()
 		}
 		want := facts[which]
-		parts := make([]Part, len(want))
+		parts := make([]execute.Part, len(want))
 		order := make([]int, len(want))
 		for i := range order {
 			order[i] = i
@@ -218,10 +221,10 @@ func TestAnySplit(t *testing.T) {
 }
 
 // comparedAlone compares one pair of a run.
-func comparedAlone(t *rapid.T, run *Run, pair int) Part {
+func comparedAlone(t *rapid.T, run *Run, pair int) execute.Part {
 	one := *run.Plan
 	one.Pairs = one.Pairs[pair : pair+1]
-	parts, err := Execute(context.Background(), &one, &run.opt.executeOptions, nil)
+	parts, err := execute.Execute(context.Background(), &one, &run.opt.Options, nil)
 	if err != nil || len(parts) != 1 {
 		t.Fatalf("pair %d alone: %d parts, %v", pair, len(parts), err)
 	}
@@ -259,7 +262,7 @@ func TestFailFast(t *testing.T) {
 		}
 	}
 	// One that cannot be written in the baseline's rows is not missing.
-	opt.FailOn, opt.Baseline = []record.Status{record.Fail}, &Baseline{Rows: []BaselineEntry{{Op: "op7", Status: record.Pass}}}
+	opt.FailOn, opt.Baseline = []record.Status{record.Fail}, &conclude.Baseline{Rows: []conclude.BaselineEntry{{Op: "op7", Status: record.Pass}}}
 	rep := runAll(t, opt)
 	if len(rep.Baseline.Missing) != 0 || len(rep.Baseline.New) != 1 {
 		t.Errorf("baseline %+v, want one new failure and nothing missing", rep.Baseline)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"dumptool/internal/compare/limits"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/finding"
 	"dumptool/internal/graph"
@@ -58,7 +59,7 @@ func judgeGiven(t *testing.T, all []given) *record.Report {
 		t.Fatal(err)
 	}
 	opt := hpaa(filepath.Join(dir, "ref"), filepath.Join(dir, "npu"))
-	opt.Judge.Verdict.Mode = ByEvidence
+	opt.Judge.Verdict.Mode = limits.ByEvidence
 	g.Source = "consumer map consumers.json"
 	opt.SideFiles = sidefile.Inputs{Consumers: g}
 	return runAll(t, opt)
@@ -245,7 +246,7 @@ func TestSaidByFiles(t *testing.T) {
 		write(t, filepath.Join(dir, "npu", fmt.Sprintf(file, "bfloat16")), array(tensor.Float32, shape, npu...))
 	}
 	opt := hpaa(filepath.Join(dir, "ref"), filepath.Join(dir, "npu"))
-	opt.Judge.Verdict.Mode = ByEvidence
+	opt.Judge.Verdict.Mode = limits.ByEvidence
 	rep := runAll(t, opt)
 	for i := range rep.Rows {
 		row := &rep.Rows[i]
@@ -270,7 +271,7 @@ func TestTypesOfTheGraph(t *testing.T) {
 		write(t, filepath.Join(dir, side, "b.npy"), array(tensor.Float32, tensor.Shape{2}, 1, 2))
 	}
 	opt := hpaa(filepath.Join(dir, "ref"), filepath.Join(dir, "npu"))
-	opt.Judge.Verdict.Mode = ByEvidence
+	opt.Judge.Verdict.Mode = limits.ByEvidence
 	file := write(t, filepath.Join(dir, "fusion.json"), []byte(`{"graph": [{"name": "net", "op": [{"name": "a", "type": "Data", "id": 0}, {"name": "b", "type": "Relu", "id": 1, "input": ["a:0"]}]}]}`))
 	if err := opt.Load(sidefile.Files{Fusion: file}); err != nil {
 		t.Fatal(err)
@@ -372,7 +373,7 @@ func TestInputBehindOtherDraws(t *testing.T) {
 			}
 		}
 		opt := hpaa(filepath.Join(dir, "ref"), filepath.Join(dir, "npu"))
-		opt.Judge.Verdict.Mode = ByEvidence
+		opt.Judge.Verdict.Mode = limits.ByEvidence
 		wantOrigins(t, runAll(t, opt), want)
 	}
 }

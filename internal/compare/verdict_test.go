@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"dumptool/internal/compare/limits"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/finding"
@@ -21,7 +22,7 @@ func TestNothingLeft(t *testing.T) {
 		{[]float64{1, 2}, []float64{nan, nan}, record.Fail}, {[]float64{1, nan}, []float64{nan, nan}, record.Fail},
 		{[]float64{nan, nan}, []float64{nan, nan}, record.Warn}, {[]float64{1, 2}, []float64{1, nan}, record.Warn}, {nil, nil, record.Pass},
 	} {
-		bounds, verdict := metrics.Limits{Atol: 1}, VerdictOptions{NaN: NaNIgnore, MaxErrorRatio: 1}
+		bounds, verdict := metrics.Limits{Atol: 1}, limits.Verdict{NaN: limits.NaNIgnore, MaxErrorRatio: 1}
 		res := compared(t, tensor.Float16, bounds, tt.ref, tt.npu)
 		if row := judged(verdict, res); row.Status != tt.want {
 			t.Errorf("%v beside %v: %s %v, want %s", tt.npu, tt.ref, row.Status, row.Reasons, tt.want)
@@ -34,7 +35,7 @@ func TestNothingLeft(t *testing.T) {
 
 // TestZeroReferenceGate has a mean relative error that is undefined.
 func TestZeroReferenceGate(t *testing.T) {
-	verdict := VerdictOptions{NaN: NaNStrict, MaxErrorRatio: 1, Gates: Gates{MaxMeanRel: ptr(0.5)}}
+	verdict := limits.Verdict{NaN: limits.NaNStrict, MaxErrorRatio: 1, Gates: limits.Gates{MaxMeanRel: ptr(0.5)}}
 	for _, tt := range []struct {
 		ref, npu []float64
 		want     bool
@@ -55,9 +56,9 @@ func TestZeroReferenceGate(t *testing.T) {
 // classValues are elements of the four classes, in the order of metrics.Class.
 var classValues = []float64{2, math.Inf(1), math.Inf(-1), math.NaN()}
 
-func judged(o VerdictOptions, res *metrics.Result) record.Row {
+func judged(o limits.Verdict, res *metrics.Result) record.Row {
 	rows := []record.Row{{Result: res}}
-	o.judge(&rows[0], res)
+	o.Judge(&rows[0], res)
 	rows[0].Verdict = record.Verdict{Status: rows[0].Pair.Status, Reasons: rows[0].Pair.Reasons}
 	return rows[0]
 }
@@ -77,7 +78,7 @@ func TestClassPairs(t *testing.T) {
 		}
 		return v
 	}
-	for _, policy := range NaNPolicies() {
+	for _, policy := range limits.NaNPolicies() {
 		for i, n := range classValues {
 			for k, r := range classValues {
 				t.Run(fmt.Sprintf("%s/%v beside %v", policy, n, r), func(t *testing.T) {
@@ -86,24 +87,24 @@ func TestClassPairs(t *testing.T) {
 						ref[i], npu[i] = 3, 3
 					}
 					ref[17], npu[17] = r, n
-					row := judged(VerdictOptions{NaN: policy}, compared(t, tensor.Float16, bounds, ref, npu))
+					row := judged(limits.Verdict{NaN: policy}, compared(t, tensor.Float16, bounds, ref, npu))
 					var want record.Status
 					errors := int64(0)
 					switch policy {
-					case NaNStrict, NaNEqual:
+					case limits.NaNStrict, limits.NaNEqual:
 						want = record.Pass
 						if i != k {
 							want, errors = record.Fail, 1
-						} else if math.IsNaN(n) && policy == NaNStrict {
+						} else if math.IsNaN(n) && policy == limits.NaNStrict {
 							want = record.Warn
 						}
-					case NaNHPAA:
+					case limits.NaNHPAA:
 						a, b := replaced(n), replaced(r)
 						want = record.Pass
 						if !(math.Abs(a-b) <= 0.005+0.2*math.Abs(b)) {
 							want, errors = record.Fail, 1
 						}
-					case NaNIgnore:
+					case limits.NaNIgnore:
 						want = record.Pass
 						if i != 0 || k != 0 {
 							want = record.Warn
@@ -128,19 +129,19 @@ func TestErrorRatio(t *testing.T) {
 	}
 	res := compared(t, tensor.Float32, metrics.Limits{Rtol: 0.2}, ref, npu)
 	for ratio, want := range map[float64]record.Status{0: record.Fail, 0.0999: record.Fail, 0.1: record.Pass, 0.5: record.Pass, 1: record.Pass} {
-		if row := judged(VerdictOptions{NaN: NaNStrict, MaxErrorRatio: ratio}, res); row.Status != want || row.Errors != 10 {
+		if row := judged(limits.Verdict{NaN: limits.NaNStrict, MaxErrorRatio: ratio}, res); row.Status != want || row.Errors != 10 {
 			t.Errorf("ratio %g: %s with %d errors, want %s with 10", ratio, row.Status, row.Errors, want)
 		}
 	}
 	// A difference of class is no matter of the share.
 	npu[50] = math.NaN()
 	res = compared(t, tensor.Float32, metrics.Limits{Rtol: 0.2}, ref, npu)
-	if row := judged(VerdictOptions{NaN: NaNStrict, MaxErrorRatio: 1}, res); row.Status != record.Fail || row.Errors != 11 {
+	if row := judged(limits.Verdict{NaN: limits.NaNStrict, MaxErrorRatio: 1}, res); row.Status != record.Fail || row.Errors != 11 {
 		t.Errorf("class difference: %s with %d errors, want FAIL with 11", row.Status, row.Errors)
 	}
 	// What is left out is no part of the whole: 1 of 2 is wrong.
 	res = compared(t, tensor.Float32, metrics.Limits{}, []float64{1, 2, 3, 4}, []float64{1, 9, math.NaN(), math.NaN()})
-	if row := judged(VerdictOptions{NaN: NaNIgnore, MaxErrorRatio: 0.4}, res); row.Status != record.Fail {
+	if row := judged(limits.Verdict{NaN: limits.NaNIgnore, MaxErrorRatio: 0.4}, res); row.Status != record.Fail {
 		t.Errorf("half of the finite pairs are wrong: %s, want FAIL", row.Status)
 	}
 }
@@ -153,33 +154,33 @@ func TestGates(t *testing.T) {
 	red, sqnr := math.Sqrt(0.25/30), 10*math.Log10(120)
 	tests := []struct {
 		name  string
-		gates Gates
+		gates limits.Gates
 		holds bool
 	}{
-		{"cos", Gates{MinCos: ptr(0.9982)}, true}, {"cos", Gates{MinCos: ptr(0.9984)}, false},
-		{"red", Gates{MaxRED: ptr(red + 1e-9)}, true}, {"red", Gates{MaxRED: ptr(red - 1e-9)}, false},
-		{"mean rel", Gates{MaxMeanRel: ptr(0.03125)}, true}, {"mean rel", Gates{MaxMeanRel: ptr(0.03124)}, false},
-		{"sqnr", Gates{MinSQNR: ptr(sqnr - 1e-9)}, true}, {"sqnr", Gates{MinSQNR: ptr(sqnr + 1e-9)}, false},
-		{"ulp", Gates{MaxULP: ptr(128.0)}, true}, {"ulp", Gates{MaxULP: ptr(127.0)}, false},
-		{"two", Gates{MinCos: ptr(0.9), MaxULP: ptr(1.0)}, false},
+		{"cos", limits.Gates{MinCos: ptr(0.9982)}, true}, {"cos", limits.Gates{MinCos: ptr(0.9984)}, false},
+		{"red", limits.Gates{MaxRED: ptr(red + 1e-9)}, true}, {"red", limits.Gates{MaxRED: ptr(red - 1e-9)}, false},
+		{"mean rel", limits.Gates{MaxMeanRel: ptr(0.03125)}, true}, {"mean rel", limits.Gates{MaxMeanRel: ptr(0.03124)}, false},
+		{"sqnr", limits.Gates{MinSQNR: ptr(sqnr - 1e-9)}, true}, {"sqnr", limits.Gates{MinSQNR: ptr(sqnr + 1e-9)}, false},
+		{"ulp", limits.Gates{MaxULP: ptr(128.0)}, true}, {"ulp", limits.Gates{MaxULP: ptr(127.0)}, false},
+		{"two", limits.Gates{MinCos: ptr(0.9), MaxULP: ptr(1.0)}, false},
 	}
 	for _, tt := range tests {
-		row := judged(VerdictOptions{NaN: NaNStrict, Gates: tt.gates}, res)
+		row := judged(limits.Verdict{NaN: limits.NaNStrict, Gates: tt.gates}, res)
 		if failed := row.Status == record.Fail; failed == tt.holds || hasCode(row.Reasons, finding.Gate) == tt.holds {
 			t.Errorf("%s: %s %v, want the gate to hold: %v", tt.name, row.Status, row.Reasons, tt.holds)
 		}
 	}
 	// What is undefined breaks nothing: no element is finite, or there is none.
-	all := Gates{MinCos: ptr(1.0), MaxRED: ptr(0.0), MaxMeanRel: ptr(0.0), MinSQNR: ptr(1e9), MaxULP: ptr(0.0)}
+	all := limits.Gates{MinCos: ptr(1.0), MaxRED: ptr(0.0), MaxMeanRel: ptr(0.0), MinSQNR: ptr(1e9), MaxULP: ptr(0.0)}
 	nan := math.NaN()
 	for _, v := range [][]float64{{nan, nan}, {}} {
-		row := judged(VerdictOptions{NaN: NaNEqual, Gates: all}, compared(t, tensor.Float16, loose, v, v))
+		row := judged(limits.Verdict{NaN: limits.NaNEqual, Gates: all}, compared(t, tensor.Float16, loose, v, v))
 		if row.Status != record.Pass {
 			t.Errorf("%v: %s %v, want PASS", v, row.Status, row.Reasons)
 		}
 	}
 	// An infinite metric is defined: all differs from a reference of zeros.
-	row := judged(VerdictOptions{NaN: NaNStrict, Gates: Gates{MaxRED: ptr(10.0)}}, compared(t, tensor.Float16, loose, []float64{0, 0}, []float64{1, 0}))
+	row := judged(limits.Verdict{NaN: limits.NaNStrict, Gates: limits.Gates{MaxRED: ptr(10.0)}}, compared(t, tensor.Float16, loose, []float64{0, 0}, []float64{1, 0}))
 	if row.Status != record.Fail {
 		t.Errorf("zero reference: %s, want FAIL", row.Status)
 	}
@@ -221,7 +222,7 @@ func TestWarnings(t *testing.T) {
 	}
 	for _, tt := range tests {
 		ref, npu := tt.make()
-		row := judged(VerdictOptions{NaN: NaNStrict}, compared(t, tt.d, tt.l, ref, npu))
+		row := judged(limits.Verdict{NaN: limits.NaNStrict}, compared(t, tt.d, tt.l, ref, npu))
 		want := record.Warn
 		if tt.code == "" {
 			want = record.Pass

@@ -12,7 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"dumptool/internal/compare"
+	"dumptool/internal/compare/conclude"
+	"dumptool/internal/compare/limits"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/guard"
 	"dumptool/internal/shard"
@@ -103,11 +104,11 @@ func (s *textSpan) edited(document []byte, k int) (all map[string]string) {
 // readers are those who read a compare.json.
 func readersOf() map[string]func(path string) error {
 	merge := func(path string) error {
-		docs, err := shard.Find([]string{path}, compare.DocumentName)
+		docs, err := shard.Find([]string{path}, conclude.DocumentName)
 		if err != nil {
 			return err
 		}
-		r, err := new(compare.Options).Merge(context.Background(), docs, docs[0].Origin)
+		r, err := new(conclude.Options).Merge(context.Background(), docs, docs[0].Origin)
 		if err == nil {
 			_, err = io.WriteString(io.Discard, english.CompareVerdict(r))
 		}
@@ -122,7 +123,7 @@ func readersOf() map[string]func(path string) error {
 			return err
 		},
 		"judge": func(path string) error {
-			_, j, err := compare.JudgeFile(path, new(compare.JudgeOptions), nil)
+			_, j, err := conclude.JudgeFile(path, new(limits.Options), nil)
 			if err == nil {
 				err = english.WriteJudgement(io.Discard, j)
 			}

@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"dumptool/internal/check"
-	"dumptool/internal/compare"
+	"dumptool/internal/compare/conclude"
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/convert"
@@ -309,7 +309,7 @@ func checkedOperators() *check.Report {
 // TestFormatNames checks what the help and the flags are made of.
 func TestFormatNames(t *testing.T) {
 	t.Parallel()
-	if got, want := FormatNames[*compare.Judgement](), []string{"text", "csv", "json"}; !slices.Equal(got, want) {
+	if got, want := FormatNames[*conclude.Judgement](), []string{"text", "csv", "json"}; !slices.Equal(got, want) {
 		t.Errorf("formats %q, want %q", got, want)
 	}
 	names, files := map[string]bool{}, map[string]bool{}

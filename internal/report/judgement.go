@@ -4,14 +4,14 @@ import (
 	"io"
 	"slices"
 
-	"dumptool/internal/compare"
+	"dumptool/internal/compare/conclude"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/finding"
 )
 
 // judgedTable lists judged rows.
-func judgedTable(rows []*compare.JudgedRow) Table[*compare.JudgedRow] {
-	type row = *compare.JudgedRow
+func judgedTable(rows []*conclude.JudgedRow) Table[*conclude.JudgedRow] {
+	type row = *conclude.JudgedRow
 	return Table[row]{Rows: rows, Columns: []Column[row]{
 		words("op_name", judgedLabel).titled("TENSOR", "张量").in(InText | InCSV),
 		words("op", func(r row) string { return r.Op }).in(InJSON),
@@ -31,37 +31,37 @@ func judgedTable(rows []*compare.JudgedRow) Table[*compare.JudgedRow] {
 }
 
 // judgedLabel names a row as the tables of a comparison do, with its round.
-func judgedLabel(r *compare.JudgedRow) string {
+func judgedLabel(r *conclude.JudgedRow) string {
 	return rowInRound(&record.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round})
 }
 
 // WriteJudgementJSON writes a judgement as one JSON object.
-func WriteJudgementJSON(w io.Writer, j *compare.Judgement) error {
+func WriteJudgementJSON(w io.Writer, j *conclude.Judgement) error {
 	return writeJSON(w, struct {
-		Schema  string                    `json:"schema"`
-		Summary map[record.Status]int     `json:"summary"`
-		Rows    Table[*compare.JudgedRow] `json:"rows"`
+		Schema  string                     `json:"schema"`
+		Summary map[record.Status]int      `json:"summary"`
+		Rows    Table[*conclude.JudgedRow] `json:"rows"`
 	}{"dumptool/judge/2", j.Counts, judgedTable(pointers(j.Rows))})
 }
 
 // WriteJudgementCSV writes a judgement as a table.
-func WriteJudgementCSV(w io.Writer, j *compare.Judgement) error {
+func WriteJudgementCSV(w io.Writer, j *conclude.Judgement) error {
 	return judgedTable(pointers(j.Rows)).CSV(w)
 }
 
 // WriteJudgement prints the rows of a judgement that fail, are undecided or
 // changed.
-func (t Text) WriteJudgement(w io.Writer, j *compare.Judgement) error {
+func (t Text) WriteJudgement(w io.Writer, j *conclude.Judgement) error {
 	p := t.to(w)
 	if why := j.NoVerdict(); !why.IsZero() {
 		p.text(p.say("NO VERDICT: %s", "NO VERDICT：%s", why))
 	}
 	p.text(p.say("%d of %d compared tensors pass, %d fail, %d are undecided", "已比对张量中 %d/%d 个通过，%d 个失败，%d 个无法判定", j.Counts[record.Pass], j.Compared,
-		j.Counts[record.Fail], j.Counts[compare.Undecided]))
-	if j.Counts[compare.Undecided] > j.LeftOut {
+		j.Counts[record.Fail], j.Counts[conclude.Undecided]))
+	if j.Counts[conclude.Undecided] > j.LeftOut {
 		p.text(p.say("UNDECIDED: compare.json does not tell; run compare again with these limits", "UNDECIDED：compare.json 不足以判定；请用这些门限重新运行 compare"))
 	}
-	changed := slices.DeleteFunc(pointers(j.Rows), func(r *compare.JudgedRow) bool { return r.Was == r.Status && r.Status != record.Fail })
+	changed := slices.DeleteFunc(pointers(j.Rows), func(r *conclude.JudgedRow) bool { return r.Was == r.Status && r.Status != record.Fail })
 	if len(changed) > 0 {
 		p.blank()
 		p.table("", judgedTable(changed).Grid(p.Lang).Fit(p.Width))

@@ -6,27 +6,27 @@ import (
 	"strings"
 	"testing"
 
-	"dumptool/internal/compare"
+	"dumptool/internal/compare/conclude"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
 )
 
 // judged is a judgement with a row of every kind.
-func judged() *compare.Judgement {
+func judged() *conclude.Judgement {
 	limits := record.Limits{Atol: 1, Rtol: 0, AtolSource: "flag", RtolSource: "flag"}
-	row := func(op string, output int, was, is record.Status, errors *int64) compare.JudgedRow {
-		return compare.JudgedRow{Op: op, Kind: "output", Output: output, Was: was, Status: is, Limits: limits, Total: 8, Errors: errors}
+	row := func(op string, output int, was, is record.Status, errors *int64) conclude.JudgedRow {
+		return conclude.JudgedRow{Op: op, Kind: "output", Output: output, Was: was, Status: is, Limits: limits, Total: 8, Errors: errors}
 	}
-	rows := []compare.JudgedRow{
+	rows := []conclude.JudgedRow{
 		row("same", 0, record.Pass, record.Pass, new(int64)),
 		row("better", 1, record.Fail, record.Pass, new(int64)),
 		row("bad", 0, record.Fail, record.Fail, new(int64(3))),
-		row("=open", 0, record.Fail, compare.Undecided, nil),
+		row("=open", 0, record.Fail, conclude.Undecided, nil),
 	}
 	rows[2].Round = "7"
 	rows[2].Reasons = []finding.Finding{{Code: finding.BeyondLimits, Confidence: finding.High, Evidence: lang.Plain("cosine 0.5")}}
-	return &compare.Judgement{Compared: 4, Rows: rows, Counts: map[record.Status]int{record.Pass: 2, record.Fail: 1, compare.Undecided: 1}}
+	return &conclude.Judgement{Compared: 4, Rows: rows, Counts: map[record.Status]int{record.Pass: 2, record.Fail: 1, conclude.Undecided: 1}}
 }
 
 func TestWriteJudgement(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"strconv"
 
 	"dumptool/internal/batch"
-	"dumptool/internal/compare"
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/plan"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
@@ -230,8 +230,8 @@ type Options struct {
 	Runs []string
 	// Rounds choose those of all runs.
 	Rounds dumpdir.Selection
-	Pair   compare.PairOptions
-	// SideFiles and OrderBy are those of compare.Options.
+	Pair   plan.PairOptions
+	// SideFiles and OrderBy are those of plan.Options.
 	SideFiles sidefile.Inputs
 	OrderBy   dumpdir.OrderBy
 	Version   int
@@ -243,7 +243,7 @@ type Options struct {
 // runs. Only tensors whose stored bytes differ are looked into.
 func Check(ctx context.Context, opt Options) (*Report, error) {
 	if opt.Workers <= 0 {
-		opt.Workers = compare.DefaultWorkers()
+		opt.Workers = plan.DefaultWorkers()
 	}
 	d := &Report{Schema: Schema, Runs: opt.Runs, LeftOut: []lang.Sentence{}, Warnings: []lang.Sentence{}, Selected: opt.Pair.Ops != nil}
 	d.warnOfSame()
@@ -273,7 +273,7 @@ func Check(ctx context.Context, opt Options) (*Report, error) {
 		return nil, unread
 	}
 	if len(d.Rows) == 0 {
-		return nil, compare.Nothingf("no tensor is in two runs", "没有张量出现在两次运行中")
+		return nil, plan.Nothingf("no tensor is in two runs", "没有张量出现在两次运行中")
 	}
 	d.Conclude()
 	return d, nil
@@ -343,16 +343,16 @@ func (d *Report) ended(exitZero bool) batch.Outcome {
 // where one has none.
 type tensors struct {
 	row   Row
-	items []*compare.Tensor
+	items []*plan.Tensor
 }
 
 // match finds the partners of the first run's tensors in all other runs.
 func (d *Report) match(ctx context.Context, opt *Options) (all []tensors, unread, err error) {
 	opt.Pair.SameRounds = true
-	planning := compare.Options{Pair: opt.Pair, SideFiles: opt.SideFiles, OrderBy: opt.OrderBy, Version: opt.Version, Workers: opt.Workers}
-	var sides []*compare.Side
+	planning := plan.Options{Pair: opt.Pair, SideFiles: opt.SideFiles, OrderBy: opt.OrderBy, Version: opt.Version, Workers: opt.Workers}
+	var sides []*plan.Side
 	for _, path := range opt.Runs {
-		s, err := compare.OpenSide(ctx, &planning, path, opt.Rounds)
+		s, err := plan.OpenSide(ctx, &planning, path, opt.Rounds)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -367,15 +367,15 @@ func (d *Report) match(ctx context.Context, opt *Options) (all []tensors, unread
 	if err := comparable(sides); err != nil {
 		return nil, nil, err
 	}
-	d.warn(compare.ChoiceWarnings(sides...))
-	p := &partners{report: d, of: make([][]*compare.Tensor, len(sides[0].Tensors)), leftOut: map[string]bool{}}
-	var rows []compare.Pair
-	var last *compare.Plan
+	d.warn(plan.ChoiceWarnings(sides...))
+	p := &partners{report: d, of: make([][]*plan.Tensor, len(sides[0].Tensors)), leftOut: map[string]bool{}}
+	var rows []plan.Pair
+	var last *plan.Planner
 	for run, other := range sides[1:] {
-		plan := compare.PlanSides(&planning, other, sides[0])
-		d.warn(plan.AllWarnings())
-		rows = mergeRows(rows, p.add(plan, run+1))
-		last = plan
+		match := plan.PlanSides(&planning, other, sides[0])
+		d.warn(match.AllWarnings())
+		rows = mergeRows(rows, p.add(match, run+1))
+		last = match
 	}
 	d.MissingRounds = len(p.missingRounds)
 	d.Missing = append(p.missingRounds, d.Missing...)
@@ -396,9 +396,9 @@ func (d *Report) match(ctx context.Context, opt *Options) (all []tensors, unread
 }
 
 // comparable is nil unless a run has statistics only and another one has none.
-func comparable(sides []*compare.Side) error {
-	bare := slices.ContainsFunc(sides, func(s *compare.Side) bool {
-		return !slices.ContainsFunc(s.Tensors, func(t *compare.Tensor) bool { return t.Statistics != nil && t.Statistics.Suffice() })
+func comparable(sides []*plan.Side) error {
+	bare := slices.ContainsFunc(sides, func(s *plan.Side) bool {
+		return !slices.ContainsFunc(s.Tensors, func(t *plan.Tensor) bool { return t.Statistics != nil && t.Statistics.Suffice() })
 	})
 	for _, s := range sides {
 		if err := s.NoTensors(); bare && err != nil {
@@ -420,7 +420,7 @@ func (d *Report) warn(more []lang.Sentence) {
 
 // mergeRows adds the pairs of tensors that the first list does not have. Their
 // partners are left out: they are of several runs.
-func mergeRows(rows, more []compare.Pair) []compare.Pair {
+func mergeRows(rows, more []plan.Pair) []plan.Pair {
 	seen := map[int]bool{}
 	for _, x := range rows {
 		if x.NPU != nil {
@@ -441,7 +441,7 @@ type partners struct {
 	report *Report
 	// of holds, for every item of the first run, its partners in all runs; nil
 	// where it has none.
-	of [][]*compare.Tensor
+	of [][]*plan.Tensor
 	// leftOut are the files that are in the list of what was left out.
 	leftOut       map[string]bool
 	missingRounds []string
@@ -449,31 +449,31 @@ type partners struct {
 
 // add adds the pairs of a run with the first one, and returns them with those of
 // earlier executions.
-func (p *partners) add(plan *compare.Plan, run int) []compare.Pair {
-	var rows []compare.Pair
+func (p *partners) add(match *plan.Planner, run int) []plan.Pair {
+	var rows []plan.Pair
 	name, first := p.report.Runs[run], p.report.Runs[0]
-	for _, x := range plan.Pairs {
+	for _, x := range match.Pairs {
 		switch {
 		case x.Row.Pair.Status == record.Skip:
 			p.leaveOut(x.Row.Name(), x.Row.Pair.Reasons[0].Evidence)
-			p.leaveOutOlder(plan, &x, lang.Sayf("skipped too", "同样跳过"))
+			p.leaveOutOlder(match, &x, lang.Sayf("skipped too", "同样跳过"))
 		case x.Ref != nil && x.NPU != nil:
-			rows = append(rows, p.executions(plan, &x, run)...)
+			rows = append(rows, p.executions(match, &x, run)...)
 			continue
 		case x.Row.Pair.Status == record.Ambiguous:
 			p.report.Missing = append(p.report.Missing, fmt.Sprintf("%s: ambiguous in %s: %s", x.Row.Name(), name, x.Row.Pair.Reasons[0].Evidence.String()))
 		case x.NPU != nil:
 			p.report.Missing = append(p.report.Missing, fmt.Sprintf("%s: not in %s", x.Row.Name(), name))
-			p.leaveOutOlder(plan, &x, lang.Sayf("an earlier execution, and not in %s", "较早的执行，且 %s 中没有", name))
+			p.leaveOutOlder(match, &x, lang.Sayf("an earlier execution, and not in %s", "较早的执行，且 %s 中没有", name))
 		default:
 			p.report.Missing = append(p.report.Missing, fmt.Sprintf("%s: not in %s", x.Row.Name(), first))
-			p.leaveOutOlder(plan, &x, lang.Sayf("an earlier execution, and not in %s", "较早的执行，且 %s 中没有", first))
+			p.leaveOutOlder(match, &x, lang.Sayf("an earlier execution, and not in %s", "较早的执行，且 %s 中没有", first))
 		}
 		rows = append(rows, x)
 	}
-	p.miss(plan.NPURounds, name)
-	p.miss(plan.RefRounds, first)
-	for _, other := range plan.OtherRounds {
+	p.miss(match.NPURounds, name)
+	p.miss(match.RefRounds, first)
+	for _, other := range match.OtherRounds {
 		p.leaveOut("round "+other, lang.Sayf("not chosen", "未选中"))
 	}
 	return rows
@@ -495,9 +495,9 @@ func (p *partners) leaveOut(what string, why lang.Sentence) {
 }
 
 // leaveOutOlder lists the earlier executions of both sides of a match.
-func (p *partners) leaveOutOlder(plan *compare.Plan, x *compare.Pair, why lang.Sentence) {
+func (p *partners) leaveOutOlder(match *plan.Planner, x *plan.Pair, why lang.Sentence) {
 	for _, npu := range []bool{false, true} {
-		for _, it := range plan.Executions(x, npu) {
+		for _, it := range match.Executions(x, npu) {
 			if it != x.Ref && it != x.NPU {
 				p.leaveOut(it.String(), why)
 			}
@@ -507,18 +507,18 @@ func (p *partners) leaveOutOlder(plan *compare.Plan, x *compare.Pair, why lang.S
 
 // executions makes a row of each execution of a pair, where both runs have as
 // many; otherwise of the last ones alone.
-func (p *partners) executions(plan *compare.Plan, x *compare.Pair, run int) []compare.Pair {
-	here, there := plan.Executions(x, true), plan.Executions(x, false)
-	if len(here) != len(there) || plan.Tied(here, true) || plan.Tied(there, false) {
+func (p *partners) executions(match *plan.Planner, x *plan.Pair, run int) []plan.Pair {
+	here, there := match.Executions(x, true), match.Executions(x, false)
+	if len(here) != len(there) || match.Tied(here, true) || match.Tied(there, false) {
 		counts := fmt.Sprintf("executed %s in %s, %s in %s", timesText(len(here)), p.report.Runs[0], timesText(len(there)), p.report.Runs[run])
 		if len(here) == len(there) {
 			counts += ", in no certain order"
 		}
 		p.report.Missing = append(p.report.Missing, x.Row.Name()+": "+counts+": only the last ones were compared")
-		p.leaveOutOlder(plan, x, lang.Sayf("an earlier execution", "较早的执行"))
+		p.leaveOutOlder(match, x, lang.Sayf("an earlier execution", "较早的执行"))
 		here, there = here[len(here)-1:], there[len(there)-1:]
 	}
-	rows := make([]compare.Pair, len(here))
+	rows := make([]plan.Pair, len(here))
 	for k := range here {
 		rows[k] = *x
 		row := *x.Row // each execution has a place of its own
@@ -529,7 +529,7 @@ func (p *partners) executions(plan *compare.Plan, x *compare.Pair, run int) []co
 		}
 		of := &p.of[here[k].ID]
 		if *of == nil {
-			*of = make([]*compare.Tensor, len(p.report.Runs))
+			*of = make([]*plan.Tensor, len(p.report.Runs))
 			(*of)[0] = here[k]
 		}
 		(*of)[run] = there[k]

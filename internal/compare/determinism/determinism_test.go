@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"dumptool/internal/compare"
+	"dumptool/internal/compare/plan"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/filename"
@@ -213,7 +213,7 @@ func TestDeterminismExecutions(t *testing.T) {
 // TestDeterminismLeavesOut has tensors that the user does not want.
 func TestDeterminismLeavesOut(t *testing.T) {
 	dir := t.TempDir()
-	opt := Options{OrderBy: dumpdir.ByName, Pair: compare.PairOptions{SkipKeys: []string{"Span"}, Rounds: compare.Rounds{Last: true}}}
+	opt := Options{OrderBy: dumpdir.ByName, Pair: plan.PairOptions{SkipKeys: []string{"Span"}, Rounds: plan.Rounds{Last: true}}}
 	for _, run := range []string{"1", "2", "3"} {
 		opt.Runs = append(opt.Runs, tree(t, filepath.Join(dir, run), "0/a.npy", "1/a.npy", "0/aSpan.npy"))
 	}
@@ -227,7 +227,7 @@ func TestDeterminismLeavesOut(t *testing.T) {
 	if diff := cmp.Diff([]lang.Sentence{lang.Plain("round 0: not chosen")}, d.LeftOut); diff != "" {
 		t.Errorf("left out (-want +got):\n%s", diff)
 	}
-	opt.Pair = compare.PairOptions{Ops: names(t, "aSpan")}
+	opt.Pair = plan.PairOptions{Ops: names(t, "aSpan")}
 	if d, err = Check(context.Background(), opt); err != nil || len(d.Rows) != 1 || len(d.LeftOut) > 0 || d.Whole() {
 		t.Errorf("one of two operators: %+v, %v", d, err)
 	}
@@ -274,13 +274,13 @@ func TestDeterminismOrder(t *testing.T) {
 	}
 	empty := t.TempDir()
 	for _, runs := range [][]string{{opt.Runs[0], empty}, {opt.Runs[0], tree(t, filepath.Join(dir, "4"), "z.npy")}} {
-		if d, err := Check(context.Background(), Options{Runs: runs}); !errors.Is(err, compare.ErrNothing) || d != nil {
+		if d, err := Check(context.Background(), Options{Runs: runs}); !errors.Is(err, plan.ErrNothing) || d != nil {
 			t.Errorf("%v: error %v, want nothing to compare", runs, err)
 		}
 	}
 	unread := filepath.Join(dir, "5")
 	write(t, filepath.Join(unread, "z.npz"), []byte("PK broken"))
-	if d, err := Check(context.Background(), Options{Runs: []string{opt.Runs[0], unread}}); err == nil || errors.Is(err, compare.ErrNothing) || !strings.Contains(err.Error(), "z.npz") || d != nil {
+	if d, err := Check(context.Background(), Options{Runs: []string{opt.Runs[0], unread}}); err == nil || errors.Is(err, plan.ErrNothing) || !strings.Contains(err.Error(), "z.npz") || d != nil {
 		t.Errorf("a file without a partner that cannot be read: error %v, want one that names it", err)
 	}
 	if d, err := Check(canceled(), opt); !errors.Is(err, context.Canceled) || d != nil {

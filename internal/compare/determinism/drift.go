@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"dumptool/internal/compare"
 	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/plan"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/guard"
@@ -31,7 +31,7 @@ func (t *tensors) check(ctx context.Context, opt *Options) Row {
 	for i := range r.Drifts {
 		r.Drifts[i].Run = opt.Runs[i]
 	}
-	if slices.ContainsFunc(t.items, func(it *compare.Tensor) bool { return it != nil && it.Table }) {
+	if slices.ContainsFunc(t.items, func(it *plan.Tensor) bool { return it != nil && it.Table }) {
 		t.checkStatistics(&r)
 		return r
 	}
@@ -82,7 +82,7 @@ func (c *contents) close() {
 }
 
 // add adds the tensor of a run, and compares it with the first one where it differs.
-func (c *contents) add(ctx context.Context, r *Row, d *Drift, it *compare.Tensor, version int) error {
+func (c *contents) add(ctx context.Context, r *Row, d *Drift, it *plan.Tensor, version int) error {
 	o, err := it.OpenBytes(version)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (c *contents) add(ctx context.Context, r *Row, d *Drift, it *compare.Tensor
 
 // fail makes the row one of a tensor that could not be read. The error names the tensor where
 // neither its file nor the error does: one of several in a file.
-func (r *Row) fail(it *compare.Tensor, err error) {
+func (r *Row) fail(it *plan.Tensor, err error) {
 	if !strings.Contains(it.Path, r.Op) && !strings.Contains(err.Error(), r.Op) {
 		err = lang.Errorf("%s: %w", r.Op, err)
 	}
@@ -293,7 +293,7 @@ var errElements = lang.Errorf("it has elements and no statistics, other runs hav
 // checkStatistics compares a tensor of which runs have digests or statistics only: by the
 // digests where all have them, else by the numbers as they are printed.
 func (t *tensors) checkStatistics(r *Row) {
-	digests := !slices.ContainsFunc(t.items, func(it *compare.Tensor) bool {
+	digests := !slices.ContainsFunc(t.items, func(it *plan.Tensor) bool {
 		return it != nil && (it.Statistics == nil || it.Statistics.Digest == "")
 	})
 	contents := map[string]bool{}

@@ -1,0 +1,216 @@
+package conclude
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"dumptool/internal/compare/limits"
+	"dumptool/internal/compare/plan"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+	"dumptool/internal/optype"
+	"dumptool/internal/tensor"
+)
+
+// CheckMode says which operators are computed again from their own inputs.
+type CheckMode string
+
+// The modes.
+const (
+	// CheckSuspects computes those again that the evidence suspects: origins, what may have
+	// amplified the errors of its inputs, what they damaged; and those that it cannot judge,
+	// or explains with nothing to spare. Without one of them nothing is read.
+	CheckSuspects CheckMode = "suspects"
+	CheckAll      CheckMode = "all"
+	CheckNone     CheckMode = "none"
+)
+
+// CheckModes are all of them.
+func CheckModes() []CheckMode { return []CheckMode{CheckSuspects, CheckAll, CheckNone} }
+
+// SelfFunc computes operators of the run of the NPU again, those of some names or all of
+// them for none, and returns what their outputs are by themselves, and what could not be
+// read for it. The same operator of several ranks judges one that nobody knows where the
+// rounds of a step are judged together.
+type SelfFunc func(ctx context.Context, names []string, together func(dumpdir.Coordinates) bool) (map[record.OutputAt]*record.Self, []lang.Sentence, error)
+
+// SelfOptions are about operators that are computed again.
+type SelfOptions struct {
+	// Check says which operators of the NPU are computed again from their own inputs, Self
+	// does it; nil for none.
+	Check CheckMode
+	Self  SelfFunc
+}
+
+// mostSuspects is how many operators are computed again unless all are asked for.
+const mostSuspects = 64
+
+// ComputeAgain computes operators of a report again and judges its rounds once more with
+// what they are by themselves: a verdict is a function of the rows, and what an operator is
+// by itself is a part of its row. Behind an origin that shows only then others are suspected,
+// which are computed next. A run that ends here was interrupted.
+func ComputeAgain(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report) error {
+	if o.Self == nil || rep.Interrupted || o.Standard.Name != "" {
+		return nil
+	}
+	r := &recheck{Plan: p, opt: o, rep: rep, steps: p.ShardedSteps(), found: make(map[record.OutputAt]*record.Self)}
+	switch {
+	case o.Check == CheckAll:
+		_, err := r.compute(ctx, nil, nil)
+		return err
+	case o.Check != CheckSuspects || o.Judge.Verdict.Mode != limits.ByEvidence:
+		return nil
+	}
+	computed, room := make(map[string]bool), mostSuspects
+	for first, more := true, true; more; first = false {
+		all, is := suspects(rep, r.steps)
+		names := slices.DeleteFunc(all, func(name string) bool { return computed[name] })
+		if left := len(names) - room; left > 0 {
+			if first {
+				rep.Listed.Warnings = append(rep.Listed.Warnings, lang.Sayf("%d operators are suspected: the first %d in the data flow were computed again from their own inputs (--check all computes every one)",
+					"%d 个算子可疑：仅用自身输入重新计算了数据流中的前 %d 个(--check all 则全部计算)", left+mostSuspects, mostSuspects))
+			}
+			names = names[:room]
+		}
+		room -= len(names)
+		if first {
+			names = doubtful(rep, r.steps, names, is)
+		}
+		for _, name := range names {
+			computed[name] = true
+		}
+		var err error
+		if more, err = r.compute(ctx, names, is); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recheck is a report of which operators are computed again, and what was found about them.
+type recheck struct {
+	*plan.Plan
+	opt   *Options
+	rep   *record.Report
+	steps map[string]*plan.ShardedStep
+	found map[record.OutputAt]*record.Self
+}
+
+// compute computes operators of some names again, all for a nil map, and judges the rounds
+// with what is known then of the suspects; more is set if that is more than before. Where no
+// inputs were dumped nothing can be computed.
+func (a *recheck) compute(ctx context.Context, names []string, is map[suspect]bool) (more bool, err error) {
+	rep, o := a.rep, a.opt
+	if !a.MayCompute {
+		return false, nil
+	}
+	var unread []lang.Sentence
+	if is == nil || len(names) > 0 {
+		var found map[record.OutputAt]*record.Self
+		if found, unread, err = o.Self(ctx, names, a.Sharding.Together()); err != nil {
+			if rep.Interrupted = ctx.Err() != nil; rep.Interrupted {
+				o.judgeRounds(rep)
+				o.sumUp(rep, sumsOf(rep))
+			}
+			return false, err
+		}
+		maps.Copy(a.found, found)
+	}
+	rep.Listed.Warnings = append(rep.Listed.Warnings, unread...)
+	for i := range rep.Rows {
+		row := &rep.Rows[i]
+		if row.Self == nil && row.Kind == string(tensor.Output) && row.NPUPath != "" && (is == nil || is[suspectOf(row, a.steps)]) {
+			row.Self = a.found[row.OnNPU()]
+			more = more || row.Self != nil
+		}
+	}
+	if more || len(unread) > 0 {
+		o.judgeRounds(rep)
+		o.sumUp(rep, sumsOf(rep))
+	}
+	return more, nil
+}
+
+// suspect is an operator of a round, or of all ranks of a step that is sharded otherwise: what
+// a shard has whole, so that another round does not change what is said of it.
+type suspect struct {
+	step        *plan.ShardedStep
+	round, name string
+}
+
+func suspectOf(row *record.Row, steps map[string]*plan.ShardedStep) suspect {
+	if s := steps[row.Round]; s != nil {
+		return suspect{step: s, name: row.NPUName()}
+	}
+	return suspect{round: row.Round, name: row.NPUName()}
+}
+
+// suspects are the operators with an output that is suspected, and their names in the order of
+// the data flow: first those that may be where an error begins, then those that one damaged,
+// behind which a second error hides.
+func suspects(rep *record.Report, steps map[string]*plan.ShardedStep) (names []string, known map[suspect]bool) {
+	known = make(map[suspect]bool)
+	named := make(map[string]bool)
+	for _, is := range []func(*record.Row) bool{
+		func(row *record.Row) bool { return row.Evidence.Level >= record.SuspectedOrigin },
+		func(row *record.Row) bool { return row.Status == record.Fail },
+	} {
+		for _, row := range rep.All() {
+			if row.Evidence == nil || row.Kind != string(tensor.Output) || row.NPUPath == "" || !is(row) {
+				continue
+			}
+			known[suspectOf(row, steps)] = true
+			if name := row.NPUName(); !named[name] {
+				names, named[name] = append(names, name), true
+			}
+		}
+	}
+	return names, known
+}
+
+const (
+	// mostDoubtful is how many operators of a round are computed again without being suspected.
+	mostDoubtful = 16
+	// leastSpare is the error of a product of matrices beside what is expected of it from which
+	// on nothing is to spare: sums in too few bits are found there, and 1 in 100 healthy ones.
+	leastSpare = 1.1
+)
+
+// doubtful adds the operators to suspects of which the evidence says too little: products whose
+// error is all that is expected, and what is so ill-conditioned that only an error of a third of
+// it would be seen.
+func doubtful(rep *record.Report, steps map[string]*plan.ShardedStep, names []string, known map[suspect]bool) []string {
+	named := make(map[string]bool)
+	for _, name := range names {
+		named[name] = true
+	}
+	found := make(map[string]int) // operators of a round
+	for _, is := range []func(*record.Row) bool{nothingToSpare, unseen} {
+		for _, row := range rep.All() {
+			s := suspectOf(row, steps)
+			if row.Evidence == nil || row.Kind != string(tensor.Output) || row.NPUPath == "" || known[s] || found[row.Round] == mostDoubtful || !is(row) {
+				continue
+			}
+			known[s] = true
+			found[row.Round]++
+			if name := row.NPUName(); !named[name] {
+				names, named[name] = append(names, name), true
+			}
+		}
+	}
+	return names
+}
+
+// nothingToSpare reports whether the error of a rounded product is all that is expected.
+func nothingToSpare(row *record.Row) bool {
+	e := row.Evidence
+	return e.Judged && e.Rounding > 0 && e.Score > leastSpare && optype.OfOperator(row.OpType, row.NPUName()).Class == optype.Linear
+}
+
+// unseen reports whether the evidence would not see a fault of the row unless it is large.
+func unseen(row *record.Row) bool {
+	e := row.Evidence
+	return !e.Judged && e.Power.Defined() && !e.Start
+}

@@ -1,0 +1,436 @@
+package conclude
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/compare/pair"
+	"dumptool/internal/compare/plan"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+	"dumptool/internal/safefile"
+	"dumptool/internal/sidefile"
+	"dumptool/internal/store"
+	"dumptool/internal/tensor"
+)
+
+// baselineSchema is the first thing in a baseline file.
+const baselineSchema = "dumptool/baseline/1"
+
+// BaselineOptions are about an earlier run.
+type BaselineOptions struct {
+	// Baseline is an earlier run, that of BaselineFile, nil for none; a known failure
+	// may grow by the factor Slack. UpdateBaseline writes it again.
+	Baseline       *Baseline
+	BaselineFile   string
+	UpdateBaseline bool
+	Slack          float64
+}
+
+// Baseline is what an earlier run found: failures that are known, and the rows
+// that there were.
+type Baseline struct {
+	Schema string          `json:"schema"`
+	Rows   []BaselineEntry `json:"rows"`
+}
+
+// BaselineEntry is one row of an earlier run.
+type BaselineEntry struct {
+	Op     string `json:"op"`
+	Kind   string `json:"kind,omitempty"` // empty for output
+	Output int    `json:"output"`
+	Round  string `json:"round,omitempty"`
+	// NPUOp is the operator's name on the NPU side where it is another one. With
+	// Nth, which counts from 0, it distinguishes rows that have all else in common.
+	NPUOp      string        `json:"npu_op,omitempty"`
+	Nth        int           `json:"nth,omitempty"`
+	Status     record.Status `json:"status"`
+	ErrorRatio float64       `json:"error_ratio"`
+	// MaxAbs is nil where it is not known.
+	MaxAbs *float64 `json:"max_abs"`
+	// ClassMismatch counts the pairs of two classes, such as NaN and a number.
+	ClassMismatch int64 `json:"class_mismatch,omitempty"`
+	// Digest is the CRC-32C of the NPU tensor, empty where it was not compared.
+	Digest string `json:"digest,omitempty"`
+}
+
+// NewBaseline returns the baseline of a run: all rows with a partner.
+func NewBaseline(rep *record.Report) *Baseline {
+	b := &Baseline{Schema: baselineSchema, Rows: []BaselineEntry{}}
+	keys := keysOf(rep)
+	for i, row := range rep.All() {
+		if held(row.Status) {
+			b.Rows = append(b.Rows, newEntry(row, keys[i]))
+		}
+	}
+	return b
+}
+
+// held reports whether a baseline holds rows of a status.
+func held(s record.Status) bool {
+	return s != record.Skip && s != record.UnmatchedRef && s != record.UnmatchedNPU
+}
+
+func newEntry(row *record.Row, k rowKey) BaselineEntry {
+	e := BaselineEntry{Op: k.op, Output: k.output, Round: k.round, NPUOp: k.npuOp, Nth: k.nth, Status: row.Status}
+	if k.kind != "output" {
+		e.Kind = k.kind
+	}
+	if res := row.Result; res != nil {
+		e.ErrorRatio = record.Share(row.Errors, res.Total)
+		e.ClassMismatch = res.Mismatch.Count
+		e.Digest = fmt.Sprintf("%08x", res.NPUCRC)
+		if m := res.MaxAbs; m.Defined() && !math.IsInf(m.Value(), 0) {
+			e.MaxAbs = new(m.Value())
+		}
+	}
+	return e
+}
+
+// Write writes the baseline as JSON, one row a line, so that it diffs well.
+func (b *Baseline) Write(w io.Writer) error {
+	var buf bytes.Buffer
+	fmt.Fprintf(&buf, "{\"schema\": %q, \"rows\": [", b.Schema)
+	for i, e := range b.Rows {
+		line, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			buf.WriteByte(',')
+		}
+		buf.WriteString("\n  ")
+		buf.Write(line)
+	}
+	buf.WriteString("\n]}\n")
+	_, err := w.Write(buf.Bytes())
+	return err
+}
+
+// ReadBaseline reads a baseline file.
+func ReadBaseline(data []byte) (*Baseline, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	b := new(Baseline)
+	if err := dec.Decode(b); err != nil {
+		return nil, lang.Errorf("not a baseline, at byte %d: %w", dec.InputOffset(), err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, lang.Errorf("more after the baseline, at byte %d", dec.InputOffset())
+	}
+	if b.Schema != baselineSchema {
+		return nil, lang.Errorf("schema is %q, want %q", b.Schema, baselineSchema)
+	}
+	seen := map[rowKey]bool{}
+	for i, e := range b.Rows {
+		if !slices.Contains(record.Statuses(), e.Status) {
+			return nil, lang.Errorf("row %d: unknown status %q", i, e.Status)
+		}
+		if seen[e.key()] {
+			return nil, lang.Errorf("row %d: %s is there twice", i, e.key())
+		}
+		seen[e.key()] = true
+	}
+	return b, nil
+}
+
+// rowKey names a row from run to run.
+type rowKey struct {
+	op, kind, round string
+	output          int
+	npuOp           string
+	nth             int
+}
+
+func (k rowKey) String() string {
+	return (&record.Row{Op: k.op, Kind: k.kind, Output: k.output, Round: k.round}).Name()
+}
+
+// plain is the key without what only distinguishes rows of one name.
+func (k rowKey) plain() rowKey {
+	k.npuOp, k.nth = "", 0
+	return k
+}
+
+func (e *BaselineEntry) key() rowKey {
+	kind := e.Kind
+	if kind == "" {
+		kind = "output"
+	}
+	return rowKey{e.Op, kind, e.Round, e.Output, e.NPUOp, e.Nth}
+}
+
+// keysOf are the keys of all rows.
+func keysOf(rep *record.Report) []rowKey {
+	keys, seen := make([]rowKey, rep.Len()), map[rowKey]int{}
+	for i, r := range rep.All() {
+		k := rowKey{r.Op, r.Kind, cmp.Or(r.Key, r.Round), r.Output, r.NPUOp, 0}
+		if held(r.Status) {
+			same := k
+			k.nth = seen[same]
+			seen[same]++
+		}
+		keys[i] = k
+	}
+	return keys
+}
+
+// apply compares the rows of a run with the baseline: which failures are new,
+// known, or worse than known by more than slack, and which are gone.
+func (b *Baseline) apply(rep *record.Report, opt *plan.PairOptions, slack float64) *record.Baseline {
+	entries, found := b.hold(rep)
+	result, slack := &record.Baseline{}, max(slack, 1)
+	for i, row := range rep.All() {
+		if !held(row.Status) || row.Status == record.Error { // one that is unreadable is neither: exit status 3
+			continue
+		}
+		e := entries[i]
+		wasBad := e != nil && e.Status.Bad()
+		switch {
+		case row.Downstream && !wasBad: // its origin is the failure
+		case row.Status.Bad() && !wasBad:
+			result.New = append(result.New, i)
+		case row.Status.Bad():
+			if e.worse(row, slack) {
+				result.Worse = append(result.Worse, i)
+				continue
+			}
+			result.Known = append(result.Known, i)
+			row.Known = true
+		case wasBad:
+			result.Fixed = append(result.Fixed, i)
+		}
+	}
+	asked := askedFor(opt, rep.Listed, b.Rows)
+	for k := range b.Rows { // in the order of the file
+		if !found[k] && asked[k] {
+			result.Missing = append(result.Missing, b.Rows[k].key().String())
+		}
+	}
+	return result
+}
+
+// hold finds the entry of every row, nil for none, and which entries have a row. A row that is the only one of its name has the only entry of that name,
+// however the NPU calls it.
+func (b *Baseline) hold(all *record.Report) (entries []*BaselineEntry, found []bool) {
+	exact, named := make(map[rowKey]int, len(b.Rows)), map[rowKey][]int{}
+	for k := range b.Rows {
+		key := b.Rows[k].key()
+		exact[key] = k
+		named[key.plain()] = append(named[key.plain()], k)
+	}
+	keys, rows := keysOf(all), map[rowKey]int{}
+	for i, row := range all.All() {
+		if held(row.Status) {
+			rows[keys[i].plain()]++
+		}
+	}
+	entries, found = make([]*BaselineEntry, all.Len()), make([]bool, len(b.Rows))
+	for i, row := range all.All() {
+		if !held(row.Status) {
+			continue
+		}
+		k, ok := exact[keys[i]]
+		if same := named[keys[i].plain()]; !ok && len(same) == 1 && rows[keys[i].plain()] == 1 {
+			k, ok = same[0], true
+		}
+		if ok {
+			entries[i], found[k] = &b.Rows[k], true
+		}
+	}
+	return entries, found
+}
+
+// worse reports whether a known failure has grown: another kind of failure, or
+// more errors, more pairs of two classes or a larger error by more than the
+// factor slack. A largest error that is undefined where there was one is worse
+// too.
+func (e *BaselineEntry) worse(row *record.Row, slack float64) bool {
+	if row.Status != e.Status {
+		return row.Status != record.Fail
+	}
+	res := row.Result
+	if res == nil {
+		return false
+	}
+	if record.Share(row.Errors, res.Total) > e.ErrorRatio*slack || float64(res.Mismatch.Count) > float64(e.ClassMismatch)*slack {
+		return true
+	}
+	if e.MaxAbs == nil {
+		return false // NaN then and now, or only the count was known
+	}
+	return !res.MaxAbs.Defined() || !(res.MaxAbs.Value() <= *e.MaxAbs*slack)
+}
+
+// Adopt makes a baseline of this run the one that counts: all of its failures
+// are known then.
+func Adopt(rep *record.Report, file string) {
+	if rep.Baseline == nil {
+		rep.Baseline = &record.Baseline{}
+	}
+	rep.Baseline.File, rep.Baseline.Updated, rep.Baseline.Missing = file, true, nil
+	for _, row := range rep.All() {
+		if row.Status.Bad() {
+			row.Known = true
+		}
+	}
+}
+
+// SaveBaseline writes the baseline that a run makes of the old one, if that is
+// wanted. What it lists is known from then on.
+func (o *Options) SaveBaseline(rep *record.Report) ([]batch.Message, error) {
+	file := o.BaselineFile
+	switch {
+	case !o.UpdateBaseline:
+		return nil, nil
+	case rep.Interrupted:
+		return []batch.Message{batch.Warnf("%s is not updated: the run is not complete", "未更新 %s：本次比对不完整", file)}, nil
+	}
+	var text bytes.Buffer
+	if err := o.Baseline.Update(rep, &o.Pair).Write(&text); err != nil {
+		return nil, err
+	}
+	if err := safefile.WriteFile(file, text.Bytes()); err != nil {
+		return nil, err
+	}
+	var messages []batch.Message
+	if rep.Baseline != nil && len(rep.Baseline.Missing) > 0 {
+		gone := rep.Baseline.Missing
+		messages = append(messages, batch.Warnf("%s: %s dropped that this run lacks: %s", "%s：去掉本次比对没有的 %s：%s", file, lang.CountText(len(gone), "tensor", "个张量"), lang.FirstNames(gone)))
+	}
+	Adopt(rep, filepath.ToSlash(file))
+	return messages, nil
+}
+
+// Update makes the baseline of a run that may have been one of a part of the
+// tensors: what the run was not asked for keeps its entry, and so does a tensor
+// that could not be read. Entries that the run lacks are dropped; they are the
+// Missing of its BaselineResult. A nil baseline has no entries.
+func (b *Baseline) Update(rep *record.Report, opt *plan.PairOptions) *Baseline {
+	fresh := NewBaseline(rep)
+	if b == nil {
+		return fresh
+	}
+	entries, found := b.hold(rep)
+	asked := askedFor(opt, rep.Listed, b.Rows)
+	updated, places := 0, map[rowKey]int{}
+	for i, row := range rep.All() {
+		if !held(row.Status) {
+			continue
+		}
+		if e := entries[i]; e != nil {
+			if row.Status == record.Error {
+				fresh.Rows[updated] = *e
+			}
+			places[e.key()] = updated
+		}
+		updated++
+	}
+	// A kept entry stands behind the one that it stood behind.
+	behind, at := map[int][]BaselineEntry{}, -1
+	for k := range b.Rows {
+		if e := &b.Rows[k]; found[k] {
+			at = places[e.key()]
+		} else if !asked[k] {
+			behind[at] = append(behind[at], *e)
+		}
+	}
+	all := append([]BaselineEntry{}, behind[-1]...)
+	for i := range fresh.Rows {
+		all = append(append(all, fresh.Rows[i]), behind[i]...)
+	}
+	fresh.Rows = all
+	return fresh
+}
+
+// askedFor says which entries of a baseline the run was to compare, if it has them. Without
+// a listing all are asked for.
+func askedFor(o *plan.PairOptions, listed *record.Listed, entries []BaselineEntry) []bool {
+	asked := make([]bool, len(entries))
+	if listed == nil {
+		for k := range asked {
+			asked[k] = true
+		}
+		return asked
+	}
+	names, others := make([]pair.Tensor, len(entries)), []pair.Tensor{}
+	for k := range entries {
+		e := &entries[k]
+		// The number of the entry as that of the output: each is a tensor of its own.
+		names[k] = pair.Tensor{ID: k, Op: e.Op, Kind: tensor.Output, Index: k}
+		if e.NPUOp != "" {
+			others = append(others, pair.Tensor{ID: k, Op: e.NPUOp, Kind: tensor.Output, Index: k})
+		}
+	}
+	opt := pair.Options{SkipKeys: o.SkipKeys, Exclude: o.Exclude, Ops: o.Ops}
+	ref, npu := pair.Match(names, nil, opt), pair.Match(nil, others, opt)
+	for _, u := range ref.UnmatchedRef {
+		asked[u.ID] = true
+	}
+	for _, u := range npu.UnmatchedNPU {
+		asked[u.ID] = true
+	}
+	for _, skipped := range ref.Skipped {
+		asked[skipped.Ref] = false
+	}
+	for _, skipped := range npu.Skipped {
+		asked[skipped.NPU] = false
+	}
+	for k := range entries {
+		e := &entries[k]
+		if e.Kind == string(tensor.Input) && !listed.Inputs || slices.Contains(listed.Others, e.Round) {
+			asked[k] = false
+		}
+	}
+	return asked
+}
+
+// baselineName is the baseline in a folder that is given for it.
+const baselineName = "baseline.json"
+
+// loadCompared takes an earlier comparison for the baseline.
+func (o *Options) loadCompared() error {
+	rep, err := ReadReport(o.BaselineFile)
+	if err != nil {
+		return &sidefile.FileError{Role: sidefile.BaselineFile, Path: o.BaselineFile, Given: true, Err: err}
+	}
+	o.Baseline = NewBaseline(rep)
+	return nil
+}
+
+// LoadBaseline reads the baseline, if there is one, which need not be there if it is to
+// be written, or that in a folder: a baseline, or else the comparison that one would be made
+// of. That of shards is for their merge. The error is a *sidefile.FileError.
+func (o *Options) LoadBaseline() error {
+	if o.BaselineFile == "" || o.Shard.On() {
+		return nil
+	}
+	names := []string{baselineName, DocumentName}
+	if o.UpdateBaseline {
+		names = names[:1]
+	}
+	o.BaselineFile = safefile.InFolder(o.BaselineFile, names...)
+	if store.Base(o.BaselineFile) == DocumentName {
+		return o.loadCompared()
+	}
+	data, err := safefile.ReadFile(o.BaselineFile)
+	if err != nil && o.UpdateBaseline && errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		o.Baseline, err = ReadBaseline(data)
+	}
+	if err != nil {
+		return &sidefile.FileError{Role: sidefile.BaselineFile, Path: o.BaselineFile, Given: true, Err: err}
+	}
+	return nil
+}

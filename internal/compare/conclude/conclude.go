@@ -1,0 +1,390 @@
+package conclude
+
+import (
+	"math"
+	"slices"
+
+	"dumptool/internal/compare/diagnose"
+	"dumptool/internal/compare/execute"
+	"dumptool/internal/compare/limits"
+	"dumptool/internal/compare/plan"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/compare/statistics"
+	"dumptool/internal/filename"
+	"dumptool/internal/finding"
+	"dumptool/internal/graph"
+	"dumptool/internal/lang"
+	"dumptool/internal/optype"
+)
+
+// Conclude makes the report of the rows that were finished, which are in the order of
+// the plan: it judges each round, and sums up. It reads no tensor. Rows that are missing
+// make an interrupted run, which is not judged, unless a failure ended it. The report
+// takes the rows of the plan over, so a plan is concluded once.
+func Conclude(p *plan.Plan, opt *Options, parts []execute.Part) *record.Report {
+	rep := &record.Report{
+		Origin: opt.Origin, Args: opt.Args,
+		Profile: string(opt.Judge.Limits.Profile), NaNPolicy: string(opt.Judge.Verdict.NaN), TolMode: limits.TolModes()[opt.Judge.Mode],
+		Verdict: string(opt.Judge.Verdict.Mode), VerdictWhy: opt.Judge.Verdict.Why,
+		Standard: string(opt.Standard.Name), Listed: p.Listed,
+		Rows: p.Rows[:len(parts)],
+	}
+	rep.FailedFast = len(parts) > 0 && opt.FailsFast(parts[len(parts)-1].Row)
+	rep.Listing, rep.Interrupted = p.Listing(), len(parts) < len(p.Pairs) && !rep.FailedFast
+	rep.Coverage.Unused = p.Unused
+	rep.Rounds = p.Records()
+	if len(parts) < len(p.Pairs) {
+		addUnreached(p, rep, parts) // before rows move into the place of others
+	}
+	for i := range parts {
+		rep.Rows[i] = *parts[i].Row
+		parts[i].Row = &rep.Rows[i]
+	}
+	if len(parts) == len(p.Pairs) {
+		rep.Calls = p.Calls
+	}
+	ranges := roundRanges(rep)
+	for i, round := range p.Rounds {
+		rep.Rounds[i].Pairing.Flow = round.AcrossFlow(network(round.Graph, rep.Rows[ranges[i].first:ranges[i].end]), p.Rounds)
+	}
+	opt.judgeRounds(rep)
+	opt.sumUp(rep, sumsOf(rep))
+	if rep.Shard == nil && !rep.Unfinished() {
+		rep.DropReport()
+	}
+	return rep
+}
+
+// addUnreached adds the tensors of the reference that were not reached to those that are to
+// be compared.
+func addUnreached(p *plan.Plan, rep *record.Report, parts []execute.Part) {
+	reached := map[int]bool{}
+	for i := range parts {
+		reached[parts[i].Pair] = true
+	}
+	for i := range p.Pairs {
+		x := &p.Pairs[i]
+		if reached[i] || x.Row.RefFile == "" || x.Row.Pair.Status == record.Skip {
+			continue
+		}
+		if k := slices.Index(p.Rounds, x.Round); k >= 0 {
+			rep.Rounds[k].Pairing.Candidates = append(rep.Rounds[k].Pairing.Candidates, x.Row.RefFile)
+		}
+	}
+}
+
+// judgeRounds sets the verdicts on the rows of each round: where what is bad began and
+// why. Rows have indexes in the report afterwards. The verdict on a round is a function
+// of its rows and of who feeds whom among them. An interrupted run is not judged, and
+// rows that a standard judges are operators of their own.
+func (o *Options) judgeRounds(rep *record.Report) {
+	Begin(rep.Rows)
+	if rep.Interrupted || o.Standard.Name != "" {
+		return
+	}
+	ranges := roundRanges(rep)
+	for i := 0; i < len(ranges); {
+		end := i + 1
+		for rep.Rounds[i].Pairing.Across && end < len(ranges) && rep.Rounds[end].Pairing.Across && sameStep(&rep.Rounds[i], &rep.Rounds[end]) {
+			end++
+		}
+		if rep.Rounds[i].Pairing.Across {
+			o.judgeAcross(rep, i, end, ranges)
+		} else {
+			round, at := &rep.Rounds[i], ranges[i]
+			o.judgeRound(round, rep.Rows[at.first:at.end], nil)
+			shift(round, rep.Rows[at.first:at.end], at.first)
+		}
+		i = end
+	}
+}
+
+// shift moves what a round and its rows name to their places in a report.
+func shift(round *record.Round, rows []record.Row, first int) {
+	round.Shift(first)
+	for k := range rows {
+		rows[k].Verdict.Shift(first)
+	}
+}
+
+// judgeRound judges the rows of a round: by the evidence of the errors that operators
+// add, or by limits, where the evidence stands beside. across is what is known of the rows
+// of several rounds, nil for those of one.
+func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *diagnose.Network) {
+	mode := o.Judge.Verdict.Mode
+	known := diagnose.Network{Graph: round.Pairing.Flow, Within: plan.Within(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.Classes(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
+	if across != nil {
+		known.Graph, known.Within, known.Across = across.Graph, across.Within, true
+	}
+	few := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Statistics != nil && row.Judged() })
+	elements := slices.ContainsFunc(rows, func(row record.Row) bool { return row.Compared() })
+	if mode == limits.ByStatistics || mode == limits.ByEvidence && few && !elements {
+		for k := range rows {
+			rows[k].Inputs = nil // of an earlier verdict
+		}
+		round.Findings, round.NoVerdict = statistics.Judge(rows)
+		round.Origins = round.Findings.Origins
+		return
+	}
+	if mode != limits.ByEvidence {
+		c := diagnose.Conclude(rows, known)
+		round.Findings = c.Findings
+		for k := range rows {
+			explainRow(&rows[k], c.Reasons(k))
+		}
+	}
+	if few && !elements {
+		return // there is no evidence beside the limits
+	}
+	few = few && mode == limits.ByEvidence
+	for k := range rows {
+		if row := &rows[k]; few && row.Statistics != nil && row.Judged() {
+			row.Verdict = record.Verdict{Status: record.Pass} // until it is judged
+		}
+	}
+	j := diagnose.Judge(rows, known)
+	if round.Unfit = j.Unfit; mode == limits.ByEvidence {
+		round.Findings = j.Apply()
+	}
+	j.Write()
+	if n, of := j.ByContent(); round.GraphSource.IsZero() && n > 0 {
+		round.GraphSource = lang.Sayf("equal tensors, %d of %d operators known", "相同的张量，已知 %d/%d 个算子", n, of)
+	}
+	round.Origins = j.Origins()
+	if few {
+		round.AddFindings(statistics.Judge(rows))
+	}
+	for k := range rows {
+		for i := range rows[k].Reasons {
+			if reason := &rows[k].Reasons[i]; len(reason.Facts) == 0 {
+				reason.Facts = diagnose.ResultFacts(reason.Code, rows[k].Result)
+			}
+		}
+	}
+}
+
+// Begin sets the verdicts on rows to what their pairs alone say, and what they are by themselves.
+func Begin(rows []record.Row) {
+	for i := range rows {
+		rows[i].Verdict = record.Verdict{Status: rows[i].Pair.Status, Reasons: slices.Clone(rows[i].Pair.Reasons), Self: rows[i].Self}
+	}
+}
+
+// explainRow gives a row the reasons that the diagnosis found.
+func explainRow(row *record.Row, reasons []finding.Finding) {
+	if row.Status == record.Fail || row.Status == record.ShapeMismatch {
+		row.Reasons = finding.Merge(reasons, row.Reasons)
+	}
+	if row.Status == record.Fail && len(row.Reasons) == 0 {
+		row.Reasons = []finding.Finding{{Code: finding.Unknown, Confidence: finding.Low, Evidence: lang.Sayf("no rule explains the errors", "没有规则可解释这些错误")}}
+	}
+}
+
+// rowRange are the rows from first up to end.
+type rowRange struct{ first, end int }
+
+// roundRanges are the rows of each round of a report, which stand together; empty for a
+// round without rows.
+func roundRanges(rep *record.Report) []rowRange {
+	byName := map[string]rowRange{}
+	for _, x := range roundRuns(rep.Rows) {
+		byName[rep.Rows[x.first].Round] = x
+	}
+	all := make([]rowRange, len(rep.Rounds))
+	for i := range all {
+		all[i] = byName[rep.Rounds[i].Name]
+	}
+	return all
+}
+
+// roundRuns are the longest ranges of rows of the same round, in their order.
+func roundRuns(rows []record.Row) (all []rowRange) {
+	for first, end := 0, 0; first < len(rows); first = end {
+		for end = first; end < len(rows) && rows[end].Round == rows[first].Round; end++ {
+		}
+		all = append(all, rowRange{first, end})
+	}
+	return all
+}
+
+// network is what the operators of the rows read, nil where nobody knows.
+func network(g *graph.Graph, rows []record.Row) record.Flow {
+	if g == nil {
+		return nil
+	}
+	// Producers have the names of the graph; rows have those of the reference.
+	names, aliases := map[string]string{}, map[string]string{}
+	var queue []string
+	for i := range rows {
+		row := &rows[i]
+		queue = append(queue, row.Op)
+		names[filename.Normalise(row.Op)] = row.Op
+		if row.NPUOp != "" {
+			names[filename.Normalise(row.NPUOp)], aliases[row.Op] = row.Op, row.NPUOp
+		}
+	}
+	network := record.Flow{}
+	for ; len(queue) > 0; queue = queue[1:] {
+		op := queue[0]
+		if _, done := network[op]; done {
+			continue
+		}
+		search := []string{op}
+		if alias := aliases[op]; alias != "" {
+			search = append(search, alias)
+		}
+		node := g.Find(search...)
+		if node == nil {
+			continue
+		}
+		network[op] = nil
+		for _, producer := range node.Producers() {
+			name := producer.Op
+			if known, ok := names[filename.Normalise(name)]; ok {
+				name = known
+			}
+			network[op] = append(network[op], record.Source{Op: name, Output: producer.Output})
+			queue = append(queue, name)
+		}
+	}
+	return network
+}
+
+// powers are the sizes of faults of which a report says in how many rows they would have
+// been seen, and powerShare is the share of the rows that is enough.
+var powers = [...]float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, record.MostPower}
+
+const powerShare = 0.9
+
+// meaning is what there is to know about the verdict: whether it proves anything, and of one by
+// evidence whether what came in was the same, how small a fault would have been seen, how much
+// of the network was compared, and what else changes how to read it.
+func meaning(rep *record.Report, s *sums) (m record.Meaning) {
+	if rep.Interrupted {
+		return m
+	}
+	if rep.Standard == "" && (rep.Verdict == string(limits.ByEvidence) || rep.Verdict == string(limits.ByStatistics)) {
+		addEvident(rep, &m, s)
+	}
+	m.NoNumbers = s.empty + s.nan
+	if m.NoVerdict.IsZero() && m.NoNumbers > 0 && m.NoNumbers == s.judged {
+		m.NoVerdict = s.noNumbers()
+	}
+	proof := s.judged > 0 && m.NoVerdict.IsZero() && (rep.Counts[record.Fail] > 0 || m.Power == nil || m.Power.Judged > 0)
+	m.Proof = &proof
+	return m
+}
+
+// noNumbers says what tensors are that were compared and of which none has a number.
+func (s *sums) noNumbers() lang.Sentence {
+	switch {
+	case s.nan == 0:
+		return lang.Sayf("%s empty", "%s为空", tensorsAre(s.empty))
+	case s.empty == 0:
+		return lang.Sayf("%s NaN everywhere on both sides", "%s两侧全为 NaN", tensorsAre(s.nan))
+	}
+	return lang.Sayf("%d tensors: %d empty, %d NaN everywhere on both sides", "共 %d 个张量：%d 个为空，%d 个两侧全为 NaN", s.judged, s.empty, s.nan)
+}
+
+// addEvident adds what there is to know about a verdict by evidence.
+func addEvident(rep *record.Report, m *record.Meaning, s *sums) {
+	m.Operators = &record.Operators{Reference: len(s.refs), NPU: len(s.npus), Compared: len(s.both)}
+	if rep.Verdict == string(limits.ByEvidence) {
+		m.Inputs, m.Power = &s.inputs, s.powerOf(rep)
+	}
+	addStart(rep, m)
+	for _, note := range [...]struct{ kind, en, zh string }{
+		{"convolutions", "HF32: %d convolutions round their inputs to 11 bits (torch_npu.npu.conv.allow_hf32)", "HF32：%d 个卷积将输入舍入到 11 位(torch_npu.npu.conv.allow_hf32)"},
+		{"products", "HF32: %d products of matrices round their inputs to 11 bits (torch_npu.npu.matmul.allow_hf32)", "HF32：%d 个矩阵乘将输入舍入到 11 位(torch_npu.npu.matmul.allow_hf32)"},
+		{"RANDOM", "%d tensors hold other random numbers: the seeds differ; what follows is judged by its actual inputs", "%d 个张量的随机数不同：两侧种子不同；其后的算子按实际输入判定"},
+		{"INDEX_TIE", "indices of %d tensors differ among numbers that are the same but for rounding", "%d 个张量的索引不同，其指向的数值仅有舍入差异"},
+		{"FLIP", "%d tensors hold another choice among values that nearly tie", "%d 个张量在近乎相等的值之间作了不同选择"},
+		{"DRIFTED", "%d weights have drifted apart since the runs began: compare their first step", "%d 个权重自运行开始后逐渐偏离：请比对第一个 step"},
+		{"UNREAD", "%d tensors differ in rows that nothing reads", "%d 个张量在未被读取的行上不同"},
+		{"left out", "%d tensors have elements that are not judged: what selects them is within its own error", "%d 个张量含未判定的元素：选择它们的数值在自身误差之内"},
+	} {
+		if n := s.kinds[note.kind]; n > 0 {
+			m.Notes = append(m.Notes, lang.Sayf(note.en, note.zh, n))
+		}
+	}
+}
+
+// addStart adds whether the runs started alike, of rows that are judged by statistics.
+func addStart(rep *record.Report, m *record.Meaning) {
+	alike, known := true, false
+	for _, row := range rep.All() {
+		s := row.Statistics
+		if known = known || s != nil; s == nil || !finding.Has(row.Reasons, finding.StartedApart) || !row.IsOrigin() {
+			continue
+		}
+		alike = false
+		m.Start = append(m.Start, record.Start{Op: row.Op, Tensor: s.Place(row), Parameter: row.Evidence.Kind == "parameter", Why: row.Reasons[0].Evidence})
+	}
+	if known {
+		m.StartedAlike = &alike
+	}
+	for i := range rep.Rounds {
+		if why := rep.Rounds[i].NoVerdict; !why.IsZero() && rep.Counts[record.Fail] == 0 && m.NoVerdict.IsZero() {
+			m.NoVerdict = why
+		}
+	}
+}
+
+// addEvidence adds what the evidence of a row is.
+func (s *sums) addEvidence(row *record.Row, e *record.Evidence) {
+	switch {
+	case !e.Start || row.Noise == nil:
+	case row.Noise.RMS == 0 && row.Noise.NonFinite == 0:
+		s.inputs.Equal++
+	case row.IsOrigin():
+		s.inputs.Differ++
+	default:
+		s.inputs.Rounding++
+	}
+	kind := e.Kind
+	if e.HF32 {
+		if kind = "products"; optype.OfOperator(row.OpType, row.Op).Form == optype.Convolution {
+			kind = "convolutions"
+		}
+	}
+	if e.LeftOut > 0 {
+		kind = "left out"
+	}
+	s.kinds[kind]++
+}
+
+// addPower adds how small a fault would have been seen in a row that no origin damaged.
+func (s *sums) addPower(row int, e *record.Evidence) {
+	if e.Level == record.IsOrigin || len(e.FedBy) > 0 || !e.Power.Defined() {
+		return
+	}
+	s.power.Of++
+	if e.Judged {
+		s.power.Judged++
+		s.deepest = max(s.deepest, row)
+	}
+	for i, size := range powers {
+		if e.Power.Value() <= size {
+			s.seen[i]++
+		}
+	}
+}
+
+// powerOf says how small a fault would have been seen in most of these rows.
+func (s *sums) powerOf(rep *record.Report) *record.Power {
+	p := s.power
+	if p.Of == 0 {
+		return nil
+	}
+	if s.deepest >= 0 {
+		p.Deepest = rep.Row(s.deepest).Name()
+	}
+	for i, size := range powers {
+		p.Size = size
+		p.Share = math.Floor(100*float64(s.seen[i])/float64(p.Of)) / 100
+		if float64(s.seen[i]) >= powerShare*float64(p.Of) {
+			break
+		}
+	}
+	return &p
+}

@@ -1,0 +1,67 @@
+package conclude
+
+import (
+	"slices"
+	"testing"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/tensor"
+)
+
+// TestDoubtful computes again what the evidence does not suspect but cannot clear: products
+// without room, and what only a large error would make an origin.
+func TestDoubtful(t *testing.T) {
+	said := func(name, opType, round string, e record.Evidence) record.Row {
+		return record.Row{Op: name, OpType: opType, Round: round, Kind: string(tensor.Output), NPUPath: name, Verdict: record.Verdict{Evidence: &e}}
+	}
+	judged := func(score float64) record.Evidence {
+		return record.Evidence{Judged: true, Power: metrics.NumberOf(.01), Rounding: .001, Score: jsonpos.Float(score)}
+	}
+	blind := record.Evidence{Power: metrics.NumberOf(2), Rounding: .001, Score: .2}
+	integer, start := judged(2), blind
+	integer.Rounding, start.Start = 0, true
+	for _, test := range []struct {
+		name string
+		rows []record.Row
+		want []string
+	}{
+		{"a product beyond what is expected", []record.Row{said("a", "MatMulV2", "", judged(1.11)), said("b", "Conv2D", "", judged(3))}, []string{"a", "b"}},
+		{"a product with room", []record.Row{said("a", "MatMulV2", "", judged(1.1))}, nil},
+		{"no product", []record.Row{said("a", "SoftmaxV2", "", judged(1.5)), said("b", "", "", judged(1.5))}, nil},
+		{"a call", []record.Row{said("Functional.linear.0.forward", "", "", judged(1.5))}, []string{"Functional.linear.0.forward"}},
+		{"integers are exact", []record.Row{said("a", "MatMulV2", "", integer)}, nil},
+		{"nothing would be seen", []record.Row{said("a", "Log", "", blind)}, []string{"a"}},
+		{"nobody computed it", []record.Row{said("a", "", "", start)}, nil},
+		{"nothing says what would be seen", []record.Row{said("a", "Log", "", record.Evidence{})}, nil},
+		{"what shows something comes first", []record.Row{said("a", "Log", "", blind), said("b", "MatMul", "", judged(2))}, []string{"b", "a"}},
+		{"one that is suspected already", []record.Row{said("known", "MatMul", "", judged(2))}, nil},
+		{"of the same name in another round", []record.Row{said("known", "MatMul", "1", judged(2)), said("a", "MatMul", "1", judged(2))}, []string{"a"}},
+		{"an input", []record.Row{{Op: "a", OpType: "MatMul", Kind: string(tensor.Input), NPUPath: "a", Verdict: record.Verdict{Evidence: new(judged(2))}}}, nil},
+	} {
+		rep := &record.Report{Rows: test.rows}
+		known := map[suspect]bool{{name: "known"}: true}
+		if got := doubtful(rep, nil, []string{"known"}, known)[1:]; !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+		for _, name := range test.want {
+			if !known[suspect{round: test.rows[0].Round, name: name}] {
+				t.Errorf("%s: %s is computed again, but nobody asks for it", test.name, name)
+			}
+		}
+	}
+}
+
+// TestDoubtfulEnds computes no more of a round again than a few, whatever other rounds have.
+func TestDoubtfulEnds(t *testing.T) {
+	var rows []record.Row
+	for i := range 3 * mostDoubtful {
+		rows = append(rows, record.Row{Op: string(rune('A' + i)), OpType: "MatMul", Round: string(rune('0' + i%2)), Kind: string(tensor.Output), NPUPath: "x",
+			Verdict: record.Verdict{Evidence: &record.Evidence{Judged: true, Rounding: .001, Score: 2}}})
+	}
+	got := doubtful(&record.Report{Rows: rows}, nil, nil, map[suspect]bool{})
+	if len(got) != 2*mostDoubtful || got[0] != "A" || got[1] != "B" {
+		t.Errorf("%d operators, want %d: %q", len(got), 2*mostDoubtful, got)
+	}
+}

@@ -1,0 +1,290 @@
+package conclude
+
+import (
+	"io"
+	"strings"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/compare/limits"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
+	"dumptool/internal/lang"
+	"dumptool/internal/safefile"
+	"dumptool/internal/shard"
+	"dumptool/internal/sidefile"
+)
+
+// Undecided is the status of a row when the numbers in the document do not tell what it is by
+// other limits: it has to be compared again.
+const Undecided record.Status = "UNDECIDED"
+
+// Judgement is a run that was judged again, by other limits and without its
+// tensors.
+type Judgement struct {
+	// Compared counts the rows that have numbers to be judged by.
+	Compared int
+	// LeftOut counts the rows that passed and are not in the document: by other limits
+	// nobody knows what they are.
+	LeftOut int
+	// ByLevels is set where the evidence is taken from the run, since the document lacks the
+	// noise of the rows.
+	ByLevels bool
+	Rows     []JudgedRow
+	Counts   map[record.Status]int
+	// noNumbers counts the rows of which both sides are empty, or NaN everywhere; unproven is set
+	// where the run proved nothing.
+	noNumbers int
+	unproven  bool
+	// passing counts the undecided rows that do not fail either way.
+	passing int
+	// few is set where too few operators have a partner, noVerdict says why nothing can be
+	// said of rows of which only digests are known.
+	few       bool
+	noVerdict lang.Sentence
+}
+
+// JudgedRow is a row of a Judgement.
+type JudgedRow struct {
+	Op     string
+	Kind   string
+	Output int
+	Round  string
+	// Was is the status in the document, Status the one by the new limits.
+	Was, Status record.Status
+	Limits      record.Limits
+	Total       int64
+	// Errors is the number of error elements, nil where the document does not tell.
+	Errors  *int64
+	Reasons []finding.Finding
+	// within is the status that the row has if no more elements are errors than may be.
+	within record.Status
+	// passes is set where a row that is undecided does not fail either way.
+	passes bool
+}
+
+// Name names the row as Row.Name does.
+func (r *JudgedRow) Name() string {
+	return (&record.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round}).Name()
+}
+
+// judging judges a document.
+type judging struct {
+	*Judgement
+	opt    *limits.Options
+	config *sidefile.OpConfig
+	doc    *record.Report
+	was    metrics.Mode
+	// mode is what the rows are judged by. evidence is set where the document and the options
+	// have the mode evidence, facts where rows have the noise that it needs.
+	mode            limits.VerdictMode
+	evidence, facts bool
+}
+
+// JudgeFile judges the compare.json at a path, see Judge. Errors name the path.
+func JudgeFile(path string, opt *limits.Options, config *sidefile.OpConfig) (doc *record.Report, j *Judgement, err error) {
+	err = readDocument(path, func(in io.Reader) error {
+		if doc, err = record.Read(in); err != nil {
+			return err
+		}
+		j, err = Judge(doc, opt, config)
+		return err
+	})
+	return doc, j, err
+}
+
+// Judge judges a document by evidence, as the run that wrote it did, or by other limits, and
+// sets the verdicts of its rows. The margin of a row and the smallest atol and rtol that pass
+// all of its pairs decide; a row that they leave open is Undecided. config gives the limits of
+// operators, nil for none.
+func Judge(doc *record.Report, opt *limits.Options, config *sidefile.OpConfig) (*Judgement, error) {
+	j := &judging{Judgement: &Judgement{Counts: map[record.Status]int{}}, opt: opt, config: config, doc: doc, mode: opt.Verdict.Mode}
+	var ok bool
+	if j.was, ok = limits.TolMode(doc.TolMode); !ok {
+		return nil, lang.Errorf("tol_mode is %q, want one of %s", doc.TolMode, strings.Join(limits.TolModes(), ", "))
+	}
+	// A document that was written before there was evidence goes by limits.
+	if j.mode == limits.ByEvidence && doc.Verdict == string(limits.ByStatistics) {
+		j.mode = limits.ByStatistics
+	}
+	j.evidence = j.mode == limits.ByEvidence && doc.Verdict != ""
+	was := make([]record.Status, len(doc.Rows))
+	for i := range doc.Rows {
+		was[i] = doc.Rows[i].Status
+	}
+	j.judgeRounds()
+	for i := range doc.Rows {
+		j.add(&doc.Rows[i], was[i])
+	}
+	return j.finish(), nil
+}
+
+// judgeRounds judges the rounds of a whole document again, with the facts of its rows.
+func (j *judging) judgeRounds() {
+	whole := j.doc.LeftOut == 0 && !j.doc.Interrupted
+	j.facts = whole && j.doc.Listed != nil && j.doc.Any(func(row *record.Row) bool { return row.Noise != nil })
+	if j.evidence && j.facts || j.mode == limits.ByStatistics && whole {
+		var o Options
+		o.Judge.Verdict = limits.Verdict{Mode: j.mode, NaN: limits.NaNPolicy(j.doc.NaNPolicy)}
+		o.judgeRounds(j.doc)
+	}
+}
+
+// add judges a row that has a status in the document.
+func (j *judging) add(row *record.Row, was record.Status) {
+	r := JudgedRow{Op: row.Op, Kind: row.Kind, Output: row.Output, Round: row.Round, Was: was, Status: row.Status}
+	if row.Judged() { // statistics have no other limits
+		j.Compared++
+		if !row.HasNumbers() {
+			j.noNumbers++
+		}
+	}
+	if row.Compared() {
+		var own sidefile.OpLimits
+		if j.config != nil {
+			own, _ = j.config.Find(row.Op)
+		}
+		r.Limits = j.opt.Limits.Limits(row.RefDType, row.NPUDType, own.Atol, own.Rtol)
+		judgeRow(&r, row, j.was, j.opt)
+		if j.evidence {
+			r.byEvidence(row)
+		}
+	}
+	j.Counts[r.Status]++
+	if r.passes {
+		j.passing++
+	}
+	j.Rows = append(j.Rows, r)
+}
+
+// finish adds the rows that the document leaves out.
+func (j *judging) finish() *Judgement {
+	j.ByLevels = j.evidence && !j.facts
+	if j.mode == limits.ByStatistics {
+		j.few, j.noVerdict = j.doc.LowCoverage(), j.doc.Meaning.NoVerdict
+	}
+	j.unproven = j.evidence && j.doc.Meaning.Unproven()
+	if n := j.doc.LeftOut; n > 0 { // they passed by what the document was judged by
+		j.noNumbers = max(j.noNumbers, j.doc.Meaning.NoNumbers)
+		j.LeftOut, j.Compared = n, j.Compared+n
+		if j.evidence {
+			j.Counts[record.Pass] += n
+		} else {
+			j.Counts[Undecided] += n
+		}
+	}
+	return j.Judgement
+}
+
+// DocumentName is the document of a comparison.
+const DocumentName = "compare.json"
+
+// ReadReport reads the compare.json of a run, or that in a folder. Errors name it.
+func ReadReport(path string) (rep *record.Report, err error) {
+	err = readDocument(path, func(in io.Reader) error {
+		rep, err = record.Read(in)
+		return err
+	})
+	return rep, err
+}
+
+// documentAt is the compare.json at a path, or in the folder there.
+func documentAt(path string) string { return safefile.InFolder(path, DocumentName) }
+
+// readDocument reads the compare.json at a path, or in the folder there. Errors name it.
+func readDocument(path string, read func(io.Reader) error) error {
+	path = documentAt(path)
+	f, err := shard.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := read(f); err != nil {
+		return safefile.WithPath(path, err)
+	}
+	return nil
+}
+
+// NoVerdict says why nothing can be said of the rows, zero where something can.
+func (j *Judgement) NoVerdict() lang.Sentence {
+	if j.Compared > 0 && j.noNumbers >= j.Compared {
+		return lang.Sayf("all that was compared is empty, or NaN everywhere on both sides", "比对的张量均为空，或两侧全为 NaN")
+	}
+	return j.noVerdict
+}
+
+// Outcome is how the judgement of a file ended. Rows that could not be read when the
+// run was made come first; exitZero keeps failures from the outcome.
+func (j *Judgement) Outcome(file string, exitZero bool) batch.Outcome {
+	bad := j.Counts[record.Fail] + j.Counts[Undecided] - j.passing + j.Counts[record.ShapeMismatch] + j.Counts[record.DTypeMismatch] + j.Counts[record.Ambiguous]
+	switch unread := j.Counts[record.Error]; {
+	case unread > 0:
+		return batch.Outcomef(batch.Incomplete, "%s could not be read when the run was made", "比对时 %s无法读取", lang.CountText(unread, "tensor", "个张量"))
+	case bad > 0 && !exitZero:
+		return batch.Outcomef(batch.Found, "%d of %d rows failed or are undecided", "%[2]d 行中 %[1]d 行失败或无法判定", bad, len(j.Rows)+j.LeftOut).AsShown()
+	case j.Compared == 0:
+		return batch.Outcomef(batch.Nothing, "%s has no row that was compared", "%s 中没有比对过的行", file)
+	case !j.NoVerdict().IsZero():
+		return batch.Outcomef(batch.Nothing, "no verdict: %s", "无法判定：%s", j.NoVerdict())
+	case j.few:
+		return batch.Outcomef(batch.NotCovered, "%s has few operators with a partner", "%s 中有对应的算子过少", file)
+	case j.unproven:
+		return batch.Outcomef(batch.NotCovered, "what was compared proves nothing: %s", "比对的内容不足以证明任何结论：%s", file)
+	}
+	return batch.Outcome{}
+}
+
+// judgeRow judges a compared row.
+func judgeRow(r *JudgedRow, row *record.Row, was metrics.Mode, opt *limits.Options) {
+	res := row.Result
+	f := limits.FactsOf(res)
+	r.Total = f.Total
+	least, most := opt.ErrorRange(res, f, limits.LimitsOf(&row.Limits, was), limits.LimitsOf(&r.Limits, opt.Mode))
+	if least == most {
+		r.Errors = &least
+	}
+	whole, highest := opt.Verdict.Judged(f), opt.Verdict.MaxErrorRatio
+	if r.Reasons = opt.Verdict.Broken(f); len(r.Reasons) > 0 || opt.Verdict.Classes() && f.Mismatch > 0 || record.Share(least, whole) > highest {
+		r.Status, r.Reasons = record.Fail, append(r.Reasons, opt.Verdict.Replaced(res)...)
+		return
+	}
+	warnings := opt.Verdict.Warnings(f)
+	if row.Evidence != nil && row.Evidence.BiasOfInputs {
+		warnings = finding.Without(warnings, finding.Bias)
+	}
+	switch r.within = record.Pass; {
+	case row.Partial:
+		r.within = record.Partial
+	case len(warnings) > 0 || row.Forced:
+		r.within = record.Warn
+	}
+	if record.Share(most, whole) > highest {
+		r.Status, r.Reasons = Undecided, opt.Verdict.Replaced(res)
+		return
+	}
+	r.Status, r.Reasons = r.within, warnings
+}
+
+// byEvidence sets the status of a row from its evidence and its status by the new limits. Where
+// the limits leave the row open it is UNDECIDED, unless the evidence gives one status whether
+// the row is within the limits or not.
+func (r *JudgedRow) byEvidence(row *record.Row) {
+	if row.Evidence == nil {
+		return
+	}
+	limits, open := r.Status, r.Status == Undecided
+	if open {
+		limits = record.Fail
+	}
+	by := func(limits record.Status) record.Status {
+		return row.Evidence.Status(limits, row, finding.Has(r.Reasons, finding.Gate) || limits == record.Fail && finding.Has(r.Reasons, finding.NPUNaN))
+	}
+	r.Status = by(limits)
+	if open && by(r.within) != r.Status {
+		r.passes = r.Status != record.Fail
+		r.Status = Undecided
+	}
+	if r.Status == record.Fail || r.Status != limits {
+		r.Reasons = finding.Merge(r.Reasons, row.Reasons)
+	}
+}

@@ -1,0 +1,353 @@
+package conclude
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"slices"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/compare/execute"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/plan"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+	"dumptool/internal/ranks"
+	"dumptool/internal/shard"
+)
+
+// Merge makes one report of the rounds of several documents, which fit together: of
+// shards, or of comparisons on several machines. It reads no tensors. The origin is that
+// of the result.
+func (o *Options) Merge(ctx context.Context, docs []shard.Document, origin shard.Origin) (*record.Report, error) {
+	parts, err := readHeads(ctx, docs)
+	if err != nil {
+		return nil, err
+	}
+	first := parts[0].head
+	rep := &record.Report{Origin: origin, Args: first.Args, Profile: first.Profile, NaNPolicy: first.NaNPolicy, TolMode: first.TolMode,
+		Verdict: first.Verdict, VerdictWhy: first.VerdictWhy, Standard: first.Standard, Listed: &record.Listed{Ref: []record.ListedRound{}, NPU: []record.ListedRound{}}}
+	for _, part := range parts {
+		if err := cmp.Or(mergeable(part.head, first), part.rank()); err != nil {
+			return nil, lang.Errorf("%s: %w", part.doc.Path, err)
+		}
+	}
+	rounds, err := mergeRounds(parts)
+	if err != nil {
+		return nil, err
+	}
+	rows := 0
+	for k := range rounds {
+		x := &rounds[k]
+		round := *x.round()
+		x.at, rows = rows, rows+x.rows()
+		round.Shift(x.at - x.first)
+		rep.Rounds = append(rep.Rounds, round)
+	}
+	if origin.Shard == nil && first.Shard == nil && len(parts) > 1 {
+		rename(rep.Rounds)
+	}
+	if err := mergeHeads(rep, parts); err != nil {
+		return nil, err
+	}
+	sums, err := o.readRows(ctx, parts, rounds)
+	if err != nil {
+		return nil, err
+	}
+	rep.Rows = make([]record.Row, 0, rows)
+	for k := range rounds {
+		x := &rounds[k]
+		for _, row := range x.part.Rows[x.first : x.first+x.rows()] {
+			x.adapt(&rep.Rounds[k], &row)
+			rep.Rows = append(rep.Rows, row)
+		}
+	}
+	for _, part := range parts {
+		part.Report = nil // the rows are in the result now
+	}
+	o.sumUp(rep, sums)
+	o.keepPictures(rep)
+	return rep, nil
+}
+
+// keepPictures leaves the rows that one run would have drawn their pictures.
+func (o *Options) keepPictures(rep *record.Report) {
+	var drawn []int
+	if o.Pictures != nil {
+		drawn = rep.PictureRows(o.Pictures.Kept)
+	}
+	kept := make([]*metrics.Pictures, len(drawn))
+	for k, i := range drawn {
+		kept[k] = rep.Rows[i].Pictures
+	}
+	for i := range rep.Rows {
+		rep.Rows[i].Pictures = nil
+	}
+	for k, i := range drawn {
+		rep.Rows[i].Pictures = kept[k]
+	}
+}
+
+// mergePart is a document that is merged.
+type mergePart struct {
+	doc  *shard.Document
+	head *record.Report
+	*record.Report
+	sums *sums
+	err  error
+}
+
+// readHeads reads what stands before the rows of documents.
+func readHeads(ctx context.Context, docs []shard.Document) ([]*mergePart, error) {
+	parts := make([]*mergePart, 0, len(docs))
+	err := batch.RunUntil(ctx, batch.Options{}, docs, nil, func(_ context.Context, doc shard.Document) *mergePart {
+		p := &mergePart{doc: &doc}
+		p.err = readDocument(doc.Path, func(in io.Reader) (err error) {
+			p.head, err = record.ReadHead(in)
+			return err
+		})
+		return p
+	}, func(p *mergePart) error {
+		parts = append(parts, p)
+		return p.err
+	})
+	return parts, err
+}
+
+// mergeHeads merges what the heads of documents say of the run.
+func mergeHeads(rep *record.Report, parts []*mergePart) (err error) {
+	first := parts[0].head
+	for _, name := range first.Coverage.Unused {
+		if !slices.ContainsFunc(parts, func(p *mergePart) bool { return !slices.Contains(p.head.Coverage.Unused, name) }) {
+			rep.Coverage.Unused = append(rep.Coverage.Unused, name)
+		}
+	}
+	var between [][]byte
+	for _, p := range parts {
+		between = append(between, p.head.Ranks)
+	}
+	rep.Listed.Stale = first.Listed.Stale
+	for _, p := range parts {
+		mergeListed(rep.Listed, p.head.Listed)
+	}
+	rep.Ranks, err = ranks.Merge(between)
+	return err
+}
+
+// readRows reads documents with their rows, several at the same time, and sums up what the
+// rows say.
+func (o *Options) readRows(ctx context.Context, parts []*mergePart, rounds []mergedRound) (*sums, error) {
+	all := newSums(0)
+	err := batch.RunUntil(ctx, batch.Options{}, parts, nil, func(_ context.Context, p *mergePart) *mergePart {
+		p.err = readDocument(p.doc.Path, func(in io.Reader) (err error) {
+			if p.Report, err = record.Read(in); err != nil {
+				return err
+			}
+			return o.addRows(p, rounds)
+		})
+		return p
+	}, func(p *mergePart) error {
+		if p.err == nil {
+			all.join(p.sums)
+			p.sums = nil
+		}
+		return p.err
+	})
+	return all, err
+}
+
+// addRows sums up the rows of a document, each in its round.
+func (o *Options) addRows(p *mergePart, rounds []mergedRound) error {
+	if len(p.Rows) != p.rows() {
+		return lang.Errorf("has %d rows, its rounds %d", len(p.Rows), p.rows())
+	}
+	p.sums = newSums(0)
+	for k := range rounds {
+		x := &rounds[k]
+		if x.part != p {
+			continue
+		}
+		for i := x.first; i < x.first+x.rows(); i++ {
+			row := &p.Rows[i]
+			if name := x.round().Name; row.Round != name {
+				return lang.Errorf("row %d is of the round %q, and stands among those of %q", i, row.Round, name)
+			}
+			o.retain(row)
+			p.sums.add(i-x.first+x.at, row)
+		}
+	}
+	return nil
+}
+
+// mergeable reports what a document lacks that a merge needs.
+func mergeable(doc, first *record.Report) error {
+	switch {
+	case doc.Listed == nil:
+		return lang.Errorf("made by an older version of dumptool: run the comparison again")
+	case doc.LeftOut > 0:
+		return lang.Errorf("lacks %s that passed: make it with --rows all", lang.Count(doc.LeftOut, "row"))
+	case doc.FailedFast:
+		return lang.Errorf("ends with its first failure (--fail-fast)")
+	case doc.Verdict != first.Verdict:
+		return lang.Errorf("judged by %s, the first document by %s", doc.Verdict, first.Verdict)
+	}
+	return nil
+}
+
+// rank gives the only round of the document, which knows none, the rank that the user says.
+func (p *mergePart) rank() error {
+	rank, rounds := p.doc.Rank, p.head.Rounds
+	if rank == "" {
+		return nil
+	}
+	if len(rounds) != 1 || rounds[0].At.Rank != "" && rounds[0].At.Rank != rank {
+		return lang.Errorf("rank=%s is for a document of one round without a rank", rank)
+	}
+	rounds[0].At.Rank = rank
+	return nil
+}
+
+// rows counts those of all rounds.
+func (p *mergePart) rows() (n int) {
+	for i := range p.head.Rounds {
+		n += p.head.Rounds[i].Len()
+	}
+	return n
+}
+
+// mergedRound is a round of a document.
+type mergedRound struct {
+	part  *mergePart
+	index int
+	// first is the place of its first row in the document, at that in the result.
+	first, at int
+}
+
+func (m *mergedRound) round() *record.Round { return &m.part.head.Rounds[m.index] }
+
+func (m *mergedRound) rows() int { return m.round().Len() }
+
+// adapt makes of a row of the document one of the result, where its round is another one.
+func (m *mergedRound) adapt(round *record.Round, row *record.Row) {
+	row.Verdict.Shift(m.at - m.first)
+	row.Round, row.Key, row.At.Rank = round.Name, round.Pairing.Key, cmp.Or(m.part.doc.Rank, row.At.Rank)
+}
+
+// mergeRounds are the rounds of documents in their order: that in which one run has them,
+// else that of their coordinates. A round that is there twice is an error.
+func mergeRounds(parts []*mergePart) ([]mergedRound, error) {
+	var all []mergedRound
+	for _, part := range parts {
+		first := 0
+		for k := range part.head.Rounds {
+			all = append(all, mergedRound{part: part, index: k, first: first})
+			first += part.head.Rounds[k].Len()
+		}
+	}
+	byPlace := parts[0].head.Shard != nil
+	slices.SortStableFunc(all, func(a, b mergedRound) int {
+		if byPlace {
+			return a.round().Pairing.Place - b.round().Pairing.Place
+		}
+		return cmp.Or(coordinates(a.round().At).Compare(coordinates(b.round().At)), coordinates(a.round().RefAt).Compare(coordinates(b.round().RefAt)))
+	})
+	for i := range all[:max(len(all)-1, 0)] {
+		a, b := &all[i], &all[i+1]
+		x, y := a.round(), b.round()
+		switch path, other := b.part.doc.Path, a.part.doc.Path; {
+		case byPlace && x.Pairing.Place != y.Pairing.Place, !byPlace && (x.At != y.At || x.RefAt != y.RefAt || a.part == b.part):
+		case x.At == (record.At{}):
+			return nil, lang.Errorf("%s: its round has no rank and no step, nor has that of %s: rank=0:%s says which it is", path, other, path)
+		default:
+			return nil, lang.Errorf("%s: has the round %s, as %s has", path, cmp.Or(y.Name, coordinates(y.At).String()), other)
+		}
+	}
+	return all, nil
+}
+
+// coordinates are those of a round.
+func coordinates(at record.At) dumpdir.Coordinates {
+	return dumpdir.Coordinates{Rank: at.Rank, Step: at.Step, Graph: at.Graph, Model: at.Model}
+}
+
+// rename gives the rounds of documents of different runs names that tell them apart.
+func rename(rounds []record.Round) {
+	here, there := make([]dumpdir.Coordinates, len(rounds)), make([]dumpdir.Coordinates, len(rounds))
+	for i := range rounds {
+		here[i], there[i] = coordinates(rounds[i].At), coordinates(rounds[i].RefAt)
+	}
+	for i, name := range plan.ShortNames(here, there) {
+		r := &rounds[i]
+		r.Name, r.Pairing.Key, r.Pairing.Place = name, name, i
+	}
+}
+
+// mergeListed adds what the listing of a document says. Shards of one run have all
+// listed the same.
+func mergeListed(to, from *record.Listed) {
+	to.Ref, to.NPU = mergeSide(to.Ref, from.Ref), mergeSide(to.NPU, from.NPU)
+	to.Inputs = to.Inputs || from.Inputs
+	for _, other := range from.Others {
+		if !slices.Contains(to.Others, other) {
+			to.Others = append(to.Others, other)
+		}
+	}
+	to.Stale = slices.DeleteFunc(slices.Clone(to.Stale), func(s lang.Sentence) bool { return !slices.ContainsFunc(from.Stale, s.Equal) })
+	to.Warnings, to.OfOptions = mergeWarnings(to.Warnings, from.Warnings), mergeWarnings(to.OfOptions, from.OfOptions)
+	if to.Kept == nil {
+		to.Kept = from.Kept
+	}
+}
+
+// mergeSide adds the rounds of a side; one has a partner if any document has paired it.
+// Of shards one alone has counted its tensors, and those that read it know its dumps.
+func mergeSide(all, more []record.ListedRound) []record.ListedRound {
+	for _, r := range more {
+		i := slices.IndexFunc(all, func(x record.ListedRound) bool { return x.At == r.At && x.Folder == r.Folder })
+		if i < 0 {
+			all = append(all, r)
+			continue
+		}
+		all[i].Paired, all[i].Outputs = all[i].Paired || r.Paired, max(all[i].Outputs, r.Outputs)
+		if !all[i].Dumps.Known() {
+			all[i].Dumps = r.Dumps
+		}
+	}
+	return all
+}
+
+// mergeWarnings adds those that are not there yet.
+func mergeWarnings(all, more []lang.Sentence) []lang.Sentence {
+	for _, w := range more {
+		if !slices.ContainsFunc(all, w.Equal) {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// retain leaves of the result of a row what the options want: a shard does not know which
+// reports will be made.
+func (o *Options) retain(row *record.Row) {
+	res := row.Result
+	if res == nil {
+		return
+	}
+	res.Worst, res.Listed = first(res.Worst, o.Top), first(res.Listed, o.List)
+	if !o.KLD {
+		res.KLD = metrics.Metric{}
+	}
+	execute.Trim(res, row.Pair.Status, o.Bins, o.Axes)
+}
+
+// first returns the first elements, at most n, without the memory of others.
+func first(elements []metrics.Element, n int) []metrics.Element {
+	switch {
+	case n <= 0:
+		return nil
+	case len(elements) <= n:
+		return elements
+	}
+	return slices.Clone(elements[:n])
+}

@@ -1,0 +1,39 @@
+package conclude
+
+import (
+	"dumptool/internal/compare/execute"
+	"dumptool/internal/lang"
+	"dumptool/internal/safefile"
+	"dumptool/internal/shard"
+	"dumptool/internal/sidefile"
+)
+
+// Options are the options of a whole comparison.
+type Options struct {
+	execute.Options
+	BaselineOptions
+	SumOptions
+	SelfOptions
+	// Origin and Args are what made the report.
+	Origin shard.Origin
+	Args   []string
+}
+
+// Load reads the files about operators and the baseline, which need not be there if
+// it is to be written. What a comparison can do without becomes a warning. The error
+// is a *sidefile.FileError.
+func (o *Options) Load(files sidefile.Files) error {
+	in, err := files.Load()
+	if err != nil {
+		return err
+	}
+	o.SideFiles = *in
+	for _, problem := range in.Problems {
+		o.Warnings = append(o.Warnings, lang.Plain(problem.Error()))
+	}
+	if o.Ref != "" && safefile.SameFile(o.Ref, o.NPU) {
+		o.Warnings = append(o.Warnings, lang.Sayf("--cpu and --npu are the same: %s", "--cpu 与 --npu 是同一路径：%s", o.Ref))
+	}
+	o.Judge.ChooseMode(o.SideFiles.OpConfig)
+	return o.LoadBaseline()
+}

@@ -1,0 +1,229 @@
+package conclude
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"dumptool/internal/compare/diagnose"
+	"dumptool/internal/compare/pair"
+	"dumptool/internal/compare/plan"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
+	"dumptool/internal/lang"
+	"dumptool/internal/ranks"
+	"dumptool/internal/tensor"
+)
+
+// JudgeRanks sets the ranks of a run that is sharded otherwise than the reference beside each
+// other: communication and replicas, and the operators that the reference accuses, in the
+// order of cause. Other runs have no such report, and that of a shard has the maps alone.
+func JudgeRanks(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report) error {
+	if p.Sharding == nil || rep.Interrupted || o.Standard.Name != "" {
+		return nil
+	}
+	if o.Shard.On() {
+		return keepMaps(p, rep)
+	}
+	opt := ranks.Options{Version: o.Version, Workers: o.Workers, Groups: o.Groups, Given: p.Sharding.Given}
+	for _, row := range rep.All() {
+		if row.Result != nil && row.Result.Differ > 0 && row.NPUDType.Host().Integer() && tensor.Kind(row.Kind) == tensor.Output {
+			opt.Outcomes = append(opt.Outcomes, ranks.Outcome{At: coordinates(row.At), Op: row.NPUName()})
+		}
+		if !row.IsOrigin() || row.NPUPath == "" || tensor.Kind(row.Kind) == tensor.Input {
+			continue
+		}
+		a := ranks.Accused{At: coordinates(row.At), Op: row.NPUName(), Own: row.Self.IsWrong(), Right: row.FirstCode() == finding.ReferenceDiffers}
+		if len(row.Reasons) > 0 {
+			a.Evidence = row.Reasons[0].Evidence
+		}
+		opt.Accused = append(opt.Accused, a)
+	}
+	summands, err := summands(ctx, p, o, rep)
+	if err != nil {
+		return err
+	}
+	opt.Accused, opt.Apart = append(opt.Accused, summands...), apart(rep)
+	judged, err := p.Sharding.Run.Judge(ctx, opt)
+	if err != nil {
+		return err
+	}
+	judged.Located, judged.Maps = located(rep), ranks.FoldMaps(p.Sharding.Maps)
+	for _, failed := range judged.Errs {
+		rep.Listed.Warnings = append(rep.Listed.Warnings, lang.Error(failed))
+	}
+	if rep.Ranks, err = json.Marshal(judged); err != nil {
+		return err
+	}
+	o.sumUp(rep, sumsOf(rep))
+	return nil
+}
+
+// located counts the tensors that have a place in the reference.
+func located(rep *record.Report) *ranks.LocatedCount {
+	n := &ranks.LocatedCount{}
+	for _, row := range rep.All() {
+		if row.Rule == string(pair.RuleValues) {
+			n.Of++
+			if row.Pair.Status != record.Skip || !finding.Has(row.Pair.Reasons, finding.NotLocated) {
+				n.Tensors++
+			}
+		}
+	}
+	return n
+}
+
+// keepMaps keeps in the report of a shard where tensors lie, and no more.
+func keepMaps(p *plan.Plan, rep *record.Report) (err error) {
+	unjudged := p.Sharding.Run.Unjudged()
+	unjudged.Located, unjudged.Maps = located(rep), ranks.FoldMaps(p.Sharding.Maps)
+	rep.Ranks, err = json.Marshal(unjudged)
+	return err
+}
+
+// summands are the operators that computed a wrong summand: of sums where an error begins
+// those operators of all ranks are computed again from their own inputs.
+func summands(ctx context.Context, p *plan.Plan, o *Options, rep *record.Report) (all []ranks.Accused, err error) {
+	sharded := p.ShardedSteps()
+	var names []string
+	for _, row := range rep.All() {
+		s := sharded[row.Round]
+		if !row.IsOrigin() || s == nil {
+			continue
+		}
+		rank, _ := strconv.Atoi(row.At.Rank)
+		for _, from := range s.Reads[plan.CallAt{Rank: rank, Name: row.NPUName()}] {
+			if !slices.Contains(names, from.Name) && len(names) < mostSuspects {
+				names = append(names, from.Name)
+			}
+		}
+	}
+	if len(names) == 0 || o.Self == nil || o.Check == CheckNone {
+		return nil, nil
+	}
+	found, _, err := o.Self(ctx, names, p.Sharding.Together())
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rep.All() {
+		if self := found[row.OnNPU()]; row.FirstCode() == finding.PartialSum && self.IsWrong() {
+			all = append(all, ranks.Accused{At: coordinates(row.At), Op: row.NPUName(), Evidence: self.Why[0].Evidence, Own: true})
+		}
+	}
+	return all, nil
+}
+
+// apart is how far weights of ranks are from those of the reference.
+func apart(rep *record.Report) func(dumpdir.Coordinates, string) (float64, bool) {
+	type of struct {
+		at dumpdir.Coordinates
+		op string
+	}
+	errs := make(map[of]float64)
+	for _, row := range rep.All() {
+		if tensor.Kind(row.Kind) == tensor.Parameter && row.Noise != nil {
+			key := of{coordinates(row.At), row.NPUName()}
+			errs[key] = max(errs[key], row.Noise.RMS)
+		}
+	}
+	return func(at dumpdir.Coordinates, op string) (float64, bool) {
+		rms, ok := errs[of{at, op}]
+		return rms, ok
+	}
+}
+
+// foundInRanks counts what is wrong between ranks.
+func foundInRanks(rep *record.Report) int {
+	if rep.Ranks == nil {
+		return 0
+	}
+	r, err := ranks.Read(rep.Ranks)
+	if err != nil {
+		return 0
+	}
+	return r.Found()
+}
+
+// sameStep reports whether two rounds are those of two ranks of a step.
+func sameStep(a, b *record.Round) bool {
+	x, y := a.At, b.At
+	x.Rank, y.Rank = "", ""
+	return x == y
+}
+
+// judgeAcross judges the rounds of all ranks of a step together, those from one up to
+// another: the walk from what is wrong to what it damages crosses ranks.
+func (o *Options) judgeAcross(rep *record.Report, from, end int, ranges []rowRange) {
+	rounds := rep.Rounds[from:end]
+	first, last := len(rep.Rows), 0
+	all := record.Round{Findings: record.NoFindings(), OrderKnown: true}
+	known := &diagnose.Network{Graph: record.Flow{}, Within: map[string][]string{}}
+	for i := range rounds {
+		r, at := &rounds[i], ranges[from+i]
+		if at.first < at.end {
+			first, last = min(first, at.first), max(last, at.end)
+		}
+		all.OrderKnown = all.OrderKnown && r.OrderKnown
+		if all.GraphSource.IsZero() {
+			all.GraphSource = r.GraphSource
+		}
+		for op, sources := range r.Pairing.Flow {
+			known.Graph[diagnose.Key(op, r.Name)] = keyed(sources, r.Name)
+		}
+		for op, inside := range plan.Within(rep.Rows[at.first:at.end]) {
+			for _, name := range inside {
+				key := diagnose.Key(op, r.Name)
+				known.Within[key] = append(known.Within[key], diagnose.Key(name, r.Name))
+			}
+		}
+	}
+	if first >= last {
+		return
+	}
+	rows := rep.Rows[first:last]
+	o.judgeRound(&all, rows, known)
+	shift(&all, rows, first)
+	for i := range rounds {
+		r, at := &rounds[i], ranges[from+i]
+		r.Unfit, r.NoVerdict = all.Unfit, all.NoVerdict
+		if r.GraphSource.IsZero() {
+			r.GraphSource = all.GraphSource
+		}
+		r.Findings, r.Origins = within1(&all, at)
+	}
+}
+
+// keyed are sources by the keys of their operators.
+func keyed(sources []record.Source, round string) []record.Source {
+	all := make([]record.Source, len(sources))
+	for i, s := range sources {
+		of := round
+		if s.Round != "" {
+			of = s.Round
+		}
+		all[i] = record.Source{Op: diagnose.Key(s.Op, of), Output: s.Output}
+	}
+	return all
+}
+
+// within1 are the findings of a step in the rows of one of its rounds: what began in others
+// is nothing that began there.
+func within1(all *record.Round, at rowRange) (record.Findings, []int) {
+	in := func(row int) bool { return row >= at.first && row < at.end }
+	some := func(rows []int) []int {
+		return slices.DeleteFunc(slices.Clone(rows), func(row int) bool { return !in(row) })
+	}
+	f := all.Findings
+	for _, row := range []*int{&f.FirstBad, &f.FirstDamaged, &f.FirstNaN, &f.FirstOverflow, &f.LargestJump} {
+		if !in(*row) {
+			*row = -1
+		}
+	}
+	f.Origins, f.Chain, f.Suspects = some(f.Origins), some(f.Chain), some(f.Suspects)
+	if f.FirstBad < 0 {
+		f.LastGood, f.Suspects = -1, nil
+	}
+	return f, some(all.Origins)
+}

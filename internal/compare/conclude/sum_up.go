@@ -1,0 +1,477 @@
+package conclude
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/compare/plan"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
+	"dumptool/internal/lang"
+	"dumptool/internal/sidefile"
+	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
+)
+
+// sumUp makes what a report says as a whole of its rounds: counts, the round that went
+// wrong first, that of the earliest step, then of the lowest rank, what was not compared,
+// the warnings, and what the baseline says. It is a function of the rounds and the
+// options, and reads no row of another run. s are the sums of all rows.
+func (o *Options) sumUp(rep *record.Report, s *sums) {
+	rep.OrderSource = plan.TextOfAll(rep.Rounds, func(r *record.Round) lang.Sentence { return r.OrderSource })
+	for i, rows := range roundRanges(rep) {
+		rep.Rounds[i].Counts = map[record.Status]int{}
+		for k := rows.first; k < rows.end; k++ {
+			rep.Rounds[i].Counts[rep.Rows[k].Status]++
+		}
+	}
+	rep.Count()
+	rep.Effective = s.held.name()
+	cover(rep, s)
+	find(rep)
+	rep.Meaning = meaning(rep, s)
+	rep.Warnings = o.warnings(rep)
+	if b := o.Baseline; b != nil && !rep.Interrupted {
+		rep.Baseline = b.apply(rep, &o.Pair, o.Slack)
+		rep.Baseline.File = filepath.ToSlash(o.BaselineFile)
+		if rep.FailedFast {
+			rep.Baseline.Missing = nil // not known: the rest was not reached
+		}
+	}
+}
+
+// find makes the findings of a report of those of its rounds.
+func find(rep *record.Report) {
+	rep.Findings, rep.Origins = record.NoFindings(), nil
+	if rep.Interrupted || rep.Standard != "" {
+		return
+	}
+	rep.GraphSource = plan.TextOfAll(rep.Rounds, func(r *record.Round) lang.Sentence { return r.GraphSource })
+	if i := rep.HeadlineRound(); i >= 0 {
+		rep.Findings, rep.Origins = rep.Rounds[i].Findings, rep.Rounds[i].Origins
+	}
+}
+
+// sums are what all rows say together, however many there are.
+type sums struct {
+	held heldType
+	// asked and compared are the tensors of the reference: sums of their names, since there
+	// may be many.
+	asked, compared [][sha256.Size]byte
+	// refs, npus and both are the operators of either side, and those of which a tensor was
+	// compared.
+	refs, npus, both map[string]bool
+	// judged are the rows that were compared, empty and nan those of them without a number.
+	judged, empty, nan int
+	inputs             record.Inputs
+	kinds              map[string]int // of evidence
+	power              record.Power
+	seen               [len(powers)]int
+	deepest            int // row
+}
+
+func newSums(rows int) *sums {
+	names := func() map[string]bool { return make(map[string]bool, rows) }
+	tensors := func() [][sha256.Size]byte { return make([][sha256.Size]byte, 0, rows) }
+	return &sums{asked: tensors(), compared: tensors(), refs: names(), npus: names(), both: names(), kinds: map[string]int{}, deepest: -1}
+}
+
+// sumsOf are those of a report that has all of its rows.
+func sumsOf(rep *record.Report) *sums {
+	s := newSums(rep.Len())
+	for i, row := range rep.All() {
+		s.add(i, row)
+	}
+	return s
+}
+
+// add adds a row, which has place i in the report.
+func (s *sums) add(i int, row *record.Row) {
+	s.held.add(row)
+	s.addTensor(row)
+	if row.Judged() {
+		s.judged++
+	}
+	switch {
+	case !row.Judged() || row.HasNumbers():
+	case row.IsEmpty():
+		s.empty++
+	default:
+		s.nan++
+	}
+	if e := row.Evidence; e != nil {
+		s.addEvidence(row, e)
+		s.addPower(i, e)
+	}
+}
+
+// addTensor adds the tensors and the operator of a row.
+func (s *sums) addTensor(row *record.Row) {
+	if row.RefFile != "" {
+		name := sha256.Sum256([]byte(row.RefFile))
+		if row.Status != record.Skip || finding.Has(row.Reasons, finding.NotStandard) {
+			s.asked = append(s.asked, name)
+		}
+		if row.Judged() {
+			s.compared = append(s.compared, name)
+		}
+	}
+	if row.Pair.Status == record.Skip {
+		return
+	}
+	if row.RefFile != "" {
+		s.refs[row.Op] = true
+	}
+	if row.NPUFile != "" {
+		s.npus[row.Op] = true
+	}
+	if row.Judged() {
+		s.both[row.Op] = true
+	}
+}
+
+// join adds the sums of others.
+func (s *sums) join(o *sums) {
+	s.held.join(&o.held)
+	s.asked, s.compared = append(s.asked, o.asked...), append(s.compared, o.compared...)
+	maps.Copy(s.refs, o.refs)
+	maps.Copy(s.npus, o.npus)
+	maps.Copy(s.both, o.both)
+	s.judged, s.empty, s.nan = s.judged+o.judged, s.empty+o.empty, s.nan+o.nan
+	s.inputs.Equal, s.inputs.Rounding, s.inputs.Differ = s.inputs.Equal+o.inputs.Equal, s.inputs.Rounding+o.inputs.Rounding, s.inputs.Differ+o.inputs.Differ
+	for kind, n := range o.kinds {
+		s.kinds[kind] += n
+	}
+	s.power.Of, s.power.Judged, s.deepest = s.power.Of+o.power.Of, s.power.Judged+o.power.Judged, max(s.deepest, o.deepest)
+	for i, n := range o.seen {
+		s.seen[i] += n
+	}
+}
+
+// heldType is what type arrays of float32 hold.
+type heldType struct {
+	held        string
+	any, differ bool
+}
+
+// add adds a row.
+func (h *heldType) add(row *record.Row) {
+	n := row.Noise
+	if n == nil || n.Grid == nil || n.MayHold(tensor.Float16) || n.MayHold(tensor.BFloat16) {
+		return
+	}
+	h.join(&heldType{held: row.Type, any: true})
+}
+
+// join adds what others hold.
+func (h *heldType) join(other *heldType) {
+	if !other.any {
+		return
+	}
+	h.differ = h.differ || other.differ || h.any && h.held != other.held
+	h.held, h.any = other.held, true
+}
+
+// name is the type that all hold, empty where they differ.
+func (h *heldType) name() string {
+	if h.differ {
+		return ""
+	}
+	return h.held
+}
+
+// cover fills in what was compared and what was not. A tensor of the reference
+// counts once, in however many rounds it was compared; one that is skipped does not.
+func cover(rep *record.Report, s *sums) {
+	c := &rep.Coverage
+	*c = record.Coverage{Unused: c.Unused}
+	asked := s.asked
+	for i := range rep.Rounds {
+		for _, file := range rep.Rounds[i].Pairing.Candidates {
+			asked = append(asked, sha256.Sum256([]byte(file)))
+		}
+		for _, file := range rep.Rounds[i].Pairing.Superseded {
+			if !slices.Contains(c.Superseded, file) {
+				c.Superseded = append(c.Superseded, file)
+			}
+		}
+	}
+	for _, row := range rep.All() {
+		switch row.Status {
+		case record.UnmatchedRef:
+			c.RefOnly = append(c.RefOnly, row.Name())
+		case record.UnmatchedNPU:
+			c.NPUOnly = append(c.NPUOnly, row.Name())
+		case record.Error:
+			c.Unread = append(c.Unread, row.Name())
+		case record.Skip:
+			c.Skipped = append(c.Skipped, row.Name())
+		}
+	}
+	c.Reference, c.Compared = different(asked), different(s.compared)
+	for _, r := range rep.Listed.Ref {
+		if !r.Paired {
+			c.Reference += r.Outputs
+			c.Rounds = append(c.Rounds, roundText(&r)+" of the reference: the NPU has no such round")
+		}
+	}
+	for _, r := range rep.Listed.NPU {
+		if !r.Paired {
+			c.Rounds = append(c.Rounds, roundText(&r)+" of the NPU: the reference has no such round")
+		}
+	}
+}
+
+// different counts different sums.
+func different(sums [][sha256.Size]byte) int {
+	slices.SortFunc(sums, func(a, b [sha256.Size]byte) int { return bytes.Compare(a[:], b[:]) })
+	return len(slices.Compact(sums))
+}
+
+// roundText names a round by all that is known of it.
+func roundText(r *record.ListedRound) string {
+	at := dumpdir.Coordinates{Rank: r.Rank, Step: r.Step, Graph: r.Graph, Model: r.Model, Folder: r.Folder}
+	return cmp.Or(at.String(), "the round without coordinates")
+}
+
+// roundsShown is how many rounds a message names.
+const roundsShown = 3
+
+// alone warns of rounds of a side that have no partner.
+func alone(rounds []record.ListedRound, side lang.Text) []lang.Sentence {
+	var texts []string
+	n := 0
+	for i := range rounds {
+		if rounds[i].Paired {
+			continue
+		}
+		if n++; n <= roundsShown {
+			texts = append(texts, roundText(&rounds[i]))
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	if more := n - len(texts); more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return []lang.Sentence{lang.Sayf("%d of %s of the %s have no partner: %s", "%[3]s有 %[1]d/%[2]s没有对应：%[4]s",
+		n, lang.Text{EN: lang.Count(len(rounds), "round"), ZH: fmt.Sprintf("%d 个轮次", len(rounds))}, side, strings.Join(texts, ", "))}
+}
+
+// warnings are what there is to know of the whole run.
+func (o *Options) warnings(rep *record.Report) []lang.Sentence {
+	all := slices.Concat(rep.Listed.Stale, rep.Listed.Warnings, plan.Unmatched(rep.Rounds),
+		alone(rep.Listed.Ref, lang.Text{EN: "reference", ZH: "标杆"}), alone(rep.Listed.NPU, lang.Text{EN: "NPU", ZH: "NPU "}), plan.Rejected(rep.Rounds))
+	if !plan.AnyPaired(rep) {
+		if i := slices.IndexFunc(rep.Rounds, func(r record.Round) bool { return len(r.Pairing.Nothing) > 0 }); i >= 0 {
+			all = append(all, rep.Rounds[i].Pairing.Nothing...)
+		}
+	}
+	differ, first := 0, lang.Sentence{}
+	for i := range rep.Rounds {
+		if p := &rep.Rounds[i].Pairing; p.Differ > 0 {
+			if differ == 0 {
+				first = p.FirstDiffer
+			}
+			differ += p.Differ
+		}
+	}
+	if differ > 0 {
+		all = append(all, lang.Sayf("arguments that are no tensors differ (%d): %s", "非张量参数不同(%d 个)：%s", differ, first))
+	}
+	all = append(all, o.notTransposed(rep)...)
+	all = append(all, aboutFiles(rep)...)
+	if !rep.Interrupted {
+		for _, row := range rep.All() {
+			if !row.Undiagnosed.IsZero() {
+				all = append(all, row.Undiagnosed)
+			}
+		}
+	}
+	for i := range rep.Rounds {
+		if rep.Rounds[i].Unfit {
+			all = append(all, lang.Sayf("by the graph (%s) too many operators would be origins: it does not fit the data and is not used for the verdict",
+				"按该图(%s)会有过多算子成为起源：图与数据不符，不用于判定", rep.Rounds[i].GraphSource))
+		}
+	}
+	return append(all, rep.Listed.OfOptions...)
+}
+
+// aboutFiles are the warnings of the rows about their files.
+func aboutFiles(rep *record.Report) []lang.Sentence {
+	var all []lang.Sentence
+	for _, row := range rep.All() {
+		all = append(all, row.Warnings...)
+	}
+	return tensorfile.FirstWarnings(all)
+}
+
+// notTransposed warns of operators of --transpose that no row has.
+func (o *Options) notTransposed(rep *record.Report) (warnings []lang.Sentence) {
+	if rep.CutShort() || len(o.Shape.Transpose) == 0 {
+		return nil
+	}
+	found := map[string]bool{}
+	for _, row := range rep.All() {
+		found[row.Op] = true
+	}
+	for _, op := range slices.Sorted(maps.Keys(o.Shape.Transpose)) {
+		if !found[op] {
+			warnings = append(warnings, lang.Sayf("--transpose: no operator of the reference is called %s", "--transpose：标杆中没有名为 %s 的算子", op))
+		}
+	}
+	return warnings
+}
+
+// SumOptions say what of a result is a failure of the command.
+type SumOptions struct {
+	// ExitZero keeps failures from the outcome, Coverage is what has to be compared
+	// of the reference.
+	ExitZero bool
+	Coverage Required
+}
+
+// Required is the least share and the least number of tensors of the reference that
+// have to be compared; Text is how the user wrote it.
+type Required struct {
+	Share   float64
+	Tensors int
+	Text    string
+}
+
+// ParseRequired reads all, a share such as 0.9 or 90%, or a number of tensors from 2.
+// An empty text asks for nothing.
+func ParseRequired(text string) (r Required, ok bool) {
+	r.Text = text
+	plain := strings.TrimSpace(strings.ToLower(text))
+	number, percent := strings.CutSuffix(plain, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	switch {
+	case plain == "":
+	case plain == "all":
+		r.Share = 1
+	case err != nil:
+		return r, false
+	case percent && v >= 0 && v <= 100:
+		r.Share = v / 100
+	case !percent && v >= 0 && v <= 1:
+		r.Share = v
+	case !percent && v == float64(int32(v)) && v > 1:
+		r.Tensors = int(v)
+	default:
+		return r, false
+	}
+	return r, true
+}
+
+// Outcome is how a comparison ended: what could not be read, then failures, then
+// coverage.
+func (o *Options) Outcome(rep *record.Report) batch.Outcome {
+	failOn := o.FailOn
+	if !plan.AnyPaired(rep) { // what has several partners is no failure of anything
+		failOn = slices.DeleteFunc(slices.Clone(failOn), func(s record.Status) bool { return s == record.Ambiguous })
+	}
+	failed, compared, crashed := failures(rep, failOn), 0, 0
+	for _, row := range rep.All() {
+		if row.Self.IsCrashed() {
+			crashed++
+		}
+		if row.Judged() {
+			compared++
+		}
+	}
+	c, want := &rep.Coverage, &o.Coverage
+	switch n := rep.Counts[record.Error]; {
+	case n > 0 && rep.Unfetched() > 0:
+		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d of them since object storage did not answer; %d of %d others failed", "%[1]s无法读取，其中 %[2]d 个因对象存储无应答；其余 %[4]d 个中 %[3]d 个不合格", lang.CountText(n, "tensor", "个张量"), rep.Unfetched(), failed, rep.Len()-n).
+			WithHint("the same command line with --resume does just these again", "用同一命令行加 --resume 只重做这些")
+	case n > 0:
+		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d of %d others failed", "%[1]s无法读取，其余 %[3]d 个中 %[2]d 个不合格", lang.CountText(n, "tensor", "个张量"), failed, rep.Len()-n)
+	case slices.ContainsFunc(o.SideFiles.Problems, func(e *sidefile.FileError) bool { return e.Given }):
+		return batch.Outcomef(batch.Incomplete, "a file about operators could not be read, %d of %s failed", "一个算子信息文件无法读取，%[2]s中 %[1]d 个不合格", failed, lang.CountText(rep.Len(), "tensor", "个张量"))
+	case crashed > 0:
+		return batch.Outcomef(batch.Incomplete, "internal error while computing again: %s (please report), %d of %d tensors failed", "重新计算时发生内部错误：%[1]s（请报告），%[3]d 个张量中 %[2]d 个不合格",
+			lang.CountText(crashed, "output", "个输出"), failed, rep.Len())
+	case failed > 0 && !o.ExitZero:
+		return batch.Outcomef(batch.Found, "%d of %d tensors failed", "%[2]d 个张量中 %[1]d 个不合格", failed, rep.Len()).AsShown()
+	case foundInRanks(rep) > 0 && !o.ExitZero:
+		return batch.Outcomef(batch.Found, "%d findings between ranks", "rank 之间有 %d 个发现", foundInRanks(rep)).AsShown()
+	case rep.Baseline != nil && len(rep.Baseline.Missing) > 0:
+		return batch.Outcomef(batch.NotCovered, "%s of the baseline missing, such as %s", "缺少基线中的 %s，例如 %s", lang.CountText(len(rep.Baseline.Missing), "tensor", "个张量"), rep.Baseline.Missing[0])
+	case c.Reference > 0 && c.Ratio() < want.Share, want.Share > 0 && compared == 0, c.Compared < want.Tensors:
+		return batch.Outcomef(batch.NotCovered, "compared %d of %s of the reference, want %s", "标杆 %[2]s中比对了 %[1]d 个，要求 %[3]s", c.Compared, lang.CountText(c.Reference, "tensor", "个张量"), want.Text)
+	case compared == 0:
+		return NothingCompared(rep, o.Pair.Rounds)
+	case !rep.Meaning.NoVerdict.IsZero():
+		return batch.Outcomef(batch.Nothing, "no verdict: %s", "无法判定：%s", rep.Meaning.NoVerdict).AsShown()
+	case rep.LowCoverage() && want.Text == "":
+		of := rep.Meaning.Operators
+		return batch.Outcomef(batch.NotCovered, "%d of %d operators have a partner (--require-coverage 0 allows it)", "仅 %d/%d 个算子有对应(--require-coverage 0 可放行)", of.Compared, min(of.Reference, of.NPU)).AsShown()
+	case rep.Meaning.Unproven() && want.Text == "":
+		return batch.Outcomef(batch.NotCovered, "what was compared proves nothing (--require-coverage 0 allows it)", "比对的内容不足以证明任何结论(--require-coverage 0 可放行)").AsShown()
+	}
+	return batch.Outcome{}
+}
+
+// NothingCompared is the outcome of a run without a pair. Where both sides have
+// tensors their names differ.
+func NothingCompared(rep *record.Report, rounds plan.Rounds) batch.Outcome {
+	c := &rep.Coverage
+	skipped, ambiguous := rep.Counts[record.Skip], rep.Counts[record.Ambiguous]
+	left := lang.Sayf("%s in the reference, %d in the NPU run only", "标杆有 %s，仅 NPU 侧有 %d 个", lang.CountText(c.Reference, "tensor", "个张量"), len(c.NPUOnly))
+	if ambiguous > 0 {
+		left = lang.Sayf("%s, %d AMBIGUOUS", "%s，%d 个 AMBIGUOUS", left, ambiguous)
+	}
+	nothing := func(why lang.Sentence) batch.Outcome {
+		return batch.Outcomef(batch.Nothing, "nothing was compared: %s", "没有比对任何张量：%s", why)
+	}
+	nothingf := func(en, zh string, args ...any) batch.Outcome { return nothing(lang.Sayf(en, zh, args...)) }
+	switch {
+	case ambiguous > 0 && ambiguous+skipped == rep.Len():
+		return nothingf("%s AMBIGUOUS: each has several partners", "%s AMBIGUOUS：各有多个候选", tensorsAre(ambiguous)).
+			WithHint("--map-node-dict says which operators belong together", "用 --map-node-dict 指定对应的算子")
+	case len(c.RefOnly) > 0 && len(c.NPUOnly) > 0:
+		return nothing(left).WithHint("--map-node-dict pairs names that differ, such as %s and %s", "名称不同时用 --map-node-dict 配对，例如 %s 和 %s", c.RefOnly[0], c.NPUOnly[0])
+	case rep.Standard != "" && skipped > 0:
+		return nothingf("the standard %s could be applied to none of %s", "标准 %s 无法适用于 %s中的任何一个", rep.Standard, lang.CountText(rep.Len(), "tensor", "个张量"))
+	case skipped > 0 && skipped == rep.Len():
+		return nothingf("all that was found was skipped (%s; --skip-keys, --exclude-node-list)", "全部张量都被跳过(%s；--skip-keys、--exclude-node-list)", lang.CountText(skipped, "tensor", "个张量"))
+	case skipped > 0:
+		return nothingf("%s skipped, %s", "跳过 %s，%s", lang.CountText(skipped, "tensor", "个张量"), left)
+	case rep.Len() == 0 && rounds != (plan.Rounds{}):
+		return nothingf("--round %s leaves no tensor", "--round %s 没有选中任何张量", rounds)
+	case rep.Len() == 0 && len(c.Rounds) > 0:
+		return nothingf("no round of one side is one of the other: %s", "两侧没有相同的轮次：%s", c.Rounds[0]).
+			WithHint("--ref-rank, --npu-rank and the like choose one round of each side, whatever they are called", "用 --ref-rank、--npu-rank 等在两侧各选一个轮次，编号可以不同")
+	}
+	return nothing(left)
+}
+
+// failures counts the rows that fail, without those that other failures damage: with
+// a baseline those that are new or worse.
+func failures(rep *record.Report, failOn []record.Status) int {
+	n := 0
+	for _, row := range rep.All() {
+		if slices.Contains(failOn, row.Status) && !row.Known && !row.Downstream {
+			n++
+		}
+	}
+	return n
+}
+
+func tensorsAre(n int) lang.Text {
+	if n == 1 {
+		return lang.Text{EN: "the only tensor is", ZH: "唯一的张量"}
+	}
+	return lang.Text{EN: fmt.Sprintf("all %d tensors are", n), ZH: fmt.Sprintf("全部 %d 个张量", n)}
+}

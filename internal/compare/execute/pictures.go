@@ -1,0 +1,123 @@
+package execute
+
+import (
+	"context"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/plan"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+)
+
+// PictureOptions say which rows have pictures.
+type PictureOptions struct {
+	// Bins bound the number of bins of their histograms.
+	Bins metrics.BinLimits
+	// Plots is set where all failing rows are drawn.
+	Plots bool
+	// Kept is the number of rows whose pictures stay in the report: fewer than asked for where
+	// their tensors are large, unless it is record.AllPictures.
+	Kept int
+}
+
+// ReadPictures reads rows of a concluded report once more, where opt.Pictures is set: those that have plots, for which draw is called, and those whose pictures stay
+// in the report. Calls of draw may come from several goroutines at a time; what it
+// returns is called in the order of the rows, one at a time. A row with plots that
+// cannot be read again is among the failed ones, one without them is a warning of the
+// report. The error is that of a context that ended before the last row.
+func ReadPictures(ctx context.Context, p *plan.Plan, opt *Options, rep *record.Report, parts []Part, observe func(batch.Event), draw func(row int, pictures *metrics.Pictures) func() error) (failed []error, err error) {
+	defer p.ClosePools()
+	drawn := opt.Pictures
+	kept := drawn.kept(rep)
+	var rows []int
+	for i := range parts {
+		if (kept[i] || drawn.Plots && rep.Row(i).IsDrawn()) && p.Pairs[parts[i].Pair].Ref != nil {
+			rows = append(rows, i)
+		}
+	}
+	e := newExecutor(p, opt)
+	err = batch.Run(ctx, batch.Options{Workers: opt.Workers, Observe: observe}, rows,
+		func(i int) int64 { return p.Pairs[parts[i].Pair].Ref.Size + p.Pairs[parts[i].Pair].NPU.Size },
+		func(ctx context.Context, i int) func() error {
+			plots := drawn.Plots && rep.Row(i).IsDrawn()
+			pictures, err := e.pictures(ctx, &parts[i], !plots)
+			switch {
+			case ended(err):
+				return func() error { return nil }
+			case err != nil && !plots:
+				return func() error {
+					rep.Warnings = append(rep.Warnings, lang.Sayf("%s: no pictures: %v", "%s：没有图像数据：%v", rep.Row(i).Name(), err))
+					return nil
+				}
+			case err != nil:
+				return func() error { return lang.Errorf("%s: no plots: %w", rep.Row(i).Name(), err) }
+			}
+			written := func() error { return nil }
+			if plots {
+				written = draw(i, pictures)
+			}
+			if !kept[i] {
+				return written
+			}
+			pictures.Keep(drawn.Plots)
+			return func() error {
+				rep.Row(i).Pictures = pictures
+				return written()
+			}
+		},
+		func(_ int, write func() error) {
+			if err := write(); err != nil {
+				failed = append(failed, err)
+			}
+		})
+	return failed, err
+}
+
+// What an element costs in pictures is several times what comparing it does, and where a run
+// goes wrong most of its rows fail: the pictures of the most telling ones shall not take longer
+// than the comparison, or, of small runs, than a second.
+const (
+	pictureShare    = 16
+	pictureElements = 1 << 24
+)
+
+// kept are the rows whose pictures stay in the report.
+func (o *PictureOptions) kept(rep *record.Report) map[int]bool {
+	compared, read := int64(0), int64(0)
+	for _, row := range rep.All() {
+		if row.Compared() {
+			compared += row.Result.Total
+		}
+	}
+	kept := map[int]bool{}
+	for _, i := range rep.PictureRows(o.Kept) {
+		if o.Kept != record.AllPictures && read >= max(pictureElements, compared/pictureShare) {
+			break
+		}
+		kept[i] = true
+		read += rep.Row(i).Result.Total
+	}
+	return kept
+}
+
+// pictures opens and reads a pair again that was compared: which rows have pictures follows from
+// all rows. The histograms of plots, which people lay beside
+// HPAA's, are of all elements.
+func (e *executor) pictures(ctx context.Context, part *Part, sample bool) (*metrics.Pictures, error) {
+	a, err := e.reopen(part)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	if a.Status != "" || !a.Shape.Equal(part.Row.Shape) {
+		return nil, lang.Errorf("the tensors are not those that were compared: shape %s, want %s", a.Shape, part.Row.Shape)
+	}
+	r, err := a.Readers(&e.buffers)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	how := metrics.PictureRequest{Bins: e.opt.Pictures.Bins, Sample: sample}
+	return e.pool.Pictures(ctx, e.request(a, part.Row.Limits), part.Row.Result, how, r.Ref, r.NPU)
+}

@@ -1,0 +1,64 @@
+package execute
+
+import (
+	"bytes"
+	"context"
+	"hash/crc32"
+
+	"dumptool/internal/compare/align"
+	"dumptool/internal/compare/plan"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/lang"
+)
+
+// read reads the inputs of the operator of a pair that have no partner. Where one cannot
+// be read the row says so, and what the operator reads is not known.
+func (e *executor) read(ctx context.Context, x *plan.Pair, row *record.Row) error {
+	var reads []record.InputRead
+	for _, t := range x.Reads {
+		read, err := e.identify(ctx, x.Row.Op, t)
+		read.NPU = !x.ReadsOfRef
+		switch {
+		case ended(err):
+			return err
+		case err != nil:
+			row.Notes = append(row.Notes, lang.Sayf("not known what it reads: %v", "输入来源未知：%v", err))
+			return nil
+		}
+		reads = append(reads, read)
+	}
+	row.Reads = reads
+	return nil
+}
+
+// identify reads a tensor in host order.
+func (e *executor) identify(ctx context.Context, op string, t *plan.Tensor) (read record.InputRead, err error) {
+	if t.Err != nil {
+		return read, t.Err
+	}
+	a, err := e.aligner.Align(align.Pair{Op: op, Ref: &t.Ref, NPU: &t.Ref})
+	if err != nil {
+		return read, err
+	}
+	defer a.Close()
+	r, err := a.Readers(&e.buffers)
+	if err != nil {
+		return read, err
+	}
+	defer r.Close()
+	read = record.InputRead{Input: t.Index, DType: a.NPU.DType.String(), Shape: a.Shape, Constant: true}
+	var first []byte
+	for block, err := range a.Blocks(ctx, r) {
+		if err != nil {
+			return read, err
+		}
+		if first == nil {
+			first = bytes.Clone(block[:a.NPU.DType.UnitSize()])
+		}
+		read.CRC = crc32.Update(read.CRC, crc32.MakeTable(crc32.Castagnoli), block)
+		for k := 0; read.Constant && k < len(block); k += len(first) {
+			read.Constant = bytes.Equal(first, block[k:k+len(first)])
+		}
+	}
+	return read, nil
+}

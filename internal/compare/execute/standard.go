@@ -1,0 +1,156 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"dumptool/internal/compare/align"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/plan"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/compare/standard"
+	"dumptool/internal/finding"
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
+)
+
+// accept compares a pair and judges it by the standard of the run. A tensor that the
+// standard cannot be applied to is skipped.
+func (e *executor) accept(ctx context.Context, x *plan.Pair, a *align.Alignment, part *Part) error {
+	req := standard.Request{Options: e.opt.Standard, OpType: part.Row.OpType, Total: a.Shape.Elements(),
+		RefDType: a.Ref.DType, NPUDType: a.NPU.DType, Effective: a.NPU.DType}
+	if !req.Applies() {
+		skipRow(part.Row, lang.Sayf("%s has no thresholds for %s, the reference being %s", "%s 没有 %s 的阈值(标杆为 %s)", req.Name, a.NPU.DType, a.Ref.DType))
+		return nil
+	}
+	var other *align.Alignment
+	if req.UsesThird() {
+		var why lang.Sentence
+		var err error
+		if other, why, err = e.alignThird(ctx, x, a); err != nil {
+			return err
+		}
+		if other == nil {
+			skipRow(part.Row, why)
+			return nil
+		}
+		defer other.Close()
+		req.ThirdDType = other.NPU.DType
+	}
+	used, res, err := e.byOrder(ctx, a, part)
+	if err != nil {
+		return err
+	}
+	if res.Noise != nil {
+		if held, ok := res.Noise.Held(); ok {
+			req.Effective = held
+		}
+		res.Noise = nil
+	}
+	if part.Row.Standard, err = e.judgeStandard(ctx, req, res, used, other); err != nil {
+		return err
+	}
+	part.Row.Pair.Status, part.Row.Pair.Reasons = part.Row.Standard.Status, standard.Reasons(part.Row.Standard)
+	downgrade(part.Row)
+	contradict(x, a, res, part.Row)
+	e.keep(res, part.Row)
+	return nil
+}
+
+// judgeStandard reads the tensors of a pair once more, and those of the third result: the
+// metrics say which type the NPU's elements have, and so which thresholds count.
+func (e *executor) judgeStandard(ctx context.Context, req standard.Request, res *metrics.Result, a, other *align.Alignment) (*record.Standard, error) {
+	r, err := a.Readers(&e.buffers)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if other == nil {
+		return standard.Judge(ctx, req, res, r.Ref, r.NPU, nil)
+	}
+	x, err := other.Readers(&e.buffers)
+	if err != nil {
+		return nil, ofThird(err)
+	}
+	defer x.Close()
+	return standard.Judge(ctx, req, res, r.Ref, r.NPU, x.NPU)
+}
+
+// skipRow skips a row that the standard cannot be applied to.
+func skipRow(row *record.Row, why lang.Sentence) {
+	row.Pair.Status, row.Shape = record.Skip, nil
+	row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: finding.NotStandard, Confidence: finding.High, Evidence: why})
+}
+
+// thirdName is what the third side is in messages.
+func (e *executor) thirdName() lang.Text {
+	if e.opt.Second != "" {
+		return lang.Text{EN: "the second reference", ZH: "第二标杆"}
+	}
+	return lang.Text{EN: "the third result", ZH: "第三方结果"}
+}
+
+// third is the name of the side in errors.
+const third = "third"
+
+// alignThird opens the third tensor of a pair and aligns it with the reference. why is
+// set where it cannot be compared.
+func (e *executor) alignThird(ctx context.Context, x *plan.Pair, a *align.Alignment) (used *align.Alignment, why lang.Sentence, err error) {
+	if x.Third == nil {
+		return nil, lang.Sayf("%s has no such tensor", "%s中没有该张量", e.thirdName()), nil
+	}
+	if x.Third.Err != nil {
+		return nil, why, &align.SideError{Side: third, Err: x.Third.Err}
+	}
+	b, err := e.aligner.Align(align.Pair{Op: x.Row.Op, Ref: &x.Ref.Ref, NPU: &x.Third.Ref, Format: x.Format})
+	if err != nil {
+		return nil, why, ofThird(err)
+	}
+	switch {
+	case b.Status != "":
+		why = lang.Sayf("%s is %v, the reference %v", "%s为 %v，标杆为 %v", e.thirdName(), b.NPU.Shape, b.Ref.Shape)
+	case b.NPU.DType.Host().Complex():
+		why = lang.Sayf("%s is %s", "%s为 %s", e.thirdName(), b.NPU.DType)
+	case !b.Ref.Shape.Equal(a.Ref.Shape) || b.Shape.Elements() != a.Shape.Elements():
+		why = lang.Sayf("%s has the reference in another order of axes", "%s所对应的标杆轴顺序不同", e.thirdName())
+	case b.Orders() > 1: // by which it agrees best
+		row := record.Row{Op: x.Row.Op, Limits: x.Row.Limits, Notes: slices.Clone(b.Notes)}
+		used, _, err = e.byOrder(ctx, b, &Part{Row: &row})
+	default:
+		used = b
+	}
+	if used == nil {
+		b.Close()
+	}
+	return used, why, ofThird(err)
+}
+
+// ofThird names the side of an error of the third result, which is aligned as the NPU
+// is.
+func ofThird(err error) error {
+	var side *align.SideError
+	if errors.As(err, &side) && side.Side == align.NPUSide {
+		return &align.SideError{Side: third, Err: side.Err}
+	}
+	return err
+}
+
+// second measures how far the second reference is from the reference. Where it has no
+// such tensor the row says so, and is judged without.
+func (e *executor) second(ctx context.Context, x *plan.Pair, a *align.Alignment, part *Part) error {
+	other, why, err := e.alignThird(ctx, x, a)
+	if err != nil {
+		return err
+	}
+	if other == nil {
+		part.Row.Notes = append(slices.Clip(part.Row.Notes), lang.Sayf("--noise: %s", "--noise：%s", why))
+		return nil
+	}
+	defer other.Close()
+	res, err := e.measureNoise(ctx, other, e.request(other, part.Row.Limits))
+	if err == nil && res.Noise != nil {
+		part.Row.Second = &record.Second{RMS: jsonpos.Float(res.Noise.RMS), Max: jsonpos.Float(res.Noise.Max)}
+	}
+	return err
+}

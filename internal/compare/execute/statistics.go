@@ -1,0 +1,108 @@
+package execute
+
+import (
+	"context"
+	"math"
+
+	"dumptool/internal/compare/limits"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/plan"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensorfile"
+)
+
+// skipStatistics skips a pair of which only statistics are known where it is elements that
+// are judged, and reports whether it did.
+func (o *Options) skipStatistics(row *record.Row) bool {
+	if o.Standard.Name == "" && o.Judge.Verdict.Gates == (limits.Gates{}) {
+		return false
+	}
+	row.Pair.Status = record.Skip
+	row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: finding.StatisticsOnly, Confidence: finding.High,
+		Evidence: lang.Sayf("only statistics are known, and what is asked for needs the elements", "只有统计量，而所要求的判定需要元素数据")})
+	return true
+}
+
+// byStatistics compares a pair by what is known of its tensors.
+func (e *executor) byStatistics(ctx context.Context, x *plan.Pair, row *record.Row) error {
+	if e.opt.skipStatistics(row) {
+		return nil
+	}
+	ref, err := e.statistics(ctx, x.Ref)
+	if err != nil {
+		return err
+	}
+	npu, err := e.statistics(ctx, x.NPU)
+	if err != nil {
+		return err
+	}
+	row.RefDType, row.NPUDType, row.RefShape, row.NPUShape = ref.DType, npu.DType, ref.Shape, npu.Shape
+	atol, rtol := e.config(row)
+	row.Limits = e.opt.Judge.Limits.Limits(ref.DType, npu.DType, atol, rtol)
+	row.Statistics = plan.StatisticsOfPair(ref, npu)
+	if compareFinite(row.Statistics, ref, npu) {
+		row.Notes = append(row.Notes, lang.Sayf("max and min are those of the finite elements: both sides have others", "max、min 取自有限元素：两侧均含非有限元素"))
+	}
+	if ref.Shape != nil && npu.Shape != nil && !ref.Shape.Equal(npu.Shape) {
+		row.Pair.Status = record.ShapeMismatch
+		row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: finding.SizeMismatch, Confidence: finding.High,
+			Evidence: lang.Sayf("reference is %s, NPU is %s", "标杆为 %s，NPU 为 %s", ref.Shape, npu.Shape)})
+		return nil
+	}
+	if row.Shape = npu.Shape; row.Shape == nil {
+		row.Shape = ref.Shape
+	}
+	limits.JudgeStatistics(row)
+	return nil
+}
+
+// statistics are those of a tensor: of its table, else of its elements.
+func (e *executor) statistics(ctx context.Context, t *plan.Tensor) (*dumpdir.Statistics, error) {
+	if t.Statistics != nil && (t.Table || !t.Statistics.Values.IsEmpty() || t.Statistics.Digest != "") {
+		return t.Statistics, nil
+	}
+	open, err := t.Open(e.opt.Version, tensorfile.RawHint{})
+	if err != nil {
+		return nil, err
+	}
+	defer open.Close()
+	shape, err := open.Tensor.Stored()
+	if err != nil {
+		return nil, err
+	}
+	var buf []byte
+	s, err := open.Tensor.StatsAndNorm(ctx, shape, &buf)
+	if err != nil {
+		return nil, err
+	}
+	found := &dumpdir.Statistics{DType: open.DType, Shape: open.Shape}
+	if t.Statistics != nil {
+		found.Spot = t.Statistics.Spot
+	}
+	for what, v := range map[dumpdir.Statistic]*float64{dumpdir.Max: s.Highest(), dumpdir.Min: s.Lowest(), dumpdir.Mean: s.Mean, dumpdir.Norm: s.Norm} {
+		if v != nil {
+			found.Values.Set(what, *v)
+		}
+	}
+	return found, nil
+}
+
+// compareFinite puts the extremes of the finite elements in place of extremes that are the
+// same infinity, or NaN, on both sides, and reports whether it did.
+func compareFinite(s *record.Statistics, ref, npu *dumpdir.Statistics) (done bool) {
+	for _, x := range []struct {
+		finite   dumpdir.Statistic
+		ref, npu *metrics.Metric
+	}{{dumpdir.FiniteMax, &s.Ref.Max, &s.NPU.Max}, {dumpdir.FiniteMin, &s.Ref.Min, &s.NPU.Min}} {
+		a, isRef := ref.Values.Get(x.finite)
+		b, isNPU := npu.Values.Get(x.finite)
+		same := math.IsNaN(x.ref.Value()) && math.IsNaN(x.npu.Value()) || math.IsInf(x.ref.Value(), 0) && x.ref.Value() == x.npu.Value()
+		if isRef && isNPU && same {
+			*x.ref, *x.npu, done = metrics.NumberOf(a), metrics.NumberOf(b), true
+		}
+	}
+	return done
+}

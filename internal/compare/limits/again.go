@@ -1,0 +1,94 @@
+package limits
+
+import (
+	"math"
+
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+)
+
+// LimitsOf returns the limits of a row in a mode.
+func LimitsOf(l *record.Limits, mode metrics.Mode) metrics.Limits {
+	return metrics.Limits{Atol: l.Atol, Rtol: l.Rtol, Mode: mode}
+}
+
+// ErrorRange returns the least and the largest number of errors that a row compared with the
+// limits was may have by the limits now.
+func (o *Options) ErrorRange(res *metrics.Result, f *facts, was, now metrics.Limits) (least, most int64) {
+	least, most = finiteErrors(res, was, now)
+	switch {
+	case o.Verdict.Classes():
+		return least + f.Mismatch, most + f.Mismatch
+	case o.Verdict.NaN == NaNHPAA && was == now:
+		return res.HPAA.Count, res.HPAA.Count
+	case o.Verdict.NaN == NaNHPAA:
+		return least, most + f.Mismatch // what the replacement makes of them depends on the limits
+	}
+	return least, most
+}
+
+// finiteErrors is errorRange for the pairs that are finite on both sides.
+func finiteErrors(res *metrics.Result, was, now metrics.Limits) (least, most int64) {
+	errors := res.Beyond.Count
+	switch {
+	case was == now:
+		return errors, errors
+	case res.Passes(now):
+		return 0, 0
+	case was.Mode != now.Mode:
+		return 0, res.BothFinite()
+	}
+	least, most = 0, res.BothFinite()
+	if now.Atol >= was.Atol && now.Rtol >= was.Rtol {
+		most = errors
+	}
+	if now.Atol <= was.Atol && now.Rtol <= was.Rtol {
+		least = errors
+	}
+	for _, a := range []answer{
+		byMargin(res.Margin, was, now),
+		bySmallest(res.MinRtol, now.Rtol, now.Atol, was.Atol),
+		bySmallest(res.MinAtol, now.Atol, now.Rtol, was.Rtol),
+	} {
+		if a.passes {
+			return 0, 0
+		}
+		if a.fails {
+			least = max(least, 1)
+		}
+	}
+	return least, max(least, most)
+}
+
+// answer says that all pairs pass limits, or that one does not; neither where it is not known.
+type answer struct{ passes, fails bool }
+
+// bySmallest judges limits by smallest, the smallest value of limit that passes all pairs while
+// the other limit is was.
+func bySmallest(smallest metrics.Metric, limit, other, was float64) answer {
+	v := smallest.Value()
+	if !smallest.Defined() || math.IsNaN(v) {
+		return answer{}
+	}
+	return answer{passes: limit >= v && other >= was, fails: limit < v && other <= was}
+}
+
+// byMargin judges by the largest |d|/limit: limits that are more than margin times the earlier
+// ones pass all pairs, limits that are less do not.
+func byMargin(margin metrics.Metric, was, now metrics.Limits) answer {
+	const slack = 1 + 0x1p-40 // more than the roundings of limits and quotients
+	m := margin.Value()
+	if !margin.Defined() || math.IsNaN(m) {
+		return answer{}
+	}
+	least, most := math.Inf(1), 0.0 // times the earlier limits
+	for _, l := range [][2]float64{{was.Atol, now.Atol}, {was.Rtol, now.Rtol}} {
+		switch {
+		case l[0] > 0:
+			least, most = min(least, l[1]/l[0]), max(most, l[1]/l[0])
+		case l[1] > 0:
+			most = math.Inf(1)
+		}
+	}
+	return answer{passes: m*slack < least, fails: m > most*slack}
+}

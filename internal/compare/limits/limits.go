@@ -1,0 +1,280 @@
+package limits
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"dumptool/internal/compare/diagnose"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
+	"dumptool/internal/lang"
+	"dumptool/internal/sidefile"
+)
+
+// NaNPolicy says what elements mean that are not finite.
+type NaNPolicy string
+
+// The policies.
+const (
+	// NaNStrict makes every pair of different classes an error and warns of NaN
+	// on both sides.
+	NaNStrict NaNPolicy = "strict"
+	// NaNEqual is NaNStrict without the warning.
+	NaNEqual NaNPolicy = "equal"
+	// NaNHPAA compares after HPAA's replacement: NaN by 0, infinities by the
+	// largest value of the NPU's type.
+	NaNHPAA NaNPolicy = "hpaa"
+	// NaNIgnore leaves pairs out that are not finite; they are a warning.
+	NaNIgnore NaNPolicy = "ignore"
+)
+
+// NaNPolicies lists the policies.
+func NaNPolicies() []NaNPolicy { return []NaNPolicy{NaNStrict, NaNEqual, NaNHPAA, NaNIgnore} }
+
+// Gates are limits on metrics of a whole tensor, nil where there is none. A
+// metric that is undefined breaks no gate, the elements decide then, with two
+// exceptions: a mean relative error that is undefined because the reference is 0
+// wherever the tensors differ breaks MaxMeanRel, and a metric that is undefined because
+// squares of the values leave the range of float64 breaks its gate unless the tensors are equal.
+type Gates struct {
+	MinCos, MaxRED, MaxMeanRel, MinSQNR, MaxULP *float64
+}
+
+// VerdictMode says what a tensor fails by.
+type VerdictMode string
+
+// The modes.
+const (
+	// ByEvidence fails a tensor whose operator adds an error that neither its inputs
+	// nor rounding explain, and those that such an error damages.
+	ByEvidence VerdictMode = "evidence"
+	// ByLimits fails a tensor with elements beyond atol and rtol.
+	ByLimits VerdictMode = "limits"
+	// ByStatistics fails a tensor whose statistics or digests say so, where a side has
+	// no elements. Nobody asks for it.
+	ByStatistics VerdictMode = "statistics"
+)
+
+// VerdictModes lists the modes.
+func VerdictModes() []VerdictMode { return []VerdictMode{ByEvidence, ByLimits} }
+
+// Verdict say when a tensor is bad.
+type Verdict struct {
+	Mode VerdictMode
+	// Why says why the mode is not evidence where nobody asked for limits as such.
+	Why lang.Sentence
+	NaN NaNPolicy
+	// MaxErrorRatio is the share of error elements that still passes.
+	MaxErrorRatio float64
+	Gates         Gates
+	// HF32 says whether products of float32 are made of inputs of 11 bits.
+	HF32 HF32
+	// Flow says how it is known who feeds whom.
+	Flow FlowFrom
+}
+
+// FlowFrom says how it is known who feeds whom, as the diagnosis does it.
+type FlowFrom = diagnose.FlowFrom
+
+// FlowAuto is what files say, and equal tensors.
+const FlowAuto = diagnose.FlowAuto
+
+// FlowsFrom are all ways.
+func FlowsFrom() []FlowFrom { return diagnose.FlowsFrom() }
+
+// HF32 says how to judge products of float32, as the diagnosis does it.
+type HF32 = diagnose.HF32
+
+// The ways that commands name.
+const (
+	HF32Auto = diagnose.HF32Auto
+	HF32On   = diagnose.HF32On
+)
+
+// HF32s are all ways.
+func HF32s() []HF32 { return diagnose.HF32s() }
+
+// ChooseMode chooses what a tensor fails by where the user did not: evidence, but
+// limits where the user has any, which are meant as a gate. config are the limits of
+// operators, nil for none; one without a number sets none.
+func (o *Options) ChooseMode(config *sidefile.OpConfig) {
+	v := &o.Verdict
+	if v.Mode != "" {
+		return
+	}
+	isSet := func(l sidefile.OpLimits) bool { return l.Atol != nil || l.Rtol != nil }
+	var given []string
+	for _, x := range []struct {
+		name string
+		set  bool
+	}{
+		{"--atol", o.Limits.Atol != nil}, {"--rtol", o.Limits.Rtol != nil}, {"--int-tol", o.Limits.IntTol != nil},
+		{"--max-error-ratio", v.MaxErrorRatio > 0}, {"--profile " + string(o.Limits.Profile), o.Limits.Profile != ProfileHPAA},
+		{"op_config", config != nil && slices.ContainsFunc(config.Entries, isSet)},
+	} {
+		if x.set {
+			given = append(given, x.name)
+		}
+	}
+	v.Mode = ByEvidence
+	if len(given) > 0 {
+		v.Mode = ByLimits
+		v.Why = lang.Sayf("limits decide, since they are given: %s (--verdict evidence for the other way)", "给定了门限，故按门限判定：%s(--verdict evidence 则按证据判定)", strings.Join(given, ", "))
+	}
+}
+
+// The bounds of the warning of a direction: differences of many elements, whose mean
+// is a good part of what they are.
+const (
+	warnBiasCount = 1000
+	warnBias      = 0.25
+)
+
+// facts are the numbers of a compared row that it is judged by.
+type facts struct {
+	Total, bothFinite, Mismatch, nanBoth, saturatedBoth int64
+	// relUndefined counts the pairs with a difference from 0.
+	relUndefined                  int64
+	cos, red, meanRel, sqnr, ulps metrics.Metric
+	meanD, rmse                   metrics.Metric
+	integer                       bool // elements of the NPU
+	lacksSquares                  bool // the sides differ, and squares of the values leave the range of float64
+	masks                         bool // all that is saturated is below zero, as attention masks are
+}
+
+func FactsOf(res *metrics.Result) *facts {
+	_, float := precisionOf(res.NPUDType)
+	return &facts{
+		Total: res.Total, bothFinite: res.BothFinite(), Mismatch: res.Mismatch.Count,
+		nanBoth: res.Classes[metrics.NaN][metrics.NaN], saturatedBoth: res.SaturatedBoth,
+		relUndefined: res.RelUndefined,
+		cos:          res.Cosine, red: res.RED, meanRel: res.MeanRel, sqnr: res.SQNR, ulps: res.ULPMax.Metric,
+		meanD: res.MeanD, rmse: res.RMSE, integer: !float, lacksSquares: res.LacksSquares() && res.MaxAbs.Value() > 0,
+		masks: res.NPU.Max.Defined() && res.NPU.Max.Value() < -res.NPU.Min.Value(),
+	}
+}
+
+// Judge sets the status of a compared row, its errors under the policy, and the
+// reasons that the numbers alone give.
+func (o *Verdict) Judge(row *record.Row, res *metrics.Result) {
+	f := FactsOf(res)
+	row.Errors, row.First = o.errors(res)
+	broken := o.Broken(f)
+	row.Pair.Reasons = append(row.Pair.Reasons, broken...)
+	if len(broken) > 0 || o.Classes() && f.Mismatch > 0 || record.Share(row.Errors, o.Judged(f)) > o.MaxErrorRatio {
+		row.Pair.Status, row.Pair.Reasons = record.Fail, append(row.Pair.Reasons, o.Replaced(res)...)
+	} else if row.Pair.Status = record.Pass; len(o.Warnings(f)) > 0 {
+		row.Pair.Reasons = append(row.Pair.Reasons, o.Warnings(f)...)
+		row.Pair.Status = record.Warn
+	}
+}
+
+// Classes reports whether a pair of two classes fails whatever the limits are.
+func (o *Verdict) Classes() bool { return o.NaN == NaNStrict || o.NaN == NaNEqual }
+
+// Judged is the number of elements of which errors are a share.
+func (o *Verdict) Judged(f *facts) int64 {
+	if o.NaN == NaNIgnore {
+		return f.bothFinite
+	}
+	return f.Total
+}
+
+// errors returns the errors under the policy, and the first of them.
+func (o *Verdict) errors(res *metrics.Result) (int64, *metrics.Element) {
+	switch o.NaN {
+	case NaNHPAA:
+		return res.HPAA.Count, res.HPAA.First
+	case NaNIgnore:
+		return res.Beyond.Count, res.Beyond.First
+	}
+	first := res.Beyond.First
+	if m := res.Mismatch.First; first == nil || m != nil && m.Offset < first.Offset {
+		first = m
+	}
+	return res.StrictErrors(), first
+}
+
+// Broken returns a reason for every gate that does not hold, and one for a tensor
+// of which the policy leaves nothing to compare: its classes decide.
+func (o *Verdict) Broken(f *facts) []finding.Finding {
+	reasons := o.Gates.broken(f)
+	if o.NaN == NaNIgnore && f.bothFinite == 0 && f.Mismatch > 0 {
+		reasons = append(reasons, finding.Finding{Code: finding.NPUNaN, Confidence: finding.High,
+			Evidence: lang.Sayf("nothing to compare: no pair is finite on both sides, %d of %d are of two classes",
+				"无可比对的元素：没有两侧均为有限值的元素对，%d/%d 对类别不同", f.Mismatch, f.Total)})
+	}
+	return reasons
+}
+
+// Replaced is the reason of a row that fails where numbers of the policy hpaa stand in place of
+// NaN and infinities: no rounding makes these errors.
+func (o *Verdict) Replaced(res *metrics.Result) []finding.Finding {
+	n := res.HPAA.Count - res.Beyond.Count
+	if o.NaN != NaNHPAA || res.Mismatch.Count == 0 || n <= 0 {
+		return nil
+	}
+	return []finding.Finding{{Code: finding.NPUNaN, Confidence: finding.High,
+		Evidence: lang.Sayf("%d of %d elements are errors since one side is NaN or infinite, which counts as a number here", "%d/%d 个元素因一侧为 NaN 或 inf(此处按数值计)而错误", n, res.Total)}}
+}
+
+// broken returns a reason for every gate that does not hold.
+func (g *Gates) broken(f *facts) []finding.Finding {
+	var reasons []finding.Finding
+	broken := func(evidence lang.Sentence) {
+		reasons = append(reasons, finding.Finding{Code: finding.Gate, Confidence: finding.High, Evidence: evidence})
+	}
+	for _, gate := range []struct {
+		flag   string
+		limit  *float64
+		metric metrics.Metric
+		least  bool // the limit is a minimum
+		lacks  bool // the metric is undefined for want of squares
+	}{
+		{"min-cos", g.MinCos, f.cos, true, f.lacksSquares},
+		{"max-red", g.MaxRED, f.red, false, f.lacksSquares},
+		{"max-mean-rel", g.MaxMeanRel, f.meanRel, false, false},
+		{"min-sqnr", g.MinSQNR, f.sqnr, true, f.lacksSquares},
+		{"max-ulp", g.MaxULP, f.ulps, false, false},
+	} {
+		v := gate.metric.Value()
+		switch {
+		case gate.limit == nil || !gate.metric.Defined() && !gate.lacks:
+		case !gate.metric.Defined():
+			broken(lang.Sayf("squares of the values leave the range of float64: no metric for --%s %g", "数值的平方超出 float64 的范围：--%s %g 没有指标可用", gate.flag, *gate.limit))
+		case gate.least && !(v >= *gate.limit):
+			broken(lang.Sayf("%.6g is below --%s %g", "%.6g 低于 --%s %g", v, gate.flag, *gate.limit))
+		case !gate.least && !(v <= *gate.limit):
+			broken(lang.Sayf("%.6g is above --%s %g", "%.6g 高于 --%s %g", v, gate.flag, *gate.limit))
+		}
+	}
+	if g.MaxMeanRel != nil && !f.meanRel.Defined() && f.relUndefined > 0 {
+		broken(lang.Sayf("%d elements differ from a reference of 0: no mean relative error for --max-mean-rel %g",
+			"%d 个元素与为 0 的标杆不同：--max-mean-rel %g 没有平均相对误差可用", f.relUndefined, *g.MaxMeanRel))
+	}
+	return reasons
+}
+
+// Warnings are the reasons not to be content with a tensor that passes.
+func (o *Verdict) Warnings(f *facts) []finding.Finding {
+	var reasons []finding.Finding
+	warn := func(code finding.Code, confidence finding.Confidence, evidence lang.Sentence) {
+		reasons = append(reasons, finding.Finding{Code: code, Confidence: confidence, Evidence: evidence})
+	}
+	if f.Total >= warnBiasCount && f.ulps.Value() > 1 && f.meanD.Defined() && math.Abs(f.meanD.Value()) >= warnBias*f.rmse.Value() && f.rmse.Value() > 0 {
+		warn(finding.Bias, finding.Medium, lang.Sayf("the differences lean to one side: their mean is %.3g, %.3g of their root mean square", "差异偏向一侧：均值为 %.3g，为其均方根的 %.3g 倍",
+			f.meanD.Value(), math.Abs(f.meanD.Value())/f.rmse.Value()))
+	}
+	if f.nanBoth > 0 && o.NaN == NaNStrict {
+		warn(finding.ModelNaN, finding.High, lang.Sayf("%d elements are NaN on both sides", "%d 个元素两侧均为 NaN", f.nanBoth))
+	}
+	if f.saturatedBoth > 0 && !f.masks && !f.integer { // integers are cut to their range on purpose
+		warn(finding.Saturation, finding.Medium, lang.Sayf("%d elements are at the limit of the type on both sides", "%d 个元素两侧均达到类型的极限", f.saturatedBoth))
+	}
+	if left := f.Total - f.bothFinite; left > 0 && o.NaN == NaNIgnore {
+		warn(finding.NPUNaN, finding.High, lang.Sayf("%d pairs that are not finite were left out", "略去 %d 对非有限值元素", left))
+	}
+	return reasons
+}

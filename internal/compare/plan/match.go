@@ -1,0 +1,423 @@
+package plan
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/compare/limits"
+	"dumptool/internal/compare/pair"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/filename"
+	"dumptool/internal/finding"
+	"dumptool/internal/lang"
+	"dumptool/internal/safefile"
+	"dumptool/internal/store"
+	"dumptool/internal/tensor"
+)
+
+// PairOptions say which tensors are compared.
+type PairOptions struct {
+	SkipKeys []string
+	// Fuzzy pairs calls of msprobe by their order where their numbers differ.
+	Fuzzy   bool
+	Exclude *dumpdir.NameSet
+	Ops     *dumpdir.NameSet
+	// Inputs compares inputs even if the reference has none, where they are
+	// listed as unmatched.
+	Inputs bool
+	Rounds Rounds
+	// SameRounds pairs rounds of different ranks, steps, graphs or models only where
+	// neither has a partner with the same ones.
+	SameRounds bool
+}
+
+// Rounds says which of several rounds are compared.
+type Rounds struct {
+	// First and Last choose the first or last one of the NPU's in their order,
+	// Number, from 0, any of them; all if none is set.
+	First, Last bool
+	Number      *int
+}
+
+// String returns the rounds as a flag has them.
+func (r Rounds) String() string {
+	switch {
+	case r.First:
+		return "first"
+	case r.Last:
+		return "last"
+	case r.Number != nil:
+		return strconv.Itoa(*r.Number)
+	}
+	return "all"
+}
+
+// pairTensors makes a pair of every two tensors that belong together, and of every
+// tensor without a partner.
+func (p *Planner) pairTensors() {
+	p.addUnread()
+	if !p.files() {
+		p.matchRounds()
+	}
+	p.distinguish()
+}
+
+// matchRounds pairs the tensors inside each pair of rounds.
+func (p *Planner) matchRounds() {
+	refs, npus := p.ref.byRound(), p.npu.byRound()
+	for _, round := range p.rounds {
+		opt := p.matchOptions(refs[round.pair.Ref])
+		p.nameCalls(round, refs[round.pair.Ref], npus[round.pair.NPU], &opt)
+		p.nameRecorded(refs[round.pair.Ref], npus[round.pair.NPU], &opt)
+		if round.sharded != nil {
+			opt.Given = round.sharded.given(npus[round.pair.NPU])
+		}
+		whole := refs[round.pair.Ref]
+		if round.sharded != nil && len(round.sharded.refs) > 1 {
+			whole = nil
+			for _, r := range round.sharded.refs {
+				whole = append(whole, refs[r]...)
+			}
+		}
+		r := pair.Match(whole, npus[round.pair.NPU], opt)
+		from := len(p.Pairs)
+		if round.sharded != nil {
+			r.UnmatchedRef = round.sharded.alone(p.ref, round, r.UnmatchedRef)
+		}
+		p.matched(round, r)
+		if round.sharded != nil {
+			p.place(round, from)
+		}
+		round.Pairing.Unmatched = r.Unused
+	}
+}
+
+// matchOptions say how the tensors of a round are paired with those of the reference.
+func (p *Planner) matchOptions(refs []pair.Tensor) pair.Options {
+	opt := pair.Options{
+		Map: p.options.SideFiles.NameMap, Fusion: p.options.SideFiles.Fusion,
+		SkipKeys: p.options.Pair.SkipKeys, Exclude: p.options.Pair.Exclude, Ops: p.options.Pair.Ops, Shapes: p.shapes,
+	}
+	if !p.options.Pair.Inputs && !hasInputs(refs) {
+		opt.Kind = tensor.Output
+	}
+	return opt
+}
+
+// matched adds what the pairing of two rounds gave.
+func (p *Planner) matched(round *Round, r *pair.Result) {
+	p.Pairs = slices.Grow(p.Pairs, len(r.Pairs))
+	for _, c := range r.Pairs {
+		p.add(round, c.Ref, c.NPU, string(c.Rule))
+	}
+	for _, a := range r.Ambiguous {
+		p.ambiguous(round, &a)
+	}
+	for _, u := range r.UnmatchedRef {
+		p.alone(round, u, false)
+	}
+	for _, u := range r.UnmatchedNPU {
+		p.alone(round, u, true)
+	}
+	for _, s := range r.Skipped {
+		x := p.add(round, s.Ref, s.NPU, "")
+		x.Row.Pair.Status = record.Skip
+		x.Row.Pair.Reasons = []finding.Finding{{Code: finding.Code(s.Code), Confidence: finding.High, Evidence: lang.Sayf("matches %q", "匹配 %q", s.Key)}}
+	}
+	for _, s := range r.Superseded {
+		if by := (supersededBy{s.By, s.NPU}); !slices.Contains(p.olderBy[by], s.ID) { // known from another pair of rounds
+			p.olderBy[by] = append(p.olderBy[by], s.ID)
+		}
+		items := p.ref.Tensors
+		if s.NPU {
+			items = p.npu.Tensors
+		}
+		round.Pairing.Superseded = append(round.Pairing.Superseded, items[s.ID].String())
+	}
+}
+
+// byRound are the tensors of each round as pairing knows them.
+func (s *Side) byRound() map[*dumpdir.Round][]pair.Tensor {
+	rounds := make(map[*dumpdir.Round][]pair.Tensor, len(s.rounds))
+	first := 0
+	for i := range s.named {
+		if i+1 == len(s.named) || s.of[i+1] != s.of[i] {
+			rounds[s.of[i]] = s.named[first : i+1]
+			first = i + 1
+		}
+	}
+	return rounds
+}
+
+// files pairs two single files, whatever their names are; false if the sides
+// are something else.
+func (p *Planner) files() bool {
+	if !p.ref.Alone || !p.npu.Alone || p.options.SideFiles.NameMap != nil || len(p.rounds) != 1 {
+		return false
+	}
+	if (p.ref.isNamed() || p.npu.isNamed()) && len(p.ref.Tensors)*len(p.npu.Tensors) != 1 {
+		return false // the names of the tensors decide, unless there is but one
+	}
+	inputs, round, rnamed, nnamed := p.options.Pair.Inputs || hasInputs(p.ref.named), p.rounds[0], p.ref.named, p.npu.named
+	refs, npus := map[int]bool{}, map[int]bool{}
+	match := func(ref, npu int) {
+		p.add(round, ref, npu, "files")
+		refs[ref], npus[npu] = true, true
+	}
+	// The kind and the index decide, of an array those in its name.
+	for r := range rnamed {
+		for n := range nnamed {
+			same := rnamed[r].Kind == nnamed[n].Kind && rnamed[r].Index == nnamed[n].Index
+			if same && !refs[r] && !npus[n] && (inputs || rnamed[r].Kind == tensor.Output) {
+				match(r, n)
+			}
+		}
+	}
+	if ref, npu := outputs(p.ref.Tensors), outputs(p.npu.Tensors); len(refs) == 0 && len(ref) == 1 && len(npu) == 1 {
+		match(ref[0], npu[0])
+	}
+	if len(refs) == 0 && (p.ref.one || p.npu.one) && len(rnamed) == 1 && len(nnamed) == 1 {
+		match(0, 0)
+	}
+	if len(refs) == 0 {
+		return false
+	}
+	for r := range rnamed {
+		if !refs[r] && (inputs || rnamed[r].Kind == tensor.Output) {
+			p.alone(round, pair.Unmatched{ID: r}, false)
+		}
+	}
+	for n := range nnamed {
+		if !npus[n] && (inputs || nnamed[n].Kind == tensor.Output) {
+			p.alone(round, pair.Unmatched{ID: n}, true)
+		}
+	}
+	return true
+}
+
+// hasInputs reports whether inputs are among tensors: those of a reference are compared.
+func hasInputs(refs []pair.Tensor) bool {
+	return slices.ContainsFunc(refs, func(t pair.Tensor) bool { return t.Kind == tensor.Input })
+}
+
+// outputs are the indexes of the outputs, or of all items if there are none.
+func outputs(items []*Tensor) []int {
+	var all, out []int
+	for i := range items {
+		all = append(all, i)
+		if items[i].Kind == tensor.Output {
+			out = append(out, i)
+		}
+	}
+	if len(out) == 0 {
+		return all
+	}
+	return out
+}
+
+// add adds a match; -1 stands for a side that is missing.
+func (p *Planner) add(round *Round, ref, npu int, rule string) *Pair {
+	x := Pair{Row: p.row(ref, npu, rule), Round: round}
+	x.Row.Round, x.Row.At, x.Row.Key = round.Name, round.At, round.Pairing.Key
+	if npu >= 0 {
+		x.NPU = p.npu.Tensors[npu]
+	}
+	if ref >= 0 {
+		x.Ref = p.ref.Tensors[ref]
+	}
+	if ref >= 0 && npu >= 0 && p.options.SideFiles.Fusion != nil && rule == string(pair.RuleFusion) {
+		t := &p.npu.named[npu]
+		if o, ok := p.options.SideFiles.Fusion.Origin(t.Index, t.Op, t.FileOp); ok && t.Kind == tensor.Output {
+			if f, ok := tensor.ParseFormat(o.Format); ok {
+				x.Format = &f
+			}
+		}
+	}
+	p.Pairs = append(p.Pairs, x)
+	return &p.Pairs[len(p.Pairs)-1]
+}
+
+// row is the row of a match.
+func (p *Planner) row(ref, npu int, rule string) *record.Row {
+	row := &record.Row{Rule: rule}
+	if npu >= 0 {
+		row.SetCall(callOf(p.npu.op[npu]))
+		it, t := p.npu.Tensors[npu], &p.npu.named[npu]
+		row.Op, row.OpType, row.Kind, row.Output = t.Name(), t.OpType, string(t.Kind), t.Index
+		row.NPUFile, row.NPUPath, row.Said = it.String(), it.Path, it.saidType()
+		noteHeader(row, t, lang.Text{EN: "NPU", ZH: "NPU "})
+	}
+	if ref >= 0 {
+		if row.Script == "" && row.Modules == nil {
+			row.SetCall(callOf(p.ref.op[ref]))
+		}
+		it, t := p.ref.Tensors[ref], &p.ref.named[ref]
+		if name := t.Name(); name != row.Op {
+			row.NPUOp, row.Op = row.Op, name
+		}
+		if row.OpType == "" {
+			row.OpType = t.OpType
+		}
+		row.Kind, row.Output = string(t.Kind), t.Index
+		row.RefFile, row.RefPath = it.String(), it.Path
+		noteHeader(row, t, lang.Text{EN: "reference", ZH: "标杆"})
+	}
+	return row
+}
+
+// misplaced is a file of a side that cannot be read and belongs to no operator. It stands in
+// the round that its folder names, else in the first one. Those of rounds that are not
+// compared are left out, as all of them is.
+type misplaced struct {
+	side    *Side
+	problem dumpdir.Problem
+	round   *Round // nil for the first
+}
+
+// placeUnread finds the rounds of files that cannot be read.
+func (p *Planner) placeUnread() {
+	for _, side := range []*Side{p.ref, p.npu} {
+		for _, problem := range side.unread {
+			m := misplaced{side: side, problem: problem}
+			for _, r := range p.rounds {
+				of := r.pair.NPU
+				if side == p.ref {
+					of = r.pair.Ref
+				}
+				if m.round == nil && of.At == problem.At {
+					m.round = r
+				}
+			}
+			if m.round != nil || !slices.ContainsFunc(side.run.Rounds, func(r *dumpdir.Round) bool { return r.At == problem.At }) {
+				p.misplaced = append(p.misplaced, m)
+			}
+		}
+	}
+}
+
+// addUnread adds rows of what cannot be read and belongs to no operator.
+func (p *Planner) addUnread() {
+	for _, m := range p.misplaced {
+		if m.round == nil {
+			if p.share != nil && p.share.foreign {
+				continue
+			}
+			m.round = p.firstRound()
+		}
+		if !slices.Contains(p.rounds, m.round) {
+			continue
+		}
+		row := &record.Row{Op: store.Base(m.problem.Path), Kind: string(tensor.Output), Round: m.round.Name, At: m.round.At, Key: m.round.Pairing.Key}
+		Unread(row, safefile.WithPath(m.problem.Path, m.problem.Err))
+		if m.side == p.ref {
+			row.RefFile, row.RefPath = filepath.ToSlash(m.problem.Path), m.problem.Path
+		} else {
+			row.NPUFile, row.NPUPath = filepath.ToSlash(m.problem.Path), m.problem.Path
+		}
+		p.Pairs = append(p.Pairs, Pair{Row: row, Round: m.round})
+	}
+}
+
+// firstRound is the round of what belongs to none.
+func (p *Planner) firstRound() *Round {
+	if len(p.rounds) == 0 {
+		p.rounds = append(p.rounds, &Round{Round: record.Round{Findings: record.NoFindings()}})
+	}
+	return p.rounds[0]
+}
+
+// noteHeader notes a header that names another operator than its file.
+func noteHeader(row *record.Row, t *pair.Tensor, side lang.Text) {
+	if t.Op != "" && t.Op != t.Name() {
+		row.Notes = append(row.Notes, lang.Sayf("the header of the %s's file names %q", "%s文件头中的算子名为 %q", side, t.Op))
+	}
+}
+
+// ambiguous adds a row for each tensor that has several partners.
+func (p *Planner) ambiguous(round *Round, a *pair.Ambiguity) {
+	describe := func(ids []int, items []*Tensor) string {
+		var names []string
+		for _, id := range ids {
+			names = append(names, items[id].String())
+		}
+		return strings.Join(names, ", ")
+	}
+	if len(a.Refs) == 1 {
+		x := p.add(round, a.Refs[0], -1, string(a.Rule))
+		x.Row.Pair.Status = record.Ambiguous
+		x.Row.Pair.Reasons = []finding.Finding{{Code: finding.Unknown, Confidence: finding.High, Evidence: lang.Sayf("%d NPU tensors by rule %s: %s", "按规则 %[2]s 有 %[1]d 个 NPU 张量：%[3]s", len(a.NPUs), a.Rule, describe(a.NPUs, p.npu.Tensors))}}
+		return
+	}
+	for _, ref := range a.Refs {
+		round.Pairing.Candidates = append(round.Pairing.Candidates, p.ref.Tensors[ref].String())
+	}
+	for _, npu := range a.NPUs {
+		x := p.add(round, -1, npu, string(a.Rule))
+		x.Row.Pair.Status = record.Ambiguous
+		x.Row.Pair.Reasons = []finding.Finding{{Code: finding.Unknown, Confidence: finding.High, Evidence: lang.Sayf("%d reference tensors by rule %s: %s", "按规则 %[2]s 有 %[1]d 个标杆张量：%[3]s", len(a.Refs), a.Rule, describe(a.Refs, p.ref.Tensors))}}
+	}
+}
+
+// alone adds a row for a tensor without a partner.
+func (p *Planner) alone(round *Round, u pair.Unmatched, npu bool) {
+	var x *Pair
+	if npu {
+		x = p.add(round, -1, u.ID, "")
+		x.Row.Pair.Status = record.UnmatchedNPU
+		x.Row.Pair.Reasons = []finding.Finding{{Code: finding.NotInModel, Confidence: finding.High, Evidence: lang.Sayf("the reference has no such tensor", "标杆中没有该张量")}}
+	} else {
+		x = p.add(round, u.ID, -1, "")
+		x.Row.Pair.Status = record.UnmatchedRef
+		x.Row.Pair.Reasons = p.whySkipped(x.Row)
+	}
+	for _, it := range []*Tensor{x.Ref, x.NPU} {
+		if it != nil && it.Statistics != nil && (it.Table || p.options.Judge.Verdict.Mode == limits.ByStatistics) {
+			x.Row.Statistics = aloneStatistics(x)
+		}
+		if it != nil && it.Err != nil {
+			x.Row.Pair.Reasons = nil
+			Unread(x.Row, safefile.WithPath(it.Path, it.Err))
+		}
+	}
+	if !u.Why.IsZero() {
+		x.Row.Notes = append(x.Row.Notes, u.Why)
+	}
+	if u.Near != "" {
+		x.Row.Near = u.Near
+		x.Row.Notes = append(x.Row.Notes, lang.Sayf("the nearest name without a partner there is %s", "对侧未配对的名称中最接近的是 %s", u.Near))
+	}
+}
+
+// whySkipped is what the logs say of a tensor that the NPU lacks; nil for nothing.
+func (p *Planner) whySkipped(row *record.Row) []finding.Finding {
+	lines := p.options.SideFiles.Skipped
+	if p.skipped == nil {
+		p.skipped = new(filename.Index)
+		for i := range lines {
+			p.skipped.Add(lines[i].Name, i)
+		}
+	}
+	name := row.Op
+	switch {
+	case row.Kind != string(tensor.Output):
+		return nil
+	case row.Output > 0:
+		name = fmt.Sprintf("%s:%d", name, row.Output)
+	}
+	i, ok := p.skipped.Find(name)
+	if !ok {
+		return nil
+	}
+	code := finding.Code(lines[i].Code)
+	if !slices.Contains(skipCodes, code) {
+		code = finding.Unknown
+	}
+	return []finding.Finding{{Code: code, Confidence: finding.High, Evidence: lang.Plain(lines[i].Text)}}
+}
+
+// skipCodes are the reasons for which an import leaves tensors out.
+var skipCodes = []finding.Code{finding.BadHex, finding.SizeMismatch, finding.ReadError, finding.MissingPiece, finding.DuplicatePiece, finding.ConcatShape}

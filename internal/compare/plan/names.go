@@ -1,0 +1,320 @@
+package plan
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/compare/pair"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/filename"
+	"dumptool/internal/format/msprobe"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
+)
+
+// namedTensor is what pairing knows of a tensor, of which info is what the name of its
+// file says. hasDump is set for one whose file is named like a dump.
+func namedTensor(op *dumpdir.Op, t *dumpdir.Tensor, info *filename.Info) (named pair.Tensor, hasDump bool) {
+	n := pair.NewTensor(info)
+	if n.FileOp != op.Name && !filename.IsShortened(n.Stem) { // the folders name the operator
+		n = pair.Tensor{Timestamp: n.Timestamp}
+	}
+	n.FileOp, n.OpType, n.Op = op.Name, op.Type, op.Header
+	if t.Operator != nil {
+		n.Path = t.Path
+	}
+	n.Kind, n.Index, n.Slice = cmp.Or(t.Kind, n.Kind, tensor.Output), t.Index, t.Slice
+	n.Timestamp = cmp.Or(n.Timestamp, op.Timestamp)
+	if i := slices.IndexFunc(op.Origins, func(o dumpdir.Origin) bool { return o.Index == t.Index }); i >= 0 {
+		n.Origin = &op.Origins[i]
+	}
+	return n, info.IsDump()
+}
+
+// shapes are the shapes that the file of a tensor has, nil for none.
+func (p *Planner) shapes(id int, npu bool) []tensor.Shape {
+	side := p.ref
+	if npu {
+		side = p.npu
+	}
+	it := side.Tensors[id]
+	if it.Err != nil || it.Raw {
+		return nil
+	}
+	t, err := it.Open(p.options.Version, tensorfile.RawHint{})
+	if err != nil {
+		return nil // the error is found again when the tensor is compared
+	}
+	defer t.Close()
+	var known []tensor.Shape
+	for _, s := range []tensor.Shape{t.Shape, t.OriginalShape} {
+		if len(s) > 0 { // a scalar's is in no name
+			known = append(known, s)
+		}
+	}
+	if len(known) == 0 && !it.Dump {
+		known = append(known, tensor.Shape{})
+	}
+	return known
+}
+
+// sameName is what names a row in reports.
+type sameName struct {
+	op, kind, round string
+	output          int
+	npuOp           string
+}
+
+// distinguish makes the names of rows unique. Several results of the NPU can
+// stand for one result of the model: their rows have the NPU's operator in
+// NPUOp even where it is the model's name, and as much more of the tensor as it
+// takes: NAME, NAME:output:1, TYPE.NAME:output:1:THREAD, or the file.
+func (p *Planner) distinguish() {
+	// Rows that differ without the NPU's operator differ whatever its name becomes.
+	alike := make(map[sameName]int, len(p.Pairs))
+	for i := range p.Pairs {
+		alike[nameOf(p.Pairs[i].Row)]++
+	}
+	var shared []*Pair
+	for i := range p.Pairs {
+		if x := &p.Pairs[i]; alike[nameOf(x.Row)] > 1 {
+			shared = append(shared, x)
+		}
+	}
+	texts := []func(*Pair) string{
+		func(x *Pair) string { return p.npu.named[x.NPU.ID].Name() },
+		func(x *Pair) string { return p.tensorOf(x) },
+		func(x *Pair) string {
+			t := &p.npu.named[x.NPU.ID]
+			return strings.TrimSuffix(t.OpType+"."+p.tensorOf(x)+":"+t.Slice, ":")
+		},
+		func(x *Pair) string { return path.Base(x.Row.NPUFile) },
+	}
+	for i := range texts {
+		rows := map[sameName][]*Pair{}
+		for _, x := range shared {
+			at := nameOf(x.Row)
+			if i > 0 { // in most reports the NPU's operator does not show
+				at.npuOp = x.Row.NPUOp
+			}
+			rows[at] = append(rows[at], x)
+		}
+		for _, same := range rows {
+			for _, x := range same {
+				if len(same) > 1 && x.NPU != nil {
+					x.Row.NPUOp = texts[i](x)
+				}
+			}
+		}
+	}
+}
+
+// nameOf is the name of a row without the NPU's operator.
+func nameOf(r *record.Row) sameName {
+	return sameName{op: r.Op, kind: r.Kind, round: r.Round, output: r.Output}
+}
+
+// tensorOf names the NPU's tensor.
+func (p *Planner) tensorOf(x *Pair) string {
+	t := &p.npu.named[x.NPU.ID]
+	return t.Name() + ":" + string(t.Kind) + ":" + strconv.Itoa(t.Index)
+}
+
+// nameCalls gives the tensors of a pair of rounds of msprobe what they have in common
+// with their partners.
+func (p *Planner) nameCalls(round *Round, refs, npus []pair.Tensor, opt *pair.Options) {
+	calls := pair.NewCalls(round.pair.Ref, round.pair.NPU, p.options.SideFiles.NameMap, p.options.Pair.Fuzzy)
+	round.calls, opt.Calls = calls, calls
+	if calls == nil {
+		return
+	}
+	name := func(s *Side, tensors []pair.Tensor, npu bool) {
+		for i := range tensors {
+			t := &tensors[i]
+			if l := s.Tensors[t.ID].Leaf; l != nil {
+				t.Call = calls.Key(s.op[t.ID].Name, l, npu)
+			}
+		}
+	}
+	name(p.ref, refs, false)
+	name(p.npu, npus, true)
+}
+
+// callOf says where an operator was called.
+func callOf(op *dumpdir.Op) (script string, modules []string) {
+	if op.Call == nil {
+		return "", nil
+	}
+	return op.Script(), op.Call.Modules
+}
+
+// Within are the operators that run inside of the modules of rows.
+func Within(rows []record.Row) map[string][]string {
+	names := make(map[string]string) // of the rows, by those that modules have
+	for i := range rows {
+		if row := &rows[i]; row.Script != "" || row.Modules != nil {
+			names[cmp.Or(row.NPUOp, row.Op)], names[row.Op] = row.Op, row.Op
+		}
+	}
+	inside := make(map[string][]string)
+	last := ""
+	if len(names) == 0 {
+		return nil
+	}
+	for i := range rows {
+		row := &rows[i]
+		if row.Op == last {
+			continue
+		}
+		last = row.Op
+		for _, module := range row.Modules {
+			if name, ok := names[module]; ok && name != row.Op {
+				inside[name] = append(inside[name], row.Op)
+			}
+		}
+	}
+	return inside
+}
+
+// pairValues lists the values of all calls of the NPU with those of the reference that
+// belong to them, and counts the arguments that differ. The pairs have their order. If
+// nobody wants the list, which is as large as the runs, it finds no more than the arguments.
+func (p *Planner) pairValues() {
+	type place struct {
+		round *Round
+		leaf  *msprobe.Leaf
+	}
+	wanted := func(l *msprobe.Leaf) bool { return p.options.Calls || l.Value != nil }
+	rows := make(map[place]int)
+	for i := range p.Pairs {
+		if x := &p.Pairs[i]; x.NPU != nil && x.NPU.Leaf != nil && wanted(x.NPU.Leaf) {
+			rows[place{x.Round, x.NPU.Leaf}] = i
+		}
+	}
+	for _, round := range p.rounds {
+		ref, npu, calls := round.pair.Ref, round.pair.NPU, round.calls
+		if calls == nil {
+			continue
+		}
+		type key struct {
+			name string
+			kind tensor.Kind
+		}
+		refs := make(map[key]*msprobe.Leaf)
+		for _, c := range ref.Calls {
+			for i := range c.Leaves {
+				if l := &c.Leaves[i]; wanted(l) {
+					refs[key{calls.Key(c.API, l, false), l.Kind}] = l
+				}
+			}
+		}
+		for _, c := range npu.Calls {
+			of := record.CallPair{At: round.At, API: c.API, Stack: c.Stack}
+			for i := range c.Leaves {
+				l := &c.Leaves[i]
+				if !wanted(l) {
+					continue
+				}
+				row, ok := rows[place{round, l}]
+				if !ok {
+					row = -1
+				}
+				of.Values = append(of.Values, record.ValuePair{NPU: l, Ref: refs[key{calls.Key(c.API, l, true), l.Kind}], Row: row})
+			}
+			round.countDiffering(&of)
+			if p.options.Calls {
+				p.calls = append(p.calls, of)
+			}
+		}
+	}
+}
+
+// countDiffering counts arguments that are no tensors and differ: the calls then compute
+// something else.
+func (r *Round) countDiffering(c *record.CallPair) {
+	for _, v := range c.Values {
+		if v.Ref == nil || v.NPU.Value == nil || v.Ref.Value == nil || v.NPU.Value.Text == v.Ref.Value.Text {
+			continue
+		}
+		if r.Pairing.Differ++; r.Pairing.Differ == 1 {
+			r.Pairing.FirstDiffer = lang.Sayf("%s is %.100s, the reference has %.100s", "%s 为 %.100s，标杆为 %.100s", v.NPU.Name, v.NPU.Value.Text, v.Ref.Value.Text)
+		}
+	}
+}
+
+// nameRecorded gives the tensors of files of torch.utils.dumper what they have in
+// common with their partners, if both sides are such files.
+func (p *Planner) nameRecorded(refs, npus []pair.Tensor, opt *pair.Options) {
+	ref, refAt := p.ref.recorded(refs)
+	npu, npuAt := p.npu.recorded(npus)
+	if opt.Recorded = len(ref) > 0 && len(npu) > 0; !opt.Recorded {
+		return
+	}
+	for i, at := range refAt {
+		refs[at].Recorded = "ref " + strconv.Itoa(i)
+	}
+	for i, partner := range pair.MatchRecorded(ref, npu, opt.Map) {
+		t := &npus[npuAt[i]]
+		if t.Recorded = "npu " + strconv.Itoa(i); partner >= 0 {
+			t.Recorded = "ref " + strconv.Itoa(partner)
+		}
+	}
+}
+
+// recorded are the tensors that torch.utils.dumper has recorded, and where they are
+// among the others.
+func (s *Side) recorded(tensors []pair.Tensor) (all []pair.Recorded, at []int) {
+	for i := range tensors {
+		if r := s.Tensors[tensors[i].ID].Recorded; r != nil {
+			all, at = append(all, *r), append(at, i)
+		}
+	}
+	return all, at
+}
+
+// supersededBy is a tensor that supersedes others of its side.
+type supersededBy struct {
+	id  int
+	npu bool
+}
+
+// Executions returns the tensor of a side of a pair, after its earlier executions
+// in their order; nil if it has none.
+func (p *Planner) Executions(x *Pair, npu bool) []*Tensor {
+	last, side := x.Ref, p.ref
+	if npu {
+		last, side = x.NPU, p.npu
+	}
+	if last == nil {
+		return nil
+	}
+	var all []*Tensor
+	for _, id := range p.olderBy[supersededBy{last.ID, npu}] {
+		all = append(all, side.Tensors[id])
+	}
+	slices.SortStableFunc(all, func(a, b *Tensor) int { return cmp.Compare(p.timestamp(a, npu), p.timestamp(b, npu)) })
+	return append(all, last)
+}
+
+// timestamp is that of a tensor, 0 where its name and its file have none.
+func (p *Planner) timestamp(t *Tensor, npu bool) uint64 {
+	if npu {
+		return p.npu.named[t.ID].Timestamp
+	}
+	return p.ref.named[t.ID].Timestamp
+}
+
+// Tied reports whether two executions have one timestamp.
+func (p *Planner) Tied(executions []*Tensor, npu bool) bool {
+	for i := 1; i < len(executions); i++ {
+		if p.timestamp(executions[i], npu) == p.timestamp(executions[i-1], npu) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,257 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"dumptool/internal/compare/diagnose"
+	"dumptool/internal/compare/limits"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/graph"
+	"dumptool/internal/lang"
+	"dumptool/internal/tensor"
+)
+
+// OrderError is an execution order that was asked for and does not exist.
+type OrderError struct{ Err error }
+
+// Error returns the text of the error behind it.
+func (e *OrderError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error behind it.
+func (e *OrderError) Unwrap() error { return e.Err }
+
+// operator is the pairs of one operator of a round, as it is ordered.
+type operator struct {
+	dumpdir.Item
+	pairs []*Pair
+}
+
+// compared reports whether any tensor of the operator has a partner.
+func (o operator) compared() bool {
+	return slices.ContainsFunc(o.pairs, func(x *Pair) bool { return x.Ref != nil && x.NPU != nil })
+}
+
+// Sort gives every pair its place in the execution order of its round, and sorts the
+// pairs by rounds and places.
+func (p *Planner) Sort() error {
+	rounds := map[*Round][]*Pair{}
+	for i := range p.Pairs {
+		x := &p.Pairs[i]
+		x.Round = p.ownRound(x.Round)
+		rounds[x.Round] = append(rounds[x.Round], x)
+	}
+	place := map[*Round]int{}
+	for i, round := range p.rounds {
+		place[round] = i
+		reasons, err := p.order(round, p.operators(rounds[round]))
+		if err != nil {
+			return &OrderError{err}
+		}
+		round.Pairing.Rejected = reasons
+	}
+	slices.SortStableFunc(p.Pairs, func(a, b Pair) int {
+		return cmp.Or(place[a.Round]-place[b.Round], compareRows(a.Row, b.Row))
+	})
+	return nil
+}
+
+// ownRound is the round of the plan that a pair belongs to, which may be one of
+// another plan with the same side of the NPU.
+func (p *Planner) ownRound(r *Round) *Round {
+	if slices.Contains(p.rounds, r) {
+		return r
+	}
+	same := func(own *Round) bool { return own.pair.NPU == r.pair.NPU && own.Name == r.Name }
+	if i := slices.IndexFunc(p.rounds, same); i >= 0 {
+		return p.rounds[i]
+	}
+	p.rounds = append(p.rounds, r)
+	return r
+}
+
+// operators joins the pairs of a round to operators: by those of the NPU, and of the
+// reference where it has none. Two runs have two clocks: the NPU's counts if it has
+// one, and says nothing about what only the reference has. Where any operator is
+// compared the sources of the order need to know no others.
+func (p *Planner) operators(pairs []*Pair) []operator {
+	clock := slices.ContainsFunc(pairs, func(x *Pair) bool { return x.NPU != nil && p.npu.op[x.NPU.ID].IsTimed() })
+	all, at := make([]operator, 0, len(pairs)), make(map[*dumpdir.Op]int, len(pairs))
+	for _, x := range pairs {
+		op, item := p.item(x, clock)
+		i, ok := at[op]
+		if !ok || op == nil {
+			i = len(all)
+			at[op] = i
+			all = append(all, operator{Item: item})
+			all[i].Names = appendNames([]string{x.Row.Op}, item.Names...)
+		} else {
+			all[i].Names = appendNames(appendNames(all[i].Names, x.Row.Op), item.Names...)
+		}
+		all[i].pairs = append(all[i].pairs, x)
+	}
+	if slices.ContainsFunc(all, operator.compared) {
+		for i := range all {
+			all[i].Passive = all[i].Passive || !all[i].compared()
+		}
+	}
+	return all
+}
+
+// item is the operator of a pair as it is ordered; clock is set where the times are
+// those of the NPU.
+func (p *Planner) item(x *Pair, clock bool) (op *dumpdir.Op, item dumpdir.Item) {
+	if x.Ref != nil && !x.comm {
+		op = p.ref.op[x.Ref.ID]
+		item = op.Item()
+		if clock {
+			item.Timestamp, item.Seq = 0, 0
+		}
+	}
+	if x.NPU != nil {
+		names, timestamp, seq := item.Names, item.Timestamp, item.Seq
+		op = p.npu.op[x.NPU.ID]
+		item = op.Item()
+		item.Names = appendNames(slices.Clip(item.Names), names...)
+		if !clock {
+			item.Timestamp, item.Seq = timestamp, seq
+		}
+	}
+	return op, item
+}
+
+// appendNames adds names that are not there yet.
+func appendNames(names []string, more ...string) []string {
+	for _, name := range more {
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// order places the operators of a round, and finds out who feeds whom. It returns
+// why sources that are there are not used.
+func (p *Planner) order(round *Round, operators []operator) (rejected []lang.Sentence, err error) {
+	items := make([]dumpdir.Item, len(operators))
+	for i := range operators {
+		items[i] = operators[i].Item
+	}
+	sources := p.options.sources()
+	if round.pair.NPU != nil {
+		sources = round.pair.Sources()
+	}
+	sources.By = p.options.OrderBy
+	order, places, err := sources.Rank(items)
+	if err != nil {
+		return nil, err
+	}
+	for i := range operators {
+		for _, x := range operators[i].pairs {
+			x.Row.Order = places[i]
+			if round.sharded != nil && x.NPU != nil {
+				x.Row.Order = round.sharded.clockOf(p.npu, x.NPU, places[i])
+			}
+		}
+	}
+	var flow dumpdir.Flow
+	if p.options.Judge.Verdict.Flow != diagnose.FlowNone {
+		flow = sources.Flow(items)
+	}
+	round.OrderSource, round.GraphSource, round.Graph = order.Source, flow.Source, flow.Graph
+	for i := range operators {
+		for _, x := range operators[i].pairs {
+			x.Row.Module = round.module(x.Row)
+			if x.Row.OpType == "" {
+				x.Row.OpType = round.opType(x.Row)
+			}
+		}
+	}
+	// The order of one operator is known, and so is one that the user asks for.
+	if !order.IsKnown() && round.sharded != nil && round.sharded.ordered {
+		round.OrderSource, order.Rejected = lang.Sayf("equal tensors of the ranks", "各 rank 中相等的张量"), nil
+	}
+	round.OrderKnown = order.IsKnown() || round.sharded != nil && round.sharded.ordered || p.options.OrderBy == dumpdir.ByName || len(items) < 2
+	if round.OrderKnown || !slices.ContainsFunc(operators, operator.compared) {
+		order.Rejected = nil // another source is good, or there is nothing to order
+	}
+	return slices.Concat(order.Rejected, flow.Rejected), nil
+}
+
+// operator is that of a row in the graph, nil where it has none.
+func (r *Round) operator(row *record.Row) *graph.Op {
+	if r.Graph == nil {
+		return nil
+	}
+	return r.Graph.Find(appendNames([]string{row.Op}, row.NPUOp)...)
+}
+
+// opType is the type of the operator of a row by the graph.
+func (r *Round) opType(row *record.Row) string {
+	if op := r.operator(row); op != nil {
+		return op.Type
+	}
+	return ""
+}
+
+// module is the full name of an operator that has slashes: that of the graph, else its own.
+func (r *Round) module(row *record.Row) string {
+	name := row.Op
+	if op := r.operator(row); op != nil && strings.Contains(op.Name, "/") {
+		name = op.Name
+	}
+	if !strings.Contains(name, "/") {
+		return ""
+	}
+	return name
+}
+
+// compareRows orders rows of a round: by place, then by name, kind and output.
+func compareRows(a, b *record.Row) int {
+	return cmp.Or(a.Order-b.Order, lang.CompareNatural(a.Op, b.Op), strings.Compare(a.Kind, b.Kind), a.Output-b.Output,
+		strings.Compare(a.NPUFile, b.NPUFile), strings.Compare(a.RefFile, b.RefFile))
+}
+
+// planReads finds the inputs that are read to find out who made them: those of operators
+// of which one side alone has inputs, where no file says what the operators read.
+func (p *Planner) planReads() {
+	v := &p.options.Judge.Verdict
+	if !v.Flow.ByContent() || v.Mode != limits.ByEvidence || p.options.Standard.Name != "" {
+		return
+	}
+	byNPU, byRef := p.npu.inputs(), p.ref.inputs()
+	first, paired := map[*dumpdir.Op]*Pair{}, map[*dumpdir.Op]bool{}
+	for i := range p.Pairs {
+		x := &p.Pairs[i]
+		if x.Ref == nil || x.NPU == nil || x.comm || x.Round.Graph != nil || !x.Round.OrderKnown {
+			continue
+		}
+		op := p.npu.op[x.NPU.ID]
+		if x.NPU.Kind == tensor.Input {
+			paired[op] = true
+		} else if first[op] == nil {
+			first[op] = x
+		}
+	}
+	for op, x := range first {
+		if paired[op] {
+			continue
+		}
+		if x.Reads = byNPU[op]; len(x.Reads) == 0 {
+			x.Reads, x.ReadsOfRef = byRef[p.ref.op[x.Ref.ID]], true
+		}
+	}
+}
+
+// inputs are those of each operator.
+func (s *Side) inputs() map[*dumpdir.Op][]*Tensor {
+	of := map[*dumpdir.Op][]*Tensor{}
+	for i, t := range s.Tensors {
+		if t.Kind == tensor.Input && !t.Table {
+			of[s.op[i]] = append(of[s.op[i]], t)
+		}
+	}
+	return of
+}

@@ -1,0 +1,371 @@
+package plan
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/compare/pair"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/filename"
+	"dumptool/internal/guard"
+	"dumptool/internal/lang"
+	"dumptool/internal/shard"
+	"dumptool/internal/store"
+	"dumptool/internal/tensor"
+	"dumptool/internal/tensorfile"
+)
+
+// NearNames are at most as many names as a hint shows.
+const NearNames = 3
+
+// ClosePools closes what the pools keep open.
+func (p *Plan) ClosePools() {
+	for _, pool := range p.pools {
+		pool.Close()
+	}
+}
+
+// maxWorkers is the most goroutines unless more are asked for.
+const maxWorkers = 16
+
+// ErrNothing is wrapped by the error of a run that had nothing to compare.
+var ErrNothing = lang.Errorf("nothing to compare")
+
+// NothingError says why there is nothing to compare.
+type NothingError struct {
+	Why lang.Sentence
+	// Others say what the files of the run are instead.
+	Others []batch.Message
+}
+
+// Nothingf returns a NothingError, from what lang.Sayf takes.
+func Nothingf(en, zh string, args ...any) *NothingError {
+	return &NothingError{Why: lang.Sayf(en, zh, args...)}
+}
+
+// Error says why there is nothing to compare.
+func (e *NothingError) Error() string { return e.Outcome().Text.String() }
+
+// Unwrap returns ErrNothing.
+func (e *NothingError) Unwrap() error { return ErrNothing }
+
+// Outcome is how the comparison ended.
+func (e *NothingError) Outcome() batch.Outcome {
+	o := batch.Outcomef(batch.Nothing, "nothing to compare: %s", "没有可比对的内容：%s", e.Why)
+	o.Messages = e.Others
+	return o
+}
+
+// Pair is a row before its tensors are read: who is compared with whom.
+type Pair struct {
+	// Row has the names, files and order of the row; its status is set where
+	// there is nothing to compare. Comparing the pair fills in the rest.
+	Row      *record.Row
+	Ref, NPU *Tensor // nil on a side that is missing
+	// Third is that of the third result, nil where it is missing or nobody asks for it.
+	Third *Tensor
+	// Reads are inputs of the operator without a partner, which are read to find out who made
+	// them; of one pair of the operator.
+	Reads []*Tensor
+	// Execution counts the executions of the operator in one folder from 1,
+	// where several are compared.
+	Execution int
+
+	ReadsOfRef bool // they are those of the reference
+	comm       bool // the NPU tensor is of a communication, the other of an operator
+	// format is the axis order of the reference where the compiler's graph has
+	// it.
+	Format *tensor.Format
+	Round  *Round
+	// decided is set where there was nothing to compare from the start. Unlike the
+	// status of the row it does not change while pairs are compared.
+	decided bool
+}
+
+// Plan says what a run compares: the tensors of both sides, paired and in execution order.
+// Of the tensors nothing but headers and some samples was read for it.
+type Plan struct {
+	Pairs []Pair
+
+	Options *Options
+	// rows are the rows of the pairs in their order: every pair has one row from here to the
+	// report.
+	Rows   []record.Row
+	Rounds []*Round
+	// sharding is where tensors lie in the reference, nil where both sides are sharded alike.
+	Sharding *sharding
+	// pools open tensors of files with several.
+	pools []*tensorfile.Pool
+	// calls are the calls of msprobe where a report shows them.
+	Calls []record.CallPair
+	// listed is what the listing of both runs says, unused the names of op_config.csv that no
+	// tensor has, inventory identifies the files of both runs.
+	Listed    *record.Listed
+	Unused    []string
+	inventory string
+	leftAlone int // files of both runs that are neither dumps nor arrays
+	// mayCompute is set where operators of the NPU may be computed again.
+	MayCompute bool
+}
+
+// Planner pairs the rounds and tensors of two sides.
+type Planner struct {
+	Pairs []Pair
+	// OtherRounds names the rounds that Options.Pair.Rounds leaves out.
+	OtherRounds []string
+	// RefRounds and NPURounds are the rounds without a partner.
+	RefRounds, NPURounds []*dumpdir.Round
+	Warnings             []lang.Sentence
+
+	options  *Options
+	ref, npu *Side
+	share    *share // the share of a shard, nil for all of the work
+	sharding *sharding
+	rounds   []*Round
+	// otherRounds are the rounds of the NPU behind OtherRounds.
+	otherRounds []*dumpdir.Round
+	// olderBy are the earlier executions of tensors of one round, by the last
+	// one, which is paired.
+	olderBy map[supersededBy][]int
+	calls   []record.CallPair
+	listed  *record.Listed
+	// misplaced are files that cannot be read and belong to no operator.
+	misplaced []misplaced
+	// skipped has the lines of logs by the names of tensors; nil until one is asked for.
+	skipped *filename.Index
+}
+
+// New opens the runs of both sides, pairs their rounds and tensors and orders
+// the pairs.
+func New(ctx context.Context, opt Options) (*Plan, error) {
+	if opt.Workers <= 0 {
+		opt.Workers = DefaultWorkers()
+	}
+	ref, npu, mine, err := openSides(ctx, &opt)
+	if err != nil {
+		return nil, err
+	}
+	return newPlan(ctx, &opt, ref, npu, mine)
+}
+
+// newPlan is NewPlan for sides that are open, and for the part of them that is compared.
+func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*Plan, error) {
+	fromStatistics, err := opt.chooseStatistics(ref, npu)
+	if err != nil {
+		return nil, err
+	}
+	p := planSides(opt, ref, npu, mine)
+	p.Warnings = append(p.Warnings, fromStatistics...)
+	if err := p.addThird(ctx); err != nil {
+		return nil, err
+	}
+	npu.warnOfDevice()
+	p.listed.Warnings = slices.Concat(warnOfSwap(ref, npu), ref.Warnings, npu.Warnings, ChoiceWarnings(ref, npu), p.Warnings)
+	p.listed.Stale = p.stale()
+	p.listed.OfOptions, p.listed.Kept = opt.Warnings, opt.SideFiles.Kept
+	if err := p.Sort(); err != nil {
+		return nil, err
+	}
+	p.planReads()
+	p.explainNothing()
+	p.pairValues()
+	return p.plan(), nil
+}
+
+// plan is the plan of the pairs, in their order.
+func (p *Planner) plan() *Plan {
+	inventory := shard.NewInventory()
+	for root, side := range []*Side{p.ref, p.npu} {
+		inventory.Add(root, side.run.Listing(), 0, "")
+	}
+	plan := &Plan{Pairs: p.Pairs, Options: p.options, Rows: make([]record.Row, len(p.Pairs)), Rounds: p.rounds, Sharding: p.sharding,
+		pools: []*tensorfile.Pool{p.ref.files, p.npu.files}, Calls: p.calls, Listed: p.listed, inventory: inventory.String(),
+		leftAlone: p.ref.others + p.npu.others, MayCompute: p.npu.mayCompute()}
+	if config := p.options.SideFiles.OpConfig; config != nil {
+		plan.Unused = config.Unused(pair.Names(p.ref.named, p.npu.named))
+	}
+	for i := range plan.Pairs {
+		x := &plan.Pairs[i]
+		plan.Rows[i] = *x.Row
+		x.Row, x.decided = &plan.Rows[i], x.Row.Pair.Status != ""
+	}
+	return plan
+}
+
+// Others counts the files of both runs that are neither dumps nor arrays.
+func (p *Plan) Others() int { return p.leftAlone }
+
+// Listing identifies the files of both runs among which the pairs were found.
+func (p *Plan) Listing() string { return p.inventory }
+
+// openSides lists the runs of both sides, and reads the headers of what is compared.
+func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, err error) {
+	err = together(func() (err error) {
+		ref, err = listSide(ctx, opt, opt.Ref, opt.RefRounds)
+		return err
+	}, func() (err error) {
+		npu, err = listSide(ctx, opt, opt.NPU, opt.NPURounds)
+		return err
+	})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if err := opt.Groups.Check(npu.run.Rounds); err != nil {
+		return nil, nil, nil, err
+	}
+	sharded := opt.findSharding(ref, npu)
+	mine = opt.divide(ref, npu, sharded)
+	err = together(func() error { return ref.read(ctx, opt) }, func() error { return npu.read(ctx, opt) })
+	if err == nil && sharded != nil {
+		mine.sharding = sharded
+		if sharded.open(opt, npu); ref.FromTables || npu.FromTables {
+			sharded.leave(ref, npu)
+		} else {
+			err = sharded.locate(ctx, opt, ref, npu)
+		}
+	}
+	ref.forget()
+	npu.forget()
+	return ref, npu, mine, err
+}
+
+// together does something for both sides at the same time. Of two errors that of the
+// reference counts.
+func together(ref, npu func() error) error {
+	done := make(chan error, 1)
+	guard.Go(npu, func(err error) { done <- err })
+	err := ref()
+	return cmp.Or(err, <-done)
+}
+
+// DefaultWorkers is the number of goroutines unless another one is asked for.
+func DefaultWorkers() int { return min(store.Workers(), maxWorkers) }
+
+// PlanSides pairs the tensors of two sides. The pairs are in no order until Sort.
+func PlanSides(opt *Options, ref, npu *Side) *Planner { return planSides(opt, ref, npu, nil) }
+
+// planSides is PlanSides for a part of the rounds, nil for all.
+func planSides(opt *Options, ref, npu *Side, mine *share) *Planner {
+	p := &Planner{options: opt, ref: ref, npu: npu, share: mine, olderBy: map[supersededBy][]int{}}
+	if mine != nil {
+		p.sharding = mine.sharding
+	}
+	p.pairRounds()
+	p.pairTensors()
+	return p
+}
+
+// stale are the names of the name map that their side lacks.
+func (p *Planner) stale() (all []lang.Sentence) {
+	if m := p.options.SideFiles.NameMap; m != nil {
+		for _, name := range m.Missing(p.ref.names(), p.npu.names()) {
+			all = append(all, lang.Sayf("--map-node-dict: %s", "--map-node-dict：%s", name))
+		}
+	}
+	return all
+}
+
+// comparedNames is how many names of a side are held against those of the other one.
+const comparedNames = 300
+
+// explainNothing says of each round in which no tensor has a partner, though both sides
+// have some, which names there are on both sides and how many pairs each rule would make.
+func (p *Planner) explainNothing() {
+	type found struct{ pairs, refs, npus int }
+	rounds := map[*Round]found{}
+	for i := range p.Pairs {
+		x := &p.Pairs[i]
+		f := rounds[x.Round]
+		switch {
+		case x.Ref != nil && x.NPU != nil:
+			f.pairs++
+		case x.Row.Pair.Status == record.UnmatchedRef:
+			f.refs++
+		case x.Row.Pair.Status == record.UnmatchedNPU:
+			f.npus++
+		}
+		rounds[x.Round] = f
+	}
+	var here, there map[*dumpdir.Round][]pair.Tensor
+	for _, r := range p.rounds {
+		if f := rounds[r]; f.pairs > 0 || f.refs == 0 || f.npus == 0 {
+			continue
+		}
+		if here == nil {
+			here, there = p.ref.byRound(), p.npu.byRound()
+		}
+		if refs, npus := here[r.pair.Ref], there[r.pair.NPU]; len(refs) > 0 && len(npus) > 0 {
+			r.Pairing.Nothing = p.nothing(refs, npus)
+		}
+	}
+}
+
+// nothing sets the names of both sides beside each other, and counts the pairs by rule.
+func (p *Planner) nothing(refs, npus []pair.Tensor) []lang.Sentence {
+	var counts []string
+	for _, c := range pair.Count(refs, npus, p.matchOptions(refs)) {
+		text := fmt.Sprintf("%s %d", c.Rule, c.Pairs)
+		if c.Ambiguous > 0 {
+			text += fmt.Sprintf(" and %d ambiguous", c.Ambiguous)
+		}
+		counts = append(counts, text)
+	}
+	return []lang.Sentence{
+		lang.Sayf("no pair; names of the reference and of the NPU beside each other: %s", "没有配对；标杆与 NPU 的名称对照：%s", strings.Join(sideBySide(refs, npus), "; ")),
+		lang.Sayf("pairs by each rule alone: %s", "各规则单独可得的配对数：%s", strings.Join(counts, ", ")),
+	}
+}
+
+// sideBySide are names of the reference, each with the nearest of the NPU.
+func sideBySide(refs, npus []pair.Tensor) []string {
+	here, there := operatorsOf(refs), operatorsOf(npus)
+	var lines []string
+	for _, ref := range here[:min(len(here), NearNames)] {
+		npu := slices.MinFunc(there, func(a, b string) int {
+			return cmp.Or(lang.Distance(ref, a)-lang.Distance(ref, b), lang.CompareNatural(a, b))
+		})
+		lines = append(lines, ref+" | "+npu)
+	}
+	return lines
+}
+
+// operatorsOf are the names of operators, each once, the first of them.
+func operatorsOf(tensors []pair.Tensor) []string {
+	var names []string
+	for i := range tensors {
+		if name := tensors[i].Name(); len(names) < comparedNames && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, lang.CompareNatural)
+	return names
+}
+
+// AnyPaired reports whether a report has a pair, compared or not.
+func AnyPaired(rep *record.Report) bool {
+	return rep.Any(func(r *record.Row) bool { return r.Compared() || r.RefFile != "" && r.NPUFile != "" })
+}
+
+// Records are the rounds as a report has them.
+func (p *Plan) Records() []record.Round { return records(p.Rounds) }
+
+func records(rounds []*Round) []record.Round {
+	all := make([]record.Round, len(rounds))
+	for i, r := range rounds {
+		all[i] = r.Round
+	}
+	return all
+}
+
+// Reads counts the inputs that are read only to find out who feeds whom.
+func (p *Plan) Reads() (inputs int) {
+	for i := range p.Pairs {
+		inputs += len(p.Pairs[i].Reads)
+	}
+	return inputs
+}

@@ -1,0 +1,288 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"dumptool/internal/compare/pair"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/graph"
+	"dumptool/internal/lang"
+	"dumptool/internal/shard"
+	"dumptool/internal/tensor"
+)
+
+// Round is a pair of rounds that is compared.
+type Round struct {
+	record.Round
+	pair dumpdir.RoundPair
+	// calls are those of two rounds of msprobe, nil for others.
+	calls *pair.Calls
+	// graph says who feeds whom, nil where nobody knows.
+	Graph *graph.Graph
+	// sharded is set where the tensors are parts of those of the reference.
+	sharded *ShardedStep
+}
+
+// pairRounds pairs the rounds of both sides, and leaves those that are asked for.
+func (o *Options) pairRounds(sharded *sharding, ref, npu []*dumpdir.Round) (paired *dumpdir.RoundPairs, chosen []int) {
+	paired = dumpdir.PairRounds(ref, npu)
+	if o.Pair.SameRounds {
+		paired.DropDiffering()
+	}
+	sharded.repair(paired)
+	wanted := o.Pair.Rounds.wanted(paired.Pairs)
+	for i, x := range paired.Pairs {
+		if wanted == nil || x.NPU == wanted {
+			chosen = append(chosen, i)
+		}
+	}
+	return paired, chosen
+}
+
+// pairRounds pairs the rounds of both sides.
+func (p *Planner) pairRounds() {
+	paired, which := p.options.pairRounds(p.sharding, p.ref.rounds, p.npu.rounds)
+	p.Warnings = append(p.Warnings, lang.Plains(paired.Notes)...)
+	p.RefRounds, p.NPURounds = paired.Ref, paired.NPU
+	var chosen []dumpdir.RoundPair
+	all := roundNames(paired.Pairs)
+	for i, x := range paired.Pairs {
+		if slices.Contains(which, i) {
+			chosen = append(chosen, x)
+			continue
+		}
+		p.OtherRounds, p.otherRounds = append(p.OtherRounds, all[i]), append(p.otherRounds, x.NPU)
+	}
+	p.orderRounds(chosen)
+	keys, names := p.npu.roundKeys(), roundNames(chosen)
+	for i, x := range chosen {
+		p.rounds = append(p.rounds, &Round{pair: x, Round: record.Round{
+			Name: names[i], At: at(x.At), RefAt: at(x.Ref.At), Notes: x.Notes, Findings: record.NoFindings(),
+			Pairing: record.Pairing{Place: i, Key: keys[x.NPU]}}})
+		if p.sharding != nil && p.sharding.of[x.NPU] != nil {
+			r := p.rounds[i]
+			r.sharded, r.Pairing.Across = p.sharding.of[x.NPU], true
+		}
+	}
+	p.placeUnread()
+	p.listed = &record.Listed{Ref: p.ref.listed(paired.Ref, p.options.Pair.Ops == nil), NPU: p.npu.listed(paired.NPU, false),
+		Inputs: p.options.Pair.Inputs || hasInputs(p.ref.named), Others: p.others(keys)}
+	if p.share != nil {
+		p.rounds = slices.DeleteFunc(p.rounds, func(r *Round) bool { return !p.share.pairs[bothRounds(r.pair)] })
+	}
+}
+
+// listed are the rounds of a side; some of them have no partner. outputs says whether
+// their outputs are counted.
+func (s *Side) listed(alone []*dumpdir.Round, outputs bool) []record.ListedRound {
+	all := make([]record.ListedRound, len(s.rounds))
+	for i, r := range s.rounds {
+		all[i] = record.ListedRound{At: at(r.At), Folder: r.At.Folder, Paired: !slices.Contains(alone, r), Dumps: s.dumps[r]}
+		if outputs && !all[i].Paired {
+			all[i].Outputs = s.outputsIn(r)
+		}
+	}
+	return all
+}
+
+// others are the rounds of the NPU that were not asked for.
+func (p *Planner) others(keys map[*dumpdir.Round]string) []string {
+	out := map[string]bool{}
+	for round, key := range keys {
+		if !slices.Contains(p.npu.rounds, round) {
+			out[key] = true
+		}
+	}
+	for _, round := range p.otherRounds {
+		out[keys[round]] = true
+	}
+	for _, round := range p.rounds {
+		delete(out, round.Pairing.Key)
+	}
+	return slices.Sorted(maps.Keys(out))
+}
+
+// share is what a run compares: all that is asked for, or that of a shard.
+type share struct {
+	pairs map[[2]*dumpdir.Round]bool
+	// foreign is set where what belongs to no round is another shard's.
+	foreign bool
+	// sharding is where the tensors of steps lie that are sharded otherwise, nil for none.
+	sharding *sharding
+}
+
+// bothRounds are those rounds of a pair.
+func bothRounds(x dumpdir.RoundPair) [2]*dumpdir.Round { return [2]*dumpdir.Round{x.Ref, x.NPU} }
+
+// divide finds the rounds that are compared by what is listed, of a shard its own, and keeps
+// of both sides no others. Those that share a file stay together, and what belongs to no
+// round is of the shard with the first one. Rounds of the reference without a partner are
+// dealt out, since their tensors count. The ranks of a step that is sharded otherwise stay
+// together too.
+func (o *Options) divide(ref, npu *Side, sharded *sharding) *share {
+	spec := o.Shard
+	if !spec.On() {
+		spec.Of = 1
+	}
+	paired, chosen := o.pairRounds(sharded, ref.rounds, npu.rounds)
+	group, at, steps := make([]int, len(chosen)), map[string]int{}, map[*ShardedStep]int{}
+	var keys []string
+	var sizes []int64
+	for i, k := range chosen {
+		files := paired.Pairs[k].NPU.FileSizes()
+		group[i] = len(keys)
+		for path := range files {
+			if g, shared := at[path]; shared {
+				group[i] = g
+			}
+		}
+		if step := sharded.stepOf(paired.Pairs[k].NPU); step != nil {
+			if g, known := steps[step]; known {
+				group[i] = g
+			}
+			steps[step] = group[i]
+		}
+		if group[i] == len(keys) {
+			keys, sizes = append(keys, fmt.Sprintf("%08d", i)), append(sizes, 0)
+		}
+		for path, size := range files {
+			at[path] = group[i]
+			sizes[group[i]] += size
+		}
+		for _, size := range paired.Pairs[k].Ref.FileSizes() {
+			sizes[group[i]] += size
+		}
+	}
+	shards := shard.Balance(sizes, keys, spec.Of)
+	mine := &share{pairs: map[[2]*dumpdir.Round]bool{}, foreign: spec.Index > 0}
+	if len(chosen) > 0 {
+		mine.foreign = shards[group[0]] != spec.Index
+	}
+	ref.own, npu.own = map[*dumpdir.Round]bool{}, map[*dumpdir.Round]bool{}
+	for i, k := range chosen {
+		if x := paired.Pairs[k]; shards[group[i]] == spec.Index {
+			mine.pairs[bothRounds(x)], ref.own[x.Ref], npu.own[x.NPU] = true, true, true
+			if step := sharded.stepOf(x.NPU); step != nil {
+				for _, r := range step.refs {
+					ref.own[r] = true
+				}
+			}
+		}
+	}
+	for i, alone := range paired.Ref {
+		if o.Pair.Ops == nil && i%spec.Of == spec.Index {
+			ref.own[alone] = true
+		}
+	}
+	return mine
+}
+
+// roundKeys are the rounds of a run as a baseline has them: their short names among
+// all rounds of the run, whichever of them are compared.
+func (s *Side) roundKeys() map[*dumpdir.Round]string {
+	all := make([]dumpdir.Coordinates, len(s.run.Rounds))
+	for i, round := range s.run.Rounds {
+		all[i] = round.At
+	}
+	keys := make(map[*dumpdir.Round]string, len(all))
+	for i, name := range dumpdir.ShortNames(all) {
+		keys[s.run.Rounds[i]] = name
+	}
+	return keys
+}
+
+// outputsIn counts the outputs of a round.
+func (s *Side) outputsIn(round *dumpdir.Round) int {
+	n := 0
+	for i := range s.named {
+		if s.named[i].Kind == tensor.Output && s.of[i] == round {
+			n++
+		}
+	}
+	return n
+}
+
+// at are the coordinates as records have them.
+func at(c dumpdir.Coordinates) record.At {
+	return record.At{Rank: c.Rank, Step: c.Step, Graph: c.Graph, Model: c.Model}
+}
+
+// wanted is the round of the NPU that is chosen, nil for all.
+func (r Rounds) wanted(pairs []dumpdir.RoundPair) *dumpdir.Round {
+	if r == (Rounds{}) {
+		return nil
+	}
+	var rounds []*dumpdir.Round
+	for i := range pairs {
+		if !slices.Contains(rounds, pairs[i].NPU) {
+			rounds = append(rounds, pairs[i].NPU)
+		}
+	}
+	i := 0
+	switch {
+	case r.Last:
+		i = len(rounds) - 1
+	case r.Number != nil:
+		i = *r.Number
+	}
+	if i < 0 || i >= len(rounds) {
+		return new(dumpdir.Round) // that no pair has
+	}
+	return rounds[i]
+}
+
+// roundNames are the short names of pairs of rounds.
+func roundNames(pairs []dumpdir.RoundPair) []string {
+	here, there := make([]dumpdir.Coordinates, len(pairs)), make([]dumpdir.Coordinates, len(pairs))
+	for i := range pairs {
+		here[i], there[i] = pairs[i].At, pairs[i].Ref.At
+	}
+	return ShortNames(here, there)
+}
+
+// ShortNames are the short names of pairs of rounds by their coordinates.
+func ShortNames(here, there []dumpdir.Coordinates) []string {
+	names, seen := dumpdir.ShortNames(here), make(map[string]int)
+	for _, name := range names {
+		seen[name]++
+	}
+	for i, ref := range dumpdir.ShortNames(there) {
+		if seen[names[i]] > 1 { // one round of the NPU is compared with several
+			names[i] = strings.TrimSpace(names[i] + " against " + ref)
+		}
+	}
+	return names
+}
+
+// The times that dumps may have, in microseconds: from 2000 to 2100. Other numbers in names
+// are none.
+const earliestTime, latestTime = 946_684_800_000_000, 4_102_444_800_000_000
+
+// dumpsOf says what the files of rounds are, of all of their operators. A round is for itself:
+// which others are read with it depends on the shard.
+func dumpsOf(rounds []*dumpdir.Round) map[*dumpdir.Round]record.Dumps {
+	all := make(map[*dumpdir.Round]record.Dumps, len(rounds))
+	for _, round := range rounds {
+		d, seen := record.Dumps{}, map[*dumpdir.File]bool{}
+		for _, op := range round.Ops {
+			for i := range op.Tensors {
+				if file := op.Tensors[i].File; file.Err == nil && !seen[file] {
+					seen[file] = true
+					d.Files, d.Bytes = d.Files+1, d.Bytes+file.Size
+				}
+			}
+			if at := op.Timestamp; at >= earliestTime && at < latestTime {
+				d.Add(&record.Dumps{Oldest: at, Newest: at})
+			}
+		}
+		for _, s := range round.Software {
+			d.Software = append(d.Software, record.Software(s))
+		}
+		all[round] = d
+	}
+	return all
+}

@@ -1,0 +1,77 @@
+package plan
+
+import (
+	"cmp"
+
+	"dumptool/internal/compare/limits"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+)
+
+// chooseStatistics makes a comparison one of statistics where a side has no tensors,
+// and returns what to say about it.
+func (o *Options) chooseStatistics(ref, npu *Side) ([]lang.Sentence, error) {
+	if !ref.FromTables && !npu.FromTables {
+		return nil, nil
+	}
+	if o.needElements() {
+		return nil, cmp.Or(ref.NoTensors(), npu.NoTensors())
+	}
+	if o.Judge.Verdict.Mode == limits.ByEvidence {
+		o.Judge.Verdict.Mode = limits.ByStatistics
+		o.Judge.Verdict.Why = lang.Sayf("from statistics only: elements are missing", "仅依据统计量：没有元素数据")
+	}
+	from, other := "--npu", "--cpu"
+	switch {
+	case ref.FromTables && npu.FromTables:
+		return nil, nil
+	case ref.FromTables:
+		from, other = other, from
+	}
+	return []lang.Sentence{lang.Sayf("%s has statistics only, %s has tensors: statistics are compared", "%s 只有统计量，%s 有张量：比对统计量", from, other)}, nil
+}
+
+// needElements reports whether statistics are of no use for what is asked for.
+func (o *Options) needElements() bool {
+	return cmp.Or(o.Third, o.Second) != "" || o.Keep
+}
+
+// StatisticsOfPair are those of a row; one of the two is nil where it has no partner.
+func StatisticsOfPair(ref, npu *dumpdir.Statistics) *record.Statistics {
+	known := cmp.Or(ref, npu)
+	if ref != nil && ref.Spot.Tensor == "" && npu != nil {
+		known = npu
+	}
+	s := &record.Statistics{Tensor: known.Spot.Tensor, Unread: known.Spot.Unread, RequiresGrad: known.Spot.RequiresGrad, Exponent: known.Spot.Exponent}
+	if ref != nil {
+		s.Ref = sideStatistics(ref)
+	}
+	if npu != nil {
+		s.NPU = sideStatistics(npu)
+	}
+	return s
+}
+
+func sideStatistics(s *dumpdir.Statistics) record.SideStatistics {
+	number := func(what dumpdir.Statistic) metrics.Metric {
+		return metrics.NumberIf(s.Values.Get(what))
+	}
+	return record.SideStatistics{Max: number(dumpdir.Max), Min: number(dumpdir.Min), Mean: number(dumpdir.Mean), Norm: number(dumpdir.Norm), Digest: s.Digest,
+		Call: s.Spot.Call, Leaf: s.Spot.Leaf}
+}
+
+// aloneStatistics are those of a tensor without a partner.
+func aloneStatistics(x *Pair) *record.Statistics {
+	var ref, npu *dumpdir.Statistics
+	if x.Ref != nil {
+		ref = x.Ref.Statistics
+		x.Row.RefDType, x.Row.RefShape = ref.DType, ref.Shape
+	}
+	if x.NPU != nil {
+		npu = x.NPU.Statistics
+		x.Row.NPUDType, x.Row.NPUShape = npu.DType, npu.Shape
+	}
+	return StatisticsOfPair(ref, npu)
+}

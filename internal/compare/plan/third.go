@@ -1,0 +1,69 @@
+package plan
+
+import (
+	"context"
+	"slices"
+
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+)
+
+// addThird gives the pairs the tensors of the third result, or of the second
+// reference, which is paired with the reference as the NPU is.
+func (p *Planner) addThird(ctx context.Context) error {
+	path, flag := p.options.Third, "--third"
+	if path == "" {
+		path, flag = p.options.Second, "--noise"
+	}
+	if path == "" {
+		return nil
+	}
+	opt := *p.options
+	opt.NPU = path
+	// Those of its rounds count that belong to the rounds that are compared.
+	side, err := listSide(ctx, &opt, path, dumpdir.Selection{})
+	if err != nil {
+		return err
+	}
+	side.own = map[*dumpdir.Round]bool{}
+	all, chosen := opt.pairRounds(nil, p.ref.rounds, side.rounds)
+	for _, i := range chosen {
+		if x := all.Pairs[i]; p.ref.isOwn(x.Ref) {
+			side.own[x.NPU] = true
+		}
+	}
+	if err = side.read(ctx, &opt); err == nil {
+		err = side.NoTensors()
+	}
+	if err != nil {
+		return err
+	}
+	paired := PlanSides(&opt, p.ref, side)
+	for _, w := range side.Warnings {
+		p.Warnings = append(p.Warnings, lang.Sayf("%s: %s", "%s：%s", flag, w))
+	}
+	found := map[int][]*Pair{}
+	for i := range paired.Pairs {
+		if x := &paired.Pairs[i]; x.Ref != nil && x.NPU != nil && x.Row.Pair.Status == "" {
+			found[x.Ref.ID] = append(found[x.Ref.ID], x)
+		}
+	}
+	for i := range p.Pairs {
+		if x := &p.Pairs[i]; x.Ref != nil && x.NPU != nil {
+			x.Third = thirdOf(x, found[x.Ref.ID])
+		}
+	}
+	return nil
+}
+
+// thirdOf is the tensor of the third result for a pair: the only one, or that of the
+// same round; nil for none.
+func thirdOf(x *Pair, candidates []*Pair) *Tensor {
+	if len(candidates) > 1 {
+		candidates = slices.DeleteFunc(slices.Clone(candidates), func(c *Pair) bool { return c.Row.At != x.Row.At })
+	}
+	if len(candidates) != 1 {
+		return nil
+	}
+	return candidates[0].NPU
+}

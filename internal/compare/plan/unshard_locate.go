@@ -1,0 +1,177 @@
+package plan
+
+import (
+	"context"
+	"slices"
+
+	"dumptool/internal/compare/align"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/jsonpos"
+	"dumptool/internal/lang"
+	"dumptool/internal/ranks"
+	"dumptool/internal/ranks/locate"
+	"dumptool/internal/tensor"
+)
+
+// Locating: which part of the reference the tensors of a step are.
+
+// open opens the ranks of the NPU that are compared.
+func (s *sharding) open(o *Options, npu *Side) {
+	var rounds []*dumpdir.Round
+	for _, step := range s.steps {
+		if npu.isOwn(step.npu[0]) {
+			rounds = append(rounds, step.npu...)
+		}
+	}
+	var warnings []lang.Sentence
+	s.Run, warnings = ranks.Open(rounds, ranks.RanksOf(npu.run.Rounds))
+	npu.Warnings = append(npu.Warnings, warnings...)
+	if o.Shard.On() {
+		npu.Warnings = append(npu.Warnings, lang.Sayf("shards compare tensors alone: dumptool check judges communication and replicas of the ranks", "分片只比对张量：各 rank 的通信与副本由 dumptool check 检查"))
+	}
+}
+
+// leave notes the tensors of the reference that those of the NPU have the names of, where
+// there are no values that say which part of them they are.
+func (s *sharding) leave(ref, npu *Side) {
+	refID, npuID := ref.ids(), npu.ids()
+	for _, step := range s.steps {
+		step.at, step.has, step.untold = make(map[int]place), make(map[int]bool), true
+		of := make(map[string]int)
+		for _, op := range step.ref.Ops {
+			for i := range op.Tensors {
+				of[tensorKey(op, &op.Tensors[i])] = refID[&op.Tensors[i]]
+			}
+		}
+		for _, r := range step.npu {
+			for _, op := range r.Ops {
+				for i := range op.Tensors {
+					t := &op.Tensors[i]
+					if id, ok := of[tensorKey(op, t)]; ok {
+						step.at[npuID[t]] = place{ref: id, op: op.Name, lost: true}
+						step.has[id] = true
+					}
+				}
+			}
+		}
+	}
+}
+
+// locate finds the parts that the tensors of the NPU are of the reference.
+func (s *sharding) locate(ctx context.Context, o *Options, ref, npu *Side) error {
+	refID, npuID := ref.ids(), npu.ids()
+	opt := ranks.Options{Version: o.Version, Workers: o.Workers, Groups: o.Groups}
+	for k, step := range s.steps {
+		own := s.Run.StepOf(step.npu[0].At)
+		if own == nil {
+			continue
+		}
+		located, err := ranks.Locate(ctx, s.Run, own, ranks.OpenReference(step.refs), s.otherThan(k), opt)
+		if err != nil {
+			return err
+		}
+		s.Given = append(s.Given, &located.Given)
+		step.take(located, ref, refID, npuID)
+		s.Maps = append(s.Maps, located.Maps(step.npu[0].At.Step)...)
+	}
+	return nil
+}
+
+// otherThan are the rounds of the reference of the other steps: the one before first, and back
+// from it, then those behind.
+func (s *sharding) otherThan(k int) (rounds [][]*dumpdir.Round) {
+	for _, step := range slices.Backward(s.steps[:k]) {
+		rounds = append(rounds, step.refs)
+	}
+	for _, step := range s.steps[k+1:] {
+		rounds = append(rounds, step.refs)
+	}
+	return rounds
+}
+
+// ids are the IDs of the tensors of a side.
+func (s *Side) ids() map[*dumpdir.Tensor]int {
+	ids := make(map[*dumpdir.Tensor]int, len(s.from))
+	for i, t := range s.from {
+		ids[t] = i
+	}
+	return ids
+}
+
+// take notes where tensors were found.
+func (s *ShardedStep) take(located *ranks.Located, ref *Side, refID, npuID map[*dumpdir.Tensor]int) {
+	s.at, s.has, s.names, s.joined = make(map[int]place, len(located.At)), make(map[int]bool), make(map[CallAt]string), make(map[int]*align.Joined)
+	type of struct {
+		m    *locate.Role
+		what string
+	}
+	parts := make(map[of]*record.Part)
+	for t, l := range located.At {
+		id, ok := npuID[t.File]
+		if !ok || l.Ref == nil {
+			continue
+		}
+		x := place{partial: l.Partial, lost: !l.Partial && l.Map == nil, comm: t.Call.Comm != nil}
+		if x.ref, ok = refID[l.Ref.File]; !ok {
+			continue
+		}
+		x.op = l.Ref.Call.Name
+		for _, t := range l.Ref.Sources() {
+			s.has[refID[t.File]] = true
+		}
+		if pieces := l.Ref.Pieces(); l.Map != nil && pieces != nil {
+			s.joined[id] = &align.Joined{Shape: l.Ref.Shape}
+			for _, p := range pieces {
+				s.joined[id].Pieces = append(s.joined[id].Pieces, align.Piece{Ref: &ref.Tensors[refID[p.Of.File]].Ref, From: p.From})
+			}
+		}
+		if l.Map != nil {
+			key := of{l.Map, record.PartOf}
+			switch {
+			case t.Summed():
+				key.what = record.SumOf
+			case x.comm:
+				key.what = record.CopyOf
+			}
+			if _, ok := parts[key]; !ok {
+				parts[key] = partOf(l.Map, l.Ref.Shape, key.what)
+			}
+			x.part = parts[key]
+		}
+		s.at[id], s.has[x.ref] = x, true
+		if !x.comm {
+			s.names[CallAt{t.Call.Rank, t.Call.Name}] = l.Ref.Call.Name
+		}
+	}
+	s.Reads, s.clock = make(map[CallAt][]CallAt), make(map[CallAt]int)
+	for at, sources := range located.Reads() {
+		key := CallAt{at.Rank, at.Name}
+		for _, from := range sources {
+			s.Reads[key] = append(s.Reads[key], CallAt{from.Rank, from.Name})
+		}
+	}
+	s.ordered = located.Ordered
+	for c, clock := range located.Clocks {
+		s.clock[CallAt{c.Rank, c.Name}] = clock
+	}
+}
+
+// partOf is a part as records have it, nil where it is all of the reference.
+func partOf(m *locate.Role, full tensor.Shape, what string) *record.Part {
+	p := &record.Part{Score: jsonpos.Float(m.Score), Confidence: ranks.Confidence(m), Of: what}
+	for axis, x := range m.Axes {
+		if x == nil {
+			continue
+		}
+		a := record.PartAxis{Axis: axis, Kind: string(x.Kind(int(full[axis])))}
+		for _, r := range x.Runs() {
+			a.Runs = append(a.Runs, [2]int64{int64(r.From), int64(r.N)})
+		}
+		p.Axes = append(p.Axes, a)
+	}
+	if len(p.Axes) == 0 {
+		return nil
+	}
+	return p
+}

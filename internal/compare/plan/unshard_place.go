@@ -1,0 +1,149 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dumptool/internal/compare/pair"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/finding"
+	"dumptool/internal/lang"
+	"dumptool/internal/ranks"
+)
+
+// ShardedSteps are the steps that are sharded otherwise, by the names of their rounds.
+func (p *Plan) ShardedSteps() map[string]*ShardedStep {
+	steps := make(map[string]*ShardedStep)
+	for _, r := range p.Rounds {
+		steps[r.Name] = r.sharded
+	}
+	return steps
+}
+
+// Placing: pairs and rows of parts of a reference, and their order across ranks.
+
+// given are the pairs of a round that is sharded otherwise.
+func (s *ShardedStep) given(npus []pair.Tensor) []pair.Pair {
+	all := []pair.Pair{}
+	for i := range npus {
+		if x, ok := s.at[npus[i].ID]; ok {
+			all = append(all, pair.Pair{Ref: x.ref, NPU: npus[i].ID})
+		}
+	}
+	return all
+}
+
+// place says on the rows of a round which part of the reference they are, or why none is
+// compared; and leaves those out of the reference that other ranks have.
+func (p *Planner) place(round *Round, from int) {
+	s := round.sharded
+	for i := range p.Pairs[from:] {
+		x := &p.Pairs[from+i]
+		if x.NPU == nil || x.Ref == nil || x.Row.Pair.Status != "" {
+			continue
+		}
+		at := s.at[x.NPU.ID]
+		skip := func(code finding.Code, why lang.Sentence) {
+			x.Row.Pair = record.Judged{Status: record.Skip, Reasons: []finding.Finding{{Code: code, Confidence: finding.High, Evidence: why}}}
+		}
+		if len(s.refs) > 1 && !at.comm && at.op != x.Row.Op { // of another stage of the reference
+			x.Row.Op, x.Row.NPUOp = at.op, cmp.Or(x.Row.NPUOp, x.Row.Op)
+			if x.Row.NPUOp == at.op {
+				x.Row.NPUOp = ""
+			}
+		}
+		if joined := s.joined[x.NPU.ID]; joined != nil {
+			one := *x.Ref
+			one.Joined, one.Statistics, one.Size = joined, nil, one.Size*int64(len(joined.Pieces))
+			x.Ref = &one
+		}
+		if x.comm = at.comm; at.comm {
+			t := &p.npu.named[x.NPU.ID]
+			x.Row.Op, x.Row.NPUOp, x.Row.OpType, x.Row.Kind, x.Row.Output = t.Name(), "", t.OpType, string(t.Kind), t.Index
+		}
+		switch {
+		case at.partial:
+			skip(finding.PartialSum, lang.Sayf("a summand: the sum of the ranks is compared", "求和的加数：比对的是各 rank 之和"))
+		case at.lost && s.untold:
+			skip(finding.NotLocated, lang.Sayf("statistics do not say which part of the reference it is", "统计量无法说明它是标杆的哪一部分"))
+		case at.lost && len(s.refs) > 1:
+			skip(finding.NotLocated, lang.Sayf("its values are not found in what %d ranks of the reference are joined to: a reference of one rank can be compared", "在标杆 %d 个 rank 拼接的结果中未找到其值：可与单 rank 的标杆比对", len(s.refs)))
+		case at.lost:
+			skip(finding.NotLocated, lang.Sayf("its values are not found in the reference", "在标杆中未找到其值"))
+		case at.part != nil:
+			x.Row.Part = at.part
+		}
+	}
+}
+
+// alone are the tensors of the reference that are listed as missing in a round: those that
+// no rank has, in the round of the first.
+func (s *ShardedStep) alone(ref *Side, round *Round, all []pair.Unmatched) []pair.Unmatched {
+	if round.pair.NPU != s.npu[0] {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(u pair.Unmatched) bool {
+		return s.has[u.ID] || len(s.refs) > 1 && ranks.IsCommunication(ref.op[u.ID])
+	})
+}
+
+// clockOf is the place of a tensor in the order of cause of all ranks.
+func (s *ShardedStep) clockOf(npu *Side, t *Tensor, place int) int {
+	rank, _ := strconv.Atoi(npu.of[t.ID].At.Rank)
+	if clock, ok := s.clock[CallAt{rank, npu.op[t.ID].Names()[0]}]; ok {
+		return clock
+	}
+	return place
+}
+
+// orderRounds puts the ranks of steps that are judged together behind each other.
+func (p *Planner) orderRounds(chosen []dumpdir.RoundPair) {
+	if p.sharding == nil {
+		return
+	}
+	slices.SortStableFunc(chosen, func(a, b dumpdir.RoundPair) int {
+		if c := p.sharding.at[a.NPU].Compare(p.sharding.at[b.NPU]); c != 0 {
+			return c
+		}
+		return a.NPU.At.Compare(b.NPU.At)
+	})
+}
+
+// AcrossFlow is what communications of a round read: the operators of all ranks whose
+// outputs go into them.
+func (r *Round) AcrossFlow(flow record.Flow, rounds []*Round) record.Flow {
+	if r.sharded == nil {
+		return flow
+	}
+	if flow == nil {
+		flow = record.Flow{}
+	}
+	rank, _ := strconv.Atoi(r.At.Rank)
+	for at, reads := range r.sharded.Reads {
+		if at.Rank != rank {
+			continue
+		}
+		sources := []record.Source{}
+		for _, from := range reads {
+			source := record.Source{Op: cmp.Or(r.sharded.names[from], from.Name), Output: -1}
+			if from.Rank != rank {
+				i := slices.IndexFunc(rounds, func(x *Round) bool {
+					return x.sharded == r.sharded && x.At.Rank == strconv.Itoa(from.Rank)
+				})
+				if i < 0 {
+					continue
+				}
+				source.Round = rounds[i].Name
+			}
+			sources = append(sources, source)
+		}
+		slices.SortFunc(sources, func(a, b record.Source) int {
+			return strings.Compare(a.Round+"\x00"+a.Op, b.Round+"\x00"+b.Op)
+		})
+		flow[at.Name] = sources
+	}
+	return flow
+}
