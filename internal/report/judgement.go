@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"dumptool/internal/compare/conclude"
+	"dumptool/internal/compare/limits"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/finding"
 )
@@ -57,8 +58,8 @@ func (t Text) WriteJudgement(w io.Writer, j *conclude.Judgement) error {
 		p.text(p.say("NO VERDICT: %s", "NO VERDICT：%s", why))
 	}
 	p.text(p.say("%d of %d compared tensors pass, %d fail, %d are undecided", "已比对张量中 %d/%d 个通过，%d 个失败，%d 个无法判定", j.Counts[record.Pass], j.Compared,
-		j.Counts[record.Fail], j.Counts[conclude.Undecided]))
-	if j.Counts[conclude.Undecided] > j.LeftOut {
+		j.Counts[record.Fail], j.Counts[limits.Undecided]))
+	if j.Counts[limits.Undecided] > j.LeftOut {
 		p.text(p.say("UNDECIDED: compare.json does not tell; run compare again with these limits", "UNDECIDED：compare.json 不足以判定；请用这些门限重新运行 compare"))
 	}
 	changed := slices.DeleteFunc(pointers(j.Rows), func(r *conclude.JudgedRow) bool { return r.Was == r.Status && r.Status != record.Fail })

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"dumptool/internal/compare/conclude"
+	"dumptool/internal/compare/limits"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
@@ -22,11 +23,11 @@ func judged() *conclude.Judgement {
 		row("same", 0, record.Pass, record.Pass, new(int64)),
 		row("better", 1, record.Fail, record.Pass, new(int64)),
 		row("bad", 0, record.Fail, record.Fail, new(int64(3))),
-		row("=open", 0, record.Fail, conclude.Undecided, nil),
+		row("=open", 0, record.Fail, limits.Undecided, nil),
 	}
 	rows[2].Round = "7"
 	rows[2].Reasons = []finding.Finding{{Code: finding.BeyondLimits, Confidence: finding.High, Evidence: lang.Plain("cosine 0.5")}}
-	return &conclude.Judgement{Compared: 4, Rows: rows, Counts: map[record.Status]int{record.Pass: 2, record.Fail: 1, conclude.Undecided: 1}}
+	return &conclude.Judgement{Compared: 4, Rows: rows, Counts: map[record.Status]int{record.Pass: 2, record.Fail: 1, limits.Undecided: 1}}
 }
 
 func TestWriteJudgement(t *testing.T) {

@@ -10,14 +10,46 @@ import (
 	"dumptool/internal/compare/record"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
-	"dumptool/internal/safefile"
-	"dumptool/internal/shard"
 	"dumptool/internal/sidefile"
 )
 
-// Undecided is the status of a row when the numbers in the document do not tell what it is by
-// other limits: it has to be compared again.
-const Undecided record.Status = "UNDECIDED"
+// JudgeFile judges the compare.json at a path, see Judge. Errors name the path.
+func JudgeFile(path string, opt *limits.Options, config *sidefile.OpConfig) (doc *record.Report, j *Judgement, err error) {
+	err = readDocument(path, func(in io.Reader) error {
+		if doc, err = record.Read(in); err != nil {
+			return err
+		}
+		j, err = Judge(doc, opt, config)
+		return err
+	})
+	return doc, j, err
+}
+
+// Judge judges a document by evidence, as the run that wrote it did, or by other limits, and
+// sets the verdicts of its rows. The margin of a row and the smallest atol and rtol that pass
+// all of its pairs decide; a row that they leave open is limits.Undecided. config gives the limits of
+// operators, nil for none.
+func Judge(doc *record.Report, opt *limits.Options, config *sidefile.OpConfig) (*Judgement, error) {
+	j := &judging{Judgement: &Judgement{Counts: map[record.Status]int{}}, opt: opt, config: config, doc: doc, mode: opt.Verdict.Mode}
+	var ok bool
+	if j.was, ok = limits.TolMode(doc.TolMode); !ok {
+		return nil, lang.Errorf("tol_mode is %q, want one of %s", doc.TolMode, strings.Join(limits.TolModes(), ", "))
+	}
+	// A document that was written before there was evidence goes by limits.
+	if j.mode == limits.ByEvidence && doc.Verdict == string(limits.ByStatistics) {
+		j.mode = limits.ByStatistics
+	}
+	j.evidence = j.mode == limits.ByEvidence && doc.Verdict != ""
+	was := make([]record.Status, len(doc.Rows))
+	for i := range doc.Rows {
+		was[i] = doc.Rows[i].Status
+	}
+	j.judgeRounds()
+	for i := range doc.Rows {
+		j.add(&doc.Rows[i], was[i])
+	}
+	return j.finish(), nil
+}
 
 // Judgement is a run that was judged again, by other limits and without its
 // tensors.
@@ -81,44 +113,6 @@ type judging struct {
 	evidence, facts bool
 }
 
-// JudgeFile judges the compare.json at a path, see Judge. Errors name the path.
-func JudgeFile(path string, opt *limits.Options, config *sidefile.OpConfig) (doc *record.Report, j *Judgement, err error) {
-	err = readDocument(path, func(in io.Reader) error {
-		if doc, err = record.Read(in); err != nil {
-			return err
-		}
-		j, err = Judge(doc, opt, config)
-		return err
-	})
-	return doc, j, err
-}
-
-// Judge judges a document by evidence, as the run that wrote it did, or by other limits, and
-// sets the verdicts of its rows. The margin of a row and the smallest atol and rtol that pass
-// all of its pairs decide; a row that they leave open is Undecided. config gives the limits of
-// operators, nil for none.
-func Judge(doc *record.Report, opt *limits.Options, config *sidefile.OpConfig) (*Judgement, error) {
-	j := &judging{Judgement: &Judgement{Counts: map[record.Status]int{}}, opt: opt, config: config, doc: doc, mode: opt.Verdict.Mode}
-	var ok bool
-	if j.was, ok = limits.TolMode(doc.TolMode); !ok {
-		return nil, lang.Errorf("tol_mode is %q, want one of %s", doc.TolMode, strings.Join(limits.TolModes(), ", "))
-	}
-	// A document that was written before there was evidence goes by limits.
-	if j.mode == limits.ByEvidence && doc.Verdict == string(limits.ByStatistics) {
-		j.mode = limits.ByStatistics
-	}
-	j.evidence = j.mode == limits.ByEvidence && doc.Verdict != ""
-	was := make([]record.Status, len(doc.Rows))
-	for i := range doc.Rows {
-		was[i] = doc.Rows[i].Status
-	}
-	j.judgeRounds()
-	for i := range doc.Rows {
-		j.add(&doc.Rows[i], was[i])
-	}
-	return j.finish(), nil
-}
-
 // judgeRounds judges the rounds of a whole document again, with the facts of its rows.
 func (j *judging) judgeRounds() {
 	whole := j.doc.LeftOut == 0 && !j.doc.Interrupted
@@ -145,7 +139,8 @@ func (j *judging) add(row *record.Row, was record.Status) {
 			own, _ = j.config.Find(row.Op)
 		}
 		r.Limits = j.opt.Limits.Limits(row.RefDType, row.NPUDType, own.Atol, own.Rtol)
-		judgeRow(&r, row, j.was, j.opt)
+		a := j.opt.JudgeAgain(row, j.was, &r.Limits)
+		r.Status, r.Errors, r.Reasons, r.within, r.Total = a.Status, a.Errors, a.Reasons, a.Within, row.Result.Total
 		if j.evidence {
 			r.byEvidence(row)
 		}
@@ -170,39 +165,10 @@ func (j *judging) finish() *Judgement {
 		if j.evidence {
 			j.Counts[record.Pass] += n
 		} else {
-			j.Counts[Undecided] += n
+			j.Counts[limits.Undecided] += n
 		}
 	}
 	return j.Judgement
-}
-
-// DocumentName is the document of a comparison.
-const DocumentName = "compare.json"
-
-// ReadReport reads the compare.json of a run, or that in a folder. Errors name it.
-func ReadReport(path string) (rep *record.Report, err error) {
-	err = readDocument(path, func(in io.Reader) error {
-		rep, err = record.Read(in)
-		return err
-	})
-	return rep, err
-}
-
-// documentAt is the compare.json at a path, or in the folder there.
-func documentAt(path string) string { return safefile.InFolder(path, DocumentName) }
-
-// readDocument reads the compare.json at a path, or in the folder there. Errors name it.
-func readDocument(path string, read func(io.Reader) error) error {
-	path = documentAt(path)
-	f, err := shard.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := read(f); err != nil {
-		return safefile.WithPath(path, err)
-	}
-	return nil
 }
 
 // NoVerdict says why nothing can be said of the rows, zero where something can.
@@ -216,7 +182,7 @@ func (j *Judgement) NoVerdict() lang.Sentence {
 // Outcome is how the judgement of a file ended. Rows that could not be read when the
 // run was made come first; exitZero keeps failures from the outcome.
 func (j *Judgement) Outcome(file string, exitZero bool) batch.Outcome {
-	bad := j.Counts[record.Fail] + j.Counts[Undecided] - j.passing + j.Counts[record.ShapeMismatch] + j.Counts[record.DTypeMismatch] + j.Counts[record.Ambiguous]
+	bad := j.Counts[record.Fail] + j.Counts[limits.Undecided] - j.passing + j.Counts[record.ShapeMismatch] + j.Counts[record.DTypeMismatch] + j.Counts[record.Ambiguous]
 	switch unread := j.Counts[record.Error]; {
 	case unread > 0:
 		return batch.Outcomef(batch.Incomplete, "%s could not be read when the run was made", "比对时 %s无法读取", lang.CountText(unread, "tensor", "个张量"))
@@ -234,37 +200,6 @@ func (j *Judgement) Outcome(file string, exitZero bool) batch.Outcome {
 	return batch.Outcome{}
 }
 
-// judgeRow judges a compared row.
-func judgeRow(r *JudgedRow, row *record.Row, was metrics.Mode, opt *limits.Options) {
-	res := row.Result
-	f := limits.FactsOf(res)
-	r.Total = f.Total
-	least, most := opt.ErrorRange(res, f, limits.LimitsOf(&row.Limits, was), limits.LimitsOf(&r.Limits, opt.Mode))
-	if least == most {
-		r.Errors = &least
-	}
-	whole, highest := opt.Verdict.Judged(f), opt.Verdict.MaxErrorRatio
-	if r.Reasons = opt.Verdict.Broken(f); len(r.Reasons) > 0 || opt.Verdict.Classes() && f.Mismatch > 0 || record.Share(least, whole) > highest {
-		r.Status, r.Reasons = record.Fail, append(r.Reasons, opt.Verdict.Replaced(res)...)
-		return
-	}
-	warnings := opt.Verdict.Warnings(f)
-	if row.Evidence != nil && row.Evidence.BiasOfInputs {
-		warnings = finding.Without(warnings, finding.Bias)
-	}
-	switch r.within = record.Pass; {
-	case row.Partial:
-		r.within = record.Partial
-	case len(warnings) > 0 || row.Forced:
-		r.within = record.Warn
-	}
-	if record.Share(most, whole) > highest {
-		r.Status, r.Reasons = Undecided, opt.Verdict.Replaced(res)
-		return
-	}
-	r.Status, r.Reasons = r.within, warnings
-}
-
 // byEvidence sets the status of a row from its evidence and its status by the new limits. Where
 // the limits leave the row open it is UNDECIDED, unless the evidence gives one status whether
 // the row is within the limits or not.
@@ -272,19 +207,19 @@ func (r *JudgedRow) byEvidence(row *record.Row) {
 	if row.Evidence == nil {
 		return
 	}
-	limits, open := r.Status, r.Status == Undecided
+	byLimits, open := r.Status, r.Status == limits.Undecided
 	if open {
-		limits = record.Fail
+		byLimits = record.Fail
 	}
-	by := func(limits record.Status) record.Status {
-		return row.Evidence.Status(limits, row, finding.Has(r.Reasons, finding.Gate) || limits == record.Fail && finding.Has(r.Reasons, finding.NPUNaN))
+	by := func(status record.Status) record.Status {
+		return row.Evidence.Status(status, row, finding.Has(r.Reasons, finding.Gate) || status == record.Fail && finding.Has(r.Reasons, finding.NPUNaN))
 	}
-	r.Status = by(limits)
+	r.Status = by(byLimits)
 	if open && by(r.within) != r.Status {
 		r.passes = r.Status != record.Fail
-		r.Status = Undecided
+		r.Status = limits.Undecided
 	}
-	if r.Status == record.Fail || r.Status != limits {
+	if r.Status == record.Fail || r.Status != byLimits {
 		r.Reasons = finding.Merge(r.Reasons, row.Reasons)
 	}
 }

@@ -8,16 +8,13 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
-	"dumptool/internal/batch"
 	"dumptool/internal/compare/plan"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/finding"
 	"dumptool/internal/lang"
-	"dumptool/internal/sidefile"
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
@@ -272,7 +269,7 @@ func alone(rounds []record.ListedRound, side lang.Text) []lang.Sentence {
 func (o *Options) warnings(rep *record.Report) []lang.Sentence {
 	all := slices.Concat(rep.Listed.Stale, rep.Listed.Warnings, plan.Unmatched(rep.Rounds),
 		alone(rep.Listed.Ref, lang.Text{EN: "reference", ZH: "标杆"}), alone(rep.Listed.NPU, lang.Text{EN: "NPU", ZH: "NPU "}), plan.Rejected(rep.Rounds))
-	if !plan.AnyPaired(rep) {
+	if !plan.anyPaired(rep) {
 		if i := slices.IndexFunc(rep.Rounds, func(r record.Round) bool { return len(r.Pairing.Nothing) > 0 }); i >= 0 {
 			all = append(all, rep.Rounds[i].Pairing.Nothing...)
 		}
@@ -333,145 +330,7 @@ func (o *Options) notTransposed(rep *record.Report) (warnings []lang.Sentence) {
 	return warnings
 }
 
-// SumOptions say what of a result is a failure of the command.
-type SumOptions struct {
-	// ExitZero keeps failures from the outcome, Coverage is what has to be compared
-	// of the reference.
-	ExitZero bool
-	Coverage Required
-}
-
-// Required is the least share and the least number of tensors of the reference that
-// have to be compared; Text is how the user wrote it.
-type Required struct {
-	Share   float64
-	Tensors int
-	Text    string
-}
-
-// ParseRequired reads all, a share such as 0.9 or 90%, or a number of tensors from 2.
-// An empty text asks for nothing.
-func ParseRequired(text string) (r Required, ok bool) {
-	r.Text = text
-	plain := strings.TrimSpace(strings.ToLower(text))
-	number, percent := strings.CutSuffix(plain, "%")
-	v, err := strconv.ParseFloat(number, 64)
-	switch {
-	case plain == "":
-	case plain == "all":
-		r.Share = 1
-	case err != nil:
-		return r, false
-	case percent && v >= 0 && v <= 100:
-		r.Share = v / 100
-	case !percent && v >= 0 && v <= 1:
-		r.Share = v
-	case !percent && v == float64(int32(v)) && v > 1:
-		r.Tensors = int(v)
-	default:
-		return r, false
-	}
-	return r, true
-}
-
-// Outcome is how a comparison ended: what could not be read, then failures, then
-// coverage.
-func (o *Options) Outcome(rep *record.Report) batch.Outcome {
-	failOn := o.FailOn
-	if !plan.AnyPaired(rep) { // what has several partners is no failure of anything
-		failOn = slices.DeleteFunc(slices.Clone(failOn), func(s record.Status) bool { return s == record.Ambiguous })
-	}
-	failed, compared, crashed := failures(rep, failOn), 0, 0
-	for _, row := range rep.All() {
-		if row.Self.IsCrashed() {
-			crashed++
-		}
-		if row.Judged() {
-			compared++
-		}
-	}
-	c, want := &rep.Coverage, &o.Coverage
-	switch n := rep.Counts[record.Error]; {
-	case n > 0 && rep.Unfetched() > 0:
-		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d of them since object storage did not answer; %d of %d others failed", "%[1]s无法读取，其中 %[2]d 个因对象存储无应答；其余 %[4]d 个中 %[3]d 个不合格", lang.CountText(n, "tensor", "个张量"), rep.Unfetched(), failed, rep.Len()-n).
-			WithHint("the same command line with --resume does just these again", "用同一命令行加 --resume 只重做这些")
-	case n > 0:
-		return batch.Outcomef(batch.Incomplete, "%s could not be read, %d of %d others failed", "%[1]s无法读取，其余 %[3]d 个中 %[2]d 个不合格", lang.CountText(n, "tensor", "个张量"), failed, rep.Len()-n)
-	case slices.ContainsFunc(o.SideFiles.Problems, func(e *sidefile.FileError) bool { return e.Given }):
-		return batch.Outcomef(batch.Incomplete, "a file about operators could not be read, %d of %s failed", "一个算子信息文件无法读取，%[2]s中 %[1]d 个不合格", failed, lang.CountText(rep.Len(), "tensor", "个张量"))
-	case crashed > 0:
-		return batch.Outcomef(batch.Incomplete, "internal error while computing again: %s (please report), %d of %d tensors failed", "重新计算时发生内部错误：%[1]s（请报告），%[3]d 个张量中 %[2]d 个不合格",
-			lang.CountText(crashed, "output", "个输出"), failed, rep.Len())
-	case failed > 0 && !o.ExitZero:
-		return batch.Outcomef(batch.Found, "%d of %d tensors failed", "%[2]d 个张量中 %[1]d 个不合格", failed, rep.Len()).AsShown()
-	case foundInRanks(rep) > 0 && !o.ExitZero:
-		return batch.Outcomef(batch.Found, "%d findings between ranks", "rank 之间有 %d 个发现", foundInRanks(rep)).AsShown()
-	case rep.Baseline != nil && len(rep.Baseline.Missing) > 0:
-		return batch.Outcomef(batch.NotCovered, "%s of the baseline missing, such as %s", "缺少基线中的 %s，例如 %s", lang.CountText(len(rep.Baseline.Missing), "tensor", "个张量"), rep.Baseline.Missing[0])
-	case c.Reference > 0 && c.Ratio() < want.Share, want.Share > 0 && compared == 0, c.Compared < want.Tensors:
-		return batch.Outcomef(batch.NotCovered, "compared %d of %s of the reference, want %s", "标杆 %[2]s中比对了 %[1]d 个，要求 %[3]s", c.Compared, lang.CountText(c.Reference, "tensor", "个张量"), want.Text)
-	case compared == 0:
-		return NothingCompared(rep, o.Pair.Rounds)
-	case !rep.Meaning.NoVerdict.IsZero():
-		return batch.Outcomef(batch.Nothing, "no verdict: %s", "无法判定：%s", rep.Meaning.NoVerdict).AsShown()
-	case rep.LowCoverage() && want.Text == "":
-		of := rep.Meaning.Operators
-		return batch.Outcomef(batch.NotCovered, "%d of %d operators have a partner (--require-coverage 0 allows it)", "仅 %d/%d 个算子有对应(--require-coverage 0 可放行)", of.Compared, min(of.Reference, of.NPU)).AsShown()
-	case rep.Meaning.Unproven() && want.Text == "":
-		return batch.Outcomef(batch.NotCovered, "what was compared proves nothing (--require-coverage 0 allows it)", "比对的内容不足以证明任何结论(--require-coverage 0 可放行)").AsShown()
-	}
-	return batch.Outcome{}
-}
-
-// NothingCompared is the outcome of a run without a pair. Where both sides have
-// tensors their names differ.
-func NothingCompared(rep *record.Report, rounds plan.Rounds) batch.Outcome {
-	c := &rep.Coverage
-	skipped, ambiguous := rep.Counts[record.Skip], rep.Counts[record.Ambiguous]
-	left := lang.Sayf("%s in the reference, %d in the NPU run only", "标杆有 %s，仅 NPU 侧有 %d 个", lang.CountText(c.Reference, "tensor", "个张量"), len(c.NPUOnly))
-	if ambiguous > 0 {
-		left = lang.Sayf("%s, %d AMBIGUOUS", "%s，%d 个 AMBIGUOUS", left, ambiguous)
-	}
-	nothing := func(why lang.Sentence) batch.Outcome {
-		return batch.Outcomef(batch.Nothing, "nothing was compared: %s", "没有比对任何张量：%s", why)
-	}
-	nothingf := func(en, zh string, args ...any) batch.Outcome { return nothing(lang.Sayf(en, zh, args...)) }
-	switch {
-	case ambiguous > 0 && ambiguous+skipped == rep.Len():
-		return nothingf("%s AMBIGUOUS: each has several partners", "%s AMBIGUOUS：各有多个候选", tensorsAre(ambiguous)).
-			WithHint("--map-node-dict says which operators belong together", "用 --map-node-dict 指定对应的算子")
-	case len(c.RefOnly) > 0 && len(c.NPUOnly) > 0:
-		return nothing(left).WithHint("--map-node-dict pairs names that differ, such as %s and %s", "名称不同时用 --map-node-dict 配对，例如 %s 和 %s", c.RefOnly[0], c.NPUOnly[0])
-	case rep.Standard != "" && skipped > 0:
-		return nothingf("the standard %s could be applied to none of %s", "标准 %s 无法适用于 %s中的任何一个", rep.Standard, lang.CountText(rep.Len(), "tensor", "个张量"))
-	case skipped > 0 && skipped == rep.Len():
-		return nothingf("all that was found was skipped (%s; --skip-keys, --exclude-node-list)", "全部张量都被跳过(%s；--skip-keys、--exclude-node-list)", lang.CountText(skipped, "tensor", "个张量"))
-	case skipped > 0:
-		return nothingf("%s skipped, %s", "跳过 %s，%s", lang.CountText(skipped, "tensor", "个张量"), left)
-	case rep.Len() == 0 && rounds != (plan.Rounds{}):
-		return nothingf("--round %s leaves no tensor", "--round %s 没有选中任何张量", rounds)
-	case rep.Len() == 0 && len(c.Rounds) > 0:
-		return nothingf("no round of one side is one of the other: %s", "两侧没有相同的轮次：%s", c.Rounds[0]).
-			WithHint("--ref-rank, --npu-rank and the like choose one round of each side, whatever they are called", "用 --ref-rank、--npu-rank 等在两侧各选一个轮次，编号可以不同")
-	}
-	return nothing(left)
-}
-
-// failures counts the rows that fail, without those that other failures damage: with
-// a baseline those that are new or worse.
-func failures(rep *record.Report, failOn []record.Status) int {
-	n := 0
-	for _, row := range rep.All() {
-		if slices.Contains(failOn, row.Status) && !row.Known && !row.Downstream {
-			n++
-		}
-	}
-	return n
-}
-
-func tensorsAre(n int) lang.Text {
-	if n == 1 {
-		return lang.Text{EN: "the only tensor is", ZH: "唯一的张量"}
-	}
-	return lang.Text{EN: fmt.Sprintf("all %d tensors are", n), ZH: fmt.Sprintf("全部 %d 个张量", n)}
+// anyPaired reports whether a report has a pair, compared or not.
+func anyPaired(rep *record.Report) bool {
+	return rep.Any(func(r *record.Row) bool { return r.Compared() || r.RefFile != "" && r.NPUFile != "" })
 }

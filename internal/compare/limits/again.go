@@ -5,24 +5,70 @@ import (
 
 	"dumptool/internal/compare/metrics"
 	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
 )
 
-// LimitsOf returns the limits of a row in a mode.
-func LimitsOf(l *record.Limits, mode metrics.Mode) metrics.Limits {
+// Undecided is the status of a row when the numbers in the document do not tell what it is by
+// other limits: it has to be compared again.
+const Undecided record.Status = "UNDECIDED"
+
+// Again is what a row is by other limits than it was compared with.
+type Again struct {
+	Status record.Status
+	// Errors is the number of error elements, nil where the document does not tell.
+	Errors  *int64
+	Reasons []finding.Finding
+	// Within is the status of a row that passes: PASS, PARTIAL or WARN.
+	Within record.Status
+}
+
+// JudgeAgain judges a compared row by limits, in the mode of o; it was compared in mode was.
+func (o *Options) JudgeAgain(row *record.Row, was metrics.Mode, limits *record.Limits) (a Again) {
+	res := row.Result
+	f := factsOf(res)
+	least, most := o.errorRange(res, f, limitsOf(&row.Limits, was), limitsOf(limits, o.Mode))
+	if least == most {
+		a.Errors = &least
+	}
+	whole, highest := o.Verdict.judged(f), o.Verdict.MaxErrorRatio
+	if a.Reasons = o.Verdict.broken(f); len(a.Reasons) > 0 || o.Verdict.Classes() && f.mismatch > 0 || record.Share(least, whole) > highest {
+		a.Status, a.Reasons = record.Fail, append(a.Reasons, o.Verdict.replaced(res)...)
+		return a
+	}
+	warnings := o.Verdict.warnings(f)
+	if row.Evidence != nil && row.Evidence.BiasOfInputs {
+		warnings = finding.Without(warnings, finding.Bias)
+	}
+	switch a.Within = record.Pass; {
+	case row.Partial:
+		a.Within = record.Partial
+	case len(warnings) > 0 || row.Forced:
+		a.Within = record.Warn
+	}
+	if record.Share(most, whole) > highest {
+		a.Status, a.Reasons = Undecided, o.Verdict.replaced(res)
+		return a
+	}
+	a.Status, a.Reasons = a.Within, warnings
+	return a
+}
+
+// limitsOf returns the limits of a row in a mode.
+func limitsOf(l *record.Limits, mode metrics.Mode) metrics.Limits {
 	return metrics.Limits{Atol: l.Atol, Rtol: l.Rtol, Mode: mode}
 }
 
-// ErrorRange returns the least and the largest number of errors that a row compared with the
+// errorRange returns the least and the largest number of errors that a row compared with the
 // limits was may have by the limits now.
-func (o *Options) ErrorRange(res *metrics.Result, f *facts, was, now metrics.Limits) (least, most int64) {
+func (o *Options) errorRange(res *metrics.Result, f *facts, was, now metrics.Limits) (least, most int64) {
 	least, most = finiteErrors(res, was, now)
 	switch {
 	case o.Verdict.Classes():
-		return least + f.Mismatch, most + f.Mismatch
+		return least + f.mismatch, most + f.mismatch
 	case o.Verdict.NaN == NaNHPAA && was == now:
 		return res.HPAA.Count, res.HPAA.Count
 	case o.Verdict.NaN == NaNHPAA:
-		return least, most + f.Mismatch // what the replacement makes of them depends on the limits
+		return least, most + f.mismatch // what the replacement makes of them depends on the limits
 	}
 	return least, most
 }

@@ -134,7 +134,7 @@ const (
 
 // facts are the numbers of a compared row that it is judged by.
 type facts struct {
-	Total, bothFinite, Mismatch, nanBoth, saturatedBoth int64
+	total, bothFinite, mismatch, nanBoth, saturatedBoth int64
 	// relUndefined counts the pairs with a difference from 0.
 	relUndefined                  int64
 	cos, red, meanRel, sqnr, ulps metrics.Metric
@@ -144,10 +144,10 @@ type facts struct {
 	masks                         bool // all that is saturated is below zero, as attention masks are
 }
 
-func FactsOf(res *metrics.Result) *facts {
+func factsOf(res *metrics.Result) *facts {
 	_, float := precisionOf(res.NPUDType)
 	return &facts{
-		Total: res.Total, bothFinite: res.BothFinite(), Mismatch: res.Mismatch.Count,
+		total: res.Total, bothFinite: res.BothFinite(), mismatch: res.Mismatch.Count,
 		nanBoth: res.Classes[metrics.NaN][metrics.NaN], saturatedBoth: res.SaturatedBoth,
 		relUndefined: res.RelUndefined,
 		cos:          res.Cosine, red: res.RED, meanRel: res.MeanRel, sqnr: res.SQNR, ulps: res.ULPMax.Metric,
@@ -159,14 +159,14 @@ func FactsOf(res *metrics.Result) *facts {
 // Judge sets the status of a compared row, its errors under the policy, and the
 // reasons that the numbers alone give.
 func (o *Verdict) Judge(row *record.Row, res *metrics.Result) {
-	f := FactsOf(res)
+	f := factsOf(res)
 	row.Errors, row.First = o.errors(res)
-	broken := o.Broken(f)
+	broken := o.broken(f)
 	row.Pair.Reasons = append(row.Pair.Reasons, broken...)
-	if len(broken) > 0 || o.Classes() && f.Mismatch > 0 || record.Share(row.Errors, o.Judged(f)) > o.MaxErrorRatio {
-		row.Pair.Status, row.Pair.Reasons = record.Fail, append(row.Pair.Reasons, o.Replaced(res)...)
-	} else if row.Pair.Status = record.Pass; len(o.Warnings(f)) > 0 {
-		row.Pair.Reasons = append(row.Pair.Reasons, o.Warnings(f)...)
+	if len(broken) > 0 || o.Classes() && f.mismatch > 0 || record.Share(row.Errors, o.judged(f)) > o.MaxErrorRatio {
+		row.Pair.Status, row.Pair.Reasons = record.Fail, append(row.Pair.Reasons, o.replaced(res)...)
+	} else if row.Pair.Status = record.Pass; len(o.warnings(f)) > 0 {
+		row.Pair.Reasons = append(row.Pair.Reasons, o.warnings(f)...)
 		row.Pair.Status = record.Warn
 	}
 }
@@ -174,12 +174,12 @@ func (o *Verdict) Judge(row *record.Row, res *metrics.Result) {
 // Classes reports whether a pair of two classes fails whatever the limits are.
 func (o *Verdict) Classes() bool { return o.NaN == NaNStrict || o.NaN == NaNEqual }
 
-// Judged is the number of elements of which errors are a share.
-func (o *Verdict) Judged(f *facts) int64 {
+// judged is the number of elements of which errors are a share.
+func (o *Verdict) judged(f *facts) int64 {
 	if o.NaN == NaNIgnore {
 		return f.bothFinite
 	}
-	return f.Total
+	return f.total
 }
 
 // errors returns the errors under the policy, and the first of them.
@@ -197,21 +197,21 @@ func (o *Verdict) errors(res *metrics.Result) (int64, *metrics.Element) {
 	return res.StrictErrors(), first
 }
 
-// Broken returns a reason for every gate that does not hold, and one for a tensor
+// broken returns a reason for every gate that does not hold, and one for a tensor
 // of which the policy leaves nothing to compare: its classes decide.
-func (o *Verdict) Broken(f *facts) []finding.Finding {
+func (o *Verdict) broken(f *facts) []finding.Finding {
 	reasons := o.Gates.broken(f)
-	if o.NaN == NaNIgnore && f.bothFinite == 0 && f.Mismatch > 0 {
+	if o.NaN == NaNIgnore && f.bothFinite == 0 && f.mismatch > 0 {
 		reasons = append(reasons, finding.Finding{Code: finding.NPUNaN, Confidence: finding.High,
 			Evidence: lang.Sayf("nothing to compare: no pair is finite on both sides, %d of %d are of two classes",
-				"无可比对的元素：没有两侧均为有限值的元素对，%d/%d 对类别不同", f.Mismatch, f.Total)})
+				"无可比对的元素：没有两侧均为有限值的元素对，%d/%d 对类别不同", f.mismatch, f.total)})
 	}
 	return reasons
 }
 
-// Replaced is the reason of a row that fails where numbers of the policy hpaa stand in place of
+// replaced is the reason of a row that fails where numbers of the policy hpaa stand in place of
 // NaN and infinities: no rounding makes these errors.
-func (o *Verdict) Replaced(res *metrics.Result) []finding.Finding {
+func (o *Verdict) replaced(res *metrics.Result) []finding.Finding {
 	n := res.HPAA.Count - res.Beyond.Count
 	if o.NaN != NaNHPAA || res.Mismatch.Count == 0 || n <= 0 {
 		return nil
@@ -257,13 +257,13 @@ func (g *Gates) broken(f *facts) []finding.Finding {
 	return reasons
 }
 
-// Warnings are the reasons not to be content with a tensor that passes.
-func (o *Verdict) Warnings(f *facts) []finding.Finding {
+// warnings are the reasons not to be content with a tensor that passes.
+func (o *Verdict) warnings(f *facts) []finding.Finding {
 	var reasons []finding.Finding
 	warn := func(code finding.Code, confidence finding.Confidence, evidence lang.Sentence) {
 		reasons = append(reasons, finding.Finding{Code: code, Confidence: confidence, Evidence: evidence})
 	}
-	if f.Total >= warnBiasCount && f.ulps.Value() > 1 && f.meanD.Defined() && math.Abs(f.meanD.Value()) >= warnBias*f.rmse.Value() && f.rmse.Value() > 0 {
+	if f.total >= warnBiasCount && f.ulps.Value() > 1 && f.meanD.Defined() && math.Abs(f.meanD.Value()) >= warnBias*f.rmse.Value() && f.rmse.Value() > 0 {
 		warn(finding.Bias, finding.Medium, lang.Sayf("the differences lean to one side: their mean is %.3g, %.3g of their root mean square", "差异偏向一侧：均值为 %.3g，为其均方根的 %.3g 倍",
 			f.meanD.Value(), math.Abs(f.meanD.Value())/f.rmse.Value()))
 	}
@@ -273,7 +273,7 @@ func (o *Verdict) Warnings(f *facts) []finding.Finding {
 	if f.saturatedBoth > 0 && !f.masks && !f.integer { // integers are cut to their range on purpose
 		warn(finding.Saturation, finding.Medium, lang.Sayf("%d elements are at the limit of the type on both sides", "%d 个元素两侧均达到类型的极限", f.saturatedBoth))
 	}
-	if left := f.Total - f.bothFinite; left > 0 && o.NaN == NaNIgnore {
+	if left := f.total - f.bothFinite; left > 0 && o.NaN == NaNIgnore {
 		warn(finding.NPUNaN, finding.High, lang.Sayf("%d pairs that are not finite were left out", "略去 %d 对非有限值元素", left))
 	}
 	return reasons

@@ -11,6 +11,13 @@ import (
 	"dumptool/internal/tensor"
 )
 
+// Options say what is good.
+type Options struct {
+	Mode    metrics.Mode
+	Limits  Tolerances
+	Verdict Verdict
+}
+
 // TolModes are the names of the tolerance modes, in the order of metrics.Mode.
 func TolModes() []string { return []string{"isclose", "both-exceeded", "either-exceeded"} }
 
@@ -156,11 +163,4 @@ func (o *Tolerances) profile(ref, npu tensor.DType) (rtol, atol float64) {
 		return rtol, atol
 	}
 	return low.rtol, low.atol
-}
-
-// Options say what is good.
-type Options struct {
-	Mode    metrics.Mode
-	Limits  Tolerances
-	Verdict Verdict
 }

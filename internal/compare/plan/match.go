@@ -1,10 +1,10 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"dumptool/internal/compare/limits"
@@ -18,43 +18,6 @@ import (
 	"dumptool/internal/store"
 	"dumptool/internal/tensor"
 )
-
-// PairOptions say which tensors are compared.
-type PairOptions struct {
-	SkipKeys []string
-	// Fuzzy pairs calls of msprobe by their order where their numbers differ.
-	Fuzzy   bool
-	Exclude *dumpdir.NameSet
-	Ops     *dumpdir.NameSet
-	// Inputs compares inputs even if the reference has none, where they are
-	// listed as unmatched.
-	Inputs bool
-	Rounds Rounds
-	// SameRounds pairs rounds of different ranks, steps, graphs or models only where
-	// neither has a partner with the same ones.
-	SameRounds bool
-}
-
-// Rounds says which of several rounds are compared.
-type Rounds struct {
-	// First and Last choose the first or last one of the NPU's in their order,
-	// Number, from 0, any of them; all if none is set.
-	First, Last bool
-	Number      *int
-}
-
-// String returns the rounds as a flag has them.
-func (r Rounds) String() string {
-	switch {
-	case r.First:
-		return "first"
-	case r.Last:
-		return "last"
-	case r.Number != nil:
-		return strconv.Itoa(*r.Number)
-	}
-	return "all"
-}
 
 // pairTensors makes a pair of every two tensors that belong together, and of every
 // tensor without a partner.
@@ -421,3 +384,18 @@ func (p *Planner) whySkipped(row *record.Row) []finding.Finding {
 
 // skipCodes are the reasons for which an import leaves tensors out.
 var skipCodes = []finding.Code{finding.BadHex, finding.SizeMismatch, finding.ReadError, finding.MissingPiece, finding.DuplicatePiece, finding.ConcatShape}
+
+// Unread says that the tensors of a row could not be read.
+func Unread(row *record.Row, err error) {
+	row.Pair.Status, row.Err, row.Transport = record.Error, err, store.IsTransport(err)
+	row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: errorCode(err), Confidence: finding.High, Evidence: lang.Error(err)})
+}
+
+// errorCode names the reason of a pair that could not be read.
+func errorCode(err error) finding.Code {
+	var unsupported *tensor.UnsupportedType
+	if errors.As(err, &unsupported) {
+		return finding.UnsupportedDType
+	}
+	return finding.ReadError
+}

@@ -1,11 +1,14 @@
 package plan
 
 import (
+	"strconv"
+
 	"dumptool/internal/compare/align"
 	"dumptool/internal/compare/limits"
 	"dumptool/internal/compare/standard"
 	"dumptool/internal/dumpdir"
 	"dumptool/internal/lang"
+	"dumptool/internal/ranks"
 	"dumptool/internal/shard"
 	"dumptool/internal/sidefile"
 )
@@ -52,4 +55,70 @@ type Options struct {
 	Workers int
 	// Warnings are about the options; a report ends with them.
 	Warnings []lang.Sentence
+}
+
+// SideOptions are about the folders of the sides.
+type SideOptions struct {
+	// Skip is a folder whose files are no inputs, that of the results.
+	Skip string
+	// IR is a file or folder of graphs of MindSpore in place of those of the runs,
+	// dumpdir.NoIR for none.
+	IR string
+}
+
+// PairOptions say which tensors are compared.
+type PairOptions struct {
+	SkipKeys []string
+	// Fuzzy pairs calls of msprobe by their order where their numbers differ.
+	Fuzzy   bool
+	Exclude *dumpdir.NameSet
+	Ops     *dumpdir.NameSet
+	// Inputs compares inputs even if the reference has none, where they are
+	// listed as unmatched.
+	Inputs bool
+	Rounds Rounds
+	// SameRounds pairs rounds of different ranks, steps, graphs or models only where
+	// neither has a partner with the same ones.
+	SameRounds bool
+}
+
+// Rounds says which of several rounds are compared.
+type Rounds struct {
+	// First and Last choose the first or last one of the NPU's in their order,
+	// Number, from 0, any of them; all if none is set.
+	First, Last bool
+	Number      *int
+}
+
+// String returns the rounds as a flag has them.
+func (r Rounds) String() string {
+	switch {
+	case r.First:
+		return "first"
+	case r.Last:
+		return "last"
+	case r.Number != nil:
+		return strconv.Itoa(*r.Number)
+	}
+	return "all"
+}
+
+// Unshard says whether tensors of ranks are compared with their part of the reference.
+type Unshard string
+
+// The modes.
+const (
+	// UnshardAuto finds out whether the sides are sharded alike.
+	UnshardAuto Unshard = "auto"
+	UnshardOff  Unshard = "off"
+)
+
+// Unshards are all of them.
+func Unshards() []Unshard { return []Unshard{UnshardAuto, UnshardOff} }
+
+// RankOptions say of the ranks of the NPU what their dumps do not.
+type RankOptions struct {
+	// Groups are groups that communicate. With a mesh the ranks are sharded otherwise than the
+	// reference.
+	Groups ranks.Groups
 }

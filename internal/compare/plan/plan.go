@@ -3,11 +3,8 @@ package plan
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 
-	"dumptool/internal/batch"
 	"dumptool/internal/compare/pair"
 	"dumptool/internal/compare/record"
 	"dumptool/internal/dumpdir"
@@ -19,47 +16,6 @@ import (
 	"dumptool/internal/tensor"
 	"dumptool/internal/tensorfile"
 )
-
-// NearNames are at most as many names as a hint shows.
-const NearNames = 3
-
-// ClosePools closes what the pools keep open.
-func (p *Plan) ClosePools() {
-	for _, pool := range p.pools {
-		pool.Close()
-	}
-}
-
-// maxWorkers is the most goroutines unless more are asked for.
-const maxWorkers = 16
-
-// ErrNothing is wrapped by the error of a run that had nothing to compare.
-var ErrNothing = lang.Errorf("nothing to compare")
-
-// NothingError says why there is nothing to compare.
-type NothingError struct {
-	Why lang.Sentence
-	// Others say what the files of the run are instead.
-	Others []batch.Message
-}
-
-// Nothingf returns a NothingError, from what lang.Sayf takes.
-func Nothingf(en, zh string, args ...any) *NothingError {
-	return &NothingError{Why: lang.Sayf(en, zh, args...)}
-}
-
-// Error says why there is nothing to compare.
-func (e *NothingError) Error() string { return e.Outcome().Text.String() }
-
-// Unwrap returns ErrNothing.
-func (e *NothingError) Unwrap() error { return ErrNothing }
-
-// Outcome is how the comparison ended.
-func (e *NothingError) Outcome() batch.Outcome {
-	o := batch.Outcomef(batch.Nothing, "nothing to compare: %s", "没有可比对的内容：%s", e.Why)
-	o.Messages = e.Others
-	return o
-}
 
 // Pair is a row before its tensors are read: who is compared with whom.
 type Pair struct {
@@ -113,33 +69,6 @@ type Plan struct {
 	MayCompute bool
 }
 
-// Planner pairs the rounds and tensors of two sides.
-type Planner struct {
-	Pairs []Pair
-	// OtherRounds names the rounds that Options.Pair.Rounds leaves out.
-	OtherRounds []string
-	// RefRounds and NPURounds are the rounds without a partner.
-	RefRounds, NPURounds []*dumpdir.Round
-	Warnings             []lang.Sentence
-
-	options  *Options
-	ref, npu *Side
-	share    *share // the share of a shard, nil for all of the work
-	sharding *sharding
-	rounds   []*Round
-	// otherRounds are the rounds of the NPU behind OtherRounds.
-	otherRounds []*dumpdir.Round
-	// olderBy are the earlier executions of tensors of one round, by the last
-	// one, which is paired.
-	olderBy map[supersededBy][]int
-	calls   []record.CallPair
-	listed  *record.Listed
-	// misplaced are files that cannot be read and belong to no operator.
-	misplaced []misplaced
-	// skipped has the lines of logs by the names of tensors; nil until one is asked for.
-	skipped *filename.Index
-}
-
 // New opens the runs of both sides, pairs their rounds and tensors and orders
 // the pairs.
 func New(ctx context.Context, opt Options) (*Plan, error) {
@@ -176,32 +105,6 @@ func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*P
 	p.pairValues()
 	return p.plan(), nil
 }
-
-// plan is the plan of the pairs, in their order.
-func (p *Planner) plan() *Plan {
-	inventory := shard.NewInventory()
-	for root, side := range []*Side{p.ref, p.npu} {
-		inventory.Add(root, side.run.Listing(), 0, "")
-	}
-	plan := &Plan{Pairs: p.Pairs, Options: p.options, Rows: make([]record.Row, len(p.Pairs)), Rounds: p.rounds, Sharding: p.sharding,
-		pools: []*tensorfile.Pool{p.ref.files, p.npu.files}, Calls: p.calls, Listed: p.listed, inventory: inventory.String(),
-		leftAlone: p.ref.others + p.npu.others, MayCompute: p.npu.mayCompute()}
-	if config := p.options.SideFiles.OpConfig; config != nil {
-		plan.Unused = config.Unused(pair.Names(p.ref.named, p.npu.named))
-	}
-	for i := range plan.Pairs {
-		x := &plan.Pairs[i]
-		plan.Rows[i] = *x.Row
-		x.Row, x.decided = &plan.Rows[i], x.Row.Pair.Status != ""
-	}
-	return plan
-}
-
-// Others counts the files of both runs that are neither dumps nor arrays.
-func (p *Plan) Others() int { return p.leftAlone }
-
-// Listing identifies the files of both runs among which the pairs were found.
-func (p *Plan) Listing() string { return p.inventory }
 
 // openSides lists the runs of both sides, and reads the headers of what is compared.
 func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, err error) {
@@ -243,8 +146,32 @@ func together(ref, npu func() error) error {
 	return cmp.Or(err, <-done)
 }
 
-// DefaultWorkers is the number of goroutines unless another one is asked for.
-func DefaultWorkers() int { return min(store.Workers(), maxWorkers) }
+// Planner pairs the rounds and tensors of two sides.
+type Planner struct {
+	Pairs []Pair
+	// OtherRounds names the rounds that Options.Pair.Rounds leaves out.
+	OtherRounds []string
+	// RefRounds and NPURounds are the rounds without a partner.
+	RefRounds, NPURounds []*dumpdir.Round
+	Warnings             []lang.Sentence
+
+	options  *Options
+	ref, npu *Side
+	share    *share // the share of a shard, nil for all of the work
+	sharding *sharding
+	rounds   []*Round
+	// otherRounds are the rounds of the NPU behind OtherRounds.
+	otherRounds []*dumpdir.Round
+	// olderBy are the earlier executions of tensors of one round, by the last
+	// one, which is paired.
+	olderBy map[supersededBy][]int
+	calls   []record.CallPair
+	listed  *record.Listed
+	// misplaced are files that cannot be read and belong to no operator.
+	misplaced []misplaced
+	// skipped has the lines of logs by the names of tensors; nil until one is asked for.
+	skipped *filename.Index
+}
 
 // PlanSides pairs the tensors of two sides. The pairs are in no order until Sort.
 func PlanSides(opt *Options, ref, npu *Side) *Planner { return planSides(opt, ref, npu, nil) }
@@ -260,6 +187,26 @@ func planSides(opt *Options, ref, npu *Side, mine *share) *Planner {
 	return p
 }
 
+// plan is the plan of the pairs, in their order.
+func (p *Planner) plan() *Plan {
+	inventory := shard.NewInventory()
+	for root, side := range []*Side{p.ref, p.npu} {
+		inventory.Add(root, side.run.Listing(), 0, "")
+	}
+	plan := &Plan{Pairs: p.Pairs, Options: p.options, Rows: make([]record.Row, len(p.Pairs)), Rounds: p.rounds, Sharding: p.sharding,
+		pools: []*tensorfile.Pool{p.ref.files, p.npu.files}, Calls: p.calls, Listed: p.listed, inventory: inventory.String(),
+		leftAlone: p.ref.others + p.npu.others, MayCompute: p.npu.mayCompute()}
+	if config := p.options.SideFiles.OpConfig; config != nil {
+		plan.Unused = config.Unused(pair.Names(p.ref.named, p.npu.named))
+	}
+	for i := range plan.Pairs {
+		x := &plan.Pairs[i]
+		plan.Rows[i] = *x.Row
+		x.Row, x.decided = &plan.Rows[i], x.Row.Pair.Status != ""
+	}
+	return plan
+}
+
 // stale are the names of the name map that their side lacks.
 func (p *Planner) stale() (all []lang.Sentence) {
 	if m := p.options.SideFiles.NameMap; m != nil {
@@ -270,85 +217,18 @@ func (p *Planner) stale() (all []lang.Sentence) {
 	return all
 }
 
-// comparedNames is how many names of a side are held against those of the other one.
-const comparedNames = 300
+// Others counts the files of both runs that are neither dumps nor arrays.
+func (p *Plan) Others() int { return p.leftAlone }
 
-// explainNothing says of each round in which no tensor has a partner, though both sides
-// have some, which names there are on both sides and how many pairs each rule would make.
-func (p *Planner) explainNothing() {
-	type found struct{ pairs, refs, npus int }
-	rounds := map[*Round]found{}
+// Listing identifies the files of both runs among which the pairs were found.
+func (p *Plan) Listing() string { return p.inventory }
+
+// Reads counts the inputs that are read only to find out who feeds whom.
+func (p *Plan) Reads() (inputs int) {
 	for i := range p.Pairs {
-		x := &p.Pairs[i]
-		f := rounds[x.Round]
-		switch {
-		case x.Ref != nil && x.NPU != nil:
-			f.pairs++
-		case x.Row.Pair.Status == record.UnmatchedRef:
-			f.refs++
-		case x.Row.Pair.Status == record.UnmatchedNPU:
-			f.npus++
-		}
-		rounds[x.Round] = f
+		inputs += len(p.Pairs[i].Reads)
 	}
-	var here, there map[*dumpdir.Round][]pair.Tensor
-	for _, r := range p.rounds {
-		if f := rounds[r]; f.pairs > 0 || f.refs == 0 || f.npus == 0 {
-			continue
-		}
-		if here == nil {
-			here, there = p.ref.byRound(), p.npu.byRound()
-		}
-		if refs, npus := here[r.pair.Ref], there[r.pair.NPU]; len(refs) > 0 && len(npus) > 0 {
-			r.Pairing.Nothing = p.nothing(refs, npus)
-		}
-	}
-}
-
-// nothing sets the names of both sides beside each other, and counts the pairs by rule.
-func (p *Planner) nothing(refs, npus []pair.Tensor) []lang.Sentence {
-	var counts []string
-	for _, c := range pair.Count(refs, npus, p.matchOptions(refs)) {
-		text := fmt.Sprintf("%s %d", c.Rule, c.Pairs)
-		if c.Ambiguous > 0 {
-			text += fmt.Sprintf(" and %d ambiguous", c.Ambiguous)
-		}
-		counts = append(counts, text)
-	}
-	return []lang.Sentence{
-		lang.Sayf("no pair; names of the reference and of the NPU beside each other: %s", "没有配对；标杆与 NPU 的名称对照：%s", strings.Join(sideBySide(refs, npus), "; ")),
-		lang.Sayf("pairs by each rule alone: %s", "各规则单独可得的配对数：%s", strings.Join(counts, ", ")),
-	}
-}
-
-// sideBySide are names of the reference, each with the nearest of the NPU.
-func sideBySide(refs, npus []pair.Tensor) []string {
-	here, there := operatorsOf(refs), operatorsOf(npus)
-	var lines []string
-	for _, ref := range here[:min(len(here), NearNames)] {
-		npu := slices.MinFunc(there, func(a, b string) int {
-			return cmp.Or(lang.Distance(ref, a)-lang.Distance(ref, b), lang.CompareNatural(a, b))
-		})
-		lines = append(lines, ref+" | "+npu)
-	}
-	return lines
-}
-
-// operatorsOf are the names of operators, each once, the first of them.
-func operatorsOf(tensors []pair.Tensor) []string {
-	var names []string
-	for i := range tensors {
-		if name := tensors[i].Name(); len(names) < comparedNames && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	slices.SortFunc(names, lang.CompareNatural)
-	return names
-}
-
-// AnyPaired reports whether a report has a pair, compared or not.
-func AnyPaired(rep *record.Report) bool {
-	return rep.Any(func(r *record.Row) bool { return r.Compared() || r.RefFile != "" && r.NPUFile != "" })
+	return inputs
 }
 
 // Records are the rounds as a report has them.
@@ -362,10 +242,15 @@ func records(rounds []*Round) []record.Round {
 	return all
 }
 
-// Reads counts the inputs that are read only to find out who feeds whom.
-func (p *Plan) Reads() (inputs int) {
-	for i := range p.Pairs {
-		inputs += len(p.Pairs[i].Reads)
+// ClosePools closes what the pools keep open.
+func (p *Plan) ClosePools() {
+	for _, pool := range p.pools {
+		pool.Close()
 	}
-	return inputs
 }
+
+// maxWorkers is the most goroutines unless more are asked for.
+const maxWorkers = 16
+
+// DefaultWorkers is the number of goroutines unless another one is asked for.
+func DefaultWorkers() int { return min(store.Workers(), maxWorkers) }

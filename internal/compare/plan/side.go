@@ -22,15 +22,6 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// SideOptions are about the folders of the sides.
-type SideOptions struct {
-	// Skip is a folder whose files are no inputs, that of the results.
-	Skip string
-	// IR is a file or folder of graphs of MindSpore in place of those of the runs,
-	// dumpdir.NoIR for none.
-	IR string
-}
-
 // Tensor is one tensor of a side.
 type Tensor struct {
 	align.Ref

@@ -13,26 +13,6 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// Unshard says whether tensors of ranks are compared with their part of the reference.
-type Unshard string
-
-// The modes.
-const (
-	// UnshardAuto finds out whether the sides are sharded alike.
-	UnshardAuto Unshard = "auto"
-	UnshardOff  Unshard = "off"
-)
-
-// Unshards are all of them.
-func Unshards() []Unshard { return []Unshard{UnshardAuto, UnshardOff} }
-
-// RankOptions say of the ranks of the NPU what their dumps do not.
-type RankOptions struct {
-	// Groups are groups that communicate. With a mesh the ranks are sharded otherwise than the
-	// reference.
-	Groups ranks.Groups
-}
-
 // sharding are the steps whose ranks are sharded otherwise than the reference.
 type sharding struct {
 	steps []*ShardedStep
@@ -249,4 +229,13 @@ func (o *Options) shapeOf(t *dumpdir.Tensor) tensor.Shape {
 		return nil // as above
 	}
 	return of.Shape
+}
+
+// ShardedSteps are the steps that are sharded otherwise, by the names of their rounds.
+func (p *Plan) ShardedSteps() map[string]*ShardedStep {
+	steps := make(map[string]*ShardedStep)
+	for _, r := range p.Rounds {
+		steps[r.Name] = r.sharded
+	}
+	return steps
 }

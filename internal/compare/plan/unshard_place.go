@@ -14,15 +14,6 @@ import (
 	"dumptool/internal/ranks"
 )
 
-// ShardedSteps are the steps that are sharded otherwise, by the names of their rounds.
-func (p *Plan) ShardedSteps() map[string]*ShardedStep {
-	steps := make(map[string]*ShardedStep)
-	for _, r := range p.Rounds {
-		steps[r.Name] = r.sharded
-	}
-	return steps
-}
-
 // Placing: pairs and rows of parts of a reference, and their order across ranks.
 
 // given are the pairs of a round that is sharded otherwise.

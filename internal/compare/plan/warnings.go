@@ -8,18 +8,6 @@ import (
 	"dumptool/internal/lang"
 )
 
-// OrderSource says where the execution order of sorted pairs comes from.
-func (p *Planner) OrderSource() lang.Sentence {
-	return TextOfAll(records(p.rounds), func(r *record.Round) lang.Sentence { return r.OrderSource })
-}
-
-// AllWarnings are those of the listing, of the names that match nothing, and of orders that
-// are not used.
-func (p *Planner) AllWarnings() []lang.Sentence {
-	rounds := records(p.rounds)
-	return slices.Concat(p.Warnings, Unmatched(rounds), Rejected(rounds))
-}
-
 // TextOfAll is what a text of all rounds says: it, or that of the first round and how
 // many have another one.
 func TextOfAll(rounds []record.Round, text func(*record.Round) lang.Sentence) lang.Sentence {
@@ -75,4 +63,16 @@ func Rejected(rounds []record.Round) (warnings []lang.Sentence) {
 	}
 	slices.SortFunc(warnings, func(a, b lang.Sentence) int { return lang.CompareNatural(a.String(), b.String()) })
 	return warnings
+}
+
+// OrderSource says where the execution order of sorted pairs comes from.
+func (p *Planner) OrderSource() lang.Sentence {
+	return TextOfAll(records(p.rounds), func(r *record.Round) lang.Sentence { return r.OrderSource })
+}
+
+// AllWarnings are those of the listing, of the names that match nothing, and of orders that
+// are not used.
+func (p *Planner) AllWarnings() []lang.Sentence {
+	rounds := records(p.rounds)
+	return slices.Concat(p.Warnings, Unmatched(rounds), Rejected(rounds))
 }

@@ -1,0 +1,150 @@
+package conclude
+
+import (
+	"math"
+
+	"dumptool/internal/compare/limits"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
+	"dumptool/internal/lang"
+	"dumptool/internal/optype"
+)
+
+// powers are the sizes of faults of which a report says in how many rows they would have
+// been seen, and powerShare is the share of the rows that is enough.
+var powers = [...]float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, record.MostPower}
+
+const powerShare = 0.9
+
+// meaning is what there is to know about the verdict: whether it proves anything, and of one by
+// evidence whether what came in was the same, how small a fault would have been seen, how much
+// of the network was compared, and what else changes how to read it.
+func meaning(rep *record.Report, s *sums) (m record.Meaning) {
+	if rep.Interrupted {
+		return m
+	}
+	if rep.Standard == "" && (rep.Verdict == string(limits.ByEvidence) || rep.Verdict == string(limits.ByStatistics)) {
+		addEvident(rep, &m, s)
+	}
+	m.NoNumbers = s.empty + s.nan
+	if m.NoVerdict.IsZero() && m.NoNumbers > 0 && m.NoNumbers == s.judged {
+		m.NoVerdict = s.noNumbers()
+	}
+	proof := s.judged > 0 && m.NoVerdict.IsZero() && (rep.Counts[record.Fail] > 0 || m.Power == nil || m.Power.Judged > 0)
+	m.Proof = &proof
+	return m
+}
+
+// noNumbers says what tensors are that were compared and of which none has a number.
+func (s *sums) noNumbers() lang.Sentence {
+	switch {
+	case s.nan == 0:
+		return lang.Sayf("%s empty", "%s为空", tensorsAre(s.empty))
+	case s.empty == 0:
+		return lang.Sayf("%s NaN everywhere on both sides", "%s两侧全为 NaN", tensorsAre(s.nan))
+	}
+	return lang.Sayf("%d tensors: %d empty, %d NaN everywhere on both sides", "共 %d 个张量：%d 个为空，%d 个两侧全为 NaN", s.judged, s.empty, s.nan)
+}
+
+// addEvident adds what there is to know about a verdict by evidence.
+func addEvident(rep *record.Report, m *record.Meaning, s *sums) {
+	m.Operators = &record.Operators{Reference: len(s.refs), NPU: len(s.npus), Compared: len(s.both)}
+	if rep.Verdict == string(limits.ByEvidence) {
+		m.Inputs, m.Power = &s.inputs, s.powerOf(rep)
+	}
+	addStart(rep, m)
+	for _, note := range [...]struct{ kind, en, zh string }{
+		{"convolutions", "HF32: %d convolutions round their inputs to 11 bits (torch_npu.npu.conv.allow_hf32)", "HF32：%d 个卷积将输入舍入到 11 位(torch_npu.npu.conv.allow_hf32)"},
+		{"products", "HF32: %d products of matrices round their inputs to 11 bits (torch_npu.npu.matmul.allow_hf32)", "HF32：%d 个矩阵乘将输入舍入到 11 位(torch_npu.npu.matmul.allow_hf32)"},
+		{"RANDOM", "%d tensors hold other random numbers: the seeds differ; what follows is judged by its actual inputs", "%d 个张量的随机数不同：两侧种子不同；其后的算子按实际输入判定"},
+		{"INDEX_TIE", "indices of %d tensors differ among numbers that are the same but for rounding", "%d 个张量的索引不同，其指向的数值仅有舍入差异"},
+		{"FLIP", "%d tensors hold another choice among values that nearly tie", "%d 个张量在近乎相等的值之间作了不同选择"},
+		{"DRIFTED", "%d weights have drifted apart since the runs began: compare their first step", "%d 个权重自运行开始后逐渐偏离：请比对第一个 step"},
+		{"UNREAD", "%d tensors differ in rows that nothing reads", "%d 个张量在未被读取的行上不同"},
+		{"left out", "%d tensors have elements that are not judged: what selects them is within its own error", "%d 个张量含未判定的元素：选择它们的数值在自身误差之内"},
+	} {
+		if n := s.kinds[note.kind]; n > 0 {
+			m.Notes = append(m.Notes, lang.Sayf(note.en, note.zh, n))
+		}
+	}
+}
+
+// addStart adds whether the runs started alike, of rows that are judged by statistics.
+func addStart(rep *record.Report, m *record.Meaning) {
+	alike, known := true, false
+	for _, row := range rep.All() {
+		s := row.Statistics
+		if known = known || s != nil; s == nil || !finding.Has(row.Reasons, finding.StartedApart) || !row.IsOrigin() {
+			continue
+		}
+		alike = false
+		m.Start = append(m.Start, record.Start{Op: row.Op, Tensor: s.Place(row), Parameter: row.Evidence.Kind == "parameter", Why: row.Reasons[0].Evidence})
+	}
+	if known {
+		m.StartedAlike = &alike
+	}
+	for i := range rep.Rounds {
+		if why := rep.Rounds[i].NoVerdict; !why.IsZero() && rep.Counts[record.Fail] == 0 && m.NoVerdict.IsZero() {
+			m.NoVerdict = why
+		}
+	}
+}
+
+// addEvidence adds what the evidence of a row is.
+func (s *sums) addEvidence(row *record.Row, e *record.Evidence) {
+	switch {
+	case !e.Start || row.Noise == nil:
+	case row.Noise.RMS == 0 && row.Noise.NonFinite == 0:
+		s.inputs.Equal++
+	case row.IsOrigin():
+		s.inputs.Differ++
+	default:
+		s.inputs.Rounding++
+	}
+	kind := e.Kind
+	if e.HF32 {
+		if kind = "products"; optype.OfOperator(row.OpType, row.Op).Form == optype.Convolution {
+			kind = "convolutions"
+		}
+	}
+	if e.LeftOut > 0 {
+		kind = "left out"
+	}
+	s.kinds[kind]++
+}
+
+// addPower adds how small a fault would have been seen in a row that no origin damaged.
+func (s *sums) addPower(row int, e *record.Evidence) {
+	if e.Level == record.IsOrigin || len(e.FedBy) > 0 || !e.Power.Defined() {
+		return
+	}
+	s.power.Of++
+	if e.Judged {
+		s.power.Judged++
+		s.deepest = max(s.deepest, row)
+	}
+	for i, size := range powers {
+		if e.Power.Value() <= size {
+			s.seen[i]++
+		}
+	}
+}
+
+// powerOf says how small a fault would have been seen in most of these rows.
+func (s *sums) powerOf(rep *record.Report) *record.Power {
+	p := s.power
+	if p.Of == 0 {
+		return nil
+	}
+	if s.deepest >= 0 {
+		p.Deepest = rep.Row(s.deepest).Name()
+	}
+	for i, size := range powers {
+		p.Size = size
+		p.Share = math.Floor(100*float64(s.seen[i])/float64(p.Of)) / 100
+		if float64(s.seen[i]) >= powerShare*float64(p.Of) {
+			break
+		}
+	}
+	return &p
+}

@@ -1,0 +1,394 @@
+package execute
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/compare/align"
+	"dumptool/internal/compare/diagnose"
+	"dumptool/internal/compare/metrics"
+	"dumptool/internal/compare/plan"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/finding"
+	"dumptool/internal/guard"
+	"dumptool/internal/lang"
+	"dumptool/internal/safefile"
+	"dumptool/internal/tensor"
+)
+
+// part compares a pair; nil if ctx ended before it was finished.
+func (e *executor) part(ctx context.Context, i int) *Part {
+	x := &e.plan.Pairs[i]
+	part := &Part{Pair: i, Row: x.Row}
+	if x.Row.Pair.Status != "" {
+		return part
+	}
+	defer e.use(x.Ref)()
+	err := guard.Do(func() error { return errors.Join(e.compare(ctx, x, part), e.read(ctx, x, part.Row)) })
+	row := part.Row
+	var padding *align.PaddingError
+	switch {
+	case ended(err):
+		return nil
+	case errors.As(err, &padding):
+		row.Pair.Status = record.ShapeMismatch
+		row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: finding.SizeMismatch, Confidence: finding.High, Evidence: lang.Error(err)})
+	case err != nil:
+		plan.Unread(row, err)
+	}
+	return part
+}
+
+// compare opens a pair, aligns it and compares it: every step that reads the
+// tensors works on the files that were opened here.
+func (e *executor) compare(ctx context.Context, x *plan.Pair, part *Part) error {
+	for _, t := range []*plan.Tensor{x.Ref, x.NPU} {
+		if t.Err != nil {
+			return safefile.WithPath(t.Path, t.Err)
+		}
+	}
+	if x.Ref.Table || x.NPU.Table {
+		return e.byStatistics(ctx, x, part.Row)
+	}
+	a, err := e.align(x, true)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	a.Prefetch()
+	e.pairs <- struct{}{}
+	defer func() { <-e.pairs }()
+	e.slots <- struct{}{}
+	defer func() { <-e.slots }()
+	atol, rtol := e.config(part.Row)
+	limits := e.opt.Judge.Limits.Limits(a.Ref.DType, a.NPU.DType, atol, rtol)
+	describe(part.Row, a, limits)
+	if a.Status != "" {
+		part.Row.Pair.Status, part.Row.Shape = a.Status, nil
+		part.Row.Pair.Reasons = append(part.Row.Pair.Reasons, a.Reasons...)
+		contradict(x, a, nil, part.Row)
+		return e.examine(ctx, a, part, nil)
+	}
+	if e.opt.Standard.Name != "" {
+		return e.accept(ctx, x, a, part)
+	}
+	a, res, err := e.byOrder(ctx, a, part)
+	if err == nil {
+		err = e.examine(ctx, a, part, res)
+	}
+	if err == nil && e.opt.Second != "" {
+		err = e.second(ctx, x, a, part)
+	}
+	if err == nil {
+		contradict(x, a, res, part.Row)
+	}
+	e.keep(res, part.Row)
+	return err
+}
+
+// byOrder compares a pair by the order of axes that is most likely, and where
+// that is a guess and fails by the others: the first by which the tensors agree
+// counts, else one with less than half of the errors. It returns the alignment
+// that counts and its result.
+func (e *executor) byOrder(ctx context.Context, a *align.Alignment, part *Part) (used *align.Alignment, res *metrics.Result, err error) {
+	before := *part.Row
+	if res, err = e.judged(ctx, a, part.Row); err != nil {
+		return nil, nil, err
+	}
+	used = a
+	for i := 1; i < a.Orders() && part.Row.Pair.Status == record.Fail; i++ {
+		if a.SameView(i) {
+			continue // and fails as well
+		}
+		other, row := a.Use(i), before
+		found, err := e.judged(ctx, other, &row)
+		if err != nil {
+			return nil, res, err
+		}
+		if row.Pair.Status != record.Fail || 2*row.Errors < part.Row.Errors {
+			row.Notes = slices.Concat(before.Notes[:len(before.Notes)-len(a.Notes)], other.Notes)
+			*part.Row, part.order, used, res = row, i, other, found
+		}
+	}
+	return used, res, nil
+}
+
+// judged compares an alignment and judges the numbers.
+func (e *executor) judged(ctx context.Context, a *align.Alignment, row *record.Row) (*metrics.Result, error) {
+	req := e.request(a, row.Limits)
+	req.LateAxes = true
+	res, err := e.measureNoise(ctx, a, req)
+	if err != nil {
+		return nil, err
+	}
+	if err := cmp.Or(a.Verify(), a.CheckPadding(ctx, res)); err != nil {
+		return nil, err
+	}
+	if e.opt.KLD {
+		if res.KLD, err = e.kld(ctx, a, req, res); err != nil {
+			return nil, err
+		}
+	}
+	if res.Total == 0 {
+		row.Notes = append(slices.Clip(row.Notes), lang.Sayf("empty", "空张量"))
+	}
+	e.opt.Judge.Verdict.Judge(row, res)
+	downgrade(row)
+	if row.Pair.Status != record.Pass || e.opt.Keep {
+		err = e.addAxes(ctx, a, req, res)
+	}
+	return res, err
+}
+
+// request is what the metrics need to know about a pair.
+func (e *executor) request(a *align.Alignment, l record.Limits) metrics.Request {
+	req := a.Request(metrics.Limits{Atol: l.Atol, Rtol: l.Rtol, Mode: e.opt.Judge.Mode})
+	req.Top, req.List, req.Points = e.opt.Top, e.opt.List, e.opt.Points
+	return req
+}
+
+// measure computes the metrics of an alignment. The segments of a large pair are
+// worked on side by side and merged in their order.
+func (e *executor) measure(ctx context.Context, a *align.Alignment, req metrics.Request) (*metrics.Result, error) {
+	engine, err := e.pool.New(req)
+	if err != nil {
+		return nil, err
+	}
+	if engine.Segments() > 1 {
+		return e.segments(ctx, a, engine)
+	}
+	r, err := a.Readers(&e.buffers)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return engine.Compare(ctx, r.Ref, r.NPU)
+}
+
+// segments computes the segments of a pair on all workers that are free. The
+// caller's place among them is one of those.
+func (e *executor) segments(ctx context.Context, a *align.Alignment, engine *metrics.Engine) (*metrics.Result, error) {
+	<-e.slots
+	defer func() { e.slots <- struct{}{} }()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	numbers := make([]int64, engine.Segments())
+	for i := range numbers {
+		numbers[i] = int64(i)
+	}
+	type outcome struct {
+		part *metrics.Partial
+		err  error
+	}
+	merger := engine.NewMerger()
+	var failed error
+	read, each := int64(0), metrics.SegmentElements*int64(a.Ref.DType.UnitSize()+a.NPU.DType.UnitSize())
+	defer func() { e.progress.add(-read) }()
+	err := batch.Run(ctx, batch.Options{Workers: e.opt.Workers}, numbers, nil,
+		func(ctx context.Context, segment int64) outcome {
+			e.slots <- struct{}{}
+			defer func() { <-e.slots }()
+			part, err := e.segment(ctx, a, engine, segment)
+			return outcome{part, err}
+		},
+		func(_ int, o outcome) {
+			if failed == nil && o.err == nil {
+				o.err = merger.Add(o.part)
+				read += each
+				e.progress.add(each)
+			}
+			if failed == nil && o.err != nil {
+				failed = o.err
+				stop()
+			}
+		})
+	if failed != nil {
+		return nil, failed
+	}
+	if err != nil {
+		return nil, err
+	}
+	return merger.Finish(), nil
+}
+
+// segment computes one segment of a pair.
+func (e *executor) segment(ctx context.Context, a *align.Alignment, engine *metrics.Engine, segment int64) (*metrics.Partial, error) {
+	r, err := a.Readers(&e.buffers)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	first := segment * metrics.SegmentElements
+	r.Expect(first, first+metrics.SegmentElements)
+	return engine.Run(ctx, segment, r.Ref, r.NPU)
+}
+
+// addAxes completes the profiles of the axes of a pair that shows them. What precedes the first
+// error of a segment is read once more for it: most pairs have no error, and need no profiles.
+func (e *executor) addAxes(ctx context.Context, a *align.Alignment, req metrics.Request, res *metrics.Result) error {
+	if len(res.WithoutAxes) == 0 {
+		return nil
+	}
+	r, err := a.Readers(&e.buffers)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return e.pool.AddAxes(ctx, req, res, r.Ref, r.NPU)
+}
+
+// kld computes the Kullback-Leibler divergence in a second pass: elements are scaled by the
+// ranges of both sides.
+func (e *executor) kld(ctx context.Context, a *align.Alignment, req metrics.Request, res *metrics.Result) (metrics.Metric, error) {
+	r, err := a.Readers(&e.buffers)
+	if err != nil {
+		return metrics.Metric{}, err
+	}
+	defer r.Close()
+	return e.pool.KLD(ctx, req, res, r.Ref, r.NPU)
+}
+
+// align opens a pair and aligns it, with whole to read all of it.
+func (e *executor) align(x *plan.Pair, whole bool) (*align.Alignment, error) {
+	return e.aligner.Align(align.Pair{Op: x.Row.Op, Ref: &x.Ref.Ref, NPU: &x.NPU.Ref, Format: x.Format, Whole: whole, Part: x.Row.Part})
+}
+
+// config returns the limits of the operator of a row in op_config.csv.
+func (e *executor) config(row *record.Row) (atol, rtol *float64) {
+	if e.opt.SideFiles.OpConfig == nil {
+		return nil, nil
+	}
+	l, _ := e.opt.SideFiles.OpConfig.Find(row.Op, row.NPUOp)
+	return l.Atol, l.Rtol
+}
+
+// describe sets what is known of a pair before it is compared.
+func describe(row *record.Row, a *align.Alignment, limits record.Limits) {
+	row.Shape, row.RefShape, row.NPUShape = a.Shape, a.Ref.Shape, a.NPU.Shape
+	if row.RefShape != nil && row.NPUShape != nil && row.NPUShape.Equal(row.RefShape) {
+		row.NPUShape = row.RefShape // most often, and the row keeps one of them
+	}
+	row.RefDType, row.NPUDType = a.Ref.DType, a.NPU.DType
+	row.Notes, row.Warnings = append(row.Notes, a.Notes...), a.Warnings
+	row.Partial, row.Forced = a.Partial, a.Forced
+	row.Limits = limits
+}
+
+// contradict warns of what dump.json says of the tensors of a pair and their files do not hold.
+func contradict(x *plan.Pair, a *align.Alignment, res *metrics.Result, row *record.Row) {
+	for _, side := range []struct {
+		*plan.Tensor
+		view  *align.View
+		stats func(*metrics.Result) *metrics.SideStats
+	}{{x.Ref, &a.Ref, func(r *metrics.Result) *metrics.SideStats { return &r.Ref }}, {x.NPU, &a.NPU, func(r *metrics.Result) *metrics.SideStats { return &r.NPU }}} {
+		src := side.view.File()
+		if src == nil {
+			continue
+		}
+		var all *tensor.Stats
+		if n, ok := src.Shape.Count(); res != nil && ok && n == res.Total { // not a part of it
+			all = side.stats(res).Of(res.Total)
+		}
+		if differs := side.Statistics.Contradiction(src, all); differs != nil {
+			row.Warnings = append(row.Warnings, lang.Sayf("%s: %v", "%s：%v", side.Path, differs))
+		}
+	}
+}
+
+// downgrade lowers a verdict on tensors that were not compared as they are.
+func downgrade(row *record.Row) {
+	if row.Pair.Status == record.Pass && row.Forced {
+		row.Pair.Status = record.Warn
+		row.Pair.Reasons = append(row.Pair.Reasons, finding.Finding{Code: finding.ShapeDiffers, Confidence: finding.High,
+			Evidence: lang.Sayf("compared flat: reference is %v, NPU is %v", "展平后比对：标杆为 %v，NPU 为 %v", row.RefShape, row.NPUShape)})
+	}
+	if row.Pair.Status != record.Fail && row.Partial {
+		row.Pair.Status = record.Partial
+	}
+}
+
+// examine inspects the tensors of a failing row for its cause. A row whose shapes
+// differ has no result.
+func (e *executor) examine(ctx context.Context, a *align.Alignment, part *Part, res *metrics.Result) error {
+	row := part.Row
+	if row.Pair.Status == record.Fail || row.Pair.Status == record.ShapeMismatch && sameCount(row.RefShape, row.NPUShape) {
+		r, err := a.Readers(&e.buffers)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		r.Expect(0, 0) // a few elements here and there
+		in := diagnose.Tensors{Result: res, Request: e.request(a, row.Limits), Ref: r.Ref, NPU: r.NPU}
+		if res == nil {
+			in.NPUShape = row.NPUShape
+		}
+		row.Patterns, row.Uneven, err = diagnose.Examine(ctx, in)
+		switch {
+		case ended(err):
+			return err
+		case err != nil:
+			row.Undiagnosed = lang.Sayf("%s: not diagnosed: %v", "%s：未能诊断：%v", row.Name(), err)
+		}
+	}
+	return nil
+}
+
+func sameCount(a, b tensor.Shape) bool {
+	n, _ := a.Count()
+	m, _ := b.Count()
+	return n == m
+}
+
+// keep gives a row what reports show of its result: one beyond the limits has a file of
+// its errors.
+func (e *executor) keep(res *metrics.Result, row *record.Row) {
+	if res == nil {
+		return
+	}
+	if !e.opt.Keep {
+		if row.Pair.Status == record.Pass {
+			e.pool.Recycle(res)
+		}
+		Trim(res, row.Pair.Status, e.opt.Bins, e.opt.Axes)
+	}
+	if res.LacksSquares() {
+		row.Notes = append(slices.Clip(row.Notes), lang.Sayf("magnitudes reach 2^400, or none is above 2^-400: no cosine, RED, rms and other metrics over squares",
+			"绝对值达到 2^400，或均不超过 2^-400：没有余弦相似度、RED、均方根等基于平方的指标"))
+	}
+	row.Result, row.Noise, res.Noise = res, res.Noise, nil
+	if row.Noise == nil {
+		return
+	}
+	if ok, off := row.Noise.IsOf(row.Said); !ok && off > 0 {
+		row.Notes = append(row.Notes, lang.Sayf("said to be %s, %.3g %% of the elements are none", "标称为 %s，但 %.3g %% 的元素不是", row.Said, 100*off))
+	}
+}
+
+// Trim drops the details of the result of a row that no report has. The profiles of axes and
+// the histograms of bad rows stay if bins is set.
+func Trim(res *metrics.Result, status record.Status, bins, axes bool) {
+	if !bins && (!axes || status != record.Fail) {
+		res.Axes = nil
+	}
+	res.ErrorOffsets = nil
+	if status == record.Pass || !bins {
+		res.AbsHistogram.Bins, res.RelHistogram.Bins = nil, nil
+	}
+	if status == record.Pass {
+		res.Worst, res.Listed, res.Axes = nil, nil, nil
+		return
+	}
+	res.AbsHistogram, res.RelHistogram = record.FoldHistogram(res.AbsHistogram), record.FoldHistogram(res.RelHistogram)
+	if status != record.Fail {
+		res.Listed = nil // only failures have a file of errors
+	}
+	res.Axes = record.FoldAxes(res.Axes)
+}
+
+// ended reports whether an error is that of a context that is done.
+func ended(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}

@@ -1,0 +1,121 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dumptool/internal/batch"
+	"dumptool/internal/compare/pair"
+	"dumptool/internal/compare/record"
+	"dumptool/internal/dumpdir"
+	"dumptool/internal/lang"
+)
+
+// ErrNothing is wrapped by the error of a run that had nothing to compare.
+var ErrNothing = lang.Errorf("nothing to compare")
+
+// NothingError says why there is nothing to compare.
+type NothingError struct {
+	Why lang.Sentence
+	// Others say what the files of the run are instead.
+	Others []batch.Message
+}
+
+// Nothingf returns a NothingError, from what lang.Sayf takes.
+func Nothingf(en, zh string, args ...any) *NothingError {
+	return &NothingError{Why: lang.Sayf(en, zh, args...)}
+}
+
+// Error says why there is nothing to compare.
+func (e *NothingError) Error() string { return e.Outcome().Text.String() }
+
+// Unwrap returns ErrNothing.
+func (e *NothingError) Unwrap() error { return ErrNothing }
+
+// Outcome is how the comparison ended.
+func (e *NothingError) Outcome() batch.Outcome {
+	o := batch.Outcomef(batch.Nothing, "nothing to compare: %s", "没有可比对的内容：%s", e.Why)
+	o.Messages = e.Others
+	return o
+}
+
+// comparedNames is how many names of a side are held against those of the other one.
+const comparedNames = 300
+
+// NearNames are at most as many names as a hint shows.
+const NearNames = 3
+
+// explainNothing says of each round in which no tensor has a partner, though both sides
+// have some, which names there are on both sides and how many pairs each rule would make.
+func (p *Planner) explainNothing() {
+	type found struct{ pairs, refs, npus int }
+	rounds := map[*Round]found{}
+	for i := range p.Pairs {
+		x := &p.Pairs[i]
+		f := rounds[x.Round]
+		switch {
+		case x.Ref != nil && x.NPU != nil:
+			f.pairs++
+		case x.Row.Pair.Status == record.UnmatchedRef:
+			f.refs++
+		case x.Row.Pair.Status == record.UnmatchedNPU:
+			f.npus++
+		}
+		rounds[x.Round] = f
+	}
+	var here, there map[*dumpdir.Round][]pair.Tensor
+	for _, r := range p.rounds {
+		if f := rounds[r]; f.pairs > 0 || f.refs == 0 || f.npus == 0 {
+			continue
+		}
+		if here == nil {
+			here, there = p.ref.byRound(), p.npu.byRound()
+		}
+		if refs, npus := here[r.pair.Ref], there[r.pair.NPU]; len(refs) > 0 && len(npus) > 0 {
+			r.Pairing.Nothing = p.nothing(refs, npus)
+		}
+	}
+}
+
+// nothing sets the names of both sides beside each other, and counts the pairs by rule.
+func (p *Planner) nothing(refs, npus []pair.Tensor) []lang.Sentence {
+	var counts []string
+	for _, c := range pair.Count(refs, npus, p.matchOptions(refs)) {
+		text := fmt.Sprintf("%s %d", c.Rule, c.Pairs)
+		if c.Ambiguous > 0 {
+			text += fmt.Sprintf(" and %d ambiguous", c.Ambiguous)
+		}
+		counts = append(counts, text)
+	}
+	return []lang.Sentence{
+		lang.Sayf("no pair; names of the reference and of the NPU beside each other: %s", "没有配对；标杆与 NPU 的名称对照：%s", strings.Join(sideBySide(refs, npus), "; ")),
+		lang.Sayf("pairs by each rule alone: %s", "各规则单独可得的配对数：%s", strings.Join(counts, ", ")),
+	}
+}
+
+// sideBySide are names of the reference, each with the nearest of the NPU.
+func sideBySide(refs, npus []pair.Tensor) []string {
+	here, there := operatorsOf(refs), operatorsOf(npus)
+	var lines []string
+	for _, ref := range here[:min(len(here), NearNames)] {
+		npu := slices.MinFunc(there, func(a, b string) int {
+			return cmp.Or(lang.Distance(ref, a)-lang.Distance(ref, b), lang.CompareNatural(a, b))
+		})
+		lines = append(lines, ref+" | "+npu)
+	}
+	return lines
+}
+
+// operatorsOf are the names of operators, each once, the first of them.
+func operatorsOf(tensors []pair.Tensor) []string {
+	var names []string
+	for i := range tensors {
+		if name := tensors[i].Name(); len(names) < comparedNames && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, lang.CompareNatural)
+	return names
+}
