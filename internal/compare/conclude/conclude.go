@@ -76,7 +76,7 @@ func addUnreached(p *plan.Plan, rep *record.Report, parts []execute.Part) {
 // of its rows and of who feeds whom among them. An interrupted run is not judged, and
 // rows that a standard judges are operators of their own.
 func (o *Options) judgeRounds(rep *record.Report) {
-	Begin(rep.Rows)
+	begin(rep.Rows)
 	if rep.Interrupted || o.Standard.Name != "" {
 		return
 	}
@@ -161,8 +161,8 @@ func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *dia
 	}
 }
 
-// Begin sets the verdicts on rows to what their pairs alone say, and what they are by themselves.
-func Begin(rows []record.Row) {
+// begin sets the verdicts on rows to what their pairs alone say, and what they are by themselves.
+func begin(rows []record.Row) {
 	for i := range rows {
 		rows[i].Verdict = record.Verdict{Status: rows[i].Pair.Status, Reasons: slices.Clone(rows[i].Pair.Reasons), Self: rows[i].Self}
 	}

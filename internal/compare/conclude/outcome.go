@@ -58,7 +58,7 @@ func ParseRequired(text string) (r Required, ok bool) {
 // coverage.
 func (o *Options) Outcome(rep *record.Report) batch.Outcome {
 	failOn := o.FailOn
-	if !plan.anyPaired(rep) { // what has several partners is no failure of anything
+	if !anyPaired(rep) { // what has several partners is no failure of anything
 		failOn = slices.DeleteFunc(slices.Clone(failOn), func(s record.Status) bool { return s == record.Ambiguous })
 	}
 	failed, compared, crashed := failures(rep, failOn), 0, 0
