@@ -434,8 +434,8 @@ func (e *executor) judged(ctx context.Context, a *align.Alignment, row *record.R
 	return res, err
 }
 
-// addAxes completes the profiles of the axes of a pair that shows them. What precedes the first
-// error of a segment is read once more for it: most pairs have no error, and need no profiles.
+// addAxes completes the profiles of the axes of a pair that shows them. The elements before the
+// first error of each segment are read once more: most pairs have no error and show no profiles.
 func (e *executor) addAxes(ctx context.Context, a *align.Alignment, req metrics.Request, res *metrics.Result) error {
 	if len(res.WithoutAxes) == 0 {
 		return nil
