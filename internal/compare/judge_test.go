@@ -83,13 +83,13 @@ func TestJudgeAgain(t *testing.T) {
 		if got.Errors != nil && *got.Errors != truth.Errors {
 			t.Fatalf("%d errors, told %d", truth.Errors, *got.Errors)
 		}
-		if got.Status != conclude.Undecided && (got.Status == record.Fail) != (truth.Pair.Status == record.Fail) {
+		if got.Status != limits.Undecided && (got.Status == record.Fail) != (truth.Pair.Status == record.Fail) {
 			t.Fatalf("judged %s, is %s with %d errors", got.Status, truth.Pair.Status, truth.Errors)
 		}
 		if now == was && (got.Status != truth.Pair.Status || got.Errors == nil) {
 			t.Fatalf("judged %s by the limits of the run, is %s", got.Status, truth.Pair.Status)
 		}
-		if all++; got.Status != conclude.Undecided {
+		if all++; got.Status != limits.Undecided {
 			decided++
 		}
 	})
@@ -129,8 +129,8 @@ func TestJudgeModes(t *testing.T) {
 		{metrics.Limits{Atol: 1, Mode: metrics.BothExceeded}, record.Pass},
 		{metrics.Limits{Rtol: 0.3, Mode: metrics.BothExceeded}, record.Pass},
 		{metrics.Limits{Atol: 1, Rtol: 0.3, Mode: metrics.EitherExceeded}, record.Pass},
-		{metrics.Limits{Atol: 0.9, Rtol: 0.2, Mode: metrics.BothExceeded}, conclude.Undecided},
-		{metrics.Limits{Atol: 1, Rtol: 0.2, Mode: metrics.EitherExceeded}, conclude.Undecided},
+		{metrics.Limits{Atol: 0.9, Rtol: 0.2, Mode: metrics.BothExceeded}, limits.Undecided},
+		{metrics.Limits{Atol: 1, Rtol: 0.2, Mode: metrics.EitherExceeded}, limits.Undecided},
 	} {
 		if got := again(t, doc, c.l, strict); got.Status != c.want {
 			t.Errorf("%+v: %s, want %s", c.l, got.Status, c.want)
@@ -203,7 +203,7 @@ func TestJudgeExact(t *testing.T) {
 	}
 	// One of four is wrong, at least one and at most two as far as the document tells: it passes
 	// a share of a half, and no share below a quarter.
-	for ratio, want := range map[float64]record.Status{0.2: record.Fail, 0.25: conclude.Undecided, 0.5: record.Pass} {
+	for ratio, want := range map[float64]record.Status{0.2: record.Fail, 0.25: limits.Undecided, 0.5: record.Pass} {
 		if got := again(t, doc, metrics.Limits{Atol: 1.5}, limits.Verdict{NaN: limits.NaNStrict, MaxErrorRatio: ratio}); got.Status != want || got.Errors != nil {
 			t.Errorf("a share of %g: %s, want %s with a number of errors that is not known", ratio, got.Status, want)
 		}

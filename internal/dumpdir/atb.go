@@ -18,7 +18,7 @@ import (
 //	atb_dump_data/data/{device}_{pid}/{count}/{id}_{op}/[{id}_{op}/...]{before|after}/intensor{k}[_{name}].bin
 //	atb_dump_data/data/{device}_{pid}/{count}/statistic.csv
 //
-// The folders from the count on name the operator, the outermost first.
+// The folders below the count are the operator and the operators around it, the outermost first.
 var atbProducer = producer{name: ATB, locate: locateATB, identify: identifyATB, finish: finishATB}
 
 var (
@@ -76,8 +76,8 @@ func hasATBStatistics(f *Folder) bool {
 	return err == nil && atbProcess().MatchString(store.Base(store.Dir(abs)))
 }
 
-// atbName is the operator that folders name: those that begin with an id, without
-// the last one of before or after.
+// atbName is the operator of folders: the last folders that begin with an id, before or after
+// excluded.
 func atbName(p folderPath) string {
 	if n := len(p); n > 0 && (p[n-1].Name == atbBefore || p[n-1].Name == atbAfter) {
 		p = p[:n-1]
@@ -89,7 +89,7 @@ func atbName(p folderPath) string {
 	return p[first:].join()
 }
 
-// identifyATB says which tensor a file in a folder of an operator holds.
+// identifyATB returns the tensor of a file in a folder of an operator.
 func identifyATB(f *File) identity {
 	n, ok := atbTensor(f.Name)
 	if !ok {
@@ -103,7 +103,7 @@ func identifyATB(f *File) identity {
 	return id
 }
 
-// atbIdentity is the operator 0_WordEmbedding/0_GatherOperation.
+// atbIdentity is the identity of an operator such as 0_WordEmbedding/0_GatherOperation.
 func atbIdentity(op string) identity {
 	id := identity{op: op, opType: op[strings.LastIndexByte(op, '/')+1:]}
 	for part := range strings.SplitSeq(op, "/") {
@@ -137,8 +137,7 @@ func finishATB(r *reader, folders []*Folder) {
 	}
 }
 
-// atbRowName is the operator of a row as the folders have it: A/B with the ids 0_1
-// is 0_A/1_B.
+// atbRowName is the operator of a row in the form of folders: A/B with the ids 0_1 is 0_A/1_B.
 func atbRowName(s *statisticRow) string {
 	names, ids := strings.Split(s.opName, "/"), strings.Split(s.opID, "_")
 	if len(names) != len(ids) {

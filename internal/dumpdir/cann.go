@@ -32,8 +32,7 @@ func locateCANN(p folderPath, f *Folder) (place, bool) {
 	return locateAny(p), true
 }
 
-// locateTime reads the folders around a start time, false if there is none above a
-// device.
+// locateTime reads the folders around a start time above a device, false for none.
 func locateTime(p folderPath) (place, bool) {
 	time := -1
 	for i := range p {
@@ -56,7 +55,7 @@ func locateTime(p folderPath) (place, bool) {
 	}
 	above := p.at(time - 1)
 	if above.Kind == filename.StepFolder || above.Kind == filename.NumberFolder {
-		// The iteration counts inside the step.
+		// The iteration is a number inside the step.
 		rest = append(slices.Clone(rest), filename.Folder{Name: at.at.Step})
 		at.at.Step = number(above.Value)
 	}
@@ -67,8 +66,8 @@ func locateTime(p folderPath) (place, bool) {
 	return at, true
 }
 
-// withoutTime returns the name of a model without the start time in it: the graphs
-// of GE have one, as in ge_default_20210818163201_21.
+// withoutTime removes the start time from the name of a model, such as the graph
+// ge_default_20210818163201_21 of GE.
 func withoutTime(model string) string {
 	parts := strings.Split(model, "_")
 	kept := slices.DeleteFunc(slices.Clone(parts), func(s string) bool { return filename.ParseFolder(s).Kind == filename.TimeFolder })
@@ -78,13 +77,13 @@ func withoutTime(model string) string {
 	return strings.Join(kept, "_")
 }
 
-// The folder of HPAA's tools (DUMP_MEMORY_PATH): cpu and npu with an array an
-// operator, and result with the order in which they ran.
+// The folder of HPAA's tools (DUMP_MEMORY_PATH): cpu and npu with an array for each operator, and
+// result with the execution order.
 var hpaaProducer = producer{name: HPAA, locate: locateHPAA, finish: finishHPAA}
 
 const hpaaResult = "result"
 
-// hpaaResults are files of HPAA's results, of which one is enough to know it.
+// hpaaResults are names of HPAA's results. Each identifies its folder.
 var hpaaResults = []string{sidefile.RuntimeName, sidefile.ConsumersName, "dump_memory_nodename.log", "check_skip.log", "concate_skip.log", "invalid_out_nodename.log"}
 
 func locateHPAA(p folderPath, f *Folder) (place, bool) {
@@ -97,11 +96,11 @@ func locateHPAA(p folderPath, f *Folder) (place, bool) {
 	return locateAny(p), true
 }
 
-// IsHPAA reports whether HPAA wrote the folder at a path: its order of the nodes is there.
+// IsHPAA reports whether HPAA wrote the folder at a path: it has an execution order.
 func IsHPAA(path string) bool { return runtimeOf(&Folder{Path: path}) != "" }
 
-// runtimeOf returns the path of the order of a folder: in it, in its results, or in
-// those beside it; empty for none.
+// runtimeOf returns the path of the execution order of a folder: in the folder, in its results, or
+// in the results beside it; empty for none.
 func runtimeOf(f *Folder) string {
 	dirs := []string{f.Path, store.Join(f.Path, hpaaResult)}
 	if base := store.Base(f.Path); base == "npu" || base == "cpu" {

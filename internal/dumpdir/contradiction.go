@@ -11,10 +11,10 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// Contradiction says what dump.json of msprobe has of a tensor and its file does not hold: the
-// first of dtype, shape, max, min, mean and norm; nil where they agree, and for statistics that
-// are not those of dump.json. What the file holds are the statistics of all elements, nil where
-// they are not known; the norm may be missing. What dump.json does not have is not compared.
+// Contradiction compares the description of a tensor in msprobe's dump.json with its file and
+// returns the first difference in dtype, shape, max, min, mean and norm, nil for none. all are the
+// statistics of the elements, nil if unknown; its norm may be missing. Values that are missing in
+// dump.json are not compared.
 func (s *Statistics) Contradiction(src *tensorfile.Tensor, all *tensor.Stats) error {
 	if s == nil || s.Spot.Tensor == "" || !layout.IsHost(src.Format) {
 		return nil
@@ -45,19 +45,19 @@ func (s *Statistics) Contradiction(src *tensorfile.Tensor, all *tensor.Stats) er
 	return nil
 }
 
-// isNarrow reports whether float32 stands for a type: MindSpore keeps bfloat16 so, msprobe the
+// isNarrow reports whether a file of float32 may hold a type: MindSpore stores bfloat16 so, msprobe
 // types of eight bits.
 func isNarrow(d tensor.DType) bool {
 	return d.Bits() <= 16 && (d.Host() == tensor.HostFloat16 || d.Host() == tensor.HostFloat32)
 }
 
-// isCodes reports whether bytes of a file are the codes of another type, which arrays do not have.
+// isCodes reports whether bytes in a file are codes of a type that arrays do not have.
 func isCodes(stored, d tensor.DType) bool {
 	isByte := func(d tensor.DType) bool { return d == tensor.Int8 || d == tensor.Uint8 }
 	return isByte(stored) && !isByte(d) && d != tensor.Bool && d.Bits() <= 8
 }
 
-// short is a number as people read it.
+// short formats a number in few digits.
 func short(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
 		return strconv.FormatFloat(x, 'f', -1, 64)
@@ -65,13 +65,13 @@ func short(x float64) string {
 	return strconv.FormatFloat(x, 'g', -1, 32)
 }
 
-// held are the elements of a file as the frameworks make statistics of them: with NaN and
-// infinities, of float16 and bfloat16 in these types, of float64 and integers in float32.
+// held are the statistics of a file as frameworks compute them: with NaN and infinities; in float16
+// and bfloat16 for these types, else in float32.
 type held struct {
 	*tensor.Stats
-	// digits are the bits of numbers of the type of the statistics, limit is the largest of
-	// them, and tiny how far rounding puts the smallest off. slack is the relative error of a
-	// result.
+	// digits is the number of significant bits of the type of the statistics, limit its largest
+	// number, tiny the largest rounding error of its smallest numbers. slack is the relative
+	// error of a sum.
 	digits             int
 	limit, tiny, slack float64
 }
@@ -86,7 +86,7 @@ func newHeld(d tensor.DType, s *tensor.Stats) *held {
 	return &held{s, 24, math.MaxFloat32, 0x1p-126, 0}
 }
 
-// differs compares a statistic of dump.json with that of the elements, which is v.
+// differs compares a statistic of dump.json with the value v from the elements.
 func (h *held) differs(what Statistic, said float64) (v float64, differs bool) {
 	switch what {
 	case Max:
@@ -111,7 +111,7 @@ func (h *held) extreme(said float64, of func(*tensor.Stats) *float64) (v float64
 	return v, !h.same(said, v)
 }
 
-// same reports whether a number as a text has it is one of the type of the statistics.
+// same reports whether the decimal number said may be v in the type of the statistics.
 func (h *held) same(said, v float64) bool {
 	fraction, exp := math.Frexp(v)
 	half := math.Ldexp(math.Ceil(math.Abs(fraction))/2, exp-h.digits) // of the last digit, 0 of zero
@@ -123,7 +123,7 @@ func isFinite(x float64) bool { return x-x == 0 }
 // largest is the largest magnitude of the finite elements.
 func (h *held) largest() float64 { return max(math.Abs(*h.Min), math.Abs(*h.Max)) }
 
-// mean compares the mean, beside the root mean square. A sum may leave the range of the type.
+// mean compares the mean, relative to the root mean square. The sum may overflow the type.
 func (h *held) mean(said float64) (v float64, differs bool) {
 	count := float64(h.Count)
 	switch {
@@ -144,8 +144,7 @@ func (h *held) mean(said float64) (v float64, differs bool) {
 	return *h.Mean, math.Abs(said-*h.Mean) > float64(1e-3*math.Abs(*h.Mean))+float64((1e-5+h.slack)*rms)+h.tiny
 }
 
-// norm compares the norm, where it is known. The squares may leave the range of the type at
-// either end.
+// norm compares the norm, if known. The squares may overflow or underflow the type.
 func (h *held) norm(said float64) (v float64, differs bool) {
 	switch {
 	case h.Norm == nil:

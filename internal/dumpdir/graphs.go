@@ -16,12 +16,12 @@ import (
 	"dumptool/internal/store"
 )
 
-// graphsFolder holds the graphs that MindSpore saves beside the dumps.
+// graphsFolder is the folder of graphs that MindSpore saves beside the dumps.
 const graphsFolder = "graphs"
 
-// attachGraphs gives the rounds of MindSpore what the graphs of their rank say: the
-// order of the operators, who feeds whom, and the lines of the script. Of a graph only
-// what was dumped is kept, and what stands between that.
+// attachGraphs reads the graphs of MindSpore and gives each round the graphs of its rank: order,
+// data flow, and lines of the script. Only the dumped operators of a graph, and the operators
+// between them, are kept.
 func (r *reader) attachGraphs() {
 	type of struct {
 		folder *Folder
@@ -54,8 +54,7 @@ func (r *reader) attachGraphs() {
 	}
 }
 
-// attachGiven gives all rounds what a graph that was given says, or the graphs of a
-// folder.
+// attachGiven gives all rounds the graph in a given file, or the graphs in a given folder.
 func (r *reader) attachGiven(name string) {
 	f := &Folder{Path: name, Dir: "."}
 	info, err := store.Stat(name)
@@ -79,8 +78,7 @@ func (r *reader) attachGiven(name string) {
 	r.readGraphs(NewGraphFiles(), f, r.run.Rounds)
 }
 
-// readGraphs reads the graphs of a folder one after the other, and hands the rounds
-// what they say.
+// readGraphs reads the graphs of a folder one after the other and adds them to rounds.
 func (r *reader) readGraphs(reader *GraphFiles, f *Folder, of []*Round) {
 	rounds := make([]*roundGraph, len(of))
 	for i, round := range of {
@@ -90,14 +88,14 @@ func (r *reader) readGraphs(reader *GraphFiles, f *Folder, of []*Round) {
 	var saved []graph.Saved
 	for _, file := range f.files {
 		s, ok := graph.ParseSaved(file.Name)
-		if file.path == "" && !ok { // it was given
+		if file.path == "" && !ok { // given by the user
 			s, ok = graph.Saved{Stage: graph.OtherStage, Graph: -1, Seq: -1, Proto: strings.HasSuffix(file.Name, ".pb")}, true
 		}
 		if ok && file.Err == nil {
 			files, saved = append(files, file), append(saved, s)
 		}
 	}
-	whole := make(map[int]bool) // graphs whose text was read
+	whole := make(map[int]bool) // graphs read from a text
 	for _, i := range graph.LastStage(saved) {
 		s := saved[i]
 		if s.Proto && whole[s.Graph] {
@@ -127,20 +125,20 @@ func (r *reader) readGraphs(reader *GraphFiles, f *Folder, of []*Round) {
 	}
 }
 
-// roundGraph collects what graphs say about the operators of a round.
+// roundGraph collects the nodes of graphs for the operators of a round.
 type roundGraph struct {
 	round *Round
-	// names are the operators by their names as files have them.
+	// names has the operators by their normalised names.
 	names map[string][]*Op
 	found map[*Op]*foundNode
 	files []string
 }
 
-// foundNode is what a graph says about an operator.
+// foundNode is the node of an operator.
 type foundNode struct {
 	op     graph.Op
 	script string
-	own    bool // the graph is that of the round
+	own    bool // the graph belongs to the round
 	flow   *flow
 }
 
@@ -155,9 +153,8 @@ func newRoundGraph(round *Round) *roundGraph {
 	return g
 }
 
-// add takes what a graph knows. Operators of an inner graph are dumped into the folder
-// of their root graph, so that other graphs count too, where that of the round does
-// not know an operator.
+// add adds the nodes of a graph. Operators of an inner graph are dumped into the folder of their
+// root graph. So an operator that is not in the round's own graph may be in another one.
 func (r *roundGraph) add(g *graph.IR, file string, own bool) {
 	nodes := r.match(g)
 	dumped := make(map[int]*Op, len(nodes))
@@ -181,7 +178,7 @@ func (r *roundGraph) add(g *graph.IR, file string, own bool) {
 			flow.connect(i, 0)
 		}
 		f := &foundNode{own: own, op: *flow.op(i), flow: flow}
-		f.op.Name, f.op.Type = op.Name, op.Type // several may be of one node
+		f.op.Name, f.op.Type = op.Name, op.Type // several operators may share a node
 		if line, via := g.Script(n); via != graph.ViaNone && via != graph.ViaLibrary {
 			f.script = fmt.Sprintf("%s:%d", path.Base(g.Text(line.Path)), line.Line)
 		}
@@ -193,7 +190,7 @@ func (r *roundGraph) add(g *graph.IR, file string, own bool) {
 	}
 }
 
-// addAttributes reads the attributes of the nodes of a graph that stand for operators.
+// addAttributes reads the attributes of the found nodes of a graph.
 func (r *roundGraph) addAttributes(g *graph.IR, file *File) error {
 	return safefile.Read(file.Path(), func(in safefile.Input) error {
 		for _, f := range r.found {
@@ -205,8 +202,8 @@ func (r *roundGraph) addAttributes(g *graph.IR, file *File) error {
 	})
 }
 
-// match finds the nodes of operators: by the whole name, else by its last segment and
-// the type. A name that several nodes have is none.
+// match finds the nodes of operators: by the whole name, else by its last segment and the type. A
+// name of several nodes is not used.
 func (r *roundGraph) match(g *graph.IR) map[*Op]int {
 	type key struct{ name, opType string }
 	const several = -1
@@ -246,21 +243,20 @@ func (r *roundGraph) match(g *graph.IR) map[*Op]int {
 	return found
 }
 
-// levelsUp is how far producers that were not dumped are looked through.
+// levelsUp is the largest number of producers without a dump between two dumped operators.
 const levelsUp = 8
 
-// flow is who feeds whom in a graph, as far as operators that were dumped are fed,
-// directly or through others.
+// flow is the data flow into the dumped operators of a graph, directly or through operators without
+// a dump.
 type flow struct {
 	g      *graph.IR
 	dumped map[int]*Op
-	// ops are the operators by their nodes; those that were not dumped have the names
-	// of the graph.
+	// ops has the operators by node. Operators without a dump have the names of the graph.
 	ops map[int]*graph.Op
-	// levels are how far below a node an operator is that was dumped.
+	// levels is the distance from a node to the next dumped operator below it.
 	levels map[int]int
-	names  map[string]bool        // of operators that were not dumped
-	taken  func(name string) bool // is it that of an operator that was dumped?
+	names  map[string]bool        // of operators without a dump
+	taken  func(name string) bool // reports whether a dumped operator has the name
 }
 
 // op returns the operator of a node.
@@ -275,7 +271,7 @@ func (f *flow) op(i int) *graph.Op {
 		op.Name, op.Type = d.Name, d.Type
 		return op
 	}
-	// The texts of a graph are kept as a whole: what outlives it is a copy.
+	// Clones, because a part of a text keeps all texts of the graph in memory.
 	op.Name, op.Type = strings.Clone(n.OpName()), strings.Clone(n.Type)
 	if op.Name == "" || f.names[op.Name] || f.taken(op.Name) {
 		op.Name = fmt.Sprintf("@%s:%s", f.g.Subgraphs[n.Subgraph], f.g.Label(n))
@@ -284,7 +280,7 @@ func (f *flow) op(i int) *graph.Op {
 	return op
 }
 
-// connect finds the producers of a node, and those of these that were not dumped.
+// connect finds the producers of a node, and the producers of producers without a dump.
 func (f *flow) connect(i, level int) {
 	n, op := &f.g.Nodes[i], f.op(i)
 	_, known := f.levels[i]
@@ -305,7 +301,7 @@ func (f *flow) connect(i, level int) {
 	}
 }
 
-// between are the operators that were not dumped, in the order of the graph.
+// between are the operators without a dump, in the order of the graph.
 func (f *flow) between() []graph.Op {
 	var ops []graph.Op
 	for _, i := range slices.Sorted(maps.Keys(f.ops)) {
@@ -316,7 +312,7 @@ func (f *flow) between() []graph.Op {
 	return ops
 }
 
-// finish hands the round what was found.
+// finish gives the round its graph and the lines of the script.
 func (r *roundGraph) finish() {
 	if len(r.found) == 0 {
 		return
@@ -347,27 +343,26 @@ func (r *roundGraph) finish() {
 	r.round.side.ir.Source = "graph " + strings.Join(slices.Compact(r.files), ", ")
 }
 
-// GraphFiles reads the graphs that MindSpore saved. Those of the ranks of a run are
-// often alike: of such texts one is read. It may be used by several goroutines.
+// GraphFiles reads graphs saved by MindSpore. The graphs of ranks are often alike; it parses only
+// one of several alike texts. Several goroutines may read.
 type GraphFiles struct {
 	mu    sync.Mutex
 	files map[int64]*graphShare // by their sizes
 }
 
-// graphShare is the graph of the first of the files of a size that is read. It is kept
-// while there are others to come.
+// graphShare is the graph of the first file of a size. It is kept until the last file of the size.
 type graphShare struct {
-	left int // files that are still to be read
+	left int // files of the size still to read
 	name string
 	once sync.Once
 	g    *graph.IR
 	err  error
 }
 
-// NewGraphFiles returns a reader of files, all of which are read once.
+// NewGraphFiles returns a reader. Each file must be read once.
 func NewGraphFiles() *GraphFiles { return &GraphFiles{files: make(map[int64]*graphShare)} }
 
-// Expect announces a text. What was not announced is read all the same.
+// Expect announces a text, so that its graph can be shared. It is optional.
 func (f *GraphFiles) Expect(name string) {
 	if info, err := store.Stat(name); err == nil {
 		if f.files[info.Size()] == nil {
@@ -377,8 +372,8 @@ func (f *GraphFiles) Expect(name string) {
 	}
 }
 
-// Read reads a file. As with graph.ReadIR there may be a graph beside an error. The
-// graph may be that of another file, and must not be changed.
+// Read reads a file. Like graph.ReadIR it may return a graph with an error. The graph may be shared
+// with another file and must not be changed.
 func (f *GraphFiles) Read(name string, proto bool) (g *graph.IR, err error) {
 	err = safefile.Read(name, func(in safefile.Input) (err error) {
 		if proto {
@@ -402,7 +397,7 @@ func (f *GraphFiles) Read(name string, proto bool) (g *graph.IR, err error) {
 	return g, err
 }
 
-// take returns what a file may share with others of its size, nil for nothing.
+// take returns the shared graph for files of a size, nil for none.
 func (f *GraphFiles) take(size int64, name string) *graphShare {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -419,7 +414,7 @@ func (f *GraphFiles) take(size int64, name string) *graphShare {
 	return share
 }
 
-// isAlike reports whether the text of a graph reads like that in another file.
+// isAlike reports whether the texts in two files give the same graph.
 func isAlike(name, other string) bool {
 	a, err := safefile.Open(name)
 	if err != nil {

@@ -19,23 +19,21 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// HeaderOptions says how ReadHeaders reads.
+// HeaderOptions are the options of ReadHeaders.
 type HeaderOptions struct {
-	// Version forces the container of dumps: 1, 2, or 0 to find out from the content.
+	// Version is the version of the dump container: 1, 2, or 0 to detect it.
 	Version int
 	// Workers is the number of files read at a time; 0 means one per CPU.
 	Workers int
 	Observe func(batch.Event)
-	// Rounds are those whose files are opened, of a run that is settled; nil for all, and
-	// for files of no round.
+	// Rounds are the rounds to read, in a run after Settle; nil for all files.
 	Rounds map[*Round]bool
 }
 
-// ReadHeaders opens the files whose tensors only they themselves list, and the
-// unknown ones, and reads their headers: it puts the tensors in place of those that
-// stand for whole files, and notes what headers say about operators. Files that
-// turn out to be overflow records become Records, those that are no dumps, and texts
-// without numbers, Side files. Then it orders the operators again.
+// ReadHeaders opens unknown files and the files whose names do not tell their tensors, and reads
+// their headers. It replaces whole files by their tensors and adds the names of operators in
+// headers. Files with overflow records become Records; files that are no dumps, and texts without
+// numbers, become Side files. Then it orders the operators again.
 func (r *Run) ReadHeaders(ctx context.Context, opt HeaderOptions) error {
 	wanted := func(round *Round) bool { return opt.Rounds == nil || opt.Rounds[round] }
 	var jobs []headerJob
@@ -47,9 +45,9 @@ func (r *Run) ReadHeaders(ctx context.Context, opt HeaderOptions) error {
 	return r.readHeaders(ctx, opt, append(jobs, r.unknownFiles(wanted)...))
 }
 
-// Settle finds out which rounds there are, for those who read the headers of some of them
-// only: it opens unknown files in folders of no round, which may make one, and of rounds
-// whose files may all turn out to hold no tensors as many as it takes to find one that does.
+// Settle fixes the rounds before ReadHeaders of some of them. It opens unknown files outside all
+// rounds, which may make new rounds. In a round that may have no tensors at all, it opens files
+// until it finds a tensor.
 func (r *Run) Settle(ctx context.Context, opt HeaderOptions) error {
 	if err := r.readHeaders(ctx, opt, r.unknownFiles(func(round *Round) bool { return round == nil })); err != nil {
 		return err
@@ -74,10 +72,10 @@ func (r *Run) Settle(ctx context.Context, opt HeaderOptions) error {
 	return err
 }
 
-// largestRecord is more than a file of an overflow record takes.
+// largestRecord is larger than any file of overflow records, in bytes.
 const largestRecord = 2 << 20
 
-// isCertain reports whether the listing alone says that the round has tensors.
+// isCertain reports whether the listing alone shows that the round has tensors.
 func (r *Round) isCertain() bool {
 	return slices.ContainsFunc(r.Ops, func(op *Op) bool {
 		return slices.ContainsFunc(op.Tensors, func(t Tensor) bool {
@@ -86,7 +84,7 @@ func (r *Round) isCertain() bool {
 	})
 }
 
-// headerJobs are the files of the round that have to be opened.
+// headerJobs are the files of the round to open.
 func (r *Round) headerJobs() (jobs []headerJob) {
 	for _, op := range r.Ops {
 		for i := range op.Tensors {
@@ -98,8 +96,8 @@ func (r *Round) headerJobs() (jobs []headerJob) {
 	return jobs
 }
 
-// unknownFiles are the files of which nobody knows what they are, in the folders of some
-// rounds; of those in no such folder the round is nil.
+// unknownFiles are the unknown files in the folders of wanted rounds. The round of files outside
+// all rounds is nil.
 func (r *Run) unknownFiles(wanted func(*Round) bool) (jobs []headerJob) {
 	rounds := r.roundsByFolder()
 	for _, f := range r.Files {
@@ -110,7 +108,7 @@ func (r *Run) unknownFiles(wanted func(*Round) bool) (jobs []headerJob) {
 	return jobs
 }
 
-// roundsByFolder are the rounds of the folders that hold their tensors.
+// roundsByFolder has the rounds by the folders of their tensors.
 func (r *Run) roundsByFolder() map[*Folder]*Round {
 	rounds := make(map[*Folder]*Round)
 	for _, round := range r.Rounds {
@@ -121,7 +119,7 @@ func (r *Run) roundsByFolder() map[*Folder]*Round {
 	return rounds
 }
 
-// readHeaders reads files and notes what they say.
+// readHeaders reads files and adds their contents to the run.
 func (r *Run) readHeaders(ctx context.Context, opt HeaderOptions, jobs []headerJob) error {
 	rounds, named := r.roundsByFolder(), make(map[*Round][]*Op)
 	err := batch.Run(ctx, batch.Options{Workers: store.Waiting(opt.Workers, r.Paths...), Observe: opt.Observe}, jobs, nil,
@@ -144,37 +142,36 @@ func (r *Run) readHeaders(ctx context.Context, opt HeaderOptions, jobs []headerJ
 		changed = changed || len(round.Ops) < before
 	}
 	r.Rounds = slices.DeleteFunc(r.Rounds, func(round *Round) bool { return len(round.Ops) == 0 })
-	if !changed { // they are in order
+	if !changed { // the order is up to date
 		return nil
 	}
 	slices.SortFunc(r.Rounds, func(a, b *Round) int { return a.At.Compare(b.At) })
 	return r.Arrange(r.sources)
 }
 
-// mayBeOtherText reports whether a file is a text of which the name says nothing: people
-// write README.txt beside dumps.
+// mayBeOtherText reports whether a file may be a text without numbers, such as README.txt beside
+// dumps.
 func mayBeOtherText(f *File) bool {
 	return !f.Given() && strings.EqualFold(path.Ext(f.Name), ".txt") && filename.Parse(f.Name).Grammar == filename.Plain
 }
 
-// isOtherText reports whether such a text has no numbers.
+// isOtherText reports whether a text has no numbers.
 func isOtherText(f *File) bool {
 	head, err := readHead(f.Path(), foreign.HeadBytes)
 	return err == nil && !tensorfile.IsNumbers(head)
 }
 
-// headerJob is a file to open, its round, and the operator that its name says; nil for none.
+// headerJob is a file to open with its round and the operator in its name; nil for none.
 type headerJob struct {
 	file  *File
 	round *Round
 	op    *Op
-	// whole is set where nobody knows the tensors of the file, isText where it may be a text
-	// of something else.
+	// whole is set if the tensors of the file are unknown, isText if the file may be a text
+	// without numbers.
 	whole, isText bool
 }
 
-// read reads what the file says about itself. Of a text it is asked only whether it has
-// numbers.
+// read reads the header of the file, or checks a text for numbers.
 func (j headerJob) read(version int) (h header) {
 	err := guard.Do(func() error {
 		switch {
@@ -198,7 +195,7 @@ func (j headerJob) hasTensors(h *header) bool {
 	return h.isKnown || h.err != nil && j.op != nil || len(h.tensors) > 0 && !h.isRecord
 }
 
-// header is what a file says about itself.
+// header is the header of a file, or the reason why it has none.
 type header struct {
 	op        string
 	timestamp uint64
@@ -206,10 +203,10 @@ type header struct {
 	tensors   []Tensor
 	isRecord  bool
 	isOther   bool    // a text without numbers
-	isKnown   bool    // all was known before
+	isKnown   bool    // the listing had all of it
 	isNamed   bool    // the file names its tensors
-	cut       []error // of tensors that the file is too short for
-	repeated  []error // of names that two tensors have
+	cut       []error // tensors beyond the end of the file
+	repeated  []error // names of several tensors
 	err       error
 }
 
@@ -256,7 +253,7 @@ func readHeader(f *File, version int) (h header) {
 	return h
 }
 
-// addMembers lists the tensors of a file that names them.
+// addMembers adds the tensors of a file with named tensors.
 func (h *header) addMembers(f *File, src *tensorfile.File) {
 	seen := make(map[string]bool, len(src.Tensors))
 	for i := range src.Tensors {
@@ -274,9 +271,8 @@ func (h *header) addMembers(f *File, src *tensorfile.File) {
 	}
 }
 
-// addNamed adds an operator for each tensor of a file that names them, or for those
-// of each execution where the file has these, and returns the operators and their
-// round.
+// addNamed adds an operator for each tensor of a file with named tensors, or for each execution if
+// the file has executions. It returns the operators and their round.
 func (r *Run) addNamed(j headerJob, h *header) (*Round, []*Op) {
 	for _, err := range h.repeated {
 		r.problem(Unreadable, j.file.Path(), j.round.At, err)
@@ -303,8 +299,8 @@ func (r *Run) addNamed(j headerJob, h *header) (*Round, []*Op) {
 	return j.round, ops
 }
 
-// distinguish puts the names of their files before the names of tensors, if two
-// files of the round have tensors of one name.
+// distinguish puts the name of the file before the name of each operator if two files of the round
+// have tensors of the same name.
 func (r *Round) distinguish(named []*Op) {
 	files, shared := make(map[string]*File, len(r.Ops)), false
 	for _, op := range r.Ops {
@@ -326,8 +322,8 @@ func (r *Round) distinguish(named []*Op) {
 	}
 }
 
-// addHeader notes what a file says about itself. It returns the operators of a file
-// that names its tensors, with their round.
+// addHeader adds a header to the run. For a file with named tensors it returns the operators and
+// their round.
 func (r *Run) addHeader(j headerJob, h *header, rounds map[*Folder]*Round) (*Round, []*Op) {
 	if j.round == nil {
 		j.round = rounds[j.file.Folder]
@@ -388,18 +384,18 @@ func (r *Run) addHeader(j headerJob, h *header, rounds map[*Folder]*Round) (*Rou
 	return nil, nil
 }
 
-// isWhole reports whether a tensor stands for the file of the job.
+// isWhole reports whether a tensor stands for the whole file of the job.
 func (j *headerJob) isWhole(t Tensor) bool { return t.Whole() && t.File == j.file }
 
-// drop takes the file from its operator.
+// drop removes the file from its operator.
 func (j *headerJob) drop() {
 	if j.op != nil {
 		j.op.Tensors = slices.DeleteFunc(j.op.Tensors, j.isWhole)
 	}
 }
 
-// addUnread notes that a file cannot be read. One that is no dump and does not
-// claim to be one is none of the run's.
+// addUnread notes an unreadable file. A file that is no dump, by content and by name, becomes a
+// side file.
 func (r *Run) addUnread(j headerJob, at Coordinates, err error) {
 	if j.op == nil && !r.Single && errors.Is(err, dumpfmt.ErrNotDump) {
 		j.file.Role = Side
@@ -412,7 +408,7 @@ func (r *Run) addUnread(j headerJob, at Coordinates, err error) {
 	j.file.Err = err
 }
 
-// roundAt returns the round with these coordinates.
+// roundAt returns the round with these coordinates, a new one if needed.
 func (r *Run) roundAt(at Coordinates) *Round {
 	for _, round := range r.Rounds {
 		if round.At == at {

@@ -22,7 +22,7 @@ import (
 // tensors. Dumps through ACL lie in the folders of CANN.
 var mindsporeProducer = producer{name: MindSpore, locate: locateMindSpore, finish: finishMindSpore}
 
-// The folders of MindSpore that hold no tensors.
+// The folders of MindSpore without tensors.
 const executionFolder = "execution_order"
 
 var (
@@ -30,7 +30,7 @@ var (
 	mindsporeSides  = append([]string{executionFolder, graphsFolder}, metadataFolders...)
 )
 
-// debugFolder is the folder of overflow records beside those of the steps.
+// debugFolder is the folder of overflow records, beside the folders of nets.
 const debugFolder = "debug_files"
 
 func locateMindSpore(p folderPath, _ *Folder) (place, bool) {
@@ -66,7 +66,7 @@ func locateMindSpore(p folderPath, _ *Folder) (place, bool) {
 	return place{}, false
 }
 
-// deviceFolder returns the device that a folder is named by.
+// deviceFolder returns the device in the name of a folder.
 func deviceFolder(f filename.Folder) (string, bool) {
 	if f.Kind == filename.NumberFolder || f.Kind == filename.DeviceFolder {
 		return number(f.Value), true
@@ -74,7 +74,7 @@ func deviceFolder(f filename.Folder) (string, bool) {
 	return "", false
 }
 
-// locateRank reads the folders below that of a rank.
+// locateRank reads the folders below the folder of a rank.
 func locateRank(rank string, p folderPath) (place, bool) {
 	at := place{at: Coordinates{Rank: rank}}
 	switch {
@@ -84,7 +84,7 @@ func locateRank(rank string, p folderPath) (place, bool) {
 		}
 		return at, true
 	case len(p) < 2 || !p[1].IsNumber():
-		return at, false // not MindSpore's, or of no round
+		return at, false // no folder of MindSpore, or of no round
 	}
 	at.at.Model, at.at.Graph = p[0].Name, number(p[1].Value)
 	rest := p[2:]
@@ -96,7 +96,7 @@ func locateRank(rank string, p folderPath) (place, bool) {
 	return at, true
 }
 
-// locateGraph reads the folders from that of a net and graph on.
+// locateGraph reads the folders from the folder of a net and graph on.
 func locateGraph(device string, p folderPath) (place, bool) {
 	at := place{at: Coordinates{Rank: device, Model: p[0].Value, Graph: number(p[0].Name[strings.LastIndexByte(p[0].Name, '_')+1:])}}
 	rest := p[1:]
@@ -132,7 +132,7 @@ func finishMindSpore(r *reader, folders []*Folder) {
 // statisticName is the table of statistics of a folder.
 const statisticName = "statistic.csv"
 
-// executionGraph returns the graph whose execution order a file holds.
+// executionGraph returns the graph in the name of a file with an execution order.
 func executionGraph(name string) (string, bool) {
 	graph, ok := strings.CutPrefix(name, "ms_execution_order_graph_")
 	graph, ok2 := strings.CutSuffix(graph, ".csv")
@@ -142,8 +142,8 @@ func executionGraph(name string) (string, bool) {
 	return number(graph), true
 }
 
-// readExecution gives the rounds of a graph their execution order. The oldest
-// layout does not say the graph of a round.
+// readExecution reads the execution order of a graph, for rounds of the graph. In the oldest layout
+// rounds have no graph.
 func (r *reader) readExecution(file *File, graph string) {
 	r.readOrder(file, ByExecution, sidefile.ReadExecutionOrder, func(f *Folder) bool {
 		own := file.Folder.At

@@ -29,8 +29,8 @@ import (
 //	step{step}/rank{rank}|proc{pid}/dump.json, stack.json, construct.json
 //	step{step}/rank{rank}|proc{pid}/dump_tensor_data/{api}.{input|output}.{index}.pt
 //
-// dump.json has the calls in execution order as the keys of its data, each with its
-// tensors and with what else went in and came out.
+// The keys of data in dump.json are the calls in execution order, each with its tensors and other
+// values.
 var msprobeProducer = producer{name: MSProbe, locate: locateMSProbe, identify: identifyMSProbe, finish: finishMSProbe}
 
 // dumpJSONs are the names of the list of operators.
@@ -47,8 +47,8 @@ func locateMSProbe(p folderPath, f *Folder) (place, bool) {
 	return locateAny(p), true
 }
 
-// dumpJSON returns the list of operators of a folder, nil if it has none: dump.json, or
-// the first file of another name with such content.
+// dumpJSON returns the list of operators of a folder: dump.json, or the first file of another name
+// with such content; nil for none.
 func dumpJSON(f *Folder) *File {
 	if !f.listed {
 		f.listed = true
@@ -75,10 +75,10 @@ func dumpJSON(f *Folder) *File {
 	return f.list
 }
 
-// mostLists is how many files of a folder are looked at for a list of another name.
+// mostLists is the number of files that dumpJSON looks into.
 const mostLists = 64
 
-// isDumpJSON reports whether the content of a file is that of a dump.json.
+// isDumpJSON reports whether a file has the content of a dump.json.
 func isDumpJSON(f *File) bool {
 	if f.Err != nil || path.Ext(f.Name) != ".json" && !f.Given() || slices.Contains([]string{msprobe.StackName, msprobe.ConstructName}, f.Name) {
 		return false
@@ -87,8 +87,8 @@ func isDumpJSON(f *File) bool {
 	return err == nil && msprobe.IsDump(head)
 }
 
-// otherLists are further files of a folder with the content of a dump.json, where the
-// first has no name that says which one counts.
+// otherLists are further files of a folder with the content of a dump.json, if none has the name
+// of one.
 func otherLists(f *Folder) (names []string) {
 	if slices.Contains(dumpJSONs, f.list.Name) {
 		return nil
@@ -101,8 +101,8 @@ func otherLists(f *Folder) (names []string) {
 	return names
 }
 
-// Call is the call of a function or module as msprobe has it, or where the graph of
-// MindSpore says that an operator comes from: then there is the Script alone.
+// Call is the call of a function or module in dump.json. For an operator of MindSpore it has the
+// Script only, from the graph.
 type Call struct {
 	msprobe.Entry
 	// Script is the line of the user's script behind the call, as FILE:LINE; empty
@@ -113,7 +113,7 @@ type Call struct {
 	Modules []string
 }
 
-// msprobeKinds are what stands between an operator and the place of a tensor.
+// msprobeKinds are the words between an operator and the place of a tensor.
 var msprobeKinds = []struct {
 	word string
 	kind tensor.Kind
@@ -127,9 +127,9 @@ func identifyMSProbe(f *File) identity {
 	return cutMSProbe(strings.TrimSuffix(f.Name, path.Ext(f.Name)))
 }
 
-// cutMSProbe takes the name of a tensor apart: the operator, its entry in dump.json;
-// the kind; the first number behind it; and what is left, such as the name of a
-// parameter or the place in a nested value.
+// cutMSProbe splits the name of a tensor: the operator, which is its entry in dump.json; the kind;
+// the index, which is the first number after it; and the rest, such as the name of a parameter or
+// the place in a nested value.
 func cutMSProbe(stem string) identity {
 	id := identity{role: Tensors, op: stem, kind: tensor.Output}
 	at := -1
@@ -144,7 +144,7 @@ func cutMSProbe(stem string) identity {
 		}
 		at = i
 		id.op, id.kind = stem[:i], k.kind
-		if k.kind == tensor.Gradient { // the entry is that of the gradients
+		if k.kind == tensor.Gradient { // the entry has the word in its name
 			id.op = stem[:i+len(k.word)]
 		}
 		digits, after, _ := strings.Cut(rest, ".")
@@ -163,7 +163,7 @@ func cutMSProbe(stem string) identity {
 
 func finishMSProbe(r *reader, folders []*Folder) {
 	claimed := make(map[*File]bool)
-	r.entries = slices.Grow(r.entries, len(r.entries)) // all files may be tensors that it names
+	r.entries = slices.Grow(r.entries, len(r.entries)) // dump.json may name all files
 	for _, f := range folders {
 		if file := dumpJSON(f); file != nil {
 			d := &msprobeFolder{reader: r, folder: f, file: file, at: r.coordinatesOf(f, ""), claimed: claimed}
@@ -176,26 +176,25 @@ func finishMSProbe(r *reader, folders []*Folder) {
 	r.entries = slices.DeleteFunc(r.entries, func(e entry) bool { return e.call == nil && claimed[e.file] })
 }
 
-// msprobeFolder is the folder of a rank.
+// msprobeFolder reads the folder of a rank.
 type msprobeFolder struct {
 	*reader
 	folder *Folder
 	file   *File // dump.json
 	at     *Coordinates
 	calls  []*Call
-	// tensors are the files of dump_tensor_data by their names, claimed those that dump.json
-	// names, here or in another folder.
+	// tensors are the files of dump_tensor_data by name. claimed are the files named in a
+	// dump.json, in this folder or in another.
 	tensors map[string]*File
 	claimed map[*File]bool
-	// named counts the tensors that ought to have a file, missing those of them that are
-	// known by their statistics alone.
+	// named counts the tensors with a file name, missing the tensors whose file is missing and
+	// replaced by statistics.
 	named, missing int
-	// odd are what dump.json says and cannot be.
+	// odd are impossible values in dump.json.
 	odd TableError
 }
 
-// read makes operators of the calls. A file that is refused leaves those that the
-// names of the tensors have.
+// read makes entries of the calls. If dump.json is unreadable, the entries from file names stay.
 func (d *msprobeFolder) read() {
 	var header msprobe.Header
 	at := make(map[string]int) // of the calls
@@ -218,7 +217,7 @@ func (d *msprobeFolder) read() {
 			return
 		}
 	}
-	if d.folder.given() { // the tensors lie beside it
+	if d.folder.given() { // the tensors are in files beside it
 		d.run.Single = false
 	}
 	d.readSides()
@@ -259,7 +258,7 @@ func (d *msprobeFolder) read() {
 	}
 }
 
-// readSides reads the stacks and modules of the calls, where there are any.
+// readSides reads the stacks and modules of the calls, if there are any.
 func (d *msprobeFolder) readSides() {
 	stacks, parents := map[string]*msprobe.Stack{}, msprobe.Parents{}
 	d.side(msprobe.SideName(d.file.Name, msprobe.StackName), func(in io.Reader) (err error) {
@@ -270,7 +269,7 @@ func (d *msprobeFolder) readSides() {
 		parents, err = msprobe.ReadConstruct(in)
 		return err
 	})
-	around, first := 0, "" // calls that lie in themselves
+	around, first := 0, "" // calls inside themselves
 	for _, c := range d.calls {
 		if s := stacks[c.API]; s != nil {
 			c.Script, c.Stack = s.Script, s.Lines
@@ -311,8 +310,7 @@ func (d *msprobeFolder) findTensors() {
 	}
 }
 
-// entry is a tensor of a call: its file where there is one, else what dump.json says
-// of it.
+// entry is the entry of a tensor of a call: its file if there is one, else its statistics.
 func (d *msprobeFolder) entry(task string, c *Call, l *msprobe.Leaf) entry {
 	s, odd := statisticsOf(l.Tensor)
 	if odd != "" {
@@ -333,9 +331,9 @@ func (d *msprobeFolder) entry(task string, c *Call, l *msprobe.Leaf) entry {
 	return e
 }
 
-// tensorFile is the file of a tensor, nil for one without, and for one whose file is
-// missing where the statistics say enough. Any other one that is missing, or is none in
-// the folder, has an error.
+// tensorFile is the file of a tensor, nil for a tensor without a file. A missing file is nil if
+// the statistics can replace it; otherwise, or if the name leads out of the folder, the file has
+// an error.
 func (d *msprobeFolder) tensorFile(l *msprobe.Leaf, known *Statistics) *File {
 	name := l.Tensor.DataName
 	if name == "" {
@@ -353,7 +351,7 @@ func (d *msprobeFolder) tensorFile(l *msprobe.Leaf, known *Statistics) *File {
 	where := store.Join(store.Dir(d.file.Path()), msprobe.TensorFolder, name)
 	file := &File{Folder: d.folder, Name: name, Role: Tensors, path: where}
 	err := os.ErrNotExist
-	if d.folder.given() { // nobody has listed what lies beside it
+	if d.folder.given() { // the files beside it are not listed
 		var info fs.FileInfo
 		if info, err = store.Stat(where); err == nil {
 			file.Size = info.Size()
@@ -374,7 +372,7 @@ func (d *msprobeFolder) tensorFile(l *msprobe.Leaf, known *Statistics) *File {
 	return file
 }
 
-// spotOf is where a call, which is at a place in the run, has a tensor.
+// spotOf is the spot of a leaf of a call. at is the index of the call in the run.
 func spotOf(c *Call, at, leaf int) Spot {
 	l, typ := &c.Leaves[leaf], optype.OfCall(c.API)
 	s := Spot{Tensor: strings.TrimPrefix(l.Name, c.API+"."), Call: at, Leaf: leaf, RequiresGrad: l.Tensor.RequiresGrad != nil && *l.Tensor.RequiresGrad}
@@ -404,8 +402,8 @@ func spotOf(c *Call, at, leaf int) Spot {
 	return s
 }
 
-// statisticsOf are the statistics of a tensor as other tables have them, and what of
-// them was left out since it cannot be; empty for nothing.
+// statisticsOf converts the statistics of a tensor. odd describes an impossible value that was
+// left out; empty for none.
 func statisticsOf(t *msprobe.Tensor) (s *Statistics, odd string) {
 	s, odd = &Statistics{DType: t.ElementType(), Shape: t.Shape, Digest: t.Digest}, t.Odd
 	if t.DType == "" {
@@ -419,7 +417,7 @@ func statisticsOf(t *msprobe.Tensor) (s *Statistics, odd string) {
 		switch kind := n.number.Kind; {
 		case kind == jsonpos.Number, kind == jsonpos.Bool && (s.DType == tensor.Bool || s.DType == tensor.Undefined):
 			v := n.number.Value
-			if n.what == Norm && s.Shape != nil && len(s.Shape) == 0 { // of a scalar msprobe has the element
+			if n.what == Norm && s.Shape != nil && len(s.Shape) == 0 { // msprobe writes the element of a scalar
 				v = math.Abs(v)
 			}
 			s.Values.Set(n.what, v)
@@ -436,10 +434,10 @@ func statisticsOf(t *msprobe.Tensor) (s *Statistics, odd string) {
 	return s, cmp.Or(odd, s.tidy())
 }
 
-// digest is a sum of elements: CRC-32, a sum of 64 bits, MD5, SHA-1 or SHA-256.
+// digest is the form of a digest: CRC-32, a checksum of 64 bits, MD5, SHA-1 or SHA-256.
 var digest = lang.Pattern(`^([0-9a-fA-F]{8}|0x[0-9a-fA-F]{16}|[0-9a-fA-F]{32}|[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$`)
 
-// msprobeDump is what dump.json has of a round.
+// msprobeDump is the content of a dump.json.
 type msprobeDump struct {
 	at     *Coordinates
 	file   *File
@@ -447,26 +445,26 @@ type msprobeDump struct {
 	calls  []*Call
 }
 
-// attachCalls gives a round the calls of the dump.json that is for it.
+// attachCalls gives a round the calls of its dump.json.
 func (r *reader) attachCalls(round *Round) {
 	for i := range r.msprobes {
 		if d := &r.msprobes[i]; *d.at == round.At {
 			round.Calls, round.Header = append(round.Calls, d.calls...), d.header
 			if len(round.Calls) > len(d.calls) {
-				continue // two processes with one rank and step
+				continue // a second process with the same rank and step
 			}
 			round.side.dumpFlow = flowOfCalls(d.calls)
 		}
 	}
 }
 
-// equalTensors is what tells of the data flow in a dump.json.
+// equalTensors is the source of a data flow from dump.json.
 const equalTensors = "equal tensors of dump.json"
 
-// flowOfCalls says who feeds whom among calls: the producer of an input is the last
-// earlier call with an output of the same elements, by its digest, or by its type,
-// shape and statistics. A module counts only where no function inside of it has made
-// that output. Calls of which no input is found are left out: nobody knows.
+// flowOfCalls infers the data flow between calls: the producer of an input is the last earlier
+// call with an equal output, by digest, or by type, shape and statistics. A module is a producer
+// only if no function has the output. Calls with inputs but without a known producer are left
+// out.
 func flowOfCalls(calls []*Call) *graph.Graph {
 	made := make(map[mark]graph.Producer)
 	byModule := make(map[mark]graph.Producer)
@@ -516,15 +514,15 @@ func flowOfCalls(calls []*Call) *graph.Graph {
 	return g
 }
 
-// mark stands for the elements of a tensor: their digest, else their type and statistics.
+// mark identifies the elements of a tensor: by digest, else by type, shape and statistics.
 type mark struct {
 	digest, dtype string
 	shape         uint64 // a hash
 	statistics    [4]uint64
 }
 
-// markOf is the mark of a tensor, the zero value where nothing is known of its elements
-// or too little: many tensors are all zero.
+// markOf is the mark of a tensor, the zero value if too little is known. Norm 0 is too little:
+// many tensors are all zero.
 func markOf(t *msprobe.Tensor) mark {
 	const prime = 1099511628211 // of FNV-1a
 	m := mark{shape: 14695981039346656037}

@@ -12,8 +12,8 @@ import (
 	"dumptool/internal/sidefile"
 )
 
-// NameSet is a set of operators: exact names, and patterns with the prefix re:
-// that match a whole name.
+// NameSet is a set of operators: exact names, and patterns with the prefix re: for whole names. The
+// nil set has all operators.
 type NameSet struct {
 	texts    []string
 	index    filename.Index
@@ -27,7 +27,7 @@ type pattern struct {
 
 const patternPrefix = "re:"
 
-// NewNameSet makes a set of names; the error is for a bad pattern.
+// NewNameSet makes a set of names and patterns.
 func NewNameSet(names []string) (*NameSet, error) {
 	s := new(NameSet)
 	for _, text := range names {
@@ -37,7 +37,7 @@ func NewNameSet(names []string) (*NameSet, error) {
 			s.texts = append(s.texts, text)
 			continue
 		}
-		// The first compilation is for an error that quotes what was written.
+		// The first compilation is for an error that quotes the text of the user.
 		if _, err := regexp.Compile(expr); err != nil {
 			return nil, lang.Errorf("pattern %q, want a regular expression: %w", text, err)
 		}
@@ -51,7 +51,7 @@ func NewNameSet(names []string) (*NameSet, error) {
 	return s, nil
 }
 
-// ExactName returns the element of a set that chooses an operator of this name alone.
+// ExactName returns the element of a set for operators of exactly this name.
 func ExactName(name string) string {
 	if strings.HasPrefix(name, patternPrefix) {
 		return patternPrefix + regexp.QuoteMeta(name)
@@ -59,9 +59,8 @@ func ExactName(name string) string {
 	return name
 }
 
-// OpsText returns the value of --ops, or of another list of names, that chooses the operator
-// of a name alone. A name that such a list would take apart, or read as a file, stands in a
-// list of JSON.
+// OpsText returns the value of --ops, or of another list of names, for operators of exactly this
+// name. A name with characters that are special in a list is put into a JSON list.
 func OpsText(name string) string {
 	element := ExactName(name)
 	if strings.TrimSpace(element) != element || strings.ContainsAny(element, ",\n") || strings.IndexAny(element, "[(@") == 0 {
@@ -70,7 +69,7 @@ func OpsText(name string) string {
 	return element
 }
 
-// Texts are the names and patterns as they were given.
+// Texts are the given names and patterns.
 func (s *NameSet) Texts() []string {
 	if s == nil {
 		return nil
@@ -78,8 +77,7 @@ func (s *NameSet) Texts() []string {
 	return s.texts
 }
 
-// Match returns the first name or pattern of the set that is one of the names of
-// an operator, the best of which stands first.
+// Match returns the name or pattern of the set for an operator with these names, the best first.
 func (s *NameSet) Match(names ...string) (string, bool) {
 	if s == nil {
 		return "", false
@@ -95,8 +93,7 @@ func (s *NameSet) Match(names ...string) (string, bool) {
 	return "", false
 }
 
-// Wants reports whether the set has the operator; no set wants all. Of a tensor that
-// has a path in its file, it may have a group as well.
+// Wants reports whether the set has the operator, or a group in the path of one of its tensors.
 func (s *NameSet) Wants(op *Op) bool {
 	if s == nil {
 		return true
@@ -107,8 +104,7 @@ func (s *NameSet) Wants(op *Op) bool {
 	return slices.ContainsFunc(op.Tensors, func(t Tensor) bool { return t.Operator != nil && s.TakenFrom(t.Path) >= 0 })
 }
 
-// keep drops the tensors of an operator that the set does not want, where it wants
-// some of them.
+// keep drops the tensors of an operator that are not in the set, if the operator itself is not.
 func (s *NameSet) keep(op *Op) {
 	if s == nil {
 		return
@@ -118,9 +114,8 @@ func (s *NameSet) keep(op *Op) {
 	}
 }
 
-// TakenFrom returns how many components of a path in a file the shortest name has
-// that is in the set, such as Op, Op/12, /Op/12/ or /Op/12/input/self; -1 for none,
-// and 0 of no set, which has all.
+// TakenFrom returns the number of components of the shortest beginning of a path that is in the
+// set, such as Op, Op/12, /Op/12/ or /Op/12/input/self: -1 for none, 0 for the nil set.
 func (s *NameSet) TakenFrom(path []string) int {
 	if s == nil {
 		return 0
@@ -129,8 +124,7 @@ func (s *NameSet) TakenFrom(path []string) int {
 	return n
 }
 
-// MatchPath returns the name or pattern of the set that the shortest part of a path
-// in a file has.
+// MatchPath returns the name or pattern of the set for the shortest matching beginning of a path.
 func (s *NameSet) MatchPath(path []string) (text string, ok bool) {
 	text, n := s.matchPath(path)
 	return text, n > 0
@@ -147,28 +141,27 @@ func (s *NameSet) matchPath(path []string) (text string, n int) {
 	return "", -1
 }
 
-// NodeFilter names and leaves out operators of the NPU by their names alone, as the
-// options of HPAA's run_npu_data_analysis.py say. The nil filter changes nothing.
+// NodeFilter renames and skips operators of the NPU by name, like the options of HPAA's
+// run_npu_data_analysis.py. The nil filter changes nothing.
 type NodeFilter struct {
 	// Map gives operators the names of the reference; nil for none.
 	Map *sidefile.NameMap
-	// SkipKeys are texts; operators whose name contains one are left out.
+	// SkipKeys are parts of names of operators to skip.
 	SkipKeys []string
-	// Exclude are operators that are left out; nil for none.
+	// Exclude are operators to skip; nil for none.
 	Exclude *NameSet
 }
 
-// NodeSkip says why a NodeFilter leaves an operator out.
+// NodeSkip is the reason why a NodeFilter skips an operator.
 type NodeSkip string
 
-// The reasons. They are those of compare for the same options.
+// The reasons, with the same words as in compare.
 const (
 	NodeSkipKey  NodeSkip = "SKIP_KEY"
 	NodeExcluded NodeSkip = "EXCLUDED"
 )
 
-// Rename returns the name of the reference for an operator of the NPU, which is the
-// same where the map has none.
+// Rename returns the name in the reference of an operator of the NPU: from the map, else the same.
 func (f *NodeFilter) Rename(npu string) string {
 	if f == nil || f.Map == nil {
 		return npu
@@ -179,8 +172,7 @@ func (f *NodeFilter) Rename(npu string) string {
 	return npu
 }
 
-// Skip returns why an operator, by the name that Rename gives it, is left out; empty
-// if it is not.
+// Skip returns the reason to skip an operator with a name from Rename; empty for none.
 func (f *NodeFilter) Skip(name string) NodeSkip {
 	if f == nil {
 		return ""
@@ -194,8 +186,7 @@ func (f *NodeFilter) Skip(name string) NodeSkip {
 	return ""
 }
 
-// Unmatched returns the names of Exclude that no operator has, by the names that
-// Rename gives them.
+// Unmatched returns the names of Exclude without an operator; names are from Rename.
 func (f *NodeFilter) Unmatched(names iter.Seq[string]) []string {
 	if f == nil {
 		return nil

@@ -17,9 +17,9 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// Open lists what is at the paths, usually one, as a run. What cannot be read is a
-// problem of the run or the error of a file; the error is that of ctx, or of a
-// source that was asked for and is missing.
+// Open lists the files at the paths, usually one path, as a run. Unreadable files and folders are
+// problems of the run or errors of its files. Open itself fails only if ctx ends or a source of
+// the order that the user asked for is missing.
 func Open(ctx context.Context, paths []string, opt Options) (*Run, error) {
 	r := &reader{run: &Run{Paths: paths}, at: make(map[folderDevice]*Coordinates), attributes: opt.Attributes}
 	if err := r.run.walk(ctx, opt); err != nil {
@@ -46,12 +46,12 @@ type reader struct {
 	run     *Run
 	entries []entry
 	orders  []sideOrder
-	// msprobes are what the dump.json files of msprobe have.
+	// msprobes are the contents of the dump.json files of msprobe.
 	msprobes []msprobeDump
-	// software is what files of MindSpore say, by the rank of their folder.
+	// software is software in files of MindSpore, by the rank of their folder.
 	software []rankSoftware
 	at       map[folderDevice]*Coordinates
-	// attributes are kept of the operators in graphs.
+	// attributes keeps the attributes of operators in graphs.
 	attributes bool
 }
 
@@ -60,32 +60,31 @@ type folderDevice struct {
 	device string
 }
 
-// entry is a tensor, or a file of several, before it belongs to a round.
+// entry is a tensor, or a file with several, before it is in a round.
 type entry struct {
 	identity
 	file       *File
 	at         *Coordinates // of its folder, shared
 	statistics *Statistics
 	execution  int
-	// call and leaf are those of dump.json, nil for a tensor that it does not have.
+	// call and leaf are the call and the tensor in dump.json, nil for none.
 	call *Call
 	leaf *msprobe.Leaf
 }
 
-// sideOrder is an order that lies in the run, and the folders that it is for.
+// sideOrder is an order in the run, and a predicate for its folders.
 type sideOrder struct {
 	by    OrderBy
 	order *sidefile.Order
 	fits  func(*Folder) bool
 }
 
-// rootFolders is how many of the last folders of a given path may say which round
-// it is, where no folder below it does.
+// rootFolders is the number of last folders of a given path that may have coordinates of its
+// round.
 const rootFolders = 8
 
-// locate finds out who wrote each folder and what its path stands for: the path
-// below the one that was given, and only where none of the folders says any
-// coordinate, the last folders of that one too.
+// locate sets producer and coordinates of each folder, from its path below the given path. If no
+// folder has a coordinate, it tries again with the last folders of the given path.
 func (r *reader) locate() {
 	known := false
 	for _, f := range r.run.folders {
@@ -102,8 +101,8 @@ func (r *reader) locate() {
 	}
 }
 
-// absolutePath is the end of the whole path of a folder. A plain number above a
-// start time is a step only below the path that was given.
+// absolutePath is the end of the absolute path of a folder. A plain number above a start time is
+// a step only below the given path.
 func absolutePath(f *Folder) (folderPath, bool) {
 	abs, err := store.Abs(f.Path)
 	if err != nil {
@@ -112,7 +111,7 @@ func absolutePath(f *Folder) (folderPath, bool) {
 	if f.given() {
 		abs = store.Dir(abs)
 	}
-	if archive, name, ok := store.InArchive(abs); ok { // it is called as the folder that was packed
+	if archive, name, ok := store.InArchive(abs); ok { // an archive is named after the packed folder
 		abs = store.Join(strings.TrimSuffix(archive, archiveExt(archive)), name)
 	}
 	p := parsePath(filepath.ToSlash(abs))
@@ -126,7 +125,7 @@ func absolutePath(f *Folder) (folderPath, bool) {
 	return p, true
 }
 
-// archiveExt is the ending of the name of an archive.
+// archiveExt is the extension of an archive, such as .tar.gz.
 func archiveExt(name string) string {
 	ext := path.Ext(name)
 	if inner := path.Ext(strings.TrimSuffix(name, ext)); inner == ".tar" {
@@ -144,10 +143,10 @@ func (r *reader) locateFolder(f *Folder, p folderPath) {
 	}
 }
 
-// identify finds out what every file is for. Raw files may hold no tensors.
+// identify sets the role of every file. With noRaw, raw files hold no tensors.
 func (r *reader) identify(noRaw bool) {
 	converted := false
-	r.entries = slices.Grow(r.entries, len(r.run.Files)) // most often all of them are tensors
+	r.entries = slices.Grow(r.entries, len(r.run.Files)) // usually all are tensors
 	for _, f := range r.run.Files {
 		id := f.Folder.identify(f)
 		switch {
@@ -169,7 +168,7 @@ func (r *reader) identify(noRaw bool) {
 	if !converted {
 		return
 	}
-	originals := make(map[string][]*Folder) // of which others may be converted
+	originals := make(map[string][]*Folder) // folders of unconverted files, by name
 	for i := range r.entries {
 		if e := &r.entries[i]; e.role == Tensors && e.source == "" {
 			originals[e.file.Name] = append(originals[e.file.Name], e.file.Folder)
@@ -191,8 +190,8 @@ func (r *reader) identify(noRaw bool) {
 	r.run.Records = slices.DeleteFunc(r.run.Records, func(o Record) bool { return isMade(o.File, filename.Parse(o.File.Name).Source) })
 }
 
-// sourceOfAll is the file whose tensors are all in the one with a name, which convert
-// has made of it; empty for a name of another kind.
+// sourceOfAll is the name of the dump that was converted to a safetensors file of all its tensors;
+// empty for other files.
 func sourceOfAll(name string) string {
 	source, ok := strings.CutSuffix(name, ".safetensors")
 	if !ok {
@@ -201,7 +200,7 @@ func sourceOfAll(name string) string {
 	return source
 }
 
-// identify says what a file of the folder holds.
+// identify returns the content of a file by its name and folder.
 func (f *Folder) identify(file *File) identity {
 	switch {
 	case f.side:
@@ -212,8 +211,8 @@ func (f *Folder) identify(file *File) identity {
 	return identifyByName(file)
 }
 
-// coordinatesOf returns the coordinates of the tensors in a folder of which the
-// names have a device, or not.
+// coordinatesOf returns the coordinates of tensors in a folder. device is the device in the file
+// name, empty for none; it is the rank of a folder without one.
 func (r *reader) coordinatesOf(f *Folder, device string) *Coordinates {
 	if f.At.Rank != "" {
 		device = ""
@@ -228,9 +227,9 @@ func (r *reader) coordinatesOf(f *Folder, device string) *Coordinates {
 	return &at
 }
 
-// isProduct reports whether a file in a folder was made from a file of the same
-// name in one of others: it lies beside it, in a folder of the same round, or in
-// one of outputs, which says no round.
+// isProduct reports whether a file in f was converted from a file of the same name in one of
+// others: in f itself, in a folder of the same round, or, for a folder of outputs without
+// coordinates, anywhere.
 func isProduct(f *Folder, others []*Folder) bool {
 	return slices.ContainsFunc(others, func(o *Folder) bool {
 		a, b := f.At.withoutFolder(), o.At.withoutFolder()
@@ -262,7 +261,7 @@ func (r *reader) finish() {
 // relative names a file in messages.
 func (r *reader) relative(f *File) string { return path.Join(f.Folder.Dir, f.Name) }
 
-// readOrder reads an order in the run. Of one that is cut, what there is counts.
+// readOrder reads an order in the run. It uses the readable part of a cut file.
 func (r *reader) readOrder(file *File, by OrderBy, read func(io.Reader, string) (*sidefile.Order, error), fits func(*Folder) bool) {
 	var order *sidefile.Order
 	err := readSide(file.Path(), func(in io.Reader) (err error) {
@@ -281,7 +280,7 @@ func (r *reader) addOrder(by OrderBy, order *sidefile.Order, fits func(*Folder) 
 	r.orders = append(r.orders, sideOrder{by, order, fits})
 }
 
-// readTable reads a table of statistics; identify says which operator a row is of.
+// readTable reads a table of statistics. identify returns the operator of a row.
 func (r *reader) readTable(file *File, identify func(*statisticRow) identity) {
 	file.Role = Table
 	err := readSide(file.Path(), func(in io.Reader) error {
@@ -298,7 +297,7 @@ func (r *reader) readTable(file *File, identify func(*statisticRow) identity) {
 	}
 }
 
-// group makes rounds of the entries.
+// group sorts the entries into rounds.
 func (r *reader) group() {
 	r.shortenFolders()
 	rounds := make(map[Coordinates]*roundBuilder)
@@ -322,8 +321,8 @@ func (r *reader) group() {
 	slices.SortFunc(r.run.Rounds, func(a, b *Round) int { return a.At.Compare(b.At) })
 }
 
-// shortenFolders leaves of the folders that no coordinate stands for only what
-// distinguishes rounds: nothing, unless the same tensor lies in several of them.
+// shortenFolders cuts Folder of all coordinates to the part that distinguishes rounds: nothing,
+// unless several folders hold the same tensor.
 func (r *reader) shortenFolders() {
 	folders := make(map[Coordinates][]string) // by the other coordinates
 	seen := make(map[*Coordinates]bool)
@@ -347,7 +346,7 @@ func (r *reader) shortenFolders() {
 	}
 }
 
-// repeated returns the rounds of which several folders hold the same tensor.
+// repeated returns the rounds with the same tensor in several folders.
 func (r *reader) repeated(folders map[Coordinates][]string) map[Coordinates]bool {
 	type key struct {
 		at         Coordinates
@@ -375,7 +374,7 @@ func (r *reader) repeated(folders map[Coordinates][]string) map[Coordinates]bool
 	return repeated
 }
 
-// commonFolders returns how many folders all paths begin with.
+// commonFolders returns the number of common leading folders of paths.
 func commonFolders(paths []string) int {
 	common := strings.Split(paths[0], "/")
 	for _, p := range paths[1:] {
@@ -401,16 +400,15 @@ type roundBuilder struct {
 	at      Coordinates
 	folders []*Folder
 	ops     []*opBuilder
-	// byName finds operators by their names, fileNames the first fileNamed of them by those
-	// as file names have them.
+	// byName has operators by their names. fileNames has the first fileNamed of them by their
+	// normalised names.
 	byName, fileNames map[opKey]*opBuilder
 	fileNamed         int
 }
 
 type opKey struct{ name, opType string }
 
-// opBuilder is all executions of an operator, under the name that its first entry
-// has.
+// opBuilder has the entries of all executions of an operator, under the name of the first entry.
 type opBuilder struct {
 	name, opType string
 	entries      []*entry
@@ -421,7 +419,7 @@ func (b *roundBuilder) add(e *entry) {
 		b.folders = append(b.folders, f)
 	}
 	op := b.byName[opKey{e.op, e.opType}]
-	if op == nil && e.statistics != nil { // tables have the slashes of a name that the names of files lack
+	if op == nil && e.statistics != nil { // names in tables have slashes, file names do not
 		op = b.byFileName(e)
 	}
 	if op == nil {
@@ -432,8 +430,7 @@ func (b *roundBuilder) add(e *entry) {
 	op.entries = append(op.entries, e)
 }
 
-// byFileName is the last operator whose name is that of an entry in the names of files; nil
-// for none.
+// byFileName returns the last operator with the normalised name of an entry, nil for none.
 func (b *roundBuilder) byFileName(e *entry) *opBuilder {
 	if b.fileNames == nil {
 		b.fileNames = make(map[opKey]*opBuilder, len(b.ops))
@@ -470,9 +467,9 @@ func (e *entry) tensor() Tensor {
 	return Tensor{Kind: e.kind, Index: e.index, Slice: e.slice, File: e.file, Statistics: e.statistics, Leaf: e.leaf, Table: e.role == Table}
 }
 
-// executions splits the tensors of an operator: the k-th of each, by time, is that
-// of the k-th execution; all without a time belong to the first. What a table says
-// about a tensor that is there goes with it.
+// executions splits the tensors of an operator: the k-th file of each tensor, by time, belongs to
+// the k-th execution, files without a time to the first. Statistics of a table go to the tensor
+// if its file exists.
 func (b *opBuilder) executions() []*Op {
 	entries := b.entries
 	slices.SortStableFunc(entries, func(x, y *entry) int {
@@ -486,7 +483,7 @@ func (b *opBuilder) executions() []*Op {
 			ops = append(ops, &Op{Name: b.name, Type: b.opType, Task: e.task, HasTask: e.hasTask, ids: e.ids, Call: e.call})
 		}
 		if op := ops[k]; op.Timestamp == 0 {
-			op.Timestamp = e.timestamp // that of the first
+			op.Timestamp = e.timestamp
 		}
 		return ops[k]
 	}
@@ -496,7 +493,7 @@ func (b *opBuilder) executions() []*Op {
 		if e.timestamp > 0 {
 			seen[s]++
 		}
-		if s.table && e.kind != "" && e.leaf == nil { // what dump.json says of a tensor goes with it already
+		if s.table && e.kind != "" && e.leaf == nil { // entries of dump.json have their statistics already
 			tables = append(tables, e)
 			e.execution = k
 			continue
@@ -520,7 +517,7 @@ func (b *opBuilder) executions() []*Op {
 			return cmp.Or(strings.Compare(string(x.Kind), string(y.Kind)), cmp.Compare(x.Index, y.Index), strings.Compare(x.Slice, y.Slice))
 		})
 		if cap(op.Tensors) > len(op.Tensors) {
-			op.Tensors = slices.Clone(op.Tensors) // which takes no more room than they need
+			op.Tensors = slices.Clone(op.Tensors) // drops the spare capacity
 		}
 	}
 	return ops

@@ -17,8 +17,7 @@ type OrderBy string
 
 // The sources.
 const (
-	// Auto is the first of the others that is there and knows at least half of the
-	// operators.
+	// Auto is the first source that exists and knows at least half of the operators.
 	Auto         OrderBy = ""
 	ByDumpJSON   OrderBy = "dump.json"
 	ByRuntime    OrderBy = "runtime"
@@ -34,25 +33,23 @@ const (
 	ByName       OrderBy = "name"
 )
 
-// Sources are what orders operators, and what says who feeds whom, besides the
-// files of the run; nil ones are missing.
+// Sources are sources of the execution order and of the data flow; nil for missing ones.
 type Sources struct {
 	// By is the source to use, Auto for the best one.
 	By OrderBy
-	// Runtime and Execution are files of which the user says what they are. They come
-	// before those in the run.
+	// Runtime and Execution are order files. Files from the user replace files in the run.
 	Runtime, Execution *sidefile.Order
 	// Fusion is the graph of the compiler, Consumers a map of consumers.
 	Fusion, Consumers *graph.Graph
 
-	// dumpJSON and statistics are the orders of files in the run.
+	// dumpJSON and statistics are the orders in dump.json and in statistic.csv.
 	dumpJSON, statistics *sidefile.Order
-	// ir is what the graphs that MindSpore saved in the run say of its operators, dumpFlow
-	// is who feeds whom by the digests of tensors.
+	// ir is the graph that MindSpore saved in the run, dumpFlow the data flow found by equal
+	// tensors in dump.json.
 	ir, dumpFlow *graph.Graph
 }
 
-// or returns s with what it lacks from t, but not By.
+// or returns s with its missing sources from t. By stays.
 func (s Sources) or(t *Sources) Sources {
 	s.Runtime, s.Execution = cmp.Or(s.Runtime, t.Runtime), cmp.Or(s.Execution, t.Execution)
 	s.dumpJSON, s.statistics = cmp.Or(s.dumpJSON, t.dumpJSON), cmp.Or(s.statistics, t.statistics)
@@ -61,62 +58,59 @@ func (s Sources) or(t *Sources) Sources {
 	return s
 }
 
-// Order says where an execution order comes from.
+// Order describes the source of an execution order.
 type Order struct {
-	// By is the source, never Auto: ByName where the order is not known.
+	// By is the source: ByName if the order is unknown, never Auto.
 	By OrderBy `json:"-"`
-	// Name is what the source is, Source that and how many operators it knows.
-	Name   string        `json:"-"`
+	// Name is the name of the source.
+	Name string `json:"-"`
+	// Source is the source of the order, with the number of operators that it knows.
 	Source lang.Sentence `json:"source"`
-	// Known is how many of Of operators the source knows.
+	// Known is the number of operators that the source knows, Of the number of all.
 	Known int `json:"known"`
 	Of    int `json:"of"`
-	// Rejected are the sources that are there and were not used, each with the
-	// reason; graphs are among those of Flow.
+	// Rejected are the sources that are not used, with the reasons. Graphs are listed with the
+	// data flow.
 	Rejected []lang.Sentence `json:"rejected,omitempty"`
 }
 
-// IsKnown reports whether the order is that of the execution.
+// IsKnown reports whether the order is the execution order.
 func (o *Order) IsKnown() bool { return o.By != ByName }
 
-// Item is what is to be ordered: an operator, or several with all their names.
+// Item is an operator to order, or several with all their names.
 type Item struct {
-	// Names are those of the operator, the best first.
+	// Names are the names of the operator, the best first.
 	Names     []string
 	Timestamp uint64 // 0 when unknown
 	Task      uint64
 	HasTask   bool
-	// IDs are those of ATB's operator and of the ones around it, outermost first.
+	// IDs are the ids of ATB's operator and of the operators around it, outermost first.
 	IDs []uint64
-	// Seq is the number that torch.utils.dumper gave the execution, from 1; 0 when
-	// unknown.
+	// Seq is the number of the execution in torch.utils.dumper, from 1; 0 if unknown.
 	Seq int64
-	// Passive is set for what is no operator, such as a parameter: sources need not
-	// know it.
+	// Passive is set for a parameter or constant, which sources need not know.
 	Passive bool
 }
 
-// ranking gives items their places.
+// ranking has the places of items.
 type ranking struct {
-	source string // in a line
+	source string // its name
 	places []int
 	known  int
-	// weak says why the source is not used unless it is asked for; empty for one
-	// that is good.
+	// weak is the reason to use the source only on request, empty for none.
 	weak lang.Sentence
 }
 
 // orderSource is a source of the execution order.
 type orderSource struct {
 	by OrderBy
-	// rank orders items. It returns nil where the source is missing.
+	// rank orders items. It returns nil if the source is missing.
 	rank func(s *Sources, items []Item) *ranking
-	// absent is the error of a source that was asked for and is missing.
+	// absent is the error of a missing source that the user asked for.
 	absent string
 }
 
-// orderSources are tried in this order. Those whose file lies in the run are set
-// in Sources for each round.
+// orderSources are tried in this order.
 var orderSources = [...]orderSource{
 	{ByDumpJSON, func(s *Sources, items []Item) *ranking { return byList(s.dumpJSON, items) }, "the run has no dump.json"},
 	{ByRuntime, func(s *Sources, items []Item) *ranking { return byList(s.Runtime, items) }, "there is no file with it"},
@@ -131,10 +125,10 @@ var orderSources = [...]orderSource{
 	{ByNumber, byNumber, "no name begins with a number"},
 }
 
-// sourceNames are the sources that are no files, in Chinese.
+// sourceNames are the Chinese names of sources without a file.
 var sourceNames = map[OrderBy]string{BySequence: "torch.utils.dumper 的序号", ByTimestamp: "dump 的时间戳", ByID: "算子或任务 id", ByNumber: "名称中的编号"}
 
-// sourceKinds are what names of sources begin with.
+// sourceKinds are the beginnings of names of sources.
 var sourceKinds = []lang.Text{
 	{EN: "execution order ", ZH: "执行顺序文件 "}, {EN: "fusion graph ", ZH: "融合图 "}, {EN: "graph ", ZH: "图 "},
 	{EN: equalTensors, ZH: "dump.json 中相等的张量"},
@@ -152,10 +146,9 @@ func sourceName(name string) lang.Text {
 
 const byNames = "natural order of names"
 
-// Rank gives every item its place in the execution order, from 0; items that run
-// at the same time share one, and those that the source does not know come last,
-// in natural order of their names. The error is for a source that was asked for
-// and is missing, not known, or knows none of the items.
+// Rank gives every item its place in the execution order, from 0. Items that run at the same time
+// share a place. Items unknown to the source come last, in natural order of their names. It is an
+// error if a source in By is missing, is no source, or knows none of the items.
 func (s *Sources) Rank(items []Item) (Order, []int, error) {
 	if s.By != Auto && s.By != ByName {
 		return s.rankBy(items)
@@ -170,7 +163,7 @@ func (s *Sources) Rank(items []Item) (Order, []int, error) {
 			case !r.weak.IsZero():
 				o.Rejected = append(o.Rejected, r.weak)
 			case r.known == 0 && o.Of == 0:
-			case 2*r.known < o.Of && (source.by == ByFusion || source.by == ByConsumers || source.by == ByIR): // Flow says it
+			case 2*r.known < o.Of && (source.by == ByFusion || source.by == ByConsumers || source.by == ByIR): // Flow notes it
 			case 2*r.known < o.Of:
 				o.Rejected = append(o.Rejected, lang.Sayf("%s knows %d of %d operators and is not used", "%s 只知道 %[3]d 个算子中的 %[2]d 个，不使用", r.source, r.known, o.Of))
 			default:
@@ -183,7 +176,7 @@ func (s *Sources) Rank(items []Item) (Order, []int, error) {
 	return o, places(items, func(*Item) (int, bool) { return 0, false }, cmp.Compare), nil
 }
 
-// rankBy orders items by the source that was asked for, however few it knows.
+// rankBy orders items by the source in By, even if it knows few of them.
 func (s *Sources) rankBy(items []Item) (Order, []int, error) {
 	var names []string
 	for _, source := range orderSources {
@@ -222,7 +215,7 @@ func operators(items []Item) int {
 	return n
 }
 
-// byKey ranks items by a key that some of them have.
+// byKey ranks items by a key. Items without a key come last.
 func byKey[K any](source string, items []Item, key func(*Item) (K, bool), compare func(K, K) int) *ranking {
 	r := &ranking{source: source}
 	r.places = places(items, func(item *Item) (K, bool) {
@@ -243,8 +236,8 @@ func byList(list *sidefile.Order, items []Item) *ranking {
 	return byKey(list.Source, items, func(item *Item) (int, bool) { return list.Find(item.Names...) }, cmp.Compare)
 }
 
-// byExecution ranks items by MindSpore's execution order. Synchronous dumps of
-// some versions are named by the last segment of an operator's name only.
+// byExecution ranks items by MindSpore's execution order. The file names of synchronous dumps of
+// some versions have the last segment of the operator's name only.
 func byExecution(list *sidefile.Order, items []Item) *ranking {
 	if list == nil {
 		return nil
@@ -263,8 +256,8 @@ func byExecution(list *sidefile.Order, items []Item) *ranking {
 	}, cmp.Compare)
 }
 
-// lastSegments finds names by what follows their last slash; -1 stands for one
-// that several share.
+// lastSegments has the positions of names by their last segments, -1 for a segment of several
+// names.
 func lastSegments(names []string) map[string]int {
 	last := make(map[string]int, len(names))
 	for i, name := range names {
@@ -316,7 +309,7 @@ func byTimestamp(_ *Sources, items []Item) *ranking {
 	return r
 }
 
-// noTask is the task id that MindSpore writes for one that it does not know.
+// noTask is MindSpore's task id for an unknown one.
 const noTask = 65535
 
 // byID ranks items by the ids of ATB's operators, or by task ids.
@@ -373,8 +366,8 @@ func leadingNumber(item *Item) (uint64, bool) {
 	return n, err == nil && name[0] != '+'
 }
 
-// places returns the places of items by key; those without one come last, by
-// name. It calls key once for every item.
+// places returns the places of items by key. Items without a key come last, by name. It calls key
+// once for every item.
 func places[K any](items []Item, key func(*Item) (K, bool), compareKeys func(K, K) int) []int {
 	type keyed struct {
 		index int
@@ -413,21 +406,20 @@ func places[K any](items []Item, key func(*Item) (K, bool), compareKeys func(K, 
 	return places
 }
 
-// Flow says who feeds whom in a round.
+// Flow is the data flow of a round.
 type Flow struct {
-	// Graph is nil where nobody knows.
+	// Graph is nil if the data flow is unknown.
 	Graph *graph.Graph `json:"-"`
-	// Source describes it in a line.
+	// Source is the source of the data flow, with the number of operators that it knows.
 	Source lang.Sentence `json:"source"`
-	// Known is how many of Of operators the graph has.
+	// Known is the number of operators that the graph has, Of the number of all.
 	Known int `json:"known"`
 	Of    int `json:"of"`
-	// Rejected are the graphs that were given and are not used, each with the
-	// reason.
+	// Rejected are the given graphs that are not used, with the reasons.
 	Rejected []lang.Sentence `json:"rejected,omitempty"`
 }
 
-// Flow returns the best of the graphs that has at least half of the operators.
+// Flow returns the data flow by the first graph with at least half of the operators.
 func (s *Sources) Flow(items []Item) Flow {
 	f := Flow{Of: operators(items)}
 	for _, g := range []*graph.Graph{s.Consumers, s.Fusion, s.ir, s.dumpFlow} {
@@ -455,8 +447,8 @@ func (s *Sources) Flow(items []Item) Flow {
 	return f
 }
 
-// attachOrders gives a round the orders in the run that are for it: of several of
-// one kind that which knows most of its operators.
+// attachOrders gives a round its orders in the run: of each kind the order that knows most of its
+// operators.
 func (r *reader) attachOrders(round *Round) {
 	best := make(map[OrderBy]int)
 	var items []Item
@@ -486,8 +478,8 @@ func (r *reader) attachOrders(round *Round) {
 	}
 }
 
-// Arrange orders the operators of all rounds by the sources that are given and
-// those in the run, and finds out who feeds whom.
+// Arrange orders the operators of all rounds by the given sources and the sources in the run, and
+// sets their data flows.
 func (r *Run) Arrange(given Sources) error {
 	r.sources = given
 	for _, round := range r.Rounds {
@@ -519,8 +511,8 @@ func (r *Round) arrange(given *Sources) error {
 	return nil
 }
 
-// InGraphs is what the graph of the compiler and those of MindSpore say of an operator, nil
-// for one that they do not know.
+// InGraphs returns the operator in the graph of the compiler and in the graphs of MindSpore; nil
+// if it is in none.
 func (r *Round) InGraphs(op *Op) (known []*graph.Op) {
 	for _, g := range []*graph.Graph{r.sources.Fusion, r.sources.ir} {
 		if g == nil {
@@ -533,7 +525,7 @@ func (r *Round) InGraphs(op *Op) (known []*graph.Op) {
 	return known
 }
 
-// ByName are the operators of the round by their names as files have them.
+// ByName has the operators of the round by their normalised names.
 func (r *Round) ByName() map[string][]*Op {
 	all := map[string][]*Op{}
 	for _, op := range r.Ops {
@@ -543,8 +535,8 @@ func (r *Round) ByName() map[string][]*Op {
 	return all
 }
 
-// LastBefore is the last of several executions of an operator that is not after this one by
-// its time; nil where there are none, or several without times.
+// LastBefore returns the last of the executions of another operator that is not later than o. It
+// is nil if there is none, or if several have no times.
 func (o *Op) LastBefore(executions []*Op) (last *Op) {
 	for _, op := range executions {
 		if len(executions) > 1 && !(op.IsTimed() && o.IsTimed()) {
@@ -561,7 +553,7 @@ func (o *Op) LastBefore(executions []*Op) (last *Op) {
 // parameterType is the type of MindSpore's parameters and constants.
 const parameterType = "Parameter"
 
-// items are the operators of a round as they are ordered.
+// items are the operators of a round to order.
 func (r *Round) items() []Item {
 	items := make([]Item, len(r.Ops))
 	for i, op := range r.Ops {
@@ -570,17 +562,15 @@ func (r *Round) items() []Item {
 	return items
 }
 
-// Item is the operator as it is ordered.
+// Item is the operator as an item to order.
 func (o *Op) Item() Item {
 	return Item{Names: o.Names(), Timestamp: o.Timestamp, Task: o.Task, HasTask: o.HasTask, IDs: o.ids, Seq: o.seq, Passive: o.Type == parameterType}
 }
 
-// IsTimed reports whether the operator has a place in the run by a clock of its own:
-// a timestamp, or the number of its execution.
+// IsTimed reports whether the operator has a timestamp or the number of its execution.
 func (o *Op) IsTimed() bool { return o.Timestamp > 0 || o.seq > 0 }
 
-// Script is the line of the user's script that the operator comes from, as FILE:LINE;
-// empty when unknown.
+// Script is the line of the user's script behind the operator, as FILE:LINE; empty if unknown.
 func (o *Op) Script() string {
 	if o.Call == nil {
 		return ""
@@ -588,7 +578,7 @@ func (o *Op) Script() string {
 	return o.Call.Script
 }
 
-// Names are the names that the operator goes by, the best first.
+// Names are the names of the operator, the best first.
 func (o *Op) Names() []string {
 	if o.Header == "" || o.Header == o.Name {
 		return []string{o.Name}
@@ -596,6 +586,5 @@ func (o *Op) Names() []string {
 	return []string{o.Header, o.Name}
 }
 
-// Sources order what both rounds hold: those of the NPU's, and of the reference's
-// where the NPU's has none.
+// Sources are the sources of the NPU's round, with missing ones from the reference's round.
 func (p *RoundPair) Sources() Sources { return p.NPU.sources.or(&p.Ref.sources) }

@@ -25,8 +25,8 @@ func (r *Run) problem(kind ProblemKind, name string, at Coordinates, err error) 
 	r.Problems = append(r.Problems, Problem{kind, name, at, lang.Failed(err)})
 }
 
-// TreeWarnings are the oddities of mapping.csv files, and what is wrong with the tree
-// that no file of tensors shows when it is read.
+// TreeWarnings are the oddities of mapping.csv files and the problems of the tree that reading the
+// tensors does not show.
 func (r *Run) TreeWarnings() []lang.Sentence {
 	all := slices.Clone(r.Warnings)
 	for i := range r.Problems {
@@ -37,8 +37,7 @@ func (r *Run) TreeWarnings() []lang.Sentence {
 	return all
 }
 
-// findProblems looks for files that cannot be read, and for ranks and steps that
-// ought to be there.
+// findProblems looks for unreadable files, and for missing and repeated ranks and steps.
 func (r *Run) findProblems() {
 	for _, f := range r.Files {
 		switch {
@@ -78,15 +77,13 @@ func (r *Run) findEmpty() {
 	}
 }
 
-// namesRound reports whether the folder itself stands for a rank or a step: the one
-// above it does not say as much.
+// namesRound reports whether the name of the folder itself is a rank or a step.
 func (f *Folder) namesRound() bool {
 	up := f.parent.At
 	return f.At.Rank != "" && f.At.Rank != up.Rank || f.At.Step != "" && f.At.Step != up.Step
 }
 
-// findMissing looks for ranks between those that are there, and for steps that
-// other ranks have.
+// findMissing looks for missing ranks between existing ones, and for missing steps of other ranks.
 func (r *Run) findMissing() {
 	empty := make(map[[2]string]bool)
 	for _, p := range r.Problems {
@@ -124,8 +121,8 @@ func (r *Run) findMissing() {
 	}
 }
 
-// missingNumbers returns the numbers between the smallest and the largest key that
-// are none; nothing unless most are there.
+// missingNumbers returns the missing numbers between the smallest and the largest key; nothing
+// unless most numbers exist.
 func missingNumbers[V any](keys map[string]V) []string {
 	var numbers []uint64
 	for key := range keys {
@@ -149,7 +146,7 @@ func missingNumbers[V any](keys map[string]V) []string {
 	return missing
 }
 
-// findRepeated looks for rounds that several start times hold.
+// findRepeated looks for rounds with several start times.
 func (r *Run) findRepeated() {
 	for _, round := range r.Rounds {
 		starts := make(map[string]bool)
@@ -166,8 +163,8 @@ func (r *Run) findRepeated() {
 	}
 }
 
-// Others counts the files of folders that are neither dumps nor arrays, and of no use
-// beside them: texts, logs and pictures.
+// Others counts the files that are neither dumps nor arrays nor useful side files: texts, logs and
+// pictures.
 func (r *Run) Others() (n int) {
 	for _, f := range r.Files {
 		ext := strings.ToLower(path.Ext(f.Name))
@@ -179,11 +176,11 @@ func (r *Run) Others() (n int) {
 	return n
 }
 
-// useless end the names of side files that nothing is read from.
+// useless are extensions of side files that nothing reads.
 var useless = []string{".htm", ".html", ".log", ".md", ".png", ".py", ".sh", ".svg"}
 
-// OtherFiles say what the files of a run are that holds no tensors; nothing about a
-// single file, whose error says it.
+// OtherFiles describes the files of a run without tensors. It is empty for a single file, which has
+// an error.
 func (r *Run) OtherFiles() []batch.Message {
 	var found foreign.Files
 	for _, f := range r.Files {
@@ -201,8 +198,8 @@ func (r *Run) OtherFiles() []batch.Message {
 	return all
 }
 
-// UnreadMessages say that a file cannot be read, and why no reader takes a file of
-// another program.
+// UnreadMessages are the error of an unreadable file and, for a file of another program, the
+// reason why no reader accepts it.
 func UnreadMessages(path string, err error) []batch.Message {
 	all := []batch.Message{batch.Errorf("%v", "%v", safefile.WithPath(path, err))}
 	if other, ok := errors.AsType[*tensorfile.ForeignError](err); ok && other.Err != nil {
@@ -211,7 +208,7 @@ func UnreadMessages(path string, err error) []batch.Message {
 	return all
 }
 
-// readHead reads the beginning of a file, at most some bytes.
+// readHead reads at most the first bytes of a regular file.
 func readHead(path string, most int64) ([]byte, error) {
 	if info, err := store.Stat(path); err != nil || !info.Mode().IsRegular() { // a pipe would block
 		return nil, os.ErrInvalid

@@ -15,7 +15,7 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// Producer is who wrote a folder of dumps.
+// Producer is the program that wrote a folder of dumps.
 type Producer string
 
 // The producers.
@@ -28,27 +28,27 @@ const (
 	Arrays    Producer = "arrays"
 )
 
-// producer says how one of them writes its folders. Adding one takes a file that
-// declares it, a line in producers, and a tree in the tests.
+// producer describes the folders of a producer. A new one takes a file that declares it, a line in
+// producers, and a tree in the tests.
 type producer struct {
 	name Producer
-	// locate says what the folders of a path stand for. It reports false where the
-	// producer did not write the folder, by the path and the files in it.
+	// locate reads the folders of a path. It returns false if the producer did not write the
+	// folder, by the path and the files in it.
 	locate func(p folderPath, f *Folder) (place, bool)
-	// identify says what a file holds; nil for the grammars of file names.
+	// identify returns the content of a file by its name; nil for identifyByName.
 	identify func(f *File) identity
-	// finish reads the side files of the folders, once all files are listed; nil
-	// for a producer without any.
+	// finish reads the side files of the folders after all files are listed; nil for a producer
+	// without side files.
 	finish func(r *reader, folders []*Folder)
 }
 
-// producers are asked in this order who wrote a folder; the last one takes all.
+// producers are tried in this order. The last one accepts any folder.
 var producers = [...]producer{msprobeProducer, atbProducer, mindsporeProducer, hpaaProducer, cannProducer, arraysProducer}
 
 // folderPath are the folders of a path, the outermost first.
 type folderPath []filename.Folder
 
-// parsePath takes a path with slashes apart; . has no folders.
+// parsePath splits a path with slashes; . has no folders.
 func parsePath(dir string) folderPath {
 	if dir == "." || dir == "" {
 		return nil
@@ -62,7 +62,7 @@ func parsePath(dir string) folderPath {
 	return p
 }
 
-// at returns a folder, the zero value beyond the ends.
+// at returns folder i, the zero value outside the path.
 func (p folderPath) at(i int) filename.Folder {
 	if i < 0 || i >= len(p) {
 		return filename.Folder{}
@@ -70,7 +70,7 @@ func (p folderPath) at(i int) filename.Folder {
 	return p[i]
 }
 
-// last returns the index of the last folder of a kind, -1 if there is none.
+// last returns the index of the last folder of a kind, -1 for none.
 func (p folderPath) last(kind filename.FolderKind) int {
 	for i, folder := range slices.Backward(p) {
 		if folder.Kind == kind {
@@ -80,7 +80,7 @@ func (p folderPath) last(kind filename.FolderKind) int {
 	return -1
 }
 
-// join returns folders with slashes between them.
+// join joins folders with slashes.
 func (p folderPath) join() string {
 	names := make([]string, len(p))
 	for i, f := range p {
@@ -89,18 +89,18 @@ func (p folderPath) join() string {
 	return path.Join(names...)
 }
 
-// place is what a path stands for.
+// place is the meaning of a path.
 type place struct {
 	at Coordinates
 	// start is the time at which the dump began, empty when unknown.
 	start string
-	// op is the operator that folders below those of the round name.
+	// op is the operator in the folders below the round.
 	op string
 	// side is set for folders of side files.
 	side bool
 }
 
-// identity is what a file holds.
+// identity is the content of a file, by its name.
 type identity struct {
 	role       Role
 	op, opType string
@@ -110,17 +110,17 @@ type identity struct {
 	timestamp  uint64
 	task       uint64
 	hasTask    bool
-	device     string // that the file's name has
+	device     string // in the file name
 	ids        []uint64
-	source     string // that it was converted from, empty for none
-	raw        bool   // elements without a header, of which the name does not say what they are
-	mayBeNamed bool   // the first bytes may be those of a file that names its tensors
+	source     string // the file that it was converted from, empty for none
+	raw        bool   // elements without a header, and without a type in the name
+	mayBeNamed bool   // it may be a file with named tensors; the first bytes tell
 }
 
-// sideNames end the names of files that hold no tensors, in lower case.
+// sideNames are extensions of files without tensors, in lower case.
 var sideNames = []string{".csv", ".file", ".htm", ".html", ".ir", ".json", ".log", ".md", ".pbtxt", ".png", ".py", ".sh", ".svg", ".xml", ".yaml", ".yml"}
 
-// identifyByName says what a file holds by the grammars of file names.
+// identifyByName returns the content of a file by the grammars of file names.
 func identifyByName(f *File) identity {
 	if table, ok := strings.CutSuffix(f.Name, ".csv"); ok {
 		if n := filename.Parse(table); n.IsDump() {
@@ -163,8 +163,7 @@ func identifyByName(f *File) identity {
 	return id
 }
 
-// dumpIdentity is what the name of a dump, or of a file that was converted from
-// one, says.
+// dumpIdentity is the content of a dump, or of a file converted from a dump, by its name.
 func dumpIdentity(n *filename.Info) identity {
 	id := identity{role: Tensors, op: n.OpName, opType: n.OpType, slice: n.Slice, timestamp: n.Timestamp, device: deviceOf(n)}
 	if n.HasDump {
@@ -173,8 +172,8 @@ func dumpIdentity(n *filename.Info) identity {
 	return id
 }
 
-// isOperator reports whether a name of MindSpore's oldest synchronous dumps is that
-// of an operator, as Default/network/ReLU-op526, and not of a parameter or constant.
+// isOperator reports whether a name in MindSpore's oldest synchronous dumps is an operator, such as
+// Default/network/ReLU-op526, not a parameter or constant.
 func isOperator(name string) bool { return strings.Contains(name, "-op") }
 
 func deviceOf(n *filename.Info) string {
@@ -184,9 +183,8 @@ func deviceOf(n *filename.Info) string {
 	return strconv.FormatUint(n.Dump.DeviceID, 10)
 }
 
-// Arrays and other files that no known producer wrote, or that were taken out of
-// its folders. Folders named after ranks and steps count as such; what other ones
-// stand for is not known.
+// arraysProducer has arrays and other files of no known producer, or taken out of its folders.
+// Folders with names of ranks and steps are ranks and steps; other folders have no meaning.
 var arraysProducer = producer{name: Arrays, locate: func(p folderPath, _ *Folder) (place, bool) { return locateAny(p), true }}
 
 // locateAny reads folders such as rank_0, device_0, step_0, step0 and iteration_0,
@@ -217,21 +215,21 @@ func locateAny(p folderPath) place {
 // Software is a program that made dumps.
 type Software struct {
 	Name    string
-	Version string // empty where the file says none
-	File    string // the name of the file that says it
+	Version string // empty if unknown
+	File    string // the name of the file with the version
 }
 
-// rankSoftware is software of the rounds of a rank, of all where that is empty.
+// rankSoftware is software of the rounds of a rank; an empty rank stands for all.
 type rankSoftware struct {
 	rank string
 	Software
 }
 
-// configName is what MindSpore says of itself, in a folder of its settings:
+// configName is the file with MindSpore's version in the folder of its settings:
 // {"device_target": "Ascend", "ms_version": "1.8.1"}.
 const configName = "config.json"
 
-// versionLength is as much as is taken of a version: it comes from a file and may be anything.
+// versionLength limits a version, which comes from a file and may hold anything.
 const versionLength = 64 // characters
 
 // readConfig notes the version of MindSpore.
@@ -256,8 +254,7 @@ func (r *reader) readConfig(file *File) {
 	}
 }
 
-// attachSoftware gives a round what files say of who made its dumps: those of its rank,
-// and dump.json of msprobe.
+// attachSoftware sets the software of a round, from dump.json and from files of its rank.
 func (r *reader) attachSoftware(round *Round) {
 	if name := round.Header.Framework; name != "" {
 		for i := range r.msprobes {

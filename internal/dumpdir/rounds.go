@@ -12,7 +12,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Choice is the values of a coordinate that are wanted; the zero value wants all.
+// Choice has the wanted values of a coordinate. The zero value wants all.
 type Choice struct {
 	steps []lang.Step
 	names []string
@@ -45,11 +45,10 @@ func ParseNames(text string) (Choice, error) {
 	return c, nil
 }
 
-// all reports whether a choice leaves nothing out.
+// all reports whether all values are wanted.
 func (c *Choice) all() bool { return c.steps == nil && c.names == nil }
 
-// wants reports whether the value of a coordinate is wanted. One that is not known
-// is: it may be any.
+// wants reports whether a value is wanted. An unknown (empty) value is.
 func (c *Choice) wants(value string) bool {
 	if value == "" || c.all() || slices.Contains(c.names, value) {
 		return true
@@ -68,11 +67,11 @@ func (s *Selection) Wants(at Coordinates) bool {
 	return s.Rank.wants(at.Rank) && s.Step.wants(at.Step) && s.Graph.wants(at.Graph) && s.Model.wants(at.Model)
 }
 
-// knownCoordinates are the coordinates that a run says anything about.
+// knownCoordinates are the coordinates with a known value in a run.
 type knownCoordinates [len(coordinates)]bool
 
-// findKnown finds the coordinates that any round, record or folder has. Of a run
-// without tensors and records nothing is asked.
+// findKnown finds the coordinates that a round, record or folder has. In a run without tensors
+// and records all count as known.
 func (r *Run) findKnown() {
 	found := len(r.Rounds)+len(r.Records) > 0
 	for i, c := range coordinates {
@@ -88,8 +87,8 @@ type Chosen struct {
 	By  Selection
 }
 
-// ChoiceWarnings warn of coordinates that runs which belong together are chosen by
-// and none of them knows: every round is taken then, since it may be any.
+// ChoiceWarnings warns of coordinates that rounds are chosen by and that no run has: then all
+// rounds are chosen.
 func ChoiceWarnings(all ...Chosen) []lang.Sentence {
 	var warnings []lang.Sentence
 	for i, c := range coordinates {
@@ -106,15 +105,14 @@ func ChoiceWarnings(all ...Chosen) []lang.Sentence {
 	return warnings
 }
 
-// Select returns the rounds of a run that a selection chooses.
+// Select returns the rounds that a selection chooses.
 func (r *Run) Select(s Selection) []*Round {
 	return slices.DeleteFunc(slices.Clone(r.Rounds), func(round *Round) bool { return !s.Wants(round.At) })
 }
 
-// Choose leaves of a run only the rounds and operators that are chosen, their files,
-// and what is wrong with them. A file of no operator, such as an overflow record, is
-// chosen by its folder, and only if all operators are. Names of operators stand in
-// headers too: Choose reads them if ops is not nil, as opt says.
+// Choose drops rounds and operators that are not chosen, with their files and problems. A file
+// without an operator, such as an overflow record, is chosen by its folder, and only if ops is
+// nil. Operators have names in headers too: Choose reads the headers if ops is not nil.
 func (r *Run) Choose(ctx context.Context, s Selection, ops *NameSet, opt HeaderOptions) error {
 	if ops != nil {
 		if err := r.ReadHeaders(ctx, opt); err != nil {
@@ -150,7 +148,7 @@ func (r *Run) Choose(ctx context.Context, s Selection, ops *NameSet, opt HeaderO
 	return nil
 }
 
-// FileSizes are the files of the tensors of the round with their sizes, by their paths.
+// FileSizes has the sizes of the files with tensors of the round, by path.
 func (r *Round) FileSizes() map[string]int64 {
 	files := make(map[string]int64)
 	for _, op := range r.Ops {
@@ -161,31 +159,29 @@ func (r *Round) FileSizes() map[string]int64 {
 	return files
 }
 
-// RoundPairs says which rounds of two runs belong together.
+// RoundPairs are the pairs of rounds of two runs.
 type RoundPairs struct {
-	// Pairs are sorted by the coordinates of the NPU's round, then of the
-	// reference's.
+	// Pairs are sorted by the coordinates of the NPU, then of the reference.
 	Pairs []RoundPair
 	// Ref and NPU are the rounds without a partner.
 	Ref, NPU []*Round
-	// Notes say which coordinates only one side knows, where it has several.
+	// Notes name coordinates with several values on one side and none on the other.
 	Notes []string
 }
 
-// RoundPair is two rounds that are compared.
+// RoundPair is two rounds to compare.
 type RoundPair struct {
 	Ref, NPU *Round
-	// At is the NPU's coordinates, and the reference's where the NPU has none.
+	// At has the coordinates of the NPU, and of the reference where the NPU has none.
 	At Coordinates
-	// Notes say which coordinates differ.
+	// Notes name the coordinates that differ.
 	Notes []string
 }
 
-// PairRounds pairs the rounds of two runs that have equal coordinates. A coordinate
-// that one side does not know at all is no obstacle: every round of the other side
-// has the same partner. Nor is one of which the reference has a single value, or
-// of which the NPU has a single value that the reference has not; such pairs have
-// a note where the values differ. All other rounds have no partner.
+// PairRounds pairs the rounds of two runs with matching coordinates. The values of a coordinate
+// match if they are equal, if one side has no value in any round, if the reference has a single
+// value, or if the NPU has a single value that is not in the reference. Pairs with different
+// values have a note.
 func PairRounds(ref, npu []*Round) *RoundPairs {
 	p := &RoundPairs{}
 	var matchers [len(coordinates)]matcher
@@ -214,8 +210,8 @@ func PairRounds(ref, npu []*Round) *RoundPairs {
 	return p
 }
 
-// DropDiffering drops the pairs of rounds with coordinates that differ where either
-// round has a partner with the same ones.
+// DropDiffering drops pairs with different coordinates if either round has a partner with equal
+// ones.
 func (p *RoundPairs) DropDiffering() {
 	same := make(map[*Round]bool)
 	for i := range p.Pairs {
@@ -248,7 +244,7 @@ func (p *RoundPairs) DropDiffering() {
 	slices.SortStableFunc(p.NPU, byCoordinates)
 }
 
-// pairRounds pairs two rounds, false where a coordinate keeps them apart.
+// pairRounds pairs two rounds, false if a coordinate does not match.
 func pairRounds(ref, npu *Round, matchers []matcher) (RoundPair, bool) {
 	pair := RoundPair{Ref: ref, NPU: npu, At: npu.At}
 	for i, c := range coordinates {
@@ -266,10 +262,10 @@ func pairRounds(ref, npu *Round, matchers []matcher) (RoundPair, bool) {
 	return pair, true
 }
 
-// matcher says which values of a coordinate may be compared.
+// matcher matches the values of a coordinate.
 type matcher struct {
 	ref, npu []string // the known values
-	shared   bool     // is any of them on both sides?
+	shared   bool     // a value is on both sides
 }
 
 // valuesOf returns the known values of a coordinate, each once.
@@ -293,7 +289,7 @@ func (m *matcher) match(ref, npu string) bool {
 	return len(m.ref) == 1 || len(m.npu) == 1 && !m.shared
 }
 
-// note says that only one side knows a coordinate of which it has several values.
+// note is the note about a coordinate with several values on one side and none on the other.
 func (m *matcher) note(name string) string {
 	switch {
 	case len(m.ref) == 0 && len(m.npu) > 1:
@@ -304,9 +300,8 @@ func (m *matcher) note(name string) string {
 	return ""
 }
 
-// Coordinates say which round a folder or a tensor belongs to. Each is empty where
-// nothing says it. Start times, process ids and hosts are no part of them, since
-// they differ between two runs of one network.
+// Coordinates identify the round of a folder or a tensor. Unknown ones are empty. Start times,
+// process ids and hosts are not included, since they differ between two runs of one network.
 type Coordinates struct {
 	// Rank is the rank, else the device.
 	Rank string `json:"rank,omitempty"`
@@ -316,17 +311,16 @@ type Coordinates struct {
 	Graph string `json:"graph,omitempty"`
 	// Model is the name of the network or model.
 	Model string `json:"model,omitempty"`
-	// Folder is what is left of the path where folders that no other coordinate
-	// stands for hold the same tensors several times.
+	// Folder is the rest of the path, without the folders of the other coordinates. It is empty
+	// unless several such folders hold the same tensors.
 	Folder string `json:"folder,omitempty"`
 }
 
-// coordinates are the fields of Coordinates, in the order in which rounds are
-// sorted.
+// coordinates are the fields of Coordinates, in the sort order of rounds.
 var coordinates = [...]struct {
 	name, zh string
 	of       func(*Coordinates) *string
-	choice   func(*Selection) *Choice // nil for what is not chosen by
+	choice   func(*Selection) *Choice // nil for none
 }{
 	{"rank", "rank", func(c *Coordinates) *string { return &c.Rank }, func(s *Selection) *Choice { return &s.Rank }},
 	{"step", "step", func(c *Coordinates) *string { return &c.Step }, func(s *Selection) *Choice { return &s.Step }},
@@ -335,12 +329,12 @@ var coordinates = [...]struct {
 	{"folder", "目录", func(c *Coordinates) *string { return &c.Folder }, nil},
 }
 
-// Known reports whether any coordinate but the folder is known.
+// Known reports whether a coordinate other than the folder is known.
 func (c Coordinates) Known() bool {
 	return c.withoutFolder() != Coordinates{}
 }
 
-// IsZero reports whether documents leave the coordinates out.
+// IsZero reports whether JSON leaves the coordinates out.
 func (c Coordinates) IsZero() bool { return !c.Known() }
 
 func (c Coordinates) withoutFolder() Coordinates {
@@ -348,11 +342,10 @@ func (c Coordinates) withoutFolder() Coordinates {
 	return c
 }
 
-// String returns the coordinates that are known, such as rank 0 step 3; empty for
-// none.
+// String returns the known coordinates, such as rank 0 step 3; empty for none.
 func (c Coordinates) String() string { return c.Text().EN }
 
-// Text returns the coordinates that are known in both languages.
+// Text returns the known coordinates in both languages.
 func (c Coordinates) Text() lang.Text {
 	var en, zh []string
 	for _, one := range coordinates {
@@ -363,8 +356,8 @@ func (c Coordinates) Text() lang.Text {
 	return lang.Text{EN: strings.Join(en, " "), ZH: strings.Join(zh, " ")}
 }
 
-// ShortNames names rounds by the coordinates in which they differ, such as rank 1
-// step 2; a folder is its own name. One round has an empty name.
+// ShortNames names rounds by the coordinates that differ among them, such as rank 1 step 2. A
+// folder stands without a word before it. The name of a single round is empty.
 func ShortNames(all []Coordinates) []string {
 	names := make([]string, len(all))
 	for _, one := range coordinates {
@@ -385,8 +378,8 @@ func ShortNames(all []Coordinates) []string {
 	return names
 }
 
-// Compare orders coordinates by rank, step, graph, model and folder; numbers are
-// compared as such, and what is not known comes first.
+// Compare orders coordinates by rank, step, graph, model and folder, with numbers as numbers and
+// unknown values first.
 func (c Coordinates) Compare(d Coordinates) int {
 	for _, one := range coordinates {
 		if r := lang.CompareNatural(*one.of(&c), *one.of(&d)); r != 0 {
@@ -396,13 +389,13 @@ func (c Coordinates) Compare(d Coordinates) int {
 	return 0
 }
 
-// parseNumber returns the number that a coordinate is.
+// parseNumber parses a coordinate as a number.
 func parseNumber(value string) (uint64, bool) {
 	n, err := strconv.ParseUint(value, 10, 64)
 	return n, err == nil
 }
 
-// number returns a number without leading zeros.
+// number removes leading zeros.
 func number(digits string) string {
 	return cmp.Or(strings.TrimLeft(digits, "0"), "0")
 }

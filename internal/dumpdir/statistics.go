@@ -17,10 +17,9 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Statistics are what a table says about one tensor, whoever wrote it.
+// Statistics are the statistics of one tensor from a table or dump.json.
 type Statistics struct {
-	// DType and Shape are those of the tensor, undefined and nil where the table
-	// does not say; Format is its word, such as NC1HWC0.
+	// DType and Shape are undefined and nil if unknown. Format is a text such as NC1HWC0.
 	DType  tensor.DType
 	Shape  tensor.Shape
 	Format string
@@ -28,27 +27,28 @@ type Statistics struct {
 	Values Numbers
 	// Digest is the MD5 or SHA1 of the elements, empty for none.
 	Digest string
-	// Spot is where a call of msprobe has the tensor, the zero value for others.
+	// Spot is the place of a tensor of msprobe, the zero value for others.
 	Spot Spot
-	// File is the table, and Line the line of the row there, from 1.
+	// File is the table, Line the line of the row, from 1.
 	File *File
 	Line int
 }
 
-// Spot is where a tensor stands among the calls of a run.
+// Spot is the place of a tensor among the calls of a run, with attributes from the call.
 type Spot struct {
 	Tensor string // in its call, such as input.1 or parameters.weight
-	// Call is the place of the call in the run, Leaf that of the tensor in its call, from 0.
+	// Call is the index of the call in the run, Leaf the index of the tensor in its call, from 0.
 	Call, Leaf int
-	// Unread is set for a tensor that the call does not read, RequiresGrad is that of
-	// PyTorch, Exponent that of the power that made the tensor, 0 where none did.
+	// Unread is set for an input that the call does not read, such as a buffer for the result.
+	// RequiresGrad is PyTorch's requires_grad. Exponent is the exponent if the tensor is a power,
+	// else 0.
 	Unread, RequiresGrad bool
 	Exponent             float64
-	// Unwritten is set for memory that the call has got and nobody has written to.
+	// Unwritten is set for uninitialised memory, such as the output of torch.empty.
 	Unwritten bool
 }
 
-// Number is a number that the table has, nil for none.
+// Number returns a statistic, nil if unknown.
 func (s *Statistics) Number(what Statistic) *float64 {
 	if v, ok := s.Values.Get(what); ok {
 		return &v
@@ -56,14 +56,14 @@ func (s *Statistics) Number(what Statistic) *float64 {
 	return nil
 }
 
-// Suffice reports whether they stand for a tensor whose elements are not there: they say
-// something of them, or that it has none.
+// Suffice reports whether the statistics can replace missing elements: there is a number or a
+// digest, or the tensor has no elements.
 func (s *Statistics) Suffice() bool {
 	n, _ := s.Shape.Count()
 	return !s.Values.IsEmpty() || s.Digest != "" || s.Shape != nil && n == 0
 }
 
-// tidy drops numbers that no tensor has, and says which; empty for none.
+// tidy drops impossible numbers and describes the first of them; empty for none.
 func (s *Statistics) tidy() (odd string) {
 	for _, pair := range [][2]Statistic{{Max, Min}, {FiniteMax, FiniteMin}} {
 		high, isHigh := s.Values.Get(pair[0])
@@ -94,7 +94,7 @@ func (s *Statistics) CountOf(what Statistic) *int64 {
 	return new(int64(v))
 }
 
-// TensorFormat is the format that the word of the table means, ND for none.
+// TensorFormat is the parsed Format, ND for an unknown one.
 func (s *Statistics) TensorFormat() tensor.Format {
 	if format, ok := tensor.ParseFormat(s.Format); ok {
 		return format
@@ -102,7 +102,7 @@ func (s *Statistics) TensorFormat() tensor.Format {
 	return tensor.ND
 }
 
-// Statistic is a number about the elements of a tensor.
+// Statistic is a kind of number about the elements of a tensor.
 type Statistic uint8
 
 // The statistics. Counts are of elements.
@@ -118,14 +118,14 @@ const (
 	Zeros
 	NegativeZero
 	PositiveZero
-	FiniteMax // of the finite elements, where Max says that there are others
+	FiniteMax // of the finite elements, if Max or Min is not finite
 	FiniteMin
-	statistics // how many there are
+	statistics // the number of statistics
 )
 
 var statisticNames = [statistics]string{"max", "min", "mean", "norm", "count", "NaN", "-Inf", "+Inf", "zero", "negative zero", "positive zero", "finite max", "finite min"}
 
-// String is what the number is.
+// String is the name of the statistic.
 func (s Statistic) String() string { return statisticNames[s] }
 
 // MarshalText implements encoding.TextMarshaler.
@@ -141,31 +141,31 @@ func (s *Statistic) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Numbers are the statistics that a table has of one tensor. A run has them for every
-// tensor at once, so they are no map, which takes twice as much memory.
+// Numbers has the known statistics of one tensor. It is an array because a map takes twice as much
+// memory, and a run keeps one for every tensor.
 type Numbers struct {
 	known  uint16 // a bit for each statistic
 	values [statistics]float64
 }
 
-// Get returns a number, false where the table does not have it.
+// Get returns a statistic, false if unknown.
 func (n *Numbers) Get(what Statistic) (v float64, ok bool) {
 	return n.values[what], n.known>>what&1 != 0
 }
 
-// Set sets a number.
+// Set sets a statistic.
 func (n *Numbers) Set(what Statistic, v float64) {
 	n.known |= 1 << what
 	n.values[what] = v
 }
 
-// drop forgets a number.
+// drop makes a statistic unknown.
 func (n *Numbers) drop(what Statistic) { n.known &^= 1 << what }
 
-// IsEmpty reports whether there is no number.
+// IsEmpty reports whether all statistics are unknown.
 func (n *Numbers) IsEmpty() bool { return n.known == 0 }
 
-// All are the numbers that there are.
+// All yields the known statistics.
 func (n *Numbers) All() iter.Seq2[Statistic, float64] {
 	return func(yield func(Statistic, float64) bool) {
 		for what := range statistics {
@@ -184,7 +184,7 @@ var statisticTitles = map[string]Statistic{
 	"negative zero count": NegativeZero, "positive zero count": PositiveZero,
 }
 
-// statisticRow is a row of a table of statistics. What it does not say is empty.
+// statisticRow is a row of a table of statistics. Unknown fields are zero.
 type statisticRow struct {
 	opType, opName string
 	opID           string // of ATB: 0_1
@@ -196,12 +196,12 @@ type statisticRow struct {
 	Statistics
 }
 
-// maxTable is how large a table of statistics may be, in bytes.
+// maxTable is the largest size of a table of statistics, in bytes.
 const maxTable = 1 << 30
 
-// readStatistics reads a table of statistics of MindSpore, CANN or ATB: a title
-// line, and a row for every input and output. Columns go by their titles in any
-// letter case. Rows that do not fit are left out; the error is a *TableError then.
+// readStatistics reads a table of statistics of MindSpore, CANN or ATB: a line of titles, and a row
+// for every input and output. Titles are in any letter case. Rows that do not fit are skipped;
+// then the error is a *TableError.
 func readStatistics(in io.Reader, row func(*statisticRow)) error {
 	text := bufio.NewReader(io.LimitReader(in, maxTable))
 	if mark, _ := text.Peek(3); string(mark) == "\ufeff" {
@@ -218,7 +218,7 @@ func readStatistics(in io.Reader, row func(*statisticRow)) error {
 		}
 		return lang.Errorf("statistics: %w", err)
 	}
-	head = slices.Clone(head) // the reader uses the record again
+	head = slices.Clone(head) // the reader reuses the record
 	columns, err := statisticColumns(head)
 	if err != nil {
 		return err
@@ -235,7 +235,7 @@ func readStatistics(in io.Reader, row func(*statisticRow)) error {
 		line, _ := r.FieldPos(0)
 		s := statisticRow{Statistics: Statistics{Line: line}}
 		if found, wanted := setCells(&s, columns, head, cells); found != "" {
-			if again, err := statisticColumns(cells); err == nil { // a table behind another one
+			if again, err := statisticColumns(cells); err == nil { // the titles of a second table
 				head, columns = slices.Clone(cells), again
 				continue
 			}
@@ -249,8 +249,8 @@ func readStatistics(in io.Reader, row func(*statisticRow)) error {
 	}
 }
 
-// setCells sets what the cells of a row say. Of a row that does not fit it returns what
-// was found and wanted.
+// setCells sets the fields of a row. For a row that does not fit it returns the texts found and
+// wanted.
 func setCells(s *statisticRow, columns []statisticSetter, head, cells []string) (found, wanted string) {
 	for i, set := range columns {
 		if set == nil || i >= len(cells) {
@@ -266,7 +266,7 @@ func setCells(s *statisticRow, columns []statisticSetter, head, cells []string) 
 	return "", ""
 }
 
-// TableError says that rows of a table of statistics do not fit.
+// TableError is the error of a table of statistics with rows that do not fit.
 type TableError struct {
 	Misfits misfit.List
 
@@ -277,7 +277,7 @@ func (e *TableError) add(line int, found, wanted string) {
 	e.addAt(fmt.Sprintf("line %d", line), line, found, wanted)
 }
 
-// addAt is add for a place that may be the name of a tensor; line is 0 then.
+// addAt is add for a place other than a line, such as the name of a tensor; line is then 0.
 func (e *TableError) addAt(place string, line int, found, wanted string) {
 	if e.first.IsZero() {
 		e.first = lang.Say("%s: %s, %s", place, lang.Say(found), lang.Say(wanted))
@@ -292,7 +292,7 @@ func (e *TableError) orNil() error {
 	return e
 }
 
-// Error says what is wrong with the first of the rows, and how many there are.
+// Error describes the first row that does not fit and counts the others.
 func (e *TableError) Error() string { return e.Text().EN }
 
 // Text is the error in both languages.
@@ -303,7 +303,7 @@ func (e *TableError) Text() lang.Text {
 	return lang.Say("statistics: %s", e.first).Text()
 }
 
-// statisticColumns returns how to read each column, nil for one that is not known.
+// statisticColumns returns the setter of each column, nil for an unknown one.
 func statisticColumns(head []string) ([]statisticSetter, error) {
 	columns := make([]statisticSetter, len(head))
 	sides := 0
@@ -324,11 +324,10 @@ func statisticColumns(head []string) ([]statisticSetter, error) {
 	return columns, nil
 }
 
-// statisticSetter sets what a cell of a column says.
+// statisticSetter sets a field of a row from a cell.
 type statisticSetter func(s *statisticRow, cell string) error
 
-// statisticSetters are the columns that hold no statistics, by their titles in
-// lower case.
+// statisticSetters are the setters of columns other than numbers, by their titles in lower case.
 var statisticSetters = map[string]statisticSetter{
 	"op type": func(s *statisticRow, c string) error { s.opType = strings.Clone(c); return nil },
 	"op name": func(s *statisticRow, c string) error { s.opName = strings.Clone(c); return nil },
@@ -381,7 +380,7 @@ func setIndex(s *statisticRow, cell string) error {
 	return nil
 }
 
-// setNumber reads a number; an empty cell, NA, N/A and null are none.
+// setNumber reads a number, unknown if isAbsent.
 func setNumber(cell string) (n uint64, known bool, err error) {
 	if isAbsent(cell) {
 		return 0, false, nil
@@ -401,8 +400,8 @@ func isAbsent(cell string) bool {
 	return false
 }
 
-// setType reads a type such as float32, DT_FLOAT16 or torch.float16; one that is
-// not known stays undefined.
+// setType reads a type such as float32, DT_FLOAT16 or torch.float16. An unknown type stays
+// undefined.
 func setType(s *statisticRow, cell string) error {
 	word := strings.TrimPrefix(strings.TrimPrefix(cell, "DT_"), "torch.")
 	if name, ok := compilerTypes[strings.ToLower(word)]; ok {
@@ -412,7 +411,7 @@ func setType(s *statisticRow, cell string) error {
 	return nil
 }
 
-// compilerTypes are the types that the compiler names in another way.
+// compilerTypes are names of types in tables of the compiler.
 var compilerTypes = map[string]string{"float": "float32", "double": "float64", "bf16": "bfloat16"}
 
 // dims are the numbers of a shape: "(2, 3)", 2x3x4, 2,3.
@@ -433,8 +432,8 @@ func setShape(s *statisticRow, cell string) error {
 	return nil
 }
 
-// numberSetter sets a statistic; one that is not there, or is no number, such as
-// the text of a bool, is left out.
+// numberSetter sets a statistic. A cell without a number, such as the text of a bool, leaves it
+// unknown.
 func numberSetter(what Statistic) statisticSetter {
 	return func(s *statisticRow, cell string) error {
 		v, err := strconv.ParseFloat(cell, 64)

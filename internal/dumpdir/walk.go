@@ -21,54 +21,50 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// MappingName is the file that gives files with too long names their original
-// ones, in the folders of dumps and of outputs alike.
+// MappingName is the file with the original names of files whose names were too long, in folders of
+// dumps and of outputs.
 const MappingName = "mapping.csv"
 
-// Options says what Open lists. The zero value leaves nothing out.
+// Options are the options of Open. The zero value lists everything.
 type Options struct {
-	// NoRecursive leaves the folders of a folder out.
+	// NoRecursive skips folders inside folders.
 	NoRecursive bool
-	// Skip is a folder that is left out where it lies inside another one: that of
-	// the results.
+	// Skip is a folder to skip inside other folders, such as the folder of the results.
 	Skip string
-	// Other is another run, which is left out where it lies inside this one.
+	// Other is another run to skip inside this one.
 	Other string
-	// NoRaw leaves out files of elements without a header of which no name says
-	// what they are, but at best the user.
+	// NoRaw skips files of elements without a header and without a type in the name.
 	NoRaw bool
-	// Only are the files of folders that are listed, by their absolute paths; nil lists
-	// all.
+	// Only are the files to list in folders, by their absolute paths; nil lists all.
 	Only map[string]bool
-	// Graphs reads the graphs that MindSpore saved, which takes time and memory: they
-	// order operators, say who feeds whom, and which line of the script each is.
+	// Graphs reads the graphs that MindSpore saved: for order, data flow and lines of the
+	// script. It takes time and memory.
 	Graphs bool
-	// IR is a file or folder of graphs in place of those in the run, NoIR for none.
+	// IR is a file or folder of graphs that replaces the graphs in the run; NoIR reads none.
 	IR string
-	// Attributes keeps those of the operators in graphs.
+	// Attributes keeps the attributes of operators in graphs.
 	Attributes bool
-	// Sources order the operators besides what the run has.
+	// Sources are further sources of order and data flow.
 	Sources Sources
 }
 
-// NoIR is the IR of Options that leaves the graphs of MindSpore out.
+// NoIR is the IR that reads no graphs of MindSpore.
 const NoIR = "off"
 
-// walker lists the files of a run in a fixed order: files as they are given,
-// folders in the order of names, with all their folders.
+// walker lists the files of a run in a fixed order: paths as given, the entries of folders by name.
 type walker struct {
 	run  *Run
 	opt  Options
 	skip []os.FileInfo
-	// seen are the files that were given and the folders that were listed, and
-	// mappings the mapping.csv of folders, by their absolute paths.
+	// seen has the given files and the listed folders, mappings the mapping.csv of folders, by
+	// absolute path.
 	seen     map[string]bool
 	mappings map[string]*dumpfmt.Mapping
-	root     int // the number of the path that was given
+	root     int // the index of the given path
 }
 
-// walk lists what is at the paths. Links to folders are not followed; the
-// mapping.csv of every folder is honoured.
+// walk lists the files at the paths. It does not follow links to folders, and applies the
+// mapping.csv of every folder.
 func (r *Run) walk(ctx context.Context, opt Options) error {
 	w := &walker{run: r, opt: opt, seen: map[string]bool{}, mappings: map[string]*dumpfmt.Mapping{}}
 	for _, path := range []string{opt.Skip, opt.Other} {
@@ -117,7 +113,7 @@ func (r *Run) walk(ctx context.Context, opt Options) error {
 	return nil
 }
 
-// given adds a file that was given, unless it is there already, or of it a tensor.
+// given adds a given file, or a tensor in it, unless the file is listed already.
 func (w *walker) given(name string, info fs.FileInfo, err error, only tensorfile.Selector) {
 	abs := absolute(name)
 	if w.seen[abs] || w.seen[store.Dir(abs)] {
@@ -134,7 +130,7 @@ func (w *walker) given(name string, info fs.FileInfo, err error, only tensorfile
 	file.path, file.Err, file.Only = "", err, only
 }
 
-// absolute is the absolute path of a file or folder, itself where nobody knows.
+// absolute is the absolute path of a file or folder, the name itself if that fails.
 func absolute(name string) string {
 	if abs, err := store.Abs(name); err == nil {
 		return abs
@@ -148,7 +144,7 @@ func (w *walker) folder(ctx context.Context, dir, rel string, parent *Folder) er
 		return err
 	}
 	abs := absolute(dir)
-	if w.seen[abs] { // the paths that were given overlap
+	if w.seen[abs] { // given paths overlap
 		return nil
 	}
 	w.seen[abs] = true
@@ -156,14 +152,14 @@ func (w *walker) folder(ctx context.Context, dir, rel string, parent *Folder) er
 	w.run.folders = append(w.run.folders, f)
 	var entries []fs.DirEntry
 	var err error
-	if parent == nil { // what is below it will be listed too
+	if parent == nil { // all folders below are listed too
 		err = store.Preload(dir)
 	}
 	if err == nil {
 		entries, err = store.ReadDir(dir)
 	}
 	if err != nil {
-		// It is a file as far as anybody can know.
+		// It counts as a file, because it cannot be listed.
 		w.run.Files = append(w.run.Files, &File{Folder: f, Name: store.Base(dir), Err: err})
 	}
 	names := w.mappingOf(f, abs, entries)
@@ -181,7 +177,7 @@ func (w *walker) folder(ctx context.Context, dir, rel string, parent *Folder) er
 			if rel != "." {
 				length += len(rel) + 1
 			}
-			// The end of the same text: there may be a folder a file.
+			// A slice of below needs no memory of its own; there may be as many folders as files.
 			if err := w.folder(ctx, below, filepath.ToSlash(below[len(below)-length:]), f); err != nil {
 				return err
 			}
@@ -193,7 +189,7 @@ func (w *walker) folder(ctx context.Context, dir, rel string, parent *Folder) er
 	return nil
 }
 
-// skips reports whether a folder is one to leave out.
+// skips reports whether to skip a folder.
 func (w *walker) skips(e fs.DirEntry) bool {
 	if len(w.skip) == 0 {
 		return false
@@ -202,12 +198,12 @@ func (w *walker) skips(e fs.DirEntry) bool {
 	return err == nil && slices.ContainsFunc(w.skip, func(x os.FileInfo) bool { return store.SameFile(info, x) })
 }
 
-// file adds a file of a folder, of which abs is the absolute path. A link to a file
-// is followed, wherever it leads; one to a folder is not.
+// file adds a file of a folder with absolute path abs. It follows links to files wherever they
+// lead, but not links to folders.
 func (w *walker) file(f *Folder, abs string, e fs.DirEntry, names *dumpfmt.Mapping) {
 	if w.root > 0 || w.opt.Only != nil {
 		at := store.Join(abs, e.Name())
-		if w.seen[at] || w.opt.Only != nil && !w.opt.Only[at] { // it was given itself, or is not wanted
+		if w.seen[at] || w.opt.Only != nil && !w.opt.Only[at] { // given itself, or not wanted
 			return
 		}
 	}
@@ -227,7 +223,7 @@ func (w *walker) file(f *Folder, abs string, e fs.DirEntry, names *dumpfmt.Mappi
 
 func (w *walker) add(f *Folder, name string, info fs.FileInfo, names *dumpfmt.Mapping) *File {
 	where := store.Join(f.Path, name)
-	// The end of the same text: it takes no memory of its own.
+	// A slice of where needs no memory of its own.
 	file := &File{Folder: f, Name: where[len(where)-len(name):], path: where}
 	if info != nil {
 		file.Size = info.Size()
@@ -249,15 +245,14 @@ func (w *walker) add(f *Folder, name string, info fs.FileInfo, names *dumpfmt.Ma
 	return file
 }
 
-// leftover is the form of the names under which output files grow.
+// leftover is the form of names of unfinished output files.
 var leftover = lang.Pattern(`^\..*\.([0-9a-f]{8}-[0-9]+-)?[0-9A-Za-z]+\.tmp$`)
 
-// isLeftover reports whether a name is one under which an output file grows: a
-// process that was killed left it.
+// isLeftover reports whether a file is an unfinished output of a killed process.
 func isLeftover(name string) bool { return name[0] == '.' && leftover().MatchString(name) }
 
-// mappingOf returns the mapping.csv of a folder with these entries, and warns of
-// lines that name no file of it.
+// mappingOf returns the mapping.csv of a folder with these entries, and warns of lines for files
+// that are not in the folder.
 func (w *walker) mappingOf(f *Folder, abs string, entries []fs.DirEntry) *dumpfmt.Mapping {
 	has := make(map[string]bool)
 	for _, e := range entries {
@@ -286,8 +281,7 @@ func (w *walker) mappingOf(f *Folder, abs string, entries []fs.DirEntry) *dumpfm
 	return m
 }
 
-// mapping is the mapping.csv of a folder, of which abs is the absolute path, an empty
-// one where there is none.
+// mapping is the mapping.csv of a folder with absolute path abs; empty without one.
 func (w *walker) mapping(dir, abs string) *dumpfmt.Mapping {
 	m, known := w.mappings[abs]
 	if !known {
@@ -327,17 +321,15 @@ func (w *walker) readMapping(dir string) *dumpfmt.Mapping {
 	return m
 }
 
-// readSide reads a file that lies beside the dumps. One that is no regular file is
-// not opened: a pipe would block.
+// readSide reads a file beside the dumps. It opens regular files only: a pipe would block.
 func readSide(name string, read func(io.Reader) error) error {
 	return safefile.Read(name, func(file safefile.Input) error { return read(file) })
 }
 
-// Renamed is a file that is stored under another name than its own.
+// Renamed is a file stored under another name.
 type Renamed struct{ Stored, Original string }
 
-// AddMapping adds lines to the mapping.csv of a folder. Lines that are there already
-// stay.
+// AddMapping adds lines to the mapping.csv of a folder and keeps the existing ones.
 func AddMapping(dir string, names []Renamed) error {
 	path := store.Join(dir, MappingName)
 	old, err := readWhole(path)
@@ -361,7 +353,7 @@ func AddMapping(dir string, names []Renamed) error {
 	if len(old) > 0 && old[len(old)-1] != '\n' {
 		added = append([]byte{'\n'}, added...)
 	}
-	if store.Remote(path) { // grows only as a whole
+	if store.Remote(path) { // objects cannot be appended to
 		return safefile.WriteFile(path, append(old, added...))
 	}
 	// One write at the end, so that runs at the same time do not lose lines.
@@ -373,8 +365,8 @@ func AddMapping(dir string, names []Renamed) error {
 	return errors.Join(err, f.Close())
 }
 
-// readWhole reads a file of lines. Another run may be writing to it: a line that has
-// no end yet is read again, until it has one or does not grow.
+// readWhole reads a file of lines that another run may be writing: while the last line has no end,
+// it reads again until the file stops growing.
 func readWhole(path string) ([]byte, error) {
 	for size := -1; ; time.Sleep(10 * time.Millisecond) {
 		data, err := safefile.ReadFile(path)

@@ -15,9 +15,9 @@ import (
 
 // judged is a judgement with a row of every kind.
 func judged() *conclude.Judgement {
-	limits := record.Limits{Atol: 1, Rtol: 0, AtolSource: "flag", RtolSource: "flag"}
+	bounds := record.Limits{Atol: 1, Rtol: 0, AtolSource: "flag", RtolSource: "flag"}
 	row := func(op string, output int, was, is record.Status, errors *int64) conclude.JudgedRow {
-		return conclude.JudgedRow{Op: op, Kind: "output", Output: output, Was: was, Status: is, Limits: limits, Total: 8, Errors: errors}
+		return conclude.JudgedRow{Op: op, Kind: "output", Output: output, Was: was, Status: is, Limits: bounds, Total: 8, Errors: errors}
 	}
 	rows := []conclude.JudgedRow{
 		row("same", 0, record.Pass, record.Pass, new(int64)),

@@ -71,7 +71,7 @@ func (t *tensors) check(ctx context.Context, opt *Options) Row {
 
 // contents are the different contents of a tensor in several runs.
 type contents struct {
-	keys  []string      // that of the first run first
+	keys  []string      // the key of the first run comes first
 	first *align.Tensor // of the first run, open until all runs are compared with it
 }
 
@@ -144,8 +144,8 @@ func crcOf(ctx context.Context, t *tensorfile.Tensor) (CRC, error) {
 	return CRC(h.Sum32()), nil
 }
 
-// compare looks for the elements that differ between two runs. It reads both once more: of most
-// tensors, which are equal, a checksum is all that anybody wants to know.
+// compare looks for the elements that differ between two runs. It reads both tensors once more:
+// most tensors are equal and need nothing but the checksum of the first reading.
 func (d *Drift) compare(ctx context.Context, a, b *align.Tensor) error {
 	switch {
 	case a.DType != b.DType:
@@ -218,7 +218,7 @@ func (b *bitDrift) text() lang.Sentence {
 	return lang.Sayf("equal in value, not in bits: %s, first at %d", "值相同，比特不同：%s，首个位于 %d", lang.Join(kinds, lang.Text{EN: ", ", ZH: "，"}), b.first)
 }
 
-// visit adds the elements from an offset on, in words of 8 bytes or of one element.
+// visit adds the elements from an offset on. It compares words of 8 bytes, or elements of 16.
 func (b *bitDrift) visit(at int64, left, right []byte) {
 	if bytes.Equal(left, right) {
 		return

@@ -31,7 +31,7 @@ func noiseRequest(a *align.Alignment, limits metrics.Limits) *noise.Request {
 
 // measureNoise measures a pair; once more where the reference has masks, or elements
 // beyond the range of the type whose numbers an array of float32 holds, which are to be
-// left out: both follow from all elements.
+// left out: the first pass over all elements finds both.
 func (e *executor) measureNoise(ctx context.Context, a *align.Alignment, req metrics.Request) (*metrics.Result, error) {
 	req.Noise = noiseRequest(a, req.Limits)
 	res, err := e.measure(ctx, a, req)

@@ -101,8 +101,8 @@ func (o *PictureOptions) kept(rep *record.Report) map[int]bool {
 	return kept
 }
 
-// pictures opens and reads a pair again that was compared: which rows have pictures follows from
-// all rows. The histograms of plots, which people lay beside
+// pictures opens and reads a pair again: which rows have pictures depends on all rows of the
+// concluded report. The histograms of plots, which people lay beside
 // HPAA's, are of all elements.
 func (e *executor) pictures(ctx context.Context, part *Part, sample bool) (*metrics.Pictures, error) {
 	a, err := e.reopen(part)

@@ -58,8 +58,8 @@ func (e *executor) accept(ctx context.Context, x *plan.Pair, a *align.Alignment,
 	return nil
 }
 
-// judgeStandard reads the tensors of a pair once more, and those of the third result: the
-// metrics say which type the NPU's elements have, and so which thresholds count.
+// judgeStandard reads a pair once more, and the third result with it. The thresholds depend on
+// the type whose numbers the NPU's elements are, which the metrics find.
 func (e *executor) judgeStandard(ctx context.Context, req standard.Request, res *metrics.Result, a, other *align.Alignment) (*record.Standard, error) {
 	r, err := a.Readers(&e.buffers)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 
 // block is a short run of pairs, which fits in the fastest cache. First all of its
 // elements are decoded, then the pairs where a side is not finite are taken out;
-// the others move together, and count becomes their number. Where both sides have the same
-// bytes and one type, the reference is the NPU's side: one side is decoded and hashed, and
-// no pair has a difference.
+// the others move together, and count becomes their number. Where both sides have one type and
+// the same bytes, only the NPU's side is decoded and hashed: r shares its arrays, and abs and
+// rel are zeros.
 type block struct {
 	*buffers
 	e     *Engine

@@ -96,9 +96,8 @@ type PictureRequest struct {
 	Sample bool
 }
 
-// Pictures reads a pair for its plots, twice: the bins that the second pass counts in lie between
-// the bounds and by the samples that the first one finds. res is the result of the pair, of which the numbers
-// without the lists are enough.
+// Pictures reads a pair for its plots, twice: the first pass finds bounds and samples, by which
+// the bins of the second pass are chosen. res is the result of the pair; it may lack its lists.
 func (p *Pool) Pictures(ctx context.Context, req Request, res *Result, how PictureRequest, ref, npu Reader) (*Pictures, error) {
 	req.Noise = nil
 	e, err := p.New(req)

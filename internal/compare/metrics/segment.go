@@ -162,8 +162,8 @@ func (b *buffers) add(ctx context.Context, e *Engine, p *Partial, sums *tree, of
 	})
 }
 
-// walk reads runs of a pair in their order, and calls visit with each block before anything is
-// known of it. All that looks at every pair of elements is a visitor of this loop.
+// walk reads runs of a pair in their order and calls visit with each block, which is not decoded
+// yet. Every loop over the elements of a pair is a visitor of this one.
 func (b *buffers) walk(ctx context.Context, e *Engine, p *Partial, ref, npu Reader, runs iter.Seq2[int64, int], visit func(*block)) error {
 	l := newBlock(e, b, p)
 	for at, count := range runs {
@@ -189,8 +189,7 @@ func (b *buffers) walk(ctx context.Context, e *Engine, p *Partial, ref, npu Read
 	return nil
 }
 
-// walk decodes runs of a pair block by block for a visitor, in the buffers of the pool. What it
-// adds to results is dropped.
+// walk is buffers.walk for visitors of decoded blocks that compute no partial result.
 func (e *Engine) walk(ctx context.Context, ref, npu Reader, runs iter.Seq2[int64, int], visit func(*block)) error {
 	b, part := e.pool.get(e), e.newPartial(0)
 	err := b.walk(ctx, e, part, ref, npu, runs, func(l *block) {
@@ -210,7 +209,7 @@ func (e *Engine) walk(ctx context.Context, ref, npu Reader, runs iter.Seq2[int64
 	return nil
 }
 
-// runs are the elements of a range, so many at a time.
+// runs cuts a range into runs of at most a number of elements.
 func (r Range) runs(most int) iter.Seq2[int64, int] {
 	return func(yield func(int64, int) bool) {
 		for at := r.First; at < r.End; at += int64(most) {

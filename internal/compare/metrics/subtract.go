@@ -41,6 +41,10 @@ func (b *block) sum() {
 	switch {
 	case !b.e.wide && !b.e.double && b.runs.Count > 0 && sums.pair.setRuns(&b.runs):
 		return
+	case b.equal:
+		sums.pair.n, sums.pair.r, sums.pair.co = pairMoments(n, r)
+		sums.pair.d = moment{count: int64(len(n))}
+		return
 	case b.e.direct:
 		b.d = b.d[:len(n)]
 		kernel.Subtract(b.d, n, r)

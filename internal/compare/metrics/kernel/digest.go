@@ -47,7 +47,7 @@ func Digest(n, r []int64) (d Digests) {
 	return d
 }
 
-// DigestEqual is Digest of codes beside themselves.
+// DigestEqual is Digest(codes, codes).
 func DigestEqual(codes []int64) Digests {
 	var sum, squares int64
 	for _, a := range codes {

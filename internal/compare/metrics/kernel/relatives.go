@@ -71,7 +71,7 @@ func (t *Tables) Relatives(rel, abs, n, s, r []float64, w *Wanted) (c Ratios) {
 	return c
 }
 
-// CountEqual is Relatives for pairs without a difference, of which so many are zeros.
+// CountEqual is Relatives for equal pairs, given the number of zeros in r.
 func (t *Tables) CountEqual(r []float64, zeros int64, quotients bool) Ratios {
 	count := len(r)
 	t.Abs[0] += uint32(count)

@@ -48,10 +48,10 @@ const (
 func (g *NumberGrid) add(n, r []float64, nSpan, rSpan kernel.Span) {
 	least := int64(math.Float64bits(halfNormal))
 	offHalf, offBFloat := uint64(0), uint64(0)
-	normal := !nSpan.Special && nSpan.MinAbs >= halfNormal
+	allNormal := !nSpan.Special && nSpan.MinAbs >= halfNormal
 	for rest := n; len(rest) > 0; {
 		part := rest[:min(len(rest), gridChunk)]
-		if rest = rest[len(part):]; normal && len(part) == gridChunk && allOff((*[gridChunk]float64)(part)) {
+		if rest = rest[len(part):]; allNormal && len(part) == gridChunk && allOff((*[gridChunk]float64)(part)) {
 			offHalf, offBFloat = offHalf+gridChunk, offBFloat+gridChunk
 			continue
 		}
@@ -86,17 +86,17 @@ func (g *NumberGrid) add(n, r []float64, nSpan, rSpan kernel.Span) {
 	}
 }
 
-// gridChunk is the number of elements that are looked at together: most often all are off the
-// grid of float16.
+// gridChunk is the number of elements that allOff takes: most often none is on the grid of
+// float16.
 const gridChunk = 64
 
-// allOff reports whether all values have bits that float16 has not, and then bfloat16 has not
-// either.
+// allOff reports whether all values have bits beyond the fraction of float16, and so beyond the
+// shorter one of bfloat16.
 func allOff(n *[gridChunk]float64) bool {
-	if math.Float64bits(n[0])&halfBits == 0 { // as most others then
+	if math.Float64bits(n[0])&halfBits == 0 { // then most others have none either
 		return false
 	}
-	none := uint64(0) // has a sign if a value has no such bits
+	none := uint64(0) // negative if a value has no such bits
 	for i := 0; i < len(n); i += 4 {
 		none |= (math.Float64bits(n[i])&halfBits - 1) | (math.Float64bits(n[i+1])&halfBits - 1) |
 			(math.Float64bits(n[i+2])&halfBits - 1) | (math.Float64bits(n[i+3])&halfBits - 1)
