@@ -29,14 +29,14 @@ func New(ctx context.Context, opt conclude.Options) (*Run, error) {
 	return &Run{p, &opt}, nil
 }
 
-// Execute compares the pairs, see execute.Execute.
+// Execute compares the pairs, see execute.Run.
 func (r *Run) Execute(ctx context.Context, observe func(batch.Event)) ([]execute.Part, error) {
-	return execute.Execute(ctx, r.Plan, &r.opt.Options, observe)
+	return execute.Run(ctx, r.Plan, &r.opt.Options, observe)
 }
 
-// Conclude judges the rows that were finished, see conclude.Conclude.
+// Conclude judges the rows that were finished, see conclude.Report.
 func (r *Run) Conclude(parts []execute.Part) *record.Report {
-	return conclude.Conclude(r.Plan, r.opt, parts)
+	return conclude.Report(r.Plan, r.opt, parts)
 }
 
 // ComputeAgain computes operators of a report again, see conclude.ComputeAgain.

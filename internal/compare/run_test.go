@@ -224,7 +224,7 @@ func TestAnySplit(t *testing.T) {
 func comparedAlone(t *rapid.T, run *Run, pair int) execute.Part {
 	one := *run.Plan
 	one.Pairs = one.Pairs[pair : pair+1]
-	parts, err := execute.Execute(context.Background(), &one, &run.opt.Options, nil)
+	parts, err := execute.Run(context.Background(), &one, &run.opt.Options, nil)
 	if err != nil || len(parts) != 1 {
 		t.Fatalf("pair %d alone: %d parts, %v", pair, len(parts), err)
 	}

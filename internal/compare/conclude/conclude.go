@@ -15,11 +15,11 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Conclude makes the report of the rows that were finished, which are in the order of
+// Report makes the report of the rows that were finished, which are in the order of
 // the plan: it judges each round, and sums up. It reads no tensor. Rows that are missing
 // make an interrupted run, which is not judged, unless a failure ended it. The report
 // takes the rows of the plan over, so a plan is concluded once.
-func Conclude(p *plan.Plan, opt *Options, parts []execute.Part) *record.Report {
+func Report(p *plan.Plan, opt *Options, parts []execute.Part) *record.Report {
 	rep := &record.Report{
 		Origin: opt.Origin, Args: opt.Args,
 		Profile: string(opt.Judge.Limits.Profile), NaNPolicy: string(opt.Judge.Verdict.NaN), TolMode: limits.TolModes()[opt.Judge.Mode],

@@ -26,12 +26,12 @@ type Part struct {
 	order int
 }
 
-// Execute compares the pairs of the plan, each in a job of its own that opens
+// Run compares the pairs of the plan, each in a job of its own that opens
 // its files once. It returns the rows that were finished, in the plan's order;
 // with an error if ctx ended before the last. A run that fails fast ends with its
 // first failure. observe hears of the progress, if it is not nil: of every pair,
 // and of the segments of large ones. Its calls come one at a time.
-func Execute(ctx context.Context, p *plan.Plan, opt *Options, observe func(batch.Event)) ([]Part, error) {
+func Run(ctx context.Context, p *plan.Plan, opt *Options, observe func(batch.Event)) ([]Part, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer p.ClosePools()
