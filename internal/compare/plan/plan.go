@@ -20,27 +20,25 @@ import (
 // Pair is a row before its tensors are read: who is compared with whom.
 type Pair struct {
 	// Row has the names, files and order of the row; its status is set where
-	// there is nothing to compare. Comparing the pair fills in the rest.
+	// there is nothing to compare. Package execute fills in the rest.
 	Row      *record.Row
 	Ref, NPU *Tensor // nil on a side that is missing
-	// Third is that of the third result, nil where it is missing or nobody asks for it.
+	// Third is the tensor of the third result or of the second reference, nil for none.
 	Third *Tensor
-	// Reads are inputs of the operator without a partner, which are read to find out who made
-	// them; of one pair of the operator.
-	Reads []*Tensor
+	// Reads are inputs of the operator that one side alone has: the reference if ReadsOfRef is
+	// set. Their contents say which operators made them. One pair of each operator has them.
+	Reads      []*Tensor
+	ReadsOfRef bool
 	// Execution counts the executions of the operator in one folder from 1,
 	// where several are compared.
 	Execution int
 
-	ReadsOfRef bool // they are those of the reference
-	comm       bool // the NPU tensor is of a communication, the other of an operator
-	// format is the axis order of the reference where the compiler's graph has
-	// it.
+	// Format is the axis order of the reference where the compiler's graph has it.
 	Format *tensor.Format
 	Round  *Round
-	// decided is set where there was nothing to compare from the start. Unlike the
-	// status of the row it does not change while pairs are compared.
-	decided bool
+
+	comm    bool // the NPU tensor belongs to a communication, the other to an operator
+	decided bool // there is nothing to compare: the row had a status when it was planned
 }
 
 // Plan says what a run compares: the tensors of both sides, paired and in execution order.
@@ -49,23 +47,23 @@ type Plan struct {
 	Pairs []Pair
 
 	Options *Options
-	// rows are the rows of the pairs in their order: every pair has one row from here to the
+	// Rows are the rows of the pairs in their order: every pair has one row from here to the
 	// report.
 	Rows   []record.Row
 	Rounds []*Round
-	// sharding is where tensors lie in the reference, nil where both sides are sharded alike.
+	// Sharding is where tensors lie in the reference, nil where both sides are sharded alike.
 	Sharding *sharding
 	// pools open tensors of files with several.
 	pools []*tensorfile.Pool
-	// calls are the calls of msprobe where a report shows them.
+	// Calls are the calls of msprobe where a report shows them.
 	Calls []record.CallPair
-	// listed is what the listing of both runs says, unused the names of op_config.csv that no
-	// tensor has, inventory identifies the files of both runs.
+	// Listed describes the files of both runs, inventory identifies them.
 	Listed    *record.Listed
-	Unused    []string
 	inventory string
+	// Unused are the names of op_config.csv that no tensor has.
+	Unused    []string
 	leftAlone int // files of both runs that are neither dumps nor arrays
-	// mayCompute is set where operators of the NPU may be computed again.
+	// MayCompute is set where operators of the NPU may be computed again.
 	MayCompute bool
 }
 
@@ -82,7 +80,7 @@ func New(ctx context.Context, opt Options) (*Plan, error) {
 	return newPlan(ctx, &opt, ref, npu, mine)
 }
 
-// newPlan is NewPlan for sides that are open, and for the part of them that is compared.
+// newPlan is New for open sides, of which mine is compared.
 func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*Plan, error) {
 	fromStatistics, err := opt.chooseStatistics(ref, npu)
 	if err != nil {
@@ -137,8 +135,8 @@ func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, 
 	return ref, npu, mine, err
 }
 
-// together does something for both sides at the same time. Of two errors that of the
-// reference counts.
+// together runs a function for each side at the same time. Of two errors it returns the one
+// of the reference.
 func together(ref, npu func() error) error {
 	done := make(chan error, 1)
 	guard.Go(npu, func(err error) { done <- err })

@@ -50,7 +50,7 @@ type ShardedStep struct {
 	npu  []*dumpdir.Round
 	at   map[int]place // of tensors of the NPU, by their IDs
 	has  map[int]bool  // the tensors of the reference that some rank has
-	// reads is what communications read, by the rank of the call and its name.
+	// Reads is what communications read, by the rank of the call and its name.
 	Reads map[CallAt][]CallAt
 	// joined are tensors of the reference that several of its ranks have pieces of, by those of
 	// the NPU.

@@ -8,8 +8,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// TextOfAll is what a text of all rounds says: it, or that of the first round and how
-// many have another one.
+// TextOfAll is the text that all rounds share, else the text of the first round and the number
+// of rounds with another text.
 func TextOfAll(rounds []record.Round, text func(*record.Round) lang.Sentence) lang.Sentence {
 	if len(rounds) == 0 {
 		return lang.Sentence{}
@@ -70,7 +70,7 @@ func (p *Planner) OrderSource() lang.Sentence {
 	return TextOfAll(records(p.rounds), func(r *record.Round) lang.Sentence { return r.OrderSource })
 }
 
-// AllWarnings are those of the listing, of the names that match nothing, and of orders that
+// AllWarnings are the warnings of the listing, of names that match nothing, and of orders that
 // are not used.
 func (p *Planner) AllWarnings() []lang.Sentence {
 	rounds := records(p.rounds)
