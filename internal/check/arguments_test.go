@@ -42,7 +42,7 @@ func FuzzArguments(f *testing.F) {
 			c := callOf(api, words[1:]...)
 			_, rows := optype.CallsOf(api, "pytorch")
 			for i := range rows {
-				got, ok := bind(&rows[i], arguments(c), msprobe.IsModule(api))
+				got, ok := bind(&rows[i], arguments(c), msprobe.IsModule(api), true)
 				if !ok {
 					continue
 				}

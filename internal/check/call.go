@@ -95,7 +95,7 @@ func asCall(op *dumpdir.Op) *dumpdir.Op {
 	}
 	one := *op
 	one.Tensors = slices.Clone(op.Tensors)
-	one.Call = &dumpdir.Call{Entry: msprobe.Entry{API: name, Leaves: make([]msprobe.Leaf, len(one.Tensors))}}
+	one.Call = &dumpdir.Call{NamesOnly: true, Entry: msprobe.Entry{API: name, Leaves: make([]msprobe.Leaf, len(one.Tensors))}}
 	for i := range one.Tensors {
 		t := &one.Tensors[i]
 		path := strings.Trim(strconv.Itoa(t.Index)+"."+t.Slice, ".")
@@ -112,14 +112,16 @@ func asCall(op *dumpdir.Op) *dumpdir.Op {
 type called struct {
 	formula string
 	open    bool
-	inputs  map[string]*argument
-	raw     recompute.Attributes
+	// seen is set where all arguments of the call were seen: one that is absent has its default.
+	seen   bool
+	inputs map[string]*argument
+	raw    recompute.Attributes
 }
 
 // bind gives the arguments of a call to a row of the table; ok is false where the row has no
 // place for one of them, or wants another value.
-func bind(row *optype.Call, given map[string]*argument, parameters bool) (c called, ok bool) {
-	c = called{formula: row.Formula, open: row.Open, inputs: map[string]*argument{}, raw: recompute.Attributes{}}
+func bind(row *optype.Call, given map[string]*argument, parameters, seen bool) (c called, ok bool) {
+	c = called{formula: row.Formula, open: row.Open || !seen && !parameters, seen: seen, inputs: map[string]*argument{}, raw: recompute.Attributes{}}
 	used := map[string]bool{}
 	for _, name := range optype.Ignored {
 		used[name] = true
@@ -173,13 +175,15 @@ func rest(given map[string]*argument, from int, used map[string]bool) *argument 
 func (c *called) take(spec *optype.Argument, a *argument) bool {
 	isInput := recompute.IsInput(c.formula, spec.Name)
 	switch {
-	case a == nil && spec.Default == "":
+	case a == nil && (spec.Default == "" || isInput && !c.seen):
 		return !spec.Tensor
 	case a == nil && isInput:
 		x, _ := recompute.ParseValue(spec.Default).Number()
 		c.inputs[spec.Name] = &argument{leaves: []*msprobe.Leaf{{Value: &msprobe.Value{Kind: jsonpos.Number, Text: strconv.FormatFloat(x, 'g', -1, 64)}}}}
 		return true
 	case a == nil && (spec.Only || spec.Name == "-"):
+		return true
+	case a == nil && !c.seen:
 		return true
 	case a == nil:
 		c.raw[spec.Name] = recompute.Attribute{Value: recompute.ParseValue(spec.Default), Source: recompute.FromDefault}
@@ -210,7 +214,7 @@ func (x *execution) bindCall() (op *recompute.Operator, warnings []string, v *re
 	}
 	var c called
 	for i, ok := 0, false; i < len(rows) && !ok; i++ {
-		c, ok = bind(&rows[i], arguments(x.op.Call), msprobe.IsModule(x.op.Call.API))
+		c, ok = bind(&rows[i], arguments(x.op.Call), msprobe.IsModule(x.op.Call.API), !x.op.Call.NamesOnly)
 		if !ok {
 			c.formula = ""
 		}

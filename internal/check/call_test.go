@@ -3,6 +3,7 @@ package check
 import (
 	"encoding/binary"
 	"encoding/json"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -172,7 +173,7 @@ func TestBind(t *testing.T) {
 		_, rows := optype.CallsOf(test.api, test.framework)
 		var got called
 		for i, ok := 0, false; i < len(rows) && !ok; i++ {
-			if got, ok = bind(&rows[i], arguments(c), msprobe.IsModule(test.api)); !ok {
+			if got, ok = bind(&rows[i], arguments(c), msprobe.IsModule(test.api), true); !ok {
 				got = called{}
 			}
 		}
@@ -187,6 +188,28 @@ func TestBind(t *testing.T) {
 		slices.Sort(raw)
 		if got.formula != test.formula || strings.Join(inputs, " ") != test.inputs || strings.Join(raw, " ") != test.raw {
 			t.Errorf("%s %v: %s of %v with %v, want %s of %s with %s", test.api, test.args, got.formula, inputs, raw, test.formula, test.inputs, test.raw)
+		}
+	}
+}
+
+// TestNamesOnly: where only names tell of a call, no default is taken as known, and more is possible
+// than the formula says; modules have no arguments that a dump would have.
+func TestNamesOnly(t *testing.T) {
+	t.Parallel()
+	for api, raw := range map[string]string{"Functional.leaky_relu.0.forward": "", "NPU.npu_fusion_attention.0.forward": "masked pse_type", "Functional.gelu.0.forward": "", "Module.fc1.Linear.forward.0": "transpose_x1 transpose_x2"} {
+		isModule := msprobe.IsModule(api)
+		_, rows := optype.CallsOf(api, "pytorch")
+		given := arguments(callOf(api, "T", "T", "T"))
+		if !strings.Contains(api, "attention") {
+			delete(given, "2")
+			delete(given, "1")
+		}
+		if isModule {
+			given["weight"] = given["0"]
+		}
+		got, ok := bind(&rows[0], given, isModule, false)
+		if names := strings.Join(slices.Sorted(maps.Keys(got.raw)), " "); !ok || names != raw || got.open == isModule {
+			t.Errorf("%s: %t, open %t, known %s, want %s", api, ok, got.open, names, raw)
 		}
 	}
 }

@@ -72,14 +72,18 @@ func checked(t *testing.T, opt Options, paths ...string) *Report {
 var otherwise = map[string]struct {
 	bad    int64
 	extent string
+	status string // empty for the status of the truth
 }{
+	// Only a base that nobody chooses explains a Log that is 1.02 times too large. The graph is not
+	// there: the base is open, and a number that was fitted proves nothing.
+	"op27_log_f16_scale102_bare": {bad: 1006, status: "misfit"},
 	// The sums of products of int8 fit int32, so that each is the one right number: 500 of 512
 	// differ. The truth lets all of them be off by 1, which leaves 486, and 5.1 % in place of
 	// 2.3 % right ones.
-	"op45_matmulv2_f16_coarse": {500, "all"},
+	"op45_matmulv2_f16_coarse": {bad: 500, extent: "all"},
 	// Within 2^-7 of a tie, which is the step of bfloat16, 101 elements are beyond 1. The truth
 	// has the step of float16 there, 2^-10, which leaves 103.
-	"op37_ascendquant_bf16_channel": {101, "part"},
+	"op37_ascendquant_bf16_channel": {bad: 101, extent: "part"},
 }
 
 // TestGolden compares the verdicts on golden operators with the expected ones: without what
@@ -103,6 +107,9 @@ func TestGolden(t *testing.T) {
 			}
 			if own, ok := otherwise[filepath.Base(dir)]; ok {
 				want.Bad, want.Extent = &own.bad, own.extent
+				if own.status != "" {
+					want.Expect, want.Reason = own.status, ""
+				}
 			}
 			var opt Options
 			if !want.Bare {

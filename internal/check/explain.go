@@ -32,7 +32,7 @@ func (x *execution) explain(ctx context.Context, op *recompute.Operator, v *reco
 	if v.Status != recompute.Wrong {
 		return nil
 	}
-	x.row.say(lang.Sentence{})
+	x.row.say(v.Why)
 	if v.Reason != recompute.ByCalcError {
 		return nil
 	}

@@ -101,7 +101,8 @@ var binaryCalls = []calls{
 	{"eq __eq__", "Equal", "other:x2"}, {"ne not_equal __ne__", "NotEqual", "other:x2"},
 	{"gt greater __gt__", "Greater", "other:x2"}, {"ge greater_equal __ge__", "GreaterEqual", "other:x2"},
 	{"lt less __lt__", "Less", "other:x2"}, {"le less_equal __le__", "LessEqual", "other:x2"},
-	{"logical_and __and__", "LogicalAnd", "other:x2"}, {"logical_or __or__", "LogicalOr", "other:x2"},
+	{"logical_and", "LogicalAnd", "other:x2"}, {"logical_or", "LogicalOr", "other:x2"},
+	{"bitwise_and __and__", "BitwiseAnd", "other:x2"}, {"bitwise_or __or__", "BitwiseOr", "other:x2"}, {"bitwise_xor __xor__", "BitwiseXor", "other:x2"},
 	{"matmul mm bmm __matmul__", "MatMul", "mat2:x2! :transpose_x1=0 :transpose_x2=0"},
 }
 
@@ -131,7 +132,7 @@ var otherCalls = []calls{
 	{"Aten.index Torch.index", "Index", "input:x! indices!"}, {"__getitem__", "Index", "input:x! index:indices!"},
 	{"npu_fusion_attention", "Attention", "query:q! key:k! value:v! head_num:heads input_layout:layout pse:bias padding_mask:- atten_mask:mask scale=1 keep_prob:-==1 pre_tockens:- next_tockens:- " +
 		"inner_precise:- prefix:- actual_seq_qlen:- actual_seq_kvlen:- sparse_mode=0 gen_mask_parallel:- sync:- :masked=out :pse_type=1"},
-	{"scaled_dot_product_attention", "Attention", "query:q! key:k! value:v! attn_mask:mask dropout_p:-==0 is_causal:causal=0 scale enable_gqa:- :masked=keep :layout=BNSD"},
+	{"scaled_dot_product_attention", "Attention", "query:q! key:k! value:v! attn_mask:mask dropout_p:-==0 is_causal:causal=0 scale=none enable_gqa:- :masked=keep :layout=BNSD"},
 	{"npu_add_rms_norm", "AddRmsNorm", "x1! x2! gamma! epsilon=1e-6"},
 	{"conv1d conv2d conv3d", "Conv2D", "input:x! weight:w! bias:more stride=1 padding=0 dilation=1 groups=1 :activation=none"},
 	{"max_pool1d max_pool2d max_pool2d_with_indices", "MaxPool", "input:x! kernel_size stride padding=0 dilation:-==1 ceil_mode=0 return_indices:-"},

@@ -85,6 +85,7 @@ var formulas = []struct {
 	{"NotEqual", Formula{Name: "NotEqual"}},
 	{"LogicalAnd", Formula{Name: "LogicalAnd"}},
 	{"LogicalOr", Formula{Name: "LogicalOr"}},
+	{"BitwiseAnd", Formula{Name: "BitwiseAnd"}}, {"BitwiseOr", Formula{Name: "BitwiseOr"}}, {"BitwiseXor", Formula{Name: "BitwiseXor"}},
 	{"Floor", Formula{Name: "Floor"}},
 	{"Ceil", Formula{Name: "Ceil"}},
 	{"Rint Round", Formula{Name: "Rint"}},

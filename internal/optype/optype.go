@@ -160,7 +160,7 @@ var known = []struct {
 	{"ReduceMean* Mean avg_pool1d avg_pool2d avg_pool3d AvgPool* AvgPoolV2* AdaptiveAvgPool* GlobalAveragePool adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d", Type{Class: Reduce}},
 	{"ReduceSum* Sum", Type{Class: Reduce, Form: Sum}},
 	{"Cumsum*", Type{Class: Reduce, Form: Cumulative, Noise: NoiseLipschitz}},
-	{"AscendQuant* Quantize Round Floor Ceil Trunc Greater Less GreaterEqual LessEqual Equal NotEqual LogicalAnd LogicalOr LogicalNot logical_not gt lt ge le eq ne", Type{Class: Quantise}},
+	{"AscendQuant* Quantize Round Floor Ceil Trunc Greater Less GreaterEqual LessEqual Equal NotEqual BitwiseAnd BitwiseOr BitwiseXor LogicalAnd LogicalOr LogicalNot logical_not gt lt ge le eq ne", Type{Class: Quantise}},
 	{"ArgMax* ArgMin* argmax argmin argsort ArgSort NonMaxSuppression* NonMaxSuppressionV6 NonMaxSuppressionV7 nms NonZero* nonzero searchsorted", Type{Class: Index, Indices: 1 << 0}},
 	{"ArgMaxWithValue ArgMinWithValue", Type{Class: Move, Indices: 1 << 0}},
 	{"max min amax amin ReduceMax* ReduceMin*", Type{Class: Move, Indices: 1 << 1, Noise: NoiseLipschitz}},

@@ -365,14 +365,19 @@ func (x *Array) where(y, other *Array) *Array {
 	return z
 }
 
-// compare returns 1 where a comparison holds, else 0.
-func (x *Array) compare(y *Array, holds func(x, y float64) bool) *Array {
+// exactly returns a function of the elements of two arrays that has no error.
+func (x *Array) exactly(y *Array, f func(x, y float64) float64) *Array {
 	p, q, z := together(x, y)
 	z.a, z.b = nil, nil
 	for i, s := range p.v {
-		z.v[i] = flag(holds(s, q.v[i]))
+		z.v[i] = f(s, q.v[i])
 	}
 	return z
+}
+
+// compare returns 1 where a comparison holds, else 0.
+func (x *Array) compare(y *Array, holds func(x, y float64) bool) *Array {
+	return x.exactly(y, func(x, y float64) float64 { return flag(holds(x, y)) })
 }
 
 func flag(is bool) float64 {

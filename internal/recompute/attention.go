@@ -40,14 +40,20 @@ var scaleOfHeads = attribute{names: []string{"scale"}, choices: func(p *problem)
 }}
 
 // readAttention takes the names that operators and functions have for attributes, and makes
-// causal of the modes of masks: 1 aligns the first row and column, 2 the last ones.
-func readAttention(_ *problem, raw Attributes) Attributes {
+// causal of the modes of masks: 1 aligns the first row and column, 2 the last ones. A scale of none
+// is that of the heads.
+func readAttention(p *problem, raw Attributes) Attributes {
 	raw = raw.with(nil)
 	for name, others := range map[string][]string{"heads": {"head_num", "num_heads"}, "scale": {"scale_value"}, "layout": {"input_layout"}} {
 		for _, other := range others {
 			if a, ok := raw[other]; ok {
 				raw[name] = a
 			}
+		}
+	}
+	if scale, ok := raw["scale"]; ok && scale.Value.IsText() {
+		if q, ok := headsOf(p.Inputs[0].Shape, raw, 0); ok {
+			raw["scale"] = Attribute{Number(1 / math.Sqrt(float64(q.d))), scale.Source}
 		}
 	}
 	if mode, ok := raw["sparse_mode"]; ok {

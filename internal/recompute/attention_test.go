@@ -115,7 +115,10 @@ func TestAttention(t *testing.T) {
 				Attributes: attributesOf("layout=" + c.layout + " " + c.attrs)}
 			got, err := Judge(context.Background(), op)
 			want := OK
-			if wrong {
+			switch {
+			case wrong && c.attrs == "": // the scale is fitted, which proves nothing
+				want = Misfit
+			case wrong:
 				want = Wrong
 			}
 			if err != nil || got.Status != want {

@@ -233,9 +233,8 @@ type attribute struct {
 	usual bool
 	// most is the largest likely value of a number, 0 for any.
 	most float64
-	// fixed is set for numbers that are not fitted, partial for those of them that change few
-	// elements only.
-	fixed, partial bool
+	// fixed is set for numbers that are not fitted.
+	fixed bool
 }
 
 // oneOf is an attribute that has one of some values.

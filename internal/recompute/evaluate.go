@@ -50,14 +50,14 @@ type judge struct {
 	op      *Operator
 	formula *formula
 	machine machine
-	// factor is set where a base that nobody chooses explains the elements, which stands for a
-	// wrong factor; strange is set where a number does that is larger than any that makes sense.
-	factor, strange bool
+	// strange is set where only a number that nobody chooses explains the elements.
+	strange bool
 	// worst is the place of the worst element of the first output that is not explained by what
 	// explains most, 0 before that is known; place is that around which elements are looked at.
 	worst, place int64
-	// expected is kept of the outputs, nil for nothing.
+	// expected is kept of the outputs, nil for nothing; so is where the bad elements lie.
 	expected *Expectation
+	damage   *damage
 }
 
 // errTooLarge is the error of an operator that cannot be cut into what memory holds.

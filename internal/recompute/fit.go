@@ -70,13 +70,8 @@ func (j *judge) fit(start *result, all []Attributes) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, _ := best.attrs[of.names[0]].Value.Number()
-	switch {
-	case of.most > 0 && x > of.most:
+	if x, _ := best.attrs[of.names[0]].Value.Number(); of.most > 0 && x > of.most || of.isFactor(x) {
 		j.strange = best.bad() == 0
-		return nil, nil
-	case of.isFactor(x):
-		j.factor = best.bad() == 0
 		return nil, nil
 	}
 	return best, nil
@@ -313,99 +308,4 @@ func mostAllowed(all []interval) (x float64, most int) {
 		}
 	}
 	return x, most
-}
-
-// nearlyAll is a share that agrees by no chance.
-const nearlyAll = .9
-
-// planesAgree reports whether one whole plane of an image agrees. Windows of another size
-// share many of their largest elements, but not those of a whole plane.
-func (j *judge) planesAgree(h Attributes) (bool, error) {
-	const least = 8
-	c, err := j.someCell(h)
-	if err != nil || c == nil {
-		return false, err
-	}
-	t := newTally(j.op.Outputs[0].DType, j.formula.class)
-	x, y := c.outputs[0], c.got[0]
-	_, b := x.errs()
-	size := int(y.shape[2:].Elements())
-	for first := 0; size >= least && first < len(y.v); first += size {
-		agree := 0
-		for i := first; i < first+size; i++ {
-			if math.Abs(x.v[i]-y.v[i]) <= t.allowed(x.v[i], b[i]) {
-				agree++
-			}
-		}
-		if agree == size {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
-// fittedBeside reports whether a number was fitted beside another one that nobody says: where
-// the first is none of the usual ones, the second need not be one, and one near it explains
-// most elements, too.
-func (j *judge) fittedBeside(h Attributes) bool {
-	numbers, fitted := 0, false
-	for _, a := range j.formula.attrs {
-		if !a.closed && !j.knows(a) {
-			numbers++
-			fitted = fitted || h[a.names[0]].Source == FromFit
-		}
-	}
-	return fitted && numbers > 1
-}
-
-// proven reports whether the elements of a cell that follow the numbers nobody says agree
-// with them, at least half of them: those that no value changes prove none.
-func (j *judge) proven(r *result, share float64) (bool, error) {
-	h := r.attrs
-	if j.mayLackKeys(r) {
-		return false, nil
-	}
-	if j.formula.open && !j.says(poolGeometry) && share < nearlyAll {
-		if ok, err := j.planesAgree(h); !ok {
-			return false, err
-		}
-	}
-	if share < nearlyAll && j.fittedBeside(h) {
-		return false, nil
-	}
-	for _, a := range j.formula.attrs {
-		if a.partial && !j.says(a) && !j.defaults() {
-			return false, nil
-		}
-		if a.closed || j.knows(a) {
-			continue
-		}
-		x, ok := h[a.names[0]].Value.Number()
-		if a.log {
-			x = exact.Log(max(x, 1e-12))
-		}
-		if !ok {
-			continue
-		}
-		s, err := j.slopesAt(h, &a, x, nil)
-		if err != nil {
-			return false, err
-		}
-		if s == nil {
-			continue
-		}
-		follow, agree := 0, 0
-		for i, v := range s.v {
-			if s.follows(i) {
-				follow++
-				if math.Abs(s.got[i]-v) <= s.tol[i] {
-					agree++
-				}
-			}
-		}
-		if 2*agree < follow {
-			return false, nil
-		}
-	}
-	return true, nil
 }

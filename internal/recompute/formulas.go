@@ -138,6 +138,13 @@ func comparison(name string, holds func(x, y float64) bool) formula {
 		compute: binary(func(x, y *Array) *Array { return x.compare(y, holds) })}
 }
 
+// bitwise is an operation on the bits of integers in two's complement, and of truth values.
+func bitwise(name string, f func(x, y int64) int64) formula {
+	return formula{name: name, class: Integral, inputs: "x1 x2", cut: elementwise, compute: binary(func(x, y *Array) *Array {
+		return x.exactly(y, func(x, y float64) float64 { return float64(f(int64(x), int64(y))) })
+	})}
+}
+
 func rounding(name string, f func(float64) float64) formula {
 	return formula{name: name, class: Integral, inputs: "x", cut: elementwise, compute: unary(func(x *Array) *Array { return x.steps(f) }), repeats: true}
 }
@@ -151,7 +158,7 @@ var baseOfLog = func() attribute {
 
 // threshold is that beyond which a softplus is its input. Others change few elements: it is
 // not fitted.
-var threshold = attribute{names: []string{"threshold"}, open: true, fixed: true, partial: true, choices: constant("threshold", 20).choices}
+var threshold = attribute{names: []string{"threshold"}, open: true, fixed: true, choices: constant("threshold", 20).choices}
 
 // coefficients are what inputs are multiplied by before they are summed.
 var coefficients = attribute{names: []string{"coeff"}, open: true, fixed: true, choices: func(*problem) []Attributes {
@@ -411,6 +418,9 @@ var formulas = slices.Concat([]formula{
 	comparison("NotEqual", func(x, y float64) bool { return x != y }),
 	comparison("LogicalAnd", func(x, y float64) bool { return x != 0 && y != 0 }),
 	comparison("LogicalOr", func(x, y float64) bool { return x != 0 || y != 0 }),
+	bitwise("BitwiseAnd", func(x, y int64) int64 { return x & y }),
+	bitwise("BitwiseOr", func(x, y int64) int64 { return x | y }),
+	bitwise("BitwiseXor", func(x, y int64) int64 { return x ^ y }),
 	rounding("Floor", math.Floor), rounding("Ceil", math.Ceil), rounding("Rint", math.RoundToEven), rounding("Trunc", math.Trunc),
 	{name: "ReluGrad", class: Exact, inputs: "dy x", cut: elementwise, compute: binary(func(dy, x *Array) *Array { return positive(x).where(dy, dy.m.number(0)) })},
 	{name: "SigmoidGrad", class: Plain, inputs: "y dy", cut: elementwise, compute: binary(func(y, dy *Array) *Array { return dy.mul(y).mul(y.neg().plus(1)) })},

@@ -150,6 +150,9 @@ func handCases(t *testing.T) []handCase {
 		{"LessEqual", "", list(x("3", 1, 2, 3), x("3", 2, 2, 2)), list(x("3", 1, 1, 0))}, {"Equal", "", list(x("3", 1, 2, 3), x("3", 2, 2, 2)), list(x("3", 0, 1, 0))},
 		{"NotEqual", "", list(x("3", 1, 2, 3), x("3", 2, 2, 2)), list(x("3", 1, 0, 1))}, {"LogicalAnd", "", list(x("2", 1, 1), x("2", 1, 0)), list(x("2", 1, 0))},
 		{"LogicalOr", "", list(x("2", 0, 1), x("2", 0, 0)), list(x("2", 0, 1))},
+		{"BitwiseAnd", "", list(x("int 3", 12, -1, 5), x("int 3", 10, 7, -2)), list(x("int 3", 8, 7, 4))},
+		{"BitwiseOr", "", list(x("int 3", 12, -1, 5), x("int 3", 10, 7, -2)), list(x("int 3", 14, -1, -1))},
+		{"BitwiseXor", "", list(x("int 3", 12, -1, 5), x("int 3", 10, 7, -2)), list(x("int 3", 6, -8, -5))},
 		{"ReluGrad", "", list(x("2", 5, 6), x("2", 1, -1)), list(x("2", 5, 0))}, // dy where x > 0
 		{"SigmoidGrad", "", list(x("2", .25, .5), x("2", 4, 8)), list(x("2", .75, 2))}, {"TanhGrad", "", list(x("2", .5, 0), x("2", 4, 8)), list(x("2", 3, 8))},
 		{"SoftmaxGrad", "axes=-1", list(x("1x2", .25, .75), x("1x2", 1, 2)), list(x("1x2", (1-1.75)*.25, (2-1.75)*.75))},

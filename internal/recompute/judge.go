@@ -353,27 +353,21 @@ func (j *judge) accuse(v *Verdict, r *result) error {
 		*v = *undecided(InPlace, lang.Sentence{})
 		return nil
 	}
-	largest := 0.0
-	for _, t := range r.tallies {
-		largest = max(largest, t.largest)
-	}
-	known := j.isKnown()
 	v.Status, v.Reason, v.Confidence = Wrong, ByCalcError, Medium
-	if known || v.Extent == Part {
+	if j.isKnown() || v.Extent == Part {
 		v.Confidence = High
 	}
-	most := n >= 8 && (share >= .5 || bad == 1)
-	if most && !known {
-		if most, err = j.proven(r, share); err != nil {
+	overflows := j.overflows(r)
+	proven := overflows || j.isDecided(r)
+	if !proven {
+		if proven, err = j.isPart(r); err != nil {
 			return err
 		}
 	}
 	switch {
-	case j.op.Outputs[0].DType == tensor.Float16 && r.top > tensor.MaxFloat16 && largest < tensor.MaxFloat16 && slices.Contains([]Class{Norm, Reduced, Tabled, Plain}, j.formula.class):
+	case overflows:
 		v.Reason = ByOverflow
-	case !known && j.formula.class == Quantised && r.tallies[0].worst <= 1: // a step at a tie, beside fitted numbers
-		v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""
-	case known && !j.formula.open && !j.op.Open || most || j.factor || j.isClosed():
+	case proven:
 	case j.machine.lacks:
 		*v = *undecided(NoInputs, lang.Sentence{})
 	default:
@@ -382,22 +376,58 @@ func (j *judge) accuse(v *Verdict, r *result) error {
 	return nil
 }
 
-// isClosed reports whether everything that the formula could be was tried: all values of
-// lists that have all, and of numbers at most one, which was fitted.
-func (j *judge) isClosed() bool {
-	fitted := 0
+// overflows reports whether products or sums lie beyond float16 although all outputs lie far inside.
+func (j *judge) overflows(r *result) bool {
+	largest := 0.0
+	for _, t := range r.tallies {
+		largest = max(largest, t.largest)
+	}
+	return j.op.Outputs[0].DType == tensor.Float16 && r.top > tensor.MaxFloat16 && largest < tensor.MaxFloat16 && slices.Contains([]Class{Norm, Reduced, Tabled, Plain}, j.formula.class)
+}
+
+// The rule of proof: an operator is WRONG where its attributes are decided, or where usual values of
+// the open ones explain most elements and the others form a part: rows, channels, a tile, a tail, or
+// single elements. A number that was fitted to the output proves nothing.
+
+// isDecided reports whether every attribute is known or was tried with all of its values: those of a
+// list that has all, and of one number those that a fit finds, none of which explains the output.
+func (j *judge) isDecided(r *result) bool {
+	numbers := 0
 	for _, a := range j.formula.attrs {
 		switch {
-		case a.fixed && !j.says(a) && !j.defaults():
+		case r.attrs[a.names[0]].Source == FromFit, a.fixed && !j.says(a) && !j.defaults():
 			return false
 		case j.knows(a):
 		case a.open || slices.Contains(a.names, "activation") && j.op.mayBeFused():
 			return false
 		case !a.closed:
-			fitted++
+			numbers++
 		}
 	}
-	return fitted < 2 && !j.strange && !j.machine.lacks && !j.op.Open && (!j.formula.open || j.says(poolGeometry) && !j.op.mayBeFused())
+	return numbers < 2 && !j.strange && !j.machine.lacks && !j.op.Open && (!j.formula.open || j.says(poolGeometry) && !j.op.mayBeFused())
+}
+
+// isPart reports whether usual values of the attributes explain all elements but a part.
+func (j *judge) isPart(r *result) (bool, error) {
+	share, single := 1-float64(r.bad())/float64(r.checked()), !j.op.Open
+	for _, a := range j.formula.attrs {
+		if r.attrs[a.names[0]].Source == FromFit {
+			return false, nil
+		}
+		single = single && (!a.fixed || j.says(a) || j.defaults()) // such numbers change few elements
+	}
+	const fewChecked, most, nearlyAll = 8, .5, .99
+	switch {
+	case r.checked() < fewChecked || share < most && r.bad() > 1 || j.mayLackKeys(r):
+		return false, nil
+	case single && (share >= nearlyAll || r.bad() == 1):
+		return true, nil
+	}
+	output := slices.IndexFunc(r.tallies, func(t *tally) bool { return t.bad > 0 })
+	j.damage = newDamage(output, j.op.Outputs[output].Shape)
+	defer func() { j.damage = nil }()
+	_, err := j.run(r.attrs, false)
+	return err == nil && j.damage.isPart(), err
 }
 
 // inPlace reports whether the output lies where an input was.
@@ -448,6 +478,13 @@ func (j *judge) excuse(v *Verdict, r *result) error {
 		return nil
 	}
 	v.Status, v.Confidence = Low, Medium
+	if other, name, err := j.otherUsual(r); other != nil || err != nil {
+		if err == nil {
+			v.Status, v.Reason, v.Confidence, v.Extent = Wrong, ByCalcError, High, All
+			v.Why = lang.Sayf("%s=%s gives all elements, %s does not", "%s=%s 能得到全部元素，%s 不能", name, other.attrs[name].Value, r.attrs[name].Value)
+		}
+		return err
+	}
 	shape := r.shape
 	if shape.reason == NoReason {
 		if r.loose() > mostLoose {
@@ -468,6 +505,34 @@ func (j *judge) excuse(v *Verdict, r *result) error {
 		v.Notes = append(v.Notes, shape.note)
 	}
 	return nil
+}
+
+// otherUsual returns the result and the name of an attribute that is known, and with another usual
+// value of which all elements lie within the narrow bound; nil where there is none.
+func (j *judge) otherUsual(r *result) (*result, string, error) {
+	if r.beyond() == 0 {
+		return nil, "", nil
+	}
+	for _, a := range j.formula.attrs {
+		if a.choices == nil || !j.says(a) || len(a.names) > 1 {
+			continue
+		}
+		for _, c := range a.choices(&problem{ctx: j.ctx, Operator: j.op}) {
+			for _, few := range []bool{true, false} {
+				s, err := j.run(j.asPassed(j.fromFront(r.attrs.with(c))), few)
+				if err != nil {
+					return nil, "", err
+				}
+				if !s.why.IsZero() || !s.explains() || s.beyond() > 0 || s.strictly() {
+					break
+				}
+				if !few {
+					return s, a.names[0], nil
+				}
+			}
+		}
+	}
+	return nil, "", nil
 }
 
 // structure is what rounding cannot make of differences inside the wide bound: a reason and

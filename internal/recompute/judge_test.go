@@ -269,6 +269,30 @@ func TestOpenModules(t *testing.T) {
 	}
 }
 
+// TestOtherUsualValue: where the value that is known leaves all elements within the wide bound only,
+// and another usual one gives each of them, the operator computed with that one.
+func TestOtherUsualValue(t *testing.T) {
+	t.Parallel()
+	x := drawn(rand.New(rand.NewPCG(8, 8)), 1, 64, 100)
+	for _, c := range []struct {
+		formula, computed, known string
+		want                     Status
+	}{
+		{"Gelu", "approximate=tanh", "approximate=none", Wrong},
+		{"Gelu", "approximate=none", "approximate=tanh", Wrong},
+		{"Gelu", "approximate=tanh", "approximate=tanh", OK},
+		{"LayerNorm", "axes=1 epsilon=1e-4", "axes=1 epsilon=1e-5", Wrong},
+		{"LayerNorm", "axes=1 epsilon=1e-5", "axes=1 epsilon=1e-5", OK},
+	} {
+		y := computedBy(t, c.formula, c.computed, x.Shape, x)
+		op := &Operator{Formula: c.formula, Inputs: []*Tensor{x}, Outputs: []*Tensor{y}, Attributes: attributesOf(c.known), Called: true}
+		v, err := Judge(context.Background(), op)
+		if err != nil || v.Status != c.want || v.Status == Wrong && v.Outputs[0].Bad == 0 && v.Why.IsZero() {
+			t.Errorf("%s computed with %s, called with %s: %+v, %v", c.formula, c.computed, c.known, v, err)
+		}
+	}
+}
+
 // TestBoundsOfFewLines: an L2Normalize divides by the root of the sum of squares, or of
 // epsilon where that is larger. Of the planes here only the first has a sum below .46, which
 // is .09 + .01 + .04 + .16 + .01 + .09 = .4; the others have 25, 169 and 1. Nobody says the
@@ -285,7 +309,7 @@ func TestBoundsOfFewLines(t *testing.T) {
 		attrs string
 		out   []*Tensor
 		want  Status
-	}{{"", healthy, OK}, {"axes=1,2 epsilon=0.46", healthy, OK}, {"", wrong, Wrong}, {"axes=1,2 epsilon=0.46", wrong, Wrong}} {
+	}{{"", healthy, OK}, {"axes=1,2 epsilon=0.46", healthy, OK}, {"", wrong, Misfit}, {"axes=1,2 epsilon=0.46", wrong, Wrong}} {
 		if v := judged(t, handCase{"L2Normalize", c.attrs, in, c.out}); v.Status != c.want {
 			t.Errorf("%q: %s %s with %v, want %s", c.attrs, v.Status, v.Reason, v.Attributes, c.want)
 		}

@@ -249,7 +249,10 @@ func expect(ctx context.Context, op *Operator, f *formula, h Attributes) (*Expec
 // beyond the range of its type, has that as its bound.
 func (j *judge) collector(output int, x, y *Array, t *tally, offset func(i int) int64) func(i int, bad bool) {
 	e := j.expected
-	if e == nil {
+	switch s := j.damage; {
+	case s != nil && s.output == output:
+		return func(i int, bad bool) { s.add(offset(i), bad) }
+	case e == nil:
 		return nil
 	}
 	if e.Values[output] == nil {
