@@ -21,6 +21,7 @@ type Options struct {
 // TolModes are the names of the tolerance modes, in the order of metrics.Mode.
 func TolModes() []string { return []string{"isclose", "both-exceeded", "either-exceeded"} }
 
+// TolMode returns the mode of a name.
 func TolMode(name string) (metrics.Mode, bool) {
 	i := slices.Index(TolModes(), name)
 	return metrics.Mode(max(i, 0)), i >= 0
