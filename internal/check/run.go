@@ -568,6 +568,9 @@ func (x *execution) take(v *recompute.Verdict) {
 	if !v.Why.IsZero() && v.Status == recompute.Undecided {
 		r.set(lang.Sayf("%v: %s", "%v：%s", reasons[v.Reason], v.Why), lang.Sentence{})
 	}
+	if v.Status == recompute.Misfit && !v.Why.IsZero() {
+		r.set(v.Why, lang.Sentence{})
+	}
 	outputs := x.describe(x.out)
 	for i := range outputs {
 		outputs[i].Index += x.firstOut

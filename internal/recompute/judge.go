@@ -127,7 +127,8 @@ type Verdict struct {
 	Attributes Attributes
 	Hypotheses int
 	Outputs    []Output
-	// Why says what does not fit, zero where everything does.
+	// Why says what does not fit, what decides a MISFIT, or which value a WRONG operator computed
+	// with; zero where there is nothing to say.
 	Why   lang.Sentence
 	Notes []Note
 }
@@ -372,8 +373,24 @@ func (j *judge) accuse(v *Verdict, r *result) error {
 		*v = *undecided(NoInputs, lang.Sentence{})
 	default:
 		v.Status, v.Reason, v.Confidence, v.Extent = Misfit, NoReason, Suspect, ""
+		if open := j.openNames(); open != "" {
+			v.Why = lang.Sayf("no value of %s explains it: --attr or a graph (-f) decides", "%s 的任何值都不能解释：用 --attr 或图（-f）判定", open)
+		}
 	}
 	return nil
+}
+
+// openNames are the attributes that nothing says, with commas between them.
+func (j *judge) openNames() string {
+	var names []string
+	for _, a := range j.formula.attrs {
+		for _, name := range a.names {
+			if _, ok := j.op.Attributes[name]; !ok && !j.knows(a) {
+				names = append(names, name)
+			}
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // overflows reports whether products or sums lie beyond float16 although all outputs lie far inside.
