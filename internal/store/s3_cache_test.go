@@ -164,16 +164,19 @@ func TestBudget(t *testing.T) {
 		wg.Wait()
 		b := s.blocks
 		b.mu.Lock()
-		held := int64(0)
+		held, unread := int64(0), int64(0)
 		for _, e := range b.bySpan {
 			k := e.Value.(*block)
 			held += k.n
+			if k.unread > 0 {
+				unread += k.n
+			}
 			if k.users != 0 {
 				t.Errorf("block %v has %d users", k.span, k.users)
 			}
 		}
-		if held != b.bytes || b.order.Len() != len(b.bySpan) || held > cache+readers*minBlock {
-			t.Errorf("%d bytes in use, counted %d, of %d", held, b.bytes, cache)
+		if held != b.bytes || b.order.Len() != len(b.bySpan) || held > cache+readers*minBlock || unread != b.unread {
+			t.Errorf("%d bytes in use, counted %d, of %d; %d unread, counted %d", held, b.bytes, cache, unread, b.unread)
 		}
 		b.mu.Unlock()
 	}
@@ -190,20 +193,26 @@ func TestWhole(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		size   int
-		before func(t *testing.T, src func() Source)
+		before func(t *testing.T, s *s3, src func() Source)
 		want   string // first bytes and numbers of bytes
 	}{
 		"within a head":     {headSize, nil, "0+65536"},
 		"one block":         {headSize + 1, nil, "0+65537"},
 		"a block to a byte": {block, nil, "0+1048576"},
 		"equal blocks":      {2*block + 1, nil, "0+700416 1400832+696321 700416+700416"},
-		"the head is known": {block, func(t *testing.T, src func() Source) {
+		"the head is known": {block, func(t *testing.T, _ *s3, src func() Source) {
 			t.Helper()
 			first := src()
 			header(t, first)
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
 			}
+		}, "0+1048576 0+32768"},
+		"memory is short": {block, func(t *testing.T, s *s3, _ func() Source) {
+			t.Helper()
+			s.blocks.mu.Lock()
+			s.blocks.unread += s.blocks.max
+			s.blocks.mu.Unlock()
 		}, "0+1048576 0+32768"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -217,7 +226,7 @@ func TestWhole(t *testing.T) {
 				return src
 			}
 			if tt.before != nil {
-				tt.before(t, open)
+				tt.before(t, s, open)
 			}
 			src := open()
 			Whole(&source{Source: src})
@@ -246,8 +255,7 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// TestSegments checks that an object whose pieces are read side by side is fetched once, but for
-// a block of each piece that may have been dropped before its reader came to it.
+// TestSegments checks that an object whose pieces are read side by side is fetched once.
 func TestSegments(t *testing.T) {
 	const size, pieces = 16 * minBlock, 4
 	f := newFaults(t)
@@ -267,55 +275,63 @@ func TestSegments(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if log := f.log(); len(log) < size/minBlock || len(log) > size/minBlock+pieces {
+	if log := f.log(); len(log) != size/minBlock {
 		t.Errorf("%d requests: %q", len(log), log)
 	}
 }
 
-// TestLRU checks which blocks are dropped.
-func TestLRU(t *testing.T) {
+// TestVictims checks which blocks are given up.
+func TestVictims(t *testing.T) {
 	b := &blocks{max: 4 * minBlock, bySpan: map[span]*list.Element{}}
 	table := sharedTable{byID: map[string]*shared{}}
 	get := func(id string) *block {
-		k, isNew := b.find(table.take(id), span{id, 0, minBlock})
+		k, isNew := b.find(table.take(id), span{id, 0, minBlock}, now)
 		if isNew {
 			b.loaded(k, nil)
 		}
 		return k
 	}
-	held := func(after, want string) {
+	gone := func(after string, want ...*block) {
 		t.Helper()
-		var ids []string
-		for e := b.order.Front(); e != nil; e = e.Next() {
-			ids = append(ids, e.Value.(*block).id)
-		}
-		if got := strings.Join(ids, " "); got != want || b.bytes != int64(len(ids))*minBlock {
-			t.Errorf("after %s: %s with %d bytes, want %s", after, got, b.bytes, want)
+		for _, k := range want {
+			if b.bySpan[k.span] != nil {
+				t.Errorf("after %s: %v is still there", after, k.span)
+			}
 		}
 	}
-	for _, id := range []string{"first", "second", "third"} {
-		b.release(get(id))
+	first, second, third, used := get("first"), get("second"), get("third"), get("used")
+	for at := int64(0); at < minBlock; at += minBlock / 4 { // read to its end in several pieces
+		b.release(get("third"), minBlock/4)
 	}
-	used := get("used")
-	b.release(get("first")) // is used again
-	b.release(get("a"))
-	held("a", "a first used third")
-	b.release(get("b"))
-	b.release(get("c"))
-	held("c", "c b a used")
-	b.release(get("d"))
-	b.release(get("e"))
-	held("e", "e d c used") // a block in use stays
-	x, y, z := get("x"), get("y"), get("z")
-	get("one more")
-	held("one more", "one more z y x used") // a block per reader
-	for _, k := range []*block{used, x, y, z} {
-		b.release(k)
+	b.release(third, 0)
+	b.release(first, minBlock/2)
+	b.release(second, 0)
+	if third.unread > 0 || b.unread != 3*minBlock {
+		t.Errorf("%d bytes of a block are left, %d of all", third.unread, b.unread)
 	}
-	broken, _ := b.find(table.take("any"), span{"broken", 0, minBlock})
-	b.loaded(broken, errChanged)
-	b.release(broken)
-	held("an error", "one more z y")
+	if k, _ := b.find(table.take("any"), span{"more", 0, minBlock}, perhaps); k != nil {
+		t.Error("nothing is left for others")
+	}
+	if k, isNew := b.find(table.take("any"), span{"more", 0, minBlock}, soon); k == nil || !isNew {
+		t.Error("what was read is kept")
+	}
+	gone("one more", third)
+	if k, _ := b.find(table.take("any"), span{"again", 0, minBlock}, soon); k != nil {
+		t.Error("a block was given up that nobody had read")
+	}
+	get("a")
+	gone("a", first) // the one that was used least recently
+	get("b")
+	gone("b", second)
+	get("c")
+	if b.bySpan[used.span] == nil || b.bytes != 5*minBlock {
+		t.Errorf("what is in use was given up, or %d bytes are counted", b.bytes)
+	}
+	b.release(get("broken"), 0)
+	k, _ := b.find(table.take("any"), span{"error", 0, minBlock}, now)
+	b.loaded(k, errChanged)
+	b.release(k, 0)
+	gone("an error", k)
 }
 
 // TestShare checks that every reader can have two blocks, or one if it reads all.

@@ -6,25 +6,30 @@ import (
 	"sync/atomic"
 )
 
-// blocks is an LRU cache of ranges of objects, with the ranges that are being fetched. It holds
-// max bytes, and more only while all of its blocks are in use: a block per reader.
+// blocks are ranges of objects in memory, those on their way too. Beyond a number of
+// bytes blocks are given up, but none that is in use: there may be more by a block a
+// reader.
 type blocks struct {
 	max int64
 
 	mu     sync.Mutex
 	bytes  int64
-	order  list.List // of *block, the most recently used in front
+	unread int64     // of the blocks that were not read to their ends
+	order  list.List // of *block, the one that was used last in front
 	bySpan map[span]*list.Element
 }
 
 // block is a range of an object in memory, or on its way there.
 type block struct {
 	span
-	of    *shared
-	data  []byte
-	ready chan struct{} // closed once data or err is there
-	err   error
-	users int // readers and fetches: the block stays while there are any
+	of     *shared
+	data   []byte
+	ready  chan struct{}
+	err    error // of loading it, once it is ready
+	unread int64 // bytes of which nobody has read as many yet
+	users  int   // that must find it
+	// finished is set once nobody reads the object any more.
+	finished bool
 }
 
 // span is a range of an object.
@@ -33,35 +38,47 @@ type span struct {
 	off, n int64
 }
 
-// find returns a block in use by the caller. The caller loads a new one.
-func (b *blocks) find(of *shared, at span) (found *block, isNew bool) {
+// How much a reader wants a block, by the eighths of the memory that blocks may take then
+// that nobody has read yet.
+const (
+	perhaps = 5
+	soon    = 8
+	now     = 1 << 32
+)
+
+// find returns a block in use by the caller. A new one has no data yet: the caller loads
+// it. Unless it is wanted now there may be no room; then the result is nil.
+func (b *blocks) find(of *shared, at span, want int64) (found *block, isNew bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if e := b.bySpan[at]; e != nil {
 		b.order.MoveToFront(e)
 		found = e.Value.(*block)
 		found.users++
-		found.of = of
+		found.of, found.finished = of, false
 		return found, false
 	}
-	found = &block{span: at, of: of, data: b.makeRoom(at.n), ready: make(chan struct{}), users: 1}
+	if want < now && b.unread+at.n > b.max/8*want {
+		return nil, false
+	}
+	found = &block{span: at, of: of, data: b.makeRoom(at), ready: make(chan struct{}), unread: at.n, users: 1}
 	b.bySpan[at] = b.order.PushFront(found)
 	b.bytes += at.n
+	b.unread += at.n
 	return found, true
 }
 
-// makeRoom drops the least recently used blocks for n more bytes, and returns the memory of a
-// dropped block of about that size, nil for none.
-func (b *blocks) makeRoom(n int64) (data []byte) {
-	for e := b.order.Back(); e != nil && b.bytes+n > b.max; {
-		k := e.Value.(*block)
-		e = e.Prev()
-		if k.users > 0 {
-			continue
+// makeRoom gives blocks up for a new one, as far as that helps, and returns the memory of
+// one that is about as long; nil for none.
+func (b *blocks) makeRoom(at span) (data []byte) {
+	for b.bytes+at.n > b.max {
+		k := b.victim(at.id)
+		if k == nil {
+			break
 		}
 		b.drop(k)
-		if size := int64(cap(k.data)); data == nil && size >= n && size/2 < n {
-			data = k.data[:n]
+		if size := int64(cap(k.data)); data == nil && size >= at.n && size/2 < at.n {
+			data = k.data[:at.n]
 		} else {
 			freeBuffer(k.data)
 		}
@@ -69,14 +86,70 @@ func (b *blocks) makeRoom(n int64) (data []byte) {
 	return data
 }
 
-// drop removes a block. A block of an object that will be opened again goes to the disk.
+// What is given up first: blocks of objects that nobody reads any more; those that were read
+// to their ends, the last ones of their objects first, since who reads an object again begins
+// at its beginning; the last one of the object itself that needs room, so that who reads all
+// over one that is larger than the memory takes no block from others; those of objects that
+// will be opened again; and at last those that nobody has read, used least recently.
+const (
+	ofNobody = iota
+	wasRead
+	ofItself
+	ofOthers
+	unread
+)
+
+// rank is the place of a block among those that can be given up for one of an object.
+func (k *block) rank(id string) int {
+	switch {
+	case k.finished:
+		return ofNobody
+	case k.unread <= 0 && k.of.kept.Load() == 0:
+		return wasRead
+	case k.id == id:
+		return ofItself
+	case k.unread <= 0:
+		return ofOthers
+	}
+	return unread
+}
+
+// victim is the next block to be given up for one of an object.
+func (b *blocks) victim(id string) (best *block) {
+	rank := unread + 1
+	for e := b.order.Back(); e != nil; e = e.Prev() {
+		k := e.Value.(*block)
+		if k.users > 0 {
+			continue
+		}
+		switch r := k.rank(id); {
+		case r < rank:
+			best, rank = k, r
+		case r == rank && (r == wasRead || r == ofItself) && k.off > best.off:
+			best = k
+		}
+	}
+	return best
+}
+
+// drop gives a block up. One of an object that will be opened again goes to the disk.
 func (b *blocks) drop(k *block) {
 	if k.err == nil && k.of.kept.Load() > 0 {
 		k.of.again.write(k)
 	}
+	b.read(k, k.unread)
 	b.order.Remove(b.bySpan[k.span])
 	delete(b.bySpan, k.span)
 	b.bytes -= k.n
+}
+
+// read notes that bytes of a block were read.
+func (b *blocks) read(k *block, n int64) {
+	if k.unread > 0 {
+		if k.unread -= n; k.unread <= 0 {
+			b.unread -= k.n
+		}
+	}
 }
 
 // loaded says that a new block has its data, or why not.
@@ -90,11 +163,24 @@ func (b *blocks) loaded(k *block, err error) {
 	close(k.ready)
 }
 
-// release ends the use of a block.
-func (b *blocks) release(k *block) {
+// release ends the use of a block, of which the caller has read so many bytes.
+func (b *blocks) release(k *block, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	k.users--
+	b.read(k, n)
+}
+
+// finish says that nobody reads an object any more: its blocks are given up before others.
+func (b *blocks) finish(c *shared) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for e := b.order.Front(); e != nil; e = e.Next() {
+		if k := e.Value.(*block); k.of == c {
+			b.read(k, k.unread)
+			k.finished = true
+		}
+	}
 }
 
 // forget drops the blocks of an object that are wrong.

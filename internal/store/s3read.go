@@ -82,12 +82,13 @@ func (s *s3) keep(bucket string, o *Object) (done func()) {
 	})
 }
 
-// leave ends a use of an object. After the last one the bytes of the head that were read are
-// remembered.
+// leave ends a use of an object. After the last one its blocks are given up before others,
+// and of the head is remembered what was read of it.
 func (s *s3) leave(c *shared) {
 	if !s.shared.leave(c) {
 		return
 	}
+	s.blocks.finish(c)
 	head := c.head
 	if !c.isSmall {
 		head = head[:min(len(head), (c.headRead+1023)/1024*1024)]
@@ -152,7 +153,8 @@ func (f *s3Object) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // readSome reads bytes of the head or of one block. Of an object that will be read whole
-// the head is a part of the first block, unless it is at hand.
+// the head is a part of the first block, unless it is at hand; or memory is short, and
+// others need it sooner.
 func (f *s3Object) readSome(p []byte, off int64) (int, error) {
 	n := 0
 	if off < headSize {
@@ -163,23 +165,26 @@ func (f *s3Object) readSome(p []byte, off int64) (int, error) {
 	if n > 0 {
 		return n, nil
 	}
-	at, ahead := f.place(off, int64(len(p)))
+	at, want, ahead := f.place(off, int64(len(p)))
 	if at.n == 0 {
 		return f.fetchHead(p, off)
 	}
-	k, isNew := f.s.blocks.find(f.shared, at)
+	k, isNew := f.s.blocks.find(f.shared, at, want)
+	if k == nil {
+		return f.fetchHead(p, off)
+	}
 	if isNew {
 		f.load(k)
 	}
 	if ahead {
 		start := at.off + at.n
-		f.fetch(span{f.id, start, min(at.n, f.size-start)})
+		f.fetch(span{f.id, start, min(at.n, f.size-start)}, soon)
 	}
 	<-k.ready
 	if k.err == nil {
 		n = copy(p, k.data[off-at.off:])
 	}
-	f.s.blocks.release(k)
+	f.s.blocks.release(k, int64(n))
 	return n, k.err
 }
 
@@ -223,28 +228,31 @@ func (f *s3Object) fetchHead(p []byte, off int64) (int, error) {
 
 func (f *s3Object) object() *Object { return &Object{Key: f.key, Size: f.size, ETag: f.etag} }
 
-// place is the block for a read, empty for a read of the head alone, and whether the block
-// behind it is to be fetched too.
-func (f *s3Object) place(off, n int64) (at span, ahead bool) {
+// place is the block for a read, empty for one of the head alone, how much it is wanted,
+// and whether the one behind it is to be fetched too.
+func (f *s3Object) place(off, n int64) (at span, want int64, ahead bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.whole && off < headSize {
-		return span{}, false
+		return span{}, now, false
 	}
 	f.begin()
 	if f.whole {
-		f.begun = f.begun || off+n > headSize
+		want = now
+		if f.begun = f.begun || off+n > headSize; !f.begun {
+			want = perhaps
+		}
 		i := off / f.block
 		f.asked[i] = true
 		// One that was fetched before may have been read by another goroutine, and given up.
 		if ahead = f.begun && i+1 < int64(len(f.asked)) && !f.asked[i+1]; ahead {
 			f.asked[i+1] = true
 		}
-		return f.blockAt(off, f.block), ahead
+		return f.blockAt(off, f.block), want, ahead
 	}
 	if off >= f.last.off && off < f.last.off+f.last.n {
 		f.next = max(f.next, off+n)
-		return f.last, false
+		return f.last, now, false
 	}
 	size := f.block
 	if off != f.next && off != f.last.off+f.last.n && n < minBlock && f.small < maxSmall {
@@ -254,7 +262,7 @@ func (f *s3Object) place(off, n int64) (at span, ahead bool) {
 	at = f.blockAt(off, size)
 	ahead = at.off == f.last.off+f.last.n && at.off+at.n < f.size
 	f.last, f.next = at, off+n
-	return at, ahead
+	return at, now, ahead
 }
 
 // begin settles the blocks. The last one of an object that is read whole is about as long as
@@ -299,7 +307,7 @@ func (f *s3Object) share(active int64) int64 {
 }
 
 // prefetch fetches the first block of a piece that will be read from its beginning to its
-// end.
+// end, if there is room for it.
 func (f *s3Object) prefetch(off, n int64) {
 	end := min(off+n, f.size)
 	f.mu.Lock()
@@ -317,20 +325,23 @@ func (f *s3Object) prefetch(off, n int64) {
 		f.asked[off/f.block] = true
 	}
 	f.mu.Unlock()
-	f.fetch(at)
+	f.fetch(at, perhaps)
 }
 
 // fetch begins to read a block that is not there yet.
-func (f *s3Object) fetch(at span) {
-	k, isNew := f.s.blocks.find(f.shared, at)
+func (f *s3Object) fetch(at span, want int64) {
+	k, isNew := f.s.blocks.find(f.shared, at, want)
+	if k == nil {
+		return
+	}
 	if !isNew {
-		f.s.blocks.release(k)
+		f.s.blocks.release(k, 0)
 		return
 	}
 	guard.Go(func() error {
 		f.load(k)
 		return nil
-	}, func(error) { f.s.blocks.release(k) })
+	}, func(error) { f.s.blocks.release(k, 0) })
 }
 
 // load reads a block from the server, or from where it is kept. Whoever waits for it
