@@ -192,7 +192,7 @@ func (s *sweep) cell(i int64) error {
 	}
 	if c.compute(s.formula); m.err != nil {
 		s.result.why = lang.Error(m.err)
-		return nil
+		return nil //nolint:nilerr // it is the reason of the result
 	}
 	for k, y := range c.got {
 		if k >= len(c.outputs) || c.outputs[k] == nil {
