@@ -23,7 +23,7 @@ const (
 	npuSide
 )
 
-// digest is that of a side of a row that was compared.
+// digest identifies the elements of one side of a compared row.
 func (r *row) digest(side int) digest {
 	if res := r.result(); side == refSide {
 		return digest{res.RefCRC, res.RefSum, res.Total}
@@ -31,7 +31,7 @@ func (r *row) digest(side int) digest {
 	return digest{r.result().NPUCRC, r.result().NPUSum, r.result().Total}
 }
 
-// findDuplicates finds failing rows whose NPU tensors are those of other operators.
+// findDuplicates finds failing rows whose NPU tensors equal tensors of other operators.
 func (n *network) findDuplicates() {
 	same := make(map[digest][]*row) // of those that are asked for
 	for i := range n.rows {
@@ -75,7 +75,7 @@ func (r *row) others(same []*row) []*row {
 	})
 }
 
-// duplicate says that the NPU tensor is that of other rows.
+// duplicate is the finding for an NPU tensor that equals the tensors of other rows.
 func (r *row) duplicate(others []*row) []finding.Finding {
 	names := make([]string, len(others))
 	for i, other := range others {

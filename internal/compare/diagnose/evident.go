@@ -25,7 +25,7 @@ type judged struct {
 	beyond  float64
 	depth   int    // operators on the longest way to the row
 	made    int    // the number of outputs before it
-	lost    bool   // there are pairs of which the reference alone is no number
+	lost    bool   // some pairs have a NaN or infinity in the reference alone
 	guessed bool   // the inputs are those before it
 	related []*row // the inputs, where they are known by their values
 	origin  bool
@@ -34,7 +34,7 @@ type judged struct {
 	coarser bool  // by its bits it is of a coarser type, and a few of its kind are not
 	hf32    bool  // it is a product of inputs of 11 bits
 	leftOut int64 // elements that were not judged, since what selects them is within its error
-	// biasOfInputs is set where the inputs lean to one side as the row does.
+	// biasOfInputs: the inputs are biased in the same direction as the row.
 	biasOfInputs bool
 	downstream   bool // it fails since what it reads does
 	cleared      bool // it computes what its inputs say, and is another one than the reference
@@ -51,13 +51,13 @@ const (
 // says which are.
 const guessed = 12
 
-// inputs are the tensors that the row was made of, as far as they are known.
+// inputs returns the known tensors that the row was computed from.
 func (x *judged) inputs() []*row {
 	n, o := x.network, x.operator
 	switch {
 	case x.producer != nil:
 		return []*row{x.producer}
-	case x.isInput && o.known && len(o.inputs) > 1: // which of them it is made of is not known
+	case x.isInput && o.known && len(o.inputs) > 1: // unknown which input this one was computed from
 		return nil
 	case len(x.related) > 0:
 		return x.related
@@ -211,7 +211,7 @@ func walk(j *Judgement) *Judgement {
 func (j *Judgement) judge(r *row) judged {
 	x := judged{row: r, depth: 1, made: len(j.made)}
 	o, source, own := r.operator, r.source, r.operator.inputs
-	op := verdict.Operator{Type: r.typ, AnyClass: j.AnyClass, Output: source.Output, Known: o.known, HF32: j.isHF32(r)}
+	op := verdict.Operator{Type: r.typ, AnyClass: j.AnyClass, Output: source.Output, Known: o.known, HF32: r.isProduct() && (j.HF32 == HF32On || j.hf32[r.product()])}
 	switch {
 	case r.producer != nil:
 		op.Type = optype.Type{Class: optype.Move}
@@ -230,7 +230,7 @@ func (j *Judgement) judge(r *row) judged {
 	op.Guessed, x.hf32 = x.guessed, op.HF32
 	x.settle(j)
 	op.Out = r.noise
-	bad := false // an input of another shape
+	bad := false // an input has another shape
 	inputs := x.inputs()
 	op.Inputs = make([]*noise.Noise, 0, len(inputs))
 	for _, in := range inputs {
@@ -247,7 +247,7 @@ func (j *Judgement) judge(r *row) judged {
 		}
 	}
 	op.Tainted = len(x.fedBy) > 0
-	within := false // it is bad since what runs inside of it is
+	within := false // a bad operator inside of this one explains the row
 	for _, in := range r.inside() {
 		if before := j.of(in); before != nil && before.isBad() {
 			within = true
@@ -289,14 +289,14 @@ func (j *Judgement) judge(r *row) judged {
 	start := r.isInput && len(x.inputs()) == 0 && j.walked > 0
 	switch {
 	case x.guessed && x.origin && len(j.origins) > 0, start && len(j.origins) > 0:
-		// Not told apart from what came before.
+		// Indistinguishable from the origins before.
 		x.origin = false
 		x.feed(j.origins...)
-	case start && j.drawn && x.origin && x.apart(): // made of what was drawn, perhaps, by what was not dumped
+	case start && j.drawn && x.origin && x.apart(): // perhaps computed from random numbers by an operator that was not dumped
 		x.verdict.Level, x.verdict.Kind, x.origin = verdict.Suspect, verdict.Drawn, false
-	case start: // made by nobody, or by what was not compared
+	case start: // without a compared producer
 		x.origin = x.origin && x.apart()
-	case !o.known && len(own) == 0 && (!j.Ordered || len(j.operators) < 2): // nothing is known of what comes before
+	case !o.known && len(own) == 0 && (!j.Ordered || len(j.operators) < 2): // the producers are unknown
 		x.origin = x.origin && unordered(&op, &x.verdict)
 	}
 	if x.verdict.Level == verdict.Origin && !x.origin {
@@ -306,7 +306,9 @@ func (j *Judgement) judge(r *row) judged {
 		}
 	}
 	x.standBySelf(within)
-	if x.origin && r.isLost() {
+	// The operator read an input, or rows of an input, without a counterpart in the reference, as
+	// when a router sends tokens to another one of nearly equal experts.
+	if x.origin && !r.isInput && o.lost && !source.Part.IsLost() {
 		x.origin, x.verdict.Level, x.verdict.Kind = false, verdict.Suspect, verdict.Selected
 	}
 	if x.origin && r.isStart() && x.apart() {
@@ -320,11 +322,6 @@ func (j *Judgement) judge(r *row) judged {
 	}
 	return x
 }
-
-// isLost reports whether an output was made of what the reference does not have: an input
-// that is not found there, or rows of it that are not, which the output has no more as such.
-// Tokens that a router sends elsewhere, nearly equal experts being a tie, come as such rows.
-func (r *row) isLost() bool { return !r.isInput && r.operator.lost && !r.source.Part.IsLost() }
 
 // The limits beside the noise of a second reference: an origin exceeds it, and what its
 // inputs exceed it by, by these factors.
@@ -378,8 +375,8 @@ func over(a, b float64) float64 {
 	return a / b
 }
 
-// equal reports whether the tensor is that of the reference, so that no error comes
-// through it, wherever it was computed.
+// equal reports whether the tensor equals the reference: no error passes through it,
+// wherever it was computed.
 func (x *judged) equal() bool {
 	return x.noise != nil && !x.lost && x.noise.RMS == 0 && x.noise.NonFinite == 0
 }

@@ -12,7 +12,7 @@ import (
 // FlowFrom says how it is known who feeds whom.
 type FlowFrom string
 
-// The ways, of which none is FlowAuto: what files say, and equal elements of an input and
+// The ways. Without one, FlowAuto: what files say, and equal elements of an input and
 // of an earlier output. Inputs that only one side has are read where no file says it.
 const (
 	FlowAuto  FlowFrom = "auto"
@@ -20,7 +20,7 @@ const (
 	FlowNone  FlowFrom = "none"
 )
 
-// FlowsFrom are all of them.
+// FlowsFrom lists the ways.
 func FlowsFrom() []FlowFrom { return []FlowFrom{FlowAuto, FlowFiles, FlowNone} }
 
 // ByContent reports whether equal elements say who feeds whom.
@@ -157,7 +157,7 @@ func (r *row) sourcesIn(made *producers) sources {
 	return s
 }
 
-// takeSources makes what was found that which operators read. A tensor that nobody made
+// takeSources sets the inputs of each operator to the producers that were found. A tensor that nobody made
 // comes from outside, a weight for instance; but behind an output that nobody reads there
 // may be an operator between the two that was not dumped, and not all is known.
 func (n *network) takeSources(found []sources, reached map[*operator]bool) {
@@ -173,7 +173,7 @@ func (n *network) takeSources(found []sources, reached map[*operator]bool) {
 	}
 }
 
-// byContent counts the operators of which equal elements say what they read.
+// byContent counts the operators whose inputs were found by equal elements.
 func (n *network) byContent() (known int) {
 	for _, o := range n.operators {
 		_, inGraph := n.Graph[o.name]
@@ -229,7 +229,7 @@ func (j *Judgement) feedOf(r *row) (inputs []*row, op optype.Type, found bool) {
 	return inputs, op, found
 }
 
-// asSource is the row as one that others may be made of.
+// asSource returns the row as a possible input of other rows, cached until its noise changes.
 func (r *row) asSource() *verdict.Source {
 	if r.made == nil || r.made.Noise != r.noise {
 		r.made = &verdict.Source{Noise: r.noise}

@@ -88,7 +88,12 @@ func (r *row) modelNaN() []finding.Finding {
 func (r *row) nonFinite() []finding.Finding {
 	// NaN travels; the origin may be further up.
 	travelled := func(in *row) bool { return in.result() != nil && newNonFinite(in.result()) > 0 }
-	if npuNonFinite(r.result()) == 0 || r.explained() || slices.ContainsFunc(r.resolved().rows, travelled) {
+	if npuNonFinite(r.result()) == 0 {
+		return nil
+	}
+	patterns := r.patterns()
+	misread := finding.Has(patterns, finding.Endian) || finding.Has(patterns, finding.DTypeMisread) || finding.Has(patterns, finding.BitFlip)
+	if misread || slices.ContainsFunc(r.resolved().rows, travelled) {
 		return nil
 	}
 	return r.madeNonFinite()
@@ -100,11 +105,6 @@ func (r *row) madeNonFinite() []finding.Finding {
 		return single(finding.OverflowFP16, overflowConfidence(r.result()), evidence)
 	}
 	return single(finding.NPUNaN, finding.High, npuNaN(r.result()))
-}
-
-// explained reports whether a pattern explains the NaN by how the bits are read.
-func (r *row) explained() bool {
-	return finding.Has(r.patterns(), finding.Endian) || finding.Has(r.patterns(), finding.DTypeMisread) || finding.Has(r.patterns(), finding.BitFlip)
 }
 
 // sure is the confidence of a rule where the inputs are known, and where they are a guess.
@@ -270,8 +270,8 @@ func ResultFacts(code finding.Code, r *metrics.Result) (f finding.Facts) {
 	return f
 }
 
-// calculationFacts are those of an error of calculation: the axis along which the errors
-// are uneven, and how they jump from those of the inputs.
+// calculationFacts describe an error of calculation: the axis along which the errors
+// are uneven, and their jump from the errors of the inputs.
 func (r *row) calculationFacts() (f finding.Facts) {
 	if u := r.source.Uneven; u != nil {
 		f = f.Int("axis", int64(u.Axis)).Int("size", u.Size).Int("first", u.From).Int("end", u.To)
@@ -303,7 +303,7 @@ func (r *row) meanRelFacts() (f finding.Facts) {
 	return f
 }
 
-// inputFacts are those of the first bad input.
+// inputFacts describe the first bad input.
 func (r *row) inputFacts() (f finding.Facts) {
 	inputs := r.resolved()
 	if i := slices.IndexFunc(inputs.rows, (*row).failed); i >= 0 {
@@ -340,7 +340,7 @@ func (x *judged) standBySelf(within bool) {
 	}
 }
 
-// agrees reports whether the row is the reference but for storing it in the type of the NPU.
+// agrees reports whether the row equals the reference, rounded to the type of the NPU.
 func (x *judged) agrees() bool {
 	n := x.noise
 	return n != nil && n.NonFinite == 0 && n.RMS <= 2*n.Rounding

@@ -297,7 +297,7 @@ func blockedOrders(ref tensor.Shape) (all []order) {
 	return all
 }
 
-// transpose names the permutation; it is empty for the one that changes nothing.
+// transpose names the permutation; it is empty for the identity.
 func (o *order) transpose() lang.Sentence {
 	if slices.Equal(o.axes, numbers(len(o.axes))) {
 		return lang.Sentence{}

@@ -14,27 +14,27 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Network is what is known of the operators of a round besides their rows.
+// Network describes the operators of a round besides their rows.
 type Network struct {
 	// Graph may be nil, may name unknown operators, and may have cycles.
 	Graph record.Flow
 	// Within are the operators that run inside of another one, a module: it is none to
 	// suspect where one of them is bad.
 	Within map[string][]string
-	// Ordered is set where the order of the rows is that of the execution.
+	// Ordered: the rows are in the order of execution.
 	Ordered bool
-	// AnyClass is set where NaN and infinities on one side are no errors.
+	// AnyClass: NaN and infinities on one side are no errors.
 	AnyClass bool
 	// HF32 says whether products of float32 are made of inputs of 11 bits.
 	HF32 HF32
 	// Flow says what may tell who feeds whom besides the graph.
 	Flow FlowFrom
-	// Across is set where the rows are those of several rounds: the ranks of a step. The graph
+	// Across: the rows belong to several rounds, the ranks of a step. The graph
 	// and Within have the operators by their Key then.
 	Across bool
 }
 
-// Key names an operator of a round among those of several.
+// Key names an operator among the operators of several rounds.
 func Key(op, round string) string { return op + "@" + round }
 
 // key names the operator of a row.
@@ -60,11 +60,11 @@ type operator struct {
 	inferred bool // the sources are, from the execution order
 	looped   bool // it comes before what it reads
 	lost     bool // an input, or rows of it, are nowhere in the reference
-	visited  bool // by the walk, which is through with it where it is passed
+	visited  bool // by the walk, which has finished with the operator where passed is set
 	passed   bool
 }
 
-// resolved is what is known about the inputs of a row.
+// resolved describes the inputs of a row.
 type resolved struct {
 	rows     []*row
 	inferred bool     // from the execution order
@@ -110,7 +110,7 @@ func (n *network) walk() []*operator {
 	var visit func(*operator)
 	visit = func(o *operator) {
 		o.visited = true
-		if !o.inferred { // what is before in the order is no source
+		if !o.inferred { // an earlier row is not a producer just by its place in the order
 			for _, r := range o.sources {
 				switch source := r.operator; {
 				case !source.visited:
@@ -272,16 +272,16 @@ type row struct {
 	status   record.Status
 	isInput  bool
 	compared bool
-	typ      optype.Type // what is known of the operator by its type
+	typ      optype.Type // the properties of the type of the operator
 	indices  bool        // integers that say where something is
 	wasBad   bool        // before the judgement
 	rounding bool        // fails by accumulated rounding only
 	// Among its findings by limits are an error of calculation, bad inputs.
 	hasCalcError, hasInputBad bool
-	// noise is what rounding makes of the row, nil where it is not known.
+	// noise describes the effect of rounding on the row, nil where it is unknown.
 	noise *noise.Noise
-	held  string          // the type that an array of float32 holds, where it is another one
-	made  *verdict.Source // the noise as what others are made of, nil but for the latest rows
+	held  string          // the type of the values in an array of float32, where they have another one
+	made  *verdict.Source // the row as a possible input of others, set for the latest rows only
 
 	// producer is the output that an input is a copy of, nil where it is not known. misread
 	// is the one that the NPU read in its place.
@@ -297,16 +297,13 @@ type row struct {
 func (n *network) newRow(index int, source *record.Row) row {
 	r := row{source: source, network: n, index: index, status: source.Status, isInput: tensor.Kind(source.Kind).IsInput(),
 		compared: source.Compared(), noise: source.Noise, typ: optype.OfOperator(source.OpType, source.Op)}
-	if n.Across && isRouter(source.Op) {
-		r.typ.Indices |= 1 << source.Output // those of the experts
+	if n.Across && strings.Contains(strings.ToLower(source.Op), ".router.") {
+		r.typ.Indices |= 1 << source.Output // a router of tokens returns the indices of experts
 	}
 	r.indices = !r.isInput && r.noise != nil && r.noise.Type.Integer && r.typ.IsIndex(source.Output)
 	r.wasBad = r.failed()
 	return r
 }
-
-// isRouter reports whether a module chooses the experts of tokens, by its name.
-func isRouter(op string) bool { return strings.Contains(strings.ToLower(op), ".router.") }
 
 // failed reports whether the row is bad; one whose shapes differ is so without a
 // result.
@@ -342,7 +339,7 @@ func (r *row) patterns() []finding.Finding {
 // inputNumbers are the worst metrics of the inputs of an operator.
 type inputNumbers struct {
 	meanRel, pearson metrics.Metric
-	red              float64 // 0 where it is not known
+	red              float64 // 0 where unknown
 }
 
 // numbers are the worst metrics of the inputs that have a result.

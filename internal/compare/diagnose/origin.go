@@ -78,7 +78,7 @@ func (c *Conclusion) Reasons(index int) []finding.Finding {
 	return r.factual(r.judge())
 }
 
-// locate finds the first bad row and what is before it.
+// locate finds the first bad row and the rows before it.
 func (n *network) locate(v *record.Findings) {
 	bad := n.counted(v)
 	for _, r := range n.order {
@@ -157,7 +157,7 @@ func (n *network) firsts(v *record.Findings) {
 	}
 }
 
-// largestJump finds the row whose error exceeds that of its inputs by most.
+// largestJump finds the row with the largest ratio of its error to the error of its inputs.
 func (n *network) largestJump(v *record.Findings) {
 	for _, r := range n.order {
 		if jump := r.jump(); jump > v.Jump {
@@ -220,7 +220,7 @@ func (n *network) follow(v *record.Findings) {
 	}
 }
 
-// readers are those of each operator, in execution order.
+// readers lists the readers of each operator, in execution order.
 func (n *network) readers() [][]*operator {
 	all := make([][]*operator, len(n.operators))
 	for _, o := range n.operators {

@@ -110,7 +110,7 @@ func resize[T any](s []T, n int64) []T {
 	return s[:n]
 }
 
-// pair is what the tests of the patterns inspect.
+// pair holds two tensors for the tests of the patterns.
 type pair struct {
 	ctx      context.Context
 	result   *metrics.Result
@@ -120,7 +120,7 @@ type pair struct {
 	format   precision // of the NPU's type, zero for integers
 	errors   int64     // of the strict policy
 	sampled  *sample
-	// facts and confidence are those of the pattern that is tested.
+	// facts and confidence belong to the pattern under test.
 	facts      finding.Facts
 	confidence finding.Confidence
 }
@@ -288,7 +288,7 @@ func (p *pair) knownErrors() []int64 {
 	return slices.Compact(offsets)
 }
 
-// closer is what a hypothesis has to leave of the differences.
+// closer limits the differences that remain under a hypothesis.
 const closer = 0.1
 
 // mostLeft is what a hypothesis that holds leaves of the differences of pairs at most.
@@ -309,7 +309,7 @@ const minDistinct = 3
 // with want, instead of n with r.
 type fit struct {
 	tried, passed int
-	wrong, fixed  int     // samples whose n does not pass, and those of them that pass now
+	wrong, fixed  int     // samples whose n does not pass, and failing samples that pass under the hypothesis
 	better, worse int     // samples that come closer, and that go away
 	before, after float64 // sums of |n - r| and |value - want|
 	// Of the samples where a 0 would not pass, how many there are, pass, and pass now: beside

@@ -48,7 +48,7 @@ func byteSwapped(p *pair) lang.Sentence {
 	return lang.Sayf("with the bytes of each element reversed, %s", "每个元素的字节反序后，%s", f.passText())
 }
 
-// siblings are groups of types whose elements may be mistaken for those of another one.
+// siblings are groups of types whose elements may be mistaken for each other.
 var siblings = [][]tensor.DType{
 	{tensor.Float16, tensor.BFloat16, tensor.Int16, tensor.Uint16},
 	{tensor.Float8E4M3FN, tensor.Float8E5M2, tensor.HiFloat8, tensor.Int8, tensor.Uint8, tensor.Float8E8M0},
@@ -68,7 +68,7 @@ func misread(p *pair) lang.Sentence {
 		if sibling == is {
 			continue
 		}
-		decoder, _ := tensor.NewDecoder(sibling) // all of them have one
+		decoder, _ := tensor.NewDecoder(sibling) // every sibling has a decoder
 		if f := p.reread(decoder, func([]byte) {}); f.holds() {
 			return lang.Sayf("read as %s instead of %s, %s", "按 %s 而非 %s 读取时，%s", sibling, is, f.passText())
 		}
@@ -137,7 +137,7 @@ func (p *pair) noise() float64 {
 	return min(max(4*format.epsilon, 4*p.result.RelQuantiles.P90.Value()), max(0.02, format.epsilon))
 }
 
-// numbers are those from 0 on, so many.
+// numbers returns 0, 1, ... n-1.
 func numbers[T int | int64](n T) []T {
 	all := make([]T, n)
 	for i := range all {

@@ -16,7 +16,7 @@ func (p *pair) minTail() int64 {
 func zeroTail(p *pair) lang.Sentence {
 	r, first := p.result, p.firstError()
 	start := r.Total - r.ZeroTail
-	// Zeros may end the reference as well: some of them have to be wrong.
+	// The reference may end in zeros as well: some zeros have to be wrong.
 	if p.errors < 4 || r.ZeroTail < p.minTail() || first < start || p.errors*50 < r.ZeroTail {
 		return lang.Sentence{}
 	}
@@ -91,7 +91,7 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// maxShift is the largest number of elements, but for a row, that a tensor may be moved by.
+// maxShift is the largest distance, in elements, by which a tensor may be moved; a whole row may be longer.
 const maxShift = 64
 
 // window is a run of the sample, and a run of the reference that shifts may reach.

@@ -10,11 +10,6 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// bothNonFinite counts the pairs that are NaN or the same infinity.
-func bothNonFinite(r *metrics.Result) int64 {
-	return r.Classes[metrics.NaN][metrics.NaN] + r.Classes[metrics.PosInf][metrics.PosInf] + r.Classes[metrics.NegInf][metrics.NegInf]
-}
-
 // npuNonFinite counts the NaN and infinities of the NPU whose reference is
 // finite.
 func npuNonFinite(r *metrics.Result) int64 {
@@ -41,7 +36,7 @@ func modelNaN(r *metrics.Result) lang.Sentence {
 		parts = append(parts, lang.Sayf("%d of %d elements are infinite in the reference and finite on the NPU",
 			"%d/%d 个元素标杆为 inf，NPU 为有限值", all-nan, r.Total))
 	}
-	if both := bothNonFinite(r); both > 0 {
+	if both := r.Classes[metrics.NaN][metrics.NaN] + r.Classes[metrics.PosInf][metrics.PosInf] + r.Classes[metrics.NegInf][metrics.NegInf]; both > 0 {
 		parts = append(parts, lang.Sayf("%d of %d elements are NaN or the same infinity on both sides "+
 			"(infinite parameter, log or sqrt of a negative number, 0/0?)",
 			"%d/%d 个元素两侧同为 NaN 或相同的 inf(参数为 inf、对负数取 log 或 sqrt、0/0？)", both, r.Total))

@@ -58,11 +58,11 @@ func single(code finding.Code, confidence finding.Confidence, evidence lang.Sent
 	return []finding.Finding{{Code: code, Confidence: confidence, Evidence: evidence}}
 }
 
-// reads is what a pattern reads of the tensors of a pair; the rest is in the
+// reads says which elements of a pair a pattern reads; the rest is in the
 // metrics.
 type reads uint8
 
-// What is read. Errors are read by readsSample too.
+// The values of reads. readsSample reads the errors too.
 const (
 	readsNothing reads = iota
 	readsErrors        // the first errors that the metrics list

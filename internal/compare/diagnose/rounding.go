@@ -20,7 +20,7 @@ const (
 	// have.
 	maxRounding = 0.1
 	// inputShare is the factor by which the error of an input may be smaller than
-	// that of the operator which it explains.
+	// the error of the operator that it explains.
 	inputShare = 10
 )
 
@@ -30,7 +30,7 @@ func (r *row) roundingError() float64 {
 	return float64(format.epsilon * math.Sqrt(assumedSum))
 }
 
-// grown is the largest RED that rounding makes of that of the inputs.
+// grown is the largest RED that rounding can produce from the RED of the inputs.
 func (r *row) grown() float64 {
 	return float64(growth*r.numbers().red) + math.Min(r.roundingError(), maxRounding)
 }

@@ -94,7 +94,7 @@ func (r *row) isSwappedWith(o *row) bool {
 		sameNumbers(&a.NPU, &b.Ref, a.Total) && sameNumbers(&b.NPU, &a.Ref, a.Total) && !contradict(a, b) && !contradict(b, a)
 }
 
-// sameNumbers reports whether two sides may hold the same n elements but for rounding.
+// sameNumbers reports whether two sides may hold the same n elements, apart from rounding.
 func sameNumbers(a, b *metrics.SideStats, n int64) bool {
 	std, root := b.Std.Value(), math.Sqrt(float64(n))
 	near := func(x, y metrics.Metric, most float64) bool { return math.Abs(x.Value()-y.Value()) <= most }
@@ -102,7 +102,7 @@ func sameNumbers(a, b *metrics.SideStats, n int64) bool {
 		near(a.Mean, b.Mean, swapSpread*std/root) && near(a.Std, b.Std, swapSpread*std/root) && sameExtremes(a, b)
 }
 
-// sameExtremes reports whether two sides have the same least and largest number but for rounding.
+// sameExtremes reports whether two sides have the same least and largest number, apart from rounding.
 func sameExtremes(a, b *metrics.SideStats) bool {
 	most := float64(swapRounding * max(largestOf(a), largestOf(b)))
 	return math.Abs(a.Min.Value()-b.Min.Value()) <= most && math.Abs(a.Max.Value()-b.Max.Value()) <= most
@@ -123,7 +123,7 @@ func contradict(a, b *metrics.Result) bool {
 	return math.Abs(x.NPU.Real-y.Ref.Real) > float64(swapRounding*max(largestOf(&b.Ref), math.Abs(y.Ref.Real)))
 }
 
-// swap says that the tensor of a row is at the place of that of another row, and the reverse.
+// swap is the finding for two rows, each with the tensor of the other.
 func (r *row) swap(o *row) []finding.Finding {
 	var found []finding.Finding
 	if r.compared {

@@ -89,7 +89,7 @@ func joined(parts ...lang.Sentence) lang.Sentence {
 	return lang.Join(slices.DeleteFunc(parts, lang.Sentence.IsZero), semicolon)
 }
 
-// code names what is seen of the error.
+// code names the visible form of the error.
 func (x *judged) code() finding.Code {
 	n, v, res := x.noise, &x.verdict, x.result()
 	switch kind := v.Kind; {
@@ -117,7 +117,7 @@ func (x *judged) code() finding.Code {
 	return finding.CalcError
 }
 
-// seen says what is seen of the error of an origin.
+// seen describes the error of an origin.
 func (x *judged) seen() lang.Sentence {
 	n, v := x.noise, &x.verdict
 	if x.code() == finding.Unrelated {
@@ -156,7 +156,7 @@ func (x *judged) unrelated() bool {
 	return res != nil && res.Cosine.Defined() && math.Abs(res.Cosine.Value()) < unrelatedCosine && x.noise.RefStd > 0 && !x.noise.Constant
 }
 
-// scaledPart says which range of an axis is multiplied by a factor, where it is a part.
+// scaledPart names the range of an axis that is multiplied by a factor, if it is not the whole axis.
 func (x *judged) scaledPart() lang.Sentence {
 	n := x.noise
 	last := len(n.Shape) - 1

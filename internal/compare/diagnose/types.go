@@ -27,7 +27,7 @@ type tally struct{ all, plain int }
 // no array has enough different values to say it, all of them together may.
 func (j *Judgement) tally() {
 	counts, all := map[tensor.DType]int{}, 0
-	values, every := map[tensor.DType]int{}, 0 // of arrays with few of them
+	values, every := map[tensor.DType]int{}, 0 // of arrays with few different values
 	j.kinds = map[string]tally{}
 	for i := range j.rows {
 		r := &j.rows[i]
@@ -136,14 +136,14 @@ func precisionOf(d tensor.DType) (p precision, ok bool) {
 // inputs of convolutions to 11 bits of the fraction unless told otherwise.
 type HF32 string
 
-// The ways, of which none is HF32Auto: what all products of a kind show.
+// The ways. Without one, HF32Auto: decided by all products of a kind.
 const (
 	HF32Auto HF32 = "auto"
 	HF32On   HF32 = "on"
 	HF32Off  HF32 = "off"
 )
 
-// HF32s are all of them.
+// HF32s lists the ways.
 func HF32s() []HF32 { return []HF32{HF32Auto, HF32On, HF32Off} }
 
 // The share of 2^-12 that errors of products have that are made of 11 bits.
@@ -151,11 +151,6 @@ const (
 	hf32Least, hf32Most = 0.1, 3
 	hf32Factor          = 1 << 12
 )
-
-// isHF32 reports whether the row is a product of a kind that is made of fewer bits.
-func (j *Judgement) isHF32(r *row) bool {
-	return r.isProduct() && (j.HF32 == HF32On || j.hf32[r.product()])
-}
 
 // product is the kind of a product: a convolution or another one.
 func (r *row) product() optype.Form {

@@ -127,7 +127,12 @@ func unevenAxis(axis *metrics.AxisProfile, count bool) (u record.Unevenness, ok 
 		float64(to-from) <= maxRunShare*float64(len(bins))
 	from, to = widen(bins, from, to)
 	u.From, u.To = int64(from)*axis.Fold, min(int64(to)*axis.Fold, axis.Size)
-	return u, (byHalf || byPeak) && unlikely(bins)
+	if !byHalf && !byPeak {
+		return u, false
+	}
+	// Null hypothesis: each element is as likely to be an error as any other.
+	chi, df := chiSquare(bins)
+	return u, df > 0 && chance(chi, df) < maxChance
 }
 
 func binMeans(bins []metrics.AxisBin, sum func(*metrics.AxisBin) float64) []float64 {
@@ -234,13 +239,6 @@ const (
 	chiStep = 1. / 16
 )
 
-// unlikely reports whether error counts as uneven as these have a probability
-// below maxChance if each element is as likely to be an error.
-func unlikely(bins []metrics.AxisBin) bool {
-	chi, df := chiSquare(bins)
-	return df > 0 && chance(chi, df) < maxChance
-}
-
 // chance is the probability that a chi-square variable with df degrees of
 // freedom is at least chi.
 func chance(chi float64, df int) float64 {
@@ -248,7 +246,7 @@ func chance(chi float64, df int) float64 {
 }
 
 // chiSquare is the statistic of a chi-square test of error counts against equal
-// shares of errors, and its degrees of freedom; 0 of them where there is nothing
+// shares of errors, and its degrees of freedom, 0 where there is nothing
 // to test. Bins are joined until each cell expects enough errors.
 func chiSquare(bins []metrics.AxisBin) (chi float64, df int) {
 	var errors, count int64
