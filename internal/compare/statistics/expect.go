@@ -61,7 +61,7 @@ type terms struct {
 	own      float64
 	total    float64 // noise of all inputs together
 	absolute float64 // the same in their own units
-	casts    bool    // the type of the output is another one than that of an input, or the NPU's
+	casts    bool    // the type of the output differs from the type of an input, or from the type on the NPU
 	typed    bool    // the types of the two sides differ
 	power    float64 // the exponent, 0 for none
 	index    int     // of a backward call the input that the gradient is of
@@ -94,7 +94,7 @@ var formulas = [...]struct {
 	optype.NoiseGarbage:   {(*terms).unknown, (*terms).gradient, false},
 }
 
-// bounded is the noise that an output may have, 1 where nothing is known: that is anything.
+// bounded is the noise that an output may have; 1, any noise, where nothing is known.
 func (c *call) bounded(v *value) float64 {
 	if e := c.expect(v); e < 1 {
 		return e
@@ -347,7 +347,7 @@ func (t *terms) normGradient() float64 {
 	return float64(h*between(1, t.size*weight/spread/t.rms, 10)) + float64((2+amplifies)*t.own)
 }
 
-// linearGradient is that of a factor, by the other one, or of what is added to the product.
+// linearGradient bounds the gradient of a factor, by the other factor, or of a term added to the product.
 func (t *terms) linearGradient() float64 {
 	if !(t.size > 0) {
 		return t.gradient()

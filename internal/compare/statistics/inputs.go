@@ -79,7 +79,7 @@ func (j *judge) produced(v *value) bool {
 	return true
 }
 
-// overwritten reports whether the NPU does not read what was written for it.
+// overwritten reports whether the NPU reads other values than were written for it.
 func (v *value) overwritten(from *value) bool {
 	if from.npu.dtype != v.npu.dtype || v.same || !v.distinctive() {
 		return false
@@ -155,7 +155,7 @@ func (j *judge) orphaned(v *value) bool {
 	return true
 }
 
-// rounding is that of the coarser of the two types.
+// rounding is the rounding of the coarser of the two types.
 func (v *value) rounding() float64 { return max(rounding[v.ref.dtype], rounding[v.npu.dtype]) }
 
 // integers is for integers that nobody made.

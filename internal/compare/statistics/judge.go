@@ -106,7 +106,7 @@ func (j *judge) findings(rows []record.Row) record.Findings {
 	return f
 }
 
-// statisticsOf are those of a row: those that it has, else those of its elements.
+// statisticsOf returns the statistics that a row has, else the statistics of its elements.
 func statisticsOf(row *record.Row) *record.Statistics {
 	if row.Statistics != nil || row.Result == nil {
 		return row.Statistics
@@ -146,7 +146,7 @@ func (v *value) fail(code finding.Code, kind string, confidence finding.Confiden
 // note says of the row of a tensor why it is no fault that it differs.
 func (v *value) note(kind string) { v.row.Evidence = v.evidence(kind) }
 
-// evidence is what is known of an output, and of an input that is bad.
+// evidence describes an output, or a bad input.
 func (v *value) evidence(kind string) *record.Evidence {
 	size := v.ref.rms()
 	return &record.Evidence{Class: v.op.noise.String(), Kind: kind, RMS: jsonpos.Float(v.z * size), RefRMS: jsonpos.Float(size),
@@ -218,7 +218,7 @@ type digests struct {
 	*judge
 	any      bool     // an output so far differs
 	computed int      // operators that compute, of equal inputs
-	equal    int      // those of them with equal outputs
+	equal    int      // operators with equal outputs
 	types    bool     // a type differs
 	found    []*value // candidates
 }

@@ -25,7 +25,7 @@ const (
 	products = 0x1p-12
 )
 
-// numbers are what is known of a tensor on one side.
+// numbers describe a tensor on one side.
 type numbers struct {
 	record.SideStatistics
 	dtype tensor.DType
@@ -154,7 +154,7 @@ func (x *numbers) mark() mark {
 	return m
 }
 
-// difference is what the numbers of two tensors show of the error between them.
+// difference is the error between two tensors that their numbers show.
 type difference struct {
 	// norm and mean are the differences of the norms, and of the means beside the root mean
 	// square; bounds is that of the largest and smallest element, beside the largest
@@ -162,9 +162,9 @@ type difference struct {
 	norm, mean, bounds, z float64
 	// max, min and shift are the signed differences of the bounds and of the means.
 	max, min, shift float64
-	// ratio is that of the sizes, 1 where one of them is not known.
+	// ratio is the quotient of the sizes, 1 where a size is unknown.
 	ratio float64
-	same  bool // equal as far as anything shows
+	same  bool // no number differs
 	shape bool // the shapes differ
 	lost  bool // the reference is finite, the other is not
 }

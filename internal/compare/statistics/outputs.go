@@ -266,7 +266,7 @@ func (j *judge) untainted(c *call, v *value) float64 {
 	return other.bounded(v)
 }
 
-// test judges an output by its numbers, beside the noise that is expected.
+// test judges an output by its numbers and the expected noise.
 func (j *judge) test(c *call, v *value, e float64) {
 	u, magnitude := v.own(c.noise), v.ref.magnitude()
 	coarse, ratio, wide := max(v.ref.coarse, v.npu.coarse), 1.0, 1.0

@@ -61,7 +61,7 @@ func (v *value) kind() tensor.Kind { return tensor.Kind(v.row.Kind) }
 // paired reports whether both runs have the tensor.
 func (v *value) paired() bool { return v.ref != nil && v.npu != nil }
 
-// consequence makes a tensor one of what is upstream.
+// consequence marks a tensor as a consequence of upstream errors.
 func (v *value) consequence(t taint) { v.noise, v.taint = 1, t }
 
 // op is a call or an operator of the reference, and of the NPU under its name.
@@ -77,7 +77,7 @@ type op struct {
 	paired                      bool // any tensor has a partner
 	refCall, npuCall            int  // places, -1 where there is none
 	modules                     []string
-	// api is the name of what is called, without numbers; empty for operators of a graph.
+	// api is the name of the called function, without numbers; empty for operators of a graph.
 	api string
 	// unreliable is set for functions that the two sides call in different numbers: a call
 	// number may be that of another call.
@@ -88,7 +88,7 @@ type op struct {
 // late reports whether the operator is of the backward pass.
 func (o *op) late() bool { return o.backward || o.gradients }
 
-// trait is that of a function; modules have names that users gave them.
+// trait is the trait of a function; the names of modules are chosen by users and say nothing.
 func (o *op) trait() optype.Trait {
 	if o.api == "" || o.module {
 		return optype.NoTrait
@@ -128,8 +128,8 @@ type judge struct {
 	made     memory           // outputs so far
 	orphans  memory           // outputs so far of operators without a partner
 	read     memory           // inputs so far that nobody made
-	damaged  []*numbers       // what was read where memory was overwritten
-	byModule map[string]taint // what is inside of modules
+	damaged  []*numbers       // tensors that were read from overwritten memory
+	byModule map[string]taint // taints of the operators inside of modules
 	seen     [came]bool       // what arose so far
 
 	// forward and backward are the noise of the run so far, largest the largest rounding
@@ -280,17 +280,17 @@ func (j *judge) count() {
 type entry struct {
 	*value
 	noise    float64
-	gradient bool // it is one that goes into a backward call
+	gradient bool // the entry is a gradient that goes into a backward call
 }
 
 // float reports whether a tensor of the reference has floating-point numbers.
 func (v *value) float() bool { return v.ref != nil && v.ref.float() }
 
-// call is an operator that is visited: what its inputs say.
+// call is a visited operator with its inputs.
 type call struct {
 	*op
 	entries []entry
-	// outputs are those of the forward call of a backward one.
+	// outputs are the outputs of the forward call that belongs to a backward call.
 	outputs []*value
 	taint   taint
 	accused bool    // an input was
@@ -462,7 +462,7 @@ func (j *judge) around(o *op, t taint) {
 	}
 }
 
-// inside is the taint of what is inside of a module.
+// inside is the taint of the operators inside of a module.
 func (j *judge) inside(o *op) taint {
 	if !o.module {
 		return clean
@@ -491,7 +491,7 @@ func (j *judge) any(z float64, shape bool, run float64) taint {
 	return clean
 }
 
-// arises makes a tensor one that a taint begins with.
+// arises marks a tensor as the start of a taint.
 func (j *judge) arises(v *value, t taint) {
 	v.consequence(t)
 	j.seen[t] = true

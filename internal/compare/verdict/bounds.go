@@ -10,23 +10,23 @@ import (
 
 // rules say what a class of operators explains, and how what it does not is judged.
 type rules struct {
-	// bounds are the error that comes from the inputs, of which there is one at least,
-	// and that of the operator.
+	// bounds are the error that comes from the inputs and the error of the operator. There
+	// is at least one input.
 	bounds func(*Operator) (propagated, own float64)
 	// groups sets what bounds rows and channels better than their share of all, nil
 	// where nothing does.
 	groups func(*Operator, *expectation)
 	// limit is the score up to which rounding is assumed.
 	limit float64
-	// rows, channels and elements are set where parts of the tensor are held against it.
+	// rows, channels and elements: these parts of the tensor are compared with the limit too.
 	rows, channels, elements bool
 	// relative is by how much the error of an element beside its size may exceed that of
 	// all, where errors grow with the elements; 0 where they do not.
 	relative float64
-	// amplifies is set where weights that are not known may make the error larger: only
+	// amplifies: unknown weights may make the error larger; only
 	// a form that rounding does not have makes an origin.
 	amplifies bool
-	// bits is set where fewer bits than those of the type and of the inputs are a fault.
+	// bits: fewer bits than the type and the inputs have are a fault.
 	bits bool
 }
 
@@ -50,8 +50,8 @@ var classes = [...]rules{
 	optype.Index:          {bounds: (*Operator).quantised, limit: linearLimit},
 }
 
-// product is the error of a product: of more than two inputs, of which nobody knows which
-// are multiplied, that of the worst two. Integers among them are masks.
+// product is the error of a product. With more than two inputs it is unknown which are
+// multiplied: the worst two count. Integer inputs are masks.
 func (o *Operator) product() (propagated, own float64) {
 	s, a := o.Out, o.Inputs[0]
 	own = 2 * s.Rounding
@@ -116,7 +116,7 @@ func (o *Operator) part(in *noise.Noise) float64 {
 	return o.concentrated(in)
 }
 
-// gated is the error of elements that pass: that of what comes in beside the selector.
+// gated is the error of elements that pass: the errors of the inputs other than the selector.
 func (o *Operator) gated() (propagated, own float64) {
 	selector := o.selector()
 	for _, in := range o.Inputs {
@@ -279,7 +279,7 @@ func (o *Operator) unknown() (propagated, own float64) {
 		return in.RMS
 	}
 	most := max(1.5*float64(s.RefRMS*total(o.Inputs, view)), total(o.Inputs, fitting))
-	if o.Guessed { // one of them is the input, perhaps
+	if o.Guessed { // only one of the tensors may be the input
 		most = max(2*float64(s.RefRMS*largest(o.Inputs, view)), largest(o.Inputs, fitting))
 	}
 	if s.Softmax {

@@ -8,29 +8,29 @@ import (
 	"dumptool/internal/optype"
 )
 
-// Operator is a tensor under judgement with what made it.
+// Operator is a tensor under judgement with its inputs and its type of operator.
 type Operator struct {
-	// Out is the tensor, Inputs are the known tensors that it was made of.
+	// Out is the tensor, Inputs are the known tensors that it was computed from.
 	Out    *noise.Noise
 	Inputs []*noise.Noise
 	Type   optype.Type
-	// Guessed is set where the inputs are those before it in the execution order.
+	// Guessed: the inputs are the tensors before it in the execution order.
 	Guessed bool
-	// AnyClass is set where NaN and infinities do not count.
+	// AnyClass: NaN and infinities do not count.
 	AnyClass bool
-	// Hidden is set where some of what it was made of was not compared.
+	// Hidden: some inputs were not compared.
 	Hidden bool
-	// Tainted is set where an input is an origin or depends on one.
+	// Tainted: an input is an origin or depends on an origin.
 	Tainted bool
-	// Output is the index of the tensor among those of the operator.
+	// Output is the index of the tensor among the outputs of the operator.
 	Output int
-	// Known is set where it is known what the operator reads, be it nothing.
+	// Known: the inputs of the operator are known, even if there are none.
 	Known bool
-	// HF32 is set where products of float32 are made of inputs of 11 bits.
+	// HF32: products of float32 are computed from inputs rounded to 11 bits.
 	HF32 bool
-	// Behind is set where an input is behind random draws, or indices that tie.
+	// Behind: an input depends on random numbers, or on indices of tied values.
 	Behind bool
-	// Parts is set where of inputs with more elements than the output a part may be read.
+	// Parts: the operator may read a part of an input that has more elements than the output.
 	Parts bool
 }
 
@@ -39,12 +39,12 @@ type Expectation struct {
 	// Propagated comes from the inputs, Own from the rounding of the operator; both
 	// are root mean squares, and so is their sum.
 	Propagated, Own, Sum float64
-	// Class is the one that the operator was judged by.
+	// Class is the class that the operator was judged by.
 	Class optype.Class
 }
 
-// expectation is an Expectation with that of each group, which is much memory and is
-// not kept.
+// expectation is an Expectation with the expected error of each group. It takes much memory
+// and is not kept.
 type expectation struct {
 	Expectation
 	rows, channels []float64 // of each group, nil where nothing bounds it
@@ -57,7 +57,7 @@ const (
 	roundingSteps = 16
 	// unknownTerms is the length of sums where no input is known.
 	unknownTerms = 64
-	// kernelSize is that of a convolution where no weights are known: 3 x 3.
+	// kernelSize is assumed of a convolution whose weights are unknown: 3 x 3.
 	kernelSize = 9
 	// mostRelative bounds relative errors.
 	mostRelative = 1000
@@ -124,7 +124,7 @@ func (o *Operator) Damaged(memory *Rounder) bool {
 	return o.Out.RMS > rounding*min(o.Out.Rounding, quantisationError) && o.Out.RMS > damaged*o.rounded(memory)
 }
 
-// rounded is the error that is expected where the inputs are off by their own rounding only.
+// rounded is the expected error if the only errors of the inputs are their own rounding.
 func (o *Operator) rounded(memory *Rounder) float64 {
 	clean := *o
 	memory.made = slices.Grow(memory.made[:0], len(o.Inputs))
@@ -138,7 +138,7 @@ func (o *Operator) rounded(memory *Rounder) float64 {
 	return exact.Hypot(propagated, own)
 }
 
-// rounded is a tensor as it would be with no error but that of storing it.
+// rounded returns a tensor whose only error is the rounding of its type.
 func rounded(n *noise.Noise) noise.Noise {
 	r, eps := *n, epsilon(n.Type)
 	r.RMS, r.Mean, r.Scale, r.Max = n.Rounding, 0, 0, eps*n.RefMax
@@ -193,7 +193,7 @@ func lastAxis(n *noise.Noise) int64 {
 	return n.Shape[len(n.Shape)-1]
 }
 
-// channelGain is the spread of a channel of the output beside that of the input.
+// channelGain is the spread of a channel of the output divided by the spread of the input.
 func channelGain(s, in *noise.Noise, g int) float64 {
 	std := float64(in.Channels.RefStd[g])
 	if std <= 0 {
@@ -202,7 +202,7 @@ func channelGain(s, in *noise.Noise, g int) float64 {
 	return float64(s.Channels.RefStd[g]) / std
 }
 
-// sameRows reports whether the rows of two tensors are those of the same positions.
+// sameRows reports whether the rows of two tensors stand for the same positions.
 func sameRows(a, b *noise.Noise) bool {
 	return slices.Equal(leading(a), leading(b)) && len(a.Rows.RMS) == len(b.Rows.RMS)
 }
@@ -240,7 +240,7 @@ func ratio(a, b float64) float64 {
 // the fraction of a float32.
 const hf32Epsilon = 0x1p-12
 
-// epsilon is that of the numbers that the operator works with.
+// epsilon is the machine epsilon of the type that the operator computes in.
 func (o *Operator) epsilon() float64 {
 	if o.HF32 {
 		return hf32Epsilon

@@ -45,13 +45,13 @@ func (o *Operator) batchNormalisedGroups(e *expectation) {
 	}
 }
 
-// inProportion is an error that is spread as the sizes of the groups are, but no
-// group has less than a share of that of all.
+// inProportion spreads an error in proportion to the sizes of the groups; each group gets
+// at least the share least of the whole error.
 func inProportion(groups *noise.Groups, ref, sum, least float64) []float64 {
 	return byGroup(groups, func(g int) float64 { return max(float64(groups.RefRMS[g])/max(ref, tiny), least) * sum })
 }
 
-// byGroup is what is expected of each group.
+// byGroup is the expected error of each group.
 func byGroup(groups *noise.Groups, expect func(int) float64) []float64 {
 	expected := make([]float64, len(groups.RMS))
 	for g := range expected {

@@ -27,7 +27,7 @@ const (
 	Origin        // adds an error of its own
 )
 
-// Kind says what is seen of an error that rounding does not explain.
+// Kind is the form of an error that rounding does not explain.
 type Kind uint8
 
 // The kinds.
@@ -49,7 +49,7 @@ const (
 	InputBad // NaN of what a damaged input makes
 	InputNaN // an input has NaN or infinities
 	Drawn    // other random numbers
-	Tied     // other indices of numbers that are the same but for rounding
+	Tied     // other indices, of numbers that are equal apart from rounding
 	Selected // other indices
 	Unread   // rows that nobody reads
 	Apart    // what comes in is not the same
@@ -65,11 +65,11 @@ var kinds = [...]string{
 // String names the kind as reports do.
 func (k Kind) String() string { return kinds[k] }
 
-// Verdict is what the rules say of a tensor.
+// Verdict is the result of the rules for a tensor.
 type Verdict struct {
 	Expectation
-	// Score is B: the error beside what is expected. RowScore, ChannelScore and
-	// PeakScore are those of the worst row, channel and element; the last one is a
+	// Score is B: the error divided by the expected error. RowScore, ChannelScore and
+	// PeakScore are the scores of the worst row, channel and element; the last one is a
 	// bound for every element where Exact is set.
 	Score, RowScore, ChannelScore, PeakScore float64
 	// ScaleZ is by how many standard deviations there is a common factor, ScaleShare
@@ -80,7 +80,7 @@ type Verdict struct {
 	Level Level
 	Kind  Kind
 	Exact bool
-	// Structured is set where the error has a form that rounding does not have.
+	// Structured: rounding does not produce an error of this form.
 	Structured bool
 	// LeftOut counts the elements that were not judged: another tensor explains them.
 	LeftOut int64
@@ -96,7 +96,7 @@ const (
 	scaledLimit    = 0.6 // the significance of the factor counts
 	shapedLimit    = 1.6 // of errors that have a form
 	leastLocal     = 5
-	farCrest       = 20  // that of 10^6 rounding errors is 5
+	farCrest       = 20  // 10^6 rounding errors have a crest of 5
 	noiseLimit     = 32  // healthy whitening reaches 17.6
 	sureScore      = 8   // of an error that is amplified: no weights are so ill-conditioned
 	sureShare      = 0.1 // of the values, that such an error is at least
@@ -215,7 +215,7 @@ func (o *Operator) lone(v *Verdict) bool {
 	return (len(o.Inputs) > 0 || o.Known) && !o.Guessed && !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.Lone > 0 })
 }
 
-// measure sets the error beside what is expected of it.
+// measure divides the error by the expected error.
 func (o *Operator) measure() Verdict {
 	s := o.Out
 	e := o.expect()
@@ -267,7 +267,7 @@ func byChance(groups *noise.Groups) float64 {
 	return 1
 }
 
-// worst is the largest of errors beside what is expected of them.
+// worst is the largest quotient of an error and the expected error.
 func worst(errors []float32, expected []float64) (most float64) {
 	if len(errors) != len(expected) {
 		return 0
@@ -308,7 +308,7 @@ func (o *Operator) limit(class optype.Class) float64 {
 	return classes[class].limit
 }
 
-// roughly judges operators of which a bound is known up to a factor only.
+// roughly judges operators whose bound is known up to a factor only.
 func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 	s, class, root := o.Out, v.Class, len(o.Inputs) == 0
 	// A rough input carries more error than any first-order bound is good for.
@@ -333,7 +333,7 @@ func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 	switch {
 	case scaled && v.Score > scaledLimit && !rough && (class != optype.Unknown || root || s.P90 > 0.5*v.Sum || o.mixes()):
 		return Origin, Scaled
-	case s.Constant && s.RefStd > 0 && s.Count >= 16 && v.Score > 1.5 && (root || !slices.ContainsFunc(o.Inputs, isConstant)):
+	case s.Constant && s.RefStd > 0 && s.Count >= 16 && v.Score > 1.5 && (root || !slices.ContainsFunc(o.Inputs, func(in *noise.Noise) bool { return in.Constant })):
 		return Origin, Constant
 	case classes[class].bits && o.coarse(v):
 		return Origin, Coarse
@@ -362,16 +362,14 @@ func (o *Operator) roughly(v *Verdict) (Level, Kind) {
 // relativeSpread is the relative error of a tensor without its mean.
 func relativeSpread(n *noise.Noise) float64 { return ratio(n.RMS, spreadIn(n.RefStd, n.RefRMS)) }
 
-// spreadIn is the standard deviation of numbers, their root mean square where that is next to
-// nothing beside it.
+// spreadIn is the standard deviation of numbers, or their root mean square where the standard
+// deviation is at most 1/1000 of it.
 func spreadIn(std, rms float64) float64 {
 	if std <= 0.001*rms {
 		return rms
 	}
 	return std
 }
-
-func isConstant(n *noise.Noise) bool { return n.Constant }
 
 // coarse reports whether the elements use fewer bits than those of the inputs, and
 // than their type has.
@@ -415,7 +413,7 @@ func (o *Operator) local(v *Verdict, k float64) Kind {
 	large := s.Max > of.relative*v.Sum/max(s.RefRMS, tiny)*s.RefAtMax
 	switch {
 	case stands && peak > peakFactor && far > max(8, 2.5*largest(o.Inputs, crest)) && (large || v.Class == optype.Unknown && o.mixes()),
-		// Sums even out what stands out of the inputs, products of them do not.
+		// Sums even out outliers of the inputs, products do not.
 		stands && of.amplifies && far > max(farCrest, 1.5*largest(o.Inputs, crest)) && large:
 		return Sparse
 	}

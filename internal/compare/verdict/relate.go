@@ -55,7 +55,7 @@ type Source struct {
 	first []made // by the functions of ofOne, nil as long as nobody asked
 }
 
-// made is what a function makes of an element, and how far that may move by its precision.
+// made is the value of a function for an element, and its uncertainty.
 type made struct{ value, apart float64 }
 
 // OfOne is Relate for one input.
@@ -85,7 +85,7 @@ func (out *Output) OfOne(in *Source) (optype.Type, bool) {
 	return optype.Type{}, false
 }
 
-// makes is what the functions of ofOne make of the first element.
+// makes returns the values of the functions of ofOne for the first element.
 func (s *Source) makes() []made {
 	if s.first == nil {
 		s.first = make([]made, 0, len(ofOne)/2+1) // about as many have a function
@@ -149,25 +149,17 @@ func (h *Half) OfTwo(in *noise.Noise) (optype.Type, bool) {
 		return optype.Type{}, false
 	}
 	if h.may(float64(in.Probe.Values[0])) && fits(out, h.in) && fits(out, in) {
-		if o := ofBoth(out, h.in, in); o != nil {
-			return o.Type, true
+		a, b := spreadOver(out, h.in), spreadOver(out, in)
+		for i := range ofTwo {
+			if o := &ofTwo[i]; o.holds(out.Probe.Values, &a, &b) {
+				return o.Type, true
+			}
 		}
 	}
 	if out.Count == h.in.Count+in.Count && sameElements(out, h.in, in) {
 		return optype.Type{Class: optype.Move}, true
 	}
 	return optype.Type{}, false
-}
-
-// ofBoth is the operator of ofTwo that makes an output of tensors that fit it, nil for none.
-func ofBoth(out, first, second *noise.Noise) *binary {
-	a, b := spreadOver(out, first), spreadOver(out, second)
-	for i := range ofTwo {
-		if o := &ofTwo[i]; o.holds(out.Probe.Values, &a, &b) {
-			return o
-		}
-	}
-	return nil
 }
 
 // relation is an operator that is known by the values that it makes of those of an input.
@@ -201,7 +193,7 @@ const (
 	functionPrecision = 1e-5
 )
 
-// ofOne are the operators with one input that is known.
+// ofOne are the operators with one known input.
 var ofOne = []relation{
 	{optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}, selects, false, nil},
 	{optype.Type{Class: optype.Lipschitz, Factor: 1, Selects: true}, leaky, false, nil},
@@ -223,7 +215,7 @@ var ofOne = []relation{
 	elementwise(optype.Type{Class: optype.Exponential, Transcendental: true}, exact.Exp),
 	{optype.Type{Class: optype.Divide}, inverseRoot, false, nil},
 	{optype.Type{Class: optype.Lipschitz, Factor: 1, Fitted: true}, addsToChannels, false, nil},
-	{optype.Type{Class: optype.BatchNormalise, Fitted: true}, mapsChannels, false, nil},
+	{optype.Type{Class: optype.BatchNormalise, Fitted: true}, func(out *Output, in *noise.Noise) bool { return channelsOfProbe(out, in, isLine) }, false, nil},
 	{optype.Type{Class: optype.Normalise}, func(out *Output, in *noise.Noise) bool { return normalises(out, in, true) }, false, nil},
 	{optype.Type{Class: optype.Normalise, Form: optype.RootMeanNorm}, func(out *Output, in *noise.Noise) bool { return normalises(out, in, false) }, false, nil},
 	{optype.Type{Class: optype.Exponential, Transcendental: true}, softmaxOf, false, nil},
@@ -277,13 +269,13 @@ func (m made) is(y, near, beside float64) bool {
 
 func bothInfinite(a, b float64) bool { return a == b && math.IsInf(a, 0) }
 
-// binary is an operator of two tensors, of which one may be as long as 1 on some axes.
+// binary is an operator of two tensors; one may be broadcast along some axes.
 type binary struct {
 	optype.Type
 	f func(a, b float64) float64
 }
 
-// holds reports whether the operator makes values of those of two tensors.
+// holds reports whether the operator computes the values from the values of two tensors.
 func (o *binary) holds(values []float32, a, b *spread) bool {
 	f := o.f
 	for i, value := range values {
@@ -310,7 +302,7 @@ func (s *spread) at(i int) float32 {
 	return s.values[i]
 }
 
-// fits reports whether the axes of in are as long as those of out, or 1.
+// fits reports whether in can be broadcast to out: each axis is as long as in out, or 1.
 func fits(out, in *noise.Noise) bool {
 	if sameShape(out, in) {
 		return true
@@ -347,7 +339,7 @@ func spreadOver(out, in *noise.Noise) spread {
 	return s
 }
 
-// nearly reports whether an element is another one but for the precision of references.
+// nearly reports whether two elements are equal within the precision of references.
 func nearly(a, b float64) bool { return math.Abs(a-b) <= 2*refPrecision*math.Abs(a) || a == b }
 
 // selects: elements are those of the input or one constant, or masked.
@@ -415,7 +407,7 @@ func isScaled(out *Output, in *noise.Noise) bool {
 	return factor == factor
 }
 
-// The functions. Those of package math have other bits on other machines.
+// The functions. The results of package math differ by machine.
 
 func sigmoid(x float64) float64 { return 1 / (1 + exact.Exp(-x)) }
 
@@ -516,7 +508,7 @@ func (o Operator) Relent() (Operator, bool) {
 func (o *Operator) steepen() bool {
 	const (
 		steeper   = 1.25
-		precision = 0x1p-7 // of a reference that is bfloat16
+		precision = 0x1p-7 // of a bfloat16 reference
 		between   = 2      // the steepest place is between the elements of the probe
 	)
 	t := &o.Type

@@ -59,7 +59,7 @@ func reduces(out *Output, in *noise.Noise, times float64) bool {
 	return true
 }
 
-// sumPrecision is that of sums over all elements in another order.
+// sumPrecision is the relative difference of sums over all elements in different orders.
 const sumPrecision = 1e-9
 
 // sameElements reports whether the elements are those of the inputs, by their number,
@@ -101,7 +101,7 @@ func channelsOfProbe(out *Output, in *noise.Noise, f func(x, y []float64) bool) 
 	return out.channels > 0
 }
 
-// leastLine is the number of points of which a line explains all.
+// leastLine is the least number of points, all on a line, that show a line.
 const leastLine = 5
 
 // addsToChannels: each channel gets its own constant.
@@ -116,10 +116,7 @@ func addsToChannels(out *Output, in *noise.Noise) bool {
 	})
 }
 
-// mapsChannels: each channel is mapped by a line of its own.
-func mapsChannels(out *Output, in *noise.Noise) bool { return channelsOfProbe(out, in, isLine) }
-
-// isLine reports whether y = ax + b but for the precision of references.
+// isLine reports whether y = ax + b within the precision of references.
 func isLine(x, y []float64) bool {
 	if len(x) < leastLine {
 		return false
