@@ -26,6 +26,8 @@ import (
 type mergeKind struct {
 	// command writes the documents, to files of a name.
 	command, schema, file string
+	// earlier is an older schema whose documents are read too, empty for none.
+	earlier string
 	// chinese is the summary of its command merge in Chinese.
 	chinese string
 	// exits are exit statuses besides those of all merges.
@@ -38,7 +40,7 @@ type mergeKind struct {
 
 // The kinds of documents. Another one is added here.
 var (
-	mergeComparisons = &mergeKind{command: "compare", schema: record.Schema, file: "compare.json", merge: mergeCompared,
+	mergeComparisons = &mergeKind{command: "compare", schema: record.Schema, earlier: record.EarlierSchema, file: "compare.json", merge: mergeCompared,
 		chinese: "由各分片的结果生成比对报告",
 		flags: func(cmd *cobra.Command, _ *mergeOptions) {
 			compared := newCompareOptions()
@@ -226,6 +228,13 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 		return nil, err
 	case len(found) == 0:
 		return nil, lang.Errorf("%s: there is no %s", where, strings.Join(names, ", nor "))
+	}
+	for i := range found {
+		for _, k := range kinds {
+			if found[i].Schema == k.earlier {
+				found[i].Schema = k.schema
+			}
+		}
 	}
 	present := slices.DeleteFunc(slices.Clone(kinds), func(k *mergeKind) bool {
 		return !slices.ContainsFunc(found, func(d shard.Document) bool { return d.Schema == k.schema })
