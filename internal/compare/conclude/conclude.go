@@ -53,8 +53,8 @@ func Report(p *plan.Plan, opt *Options, parts []execute.Part) *record.Report {
 	return rep
 }
 
-// addUnreached adds the tensors of the reference that were not reached to those that are to
-// be compared.
+// addUnreached counts tensors of the reference as candidates that an interrupted run did not
+// reach.
 func addUnreached(p *plan.Plan, rep *record.Report, parts []execute.Part) {
 	reached := map[int]bool{}
 	for i := range parts {
@@ -71,10 +71,10 @@ func addUnreached(p *plan.Plan, rep *record.Report, parts []execute.Part) {
 	}
 }
 
-// judgeRounds sets the verdicts on the rows of each round: where what is bad began and
-// why. Rows have indexes in the report afterwards. The verdict on a round is a function
-// of its rows and of who feeds whom among them. An interrupted run is not judged, and
-// rows that a standard judges are operators of their own.
+// judgeRounds sets the verdicts on the rows of each round: the origins of errors and their
+// reasons. Rows have indexes in the report afterwards. The verdict on a round is a function
+// of its rows and their data flow. An interrupted run is not judged, and a standard judges
+// each operator alone.
 func (o *Options) judgeRounds(rep *record.Report) {
 	begin(rep.Rows)
 	if rep.Interrupted || o.Standard.Name != "" {
@@ -105,9 +105,8 @@ func shift(round *record.Round, rows []record.Row, first int) {
 	}
 }
 
-// judgeRound judges the rows of a round: by the evidence of the errors that operators
-// add, or by limits, where the evidence stands beside. across is what is known of the rows
-// of several rounds, nil for those of one.
+// judgeRound judges the rows of a round by the evidence of the errors that operators add, or
+// by limits and adds the evidence. across is the network of several rounds, nil for one round.
 func (o *Options) judgeRound(round *record.Round, rows []record.Row, across *diagnose.Network) {
 	mode := o.Judge.Verdict.Mode
 	known := diagnose.Network{Graph: round.Pairing.Flow, Within: plan.Within(rows), Ordered: round.OrderKnown, AnyClass: !o.Judge.Verdict.Classes(), HF32: o.Judge.Verdict.HF32, Flow: o.Judge.Verdict.Flow}
@@ -205,12 +204,12 @@ func roundRuns(rows []record.Row) (all []rowRange) {
 	return all
 }
 
-// network is what the operators of the rows read, nil where nobody knows.
+// network lists the producers of each operator of the rows, nil without a graph.
 func network(g *graph.Graph, rows []record.Row) record.Flow {
 	if g == nil {
 		return nil
 	}
-	// Producers have the names of the graph; rows have those of the reference.
+	// Producers have names of the graph, rows have names of the reference.
 	names, aliases := map[string]string{}, map[string]string{}
 	var queue []string
 	for i := range rows {

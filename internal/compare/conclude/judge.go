@@ -64,14 +64,14 @@ type Judgement struct {
 	ByLevels bool
 	Rows     []JudgedRow
 	Counts   map[record.Status]int
-	// noNumbers counts the rows of which both sides are empty, or NaN everywhere; unproven is set
+	// noNumbers counts the rows whose sides are both empty, or NaN everywhere; unproven is set
 	// where the run proved nothing.
 	noNumbers int
 	unproven  bool
 	// passing counts the undecided rows that do not fail either way.
 	passing int
-	// few is set where too few operators have a partner, noVerdict says why nothing can be
-	// said of rows of which only digests are known.
+	// few is set where too few operators have a partner, noVerdict is the reason where
+	// rows have digests only and cannot be judged.
 	few       bool
 	noVerdict lang.Sentence
 }

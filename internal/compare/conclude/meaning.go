@@ -10,8 +10,8 @@ import (
 	"dumptool/internal/optype"
 )
 
-// powers are the sizes of faults of which a report says in how many rows they would have
-// been seen, and powerShare is the share of the rows that is enough.
+// powers are sizes of faults, relative to the rms of a tensor. A report shows the smallest size
+// that would have been seen in powerShare of the rows.
 var powers = [...]float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, record.MostPower}
 
 const powerShare = 0.9
@@ -35,7 +35,7 @@ func meaning(rep *record.Report, s *sums) (m record.Meaning) {
 	return m
 }
 
-// noNumbers says what tensors are that were compared and of which none has a number.
+// noNumbers describes compared tensors without a number: empty, or NaN everywhere.
 func (s *sums) noNumbers() lang.Sentence {
 	switch {
 	case s.nan == 0:

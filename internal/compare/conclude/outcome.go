@@ -137,8 +137,8 @@ func NothingCompared(rep *record.Report, rounds plan.Rounds) batch.Outcome {
 	return nothing(left)
 }
 
-// failures counts the rows that fail, without those that other failures damage: with
-// a baseline those that are new or worse.
+// failures counts the failing rows that no other failure damaged, with a baseline only new and
+// worse rows.
 func failures(rep *record.Report, failOn []record.Status) int {
 	n := 0
 	for _, row := range rep.All() {

@@ -19,10 +19,9 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// sumUp makes what a report says as a whole of its rounds: counts, the round that went
-// wrong first, that of the earliest step, then of the lowest rank, what was not compared,
-// the warnings, and what the baseline says. It is a function of the rounds and the
-// options, and reads no row of another run. s are the sums of all rows.
+// sumUp sets the totals of a report: counts, the first bad round (by step, then rank), coverage,
+// warnings and the comparison with the baseline. It is a function of the rounds and the options.
+// s are the sums of all rows.
 func (o *Options) sumUp(rep *record.Report, s *sums) {
 	rep.OrderSource = plan.TextOfAll(rep.Rounds, func(r *record.Round) lang.Sentence { return r.OrderSource })
 	for i, rows := range roundRanges(rep) {
@@ -46,7 +45,7 @@ func (o *Options) sumUp(rep *record.Report, s *sums) {
 	}
 }
 
-// find makes the findings of a report of those of its rounds.
+// find takes the findings of a report from its headline round.
 func find(rep *record.Report) {
 	rep.Findings, rep.Origins = record.NoFindings(), nil
 	if rep.Interrupted || rep.Standard != "" {
@@ -64,10 +63,9 @@ type sums struct {
 	// asked and compared are the tensors of the reference: sums of their names, since there
 	// may be many.
 	asked, compared [][sha256.Size]byte
-	// refs, npus and both are the operators of either side, and those of which a tensor was
-	// compared.
+	// refs and npus are the operators of each side, both the operators with a compared tensor.
 	refs, npus, both map[string]bool
-	// judged are the rows that were compared, empty and nan those of them without a number.
+	// judged counts compared rows, empty and nan the compared rows without a number.
 	judged, empty, nan int
 	inputs             record.Inputs
 	kinds              map[string]int // of evidence
@@ -82,7 +80,7 @@ func newSums(rows int) *sums {
 	return &sums{asked: tensors(), compared: tensors(), refs: names(), npus: names(), both: names(), kinds: map[string]int{}, deepest: -1}
 }
 
-// sumsOf are those of a report that has all of its rows.
+// sumsOf sums the rows of a report.
 func sumsOf(rep *record.Report) *sums {
 	s := newSums(rep.Len())
 	for i, row := range rep.All() {

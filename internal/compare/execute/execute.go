@@ -105,8 +105,8 @@ type sharedRef struct {
 	done  func()
 }
 
-// share finds the references of several pairs in object storage. The result gives up those
-// of which not all pairs were compared.
+// share finds the references of several pairs in object storage. The result releases
+// references that still have pairs to compare.
 func (e *executor) share(pairs []int) (giveUp func()) {
 	e.shared = map[string]*sharedRef{}
 	for _, i := range pairs {
@@ -186,8 +186,8 @@ func newExecutor(p *plan.Plan, opt *Options) *executor {
 	}
 }
 
-// progress is that of a run in bytes: of the pairs that are done and of the
-// segments of those that are not. The bar of a run of one large pair moves too.
+// progress counts the bytes of finished pairs and of finished segments of the other pairs, so
+// that the bar of one large pair moves too.
 type progress struct {
 	observe func(batch.Event) // nil for nobody
 
@@ -205,7 +205,7 @@ func (p *progress) pairDone(e batch.Event) {
 	p.show()
 }
 
-// add adds bytes of a segment, or takes those of a pair back before it is done.
+// add adds the bytes of a segment, or takes the bytes of a pair back before it is done.
 func (p *progress) add(bytes int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

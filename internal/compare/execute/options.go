@@ -10,8 +10,8 @@ import (
 
 // KeepOptions say what is kept of a pair beside its metrics.
 type KeepOptions struct {
-	// Top is the number of worst elements that are kept for bad rows, List that
-	// of the first error elements, Points about that of sampled points.
+	// Top is the number of worst elements that are kept for bad rows, List the number of first
+	// error elements, Points the approximate number of sampled points.
 	Top, List, Points int
 	// Bins keeps the histograms and the profiles of axes of bad rows.
 	Bins bool

@@ -265,7 +265,7 @@ func (e *executor) config(row *record.Row) (atol, rtol *float64) {
 	return l.Atol, l.Rtol
 }
 
-// describe sets what is known of a pair before it is compared.
+// describe sets shapes, types, notes and limits of a row before the pair is compared.
 func describe(row *record.Row, a *align.Alignment, limits record.Limits) {
 	row.Shape, row.RefShape, row.NPUShape = a.Shape, a.Ref.Shape, a.NPU.Shape
 	if row.RefShape != nil && row.NPUShape != nil && row.NPUShape.Equal(row.RefShape) {
@@ -388,7 +388,7 @@ func Trim(res *metrics.Result, status record.Status, bins, axes bool) {
 	res.Axes = record.FoldAxes(res.Axes)
 }
 
-// ended reports whether an error is that of a context that is done.
+// ended reports whether a canceled or expired context caused an error.
 func ended(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

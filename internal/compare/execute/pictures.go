@@ -21,8 +21,8 @@ type PictureOptions struct {
 	Kept int
 }
 
-// ReadPictures reads rows of a concluded report once more, where opt.Pictures is set: those that have plots, for which draw is called, and those whose pictures stay
-// in the report. Calls of draw may come from several goroutines at a time; what it
+// ReadPictures reads rows of a concluded report once more, where opt.Pictures is set: rows
+// with plots, for which draw is called, and rows whose pictures stay in the report. Calls of draw may come from several goroutines at a time; what it
 // returns is called in the order of the rows, one at a time. A row with plots that
 // cannot be read again is among the failed ones, one without them is a warning of the
 // report. The error is that of a context that ended before the last row.

@@ -14,8 +14,8 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// skipStatistics skips a pair of which only statistics are known where it is elements that
-// are judged, and reports whether it did.
+// skipStatistics skips a pair that has statistics only where a standard or a gate needs
+// elements, and reports whether it did.
 func (o *Options) skipStatistics(row *record.Row) bool {
 	if o.Standard.Name == "" && o.Judge.Verdict.Gates == (limits.Gates{}) {
 		return false
@@ -26,7 +26,7 @@ func (o *Options) skipStatistics(row *record.Row) bool {
 	return true
 }
 
-// byStatistics compares a pair by what is known of its tensors.
+// byStatistics compares a pair by the statistics of its tensors.
 func (e *executor) byStatistics(ctx context.Context, x *plan.Pair, row *record.Row) error {
 	if e.opt.skipStatistics(row) {
 		return nil
@@ -59,7 +59,7 @@ func (e *executor) byStatistics(ctx context.Context, x *plan.Pair, row *record.R
 	return nil
 }
 
-// statistics are those of a tensor: of its table, else of its elements.
+// statistics returns the statistics of a tensor from its table, else computes them.
 func (e *executor) statistics(ctx context.Context, t *plan.Tensor) (*dumpdir.Statistics, error) {
 	if t.Statistics != nil && (t.Table || !t.Statistics.Values.IsEmpty() || t.Statistics.Digest != "") {
 		return t.Statistics, nil

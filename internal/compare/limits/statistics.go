@@ -42,7 +42,7 @@ func JudgeStatistics(row *record.Row) {
 	}
 }
 
-// lost reports whether a number of the NPU is not finite and that of the reference is.
+// lost reports whether a number is finite in the reference and not finite on the NPU.
 func lost(npu, ref metrics.Metric) bool {
 	finite := func(m metrics.Metric) bool { return !math.IsNaN(m.Value()) && !math.IsInf(m.Value(), 0) }
 	return npu.Defined() && ref.Defined() && !finite(npu) && finite(ref)

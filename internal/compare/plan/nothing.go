@@ -41,7 +41,7 @@ func (e *NothingError) Outcome() batch.Outcome {
 	return o
 }
 
-// comparedNames is how many names of a side are held against those of the other one.
+// comparedNames is the number of names of each side that are compared with each other.
 const comparedNames = 300
 
 // NearNames are at most as many names as a hint shows.

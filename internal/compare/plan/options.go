@@ -38,12 +38,12 @@ type Options struct {
 	SideFiles sidefile.Inputs
 	Pair      PairOptions
 	Shape     align.Options
-	// Shard compares some rounds only, those of one of several shards.
+	// Shard compares the rounds of one of several shards.
 	Shard shard.Spec
 	// OrderBy is the source of the execution order.
 	OrderBy dumpdir.OrderBy
 	// Keep keeps the details of good rows too, and lets tensors be written after they were
-	// compared: tensors of which only statistics are known are left out.
+	// compared: tensors with statistics only are left out.
 	Keep bool
 	// Calls pairs the values of calls of msprobe.
 	Calls bool
@@ -59,7 +59,7 @@ type Options struct {
 
 // SideOptions are about the folders of the sides.
 type SideOptions struct {
-	// Skip is a folder whose files are no inputs, that of the results.
+	// Skip is the folder of the results, whose files are no inputs.
 	Skip string
 	// IR is a file or folder of graphs of MindSpore in place of those of the runs,
 	// dumpdir.NoIR for none.

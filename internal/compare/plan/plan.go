@@ -104,7 +104,7 @@ func newPlan(ctx context.Context, opt *Options, ref, npu *Side, mine *share) (*P
 	return p.plan(), nil
 }
 
-// openSides lists the runs of both sides, and reads the headers of what is compared.
+// openSides lists both runs and reads the headers of the compared rounds.
 func openSides(ctx context.Context, opt *Options) (ref, npu *Side, mine *share, err error) {
 	err = together(func() (err error) {
 		ref, err = listSide(ctx, opt, opt.Ref, opt.RefRounds)

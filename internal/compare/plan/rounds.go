@@ -21,7 +21,7 @@ type Round struct {
 	pair dumpdir.RoundPair
 	// calls are those of two rounds of msprobe, nil for others.
 	calls *pair.Calls
-	// Graph says who feeds whom, nil where nobody knows.
+	// Graph is the data flow, nil where no file has it.
 	Graph *graph.Graph
 	// sharded is set where the tensors are parts of those of the reference.
 	sharded *ShardedStep

@@ -33,12 +33,12 @@ func (o *Options) chooseStatistics(ref, npu *Side) ([]lang.Sentence, error) {
 	return []lang.Sentence{lang.Sayf("%s has statistics only, %s has tensors: statistics are compared", "%s 只有统计量，%s 有张量：比对统计量", from, other)}, nil
 }
 
-// needElements reports whether statistics are of no use for what is asked for.
+// needElements reports whether an option needs the elements of tensors.
 func (o *Options) needElements() bool {
 	return cmp.Or(o.Third, o.Second) != "" || o.Keep
 }
 
-// StatisticsOfPair are those of a row; one of the two is nil where it has no partner.
+// StatisticsOfPair joins the statistics of both sides; a side without partner is nil.
 func StatisticsOfPair(ref, npu *dumpdir.Statistics) *record.Statistics {
 	known := cmp.Or(ref, npu)
 	if ref != nil && ref.Spot.Tensor == "" && npu != nil {
@@ -62,7 +62,7 @@ func sideStatistics(s *dumpdir.Statistics) record.SideStatistics {
 		Call: s.Spot.Call, Leaf: s.Spot.Leaf}
 }
 
-// aloneStatistics are those of a tensor without a partner.
+// aloneStatistics returns the statistics of a tensor without a partner.
 func aloneStatistics(x *Pair) *record.Statistics {
 	var ref, npu *dumpdir.Statistics
 	if x.Ref != nil {

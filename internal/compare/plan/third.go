@@ -56,8 +56,8 @@ func (p *Planner) addThird(ctx context.Context) error {
 	return nil
 }
 
-// thirdOf is the tensor of the third result for a pair: the only one, or that of the
-// same round; nil for none.
+// thirdOf is the tensor of the third result for a pair: the only candidate, or the candidate of
+// the same round; nil for none.
 func thirdOf(x *Pair, candidates []*Pair) *Tensor {
 	if len(candidates) > 1 {
 		candidates = slices.DeleteFunc(slices.Clone(candidates), func(c *Pair) bool { return c.Row.At != x.Row.At })
