@@ -246,7 +246,7 @@ func (pl *planner) matrixParams(rule *ndRule, host tensor.Shape) params {
 	return p
 }
 
-// columnsOf is the last dimension of a host shape, 0 where it is not known.
+// columnsOf is the last dimension of a host shape, 0 if unknown.
 func columnsOf(host tensor.Shape) int64 {
 	if len(host) == 0 {
 		return 0

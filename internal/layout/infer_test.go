@@ -10,9 +10,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestOriginalOrderIsFound makes device buffers from host arrays whose order the
-// file does not record. The first rows are those that the tool in common use
-// converts to wrong data without an error.
+// TestOriginalOrderIsFound converts device buffers of host arrays whose order the file does not
+// record. The common conversion tool converts the first rows to wrong data without an error.
 func TestOriginalOrderIsFound(t *testing.T) {
 	tests := []struct {
 		name     string

@@ -9,10 +9,10 @@ import (
 type Piece struct {
 	Source Source
 	Shape  tensor.Shape
-	From   []int64 // its first position on every axis
+	From   []int64 // its first position in the larger array, by axis
 
 	strides []int64
-	run     int64 // elements in a row that are in a row in the larger array too
+	run     int64 // elements that are contiguous in both arrays
 }
 
 // joined reads pieces as the array that they tile.
@@ -33,7 +33,7 @@ func Join(whole tensor.Shape, unit int, pieces []Piece) (Source, error) {
 			return nil, lang.Errorf("a piece of shape %v in %v", p.Shape, whole)
 		}
 		p.strides, p.run = p.Shape.Strides(), 1
-		inside := true // the piece has all positions of the axes so far
+		inside := true // the piece spans all axes visited so far
 		for k := len(whole) - 1; k >= 0; k-- {
 			if p.From[k] < 0 || p.Shape[k] > whole[k]-p.From[k] {
 				return nil, lang.Errorf("axis %d: positions from %d on, %d of them, want some of %d", k, p.From[k], p.Shape[k], whole[k])

@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// elementsOf are elements of two bytes in memory.
+// elementsOf is a Source of two-byte elements in memory.
 type elementsOf []byte
 
 func (e elementsOf) ReadElements(dst []byte, first int64) error {
@@ -27,8 +27,8 @@ func cut(r *rand.Rand, n int64) (runs []Run) {
 	return runs
 }
 
-// TestJoin cuts arrays of random shapes into pieces along all axes, in any order, and reads
-// any elements of what they make together.
+// TestJoin cuts arrays of random shapes into pieces along all axes, in any order, and reads any
+// elements of the joined array.
 func TestJoin(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -77,7 +77,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestJoinNothing has pieces that are none of an array.
+// TestJoinNothing joins pieces that do not tile the array.
 func TestJoinNothing(t *testing.T) {
 	piece := func(from, n int64) Piece {
 		return Piece{Source: make(elementsOf, 2*n), Shape: tensor.Shape{n}, From: []int64{from}}

@@ -44,7 +44,7 @@ func copyBox(dst, src []byte, b box, unit int) {
 	tile.each(dst, src, loops)
 }
 
-// longest returns the index of the loop with the most steps other than but, -1 for none.
+// longest returns the index of the loop with the most steps, leaving out loop but; -1 for none.
 func longest(dims []dim, but int) int {
 	found := -1
 	for i, d := range dims {
@@ -130,7 +130,7 @@ func strided(dst, src []byte, d dim, unit int) {
 	le := binary.LittleEndian
 	u := int64(unit)
 	to, from := int64(0), int64(0)
-	if unit == 8 { // takes two thirds of the time of the loop below
+	if unit == 8 { // two thirds of the time of the loop below
 		for range d.n {
 			le.PutUint64(dst[to:], le.Uint64(src[from:]))
 			to += d.host * 8
@@ -233,7 +233,7 @@ func transposeFours(dst, src []byte, rows, cols, step, out int64) {
 
 // exchange16 transposes four rows of four elements.
 func exchange16(a, b, e, f uint64) (w, x, y, z uint64) {
-	// Odd columns of a change places with even ones of b, then pairs of columns.
+	// Exchange the odd columns of a with the even columns of b, then pairs of columns.
 	const even = 0x0000ffff0000ffff
 	p, q := (a>>16^b)&even, (e>>16^f)&even
 	a, b, e, f = a^p<<16, b^p, e^q<<16, f^q

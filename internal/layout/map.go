@@ -108,8 +108,8 @@ func (m *Map) boxesWithin(hostOrder []int, ranges []axisRange, lo, hi int64, f f
 	return part(end, 0, hi-end*stride)
 }
 
-// clip returns the part of the block inside the ranges. Positions count from the first corner
-// of the ranges.
+// clip returns the part of the block inside the ranges, with positions counted from the first
+// corner of the ranges.
 func (b block) clip(ranges []axisRange) (block, bool) {
 	part := block{base: b.base, spans: make([]span, len(b.spans))}
 	for i, s := range b.spans {

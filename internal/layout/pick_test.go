@@ -8,12 +8,12 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestPick holds every read of some runs of positions against the positions one by one.
+// TestPick compares every read of a selection by runs with reads of single positions.
 func TestPick(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rank := rapid.IntRange(0, 4).Draw(t, "rank")
 		got, axes := make(tensor.Shape, rank), make([][]Run, rank)
-		where := []int64{0} // of the elements of the result in the array
+		where := []int64{0} // offsets in the array of the elements of the result
 		want := make(tensor.Shape, rank)
 		for k := range got {
 			got[k] = rapid.Int64Range(1, 9).Draw(t, "size")

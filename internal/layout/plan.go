@@ -1,11 +1,10 @@
 // Package layout moves elements between Ascend device layouts (NC1HWC0,
 // FRACTAL_Z, FRACTAL_NZ, ...) and host axis orders (NCHW, HWCN, ND, ...).
 //
-// Every device layout is one offset rule: where in the device buffer a host
-// element lies. Device to host is a gather by that rule, so padding is never
-// looked at; host to device is a scatter into zeros. All pairs follow from it,
-// because a host order only permutes the loops, and device to device goes
-// through a host order.
+// Every device layout is one offset rule: it maps a host element to its place in the device buffer.
+// Device to host is a gather by that rule, which skips padding; host to device is a scatter into
+// zeros. All pairs of formats follow, because a host order only permutes the loops, and device to
+// device goes through a host order.
 //
 // A rule is written as blocks: boxes of host elements in which the offset is a
 // sum with one term per axis, and a term is a mixed-radix number (the channel
@@ -16,9 +15,8 @@
 // and the shape inference of the graph engine (hicann/ge), and the TransData
 // operator (hicann/ops-math).
 //
-// The package has no files: it reads elements by offset through Source, a block at
-// a time. A Plan says how to make a result, a Reader makes any part of it: every
-// move of elements is a read.
+// The package opens no files: it reads blocks of elements by offset through Source. A Plan
+// describes a result, and a Reader reads any part of it; every move of elements is a read.
 package layout
 
 import (
@@ -36,7 +34,7 @@ type Request struct {
 	Source tensor.Format
 	Shape  tensor.Shape // stored shape, in the source format
 	C0     int64        // channel block that the file records, 0 for none
-	Groups int64        // of a grouped convolution; 0 and 1 mean none
+	Groups int64        // groups of a convolution; 0 and 1 mean none
 
 	// Original is the recorded host shape in the order OriginalFormat; both
 	// may be missing (empty, nil).
@@ -47,7 +45,7 @@ type Request struct {
 	// TargetShape, when not empty, is the host shape in the target's order and
 	// replaces Original.
 	TargetShape tensor.Shape
-	// Order, when not nil, is the axis order of Original as the user knows it.
+	// Order, when not nil, is the axis order of Original according to the user.
 	Order *tensor.Format
 	// TargetC0, when not 0, is the channel block of a device layout to make.
 	TargetC0 int64
@@ -77,8 +75,8 @@ type step struct {
 	column *Map
 }
 
-// Copies reports whether the result's elements are the stored ones in their
-// order, so that the leading Shape.Count() elements can be taken as they are.
+// Copies reports whether the result is the stored elements in their order, so that the leading
+// Shape.Count() elements can be copied.
 func (p *Plan) Copies() bool { return len(p.steps) == 0 }
 
 // maxElements bounds the elements of a tensor, so that products of dimensions cannot overflow.
@@ -127,8 +125,8 @@ func (pl *planner) work() error {
 	return pl.fromDevice()
 }
 
-// relabel corrects the format of the source. A tensor tagged with a 4-D or 5-D order but of
-// another rank is ND; an ND tensor gets the order that the user names.
+// relabel corrects the format of the source. A tensor tagged with a 4-D or 5-D order but of another
+// rank is ND; an ND tensor gets the order that the user gives.
 func (pl *planner) relabel() {
 	order, ok := Order(pl.Source)
 	if ok && len(order) != len(pl.Shape) {
@@ -144,7 +142,8 @@ func (pl *planner) relabel() {
 	}
 }
 
-// keep plans a result with the elements in their order. A target shape may regroup them.
+// keep plans a result with the elements in their order. A target shape of as many elements regroups
+// them; a smaller one crops.
 func (pl *planner) keep(format tensor.Format) error {
 	pl.plan.Format = format
 	pl.plan.Shape = pl.Shape
@@ -295,8 +294,7 @@ func denseAxes(host tensor.Shape) []Axis {
 	return axes
 }
 
-// isNibbleFloat reports whether FRACTAL_NZ blocks the type by bytes, two
-// elements each.
+// isNibbleFloat reports whether FRACTAL_NZ blocks the type by bytes of two elements each.
 func isNibbleFloat(d tensor.DType) bool {
 	return d == tensor.Float4E2M1 || d == tensor.Float4E1M2
 }
@@ -316,7 +314,7 @@ func pairNibbles(f tensor.Format, dev tensor.Shape, columns int64) (tensor.Shape
 	return paired, nil
 }
 
-// reading returns the map of the elements in src.
+// reading returns the map that fits the data in src.
 func (s step) reading(src Source, unit int) (*Map, error) {
 	if s.column == nil {
 		return s.m, nil
@@ -331,9 +329,9 @@ func (s step) reading(src Source, unit int) (*Map, error) {
 	return s.m, nil
 }
 
-// holdsColumn decides between the two readings of a one-dimensional tensor in
-// FRACTAL_NZ, which both fit when it is no longer than a block: it is a column
-// when the row holds only zeros after its first element and the column does not.
+// holdsColumn decides between the row and the column reading of a one-dimensional FRACTAL_NZ
+// tensor, which both fit up to the length of a block: column if the row reading holds only zeros
+// after its first element and the column reading does not.
 func (s step) holdsColumn(src Source, unit int) (bool, error) {
 	n, c0 := s.m.Axes[0].Size, s.m.Device[len(s.m.Device)-1]
 	element := make([]byte, unit)
@@ -354,8 +352,7 @@ func (s step) holdsColumn(src Source, unit int) (bool, error) {
 	return nonZero(c0)
 }
 
-// Crop plans the leading part of a dense array: want[i] of got[i] positions of
-// every axis.
+// Crop plans the leading part of a dense array: the first want[i] positions of axis i.
 func Crop(got, want tensor.Shape) (*Plan, error) {
 	if len(got) != len(want) {
 		return nil, &ShapeError{Format: tensor.ND, Stored: got, Host: want,
@@ -403,7 +400,7 @@ func Pick(got tensor.Shape, axes [][]Run) (*Plan, error) {
 	return &Plan{Shape: want, Format: tensor.ND, steps: []step{{m: m}}}, nil
 }
 
-// pickedBlocks lists the n blocks of a selection: one for each choice of a run per axis.
+// pickedBlocks returns the n blocks of a selection: one for each choice of a run per axis.
 func pickedBlocks(strides []int64, picked [][]Run, n int64) blockList {
 	starts := make([][]int64, len(picked)) // where runs begin in the result
 	long := -1                             // the axis with most runs

@@ -10,7 +10,7 @@ import (
 )
 
 // Reader reads the elements of a plan's result by position, in the C order of its shape, without
-// making the rest. It is a Source for one goroutine. Its Buffers grow to about BufferBytes for
+// computing the rest. It is a Source for one goroutine. Its Buffers grow to about BufferBytes for
 // each step of the plan.
 //
 // Neighbours in the result lie scattered in the source, and a few channels of a block cost as
@@ -306,7 +306,7 @@ const BufferBytes = 5 << 20
 // Buffers is memory that Readers use one after the other. The zero value is ready.
 type Buffers struct {
 	out, in []byte
-	next    *Buffers // of the step before, where a plan has two
+	next    *Buffers // buffers of the previous step, if the plan has two
 	sizes   sizes    // zero for defaultSizes
 }
 
@@ -460,7 +460,7 @@ func Blocks(ctx context.Context, src Source, n int64, unit int, buf *[]byte) ite
 	}
 }
 
-// held is Reader.Elements for any source.
+// held returns Reader.Elements, or reads into buf if src is another kind of source.
 func held(src Source, buf []byte, first int64) ([]byte, error) {
 	if r, ok := src.(*Reader); ok {
 		return r.Elements(buf, first)
@@ -468,7 +468,7 @@ func held(src Source, buf []byte, first int64) ([]byte, error) {
 	return buf, src.ReadElements(buf, first)
 }
 
-// buffer returns n bytes, in the memory of b when it suffices.
+// buffer returns n bytes, reusing the memory of b if it suffices.
 func buffer(b *[]byte, n int64) []byte {
 	*b = slices.Grow((*b)[:0], int(n))
 	return (*b)[:n]

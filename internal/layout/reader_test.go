@@ -144,8 +144,8 @@ func TestReaderOfStrides(t *testing.T) {
 	})
 }
 
-// TestReaderOfAmbiguousVector: whether the data is a row or a column is found
-// out when the reader is made, and never again.
+// TestReaderOfAmbiguousVector: the data is read as a row or a column when the reader is made, and
+// not decided again.
 func TestReaderOfAmbiguousVector(t *testing.T) {
 	p := plan(t, Request{DType: tensor.Float16, Source: tensor.FractalNZ, Shape: s(1, 1, 16, 16), Original: s(7), Target: tensor.ND})
 	for _, stride := range []int64{1, 16} {
@@ -229,7 +229,7 @@ func (f *flaky) ReadElements(dst []byte, first int64) error {
 	return f.memory.ReadElements(dst, first)
 }
 
-// TestReaderAfterError: what was read halfway is not given out later.
+// TestReaderAfterError: a read that failed halfway is not served later.
 func TestReaderAfterError(t *testing.T) {
 	for _, limits := range []sizes{{}, {minTile: 256, maxTile: 256, goodRun: 1}} {
 		p := plan(t, Request{DType: tensor.Float16, Source: tensor.NC1HWC0, Shape: s(2, 2, 3, 3, 16), Original: s(2, 20, 3, 3), Target: tensor.NCHW})
@@ -307,8 +307,8 @@ func TestReaderReadsOnce(t *testing.T) {
 	}
 }
 
-// TestReaderExpect: reads in order take blocks whole but nothing beyond the end
-// that was announced, others just their elements.
+// TestReaderExpect: reads in order read whole blocks but nothing beyond the announced end, other
+// reads only their elements.
 func TestReaderExpect(t *testing.T) {
 	p := plan(t, Request{DType: tensor.Float16, Source: tensor.NC1HWC0, Shape: s(8, 4, 56, 56, 16), Original: s(8, 64, 56, 56), Target: tensor.NCHW})
 	src := &counting{data: make([]byte, 8*64*56*56*2), unit: 2}

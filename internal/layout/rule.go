@@ -11,7 +11,7 @@ import (
 // params are the parameters of a layout besides the host sizes. The block sizes come from the
 // device shape if there is one.
 type params struct {
-	c0     int64 // channel block
+	c0     int64 // channel block size
 	n0     int64 // cout block of the FRACTAL_Z family, row block of FRACTAL_NZ
 	cout   int64 // output channels of a group are rounded up to a multiple of it, usually 16
 	groups int64 // 1 for none
@@ -33,9 +33,9 @@ type rule struct {
 	rank   int   // of the device shape
 	c0     int64 // the channel block that the layout fixes, 0 for none
 	axes3D bool
-	// grouped is set where the groups of a convolution change the layout.
+	// grouped: the groups of a convolution change the layout.
 	grouped bool
-	foldHW  bool // the offset depends on h*W + w, not on h and w apart
+	foldHW  bool // the offset depends on h*W + w only, not on h and w separately
 	// blocks reads the block sizes off a device shape of the right rank.
 	blocks func(dev tensor.Shape, p *params)
 	// relations gives the device shape of host sizes, dimension by dimension.

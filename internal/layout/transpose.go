@@ -5,9 +5,8 @@ package layout
 //go:noescape
 func transposeEight(dst, src *byte, rows, step, out int)
 
-// transposeHead does as many columns and rows of transpose16 as come in groups of eight, by
-// the processor's vectors, and returns their numbers. Columns begin out bytes apart, rows
-// step bytes.
+// transposeHead transposes the leading rows and columns of transpose16 in groups of eight with
+// vector instructions and returns their numbers. Columns begin out bytes apart, rows step bytes.
 func transposeHead(dst, src []byte, rows, cols, step, out int64) (doneRows, doneCols int64) {
 	doneRows, doneCols = rows&^7, cols&^7
 	if doneRows == 0 || doneCols == 0 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestTransposeFours wants what vectors do of the loop without them too.
+// TestTransposeFours compares the loop without vectors with transpose16, which has them.
 func TestTransposeFours(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 5))
 	for range 1000 {
@@ -25,8 +25,8 @@ func TestTransposeFours(t *testing.T) {
 	}
 }
 
-// TestPlaneTranspose compares with element after element, in slices that end where the last
-// element does, and looks at what lies between the columns.
+// TestPlaneTranspose compares with a loop over elements, in slices that end with the last element,
+// and checks that bytes between the columns stay.
 func TestPlaneTranspose(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 4))
 	for round := range 3000 {
