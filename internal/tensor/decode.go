@@ -8,8 +8,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// UnsupportedType is the error for an element type that has no host elements:
-// one without elements of a fixed size, or a number without a name.
+// UnsupportedType is the error for an element type without host elements: its elements have no
+// fixed size, or its number has no name.
 type UnsupportedType struct {
 	DType DType
 }
@@ -25,7 +25,7 @@ func (e *UnsupportedType) Text() lang.Text {
 // Decoder turns stored elements of one type into little-endian host elements.
 type Decoder struct {
 	dtype  DType
-	decode func(dst, src []byte) // nil: a host element is the stored element
+	decode func(dst, src []byte) // nil if stored and host elements are the same bytes
 }
 
 // NewDecoder returns the decoder of the type, or an *UnsupportedType error if
@@ -46,14 +46,12 @@ func (d Decoder) Host() Host { return d.dtype.Host() }
 // UnitSize returns the size in bytes of one element of Decode's source.
 func (d Decoder) UnitSize() int { return d.dtype.UnitSize() }
 
-// Identity reports whether the host elements are the stored bytes as they are,
-// so that they can be copied instead of decoded.
+// Identity reports whether host elements are the stored bytes, so that they can be copied.
 func (d Decoder) Identity() bool { return d.decode == nil }
 
-// Decode sets dst to the host elements of the elements in src: n*UnitSize()
-// bytes become n*Host().Size() bytes. Packed elements come as Unpack leaves
-// them, one code per byte; bits that a code does not have are ignored. dst and
-// src may be the same slice if both sizes are equal, and must not overlap
+// Decode sets dst to the host elements of the elements in src: n*UnitSize() bytes become
+// n*Host().Size() bytes. Packed elements must be unpacked, one code per byte; bits above the code
+// are ignored. dst and src may be the same slice if both sizes are equal, and must not overlap
 // otherwise. It panics if the lengths do not fit each other.
 func (d Decoder) Decode(dst, src []byte) {
 	n, size := len(src)/d.UnitSize(), d.Host().Size()
@@ -67,8 +65,8 @@ func (d Decoder) Decode(dst, src []byte) {
 	d.decode(dst, src)
 }
 
-// decoders is indexed by DType. Types without a row are stored as the host
-// keeps them, or have no host type.
+// decoders is indexed by DType. nil: elements are stored as host elements, or the type has no host
+// type.
 var decoders = [len(dtypes)]func(dst, src []byte){
 	Bool:         byBytes(func(code byte) byte { return min(code, 1) }),
 	BFloat16:     decodeBFloat16,
@@ -130,7 +128,7 @@ func decodeBFloat16(dst, src []byte) {
 	}
 }
 
-// decodeFloat16 widens float16, the parts of a complex32.
+// decodeFloat16 widens float16, and the parts of complex32.
 func decodeFloat16(dst, src []byte) {
 	for len(src) >= 2 && len(dst) >= 4 {
 		part := Float16To32(binary.LittleEndian.Uint16(src))
@@ -139,15 +137,15 @@ func decodeFloat16(dst, src []byte) {
 	}
 }
 
-// halfRow holds what the upper six bits of a float16 (sign and exponent) say
-// about its value: (hidden | fraction) x scale.
+// halfRow describes the upper six bits of a float16 (sign and exponent): the value is (hidden |
+// fraction) x scale.
 type halfRow struct {
 	hidden uint16 // the leading one, 0 for subnormals
 	scale  float64
 }
 
-// halfRows lets zeros, subnormals and normal numbers, which real data mixes at
-// random, convert without a branch.
+// halfRows converts zeros, subnormals and normal numbers without a branch: real data mixes them at
+// random.
 var halfRows = func() (rows [64]halfRow) {
 	for i := range rows {
 		exp := i & 0x1f
@@ -194,9 +192,8 @@ func halfSpecial(h uint16) float64 {
 // floating-point format.
 type floatTable [256]uint32
 
-// The value tables of the small formats. Bits of a code that its format does
-// not have are ignored. A NaN is the quiet one, with the sign of its code
-// where the format has a NaN of either sign.
+// The value tables of the small formats. Bits above the code are ignored. A NaN is quiet, with the
+// sign of its code if the format has NaNs of both signs.
 var (
 	hifloat8Table = newFloatTable(hifloat8)
 	e5m2Table     = newFloatTable(float8E5M2)
@@ -289,8 +286,8 @@ func hifloat8(code byte) float64 {
 	return signed(math.Ldexp(1, bits-23), negative) // prefix 0000: denormal
 }
 
-// hifloat8Rows lists the prefixes of the seven bits below the sign, each with
-// the number of bits after it and how many of them are the exponent.
+// hifloat8Rows lists the prefixes of the seven bits below the sign, each with the number of bits
+// after it and the number of exponent bits among them.
 var hifloat8Rows = []struct{ prefix, shift, exp int }{
 	{0b11, 5, 4},
 	{0b10, 5, 3},
@@ -299,9 +296,8 @@ var hifloat8Rows = []struct{ prefix, shift, exp int }{
 	{0b0001, 3, 0},
 }
 
-// packing says how elements narrower than a byte share one. The order of the
-// elements in a byte is stated here and nowhere else. Only that of uint1 (most
-// significant bit first, as numpy.unpackbits) is public; the others fill a
+// packing is the order of elements narrower than a byte, defined here and nowhere else. Only the
+// order of uint1 is public (most significant bit first, as numpy.unpackbits); the others fill a
 // byte from its low bits.
 type packing struct {
 	per    int         // elements per byte
@@ -343,8 +339,7 @@ func newPacking(bits int, highFirst bool) *packing {
 	return p
 }
 
-// packing returns how elements of the type are packed, nil when each fills
-// whole bytes.
+// packing returns the packing of the type, nil if its elements fill whole bytes.
 func (d DType) packing() *packing {
 	if d < 0 || int(d) >= len(packings) {
 		return nil
@@ -368,10 +363,9 @@ func locate(d DType, first int64) (p *packing, offset int64, k int) {
 	return p, first / int64(p.per), int(first % int64(p.per))
 }
 
-// Unpack sets dst to the codes of len(dst) packed elements of src, one code
-// per byte, beginning with element first of src. Codes are the bare bits: the
-// sign of an int4 is left to a Decoder. It panics if d is not packed or src is
-// too short.
+// Unpack sets dst to the codes of len(dst) packed elements of src, one code per byte, beginning
+// with element first of src. Codes are the bare bits: a Decoder extends the sign of an int4. It
+// panics if d is not packed or src is too short.
 func Unpack(dst, src []byte, d DType, first int64) {
 	p, offset, k := locate(d, first)
 	src = src[offset:]
@@ -419,10 +413,9 @@ func (p *packing) unpackBytes(dst, src []byte) {
 	}
 }
 
-// Pack is the reverse of Unpack: it stores the codes of src, one per byte, as
-// the packed elements first, first+1, ... of dst and leaves the other elements
-// of dst as they are. Bits of a code that the type does not have are dropped.
-// It panics if d is not packed or dst is too short.
+// Pack is the reverse of Unpack: it stores the codes of src, one per byte, as the packed elements
+// first, first+1, ... of dst and leaves the other elements of dst as they are. Bits above the code
+// are dropped. It panics if d is not packed or dst is too short.
 func Pack(dst, src []byte, d DType, first int64) {
 	p, offset, k := locate(d, first)
 	dst = dst[offset:]

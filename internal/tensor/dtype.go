@@ -1,6 +1,5 @@
-// Package tensor is the vocabulary of everything else: element types, formats
-// (axis orders and device layouts), shapes, and the decoding of stored
-// elements into host elements. It does no I/O.
+// Package tensor is the vocabulary of all other packages: element types, formats (axis orders and
+// device layouts), shapes, and the decoding of stored elements into host elements. It does no I/O.
 package tensor
 
 import (
@@ -8,9 +7,8 @@ import (
 	"strings"
 )
 
-// DType is the element type of a tensor as it is stored in a dump. The values
-// are the numbers of the data_type field of toolkit.dumpdata.DumpData; numbers
-// without a name are legal and survive unchanged.
+// DType is the element type of a tensor in a dump. The values are the numbers of the data_type
+// field of toolkit.dumpdata.DumpData; numbers without a name are legal and survive unchanged.
 type DType int32
 
 // The element types of a dump, with the numbers that the device writes.
@@ -62,11 +60,10 @@ const (
 type dtypeInfo struct {
 	name string
 	bits int  // stored bits per element; 0: the type has no fixed-size elements
-	host Host // what one element becomes on the host
+	host Host // type of a decoded element
 }
 
-// dtypes is indexed by DType. A row without bits is a type that has a name
-// but no elements a host array could hold.
+// dtypes is indexed by DType. A row without bits is a type without host elements.
 var dtypes = [...]dtypeInfo{
 	Undefined:    {"undefined", 8, HostInt8},
 	Float32:      {"float32", 32, HostFloat32},
@@ -129,7 +126,7 @@ func (d DType) String() string {
 // MarshalText implements encoding.TextMarshaler: the name.
 func (d DType) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// ParseDType returns the type with that name, in any letter case.
+// ParseDType returns the type of a name in any letter case.
 func ParseDType(name string) (DType, bool) {
 	for i, row := range dtypes {
 		if strings.EqualFold(row.name, name) {
@@ -139,14 +136,13 @@ func ParseDType(name string) (DType, bool) {
 	return 0, false
 }
 
-// Bits returns how many bits one element takes in a dump: 1 to 128, or 0 when
-// elements of the type have no fixed size or the type is unknown.
+// Bits returns the bits of one element in a dump: 1 to 128, or 0 if elements of the type have no
+// fixed size or the type is unknown.
 func (d DType) Bits() int { return d.info().bits }
 
-// Bytes returns how many bytes count elements take in a dump; sub-byte
-// elements are packed and the last byte may be partly used. ok is false when
-// the type has no fixed-size elements, count is negative or the product
-// overflows.
+// Bytes returns the bytes of count elements in a dump; sub-byte elements are packed and the last
+// byte may be partly used. ok is false if the type has no fixed-size elements, count is negative or
+// the product overflows.
 func (d DType) Bytes(count int64) (n int64, ok bool) {
 	bits := int64(d.Bits())
 	if bits == 0 || count < 0 {
@@ -163,7 +159,7 @@ func (d DType) Bytes(count int64) (n int64, ok bool) {
 	return count * size, true
 }
 
-// Elements returns how many whole elements size bytes hold.
+// Elements returns the number of whole elements in size bytes.
 func (d DType) Elements(size int64) (n int64, ok bool) {
 	bits := int64(d.Bits())
 	switch {
@@ -177,19 +173,17 @@ func (d DType) Elements(size int64) (n int64, ok bool) {
 	return size * (8 / bits), true
 }
 
-// UnitSize returns the size in bytes of one element once it stands by itself:
-// the stored size, or 1 for a sub-byte element after unpacking. 0 when the
-// type has no elements.
+// UnitSize returns the bytes of one element by itself: the stored size, or 1 for an unpacked
+// sub-byte element. 0 if the type has no elements.
 func (d DType) UnitSize() int { return (d.Bits() + 7) / 8 }
 
-// Host returns the host element type that an element decodes to, HostNone
-// when there is none.
+// Host returns the type of decoded elements, HostNone if there is none.
 func (d DType) Host() Host { return d.info().host }
 
 const maxInt64 = 1<<63 - 1
 
-// Host is an element type of host arrays: the numpy types that dumps decode
-// to. Host elements are little-endian, whatever the machine is.
+// Host is an element type of host arrays: a numpy type. Host elements are little-endian on every
+// machine.
 type Host uint8
 
 // The host element types. HostNone is the zero value and holds nothing.
@@ -252,7 +246,7 @@ func (h Host) Descr() string { return h.info().descr }
 // Size returns the size of one element in bytes, 0 for HostNone.
 func (h Host) Size() int { return h.info().size }
 
-// Hosts lists the host element types, HostNone left out.
+// Hosts lists the host element types without HostNone.
 func Hosts() []Host {
 	all := make([]Host, 0, len(hosts)-1)
 	for h := HostNone + 1; int(h) < len(hosts); h++ {
@@ -261,7 +255,7 @@ func Hosts() []Host {
 	return all
 }
 
-// DType returns the dump element type that is stored as h is.
+// DType returns the dump element type with the same bytes as h.
 func (h Host) DType() DType {
 	if h == HostNone {
 		return Undefined

@@ -39,8 +39,8 @@ var (
 	double = Float{11, 52, -1022, math.MaxFloat64}
 )
 
-// FloatOf returns the format of the elements of a type, or of the parts of complex ones; ok is
-// false for types without one.
+// FloatOf returns the format of the elements of a type, or of the parts of complex elements; ok is
+// false for types without a format.
 func FloatOf(d DType) (f Float, ok bool) {
 	if d >= 0 && int(d) < len(floats) {
 		f = floats[d]
@@ -48,8 +48,8 @@ func FloatOf(d DType) (f Float, ok bool) {
 	return f, f.Mantissa > 0
 }
 
-// ScalarFloat is FloatOf for types whose elements are numbers by themselves: it leaves out
-// complex types and the formats below 8 bits, whose elements share a scale in blocks.
+// ScalarFloat is FloatOf without complex types and without the formats below 8 bits, whose elements
+// share a scale in blocks.
 func ScalarFloat(d DType) (f Float, ok bool) {
 	f, ok = FloatOf(d)
 	if d.Host().Complex() || f.Bits() < 8 {
@@ -81,7 +81,7 @@ func (f Float) lastPlace(x float64) int {
 	return max(exp-1, f.MinExp) - f.Mantissa
 }
 
-// Ulp is the unit in the last place of x rounded to the format, beyond Max that of Max.
+// Ulp is the unit in the last place of x rounded to the format; beyond Max it is Ulp(Max).
 func (f Float) Ulp(x float64) float64 {
 	a := min(math.Abs(f.Round(x)), f.Max)
 	if a == 0 {
@@ -90,8 +90,7 @@ func (f Float) Ulp(x float64) float64 {
 	return math.Ldexp(1, f.lastPlace(a))
 }
 
-// Round returns the nearest number of the format, of two the even one, and an infinity beyond
-// Max.
+// Round returns the nearest number of the format, ties to even, and an infinity beyond Max.
 func (f Float) Round(x float64) float64 {
 	if x == 0 || math.IsInf(x, 0) || x != x {
 		return x
@@ -104,7 +103,7 @@ func (f Float) Round(x float64) float64 {
 	return y
 }
 
-// RoundAll replaces values by what Round returns.
+// RoundAll rounds values in place.
 func (f Float) RoundAll(values []float64) {
 	if f.Mantissa >= 52 {
 		return
@@ -134,8 +133,8 @@ func (f Float) Has(x float64) bool {
 	return math.Abs(x) <= f.Max && units == math.Trunc(units)
 }
 
-// value returns the number of a code of at most 8 bits whose exponent of all ones has numbers
-// too. Bits above the sign are ignored.
+// value returns the number of a code of at most 8 bits. An exponent of all ones is not special.
+// Bits above the sign are ignored.
 func (f Float) value(code byte) float64 {
 	fraction := int(code) & (1<<f.Mantissa - 1)
 	exponent := int(code) >> f.Mantissa & (1<<f.Exponent - 1)

@@ -118,8 +118,7 @@ func (f Format) String() string {
 // MarshalText implements encoding.TextMarshaler: the name.
 func (f Format) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
-// ParseFormat returns the format with that name, in any letter case; the
-// spellings of other tools are understood too.
+// ParseFormat returns the format of a name or an alias, in any letter case.
 func ParseFormat(name string) (Format, bool) {
 	for f, n := range formatNames {
 		if strings.EqualFold(n, name) {
@@ -150,11 +149,11 @@ type FormatWord uint32
 // Format returns the primary format.
 func (w FormatWord) Format() Format { return Format(w & 0xff) }
 
-// Groups returns the sub-format, 0 when the word carries none.
+// Groups returns the sub-format, 0 for none.
 func (w FormatWord) Groups() int64 { return int64(w >> 8 & 0xffff) }
 
-// C0 returns the channel block size, 0 when the word carries none or a code
-// that is not defined (the largest is 9, for 256).
+// C0 returns the channel block size, 0 for none or for an undefined code (the largest is 9, for
+// 256).
 func (w FormatWord) C0() int64 {
 	k := w >> 24 & 0xf
 	if k == 0 || k > 9 {

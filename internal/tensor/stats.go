@@ -7,53 +7,50 @@ import (
 	"dumptool/internal/exact"
 )
 
-// Stats describes the elements of a tensor. An element that is not finite is
-// counted in one of NaN, PosInf and NegInf; a complex element counts once: as
-// NaN if a part is, otherwise as +Inf if a part is, otherwise as -Inf if a part
-// is.
+// Stats describes the elements of a tensor. A non-finite element counts in one of NaN, PosInf and
+// NegInf; a complex element counts once: as NaN if a part is NaN, else as +Inf if a part is +Inf,
+// else as -Inf.
 type Stats struct {
 	Count, NaN, PosInf, NegInf int64
-	// Saturated counts finite elements at the limits of the type: the largest
-	// magnitude of a floating-point type, both bounds of a signed integer, the
-	// upper bound of an unsigned one (zero is where most of its elements are).
-	// Types whose elements are no numbers have no limits: bool, uint1,
-	// undefined bytes and resource handles.
+	// Saturated counts finite elements at the limits of the type: the largest magnitude of a
+	// floating-point type, both bounds of a signed integer, the upper bound of an unsigned integer
+	// (zero is common). bool, uint1, undefined bytes and resource handles are not numbers and have
+	// no limits.
 	Saturated int64
-	// HalfTraces counts float32 values of magnitude 65504, 65536 or 98304: what
-	// conversions on the device make of the largest, of an infinite and of a NaN
-	// float16. Common clip values such as 65500 are not counted.
+	// HalfTraces counts float32 values of magnitude 65504, 65536 or 98304: the device converts the
+	// largest, an infinite and a NaN float16 to them. Common clip values such as 65500 are not
+	// counted.
 	HalfTraces int64
-	// Min, Max and Mean are those of the finite elements in float64, nil when
-	// there are none and for complex types. A zero is never negative. Min and
-	// Max of 64-bit integers are rounded to float64.
+	// Min, Max and Mean of the finite elements in float64, nil without finite elements and for
+	// complex types. A zero is never negative. Min and Max of 64-bit integers are rounded to
+	// float64.
 	Min, Max, Mean *float64
-	// Norm is the square root of the sum of the squares of the finite elements: nil as
-	// those are, and where NewNormAccumulator was not asked for it.
+	// Norm is the square root of the sum of the squares of the finite elements: nil where Min is
+	// nil, and without NewNormAccumulator.
 	Norm *float64
-	// FirstNonFinite is the first element that is not finite, FirstAtLimit the
-	// first one counted in Saturated or HalfTraces; nil when there is none.
+	// FirstNonFinite is the first element that is not finite, FirstAtLimit the first element
+	// counted in Saturated or HalfTraces; nil for none.
 	FirstNonFinite, FirstAtLimit *Element
 }
 
 // Element is an element of a tensor.
 type Element struct {
 	Index int64   // in the order of storage
-	Value float64 // of a complex element that of the part that it is counted by
+	Value float64 // of a complex element, the part that decides its class
 }
 
 // NonFinite is the number of elements that are not finite.
 func (s *Stats) NonFinite() int64 { return s.NaN + s.PosInf + s.NegInf }
 
-// Highest is the largest element as numpy.max has it: NaN where an element is NaN. It is nil
-// for a tensor without elements, and where Max does not cover the finite elements of a complex
-// tensor.
+// Highest is the largest element as in numpy.max: NaN if an element is NaN. It is nil for a tensor
+// without elements, and for a complex tensor whose largest element is finite.
 func (s *Stats) Highest() *float64 { return s.extreme(s.Max, s.PosInf, 1) }
 
-// Lowest is the smallest element as numpy.min has it; see Highest.
+// Lowest is the smallest element as in numpy.min; see Highest.
 func (s *Stats) Lowest() *float64 { return s.extreme(s.Min, s.NegInf, -1) }
 
-// extreme returns the extreme of all elements from the extreme of the finite ones and the
-// number of infinities of the sign.
+// extreme returns the extreme of all elements from the extreme of the finite elements and the
+// number of infinities of that sign.
 func (s *Stats) extreme(finite *float64, infinities int64, sign int) *float64 {
 	switch {
 	case s.NaN > 0:
@@ -78,10 +75,10 @@ type Accumulator struct {
 	finite                       partial
 	huge                         Sum // of values from hugeLimit on, times hugeScale
 	squares                      *squares
-	// codes counts the codes of types of 16 bits and fewer, nil for other types.
-	// What it has counted is not in the counts and sums above yet.
+	// codes counts the codes of types of at most 16 bits, nil for other types. Its counts are not
+	// yet in the counts and sums above.
 	codes *codeCounter
-	// scratch is what examine decodes elements to, nil before it has to.
+	// scratch is the memory that examine decodes into, allocated on first use.
 	scratch *scratch
 }
 
@@ -90,7 +87,7 @@ type scratch struct {
 	values  [128]float64
 }
 
-// partial is what the finite elements of a part of a tensor add up to.
+// partial summarises the finite elements of a part of a tensor.
 type partial struct {
 	low, high float64 // low > high without elements
 	sum       Sum
@@ -125,8 +122,8 @@ func NewAccumulator(d DType) (*Accumulator, error) {
 	return a, nil
 }
 
-// NewNormAccumulator is NewAccumulator for Stats with a norm, which takes a second look
-// at each element.
+// NewNormAccumulator is NewAccumulator for Stats with a norm, which costs a second pass over the
+// elements.
 func NewNormAccumulator(d DType) (*Accumulator, error) {
 	a, err := NewAccumulator(d)
 	if err != nil {
@@ -160,8 +157,8 @@ func (a *Accumulator) Add(block []byte) {
 	}
 }
 
-// addChunk adds up a chunk of a type of 32 bits and more at once, unless its
-// bounds show that it holds values that are not ordinary.
+// addChunk sums a chunk of a type of 32 bits and more in one pass, or one by one if its bounds show
+// values that are not ordinary.
 func (a *Accumulator) addChunk(chunk []byte) {
 	var p partial
 	switch host := a.dec.Host(); {
@@ -199,7 +196,7 @@ func (a *Accumulator) examine(chunk []byte) {
 	})
 }
 
-// decode hands the values of elements on, some at a time; of complex ones their parts.
+// decode calls use with the values of elements in batches; complex elements become two parts.
 func (a *Accumulator) decode(chunk []byte, use func(values []float64)) {
 	if a.scratch == nil {
 		a.scratch = new(scratch)
@@ -260,7 +257,7 @@ func (a *Accumulator) addComplex(parts []float64, index int64) {
 	}
 }
 
-// note counts an element that is not ordinary.
+// note counts an element that is not ordinary, in its class.
 func (a *Accumulator) note(c class, e Element) {
 	a.counts[c]++
 	first := &a.firstAtLimit
@@ -272,7 +269,7 @@ func (a *Accumulator) note(c class, e Element) {
 	}
 }
 
-// Stats returns the statistics of what was added so far.
+// Stats returns the statistics of all elements added before.
 func (a *Accumulator) Stats() Stats {
 	if a.codes != nil {
 		a.foldCodes()
@@ -298,8 +295,7 @@ func (a *Accumulator) Stats() Stats {
 	return s
 }
 
-// class is what an element is counted as. A complex element belongs to the
-// lower one of the classes of its parts.
+// class is how an element is counted. A complex element has the lower class of its parts.
 type class uint8
 
 const (
@@ -312,16 +308,15 @@ const (
 	numClasses
 )
 
-// limits are the values of a type, or of the parts of a complex type, that are
-// not ordinary.
+// limits are the values that are not ordinary, of a type or of the parts of a complex type.
 type limits struct {
-	low, high float64 // the values at the limits; equal where only one counts, NaN where none does
-	traces    bool    // whether values may be what conversions make of a float16
+	low, high float64 // the values at the limits; equal if there is one only, NaN for none
+	traces    bool    // values may be float16 values that the device converted
 	quiet     float64 // values below this magnitude are ordinary, and their sums do not overflow
 }
 
-// Limits returns the values at the limits of a type, as Stats.Saturated counts
-// them: low and high are equal where only one counts, and NaN where none does.
+// Limits returns the values at the limits of a type, as counted in Stats.Saturated: low and high
+// are equal if there is one only, NaN for none.
 func Limits(d DType) (low, high float64) {
 	dec, err := NewDecoder(d)
 	if err != nil {
@@ -357,7 +352,7 @@ func wideLimits(d DType) limits {
 	return limits{low: -high, high: high, quiet: high}
 }
 
-// isQuiet reports whether a value, and all of lower magnitude, are ordinary.
+// isQuiet reports whether x and all values of lower magnitude are ordinary.
 func (l *limits) isQuiet(x float32) bool { return math.Abs(float64(x)) < l.quiet }
 
 // classOf returns the class of a value.
@@ -377,8 +372,8 @@ func (l *limits) classOf(x float64) class {
 	return ordinary
 }
 
-// Squares of values from hugeRoot on would overflow an ordinary sum: they are added
-// apart, of values scaled down.
+// Squares of values from hugeRoot on would overflow an ordinary sum: they are summed apart, of
+// scaled values.
 const (
 	hugeRoot  = 0x1p+450
 	rootScale = 0x1p-600
@@ -390,8 +385,8 @@ type squares struct {
 	huge Sum // of the others, times rootScale
 }
 
-// add adds the squares of the values that are finite. Conversions keep a product from
-// being added without having been rounded, as some machines would do.
+// add adds the squares of the finite values. The conversions force rounding of each product, so
+// that no machine fuses it with the addition.
 func (s *squares) add(values []float64) {
 	for _, x := range values {
 		switch {
@@ -413,9 +408,9 @@ func (s *squares) root() float64 {
 	return math.Sqrt(s.huge.Total()+float64(small*small)) / rootScale
 }
 
-// Sum is a sum with the rounding errors of its additions kept beside it, as
-// accurate as a sum in twice the precision (Ogita, Rump and Oishi, "Accurate
-// Sum and Dot Product", Sum2). The zero value is the empty sum.
+// Sum is a compensated sum: the rounding errors of its additions are summed in Rest, so that it is
+// as accurate as a sum in twice the precision (Ogita, Rump and Oishi, "Accurate Sum and Dot
+// Product", Sum2). The zero value is the empty sum.
 type Sum struct{ Value, Rest float64 }
 
 // Plus returns the sum with x added. x and the sum must be finite.
@@ -425,7 +420,7 @@ func (s Sum) Plus(x float64) Sum {
 	return Sum{sum, s.Rest + ((s.Value - (sum - part)) + (x - part))}
 }
 
-// Merge returns the sum with those of t's terms added.
+// Merge returns the sum of the terms of both sums.
 func (s Sum) Merge(t Sum) Sum {
 	s = s.Plus(t.Value)
 	s.Rest += t.Rest
@@ -435,8 +430,8 @@ func (s Sum) Merge(t Sum) Sum {
 // Total returns the sum rounded to float64.
 func (s Sum) Total() float64 { return s.Value + s.Rest }
 
-// Over returns the sum divided by n, which must be from 1 to 2^53: the quotient
-// of the rounded sum, corrected by what both roundings cut off.
+// Over returns the sum divided by n, from 1 to 2^53: the quotient of the rounded sum, corrected by
+// the rounding errors of the sum and of the quotient.
 func (s Sum) Over(n int64) float64 {
 	total := Sum{Value: s.Value}.Plus(s.Rest)
 	quotient := total.Value / float64(n)

@@ -6,15 +6,14 @@ import (
 	"sync"
 )
 
-// narrowType is what there is to know about the codes of a type of 16 bits and
-// fewer, from the values that its decoder gives them.
+// narrowType describes the codes of a type of at most 16 bits by their decoded values.
 type narrowType struct {
 	values []float32 // of the codes, exact
 	limits limits
 	// nonFinite and atLimit are the ranges of codes that are not ordinary.
 	nonFinite, atLimit []codeRange
-	// enough is from how many bytes on counting codes costs less than adding
-	// elements one by one.
+	// enough is the number of bytes above which counting codes is faster than adding elements one
+	// by one.
 	enough int
 }
 
@@ -32,10 +31,9 @@ func narrowTypeOf(dec Decoder) *narrowType {
 	return &n.narrowType
 }
 
-// CodeValues returns the values of all codes of a type of 16 bits and fewer, which
-// float32 holds exactly: 256 for types of a byte and less, otherwise 65536. They
-// are shared and must not be changed. It panics for types without elements and
-// for wider ones.
+// CodeValues returns the values of all codes of a type of at most 16 bits, exact in float32: 256
+// values for types of at most a byte, otherwise 65536. They are shared and must not be changed. It
+// panics for types without elements and for wider types.
 func CodeValues(d DType) []float32 {
 	dec, err := NewDecoder(d)
 	if err != nil || d.Bits() > 16 {
@@ -72,7 +70,7 @@ func (n *narrowType) fill(dec Decoder) {
 	}
 }
 
-// narrowLimits returns the limits of a type with these values.
+// narrowLimits returns the limits of a type from the values of its codes.
 func narrowLimits(d DType, values []float32) limits {
 	l := limits{low: math.Inf(1), high: math.Inf(-1)}
 	for _, value := range values {
@@ -90,7 +88,7 @@ func narrowLimits(d DType, values []float32) limits {
 	return l
 }
 
-// appendCode adds a code to ranges of lower codes.
+// appendCode appends a code above all codes of the ranges.
 func appendCode(ranges []codeRange, code uint16) []codeRange {
 	if n := len(ranges); n > 0 && ranges[n-1].last == code-1 {
 		ranges[n-1].last = code
@@ -106,15 +104,14 @@ type codeCounter struct {
 	counted int64 // elements in the tables
 }
 
-// codeTables holds two counters of each code, used by turns, because an increment
-// has to wait for the one before it if both are of the same counter.
+// codeTables holds two counters for each code, used in turns, because an increment waits for the
+// previous increment of the same counter.
 type codeTables [2][1 << 16]uint32
 
-// rowSize is how many codes are folded at a time.
+// rowSize is the number of codes that are folded at a time.
 const rowSize = 128
 
-// tablePool holds tables of zeros: they are too large to be made for every
-// tensor.
+// tablePool holds zeroed tables, which are too large to be allocated for every tensor.
 var tablePool = sync.Pool{New: func() any { return new(codeTables) }}
 
 // addCodes counts the codes of a block.
@@ -160,8 +157,8 @@ func (t *codeTables) countPairs(block []byte) {
 	}
 }
 
-// countBytes counts codes of one byte, which are equal more often: two more
-// counters of each take turns.
+// countBytes counts codes of one byte. Equal codes follow each other more often: four counters of
+// each code take turns.
 func (t *codeTables) countBytes(block []byte) {
 	t0, t1 := (*[256]uint32)(t[0][:]), (*[256]uint32)(t[1][:])
 	var t2, t3 [256]uint32
@@ -181,7 +178,7 @@ func (t *codeTables) countBytes(block []byte) {
 	}
 }
 
-// counted reports whether any of the codes from one to another was counted.
+// counted reports whether a code of [from, to) was counted.
 func (t *codeTables) counted(from, to int) bool {
 	found, even, odd := uint32(0), t[0][from:to], t[1][from:to]
 	for ; len(even) >= 8 && len(odd) >= 8; even, odd = even[8:], odd[8:] {
@@ -222,7 +219,7 @@ func (a *Accumulator) find(ranges []codeRange, block []byte) *Element {
 	return nil
 }
 
-// foldCodes moves what the tables hold to the counts and sums.
+// foldCodes moves the counts of the tables to the counts and sums of a.
 func (a *Accumulator) foldCodes() {
 	c := a.codes
 	if c.tables == nil {
@@ -237,8 +234,8 @@ func (a *Accumulator) foldCodes() {
 	c.tables, c.counted = nil, 0
 }
 
-// addRow adds a row of codes as often as they were counted, and sets their
-// counters to zero. All products are exact.
+// addRow adds each code of a row as often as it was counted and clears the counters. All products
+// are exact.
 func (a *Accumulator) addRow(row int) {
 	values := (*[rowSize]float32)(a.codes.values[row:])
 	even, odd := (*[rowSize]uint32)(a.codes.tables[0][row:]), (*[rowSize]uint32)(a.codes.tables[1][row:])
@@ -282,8 +279,8 @@ func (a *Accumulator) addTimes(x, n float64) {
 // NaN beyond the infinities, and back.
 func sortable(code int32) int32 { return code ^ code>>31&math.MaxInt32 }
 
-// scanFloats adds up float32, in four sums that take turns, so that an addition need not
-// wait for the one before it.
+// scanFloats sums float32 in four sums that take turns, so that an addition does not wait for the
+// previous one.
 func scanFloats(chunk []byte) partial {
 	low, high := int32(math.MaxInt32), int32(math.MinInt32)
 	var s0, s1, s2, s3 Sum
@@ -306,8 +303,8 @@ func scanFloats(chunk []byte) partial {
 	return partial{value(low), value(high), s0.Merge(s1).Merge(s2.Merge(s3))}
 }
 
-// scanInts adds up integers of 32 bits. Unsigned ones are taken as signed ones
-// after their first bit has been flipped, which subtracts half the range.
+// scanInts sums 32-bit integers. Unsigned integers are flipped in the first bit and read as signed,
+// which subtracts half the range.
 func scanInts(chunk []byte, flip uint32) partial {
 	low, high, sum := int64(math.MaxInt32), int64(math.MinInt32), int64(0)
 	for rest := chunk; len(rest) >= 4; rest = rest[4:] {
@@ -320,8 +317,8 @@ func scanInts(chunk []byte, flip uint32) partial {
 	return partial{float64(low + half), float64(high + half), Sum{Value: float64(sum)}}
 }
 
-// addWords adds integers of 64 bits, whose halves are added up apart because
-// float64 cannot hold them. Unsigned ones are flipped as in scanInts.
+// addWords adds 64-bit integers, with the upper and the lower halves summed apart because float64
+// cannot hold them. Unsigned integers are flipped as in scanInts.
 func (a *Accumulator) addWords(chunk []byte) {
 	flip := uint64(0)
 	if a.dec.Host() == HostUint64 {

@@ -1,7 +1,7 @@
 package tensor
 
-// specialCodes lists, for every type with elements, what the codes are. Complex
-// types have codes of their parts.
+// specialCodes lists the classes of codes of every type with elements. Complex types have the codes
+// of their parts.
 var specialCodes = map[DType]struct {
 	nan, posInf, negInf, limits, halfTraces, ordinary []uint64
 }{

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestHalves compares float16 that are added up in groups with the same ones added one
-// by one: neither has rounding errors.
+// TestHalves compares sums of float16 in groups with sums one by one: neither has rounding errors.
 func TestHalves(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(5, 6))
@@ -38,7 +37,7 @@ func TestHalves(t *testing.T) {
 	}
 }
 
-// TestFloats compares the sums and bounds of float32 with those made one by one.
+// TestFloats compares the sums and bounds of float32 with sums and bounds computed one by one.
 func TestFloats(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(7, 8))
@@ -81,8 +80,8 @@ func slowNorm(values []float64) float64 {
 	return norm
 }
 
-// TestNorm compares norms with those of a slow sum: with huge values, with others that are
-// not finite, and whatever the blocks are.
+// TestNorm compares norms with a slow sum: with huge values, with non-finite values, in blocks of
+// any size.
 func TestNorm(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 9))
@@ -112,8 +111,8 @@ func TestNorm(t *testing.T) {
 	}
 }
 
-// TestNormOfTypes: types that are counted by codes have the norm of their elements, those
-// without order none, and nobody has one who did not ask.
+// TestNormOfTypes: types that are counted by codes have the norm of their elements, types without
+// order have none, and only NewNormAccumulator computes it.
 func TestNormOfTypes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -140,9 +140,9 @@ func slowExact(d DType, element []byte, x float64) *big.Float {
 // exactFloat returns a number that holds every sum of float64.
 func exactFloat() *big.Float { return new(big.Float).SetPrec(2200) }
 
-// checkStats compares everything exactly but the mean, which may be off by the
-// roundings of one division and of a sum in twice the precision. Which part
-// of a complex element is shown, TestStatsComplex checks.
+// checkStats compares everything exactly except the mean, which may be off by the roundings of one
+// division and of a sum in twice the precision. TestStatsComplex checks which part of a complex
+// element is shown.
 func checkStats(t interface{ Fatalf(string, ...any) }, d DType, want, got Stats) {
 	if want.Mean != nil && got.Mean != nil {
 		magnitude := max(math.Abs(*want.Min), math.Abs(*want.Max))
@@ -164,8 +164,8 @@ func checkStats(t interface{ Fatalf(string, ...any) }, d DType, want, got Stats)
 	}
 }
 
-// TestStatsClasses has tensors of one element: every code of the table, of
-// complex types as either part.
+// TestStatsClasses has tensors of one element: every code of the table, and either part of complex
+// types.
 func TestStatsClasses(t *testing.T) {
 	for d := range DType(len(dtypes)) {
 		row, listed := specialCodes[d]
@@ -210,8 +210,7 @@ func TestStatsUnsupported(t *testing.T) {
 	}
 }
 
-// elementCodes draws codes of elements or parts: special ones, any ones, and
-// ones that are close to each other.
+// elementCodes draws codes of elements or parts: special codes, any codes, and close codes.
 func elementCodes(d DType) *rapid.Generator[uint64] {
 	row := specialCodes[d]
 	kinds := []*rapid.Generator[uint64]{rapid.Uint64(), rapid.Uint64Range(0x3c00, 0x3c40), rapid.Uint64Range(0xbc00, 0xbc40)}
@@ -268,8 +267,8 @@ func TestStatsLong(t *testing.T) {
 	}
 }
 
-// longBlock returns small numbers with a special one at regular distances. With
-// negative, which is 0 or 1, half of the numbers are.
+// longBlock returns small numbers with a special one at regular distances. With negative = 1 half
+// of the numbers are negative, with 0 none.
 func longBlock(d DType, every int, negative uint64) (block []byte) {
 	row, size := specialCodes[d], partBytes(d)
 	special := slices.Concat(row.nan, row.posInf, row.negInf, row.limits, row.halfTraces)
@@ -357,8 +356,8 @@ func TestStatsMean(t *testing.T) {
 	}
 }
 
-// TestStatsComplex checks which class elements belong to whose parts stand out
-// in two ways, and which part is shown.
+// TestStatsComplex checks the class of complex elements whose parts have two special classes, and
+// which part is shown.
 func TestStatsComplex(t *testing.T) {
 	inf, nan, largest := float32(math.Inf(1)), float32(math.NaN()), float32(math.MaxFloat32)
 	block := hostBytes(t, []complex64{

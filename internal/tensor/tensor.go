@@ -12,28 +12,26 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Tensor describes one tensor of a file and gives access to its stored bytes.
-// Nothing is read before Data is used.
+// Tensor describes one tensor of a file and gives access to its stored bytes. Only Data reads them.
 type Tensor struct {
 	DType  DType
 	Format Format // primary format
-	C0     int64  // channel block size from a packed format word, 0 when it carries none
+	C0     int64  // channel block size from a packed format word, 0 for none
 	Groups int64  // sub-format: groups of a grouped convolution; 0 and 1 mean none
 	Shape  Shape  // as stored, device order; empty when none was recorded
 	// OriginalShape is the host shape in the original format's axis order,
 	// empty when none was recorded.
 	OriginalShape Shape
-	// OriginalFormat is the axis order of OriginalShape where the file
-	// records it, nil where it does not.
+	// OriginalFormat is the axis order of OriginalShape, nil if the file does not record it.
 	OriginalFormat *Format
-	// Size is the number of stored bytes as the descriptor says.
+	// Size is the number of stored bytes according to the descriptor.
 	Size int64
 	// Data reads the stored bytes, from 0 to Size. Its Outer method gives the
 	// file and the offset in it.
 	Data *io.SectionReader
 }
 
-// Holds reports whether the stored bytes suffice for the elements of a shape.
+// Holds reports whether Size covers the elements of a shape.
 func (t *Tensor) Holds(shape Shape) bool {
 	n, ok := shape.Count()
 	if !ok {
@@ -43,11 +41,10 @@ func (t *Tensor) Holds(shape Shape) bool {
 	return ok && need <= t.Size
 }
 
-// Kind says on which side of an operator a tensor is.
+// Kind is the role of a tensor of an operator.
 type Kind string
 
-// The kinds, as they appear in file names. Those of parameters and of their gradients
-// are msprobe's.
+// The kinds, as they appear in file names. Only msprobe has parameters and their gradients.
 const (
 	Input     Kind = "input"
 	Output    Kind = "output"
@@ -86,13 +83,13 @@ func (s Shape) Count() (n int64, ok bool) {
 	return n, true
 }
 
-// Elements returns Count of a shape that was found to have one.
+// Elements returns Count of a shape that was checked to have one.
 func (s Shape) Elements() int64 {
 	n, _ := s.Count()
 	return n
 }
 
-// String prints the shape as (2, 3, 4), the way numpy does.
+// String prints the shape like numpy: (2, 3, 4).
 func (s Shape) String() string {
 	if len(s) == 1 {
 		return fmt.Sprintf("(%d,)", s[0])
@@ -133,8 +130,7 @@ func (s Shape) Coordinates(offset int64) []int64 {
 	return index
 }
 
-// Number is a number that may be NaN or infinite, which JSON has as the strings nan,
-// inf and -inf.
+// Number is a number that may be NaN or infinite: in JSON the strings nan, inf and -inf.
 type Number float64
 
 // MarshalJSON implements json.Marshaler.

@@ -46,8 +46,7 @@ func TestUnpackOrder(t *testing.T) {
 	}
 }
 
-// TestUnpackAnywhere checks that a run of elements from anywhere is the same
-// run of the whole.
+// TestUnpackAnywhere compares any run of elements with the same run of the whole.
 func TestUnpackAnywhere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.SampledFrom(packedTypes).Draw(t, "type")
@@ -82,8 +81,7 @@ func TestPackAnywhere(t *testing.T) {
 	})
 }
 
-// TestUnpackPack checks that packing in pieces what was unpacked gives the
-// same bytes.
+// TestUnpackPack checks that packing unpacked elements in pieces restores the bytes.
 func TestUnpackPack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.SampledFrom(packedTypes).Draw(t, "type")

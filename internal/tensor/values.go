@@ -10,14 +10,14 @@ import (
 // Complex reports whether elements of h have a real and an imaginary part.
 func (h Host) Complex() bool { return h == HostComplex64 || h == HostComplex128 }
 
-// Integer reports whether elements are integers, bools among them.
+// Integer reports whether elements are integers or bools.
 func (h Host) Integer() bool { return h >= HostBool && h <= HostUint64 }
 
 // Signed reports whether elements are signed integers.
 func (h Host) Signed() bool { return h >= HostInt8 && h <= HostInt64 }
 
-// parts returns the type of the parts of an element, and how many it has: two
-// of a complex type, otherwise one, the element itself.
+// parts returns the type of the parts of an element and their number: two for a complex type,
+// otherwise one, the element itself.
 func (h Host) parts() (part Host, n int) {
 	switch h {
 	case HostComplex64:
@@ -28,8 +28,7 @@ func (h Host) parts() (part Host, n int) {
 	return h, 1
 }
 
-// mustCount returns how many elements of h size bytes hold, which must be a
-// whole number.
+// mustCount returns the number of elements of h in size bytes, and panics if it is not whole.
 func mustCount(size int, h Host) int {
 	if h.Size() == 0 || size%h.Size() != 0 {
 		panic(fmt.Sprintf("tensor: %d bytes are not whole elements of %s", size, h))
@@ -37,10 +36,9 @@ func mustCount(size int, h Host) int {
 	return size / h.Size()
 }
 
-// Float64s sets dst to the values of the little-endian host elements in src.
-// Every type but int64 and uint64 converts exactly; those round to the nearest
-// float64, ties to even. A bool is 0 or 1. It panics if h is complex or if src
-// does not hold exactly len(dst) elements.
+// Float64s sets dst to the values of the little-endian host elements in src. Every type but int64
+// and uint64 converts exactly; int64 and uint64 round to the nearest float64, ties to even. A bool
+// is 0 or 1. It panics if h is complex or if src does not hold exactly len(dst) elements.
 func Float64s(dst []float64, src []byte, h Host) {
 	if n := mustCount(len(src), h); n != len(dst) {
 		panic(fmt.Sprintf("tensor: %d elements into %d values", n, len(dst)))
@@ -158,12 +156,10 @@ func Complex128s(dst []complex128, src []byte, h Host) {
 	}
 }
 
-// AppendText appends the little-endian host elements of src to dst as
-// numpy.savetxt writes a flat array by default: one value a line in the format
-// %.18e, integers and bools as the float64 nearest to them, and a complex
-// value as " (1.0e+00-2.0e+00j)" with both parts in that format. NaN and the
-// infinities are nan, inf and -inf. It panics if src does not hold whole
-// elements.
+// AppendText appends the little-endian host elements of src to dst in the default form of
+// numpy.savetxt for a flat array: one value a line in the format %.18e, integers and bools as the
+// nearest float64, and a complex value as " (1.0e+00-2.0e+00j)" with both parts in that format. NaN
+// and the infinities are nan, inf and -inf. It panics if src does not hold whole elements.
 func AppendText(dst, src []byte, h Host) []byte {
 	n := mustCount(len(src), h)
 	if h.Complex() {
@@ -199,7 +195,7 @@ func appendComplexText(dst, src []byte, h Host, n int) []byte {
 	return dst
 }
 
-// appendFloat appends x as Python's '%.18e' % x does.
+// appendFloat appends x like Python's '%.18e' % x.
 func appendFloat(dst []byte, x float64) []byte {
 	switch {
 	case math.IsNaN(x):

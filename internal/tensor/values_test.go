@@ -143,7 +143,7 @@ func TestValuesMisuse(t *testing.T) {
 	}
 }
 
-// TestAppendText compares with what numpy.savetxt wrote: testdata/gen.py.
+// TestAppendText compares with the output of numpy.savetxt: testdata/gen.py.
 func TestAppendText(t *testing.T) {
 	data, err := os.ReadFile("testdata/text.json")
 	if err != nil {
