@@ -13,11 +13,11 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// ErrNoData is the error of a tensor of which only statistics were saved.
+// ErrNoData is the error of a tensor whose statistics were saved without its elements.
 var ErrNoData = atb.ErrNoData
 
-// readATB reads a tensor of the Ascend Transformer Boost library. Whatever is wrong with it
-// is an error of the tensor.
+// readATB reads a tensor of the Ascend Transformer Boost library. Every error is an error of the
+// tensor, not of the file.
 func readATB(f *File, src *source) error {
 	info := filename.Parse(src.name)
 	head, err := atb.Read(src.file, src.size)
@@ -35,8 +35,8 @@ func readATB(f *File, src *source) error {
 	return nil
 }
 
-// follow takes the elements from the file that a header names. That one has to
-// lie in the same run, and to have them itself.
+// follow reads the elements from the file that a header links to. The linked file must lie in the
+// same run and hold the elements itself.
 func (f *File) follow(head *atb.Header) error {
 	path, err := inRun(f.Path, head.Link)
 	if err != nil {
@@ -61,8 +61,7 @@ func (f *File) follow(head *atb.Header) error {
 	return head.Check(other.Data.Size())
 }
 
-// inRun returns the path of a file of the run that the file at path belongs to,
-// from a path that a file says. Links that lead out of the run are refused.
+// inRun resolves a link in the file at path. Links that lead out of the file's run are refused.
 func inRun(path, link string) (string, error) {
 	path, err := store.Abs(path)
 	if err != nil {
@@ -84,8 +83,8 @@ func inRun(path, link string) (string, error) {
 	return "", first
 }
 
-// beside follows a relative path from a folder. In the names of objects ".." leads
-// nowhere, in links it does.
+// beside joins a folder and a relative link. It resolves a leading ".." for object storage, where
+// names are literal.
 func beside(dir, link string) string {
 	link = path.Clean(filepath.ToSlash(link))
 	for store.Remote(dir) && strings.HasPrefix(link, "../") {
@@ -94,11 +93,11 @@ func beside(dir, link string) string {
 	return store.Join(dir, link)
 }
 
-// atbFolder is the form of the folders of the library's runs, from the tensors up:
-// before, 0_MatMulOperation, the number of an execution, 0_PID, data.
+// atbFolder matches the folders of the library's runs, from the tensors up: before,
+// 0_MatMulOperation, the number of an execution, 0_PID, data.
 var atbFolder = lang.Pattern(`^(?:before|after|[0-9]+(?:_.+)?|data|atb_dump_data)$`)
 
-// runRoot is the topmost folder of the run that a folder belongs to.
+// runRoot returns the topmost folder of the run of a folder.
 func runRoot(dir string) string {
 	isPart := func(dir string) bool { return atbFolder().MatchString(store.Base(dir)) }
 	for isPart(dir) && store.Base(dir) != "atb_dump_data" && isPart(store.Dir(dir)) {

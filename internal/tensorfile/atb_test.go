@@ -16,8 +16,8 @@ const (
 	atbLink = "$Version=1.0\n$Object.Count=0\n$Object.Length=0\nformat=2\ndtype=1\ndims=%s\ndata=%s\n$End=1\n"
 )
 
-// TestATBLinks: the elements may be those of another file of the run, not of one
-// outside, and not of one that has none itself.
+// TestATBLinks: a link may lead to another file of the run, but not out of the run, and not to a
+// file that is a link itself.
 func TestATBLinks(t *testing.T) {
 	base := t.TempDir()
 	root := filepath.Join(base, "out", "atb_dump_data")

@@ -19,15 +19,14 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// sample is a file of a container with one tensor, output 0: 1000 elements of
-// uint16, or another type of two bytes, of which the bits of element i are i.
+// sample is a file of a container with one tensor, output 0: 1000 elements of uint16, or of another
+// two-byte type. The bits of element i are i.
 type sample struct {
 	name  string
 	label string       // of the tensor, empty for output 0
 	dtype tensor.DType // 0 for uint16
 	data  []byte
-	// broken is a file of the same name that is none, error a part of what is
-	// said about it.
+	// broken is an invalid file of the same name, error a part of its error.
 	broken []byte
 	error  string
 	raw    *RawHint
@@ -112,8 +111,7 @@ func zipOf(t *testing.T, entries map[string][]byte) []byte {
 	return b.Bytes()
 }
 
-// hdf5Head is an HDF5 file up to the data of its dataset a, which has that shape, of
-// uint16.
+// hdf5Head is an HDF5 file up to the data of its dataset a of uint16 and the given shape.
 func hdf5Head(size int, shape ...uint64) []byte {
 	const root, dataset, data, undefined = 96, 136, 240, math.MaxUint64
 	parts := []any{
@@ -137,8 +135,8 @@ func hdf5Head(size int, shape ...uint64) []byte {
 	return head
 }
 
-// TestContainers opens a sample of every container: what is read in blocks is
-// what is read at once, and a broken file is an error that says why.
+// TestContainers opens a sample of every container: reading in blocks equals reading at once, and a
+// broken file is an error with a reason.
 func TestContainers(t *testing.T) {
 	var elements []byte
 	for i := range 1000 {
@@ -190,8 +188,8 @@ func TestContainers(t *testing.T) {
 	}
 }
 
-// TestEndings: the ending of a sample claims its container, but for files whose names end
-// in anything; else such files pair with nothing.
+// TestEndings: the ending of a sample claims its container. Containers without an ending of their
+// own are exempt.
 func TestEndings(t *testing.T) {
 	anything := []string{"atb", "bin", "dump"}
 	for _, c := range containers {

@@ -14,18 +14,18 @@ import (
 
 // Operator is the execution of one operator that a dump describes.
 type Operator struct {
-	// Name is the full name of the operator, empty where the file has none.
+	// Name is the full name of the operator, empty if the file has none.
 	Name string
-	// Time is when it was dumped, in microseconds; 0 where the file does not say.
+	// Time of the dump in microseconds; 0 if the file does not record it.
 	Time uint64
-	// Buffers are on-chip buffers, Spaces workspaces.
+	// Buffers are on-chip buffers, Spaces are workspaces.
 	Buffers, Spaces []dumpfmt.Blob
 
 	dump *dumpfmt.Dump
 }
 
-// Origin returns the operator and output of the user's model that an output stands
-// for, nil where the file names none.
+// Origin returns the operator and output of the user's model that an output stands for, nil if the
+// file names none.
 func (o *Operator) Origin(output int) *dumpfmt.OriginalOp {
 	if output < 0 || output >= len(o.dump.OutputDetails) {
 		return nil
@@ -57,8 +57,8 @@ func (f *File) add(kind tensor.Kind, tensors []tensor.Tensor, details []dumpfmt.
 	}
 }
 
-// surplus reports whether a tensor of a dump has more bytes than it needs and than the runtime
-// gives it: it rounds sizes up to 32 bytes, and may add 32.
+// surplus reports whether a tensor of a dump has more bytes than its shape needs and than the
+// runtime's padding explains: the runtime rounds sizes up to 32 bytes and may add 32.
 func surplus(t *tensor.Tensor) (need int64, ok bool) {
 	n, counted := t.Shape.Count()
 	if !counted || n == 0 || len(t.Shape) == 0 || t.DType == tensor.Undefined {
@@ -68,10 +68,9 @@ func surplus(t *tensor.Tensor) (need int64, ok bool) {
 	return need, fits && need > 0 && t.Size > need && (t.Size%32 != 0 || t.Size-need >= 64)
 }
 
-// ThreadShapes returns the shapes, by kind of tensor, that the tensors have in
-// the thread in the file's name; they take the place of the stored
-// ones. They are nil for every file but the dump of an operator that was cut in
-// slices by thread (FFTS+).
+// ThreadShapes returns the shapes of the tensors, by kind, in the thread of the file's name; they
+// replace the stored shapes. They are nil for every file but the dump of an operator that was
+// sliced by thread (FFTS+).
 func (f *File) ThreadShapes(name filename.Dump) (map[tensor.Kind][]tensor.Shape, error) {
 	if f.Op == nil {
 		return nil, nil
@@ -83,19 +82,18 @@ func (f *File) ThreadShapes(name filename.Dump) (map[tensor.Kind][]tensor.Shape,
 	return map[tensor.Kind][]tensor.Shape{tensor.Input: inputs, tensor.Output: outputs}, nil
 }
 
-// maxRecord is how many bytes of an overflow record are read; the device's
-// buffer has 2048.
+// maxRecord bounds the bytes read of an overflow record; the buffer of the device has 2048.
 const maxRecord = 1 << 20
 
-// IsRecord reports whether the outputs of the file are overflow records: its
-// header says so, or name, the one that the file goes by.
+// IsRecord reports whether the outputs of the file are overflow records, by its header or by name,
+// which may differ from its path.
 func (f *File) IsRecord(name string) bool {
 	n := filename.Parse(name)
 	return f.Op != nil && (f.Op.dump.IsOpDebug() || n.IsOpDebug())
 }
 
-// Lone returns the only tensor of a file that may be a record, whatever its names
-// say; nil if there are others, or if it cannot be one.
+// Lone returns the only tensor of a file that may be an overflow record under any name; nil for
+// several tensors, and for a tensor of another kind or type.
 func (f *File) Lone() *Tensor {
 	if t := f.Tensors; len(t) == 1 && t[0].Kind == tensor.Output && t[0].DType == tensor.Uint8 {
 		return &t[0]
@@ -103,8 +101,8 @@ func (f *File) Lone() *Tensor {
 	return nil
 }
 
-// HoldsRecord reports whether the only tensor of a file is a record of the new
-// layout by its content.
+// HoldsRecord reports whether the contents of the only tensor of a file are an overflow record of
+// the new layout.
 func (f *File) HoldsRecord() bool {
 	t := f.Lone()
 	if t == nil {
@@ -114,8 +112,8 @@ func (f *File) HoldsRecord() bool {
 	return err == nil && r.Generation == opdebug.NewLayout && len(r.Undecoded) == 0
 }
 
-// Record reads the overflow record that an output of an OpDebug file holds. The
-// error is one of package opdebug, or of reading.
+// Record parses the output of an OpDebug file as an overflow record. Errors come from package
+// opdebug, or from reading.
 func (t *Tensor) Record() (r *opdebug.Record, err error) {
 	err = guard.Do(func() error {
 		payload, err := t.Payload()
@@ -127,8 +125,7 @@ func (t *Tensor) Record() (r *opdebug.Record, err error) {
 	return r, err
 }
 
-// Payload reads all stored bytes of a tensor that should be a record; one that
-// is far too large for that is an error.
+// Payload reads all stored bytes of a tensor that should be an overflow record, at most maxRecord.
 func (t *Tensor) Payload() ([]byte, error) {
 	if t.Err != nil {
 		return nil, t.Err
@@ -147,9 +144,9 @@ func (t *Tensor) Payload() ([]byte, error) {
 
 func isSync(info *filename.Info) bool { return info.Grammar == filename.Sync && info.Ext == syncEnding }
 
-// hasSyncName reports whether a file has such a name.
+// hasSyncName reports whether a file has the name of a raw file of a synchronous dump.
 func hasSyncName(name string) bool {
-	if !strings.EqualFold(filepath.Ext(name), syncEnding) { // most often, and parsing takes long
+	if !strings.EqualFold(filepath.Ext(name), syncEnding) { // the common case, and parsing is slow
 		return false
 	}
 	info := filename.Parse(name)
@@ -159,8 +156,8 @@ func hasSyncName(name string) bool {
 // syncEnding ends the names of raw files of synchronous dumps.
 const syncEnding = ".bin"
 
-// resolveScalar changes the dimension 0 that MindSpore writes for no dimensions
-// into none, for a file of one element. A file without a byte is empty indeed.
+// resolveScalar replaces shape (0), which MindSpore writes for scalars, by () for a file of one
+// element. A file of 0 bytes keeps shape (0): it is empty.
 func resolveScalar(info *filename.Info, size int64) {
 	one, ok := info.DType.Bytes(1)
 	if ok && size == one && info.Shape.Equal(tensor.Shape{0}) {
@@ -168,7 +165,7 @@ func resolveScalar(info *filename.Info, size int64) {
 	}
 }
 
-// warnFormat warns of a format in the file's name that is not known.
+// warnFormat warns of an unknown format in the file's name.
 func (f *File) warnFormat(info *filename.Info) {
 	if info.UnknownFormat != "" {
 		f.Warnings = append(f.Warnings, lang.Say("the format %q in the name is not known: the elements are taken as they lie", info.UnknownFormat))

@@ -6,17 +6,17 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Pool opens single tensors of files that name their tensors. It keeps such a file
-// open while one of its tensors is in use, and the last ones that were: what is in
-// the file is read once, not once a tensor. The zero value is ready; it serves
-// several goroutines. Close closes what it keeps.
+// Pool opens single tensors of files that name their tensors. It keeps files open while one of
+// their tensors is in use, and caches the maxIdle files used last, so that a file is parsed once,
+// not once per tensor. The zero value is ready; several goroutines may use it. Close closes the
+// cached files.
 type Pool struct {
 	mu    sync.Mutex
 	files map[string]*pooled
-	idle  []*pooled // nobody uses them; the one that was used last is the last
+	idle  []*pooled // files without users, least recently used first
 }
 
-// maxIdle is how many files of a Pool are open that nobody uses.
+// maxIdle is the number of files without users that a Pool keeps open.
 const maxIdle = 8
 
 // pooled is an open file of a pool.
@@ -25,12 +25,12 @@ type pooled struct {
 	once  sync.Once
 	file  *File
 	err   error
-	names map[string]int // of tensors
+	names map[string]int // index of a tensor by its name
 	users int
 }
 
-// Open opens the tensor with a name in the file at path, as the only one of the File
-// that it returns. Without a name it is the function Open.
+// Open opens a tensor of the file at path by its name. The File that it returns has only this
+// tensor. Without a name it is the function Open.
 func (p *Pool) Open(path, name string, opt Options) (*File, error) {
 	if name == "" {
 		return Open(path, opt)
@@ -51,7 +51,7 @@ func (p *Pool) Open(path, name string, opt Options) (*File, error) {
 	return f, nil
 }
 
-// open reads what is in the file. Of several tensors with one name the first counts.
+// open reads the list of tensors. The first of several tensors with one name counts.
 func (s *pooled) open(opt Options) {
 	if s.file, s.err = Open(s.path, opt); s.err != nil {
 		return
@@ -62,7 +62,7 @@ func (s *pooled) open(opt Options) {
 	}
 }
 
-// take returns the file at path, which release gives back.
+// take returns the file at path with one more user; release removes the user.
 func (p *Pool) take(path string) *pooled {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,7 +80,7 @@ func (p *Pool) take(path string) *pooled {
 	return s
 }
 
-// forget takes a file from those that nobody uses.
+// forget removes a file from the files without users.
 func (p *Pool) forget(s *pooled) {
 	for i := range p.idle {
 		if p.idle[i] == s {
@@ -102,7 +102,7 @@ func (p *Pool) release(s *pooled) {
 	}
 }
 
-// drop closes the file that nobody uses for the longest time.
+// drop closes the least recently used file without users.
 func (p *Pool) drop() {
 	s := p.idle[0]
 	p.idle = p.idle[1:]
@@ -112,7 +112,7 @@ func (p *Pool) drop() {
 	}
 }
 
-// Close closes the files that nobody uses.
+// Close closes the files without users.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,26 +12,24 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// RawHint is what is known about the tensor of a raw file besides its name,
-// usually from the tensor that it is compared with. Zero values are unknown.
+// RawHint describes the tensor of a raw file beyond its name, usually from the tensor that it is
+// compared with. Zero values are unknown.
 type RawHint struct {
 	DType tensor.DType
 	// Shape is a shape in host order.
 	Shape tensor.Shape
 	// Format is the order of Shape.
 	Format *tensor.Format
-	// Layout is the order of the elements, nil for that of Shape.
+	// Layout is the order of the elements, nil for Format.
 	Layout *tensor.Format
 }
 
-// readRaw reads a file of elements without a header as one tensor. What its
-// name does not say comes from the hint. A name that ends in .txt is that of a
-// text of numbers, read as float64.
+// readRaw reads a file of elements without a header as one tensor. The hint adds to the data in its
+// name. A file whose name ends in .txt is a text of numbers, read as float64.
 //
-// The file must hold just the elements of the shape; only one of MindSpore's
-// synchronous dumps may hold more. Without any shape it is all that the file
-// holds, in one dimension. A device layout that the name
-// has keeps the name's shape, and the hint's becomes the original shape.
+// The size of the file must be the size of the shape; only a file of a synchronous dump of
+// MindSpore may be larger. Without any shape the whole file is one dimension. If the name has a
+// device layout, the tensor has the shape in the name, and the hint's shape is the original shape.
 func readRaw(f *File, src *source) error {
 	info := filename.Parse(src.name)
 	if info.Err != nil {
@@ -64,13 +62,13 @@ func readRaw(f *File, src *source) error {
 	return nil
 }
 
-// rawTensor is what is known about a raw file.
+// rawTensor is the description of a raw file by its name and a hint.
 type rawTensor struct {
 	info filename.Info
 	hint RawHint
 }
 
-// describe sets what is known about t, of which the size is set.
+// describe sets type, format and shapes of t, whose size is set.
 func (r rawTensor) describe(t *tensor.Tensor) error {
 	t.DType = r.info.DType
 	if t.DType == tensor.Undefined {
@@ -111,11 +109,11 @@ func (r rawTensor) format() tensor.Format {
 	return tensor.ND
 }
 
-// shape chooses the shape of a file that has room for all elements.
+// shape chooses the shape of a file with room for all elements.
 func (r rawTensor) shape(all int64) tensor.Shape {
 	hint := r.hint.Shape
 	if !layout.IsHost(r.format()) {
-		hint = nil // is the shape of something else
+		hint = nil // the hint's shape is the host shape
 	}
 	switch name := r.info.Shape; {
 	case len(name) == 1 && hint != nil:
@@ -128,7 +126,7 @@ func (r rawTensor) shape(all int64) tensor.Shape {
 	case hint != nil:
 		return hint
 	}
-	// The longest of the shapes that the name may end with and that fits.
+	// Try the trailing numbers of the name as a shape, longest first.
 	for i := range r.info.Numbers {
 		if n, ok := r.info.Numbers[i:].Count(); ok && n == all {
 			return r.info.Numbers[i:]

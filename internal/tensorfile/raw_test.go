@@ -120,7 +120,7 @@ func TestOpenRaw(t *testing.T) {
 	}
 }
 
-// TestRawKind: the tensor is the one in the name.
+// TestRawKind: the kind and index come from the name.
 func TestRawKind(t *testing.T) {
 	f, err := openRaw(writeFile(t, []byte{1}), "b.input.2.1.int8.ND.bin", RawHint{})
 	if err != nil {
@@ -132,8 +132,8 @@ func TestRawKind(t *testing.T) {
 	}
 }
 
-// TestRawOfConversion opens the .bin files that were made from a dump: they hold
-// what the dump does, and their names have its types and shapes.
+// TestRawOfConversion opens .bin files converted from a dump: they hold the elements of the dump,
+// and their names have its types and shapes.
 func TestRawOfConversion(t *testing.T) {
 	const dump = "Foo.many.53.16.1624605159829060"
 	golden := filepath.Join("..", "..", "testdata", "golden", "convert", "expect", "many-bin")

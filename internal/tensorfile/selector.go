@@ -11,21 +11,21 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Selector says which tensor of a file is meant. The zero value means all.
+// Selector selects a tensor of a file. The zero value selects all.
 type Selector struct {
-	// Kind and Index are those of a tensor without a name, Name that of one that has one.
+	// Kind and Index select a tensor without a name, Name selects a tensor by its name.
 	Kind  tensor.Kind
 	Index int
 	Name  string
 }
 
-// selectorKinds are the kinds behind a path, with a number or, of parameters, a name.
+// selectorKinds are the kinds that may follow a path, with an index or, for parameters, a name.
 var selectorKinds = [...]tensor.Kind{tensor.Input, tensor.Output, tensor.Parameter, tensor.Gradient}
 
-// Split takes the name of a tensor apart, as reports have it: FILE, FILE:output:1,
-// FILE:parameter:weight, or FILE:NAME of a file that names its tensors. A path that exists
-// is that path; else the longest beginning that does is the file, which may be one in an
-// archive, RUN.zip!FILE. The error is that of the whole name where none exists.
+// Split splits the name of a tensor in a report: FILE, FILE:output:1, FILE:parameter:weight, or
+// FILE:NAME for a file that names its tensors. The file is the whole name if that path exists, else
+// the longest prefix that is a file; it may lie in an archive, RUN.zip!FILE. If no prefix exists,
+// the error is about the whole name.
 func Split(name string) (path string, of Selector, err error) {
 	_, first := store.Stat(name)
 	if first == nil {
@@ -56,10 +56,10 @@ func parseSelector(text string) Selector {
 	return Selector{Name: text}
 }
 
-// IsZero reports whether all tensors are meant.
+// IsZero reports whether s selects all tensors.
 func (s Selector) IsZero() bool { return s == Selector{} }
 
-// Has reports whether a tensor is meant.
+// Has reports whether s selects t.
 func (s Selector) Has(t *Tensor) bool {
 	switch {
 	case s.IsZero():
@@ -86,7 +86,7 @@ func (f *File) Find(kind tensor.Kind, index int) (*Tensor, error) {
 	return &f.Tensors[i], nil
 }
 
-// FindOrOnly is Find, but the only tensor of a file may have any kind and index.
+// FindOrOnly is Find, but returns the only tensor of a file for any kind and index.
 func (f *File) FindOrOnly(kind tensor.Kind, index int) (*Tensor, error) {
 	if len(f.Tensors) == 1 {
 		return &f.Tensors[0], nil
@@ -94,8 +94,8 @@ func (f *File) FindOrOnly(kind tensor.Kind, index int) (*Tensor, error) {
 	return f.Find(kind, index)
 }
 
-// keep leaves out all tensors but the one that is meant. That of a file that can hold but one
-// is it, whatever it is called.
+// keep drops all tensors but the selected one. A single tensor without a name stays for any
+// selector unless the file is a dump.
 func (f *File) keep(s Selector) error {
 	if s.IsZero() || len(f.Tensors) == 1 && f.Op == nil && f.Tensors[0].Name == "" {
 		return nil

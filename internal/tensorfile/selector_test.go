@@ -9,8 +9,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestSplit: a path that exists is that path, else the longest beginning that does is the
-// file.
+// TestSplit: a path that exists is the file, else its longest prefix that exists.
 func TestSplit(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"d", "x:output:0", "x", "a:b"} {
@@ -64,7 +63,7 @@ func FuzzSelector(f *testing.F) {
 	})
 }
 
-// TestFind: the tensor of a file that holds but one is found by FindOrOnly, whatever is asked for.
+// TestFind: FindOrOnly finds the only tensor of a file under any kind and index.
 func TestFind(t *testing.T) {
 	several := File{Tensors: []Tensor{{Kind: tensor.Input, Index: 1}, {Kind: tensor.Output}, {Kind: tensor.Output, Index: 1}}}
 	alone := File{Tensors: several.Tensors[:1]}

@@ -1,7 +1,6 @@
-// Package tensorfile opens any supported file - a dump in one of its
-// containers, a .npy array, or a raw file whose name or user says what is in
-// it - as a list of tensors, and reads their elements in blocks. What is done
-// with them is up to the caller.
+// Package tensorfile opens any supported file - a dump in one of its containers, a .npy array, or a
+// raw file described by its name or the user - as a list of tensors, and reads their elements in
+// blocks. Callers decide how to use them.
 package tensorfile
 
 import (
@@ -29,36 +28,33 @@ import (
 // Tensor is one tensor of a file.
 type Tensor struct {
 	tensor.Tensor
-	// Kind is output for the array of a .npy or raw file whose name does not say.
+	// Kind is output for the array of a .npy or raw file whose name has no kind.
 	Kind  tensor.Kind
 	Index int
-	// Name is the one in a file that names its tensors, Path its components from the
-	// outside in; empty for tensors of other files, and for the only one of a file
-	// that does not name it.
+	// Name is the name of the tensor in its file, Path the components of the name from the outside
+	// in. Both are empty in files that do not name their tensors, and for a single tensor without a
+	// name.
 	Name string
 	Path []string
-	// Operator is what such a tensor belongs to, nil where its file does not say.
+	// Operator is the operator of a named tensor, nil if the file does not record it.
 	Operator *format.Operator
-	// Details are what such a file says besides; nil for others.
+	// Details are further facts of a named tensor; nil for others.
 	Details *format.Details
-	// Origin is the element type that the tensor had before it was stored in a
-	// type of the host, as bfloat16 is in float32; Undefined if that is not known
-	// or the same.
+	// Origin is the element type before the tensor was stored in a host type, such as bfloat16 in
+	// float32; Undefined if unknown or equal to the stored type.
 	Origin tensor.DType
-	// Address is where the tensor lay in the memory of the device, 0 where its file does not
-	// say.
+	// Address of the tensor in device memory, 0 if the file does not record it.
 	Address uint64
-	// Warnings are what is odd about the tensor alone.
+	// Warnings about this tensor.
 	Warnings []lang.Sentence
-	// Err says why the tensor cannot be used although its file can.
+	// Err is the reason why the tensor cannot be used although the file can.
 	Err error
 }
 
-// String names the tensor as messages do: its name, or such as output 0.
+// String names the tensor as in messages: its name, or for example "output 0".
 func (t *Tensor) String() string { return Label(t.Name, t.Kind, t.Index) }
 
-// Label names a tensor as messages do: its name in a file that names its tensors,
-// or its kind and index.
+// Label names a tensor as in messages: its name if it has one, else its kind and index.
 func Label(name string, kind tensor.Kind, index int) string {
 	if name != "" {
 		return name
@@ -66,52 +62,49 @@ func Label(name string, kind tensor.Kind, index int) string {
 	return fmt.Sprintf("%s %d", kind, index)
 }
 
-// File is an open file. Its tensors read from it, so it is closed last.
+// File is an open file. Its tensors read from it: close it last.
 type File struct {
 	Path string
-	// Container names the kind of the file, such as npy or binary version 2.
+	// Container is the kind of the file, such as npy or binary version 2.
 	Container string
-	// IsArray is set for an array of the host, which needs a conversion only if
-	// its name says that it has a layout of the device.
+	// IsArray: the file is a host array, and needs a conversion only if its name has a device
+	// layout.
 	IsArray bool
-	// Named is set for a file that names its tensors.
+	// Named: the file names its tensors.
 	Named bool
 	// Op is the operator that a dump describes, nil for other files.
 	Op *Operator
-	// Tensors are all inputs, then all outputs; of a file that names them they are in
-	// its order.
+	// Tensors are all inputs, then all outputs; named tensors are in the order of the file.
 	Tensors []Tensor
-	// Values are what a file that names its tensors holds besides.
+	// Values are the other values of a file that names its tensors.
 	Values []format.Value
-	// Warnings are what is odd about the file.
+	// Warnings about the file.
 	Warnings []lang.Sentence
 
 	file store.Source
-	// linked is another file that has the elements, nil for none.
+	// linked is the file with the elements if file links to it, else nil.
 	linked store.Source
-	// release gives a file back that a Pool keeps open, nil for others.
+	// release returns the file to its Pool, nil without a Pool.
 	release func()
 }
 
-// Options says how a file is opened. The zero value is for a dump or another
-// file with a header.
+// Options are the options of Open. The zero value suits a dump or another file with a header.
 type Options struct {
-	// Name is the one that the file goes by; empty for the base name of its path.
+	// Name is the name to parse instead of the base name of the path, empty for the latter.
 	Name string
-	// Version forces the container of a dump: 1, 2, or 0 to find out from the content.
+	// Version forces the container of a dump: 1, 2, or 0 to detect it.
 	Version int
-	// Raw, when not nil, asks for raw files too: files that end as they do and
-	// have no header of another kind. It says what their names do not.
+	// Raw, if not nil, accepts raw files too: files with their endings and without the header of
+	// another kind. It describes what their names leave out.
 	Raw *RawHint
-	// Whole says that all of the file will be read.
+	// Whole: the caller will read the whole file.
 	Whole bool
-	// Only is the tensor that is listed, the zero value for all.
+	// Only is the tensor to list, the zero value for all.
 	Only Selector
 }
 
-// Open opens the file at path. The error is one of os or of the package that
-// reads the format, a *guard.Panic where that panics; a file of no known kind wraps
-// dumpfmt.ErrNotDump.
+// Open opens the file at path. Errors come from os or from the package that reads the format; a
+// panic there is a *guard.Panic; the error of an unknown kind of file wraps dumpfmt.ErrNotDump.
 func Open(path string, opt Options) (*File, error) {
 	file, err := openRegular(path)
 	if err != nil {
@@ -135,8 +128,8 @@ func Open(path string, opt Options) (*File, error) {
 	return f, nil
 }
 
-// check lets a tensor that is read whole fail where the file, or the linked one, is a member
-// of an archive whose checksum does not fit.
+// check makes reading a whole tensor fail if the file, or the linked file, is a member of an
+// archive and its checksum does not match.
 func (f *File) check(from store.Source) {
 	verify := store.Verifier(from)
 	if verify == nil {
@@ -165,7 +158,7 @@ func (f *File) check(from store.Source) {
 	}
 }
 
-// openRegular opens a file that is no pipe, which would block, and no folder.
+// openRegular opens a file, but no folder and no pipe, which would block.
 func openRegular(path string) (store.Source, error) {
 	if !store.Remote(path) {
 		if file, err := store.Open(path); err == nil {
@@ -176,7 +169,7 @@ func openRegular(path string) (store.Source, error) {
 			return file, nil
 		}
 	}
-	info, err := store.Stat(path) // says better what is wrong
+	info, err := store.Stat(path) // has the better error
 	if err == nil {
 		err = checkRegular(info.Mode())
 	}
@@ -196,7 +189,7 @@ func checkRegular(mode fs.FileMode) error {
 	return nil
 }
 
-// heads are buffers of headBytes that nobody reads into.
+// heads are free buffers for the first bytes of a file.
 var heads = sync.Pool{New: func() any { return new([headBytes]byte) }}
 
 func (f *File) read(src *source) error {
@@ -221,7 +214,7 @@ func (f *File) read(src *source) error {
 		case info.IsDump():
 			return err
 		case Claims(src.name):
-			// Its first bytes may be damaged, and the rest be whole.
+			// The first bytes may be damaged and the rest intact.
 			c = ContainerOf(src.name)
 			f.Container = c.Name
 			if claimed := c.read(f, src); claimed != nil {
@@ -234,24 +227,25 @@ func (f *File) read(src *source) error {
 	return dumpfmt.ErrNotDump
 }
 
-// claimError is that of a file that is neither a dump nor what its name claims:
-// the latter is what it says.
+// claimError is the error of a file that is neither a dump nor of the container that its name
+// claims. Its text is the error of the claimed container.
 type claimError struct{ claimed, dump error }
 
 func (e *claimError) Error() string   { return e.claimed.Error() }
 func (e *claimError) Unwrap() []error { return []error{e.claimed, e.dump} }
 
-// ForeignError is that of a file that is no tensor file, and has no name of one.
+// ForeignError is the error of a file that is not a tensor file and whose name does not claim to
+// be.
 type ForeignError struct {
-	Kind *foreign.Kind // nil for an unknown one
-	// Err says why no reader takes the file.
+	Kind *foreign.Kind // nil if unknown
+	// Err is the error of the last reader.
 	Err error
 }
 
-// Error says what the file is.
+// Error describes the kind of the file.
 func (e *ForeignError) Error() string { return e.Text().EN }
 
-// Text says what the file is.
+// Text describes the kind of the file.
 func (e *ForeignError) Text() lang.Text {
 	if e.Kind == nil {
 		return lang.Text{EN: dumpfmt.ErrNotDump.Error() + ", and none of the other files that dumptool knows", ZH: "不是 dump 文件，也不是 dumptool 认识的其他文件"}
@@ -260,10 +254,10 @@ func (e *ForeignError) Text() lang.Text {
 	return lang.Text{EN: dumpfmt.ErrNotDump.Error() + ", but " + kind.EN, ZH: "不是 dump 文件，而是 " + kind.ZH}
 }
 
-// Unwrap returns the errors of the readers.
+// Unwrap returns the error of the reader.
 func (e *ForeignError) Unwrap() error { return e.Err }
 
-// AllWarnings are those of the file, then those of its tensors, each with its tensor.
+// AllWarnings returns the warnings of the file, then the warnings of its tensors with their names.
 func (f *File) AllWarnings() []lang.Sentence {
 	all := slices.Clip(f.Warnings)
 	for i := range f.Tensors {
@@ -274,10 +268,10 @@ func (f *File) AllWarnings() []lang.Sentence {
 	return all
 }
 
-// mostWarnings is how many warnings about files a result lists.
+// mostWarnings bounds the warnings about files in a result.
 const mostWarnings = 10
 
-// FirstWarnings are the first warnings about files, each once, and how many there are more.
+// FirstWarnings returns the first distinct warnings about files, and a count of the others.
 func FirstWarnings(all []lang.Sentence) (first []lang.Sentence) {
 	seen := map[string]bool{}
 	for _, w := range all {
@@ -293,7 +287,7 @@ func FirstWarnings(all []lang.Sentence) (first []lang.Sentence) {
 	return first
 }
 
-// TypeName names the element type and, if it is another one, that of its origin.
+// TypeName names the element type and the original type if it differs.
 func TypeName(stored, origin tensor.DType) string {
 	if origin == tensor.Undefined || origin == stored {
 		return stored.String()
@@ -301,7 +295,7 @@ func TypeName(stored, origin tensor.DType) string {
 	return fmt.Sprintf("%s (stored as %s)", origin, stored)
 }
 
-// Close closes the file, or gives it back to the Pool that opened it.
+// Close closes the file, or returns it to its Pool.
 func (f *File) Close() error {
 	if f.release != nil {
 		f.release()
@@ -313,9 +307,8 @@ func (f *File) Close() error {
 	return f.file.Close()
 }
 
-// Stored returns the shape of the elements that the tensor's bytes hold.
-// Without a recorded shape, and for bytes of undefined type, that is a flat run
-// of as many elements as there are. More bytes than the shape needs are fine,
+// Stored returns the shape of the stored elements. Without a recorded shape, and for bytes of
+// undefined type, it is one dimension with all elements. More bytes than the shape needs are fine,
 // fewer are an error.
 func (t *Tensor) Stored() (tensor.Shape, error) {
 	if t.Err != nil {
@@ -338,12 +331,12 @@ func (t *Tensor) Stored() (tensor.Shape, error) {
 	return t.Shape, nil
 }
 
-// Verify compares what the tensor was read from with its checksum, where it has one, for those
-// who have used all of its elements and may have left out padding.
+// Verify compares the data that the tensor was read from with their checksum, if they have one. It
+// is for callers that used all elements and may have skipped padding.
 func (t *Tensor) Verify() error { return guard.Do(func() error { return format.Verify(t.Data) }) }
 
-// Elements reads the stored elements of a tensor by position, packed ones
-// unpacked to a byte each. It is a layout.Source; it serves one goroutine.
+// Elements reads the stored elements of a tensor by position, with packed elements unpacked to a
+// byte each. It is a layout.Source for one goroutine.
 type Elements struct {
 	t      *Tensor
 	unit   int64
@@ -360,14 +353,13 @@ func (t *Tensor) Blocks(ctx context.Context, n int64, buf *[]byte) iter.Seq2[[]b
 	return layout.Blocks(ctx, t.Elements(), n, t.DType.UnitSize(), buf)
 }
 
-// Stats returns the statistics of the stored elements of a shape, of which Stored
-// has checked that the file holds them. The elements are read in blocks into buf,
-// which grows. The error may be a *tensor.UnsupportedType.
+// Stats returns the statistics of the stored elements of a shape that Stored returned. The elements
+// are read in blocks into buf, which grows. The error may be a *tensor.UnsupportedType.
 func (t *Tensor) Stats(ctx context.Context, shape tensor.Shape, buf *[]byte) (*tensor.Stats, error) {
 	return t.stats(ctx, shape, buf, tensor.NewAccumulator)
 }
 
-// StatsAndNorm is Stats with the norm too, which takes longer.
+// StatsAndNorm is Stats with the norm, and slower.
 func (t *Tensor) StatsAndNorm(ctx context.Context, shape tensor.Shape, buf *[]byte) (*tensor.Stats, error) {
 	return t.stats(ctx, shape, buf, tensor.NewNormAccumulator)
 }
@@ -391,8 +383,8 @@ func (t *Tensor) stats(ctx context.Context, shape tensor.Shape, buf *[]byte, acc
 	return stats, err
 }
 
-// ReadElements fills dst with the elements from first on. What panics in a reader of
-// a format is an error here, whatever reads the elements.
+// ReadElements fills dst with the elements from first on. A panic in the reader of a format is an
+// error.
 func (e *Elements) ReadElements(dst []byte, first int64) error {
 	return guard.Do(func() error { return e.readElements(dst, first) })
 }
@@ -412,7 +404,7 @@ func (e *Elements) readElements(dst []byte, first int64) error {
 	return nil
 }
 
-// read fills dst with stored bytes, or says where the file ends.
+// read fills dst with stored bytes. An unexpected end of the file is an error with the offset.
 func (e *Elements) read(dst []byte, off int64) error {
 	n, err := e.t.Data.ReadAt(dst, off)
 	switch {
@@ -428,7 +420,7 @@ func (e *Elements) read(dst []byte, off int64) error {
 	return lang.Errorf("at 0x%x: read %d bytes, want %d: %w", at, n, len(dst), err)
 }
 
-// named makes the read function of a container that names its tensors.
+// named returns the read function of a container that names its tensors.
 func named(open func(r io.ReaderAt, size int64) (*format.Contents, error)) func(*File, *source) error {
 	return func(f *File, src *source) error {
 		contents, err := open(src.file, src.size)
@@ -456,14 +448,14 @@ func namedTensor(t *format.Tensor) Tensor {
 	return named
 }
 
-// IsUnnamed reports whether the file holds one tensor that it does not name, so that
-// the name of the file is all that there is.
+// IsUnnamed reports whether the file has no names of tensors, so that only its own name describes
+// them.
 func (f *File) IsUnnamed() bool {
 	return !f.Named || len(f.Tensors) == 1 && f.Tensors[0].Name == ""
 }
 
-// IsNamed reports whether the first bytes of the file at path are those of a file that
-// names its tensors, whatever its own name is: PyTorch's weights are called .bin too.
+// IsNamed reports whether the first bytes of the file at path are of a container that names its
+// tensors. The name of the file does not count: PyTorch's weights are called .bin too.
 func IsNamed(path string) bool {
 	file, err := openRegular(path)
 	if err != nil {

@@ -29,7 +29,7 @@ func open(t *testing.T, data []byte) *File {
 	return f
 }
 
-// TestStored is the rule how many elements the bytes of a tensor hold.
+// TestStored tests how many elements the bytes of a tensor hold.
 func TestStored(t *testing.T) {
 	s := func(d ...int64) tensor.Shape { return d }
 	broken := errors.New("broken")
@@ -135,7 +135,7 @@ func TestArray(t *testing.T) {
 	}
 }
 
-// mustHeader is an array of no dimensions.
+// mustHeader returns a numpy array without dimensions.
 func mustHeader(t *testing.T) []byte {
 	t.Helper()
 	header, err := npy.AppendHeader(nil, tensor.HostInt8, nil)
@@ -145,8 +145,8 @@ func mustHeader(t *testing.T) []byte {
 	return append(header, 7)
 }
 
-// TestSurplus warns of a tensor of a dump with more bytes than its shape needs, unless the
-// runtime rounds up to as many.
+// TestSurplus: a tensor of a dump with more bytes than its shape needs gives a warning, unless the
+// runtime's padding explains it.
 func TestSurplus(t *testing.T) {
 	for _, test := range []struct {
 		size int64

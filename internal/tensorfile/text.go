@@ -12,18 +12,17 @@ import (
 	"dumptool/internal/lang"
 )
 
-// maxNumbers is how many numbers of a text are held in memory: 64 MiB of them.
+// maxNumbers bounds the numbers of a text in memory: 64 MiB.
 const maxNumbers = 64 << 20 / 8
 
-// maxWord is more bytes than a number in a text has.
+// maxWord bounds the bytes of a number in a text.
 const maxWord = 4096
 
-// readText reads the numbers of a text file of size bytes, as numpy.savetxt
-// writes real ones: separated by white space, with comments from # to the end
-// of a line. It returns little-endian float64 elements, most at most, and their
-// size in bytes.
+// readText reads the numbers of a text file of size bytes in the form of numpy.savetxt for real
+// numbers: separated by white space, with comments from # to the end of the line. It returns
+// little-endian float64 elements, at most `most`, and their size in bytes.
 func readText(file io.ReaderAt, size, most int64) (io.ReaderAt, int64, error) {
-	// A number takes two bytes at least, so what the text needs is never more.
+	// A number takes at least two bytes: this bounds the memory.
 	numbers := make([]byte, 0, 8*min(size/2+1, most))
 	w := &words{line: 1}
 	s := bufio.NewScanner(io.NewSectionReader(file, 0, size))
@@ -49,9 +48,8 @@ func readText(file io.ReaderAt, size, most int64) (io.ReaderAt, int64, error) {
 	return bytes.NewReader(numbers), int64(len(numbers)), nil
 }
 
-// IsNumbers reports whether the beginning of a text is that of one with numbers, as
-// readText reads them: its first words are, up to one that may be cut off. A text without
-// words may be one of no numbers.
+// IsNumbers reports whether head begins a text of numbers, as readText reads them: all words are
+// numbers, except a last word that may be cut off. A text without words counts as well.
 func IsNumbers(head []byte) bool {
 	w := &words{line: 1}
 	for {
@@ -69,9 +67,9 @@ func IsNumbers(head []byte) bool {
 	}
 }
 
-// words splits a text at white space and leaves comments out.
+// words splits a text at white space and skips comments.
 type words struct {
-	line    int // of the word that was returned last
+	line    int // line of the last word
 	comment bool
 }
 
@@ -93,7 +91,7 @@ func (w *words) split(data []byte, atEOF bool) (advance int, token []byte, err e
 	}
 	switch {
 	case start == end || end == len(data) && !atEOF && end-start <= maxWord:
-		return start, nil, nil // the rest of the word is still to come
+		return start, nil, nil // incomplete word: wait for more
 	case end-start > maxWord:
 		return 0, nil, bufio.ErrTooLong
 	}
