@@ -76,8 +76,8 @@ func hasATBStatistics(f *Folder) bool {
 	return err == nil && atbProcess().MatchString(store.Base(store.Dir(abs)))
 }
 
-// atbName is the operator of folders: the last folders that begin with an id, before or after
-// excluded.
+// atbName returns the operator of folders: the last folders that begin with an id, without before
+// and after.
 func atbName(p folderPath) string {
 	if n := len(p); n > 0 && (p[n-1].Name == atbBefore || p[n-1].Name == atbAfter) {
 		p = p[:n-1]

@@ -11,14 +11,13 @@ import (
 	"dumptool/internal/store"
 )
 
-// Folders of CANN, after the public documentation of the Ascend toolkit and of
-// msprobe:
+// Folders of CANN, after the public documentation of the Ascend toolkit and of msprobe:
 //
 //	[{step}/]{time}/{device}[/{model name}][/{model id}/{step}]
 //	rank_{rank}/{time}/step_{step}/{time}/{device}/{model name}/{model id}/{iteration}
 //
-// Several processes write several start times side by side. A folder of dumps
-// without a start time above it is CANN's too.
+// Several processes write several start times side by side. A folder of dumps without a start time
+// above it counts as CANN's too.
 var cannProducer = producer{name: CANN, locate: locateCANN}
 
 func locateCANN(p folderPath, f *Folder) (place, bool) {
@@ -118,7 +117,7 @@ func runtimeOf(f *Folder) string {
 func finishHPAA(r *reader, folders []*Folder) {
 	for _, f := range folders {
 		if name := runtimeOf(f); name != "" && !f.side {
-			dir, _ := store.Rel(f.Path, store.Dir(name)) // both have the same beginning
+			dir, _ := store.Rel(f.Path, store.Dir(name)) // both begin with the folder of the run
 			file := &File{Folder: &Folder{Path: name, Dir: path.Join(f.Dir, filepath.ToSlash(dir))}, Name: sidefile.RuntimeName}
 			r.readOrder(file, ByRuntime, sidefile.ReadRuntime, func(of *Folder) bool { return of == f })
 		}

@@ -45,13 +45,13 @@ func (s *Statistics) Contradiction(src *tensorfile.Tensor, all *tensor.Stats) er
 	return nil
 }
 
-// isNarrow reports whether a file of float32 may hold a type: MindSpore stores bfloat16 so, msprobe
-// types of eight bits.
+// isNarrow reports whether a file of float32 may hold a type: MindSpore stores bfloat16 as float32,
+// msprobe stores 8-bit types as float32.
 func isNarrow(d tensor.DType) bool {
 	return d.Bits() <= 16 && (d.Host() == tensor.HostFloat16 || d.Host() == tensor.HostFloat32)
 }
 
-// isCodes reports whether bytes in a file are codes of a type that arrays do not have.
+// isCodes reports whether the bytes of a file are codes of a type that arrays lack.
 func isCodes(stored, d tensor.DType) bool {
 	isByte := func(d tensor.DType) bool { return d == tensor.Int8 || d == tensor.Uint8 }
 	return isByte(stored) && !isByte(d) && d != tensor.Bool && d.Bits() <= 8
@@ -111,10 +111,10 @@ func (h *held) extreme(said float64, of func(*tensor.Stats) *float64) (v float64
 	return v, !h.same(said, v)
 }
 
-// same reports whether the decimal number said may be v in the type of the statistics.
+// same reports whether the decimal number may be v in the type of the statistics.
 func (h *held) same(said, v float64) bool {
 	fraction, exp := math.Frexp(v)
-	half := math.Ldexp(math.Ceil(math.Abs(fraction))/2, exp-h.digits) // of the last digit, 0 of zero
+	half := math.Ldexp(math.Ceil(math.Abs(fraction))/2, exp-h.digits) // half of the last digit; 0 for zero
 	return said == v || float32(said) == float32(v) || said != said && v != v || math.Abs(said-v) < max(half, h.tiny)
 }
 
@@ -134,7 +134,7 @@ func (h *held) mean(said float64) (v float64, differs bool) {
 	case !isFinite(said):
 		return *h.Mean, count*h.largest() < h.limit
 	}
-	if said == 0 && count > h.limit { // PyTorch's sum of float16 is divided by a count that is infinite
+	if said == 0 && count > h.limit { // the element count overflows float16: PyTorch divides the sum by infinity
 		return *h.Mean, false
 	}
 	rms := h.largest()

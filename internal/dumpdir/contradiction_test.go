@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// statsOf are the statistics of values, by their formulas.
+// statsOf computes the statistics of values by their formulas.
 func statsOf(values []float64) *tensor.Stats {
 	s := &tensor.Stats{Count: int64(len(values))}
 	low, high, sum, squares, n := math.Inf(1), math.Inf(-1), 0.0, 0.0, 0.0
@@ -34,7 +34,7 @@ func statsOf(values []float64) *tensor.Stats {
 	return s
 }
 
-// repeated are n times a value.
+// repeated returns n times a value.
 func repeated(v float64, n int) []float64 {
 	all := make([]float64, n)
 	for i := range all {
@@ -43,7 +43,7 @@ func repeated(v float64, n int) []float64 {
 	return all
 }
 
-// TestContradiction has statistics that PyTorch 1.13 makes of the values, and others. want is the
+// TestContradiction has statistics that PyTorch 1.13 computes, and wrong ones. want is the
 // statistic that differs, empty for none.
 func TestContradiction(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
@@ -132,8 +132,8 @@ func TestContradiction(t *testing.T) {
 	}
 }
 
-// TestContradictionOfTypes: a value of each bit pattern of float16 and bfloat16 is itself, and its
-// neighbours are others, as decimals with the digits that tell them apart.
+// TestContradictionOfTypes: a value of each bit pattern of float16 and bfloat16 equals itself and
+// differs from its neighbours, as decimals with just enough digits.
 func TestContradictionOfTypes(t *testing.T) {
 	for _, d := range []tensor.DType{tensor.Float16, tensor.BFloat16} {
 		dec, err := tensor.NewDecoder(d)

@@ -10,9 +10,8 @@ import (
 	"dumptool/internal/sidefile"
 )
 
-// FuzzCoordinates: a path has coordinates whatever it is; start times are in none
-// of them, numbers have no leading zeros, and what no coordinate stands for is a
-// part of the path.
+// FuzzCoordinates: every path has coordinates, without start times and without leading zeros; the
+// rest of the path is in Folder.
 func FuzzCoordinates(f *testing.F) {
 	for _, test := range trees {
 		for name := range test.files {

@@ -343,8 +343,8 @@ func (r *roundGraph) finish() {
 	r.round.side.ir.Source = "graph " + strings.Join(slices.Compact(r.files), ", ")
 }
 
-// GraphFiles reads graphs saved by MindSpore. The graphs of ranks are often alike; it parses only
-// one of several alike texts. Several goroutines may read.
+// GraphFiles reads graphs saved by MindSpore. Graphs of ranks are often alike: of texts that are
+// alike it parses only one. Several goroutines may read.
 type GraphFiles struct {
 	mu    sync.Mutex
 	files map[int64]*graphShare // by their sizes

@@ -16,8 +16,7 @@ import (
 	"dumptool/internal/graph"
 )
 
-// goldenTree makes a tree of testdata/golden/mindspore, of whose dumps the names are
-// there.
+// goldenTree makes the tree of testdata/golden/mindspore, from the list of the names of its dumps.
 func goldenTree(t *testing.T, name string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), name)
@@ -40,8 +39,8 @@ func goldenTree(t *testing.T, name string) string {
 	return to
 }
 
-// TestGraphs: what the graphs of the trees say about operators that were dumped is what
-// an independent program finds.
+// TestGraphs compares the graph data of dumped operators with the results of an independent
+// program.
 func TestGraphs(t *testing.T) {
 	t.Parallel()
 	type edge struct {
@@ -92,7 +91,7 @@ func TestGraphs(t *testing.T) {
 	}
 }
 
-// checkFlow checks the edges between operators that both were dumped.
+// checkFlow checks the edges between dumped operators.
 func checkFlow(t *testing.T, round *Round, edges func(func(name string, inputs []any))) (checked int) {
 	t.Helper()
 	dumped := func(name string) *Op {
@@ -131,8 +130,8 @@ func checkFlow(t *testing.T, round *Round, edges func(func(name string, inputs [
 	return checked
 }
 
-// TestGraphOrder: without a file of the order the graph gives it; a graph that is cut
-// is a problem of the run.
+// TestGraphOrder: without an order file the graph gives the order; a truncated graph is a problem
+// of the run.
 func TestGraphOrder(t *testing.T) {
 	t.Parallel()
 	dir := goldenTree(t, "v20_sync")
@@ -150,7 +149,7 @@ func TestGraphOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		round := run.Rounds[len(run.Rounds)-1] // the first is that of constants
+		round := run.Rounds[len(run.Rounds)-1] // the first is the round of constants
 		if round.Order.By != ByIR || !strings.HasSuffix(round.Ops[0].Name, "TransData-op533") || !strings.HasSuffix(round.Ops[3].Name, "Conv2D-op537") {
 			t.Errorf("order by %s: %s, %s", round.Order.By, round.Ops[0].Name, round.Ops[3].Name)
 		}
@@ -163,8 +162,8 @@ func TestGraphOrder(t *testing.T) {
 	}
 }
 
-// TestUndumped: operators that were not dumped stand in the flow with their names, up to
-// eight above one that was, and each once.
+// TestUndumped: operators without a dump are in the flow with their names, up to eight levels above
+// a dumped operator, and each once.
 func TestUndumped(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -220,7 +219,7 @@ func TestUndumped(t *testing.T) {
 				want += " @g:%26"
 			case 27:
 				want += " @g:%27"
-			case 28: // the first that is met has the name
+			case 28: // the first one found has the name
 				want += " Default/Op-op27"
 			default:
 				want += fmt.Sprintf(" Default/Op-op%d", i)
@@ -235,8 +234,8 @@ func TestUndumped(t *testing.T) {
 	}
 }
 
-// TestGraphFiles: of texts that are alike one is read, others are read each, and nothing
-// is kept of files that have been read.
+// TestGraphFiles: of texts that are alike one is parsed, others are parsed each, and no graph is
+// kept after its last file.
 func TestGraphFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -267,7 +266,7 @@ func TestGraphFiles(t *testing.T) {
 	}
 	files.Expect(filepath.Join(dir, "nosuch"))
 	graphs, errs := make([]*graph.IR, len(names)), make([]error, len(names))
-	// The first file of a size is the one that those like it share: that is rank 0.
+	// The first file of a size is the shared one: rank 0.
 	graphs[0], errs[0] = files.Read(names[0], false)
 	var reading sync.WaitGroup
 	for i, name := range names[1:] {

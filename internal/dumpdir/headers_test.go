@@ -33,8 +33,8 @@ func dump(t *testing.T, op string, outputs int) string {
 	return b.String()
 }
 
-// TestReadHeaders: the headers say which tensors there are, the names of the
-// operators in full, and what unknown files are.
+// TestReadHeaders: headers list the tensors and the full names of operators, and identify unknown
+// files.
 func TestReadHeaders(t *testing.T) {
 	whole := dump(t, "net/conv", 2)
 	r := open(t, map[string]string{
@@ -83,8 +83,8 @@ func TestReadHeaders(t *testing.T) {
 	}
 }
 
-// TestHeadersOfEmptyFiles: a file that is empty is one problem, unless its name says
-// that it has no elements.
+// TestHeadersOfEmptyFiles: an empty file is one problem, unless its name gives a shape without
+// elements.
 func TestHeadersOfEmptyFiles(t *testing.T) {
 	r := open(t, map[string]string{"rank_0/Net/0/1/A.x.1.2." + stamp1: "", "rank_0/Net/0/1/b_output_0_shape_0_Float16_DefaultFormat.bin": ""})
 	if err := r.ReadHeaders(context.Background(), HeaderOptions{}); err != nil {
@@ -95,7 +95,7 @@ func TestHeadersOfEmptyFiles(t *testing.T) {
 	}
 }
 
-// TestReadHeadersOfOneFile: a file that was given has to hold tensors.
+// TestReadHeadersOfOneFile: a file given by the user must hold tensors.
 func TestReadHeadersOfOneFile(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, named("notes"))

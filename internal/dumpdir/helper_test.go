@@ -30,7 +30,7 @@ func write(t testing.TB, root string, files map[string]string) {
 	}
 }
 
-// named makes files of some content.
+// named returns files with some content.
 func named(names ...string) map[string]string {
 	files := make(map[string]string)
 	for _, name := range names {
@@ -39,7 +39,7 @@ func named(names ...string) map[string]string {
 	return files
 }
 
-// open makes files in a folder and opens it.
+// open writes files to a folder and opens it.
 func open(t testing.TB, files map[string]string) *Run {
 	t.Helper()
 	root := t.TempDir()
@@ -65,8 +65,7 @@ func rounds(r *Run) []string {
 	return all
 }
 
-// ops lists the operators of a round, with the execution where there are several
-// and the tensors that are listed.
+// ops lists the operators of a round with their tensors, and their executions if there are several.
 func ops(r *Round) []string {
 	var all []string
 	for _, op := range r.Ops {

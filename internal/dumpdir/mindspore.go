@@ -84,7 +84,7 @@ func locateRank(rank string, p folderPath) (place, bool) {
 		}
 		return at, true
 	case len(p) < 2 || !p[1].IsNumber():
-		return at, false // no folder of MindSpore, or of no round
+		return at, false // not a folder of MindSpore, or outside all rounds
 	}
 	at.at.Model, at.at.Graph = p[0].Name, number(p[1].Value)
 	rest := p[2:]

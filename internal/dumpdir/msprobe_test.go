@@ -14,13 +14,13 @@ import (
 
 const msprobeGolden = "../../testdata/golden/inputs/msprobe"
 
-// leaf is a tensor as dump.json has it; more are its further members.
+// leafJSON is a tensor of dump.json; more are further members.
 func leafJSON(more string) string {
 	return `{"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2]` + more + `}`
 }
 
-// TestMSProbeCalls: operators have the lines of the script and the modules around
-// them, and calls without tensors are kept.
+// TestMSProbeCalls: operators have lines of the script and modules, and calls without tensors are
+// kept.
 func TestMSProbeCalls(t *testing.T) {
 	r := openAt(t, filepath.Join(msprobeGolden, "mindspore", "npu"), Options{})
 	if len(r.Problems) > 0 || len(r.Rounds) != 1 || len(r.Rounds[0].Calls) != 18 || r.Rounds[0].Header.Task != "tensor" {
@@ -40,8 +40,8 @@ func TestMSProbeCalls(t *testing.T) {
 	}
 }
 
-// TestMSProbeFlow: equal digests, or equal types, shapes and statistics, say who feeds
-// whom: the last call before, and a function rather than the module around it.
+// TestMSProbeFlow: equal digests, or equal types, shapes and statistics, give the producer of an
+// input: the last call before, and a function rather than the module around it.
 func TestMSProbeFlow(t *testing.T) {
 	digest := func(crc string) string { return leafJSON(`, "md5": "` + crc + `"`) }
 	stats := func(norm string) string {
@@ -86,8 +86,7 @@ func TestMSProbeTasks(t *testing.T) {
 	}
 }
 
-// TestMSProbeFile: a dump.json itself may be given. Its tensors lie beside it, and
-// nowhere else.
+// TestMSProbeFile: the user may give dump.json itself. Its tensors lie beside it and nowhere else.
 func TestMSProbeFile(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, map[string]string{
@@ -153,8 +152,8 @@ func TestMSProbeLinks(t *testing.T) {
 	}
 }
 
-// TestMSProbeDamaged: what stands before the damage counts, and the problem says where
-// it is; of a dump.json that is refused the tensors go by their names.
+// TestMSProbeDamaged: entries before the damage count, and the problem has its place; without a
+// usable dump.json the names of the files give the tensors.
 func TestMSProbeDamaged(t *testing.T) {
 	files := func(dump string) map[string]string {
 		return map[string]string{"dump.json": dump, "stack.json": "[", "construct.json": `{"B": 1`,
@@ -191,8 +190,8 @@ func TestMSProbeDamaged(t *testing.T) {
 	}
 }
 
-// TestMSProbeMissing: statistics stand for a file that is missing, and one problem says of
-// how many; without any it is an error, but for a tensor without elements.
+// TestMSProbeMissing: statistics replace missing files, with one problem that counts them; a
+// missing file without statistics is an error, unless the tensor has no elements.
 func TestMSProbeMissing(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, map[string]string{
@@ -221,8 +220,7 @@ func TestMSProbeMissing(t *testing.T) {
 	}
 }
 
-// TestMSProbeOdd: what no tensor has is left out and named with its entry, and the rest
-// counts.
+// TestMSProbeOdd: impossible values are dropped and reported with their entry, the others count.
 func TestMSProbeOdd(t *testing.T) {
 	tensorOf := func(dtype, more string) string {
 		return `{"type": "torch.Tensor", "dtype": "` + dtype + `", "shape": [2]` + more + `}`

@@ -115,7 +115,7 @@ func (s *NameSet) keep(op *Op) {
 }
 
 // TakenFrom returns the number of components of the shortest beginning of a path that is in the
-// set, such as Op, Op/12, /Op/12/ or /Op/12/input/self: -1 for none, 0 for the nil set.
+// set, such as Op, Op/12, /Op/12/ or /Op/12/input/self: -1 if no beginning is, 0 for the nil set.
 func (s *NameSet) TakenFrom(path []string) int {
 	if s == nil {
 		return 0

@@ -41,7 +41,7 @@ func TestNameSetWants(t *testing.T) {
 	}
 }
 
-// TestTakenFrom finds the shortest part of a path that a set names.
+// TestTakenFrom finds the shortest beginning of a path that is in a set.
 func TestTakenFrom(t *testing.T) {
 	path := []string{"Op", "12", "input", "self"}
 	for _, tt := range []struct {

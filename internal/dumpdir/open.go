@@ -64,7 +64,7 @@ type folderDevice struct {
 type entry struct {
 	identity
 	file       *File
-	at         *Coordinates // of its folder, shared
+	at         *Coordinates // coordinates of the folder, shared
 	statistics *Statistics
 	execution  int
 	// call and leaf are the call and the tensor in dump.json, nil for none.

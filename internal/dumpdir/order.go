@@ -17,7 +17,7 @@ type OrderBy string
 
 // The sources.
 const (
-	// Auto is the first source that exists and knows at least half of the operators.
+	// Auto is the first source that exists and has at least half of the operators.
 	Auto         OrderBy = ""
 	ByDumpJSON   OrderBy = "dump.json"
 	ByRuntime    OrderBy = "runtime"
@@ -64,9 +64,9 @@ type Order struct {
 	By OrderBy `json:"-"`
 	// Name is the name of the source.
 	Name string `json:"-"`
-	// Source is the source of the order, with the number of operators that it knows.
+	// Source describes the source and the number of operators in it.
 	Source lang.Sentence `json:"source"`
-	// Known is the number of operators that the source knows, Of the number of all.
+	// Known is the number of operators in the source, Of the number of all.
 	Known int `json:"known"`
 	Of    int `json:"of"`
 	// Rejected are the sources that are not used, with the reasons. Graphs are listed with the
@@ -236,8 +236,8 @@ func byList(list *sidefile.Order, items []Item) *ranking {
 	return byKey(list.Source, items, func(item *Item) (int, bool) { return list.Find(item.Names...) }, cmp.Compare)
 }
 
-// byExecution ranks items by MindSpore's execution order. The file names of synchronous dumps of
-// some versions have the last segment of the operator's name only.
+// byExecution ranks items by MindSpore's execution order. In file names of synchronous dumps some
+// versions write only the last segment of the operator's name.
 func byExecution(list *sidefile.Order, items []Item) *ranking {
 	if list == nil {
 		return nil
@@ -410,7 +410,7 @@ func places[K any](items []Item, key func(*Item) (K, bool), compareKeys func(K, 
 type Flow struct {
 	// Graph is nil if the data flow is unknown.
 	Graph *graph.Graph `json:"-"`
-	// Source is the source of the data flow, with the number of operators that it knows.
+	// Source describes the source of the data flow and the number of operators in it.
 	Source lang.Sentence `json:"source"`
 	// Known is the number of operators that the graph has, Of the number of all.
 	Known int `json:"known"`
@@ -433,7 +433,7 @@ func (s *Sources) Flow(items []Item) Flow {
 			}
 		}
 		switch {
-		case 2*known < f.Of && (g == s.dumpFlow || g == s.ir): // nobody gave it
+		case 2*known < f.Of && (g == s.dumpFlow || g == s.ir): // the user did not give it
 		case known == 0:
 			f.Rejected = append(f.Rejected, lang.Sayf("%s: 0 of its %d operators occur in this run: it is not used", "%s：其 %d 个算子均未出现在本次运行中，不使用", sourceName(g.Source), ops))
 		case 2*known < f.Of:

@@ -86,8 +86,8 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// TestWeakOrders: timestamps and ids count only where they can order operators, and
-// numbers in names only where all names have one.
+// TestWeakOrders: timestamps and ids count only if they can order operators, numbers in names only
+// if all names have one.
 func TestWeakOrders(t *testing.T) {
 	for name, test := range map[string]struct {
 		items []Item
@@ -136,8 +136,7 @@ func TestRankMissing(t *testing.T) {
 	}
 }
 
-// TestOrderOfUser: what the user gives comes before what the run has, and orders
-// every round.
+// TestOrderOfUser: sources of the user come before sources in the run, and order every round.
 func TestOrderOfUser(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, named("20200808163566/0/m/1/0/A.x.1."+stamp1, "20200808163566/0/m/1/0/A.y.1."+stamp2,
@@ -155,8 +154,8 @@ func TestOrderOfUser(t *testing.T) {
 	}
 }
 
-// TestGraphOrders: a consumer map orders arrays, from the inputs to the outputs, and
-// says who feeds whom; a graph of other operators is not used, and said.
+// TestGraphOrders: a consumer map orders arrays from the inputs to the outputs and gives the data
+// flow; a graph of other operators is rejected with a message.
 func TestGraphOrders(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, named("a.npy", "b.npy", "c.npy", "d.npy"))
@@ -178,13 +177,13 @@ func TestGraphOrders(t *testing.T) {
 	if diff := cmp.Diff(lang.Plains(want), round.Flow.Rejected); diff != "" {
 		t.Error(diff)
 	}
-	if len(round.Order.Rejected) != 0 { // they are graphs, of which Flow says it
+	if len(round.Order.Rejected) != 0 { // graphs are rejected in Flow
 		t.Errorf("rejected %q", round.Order.Rejected)
 	}
 }
 
-// TestOrderOfPairs: what two rounds hold is ordered by what the NPU's has, and by
-// what the reference has else.
+// TestOrderOfPairs: two rounds are ordered by the sources of the NPU's round, else by the sources
+// of the reference's.
 func TestOrderOfPairs(t *testing.T) {
 	ref := open(t, map[string]string{"a.npy": "x", "b.npy": "x", sidefile.RuntimeName: "b\na\n"})
 	npu := open(t, named("a.npy", "b.npy"))
@@ -199,9 +198,8 @@ func TestOrderOfPairs(t *testing.T) {
 	}
 }
 
-// TestRecordedOperators reads a file of torch.utils.dumper: the tensors of an execution
-// are an operator, and the executions are in the order of their numbers, which is not
-// that of their names.
+// TestRecordedOperators reads a file of torch.utils.dumper: the tensors of an execution are an
+// operator, and executions are in the order of their numbers, not of their names.
 func TestRecordedOperators(t *testing.T) {
 	path := filepath.Join("..", "..", "testdata", "golden", "inputs", "h5", "npu.h5")
 	for _, tt := range []struct {
@@ -242,7 +240,7 @@ func TestRecordedOperators(t *testing.T) {
 	}
 }
 
-// TestRankBySequence orders by the numbers of executions; what has none comes last.
+// TestRankBySequence orders by the numbers of executions; operators without a number come last.
 func TestRankBySequence(t *testing.T) {
 	items := []Item{{Names: []string{"c"}, Seq: 10}, {Names: []string{"b"}, Seq: 9}, {Names: []string{"a"}}, {Names: []string{"d"}, Seq: 10}}
 	order, places, err := new(Sources).Rank(items)

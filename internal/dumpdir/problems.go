@@ -25,8 +25,8 @@ func (r *Run) problem(kind ProblemKind, name string, at Coordinates, err error) 
 	r.Problems = append(r.Problems, Problem{kind, name, at, lang.Failed(err)})
 }
 
-// TreeWarnings are the oddities of mapping.csv files and the problems of the tree that reading the
-// tensors does not show.
+// TreeWarnings are the oddities of mapping.csv files, and the problems of the tree that reading the
+// tensors does not report.
 func (r *Run) TreeWarnings() []lang.Sentence {
 	all := slices.Clone(r.Warnings)
 	for i := range r.Problems {

@@ -183,8 +183,9 @@ func deviceOf(n *filename.Info) string {
 	return strconv.FormatUint(n.Dump.DeviceID, 10)
 }
 
-// arraysProducer has arrays and other files of no known producer, or taken out of its folders.
-// Folders with names of ranks and steps are ranks and steps; other folders have no meaning.
+// arraysProducer has arrays and other files of no known producer, or moved out of the folders of
+// their producer. Folders named like ranks and steps are ranks and steps; other folders have no
+// meaning.
 var arraysProducer = producer{name: Arrays, locate: func(p folderPath, _ *Folder) (place, bool) { return locateAny(p), true }}
 
 // locateAny reads folders such as rank_0, device_0, step_0, step0 and iteration_0,

@@ -14,7 +14,7 @@ const (
 	stamp3 = "1624605159829579"
 )
 
-// trees are folders as each producer writes them, after its documentation.
+// trees are folders of each producer, after its documentation.
 var trees = []struct {
 	name     string
 	producer Producer
@@ -289,8 +289,7 @@ func TestProducers(t *testing.T) {
 	}
 }
 
-// TestSeveralProducers: a tree of MindSpore with dumps of CANN and arrays is one
-// run.
+// TestSeveralProducers: a tree of MindSpore with dumps of CANN and arrays is one run.
 func TestSeveralProducers(t *testing.T) {
 	r := open(t, named("rank_0/Net/0/2/A.x.1.2."+stamp1, "20200808163566/1/net/11/0/A.x.1.2."+stamp1, "own/x.npy"))
 	if diff := cmp.Diff([]Producer{MindSpore, CANN, Arrays}, r.Producers); diff != "" {
@@ -302,8 +301,8 @@ func TestSeveralProducers(t *testing.T) {
 	}
 }
 
-// TestRecords: overflow records are no tensors, whatever wrote them, and have the
-// round of their folders.
+// TestRecords: overflow records of every producer are no tensors, and have the round of their
+// folders.
 func TestRecords(t *testing.T) {
 	r := open(t, named("rank_0/Net/0/2/A.x.1.2."+stamp1, "rank_0/Net/0/2/Opdebug.Node_OpDebug.1.2."+stamp1,
 		"rank_0/debug_files/2/Opdebug.Node_OpDebug.0.0."+stamp1+".output.0.json", "rank_0/debug_files/2/OpDebug.Node_Opdebug.1.2"))
@@ -324,8 +323,8 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestProducts: an array beside the dump that it was made from, or in a folder of
-// outputs, holds nothing new, whatever its name says about layouts.
+// TestProducts: an array beside the dump that it was converted from, or in a folder of outputs, is
+// a product, whatever layout its name has.
 func TestProducts(t *testing.T) {
 	dump := "20200808163566/0/net/11/0/Add.x.1.2." + stamp1
 	r := open(t, named(dump, dump+".output.0.npy", dump+".output.0.NC1HWC0.float16.npy", dump+".input.0.NC1HWC0.float16.npy",
@@ -345,7 +344,7 @@ func TestProducts(t *testing.T) {
 	}
 }
 
-// TestRecordsOfRecords: the JSON of a record that is there too is made from it.
+// TestRecordsOfRecords: JSON converted from a record in the run is a product.
 func TestRecordsOfRecords(t *testing.T) {
 	record := "Opdebug.Node_OpDebug.1.2." + stamp1
 	r := open(t, named("rank_0/Net/0/2/"+record, "rank_0/Net/0/2/"+record+".output.0.json", "out/"+record+".output.0.json",
@@ -360,8 +359,8 @@ func TestRecordsOfRecords(t *testing.T) {
 	}
 }
 
-// TestNoRaw: elements without a header are no tensors where nobody says what they
-// are. The names of synchronous dumps and the headers of ATB do.
+// TestNoRaw: files of elements without a header are no tensors if neither name nor user gives their
+// type. Names of synchronous dumps and headers of ATB give it.
 func TestNoRaw(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, named("a.bin", "notes.txt", "A.x.1.2."+stamp1+".output.0.bin", "b.npy", "c_output_0_shape_2_Float16_DefaultFormat.bin"))
@@ -372,8 +371,7 @@ func TestNoRaw(t *testing.T) {
 	}
 }
 
-// TestDeviceOfName: the names of sliced operators have the device where the folders
-// do not.
+// TestDeviceOfName: the device of a sliced operator comes from its name if the folders have none.
 func TestDeviceOfName(t *testing.T) {
 	r := open(t, named("A.x.1.2."+stamp1+".4.1.0.6"))
 	if diff := cmp.Diff([]string{"rank 6: x(*)"}, rounds(r)); diff != "" {
@@ -381,8 +379,8 @@ func TestDeviceOfName(t *testing.T) {
 	}
 }
 
-// TestPathsAboveTheTree: a number above a start time is a step only below the path
-// that was given, and what the folders below it say counts before that path.
+// TestPathsAboveTheTree: a number above a start time is a step only below the given path, and
+// folders below the given path count before folders above it.
 func TestPathsAboveTheTree(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "step_9", "rank_8", "12")
 	write(t, root, named("20200808163566/0/net/11/3/A.x.1."+stamp1))
@@ -397,7 +395,7 @@ func TestPathsAboveTheTree(t *testing.T) {
 	}
 }
 
-// TestCutDumpJSON: of a dump.json that is cut the whole entries count.
+// TestCutDumpJSON: the complete entries of a truncated dump.json count.
 func TestCutDumpJSON(t *testing.T) {
 	r := open(t, map[string]string{
 		"dump.json":                     `{"task": "t", "data": {"B": {"x": [NaN, "}"]}, "A": {}, "C": {"cut`,

@@ -22,7 +22,7 @@ func roundsAt(texts ...string) []*Round {
 	return all
 }
 
-// shown lists what PairRounds found.
+// shown lists the result of PairRounds.
 func shown(p *RoundPairs) []string {
 	short := func(r *Round) string {
 		return strings.TrimRight(strings.Join([]string{r.At.Rank, r.At.Step, r.At.Graph, r.At.Model, r.At.Folder}, "/"), "/")
@@ -79,7 +79,7 @@ func TestPairRounds(t *testing.T) {
 	}
 }
 
-// cannRun writes a run of two devices and steps as CANN does.
+// cannRun writes a run of two devices and steps in the folders of CANN.
 func cannRun(t *testing.T, start string, steps, operators int) *Run {
 	t.Helper()
 	var names []string
@@ -98,8 +98,8 @@ func cannRun(t *testing.T, start string, steps, operators int) *Run {
 	return open(t, files)
 }
 
-// TestRunsOfCANNPair is R1: two runs as CANN writes them, with other start times,
-// pair by device, model and step.
+// TestRunsOfCANNPair (R1): two runs of CANN with different start times pair by device, model and
+// step.
 func TestRunsOfCANNPair(t *testing.T) {
 	ref, npu := cannRun(t, "1", 3, 2), cannRun(t, "4", 3, 2)
 	p := PairRounds(ref.Rounds, npu.Rounds)
@@ -110,7 +110,7 @@ func TestRunsOfCANNPair(t *testing.T) {
 	}
 }
 
-// TestSynchronousAndAsynchronous is R4: the same net dumped in both ways.
+// TestSynchronousAndAsynchronous (R4): the same net dumped in both ways.
 func TestSynchronousAndAsynchronous(t *testing.T) {
 	async := open(t, named("device_7/Net_graph_0/0/3/ReLU.Default_relu_ReLU-op515.5.6."+stamp1))
 	sync := open(t, named("Net/0/iteration_3/Default--relu--ReLU-op516_output_0_shape_1_2_Float32_NCHW.bin"))

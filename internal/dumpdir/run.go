@@ -2,19 +2,18 @@
 // rounds (rank, step, graph, model), the operators of each round in execution order
 // with their tensors, the data flow, and the problems of the tree.
 //
-// Open lists. It goes by the names of folders and files, and reads only the small
-// files beside the dumps: mapping.csv, execution orders, tables of statistics and
-// the keys of dump.json. ReadHeaders opens the files whose names do not tell their
-// tensors. No tensor data is read.
+// Open lists. It uses the names of folders and files, and reads only the small files beside the
+// dumps: mapping.csv, execution orders, tables of statistics and the keys of dump.json. ReadHeaders
+// opens the files whose names do not give their tensors. No tensor data is read.
 //
 //	run, err := dumpdir.Open(ctx, []string{dir}, dumpdir.Options{})
 //	for _, round := range run.Rounds {
 //		for _, op := range round.Ops { ... op.Tensors ... }
 //	}
 //
-// The producers are a table, with a file each: a new producer takes a file that
-// recognises its folders and reads their names and side files, and a line in
-// producers. The sources of the execution order are a table too.
+// The producers are a table, with a file each: a new producer takes a file that recognises its
+// folders and reads their names and side files, and a line in producers. The sources of the
+// execution order are a table too.
 //
 // PairRounds pairs the rounds of two runs; compare/pair pairs their tensors.
 package dumpdir
@@ -93,9 +92,9 @@ type Round struct {
 	// Software are the programs that made the dumps, from files beside them.
 	Software []Software
 
-	folders []*Folder // that hold the tensors
-	side    Sources   // in the run
-	sources Sources   // in the run, and given to Arrange
+	folders []*Folder // folders of the tensors
+	side    Sources   // sources in the run
+	sources Sources   // sources in the run and from Arrange
 }
 
 // Op is one execution of an operator.
@@ -180,8 +179,8 @@ func (t *Tensor) Whole() bool { return t.Kind == "" }
 // File is a file of a run.
 type File struct {
 	Folder *Folder
-	// Name is the original name of the file if mapping.csv has it, else its name. All decisions
-	// go by it. It comes from a file and may hold anything.
+	// Name is the original name of the file if mapping.csv has it, else its name. All decisions use
+	// it. It comes from a file and may hold any bytes.
 	Name string
 	Size int64 // in bytes
 	Role Role
@@ -268,15 +267,15 @@ type ProblemKind string
 
 // The kinds of problems.
 const (
-	Unreadable  ProblemKind = "unreadable"   // a file or folder
-	Cut         ProblemKind = "cut"          // a file is shorter than it says, or empty
-	MissingRank ProblemKind = "missing rank" // between other ranks
-	MissingStep ProblemKind = "missing step" // of other ranks
+	Unreadable  ProblemKind = "unreadable"   // of a file or folder
+	Cut         ProblemKind = "cut"          // the file is empty or shorter than its header says
+	MissingRank ProblemKind = "missing rank" // rank missing between other ranks
+	MissingStep ProblemKind = "missing step" // step that other ranks have
 	Empty       ProblemKind = "empty"        // a rank or step without tensors
-	Repeated    ProblemKind = "repeated"     // a round with several start times
+	Repeated    ProblemKind = "repeated"     // round with several start times
 	BadSide     ProblemKind = "side file"    // an unusable side file
 	LinkedDir   ProblemKind = "linked folder"
-	NoElements  ProblemKind = "no elements" // statistics, but no file with elements
+	NoElements  ProblemKind = "no elements" // statistics without a file of elements
 	Contradicts ProblemKind = "contradicts" // a file differs from dump.json
 )
 

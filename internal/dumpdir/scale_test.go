@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestScale: a file takes at most 1 KiB of memory.
+// TestScale: a run takes at most 1 KiB of memory per file.
 func TestScale(t *testing.T) {
 	const most = 1 << 10
 	if perFile, _ := openLarge(t, 100); perFile > most {
@@ -18,7 +18,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// TestScaleOfFolders: so does one of a tree with a folder for every two files.
+// TestScaleOfFolders is TestScale with a folder for every two files.
 func TestScaleOfFolders(t *testing.T) {
 	const operators, files, most = 300, 4 * 300, 1 << 10
 	root := t.TempDir()
@@ -45,8 +45,7 @@ func BenchmarkOpen(b *testing.B) {
 	b.ReportMetric(float64(perFile), "B/file")
 }
 
-// openLarge makes a run of 4 ranks and 5 steps, and returns how much memory a file
-// of it takes.
+// openLarge makes a run of 4 ranks and 5 steps, and returns its memory per file.
 func openLarge(t testing.TB, operators int) (perFile int64, root string) {
 	t.Helper()
 	const ranks, steps = 4, 5
@@ -73,7 +72,7 @@ func openLarge(t testing.TB, operators int) (perFile int64, root string) {
 	return perFile, root
 }
 
-// measure opens a folder and returns how much memory a file of it takes.
+// measure opens a folder and returns the memory of the run per file.
 func measure(t testing.TB, root string, files int) (perFile int64, r *Run) {
 	t.Helper()
 	var before, after runtime.MemStats

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSoftware: what files beside dumps say of who made them is of the rounds of their rank;
-// what says nothing, or is broken, leaves the dumps as they are.
+// TestSoftware: files beside dumps give the software of the rounds of their rank; files without
+// software, or broken files, change nothing.
 func TestSoftware(t *testing.T) {
 	t.Parallel()
 	const dump = "/Net/0/2/Add.Add-op1.0.0." + stamp1 + ".output.0.DefaultFormat.npy"

@@ -81,8 +81,8 @@ func (s *Statistics) tidy() (odd string) {
 	return odd
 }
 
-// CountOf returns a number of elements, nil where the table does not have it. A number that no
-// tensor can have is 0.
+// CountOf returns a number of elements, nil if the table does not have it. An impossible number is
+// 0.
 func (s *Statistics) CountOf(what Statistic) *int64 {
 	v, ok := s.Values.Get(what)
 	if !ok {

@@ -33,7 +33,7 @@ func numbersOf(values map[Statistic]float64) Numbers {
 	return n
 }
 
-// TestStatisticText: the names of statistics lead back to them, others to an error.
+// TestStatisticText: names of statistics parse back, other names are errors.
 func TestStatisticText(t *testing.T) {
 	for s := range statistics {
 		var got Statistic
@@ -46,7 +46,7 @@ func TestStatisticText(t *testing.T) {
 	}
 }
 
-// TestStatistics reads tables as each version of each producer writes them.
+// TestStatistics reads tables in the form of each version of each producer.
 func TestStatistics(t *testing.T) {
 	nan := math.NaN()
 	for text, want := range map[string]statisticRow{
@@ -107,8 +107,8 @@ func TestBadStatistics(t *testing.T) {
 	}
 }
 
-// TestStatisticsInOneFile: titles may stand again behind rows, in another order, and rows
-// may end with a comma. Numbers that no tensor has are left out and named.
+// TestStatisticsInOneFile: titles may be repeated after rows, in another order, and rows may end
+// with a comma. Impossible numbers are dropped and reported.
 func TestStatisticsInOneFile(t *testing.T) {
 	rows, err := readAll(t, "Op Name,IO,Slot,Max Value,Min Value,L2Norm Value,\na,output,0,1,2,3,\nb,output,0,2,1,3\n"+
 		"Op Name,Min Value,Max Value,Slot,IO\nc,4,5,1,input\nd,4,5,1,sideways\ne,4,5,2,output,\n")
@@ -119,7 +119,7 @@ func TestStatisticsInOneFile(t *testing.T) {
 		{opName: "e", kind: tensor.Output, index: 2, Statistics: Statistics{Values: numbersOf(map[Statistic]float64{Max: 5, Min: 4})}},
 	}
 	if len(rows) > 0 {
-		rows[0].Values.values[Max], rows[0].Values.values[Min] = 0, 0 // forgotten, whatever is left of them
+		rows[0].Values.values[Max], rows[0].Values.values[Min] = 0, 0 // impossible numbers, dropped
 	}
 	if diff := cmp.Diff(want, rows, cmp.AllowUnexported(statisticRow{}, Numbers{})); diff != "" {
 		t.Error(diff)
@@ -130,7 +130,7 @@ func TestStatisticsInOneFile(t *testing.T) {
 	}
 }
 
-// TestCountOf reads numbers of elements, and numbers that no tensor can have.
+// TestCountOf reads numbers of elements, and impossible numbers.
 func TestCountOf(t *testing.T) {
 	for _, tt := range []struct{ value, want float64 }{{0, 0}, {7, 7}, {1 << 40, 1 << 40}, {-5, 0}, {1e300, 0}, {math.NaN(), 0}, {math.Inf(1), 0}} {
 		var s Statistics

@@ -51,7 +51,7 @@ type Options struct {
 // NoIR is the IR that reads no graphs of MindSpore.
 const NoIR = "off"
 
-// walker lists the files of a run in a fixed order: paths as given, the entries of folders by name.
+// walker lists the files of a run in a fixed order: paths as given, entries of folders by name.
 type walker struct {
 	run  *Run
 	opt  Options
@@ -138,7 +138,7 @@ func absolute(name string) string {
 	return name
 }
 
-// folder lists a folder and those in it.
+// folder lists a folder and its subfolders.
 func (w *walker) folder(ctx context.Context, dir, rel string, parent *Folder) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -159,7 +159,7 @@ func (w *walker) folder(ctx context.Context, dir, rel string, parent *Folder) er
 		entries, err = store.ReadDir(dir)
 	}
 	if err != nil {
-		// It counts as a file, because it cannot be listed.
+		// The folder counts as a file, because it cannot be listed.
 		w.run.Files = append(w.run.Files, &File{Folder: f, Name: store.Base(dir), Err: err})
 	}
 	names := w.mappingOf(f, abs, entries)

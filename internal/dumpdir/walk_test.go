@@ -12,8 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// listed lists the files of a run below its folder, with the stored name where it
-// is another.
+// listed lists the files of a run below its folder, with the stored name if it differs.
 func listed(t *testing.T, r *Run) []string {
 	t.Helper()
 	var all []string
@@ -66,9 +65,8 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// TestLinks: a link to a file is followed, out of the folder too, as people collect
-// the dumps that they look into; one to a folder is not, and said; one to nothing
-// is a file that cannot be read.
+// TestLinks: links to files are followed, out of the folder too, because people collect dumps that
+// way; links to folders are reported and not followed; broken links are unreadable files.
 func TestLinks(t *testing.T) {
 	root, elsewhere := t.TempDir(), t.TempDir()
 	write(t, elsewhere, named("real.npy", "rank_1/Net/0/2/A.x.1.2."+stamp1))
@@ -93,8 +91,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestOddFiles: a pipe that calls itself mapping.csv does not block, and files that
-// a killed run left are no inputs.
+// TestOddFiles: a pipe named mapping.csv does not block, and temporary files of a killed run are no
+// inputs.
 func TestOddFiles(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, named("a", ".a.output.0.npy.0F3K.tmp", ".a.output.0.npy.0123abcd-42-0F3K.tmp", ".a-b.tmp", ".tmp", ".x.tmp", "a..tmp"))
@@ -146,8 +144,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestRelativePaths: whatever way paths are written, a file that several of them have is
-// listed once, and the mapping.csv of a folder is read once.
+// TestRelativePaths: a file given by several spellings of its path is listed once, and the
+// mapping.csv of a folder is read once.
 func TestRelativePaths(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, map[string]string{"run/a": "1", "run/b": "2", "run/c": "3", "run/mapping.csv": "a,A\nno comma\n"})
@@ -171,7 +169,7 @@ func TestRelativePaths(t *testing.T) {
 	}
 }
 
-// TestMappingOfAbsentFiles: all entries that name no file are one warning.
+// TestMappingOfAbsentFiles: all entries of mapping.csv without a file are one warning.
 func TestMappingOfAbsentFiles(t *testing.T) {
 	r := open(t, map[string]string{"7": "x", MappingName: "\"7\", \"Add.x.1.2.3\"\n8,b\n9,c\n"})
 	want := filepath.Join(r.Paths[0], MappingName) + `: 2 of 3 entries name no file of the folder, the first is "8"`
@@ -180,8 +178,7 @@ func TestMappingOfAbsentFiles(t *testing.T) {
 	}
 }
 
-// TestLongNames: files with too long names are what mapping.csv says, in the
-// operators too.
+// TestLongNames: files with shortened names have the names of mapping.csv, operators too.
 func TestLongNames(t *testing.T) {
 	r := open(t, map[string]string{
 		"rank_0/Net/0/1/1234.npy":    "x",
