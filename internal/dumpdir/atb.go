@@ -130,8 +130,8 @@ func finishATB(r *reader, folders []*Folder) {
 				names = append(names, op)
 				return atbIdentity(op)
 			})
-			r.addOrder(ByStatistics, sidefile.NewOrder("statistics "+r.relative(file), names), func(of *Folder) bool {
-				return of.At == f.At
+			r.addOrder(ByStatistics, sidefile.NewOrder("statistics "+r.relative(file), names), func(folder *Folder) bool {
+				return folder.At == f.At
 			})
 		}
 	}

@@ -119,7 +119,7 @@ func finishHPAA(r *reader, folders []*Folder) {
 		if name := runtimeOf(f); name != "" && !f.side {
 			dir, _ := store.Rel(f.Path, store.Dir(name)) // both begin with the folder of the run
 			file := &File{Folder: &Folder{Path: name, Dir: path.Join(f.Dir, filepath.ToSlash(dir))}, Name: sidefile.RuntimeName}
-			r.readOrder(file, ByRuntime, sidefile.ReadRuntime, func(of *Folder) bool { return of == f })
+			r.readOrder(file, ByRuntime, sidefile.ReadRuntime, func(folder *Folder) bool { return folder == f })
 		}
 	}
 }

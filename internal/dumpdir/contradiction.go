@@ -19,8 +19,8 @@ func (s *Statistics) Contradiction(src *tensorfile.Tensor, all *tensor.Stats) er
 	if s == nil || s.Spot.Tensor == "" || !layout.IsHost(src.Format) {
 		return nil
 	}
-	differ := func(what any, said, held string) error {
-		return lang.Errorf("%s: dump.json says %s %s, the file holds %s", s.Spot.Tensor, what, said, held)
+	differ := func(what any, jsonValue, fileValue string) error {
+		return lang.Errorf("%s: dump.json says %s %s, the file holds %s", s.Spot.Tensor, what, jsonValue, fileValue)
 	}
 	d := cmp.Or(s.DType, src.Origin, src.DType)
 	codes := isCodes(src.DType, d)
@@ -34,11 +34,11 @@ func (s *Statistics) Contradiction(src *tensorfile.Tensor, all *tensor.Stats) er
 	case all == nil || all.Count == 0 || codes || d.Host().Complex() || s.Spot.Unread || s.Spot.Unwritten:
 		return nil
 	}
-	held := newHeld(d, all)
+	stats := newFileStats(d, all)
 	for _, what := range []Statistic{Max, Min, Mean, Norm} {
-		if said, ok := s.Values.Get(what); ok {
-			if v, differs := held.differs(what, said); differs {
-				return differ(what, short(said), short(v))
+		if jsonValue, ok := s.Values.Get(what); ok {
+			if v, differs := stats.differs(what, jsonValue); differs {
+				return differ(what, short(jsonValue), short(v))
 			}
 		}
 	}
@@ -65,9 +65,9 @@ func short(x float64) string {
 	return strconv.FormatFloat(x, 'g', -1, 32)
 }
 
-// held are the statistics of a file as frameworks compute them: with NaN and infinities; in float16
+// fileStats are the statistics of a file as frameworks compute them: with NaN and infinities; in float16
 // and bfloat16 for these types, else in float32.
-type held struct {
+type fileStats struct {
 	*tensor.Stats
 	// digits is the number of significant bits of the type of the statistics, limit its largest
 	// number, tiny the largest rounding error of its smallest numbers. slack is the relative
@@ -76,87 +76,87 @@ type held struct {
 	limit, tiny, slack float64
 }
 
-func newHeld(d tensor.DType, s *tensor.Stats) *held {
+func newFileStats(d tensor.DType, s *tensor.Stats) *fileStats {
 	switch d {
 	case tensor.Float16:
-		return &held{s, 11, tensor.MaxFloat16, 0x1p-25, 0x1p-8}
+		return &fileStats{s, 11, tensor.MaxFloat16, 0x1p-25, 0x1p-8}
 	case tensor.BFloat16:
-		return &held{s, 8, math.MaxFloat32, 0x1p-126, 0x1p-8}
+		return &fileStats{s, 8, math.MaxFloat32, 0x1p-126, 0x1p-8}
 	}
-	return &held{s, 24, math.MaxFloat32, 0x1p-126, 0}
+	return &fileStats{s, 24, math.MaxFloat32, 0x1p-126, 0}
 }
 
 // differs compares a statistic of dump.json with the value v from the elements.
-func (h *held) differs(what Statistic, said float64) (v float64, differs bool) {
+func (f *fileStats) differs(what Statistic, jsonValue float64) (v float64, differs bool) {
 	switch what {
 	case Max:
-		return h.extreme(said, (*tensor.Stats).Highest)
+		return f.extreme(jsonValue, (*tensor.Stats).Highest)
 	case Min:
-		return h.extreme(said, (*tensor.Stats).Lowest)
+		return f.extreme(jsonValue, (*tensor.Stats).Lowest)
 	case Mean:
-		return h.mean(said)
+		return f.mean(jsonValue)
 	}
-	return h.norm(said)
+	return f.norm(jsonValue)
 }
 
 // extreme compares the largest or the smallest element, exactly in the type. Some devices skip
 // NaN.
-func (h *held) extreme(said float64, of func(*tensor.Stats) *float64) (v float64, differs bool) {
-	numbers := *h.Stats
-	numbers.Count, numbers.NaN = h.Count-h.NaN, 0
-	if other := of(&numbers); other != nil && h.same(said, *other) {
+func (f *fileStats) extreme(jsonValue float64, get func(*tensor.Stats) *float64) (v float64, differs bool) {
+	numbers := *f.Stats
+	numbers.Count, numbers.NaN = f.Count-f.NaN, 0
+	if other := get(&numbers); other != nil && f.same(jsonValue, *other) {
 		return *other, false
 	}
-	v = *of(h.Stats)
-	return v, !h.same(said, v)
+	v = *get(f.Stats)
+	return v, !f.same(jsonValue, v)
 }
 
 // same reports whether the decimal number may be v in the type of the statistics.
-func (h *held) same(said, v float64) bool {
+func (f *fileStats) same(jsonValue, v float64) bool {
 	fraction, exp := math.Frexp(v)
-	half := math.Ldexp(math.Ceil(math.Abs(fraction))/2, exp-h.digits) // half of the last digit; 0 for zero
-	return said == v || float32(said) == float32(v) || said != said && v != v || math.Abs(said-v) < max(half, h.tiny)
+	half := math.Ldexp(math.Ceil(math.Abs(fraction))/2, exp-f.digits) // half of the last digit; 0 for zero
+	return jsonValue == v || float32(jsonValue) == float32(v) || jsonValue != jsonValue && v != v || math.Abs(jsonValue-v) < max(half, f.tiny)
 }
 
 func isFinite(x float64) bool { return x-x == 0 }
 
 // largest is the largest magnitude of the finite elements.
-func (h *held) largest() float64 { return max(math.Abs(*h.Min), math.Abs(*h.Max)) }
+func (f *fileStats) largest() float64 { return max(math.Abs(*f.Min), math.Abs(*f.Max)) }
 
 // mean compares the mean, relative to the root mean square. The sum may overflow the type.
-func (h *held) mean(said float64) (v float64, differs bool) {
-	count := float64(h.Count)
+func (f *fileStats) mean(jsonValue float64) (v float64, differs bool) {
+	count := float64(f.Count)
 	switch {
-	case h.NaN > 0 || h.PosInf > 0 && h.NegInf > 0:
-		return math.NaN(), isFinite(said)
-	case h.NonFinite() > 0:
-		return float64(h.PosInf-h.NegInf) * math.Inf(1), isFinite(said)
-	case !isFinite(said):
-		return *h.Mean, count*h.largest() < h.limit
+	case f.NaN > 0 || f.PosInf > 0 && f.NegInf > 0:
+		return math.NaN(), isFinite(jsonValue)
+	case f.NonFinite() > 0:
+		return float64(f.PosInf-f.NegInf) * math.Inf(1), isFinite(jsonValue)
+	case !isFinite(jsonValue):
+		return *f.Mean, count*f.largest() < f.limit
 	}
-	if said == 0 && count > h.limit { // the element count overflows float16: PyTorch divides the sum by infinity
-		return *h.Mean, false
+	if jsonValue == 0 && count > f.limit { // the element count overflows float16: PyTorch divides the sum by infinity
+		return *f.Mean, false
 	}
-	rms := h.largest()
-	if h.Norm != nil {
-		rms = *h.Norm / math.Sqrt(count)
+	rms := f.largest()
+	if f.Norm != nil {
+		rms = *f.Norm / math.Sqrt(count)
 	}
-	return *h.Mean, math.Abs(said-*h.Mean) > float64(1e-3*math.Abs(*h.Mean))+float64((1e-5+h.slack)*rms)+h.tiny
+	return *f.Mean, math.Abs(jsonValue-*f.Mean) > float64(1e-3*math.Abs(*f.Mean))+float64((1e-5+f.slack)*rms)+f.tiny
 }
 
 // norm compares the norm, if known. The squares may overflow or underflow the type.
-func (h *held) norm(said float64) (v float64, differs bool) {
+func (f *fileStats) norm(jsonValue float64) (v float64, differs bool) {
 	switch {
-	case h.Norm == nil:
+	case f.Norm == nil:
 		return 0, false
-	case h.NaN > 0:
-		return math.NaN(), isFinite(said)
-	case h.NonFinite() > 0:
-		return math.Inf(1), isFinite(said)
+	case f.NaN > 0:
+		return math.NaN(), isFinite(jsonValue)
+	case f.NonFinite() > 0:
+		return math.Inf(1), isFinite(jsonValue)
 	}
-	v = *h.Norm
-	if v*v >= h.limit && !(said < 0.99*h.limit) {
+	v = *f.Norm
+	if v*v >= f.limit && !(jsonValue < 0.99*f.limit) {
 		return v, false
 	}
-	return v, !(math.Abs(said-v) <= float64((1e-3+h.slack)*v)+math.Sqrt(float64(h.Count)*h.tiny))
+	return v, !(math.Abs(jsonValue-v) <= float64((1e-3+f.slack)*v)+math.Sqrt(float64(f.Count)*f.tiny))
 }

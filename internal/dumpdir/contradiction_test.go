@@ -148,7 +148,7 @@ func TestContradictionOfTypes(t *testing.T) {
 			tensor.Float64s(one[:], host[:dec.Host().Size()], dec.Host())
 			values[i] = one[0]
 		}
-		h := newHeld(d, new(tensor.Stats))
+		h := newFileStats(d, new(tensor.Stats))
 		for i := 1; i < len(values)-1; i++ {
 			v, low, high := values[i], values[i-1], values[i+1]
 			if v-v != 0 || high-high != 0 {

@@ -32,7 +32,7 @@ func FuzzCoordinates(f *testing.F) {
 		r.identify(false)
 		at := folder.At
 		for _, c := range coordinates[:3] {
-			value := *c.of(&at)
+			value := *c.value(&at)
 			// rank_20200808163566 has an odd number, but says that it is a rank.
 			named := func(part string) bool { return part != value && strings.Contains(part, value) }
 			if leading.MatchString(value) || time.MatchString(value) && c.name == "rank" && !slices.ContainsFunc(strings.Split(folder.Dir, "/"), named) {

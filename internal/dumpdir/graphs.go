@@ -23,11 +23,11 @@ const graphsFolder = "graphs"
 // data flow, and lines of the script. Only the dumped operators of a graph, and the operators
 // between them, are kept.
 func (r *reader) attachGraphs() {
-	type of struct {
+	type rankGraphs struct {
 		folder *Folder
 		rounds []*Round
 	}
-	var all []of
+	var all []rankGraphs
 	files := NewGraphFiles()
 	for _, f := range r.run.folders {
 		if f.Producer != MindSpore || path.Base(f.Dir) != graphsFolder {
@@ -42,7 +42,7 @@ func (r *reader) attachGraphs() {
 		if len(rounds) == 0 {
 			continue
 		}
-		all = append(all, of{f, rounds})
+		all = append(all, rankGraphs{f, rounds})
 		for _, file := range f.files {
 			if s, ok := graph.ParseSaved(file.Name); ok && !s.Proto {
 				files.Expect(file.Path())
@@ -79,9 +79,9 @@ func (r *reader) attachGiven(name string) {
 }
 
 // readGraphs reads the graphs of a folder one after the other and adds them to rounds.
-func (r *reader) readGraphs(reader *GraphFiles, f *Folder, of []*Round) {
-	rounds := make([]*roundGraph, len(of))
-	for i, round := range of {
+func (r *reader) readGraphs(reader *GraphFiles, f *Folder, targets []*Round) {
+	rounds := make([]*roundGraph, len(targets))
+	for i, round := range targets {
 		rounds[i] = newRoundGraph(round)
 	}
 	var files []*File
@@ -165,7 +165,7 @@ func (r *roundGraph) add(g *graph.IR, file string, own bool) {
 	}
 	used := false
 	flow := &flow{g: g, dumped: dumped, ops: map[int]*graph.Op{}, levels: map[int]int{}, names: map[string]bool{},
-		taken: func(name string) bool { return r.names[filename.Normalise(name)] != nil }}
+		isDumped: func(name string) bool { return r.names[filename.Normalise(name)] != nil }}
 	for _, op := range slices.SortedFunc(maps.Keys(nodes), func(a, b *Op) int {
 		return cmp.Or(cmp.Compare(nodes[a], nodes[b]), strings.Compare(a.Name, b.Name), cmp.Compare(a.Execution, b.Execution))
 	}) {
@@ -254,9 +254,9 @@ type flow struct {
 	// ops has the operators by node. Operators without a dump have the names of the graph.
 	ops map[int]*graph.Op
 	// levels is the distance from a node to the next dumped operator below it.
-	levels map[int]int
-	names  map[string]bool        // of operators without a dump
-	taken  func(name string) bool // reports whether a dumped operator has the name
+	levels   map[int]int
+	names    map[string]bool        // of operators without a dump
+	isDumped func(name string) bool // reports whether a dumped operator has the name
 }
 
 // op returns the operator of a node.
@@ -273,7 +273,7 @@ func (f *flow) op(i int) *graph.Op {
 	}
 	// Clones, because a part of a text keeps all texts of the graph in memory.
 	op.Name, op.Type = strings.Clone(n.OpName()), strings.Clone(n.Type)
-	if op.Name == "" || f.names[op.Name] || f.taken(op.Name) {
+	if op.Name == "" || f.names[op.Name] || f.isDumped(op.Name) {
 		op.Name = fmt.Sprintf("@%s:%s", f.g.Subgraphs[n.Subgraph], f.g.Label(n))
 	}
 	f.names[op.Name] = true

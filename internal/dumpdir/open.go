@@ -301,16 +301,16 @@ func (r *reader) readTable(file *File, identify func(*statisticRow) identity) {
 func (r *reader) group() {
 	r.shortenFolders()
 	rounds := make(map[Coordinates]*roundBuilder)
-	of := make(map[*Coordinates]*roundBuilder)
+	builders := make(map[*Coordinates]*roundBuilder)
 	for i := range r.entries {
 		e := &r.entries[i]
-		b := of[e.at]
+		b := builders[e.at]
 		if b == nil {
 			if b = rounds[*e.at]; b == nil {
 				b = &roundBuilder{at: *e.at, byName: make(map[opKey]*opBuilder)}
 				rounds[*e.at] = b
 			}
-			of[e.at] = b
+			builders[e.at] = b
 		}
 		b.add(e)
 	}

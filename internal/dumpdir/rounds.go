@@ -75,9 +75,9 @@ type knownCoordinates [len(coordinates)]bool
 func (r *Run) findKnown() {
 	found := len(r.Rounds)+len(r.Records) > 0
 	for i, c := range coordinates {
-		r.known[i] = !found || slices.ContainsFunc(r.Rounds, func(x *Round) bool { return *c.of(&x.At) != "" }) ||
-			slices.ContainsFunc(r.Records, func(x Record) bool { return *c.of(&x.At) != "" }) ||
-			slices.ContainsFunc(r.folders, func(x *Folder) bool { return *c.of(&x.At) != "" })
+		r.known[i] = !found || slices.ContainsFunc(r.Rounds, func(x *Round) bool { return *c.value(&x.At) != "" }) ||
+			slices.ContainsFunc(r.Records, func(x Record) bool { return *c.value(&x.At) != "" }) ||
+			slices.ContainsFunc(r.folders, func(x *Folder) bool { return *c.value(&x.At) != "" })
 	}
 }
 
@@ -186,7 +186,7 @@ func PairRounds(ref, npu []*Round) *RoundPairs {
 	p := &RoundPairs{}
 	var matchers [len(coordinates)]matcher
 	for i, c := range coordinates {
-		m := matcher{ref: valuesOf(ref, c.of), npu: valuesOf(npu, c.of)}
+		m := matcher{ref: valuesOf(ref, c.value), npu: valuesOf(npu, c.value)}
 		m.shared = slices.ContainsFunc(m.npu, func(v string) bool { return slices.Contains(m.ref, v) })
 		matchers[i] = m
 		if note := matchers[i].note(c.name); note != "" {
@@ -248,12 +248,12 @@ func (p *RoundPairs) DropDiffering() {
 func pairRounds(ref, npu *Round, matchers []matcher) (RoundPair, bool) {
 	pair := RoundPair{Ref: ref, NPU: npu, At: npu.At}
 	for i, c := range coordinates {
-		r, n := *c.of(&ref.At), *c.of(&npu.At)
+		r, n := *c.value(&ref.At), *c.value(&npu.At)
 		if !matchers[i].match(r, n) {
 			return RoundPair{}, false
 		}
 		if n == "" {
-			*c.of(&pair.At) = r
+			*c.value(&pair.At) = r
 		}
 		if r != n && r != "" && n != "" {
 			pair.Notes = append(pair.Notes, fmt.Sprintf("%s %s is compared with %s %s of the reference", c.name, n, c.name, r))
@@ -269,10 +269,10 @@ type matcher struct {
 }
 
 // valuesOf returns the known values of a coordinate, each once.
-func valuesOf(rounds []*Round, of func(*Coordinates) *string) []string {
+func valuesOf(rounds []*Round, get func(*Coordinates) *string) []string {
 	seen := make(map[string]bool)
 	for _, r := range rounds {
-		if value := *of(&r.At); value != "" {
+		if value := *get(&r.At); value != "" {
 			seen[value] = true
 		}
 	}
@@ -319,7 +319,7 @@ type Coordinates struct {
 // coordinates are the fields of Coordinates, in the sort order of rounds.
 var coordinates = [...]struct {
 	name, zh string
-	of       func(*Coordinates) *string
+	value    func(*Coordinates) *string
 	choice   func(*Selection) *Choice // nil for none
 }{
 	{"rank", "rank", func(c *Coordinates) *string { return &c.Rank }, func(s *Selection) *Choice { return &s.Rank }},
@@ -349,7 +349,7 @@ func (c Coordinates) String() string { return c.Text().EN }
 func (c Coordinates) Text() lang.Text {
 	var en, zh []string
 	for _, one := range coordinates {
-		if value := *one.of(&c); value != "" {
+		if value := *one.value(&c); value != "" {
 			en, zh = append(en, one.name+" "+value), append(zh, one.zh+" "+value)
 		}
 	}
@@ -361,9 +361,9 @@ func (c Coordinates) Text() lang.Text {
 func ShortNames(all []Coordinates) []string {
 	names := make([]string, len(all))
 	for _, one := range coordinates {
-		differ := slices.ContainsFunc(all, func(c Coordinates) bool { return *one.of(&c) != *one.of(&all[0]) })
+		differ := slices.ContainsFunc(all, func(c Coordinates) bool { return *one.value(&c) != *one.value(&all[0]) })
 		for i := range all {
-			switch value := *one.of(&all[i]); {
+			switch value := *one.value(&all[i]); {
 			case !differ || value == "":
 			case one.name == "folder":
 				names[i] += " " + value
@@ -382,7 +382,7 @@ func ShortNames(all []Coordinates) []string {
 // unknown values first.
 func (c Coordinates) Compare(d Coordinates) int {
 	for _, one := range coordinates {
-		if r := lang.CompareNatural(*one.of(&c), *one.of(&d)); r != 0 {
+		if r := lang.CompareNatural(*one.value(&c), *one.value(&d)); r != 0 {
 			return r
 		}
 	}

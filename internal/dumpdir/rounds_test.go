@@ -15,7 +15,7 @@ func roundsAt(texts ...string) []*Round {
 	for _, text := range texts {
 		at := Coordinates{}
 		for i, value := range strings.Split(text, "/") {
-			*coordinates[i].of(&at) = value
+			*coordinates[i].value(&at) = value
 		}
 		all = append(all, &Round{At: at})
 	}

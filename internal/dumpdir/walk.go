@@ -81,8 +81,8 @@ func (r *Run) walk(ctx context.Context, opt Options) error {
 		var only tensorfile.Selector
 		info, err := store.Stat(given)
 		if err != nil {
-			if file, of, splitErr := tensorfile.Split(given); splitErr == nil {
-				given, only = file, of
+			if file, selector, splitErr := tensorfile.Split(given); splitErr == nil {
+				given, only = file, selector
 				info, err = store.Stat(file)
 			}
 		}

@@ -278,7 +278,7 @@ func digits(levels []level, a, b int64) []run {
 	for _, l := range lower {
 		place *= l.size
 	}
-	within := func(q, from, to int64) []run {
+	inside := func(q, from, to int64) []run {
 		part := digits(lower, from, to)
 		for i := range part {
 			part[i].pos += q * place
@@ -288,23 +288,23 @@ func digits(levels []level, a, b int64) []run {
 	}
 	first, last := a/place, (b-1)/place
 	if first == last {
-		return within(first, a-first*place, b-first*place)
+		return inside(first, a-first*place, b-first*place)
 	}
 	var all []run
 	if a > first*place {
-		all = append(all, within(first, a-first*place, place)...)
+		all = append(all, inside(first, a-first*place, place)...)
 		first++
 	}
 	end := b / place
 	if end > first {
-		full := within(first, 0, place)
+		full := inside(first, 0, place)
 		for i := range full {
 			full[i].loops = append(full[i].loops, loop{end - first, place, top.stride})
 		}
 		all = append(all, full...)
 	}
 	if b > end*place {
-		all = append(all, within(end, 0, b-end*place)...)
+		all = append(all, inside(end, 0, b-end*place)...)
 	}
 	return all
 }
@@ -381,9 +381,9 @@ func (b box) swapped() box {
 	return s.coalesced()
 }
 
-// within calls f with the parts of the box whose host offsets lie in [lo, hi). On the host side
+// eachPart calls f with the parts of the box whose host offsets lie in [lo, hi). On the host side
 // a step of a loop must be wider than all loops nested in it, as in every box of a layout.
-func (b box) within(lo, hi int64, f func(box) error) error {
+func (b box) eachPart(lo, hi int64, f func(box) error) error {
 	extent := int64(1)
 	for _, d := range b.dims {
 		extent += (d.n - 1) * d.host
@@ -406,7 +406,7 @@ func (b box) within(lo, hi int64, f func(box) error) error {
 		return box{host: b.host + i*outer.host, dev: b.dev + i*outer.dev, dims: inner.dims}
 	}
 	for i := from; i < whole; i++ {
-		if err := at(i).within(lo, hi, f); err != nil {
+		if err := at(i).eachPart(lo, hi, f); err != nil {
 			return err
 		}
 	}
@@ -418,7 +418,7 @@ func (b box) within(lo, hi int64, f func(box) error) error {
 		}
 	}
 	for i := end; i < to; i++ {
-		if err := at(i).within(lo, hi, f); err != nil {
+		if err := at(i).eachPart(lo, hi, f); err != nil {
 			return err
 		}
 	}

@@ -434,12 +434,12 @@ func pickedBlocks(strides []int64, picked [][]Run, n int64) blockList {
 	}
 	// The index of a block begins with the run of the longest axis, so a range of its positions
 	// is a range of blocks.
-	within := func(ranges []axisRange) (from, to int64) {
+	blocksIn := func(ranges []axisRange) (from, to int64) {
 		lo, _ := slices.BinarySearch(starts[long], ranges[long].lo+1)
 		hi, _ := slices.BinarySearch(starts[long], ranges[long].hi)
 		return int64(lo-1) * others, int64(hi) * others
 	}
-	return blockList{n: n, at: at, inHost: within}
+	return blockList{n: n, at: at, inHost: blocksIn}
 }
 
 // Transpose plans a dense array with its axes in another order: axis i of the

@@ -222,7 +222,7 @@ func (r *Reader) gatherDevice(dst []byte, first int64) error {
 	end := first + int64(len(dst))/r.unit
 	return r.m.blocks.eachInDevice(first, end, func(b block) error {
 		return b.boxes(r.strides, func(b box) error {
-			return b.swapped().within(first, end, func(part box) error {
+			return b.swapped().eachPart(first, end, func(part box) error {
 				part.host -= first
 				return r.load(dst, part)
 			})
@@ -447,7 +447,7 @@ func Blocks(ctx context.Context, src Source, n int64, unit int, buf *[]byte) ite
 			block := buffer(buf, min(BlockElements, n-first)*int64(unit))
 			err := ctx.Err()
 			if err == nil {
-				block, err = held(src, block, first)
+				block, err = readAt(src, block, first)
 			}
 			if err != nil {
 				yield(nil, err)
@@ -460,8 +460,8 @@ func Blocks(ctx context.Context, src Source, n int64, unit int, buf *[]byte) ite
 	}
 }
 
-// held returns Reader.Elements, or reads into buf if src is another kind of source.
-func held(src Source, buf []byte, first int64) ([]byte, error) {
+// readAt returns Reader.Elements, or reads into buf if src is another kind of source.
+func readAt(src Source, buf []byte, first int64) ([]byte, error) {
 	if r, ok := src.(*Reader); ok {
 		return r.Elements(buf, first)
 	}

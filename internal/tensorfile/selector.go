@@ -26,10 +26,10 @@ var selectorKinds = [...]tensor.Kind{tensor.Input, tensor.Output, tensor.Paramet
 // FILE:NAME for a file that names its tensors. The file is the whole name if that path exists, else
 // the longest prefix that is a file; it may lie in an archive, RUN.zip!FILE. If no prefix exists,
 // the error is about the whole name.
-func Split(name string) (path string, of Selector, err error) {
+func Split(name string) (path string, selector Selector, err error) {
 	_, first := store.Stat(name)
 	if first == nil {
-		return name, of, nil
+		return name, selector, nil
 	}
 	for i := strings.LastIndexByte(name, ':'); i > 0; i = strings.LastIndexByte(name[:i], ':') {
 		if info, err := store.Stat(name[:i]); err != nil || info.IsDir() {
@@ -37,7 +37,7 @@ func Split(name string) (path string, of Selector, err error) {
 		}
 		return name[:i], parseSelector(name[i+1:]), nil
 	}
-	return "", of, first
+	return "", selector, first
 }
 
 func parseSelector(text string) Selector {
