@@ -1,6 +1,5 @@
-// Package batch runs jobs on a pool of workers under a memory budget and
-// delivers their results in the order of the jobs, whatever the schedule. It
-// knows nothing of what a job does, and prints nothing.
+// Package batch runs jobs on a pool of workers under a memory budget and delivers their results in
+// the order of the jobs, whatever the schedule. It does not interpret jobs and prints nothing.
 package batch
 
 import (
@@ -18,23 +17,22 @@ import (
 	"dumptool/internal/store"
 )
 
-// window bounds how many jobs may have started without having delivered their
-// result, so that one slow job does not let the results behind it pile up.
+// window bounds the jobs that have started and not yet delivered their result, so that results
+// behind one slow job do not pile up.
 const window = 1024
 
-// Options says how jobs run. The zero value is useful.
+// Options are the options of Run. The zero value is useful.
 type Options struct {
-	// Workers is the number of jobs that run at the same time; 0 means that of
-	// store.Workers.
+	// Workers is the number of concurrent jobs; 0 means store.Workers.
 	Workers int
 	// Budget bounds the sum of the costs of the running jobs, usually bytes of
 	// memory; 0 means no bound. A job that costs more runs alone.
 	Budget int64
-	// Ahead bounds how many jobs of each worker may have started without having delivered
-	// their result, where results are large; 0 means many.
+	// Ahead bounds the jobs per worker that have started and not yet delivered their result, for
+	// large results; 0 means many.
 	Ahead int
-	// Observe, unless nil, hears of the start and of every finished job. Calls
-	// come from the goroutine of Run and must be quick.
+	// Observe, if not nil, is called at the start and after every finished job, from the goroutine
+	// of Run. It must be quick.
 	Observe func(Event)
 }
 
@@ -47,13 +45,12 @@ type Event struct {
 	DoneCost, TotalCost int64
 }
 
-// Run calls do for every job and hands the results to emit in the order of
-// jobs, from the caller's goroutine. A nil cost means that jobs cost nothing.
+// Run calls do for every job and emits the results in the order of jobs, from the caller's
+// goroutine. A nil cost means that jobs cost nothing.
 //
-// Once ctx is done no further job starts; the running ones see ctx, their
-// results are still emitted, and Run returns ctx's error. A panic in do ends
-// the run in the same way and is its error, a *guard.Panic: jobs that can say what
-// it is the error of guard themselves. Run returns after its last goroutine.
+// Once ctx is done no further job starts; running jobs see ctx, their results are still emitted,
+// and Run returns ctx's error. A panic in do ends the run in the same way with a *guard.Panic; a
+// job that should survive its own panic calls guard itself. Run returns after its last goroutine.
 func Run[J, R any](ctx context.Context, opt Options, jobs []J, cost func(J) int64, do func(context.Context, J) R, emit func(index int, r R)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -76,7 +73,7 @@ func Run[J, R any](ctx context.Context, opt Options, jobs []J, cost func(J) int6
 		s.run(ctx, workers, func(i int) { call(ctx, i, jobs[i], do, outcomes) })
 	}()
 	defer func() {
-		// emit may panic: let the workers end before the panic goes on.
+		// emit may panic: stop the workers before the panic propagates
 		cancel()
 		for range outcomes {
 		}
@@ -135,17 +132,16 @@ type schedule struct {
 	slots  chan struct{} // one element for each started, not yet emitted job
 }
 
-// run calls job for 0, 1, 2... until all have run or ctx is done, and returns
-// when the last call has. Jobs start strictly in order: the job that the
-// emitter waits for always has its slot already, so full slots cannot block
-// the run for ever.
+// run calls job for 0, 1, 2... until all have run or ctx is done, and returns after the last call.
+// Jobs start strictly in order: the job that emit waits for has its slot already, so full slots
+// cannot block the run forever.
 func (s *schedule) run(ctx context.Context, workers int, job func(int)) {
 	budget := s.budget
 	if budget <= 0 {
 		budget = math.MaxInt64
 	}
-	// A job that takes all of the budget runs alone, even beside jobs
-	// that cost nothing: each takes at least one byte.
+	// A job that costs the whole budget runs alone, without jobs of cost 0 beside it: every job
+	// takes at least one byte.
 	cost := func(i int) int64 { return max(1, min(s.costs[i], budget)) }
 	memory := semaphore.NewWeighted(budget)
 	places := make(chan struct{}, workers) // one element for each running job
@@ -172,12 +168,12 @@ func (s *schedule) run(ctx context.Context, workers int, job func(int)) {
 		if i < workers {
 			running.Go(func() { work(&running, jobs, do) })
 		}
-		jobs <- i // a worker has nothing to do, since others hold fewer than all places
+		jobs <- i // a worker is free: the other workers hold fewer than all places
 	}
 }
 
-// work does jobs until there are no more. A goroutine for each of them would have to grow its
-// stack each time. Where one ends its goroutine another one goes on.
+// work does jobs until there are no more. One goroutine does many jobs, because a new goroutine has
+// to grow its stack. If a job ends its goroutine, another goroutine replaces it.
 func work(running *sync.WaitGroup, jobs <-chan int, do func(int)) {
 	done := false
 	defer func() {
@@ -191,8 +187,7 @@ func work(running *sync.WaitGroup, jobs <-chan int, do func(int)) {
 	done = true
 }
 
-// RunUntil is Run for an emit that may fail: its first error ends the run and is
-// the one that is returned.
+// RunUntil is Run for an emit that may fail: its first error ends the run and is returned.
 func RunUntil[J, R any](ctx context.Context, opt Options, jobs []J, cost func(J) int64, do func(context.Context, J) R, emit func(R) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -211,18 +206,18 @@ func RunUntil[J, R any](ctx context.Context, opt Options, jobs []J, cost func(J)
 	return err
 }
 
-// outcome is what became of one job.
+// outcome is the result of one job, or its error.
 type outcome[R any] struct {
 	index  int
 	result R
-	err    error // of a job that did not return
+	err    error // for a job that did not return
 }
 
 // errGoexit is the error of a job that ended its goroutine.
 var errGoexit = errors.New("runtime.Goexit called in a job")
 
-// call runs one job and sends its outcome, whatever way the job ends: a job
-// without an outcome would hold back all results behind it.
+// call runs one job and sends its outcome even if the job panics or exits: a job without an outcome
+// would block all results behind it.
 func call[J, R any](ctx context.Context, index int, job J, do func(context.Context, J) R, outcomes chan<- outcome[R]) {
 	o := outcome[R]{index: index, err: errGoexit}
 	defer func() { outcomes <- o }()
@@ -232,79 +227,78 @@ func call[J, R any](ctx context.Context, index int, job J, do func(context.Conte
 	})
 }
 
-// Kind says how a run ended.
+// Kind classifies the end of a run.
 type Kind uint8
 
-// The kinds, from the one that matters least.
+// The kinds, in order of increasing importance.
 const (
-	Done       Kind = iota // nothing wrong was found
-	Found                  // what was looked for is there
-	NotCovered             // less was looked at than has to be
+	Done       Kind = iota // no problem was found
+	Found                  // a problem was found
+	NotCovered             // less was compared or checked than required
 	Nothing                // there was nothing to do
 	Incomplete             // some input could not be read, or some output not be written
 )
 
-// Outcome is how a run ended, in one sentence.
+// Outcome describes the end of a run in one sentence.
 type Outcome struct {
 	Kind Kind
-	// Text is empty if Done. Shown says that the results say it already.
+	// Text is empty if Done. Shown: the results already contain the text.
 	Text  lang.Sentence
 	Shown bool
-	// Hint says what can be done about it, empty for nothing.
+	// Hint is the next step for the user, empty for none.
 	Hint lang.Sentence
-	// Messages sum the run up; they come first.
+	// Messages summarise the run; they are printed first.
 	Messages []Message
 }
 
-// Outcomef returns an outcome with a text, from what lang.Sayf takes.
+// Outcomef returns an outcome with a text; the arguments are as for lang.Sayf.
 func Outcomef(kind Kind, en, zh string, args ...any) Outcome {
 	return Outcome{Kind: kind, Text: lang.Sayf(en, zh, args...)}
 }
 
-// WithHint returns the outcome with what can be done about it, from what lang.Sayf
-// takes.
+// WithHint returns the outcome with a hint; the arguments are as for lang.Sayf.
 func (o Outcome) WithHint(en, zh string, args ...any) Outcome {
 	o.Hint = lang.Sayf(en, zh, args...)
 	return o
 }
 
-// AsShown marks the text as said by the results.
+// AsShown returns the outcome with Shown set.
 func (o Outcome) AsShown() Outcome {
 	o.Shown = true
 	return o
 }
 
-// Message is something to say about a run, or about one of its jobs, that is no
-// result. A hint says what to do about the message before.
+// Message is a message about a run or one of its jobs, apart from the results. A hint belongs to
+// the message before it.
 type Message struct {
 	Level slog.Level
 	Hint  bool
 	Text  lang.Sentence
-	// Attrs are names and values of a record of the debug log.
+	// Attrs are alternating names and values for the debug log.
 	Attrs []any
 }
 
-// Errorf says why a part of a run failed, from what lang.Sayf takes.
+// Errorf returns an error about a part of a run; the arguments are as for lang.Sayf.
 func Errorf(en, zh string, args ...any) Message {
 	return Message{Level: slog.LevelError, Text: lang.Sayf(en, zh, args...)}
 }
 
-// Warnf says what is doubtful and did not stop the work.
+// Warnf returns a warning about something doubtful that did not stop the work.
 func Warnf(en, zh string, args ...any) Message {
 	return Message{Level: slog.LevelWarn, Text: lang.Sayf(en, zh, args...)}
 }
 
-// Infof says what is good to know.
+// Infof returns an informational message.
 func Infof(en, zh string, args ...any) Message {
 	return Message{Level: slog.LevelInfo, Text: lang.Sayf(en, zh, args...)}
 }
 
-// Hintf says what to do about the message before.
+// Hintf returns a hint for the message before.
 func Hintf(en, zh string, args ...any) Message {
 	return Message{Level: slog.LevelInfo, Hint: true, Text: lang.Sayf(en, zh, args...)}
 }
 
-// Debug is a record of the debug log.
+// Debug returns a record for the debug log.
 func Debug(text string, attrs ...any) Message {
 	return Message{Level: slog.LevelDebug, Text: lang.Plain(text), Attrs: attrs}
 }

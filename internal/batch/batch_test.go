@@ -24,7 +24,7 @@ func count(n int) []int {
 	return jobs
 }
 
-// collect runs do over jobs and returns what was emitted.
+// collect runs do over jobs and returns the emitted results.
 func collect(ctx context.Context, opt Options, jobs []int, cost func(int) int64, do func(context.Context, int) int) ([]emission, error) {
 	var got []emission
 	err := Run(ctx, opt, jobs, cost, do, func(i, r int) { got = append(got, emission{i, r}) })
@@ -85,8 +85,8 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// TestWindow holds the first job back until the run cannot start more: the
-// others must neither pile up without bound nor block.
+// TestWindow blocks the first job until the run cannot start more: the other jobs must neither pile
+// up without bound nor block.
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	const n = 3 * window
