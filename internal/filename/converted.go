@@ -8,10 +8,9 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// parseConverted parses the names of tensors that were taken out of a dump, by
-// dumptool, msaccucmp, MindSpore or the users of these: {source}, a side and an
-// index, and one of the tails of setTail. After the name of a dump any tail will
-// do: what it says is then not known.
+// parseConverted parses the names of tensors converted from a dump, by dumptool, msaccucmp,
+// MindSpore or their users: {source}, a side and an index, and one of the tails of setTail. After
+// the name of a dump any tail is accepted; an unknown tail has no meaning.
 func parseConverted(stem, _ string) (Info, bool) {
 	const longestTail = 4
 	var room [usualParts]string
@@ -44,18 +43,17 @@ func parseConverted(stem, _ string) (Info, bool) {
 	return Info{}, false
 }
 
-// isTimestamp reports whether what follows {op}.output.{index} makes the name
-// that of a Reference of the operator {op}.output rather.
+// isTimestamp reports whether the tail after {op}.output.{index} is a timestamp: then the name is a
+// Reference of operator {op}.output.
 func isTimestamp(tail []string) bool { return len(tail) == 1 && isDigits(tail[0]) }
 
-// setTail sets what follows the index in the name of a converted dump, and
-// reports whether it has one of the known forms:
+// setTail parses the part after the index in the name of a converted dump, and reports whether it
+// has one of the known forms:
 //
 //	[shape]  shape.dtype.format  [number.]format[.dtype]
 //
-// The number is MindSpore's slot, which says nothing that the index does not.
-// The second form is that of raw files: a type or format that is not known is an
-// error, since nothing else says what the elements are.
+// The number is MindSpore's slot, which equals the index. Raw files have the second form: an
+// unknown type or format is an error there, because nothing else describes the elements.
 func (n *Info) setTail(tail []string) bool {
 	if len(tail) == 0 {
 		return true
@@ -86,12 +84,12 @@ func (n *Info) setTail(tail []string) bool {
 	return true
 }
 
-// parseReference parses the names of reference tensors, and of the tensors of
-// ONNX and other frameworks that are dumped in their form.
+// parseReference parses the names of reference tensors, and of tensors of ONNX and other frameworks
+// dumped in the same form.
 func parseReference(stem, _ string) (Info, bool) {
 	head, stamp, ok := cutLast(stem, ".")
 	at, ok2 := parseNumber(stamp)
-	if !ok || !ok2 { // most often
+	if !ok || !ok2 { // the common case
 		return Info{}, false
 	}
 	op, index, ok := cutLast(head, ".")
@@ -108,12 +106,11 @@ func parseReference(stem, _ string) (Info, bool) {
 	return n, true
 }
 
-// numberType begins the element types in the names that the first releases of
-// MindSpore wrote, as in kNumberTypeFloat32.
+// numberType is the prefix of element types in file names of the first releases of MindSpore:
+// kNumberTypeFloat32.
 const numberType = "kNumberType"
 
-// genericTypes are the element types of MindSpore that do not say how many bits
-// an element has.
+// genericTypes are element types of MindSpore without a number of bits.
 var genericTypes = []string{"int", "uint", "float"}
 
 func (n *Info) setType(word string) {
@@ -145,7 +142,7 @@ func (n *Info) fail(what, word string) {
 	}
 }
 
-// defaultFormat is MindSpore's word for the order of the host.
+// defaultFormat is MindSpore's word for host order.
 const defaultFormat = "DefaultFormat"
 
 func parseFormat(word string) (*tensor.Format, bool) {
@@ -168,20 +165,20 @@ func isDType(word string) bool {
 	return ok
 }
 
-// IsShortened reports whether a stem is a bare number, as files have whose own
-// names were too long; it names no operator.
+// IsShortened reports whether a stem is a bare number, which replaces a name that was too long and
+// names no operator.
 func IsShortened(stem string) bool { return isDigits(stem) }
 
-// CutTimestamp returns what is left of an operator's name without a timestamp at
-// its end, as in conv1_1624605159829577.
+// CutTimestamp returns an operator's name without the timestamp at its end: conv1_1624605159829577
+// is conv1.
 func CutTimestamp(op string) (head string, ok bool) {
 	head, stamp, _ := cutLast(op, "_")
 	return head, head != "" && len(stamp) >= timestampDigits && isDigits(stamp)
 }
 
-// CutOpNumber returns the name of an operator of MindSpore without its number in the
-// graph, and another one for one of several of that number: Conv2D of Conv2D-op515 and
-// of Conv2D-op515_2. ok is false for a name without one.
+// CutOpNumber returns the name of a MindSpore operator without its number in the graph, and without
+// the number that distinguishes equal ones: Conv2D for Conv2D-op515 and Conv2D-op515_2. ok is false
+// for a name without a number.
 func CutOpNumber(op string) (head string, ok bool) {
 	numbered, rest := op, trimDigits(op)
 	if before, found := strings.CutSuffix(rest, "_"); found && rest != op {
@@ -194,20 +191,20 @@ func CutOpNumber(op string) (head string, ok bool) {
 	return head, true
 }
 
-// maxRank is how many numbers at the end of a name may be a shape.
+// maxRank bounds the trailing numbers of a name that may be a shape.
 const maxRank = 8
 
 // ShapeSuffix is a way to read the end of an operator's name as a shape.
 type ShapeSuffix struct {
-	// Head is what is left of the name.
+	// Head is the name before the shape.
 	Head  string
 	Shape tensor.Shape
-	// Certain is set for a text that is a shape in any case, such as 1x3x224.
+	// Certain: the text can only be a shape, such as 1x3x224.
 	Certain bool
 }
 
-// ShapeSuffixes returns the ways to read the end of an operator's name as a
-// shape: _1_3_224, of which only the last numbers may be one, or _1x3x224.
+// ShapeSuffixes returns the ways to read the end of an operator's name as a shape: any number of
+// trailing numbers of _1_3_224, or _1x3x224.
 func ShapeSuffixes(op string) []ShapeSuffix {
 	var all []ShapeSuffix
 	add := func(head string, shape tensor.Shape, certain bool) {

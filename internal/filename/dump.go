@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// dumpForm is the naming rule of dumps, after the public documentation of the
-// Ascend toolkit and the dump code of its runtime.
+// dumpForm is the grammar of dump names, after the public documentation of the Ascend toolkit and
+// the dump code of its runtime.
 const dumpForm = `{op_type}.{op_name}.{task_id}[.{stream_id}].{timestamp}[.{task_type}.{context_id}.{thread_id}[.{device_id}]]
 exception_info.{stream_id}.{task_id}[.{core_type}.{core_id}].{timestamp}`
 
@@ -21,27 +21,27 @@ const (
 	OpDebugName = "Node_OpDebug"
 )
 
-// exceptionType begins the name of an exception dump: no op_name, and the ids
-// in reverse order.
+// exceptionType begins the names of exception dumps, which have no op_name and the ids in reverse
+// order.
 const exceptionType = "exception_info"
 
-// timestampDigits is how many digits a timestamp has at least; a task or
-// stream id has at most as many.
+// timestampDigits is the minimum number of digits of a timestamp, and the maximum of a task or
+// stream id.
 const timestampDigits = 10
 
-// Dump is what the name of a dump file says.
+// Dump are the fields in the name of a dump file.
 type Dump struct {
 	OpType    string
 	OpName    string // empty for exception dumps
 	TaskID    uint64
 	StreamID  uint64
 	HasStream bool
-	// CoreType and CoreID belong to exception dumps of a kernel.
+	// CoreType and CoreID are set for exception dumps of a kernel.
 	CoreType  uint64
 	CoreID    uint64
 	HasCore   bool
 	Timestamp uint64 // microseconds; exception dumps write a date instead
-	// TaskType, ContextID and ThreadID belong to sliced operators.
+	// TaskType, ContextID and ThreadID are set for sliced operators.
 	TaskType  uint64
 	ContextID uint64
 	ThreadID  uint64
@@ -54,7 +54,7 @@ func parseDumpFile(stem, ext string) (n Info, ok bool) {
 	return n, ext == "" && n.setDump(stem)
 }
 
-// setDump sets what the name of a dump says, and reports whether it is one.
+// setDump sets the fields of the name of a dump, and reports whether it is one.
 func (n *Info) setDump(name string) bool {
 	d, ok := parseDump(name)
 	if !ok {
@@ -68,9 +68,8 @@ func (n *Info) setDump(name string) bool {
 	return true
 }
 
-// parseRecord parses the names of overflow records that are not those of dumps:
-// they have too few or too many numbers, or no timestamp. Producers and their
-// documentation differ there.
+// parseRecord parses the names of overflow records that are not valid dump names: too few or too
+// many numbers, or no timestamp. Producers differ from their documentation there.
 func parseRecord(stem, ext string) (Info, bool) {
 	const minNumbers, maxNumbers = 2, 7
 	if head := OpDebugType + "." + OpDebugName + "."; ext != "" || len(stem) < len(head) || !strings.EqualFold(stem[:len(head)], head) {
@@ -89,11 +88,10 @@ func parseRecord(stem, ext string) (Info, bool) {
 	return n, true
 }
 
-// parseDump takes the name of a dump apart, from the right, so that dots in an
-// operator's name do no harm.
+// parseDump parses the name of a dump from the right, so that operator names may contain dots.
 //
-// The timestamp is the number with the most digits, ten at least, that leaves
-// a possible count of numbers on both sides; the first of these.
+// The timestamp is the number with the most digits, at least ten, that leaves a valid count of
+// numbers on both sides; the first of equal length.
 func parseDump(base string) (d Dump, ok bool) {
 	var room [usualParts]string
 	var numberRoom [usualParts]uint64
@@ -117,7 +115,7 @@ func parseDump(base string) (d Dump, ok bool) {
 	return d, true
 }
 
-// setThread sets what follows the timestamp.
+// setThread sets the fields after the timestamp.
 func (d *Dump) setThread(tail []uint64) {
 	if len(tail) < 3 {
 		return
@@ -128,7 +126,7 @@ func (d *Dump) setThread(tail []uint64) {
 	}
 }
 
-// setException sets what is left of the timestamp of an exception dump.
+// setException sets the fields before the timestamp of an exception dump.
 func (d *Dump) setException(opType string, ids []uint64) bool {
 	if len(ids) != 2 && len(ids) != 4 {
 		return false
@@ -140,8 +138,8 @@ func (d *Dump) setException(opType string, ids []uint64) bool {
 	return true
 }
 
-// setOp sets what is left of the timestamp: parts, the last of which are ids.
-// With more than two numbers there the first belong to the operator's name.
+// setOp sets the fields before the timestamp: parts, the last of which are ids. Beyond two ids,
+// leading numbers belong to the operator's name.
 func (d *Dump) setOp(parts []string, ids []uint64) bool {
 	count := min(2, len(ids), len(parts)-2)
 	if count < 1 {
@@ -157,7 +155,7 @@ func (d *Dump) setOp(parts []string, ids []uint64) bool {
 	return d.OpType != "" && d.OpName != ""
 }
 
-// String returns the file name. Parse of it gives the Dump back.
+// String returns the file name, which parses back to the same Dump.
 func (d Dump) String() string {
 	b := []byte(d.OpType)
 	add := func(numbers ...uint64) {
@@ -187,10 +185,10 @@ func (d Dump) String() string {
 	return string(b)
 }
 
-// usualParts is how many parts names have at most, but those of operators with many dots.
+// usualParts is the maximum number of parts of a name, except for operators with many dots.
 const usualParts = 16
 
-// appendParts appends what stands between the dots of a name.
+// appendParts splits a name at its dots and appends the parts.
 func appendParts(parts []string, name string) []string {
 	for part := range strings.SplitSeq(name, ".") {
 		parts = append(parts, part)
@@ -198,7 +196,7 @@ func appendParts(parts []string, name string) []string {
 	return parts
 }
 
-// appendNumbers appends the numbers that the parts end with.
+// appendNumbers appends the trailing numbers of the parts.
 func appendNumbers(numbers []uint64, parts []string) []uint64 {
 	for _, p := range slices.Backward(parts) {
 		v, ok := parsePrinted(p)
@@ -211,8 +209,8 @@ func appendNumbers(numbers []uint64, parts []string) []uint64 {
 	return numbers
 }
 
-// findTimestamp returns the index of the timestamp in the numbers that end a
-// name of which head parts stand before them, -1 if there is none.
+// findTimestamp returns the index of the timestamp in the trailing numbers of a name that has head
+// parts before them, -1 for none.
 func findTimestamp(numbers []string, head int) int {
 	best := -1
 	for i, s := range numbers {
@@ -225,11 +223,10 @@ func findTimestamp(numbers []string, head int) int {
 	return best
 }
 
-// special are the characters of operators' names that file names have _ for.
+// special are the characters of operator names that become _ in file names.
 const special = `/.:\ `
 
-// Normalise returns an operator's name as file names have it: _ for / . : \ and
-// blanks.
+// Normalise returns an operator's name as in file names: _ replaces / . : \ and blanks.
 func Normalise(op string) string {
 	if !strings.ContainsAny(op, special) {
 		return op
@@ -248,7 +245,7 @@ func normalised(c byte) byte {
 	return c
 }
 
-// SameNormalised reports whether two names are equal as file names have them.
+// SameNormalised reports whether two names are equal after Normalise.
 func SameNormalised(a, b string) bool {
 	if len(a) != len(b) {
 		return false
@@ -261,17 +258,15 @@ func SameNormalised(a, b string) bool {
 	return true
 }
 
-// Index finds a number by the name of an operator: as it is written, else
-// normalised.
+// Index maps names of operators to numbers: exact names, else normalised names.
 type Index struct {
 	exact, loose map[string]int
 }
 
-// conflict is the number of a normalised name that several names share.
+// conflict marks a normalised name that several names share.
 const conflict = -1
 
-// Add gives a name the number i, unless it has one, and returns the number that
-// it has.
+// Add assigns number i to a name unless it has a number, and returns its number.
 func (x *Index) Add(op string, i int) (number int, added bool) {
 	if old, found := x.exact[op]; found {
 		return old, false
@@ -288,8 +283,8 @@ func (x *Index) Add(op string, i int) (number int, added bool) {
 	return i, true
 }
 
-// Find returns the number of the first of the names that has one; exact names
-// count before normalised ones.
+// Find returns the number of the first of the names in the index, exact names before normalised
+// names.
 func (x *Index) Find(ops ...string) (int, bool) {
 	for _, op := range ops {
 		if i, ok := x.exact[op]; ok {
@@ -304,14 +299,13 @@ func (x *Index) Find(ops ...string) (int, bool) {
 	return 0, false
 }
 
-// Safe makes one path component of a name that comes from a file: it can
-// name a file in the output folder and nothing else.
+// Safe turns a name from a file into one path component that cannot lead out of the output folder.
 func Safe(name string) string {
 	forbidden := "/\\"
 	if runtime.GOOS == "windows" {
 		forbidden = `/\<>:"|?*`
 	}
-	// Byte by byte: names need not be UTF-8.
+	// By bytes: names need not be UTF-8.
 	safe := []byte(name)
 	for i, b := range safe {
 		if b < ' ' || b == 0x7f || strings.IndexByte(forbidden, b) >= 0 {
@@ -324,12 +318,11 @@ func Safe(name string) string {
 	return string(safe)
 }
 
-// MaxBytes is what a file name must stay below (NAME_MAX of Linux).
+// MaxBytes is the maximum length of a file name (NAME_MAX of Linux).
 const MaxBytes = 255
 
-// Short returns the name a file gets instead of one that is too long: the
-// hex digits of the version 3 UUID of the name in the DNS namespace, with the
-// extension kept, as msaccucmp names such files.
+// Short returns the replacement for a name that is too long, as msaccucmp: the hex digits of the
+// version 3 UUID of the name in the DNS namespace, with the extension kept.
 func Short(name string) string {
 	namespace := []byte{0x6b, 0xa7, 0xb8, 0x10, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8}
 	sum := md5.Sum(append(namespace, name...)) // RFC 9562, section 5.3

@@ -35,7 +35,7 @@ var dumpNames = []struct {
 	{"exception_info.kernel.52.16.1673383728094391", Dump{OpType: "exception_info", OpName: "kernel", TaskID: 52, StreamID: 16, HasStream: true, Timestamp: 1673383728094391}},
 }
 
-// dumpName returns what the name of a dump says.
+// dumpName parses the name of a dump.
 func dumpName(base string) (Dump, bool) {
 	n := Parse(base)
 	if !n.IsDump() {
@@ -83,7 +83,7 @@ func TestNoDumps(t *testing.T) {
 	}
 }
 
-// TestDumpRoundTrip makes names as the writers do.
+// TestDumpRoundTrip makes names in all forms of the writers.
 func TestDumpRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := drawDump(t)

@@ -1,7 +1,6 @@
-// Package filename knows the names of dump files: one function, Parse, takes a
-// name apart after the first grammar of a table that fits, so that a file means
-// the same to every command. ParseFolder does the same for the folders of a
-// dump tree. The package looks at names only; it opens no file.
+// Package filename parses the names of dump files: Parse splits a name by the first grammar of a
+// table that fits, so that a file means the same to every command. ParseFolder does so for the
+// folders of a dump tree. The package opens no file.
 package filename
 
 import (
@@ -13,12 +12,12 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Grammar is a form of names.
+// Grammar is the form of a name.
 type Grammar int
 
 // The grammars, in the order in which Parse tries them.
 const (
-	// None is that of a text that is no base name of a file.
+	// None is the grammar of a text that cannot be the base name of a file.
 	None Grammar = iota
 	DumpFile
 	Record
@@ -33,7 +32,7 @@ const (
 // grammars has a row for each Grammar that Parse tries.
 var grammars = [...]struct {
 	grammar Grammar
-	// form is the grammar for readers, [ ] around what may be missing.
+	// form is the grammar for people, with optional parts in [ ].
 	form  string
 	parse func(stem, ext string) (Info, bool)
 }{
@@ -47,52 +46,50 @@ var grammars = [...]struct {
 	{Plain, "{op}[{shape}].{ext}", parsePlain},
 }
 
-// Info is what a name says. What it does not say has the zero value.
+// Info are the fields of a name. Missing fields are zero.
 type Info struct {
 	Grammar Grammar
-	// Ext is the extension in lower case, such as .npy; empty if it is none of
-	// a tensor file.
+	// Ext is the extension in lower case, such as .npy; empty if it is not the extension of a
+	// tensor file.
 	Ext string
 	// Stem is the name without extension, and for a converted dump the Source.
 	Stem string
-	// Source is the name of the file from which this one was converted; files
-	// without an extension were not. A Reference, and an array with a name of the
-	// grammar Sync, have one too where they may be converted tensors as well.
+	// Source is the name of the file that this one was converted from; files without an extension
+	// have none. A Reference, and an array with a name of grammar Sync, may be converted too and
+	// have a Source.
 	Source string
-	// Dump, where HasDump, is what the name of the dump says: that of this file
-	// or of its Source.
+	// Dump are the fields of the dump name, if HasDump: of this file or of its Source.
 	Dump    Dump
 	HasDump bool
 	OpType  string
-	// OpName is the operator. In names of the grammar Sync it has its slashes;
-	// of an ATB tensor or a Plain name it is all of the stem.
+	// OpName is the operator: with slashes in grammar Sync, the whole stem in grammars ATB and
+	// Plain.
 	OpName string
-	// Kind is empty for dumps, which have many tensors. Names that do not say it
-	// are those of outputs.
+	// Kind is empty for dumps, which have many tensors. Names without a kind are outputs.
 	Kind      tensor.Kind
 	Index     int
 	Timestamp uint64
 	// Slice is the thread that wrote this piece of a tensor.
 	Slice string
 	DType tensor.DType
-	// Shape is nil if the name has none. A shape of one dimension may be the
-	// number of the elements. In a Plain name the shape is part of OpName too.
+	// Shape is nil if the name has none. A shape of one dimension may be the number of elements. In
+	// a Plain name the shape is part of OpName too.
 	Shape tensor.Shape
-	// Numbers are those that a Plain name ends with, as in add_1_8_8: they, or
-	// the last of them, may be a shape, or they belong to the name.
+	// Numbers are the trailing numbers of a Plain name, as in add_1_8_8: all or the last few may be
+	// a shape, or they belong to the name.
 	Numbers tensor.Shape
 	// Format is nil if the name has none.
 	Format *tensor.Format
-	// UnknownFormat is the word of a format that is not known; the elements can be
-	// read all the same.
+	// UnknownFormat is the unknown word in place of a format; the elements can be read
+	// nevertheless.
 	UnknownFormat string
-	// Err is set where the name of a raw file has a type or format that is not
-	// known, so that the elements cannot be read.
+	// Err is set if the name of a raw file has an unknown type or format, so that the elements
+	// cannot be read.
 	Err error
 }
 
-// endings are the extensions of tensor files, with the kinds of file that they claim, the
-// containers of package tensorfile; and those of other files that come of dumps.
+// endings maps the extensions of tensor files to the kinds of file that they claim (containers of
+// package tensorfile), and other extensions of files converted from dumps to nothing.
 var endings = map[string]string{
 	".npy":         "npy",
 	".h5":          "hdf5",
@@ -109,14 +106,13 @@ var endings = map[string]string{
 	".json":        "",
 }
 
-// Container is the kind of tensor file that a name or path claims by its ending, empty for
+// Container returns the kind of tensor file that the ending of a name or path claims, empty for
 // none.
 func Container(name string) string {
 	return endings[strings.ToLower(path.Ext(name))]
 }
 
-// Parse takes the base name of a file apart. Any such name has a grammar: one of
-// no other form is Plain.
+// Parse parses the base name of a file. Every name has a grammar: Plain if no other fits.
 func Parse(base string) Info {
 	if base == "" || strings.IndexByte(base, '/') >= 0 || strings.IndexByte(base, 0) >= 0 {
 		return Info{}
@@ -137,8 +133,7 @@ func Parse(base string) Info {
 	return Info{} // Plain fits everything
 }
 
-// splitExt splits the extension of a tensor file off, in any letter case; ext is
-// in lower case.
+// splitExt splits off the extension of a tensor file, in any letter case; ext is in lower case.
 func splitExt(base string) (stem, ext string) {
 	dot := strings.LastIndexByte(base, '.')
 	if dot <= 0 {
@@ -151,16 +146,16 @@ func splitExt(base string) (stem, ext string) {
 	return base[:dot], ext
 }
 
-// IsDump reports whether the name is that of a dump.
+// IsDump reports whether the name is a dump name.
 func (n *Info) IsDump() bool { return n.Grammar == DumpFile }
 
-// IsOpDebug reports whether the name is that of an overflow record, or of a file
-// that was converted from one.
+// IsOpDebug reports whether the name belongs to an overflow record, or to a file converted from
+// one.
 func (n *Info) IsOpDebug() bool {
 	return strings.EqualFold(n.OpType, OpDebugType) && strings.EqualFold(n.OpName, OpDebugName)
 }
 
-// The words of names: each function reports whether s is such a word.
+// Fields of names: each function parses s and reports whether it is valid.
 
 func parseKind(s string) (tensor.Kind, bool) {
 	k := tensor.Kind(s)
@@ -169,14 +164,14 @@ func parseKind(s string) (tensor.Kind, bool) {
 
 // parseIndex reads the index of an input or output.
 func parseIndex(s string) (int, bool) {
-	if !isDigits(s) { // an error would take memory
+	if !isDigits(s) { // errors of ParseUint take memory
 		return 0, false
 	}
 	v, err := strconv.ParseUint(s, 10, 31)
 	return int(v), err == nil
 }
 
-// parseNumber reads a timestamp; one of more than 64 bits is none.
+// parseNumber parses a number of at most 64 bits, such as a timestamp.
 func parseNumber(s string) (uint64, bool) {
 	if !isDigits(s) {
 		return 0, false
@@ -185,7 +180,7 @@ func parseNumber(s string) (uint64, bool) {
 	return v, err == nil
 }
 
-// parseShape reads 1x3x224, 1_3_224, 7, and the empty text of a scalar.
+// parseShape parses 1x3x224, 1_3_224, 7, and the empty text of a scalar.
 func parseShape(s string) (tensor.Shape, bool) {
 	if strings.Contains(s, "x") {
 		return parseDims(s, "x")
@@ -193,7 +188,7 @@ func parseShape(s string) (tensor.Shape, bool) {
 	return parseDims(s, "_")
 }
 
-// parseDims reads dimensions; the empty text is the shape of a scalar.
+// parseDims parses dimensions; the empty text is the shape of a scalar.
 func parseDims(s, sep string) (tensor.Shape, bool) {
 	shape := tensor.Shape{}
 	if s == "" {
@@ -209,14 +204,14 @@ func parseDims(s, sep string) (tensor.Shape, bool) {
 	return shape, true
 }
 
-// parseDim reads a dimension as a writer prints it.
+// parseDim parses a dimension; see parsePrinted.
 func parseDim(s string) (int64, bool) {
 	v, ok := parsePrinted(s)
 	return int64(v), ok && v <= math.MaxInt64
 }
 
-// parsePrinted reads a decimal number as a writer prints it: no sign, no leading
-// zero, 64 bits at most.
+// parsePrinted parses a decimal number in the form that writers print: no sign, no leading zero, at
+// most 64 bits.
 func parsePrinted(s string) (uint64, bool) {
 	if s != "0" && strings.HasPrefix(s, "0") {
 		return 0, false
@@ -226,7 +221,7 @@ func parsePrinted(s string) (uint64, bool) {
 
 func isDigits(s string) bool { return s != "" && trimDigits(s) == "" }
 
-// trimDigits is what is left of s without the digits at its end.
+// trimDigits returns s without its trailing digits.
 func trimDigits(s string) string {
 	for s != "" && '0' <= s[len(s)-1] && s[len(s)-1] <= '9' {
 		s = s[:len(s)-1]
@@ -252,9 +247,9 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// parsePlain parses the names of output 0 of an operator, as the HPAA tools and
-// users write them. It fits every name. A shape may stand at its end, as in
-// add_1x8x8, add(1, 8, 8), add_[1,8,8]; and numbers that are perhaps none: add_1_8_8.
+// parsePlain parses the names of output 0 of an operator, as in the HPAA tools and by users. It
+// accepts every name. A shape may be at the end, as in add_1x8x8, add(1, 8, 8), add_[1,8,8], or
+// numbers that may be a shape: add_1_8_8.
 func parsePlain(stem, _ string) (Info, bool) {
 	n := Info{OpName: stem, Kind: tensor.Output}
 	switch last := stem[len(stem)-1]; {
@@ -273,8 +268,8 @@ func parsePlain(stem, _ string) (Info, bool) {
 	return n, true
 }
 
-// shapeInBrackets is the shape from the last opening bracket to the end of a name, nil for
-// none. At most one _ or . stands between it and the name.
+// shapeInBrackets returns the shape from the last opening bracket to the end of a name, nil for
+// none. At most one _ or . may be between name and bracket.
 func shapeInBrackets(stem, opening string) tensor.Shape {
 	name, dims, found := cutLast(stem[:len(stem)-1], opening)
 	if n := len(name); n > 0 && strings.IndexByte("_.", name[n-1]) >= 0 {
@@ -287,8 +282,8 @@ func shapeInBrackets(stem, opening string) tensor.Shape {
 	return shape
 }
 
-// numbersAtEnd are the numbers that a name ends with, a single _ before each, nil for none
-// and where one of them is no dimension.
+// numbersAtEnd returns the trailing numbers of a name, each after a single _; nil for none, and if
+// one cannot be a dimension.
 func numbersAtEnd(stem string) tensor.Shape {
 	at := len(stem)
 	for {
@@ -299,7 +294,7 @@ func numbersAtEnd(stem string) tensor.Shape {
 		at = len(head) - 1
 	}
 	rest := strings.TrimPrefix(stem[at:], "_")
-	if at == 0 || stem[at-1] == '_' { // no name stands before the first one
+	if at == 0 || stem[at-1] == '_' { // the first number has no name before it
 		_, rest, _ = strings.Cut(rest, "_")
 	}
 	if rest == "" {
@@ -309,11 +304,11 @@ func numbersAtEnd(stem string) tensor.Shape {
 	return shape
 }
 
-// parseInLayout parses the names of output 0 of an operator with the layout in
-// which a device has it, such as conv1.NC1HWC0.npy. Layouts are written as devices
-// write them, so that no name of an operator is taken for one.
+// parseInLayout parses the names of output 0 of an operator with its device layout, such as
+// conv1.NC1HWC0.npy. Layouts must have the letter case that devices write, so that operator names
+// do not match.
 func parseInLayout(stem, ext string) (n Info, ok bool) {
-	if ext == "" || !strings.Contains(stem, "FRACTAL_") && !strings.Contains(stem, "C0") { // most often
+	if ext == "" || !strings.Contains(stem, "FRACTAL_") && !strings.Contains(stem, "C0") { // the common case
 		return n, false
 	}
 	op, word, _ := cutLast(stem, ".")
@@ -329,8 +324,8 @@ func parseInLayout(stem, ext string) (n Info, ok bool) {
 	return n, ok && format.String() == word
 }
 
-// parseATB parses the names of tensors of the Ascend Transformer Boost library;
-// folders name the operator.
+// parseATB parses the names of tensors of the Ascend Transformer Boost library; folders give the
+// operator.
 func parseATB(stem, _ string) (Info, bool) {
 	kind := tensor.Input
 	rest, ok := strings.CutPrefix(stem, "intensor")
@@ -346,14 +341,13 @@ func parseATB(stem, _ string) (Info, bool) {
 	return Info{OpName: stem, Kind: kind, Index: index}, ok
 }
 
-// FileOp is the name of the operator as names of the grammar Sync have it.
+// FileOp is the name of the operator in file names of grammar Sync.
 func (n *Info) FileOp() string { return strings.ReplaceAll(n.OpName, "/", "--") }
 
-// parseSync parses the names of MindSpore's synchronous dumps, in which -- stands
-// for the / of an operator's name: op_output_0_shape_1_3_Float32_NCHW. The last
-// _shape_ counts. A scalar has no dimensions, or the one dimension 0: only the
-// size of the file tells it from an empty tensor. What was converted from such a
-// file to another layout has its new shape at the end: ..._NC1HWC0.1x3x8x8.npy.
+// parseSync parses the names of MindSpore's synchronous dumps, in which -- replaces the / of an
+// operator's name: op_output_0_shape_1_3_Float32_NCHW. The last _shape_ counts. A scalar has no
+// dimensions, or the one dimension 0: only the size of the file distinguishes it from an empty
+// tensor. A file converted to another layout has its new shape at the end: ..._NC1HWC0.1x3x8x8.npy.
 func parseSync(stem, ext string) (Info, bool) {
 	const word = "_shape_"
 	at := strings.LastIndex(stem, word)
@@ -402,16 +396,15 @@ func parseSync(stem, ext string) (Info, bool) {
 	return n, ok && isWord(dtype) && isWord(format)
 }
 
-// FolderKind says what a folder of a dump tree stands for.
+// FolderKind is the meaning of a folder in a dump tree.
 type FolderKind int
 
-// The kinds of folders, after the public documentation of the Ascend toolkit and
-// of MindSpore. A number is a device, a model or a step: the folders around it
-// say which.
+// The kinds of folders, after the public documentation of the Ascend toolkit and of MindSpore. A
+// number is a device, a model or a step, depending on the folders around it.
 const (
 	OtherFolder     FolderKind = iota
 	NumberFolder               // 0
-	TimeFolder                 // the time at which a dump began: 14 digits
+	TimeFolder                 // start time of a dump: 14 digits
 	RankFolder                 // rank_0, rank0
 	StepFolder                 // step_0, step0
 	GraphFolder                // net_graph_1
@@ -420,24 +413,24 @@ const (
 	ProcessFolder              // proc1234, of a process without a rank
 )
 
-// numbered are the folders of a word and a number, perhaps with _ between them.
+// numbered are the folders named by a word and a number, with an optional _ between.
 var numbered = [...]struct {
 	kind   FolderKind
 	prefix string
 }{{RankFolder, "rank"}, {StepFolder, "step"}, {DeviceFolder, "device"}, {IterationFolder, "iteration"}, {ProcessFolder, "proc"}}
 
-// Folder is what the name of a folder says.
+// Folder are the fields of the name of a folder.
 type Folder struct {
 	Kind FolderKind
 	Name string
-	// Value is the number, the net of a graph, or else the name.
+	// Value is the number, the net of a graph, or otherwise the name.
 	Value string
 }
 
-// IsNumber reports whether the name is a number; that of a time is one too.
+// IsNumber reports whether the name is a number or a time.
 func (f Folder) IsNumber() bool { return f.Kind == NumberFolder || f.Kind == TimeFolder }
 
-// ParseFolder takes the base name of a folder apart.
+// ParseFolder parses the base name of a folder.
 func ParseFolder(base string) Folder {
 	const timeDigits, maxDigits = 14, 18
 	switch {

@@ -22,7 +22,7 @@ func dims(d ...int64) tensor.Shape { return append(tensor.Shape{}, d...) }
 
 func format(f tensor.Format) *tensor.Format { return &f }
 
-// names has, for every grammar, names that no other one but Plain parses.
+// names has, for every grammar, names that no other grammar but Plain parses.
 var names = []struct {
 	base string
 	want Info
@@ -35,7 +35,7 @@ var names = []struct {
 	{"exception_info.16.52.20240131120000123", dump("exception_info.16.52.20240131120000123")},
 	{"Opdebug.Node_OpDebug.0.3.1673383728094391.4.1.0.0", dump("Opdebug.Node_OpDebug.0.3.1673383728094391.4.1.0.0")},
 	{"Opdebug.Node_OpDebug.59.1597922031", dump("Opdebug.Node_OpDebug.59.1597922031")},
-	// Records whose names are not those of dumps.
+	// Overflow records with names that are not dump names.
 	{"OPDEBUG.node_opdebug.59.3", Info{Grammar: Record, OpType: "OPDEBUG", OpName: "node_opdebug"}},
 	{"Opdebug.Node_OpDebug.59.4294967295.3", Info{Grammar: Record, OpType: "Opdebug", OpName: "Node_OpDebug"}},
 	{"Opdebug.Node_OpDebug.1.2.3.4.5.6.7", Info{Grammar: Record, OpType: "Opdebug", OpName: "Node_OpDebug"}},
@@ -112,7 +112,7 @@ var names = []struct {
 	{"(1,2).bin", Info{Grammar: Plain}},
 }
 
-// malformed are names that miss a grammar by little, and are Plain.
+// malformed are names that nearly fit a grammar, and are Plain.
 var malformed = map[Grammar][]string{
 	DumpFile: {"Add.x.1624605159829059", "Add.x.5.16.1624605159829059.", "Add.x.5.16.1624605159829059.4.1.2.3.x",
 		"Add.x.+5.+1624605159829059", "Add.x.5.16.99999999999999999999999", "Add.x.5.16.1624605159829059.csv"},
@@ -189,8 +189,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestGrammars: every grammar has names that only it parses, and names that
-// nearly fit it, which are Plain.
+// TestGrammars: every grammar has names that only it parses, and names that nearly fit, which are
+// Plain.
 func TestGrammars(t *testing.T) {
 	for _, row := range grammars {
 		if row.form == "" {
@@ -317,7 +317,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestRawRoundTrip builds names of raw files of both forms from their parts.
+// TestRawRoundTrip builds names of raw files of both forms from their fields.
 func TestRawRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		op := rapid.StringMatching(`[A-Za-z0-9_.\-()é ]*[A-Za-z]`).Draw(t, "op")
@@ -346,7 +346,7 @@ func TestRawRoundTrip(t *testing.T) {
 	})
 }
 
-// The forms of names as patterns.
+// The grammars as patterns.
 var (
 	timesSuffix   = regexp.MustCompile(`(?s)^.+[_.]([0-9]+(?:x[0-9]+)+)$`)
 	bracketSuffix = regexp.MustCompile(`(?s)[^_.][_.]?(?:\(([0-9, ]*)\)|\[([0-9, ]*)\])$`)
@@ -355,7 +355,7 @@ var (
 	opNumber      = regexp.MustCompile(`-op[0-9]+(?:_[0-9]+)?$`)
 )
 
-// TestPatterns holds what is read by hand against the patterns.
+// TestPatterns compares the parsers written by hand with the patterns.
 func TestPatterns(t *testing.T) {
 	part := rapid.OneOf(rapid.StringMatching(`[0-9]{1,2}|[0-9]{19}`), rapid.StringMatching(`(?s)[a_.x(),\[\] é-]`),
 		rapid.SampledFrom([]string{"_", "_", "x", "-op", "intensor", "outtensor", "\xff", "\n"}))

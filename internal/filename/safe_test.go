@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The wanted names are what Python's uuid.uuid3(uuid.NAMESPACE_DNS, name).hex
-// gives; the first is the example of the uuid module's documentation.
+// The expected names are the results of Python's uuid.uuid3(uuid.NAMESPACE_DNS, name).hex; the
+// first is the example in the documentation of the uuid module.
 func TestShort(t *testing.T) {
 	tests := []struct{ name, want string }{
 		{"python.org", "6fa459eaee8a3ca4894edb77e160355e.org"},
