@@ -1,9 +1,8 @@
-// Package safefile writes output files that are either complete or absent. A
-// file grows under a temporary name in the folder of its final name and is
-// renamed into place when it is whole, so an error, a full disk or a killed
-// process leaves nothing half-written under a final name. What a killed one left under
-// temporary names is removed by the next one that writes to the folder. Remote files grow in
-// package store, by the same rule.
+// Package safefile writes output files that are either complete or absent. A file grows under a
+// temporary name in the folder of its final name and is renamed when complete, so an error, a full
+// disk or a killed process leaves nothing half-written under a final name. The next process that
+// writes to the folder removes the temporary files of killed processes. Package store writes remote
+// files, by the same rule.
 //
 // It does not sync to disk: it protects readers from partial files, not from
 // a power failure.
@@ -28,9 +27,8 @@ import (
 	"dumptool/internal/store"
 )
 
-// File is an output file that does not have its final name yet. Exactly one of
-// Commit and Abort decides what becomes of it; defer Abort right after Create.
-// Write follows the rules of os.File.
+// File is an output file before it has its final name. Exactly one of Commit and Abort ends it;
+// defer Abort right after Create. Write follows the rules of os.File.
 type File struct {
 	out  store.Writer
 	path string
@@ -40,9 +38,9 @@ type File struct {
 	closed bool
 }
 
-// Create starts the output file path. The folder of path must exist. Whatever
-// stands at path stays untouched until Commit; anything but a regular file
-// there is an error, so that a device or a folder is never replaced.
+// Create starts the output file path. The folder of path must exist. An existing file at path stays
+// untouched until Commit; anything but a regular file there is an error, so that a device or a
+// folder is never replaced.
 func Create(path string) (*File, error) {
 	if store.Remote(path) {
 		out, err := store.Create(path)
@@ -61,17 +59,17 @@ func Create(path string) (*File, error) {
 	case err == nil && !info.Mode().IsRegular():
 		return nil, &os.PathError{Op: "create", Path: path, Err: lang.Errorf("not a regular file")}
 	case err != nil && !errors.Is(err, os.ErrNotExist):
-		return nil, named("create", path, err)
+		return nil, finalPathError("create", path, err)
 	}
-	file, err := openTemp(path, 0o666) // as any file a user makes
+	file, err := openTemp(path, 0o666) // the mode of any file that a user creates
 	if err != nil {
-		return nil, named("create", path, err)
+		return nil, finalPathError("create", path, err)
 	}
 	return &File{out: &temp{File: file, path: path}, path: path}, nil
 }
 
-// CreateNew is Create for a file that must not replace another one: Commit leaves what
-// stands at path by then, and its error wraps os.ErrExist.
+// CreateNew is Create for a file that must not replace another one: if path exists at Commit, the
+// error of Commit wraps os.ErrExist.
 func CreateNew(path string) (*File, error) {
 	if store.Remote(path) {
 		out, err := store.CreateNew(path)
@@ -96,19 +94,18 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, f.note(err)
 }
 
-// reserveBytes is the size from which files are worth a call of Reserve.
+// reserveBytes is the size from which Reserve is worth a system call.
 const reserveBytes = 64 << 10
 
-// Reserve says that the file will have about size bytes, so that the system can find
-// room for them at once. The file is as long as what is written all the same.
+// Reserve announces the approximate size in bytes, so that the file system can allocate it at once.
+// The final length is the number of bytes written.
 func (f *File) Reserve(size int64) {
 	if t, ok := f.out.(*temp); ok && size >= reserveBytes {
 		reserve(t.File, size)
 	}
 }
 
-// WritesAt reports whether WriteAt may be called: a remote file grows from its
-// beginning to its end.
+// WritesAt reports whether WriteAt may be called; a remote file is written from front to back.
 func (f *File) WritesAt() bool {
 	_, ok := f.out.(io.WriterAt)
 	return ok
@@ -124,9 +121,8 @@ func (f *File) WriteAt(p []byte, off int64) (int, error) {
 	return n, f.note(err)
 }
 
-// Commit gives the file its final name, replacing what stood there in one step.
-// When it fails or any earlier call did, nothing is left of the file and the
-// first error is returned.
+// Commit gives the file its final name and atomically replaces an existing file. If it or any
+// earlier call fails, the file is removed and the first error is returned.
 func (f *File) Commit() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -142,7 +138,7 @@ func (f *File) Commit() error {
 	return f.err
 }
 
-// Abort gives the file up. It does nothing after Commit or another Abort.
+// Abort discards the file. It does nothing after Commit or another Abort.
 func (f *File) Abort() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -153,7 +149,7 @@ func (f *File) Abort() {
 	f.out.Abort()
 }
 
-// note remembers the first error of writing and returns err under the final name.
+// note keeps the first write error and returns err with the final name.
 func (f *File) note(err error) error {
 	if err == nil {
 		return nil
@@ -161,7 +157,7 @@ func (f *File) note(err error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !store.Remote(f.path) {
-		err = named("write", f.path, err)
+		err = finalPathError("write", f.path, err)
 	}
 	if f.err == nil {
 		f.err = err
@@ -169,8 +165,8 @@ func (f *File) note(err error) error {
 	return err
 }
 
-// named puts the final path into an error that knows the temporary one.
-func named(op, path string, err error) error {
+// finalPathError replaces the temporary path in an error by the final path.
+func finalPathError(op, path string, err error) error {
 	var pathErr *os.PathError
 	var linkErr *os.LinkError
 	switch {
@@ -182,8 +178,7 @@ func named(op, path string, err error) error {
 	return &os.PathError{Op: op, Path: path, Err: err}
 }
 
-// WithPath puts a path in front of an error that does not name it already, as
-// those of the system do.
+// WithPath adds the path to an error that does not have it yet, as errors of the system do.
 func WithPath(path string, err error) error {
 	var system *os.PathError
 	var remote *store.Error
@@ -202,8 +197,7 @@ func WriteFile(path string, data []byte) error {
 	return f.writeAll(data)
 }
 
-// WriteNewFile is WriteFile for a file that must not replace another one, as of
-// CreateNew.
+// WriteNewFile is WriteFile for a file that must not replace another one; see CreateNew.
 func WriteNewFile(path string, data []byte) error {
 	f, err := CreateNew(path)
 	if err != nil {
@@ -212,7 +206,7 @@ func WriteNewFile(path string, data []byte) error {
 	return f.writeAll(data)
 }
 
-// writeAll writes data as all of the file.
+// writeAll writes data as the whole file.
 func (f *File) writeAll(data []byte) error {
 	defer f.Abort()
 	if _, err := f.Write(data); err != nil {
@@ -221,9 +215,9 @@ func (f *File) writeAll(data []byte) error {
 	return f.Commit()
 }
 
-// MkdirAll makes the folder dir and its parents with the permissions that the
-// umask leaves. Errors name dir. Where there are no folders, an object of that name
-// is an error all the same: nothing could be read below it.
+// MkdirAll makes the folder dir and its parents with the permissions of the umask. Errors name dir.
+// In object storage, without folders, an object named dir is an error: nothing could be read below
+// it.
 func MkdirAll(dir string) error {
 	if store.Remote(dir) {
 		if err := store.CheckFolder(dir); err != nil {
@@ -238,17 +232,16 @@ func MkdirAll(dir string) error {
 }
 
 const (
-	// maxPrefix bounds the part of the base name that a temporary name
-	// repeats. It keeps temporary names far below the 255 bytes of most file
-	// systems and the 143 of encrypted ones, whatever the final name.
+	// maxPrefix bounds the part of the base name in a temporary name. It keeps temporary names far
+	// below the 255 bytes of most file systems and the 143 of encrypted ones.
 	maxPrefix = 64
-	// maxTries bounds the search for a free name; with 128 random bits the
-	// second try is unheard of.
+	// maxTries bounds the search for a free name; with 128 random bits the first is practically
+	// always free.
 	maxTries = 100
 )
 
-// openTemp creates a new file beside path and locks it: a lock that is free tells later
-// processes that the file is left behind. Its mode is what the umask leaves of one.
+// openTemp creates a new file beside path and locks it: a free lock tells later processes that its
+// writer has died. The umask applies to mode.
 func openTemp(path string, mode os.FileMode) (*os.File, error) {
 	dir, base := filepath.Split(path)
 	cleanOnce(dir)
@@ -259,7 +252,7 @@ func openTemp(path string, mode os.FileMode) (*os.File, error) {
 			if try == maxTries || holds(f) {
 				return f, nil
 			}
-			_ = f.Close() // another process is removing it
+			_ = f.Close() // another process is about to remove it
 			_ = os.Remove(name)
 		} else if !errors.Is(err, os.ErrExist) || try == maxTries {
 			return nil, err
@@ -267,9 +260,8 @@ func openTemp(path string, mode os.FileMode) (*os.File, error) {
 	}
 }
 
-// holds locks a new file and reports whether it is still there: another process may have
-// taken it, before it was locked, for one that is left behind. Where files cannot be
-// locked it goes without.
+// holds locks a new file and reports whether it still exists: before the lock, another process may
+// have removed it as a leftover. File systems without locks pass.
 func holds(f *os.File) bool {
 	if err := lock(f); err != nil {
 		return !errors.Is(err, errLocked)
@@ -278,8 +270,7 @@ func holds(f *os.File) bool {
 	return err != nil || links(info) > 0
 }
 
-// tempName returns a hidden name that says which file it belongs to, and which process of
-// which machine writes it.
+// tempName returns a hidden name with the final name, the machine and the process that writes it.
 func tempName(base string) string {
 	return "." + prefix(base, maxPrefix) + "." + process() + "-" + rand.Text() + ".tmp"
 }
@@ -299,7 +290,7 @@ func prefix(s string, n int) string {
 type temp struct {
 	*os.File
 	path  string // its final name
-	isNew bool   // it may not replace another file
+	isNew bool   // must not replace another file
 }
 
 // Commit implements store.Writer.
@@ -308,9 +299,9 @@ func (t *temp) Commit() error {
 	defer release()
 	err := t.Close()
 	if err != nil {
-		err = named("close", t.path, err)
+		err = finalPathError("close", t.path, err)
 	} else if err = t.rename(); err != nil {
-		err = named("create", t.path, err)
+		err = finalPathError("create", t.path, err)
 	}
 	if err != nil {
 		t.remove()
@@ -318,9 +309,8 @@ func (t *temp) Commit() error {
 	return err
 }
 
-// rename gives the file its final name. One that may not replace another gets it as a
-// second name first, which fails where there is one; where files have one name only, it
-// is looked before.
+// rename gives the file its final name. If it must not replace another, a hard link is made first,
+// which fails if path exists; without hard links, rename checks for path before renaming.
 func (t *temp) rename() error {
 	if t.isNew {
 		err := os.Link(t.Name(), t.path)
@@ -337,19 +327,19 @@ func (t *temp) rename() error {
 
 // Abort implements store.Writer.
 func (t *temp) Abort() {
-	_ = t.Close() // what it could not write is given up anyway
+	_ = t.Close() // an error of data that is discarded
 	t.remove()
 }
 
-// remove deletes the temporary file. Its error has no reader: the caller has a
-// better one already, or has given the file up.
+// remove deletes the temporary file. Its error is ignored: the caller has a better one, or discards
+// the file.
 func (t *temp) remove() { _ = os.Remove(t.Name()) }
 
-// CheckWritable finds out, before hours of work, whether files of these names
-// can be written to dir, which need not exist. It leaves nothing behind.
+// CheckWritable tests, before hours of work, whether files with these names can be written to dir,
+// which need not exist. It leaves nothing behind.
 func CheckWritable(dir string, names ...string) error {
 	if store.Remote(dir) {
-		for _, name := range names[:min(1, len(names))] { // one object stands for all
+		for _, name := range names[:min(1, len(names))] { // one object tests all
 			if err := store.CheckWritable(store.Join(dir, name)); err != nil {
 				return lang.Errorf("cannot write to %w", err)
 			}
@@ -378,30 +368,30 @@ func CheckWritable(dir string, names ...string) error {
 	return nil
 }
 
-// errLocked is the error of lock for a file that another one has locked.
+// errLocked is the error of lock for a file that is locked already.
 var errLocked = lang.Errorf("the file is locked")
 
-// forgotten is how old a temporary file is, where files cannot be locked, before it
-// counts as left behind.
-const forgotten = 24 * time.Hour
+// minUnlockedAge is the age from which a temporary file counts as a leftover on file systems
+// without locks.
+const minUnlockedAge = 24 * time.Hour
 
-// host stands in temporary names for this machine since it was started: a hash of its
-// name and, where there is one, the number of the start.
+// host identifies this boot of this machine in temporary names: a hash of the host name and, if
+// available, the boot id.
 var host = sync.OnceValue(func() string {
-	name, _ := os.Hostname() // without it all machines of one start are one
+	name, _ := os.Hostname() // on error the boot id must suffice
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	sum := sha256.Sum256([]byte(name + "\n" + strings.TrimSpace(string(boot))))
 	return hex.EncodeToString(sum[:4])
 })
 
-// process stands in the temporary names of this process.
+// process identifies this process in temporary names.
 var process = sync.OnceValue(func() string { return fmt.Sprintf("%s-%d", host(), os.Getpid()) })
 
-// cleaned has a *sync.Once for each folder that files were created in.
+// cleaned has a *sync.Once for each folder with created files.
 var cleaned sync.Map
 
-// cleanOnce removes, when the process creates its first file in a folder, what killed
-// processes left there.
+// cleanOnce removes leftovers of killed processes when this process creates its first file in a
+// folder.
 func cleanOnce(dir string) {
 	once, known := cleaned.Load(dir)
 	if !known {
@@ -410,10 +400,10 @@ func cleanOnce(dir string) {
 	once.(*sync.Once).Do(func() { clean(dir) })
 }
 
-// clean removes the temporary files of a folder whose writers ran on this machine and are
-// no more. Nothing depends on it: what cannot be removed stays.
+// clean removes the temporary files of a folder whose writers ran on this machine and have died.
+// Errors are ignored.
 func clean(dir string) {
-	f, err := os.Open(filepath.Clean(dir)) // Clean makes . of an empty one
+	f, err := os.Open(filepath.Clean(dir)) // Clean turns an empty path into .
 	if err != nil {
 		return
 	}
@@ -431,17 +421,17 @@ func clean(dir string) {
 	}
 }
 
-// isOurs reports whether a name is one that tempName made on this machine.
+// isOurs reports whether tempName made a name on this machine.
 func isOurs(name string) bool {
 	stem, ok := strings.CutSuffix(name, ".tmp")
 	dot := strings.LastIndexByte(stem, '.')
 	return ok && dot > 0 && name[0] == '.' && strings.HasPrefix(stem[dot+1:], host()+"-")
 }
 
-// removeLeft removes a temporary file that nobody writes any more: one whose lock is free.
+// removeLeft removes a temporary file whose lock is free: nobody writes it.
 func removeLeft(path string) {
 	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < settled {
+	if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < minLeftoverAge {
 		return
 	}
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -449,20 +439,20 @@ func removeLeft(path string) {
 		return
 	}
 	err = lock(f)
-	free := err == nil || !errors.Is(err, errLocked) && time.Since(info.ModTime()) > forgotten
-	if free && settled == 0 {
-		_ = os.Remove(path) // while we have the lock: a writer that begins takes another name
+	free := err == nil || !errors.Is(err, errLocked) && time.Since(info.ModTime()) > minUnlockedAge
+	if free && minLeftoverAge == 0 {
+		_ = os.Remove(path) // under the lock: a new writer uses another name
 	}
 	_ = f.Close()
-	if free && settled > 0 {
-		_ = os.Remove(path) // files that are open cannot be removed there
+	if free && minLeftoverAge > 0 {
+		_ = os.Remove(path) // Windows cannot remove open files
 	}
 }
 
-// Scratch makes a file in $TMPDIR for what this process alone reads again. The file has no
-// name, so that nothing is left of it however the process ends; where the system keeps the
-// names of open files, remove deletes it, and the next process what a killed one has left.
-// Only its owner may open it meanwhile.
+// Scratch creates a file in $TMPDIR for data that only this process reads again. The file is
+// removed from the folder at once, so that nothing is left however the process ends; if the system
+// cannot remove open files, remove deletes it, and the next process deletes leftovers. Only the
+// owner may open it meanwhile.
 func Scratch() (f *os.File, remove func() error, err error) {
 	f, err = openTemp(filepath.Join(os.TempDir(), "dumptool"), 0o600)
 	if err != nil {

@@ -131,7 +131,7 @@ func TestCommitAfterError(t *testing.T) {
 	if _, err := f.Write([]byte("good start")); err != nil {
 		t.Fatal(err)
 	}
-	f.out.(*temp).Close() // under our feet
+	f.out.(*temp).Close() // close it behind its back
 	_, first := f.Write([]byte("x"))
 	if !errors.Is(first, os.ErrClosed) || strings.Contains(first.Error(), ".tmp") {
 		t.Fatalf("error %v, want %v, without the name of the temporary file", first, os.ErrClosed)
@@ -262,7 +262,7 @@ func TestMkdirAll(t *testing.T) {
 	}
 }
 
-// A file is as long as what is written, whatever was reserved for it.
+// TestReserve: the length of a file is the number of bytes written, not the reserved size.
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/store"
 )
 
-// Input is a file opened for reading, from its beginning and at any offset.
+// Input is a file opened for sequential and random reading.
 type Input interface {
 	store.Source
 	io.Reader
@@ -23,10 +23,9 @@ type remoteInput struct {
 	io.Reader
 }
 
-// Open opens a file that is read whole. It refuses devices, sockets and named pipes,
-// which may keep the reader waiting for ever. The null device is an empty file, and
-// names of files that the process has open already, such as /dev/stdin and those that
-// shells put in place of <(command), are what the user asks for.
+// Open opens a file that will be read whole. It refuses devices, sockets and named pipes, which may
+// block forever. Allowed are the null device, as an empty file, and files that the process has open
+// already, such as /dev/stdin and the names that shells substitute for <(command).
 func Open(path string) (Input, error) {
 	if store.Remote(path) {
 		src, err := store.Open(path)
@@ -46,11 +45,11 @@ func Open(path string) (Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	return src.(Input), nil // local files are both
+	return src.(Input), nil // local files are Inputs
 }
 
-// Read opens a file and calls read with it. The error is one of Open, that of read, or
-// a *guard.Panic where that panics.
+// Read opens a file and calls read with it. The error is from Open or read; a panic of read is a
+// *guard.Panic.
 func Read(path string, read func(Input) error) error {
 	f, err := Open(path)
 	if err != nil {
@@ -60,7 +59,7 @@ func Read(path string, read func(Input) error) error {
 	return guard.Do(func() error { return read(f) })
 }
 
-// ReadFile reads a file as Open opens it.
+// ReadFile reads a whole file; see Open.
 func ReadFile(path string) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -70,11 +69,11 @@ func ReadFile(path string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// inherited matches names of files that a process has open.
+// inherited matches names of files that a process has open already.
 var inherited = lang.Pattern(`^(/dev/stdin|/dev/fd/\d+|/proc/(self|thread-self|\d+)/fd/\d+)$`)
 
-// InFolder is the file that is meant by a path: itself, or the first of the names that lies
-// in the folder that it is.
+// InFolder resolves a path: a folder becomes the first of names that exists in it, else names[0] in
+// it; any other path stays.
 func InFolder(path string, names ...string) string {
 	if info, err := store.Stat(path); err != nil || !info.IsDir() {
 		return path
@@ -87,7 +86,7 @@ func InFolder(path string, names ...string) string {
 	return store.Join(path, names[0])
 }
 
-// CheckFolder reports a folder of results that is a file.
+// CheckFolder returns an error if the output folder is a file.
 func CheckFolder(out string) error {
 	if info, err := store.Stat(out); err == nil && !info.IsDir() {
 		return lang.Errorf("%s is a file; -out wants a folder", out)
@@ -95,7 +94,7 @@ func CheckFolder(out string) error {
 	return nil
 }
 
-// unbounded names a file that may have no end, or is empty.
+// unbounded describes a file that may block or never end; empty for others.
 func unbounded(mode fs.FileMode) string {
 	switch {
 	case mode&fs.ModeNamedPipe != 0:

@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// TestLeftovers: the first file in a folder clears away what dead processes of this
-// machine left there, and nothing else.
+// TestLeftovers: the first file in a folder removes leftovers of dead processes of this machine and
+// nothing else.
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	live := create(t, filepath.Join(t.TempDir(), "live")) // open, in a folder that is cleaned already
+	live := create(t, filepath.Join(t.TempDir(), "live")) // open, in a folder that was cleaned before
 	other := "00000000"
 	if host() == other {
 		other = "00000001"
@@ -54,7 +54,7 @@ func TestLeftovers(t *testing.T) {
 	if got := names(t, dir); !slices.Equal(got, want) {
 		t.Errorf("without its writer: folder holds\n%q, want\n%q", got, want)
 	}
-	// A folder is looked through once.
+	// A folder is cleaned once.
 	if err := os.WriteFile(filepath.Join(dir, left), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// TestCleanedWhileWritten: files that are being written survive all cleaning.
+// TestCleanedWhileWritten: cleaning spares files that are being written.
 func TestCleanedWhileWritten(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

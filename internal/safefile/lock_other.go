@@ -7,11 +7,11 @@ import (
 	"os"
 )
 
-// settled is how old a temporary file is at least before it counts as left behind.
-const settled = 0
+// minLeftoverAge is the minimum age of a temporary file that counts as a leftover.
+const minLeftoverAge = 0
 
-// lock locks a file, where the system can.
+// lock does nothing: there are no file locks on this system.
 func lock(*os.File) error { return errors.ErrUnsupported }
 
-// keepLock keeps the lock of a file that is closed, where there is one.
+// keepLock does nothing without locks.
 func keepLock(*os.File) (release func()) { return func() {} }

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// settled is how old a temporary file is at least before it counts as left behind. A
-// writer keeps its lock until the file has its final name.
-const settled = 0
+// minLeftoverAge is the minimum age of a temporary file that counts as a leftover. Writers keep
+// their lock until the file has its final name.
+const minLeftoverAge = 0
 
-// lock locks a file until it is closed. The error is errLocked where another one has the
-// lock, and any other one where the file system has none.
+// lock locks a file until it is closed. The error is errLocked if another process has the lock; any
+// other error means that the file system has no locks.
 func lock(f *os.File) error {
 	err := errors.ErrUnsupported
 	conn, failed := f.SyscallConn()
@@ -32,19 +32,19 @@ func lock(f *os.File) error {
 	return errors.Join(failed, err)
 }
 
-// keepLock keeps the lock of a file that is closed, until release is called.
+// keepLock keeps the lock beyond closing the file, until release is called.
 func keepLock(f *os.File) (release func()) {
-	again := -1
+	duplicate := -1
 	if conn, err := f.SyscallConn(); err == nil {
 		_ = conn.Control(func(fd uintptr) {
 			if n, err := unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0); err == nil {
-				again = n
+				duplicate = n
 			}
 		})
 	}
 	return func() {
-		if again >= 0 {
-			_ = unix.Close(again) // what was written has been closed before
+		if duplicate >= 0 {
+			_ = unix.Close(duplicate) // the file itself was closed before
 		}
 	}
 }

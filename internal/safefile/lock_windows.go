@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// settled is how old a temporary file is at least before it counts as left behind. Files
-// that are open get no other name here, so that a writer has no lock at the very end.
-const settled = time.Minute
+// minLeftoverAge is the minimum age of a temporary file that counts as a leftover. Windows cannot
+// rename open files, so a writer gives up its lock just before the rename.
+const minLeftoverAge = time.Minute
 
-// lock locks a file until it is closed. The error is errLocked where another one has the
-// lock, and any other one where the file system has none. What is locked is a byte that no
-// file has: others may read the file.
+// lock locks a file until it is closed. The error is errLocked if another process has the lock; any
+// other error means that the file system has no locks. The locked byte lies beyond the end of any
+// file, so that others may read the file.
 func lock(f *os.File) error {
 	at := windows.Overlapped{Offset: 0xffff_fffe, OffsetHigh: 0x7fff_ffff}
 	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &at)
@@ -24,5 +24,5 @@ func lock(f *os.File) error {
 	return err
 }
 
-// keepLock keeps the lock of a file that is closed, which only other systems do.
+// keepLock does nothing: Windows cannot rename open files.
 func keepLock(*os.File) (release func()) { return func() {} }

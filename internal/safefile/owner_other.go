@@ -4,9 +4,8 @@ package safefile
 
 import "io/fs"
 
-// links returns how many names a file has, where the system counts them.
+// links returns 1: the number of hard links is unknown here.
 func links(fs.FileInfo) uint64 { return 1 }
 
-// ownerIDs returns the user and the group that a file belongs to, where there are
-// numbers for them.
+// ownerIDs has no numbers of users and groups here.
 func ownerIDs(fs.FileInfo) (uid, gid int, ok bool) { return 0, 0, false }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// links returns how many names a file has.
+// links returns the number of hard links of a file.
 func links(info fs.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(s.Nlink) //nolint:unconvert // other systems have other types
@@ -15,7 +15,7 @@ func links(info fs.FileInfo) uint64 {
 	return 1
 }
 
-// ownerIDs returns the user and the group that a file belongs to.
+// ownerIDs returns the user id and the group id of a file.
 func ownerIDs(info fs.FileInfo) (uid, gid int, ok bool) {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

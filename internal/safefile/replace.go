@@ -9,10 +9,9 @@ import (
 	"dumptool/internal/store"
 )
 
-// Replace gives an existing file, or the one that a link names, new data. It keeps the
-// owner and the permissions. It refuses files that the user may not write to, and files
-// with more names than one, of which only this one would get the new data. Of a remote
-// file nothing but the data is kept.
+// Replace replaces the data of an existing file, or of the target of a link, and keeps owner and
+// permissions. It refuses read-only files, and files with several hard links, of which only this
+// name would get the new data. Remote files keep no attributes.
 func Replace(path string, data []byte) error {
 	if store.Remote(path) {
 		return WriteFile(path, data)
@@ -45,7 +44,7 @@ func Replace(path string, data []byte) error {
 	return f.Commit()
 }
 
-// mayReplace returns an error when a file must not be replaced.
+// mayReplace returns an error if a file must not be replaced.
 func mayReplace(path string, info fs.FileInfo) error {
 	if info.Mode().Perm()&0o222 == 0 {
 		return lang.Errorf("the file is read-only; it is not changed")
@@ -63,7 +62,7 @@ func mayReplace(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// copyOwner gives a file the owner and the permissions of another.
+// copyOwner copies owner and permissions of another file.
 func copyOwner(f *temp, info fs.FileInfo) error {
 	if uid, gid, ok := ownerIDs(info); ok {
 		mine, err := f.Stat()
@@ -79,7 +78,7 @@ func copyOwner(f *temp, info fs.FileInfo) error {
 	return f.Chmod(info.Mode() & (fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky))
 }
 
-// OverwriteError says that an output would replace an input.
+// OverwriteError is the error of an output that would replace an input.
 type OverwriteError struct {
 	Output, Input string
 }
@@ -95,8 +94,7 @@ func (e *OverwriteError) Text() lang.Text {
 	return lang.Say("output %s is also the input %s", e.Output, e.Input).Text()
 }
 
-// CheckOutput returns an *OverwriteError when output is the same file as one
-// of inputs.
+// CheckOutput returns an *OverwriteError if output is the same file as one of inputs.
 func CheckOutput(output string, inputs ...string) error {
 	for _, input := range inputs {
 		if SameFile(output, input) {
@@ -106,10 +104,10 @@ func CheckOutput(output string, inputs ...string) error {
 	return nil
 }
 
-// SameFile reports whether a and b name one file: directly, through a relative
-// path, a symbolic link or a hard link. Two names that do not exist yet are
-// the same when they have one base name in the same folder. Remote files are the same
-// when bucket and key are: that a bucket has two names cannot be seen.
+// SameFile reports whether a and b name one file, also by a relative path, a symbolic link or a
+// hard link. Two names that do not exist yet are the same if they have one base name in the same
+// folder. Remote files are the same if bucket and key are equal; two names of one bucket are not
+// detected.
 func SameFile(a, b string) bool {
 	if store.Remote(a) || store.Remote(b) {
 		a, errA := store.Abs(a)

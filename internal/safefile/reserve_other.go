@@ -4,5 +4,5 @@ package safefile
 
 import "os"
 
-// reserve does nothing here.
+// reserve does nothing on this system.
 func reserve(*os.File, int64) {}
