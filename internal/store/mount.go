@@ -12,43 +12,42 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Mark stands between the path of an archive and the name of a file in it: the file
-// a/b.npy of run.zip is run.zip!a/b.npy, and run.zip! the folder of all.
+// Mark separates the path of an archive and the name of a file in it: the file a/b.npy of run.zip
+// is run.zip!a/b.npy, and run.zip! is the folder of all its files.
 const Mark = "!"
 
-// Members are the files in an archive. They are used by several goroutines at a time.
+// Members are the files in an archive. Several goroutines may use them at a time.
 type Members interface {
-	// List are the files, by names with slashes between folders, and folders, whose
-	// names end with a slash, in any order. A name is a local path, and comes once.
+	// List returns files and folders in any order. Names have slashes between folders; names of
+	// folders end with a slash. A name is a local path and occurs once.
 	List() []Object
-	// Open opens one of them.
+	// Open opens a file of the archive.
 	Open(name string) (Source, error)
-	// Close gives up what opening them has made.
+	// Close releases the resources of opened files.
 	Close() error
 }
 
-// archives are those that were mounted, by their paths as they were written and by their
-// absolute ones.
+// archives are the mounted archives, by their paths as written and by their absolute paths.
 var archives struct {
 	open    atomic.Pointer[func(path string) (Members, error)]
-	opening sync.Mutex // one at a time
+	opening sync.Mutex // held while an archive is opened
 	any     atomic.Bool
 	mu      sync.RWMutex
 	known   map[string]*mount
 }
 
-// mount is an archive whose files are read.
+// mount is a mounted archive.
 type mount struct {
 	remote
 	members Members
 }
 
-// UseArchives says how archives are opened from now on: open returns nil for a file that
-// is none.
+// UseArchives sets the function that opens archives; open returns nil for a file that is not an
+// archive.
 func UseArchives(open func(path string) (Members, error)) { archives.open.Store(&open) }
 
-// Mount finds the path of what lies at one that was given: the folder of all files of an
-// archive, and the path itself for everything else. It ends with Mark then.
+// Mount returns the path of the folder of all files if path is an archive, which then ends with
+// Mark, and path itself otherwise.
 func Mount(path string) (string, error) {
 	if archive, name, ok := InArchive(path); ok && name == "" {
 		return archive + Mark, nil
@@ -63,7 +62,7 @@ func Mount(path string) (string, error) {
 	return path + Mark, nil
 }
 
-// CloseArchives gives up what reading archives has made.
+// CloseArchives releases the resources of all mounted archives.
 func CloseArchives() error {
 	archives.mu.Lock()
 	defer archives.mu.Unlock()
@@ -80,7 +79,7 @@ func CloseArchives() error {
 	return errors.Join(all...)
 }
 
-// mountAt returns the archive at a path, nil where there is none.
+// mountAt returns the archive at a path, nil if the file is not an archive.
 func mountAt(path string) (*mount, error) {
 	open := archives.open.Load()
 	if _, _, inside := InArchive(path); inside || open == nil {
@@ -114,8 +113,8 @@ func mountAt(path string) (*mount, error) {
 	return m, nil
 }
 
-// reach does something with a path, and does it again where nothing lies there until the
-// archive is opened that the path leads into.
+// reach calls do with a path. If nothing exists there, it opens the archive in the path, if any,
+// and calls do again.
 func reach[T any](path string, do func(path string) (T, error)) (T, error) {
 	found, err := do(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -130,8 +129,8 @@ func reach[T any](path string, do func(path string) (T, error)) (T, error) {
 	return found, err
 }
 
-// openArchive opens the archive that a path leads into, where nothing lies at the path
-// itself: the archive at the longest part before a Mark. It reports whether there is one.
+// openArchive opens the archive in a path that does not exist itself: the regular file at the
+// longest part before a Mark. It reports whether there is an archive.
 func openArchive(path string) (bool, error) {
 	if !strings.Contains(path, Mark) || archives.open.Load() == nil {
 		return false, nil
@@ -150,8 +149,8 @@ func openArchive(path string) (bool, error) {
 	return false, nil
 }
 
-// InArchive cuts a path into the archive and the name in it; it reports false for paths
-// outside of archives that are mounted.
+// InArchive splits a path into the archive and the name in it; ok is false for paths outside of
+// mounted archives.
 func InArchive(path string) (archive, name string, ok bool) {
 	m, i := mounted(path)
 	if m == nil {
@@ -160,7 +159,7 @@ func InArchive(path string) (archive, name string, ok bool) {
 	return path[:i], path[i+len(Mark):], true
 }
 
-// mounted is the archive that a path leads into, and where its name in there is marked.
+// mounted returns the mounted archive in a path and the offset of its Mark.
 func mounted(path string) (*mount, int) {
 	if !archives.any.Load() {
 		return nil, 0
@@ -180,13 +179,13 @@ func mounted(path string) (*mount, int) {
 	return nil, 0
 }
 
-// errArchive is the error of changing an archive.
+// errArchive is the error of an attempt to change an archive.
 var errArchive = lang.Errorf("is in an archive, which is only read")
 
 // Open implements Objects.
 func (m *mount) Open(_ string, o Object) (Source, error) { return m.members.Open(o.Key) }
 
-// List implements Objects. It is not asked: all files of an archive are listed.
+// List implements Objects. It needs no request: all files of an archive are listed already.
 func (m *mount) List(_, prefix string, shallow bool) (objects []Object, prefixes []string, err error) {
 	if shallow {
 		objects, prefixes = m.listings[0].shallow(prefix)

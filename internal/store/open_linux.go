@@ -8,22 +8,22 @@ import (
 	"syscall"
 )
 
-// small is a local file that was read whole and closed when it was opened.
+// small is a small local file, read whole and closed when it was opened.
 type small struct {
 	bytes.Reader
 	path     string
 	modified int64
-	data     *[smallFile]byte // nil once it is closed
+	data     *[smallFile]byte // nil after Close
 }
 
-// smallFile is the size up to which a file is read whole: that costs as much as reading a
-// header, and what package os does for an open file as much as opening it.
+// smallFile is the maximum size of a file that is read whole. Reading it costs as much as reading a
+// header, and the os.File that is saved costs as much as opening the file.
 const smallFile = 8 << 10
 
-// rooms are the data of small files that are closed.
+// rooms pools the buffers of small files.
 var rooms = sync.Pool{New: func() any { return new([smallFile]byte) }}
 
-// openLocal opens a local file, a pipe without waiting for somebody at its other end.
+// openLocal opens a local file; for a pipe it does not wait for a writer.
 func openLocal(path string) (Source, error) {
 	fd, err := uninterrupted(func() (int, error) {
 		return syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
@@ -38,7 +38,7 @@ func openLocal(path string) (Source, error) {
 	return newLocal(os.NewFile(uintptr(fd), path))
 }
 
-// readSmall reads an open file, nil where it is no small one, or one that cannot be read.
+// readSmall reads an open small file whole, nil for any other file and on errors.
 func readSmall(fd int, path string) *small {
 	var info syscall.Stat_t
 	_, err := uninterrupted(func() (int, error) { return 0, syscall.Fstat(fd, &info) })
@@ -55,7 +55,7 @@ func readSmall(fd int, path string) *small {
 	return s
 }
 
-// uninterrupted does a system call again that a signal has interrupted.
+// uninterrupted repeats a system call that a signal interrupts.
 func uninterrupted(call func() (int, error)) (n int, err error) {
 	for n, err = call(); err == syscall.EINTR; n, err = call() { //nolint:errorlint // never wrapped
 	}

@@ -7,12 +7,11 @@ import (
 	"dumptool/internal/lang"
 )
 
-// schemes are the beginnings of remote paths. They are spellings of one: the same
-// bucket and key is the same object.
+// schemes are the prefixes of remote paths. They are synonyms: the same bucket and key is the same
+// object.
 var schemes = []string{"s3://", "obs://"}
 
-// Remote reports whether a path is one of object storage, or of a file in an archive: no
-// file of the system.
+// Remote reports whether a path is in object storage or in an archive, not a file of the system.
 func Remote(path string) bool {
 	if scheme(path) != "" {
 		return true
@@ -21,7 +20,7 @@ func Remote(path string) bool {
 	return m != nil
 }
 
-// scheme is the beginning of a remote path, empty for a local one.
+// scheme returns the scheme of a remote path, empty for a local path.
 func scheme(path string) string {
 	for _, s := range schemes {
 		if strings.HasPrefix(path, s) {
@@ -31,8 +30,8 @@ func scheme(path string) string {
 	return ""
 }
 
-// split cuts a remote path behind the bucket, s3://bucket and /key, or behind the mark of
-// an archive.
+// split splits a remote path after the bucket, s3://bucket and /key, or after the Mark of an
+// archive.
 func split(path string) (root, rest string) {
 	if m, mark := mounted(path); m != nil {
 		return path[:mark+len(Mark)], path[mark+len(Mark):]
@@ -44,8 +43,8 @@ func split(path string) (root, rest string) {
 	return path, ""
 }
 
-// Join joins path elements as filepath.Join does. Behind a remote path only single
-// slashes are put between them; nothing is cleaned.
+// Join joins path elements like filepath.Join. Remote paths are joined by single slashes and not
+// cleaned.
 func Join(elem ...string) string {
 	if len(elem) == 0 || !Remote(elem[0]) {
 		return filepath.Join(elem...)
@@ -72,7 +71,7 @@ func isRoot(path string) bool {
 	return m != nil && mark+len(Mark) == len(path)
 }
 
-// Dir is the folder of a path as filepath.Dir has it. That of a bucket is itself.
+// Dir returns the folder of a path like filepath.Dir. Dir of a bucket is the bucket.
 func Dir(path string) string {
 	if !Remote(path) {
 		return filepath.Dir(path)
@@ -81,8 +80,8 @@ func Dir(path string) string {
 	return root + rest[:max(0, strings.LastIndexByte(rest, '/'))]
 }
 
-// Base is the last element of a path as filepath.Base has it. That of a bucket is its
-// name, and that of all files of an archive the name of the archive.
+// Base returns the last element of a path like filepath.Base. Base of a bucket is its name, and of
+// the root of an archive the name of the archive.
 func Base(path string) string {
 	if archive, name, ok := InArchive(path); ok {
 		if name = strings.TrimRight(name, "/"); name == "" {
@@ -97,11 +96,11 @@ func Base(path string) string {
 	return path[strings.LastIndexByte(path, '/')+1:]
 }
 
-// IsAbs reports whether a path is absolute. Remote ones are.
+// IsAbs reports whether a path is absolute. Remote paths are absolute.
 func IsAbs(path string) bool { return Remote(path) || filepath.IsAbs(path) }
 
-// Abs is the one spelling of a path that stands for all: as filepath.Abs has it, of
-// remote paths with s3:// and without a slash at the end.
+// Abs returns the canonical path: like filepath.Abs, and for remote paths with s3:// and without a
+// trailing slash.
 func Abs(path string) (string, error) {
 	if archive, name, ok := InArchive(path); ok {
 		abs, err := Abs(archive)
@@ -113,8 +112,8 @@ func Abs(path string) (string, error) {
 	return schemes[0] + strings.TrimSuffix(path[len(scheme(path)):], "/"), nil
 }
 
-// Clean is the shortest spelling of a path as filepath.Clean has it. Remote paths stay
-// as they are but for a slash at the end.
+// Clean returns the shortest spelling of a path like filepath.Clean. Remote paths only lose a
+// trailing slash.
 func Clean(path string) string {
 	if !Remote(path) {
 		return filepath.Clean(path)
@@ -123,8 +122,7 @@ func Clean(path string) string {
 	return root + strings.TrimSuffix(rest, "/")
 }
 
-// Rel is the path of target below or beside base as filepath.Rel has it. Of remote
-// paths only those at or below base have one.
+// Rel returns target relative to base like filepath.Rel. A remote target must be at or below base.
 func Rel(base, target string) (string, error) {
 	if !Remote(base) && !Remote(target) {
 		return filepath.Rel(base, target)
@@ -145,8 +143,8 @@ func Rel(base, target string) (string, error) {
 	return "", lang.Errorf("cannot make %s relative to %s", target, base)
 }
 
-// Real is the path without symbolic links of what exists, as filepath.EvalSymlinks has
-// it. Remote paths have none.
+// Real returns an existing path without symbolic links like filepath.EvalSymlinks. Remote paths
+// have none.
 func Real(path string) (string, error) {
 	if Remote(path) {
 		_, err := Stat(path)
@@ -155,13 +153,12 @@ func Real(path string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// ErrOutside is wrapped by the errors of Within about paths that lead out of a folder.
+// ErrOutside is wrapped by the errors of Within for paths that lead out of the folder.
 var ErrOutside = lang.Errorf("is outside of")
 
-// Within is the absolute path, without symbolic links, of a file at or below the folder
-// root. Whoever makes a path of a name that comes from a file asks here before it opens
-// it: such a name must not lead out of the folder, neither by what it says nor by the
-// links on its way.
+// Within returns the absolute path, without symbolic links, of a file at or below the folder root.
+// Paths from the contents of files are untrusted and must pass Within before they are opened:
+// neither ".." nor symbolic links may lead out of the folder.
 func Within(root, path string) (string, error) {
 	var real [2]string
 	for i, p := range []string{root, path} {

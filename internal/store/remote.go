@@ -14,8 +14,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// UseObjects says where remote paths lead from now on. connect is called on the first
-// of them.
+// UseObjects sets the storage of remote paths. connect is called for the first remote path.
 func UseObjects(connect func() (Objects, error)) {
 	r := new(remote)
 	r.connect = sync.OnceValues(func() (Objects, error) {
@@ -25,32 +24,32 @@ func UseObjects(connect func() (Objects, error)) {
 	current.Store(r)
 }
 
-// current is the storage that remote paths lead to, nil for none.
+// current is the storage of remote paths, nil for none.
 var current atomic.Pointer[remote]
 
-// remote makes folders of objects and remembers listings.
+// remote presents objects as folders and caches listings.
 type remote struct {
 	connect func() (Objects, error)
 	inUse   atomic.Bool // connect was called
 
 	mu       sync.Mutex
 	listings []*listing
-	// found are objects of no listing that Stat has described, by bucket and key. Open
-	// opens what was described.
+	// found caches objects outside all listings that Stat has described, by bucket and key. Open
+	// opens the described version.
 	found   map[[2]string]Object
-	folders sync.Map // by bucket and key, that CheckFolder has seen
+	folders sync.Map // by bucket and key: folders that CheckFolder has checked
 }
 
-// listing is all that lies below a prefix, as it was listed.
+// listing is a cached list of all objects below a prefix.
 type listing struct {
 	bucket, prefix string
 	objects        []Object // sorted by keys
-	// changed are the keys that this process has written or removed since, and all
-	// folders above them, with a slash at the end.
+	// changed are the keys that this process has written or removed since the listing, and all
+	// folders above them, with a trailing slash.
 	changed map[string]bool
 }
 
-// location is a remote path taken apart, and its storage.
+// location is a parsed remote path and its storage.
 type location struct {
 	path        string // as the user wrote it
 	bucket, key string
@@ -70,7 +69,7 @@ func (e *Error) Error() string { return e.Path + ": " + e.Err.Error() }
 // Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.Err }
 
-// at takes a remote path apart and finds its storage.
+// at parses a remote path and finds its storage.
 func at(path string) (location, error) {
 	root, rest := split(path)
 	if m, _ := mounted(path); m != nil {
@@ -90,7 +89,7 @@ func at(path string) (location, error) {
 	return l, nil
 }
 
-// error is an error about the path, nil for none.
+// error adds the path to an error; nil stays nil.
 func (l location) error(err error) error {
 	if err == nil {
 		return nil
@@ -98,7 +97,7 @@ func (l location) error(err error) error {
 	return &Error{l.path, err}
 }
 
-// prefix is the beginning of all keys below a folder: empty, or with a slash at the end.
+// prefix returns the prefix of all keys below a folder: empty, or with a trailing slash.
 func (l location) prefix() string {
 	if l.key == "" || strings.HasSuffix(l.key, "/") {
 		return l.key
@@ -106,20 +105,20 @@ func (l location) prefix() string {
 	return l.key + "/"
 }
 
-// errMissing is the error of paths where nothing is.
+// errMissing is the error of a path without an object at or below it.
 var errMissing = lang.Errorf("no such object, and none below it%w", hidden{fs.ErrNotExist})
 
-// hidden is an error that is there to be found, not to be read.
+// hidden is an error for errors.Is that adds nothing to the message.
 type hidden struct{ error }
 
 func (hidden) Error() string   { return "" }
 func (h hidden) Unwrap() error { return h.error }
 
-// isMark reports whether an object is the mark of a folder, which may be empty.
+// isMark reports whether an object marks a folder, which may be empty.
 func isMark(o Object) bool { return o.Size == 0 && strings.HasSuffix(o.Key, "/") }
 
-// listed is a listing that has the object of a key, or all objects below one that ends
-// with a slash; nil when there is none.
+// listed returns a listing with the object of a key, or with all objects below a key that ends with
+// a slash; nil for none.
 func (r *remote) listed(bucket, key string) *listing {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -131,7 +130,7 @@ func (r *remote) listed(bucket, key string) *listing {
 	return nil
 }
 
-// changed notes that this process has written or removed the object.
+// changed records that this process has written or removed the object.
 func (l location) changed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,13 +149,13 @@ func (l location) changed() {
 	}
 }
 
-// from is the index of the first object whose key is not below another one.
+// from returns the index of the first object whose key is not less than key.
 func (k *listing) from(key string) int {
 	i, _ := slices.BinarySearchFunc(k.objects, key, func(o Object, key string) int { return strings.Compare(o.Key, key) })
 	return i
 }
 
-// object is that of a key.
+// object returns the object with a key.
 func (k *listing) object(key string) (Object, bool) {
 	if i := k.from(key); i < len(k.objects) && k.objects[i].Key == key {
 		return k.objects[i], true
@@ -170,7 +169,7 @@ func (k *listing) has(prefix string) bool {
 	return i < len(k.objects) && strings.HasPrefix(k.objects[i].Key, prefix)
 }
 
-// shallow is what List gives with shallow.
+// shallow returns the objects and prefixes directly below a prefix, like List with shallow.
 func (k *listing) shallow(prefix string) (objects []Object, prefixes []string) {
 	for i := k.from(prefix); i < len(k.objects) && strings.HasPrefix(k.objects[i].Key, prefix); {
 		o := k.objects[i]
@@ -187,10 +186,10 @@ func (k *listing) shallow(prefix string) (objects []Object, prefixes []string) {
 	return objects, prefixes
 }
 
-// maxFound is how many objects are remembered that no listing has: some 20 MB.
+// maxFound bounds the cached objects outside all listings: about 20 MB.
 const maxFound = 100_000
 
-// describe notes an object that no listing has.
+// describe caches an object outside all listings.
 func (l location) describe(o Object) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -200,14 +199,14 @@ func (l location) describe(o Object) {
 	l.found[[2]string{l.bucket, l.key}] = o
 }
 
-// forget forgets what was noted.
+// forget drops the object from the cache.
 func (l location) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.found, [2]string{l.bucket, l.key})
 }
 
-// described returns an object that was noted.
+// described returns the object from the cache.
 func (l location) described() (Object, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -237,24 +236,23 @@ func (l location) open() (Source, error) {
 	return &source{s, l}, nil
 }
 
-// source puts the path in front of errors of reading, after which nothing that was noted
-// of the object counts.
+// source adds the path to read errors, and drops the object from the cache after an error.
 type source struct {
 	Source
 	at location
 }
 
-// prefetch hands Prefetch on.
+// prefetch passes Prefetch on.
 func (s *source) prefetch(off, n int64) { Prefetch(s.Source, off, n) }
 
-// readWhole hands Whole on.
+// readWhole passes Whole on.
 func (s *source) readWhole() { Whole(s.Source) }
 
 // ReadAt implements io.ReaderAt.
 func (s *source) ReadAt(p []byte, off int64) (int, error) {
 	n, err := s.Source.ReadAt(p, off)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		s.at.forget() // it may have changed
+		s.at.forget() // the object may have changed
 		err = s.at.error(err)
 	}
 	return n, err
@@ -326,7 +324,7 @@ func (l location) readDir() ([]fs.DirEntry, error) {
 	return list, nil
 }
 
-// writer puts the path in front of errors of writing, and notes that it has written.
+// writer adds the path to write errors, and records that the object has changed.
 type writer struct {
 	Writer
 	at location
@@ -341,12 +339,12 @@ func (w *writer) Write(p []byte) (int, error) {
 // Commit implements Writer.
 func (w *writer) Commit() error {
 	err := w.Writer.Commit()
-	w.at.changed() // after an error nobody knows
+	w.at.changed() // even after an error it may have
 	return w.at.error(err)
 }
 
-// info describes a remote file or folder. The object of a folder has no more than a key,
-// without a slash at its end.
+// info describes a remote file or folder. The object of a folder has only a key, without a trailing
+// slash.
 type info struct {
 	name, bucket string
 	object       Object
@@ -358,10 +356,10 @@ const (
 	folderMode             = fs.ModeDir | 0o777
 )
 
-// file describes an object.
+// file returns the description of an object.
 func (l location) file(o Object) *info { return &info{Base(l.path), l.bucket, o, fileMode} }
 
-// folder describes a folder that objects lie below.
+// folder returns the description of a folder.
 func (l location) folder() *info {
 	return &info{Base(l.path), l.bucket, Object{Key: strings.TrimSuffix(l.key, "/")}, folderMode}
 }
@@ -381,5 +379,5 @@ func (i *info) ModTime() time.Time { return i.object.ModTime }
 // IsDir implements fs.FileInfo.
 func (i *info) IsDir() bool { return i.mode.IsDir() }
 
-// Sys implements fs.FileInfo. It is the ETag of an object.
+// Sys implements fs.FileInfo. It returns the ETag of an object.
 func (i *info) Sys() any { return i.object.ETag }

@@ -18,16 +18,16 @@ import (
 	"dumptool/internal/lang"
 )
 
-// s3 is S3-compatible storage. Of the client library only requests are used, one answer
-// a call: reading ahead, trying again and taking uploads apart is done here.
+// s3 is S3-compatible storage. The client library only makes single requests; prefetching, retries
+// and multipart uploads are implemented here.
 type s3 struct {
 	set      S3Settings
 	core     *minio.Core
 	keys     *keychain
 	endpoint string // URL
-	virtual  bool   // buckets are in the name of the host
+	virtual  bool   // the bucket is part of the host name
 
-	slots  chan struct{} // requests that read at the same time
+	slots  chan struct{} // a slot for each concurrent reading request
 	heads  *heads
 	blocks *blocks
 	shared sharedTable
@@ -35,24 +35,24 @@ type s3 struct {
 	parts  *parts
 	health health
 
-	unconditional sync.Once // noteUnconditional
+	unconditional sync.Once // for noteUnconditional
 }
 
 // Limits of requests that take long.
 const (
-	readTimeout   = time.Minute // without any byte: a quarter of the retry time, between these two
+	readTimeout   = time.Minute // maximum without any byte; a quarter of the retry time down to leastTimeout
 	leastTimeout  = 5 * time.Second
-	headTimeout   = time.Minute      // for requests without much to send or to get
-	writeTimeout  = 15 * time.Minute // for a part
-	finishTimeout = 15 * time.Minute // for the server to put parts together
+	headTimeout   = time.Minute      // for requests with short data
+	writeTimeout  = 15 * time.Minute // for one part
+	finishTimeout = 15 * time.Minute // for the server to join the parts
 )
 
-// noLastSleep keeps the client library from sleeping after a request that has failed,
-// before it finds that it was the last one to try: up to 200 ms, for each object that
-// is not there. The waits between tries are ours.
+// noLastSleep disables the sleep of the client library after a failed request, up to 200 ms even
+// after the last try, which would delay every lookup of a missing object. Retries here wait by
+// themselves.
 var noLastSleep = sync.OnceFunc(func() { minio.DefaultRetryUnit = 0 })
 
-// NewS3 returns the storage that settings and environment describe. No request is made.
+// NewS3 returns the storage described by settings and environment. It makes no request.
 func NewS3(set S3Settings) (Objects, error) { return newS3(set) }
 
 func newS3(set S3Settings) (*s3, error) {
@@ -74,7 +74,7 @@ func newS3(set S3Settings) (*s3, error) {
 	s := &s3{
 		set: set, keys: set.keychain(), endpoint: at.String(), virtual: set.virtualHost(at.Hostname()),
 		slots:  make(chan struct{}, set.Concurrency),
-		heads:  &heads{max: set.Cache / 8, byID: map[string][]byte{}}, // these count among all that may be in memory
+		heads:  &heads{max: set.Cache / 8, byID: map[string][]byte{}}, // heads count towards the cache size
 		blocks: &blocks{max: max(set.Cache-set.Cache/8, set.Block), bySpan: map[span]*list.Element{}},
 		shared: sharedTable{byID: map[string]*shared{}, spool: &spool{max: max(set.Spool, 0), note: set.Note}},
 		parts:  &parts{left: partsBudget},
@@ -102,7 +102,8 @@ func newS3(set S3Settings) (*s3, error) {
 	return s, nil
 }
 
-// transport makes connections. HTTP/2 would put all requests into one.
+// transport returns an HTTP transport without HTTP/2, which would put all requests into one
+// connection.
 func (set *S3Settings) transport() (*http.Transport, error) {
 	t := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
@@ -114,7 +115,7 @@ func (set *S3Settings) transport() (*http.Transport, error) {
 		IdleConnTimeout:       time.Minute,
 		ReadBufferSize:        64 << 10,
 		WriteBufferSize:       64 << 10,
-		DisableCompression:    true, // of objects that are compressed
+		DisableCompression:    true, // compressed objects must stay as they are
 		TLSNextProto:          map[string]func(string, *tls.Conn) http.RoundTripper{},
 	}
 	bundle := set.getenv("AWS_CA_BUNDLE")
@@ -141,14 +142,14 @@ func (s *s3) where() string {
 	} else {
 		text += ", path style"
 	}
-	if s.set.Endpoint != "" { // else it is AWS itself
+	if s.set.Endpoint != "" { // otherwise it is AWS
 		text += " (" + s.set.endpointFrom + ")"
 	}
 	return text
 }
 
-// limits are how many requests may be under way, and of how many objects there is room for
-// two small blocks.
+// limits returns the maximum number of concurrent requests, and the number of objects for which the
+// cache has room for two small blocks each.
 func (s *s3) limits() (requests, objects int) {
 	return s.set.Concurrency, min(s.set.Concurrency, int(s.set.Cache/(2*minBlock)))
 }
@@ -166,8 +167,7 @@ func (s *s3) Head(bucket, key string) (Object, error) {
 	return object(&found), nil
 }
 
-// object is what the client library says about one. Quotes of the ETag are left out:
-// answers have them, and listings of some servers.
+// object converts an object of the client library. Some listings have quotes around the ETag.
 func object(o *minio.ObjectInfo) Object {
 	return Object{Key: o.Key, Size: o.Size, ModTime: o.LastModified, ETag: strings.Trim(o.ETag, `"`)}
 }

@@ -19,12 +19,12 @@ import (
 	"dumptool/internal/lang"
 )
 
-// statusTransport is an http.RoundTripper that turns answers of failure into errors, so that
-// nothing of them is lost on their way through the client library.
+// statusTransport is an http.RoundTripper that turns failure responses into errors, so that the
+// client library loses none of their data.
 type statusTransport struct {
 	usual http.RoundTripper
-	slow  http.RoundTripper // for requests with which servers take their time
-	stall time.Duration     // without any byte, after which a request that reads has failed
+	slow  http.RoundTripper // for requests that servers take long to answer
+	stall time.Duration     // a reading request fails after this time without any byte
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -41,7 +41,7 @@ func (a statusTransport) RoundTrip(req *http.Request) (resp *http.Response, err 
 		return nil, err
 	}
 	if resp.StatusCode < 300 {
-		if req.Header.Get("Range") == "" { // only requests for data have one
+		if req.Header.Get("Range") == "" { // only requests for data have a Range
 			resp.Body = &document{ReadCloser: resp.Body}
 		}
 		return resp, nil
@@ -55,7 +55,7 @@ func (a statusTransport) RoundTrip(req *http.Request) (resp *http.Response, err 
 	if req.Method == http.MethodHead {
 		failed.code = headCodes[failed.status]
 	}
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // what it says is no more than a help
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // the body only improves the message
 	if xml.Unmarshal(text, &body) == nil {
 		failed.code, failed.message = body.Code, strings.TrimSpace(body.Message)
 		if failed.region == "" {
@@ -65,17 +65,17 @@ func (a statusTransport) RoundTrip(req *http.Request) (resp *http.Response, err 
 	return nil, failed
 }
 
-// statusError is an answer of the server that is not the one asked for.
+// statusError is a failure response of the server.
 type statusError struct {
-	status     int    // of HTTP
-	code       string // of S3, such as NoSuchKey; empty where there is no body
+	status     int    // HTTP status
+	code       string // S3 error code, such as NoSuchKey; empty without a body
 	message    string
-	region     string        // of the bucket, where the server says so
-	retryAfter time.Duration // that the server asks for, 0 for none
+	region     string        // region of the bucket if the server names it
+	retryAfter time.Duration // wait that the server asks for, 0 for none
 }
 
-// Error implements error. The server's own words are left out: the client library takes
-// errors with some words for others.
+// Error implements error. It leaves out the message of the server: the client library interprets
+// some words of messages.
 func (e *statusError) Error() string {
 	code := e.code
 	if code == "" {
@@ -84,7 +84,7 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%d %s", e.status, code)
 }
 
-// Is makes errors.Is know what is missing and what is refused.
+// Is maps missing objects to fs.ErrNotExist and refused requests to fs.ErrPermission.
 func (e *statusError) Is(target error) bool {
 	switch e.status {
 	case http.StatusNotFound:
@@ -95,25 +95,25 @@ func (e *statusError) Is(target error) bool {
 	return false
 }
 
-// status finds the answer of the server in an error, nil for other errors.
+// status returns the failure response in an error, nil for other errors.
 func status(err error) *statusError {
 	if s, ok := errors.AsType[*statusError](err); ok {
 		return s
 	}
-	// An answer of success with an error in its body, or arguments that no server takes.
+	// A success response with an error in its body, or invalid arguments.
 	if r, ok := errors.AsType[minio.ErrorResponse](err); ok {
 		return &statusError{status: r.StatusCode, code: r.Code, message: r.Message}
 	}
 	return nil
 }
 
-// maxErrorBody is how much of an error's text is read.
+// maxErrorBody bounds the bytes read of an error message.
 const maxErrorBody = 64 << 10
 
-// headCodes are the usual codes of answers to HEAD, which have no body.
+// headCodes are the usual error codes for HEAD, whose responses have no body.
 var headCodes = map[int]string{http.StatusForbidden: "AccessDenied", http.StatusNotFound: "NoSuchKey"}
 
-// retryAfter is how long the server wants us to wait; of a date nothing is made.
+// retryAfter returns the wait that the server asks for in seconds; dates are ignored.
 func retryAfter(h http.Header) time.Duration {
 	seconds, err := strconv.Atoi(h.Get("Retry-After"))
 	if err != nil || seconds < 0 {
@@ -122,13 +122,13 @@ func retryAfter(h http.Header) time.Duration {
 	return min(time.Duration(seconds)*time.Second, maxRetryAfter)
 }
 
-// stallError ends a request that brings nothing.
+// stallError is the error of a request that was canceled because no data came.
 type stallError struct {
 	error
 	after time.Duration
 }
 
-// stalledFor is how long nothing has come before a request was ended for it, 0 for other errors.
+// stalledFor returns the time without data after which a request was canceled, 0 for other errors.
 func stalledFor(err error) time.Duration {
 	if s, ok := errors.AsType[stallError](err); ok {
 		return s.after
@@ -136,7 +136,7 @@ func stalledFor(err error) time.Duration {
 	return 0
 }
 
-// watched makes a request, and ends it when no byte has come for some time.
+// watched makes a request and cancels it if no byte comes for some time.
 func watched(transport http.RoundTripper, req *http.Request, stall time.Duration) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	end := time.AfterFunc(stall, func() { cancel(stallError{lang.Errorf("no byte came for %v", stall), stall}) })
@@ -149,7 +149,7 @@ func watched(transport http.RoundTripper, req *http.Request, stall time.Duration
 	return resp, nil
 }
 
-// watchedBody is the body of such a request.
+// watchedBody is the body of a watched request.
 type watchedBody struct {
 	io.ReadCloser
 	ctx    context.Context
@@ -158,7 +158,7 @@ type watchedBody struct {
 	stall  time.Duration
 }
 
-// Read implements io.Reader. The time in which nobody reads does not count.
+// Read implements io.Reader. Time between reads does not count.
 func (b *watchedBody) Read(p []byte) (int, error) {
 	b.end.Reset(b.stall)
 	n, err := b.ReadCloser.Read(p)
@@ -176,17 +176,16 @@ func (b *watchedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// Limits of a document: a page of a thousand long keys, each letter of which is escaped,
-// has a quarter of the bytes. The elements are limited because one of ten bytes becomes
-// hundreds in memory.
+// Limits of a document. A page of a thousand long keys with every letter escaped takes a quarter of
+// the bytes. The number of elements is limited because an element of ten bytes takes hundreds in
+// memory.
 const (
 	maxDocument = 16 << 20 // bytes
-	maxTags     = 100_000  // of a page of a thousand keys: 25,000
+	maxTags     = 100_000  // a page of a thousand keys has 25,000
 )
 
-// document is the body of an answer that is no data of an object: a listing, or what
-// became of an upload. One that is too long is an error, whatever the server says of its
-// length.
+// document is the body of a response without object data: a listing, or the result of an upload. A
+// body that is too long is an error, whatever its Content-Length.
 type document struct {
 	io.ReadCloser
 	bytes, tags int

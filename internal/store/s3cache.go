@@ -6,29 +6,28 @@ import (
 	"sync/atomic"
 )
 
-// blocks are ranges of objects in memory, those on their way too. Beyond a number of
-// bytes blocks are given up, but none that is in use: there may be more by a block a
-// reader.
+// blocks is a cache of ranges of objects, loaded or loading. Above max bytes blocks are evicted,
+// but not while in use: the cache may exceed max by a block per reader.
 type blocks struct {
 	max int64
 
 	mu     sync.Mutex
 	bytes  int64
-	unread int64     // of the blocks that were not read to their ends
-	order  list.List // of *block, the one that was used last in front
+	unread int64     // bytes of blocks that were not read to their ends
+	order  list.List // of *block, most recently used first
 	bySpan map[span]*list.Element
 }
 
-// block is a range of an object in memory, or on its way there.
+// block is a range of an object in memory, loaded or loading.
 type block struct {
 	span
 	of     *shared
 	data   []byte
 	ready  chan struct{}
-	err    error // of loading it, once it is ready
-	unread int64 // bytes of which nobody has read as many yet
-	users  int   // that must find it
-	// finished is set once nobody reads the object any more.
+	err    error // load error, valid when ready is closed
+	unread int64 // bytes still to be read, by any reader
+	users  int   // readers that use the block now
+	// finished: the object has no readers any more.
 	finished bool
 }
 
@@ -38,16 +37,15 @@ type span struct {
 	off, n int64
 }
 
-// How much a reader wants a block, by the eighths of the memory that blocks may take then
-// that nobody has read yet.
+// Priority of a block: the eighths of the cache that unread blocks may fill including the new one.
 const (
 	perhaps = 5
 	soon    = 8
 	now     = 1 << 32
 )
 
-// find returns a block in use by the caller. A new one has no data yet: the caller loads
-// it. Unless it is wanted now there may be no room; then the result is nil.
+// find returns a block in use by the caller. A new block has no data: the caller loads it. If the
+// priority is not now and the cache has no room, the result is nil.
 func (b *blocks) find(of *shared, at span, want int64) (found *block, isNew bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,8 +66,8 @@ func (b *blocks) find(of *shared, at span, want int64) (found *block, isNew bool
 	return found, true
 }
 
-// makeRoom gives blocks up for a new one, as far as that helps, and returns the memory of
-// one that is about as long; nil for none.
+// makeRoom evicts blocks for a new one while the cache is too full, and returns the memory of an
+// evicted block of similar size; nil for none.
 func (b *blocks) makeRoom(at span) (data []byte) {
 	for b.bytes+at.n > b.max {
 		k := b.victim(at.id)
@@ -86,11 +84,11 @@ func (b *blocks) makeRoom(at span) (data []byte) {
 	return data
 }
 
-// What is given up first: blocks of objects that nobody reads any more; those that were read
-// to their ends, the last ones of their objects first, since who reads an object again begins
-// at its beginning; the last one of the object itself that needs room, so that who reads all
-// over one that is larger than the memory takes no block from others; those of objects that
-// will be opened again; and at last those that nobody has read, used least recently.
+// Order of eviction. First blocks of objects without readers; then blocks read to the end, from the
+// end of their objects, because another pass begins at the start; then the last block of the object
+// that needs room, so that random reads of an object larger than the cache evict no other object;
+// then read blocks of objects that will be opened again; finally unread blocks, least recently used
+// first.
 const (
 	ofNobody = iota
 	wasRead
@@ -99,7 +97,7 @@ const (
 	unread
 )
 
-// rank is the place of a block among those that can be given up for one of an object.
+// rank returns the eviction rank of a block if object id needs room.
 func (k *block) rank(id string) int {
 	switch {
 	case k.finished:
@@ -114,7 +112,7 @@ func (k *block) rank(id string) int {
 	return unread
 }
 
-// victim is the next block to be given up for one of an object.
+// victim returns the next block to evict if object id needs room.
 func (b *blocks) victim(id string) (best *block) {
 	rank := unread + 1
 	for e := b.order.Back(); e != nil; e = e.Prev() {
@@ -132,7 +130,7 @@ func (b *blocks) victim(id string) (best *block) {
 	return best
 }
 
-// drop gives a block up. One of an object that will be opened again goes to the disk.
+// drop evicts a block. If its object will be opened again, the block goes to the disk.
 func (b *blocks) drop(k *block) {
 	if k.err == nil && k.of.kept.Load() > 0 {
 		k.of.again.write(k)
@@ -143,7 +141,7 @@ func (b *blocks) drop(k *block) {
 	b.bytes -= k.n
 }
 
-// read notes that bytes of a block were read.
+// read records that n bytes of a block were read.
 func (b *blocks) read(k *block, n int64) {
 	if k.unread > 0 {
 		if k.unread -= n; k.unread <= 0 {
@@ -152,7 +150,7 @@ func (b *blocks) read(k *block, n int64) {
 	}
 }
 
-// loaded says that a new block has its data, or why not.
+// loaded marks a new block as loaded, or as failed with err.
 func (b *blocks) loaded(k *block, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -163,7 +161,7 @@ func (b *blocks) loaded(k *block, err error) {
 	close(k.ready)
 }
 
-// release ends the use of a block, of which the caller has read so many bytes.
+// release ends the use of a block, of which the caller has read n bytes.
 func (b *blocks) release(k *block, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -171,7 +169,7 @@ func (b *blocks) release(k *block, n int64) {
 	b.read(k, n)
 }
 
-// finish says that nobody reads an object any more: its blocks are given up before others.
+// finish marks the blocks of an object without readers: they are evicted first.
 func (b *blocks) finish(c *shared) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -183,7 +181,7 @@ func (b *blocks) finish(c *shared) {
 	}
 }
 
-// forget drops the blocks of an object that are wrong.
+// forget drops the invalid blocks of an object.
 func (b *blocks) forget(c *shared, why error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -198,13 +196,12 @@ func (b *blocks) forget(c *shared, why error) {
 	}
 }
 
-// headSize is how much of an object the first request reads. It holds the header of a
-// dump and the whole of small files.
+// headSize is the size of the first request for an object. It covers the header of a dump and the
+// whole of small files.
 const headSize = 64 << 10
 
-// heads are the first bytes of objects, as many as were read of each when it was closed.
-// Beyond a number of bytes any of them are forgotten: of a folder that is walked again
-// and again the one that was used least recently would always be the next one.
+// heads caches the first bytes of objects, as much as was read before they were closed. Eviction is
+// random: with least-recently-used eviction, repeated walks of a large folder would never hit.
 type heads struct {
 	max int64
 
@@ -213,14 +210,14 @@ type heads struct {
 	byID  map[string][]byte
 }
 
-// get returns the first bytes of an object, nil when they are not remembered.
+// get returns the first bytes of an object, nil if not cached.
 func (h *heads) get(id string) []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.byID[id]
 }
 
-// put remembers the first bytes of an object.
+// put caches the first bytes of an object.
 func (h *heads) put(id string, data []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -235,7 +232,7 @@ func (h *heads) put(id string, data []byte) {
 	}
 }
 
-// drop forgets the first bytes of an object.
+// drop removes the first bytes of an object.
 func (h *heads) drop(id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -243,28 +240,28 @@ func (h *heads) drop(id string) {
 	delete(h.byID, id)
 }
 
-// shared is what all readers of an object have in common: the size of its blocks, so that
-// each block is fetched once, the blocks on the disk, the head, the MD5.
+// shared is the state that all readers of an object share: the block size, so that each block is
+// fetched once, the blocks on disk, the head, the MD5.
 type shared struct {
 	id    string
-	users int          // under the lock of the table
-	kept  atomic.Int64 // users that say that the object will be opened again
+	users int          // guarded by the lock of the table
+	kept  atomic.Int64 // calls of Keep: the object will be opened again
 	again spill
 
-	hasMD5   atomic.Bool // an answer says that the ETag is the MD5
-	compared atomic.Bool // with what was read
+	hasMD5   atomic.Bool // a response says that the ETag is the MD5
+	compared atomic.Bool // the MD5 was compared
 
-	heading  sync.Mutex // is held while the head is fetched
-	head     []byte     // the beginning of the object, as far as somebody knows it
+	heading  sync.Mutex // held while the head is fetched
+	head     []byte     // the fetched beginning of the object
 	headRead int        // bytes of the head that were read
-	isSmall  bool       // the head is the whole object, and remembered as a whole
+	isSmall  bool       // the head is the whole object, and cached whole
 
 	settled sync.Mutex
-	size    int64 // of blocks, 0 before the first one
-	all     bool  // from the beginning on, else from the end of the head on
+	size    int64 // block size, 0 before the first block
+	all     bool  // blocks begin at offset 0, else after the head
 }
 
-// settle returns the blocks of the object, which are those that were settled first.
+// settle fixes the blocks of the object on the first call and returns them.
 func (c *shared) settle(size int64, whole bool) (int64, bool) {
 	c.settled.Lock()
 	defer c.settled.Unlock()
@@ -274,7 +271,7 @@ func (c *shared) settle(size int64, whole bool) (int64, bool) {
 	return c.size, c.all
 }
 
-// sharedTable has what readers share of the objects in use.
+// sharedTable has the shared state of all objects in use.
 type sharedTable struct {
 	spool *spool
 
@@ -282,7 +279,7 @@ type sharedTable struct {
 	byID map[string]*shared
 }
 
-// take begins a use of an object, which leave ends.
+// take adds a user of an object; leave removes it.
 func (all *sharedTable) take(id string) *shared {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -295,7 +292,7 @@ func (all *sharedTable) take(id string) *shared {
 	return c
 }
 
-// leave ends a use, and reports whether it was the last one.
+// leave removes a user and reports whether it was the last.
 func (all *sharedTable) leave(c *shared) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()

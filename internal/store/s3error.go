@@ -12,7 +12,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// explain turns the error of a request into one for people. doing says what it was for,
+// explain turns the error of a request into a message for users. doing is the attempted action,
 // such as "list run7/".
 func (s *s3) explain(doing string, err error) error {
 	said := s.inWords(doing, err)
@@ -49,7 +49,7 @@ func (s *s3) inWords(doing string, err error) error {
 	return lang.Errorf("cannot %s: %w; endpoint %s", doing, answer, s.where())
 }
 
-// wrongKey says what is wrong with keys, by the codes of answers.
+// wrongKey explains error codes about keys.
 var wrongKey = map[string]string{
 	"SignatureDoesNotMatch": "the secret is not that of the key",
 	"InvalidAccessKeyId":    "the key is not known there",
@@ -57,8 +57,8 @@ var wrongKey = map[string]string{
 	"InvalidToken":          "the session token is not valid",
 }
 
-// plain is what an error of the network is about, without the address of the request:
-// the message has the endpoint, and the path of the object.
+// plain strips the URL of the request from a network error: the message has the endpoint and the
+// path of the object already.
 func plain(err error) error {
 	if request, ok := errors.AsType[*url.Error](err); ok {
 		return request.Err
@@ -66,15 +66,14 @@ func plain(err error) error {
 	return err
 }
 
-// transportError is an error of the way to the store, not of what lies there.
+// transportError is an error of the connection to the store, not of its contents.
 type transportError struct{ error }
 
 // Unwrap returns the error.
 func (e *transportError) Unwrap() error { return e.error }
 
-// IsTransport reports whether an error is one of the way to object storage, not of what
-// lies there: the store did not answer, was too busy, or let nobody in. The same request
-// may succeed another time.
+// IsTransport reports whether an error is about the connection to object storage, not about its
+// contents: no answer, too busy, or access refused. The same request may succeed later.
 func IsTransport(err error) bool {
 	_, ok := errors.AsType[*transportError](err)
 	return ok
@@ -85,18 +84,18 @@ func ofTransport(err error) bool {
 	return retryable(err) || isNoHost(err) || errors.Is(err, fs.ErrPermission) || status(err) == nil && !ofContent(err)
 }
 
-// ofContent reports whether an error is about what the store has sent, or has.
+// ofContent reports whether an error is about the contents of the store or of a response.
 func ofContent(err error) bool {
 	return errors.Is(err, errChanged) || errors.Is(err, errBadAnswer) || errors.Is(err, errExists)
 }
 
-// isNoHost reports whether an error is that of a name that no server has.
+// isNoHost reports whether an error means that the host name does not exist.
 func isNoHost(err error) bool {
 	name, ok := errors.AsType[*net.DNSError](err)
 	return ok && name.IsNotFound
 }
 
-// retryable reports whether a request may succeed when it is tried again.
+// retryable reports whether a request may succeed when repeated.
 func retryable(err error) bool {
 	if ofContent(err) || isNoHost(err) || errors.Is(err, errSum) {
 		return false
@@ -119,14 +118,14 @@ func retryable(err error) bool {
 	return !strings.Contains(err.Error(), "server gave HTTP response to HTTPS client")
 }
 
-// isBusy reports whether the store has said that it has no time for a request.
+// isBusy reports whether the store is too busy for a request.
 func isBusy(err error) bool {
 	s := status(err)
 	return s != nil && (s.status == http.StatusTooManyRequests || s.status == http.StatusServiceUnavailable || s.code == "SlowDown")
 }
 
-// isAway reports whether an error says that the store is not there, or serves nobody: a
-// gateway may say it for the store.
+// isAway reports whether an error means that the store is down or serves nobody; a gateway may
+// answer in its place.
 func isAway(err error) bool {
 	if s := status(err); s != nil {
 		return isBusy(err) || s.status == http.StatusBadGateway || s.status == http.StatusGatewayTimeout

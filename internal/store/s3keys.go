@@ -13,24 +13,24 @@ import (
 	"dumptool/internal/lang"
 )
 
-// keychain finds the key that signs requests, and remembers where it came from.
+// keychain finds the key that signs requests, and remembers its source.
 type keychain struct {
 	credentials.Expiry
 	rings []ring
-	used  func() // before a key is handed out
+	used  func() // called before a key is used
 
 	mu   sync.Mutex
 	from *ring
 	id   string
 }
 
-// ring is a place where a key may be.
+// ring is a possible source of a key.
 type ring struct {
 	credentials.Provider
 	name string
 }
 
-// keychain lists where keys may be.
+// keychain lists the possible sources of keys.
 func (set *S3Settings) keychain() *keychain {
 	k := &keychain{used: func() {}}
 	if set.NoSign {
@@ -51,8 +51,7 @@ func (set *S3Settings) keychain() *keychain {
 
 func (k *keychain) credentials() *credentials.Credentials { return credentials.New(k) }
 
-// RetrieveWithCredContext implements credentials.Provider. Without any key requests are
-// not signed.
+// RetrieveWithCredContext implements credentials.Provider. Without a key, requests are not signed.
 func (k *keychain) RetrieveWithCredContext(cc *credentials.CredContext) (credentials.Value, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -82,14 +81,14 @@ func (k *keychain) IsExpired() bool {
 	return k.Expiry.IsExpired()
 }
 
-// found reports whether there was a key.
+// found reports whether a key was found.
 func (k *keychain) found() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.from != nil
 }
 
-// key describes the key that signed requests, without what is secret of it.
+// key describes the key that signs requests without its secrets.
 func (s *s3) key() string {
 	s.keys.mu.Lock()
 	defer s.keys.mu.Unlock()
@@ -107,10 +106,9 @@ func (s *s3) key() string {
 	}
 }
 
-// metadataClient asks the services that machines and containers have for keys. Where
-// they are comes from the environment; what is asked and answered is secret, so that
-// without encryption only addresses of the machine itself will do, no proxy is between,
-// and no redirect is followed.
+// metadataClient returns a client for the metadata services of machines and containers, whose
+// addresses come from the environment. Requests and responses are secret: without encryption only
+// addresses of this machine are allowed; no proxies, no redirects.
 func metadataClient() *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.Proxy = func(req *http.Request) (*url.URL, error) {
@@ -134,8 +132,8 @@ func loopback(host string) bool {
 	return err == nil && addr.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
-// linkLocal reports whether a host is an address that no router passes on, where
-// metadata is: 169.254.169.254, fd00:ec2::254.
+// linkLocal reports whether a host is a link-local address, as metadata services have:
+// 169.254.169.254, fd00:ec2::254.
 func linkLocal(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return err == nil && (addr.IsLinkLocalUnicast() || netip.MustParsePrefix("fd00:ec2::/32").Contains(addr))

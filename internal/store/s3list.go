@@ -14,11 +14,11 @@ import (
 	"dumptool/internal/lang"
 )
 
-// List implements Objects. What lies below several folders is listed folder by folder,
-// several at the same time: one listing can only be asked for page by page.
+// List implements Objects. Several folders are listed concurrently, because the pages of one
+// listing can only be fetched one after the other.
 func (s *s3) List(bucket, prefix string, shallow bool) ([]Object, []string, error) {
 	objects, prefixes, err := s.pages(bucket, prefix, "/")
-	for !shallow && err == nil && len(prefixes) == 1 { // a folder in a folder
+	for !shallow && err == nil && len(prefixes) == 1 { // a folder with only a folder in it
 		var more []Object
 		more, prefixes, err = s.pages(bucket, prefixes[0], "/")
 		objects = append(objects, more...)
@@ -61,7 +61,7 @@ func (s *s3) Any(bucket, prefix string) (found bool, err error) {
 	return found, s.explainList(prefix, err)
 }
 
-// pages lists all pages of a prefix, a thousand objects each.
+// pages fetches all pages of a listing, a thousand objects each.
 func (s *s3) pages(bucket, prefix, delimiter string) (objects []Object, prefixes []string, err error) {
 	err = s.eachPage(bucket, prefix, delimiter, 1000, func(page *minio.ListBucketV2Result) bool {
 		for i := range page.Contents {
@@ -70,7 +70,7 @@ func (s *s3) pages(bucket, prefix, delimiter string) (objects []Object, prefixes
 			}
 		}
 		for _, p := range page.CommonPrefixes {
-			// What is not longer would be listed for ever.
+			// A prefix that is no longer would be listed forever.
 			if strings.HasPrefix(p.Prefix, prefix) && len(p.Prefix) > len(prefix) {
 				prefixes = append(prefixes, p.Prefix)
 			}
@@ -78,10 +78,10 @@ func (s *s3) pages(bucket, prefix, delimiter string) (objects []Object, prefixes
 		return true
 	})
 	slices.Sort(prefixes)
-	return objects, slices.Compact(prefixes), err // some servers repeat one on the next page
+	return objects, slices.Compact(prefixes), err // some servers repeat a prefix on the next page
 }
 
-// eachPage calls visit for the pages of a listing, until it returns false.
+// eachPage calls visit for the pages of a listing until it returns false.
 func (s *s3) eachPage(bucket, prefix, delimiter string, most int, visit func(*minio.ListBucketV2Result) bool) error {
 	var trail pageTrail
 	for token := ""; ; {
@@ -105,18 +105,18 @@ func (s *s3) eachPage(bucket, prefix, delimiter string, most int, visit func(*mi
 	}
 }
 
-// maxStill is how many pages of a listing may bring nothing new. Some servers have pages
-// that are empty and not the last one, and some repeat a folder with many objects.
+// maxStill bounds consecutive pages without anything new. Some servers send empty pages before the
+// last one, and some repeat a folder with many objects.
 const maxStill = 100
 
-// pageTrail finds out whether the pages of a listing come to an end.
+// pageTrail detects listings that never end.
 type pageTrail struct {
-	tokens, firsts map[[sha256.Size]byte]bool // their digests: a server may make them long
-	still          int                        // pages since the last one with something new
+	tokens, firsts map[[sha256.Size]byte]bool // digests, because a server may send long names
+	still          int                        // pages since the last page with something new
 }
 
-// follow notes a page by the first name on it, empty for none, and the token of the one
-// that comes next. It returns an error when that leads nowhere.
+// follow records the first name on a page, empty for none, and the token of the next page. It
+// returns an error if the listing runs in circles.
 func (c *pageTrail) follow(first, token string) error {
 	if c.tokens == nil {
 		c.tokens, c.firsts = map[[sha256.Size]byte]bool{}, map[[sha256.Size]byte]bool{sha256.Sum256(nil): true}
@@ -135,7 +135,7 @@ func (c *pageTrail) follow(first, token string) error {
 	return nil
 }
 
-// page is one request of a listing, of at most a number of keys.
+// page requests one page of a listing, of at most `most` keys.
 func (s *s3) page(bucket, prefix, token, delimiter string, most int) (page minio.ListBucketV2Result, err error) {
 	err = s.retry(func() (bool, error) {
 		s.slots <- struct{}{}
@@ -146,7 +146,7 @@ func (s *s3) page(bucket, prefix, token, delimiter string, most int) (page minio
 	return page, err
 }
 
-// explainList is explain for listings, where nothing but the bucket can be missing.
+// explainList is explain for listings, where only the bucket can be missing.
 func (s *s3) explainList(prefix string, err error) error {
 	if answer := status(err); answer != nil && answer.status == http.StatusNotFound {
 		answer.code = "NoSuchBucket"

@@ -15,9 +15,9 @@ import (
 	"dumptool/internal/lang"
 )
 
-// read fills data with the bytes of an object from off on. Without a known size it
-// reads as many as there are, and tells what the object is. A whole object that is not what
-// its MD5 says is read once more.
+// read fills data with the bytes of an object from off on. If the size is unknown, it reads up to
+// the end and sets size, ETag and time in o. If the MD5 of a whole object does not match, it reads
+// once more.
 func (s *s3) read(bucket string, o *Object, off int64, data []byte) ([]byte, error) {
 	for isFirst := true; ; isFirst = false {
 		got, err := s.readRange(bucket, o, off, data)
@@ -31,8 +31,8 @@ func (s *s3) read(bucket string, o *Object, off int64, data []byte) ([]byte, err
 	}
 }
 
-// readRange is read without a look at the MD5. An answer that ends too early is continued
-// from where it stopped.
+// readRange is read without the MD5. After a truncated response it continues at the first missing
+// byte.
 func (s *s3) readRange(bucket string, o *Object, off int64, data []byte) ([]byte, error) {
 	got := 0
 	err := s.retry(func() (bool, error) {
@@ -48,7 +48,7 @@ func (s *s3) readRange(bucket string, o *Object, off int64, data []byte) ([]byte
 	return data, nil
 }
 
-// readOnce is one request of read.
+// readOnce makes one request of readRange.
 func (s *s3) readOnce(bucket string, o *Object, off int64, data []byte) (int, error) {
 	s.slots <- struct{}{}
 	defer func() { <-s.slots }()
@@ -86,7 +86,7 @@ func (s *s3) readOnce(bucket string, o *Object, off int64, data []byte) (int, er
 		n += m
 		if n < len(want) && err != nil {
 			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-				err = errors.New(err.Error()) // it is no end of the object
+				err = errors.New(err.Error()) // not the end of the object
 			}
 			return n, lang.Errorf("the answer ended after %d of %d bytes: %w", n, len(want), err)
 		}
@@ -95,19 +95,19 @@ func (s *s3) readOnce(bucket string, o *Object, off int64, data []byte) (int, er
 }
 
 var (
-	// errChanged is wrapped by errors about objects that are others by now.
+	// errChanged is wrapped by errors about objects that changed since they were listed or opened.
 	errChanged = lang.Errorf("the object changed while it was read")
-	// errSum is wrapped by errors about objects that are not what their MD5 says.
+	// errSum is wrapped by errors about objects whose MD5 does not match.
 	errSum = lang.Errorf("other bytes came than the object has")
-	// errBadAnswer is wrapped by errors about answers that break the rules of HTTP.
+	// errBadAnswer is wrapped by errors about invalid HTTP responses.
 	errBadAnswer = lang.Errorf("the server's answer is wrong")
 )
 
-// answered is the size of the whole object in an answer to a request for a range that
-// begins at off.
+// answered returns the size of the whole object from the response to a range request that begins at
+// off.
 func answered(h http.Header, off int64) (size int64, err error) {
 	text := h.Get("Content-Range")
-	if text == "" && off == 0 { // the whole object, which a server may send
+	if text == "" && off == 0 { // a server may send the whole object
 		size, err := strconv.ParseInt(h.Get("Content-Length"), 10, 64)
 		if err != nil || size < 0 {
 			return 0, lang.Errorf("%w: no length", errBadAnswer)
@@ -126,7 +126,7 @@ func answered(h http.Header, off int64) (size int64, err error) {
 	return size, nil
 }
 
-// changed is the error for an object that is another by now.
+// changed returns the error for an object that has changed.
 func (s *s3) changed(bucket string, o *Object, etag string) error {
 	if etag == "" {
 		now, err := s.Head(bucket, o.Key)
@@ -138,7 +138,7 @@ func (s *s3) changed(bucket string, o *Object, etag string) error {
 	return lang.Errorf("%w (ETag %s when listed, %s now)", errChanged, shortTag(o.ETag), shortTag(etag))
 }
 
-// shortTag is the beginning of an ETag, enough to tell two apart.
+// shortTag shortens an ETag to its first characters.
 func shortTag(etag string) string {
 	if len(etag) > 6 {
 		return etag[:4] + ".."

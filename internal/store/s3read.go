@@ -12,9 +12,9 @@ import (
 	"dumptool/internal/lang"
 )
 
-// s3Object is an open object. One that is read whole is read in blocks of one size from
-// its beginning on, of others the head is read first, and the blocks begin behind it.
-// Once two of them follow each other, the next one is fetched ahead.
+// s3Object is an open object. For whole reads it is fetched in equal blocks from offset 0;
+// otherwise its head is read first, and blocks begin after the head. After two consecutive blocks
+// the next block is fetched ahead.
 type s3Object struct {
 	*shared
 	s           *s3
@@ -23,33 +23,32 @@ type s3Object struct {
 	etag        string
 
 	mu     sync.Mutex
-	least  int64     // bytes of the head to fetch at least
-	whole  bool      // it will be read from its beginning to its end
-	begun  bool      // to be read beyond what shows what it is
-	block  int64     // bytes of a block; 0 before the first one
-	small  int       // reads that jumped, of which the first ones fetch little
-	next   int64     // where a read follows the one before
-	last   span      // that was read last
-	sum    hash.Hash // MD5 of the bytes that were read in order
-	summed int64     // bytes of the sum
-	broken error     // the sum is not that of the object
-	asked  []bool    // of the blocks of one that is read whole
+	least  int64     // minimum bytes of the head to fetch
+	whole  bool      // will be read from beginning to end
+	begun  bool      // will be read beyond its header
+	block  int64     // block size; 0 before the first block
+	small  int       // jumps that fetched a small block
+	next   int64     // offset after the last read
+	last   span      // block of the last read
+	sum    hash.Hash // MD5 of the bytes read in order
+	summed int64     // bytes in the sum
+	broken error     // the MD5 does not match
+	asked  []bool    // blocks that were requested, for whole reads
 	closed bool
 }
 
-// maxSmall is how often a jump fetches little only: the directory at the end of an
-// archive is small, and who jumps on reads all over the object.
+// maxSmall is the number of jumps that fetch small blocks only: the directory at the end of an
+// archive is small, but more jumps mean random reads of the whole object.
 const maxSmall = 4
 
-// Open implements Objects. An object of an unknown size is found out about by reading
-// its head.
+// Open implements Objects. For an object of unknown size it reads the head.
 func (s *s3) Open(bucket string, o Object) (Source, error) {
 	var head []byte
 	if o.Size < 0 {
 		var err error
 		head, err = s.read(bucket, &o, 0, make([]byte, headSize))
 		if answer := status(err); answer != nil && answer.status == http.StatusRequestedRangeNotSatisfiable {
-			o, err = s.Head(bucket, o.Key) // there is no range in an empty object
+			o, err = s.Head(bucket, o.Key) // an empty object has no range
 		}
 		if err != nil {
 			return nil, s.explain("read "+o.Key, err)
@@ -67,12 +66,12 @@ func (s *s3) Open(bucket string, o Object) (Source, error) {
 	return f, nil
 }
 
-// idOf identifies an object and its content.
+// idOf identifies an object and its version.
 func idOf(bucket string, o *Object) string {
 	return fmt.Sprintf("s3://%s/%s %d %s", bucket, o.Key, o.Size, o.ETag)
 }
 
-// keep says that an object will be opened several times, until the result is called.
+// keep announces that an object will be opened several times, until done is called.
 func (s *s3) keep(bucket string, o *Object) (done func()) {
 	c := s.shared.take(idOf(bucket, o))
 	c.kept.Add(1)
@@ -82,8 +81,8 @@ func (s *s3) keep(bucket string, o *Object) (done func()) {
 	})
 }
 
-// leave ends a use of an object. After the last one its blocks are given up before others,
-// and of the head is remembered what was read of it.
+// leave removes a user of an object. After the last one its blocks are evicted first, and the part
+// of its head that was read is cached.
 func (s *s3) leave(c *shared) {
 	if !s.shared.leave(c) {
 		return
@@ -104,7 +103,7 @@ func (f *s3Object) Size() int64 { return f.size }
 // ID implements Source.
 func (f *s3Object) ID() string { return f.id }
 
-// maxKept is how large an object is at most that is remembered as a whole.
+// maxKept is the maximum size of an object whose head is cached as a whole.
 const maxKept = 16 << 10
 
 // Close implements Source.
@@ -152,9 +151,8 @@ func (f *s3Object) ReadAt(p []byte, off int64) (int, error) {
 	return read, nil
 }
 
-// readSome reads bytes of the head or of one block. Of an object that will be read whole
-// the head is a part of the first block, unless it is at hand; or memory is short, and
-// others need it sooner.
+// readSome reads bytes of the head or of one block. For whole reads the head is part of the first
+// block, unless the head is cached, or memory is short and other blocks are more urgent.
 func (f *s3Object) readSome(p []byte, off int64) (int, error) {
 	n := 0
 	if off < headSize {
@@ -188,7 +186,7 @@ func (f *s3Object) readSome(p []byte, off int64) (int, error) {
 	return n, k.err
 }
 
-// readHead reads bytes of the head, none that are not there.
+// readHead reads the available bytes of the head.
 func (f *s3Object) readHead(p []byte, off int64) int {
 	if off >= int64(len(f.head)) {
 		return 0
@@ -198,12 +196,12 @@ func (f *s3Object) readHead(p []byte, off int64) int {
 	return n
 }
 
-// fetchHead fetches as much of the head as it takes, and reads bytes of it. Who only looks
-// at an object of some size fetches a small part of it.
+// fetchHead fetches as much of the head as needed and reads from it. To look at a large object it
+// fetches a small part.
 func (f *s3Object) fetchHead(p []byte, off int64) (int, error) {
 	f.heading.Lock()
 	defer f.heading.Unlock()
-	if n := f.readHead(p, off); n > 0 { // another reader was quicker
+	if n := f.readHead(p, off); n > 0 { // another reader fetched it
 		return n, nil
 	}
 	f.mu.Lock()
@@ -228,8 +226,8 @@ func (f *s3Object) fetchHead(p []byte, off int64) (int, error) {
 
 func (f *s3Object) object() *Object { return &Object{Key: f.key, Size: f.size, ETag: f.etag} }
 
-// place is the block for a read, empty for one of the head alone, how much it is wanted,
-// and whether the one behind it is to be fetched too.
+// place returns the block for a read (empty if the head suffices), its priority, and whether to
+// fetch the next block ahead.
 func (f *s3Object) place(off, n int64) (at span, want int64, ahead bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -244,7 +242,7 @@ func (f *s3Object) place(off, n int64) (at span, want int64, ahead bool) {
 		}
 		i := off / f.block
 		f.asked[i] = true
-		// One that was fetched before may have been read by another goroutine, and given up.
+		// A block fetched before may have been read by another goroutine and evicted.
 		if ahead = f.begun && i+1 < int64(len(f.asked)) && !f.asked[i+1]; ahead {
 			f.asked[i+1] = true
 		}
@@ -265,8 +263,8 @@ func (f *s3Object) place(off, n int64) (at span, want int64, ahead bool) {
 	return at, now, ahead
 }
 
-// begin settles the blocks. The last one of an object that is read whole is about as long as
-// the others. Who comes later takes those of the first.
+// begin fixes the blocks. For whole reads all blocks have about the same size. Later readers use
+// the blocks of the first one.
 func (f *s3Object) begin() {
 	if f.block > 0 {
 		return
@@ -283,7 +281,7 @@ func (f *s3Object) begin() {
 	}
 }
 
-// blockAt is the block of some size with the byte at off.
+// blockAt returns the block of some size that contains offset off.
 func (f *s3Object) blockAt(off, size int64) span {
 	first := int64(headSize)
 	if f.whole {
@@ -293,8 +291,8 @@ func (f *s3Object) blockAt(off, size int64) span {
 	return span{f.id, start, min(size, f.size-start)}
 }
 
-// share is the largest size of blocks of which every active source can have two, or one
-// if it is read whole, in powers of two of the smallest.
+// share returns the largest block size, minBlock times a power of two, of which the cache holds two
+// for every active source, or one if it is read whole.
 func (f *s3Object) share(active int64) int64 {
 	size := f.s.set.Block
 	if !f.whole {
@@ -306,8 +304,7 @@ func (f *s3Object) share(active int64) int64 {
 	return max(size, minBlock)
 }
 
-// prefetch fetches the first block of a piece that will be read from its beginning to its
-// end, if there is room for it.
+// prefetch fetches the first block of a range that will be read in order, if there is room.
 func (f *s3Object) prefetch(off, n int64) {
 	end := min(off+n, f.size)
 	f.mu.Lock()
@@ -328,7 +325,7 @@ func (f *s3Object) prefetch(off, n int64) {
 	f.fetch(at, perhaps)
 }
 
-// fetch begins to read a block that is not there yet.
+// fetch starts to load a block that is not cached.
 func (f *s3Object) fetch(at span, want int64) {
 	k, isNew := f.s.blocks.find(f.shared, at, want)
 	if k == nil {
@@ -344,8 +341,7 @@ func (f *s3Object) fetch(at span, want int64) {
 	}, func(error) { f.s.blocks.release(k, 0) })
 }
 
-// load reads a block from the server, or from where it is kept. Whoever waits for it
-// hears of its end, whatever that is.
+// load loads a block from the disk or the server. Its readers are woken even if it fails.
 func (f *s3Object) load(k *block) {
 	f.s.blocks.loaded(k, guard.Do(func() error {
 		if k.data == nil {

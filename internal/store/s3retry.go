@@ -9,14 +9,13 @@ import (
 	"dumptool/internal/lang"
 )
 
-// retry calls do until it works, fails in a way that trying again does not mend, or has
-// failed for too long. do reports whether it came nearer to its end, which makes the time
-// begin again. A try counts while the store serves others: when it has answered a request
-// that began after the last failure of this one. What was on its way before tells nothing,
-// since connections may live on while a store goes away.
+// retry calls do until it succeeds, fails for good, or has failed for too long. do reports whether
+// it made progress, which restarts the time. A failed try counts only while the store serves
+// others: if it has answered a request that began after the last failure of this one. Requests from
+// before prove nothing, because connections may survive while a store goes down.
 func (s *s3) retry(do func() (progress bool, err error)) error {
 	wait := s.set.firstWait
-	var since, last time.Time // of the first failure in a row, and of the last one
+	var since, last time.Time // the first of consecutive failures, and the last one
 	for tries := 0; ; {
 		probes, err := s.health.enter(s.set.Context)
 		if err != nil {
@@ -37,7 +36,7 @@ func (s *s3) retry(do func() (progress bool, err error)) error {
 		}
 		last = time.Now()
 		switch {
-		case !retryable(err) && !(isNoHost(err) && !served.IsZero()), // a name may be gone while its server is started again
+		case !retryable(err) && !(isNoHost(err) && !served.IsZero()), // a host name may vanish while its server restarts
 			time.Since(since) >= s.set.RetryTime,
 			tries >= maxTries:
 			return err
@@ -57,8 +56,8 @@ func (s *s3) retry(do func() (progress bool, err error)) error {
 	}
 }
 
-// request is retry for requests that give all or nothing. They end at the latest after
-// timeout; a cancelled run lets them end, so that what it has begun is whole or absent.
+// request is retry for requests that cannot be continued, each with a timeout. Cancellation of the
+// run does not stop them, so that their effect is complete or absent.
 func (s *s3) request(timeout time.Duration, do func(ctx context.Context) error) error {
 	return s.retry(func() (bool, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), timeout)
@@ -67,51 +66,51 @@ func (s *s3) request(timeout time.Duration, do func(ctx context.Context) error) 
 	})
 }
 
-// The first retry waits up to firstWait, each other one up to twice as long as the one
-// before, and none longer than maxWait, but when the server asks for it.
+// Exponential backoff: the first retry waits up to firstWait, each further one up to twice as long,
+// at most maxWait, unless the server asks for more.
 const (
 	firstWait     = 100 * time.Millisecond
 	maxWait       = 20 * time.Second
 	maxRetryAfter = time.Minute
 	maxRetryTime  = 24 * time.Hour
-	// maxTries is how often a request is tried while the store serves others and is not
-	// busy: it is the object that cannot be had.
+	// maxTries bounds the tries of a request while the store serves others and is not busy: then
+	// the object is the problem.
 	maxTries = 10
 )
 
-// health knows whether the store answers at all. While it does not, no request is made but
-// one at a time that finds out; the others wait.
+// health tracks whether the store answers at all. While it is down, one request at a time probes it
+// and all others wait.
 type health struct {
 	set   *S3Settings
 	where func() string
 
 	mu       sync.Mutex
-	served   time.Time // the latest begin of a request that was answered whole
-	failures int       // in a row of any requests
+	served   time.Time // latest start of a request that was answered completely
+	failures int       // consecutive failures of any requests
 	since    time.Time
 	last     error
 	down     bool
-	lost     bool // it was down for so long that nobody waits any more
+	lost     bool // down for so long that requests fail at once
 	told     bool
 	probing  bool
-	next     time.Time // of the next probe
+	next     time.Time // time of the next probe
 	wait     time.Duration
-	changed  chan struct{} // is closed when those that wait have to look again
+	changed  chan struct{} // closed to wake waiting requests
 }
 
 const (
-	// maxFailures is how many requests in a row fail before the store is taken to be down.
+	// maxFailures is the number of consecutive failures after which the store counts as down.
 	maxFailures = 5
-	// maxProbe is the longest time between two probes.
+	// maxProbe is the longest interval between probes.
 	maxProbe = 3 * time.Second
-	// lostProbe is that time when nobody waits any more.
+	// lostProbe is the interval between probes once requests fail at once.
 	lostProbe = 10 * time.Second
-	// toldAfter is how long a store is down before the user hears of it, in first waits.
+	// toldAfter is the downtime before the user is told, in units of firstWait.
 	toldAfter = 10
 )
 
-// enter waits while the store is down, and reports whether the request that follows is the
-// one that finds out. It returns the last error of the store when nobody waits any more.
+// enter waits while the store is down, and reports whether the caller's request is the probe. Once
+// requests fail at once it returns the last error of the store.
 func (h *health) enter(ctx context.Context) (probes bool, err error) {
 	for {
 		h.mu.Lock()
@@ -143,7 +142,7 @@ func (h *health) enter(ctx context.Context) (probes bool, err error) {
 	}
 }
 
-// answered notes that a request that began at some time has its whole answer.
+// answered records a complete answer to a request that began at some time.
 func (h *health) answered(probes bool, begun time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -154,8 +153,8 @@ func (h *health) answered(probes bool, begun time.Time) {
 	h.noteAnswer(begun)
 }
 
-// failed notes that a request that began at some time has failed. It reports whether the
-// store is down, and when the latest of the requests began that were answered.
+// failed records the failure of a request that began at some time. It returns whether the store is
+// down, and the latest start of an answered request.
 func (h *health) failed(probes, progress bool, begun time.Time, err error) (down bool, served time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -163,13 +162,13 @@ func (h *health) failed(probes, progress bool, begun time.Time, err error) (down
 	switch {
 	case !isAway(err):
 		h.noteAnswer(begun)
-	case !progress: // a body that is cut says neither that the store is there nor that it is not
+	case !progress: // a truncated body proves neither that the store is up nor that it is down
 		h.noteMiss(probes, err)
 	}
 	return h.down, h.served
 }
 
-// endProbe lets the next one probe, and those that wait look at how this one ended.
+// endProbe allows the next probe and wakes waiting requests.
 func (h *health) endProbe(probes bool) {
 	if probes {
 		h.probing = false
@@ -177,14 +176,14 @@ func (h *health) endProbe(probes bool) {
 	}
 }
 
-// wake makes those that wait look again.
+// wake wakes all waiting requests.
 func (h *health) wake() {
 	close(h.changed)
 	h.changed = make(chan struct{})
 }
 
-// noteAnswer notes that the store has said something to a request. While it is down an answer
-// counts if its request began since.
+// noteAnswer records that the store has responded. While the store is down, only responses to
+// requests that began since count.
 func (h *health) noteAnswer(begun time.Time) {
 	if h.down {
 		if begun.Before(h.since) {
@@ -198,7 +197,7 @@ func (h *health) noteAnswer(begun time.Time) {
 	h.failures, h.down, h.lost, h.told = 0, false, false, false
 }
 
-// noteMiss notes that the store has not answered.
+// noteMiss records that the store has not responded.
 func (h *health) noteMiss(probes bool, err error) {
 	if h.failures++; h.failures == 1 {
 		h.since = time.Now()
@@ -213,7 +212,7 @@ func (h *health) noteMiss(probes bool, err error) {
 	}
 }
 
-// probed plans the next probe after one that has failed.
+// probed schedules the next probe after a failed one.
 func (h *health) probed(err error) {
 	h.wait = min(2*h.wait, maxProbe)
 	pause := h.wait
@@ -240,7 +239,7 @@ func (h *health) probed(err error) {
 	}
 }
 
-// duration is a time in words: 12 s, 4 min.
+// duration formats a duration in words: 12 s, 4 min.
 func duration(d time.Duration) lang.Text {
 	if d < 2*time.Minute {
 		return lang.CountText(int(d.Round(time.Second)/time.Second), "second", "秒")

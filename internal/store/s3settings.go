@@ -13,34 +13,33 @@ import (
 	"dumptool/internal/lang"
 )
 
-// S3Settings say how S3-compatible storage is reached and read. The zero value is the
-// defaults. What they do not say comes from the variables and files that other programs
-// use for it: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, AWS_REGION, AWS_PROFILE,
-// AWS_CA_BUNDLE, AWS_CONFIG_FILE. Keys come from there only: AWS_ACCESS_KEY_ID,
-// AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, AWS_SHARED_CREDENTIALS_FILE, and at last
-// from the metadata of the machine unless AWS_EC2_METADATA_DISABLED is true.
+// S3Settings configure access to S3-compatible storage. The zero value means the defaults. Missing
+// settings come from the usual variables and files: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL,
+// AWS_REGION, AWS_PROFILE, AWS_CA_BUNDLE, AWS_CONFIG_FILE. Keys come only from there:
+// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, AWS_SHARED_CREDENTIALS_FILE, and
+// last from the metadata service of the machine unless AWS_EC2_METADATA_DISABLED is true.
 type S3Settings struct {
 	Endpoint  string // URL; default: AWS
-	Region    string // default: as the endpoint says, else us-east-1
+	Region    string // default: from the endpoint, else us-east-1
 	PathStyle string // auto, on or off; default: auto
-	NoSign    bool   // requests without a signature, for public buckets
+	NoSign    bool   // anonymous requests, for public buckets
 
-	Block       int64         // bytes of a request that reads; default: 8 MiB
+	Block       int64         // bytes of a read request; default: 8 MiB
 	Cache       int64         // bytes of objects in memory; default: 64 MiB
 	Spool       int64         // bytes of objects in $TMPDIR, below 0 for none; default: 8 GiB
-	Concurrency int           // requests that read at the same time; default: 64
-	RetryTime   time.Duration // for which a request is tried again; default: 5 minutes
+	Concurrency int           // concurrent read requests; default: 64
+	RetryTime   time.Duration // retries of a request end after this time; default: 5 minutes
 
-	// Context ends waiting before a request is tried again.
+	// Context cancels waits between retries.
 	Context context.Context
-	// Note hears of what the server cannot do, unless it is nil.
+	// Note, if not nil, is told what the server cannot do.
 	Note func(lang.Sentence)
-	// Getenv is os.Getenv where it is nil.
+	// Getenv replaces os.Getenv if not nil.
 	Getenv func(string) string
 
-	endpointFrom string        // what the endpoint is the value of
-	firstWait    time.Duration // before the first retry; default: firstWait
-	stall        time.Duration // without any byte before a request that reads has failed; default: by RetryTime
+	endpointFrom string        // source of the endpoint
+	firstWait    time.Duration // first backoff; default: firstWait
+	stall        time.Duration // a read request fails after this time without any byte; default: by RetryTime
 }
 
 // The defaults of some settings.
@@ -56,7 +55,7 @@ const (
 	maxBlock = 256 << 20
 )
 
-// Check looks for values that make no sense.
+// Check returns an error for invalid values.
 func (set S3Settings) Check() error {
 	_, err := set.complete()
 	if err == nil && set.Endpoint != "" {
@@ -91,7 +90,7 @@ func (set S3Settings) complete() (S3Settings, error) {
 	return set, nil
 }
 
-// surroundings fills in what environment and files say.
+// surroundings fills in values of the environment and of files.
 func (set *S3Settings) surroundings() {
 	config := set.config()
 	set.endpointFrom = "--s3-endpoint"
@@ -106,7 +105,7 @@ func (set *S3Settings) surroundings() {
 	set.Region = cmp.Or(set.Region, set.getenv("AWS_REGION"), set.getenv("AWS_DEFAULT_REGION"), config["region"], regionOf(set.Endpoint), "us-east-1")
 }
 
-// server is the URL that requests go to.
+// server returns the URL of the server.
 func (set *S3Settings) server() (*url.URL, error) {
 	if set.Endpoint != "" {
 		return parseEndpoint(set.Endpoint)
@@ -118,7 +117,7 @@ func (set *S3Settings) server() (*url.URL, error) {
 	return &url.URL{Scheme: "https", Host: host}, nil
 }
 
-// virtualHost reports whether the names of buckets are part of the name of the host.
+// virtualHost reports whether bucket names are part of the host name.
 func (set *S3Settings) virtualHost(host string) bool {
 	if set.PathStyle == "auto" {
 		return hasDomain(host, "amazonaws.com") || hasDomain(host, "amazonaws.com.cn") || hasDomain(host, "myhuaweicloud.com")
@@ -142,7 +141,7 @@ func parseEndpoint(text string) (*url.URL, error) {
 
 func hasDomain(host, domain string) bool { return strings.HasSuffix(host, "."+domain) }
 
-// regionOf is the region in the name of an endpoint: s3.REGION.amazonaws.com,
+// regionOf returns the region in the name of an endpoint: s3.REGION.amazonaws.com,
 // obs.REGION.myhuaweicloud.com.
 func regionOf(endpoint string) string {
 	u, err := parseEndpoint(endpoint)
@@ -163,7 +162,7 @@ func (set *S3Settings) getenv(name string) string {
 	return os.Getenv(name)
 }
 
-// profile is that of the AWS files.
+// profile returns the profile in the AWS files.
 func (set *S3Settings) profile() string { return cmp.Or(set.getenv("AWS_PROFILE"), "default") }
 
 func (set *S3Settings) configFile() string {
@@ -172,18 +171,18 @@ func (set *S3Settings) configFile() string {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "" // and not that of the working folder
+		return "" // not a file of the working folder
 	}
 	return filepath.Join(home, ".aws", "config")
 }
 
-// config are the settings of the profile in AWS's configuration file. Settings of a
-// service are indented below it and not looked at.
+// config returns the settings of the profile in AWS's configuration file. Indented settings of a
+// service are ignored.
 func (set *S3Settings) config() map[string]string {
 	found := map[string]string{}
 	f, err := os.Open(set.configFile())
 	if err != nil {
-		return found // it need not be there
+		return found // the file is optional
 	}
 	defer f.Close()
 	inside := false

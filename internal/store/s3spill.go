@@ -7,25 +7,25 @@ import (
 	"dumptool/internal/lang"
 )
 
-// spill has the blocks of an object that are read again and again: a layout of the device
-// that is larger than the memory for blocks is read all over for every few rows of the
-// host's; a reference is opened for each rank. Once as many bytes were fetched as the object
-// has, what is fetched goes to a file without a name too, in the folder that $TMPDIR names,
-// and the next time it comes from there; so does what memory has no room for of an object
-// that will be opened again. Where there is no room for it, blocks are fetched again.
+// spill keeps blocks of an object on disk that are read again and again: a device layout larger
+// than the cache is read repeatedly for every few rows of the host's; a reference is opened for
+// each rank. Once as many bytes were fetched as the object has, further fetched blocks are also
+// written to an unlinked file in $TMPDIR and read from there next time. Blocks evicted from memory
+// are written too if the object will be opened again. Without room in $TMPDIR, blocks are fetched
+// again.
 type spill struct {
 	spool *spool
 
 	mu      sync.Mutex
 	fetched int64
 	file    *os.File // nil before the first block
-	path    string   // of the file where it could not be removed while it is open
+	path    string   // path of the file if it could not be unlinked while open
 	have    map[span]bool
-	bytes   int64 // of those
-	ended   bool  // nothing can be written, or nobody reads any more
+	bytes   int64 // bytes in the file
+	ended   bool  // the disk is full or broken, or the object is closed
 }
 
-// load fills the memory of a block, if it is kept.
+// load reads a block from the file, if it is there.
 func (s *spill) load(k *block) bool {
 	s.mu.Lock()
 	file, kept := s.file, s.have[k.span]
@@ -37,7 +37,7 @@ func (s *spill) load(k *block) bool {
 	return err == nil
 }
 
-// keep notes that a block of an object of some size was fetched, and keeps it if it may be
+// keep counts a fetched block, and writes it to the file if the object (of the given size) is being
 // fetched again.
 func (s *spill) keep(k *block, size int64) {
 	s.mu.Lock()
@@ -47,7 +47,7 @@ func (s *spill) keep(k *block, size int64) {
 	}
 }
 
-// write keeps a block.
+// write writes a block to the file.
 func (s *spill) write(k *block) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *spill) put(k *block) {
 			s.end(k, err)
 			return
 		}
-		if os.Remove(file.Name()) != nil { // systems that keep what is open
+		if os.Remove(file.Name()) != nil { // some systems keep open files
 			s.path = file.Name()
 		}
 		s.file, s.have = file, map[span]bool{}
@@ -77,14 +77,14 @@ func (s *spill) put(k *block) {
 	s.bytes += k.n
 }
 
-// end keeps no more, since a block could not be written. What is there stays.
+// end stops writing after an error. The blocks in the file stay.
 func (s *spill) end(k *block, err error) {
 	s.ended = true
 	s.spool.give(k.n)
 	s.spool.fail(err)
 }
 
-// close gives the blocks up. Nothing depends on whether that works.
+// close removes the file. Errors are ignored.
 func (s *spill) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,19 +100,19 @@ func (s *spill) close() {
 	s.file, s.have, s.bytes, s.ended = nil, nil, 0, true
 }
 
-// spool is the room in $TMPDIR that all objects share.
+// spool is the space in $TMPDIR that all objects share.
 type spool struct {
 	max  int64
-	note func(lang.Sentence) // nil for nobody who hears of it
+	note func(lang.Sentence) // may be nil
 
 	mu    sync.Mutex
-	asked bool // how much room there is
+	asked bool // limit is set
 	limit int64
 	bytes int64
-	said  bool // that there is no more
+	said  bool // the user was told that there is no more space
 }
 
-// take asks for room for some bytes, which give gives back.
+// take reserves n bytes; give releases them.
 func (s *spool) take(n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,14 +128,14 @@ func (s *spool) take(n int64) bool {
 	return true
 }
 
-// give gives room back.
+// give releases n bytes.
 func (s *spool) give(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bytes -= n
 }
 
-// fail says why nothing can be written.
+// fail tells the user why blocks cannot be kept.
 func (s *spool) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +143,7 @@ func (s *spool) fail(err error) {
 		"需再次读取的对象无法保存在 %s($TMPDIR)：%v；将重新获取", os.TempDir(), err))
 }
 
-// say says once that not all is kept.
+// say sends the first message to the user.
 func (s *spool) say(what lang.Sentence) {
 	if !s.said && s.note != nil {
 		s.note(what)
@@ -151,8 +151,8 @@ func (s *spool) say(what lang.Sentence) {
 	s.said = true
 }
 
-// Spare is how many bytes a process may write to $TMPDIR: nine tenths of the room that there
-// is, or as many as it wants at most.
+// Spare returns the bytes that a process may write to $TMPDIR: nine tenths of the free space, at
+// most `most`.
 func Spare(most int64) int64 {
 	if free, known := room(os.TempDir()); known {
 		return min(most, free-free/10)

@@ -13,9 +13,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// AbortStale removes uploads at and below a remote path that were begun before a time:
-// those that a process left that was killed. It returns those that it removed, and the
-// first error.
+// AbortStale removes unfinished uploads at and below a remote path that began before a time, such
+// as uploads of killed processes. It returns the removed uploads and the first error.
 func AbortStale(path string, before time.Time) ([]Upload, error) {
 	l, err := at(path)
 	if err != nil {
@@ -32,8 +31,8 @@ func AbortStale(path string, before time.Time) ([]Upload, error) {
 	return removed, l.error(err)
 }
 
-// Upload is an upload of an object that nobody has ended. Its parts take room, and no
-// listing of objects shows them.
+// Upload is an unfinished upload of an object. Its parts take space, and no listing of objects
+// shows them.
 type Upload struct {
 	Path  string
 	Begun time.Time // by the clock of the server
@@ -57,9 +56,8 @@ func (s *s3) abortStale(bucket, prefix string, before time.Time) (removed []Uplo
 	return removed, nil
 }
 
-// uploads are those of keys with a prefix that nobody has ended. Some servers, such as
-// MinIO, take the prefix for a whole key: where there seem to be none, those of the whole
-// bucket are asked for, if we may.
+// uploads lists unfinished uploads of keys with a prefix. Some servers, such as MinIO, treat the
+// prefix as a whole key: if none are found, uploads lists the whole bucket, if allowed.
 func (s *s3) uploads(bucket, prefix string) ([]minio.ObjectMultipartInfo, error) {
 	all, err := s.listUploads(bucket, prefix)
 	if err != nil || len(all) > 0 || prefix == "" {
@@ -72,7 +70,7 @@ func (s *s3) uploads(bucket, prefix string) ([]minio.ObjectMultipartInfo, error)
 	return slices.DeleteFunc(all, func(u minio.ObjectMultipartInfo) bool { return !strings.HasPrefix(u.Key, prefix) }), err
 }
 
-// listUploads is one listing of uploads.
+// listUploads makes one listing of uploads.
 func (s *s3) listUploads(bucket, prefix string) (all []minio.ObjectMultipartInfo, err error) {
 	var trail pageTrail
 	for key, id := "", ""; ; {

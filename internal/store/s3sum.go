@@ -9,9 +9,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// addToSum adds bytes that were read to the sum of the bytes before them, and compares it
-// when these are the last ones. Where the sum differs, what was fetched is dropped. Objects
-// that are not read in order have no sum.
+// addToSum adds bytes to the MD5 of the bytes read before them, and compares it after the last
+// byte. If it differs, all fetched data is dropped. Objects that are not read in order have no sum.
 func (f *s3Object) addToSum(p []byte, off int64) error {
 	f.mu.Lock()
 	wasBroken := f.broken != nil
@@ -28,7 +27,7 @@ func (f *s3Object) addToSum(p []byte, off int64) error {
 	return broken
 }
 
-// sums adds bytes to the sum, and reports whether they are the next ones.
+// sums adds bytes to the sum if they are the next ones, and reports whether they are.
 func (f *s3Object) sums(p []byte, off int64) bool {
 	if f.broken != nil || f.shared.compared.Load() || !isMD5(f.etag) || off > f.summed || off+int64(len(p)) <= f.summed {
 		return false
@@ -41,7 +40,7 @@ func (f *s3Object) sums(p []byte, off int64) bool {
 	return true
 }
 
-// forget drops all that was fetched of the object.
+// forget drops all fetched data of the object.
 func (f *s3Object) forget() {
 	f.heading.Lock()
 	f.head = nil
@@ -51,7 +50,7 @@ func (f *s3Object) forget() {
 	f.again.close()
 }
 
-// noteSum notes that the object was read from, and whether its sum was compared.
+// noteSum records whether the ETag is an MD5, and whether the whole object was compared.
 func (f *s3Object) noteSum(o *Object, whole bool) {
 	f.shared.hasMD5.Store(o.hasMD5)
 	if whole {
@@ -59,7 +58,7 @@ func (f *s3Object) noteSum(o *Object, whole bool) {
 	}
 }
 
-// compareSum is an error if the MD5 of what was read is not that of the object.
+// compareSum returns an error if the MD5 found is not the ETag.
 func (o *Object) compareSum(found []byte) error {
 	if text := hex.EncodeToString(found); !strings.EqualFold(text, o.ETag) {
 		return lang.Errorf("%w: the MD5 of what came is %s, the ETag of the object %s", errSum, text, o.ETag)
@@ -67,14 +66,14 @@ func (o *Object) compareSum(found []byte) error {
 	return nil
 }
 
-// isMD5 reports whether an ETag may be an MD5. Objects of several parts have a dash in it.
+// isMD5 reports whether an ETag may be an MD5. ETags of objects in several parts have a dash.
 func isMD5(etag string) bool {
 	sum, err := hex.DecodeString(etag)
 	return err == nil && len(sum) == md5.Size
 }
 
-// isEncrypted reports whether an object is encrypted in a way that its ETag is no MD5: by
-// keys of a service (aws:kms, kms) or of a customer; AES256 is by keys of the store.
+// isEncrypted reports whether the encryption of an object changes its ETag: with keys of a service
+// (aws:kms, kms) or of a customer; AES256 uses keys of the store and keeps the MD5.
 func isEncrypted(h http.Header) bool {
 	for _, vendor := range []string{"X-Amz", "X-Obs"} {
 		method := h.Get(vendor + "-Server-Side-Encryption")
@@ -85,5 +84,5 @@ func isEncrypted(h http.Header) bool {
 	return false
 }
 
-// directoryBucket ends the names of buckets of AWS whose ETags are random.
+// directoryBucket ends the names of AWS buckets with random ETags.
 const directoryBucket = "--x-s3"

@@ -21,40 +21,39 @@ import (
 	"dumptool/internal/lang"
 )
 
-// upload is an object that grows. While it is smaller than a part it is in memory only;
-// then parts are sent as they fill. Write and Commit are called by one goroutine.
+// upload is an object being written. Until it is larger than a part it stays in memory; then full
+// parts are sent. One goroutine calls Write and Commit.
 type upload struct {
 	s           *s3
 	bucket, key string
-	isNew       bool // it may not replace another one
+	isNew       bool // must not replace another object
 
 	part     []byte
 	size     int64  // bytes written
-	id       string // of the upload, empty before the first part is sent
-	begun    int    // parts
+	id       string // upload id, empty before the first part is sent
+	begun    int    // number of parts
 	inFlight sync.WaitGroup
 	slots    chan struct{}
 	closed   bool
 
 	mu   sync.Mutex
-	sent map[int]string // the ETags of parts by their number
+	sent map[int]string // ETags of parts by number
 	err  error          // first failure
 }
 
-// An object is uploaded in parts of partSize, and from the part manyParts on of
-// largePart: a server takes maxParts at most.
+// An object is uploaded in parts of partSize, after the first manyParts in parts of largePart,
+// because a server accepts at most maxParts.
 const (
 	partSize  = 8 << 20
 	largePart = 64 << 20
 	manyParts = 1000
 	maxParts  = 10000
 
-	// partsBudget is how many bytes of parts may be on their way to the server while
-	// the next ones fill.
+	// partsBudget bounds the bytes of parts in flight while the next parts fill.
 	partsBudget = 32 << 20
-	// partsInFlight is how many parts of one object are.
+	// partsInFlight bounds the parts of one object in flight.
 	partsInFlight = 2
-	// maxFree is how many buffers without a part are kept.
+	// maxFree bounds the unused buffers.
 	maxFree = 8
 )
 
@@ -63,7 +62,7 @@ func (s *s3) Create(bucket, key string, isNew bool) (Writer, error) {
 	return &upload{s: s, bucket: bucket, key: key, isNew: isNew, sent: map[int]string{}, slots: make(chan struct{}, partsInFlight)}, nil
 }
 
-// sizeOf is the size of a part.
+// sizeOf returns the size of a part.
 func sizeOf(part int) int {
 	if part <= manyParts {
 		return partSize
@@ -96,7 +95,7 @@ func (u *upload) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// grow makes room for n bytes in the part: small objects take small buffers.
+// grow makes room for n bytes in the part; small objects get small buffers.
 func (u *upload) grow(n, size int) {
 	if n <= cap(u.part) {
 		return
@@ -130,7 +129,7 @@ func (u *upload) fail(err error) error {
 	return u.err
 }
 
-// send starts to upload the part. When memory is short it waits until that is done.
+// send starts to upload the part, or uploads it at once if memory is short.
 func (u *upload) send() error {
 	if u.id == "" {
 		err := u.s.request(headTimeout, func(ctx context.Context) (err error) {
@@ -162,7 +161,7 @@ func (u *upload) send() error {
 		}
 		return nil
 	}, func(err error) {
-		_ = u.fail(err) // kept for the next call
+		_ = u.fail(err) // reported by the next call
 		u.s.parts.put(int64(cap(part)))
 		<-u.slots
 		u.inFlight.Done()
@@ -171,9 +170,8 @@ func (u *upload) send() error {
 	return nil
 }
 
-// sendPart uploads a part as it is, with its hashes in front: what goes through the
-// client library in a stream is cut into signed chunks, which some servers store. It
-// reports whether the part has arrived.
+// sendPart uploads a part in one piece with its hashes in the header: the client library would
+// stream signed chunks, which some servers store as data. It reports whether the part has arrived.
 func (u *upload) sendPart(number int, part []byte) bool {
 	if u.failed() != nil {
 		return false
@@ -186,7 +184,7 @@ func (u *upload) sendPart(number int, part []byte) bool {
 		return err
 	})
 	if err != nil {
-		_ = u.fail(err) // kept for the next call
+		_ = u.fail(err) // reported by the next call
 		return false
 	}
 	u.mu.Lock()
@@ -225,7 +223,7 @@ func (u *upload) Commit() error {
 	return nil
 }
 
-// put uploads an object that is smaller than a part.
+// put uploads an object smaller than a part.
 func (u *upload) put() error {
 	md5Sum, shaSum := hashes(u.part)
 	return u.place(writeTimeout, func(ctx context.Context, opt minio.PutObjectOptions) error {
@@ -238,9 +236,8 @@ func (u *upload) put() error {
 	})
 }
 
-// finish makes the object of its parts. A server can fail after it has said 200, and
-// its answer can be lost on the way: the request is repeated, and when the upload is
-// gone by then, it is looked whether the object is there.
+// finish completes the upload. A server can fail after status 200, and its response can be lost:
+// the request is repeated, and if the upload no longer exists then, isThere decides.
 func (u *upload) finish() error {
 	parts := make([]minio.CompletePart, u.begun)
 	for i := range parts {
@@ -256,16 +253,15 @@ func (u *upload) finish() error {
 	}, isOurs)
 }
 
-// isThere reports whether the object is there, by its size and ETag.
+// isThere reports whether the object exists with the expected size and ETag.
 func (u *upload) isThere(ctx context.Context, isOurs func(etag string) bool) bool {
 	now, err := u.s.core.StatObject(ctx, u.bucket, u.key, minio.StatObjectOptions{})
 	return err == nil && now.Size == u.size && isOurs(object(&now).ETag)
 }
 
-// place makes the request that gives the object its name. One that may not replace
-// another says so to the server. There are servers that do not know that, or do not
-// listen: so it is looked before, and done without where it is refused. After an answer
-// that was lost the object that is there may be ours.
+// place makes the request that creates the object. If isNew it sends If-None-Match. Some servers
+// refuse or ignore it: so place checks for the object before, and repeats a refused request without
+// the header. After a lost response an existing object may be our own.
 func (u *upload) place(timeout time.Duration, do func(context.Context, minio.PutObjectOptions) error, isOurs func(etag string) bool) error {
 	var opt minio.PutObjectOptions
 	if u.isNew {
@@ -276,7 +272,7 @@ func (u *upload) place(timeout time.Duration, do func(context.Context, minio.Put
 		if err == nil {
 			return errExists
 		}
-		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) { // who may only write is told no more
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) { // without permission to read, the object stays unknown
 			return err
 		}
 		opt.SetMatchETagExcept("*")
@@ -307,14 +303,14 @@ func (u *upload) Abort() {
 	if u.closed {
 		return
 	}
-	u.inFlight.Wait() // a part that arrives afterwards would stay
+	u.inFlight.Wait() // a part that arrives later would stay
 	if u.id != "" {
-		_ = u.s.abort(u.bucket, u.key, u.id) // the caller has a better error, or has given the object up
+		_ = u.s.abort(u.bucket, u.key, u.id) // the caller has a better error, or discards the object
 	}
 	u.close(false)
 }
 
-// close ends the upload. Its buffer is used again where no request has failed.
+// close ends the upload. Its buffer is reused only if no request has failed.
 func (u *upload) close(ok bool) {
 	if ok {
 		u.s.parts.reuse(u.part)
@@ -327,10 +323,10 @@ func hashes(data []byte) (md5Sum, shaSum string) {
 	return base64.StdEncoding.EncodeToString(m[:]), hex.EncodeToString(s[:])
 }
 
-// errExists is the error for an object that would replace another one.
+// errExists is the error of an object that would replace another one.
 var errExists = lang.Errorf("an object of that name is there already%w", hidden{fs.ErrExist})
 
-// noteUnconditional says once that another process may have come in between.
+// noteUnconditional tells the user once that another process may have written in between.
 func (s *s3) noteUnconditional() {
 	s.unconditional.Do(func() {
 		if s.set.Note != nil {
@@ -340,7 +336,7 @@ func (s *s3) noteUnconditional() {
 	})
 }
 
-// abort removes the parts of an upload. One that is gone is no error.
+// abort removes the parts of an upload. A missing upload is no error.
 func (s *s3) abort(bucket, key, id string) error {
 	err := s.request(headTimeout, func(ctx context.Context) error {
 		return s.core.AbortMultipartUpload(ctx, bucket, key, id)
@@ -351,7 +347,7 @@ func (s *s3) abort(bucket, key, id string) error {
 	return err
 }
 
-// Writable implements Objects: it begins an upload and gives it up.
+// Writable implements Objects: it starts an upload and aborts it.
 func (s *s3) Writable(bucket, key string) error {
 	var id string
 	err := s.request(headTimeout, func(ctx context.Context) (err error) {
@@ -364,15 +360,14 @@ func (s *s3) Writable(bucket, key string) error {
 	return s.explain("write "+key, err)
 }
 
-// parts are the buffers of uploads. Those on their way to the server are counted; each
-// upload has one more, which fills.
+// parts are the buffers of uploads. Buffers in flight are counted; each upload has one more.
 type parts struct {
 	mu   sync.Mutex
-	left int64    // bytes that may still be on their way
+	left int64    // bytes that may still be in flight
 	free [][]byte // of partSize bytes
 }
 
-// take takes n bytes for a part on its way if they are left.
+// take reserves n bytes for a part in flight if they are left.
 func (p *parts) take(n int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -383,14 +378,14 @@ func (p *parts) take(n int64) bool {
 	return true
 }
 
-// put gives the bytes of a part back that has arrived, or failed.
+// put releases the bytes of a part that has arrived or failed.
 func (p *parts) put(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.left += n
 }
 
-// buffer is an empty one of that size.
+// buffer returns an empty buffer of a size.
 func (p *parts) buffer(size int) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -402,8 +397,8 @@ func (p *parts) buffer(size int) []byte {
 	return make([]byte, 0, size)
 }
 
-// reuse keeps a buffer for another part. Nothing may read it any more: of a request that
-// has failed the transport may.
+// reuse keeps a buffer for another part. Nothing may read it any more: the transport may still read
+// the buffer of a failed request.
 func (p *parts) reuse(b []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

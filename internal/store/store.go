@@ -1,15 +1,12 @@
-// Package store reads and writes what users name by a path: local files, objects in
-// S3-compatible storage, whose paths are s3://bucket/key or obs://bucket/key, and files in
-// archives of either, whose paths are run.zip!name.
+// Package store reads and writes paths: local files, objects in S3-compatible storage with paths
+// s3://bucket/key or obs://bucket/key, and files in archives of either with paths run.zip!name.
 //
-// An object store has no folders. A path that is exactly the key of one object is a
-// file; else it is a folder when objects lie below it, with or without a slash at its
-// end, and s3://b/run7 is never the beginning of s3://b/run70. Keys are not cleaned:
-// "//" and ".." in them are names like others. An object of no bytes whose key ends with
-// a slash is no file but the mark of a folder, as browsers make them.
+// An object store has no folders. A path that is exactly the key of an object is a file; else it is
+// a folder if objects lie below it, with or without a trailing slash. s3://b/run7 never matches
+// s3://b/run70. Keys are not cleaned: "//" and ".." in them are ordinary names. An empty object
+// whose key ends with a slash is not a file but marks a folder, as browsers create them.
 //
-// Errors name the path as the user wrote it and wrap fs.ErrNotExist and
-// fs.ErrPermission where they say so.
+// Errors name the path as the user wrote it, and wrap fs.ErrNotExist and fs.ErrPermission.
 package store
 
 import (
@@ -27,19 +24,18 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Source is an open file or object, read at any offset by several at a time.
+// Source is an open file or object for concurrent reads at any offset.
 type Source interface {
 	io.ReaderAt
 	io.Closer
-	// Size is the number of bytes when it was opened.
+	// Size returns the number of bytes at the time of opening.
 	Size() int64
-	// ID is the same for two sources of the same content: the path, the size and the
-	// time of the last change, or the ETag.
+	// ID is equal for two sources with the same content: path, size, and modification time or ETag.
 	ID() string
 }
 
-// Writer is an object that grows. Nothing is under its path before Commit, and after
-// Abort nothing is left of it. Abort does nothing after Commit or another Abort.
+// Writer is an object being written. Nothing exists at its path before Commit, and nothing is left
+// after Abort. Abort does nothing after Commit or another Abort.
 type Writer interface {
 	io.Writer
 	Commit() error
@@ -49,40 +45,36 @@ type Writer interface {
 // Object is one object of a bucket.
 type Object struct {
 	Key     string
-	Size    int64 // bytes; -1 when it is not known yet
+	Size    int64 // bytes; -1 if unknown
 	ModTime time.Time
-	ETag    string // as the server gives it, without its quotes; empty when it is not known
-	hasMD5  bool   // an answer to a request that reads has said that the ETag is the MD5
+	ETag    string // as sent by the server, without quotes; empty if unknown
+	hasMD5  bool   // a response to a read says that the ETag is the MD5
 }
 
-// Objects is a kind of object storage, as far as this package needs one: folders and
-// the memory of listings are made of it in remote.go. Its errors are about a bucket and
-// a key: they name neither, wrap fs.ErrNotExist for a missing object or bucket and
-// fs.ErrPermission for a refused one, and say which server and whose key it was where
-// that helps. It is used by several goroutines at a time.
+// Objects is an object storage. remote.go builds folders and cached listings on it. Its errors are
+// about a bucket and a key but name neither; they wrap fs.ErrNotExist for a missing object or
+// bucket and fs.ErrPermission for a refused one, and name server and key where that helps. Several
+// goroutines may use it at a time.
 type Objects interface {
-	// List returns the objects whose keys begin with prefix, sorted by the bytes of
-	// their keys, marks of folders included. With shallow it returns only those
-	// without a further slash in the rest of their keys, and the common prefixes of
-	// the others, which end with a slash. A missing bucket is an error, no objects
-	// are none.
+	// List returns the objects whose keys begin with prefix, sorted by the bytes of their keys,
+	// including marks of folders. With shallow it returns only objects without a further slash in
+	// the rest of their keys, and the common prefixes of the others, which end with a slash. A
+	// missing bucket is an error; an empty result is not.
 	List(bucket, prefix string, shallow bool) (objects []Object, prefixes []string, err error)
-	// Any reports whether there are objects whose keys begin with prefix. A missing
-	// bucket is an error.
+	// Any reports whether an object has a key that begins with prefix. A missing bucket is an
+	// error.
 	Any(bucket, prefix string) (bool, error)
-	// Head returns what is known of one object.
+	// Head describes one object.
 	Head(bucket, key string) (Object, error)
-	// Open opens an object. One that was listed is read as it was then: when its ETag
-	// is another by now, that is an error. One of an unknown size (-1) is found out
-	// about by the first request that reads it.
+	// Open opens an object. A listed object is read in the listed version: a changed ETag is an
+	// error. For an object of unknown size (-1) the first read sets size and version.
 	Open(bucket string, o Object) (Source, error)
-	// Create starts an object. With isNew there must be none of that key when it is
-	// committed, or the error wraps fs.ErrExist and the other one stays.
+	// Create starts an object. With isNew, if the key exists at Commit, the error wraps fs.ErrExist
+	// and the existing object stays.
 	Create(bucket, key string, isNew bool) (Writer, error)
-	// Writable finds out whether an object of that key can be written, and leaves
-	// nothing behind.
+	// Writable tests whether an object with this key can be written, and leaves nothing behind.
 	Writable(bucket, key string) error
-	// Remove removes an object. One that is missing is no error.
+	// Remove removes an object. A missing object is no error.
 	Remove(bucket, key string) error
 }
 
@@ -100,7 +92,8 @@ func open(path string) (Source, error) {
 	return l.open()
 }
 
-// Mode is that of an open file: a local one may be a folder, or no file at all.
+// Mode returns the mode of an open local file, which may be a folder or a device; 0 for other
+// sources.
 func Mode(of Source) fs.FileMode {
 	if l, ok := of.(*local); ok {
 		return l.info.Mode()
@@ -108,9 +101,8 @@ func Mode(of Source) fs.FileMode {
 	return 0
 }
 
-// Prefetch says that a piece of a source will be read soon, from its beginning to its
-// end. Of an object the beginning is fetched meanwhile, if there is room for it; local
-// files are left to the system.
+// Prefetch announces that a range of a source will be read in order soon. The beginning of a range
+// of an object is fetched in the background if there is room; local files are left to the system.
 func Prefetch(from io.ReaderAt, off, n int64) {
 	from, off = Origin(from, off)
 	if f, ok := from.(interface{ prefetch(off, n int64) }); ok {
@@ -118,8 +110,7 @@ func Prefetch(from io.ReaderAt, off, n int64) {
 	}
 }
 
-// Origin follows sections of sections to the source that they lie in, and to the offset in
-// there of the byte at off.
+// Origin resolves nested sections to their source and to the offset in it of the byte at off.
 func Origin(from io.ReaderAt, off int64) (io.ReaderAt, int64) {
 	for {
 		section, ok := from.(interface {
@@ -133,8 +124,8 @@ func Origin(from io.ReaderAt, off int64) (io.ReaderAt, int64) {
 	}
 }
 
-// Verifier is the function that compares a source in an archive with the checksum there; it
-// reads what nobody has read yet. It is nil for sources without a checksum.
+// Verifier returns a function that compares a source in an archive with its checksum, and reads the
+// unread rest for it. It is nil for sources without a checksum.
 func Verifier(of Source) func() error {
 	if s, ok := of.(*source); ok {
 		if verify := Verifier(s.Source); verify != nil {
@@ -147,16 +138,16 @@ func Verifier(of Source) func() error {
 	return nil
 }
 
-// Whole says that all of a source will be read: small objects are fetched by one request
-// then. Nothing may have been read of it yet.
+// Whole announces that all of a source will be read, so that small objects are fetched by one
+// request. It must precede the first read.
 func Whole(from Source) {
 	if f, ok := from.(interface{ readWhole() }); ok {
 		f.readWhole()
 	}
 }
 
-// Keep says that a file will be opened and read several times, until done is called. Of an
-// object that was listed what was fetched is kept till then, in memory or in $TMPDIR.
+// Keep announces that a file will be opened and read several times until done is called. Fetched
+// data of a listed object is kept until then, in memory or in $TMPDIR.
 func Keep(path string) (done func()) {
 	if l, err := at(path); Remote(path) && err == nil {
 		if known := l.listed(l.bucket, l.key); known != nil {
@@ -171,9 +162,8 @@ func Keep(path string) (done func()) {
 	return func() {}
 }
 
-// Stat describes a file or folder, links followed. A remote file stays for Open and Stat
-// what it was when it was described first, unless this process writes it: when it has
-// changed since, reading it is an error.
+// Stat describes a file or folder and follows links. Open and Stat of a remote file use its first
+// description, unless this process writes it: if it has changed since, reading it is an error.
 func Stat(path string) (fs.FileInfo, error) { return reach(path, stat) }
 
 func stat(path string) (fs.FileInfo, error) {
@@ -194,7 +184,7 @@ func stat(path string) (fs.FileInfo, error) {
 	return l.stat()
 }
 
-// below is the error of a path below a file: what is in an archive has another name.
+// below returns the error of a path below a regular file, with the form of paths in archives.
 func below(err error, path string) error {
 	for at := filepath.Dir(path); at != filepath.Dir(at); at = filepath.Dir(at) {
 		if info, failed := os.Stat(at); failed == nil && info.Mode().IsRegular() {
@@ -205,7 +195,7 @@ func below(err error, path string) error {
 	return err
 }
 
-// missing is the error of a path that is not there, in words instead of a system call's.
+// missing is the error of a missing path, without the name of the system call.
 type missing struct {
 	error
 	path string
@@ -219,10 +209,10 @@ func (m missing) Text() lang.Text {
 	return lang.Text{EN: "no such file or folder: " + m.path, ZH: "没有这样的文件或目录：" + m.path}
 }
 
-// Unwrap is the error of the system.
+// Unwrap returns the error of the system.
 func (m missing) Unwrap() error { return m.error }
 
-// Lstat is Stat, but that it describes a link itself.
+// Lstat is Stat without following a link.
 func Lstat(path string) (fs.FileInfo, error) {
 	if !Remote(path) {
 		return os.Lstat(path)
@@ -230,8 +220,8 @@ func Lstat(path string) (fs.FileInfo, error) {
 	return Stat(path)
 }
 
-// ReadDir lists a folder in the order of names. Keys may have names that no file system
-// takes, such as "..", or "/" where two slashes follow each other.
+// ReadDir lists a folder in the order of names. Remote names may be impossible in a file system:
+// "..", or "/" between two consecutive slashes.
 func ReadDir(path string) ([]fs.DirEntry, error) {
 	if !Remote(path) {
 		return os.ReadDir(path)
@@ -243,7 +233,7 @@ func ReadDir(path string) ([]fs.DirEntry, error) {
 	return l.readDir()
 }
 
-// WalkDir visits all files and folders at and below root as filepath.WalkDir does.
+// WalkDir visits all files and folders at and below root like filepath.WalkDir.
 func WalkDir(root string, visit fs.WalkDirFunc) error {
 	if !Remote(root) {
 		return filepath.WalkDir(root, visit)
@@ -282,10 +272,9 @@ func walk(path string, at fs.DirEntry, visit fs.WalkDirFunc) error {
 	return nil
 }
 
-// Preload says that all that lies below a folder will be asked for. Of a remote one
-// everything is listed at once, a thousand objects a request, and Stat, ReadDir and
-// Open at and below the path answer from that from then on, but for what this process
-// has written since. Of a local one nothing is done.
+// Preload announces that all files below a folder will be needed. A remote folder is listed at
+// once, a thousand objects a request; Stat, ReadDir and Open at and below it use this list from
+// then on, except for objects that this process writes. For local folders it does nothing.
 func Preload(path string) error {
 	if !Remote(path) {
 		return nil
@@ -307,12 +296,12 @@ func Preload(path string) error {
 	return nil
 }
 
-// Create starts an object. Local files are created by package safefile, which comes
-// here for remote ones.
+// Create starts a remote object. Package safefile creates local files, and calls Create for remote
+// ones.
 func Create(path string) (Writer, error) { return create(path, false) }
 
-// CreateNew is Create for an object that must not replace another one: then Commit fails
-// with an error that wraps fs.ErrExist.
+// CreateNew is Create for an object that must not replace another one: if it exists, the error of
+// Commit wraps fs.ErrExist.
 func CreateNew(path string) (Writer, error) { return create(path, true) }
 
 func create(path string, isNew bool) (Writer, error) {
@@ -330,7 +319,7 @@ func create(path string, isNew bool) (Writer, error) {
 	return &writer{w, l}, nil
 }
 
-// CheckWritable finds out whether an object can be written, and leaves nothing behind.
+// CheckWritable tests whether an object can be written, and leaves nothing behind.
 func CheckWritable(path string) error {
 	l, err := at(path)
 	if err != nil {
@@ -339,8 +328,8 @@ func CheckWritable(path string) error {
 	return l.error(l.objects.Writable(l.bucket, l.key))
 }
 
-// CheckFolder finds out whether objects may be put below a path: one of that name would
-// hide them.
+// CheckFolder tests whether objects may be put below a path: an object with that name would hide
+// them.
 func CheckFolder(path string) error {
 	l, err := at(path)
 	if err != nil {
@@ -357,7 +346,7 @@ func CheckFolder(path string) error {
 	switch {
 	case err == nil:
 		err = lang.Errorf("an object has that name")
-	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission): // who may only write is told no more
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission): // without permission to read, the object stays unknown
 		l.folders.Store(folder, true)
 		return nil
 	}
@@ -373,19 +362,18 @@ func Remove(path string) error {
 	if err != nil {
 		return err
 	}
-	if _, err = l.objects.Head(l.bucket, l.key); err == nil { // who may not remove may still find nothing
+	if _, err = l.objects.Head(l.bucket, l.key); err == nil { // without permission to remove, a missing object is still reported
 		err = l.objects.Remove(l.bucket, l.key)
 		l.changed()
 	}
 	return l.error(err)
 }
 
-// remoteWorkers is the least number of jobs for object storage: they wait most of the
-// time.
+// remoteWorkers is the minimum number of jobs with object storage, whose jobs mostly wait.
 const remoteWorkers = 8
 
-// Workers is how many jobs run at the same time where the user does not say: as many as
-// there are processors, and some more once object storage is in use.
+// Workers is the default number of concurrent jobs: the number of processors, and at least
+// remoteWorkers once object storage is in use.
 func Workers() int {
 	n := runtime.GOMAXPROCS(0)
 	if r := current.Load(); r != nil && r.inUse.Load() {
@@ -394,8 +382,8 @@ func Workers() int {
 	return n
 }
 
-// Waiting is how many jobs run at the same time that wait for a few bytes of each file below
-// paths: n of local ones, of objects as many as requests may be under way.
+// Waiting is the number of concurrent jobs that read a few bytes of each file below paths: n for
+// local files, for objects the maximum number of concurrent requests.
 func Waiting(n int, paths ...string) int {
 	for _, path := range paths {
 		requests, _ := limits(path)
@@ -404,16 +392,16 @@ func Waiting(n int, paths ...string) int {
 	return n
 }
 
-// Ahead is how many jobs run at the same time that have files below a path open and read
-// them by turns: n of local ones, of objects as many as memory has room for, so that the
-// next ones are on their way while n are read.
+// Ahead is the number of jobs that have files below a path open while n of them read in turns: n
+// for local files; more for objects, as many as the cache has room for, so that the next ones are
+// prefetched.
 func Ahead(n int, path string) int {
 	_, objects := limits(path)
 	return max(n, objects)
 }
 
-// limits are how many requests may be under way, and of how many objects memory has room
-// for blocks; 0 for local paths.
+// limits returns the maximum number of concurrent requests and the number of objects whose blocks
+// fit the cache; 0 for local paths.
 func limits(path string) (requests, objects int) {
 	if !Remote(path) {
 		return 0, 0
@@ -428,7 +416,7 @@ func limits(path string) (requests, objects int) {
 	return 0, 0
 }
 
-// SameFile reports whether two descriptions are of one file, as os.SameFile does.
+// SameFile reports whether two descriptions are of the same file, like os.SameFile.
 func SameFile(a, b fs.FileInfo) bool {
 	ra, isRemoteA := a.(*info)
 	rb, isRemoteB := b.(*info)
@@ -438,18 +426,17 @@ func SameFile(a, b fs.FileInfo) bool {
 	return !isRemoteA && !isRemoteB && os.SameFile(a, b)
 }
 
-// local is an open local file. It can be read from its beginning too, as pipes and
-// terminals can only.
+// local is an open local file. Pipes and terminals support sequential reads only.
 type local struct {
 	*os.File
 	info fs.FileInfo
 }
 
-// newLocal is an open file as a source.
+// newLocal returns an open file as a source.
 func newLocal(file *os.File) (Source, error) {
 	info, err := file.Stat()
 	if err != nil {
-		_ = file.Close() // it was opened for reading
+		_ = file.Close() // only read
 		return nil, err
 	}
 	return &local{file, info}, nil

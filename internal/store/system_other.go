@@ -2,12 +2,11 @@
 
 package store
 
-// newBuffer returns memory.
+// newBuffer allocates memory.
 func newBuffer(size int64) []byte { return make([]byte, size) }
 
-// freeBuffer gives memory back.
+// freeBuffer leaves memory to the collector.
 func freeBuffer([]byte) {}
 
-// room is how many bytes the user may still write to the file system of a folder; false
-// where nobody knows.
+// room reports that the free space is unknown.
 func room(string) (int64, bool) { return 0, false }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newBuffer returns memory outside of Go's heap: the collector lets the heap grow by a
-// part of what is in use, which would be a part of all blocks too.
+// newBuffer allocates memory outside of Go's heap: the collector lets the heap grow in proportion
+// to memory in use, and blocks would count.
 func newBuffer(size int64) []byte {
 	data, err := syscall.Mmap(-1, 0, int(size), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
@@ -18,11 +18,11 @@ func newBuffer(size int64) []byte {
 	return data
 }
 
-// freeBuffer gives memory back that nobody uses.
-func freeBuffer(data []byte) { _ = syscall.Munmap(data[:cap(data)]) } // which knows what is none of its own
+// freeBuffer frees memory of newBuffer.
+func freeBuffer(data []byte) { _ = syscall.Munmap(data[:cap(data)]) } // Munmap rejects memory of make
 
-// room is how many bytes the user may still write to the file system of a folder; false
-// where nobody knows.
+// room returns the bytes that the user may still write to the file system of a folder; false if
+// unknown.
 func room(dir string) (int64, bool) {
 	var at unix.Statfs_t
 	if unix.Statfs(dir, &at) != nil {
