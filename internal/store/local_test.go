@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// TestLocalFiles reads files of all sizes at offsets and from the beginning, on both sides
-// of the size up to which they are read when they are opened.
+// TestLocalFiles reads files at offsets and sequentially, with sizes on both sides of smallFile.
 func TestLocalFiles(t *testing.T) {
 	t.Parallel()
 	const whole = 8 << 10

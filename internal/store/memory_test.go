@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// memory is object storage in memory, and a note of every request.
+// memory is object storage in memory that records every request.
 type memory struct {
 	mu       sync.Mutex
 	buckets  map[string]map[string][]byte
@@ -159,7 +159,7 @@ func names(t *testing.T, path string) string {
 	return strings.Join(list, " ")
 }
 
-// TestFolders wants the same answers with and without a listing in memory.
+// TestFolders: results are equal with and without a cached listing.
 func TestFolders(t *testing.T) {
 	m := useMemory(t, "run7/", "run7/a.npy", "run7/a/x", "run7/a/y/z", "run7/mark/", "run70/no", "run7x", "run7//odd", "run7/../up", "top")
 	for _, loaded := range []bool{false, true} {
@@ -307,7 +307,7 @@ func TestDescribed(t *testing.T) {
 	}
 }
 
-// TestListings wants of random keys the same from memory as from requests.
+// TestListings compares cached listings of random keys with requests.
 func TestListings(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := useMemory(t, rapid.SliceOf(rapid.StringMatching(`[ab./0]{1,6}`)).Draw(rt, "keys")...)

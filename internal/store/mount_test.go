@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// sample is an archive of files whose data is their names.
+// sample is an archive of files; the data of a file is its name.
 type sample struct {
 	names  []string
 	closed int
@@ -37,8 +37,8 @@ type sampleFile struct{ *bytes.Reader }
 func (sampleFile) ID() string   { return "" }
 func (sampleFile) Close() error { return nil }
 
-// TestMount lists, describes and opens the files of an archive by their paths, and finds
-// the archive itself where nothing lies at a path.
+// TestMount lists, describes and opens the files of an archive by their paths, and mounts an
+// archive when a path into it is used.
 func TestMount(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

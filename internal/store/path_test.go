@@ -50,7 +50,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestLocalPaths wants what path/filepath has.
+// TestLocalPaths compares with package path/filepath.
 func TestLocalPaths(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -66,7 +66,7 @@ func TestLocalPaths(t *testing.T) {
 	})
 }
 
-// TestWithin has names that a file may say, and the links on their way.
+// TestWithin tests names from untrusted files, and links in their paths.
 func TestWithin(t *testing.T) {
 	t.Parallel()
 	base, err := filepath.EvalSymlinks(t.TempDir())

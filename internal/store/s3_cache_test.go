@@ -17,7 +17,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// TestRequests checks how an object is fetched.
+// TestRequests checks the requests for an object.
 func TestRequests(t *testing.T) {
 	const size = headSize + 5*minBlock + 1000
 	read := func(off, n int64) func(t *testing.T, src Source) {
@@ -31,7 +31,7 @@ func TestRequests(t *testing.T) {
 	for name, tt := range map[string]struct {
 		block int64
 		read  func(t *testing.T, src Source)
-		want  string // ranges, in blocks behind the head; h is the head
+		want  string // requested ranges, in blocks after the head; h is the head
 	}{
 		"nothing":             {minBlock, func(*testing.T, Source) {}, "h"},
 		"header":              {minBlock, read(100, 200), "h"},
@@ -45,7 +45,7 @@ func TestRequests(t *testing.T) {
 			s, bucket, _ := f.begin(t, size, func(set *S3Settings) { set.Block = tt.block })
 			src := s.mustOpen(t, bucket, "run/x")
 			tt.read(t, src)
-			again := s.mustOpen(t, bucket, "run/x") // its head is known, but not that it is the same
+			again := s.mustOpen(t, bucket, "run/x") // its head is cached, its version not yet confirmed
 			read(headSize-1, 1)(t, again)
 			var got []string
 			for _, line := range f.log() {
@@ -67,7 +67,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestReadAhead checks that the next block is on its way before it is asked for.
+// TestReadAhead checks that the next block is fetched before it is read.
 func TestReadAhead(t *testing.T) {
 	f := newFaults(t)
 	s, bucket, data := f.begin(t, headSize+4*minBlock, func(set *S3Settings) { set.Block, set.Cache = minBlock, 8*minBlock })
@@ -98,8 +98,8 @@ func TestReadAhead(t *testing.T) {
 	}
 }
 
-// TestPrefetch checks that the first block of a piece is on its way before it is read,
-// and that it is the one that is read.
+// TestPrefetch checks that the first block of a range is fetched before it is read, and is the
+// block that is read.
 func TestPrefetch(t *testing.T) {
 	for _, from := range []int64{10, headSize, headSize + minBlock + 10} {
 		f := newFaults(t)
@@ -138,8 +138,8 @@ func TestPrefetch(t *testing.T) {
 	}
 }
 
-// TestBudget checks that many readers with little memory come to their end, and that
-// there is no more than that and a block for each of them.
+// TestBudget checks that many readers with a small cache finish, and that memory stays within the
+// cache and one block for each reader.
 func TestBudget(t *testing.T) {
 	for _, cache := range []int64{minBlock, minBlock + 1000, 3 * minBlock, 16 * minBlock} {
 		s := fakeServer(t).connect(t, func(set *S3Settings) { set.Block, set.Cache, set.Concurrency = min(minBlock+1000, cache), cache, 3 })
@@ -182,7 +182,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestWhole checks how an object is fetched that will be read whole.
+// TestWhole checks the requests for an object that is read whole.
 func TestWhole(t *testing.T) {
 	const block = 4 * minBlock
 	header := func(t *testing.T, src Source) {
@@ -194,7 +194,7 @@ func TestWhole(t *testing.T) {
 	for name, tt := range map[string]struct {
 		size   int
 		before func(t *testing.T, s *s3, src func() Source)
-		want   string // first bytes and numbers of bytes
+		want   string // first bytes and sizes of ranges
 	}{
 		"within a head":     {headSize, nil, "0+65536"},
 		"one block":         {headSize + 1, nil, "0+65537"},
@@ -250,12 +250,12 @@ func TestWhole(t *testing.T) {
 			if err := src.Close(); err != nil {
 				t.Error(err)
 			}
-			Prefetch(src, 0, 100) // it is closed
+			Prefetch(src, 0, 100) // closed sources ignore it
 		})
 	}
 }
 
-// TestSegments checks that an object whose pieces are read side by side is fetched once.
+// TestSegments checks that an object is fetched once when ranges of it are read in parallel.
 func TestSegments(t *testing.T) {
 	const size, pieces = 16 * minBlock, 4
 	f := newFaults(t)
@@ -280,7 +280,7 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// TestVictims checks which blocks are given up.
+// TestVictims checks which blocks are evicted.
 func TestVictims(t *testing.T) {
 	b := &blocks{max: 4 * minBlock, bySpan: map[span]*list.Element{}}
 	table := sharedTable{byID: map[string]*shared{}}
@@ -320,7 +320,7 @@ func TestVictims(t *testing.T) {
 		t.Error("a block was given up that nobody had read")
 	}
 	get("a")
-	gone("a", first) // the one that was used least recently
+	gone("a", first) // least recently used
 	get("b")
 	gone("b", second)
 	get("c")
@@ -334,7 +334,8 @@ func TestVictims(t *testing.T) {
 	gone("an error", k)
 }
 
-// TestShare checks that every reader can have two blocks, or one if it reads all.
+// TestShare checks that the cache has two blocks for every reader, or one if it reads the whole
+// object.
 func TestShare(t *testing.T) {
 	s := fakeServer(t).connect(t)
 	f := &s3Object{s: s, shared: new(shared)}
@@ -353,7 +354,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestHeads checks that heads are remembered up to a number of bytes.
+// TestHeads checks that heads are cached up to a number of bytes.
 func TestHeads(t *testing.T) {
 	const limit = 8 << 20
 	h := &heads{max: limit, byID: map[string][]byte{}}
@@ -376,8 +377,7 @@ func TestHeads(t *testing.T) {
 	}
 }
 
-// TestReadAt checks reads at any place, in any order, by several at a time, against the
-// bytes that were written.
+// TestReadAt compares concurrent reads in random order with the written bytes.
 func TestReadAt(t *testing.T) {
 	s := fakeServer(t).connect(t, smallBlocks)
 	bucket := s.bucket(t)
@@ -413,7 +413,7 @@ func TestReadAt(t *testing.T) {
 	})
 }
 
-// FuzzAnswered checks the reading of an answer's headers.
+// FuzzAnswered checks the parsing of response headers.
 func FuzzAnswered(f *testing.F) {
 	for _, text := range []string{"bytes 0-9/100", "bytes 65536-70000/400000", "bytes */100", "", "bytes 0-9/*", "bytes 9223372036854775807-9223372036854775807/9223372036854775807"} {
 		f.Add(text, "10", int64(0))
@@ -433,16 +433,15 @@ func FuzzAnswered(f *testing.F) {
 	})
 }
 
-// TestSpill checks that of an object that is larger than the memory for blocks and read
-// all over many times each byte is fetched a few times only, if there is room on the disk;
-// and that all bytes are those of the object.
+// TestSpill checks that an object larger than the cache is fetched only a few times in many random
+// passes, if the disk has room, and that all bytes are right.
 func TestSpill(t *testing.T) {
 	const blocks, rounds = 12, 10
 	dir := t.TempDir()
 	for name, tt := range map[string]struct {
 		folder string
 		spool  int64
-		most   int // requests; without room one a read, as the readers may take each other's block
+		most   int // maximum requests; without room one per read, as readers may evict each other's blocks
 		note   string
 	}{
 		"room":    {dir, 0, 4 * blocks, ""},

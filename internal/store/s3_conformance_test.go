@@ -17,7 +17,7 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// TestConformance checks what we rely on, of each server.
+// TestConformance checks the behaviour that this package relies on, for each server.
 func TestConformance(t *testing.T) {
 	for _, srv := range servers(t) {
 		t.Run(srv.name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func conformConditions(t *testing.T, s *s3, bucket string) {
 	}
 }
 
-// conformNew creates objects that may not replace others.
+// conformNew creates objects that must not replace others.
 func conformNew(t *testing.T, s *s3, bucket string) {
 	t.Helper()
 	for key, n := range map[string]int{"empty": 0, "small": 1000, "parts": partSize + 1} {
@@ -238,7 +238,7 @@ func conformStale(t *testing.T, s *s3, bucket string) {
 	}
 }
 
-// conformParts uploads parts in another order than theirs.
+// conformParts uploads parts out of order.
 func conformParts(t *testing.T, s *s3, bucket string) {
 	t.Helper()
 	ctx, data := context.Background(), pattern(partSize+100)

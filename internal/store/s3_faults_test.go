@@ -30,31 +30,31 @@ import (
 	"dumptool/internal/lang"
 )
 
-// faults is a proxy in front of a server that does it harm.
+// faults is a proxy that injects faults in front of a server.
 type faults struct {
 	testServer
 	requests atomic.Int64
-	// before may answer in place of the server: then it returns true.
+	// before may answer in place of the server and then returns true.
 	before hook[func(n int64, w http.ResponseWriter, r *http.Request) bool]
-	// after changes an answer.
+	// after changes a response.
 	after hook[func(n int64, resp *http.Response) error]
 
 	mu    sync.Mutex
-	lines []string // of the requests
+	lines []string // the requests
 }
 
-// calm lets the server answer by itself again.
+// calm ends all faults.
 func (f *faults) calm() {
 	f.before.set(nil)
 	f.after.set(nil)
 }
 
-// hook is a function that a test exchanges while parts of uploads may be on their way.
+// hook is a function that a test may replace while requests are in flight.
 type hook[F any] struct{ now atomic.Pointer[F] }
 
 func (h *hook[F]) set(f F) { h.now.Store(&f) }
 
-// get is the zero value as long as nothing was set.
+// get returns the function, the zero value before one was set.
 func (h *hook[F]) get() (f F) {
 	if p := h.now.Load(); p != nil {
 		f = *p
@@ -62,7 +62,7 @@ func (h *hook[F]) get() (f F) {
 	return f
 }
 
-// log are the requests that came since the last call.
+// log returns the requests since the last call.
 func (f *faults) log() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -113,7 +113,7 @@ func refuse(w http.ResponseWriter, status int, code string) bool {
 	return true
 }
 
-// begin connects to the proxy, makes a bucket and puts an object there.
+// begin connects to the proxy, makes a bucket and puts an object in it.
 func (f *faults) begin(t *testing.T, size int, change ...func(*S3Settings)) (s *s3, bucket string, data []byte) {
 	t.Helper()
 	s = f.connect(t, change...)
@@ -128,8 +128,8 @@ func (f *faults) begin(t *testing.T, size int, change ...func(*S3Settings)) (s *
 // smallBlocks makes several blocks of little data.
 func smallBlocks(set *S3Settings) { set.Block, set.Cache = minBlock, 4*minBlock }
 
-// TestRetries fails each request a few times in a row. Tries are counted for each request
-// by itself: several are under way at once, and one of them could get the bad turns of all.
+// TestRetries fails each request a few times in a row. Failures are counted per request: several
+// requests are in flight, and a common count could hit one of them each time.
 func TestRetries(t *testing.T) {
 	for name, fault := range map[string]func(f *faults, try func(*http.Request) int){
 		"busy": func(f *faults, try func(*http.Request) int) {
@@ -171,7 +171,7 @@ func TestRetries(t *testing.T) {
 			fault(f, func(r *http.Request) int {
 				mu.Lock()
 				defer mu.Unlock()
-				_, end, _ := strings.Cut(r.Header.Get("Range"), "-") // where a read goes on, that is the same
+				_, end, _ := strings.Cut(r.Header.Get("Range"), "-") // a read that continues has the same end
 				request := r.Method + r.URL.RequestURI() + end
 				tries[request]++
 				return tries[request]
@@ -192,7 +192,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestNoRetries checks what is asked for once only.
+// TestNoRetries checks which requests are not repeated.
 func TestNoRetries(t *testing.T) {
 	for status, want := range map[int]string{
 		400: "cannot read run/x: 400 Wrong: of the test",
@@ -218,8 +218,8 @@ func TestNoRetries(t *testing.T) {
 	}
 }
 
-// TestTriesEnd checks that a request is tried for a time, and how often one is that alone
-// fails.
+// TestTriesEnd checks that retries end after a time, and after a number of tries if only this
+// request fails.
 func TestTriesEnd(t *testing.T) {
 	f := newFaults(t)
 	s, bucket, _ := f.begin(t, 100, func(set *S3Settings) { set.RetryTime = 300 * time.Millisecond })
@@ -236,7 +236,7 @@ func TestTriesEnd(t *testing.T) {
 	if requests := f.log(); len(requests) < maxFailures || time.Since(start) < s.set.RetryTime {
 		t.Errorf("%d requests in %v", len(requests), time.Since(start))
 	}
-	// One object that cannot be had while others can is not waited for that long.
+	// If one object fails while others succeed, retries end earlier.
 	f = newFaults(t)
 	s, bucket, _ = f.begin(t, 100, func(set *S3Settings) { set.RetryTime = time.Hour })
 	s.mustPut(t, bucket, "run/y", nil)
@@ -246,7 +246,7 @@ func TestTriesEnd(t *testing.T) {
 			others.Add(1)
 			return false
 		}
-		for until := others.Load() + 3; others.Load() < until; { // the second of them has begun since, and ended
+		for until := others.Load() + 3; others.Load() < until; { // the second one has begun since and ended
 			time.Sleep(time.Millisecond)
 		}
 		return refuse(w, http.StatusInternalServerError, "InternalError")
@@ -282,7 +282,7 @@ func TestTriesEnd(t *testing.T) {
 		t.Errorf("%d tries, want %d", tries, maxTries)
 	}
 	f.before.set(nil)
-	// A run that was interrupted does not wait.
+	// An interrupted run does not wait.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s = f.connect(t, func(set *S3Settings) { set.Context = ctx })
@@ -309,7 +309,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestCutBodyIsContinued checks that what was read is not asked for again.
+// TestCutBodyIsContinued checks that received bytes are not requested again.
 func TestCutBodyIsContinued(t *testing.T) {
 	f := newFaults(t)
 	s, bucket, data := f.begin(t, headSize+minBlock, smallBlocks)
@@ -333,7 +333,7 @@ func TestCutBodyIsContinued(t *testing.T) {
 	}
 }
 
-// TestWrongAnswers checks that answers that break the rules are errors, not data.
+// TestWrongAnswers checks that invalid responses are errors, not data.
 func TestWrongAnswers(t *testing.T) {
 	set := func(name, value string) func(int64, *http.Response) error {
 		return func(_ int64, resp *http.Response) error {
@@ -375,8 +375,8 @@ func TestWrongAnswers(t *testing.T) {
 	}
 }
 
-// TestServerIgnoresIfMatch checks that a changed object is found even where the server
-// does not look at the condition.
+// TestServerIgnoresIfMatch checks that a changed object is detected even if the server ignores the
+// condition.
 func TestServerIgnoresIfMatch(t *testing.T) {
 	f := newFaults(t)
 	s, bucket, _ := f.begin(t, 400000)
@@ -435,10 +435,10 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestPagesForEver checks that a server cannot keep us listing.
+// TestPagesForEver checks that endless listings end with an error.
 func TestPagesForEver(t *testing.T) {
 	for name, test := range map[string]struct {
-		page func(n int64) string // the n-th page, behind which more are to follow
+		page func(n int64) string // page n, which announces another one
 		want string
 	}{
 		"same token": {func(int64) string {
@@ -484,8 +484,8 @@ func TestPagesForEver(t *testing.T) {
 	}
 }
 
-// TestLongAnswers checks that answers without data are read up to a limit only, and that
-// long data are data all the same.
+// TestLongAnswers checks that the length of responses without data is limited, and that of data is
+// not.
 func TestLongAnswers(t *testing.T) {
 	for name, piece := range map[string]string{
 		"long name":  strings.Repeat("n", 1<<20),
@@ -523,7 +523,7 @@ func TestLongAnswers(t *testing.T) {
 			list := second(s.List(bucket, "", false))
 			_, anything := s.Any(bucket, "run/none/")
 			_, uploads := s.uploads(bucket, "")
-			_, write := w.Write(make([]byte, 3*partSize)) // begins an upload in parts
+			_, write := w.Write(make([]byte, 3*partSize)) // starts a multipart upload
 			if write == nil {
 				write = w.Commit()
 			}
@@ -546,14 +546,13 @@ func TestLongAnswers(t *testing.T) {
 	}
 }
 
-// TestComplete checks what happens when the server does not say that the object is made
-// of its parts now.
+// TestComplete checks failures of the request that completes an upload.
 func TestComplete(t *testing.T) {
 	isComplete := func(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Query().Has("uploadId") }
 	for name, tt := range map[string]struct {
 		harm  func(f *faults)
 		want  string        // part of the error, empty for none
-		tries time.Duration // 0: as long as it takes
+		tries time.Duration // 0: until success
 	}{
 		"200 with an error": {harm: func(f *faults) {
 			var failed atomic.Bool
@@ -572,7 +571,7 @@ func TestComplete(t *testing.T) {
 					return errors.New("lost")
 				}
 				if resp.Request.Method == http.MethodHead && resp.Header.Get("ETag") != "" {
-					resp.Header.Set("ETag", `"00000000000000000000000000000000-2"`) // which the server has otherwise
+					resp.Header.Set("ETag", `"00000000000000000000000000000000-2"`) // the ETag that the server sends otherwise
 				}
 				return nil
 			})
@@ -628,8 +627,8 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestNew checks what keeps an object from replacing another one where somebody else is
-// quicker, or the server does not know how.
+// TestNew checks that an object does not replace another one if another process is faster, or the
+// server does not support the condition.
 func TestNew(t *testing.T) {
 	isHead := func(r *http.Request) bool { return r.Method == http.MethodHead }
 	places := func(r *http.Request) bool {
@@ -637,7 +636,7 @@ func TestNew(t *testing.T) {
 	}
 	other := []byte("of another process")
 	for name, tt := range map[string]struct {
-		there bool // an object of the other process
+		there bool // the other process has written an object
 		harm  func(f *faults)
 		want  string // the error, or part of the object
 		notes int
@@ -685,7 +684,7 @@ func TestNew(t *testing.T) {
 					return errors.New("lost")
 				}
 				if isHead(resp.Request) && resp.ContentLength > partSize {
-					resp.Header.Set("ETag", `"00000000000000000000000000000000-2"`) // which the server has otherwise
+					resp.Header.Set("ETag", `"00000000000000000000000000000000-2"`) // the ETag that the server sends otherwise
 				}
 				return nil
 			})
@@ -727,8 +726,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestStaleOfWholeKeys checks the listing of uploads at a server that takes a prefix for
-// a whole key.
+// TestStaleOfWholeKeys checks the listing of uploads on a server that treats a prefix as a whole
+// key.
 func TestStaleOfWholeKeys(t *testing.T) {
 	f := newFaults(t)
 	s, bucket, _ := f.begin(t, 1)
@@ -762,7 +761,7 @@ func TestStaleOfWholeKeys(t *testing.T) {
 	}
 }
 
-// TestMissingAtOnce checks that an object that is not there takes one request.
+// TestMissingAtOnce checks that a missing object takes one request.
 func TestMissingAtOnce(t *testing.T) {
 	f := newFaults(t)
 	s, bucket, _ := f.begin(t, 1)
@@ -777,7 +776,7 @@ func TestMissingAtOnce(t *testing.T) {
 	}
 }
 
-// TestAny checks that a folder is found by one small page, or the first that has something.
+// TestAny checks that a folder is found by one small page, or by the first page that is not empty.
 func TestAny(t *testing.T) {
 	f := newFaults(t)
 	s, bucket, _ := f.begin(t, 1)
@@ -808,7 +807,7 @@ func TestAny(t *testing.T) {
 	}
 }
 
-// TestPlainBodies checks that parts are sent as they are.
+// TestPlainBodies checks that parts are sent without chunk signatures.
 func TestPlainBodies(t *testing.T) {
 	f := newFaults(t)
 	s, bucket, _ := f.begin(t, 1)
@@ -832,7 +831,7 @@ func TestPlainBodies(t *testing.T) {
 	f.before.set(nil)
 }
 
-// TestSlowServer checks that a slow first byte only takes its time.
+// TestSlowServer checks that a slow first byte is no error.
 func TestSlowServer(t *testing.T) {
 	f := newFaults(t)
 	s, bucket, data := f.begin(t, 300000)
@@ -846,7 +845,7 @@ func TestSlowServer(t *testing.T) {
 	f.before.set(nil)
 }
 
-// TestUnreachable checks the message for a server that is not there.
+// TestUnreachable checks the message for an unreachable server.
 func TestUnreachable(t *testing.T) {
 	srv := httptest.NewServer(nil)
 	srv.Close()
@@ -857,16 +856,16 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// outage lets a proxy go away for a time, as a server does that is started again: it
-// refuses connections, or answers 503 to all.
+// outage makes a proxy unavailable for a time, like a server that restarts: it refuses connections,
+// or answers 503 to all requests.
 type outage struct {
 	down  atomic.Bool
-	tried atomic.Int64 // requests meanwhile
-	most  atomic.Int64 // at the same time
+	tried atomic.Int64 // requests during the outage
+	most  atomic.Int64 // maximum of concurrent requests
 	open  atomic.Int64
 }
 
-// refuse is what before of faults does.
+// refuse returns a function for faults.before.
 func (o *outage) refuse(busy bool) func(int64, http.ResponseWriter, *http.Request) bool {
 	return func(_ int64, w http.ResponseWriter, _ *http.Request) bool {
 		if !o.down.Load() {
@@ -885,9 +884,9 @@ func (o *outage) refuse(busy bool) func(int64, http.ResponseWriter, *http.Reques
 	}
 }
 
-// TestOutage takes the server away in the middle of many reads: all of them wait, one at a
-// time finds out whether it is back, the user hears of it once, and the bytes are those
-// that there are. Of an outage that lasts too long all reads fail, soon.
+// TestOutage takes the server down during many reads: all of them wait, one probe at a time checks
+// the server, the user is told once, and the bytes are right afterwards. If the outage lasts too
+// long, all reads fail soon.
 func TestOutage(t *testing.T) {
 	for name, busy := range map[string]bool{"refused": false, "busy": true} {
 		t.Run(name, func(t *testing.T) {
@@ -901,7 +900,7 @@ func TestOutage(t *testing.T) {
 					mu.Lock()
 					defer mu.Unlock()
 					if notes = append(notes, n.String()); len(notes) == 1 {
-						o.down.Store(false) // the server is back when the user has heard that it is away
+						o.down.Store(false) // the server is back once the user has been told
 					}
 				}
 			})
@@ -922,7 +921,7 @@ func TestOutage(t *testing.T) {
 				var all sync.WaitGroup
 				for i := range readers {
 					all.Go(func() {
-						src, err := s.Open(bucket, Object{Key: "run/x", Size: int64(len(data)), ETag: strconv.Itoa(calls)}) // none is in memory
+						src, err := s.Open(bucket, Object{Key: "run/x", Size: int64(len(data)), ETag: strconv.Itoa(calls)}) // not cached
 						if err == nil {
 							defer src.Close()
 							p := make([]byte, minBlock)
@@ -978,8 +977,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// heldBody gives the first half of an answer, and when the test says so its other half, or
-// its end.
+// heldBody sends the first half of a response, and on a signal the other half, or an end.
 type heldBody struct {
 	half io.Reader
 	io.ReadCloser
@@ -998,9 +996,9 @@ func (b *heldBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// TestCutsInOutage takes the server away while many bodies are on their way, and ends these
-// one by one: neither one that is cut, however much of it came, nor one that comes to its end
-// is a sign that the server is back, and nobody loses a try by it.
+// TestCutsInOutage takes the server down while many bodies are in flight, and ends them one by one:
+// neither a truncated body, however long, nor a complete one proves that the server is back, and
+// none costs a request one of its tries.
 func TestCutsInOutage(t *testing.T) {
 	for name, isCut := range map[string]bool{"cut": true, "whole": false} {
 		t.Run(name, func(t *testing.T) { endInOutage(t, isCut) })
@@ -1038,7 +1036,7 @@ func endInOutage(t *testing.T, isCut bool) {
 		all.Go(func() {
 			got := make([]byte, minBlock)
 			off := int64(headSize + i*minBlock)
-			for range 2 { // whoever has the whole answer goes on with another request
+			for range 2 { // a complete response is followed by another request
 				if _, err := s.read(bucket, &Object{Key: o.Key, Size: o.Size}, off, got); err != nil || !bytes.Equal(got, data[off:][:minBlock]) {
 					t.Errorf("block %d: %v", i, err)
 				}
@@ -1050,7 +1048,7 @@ func endInOutage(t *testing.T, isCut bool) {
 	away.Store(true)
 	for range readers {
 		cut <- isCut
-		// Time for those that wait to take it for an answer.
+		// Give waiting requests time to mistake it for an answer.
 		tried := refused.Load()
 		for end := time.Now().Add(20 * time.Millisecond); time.Now().Before(end) && refused.Load() < tried+readers; {
 			time.Sleep(time.Millisecond)
@@ -1060,8 +1058,8 @@ func endInOutage(t *testing.T, isCut bool) {
 	all.Wait()
 }
 
-// TestStalls checks that a request is not waited for that brings nothing, neither for its
-// answer nor in the middle of it; and that one that stalls once is made again.
+// TestStalls checks that a request without data is canceled, both before its response and within
+// it; and that a request that stalls once is repeated.
 func TestStalls(t *testing.T) {
 	const size = 10000
 	for name, share := range map[string]int{"no answer": -1, "no body": 0, "half a body": 2} {
@@ -1108,7 +1106,7 @@ func TestStalls(t *testing.T) {
 	}
 }
 
-// flip changes a byte in the middle of the answers with data, as often as told.
+// flip changes a byte in the middle of the given number of responses with data.
 func flip(times int64) func(int64, *http.Response) error {
 	var left atomic.Int64
 	left.Store(times)
@@ -1125,16 +1123,16 @@ func flip(times int64) func(int64, *http.Response) error {
 	}
 }
 
-// TestSums checks that objects are compared with their MD5, and which are not.
+// TestSums checks which objects are compared with their MD5.
 func TestSums(t *testing.T) {
 	const sse = "X-Amz-Server-Side-Encryption"
 	for name, tt := range map[string]struct {
 		size    int
-		flipped int64 // answers with a wrong byte
+		flipped int64 // number of responses with a wrong byte
 		header  string
 		value   string
-		isWhole bool // is read whole, and needs one request
-		isWrong bool // is an error
+		isWhole bool // the object is read whole by one request
+		isWrong bool // an error is expected
 	}{
 		"whole":                   {size: 300_000, isWhole: true},
 		"one answer is wrong":     {size: 300_000, isWhole: true, flipped: 1},
@@ -1208,8 +1206,8 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestKeysSaid checks that a secret that is wrong, one that is missing and one that may not
-// do what is asked for read differently.
+// TestKeysSaid checks that messages distinguish a wrong secret, a missing secret, and missing
+// permissions.
 func TestKeysSaid(t *testing.T) {
 	for want, tt := range map[string]struct {
 		code string
@@ -1230,7 +1228,7 @@ func TestKeysSaid(t *testing.T) {
 	}
 }
 
-// TestRetryable checks which errors of the network are worth another try.
+// TestRetryable checks which network errors are retried.
 func TestRetryable(t *testing.T) {
 	t.Parallel()
 	for want, list := range map[bool][]error{

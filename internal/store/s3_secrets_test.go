@@ -14,7 +14,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// listener is a server that remembers what it was asked, and with which secrets.
+// listener is a server that records requests and their secrets.
 type listener struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -35,15 +35,15 @@ func listen(t *testing.T, start func(http.Handler) *httptest.Server, answer http
 	return l
 }
 
-// requests are those that came.
+// requests returns the recorded requests.
 func (l *listener) requests() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.seen)
 }
 
-// elsewhere is the URL of the server by a name that is not one of this machine's
-// loopback, though it leads here.
+// elsewhere is the URL of the server with a name that is not a loopback address, although it leads
+// to this machine.
 func (l *listener) elsewhere(t *testing.T) string {
 	t.Helper()
 	u, err := url.Parse(l.URL)
@@ -56,8 +56,7 @@ func (l *listener) elsewhere(t *testing.T) string {
 // role is an answer of a metadata service.
 const role = `{"AccessKeyId": "ASIAROLE", "SecretAccessKey": "x", "Token": "t", "Expiration": "2100-01-01T00:00:00Z"}`
 
-// TestUnencrypted checks that it is said once where keys sign requests that are not
-// encrypted and leave the machine.
+// TestUnencrypted checks for one warning if signed requests leave the machine unencrypted.
 func TestUnencrypted(t *testing.T) {
 	t.Parallel()
 	config := filepath.Join(t.TempDir(), "config")
@@ -67,7 +66,7 @@ func TestUnencrypted(t *testing.T) {
 	for name, tt := range map[string]struct {
 		set  S3Settings
 		env  map[string]string
-		want string // the endpoint that the note names; empty for none
+		want string // the endpoint in the warning; empty for none
 	}{
 		"given":            {S3Settings{Endpoint: "http://10.0.0.1:9000"}, testKeys, "http://10.0.0.1:9000 (--s3-endpoint)"},
 		"environment":      {S3Settings{}, with(testKeys, "AWS_ENDPOINT_URL", "http://minio:9000"), "http://minio:9000 (AWS_ENDPOINT_URL)"},
@@ -112,7 +111,7 @@ func TestUnencrypted(t *testing.T) {
 	}
 }
 
-// with is an environment with one more variable.
+// with returns an environment with one more variable.
 func with(env map[string]string, name, value string) map[string]string {
 	more := map[string]string{name: value}
 	for k, v := range env {
@@ -121,7 +120,7 @@ func with(env map[string]string, name, value string) map[string]string {
 	return more
 }
 
-// TestNoHome checks that without a home folder no .aws of the working folder counts.
+// TestNoHome checks that without a home folder .aws of the working folder is not read.
 func TestNoHome(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("HOME", "")
@@ -140,7 +139,7 @@ func TestNoHome(t *testing.T) {
 	}
 }
 
-// TestRedirect checks that the storage cannot send signed requests elsewhere.
+// TestRedirect checks that the storage cannot redirect signed requests.
 func TestRedirect(t *testing.T) {
 	t.Parallel()
 	other := listen(t, httptest.NewServer, func(http.ResponseWriter, *http.Request) {})
@@ -165,8 +164,8 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// TestMetadata checks where keys are asked for, and that the token which is needed for
-// that goes nowhere else.
+// TestMetadata checks which metadata services are asked for keys, and that their token goes nowhere
+// else.
 func TestMetadata(t *testing.T) {
 	tokenFile := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(tokenFile, []byte("a token"), 0o600); err != nil {

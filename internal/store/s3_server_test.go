@@ -15,8 +15,7 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// TestMain keeps the tester's own keys out of the tests, but of those with a server of
-// his own.
+// TestMain hides the tester's own keys from the tests, except tests with the tester's own server.
 func TestMain(m *testing.M) {
 	if os.Getenv("DUMPTOOL_TEST_S3") == "" {
 		for _, name := range []string{"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"} {
@@ -26,14 +25,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// testServer is a server to test with.
+// testServer is a server for tests.
 type testServer struct {
 	name     string
 	endpoint string
 	getenv   func(string) string
 }
 
-// environment is one of settings in which nothing of the tester's machine counts.
+// environment returns an environment for settings without the variables and files of the tester's
+// machine.
 func environment(values map[string]string) func(string) string {
 	return func(name string) string {
 		if v, ok := values[name]; ok {
@@ -62,7 +62,7 @@ func fakeServer(t testing.TB) testServer {
 	return testServer{"gofakes3", srv.URL, environment(testKeys)}
 }
 
-// servers are those to test with: one in this process, and that of the environment.
+// servers returns the servers for tests: one in this process, and the server of the environment.
 func servers(t *testing.T) []testServer {
 	t.Helper()
 	list := []testServer{fakeServer(t)}
@@ -72,7 +72,7 @@ func servers(t *testing.T) []testServer {
 	return list
 }
 
-// connect is a client with settings that make tests quick.
+// connect returns a client with settings that make tests quick.
 func (srv testServer) connect(t testing.TB, change ...func(*S3Settings)) *s3 {
 	t.Helper()
 	set := S3Settings{Endpoint: srv.endpoint, Getenv: srv.getenv, RetryTime: 2 * time.Second, firstWait: time.Millisecond}
@@ -86,8 +86,8 @@ func (srv testServer) connect(t testing.TB, change ...func(*S3Settings)) *s3 {
 	return s
 }
 
-// bucket makes a bucket that is removed at the end, with what is in it then. A client of
-// its own does that: the test may have let s take the store to be lost, or interrupted it.
+// bucket makes a bucket and removes it with its contents at the end, with a client of its own: the
+// test may have interrupted s, or made it take the store for down.
 func (s *s3) bucket(t testing.TB) string {
 	t.Helper()
 	name := "test-" + strings.ToLower(strings.Map(func(r rune) rune {
@@ -124,7 +124,7 @@ func (s *s3) bucket(t testing.TB) string {
 	return name
 }
 
-// put uploads an object by our own means.
+// mustPut uploads an object with our own code.
 func (s *s3) mustPut(t testing.TB, bucket, key string, data []byte) {
 	t.Helper()
 	if err := s.create(bucket, key, data, false); err != nil {
@@ -143,7 +143,7 @@ func (s *s3) create(bucket, key string, data []byte, isNew bool) error {
 	return err
 }
 
-// mustOpen opens an object of which nothing is known.
+// mustOpen opens an object of unknown size and version.
 func (s *s3) mustOpen(t testing.TB, bucket, key string) Source {
 	t.Helper()
 	f, err := s.Open(bucket, Object{Key: key, Size: -1})
@@ -154,7 +154,7 @@ func (s *s3) mustOpen(t testing.TB, bucket, key string) Source {
 	return f
 }
 
-// readAll reads an open object from its beginning to its end.
+// readAll reads an open object from beginning to end.
 func readAll(t testing.TB, f Source) []byte {
 	t.Helper()
 	data, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
@@ -164,7 +164,7 @@ func readAll(t testing.TB, f Source) []byte {
 	return data
 }
 
-// pattern is n bytes that differ from place to place.
+// pattern returns n pseudorandom bytes.
 func pattern(n int) []byte {
 	data := make([]byte, n)
 	x := uint32(1)

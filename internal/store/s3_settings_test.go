@@ -57,7 +57,7 @@ func TestS3Settings(t *testing.T) {
 	}
 }
 
-// TestBadS3Settings checks that mistakes are told, and nothing secret with them.
+// TestBadS3Settings checks that errors of settings are reported without secrets.
 func TestBadS3Settings(t *testing.T) {
 	t.Parallel()
 	bundle := filepath.Join(t.TempDir(), "bundle.pem")
@@ -87,8 +87,7 @@ func TestBadS3Settings(t *testing.T) {
 	}
 }
 
-// TestCABundle checks that a server is trusted whose certificate the bundle has, and no
-// other one.
+// TestCABundle checks that only servers with a certificate in the bundle are trusted.
 func TestCABundle(t *testing.T) {
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Last-Modified", "Mon, 02 Jan 2006 15:04:05 GMT")
