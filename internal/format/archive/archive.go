@@ -1,12 +1,11 @@
-// Package archive reads the zip files that numpy and PyTorch write: entries that
-// are stored or deflated, each by position and without reading the others. It
-// differs from archive/zip in what it promises: memory in proportion to the
-// directory that is there and not to what the file says of it, data by position,
-// and errors that name the place.
+// Package archive reads the zip files that numpy and PyTorch write: stored or deflated entries,
+// each by position and without reading the others. It differs from archive/zip in its guarantees:
+// memory in proportion to the directory in the file, not to the sizes that the file claims; random
+// access to data; and errors with an offset.
 //
-// The CRC-32 of an entry is that of the bytes that are read, in any order and any parts, and
-// is compared when the last one of them has been read: that read fails, and all others after
-// it. Entry.Verify reads what is left. Of deflated entries the length is checked too.
+// The CRC-32 of an entry is computed from the bytes that are read, in any order and any parts, and
+// compared after the last byte: that read fails, and all later reads. Entry.Verify reads the unread
+// rest. The length of deflated entries is checked too.
 //
 // The format is described in APPNOTE.TXT 6.3.10 of PKWARE,
 // https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT.
@@ -27,47 +26,47 @@ import (
 	"dumptool/internal/lang"
 )
 
-// MaxEntries is how many entries a file may have.
+// MaxEntries is the maximum number of entries in a file.
 const MaxEntries = 1_000_000
 
-// Archive is a zip file whose directory has been read.
+// Archive is a zip file with its directory.
 type Archive struct {
-	// Entries are in the order of the directory. Names may come twice.
+	// Entries are in the order of the directory. Names may occur twice.
 	Entries []Entry
 
 	r    io.ReaderAt
 	pool pool
 	near near
 
-	mu        sync.Mutex // of sum of all entries
+	mu        sync.Mutex // guards sum of all entries
 	unchecked bool
 }
 
 // Entry is a file in the archive.
 type Entry struct {
-	// Name is as the file has it, with / between folders: any bytes at all.
+	// Name has / between folders and may hold any bytes, as in the file.
 	Name string
-	// Size is how many bytes of data there are, uncompressed.
+	// Size is the number of uncompressed bytes.
 	Size int64
 
 	archive *Archive
-	packed  int64 // bytes of data as they are in the file
-	header  int64 // offset of the entry's own header
-	limit   int64 // offset of what follows: another header, or the directory
+	packed  int64 // bytes of data in the file
+	header  int64 // offset of the local header
+	limit   int64 // offset of the next header, or of the directory
 	crc     uint32
 	method  uint16
 	flags   uint16
-	mode    uint16 // of Unix; 0 where another system made the entry
+	mode    uint16 // Unix mode; 0 for entries made on other systems
 	sum     *sum   // nil before Data
 }
 
-// Stored reports whether the data is in the file as it is.
+// Stored reports whether the data is not compressed.
 func (e *Entry) Stored() bool { return e.method == methodStored }
 
-// Encrypted reports whether a password is needed.
+// Encrypted reports whether the entry needs a password.
 func (e *Entry) Encrypted() bool { return e.flags&(flagEncrypted|flagStrongEncrypted|flagMasked) != 0 }
 
-// The kinds of files in the mode of Unix.
+// The file types in the Unix mode.
 const (
 	modeKind   = 0xf000
 	modeFolder = 0x4000
@@ -80,11 +79,12 @@ func (e *Entry) Special() bool {
 	return kind != 0 && kind != modeFolder && kind != modeFile
 }
 
-// maxPath is how many bytes a path of Linux may have.
+// maxPath is the maximum length of a Linux path, in bytes.
 const maxPath = 4095
 
-// CheckSpecial reports data that no link, device or pipe has: its mode was damaged, since the
-// CRC-32 of an entry does not cover the directory. Archivers write the path of a link as its data.
+// CheckSpecial returns an error if the data contradicts the mode of a link, device or pipe: the
+// mode was damaged, because the CRC-32 does not cover the directory. Archivers write the path of a
+// link as its data.
 func (e *Entry) CheckSpecial() error {
 	if e.Size <= maxPath {
 		path := make([]byte, e.Size)
@@ -99,8 +99,8 @@ func (e *Entry) CheckSpecial() error {
 	return broken(e.header, "the entry %q is no file by its mode 0%o, its %d bytes are no path", e.Name, e.mode, e.Size)
 }
 
-// Current are the entries that count, in the order of the directory: of those with one name
-// the last one, as archivers add it in place of another. Replaced are names of others.
+// Current returns the valid entries in the order of the directory: the last entry of each name,
+// because archivers append new versions. Replaced are names with older entries.
 func (a *Archive) Current() (current []*Entry, replaced []string) {
 	seen := make(map[string]bool, len(a.Entries))
 	for i := range slices.Backward(a.Entries) {
@@ -117,7 +117,7 @@ func (a *Archive) Current() (current []*Entry, replaced []string) {
 	return current, slices.Compact(replaced)
 }
 
-// Replaced is the warning about names of entries that come more than once, empty for none.
+// Replaced returns the warning about names with several entries, empty for none.
 func Replaced(names []string) []lang.Sentence {
 	if len(names) == 0 {
 		return nil
@@ -129,8 +129,8 @@ func Replaced(names []string) []lang.Sentence {
 	return []lang.Sentence{lang.Say("the archive has several entries of a name, the last one is used: %s", lang.FirstNames(quoted))}
 }
 
-// Check reports what the directory says that cannot be: sizes, methods, and entries that
-// share bytes. Data finds the rest.
+// Check returns an error for impossible sizes, unsupported methods, and overlapping entries in the
+// directory. Data finds the other errors.
 func (a *Archive) Check() error {
 	for i := range a.Entries {
 		e := &a.Entries[i]
@@ -144,7 +144,7 @@ func (a *Archive) Check() error {
 	return nil
 }
 
-// FormatError reports a file that is no valid zip file.
+// FormatError is the error of an invalid zip file.
 type FormatError struct{ lang.Problem }
 
 // Located implements lang.Located.
@@ -154,11 +154,10 @@ func broken(off int64, format string, args ...any) error {
 	return &FormatError{problem(off, format, args)}
 }
 
-// UnsupportedError reports a valid zip file, or an entry, that this package does
-// not read.
+// UnsupportedError is the error of a valid zip file, or an entry, that this package cannot read.
 type UnsupportedError struct {
 	lang.Problem
-	Split bool // the archive is one of several files
+	Split bool // the archive is split into several files
 }
 
 func unsupported(off int64, format string, args ...any) error {
@@ -169,7 +168,7 @@ func split(off int64) error {
 	return &UnsupportedError{problem(off, "an archive of several files is not supported", nil), true}
 }
 
-// problem says what is wrong with the bytes at an offset, or not supported.
+// problem is an error about the bytes at an offset.
 func problem(off int64, format string, args []any) lang.Problem {
 	return lang.Problem{Sentence: lang.Say("zip: at 0x%x: %s", off, lang.Say(format, args...))}
 }
@@ -190,7 +189,7 @@ func Open(r io.ReaderAt, size int64) (*Archive, error) {
 	return a, nil
 }
 
-// The methods of compression that are read, and names of others.
+// The supported methods of compression, and names of others.
 const (
 	methodStored   = 0
 	methodDeflated = 8
@@ -208,14 +207,13 @@ const (
 	flagMasked          = 1 << 13
 )
 
-// maxRatio is how many bytes a deflated byte can become: 258 by two bits.
+// maxRatio is the maximum number of bytes from one deflated byte: 258 from two bits.
 const maxRatio = 258 * 8 / 2
 
-// Data returns the uncompressed data. Of a stored entry it is a part of the file;
-// a deflated one is inflated from front to back, again from the front when a read
-// goes back further than 512 KiB. Either way ReadAt may be called by several
-// goroutines. The error is a *FormatError, an *UnsupportedError or one of the
-// file; the first two are also what reading a deflated entry returns.
+// Data returns the uncompressed data. A stored entry is a section of the file; a deflated one is
+// inflated from front to back, and again from the front when a read goes back more than 512 KiB.
+// Several goroutines may call ReadAt. The error is a *FormatError, an *UnsupportedError or an error
+// of the file; reads of a deflated entry return the first two as well.
 func (e *Entry) Data() (*io.SectionReader, error) {
 	if err := e.check(); err != nil {
 		return nil, err
@@ -236,7 +234,7 @@ func (e *Entry) Data() (*io.SectionReader, error) {
 	return io.NewSectionReader(&inflater{entry: e, begin: begin, sum: e.summed()}, 0, e.Size), nil
 }
 
-// check reports what the directory says that cannot be read or cannot be.
+// check returns an error for impossible or unsupported values in the directory.
 func (e *Entry) check() error {
 	switch {
 	case e.Encrypted():
@@ -258,22 +256,22 @@ func (e *Entry) check() error {
 }
 
 const (
-	// window is how many of the bytes inflated last a stream keeps: two blocks of
-	// 65,536 elements of four bytes, for reads that are a little out of order.
+	// window is the number of last inflated bytes that a stream keeps: two blocks of 65,536
+	// elements of four bytes, for reads that are slightly out of order.
 	window = 512 << 10
-	// inflateSize is how many bytes are inflated at a time.
+	// inflateSize is the number of bytes inflated at a time.
 	inflateSize = 32 << 10
-	// inputSize is how many bytes of the file are read at a time.
+	// inputSize is the number of bytes read from the file at a time.
 	inputSize = 64 << 10
 )
 
 // inflater reads a deflated entry by position.
 type inflater struct {
 	entry *Entry
-	begin int64 // of the deflated data in the file
+	begin int64 // offset of the deflated data in the file
 	sum   *sum
 
-	mu sync.Mutex // there is one stream
+	mu sync.Mutex // guards the stream
 }
 
 // ReadAt implements io.ReaderAt.
@@ -302,7 +300,7 @@ func (f *inflater) ReadAt(p []byte, off int64) (int, error) {
 	return n, short
 }
 
-// verify inflates all of the entry unless that was done.
+// verify inflates the rest of the entry.
 func (f *inflater) verify() error {
 	if f.entry.Size == 0 {
 		return nil
@@ -317,12 +315,12 @@ type stream struct {
 	owner *inflater
 	in    *bufio.Reader
 	out   io.ReadCloser
-	pos   int64  // bytes inflated so far
-	ring  []byte // the last of them: the byte at position i is at i % len(ring)
+	pos   int64  // number of inflated bytes
+	ring  []byte // the last of them: byte i is at i % len(ring)
 	crc   uint32
 }
 
-// reset turns to the first byte of the owner.
+// reset returns to the first byte of the owner.
 func (s *stream) reset() {
 	packed := io.NewSectionReader(s.owner.entry.archive.r, s.owner.begin, s.owner.entry.packed)
 	if s.in == nil {
@@ -375,7 +373,7 @@ func (s *stream) fill() error {
 	return s.wrap(err)
 }
 
-// end checks that the deflated data ends with the entry, and the entry itself.
+// end checks that the deflated data ends with the entry, and the CRC-32.
 func (s *stream) end() error {
 	e := s.owner.entry
 	var more [1]byte
@@ -388,7 +386,7 @@ func (s *stream) end() error {
 	return s.owner.sum.settle(e.compare(s.owner.begin, s.crc))
 }
 
-// wrap says where in the file inflating failed.
+// wrap adds the offset in the file to an inflate error.
 func (s *stream) wrap(err error) error {
 	if corrupt, ok := errors.AsType[flate.CorruptInputError](err); ok {
 		return broken(s.owner.begin+int64(corrupt), "the deflated data is corrupt")
@@ -399,17 +397,17 @@ func (s *stream) wrap(err error) error {
 	return err
 }
 
-// pool keeps the streams that are not in use, so that the next read of an entry
-// goes on where the last one stopped: some, since each takes 700 KiB.
+// pool keeps some idle streams, so that the next read of an entry continues where the last one
+// stopped. A stream takes 700 KiB.
 type pool struct {
 	mu   sync.Mutex
-	idle []*stream // the one used last is the last
+	idle []*stream // least recently used first
 }
 
-// maxIdle is enough for two entries a worker.
+// maxIdle is the number of idle streams, enough for two entries per worker.
 func maxIdle() int { return max(16, 2*runtime.GOMAXPROCS(0)) }
 
-// take returns the stream of an entry, or one at its first byte.
+// take returns the stream of an entry, or a new one at its first byte.
 func (p *pool) take(owner *inflater) *stream {
 	p.mu.Lock()
 	i := slices.IndexFunc(p.idle, func(s *stream) bool { return s.owner == owner })
@@ -430,8 +428,8 @@ func (p *pool) take(owner *inflater) *stream {
 	return s
 }
 
-// put takes a stream back. One that failed is not used again: the error comes
-// again where the entry is read again.
+// put returns a stream to the pool. A failed stream is dropped: reading the entry again repeats the
+// error.
 func (p *pool) put(s *stream, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

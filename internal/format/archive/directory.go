@@ -14,8 +14,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// The records of a zip file begin with a signature. Their lengths are without the
-// parts that vary.
+// The records of a zip file begin with a signature. The lengths are without the variable parts.
 const (
 	localSignature     = "PK\x03\x04"
 	directorySignature = "PK\x01\x02"
@@ -32,17 +31,17 @@ const (
 
 const maxComment = math.MaxUint16
 
-// unix is the system of entries that have a mode.
+// unix is the system code of entries with a Unix mode.
 const unix = 3
 
-// end is what the end of a file says of the directory.
+// end describes the directory, from the end of a file.
 type end struct {
-	directory, size int64 // where it is
+	directory, size int64 // size in bytes
 	entries         uint64
 }
 
-// findEnd reads the end record, the last thing in a file but for a comment, and
-// the one with fields of 64 bits where there is one.
+// findEnd reads the end record, which only a comment may follow, and the 64-bit end record if there
+// is one.
 func findEnd(r io.ReaderAt, size int64) (end, error) {
 	tail := make([]byte, max(0, min(size, endLength+maxComment)))
 	if err := readFull(r, tail, size-int64(len(tail))); err != nil {
@@ -58,7 +57,7 @@ func findEnd(r io.ReaderAt, size int64) (end, error) {
 	return end{}, broken(size, "no end record of a zip file in the last %d bytes: the file is truncated", len(tail))
 }
 
-// parseEnd reads the end record b at offset at.
+// parseEnd parses the end record b at offset at.
 func parseEnd(r io.ReaderAt, b []byte, at int64) (end, error) {
 	disk, first, here := u16(b[4:]), u16(b[6:]), u16(b[8:])
 	e := end{int64(u32(b[16:])), int64(u32(b[12:])), uint64(u16(b[10:]))}
@@ -77,8 +76,8 @@ func parseEnd(r io.ReaderAt, b []byte, at int64) (end, error) {
 	return e, e.check(at)
 }
 
-// findEnd64 reads the end record with fields of 64 bits that the locator before
-// the end record at offset at points to. It returns its offset, -1 for none.
+// findEnd64 reads the 64-bit end record that the locator before the end record at offset at points
+// to. It returns its offset, -1 for none.
 func findEnd64(r io.ReaderAt, at int64) (int64, end, error) {
 	if at < locatorLength+end64Length {
 		return -1, end{}, nil
@@ -112,7 +111,7 @@ func findEnd64(r io.ReaderAt, at int64) (int64, end, error) {
 	return found, end{int64(directory), int64(size), entries}, nil
 }
 
-// check compares what an end record at offset at says with the room before it.
+// check compares the size and offset of the directory with the end record at offset at.
 func (e end) check(at int64) error {
 	switch {
 	case e.size > at || e.directory > at-e.size:
@@ -147,7 +146,7 @@ func (a *Archive) readDirectory(e end) error {
 // directory reads entries of the directory one after the other.
 type directory struct {
 	in       *bufio.Reader
-	at, left int64 // where the next record is, and the bytes from there
+	at, left int64 // offset of the next record, and bytes from there
 	buf      []byte
 }
 
@@ -188,14 +187,13 @@ func (d *directory) entry() (Entry, error) {
 	return e, e.widen(b[name:name+extra], at)
 }
 
-// widen takes the fields that do not fit into 32 bits from the extra fields of an
-// entry of the directory at offset at.
+// widen reads the 64-bit fields in the extra fields of the directory entry at offset at.
 func (e *Entry) widen(extra []byte, at int64) error {
 	const id64 = 1
 	for len(extra) >= 4 {
 		id, n := u16(extra), int(u16(extra[2:]))
 		if extra = extra[4:]; n > len(extra) {
-			return nil // others write what they like
+			return nil // other extra fields have no fixed form
 		}
 		if id != id64 {
 			extra = extra[n:]
@@ -219,8 +217,8 @@ func (e *Entry) widen(extra []byte, at int64) error {
 	return nil
 }
 
-// setLimits says for every entry where the next thing in the file begins, so that
-// entries do not overlap: of those with one header the first has the data.
+// setLimits sets the offset of the next header for every entry, so that entries cannot overlap. Of
+// entries with the same header only the first has data.
 func (a *Archive) setLimits(directory int64) {
 	order := make([]int32, len(a.Entries))
 	for i := range order {
@@ -236,7 +234,7 @@ func (a *Archive) setLimits(directory int64) {
 	}
 }
 
-// begin returns where the data of an entry begins, behind the entry's own header.
+// begin returns the offset of an entry's data, after its local header.
 func (e *Entry) begin() (int64, error) {
 	if e.header > e.limit-localLength-int64(len(e.Name)) {
 		return 0, broken(e.header, "no room for the header of the entry: what follows it is at 0x%x", e.limit)
@@ -259,11 +257,11 @@ func (e *Entry) begin() (int64, error) {
 	return begin, nil
 }
 
-// nearBytes is how much of a file is read for the header of an entry: those of small
-// entries, of which there may be many, lie close together.
+// nearBytes is the number of bytes read for a local header: headers of small entries, of which
+// there may be many, lie close together.
 const nearBytes = 8 << 10
 
-// near is a part of the file that has been read for a header.
+// near caches the part of the file that was read for a header.
 type near struct {
 	mu   sync.Mutex
 	data []byte
@@ -301,7 +299,7 @@ func short(off int64, got, want int, err error) error {
 	return lang.Errorf("zip: at 0x%x: read %d bytes, want %d: %w", off, got, want, unexpected(err))
 }
 
-// unexpected is err for data that ends before it should.
+// unexpected replaces io.EOF by io.ErrUnexpectedEOF.
 func unexpected(err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

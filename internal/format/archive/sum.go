@@ -10,7 +10,7 @@ import (
 	"dumptool/internal/crc"
 )
 
-// Verify compares the data with its CRC-32; it reads what nobody has read yet.
+// Verify compares the data with its CRC-32, and reads the unread rest for it.
 func (e *Entry) Verify() error {
 	if e.archive.unchecked {
 		return nil
@@ -26,11 +26,11 @@ func (e *Entry) Verify() error {
 	return entry.(interface{ verify() error }).verify()
 }
 
-// HasSum reports whether there is a CRC-32, which is hardly ever 0.
+// HasSum reports whether the entry has a CRC-32: 0 counts as none.
 func (e *Entry) HasSum() bool { return e.crc != 0 }
 
-// Uncheck says that no entry has a CRC-32 that fits. Nobody reads the entries meanwhile, nor
-// what Data returned before.
+// Uncheck disables the CRC-32 of all entries. It must not run concurrently with reads, and data
+// returned before must not be used.
 func (a *Archive) Uncheck() {
 	a.unchecked = true
 	for i := range a.Entries {
@@ -38,7 +38,7 @@ func (a *Archive) Uncheck() {
 	}
 }
 
-// summed is the sum of an entry, the same for all who read it.
+// summed returns the sum of an entry, which all its readers share.
 func (e *Entry) summed() *sum {
 	e.archive.mu.Lock()
 	defer e.archive.mu.Unlock()
@@ -48,10 +48,10 @@ func (e *Entry) summed() *sum {
 	return e.sum
 }
 
-// stored reads a stored entry by position, and sums up what is read.
+// stored reads a stored entry by position and updates its sum.
 type stored struct {
 	entry *Entry
-	begin int64 // of the data in the file
+	begin int64 // offset of the data in the file
 	sum   *sum
 }
 
@@ -64,12 +64,12 @@ func (s *stored) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Outer is that of io.SectionReader: the file, and where the data is in it.
+// Outer is like io.SectionReader.Outer: the file, and the offset and size of the data.
 func (s *stored) Outer() (r io.ReaderAt, off, n int64) {
 	return s.entry.archive.r, s.begin, s.entry.Size
 }
 
-// add sums up data that was read. The error is that of the whole entry, once it is known.
+// add adds data to the sum. It returns the error of the entry, once it is known.
 func (s *stored) add(p []byte, off int64) error {
 	if s.sum.settled.Load() {
 		return s.sum.err
@@ -86,7 +86,7 @@ func (s *stored) add(p []byte, off int64) error {
 	return nil
 }
 
-// verify reads what nobody has read yet.
+// verify reads the unread rest.
 func (s *stored) verify() error {
 	s.sum.reading.Lock()
 	defer s.sum.reading.Unlock()
@@ -101,7 +101,7 @@ func (s *stored) verify() error {
 	return s.sum.err
 }
 
-// compare is the error of data whose CRC-32 is not that of the directory.
+// compare returns an error if the CRC-32 differs from the directory.
 func (e *Entry) compare(begin int64, crc uint32) error {
 	if crc == e.crc || e.archive.unchecked {
 		return nil
@@ -110,22 +110,22 @@ func (e *Entry) compare(begin int64, crc uint32) error {
 }
 
 const (
-	// maxParts is how many parts of an entry are kept apart. What is read elsewhere then is
-	// read again by Verify.
+	// maxParts bounds the separate parts of an entry. Data read elsewhere is not summed, and Verify
+	// reads it again.
 	maxParts = 64
-	// verifySize is how many bytes Verify reads at a time.
+	// verifySize is the number of bytes that Verify reads at a time.
 	verifySize = 256 << 10
 )
 
-// sum is the CRC-32 of an entry whose data is read in any order and any parts, each byte
-// summed up the first time that it is read.
+// sum is the CRC-32 of an entry that is read in any order and any parts. Each byte is summed when
+// it is read first.
 type sum struct {
 	reading sync.Mutex // one Verify at a time
 	once    sync.Once
 	settled atomic.Bool // err is known
 	err     error
 	mu      sync.Mutex
-	parts   []part // in order, neither touching nor overlapping, the first from 0 on
+	parts   []part // sorted, separate; the first begins at 0
 }
 
 // part is a range of bytes and its CRC-32.
@@ -134,7 +134,7 @@ type part struct {
 	crc      uint32
 }
 
-// settle notes what is known of the entry now, which it returns.
+// settle sets the result of the comparison, once, and returns it.
 func (s *sum) settle(err error) error {
 	s.once.Do(func() {
 		s.err = err
@@ -143,7 +143,7 @@ func (s *sum) settle(err error) error {
 	return s.err
 }
 
-// failed is the error of the entry, if it is known.
+// failed returns the result of the comparison, nil if unknown.
 func (s *sum) failed() error {
 	if s.settled.Load() {
 		return s.err
@@ -151,7 +151,7 @@ func (s *sum) failed() error {
 	return nil
 }
 
-// gap is the first range that was not read, of an entry of a size.
+// gap returns the first unread range of an entry of some size.
 func (s *sum) gap(size int64) (from, to int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +161,7 @@ func (s *sum) gap(size int64) (from, to int64) {
 	return s.parts[0].to, size
 }
 
-// add sums up the bytes at an offset, but for those that are in already.
+// add sums the bytes at an offset that are not yet summed.
 func (s *sum) add(p []byte, off int64) {
 	for len(p) > 0 {
 		i, _ := slices.BinarySearchFunc(s.parts, off, func(x part, off int64) int {
@@ -185,8 +185,8 @@ func (s *sum) add(p []byte, off int64) {
 	}
 }
 
-// extend lets part i, which has the byte before off or that at off, grow by bytes at off, at
-// most up to the next part, which it joins. It returns how many bytes are in now.
+// extend adds bytes at off to part i, which contains or touches off, up to the next part. Parts
+// that touch are joined. It returns the number of bytes of p that are summed now.
 func (s *sum) extend(i int, p []byte, off int64) int {
 	x := &s.parts[i]
 	known := int(min(int64(len(p)), x.to-off))

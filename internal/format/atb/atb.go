@@ -1,7 +1,6 @@
-// Package atb reads the tensors that the Ascend Transformer Boost library saves: a
-// header of text lines KEY=VALUE up to $End=1, then little-endian elements. A
-// tensor that equals an earlier one has the path of its file instead of elements,
-// and where only statistics were asked for there are none.
+// Package atb reads the tensors that the Ascend Transformer Boost library saves: a header of text
+// lines KEY=VALUE up to $End=1, then little-endian elements. A tensor that equals an earlier one
+// has the path of the earlier file instead of elements, and a tensor saved as statistics has none.
 package atb
 
 import (
@@ -14,16 +13,16 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Magic begins every file.
+// Magic is the beginning of every file.
 const Magic = "$Version="
 
-// maxHeader is how long a header may be; those of the library have some 150 bytes.
+// maxHeader bounds the length of a header; headers of the library have about 150 bytes.
 const maxHeader = 64 << 10
 
 // The keys of the header.
 const (
 	keyEnd    = "$End"
-	keyLength = "$Object.Length" // how many bytes follow the header
+	keyLength = "$Object.Length" // bytes after the header
 	keyObject = "$Object.data"   // offset after the header, and length
 	keyFormat = "format"
 	keyDType  = "dtype"
@@ -36,18 +35,18 @@ var dtypes = map[int64]tensor.DType{
 	0: tensor.Float32, 1: tensor.Float16, 2: tensor.Int8, 3: tensor.Int32, 9: tensor.Int64, 12: tensor.Bool, 27: tensor.BFloat16,
 }
 
-// ErrNoData is the error of a tensor without elements in its file or in another
-// one: only its statistics were saved.
+// ErrNoData is the error of a tensor without elements and without a link to another file: only its
+// statistics were saved.
 var ErrNoData = lang.Errorf("the tensor was saved without data, statistics only")
 
-// FormatError says what is wrong with a file.
+// FormatError is the error of an invalid file.
 type FormatError struct{ lang.Problem }
 
 func broken(off int64, format string, args ...any) error {
 	return &FormatError{lang.Problem{Sentence: lang.Say("at 0x%x: %s", off, lang.Say(format, args...))}}
 }
 
-// Header is what the header of a file says.
+// Header are the fields of the header of a file.
 type Header struct {
 	// DType, Format and Shape describe the tensor; HasType is false for a header
 	// without an element type.
@@ -57,14 +56,14 @@ type Header struct {
 	Shape   tensor.Shape
 	// Link is the path of the file with the elements, empty for this one.
 	Link string
-	// Data are the elements, nil where the file has none.
+	// Data are the elements, nil if the file has none.
 	Data *io.SectionReader
-	// Spare is how many bytes follow them.
+	// Spare is the number of bytes after the elements.
 	Spare int64
 }
 
-// Read reads the header of a file of the given size. Whatever could be read is
-// returned with the error too.
+// Read reads the header of a file of the given size. With an error it returns the fields read
+// before.
 func Read(file io.ReaderAt, size int64) (*Header, error) {
 	text := make([]byte, min(size, maxHeader))
 	if n, err := file.ReadAt(text, 0); n < len(text) {
@@ -81,11 +80,11 @@ func Read(file io.ReaderAt, size int64) (*Header, error) {
 type parser struct {
 	Header
 	seen           map[string]bool
-	length         int64 // of all objects, -1 for an unknown one
+	length         int64 // length of all objects, -1 if unknown
 	offset, object int64
 }
 
-// lines reads the lines of the header and returns where the elements begin.
+// lines parses the lines of the header and returns the offset of the elements.
 func (p *parser) lines(text []byte) (begin int64, err error) {
 	p.length = -1
 	for off := 0; ; {
@@ -104,7 +103,7 @@ func (p *parser) lines(text []byte) (begin int64, err error) {
 			return int64(off + n + 1), nil
 		}
 		p.seen[key] = true
-		// A format of -1 is an unknown one.
+		// A format of -1 means unknown.
 		if key == keyFormat && value == "-1" {
 			value = strconv.Itoa(int(tensor.ND))
 		}
@@ -115,7 +114,7 @@ func (p *parser) lines(text []byte) (begin int64, err error) {
 	}
 }
 
-// set takes over a line of the header; those of other keys mean nothing here.
+// set sets the field of a key; unknown keys are ignored.
 func (p *parser) set(key, value string) error {
 	if key == keyLink {
 		p.Link = value
@@ -141,15 +140,15 @@ func (p *parser) set(key, value string) error {
 			return lang.Errorf("the element type %d is not known", v[0])
 		}
 	case keyDims:
-		p.Shape = v // none for a scalar
+		p.Shape = v // empty for a scalar
 	}
 	return nil
 }
 
-// anyCount is the number of numbers where there may be any, or none at all.
+// anyCount allows any number of integers, or none.
 const anyCount = -1
 
-// integers reads numbers from 0 with commas between them.
+// integers parses non-negative integers separated by commas.
 func integers(text string, count int) ([]int64, error) {
 	all := []int64{}
 	if count == anyCount && strings.TrimSpace(text) == "" {
@@ -168,7 +167,7 @@ func integers(text string, count int) ([]int64, error) {
 	return all, nil
 }
 
-// data finds the elements, which begin at begin.
+// data finds the elements, at offset begin or later.
 func (p *parser) data(file io.ReaderAt, begin, size int64) error {
 	rest := size - begin
 	switch {
@@ -190,7 +189,7 @@ func (p *parser) data(file io.ReaderAt, begin, size int64) error {
 	return nil
 }
 
-// Check reports whether the elements take so many bytes.
+// Check compares size with the size of the elements.
 func (h *Header) Check(size int64) error {
 	if !h.HasType {
 		return lang.Errorf("the header does not say the element type")
