@@ -2,21 +2,21 @@ package hdf5
 
 import "math/bits"
 
-// symbolNodes calls visit with the address of every symbol node of a B-tree of
-// version 1, in the order of the names.
+// symbolNodes calls visit with the address of every symbol node of a version-1 B-tree, in the order
+// of the names.
 func (f *file) symbolNodes(root int64, visit func(addr int64) error) error {
 	w := &walk1{f: f, seen: make(map[int64]bool), visit: visit}
 	return w.node(root, none)
 }
 
-// walk1 goes through a B-tree of version 1 that lists symbol nodes.
+// walk1 walks a version-1 B-tree of symbol nodes.
 type walk1 struct {
 	f     *file
 	seen  map[int64]bool // addresses of nodes
 	visit func(addr int64) error
 }
 
-// treeHead is what a node of a B-tree of version 1 begins with.
+// treeHead parses the head of a node of a version-1 B-tree.
 func treeHead(c *cursor, kind int) (level, entries int) {
 	c.expect("TREE")
 	at := c.here()
@@ -31,7 +31,7 @@ func treeHead(c *cursor, kind int) (level, entries int) {
 // treeHeadSize is the number of bytes that treeHead reads.
 func (f *file) treeHeadSize() int64 { return int64(8 + 2*f.offsetSize) }
 
-// node visits what is below a node of a level, none for any.
+// node visits the symbol nodes below a node, which must have level want unless want is none.
 func (w *walk1) node(addr int64, want int) error {
 	if err := w.once(addr); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (w *walk1) node(addr int64, want int) error {
 	return c.err
 }
 
-// once notes a node, and refuses one that was there before.
+// once records a node, and fails if it was visited before.
 func (w *walk1) once(addr int64) error {
 	if w.seen[addr] {
 		return broken(-1, "B-tree: the node at address 0x%x is there twice", addr)
@@ -75,7 +75,7 @@ func (w *walk1) once(addr int64) error {
 	return nil
 }
 
-// tree2 is a B-tree of version 2, as its header has it.
+// tree2 is the header of a version-2 B-tree.
 type tree2 struct {
 	f          *file
 	kind       int
@@ -83,24 +83,23 @@ type tree2 struct {
 	depth      int
 	root       int64
 	rootCount  int
-	// levels are those of nodes, leaves first.
+	// levels describe the nodes of each level, leaves first.
 	levels []level2
 }
 
-// level2 is what nodes of a level have in common.
+// level2 describes the nodes of one level.
 type level2 struct {
-	max       int64 // records of a node
-	total     int64 // records of a node and of all below it
-	pointer   int64 // bytes of the reference to a child
-	countSize int   // of the number of records of a child
-	totalSize int   // of the number of all records below a child
+	max       int64 // records in a node
+	total     int64 // records in a node and all nodes below it
+	pointer   int64 // bytes of a reference to a child
+	countSize int   // bytes of the record count of a child
+	totalSize int   // bytes of the count of all records below a child
 }
 
-// maxLevels is the most levels of nodes of a B-tree: more than any number of records
-// needs.
+// maxLevels bounds the levels of a B-tree: more than any number of records needs.
 const maxLevels = 16
 
-// tree2 reads the header of a B-tree of version 2.
+// tree2 reads the header of a version-2 B-tree.
 func (f *file) tree2(addr int64) (*tree2, error) {
 	c, err := f.verified(addr, int64(4+1+1+4+2+2+1+1+f.offsetSize+2+f.lengthSize+4), "BTHD")
 	if err != nil {
@@ -121,8 +120,8 @@ func (f *file) tree2(addr int64) (*tree2, error) {
 	return t, t.setLevels(node, c.off)
 }
 
-// setLevels works out how many records the nodes have, and thus how large the
-// numbers in them are.
+// setLevels computes the number of records per node of each level, and from it the sizes of the
+// counts in nodes.
 func (t *tree2) setLevels(node, off int64) error {
 	const head = 4 + 1 + 1 + 4 // signature, version, kind, checksum
 	record := int64(t.recordSize)
@@ -147,10 +146,10 @@ func (t *tree2) setLevels(node, off int64) error {
 	return nil
 }
 
-// byteSize is how many bytes hold a number.
+// byteSize returns the number of bytes that hold n.
 func byteSize(n int64) int { return max(0, bits.Len64(uint64(n))-1)/8 + 1 }
 
-// nodeSize is how many bytes a node of that many records has.
+// nodeSize returns the bytes of a node with some number of records.
 func (t *tree2) nodeSize(depth, records int) int64 {
 	l := &t.levels[depth]
 	n := 4 + 1 + 1 + int64(records)*int64(t.recordSize) + 4
@@ -160,7 +159,7 @@ func (t *tree2) nodeSize(depth, records int) int64 {
 	return n
 }
 
-// parse checks a node and returns its records; children is what follows them.
+// parse checks a node and returns its records; children is the part after them.
 func (t *tree2) parse(c *cursor, depth, records int) (recs []byte, children *cursor, err error) {
 	signature := "BTLF"
 	if depth > 0 {
@@ -178,7 +177,7 @@ func (t *tree2) parse(c *cursor, depth, records int) (recs []byte, children *cur
 	return recs, c, c.err
 }
 
-// child reads the reference to a child of a node.
+// child parses a reference to a child of a node.
 func (t *tree2) child(c *cursor, depth int) (addr int64, records int, err error) {
 	l := &t.levels[depth]
 	addr, records = c.address(), int(c.uint(l.countSize))
@@ -189,7 +188,7 @@ func (t *tree2) child(c *cursor, depth int) (addr int64, records int, err error)
 	return addr, records, c.err
 }
 
-// each calls visit with every record in their order.
+// each calls visit with every record in order.
 func (t *tree2) each(visit func(record []byte) error) error {
 	if t.root == none || t.rootCount == 0 {
 		return nil

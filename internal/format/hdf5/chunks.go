@@ -13,25 +13,23 @@ import (
 )
 
 const (
-	// maxChunk is the most bytes of a chunk without filters.
+	// maxChunk bounds the bytes of a chunk without filters.
 	maxChunk = 64 << 20
-	// decoderMemory is about the most memory for the decoding of the chunks of a
-	// file.
+	// decoderMemory is the approximate memory for decoding the chunks of a file, in bytes.
 	decoderMemory = 40 << 20
-	// goodWindow is how much is decoded at a time where chunks are small.
+	// goodWindow is the size of a window of small chunks, in bytes.
 	goodWindow = 1 << 20
 )
 
 // chunked reads the stored bytes of a dataset in chunks, in C order.
 //
-// What is read is a window: a part of the positions of one axis with all that is
-// inside them, for one position of the axes outside of it. Where memory suffices it
-// ends where chunks do, so that reading from front to back decodes each of them
-// once.
+// It decodes one window at a time: a range of positions of one axis with all its inner axes, at one
+// position of the outer axes. If memory suffices, windows end at borders of chunks, so that a
+// sequential read decodes each chunk once.
 type chunked struct {
 	f          *file
 	shape      tensor.Shape
-	chunk      tensor.Shape // of a chunk; those at the edge are stored whole
+	chunk      tensor.Shape // shape of a chunk; chunks at the edge are stored whole
 	unit       int64        // bytes of an element
 	chunkBytes int64
 	size       int64 // bytes of all elements
@@ -40,29 +38,27 @@ type chunked struct {
 	fill       filled
 	index      index
 
-	axis, step            int64 // of windows
+	axis, step            int64 // the axis of windows, and its positions in a window
 	strides, chunkStrides []int64
-	// whole is the first axis such that chunks have all positions of those inside
-	// it.
+	// whole is the first axis whose inner axes are spanned by every chunk.
 	whole int64
 }
 
-// index knows where chunks are.
+// index finds chunks.
 type index interface {
-	// find returns the chunk at a place in the grid of chunks. Places are asked for
-	// in C order, mostly.
+	// find returns the chunk at a place in the grid of chunks, mostly called in C order.
 	find(d *decoder, at []int64) (chunk, error)
 }
 
-// chunk is a chunk as it is stored.
+// chunk is a stored chunk.
 type chunk struct {
-	addr int64 // none where it was never written
+	addr int64 // none if it was never written
 	size int64
-	mask uint32 // bits of filters that were left out
+	mask uint32 // bits of filters that were skipped
 }
 
-// plan works out the windows: as much of the memory as chunks leave, but a fifth of it
-// at least. There are elements.
+// plan chooses the windows: the memory without one chunk, but at least a fifth of it. The dataset
+// must not be empty.
 func (c *chunked) plan(memory int64) {
 	c.chunkBytes = c.chunk.Elements() * c.unit
 	c.strides, c.chunkStrides = c.shape.Strides(), c.chunk.Strides()
@@ -82,8 +78,8 @@ func (c *chunked) plan(memory int64) {
 	}
 }
 
-// stored is about how many bytes are decoded for all elements: those of all chunks, and
-// what it takes to find and to begin one.
+// stored estimates the bytes decoded for all elements: all chunks, and 4096 bytes of overhead for
+// each.
 func (c *chunked) stored() int64 {
 	n := c.chunkBytes + 4096
 	for j := range c.shape {
@@ -95,8 +91,8 @@ func (c *chunked) stored() int64 {
 	return n
 }
 
-// unwritten counts the elements of the chunks that were never written. places is how many
-// chunks of the file were looked for before. A broken index ends the count: reading reports it.
+// unwritten counts the elements in chunks that were never written. places counts the chunks looked
+// up in the file so far. A broken index ends the count: reading reports the error.
 func (c *chunked) unwritten(places *int64) (n int64) {
 	if _, none := c.index.(absent); none {
 		return c.shape.Elements()
@@ -125,10 +121,10 @@ func (c *chunked) unwritten(places *int64) (n int64) {
 	return n
 }
 
-// inner is how many bytes a position of an axis has.
+// inner returns the bytes of one position of an axis.
 func (c *chunked) inner(axis int64) int64 { return c.shape[axis+1:].Elements() * c.unit }
 
-// ReadAt reads stored bytes. It serves several goroutines.
+// ReadAt reads stored bytes. Several goroutines may call it.
 func (c *chunked) ReadAt(p []byte, off int64) (int, error) {
 	d := c.f.decoders.take(c)
 	n := 0
@@ -147,7 +143,7 @@ func (c *chunked) ReadAt(p []byte, off int64) (int, error) {
 		n += copy(p[n:], d.window[at-d.start:])
 	}
 	if off+int64(n) < c.size {
-		c.f.decoders.put(d) // else the memory is not needed any more
+		c.f.decoders.put(d) // after the last byte the memory is not needed
 	}
 	if n < len(p) {
 		return n, io.EOF
@@ -155,7 +151,7 @@ func (c *chunked) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// decode decodes the window that a byte lies in.
+// decode decodes the window that contains a byte.
 func (c *chunked) decode(d *decoder, at int64) error {
 	lo, hi := make([]int64, len(c.shape)), slices.Clone(c.shape)
 	index := c.shape.Coordinates(at / c.unit)
@@ -199,7 +195,7 @@ func (c *chunked) decode(d *decoder, at int64) error {
 	})
 }
 
-// load decodes a chunk into d.plain, unless it is the one there.
+// load decodes a chunk into d.plain, unless it is there already.
 func (c *chunked) load(d *decoder, ch *chunk, place []int64) error {
 	if d.plain != nil && d.loaded == ch.addr {
 		return nil
@@ -231,20 +227,19 @@ func (c *chunked) load(d *decoder, ch *chunk, place []int64) error {
 
 // box is the part of a chunk that lies in a window.
 type box struct {
-	// lo and hi are positions of the outer axes; they and the axis of the runs are
-	// counted in the whole array.
+	// lo and hi are the positions of the outer axes; like the axis of the runs they count in the
+	// whole array.
 	lo, hi []int64
-	// from and to are the first element in the chunk and in the window, run the
-	// number of elements that follow each other in both.
+	// from and to are the first element in the chunk and in the window, run the number of elements
+	// that are contiguous in both.
 	from, to, run int64
-	// fromStrides and toStrides are those of the outer axes.
+	// fromStrides and toStrides are the strides of the outer axes.
 	fromStrides, toStrides []int64
 }
 
-// boxOf returns the part of the chunk at a place that lies in the window of the
-// positions from lo to hi.
+// boxOf returns the part of the chunk at a place that lies in the window of positions lo to hi.
 func (c *chunked) boxOf(place, lo, hi []int64) *box {
-	axis := max(c.whole, c.axis) // inside it both are contiguous
+	axis := max(c.whole, c.axis) // runs along it are contiguous on both sides
 	b := &box{lo: make([]int64, axis+1), hi: make([]int64, axis+1), fromStrides: c.chunkStrides, toStrides: c.strides}
 	for j := range b.lo {
 		start := place[j] * c.chunk[j]
@@ -257,8 +252,8 @@ func (c *chunked) boxOf(place, lo, hi []int64) *box {
 	return b
 }
 
-// runs calls copy with the first element in the chunk, the first in the window and
-// the number of every run.
+// runs calls copy for every run with its first element in the chunk, its first element in the
+// window and its length.
 func (b *box) runs(copy func(from, to, n int64)) {
 	_ = eachPlace(b.lo, b.hi, func(at []int64) error {
 		from, to := b.from, b.to
@@ -271,8 +266,8 @@ func (b *box) runs(copy func(from, to, n int64)) {
 	})
 }
 
-// eachPlace calls f with every place from first to before end, the last axis
-// fastest. The place is only valid during the call.
+// eachPlace calls f with every place from first to before end, the last axis fastest. The place is
+// valid during the call only.
 func eachPlace(first, end []int64, f func(at []int64) error) error {
 	at := slices.Clone(first)
 	for {
@@ -292,16 +287,16 @@ func eachPlace(first, end []int64, f func(at []int64) error) error {
 	}
 }
 
-// decoder is the memory for the decoding of chunks.
+// decoder is the memory for decoding chunks.
 type decoder struct {
 	of     *chunked
-	window []byte // the bytes from start on
+	window []byte // bytes from start on
 	start  int64
 
 	plain    []byte // the chunk at address loaded, nil for none
 	loaded   int64
 	shuffled bool
-	// in has the chunk while filters are undone, which write to out.
+	// in is the input of a filter, out its output.
 	in, out  []byte
 	deflated bytes.Reader
 	inflater resetReader
@@ -309,10 +304,10 @@ type decoder struct {
 	blocks blocks
 }
 
-// swap makes what a filter has written the input of the next one.
+// swap makes the output of a filter the input of the next one.
 func (d *decoder) swap() { d.in, d.out = d.out, d.in }
 
-// memory is how much a decoder keeps.
+// memory returns the bytes that a decoder keeps.
 func (d *decoder) memory() int {
 	n := cap(d.window) + cap(d.in) + cap(d.out)
 	for i := range d.blocks {
@@ -324,10 +319,10 @@ func (d *decoder) memory() int {
 // decoders keeps the decoders of readers that have not read their last byte.
 type decoders struct {
 	mu   sync.Mutex
-	free []*decoder // the one that was used last is the last
+	free []*decoder // least recently used first
 }
 
-// take returns the decoder that read for c before, or another one.
+// take returns the last decoder of c, or a new one.
 func (p *decoders) take(c *chunked) *decoder {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -340,8 +335,7 @@ func (p *decoders) take(c *chunked) *decoder {
 	return &decoder{of: c}
 }
 
-// put keeps a decoder, and lets those go that have not been used for the longest time
-// where all together have too much memory.
+// put keeps a decoder, and drops the least recently used ones beyond decoderMemory.
 func (p *decoders) put(d *decoder) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -355,13 +349,13 @@ func (p *decoders) put(d *decoder) {
 	}
 }
 
-// blocks are parts of an index that were used last: enough for the way to a chunk.
+// blocks caches the last used parts of an index: enough for the path to a chunk.
 type blocks [maxLevels]struct {
 	addr int64
 	data []byte
 }
 
-// get returns the block at an address, nil for one that is not there.
+// get returns the block at an address, nil if not cached.
 func (b *blocks) get(addr int64) []byte {
 	for i := range b {
 		if b[i].data != nil && b[i].addr == addr {
@@ -371,13 +365,13 @@ func (b *blocks) get(addr int64) []byte {
 	return nil
 }
 
-// put keeps a block in the place of the one that came first.
+// put adds a block and drops the oldest one.
 func (b *blocks) put(addr int64, data []byte) {
 	copy(b[1:], b[:len(b)-1])
 	b[0].addr, b[0].data = addr, data
 }
 
-// filled is data that is a value again and again.
+// filled is data that repeats one value.
 type filled struct {
 	value []byte // nil for zeros
 	size  int64

@@ -12,25 +12,24 @@ type dataset struct {
 	elementType
 	space *dataspace
 	attrs []attribute
-	shown []format.Attr // attrs, once they are asked for
-	// datatype is its description as it is in the file; nil unless it is to be copied.
+	shown []format.Attr // attrs in the form of format.Attr, on demand
+	// datatype is the encoded datatype; nil unless the dataset is to be copied.
 	datatype []byte
-	// stored has the elements as they are stored, size bytes of them.
+	// stored reads the stored elements, size bytes in total.
 	stored io.ReaderAt
 	size   int64
-	// unwritten is the number of elements that were never written. They read as the value
-	// of fill, nil for zeros.
+	// unwritten is the number of elements that were never written. They read as fill, nil for
+	// zeros.
 	unwritten int64
 	fill      []byte
 }
 
-// isDataset reports whether an object is a dataset and no group or datatype.
+// isDataset reports whether an object is a dataset, not a group or datatype.
 func (o *object) isDataset() bool {
 	return o.first(msgLayout) != nil || o.first(msgDatatype) != nil && o.first(msgDataspace) != nil
 }
 
-// dataset reads what an object header says about a dataset. What was understood of it
-// comes with an error, too.
+// dataset parses the object header of a dataset. With an error it returns the parts parsed before.
 func (f *file) dataset(o *object) (*dataset, error) {
 	d := &dataset{}
 	if err := d.describe(f, o); err != nil {
@@ -67,7 +66,7 @@ func (d *dataset) describe(f *file, o *object) (err error) {
 	return err
 }
 
-// message returns the data of the message of a kind that every dataset has.
+// message returns the data of a message that every dataset must have.
 func (f *file) message(o *object, kind int, name string) (*cursor, error) {
 	m := o.first(kind)
 	if m == nil {
@@ -108,16 +107,16 @@ func (d *dataset) locate(f *file, o *object) error {
 	return broken(at, "layout version %d, want 1 to 5", version)
 }
 
-// located finds the data of a dataset by the message about its layout.
+// located finds the data of a dataset by its layout message.
 type located struct {
 	d     *dataset
 	f     *file
 	o     *object
 	c     *cursor
-	empty filled // the data where nothing was written
+	empty filled // the data if nothing was written
 }
 
-// old reads versions 1 and 2 after their number.
+// old parses versions 1 and 2 after the version number.
 func (l *located) old() error {
 	c := l.c
 	rank, class := c.u8(), c.u8()
@@ -141,7 +140,7 @@ func (l *located) old() error {
 	return l.unknown(class)
 }
 
-// new reads version 3 and those after it, after the number.
+// new parses version 3 and later, after the version number.
 func (l *located) new(version int) error {
 	c := l.c
 	switch class := c.u8(); class {
@@ -172,14 +171,14 @@ func (l *located) unknown(class int) error {
 	return unsupported("data of layout %d (%s) is not supported; rewrite the dataset with h5repack", class, name)
 }
 
-// inHeader finds n bytes that follow in the message.
+// inHeader takes n bytes of the message as the data.
 func (l *located) inHeader(n int64) error {
 	off := l.c.here()
 	l.c.take(int(min(n, maxBlock)))
 	return l.section(off, n)
 }
 
-// inOnePiece finds n bytes at an address.
+// inOnePiece takes n bytes at an address as the data.
 func (l *located) inOnePiece(addr, n int64) error {
 	switch {
 	case l.c.err != nil:
@@ -207,14 +206,14 @@ func (l *located) section(off, n int64) error {
 }
 
 const (
-	// maxRatio is how many times its size in the file data may have: deflate makes
-	// it 1032 times smaller at best.
+	// maxRatio is the maximum ratio of the data size to the file size: deflate compresses to 1/1032
+	// at best.
 	maxRatio = 1100
-	// maxUnwritten is what data may have however little of it is in the file.
+	// maxUnwritten is the data size that is allowed whatever the size of the file, in bytes.
 	maxUnwritten = 1 << 30
 )
 
-// inProportion refuses data that is not in the file.
+// inProportion rejects data that is too large for the file.
 func (l *located) inProportion() error {
 	if l.d.size > maxUnwritten && l.d.size/maxRatio > l.f.size {
 		return broken(-1, "data of %d bytes in a file of %d bytes", l.d.size, l.f.size)
@@ -222,13 +221,13 @@ func (l *located) inProportion() error {
 	return nil
 }
 
-// unwritten is data of which nothing was written.
+// unwritten sets the data of a dataset without any written element.
 func (l *located) unwritten() error {
 	l.d.stored, l.d.unwritten = l.empty, l.d.size/int64(max(1, l.d.elementType.size))
 	return l.inProportion()
 }
 
-// dimensions reads those of chunks, of n bytes each. The last one is the size of an
+// dimensions parses the dimensions of chunks, of n bytes each. The last one is the size of an
 // element.
 func (l *located) dimensions(rank, n int) tensor.Shape {
 	if rank > maxRank+1 {
@@ -284,22 +283,22 @@ func (l *located) inChunks(dims tensor.Shape, find func(*chunked) (index, error)
 		return err
 	}
 	l.d.stored, l.d.unwritten = x, x.unwritten(&l.f.places)
-	// Damage of little data is an error at once and not only when it is read.
+	// Damage in small data is an error of opening, not only of reading.
 	if l.f.eager += min(x.stored(), maxEager+1); l.f.eager <= maxEager {
 		_, err = io.Copy(io.Discard, io.NewSectionReader(x, 0, l.d.size))
 	}
 	return err
 }
 
-// maxEager is how much data in chunks of a file is read when it is opened, with what
-// chunks have beyond the shape.
+// maxEager is the number of bytes in chunks that are read when a file is opened, including parts of
+// chunks beyond the shape.
 const maxEager = 4 << 20
 
-// maxPlaces is how many chunks of a file are looked for when it is opened, to count the
-// elements that were never written: half a second. Those of chunks beyond are not counted.
+// maxPlaces is the number of chunks that are looked up when a file is opened, to count the elements
+// that were never written: half a second. Further chunks are not counted.
 const maxPlaces = 1 << 20
 
-// tree1 is the index of versions 1 to 3.
+// tree1 returns the index of layout versions 1 to 3.
 func (l *located) tree1(addr int64, dims tensor.Shape) (index, error) {
 	if addr == none {
 		return absent{}, nil
@@ -307,7 +306,7 @@ func (l *located) tree1(addr int64, dims tensor.Shape) (index, error) {
 	return &tree1Index{l.f, addr, dims[:len(dims)-1]}, nil
 }
 
-// Indexes of chunks in versions 4 and 5.
+// Types of chunk indexes in versions 4 and 5.
 const (
 	indexSingle     = 1
 	indexImplicit   = 2
@@ -316,10 +315,10 @@ const (
 	indexTree2      = 5
 )
 
-// indexParameters are the bytes of an index's parameters that are in its header, too.
+// indexParameters are the bytes of an index's parameters that its header repeats.
 var indexParameters = map[int]int{indexFixed: 1, indexExtensible: 5, indexTree2: 6}
 
-// newChunks reads versions 4 and 5 of chunks.
+// newChunks parses versions 4 and 5 of chunked layouts.
 func (l *located) newChunks(version int) error {
 	c := l.c
 	at, flags, rank, width := c.here(), c.u8(), c.u8(), c.u8()
@@ -400,7 +399,7 @@ func (l *located) array(kind int, addr int64, e entry, x *chunked) (index, error
 	return l.f.extensibleIndex(addr, e, g)
 }
 
-// fillValue returns what elements have that were never written, nil for zeros.
+// fillValue returns the fill value of elements that were never written, nil for zeros.
 func (f *file) fillValue(o *object, size int) ([]byte, error) {
 	m := o.first(msgFill)
 	if m == nil {

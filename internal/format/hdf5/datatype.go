@@ -2,16 +2,16 @@ package hdf5
 
 import "dumptool/internal/tensor"
 
-// elementType is how elements are stored.
+// elementType is the stored form of elements.
 type elementType struct {
-	dtype tensor.DType // Undefined where they are no numbers
+	dtype tensor.DType // Undefined if they are not numbers
 	size  int          // bytes of an element
-	// bigEndian is set when they are stored most significant byte first.
+	// bigEndian: the most significant byte is stored first.
 	bigEndian bool
-	// signed is set for integers that are.
+	// signed: the elements are signed integers.
 	signed bool
 	class  int
-	// problem says why they are no elements of a tensor.
+	// problem is the reason why they cannot be elements of a tensor.
 	problem error
 }
 
@@ -35,14 +35,14 @@ func className(class int) string {
 	return "unknown"
 }
 
-// floatLayout is how the bits of a float are used.
+// floatLayout is the position of the fields in the bits of a float.
 type floatLayout struct {
 	size, offset, precision, sign                      int
 	exponentAt, exponentBits, mantissaAt, mantissaBits int
 	bias                                               int
 }
 
-// floats are the floats of IEEE 754 and bfloat16.
+// floats are the IEEE 754 formats and bfloat16.
 var floats = map[floatLayout]tensor.DType{
 	{2, 0, 16, 15, 10, 5, 0, 10, 15}:    tensor.Float16,
 	{2, 0, 16, 15, 7, 8, 0, 7, 127}:     tensor.BFloat16,
@@ -50,18 +50,17 @@ var floats = map[floatLayout]tensor.DType{
 	{8, 0, 64, 63, 52, 11, 0, 52, 1023}: tensor.Float64,
 }
 
-// integers are the types of integers by size and sign.
+// integers are the integer types by size and sign.
 var integers = map[int][2]tensor.DType{
 	1: {tensor.Uint8, tensor.Int8}, 2: {tensor.Uint16, tensor.Int16},
 	4: {tensor.Uint32, tensor.Int32}, 8: {tensor.Uint64, tensor.Int64},
 }
 
-// maxNesting is how deep types are inside others: a complex number in an enum is
-// none.
+// maxNesting bounds the nesting of types: an enum of complex numbers is not supported.
 const maxNesting = 4
 
-// datatype reads a datatype. Types that are no numbers have a problem; the error is
-// for a broken description.
+// datatype parses a datatype. Types that are not numbers have a problem; the error is for an
+// invalid encoding.
 func (c *cursor) datatype() (elementType, error) { return c.nestedType(0) }
 
 func (c *cursor) nestedType(depth int) (elementType, error) {
@@ -129,7 +128,7 @@ func (c *cursor) float(t *elementType, flags int) {
 	t.bigEndian = flags&1 != 0
 }
 
-// complexOf makes the type one of complex numbers, if it is.
+// complexOf sets the complex type with two parts of this type, if there is one.
 func (t *elementType) complexOf(part *elementType) {
 	switch {
 	case t.size != 2*part.size:
@@ -142,8 +141,8 @@ func (t *elementType) complexOf(part *elementType) {
 	t.bigEndian = part.bigEndian
 }
 
-// compound reads the members of a compound type, of which that of a real and an
-// imaginary part is known.
+// compound parses the members of a compound type. Only complex numbers, a real and an imaginary
+// part, are supported.
 func (c *cursor) compound(t *elementType, members, version, depth int) {
 	if members != 2 {
 		return
@@ -159,7 +158,7 @@ func (c *cursor) compound(t *elementType, members, version, depth int) {
 		}
 		offsets[i] = c.size(offsetSize)
 		if version == 1 {
-			c.skip(28) // dimensions of an array
+			c.skip(28) // array dimensions
 		}
 		var err error
 		if parts[i], err = c.nestedType(depth + 1); err != nil {
@@ -172,8 +171,7 @@ func (c *cursor) compound(t *elementType, members, version, depth int) {
 	}
 }
 
-// enum reads an enumeration: a truth value where its names are those of one, else
-// its numbers.
+// enum parses an enumeration: bool if its names are FALSE and TRUE, else its integers.
 func (c *cursor) enum(t *elementType, members, version, depth int) {
 	base, err := c.nestedType(depth + 1)
 	if err != nil || base.dtype == tensor.Undefined || base.size != t.size {
@@ -197,7 +195,7 @@ func (c *cursor) enum(t *elementType, members, version, depth int) {
 	}
 }
 
-// dataspace reads the extent of a dataset or an attribute.
+// dataspace parses the extent of a dataset or an attribute.
 func (c *cursor) dataspace() (*dataspace, error) {
 	at, version, rank, flags := c.here(), c.u8(), c.u8(), c.u8()
 	s := &dataspace{shape: tensor.Shape{}}
@@ -228,7 +226,7 @@ func (c *cursor) dataspace() (*dataspace, error) {
 	return s, c.err
 }
 
-// limit reads the most that a dimension may have, unlimited for no limit.
+// limit parses the maximum of a dimension, unlimited for none.
 func (c *cursor) limit() int64 {
 	at := c.here()
 	switch v := c.uint(c.f.lengthSize); {
@@ -245,8 +243,8 @@ func (c *cursor) limit() int64 {
 // dataspace is the extent of a dataset or an attribute.
 type dataspace struct {
 	shape tensor.Shape
-	max   tensor.Shape // unlimited where it may grow without a limit
-	null  bool         // there are no elements, which is not the same as zero of them
+	max   tensor.Shape // maximum dimensions; may be unlimited
+	null  bool         // without elements, which differs from an empty shape
 }
 
 const (
@@ -254,7 +252,7 @@ const (
 	maxRank   = 32
 )
 
-// bytes is how many bytes elements of a type have.
+// bytes returns the bytes of all elements of a type.
 func (s *dataspace) bytes(t *elementType) (int64, error) {
 	if s.null {
 		return 0, unsupported("dataspace is null: there are no elements")

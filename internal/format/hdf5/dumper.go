@@ -10,12 +10,12 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Files of torch.utils.dumper have what an operator reads and writes as
+// Files of torch.utils.dumper have the inputs and outputs of an operator as
 //
 //	/{operator}/{seq}/{input|output}/{parameter}[/{parameter}_{i}]
 //
-// where seq counts the operators of the process from 1. The numbers in attributes
-// are those of Ascend/pytorch 1.5, DumpUtils.cpp.
+// where seq counts the operators of the process from 1. The numbers in attributes are from
+// Ascend/pytorch 1.5, DumpUtils.cpp.
 
 // Attributes of a dataset, all of them integers.
 const (
@@ -25,7 +25,7 @@ const (
 	attrStrides = "Stride"
 )
 
-// devices are the values of DeviceType, those of c10.
+// devices are the values of DeviceType, the numbers of c10.
 var devices = map[int64]string{deviceCPU: "cpu", deviceCUDA: "cuda", 10: "npu"}
 
 const deviceCPU, deviceCUDA = 0, 1
@@ -36,10 +36,10 @@ var valueTypes = map[int64]string{
 	10: "optional scalar", 13: "size", 14: "dtype", 15: "pair", 16: "array", 17: "memory format", 18: "options",
 }
 
-// recordedType is an element type by the value of DataType: half is stored as
-// float32, byte and bool as int8.
+// recordedType is an element type by the value of DataType: half is stored as float32, byte and
+// bool as int8.
 type recordedType struct {
-	name          string // of PyTorch
+	name          string // PyTorch's name
 	stored, dtype tensor.DType
 }
 
@@ -55,9 +55,8 @@ var recordedTypes = map[int64]recordedType{
 	11: {"Double", tensor.Float64, tensor.Float64},
 }
 
-// inOrder sorts datasets in the order of the execution: by operator, inputs before
-// outputs, then by name. It sets what they belong to. Datasets that are not below
-// an operator come last, in the order that they have.
+// inOrder sorts datasets in execution order: by operator, inputs before outputs, then by name, and
+// sets their operators. Datasets outside of operators come last, in their present order.
 func inOrder(found []member) {
 	for i := range found {
 		found[i].op = OperatorOf(found[i].path)
@@ -69,7 +68,7 @@ func inOrder(found []member) {
 		return cmp.Or(cmp.Compare(a.op.Seq, b.op.Seq), cmp.Compare(a.op.Name, b.op.Name), cmp.Compare(a.op.Kind, b.op.Kind),
 			slices.Compare(a.path[3:], b.path[3:]))
 	})
-	rounds := make(map[string]int) // of operators so far
+	rounds := make(map[string]int) // executions of each operator so far
 	var last *format.Operator
 	for i := range found {
 		op := found[i].op
@@ -89,7 +88,7 @@ func inOrder(found []member) {
 	}
 }
 
-// rank is 1 for what belongs to no operator.
+// rank is 0 with an operator, 1 without.
 func rank(op *format.Operator) int {
 	if op == nil {
 		return 1
@@ -97,8 +96,8 @@ func rank(op *format.Operator) int {
 	return 0
 }
 
-// OperatorOf returns the operator of torch.utils.dumper that the path of a dataset
-// has, without its round and the index; nil for none.
+// OperatorOf returns the operator in the path of a dataset of torch.utils.dumper, without round and
+// index; nil for none.
 func OperatorOf(path []string) *format.Operator {
 	if len(path) < 4 {
 		return nil
@@ -111,7 +110,7 @@ func OperatorOf(path []string) *format.Operator {
 	return &format.Operator{Name: path[0], Seq: int64(seq), Kind: kind}
 }
 
-// number returns the integer that an attribute is.
+// number returns the value of an integer attribute.
 func (d *dataset) number(name string) (n int64, ok bool) {
 	v, ok := d.attr(name).(int64)
 	return v, ok
@@ -127,8 +126,7 @@ func (d *dataset) attr(name string) any {
 	return nil
 }
 
-// value reports whether the dataset is a recorded value and no tensor, and what it
-// is.
+// value reports whether the dataset is a recorded value other than a tensor, and its type.
 func (m *member) value() (kind string, ok bool) {
 	n, ok := m.number(attrType)
 	if !ok || n == 0 || m.op == nil {
@@ -162,8 +160,7 @@ func (m *member) recorded(t *format.Tensor, v *format.View) {
 	}
 }
 
-// within reports whether strides lead to none but the elements that there are: the
-// storage has as many as the shape.
+// within reports whether strides stay inside the storage, which has as many elements as the shape.
 func within(strides []int64, shape tensor.Shape) bool {
 	if len(strides) != len(shape) {
 		return false

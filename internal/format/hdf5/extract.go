@@ -8,23 +8,22 @@ import (
 	"unicode/utf8"
 )
 
-// Extracted is what Extract has done.
+// Extracted is the result of Extract.
 type Extracted struct {
-	// Datasets is how many were copied.
+	// Datasets is the number of copied datasets.
 	Datasets int
-	// Left is what could not be copied, each with its name and the reason.
+	// Left lists the datasets and attributes that could not be copied, with the reasons.
 	Left []string
 }
 
-// Extract writes an HDF5 file of those datasets of another one that keep wants by
-// their paths, in the groups that they are in, as h5copy does: elements and
-// attributes are as they are stored, and nothing is known of what they mean. Chunks
-// become contiguous, filters are undone, and links become what they lead to. Left out
-// are attributes of groups, and types whose elements lie elsewhere in the file, such as
-// text of variable length. Nothing is written where there is nothing to copy.
+// Extract writes an HDF5 file with the datasets of another one whose paths keep accepts, in their
+// groups, like h5copy: elements and attributes are copied uninterpreted. Chunks become contiguous,
+// filters are undone, and links become their targets. Attributes of groups are left out, and types
+// whose elements lie elsewhere in the file, such as text of variable length. Without datasets to
+// copy nothing is written.
 //
-// The file is written from front to back, in the form that HDF5 1.8 and later read.
-// The error is that of Open, or one of reading or writing.
+// The file is written from front to back, in the form of HDF5 1.8 and later. The error is from
+// Open, reading or writing.
 func Extract(w io.Writer, r io.ReaderAt, size int64, keep func(path []string) bool) (*Extracted, error) {
 	f, _, err := openFile(r, size)
 	if err != nil {
@@ -62,17 +61,16 @@ func Extract(w io.Writer, r io.ReaderAt, size int64, keep func(path []string) bo
 	return x, root.write(w)
 }
 
-// elsewhere reports whether elements are not where they are stored but refer to
-// other places of the file, or may do so.
+// elsewhere reports whether elements refer, or may refer, to other places of the file.
 func (t elementType) elsewhere() bool {
 	switch t.class {
 	case classInteger, classFloat, 2, classText, 4, 5, classEnum, classComplex:
 		return false
 	}
-	return t.problem != nil // other compound types than complex numbers
+	return t.problem != nil // compound types other than complex numbers
 }
 
-// node is a group or a dataset of the file that is written.
+// node is a group or a dataset of the output file.
 type node struct {
 	name    string
 	dataset *dataset // nil for a group
@@ -81,7 +79,7 @@ type node struct {
 	data    int64 // address of the data
 }
 
-// add adds a dataset at a path. Paths come in the order of names.
+// add adds a dataset at a path. Paths must come in the order of names.
 func (n *node) add(path []string, d *dataset) {
 	if len(path) == 0 {
 		n.dataset = d
@@ -109,8 +107,8 @@ func (n *node) write(w io.Writer) error {
 	return n.writeAll(w)
 }
 
-// place gives the object and all below it their addresses, from addr on. It returns
-// the address behind them.
+// place assigns addresses from addr on to the object and all objects below it. It returns the
+// address after them.
 func (n *node) place(addr int64) int64 {
 	n.addr = addr
 	addr += int64(len(n.header()))
@@ -128,7 +126,7 @@ func (n *node) place(addr int64) int64 {
 // align returns the next address that is a multiple of 8.
 func align(addr int64) int64 { return (addr + 7) &^ 7 }
 
-// writeAll writes the object and all below it.
+// writeAll writes the object and all objects below it.
 func (n *node) writeAll(w io.Writer) error {
 	head := n.header()
 	pad := make([]byte, align(n.addr+int64(len(head)))-n.addr-int64(len(head)))
@@ -157,10 +155,10 @@ func writeAll(w io.Writer, b []byte) error {
 const (
 	noAddress    = 1<<64 - 1
 	msgGroupInfo = 0x0a
-	maxMessage   = 1<<16 - 1 // bytes of a message
+	maxMessage   = 1<<16 - 1 // bytes
 )
 
-// header is the object header, of version 2.
+// header returns the object header, version 2.
 func (n *node) header() []byte {
 	b := append([]byte("OHDR"), 2, 2) // the size has 4 bytes
 	b = append(b, 0, 0, 0, 0)
@@ -174,7 +172,7 @@ func (n *node) header() []byte {
 	return appendSum(b)
 }
 
-// appendLinks appends the messages of a group.
+// appendLinks appends the link messages of a group.
 func (n *node) appendLinks(b []byte) []byte {
 	b = appendMessage(b, msgLinkInfo, appendUint64([]byte{0, 0}, noAddress, noAddress))
 	b = appendMessage(b, msgGroupInfo, []byte{0, 0})
@@ -188,7 +186,7 @@ func (n *node) appendLinks(b []byte) []byte {
 	return b
 }
 
-// charset is 1 for a name that is no ASCII.
+// charset returns 1 (UTF-8) for names that are not ASCII.
 func charset(name string) byte {
 	for i := range len(name) {
 		if name[i] >= utf8.RuneSelf {
@@ -208,12 +206,12 @@ func (d *dataset) appendMessages(b []byte, data int64) []byte {
 	for _, n := range d.space.shape {
 		space = appendUint64(space, uint64(n))
 	}
-	const late, ifSet = 2, 2 << 2 // when room for data and the fill value are written
+	const late, ifSet = 2, 2 << 2 // allocation time of the data, write time of the fill value
 	b = appendMessage(b, msgDataspace, space)
 	b = appendMessage(b, msgDatatype, d.datatype)
 	b = appendMessage(b, msgFill, []byte{3, late | ifSet})
 	b = appendMessage(b, msgLayout, appendUint64([]byte{3, storedInOnePiece}, uint64(data), uint64(d.size)))
-	// Without this message the library finds no attributes.
+	// Without this message the library does not find attributes.
 	b = appendMessage(b, msgAttributeInfo, appendUint64([]byte{0, 0}, noAddress, noAddress))
 	for _, a := range d.attrs {
 		b = appendMessage(b, msgAttribute, a.message())
@@ -221,7 +219,7 @@ func (d *dataset) appendMessages(b []byte, data int64) []byte {
 	return b
 }
 
-// message is the attribute as a message of version 3.
+// message returns the attribute as a version-3 message.
 func (a *attribute) message() []byte {
 	m := []byte{3, 0}
 	for _, n := range []int{len(a.name) + 1, len(a.stored.datatype), len(a.stored.dataspace)} {

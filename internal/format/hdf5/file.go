@@ -10,42 +10,40 @@ import (
 	"dumptool/internal/lang"
 )
 
-// file is an HDF5 file as its superblock describes it.
+// file is an HDF5 file with the fields of its superblock.
 type file struct {
 	r          io.ReaderAt
-	size, base int64 // bytes of the file; what addresses count from
-	// offsetSize and lengthSize are the bytes of an address and of a length.
+	size, base int64 // bytes of the file; offset of address 0
+	// offsetSize and lengthSize are the sizes of addresses and lengths, in bytes.
 	offsetSize, lengthSize int
 	root                   int64
 
 	pages [pageCount]page
-	eager int64 // bytes of data in chunks up to here
-	// places is how many chunks up to here were looked for, at most maxPlaces.
+	eager int64 // bytes in chunks read by open so far; see maxEager
+	// places is the number of chunks looked up so far, at most maxPlaces.
 	places int64
-	// read and held are the bytes of structures that were read, and about those that
-	// are kept of them.
+	// read and held are the bytes of structures that were read, and approximately the bytes in
+	// memory.
 	read, held int64
 
 	decoders decoders
 
-	// keep says which datasets are looked at, to be copied as they are stored; nil for
-	// all, which are not.
+	// keep selects the datasets to be copied; nil means all, without copying.
 	keep func(path []string) bool
 }
 
-// none is the address of what is not there.
+// none is the undefined address.
 const none = -1
 
-// What may be read of the structures of a file, and held of them, in sizes of the
-// file and bytes on top of that. Of valid files less than two sizes are read, and
-// eight are held where all is attributes of small integers.
+// Limits for structures that are read and held, as multiples of the file size plus a constant.
+// Valid files read less than twice their size; they hold eight times their size if they consist of
+// attributes with small integers.
 const (
 	maxRead, readSlack = 8, 64 << 20
 	maxHeld, heldSlack = 9, 16 << 20
 )
 
-// page is a piece of the file that was read lately: structures are small and lie
-// close together.
+// page is a cached part of the file: structures are small and lie close together.
 type page struct {
 	at   int64 // offset in the file
 	data []byte
@@ -56,8 +54,7 @@ const (
 	pageCount = 512
 )
 
-// at returns n bytes at an address. They may be those of a page and are not to be
-// changed.
+// at returns n bytes at an address. They may belong to a page and must not be changed.
 func (f *file) at(addr, n int64) ([]byte, error) {
 	off, err := f.offset(addr, n)
 	if err != nil {
@@ -81,7 +78,7 @@ func (f *file) at(addr, n int64) ([]byte, error) {
 	return p.data[off-start:][:n:n], nil
 }
 
-// spend notes that n bytes are read.
+// spend counts n bytes as read.
 func (f *file) spend(n int64) error {
 	if f.read += n; f.read > maxRead*f.size+readSlack {
 		return broken(-1, "the structures of the file lead to the same places again and again")
@@ -89,7 +86,7 @@ func (f *file) spend(n int64) error {
 	return nil
 }
 
-// offset returns where in the file n bytes at an address are.
+// offset returns the offset in the file of n bytes at an address.
 func (f *file) offset(addr, n int64) (int64, error) {
 	room := f.size - f.base
 	if addr < 0 || n < 0 || n > room || addr > room-n {
@@ -98,7 +95,7 @@ func (f *file) offset(addr, n int64) (int64, error) {
 	return f.base + addr, nil
 }
 
-// hold notes that n bytes are kept.
+// hold counts n bytes as held.
 func (f *file) hold(n int64) error {
 	if f.held += n; f.held > maxHeld*f.size+heldSlack {
 		return broken(-1, "what is in the file would take more memory than the file has bytes")
@@ -106,7 +103,7 @@ func (f *file) hold(n int64) error {
 	return nil
 }
 
-// cursor returns n bytes at an address to be parsed.
+// cursor returns a cursor on n bytes at an address.
 func (f *file) cursor(addr, n int64) (*cursor, error) {
 	b, err := f.at(addr, n)
 	if err != nil {
@@ -115,8 +112,7 @@ func (f *file) cursor(addr, n int64) (*cursor, error) {
 	return &cursor{f: f, b: b, off: f.base + addr}, nil
 }
 
-// verified is cursor of a structure that ends in a checksum. The cursor leaves it
-// out.
+// verified is cursor for a structure that ends in a checksum, which is verified and cut off.
 func (f *file) verified(addr, n int64, signature string) (*cursor, error) {
 	c, err := f.cursor(addr, n)
 	if err != nil {
@@ -125,13 +121,13 @@ func (f *file) verified(addr, n int64, signature string) (*cursor, error) {
 	return c, c.verify(signature)
 }
 
-// readFull reads n bytes at off. Data that ends early is an error.
+// readFull reads n bytes at off. An early end is an error.
 func readFull(r io.ReaderAt, off, n int64) ([]byte, error) {
 	b := make([]byte, n)
 	return b, format.ReadFull(r, b, off)
 }
 
-// product multiplies sizes; ok is false where the result has more than 63 bits.
+// product multiplies sizes; ok is false if the result does not fit 63 bits.
 func product(sizes ...int64) (n int64, ok bool) {
 	n = 1
 	for _, s := range sizes {
@@ -143,8 +139,7 @@ func product(sizes ...int64) (n int64, ok bool) {
 	return n, true
 }
 
-// Magic is what a file begins with, or has at offset 512, 1024, 2048 and so on,
-// where something else stands before it.
+// Magic is at offset 0 of a file, or at 512, 1024, 2048 and so on after other data.
 const Magic = "\x89HDF\r\n\x1a\n"
 
 // Find returns the offset of the superblock, and false for a file without one.
@@ -168,8 +163,8 @@ func openFile(r io.ReaderAt, size int64) (*file, []lang.Sentence, error) {
 	if !ok {
 		return nil, nil, broken(-1, "not HDF5: no signature at 0, 512, 1024 and so on")
 	}
-	// Addresses count from the superblock: where it moved, what it says of its place
-	// is that of before.
+	// Addresses count from the superblock: if it moved with the file, its own base address is
+	// outdated.
 	f := &file{r: r, size: size}
 	c, err := f.cursor(off, min(128, size-off))
 	if err != nil {
@@ -203,7 +198,7 @@ func openFile(r io.ReaderAt, size int64) (*file, []lang.Sentence, error) {
 	return f, warnings, nil
 }
 
-// sizes reads the sizes of addresses and lengths.
+// sizes parses the sizes of addresses and lengths.
 func (f *file) sizes(c *cursor) {
 	at := c.here()
 	f.offsetSize, f.lengthSize = c.u8(), c.u8()
@@ -215,8 +210,8 @@ func (f *file) sizes(c *cursor) {
 	}
 }
 
-// oldSuperblock reads versions 0 and 1 after their number. end is where the file ends,
-// counted from its beginning.
+// oldSuperblock parses versions 0 and 1 after the version number. end is the address of the end of
+// the file.
 func (f *file) oldSuperblock(c *cursor, version int) (end int64) {
 	c.skip(4)
 	f.sizes(c)
@@ -225,13 +220,13 @@ func (f *file) oldSuperblock(c *cursor, version int) (end int64) {
 	c.address()
 	end = c.address()
 	c.address()
-	c.length() // of the name of the root; the standard has an offset here, the library writes a length
+	c.length() // of the name of the root; the specification has an offset, the library writes a length
 	f.root = c.address()
 	return end
 }
 
-// newSuperblock reads versions 2 and 3 after their number. open is set while a
-// program writes the file.
+// newSuperblock parses versions 2 and 3 after the version number. open: a program has the file open
+// for writing.
 func (f *file) newSuperblock(c *cursor) (end int64, open bool) {
 	f.sizes(c)
 	open = c.u8()&1 != 0
@@ -252,33 +247,33 @@ func (f *file) newSuperblock(c *cursor) (end int64, open bool) {
 	return end, open
 }
 
-// cursor parses a structure from front to back. Reading beyond its end gives zeros
-// and sets err, which is checked once the structure is parsed.
+// cursor parses a structure from front to back. Reading beyond its end gives zeros and sets err,
+// which callers check once the structure is parsed.
 type cursor struct {
 	f   *file
 	b   []byte
-	off int64 // of b in the file
+	off int64 // offset of b in the file
 	p   int
 	err error
 }
 
-// here is the offset in the file of the next byte.
+// here returns the offset in the file of the next byte.
 func (c *cursor) here() int64 { return c.off + int64(c.p) }
 
-// left is how many bytes are left.
+// left returns the number of remaining bytes.
 func (c *cursor) left() int { return len(c.b) - c.p }
 
-// fail sets err, unless there is one.
+// fail sets err, unless it is set.
 func (c *cursor) fail(err error) {
 	if c.err == nil {
 		c.err = err
 	}
 }
 
-// take returns the next n bytes, nil where there are fewer.
+// take returns the next n bytes, nil if there are fewer.
 func (c *cursor) take(n int) []byte {
 	if n < 0 || n > c.left() {
-		if c.err == nil { // a structure may go on with thousands of fields
+		if c.err == nil { // skip building the same error thousands of times
 			c.fail(broken(c.here(), "a structure ends after %d bytes, want %d more", c.left(), n))
 		}
 		c.p = len(c.b)
@@ -303,7 +298,7 @@ func (c *cursor) u8() int  { return int(c.uint(1)) }
 func (c *cursor) u16() int { return int(c.uint(2)) }
 func (c *cursor) u32() int { return int(c.uint(4)) }
 
-// size returns a number of n bytes that is no larger than a file can be.
+// size returns a number of n bytes, at most the largest possible file size.
 func (c *cursor) size(n int) int64 {
 	at, v := c.here(), c.uint(n)
 	if v > math.MaxInt64 {
@@ -313,10 +308,10 @@ func (c *cursor) size(n int) int64 {
 	return int64(v)
 }
 
-// length returns a number of the size of lengths.
+// length returns a number in the size of lengths.
 func (c *cursor) length() int64 { return c.size(c.f.lengthSize) }
 
-// address returns an address, none for one that is not defined.
+// address returns an address, none if undefined.
 func (c *cursor) address() int64 {
 	n := c.f.offsetSize
 	at, v := c.here(), c.uint(n)
@@ -330,7 +325,7 @@ func (c *cursor) address() int64 {
 	return int64(v)
 }
 
-// undefined is the number of n bytes that has all bits set.
+// undefined returns the number of n bytes with all bits set.
 func undefined(n int) uint64 { return math.MaxUint64 >> (64 - 8*n) }
 
 // expect checks the next bytes.
@@ -349,8 +344,8 @@ func (c *cursor) version(what string, want int) {
 	}
 }
 
-// verify checks the signature at the beginning and the checksum at the end of the
-// structure, which it then leaves out.
+// verify checks the signature at the beginning and the checksum at the end of the structure, and
+// cuts off the checksum.
 func (c *cursor) verify(signature string) error {
 	c.expect(signature)
 	n := len(c.b) - 4
@@ -366,13 +361,13 @@ func (c *cursor) verify(signature string) error {
 	return nil
 }
 
-// part returns the next n bytes as a structure of their own.
+// part returns the next n bytes as a separate structure.
 func (c *cursor) part(n int) *cursor {
 	at := c.here()
 	return &cursor{f: c.f, b: c.take(n), off: at, err: c.err}
 }
 
-// text returns the bytes up to a zero, which is skipped.
+// text returns the bytes before the next zero, which is skipped.
 func (c *cursor) text() string {
 	start := c.p
 	for c.left() > 0 {
@@ -380,11 +375,11 @@ func (c *cursor) text() string {
 			return string(c.b[start : c.p-1])
 		}
 	}
-	c.take(1) // there is no zero
+	c.take(1) // fails: there is no zero
 	return ""
 }
 
-// pad skips what fills n bytes up to a multiple of 8.
+// pad skips the padding after n bytes up to a multiple of 8.
 func (c *cursor) pad(n int) { c.skip(-n & 7) }
 
 // lookup3 is the checksum of structures: Bob Jenkins' hash of 2006, hashlittle with

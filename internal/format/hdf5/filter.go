@@ -11,31 +11,30 @@ import (
 	"dumptool/internal/lang"
 )
 
-// filter is a step of what is done to chunks before they are stored.
+// filter is a step in the encoding of chunks.
 type filter struct {
 	id int
-	// unit is the size of elements of shuffle.
+	// unit is the element size of shuffle, in bytes.
 	unit int
 }
 
-// The filters that can be undone.
+// The supported filters.
 const (
 	filterDeflate  = 1
 	filterShuffle  = 2
 	filterFletcher = 3
 )
 
-// filterNames are those of filters that cannot be undone, of the library and of
-// h5py and hdf5plugin.
+// filterNames are names of unsupported filters, of the library, h5py and hdf5plugin.
 var filterNames = map[int]string{
 	4: "szip", 5: "nbit", 6: "scaleoffset", 305: "lzo", 307: "bzip2", 32000: "lzf", 32001: "blosc",
 	32004: "lz4", 32008: "bitshuffle", 32013: "zfp", 32015: "zstd", 32026: "blosc2",
 }
 
-// maxFilters is the most filters that a dataset may have.
+// maxFilters bounds the filters of a dataset.
 const maxFilters = 32
 
-// filters reads the message about filters.
+// filters parses the filter message.
 func (c *cursor) filters() ([]filter, error) {
 	at, version, n := c.here(), c.u8(), c.u8()
 	switch {
@@ -65,7 +64,7 @@ func (c *cursor) filters() ([]filter, error) {
 	return all, nil
 }
 
-// filter reads a filter and returns the name that the file gives it.
+// filter parses a filter and returns its name in the file.
 func (c *cursor) filter(f *filter, version int) (name string) {
 	f.id = c.u16()
 	length := 0
@@ -91,10 +90,9 @@ func (c *cursor) filter(f *filter, version int) (name string) {
 	return name
 }
 
-// undo undoes the filters of a chunk, the last one first and those not whose bit is
-// set in mask. b lies in d.in, and so does what it returns. size is what the chunk has
-// without filters. It may still be shuffled, in elements of unit bytes: these are put
-// together where they are copied to anyway.
+// undo decodes the filters of a chunk, last one first, except filters with their bit in mask. b is
+// in d.in, and so is the result. size is the size of the chunk without filters. If shuffled, the
+// result is still shuffled in elements of unit bytes: the caller unshuffles while copying.
 func (d *decoder) undo(b []byte, filters []filter, mask uint32, size, unit int64) (chunk []byte, shuffled bool, err error) {
 	first := 0
 	for first < len(filters) && mask>>first&1 != 0 {
@@ -106,7 +104,7 @@ func (d *decoder) undo(b []byte, filters []filter, mask uint32, size, unit int64
 		}
 		switch f := filters[i]; f.id {
 		case filterDeflate:
-			// A checksum that was added before is inflated with the rest.
+			// A checksum added before deflate is inflated too.
 			b, err = d.inflate(b, size+4*int64(i))
 		case filterShuffle:
 			if shuffled = i == first && int64(f.unit) == unit && int64(len(b)) == size; !shuffled {
@@ -125,8 +123,7 @@ func (d *decoder) undo(b []byte, filters []filter, mask uint32, size, unit int64
 	return b, shuffled, nil
 }
 
-// inflate undoes deflate. The result has at most limit bytes; memory is taken as
-// there are bytes for it.
+// inflate undoes deflate. The result has at most limit bytes; memory grows with the bytes produced.
 func (d *decoder) inflate(b []byte, limit int64) ([]byte, error) {
 	d.deflated.Reset(b)
 	if d.inflater == nil {
@@ -165,8 +162,8 @@ type resetReader interface {
 	zlib.Resetter
 }
 
-// unshuffle undoes shuffle. Bytes that fill no element stay as they are, and so does
-// one element, however large the file says that it is.
+// unshuffle undoes shuffle. Bytes after the last whole element stay, and so does a single element,
+// however large the file claims it to be.
 func (d *decoder) unshuffle(b []byte, unit int) []byte {
 	if len(b)/2 < unit {
 		return b
@@ -180,8 +177,8 @@ func (d *decoder) unshuffle(b []byte, unit int) []byte {
 	return out
 }
 
-// unshuffle fills dst with elements of unit bytes, from element first on, of the
-// count that src has: byte 0 of all of them, then byte 1 of all, and so on.
+// unshuffle fills dst with elements of unit bytes, from element first on. src holds byte 0 of all
+// count elements, then byte 1 of all, and so on.
 func unshuffle(dst, src []byte, first, count, unit int) {
 	n := len(dst) / unit
 	plane := func(i int) []byte { return src[i*count+first:][:n] }
@@ -205,29 +202,28 @@ func unshuffle(dst, src []byte, first, count, unit int) {
 	}
 }
 
-// checkFletcher checks the sum at the end of a chunk and leaves it out.
+// checkFletcher verifies the sum at the end of a chunk and cuts it off.
 func checkFletcher(b []byte) ([]byte, error) {
 	n := len(b) - 4
 	if n < 0 {
 		return nil, lang.Errorf("the data of a chunk has %d bytes, want at least the 4 of a sum", len(b))
 	}
 	want, got := binary.LittleEndian.Uint32(b[n:]), fletcher32(b[:n])
-	// Old versions of the library swapped the bytes of both halves.
+	// Old versions of the library swapped the bytes in both halves.
 	if swapped := got&0xff00ff<<8 | got>>8&0xff00ff; want != got && want != swapped {
 		return nil, lang.Errorf("the data of a chunk is damaged: its fletcher32 sum is 0x%08x, want 0x%08x", got, want)
 	}
 	return b[:n], nil
 }
 
-// fletcher32 sums up big-endian words of 16 bits; the last one may lack its second
-// byte.
+// fletcher32 sums big-endian 16-bit words; the last one may lack its second byte.
 func fletcher32(b []byte) uint32 {
 	var sum1, sum2 uint32
 	fold := func() {
 		sum1, sum2 = sum1&0xffff+sum1>>16, sum2&0xffff+sum2>>16
 	}
 	for len(b) >= 2 {
-		part := b[:min(len(b)&^1, 720)] // more would not fit into 32 bits
+		part := b[:min(len(b)&^1, 720)] // more would overflow 32 bits
 		for ; len(part) >= 2; part = part[2:] {
 			sum1 += uint32(part[0])<<8 | uint32(part[1])
 			sum2 += sum1

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// linkKind is where a link leads.
+// linkKind is the kind of a link.
 type linkKind byte
 
-// The kinds; others are numbers that users of the library may define.
+// The kinds; users of the library may define others.
 const (
 	hardLink     linkKind = 0
 	softLink     linkKind = 1
@@ -20,15 +20,15 @@ const (
 type link struct {
 	name   string
 	kind   linkKind
-	addr   int64  // of a hard link: the object
-	target string // of a soft link: its path
+	addr   int64  // object of a hard link
+	target string // path of a soft link
 }
 
-// maxName is the longest name of a link, in bytes: what fits into a link message.
+// maxName is the maximum length of a link name: a link message has no room for more.
 const maxName = 1<<16 - 32
 
-// group returns the links of the group at an address in the order of their names,
-// which are none for another object. They are kept.
+// group returns the links of a group in the order of their names, none for another object. They
+// count as held.
 func (f *file) group(o *object) ([]link, error) {
 	l := &lister{f: f}
 	for i := range o.messages {
@@ -93,7 +93,7 @@ func (l *lister) message(c *cursor) error {
 	return l.add(k)
 }
 
-// dense adds the links of a fractal heap, which a B-tree lists.
+// dense adds the links of a fractal heap, listed by a B-tree.
 func (l *lister) dense(c *cursor) error {
 	c.version("link info", 0)
 	flags := c.u8()
@@ -108,8 +108,7 @@ func (l *lister) dense(c *cursor) error {
 	return l.f.eachInHeap(heap, tree, hash, l.message)
 }
 
-// symbols adds the links of a symbol table: a B-tree of nodes, with the names in a
-// heap.
+// symbols adds the links of a symbol table: a B-tree of nodes, with names in a local heap.
 func (l *lister) symbols(c *cursor) error {
 	tree, addr := c.address(), c.address()
 	if c.err != nil {
@@ -122,7 +121,7 @@ func (l *lister) symbols(c *cursor) error {
 	return l.f.symbolNodes(tree, func(node int64) error { return l.node(node, heap) })
 }
 
-// node adds the links of a node of a symbol table.
+// node adds the links of a symbol node.
 func (l *lister) node(addr int64, heap *localHeap) error {
 	f := l.f
 	c, err := f.cursor(addr, 8)
@@ -185,7 +184,7 @@ func (f *file) localHeap(addr int64) (*localHeap, error) {
 	return h, err
 }
 
-// text returns the text at a place of the heap.
+// text returns the text at an offset in the heap.
 func (h *localHeap) text(at int64) (string, error) {
 	const step = 64 // most names are shorter
 	var name []byte

@@ -1,20 +1,16 @@
-// Package hdf5 reads the HDF5 files that hold tensors: those of torch.utils.dumper
-// of Ascend's PyTorch, and whatever h5py and the HDF5 library write with their
-// ordinary settings. Tensors are found and described without reading their data;
-// contiguous data is a part of the file, chunks are decoded as they are read.
+// Package hdf5 reads HDF5 files with tensors: files of torch.utils.dumper of Ascend's PyTorch, and
+// files that h5py and the HDF5 library write with ordinary settings. Tensors are listed without
+// reading their data; contiguous data is a section of the file, chunks are decoded on demand.
 //
-// What is in a file is followed from its superblock: object headers of both
-// versions, groups as symbol tables, link messages or fractal heaps, attributes in
-// the header and in heaps, chunks by every index there is, deflate, shuffle and
-// fletcher32. Left out, with an error for the tensor alone: other filters, virtual
-// and external storage, types that are not numbers. Links to other files are never
-// followed.
+// Supported are object headers of both versions; groups as symbol tables, link messages or fractal
+// heaps; attributes in headers and heaps; all chunk indexes; deflate, shuffle and fletcher32. Other
+// filters, virtual and external storage, and types that are not numbers are errors of their tensor
+// alone. Links to other files are never followed.
 //
-// A file can say anything about itself. Every length is checked before it is used,
-// checksums are verified where the format has them, and what a file makes the
-// package hold and read is bounded by the size of the file.
+// Files are untrusted. Every length is checked before use, checksums are verified where the format
+// has them, and the bytes read and held are bounded by the size of the file.
 //
-// The format is that of the HDF5 File Format Specification, version 3.0,
+// The format is the HDF5 File Format Specification, version 3.0,
 // https://support.hdfgroup.org/documentation/hdf5/latest/_f_m_t3.html.
 package hdf5
 
@@ -30,14 +26,13 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Open lists the datasets of a file of the given size. Those of torch.utils.dumper
-// come in the order of the execution and have an Operator; values that it recorded
-// besides tensors are Values. All others come by the names of groups and datasets.
+// Open lists the datasets of a file of the given size. Datasets of torch.utils.dumper are in
+// execution order and have an Operator; its recorded values other than tensors are Values. All
+// others are in the order of groups and names.
 //
-// The error is a *FormatError for a file that is broken where it lists what is in it,
-// an *UnsupportedError, or one of r. A dataset that cannot be read has an error of
-// its own. Of data in chunks only the first megabytes are looked at, so that damage of
-// others is an error of reading.
+// The error is a *FormatError for a file with broken structures, an *UnsupportedError, or an error
+// of r. A dataset that cannot be read has its own error. Only the first megabytes of data in chunks
+// are decoded: later damage is an error of reading.
 func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 	f, warnings, err := openFile(r, size)
 	if err != nil {
@@ -53,7 +48,7 @@ func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 	c := &format.Contents{Tensors: make([]format.Tensor, 0, len(found)), Warnings: w.warnings}
 	for i := range found {
 		m := found[i]
-		found[i] = member{} // it is not needed any more, and there may be many
+		found[i] = member{} // release it: there may be many
 		if kind, ok := m.value(); ok {
 			c.Values = append(c.Values, format.Value{Name: nameOf(m.path), Type: kind, Text: m.text()})
 		} else {
@@ -90,7 +85,7 @@ func (m *member) tensor() format.Tensor {
 	return t
 }
 
-// fillText is the value of elements that were never written, which are stored as those of a view.
+// fillText formats the fill value, decoded like the elements of v.
 func (m *member) fillText(v *format.View) string {
 	if m.fill == nil {
 		return "0"
@@ -116,10 +111,10 @@ func (m *member) fillText(v *format.View) string {
 	return fmt.Sprint(value[0])
 }
 
-// maxText is how many elements of a value are shown.
+// maxText is the number of elements of a value that are shown.
 const maxText = 16
 
-// text returns the elements of a value.
+// text formats the elements of a value.
 func (m *member) text() string {
 	if m.err != nil {
 		return m.err.Error()
@@ -140,10 +135,11 @@ func (m *member) text() string {
 	return text
 }
 
-// separators are what a name of HDF5 cannot have; the names in a file can.
+// separators escapes the characters that names in HDF5 must not have; names in a file may have
+// them.
 var separators = strings.NewReplacer("/", `\x2f`, "\x00", `\x00`)
 
-// nameOf returns a path as HDF5 writes it.
+// nameOf formats a path as in HDF5.
 func nameOf(path []string) string {
 	if len(path) == 0 {
 		return "/"
@@ -156,21 +152,21 @@ func nameOf(path []string) string {
 	return b.String()
 }
 
-// maxTensors is the most datasets of a file, maxDepth the most groups inside each
-// other, and maxSoft the most soft links that lead to each other.
+// maxTensors bounds the datasets of a file, maxDepth the nesting of groups, maxSoft the length of a
+// chain of soft links.
 const (
 	maxTensors = 1 << 20
 	maxDepth   = 64
 	maxSoft    = 16
 )
 
-// walker goes through the groups of a file.
+// walker walks the groups of a file.
 type walker struct {
 	f        *file
 	path     []string
-	groups   map[int64][]link   // links of groups by address
-	listed   map[int64][]string // the paths of groups that were walked
-	datasets map[int64]int      // places in found
+	groups   map[int64][]link   // links of groups, by address
+	listed   map[int64][]string // paths of the groups already walked, by address
+	datasets map[int64]int      // indexes in found, by address
 	found    []member
 	warnings []lang.Sentence
 }
@@ -206,7 +202,7 @@ func (w *walker) links(addr int64, o *object) ([]link, error) {
 	return l, err
 }
 
-// group walks through a group. Another link to it is a warning.
+// group walks a group. A second link to it gives a warning.
 func (w *walker) group(o *object) error {
 	if first, ok := w.listed[o.addr]; ok {
 		return w.warn("the group is listed as /%s", strings.Join(first, "/"))
@@ -233,7 +229,7 @@ func (w *walker) group(o *object) error {
 	return nil
 }
 
-// link follows a link of the group at an address. w.path is that of the link.
+// link follows a link of the group at an address. w.path is the path of the link.
 func (w *walker) link(group int64, l *link) error {
 	addr := l.addr
 	switch l.kind {
@@ -272,7 +268,7 @@ func (w *walker) add(d *dataset, err error) error {
 		return unsupported("more than %d datasets are not supported", maxTensors)
 	}
 	w.found = append(w.found, member{path: slices.Clone(w.path), dataset: d, err: err})
-	const size = 700 // of a tensor and what it consists of, without its name
+	const size = 700 // bytes of a tensor and its parts without the name
 	length := int64(0)
 	for _, name := range w.path {
 		length += 16 + int64(len(name))
@@ -280,7 +276,7 @@ func (w *walker) add(d *dataset, err error) error {
 	return w.f.hold(size + length)
 }
 
-// maxWarnings is the most warnings about links.
+// maxWarnings bounds the warnings about links.
 const maxWarnings = 1000
 
 // warn adds a warning about the link at w.path.
@@ -298,8 +294,8 @@ func (w *walker) warn(format string, args ...any) error {
 	return w.f.hold(int64(16 + len(text.String())))
 }
 
-// resolve follows a path from a group, or from the root if it begins with a slash,
-// to the address of an object. why says why it leads nowhere.
+// resolve follows a path from a group, or from the root if it begins with a slash, to the address
+// of an object. why is the reason if it leads nowhere.
 func (w *walker) resolve(group int64, path string, depth int) (addr int64, why error) {
 	if depth > maxSoft {
 		return none, lang.Errorf("leads to more than %d others", maxSoft)
@@ -308,8 +304,8 @@ func (w *walker) resolve(group int64, path string, depth int) (addr int64, why e
 		group = w.f.root
 	}
 	for name := range strings.SplitSeq(path, "/") {
-		// Links that lead to each other multiply the steps of a path, slashes too.
-		const step = 32 // about what reading so many bytes costs
+		// Count every component: chains of links multiply the steps of a path, empty ones included.
+		const step = 32 // the cost of a step in bytes read
 		if err := w.f.spend(int64(len(name)) + step); err != nil {
 			return none, err
 		}
@@ -338,15 +334,14 @@ func (w *walker) resolve(group int64, path string, depth int) (addr int64, why e
 	return group, nil
 }
 
-// FormatError reports a file, or an object in it, that is not valid.
+// FormatError is the error of an invalid file, or object in it.
 type FormatError struct{ lang.Problem }
 
-// UnsupportedError reports what this package does not read, where the file may well
-// be valid.
+// UnsupportedError is the error of a possibly valid file that this package does not support.
 type UnsupportedError struct{ lang.Problem }
 
-// broken says what is wrong, what was found and what was wanted at an offset, which is -1 where
-// no place says anything.
+// broken returns an error about the bytes at an offset, -1 without an offset: the problem, found
+// and wanted values.
 func broken(off int64, format string, args ...any) error {
 	msg := lang.Say(format, args...)
 	if off >= 0 {

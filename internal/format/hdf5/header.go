@@ -10,7 +10,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Types of messages of an object header.
+// Types of messages in an object header.
 const (
 	msgDataspace     = 0x01
 	msgLinkInfo      = 0x02
@@ -30,20 +30,20 @@ const (
 // message is a message of an object header.
 type message struct {
 	kind   int
-	shared bool // the data is the place of the message
+	shared bool // the data is a reference to a message elsewhere
 	data   cursor
 }
 
-// object is what an object header says.
+// object is a parsed object header.
 type object struct {
 	addr     int64
 	messages []message
 }
 
-// maxMessages is the most messages of an object: the most that version 1 has.
+// maxMessages bounds the messages of an object: version 1 has no more.
 const maxMessages = 1 << 16
 
-// first returns the data of the first message of a kind, nil where there is none.
+// first returns the first message of a kind, nil for none.
 func (o *object) first(kind int) *message {
 	for i := range o.messages {
 		if o.messages[i].kind == kind {
@@ -53,7 +53,7 @@ func (o *object) first(kind int) *message {
 	return nil
 }
 
-// header reads an object header in one of its two versions.
+// header parses an object header of either version.
 type header struct {
 	f    *file
 	o    *object
@@ -61,10 +61,10 @@ type header struct {
 	todo []block
 }
 
-// block is a part of a header that has messages.
+// block is a part of a header with messages.
 type block struct{ addr, size int64 }
 
-// object reads the object header at an address.
+// object parses the object header at an address.
 func (f *file) object(addr int64) (*object, error) {
 	first, err := f.at(addr, 4)
 	if err != nil {
@@ -154,8 +154,7 @@ func (h *header) readNew(addr int64) error {
 	return nil
 }
 
-// newMessages reads the messages of a block of version 2. What is left at the end is
-// a gap.
+// newMessages parses the messages of a version-2 block. Bytes left at the end are a gap.
 func (h *header) newMessages(c *cursor, tracked bool) error {
 	head := 4
 	if tracked {
@@ -171,7 +170,7 @@ func (h *header) newMessages(c *cursor, tracked bool) error {
 	return nil
 }
 
-// add adds a message, or notes the block that it continues in.
+// add adds a message, or a continuation block to be parsed.
 func (h *header) add(kind, flags int, data *cursor) error {
 	if data.err != nil {
 		return data.err
@@ -201,7 +200,7 @@ func (h *header) add(kind, flags int, data *cursor) error {
 	return nil
 }
 
-// parse returns the data of a message, which may be that of another object.
+// parse returns the data of a message, from another object if it is shared.
 func (f *file) parse(m *message) (*cursor, error) {
 	c := m.data
 	if !m.shared {
@@ -210,7 +209,7 @@ func (f *file) parse(m *message) (*cursor, error) {
 	return f.shared(&c, m.kind)
 }
 
-// shared returns the data of a message of another object, whose place c has.
+// shared returns the data of a message in another object, to which c refers.
 func (f *file) shared(c *cursor, kind int) (*cursor, error) {
 	at := c.here()
 	version, where := c.u8(), c.u8()
@@ -238,18 +237,17 @@ func (f *file) shared(c *cursor, kind int) (*cursor, error) {
 // attribute is a named value of an object.
 type attribute struct {
 	name  string
-	value any // as format.Attr has it, or the name of a type that it cannot have
+	value any // as in format.Attr, or the name of an unsupported type
 	elementType
-	// stored are the descriptions and the data as they are in the file; nil unless
-	// they are to be copied.
+	// stored are the encoded parts; empty unless they are to be copied.
 	stored storedAttribute
 }
 
-// storedAttribute are the parts of an attribute in the file.
+// storedAttribute are the encoded parts of an attribute.
 type storedAttribute struct{ datatype, dataspace, data []byte }
 
-// attributes returns the attributes of an object: those of its header in their
-// order, then those of a heap in the order of their names.
+// attributes returns the attributes of an object: first from its header, in their order, then from
+// a heap, sorted by name.
 func (f *file) attributes(o *object) ([]attribute, error) {
 	var all []attribute
 	for i := range o.messages {
@@ -295,7 +293,7 @@ func (f *file) denseAttributes(c cursor) ([]attribute, error) {
 	return all, err
 }
 
-// attribute reads an attribute message.
+// attribute parses an attribute message.
 func (f *file) attribute(c *cursor) (a attribute, err error) {
 	at, version, flags := c.here(), c.u8(), c.u8()
 	if version < 1 || version > 3 {
@@ -303,7 +301,7 @@ func (f *file) attribute(c *cursor) (a attribute, err error) {
 	}
 	sizes := [3]int{c.u16(), c.u16(), c.u16()}
 	if version == 3 {
-		c.skip(1) // the character set of the name
+		c.skip(1) // character set of the name
 	}
 	var parts [3]*cursor // name, datatype, dataspace
 	for i, n := range sizes {
@@ -354,19 +352,19 @@ func (f *file) attribute(c *cursor) (a attribute, err error) {
 	return a, nil
 }
 
-// attributeMemory is what an attribute takes besides its name and its value.
+// attributeMemory is the memory of an attribute besides name and value, in bytes.
 const attributeMemory = 256
 
-// valueMemory is how much values takes of n bytes.
+// valueMemory returns the memory of values of n encoded bytes.
 func (t *elementType) valueMemory(n int64) int64 {
 	if t.class == classText {
-		return 2 * n // with U+FFFD for every byte that is no text
+		return 2 * n // U+FFFD may replace every byte
 	}
 	return 8 * (n / int64(t.size))
 }
 
-// values returns stored elements as an attribute has them: a number, a list of them,
-// a text, or the name of the type where it is neither.
+// values decodes elements as an attribute value: a number, a list of numbers, a text, or the name
+// of any other type.
 func (t *elementType) values(data []byte, list bool) any {
 	switch {
 	case t.class == classText && !list:
@@ -390,7 +388,7 @@ func (t *elementType) values(data []byte, list bool) any {
 	return t.dtype.String() // small floats and complex numbers
 }
 
-// decode decodes elements of at most 8 bytes, one or a list of them, from their bits.
+// decode decodes elements of at most 8 bytes, a list or a single one, from their bits.
 func decode[T any](t *elementType, data []byte, list bool, value func(bits uint64) T) any {
 	values := make([]T, len(data)/t.size)
 	for i := range values {
@@ -402,7 +400,7 @@ func decode[T any](t *elementType, data []byte, list bool, value func(bits uint6
 	return values
 }
 
-// number returns the bytes of an element as a number.
+// number returns the bytes of an element as an integer.
 func (t *elementType) number(element []byte) (n uint64) {
 	for i, b := range element {
 		if t.bigEndian {
@@ -413,8 +411,8 @@ func (t *elementType) number(element []byte) (n uint64) {
 	return n
 }
 
-// shownAttrs returns the attributes as they are shown: one list for all links that
-// lead to the dataset.
+// shownAttrs returns the attributes in the form of format.Attr, one list for all links to the
+// dataset.
 func (d *dataset) shownAttrs() []format.Attr {
 	if d.shown == nil && len(d.attrs) > 0 {
 		d.shown = make([]format.Attr, len(d.attrs))

@@ -6,25 +6,25 @@ import (
 	"slices"
 )
 
-// heap is a fractal heap: messages in blocks that double in size, found through
-// blocks of addresses.
+// heap is a fractal heap: messages in direct blocks of doubling size, found through indirect blocks
+// of addresses.
 type heap struct {
 	f          *file
 	idLength   int
 	checked    bool // direct blocks have checksums
 	width      int64
 	start      int64 // bytes of the smallest direct block
-	maxDirect  int64 // bytes of the largest one
+	maxDirect  int64 // bytes of the largest direct block
 	offsetSize int   // bytes of an offset in the heap
 	sizeSize   int   // bytes of the size of a message
 	root       int64
-	rows       int // of the root, 0 where it is a direct block
+	rows       int // rows of the root, 0 if it is a direct block
 
-	indirect map[int64][]int64 // blocks of addresses that were read
-	verified map[int64]bool    // direct blocks whose checksum is right
+	indirect map[int64][]int64 // indirect blocks, by address
+	verified map[int64]bool    // direct blocks with a valid checksum
 }
 
-// heap reads the header of a fractal heap.
+// heap parses the header of a fractal heap.
 func (f *file) heap(addr int64) (*heap, error) {
 	o, l := f.offsetSize, f.lengthSize
 	c, err := f.cursor(addr, int64(4+1+2+2+1+4+l+o+l+o+8*l+2+l+l+2+2+o+2+4))
@@ -62,11 +62,11 @@ func (f *file) heap(addr int64) (*heap, error) {
 
 func isPower(n int64) bool { return n > 0 && n&(n-1) == 0 }
 
-// log2 is the logarithm of a positive number, rounded down.
+// log2 returns the binary logarithm of a positive number, rounded down.
 func log2(n int64) int { return bits.Len64(uint64(n)) - 1 }
 
-// eachInHeap calls visit with every message of a heap; the records of a B-tree have
-// their ids after some bytes.
+// eachInHeap calls visit with every message of a heap. The records of a B-tree hold the ids, after
+// `before` bytes.
 func (f *file) eachInHeap(heapAddr, treeAddr int64, before int, visit func(*cursor) error) error {
 	h, err := f.heap(heapAddr)
 	if err != nil {
@@ -88,7 +88,7 @@ func (f *file) eachInHeap(heapAddr, treeAddr int64, before int, visit func(*curs
 	})
 }
 
-// get returns the message of an id.
+// get returns the message with an id.
 func (h *heap) get(id []byte) (*cursor, error) {
 	c := &cursor{f: h.f, b: id}
 	first := c.u8()
@@ -118,8 +118,7 @@ func (h *heap) get(id []byte) (*cursor, error) {
 	return h.f.cursor(addr+off-base, size)
 }
 
-// verify checks a direct block, once. Its checksum is that of the block with zeros
-// in its place.
+// verify verifies the checksum of a direct block, once. It is computed with zeros in its own place.
 func (h *heap) verify(addr, size int64) error {
 	if h.verified[addr] {
 		return nil
@@ -145,8 +144,8 @@ func (h *heap) verify(addr, size int64) error {
 	return c.err
 }
 
-// block returns the direct block that holds an offset of the heap, the offset that it
-// begins with, and its size.
+// block returns the direct block that contains an offset of the heap, the offset of its first byte,
+// and its size.
 func (h *heap) block(off int64) (addr, base, size int64, err error) {
 	if h.rows == 0 {
 		return h.root, 0, h.start, nil
@@ -158,8 +157,8 @@ func (h *heap) block(off int64) (addr, base, size int64, err error) {
 		if err != nil {
 			return 0, 0, 0, err
 		}
-		// Rows 0 and 1 have blocks of the smallest size, every row after them
-		// blocks of twice the size: row r begins where its blocks are as many.
+		// Rows 0 and 1 have blocks of the smallest size, every later row has blocks of twice the
+		// size: so row r begins at the size of its own blocks times the width.
 		row, from, size := 0, int64(0), h.start
 		if n := (off - base) / (h.start * h.width); n > 0 {
 			row = log2(n) + 1
@@ -179,7 +178,7 @@ func (h *heap) block(off int64) (addr, base, size int64, err error) {
 	}
 }
 
-// addresses returns the addresses in a block of them.
+// addresses returns the addresses in an indirect block.
 func (h *heap) addresses(addr int64, rows int) ([]int64, error) {
 	if a, ok := h.indirect[addr]; ok {
 		return a, nil

@@ -9,11 +9,10 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// maxBlock is the most bytes of a block of an index: several times what writers make
-// of it.
+// maxBlock bounds the bytes of a block of an index: several times the size that writers use.
 const maxBlock = 4 << 20
 
-// load reads a block of an index. It serves several goroutines.
+// load reads a block of an index. Several goroutines may call it.
 func (f *file) load(addr, n int64) (*cursor, error) {
 	off, err := f.offset(addr, n)
 	if err != nil {
@@ -26,8 +25,7 @@ func (f *file) load(addr, n int64) (*cursor, error) {
 	return &cursor{f: f, b: b, off: off}, err
 }
 
-// block returns a block of an index. check checks it, where it is not among those
-// that were used last.
+// block returns a block of an index. check verifies it unless it is cached.
 func (d *decoder) block(f *file, addr, n int64, check func(*cursor) error) (*cursor, error) {
 	if b := d.blocks.get(addr); b != nil {
 		return &cursor{f: f, b: b, off: f.base + addr}, nil
@@ -43,7 +41,7 @@ func (d *decoder) block(f *file, addr, n int64, check func(*cursor) error) (*cur
 	return &cursor{f: f, b: c.b, off: c.off}, nil
 }
 
-// signed checks the signature and the checksum of a block.
+// signed returns a check of the signature and the checksum of a block.
 func signed(signature string) func(*cursor) error {
 	return func(c *cursor) error { return c.verify(signature) }
 }
@@ -56,9 +54,8 @@ type absent struct{}
 
 func (absent) find(*decoder, []int64) (chunk, error) { return chunk{addr: none}, nil }
 
-// tree1Index is a B-tree of version 1. The key of a chunk is its size, the mask of
-// filters and its first element by axis; keys of inner nodes are those of the first
-// chunk below.
+// tree1Index is a version-1 B-tree. The key of a chunk is its size, the filter mask and its first
+// element by axis; the key of an inner entry is the key of its first chunk.
 type tree1Index struct {
 	f     *file
 	root  int64
@@ -85,7 +82,7 @@ func (x *tree1Index) find(d *decoder, at []int64) (chunk, error) {
 		if c.err != nil {
 			return chunk{}, c.err
 		}
-		// The last entry whose key does not come after the chunk.
+		// Find the last entry whose key is not after the chunk.
 		i := sort.Search(n, func(i int) bool { return x.compare(entries[i*entry:], at) > 0 }) - 1
 		if i < 0 || found == 0 && x.compare(entries[i*entry:], at) != 0 {
 			return chunk{addr: none}, nil
@@ -100,7 +97,7 @@ func (x *tree1Index) find(d *decoder, at []int64) (chunk, error) {
 	}
 }
 
-// compare compares the place of a key with another one.
+// compare compares the place in a key with a place in the grid.
 func (x *tree1Index) compare(key []byte, at []int64) int {
 	for j, i := range at {
 		if v := cmp.Compare(binary.LittleEndian.Uint64(key[8+8*j:]), uint64(i*x.chunk[j])); v != 0 {
@@ -110,7 +107,7 @@ func (x *tree1Index) compare(key []byte, at []int64) int {
 	return 0
 }
 
-// node returns a node, whose keys are in order.
+// node returns a node and checks that its keys are in order.
 func (x *tree1Index) node(d *decoder, addr int64) (*cursor, error) {
 	if d.blocks.get(addr) != nil {
 		return d.block(x.f, addr, 0, nil)
@@ -145,14 +142,14 @@ func (x *tree1Index) node(d *decoder, addr int64) (*cursor, error) {
 	})
 }
 
-// entry is how an index other than a B-tree of version 1 has chunks.
+// entry is the form of a chunk in all indexes except version-1 B-trees.
 type entry struct {
 	filtered   bool // with size and mask
 	sizeSize   int  // bytes of the size
 	chunkBytes int64
 }
 
-// bytes is the size of an entry.
+// bytes returns the size of an entry.
 func (e *entry) bytes(f *file) int {
 	if e.filtered {
 		return f.offsetSize + e.sizeSize + 4
@@ -160,7 +157,7 @@ func (e *entry) bytes(f *file) int {
 	return f.offsetSize
 }
 
-// read reads an entry.
+// read parses an entry.
 func (e *entry) read(c *cursor) (chunk, error) {
 	ch := chunk{addr: c.address(), size: e.chunkBytes}
 	if e.filtered {
@@ -169,13 +166,13 @@ func (e *entry) read(c *cursor) (chunk, error) {
 	return ch, c.err
 }
 
-// tree2Index is a B-tree of version 2, whose records end with the place of a chunk.
+// tree2Index is a version-2 B-tree whose records end with the place of a chunk.
 type tree2Index struct {
 	entry
 	t *tree2
 }
 
-// The types of B-trees of version 2 that list chunks.
+// The types of version-2 B-trees of chunks.
 const (
 	tree2Plain    = 10
 	tree2Filtered = 11
@@ -206,7 +203,7 @@ func (x *tree2Index) find(d *decoder, at []int64) (chunk, error) {
 	}
 }
 
-// compare compares the place of a record with another one.
+// compare compares the place in a record with a place in the grid.
 func (x *tree2Index) compare(recs []byte, i int, at []int64) int {
 	place := recs[(i+1)*x.t.recordSize-8*len(at):]
 	for j, v := range at {
@@ -217,7 +214,7 @@ func (x *tree2Index) compare(recs []byte, i int, at []int64) int {
 	return 0
 }
 
-// node returns the records of a node, which are in order, and what follows them.
+// node returns the records of a node, checked to be in order, and the part after them.
 func (x *tree2Index) node(d *decoder, addr int64, depth, records, rank int) (recs []byte, children *cursor, err error) {
 	t := x.t
 	c, err := d.block(t.f, addr, t.nodeSize(depth, records), func(c *cursor) error {
@@ -242,12 +239,12 @@ func (x *tree2Index) node(d *decoder, addr int64, depth, records, rank int) (rec
 	return recs, c, c.err
 }
 
-// grid numbers chunks.
+// grid numbers the chunks of a dataset.
 type grid []int64 // strides by axis
 
-// newGrid numbers the chunks of a dataset in C order, the axis first coming before
-// the others. It reports false where there are too many of them. count is that of
-// all, or of those of one position of the first axis where that has no limit.
+// newGrid numbers the chunks of a dataset in C order, with axis first as the slowest. ok is false
+// if there are too many chunks. count is the number of chunks, or, if axis first is unlimited, the
+// number per position of that axis.
 func newGrid(space *dataspace, chunk tensor.Shape, first int) (g grid, count int64, ok bool) {
 	g, count = make(grid, len(chunk)), 1
 	for j := len(chunk) - 1; j >= 0; j-- {
@@ -266,11 +263,10 @@ func newGrid(space *dataspace, chunk tensor.Shape, first int) (g grid, count int
 	return g, count, true
 }
 
-// chunks is how many chunks an axis has.
+// chunks returns the number of chunks of an axis.
 func chunks(n, chunk int64) int64 { return n/chunk + min(1, n%chunk) }
 
-// number returns the number of the chunk at a place, and false for one that is too
-// large for any index.
+// number returns the number of the chunk at a place; ok is false if it is too large for any index.
 func (g grid) number(at []int64) (n int64, ok bool) {
 	for j, i := range at {
 		if i > math.MaxInt64>>2/max(1, g[j]) {
@@ -283,7 +279,7 @@ func (g grid) number(at []int64) (n int64, ok bool) {
 	return n, true
 }
 
-// implicitIndex is that of chunks that lie one after the other.
+// implicitIndex is the index of contiguous chunks.
 type implicitIndex struct {
 	grid
 	addr, chunkBytes int64
@@ -298,22 +294,22 @@ func (x *implicitIndex) find(_ *decoder, at []int64) (chunk, error) {
 	return chunk{addr: x.addr + off, size: x.chunkBytes}, nil
 }
 
-// singleIndex is that of a dataset with one chunk.
+// singleIndex is the index of a dataset with one chunk.
 type singleIndex chunk
 
 func (x singleIndex) find(*decoder, []int64) (chunk, error) { return chunk(x), nil }
 
-// fixedIndex is an array with an entry for every chunk, in pages where it is long.
+// fixedIndex is an array with an entry for every chunk, in pages if it is long.
 type fixedIndex struct {
 	entry
 	grid
 	f       *file
 	entries int64
-	page    int64 // entries of a page
-	addr    int64 // of the entries
+	page    int64 // entries per page
+	addr    int64 // address of the entries
 }
 
-// fixedIndex reads the header of a fixed array.
+// fixedIndex parses the header of a fixed array.
 func (f *file) fixedIndex(addr int64, e entry, g grid, count int64) (index, error) {
 	c, err := f.verified(addr, int64(4+1+1+1+1+f.lengthSize+f.offsetSize+4), "FAHD")
 	if err != nil {
@@ -377,23 +373,23 @@ func (x *fixedIndex) find(d *decoder, at []int64) (chunk, error) {
 	return x.read(c)
 }
 
-// extensibleIndex is an array that grows: its first entries are in the index block,
-// the others in data blocks, of which each super block has twice as many entries as
-// the one before. The first super blocks are part of the index block.
+// extensibleIndex is a growing array: its first entries are in the index block, the others in data
+// blocks. Each super block holds twice as many entries as the one before. The first super blocks
+// are part of the index block.
 type extensibleIndex struct {
 	entry
 	grid
 	f          *file
-	bits       int   // of the largest number of entries
+	bits       int   // bits of the maximum number of entries
 	inIndex    int64 // entries in the index block
 	minBlock   int64 // entries of the smallest data block
-	minPointer int64 // data blocks of the smallest super block
-	page       int64 // entries of a page
-	entries    int64 // up to the last one that was set
-	addr       int64 // of the index block
+	minPointer int64 // minimum data blocks of a super block
+	page       int64 // entries per page
+	entries    int64 // up to the last entry that was set
+	addr       int64 // address of the index block
 }
 
-// extensibleIndex reads the header of an extensible array.
+// extensibleIndex parses the header of an extensible array.
 func (f *file) extensibleIndex(addr int64, e entry, g grid) (index, error) {
 	c, err := f.verified(addr, int64(12+6*f.lengthSize+f.offsetSize+4), "EAHD")
 	if err != nil {
@@ -445,7 +441,7 @@ func (x *extensibleIndex) find(d *decoder, at []int64) (chunk, error) {
 	}
 	c.skip(int(x.inIndex * size))
 	n -= x.inIndex
-	// Super block u has 2^u times the entries of the smallest data block.
+	// Super block u holds 2^u times the entries of the smallest data block.
 	u := log2(n/x.minBlock + 1)
 	n -= x.minBlock * (1<<u - 1)
 	length := x.minBlock << ((u + 1) / 2) // entries of a data block
@@ -455,7 +451,7 @@ func (x *extensibleIndex) find(d *decoder, at []int64) (chunk, error) {
 		return missing, nil
 	}
 	if u < inside {
-		before := 0 // data blocks of the super blocks before
+		before := 0 // data blocks of the earlier super blocks
 		for v := range u {
 			before += 1 << (v / 2)
 		}
@@ -467,7 +463,7 @@ func (x *extensibleIndex) find(d *decoder, at []int64) (chunk, error) {
 	if c.err != nil || super == none {
 		return missing, c.err
 	}
-	var bitmap int64 // bytes of the pages of a data block
+	var bitmap int64 // bytes of the page bitmap of a data block
 	if length > x.page {
 		bitmap = chunks(length/x.page, 8)
 	}
@@ -485,8 +481,8 @@ func (x *extensibleIndex) find(d *decoder, at []int64) (chunk, error) {
 	return x.inBlock(d, addr, length, i, pages[block*bitmap:][:bitmap])
 }
 
-// inBlock returns entry i of a data block. pages has a bit for every page that is
-// there; nil where all are.
+// inBlock returns entry i of a data block. pages has a bit for every page that exists; nil means
+// all.
 func (x *extensibleIndex) inBlock(d *decoder, addr, length, i int64, pages []byte) (chunk, error) {
 	if addr == none {
 		return chunk{addr: none}, nil
