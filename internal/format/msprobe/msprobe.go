@@ -1,11 +1,10 @@
-// Package msprobe reads what Ascend's msprobe writes beside the tensors of a run:
-// dump.json or debug.json with the calls of the framework's functions and modules in
-// execution order, each with what went in and came out; stack.json with the lines of
-// the script behind them, and construct.json with the modules around them. The
-// tensors themselves are files of others.
+// Package msprobe reads the files that Ascend's msprobe writes beside the tensors of a run:
+// dump.json or debug.json with the calls of the framework's functions and modules in execution
+// order and their inputs and outputs; stack.json with their lines in the script; construct.json
+// with the modules around them. The tensors are separate files.
 //
-// The form is that of the sources of msprobe (core/data_dump). The files are written
-// by Python's json, which has NaN, Infinity and -Infinity.
+// The form is from the sources of msprobe (core/data_dump). The files are written by Python's json,
+// which has NaN, Infinity and -Infinity.
 package msprobe
 
 import (
@@ -23,7 +22,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// The names of the files, and of the folder with the tensors beside them.
+// The names of the files, and of the folder with the tensors.
 const (
 	DumpName      = "dump.json"
 	DebugName     = "debug.json"
@@ -32,17 +31,17 @@ const (
 	TensorFolder  = "dump_tensor_data"
 )
 
-// The tasks that a dump was made for; there are others.
+// Two of the tasks of a dump; there are others.
 const (
 	TensorTask     = "tensor"
 	StatisticsTask = "statistics"
 )
 
-// HeadBytes is how many bytes of a file show whether it is a dump.json.
+// HeadBytes is the number of leading bytes that show whether a file is a dump.json.
 const HeadBytes = 4 << 10
 
-// IsDump reports whether a file begins as a dump.json does, whatever its name is: an
-// object with a task and a level in front of its data.
+// IsDump reports whether a file begins like a dump.json, whatever its name: an object with a task
+// and a level before its data.
 func IsDump(head []byte) bool {
 	in := json.NewDecoder(bytes.NewReader(head))
 	has := make(map[string]bool)
@@ -70,8 +69,8 @@ func IsDump(head []byte) bool {
 	}
 }
 
-// SideName is the name of a file beside a list of calls that has another name than
-// dump.json: the same is added to both, as in dump (1).json and stack (1).json.
+// SideName returns the name of a file beside a renamed dump.json: both have the same addition, as
+// in dump (1).json and stack (1).json.
 func SideName(list, name string) string {
 	const dump = "dump"
 	if list == DumpName || list == DebugName {
@@ -85,71 +84,70 @@ func SideName(list, name string) string {
 	return list[:i] + stem + list[i+len(dump):]
 }
 
-// Header is what dump.json says about all calls.
+// Header is the part of dump.json about all calls.
 type Header struct {
 	Task      string // tensor, statistics, ...
-	Level     string // L0, L1, L2, mix, debug; empty where the file does not say
-	Framework string // pytorch, mindspore, mindtorch; empty where the file does not say
+	Level     string // L0, L1, L2, mix, debug; empty if the file does not record it
+	Framework string // pytorch, mindspore, mindtorch; empty if the file does not record it
 }
 
 // Entry is a call of a function or module, or the gradients of a module's parameters.
 type Entry struct {
-	// API names the call, such as Functional.relu.0.forward.
+	// API is the name of the call, such as Functional.relu.0.forward.
 	API string
-	// Recomputed is set for a forward call in the backward pass.
+	// Recomputed: a forward call in the backward pass.
 	Recomputed bool
-	// Leaves are its values: inputs, parameters, outputs, gradients of parameters.
+	// Leaves are the values of the call: inputs, parameters, outputs, gradients of parameters.
 	Leaves []Leaf
 }
 
-// Leaf is a value of a call: a tensor, something else, or None.
+// Leaf is a value of a call: a tensor, another value, or None.
 type Leaf struct {
-	// Name is that of the value in a run, such as Functional.relu.0.forward.input.0.
+	// Name is the name of the value in a run, such as Functional.relu.0.forward.input.0.
 	Name string
 	Kind tensor.Kind
-	// Index is the place among the values of the kind that are not in one another:
-	// arguments with a name come after those without. Path are the place or the key,
-	// and those inside it, with dots between.
+	// Index is the position among the outermost values of the kind: named arguments come after
+	// positional ones. Path are the position or key, and the positions or keys inside it, joined by
+	// dots.
 	Index int
 	Path  string
-	// Tensor is nil for what is none, Value for a tensor and for None.
+	// Tensor is nil if the value is not a tensor. Value is nil for a tensor and for None.
 	Tensor *Tensor
 	Value  *Value
 	// P2P is set for the tensor of one of several sends and receives in a call.
 	P2P *P2P
 }
 
-// P2P is what batch_isend_irecv does with a tensor.
+// P2P is a send or receive of batch_isend_irecv.
 type P2P struct {
 	Op        string // isend or irecv
-	Peer, Tag int    // the rank that it goes to or comes from
+	Peer, Tag int    // the other rank, and the tag
 }
 
 // Tensor describes a tensor.
 type Tensor struct {
-	Type  string // of the framework, such as torch.Tensor
-	DType string // as the framework has it: torch.float16, Float16
+	Type  string // type in the framework, such as torch.Tensor
+	DType string // in the spelling of the framework: torch.float16, Float16
 	Shape tensor.Shape
-	// Max, Min, Mean and Norm are those of the elements, of complex ones of their
-	// absolute values.
+	// Max, Min, Mean and Norm are statistics of the elements, or of the absolute values of complex
+	// elements.
 	Max, Min, Mean, Norm Number
-	// Finite are the extremes of the finite elements, which newer writers add where Max or
-	// Min is not finite; nil for none.
+	// Finite are the extremes of the finite elements, which newer writers add if Max or Min is not
+	// finite; nil for none.
 	Finite *Extremes
-	// Digest is the CRC-32 of the elements in 8 hexadecimal digits, or 0x with 16 of
-	// another sum; empty for none.
+	// Digest is the CRC-32 of the elements in 8 hexadecimal digits, or another sum as 0x and 16
+	// digits; empty for none.
 	Digest string
-	// RequiresGrad is nil where the file does not say.
+	// RequiresGrad is nil if the file does not record it.
 	RequiresGrad *bool
-	// DataName is the file with the elements, empty for none. It comes from the file
-	// and may hold anything.
+	// DataName is the file with the elements, empty for none. It comes from the file and may hold
+	// any text.
 	DataName string
-	// Odd says what in the file cannot be said of a tensor, and was left out; empty for
-	// nothing.
+	// Odd describes the first invalid member of the tensor, which was left out; empty for none.
 	Odd string
 }
 
-// Numbers are Max, Min, Mean and Norm.
+// Numbers returns Max, Min, Mean and Norm.
 func (t *Tensor) Numbers() [4]Number { return [4]Number{t.Max, t.Min, t.Mean, t.Norm} }
 
 // Extremes are the largest and the smallest of some elements.
@@ -159,31 +157,30 @@ type Extremes struct {
 
 // Number is a statistic of a tensor.
 type Number struct {
-	// Kind is Invalid for one that is absent; Null, Bool, Number or String.
+	// Kind is Invalid if absent; otherwise Null, Bool, Number or String.
 	Kind jsonpos.Kind
-	// Int is set for a number that is written as a whole one.
+	// Int: the number is written as an integer.
 	Int bool
-	// Value is that of a number or, as 0 or 1, of a boolean.
+	// Value is the number, or 0 or 1 for a boolean.
 	Value float64
-	// Text is that of a string.
+	// Text is the string.
 	Text string
 }
 
-// Value is a value that is no tensor.
+// Value is a value other than a tensor.
 type Value struct {
 	Type string // such as int
-	// Kind is what the value is in the file, and Text what Python's str makes of it.
+	// Kind is the kind of the value in the file, Text the value as Python's str prints it.
 	Kind jsonpos.Kind
 	Text string
-	// Group are the ranks of a process group, in their order in it; nil for what is none.
-	// Groups of the same ranks share them.
+	// Group are the ranks of a process group, in their order; nil for other values. Groups with the
+	// same ranks share the slice.
 	Group []int
-	// Odd says what in the file cannot be said of a value, and was left out; empty for
-	// nothing.
+	// Odd describes the first invalid member of the value, which was left out; empty for none.
 	Odd string
 }
 
-// NumberOr is the number that a value is, or another one if it is none.
+// NumberOr returns the value if it is a number, otherwise other.
 func (l *Leaf) NumberOr(other float64) float64 {
 	if l.Value != nil && l.Value.Kind == jsonpos.Number {
 		if v, err := strconv.ParseFloat(l.Value.Text, 64); err == nil {
@@ -193,16 +190,15 @@ func (l *Leaf) NumberOr(other float64) float64 {
 	return other
 }
 
-// IsModule reports whether an API is the call of a module, which other calls are
-// inside of.
+// IsModule reports whether an API is the call of a module, which contains other calls.
 func IsModule(api string) bool {
 	return strings.HasPrefix(api, "Module.") || strings.HasPrefix(api, "Cell.")
 }
 
-// dtypePrefix stands before the types of PyTorch.
+// dtypePrefix is the prefix of PyTorch's types.
 const dtypePrefix = "torch."
 
-// ElementType is the element type, Undefined for one that is not known.
+// ElementType returns the element type, Undefined if unknown.
 func (t *Tensor) ElementType() tensor.DType {
 	word := strings.TrimPrefix(t.DType, dtypePrefix)
 	if strings.HasPrefix(word, "float8_e8m0") {
@@ -213,25 +209,25 @@ func (t *Tensor) ElementType() tensor.DType {
 }
 
 const (
-	// maxFile is how large a file may be, in bytes.
+	// maxFile is the maximum size of a file, in bytes.
 	maxFile = 1 << 30
-	// A value is taken to need leafMemory besides its name. All of them may need
-	// memoryFactor times the bytes of the file up to there, and freeMemory.
+	// A value is estimated to need leafMemory bytes besides its name. All values may need
+	// memoryFactor times the bytes of the file read so far, plus freeMemory.
 	leafMemory   = 256
 	memoryFactor = 5
 	freeMemory   = 16 << 20
-	// maxRank is how many dimensions a tensor may have.
+	// maxRank is the maximum number of dimensions.
 	maxRank = 32
 )
 
-// CutError is the error of a file that is damaged behind whole entries: those, which
-// each was called with, are good.
+// CutError is the error of a file with complete entries before the damage: these entries, for which
+// each was called, are valid.
 type CutError struct {
 	Entries int
 	Err     error
 }
 
-// Error says what is wrong and how many entries stand before it.
+// Error describes the damage and counts the entries before it.
 func (e *CutError) Error() string { return e.Text().EN }
 
 // Text is the error in both languages.
@@ -239,13 +235,12 @@ func (e *CutError) Text() lang.Text {
 	return lang.Say("%v; the %d whole entries before it are used", e.Err, e.Entries).Text()
 }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the error of the damage.
 func (e *CutError) Unwrap() error { return e.Err }
 
-// Read reads dump.json or debug.json, and calls each with every entry in the order of
-// the file, which is that of the execution. A *CutError leaves those before the damage
-// good; with any other error nothing of the file is. Memory is that of the largest
-// entry.
+// Read reads dump.json or debug.json and calls each with every entry in the order of the file, the
+// execution order. After a *CutError the entries before the damage are valid; after any other error
+// none is. Memory is proportional to the largest entry.
 func Read(in io.Reader, each func(*Entry)) (Header, error) {
 	r := &reader{Reader: jsonpos.NewReader(in, maxFile), each: each}
 	r.Python = true
@@ -286,7 +281,7 @@ type reader struct {
 	entries int
 	leaves  int
 	memory  int64 // of the leaves
-	// words are texts that occur again and again, groups ranks that do.
+	// words caches repeated texts, groups repeated lists of ranks.
 	words  map[string]string
 	groups map[string][]int
 }
@@ -308,7 +303,7 @@ func (r *reader) document() error {
 	})
 }
 
-// text reads a text, or null for none.
+// text reads a text; null is the empty text.
 func (r *reader) text(to *string) error {
 	switch r.Kind() {
 	case jsonpos.Null:
@@ -321,7 +316,7 @@ func (r *reader) text(to *string) error {
 	return r.Unexpected("a text")
 }
 
-// word reads a text of which there are few different ones.
+// word reads a text with few distinct values, and shares equal ones.
 func (r *reader) word(to *string) error {
 	var text string
 	if err := r.text(&text); err != nil {
@@ -334,14 +329,14 @@ func (r *reader) word(to *string) error {
 	if r.words == nil {
 		r.words = make(map[string]string)
 	}
-	if len(r.words) < 1000 { // a file that is no dump may have any number of them
+	if len(r.words) < 1000 { // a file that is not a dump may have any number of words
 		r.words[text] = text
 	}
 	*to = text
 	return nil
 }
 
-// sameGroup returns the ranks of a group, those of the first that had them.
+// sameGroup returns the cached ranks of a group.
 func (r *reader) sameGroup(key string, ranks []int) []int {
 	if same, ok := r.groups[key]; ok {
 		return same
@@ -354,8 +349,8 @@ func (r *reader) sameGroup(key string, ranks []int) []int {
 	return ranks
 }
 
-// sections are the members of an entry with values, in the order in which the values
-// count: what kind those are, and what stands for it in their names.
+// sections are the members of an entry with values, in the order in which values are counted, with
+// the kind of the values and the word in their names.
 var sections = []section{
 	{"input_args", tensor.Input, "input"},
 	{"input", tensor.Input, "input"},
@@ -370,14 +365,14 @@ type section struct {
 	word string
 }
 
-// The ends of the names of entries that have no such members.
+// Parts of the names of entries without sections.
 const (
 	gradients = ".parameters_grad"
 	debugEnd  = ".debug"
 	debugGrad = ".debug_grad"
 )
 
-// entry reads what was called and what with.
+// entry reads one entry of "data".
 func (r *reader) entry(api string) error {
 	e := &Entry{API: api}
 	var err error
@@ -440,8 +435,8 @@ func sortLeaves(leaves []Leaf, sectionOf []int) {
 	copy(leaves, sorted)
 }
 
-// number gives values their index: those with a number have it, those with a name the
-// next ones.
+// number sets the index of values: numbered values keep their number, named values get the next
+// ones.
 func number(leaves []Leaf) {
 	next := map[tensor.Kind]int{}
 	named := map[string]int{}
@@ -476,7 +471,7 @@ func (r *reader) gradients(e *Entry) error {
 		if err := r.value(at); err != nil {
 			return err
 		}
-		if len(e.Leaves) == first+1 { // the only one has no number
+		if len(e.Leaves) == first+1 { // a single gradient has no number
 			l := &e.Leaves[first]
 			l.Path = strings.TrimSuffix(l.Path, ".0")
 			l.setName(e.API)

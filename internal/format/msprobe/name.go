@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Name is the name of a call, or of values that are dumped apart, in its parts.
+// Name is the parsed name of a call, or of values that are dumped apart.
 //
 //	Functional.relu.0.backward                {Functional.relu 0 backward}
 //	Module.fc1.Linear.forward.0               {Module.fc1.Linear 0 forward}
 //	Module.fc1.Linear.parameters_grad         {Module.fc1.Linear "" parameters_grad}
 type Name struct {
-	// Callee is the name without number and direction; a name of another form as a whole.
+	// Callee is the name without number and direction; the whole name if it has another form.
 	Callee string
 	// Number counts the calls of one callee and direction, empty for none.
 	Number string
@@ -34,12 +34,12 @@ const (
 
 var directions = []Direction{Forward, Backward, Gradients, Debug, DebugGrad}
 
-// IsBackward reports whether a call belongs to the backward pass, gradients of parameters
-// included.
+// IsBackward reports whether a call belongs to the backward pass, including gradients of
+// parameters.
 func (d Direction) IsBackward() bool { return d == Backward || d == Gradients }
 
-// ParseName reads the name of a call: functions have the number before the direction, modules
-// behind it. The gradients of parameters may have no number.
+// ParseName parses the name of a call: functions have the number before the direction, modules
+// after it. The gradients of parameters may have no number.
 func ParseName(api string) Name {
 	words := strings.Split(api, ".")
 	number, direction := len(words)-2, len(words)-1
@@ -58,8 +58,8 @@ func ParseName(api string) Name {
 	return Name{Callee: api}
 }
 
-// In is the name of the same call in another direction. Gradients of parameters count steps, if
-// anything; they belong to the first call.
+// In returns the name of the same call in another direction. Gradients of parameters count steps,
+// if anything, and belong to the first call.
 func (n Name) In(direction Direction) string {
 	number := n.Number
 	if n.Direction == Gradients {
@@ -71,7 +71,7 @@ func (n Name) In(direction Direction) string {
 	return n.Callee + "." + number + "." + string(direction)
 }
 
-// Class is the class of a module, such as Linear; empty for a function.
+// Class returns the class of a module, such as Linear; empty for a function.
 func (n Name) Class() string {
 	if !IsModule(n.Callee) {
 		return ""
@@ -83,8 +83,8 @@ func (n Name) Class() string {
 	return words[len(words)-1]
 }
 
-// Function is the name of a function without its family, such as relu of Functional.relu; empty
-// for a module.
+// Function returns the name of a function without its family: relu for Functional.relu; empty for a
+// module.
 func (n Name) Function() string {
 	if IsModule(n.Callee) {
 		return ""

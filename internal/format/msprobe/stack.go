@@ -9,17 +9,16 @@ import (
 	"dumptool/internal/jsonpos"
 )
 
-// Stack is the lines of Python behind a call, the innermost first.
+// Stack are the lines of Python of a call, the innermost first.
 type Stack struct {
-	// Lines are as the file has them: File PATH, line N, in FUNCTION, \n SOURCE.
+	// Lines have the form of the file: File PATH, line N, in FUNCTION, \n SOURCE.
 	Lines []string
-	// Script is the first of them that is not in a library, as FILE:LINE; empty for
-	// none.
+	// Script is the first line outside of libraries, as FILE:LINE; empty for none.
 	Script string
 }
 
-// ReadStack reads stack.json and returns the stacks of the calls by their names. The
-// file has them by those names, or in groups of several calls with the same lines.
+// ReadStack reads stack.json and returns the stacks by names of calls. The file has one entry for
+// each name, or for each group of calls with the same lines.
 func ReadStack(in io.Reader) (map[string]*Stack, error) {
 	r := newSideReader(in)
 	stacks := make(map[string]*Stack)
@@ -72,7 +71,7 @@ func newSideReader(in io.Reader) sideReader {
 	return sideReader{r}
 }
 
-// texts reads an array of texts; what is none is passed over.
+// texts reads an array of texts and skips other values.
 func (r sideReader) texts() (all []string, err error) {
 	if r.Kind() != jsonpos.Array {
 		return nil, r.Skip()
@@ -88,13 +87,13 @@ func (r sideReader) texts() (all []string, err error) {
 	return all, err
 }
 
-// stackLine is a line of a stack.
+// stackLine matches a line of a stack.
 var stackLine = regexp.MustCompile(`^\s*File "?([^"\n]+?)"?, line ([0-9]+)`)
 
-// libraries are folders that no script of the user lies in.
+// libraries are folders of libraries, not of the user's scripts.
 var libraries = []string{"site-packages", "dist-packages"}
 
-// scriptLine is the first line that is in no library, else the first one.
+// scriptLine returns the first line outside of libraries, else the first line.
 func scriptLine(lines []string) string {
 	first := ""
 	for _, line := range lines {
@@ -117,14 +116,14 @@ func scriptLine(lines []string) string {
 	return first
 }
 
-// Parents are the modules that calls and modules are in, by the names of those.
+// Parents maps calls and modules to the module around them.
 type Parents map[string]string
 
-// microSteps is the key of construct.json that is no call.
+// microSteps is the only key of construct.json that is not a call.
 const microSteps = "megatron_micro_step_number"
 
-// ReadConstruct reads construct.json: the module around every call, or null; in a list
-// with the number of the step where there are several of them.
+// ReadConstruct reads construct.json: for every call the module around it, or null, or a list of
+// the module and the number of the micro step.
 func ReadConstruct(in io.Reader) (Parents, error) {
 	r := newSideReader(in)
 	parents := make(Parents)
@@ -162,10 +161,10 @@ func ReadConstruct(in io.Reader) (Parents, error) {
 	return parents, nil
 }
 
-// maxDepth is how many modules may be around a call.
+// maxDepth bounds the modules around a call.
 const maxDepth = 100
 
-// Modules are the modules around a call, the outermost first.
+// Modules returns the modules around a call, the outermost first.
 func (p Parents) Modules(api string) []string {
 	var all []string
 	for parent := p[api]; parent != "" && len(all) < maxDepth && !slices.Contains(all, parent); parent = p[parent] {

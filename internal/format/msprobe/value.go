@@ -11,15 +11,15 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// place is where a value stands in an entry.
+// place is the position of a value in an entry.
 type place struct {
 	entry *Entry
 	kind  tensor.Kind
-	name  string // of what it is in
+	name  string // name of the entry or section
 	path  string
 }
 
-// in is the place of a value inside this one.
+// in returns the place of a value inside this one.
 func (p *place) in(key string) *place {
 	inner := *p
 	if inner.path != "" {
@@ -29,7 +29,7 @@ func (p *place) in(key string) *place {
 	return &inner
 }
 
-// setName names a leaf after what it is in.
+// setName sets the name of a leaf in an entry or section.
 func (l *Leaf) setName(in string) {
 	l.Name = in
 	if l.Path != "" {
@@ -48,8 +48,8 @@ func (r *reader) add(p *place, l Leaf) error {
 	return nil
 }
 
-// value reads a value: None, a list, a dict, or one leaf. A leaf is an object whose
-// first member is its type.
+// value reads a value: None, a list, a dict, or a leaf. A leaf is an object whose first member is
+// its type.
 func (r *reader) value(p *place) error {
 	switch r.Kind() {
 	case jsonpos.Null:
@@ -92,8 +92,7 @@ func (r *reader) object(p *place) error {
 	return r.add(p, l.leaf())
 }
 
-// describe gives the tensor in a leaf, which is the last that was read, what the leaf
-// says of it.
+// describe adds the members of the leaf to the tensor inside it, which was read last.
 func (l *leaf) describe(leaves []Leaf) {
 	if len(leaves) == 0 {
 		return
@@ -107,14 +106,14 @@ func (l *leaf) describe(leaves []Leaf) {
 	}
 }
 
-// leaf is a leaf that is being read.
+// leaf collects the members of a leaf.
 type leaf struct {
 	*reader
 	Tensor
 	value    Value
 	p2p      P2P
-	hasShape bool // it is a tensor
-	inner    bool // the leaf is what is in it
+	hasShape bool // the leaf is a tensor
+	inner    bool // the leaf contains a tensor
 }
 
 func (l *leaf) leaf() Leaf {
@@ -174,7 +173,7 @@ func (l *leaf) member(key string) error {
 	return l.Skip()
 }
 
-// shape reads the dimensions of a tensor. With one that is none the shape is not known.
+// shape reads the dimensions of a tensor. With an invalid dimension the shape is unknown.
 func (l *leaf) shape() error {
 	if l.Reader.Kind() != jsonpos.Array {
 		return l.odd("shape", "a list")
@@ -206,11 +205,10 @@ func (l *leaf) shape() error {
 	return err
 }
 
-// maxGroup is how many ranks a group may have.
+// maxGroup is the maximum number of ranks in a group.
 const maxGroup = 1 << 20
 
-// group reads the ranks of a process group. With one that is none the group is not
-// known.
+// group reads the ranks of a process group. With an invalid rank the group is unknown.
 func (l *leaf) group() error {
 	const wanted = "a list of different ranks"
 	if l.Reader.Kind() != jsonpos.Array {
@@ -242,7 +240,7 @@ func (l *leaf) group() error {
 	return err
 }
 
-// whole reads a whole number.
+// whole reads a non-negative integer.
 func (l *leaf) whole(member string, to *int) error {
 	if l.Reader.Kind() != jsonpos.Number {
 		return l.odd(member, "a whole number")
@@ -256,13 +254,13 @@ func (l *leaf) whole(member string, to *int) error {
 	return err
 }
 
-// odd passes over the value of a member that is none of those that are wanted.
+// odd skips and reports the value of a member with a wrong type.
 func (l *leaf) odd(member, wanted string) error {
 	l.Odd = cmp.Or(l.Odd, fmt.Sprintf("%s at offset %d, want %s", member, l.Offset(), wanted))
 	return l.Skip()
 }
 
-// number reads a statistic.
+// finite returns the extremes of the finite elements, to be set.
 func (l *leaf) finite() *Extremes {
 	if l.Finite == nil {
 		l.Finite = new(Extremes)
@@ -283,7 +281,7 @@ func (l *leaf) number(to *Number) error {
 	return nil
 }
 
-// newNumber is a statistic as the file has it.
+// newNumber converts a scalar of the file.
 func newNumber(kind jsonpos.Kind, text string) Number {
 	n := Number{Kind: kind}
 	switch kind {
@@ -294,7 +292,7 @@ func newNumber(kind jsonpos.Kind, text string) Number {
 			n.Value = 1
 		}
 	case jsonpos.Number:
-		n.Value, _ = strconv.ParseFloat(text, 64) // of what is too large infinity
+		n.Value, _ = strconv.ParseFloat(text, 64) // too large a number becomes infinity
 		n.Int = !strings.ContainsAny(text, ".eEnN")
 	}
 	return n
@@ -309,7 +307,7 @@ func (l *leaf) bool(to **bool) error {
 	return err
 }
 
-// python writes a value as Python's str does, inside of others as its repr does.
+// python prints a value like Python's str, nested values like repr.
 func (l *leaf) python(w *strings.Builder, inside bool) error {
 	switch l.Reader.Kind() {
 	case jsonpos.Array:
@@ -349,7 +347,7 @@ func (l *leaf) python(w *strings.Builder, inside bool) error {
 	return nil
 }
 
-// pythonText is what str makes of a value that json has read.
+// pythonText prints a scalar like Python's str.
 func pythonText(kind jsonpos.Kind, text string) string {
 	switch {
 	case kind == jsonpos.Null:
@@ -371,7 +369,7 @@ func pythonText(kind jsonpos.Kind, text string) string {
 	return text
 }
 
-// writeRepr writes a text in quotes as Python's repr does.
+// writeRepr quotes a text like Python's repr.
 func writeRepr(w *strings.Builder, text string) {
 	quote := byte('\'')
 	if strings.Contains(text, "'") && !strings.Contains(text, `"`) {
