@@ -1,13 +1,12 @@
-// Package npy reads and writes .npy files, the array files of numpy. Headers
-// are byte for byte those of numpy.save; files of every format version, byte
-// order and axis order can be read, all as a stream of little-endian elements
-// in C order. Nothing is read beyond the header before the data is used, and
-// the memory needed does not depend on the size of the file.
+// Package npy reads and writes .npy files, the array files of numpy. Written headers equal the
+// headers of numpy.save byte for byte; files of every format version, byte order and axis order can
+// be read, all as a stream of little-endian elements in C order. Data is read on demand, and memory
+// does not depend on the size of the file.
 //
-// Of the element types that the package ml_dtypes adds to numpy the two are read that a
-// header tells from all others: bfloat16 and float8_e5m2. Element types without a host
-// element type (structured, object, string, datetime, long double) are left out, and so are
-// .npz archives.
+// Of the element types that the package ml_dtypes adds to numpy, bfloat16 and float8_e5m2 are
+// supported: only their headers differ from all other types. Element types without a host element
+// type (structured, object, string, datetime, long double) are not supported, nor are .npz
+// archives.
 //
 // The format is described at
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
@@ -30,22 +29,20 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Header is what the header of a .npy file says about its data.
+// Header are the fields of the header of a .npy file.
 type Header struct {
 	Host tensor.Host
-	// Float is the type where it is a floating-point type that ml_dtypes adds to numpy, of
-	// which Host has the bits; else Undefined.
+	// Float is the type if ml_dtypes adds it to numpy, and Host is the type of its bits; else
+	// Undefined.
 	Float tensor.DType
 	Shape tensor.Shape // empty for a 0-d array
-	// Fortran is set when the file says that its data is in Fortran order,
-	// first axis fastest.
+	// Fortran: the data is in Fortran order, first axis fastest.
 	Fortran bool
-	// BigEndian is set when elements are stored most significant byte first;
-	// never for one-byte elements.
+	// BigEndian: the most significant byte is stored first; never set for one-byte elements.
 	BigEndian bool
 }
 
-// DType is the element type.
+// DType returns the element type.
 func (h *Header) DType() tensor.DType {
 	return cmp.Or(h.Float, h.Host.DType())
 }
@@ -53,17 +50,16 @@ func (h *Header) DType() tensor.DType {
 // File is an open .npy file.
 type File struct {
 	Header
-	Offset int64 // of the data in the file
+	Offset int64 // offset of the data in the file
 	Size   int64 // bytes of data
-	Spare  int64 // bytes after the data: numpy ignores them
+	Spare  int64 // bytes after the data, which numpy ignores
 
 	r io.ReaderAt
 }
 
-// Open reads the header of a .npy file of the given size and checks it against
-// that size. The error is a *FormatError for a broken or truncated file, an
-// *UnsupportedError for a valid file that this package does not read, or an
-// error of r.
+// Open parses the header of a .npy file of the given size and checks it against that size. The
+// error is a *FormatError for an invalid or truncated file, an *UnsupportedError for a valid file
+// that this package cannot read, or an error of r.
 func Open(r io.ReaderAt, size int64) (*File, error) {
 	text, err := readHeader(r, size)
 	if err != nil {
@@ -88,11 +84,11 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 
 const maxInt64 = 1<<63 - 1
 
-// FormatError reports a file that is not a valid .npy file.
+// FormatError is the error of an invalid .npy file.
 type FormatError struct {
-	Off   int64         // where in the file
-	Msg   lang.Sentence // what is wrong, and what was wanted
-	Value any           // what was found, nil when there is nothing to show
+	Off   int64         // offset in the file
+	Msg   lang.Sentence // the problem, and what was wanted
+	Value any           // the value found, nil for none
 }
 
 // Error describes the fault, what was found and where.
@@ -101,11 +97,11 @@ func (e *FormatError) Error() string { return e.Text().EN }
 // Text is the error in both languages.
 func (e *FormatError) Text() lang.Text { return describe(e.Msg, e.Value, e.Off) }
 
-// UnsupportedError reports a valid .npy file that this package does not read.
+// UnsupportedError is the error of a valid .npy file that this package cannot read.
 type UnsupportedError struct {
-	Off   int64         // where in the file
-	Msg   lang.Sentence // what is not supported
-	Value any           // what was found
+	Off   int64         // offset in the file
+	Msg   lang.Sentence // the unsupported feature
+	Value any           // the value found
 }
 
 // Error describes what is not supported, what was found and where.
@@ -114,7 +110,7 @@ func (e *UnsupportedError) Error() string { return e.Text().EN }
 // Text is the error in both languages.
 func (e *UnsupportedError) Text() lang.Text { return describe(e.Msg, e.Value, e.Off) }
 
-// maxQuoted is the number of bytes of a file that a message quotes.
+// maxQuoted bounds the bytes of a file that a message quotes.
 const maxQuoted = 40
 
 func describe(msg lang.Sentence, value any, off int64) lang.Text {
@@ -130,15 +126,14 @@ func describe(msg lang.Sentence, value any, off int64) lang.Text {
 	return lang.Say("npy: %s, found %v at %#x", msg, value, off).Text()
 }
 
-// wrongLength reports a part of the file that should have had want bytes.
+// wrongLength returns the error of a part of the file with a wrong length.
 func wrongLength(off int64, problem string, want, found int64) error {
 	return &FormatError{off, lang.Say("%s, want %d bytes", lang.Say(problem), want), found}
 }
 
-// Data returns the elements as little-endian bytes in C order, whatever their
-// order in the file; see format.View. Booleans are the stored bytes. Readers from
-// several calls are independent, and each may be used by several goroutines
-// through its ReadAt.
+// Data returns the elements as little-endian bytes in C order, whatever their order in the file;
+// see format.View. Booleans are the stored bytes. Results of several calls are independent, and
+// several goroutines may use the ReadAt of each.
 func (f *File) Data() *io.SectionReader { return f.view().Data() }
 
 func (f *File) view() format.View {
@@ -156,10 +151,10 @@ func (f *File) view() format.View {
 // source is the part of a header that is Python source.
 type source struct {
 	data []byte
-	off  int64 // in the file
+	off  int64 // offset in the file
 }
 
-// usualHeader is how many bytes stand before the data in most files.
+// usualHeader is the number of bytes before the data in most files.
 const usualHeader = 128
 
 // readHeader reads the header text, after the magic, version and length.
@@ -227,16 +222,16 @@ func parsePrefix(b []byte) (start, length int64, err error) {
 	return int64(version + 2 + want), length, nil
 }
 
-// typeString is a type string of numpy for elements of one number: byte order,
-// kind and size, such as <f4.
+// typeString matches a type string of numpy for single numbers: byte order, kind and size, such as
+// <f4.
 var typeString = lang.Pattern(`^([<>=|]?)([a-z][0-9]+)$`)
 
-// otherType is one of the types that numpy writes and host arrays do not have:
-// objects, strings, raw bytes, times, long double.
+// otherType matches type strings of numpy that are not supported: objects, strings, raw bytes,
+// times, long double.
 var otherType = lang.Pattern(`^[<>=|]?(O|[SaUV]\d*|[Mm]8(\[\w+\])?|f(12|16)|c(24|32))$`)
 
-// addedTypes are the element types of ml_dtypes whose type strings no other type has, and the
-// host type of their bits. Its other types are V1: float8_e4m3fn, float4_e2m1fn, int4 and more.
+// addedTypes are the types of ml_dtypes with a unique type string, and the host type of their bits.
+// Its other types are all V1: float8_e4m3fn, float4_e2m1fn, int4 and more.
 var addedTypes = map[string]struct {
 	float tensor.DType
 	bits  tensor.Host
@@ -245,8 +240,8 @@ var addedTypes = map[string]struct {
 	"f1": {tensor.Float8E5M2, tensor.HostUint8},
 }
 
-// parseDescr returns the element type of a numpy type string. Native byte order
-// (=, | or nothing) is little-endian, as on every machine dumps come from.
+// parseDescr returns the element type of a numpy type string. Native byte order (=, | or nothing)
+// is little-endian, as on all machines that write dumps.
 func parseDescr(descr string) (host tensor.Host, bigEndian, ok bool) {
 	m := typeString().FindStringSubmatch(descr)
 	if m == nil {
@@ -260,9 +255,9 @@ func parseDescr(descr string) (host tensor.Host, bigEndian, ok bool) {
 	return 0, false, false
 }
 
-// dict reads the Python dict that is the text of a header, as numpy writes it:
-// the keys descr, fortran_order and shape in any order, a string, a bool and a
-// tuple of integers. Other writers differ in quotes, blanks and the last comma.
+// dict parses the Python dict in a header, as numpy writes it: the keys descr, fortran_order and
+// shape in any order, with a string, a bool and a tuple of integers. Other writers differ in
+// quotes, blanks and the last comma.
 type dict struct {
 	source
 	pos int
@@ -276,8 +271,8 @@ var (
 	tuple   = lang.Pattern(`^\(\s*(?:(?:-?[0-9]+L?\s*,\s*)+(?:-?[0-9]+L?\s*)?)?\)`)
 )
 
-// parseHeader reads the dict of a header: exactly the keys descr, fortran_order
-// and shape, as numpy demands.
+// parseHeader parses the dict of a header: exactly the keys descr, fortran_order and shape, as
+// numpy requires.
 func parseHeader(text source) (Header, error) {
 	if h, ok := parseUsual(string(text.data)); ok {
 		return h, nil
@@ -332,8 +327,8 @@ func parseDict(text source) (Header, error) {
 	return h, nil
 }
 
-// parseUsual reads the header of a file that numpy.save, or this package, wrote of an array
-// in C order; ok is false for any other text.
+// parseUsual parses the header that numpy.save, or this package, writes for an array in C order; ok
+// is false for any other text.
 func parseUsual(text string) (h Header, ok bool) {
 	descr, rest, ok := cutBetween(text, "{'descr': '", "', 'fortran_order': False, 'shape': (")
 	dims, end, isWhole := strings.Cut(rest, "), }")
@@ -359,7 +354,7 @@ func parseUsual(text string) (h Header, ok bool) {
 	return h, strings.HasSuffix(dims, ",") == (len(h.Shape) == 1)
 }
 
-// cutBetween cuts a text that begins with one text at the next one.
+// cutBetween cuts the prefix begin from a text, and splits the rest at end.
 func cutBetween(text, begin, end string) (between, rest string, ok bool) {
 	if text, ok = strings.CutPrefix(text, begin); !ok {
 		return "", "", false
@@ -369,7 +364,7 @@ func cutBetween(text, begin, end string) (between, rest string, ok bool) {
 
 var headerKeys = []string{"descr", "fortran_order", "shape"}
 
-// values are the readers of the values into h, by key.
+// values returns the parsers of the values into h, by key.
 func (d *dict) values(h *Header) map[string]func() error {
 	return map[string]func() error{
 		"descr":         func() error { return d.descr(h) },
@@ -437,7 +432,7 @@ func (d *dict) shape() (tensor.Shape, error) {
 	return shape, nil
 }
 
-// take returns the token that is next and steps over it.
+// take returns the next token and steps over it.
 func (d *dict) take(token *regexp.Regexp) (string, bool) {
 	d.blanks()
 	found := token.Find(d.data[d.pos:])
@@ -457,7 +452,7 @@ func (d *dict) skip(mark string) bool {
 
 func (d *dict) blanks() { d.pos += len(blanks().Find(d.data[d.pos:])) }
 
-// unexpected reports that the text does not go on as it should.
+// unexpected returns the error of a text that continues differently.
 func (d *dict) unexpected(wanted string) error {
 	off := d.off + int64(d.pos)
 	if d.pos >= len(d.data) {
@@ -466,23 +461,22 @@ func (d *dict) unexpected(wanted string) error {
 	return &FormatError{off, lang.Say("header is not a dict of numpy, want %s", lang.Say(wanted)), string(d.data[d.pos:])}
 }
 
-// Magic is what a .npy file begins with.
+// Magic is the beginning of every .npy file.
 const Magic = "\x93NUMPY"
 
 const (
-	alignment  = 64      // of the data in the file
-	growDigits = 21      // decimal digits that numpy leaves to the first dimension
-	maxHeader  = 1 << 20 // bytes of header text that are read
+	alignment  = 64      // alignment of the data in the file
+	growDigits = 21      // decimal digits that numpy reserves for the first dimension
+	maxHeader  = 1 << 20 // maximum bytes of header text
 
-	// maxRank is how many dimensions an array of numpy 2 has at most; before, it
-	// was 32. A header of that many is also far below the 10,000 characters at
-	// which numpy.load stops.
+	// maxRank is the maximum number of dimensions in numpy 2 (32 in numpy 1). The header of such an
+	// array is far below 10,000 characters, the limit of numpy.load.
 	maxRank = 64
 )
 
-// AppendHeader appends the header, in format 1.0, that numpy.save writes for a
-// C-order array. The data that follows starts at a multiple of 64 bytes after
-// the header's first byte. A shape that numpy cannot load is an error.
+// AppendHeader appends the header, in format 1.0, that numpy.save writes for a C-order array. The
+// data begins at a multiple of 64 bytes from the first byte of the header. A shape that numpy
+// cannot load is an error.
 func AppendHeader(dst []byte, host tensor.Host, shape tensor.Shape) ([]byte, error) {
 	if host.Size() == 0 {
 		return nil, lang.Errorf("npy: host element type %d cannot be written", host)
@@ -490,13 +484,13 @@ func AppendHeader(dst []byte, host tensor.Host, shape tensor.Shape) ([]byte, err
 	if err := checkShape(host, shape); err != nil {
 		return nil, err
 	}
-	room := 0 // for the first dimension to grow
+	room := 0 // space for the first dimension to grow
 	if len(shape) > 0 {
 		room = growDigits - len(strconv.FormatInt(shape[0], 10))
 	}
 	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %v, }%*s", host.Descr(), shape, room, "")
-	start := len(Magic) + 4      // behind version and length
-	end := start + len(text) + 1 // 1 to 64 spaces and a newline follow the text
+	start := len(Magic) + 4      // after version and length
+	end := start + len(text) + 1 // 1 to 64 bytes follow the text: spaces and a newline
 	size := end + alignment - end%alignment - start
 	dst = append(append(dst, Magic...), 1, 0)
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(size))
@@ -505,8 +499,8 @@ func AppendHeader(dst []byte, host tensor.Host, shape tensor.Shape) ([]byte, err
 	return append(dst, '\n'), nil
 }
 
-// checkShape reports a shape that numpy cannot load. The bytes that it takes
-// must be below 2^63 even where a dimension of 0 makes them none.
+// checkShape returns an error for a shape that numpy cannot load. Its size must be below 2^63 bytes
+// even if a dimension is 0, with 0 counted as 1.
 func checkShape(host tensor.Host, shape tensor.Shape) error {
 	if len(shape) > maxRank {
 		return lang.Errorf("npy: the shape has %d dimensions, numpy loads at most %d", len(shape), maxRank)
