@@ -1,6 +1,6 @@
-// Package npz reads .npz files, the archives of numpy: zip files with an array in
-// .npy form an entry, stored or deflated, as numpy.savez and numpy.savez_compressed
-// write them. Arrays of Python objects are pickles and never read.
+// Package npz reads .npz files, the archives of numpy: zip files with one entry in .npy form for
+// each array, stored or deflated, from numpy.savez and numpy.savez_compressed. Arrays of Python
+// objects are pickles and never read.
 //
 // The format is described at
 // https://numpy.org/doc/stable/reference/generated/numpy.savez.html.
@@ -19,13 +19,12 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// extension ends the names of entries that are arrays.
+// extension is the extension of entries that are arrays.
 const extension = ".npy"
 
-// Open reads the directory of an archive and the header of every array. Tensors
-// are named as their entries without .npy, the parts of a path by /. The error is
-// one of package archive, or of r; an array that cannot be read has an error of
-// its own.
+// Open reads the directory of an archive and the header of every array. Tensors are named like
+// their entries without .npy; / separates the parts of a path. The error is from package archive,
+// or from r; an array that cannot be read has its own error.
 func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 	zip, err := archive.Open(r, size)
 	if err != nil {
@@ -37,7 +36,7 @@ func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 	for _, entry := range entries {
 		name, isArray := strings.CutSuffix(entry.Name, extension)
 		if !isArray {
-			if _, err := entry.Data(); err != nil { // such as a name that is damaged
+			if _, err := entry.Data(); err != nil { // the name may be damaged
 				return nil, lang.Errorf("%q: %w", entry.Name, err)
 			}
 			others = append(others, entry.Name)
@@ -58,10 +57,10 @@ func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 	return c, nil
 }
 
-// maxWarnings is how many entries that are no arrays are named.
+// maxWarnings bounds the entries named in warnings.
 const maxWarnings = 10
 
-// warnings are those about entries that are no arrays.
+// warnings returns the warnings about entries that are not arrays.
 func warnings(others []string) []lang.Sentence {
 	var all []lang.Sentence
 	for i, name := range others {
@@ -73,8 +72,7 @@ func warnings(others []string) []lang.Sentence {
 	return all
 }
 
-// read sets t to the array of an entry. It returns how many bytes follow the
-// array.
+// read sets t to the array of an entry. spare is the number of bytes after the array.
 func read(t *tensor.Tensor, entry *archive.Entry) (spare int64, err error) {
 	data, err := entry.Data()
 	if err != nil {
@@ -95,7 +93,7 @@ func read(t *tensor.Tensor, entry *archive.Entry) (spare int64, err error) {
 	return array.Spare, nil
 }
 
-// isObject reports whether the type string of an array is that of objects.
+// isObject reports whether a type string means Python objects.
 func isObject(descr any) bool {
 	text, _ := descr.(string)
 	return strings.Trim(text, `'"<>=|`) == "O"
