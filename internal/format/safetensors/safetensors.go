@@ -1,11 +1,9 @@
-// Package safetensors reads and writes .safetensors files: the length of a header
-// as a 64-bit little-endian number, the header, which is a JSON object with type,
-// shape and place of every tensor, and their elements, little-endian and in C
-// order, without gaps.
+// Package safetensors reads and writes .safetensors files: the length of the header as a 64-bit
+// little-endian number; the header, a JSON object with type, shape and offsets of every tensor; and
+// their elements, little-endian and in C order, without gaps.
 //
-// A file that breaks the rules of the format is refused as a whole: what its
-// header says cannot be trusted. Only element types that are not known concern a
-// single tensor.
+// A file that violates the format is refused as a whole, because its header cannot be trusted. An
+// unknown element type is an error of its tensor only.
 //
 // The format is described at
 // https://github.com/huggingface/safetensors#format.
@@ -27,17 +25,17 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// The limits of what is read.
+// Limits of files that can be read.
 const (
-	MaxHeader  = 100 << 20 // bytes of the header, as the format has it
+	MaxHeader  = 100 << 20 // bytes of the header, the limit of the format
 	MaxTensors = 1 << 20
 	maxRank    = 32
 )
 
-// lengthSize is how many bytes say how long the header is.
+// lengthSize is the number of bytes of the header length.
 const lengthSize = 8
 
-// dtypes are the element types by their names in files.
+// dtypes maps the names of element types in files.
 var dtypes = map[string]tensor.DType{
 	"F64": tensor.Float64, "F32": tensor.Float32, "F16": tensor.Float16, "BF16": tensor.BFloat16,
 	"I64": tensor.Int64, "I32": tensor.Int32, "I16": tensor.Int16, "I8": tensor.Int8,
@@ -45,24 +43,24 @@ var dtypes = map[string]tensor.DType{
 	"F8_E4M3": tensor.Float8E4M3FN, "F8_E5M2": tensor.Float8E5M2, "F8_E8M0": tensor.Float8E8M0, "C64": tensor.Complex64,
 }
 
-// FormatError reports a file that is no valid safetensors file.
+// FormatError is the error of an invalid safetensors file.
 type FormatError struct{ lang.Problem }
 
 func broken(format string, args ...any) error {
 	return &FormatError{lang.Problem{Sentence: lang.Say(format, args...)}}
 }
 
-// UnsupportedError reports a file that is beyond the limits of what is read.
+// UnsupportedError is the error of a file beyond the limits of this package.
 type UnsupportedError struct{ lang.Problem }
 
 func unsupported(format string, args ...any) error {
 	return &UnsupportedError{lang.Problem{Sentence: lang.Say(format, args...)}}
 }
 
-// Open reads the header of a file of the given size. Tensors are in the order of
-// their elements, and those of one place, all but the last of them empty, in that of
-// their names. Values are the texts of __metadata__. The error is a *FormatError, an
-// *UnsupportedError, a *jsonpos.Error behind a few words, or an error of r.
+// Open reads the header of a file of the given size. Tensors are in the order of their data; empty
+// tensors at the same offset are in the order of their names, before the tensor with data. Values
+// are the texts of __metadata__. The error is a *FormatError, an *UnsupportedError, a wrapped
+// *jsonpos.Error, or an error of r.
 func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 	length, err := headerLength(r, size)
 	if err != nil {
@@ -86,7 +84,7 @@ func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 	return c, nil
 }
 
-// headerLength reads and checks the number that a file begins with.
+// headerLength reads and checks the length of the header.
 func headerLength(r io.ReaderAt, size int64) (int64, error) {
 	if size < lengthSize {
 		return 0, broken("the file is truncated: %d bytes, want %d for the length of its header", size, lengthSize)
@@ -105,8 +103,8 @@ func headerLength(r io.ReaderAt, size int64) (int64, error) {
 	}
 }
 
-// checkPlaces wants the tensors to follow one another without gaps, from the first
-// byte of the data to the last.
+// checkPlaces checks that the tensors cover the data from the first byte to the last without gaps
+// and overlaps.
 func checkPlaces(tensors []entry, size int64) error {
 	end := int64(0)
 	for i, e := range tensors {
@@ -126,7 +124,7 @@ func checkPlaces(tensors []entry, size int64) error {
 	return nil
 }
 
-// open returns the tensor of an entry, whose data is behind begin.
+// open returns the tensor of an entry; begin is the offset of the data.
 func (e *entry) open(r io.ReaderAt, begin int64) format.Tensor {
 	t := format.Tensor{Path: []string{e.name}, Name: e.name}
 	dtype, ok := dtypes[e.dtype]
@@ -148,26 +146,26 @@ const (
 	keyOffsets  = "data_offsets"
 )
 
-// entry is what a header says of a tensor.
+// entry describes a tensor in a header.
 type entry struct {
 	name       string
 	dtype      string
 	shape      tensor.Shape
-	begin, end int64 // offsets behind the header
+	begin, end int64 // offsets after the header
 }
 
-// header is what a header says.
+// header is a parsed header.
 type header struct {
 	tensors  []entry
 	metadata []format.Value
 	seen     map[string]bool
 }
 
-// maxText is how many characters of a value of the metadata are kept.
+// maxText is the maximum number of characters of a metadata value.
 const maxText = 1000
 
-// parseHeader reads a header of at most some tensors: an object that begins with the
-// first byte, and blanks.
+// parseHeader parses a header with at most `most` tensors: an object that begins at the first byte,
+// and blanks after it.
 func parseHeader(in *io.SectionReader, most int) (*header, error) {
 	var first [1]byte
 	if n, err := in.ReadAt(first[:], 0); n == 1 && first[0] != '{' {
@@ -201,7 +199,7 @@ func parseHeader(in *io.SectionReader, most int) (*header, error) {
 	return h, err
 }
 
-// texts reads the object with texts about the file.
+// texts parses the metadata object.
 func (h *header) texts(r *jsonpos.Reader) error {
 	seen := map[string]bool{}
 	return r.Object(func(key string) error {
@@ -218,8 +216,7 @@ func (h *header) texts(r *jsonpos.Reader) error {
 	})
 }
 
-// read reads the object about a tensor. Keys that the format does not have are
-// passed over.
+// read parses the object of a tensor and skips unknown keys.
 func (e *entry) read(r *jsonpos.Reader) error {
 	seen := map[string]bool{}
 	err := r.Object(func(key string) error {
@@ -304,8 +301,8 @@ func (e *entry) whole(r *jsonpos.Reader) (int64, error) {
 	return n, nil
 }
 
-// checkSize compares the bytes of a tensor with its shape. Those of an element type
-// that is not known may be any.
+// checkSize compares the bytes of a tensor with its shape. With an unknown element type any size is
+// valid.
 func (e *entry) checkSize() error {
 	if e.begin > e.end {
 		return broken("%q: data_offsets [%d, %d]: the size is negative", shorten(e.name), e.begin, e.end)
@@ -326,21 +323,21 @@ func (e *entry) checkSize() error {
 	return nil
 }
 
-// shorten is a text from a header as messages have it.
+// shorten shortens a text from a header for a message.
 func shorten(s string) string { return jsonpos.Shorten(s, 60) }
 
-// alignment is the multiple of bytes at which the data begins.
+// alignment of the data, in bytes.
 const alignment = 8
 
-// Entry describes a tensor that is to be written.
+// Entry describes a tensor to write.
 type Entry struct {
 	Name  string
 	DType tensor.DType
 	Shape tensor.Shape
 }
 
-// TypeName returns the name of an element type in files; ok is false for one that
-// the format does not have.
+// TypeName returns the name of an element type in files; ok is false if the format does not have
+// the type.
 func TypeName(d tensor.DType) (name string, ok bool) {
 	for name, dtype := range dtypes {
 		if dtype == d {
@@ -350,7 +347,7 @@ func TypeName(d tensor.DType) (name string, ok bool) {
 	return "", false
 }
 
-// Check reports a tensor that cannot be written.
+// Check returns an error for a tensor that cannot be written.
 func Check(e Entry) error {
 	if e.Name == keyMetadata {
 		return lang.Errorf("%s is the name of the metadata of safetensors", e.Name)
@@ -364,7 +361,7 @@ func Check(e Entry) error {
 	return nil
 }
 
-// size is how many bytes the elements take.
+// size returns the bytes of the elements.
 func (e *Entry) size() (size int64, ok bool) {
 	count, ok := e.Shape.Count()
 	if !ok {
@@ -373,19 +370,17 @@ func (e *Entry) size() (size int64, ok bool) {
 	return e.DType.Bytes(count)
 }
 
-// Sort brings tensors into the order in which their data is written, that of the
-// format's own library: larger elements first, so that all are aligned, then by
-// name.
+// Sort sorts tensors in the order of the format's own library: larger elements first, so that all
+// are aligned, then by name.
 func Sort(entries []Entry) {
 	slices.SortStableFunc(entries, func(a, b Entry) int {
 		return cmp.Or(cmp.Compare(b.DType.Bits(), a.DType.Bits()), cmp.Compare(a.Name, b.Name))
 	})
 }
 
-// AppendHeader appends the beginning of a file, up to the data of the first tensor.
-// The elements of the tensors follow in their order, little-endian, in C order and
-// without gaps. The header is padded with spaces, so that the data begins at a
-// multiple of 8 bytes.
+// AppendHeader appends the beginning of a file up to the data of the first tensor. The elements of
+// the tensors follow in their order, little-endian, in C order and without gaps. Spaces pad the
+// header to a multiple of 8 bytes.
 func AppendHeader(dst []byte, entries []Entry) ([]byte, error) {
 	var text bytes.Buffer
 	at, seen := int64(0), make(map[string]bool, len(entries))
@@ -423,13 +418,13 @@ func AppendHeader(dst []byte, entries []Entry) ([]byte, error) {
 	return append(dst, text.Bytes()...), nil
 }
 
-// appendName writes a name as JSON.
+// appendName appends a name as JSON.
 func appendName(text *bytes.Buffer, name string) error {
 	encoder := json.NewEncoder(text)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(name); err != nil {
 		return err
 	}
-	text.Truncate(text.Len() - 1) // the line's end
+	text.Truncate(text.Len() - 1) // newline of Encode
 	return nil
 }
