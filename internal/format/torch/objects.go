@@ -10,17 +10,17 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// storage is a part of the elements that tensors share.
+// storage is a range of the elements that tensors share.
 type storage struct {
 	elementType
 	key    string
 	device string
-	count  int64 // elements of the whole
-	// first and length are the part, in elements.
+	count  int64 // elements of the whole storage
+	// first and length are the range, in elements.
 	first, length int64
 }
 
-// object is a tensor of the pickle.
+// object is a tensor in the pickle.
 type object struct {
 	storage *storage
 	elementType
@@ -32,16 +32,16 @@ type object struct {
 	err               error
 }
 
-// constant is another object of the pickle, by its type and its text.
+// constant is another object in the pickle, by its type and text.
 type constant struct{ kind, text string }
 
-// arguments are those of a call, taken one by one.
+// arguments are the arguments of a call that are not consumed yet.
 type arguments struct {
 	rest  []any
-	wrong bool // one was missing, or of another type
+	wrong bool // an argument was missing or had another type
 }
 
-// next returns the next argument.
+// next consumes the next argument.
 func (a *arguments) next() (v any) {
 	if len(a.rest) == 0 {
 		a.wrong = true
@@ -51,14 +51,14 @@ func (a *arguments) next() (v any) {
 	return v
 }
 
-// take returns the next argument, which is a T.
+// take consumes the next argument, which must be a T.
 func take[T any](a *arguments) T {
 	v, ok := a.next().(T)
 	a.wrong = a.wrong || !ok
 	return v
 }
 
-// dict returns the next argument, a dict or None.
+// dict consumes the next argument, a dict or None.
 func (a *arguments) dict() *pickle.Dict {
 	if len(a.rest) > 0 && a.rest[0] == nil {
 		a.next()
@@ -67,11 +67,10 @@ func (a *arguments) dict() *pickle.Dict {
 	return take[*pickle.Dict](a)
 }
 
-// maxRank is how many axes a tensor has at most.
+// maxRank is the maximum number of axes.
 const maxRank = 32
 
-// ints returns the next argument, a tuple of integers, cut where it is longer than
-// the axes of a tensor by more than one.
+// ints consumes the next argument, a tuple of integers, and cuts it after maxRank+1.
 func (a *arguments) ints() []int64 {
 	s := take[*pickle.Sequence](a)
 	if a.wrong {
@@ -86,9 +85,8 @@ func (a *arguments) ints() []int64 {
 	return list
 }
 
-// storage makes what a persistent id stands for: a tuple of the text storage, class,
-// key, device, count, and in the form before version 1.6 None or a tuple of key, offset
-// and length of a part.
+// storage returns the storage of a persistent id: a tuple of the text storage, class, key, device,
+// count, and before version 1.6 also None or a tuple of key, offset and length of a range.
 func (u *unpickler) storage(id any) (any, error) {
 	tuple, ok := id.(*pickle.Sequence)
 	if !ok {
@@ -119,8 +117,8 @@ func (u *unpickler) storage(id any) (any, error) {
 	return s, nil
 }
 
-// rebuild makes a tensor of storage, offset, size and strides; with grad also of
-// requires_grad and hooks, and of what more takes.
+// rebuild returns a call that makes a tensor from storage, offset, size and strides; with grad also
+// from requires_grad and hooks, and from the arguments of more.
 func rebuild(grad bool, more func(*object, *arguments)) call {
 	return func(a *arguments) any {
 		t := place(a)
@@ -134,7 +132,7 @@ func rebuild(grad bool, more func(*object, *arguments)) call {
 	}
 }
 
-// place takes the first four arguments of a tensor.
+// place consumes the first four arguments of a tensor.
 func place(a *arguments) *object {
 	t := &object{storage: take[*storage](a), offset: take[int64](a)}
 	t.shape, t.strides = a.ints(), a.ints()
@@ -144,15 +142,15 @@ func place(a *arguments) *object {
 	return t
 }
 
-// requireGrad takes requires_grad and the hooks of gradients.
+// requireGrad consumes requires_grad and the hooks of gradients.
 func (t *object) requireGrad(a *arguments) {
 	grad := take[bool](a)
 	t.RequiresGrad = &grad
 	a.dict()
 }
 
-// metadata takes a dict that, where there is one, has lazy operations; torch_npu also
-// puts the number of the device format in it.
+// metadata consumes an optional dict with lazy operations; torch_npu adds the number of the device
+// format to it.
 func metadata(t *object, a *arguments) {
 	if len(a.rest) == 0 {
 		return
@@ -169,7 +167,7 @@ func metadata(t *object, a *arguments) {
 	}
 }
 
-// dtypeAndMetadata takes the type that the bytes of the storage have in the tensor.
+// dtypeAndMetadata consumes the type as which the tensor interprets the bytes of the storage.
 func dtypeAndMetadata(t *object, a *arguments) {
 	name := take[*pickle.Name](a)
 	if a.wrong {
@@ -182,8 +180,8 @@ func dtypeAndMetadata(t *object, a *arguments) {
 	metadata(t, a)
 }
 
-// npuFormat takes the format that the tensor had on the device; in the file it is in
-// host order all the same.
+// npuFormat consumes the format of the tensor on the device; in the file it is in host order
+// anyway.
 func npuFormat(t *object, a *arguments) {
 	switch v := a.next().(type) {
 	case int64:
@@ -201,8 +199,8 @@ type deviceFormat int64
 
 func formatNumber(a *arguments) any { return deviceFormat(take[int64](a)) }
 
-// rebuildQuantised makes a tensor of stored integers. How they stand for numbers is a
-// tuple of a scheme with one scale and zero point, or with tensors of them.
+// rebuildQuantised makes a tensor of stored integers. Their quantisation is a tuple of a scheme
+// with one scale and zero point, or with tensors of scales and zero points.
 func rebuildQuantised(a *arguments) any {
 	t := place(a)
 	tuple := take[*pickle.Sequence](a)
@@ -227,8 +225,8 @@ func rebuildQuantised(a *arguments) any {
 	return t
 }
 
-// parameter makes a tensor of another one, requires_grad, hooks and, of 4 arguments,
-// state.
+// parameter returns a call that makes a tensor from another tensor, requires_grad, hooks and, with
+// 4 arguments, state.
 func parameter(n int) call {
 	return func(a *arguments) any {
 		t := a.copied()
@@ -240,7 +238,7 @@ func parameter(n int) call {
 	}
 }
 
-// copied returns a copy of the tensor that is the next argument.
+// copied consumes the next argument, a tensor, and returns a copy.
 func (a *arguments) copied() *object {
 	t := take[*object](a)
 	if a.wrong {
@@ -250,7 +248,7 @@ func (a *arguments) copied() *object {
 	return &c
 }
 
-// fromHost makes a tensor of another one, type, device and requires_grad.
+// fromHost makes a tensor from another tensor, type, device and requires_grad.
 func fromHost(a *arguments) any {
 	t := a.copied()
 	a.next()
@@ -267,8 +265,8 @@ func fromHost(a *arguments) any {
 	return t
 }
 
-// fromType makes what a function makes of arguments: a call is one of function, class,
-// arguments and state.
+// fromType calls the function in its first argument: the arguments are function, class, arguments
+// and state.
 func fromType(a *arguments) any {
 	function, class := take[*pickle.Name](a), take[*pickle.Name](a)
 	args := take[*pickle.Sequence](a)
@@ -288,7 +286,7 @@ func fromType(a *arguments) any {
 	return v
 }
 
-// notRead makes a tensor that is listed with an error.
+// notRead returns a call that makes a tensor with an error.
 func notRead(why string) call {
 	return func(a *arguments) any {
 		a.rest = nil
@@ -305,7 +303,7 @@ func size(a *arguments) any {
 	return &constant{"torch.Size", "torch.Size(" + repr(&pickle.Sequence{Kind: pickle.List, Items: s.Items}) + ")"}
 }
 
-// device makes a torch.device of a type, and an index where there is one.
+// device makes a torch.device from a type and an optional index.
 func device(a *arguments) any {
 	text := take[string](a)
 	if len(a.rest) > 0 {
@@ -314,12 +312,12 @@ func device(a *arguments) any {
 	return &constant{"torch.device", shorten(text)}
 }
 
-// asText makes a constant of a text.
+// asText returns a call that makes a constant from a text.
 func asText(kind string) call {
 	return func(a *arguments) any { return &constant{kind, shorten(take[string](a))} }
 }
 
-// asRepr makes a constant of all arguments.
+// asRepr returns a call that makes a constant from all arguments.
 func asRepr(kind string) call {
 	return func(a *arguments) any {
 		text := kind + repr(&pickle.Sequence{Kind: pickle.Tuple, Items: a.rest})
@@ -328,7 +326,7 @@ func asRepr(kind string) call {
 	}
 }
 
-// complexNumber makes a complex of two floats.
+// complexNumber makes a complex from two floats.
 func complexNumber(a *arguments) any {
 	re, im := strings.TrimSuffix(repr(take[float64](a)), ".0"), strings.TrimSuffix(repr(take[float64](a)), ".0")
 	if !strings.HasPrefix(im, "-") {
@@ -337,14 +335,14 @@ func complexNumber(a *arguments) any {
 	return &constant{"complex", "(" + re + im + "j)"}
 }
 
-// counter returns the dict that a Counter is made of.
+// counter returns the dict of a Counter.
 func counter(a *arguments) any { return take[*pickle.Dict](a) }
 
-// elementType is a type of elements.
+// elementType is an element type of PyTorch.
 type elementType struct {
 	scalar string // PyTorch's ScalarType, also the name of its storage
 	name   string // of torch.dtype
-	// dtype is Undefined for elements that are not read.
+	// dtype is Undefined for unsupported elements.
 	dtype tensor.DType
 }
 
@@ -398,10 +396,10 @@ var elementTypes = []elementType{
 	{"UInt7", "uint7", tensor.Undefined},
 }
 
-// untyped is the storage of bytes that a tensor says the type of.
+// untyped is a storage of bytes, whose type depends on the tensor.
 var untyped = elementType{"Untyped", "uint8", tensor.Uint8}
 
-// elementTypeOf returns the type that torch.NAME is.
+// elementTypeOf returns the element type named torch.NAME.
 func elementTypeOf(name string) (elementType, bool) {
 	name, ok := strings.CutPrefix(name, "torch.")
 	for _, e := range elementTypes {
@@ -412,8 +410,8 @@ func elementTypeOf(name string) (elementType, bool) {
 	return elementType{}, false
 }
 
-// storageOf returns the type of the elements in a storage class, such as
-// torch.FloatStorage or torch.cuda.HalfStorage.
+// storageOf returns the element type of a storage class, such as torch.FloatStorage or
+// torch.cuda.HalfStorage.
 func storageOf(class string) (elementType, bool) {
 	dot := strings.LastIndexByte(class, '.')
 	module, name := class[:max(dot, 0)], class[dot+1:]
@@ -432,7 +430,7 @@ func storageOf(class string) (elementType, bool) {
 	return elementType{}, false
 }
 
-// qschemes are the ways to quantise.
+// qschemes are the quantisation schemes.
 var qschemes = []string{
 	"torch.per_tensor_affine", "torch.per_tensor_symmetric", "torch.per_channel_affine", "torch.per_channel_symmetric",
 	"torch.per_channel_affine_float_qparams",
@@ -441,8 +439,7 @@ var qschemes = []string{
 // tensorClasses are the classes that _rebuild_from_type_v2 may name.
 var tensorClasses = []string{"torch.Tensor", "torch._tensor.Tensor", "torch.nn.parameter.Parameter", "torch.nn.parameter.Buffer"}
 
-// kindOf returns what a name is that a pickle mentions without calling it, empty for
-// one that is unknown.
+// kindOf returns the kind of a name that a pickle uses as a value, empty if unknown.
 func kindOf(name string) string {
 	if _, ok := elementTypeOf(name); ok {
 		return "torch.dtype"
@@ -461,13 +458,13 @@ func kindOf(name string) string {
 	return ""
 }
 
-// call makes what a call of a name stands for.
+// call makes the object for a call of a name.
 type call func(args *arguments) any
 
-// rebuildFromType calls the function that its first argument names.
+// rebuildFromType calls the function named in its first argument.
 const rebuildFromType = "torch._tensor._rebuild_from_type_v2"
 
-// calls are the names that may be called; rebuildFromType is one more.
+// calls are the names that a pickle may call, besides rebuildFromType.
 var calls = map[string]call{
 	"torch._utils._rebuild_tensor":                 rebuild(false, nil),
 	"torch._utils._rebuild_tensor_v2":              rebuild(true, metadata),
@@ -496,21 +493,21 @@ var calls = map[string]call{
 
 // unpickler makes the tensors and storages of one pickle.
 type unpickler struct {
-	// kinds are the types of the elements in storages, by key.
+	// kinds are the element types of storages, by key.
 	kinds map[string]elementType
 }
 
-// maxPickle is how many bytes of a pickle are read.
+// maxPickle is the maximum size of a pickle, in bytes.
 const maxPickle = 64 << 20
 
-// What a pickle and its values may take, besides maxTimesFile as many bytes as the file
-// has: the pickle may be deflated.
+// Memory for a pickle and its values: freeMemory plus maxTimesFile times the size of the file,
+// because the pickle may be deflated.
 const (
 	freeMemory   = 16 << 20
 	maxTimesFile = 16
 )
 
-// dialect is that of PyTorch, for a pickle in a file of so many bytes.
+// dialect returns the rules for a pickle of PyTorch in a file of size bytes.
 func (u *unpickler) dialect(size int64) *pickle.Dialect {
 	u.kinds = make(map[string]elementType)
 	return &pickle.Dialect{
@@ -529,7 +526,7 @@ func (u *unpickler) dialect(size int64) *pickle.Dialect {
 	}
 }
 
-// maxMemory is how much a file of so many bytes may take.
+// maxMemory returns the memory for a file of size bytes.
 func maxMemory(size int64) int64 {
 	if size > math.MaxInt64/maxTimesFile-freeMemory {
 		return math.MaxInt64
@@ -537,7 +534,7 @@ func maxMemory(size int64) int64 {
 	return freeMemory + maxTimesFile*size
 }
 
-// invoke makes a call of what a pickle gives.
+// invoke adapts a call to package pickle and checks its arguments.
 func invoke(name string, c call) func([]any) (any, error) {
 	return func(list []any) (any, error) {
 		args := arguments{rest: list}
@@ -548,8 +545,8 @@ func invoke(name string, c call) func([]any) (any, error) {
 	}
 }
 
-// stateful reports whether the state of a value may be set: OrderedDict and tensors
-// have attributes, which say nothing of the elements.
+// stateful reports whether a pickle may set the state of a value: the attributes of OrderedDict and
+// tensors do not affect elements.
 func stateful(v any) bool {
 	switch v.(type) {
 	case *pickle.Dict, *object:

@@ -17,50 +17,47 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// file is what tensors need of the file that they are in.
+// file is the access of tensors to their file.
 type file struct {
 	size      int64
 	bigEndian bool
-	// record returns the bytes of a storage, as many as there are.
+	// record returns the bytes of a storage, possibly fewer than it should have.
 	record func(*storage) record
 }
 
-// What a file may make: so many tensors, of so many bytes each besides names, for which
-// maxMemory has room. A pickle may mention one tensor in two bytes, and a key stands in
-// the names of all that is below it.
+// Limits of tensors: their number, and the bytes of each besides names, within maxMemory. A pickle
+// can repeat a tensor in two bytes, and a key occurs in the names of everything below it.
 const (
 	maxTensors = 1 << 20
 	rowMemory  = 1 << 10
-	// maxValues is how many values that are no tensors are listed, maxValueBytes how
-	// many bytes their names and texts have.
+	// maxValues bounds the listed values other than tensors, maxValueBytes the bytes of their names
+	// and texts.
 	maxValues     = 1 << 16
 	maxValueBytes = 8 << 20
 )
 
-// walker lists what is in a value.
+// walker lists the tensors and values in a value.
 type walker struct {
 	file
 	contents *format.Contents
 	path     []string
-	// seen are the containers that have been walked: each is walked once.
+	// seen are the containers already walked: each is walked once.
 	seen map[any]bool
-	// records are the storages that have been looked for, by key.
+	// records caches storages by key.
 	records map[string]record
-	// memory is how many bytes rows may still take, values how many those of values
-	// may.
+	// memory is the number of bytes that rows may still take, values the same for values.
 	memory, values int64
-	unlisted       int // values beyond the limits
+	unlisted       int // number of values beyond the limits
 }
 
 // record is a storage in the file.
 type record struct {
 	data   *io.SectionReader
-	verify func() error // compares it with its checksum, nil where it has none
+	verify func() error // compares it with its checksum, nil for none
 	err    error
 }
 
-// contents lists the tensors in the value of a pickle by depth first, in the order of
-// the file.
+// contents lists the tensors in the value of a pickle depth first, in the order of the file.
 func contents(v any, f file) (*format.Contents, error) {
 	w := &walker{file: f, contents: &format.Contents{}, seen: make(map[any]bool), records: make(map[string]record),
 		memory: maxMemory(f.size), values: maxValueBytes}
@@ -106,7 +103,7 @@ func (w *walker) walk(v any) error {
 	return nil
 }
 
-// within walks what stands at a place of a container.
+// within walks a value at a place in a container.
 func (w *walker) within(place string, v any) error {
 	w.path = append(w.path, place)
 	err := w.walk(v)
@@ -114,7 +111,7 @@ func (w *walker) within(place string, v any) error {
 	return err
 }
 
-// keyText is a key of a dict as a component of a name.
+// keyText returns a key of a dict as a component of a name.
 func keyText(key any) string {
 	if s, ok := key.(string); ok {
 		return s
@@ -122,10 +119,10 @@ func keyText(key any) string {
 	return repr(key)
 }
 
-// name is the path as messages have it; nothing for what the file holds alone.
+// name returns the path as in messages; empty for the outermost value.
 func (w *walker) name() string { return strings.Join(w.path, ".") }
 
-// nameLength is how long name is.
+// nameLength returns an upper bound of the length of name.
 func (w *walker) nameLength() (n int64) {
 	for _, p := range w.path {
 		n += int64(len(p)) + 1
@@ -143,7 +140,7 @@ func (w *walker) addTensor(t *object) error {
 	}
 	row := format.Tensor{Path: slices.Clone(w.path), Name: w.name(), Details: t.Details}
 	row.TorchDType = t.scalar
-	offset := t.offset // and not a pointer to all of t
+	offset := t.offset // a copy, so that t can be freed
 	row.Strides, row.Offset = t.strides, &offset
 	if t.storage == nil {
 		row.Strides, row.Offset = nil, nil
@@ -159,7 +156,7 @@ func (w *walker) addTensor(t *object) error {
 	return nil
 }
 
-// addValue lists a value that is no tensor.
+// addValue lists a value other than a tensor.
 func (w *walker) addValue(v any) {
 	kind, text := describe(v)
 	if kind == "" {
@@ -173,8 +170,8 @@ func (w *walker) addValue(v any) {
 	w.contents.Values = append(w.contents.Values, format.Value{Name: w.name(), Type: kind, Text: text})
 }
 
-// describe returns Python's type and the text of a value, an empty type for one that
-// says nothing.
+// describe returns Python's type and the text of a value; the type is empty for values that are not
+// listed.
 func describe(v any) (kind, text string) {
 	switch v := v.(type) {
 	case nil:
@@ -191,14 +188,13 @@ func describe(v any) (kind, text string) {
 	return "", ""
 }
 
-// What a tensor may have that is an expansion of fewer stored elements: so many bytes,
-// or as many times those of the storage.
+// Limits of a tensor that expands fewer stored elements: bytes, or a multiple of its storage.
 const (
 	maxExpanded = 4 << 30
 	maxTimes    = 1 << 16
 )
 
-// check reports a tensor that is not one, whatever is in the file.
+// check returns an error for a tensor that is invalid or unsupported, whatever its data.
 func (t *object) check() error {
 	switch {
 	case t.err != nil:
@@ -228,7 +224,7 @@ func (t *object) check() error {
 	return nil
 }
 
-// signed reports whether elements are floats with a sign bit, or pairs of them.
+// signed reports whether elements are floats with a sign bit, or pairs of such floats.
 func signed(d tensor.DType) bool {
 	switch d.Host() {
 	case tensor.HostFloat16, tensor.HostFloat32, tensor.HostFloat64, tensor.HostComplex64, tensor.HostComplex128:
@@ -237,10 +233,10 @@ func signed(d tensor.DType) bool {
 	return false
 }
 
-// needs is how many elements of the storage the tensor needs, from its first one on;
-// math.MaxInt64 for more than that.
+// needs returns the number of leading elements of the storage that the tensor needs; math.MaxInt64
+// if more.
 func (t *object) needs() int64 {
-	room := math.MaxInt64 - t.offset // behind the last element
+	room := math.MaxInt64 - t.offset // left after the last element
 	for i, n := range t.shape {
 		if t.strides[i] > 0 && n-1 > room/t.strides[i] {
 			return math.MaxInt64
@@ -250,7 +246,7 @@ func (t *object) needs() int64 {
 	return math.MaxInt64 - max(0, room-1)
 }
 
-// data returns the elements of a tensor that has passed the check.
+// data returns the elements of a checked tensor.
 func (w *walker) data(t *object) (*io.SectionReader, error) {
 	view := format.View{DType: t.dtype, BigEndian: w.bigEndian, Shape: t.shape, Strides: t.strides, Negate: t.negate, Conjugate: t.conjugate}
 	count := t.shape.Elements()
@@ -278,7 +274,7 @@ func (w *walker) data(t *object) (*io.SectionReader, error) {
 	return data, nil
 }
 
-// part returns the bytes of a storage, all that the pickle says it has.
+// part returns the bytes of a storage, all that the pickle claims.
 func (w *walker) part(s *storage) (*io.SectionReader, error) {
 	r, ok := w.records[s.key]
 	if !ok {
@@ -302,10 +298,10 @@ func (w *walker) part(s *storage) (*io.SectionReader, error) {
 	return io.NewSectionReader(r.data, s.first*unit, s.length*unit), nil
 }
 
-// maxText is how many bytes of a value are kept as text.
+// maxText is the maximum length of the text of a value, in bytes.
 const maxText = 200
 
-// shorten cuts a text that is too long.
+// shorten cuts a text after maxText bytes.
 func shorten(s string) string {
 	if len(s) <= maxText {
 		return s
@@ -317,15 +313,15 @@ func shorten(s string) string {
 	return s[:cut] + "..."
 }
 
-// repr writes a value as Python does, shortened where it is long.
+// repr prints a value like Python, shortened.
 func repr(v any) string {
 	var b strings.Builder
 	appendRepr(&b, v)
 	return shorten(b.String())
 }
 
-// appendRepr appends the beginning of a value's text, more than maxText of it where
-// there is more.
+// appendRepr appends the text of a value. Of a long text it may append only the beginning, more
+// than maxText bytes.
 func appendRepr(b *strings.Builder, v any) {
 	switch v := v.(type) {
 	case nil:
@@ -356,8 +352,7 @@ func appendRepr(b *strings.Builder, v any) {
 	}
 }
 
-// sequenceRepr appends a list or tuple; sets, which are in no order, are shown as
-// lists.
+// sequenceRepr appends a list or tuple; sets have no order and are printed as lists.
 func sequenceRepr(b *strings.Builder, s *pickle.Sequence) {
 	begin, end := "[", "]"
 	if s.Kind == pickle.Tuple {
@@ -379,8 +374,8 @@ func sequenceRepr(b *strings.Builder, s *pickle.Sequence) {
 	b.WriteString(end)
 }
 
-// floatRepr writes a float as Python does: with a point or an exponent, and the
-// latter of two digits at least from 1e16 on and below 1e-4.
+// floatRepr prints a float like Python: with a decimal point, or from 1e16 on and below 1e-4 with
+// an exponent of at least two digits.
 func floatRepr(v float64) string {
 	switch {
 	case v != v:
@@ -400,8 +395,7 @@ func floatRepr(v float64) string {
 	return text
 }
 
-// quote writes a text in single quotes, or in double ones if only single ones are in
-// it.
+// quote quotes a text with single quotes, or with double quotes if it contains only single ones.
 func quote(s string, printable func(rune) bool) string {
 	mark := '\''
 	if strings.ContainsRune(s, '\'') && !strings.ContainsRune(s, '"') {

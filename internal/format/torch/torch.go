@@ -1,20 +1,17 @@
-// Package torch reads and writes the files of torch.save: zip files, as PyTorch
-// has written them since version 1.6, and the form before. What torch.save was given
-// is in a pickle; its tensors refer to storages, which are entries of the zip file
-// or follow the pickle.
+// Package torch reads and writes the files of torch.save: zip files since PyTorch 1.6, and the
+// earlier form. The saved object is in a pickle; its tensors refer to storages, which are entries
+// of the zip file or follow the pickle.
 //
-// The pickle is read for the shape of what is in it. Names of PyTorch are recognised
-// by their text, and nothing is called: a file with any other name than those of
-// tensors and plain data, such as a whole model, is refused.
+// The pickle is read as data: names of PyTorch are matched by their text, and nothing is called. A
+// file with other names than tensors and plain data use, such as a whole model, is refused.
 //
-// The format is that of torch/serialization.py, torch/_utils.py and
-// caffe2/serialize in https://github.com/pytorch/pytorch, and of
-// torch_npu/utils/storage.py in https://gitee.com/ascend/pytorch.
+// The format is defined by torch/serialization.py, torch/_utils.py and caffe2/serialize in
+// https://github.com/pytorch/pytorch, and torch_npu/utils/storage.py in
+// https://gitee.com/ascend/pytorch.
 //
-// A file that is read makes it through here, where the pickle and the storages of both
-// forms are found: objects.go says what tensors and storages are made of and what the pickle
-// may name, rows.go lists them with their names, finds their elements and writes other
-// values as Python does. write.go writes a file with one tensor.
+// This file finds the pickle and the storages of both forms. objects.go makes tensors and storages
+// from the pickle and lists the names that a pickle may use. rows.go lists tensors with names and
+// elements, and prints other values like Python. write.go writes a file with one tensor.
 package torch
 
 import (
@@ -34,25 +31,23 @@ import (
 	"dumptool/internal/pickle"
 )
 
-// FormatError reports a broken file.
+// FormatError is the error of an invalid file.
 type FormatError struct{ lang.Problem }
 
 func broken(format string, args ...any) error {
 	return &FormatError{lang.Problem{Sentence: lang.Say(format, args...)}}
 }
 
-// UnsupportedError reports a valid file, or a tensor, that this package does not
-// read.
+// UnsupportedError is the error of a valid file, or tensor, that this package cannot read.
 type UnsupportedError struct{ lang.Problem }
 
 func unsupported(format string, args ...any) error {
 	return &UnsupportedError{lang.Problem{Sentence: lang.Say(format, args...)}}
 }
 
-// Open reads the pickle of a file and finds the elements of its tensors. Their names
-// are keys of dicts and places in lists. The error is a *FormatError, an
-// *UnsupportedError, one of the packages archive and pickle, or one of r; a tensor
-// that cannot be read has an error of its own.
+// Open reads the pickle of a file and finds the elements of its tensors. Their names are the keys
+// of dicts and the positions in lists. The error is a *FormatError, an *UnsupportedError, from
+// package archive or pickle, or from r; a tensor that cannot be read has its own error.
 func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 	head := make([]byte, max(0, min(size, tarHead)))
 	if err := format.ReadFull(r, head, 0); err != nil {
@@ -72,17 +67,17 @@ func Open(r io.ReaderAt, size int64) (*format.Contents, error) {
 	return nil, broken("the file begins with % x, want a file of torch.save", head[:min(len(head), 4)])
 }
 
-// tarHead is how long the header of an entry is in a tar file.
+// tarHead is the length of an entry header in a tar file.
 const tarHead = 512
 
 func isTar(head []byte) bool {
 	return len(head) == tarHead && bytes.HasPrefix(head[257:], []byte("ustar"))
 }
 
-// maxTar is how many entries of a tar file are looked at: PyTorch wrote four.
+// maxTar bounds the entries of a tar file that are looked at: PyTorch wrote four.
 const maxTar = 8
 
-// tarHas reports whether one of the first entries of a tar file has that name.
+// tarHas reports whether one of the first entries of a tar file has a name.
 func tarHas(r io.ReaderAt, size int64, name string) bool {
 	head := make([]byte, tarHead)
 	for at, i := int64(0), 0; i < maxTar && at <= size-tarHead; i++ {
@@ -101,11 +96,10 @@ func tarHas(r io.ReaderAt, size int64, name string) bool {
 	return false
 }
 
-// pickleEntry is the entry with what torch.save was given. Before it stands the name
-// of a folder, which all entries are in.
+// pickleEntry is the entry with the saved object. All entries are in one folder.
 const pickleEntry = "data.pkl"
 
-// IsArchive reports whether a zip file is one of PyTorch.
+// IsArchive reports whether PyTorch wrote a zip file.
 func IsArchive(zip *archive.Archive) bool {
 	for i := range zip.Entries {
 		if _, ok := rootOf(zip.Entries[i].Name); ok {
@@ -115,13 +109,13 @@ func IsArchive(zip *archive.Archive) bool {
 	return false
 }
 
-// rootOf returns what is before data.pkl in the name of an entry.
+// rootOf returns the part before data.pkl in the name of an entry.
 func rootOf(name string) (root string, ok bool) {
 	root, ok = strings.CutSuffix(name, pickleEntry)
 	return root, ok && (root == "" || strings.HasSuffix(root, "/"))
 }
 
-// zipFile is an archive with the places of its entries by their names.
+// zipFile is an archive with its entries by name.
 type zipFile struct {
 	root    string
 	entries map[string]*archive.Entry
@@ -178,12 +172,12 @@ func openZip(r io.ReaderAt, size int64) (*format.Contents, error) {
 	return c, nil
 }
 
-// maxProbed is how many entries are read whole to find one whose checksum fits.
+// maxProbed bounds the entries that are read whole to find a valid checksum.
 const maxProbed = 16
 
-// hasSums reports whether the entries have checksums: there are writers that leave out those
-// of all entries or of all storages, or write others. One that does not fit is a damaged
-// entry where the pickle or another small entry has one that fits.
+// hasSums reports whether the entries have valid checksums: some writers leave out the checksums of
+// all entries or of all storages, or write wrong ones. If the pickle or another small entry has a
+// valid checksum, a wrong one means a damaged entry.
 func (f *zipFile) hasSums(entries []*archive.Entry) bool {
 	full := slices.DeleteFunc(slices.Clone(entries), func(e *archive.Entry) bool { return e.Size == 0 })
 	storages := slices.DeleteFunc(slices.Clone(full), func(e *archive.Entry) bool { return !strings.HasPrefix(e.Name, f.root+"data/") })
@@ -197,8 +191,7 @@ func (f *zipFile) hasSums(entries []*archive.Entry) bool {
 	return slices.ContainsFunc(full[:min(len(full), maxProbed)], func(e *archive.Entry) bool { return e.Verify() == nil })
 }
 
-// bigEndian reports what the entry byteorder says, which files before version 2.1 do
-// not have.
+// bigEndian returns the byte order in the entry byteorder; files before version 2.1 do not have it.
 func (f *zipFile) bigEndian() (bool, error) {
 	const name = "byteorder"
 	if _, ok := f.entries[f.root+name]; !ok {
@@ -253,7 +246,7 @@ func (f *zipFile) record(s *storage) record {
 	return record{data: data, verify: f.entries[f.root+name].Verify}
 }
 
-// refusal words the error of a pickle that is more than tensors and plain data.
+// refusal explains the error of a pickle with more than tensors and plain data.
 func refusal(err error) error {
 	refused, ok := errors.AsType[*pickle.RefusedError](err)
 	switch {
@@ -267,38 +260,38 @@ func refusal(err error) error {
 	return unsupported("%s at %d: %s is not part of tensor files", refused.Opcode, refused.Off, refused.Name)
 }
 
-// legacyMagic is the number that the form before version 1.6 begins with, as a
-// pickle has it: LONG1, ten bytes, STOP.
+// legacyMagic is the pickle of the magic number of the form before version 1.6: LONG1, ten bytes,
+// STOP.
 const legacyMagic = "\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
 
-// legacyVersion is the version of that form, the second pickle.
+// legacyVersion is the version of this form, in the second pickle.
 const legacyVersion = 1001
 
-// IsLegacy reports whether head, the first 32 bytes or more, begins a file of the
-// form before version 1.6.
+// IsLegacy reports whether head, at least the first 32 bytes, begins a file of the form before
+// version 1.6.
 func IsLegacy(head []byte) bool {
-	if len(head) < 2 || head[0] != 0x80 { // the protocol
+	if len(head) < 2 || head[0] != 0x80 { // protocol
 		return false
 	}
 	head = head[2:]
-	if len(head) > 9 && head[0] == 0x95 { // a frame, from protocol 4 on
+	if len(head) > 9 && head[0] == 0x95 { // frame, from protocol 4 on
 		head = head[9:]
 	}
 	return bytes.HasPrefix(head, []byte(legacyMagic))
 }
 
-// legacyFile is a file whose pickles are read one after another.
+// legacyFile is a file with several pickles in sequence.
 type legacyFile struct {
 	r        io.ReaderAt
 	at, size int64
-	// records are the storages by their keys.
+	// records are the storages by key.
 	records map[string]*io.SectionReader
 }
 
-// openLegacy reads five pickles: the magic number, the version, a dict about the
-// machine, the object, and the keys of its storages. The storages follow in this
-// order: a count of eight bytes, and that many elements. All of it is little-endian,
-// whatever the dict says of the machine.
+// openLegacy reads five pickles: the magic number, the version, a dict about the machine, the
+// object, and the keys of its storages. The storages follow in the order of the keys: a count of
+// eight bytes, and the elements. All of it is little-endian, whatever the dict says about the
+// machine.
 func openLegacy(r io.ReaderAt, size int64) (*format.Contents, error) {
 	f := &legacyFile{r: r, size: size, records: make(map[string]*io.SectionReader)}
 	var plain pickle.Dialect
@@ -333,8 +326,8 @@ func openLegacy(r io.ReaderAt, size int64) (*format.Contents, error) {
 	return contents(object, file{size: size, record: f.record})
 }
 
-// pickle reads the next pickle. How long it is shows when it has been read, so it is
-// tried with more and more bytes.
+// pickle reads the next pickle. Its length is unknown, so parsing is repeated with more bytes until
+// they suffice.
 func (f *legacyFile) pickle(d *pickle.Dialect) (any, error) {
 	for n := int64(64 << 10); ; n *= 4 {
 		n = min(n, maxPickle, f.size-f.at)
@@ -354,7 +347,8 @@ func (f *legacyFile) pickle(d *pickle.Dialect) (any, error) {
 	}
 }
 
-// atOffset is the error of a pickle that begins at offset base of the file.
+// atOffset moves the offsets in an error from the pickle to the file; base is the offset of the
+// pickle.
 func atOffset(err error, base int64) error {
 	if e, ok := errors.AsType[*pickle.FormatError](err); ok {
 		e.Off += base
@@ -365,8 +359,8 @@ func atOffset(err error, base int64) error {
 	return err
 }
 
-// findRecords finds the storages, of which kinds says what elements they have. They
-// end with the file, or where the length of one is not known.
+// findRecords finds the storages, with element types from kinds. It stops at the end of the file,
+// or after a storage of unknown length.
 func (f *legacyFile) findRecords(keys []any, kinds map[string]elementType) error {
 	for _, k := range keys {
 		key, ok := k.(string)

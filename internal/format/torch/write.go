@@ -11,30 +11,29 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Writer writes a file with one tensor, that torch.load returns. It is a zip file of the
-// entries data.pkl, byteorder, data/0 with the elements, and version, in a folder
-// archive; the same bytes for the same tensor.
+// Writer writes a file with one tensor for torch.load: a zip file with the entries data.pkl,
+// byteorder, data/0 with the elements, and version, in a folder archive. Equal tensors give equal
+// bytes.
 type Writer struct {
 	zip  *zip.Writer
-	data io.Writer // of the elements
-	lead int64     // elements for the bytes before them
-	unit int       // bytes of an element that is given
-	left int64     // bytes of elements to be given
-	// widen makes elements of the type that is written, nil where it is the same, in
-	// the memory of wide.
+	data io.Writer // receives the elements
+	lead int64     // bytes before the elements, counted in elements
+	unit int       // bytes of a given element
+	left int64     // bytes of elements still to be given
+	// widen converts elements to the written type, in the memory of wide; nil if the types are
+	// equal.
 	widen func(dst, src []byte)
 	wide  []byte
 }
 
-// alignment is that of the elements in the file: PyTorch's own.
+// alignment of the elements in the file, as in PyTorch, in bytes.
 const alignment = 64
 
-// localHeader is how many bytes there are before the name of an entry.
+// localHeader is the length of a local header without the name.
 const localHeader = 30
 
-// NewWriter begins a file with a tensor in C order. Unsigned integers that older
-// versions of PyTorch do not have are written in a wider type, those of 64 bits are an
-// error.
+// NewWriter starts a file with a tensor in C order. Unsigned integers that older versions of
+// PyTorch lack are written in a wider type; 64-bit unsigned integers are an error.
 func NewWriter(w io.Writer, host tensor.Host, shape tensor.Shape) (*Writer, error) {
 	written, widen := host, (func(dst, src []byte))(nil)
 	switch host {
@@ -49,7 +48,7 @@ func NewWriter(w io.Writer, host tensor.Host, shape tensor.Shape) (*Writer, erro
 		return nil, unsupported("shape %v has more than %d axes", shape, maxRank)
 	}
 	room := math.MaxInt64 / int64(written.Size())
-	for _, n := range shape { // the strides of a tensor without elements count, too
+	for _, n := range shape { // strides must fit even without elements
 		if n < 0 {
 			return nil, broken("shape %v has a negative number", shape)
 		}
@@ -79,7 +78,7 @@ func NewWriter(w io.Writer, host tensor.Host, shape tensor.Shape) (*Writer, erro
 	return f, err
 }
 
-// folder is the one that all entries are in.
+// folder is the folder of all entries.
 const folder = "archive/"
 
 // entry writes an entry.
@@ -95,8 +94,8 @@ func (f *Writer) entry(name string, content []byte) error {
 	return err
 }
 
-// padding is an extra field, of the kind FB that PyTorch has for it, with which data
-// is aligned that would begin at an offset.
+// padding returns an extra field, of PyTorch's own kind FB, that aligns data which would begin at
+// an offset.
 func padding(begin int64) []byte {
 	const head = 4
 	n := (alignment - (begin+head)%alignment) % alignment
@@ -107,10 +106,10 @@ func padding(begin int64) []byte {
 	return extra
 }
 
-// Lead is how many elements take as many bytes as what comes before them in the file.
+// Lead returns the bytes before the elements in the file, counted in elements.
 func (f *Writer) Lead() int64 { return f.lead }
 
-// Write writes the next elements, whole ones, little-endian.
+// Write writes the next whole, little-endian elements.
 func (f *Writer) Write(elements []byte) (int, error) {
 	if int64(len(elements)) > f.left || len(elements)%f.unit != 0 {
 		return 0, lang.Errorf("write of %d bytes, %d bytes of elements are left", len(elements), f.left)
@@ -130,7 +129,7 @@ func (f *Writer) Write(elements []byte) (int, error) {
 	return len(elements), nil
 }
 
-// Close writes what follows the elements. It does not close the file.
+// Close writes the rest of the zip file. It does not close the underlying writer.
 func (f *Writer) Close() error {
 	if f.left > 0 {
 		return lang.Errorf("%d bytes of elements were not written", f.left)
@@ -153,7 +152,7 @@ func widen32(dst, src []byte) {
 	}
 }
 
-// countWriter counts bytes that are written.
+// countWriter counts written bytes.
 type countWriter struct {
 	w io.Writer
 	n int64
@@ -165,8 +164,8 @@ func (c *countWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// appendPickle appends the pickle of a tensor, as torch.save writes it: protocol 2, and
-// what Python's pickler remembers numbered by its order.
+// appendPickle appends the pickle of a tensor as torch.save writes it: protocol 2, memo entries
+// numbered in order.
 func appendPickle(b []byte, host tensor.Host, shape tensor.Shape, count int64) []byte {
 	var scalar string
 	for _, e := range elementTypes {
@@ -208,7 +207,7 @@ func appendPickle(b []byte, host tensor.Host, shape tensor.Shape, count int64) [
 	text("cpu")
 	b = appendInt(b, count)
 	put("t")
-	b = appendInt(append(b, 'Q'), 0) // of the storage
+	b = appendInt(append(b, 'Q'), 0) // storage
 	tuple(shape)
 	tuple(strides(shape))
 	b = append(b, '\x89') // requires_grad
@@ -219,7 +218,7 @@ func appendPickle(b []byte, host tensor.Host, shape tensor.Shape, count int64) [
 	return append(b, '.')
 }
 
-// strides are those of PyTorch: an axis without elements counts as one of length 1.
+// strides returns the strides of PyTorch: an axis of length 0 counts as length 1.
 func strides(shape tensor.Shape) []int64 {
 	strides := make([]int64, len(shape))
 	step := int64(1)
@@ -230,7 +229,7 @@ func strides(shape tensor.Shape) []int64 {
 	return strides
 }
 
-// appendInt appends an integer, from 0 on, as Python's pickler does.
+// appendInt appends a non-negative integer as Python's pickler does.
 func appendInt(b []byte, n int64) []byte {
 	switch {
 	case n <= math.MaxUint8:
@@ -244,7 +243,7 @@ func appendInt(b []byte, n int64) []byte {
 	for rest := n; rest > 0; rest >>= 8 {
 		digits = append(digits, byte(rest))
 	}
-	if digits[len(digits)-1] >= 0x80 { // is the sign
+	if digits[len(digits)-1] >= 0x80 { // the top bit is the sign
 		digits = append(digits, 0)
 	}
 	return append(append(b, 0x8a, byte(len(digits))), digits...)
