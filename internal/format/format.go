@@ -1,5 +1,5 @@
-// Package format is what readers of files that name their tensors return: .pt,
-// .npz, .safetensors and HDF5. The readers are the packages below it.
+// Package format is the common result of the readers of files that name their tensors: .pt, .npz,
+// .safetensors and HDF5. The readers are the packages below it.
 package format
 
 import (
@@ -16,69 +16,66 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Contents is what a file holds.
+// Contents is the content of a file.
 type Contents struct {
-	// Tensors are in the order of the file, those that cannot be used among them.
+	// Tensors are in the order of the file, including unusable ones.
 	Tensors []Tensor
-	// Values are what the file holds besides tensors, such as the number of an
-	// epoch.
+	// Values are the contents of the file other than tensors, such as the number of an epoch.
 	Values []Value
-	// Warnings are oddities of the file that take nothing away from the tensors.
+	// Warnings are oddities of the file that do not affect the tensors.
 	Warnings []lang.Sentence
 }
 
-// Tensor is a tensor with the name that the file gives it. Its Format is ND, its
-// Data the elements as little-endian bytes in C order of Shape, however the file
-// stores them; Data may be read by several goroutines.
+// Tensor is a tensor with its name in the file. Its Format is ND, its Data the elements as
+// little-endian bytes in C order of Shape, whatever the form in the file; several goroutines may
+// read Data.
 type Tensor struct {
 	tensor.Tensor
-	// Path are the components of the name, from the outside in: the keys of nested
-	// dicts, groups of HDF5. They come from the file and may hold anything. Empty
-	// for the only tensor of a file that does not name it.
+	// Path are the components of the name, from the outside in: keys of nested dicts, groups of
+	// HDF5. They come from the file and may hold any bytes. Path is empty for a single tensor
+	// without a name.
 	Path []string
-	// Name is the path as messages have it.
+	// Name is the path as in messages.
 	Name string
-	// Operator is what the tensor belongs to, nil where the file does not say.
+	// Operator is the operator of the tensor, nil if the file does not record it.
 	Operator *Operator
-	// Origin is the element type that the tensor had before it was stored in
-	// another one; Undefined if that is not known or the same.
+	// Origin is the element type before the tensor was stored in another type; Undefined if unknown
+	// or equal.
 	Origin tensor.DType
 	Details
-	// Warnings are oddities that take nothing away from the tensor.
+	// Warnings are oddities that do not affect the elements.
 	Warnings []lang.Sentence
-	// Err says why the tensor cannot be used.
+	// Err is the reason why the tensor cannot be used.
 	Err error
 }
 
-// Operator is an execution of an operator, and what a tensor is to it.
+// Operator is an execution of an operator, with the role of a tensor in it.
 type Operator struct {
 	Name string
-	// Seq is the number of the execution among those of all operators, Round its
-	// number among those of this one, from 0.
+	// Seq is the number of the execution among all operators, Round its number among the executions
+	// of this operator, from 0.
 	Seq   int64
 	Round int
 	Kind  tensor.Kind
-	// Index is the number of the tensor among those of its kind.
+	// Index is the number of the tensor among the tensors of its kind.
 	Index int
 }
 
-// Details are what a file says about a tensor besides its elements, for those who
-// look into it. Nothing is decided by them.
+// Details are further facts of a file about a tensor, for display only.
 type Details struct {
-	// TorchDType is the type as PyTorch names it, such as Half; empty where the file
-	// does not say.
+	// TorchDType is PyTorch's name of the type, such as Half; empty if the file does not record it.
 	TorchDType string
-	// Strides and Offset count elements of the storage that the tensor is a part of;
-	// nil where the file has none.
+	// Strides and Offset count elements of the storage that the tensor is a view of; nil if the
+	// file has none.
 	Strides []int64
 	Offset  *int64
-	// RequiresGrad is nil where the file does not say.
+	// RequiresGrad is nil if the file does not record it.
 	RequiresGrad *bool
-	// Device is where the tensor was when it was saved, such as npu:0.
+	// Device is the device of the tensor when it was saved, such as npu:0.
 	Device string
-	// Quant says how stored integers stand for numbers, nil for those that do not.
+	// Quant is the quantisation of stored integers, nil for none.
 	Quant *Quant
-	// Attrs are what else is noted, in the order of the file.
+	// Attrs are further attributes, in the order of the file.
 	Attrs Attrs
 }
 
@@ -89,14 +86,14 @@ type Quant struct {
 	ZeroPoint int64         `json:"zero_point"`
 }
 
-// Attr is a name with a value: bool, int64, uint64, float64, string, or a list of
-// one of them.
+// Attr is a name with a value: bool, int64, uint64, float64, string, or a list of one of these
+// types.
 type Attr struct {
 	Name  string
 	Value any
 }
 
-// Attrs are attributes, in documents the members of an object.
+// Attrs are attributes; in JSON they are an object.
 type Attrs []Attr
 
 // MarshalJSON implements json.Marshaler.
@@ -130,25 +127,25 @@ func (a Attrs) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// Value is something in a file that is no tensor.
+// Value is a value in a file that is not a tensor.
 type Value struct {
 	// Name is the name in the file.
 	Name string `json:"name"`
-	// Type is what the file calls it, such as int.
+	// Type is the type in the words of the file, such as int.
 	Type string `json:"type"`
-	// Text is the value, shortened where it is long.
+	// Text is the value, shortened if it is long.
 	Text string `json:"value"`
 }
 
-// checked is data that has to fit a checksum.
+// checked is data with a checksum.
 type checked struct {
 	*io.SectionReader
-	left   atomic.Int64 // bytes that have not been read
+	left   atomic.Int64 // bytes that are still unread
 	verify func() error
 }
 
-// Checked is data whose checksum verify compares. As soon as need bytes of it have been read
-// it does: the last read and all others fail when the checksum does not fit.
+// Checked returns data whose checksum verify compares once need bytes have been read: if it does
+// not match, that read and all later reads fail.
 func Checked(data *io.SectionReader, need int64, verify func() error) *io.SectionReader {
 	c := &checked{SectionReader: data, verify: verify}
 	c.left.Store(need)
@@ -166,11 +163,11 @@ func (c *checked) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Outer is the data itself, where it is checked.
+// Outer returns the data without the check.
 func (c *checked) Outer() (r io.ReaderAt, off, n int64) { return c.SectionReader, 0, c.Size() }
 
-// Verify compares data with its checksums, for those who have used all of it without reading
-// all: padding between elements counts too.
+// Verify compares data with its checksums. It is for callers that used all elements and skipped the
+// padding between them.
 func Verify(data *io.SectionReader) error {
 	if data == nil {
 		return nil
@@ -185,22 +182,21 @@ func Verify(data *io.SectionReader) error {
 	return nil
 }
 
-// View says where the elements of a tensor are among stored ones. The caller has
-// checked that they are there: element [i...] is number Offset + sum(i*Strides).
+// View describes a tensor as a view of stored elements. The caller has checked the bounds: element
+// [i...] is number Offset + sum(i*Strides).
 type View struct {
 	// Stored are the stored elements.
 	Stored io.ReaderAt
-	// DType is of a whole number of bytes.
+	// DType has a size of whole bytes.
 	DType tensor.DType
-	// BigEndian is set when they are stored most significant byte first.
+	// BigEndian: the most significant byte is stored first.
 	BigEndian bool
 	Shape     tensor.Shape
-	// Strides count elements, from 0 on, an axis each.
+	// Strides count elements, at least 0, one for each axis.
 	Strides []int64
-	// Offset is the element that the first one of the tensor is.
+	// Offset is the stored index of the first element.
 	Offset int64
-	// Negate and Conjugate are what is done to the elements: float or complex ones,
-	// or complex ones.
+	// Negate (float and complex) and Conjugate (complex) change the elements.
 	Negate, Conjugate bool
 }
 
@@ -220,9 +216,8 @@ func (v *View) Dense() bool {
 	return true
 }
 
-// Section returns the stored bytes if they are those of Data, so that they can be
-// copied as they are; ok is false when they are not. Its Outer is the file itself
-// where Stored is a section of it.
+// Section returns the stored bytes if Data needs no conversion; ok is false if it does. Outer of
+// the result is the file itself even if Stored is a section of it.
 func (v *View) Section() (data *io.SectionReader, ok bool) {
 	if !v.Dense() || v.word() > 1 || v.Negate || v.Conjugate {
 		return nil, false
@@ -238,10 +233,9 @@ func (v *View) Section() (data *io.SectionReader, ok bool) {
 	}
 }
 
-// Data returns the elements as little-endian bytes in C order. What is stored so is
-// read directly. Other elements are gathered, for which the reader keeps at most
-// some 5 MiB until it has read the last one, and should be read from front to back.
-// It may be used by several goroutines through its ReadAt.
+// Data returns the elements as little-endian bytes in C order. Bytes stored in this form are read
+// directly. Others are gathered through at most about 5 MiB of memory, which is kept until the last
+// element is read, and should be read from front to back. Several goroutines may use its ReadAt.
 func (v View) Data() *io.SectionReader {
 	if data, ok := v.Section(); ok {
 		return data
@@ -253,8 +247,8 @@ func (v View) Data() *io.SectionReader {
 func (v *View) unit() int64 { return int64(v.DType.UnitSize()) }
 func (v *View) size() int64 { return v.Shape.Elements() * v.unit() }
 
-// word is the size of the words whose bytes are to be swapped, 1 for none: a
-// complex element is two of them.
+// word returns the size of the words whose bytes are swapped, 1 for none: a complex element has two
+// words.
 func (v *View) word() int {
 	switch {
 	case !v.BigEndian:
@@ -273,7 +267,7 @@ func (v *View) source() (layout.Source, error) {
 	if v.Dense() {
 		return src, nil
 	}
-	// The stride of an axis of one position may be anything.
+	// The stride of an axis of one position has no meaning.
 	strides := slices.Clone(v.Strides)
 	for i, n := range v.Shape {
 		if n == 1 {
@@ -287,8 +281,7 @@ func (v *View) source() (layout.Source, error) {
 	return plan.Reader(src, int(v.unit()), new(layout.Buffers))
 }
 
-// signs returns the bits that negating and conjugating flips in 16 bytes of
-// elements, nil for none.
+// signs returns the sign bits that Negate and Conjugate flip in 16 bytes of elements, nil for none.
 func (v *View) signs() *[2]uint64 {
 	if !v.Negate && !v.Conjugate {
 		return nil
@@ -307,13 +300,12 @@ func (v *View) signs() *[2]uint64 {
 	return &[2]uint64{binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:])}
 }
 
-// elements reads the stored elements as little-endian ones, in the order in which
-// they are stored.
+// elements reads the stored elements in their order and converts them to little-endian.
 type elements struct {
 	r     io.ReaderAt
-	first int64      // the element that comes first
+	first int64      // index of the first element
 	unit  int64      // bytes of an element
-	word  int        // bytes of the words to swap in it
+	word  int        // bytes of the words to swap
 	flip  *[2]uint64 // bits to flip in 16 bytes of elements, nil for none
 }
 
@@ -329,7 +321,7 @@ func (e *elements) ReadElements(dst []byte, first int64) error {
 	return nil
 }
 
-// ReadFull fills p from offset off. Data that ends early is io.ErrUnexpectedEOF.
+// ReadFull fills p from offset off. An early end is io.ErrUnexpectedEOF.
 func ReadFull(r io.ReaderAt, p []byte, off int64) error {
 	n, err := r.ReadAt(p, off)
 	switch {
@@ -372,17 +364,16 @@ func flip(b []byte, signs [2]uint64) {
 	}
 }
 
-// byteReader reads any bytes of elements that can only be read whole.
+// byteReader reads any byte range from a source of whole elements.
 type byteReader struct {
 	open       func() (layout.Source, error)
 	unit, size int64
 
 	mu  sync.Mutex
-	src layout.Source // nil until it is needed, and after its last element
+	src layout.Source // opened on demand, nil after the last element
 }
 
-// ReadAt reads whole elements into p, and goes through a buffer where p begins
-// or ends within one.
+// ReadAt reads whole elements into p, and copies partial elements at both ends through a buffer.
 func (r *byteReader) ReadAt(p []byte, off int64) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -400,7 +391,7 @@ func (r *byteReader) ReadAt(p []byte, off int64) (int, error) {
 			n += int(whole)
 			continue
 		}
-		var buf [16]byte // of the largest element
+		var buf [16]byte // size of the largest element
 		element := buf[:r.unit]
 		if err := r.read(element, first); err != nil {
 			return n, err
