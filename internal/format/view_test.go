@@ -191,7 +191,7 @@ func TestViewErrors(t *testing.T) {
 	}
 }
 
-// TestViewReleases: what has been read to its end takes no memory.
+// TestViewReleases: memory is released after the last byte is read.
 func TestViewReleases(t *testing.T) {
 	stored := bytes.NewReader(make([]byte, 4<<20))
 	var all []*io.SectionReader

@@ -22,12 +22,12 @@ import (
 	"dumptool/internal/store"
 )
 
-// file is an entry of a test.
+// file is a test entry.
 type file struct {
 	name   string
 	method uint16
 	data   []byte
-	plain  bool // sizes are in the header of the entry too
+	plain  bool // sizes are in the local header too
 }
 
 // write makes a zip file with the standard library.
@@ -107,7 +107,7 @@ func noise(n int) []byte {
 	return b
 }
 
-// TestOpen reads what the standard library wrote.
+// TestOpen reads files of the standard library.
 func TestOpen(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var files []file
@@ -133,7 +133,7 @@ func TestOpen(t *testing.T) {
 	})
 }
 
-// TestStoredIsPartOfFile finds the bytes of a stored entry where they are.
+// TestStoredIsPartOfFile checks that the data of a stored entry is a section of the file.
 func TestStoredIsPartOfFile(t *testing.T) {
 	zipped := write(t, file{name: "a", data: []byte("first")}, file{name: "b", data: []byte("second")})
 	data := section(t, &open(t, zipped).Entries[1])
@@ -143,8 +143,7 @@ func TestStoredIsPartOfFile(t *testing.T) {
 	}
 }
 
-// TestDeflatedAnyOrder reads parts of an entry that is larger than the window, in
-// any order.
+// TestDeflatedAnyOrder reads parts of an entry larger than the window in random order.
 func TestDeflatedAnyOrder(t *testing.T) {
 	want := noise(2*window + 4321)
 	zipped := write(t, file{name: "a", method: methodDeflated, data: want})
@@ -170,8 +169,8 @@ func TestDeflatedAnyOrder(t *testing.T) {
 	}
 }
 
-// TestConcurrentReads reads entries by many goroutines, more entries than the pool
-// has streams and more goroutines than entries.
+// TestConcurrentReads reads entries from many goroutines: more entries than streams in the pool,
+// more goroutines than entries.
 func TestConcurrentReads(t *testing.T) {
 	var files []file
 	for i := range maxIdle() + 3 {
@@ -199,9 +198,8 @@ func TestConcurrentReads(t *testing.T) {
 	}
 }
 
-// TestGoesForward counts the bytes of the file that are read: once for reads from
-// front to back in blocks, also where neighbours change places, and again from the
-// front for those that go back far.
+// TestGoesForward counts the bytes read from the file: once for sequential blocks, also if
+// neighbours swap places, and again from the front for reads that go far back.
 func TestGoesForward(t *testing.T) {
 	want := noise(4 * window)
 	zipped := write(t, file{name: "a", method: methodDeflated, data: want})
@@ -243,15 +241,14 @@ func (c *counter) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// patch returns zipped with bytes put at an offset after the last place of a
-// signature.
+// patch returns zipped with bytes put at an offset from the last occurrence of a signature.
 func patch(zipped []byte, signature string, off int, put ...byte) []byte {
 	b := bytes.Clone(zipped)
 	copy(b[bytes.LastIndex(b, []byte(signature))+off:], put)
 	return b
 }
 
-// wide makes the end record of a file one of 64 bits.
+// wide replaces the end record of a file by a 64-bit end record.
 func wide(zipped []byte, change func(end64, locator []byte)) []byte {
 	n := len(zipped) - endLength
 	old := zipped[n:]
@@ -276,10 +273,10 @@ func wide(zipped []byte, change func(end64, locator []byte)) []byte {
 type badFile struct {
 	name string
 	file []byte
-	want string // of the error
+	want string // expected error
 }
 
-// malformed are files that cannot be read, or whose first entry cannot.
+// malformed are files that cannot be opened, or whose first entry cannot be read.
 func malformed(t testing.TB) []badFile {
 	t.Helper()
 	stored := write(t, file{name: "a", data: []byte("0123456789")})
@@ -326,7 +323,7 @@ func malformed(t testing.TB) []badFile {
 	}
 }
 
-// TestMalformed wants an error that names the place and nothing else.
+// TestMalformed expects an error with an offset and no result.
 func TestMalformed(t *testing.T) {
 	for _, tt := range malformed(t) {
 		a, err := Open(bytes.NewReader(tt.file), int64(len(tt.file)))
@@ -367,7 +364,7 @@ func checkError(t *testing.T, name string, err error, want string) {
 func TestOverlap(t *testing.T) {
 	zipped := write(t, file{name: "a", data: []byte("one")}, file{name: "a", data: []byte("two")})
 	first := bytes.Index(zipped, []byte(directorySignature))
-	copy(zipped[first+directoryLength+1:][42:], make([]byte, 4)) // of the second, without its extra field
+	copy(zipped[first+directoryLength+1:][42:], make([]byte, 4)) // of the second entry, without its extra field
 	a := open(t, zipped)
 	if got, err := io.ReadAll(section(t, &a.Entries[0])); err != nil || string(got) != "one" {
 		t.Errorf("the first is %q, %v", got, err)
@@ -376,7 +373,7 @@ func TestOverlap(t *testing.T) {
 	checkError(t, "the second", err, "what follows it is at 0x0")
 }
 
-// TestWide reads files with fields of 64 bits.
+// TestWide reads files with 64-bit fields.
 func TestWide(t *testing.T) {
 	stored := write(t, file{name: "a", data: []byte("0123456789"), plain: true})
 	a := open(t, wide(stored, func(_, _ []byte) {}))
@@ -385,7 +382,7 @@ func TestWide(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		extra []byte
-		want  string // of the error, none for fields that are right
+		want  string // expected error, empty for valid fields
 	}{
 		"all":         {field(1, 10, 10, 0), ""},
 		"after other": {append(field(7, 1), field(1, 10, 10, 0)...), ""},
@@ -421,7 +418,7 @@ func field(id uint16, values ...uint64) []byte {
 	return b
 }
 
-// TestReadErrors gives back the errors of the file.
+// TestReadErrors checks that errors of the file are returned.
 func TestReadErrors(t *testing.T) {
 	zipped := write(t, file{name: "a", method: methodDeflated, data: noise(1000)})
 	disk := errors.New("disk failed")
@@ -454,8 +451,7 @@ func (f *failing) ReadAt(p []byte, off int64) (int, error) {
 	return f.Reader.ReadAt(p, off)
 }
 
-// TestMemory bounds the memory for the directory, and for entries that are read at
-// the same time.
+// TestMemory bounds the memory for the directory, and for concurrently read entries.
 func TestMemory(t *testing.T) {
 	var files []file
 	for i := range 3 * maxIdle() {
@@ -474,7 +470,7 @@ func TestMemory(t *testing.T) {
 			}
 		}
 	})
-	// A stream takes 0.6 MiB; the race detector has some of its own beside it.
+	// A stream takes 0.6 MiB; the race detector adds some.
 	if limit := uint64(maxIdle()) * 5 << 18; used > limit {
 		t.Errorf("%d bytes for %d entries, want at most %d", used, len(files), limit)
 	}
@@ -488,8 +484,8 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// FuzzOpen compares with the standard library: what is read here is read there,
-// and is the same.
+// FuzzOpen compares with the standard library: it must read every entry that Open reads, with the
+// same data.
 func FuzzOpen(f *testing.F) {
 	for _, tt := range malformed(f) {
 		f.Add(tt.file)
@@ -507,7 +503,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		theirs, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 		if err != nil || len(theirs.File) != len(a.Entries) {
-			return // it goes on behind the directory, and adds a base to offsets
+			return // it accepts data after the directory, and adds a base to offsets
 		}
 		for i := range a.Entries {
 			compareEntry(t, &a.Entries[i], theirs.File[i])
@@ -534,7 +530,7 @@ func compareEntry(t *testing.T, e *Entry, theirs *zip.File) {
 		if len(got) > 0 {
 			t.Fatalf("%q: %d bytes, want none", e.Name, len(got))
 		}
-		return // what is deflated to nothing is not inflated here
+		return // data that deflates to nothing is not inflated here
 	}
 	in, err := theirs.Open()
 	if err != nil {

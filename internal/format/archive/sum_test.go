@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestStoredIsSummed reads parts of a stored entry in any order, by several goroutines and
-// some twice. Of a whole one Verify finds nothing wrong, of one with a flipped bit all reads
-// fail once its bytes have been read, by Verify at the latest.
+// TestStoredIsSummed reads parts of a stored entry in any order, from several goroutines and some
+// twice. Verify passes for an intact entry. With a flipped bit all reads fail once the entry has
+// been read, by Verify at the latest.
 func TestStoredIsSummed(t *testing.T) {
 	const size = 40_000
 	rapid.Check(t, func(rt *rapid.T) {
@@ -56,8 +56,8 @@ func TestStoredIsSummed(t *testing.T) {
 	})
 }
 
-// TestLastReadFails: who reads all of a damaged entry from front to back gets its error with
-// the last bytes, and nobody who reads a part gets it.
+// TestLastReadFails: a sequential read of a whole damaged entry fails with the last bytes; reads of
+// a part do not fail.
 func TestLastReadFails(t *testing.T) {
 	zipped := write(t, file{name: "a", data: []byte("0123456789")})
 	zipped[bytes.Index(zipped, []byte("345"))]++

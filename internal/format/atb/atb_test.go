@@ -14,8 +14,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// file is a file with a header of these lines, which follow those that the library
-// always writes, and data.
+// file is a file with data, and a header of the lines that the library always writes and further
+// lines.
 func file(data string, lines ...string) []byte {
 	head := []string{"$Version=1.0", "$Object.Count=1", fmt.Sprintf("$Object.Length=%d", len(data))}
 	return []byte(strings.Join(append(append(head, lines...), "$End=1\n"), "\n") + data)
@@ -67,7 +67,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// malformed are files and what is said about them.
+// malformed are invalid files and their errors.
 var malformed = []struct {
 	file string
 	want string
@@ -112,7 +112,7 @@ type failing struct{ err error }
 
 func (f failing) ReadAt([]byte, int64) (int, error) { return 0, f.err }
 
-// TestTruncated cuts a file at every byte: none of the pieces has elements.
+// TestTruncated cuts a file at every byte: no part has elements.
 func TestTruncated(t *testing.T) {
 	whole := file("abcdefgh", "format=2", "dtype=0", "dims=2", "$Object.data=0,8")
 	for n := range whole {

@@ -16,7 +16,7 @@ import (
 	"dumptool/internal/dumptest"
 )
 
-// message1 is a message of an object header of version 1.
+// message1 is a message of a version-1 object header.
 func message1(kind uint16, data ...byte) []byte {
 	data = append(data, make([]byte, -len(data)&7)...)
 	m := binary.LittleEndian.AppendUint16(nil, kind)
@@ -24,7 +24,7 @@ func message1(kind uint16, data ...byte) []byte {
 	return append(append(m, 0, 0, 0, 0), data...)
 }
 
-// object1 is an object header of version 1.
+// object1 is a version-1 object header.
 func object1(messages ...[]byte) []byte {
 	all := slices.Concat(messages...)
 	b := binary.LittleEndian.AppendUint16([]byte{1, 0}, uint16(len(messages)))
@@ -36,7 +36,7 @@ func object1(messages ...[]byte) []byte {
 // firstPart is the address of the first part of a file0.
 const firstPart = 96
 
-// file0 is a file of version 0 of parts one after the other; the last one is the root.
+// file0 is a version-0 file of consecutive parts; the last one is the root.
 func file0(parts ...[]byte) []byte {
 	body := slices.Concat(parts...)
 	end := uint64(firstPart + len(body))
@@ -55,14 +55,14 @@ func hard(name string, addr int) []byte {
 	return message1(msgLink, appendUint64(append([]byte{1, 0, byte(len(name))}, name...), uint64(addr))...)
 }
 
-// The descriptions of one element and of types.
+// A dataspace of one element, and datatypes.
 var (
 	scalarSpace = []byte{2, 0, 0, 0}
 	int8Type    = []byte{0x10, 8, 0, 0, 1, 0, 0, 0, 0, 0, 8, 0}
 	float64Type = []byte{0x11, 0x20, 63, 0, 8, 0, 0, 0, 0, 0, 64, 0, 52, 11, 0, 52, 255, 3, 0, 0}
 )
 
-// scalar is a dataset of one number of 8 bits.
+// scalar is a dataset of one 8-byte number.
 func scalar(more ...[]byte) []byte {
 	return object1(append(more, message1(msgDataspace, scalarSpace...), message1(msgDatatype, int8Type...),
 		message1(msgLayout, 3, storedInHeader, 1, 0, 7))...)
@@ -75,8 +75,7 @@ func list(name string, datatype, data []byte) []byte {
 	return message1(msgAttribute, slices.Concat(b, []byte(name), []byte{0}, datatype, space, data)...)
 }
 
-// hugeElements is a file with shuffled chunks whose elements are said to have 2^32-1
-// bytes.
+// hugeElements is a file with shuffled chunks whose elements claim 2^32-1 bytes.
 func hugeElements(t testing.TB) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dumptest.GoldenDir, "h5", "storage.h5"))
@@ -94,18 +93,18 @@ func hugeElements(t testing.TB) []byte {
 	return data
 }
 
-// manySteps is a file with soft links of 2^15 steps each, each of which takes as many.
+// manySteps is a file with soft links of 2^15 steps, each of which takes 2^15 steps.
 func manySteps() []byte {
 	return file0(object1(soft("a", strings.Repeat("b/", 1<<15-100)), soft("b", strings.Repeat("c/", 1<<15-100)), soft("c", strings.Repeat("/", 1<<16-100))))
 }
 
-// TestTime opens files that ask for more work than they have bytes.
+// TestTime opens files that demand work out of proportion to their size.
 func TestTime(t *testing.T) {
 	exercise(t, hugeElements(t))
 	exercise(t, manySteps())
 }
 
-// TestFilterValues reads a filter with more values than there are bytes.
+// TestFilterValues reads a filter that claims more values than there are bytes.
 func TestFilterValues(t *testing.T) {
 	message := []byte{2, 1, filterShuffle, 0, 0, 0, 0xff, 0xff, 4, 0, 0, 0}
 	if n := testing.AllocsPerRun(10, func() {
@@ -118,7 +117,7 @@ func TestFilterValues(t *testing.T) {
 	}
 }
 
-// allocated is how many bytes Open allocates for a file of so many tensors.
+// allocated returns the bytes that Open allocates for a file with some number of tensors.
 func allocated(t *testing.T, data []byte, tensors int) int64 {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -146,8 +145,7 @@ func TestSharedAttributes(t *testing.T) {
 	}
 }
 
-// TestLargeChunks opens datasets of one element each in a chunk of 16 MiB that they
-// share.
+// TestLargeChunks opens datasets of one element that share a chunk of 16 MiB.
 func TestLargeChunks(t *testing.T) {
 	const datasets, chunkBytes = 50, 16 << 20
 	var deflated bytes.Buffer
@@ -184,7 +182,7 @@ func TestLargeChunks(t *testing.T) {
 	}
 }
 
-// TestManyAttributes reads files that consist of attributes.
+// TestManyAttributes reads files that consist mostly of attributes.
 func TestManyAttributes(t *testing.T) {
 	const count, size = 100, 64000
 	for _, datatype := range [][]byte{float64Type, int8Type} {

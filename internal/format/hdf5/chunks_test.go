@@ -13,7 +13,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// someChunks is an index of chunks by their places.
+// someChunks is an index of chunks by place.
 type someChunks map[string]chunk
 
 func (x someChunks) find(_ *decoder, at []int64) (chunk, error) {
@@ -23,8 +23,8 @@ func (x someChunks) find(_ *decoder, at []int64) (chunk, error) {
 	return chunk{addr: none}, nil
 }
 
-// TestChunks stores random arrays in chunks, element by element, and reads them back
-// with little and with much memory, in pieces of any size.
+// TestChunks stores random arrays in chunks, element by element, and reads them back with little
+// and with much memory, in parts of any size.
 func TestChunks(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 5))
 	for i := range 400 {
@@ -66,8 +66,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// storeChunks writes the chunks of data; of those that it leaves out data gets the
-// fill value.
+// storeChunks writes the chunks of data; in place of omitted chunks data gets the fill value.
 func storeChunks(rnd *rand.Rand, x *chunked, data []byte) {
 	unit := int(x.unit)
 	places := make(tensor.Shape, len(x.shape))
@@ -123,7 +122,7 @@ func storeChunks(rnd *rand.Rand, x *chunked, data []byte) {
 	x.f = &file{r: bytes.NewReader(blob), size: int64(len(blob))}
 }
 
-// slowFilter applies a filter, by the words of the specification.
+// slowFilter applies a filter as the specification describes it.
 func slowFilter(b []byte, f filter) []byte {
 	switch f.id {
 	case filterDeflate:
@@ -145,7 +144,7 @@ func slowFilter(b []byte, f filter) []byte {
 	return binary.LittleEndian.AppendUint32(b, slowFletcher(b))
 }
 
-// slowFletcher keeps both sums below 65535 all the time.
+// slowFletcher keeps both sums below 65535 at every step.
 func slowFletcher(b []byte) uint32 {
 	if len(b)%2 == 1 {
 		b = append(slices.Clone(b), 0)

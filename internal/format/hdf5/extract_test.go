@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// below keeps what is below a path.
+// below selects the paths below a path.
 func below(prefix ...string) func(path []string) bool {
 	return func(path []string) bool { return len(path) >= len(prefix) && slices.Equal(path[:len(prefix)], prefix) }
 }
@@ -29,7 +29,7 @@ func extract(t *testing.T, data []byte, keep func(path []string) bool) (*Extract
 	return x, b.Bytes()
 }
 
-// TestExtractGolden takes the operators of a golden case, which h5copy took.
+// TestExtractGolden compares with a golden file of h5copy.
 func TestExtractGolden(t *testing.T) {
 	var cases []struct {
 		ID, Path string
@@ -69,7 +69,7 @@ func TestExtractGolden(t *testing.T) {
 	t.Error("there is no case h5_pick")
 }
 
-// checkCopy compares a tensor with that of the same name.
+// checkCopy compares a tensor with the tensor of the same name.
 func checkCopy(t *testing.T, got *format.Tensor, all *format.Contents) {
 	t.Helper()
 	i := slices.IndexFunc(all.Tensors, func(w format.Tensor) bool { return w.Name == got.Name })
@@ -89,7 +89,7 @@ func checkCopy(t *testing.T, got *format.Tensor, all *format.Contents) {
 	}
 }
 
-// TestExtractAll copies all of every golden file.
+// TestExtractAll copies every golden file completely.
 func TestExtractAll(t *testing.T) {
 	for _, path := range goldenFiles(t) {
 		data, err := os.ReadFile(path)

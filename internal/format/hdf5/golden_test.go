@@ -21,8 +21,7 @@ func TestGolden(t *testing.T) {
 	dumptest.Golden(t, "h5", Open, map[string]string{"header": "object header", "btree": "B-tree"})
 }
 
-// recordedTensor is what the list of golden files says about tensors of
-// torch.utils.dumper, besides what all files have.
+// recordedTensor has the fields of the list of golden files for tensors of torch.utils.dumper.
 type recordedTensor struct {
 	Name       string
 	Torch      string
@@ -36,7 +35,7 @@ type recordedTensor struct {
 	NotATensor bool `json:"not_a_tensor"`
 }
 
-// TestGoldenOperators compares operators, attributes and values that are no tensors.
+// TestGoldenOperators compares operators, attributes, and values other than tensors.
 func TestGoldenOperators(t *testing.T) {
 	var cases []struct{ ID, Path, Kind string }
 	dumptest.ReadGolden(t, "cases.json", &cases)
@@ -104,7 +103,7 @@ func checkValue(t *testing.T, c *format.Contents, w recordedTensor) {
 	c.Values = c.Values[1:]
 }
 
-// plain returns attributes as JSON has them.
+// plain returns attributes in the form of JSON.
 func plain(t *testing.T, attrs []format.Attr) map[string]any {
 	t.Helper()
 	all := make(map[string]any)
@@ -156,14 +155,13 @@ func goldenFiles(t testing.TB) []string {
 	return all
 }
 
-// TestMoved puts something before a file, as h5jam does: addresses count from the
-// superblock wherever it is.
+// TestMoved prepends data to a file, as h5jam does: addresses count from the superblock.
 func TestMoved(t *testing.T) {
 	for _, path := range []string{"h5/gpu.h5", "h5/storage_latest.h5", "h5/userblock.h5"} {
 		want, data := openGolden(t, path)
 		moved := append(make([]byte, 1024), data...)
 		if path == "h5/userblock.h5" {
-			moved = data[512:] // and what was there before can be taken away
+			moved = data[512:] // the data before may be removed again
 		}
 		got, err := Open(bytes.NewReader(moved), int64(len(moved)))
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 	"dumptool/internal/dumptest"
 )
 
-// bounded is a file that fails the test when it is read outside its size.
+// bounded is a file that fails the test on reads outside its size.
 type bounded struct {
 	t    testing.TB
 	data []byte
@@ -29,8 +29,8 @@ func (b bounded) ReadAt(p []byte, off int64) (int, error) {
 	return bytes.NewReader(b.data).ReadAt(p, off)
 }
 
-// exercise opens a file and reads the beginning and the end of all its data. What
-// can be read has to be the same again, and no byte of the file costs much time.
+// exercise opens a file and reads the beginning and the end of all its data. Repeated reads must
+// give the same bytes, and time must be in proportion to the size of the file.
 func exercise(t testing.TB, data []byte) {
 	t.Helper()
 	start := time.Now()
@@ -70,8 +70,8 @@ func exercise(t testing.TB, data []byte) {
 	}
 }
 
-// TestDamaged flips bytes of golden files, cuts pieces out of them and ends them
-// early: nothing panics, hangs or needs memory out of proportion.
+// TestDamaged flips bytes of golden files, cuts out parts and truncates them: nothing panics, hangs
+// or needs memory out of proportion.
 func TestDamaged(t *testing.T) {
 	for _, path := range goldenFiles(t) {
 		data, err := os.ReadFile(path)
@@ -92,8 +92,8 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// damage returns a damaged copy of a file. Most files are zeros and data: bytes that
-// are not zero are damaged more often.
+// damage returns a damaged copy of a file, mostly in bytes that are not zero: most bytes are zeros
+// and data.
 func damage(rnd *rand.Rand, data []byte) []byte {
 	b := slices.Clone(data)
 	if len(b) == 0 {
@@ -128,11 +128,11 @@ func damage(rnd *rand.Rand, data []byte) []byte {
 	return b
 }
 
-// TestChecksums flips every bit of a structure with a checksum: it is noticed.
+// TestChecksums flips every bit of a structure with a checksum: each is detected.
 func TestChecksums(t *testing.T) {
 	_, data := openGolden(t, "h5/links_latest.h5")
 	at := bytes.Index(data, []byte("OHDR"))
-	size := int(data[at+6+16]) // times, and a size of one byte
+	size := int(data[at+6+16]) // 4 timestamps, and a size of one byte
 	for i := range size {
 		damaged := slices.Clone(data)
 		damaged[at+6+17+i] ^= 0x10
@@ -142,8 +142,7 @@ func TestChecksums(t *testing.T) {
 	}
 }
 
-// TestMemory reads what the golden files say that they hold and compares the memory
-// for it with their size.
+// TestMemory opens the golden files and compares the memory with their size.
 func TestMemory(t *testing.T) {
 	for _, path := range goldenFiles(t) {
 		data, err := os.ReadFile(path)
@@ -160,7 +159,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// FuzzOpen checks what TestDamaged checks.
+// FuzzOpen checks the properties of TestDamaged.
 func FuzzOpen(f *testing.F) {
 	f.Add(hugeElements(f))
 	f.Add(manySteps())

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestUnwritten counts elements that were never written: chunks of 4 x 4 in a shape of 10 x 10
-// of which those at (0, 0) and (4, 0), or that at (8, 8), were written.
+// TestUnwritten counts elements that were never written: a shape of 10 x 10 in chunks of 4 x 4, of
+// which (0, 0) and (4, 0), or (8, 8), were written.
 func TestUnwritten(t *testing.T) {
 	want := map[string]string{
 		"/full": "[]", "/full_chunks": "[]", "/empty": "[]",

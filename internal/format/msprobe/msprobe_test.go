@@ -100,7 +100,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestGroups: what a communication is said to be, and what of it cannot be.
+// TestGroups: groups of communications, and invalid members.
 func TestGroups(t *testing.T) {
 	const tensor0 = `{"type": "torch.Tensor", "dtype": "torch.int64", "shape": [3]}`
 	call := func(args, kwargs string) []Leaf {
@@ -145,7 +145,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestReadGolden: the values of the golden trees are those that msprobe compares.
+// TestReadGolden: the values of the golden trees are the values that msprobe compares.
 func TestReadGolden(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(golden, "expect.json"))
 	if err != nil {
@@ -274,22 +274,22 @@ func TestReadRefused(t *testing.T) {
 	}
 }
 
-// TestReadCut: of every beginning of a file the whole entries are read, and the error
-// names its end.
+// TestReadCut: the complete entries of every prefix of a file are read, and the error has the
+// offset of its end.
 func TestReadCut(t *testing.T) {
 	_, whole, err := readAll(example)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n := range len(example) {
-		var ends []int // of the entries that are whole
+		var ends []int // ends of the complete entries
 		for i := range whole {
 			next := len(example)
 			if i+1 < len(whole) {
 				next = strings.Index(example, `"`+whole[i+1].API+`"`)
 			}
 			end := strings.LastIndexByte(example[:next], '}')
-			if i+1 == len(whole) { // those of data and of the document follow
+			if i+1 == len(whole) { // the ends of data and of the document follow
 				end = strings.LastIndexByte(example[:len(example)-2], '}')
 			}
 			if end < n {
@@ -318,8 +318,7 @@ func TestReadCut(t *testing.T) {
 
 func sameFloat(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
 
-// TestReadMemory: numbers in a file cost nothing, and entries that were handed on are
-// not kept.
+// TestReadMemory: numbers in a file take no memory, and entries are not kept after the callback.
 func TestReadMemory(t *testing.T) {
 	const entries = 20000
 	text := `{"task": "t", "data": {"A": {"output": []}`
@@ -358,7 +357,7 @@ func TestReadStack(t *testing.T) {
 	for api, s := range stacks {
 		got[api] = s.Script
 	}
-	// The path of C holds what looks like the number of a line.
+	// The path of C contains text like the number of a line.
 	want := map[string]string{"A": "net.py:12", "B": "a.py:1", "C": "a:3", "D": "a:3", "E": "", "G": "", "H": ""}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -423,7 +422,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestReadOdd: what cannot be said of a tensor is left out and named, and the rest is read.
+// TestReadOdd: invalid members of a tensor are left out and reported, and the others are read.
 func TestReadOdd(t *testing.T) {
 	for _, c := range []struct{ members, odd, shape string }{
 		{`"shape": "x"`, "shape at offset OFFSET, want a list", "()"},

@@ -2,7 +2,7 @@ package msprobe
 
 import "testing"
 
-// TestParseName takes names apart.
+// TestParseName parses names.
 func TestParseName(t *testing.T) {
 	for _, tt := range []struct {
 		api             string
@@ -33,7 +33,7 @@ func TestParseName(t *testing.T) {
 	}
 }
 
-// TestNameIn finds the forward call of a backward one, and of the gradients of parameters.
+// TestNameIn finds the forward call of a backward call, and of gradients of parameters.
 func TestNameIn(t *testing.T) {
 	for name, want := range map[string]string{
 		"Functional.relu.3.backward":               "Functional.relu.3.forward",

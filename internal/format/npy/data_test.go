@@ -69,7 +69,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// TestDataMatchesSlowVersion reads at any place.
+// TestDataMatchesSlowVersion reads at random offsets.
 func TestDataMatchesSlowVersion(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := drawHeader(rt)
@@ -123,7 +123,7 @@ func TestConcurrentReads(t *testing.T) {
 	wg.Wait()
 }
 
-// TestSameOrder lists Fortran-order shapes that are in C order too.
+// TestSameOrder lists Fortran-order shapes whose C order is the same.
 func TestSameOrder(t *testing.T) {
 	for _, shape := range []tensor.Shape{nil, {5}, {1, 5}, {5, 1, 1}, {1, 1}, {0, 3}, {3, 0, 3}} {
 		count, _ := shape.Count()
@@ -170,14 +170,14 @@ func TestReadErrors(t *testing.T) {
 				t.Errorf("%+v: error %v", h, err)
 			}
 		}
-		f.r = bytes.NewReader(stored[:size-1]) // the file was cut after Open
+		f.r = bytes.NewReader(stored[:size-1]) // truncated after Open
 		if _, err := io.ReadAll(f.Data()); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%+v: error %v for a cut file", h, err)
 		}
 	}
 }
 
-// TestDataEnd reads past the end, as one may through SectionReader.Outer.
+// TestDataEnd reads past the end, which SectionReader.Outer allows.
 func TestDataEnd(t *testing.T) {
 	f := &File{Header: Header{Host: tensor.HostInt16, Shape: tensor.Shape{2, 3}, Fortran: true}, Size: 12, r: bytes.NewReader(make([]byte, 12))}
 	r, _, _ := f.Data().Outer()
@@ -186,8 +186,8 @@ func TestDataEnd(t *testing.T) {
 	}
 }
 
-// TestDataMemory bounds the memory that reading a large Fortran-order array
-// takes: a window of 8 MiB and what the race detector adds, less than the arrays.
+// TestDataMemory bounds the memory to read a large Fortran-order array: a window of 8 MiB and the
+// overhead of the race detector, less than the arrays.
 func TestDataMemory(t *testing.T) {
 	for _, shape := range []tensor.Shape{{3000, 5000}, {3, 5000000}, {5000000, 3}, {2, 2, 2, 2, 1000000}} {
 		count, _ := shape.Count()

@@ -148,7 +148,7 @@ func TestGoldenFiles(t *testing.T) {
 	}
 }
 
-// TestSaveAsNumpy writes the golden files that numpy.save itself would write.
+// TestSaveAsNumpy writes the golden files that are in the form of numpy.save.
 func TestSaveAsNumpy(t *testing.T) {
 	for _, g := range goldenFiles(t) {
 		data := testdata(t, g.name)

@@ -11,8 +11,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// bounded is a file that fails the test when it is read outside its size, so
-// that no length in a file is trusted before it is checked.
+// bounded is a file that fails the test on reads outside its size, so that every length must be
+// checked before use.
 type bounded struct {
 	t    testing.TB
 	data []byte
@@ -30,7 +30,7 @@ func openBytes(t testing.TB, data []byte) (*File, error) {
 	return Open(bounded{t, data}, int64(len(data)))
 }
 
-// withHeader returns a file with a header of that version and text.
+// withHeader returns a file with a header of some version and text.
 func withHeader(version byte, text string, data []byte) []byte {
 	file := append([]byte(Magic), version, 0)
 	if version == 1 {
@@ -53,7 +53,7 @@ func readAll(t testing.TB, r *io.SectionReader) []byte {
 	return data
 }
 
-// slowCOrder is the plain version of what Data does: element by element.
+// slowCOrder is Data element by element.
 func slowCOrder(stored []byte, h Header) []byte {
 	size := h.Host.Size()
 	count, _ := h.Shape.Count()

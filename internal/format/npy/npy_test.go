@@ -197,7 +197,7 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// TestOpenSize gives sizes that the file does not have.
+// TestOpenSize passes wrong sizes of the file.
 func TestOpenSize(t *testing.T) {
 	data := withHeader(1, goodText, make([]byte, 8))
 	for _, size := range []int64{int64(len(data)) - 1, 0, -1, -1 << 63} {
@@ -215,7 +215,7 @@ func TestOpenSize(t *testing.T) {
 	}
 }
 
-// TestOpenMemory bounds what a hostile header can make Open allocate.
+// TestOpenMemory bounds the allocations of Open for hostile headers.
 func TestOpenMemory(t *testing.T) {
 	fill := func(s string) string { return strings.Repeat(s, maxHeader/len(s)-100) }
 	for name, text := range map[string]string{
@@ -301,9 +301,9 @@ func TestAppendHeaderErrors(t *testing.T) {
 	}
 }
 
-// FuzzOpen checks that no file makes Open panic or read outside the file, that
-// every error is typed, that parsed headers survive being written and parsed
-// again, and that small arrays are the ones the slow version reads.
+// FuzzOpen checks that no file makes Open panic or read outside the file, that every error is
+// typed, that parsed headers survive writing and parsing, and that small arrays equal the slow
+// version.
 func FuzzOpen(f *testing.F) {
 	names, err := filepath.Glob("testdata/*.npy")
 	if err != nil {
@@ -333,7 +333,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		again, err := AppendHeader(nil, file.Host, file.Shape)
 		if err != nil {
-			return // only for shapes that fill the longest header
+			return // only shapes that fill the longest header
 		}
 		stored := data[file.Offset:][:file.Size]
 		rewritten, err := openBytes(t, append(again, stored...))
@@ -349,8 +349,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// TestUsualHeaders: what numpy writes is read as any other header is, and nothing else is
-// taken for it.
+// TestUsualHeaders: parseUsual agrees with parseDict on headers of numpy, and accepts no other
+// headers.
 func TestUsualHeaders(t *testing.T) {
 	var texts []string
 	for _, host := range tensor.Hosts() {

@@ -11,8 +11,7 @@ import (
 	"github.com/sbinet/npyio/npy"
 )
 
-// oracleSlices makes the slice that npyio reads elements of a type into; it
-// cannot read float16.
+// oracleSlices allocates the slice for elements of a type in npyio, which cannot read float16.
 var oracleSlices = map[tensor.Host]func() any{
 	tensor.HostBool: func() any { return new([]bool) },
 	tensor.HostInt8: func() any { return new([]int8) }, tensor.HostUint8: func() any { return new([]uint8) },
@@ -23,7 +22,7 @@ var oracleSlices = map[tensor.Host]func() any{
 	tensor.HostComplex64: func() any { return new([]complex64) }, tensor.HostComplex128: func() any { return new([]complex128) },
 }
 
-// TestNpyioReads lets npyio read what AppendHeader makes.
+// TestNpyioReads reads files of AppendHeader with npyio.
 func TestNpyioReads(t *testing.T) {
 	for _, host := range tensor.Hosts() {
 		for _, shape := range []tensor.Shape{nil, {4}, {2, 3}, {2, 1, 3, 2}} {
@@ -49,7 +48,7 @@ func TestNpyioReads(t *testing.T) {
 	}
 }
 
-// TestNpyioAgrees compares the files of numpy that npyio understands.
+// TestNpyioAgrees compares with npyio on the numpy files that npyio supports.
 func TestNpyioAgrees(t *testing.T) {
 	seen := 0
 	for _, g := range goldenFiles(t) {
@@ -77,7 +76,7 @@ func TestNpyioAgrees(t *testing.T) {
 	}
 }
 
-// TestReadNpyio opens what npyio writes, which is not aligned to 64 bytes.
+// TestReadNpyio opens files of npyio, which are not aligned to 64 bytes.
 func TestReadNpyio(t *testing.T) {
 	var file bytes.Buffer
 	if err := npy.Write(&file, []float32{1, 2, 3}); err != nil {
@@ -93,8 +92,8 @@ func TestReadNpyio(t *testing.T) {
 	}
 }
 
-// oracleRead returns the header and the elements, little-endian in the order
-// of the file, that npyio reads.
+// oracleRead reads a file with npyio and returns the header and the little-endian elements in file
+// order.
 func oracleRead(t *testing.T, file []byte, host tensor.Host) (descr struct {
 	Type    string
 	Fortran bool

@@ -31,7 +31,7 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-// entry is an entry of a test.
+// entry is a test entry.
 type entry struct {
 	name     string
 	data     []byte
@@ -61,8 +61,7 @@ func write(t testing.TB, entries ...entry) []byte {
 	return out.Bytes()
 }
 
-// array is a .npy file with a header of a test's own, so that the order of the
-// elements can be chosen.
+// array is a .npy file with any header, so that tests can choose the order of elements.
 func array(descr, order, shape string, data []byte) []byte {
 	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }\n", descr, order, shape)
 	b := append([]byte(npy.Magic), 1, 0)
@@ -80,8 +79,7 @@ func open(t testing.TB, file []byte) *format.Contents {
 	return c
 }
 
-// TestOpen compares with what a slow reader of the test makes of arrays in any
-// order of bytes and axes, some deflated.
+// TestOpen compares with a slow reader on arrays in any byte order and axis order, some deflated.
 func TestOpen(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var entries []entry
@@ -131,7 +129,7 @@ func TestOpen(t *testing.T) {
 	})
 }
 
-// TestPlaces finds the elements of a stored array in the file.
+// TestPlaces checks that the data of a stored array is a section of the file.
 func TestPlaces(t *testing.T) {
 	file := write(t, entry{name: "a.npy", data: array("|u1", "False", "(4,)", []byte("data"))})
 	data := open(t, file).Tensors[0].Data
@@ -180,7 +178,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestDamagedEntry has an error for the entry whose header is damaged.
+// TestDamagedEntry expects an error for the entry with the damaged header.
 func TestDamagedEntry(t *testing.T) {
 	one := array("|u1", "False", "(1,)", []byte{7})
 	file := write(t, entry{name: "a.npy", data: one}, entry{name: "b.npy", data: one})
@@ -191,7 +189,7 @@ func TestDamagedEntry(t *testing.T) {
 	}
 }
 
-// TestNoArrays tells an empty archive from one of other things.
+// TestNoArrays distinguishes an empty archive from an archive of other files.
 func TestNoArrays(t *testing.T) {
 	if c := open(t, write(t)); len(c.Tensors)+len(c.Warnings) > 0 {
 		t.Errorf("%+v", c)
@@ -211,8 +209,7 @@ func TestNoArrays(t *testing.T) {
 	}
 }
 
-// FuzzOpen compares small arrays with those that package npy reads from what the
-// standard library unpacks.
+// FuzzOpen compares small arrays with package npy on entries unpacked by the standard library.
 func FuzzOpen(f *testing.F) {
 	for _, pattern := range []string{"npz/*.npz", "bad/*.npz"} {
 		names, err := filepath.Glob(filepath.Join(dumptest.GoldenDir, pattern))
@@ -262,7 +259,7 @@ func compare(t *testing.T, tt *tensor.Tensor, theirs *zip.Reader, name string) {
 	}
 	unpacked, err := io.ReadAll(in)
 	if err != nil {
-		return // the checksum of a stored entry is theirs alone
+		return // only the standard library checks stored entries here
 	}
 	array, err := npy.Open(bytes.NewReader(unpacked), int64(len(unpacked)))
 	if err != nil {

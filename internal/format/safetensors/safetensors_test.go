@@ -38,7 +38,7 @@ func open(t testing.TB, data []byte) *format.Contents {
 	return c
 }
 
-// dtypeNames are all element types, and one that is not known.
+// dtypeNames are all element types, and an unknown one.
 func dtypeNames() []string {
 	names := []string{"F4"}
 	for name := range slowSizes {
@@ -66,7 +66,7 @@ func drawTensors(rt *rapid.T) []slowTensor {
 	return all
 }
 
-// same compares what was read with what is there, in any order.
+// same compares the tensors read with the expected ones, in any order.
 func same(t testing.TB, got []format.Tensor, want []slowTensor) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -108,8 +108,8 @@ func TestOpen(t *testing.T) {
 	})
 }
 
-// TestOrder has tensors in the order of their data, and empty ones of a place in
-// that of their names.
+// TestOrder has tensors in the order of their data, and empty ones at the same offset in the order
+// of their names.
 func TestOrder(t *testing.T) {
 	c := open(t, file(`{"z": {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]},
 		"b": {"dtype": "U8", "shape": [1], "data_offsets": [2, 3]},
@@ -182,7 +182,7 @@ var malformed = []struct {
 	{file(strings.Repeat(`{"a":`, 2000), ""), "found"},
 }
 
-// TestMalformed wants an error and nothing else.
+// TestMalformed expects an error and no result.
 func TestMalformed(t *testing.T) {
 	for _, tt := range malformed {
 		c, err := Open(bytes.NewReader(tt.file), int64(len(tt.file)))
@@ -206,7 +206,7 @@ func checkType(t testing.TB, err error) {
 	}
 }
 
-// sparse is a file of zeros behind its first bytes.
+// sparse is a file of zeros after its first bytes.
 type sparse []byte
 
 func (s sparse) ReadAt(p []byte, off int64) (int, error) {
@@ -217,7 +217,7 @@ func (s sparse) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// TestLimits bounds the header, and the memory that numbers in it take.
+// TestLimits bounds the header, and the memory for numbers in it.
 func TestLimits(t *testing.T) {
 	head := sparse("\x01\x00\x40\x06\x00\x00\x00\x00{")
 	if _, err := Open(head, 1<<40); err == nil || err.Error() != "a header of 104857601 bytes is not supported, want at most 104857600" {
@@ -247,7 +247,7 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
-// TestReadErrors gives back the errors of the file.
+// TestReadErrors checks that errors of the file are returned.
 func TestReadErrors(t *testing.T) {
 	data := file(one(`"U8"`, `[1]`, `[0, 1]`), "1")
 	for cut := range len(data) - 1 {
@@ -258,8 +258,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// TestWrite compares with the slow reader, and with the order of the format's own
-// library.
+// TestWrite compares with the slow reader, and with the order of the format's own library.
 func TestWrite(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		want := slices.DeleteFunc(drawTensors(rt), func(s slowTensor) bool { return slowSizes[s.dtype] == 0 })
@@ -295,8 +294,8 @@ func TestWrite(t *testing.T) {
 
 func (s slowTensor) size() int64 { return slowSizes[s.dtype] }
 
-// TestWriteBytes has whole files: the example of the specification, padded to 8
-// bytes, and no tensor.
+// TestWriteBytes compares whole files: the example of the specification, padded to 8 bytes, and a
+// file without tensors.
 func TestWriteBytes(t *testing.T) {
 	for _, tt := range []struct {
 		entries []Entry
@@ -331,8 +330,8 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// FuzzOpen compares with the slow reader: both read a file, and the same, or none
-// does.
+// FuzzOpen compares with the slow reader: both accept a file with the same result, or both refuse
+// it.
 func FuzzOpen(f *testing.F) {
 	for _, pattern := range []string{"st/*.safetensors", "bad/*.safetensors"} {
 		names, err := filepath.Glob(filepath.Join(dumptest.GoldenDir, pattern))
@@ -371,8 +370,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// emptyInside reports whether an error is one that an empty tensor inside another
-// one, or beyond the data, can have: the slow reader looks at bytes alone.
+// emptyInside reports whether an error may be about an empty tensor inside another one, or beyond
+// the data: the slow reader checks bytes only.
 func emptyInside(err error) bool {
 	return strings.Contains(err.Error(), "overlaps") || strings.Contains(err.Error(), "belong to no tensor")
 }

@@ -13,21 +13,21 @@ import (
 	"unicode/utf8"
 )
 
-// slowTensor is a tensor that slowRead found.
+// slowTensor is a tensor of slowRead.
 type slowTensor struct {
 	name, dtype string
 	shape       []int64
 	data        []byte
 }
 
-// slowSizes are the bytes of an element, by the names of the types.
+// slowSizes are the element sizes in bytes, by the names of the types.
 var slowSizes = map[string]int64{
 	"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U64": 8, "U32": 4, "U16": 2,
 	"U8": 1, "BOOL": 1, "F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1, "C64": 8,
 }
 
-// slowRead reads a file as the description of the format says, with encoding/json
-// and numbers of any length, and marks every byte that a tensor has.
+// slowRead reads a file as the specification describes it, with encoding/json and big integers, and
+// marks every byte that belongs to a tensor.
 func slowRead(file []byte) ([]slowTensor, error) {
 	if len(file) < 8 {
 		return nil, fmt.Errorf("%d bytes", len(file))
@@ -84,7 +84,7 @@ type slowMember struct {
 	value json.RawMessage
 }
 
-// slowObject is the members of an object, whose keys must differ.
+// slowObject returns the members of an object, whose keys must differ.
 func slowObject(text []byte) ([]slowMember, error) {
 	if !json.Valid(text) || !strings.HasPrefix(strings.TrimSpace(string(text)), "{") {
 		return nil, fmt.Errorf("not an object")
@@ -163,8 +163,8 @@ func slowWhole(n []byte) (int64, error) {
 	return strconv.ParseInt(string(n), 10, 64)
 }
 
-// slowWrite makes a file of tensors in their order, and of other members of the
-// header before them.
+// slowWrite makes a file of tensors in the given order, with other members of the header before
+// them.
 func slowWrite(tensors []slowTensor, others ...string) []byte {
 	header, at := others, 0
 	var data []byte
@@ -183,7 +183,7 @@ func slowWrite(tensors []slowTensor, others ...string) []byte {
 	return append(append(file, text...), data...)
 }
 
-// file is one with a header of a test's own.
+// file is a file with any header.
 func file(header, data string) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	return append(append(b, header...), data...)

@@ -63,7 +63,7 @@ func legacyOf(object, rest string) []byte {
 	return []byte("\x80\x02" + legacyMagic + "\x80\x02M\xe9\x03.}." + object + rest)
 }
 
-// TestRefused: files of which nothing is used.
+// TestRefused: files that are refused as a whole.
 func TestRefused(t *testing.T) {
 	for _, test := range refused(t) {
 		c, err := openBytes(test.file)
@@ -134,7 +134,7 @@ func refused(t testing.TB) []malformed {
 		{[]byte("\x80\x02" + legacyMagic + "\x80\x02\x8a\x09123456789.}.N."), "the version of the format before 1.6 is not supported"},
 		{[]byte("\x80\x02" + legacyMagic), "found no STOP opcode"},
 	}
-	for i := range all { // one of the list is read
+	for i := range all { // one file of the list can be read
 		if all[i].want == "" {
 			if _, err := openBytes(all[i].file); err != nil {
 				t.Error(err)
@@ -177,7 +177,7 @@ func refused(t testing.TB) []malformed {
 	return all
 }
 
-// typed reports whether an error is of one of the types that Open returns.
+// typed reports whether an error has one of the types that Open returns.
 func typed(err error) bool {
 	for _, e := range []any{new(*FormatError), new(*UnsupportedError), new(*archive.FormatError), new(*archive.UnsupportedError), new(*pickle.FormatError)} {
 		if errors.As(err, e) {
@@ -187,7 +187,7 @@ func typed(err error) bool {
 	return false
 }
 
-// TestBadTensors: tensors that cannot be read, beside others that can.
+// TestBadTensors: unreadable tensors beside readable ones.
 func TestBadTensors(t *testing.T) {
 	untyped := "(Vstorage\nctorch.storage\nUntypedStorage\nV0\nVcpu\nI16\ntQ"
 	for _, test := range []struct{ tensor, want string }{
@@ -238,7 +238,7 @@ func TestBadTensors(t *testing.T) {
 	}
 }
 
-// TestUnusual: arguments that PyTorch may give, too.
+// TestUnusual: rare arguments that PyTorch may write.
 func TestUnusual(t *testing.T) {
 	for _, pickle := range []string{
 		v2 + sto + pair + "I00\nNNtR.",
@@ -265,7 +265,7 @@ func TestUnusual(t *testing.T) {
 	}
 }
 
-// TestLegacyParts: tensors over parts of storages, and a storage that ends with the file.
+// TestLegacyParts: tensors over ranges of storages, and a storage truncated by the end of the file.
 func TestLegacyParts(t *testing.T) {
 	part := strings.Replace(sto, "tQ", "(VX\nI1\nI2\nttQ", 1)
 	other := strings.Replace(sto, "V0", "V1", 1)
@@ -285,14 +285,14 @@ func TestLegacyParts(t *testing.T) {
 	if err := c.Tensors[2].Err; err == nil || err.Error() != `storage "1" has 1 elements, want 4` {
 		t.Errorf("cut: %v", err)
 	}
-	for cut := len(file) - 13; cut > len(file)-30; cut-- { // within the first storage
+	for cut := len(file) - 13; cut > len(file)-30; cut-- { // inside the first storage
 		if c, err := openBytes(file[:cut]); err != nil || c.Tensors[0].Err == nil && cut < len(file)-12 {
 			t.Errorf("cut to %d: %v", cut, err)
 		}
 	}
 }
 
-// TestLongLegacyPickle: how long a pickle is shows only at its end.
+// TestLongLegacyPickle: the length of a pickle is known only after parsing.
 func TestLongLegacyPickle(t *testing.T) {
 	long := "(V" + strings.Repeat("x", 300_000) + "\n" + v1 + sto + pair + "tRd."
 	data := string(binary.LittleEndian.AppendUint64(nil, 4)) + "aaaabbbbccccdddd"
@@ -366,7 +366,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestMemory: what a file makes is in proportion to its bytes.
+// TestMemory: memory is in proportion to the size of the file.
 func TestMemory(t *testing.T) {
 	for _, file := range hungry(t) {
 		var before, after runtime.MemStats
@@ -383,7 +383,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// hungry are files that ask for much.
+// hungry are files that demand much memory.
 func hungry(t testing.TB) []malformed {
 	t.Helper()
 	many := func(s string) string { return strings.Repeat(s, 3<<20/len(s)) }
@@ -404,7 +404,7 @@ func hungry(t testing.TB) []malformed {
 	}
 }
 
-// TestGoldenMemory: damaged files cost no more than the largest pickle.
+// TestGoldenMemory: damaged files take no more memory than the largest pickle.
 func TestGoldenMemory(t *testing.T) {
 	for _, dir := range []string{"pt", "bad"} {
 		files, err := filepath.Glob(filepath.Join(dumptest.GoldenDir, dir, "*.pt"))

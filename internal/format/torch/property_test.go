@@ -18,8 +18,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// A model is a file of a test with what is known of it: its pickle is written as it is
-// drawn, and the elements of every tensor are picked one by one.
+// A model is a test file with the expected result: its pickle is written while drawing, and the
+// elements of every tensor are picked one by one.
 type model struct {
 	*rapid.T
 	legacy, bigEndian bool
@@ -44,7 +44,7 @@ type row struct {
 	elements []byte
 }
 
-// drawnTypes are types of elements with their storages, and whether they are pairs.
+// drawnTypes are element types with their storages; pairs: a complex type.
 var drawnTypes = []struct {
 	class string
 	size  int
@@ -56,7 +56,7 @@ var drawnTypes = []struct {
 	{"Long", 8, tensor.Int64, false}, {"Bool", 1, tensor.Bool, false}, {"ComplexFloat", 8, tensor.Complex64, true}, {"ComplexDouble", 16, tensor.Complex128, true},
 }
 
-// drawnBytes are types that tensors over bytes have.
+// drawnBytes are types of tensors over untyped storages.
 var drawnBytes = []struct {
 	name  string
 	size  int
@@ -99,7 +99,7 @@ func (m *model) tuple(list []int64) {
 
 func (m *model) bool(v bool) { m.op(map[bool]string{false: "\x89", true: "\x88"}[v]) }
 
-// put remembers what is on the stack and returns how it is recalled.
+// put memoises the top of the stack and returns the code that recalls it.
 func (m *model) put() string {
 	number := string(binary.LittleEndian.AppendUint32(nil, m.memo))
 	m.memo++
@@ -107,7 +107,7 @@ func (m *model) put() string {
 	return "j" + number
 }
 
-// storage refers to a storage, a new one or one with elements of the same class.
+// storage refers to a new storage, or to an old one with elements of the same class.
 func (m *model) storage(class string, size int) *drawnStorage {
 	var same []int
 	for i, s := range m.storages {
@@ -136,7 +136,7 @@ func (m *model) storage(class string, size int) *drawnStorage {
 	return s
 }
 
-// id ends a persistent id.
+// id writes the end of a persistent id.
 func (m *model) id(key int, count int64) {
 	m.text(strconv.Itoa(key))
 	m.text("cpu")
@@ -147,7 +147,7 @@ func (m *model) id(key int, count int64) {
 	m.op("tQ")
 }
 
-// tensor writes a tensor by one of the functions and notes what it is.
+// tensor writes a tensor with one of the functions and records the expected one.
 func (m *model) tensor(name string) {
 	t := rapid.SampledFrom(drawnTypes).Draw(m.T, "type")
 	function := rapid.SampledFrom([]string{"_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_npu_tensor", "storage", "parameter", "from_type"}).Draw(m.T, "function")
@@ -243,7 +243,7 @@ func (m *model) view(count int64) (shape tensor.Shape, strides []int64, offset i
 	return shape, strides, offset
 }
 
-// add notes a tensor, with elements picked one by one.
+// add records a tensor, with elements picked one by one.
 func (m *model) add(name string, s *drawnStorage, dtype tensor.DType, size int, pairs bool, offset int64, shape tensor.Shape, strides []int64, conj, neg bool) {
 	r := row{name: name, dtype: dtype, shape: append(tensor.Shape{}, shape...)}
 	var pick func(axis int, at int64)

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// TestSums: a record that does not fit its CRC-32 is an error among others that do; where
-// none does, or none is there, the file is read with a warning.
+// TestSums: an entry with a wrong CRC-32 among valid ones is an error; if all are wrong or missing,
+// the file is read with a warning.
 func TestSums(t *testing.T) {
 	const tensor = "}U\x01wctorch._utils\n_rebuild_tensor\n(" + sto + "I0\n(I4\nt(I1\nttRs."
 	entries := []entry{{"a/data.pkl", tensor}, {"a/data/0", strings.Repeat("\x00\x00\x80?", 4)}, {"a/version", "3\n"}}
-	// sums changes the CRC-32 of entries of the directory.
+	// sums changes the CRC-32 of directory entries.
 	sums := func(change func(name string, crc []byte)) []byte {
 		b := zipOf(t, zip.Store, entries...)
 		for at := bytes.Index(b, []byte("PK\x01\x02")); bytes.HasPrefix(b[at:], []byte("PK\x01\x02")); {

@@ -73,7 +73,7 @@ func openGolden(t testing.TB, path string) *format.Contents {
 
 func ptr[T any](v T) *T { return &v }
 
-// TestDetails checks what files say besides elements.
+// TestDetails checks the details of tensors.
 func TestDetails(t *testing.T) {
 	no, yes := ptr(false), ptr(true)
 	for path, want := range map[string]format.Details{
@@ -99,7 +99,7 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// TestPaths: every level of dicts and lists is a component, and a key with dots is one.
+// TestPaths: every level of dicts and lists is a component, and a key with dots is one component.
 func TestPaths(t *testing.T) {
 	for path, want := range map[string][][]string{
 		"pt/nested.pt":     {{"in", "0"}, {"in", "1", "0"}, {"n", "k.y"}, {"n", "7"}},
@@ -117,7 +117,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestValues lists what is no tensor.
+// TestValues lists values other than tensors.
 func TestValues(t *testing.T) {
 	for path, want := range map[string][]format.Value{
 		"pt/nested.pt": {{Name: "in.1.1", Type: "NoneType", Text: "None"}, {Name: "in.1.2", Type: "int", Text: "3"}, {Name: "in.1.3", Type: "str", Text: "x"},
@@ -132,9 +132,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// FuzzOpen checks that no file makes Open panic, that errors are typed and come alone,
-// that tensors have the bytes that they say, and that parts of them are those of the
-// whole.
+// FuzzOpen checks that no file makes Open panic, that errors are typed and come without a result,
+// that tensors have the bytes they claim, and that parts equal parts of the whole.
 func FuzzOpen(f *testing.F) {
 	for _, dir := range []string{"pt", "bad"} {
 		files, err := filepath.Glob(filepath.Join(dumptest.GoldenDir, dir, "*.pt"))

@@ -36,7 +36,7 @@ func write(t testing.TB, host tensor.Host, shape tensor.Shape, parts ...[]byte) 
 	return out.Bytes()
 }
 
-// TestPickleOfPyTorch: data.pkl has the bytes that torch.save writes.
+// TestPickleOfPyTorch compares data.pkl with the bytes of torch.save.
 func TestPickleOfPyTorch(t *testing.T) {
 	for _, name := range []string{"f4", "f8", "f2", "i1", "i2", "i4", "i8", "u1", "b1", "c8", "c16", "scalar", "empty", "big_endian"} {
 		path := "pt/" + name + ".pt"
@@ -49,11 +49,11 @@ func TestPickleOfPyTorch(t *testing.T) {
 	}
 }
 
-// TestPickleOfShapes: ranks and integers as Python's pickler writes them.
+// TestPickleOfShapes: ranks and integers in the encoding of Python's pickler.
 func TestPickleOfShapes(t *testing.T) {
 	for _, test := range []struct {
 		shape tensor.Shape
-		want  string // count, and what follows the storage
+		want  string // count, and the pickle after the storage
 	}{
 		{tensor.Shape{7}, "K\x07|K\x07\x85q\x06K\x01\x85q\x07"},
 		{tensor.Shape{2, 3}, "K\x06|K\x02K\x03\x86q\x06K\x03K\x01\x86q\x07"},
@@ -89,8 +89,7 @@ func entryOf(t testing.TB, file []byte, name string) []byte {
 	return b
 }
 
-// TestWrite reads back what was written, also with the standard library and from the
-// place where the data is to be.
+// TestWrite reads files back, also with the standard library and at the offset of the data.
 func TestWrite(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		host := rapid.SampledFrom(tensor.Hosts()).Filter(func(h tensor.Host) bool { return h != tensor.HostUint64 }).Draw(rt, "host")
@@ -205,7 +204,7 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// full is a disk with room for so many bytes.
+// full is a disk with room for some bytes.
 type full struct{ room int }
 
 var errFull = errors.New("disk full")
