@@ -1,10 +1,9 @@
-// Package convert turns dump files into host files: it finds the dumps, works
-// out names and target shapes, and streams every tensor through its layout and
-// element conversion into a .npy, .bin or text file.
+// Package convert converts dump files to host files: it finds the dumps, chooses names and target
+// shapes, and streams every tensor through layout and element conversion into a .npy, .bin or text
+// file.
 //
-// What goes wrong with one tensor or one file is a row of its Result and does
-// not stop the rest. Output files appear under their names only when they are
-// complete.
+// An error of one tensor or one file is part of its Result and does not stop the others. Output
+// files appear under their names only when they are complete.
 package convert
 
 import (
@@ -32,9 +31,9 @@ type Type string
 const (
 	Npy   Type = "npy"   // numpy array
 	Bin   Type = "bin"   // stored elements without a header
-	MSNpy Type = "msnpy" // numpy array, named as MindSpore names its dumps
-	Txt   Type = "txt"   // one value a line, as numpy.savetxt prints them
-	Pt    Type = "pt"    // tensor of PyTorch, as torch.save writes it
+	MSNpy Type = "msnpy" // numpy array with a name in the form of MindSpore's dumps
+	Txt   Type = "txt"   // one value a line, in the format of numpy.savetxt
+	Pt    Type = "pt"    // tensor of PyTorch, in the format of torch.save
 	// Safetensors is one file for all tensors of a file.
 	Safetensors Type = "safetensors"
 )
@@ -42,43 +41,39 @@ const (
 // Types lists the output types.
 var Types = []Type{Npy, Bin, MSNpy, Txt, Pt, Safetensors, H5, H5Copy}
 
-// Options says what to convert and how. The zero value of a field asks for the
-// default.
+// Options are the options of a conversion. Zero values are the defaults.
 type Options struct {
 	// Out is the output folder; it is made when the first file is written.
 	Out string
-	// Target is the format to convert to; nil writes the tensors as they are
-	// stored.
+	// Target is the format to convert to; nil keeps the stored form.
 	Target *tensor.Format
 	// Shape is the host shape in the target's order, for a single file.
 	Shape tensor.Shape
 	// Input and Output select one tensor of a single file; nil means all.
 	Input, Output *int
 	Type          Type
-	// Version forces the container: 1, 2, or 0 to find out from the content.
+	// Version forces the container: 1, 2, or 0 to detect it.
 	Version int
 	LayoutOptions
-	// Custom runs the user's own converters, nil when there are none.
+	// Custom runs the user's own converters, nil for none.
 	Custom *Custom
-	// Rounds and Ops choose what is converted of a run; their zero values want all.
+	// Rounds and Ops select parts of a run; their zero values select all.
 	Rounds dumpdir.Selection
 	Ops    *dumpdir.NameSet
-	// Only are the files of folders that are converted, by their absolute paths; nil
-	// converts all.
+	// Only lists the files to convert in folders, by their absolute paths; nil converts all.
 	Only map[string]bool
-	// SkipExisting leaves tensors alone whose output file exists.
+	// SkipExisting skips tensors whose output file exists.
 	SkipExisting bool
-	// Origin says where the document of a shard comes from. Without a shard all files are
-	// converted, and there is no document.
+	// Origin is the origin of the document of a shard. Without a shard all files are converted, and
+	// there is no document.
 	Origin shard.Origin
-	// Workers is the number of files converted at a time; 0 means one per CPU and one
-	// more.
+	// Workers is the number of files converted at a time; 0 means one more than the number of CPUs.
 	Workers int
 }
 
-// workers is how many files are converted at a time. Files of one folder are made and
-// named one after the other, for which a worker waits; with one more than there are
-// processors none of those waits with it.
+// workers returns the number of files converted at a time. A worker sometimes waits, because files
+// of one folder are made and named one after the other; the extra worker uses its processor
+// meanwhile.
 func (o Options) workers() int {
 	if o.Workers > 0 {
 		return o.Workers
@@ -86,24 +81,24 @@ func (o Options) workers() int {
 	return store.Workers() + 1
 }
 
-// FileSchema is that of a Result as a document.
+// FileSchema is the schema of a Result as a document.
 const FileSchema = "dumptool/convert_file/1"
 
-// Result is the result of one file, and the document of it.
+// Result is the result of one file, and its document.
 type Result struct {
 	Schema string `json:"schema"`
 	// Job has the path of the file.
 	Job Job `json:"file"`
-	// Rows are what the file holds.
+	// Rows are the results of the tensors of the file.
 	Rows []Row `json:"outputs"`
-	// Warnings are what is odd about the file.
+	// Warnings about the file.
 	Warnings []lang.Sentence `json:"warnings,omitempty"`
-	// Err says why the file could not be converted at all.
+	// Err is the reason why the whole file could not be converted.
 	Err lang.Failure `json:"error,omitempty"`
-	// NotDump is set for a file that is no dump and does not claim to be one.
+	// NotDump: the file is not a dump and does not claim to be one.
 	NotDump bool  `json:"-"`
-	why     error // then
-	// Empty is set for a file that names its tensors and has none.
+	why     error // the reason if NotDump
+	// Empty: the file names its tensors and has none.
 	Empty bool `json:"-"`
 }
 
@@ -115,31 +110,30 @@ func newResult(job Job, err error) Result {
 type Row struct {
 	// Kind is input, output, l1buffer, space or another kind of buffer.
 	Kind string `json:"kind"`
-	// Index is the number among those of the kind, from 0.
+	// Index is the number among the rows of the same kind, from 0.
 	Index int `json:"index"`
-	// Name is the one in a file that names its tensors, else empty.
+	// Name is the name of the tensor if its file names its tensors, else empty.
 	Name string `json:"name,omitempty"`
 	// Path is the output file, empty after an error.
 	Path string `json:"path,omitempty"`
-	// Original is the name that the file would have had if that were not too long, else
-	// empty.
+	// Original is the name that was too long and was shortened, else empty.
 	Original string `json:"-"`
-	// Skipped is set when the output file existed already.
+	// Skipped: the output file existed already.
 	Skipped bool `json:"skipped,omitempty"`
-	// Warnings are what is odd about the tensor.
+	// Warnings about the tensor.
 	Warnings []lang.Sentence `json:"warnings,omitempty"`
-	// Err says why there is no output.
+	// Err is the reason why there is no output.
 	Err lang.Failure `json:"error,omitempty"`
 }
 
-// end notes how the conversion ended.
+// end records the result of the conversion.
 func (r *Row) end(err error) {
 	if r.Err = lang.Failed(err); err != nil {
 		r.Path = ""
 	}
 }
 
-// Label names the tensor, buffer or log space as messages do.
+// Label names the tensor, buffer or log space for messages.
 func (r *Row) Label() string { return tensorfile.Label(r.Name, tensor.Kind(r.Kind), r.Index) }
 
 // Failed reports whether the file or any of its rows failed.
@@ -155,8 +149,7 @@ func (r *Result) Failed() bool {
 	return false
 }
 
-// SplitPaths takes lists of paths with commas apart; a path that exists as it
-// stands is one path.
+// SplitPaths splits comma-separated lists of paths; a value that exists as a path is not split.
 func SplitPaths(values []string) []string {
 	var paths []string
 	for _, v := range values {
@@ -177,9 +170,8 @@ func SplitPaths(values []string) []string {
 	return paths
 }
 
-// Open lists what is chosen of the run at paths, without what lies in the output
-// folder, and what there is to warn of. The options for a single file are dropped
-// where it is not one.
+// Open lists the chosen part of the run at paths, without the output folder, and returns the
+// warnings. If the input is not a single file, it drops the options for single files.
 func (o *Options) Open(ctx context.Context, paths []string, noRecursive bool) (*dumpdir.Run, []lang.Sentence, error) {
 	in, err := dumpdir.Open(ctx, paths, dumpdir.Options{NoRecursive: noRecursive, Skip: o.Out, Only: o.Only})
 	if err != nil {
@@ -199,7 +191,7 @@ func (o *Options) Open(ctx context.Context, paths []string, noRecursive bool) (*
 	return in, warnings, nil
 }
 
-// Messages are what is to be said about the file.
+// Messages returns the messages about the file.
 func (r *Result) Messages() []batch.Message {
 	path := r.Job.Path()
 	if r.NotDump {
@@ -223,22 +215,21 @@ func (r *Result) Messages() []batch.Message {
 	return all
 }
 
-// failure reports whether something failed. What an interruption cut short has
-// not.
+// failure reports whether an error is a failure, not an interruption.
 func failure(err error) bool { return err != nil && !errors.Is(err, context.Canceled) }
 
-// Inputs are the files among which those to convert were looked for.
+// Inputs are the files that were searched for files to convert.
 type Inputs struct {
-	Paths     []string // that were given
+	Paths     []string // given paths
 	NotChosen int      // files that were not chosen
-	// Others says what those are that hold no tensors.
+	// Others describes the files without tensors.
 	Others func() []batch.Message
 }
 
-// InputsOf are the files of a run.
+// InputsOf returns the files of a run.
 func InputsOf(in *dumpdir.Run) Inputs { return Inputs{in.Paths, in.NotChosen, in.OtherFiles} }
 
-// Outcome is how the conversion of a run ended that wrote to the folder out.
+// Outcome returns the outcome of a conversion to the folder out.
 func (s *Summary) Outcome(in Inputs, out string) batch.Outcome {
 	o, dumps := s.ended(in), s.Files+s.Failed
 	if s.Written > 0 || s.Skipped > 0 {
@@ -277,26 +268,23 @@ func (s *Summary) ended(in Inputs) batch.Outcome {
 	return batch.Outcome{}
 }
 
-// product is a tensor that is ready to be written: what names and headers say
-// about it.
+// product is a tensor ready to be written, with the facts for its name and header.
 type product struct {
 	kind  string
 	index int
 	shape tensor.Shape
-	// format is what the elements are in; converted says whether they were
-	// brought there by a conversion.
+	// format is the format of the elements; converted is set if a conversion made it.
 	format    tensor.Format
 	converted bool
-	// dtype is the name of the element type of a .bin file.
+	// dtype is the element type in the name of a .bin file.
 	dtype string
 }
 
-// outputName is the name of the output file of a tensor. base is the name of
-// the dump, opName the full operator name in its header, possibly empty.
+// outputName returns the name of the output file of a tensor. base is the name of the dump, opName
+// the full operator name in its header, possibly empty.
 //
-// The names are those of the msaccucmp tool: the shape is part of the name of a
-// converted tensor, a .bin name also has its element type and format, and
-// MindSpore's form has the format.
+// The names are the same as with the msaccucmp tool: the name of a converted tensor has its shape,
+// a .bin name also has element type and format, and MindSpore's form has the format.
 func outputName(t Type, base, opName string, p product) string {
 	stem := fmt.Sprintf("%s.%s.%d", base, p.kind, p.index)
 	switch {
@@ -314,8 +302,8 @@ func outputName(t Type, base, opName string, p product) string {
 	return stem + "." + string(t)
 }
 
-// arrayName is the name of the output file of an array; base is the array's
-// name without its ending.
+// arrayName returns the name of the output file of an array; base is the array's name without
+// extension.
 func arrayName(t Type, base string, p product) string {
 	switch {
 	case t == Bin && len(p.shape) == 0:
@@ -328,8 +316,7 @@ func arrayName(t Type, base string, p product) string {
 	return base + ".npy"
 }
 
-// rawName is the name of the host file of raw elements; base is their name without
-// its ending.
+// rawName returns the name of the host file of raw elements; base is their name without extension.
 func rawName(t Type, base string, p product) string {
 	if p.converted {
 		base += "." + p.shape.Join("x")
@@ -337,8 +324,8 @@ func rawName(t Type, base string, p product) string {
 	return base + "." + string(t)
 }
 
-// mindSporeBase replaces the operator's name in a dump name of five parts by the
-// last component of its full name.
+// mindSporeBase replaces the operator's name in a dump name of five parts by the last component of
+// the full name.
 func mindSporeBase(base, opName string) string {
 	parts := strings.Split(base, ".")
 	last := opName[strings.LastIndex(opName, "/")+1:]
@@ -349,5 +336,5 @@ func mindSporeBase(base, opName string) string {
 	return strings.Join(parts, ".")
 }
 
-// withoutExt is a name without its extension.
+// withoutExt returns a name without its extension.
 func withoutExt(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }

@@ -26,26 +26,25 @@ type pair struct{ from, to tensor.Format }
 
 func (p pair) String() string { return fmt.Sprintf("convert_%s_to_%s", p.from, p.to) }
 
-// Custom runs the user's own converters: Python modules
-// DIR/format_convert/convert_SRC_to_DST.py with a function
+// Custom runs the user's own converters: Python modules DIR/format_convert/convert_SRC_to_DST.py
+// with a function
 //
 //	convert(shape_from: list, shape_to: list, array: 1-D ndarray) -> ndarray
 //
-// and a fourth argument group where the module name contains to_FRACTAL_Z (the
-// contract of msaccucmp). They run one at a time in one Python process, which
-// starts when the first of them is needed; tensors pass as .npy files. The
-// user's Python must have numpy.
+// and a fourth argument group if the module name contains to_FRACTAL_Z (the contract of msaccucmp).
+// They run one at a time in one Python process, which starts on first use; tensors pass as .npy
+// files. The user's Python must have numpy.
 type Custom struct {
 	modules  map[pair]string
 	warnings []lang.Sentence
 
 	mu    sync.Mutex
 	child *child
-	err   error // of starting the child
+	err   error // error of starting the child
 }
 
-// NewCustom looks for converters below dir. The error says that dir is not
-// there; everything else is a warning.
+// NewCustom looks for converters below dir. A missing dir is an error; everything else is a
+// warning.
 func NewCustom(dir string) (*Custom, error) {
 	if store.Remote(dir) {
 		return nil, lang.Errorf("%s is in object storage: Python runs what is in a local folder only", dir)
@@ -72,7 +71,7 @@ func NewCustom(dir string) (*Custom, error) {
 			c.warnings = append(c.warnings, lang.Say("%s is not used: a converter is called convert_SRC_to_DST.py", path))
 			continue
 		}
-		// The source comes before its compiled form.
+		// A source file takes precedence over its compiled form.
 		if old, twice := c.modules[p]; !twice || strings.HasSuffix(old, ".pyc") {
 			c.modules[p] = path
 		}
@@ -80,8 +79,8 @@ func NewCustom(dir string) (*Custom, error) {
 	return c, nil
 }
 
-// parseModule finds the formats in the name of a module. Format names may
-// contain _to_ themselves, so every cut is tried.
+// parseModule parses the formats in the name of a module. Format names may contain _to_, so every
+// split is tried.
 func parseModule(name string) (pair, bool) {
 	stem, isPython := strings.CutSuffix(strings.TrimSuffix(name, "c"), ".py")
 	stem, ok := strings.CutPrefix(stem, "convert_")
@@ -98,11 +97,10 @@ func parseModule(name string) (pair, bool) {
 	return pair{}, false
 }
 
-// Warnings says what is wrong with the converters' folder.
+// Warnings returns the warnings about the converters' folder.
 func (c *Custom) Warnings() []lang.Sentence { return c.warnings }
 
-// Has reports whether the user has a converter of his own from one format to
-// another. A nil Custom has none.
+// Has reports whether the user has a converter from one format to another. A nil Custom has none.
 func (c *Custom) Has(from, to tensor.Format) bool {
 	if c == nil || from == to {
 		return false
@@ -113,7 +111,8 @@ func (c *Custom) Has(from, to tensor.Format) bool {
 	return ok
 }
 
-// unusableError says that a module is no converter; the built-in one stays.
+// unusableError is the error of a module that is not a converter; the built-in converter is used
+// instead.
 type unusableError struct {
 	module, why string
 }
@@ -129,7 +128,7 @@ func (c *Custom) Close() {
 	c.child = nil
 }
 
-// call is one conversion asked of the Python process.
+// call is one conversion in the Python process.
 type call struct {
 	pair      pair
 	Module    string       `json:"module"`
@@ -185,7 +184,7 @@ type child struct {
 
 var errChildGone = lang.Errorf("python ended unexpectedly")
 
-// startChild starts the first python3 of PATH that has numpy.
+// startChild starts the first python3 in PATH that has numpy.
 func startChild(ctx context.Context) (*child, error) {
 	python, err := findPython(ctx)
 	if err != nil {
@@ -194,7 +193,7 @@ func startChild(ctx context.Context) (*child, error) {
 	cmd := exec.Command(python, "-u", "-c", hostScript)
 	c := &child{cmd: cmd, stderr: &tail{}}
 	cmd.Stderr = c.stderr
-	cmd.WaitDelay = time.Second // what the process started may keep stderr open
+	cmd.WaitDelay = time.Second // children of the process may keep stderr open
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -209,8 +208,7 @@ func startChild(ctx context.Context) (*child, error) {
 	return c, nil
 }
 
-// findPython looks through PATH for a python3 that can import numpy; there may
-// be several.
+// findPython searches PATH for a python3 that can import numpy; PATH may have several.
 func findPython(ctx context.Context) (string, error) {
 	var tried []string
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
@@ -232,10 +230,10 @@ func findPython(ctx context.Context) (string, error) {
 	return "", lang.Errorf("converters of your own (-c) need numpy, which %s cannot import", strings.Join(tried, ", "))
 }
 
-// answer is what the process says about a call.
+// answer is the answer of the process to a call.
 type answer struct {
 	Error string `json:"error"`
-	// Unusable says why the module is no converter.
+	// Unusable is the reason why the module is not a converter.
 	Unusable string `json:"unusable"`
 }
 
@@ -244,7 +242,7 @@ func (c *child) call(ctx context.Context, job call) error {
 	if err != nil {
 		return err
 	}
-	// A converter that never returns must not outlive an interruption.
+	// Kill a converter that does not return when the run is interrupted.
 	stop := context.AfterFunc(ctx, func() { _ = c.cmd.Process.Kill() })
 	defer stop()
 	if _, err := c.in.Write(append(line, '\n')); err != nil {
@@ -267,8 +265,8 @@ func (c *child) call(ctx context.Context, job call) error {
 	return nil
 }
 
-// gone is the error when the process does not answer any more. It has the last of what
-// the process said, which is all there only after the process was waited for.
+// gone returns the error of a process that does not answer any more. Its last output is complete
+// only after waiting for the process.
 func (c *child) gone(ctx context.Context) error {
 	c.stop()
 	if ctx.Err() != nil {
@@ -286,7 +284,7 @@ func (c *child) stop() {
 	_ = c.cmd.Wait()
 }
 
-// tail keeps the end of what the process prints to stderr.
+// tail keeps the end of the process's stderr.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -304,7 +302,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last is the last line that is not empty.
+// last returns the last line that is not empty.
 func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

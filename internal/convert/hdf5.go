@@ -20,29 +20,29 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// The output types that take operators out of an HDF5 file, such as those of
-// torch.utils.dumper. They are those of Extraction.
+// The output types that extract operators from an HDF5 file, such as a file of torch.utils.dumper;
+// see Extraction.
 const (
-	H5     Type = "h5"     // one HDF5 file of these operators
-	H5Copy Type = "h5copy" // the commands of HDF5's own tool that make it
+	H5     Type = "h5"     // one HDF5 file with these operators
+	H5Copy Type = "h5copy" // h5copy commands that make the same file
 )
 
-// Extracts reports whether the output type is one of Extraction.
+// Extracts reports whether an Extraction makes the output type.
 func (t Type) Extracts() bool { return t == H5 || t == H5Copy }
 
-// ErrNotHDF5 is the error of an Extraction from another file.
+// ErrNotHDF5 is the error of an Extraction from another kind of file.
 var ErrNotHDF5 = lang.Errorf("it is no HDF5 file")
 
-// Extraction takes operators out of an HDF5 file as they are stored.
+// Extraction copies operators from an HDF5 file in their stored form.
 type Extraction struct {
-	// In is the file, Out the new one.
+	// In is the input file, Out the new file.
 	In, Out string
-	// Ops are the operators, groups and datasets that are taken, nil for all.
+	// Ops selects operators, groups and datasets, nil for all.
 	Ops *dumpdir.NameSet
 }
 
-// Write writes the new file, which is whole or absent, also where there is nothing
-// to take. The error is ErrNotHDF5, or one of reading or writing.
+// Write writes the new file completely or not at all, and not if nothing is selected. The error is
+// ErrNotHDF5, or from reading or writing.
 func (x *Extraction) Write(ctx context.Context) (*hdf5.Extracted, error) {
 	f, size, err := x.open()
 	if err != nil {
@@ -59,14 +59,14 @@ func (x *Extraction) Write(ctx context.Context) (*hdf5.Extracted, error) {
 	switch {
 	case err != nil:
 		return nil, safefile.WithPath(x.In, err)
-	case out.file == nil: // there was nothing to take
+	case out.file == nil: // nothing was selected
 		return done, nil
 	}
 	return done, out.file.Commit()
 }
 
-// newFile is a file that is made, with its folder, by the first write. It takes no
-// more when the context ends.
+// newFile is a file that the first write creates, with its folder. Writes fail once the context
+// ends.
 type newFile struct {
 	ctx  context.Context
 	path string
@@ -92,9 +92,8 @@ func (n *newFile) abort() {
 	}
 }
 
-// Commands are command lines of h5copy that make the new file, in the order of
-// names, and the names that none can have. The error is ErrNotHDF5, or one of
-// reading.
+// Commands returns command lines of h5copy that make the new file, in the order of names, and the
+// names that no command line can have. The error is ErrNotHDF5, or from reading.
 func (x *Extraction) Commands() (commands, left []string, err error) {
 	f, size, err := x.open()
 	if err != nil {
@@ -102,7 +101,7 @@ func (x *Extraction) Commands() (commands, left []string, err error) {
 	}
 	defer f.Close()
 	var last []string
-	// Nothing is kept: this only lists what there is.
+	// keep returns false: this only lists the datasets.
 	_, err = hdf5.Extract(io.Discard, f, size, func(path []string) bool {
 		n := x.Ops.TakenFrom(path)
 		if n < 0 {
@@ -131,8 +130,8 @@ func (x *Extraction) Commands() (commands, left []string, err error) {
 	return commands, left, nil
 }
 
-// unspeakable reports whether a name cannot be part of a command line: h5copy takes
-// a slash for the end of a name, and what is not printed may do harm on a terminal.
+// unspeakable reports whether a name cannot be part of a command line: h5copy ends a name at a
+// slash, and unprintable characters may harm a terminal.
 func unspeakable(name string) bool {
 	return !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r == '/' || !unicode.IsPrint(r) })
 }
@@ -155,7 +154,7 @@ func (x *Extraction) open() (f safefile.Input, size int64, err error) {
 	return f, info.Size(), nil
 }
 
-// Outcome is how the extraction ended that has taken datasets and left others.
+// Outcome returns the outcome of an extraction.
 func (x *Extraction) Outcome(done *hdf5.Extracted) batch.Outcome {
 	var all []batch.Message
 	for _, left := range done.Left {
@@ -169,7 +168,7 @@ func (x *Extraction) Outcome(done *hdf5.Extracted) batch.Outcome {
 	return o
 }
 
-// CommandOutcome is how listing commands ended, with the names that none has.
+// CommandOutcome returns the outcome of listing commands; left are the names without a command.
 func (x *Extraction) CommandOutcome(commands, left []string) batch.Outcome {
 	var all []batch.Message
 	for _, name := range left {

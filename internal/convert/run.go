@@ -20,27 +20,27 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// Summary counts what a run did.
+// Summary counts the results of a run.
 type Summary struct {
-	Files    int `json:"files"`     // dumps that were converted without a failure
+	Files    int `json:"files"`     // dumps converted without a failure
 	Failed   int `json:"failed"`    // files with a failure
-	NotDumps int `json:"not_dumps"` // files that are no dumps
+	NotDumps int `json:"not_dumps"` // files that are not dumps
 	Empty    int `json:"empty"`     // files that name their tensors and have none
-	Arrays   int `json:"arrays"`    // those of them that are arrays, which need no conversion
-	// Statistics are those of them that hold statistics in place of elements.
+	Arrays   int `json:"arrays"`    // arrays among not_dumps, which need no conversion
+	// Statistics counts files among not_dumps with statistics in place of elements.
 	Statistics int `json:"statistics"`
 	Written    int `json:"written"` // output files
-	Skipped    int `json:"skipped"` // output files that existed and were kept
+	Skipped    int `json:"skipped"` // existing output files that were kept
 }
 
-// memoryBudget bounds what the workers of a run hold together, in bytes.
+// memoryBudget bounds the memory of all workers of a run, in bytes.
 const memoryBudget = 96 << 20
 
-// Run converts the files and hands the results to emit in their order, until it
-// returns an error, which stops nothing. Then Run writes the list of failures and
-// the mapping of shortened names. A shard converts its files, and leaves what is to be
-// listed in a document for Merge. The error is that of emit, of the context, of the
-// output folder, or of writing these. Run closes the converters of the user.
+// Run converts the files and passes the results to emit in their order. After an error emit is not
+// called again, but the conversion goes on. At the end Run writes the list of failures and the
+// mapping of shortened names; a shard writes them to a document for Merge instead. The error is
+// from emit, from the context, about the output folder, or from writing these. Run closes the
+// user's converters.
 func Run(ctx context.Context, opt Options, in *dumpdir.Run, observe func(batch.Event), emit func(*Result) error) (Summary, error) {
 	if opt.Custom != nil {
 		defer opt.Custom.Close()
@@ -50,7 +50,7 @@ func Run(ctx context.Context, opt Options, in *dumpdir.Run, observe func(batch.E
 	}
 	r := newRun(opt, in)
 	all := jobs(in.Files)
-	var d *Document // of a shard
+	var d *Document // document of a shard
 	if spec := opt.Origin.Shard; spec != nil {
 		all, d = share(all, *spec), newDocument(in, opt.Origin)
 	}
@@ -90,8 +90,8 @@ func newRun(opt Options, in *dumpdir.Run) *run {
 	}
 }
 
-// checkFolder reports an output folder that is something else or in which nothing can be
-// written, which would be the error of every tensor.
+// checkFolder returns an error if the output folder is not a folder or is not writable, instead of
+// the same error for every tensor.
 func checkFolder(out string) error {
 	if err := safefile.CheckFolder(out); err != nil {
 		return err
@@ -99,7 +99,7 @@ func checkFolder(out string) error {
 	_, err := store.Stat(out)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return safefile.MkdirAll(out) // says what is in its place
+		return safefile.MkdirAll(out) // the error names the obstacle
 	case store.Remote(out):
 		return nil
 	}
@@ -116,7 +116,7 @@ func checkFolder(out string) error {
 	return nil
 }
 
-// convertAll converts the files, several at a time within the budget of memory.
+// convertAll converts the files, several at a time within the memory budget.
 func (r *run) convertAll(ctx context.Context, all []Job, observe func(batch.Event), emit func(Result)) error {
 	p := newProgress(all, observe)
 	opt := batch.Options{Workers: r.opt.workers(), Budget: memoryBudget, Observe: p.job}
@@ -143,12 +143,12 @@ type Job struct {
 	// Base begins the names of the file's outputs.
 	Base  string
 	place int // among all files
-	// twins are the earlier files whose outputs may have the same names.
+	// twins are earlier files whose outputs may have the same names.
 	twins []*dumpdir.File
 }
 
-// membersOf are the names of the tensors that are chosen, of files that name their
-// tensors and were opened to choose among them.
+// membersOf returns the names of the selected tensors in files that name their tensors and were
+// opened for the selection.
 func membersOf(in *dumpdir.Run) map[*dumpdir.File]map[string]bool {
 	all := make(map[*dumpdir.File]map[string]bool)
 	for _, round := range in.Rounds {
@@ -168,7 +168,7 @@ func membersOf(in *dumpdir.Run) map[*dumpdir.File]map[string]bool {
 	return all
 }
 
-// jobs makes a job of every file.
+// jobs makes a job for every file.
 func jobs(files []*dumpdir.File) []Job {
 	type place struct{ dir, base string }
 	seen := make(map[place][]*dumpdir.File, len(files))
@@ -185,16 +185,15 @@ func jobs(files []*dumpdir.File) []Job {
 	return all
 }
 
-// The reasons to leave a file alone, beside its content.
+// The reasons to skip a file without opening it.
 var (
 	errProduct    = lang.Errorf("the dump that it was made from is there")
 	errStatistics = lang.Errorf("it holds statistics, no tensors")
 	errSide       = lang.Errorf("it lies beside dumps and holds no tensors")
 )
 
-// leftAlone says why a file is left alone that need not be opened for it; nil for
-// others. A side file is known by its name alone: it has to be opened if no other
-// file was asked for.
+// leftAlone returns the reason to skip a file without opening it, nil for none. A side file is
+// recognised by its name only: it must be opened if it is the only file given.
 func (r *run) leftAlone(f *dumpdir.File) error {
 	switch {
 	case f.Role == dumpdir.Product:
@@ -207,7 +206,7 @@ func (r *run) leftAlone(f *dumpdir.File) error {
 	return nil
 }
 
-// cost estimates the memory that a file takes.
+// cost estimates the memory for a file.
 func (r *run) cost(j Job) int64 {
 	const base = 2 << 20
 	if r.opt.Target == nil {
@@ -248,16 +247,16 @@ func (s *Summary) add(r *Result) {
 	}
 }
 
-// progress is that of a run in bytes of its files: of those that are done, and of
-// parts of large ones that are not. The bar of a run of one large file moves too.
+// progress counts the bytes of finished files and of finished parts of large files, so that the bar
+// of one large file moves too.
 type progress struct {
-	observe func(batch.Event) // nil for nobody
+	observe func(batch.Event) // may be nil
 
 	mu    sync.Mutex
 	event batch.Event
 }
 
-// newProgress returns the progress of jobs that have not begun.
+// newProgress returns the progress before any job.
 func newProgress(all []Job, observe func(batch.Event)) *progress {
 	p := &progress{observe: observe}
 	for i := range all {
@@ -266,7 +265,7 @@ func newProgress(all []Job, observe func(batch.Event)) *progress {
 	return p
 }
 
-// job hears of the files that are done.
+// job updates the number of finished files.
 func (p *progress) job(e batch.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -280,13 +279,13 @@ func (p *progress) show() {
 	}
 }
 
-// fileProgress is that of one file.
+// fileProgress is the progress of one file.
 type fileProgress struct {
 	*progress
-	left int64 // bytes that are not done
+	left int64 // unfinished bytes
 }
 
-// add reports bytes of a file that is not done yet.
+// add adds bytes of an unfinished file.
 func (f *fileProgress) add(bytes int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -296,7 +295,7 @@ func (f *fileProgress) add(bytes int64) {
 	f.show()
 }
 
-// finish counts what is left of a file; its job is reported next.
+// finish adds the rest of a file; its job is reported next.
 func (f *fileProgress) finish() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -304,11 +303,10 @@ func (f *fileProgress) finish() {
 	f.left = 0
 }
 
-// failedListName is the file in the output folder that lists what failed.
+// failedListName is the name of the list of failures in the output folder.
 const failedListName = "convert_failed_file_list.txt"
 
-// ledger is what a run writes besides the tensors: what failed, and which names
-// it shortened.
+// ledger lists the failures and the shortened names of a run.
 type ledger struct {
 	failed    []string
 	shortened map[string][]dumpdir.Renamed // by folder
@@ -326,7 +324,7 @@ func (l *ledger) add(r *Result) {
 	}
 }
 
-// shorten adds a shortened name of a folder.
+// shorten adds a shortened name in a folder.
 func (l *ledger) shorten(dir string, name dumpdir.Renamed) {
 	if l.shortened == nil {
 		l.shortened = map[string][]dumpdir.Renamed{}
@@ -334,8 +332,8 @@ func (l *ledger) shorten(dir string, name dumpdir.Renamed) {
 	l.shortened[dir] = append(l.shortened[dir], name)
 }
 
-// failedLine is the line of a file in the list of failures: its path, then each
-// failed tensor as ,input:0 or ,output:0.
+// failedLine returns the line of a file in the list of failures: its path, then each failed tensor
+// as ,input:0 or ,output:0.
 func failedLine(r *Result) (string, bool) {
 	var line strings.Builder
 	line.WriteString(strings.NewReplacer("\n", `\n`, "\r", `\r`).Replace(r.Job.Path()))
@@ -354,8 +352,8 @@ func failedLine(r *Result) (string, bool) {
 	return line.String(), failed
 }
 
-// writeFailed writes the list of this run's failures; without any it removes
-// the list of an earlier run.
+// writeFailed writes the list of this run's failures, or removes the list of an earlier run if
+// there are none.
 func (l *ledger) writeFailed(out string) error {
 	path := store.Join(out, failedListName)
 	if len(l.failed) == 0 {
@@ -370,8 +368,7 @@ func (l *ledger) writeFailed(out string) error {
 	return safefile.WriteFile(path, []byte(strings.Join(l.failed, "\n")+"\n"))
 }
 
-// writeMappings adds lines to the mapping.csv of folders. Lines that are there
-// already stay.
+// writeMappings adds lines to the mapping.csv of folders and keeps existing lines.
 func (l *ledger) writeMappings() error {
 	var all error
 	for dir, names := range l.shortened {

@@ -11,8 +11,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// held is a tensor that is written when all those of its file are known, since a
-// .safetensors file begins with what is in it.
+// held is a tensor that waits until all tensors of its file are known, since the header of a
+// .safetensors file describes all of them.
 type held struct {
 	safetensors.Entry
 	src    elements
@@ -29,8 +29,8 @@ func (c *conversion) hold(row *Row, p product, src elements) error {
 		return lang.Errorf("another tensor of the file has the same name")
 	}
 	h := held{Entry: safetensors.Entry{Name: key, DType: src.dtype, Shape: p.shape}, src: src}
-	// Elements of the host are those of .npy; types that have a name in the format
-	// stay what they are, but for stored booleans that are not 0 or 1.
+	// Types with a name in the format stay as they are, except stored booleans, which may be other
+	// than 0 and 1. Other types become host elements as in .npy.
 	if _, named := safetensors.TypeName(src.dtype); named && src.dtype != tensor.Bool {
 		h.encode = func(block []byte) []byte { return block }
 	} else {
@@ -50,13 +50,13 @@ func (c *conversion) hold(row *Row, p product, src elements) error {
 	return nil
 }
 
-// finish writes the tensors that were held to one file, and says in their rows where
-// they are. Without that file there are no such rows.
+// finish writes the held tensors to one file and sets the path in their rows. If that fails, the
+// rows are dropped.
 func (c *conversion) finish(r *Result) {
 	if len(c.held) == 0 {
 		return
 	}
-	c.folder = "" // no longer that of the last tensor
+	c.folder = "" // was the folder of the last tensor
 	var whole Row
 	err := c.ctx.Err()
 	if err == nil {
@@ -67,19 +67,19 @@ func (c *conversion) finish(r *Result) {
 	}
 	rows := []Row{}
 	for _, row := range r.Rows {
-		if row.Err == nil && row.Path == "" { // it was held
+		if row.Err == nil && row.Path == "" { // a held tensor
 			if err != nil {
 				continue
 			}
 			row.Path, row.Original, row.Skipped = whole.Path, whole.Original, whole.Skipped
-			whole.Original = "" // the mapping has it once
+			whole.Original = "" // one entry in the mapping suffices
 		}
 		rows = append(rows, row)
 	}
 	r.Rows, r.Err = rows, lang.Failed(errors.Join(r.Err, err))
 }
 
-// writeHeld writes the file of the tensors that were held.
+// writeHeld writes the file of the held tensors.
 func (c *conversion) writeHeld(path string) error {
 	entries := make([]safetensors.Entry, 0, len(c.held))
 	for _, h := range c.held {
@@ -111,13 +111,13 @@ func (c *conversion) writeHeld(path string) error {
 			return lang.Errorf("%s: %w", e.Name, err)
 		}
 		at += e.Shape.Elements() * unit
-		h.src = elements{} // its memory is for the next one
+		h.src = elements{} // free its memory
 	}
 	return f.Commit()
 }
 
-// later is a source that is opened when it is read, so that its memory can serve
-// another one until then.
+// later is a source that is opened on the first read, so that several sources can share memory one
+// after the other.
 type later struct {
 	open func() (layout.Source, error)
 	src  layout.Source

@@ -18,46 +18,46 @@ import (
 	"dumptool/internal/store"
 )
 
-// Schema is that of a Document, DocumentName the name of its file.
+// Schema is the schema of a Document, DocumentName the name of its file.
 const (
 	Schema       = "dumptool/convert/1"
 	DocumentName = "convert.json"
 )
 
-// Document is what a shard of a conversion did, and what remains to be listed.
+// Document has the counts of one shard of a conversion, and its part of the lists.
 type Document struct {
 	Schema string `json:"schema"`
-	// Summary counts what the shard did.
+	// Summary counts the results of the shard.
 	Summary Summary `json:"summary"`
-	// Files are those with something to list.
+	// Files are the files with an entry in a list.
 	Files []listed  `json:"files"`
-	Paths []anyText `json:"paths"` // that were given
+	Paths []anyText `json:"paths"` // given paths
 	// NotChosen counts the files that were not chosen.
 	NotChosen int `json:"not_chosen"`
-	// Single is set for a conversion of one file, of which no failures are listed.
+	// Single: only one file was given; its failures are not listed.
 	Single bool `json:"single,omitempty"`
-	// Others says what the files are, where no file is to be converted.
+	// Others describes the files, if none is to be converted.
 	Others []lang.Text `json:"others,omitempty"`
 	shard.Origin
 }
 
-// listed is what is listed of a file.
+// listed is the part of the lists about one file.
 type listed struct {
-	Place  int     `json:"place"`            // among the files of all shards
-	Failed anyText `json:"failed,omitempty"` // its line in the list of failures
-	// Renamed are its outputs with shortened names.
+	Place  int     `json:"place"`            // number among the files of all shards
+	Failed anyText `json:"failed,omitempty"` // line in the list of failures
+	// Renamed are the outputs with shortened names.
 	Renamed []renamed `json:"renamed,omitempty"`
 }
 
-// renamed is a shortened name, and its folder below that of the run.
+// renamed is a shortened name with its folder, relative to the output folder.
 type renamed struct {
-	// Dir is the folder, Stored the name, Original what it would have been.
+	// Dir is the folder, Stored the shortened name, Original the full name.
 	Dir      anyText `json:"dir"`
 	Stored   anyText `json:"stored"`
 	Original anyText `json:"original"`
 }
 
-// newDocument is the document of a shard that has not converted any file.
+// newDocument returns the document of a shard before any file.
 func newDocument(in *dumpdir.Run, origin shard.Origin) *Document {
 	d := &Document{Schema: Schema, Files: []listed{}, Paths: []anyText{}, NotChosen: in.NotChosen, Single: in.Single, Origin: origin}
 	for _, path := range in.Paths {
@@ -93,7 +93,7 @@ func (d *Document) add(r *Result, out string) {
 	}
 }
 
-// DocumentPath is where a shard of a conversion to the folder out leaves its document.
+// DocumentPath returns the path of a shard's document for a conversion to the folder out.
 func DocumentPath(out string, spec shard.Spec) string {
 	return store.Join(out, spec.Folder(), DocumentName)
 }
@@ -108,15 +108,15 @@ func (d *Document) write(out string) error {
 	return cmp.Or(safefile.MkdirAll(store.Dir(path)), safefile.WriteFile(path, append(text, '\n')))
 }
 
-// share returns the files of a shard. They are divided by size; those whose outputs may
-// have the same names stay together.
+// share returns the files of a shard. Files are divided by size; files whose outputs may have the
+// same names stay in one shard.
 func share(all []Job, spec shard.Spec) []Job {
 	return shard.Share(spec, all, func(j Job) string { return j.Folder.Dir + "\x00" + stem(j.Name) }, func(j Job) int64 { return 1 + j.Size })
 }
 
-// stem is what the names of files have in common whose outputs may have the same name:
-// those of one dump, of one name with several endings, and dumps of one execution whose
-// operators have the same last name.
+// stem returns a key that is equal for files whose outputs may have the same name: files of one
+// dump, files that differ only in the extension, and dumps of one execution whose operators have
+// the same last name.
 func stem(name string) string {
 	info := filename.Parse(name)
 	if info.Source != "" {
@@ -129,9 +129,8 @@ func stem(name string) string {
 	return withoutExt(name)
 }
 
-// Merge writes the list of failures and the mapping of shortened names to the output
-// folder of shards, as Run does, from the documents of the shards. With remove it
-// removes them then.
+// Merge writes the list of failures and the mapping of shortened names of all shards to the output
+// folder, as Run does without shards. With remove it then removes the documents of the shards.
 func Merge(docs []shard.Document, out string, remove bool) (Summary, Inputs, error) {
 	var all Document
 	for i := range docs {
@@ -167,7 +166,7 @@ func Merge(docs []shard.Document, out string, remove bool) (Summary, Inputs, err
 	for i := range docs {
 		if remove {
 			err = errors.Join(err, store.Remove(docs[i].Path))
-			_ = store.Remove(store.Dir(docs[i].Path)) // its folder, if nothing else is in it
+			_ = store.Remove(store.Dir(docs[i].Path)) // its folder, if empty
 		}
 	}
 	return all.Summary, all.inputs(), err
@@ -179,7 +178,7 @@ func (s *Summary) merge(o *Summary) {
 	s.Arrays, s.Statistics, s.Written, s.Skipped = s.Arrays+o.Arrays, s.Statistics+o.Statistics, s.Written+o.Written, s.Skipped+o.Skipped
 }
 
-// inputs are the files that were listed.
+// inputs returns the files that were searched.
 func (d *Document) inputs() Inputs {
 	in := Inputs{NotChosen: d.NotChosen, Others: func() (all []batch.Message) {
 		for _, t := range d.Others {
@@ -193,11 +192,11 @@ func (d *Document) inputs() Inputs {
 	return in
 }
 
-// anyText is a text in a document, such as a path, that may hold any bytes. JSON has it as a
-// string, or as an object {"bytes": BASE64} when it is no valid UTF-8.
+// anyText is a text in a document that may hold any bytes, such as a path. In JSON it is a string,
+// or an object {"bytes": BASE64} if it is not valid UTF-8.
 type anyText string
 
-// rawText is an anyText that is no valid UTF-8.
+// rawText is the JSON form of an anyText that is not valid UTF-8.
 type rawText struct {
 	Bytes []byte `json:"bytes"`
 }

@@ -18,25 +18,24 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// run is what the files of one run share.
+// run is the shared state of one run.
 type run struct {
 	opt    Options
-	alone  bool      // a single file was asked for
+	alone  bool      // a single file was given
 	memory sync.Pool // of *memory
-	// claimed holds the output files of this run and the inputs they are made
-	// from, so that no output replaces another.
+	// claimed maps output files of this run to their inputs, so that no output replaces another.
 	claimed sync.Map
-	// slots has an element for each goroutine that works on a file or a part of one,
-	// parts for those that work on parts, whose memory is bounded too.
+	// slots has an element for each goroutine that works on a file or a part, parts for each
+	// goroutine that works on a part, which needs more memory.
 	slots, parts chan struct{}
-	// folders holds the output folders that are there.
+	// folders holds the existing output folders.
 	folders sync.Map
-	// members are the tensors that are chosen of files that name theirs; files that
-	// are not in it are converted whole.
+	// members are the selected tensors of files that name their tensors; other files are converted
+	// whole.
 	members map[*dumpdir.File]map[string]bool
 }
 
-// conversion is one file being converted.
+// conversion is the state of converting one file.
 type conversion struct {
 	run      *run
 	mem      *memory
@@ -44,10 +43,10 @@ type conversion struct {
 	job      Job
 	progress *fileProgress
 	f        *tensorfile.File
-	base     string // of output names
-	// folder is where outputs go below the folder of the run that the file is in.
+	base     string // beginning of output names
+	// folder is the subfolder for outputs, below the folder of the file in the run.
 	folder string
-	held   map[string]*held // the tensors of a .safetensors file, by their names in it
+	held   map[string]*held // tensors of a .safetensors file, by their names in it
 }
 
 // namer returns the name of the output file of a product.
@@ -85,8 +84,7 @@ func (r *run) convert(ctx context.Context, job Job, p *fileProgress) Result {
 	return res
 }
 
-// open opens a file to convert it. why says why one is left alone, which may be found
-// out before it is opened or after.
+// open opens a file to convert. why is the reason to skip it, by its name or by its content.
 func (r *run) open(file *dumpdir.File) (f *tensorfile.File, why, err error) {
 	if file.Err != nil {
 		return nil, nil, file.Err
@@ -112,9 +110,8 @@ func (r *run) open(file *dumpdir.File) (f *tensorfile.File, why, err error) {
 	return f, why, err
 }
 
-// checkTwins is the error of a file whose outputs would have the names of those of an
-// earlier one that is converted. Which of them that is does not depend on who comes
-// first.
+// checkTwins returns an error for a file whose outputs would have the names of an earlier converted
+// file. The result does not depend on the order of execution.
 func (r *run) checkTwins(job *Job, of *tensorfile.File) error {
 	for _, twin := range job.twins {
 		f, why, err := r.open(twin)
@@ -130,17 +127,16 @@ func (r *run) checkTwins(job *Job, of *tensorfile.File) error {
 	return nil
 }
 
-// errArray says why an array is left alone.
+// errArray is the reason to skip an array.
 var errArray = lang.Errorf("an array needs no conversion; -f converts one with a layout in its name")
 
-// leftArray says why a file of one tensor that describes no operator is left alone,
-// or cannot be converted: of arrays of the host only those with a layout of the
-// device in their names need -f.
+// leftArray returns the reason to skip a file of one tensor without an operator, or the error of
+// converting it. -f converts only arrays with a device layout in their names.
 func (r *run) leftArray(f *tensorfile.File) (why, err error) {
 	t := &f.Tensors[0]
 	if f.IsArray {
 		switch {
-		case r.opt.Target != nil && t.Format != tensor.ND: // as the name says
+		case r.opt.Target != nil && t.Format != tensor.ND: // a layout in the name
 		case !r.alone && (r.opt.Target != nil || r.opt.Type == Npy || r.opt.Type == MSNpy):
 			return errArray, nil
 		case r.opt.Target != nil:
@@ -153,8 +149,7 @@ func (r *run) leftArray(f *tensorfile.File) (why, err error) {
 	return nil, nil
 }
 
-// array converts a file of one tensor that describes no operator: an array of the
-// host, or raw elements.
+// array converts a file of one tensor without an operator: a host array, or raw elements.
 func (c *conversion) array(r *Result) {
 	t := &c.f.Tensors[0]
 	if c.selected(t) {
@@ -163,7 +158,7 @@ func (c *conversion) array(r *Result) {
 	r.Err = lang.Failed(c.missing())
 }
 
-// arrayNamer names the output of a file of one tensor.
+// arrayNamer returns the namer for a file of one tensor.
 func (c *conversion) arrayNamer() namer {
 	name, to := filename.Parse(c.job.Name), c.run.opt.Type
 	base := withoutExt(c.base)
@@ -214,8 +209,8 @@ func (c *conversion) record(row *Row, t *tensorfile.Tensor) error {
 	return safefile.WriteFile(row.Path, record.AppendJSON(nil))
 }
 
-// dump converts the tensors of a dump file, and without a target format its
-// buffers and log spaces.
+// dump converts the tensors of a dump file and, without a target format, its buffers and log
+// spaces.
 func (c *conversion) dump(r *Result) {
 	if err := c.slice(); err != nil {
 		if c.run.opt.Target == nil {
@@ -248,7 +243,7 @@ func (c *conversion) dump(r *Result) {
 	}
 }
 
-// tensor converts a tensor as the run has it.
+// tensor converts a tensor with the options of the run.
 func (c *conversion) tensor(t *tensorfile.Tensor, name namer) Row {
 	row := Row{Kind: string(t.Kind), Index: t.Index, Name: t.Name}
 	row.end(guard.Do(func() error {
@@ -260,9 +255,9 @@ func (c *conversion) tensor(t *tensorfile.Tensor, name namer) Row {
 	return row
 }
 
-// slice gives the tensors of an operator that was cut by threads (FFTS+) the
-// shapes of this thread's part. A layout conversion needs it only where the
-// bytes are that part rather than the whole.
+// slice replaces the shapes of the tensors of an operator that was sliced by thread (FFTS+) by the
+// shapes of this thread's slice. For a layout conversion the stored shape stays if the bytes hold
+// the whole tensor.
 func (c *conversion) slice() error {
 	name := filename.Parse(c.job.Name)
 	if !name.IsDump() {
@@ -286,7 +281,7 @@ func (c *conversion) slice() error {
 	return nil
 }
 
-// selected reports whether the user asked for the tensor.
+// selected reports whether -i and -o select the tensor.
 func (c *conversion) selected(t *tensorfile.Tensor) bool {
 	if c.run.opt.Input == nil && c.run.opt.Output == nil {
 		return true
@@ -297,7 +292,7 @@ func (c *conversion) selected(t *tensorfile.Tensor) bool {
 	return c.run.opt.Output != nil && *c.run.opt.Output == t.Index
 }
 
-// missing is the error for a selected tensor that the file does not have.
+// missing returns an error for a selected tensor that the file does not have.
 func (c *conversion) missing() error {
 	for kind, i := range map[tensor.Kind]*int{tensor.Input: c.run.opt.Input, tensor.Output: c.run.opt.Output} {
 		n, found := 0, false
@@ -314,8 +309,8 @@ func (c *conversion) missing() error {
 	return nil
 }
 
-// claim gives a row its output path and makes the folder. ready is false when
-// the file is there already and is to be kept.
+// claim sets the output path of a row and makes the folder. ready is false if an existing file is
+// kept.
 func (c *conversion) claim(row *Row, name string) (ready bool, err error) {
 	if len(name) >= filename.MaxBytes {
 		row.Original = name
@@ -330,8 +325,7 @@ func (c *conversion) claim(row *Row, name string) (ready bool, err error) {
 		row.Skipped = true
 		return false, nil
 	}
-	// Outputs are renamed into place, so only the very name of the input can
-	// replace it.
+	// Outputs are renamed into place, so an output can replace the input only under the same name.
 	if name == store.Base(c.job.Path()) {
 		if err := safefile.CheckOutput(row.Path, c.job.Path()); err != nil {
 			return false, err
@@ -340,7 +334,7 @@ func (c *conversion) claim(row *Row, name string) (ready bool, err error) {
 	return true, c.makeDir(dir)
 }
 
-// makeDir makes an output folder, once a run.
+// makeDir makes an output folder, once per run.
 func (c *conversion) makeDir(dir string) error {
 	if _, made := c.run.folders.Load(dir); made {
 		return nil
@@ -352,7 +346,7 @@ func (c *conversion) makeDir(dir string) error {
 	return nil
 }
 
-// bufferKind names the kind of an on-chip buffer as msaccucmp does.
+// bufferKind names the kind of an on-chip buffer like msaccucmp.
 func bufferKind(t int32) string {
 	if t == 0 {
 		return "l1buffer"
@@ -360,7 +354,7 @@ func bufferKind(t int32) string {
 	return fmt.Sprintf("type%dbuffer", t)
 }
 
-// blobs writes buffers or log spaces as they are.
+// blobs writes buffers or log spaces unchanged.
 func (c *conversion) blobs(blobs []dumpfmt.Blob, kind func(int32) string) []Row {
 	if c.run.opt.Input != nil || c.run.opt.Output != nil {
 		return nil
@@ -381,12 +375,11 @@ func (c *conversion) blobs(blobs []dumpfmt.Blob, kind func(int32) string) []Row 
 	return rows
 }
 
-// errHostOrder says why the tensors of a file that names them have no layout to
-// convert.
+// errHostOrder is the reason to skip a file that names its tensors: they have no device layout.
 var errHostOrder = lang.Errorf("its tensors are in host order: -f is for dumps")
 
-// leftNamed says why a file that names its tensors is left alone, or cannot be
-// converted.
+// leftNamed returns the reason to skip a file that names its tensors, or the error of converting
+// it.
 func (r *run) leftNamed() (why, err error) {
 	switch {
 	case r.opt.Target == nil:
@@ -397,9 +390,8 @@ func (r *run) leftNamed() (why, err error) {
 	return errHostOrder, nil
 }
 
-// named converts the tensors of a file that names them: to files of the names, in a
-// folder that is called as the file is. Every component of a name but the last is a
-// folder.
+// named converts the tensors of a file that names them to files with their names, in a folder with
+// the name of the file. Every component of a name but the last is a folder.
 func (c *conversion) named(r *Result) {
 	if r.Empty = len(c.f.Tensors) == 0; r.Empty {
 		return
@@ -436,7 +428,7 @@ func (c *conversion) member(t *tensorfile.Tensor) Row {
 	return c.tensor(t, func(p product) string { return arrayName(c.run.opt.Type, base, p) })
 }
 
-// component is a safe name as that of a folder: short enough for one.
+// component shortens a safe name if it is too long for a folder.
 func component(name string) string {
 	if len(name) >= filename.MaxBytes {
 		return filename.Short(name)

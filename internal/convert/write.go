@@ -21,21 +21,19 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// elements are stored elements, n of them, in the order in which they are
-// written.
+// elements are n stored elements in the order in which they are written.
 type elements struct {
 	layout.Source
 	dtype tensor.DType
 	n     int64
-	// another is a reader of the same elements for another goroutine, nil where it
-	// would read what this one reads.
+	// another opens an independent reader of the same elements for another goroutine, nil if there
+	// can be only one reader.
 	another func(*layout.Buffers) (layout.Source, error)
-	// verify compares what was read with its checksum at the end, nil where reading all
-	// of it does.
+	// verify compares the checksum at the end, nil if reading all elements does.
 	verify func() error
 }
 
-// check is the error of elements that do not fit their checksum, once they have been read.
+// check returns the error of a wrong checksum, after the elements have been read.
 func (e *elements) check() error {
 	if e.verify == nil {
 		return nil
@@ -43,7 +41,7 @@ func (e *elements) check() error {
 	return e.verify()
 }
 
-// storedElements are the first n elements of a tensor.
+// storedElements returns the first n elements of a tensor.
 func storedElements(t *tensorfile.Tensor, n int64) elements {
 	src := elements{Source: t.Elements(), dtype: t.DType, n: n}
 	if isRandom(t) {
@@ -52,24 +50,23 @@ func storedElements(t *tensorfile.Tensor, n int64) elements {
 	return src
 }
 
-// storedBytes are the first size bytes of data.
+// storedBytes returns the first size bytes of data.
 func storedBytes(data *io.SectionReader, size int64) elements {
 	bytes := tensorfile.Tensor{Tensor: tensor.Tensor{DType: tensor.Uint8, Size: size, Data: data}}
 	return storedElements(&bytes, size)
 }
 
-// encoding is how elements become the content of a file: a header, then every
-// block of them encoded.
+// encoding is the form of elements in a file: a header, then every block of elements encoded.
 type encoding struct {
 	header []byte
-	lead   int64 // elements that take as many bytes as the header
+	lead   int64 // number of elements with the size of the header
 	encode func(block []byte) []byte
-	host   tensor.Host // of what is encoded, where it is decoded
-	unit   int64       // bytes that each element has in the file, 0 where that differs
+	host   tensor.Host // type of encoded elements, if they are decoded
+	unit   int64       // bytes of each element in the file, 0 if they vary
 }
 
-// encoding returns how elements of a type become a file of type to. What encode
-// returns is valid until the next call.
+// encoding returns the encoding of elements of a type in a file of type to. The result of encode is
+// valid until the next call.
 func (m *memory) encoding(to Type, dtype tensor.DType, shape tensor.Shape) (encoding, error) {
 	if to == Bin {
 		enc := encoding{encode: m.packer(dtype)}
@@ -104,8 +101,7 @@ func (m *memory) encoding(to Type, dtype tensor.DType, shape tensor.Shape) (enco
 	return encoding{header: header, lead: int64(len(header)) / unit, encode: decode, unit: unit}, err
 }
 
-// packer returns what stores elements: several to a byte where their type has
-// it so.
+// packer returns the encoder of stored elements, which packs sub-byte types.
 func (m *memory) packer(dtype tensor.DType) func([]byte) []byte {
 	if !dtype.Packed() {
 		return func(block []byte) []byte { return block }
@@ -119,7 +115,7 @@ func (m *memory) packer(dtype tensor.DType) func([]byte) []byte {
 	}
 }
 
-// write writes elements to a file of type to, or leaves nothing behind.
+// write writes elements to a file of type to, completely or not at all.
 func (c *conversion) write(path string, to Type, src elements, shape tensor.Shape) error {
 	enc, err := c.mem.encoding(to, src.dtype, shape)
 	if err != nil {
@@ -148,7 +144,7 @@ func (c *conversion) write(path string, to Type, src elements, shape tensor.Shap
 	return f.Commit()
 }
 
-// fillTorch writes a file of PyTorch, in which more follows the elements.
+// fillTorch writes a file of PyTorch, which continues after the elements.
 func (c *conversion) fillTorch(f io.Writer, src elements, enc encoding, shape tensor.Shape) error {
 	w, err := torch.NewWriter(f, enc.host, shape)
 	if err != nil {
@@ -161,7 +157,7 @@ func (c *conversion) fillTorch(f io.Writer, src elements, enc encoding, shape te
 	return w.Close()
 }
 
-// fill writes the header and the elements from front to back.
+// fill writes the header and the elements sequentially.
 func (c *conversion) fill(w io.Writer, src elements, enc encoding) error {
 	if len(enc.header) > 0 {
 		if _, err := w.Write(enc.header); err != nil {
@@ -174,12 +170,11 @@ func (c *conversion) fill(w io.Writer, src elements, enc encoding) error {
 	})
 }
 
-// blockBytes is how much of a file is read or written at once, if its elements allow:
-// enough to make few calls of the system, and little enough to stay in the second
-// level cache of the processor on the way from one file to the other.
+// blockBytes is the approximate number of bytes read or written at once: large enough to need few
+// system calls, small enough to stay in the second-level cache between reading and writing.
 const blockBytes = 512 << 10
 
-// block is how many elements of unit bytes are encoded at once.
+// block returns the number of elements of unit bytes to encode at once.
 func (e *encoding) block(unit int) int64 {
 	size := max(int64(unit), e.unit)
 	if e.unit == 0 || size == 0 {
@@ -188,10 +183,9 @@ func (e *encoding) block(unit int) int64 {
 	return layout.BlockElements * max(1, blockBytes/(layout.BlockElements*size))
 }
 
-// each calls write with the encoded elements [first, end) of src, block by block and
-// the number of the first element of each. The first block is shorter by as many
-// elements as lie before it in the file, so that writes end at multiples of a block,
-// which costs less than writes at odd places.
+// each calls write with the encoded elements [first, end) of src, block by block, with the index of
+// the first element. The first block is shorter by enc.lead elements, so that writes end at
+// multiples of a block in the file, which is faster than unaligned writes.
 func (c *conversion) each(mem *memory, src elements, enc encoding, first, end int64, write func(out []byte, first int64) error) error {
 	unit := int64(src.dtype.UnitSize())
 	whole := enc.block(int(unit))
@@ -213,7 +207,7 @@ func (c *conversion) each(mem *memory, src elements, enc encoding, first, end in
 	return nil
 }
 
-// memory is what converting a file takes, kept for the next one.
+// memory is the memory for converting one file, reused for the next one.
 type memory struct {
 	layout              layout.Buffers
 	in, out, text, head []byte
@@ -224,13 +218,13 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// grown returns a slice of n bytes, in the memory of b when it suffices.
+// grown returns a slice of n bytes, reusing the memory of b if it suffices.
 func grown(b *[]byte, n int64) []byte {
 	*b = slices.Grow((*b)[:0], int(n))
 	return (*b)[:n]
 }
 
-// plain writes a tensor in the order in which it is stored.
+// plain writes a tensor in its stored order.
 func (c *conversion) plain(row *Row, t *tensorfile.Tensor, name namer) error {
 	shape, err := t.Stored()
 	if err != nil {
@@ -239,7 +233,7 @@ func (c *conversion) plain(row *Row, t *tensorfile.Tensor, name namer) error {
 	return c.saveStored(row, t, product{kind: row.Kind, index: row.Index, shape: shape, format: t.Format, dtype: binDType(t.DType)}, name)
 }
 
-// saveStored writes a product whose elements are the stored ones in their order.
+// saveStored writes a product with the stored elements in their order.
 func (c *conversion) saveStored(row *Row, t *tensorfile.Tensor, p product, name namer) error {
 	n := p.shape.Elements()
 	if c.run.opt.Type == Bin {
@@ -249,7 +243,7 @@ func (c *conversion) saveStored(row *Row, t *tensorfile.Tensor, p product, name 
 	return c.save(row, p, storedElements(t, n), name)
 }
 
-// savePlanned writes a product that a plan makes.
+// savePlanned writes the result of a plan.
 func (c *conversion) savePlanned(row *Row, t *tensorfile.Tensor, p product, plan *layout.Plan, name namer) error {
 	if plan.Copies() {
 		return c.saveStored(row, t, p, name)
@@ -271,8 +265,7 @@ func (c *conversion) savePlanned(row *Row, t *tensorfile.Tensor, p product, plan
 	return c.save(row, p, src, name)
 }
 
-// save writes a product to the file that its name says, unless that is there
-// already and is to be kept.
+// save writes a product to its file, unless an existing file is kept.
 func (c *conversion) save(row *Row, p product, src elements, name namer) error {
 	if c.run.opt.Type == Safetensors {
 		return c.hold(row, p, src)
@@ -284,8 +277,8 @@ func (c *conversion) save(row *Row, p product, src elements, name namer) error {
 	return c.write(row.Path, c.run.opt.Type, src, p.shape)
 }
 
-// binDType is the element type in the name of a .bin file: numpy's name
-// where the stored elements are those of a numpy type.
+// binDType returns the element type in the name of a .bin file: numpy's name if the stored elements
+// have a numpy type.
 func binDType(d tensor.DType) string {
 	if dec, err := tensor.NewDecoder(d); err == nil && (dec.Identity() || d == tensor.Bool) {
 		return dec.Host().String()
@@ -293,11 +286,11 @@ func binDType(d tensor.DType) string {
 	return d.String()
 }
 
-// LayoutOptions say of layouts what files do not.
+// LayoutOptions are the facts about layouts that files do not record.
 type LayoutOptions struct {
-	// Order is the axis order of the original shapes where they do not record it.
+	// Order is the axis order of original shapes, if not recorded.
 	Order *tensor.Format
-	// C0 is the channel block of device layouts to make.
+	// C0 is the channel block of the device layouts to make.
 	C0 int64
 	// Groups overrides the groups of FRACTAL_Z tensors.
 	Groups int64
@@ -334,8 +327,8 @@ func (c *conversion) reformat(row *Row, t *tensorfile.Tensor, name namer) error 
 	return c.savePlanned(row, t, p, plan, name)
 }
 
-// stored is the shape of the stored elements for a conversion: bytes of
-// undefined type count as elements when the shape takes exactly all of them.
+// stored returns the shape of the stored elements for a conversion: bytes of undefined type count
+// as elements if the shape has exactly as many.
 func (c *conversion) stored(t *tensorfile.Tensor) (tensor.Shape, error) {
 	shape, err := t.Stored()
 	if err == nil && t.DType == tensor.Undefined && len(t.Shape) > 0 {
@@ -383,10 +376,9 @@ func (c *conversion) custom(row *Row, t *tensorfile.Tensor, shape tensor.Shape, 
 	return c.savePlanned(row, result, p, crop, name)
 }
 
-// cropTo cuts the padding off the result of a user's converter, which may return
-// more than the host shape that it was asked for. A result that merely has its
-// axes in another order is left alone, and so, with the error, is one that
-// cannot be cut.
+// cropTo crops the padding off the result of a user's converter, which may be larger than the
+// wanted host shape. A result with as many elements stays, since only its axes may be in another
+// order. A result that cannot be cropped stays, with an error.
 func cropTo(got, want tensor.Shape) (*layout.Plan, error) {
 	if len(want) == 0 || got.Elements() == want.Elements() {
 		return &layout.Plan{Shape: got}, nil
@@ -399,18 +391,17 @@ func cropTo(got, want tensor.Shape) (*layout.Plan, error) {
 }
 
 const (
-	// partElements is the number of elements of a part of a tensor, several of which
-	// are converted at a time; a multiple of those of a block, and much more than the
-	// window of a layout.Reader.
+	// partElements is the number of elements in a part of a tensor. Several parts are converted at
+	// a time. It is a multiple of a block, and much larger than the window of a layout.Reader.
 	partElements = 64 * layout.BlockElements
-	// fewParts is how many parts are worth it.
+	// fewParts is the minimum number of parts.
 	fewParts = 4
-	// partMemory is about the memory that a part takes while it is converted.
+	// partMemory is the approximate memory for converting a part, in bytes.
 	partMemory = 1<<20 + layout.BufferBytes
 )
 
-// isRandom reports whether several goroutines can read a tensor at different places:
-// it is in a file as it is, and not packed by an archive.
+// isRandom reports whether several goroutines can read a tensor at different offsets: it is stored
+// in a file, not compressed in an archive.
 func isRandom(t *tensorfile.Tensor) bool {
 	if t.Data == nil {
 		return false
@@ -420,15 +411,14 @@ func isRandom(t *tensorfile.Tensor) bool {
 	return ok
 }
 
-// isParted reports whether a tensor is large enough for more than one worker, and its
-// file can be written at several places.
+// isParted reports whether a tensor is large enough for several workers and its file allows writes
+// at any offset.
 func (c *conversion) isParted(f *safefile.File, src elements, enc encoding) bool {
 	return src.n >= fewParts*partElements && src.another != nil && enc.unit > 0 && cap(c.run.slots) > 1 && f.WritesAt()
 }
 
-// fillParts is fill by all workers that are free: each writes parts of the tensor to
-// their places. The caller's place among the workers is one of those. The error is
-// that of the first part that has one.
+// fillParts is fill with all free workers: each writes parts of the tensor at their offsets. The
+// caller's slot is freed for them meanwhile. The error is from the first failed part.
 func (c *conversion) fillParts(f *safefile.File, src elements, enc encoding, encoder func(*memory) (encoding, error)) error {
 	if _, err := f.WriteAt(enc.header, 0); err != nil {
 		return err
@@ -442,7 +432,7 @@ func (c *conversion) fillParts(f *safefile.File, src elements, enc encoding, enc
 	var workers sync.WaitGroup
 	for range min(int(count), cap(c.run.slots)) {
 		workers.Add(1)
-		k := int64(0) // the part that the worker is at
+		k := int64(0) // the current part
 		guard.Go(func() error {
 			p := part{conversion: c, file: f, src: src, header: int64(len(enc.header)), encoder: encoder}
 			defer p.close()
@@ -469,7 +459,7 @@ func (c *conversion) fillParts(f *safefile.File, src elements, enc encoding, enc
 	return nil
 }
 
-// part is what a worker converts parts of a tensor with.
+// part converts parts of a tensor in one worker.
 type part struct {
 	*conversion
 	file    *safefile.File
@@ -481,7 +471,7 @@ type part struct {
 	mem *memory // nil before the first part
 }
 
-// open makes a reader and an encoding of the worker's own.
+// open opens a reader and an encoding for this worker.
 func (p *part) open() (err error) {
 	p.mem = p.conversion.run.memory.Get().(*memory)
 	if p.enc, err = p.encoder(p.mem); err == nil {
