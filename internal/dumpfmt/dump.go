@@ -1,11 +1,9 @@
-// Package dumpfmt reads and writes the dump files of Ascend NPUs: their three
-// containers, the protobuf header, the names of the files and the mapping.csv
-// beside them.
+// Package dumpfmt reads and writes the dump files of Ascend NPUs: their three containers, the
+// protobuf header, the names of the files and the mapping.csv beside them.
 //
-// A file is read through an io.ReaderAt and a size. Reading it costs its
-// descriptors only; the bytes of a tensor are an io.SectionReader over the file
-// and are not touched here. What the bytes mean is package tensor's business,
-// walking folders is the converter's.
+// A file is read through an io.ReaderAt and a size. Reading reads only the descriptors; the bytes
+// of a tensor are an io.SectionReader of the file. Package tensor interprets the bytes, package
+// dumpdir walks folders.
 package dumpfmt
 
 import (
@@ -19,7 +17,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Container is the way a dump file is built.
+// Container is the form of a dump file.
 type Container uint8
 
 // The containers.
@@ -46,71 +44,70 @@ func (c Container) String() string {
 	return containerNames[c]
 }
 
-// Dump is what a dump file says about one execution of one operator. Readers
-// of the same tensor share the position of its Data; ReadAt does not use it.
+// Dump describes one execution of one operator. Readers of the same tensor share the position of
+// its Data; ReadAt does not use the position.
 type Dump struct {
 	Container Container
-	// Version is the header's own version, such as 2.0.
+	// Version is the version in the header, such as 2.0.
 	Version string
-	// DumpTime is in microseconds, 0 where the file has none.
+	// DumpTime is in microseconds, 0 if the file has none.
 	DumpTime uint64
-	// OpName is the full name of the operator; a TLV file has none, its name
-	// is in the file name.
+	// OpName is the full name of the operator; TLV files have it in the file name only.
 	OpName  string
 	Inputs  []tensor.Tensor
 	Outputs []tensor.Tensor
-	// InputDetails and OutputDetails run along with Inputs and Outputs.
+	// InputDetails and OutputDetails are parallel to Inputs and Outputs.
 	InputDetails  []Detail
 	OutputDetails []Detail
 	Buffers       []Blob
 	Spaces        []Blob
 	Attrs         []Attr
-	// DFX is the text of the writer's own diagnostics.
+	// DFX is diagnostic text of the writer.
 	DFX string
-	// Warnings are oddities that do not keep the file from being used.
+	// Warnings are oddities that do not affect the use of the file.
 	Warnings []lang.Sentence
-	// HeaderSize is the number of header bytes before the tensor bytes; 0 for
-	// version 1, where there is no such border.
+	// HeaderSize is the number of header bytes before the tensor bytes; 0 for version 1, which
+	// mixes both.
 	HeaderSize int64
 	// FileSize is the number of bytes of the file.
 	FileSize int64
 }
 
-// IsOpDebug reports whether the header says that output 0 is an overflow
-// record, not a tensor. The file name may say so too, see package filename.
+// IsOpDebug reports whether the header names an overflow record, so that output 0 is not a tensor.
+// The file name may do so too, see package filename.
 func (d *Dump) IsOpDebug() bool { return strings.EqualFold(d.OpName, filename.OpDebugName) }
 
-// Detail is what a descriptor says beyond the tensor itself.
+// Detail has the fields of a descriptor besides the tensor.
 type Detail struct {
-	// Err says why the tensor cannot be used although its file can: the file
-	// is cut off before the end of its bytes, or a dimension is beyond 63 bits.
-	// The tensor then lacks what Err is about; its Size is what there is.
+	// Err is the reason why the tensor cannot be used although its file can: the file is truncated
+	// inside its bytes, or a dimension exceeds 63 bits. Size is then the number of bytes in the
+	// file, and a shape with such a dimension is missing.
 	Err error
-	// StoredDType is the element type's number in the file. It differs from
-	// the tensor's DType in TLV files, which have numbers of their own.
+	// StoredDType is the number of the element type in the file. It differs from the tensor's DType
+	// in TLV files, which have other numbers.
 	StoredDType int32
 	// StoredFormat is the whole format word.
 	StoredFormat tensor.FormatWord
-	// SubFormat is the field of that name.
+	// SubFormat is the field sub_format.
 	SubFormat int32
-	// OriginalOp is the operator of the user's model that an output stands
-	// for, nil for inputs and where the file names none.
+	// OriginalOp is the operator of the user's model that an output stands for, nil for inputs and
+	// if the file names none.
 	OriginalOp *OriginalOp
-	// Address and Offset say where the bytes were in device memory,
-	// AddressType (TLV files) in which one.
+	// Address and Offset are the place of the bytes in device memory, AddressType (TLV files) the
+	// kind of memory.
 	Address     uint64
 	Offset      uint64
 	AddressType int32
-	// ArgIndex and InputType belong to inputs of protobuf files.
+	// ArgIndex and InputType are set for inputs of protobuf files.
 	ArgIndex  uint32
 	InputType uint32
 	// DimRanges are the valid part of each dimension of an output.
 	DimRanges []DimRange
-	// Inline is set where the bytes are inside the descriptor.
+	// Inline: the bytes are inside the descriptor.
 	Inline bool
 }
 
-// OriginalOp names a result as the user's model knows it.
+// OriginalOp is an output of an operator of the user's model.
 type OriginalOp struct {
 	Name   string
 	Index  uint32
@@ -123,50 +120,46 @@ type DimRange struct {
 	Start, End uint64
 }
 
-// Blob is bytes without element type: an on-chip buffer (type 0: L1) or a
-// workspace (type 0: a log).
+// Blob is untyped bytes: an on-chip buffer (type 0: L1) or a workspace (type 0: a log).
 type Blob struct {
 	Type int32
 	Size int64
 	Data *io.SectionReader
-	// Err says why the bytes cannot be read.
+	// Err is the reason why the bytes cannot be read.
 	Err error
 }
 
-// Attr is one note of the writer.
+// Attr is an attribute of the writer.
 type Attr struct {
 	Name, Value string
 }
 
-// Options says how a file is read.
+// Options are the options of Read.
 type Options struct {
-	// Version forces the protobuf container: 1 or 2; 0 finds out. TLV files
-	// are known by their magic number whatever Version says.
+	// Version forces the protobuf container: 1 or 2; 0 detects it. TLV files are detected by their
+	// magic number for any Version.
 	Version int
 }
 
-// reader reads a file as one container. sure says, when err is not nil, that
-// the file is one of these all the same.
+// reader reads a file as one container. sure: the file has this container even if err is not nil.
 type reader struct {
 	as   Container
 	read func(s *scanner) (d *Dump, sure bool, err error)
 }
 
-// readers are those of the containers, the likeliest first where there is a magic number.
+// readers has the reader of each container, TLV first because of its magic number.
 var readers = []reader{{TLV, readTLV}, {BinaryV2, readV2}, {ProtobufV1, readV1}}
 
-// reads reports whether the reader is for a file of one of the protobuf containers, 0 for
-// any, that has the magic number or not.
+// reads reports whether to try the reader for a forced protobuf container, 0 for any, on a file
+// with or without the magic number.
 func (r *reader) reads(version int, magic bool) bool {
 	return r.as == TLV && magic || r.as == BinaryV2 && version != 1 || r.as == ProtobufV1 && version != 2
 }
 
-// Read reads the dump file of the given size. The tensors of the Dump read
-// from r when they are used.
+// Read reads the dump file of the given size. The tensors of the Dump read from r on demand.
 //
-// The error is a *FormatError for a broken dump, a *UnsupportedError for what
-// this package does not do, and wraps ErrNotDump when nothing suggests that
-// the file is a dump.
+// The error is a *FormatError for an invalid dump, a *UnsupportedError for unsupported features,
+// and wraps ErrNotDump if nothing suggests that the file is a dump.
 func Read(r io.ReaderAt, size int64, opt Options) (*Dump, error) {
 	if size < 0 {
 		return nil, broken(0, lang.Say("file size"), lang.Plain(fmt.Sprint(size)), lang.Say("is negative"))
@@ -181,7 +174,7 @@ func Read(r io.ReaderAt, size int64, opt Options) (*Dump, error) {
 		return nil, &UnsupportedError{lang.Say("dump version %d", opt.Version)}
 	}
 	var failed []attempt
-	var first error // of a container that the file surely is
+	var first error // of the container that the file certainly has
 	for _, c := range readers {
 		if !c.reads(opt.Version, magic) {
 			continue
@@ -206,17 +199,16 @@ func Read(r io.ReaderAt, size int64, opt Options) (*Dump, error) {
 	return nil, &notDumpError{failed}
 }
 
-// ErrNotDump is wrapped by the error for a file that shows no sign of being a
-// dump. A file that starts as a dump does and then goes wrong gives a plain
-// *FormatError instead.
+// ErrNotDump is wrapped by the error of a file without any sign of a dump. A file that begins like
+// a dump and is broken later gives a *FormatError instead.
 var ErrNotDump = lang.Errorf("not a dump file")
 
-// FormatError reports a broken file.
+// FormatError is the error of a broken file.
 type FormatError struct {
-	Off     int64         // byte offset in the file of the field at fault
+	Off     int64         // offset in the file of the broken field
 	What    lang.Sentence // the field, such as "header length"
-	Found   lang.Sentence // the value found there, empty when the field has none
-	Problem lang.Sentence // what is wrong with it, naming what was wanted
+	Found   lang.Sentence // value found, empty if the field has none
+	Problem lang.Sentence // the problem, with the wanted value
 }
 
 func broken(off int64, what, found, problem lang.Sentence) *FormatError {
@@ -236,8 +228,7 @@ func (e *FormatError) sentence() lang.Sentence {
 	return lang.Say("%s %s at 0x%x %s", e.What, e.Found, e.Off, e.Problem)
 }
 
-// UnsupportedError reports what this package does not do, where the file may
-// well be in order.
+// UnsupportedError is the error of a possibly valid file that this package does not support.
 type UnsupportedError struct {
 	What lang.Sentence
 }
@@ -250,20 +241,19 @@ func (e *UnsupportedError) Text() lang.Text { return lang.Say("dumpfmt: %s", e.s
 
 func (e *UnsupportedError) sentence() lang.Sentence { return lang.Say("%s is not supported", e.What) }
 
-// verdict is an error that judges the file, as opposed to one that kept it
-// from being read.
+// verdict is an error about the contents of a file, not about reading it.
 type verdict interface {
 	error
 	sentence() lang.Sentence
 }
 
-// attempt is the outcome of reading a file as one container.
+// attempt is the error of reading a file as one container.
 type attempt struct {
 	as  Container
 	err verdict
 }
 
-// notDumpError says for each container tried why the file is not one.
+// notDumpError has an error for each container tried.
 type notDumpError struct {
 	attempts []attempt
 }

@@ -6,7 +6,7 @@ import (
 	"dumptool/internal/dumpfmt/dumppb"
 )
 
-// What tests see of the inside.
+// Internals for tests.
 const (
 	MaxMapping      = maxMapping
 	MaxMappingLines = maxMappingLines
@@ -16,13 +16,13 @@ const (
 // TLVDType is tlvDType.
 var TLVDType = tlvDType
 
-// Header is what a walker makes of a header.
+// Header is the result of a walker.
 type Header struct {
 	dump  *Dump
 	parts []*part
 }
 
-// Walk reads a header.
+// Walk parses a header.
 func Walk(header []byte) (*Header, error) {
 	s := newScanner(bytes.NewReader(header), int64(len(header)))
 	d, err := walk(s, int64(len(header)), walkOptions{})
@@ -32,8 +32,8 @@ func Walk(header []byte) (*Header, error) {
 	return &Header{d, s.parts}, nil
 }
 
-// Message is what the header says. Messages in which nothing stands are left out, and so are the
-// original operators without a name; of formats of these it has what the Dump has.
+// Message returns the header as a message, without empty messages and original operators without a
+// name; formats of original operators are as in the Dump.
 func (h *Header) Message() *dumppb.DumpData {
 	msg := &dumppb.DumpData{Version: h.dump.Version, DumpTime: h.dump.DumpTime, OpName: h.dump.OpName, DfxMessage: h.dump.DFX}
 	for _, a := range h.dump.Attrs {

@@ -15,7 +15,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// addFiles seeds f with the files of testdata and those of the tests.
+// addFiles adds the files of testdata and of the tests as seeds.
 func addFiles(tb testing.TB, add func(file []byte)) {
 	tb.Helper()
 	for _, name := range goldenNames(tb) {
@@ -40,7 +40,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// checkAny reads any file and checks what must hold whatever is in it.
+// checkAny reads any file and checks the invariants.
 func checkAny(t *testing.T, file []byte, opt dumpfmt.Options) {
 	t.Helper()
 	d, err := readBytes(file, opt)
@@ -75,7 +75,7 @@ func checkSection(t *testing.T, file []byte, r *io.SectionReader, size int64) {
 	}
 }
 
-// checkRewrite writes d and wants to read the same again.
+// checkRewrite writes d and expects to read an equal dump.
 func checkRewrite(t *testing.T, d *dumpfmt.Dump) {
 	t.Helper()
 	for _, detail := range append(d.InputDetails, d.OutputDetails...) {
@@ -88,7 +88,7 @@ func checkRewrite(t *testing.T, d *dumpfmt.Dump) {
 	}
 	want := readBack(d)
 	if d.Container == dumpfmt.ProtobufV1 && strings.Join(want.payloads, "") == "" {
-		return // whether it passes depends on the version's text and place
+		return // whether it parses depends on the text and the place of the version
 	}
 	again := mustRead(t, write(t, contentOf(t, d)), dumpfmt.Options{})
 	if again.Container != d.Container {
@@ -104,7 +104,7 @@ func checkRewrite(t *testing.T, d *dumpfmt.Dump) {
 	}
 }
 
-// FuzzHeader compares the walker with a decoder that keeps everything.
+// FuzzHeader compares the walker with a decoder that keeps all data.
 func FuzzHeader(f *testing.F) {
 	f.Add(realHeader)
 	addFiles(f, func(file []byte) {
@@ -130,8 +130,8 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
-// dropEmpty drops from a message what no Dump tells from what is not there: shapes without
-// dimensions, and original operators without a name; and of their formats the upper bits.
+// dropEmpty drops the parts of a message that a Dump does not represent: shapes without dimensions,
+// original operators without a name, and the upper bits of their formats.
 func dropEmpty(msg *dumppb.DumpData) {
 	drop := func(shape **dumppb.Shape) {
 		if len((*shape).GetDim()) == 0 {
@@ -153,8 +153,8 @@ func dropEmpty(msg *dumppb.DumpData) {
 	}
 }
 
-// checkSpans compares the tensor bytes that the header points to with those
-// in want, and takes them out of it.
+// checkSpans compares the tensor bytes that the header points to with want, and removes them from
+// want.
 func checkSpans(t *testing.T, header []byte, want *dumppb.DumpData, h *dumpfmt.Header) {
 	t.Helper()
 	check := func(kind string, i int, data *[]byte) {

@@ -12,7 +12,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// fill gives a Dump its tensors and blobs: the parts that were read and placed.
+// fill makes the tensors and blobs of a Dump from the placed parts.
 func (s *scanner) fill(d *Dump) {
 	d.Inputs, d.InputDetails = s.tensors("input")
 	d.Outputs, d.OutputDetails = s.tensors("output")
@@ -26,7 +26,7 @@ func (s *scanner) fill(d *Dump) {
 	}
 }
 
-// tensors makes tensors of the parts of a kind; nil for none.
+// tensors makes tensors from the parts of a kind; nil for none.
 func (s *scanner) tensors(kind string) ([]tensor.Tensor, []Detail) {
 	of := s.parts
 	for len(of) > 0 && of[0].kind != kind {
@@ -48,8 +48,8 @@ func (s *scanner) tensors(kind string) ([]tensor.Tensor, []Detail) {
 
 func (p *part) blob(r io.ReaderAt) Blob { return Blob{p.blobType, p.n, p.section(r), p.err} }
 
-// tensor makes the tensor of an input or output, and completes its detail. A dimension that no
-// tensor can have is an error of this tensor alone, and so are bytes that the file lacks.
+// tensor makes the tensor of an input or output and completes its detail. An impossible dimension,
+// or missing bytes, are an error of this tensor alone.
 func (p *part) tensor(r io.ReaderAt) tensor.Tensor {
 	d := &p.detail
 	word := d.StoredFormat
@@ -89,12 +89,11 @@ func newShape(dims []uint64, p *part, what string) (tensor.Shape, error) {
 	return shape, nil
 }
 
-// The protobuf dump, "version 1" of the Ascend toolkit, which older runtimes
-// wrote: the whole file is one DumpData message with the tensor bytes in the
-// data fields of its outputs, inputs and buffers. No writer of it is alive, so
-// unlike in version 2 an unknown field means that the file is something else.
-// Where the file is cut off, the tensors before are kept; a file that ends
-// exactly behind one looks whole.
+// The protobuf dump, "version 1" of the Ascend toolkit, from older runtimes: the whole file is one
+// DumpData message, with tensor bytes in the data fields of its outputs, inputs and buffers.
+// Current software does not write it, so unlike in version 2 an unknown field means another kind of
+// file. In a truncated file the tensors before the end are kept; a file truncated exactly after a
+// tensor looks complete.
 
 func readV1(s *scanner) (d *Dump, sure bool, err error) {
 	sure, err = s.versionAt(0)
@@ -115,8 +114,8 @@ func readV1(s *scanner) (d *Dump, sure bool, err error) {
 	return d, true, nil
 }
 
-// holdsData reports whether the parts have bytes. Where the message has a
-// version, parts without bytes that claim none pass too.
+// holdsData reports whether the parts have bytes. If the message has a version, parts without bytes
+// are accepted if their size is 0.
 func holdsData(parts []*part, versioned bool) bool {
 	claimed := false
 	for _, p := range parts {
@@ -128,15 +127,15 @@ func holdsData(parts []*part, versioned bool) bool {
 	return versioned && len(parts) > 0 && !claimed
 }
 
-// The binary dump, "version 2" of the Ascend toolkit, which every current
-// runtime writes: u64 length of the header, the header (one DumpData message),
-// then the bytes of every input, output, buffer and space back to back.
+// The binary dump, "version 2" of the Ascend toolkit, from all current runtimes: u64 length of the
+// header, the header (one DumpData message), then the bytes of all inputs, outputs, buffers and
+// spaces without gaps.
 
 // lengthSize is the size of the header length at the start of a file.
 const lengthSize = 8
 
-// headerLength reads the u64 that a version 2 or TLV file starts with, and
-// checks it against the file size.
+// headerLength reads the u64 at the start of a version-2 or TLV file and checks it against the file
+// size.
 func headerLength(s *scanner) (int64, error) {
 	s.seek(0)
 	if s.size <= lengthSize {
@@ -172,10 +171,9 @@ func readV2(s *scanner) (d *Dump, sure bool, err error) {
 	return d, true, nil
 }
 
-// locate places the parts one after another from off to end, the file size.
-// Bytes inside a descriptor are used where the descriptor claims no others,
-// or where that makes the file whole: it is cut off otherwise, and the parts
-// beyond its end have an error each.
+// locate places the parts one after another from off to end, the file size. Bytes inside a
+// descriptor are used if the descriptor has size 0, or if that makes the file complete. Otherwise
+// the file is truncated, and each part beyond its end has an error.
 func locate(parts []*part, off, end int64) (warnings []lang.Sentence) {
 	inline := func(p *part) bool { return p.inline && p.size == 0 }
 	anyInline := func(p *part) bool { return p.inline }
@@ -209,29 +207,29 @@ func fit(parts []*part, off, end int64, inline func(*part) bool) bool {
 	return true
 }
 
-// part is one run of tensor bytes: of an input, output, buffer or space.
+// part is the tensor bytes of an input, output, buffer or space, with the descriptor.
 type part struct {
 	kind           string
-	index          int    // among those of its kind
-	size           uint64 // as the descriptor says
-	span                  // the bytes inside the descriptor; in the end, where to read, or why that is impossible
+	index          int    // index among the parts of its kind
+	size           uint64 // size in the descriptor
+	span                  // bytes inside the descriptor at first, finally the bytes to read, or an error
 	dims, original []uint64
 	detail         Detail
-	blobType       int32 // of a buffer or space
+	blobType       int32 // type of a buffer or space
 }
 
-// span says where a descriptor and the tensor bytes inside it lie in the file.
+// span is the position in the file of a descriptor and of its bytes.
 type span struct {
-	at     int64 // the descriptor
-	off, n int64 // the bytes
-	inline bool  // there are bytes inside, maybe none of them
-	err    error // the file is cut off inside the descriptor
+	at     int64 // offset of the descriptor
+	off, n int64 // offset and number of bytes
+	inline bool  // the descriptor contains bytes, maybe none
+	err    error // the file is truncated inside the descriptor
 }
 
-// kinds are those of parts, in the order of their bytes.
+// kinds are the kinds of parts, in the order of their bytes.
 var kinds = []string{"input", "output", "buffer", "space"}
 
-// add adds a part, with the memory of one of the file before.
+// add adds a part, reusing memory of earlier files.
 func (s *scanner) add(kind string) *part {
 	index := 0
 	for i := len(s.parts) - 1; i >= 0 && index == 0; i-- {
@@ -247,27 +245,27 @@ func (s *scanner) add(kind string) *part {
 	return p
 }
 
-// sortParts puts the parts in the order of their bytes.
+// sortParts sorts the parts in the order of their bytes.
 func (s *scanner) sortParts() {
 	slices.SortStableFunc(s.parts, func(a, b *part) int {
 		return cmp.Compare(slices.Index(kinds, a.kind), slices.Index(kinds, b.kind))
 	})
 }
 
-// name is that of the part, such as output 0. Errors and warnings hold it and never the part,
-// whose memory the next file uses.
+// name returns the name of the part, such as output 0. Errors and warnings use the name instead of
+// the part, whose memory is reused for the next file.
 func (p *part) name() string { return fmt.Sprintf("%s %d", p.kind, p.index) }
 
-// dropUnnamed drops the original operator of an output that has no name: its element type and
-// format mean nothing then.
+// dropUnnamed drops an original operator without a name, whose element type and format have no
+// meaning.
 func (p *part) dropUnnamed() {
 	if op := p.detail.OriginalOp; op != nil && op.Name == "" {
 		p.detail.OriginalOp = nil
 	}
 }
 
-// useInline takes the bytes inside the descriptor, which are as many as
-// there are. A descriptor without claims nothing.
+// useInline uses all bytes inside the descriptor. It warns if the descriptor has another size,
+// other than 0.
 func (p *part) useInline() (warnings []lang.Sentence) {
 	if p.size != 0 && p.size != uint64(p.n) {
 		warnings = append(warnings, lang.Say("%s holds %d bytes, its size says %s", p.name(), p.n, count(p.size)))
@@ -275,8 +273,8 @@ func (p *part) useInline() (warnings []lang.Sentence) {
 	return warnings
 }
 
-// place puts the bytes at off in a file that ends at end, and returns where they
-// end. Where the file is cut off before, that is an error of this part alone.
+// place places the bytes at off in a file that ends at end, and returns the offset after them. If
+// the file ends before, that is an error of this part alone.
 func (p *part) place(off, end int64) (next int64) {
 	rest := max(0, end-off)
 	p.off, p.n, p.inline = min(off, end), int64(min(p.size, uint64(rest))), false

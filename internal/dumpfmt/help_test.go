@@ -13,7 +13,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// realHeader is the header of a dump as a device wrote it.
+// realHeader is the header of a dump that a device wrote.
 var realHeader = []byte("\x0A\x03\x32\x2E\x30\x10\x83\xF7\xEF\x9F\x99\xC8\xF3\x02\x1A\x10\x08\x02\x10\x02" +
 	"\x1A\x03\x0A\x01\x02\x30\x04\x3A\x03\x0A\x01\x02\x32\x0F\x44\x65\x66\x61\x75\x6C\x74\x2F\x41\x64\x64\x2D\x6F\x70\x30")
 
@@ -80,7 +80,7 @@ func data(t testing.TB, r *io.SectionReader) []byte {
 	return b
 }
 
-// contentOf turns a dump that was read back into one to be written.
+// contentOf converts a Dump to the form of the writer.
 func contentOf(t testing.TB, d *dumpfmt.Dump) *dumptest.Content {
 	t.Helper()
 	c := &dumptest.Content{
@@ -109,7 +109,7 @@ func tensorContents(t testing.TB, tensors []tensor.Tensor, details []dumpfmt.Det
 	return list
 }
 
-// describe returns the tensor's descriptor with its size, without its bytes.
+// describe returns the descriptor of a tensor with its size, without its bytes.
 func describe(x tensor.Tensor, d dumpfmt.Detail) dumptest.TensorContent {
 	c := dumptest.TensorContent{
 		Payload:       dumptest.Payload{Size: x.Size},
@@ -148,7 +148,7 @@ func dimsOf(s tensor.Shape) []uint64 {
 	return dims
 }
 
-// repeat is a huge file: head, then tail again and again.
+// repeat is a huge file: head, then tail repeated.
 type repeat struct{ head, tail []byte }
 
 func (r repeat) ReadAt(b []byte, off int64) (int, error) {

@@ -25,16 +25,15 @@ func (b pb) bytes(num protowire.Number, v []byte) pb {
 	return protowire.AppendBytes(protowire.AppendTag(b, num, protowire.BytesType), v)
 }
 
-// version is how every header begins.
+// version is the beginning of every header.
 func version() pb { return pb{}.bytes(1, []byte("2.0")) }
 
-// output is an output's descriptor that claims size bytes.
+// output is the descriptor of an output with a size in bytes.
 func output(size uint64) pb { return pb{}.varint(1, 1).varint(6, size) }
 
 var notDump = dumpfmt.ErrNotDump.Error()
 
-// malformed are files that no container can make sense of. A text with
-// notDump is an error that wraps ErrNotDump, another is not.
+// malformed are files that no reader accepts. With notDump the error wraps ErrNotDump.
 var malformed = []struct {
 	name string
 	file []byte
@@ -78,7 +77,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// checkMalformed wants an error with these texts and nothing besides it.
+// checkMalformed expects an error with these texts and no result.
 func checkMalformed(t *testing.T, file []byte, opt dumpfmt.Options, want []string) {
 	t.Helper()
 	var d *dumpfmt.Dump
@@ -117,14 +116,14 @@ func allocates(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestHuge reads files of a terabyte whose headers go on for ever.
+// TestHuge reads files of a terabyte with endless headers.
 func TestHuge(t *testing.T) {
 	const size = 1 << 40
 	long := func(n int64) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(n)) }
 	tests := []struct {
 		name string
 		file repeat
-		want string // empty: the file is in order
+		want string // empty: the file is valid
 	}{
 		{"random", repeat{nil, []byte{0x8b, 0xe9, 0x91, 0x97, 0x01}}, notDump},
 		{"zeros", repeat{nil, []byte{0}}, notDump},
@@ -154,8 +153,7 @@ func TestHuge(t *testing.T) {
 	}
 }
 
-// terabyteV1 is the start of a version 1 dump of that size: all but the bytes
-// of its only tensor.
+// terabyteV1 is a version-1 dump of that size without the bytes of its only tensor.
 func terabyteV1(size uint64) []byte {
 	for n := size - 50; ; n++ {
 		head := version()
@@ -168,8 +166,8 @@ func terabyteV1(size uint64) []byte {
 	}
 }
 
-// TestBudget reads a header that is just within the budget, and wants the
-// budget to be about right.
+// TestBudget reads a header that is just within the budget, and checks that the budget is
+// realistic.
 func TestBudget(t *testing.T) {
 	outputs := bytes.Repeat([]byte{0x1A, 0}, 29000)
 	file := v2File(append(version(), outputs...), nil)
@@ -198,7 +196,7 @@ func TestDims(t *testing.T) {
 	}
 }
 
-// TestOddities are files that are accepted with a warning.
+// TestOddities are files that give a warning.
 func TestOddities(t *testing.T) {
 	inline := func(size uint64, data string) pb { return output(size).bytes(5, []byte(data)) }
 	tests := []struct {

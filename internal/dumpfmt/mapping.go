@@ -9,28 +9,27 @@ import (
 	"dumptool/internal/lang"
 )
 
-// mapping.csv, which writers of dumps put beside files whose names would be
-// too long: lines of "stored,original" without a header line, after the public
-// documentation of MindSpore and the Ascend toolkit. Stored names have no
-// comma, original ones may, and these writers quote nothing; editors of tables
-// quote cells as RFC 4180 has it, and people put blanks around them.
+// mapping.csv, beside files whose names would be too long: lines of "stored,original" without a
+// header line, after the public documentation of MindSpore and the Ascend toolkit. Stored names
+// have no comma, original names may, and the writers of dumps do not quote; spreadsheet programs
+// quote cells as in RFC 4180, and people put blanks around them.
 
 const (
 	maxMapping      = 16 << 20 // bytes of a file
-	maxMappingLines = 100      // bad lines kept
+	maxMappingLines = 100      // maximum number of reported bad lines
 )
 
 // Mapping is the content of a mapping.csv file.
 type Mapping struct {
-	// Bad are the lines that could not be used, the first hundred of them.
+	// Bad are the unusable lines, at most the first hundred.
 	Bad []*LineError
-	// Warnings are oddities in lines that could.
+	// Warnings are oddities in usable lines.
 	Warnings []lang.Sentence
 
 	original map[string]string
 }
 
-// LineError reports an unusable line of a mapping.csv file.
+// LineError is the error of an unusable line of a mapping.csv file.
 type LineError struct {
 	Line    int    // from 1
 	Found   string // the text of the line
@@ -45,17 +44,17 @@ func (e *LineError) Text() lang.Text {
 	return lang.Say("dumpfmt: mapping line %d %q %s", e.Line, e.Found, e.Problem).Text()
 }
 
-// Original returns the original name of the file stored under that name.
+// Original returns the original name of the file stored under a name.
 func (m *Mapping) Original(stored string) (string, bool) {
 	name, ok := m.original[stored]
 	return name, ok
 }
 
-// Stored returns the stored names in their order.
+// Stored returns the sorted stored names.
 func (m *Mapping) Stored() []string { return slices.Sorted(maps.Keys(m.original)) }
 
-// ReadMapping reads a mapping.csv file. Bad lines are data of the Mapping; the
-// error is for a file that cannot be read or is too large to be one.
+// ReadMapping reads a mapping.csv file. Bad lines are part of the Mapping; the error is for a file
+// that cannot be read or is too large.
 func ReadMapping(r io.Reader) (*Mapping, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxMapping+1))
 	if err != nil {
@@ -74,8 +73,8 @@ func ReadMapping(r io.Reader) (*Mapping, error) {
 	return m, nil
 }
 
-// MappingLine returns the line of a mapping.csv file for a file. The original
-// name is quoted only where it would be read as another one otherwise.
+// MappingLine returns the line for a file in mapping.csv. The original name is quoted only if it
+// would be parsed differently otherwise.
 func MappingLine(stored, original string) string {
 	if strings.TrimSpace(original) != original || strings.HasPrefix(original, `"`) {
 		original = `"` + strings.ReplaceAll(original, `"`, `""`) + `"`
@@ -111,9 +110,8 @@ func (m *Mapping) add(line int, text string) {
 	}
 }
 
-// cutCell splits the first cell off a line, without its quotes and the blanks
-// around it. more is set where a comma follows; text that follows a quoted cell
-// is part of rest.
+// cutCell splits the first cell off a line and strips its quotes and surrounding blanks. more: a
+// comma follows. Text after a quoted cell is part of rest.
 func cutCell(line string) (cell, rest string, more bool) {
 	line = strings.TrimSpace(line)
 	for end := 1; strings.HasPrefix(line, `"`) && end < len(line); end++ {

@@ -87,7 +87,7 @@ func TestMappingCells(t *testing.T) {
 	}
 }
 
-// TestMappingLine reads back what is written.
+// TestMappingLine parses the written lines.
 func TestMappingLine(t *testing.T) {
 	for _, original := range []string{"a", "a,b", ` a`, `a `, `"a"`, `"a`, `a"b`, `"a","b"`, "a\t"} {
 		m, err := dumpfmt.ReadMapping(strings.NewReader(dumpfmt.MappingLine("1", original)))

@@ -40,7 +40,7 @@ func TestRealHeader(t *testing.T) {
 	}
 }
 
-// TestGolden writes every golden dump again and wants the same bytes.
+// TestGolden rewrites every golden dump and compares the bytes.
 func TestGolden(t *testing.T) {
 	for _, name := range goldenNames(t) {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// goldenErrors are the broken golden files.
+// goldenErrors are the errors of the broken golden files.
 var goldenErrors = map[string]string{
 	"garbage":    "not a dump file: as binary version 2: header length 0x94cf76019791e98b at 0x0 exceeds the 492 bytes",
 	"hugeheader": "dumpfmt: header length 0x1000000000000000 at 0x0 exceeds the 5 bytes that follow",
@@ -131,7 +131,7 @@ func TestFormatFields(t *testing.T) {
 	}
 }
 
-// TestAbsurdDimension checks that such a tensor does not spoil the others.
+// TestAbsurdDimension checks that a tensor with an impossible dimension does not affect the others.
 func TestAbsurdDimension(t *testing.T) {
 	for _, c := range []dumpfmt.Container{dumpfmt.BinaryV2, dumpfmt.ProtobufV1, dumpfmt.TLV} {
 		tensors := []dumptest.TensorContent{
@@ -185,8 +185,7 @@ func TestContainerString(t *testing.T) {
 	}
 }
 
-// partsOf lists the tensors, buffers and spaces of a dump in the order of their
-// bytes.
+// partsOf lists the tensors, buffers and spaces of a dump in the order of their bytes.
 func partsOf(d *dumpfmt.Dump) []dumpfmt.Blob {
 	var all []dumpfmt.Blob
 	for i, t := range d.Inputs {
@@ -198,9 +197,8 @@ func partsOf(d *dumpfmt.Dump) []dumpfmt.Blob {
 	return append(append(all, d.Buffers...), d.Spaces...)
 }
 
-// TestTruncated cuts dumps off at every place behind the header: what is there
-// is read, and what is not has an error that names the offset, how many bytes
-// were found there and how many it should be.
+// TestTruncated truncates dumps at every offset after the header: parts in the file are read, and
+// each missing part has an error with the offset, the number of bytes found and the number wanted.
 func TestTruncated(t *testing.T) {
 	payloads := [][]byte{[]byte("abcd"), []byte("ef"), nil, []byte("ghi"), []byte("jk"), []byte("l")}
 	tensors := func(from, to int) (all []dumptest.TensorContent) {
@@ -243,8 +241,8 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestTruncatedV1 cuts a version 1 dump off at every place: the tensors before
-// are read, and the one that is not whole has an error. Behind it nothing is known.
+// TestTruncatedV1 truncates a version-1 dump at every offset: the tensors before are read, and the
+// truncated one has an error. Later tensors are unknown.
 func TestTruncatedV1(t *testing.T) {
 	whole := pb{}.bytes(2, []byte("abcd"))
 	file := version().bytes(3, pb{}.bytes(5, []byte("abcd"))).bytes(4, pb{}.bytes(4, []byte("ef"))).bytes(5, whole).bytes(8, whole)
@@ -280,8 +278,8 @@ func TestTruncatedV1(t *testing.T) {
 	}
 }
 
-// TestTruncatedText cuts a version 1 dump off in the text behind its tensors,
-// which costs no tensor.
+// TestTruncatedText truncates a version-1 dump in the text after its tensors, which affects no
+// tensor.
 func TestTruncatedText(t *testing.T) {
 	file := version().bytes(3, pb{}.bytes(5, []byte("abcd"))).bytes(6, []byte("conv"))
 	d := mustRead(t, file[:len(file)-1], dumpfmt.Options{})
@@ -294,8 +292,7 @@ func TestTruncatedText(t *testing.T) {
 	}
 }
 
-// TestAbsurdSizes are sizes that no file has: they are the errors of their
-// tensors.
+// TestAbsurdSizes: impossible sizes are errors of their tensors.
 func TestAbsurdSizes(t *testing.T) {
 	inputs := func(tail []byte, values ...any) []byte { return tlvFile(tlvRecord(tlvInputs, values...), tail) }
 	tests := []struct {
@@ -325,8 +322,8 @@ func TestAbsurdSizes(t *testing.T) {
 	}
 }
 
-// TestDumpsStay: what a Dump says, its errors and warnings too, is what it said before other
-// files were read, with which readers share memory.
+// TestDumpsStay: a Dump with its errors and warnings does not change when other files are read,
+// although readers share memory.
 func TestDumpsStay(t *testing.T) {
 	say := func(d *dumpfmt.Dump) string {
 		text := fmt.Sprintf("%s %v %v %v", d.OpName, d.Attrs, d.Warnings, d.DFX)

@@ -12,26 +12,24 @@ import (
 )
 
 const (
-	// windowSize is how much of a file is read at a time while its
-	// descriptors are scanned.
+	// windowSize is the number of bytes read at a time while scanning descriptors.
 	windowSize = 4096
-	// memoryBudget bounds the memory that the descriptors of one file may
-	// take. Real ones take a few kilobytes.
+	// memoryBudget bounds the memory for the descriptors of one file, in bytes. Real files need a
+	// few kilobytes.
 	memoryBudget = 64 << 20
 )
 
-// scanner goes through a file front to back in small reads, steps over tensor
-// bytes without reading them, and keeps account of the memory that what it has
-// seen will take.
+// scanner reads a file sequentially in small reads, skips tensor bytes, and counts the memory that
+// the descriptors will take.
 type scanner struct {
 	r      io.ReaderAt
 	size   int64
-	off    int64   // of the next byte
-	start  int64   // of the window
+	off    int64   // offset of the next byte
+	start  int64   // offset of the window
 	window []byte  // bytes of the file from start on
 	buf    []byte  // backing array of window
-	spent  int64   // of memoryBudget
-	parts  []*part // that were read
+	spent  int64   // part of memoryBudget
+	parts  []*part // parts read so far
 }
 
 // newScanner returns a scanner at the beginning of a file.
@@ -41,16 +39,16 @@ func newScanner(r io.ReaderAt, size int64) *scanner {
 	return s
 }
 
-// scanners have ended: their buffers are used again.
+// scanners pools scanners with their buffers.
 var scanners = sync.Pool{New: func() any { return &scanner{buf: make([]byte, windowSize)} }}
 
-// release gives the buffer back.
+// release returns the scanner to the pool.
 func (s *scanner) release() {
 	s.r = nil
 	scanners.Put(s)
 }
 
-// seek continues at off, with a fresh memory account.
+// seek continues at off with the full memory budget.
 func (s *scanner) seek(off int64) { s.off, s.spent = off, 0 }
 
 // spend takes n bytes off the memory budget.
@@ -62,9 +60,8 @@ func (s *scanner) spend(n int64) error {
 	return nil
 }
 
-// peek returns the next n bytes without consuming them, fewer only where end
-// comes before. n is at most windowSize, end at most the file size. The bytes
-// are valid until the next call.
+// peek returns the next n bytes without consuming them, or fewer if end comes first. n is at most
+// windowSize, end at most the file size. The bytes are valid until the next call.
 func (s *scanner) peek(n int, end int64) ([]byte, error) {
 	n = int(min(int64(n), end-s.off))
 	if s.off < s.start || s.off+int64(n) > s.start+int64(len(s.window)) {
@@ -78,8 +75,8 @@ func (s *scanner) peek(n int, end int64) ([]byte, error) {
 	return s.window[s.off-s.start:][:n], nil
 }
 
-// bytes returns the next n bytes, which the caller has checked to be there. They are
-// valid until the next call.
+// bytes returns the next n bytes; the caller has checked that the file has them. They are valid
+// until the next call.
 func (s *scanner) bytes(n int64) (b []byte, err error) {
 	if err := s.spend(n); err != nil {
 		return nil, err
@@ -94,10 +91,10 @@ func (s *scanner) bytes(n int64) (b []byte, err error) {
 	return b, err
 }
 
-// varint reads the base-128 integer that what is.
+// varint reads a base-128 integer; what names it in errors.
 func (s *scanner) varint(what string, end int64) (uint64, error) { return s.varintOf(what, "", end) }
 
-// varintOf is varint for a part of what.
+// varintOf is varint with a part of the name.
 func (s *scanner) varintOf(what, part string, end int64) (uint64, error) {
 	b, err := s.peek(maxVarint, end)
 	if err != nil {
@@ -115,10 +112,10 @@ func (s *scanner) varintOf(what, part string, end int64) (uint64, error) {
 	return v, nil
 }
 
-// maxVarint is the length of the longest varint.
+// maxVarint is the length of the longest varint, in bytes.
 const maxVarint = 10
 
-// length reads the length of what, and checks that so many bytes follow.
+// length reads a length and checks that as many bytes follow.
 func (s *scanner) length(what string, end int64) (int64, error) {
 	at := s.off
 	v, err := s.varintOf(what, " length", end)
@@ -131,8 +128,7 @@ func (s *scanner) length(what string, end int64) (int64, error) {
 	return int64(v), nil
 }
 
-// readFull fills b from off. A file that ends before is an error whatever its
-// size was said to be.
+// readFull fills b from off. A file that ends early is an error, whatever its size was said to be.
 func readFull(r io.ReaderAt, b []byte, off int64) error {
 	n, err := r.ReadAt(b, off)
 	switch {
@@ -147,7 +143,7 @@ func readFull(r io.ReaderAt, b []byte, off int64) error {
 	return lang.Errorf("dumpfmt: read %d bytes at 0x%x: %w", len(b), off, err)
 }
 
-// count prints a length, in hexadecimal where nobody could read the digits.
+// count prints a length, in hexadecimal if it is very large.
 func count(v uint64) string {
 	if v >= 1<<40 {
 		return fmt.Sprintf("0x%x", v)

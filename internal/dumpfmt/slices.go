@@ -10,28 +10,27 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Dumps of operators that were cut into slices, one file a thread ("FFTS+").
-// A note in the header holds a JSON text with the mode and, for each thread
-// and each tensor, the part of every dimension that the thread worked on; the
-// fields are those that the comparison tool of the Ascend toolkit reads.
+// Dumps of operators that were sliced by thread, one file per thread ("FFTS+"). An attribute in the
+// header is a JSON text with the mode and, for each thread and tensor, the range of every dimension
+// that the thread processed; the fields are the same as in the comparison tool of the Ascend
+// toolkit.
 
-// sliceNote is the JSON text, as far as it matters here.
+// sliceNote has the fields of the JSON text that are used.
 type sliceNote struct {
 	ThreadMode looseBool       `json:"threadMode"`
 	Inputs     [][][]dimension `json:"input_tensor_slice"`
 	Outputs    [][][]dimension `json:"output_tensor_slice"`
 }
 
-// dimension is the part of one dimension, Higher excluded.
+// dimension is a range of one dimension, Higher excluded.
 type dimension struct {
 	Higher *looseInt `json:"higher"`
 	Lower  *looseInt `json:"lower"`
 }
 
-// ThreadSlices returns the shapes that the inputs and outputs of a dump have
-// in the thread in its file name; they take the place of the stored
-// ones. ok is false for the dump of an operator that was not sliced by
-// thread, which is every ordinary one.
+// ThreadSlices returns the shapes of the inputs and outputs of a dump in the thread of its file
+// name; they replace the stored shapes. ok is false for ordinary operators, which are not sliced by
+// thread.
 func ThreadSlices(d *Dump, name filename.Dump) (inputs, outputs []tensor.Shape, ok bool, err error) {
 	note, ok, err := findSliceNote(d.Attrs)
 	if !ok || err != nil {
@@ -49,8 +48,8 @@ func ThreadSlices(d *Dump, name filename.Dump) (inputs, outputs []tensor.Shape, 
 	return inputs, outputs, true, nil
 }
 
-// findSliceNote returns the first note that is a JSON text with a thread mode
-// that is on. Such a text must be complete.
+// findSliceNote returns the first attribute that is a JSON text with thread mode on. The rest of
+// such a text must be valid.
 func findSliceNote(attrs []Attr) (note sliceNote, ok bool, err error) {
 	for _, a := range attrs {
 		var mode struct {
@@ -94,7 +93,7 @@ func threadShapes(kind string, slices [][][]dimension, thread uint64, tensors in
 	return shapes, nil
 }
 
-// looseBool is a truth value that writers give as a bool, a number or a text.
+// looseBool is a truth value, written as a bool, a number or a text.
 type looseBool bool
 
 // UnmarshalJSON decodes the value.
@@ -114,7 +113,7 @@ func (v *looseBool) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// looseInt is an integer that writers give as a number or a text.
+// looseInt is an integer, written as a number or a text.
 type looseInt int64
 
 // UnmarshalJSON decodes the value.

@@ -35,7 +35,7 @@ func TestThreadSlices(t *testing.T) {
 	}
 }
 
-// TestThreadSlicesNone are notes that say nothing about threads.
+// TestThreadSlicesNone: attributes without thread slices.
 func TestThreadSlicesNone(t *testing.T) {
 	for _, value := range []string{"", "text", "[]", "{}", `{"threadMode": 0}`, `{"threadMode": false}`, `{"threadMode": "0"}`, `{"threadMode": null, "input_tensor_slice": 5}`, `{"threadMode": "manual"}`, `{"threadMode": 1`} {
 		in, out, ok, err := dumpfmt.ThreadSlices(threadDump(dumpfmt.Attr{"ffts", value}), threadName(0))

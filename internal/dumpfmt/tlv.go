@@ -10,18 +10,17 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// The TLV dump of small ("nano") chips: u64 length of the head, the head, then
-// the bytes of every input and every output back to back. The head is a magic
-// number, a version, and tag-length-value records; the records' layout is that
-// of the dump code in the public Ascend runtime. op_type, op_name and the dump
-// time are in the file name only.
+// The TLV dump of small ("nano") chips: u64 length of the head, the head, then the bytes of all
+// inputs and outputs without gaps. The head is a magic number, a version, and tag-length-value
+// records, as in the dump code of the public Ascend runtime. op_type, op_name and the dump time are
+// in the file name only.
 
 const (
 	tlvMagic    = 0x5A5A5A5A
 	tlvMagicOff = lengthSize
 )
 
-// Tags of the head, and inside it of a tensor.
+// Tags of the head, and of the records of a tensor.
 const (
 	tlvInputs  = 4
 	tlvOutputs = 5
@@ -31,7 +30,7 @@ const (
 	tlvOriginalName  = 2
 )
 
-// Fixed sizes of a tensor before its own records.
+// Fixed sizes of a descriptor before its records.
 const (
 	tlvInputSize  = 40
 	tlvOutputSize = 52
@@ -58,10 +57,9 @@ var tlvDTypes = map[int32]tensor.DType{
 	30: tensor.Uint1,
 }
 
-// tlvDType returns the element type with that number in a TLV file. An unknown
-// number n becomes the type -n, which prints as dtype(-n) and cannot be taken
-// for a type of the protobuf containers; a negative one stays as it is.
-// Detail.StoredDType has the number itself.
+// tlvDType returns the element type of a number in a TLV file. An unknown number n becomes the type
+// -n, which prints as dtype(-n) and differs from all types of the protobuf containers; a negative
+// number stays as it is. Detail.StoredDType has the number itself.
 func tlvDType(n int32) tensor.DType {
 	if d, ok := tlvDTypes[n]; ok {
 		return d
@@ -72,7 +70,7 @@ func tlvDType(n int32) tensor.DType {
 	return tensor.DType(n)
 }
 
-// hasMagic reports whether the head of the file begins as that of a TLV dump.
+// hasMagic reports whether the file begins like a TLV dump.
 func hasMagic(s *scanner) (bool, error) {
 	if s.size < tlvMagicOff+4 {
 		return false, nil
@@ -82,8 +80,7 @@ func hasMagic(s *scanner) (bool, error) {
 	return err == nil && binary.LittleEndian.Uint32(b[tlvMagicOff:]) == tlvMagic, err
 }
 
-// readTLV reads a file that has the magic number, and so is a TLV dump even if
-// a broken one.
+// readTLV reads a file with the magic number: a TLV dump, even if it is broken.
 func readTLV(s *scanner) (d *Dump, sure bool, err error) {
 	n, err := headerLength(s)
 	if err != nil {
@@ -102,8 +99,8 @@ func readTLV(s *scanner) (d *Dump, sure bool, err error) {
 	return h.dump(n), true, nil
 }
 
-// place puts the tensors one after another behind the head. Their bytes must
-// not end before the file does; those beyond its end have an error each.
+// place places the tensors one after another after the head. The file must not be longer; each
+// tensor beyond its end has an error.
 func (h *tlvHead) place() error {
 	off := h.end
 	for _, p := range h.parts {
@@ -127,9 +124,9 @@ func (h *tlvHead) dump(headerSize int64) *Dump {
 	return d
 }
 
-// The head of a TLV dump (tlv.go has its origin), read in file order.
+// The head of a TLV dump, in file order (described above).
 
-// tlvHead is the head of a TLV file while it is read.
+// tlvHead parses the head of a TLV file.
 type tlvHead struct {
 	*scanner
 	end     int64
@@ -137,7 +134,7 @@ type tlvHead struct {
 	seen    [tlvOutputs + 1]bool
 }
 
-// read reads the head up to its end. The magic number has been checked.
+// read parses the head up to its end. The magic number has been checked.
 func (h *tlvHead) read() error {
 	_, err := h.u32("magic number", h.end)
 	if err != nil {
@@ -173,7 +170,7 @@ func (h *tlvHead) read() error {
 	return nil
 }
 
-// record reads a record's tag and length and returns where its value ends.
+// record parses the tag and length of a record and returns the end of its value.
 func (h *tlvHead) record(end int64) (tag uint32, valueEnd int64, err error) {
 	if err := h.spend(fieldCost); err != nil {
 		return 0, 0, err
@@ -192,7 +189,7 @@ func (h *tlvHead) record(end int64) (tag uint32, valueEnd int64, err error) {
 	return tag, h.off + int64(n), nil
 }
 
-// list reads the value of an inputs or outputs record, which must be used up.
+// list parses the value of an inputs or outputs record to its end.
 func (h *tlvHead) list(kind string, end int64) error {
 	fixed := tlvFixedSize(kind)
 	at := h.off
@@ -229,7 +226,7 @@ func tlvFixedSize(kind string) int64 {
 	return tlvInputSize
 }
 
-// tensor reads one descriptor, in file order.
+// tensor parses one descriptor, in file order.
 func (h *tlvHead) tensor(t *part, end int64) error {
 	fixed := tlvFixedSize(t.kind)
 	if rest := end - h.off; rest < fixed {
@@ -266,7 +263,7 @@ func (h *tlvHead) tensor(t *part, end int64) error {
 	return h.records(t, h.off+records)
 }
 
-// records reads what follows a descriptor's fixed fields.
+// records parses the records after the fixed fields of a descriptor.
 func (h *tlvHead) records(t *part, end int64) error {
 	for h.off < end {
 		tag, valueEnd, err := h.record(end)
@@ -292,7 +289,7 @@ func (h *tlvHead) records(t *part, end int64) error {
 	return nil
 }
 
-// dims reads dimensions of eight bytes up to end.
+// dims parses 8-byte dimensions up to end.
 func (h *tlvHead) dims(dims []uint64, what string, end int64) ([]uint64, error) {
 	n := end - h.off
 	if n%8 != 0 {

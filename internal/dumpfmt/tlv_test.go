@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// The numbers of the specification.
+// Numbers of the specification.
 const (
 	tlvMagic   = 0x5A5A5A5A
 	tlvInputs  = 4
@@ -22,7 +22,7 @@ const (
 	tlvOriginalName  = 2
 )
 
-// words is little-endian integers of four bytes, uint64s of eight, and text.
+// words encodes integers as little-endian 4 bytes, uint64s as 8 bytes, and text.
 func words(values ...any) []byte {
 	var b []byte
 	for _, v := range values {
@@ -49,15 +49,15 @@ func tlvRecord(tag int, values ...any) []byte {
 	return words(tag, len(v), v)
 }
 
-// tlvFile puts the length, the magic number and version 1 in front.
+// tlvFile prepends the length, the magic number and version 1.
 func tlvFile(records, data []byte) []byte {
 	return v2File(words(tlvMagic, 1, records), data)
 }
 
-// tlvInput is an input without records behind its fixed fields.
+// tlvInput is an input without records after its fixed fields.
 func tlvInput(size long) []byte { return words(0, 2, 0, long(0), long(0), size, 0) }
 
-// tlvSample is a file as the specification describes it, byte by byte.
+// tlvSample is a file written byte by byte from the specification.
 func tlvSample() []byte {
 	inShape := tlvRecord(tlvShape, long(2), long(1))
 	in := words(1, 5<<24|3, 7, long(0x1000), long(0x20), long(4), len(inShape), inShape)

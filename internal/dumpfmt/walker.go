@@ -10,33 +10,32 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// What parts of a header cost of the memory budget, at most: the bytes kept,
-// the decoded message and the tensor made of it.
+// Upper bounds of the memory for parts of a header, in bytes: the bytes kept, the decoded message
+// and the tensor made from it.
 const (
 	fieldCost      = 16
 	messageCost    = 128
 	descriptorCost = 2048
-	textCost       = 3  // per byte, the reading aside
+	textCost       = 3  // per byte, without reading it
 	numbersCost    = 16 // per byte: a one-byte varint becomes two 64-bit integers
 )
 
-// walker reads a message into a Dump, and its parts into the scanner.
+// walker parses a message into a Dump, and its parts into the scanner.
 type walker struct {
 	*scanner
 	walkOptions
 	dump *Dump
-	part *part // that is read
+	part *part // the current part
 }
 
-// walkOptions say what a walker makes of a message that is not whole or not one
-// of a dump.
+// walkOptions are the rules for truncated and foreign messages.
 type walkOptions struct {
-	strict bool // fields without a name are an error; they are left out otherwise
-	cut    bool // a field of DumpData that goes beyond the end ends the walk and is no error
+	strict bool // unknown fields are an error; otherwise they are skipped
+	cut    bool // a field of DumpData beyond the end of the file ends the walk without an error
 }
 
-// walk reads the DumpData message between s.off and end, but for its tensor bytes, of which
-// it notes where they are.
+// walk parses the DumpData message between s.off and end. It skips tensor bytes and records their
+// positions.
 func walk(s *scanner, end int64, opt walkOptions) (*Dump, error) {
 	s.parts = s.parts[:0]
 	w := &walker{scanner: s, walkOptions: opt, dump: new(Dump)}
@@ -47,7 +46,7 @@ func walk(s *scanner, end int64, opt walkOptions) (*Dump, error) {
 	return w.dump, nil
 }
 
-// message reads the fields up to end of a message, with top of DumpData itself.
+// message parses the fields of a message up to end; top is set for DumpData itself.
 func (w *walker) message(m message, end int64, top bool) error {
 	for w.off < end {
 		at := w.off
@@ -90,8 +89,8 @@ func (w *walker) message(m message, end int64, top bool) error {
 	return nil
 }
 
-// cutOff reports whether a field of DumpData goes beyond the end. What it takes
-// from the file is an error of its tensor, or a warning where it is of none.
+// cutOff reports whether a field of DumpData goes beyond the end. This becomes an error of its
+// tensor, or a warning if the field is not a tensor.
 func (w *walker) cutOff(f *field, num protowire.Number, typ protowire.Type, end int64) bool {
 	if f == nil || typ != protowire.BytesType {
 		return false
@@ -113,7 +112,7 @@ func (w *walker) cutOff(f *field, num protowire.Number, typ protowire.Type, end 
 	return true
 }
 
-// descriptor reads a message field of DumpData. An error in it names it with its index.
+// descriptor parses a message field of DumpData. Errors in it get its name and index.
 func (w *walker) descriptor(f *field, num protowire.Number, end int64) error {
 	if err := w.spend(descriptorCost); err != nil {
 		return err
@@ -134,7 +133,7 @@ func (w *walker) descriptor(f *field, num protowire.Number, end int64) error {
 	return nil
 }
 
-// nested reads a message field.
+// nested parses a message field.
 func (w *walker) nested(f *field, end int64) error {
 	n, err := w.length(f.name, end)
 	if err != nil {
@@ -146,7 +145,7 @@ func (w *walker) nested(f *field, end int64) error {
 	return w.message(*f.sub, w.off+n, false)
 }
 
-// copy reads a text or a run of packed numbers.
+// copy parses a text or packed numbers.
 func (w *walker) copy(f *field, end int64) error {
 	n, err := w.length(f.name, end)
 	if err != nil {
@@ -174,7 +173,7 @@ func (w *walker) copy(f *field, end int64) error {
 	return nil
 }
 
-// payload notes where tensor bytes are and steps over them.
+// payload records the position of tensor bytes and skips them.
 func (w *walker) payload(f *field, end int64) error {
 	n, err := w.length(f.name, end)
 	if err != nil {
@@ -185,7 +184,7 @@ func (w *walker) payload(f *field, end int64) error {
 	return nil
 }
 
-// skipUnknown steps over a field that no message of ours has.
+// skipUnknown skips a field that the message does not have.
 func (w *walker) skipUnknown(at int64, num protowire.Number, typ protowire.Type, end int64) error {
 	if !num.IsValid() || w.strict {
 		return broken(at, lang.Say("field"), lang.Plain(fmt.Sprint(num)), lang.Say("is no field of a dump header"))
@@ -211,8 +210,8 @@ func (w *walker) skipUnknown(at int64, num protowire.Number, typ protowire.Type,
 	return err
 }
 
-// versionAt reports whether a DumpData message seems to begin at off: with a
-// version text such as 2.0, as every writer's does.
+// versionAt reports whether a DumpData message seems to begin at off: it begins with a version text
+// such as 2.0, as all writers write it.
 func (s *scanner) versionAt(off int64) (bool, error) {
 	const tag, longest = 1<<3 | byte(protowire.BytesType), 15
 	if off >= s.size {
@@ -231,49 +230,48 @@ func (s *scanner) versionAt(off int64) (bool, error) {
 	return true, nil
 }
 
-// The messages of package toolkit.dumpdata as they stand on the wire, after
-// the public dump_data.proto of the Ascend toolkit. These tables say what the
-// walker must check, where it puts a value, and which fields hold tensor bytes.
-// The generated code would need a copy of the message without these bytes, and
-// three times as long.
+// The messages of package toolkit.dumpdata in the wire format, after the public dump_data.proto of
+// the Ascend toolkit. These tables give the types that the walker checks, the destination of each
+// value, and the fields with tensor bytes. Generated code would need a copy of the message without
+// these bytes, and three times as long.
 
-// kind is how the value of a field is stored and treated.
+// kind is the type of a field for the walker.
 type kind uint8
 
 const (
 	number  kind = iota // a varint
-	numbers             // varints, packed into one run or each by itself
+	numbers             // varints, packed or one by one
 	text                // a string
 	nested              // a message
-	payload             // tensor bytes: never read
+	payload             // tensor bytes, skipped
 )
 
 // field is one field of a message.
 type field struct {
 	name string
 	kind kind
-	set  func(w *walker, v uint64) // sets a number, or adds one to numbers
-	text func(w *walker) *string   // where a text is
-	sub  *message                  // of a nested one
-	open func(w *walker)           // begins a nested message; nil for nothing to do
+	set  func(w *walker, v uint64) // sets a number, or appends to numbers
+	text func(w *walker) *string   // destination of a text
+	sub  *message                  // fields of a nested message
+	open func(w *walker)           // called before a nested message; may be nil
 }
 
-// numberAt is a field with a number of a part.
+// numberAt is a number field of a part.
 func numberAt[N ~int32 | ~uint32 | ~uint64](name string, at func(*part) *N) field {
 	return field{name: name, kind: number, set: func(w *walker, v uint64) { *at(w.part) = N(v) }}
 }
 
-// textAt is a field with a text.
+// textAt is a text field.
 func textAt(name string, at func(*walker) *string) field {
 	return field{name: name, kind: text, text: at}
 }
 
-// partsAt is a field with a message for each part of a kind.
+// partsAt is a message field for each part of a kind.
 func partsAt(kind string, sub *message) field {
 	return field{name: kind, kind: nested, sub: sub, open: func(w *walker) { w.part = w.add(kind) }}
 }
 
-// shapeAt is a field with a shape.
+// shapeAt is a shape field.
 func shapeAt(name string, at func(*part) *[]uint64) field {
 	return field{name: name, kind: nested, sub: &message{
 		1: {name: "dim", kind: numbers, set: func(w *walker, v uint64) {
@@ -283,10 +281,10 @@ func shapeAt(name string, at func(*part) *[]uint64) field {
 	}}
 }
 
-// message is the list of a message's fields, by field number.
+// message lists the fields of a message by field number.
 type message []field
 
-// find returns the field with that number, nil if the message has none.
+// find returns the field with a number, nil if the message has none.
 func (m message) find(num protowire.Number) *field {
 	if num < 0 || int(num) >= len(m) || m[num].name == "" {
 		return nil
@@ -294,7 +292,7 @@ func (m message) find(num protowire.Number) *field {
 	return &m[num]
 }
 
-// fits reports whether a value of the field may have that wire type.
+// fits reports whether the field may have a wire type.
 func (f *field) fits(typ protowire.Type) bool {
 	switch f.kind {
 	case number:
@@ -306,7 +304,7 @@ func (f *field) fits(typ protowire.Type) bool {
 	}
 }
 
-// Field numbers of DumpData whose messages may hold tensor bytes.
+// Field numbers of DumpData whose messages may have tensor bytes.
 const (
 	outputField = 3
 	inputField  = 4
@@ -314,7 +312,7 @@ const (
 	spaceField  = 8
 )
 
-// attrField is the number of the one other field of DumpData that is a message.
+// attrField is the number of the only other message field of DumpData.
 const attrField = 7
 
 // Field numbers of the tensor bytes in these messages.
@@ -382,7 +380,7 @@ var dimRangeMessage = message{
 	2: numberAt("dim_end", func(p *part) *uint64 { return &p.detail.DimRanges[len(p.detail.DimRanges)-1].End }),
 }
 
-// blobMessage is that of buffers and workspaces.
+// blobMessage is the message of buffers and workspaces.
 var blobMessage = message{
 	1:             numberAt("type", func(p *part) *int32 { return &p.blobType }),
 	blobDataField: {name: "data", kind: payload},

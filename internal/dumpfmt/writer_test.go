@@ -17,7 +17,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestWriteReal writes the dump that a device wrote.
+// TestWriteReal rewrites a dump of a device.
 func TestWriteReal(t *testing.T) {
 	got := write(t, &dumptest.Content{
 		Container: dumpfmt.BinaryV2,
@@ -36,7 +36,7 @@ func TestWriteReal(t *testing.T) {
 	}
 }
 
-// TestWriteTLVBytes writes the handmade TLV file.
+// TestWriteTLVBytes rewrites the handmade TLV file.
 func TestWriteTLVBytes(t *testing.T) {
 	in := dumptest.TensorContent{Payload: dumptest.Bytes([]byte("ab")), StoredDType: 4, StoredFormat: 2, Shape: []uint64{2}}
 	want := tlvFile(tlvRecord(tlvInputs, 1, words(4, 2, 0, long(0), long(0), long(2), 16), tlvRecord(tlvShape, long(2))), []byte("ab"))
@@ -71,7 +71,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// back is a dump that was read, in the terms of the writer.
+// back is a dump after reading, in the form of the writer.
 type back struct {
 	content  *dumptest.Content
 	payloads []string
@@ -107,15 +107,15 @@ func readBack(d *dumpfmt.Dump) back {
 	return b
 }
 
-// compareContent compares all but the payloads.
+// compareContent compares everything except the payloads.
 func compareContent(t interface{ Errorf(string, ...any) }, want, got *dumptest.Content) {
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(dumptest.Payload{}, "Data"), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("read back: %s", diff)
 	}
 }
 
-// drawContent draws what the container can hold, and the bytes of the tensors
-// in the order in which a Dump lists them.
+// drawContent draws content that the container can represent, and the bytes of the tensors in the
+// order of a Dump.
 func drawContent(t *rapid.T, c dumpfmt.Container) (*dumptest.Content, []string) {
 	word := rapid.StringMatching(`[a-zé/._-]{0,12}`)
 	var payloads []string
@@ -172,7 +172,7 @@ func drawTensor(t *rapid.T, c dumpfmt.Container, output bool) dumptest.TensorCon
 	}
 	switch {
 	case output:
-		// Element types that have the same number in both numberings.
+		// Element types with the same number in both numberings.
 		x.OriginalOp = &dumptest.OriginalContent{Name: "conv", Index: rapid.Uint32().Draw(t, "index"), StoredDType: 16, StoredFormat: tensor.FormatWord(rapid.IntRange(0, 255).Draw(t, "original format"))}
 		if c != dumpfmt.TLV {
 			x.DimRanges = []dumpfmt.DimRange{{0, rapid.Uint64().Draw(t, "end")}}
@@ -183,7 +183,7 @@ func drawTensor(t *rapid.T, c dumpfmt.Container, output bool) dumptest.TensorCon
 	return x
 }
 
-// TestWriteStream writes a tensor that nobody would keep in memory.
+// TestWriteStream writes a tensor that is too large for memory.
 func TestWriteStream(t *testing.T) {
 	const size = 256 << 20
 	for _, c := range []dumpfmt.Container{dumpfmt.BinaryV2, dumpfmt.ProtobufV1, dumpfmt.TLV} {
@@ -198,7 +198,7 @@ func TestWriteStream(t *testing.T) {
 	}
 }
 
-// counter counts what is written.
+// counter counts written bytes.
 type counter struct{ n int64 }
 
 func (w *counter) Write(b []byte) (int, error) {
@@ -238,7 +238,7 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// fullDisk takes so many bytes.
+// fullDisk is a disk with room for some bytes.
 type fullDisk struct {
 	room int
 	err  error
