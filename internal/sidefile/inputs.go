@@ -1,7 +1,6 @@
-// Package sidefile reads and writes the small files that lie beside the dumps of
-// a run: execution orders, limits of operators and maps of names. Each is read
-// whole, up to a limit of bytes; errors say where, what was found and what was
-// wanted, and leave the name of the file to the caller.
+// Package sidefile reads and writes the small files beside the dumps of a run: execution orders,
+// limits of operators and name maps. Each file is read whole, up to a maximum size; errors have the
+// place, the value found and the value wanted, and the caller adds the name of the file.
 package sidefile
 
 import (
@@ -21,78 +20,77 @@ import (
 	"dumptool/internal/store"
 )
 
-// The files that the HPAA tools leave beside the results of a run.
+// Files of the HPAA tools beside the results of a run.
 const (
 	OpConfigName  = "op_config.csv"
 	RuntimeName   = "node_runtime.file"
 	ConsumersName = "consumer_map_dict.file"
 )
 
-// Role says what a file is for.
+// Role is the purpose of a file.
 type Role int
 
 // The roles.
 const (
 	OpConfigFile  Role = iota + 1 // limits of operators
-	NameMapFile                   // which operator of the NPU is which of the reference
+	NameMapFile                   // pairs of operators of the NPU and the reference
 	FusionFile                    // the graph of the NPU's compiler
-	OpsFile                       // which operators are compared
-	RuntimeFile                   // when operators ran
-	ExecutionFile                 // the order of operators
-	ConsumersFile                 // who reads what operators make
-	BaselineFile                  // what an earlier run found
-	SkipLogFile                   // why tensors of the NPU are not there
+	OpsFile                       // names of the operators to compare
+	RuntimeFile                   // times of operators
+	ExecutionFile                 // execution order of operators
+	ConsumersFile                 // consumers of operators
+	BaselineFile                  // results of an earlier run
+	SkipLogFile                   // reasons why tensors of the NPU are missing
 	IRFile                        // graphs of MindSpore
 )
 
-// flags are those that name the files.
+// flags are the flags that name the files.
 var flags = [...]string{
 	OpConfigFile: "--op-config", NameMapFile: "--map-node-dict", FusionFile: "--fusion", OpsFile: "--ops-from",
 	RuntimeFile: "--node-runtime-filename", ExecutionFile: "--order-file", ConsumersFile: "--consumer-map", BaselineFile: "--baseline",
 	SkipLogFile: "--result", IRFile: "--ir",
 }
 
-// Files are the paths of the side files of a comparison; empty ones were not
-// given.
+// Files are the paths of the side files of a comparison; empty for none.
 type Files struct {
 	OpConfig, Fusion, Ops, Runtime, Execution, Consumers string
-	// NameMap is a map itself, or its path, with @ before it or without.
+	// NameMap is a map in text, or its path, with or without @ before it.
 	NameMap string
-	// Logs is a folder with the logs of the tensors that the NPU lacks.
+	// Logs is a folder with logs about tensors that the NPU lacks.
 	Logs string
-	// Folder, unless empty, is searched for files under HPAA's names that were
-	// not given. Of logs there the lines of imports count.
+	// Folder, unless empty, is searched for missing files under HPAA's names. In its logs only
+	// lines of imports count.
 	Folder string
-	// Attributes keeps those of the operators of a graph of the compiler.
+	// Attributes keeps the attributes of operators in a compiler graph.
 	Attributes bool
 }
 
-// Inputs is what side files say, nil or empty for those that are not there.
+// Inputs are the contents of side files, nil or empty for missing files.
 type Inputs struct {
 	OpConfig           *OpConfig
 	NameMap            *NameMap
 	Fusion, Consumers  *graph.Graph
 	Ops                []string
 	Runtime, Execution *Order
-	// Skipped are the lines of logs about tensors that have no array of the NPU, Kept
-	// those of imports in the folder that was searched.
+	// Skipped are the lines of logs about tensors without an array of the NPU, Kept the lines of
+	// imports in Folder.
 	Skipped, Kept []SkipLine
-	// Problems are files that could not be used and that a comparison can do
-	// without: those that nobody gave, and those that only serve the diagnosis.
+	// Problems are the errors of files that a comparison does not need: files that the user did not
+	// give, and files that only serve the diagnosis.
 	Problems []*FileError
 }
 
 // FileError is the error of a side file.
 type FileError struct {
 	Role Role
-	// Path is empty for a name map that is no file.
+	// Path is empty for a name map in text.
 	Path string
-	// Given is set if the user named the file.
+	// Given: the user named the file.
 	Given bool
 	Err   error
 }
 
-// Error returns the flag that named the file, its path and what is wrong.
+// Error returns the flag of the file, its path and the error.
 func (e *FileError) Error() string { return e.Text().EN }
 
 // Text is the error in both languages.
@@ -115,7 +113,7 @@ func (e *FileError) Text() lang.Text {
 	return text.Text()
 }
 
-// Unwrap returns the error of the system or of the reader.
+// Unwrap returns the underlying error.
 func (e *FileError) Unwrap() error { return e.Err }
 
 // Load reads the files. The error is a *FileError.
@@ -160,9 +158,8 @@ func (f *Files) Load() (*Inputs, error) {
 	return in, in.readSkipLogs(f)
 }
 
-// readSkipLogs reads the logs of tensors that have no array: all lines of those in the
-// folder that was given for them, else the lines of imports in the folder of HPAA's
-// files. Comparisons write logs of the same names to that.
+// readSkipLogs reads the logs of tensors without an array: all lines in Logs if given, else the
+// lines of imports in Folder. Comparisons write logs with the same names to Folder.
 func (in *Inputs) readSkipLogs(f *Files) error {
 	if f.Logs != "" {
 		if _, err := store.Stat(f.Logs); err != nil {
@@ -174,7 +171,7 @@ func (in *Inputs) readSkipLogs(f *Files) error {
 		kept = slices.DeleteFunc(kept, func(l SkipLine) bool { return !l.IsImport() })
 		in.Kept = append(in.Kept, kept...)
 		switch {
-		case name == InvalidOutName: // these are no tensors of the reference
+		case name == InvalidOutName: // these are not tensors of the reference
 		case f.Logs != "":
 			in.Skipped = append(in.Skipped, in.readSkipLog(f.Logs, name, true)...)
 		default:
@@ -184,7 +181,7 @@ func (in *Inputs) readSkipLogs(f *Files) error {
 	return nil
 }
 
-// readSkipLog reads one of these logs. One that is not there has no lines.
+// readSkipLog reads one log. A missing log has no lines.
 func (in *Inputs) readSkipLog(folder, name string, given bool) []SkipLine {
 	if folder == "" {
 		return nil
@@ -201,8 +198,7 @@ func (in *Inputs) readSkipLog(folder, name string, given bool) []SkipLine {
 	return lines
 }
 
-// mapPath returns the path of a name map, empty for one that is no file: a map begins with
-// a brace.
+// mapPath returns the path of a name map, empty for a map in text, which begins with a brace.
 func mapPath(text string) string {
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		return ""
@@ -210,7 +206,7 @@ func mapPath(text string) string {
 	return strings.TrimPrefix(text, "@")
 }
 
-// dispensable reports whether a comparison can do without the file.
+// dispensable reports whether a comparison can go on without the file.
 func (e *FileError) dispensable() bool {
 	switch e.Role {
 	case RuntimeFile:
@@ -230,8 +226,8 @@ func load(path string, read func(r io.Reader, path string) error) error {
 	})
 }
 
-// explain says what a file is that cannot be read, where its reader cannot say so:
-// it is neither text nor a pickle.
+// explain replaces the error of a reader by the kind of the file if it is neither text nor a
+// pickle.
 func explain(file io.ReaderAt, err error) error {
 	head := make([]byte, foreign.HeadBytes)
 	n, _ := file.ReadAt(head, 0)
@@ -310,22 +306,22 @@ func (in *Inputs) readConsumers(r io.Reader, path string) (err error) {
 	return err
 }
 
-// beginnings are those of files that say in which order operators ran or who feeds whom.
-// The first that fits says what a file is.
+// beginnings match the beginnings of files with an execution order or data flow, in the order of
+// precedence.
 var beginnings = []struct {
 	role Role
 	form func() *regexp.Regexp
 }{
-	{ConsumersFile, lang.Pattern(`^\(`)},                                                // a pickle of text
+	{ConsumersFile, lang.Pattern(`^\(`)},                                                // text pickle
 	{ConsumersFile, lang.Pattern(`^\{\s*(?:\}|"(?:[^"\\]|\\.)*"\s*:\s*\[\s*["\]])`)},    // lists of names
 	{FusionFile, lang.Pattern(`^\{`)},                                                   // other JSON
-	{IRFile, lang.Pattern(`(?m)^(?:# ?IR entry|subgraph |[ \t]*%\d+\()`)},               // text of MindSpore
-	{FusionFile, lang.Pattern(`^(?:#[^\n]*\s+)*[a-z_]+[ \t]*(?:\{|:[ \t]*["\dA-Z_-])`)}, // text of protobuf
+	{IRFile, lang.Pattern(`(?m)^(?:# ?IR entry|subgraph |[ \t]*%\d+\()`)},               // MindSpore's text form
+	{FusionFile, lang.Pattern(`^(?:#[^\n]*\s+)*[a-z_]+[ \t]*(?:\{|:[ \t]*["\dA-Z_-])`)}, // protobuf text form
 	{ExecutionFile, lang.Pattern(`^[^\x00]+$`)},
 }
 
-// Recognise says by the content of a file what it is: an execution order, a map of
-// consumers, the graph of the NPU's compiler, or a graph of MindSpore or a folder of them.
+// Recognise returns the role of a file by its contents: an execution order, a consumer map, the
+// compiler graph of the NPU, or a graph of MindSpore or a folder of graphs.
 func Recognise(path string) (Role, error) {
 	info, err := store.Stat(path)
 	if err != nil {
@@ -347,7 +343,7 @@ func Recognise(path string) (Role, error) {
 		return 0, err
 	}
 	text := strings.TrimLeft(strings.TrimPrefix(string(head), "\ufeff"), " \t\r\n")
-	if strings.HasPrefix(text, "\x80") { // a pickle
+	if strings.HasPrefix(text, "\x80") { // pickle
 		return ConsumersFile, nil
 	}
 	for _, b := range beginnings {
@@ -358,10 +354,10 @@ func Recognise(path string) (Role, error) {
 	return 0, lang.Errorf("neither an execution order nor a map of consumers nor a graph")
 }
 
-// maxSize is how large a file may be, in bytes.
+// maxSize is the maximum size of a file, in bytes.
 const maxSize = 64 << 20
 
-// readAll reads all of r, without a byte order mark.
+// readAll reads r and drops a byte order mark.
 func readAll(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxSize+1))
 	if err == nil && len(data) > maxSize {

@@ -45,8 +45,8 @@ func TestLoadInputs(t *testing.T) {
 	}
 }
 
-// TestLoadBroken: a file that was given must be good, but for the consumers; so
-// must limits that lie in the folder.
+// TestLoadBroken: a file given by the user must be valid, except consumers; limits found in the
+// folder must be valid too.
 func TestLoadBroken(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string]string{"bad": "a,0.1\nb\n", "mode": "op_name,atol,mode\na,1,x\n"})

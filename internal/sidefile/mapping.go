@@ -17,30 +17,28 @@ import (
 	"dumptool/internal/lang"
 )
 
-// CallEntry says that a function of MindSpore is one of PyTorch, in the words of msprobe:
+// CallEntry maps a function of MindSpore to a function of PyTorch, in msprobe's names:
 // Functional.gather and Torch.index_select.
 type CallEntry struct {
 	MindSpore, PyTorch string
-	// Inputs and Outputs are the places or names of values in PyTorch's call, by those in
-	// MindSpore's; nil where they are the same. Values that are not in them have no partner.
+	// Inputs and Outputs map positions or names of values in MindSpore's call to PyTorch's call;
+	// nil if they are equal. Values that are not in the map have no partner.
 	Inputs, Outputs map[string]string
-	// Place is where the entry stands in the text.
+	// Place is the position of the entry in the text.
 	Place string
 }
 
-// ParseMapping parses the mappings of msprobe, which are YAML. What a document is shows in
-// what it says:
+// ParseMapping parses the mappings of msprobe, in YAML. The contents of a document decide its kind:
 //
-//   - data mapping: names of the NPU's calls, or of their values, with those of the
-//     reference behind a colon, the other way round than a name map;
-//   - cell mapping: the same with names of modules and their classes, or with parts of
-//     these, in place of which the reference has the other part;
-//   - layer mapping: classes of modules, each with names of modules in it and those of the
-//     reference behind a colon;
-//   - API mapping: ms_api and pt_api, functions of MindSpore and PyTorch, with the places of
-//     their values (ms_args, pt_args, ms_outputs, pt_outputs), one or a list of them.
+//   - data mapping: "NPU: reference" for names of calls or of their values, in the reverse order of a
+//     name map;
+//   - cell mapping: the same for names of modules and their classes, or for parts of these names, which
+//     are replaced;
+//   - layer mapping: classes of modules, each with "NPU: reference" for the names of modules in it;
+//   - API mapping: ms_api and pt_api, functions of MindSpore and PyTorch, with the positions of their
+//     values (ms_args, pt_args, ms_outputs, pt_outputs), one entry or a list.
 //
-// Names that come twice, on either side, are an error.
+// Repeated names, on either side, are an error.
 func ParseMapping(text []byte) (*NameMap, error) {
 	m := new(NameMap)
 	in := yaml.NewDecoder(bytes.NewReader(text))
@@ -101,8 +99,8 @@ func hasKey(n *yaml.Node, key string) bool {
 	return false
 }
 
-// pair adds an entry of a data mapping or of a cell mapping. Several classes of the NPU may
-// be the same one of the reference.
+// pair adds an entry of a data mapping or a cell mapping. Several classes of the NPU may map to one
+// class of the reference.
 func (m *NameMap) pair(npu, ref *yaml.Node) error {
 	if isPartOfCell(npu.Value) {
 		m.Cells = append(m.Cells, MapEntry{ref.Value, npu.Value, placeOf(ref)})
@@ -113,17 +111,17 @@ func (m *NameMap) pair(npu, ref *yaml.Node) error {
 	return m.add(ref.Value, npu.Value, placeOf(ref), placeOf(npu))
 }
 
-// callWords are parts of the names of calls and of their values.
+// callWords are words in the names of calls and of their values.
 var callWords = []string{"forward", "backward", "parameters_grad"}
 
-// isPartOfCell reports whether a name may be that of a module without the word for modules
-// in front, or a part of it.
+// isPartOfCell reports whether a name may be a module without the prefix Cell or Module, or a part
+// of such a name.
 func isPartOfCell(name string) bool {
 	parts := strings.Split(name, ".")
 	return name != "" && parts[0] != "Cell" && parts[0] != "Module" && !slices.ContainsFunc(parts, func(p string) bool { return slices.Contains(callWords, p) })
 }
 
-// isClass reports whether a name ends in that of a class.
+// isClass reports whether the last component of a name is a class.
 func isClass(name string) bool {
 	r, _ := utf8.DecodeRuneInString(name[strings.LastIndexByte(name, '.')+1:])
 	return unicode.IsUpper(r)
@@ -190,7 +188,7 @@ func (m *NameMap) call(n *yaml.Node) error {
 	return err
 }
 
-// numbers are the places in a list, each once.
+// numbers parses a list of distinct positions.
 func numbers(list *yaml.Node) (all []string, err error) {
 	for _, n := range list.Content {
 		if _, err := strconv.ParseUint(n.Value, 10, 16); err != nil || slices.Contains(all, n.Value) {
@@ -201,7 +199,7 @@ func numbers(list *yaml.Node) (all []string, err error) {
 	return all, nil
 }
 
-// join returns PyTorch's places by MindSpore's.
+// join maps MindSpore's positions to PyTorch's.
 func join(e *CallEntry, of string, ms, pt []string) (map[string]string, error) {
 	if len(ms) != len(pt) {
 		return nil, lang.Errorf("%s: %d ms_%s and %d pt_%s, want equally many", e.Place, len(ms), of, len(pt), of)
@@ -216,7 +214,7 @@ func join(e *CallEntry, of string, ms, pt []string) (map[string]string, error) {
 	return places, nil
 }
 
-// foundCells adds to the entries that a side has those that are in the names of its modules.
+// foundCells marks entries of a cell mapping whose text occurs in the names of a side's modules.
 func (m *NameMap) foundCells(has map[int]bool, ops iter.Seq[[]string], text func(*MapEntry) string) {
 	left := make(map[int]string)
 	for i := range m.Cells {

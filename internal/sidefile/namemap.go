@@ -12,16 +12,15 @@ import (
 	"dumptool/internal/lang"
 )
 
-// NameMap says which operator of the NPU belongs to which of the reference,
-// where the names alone do not.
+// NameMap pairs operators of the NPU with operators of the reference whose names differ.
 type NameMap struct {
 	Entries []MapEntry
-	// Cells are names of modules, or parts of them, that take the place of another part.
+	// Cells are names of modules, or parts of them, to replace in names.
 	Cells []MapEntry
-	// Calls are functions of MindSpore that PyTorch has by other names.
+	// Calls are functions of MindSpore with another name in PyTorch.
 	Calls []CallEntry
-	// Layers are, by the class of a module, the names of the modules in it: of the
-	// reference by those of the NPU.
+	// Layers map the names of modules of the NPU to the reference, by the class of the module
+	// around them.
 	Layers map[string]map[string]string
 
 	ref, npu filename.Index
@@ -30,13 +29,12 @@ type NameMap struct {
 // MapEntry is a pair of names.
 type MapEntry struct {
 	Ref, NPU string
-	// Place is where the entry stands in the text, such as line 1, column 2.
+	// Place is the position of the entry in the text, such as line 1, column 2.
 	Place string
 }
 
-// ParseNameMap parses a dict of JSON or Python with the names of the reference
-// as keys and those of the NPU as values. An empty text is an empty map. Names
-// that come twice, on either side, are an error.
+// ParseNameMap parses a dict of JSON or Python with names of the reference as keys and names of the
+// NPU as values. An empty text is an empty map. Repeated names, on either side, are an error.
 func ParseNameMap(text string) (*NameMap, error) {
 	m := new(NameMap)
 	s := &scanner{text: strings.TrimPrefix(text, "\ufeff")}
@@ -92,8 +90,8 @@ func (m *NameMap) add(ref, npu, refPlace, npuPlace string) error {
 	return nil
 }
 
-// FindRef returns the entry of the reference's operator with the first of names
-// that the map has, exact or as in file names; FindNPU that of the NPU's.
+// FindRef returns the entry of the reference's operator with the first of names that the map has,
+// exact or normalised as in file names.
 func (m *NameMap) FindRef(names ...string) (*MapEntry, bool) { return m.find(&m.ref, names) }
 
 // FindNPU is FindRef for the NPU.
@@ -106,8 +104,8 @@ func (m *NameMap) find(index *filename.Index, names []string) (*MapEntry, bool) 
 	return nil, false
 }
 
-// Missing returns a text for every name of the map that its side lacks. The
-// operators of a side are given by their names, the best first.
+// Missing returns a text for every name of the map that is missing on its side. The operators of a
+// side are given by their names, the best first.
 func (m *NameMap) Missing(ref, npu iter.Seq[[]string]) []string {
 	inRef, inNPU := found(&m.ref, ref), found(&m.npu, npu)
 	m.foundCells(inRef, ref, func(e *MapEntry) string { return e.Ref })
@@ -124,7 +122,7 @@ func (m *NameMap) Missing(ref, npu iter.Seq[[]string]) []string {
 	return missing
 }
 
-// found returns the numbers of index that operators have.
+// found returns the numbers in index of the operators.
 func found(index *filename.Index, ops iter.Seq[[]string]) map[int]bool {
 	all := make(map[int]bool)
 	for names := range ops {
@@ -135,19 +133,18 @@ func found(index *filename.Index, ops iter.Seq[[]string]) map[int]bool {
 	return all
 }
 
-// scanner reads the literals of JSON and Python that hold names: dicts and
-// lists of texts.
+// scanner parses literals of JSON and Python: dicts and lists of texts.
 type scanner struct {
 	text string
 	pos  int
 }
 
-// wrong returns an error about the place pos.
+// wrong returns an error at offset pos.
 func (s *scanner) wrong(pos int, format string, args ...any) error {
 	return lang.Errorf("%s: %s", s.place(pos), fmt.Sprintf(format, args...))
 }
 
-// place names the place pos: line and column from 1, columns in bytes.
+// place returns the line and column, from 1, of offset pos; columns count bytes.
 func (s *scanner) place(pos int) string {
 	before := s.text[:pos]
 	return fmt.Sprintf("line %d, column %d", strings.Count(before, "\n")+1, pos-strings.LastIndex(before, "\n"))
@@ -169,7 +166,7 @@ func (s *scanner) take(c byte) bool {
 	return false
 }
 
-// expected returns the error for something else than what is wanted.
+// expected returns the error for unexpected text.
 func (s *scanner) expected(want string) error {
 	if s.pos >= len(s.text) {
 		return s.wrong(len(s.text), "the text ends, want %s", want)
@@ -178,7 +175,7 @@ func (s *scanner) expected(want string) error {
 	return s.wrong(s.pos, "found %q, want %s", r, want)
 }
 
-// end wants nothing more.
+// end checks that no text is left.
 func (s *scanner) end() error {
 	if s.space(); s.pos < len(s.text) {
 		return s.expected("nothing more")
@@ -186,7 +183,7 @@ func (s *scanner) end() error {
 	return nil
 }
 
-// list calls item for every element up to closer. The opening is read already.
+// list calls item for every element up to closer, after the opening bracket.
 func (s *scanner) list(closer byte, item func() error) error {
 	for !s.take(closer) {
 		if err := item(); err != nil {
@@ -203,7 +200,7 @@ func (s *scanner) list(closer byte, item func() error) error {
 	return nil
 }
 
-// str reads a text in quotes, with the prefix u or r that Python allows.
+// str parses a quoted text, with Python's prefixes u and r.
 func (s *scanner) str() (value string, pos int, err error) {
 	s.space()
 	pos = s.pos
@@ -236,7 +233,7 @@ func (s *scanner) str() (value string, pos int, err error) {
 				return "", pos, err
 			}
 		case c == '\\' && s.pos+1 < len(s.text) && s.text[s.pos+1] != '\n':
-			b.WriteString(s.text[s.pos : s.pos+2]) // a raw text keeps both
+			b.WriteString(s.text[s.pos : s.pos+2]) // raw text keeps both
 			s.pos += 2
 		default:
 			b.WriteByte(c)
@@ -246,7 +243,7 @@ func (s *scanner) str() (value string, pos int, err error) {
 	return "", pos, s.wrong(pos, "the text has no closing quote")
 }
 
-// escape reads an escape of JSON or Python.
+// escape parses an escape of JSON or Python.
 func (s *scanner) escape(b *strings.Builder) error {
 	start := s.pos
 	text := s.text[start:]
@@ -272,8 +269,7 @@ func (s *scanner) escape(b *strings.Builder) error {
 	return nil
 }
 
-// surrogates returns the character that two escapes of surrogates stand for, or
-// utf8.RuneError.
+// surrogates returns the character of two surrogate escapes, or utf8.RuneError.
 func surrogates(text string) rune {
 	if len(text) < len(`\ud83d\ude00`) || text[1] != 'u' || text[6:8] != `\u` {
 		return utf8.RuneError
@@ -286,7 +282,7 @@ func surrogates(text string) rune {
 	return utf16.DecodeRune(rune(high), rune(low))
 }
 
-// escapeLength is how many bytes an escape has that begins with \ and c.
+// escapeLength returns the length of an escape that begins with \ and c.
 func escapeLength(c byte) int {
 	switch c {
 	case 'x':
@@ -299,8 +295,8 @@ func escapeLength(c byte) int {
 	return 2
 }
 
-// ParseList returns the names in the values of a list flag, each once: a value
-// is a comma list, or a list or tuple literal of JSON or Python.
+// ParseList returns the distinct names in the values of a list flag. A value is a comma-separated
+// list, or a list or tuple literal of JSON or Python.
 func ParseList(values ...string) ([]string, error) {
 	var names []string
 	seen := make(map[string]bool)

@@ -137,7 +137,7 @@ func FuzzNameMap(f *testing.F) {
 	})
 }
 
-// mappings are of all kinds, in the words of msprobe's manual.
+// mappings are examples of all kinds from msprobe's manual.
 const mappings = `
 ParallelAttention:  # a layer
   qkv_proj: query_key_value
@@ -210,7 +210,7 @@ func TestParseMapping(t *testing.T) {
 	if diff := cmp.Diff(wantMap, m, cmpopts.IgnoreUnexported(NameMap{}), cmpopts.IgnoreFields(NameMap{}, "Entries")); diff != "" {
 		t.Error(diff)
 	}
-	if len(m.Entries) != 3 { // the second class of one name has none
+	if len(m.Entries) != 3 { // the second class with one name has no entry
 		t.Errorf("entries %v", m.Entries)
 	}
 	ref, npu := slices.Values([][]string{{"Module.fc2.Linear.forward.0"}, {"x.TELinear"}}), slices.Values([][]string{{"Cell.fc2.Dense.forward.0"}})

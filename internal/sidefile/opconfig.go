@@ -19,10 +19,9 @@ import (
 	"dumptool/internal/lang"
 )
 
-// op_config.csv, the file of the HPAA tools with limits per operator: columns
-// op_name, atol, rtol and, as an extension, mode. NA or nothing in a cell means
-// that the limit of the run applies. A line has the name and a cell for a limit
-// at least, as a file of anything else rarely has.
+// op_config.csv, the file of the HPAA tools with limits per operator: columns op_name, atol, rtol
+// and, as an extension, mode. NA or an empty cell means the limit of the run. Each line has a name
+// and at least one cell for a limit, which distinguishes the file from most others.
 
 // OpConfig is the content of an op_config.csv.
 type OpConfig struct {
@@ -31,24 +30,22 @@ type OpConfig struct {
 	index filename.Index
 }
 
-// OpLimits are the limits of an operator; nil ones are not set.
+// OpLimits are the limits of an operator; nil if not set.
 type OpLimits struct {
 	Name       string
 	Line       int // from 1
 	Atol, Rtol *float64
-	// Mode is how the operator is compared, empty when not set. It is not
-	// checked here.
+	// Mode is the mode of comparison, empty if not set. It is not checked here.
 	Mode string
 }
 
 const notSet = "NA"
 
-// opColumns are the columns in the order of a file without a title line.
+// opColumns returns the columns in the order of a file without a title line.
 func opColumns() []string { return []string{"op_name", "atol", "rtol", "mode"} }
 
-// ReadOpConfig reads an op_config.csv. A first line with the cell op_name is the
-// title and gives the order of the columns. An empty file sets no limits. Errors
-// do not name the file.
+// ReadOpConfig reads an op_config.csv. If the first line has a cell op_name, it is the title and
+// gives the order of the columns. An empty file sets no limits. Errors do not name the file.
 func ReadOpConfig(r io.Reader) (*OpConfig, error) {
 	data, err := readAll(r)
 	if err != nil {
@@ -93,7 +90,7 @@ func (c *OpConfig) read(data []byte) error {
 	}
 }
 
-// checkCells wants text: names of operators and numbers.
+// checkCells checks that all cells are text.
 func checkCells(row []string) error {
 	for i, cell := range row {
 		if !isText(cell) {
@@ -106,7 +103,7 @@ func checkCells(row []string) error {
 // isText reports whether s is UTF-8 without control characters.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl) }
 
-// titleColumns returns the columns that a title line names.
+// titleColumns parses a title line.
 func titleColumns(row []string) ([]string, error) {
 	known := opColumns()
 	columns := make([]string, len(row))
@@ -166,7 +163,7 @@ func (c *OpConfig) add(columns, row []string, line int) error {
 	return nil
 }
 
-// parseLimit reads a limit; nil for one that is not set.
+// parseLimit parses a limit; nil if not set.
 func parseLimit(column, cell string) (*float64, error) {
 	if cell == "" || strings.EqualFold(cell, notSet) {
 		return nil, nil
@@ -178,8 +175,8 @@ func parseLimit(column, cell string) (*float64, error) {
 	return &v, nil
 }
 
-// Find returns the limits of the operator with the first of names, of either
-// side, that the file has: as written, else as in file names.
+// Find returns the limits of the operator with the first of names, of either side, that the file
+// has: exact, else normalised as in file names.
 func (c *OpConfig) Find(names ...string) (OpLimits, bool) {
 	if i, ok := c.index.Find(names...); ok {
 		return c.Entries[i], true
@@ -187,8 +184,8 @@ func (c *OpConfig) Find(names ...string) (OpLimits, bool) {
 	return OpLimits{}, false
 }
 
-// Unused returns the operators of the file that are none of those whose names,
-// the best first, are given.
+// Unused returns the names in the file that no operator has. Operators are given by their names,
+// the best first.
 func (c *OpConfig) Unused(ops iter.Seq[[]string]) []string {
 	used := found(&c.index, ops)
 	var unused []string
@@ -200,13 +197,12 @@ func (c *OpConfig) Unused(ops iter.Seq[[]string]) []string {
 	return unused
 }
 
-// WriteOpConfig writes an op_config.csv in which no limit of the operators is
-// set. Names that come again are left out, and so are those that ReadOpConfig
-// would refuse.
+// WriteOpConfig writes an op_config.csv without limits for the operators. Repeated names are left
+// out, and names that ReadOpConfig would reject.
 func WriteOpConfig(w io.Writer, names iter.Seq[string]) error {
 	rows := csv.NewWriter(w)
 	err := rows.Write(opColumns()[:3])
-	seen := make(map[[16]byte]bool) // sums, since there may be many names
+	seen := make(map[[16]byte]bool) // hashes, because there may be many names
 	for name := range names {
 		sum := sha256.Sum256([]byte(name))
 		if k := [16]byte(sum[:16]); err == nil && !seen[k] && strings.TrimSpace(name) != "" && isText(name) {

@@ -20,12 +20,12 @@ import (
 
 // Order is a list of operators in execution order, from a file.
 type Order struct {
-	// Source names the file and what it is.
+	// Source is the kind and the name of the file.
 	Source string
-	// Names are the operators; one that runs again has its first place.
+	// Names are the operators; a repeated operator has its first place.
 	Names []string
-	// Misfits are the lines of MindSpore's order that are no full names of operators;
-	// what they have in the first column is among Names all the same.
+	// Misfits are lines of MindSpore's order that are not full names of operators; their first
+	// column is in Names nevertheless.
 	Misfits misfit.List
 
 	index filename.Index
@@ -42,18 +42,16 @@ func NewOrder(source string, names []string) *Order {
 	return o
 }
 
-// Find returns the place, from 0, of the operator with the first of names that
-// the order has, exact or as in file names.
+// Find returns the place, from 0, of the operator with the first of names that the order has, exact
+// or normalised as in file names.
 func (o *Order) Find(names ...string) (int, bool) { return o.index.Find(names...) }
 
-// ReadRuntime reads a file like the HPAA tools' node_runtime.file: lines of a
-// name and a number, with a comma, tab, blank or colon between them, sorted by
-// the number, equal ones in the order of the file. A file in which no line has
-// a number is a list in execution order. A first line without number, before
-// lines that have one, is a title. file is the name for Source; errors do not
-// have it.
+// ReadRuntime reads a file like node_runtime.file of the HPAA tools: lines of a name and a number,
+// separated by comma, tab, blank or colon, and sorts them by the number (stable). A file without
+// numbers is a list in execution order. A first line without number, before lines with numbers, is
+// a title. file is the name for Source; errors do not have it.
 //
-// A pickled dict of such numbers or list of such names is read too.
+// A pickled dict of numbers or list of names is accepted too.
 func ReadRuntime(r io.Reader, file string) (*Order, error) {
 	data, err := readAll(r)
 	var nodes []timedNode
@@ -78,27 +76,27 @@ func ReadRuntime(r io.Reader, file string) (*Order, error) {
 // pickleStart is the first byte of a pickle of protocol 2 or later.
 const pickleStart = 0x80
 
-// timedNode is an operator and when it ran.
+// timedNode is an operator with its time.
 type timedNode struct {
 	name string
 	at   Instant
 }
 
-// Instant is a finite number: whole, if that is how it was written, since
-// nanoseconds do not fit a float.
+// Instant is a finite number. It stays an integer if written as one, because nanoseconds do not fit
+// a float64.
 type Instant struct {
 	whole bool
 	n     int64
 	f     float64
 }
 
-// Compare orders instants, exactly.
+// Compare compares instants exactly.
 func (a Instant) Compare(b Instant) int {
 	switch {
 	case a.whole && b.whole:
 		return cmp.Compare(a.n, b.n)
 	case a.whole || b.whole:
-		// Exactly, or the order would depend on what it is compared with.
+		// Rounding would make the order inconsistent.
 		return a.exact().Cmp(b.exact())
 	}
 	return cmp.Compare(a.f, b.f)
@@ -111,7 +109,7 @@ func (a Instant) exact() *big.Float {
 	return big.NewFloat(a.f)
 }
 
-// ParseInstant reads a finite number.
+// ParseInstant parses a finite number.
 func ParseInstant(s string) (Instant, bool) {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return Instant{whole: true, n: n}, true
@@ -124,7 +122,7 @@ func ParseInstant(s string) (Instant, bool) {
 // parseNodes parses the lines of a runtime file.
 func parseNodes(text string) ([]timedNode, error) {
 	var nodes, list []timedNode
-	title := "" // a first line without number
+	title := "" // first line without number
 	line := 0
 	for l := range strings.Lines(text) {
 		line++
@@ -165,7 +163,7 @@ func cutNumber(line string) (name string, at Instant, ok bool) {
 	return name, at, ok && name != ""
 }
 
-// pickledNodes reads a pickled dict of numbers or list of names.
+// pickledNodes parses a pickled dict of numbers or list of names.
 func pickledNodes(data []byte) ([]timedNode, error) {
 	v, _, err := pickle.Read(bytes.NewReader(data), maxSize)
 	if err != nil {
@@ -199,8 +197,9 @@ func pickledNodes(data []byte) ([]timedNode, error) {
 // executionTitle begins the first line of some execution orders.
 const executionTitle = "NodeExecutionOrder"
 
-// ReadExecutionOrder reads MindSpore's ms_execution_order_graph_N.csv: the
-// operators in execution order, one a line, the full name in the first column. file is the name for Source; errors do not have it.
+// ReadExecutionOrder reads MindSpore's ms_execution_order_graph_N.csv: the operators in execution
+// order, one a line, with the full name in the first column. file is the name for Source; errors do
+// not have it.
 func ReadExecutionOrder(r io.Reader, file string) (*Order, error) {
 	const what = "execution order"
 	data, err := readAll(r)
@@ -241,20 +240,20 @@ func ReadExecutionOrder(r io.Reader, file string) (*Order, error) {
 	}
 }
 
-// Iterations is which iterations a graph of MindSpore was executed in.
+// Iterations are the iterations in which a graph of MindSpore was executed.
 type Iterations struct {
-	// Numbers are the iterations as they ran; one that ran again is there again.
+	// Numbers are the iterations in execution order, with repetitions.
 	Numbers []uint64
-	// Misfits are the lines that hold none.
+	// Misfits are the lines without a number.
 	Misfits misfit.List
 }
 
-// GlobalOrder begins the names of the files that ReadIterations reads; the number of a
-// root graph and .csv follow.
+// GlobalOrder is the prefix of files for ReadIterations, before the number of a root graph and
+// .csv.
 const GlobalOrder = "ms_global_execution_order_graph_"
 
-// ReadIterations reads MindSpore's ms_global_execution_order_graph_N.csv: the number of
-// an iteration in every line, which the writer appends when the root graph N has run.
+// ReadIterations reads MindSpore's ms_global_execution_order_graph_N.csv: one number of an
+// iteration a line, appended after each run of root graph N.
 func ReadIterations(r io.Reader) (*Iterations, error) {
 	data, err := readAll(r)
 	if err != nil {

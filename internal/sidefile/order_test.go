@@ -52,7 +52,7 @@ func TestReadRuntime(t *testing.T) {
 		"\x80\x02](Ne.":          "want a name",
 		"\x80\x02cos\nsystem\n.": "refused",
 	} {
-		// The caller puts the path in front, once.
+		// The caller adds the path, once.
 		o, err := ReadRuntime(strings.NewReader(text), "f.rt")
 		if o != nil || err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "f.rt") {
 			t.Errorf("%q: %v, %v, want %s", text, o, err, want)

@@ -9,16 +9,16 @@ import (
 	"dumptool/internal/lang"
 )
 
-// The logs of tensors that are not compared, with the names of HPAA.
+// HPAA's names of the logs of tensors that are not compared.
 const (
 	CheckSkipName   = "check_skip.log"           // broken before their pieces were joined
 	ConcateSkipName = "concate_skip.log"         // pieces that cannot be joined
-	CompareSkipName = "compare_skip.log"         // all others of the reference, and of both
+	CompareSkipName = "compare_skip.log"         // all other tensors of the reference, and of both sides
 	InvalidOutName  = "invalid_out_nodename.log" // names that the reference does not have
 	NodeNamesName   = "dump_memory_nodename.log" // names of the pieces
 )
 
-// SkipLine is a line of such a log: the name of a tensor, a reason code and a text.
+// SkipLine is a line of a log: the name of a tensor, a reason code and a text.
 type SkipLine struct {
 	Log  string `json:"log"` // the name of the file
 	Name string `json:"name"`
@@ -26,15 +26,15 @@ type SkipLine struct {
 	Text string `json:"text"`
 }
 
-// ImportMark begins the text of lines about pieces, which an import writes: comparisons
-// write logs of the same names and keep these lines.
+// ImportMark begins the text of lines about pieces, which an import writes. Comparisons keep these
+// lines when they write logs with the same names.
 const ImportMark = "import: "
 
 // IsImport reports whether an import wrote the line.
 func (l *SkipLine) IsImport() bool { return strings.HasPrefix(l.Text, ImportMark) }
 
-// ReadSkipLog reads a log: lines of a name, a code and a text with tabs in between.
-// Other lines, as those of logs of the vendor, are left out.
+// ReadSkipLog reads a log: lines of a name, a code and a text separated by tabs. Other lines, such
+// as in logs of the vendor, are skipped.
 func ReadSkipLog(r io.Reader, log string) ([]SkipLine, error) {
 	data, err := readAll(r)
 	if err != nil {
@@ -50,13 +50,12 @@ func ReadSkipLog(r io.Reader, log string) ([]SkipLine, error) {
 	return lines, nil
 }
 
-// isCode reports whether a text is written as reason codes are.
+// isCode reports whether a text has the form of a reason code.
 func isCode(s string) bool {
 	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == ""
 }
 
-// ReadNames reads names, one a line, as those of the nodes that a network has. Empty
-// lines are left out.
+// ReadNames reads names of nodes, one a line, and skips empty lines.
 func ReadNames(r io.Reader) ([]string, error) {
 	data, err := readAll(r)
 	var names []string

@@ -45,8 +45,8 @@ func TestReadNames(t *testing.T) {
 	}
 }
 
-// TestLogsOfFolders checks which lines count: all of a folder that was given, those of
-// imports in the folder of HPAA's files.
+// TestLogsOfFolders checks which lines count: all lines of a given folder, only lines of imports in
+// the folder of HPAA's files.
 func TestLogsOfFolders(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -98,7 +98,7 @@ func FuzzReadSkipLog(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		lines, err := ReadSkipLog(strings.NewReader(text), CheckSkipName)
 		if err != nil {
-			return // a text that is refused
+			return // rejected text
 		}
 		var again strings.Builder
 		for _, l := range lines {
