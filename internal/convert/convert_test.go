@@ -14,7 +14,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// tensorOf is a tensor to be written to a dump.
+// tensorOf is a tensor for a dump.
 func tensorOf(d tensor.DType, f tensor.Format, shape, original tensor.Shape, data []byte) dumptest.TensorContent {
 	unsigned := func(s tensor.Shape) []uint64 {
 		var u []uint64
@@ -77,7 +77,7 @@ func convertAll(t *testing.T, opt Options, paths ...string) (Summary, []Result) 
 	return sum, results
 }
 
-// opened is the run at a path.
+// opened opens the run at a path.
 func opened(t *testing.T, path string) *dumpdir.Run {
 	t.Helper()
 	in, err := dumpdir.Open(t.Context(), []string{path}, dumpdir.Options{})

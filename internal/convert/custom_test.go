@@ -54,7 +54,7 @@ def convert(shape_from, shape_to, array):
     assert array.ndim == 1 and array.dtype == numpy.uint16
     return array[::-1].reshape(shape_to)
 `,
-		// Gets the groups, and returns more than was asked for.
+		// Receives the groups, and returns more elements than wanted.
 		"convert_NCHW_to_FRACTAL_Z.py": `
 import numpy
 def convert(shape_from, shape_to, array, group):
@@ -77,8 +77,7 @@ def convert(shape_from, shape_to, array, group):
 	}
 }
 
-// TestCustomCrop cuts the padding off a result, but leaves one alone whose axes
-// are in another order.
+// TestCustomCrop crops the padding off a result, but not if only the order of axes differs.
 func TestCustomCrop(t *testing.T) {
 	padded := `
 def convert(shape_from, shape_to, array):
@@ -128,8 +127,8 @@ func TestCustomFailures(t *testing.T) {
 	}
 }
 
-// TestCustomUnusable warns of a module that is no converter and uses the
-// built-in one.
+// TestCustomUnusable: a module that is not a converter gives a warning, and the built-in converter
+// is used.
 func TestCustomUnusable(t *testing.T) {
 	for why, module := range map[string]string{
 		"declares 2 arguments, want 3": "def convert(a, b):\n    pass\n",

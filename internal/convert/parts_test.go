@@ -18,8 +18,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestParts converts a tensor that is large enough for several workers by one and by
-// many: the files are the same, and the progress is that of its bytes.
+// TestParts converts a tensor that is large enough for several workers with one and with many
+// workers: the files are equal, and the progress counts its bytes.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	const n, c1, h, w, c0 = 3, 5, 300, 256, 16
@@ -69,7 +69,7 @@ func TestParts(t *testing.T) {
 			}
 		}
 	}
-	// A file that ends early leaves nothing behind.
+	// A truncated file leaves nothing behind.
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -83,8 +83,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestMergeOutside: no document leads out of the output folder, neither by a name nor by a
-// link.
+// TestMergeOutside: no document leads out of the output folder, neither by a name nor by a link.
 func TestMergeOutside(t *testing.T) {
 	t.Parallel()
 	for _, dir := range []string{"sub", "..", "link", "../other"} {

@@ -27,7 +27,7 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// counting is n little-endian uint16 values from 0 on.
+// counting returns n little-endian uint16 values from 0 on.
 func counting(n int) []byte {
 	b := make([]byte, 2*n)
 	for i := range n {
@@ -125,8 +125,8 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-// TestTwinsLeftAlone: files of one name clash only where two of them are converted, in
-// whatever order they are given.
+// TestTwinsLeftAlone: files with the same output names clash only if two of them are converted, in
+// any order.
 func TestTwinsLeftAlone(t *testing.T) {
 	a, b := t.TempDir(), t.TempDir()
 	data := array(t, tensor.HostUint16, tensor.Shape{2}, counting(2))
@@ -151,15 +151,15 @@ func TestTwinsLeftAlone(t *testing.T) {
 			}
 		}
 	}
-	// With a type that arrays are converted to, they clash.
+	// With a type for which arrays are converted, they clash.
 	sum, _ := convertAll(t, Options{Out: t.TempDir(), Type: Txt}, a, b)
 	if want := (Summary{Files: 2, Failed: 2, NotDumps: 4, Written: 3}); sum != want {
 		t.Errorf("summary %+v, want %+v", sum, want)
 	}
 }
 
-// TestOneBadTensor has a bad type, a bad shape and a bad layout among good
-// tensors: they are rows and lines of the list, the others are converted.
+// TestOneBadTensor has tensors with a bad type, a bad shape and a bad layout among good ones: they
+// are rows and lines of the list, and the others are converted.
 func TestOneBadTensor(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
 	bad := &dumptest.Content{Outputs: []dumptest.TensorContent{
@@ -190,7 +190,7 @@ func TestOneBadTensor(t *testing.T) {
 	if got := tree(t, out)[failedListName]; got != list {
 		t.Errorf("list of failures %q, want %q", got, list)
 	}
-	// A run without failures takes the list away.
+	// A run without failures removes the list.
 	os.Remove(path)
 	os.Remove(cut)
 	convertAll(t, Options{Out: out}, in)
@@ -281,8 +281,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestOutputFolderIsAFile stands for every folder that cannot be written.
-// TestOutputFolderIsAFile: an output folder that cannot be one is said once.
+// TestOutputFolderIsAFile: an output folder that cannot be created is reported once.
 func TestOutputFolderIsAFile(t *testing.T) {
 	in := t.TempDir()
 	writeDump(t, in, opName, plainDump())
@@ -300,8 +299,8 @@ func TestOutputFolderIsAFile(t *testing.T) {
 	}
 }
 
-// TestResultsNumpyCannotLoad: shapes that no array has are errors, and nothing
-// is written; other output types have them.
+// TestResultsNumpyCannotLoad: shapes that numpy cannot load are errors without a file; other output
+// types support them.
 func TestResultsNumpyCannotLoad(t *testing.T) {
 	ones := make(tensor.Shape, 65)
 	for i := range ones {
@@ -347,8 +346,7 @@ func TestTextOutput(t *testing.T) {
 	}
 }
 
-// TestArrays converts .npy files to text and bytes; among dumps they are no
-// dumps.
+// TestArrays converts .npy files to text and bytes; beside dumps they are skipped.
 func TestArrays(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
 	path := writeFile(t, filepath.Join(in, "x.npy"), []byte(array(t, tensor.HostUint16, tensor.Shape{2, 1}, counting(2))))
@@ -369,8 +367,8 @@ func TestArrays(t *testing.T) {
 	}
 }
 
-// TestProductsAreNoInput: what was converted from a dump beside it, under any of
-// the names that converters give, is not converted again.
+// TestProductsAreNoInput: files converted from a dump beside them, under any of the names that
+// converters use, are not converted again.
 func TestProductsAreNoInput(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
 	writeDump(t, in, opName, plainDump())
@@ -384,8 +382,7 @@ func TestProductsAreNoInput(t *testing.T) {
 	}
 }
 
-// TestPackedElements writes four-bit elements of a layout conversion as bytes
-// and as an array.
+// TestPackedElements writes four-bit elements after a layout conversion, as bytes and as an array.
 func TestPackedElements(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
 	// Codes 1 to 8 in two column blocks of two rows by two: (1 2)(3 4) and
@@ -403,8 +400,8 @@ func TestPackedElements(t *testing.T) {
 	}
 }
 
-// TestLargeTensorStreams sends a tensor of many tiles through a layout, text
-// and two layouts, and compares with the plain formula.
+// TestLargeTensorStreams converts a tensor of many tiles between layouts and to text, and compares
+// with the offset formula.
 func TestLargeTensorStreams(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
 	n, c, h, w := 2, 35, 301, 99
@@ -447,8 +444,8 @@ func TestLargeTensorStreams(t *testing.T) {
 	}
 }
 
-// TestThreadSlices gives a tensor the shape of its thread's part (FFTS+), also
-// in a layout conversion when the bytes are that part only.
+// TestThreadSlices: a tensor has the shape of its thread's slice (FFTS+), also in a layout
+// conversion if the file holds only the slice.
 func TestThreadSlices(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
 	const name = "Add.add.1.2.1624605159829577.4.7.1.0"
@@ -469,7 +466,7 @@ func TestThreadSlices(t *testing.T) {
 	if diff := cmp.Diff(want, tree(t, out)); diff != "" {
 		t.Error(diff)
 	}
-	// With all bytes there, a layout conversion takes the whole.
+	// If the file holds all bytes, a layout conversion uses the whole shape.
 	whole := writeDump(t, t.TempDir(), name, dump(counting(8), note))
 	convertAll(t, Options{Out: out, Target: format(tensor.NHWC)}, whole)
 	if got, want := tree(t, out)[name+".output.0.4x2.npy"], array(t, tensor.HostUint16, tensor.Shape{4, 2}, counting(8)); got != want {
@@ -481,8 +478,8 @@ func TestThreadSlices(t *testing.T) {
 	}
 }
 
-// TestThreadSliceOfHugeShape: a recorded shape of more elements than 63 bits count is
-// that of no tensor; the thread's part has its own.
+// TestThreadSliceOfHugeShape: a recorded shape beyond 63 bits is impossible; the thread's slice has
+// its own shape.
 func TestThreadSliceOfHugeShape(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
 	const name = "Add.add.1.2.1624605159829577.4.7.1.0"
@@ -501,15 +498,14 @@ func TestThreadSliceOfHugeShape(t *testing.T) {
 	if diff := cmp.Diff(want, tree(t, out)); diff != "" {
 		t.Error(diff)
 	}
-	// Without the thread's part the shape is an error.
+	// Without the slice the shape is an error.
 	whole := writeDump(t, t.TempDir(), "Add.add.1.2.1624605159829577", &dumptest.Content{Outputs: huge()})
 	if _, results := convertAll(t, Options{Out: t.TempDir(), Target: format(tensor.NCHW)}, whole); results[0].Err == nil && results[0].Rows[0].Err == nil {
 		t.Error("the huge shape is no error")
 	}
 }
 
-// TestOverflowRecords finds records by any spelling of the name and by the
-// header, whatever the file is called.
+// TestOverflowRecords recognises records by any spelling of the name and by the header.
 func TestOverflowRecords(t *testing.T) {
 	record := func(op string) *dumptest.Content {
 		data := make([]byte, 2048)
@@ -539,7 +535,7 @@ func TestOverflowRecords(t *testing.T) {
 	}
 }
 
-// TestLayoutWarnings covers the warnings of a doubtful conversion.
+// TestLayoutWarnings covers the warnings of ambiguous conversions.
 func TestLayoutWarnings(t *testing.T) {
 	dev := tensor.Shape{2, 1, 2, 2, 16}
 	data := counting(256)
@@ -579,8 +575,8 @@ func TestLayoutWarnings(t *testing.T) {
 	}
 }
 
-// TestInPlace converts into the folder of the dumps: what an earlier run made is
-// left alone, whatever the order of the work.
+// TestInPlace converts into the folder of the dumps: outputs of an earlier run are skipped,
+// whatever the order of execution.
 func TestInPlace(t *testing.T) {
 	dir := t.TempDir()
 	writeDump(t, dir, opName, plainDump())
@@ -593,8 +589,7 @@ func TestInPlace(t *testing.T) {
 	}
 }
 
-// TestRunsAtOnce shortens names from several runs into one folder: no line of
-// mapping.csv is lost.
+// TestRunsAtOnce shortens names from several runs into one folder: mapping.csv loses no line.
 func TestRunsAtOnce(t *testing.T) {
 	out := t.TempDir()
 	var wg sync.WaitGroup
@@ -615,7 +610,7 @@ func TestRunsAtOnce(t *testing.T) {
 	}
 }
 
-// TestInterruptedIsNotFailed: a tensor that was cut short is not in the list.
+// TestInterruptedIsNotFailed: a tensor interrupted by the user is not in the list.
 func TestInterruptedIsNotFailed(t *testing.T) {
 	r := Result{Job: Job{File: &dumpdir.File{Folder: &dumpdir.Folder{Path: "a\nb"}}}, Rows: []Row{
 		{Kind: "output", Index: 0, Err: lang.Failed(fmt.Errorf("cut: %w", context.Canceled))}, {Kind: "output", Index: 1}}}
@@ -628,8 +623,8 @@ func TestInterruptedIsNotFailed(t *testing.T) {
 	}
 }
 
-// TestTorch: files of PyTorch hold what arrays do, in a wider type where PyTorch has
-// not that of the array.
+// TestTorch: files of PyTorch hold the values of the arrays, in a wider type if PyTorch lacks the
+// type.
 func TestTorch(t *testing.T) {
 	wider := map[tensor.Host]tensor.Host{tensor.HostUint16: tensor.HostInt32, tensor.HostUint32: tensor.HostInt64}
 	for _, target := range []*tensor.Format{nil, format(tensor.NCHW)} {
@@ -705,8 +700,8 @@ func readAll(t *testing.T, r io.Reader) []byte {
 	return b
 }
 
-// TestSafetensorsIsWhole: data that cannot be read when its turn comes is the error of
-// the file, of which nothing is left.
+// TestSafetensorsIsWhole: a read error in the middle is an error of the whole file, and no output
+// is left.
 func TestSafetensorsIsWhole(t *testing.T) {
 	var file bytes.Buffer
 	w := zip.NewWriter(&file)
@@ -746,8 +741,7 @@ func TestSafetensorsIsWhole(t *testing.T) {
 	}
 }
 
-// TestSafetensorsOnce: names that come twice, and tensors with layouts of the device,
-// whose readers share memory.
+// TestSafetensorsOnce: repeated names, and tensors with device layouts, whose readers share memory.
 func TestSafetensorsOnce(t *testing.T) {
 	var content dumptest.Content
 	var want []string
