@@ -91,7 +91,7 @@ type Result struct {
 	Job Job `json:"file"`
 	// Rows are the results of the tensors of the file.
 	Rows []Row `json:"outputs"`
-	// Warnings about the file.
+	// Warnings are oddities of the file.
 	Warnings []lang.Sentence `json:"warnings,omitempty"`
 	// Err is the reason why the whole file could not be converted.
 	Err lang.Failure `json:"error,omitempty"`
@@ -120,7 +120,7 @@ type Row struct {
 	Original string `json:"-"`
 	// Skipped: the output file existed already.
 	Skipped bool `json:"skipped,omitempty"`
-	// Warnings about the tensor.
+	// Warnings are oddities of the tensor.
 	Warnings []lang.Sentence `json:"warnings,omitempty"`
 	// Err is the reason why there is no output.
 	Err lang.Failure `json:"error,omitempty"`

@@ -45,7 +45,7 @@ type Tensor struct {
 	Origin tensor.DType
 	// Address of the tensor in device memory, 0 if the file does not record it.
 	Address uint64
-	// Warnings about this tensor.
+	// Warnings are oddities of this tensor.
 	Warnings []lang.Sentence
 	// Err is the reason why the tensor cannot be used although the file can.
 	Err error
@@ -78,7 +78,7 @@ type File struct {
 	Tensors []Tensor
 	// Values are the other values of a file that names its tensors.
 	Values []format.Value
-	// Warnings about the file.
+	// Warnings are oddities of the file.
 	Warnings []lang.Sentence
 
 	file store.Source
