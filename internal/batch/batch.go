@@ -39,9 +39,9 @@ type Options struct {
 // Event is the state of a run after a job has finished. The first event of a
 // run, before any job, has nothing done.
 type Event struct {
-	// Done counts the finished jobs of Total.
+	// Done counts the finished jobs, Total all jobs.
 	Done, Total int
-	// DoneCost is the summed cost of the finished jobs of TotalCost.
+	// DoneCost is the cost of the finished jobs, TotalCost the cost of all jobs.
 	DoneCost, TotalCost int64
 }
 

@@ -129,7 +129,7 @@ type Blob struct {
 	Err error
 }
 
-// Attr is an attribute of the writer.
+// Attr is an attribute of a dump.
 type Attr struct {
 	Name, Value string
 }

@@ -81,7 +81,7 @@ type Details struct {
 
 // Quant is a quantisation: number = Scale * (stored - ZeroPoint).
 type Quant struct {
-	// Scale and ZeroPoint are those of the formula number = Scale * (stored - ZeroPoint).
+	// Scale and ZeroPoint: number = Scale * (stored - ZeroPoint).
 	Scale     tensor.Number `json:"scale"`
 	ZeroPoint int64         `json:"zero_point"`
 }

@@ -118,7 +118,7 @@ func BenchmarkReader(b *testing.B) {
 	}
 }
 
-// counting is a Source that counts what is read.
+// counting is a Source that counts the elements read.
 type counting struct {
 	data              []byte
 	unit, read, calls int64

@@ -261,7 +261,7 @@ func openTemp(path string, mode os.FileMode) (*os.File, error) {
 }
 
 // holds locks a new file and reports whether it still exists: before the lock, another process may
-// have removed it as a leftover. File systems without locks pass.
+// have removed it as a leftover. Without file locks it returns true.
 func holds(f *os.File) bool {
 	if err := lock(f); err != nil {
 		return !errors.Is(err, errLocked)
@@ -339,7 +339,7 @@ func (t *temp) remove() { _ = os.Remove(t.Name()) }
 // which need not exist. It leaves nothing behind.
 func CheckWritable(dir string, names ...string) error {
 	if store.Remote(dir) {
-		for _, name := range names[:min(1, len(names))] { // one object tests all
+		for _, name := range names[:min(1, len(names))] { // one object stands for all names
 			if err := store.CheckWritable(store.Join(dir, name)); err != nil {
 				return lang.Errorf("cannot write to %w", err)
 			}

@@ -161,7 +161,7 @@ func (b *blocks) loaded(k *block, err error) {
 	close(k.ready)
 }
 
-// release ends the use of a block, of which the caller has read n bytes.
+// release ends the use of a block after the caller has read n bytes of it.
 func (b *blocks) release(k *block, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 )
 
 // dtypeRows is the element type table of the dump format, written out apart
-// from the implementation. bits is what one element takes in a file.
+// from the implementation. bits is the size of one element in a file.
 var dtypeRows = []struct {
 	number DType
 	name   string

@@ -63,17 +63,17 @@ var containers = []*Container{
 	{Name: "dump", is: func([]byte, *source) bool { return true }, read: readDump},
 }
 
-// begins matches files with a magic number.
+// begins returns a predicate for files with a magic number.
 func begins(magic string) func([]byte, *source) bool {
 	return func(head []byte, _ *source) bool { return bytes.HasPrefix(head, []byte(magic)) }
 }
 
-// claims matches files whose name claims a container.
+// claims returns a predicate for files whose name claims a container.
 func claims(container string) func([]byte, *source) bool {
 	return func(_ []byte, src *source) bool { return filename.Container(src.name) == container }
 }
 
-// either matches files that one of two predicates matches.
+// either returns the disjunction of two predicates.
 func either(one, other func([]byte, *source) bool) func([]byte, *source) bool {
 	return func(head []byte, src *source) bool { return one(head, src) || other(head, src) }
 }

@@ -174,7 +174,7 @@ func TestContainers(t *testing.T) {
 				t.Errorf("the elements differ, error %v", err)
 			}
 			broken, err := Open(writeFile(t, s.broken), opt)
-			if err == nil { // which then is that of the tensor
+			if err == nil { // the error is an error of the tensor
 				defer broken.Close()
 				err = broken.Tensors[0].Err
 			}

@@ -16,8 +16,8 @@ type Extracted struct {
 	Left []string
 }
 
-// Extract writes an HDF5 file with the datasets of another one whose paths keep accepts, in their
-// groups, like h5copy: elements and attributes are copied uninterpreted. Chunks become contiguous,
+// Extract writes an HDF5 file with the datasets of another one for whose paths keep returns true, in
+// their groups, like h5copy: elements and attributes are copied uninterpreted. Chunks become contiguous,
 // filters are undone, and links become their targets. Attributes of groups are left out, and types
 // whose elements lie elsewhere in the file, such as text of variable length. Without datasets to
 // copy nothing is written.

@@ -40,7 +40,7 @@ func drawData(t *rapid.T, h Header) []byte {
 	return randomBytes(rapid.Uint64().Draw(t, "seed"), count*int64(h.Host.Size()))
 }
 
-// TestRoundTrip reads back what was written.
+// TestRoundTrip writes arrays and reads them back.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := drawHeader(rt)

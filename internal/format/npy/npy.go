@@ -87,11 +87,11 @@ const maxInt64 = 1<<63 - 1
 // FormatError is the error of an invalid .npy file.
 type FormatError struct {
 	Off   int64         // offset in the file
-	Msg   lang.Sentence // the problem, and what was wanted
+	Msg   lang.Sentence // the problem, and the value wanted
 	Value any           // the value found, nil for none
 }
 
-// Error describes the fault, what was found and where.
+// Error describes the problem, the value found and its offset.
 func (e *FormatError) Error() string { return e.Text().EN }
 
 // Text is the error in both languages.
@@ -104,7 +104,7 @@ type UnsupportedError struct {
 	Value any           // the value found
 }
 
-// Error describes what is not supported, what was found and where.
+// Error describes the unsupported feature, the value found and its offset.
 func (e *UnsupportedError) Error() string { return e.Text().EN }
 
 // Text is the error in both languages.
