@@ -126,8 +126,8 @@ type Row struct {
 	Err lang.Failure `json:"error,omitempty"`
 }
 
-// end records the result of the conversion.
-func (r *Row) end(err error) {
+// setResult records the result of the conversion.
+func (r *Row) setResult(err error) {
 	if r.Err = lang.Failed(err); err != nil {
 		r.Path = ""
 	}
@@ -231,7 +231,7 @@ func InputsOf(in *dumpdir.Run) Inputs { return Inputs{in.Paths, in.NotChosen, in
 
 // Outcome returns the outcome of a conversion to the folder out.
 func (s *Summary) Outcome(in Inputs, out string) batch.Outcome {
-	o, dumps := s.ended(in), s.Files+s.Failed
+	o, dumps := s.baseOutcome(in), s.Files+s.Failed
 	if s.Written > 0 || s.Skipped > 0 {
 		text := lang.Sayf("%s written to %s from %s", "已将 %[3]s 转换为 %[1]s，写入 %[2]s",
 			lang.CountText(s.Written, "file", "个文件"), out, lang.CountText(dumps, "dump", "个 dump"))
@@ -246,7 +246,7 @@ func (s *Summary) Outcome(in Inputs, out string) batch.Outcome {
 	return o
 }
 
-func (s *Summary) ended(in Inputs) batch.Outcome {
+func (s *Summary) baseOutcome(in Inputs) batch.Outcome {
 	switch dumps := s.Files + s.Failed; {
 	case s.Failed == 1 && dumps == 1:
 		return batch.Outcomef(batch.Incomplete, "the dump was not converted completely", "dump 未能完整转换").AsShown()

@@ -246,15 +246,15 @@ func (c *child) call(ctx context.Context, job call) error {
 	stop := context.AfterFunc(ctx, func() { _ = c.cmd.Process.Kill() })
 	defer stop()
 	if _, err := c.in.Write(append(line, '\n')); err != nil {
-		return c.gone(ctx)
+		return c.deathError(ctx)
 	}
 	reply, err := c.out.ReadBytes('\n')
 	if err != nil {
-		return c.gone(ctx)
+		return c.deathError(ctx)
 	}
 	var a answer
 	if err := json.Unmarshal(reply, &a); err != nil {
-		return c.gone(ctx)
+		return c.deathError(ctx)
 	}
 	if a.Unusable != "" {
 		return &unusableError{job.Module, a.Unusable}
@@ -265,9 +265,9 @@ func (c *child) call(ctx context.Context, job call) error {
 	return nil
 }
 
-// gone returns the error of a process that does not answer any more. Its last output is complete
+// deathError returns the error of a process that does not answer any more. Its last output is complete
 // only after waiting for the process.
-func (c *child) gone(ctx context.Context) error {
+func (c *child) deathError(ctx context.Context) error {
 	c.stop()
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -163,7 +163,7 @@ func (x *Extraction) Outcome(done *hdf5.Extracted) batch.Outcome {
 	if done.Datasets > 0 {
 		all = append(all, batch.Infof("%s written to %s from %s", "已将 %[3]s 的 %[1]s写入 %[2]s", lang.CountText(done.Datasets, "dataset", "个数据集"), x.Out, x.In))
 	}
-	o := x.ended(done.Datasets, len(done.Left))
+	o := x.baseOutcome(done.Datasets, len(done.Left))
 	o.Messages = all
 	return o
 }
@@ -174,12 +174,12 @@ func (x *Extraction) CommandOutcome(commands, left []string) batch.Outcome {
 	for _, name := range left {
 		all = append(all, batch.Errorf("%s: no command can have the name %s: -t h5 copies it", "%s：命令无法使用名称 %s：请用 -t h5 复制", x.In, name))
 	}
-	o := x.ended(len(commands), len(left))
+	o := x.baseOutcome(len(commands), len(left))
 	o.Messages = all
 	return o
 }
 
-func (x *Extraction) ended(taken, left int) batch.Outcome {
+func (x *Extraction) baseOutcome(taken, left int) batch.Outcome {
 	switch {
 	case left > 0:
 		return batch.Outcomef(batch.Incomplete, "%s was not copied completely", "%s 未能完整复制", x.In)

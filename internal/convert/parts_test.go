@@ -98,7 +98,7 @@ func TestMergeOutside(t *testing.T) {
 			t.Fatal(err)
 		}
 		path := filepath.Join(out, shard.Spec{Of: 1}.Folder(), DocumentName)
-		d := Document{Schema: Schema, Files: []listed{{Renamed: []renamed{{anyText(dir), "short", "long"}}}}}
+		d := Document{Schema: Schema, Files: []listEntry{{Renamed: []renamedFile{{anyText(dir), "short", "long"}}}}}
 		data, err := json.Marshal(&d)
 		if err == nil {
 			err = os.MkdirAll(filepath.Dir(path), 0o777)

@@ -52,7 +52,7 @@ func Run(ctx context.Context, opt Options, in *dumpdir.Run, observe func(batch.E
 	all := jobs(in.Files)
 	var d *Document // document of a shard
 	if spec := opt.Origin.Shard; spec != nil {
-		all, d = share(all, *spec), newDocument(in, opt.Origin)
+		all, d = jobsOfShard(all, *spec), newDocument(in, opt.Origin)
 	}
 	var sum Summary
 	var records ledger
@@ -72,7 +72,7 @@ func Run(ctx context.Context, opt Options, in *dumpdir.Run, observe func(batch.E
 	case d != nil && err == nil && broken == nil:
 		d.Summary = sum
 		err = d.write(opt.Out)
-	case d == nil && !r.alone:
+	case d == nil && !r.isSingle:
 		err = errors.Join(err, records.writeFailed(opt.Out))
 	}
 	err = errors.Join(err, records.writeMappings())
@@ -85,7 +85,7 @@ func Run(ctx context.Context, opt Options, in *dumpdir.Run, observe func(batch.E
 func newRun(opt Options, in *dumpdir.Run) *run {
 	workers := opt.workers()
 	return &run{
-		opt: opt, alone: in.Single, members: membersOf(in), memory: sync.Pool{New: func() any { return new(memory) }},
+		opt: opt, isSingle: in.Single, members: membersOf(in), memory: sync.Pool{New: func() any { return new(memory) }},
 		slots: make(chan struct{}, workers), parts: make(chan struct{}, min(workers, memoryBudget/2/partMemory)),
 	}
 }
@@ -192,15 +192,15 @@ var (
 	errSide       = lang.Errorf("it lies beside dumps and holds no tensors")
 )
 
-// leftAlone returns the reason to skip a file without opening it, nil for none. A side file is
+// skipReason returns the reason to skip a file without opening it, nil for none. A side file is
 // recognised by its name only: it must be opened if it is the only file given.
-func (r *run) leftAlone(f *dumpdir.File) error {
+func (r *run) skipReason(f *dumpdir.File) error {
 	switch {
 	case f.Role == dumpdir.Product:
 		return errProduct
 	case f.Role == dumpdir.Table:
 		return errStatistics
-	case f.Role == dumpdir.Side && !r.alone:
+	case f.Role == dumpdir.Side && !r.isSingle:
 		return errSide
 	}
 	return nil

@@ -11,24 +11,24 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// held is a tensor that waits until all tensors of its file are known, since the header of a
+// pendingTensor is a tensor that waits until all tensors of its file are known, since the header of a
 // .safetensors file describes all of them.
-type held struct {
+type pendingTensor struct {
 	safetensors.Entry
 	src    elements
 	encode func(block []byte) []byte
 }
 
-// hold keeps a product for the file that finish writes.
-func (c *conversion) hold(row *Row, p product, src elements) error {
+// addPending adds a product for the file that finish writes.
+func (c *conversion) addPending(row *Row, p product, src elements) error {
 	key := row.Name
 	if c.f.IsUnnamed() {
 		key = fmt.Sprintf("%s.%d", row.Kind, row.Index)
 	}
-	if _, taken := c.held[key]; taken {
+	if _, taken := c.pending[key]; taken {
 		return lang.Errorf("another tensor of the file has the same name")
 	}
-	h := held{Entry: safetensors.Entry{Name: key, DType: src.dtype, Shape: p.shape}, src: src}
+	h := pendingTensor{Entry: safetensors.Entry{Name: key, DType: src.dtype, Shape: p.shape}, src: src}
 	// Types with a name in the format stay as they are, except stored booleans, which may be other
 	// than 0 and 1. Other types become host elements as in .npy.
 	if _, named := safetensors.TypeName(src.dtype); named && src.dtype != tensor.Bool {
@@ -43,17 +43,17 @@ func (c *conversion) hold(row *Row, p product, src elements) error {
 	if err := safetensors.Check(h.Entry); err != nil {
 		return err
 	}
-	if c.held == nil {
-		c.held = make(map[string]*held)
+	if c.pending == nil {
+		c.pending = make(map[string]*pendingTensor)
 	}
-	c.held[key] = &h
+	c.pending[key] = &h
 	return nil
 }
 
-// finish writes the held tensors to one file and sets the path in their rows. If that fails, the
+// finish writes the pending tensors to one file and sets the path in their rows. If that fails, the
 // rows are dropped.
 func (c *conversion) finish(r *Result) {
-	if len(c.held) == 0 {
+	if len(c.pending) == 0 {
 		return
 	}
 	c.folder = "" // was the folder of the last tensor
@@ -61,13 +61,13 @@ func (c *conversion) finish(r *Result) {
 	err := c.ctx.Err()
 	if err == nil {
 		var ready bool
-		if ready, err = c.claim(&whole, c.base+"."+string(Safetensors)); ready && err == nil {
-			err = c.writeHeld(whole.Path)
+		if ready, err = c.claimOutput(&whole, c.base+"."+string(Safetensors)); ready && err == nil {
+			err = c.writePending(whole.Path)
 		}
 	}
 	rows := []Row{}
 	for _, row := range r.Rows {
-		if row.Err == nil && row.Path == "" { // a held tensor
+		if row.Err == nil && row.Path == "" { // a pending tensor
 			if err != nil {
 				continue
 			}
@@ -79,10 +79,10 @@ func (c *conversion) finish(r *Result) {
 	r.Rows, r.Err = rows, lang.Failed(errors.Join(r.Err, err))
 }
 
-// writeHeld writes the file of the held tensors.
-func (c *conversion) writeHeld(path string) error {
-	entries := make([]safetensors.Entry, 0, len(c.held))
-	for _, h := range c.held {
+// writePending writes the file of the pending tensors.
+func (c *conversion) writePending(path string) error {
+	entries := make([]safetensors.Entry, 0, len(c.pending))
+	for _, h := range c.pending {
 		entries = append(entries, h.Entry)
 	}
 	safetensors.Sort(entries)
@@ -101,7 +101,7 @@ func (c *conversion) writeHeld(path string) error {
 	}
 	at := int64(len(header))
 	for _, e := range entries {
-		h := c.held[e.Name]
+		h := c.pending[e.Name]
 		unit := int64(e.DType.UnitSize())
 		err := c.fill(f, h.src, encoding{lead: at / unit, encode: h.encode})
 		if err == nil {
@@ -116,15 +116,15 @@ func (c *conversion) writeHeld(path string) error {
 	return f.Commit()
 }
 
-// later is a source that is opened on the first read, so that several sources can share memory one
+// lazySource is a source that is opened on the first read, so that several sources can share memory one
 // after the other.
-type later struct {
+type lazySource struct {
 	open func() (layout.Source, error)
 	src  layout.Source
 }
 
 // ReadElements implements layout.Source.
-func (l *later) ReadElements(dst []byte, first int64) error {
+func (l *lazySource) ReadElements(dst []byte, first int64) error {
 	if l.src == nil {
 		var err error
 		if l.src, err = l.open(); err != nil {

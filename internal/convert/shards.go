@@ -30,8 +30,8 @@ type Document struct {
 	// Summary counts the results of the shard.
 	Summary Summary `json:"summary"`
 	// Files are the files with an entry in a list.
-	Files []listed  `json:"files"`
-	Paths []anyText `json:"paths"` // given paths
+	Files []listEntry `json:"files"`
+	Paths []anyText   `json:"paths"` // given paths
 	// NotChosen counts the files that were not chosen.
 	NotChosen int `json:"not_chosen"`
 	// Single: only one file was given; its failures are not listed.
@@ -41,16 +41,16 @@ type Document struct {
 	shard.Origin
 }
 
-// listed is the part of the lists about one file.
-type listed struct {
+// listEntry is the part of the lists about one file.
+type listEntry struct {
 	Place  int     `json:"place"`            // number among the files of all shards
 	Failed anyText `json:"failed,omitempty"` // line in the list of failures
 	// Renamed are the outputs with shortened names.
-	Renamed []renamed `json:"renamed,omitempty"`
+	Renamed []renamedFile `json:"renamed,omitempty"`
 }
 
-// renamed is a shortened name with its folder, relative to the output folder.
-type renamed struct {
+// renamedFile is a shortened name with its folder, relative to the output folder.
+type renamedFile struct {
 	// Dir is the folder, Stored the shortened name, Original the full name.
 	Dir      anyText `json:"dir"`
 	Stored   anyText `json:"stored"`
@@ -59,7 +59,7 @@ type renamed struct {
 
 // newDocument returns the document of a shard before any file.
 func newDocument(in *dumpdir.Run, origin shard.Origin) *Document {
-	d := &Document{Schema: Schema, Files: []listed{}, Paths: []anyText{}, NotChosen: in.NotChosen, Single: in.Single, Origin: origin}
+	d := &Document{Schema: Schema, Files: []listEntry{}, Paths: []anyText{}, NotChosen: in.NotChosen, Single: in.Single, Origin: origin}
 	for _, path := range in.Paths {
 		d.Paths = append(d.Paths, anyText(path))
 	}
@@ -75,7 +75,7 @@ func newDocument(in *dumpdir.Run, origin shard.Origin) *Document {
 func (d *Document) add(r *Result, out string) {
 	var l ledger
 	l.add(r)
-	row := listed{Place: r.Job.place}
+	row := listEntry{Place: r.Job.place}
 	for _, line := range l.failed {
 		row.Failed = anyText(line)
 	}
@@ -85,7 +85,7 @@ func (d *Document) add(r *Result, out string) {
 			rel = dir // below out in any case
 		}
 		for _, n := range names {
-			row.Renamed = append(row.Renamed, renamed{anyText(filepath.ToSlash(rel)), anyText(n.Stored), anyText(n.Original)})
+			row.Renamed = append(row.Renamed, renamedFile{anyText(filepath.ToSlash(rel)), anyText(n.Stored), anyText(n.Original)})
 		}
 	}
 	if row.Failed != "" || row.Renamed != nil {
@@ -108,9 +108,9 @@ func (d *Document) write(out string) error {
 	return cmp.Or(safefile.MkdirAll(store.Dir(path)), safefile.WriteFile(path, append(text, '\n')))
 }
 
-// share returns the files of a shard. Files are divided by size; files whose outputs may have the
+// jobsOfShard returns the files of a shard. Files are divided by size; files whose outputs may have the
 // same names stay in one shard.
-func share(all []Job, spec shard.Spec) []Job {
+func jobsOfShard(all []Job, spec shard.Spec) []Job {
 	return shard.Share(spec, all, func(j Job) string { return j.Folder.Dir + "\x00" + stem(j.Name) }, func(j Job) int64 { return 1 + j.Size })
 }
 
@@ -142,7 +142,7 @@ func Merge(docs []shard.Document, out string, remove bool) (Summary, Inputs, err
 		d.Summary.merge(&all.Summary)
 		all = d
 	}
-	slices.SortStableFunc(all.Files, func(a, b listed) int { return cmp.Compare(a.Place, b.Place) })
+	slices.SortStableFunc(all.Files, func(a, b listEntry) int { return cmp.Compare(a.Place, b.Place) })
 	var records ledger
 	for _, f := range all.Files {
 		if f.Failed != "" {

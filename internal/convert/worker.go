@@ -20,11 +20,11 @@ import (
 
 // run is the shared state of one run.
 type run struct {
-	opt    Options
-	alone  bool      // a single file was given
-	memory sync.Pool // of *memory
-	// claimed maps output files of this run to their inputs, so that no output replaces another.
-	claimed sync.Map
+	opt      Options
+	isSingle bool      // a single file was given
+	memory   sync.Pool // of *memory
+	// outputOwners maps output files of this run to their inputs, so that no output replaces another.
+	outputOwners sync.Map
 	// slots has an element for each goroutine that works on a file or a part, parts for each
 	// goroutine that works on a part, which needs more memory.
 	slots, parts chan struct{}
@@ -45,8 +45,8 @@ type conversion struct {
 	f        *tensorfile.File
 	base     string // beginning of output names
 	// folder is the subfolder for outputs, below the folder of the file in the run.
-	folder string
-	held   map[string]*held // tensors of a .safetensors file, by their names in it
+	folder  string
+	pending map[string]*pendingTensor // tensors of a .safetensors file, by their names in it
 }
 
 // namer returns the name of the output file of a product.
@@ -72,13 +72,13 @@ func (r *run) convert(ctx context.Context, job Job, p *fileProgress) Result {
 	c := &conversion{run: r, mem: mem, ctx: ctx, job: job, progress: p, f: f, base: job.Base}
 	switch {
 	case !f.IsUnnamed():
-		c.named(&res)
+		c.convertNamed(&res)
 	case f.Op == nil:
-		c.array(&res)
+		c.convertArray(&res)
 	case f.IsRecord(job.Name):
-		c.overflow(&res)
+		c.convertRecords(&res)
 	default:
-		c.dump(&res)
+		c.convertDump(&res)
 	}
 	c.finish(&res)
 	return res
@@ -89,23 +89,23 @@ func (r *run) open(file *dumpdir.File) (f *tensorfile.File, why, err error) {
 	if file.Err != nil {
 		return nil, nil, file.Err
 	}
-	if why := r.leftAlone(file); why != nil {
+	if why := r.skipReason(file); why != nil {
 		return nil, why, nil
 	}
 	name := filename.Parse(file.Name)
 	all := r.opt.Input == nil && r.opt.Output == nil && name.IsDump()
 	f, err = tensorfile.Open(file.Path(), tensorfile.Options{Name: file.Name, Version: r.opt.Version, Whole: all && file.Only.IsZero(), Only: file.Only})
 	if err != nil {
-		if errors.Is(err, dumpfmt.ErrNotDump) && !name.IsDump() && !r.alone {
+		if errors.Is(err, dumpfmt.ErrNotDump) && !name.IsDump() && !r.isSingle {
 			return nil, err, nil
 		}
 		return nil, nil, err
 	}
 	switch {
 	case f.Named:
-		why, err = r.leftNamed()
+		why, err = r.namedSkipReason()
 	case f.Op == nil:
-		why, err = r.leftArray(f)
+		why, err = r.arraySkipReason(f)
 	}
 	return f, why, err
 }
@@ -130,32 +130,32 @@ func (r *run) checkTwins(job *Job, of *tensorfile.File) error {
 // errArray is the reason to skip an array.
 var errArray = lang.Errorf("an array needs no conversion; -f converts one with a layout in its name")
 
-// leftArray returns the reason to skip a file of one tensor without an operator, or the error of
+// arraySkipReason returns the reason to skip a file of one tensor without an operator, or the error of
 // converting it. -f converts only arrays with a device layout in their names.
-func (r *run) leftArray(f *tensorfile.File) (why, err error) {
+func (r *run) arraySkipReason(f *tensorfile.File) (why, err error) {
 	t := &f.Tensors[0]
 	if f.IsArray {
 		switch {
 		case r.opt.Target != nil && t.Format != tensor.ND: // a layout in the name
-		case !r.alone && (r.opt.Target != nil || r.opt.Type == Npy || r.opt.Type == MSNpy):
+		case !r.isSingle && (r.opt.Target != nil || r.opt.Type == Npy || r.opt.Type == MSNpy):
 			return errArray, nil
 		case r.opt.Target != nil:
 			return nil, lang.Errorf("an .npy array without a layout in its name has none to convert: -f is for dumps")
 		}
 	}
-	if errors.Is(t.Err, tensorfile.ErrNoData) && !r.alone {
+	if errors.Is(t.Err, tensorfile.ErrNoData) && !r.isSingle {
 		return t.Err, nil
 	}
 	return nil, nil
 }
 
-// array converts a file of one tensor without an operator: a host array, or raw elements.
-func (c *conversion) array(r *Result) {
+// convertArray converts a file of one tensor without an operator: a host array, or raw elements.
+func (c *conversion) convertArray(r *Result) {
 	t := &c.f.Tensors[0]
 	if c.selected(t) {
-		r.Rows = append(r.Rows, c.tensor(t, c.arrayNamer()))
+		r.Rows = append(r.Rows, c.convertTensor(t, c.arrayNamer()))
 	}
-	r.Err = lang.Failed(c.missing())
+	r.Err = lang.Failed(c.checkSelected())
 }
 
 // arrayNamer returns the namer for a file of one tensor.
@@ -181,13 +181,13 @@ func (c *conversion) arrayNamer() namer {
 	return func(p product) string { return arrayName(to, base, p) }
 }
 
-// overflow decodes the records of an OpDebug file; -f and -t do not apply.
-func (c *conversion) overflow(r *Result) {
+// convertRecords decodes the records of an OpDebug file; -f and -t do not apply.
+func (c *conversion) convertRecords(r *Result) {
 	for i := range c.f.Tensors {
 		t := &c.f.Tensors[i]
 		if t.Kind == tensor.Output {
 			row := Row{Kind: string(t.Kind), Index: t.Index}
-			row.end(c.record(&row, t))
+			row.setResult(c.record(&row, t))
 			r.Rows = append(r.Rows, row)
 		}
 	}
@@ -202,17 +202,17 @@ func (c *conversion) record(row *Row, t *tensorfile.Tensor) error {
 		return err
 	}
 	row.Warnings = append(row.Warnings, record.Warnings...)
-	ready, err := c.claim(row, fmt.Sprintf("%s.%s.%d.json", c.base, t.Kind, t.Index))
+	ready, err := c.claimOutput(row, fmt.Sprintf("%s.%s.%d.json", c.base, t.Kind, t.Index))
 	if err != nil || !ready {
 		return err
 	}
 	return safefile.WriteFile(row.Path, record.AppendJSON(nil))
 }
 
-// dump converts the tensors of a dump file and, without a target format, its buffers and log
+// convertDump converts the tensors of a dump file and, without a target format, its buffers and log
 // spaces.
-func (c *conversion) dump(r *Result) {
-	if err := c.slice(); err != nil {
+func (c *conversion) convertDump(r *Result) {
+	if err := c.applySlices(); err != nil {
 		if c.run.opt.Target == nil {
 			r.Err = lang.Failed(err)
 			return
@@ -228,9 +228,9 @@ func (c *conversion) dump(r *Result) {
 			return
 		}
 		name := func(p product) string { return outputName(c.run.opt.Type, c.base, c.f.Op.Name, p) }
-		r.Rows = append(r.Rows, c.tensor(t, name))
+		r.Rows = append(r.Rows, c.convertTensor(t, name))
 	}
-	if err := c.missing(); err != nil {
+	if err := c.checkSelected(); err != nil {
 		r.Err = lang.Failed(err)
 		return
 	}
@@ -243,10 +243,10 @@ func (c *conversion) dump(r *Result) {
 	}
 }
 
-// tensor converts a tensor with the options of the run.
-func (c *conversion) tensor(t *tensorfile.Tensor, name namer) Row {
+// convertTensor converts a tensor with the options of the run.
+func (c *conversion) convertTensor(t *tensorfile.Tensor, name namer) Row {
 	row := Row{Kind: string(t.Kind), Index: t.Index, Name: t.Name}
-	row.end(guard.Do(func() error {
+	row.setResult(guard.Do(func() error {
 		if c.run.opt.Target == nil {
 			return c.plain(&row, t, name)
 		}
@@ -255,10 +255,10 @@ func (c *conversion) tensor(t *tensorfile.Tensor, name namer) Row {
 	return row
 }
 
-// slice replaces the shapes of the tensors of an operator that was sliced by thread (FFTS+) by the
+// applySlices replaces the shapes of the tensors of an operator that was sliced by thread (FFTS+) by the
 // shapes of this thread's slice. For a layout conversion the stored shape stays if the bytes hold
 // the whole tensor.
-func (c *conversion) slice() error {
+func (c *conversion) applySlices() error {
 	name := filename.Parse(c.job.Name)
 	if !name.IsDump() {
 		return nil
@@ -292,8 +292,8 @@ func (c *conversion) selected(t *tensorfile.Tensor) bool {
 	return c.run.opt.Output != nil && *c.run.opt.Output == t.Index
 }
 
-// missing returns an error for a selected tensor that the file does not have.
-func (c *conversion) missing() error {
+// checkSelected returns an error for a selected tensor that the file does not have.
+func (c *conversion) checkSelected() error {
 	for kind, i := range map[tensor.Kind]*int{tensor.Input: c.run.opt.Input, tensor.Output: c.run.opt.Output} {
 		n, found := 0, false
 		for _, t := range c.f.Tensors {
@@ -309,16 +309,16 @@ func (c *conversion) missing() error {
 	return nil
 }
 
-// claim sets the output path of a row and makes the folder. ready is false if an existing file is
+// claimOutput sets the output path of a row and makes the folder. ready is false if an existing file is
 // kept.
-func (c *conversion) claim(row *Row, name string) (ready bool, err error) {
+func (c *conversion) claimOutput(row *Row, name string) (ready bool, err error) {
 	if len(name) >= filename.MaxBytes {
 		row.Original = name
 		name = filename.Short(name)
 	}
 	dir := store.Join(c.run.opt.Out, filepath.FromSlash(c.job.Folder.Dir), c.folder)
 	row.Path = store.Join(dir, name)
-	if first, taken := c.run.claimed.LoadOrStore(row.Path, c.job.Path()); taken {
+	if first, taken := c.run.outputOwners.LoadOrStore(row.Path, c.job.Path()); taken {
 		return false, lang.Errorf("%s has just been written from %s", row.Path, first)
 	}
 	if c.run.opt.SkipExisting && exists(row.Path) {
@@ -364,12 +364,12 @@ func (c *conversion) blobs(blobs []dumpfmt.Blob, kind func(int32) string) []Row 
 		row := Row{Kind: kind(b.Type), Index: i}
 		ready, err := false, b.Err
 		if err == nil {
-			ready, err = c.claim(&row, fmt.Sprintf("%s.%s.%d.bin", c.base, row.Kind, i))
+			ready, err = c.claimOutput(&row, fmt.Sprintf("%s.%s.%d.bin", c.base, row.Kind, i))
 		}
 		if ready && err == nil {
 			err = c.write(row.Path, Bin, storedBytes(b.Data, b.Size), nil)
 		}
-		row.end(err)
+		row.setResult(err)
 		rows = append(rows, row)
 	}
 	return rows
@@ -378,21 +378,21 @@ func (c *conversion) blobs(blobs []dumpfmt.Blob, kind func(int32) string) []Row 
 // errHostOrder is the reason to skip a file that names its tensors: they have no device layout.
 var errHostOrder = lang.Errorf("its tensors are in host order: -f is for dumps")
 
-// leftNamed returns the reason to skip a file that names its tensors, or the error of converting
+// namedSkipReason returns the reason to skip a file that names its tensors, or the error of converting
 // it.
-func (r *run) leftNamed() (why, err error) {
+func (r *run) namedSkipReason() (why, err error) {
 	switch {
 	case r.opt.Target == nil:
 		return nil, nil
-	case r.alone:
+	case r.isSingle:
 		return nil, errHostOrder
 	}
 	return errHostOrder, nil
 }
 
-// named converts the tensors of a file that names them to files with their names, in a folder with
+// convertNamed converts the tensors of a file that names them to files with their names, in a folder with
 // the name of the file. Every component of a name but the last is a folder.
-func (c *conversion) named(r *Result) {
+func (c *conversion) convertNamed(r *Result) {
 	if r.Empty = len(c.f.Tensors) == 0; r.Empty {
 		return
 	}
@@ -410,22 +410,22 @@ func (c *conversion) named(r *Result) {
 		if c.ctx.Err() != nil {
 			return
 		}
-		r.Rows = append(r.Rows, c.member(t))
+		r.Rows = append(r.Rows, c.convertMember(t))
 	}
 	if len(r.Rows) == 0 {
-		r.Err = lang.Failed(c.missing())
+		r.Err = lang.Failed(c.checkSelected())
 	}
 }
 
-// member converts one tensor of a file that names its tensors.
-func (c *conversion) member(t *tensorfile.Tensor) Row {
+// convertMember converts one tensor of a file that names its tensors.
+func (c *conversion) convertMember(t *tensorfile.Tensor) Row {
 	last := len(t.Path) - 1
 	c.folder = component(c.base)
 	for _, name := range t.Path[:last] {
 		c.folder = store.Join(c.folder, component(filename.Safe(name)))
 	}
 	base := filename.Safe(t.Path[last])
-	return c.tensor(t, func(p product) string { return arrayName(c.run.opt.Type, base, p) })
+	return c.convertTensor(t, func(p product) string { return arrayName(c.run.opt.Type, base, p) })
 }
 
 // component shortens a safe name if it is too long for a folder.

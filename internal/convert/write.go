@@ -26,9 +26,9 @@ type elements struct {
 	layout.Source
 	dtype tensor.DType
 	n     int64
-	// another opens an independent reader of the same elements for another goroutine, nil if there
+	// openAnother opens an independent reader of the same elements for another goroutine, nil if there
 	// can be only one reader.
-	another func(*layout.Buffers) (layout.Source, error)
+	openAnother func(*layout.Buffers) (layout.Source, error)
 	// verify compares the checksum at the end, nil if reading all elements does.
 	verify func() error
 }
@@ -45,7 +45,7 @@ func (e *elements) check() error {
 func storedElements(t *tensorfile.Tensor, n int64) elements {
 	src := elements{Source: t.Elements(), dtype: t.DType, n: n}
 	if isRandom(t) {
-		src.another = func(*layout.Buffers) (layout.Source, error) { return t.Elements(), nil }
+		src.openAnother = func(*layout.Buffers) (layout.Source, error) { return t.Elements(), nil }
 	}
 	return src
 }
@@ -83,7 +83,7 @@ func (m *memory) encoding(to Type, dtype tensor.DType, shape tensor.Shape) (enco
 		if dec.Identity() {
 			return block
 		}
-		host := grown(&m.out, int64(len(block)/dec.UnitSize()*dec.Host().Size()))
+		host := resized(&m.out, int64(len(block)/dec.UnitSize()*dec.Host().Size()))
 		dec.Decode(host, block)
 		return host
 	}
@@ -108,7 +108,7 @@ func (m *memory) packer(dtype tensor.DType) func([]byte) []byte {
 	}
 	return func(codes []byte) []byte {
 		size, _ := dtype.Bytes(int64(len(codes)))
-		packed := grown(&m.out, size)
+		packed := resized(&m.out, size)
 		clear(packed)
 		tensor.Pack(packed, codes, dtype, 0)
 		return packed
@@ -194,7 +194,7 @@ func (c *conversion) each(mem *memory, src elements, enc encoding, first, end in
 			return err
 		}
 		next := min((first+enc.lead)/whole*whole+whole-enc.lead, end)
-		block := grown(&mem.in, (next-first)*unit)
+		block := resized(&mem.in, (next-first)*unit)
 		if err := src.ReadElements(block, first); err != nil {
 			return err
 		}
@@ -218,8 +218,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// grown returns a slice of n bytes, reusing the memory of b if it suffices.
-func grown(b *[]byte, n int64) []byte {
+// resized returns a slice of n bytes, reusing the memory of b if it suffices.
+func resized(b *[]byte, n int64) []byte {
 	*b = slices.Grow((*b)[:0], int(n))
 	return (*b)[:n]
 }
@@ -257,10 +257,10 @@ func (c *conversion) savePlanned(row *Row, t *tensorfile.Tensor, p product, plan
 	}
 	src := elements{Source: r, dtype: t.DType, n: p.shape.Elements(), verify: t.Verify}
 	if c.run.opt.Type == Safetensors {
-		src.Source = &later{open: func() (layout.Source, error) { return open(&c.mem.layout) }}
+		src.Source = &lazySource{open: func() (layout.Source, error) { return open(&c.mem.layout) }}
 	}
 	if isRandom(t) {
-		src.another = open
+		src.openAnother = open
 	}
 	return c.save(row, p, src, name)
 }
@@ -268,9 +268,9 @@ func (c *conversion) savePlanned(row *Row, t *tensorfile.Tensor, p product, plan
 // save writes a product to its file, unless an existing file is kept.
 func (c *conversion) save(row *Row, p product, src elements, name namer) error {
 	if c.run.opt.Type == Safetensors {
-		return c.hold(row, p, src)
+		return c.addPending(row, p, src)
 	}
-	ready, err := c.claim(row, name(p))
+	ready, err := c.claimOutput(row, name(p))
 	if err != nil || !ready {
 		return err
 	}
@@ -307,7 +307,7 @@ func (c *conversion) reformat(row *Row, t *tensorfile.Tensor, name namer) error 
 	opt := &c.run.opt
 	if opt.Custom.Has(t.Format, *opt.Target) {
 		var unusable *unusableError
-		err := c.custom(row, t, shape, name)
+		err := c.convertCustom(row, t, shape, name)
 		if !errors.As(err, &unusable) {
 			return err
 		}
@@ -339,8 +339,8 @@ func (c *conversion) stored(t *tensorfile.Tensor) (tensor.Shape, error) {
 	return shape, err
 }
 
-// custom converts a tensor with the user's own converter.
-func (c *conversion) custom(row *Row, t *tensorfile.Tensor, shape tensor.Shape, name namer) error {
+// convertCustom converts a tensor with the user's own converter.
+func (c *conversion) convertCustom(row *Row, t *tensorfile.Tensor, shape tensor.Shape, name namer) error {
 	dir, err := os.MkdirTemp("", "dumptool-*")
 	if err != nil {
 		return err
@@ -414,7 +414,7 @@ func isRandom(t *tensorfile.Tensor) bool {
 // isParted reports whether a tensor is large enough for several workers and its file allows writes
 // at any offset.
 func (c *conversion) isParted(f *safefile.File, src elements, enc encoding) bool {
-	return src.n >= fewParts*partElements && src.another != nil && enc.unit > 0 && cap(c.run.slots) > 1 && f.WritesAt()
+	return src.n >= fewParts*partElements && src.openAnother != nil && enc.unit > 0 && cap(c.run.slots) > 1 && f.WritesAt()
 }
 
 // fillParts is fill with all free workers: each writes parts of the tensor at their offsets. The
@@ -475,7 +475,7 @@ type part struct {
 func (p *part) open() (err error) {
 	p.mem = p.conversion.run.memory.Get().(*memory)
 	if p.enc, err = p.encoder(p.mem); err == nil {
-		p.src.Source, err = p.src.another(&p.mem.layout)
+		p.src.Source, err = p.src.openAnother(&p.mem.layout)
 	}
 	return err
 }

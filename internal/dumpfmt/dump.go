@@ -143,17 +143,17 @@ type Options struct {
 
 // reader reads a file as one container. sure: the file has this container even if err is not nil.
 type reader struct {
-	as   Container
-	read func(s *scanner) (d *Dump, sure bool, err error)
+	container Container
+	read      func(s *scanner) (d *Dump, sure bool, err error)
 }
 
 // readers has the reader of each container, TLV first because of its magic number.
 var readers = []reader{{TLV, readTLV}, {BinaryV2, readV2}, {ProtobufV1, readV1}}
 
-// reads reports whether to try the reader for a forced protobuf container, 0 for any, on a file
+// mayRead reports whether to try the reader for a forced protobuf container, 0 for any, on a file
 // with or without the magic number.
-func (r *reader) reads(version int, magic bool) bool {
-	return r.as == TLV && magic || r.as == BinaryV2 && version != 1 || r.as == ProtobufV1 && version != 2
+func (r *reader) mayRead(version int, magic bool) bool {
+	return r.container == TLV && magic || r.container == BinaryV2 && version != 1 || r.container == ProtobufV1 && version != 2
 }
 
 // Read reads the dump file of the given size. The tensors of the Dump read from r on demand.
@@ -176,19 +176,19 @@ func Read(r io.ReaderAt, size int64, opt Options) (*Dump, error) {
 	var failed []attempt
 	var first error // of the container that the file certainly has
 	for _, c := range readers {
-		if !c.reads(opt.Version, magic) {
+		if !c.mayRead(opt.Version, magic) {
 			continue
 		}
 		d, sure, err := c.read(s)
 		if err == nil {
-			d.Container, d.FileSize = c.as, size
+			d.Container, d.FileSize = c.container, size
 			return d, nil
 		}
 		v, ok := errors.AsType[verdict](err)
 		if !ok {
 			return nil, err
 		}
-		failed = append(failed, attempt{c.as, v})
+		failed = append(failed, attempt{c.container, v})
 		if sure && first == nil {
 			first = err
 		}
@@ -249,8 +249,8 @@ type verdict interface {
 
 // attempt is the error of reading a file as one container.
 type attempt struct {
-	as  Container
-	err verdict
+	container Container
+	err       verdict
 }
 
 // notDumpError has an error for each container tried.
@@ -264,7 +264,7 @@ func (e *notDumpError) Error() string { return e.Text().EN }
 func (e *notDumpError) Text() lang.Text {
 	var all []lang.Sentence
 	for _, a := range e.attempts {
-		all = append(all, lang.Say("as %s: %s", a.as, a.err.sentence()))
+		all = append(all, lang.Say("as %s: %s", a.container, a.err.sentence()))
 	}
 	return lang.Say("dumpfmt: %w: %s", ErrNotDump, lang.Join(all, lang.Text{EN: "; ", ZH: "；"})).Text()
 }

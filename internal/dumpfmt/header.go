@@ -67,7 +67,7 @@ func (p *part) tensor(r io.ReaderAt) tensor.Tensor {
 	if d.OriginalOp != nil {
 		t.OriginalFormat = &d.OriginalOp.Format
 	}
-	d.Inline = p.inline
+	d.Inline = p.isInline
 	var stored, host error
 	t.Shape, stored = newShape(p.dims, p, "%s shape")
 	t.OriginalShape, host = newShape(p.original, p, "%s original shape")
@@ -82,7 +82,7 @@ func newShape(dims []uint64, p *part, what string) (tensor.Shape, error) {
 	shape := make(tensor.Shape, len(dims))
 	for i, d := range dims {
 		if d > math.MaxInt64 {
-			return nil, broken(p.at, lang.Say("%s dimension %d", lang.Say(what, p.name()), i), lang.Plain(fmt.Sprint(d)), lang.Say("exceeds 63 bits"))
+			return nil, broken(p.descriptorAt, lang.Say("%s dimension %d", lang.Say(what, p.name()), i), lang.Plain(fmt.Sprint(d)), lang.Say("exceeds 63 bits"))
 		}
 		shape[i] = int64(d)
 	}
@@ -101,7 +101,7 @@ func readV1(s *scanner) (d *Dump, sure bool, err error) {
 		return nil, false, err
 	}
 	s.seek(0)
-	if d, err = walk(s, s.size, walkOptions{strict: true, cut: sure}); err != nil {
+	if d, err = walk(s, s.size, walkOptions{isStrict: true, mayBeCut: sure}); err != nil {
 		return nil, sure, err
 	}
 	if !holdsData(s.parts, sure) {
@@ -119,7 +119,7 @@ func readV1(s *scanner) (d *Dump, sure bool, err error) {
 func holdsData(parts []*part, versioned bool) bool {
 	claimed := false
 	for _, p := range parts {
-		if p.inline && p.n > 0 {
+		if p.isInline && p.n > 0 {
 			return true
 		}
 		claimed = claimed || p.size > 0
@@ -175,9 +175,9 @@ func readV2(s *scanner) (d *Dump, sure bool, err error) {
 // descriptor are used if the descriptor has size 0, or if that makes the file complete. Otherwise
 // the file is truncated, and each part beyond its end has an error.
 func locate(parts []*part, off, end int64) (warnings []lang.Sentence) {
-	inline := func(p *part) bool { return p.inline && p.size == 0 }
-	anyInline := func(p *part) bool { return p.inline }
-	if !fit(parts, off, end, inline) && fit(parts, off, end, anyInline) {
+	inline := func(p *part) bool { return p.isInline && p.size == 0 }
+	anyInline := func(p *part) bool { return p.isInline }
+	if !fitsInFile(parts, off, end, inline) && fitsInFile(parts, off, end, anyInline) {
 		inline = anyInline
 	}
 	for _, p := range parts {
@@ -193,8 +193,8 @@ func locate(parts []*part, off, end int64) (warnings []lang.Sentence) {
 	return warnings
 }
 
-// fit reports whether the parts that are not inline have room from off to end.
-func fit(parts []*part, off, end int64, inline func(*part) bool) bool {
+// fitsInFile reports whether the parts that are not inline have room from off to end.
+func fitsInFile(parts []*part, off, end int64, inline func(*part) bool) bool {
 	for _, p := range parts {
 		if inline(p) {
 			continue
@@ -220,10 +220,10 @@ type part struct {
 
 // span is the position in the file of a descriptor and of its bytes.
 type span struct {
-	at     int64 // offset of the descriptor
-	off, n int64 // offset and number of bytes
-	inline bool  // the descriptor contains bytes, maybe none
-	err    error // the file is truncated inside the descriptor
+	descriptorAt int64 // offset of the descriptor
+	off, n       int64 // offset and number of bytes
+	isInline     bool  // the descriptor contains bytes, maybe none
+	err          error // the file is truncated inside the descriptor
 }
 
 // kinds are the kinds of parts, in the order of their bytes.
@@ -277,7 +277,7 @@ func (p *part) useInline() (warnings []lang.Sentence) {
 // the file ends before, that is an error of this part alone.
 func (p *part) place(off, end int64) (next int64) {
 	rest := max(0, end-off)
-	p.off, p.n, p.inline = min(off, end), int64(min(p.size, uint64(rest))), false
+	p.off, p.n, p.isInline = min(off, end), int64(min(p.size, uint64(rest))), false
 	if p.size > uint64(rest) {
 		p.err = broken(off, lang.Say("%s data length", p.name()), lang.Plain(count(p.size)), exceeds(rest))
 	}

@@ -205,7 +205,7 @@ func (h *tlvHead) list(kind string, end int64) error {
 			return err
 		}
 		t := h.add(kind)
-		t.at = h.off
+		t.descriptorAt = h.off
 		if err := h.tensor(t, end); err != nil {
 			if fe, ok := errors.AsType[*FormatError](err); ok {
 				fe.What = lang.Say("%s %s", t.name(), fe.What)

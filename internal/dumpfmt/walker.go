@@ -30,8 +30,8 @@ type walker struct {
 
 // walkOptions are the rules for truncated and foreign messages.
 type walkOptions struct {
-	strict bool // unknown fields are an error; otherwise they are skipped
-	cut    bool // a field of DumpData beyond the end of the file ends the walk without an error
+	isStrict bool // unknown fields are an error; otherwise they are skipped
+	mayBeCut bool // a field of DumpData beyond the end of the file ends the walk without an error
 }
 
 // walk parses the DumpData message between s.off and end. It skips tensor bytes and records their
@@ -60,7 +60,7 @@ func (w *walker) message(m message, end int64, top bool) error {
 		num, typ := protowire.DecodeTag(tag)
 		f := m.find(num)
 		switch {
-		case top && w.cut && w.cutOff(f, num, typ, end):
+		case top && w.mayBeCut && w.noteCutOff(f, num, typ, end):
 			return nil
 		case f == nil:
 			err = w.skipUnknown(at, num, typ, end)
@@ -89,9 +89,9 @@ func (w *walker) message(m message, end int64, top bool) error {
 	return nil
 }
 
-// cutOff reports whether a field of DumpData goes beyond the end. This becomes an error of its
+// noteCutOff reports whether a field of DumpData goes beyond the end, which becomes an error of its
 // tensor, or a warning if the field is not a tensor.
-func (w *walker) cutOff(f *field, num protowire.Number, typ protowire.Type, end int64) bool {
+func (w *walker) noteCutOff(f *field, num protowire.Number, typ protowire.Type, end int64) bool {
 	if f == nil || typ != protowire.BytesType {
 		return false
 	}
@@ -105,7 +105,7 @@ func (w *walker) cutOff(f *field, num protowire.Number, typ protowire.Type, end 
 	case f.kind == nested && num != attrField:
 		f.open(w)
 		broken.What = lang.Say("%s %d length", lang.Say(f.name), w.part.index)
-		w.part.span = span{at: at, off: end, err: broken}
+		w.part.span = span{descriptorAt: at, off: end, err: broken}
 	default:
 		w.dump.Warnings = append(w.dump.Warnings, lang.Say("the file is cut off: %s", broken.sentence()))
 	}
@@ -119,7 +119,7 @@ func (w *walker) descriptor(f *field, num protowire.Number, end int64) error {
 	}
 	at, index := w.off, len(w.dump.Attrs)
 	if f.open(w); num != attrField {
-		w.part.at, index = at, w.part.index
+		w.part.descriptorAt, index = at, w.part.index
 	}
 	if err := w.nested(f, end); err != nil {
 		if fe, ok := errors.AsType[*FormatError](err); ok {
@@ -179,14 +179,14 @@ func (w *walker) payload(f *field, end int64) error {
 	if err != nil {
 		return err
 	}
-	w.part.off, w.part.n, w.part.inline = w.off, n, true
+	w.part.off, w.part.n, w.part.isInline = w.off, n, true
 	w.off += n
 	return nil
 }
 
 // skipUnknown skips a field that the message does not have.
 func (w *walker) skipUnknown(at int64, num protowire.Number, typ protowire.Type, end int64) error {
-	if !num.IsValid() || w.strict {
+	if !num.IsValid() || w.isStrict {
 		return broken(at, lang.Say("field"), lang.Plain(fmt.Sprint(num)), lang.Say("is no field of a dump header"))
 	}
 	var n int64

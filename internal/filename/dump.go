@@ -223,12 +223,12 @@ func findTimestamp(numbers []string, head int) int {
 	return best
 }
 
-// special are the characters of operator names that become _ in file names.
-const special = `/.:\ `
+// specialCharacters are the characters of operator names that become _ in file names.
+const specialCharacters = `/.:\ `
 
 // Normalise returns an operator's name as in file names: _ replaces / . : \ and blanks.
 func Normalise(op string) string {
-	if !strings.ContainsAny(op, special) {
+	if !strings.ContainsAny(op, specialCharacters) {
 		return op
 	}
 	b := []byte(op)
@@ -239,7 +239,7 @@ func Normalise(op string) string {
 }
 
 func normalised(c byte) byte {
-	if strings.IndexByte(special, c) >= 0 {
+	if strings.IndexByte(specialCharacters, c) >= 0 {
 		return '_'
 	}
 	return c

@@ -413,8 +413,8 @@ const (
 	ProcessFolder              // proc1234, of a process without a rank
 )
 
-// numbered are the folders named by a word and a number, with an optional _ between.
-var numbered = [...]struct {
+// numberedFolders are the folders named by a word and a number, with an optional _ between.
+var numberedFolders = [...]struct {
 	kind   FolderKind
 	prefix string
 }{{RankFolder, "rank"}, {StepFolder, "step"}, {DeviceFolder, "device"}, {IterationFolder, "iteration"}, {ProcessFolder, "proc"}}
@@ -440,7 +440,7 @@ func ParseFolder(base string) Folder {
 	case len(base) <= maxDigits:
 		return Folder{NumberFolder, base, base}
 	}
-	for _, f := range numbered {
+	for _, f := range numberedFolders {
 		if rest, ok := strings.CutPrefix(base, f.prefix); ok && isDigits(strings.TrimPrefix(rest, "_")) {
 			return Folder{f.kind, base, strings.TrimPrefix(rest, "_")}
 		}

@@ -165,7 +165,7 @@ func (m *NameMap) call(n *yaml.Node) error {
 		case key.Value == "pt_api" && value.Kind == yaml.ScalarNode:
 			e.PyTorch = value.Value
 		case slices.Contains([]string{"ms_arg", "pt_arg", "ms_output", "pt_output"}, name) && value.Kind == yaml.SequenceNode:
-			list, err := numbers(value)
+			list, err := parsePositions(value)
 			if err != nil {
 				return err
 			}
@@ -181,15 +181,15 @@ func (m *NameMap) call(n *yaml.Node) error {
 		return lang.Errorf("%s: %q was mapped before", e.Place, e.MindSpore)
 	}
 	var err error
-	if e.Inputs, err = join(&e, "args", places["ms_arg"], places["pt_arg"]); err == nil {
-		e.Outputs, err = join(&e, "outputs", places["ms_output"], places["pt_output"])
+	if e.Inputs, err = joinPositions(&e, "args", places["ms_arg"], places["pt_arg"]); err == nil {
+		e.Outputs, err = joinPositions(&e, "outputs", places["ms_output"], places["pt_output"])
 	}
 	m.Calls = append(m.Calls, e)
 	return err
 }
 
-// numbers parses a list of distinct positions.
-func numbers(list *yaml.Node) (all []string, err error) {
+// parsePositions parses a list of distinct positions.
+func parsePositions(list *yaml.Node) (all []string, err error) {
 	for _, n := range list.Content {
 		if _, err := strconv.ParseUint(n.Value, 10, 16); err != nil || slices.Contains(all, n.Value) {
 			return nil, lang.Errorf("%s: found %q, want places of values, each once", placeOf(n), n.Value)
@@ -199,8 +199,8 @@ func numbers(list *yaml.Node) (all []string, err error) {
 	return all, nil
 }
 
-// join maps MindSpore's positions to PyTorch's.
-func join(e *CallEntry, of string, ms, pt []string) (map[string]string, error) {
+// joinPositions maps MindSpore's positions to PyTorch's.
+func joinPositions(e *CallEntry, of string, ms, pt []string) (map[string]string, error) {
 	if len(ms) != len(pt) {
 		return nil, lang.Errorf("%s: %d ms_%s and %d pt_%s, want equally many", e.Place, len(ms), of, len(pt), of)
 	}
@@ -214,8 +214,8 @@ func join(e *CallEntry, of string, ms, pt []string) (map[string]string, error) {
 	return places, nil
 }
 
-// foundCells marks entries of a cell mapping whose text occurs in the names of a side's modules.
-func (m *NameMap) foundCells(has map[int]bool, ops iter.Seq[[]string], text func(*MapEntry) string) {
+// markCells marks entries of a cell mapping whose text occurs in the names of a side's modules.
+func (m *NameMap) markCells(has map[int]bool, ops iter.Seq[[]string], text func(*MapEntry) string) {
 	left := make(map[int]string)
 	for i := range m.Cells {
 		k, ok := m.npu.Find(m.Cells[i].NPU)

@@ -50,7 +50,7 @@ func ParseNameMap(text string) (*NameMap, error) {
 
 func (m *NameMap) parse(s *scanner) error {
 	if !s.take('{') {
-		return s.expected("{")
+		return s.unexpected("{")
 	}
 	err := s.list('}', func() error {
 		ref, refPos, err := s.str()
@@ -58,7 +58,7 @@ func (m *NameMap) parse(s *scanner) error {
 			return err
 		}
 		if !s.take(':') {
-			return s.expected("a colon")
+			return s.unexpected("a colon")
 		}
 		npu, npuPos, err := s.str()
 		if err != nil {
@@ -69,7 +69,7 @@ func (m *NameMap) parse(s *scanner) error {
 	if err != nil {
 		return err
 	}
-	return s.end()
+	return s.checkEnd()
 }
 
 func (m *NameMap) add(ref, npu, refPlace, npuPlace string) error {
@@ -107,9 +107,9 @@ func (m *NameMap) find(index *filename.Index, names []string) (*MapEntry, bool) 
 // Missing returns a text for every name of the map that is missing on its side. The operators of a
 // side are given by their names, the best first.
 func (m *NameMap) Missing(ref, npu iter.Seq[[]string]) []string {
-	inRef, inNPU := found(&m.ref, ref), found(&m.npu, npu)
-	m.foundCells(inRef, ref, func(e *MapEntry) string { return e.Ref })
-	m.foundCells(inNPU, npu, func(e *MapEntry) string { return e.NPU })
+	inRef, inNPU := numbersOf(&m.ref, ref), numbersOf(&m.npu, npu)
+	m.markCells(inRef, ref, func(e *MapEntry) string { return e.Ref })
+	m.markCells(inNPU, npu, func(e *MapEntry) string { return e.NPU })
 	var missing []string
 	for i, e := range m.Entries {
 		if !inRef[i] {
@@ -122,8 +122,8 @@ func (m *NameMap) Missing(ref, npu iter.Seq[[]string]) []string {
 	return missing
 }
 
-// found returns the numbers in index of the operators.
-func found(index *filename.Index, ops iter.Seq[[]string]) map[int]bool {
+// numbersOf returns the numbers in index of the operators.
+func numbersOf(index *filename.Index, ops iter.Seq[[]string]) map[int]bool {
 	all := make(map[int]bool)
 	for names := range ops {
 		if k, ok := index.Find(names...); ok {
@@ -139,8 +139,8 @@ type scanner struct {
 	pos  int
 }
 
-// wrong returns an error at offset pos.
-func (s *scanner) wrong(pos int, format string, args ...any) error {
+// errorAt returns an error at offset pos.
+func (s *scanner) errorAt(pos int, format string, args ...any) error {
 	return lang.Errorf("%s: %s", s.place(pos), fmt.Sprintf(format, args...))
 }
 
@@ -166,19 +166,19 @@ func (s *scanner) take(c byte) bool {
 	return false
 }
 
-// expected returns the error for unexpected text.
-func (s *scanner) expected(want string) error {
+// unexpected returns the error for unexpected text.
+func (s *scanner) unexpected(want string) error {
 	if s.pos >= len(s.text) {
-		return s.wrong(len(s.text), "the text ends, want %s", want)
+		return s.errorAt(len(s.text), "the text ends, want %s", want)
 	}
 	r, _ := utf8.DecodeRuneInString(s.text[s.pos:])
-	return s.wrong(s.pos, "found %q, want %s", r, want)
+	return s.errorAt(s.pos, "found %q, want %s", r, want)
 }
 
-// end checks that no text is left.
-func (s *scanner) end() error {
+// checkEnd checks that no text is left.
+func (s *scanner) checkEnd() error {
 	if s.space(); s.pos < len(s.text) {
-		return s.expected("nothing more")
+		return s.unexpected("nothing more")
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func (s *scanner) list(closer byte, item func() error) error {
 			continue
 		}
 		if !s.take(closer) {
-			return s.expected(fmt.Sprintf("a comma or %q", closer))
+			return s.unexpected(fmt.Sprintf("a comma or %q", closer))
 		}
 		break
 	}
@@ -216,7 +216,7 @@ func (s *scanner) str() (value string, pos int, err error) {
 	}
 	if s.pos >= len(s.text) || s.text[s.pos] != '"' && s.text[s.pos] != '\'' {
 		s.pos = pos
-		return "", pos, s.expected("a text in quotes")
+		return "", pos, s.unexpected("a text in quotes")
 	}
 	quote := s.text[s.pos]
 	s.pos++
@@ -227,7 +227,7 @@ func (s *scanner) str() (value string, pos int, err error) {
 			s.pos++
 			return b.String(), pos, nil
 		case c == '\n':
-			return "", pos, s.wrong(pos, "the text has no closing quote in its line")
+			return "", pos, s.errorAt(pos, "the text has no closing quote in its line")
 		case c == '\\' && !raw:
 			if err := s.escape(&b); err != nil {
 				return "", pos, err
@@ -240,7 +240,7 @@ func (s *scanner) str() (value string, pos int, err error) {
 			s.pos++
 		}
 	}
-	return "", pos, s.wrong(pos, "the text has no closing quote")
+	return "", pos, s.errorAt(pos, "the text has no closing quote")
 }
 
 // escape parses an escape of JSON or Python.
@@ -248,7 +248,7 @@ func (s *scanner) escape(b *strings.Builder) error {
 	start := s.pos
 	text := s.text[start:]
 	if len(text) < 2 {
-		return s.wrong(start, "the text ends in an escape")
+		return s.errorAt(start, "the text ends in an escape")
 	}
 	if i := strings.IndexByte(`'"/0`, text[1]); i >= 0 {
 		b.WriteByte("'\"/\x00"[i])
@@ -262,7 +262,7 @@ func (s *scanner) escape(b *strings.Builder) error {
 	}
 	r, _, rest, err := strconv.UnquoteChar(text, 0)
 	if err != nil || text[1] >= '0' && text[1] <= '9' {
-		return s.wrong(start, "found the escape %q, want one of Python or JSON that is a character", lang.Clip(text[:min(len(text), escapeLength(text[1]))]))
+		return s.errorAt(start, "found the escape %q, want one of Python or JSON that is a character", lang.Clip(text[:min(len(text), escapeLength(text[1]))]))
 	}
 	b.WriteRune(r)
 	s.pos += len(text) - len(rest)
@@ -319,13 +319,13 @@ func ParseList(values ...string) ([]string, error) {
 		err := s.list(closer, func() error {
 			name, pos, err := s.str()
 			if err == nil && name == "" {
-				err = s.wrong(pos, "an empty name")
+				err = s.errorAt(pos, "an empty name")
 			}
 			add(name)
 			return err
 		})
 		if err == nil {
-			err = s.end()
+			err = s.checkEnd()
 		}
 		if err != nil {
 			return nil, lang.Errorf("list of names: %w", err)

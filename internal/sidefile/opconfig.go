@@ -187,7 +187,7 @@ func (c *OpConfig) Find(names ...string) (OpLimits, bool) {
 // Unused returns the names in the file that no operator has. Operators are given by their names,
 // the best first.
 func (c *OpConfig) Unused(ops iter.Seq[[]string]) []string {
-	used := found(&c.index, ops)
+	used := numbersOf(&c.index, ops)
 	var unused []string
 	for i, e := range c.Entries {
 		if !used[i] {

@@ -152,15 +152,15 @@ func openArchive(path string) (bool, error) {
 // InArchive splits a path into the archive and the name in it; ok is false for paths outside of
 // mounted archives.
 func InArchive(path string) (archive, name string, ok bool) {
-	m, i := mounted(path)
+	m, i := mountOf(path)
 	if m == nil {
 		return path, "", false
 	}
 	return path[:i], path[i+len(Mark):], true
 }
 
-// mounted returns the mounted archive in a path and the offset of its Mark.
-func mounted(path string) (*mount, int) {
+// mountOf returns the mounted archive in a path and the offset of its Mark.
+func mountOf(path string) (*mount, int) {
 	if !archives.any.Load() {
 		return nil, 0
 	}

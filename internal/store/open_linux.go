@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// small is a small local file, read whole and closed when it was opened.
-type small struct {
+// smallFileSource is a small local file, read whole and closed when it was opened.
+type smallFileSource struct {
 	bytes.Reader
 	path     string
 	modified int64
@@ -20,12 +20,12 @@ type small struct {
 // header, and the os.File that is saved costs as much as opening the file.
 const smallFile = 8 << 10
 
-// rooms pools the buffers of small files.
-var rooms = sync.Pool{New: func() any { return new([smallFile]byte) }}
+// smallBuffers pools the buffers of small files.
+var smallBuffers = sync.Pool{New: func() any { return new([smallFile]byte) }}
 
 // openLocal opens a local file; for a pipe it does not wait for a writer.
 func openLocal(path string) (Source, error) {
-	fd, err := uninterrupted(func() (int, error) {
+	fd, err := retryInterrupted(func() (int, error) {
 		return syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
 	})
 	if err != nil {
@@ -39,39 +39,39 @@ func openLocal(path string) (Source, error) {
 }
 
 // readSmall reads an open small file whole, nil for any other file and on errors.
-func readSmall(fd int, path string) *small {
+func readSmall(fd int, path string) *smallFileSource {
 	var info syscall.Stat_t
-	_, err := uninterrupted(func() (int, error) { return 0, syscall.Fstat(fd, &info) })
+	_, err := retryInterrupted(func() (int, error) { return 0, syscall.Fstat(fd, &info) })
 	if err != nil || info.Mode&syscall.S_IFMT != syscall.S_IFREG || info.Size == 0 || info.Size > smallFile {
 		return nil
 	}
-	s := &small{path: path, modified: info.Mtim.Nano(), data: rooms.Get().(*[smallFile]byte)}
+	s := &smallFileSource{path: path, modified: info.Mtim.Nano(), data: smallBuffers.Get().(*[smallFile]byte)}
 	data := s.data[:info.Size]
-	if n, _ := uninterrupted(func() (int, error) { return syscall.Pread(fd, data, 0) }); n < len(data) {
-		rooms.Put(s.data)
+	if n, _ := retryInterrupted(func() (int, error) { return syscall.Pread(fd, data, 0) }); n < len(data) {
+		smallBuffers.Put(s.data)
 		return nil
 	}
 	s.Reset(data)
 	return s
 }
 
-// uninterrupted repeats a system call that a signal interrupts.
-func uninterrupted(call func() (int, error)) (n int, err error) {
+// retryInterrupted repeats a system call that a signal interrupts.
+func retryInterrupted(call func() (int, error)) (n int, err error) {
 	for n, err = call(); err == syscall.EINTR; n, err = call() { //nolint:errorlint // never wrapped
 	}
 	return n, err
 }
 
 // Close implements Source.
-func (s *small) Close() error {
+func (s *smallFileSource) Close() error {
 	if s.data == nil {
 		return fs.ErrClosed
 	}
 	s.Reset(nil)
-	rooms.Put(s.data)
+	smallBuffers.Put(s.data)
 	s.data = nil
 	return nil
 }
 
 // ID implements Source.
-func (s *small) ID() string { return localID(s.path, s.Size(), s.modified) }
+func (s *smallFileSource) ID() string { return localID(s.path, s.Size(), s.modified) }

@@ -16,7 +16,7 @@ func Remote(path string) bool {
 	if scheme(path) != "" {
 		return true
 	}
-	m, _ := mounted(path)
+	m, _ := mountOf(path)
 	return m != nil
 }
 
@@ -33,7 +33,7 @@ func scheme(path string) string {
 // split splits a remote path after the bucket, s3://bucket and /key, or after the Mark of an
 // archive.
 func split(path string) (root, rest string) {
-	if m, mark := mounted(path); m != nil {
+	if m, mark := mountOf(path); m != nil {
 		return path[:mark+len(Mark)], path[mark+len(Mark):]
 	}
 	start := len(scheme(path))
@@ -67,7 +67,7 @@ func isRoot(path string) bool {
 	if !strings.HasSuffix(path, Mark) {
 		return false
 	}
-	m, mark := mounted(path)
+	m, mark := mountOf(path)
 	return m != nil && mark+len(Mark) == len(path)
 }
 

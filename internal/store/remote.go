@@ -34,19 +34,19 @@ type remote struct {
 
 	mu       sync.Mutex
 	listings []*listing
-	// found caches objects outside all listings that Stat has described, by bucket and key. Open
+	// described caches objects outside all listings that Stat has described, by bucket and key. Open
 	// opens the described version.
-	found   map[[2]string]Object
-	folders sync.Map // by bucket and key: folders that CheckFolder has checked
+	described map[[2]string]Object
+	folders   sync.Map // by bucket and key: folders that CheckFolder has checked
 }
 
 // listing is a cached list of all objects below a prefix.
 type listing struct {
 	bucket, prefix string
 	objects        []Object // sorted by keys
-	// changed are the keys that this process has written or removed since the listing, and all
+	// written are the keys that this process has written or removed since the listing, and all
 	// folders above them, with a trailing slash.
-	changed map[string]bool
+	written map[string]bool
 }
 
 // location is a parsed remote path and its storage.
@@ -69,10 +69,10 @@ func (e *Error) Error() string { return e.Path + ": " + e.Err.Error() }
 // Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.Err }
 
-// at parses a remote path and finds its storage.
-func at(path string) (location, error) {
+// parsePath parses a remote path and finds its storage.
+func parsePath(path string) (location, error) {
 	root, rest := split(path)
-	if m, _ := mounted(path); m != nil {
+	if m, _ := mountOf(path); m != nil {
 		return location{path: path, key: strings.TrimPrefix(rest, "/"), remote: &m.remote, objects: m}, nil
 	}
 	l := location{path: path, bucket: root[len(scheme(path)):], key: strings.TrimPrefix(rest, "/"), remote: current.Load()}
@@ -117,35 +117,35 @@ func (h hidden) Unwrap() error { return h.error }
 // isMark reports whether an object marks a folder, which may be empty.
 func isMark(o Object) bool { return o.Size == 0 && strings.HasSuffix(o.Key, "/") }
 
-// listed returns a listing with the object of a key, or with all objects below a key that ends with
+// listingOf returns a listing with the object of a key, or with all objects below a key that ends with
 // a slash; nil for none.
-func (r *remote) listed(bucket, key string) *listing {
+func (r *remote) listingOf(bucket, key string) *listing {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, known := range r.listings {
-		if known.bucket == bucket && strings.HasPrefix(key, known.prefix) && !known.changed[key] && !known.changed[key+"/"] {
+		if known.bucket == bucket && strings.HasPrefix(key, known.prefix) && !known.written[key] && !known.written[key+"/"] {
 			return known
 		}
 	}
 	return nil
 }
 
-// changed records that this process has written or removed the object.
-func (l location) changed() {
+// noteChange records that this process has written or removed the object.
+func (l location) noteChange() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.found, [2]string{l.bucket, l.key})
+	delete(l.described, [2]string{l.bucket, l.key})
 	for _, known := range l.listings {
 		if known.bucket != l.bucket || !strings.HasPrefix(l.key, known.prefix) {
 			continue
 		}
-		known.changed[l.key] = true
+		known.written[l.key] = true
 		for i, c := range []byte(l.key) {
 			if c == '/' {
-				known.changed[l.key[:i+1]] = true
+				known.written[l.key[:i+1]] = true
 			}
 		}
-		known.changed[""] = true
+		known.written[""] = true
 	}
 }
 
@@ -189,34 +189,34 @@ func (k *listing) shallow(prefix string) (objects []Object, prefixes []string) {
 // maxFound bounds the cached objects outside all listings: about 20 MB.
 const maxFound = 100_000
 
-// describe caches an object outside all listings.
-func (l location) describe(o Object) {
+// cache adds an object outside all listings to described.
+func (l location) cache(o Object) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.found == nil || len(l.found) >= maxFound {
-		l.found = make(map[[2]string]Object)
+	if l.described == nil || len(l.described) >= maxFound {
+		l.described = make(map[[2]string]Object)
 	}
-	l.found[[2]string{l.bucket, l.key}] = o
+	l.described[[2]string{l.bucket, l.key}] = o
 }
 
-// forget drops the object from the cache.
-func (l location) forget() {
+// uncache drops the object from described.
+func (l location) uncache() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.found, [2]string{l.bucket, l.key})
+	delete(l.described, [2]string{l.bucket, l.key})
 }
 
-// described returns the object from the cache.
-func (l location) described() (Object, bool) {
+// cached returns the object in described.
+func (l location) cached() (Object, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	o, ok := l.found[[2]string{l.bucket, l.key}]
+	o, ok := l.described[[2]string{l.bucket, l.key}]
 	return o, ok
 }
 
 func (l location) open() (Source, error) {
-	o, isKnown := l.described()
-	if known := l.listed(l.bucket, l.key); known != nil {
+	o, isKnown := l.cached()
+	if known := l.listingOf(l.bucket, l.key); known != nil {
 		listed, ok := known.object(l.key)
 		if !ok || isMark(listed) {
 			return nil, l.error(errMissing)
@@ -230,7 +230,7 @@ func (l location) open() (Source, error) {
 	}
 	s, err := l.objects.Open(l.bucket, o)
 	if err != nil {
-		l.forget()
+		l.uncache()
 		return nil, l.error(err)
 	}
 	return &source{s, l}, nil
@@ -252,14 +252,14 @@ func (s *source) readWhole() { Whole(s.Source) }
 func (s *source) ReadAt(p []byte, off int64) (int, error) {
 	n, err := s.Source.ReadAt(p, off)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		s.at.forget() // the object may have changed
+		s.at.uncache() // the object may have changed
 		err = s.at.error(err)
 	}
 	return n, err
 }
 
 func (l location) stat() (fs.FileInfo, error) {
-	if known := l.listed(l.bucket, l.key); known != nil {
+	if known := l.listingOf(l.bucket, l.key); known != nil {
 		if o, ok := known.object(l.key); ok && !isMark(o) {
 			return l.file(o), nil
 		}
@@ -268,13 +268,13 @@ func (l location) stat() (fs.FileInfo, error) {
 		}
 		return l.folder(), nil
 	}
-	if o, ok := l.described(); ok {
+	if o, ok := l.cached(); ok {
 		return l.file(o), nil
 	}
 	if l.key != "" {
 		o, err := l.objects.Head(l.bucket, l.key)
 		if err == nil && !isMark(o) {
-			l.describe(o)
+			l.cache(o)
 			return l.file(o), nil
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -282,7 +282,7 @@ func (l location) stat() (fs.FileInfo, error) {
 		}
 	}
 	var below bool
-	if known := l.listed(l.bucket, l.prefix()); known != nil {
+	if known := l.listingOf(l.bucket, l.prefix()); known != nil {
 		below = known.has(l.prefix())
 	} else if some, err := l.objects.Any(l.bucket, l.prefix()); err != nil {
 		return nil, l.error(err)
@@ -299,7 +299,7 @@ func (l location) readDir() ([]fs.DirEntry, error) {
 	var found []Object
 	var prefixes []string
 	var err error
-	if known := l.listed(l.bucket, l.prefix()); known != nil {
+	if known := l.listingOf(l.bucket, l.prefix()); known != nil {
 		found, prefixes = known.shallow(l.prefix())
 	} else if found, prefixes, err = l.objects.List(l.bucket, l.prefix(), true); err != nil {
 		return nil, l.error(err)
@@ -339,7 +339,7 @@ func (w *writer) Write(p []byte) (int, error) {
 // Commit implements Writer.
 func (w *writer) Commit() error {
 	err := w.Writer.Commit()
-	w.at.changed() // even after an error it may have
+	w.at.noteChange() // even after an error it may have
 	return w.at.error(err)
 }
 

@@ -285,9 +285,9 @@ func TestVictims(t *testing.T) {
 	b := &blocks{max: 4 * minBlock, bySpan: map[span]*list.Element{}}
 	table := sharedTable{byID: map[string]*shared{}}
 	get := func(id string) *block {
-		k, isNew := b.find(table.take(id), span{id, 0, minBlock}, now)
+		k, isNew := b.find(table.take(id), span{id, 0, minBlock}, priorityNow)
 		if isNew {
-			b.loaded(k, nil)
+			b.setLoaded(k, nil)
 		}
 		return k
 	}
@@ -309,14 +309,14 @@ func TestVictims(t *testing.T) {
 	if third.unread > 0 || b.unread != 3*minBlock {
 		t.Errorf("%d bytes of a block are left, %d of all", third.unread, b.unread)
 	}
-	if k, _ := b.find(table.take("any"), span{"more", 0, minBlock}, perhaps); k != nil {
+	if k, _ := b.find(table.take("any"), span{"more", 0, minBlock}, priorityLow); k != nil {
 		t.Error("nothing is left for others")
 	}
-	if k, isNew := b.find(table.take("any"), span{"more", 0, minBlock}, soon); k == nil || !isNew {
+	if k, isNew := b.find(table.take("any"), span{"more", 0, minBlock}, prioritySoon); k == nil || !isNew {
 		t.Error("what was read is kept")
 	}
 	gone("one more", third)
-	if k, _ := b.find(table.take("any"), span{"again", 0, minBlock}, soon); k != nil {
+	if k, _ := b.find(table.take("any"), span{"again", 0, minBlock}, prioritySoon); k != nil {
 		t.Error("a block was given up that nobody had read")
 	}
 	get("a")
@@ -328,8 +328,8 @@ func TestVictims(t *testing.T) {
 		t.Errorf("what is in use was given up, or %d bytes are counted", b.bytes)
 	}
 	b.release(get("broken"), 0)
-	k, _ := b.find(table.take("any"), span{"error", 0, minBlock}, now)
-	b.loaded(k, errChanged)
+	k, _ := b.find(table.take("any"), span{"error", 0, minBlock}, priorityNow)
+	b.setLoaded(k, errChanged)
 	b.release(k, 0)
 	gone("an error", k)
 }
@@ -341,7 +341,7 @@ func TestShare(t *testing.T) {
 	f := &s3Object{s: s, shared: new(shared)}
 	for active := int64(1); active < 600; active++ {
 		each := int64(2)
-		if f.whole = active%2 == 0; f.whole {
+		if f.isWhole = active%2 == 0; f.isWhole {
 			each = 1
 		}
 		n := f.share(active)
@@ -423,7 +423,7 @@ func FuzzAnswered(f *testing.F) {
 		if off < 0 {
 			return
 		}
-		size, err := answered(http.Header{"Content-Range": {span}, "Content-Length": {length}}, off)
+		size, err := objectSize(http.Header{"Content-Range": {span}, "Content-Length": {length}}, off)
 		if err == nil && (size < 0 || size < off || size == off && off > 0) {
 			t.Errorf("%q: size %d of an object with bytes at %d", span, size, off)
 		}

@@ -246,7 +246,7 @@ func conformParts(t *testing.T, s *s3, bucket string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := &upload{s: s, bucket: bucket, key: "x", id: id, begun: 2, sent: map[int]string{}, size: int64(len(data))}
+	u := &upload{s: s, bucket: bucket, key: "x", id: id, parts: 2, sent: map[int]string{}, size: int64(len(data))}
 	u.sendPart(2, data[partSize:])
 	u.sendPart(1, data[:partSize])
 	if err := u.Commit(); err != nil {

@@ -31,7 +31,7 @@ type statusTransport struct {
 func (a statusTransport) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	switch req.Method {
 	case http.MethodGet, http.MethodHead:
-		resp, err = watched(a.usual, req, a.stall)
+		resp, err = doWatched(a.usual, req, a.stall)
 	case http.MethodPost:
 		resp, err = a.slow.RoundTrip(req)
 	default:
@@ -128,16 +128,16 @@ type stallError struct {
 	after time.Duration
 }
 
-// stalledFor returns the time without data after which a request was canceled, 0 for other errors.
-func stalledFor(err error) time.Duration {
+// stallTime returns the time without data after which a request was canceled, 0 for other errors.
+func stallTime(err error) time.Duration {
 	if s, ok := errors.AsType[stallError](err); ok {
 		return s.after
 	}
 	return 0
 }
 
-// watched makes a request and cancels it if no byte comes for some time.
-func watched(transport http.RoundTripper, req *http.Request, stall time.Duration) (*http.Response, error) {
+// doWatched makes a request and cancels it if no byte comes for some time.
+func doWatched(transport http.RoundTripper, req *http.Request, stall time.Duration) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	end := time.AfterFunc(stall, func() { cancel(stallError{lang.Errorf("no byte came for %v", stall), stall}) })
 	resp, err := transport.RoundTrip(req.WithContext(ctx))

@@ -21,14 +21,14 @@ type blocks struct {
 // block is a range of an object in memory, loaded or loading.
 type block struct {
 	span
-	of     *shared
+	object *shared
 	data   []byte
 	ready  chan struct{}
 	err    error // load error, valid when ready is closed
 	unread int64 // bytes still to be read, by any reader
 	users  int   // readers that use the block now
-	// finished: the object has no readers any more.
-	finished bool
+	// isFinished: the object has no readers any more.
+	isFinished bool
 }
 
 // span is a range of an object.
@@ -39,9 +39,9 @@ type span struct {
 
 // Priority of a block: the eighths of the cache that unread blocks may fill including the new one.
 const (
-	perhaps = 5
-	soon    = 8
-	now     = 1 << 32
+	priorityLow  = 5
+	prioritySoon = 8
+	priorityNow  = 1 << 32
 )
 
 // find returns a block in use by the caller. A new block has no data: the caller loads it. If the
@@ -53,13 +53,13 @@ func (b *blocks) find(of *shared, at span, want int64) (found *block, isNew bool
 		b.order.MoveToFront(e)
 		found = e.Value.(*block)
 		found.users++
-		found.of, found.finished = of, false
+		found.object, found.isFinished = of, false
 		return found, false
 	}
-	if want < now && b.unread+at.n > b.max/8*want {
+	if want < priorityNow && b.unread+at.n > b.max/8*want {
 		return nil, false
 	}
-	found = &block{span: at, of: of, data: b.makeRoom(at), ready: make(chan struct{}), unread: at.n, users: 1}
+	found = &block{span: at, object: of, data: b.makeRoom(at), ready: make(chan struct{}), unread: at.n, users: 1}
 	b.bySpan[at] = b.order.PushFront(found)
 	b.bytes += at.n
 	b.unread += at.n
@@ -90,31 +90,31 @@ func (b *blocks) makeRoom(at span) (data []byte) {
 // then read blocks of objects that will be opened again; finally unread blocks, least recently used
 // first.
 const (
-	ofNobody = iota
-	wasRead
-	ofItself
-	ofOthers
-	unread
+	evictUnused = iota
+	evictRead
+	evictOwn
+	evictReopened
+	evictUnread
 )
 
 // rank returns the eviction rank of a block if object id needs room.
 func (k *block) rank(id string) int {
 	switch {
-	case k.finished:
-		return ofNobody
-	case k.unread <= 0 && k.of.kept.Load() == 0:
-		return wasRead
+	case k.isFinished:
+		return evictUnused
+	case k.unread <= 0 && k.object.kept.Load() == 0:
+		return evictRead
 	case k.id == id:
-		return ofItself
+		return evictOwn
 	case k.unread <= 0:
-		return ofOthers
+		return evictReopened
 	}
-	return unread
+	return evictUnread
 }
 
 // victim returns the next block to evict if object id needs room.
 func (b *blocks) victim(id string) (best *block) {
-	rank := unread + 1
+	rank := evictUnread + 1
 	for e := b.order.Back(); e != nil; e = e.Prev() {
 		k := e.Value.(*block)
 		if k.users > 0 {
@@ -123,7 +123,7 @@ func (b *blocks) victim(id string) (best *block) {
 		switch r := k.rank(id); {
 		case r < rank:
 			best, rank = k, r
-		case r == rank && (r == wasRead || r == ofItself) && k.off > best.off:
+		case r == rank && (r == evictRead || r == evictOwn) && k.off > best.off:
 			best = k
 		}
 	}
@@ -132,8 +132,8 @@ func (b *blocks) victim(id string) (best *block) {
 
 // drop evicts a block. If its object will be opened again, the block goes to the disk.
 func (b *blocks) drop(k *block) {
-	if k.err == nil && k.of.kept.Load() > 0 {
-		k.of.again.write(k)
+	if k.err == nil && k.object.kept.Load() > 0 {
+		k.object.disk.write(k)
 	}
 	b.read(k, k.unread)
 	b.order.Remove(b.bySpan[k.span])
@@ -150,8 +150,8 @@ func (b *blocks) read(k *block, n int64) {
 	}
 }
 
-// loaded marks a new block as loaded, or as failed with err.
-func (b *blocks) loaded(k *block, err error) {
+// setLoaded marks a new block as loaded, or as failed with err.
+func (b *blocks) setLoaded(k *block, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if k.err = err; err != nil {
@@ -174,9 +174,9 @@ func (b *blocks) finish(c *shared) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for e := b.order.Front(); e != nil; e = e.Next() {
-		if k := e.Value.(*block); k.of == c {
+		if k := e.Value.(*block); k.object == c {
 			b.read(k, k.unread)
-			k.finished = true
+			k.isFinished = true
 		}
 	}
 }
@@ -188,7 +188,7 @@ func (b *blocks) forget(c *shared, why error) {
 	for e := b.order.Front(); e != nil; {
 		k := e.Value.(*block)
 		e = e.Next()
-		if k.of == c && k.users == 0 {
+		if k.object == c && k.users == 0 {
 			k.err = why
 			b.drop(k)
 			freeBuffer(k.data)
@@ -246,7 +246,7 @@ type shared struct {
 	id    string
 	users int          // guarded by the lock of the table
 	kept  atomic.Int64 // calls of Keep: the object will be opened again
-	again spill
+	disk  spill
 
 	hasMD5   atomic.Bool // a response says that the ETag is the MD5
 	compared atomic.Bool // the MD5 was compared
@@ -256,19 +256,19 @@ type shared struct {
 	headRead int        // bytes of the head that were read
 	isSmall  bool       // the head is the whole object, and cached whole
 
-	settled sync.Mutex
-	size    int64 // block size, 0 before the first block
-	all     bool  // blocks begin at offset 0, else after the head
+	sizeLock  sync.Mutex
+	blockSize int64 // block size, 0 before the first block
+	fromStart bool  // blocks begin at offset 0, else after the head
 }
 
-// settle fixes the blocks of the object on the first call and returns them.
-func (c *shared) settle(size int64, whole bool) (int64, bool) {
-	c.settled.Lock()
-	defer c.settled.Unlock()
-	if c.size == 0 {
-		c.size, c.all = size, whole
+// fixBlocks fixes the blocks of the object on the first call and returns them.
+func (c *shared) fixBlocks(size int64, whole bool) (int64, bool) {
+	c.sizeLock.Lock()
+	defer c.sizeLock.Unlock()
+	if c.blockSize == 0 {
+		c.blockSize, c.fromStart = size, whole
 	}
-	return c.size, c.all
+	return c.blockSize, c.fromStart
 }
 
 // sharedTable has the shared state of all objects in use.
@@ -285,7 +285,7 @@ func (all *sharedTable) take(id string) *shared {
 	defer all.mu.Unlock()
 	c := all.byID[id]
 	if c == nil {
-		c = &shared{id: id, again: spill{spool: all.spool}}
+		c = &shared{id: id, disk: spill{spool: all.spool}}
 		all.byID[id] = c
 	}
 	c.users++
@@ -300,6 +300,6 @@ func (all *sharedTable) leave(c *shared) bool {
 		return false
 	}
 	delete(all.byID, c.id)
-	c.again.close()
+	c.disk.close()
 	return true
 }

@@ -15,11 +15,11 @@ import (
 // explain turns the error of a request into a message for users. doing is the attempted action,
 // such as "list run7/".
 func (s *s3) explain(doing string, err error) error {
-	said := s.inWords(doing, err)
-	if err != nil && ofTransport(err) {
-		return &transportError{said}
+	message := s.inWords(doing, err)
+	if err != nil && isTransportError(err) {
+		return &transportError{message}
 	}
-	return said
+	return message
 }
 
 func (s *s3) inWords(doing string, err error) error {
@@ -28,7 +28,7 @@ func (s *s3) inWords(doing string, err error) error {
 	case err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, errChanged) || errors.Is(err, errBadAnswer):
 		return err
 	case answer == nil:
-		return lang.Errorf("cannot %s: %w; endpoint %s", doing, plain(err), s.where())
+		return lang.Errorf("cannot %s: %w; endpoint %s", doing, networkCause(err), s.where())
 	case answer.code == "NoSuchBucket":
 		return lang.Errorf("no such bucket; endpoint %s%w", s.where(), hidden{answer})
 	case answer.status == http.StatusNotFound && (answer.code == "NoSuchKey" || answer.code == ""):
@@ -37,7 +37,7 @@ func (s *s3) inWords(doing string, err error) error {
 		return answer
 	case errors.Is(answer, fs.ErrPermission) && wrongKey[answer.code] != "":
 		return lang.Errorf("%s (%w) to %s - %s, endpoint %s", wrongKey[answer.code], answer, doing, s.key(), s.where())
-	case errors.Is(answer, fs.ErrPermission) && !s.set.NoSign && !s.keys.found():
+	case errors.Is(answer, fs.ErrPermission) && !s.set.NoSign && !s.keys.hasKey():
 		return lang.Errorf("%s: access denied (%w) to %s; endpoint %s", s.key(), answer, doing, s.where())
 	case errors.Is(answer, fs.ErrPermission):
 		return lang.Errorf("access denied (%w) to %s - %s, endpoint %s", answer, doing, s.key(), s.where())
@@ -57,9 +57,9 @@ var wrongKey = map[string]string{
 	"InvalidToken":          "the session token is not valid",
 }
 
-// plain strips the URL of the request from a network error: the message has the endpoint and the
+// networkCause strips the URL of the request from a network error: the message has the endpoint and the
 // path of the object already.
-func plain(err error) error {
+func networkCause(err error) error {
 	if request, ok := errors.AsType[*url.Error](err); ok {
 		return request.Err
 	}
@@ -79,13 +79,13 @@ func IsTransport(err error) bool {
 	return ok
 }
 
-// ofTransport is IsTransport for the error of a request.
-func ofTransport(err error) bool {
-	return retryable(err) || isNoHost(err) || errors.Is(err, fs.ErrPermission) || status(err) == nil && !ofContent(err)
+// isTransportError is IsTransport for the error of a request.
+func isTransportError(err error) bool {
+	return retryable(err) || isNoHost(err) || errors.Is(err, fs.ErrPermission) || status(err) == nil && !isContentError(err)
 }
 
-// ofContent reports whether an error is about the contents of the store or of a response.
-func ofContent(err error) bool {
+// isContentError reports whether an error is about the contents of the store or of a response.
+func isContentError(err error) bool {
 	return errors.Is(err, errChanged) || errors.Is(err, errBadAnswer) || errors.Is(err, errExists)
 }
 
@@ -97,7 +97,7 @@ func isNoHost(err error) bool {
 
 // retryable reports whether a request may succeed when repeated.
 func retryable(err error) bool {
-	if ofContent(err) || isNoHost(err) || errors.Is(err, errSum) {
+	if isContentError(err) || isNoHost(err) || errors.Is(err, errSum) {
 		return false
 	}
 	if s := status(err); s != nil {

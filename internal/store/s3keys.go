@@ -81,8 +81,8 @@ func (k *keychain) IsExpired() bool {
 	return k.Expiry.IsExpired()
 }
 
-// found reports whether a key was found.
-func (k *keychain) found() bool {
+// hasKey reports whether a key was found.
+func (k *keychain) hasKey() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.from != nil

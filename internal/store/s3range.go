@@ -68,7 +68,7 @@ func (s *s3) readOnce(bucket string, o *Object, off int64, data []byte) (int, er
 		return 0, err
 	}
 	defer body.Close()
-	size, err := answered(header, off)
+	size, err := objectSize(header, off)
 	switch {
 	case err != nil:
 		return 0, err
@@ -103,9 +103,9 @@ var (
 	errBadAnswer = lang.Errorf("the server's answer is wrong")
 )
 
-// answered returns the size of the whole object from the response to a range request that begins at
+// objectSize returns the size of the whole object from the response to a range request that begins at
 // off.
-func answered(h http.Header, off int64) (size int64, err error) {
+func objectSize(h http.Header, off int64) (size int64, err error) {
 	text := h.Get("Content-Range")
 	if text == "" && off == 0 { // a server may send the whole object
 		size, err := strconv.ParseInt(h.Get("Content-Length"), 10, 64)

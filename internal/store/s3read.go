@@ -22,19 +22,19 @@ type s3Object struct {
 	size        int64
 	etag        string
 
-	mu     sync.Mutex
-	least  int64     // minimum bytes of the head to fetch
-	whole  bool      // will be read from beginning to end
-	begun  bool      // will be read beyond its header
-	block  int64     // block size; 0 before the first block
-	small  int       // jumps that fetched a small block
-	next   int64     // offset after the last read
-	last   span      // block of the last read
-	sum    hash.Hash // MD5 of the bytes read in order
-	summed int64     // bytes in the sum
-	broken error     // the MD5 does not match
-	asked  []bool    // blocks that were requested, for whole reads
-	closed bool
+	mu        sync.Mutex
+	least     int64     // minimum bytes of the head to fetch
+	isWhole   bool      // will be read from beginning to end
+	isBegun   bool      // will be read beyond its header
+	block     int64     // block size; 0 before the first block
+	small     int       // jumps that fetched a small block
+	next      int64     // offset after the last read
+	last      span      // block of the last read
+	sum       hash.Hash // MD5 of the bytes read in order
+	summed    int64     // bytes in the sum
+	broken    error     // the MD5 does not match
+	requested []bool    // blocks that were requested, for whole reads
+	closed    bool
 }
 
 // maxSmall is the number of jumps that fetch small blocks only: the directory at the end of an
@@ -125,7 +125,7 @@ func (f *s3Object) Close() error {
 func (f *s3Object) readWhole() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.whole, f.least = f.size > headSize && f.block == 0, f.size
+	f.isWhole, f.least = f.size > headSize && f.block == 0, f.size
 }
 
 // ReadAt implements io.ReaderAt.
@@ -163,7 +163,7 @@ func (f *s3Object) readSome(p []byte, off int64) (int, error) {
 	if n > 0 {
 		return n, nil
 	}
-	at, want, ahead := f.place(off, int64(len(p)))
+	at, want, ahead := f.blockFor(off, int64(len(p)))
 	if at.n == 0 {
 		return f.fetchHead(p, off)
 	}
@@ -176,7 +176,7 @@ func (f *s3Object) readSome(p []byte, off int64) (int, error) {
 	}
 	if ahead {
 		start := at.off + at.n
-		f.fetch(span{f.id, start, min(at.n, f.size-start)}, soon)
+		f.fetch(span{f.id, start, min(at.n, f.size-start)}, prioritySoon)
 	}
 	<-k.ready
 	if k.err == nil {
@@ -226,31 +226,31 @@ func (f *s3Object) fetchHead(p []byte, off int64) (int, error) {
 
 func (f *s3Object) object() *Object { return &Object{Key: f.key, Size: f.size, ETag: f.etag} }
 
-// place returns the block for a read (empty if the head suffices), its priority, and whether to
+// blockFor returns the block for a read (empty if the head suffices), its priority, and whether to
 // fetch the next block ahead.
-func (f *s3Object) place(off, n int64) (at span, want int64, ahead bool) {
+func (f *s3Object) blockFor(off, n int64) (at span, want int64, ahead bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.whole && off < headSize {
-		return span{}, now, false
+	if !f.isWhole && off < headSize {
+		return span{}, priorityNow, false
 	}
 	f.begin()
-	if f.whole {
-		want = now
-		if f.begun = f.begun || off+n > headSize; !f.begun {
-			want = perhaps
+	if f.isWhole {
+		want = priorityNow
+		if f.isBegun = f.isBegun || off+n > headSize; !f.isBegun {
+			want = priorityLow
 		}
 		i := off / f.block
-		f.asked[i] = true
+		f.requested[i] = true
 		// A block fetched before may have been read by another goroutine and evicted.
-		if ahead = f.begun && i+1 < int64(len(f.asked)) && !f.asked[i+1]; ahead {
-			f.asked[i+1] = true
+		if ahead = f.isBegun && i+1 < int64(len(f.requested)) && !f.requested[i+1]; ahead {
+			f.requested[i+1] = true
 		}
 		return f.blockAt(off, f.block), want, ahead
 	}
 	if off >= f.last.off && off < f.last.off+f.last.n {
 		f.next = max(f.next, off+n)
-		return f.last, now, false
+		return f.last, priorityNow, false
 	}
 	size := f.block
 	if off != f.next && off != f.last.off+f.last.n && n < minBlock && f.small < maxSmall {
@@ -260,7 +260,7 @@ func (f *s3Object) place(off, n int64) (at span, want int64, ahead bool) {
 	at = f.blockAt(off, size)
 	ahead = at.off == f.last.off+f.last.n && at.off+at.n < f.size
 	f.last, f.next = at, off+n
-	return at, now, ahead
+	return at, priorityNow, ahead
 }
 
 // begin fixes the blocks. For whole reads all blocks have about the same size. Later readers use
@@ -270,21 +270,21 @@ func (f *s3Object) begin() {
 		return
 	}
 	size := f.share(f.s.active.Add(1))
-	if f.whole {
+	if f.isWhole {
 		const unit = 4 << 10
 		most := min(size/4*5, f.s.set.Block)
 		count := (f.size + most - 1) / most
 		size = ((f.size+count-1)/count + unit - 1) / unit * unit
 	}
-	if f.block, f.whole = f.settle(size, f.whole); f.whole {
-		f.asked = make([]bool, (f.size+f.block-1)/f.block)
+	if f.block, f.isWhole = f.fixBlocks(size, f.isWhole); f.isWhole {
+		f.requested = make([]bool, (f.size+f.block-1)/f.block)
 	}
 }
 
 // blockAt returns the block of some size that contains offset off.
 func (f *s3Object) blockAt(off, size int64) span {
 	first := int64(headSize)
-	if f.whole {
+	if f.isWhole {
 		first = 0
 	}
 	start := first + (off-first)/size*size
@@ -295,7 +295,7 @@ func (f *s3Object) blockAt(off, size int64) span {
 // for every active source, or one if it is read whole.
 func (f *s3Object) share(active int64) int64 {
 	size := f.s.set.Block
-	if !f.whole {
+	if !f.isWhole {
 		active *= 2
 	}
 	for size > minBlock && active*size > f.s.set.Cache {
@@ -308,7 +308,7 @@ func (f *s3Object) share(active int64) int64 {
 func (f *s3Object) prefetch(off, n int64) {
 	end := min(off+n, f.size)
 	f.mu.Lock()
-	if !f.whole {
+	if !f.isWhole {
 		off = max(off, headSize)
 	}
 	if off >= end || f.closed {
@@ -316,13 +316,13 @@ func (f *s3Object) prefetch(off, n int64) {
 		return
 	}
 	f.begin()
-	f.begun, f.next = true, off
+	f.isBegun, f.next = true, off
 	at := f.blockAt(off, f.block)
-	if f.whole {
-		f.asked[off/f.block] = true
+	if f.isWhole {
+		f.requested[off/f.block] = true
 	}
 	f.mu.Unlock()
-	f.fetch(at, perhaps)
+	f.fetch(at, priorityLow)
 }
 
 // fetch starts to load a block that is not cached.
@@ -343,18 +343,18 @@ func (f *s3Object) fetch(at span, want int64) {
 
 // load loads a block from the disk or the server. Its readers are woken even if it fails.
 func (f *s3Object) load(k *block) {
-	f.s.blocks.loaded(k, guard.Do(func() error {
+	f.s.blocks.setLoaded(k, guard.Do(func() error {
 		if k.data == nil {
 			k.data = newBuffer(k.n)
 		}
-		if f.again.load(k) {
+		if f.disk.load(k) {
 			return nil
 		}
 		o := f.object()
 		_, err := f.s.read(f.bucket, o, k.off, k.data)
 		if err == nil {
 			f.noteSum(o, k.n == f.size)
-			f.again.keep(k, f.size)
+			f.disk.keep(k, f.size)
 		}
 		return err
 	}))

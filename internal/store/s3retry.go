@@ -24,13 +24,13 @@ func (s *s3) retry(do func() (progress bool, err error)) error {
 		begun := time.Now()
 		progress, err := do()
 		if err == nil {
-			s.health.answered(probes, begun)
+			s.health.noteSuccess(probes, begun)
 			return nil
 		}
-		down, served := s.health.failed(probes, progress, begun, err)
+		down, served := s.health.noteFailure(probes, progress, begun, err)
 		switch {
 		case progress || last.IsZero():
-			wait, tries, since = s.set.firstWait, 1, time.Now().Add(-stalledFor(err))
+			wait, tries, since = s.set.firstWait, 1, time.Now().Add(-stallTime(err))
 		case served.After(last) && !down && !isBusy(err):
 			tries++
 		}
@@ -84,18 +84,18 @@ type health struct {
 	set   *S3Settings
 	where func() string
 
-	mu       sync.Mutex
-	served   time.Time // latest start of a request that was answered completely
-	failures int       // consecutive failures of any requests
-	since    time.Time
-	last     error
-	down     bool
-	lost     bool // down for so long that requests fail at once
-	told     bool
-	probing  bool
-	next     time.Time // time of the next probe
-	wait     time.Duration
-	changed  chan struct{} // closed to wake waiting requests
+	mu        sync.Mutex
+	served    time.Time // latest start of a request that was answered completely
+	failures  int       // consecutive failures of any requests
+	since     time.Time
+	last      error
+	isDown    bool
+	isLost    bool // down for so long that requests fail at once
+	hasTold   bool
+	isProbing bool
+	next      time.Time // time of the next probe
+	wait      time.Duration
+	changed   chan struct{} // closed to wake waiting requests
 }
 
 const (
@@ -114,19 +114,19 @@ const (
 func (h *health) enter(ctx context.Context) (probes bool, err error) {
 	for {
 		h.mu.Lock()
-		if !h.down {
+		if !h.isDown {
 			h.mu.Unlock()
 			return false, nil
 		}
 		left := time.Until(h.next)
-		if left <= 0 && !h.probing {
-			h.probing = true
+		if left <= 0 && !h.isProbing {
+			h.isProbing = true
 			h.mu.Unlock()
 			return true, nil
 		}
-		lost, last, changed := h.lost, h.last, h.changed
+		lost, last, changed := h.isLost, h.last, h.changed
 		var next <-chan time.Time
-		if !h.probing {
+		if !h.isProbing {
 			next = time.After(left)
 		}
 		h.mu.Unlock()
@@ -142,8 +142,8 @@ func (h *health) enter(ctx context.Context) (probes bool, err error) {
 	}
 }
 
-// answered records a complete answer to a request that began at some time.
-func (h *health) answered(probes bool, begun time.Time) {
+// noteSuccess records a complete answer to a request that began at some time.
+func (h *health) noteSuccess(probes bool, begun time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.endProbe(probes)
@@ -153,9 +153,9 @@ func (h *health) answered(probes bool, begun time.Time) {
 	h.noteAnswer(begun)
 }
 
-// failed records the failure of a request that began at some time. It returns whether the store is
+// noteFailure records the failure of a request that began at some time. It returns whether the store is
 // down, and the latest start of an answered request.
-func (h *health) failed(probes, progress bool, begun time.Time, err error) (down bool, served time.Time) {
+func (h *health) noteFailure(probes, progress bool, begun time.Time, err error) (down bool, served time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.endProbe(probes)
@@ -165,13 +165,13 @@ func (h *health) failed(probes, progress bool, begun time.Time, err error) (down
 	case !progress: // a truncated body proves neither that the store is up nor that it is down
 		h.noteMiss(probes, err)
 	}
-	return h.down, h.served
+	return h.isDown, h.served
 }
 
 // endProbe allows the next probe and wakes waiting requests.
 func (h *health) endProbe(probes bool) {
 	if probes {
-		h.probing = false
+		h.isProbing = false
 		h.wake()
 	}
 }
@@ -185,16 +185,16 @@ func (h *health) wake() {
 // noteAnswer records that the store has responded. While the store is down, only responses to
 // requests that began since count.
 func (h *health) noteAnswer(begun time.Time) {
-	if h.down {
+	if h.isDown {
 		if begun.Before(h.since) {
 			return
 		}
 		h.wake()
-		if h.told && h.set.Note != nil {
+		if h.hasTold && h.set.Note != nil {
 			h.set.Note(lang.Sayf("the store answers again after %s", "存储在 %s后恢复", duration(time.Since(h.since))))
 		}
 	}
-	h.failures, h.down, h.lost, h.told = 0, false, false, false
+	h.failures, h.isDown, h.isLost, h.hasTold = 0, false, false, false
 }
 
 // noteMiss records that the store has not responded.
@@ -203,17 +203,17 @@ func (h *health) noteMiss(probes bool, err error) {
 		h.since = time.Now()
 	}
 	h.last = err
-	if !h.down && h.failures >= maxFailures {
-		h.down, h.wait = true, h.set.firstWait
+	if !h.isDown && h.failures >= maxFailures {
+		h.isDown, h.wait = true, h.set.firstWait
 		h.next = time.Now().Add(h.wait)
 	}
 	if probes {
-		h.probed(err)
+		h.scheduleProbe(err)
 	}
 }
 
-// probed schedules the next probe after a failed one.
-func (h *health) probed(err error) {
+// scheduleProbe schedules the next probe after a failed one.
+func (h *health) scheduleProbe(err error) {
 	h.wait = min(2*h.wait, maxProbe)
 	pause := h.wait
 	if answer := status(err); answer != nil {
@@ -222,19 +222,19 @@ func (h *health) probed(err error) {
 	now := time.Now()
 	left := h.since.Add(h.set.RetryTime).Sub(now)
 	if left <= 0 {
-		if !h.lost {
-			h.lost = true
+		if !h.isLost {
+			h.isLost = true
 			h.wake()
 		}
 		h.next = now.Add(min(lostProbe, 100*h.set.firstWait))
 		return
 	}
 	h.next = now.Add(min(pause, left))
-	if !h.told && now.Sub(h.since) >= toldAfter*h.set.firstWait {
-		h.told = true
+	if !h.hasTold && now.Sub(h.since) >= toldAfter*h.set.firstWait {
+		h.hasTold = true
 		if h.set.Note != nil {
 			h.set.Note(lang.Sayf("store down since %s, %s left: %v; endpoint %s", "存储自 %s 起无应答，剩余等待时间 %s：%v；端点 %s",
-				h.since.Format(time.TimeOnly), duration(left), plain(err), h.where()))
+				h.since.Format(time.TimeOnly), duration(left), networkCause(err), h.where()))
 		}
 	}
 }

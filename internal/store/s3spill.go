@@ -105,19 +105,19 @@ type spool struct {
 	max  int64
 	note func(lang.Sentence) // may be nil
 
-	mu    sync.Mutex
-	asked bool // limit is set
-	limit int64
-	bytes int64
-	said  bool // the user was told that there is no more space
+	mu       sync.Mutex
+	hasLimit bool // limit is set
+	limit    int64
+	bytes    int64
+	hasSaid  bool // the user was told that there is no more space
 }
 
 // take reserves n bytes; give releases them.
 func (s *spool) take(n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.asked {
-		s.asked, s.limit = true, Spare(s.max)
+	if !s.hasLimit {
+		s.hasLimit, s.limit = true, Spare(s.max)
 	}
 	if n > s.limit-s.bytes {
 		s.say(lang.Sayf("%s ($TMPDIR) may have %d bytes of objects that are read again (--s3-spool): the rest is fetched again",
@@ -145,10 +145,10 @@ func (s *spool) fail(err error) {
 
 // say sends the first message to the user.
 func (s *spool) say(what lang.Sentence) {
-	if !s.said && s.note != nil {
+	if !s.hasSaid && s.note != nil {
 		s.note(what)
 	}
-	s.said = true
+	s.hasSaid = true
 }
 
 // Spare returns the bytes that a process may write to $TMPDIR: nine tenths of the free space, at

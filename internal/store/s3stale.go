@@ -16,7 +16,7 @@ import (
 // AbortStale removes unfinished uploads at and below a remote path that began before a time, such
 // as uploads of killed processes. It returns the removed uploads and the first error.
 func AbortStale(path string, before time.Time) ([]Upload, error) {
-	l, err := at(path)
+	l, err := parsePath(path)
 	if err != nil {
 		return nil, err
 	}

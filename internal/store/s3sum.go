@@ -14,7 +14,7 @@ import (
 func (f *s3Object) addToSum(p []byte, off int64) error {
 	f.mu.Lock()
 	wasBroken := f.broken != nil
-	if f.sums(p, off) && f.summed == f.size && f.shared.hasMD5.Load() {
+	if f.extendSum(p, off) && f.summed == f.size && f.shared.hasMD5.Load() {
 		if f.broken = f.object().compareSum(f.sum.Sum(nil)); f.broken == nil {
 			f.shared.compared.Store(true)
 		}
@@ -27,8 +27,8 @@ func (f *s3Object) addToSum(p []byte, off int64) error {
 	return broken
 }
 
-// sums adds bytes to the sum if they are the next ones, and reports whether they are.
-func (f *s3Object) sums(p []byte, off int64) bool {
+// extendSum adds bytes to the sum if they are the next ones, and reports whether they are.
+func (f *s3Object) extendSum(p []byte, off int64) bool {
 	if f.broken != nil || f.shared.compared.Load() || !isMD5(f.etag) || off > f.summed || off+int64(len(p)) <= f.summed {
 		return false
 	}
@@ -47,7 +47,7 @@ func (f *s3Object) forget() {
 	f.heading.Unlock()
 	f.s.heads.drop(f.id)
 	f.s.blocks.forget(f.shared, f.broken)
-	f.again.close()
+	f.disk.close()
 }
 
 // noteSum records whether the ETag is an MD5, and whether the whole object was compared.

@@ -31,7 +31,7 @@ type upload struct {
 	part     []byte
 	size     int64  // bytes written
 	id       string // upload id, empty before the first part is sent
-	begun    int    // number of parts
+	parts    int    // number of parts
 	inFlight sync.WaitGroup
 	slots    chan struct{}
 	closed   bool
@@ -80,7 +80,7 @@ func (u *upload) Write(p []byte) (int, error) {
 		if err := u.failed(); err != nil {
 			return written, err
 		}
-		size := sizeOf(u.begun + 1)
+		size := sizeOf(u.parts + 1)
 		n := min(len(p)-written, size-len(u.part))
 		u.grow(len(u.part)+n, size)
 		u.part = append(u.part, p[written:written+n]...)
@@ -140,11 +140,11 @@ func (u *upload) send() error {
 			return u.fail(err)
 		}
 	}
-	if u.begun == maxParts {
+	if u.parts == maxParts {
 		return u.fail(lang.Errorf("more than %d GiB, the most that an object can have", (manyParts*partSize+(maxParts-manyParts)*largePart)>>30))
 	}
-	u.begun++
-	number, part := u.begun, u.part
+	u.parts++
+	number, part := u.parts, u.part
 	if !u.s.parts.take(int64(cap(part))) {
 		u.inFlight.Wait()
 		u.part = nil
@@ -239,11 +239,11 @@ func (u *upload) put() error {
 // finish completes the upload. A server can fail after status 200, and its response can be lost:
 // the request is repeated, and if the upload no longer exists then, isThere decides.
 func (u *upload) finish() error {
-	parts := make([]minio.CompletePart, u.begun)
+	parts := make([]minio.CompletePart, u.parts)
 	for i := range parts {
 		parts[i] = minio.CompletePart{PartNumber: i + 1, ETag: u.sent[i+1]}
 	}
-	isOurs := func(etag string) bool { return strings.HasSuffix(etag, "-"+strconv.Itoa(u.begun)) }
+	isOurs := func(etag string) bool { return strings.HasSuffix(etag, "-"+strconv.Itoa(u.parts)) }
 	return u.place(finishTimeout, func(ctx context.Context, opt minio.PutObjectOptions) error {
 		_, err := u.s.core.CompleteMultipartUpload(ctx, u.bucket, u.key, u.id, parts, opt)
 		if answer := status(err); answer != nil && answer.status == http.StatusNotFound && u.isThere(ctx, isOurs) {

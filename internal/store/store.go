@@ -85,7 +85,7 @@ func open(path string) (Source, error) {
 	if !Remote(path) {
 		return openLocal(path)
 	}
-	l, err := at(path)
+	l, err := parsePath(path)
 	if err != nil {
 		return nil, err
 	}
@@ -149,8 +149,8 @@ func Whole(from Source) {
 // Keep announces that a file will be opened and read several times until done is called. Fetched
 // data of a listed object is kept until then, in memory or in $TMPDIR.
 func Keep(path string) (done func()) {
-	if l, err := at(path); Remote(path) && err == nil {
-		if known := l.listed(l.bucket, l.key); known != nil {
+	if l, err := parsePath(path); Remote(path) && err == nil {
+		if known := l.listingOf(l.bucket, l.key); known != nil {
 			o, isThere := known.object(l.key)
 			if s, ok := l.objects.(interface {
 				keep(bucket string, o *Object) func()
@@ -173,19 +173,19 @@ func stat(path string) (fs.FileInfo, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			err = missing{err, path}
 		case errors.Is(err, syscall.ENOTDIR):
-			err = below(err, path)
+			err = belowError(err, path)
 		}
 		return info, err
 	}
-	l, err := at(path)
+	l, err := parsePath(path)
 	if err != nil {
 		return nil, err
 	}
 	return l.stat()
 }
 
-// below returns the error of a path below a regular file, with the form of paths in archives.
-func below(err error, path string) error {
+// belowError returns the error of a path below a regular file, with the form of paths in archives.
+func belowError(err error, path string) error {
 	for at := filepath.Dir(path); at != filepath.Dir(at); at = filepath.Dir(at) {
 		if info, failed := os.Stat(at); failed == nil && info.Mode().IsRegular() {
 			rest, _ := filepath.Rel(at, filepath.Clean(path))
@@ -226,7 +226,7 @@ func ReadDir(path string) ([]fs.DirEntry, error) {
 	if !Remote(path) {
 		return os.ReadDir(path)
 	}
-	l, err := at(path)
+	l, err := parsePath(path)
 	if err != nil {
 		return nil, err
 	}
@@ -279,11 +279,11 @@ func Preload(path string) error {
 	if !Remote(path) {
 		return nil
 	}
-	l, err := at(path)
+	l, err := parsePath(path)
 	if err != nil {
 		return err
 	}
-	if l.listed(l.bucket, l.prefix()) != nil {
+	if l.listingOf(l.bucket, l.prefix()) != nil {
 		return nil
 	}
 	all, _, err := l.objects.List(l.bucket, l.prefix(), false)
@@ -305,7 +305,7 @@ func Create(path string) (Writer, error) { return create(path, false) }
 func CreateNew(path string) (Writer, error) { return create(path, true) }
 
 func create(path string, isNew bool) (Writer, error) {
-	l, err := at(path)
+	l, err := parsePath(path)
 	if err != nil {
 		return nil, err
 	}
@@ -321,7 +321,7 @@ func create(path string, isNew bool) (Writer, error) {
 
 // CheckWritable tests whether an object can be written, and leaves nothing behind.
 func CheckWritable(path string) error {
-	l, err := at(path)
+	l, err := parsePath(path)
 	if err != nil {
 		return err
 	}
@@ -331,7 +331,7 @@ func CheckWritable(path string) error {
 // CheckFolder tests whether objects may be put below a path: an object with that name would hide
 // them.
 func CheckFolder(path string) error {
-	l, err := at(path)
+	l, err := parsePath(path)
 	if err != nil {
 		return err
 	}
@@ -358,13 +358,13 @@ func Remove(path string) error {
 	if !Remote(path) {
 		return os.Remove(path)
 	}
-	l, err := at(path)
+	l, err := parsePath(path)
 	if err != nil {
 		return err
 	}
 	if _, err = l.objects.Head(l.bucket, l.key); err == nil { // without permission to remove, a missing object is still reported
 		err = l.objects.Remove(l.bucket, l.key)
-		l.changed()
+		l.noteChange()
 	}
 	return l.error(err)
 }
@@ -406,7 +406,7 @@ func limits(path string) (requests, objects int) {
 	if !Remote(path) {
 		return 0, 0
 	}
-	if l, err := at(path); err == nil {
+	if l, err := parsePath(path); err == nil {
 		if s, ok := l.objects.(interface {
 			limits() (requests, objects int)
 		}); ok {

@@ -70,7 +70,7 @@ func inRun(path, link string) (string, error) {
 	root := runRoot(store.Dir(path))
 	tries := []string{link}
 	if !store.IsAbs(link) {
-		tries = []string{beside(store.Dir(path), link), beside(root, link)}
+		tries = []string{joinLink(store.Dir(path), link), joinLink(root, link)}
 	}
 	var first error
 	for _, try := range tries {
@@ -83,9 +83,9 @@ func inRun(path, link string) (string, error) {
 	return "", first
 }
 
-// beside joins a folder and a relative link. It resolves a leading ".." for object storage, where
+// joinLink joins a folder and a relative link. It resolves a leading ".." for object storage, where
 // names are literal.
-func beside(dir, link string) string {
+func joinLink(dir, link string) string {
 	link = path.Clean(filepath.ToSlash(link))
 	for store.Remote(dir) && strings.HasPrefix(link, "../") {
 		dir, link = store.Dir(dir), link[len("../"):]

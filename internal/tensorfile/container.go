@@ -48,12 +48,12 @@ var containers = []*Container{
 	// that numpy lacks.
 	{Name: "npy", Lone: true, is: begins(npy.Magic), read: readArray},
 	// An HDF5 file may begin with other data; then its name claims it.
-	{Name: "hdf5", Named: true, is: either(begins(hdf5.Magic), claims("hdf5")), read: named(hdf5.Open)},
+	{Name: "hdf5", Named: true, is: either(begins(hdf5.Magic), claims("hdf5")), read: readNamed(hdf5.Open)},
 	// torch.save writes a zip file; before PyTorch 1.6 it wrote another form.
-	{Name: "pt", Named: true, is: either(func(head []byte, _ *source) bool { return torch.IsLegacy(head) }, zipHolds(torch.IsArchive, "pt")), read: named(torch.Open)},
-	{Name: "npz", Named: true, is: zipHolds(holdsArrays, "npz"), read: named(npz.Open)},
+	{Name: "pt", Named: true, is: either(func(head []byte, _ *source) bool { return torch.IsLegacy(head) }, zipHolds(torch.IsArchive, "pt")), read: readNamed(torch.Open)},
+	{Name: "npz", Named: true, is: zipHolds(holdsArrays, "npz"), read: readNamed(npz.Open)},
 	// safetensors files (Hugging Face) have no magic number.
-	{Name: "safetensors", Named: true, is: claims("safetensors"), read: named(safetensors.Open)},
+	{Name: "safetensors", Named: true, is: claims("safetensors"), read: readNamed(safetensors.Open)},
 	{Name: "atb", Lone: true, is: begins(atb.Magic), read: readATB},
 	// The names of raw files of MindSpore's synchronous dumps give type and shape. A hint adds the
 	// original shape that a device layout needs.

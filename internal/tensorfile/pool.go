@@ -12,15 +12,15 @@ import (
 // cached files.
 type Pool struct {
 	mu    sync.Mutex
-	files map[string]*pooled
-	idle  []*pooled // files without users, least recently used first
+	files map[string]*poolFile
+	idle  []*poolFile // files without users, least recently used first
 }
 
 // maxIdle is the number of files without users that a Pool keeps open.
 const maxIdle = 8
 
-// pooled is an open file of a pool.
-type pooled struct {
+// poolFile is an open file of a pool.
+type poolFile struct {
 	path  string
 	once  sync.Once
 	file  *File
@@ -35,7 +35,7 @@ func (p *Pool) Open(path, name string, opt Options) (*File, error) {
 	if name == "" {
 		return Open(path, opt)
 	}
-	shared := p.take(path)
+	shared := p.acquire(path)
 	shared.once.Do(func() { shared.open(opt) })
 	if shared.err != nil {
 		defer p.release(shared)
@@ -52,7 +52,7 @@ func (p *Pool) Open(path, name string, opt Options) (*File, error) {
 }
 
 // open reads the list of tensors. The first of several tensors with one name counts.
-func (s *pooled) open(opt Options) {
+func (s *poolFile) open(opt Options) {
 	if s.file, s.err = Open(s.path, opt); s.err != nil {
 		return
 	}
@@ -62,26 +62,26 @@ func (s *pooled) open(opt Options) {
 	}
 }
 
-// take returns the file at path with one more user; release removes the user.
-func (p *Pool) take(path string) *pooled {
+// acquire returns the file at path with one more user; release removes the user.
+func (p *Pool) acquire(path string) *poolFile {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.files[path]
 	if s == nil {
-		s = &pooled{path: path}
+		s = &poolFile{path: path}
 		if p.files == nil {
-			p.files = make(map[string]*pooled)
+			p.files = make(map[string]*poolFile)
 		}
 		p.files[path] = s
 	}
 	if s.users++; s.users == 1 {
-		p.forget(s)
+		p.removeIdle(s)
 	}
 	return s
 }
 
-// forget removes a file from the files without users.
-func (p *Pool) forget(s *pooled) {
+// removeIdle removes a file from the files without users.
+func (p *Pool) removeIdle(s *poolFile) {
 	for i := range p.idle {
 		if p.idle[i] == s {
 			p.idle = append(p.idle[:i], p.idle[i+1:]...)
@@ -90,7 +90,7 @@ func (p *Pool) forget(s *pooled) {
 	}
 }
 
-func (p *Pool) release(s *pooled) {
+func (p *Pool) release(s *poolFile) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s.users--; s.users > 0 {
@@ -98,12 +98,12 @@ func (p *Pool) release(s *pooled) {
 	}
 	p.idle = append(p.idle, s)
 	if len(p.idle) > maxIdle {
-		p.drop()
+		p.closeOldest()
 	}
 }
 
-// drop closes the least recently used file without users.
-func (p *Pool) drop() {
+// closeOldest closes the least recently used file without users.
+func (p *Pool) closeOldest() {
 	s := p.idle[0]
 	p.idle = p.idle[1:]
 	delete(p.files, s.path)
@@ -117,6 +117,6 @@ func (p *Pool) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for len(p.idle) > 0 {
-		p.drop()
+		p.closeOldest()
 	}
 }

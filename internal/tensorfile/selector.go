@@ -94,9 +94,9 @@ func (f *File) FindOrOnly(kind tensor.Kind, index int) (*Tensor, error) {
 	return f.Find(kind, index)
 }
 
-// keep drops all tensors but the selected one. A single tensor without a name stays for any
+// keepSelected drops all tensors but the selected one. A single tensor without a name stays for any
 // selector unless the file is a dump.
-func (f *File) keep(s Selector) error {
+func (f *File) keepSelected(s Selector) error {
 	if s.IsZero() || len(f.Tensors) == 1 && f.Op == nil && f.Tensors[0].Name == "" {
 		return nil
 	}

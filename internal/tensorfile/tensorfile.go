@@ -121,7 +121,7 @@ func Open(path string, opt Options) (*File, error) {
 	}
 	f.check(f.file)
 	f.check(f.linked)
-	if err := f.keep(opt.Only); err != nil {
+	if err := f.keepSelected(opt.Only); err != nil {
 		_ = f.Close()
 		return nil, err
 	}
@@ -189,12 +189,12 @@ func checkRegular(mode fs.FileMode) error {
 	return nil
 }
 
-// heads are free buffers for the first bytes of a file.
-var heads = sync.Pool{New: func() any { return new([headBytes]byte) }}
+// headBuffers are free buffers for the first bytes of a file.
+var headBuffers = sync.Pool{New: func() any { return new([headBytes]byte) }}
 
 func (f *File) read(src *source) error {
-	room := heads.Get().(*[headBytes]byte)
-	defer heads.Put(room)
+	room := headBuffers.Get().(*[headBytes]byte)
+	defer headBuffers.Put(room)
 	head := room[:min(headBytes, src.size)]
 	if n, err := f.file.ReadAt(head, 0); n < len(head) && lang.IsLocated(err) {
 		return err
@@ -420,8 +420,8 @@ func (e *Elements) read(dst []byte, off int64) error {
 	return lang.Errorf("at 0x%x: read %d bytes, want %d: %w", at, n, len(dst), err)
 }
 
-// named returns the read function of a container that names its tensors.
-func named(open func(r io.ReaderAt, size int64) (*format.Contents, error)) func(*File, *source) error {
+// readNamed returns the read function of a container that names its tensors.
+func readNamed(open func(r io.ReaderAt, size int64) (*format.Contents, error)) func(*File, *source) error {
 	return func(f *File, src *source) error {
 		contents, err := open(src.file, src.size)
 		if err != nil {
