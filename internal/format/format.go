@@ -137,8 +137,8 @@ type Value struct {
 	Text string `json:"value"`
 }
 
-// checked is data with a checksum.
-type checked struct {
+// checkedReader is data with a checksum.
+type checkedReader struct {
 	*io.SectionReader
 	left   atomic.Int64 // bytes that are still unread
 	verify func() error
@@ -147,13 +147,13 @@ type checked struct {
 // Checked returns data whose checksum verify compares once need bytes have been read: if it does
 // not match, that read and all later reads fail.
 func Checked(data *io.SectionReader, need int64, verify func() error) *io.SectionReader {
-	c := &checked{SectionReader: data, verify: verify}
+	c := &checkedReader{SectionReader: data, verify: verify}
 	c.left.Store(need)
 	return io.NewSectionReader(c, 0, data.Size())
 }
 
 // ReadAt implements io.ReaderAt.
-func (c *checked) ReadAt(p []byte, off int64) (int, error) {
+func (c *checkedReader) ReadAt(p []byte, off int64) (int, error) {
 	n, err := c.SectionReader.ReadAt(p, off)
 	if c.left.Add(-int64(n)) <= 0 {
 		if failed := c.verify(); failed != nil {
@@ -164,7 +164,7 @@ func (c *checked) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // Outer returns the data without the check.
-func (c *checked) Outer() (r io.ReaderAt, off, n int64) { return c.SectionReader, 0, c.Size() }
+func (c *checkedReader) Outer() (r io.ReaderAt, off, n int64) { return c.SectionReader, 0, c.Size() }
 
 // Verify compares data with its checksums. It is for callers that used all elements and skipped the
 // padding between them.
@@ -173,7 +173,7 @@ func Verify(data *io.SectionReader) error {
 		return nil
 	}
 	outer, _, _ := data.Outer()
-	if c, ok := outer.(*checked); ok {
+	if c, ok := outer.(*checkedReader); ok {
 		if err := c.verify(); err != nil {
 			return err
 		}

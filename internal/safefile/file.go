@@ -249,7 +249,7 @@ func openTemp(path string, mode os.FileMode) (*os.File, error) {
 		name := dir + tempName(base)
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 		if err == nil {
-			if try == maxTries || holds(f) {
+			if try == maxTries || lockNew(f) {
 				return f, nil
 			}
 			_ = f.Close() // another process is about to remove it
@@ -260,9 +260,9 @@ func openTemp(path string, mode os.FileMode) (*os.File, error) {
 	}
 }
 
-// holds locks a new file and reports whether it still exists: before the lock, another process may
+// lockNew locks a new file and reports whether it still exists: before the lock, another process may
 // have removed it as a leftover. Without file locks it returns true.
-func holds(f *os.File) bool {
+func lockNew(f *os.File) bool {
 	if err := lock(f); err != nil {
 		return !errors.Is(err, errLocked)
 	}
@@ -387,15 +387,15 @@ var host = sync.OnceValue(func() string {
 // process identifies this process in temporary names.
 var process = sync.OnceValue(func() string { return fmt.Sprintf("%s-%d", host(), os.Getpid()) })
 
-// cleaned has a *sync.Once for each folder with created files.
-var cleaned sync.Map
+// cleanedFolders has a *sync.Once for each folder with created files.
+var cleanedFolders sync.Map
 
 // cleanOnce removes leftovers of killed processes when this process creates its first file in a
 // folder.
 func cleanOnce(dir string) {
-	once, known := cleaned.Load(dir)
+	once, known := cleanedFolders.Load(dir)
 	if !known {
-		once, _ = cleaned.LoadOrStore(dir, new(sync.Once))
+		once, _ = cleanedFolders.LoadOrStore(dir, new(sync.Once))
 	}
 	once.(*sync.Once).Do(func() { clean(dir) })
 }

@@ -36,9 +36,9 @@ func Open(path string) (Input, error) {
 	}
 	what := ""
 	if info, err := os.Stat(path); err == nil {
-		what = unbounded(info.Mode())
+		what = blockingKind(info.Mode())
 	}
-	if what != "" && path != os.DevNull && !inherited().MatchString(filepath.Clean(path)) {
+	if what != "" && path != os.DevNull && !openFileNames().MatchString(filepath.Clean(path)) {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: lang.Errorf("is %s, want a regular file", lang.Say(what))}
 	}
 	src, err := store.Open(path)
@@ -69,8 +69,8 @@ func ReadFile(path string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// inherited matches names of files that a process has open already.
-var inherited = lang.Pattern(`^(/dev/stdin|/dev/fd/\d+|/proc/(self|thread-self|\d+)/fd/\d+)$`)
+// openFileNames matches names of files that a process has open already.
+var openFileNames = lang.Pattern(`^(/dev/stdin|/dev/fd/\d+|/proc/(self|thread-self|\d+)/fd/\d+)$`)
 
 // InFolder resolves a path: a folder becomes the first of names that exists in it, else names[0] in
 // it; any other path stays.
@@ -94,8 +94,8 @@ func CheckFolder(out string) error {
 	return nil
 }
 
-// unbounded describes a file that may block or never end; empty for others.
-func unbounded(mode fs.FileMode) string {
+// blockingKind describes a file that may block or never end; empty for others.
+func blockingKind(mode fs.FileMode) string {
 	switch {
 	case mode&fs.ModeNamedPipe != 0:
 		return "a named pipe"

@@ -36,7 +36,7 @@ type Archive struct {
 
 	r    io.ReaderAt
 	pool pool
-	near near
+	near headerCache
 
 	mu        sync.Mutex // guards sum of all entries
 	unchecked bool
@@ -218,7 +218,7 @@ func (e *Entry) Data() (*io.SectionReader, error) {
 	if err := e.check(); err != nil {
 		return nil, err
 	}
-	begin, err := e.begin()
+	begin, err := e.dataOffset()
 	if err != nil {
 		return nil, err
 	}
@@ -229,9 +229,9 @@ func (e *Entry) Data() (*io.SectionReader, error) {
 	case e.method == methodStored && e.archive.unchecked:
 		return io.NewSectionReader(e.archive.r, begin, e.Size), nil
 	case e.method == methodStored:
-		return io.NewSectionReader(&stored{e, begin, e.summed()}, 0, e.Size), nil
+		return io.NewSectionReader(&storedReader{e, begin, e.sharedSum()}, 0, e.Size), nil
 	}
-	return io.NewSectionReader(&inflater{entry: e, begin: begin, sum: e.summed()}, 0, e.Size), nil
+	return io.NewSectionReader(&inflater{entry: e, begin: begin, sum: e.sharedSum()}, 0, e.Size), nil
 }
 
 // check returns an error for impossible or unsupported values in the directory.
@@ -279,7 +279,7 @@ func (f *inflater) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, lang.Errorf("zip: read at offset %d", off)
 	}
-	if err := f.sum.failed(); err != nil {
+	if err := f.sum.result(); err != nil {
 		return 0, err
 	}
 	f.mu.Lock()
@@ -383,7 +383,7 @@ func (s *stream) end() error {
 	case err != io.EOF:
 		return s.wrap(err)
 	}
-	return s.owner.sum.settle(e.compare(s.owner.begin, s.crc))
+	return s.owner.sum.decide(e.compare(s.owner.begin, s.crc))
 }
 
 // wrap adds the offset in the file to an inflate error.

@@ -157,7 +157,7 @@ func (d *directory) take(n int) ([]byte, error) {
 	}
 	d.buf = slices.Grow(d.buf[:0], n)[:n]
 	if _, err := io.ReadFull(d.in, d.buf); err != nil {
-		return nil, lang.Errorf("zip: read the directory: %w", unexpected(err))
+		return nil, lang.Errorf("zip: read the directory: %w", asUnexpectedEOF(err))
 	}
 	d.at, d.left = d.at+int64(n), d.left-int64(n)
 	return d.buf, nil
@@ -234,8 +234,8 @@ func (a *Archive) setLimits(directory int64) {
 	}
 }
 
-// begin returns the offset of an entry's data, after its local header.
-func (e *Entry) begin() (int64, error) {
+// dataOffset returns the offset of an entry's data, after its local header.
+func (e *Entry) dataOffset() (int64, error) {
 	if e.header > e.limit-localLength-int64(len(e.Name)) {
 		return 0, broken(e.header, "no room for the header of the entry: what follows it is at 0x%x", e.limit)
 	}
@@ -261,15 +261,15 @@ func (e *Entry) begin() (int64, error) {
 // there may be many, lie close together.
 const nearBytes = 8 << 10
 
-// near caches the part of the file that was read for a header.
-type near struct {
+// headerCache caches the part of the file that was read for a header.
+type headerCache struct {
 	mu   sync.Mutex
 	data []byte
 	off  int64
 }
 
 // read returns a copy of n bytes from off on.
-func (c *near) read(r io.ReaderAt, off int64, n int) ([]byte, error) {
+func (c *headerCache) read(r io.ReaderAt, off int64, n int) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if skip := off - c.off; skip < 0 || skip > int64(len(c.data)-n) {
@@ -296,11 +296,11 @@ func short(off int64, got, want int, err error) error {
 	if lang.IsLocated(err) {
 		return err
 	}
-	return lang.Errorf("zip: at 0x%x: read %d bytes, want %d: %w", off, got, want, unexpected(err))
+	return lang.Errorf("zip: at 0x%x: read %d bytes, want %d: %w", off, got, want, asUnexpectedEOF(err))
 }
 
-// unexpected replaces io.EOF by io.ErrUnexpectedEOF.
-func unexpected(err error) error {
+// asUnexpectedEOF replaces io.EOF by io.ErrUnexpectedEOF.
+func asUnexpectedEOF(err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}

@@ -15,7 +15,7 @@ func (e *Entry) Verify() error {
 	if e.archive.unchecked {
 		return nil
 	}
-	if s := e.summed(); s.settled.Load() {
+	if s := e.sharedSum(); s.isDecided.Load() {
 		return s.err
 	}
 	data, err := e.Data()
@@ -38,8 +38,8 @@ func (a *Archive) Uncheck() {
 	}
 }
 
-// summed returns the sum of an entry, which all its readers share.
-func (e *Entry) summed() *sum {
+// sharedSum returns the sum of an entry, which all its readers share.
+func (e *Entry) sharedSum() *sum {
 	e.archive.mu.Lock()
 	defer e.archive.mu.Unlock()
 	if e.sum == nil {
@@ -48,15 +48,15 @@ func (e *Entry) summed() *sum {
 	return e.sum
 }
 
-// stored reads a stored entry by position and updates its sum.
-type stored struct {
+// storedReader reads a stored entry by position and updates its sum.
+type storedReader struct {
 	entry *Entry
 	begin int64 // offset of the data in the file
 	sum   *sum
 }
 
 // ReadAt implements io.ReaderAt.
-func (s *stored) ReadAt(p []byte, off int64) (int, error) {
+func (s *storedReader) ReadAt(p []byte, off int64) (int, error) {
 	n, err := s.entry.archive.r.ReadAt(p, s.begin+off)
 	if failed := s.add(p[:n], off); failed != nil {
 		return 0, failed
@@ -65,33 +65,33 @@ func (s *stored) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // Outer is like io.SectionReader.Outer: the file, and the offset and size of the data.
-func (s *stored) Outer() (r io.ReaderAt, off, n int64) {
+func (s *storedReader) Outer() (r io.ReaderAt, off, n int64) {
 	return s.entry.archive.r, s.begin, s.entry.Size
 }
 
 // add adds data to the sum. It returns the error of the entry, once it is known.
-func (s *stored) add(p []byte, off int64) error {
-	if s.sum.settled.Load() {
+func (s *storedReader) add(p []byte, off int64) error {
+	if s.sum.isDecided.Load() {
 		return s.sum.err
 	}
 	s.sum.mu.Lock()
 	defer s.sum.mu.Unlock()
-	if s.sum.settled.Load() {
+	if s.sum.isDecided.Load() {
 		return s.sum.err
 	}
 	s.sum.add(p, off)
 	if all := s.sum.parts[0]; all.to == s.entry.Size {
-		return s.sum.settle(s.entry.compare(s.begin, all.crc))
+		return s.sum.decide(s.entry.compare(s.begin, all.crc))
 	}
 	return nil
 }
 
 // verify reads the unread rest.
-func (s *stored) verify() error {
+func (s *storedReader) verify() error {
 	s.sum.reading.Lock()
 	defer s.sum.reading.Unlock()
 	buf := make([]byte, min(s.entry.Size, verifySize))
-	for !s.sum.settled.Load() {
+	for !s.sum.isDecided.Load() {
 		from, to := s.sum.gap(s.entry.Size)
 		n := min(int64(len(buf)), to-from)
 		if got, err := s.ReadAt(buf[:n], from); int64(got) < n {
@@ -120,12 +120,12 @@ const (
 // sum is the CRC-32 of an entry that is read in any order and any parts. Each byte is summed when
 // it is read first.
 type sum struct {
-	reading sync.Mutex // one Verify at a time
-	once    sync.Once
-	settled atomic.Bool // err is known
-	err     error
-	mu      sync.Mutex
-	parts   []part // sorted, separate; the first begins at 0
+	reading   sync.Mutex // one Verify at a time
+	once      sync.Once
+	isDecided atomic.Bool // err is known
+	err       error
+	mu        sync.Mutex
+	parts     []part // sorted, separate; the first begins at 0
 }
 
 // part is a range of bytes and its CRC-32.
@@ -134,18 +134,18 @@ type part struct {
 	crc      uint32
 }
 
-// settle sets the result of the comparison, once, and returns it.
-func (s *sum) settle(err error) error {
+// decide sets the result of the comparison, once, and returns it.
+func (s *sum) decide(err error) error {
 	s.once.Do(func() {
 		s.err = err
-		s.settled.Store(true)
+		s.isDecided.Store(true)
 	})
 	return s.err
 }
 
-// failed returns the result of the comparison, nil if unknown.
-func (s *sum) failed() error {
-	if s.settled.Load() {
+// result returns the result of the comparison, nil if unknown.
+func (s *sum) result() error {
+	if s.isDecided.Load() {
 		return s.err
 	}
 	return nil

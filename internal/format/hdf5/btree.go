@@ -33,7 +33,7 @@ func (f *file) treeHeadSize() int64 { return int64(8 + 2*f.offsetSize) }
 
 // node visits the symbol nodes below a node, which must have level want unless want is none.
 func (w *walk1) node(addr int64, want int) error {
-	if err := w.once(addr); err != nil {
+	if err := w.visitOnce(addr); err != nil {
 		return err
 	}
 	size := w.f.treeHeadSize()
@@ -56,7 +56,7 @@ func (w *walk1) node(addr int64, want int) error {
 		child := c.address()
 		if level > 0 {
 			err = w.node(child, level-1)
-		} else if err = w.once(child); err == nil {
+		} else if err = w.visitOnce(child); err == nil {
 			err = w.visit(child)
 		}
 		if err != nil {
@@ -66,8 +66,8 @@ func (w *walk1) node(addr int64, want int) error {
 	return c.err
 }
 
-// once records a node, and fails if it was visited before.
-func (w *walk1) once(addr int64) error {
+// visitOnce records a node, and fails if it was visited before.
+func (w *walk1) visitOnce(addr int64) error {
 	if w.seen[addr] {
 		return broken(-1, "B-tree: the node at address 0x%x is there twice", addr)
 	}

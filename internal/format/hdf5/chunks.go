@@ -35,7 +35,7 @@ type chunked struct {
 	size       int64 // bytes of all elements
 	filters    []filter
 	plainEdges bool // chunks that reach beyond the shape have no filters
-	fill       filled
+	fill       repeatedValue
 	index      index
 
 	axis, step            int64 // the axis of windows, and its positions in a window
@@ -94,7 +94,7 @@ func (c *chunked) stored() int64 {
 // unwritten counts the elements in chunks that were never written. places counts the chunks looked
 // up in the file so far. A broken index ends the count: reading reports the error.
 func (c *chunked) unwritten(places *int64) (n int64) {
-	if _, none := c.index.(absent); none {
+	if _, none := c.index.(emptyIndex); none {
 		return c.shape.Elements()
 	}
 	d := c.f.decoders.take(c)
@@ -371,14 +371,14 @@ func (b *blocks) put(addr int64, data []byte) {
 	b[0].addr, b[0].data = addr, data
 }
 
-// filled is data that repeats one value.
-type filled struct {
+// repeatedValue is data that repeats one value.
+type repeatedValue struct {
 	value []byte // nil for zeros
 	size  int64
 }
 
 // ReadAt reads the values.
-func (v filled) ReadAt(p []byte, off int64) (int, error) {
+func (v repeatedValue) ReadAt(p []byte, off int64) (int, error) {
 	n := int(max(0, min(int64(len(p)), v.size-off)))
 	v.fill(p[:n], off)
 	if n < len(p) {
@@ -388,7 +388,7 @@ func (v filled) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // fill fills p with the bytes from off on.
-func (v filled) fill(p []byte, off int64) {
+func (v repeatedValue) fill(p []byte, off int64) {
 	if v.value == nil {
 		clear(p)
 		return

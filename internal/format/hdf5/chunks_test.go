@@ -47,7 +47,7 @@ func TestChunks(t *testing.T) {
 			x.filters = append(x.filters, []filter{{id: filterDeflate}, {filterShuffle, unit}, {filterShuffle, 3}, {id: filterFletcher}}[f])
 		}
 		if rnd.IntN(2) == 0 {
-			x.fill = filled{value: want[:unit]}
+			x.fill = repeatedValue{value: want[:unit]}
 		}
 		storeChunks(rnd, x, want)
 		x.plan([]int64{1, 64, 1000, decoderMemory}[rnd.IntN(4)])
@@ -191,7 +191,7 @@ func TestFilled(t *testing.T) {
 		for off := range 2 * unit {
 			for n := range 30 {
 				got := make([]byte, n)
-				if _, err := (filled{value, int64(len(all))}).ReadAt(got, int64(off)); err != nil || !bytes.Equal(got, all[off:][:n]) {
+				if _, err := (repeatedValue{value, int64(len(all))}).ReadAt(got, int64(off)); err != nil || !bytes.Equal(got, all[off:][:n]) {
 					t.Errorf("%d bytes at %d of %v: %v, %v", n, off, value, got, err)
 				}
 			}

@@ -10,9 +10,9 @@ import (
 // dataset is a dataset as its object header describes it.
 type dataset struct {
 	elementType
-	space *dataspace
-	attrs []attribute
-	shown []format.Attr // attrs in the form of format.Attr, on demand
+	space           *dataspace
+	attrs           []attribute
+	shownAttributes []format.Attr // attrs in the form of format.Attr, on demand
 	// datatype is the encoded datatype; nil unless the dataset is to be copied.
 	datatype []byte
 	// stored reads the stored elements, size bytes in total.
@@ -35,7 +35,7 @@ func (f *file) dataset(o *object) (*dataset, error) {
 	if err := d.describe(f, o); err != nil {
 		return d, err
 	}
-	if d.problem != nil && (f.keep == nil || d.elsewhere()) {
+	if d.problem != nil && (f.keep == nil || d.refersElsewhere()) {
 		return d, d.problem
 	}
 	return d, d.locate(f, o)
@@ -96,7 +96,7 @@ func (d *dataset) locate(f *file, o *object) error {
 		return err
 	}
 	d.fill = value
-	l := &located{d: d, f: f, o: o, c: c, empty: filled{value, d.size}}
+	l := &dataLocator{d: d, f: f, o: o, c: c, empty: repeatedValue{value, d.size}}
 	at, version := c.here(), c.u8()
 	switch version {
 	case 1, 2:
@@ -107,17 +107,17 @@ func (d *dataset) locate(f *file, o *object) error {
 	return broken(at, "layout version %d, want 1 to 5", version)
 }
 
-// located finds the data of a dataset by its layout message.
-type located struct {
+// dataLocator finds the data of a dataset by its layout message.
+type dataLocator struct {
 	d     *dataset
 	f     *file
 	o     *object
 	c     *cursor
-	empty filled // the data if nothing was written
+	empty repeatedValue // the data if nothing was written
 }
 
 // old parses versions 1 and 2 after the version number.
-func (l *located) old() error {
+func (l *dataLocator) old() error {
 	c := l.c
 	rank, class := c.u8(), c.u8()
 	c.skip(5)
@@ -141,7 +141,7 @@ func (l *located) old() error {
 }
 
 // new parses version 3 and later, after the version number.
-func (l *located) new(version int) error {
+func (l *dataLocator) new(version int) error {
 	c := l.c
 	switch class := c.u8(); class {
 	case storedInHeader:
@@ -160,7 +160,7 @@ func (l *located) new(version int) error {
 	}
 }
 
-func (l *located) unknown(class int) error {
+func (l *dataLocator) unknown(class int) error {
 	if l.c.err != nil {
 		return l.c.err
 	}
@@ -172,14 +172,14 @@ func (l *located) unknown(class int) error {
 }
 
 // inHeader takes n bytes of the message as the data.
-func (l *located) inHeader(n int64) error {
+func (l *dataLocator) inHeader(n int64) error {
 	off := l.c.here()
 	l.c.take(int(min(n, maxBlock)))
 	return l.section(off, n)
 }
 
 // inOnePiece takes n bytes at an address as the data.
-func (l *located) inOnePiece(addr, n int64) error {
+func (l *dataLocator) inOnePiece(addr, n int64) error {
 	switch {
 	case l.c.err != nil:
 		return l.c.err
@@ -194,7 +194,7 @@ func (l *located) inOnePiece(addr, n int64) error {
 }
 
 // section takes n bytes of the file as the data.
-func (l *located) section(off, n int64) error {
+func (l *dataLocator) section(off, n int64) error {
 	switch {
 	case l.c.err != nil:
 		return l.c.err
@@ -214,7 +214,7 @@ const (
 )
 
 // inProportion rejects data that is too large for the file.
-func (l *located) inProportion() error {
+func (l *dataLocator) inProportion() error {
 	if l.d.size > maxUnwritten && l.d.size/maxRatio > l.f.size {
 		return broken(-1, "data of %d bytes in a file of %d bytes", l.d.size, l.f.size)
 	}
@@ -222,14 +222,14 @@ func (l *located) inProportion() error {
 }
 
 // unwritten sets the data of a dataset without any written element.
-func (l *located) unwritten() error {
+func (l *dataLocator) unwritten() error {
 	l.d.stored, l.d.unwritten = l.empty, l.d.size/int64(max(1, l.d.elementType.size))
 	return l.inProportion()
 }
 
 // dimensions parses the dimensions of chunks, of n bytes each. The last one is the size of an
 // element.
-func (l *located) dimensions(rank, n int) tensor.Shape {
+func (l *dataLocator) dimensions(rank, n int) tensor.Shape {
 	if rank > maxRank+1 {
 		l.c.fail(broken(l.c.here(), "chunks of rank %d, want at most %d", rank-1, maxRank))
 		return nil
@@ -242,7 +242,7 @@ func (l *located) dimensions(rank, n int) tensor.Shape {
 }
 
 // inChunks takes chunks of these dimensions as the data. find reads their index.
-func (l *located) inChunks(dims tensor.Shape, find func(*chunked) (index, error)) error {
+func (l *dataLocator) inChunks(dims tensor.Shape, find func(*chunked) (index, error)) error {
 	shape := l.d.space.shape
 	switch {
 	case l.c.err != nil:
@@ -299,9 +299,9 @@ const maxEager = 4 << 20
 const maxPlaces = 1 << 20
 
 // tree1 returns the index of layout versions 1 to 3.
-func (l *located) tree1(addr int64, dims tensor.Shape) (index, error) {
+func (l *dataLocator) tree1(addr int64, dims tensor.Shape) (index, error) {
 	if addr == none {
-		return absent{}, nil
+		return emptyIndex{}, nil
 	}
 	return &tree1Index{l.f, addr, dims[:len(dims)-1]}, nil
 }
@@ -319,7 +319,7 @@ const (
 var indexParameters = map[int]int{indexFixed: 1, indexExtensible: 5, indexTree2: 6}
 
 // newChunks parses versions 4 and 5 of chunked layouts.
-func (l *located) newChunks(version int) error {
+func (l *dataLocator) newChunks(version int) error {
 	c := l.c
 	at, flags, rank, width := c.here(), c.u8(), c.u8(), c.u8()
 	if width < 1 || width > 8 {
@@ -337,7 +337,7 @@ func (l *located) newChunks(version int) error {
 	return l.inChunks(dims, func(x *chunked) (index, error) {
 		x.plainEdges = flags&1 != 0
 		if addr == none {
-			return absent{}, nil
+			return emptyIndex{}, nil
 		}
 		e := entry{chunkBytes: x.chunkBytes, sizeSize: min(8, 1+(log2(x.chunkBytes)+8)/8)}
 		if version == 5 {
@@ -359,7 +359,7 @@ func (l *located) newChunks(version int) error {
 	})
 }
 
-func (l *located) tree2(addr int64, e entry) (index, error) {
+func (l *dataLocator) tree2(addr int64, e entry) (index, error) {
 	t, err := l.f.tree2(addr)
 	if err != nil {
 		return nil, err
@@ -373,7 +373,7 @@ func (l *located) tree2(addr int64, e entry) (index, error) {
 }
 
 // array reads an index that numbers the chunks.
-func (l *located) array(kind int, addr int64, e entry, x *chunked) (index, error) {
+func (l *dataLocator) array(kind int, addr int64, e entry, x *chunked) (index, error) {
 	first, open := 0, 0
 	for j, n := range l.d.space.max {
 		if n == unlimited {

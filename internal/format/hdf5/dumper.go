@@ -135,8 +135,8 @@ func (m *member) value() (kind string, ok bool) {
 	return cmp.Or(valueTypes[n], "type "+strconv.FormatInt(n, 10)), true
 }
 
-// recorded applies the attributes of a recorded tensor.
-func (m *member) recorded(t *format.Tensor, v *format.View) {
+// applyRecorded applies the attributes of a recorded tensor.
+func (m *member) applyRecorded(t *format.Tensor, v *format.View) {
 	device, known := m.number(attrDevice)
 	if known {
 		t.Device = cmp.Or(devices[device], "device type "+strconv.FormatInt(device, 10))
@@ -154,14 +154,14 @@ func (m *member) recorded(t *format.Tensor, v *format.View) {
 	}
 	if strides, ok := m.attr(attrStrides).([]int64); ok {
 		t.Strides = strides
-		if known && (device == deviceCPU || device == deviceCUDA) && within(strides, m.space.shape) {
+		if known && (device == deviceCPU || device == deviceCUDA) && isInsideStorage(strides, m.space.shape) {
 			v.Strides = strides
 		}
 	}
 }
 
-// within reports whether strides stay inside the storage, which has as many elements as the shape.
-func within(strides []int64, shape tensor.Shape) bool {
+// isInsideStorage reports whether strides stay inside the storage, which has as many elements as the shape.
+func isInsideStorage(strides []int64, shape tensor.Shape) bool {
 	if len(strides) != len(shape) {
 		return false
 	}

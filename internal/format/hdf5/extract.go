@@ -44,7 +44,7 @@ func Extract(w io.Writer, r io.ReaderAt, size int64, keep func(path []string) bo
 		}
 		var attrs []attribute
 		for _, a := range m.attrs {
-			if a.elsewhere() || len(a.message()) > maxMessage {
+			if a.refersElsewhere() || len(a.message()) > maxMessage {
 				x.Left = append(x.Left, fmt.Sprintf("%s: attribute %s of type %s", nameOf(m.path), a.name, className(a.class)))
 				continue
 			}
@@ -61,8 +61,8 @@ func Extract(w io.Writer, r io.ReaderAt, size int64, keep func(path []string) bo
 	return x, root.write(w)
 }
 
-// elsewhere reports whether elements refer, or may refer, to other places of the file.
-func (t elementType) elsewhere() bool {
+// refersElsewhere reports whether elements refer, or may refer, to other places of the file.
+func (t elementType) refersElsewhere() bool {
 	switch t.class {
 	case classInteger, classFloat, 2, classText, 4, 5, classEnum, classComplex:
 		return false

@@ -22,9 +22,9 @@ type file struct {
 	eager int64 // bytes in chunks read by open so far; see maxEager
 	// places is the number of chunks looked up so far, at most maxPlaces.
 	places int64
-	// read and held are the bytes of structures that were read, and approximately the bytes in
+	// readBytes and held are the bytes of structures that were read, and approximately the bytes in
 	// memory.
-	read, held int64
+	readBytes, heldBytes int64
 
 	decoders decoders
 
@@ -80,7 +80,7 @@ func (f *file) at(addr, n int64) ([]byte, error) {
 
 // spend counts n bytes as read.
 func (f *file) spend(n int64) error {
-	if f.read += n; f.read > maxRead*f.size+readSlack {
+	if f.readBytes += n; f.readBytes > maxRead*f.size+readSlack {
 		return broken(-1, "the structures of the file lead to the same places again and again")
 	}
 	return nil
@@ -97,7 +97,7 @@ func (f *file) offset(addr, n int64) (int64, error) {
 
 // hold counts n bytes as held.
 func (f *file) hold(n int64) error {
-	if f.held += n; f.held > maxHeld*f.size+heldSlack {
+	if f.heldBytes += n; f.heldBytes > maxHeld*f.size+heldSlack {
 		return broken(-1, "what is in the file would take more memory than the file has bytes")
 	}
 	return nil

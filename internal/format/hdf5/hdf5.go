@@ -76,7 +76,7 @@ func (m *member) tensor() format.Tensor {
 	v := format.View{Stored: m.stored, DType: m.dtype, BigEndian: m.bigEndian, Shape: m.space.shape, Strides: m.space.shape.Strides()}
 	t.Format, t.Shape, t.Size = tensor.ND, m.space.shape, m.size
 	if m.op != nil {
-		m.recorded(&t, &v)
+		m.applyRecorded(&t, &v)
 	}
 	t.DType, t.Data = v.DType, v.Data()
 	if m.unwritten > 0 {

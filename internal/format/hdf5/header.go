@@ -414,11 +414,11 @@ func (t *elementType) number(element []byte) (n uint64) {
 // shownAttrs returns the attributes in the form of format.Attr, one list for all links to the
 // dataset.
 func (d *dataset) shownAttrs() []format.Attr {
-	if d.shown == nil && len(d.attrs) > 0 {
-		d.shown = make([]format.Attr, len(d.attrs))
+	if d.shownAttributes == nil && len(d.attrs) > 0 {
+		d.shownAttributes = make([]format.Attr, len(d.attrs))
 		for i, a := range d.attrs {
-			d.shown[i] = format.Attr{Name: a.name, Value: a.value}
+			d.shownAttributes[i] = format.Attr{Name: a.name, Value: a.value}
 		}
 	}
-	return d.shown
+	return d.shownAttributes
 }

@@ -41,18 +41,18 @@ func (d *decoder) block(f *file, addr, n int64, check func(*cursor) error) (*cur
 	return &cursor{f: f, b: c.b, off: c.off}, nil
 }
 
-// signed returns a check of the signature and the checksum of a block.
-func signed(signature string) func(*cursor) error {
+// signatureCheck returns a check of the signature and the checksum of a block.
+func signatureCheck(signature string) func(*cursor) error {
 	return func(c *cursor) error { return c.verify(signature) }
 }
 
-// unsigned checks the checksum of a block without a signature.
-var unsigned = signed("")
+// checksumCheck checks the checksum of a block without a signature.
+var checksumCheck = signatureCheck("")
 
-// absent is the index of a dataset without chunks.
-type absent struct{}
+// emptyIndex is the index of a dataset without chunks.
+type emptyIndex struct{}
 
-func (absent) find(*decoder, []int64) (chunk, error) { return chunk{addr: none}, nil }
+func (emptyIndex) find(*decoder, []int64) (chunk, error) { return chunk{addr: none}, nil }
 
 // tree1Index is a version-1 B-tree. The key of a chunk is its size, the filter mask and its first
 // element by axis; the key of an inner entry is the key of its first chunk.
@@ -328,7 +328,7 @@ func (f *file) fixedIndex(addr int64, e entry, g grid, count int64) (index, erro
 	case x.entries != count:
 		return nil, broken(c.off, "fixed array: %d entries, want one for each of %d chunks", x.entries, count)
 	case x.addr == none:
-		return absent{}, nil
+		return emptyIndex{}, nil
 	}
 	return x, nil
 }
@@ -344,7 +344,7 @@ func (x *fixedIndex) find(d *decoder, at []int64) (chunk, error) {
 		if !ok {
 			return chunk{}, broken(-1, "fixed array of %d entries", x.entries)
 		}
-		c, err := d.block(x.f, x.addr, head+all+4, signed("FADB"))
+		c, err := d.block(x.f, x.addr, head+all+4, signatureCheck("FADB"))
 		if err != nil {
 			return chunk{}, err
 		}
@@ -353,7 +353,7 @@ func (x *fixedIndex) find(d *decoder, at []int64) (chunk, error) {
 	}
 	pages := chunks(x.entries, x.page)
 	head += chunks(pages, 8)
-	c, err := d.block(x.f, x.addr, head+4, signed("FADB"))
+	c, err := d.block(x.f, x.addr, head+4, signatureCheck("FADB"))
 	if err != nil {
 		return chunk{}, err
 	}
@@ -366,7 +366,7 @@ func (x *fixedIndex) find(d *decoder, at []int64) (chunk, error) {
 		return chunk{}, broken(-1, "fixed array of %d entries", x.entries)
 	}
 	length := min(x.page, x.entries-page*x.page)
-	if c, err = d.block(x.f, x.addr+head+4+off, length*size+4, unsigned); err != nil {
+	if c, err = d.block(x.f, x.addr+head+4+off, length*size+4, checksumCheck); err != nil {
 		return chunk{}, err
 	}
 	c.skip(int(i * size))
@@ -413,7 +413,7 @@ func (f *file) extensibleIndex(addr int64, e entry, g grid) (index, error) {
 	case !isPower(x.minBlock) || !isPower(x.minPointer) || x.bits > 64 || log2(x.minBlock) > x.bits || x.superBlocks() < 2*log2(x.minPointer):
 		return nil, broken(c.off, "extensible array: 2^%d entries in blocks of %d, %d of them or more", x.bits, x.minBlock, x.minPointer)
 	case x.addr == none:
-		return absent{}, nil
+		return emptyIndex{}, nil
 	}
 	return x, nil
 }
@@ -430,7 +430,7 @@ func (x *extensibleIndex) find(d *decoder, at []int64) (chunk, error) {
 	inside := 2 * log2(x.minPointer) // super blocks in the index block
 	direct := int(2 * (x.minPointer - 1))
 	o := int64(f.offsetSize)
-	c, err := d.block(f, x.addr, 6+o+x.inIndex*size+int64(direct+x.superBlocks()-inside)*o+4, signed("EAIB"))
+	c, err := d.block(f, x.addr, 6+o+x.inIndex*size+int64(direct+x.superBlocks()-inside)*o+4, signatureCheck("EAIB"))
 	if err != nil {
 		return chunk{}, err
 	}
@@ -468,7 +468,7 @@ func (x *extensibleIndex) find(d *decoder, at []int64) (chunk, error) {
 		bitmap = chunks(length/x.page, 8)
 	}
 	head := 6 + o + int64(x.bits+7)/8
-	if c, err = d.block(f, super, head+blocks*(bitmap+o)+4, signed("EASB")); err != nil {
+	if c, err = d.block(f, super, head+blocks*(bitmap+o)+4, signatureCheck("EASB")); err != nil {
 		return chunk{}, err
 	}
 	c.skip(int(head))
@@ -490,7 +490,7 @@ func (x *extensibleIndex) inBlock(d *decoder, addr, length, i int64, pages []byt
 	size := int64(x.bytes(x.f))
 	head := 6 + int64(x.f.offsetSize) + int64(x.bits+7)/8
 	if length <= x.page {
-		c, err := d.block(x.f, addr, head+length*size+4, signed("EADB"))
+		c, err := d.block(x.f, addr, head+length*size+4, signatureCheck("EADB"))
 		if err != nil {
 			return chunk{}, err
 		}
@@ -501,10 +501,10 @@ func (x *extensibleIndex) inBlock(d *decoder, addr, length, i int64, pages []byt
 	if len(pages) > 0 && pages[page/8]&(0x80>>(page%8)) == 0 {
 		return chunk{addr: none}, nil
 	}
-	if _, err := d.block(x.f, addr, head+4, signed("EADB")); err != nil {
+	if _, err := d.block(x.f, addr, head+4, signatureCheck("EADB")); err != nil {
 		return chunk{}, err
 	}
-	c, err := d.block(x.f, addr+head+4+page*(x.page*size+4), x.page*size+4, unsigned)
+	c, err := d.block(x.f, addr+head+4+page*(x.page*size+4), x.page*size+4, checksumCheck)
 	if err != nil {
 		return chunk{}, err
 	}

@@ -254,9 +254,9 @@ func Read(in io.Reader, each func(*Entry)) (Header, error) {
 	case err == nil && r.header.Task == "":
 		err = lang.Errorf(`found no "task", wanted what was dumped, such as tensor or statistics`)
 	case err != nil && r.entries > 0 && r.header.Task != "":
-		return r.header, &CutError{r.entries, placed(err)}
+		return r.header, &CutError{r.entries, withOffset(err)}
 	case err != nil:
-		err = placed(err)
+		err = withOffset(err)
 	}
 	if err != nil {
 		return Header{}, err
@@ -264,8 +264,8 @@ func Read(in io.Reader, each func(*Entry)) (Header, error) {
 	return r.header, nil
 }
 
-// placed adds the offset to an error.
-func placed(err error) error {
+// withOffset adds the offset to an error.
+func withOffset(err error) error {
 	var at *jsonpos.Error
 	if errors.As(err, &at) {
 		return lang.Errorf("offset %d: %w", at.Offset, err)

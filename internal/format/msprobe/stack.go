@@ -57,7 +57,7 @@ func ReadStack(in io.Reader) (map[string]*Stack, error) {
 		err = r.End()
 	}
 	if err != nil {
-		return nil, placed(err)
+		return nil, withOffset(err)
 	}
 	return stacks, nil
 }
@@ -156,7 +156,7 @@ func ReadConstruct(in io.Reader) (Parents, error) {
 		err = r.End()
 	}
 	if err != nil {
-		return nil, placed(err)
+		return nil, withOffset(err)
 	}
 	return parents, nil
 }

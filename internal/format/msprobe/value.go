@@ -19,8 +19,8 @@ type place struct {
 	path  string
 }
 
-// in returns the place of a value inside this one.
-func (p *place) in(key string) *place {
+// inside returns the place of a value inside this one.
+func (p *place) inside(key string) *place {
 	inner := *p
 	if inner.path != "" {
 		inner.path += "."
@@ -58,7 +58,7 @@ func (r *reader) value(p *place) error {
 		}
 		return r.add(p, Leaf{})
 	case jsonpos.Array:
-		return r.Array(func(i int) error { return r.value(p.in(strconv.Itoa(i))) })
+		return r.Array(func(i int) error { return r.value(p.inside(strconv.Itoa(i))) })
 	case jsonpos.Object:
 		return r.object(p)
 	}
@@ -75,9 +75,9 @@ func (r *reader) object(p *place) error {
 		}
 		switch {
 		case !isLeaf:
-			return r.value(p.in(key))
+			return r.value(p.inside(key))
 		case key == "tensor" && r.Kind() == jsonpos.Object: // of a communication
-			l.inner = true
+			l.hasInner = true
 			return r.object(p)
 		}
 		return l.member(key)
@@ -85,7 +85,7 @@ func (r *reader) object(p *place) error {
 	if err != nil || !isLeaf {
 		return err
 	}
-	if l.inner {
+	if l.hasInner {
 		l.describe(p.entry.Leaves)
 		return nil
 	}
@@ -113,7 +113,7 @@ type leaf struct {
 	value    Value
 	p2p      P2P
 	hasShape bool // the leaf is a tensor
-	inner    bool // the leaf contains a tensor
+	hasInner bool // the leaf contains a tensor
 }
 
 func (l *leaf) leaf() Leaf {
@@ -160,9 +160,9 @@ func (l *leaf) member(key string) error {
 			return l.word(&l.p2p.Op)
 		}
 	case "peer":
-		return l.whole(key, &l.p2p.Peer)
+		return l.wholeNumber(key, &l.p2p.Peer)
 	case "tag":
-		return l.whole(key, &l.p2p.Tag)
+		return l.wholeNumber(key, &l.p2p.Tag)
 	case "value":
 		l.value.Kind = l.Kind()
 		var text strings.Builder
@@ -176,7 +176,7 @@ func (l *leaf) member(key string) error {
 // shape reads the dimensions of a tensor. With an invalid dimension the shape is unknown.
 func (l *leaf) shape() error {
 	if l.Reader.Kind() != jsonpos.Array {
-		return l.odd("shape", "a list")
+		return l.skipOdd("shape", "a list")
 	}
 	l.Shape = tensor.Shape{}
 	known := true
@@ -186,7 +186,7 @@ func (l *leaf) shape() error {
 		}
 		if kind := l.Reader.Kind(); kind == jsonpos.Array || kind == jsonpos.Object {
 			known = false
-			return l.odd("shape", "whole numbers")
+			return l.skipOdd("shape", "whole numbers")
 		}
 		_, text, err := l.Scalar()
 		n, bad := strconv.ParseInt(text, 10, 64)
@@ -212,7 +212,7 @@ const maxGroup = 1 << 20
 func (l *leaf) group() error {
 	const wanted = "a list of different ranks"
 	if l.Reader.Kind() != jsonpos.Array {
-		return l.odd("group_ranks", wanted)
+		return l.skipOdd("group_ranks", wanted)
 	}
 	at, known, key := l.Offset(), true, []byte(nil)
 	var ranks []int
@@ -240,10 +240,10 @@ func (l *leaf) group() error {
 	return err
 }
 
-// whole reads a non-negative integer.
-func (l *leaf) whole(member string, to *int) error {
+// wholeNumber reads a non-negative integer.
+func (l *leaf) wholeNumber(member string, to *int) error {
 	if l.Reader.Kind() != jsonpos.Number {
-		return l.odd(member, "a whole number")
+		return l.skipOdd(member, "a whole number")
 	}
 	_, text, err := l.Scalar()
 	n, bad := strconv.Atoi(text)
@@ -254,8 +254,8 @@ func (l *leaf) whole(member string, to *int) error {
 	return err
 }
 
-// odd skips and reports the value of a member with a wrong type.
-func (l *leaf) odd(member, wanted string) error {
+// skipOdd skips and reports the value of a member with a wrong type.
+func (l *leaf) skipOdd(member, wanted string) error {
 	l.Odd = cmp.Or(l.Odd, fmt.Sprintf("%s at offset %d, want %s", member, l.Offset(), wanted))
 	return l.Skip()
 }
@@ -271,7 +271,7 @@ func (l *leaf) finite() *Extremes {
 func (l *leaf) number(to *Number) error {
 	kind := l.Kind()
 	if kind == jsonpos.Array || kind == jsonpos.Object {
-		return l.odd("a statistic", "a number")
+		return l.skipOdd("a statistic", "a number")
 	}
 	_, text, err := l.Scalar()
 	if err != nil {

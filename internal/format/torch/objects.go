@@ -37,14 +37,14 @@ type constant struct{ kind, text string }
 
 // arguments are the arguments of a call that are not consumed yet.
 type arguments struct {
-	rest  []any
-	wrong bool // an argument was missing or had another type
+	rest    []any
+	isWrong bool // an argument was missing or had another type
 }
 
 // next consumes the next argument.
 func (a *arguments) next() (v any) {
 	if len(a.rest) == 0 {
-		a.wrong = true
+		a.isWrong = true
 		return nil
 	}
 	v, a.rest = a.rest[0], a.rest[1:]
@@ -54,7 +54,7 @@ func (a *arguments) next() (v any) {
 // take consumes the next argument, which must be a T.
 func take[T any](a *arguments) T {
 	v, ok := a.next().(T)
-	a.wrong = a.wrong || !ok
+	a.isWrong = a.isWrong || !ok
 	return v
 }
 
@@ -73,13 +73,13 @@ const maxRank = 32
 // ints consumes the next argument, a tuple of integers, and cuts it after maxRank+1.
 func (a *arguments) ints() []int64 {
 	s := take[*pickle.Sequence](a)
-	if a.wrong {
+	if a.isWrong {
 		return nil
 	}
 	list := make([]int64, 0, min(len(s.Items), maxRank+1))
 	for _, v := range s.Items[:cap(list)] {
 		n, ok := v.(int64)
-		a.wrong = a.wrong || !ok
+		a.isWrong = a.isWrong || !ok
 		list = append(list, n)
 	}
 	return list
@@ -104,10 +104,10 @@ func (u *unpickler) storage(id any) (any, error) {
 			}
 			in := &arguments{rest: part.Items[1:]}
 			s.first, s.length = take[int64](in), take[int64](in)
-			args.wrong = args.wrong || in.wrong
+			args.isWrong = args.isWrong || in.isWrong
 		}
 	}
-	if args.wrong || len(args.rest) > 0 || what != "storage" {
+	if args.isWrong || len(args.rest) > 0 || what != "storage" {
 		return nil, broken("found a persistent id with other parts than PyTorch gives it")
 	}
 	if s.elementType, ok = storageOf(class.String()); !ok {
@@ -136,7 +136,7 @@ func rebuild(grad bool, more func(*object, *arguments)) call {
 func place(a *arguments) *object {
 	t := &object{storage: take[*storage](a), offset: take[int64](a)}
 	t.shape, t.strides = a.ints(), a.ints()
-	if !a.wrong {
+	if !a.isWrong {
 		t.elementType, t.Device = t.storage.elementType, t.storage.device
 	}
 	return t
@@ -170,12 +170,12 @@ func metadata(t *object, a *arguments) {
 // dtypeAndMetadata consumes the type as which the tensor interprets the bytes of the storage.
 func dtypeAndMetadata(t *object, a *arguments) {
 	name := take[*pickle.Name](a)
-	if a.wrong {
+	if a.isWrong {
 		return
 	}
 	var ok bool
 	if t.elementType, ok = elementTypeOf(name.String()); !ok {
-		a.wrong = true
+		a.isWrong = true
 	}
 	metadata(t, a)
 }
@@ -190,7 +190,7 @@ func npuFormat(t *object, a *arguments) {
 	case deviceFormat:
 		t.Attrs = append(t.Attrs, format.Attr{Name: "npu_format", Value: int64(v)})
 	default:
-		a.wrong = true
+		a.isWrong = true
 	}
 }
 
@@ -205,12 +205,12 @@ func rebuildQuantised(a *arguments) any {
 	t := place(a)
 	tuple := take[*pickle.Sequence](a)
 	t.requireGrad(a)
-	if a.wrong {
+	if a.isWrong {
 		return nil
 	}
 	q := &arguments{rest: tuple.Items}
 	scheme := take[*pickle.Name](q)
-	if a.wrong = q.wrong || !slices.Contains(qschemes, scheme.String()); a.wrong {
+	if a.isWrong = q.isWrong || !slices.Contains(qschemes, scheme.String()); a.isWrong {
 		return nil
 	}
 	t.Attrs = append(t.Attrs, format.Attr{Name: "qscheme", Value: scheme.String()})
@@ -221,7 +221,7 @@ func rebuildQuantised(a *arguments) any {
 	} else {
 		t.Quant = &format.Quant{Scale: tensor.Number(take[float64](q)), ZeroPoint: take[int64](q)}
 	}
-	a.wrong = q.wrong || len(q.rest) > 0
+	a.isWrong = q.isWrong || len(q.rest) > 0
 	return t
 }
 
@@ -229,7 +229,7 @@ func rebuildQuantised(a *arguments) any {
 // 4 arguments, state.
 func parameter(n int) call {
 	return func(a *arguments) any {
-		t := a.copied()
+		t := a.tensorCopy()
 		t.requireGrad(a)
 		if n == 4 {
 			a.next()
@@ -238,10 +238,10 @@ func parameter(n int) call {
 	}
 }
 
-// copied consumes the next argument, a tensor, and returns a copy.
-func (a *arguments) copied() *object {
+// tensorCopy consumes the next argument, a tensor, and returns a copy.
+func (a *arguments) tensorCopy() *object {
 	t := take[*object](a)
-	if a.wrong {
+	if a.isWrong {
 		return new(object)
 	}
 	c := *t
@@ -250,7 +250,7 @@ func (a *arguments) copied() *object {
 
 // fromHost makes a tensor from another tensor, type, device and requires_grad.
 func fromHost(a *arguments) any {
-	t := a.copied()
+	t := a.tensorCopy()
 	a.next()
 	switch v := a.next().(type) {
 	case string:
@@ -258,7 +258,7 @@ func fromHost(a *arguments) any {
 	case *constant:
 		t.Device = v.text
 	default:
-		a.wrong = true
+		a.isWrong = true
 	}
 	grad := take[bool](a)
 	t.RequiresGrad = &grad
@@ -271,23 +271,23 @@ func fromType(a *arguments) any {
 	function, class := take[*pickle.Name](a), take[*pickle.Name](a)
 	args := take[*pickle.Sequence](a)
 	a.next()
-	if a.wrong || !slices.Contains(tensorClasses, class.String()) {
-		a.wrong = true
+	if a.isWrong || !slices.Contains(tensorClasses, class.String()) {
+		a.isWrong = true
 		return nil
 	}
 	in := &arguments{rest: args.Items}
 	c := calls[function.String()] // never rebuildFromType again
 	if c == nil {
-		a.wrong = true
+		a.isWrong = true
 		return nil
 	}
 	v := c(in)
-	a.wrong = in.wrong || len(in.rest) > 0
+	a.isWrong = in.isWrong || len(in.rest) > 0
 	return v
 }
 
-// notRead returns a call that makes a tensor with an error.
-func notRead(why string) call {
+// unsupportedTensor returns a call that makes a tensor with an error.
+func unsupportedTensor(why string) call {
 	return func(a *arguments) any {
 		a.rest = nil
 		return &object{err: unsupported("%s", why)}
@@ -297,7 +297,7 @@ func notRead(why string) call {
 // size makes a torch.Size.
 func size(a *arguments) any {
 	s := take[*pickle.Sequence](a)
-	if a.wrong {
+	if a.isWrong {
 		return nil
 	}
 	return &constant{"torch.Size", "torch.Size(" + repr(&pickle.Sequence{Kind: pickle.List, Items: s.Items}) + ")"}
@@ -473,13 +473,13 @@ var calls = map[string]call{
 	"torch._utils._rebuild_qtensor":                rebuildQuantised,
 	"torch._utils._rebuild_parameter":              parameter(3),
 	"torch._utils._rebuild_parameter_with_state":   parameter(4),
-	"torch._utils._rebuild_sparse_tensor":          notRead("a sparse tensor is not supported"),
-	"torch._utils._rebuild_sparse_csr_tensor":      notRead("a sparse tensor is not supported"),
-	"torch._utils._rebuild_wrapper_subclass":       notRead("a wrapper of a tensor is not supported"),
-	"torch._utils._rebuild_nested_tensor":          notRead("a nested tensor is not supported"),
-	"torch._utils._rebuild_meta_tensor_no_storage": notRead("a tensor of the device meta has no data"),
+	"torch._utils._rebuild_sparse_tensor":          unsupportedTensor("a sparse tensor is not supported"),
+	"torch._utils._rebuild_sparse_csr_tensor":      unsupportedTensor("a sparse tensor is not supported"),
+	"torch._utils._rebuild_wrapper_subclass":       unsupportedTensor("a wrapper of a tensor is not supported"),
+	"torch._utils._rebuild_nested_tensor":          unsupportedTensor("a nested tensor is not supported"),
+	"torch._utils._rebuild_meta_tensor_no_storage": unsupportedTensor("a tensor of the device meta has no data"),
 
-	"torch._utils._rebuild_device_tensor_from_numpy":      notRead("a tensor of an array of numpy is not supported"),
+	"torch._utils._rebuild_device_tensor_from_numpy":      unsupportedTensor("a tensor of an array of numpy is not supported"),
 	"torch._utils._rebuild_device_tensor_from_cpu_tensor": fromHost,
 
 	"torch_npu.npu._format.Format":    formatNumber,
@@ -538,7 +538,7 @@ func maxMemory(size int64) int64 {
 func invoke(name string, c call) func([]any) (any, error) {
 	return func(list []any) (any, error) {
 		args := arguments{rest: list}
-		if v := c(&args); !args.wrong && len(args.rest) == 0 {
+		if v := c(&args); !args.isWrong && len(args.rest) == 0 {
 			return v, nil
 		}
 		return nil, broken("found %s with other arguments than PyTorch gives it", name)

@@ -78,7 +78,7 @@ func (w *walker) walk(v any) error {
 		}
 		w.seen[v] = true
 		for _, item := range v.Items {
-			if err := w.within(keyText(item.Key), item.Value); err != nil {
+			if err := w.walkItem(keyText(item.Key), item.Value); err != nil {
 				return err
 			}
 		}
@@ -88,7 +88,7 @@ func (w *walker) walk(v any) error {
 		}
 		w.seen[v] = true
 		for i, item := range v.Items {
-			if err := w.within(strconv.Itoa(i), item); err != nil {
+			if err := w.walkItem(strconv.Itoa(i), item); err != nil {
 				return err
 			}
 		}
@@ -103,8 +103,8 @@ func (w *walker) walk(v any) error {
 	return nil
 }
 
-// within walks a value at a place in a container.
-func (w *walker) within(place string, v any) error {
+// walkItem walks a value at a place in a container.
+func (w *walker) walkItem(place string, v any) error {
 	w.path = append(w.path, place)
 	err := w.walk(v)
 	w.path = w.path[:len(w.path)-1]
@@ -233,9 +233,9 @@ func signed(d tensor.DType) bool {
 	return false
 }
 
-// needs returns the number of leading elements of the storage that the tensor needs; math.MaxInt64
+// elementsNeeded returns the number of leading elements of the storage that the tensor needs; math.MaxInt64
 // if more.
-func (t *object) needs() int64 {
+func (t *object) elementsNeeded() int64 {
 	room := math.MaxInt64 - t.offset // left after the last element
 	for i, n := range t.shape {
 		if t.strides[i] > 0 && n-1 > room/t.strides[i] {
@@ -260,7 +260,7 @@ func (w *walker) data(t *object) (*io.SectionReader, error) {
 	}
 	unit := int64(t.dtype.UnitSize())
 	has := stored.Size() / unit
-	if need := t.needs(); need > has {
+	if need := t.elementsNeeded(); need > has {
 		return nil, broken("needs %d elements, its storage has %d", need, has)
 	}
 	if bytes := count * unit; bytes > maxExpanded && bytes/maxTimes > stored.Size() {
