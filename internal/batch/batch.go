@@ -50,7 +50,7 @@ type Event struct {
 //
 // Once ctx is done no further job starts; running jobs see ctx, their results are still emitted,
 // and Run returns ctx's error. A panic in do ends the run in the same way with a *guard.Panic; a
-// job that should survive its own panic calls guard itself. Run returns after its last goroutine.
+// job that reports its panic as a result calls guard itself. Run returns after its last goroutine.
 func Run[J, R any](ctx context.Context, opt Options, jobs []J, cost func(J) int64, do func(context.Context, J) R, emit func(index int, r R)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

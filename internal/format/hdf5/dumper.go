@@ -160,7 +160,8 @@ func (m *member) applyRecorded(t *format.Tensor, v *format.View) {
 	}
 }
 
-// isInsideStorage reports whether strides stay inside the storage, which has as many elements as the shape.
+// isInsideStorage reports whether strides stay inside the storage, which has as many elements as
+// the shape.
 func isInsideStorage(strides []int64, shape tensor.Shape) bool {
 	if len(strides) != len(shape) {
 		return false

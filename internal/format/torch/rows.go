@@ -233,8 +233,8 @@ func signed(d tensor.DType) bool {
 	return false
 }
 
-// elementsNeeded returns the number of leading elements of the storage that the tensor needs; math.MaxInt64
-// if more.
+// elementsNeeded returns the number of leading elements of the storage that the tensor needs;
+// math.MaxInt64 if more.
 func (t *object) elementsNeeded() int64 {
 	room := math.MaxInt64 - t.offset // left after the last element
 	for i, n := range t.shape {
