@@ -2,7 +2,6 @@ package main
 
 // helpInChinese holds the help of each command, by its path below dumptool: one paragraph a line.
 // Brief help shows the first line. Lists in the English text, such as the formats, are appended.
-// that of formats, are put behind it.
 var helpInChinese = map[string]string{
 	"": `dumptool 指出 NPU 上哪个算子最先算错、为什么：把 dump 与标杆运行比对，或由算子自身的输入重新计算；把设备 dump 转换为主机张量，解码溢出记录，编写和检查 dump 配置。
 

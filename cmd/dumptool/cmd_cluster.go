@@ -195,7 +195,7 @@ func (o *clusterOptions) ofScheduler(on string, line *innerLine, secretGiven boo
 	return nil
 }
 
-// within reports whether path is folder, or lies in it.
+// within reports whether path equals folder or lies in it.
 func within(path, folder string) bool {
 	path, pathErr := store.Abs(path)
 	folder, folderErr := store.Abs(folder)

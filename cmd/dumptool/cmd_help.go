@@ -155,7 +155,7 @@ func (a *app) allHelp() pflag.Value {
 		whole, err := strconv.ParseBool(text)
 		switch {
 		case err != nil || !whole:
-		case a.asked == nil: // another command of this line
+		case a.asked == nil: // an inner command line, behind --
 			err = pflag.ErrHelp
 		default:
 			err = a.asked.Flags().Set(helpFlag, "true")

@@ -416,7 +416,7 @@ func (a *app) useStore(ctx context.Context) error {
 	set := a.global.s3
 	set.Context, set.Getenv = ctx, a.getenv
 	if set.Spool == 0 {
-		set.Spool = -1 // none
+		set.Spool = -1 // no spool
 	}
 	set.Note = func(note lang.Sentence) { a.msg.Infof("%s", a.inLang(note)) }
 	if err := set.Check(); err != nil {

@@ -196,7 +196,6 @@ var gone = map[string]string{
 }
 
 // goneCommand returns the error for a removed command below cmd, or nil.
-// words.
 func goneCommand(cmd *cobra.Command, word string) error {
 	name := strings.Join(append(commandPath(cmd), word), " ")
 	if hint := gone[name]; hint != "" {

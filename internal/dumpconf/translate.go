@@ -34,7 +34,6 @@ type Note struct {
 // dump but has no counterpart gets a note. Translate fails if the source has errors or switches no
 // dump on, if the dump has no counterpart, and if the result would have errors or dump something
 // else. Check the source without Stat and Env if it is for another host.
-// checked without Stat and Env.
 func Translate(r *Report, to Schema, opt Options) ([]byte, []Note, error) {
 	opt = Options{Schema: to, TargetVersion: opt.TargetVersion, SoC: opt.SoC, Backend: opt.Backend, Devices: opt.Devices}
 	t := &translation{r: r, opt: &opt, done: make(map[string]bool)}

@@ -8,7 +8,6 @@
 // math.FMA, which has one right answer. Results are within 0.6 ulp; Hypot and subnormal results
 // within 1.5. The functions are for derived numbers; only Hypot is fast enough for a call per
 // element.
-// enough for a call per element.
 package exact
 
 import "math"

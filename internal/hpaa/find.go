@@ -172,7 +172,7 @@ type Pattern struct {
 // field is a field of a pattern, in template order.
 type field struct {
 	name string
-	base int // of a number, else 0
+	base int // base of an integer, else 0
 }
 
 // successorPattern is the pattern of the only raw pieces with public names, under a short name. The

@@ -20,7 +20,6 @@ import (
 const MaxNesting = 1000
 
 // Read sizes in bytes: the first is small, since many files are; each next one is twice as large.
-// each is twice as large as the one before.
 const firstRead, readSize = 8 << 10, 64 << 10
 
 // Reader reads strict JSON from a stream, one value at a time in text order: Object and Array walk

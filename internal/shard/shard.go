@@ -40,7 +40,6 @@ func (s Spec) On() bool { return s.Of > 0 }
 func (s Spec) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 
 // Folder returns the shard's output folder, shard-00002-of-00004; empty for all of the work.
-// all of the work.
 func (s Spec) Folder() string {
 	if !s.On() {
 		return ""
