@@ -233,8 +233,8 @@ func handFrameworks(t *testing.T, all map[string][]byte) {
 	all["frameworks/layer_mapping.yaml"] = []byte("TopLayer:\n  network: network\nNet:\n  act: act\n")
 }
 
-// handedEntry is the entry of a call. The arguments of MindSpore are tensors but for one that
-// has the place -1; PyTorch has each at its place, and numbers elsewhere.
+// handedEntry returns the entry of a call. All arguments of MindSpore are tensors, except one with
+// the place -1; PyTorch has each at its place, and numbers elsewhere.
 func handedEntry(side, name string, k int, c *handedCall) string {
 	number := func(i int) string {
 		v := float64(k+1) + float64(i)/8
@@ -269,9 +269,9 @@ func handedEntry(side, name string, k int, c *handedCall) string {
 	return fmt.Sprintf(`{"input_args": [%s], "input_kwargs": {}, "output": [%s]}`, values(0, c.inputs), values(4, c.outputs))
 }
 
-// TestFrameworks: of a step of 149 calls in both frameworks at least 140 pair, each with its
-// own partner and its values with theirs; the others are listed with the nearest name, and
-// pair by a mapping.
+// TestFrameworks: of a step of 149 calls in both frameworks at least 140 pair, each with its own
+// partner and its values with the partner's. The others are listed with the nearest name, and pair
+// by a mapping.
 func TestFrameworks(t *testing.T) {
 	t.Parallel()
 	calls := parseHandedCalls(t)
