@@ -454,7 +454,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestHF32: a product with the error of 11-bit inputs is a fault if HF32 is off.
+// TestHF32: a product with the error of 11-bit inputs is a fault with --hf32=off.
 func TestHF32(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join("..", "..", "testdata", "golden", "verdict", "hf32_conv")

@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// handedCalls are the calls of a training step in both frameworks, written by hand from
-// what scripts of the two look like: MindSpore's, PyTorch's, and where they differ the places
-// in PyTorch's call of MindSpore's arguments, -1 for a number that is no tensor, and those
-// of its results. The generator makes the pair from it, and the test asks what has become of it: neither knows
-// the table of the program.
+// handedCalls lists the calls of a training step in both frameworks, written by hand like calls of
+// typical scripts: MindSpore's call, PyTorch's call, and where they differ the places of
+// MindSpore's arguments in PyTorch's call, -1 for a number that is no tensor, and the places of the
+// results. The generator makes the pair from the list, and the test checks the result against it.
+// Both are independent of the program's table.
 const handedCalls = `
 Cell.network.Net.forward Module.network.Net.forward
 Cell.network.embed.Embedding.forward Module.network.embed.Embedding.forward
@@ -171,12 +171,12 @@ Functional.adam_weight_decay Torch._fused_adamw_
 // handedCall is a line of handedCalls, with the whole names of both calls.
 type handedCall struct {
 	mindspore, pytorch string
-	// inputs and outputs are PyTorch's places by MindSpore's.
+	// inputs and outputs map MindSpore's places to PyTorch's.
 	inputs, outputs []int
 }
 
-// parseHandedCalls numbers the calls as the frameworks do: of each name on its own. The
-// gradients of MindSpore's parameters are those of step 7, of PyTorch's of step 0.
+// parseHandedCalls numbers the calls as the frameworks do, each name separately. Gradients of
+// MindSpore's parameters are from step 7, PyTorch's from step 0.
 func parseHandedCalls(t *testing.T) (calls []handedCall) {
 	t.Helper()
 	seen := make(map[string]int)
@@ -210,9 +210,8 @@ func parseHandedCalls(t *testing.T) (calls []handedCall) {
 	return calls
 }
 
-// handFrameworks writes the lists of calls of both frameworks, with statistics. The k-th
-// call has numbers of its own, and so has each of its values: a value that is paired with a
-// wrong one differs.
+// handFrameworks writes the lists of calls of both frameworks, with statistics. Each value of each
+// call has numbers of its own, so a wrongly paired value differs.
 func handFrameworks(t *testing.T, all map[string][]byte) {
 	t.Helper()
 	calls := parseHandedCalls(t)
