@@ -28,43 +28,42 @@ import (
 	"dumptool/internal/ui"
 )
 
-// app is what every command works with.
+// app holds the state of one command line.
 type app struct {
 	streams ui.Streams
-	// out takes results. It keeps its first error, which run reports.
+	// out receives results. Its first write error is kept for run to report.
 	out *bufio.Writer
-	// msg takes everything that is not a result.
+	// msg receives everything that is not a result.
 	msg    *ui.Messages
 	global globalOptions
-	// settings says where values of flags come from that the user did not set.
+	// settings names the sources of values for flags that the user did not set.
 	settings config.Options
 	// commands returns the commands below the root.
 	commands func(*app) []*cobra.Command
-	// first is the first word of the command line, alone is set where it is the one command
-	// below the root that was made.
+	// first is the first word of the command line. alone reports whether commands made only the
+	// command that first names.
 	first string
 	alone bool
-	// asked is the command that is run, wholeHelp is set where its help is more than a
-	// screen.
+	// asked is the command to run. wholeHelp reports whether its help may exceed a screen.
 	asked     *cobra.Command
 	wholeHelp bool
 	// line is the command line without the name of the program.
 	line []string
-	// origin takes what the document of a shard would say of itself, in place of the work;
-	// awaited is what a merge of cluster waits for.
+	// origin, if not nil, receives the origin that a shard would write, and the work is skipped.
+	// awaited lists the documents that a merge of cluster waits for.
 	origin  *shard.Origin
 	awaited *awaited
-	// concluded is what conclude said.
+	// concluded is the last outcome passed to conclude.
 	concluded batch.Outcome
-	// likeHPAA is set where a flag is spelled as only HPAA's scripts spell it, or dumptool was
-	// called as one.
+	// likeHPAA reports whether a flag has a spelling of HPAA's scripts, or dumptool was called
+	// under the name of one.
 	likeHPAA bool
-	// asHPAA is set where dumptool was called as HPAA's script.
+	// asHPAA reports whether dumptool was called under the name of HPAA's script.
 	asHPAA bool
-	// running is true from the start of a command's own work: errors before
-	// that are mistakes on the command line.
+	// running is true from the start of a command's own work. Earlier errors are mistakes on the
+	// command line.
 	running bool
-	// shared is set where other processes read the same runs.
+	// shared reports whether other processes read the same runs.
 	shared bool
 }
 
@@ -79,8 +78,7 @@ func newApp(streams ui.Streams) *app {
 	}
 }
 
-// run executes one command line, without the program name, and returns the
-// exit status.
+// run executes one command line, without the program name, and returns the exit status.
 func run(ctx context.Context, args []string, streams ui.Streams) int {
 	return newApp(streams).run(ctx, args)
 }
@@ -99,9 +97,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 	return exitCode(err)
 }
 
-// resultsLost returns the error of a command whose results could not be
-// written, whatever else it found. A reader that has seen enough, such as head, is
-// no trouble.
+// resultsLost returns the error of a command whose results could not be written. The write error
+// wins over err. A closed pipe, as from head, is no error.
 func (a *app) resultsLost(err, lost error) error {
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -114,7 +111,7 @@ func (a *app) resultsLost(err, lost error) error {
 	return incompletef("cannot write the results: %w", lost)
 }
 
-// unlessClosed is an error, nil where it is that nobody reads the results any more.
+// unlessClosed returns err, or nil if err says that the reader closed the pipe.
 func unlessClosed(err error) error {
 	if errors.Is(err, syscall.EPIPE) {
 		return nil
@@ -122,22 +119,22 @@ func unlessClosed(err error) error {
 	return err
 }
 
-// watched does the work of a batch, with a progress bar that title names by a verb,
-// such as "converting". observe is meant for batch.Options.
+// watched runs the work of a batch with a progress bar. title is a verb such as "converting";
+// observe goes into batch.Options.
 func watched[R any](a *app, title string, work func(observe func(batch.Event)) (R, error)) (R, error) {
 	progress := a.msg.Progress(title)
 	defer progress.Close()
 	return work(func(e batch.Event) { progress.Observe(e.Done, e.Total, e.DoneCost, e.TotalCost) })
 }
 
-// openRun lists what is at the paths as a run of which rounds are chosen, and warns
-// of what is odd about its mapping.csv files and the choice.
+// openRun lists the run at the paths. It warns of oddities in its mapping.csv files and in the
+// chosen rounds.
 func (a *app) openRun(ctx context.Context, paths []string, opt dumpdir.Options, chosen dumpdir.Selection) (*dumpdir.Run, error) {
 	run, err := dumpdir.Open(ctx, paths, opt)
 	return a.opened(run, err, chosen)
 }
 
-// opened prints what is odd about a run that was opened.
+// opened prints the warnings about an opened run.
 func (a *app) opened(run *dumpdir.Run, err error, chosen dumpdir.Selection) (*dumpdir.Run, error) {
 	if run != nil {
 		warn(a, run.Warnings)
@@ -159,8 +156,8 @@ func warn[T string | lang.Sentence](a *app, warnings []T) {
 	}
 }
 
-// warnf, infof and failf print a warning, something good to know and an error that the table
-// of messages has in Chinese.
+// warnf, infof and failf print a warning, a note and an error, in Chinese if the table of messages
+// has a translation.
 func (a *app) warnf(format string, args ...any) {
 	a.msg.Warnf("%s", a.inLang(lang.Say(format, args...)))
 }
@@ -182,7 +179,7 @@ func (a *app) say(messages []batch.Message) {
 	}
 }
 
-// inLang is a message in the language of the user; logs for programs are English.
+// inLang renders a message in the user's language. JSON logs are always English.
 func (a *app) inLang(s lang.Sentence) string {
 	if a.global.logFormat == ui.LogJSON {
 		return s.String()
@@ -190,7 +187,7 @@ func (a *app) inLang(s lang.Sentence) string {
 	return a.lang().Text(s.Text())
 }
 
-// conclude says how a run ended and returns its error.
+// conclude prints the messages of an outcome and returns its error.
 func (a *app) conclude(o batch.Outcome) error {
 	a.concluded = o
 	a.say(o.Messages)
@@ -205,12 +202,12 @@ func printResult[R any](a *app, format string, result R, opt report.Options) err
 	return report.Write(a.out, format, result, opt)
 }
 
-// text says how text for people looks on stdout.
+// text returns the options for text on stdout.
 func (a *app) text() report.Text {
 	return report.Text{Lang: a.lang(), Width: a.streams.OutWidth, ASCII: !lang.UnicodeLocale(a.getenv), Color: a.global.color.On(a.streams.OutTTY, a.getenv)}
 }
 
-// lang is the language of texts for people.
+// lang returns the language of texts for people.
 func (a *app) lang() report.Lang {
 	switch {
 	case a.global.lang != "":
@@ -221,14 +218,14 @@ func (a *app) lang() report.Lang {
 	return report.English
 }
 
-// resultPrinter prints results one after the other.
+// resultPrinter prints results one by one.
 type resultPrinter struct {
 	*app
 	format string
 	shown  int
 }
 
-// printNext prints a result at once, in text below an empty line behind the one before.
+// printNext prints a result at once. In text an empty line separates it from the previous result.
 func printNext[R any](p *resultPrinter, result R) error {
 	if p.shown++; p.shown > 1 && p.format == "text" {
 		fmt.Fprintln(p.out)
@@ -267,14 +264,14 @@ func (a *app) execute(ctx context.Context, args []string) error {
 		return nil
 	}
 	if !a.running {
-		// The global flags may have been read before the mistake.
+		// The global flags may have been parsed before the mistake.
 		a.msg = ui.NewMessages(a.streams, a.messages())
 		err = asUsage(err)
 	}
 	return helpHint(cmd, err)
 }
 
-// langOf is the language that a command line asks for, which mistakes in it are said in.
+// langOf finds the value of --lang in a command line, for messages about mistakes in it.
 func langOf(args []string) report.Lang {
 	const flag = "lang"
 	for i, arg := range args {
@@ -292,8 +289,7 @@ func langOf(args []string) report.Lang {
 	return ""
 }
 
-// prepare runs before any command: it applies the settings and the global
-// options.
+// prepare runs before any command and applies the settings and the global options.
 func (a *app) prepare(cmd *cobra.Command) error {
 	if takesSettings(cmd) {
 		if err := a.applySettings(cmd); err != nil {
@@ -316,14 +312,14 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	return a.useStore(cmd.Context())
 }
 
-// trace logs where a panic was, a line each.
+// trace logs the stack of a panic, one line each.
 func (a *app) trace(p *guard.Panic) {
 	for line := range strings.Lines(p.Trace()) {
 		a.msg.Log().Debug(strings.TrimRight(line, "\n"))
 	}
 }
 
-// watchStart makes every command below cmd note that its own work begins.
+// watchStart makes every command below cmd set running when its own work begins.
 func (a *app) watchStart(cmd *cobra.Command) {
 	if work := cmd.RunE; work != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -336,13 +332,13 @@ func (a *app) watchStart(cmd *cobra.Command) {
 	}
 }
 
-// unpackMaxFlag bounds what is unpacked of an archive.
+// unpackMaxFlag limits the bytes unpacked from an archive.
 func unpackMaxFlag(to *int64) cmdFlag {
 	*to = 1 << 40
 	return cmdFlag{"unpack-max", (*sizeFlag)(to), "unpack at most so many bytes of an archive to $TMPDIR", "归档最多向 $TMPDIR 解压这么多字节", global, rare}
 }
 
-// useArchives says how archives of runs are read.
+// useArchives sets up the reading of archives.
 func (a *app) useArchives(ctx context.Context) {
 	store.UseArchives(func(path string) (store.Members, error) {
 		progress := a.msg.Progress("unpacking")
@@ -363,8 +359,8 @@ func (a *app) useArchives(ctx context.Context) {
 	})
 }
 
-// shareable refuses archives that each shard of a command would unpack. Those in object
-// storage are known by their names: nothing is read of them before the shards run.
+// shareable refuses archives that every shard of a command would unpack. Archives in object storage
+// are recognised by name: the shards read them first.
 func (a *app) shareable(line *innerLine) error {
 	a.shared = true
 	paths := slices.Clone(line.args)
@@ -390,7 +386,7 @@ func (a *app) shareable(line *innerLine) error {
 	return nil
 }
 
-// checkOut refuses a file where the output is a folder.
+// checkOut refuses a file as --out where a folder is needed.
 func checkOut(cmd *cobra.Command) error {
 	f := cmd.Flags().Lookup("out")
 	if f == nil || !f.Changed {

@@ -22,7 +22,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// damageHead is how many bytes an array has before its elements.
+// damageHead is the size of the header of an array.
 const damageHead = 128
 
 // damageArray is an array of n float32 in .npy form.
@@ -35,7 +35,7 @@ func damageArray(n int, r *rand.Rand) []byte {
 	return b
 }
 
-// damageRelu is what a Relu makes of an array.
+// damageRelu returns the Relu of an array.
 func damageRelu(in []byte) []byte {
 	out := bytes.Clone(in)
 	for at := damageHead; at < len(out); at += 4 {
@@ -46,7 +46,7 @@ func damageRelu(in []byte) []byte {
 	return out
 }
 
-// damageTorch is what torch.save writes for a tensor of four elements, as its entries.
+// damageTorch returns the zip entries of a tensor of four elements as torch.save writes them.
 func damageTorch(n int, data []byte) map[string][]byte {
 	pickle := fmt.Sprintf("\x80\x02}U\x01wctorch._utils\n_rebuild_tensor\n((Vstorage\nctorch\nFloatStorage\nV0\nVcpu\nI%d\ntQI0\n(I%d\nt(I1\nttRs.", n, n)
 	return map[string][]byte{"a/data.pkl": []byte(pickle), "a/data/0": data, "a/version": []byte("3\n")}
@@ -118,7 +118,7 @@ func damageArchives(t *testing.T) map[string][]byte {
 	}
 }
 
-// damageTree is what lies in a folder, as a text.
+// damageTree returns the contents of a folder as a text.
 func damageTree(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
@@ -137,7 +137,7 @@ func damageTree(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// damageMember is the member of a zip file that has a byte in its data, empty for none.
+// damageMember returns the member of a zip file whose data contain a byte, empty for none.
 func damageMember(t *testing.T, data []byte, at int64) string {
 	t.Helper()
 	r, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
@@ -156,7 +156,7 @@ func damageMember(t *testing.T, data []byte, at int64) string {
 	return ""
 }
 
-// damageCommands are commands on the archive GOOD as it was and BAD as it is.
+// damageCommands are commands on the undamaged archive GOOD and the damaged archive BAD.
 var damageCommands = [][]string{
 	{"compare", "--cpu", "GOOD", "--npu", "BAD"},
 	{"compare", "determinism", "GOOD", "BAD"},
@@ -165,7 +165,7 @@ var damageCommands = [][]string{
 	{"inspect", "--stats", "BAD"},
 }
 
-// damageStatuses are the exit statuses of the commands and what they print.
+// damageStatuses returns the exit statuses of the commands and their output.
 func damageStatuses(t *testing.T, good, bad string) (statuses []int, texts []string) {
 	t.Helper()
 	for _, args := range damageCommands {
@@ -176,11 +176,10 @@ func damageStatuses(t *testing.T, good, bad string) (statuses []int, texts []str
 	return statuses, texts
 }
 
-// TestFlippedBits flips single bits in archives: no command uses what a checksum does
-// not fit. Each fails with status 3, and names the member that is damaged or the archive,
-// or does what it does with the archive as it was; what convert leaves behind are files of
-// that one. A directory that says that the archive is a part of another is refused with
-// status 2, as a split archive is.
+// TestFlippedBits flips single bits in archives: no command uses data that fail a checksum. A
+// command either fails with status 3 and names the damaged member or the archive, or it works as on
+// the undamaged archive. Files left by convert equal those from the undamaged archive. A directory
+// that declares a split archive is refused with status 2, as split archives are.
 func TestFlippedBits(t *testing.T) {
 	const flips = 9 // of each kind
 	dir := t.TempDir()
@@ -247,8 +246,8 @@ func damageCheck(t *testing.T, place, name, good, want, member string, statuses 
 	}
 }
 
-// damageWanted is the exit status of a command on an archive with which convert ends with code,
-// and the command with good on the archive as it was.
+// damageWanted returns the expected status of a command on a damaged archive, from the status code
+// of convert on it, and good of the command on the undamaged archive.
 func damageWanted(code, good int) int {
 	if code == 0 {
 		return good
@@ -256,10 +255,10 @@ func damageWanted(code, good int) int {
 	return exitIncomplete
 }
 
-// damageCounted is a count of bytes before what is wrong with them.
+// damageCounted matches the number of bytes before a damage.
 var damageCounted = lang.Pattern(`read \d+ bytes.*(CRC|zip: at)`)
 
-// damageRun runs the command line and returns its status and what it printed.
+// damageRun runs a command line and returns its status and output.
 func damageRun(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "dumptool", args...)

@@ -13,7 +13,7 @@ import (
 	"dumptool/internal/store"
 )
 
-// normalizeFlag makes _ and - the same in long flags.
+// normalizeFlag replaces _ by - in the names of long flags.
 func normalizeFlag(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 }
@@ -21,16 +21,17 @@ func normalizeFlag(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 // commandLine is a list of arguments and the command they name.
 type commandLine struct {
 	cmd *cobra.Command
-	// args are the arguments in the form that pflag understands.
+	// args holds the arguments in the form that pflag understands.
 	args []string
-	// extra is the word that stands where a command of the group cmd should.
+	// extra is the word in the place of a subcommand of the group cmd, if no subcommand has that
+	// name.
 	extra string
 }
 
-// rewriteArgs gives long flags with one dash their second one. pflag would
-// read -out as the shorthand -o with the value "ut". It walks the words the
-// way pflag does, so that values and what follows -- stay as they are, and
-// also puts the names of aliases and Python's True and False right.
+// rewriteArgs adds the second dash to long flags with one dash: pflag would read -out as the
+// shorthand -o with the value "ut". It walks the words as pflag does, so values and everything
+// after -- stay unchanged. It also replaces aliases by the flags' names and lowers Python's True
+// and False.
 func rewriteArgs(root *cobra.Command, args []string) commandLine {
 	if overview := subcommand(root, overviewName); overview != nil && beginsWithPath(root, overview, args) {
 		line := rewriteFor(overview, args, false)
@@ -40,8 +41,8 @@ func rewriteArgs(root *cobra.Command, args []string) commandLine {
 	return rewriteFor(root, args, true)
 }
 
-// beginsWithPath reports whether the first word that is no flag, of those of overview, is a
-// path and no command.
+// beginsWithPath reports whether the first non-flag word is a path and no command. overview
+// supplies the flags.
 func beginsWithPath(root, overview *cobra.Command, args []string) bool {
 	for i := 0; i < len(args); i++ {
 		word := args[i]
@@ -60,8 +61,8 @@ func beginsWithPath(root, overview *cobra.Command, args []string) bool {
 	return false
 }
 
-// rewriteFor is rewriteArgs for the arguments behind a command, which may be those of a
-// group that begin with one below it.
+// rewriteFor is rewriteArgs for the arguments after a command. With inGroup the command may be a
+// group, and the first argument a subcommand.
 func rewriteFor(root *cobra.Command, args []string, inGroup bool) commandLine {
 	line := commandLine{cmd: root, args: append([]string{}, args...)}
 	unknown := false
@@ -89,12 +90,11 @@ func rewriteFor(root *cobra.Command, args []string, inGroup bool) commandLine {
 			case sub != nil:
 				line.cmd = sub
 			case word == cobra.ShellCompRequestCmd || word == cobra.ShellCompNoDescRequestCmd:
-				// What follows is unfinished and cobra's to complete.
+				// The rest is unfinished: cobra completes it.
 				return commandLine{cmd: root, args: append([]string{}, args...)}
 			case !line.cmd.HasSubCommands() || takesArguments(line.cmd):
 			case unknown:
-				// The word may be the value of the unknown flag: cobra
-				// reports the flag.
+				// The word may be the value of the unknown flag: cobra reports the flag.
 				return line
 			default:
 				line.extra = word
@@ -106,14 +106,13 @@ func rewriteFor(root *cobra.Command, args []string, inGroup bool) commandLine {
 	return line
 }
 
-// takesArguments reports whether a command that has others below it also works
-// by itself, on arguments.
+// takesArguments reports whether a command with subcommands also runs by itself, on arguments.
 func takesArguments(cmd *cobra.Command) bool {
 	return cmd.Args != nil && cmd.Args(cmd, []string{"argument"}) == nil
 }
 
-// cobraSkipsNext reports whether cobra takes the word after an unknown flag
-// for its value while it looks for the command.
+// cobraSkipsNext reports whether cobra, while looking for the command, takes the word after an
+// unknown flag for its value.
 func cobraSkipsNext(flag string) bool {
 	return !strings.Contains(flag, "=") && (strings.HasPrefix(flag, "--") || len(flag) == 2)
 }
@@ -133,11 +132,11 @@ type flagWord struct {
 	text      string
 	known     bool // whether the command has all its flags
 	takesNext bool // whether the next word is a value
-	// words are the values that the next word may be, of a long flag that may go without one.
+	// words lists the possible values in the next word, for a long flag with an optional value.
 	words []string
 }
 
-// joins reports whether the first of the words behind a flag is its value.
+// joins reports whether the word after a flag is its value.
 func (w *flagWord) joins(behind []string) bool {
 	return len(behind) > 0 && slices.Contains(w.words, strings.ToLower(behind[0]))
 }
@@ -188,8 +187,7 @@ func longFlag(flags *pflag.FlagSet, name string) *pflag.Flag {
 	return found
 }
 
-// flagValue returns value as pflag reads it: booleans may be spelled as in
-// Python, in any case.
+// flagValue returns value as pflag reads it: Python spells booleans in other letter case.
 func flagValue(f *pflag.Flag, value string) string {
 	if f.Value.Type() == "bool" && isBool(value) {
 		return strings.ToLower(value)
@@ -202,7 +200,7 @@ func isBool(word string) bool {
 	return strings.EqualFold(word, "true") || strings.EqualFold(word, "false")
 }
 
-// shorthands reads a word of shorthands, which stays as it is.
+// shorthands reads a word of shorthands. Its text stays unchanged.
 func shorthands(flags *pflag.FlagSet, word string) flagWord {
 	for i := 1; i < len(word); i++ {
 		f := flags.ShorthandLookup(word[i : i+1])
@@ -218,41 +216,41 @@ func shorthands(flags *pflag.FlagSet, word string) flagWord {
 	return flagWord{text: word, known: true}
 }
 
-// tool is a program in whose place dumptool can be called: by its name, as a link to
-// dumptool has it, or as the first word.
+// tool is a program that dumptool replaces, if called by its name (through a link) or with the name
+// as the first word.
 type tool struct {
 	name     string
 	commands []toolCommand
-	// before are flags of the tool in front of the command.
+	// before lists flags of the tool that precede the command.
 	before []toolFlag
 }
 
-// toolCommand is a command of a tool, of which the name is empty where the tool has only one.
+// toolCommand is a command of a tool; name is empty if the tool has only one.
 type toolCommand struct {
 	name string
-	// as are the words of dumptool, more are flags that it gets unless they are given.
+	// as holds the words for dumptool; more holds flags to add unless they are given.
 	as   []string
 	more [][]string
-	// flags are those of the tool; without any dumptool has them by the same names.
+	// flags lists the flags of the tool; nil: dumptool has flags of the same names.
 	flags []toolFlag
 }
 
 // toolFlag is a flag of a tool.
 type toolFlag struct {
-	// names are the names of the flag, with | between them.
+	// names lists the names of the flag, separated by |.
 	names string
-	// value is set for one that takes a value, optional for one that may go without.
+	// value: the flag takes a value. optional: the value may be missing.
 	value, optional bool
-	// as is the flag of dumptool, empty for one that changes nothing here.
+	// as is dumptool's flag, empty for a flag without effect here.
 	as string
-	// read makes arguments of the value in place of as; nil for most.
+	// read, if not nil, translates the value to arguments instead of as.
 	read func(value string) ([]string, error)
 }
 
 // hpaaTool is HPAA's script that compares.
 const hpaaTool = "run_precision_analysis"
 
-// tools are all of them.
+// tools lists all replaced programs.
 var tools = []tool{
 	{name: "msaccucmp", commands: []toolCommand{
 		{"compare", []string{"compare"}, [][]string{{"--format", "msaccucmp,html"}, {"--out", "."}}, []toolFlag{
@@ -263,7 +261,7 @@ var tools = []tool{
 			{names: "v|version", value: true, as: "--version"},
 			{names: "max|max-line", value: true, as: "--max-elems"},
 			{names: "n|topn", value: true, as: "--topn"},
-			{names: "alg|algorithm", value: true}, {names: "a|algorithm-options", value: true}, // all are written
+			{names: "alg|algorithm", value: true}, {names: "a|algorithm-options", value: true}, // dumptool always writes all metrics
 			{names: "advisor"}, {names: "overflow-detection"}, {names: "ffts"}, {names: "p|post-process", value: true},
 			{names: "op|op-name", value: true, as: "--ops"},
 			{names: "ml|max-line-number", value: true}, {names: "ignore-single-op-result"}, // the table is one file
@@ -300,7 +298,7 @@ var tools = []tool{
 			{names: "gp|golden-path", value: true, read: func(path string) ([]string, error) { return []string{"--cpu", runOf(path)}, nil }},
 			{names: "dm|data-mapping", value: true, read: mappingFile},
 			{names: "lm|layer-mapping", value: true, read: mappingFile},
-			// Without a file names are as the program knows them.
+			// Without a file the API names are the known ones.
 			{names: "cm|cell-mapping", value: true, optional: true, read: mappingFile},
 			{names: "am|api-mapping", value: true, optional: true, read: mappingFile},
 		}},
@@ -312,7 +310,7 @@ func insteadOf(what string) func(string) ([]string, error) {
 	return func(string) ([]string, error) { return nil, usagef("%s", what) }
 }
 
-// mappingFile is the flag with the names of a file.
+// mappingFile returns the arguments for a file of names.
 func mappingFile(path string) ([]string, error) { return []string{"--map-node-dict", "@" + path}, nil }
 
 // msprobeSides reads the paths of both sides from the file of -i.
@@ -334,7 +332,7 @@ func msprobeSides(path string) ([]string, error) {
 	return []string{"--cpu", runOf(sides.Bench), "--npu", runOf(sides.NPU)}, nil
 }
 
-// runOf is the folder of a dump.json, which stands for it.
+// runOf returns the folder of a dump.json, and other paths unchanged.
 func runOf(path string) string {
 	if store.Base(path) == "dump.json" {
 		return store.Dir(path)
@@ -342,7 +340,7 @@ func runOf(path string) string {
 	return path
 }
 
-// calledAs are the arguments of a process, behind the tool whose name it was called by.
+// calledAs returns the arguments of a process, after the name of the tool if it was called as one.
 func calledAs(args []string) []string {
 	if t := toolOf(store.Base(args[0])); t != nil {
 		return append([]string{t.name}, args[1:]...)
@@ -350,7 +348,7 @@ func calledAs(args []string) []string {
 	return args[1:]
 }
 
-// toolOf is the tool of a name, nil for other names.
+// toolOf finds a tool by name, or returns nil.
 func toolOf(word string) *tool {
 	i := slices.IndexFunc(tools, func(t tool) bool { return t.name == strings.TrimSuffix(word, ".py") })
 	if i < 0 {
@@ -359,8 +357,7 @@ func toolOf(word string) *tool {
 	return &tools[i]
 }
 
-// fromTool returns the arguments of dumptool that do what those of a tool say; others stay
-// as they are.
+// fromTool translates the arguments of a tool to dumptool's. Other arguments stay unchanged.
 func fromTool(args []string) ([]string, error) {
 	if len(args) == 0 {
 		return args, nil
@@ -392,7 +389,7 @@ func fromTool(args []string) ([]string, error) {
 	return c.translate(t.name, args)
 }
 
-// unknown is the error for a word that is no command of the tool.
+// unknown returns the error for an unknown command of the tool.
 func (t *tool) unknown(word string) error {
 	var names []string
 	for _, c := range t.commands {
@@ -404,7 +401,7 @@ func (t *tool) unknown(word string) error {
 	return usagef("%s %s is not known here; known: %s", t.name, word, strings.Join(names, ", "))
 }
 
-// translate makes arguments of dumptool.
+// translate returns the arguments for dumptool.
 func (c *toolCommand) translate(name string, args []string) ([]string, error) {
 	line := slices.Clone(c.as)
 	if c.flags == nil {
@@ -429,10 +426,10 @@ func (c *toolCommand) translate(name string, args []string) ([]string, error) {
 	return line, nil
 }
 
-// plainFlag is the name of a flag or command without dashes in front, and with - for _.
+// plainFlag strips the leading dashes of a flag or command and replaces _ by -.
 func plainFlag(word string) string { return strings.ReplaceAll(strings.TrimLeft(word, "-"), "_", "-") }
 
-// translate takes one flag off the arguments of a tool.
+// translate translates the first flag in the arguments of a tool, and returns the rest.
 func translate(command string, flags []toolFlag, args []string) (line, rest []string, err error) {
 	word, value, hasValue := strings.Cut(args[0], "=")
 	rest = args[1:]
@@ -469,10 +466,10 @@ func translate(command string, flags []toolFlag, args []string) (line, rest []st
 	return line, rest, err
 }
 
-// hpaaFlags are the flags that only HPAA's scripts have.
+// hpaaFlags lists the flags that only HPAA's scripts have.
 var hpaaFlags = []string{"cpu-dir", "npu-dir", "op-config-name", "hpaa-version", "show-graph", "diff-cnt"}
 
-// isHPAAs reports whether a word is such a flag.
+// isHPAAs reports whether a word is a flag in hpaaFlags.
 func isHPAAs(word string) bool {
 	flag, _, _ := strings.Cut(word, "=")
 	return strings.HasPrefix(word, "-") && slices.Contains(hpaaFlags, plainFlag(flag))

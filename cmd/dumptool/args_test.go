@@ -74,8 +74,8 @@ func TestRewriteArgs(t *testing.T) {
 	}
 }
 
-// TestNoCluster checks that no rewrite changes the meaning of shorthands that
-// take no value: the letters of a long flag are never all of that kind.
+// TestNoCluster: no rewrite changes the meaning of combined shorthands without values. No long flag
+// consists of only such letters.
 func TestNoCluster(t *testing.T) {
 	t.Parallel()
 	a, _ := testApp(t)
@@ -145,8 +145,8 @@ func FuzzRewriteArgs(f *testing.F) {
 			t.Errorf("a second rewrite of %q changes it (-first +second):\n%s", in, diff)
 		}
 
-		// Words behind the -- that ends the flags stay as they are. Any earlier
-		// -- is the value of a flag.
+		// Words after the -- that ends the flags stay unchanged. Any earlier -- is the value of a
+		// flag.
 		root := sampleTree(t)
 		guarded := rewriteArgs(root, append(slices.Clone(in), "x", "--", "--", "-out", "--cpu_dir=True", "-stats=True"))
 		want := []string{"--", "-out", "--cpu_dir=True", "-stats=True"}

@@ -1,8 +1,7 @@
 package main
 
-// helpInChinese is what help says about a command, by its path below dumptool: a paragraph
-// a line, of which brief help has the first. Lists that stand in the English text, such as
-// that of formats, are put behind it.
+// helpInChinese holds the help of each command, by its path below dumptool: one paragraph a line.
+// Brief help shows the first line. Lists in the English text, such as the formats, are appended.
 var helpInChinese = map[string]string{
 	"": `dumptool 指出 NPU 上哪个算子最先算错、为什么：把 dump 与标杆运行比对，或由算子自身的输入重新计算；把设备 dump 转换为主机张量，解码溢出记录，编写和检查 dump 配置。
 
@@ -200,7 +199,7 @@ HPAA 的手册没有给出门限：这些是我们设定的。没有 --mhz 时�
 	"version": `version 打印 dumptool、Go 和平台的版本。`,
 }
 
-// topicsInChinese are the texts of the topics.
+// topicsInChinese holds the texts of the topics.
 var topicsInChinese = map[string]string{
 	"limits": `默认按故障的证据判定张量失败：其算子引入了舍入和输入误差都不能解释的误差。给出任何门限时改由门限决定：由选项、hpaa 之外的 profile，或在 --op-config 的文件中为单个算子给出。此时若不满足 |npu - cpu| <= atol + rtol*|cpu|，元素即为错误。
 
@@ -212,7 +211,7 @@ var topicsInChinese = map[string]string{
 	"msaccucmp": `长选项可以用单横线，也可以把 - 写成 _。-m 和 -g 是两侧，-f 是融合规则，-out 是报告目录；--format msaccucmp 写出它的表，'overflow analyze --compat' 写出它的摘要。'convert' 有其形状转换的选项：-d、-out、-f、-s、-o、-i、-t、-v、-c。`,
 }
 
-// wordsInChinese are titles and lines of help, and what lists in it say about a name.
+// wordsInChinese translates titles and lines of help, and the descriptions in its lists.
 var wordsInChinese = map[string]string{
 	"Usage": "用法", "Examples": "示例", "Commands": "命令", "Flags": "选项", "Formats": "格式", "Registers": "寄存器",
 	string(choosing): "选择", string(pairing): "配对", string(facts): "补充信息", string(judging): "判定", string(reporting): "报告",

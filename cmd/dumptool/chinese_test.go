@@ -15,8 +15,7 @@ func hasHan(s string) bool {
 	return strings.ContainsFunc(s, func(c rune) bool { return unicode.Is(unicode.Han, c) })
 }
 
-// TestFlagsInChinese checks that every flag that help lists has its usage in Chinese, with
-// the same name of its value.
+// TestFlagsInChinese: every listed flag has its usage in Chinese, with the same name of its value.
 func TestFlagsInChinese(t *testing.T) {
 	t.Parallel()
 	a, _ := testApp(t)
@@ -39,13 +38,13 @@ func TestFlagsInChinese(t *testing.T) {
 	})
 }
 
-// TestHelpInChinese checks that help of every command and topic is Chinese: no line of
-// prose, title or exit status is English.
+// TestHelpInChinese: help of every command and topic is Chinese: no prose, title or exit status is
+// English.
 func TestHelpInChinese(t *testing.T) {
 	t.Parallel()
 	a, _ := testApp(t)
 	known := map[string]bool{}
-	// What may stand on a line of its own: how it is called, and values.
+	// Lines that may stay English: usage lines, and values.
 	plain := regexp.MustCompile(`^  (dumptool|bash|zsh|fish|powershell) `)
 	examples := regexp.MustCompile(`(?s)\n示例：\n.*?\n\n`)
 	walk(newRootCommand(a), func(cmd *cobra.Command) {
@@ -71,7 +70,7 @@ func TestHelpInChinese(t *testing.T) {
 	}
 }
 
-// TestMistakesInChinese checks messages as they are printed, wherever the language stands.
+// TestMistakesInChinese: messages are Chinese, wherever --lang stands.
 func TestMistakesInChinese(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{

@@ -36,7 +36,7 @@ type checkOptions struct {
 	types             string
 }
 
-// checkBudget is how many multiplications and additions an operator may cost.
+// checkBudget is the default limit of multiplications and additions per operator.
 const checkBudget = 4e9
 
 func newCheckCommand(a *app) *cobra.Command {
@@ -93,10 +93,10 @@ The inputs must have been dumped (dump_mode all).`,
 	return cmd
 }
 
-// allTypes is --types without names.
+// allTypes is the value of --types without names.
 const allTypes = "all"
 
-// printTypes prints the table of types, or the rows of some names.
+// printTypes prints the table of types, or the rows of the given names.
 func (o *checkOptions) printTypes(a *app) error {
 	var names []string
 	if o.types != allTypes {
@@ -126,8 +126,7 @@ func (o *checkOptions) load() error {
 	return nil
 }
 
-// openRun opens the paths. Of a folder that holds a reference beside the dumps of the NPU it
-// is these that are checked.
+// openRun opens the paths. A folder with a reference beside the NPU dumps gives only the NPU dumps.
 func (o *checkOptions) openRun(ctx context.Context, a *app, paths []string) (*dumpdir.Run, error) {
 	for _, path := range paths {
 		if err := noDumps(ctx, path); err != nil {
@@ -144,11 +143,11 @@ func (o *checkOptions) openRun(ctx context.Context, a *app, paths []string) (*du
 	return a.opened(run, err, o.Select)
 }
 
-// noDumps refuses a file that holds no tensors, and says what takes it: a dump configuration,
-// a document of dumptool or a graph.
+// noDumps refuses a file without tensors (a dump configuration, a document of dumptool or a graph)
+// and names the command that takes it.
 func noDumps(ctx context.Context, path string) error {
 	if info, err := store.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return nil //nolint:nilerr // who opens the run says it
+		return nil //nolint:nilerr // opening the run reports the error
 	}
 	role, err := sidefile.Recognise(path)
 	if err != nil || role != sidefile.FusionFile && role != sidefile.IRFile {
@@ -201,7 +200,7 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 	if err != nil {
 		return err
 	}
-	for _, f := range run.Files { // an operator is judged with all of its tensors
+	for _, f := range run.Files { // an operator is judged with all its tensors
 		f.Only = tensorfile.Selector{}
 	}
 	if err := o.Ranks.Groups.Check(run.Rounds); err != nil {
@@ -240,8 +239,8 @@ func runCheck(cmd *cobra.Command, a *app, o *checkOptions, args []string) error 
 	return a.conclude(o.exitZero.of(r.Outcome(o.output.printsText())))
 }
 
-// computeAgain lets a comparison compute operators of the NPU again from their own inputs.
-// Nothing is opened for it before there is one to compute.
+// computeAgain lets a comparison recompute NPU operators from their own inputs. It opens the run
+// only when there is an operator to recompute.
 func (o *comparison) computeAgain() {
 	o.Self = func(ctx context.Context, names []string, together func(dumpdir.Coordinates) bool) (map[record.OutputAt]*record.Self, []lang.Sentence, error) {
 		files := sidefile.Files{Fusion: o.files.Fusion, Execution: o.files.Execution, Consumers: o.files.Consumers, Attributes: true}

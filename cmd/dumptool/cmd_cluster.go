@@ -23,7 +23,7 @@ import (
 	"dumptool/internal/ui"
 )
 
-// clusterOptions are the flags of the commands that write down jobs.
+// clusterOptions holds the flags of the commands that write jobs.
 type clusterOptions struct {
 	job   cluster.Job
 	work  string
@@ -57,14 +57,14 @@ files than there are now, or have other options, are made again.`,
 	return cmd
 }
 
-// The schedulers.
+// Schedulers.
 const (
 	onSlurm      = "slurm"
 	onKubernetes = "kubernetes"
 	onVolcano    = "volcano"
 )
 
-// What the commands say of themselves.
+// Help texts of the commands.
 const (
 	clusterSlurm = `slurm prints a script that submits an array for the shards, and the merge behind it.
 All machines have to see the same folders, or the paths are in object storage. Called
@@ -82,13 +82,13 @@ patch adds. The keys come from the secret. Pods that fail or are evicted restart
 job, at most three times; shards that are complete end at once then.`
 )
 
-// clusterExamples are two lines of each scheduler.
+// clusterExamples has two lines for each scheduler.
 const clusterExamples = `  dumptool cluster %[1]s -n 100 -- compare --cpu s3://golden/run7 \
     --npu s3://dumps/run7 -out s3://results/run7/report > %[2]s
   dumptool cluster %[1]s -n 16 %[3]s -- \
     overflow scan s3://dumps/run7 --format json -out s3://out/scan > %[2]s`
 
-// newClusterJobCommand returns a command that prints a job as write makes it.
+// newClusterJobCommand returns a command that prints the job from write.
 func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*cluster.Job) (string, error), long string) *cobra.Command {
 	opts := new(clusterOptions)
 	cmd := &cobra.Command{
@@ -141,12 +141,12 @@ func newClusterJobCommand(a *app, on string, summary lang.Text, write func(*clus
 	return cmd
 }
 
-// parallelFlag is how many shards run at a time.
+// parallelFlag limits the shards that run at a time.
 func parallelFlag(to *int, byDefault, chinese string) cmdFlag {
 	return cmdFlag{"parallel", whole(to, 0, math.MaxInt, "want a number from 0"), "shards at a time; default: " + byDefault, "同时运行的分片数；默认" + chinese, more, 0}
 }
 
-// sbatchWords are words of several lines of a shell.
+// sbatchWords splits each value into the words of a shell.
 func sbatchWords(to *[]string) *list[[]string] {
 	return &list[[]string]{to: to, read: func(lines []string) (all []string, err error) {
 		for _, line := range lines {
@@ -160,13 +160,13 @@ func sbatchWords(to *[]string) *list[[]string] {
 	}}
 }
 
-// ofScheduler completes what only one scheduler needs of a job. A secret that nobody asked
-// for is for paths in object storage.
+// ofScheduler finishes the job for one scheduler. The default secret is dropped unless a path is in
+// object storage.
 func (o *clusterOptions) ofScheduler(on string, line *innerLine, secretGiven bool) error {
 	j, parts := &o.job, o.parts(line)
 	inputs := slices.Concat(line.inputs(), line.args)
 	for _, in := range inputs {
-		if line.name != "convert" && within(parts, in) { // convert leaves its output out, as one run does
+		if line.name != "convert" && within(parts, in) { // convert leaves its output out, as a single run does
 			return usagef("%s, where the shards write, lies in %s, which they read: give --work or -out another place", parts, in)
 		}
 	}
@@ -195,7 +195,7 @@ func (o *clusterOptions) ofScheduler(on string, line *innerLine, secretGiven boo
 	return nil
 }
 
-// within reports whether a path is a folder, or lies in it.
+// within reports whether path equals folder or lies in it.
 func within(path, folder string) bool {
 	path, pathErr := store.Abs(path)
 	folder, folderErr := store.Abs(folder)
@@ -233,7 +233,7 @@ func runClusterLocal(cmd *cobra.Command, a *app, opts *clusterOptions, args []st
 		if err != nil {
 			return err
 		}
-		defer func() { _ = os.RemoveAll(dir) }() // it is ours, and in the folder for such
+		defer func() { _ = os.RemoveAll(dir) }() // our own folder, in the folder for temporary files
 		opts.work = dir
 	}
 	if _, err := opts.resolve(a, cmd, args); err != nil {
@@ -254,7 +254,7 @@ func runClusterLocal(cmd *cobra.Command, a *app, opts *clusterOptions, args []st
 	return cmp.Or(err, ended(status))
 }
 
-// ended is the error of a command that has said itself how it ended.
+// ended returns the error for a command that has reported its own end.
 func ended(status int) error {
 	if status == 0 {
 		return nil
@@ -268,11 +268,10 @@ func (o *clusterOptions) define(cmd *cobra.Command, work, chinese string) {
 		runFlag(&o.job.Run, "`ID` of the run; default: a new one", "运行的 `ID`；默认新建"))
 }
 
-// shardsWanted is what -n wants.
+// shardsWanted describes the valid values of -n.
 var shardsWanted = fmt.Sprintf("want the number of shards, 1 to %d", shard.MaxShards)
 
-// resolve takes the command line apart that is to be done in shards, and makes the steps
-// of the job.
+// resolve parses the inner command line and makes the steps of the job.
 func (o *clusterOptions) resolve(a *app, cmd *cobra.Command, args []string) (*innerLine, error) {
 	j := &o.job
 	if j.N == 0 {
@@ -302,11 +301,11 @@ func (o *clusterOptions) resolve(a *app, cmd *cobra.Command, args []string) (*in
 	return line, o.divide(line)
 }
 
-// shardCommands are the commands that can work in shards.
+// shardCommands lists the commands that can work in shards.
 var shardCommands = []string{"compare", "overflow scan", "overflow analyze", "convert"}
 
-// divide makes the steps of the job. The merge gets the whole command line, by which it
-// knows which files and options the shards must have had.
+// divide makes the steps of the job. The merge gets the whole command line, from which it derives
+// the files and options that the shards must have had.
 func (o *clusterOptions) divide(line *innerLine) error {
 	j, out := &o.job, line.out()
 	base := store.Base(store.Clean(out))
@@ -331,7 +330,7 @@ func (o *clusterOptions) divide(line *innerLine) error {
 	return nil
 }
 
-// folder is that of the run, beside the output unless the user has said another place.
+// folder returns the folder of the run: beside the output, unless --work is given.
 func (o *clusterOptions) folder(line *innerLine) string {
 	work := o.work
 	if work == "" {
@@ -341,7 +340,7 @@ func (o *clusterOptions) folder(line *innerLine) string {
 	return store.Join(work, o.job.Run)
 }
 
-// parts is the folder that the shards write to. Those of convert write to one folder.
+// parts returns the folder that the shards write to. All shards of convert share the output folder.
 func (o *clusterOptions) parts(line *innerLine) string {
 	if line.name == "convert" {
 		return line.out()
@@ -349,14 +348,14 @@ func (o *clusterOptions) parts(line *innerLine) string {
 	return o.folder(line)
 }
 
-// newRun makes the name of a run: of the minute, and by chance.
+// newRun returns a name for a run: the minute, then random digits.
 func newRun() string {
 	return fmt.Sprintf("%04x%04x", uint16(time.Now().Unix()/60), uint16(rand.Uint32()))
 }
 
-// innerLine is the command line of a command that is to work in shards.
+// innerLine is the command line of a command to run in shards.
 type innerLine struct {
-	name   string // of the command, such as overflow scan
+	name   string // the command, such as overflow scan
 	values []innerValue
 	args   []string
 }
@@ -367,7 +366,7 @@ type innerValue struct {
 	text string
 }
 
-// parseLine takes a command line apart.
+// parseLine parses the inner command line.
 func (a *app) parseLine(args []string) (*innerLine, error) {
 	if len(args) == 0 {
 		return nil, usagef("no command given: -- %s ... is needed", strings.Join(shardCommands, "|"))
@@ -386,7 +385,7 @@ func (a *app) parseLine(args []string) (*innerLine, error) {
 		return nil, usagef("%q does not work in shards: want one of %s", strings.Join(args, " "), strings.Join(shardCommands, ", "))
 	}
 	cmd.InitDefaultHelpFlag()
-	cmd.InheritedFlags() // makes them flags of cmd
+	cmd.InheritedFlags() // merges the inherited flags into cmd.Flags
 	err = cmd.Flags().ParseAll(rest, func(f *pflag.Flag, value string) error {
 		l.values = append(l.values, innerValue{f, value})
 		return f.Value.Set(value)
@@ -401,7 +400,7 @@ func (a *app) parseLine(args []string) (*innerLine, error) {
 	return l, nil
 }
 
-// inherit adds the flags of all commands that cmd has, in front of those of the line.
+// inherit prepends the inherited flags set on cmd.
 func (l *innerLine) inherit(cmd *cobra.Command) {
 	var values []innerValue
 	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
@@ -420,7 +419,7 @@ func (l *innerLine) given(name string) bool {
 	return slices.ContainsFunc(l.values, func(v innerValue) bool { return v.flag.Name == name })
 }
 
-// out is the last value of --out, empty for none.
+// out returns the last value of --out, or "".
 func (l *innerLine) out() string {
 	text := ""
 	for _, v := range l.values {
@@ -431,7 +430,7 @@ func (l *innerLine) out() string {
 	return text
 }
 
-// inputs are the paths that the line reads as runs, but for its arguments.
+// inputs returns the paths of runs in flags; arguments are not included.
 func (l *innerLine) inputs() (paths []string) {
 	for _, v := range l.values {
 		if slices.Contains([]string{"cpu", "npu", "dump-path"}, v.flag.Name) {
@@ -441,7 +440,7 @@ func (l *innerLine) inputs() (paths []string) {
 	return paths
 }
 
-// flags are the flags of the line that are wanted.
+// flags returns the flags of the line for which wanted is true.
 func (l *innerLine) flags(wanted func(*pflag.Flag) bool) []string {
 	var words []string
 	for _, v := range l.values {
@@ -452,7 +451,7 @@ func (l *innerLine) flags(wanted func(*pflag.Flag) bool) []string {
 	return words
 }
 
-// arguments are the words that are no flags.
+// arguments returns the non-flag words.
 func (l *innerLine) arguments() []string {
 	if slices.ContainsFunc(l.args, func(arg string) bool { return strings.HasPrefix(arg, "-") }) {
 		return append([]string{"--"}, l.args...)

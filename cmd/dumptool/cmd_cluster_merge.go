@@ -48,7 +48,7 @@ date. 'dumptool merge DIR' merges what there is without looking at the folders.`
 	return cmd
 }
 
-// runClusterMerge merges the documents of a run as the command that wrote them does it.
+// runClusterMerge merges the documents of a run like the merge of the command that wrote them.
 func runClusterMerge(cmd *cobra.Command, a *app, o *clusterMergeOptions, args []string) error {
 	if o.job.Run == "" {
 		return usagef("want the ID of the run (--run)")
@@ -69,7 +69,7 @@ func runClusterMerge(cmd *cobra.Command, a *app, o *clusterMergeOptions, args []
 	if err != nil {
 		return err
 	}
-	known.InheritedFlags() // makes them flags of the command
+	known.InheritedFlags() // merges the inherited flags into those of the command
 	merge = append(merge, line.flags(func(f *pflag.Flag) bool {
 		return known.Flags().Lookup(f.Name) != nil && (line.name != "convert" || f.Name != "out")
 	})...)
@@ -88,20 +88,19 @@ func runClusterMerge(cmd *cobra.Command, a *app, o *clusterMergeOptions, args []
 	return ended(status)
 }
 
-// awaited is what a merge of cluster waits for: documents of shards as they would be
-// written now.
+// awaited describes the documents that a merge of cluster waits for: the ones that shards would
+// write now.
 type awaited struct {
 	of   int
 	now  shard.Origin
 	look func() (shard.Origin, error)
-	// seen is the listing of complete documents that are known to be out of date, stale the
-	// number of documents that do not count.
+	// seen is the listing of complete but outdated documents. stale counts the ignored documents.
 	seen  string
 	stale int
 }
 
-// choose returns the documents that are as shards would write them now. Where all are
-// there and agree on other files than there were, the files are listed again.
+// choose keeps the documents that shards would write now. If all shards are there and agree on
+// another listing of files, it lists the files again.
 func (w *awaited) choose(docs []shard.Document) ([]shard.Document, error) {
 	if len(docs) == w.of && docs[0].Listing != w.now.Listing && docs[0].Listing != w.seen &&
 		!slices.ContainsFunc(docs, func(d shard.Document) bool { return d.Listing != docs[0].Listing }) {
@@ -118,7 +117,7 @@ func (w *awaited) choose(docs []shard.Document) ([]shard.Document, error) {
 	return kept, nil
 }
 
-// folders is the error of a folder in which not every shard has a folder yet.
+// folders returns an error if the folder of a shard is missing below path.
 func (w *awaited) folders(path string) error {
 	entries, err := store.ReadDir(path)
 	if err != nil {
@@ -140,7 +139,7 @@ func (w *awaited) folders(path string) error {
 	return nil
 }
 
-// none is the error where no document is as shards would write it now.
+// none returns the error if no document matches what shards would write now.
 func (w *awaited) none(where string) error {
 	e := &shard.MissingError{Path: where, Of: w.of, Stale: w.stale}
 	for i := range w.of {
@@ -149,8 +148,7 @@ func (w *awaited) none(where string) error {
 	return e
 }
 
-// told says what the document of a shard would say of itself, if that is all that was
-// asked for.
+// told stores the origin in a.origin and returns true, if only the origin was asked for.
 func (a *app) told(origin shard.Origin) bool {
 	if a.origin == nil {
 		return false
@@ -159,8 +157,8 @@ func (a *app) told(origin shard.Origin) bool {
 	return true
 }
 
-// originOf is what the document of a shard would say of itself, by the command line of
-// one. Nothing is done for it but what goes before the work.
+// originOf returns the origin that the shard of a command line would write. It runs the command up
+// to the start of the work.
 func (a *app) originOf(ctx context.Context, line []string) (origin shard.Origin, err error) {
 	streams := a.streams
 	var messages bytes.Buffer
@@ -168,7 +166,7 @@ func (a *app) originOf(ctx context.Context, line []string) (origin shard.Origin,
 	inner := newApp(streams)
 	inner.settings, inner.origin = a.settings, &origin
 	if status := inner.run(ctx, line); status != exitOK {
-		_, _ = messages.WriteTo(a.streams.Err) // says why
+		_, _ = messages.WriteTo(a.streams.Err) // the reason
 		return origin, ended(status)
 	}
 	return origin, nil

@@ -21,7 +21,7 @@ import (
 
 var updateDeploy = flag.Bool("update-deploy", false, "write the files in deploy again")
 
-// TestDeploy checks that the files in deploy are what cluster prints.
+// TestDeploy: the files in deploy are cluster's output.
 func TestDeploy(t *testing.T) {
 	t.Parallel()
 	for scheduler, file := range map[string]string{"slurm": "slurm/submit.sh", "kubernetes": "kubernetes/jobs.yaml", "volcano": "volcano/job.yaml"} {
@@ -45,15 +45,15 @@ func TestDeploy(t *testing.T) {
 	}
 }
 
-// container is a container of a manifest: what it runs, how often, and the variable that
-// numbers it.
+// container is a container of a manifest: its command, the number of runs, and the variable with
+// the index.
 type container struct {
 	args     []string
 	n        int
 	variable string
 }
 
-// containers are those of a manifest of Kubernetes or Volcano, in its order.
+// containers returns the containers of a manifest of Kubernetes or Volcano, in order.
 func containers(t *testing.T, manifest string) (all []container) {
 	t.Helper()
 	type spec struct {
@@ -93,7 +93,7 @@ func containers(t *testing.T, manifest string) (all []container) {
 	}
 }
 
-// fakeSbatch runs what it gets at once, all tasks of an array.
+// fakeSbatch runs its script at once, and all tasks of an array.
 const fakeSbatch = `#!/bin/bash
 for a; do case $a in --array=*) array=${a#*=};; esac; done
 script=$(cat; echo .)
@@ -108,8 +108,7 @@ done
 echo 1
 `
 
-// persistentFlags are the flags that all commands have, with a value other than the default
-// one; without is left out.
+// persistentFlags sets all global flags to values other than the default, except the flag without.
 func persistentFlags(t *testing.T, values map[string]string, without string) (flags []string) {
 	t.Helper()
 	a, _ := testApp(t)
@@ -129,9 +128,9 @@ func persistentFlags(t *testing.T, values map[string]string, without string) (fl
 	return flags
 }
 
-// TestClusterFlags runs every generated job against a server of object storage, with all
-// flags that all commands have, on either side of the --. The server is named by a flag
-// alone. What each job makes is what one run makes.
+// TestClusterFlags runs every generated job against a server of object storage, with all global
+// flags on either side of the --. Only a flag names the server. Each job's result equals that of a
+// single run.
 func TestClusterFlags(t *testing.T) {
 	endpoint := storeServer(t)
 	unnamed := append(os.Environ(), "AWS_ENDPOINT_URL_S3=") // where only a flag names the server
@@ -222,9 +221,9 @@ func TestClusterFlags(t *testing.T) {
 	}
 }
 
-// TestClusterAgain runs all containers of all manifests as processes, at the same time as a
-// cluster starts them, then once more after the data have changed, the merge before any
-// shard: the second report is that of the new data.
+// TestClusterAgain runs all containers of all manifests as processes concurrently, as a cluster
+// does, then again after the data changed, with the merge before any shard: the second report is
+// about the new data.
 func TestClusterAgain(t *testing.T) {
 	t.Parallel()
 	network := filepath.Join("..", "..", "testdata", "network")
@@ -298,7 +297,7 @@ func TestClusterAgain(t *testing.T) {
 			if err := os.Remove(filepath.Join(dir, "npu/rank1/Conv2D.conv2.3.16.1624605159829817")); err != nil {
 				t.Fatal(err)
 			}
-			attempt(2 * time.Second) // in which the merge sees what the first attempt left
+			attempt(2 * time.Second) // time for the merge to see the first attempt's documents
 			same("second")
 			if second, err := os.ReadFile(filepath.Join(report, "cpu_vs_npu.csv")); err != nil || bytes.Equal(first, second) {
 				t.Errorf("the report of the second attempt is that of the first: %v", err)

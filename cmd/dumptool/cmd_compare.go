@@ -99,7 +99,7 @@ func (o *compareOptions) define(cmd *cobra.Command) {
 	o.output.define(cmd)
 }
 
-// ofRanks are the flags about a run of many ranks.
+// ofRanks lists the flags for runs of many ranks.
 func (o *compareOptions) ofRanks() (all []cmdFlag) {
 	for _, f := range groupFlags(&o.Groups.Mesh, &o.groups) {
 		f.is |= rare
@@ -155,7 +155,7 @@ func runCompare(cmd *cobra.Command, a *app, o *compareOptions, args []string) er
 	return a.conclude(o.Outcome(rep))
 }
 
-// forShard refuses what needs a whole run, and keeps what any report shows.
+// forShard refuses options that need a whole run, and keeps the data that any report shows.
 func (o *compareOptions) forShard() error {
 	switch {
 	case o.FailFast:
@@ -206,13 +206,13 @@ func (o *compareOptions) compareShard(ctx context.Context, a *app, plan *compare
 	return nil
 }
 
-// documentPath is where the document of the run or of the shard is.
+// documentPath returns the path of the document of the run or of the shard.
 func (o *compareOptions) documentPath() string {
 	return shard.Named(store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[*record.Report]("json").File))
 }
 
-// earlier is the report of the same work that --resume finds at a path, nil if there is none,
-// and whether nothing is missing in it.
+// earlier returns the report of the same work that --resume finds at path, or nil. complete reports
+// whether it has no gaps.
 func (o *compareOptions) earlier(a *app, plan *compare.Run, path string) (rep *record.Report, complete bool) {
 	origin := o.Origin
 	origin.Listing = plan.Listing()
@@ -225,13 +225,13 @@ func (o *compareOptions) earlier(a *app, plan *compare.Run, path string) (rep *r
 		return nil, false
 	}
 	complete = !rep.Unfinished()
-	if o.Shard.On() { // what is broken may have been mended
+	if o.Shard.On() { // broken files may have been repaired
 		complete = complete && rep.Counts[record.Error] == 0
 	}
 	switch {
 	case complete:
 		a.isComplete(path)
-	case !o.Shard.On() && !d.SameReports(&origin): // the rows have what those reports show
+	case !o.Shard.On() && !d.SameReports(&origin): // the rows have the data for the earlier reports
 		return nil, false
 	}
 	return rep, complete
@@ -242,7 +242,7 @@ func (o *compareOptions) resolve(a *app, args []string) error {
 	if err := cmp.Or(o.checkFailures(), o.chooseStandard(), a.comparePaths(o.comparison, &o.output.out, args)); err != nil {
 		return err
 	}
-	if a.asHPAA && o.output.out == "" { // its folder of results, which is elsewhere with a folder of data
+	if a.asHPAA && o.output.out == "" { // HPAA's result folder; with $DUMP_MEMORY_PATH it is below that
 		o.output.out = "result"
 	}
 	if err := o.output.check(); err != nil {
@@ -272,7 +272,7 @@ func (o *compareOptions) resolve(a *app, args []string) error {
 	return o.chooseOrder()
 }
 
-// warnOfModels says what a colon in --model means, which may stand in the name of a model.
+// warnOfModels explains a colon in --model, since a model's name may contain one.
 func warnOfModels(a *app, cmd *cobra.Command) {
 	given := cmd.Flag("model").Value.String()
 	if ref, npu, parted := strings.Cut(given, ":"); parted {
@@ -293,8 +293,8 @@ func (o *compareOptions) write(ctx context.Context, a *app, run comparedRun) err
 	return cmp.Or(o.output.write(ctx, a, &o.Options, run), notKept)
 }
 
-// misspelled adds a hint to the error of a run whose first path is not there and
-// is almost the name of a command.
+// misspelled adds a hint if the first path of a run does not exist and resembles the name of a
+// command.
 func misspelled(cmd *cobra.Command, args []string, err error) error {
 	if len(args) == 0 || exitCode(err) != exitIncomplete || exists(args[0]) == nil {
 		return err
@@ -326,10 +326,10 @@ func compareError(err error) error {
 	return rankError(err)
 }
 
-// configError is an error of a file that the user gave: exit status 2.
+// configError wraps an error in a file of the user: exit status 2.
 func configError(err error) error { return &codedError{exitUsage, err} }
 
-// load reads the files of the flags, and those of HPAA in a folder.
+// load reads the files named by flags, and HPAA's files in a folder.
 func (o *comparison) load(folder string) error {
 	o.files.Folder = folder
 	if err := recognise(o.graphFiles, &o.files, &o.IR); err != nil {
@@ -341,13 +341,13 @@ func (o *comparison) load(folder string) error {
 	return o.chooseOps()
 }
 
-// chooseOps makes a set of the operators that are chosen by flags and files.
+// chooseOps makes the set of operators chosen by flags and files.
 func (o *comparison) chooseOps() (err error) {
 	o.Pair.Ops, err = readOps(o.ops, o.SideFiles.Ops...)
 	return err
 }
 
-// recognise finds out what the files of --graph-file are, in whose place other flags stand.
+// recognise recognises the files of --graph-file and assigns each to the matching flag.
 func recognise(paths []string, files *sidefile.Files, ir *string) error {
 	for _, path := range paths {
 		role, err := sidefile.Recognise(path)
@@ -368,7 +368,7 @@ func recognise(paths []string, files *sidefile.Files, ir *string) error {
 // memoryPath is the environment variable with the folder of HPAA's data.
 const memoryPath = "DUMP_MEMORY_PATH"
 
-// getenv returns a variable of the environment, empty where it is not set.
+// getenv returns an environment variable, empty if it is not set.
 func (a *app) getenv(name string) string {
 	if a.settings.LookupEnv == nil {
 		return ""
@@ -377,8 +377,8 @@ func (a *app) getenv(name string) string {
 	return value
 }
 
-// comparePaths finds the two sides: the flags, then the arguments, then the folders of
-// HPAA, whose result folder is also that of the reports. That is none of the sides.
+// comparePaths finds both sides: in the flags, then the arguments, then HPAA's folders. HPAA's
+// result folder becomes the output, and is never a side.
 func (a *app) comparePaths(o *comparison, out *string, args []string) error {
 	args = append(o.paths, args...)
 	given := len(args)
@@ -415,7 +415,7 @@ func (a *app) comparePaths(o *comparison, out *string, args []string) error {
 	return nil
 }
 
-// keepOut leaves a folder of results out of the sides, which it is none of.
+// keepOut excludes the output folder from the sides, and refuses it as one of them.
 func (o *comparison) keepOut(out string) error {
 	o.Skip = out
 	switch {
@@ -428,7 +428,7 @@ func (o *comparison) keepOut(out string) error {
 	return nil
 }
 
-// exists checks that there is a file or folder, or one of which the path names a tensor.
+// exists checks that a path is a file, a folder, or a tensor in an existing file.
 func exists(path string) error {
 	var coded *codedError
 	if _, _, err := tensorfile.Split(path); errors.As(err, &coded) {

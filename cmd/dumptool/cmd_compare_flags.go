@@ -21,19 +21,19 @@ import (
 	"dumptool/internal/sidefile"
 )
 
-// comparison is what the flags say that compare and the commands below it share.
+// comparison holds the flags shared by compare and its subcommands.
 type comparison struct {
 	conclude.Options
 	files sidefile.Files
-	// paths are another spelling of the arguments.
+	// paths is another spelling of the arguments.
 	paths []string
-	// ofMemory is set where the sides are those of HPAA's folder.
+	// ofMemory reports whether the sides come from HPAA's folder.
 	ofMemory bool
-	// ops are the operators of --ops, to which those of a file are added.
+	// ops holds the values of --ops; the operators of a file are added.
 	ops []string
 	// order is the source of the execution order.
 	order string
-	// graphFiles are files of which their content says what they are.
+	// graphFiles lists files to recognise by content.
 	graphFiles []string
 }
 
@@ -48,7 +48,7 @@ func newComparison() *comparison {
 	return o
 }
 
-// sides are the flags about the two sides.
+// sides lists the flags for both sides.
 func (o *comparison) sides() []cmdFlag {
 	return slices.Concat([]cmdFlag{
 		{"cpu|g|cpu-dir|golden", text(&o.Ref), "`PATH` of the reference: a file or a folder", "标杆的 `PATH`：文件或目录", choosing, place | onMsaccucmp},
@@ -57,12 +57,12 @@ func (o *comparison) sides() []cmdFlag {
 	}, sideFlags(&o.RefRounds, &o.NPURounds), []cmdFlag{o.jobs(), containerFlag(&o.Version)})
 }
 
-// jobs is the number of workers of a comparison.
+// jobs is the flag for the number of workers of a comparison.
 func (o *comparison) jobs() cmdFlag {
 	return jobsFlag(&o.Workers, "`N` workers; default: one per CPU, at most 16", "`N` 个工作线程；默认每个 CPU 一个，最多 16")
 }
 
-// judge are the flags that decide what is good.
+// judge lists the flags for the verdict.
 func (o *comparison) judge(cmd *cobra.Command) []cmdFlag {
 	v, l := &o.Judge.Verdict, &o.Judge.Limits
 	share := func(x float64) bool { return x >= 0 && x <= 1 }
@@ -87,7 +87,7 @@ func (o *comparison) judge(cmd *cobra.Command) []cmdFlag {
 	}
 }
 
-// profile is a set of limits by its name, or a file of them, which is read with the
+// profile reads the name of a set of limits. A file of limits is accepted and read later, with the
 // settings.
 func profile(to *limits.Profile) *value[limits.Profile] {
 	v := choice(to, limits.Profiles())
@@ -105,15 +105,15 @@ func profile(to *limits.Profile) *value[limits.Profile] {
 	return v
 }
 
-// gates are the metrics that have a gate, and the flags that set them.
+// gates lists the metrics with a gate, and their flags.
 var gates = []struct{ metric, op, flag string }{
 	{"cosine", ">=", "min-cos"}, {"red", "<=", "max-red"}, {"mean_rel", "<=", "max-mean-rel"}, {"sqnr", ">=", "min-sqnr"}, {"ulp", "<=", "max-ulp"},
 }
 
-// gateForm is a limit of a metric.
+// gateForm matches the limit of a metric.
 var gateForm = lang.Pattern(`^\s*([a-z_-]+)\s*([<>]=)\s*(\S+)\s*$`)
 
-// gate is another way to write the limits of metrics.
+// gate is another spelling of the limits of metrics.
 func gate(cmd *cobra.Command) *spelling {
 	flags := func() (names []string) {
 		for _, g := range gates {
@@ -138,7 +138,7 @@ func gate(cmd *cobra.Command) *spelling {
 	}}
 }
 
-// pairs are the flags about what is compared with what.
+// pairs lists the flags for pairing tensors.
 func (o *comparison) pairs() []cmdFlag {
 	return append(nodeFlags(&o.files.NameMap, &o.Pair.SkipKeys, &o.Pair.Exclude),
 		cmdFlag{"graph-file", texts(&o.graphFiles), "`FILE` that says who feeds whom, or the order; it is known by its content: an execution order of MindSpore, a map of consumers of HPAA, the graph of an offline model (JSON or ge_proto_*.txt), or a graph of MindSpore or folder of them", "说明数据流或执行顺序的 `FILE`；按内容识别：MindSpore 的执行顺序、HPAA 的消费者映射、离线模型的图(JSON 或 ge_proto_*.txt)，或 MindSpore 的图或其目录", facts, place | onOrder | onHPAA | onMsaccucmp},
@@ -149,7 +149,7 @@ func (o *comparison) pairs() []cmdFlag {
 		cmdFlag{"inputs", yes(&o.Pair.Inputs), "compare the inputs in dumps too; default: if the reference has inputs", "也比对 dump 中的输入；默认在标杆有输入时", pairing, ofRow | rare})
 }
 
-// round says which of several rounds of one tensor are compared.
+// round chooses among several rounds of one tensor.
 func round(to *plan.Rounds) *value[plan.Rounds] {
 	return &value[plan.Rounds]{to: to, kind: "string", given: "all", known: []string{"all", "first", "last"}, read: func(text string) (plan.Rounds, error) {
 		switch strings.ToLower(text) {
@@ -168,7 +168,7 @@ func round(to *plan.Rounds) *value[plan.Rounds] {
 	}}
 }
 
-// operators are the flags that choose operators, and that say why some are not there.
+// operators lists the flags that choose operators or explain missing ones.
 func (o *comparison) operators() []cmdFlag {
 	return []cmdFlag{
 		opsFlag(&o.ops),
@@ -177,7 +177,7 @@ func (o *comparison) operators() []cmdFlag {
 	}
 }
 
-// shapes are the flags about shapes and axis orders.
+// shapes lists the flags for shapes and axis orders.
 func (o *comparison) shapes() []cmdFlag {
 	s := &o.Shape
 	return []cmdFlag{
@@ -196,7 +196,7 @@ func (o *comparison) shapes() []cmdFlag {
 	}
 }
 
-// permutation reads the permutation of the axes of an operator.
+// permutation reads OP=PERM, the axis permutation of an operator.
 func permutation(text string) (op string, perm []int, err error) {
 	i := strings.LastIndexByte(text, '=')
 	axes := strings.Trim(text[i+1:], "()[] ")
@@ -218,10 +218,10 @@ func permutation(text string) (op string, perm []int, err error) {
 	return text[:i], perm, nil
 }
 
-// orders are the sources of the execution order.
+// orders lists the sources of the execution order.
 var orders = []string{"auto", "dump.json", "runtime", "csv", "ir", "fusion", "consumers", "statistics", "sequence", "timestamp", "id", "number", "name"}
 
-// execution are the flags about the execution order.
+// execution lists the flags for the execution order.
 func (o *comparison) execution() []cmdFlag {
 	return []cmdFlag{
 		{"order", choice(&o.order, orders), "`SOURCE` of the execution order: " + strings.Join(orders[1:], ", ") + ", or auto: the first there is", "执行顺序的 `SOURCE`：" + strings.Join(orders[1:], "、") + "，或 auto：其中最先有的", facts, ofRound | rare | onOrder},
@@ -236,7 +236,7 @@ func (o *comparison) chooseOrder() error {
 		return err
 	}
 	switch {
-	case o.order == "auto" && o.files.Runtime != "": // a file that was given and knows no operator is a mistake
+	case o.order == "auto" && o.files.Runtime != "": // a given file that knows no operator is a mistake
 		o.OrderBy = dumpdir.ByRuntime
 	case o.order == "csv" || o.order == "auto" && o.files.Execution != "":
 		o.OrderBy = dumpdir.ByExecution
@@ -254,7 +254,7 @@ func (o *comparison) chooseOrder() error {
 	return nil
 }
 
-// graph are the flags of what says who feeds whom, which serves the diagnosis.
+// graph lists the flags for the data flow between operators, which the diagnosis uses.
 func (o *comparison) graph() []cmdFlag {
 	ir := irFlag(&o.IR)
 	ir.is |= place | hidden
@@ -265,8 +265,8 @@ func (o *comparison) graph() []cmdFlag {
 	}
 }
 
-// acceptance are the flags of the acceptance of single operators, and of what else a
-// verdict takes from other runs.
+// acceptance lists the flags for the acceptance of single operators, and for other runs that a
+// verdict uses.
 func (o *comparison) acceptance() []cmdFlag {
 	return []cmdFlag{
 		{"noise", text(&o.Second), "`PATH` of a reference of lower precision; how far it is from the first is the noise that the verdict allows", "低精度标杆的 `PATH`；它与标杆的距离即判定所允许的噪声", facts, place | onLimits},
@@ -277,8 +277,7 @@ func (o *comparison) acceptance() []cmdFlag {
 	}
 }
 
-// chooseStandard checks the flags of acceptance, and lets a standard stand in place of the
-// verdict.
+// chooseStandard checks the flags of acceptance. A standard replaces the verdict.
 func (o *comparison) chooseStandard() error {
 	name := o.Standard.Name
 	switch {
@@ -311,19 +310,19 @@ func (o *comparison) chooseStandard() error {
 	return nil
 }
 
-// nameStandard lets a standard know of HF32.
+// nameStandard tells a standard whether HF32 is on.
 func (o *comparison) nameStandard() {
 	o.Standard.HF32 = o.Standard.Name != "" && o.Judge.Verdict.HF32 == limits.HF32On
 }
 
-// failStatuses are the names of --fail-on.
+// failStatuses maps the names of --fail-on.
 var failStatuses = map[string]record.Status{
 	"fail": record.Fail, "shape": record.ShapeMismatch, "dtype": record.DTypeMismatch, "ambiguous": record.Ambiguous,
 	"rounding": record.Rounding, "warn": record.Warn, "partial": record.Partial, "skip": record.Skip,
 	"unmatched-ref": record.UnmatchedRef, "unmatched-npu": record.UnmatchedNPU,
 }
 
-// failNames are these names in the order of messages.
+// failNames lists the names of failStatuses in the order of messages.
 var failNames = []string{"fail", "shape", "dtype", "ambiguous", "rounding", "warn", "partial", "skip", "unmatched-ref", "unmatched-npu"}
 
 // failStatus reads a name of --fail-on.
@@ -336,8 +335,7 @@ func failStatus(name string) (record.Status, error) {
 	return status, nil
 }
 
-// failures are the flags about an earlier run and about the exit status, which are about all
-// rows of a run.
+// failures lists the flags for the baseline and the exit status. Both depend on all rows of a run.
 func (o *comparison) failures() []cmdFlag {
 	return []cmdFlag{
 		{"fail-on", each(&o.FailOn, failNames, failNames[:4], failStatus), "`STATUSES` that fail; " + strings.Join(failNames, ", "), "哪些 `STATUSES` 算失败；" + strings.Join(failNames, "、"), ci, 0},
@@ -352,7 +350,7 @@ func (o *comparison) failures() []cmdFlag {
 // updateFlag is a flag that shards leave to their merge.
 const updateFlag = "update-baseline"
 
-// required is what has to be compared.
+// required reads how much must be compared.
 func required(to *conclude.Required) *value[conclude.Required] {
 	return &value[conclude.Required]{to: to, kind: "string", read: func(text string) (conclude.Required, error) {
 		r, ok := conclude.ParseRequired(text)
@@ -363,7 +361,7 @@ func required(to *conclude.Required) *value[conclude.Required] {
 	}}
 }
 
-// checkFailures checks these flags against each other.
+// checkFailures checks the flags of failures against each other.
 func (o *comparison) checkFailures() error {
 	switch {
 	case len(o.FailOn) == 0:

@@ -22,7 +22,7 @@ import (
 	"dumptool/internal/store"
 )
 
-// compareOutput are the flags about the reports.
+// compareOutput holds the flags for the reports.
 type compareOutput struct {
 	reportOptions
 	look report.Options
@@ -52,7 +52,7 @@ func (o *compareOutput) define(cmd *cobra.Command) {
 		cmdFlag{"min-bins", whole(&pictures.Bins.Min, 1, math.MaxInt, "want at least 1"), "at least `N` bins", "至少 `N` 个区间", closer, rare})
 }
 
-// defineLooks adds the flags that say how the reports look, whatever was compared.
+// defineLooks adds the flags for the look of reports of any comparison.
 func (o *compareOutput) defineLooks(cmd *cobra.Command) {
 	defineReports[*record.Report](cmd, &o.reportOptions, "default: text, with -out html, json and csv, of HPAA's sides json and hpaa",
 		"默认 text，有 -out 时为 html、json 和 csv，两侧来自 HPAA 时为 json 和 hpaa")
@@ -66,8 +66,8 @@ func (o *compareOutput) defineLooks(cmd *cobra.Command) {
 		cmdFlag{"bom", yes(&o.look.HPAA.BOM), "start CSV files with a byte order mark, for Excel", "", reporting, hidden | inReport | onHPAA})
 }
 
-// given lists the flags that were set, and the paths of both sides in whatever way they were
-// given, in the order of the names. Flags that do not change what a report says are left out.
+// given lists the changed flags by name, and both sides however they were given. Flags without
+// effect on a report are left out.
 func given(flags *pflag.FlagSet) []string {
 	var list []string
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -95,19 +95,18 @@ func (o *compareOutput) check() error {
 }
 
 const (
-	// maxWorst is the most worst elements of a tensor that are kept.
+	// maxWorst limits the worst elements kept per tensor.
 	maxWorst = 10000
-	// mostBins is the most bins of a histogram.
+	// mostBins limits the bins of a histogram.
 	mostBins = 1000
-	// manyRows is the number of rows up to which reports have all of them.
+	// manyRows is the largest number of rows that reports list in full.
 	manyRows = 1_000_000
-	// manyPlots is the number of bad tensors from which drawing takes so long that it
-	// is said.
+	// manyPlots is the number of bad tensors above which drawing is slow enough for a message.
 	manyPlots = 1000
 )
 
-// resolve chooses the formats that nobody chose, which are HPAA's where its sides are
-// compared, says what the reports need, and finds out whether they can be written.
+// resolve chooses the default formats (HPAA's if its sides are compared), tells the comparison what
+// the reports need, and checks that they can be written.
 func (o *compareOutput) resolve(opt *conclude.Options, ofHPAA bool) error {
 	switch {
 	case len(o.formats) > 0:
@@ -120,7 +119,7 @@ func (o *compareOutput) resolve(opt *conclude.Options, ofHPAA bool) error {
 		}
 	}
 	if i := slices.Index(o.formats, "csv"); i >= 0 && o.out != "" {
-		o.formats = slices.Clone(o.formats) // those that documents say were asked for stay
+		o.formats = slices.Clone(o.formats) // the list of requested formats in documents stays unchanged
 		switch {                            // both are the same table
 		case slices.Contains(o.formats, report.HPAAFormat):
 			o.formats = slices.Delete(o.formats, i, i+1)
@@ -144,7 +143,7 @@ func (o *compareOutput) resolve(opt *conclude.Options, ofHPAA bool) error {
 	return safefile.CheckWritable(o.out, files...)
 }
 
-// setKept sets what the comparison keeps for the reports.
+// setKept makes the comparison keep the data that the reports need.
 func (o *compareOutput) setKept(opt *conclude.Options) {
 	keep := report.KeepOf[*record.Report](o.formats...)
 	opt.Bins, opt.KLD, opt.Calls = keep.Bins, keep.Divergence, keep.Calls
@@ -152,7 +151,7 @@ func (o *compareOutput) setKept(opt *conclude.Options) {
 		opt.Top = o.topN
 	}
 	elements := o.look.Elements
-	switch { // the errors in the files of operators
+	switch { // element errors for the files per operator
 	case o.out == "" || !keep.Errors:
 	case elements.Worst:
 		opt.Top = max(opt.Top, elements.Count)
@@ -169,19 +168,19 @@ func (o *compareOutput) setKept(opt *conclude.Options) {
 	}
 }
 
-// comparedRun is a run that was compared: its report, and what its rows are of.
+// comparedRun is a finished comparison: its report, its plan and the results of the plan's parts.
 type comparedRun struct {
 	plan  *compare.Run
 	parts []execute.Part
 	*record.Report
 }
 
-// write prints the report, or writes the reports to a folder and prints the
-// summary. A run that is interrupted while its plots are drawn has the others.
+// write prints the report, or writes the reports to a folder and prints the summary. If drawing is
+// interrupted, all reports without plots are there.
 func (o *compareOutput) write(ctx context.Context, a *app, opt *conclude.Options, run comparedRun) error {
 	ropt := o.look
 	ropt.Text.Lang, ropt.Kept, ropt.Elements.Mode = a.lang(), run.Listed.Kept, opt.Judge.Mode
-	ropt.Page.Lang, ropt.Page.NoPaths = string(a.global.lang), o.noPaths // the language of the browser unless it is said
+	ropt.Page.Lang, ropt.Page.NoPaths = string(a.global.lang), o.noPaths // the browser's language unless --lang is given
 	rep := run.Report
 	if ropt.OnlyBad = o.rows == "bad" || o.rows == "" && rep.Len() > manyRows; ropt.OnlyBad && o.rows == "" {
 		a.say([]batch.Message{batch.Infof("%d rows: those that passed are left out of compare.json, junit.xml and report.html (--rows all keeps them)",
@@ -211,7 +210,7 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *conclude.Options
 	if err := summary.WriteCompare(a.out, rep); err != nil {
 		return err
 	}
-	if err := a.out.Flush(); err != nil { // the summary stands before the messages
+	if err := a.out.Flush(); err != nil { // the summary precedes the messages
 		return err
 	}
 	if len(left) > 0 {
@@ -220,7 +219,7 @@ func (o *compareOutput) write(ctx context.Context, a *app, opt *conclude.Options
 	return cmp.Or(a.reportsWritten(lang.Text{EN: "reports", ZH: "报告"}, o.out, failed), interrupted)
 }
 
-// gatherPictures reads tensors once more for their pictures, with a progress bar.
+// gatherPictures reads tensors again for their pictures, with a progress bar.
 func (a *app) gatherPictures(ctx context.Context, opt *execute.PictureOptions, run comparedRun, draw func(int, *metrics.Pictures) func() error) (failed []error, err error) {
 	drawn := 0
 	for i := range run.Len() {

@@ -57,7 +57,7 @@ func (o *compareDetailOptions) resolve(a *app, selector compare.Selector, args [
 	if o.op == "" {
 		return usagef("no operator given: --op NAME is needed")
 	}
-	var results string // of HPAA, where the paths are its own
+	var results string // HPAA's result folder, if the paths are HPAA's
 	if err := cmp.Or(a.comparePaths(o.comparison, &results, args), o.keepOut(o.out)); err != nil {
 		return err
 	}

@@ -22,8 +22,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// makeNpy makes "npy FILE TYPE SHAPE VALUE...": an array of that numpy type, of
-// the values in turn. The shape has commas.
+// makeNpy makes "npy FILE TYPE SHAPE VALUE...": an array of a numpy type that repeats the values.
+// SHAPE has commas.
 func makeNpy(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 4 {
 		ts.Fatalf("usage: npy file type shape value...")
@@ -62,7 +62,7 @@ func npyFile(dtype, dims string, values ...string) ([]byte, error) {
 	return data, nil
 }
 
-// appendElement appends an element as it stands in a file.
+// appendElement appends an element in its file format.
 func appendElement(data []byte, host tensor.Host, text string) ([]byte, error) {
 	order := binary.LittleEndian
 	switch host {
@@ -97,13 +97,13 @@ func writeNpy(t *testing.T, path, dtype, dims string, values ...string) {
 	}
 }
 
-// hpaaFixture is a pair of tensors and the cells that HPAA's table has for it,
-// worked out by hand from its manual: limits 0.005 and 0.2, float16 on the NPU.
+// hpaaFixture is a pair of tensors and its cells in HPAA's table, computed by hand from HPAA's
+// manual: limits 0.005 and 0.2, float16 on the NPU.
 type hpaaFixture struct {
 	npu, ref string
-	// errors are the numbers of errors by the three readings of the limits.
+	// errors holds the numbers of errors by the three readings of the limits.
 	errors [3]int
-	// cells are those of the table for isclose.
+	// cells holds the cells of the table for isclose.
 	cells map[string]string
 }
 
@@ -125,9 +125,9 @@ var hpaaFixtures = map[string]hpaaFixture{
 		"max_abs_total": "0.203", "mean_abs_total": "0.203", "mean": "1", "std": "0", "rms": "1"}},
 }
 
-// TestCompareHPAAFixtures compares the worked examples of HPAA's table, with its
-// own treatment of NaN and infinities. The NPU's values are float16, which holds
-// 1.3 and the like only to four digits.
+// TestCompareHPAAFixtures compares the worked examples of HPAA's table, with HPAA's own treatment
+// of NaN and infinities. The NPU's values are float16, which stores 1.3 and the like to only four
+// digits.
 func TestCompareHPAAFixtures(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -160,8 +160,7 @@ func TestCompareHPAAFixtures(t *testing.T) {
 	}
 }
 
-// sameCell compares cells: numbers to a relative gap and six decimals, all else
-// as text.
+// sameCell compares cells: numbers within a relative gap and six decimals, all else as text.
 func sameCell(got, want string, gap float64) bool {
 	g, err1 := strconv.ParseFloat(got, 64)
 	w, err2 := strconv.ParseFloat(want, 64)
@@ -171,11 +170,11 @@ func sameCell(got, want string, gap float64) bool {
 	return math.Abs(g-w) <= gap*math.Abs(w)+1e-6
 }
 
-// peerFixture is a pair of tensors and what msaccucmp prints for it.
+// peerFixture is a pair of tensors and msaccucmp's output for it.
 type peerFixture struct {
 	npu, ref, dtype string
-	// same are the cells in which we agree with it, differ those in which it is
-	// wrong: it loses the elements whose reference is 0, and squares in float32.
+	// same are the cells equal to msaccucmp's. differ are the cells in which msaccucmp is wrong: it
+	// drops elements whose reference is 0, and squares in float32.
 	same, differ map[string]string
 }
 
@@ -208,8 +207,8 @@ var peerFixtures = map[string]peerFixture{
 		map[string]string{"MaxAbsoluteError": "0", "MeanAbsoluteError": "0"}},
 }
 
-// TestCompareMsaccucmpFixtures compares what msaccucmp was run on, and checks
-// its table: equal where it is right, not where it is wrong.
+// TestCompareMsaccucmpFixtures compares with recorded runs of msaccucmp: equal where msaccucmp is
+// right, different where it is wrong.
 func TestCompareMsaccucmpFixtures(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -328,8 +327,7 @@ func TestCompareJSONArgs(t *testing.T) {
 	}
 }
 
-// TestFusionText: -f takes a graph as protobuf text, and one of other operators is
-// not used.
+// TestFusionText: -f takes a graph as protobuf text, and ignores a graph of other operators.
 func TestFusionText(t *testing.T) {
 	t.Parallel()
 	network := filepath.Join("..", "..", "testdata", "network")

@@ -41,13 +41,13 @@ JSON. Which of them a file is shows in its keys.`,
 	return cmd
 }
 
-// configBackends are the backends of MindSpore.
+// configBackends lists the backends of MindSpore.
 var configBackends = []string{"ge", "ms_backend", "O0", "O1", "O2", "pynative"}
 
-// targetVersion is the flag for the release that a configuration is for.
+// targetVersion is the flag for the target release of a configuration.
 const targetVersion = "target-version"
 
-// schemaFlag is a schema by its name.
+// schemaFlag reads the name of a schema.
 func schemaFlag(to *dumpconf.Schema, known ...dumpconf.Schema) *value[dumpconf.Schema] {
 	var list []string
 	for _, s := range known {
@@ -56,13 +56,13 @@ func schemaFlag(to *dumpconf.Schema, known ...dumpconf.Schema) *value[dumpconf.S
 	return named(to, list, known...)
 }
 
-// targetFlags say what a configuration is for, and of which schema it is.
+// targetFlags lists the flags for the schema and the target of a configuration.
 func targetFlags(o *dumpconf.Options) []cmdFlag {
 	schema := schemaFlag(&o.Schema, dumpconf.SchemaACL, dumpconf.SchemaMindSpore, dumpconf.SchemaGE, dumpconf.SchemaTF, dumpconf.SchemaMsprobe)
 	return append([]cmdFlag{{"schema", schema, "the file is of this `SCHEMA`: acl, mindspore, ge, tf or msprobe; default: as its keys say", "文件属于 `SCHEMA`：acl、mindspore、ge、tf 或 msprobe；默认按其中的键", facts, 0}}, makingFlags(o)...)
 }
 
-// makingFlags are those of targetFlags that also apply to files that do not exist.
+// makingFlags lists the targetFlags that also apply to files that do not exist yet.
 func makingFlags(o *dumpconf.Options) []cmdFlag {
 	soc := text(&o.SoC)
 	soc.known = []string{"A2", "A3", "Ascend310P", "Ascend910", "Ascend910B", "cpu", "gpu"}
@@ -89,7 +89,7 @@ func makingFlags(o *dumpconf.Options) []cmdFlag {
 	}
 }
 
-// deviceIDs are the ids of devices.
+// deviceIDs reads device IDs.
 func deviceIDs(to *[]uint64) *list[[]uint64] {
 	return &list[[]uint64]{to: to, read: func(texts []string) (ids []uint64, err error) {
 		for text := range strings.SplitSeq(strings.Join(texts, ","), ",") {
@@ -162,7 +162,7 @@ func runConfigExplain(ctx context.Context, a *app, opts *configExplainOptions, a
 	return a.conclude(opts.exitZero.of(batch.Outcomef(batch.Found, "errors found", "发现错误").AsShown()))
 }
 
-// oneConfig reads the only file that the arguments may name.
+// oneConfig reads the one file in the arguments.
 func (a *app) oneConfig(ctx context.Context, args []string) (name string, src []byte, err error) {
 	switch len(args) {
 	case 0:
@@ -176,7 +176,7 @@ func (a *app) oneConfig(ctx context.Context, args []string) (name string, src []
 }
 
 type configConvertOptions struct {
-	dumpconf.Options // for the result, but for the schema, which is that of the file
+	dumpconf.Options // for the result; but Schema is the schema of the input
 	to               dumpconf.Schema
 	output           configOutput
 }
@@ -241,7 +241,7 @@ func runConfigConvert(ctx context.Context, a *app, opts *configConvertOptions, a
 	return nil
 }
 
-// configOutput are the flags about where a configuration goes.
+// configOutput holds the flags for the output of a configuration.
 type configOutput struct {
 	out   string
 	force bool
@@ -254,7 +254,7 @@ func (o *configOutput) flags() []cmdFlag {
 	}
 }
 
-// check refuses to replace a file, and in any case one of the inputs.
+// check refuses to replace a file without --force, and always refuses to replace an input.
 func (o *configOutput) check(inputs ...string) error {
 	if o.out == "" {
 		if o.force {
@@ -271,13 +271,12 @@ func (o *configOutput) check(inputs ...string) error {
 	return nil
 }
 
-// isThere is the error for a file that would be replaced.
+// isThere returns the error for a file that would be replaced.
 func (o *configOutput) isThere() error {
 	return hintf(usagef("%s is there already", o.out), "--force replaces it")
 }
 
-// writeConfig writes a configuration that was made and returns the check of
-// it, under the name that it has there.
+// writeConfig writes a new configuration and returns its check, under the name of the output.
 func (a *app) writeConfig(o *configOutput, text []byte, opt dumpconf.Options) (*dumpconf.Report, error) {
 	r := dumpconf.Check(o.out, text, opt)
 	if first := r.Refused(); first != nil {
@@ -292,7 +291,7 @@ func (a *app) writeConfig(o *configOutput, text []byte, opt dumpconf.Options) (*
 	}
 	err := write(o.out, text)
 	switch {
-	case errors.Is(err, fs.ErrExist): // by now
+	case errors.Is(err, fs.ErrExist): // created in the meantime
 		return nil, o.isThere()
 	case err != nil:
 		return nil, safefile.WithPath(o.out, err)
@@ -301,7 +300,7 @@ func (a *app) writeConfig(o *configOutput, text []byte, opt dumpconf.Options) (*
 	return r, nil
 }
 
-// show prints a result, before the messages about it that follow.
+// show prints a result and flushes it, so that it precedes the messages about it.
 func (a *app) show(text []byte) error {
 	a.out.Write(text)
 	return a.out.Flush()
@@ -373,7 +372,7 @@ The exit status is 1 when there are errors, with --strict also for warnings, and
 	return cmd
 }
 
-// resolve checks the flags, and lets the check look at what they allow.
+// resolve checks the flags, and enables the checks that they allow.
 func (o *configCheckOptions) resolve(args []string) error {
 	stdin := 0
 	for _, name := range args {
@@ -410,7 +409,7 @@ func runConfigCheck(ctx context.Context, a *app, opts *configCheckOptions, args 
 		return err
 	}
 	checks := &report.ConfigChecks{Tool: toolName()}
-	checks.Folder, _ = os.Getwd() // without it absolute names stay as they are
+	checks.Folder, _ = os.Getwd() // without it absolute names stay unchanged
 	stopped := a.checkConfigs(ctx, opts, args, &checks.Checks)
 	if opts.fix && !opts.write {
 		err = report.WriteConfigDiffs(a.out, checks)
@@ -429,7 +428,7 @@ func runConfigCheck(ctx context.Context, a *app, opts *configCheckOptions, args 
 	return a.conclude(opts.exitZero.of(checks.Outcome(opts.fix, opts.write, opts.strict)))
 }
 
-// checkConfigs checks files, and repairs them when that is asked for.
+// checkConfigs checks files, and repairs them with --fix.
 func (a *app) checkConfigs(ctx context.Context, opts *configCheckOptions, args []string, checks *dumpconf.Checks) error {
 	for _, name := range args {
 		if isFolder(name) {
@@ -451,7 +450,7 @@ func (a *app) checkConfigs(ctx context.Context, opts *configCheckOptions, args [
 	return nil
 }
 
-// checkConfig checks a text, and repairs it when that is asked for.
+// checkConfig checks a text, and repairs it with --fix.
 func (a *app) checkConfig(opts *configCheckOptions, name string, src []byte, checks *dumpconf.Checks) {
 	f := dumpconf.FileCheck{Name: name}
 	err := guard.Do(func() error {
@@ -476,8 +475,8 @@ func (a *app) checkConfig(opts *configCheckOptions, name string, src []byte, che
 	checks.Files = append(checks.Files, f)
 }
 
-// checkTree checks the configurations in a dump, and what they promised against what is
-// there.
+// checkTree checks the configurations in a dump, and compares the files in the dump with what they
+// request.
 func (a *app) checkTree(ctx context.Context, opts configCheckOptions, dir string, checks *dumpconf.Checks) error {
 	files, bad, err := dumpconf.OpenTree(ctx, dir)
 	switch {
@@ -511,7 +510,7 @@ func isFolder(name string) bool {
 	return name != stdinArg && err == nil && info.IsDir()
 }
 
-// failed notes that a file could not be read or written.
+// failed records that a file could not be read or written.
 func (a *app) failed(checks *dumpconf.Checks, err error) {
 	checks.Failed = append(checks.Failed, err.Error())
 	a.msg.Errorf("%s", a.inLang(lang.Error(err)))

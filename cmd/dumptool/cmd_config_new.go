@@ -80,8 +80,8 @@ func runConfigNew(ctx context.Context, a *app, opts *configNewOptions, flags *pf
 	return a.deliver(opts, made)
 }
 
-// saysMore reports whether any flag says what is wanted. That of the language is
-// also for the questions.
+// saysMore reports whether any flag but --lang is set. --lang also sets the language of the
+// questions.
 func saysMore(flags *pflag.FlagSet) bool {
 	found := false
 	flags.Visit(func(f *pflag.Flag) { found = found || f.Name != "lang" })
@@ -111,7 +111,7 @@ func (a *app) profileOf(opts *configNewOptions, args []string) (*dumpconf.Profil
 	return nil, reported(usagef("no profile"))
 }
 
-// refused reports all that a check has against the values.
+// refused prints all but the first finding against the values, and returns the error.
 func (a *app) refused(err error) error {
 	var refused *dumpconf.RefusedError
 	if errors.As(err, &refused) {
@@ -123,7 +123,7 @@ func (a *app) refused(err error) error {
 	return asUsage(err)
 }
 
-// deliver writes a configuration and says what comes next.
+// deliver writes a configuration and prints the next steps.
 func (a *app) deliver(opts *configNewOptions, made *dumpconf.Made) error {
 	opts.Schema = made.Report.Schema
 	r, err := a.writeConfig(&opts.output, made.Text, opts.Options)
@@ -134,8 +134,8 @@ func (a *app) deliver(opts *configNewOptions, made *dumpconf.Made) error {
 	return nil
 }
 
-// askFields asks for the fields of a profile that matter. Questions go to
-// stderr, as stdout is for the configuration.
+// askFields asks for the important fields of a profile. Questions go to stderr, as stdout is for
+// the configuration.
 func (a *app) askFields(ctx context.Context, p *dumpconf.Profile, lang report.Lang) (dumpconf.Values, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -157,10 +157,10 @@ func (a *app) askFields(ctx context.Context, p *dumpconf.Profile, lang report.La
 	return values, nil
 }
 
-// errNoAnswer is that of questions without an answer.
+// errNoAnswer reports that the input ended before the last question.
 var errNoAnswer = lang.Errorf("the answers ended before the questions")
 
-// askField asks until an answer can be used. nil stands for the default.
+// askField repeats a question until the answer is valid. nil means the default.
 func (a *app) askField(ctx context.Context, field *dumpconf.Field, lang report.Lang, lines *ui.Lines) ([]string, error) {
 	question := lang.Text(field.Question)
 	if len(field.Default) > 0 {
@@ -185,25 +185,25 @@ func (a *app) askField(ctx context.Context, field *dumpconf.Field, lang report.L
 	}
 }
 
-// profileFlag is the flag for a key that some profiles have.
+// profileFlag is the flag for a key of some profiles.
 type profileFlag struct {
 	name     string
 	profiles []string
 	abouts   []fieldAbout
 	kind     dumpconf.KeyType
-	values   []string // that the key can have; nil for any
+	values   []string // possible values of the key; nil for any
 	given    []string
 }
 
-// fieldAbout is what a key is for in some profiles.
+// fieldAbout describes a key in some profiles.
 type fieldAbout struct {
 	lang.Text
 	profiles []string
 }
 
-// row is the flag in the table of the command.
+// row returns the definition of the flag.
 func (f *profileFlag) row(usage lang.Text) cmdFlag {
-	row := cmdFlag{names: f.name, usage: usage.EN, chinese: usage.ZH, in: more, is: rare} // those of each profile are its keys
+	row := cmdFlag{names: f.name, usage: usage.EN, chinese: usage.ZH, in: more, is: rare} // help lists the keys of each profile instead
 	if f.kind == dumpconf.TypeStrings || f.kind == dumpconf.TypeUints {
 		l := texts(&f.given)
 		l.kind = f.typeName()
@@ -214,7 +214,7 @@ func (f *profileFlag) row(usage lang.Text) cmdFlag {
 	return row
 }
 
-// typeName names a value in the help.
+// typeName names the type of value in the help.
 func (f *profileFlag) typeName() string {
 	if all := strings.Join(f.values, "|"); all != "" && len(all) <= 24 {
 		return all
@@ -268,7 +268,7 @@ func (o *configNewOptions) addField(profile string, field *dumpconf.Field) {
 	f.abouts[i].profiles = append(f.abouts[i].profiles, profile)
 }
 
-// field returns the flag of a name, or nil.
+// field finds a flag by name, or returns nil.
 func (o *configNewOptions) field(name string) *profileFlag {
 	for _, f := range o.fields {
 		if f.name == name {
@@ -278,7 +278,7 @@ func (o *configNewOptions) field(name string) *profileFlag {
 	return nil
 }
 
-// usage says what a flag is for. The profiles of MindSpore have one name together.
+// usage describes a flag for the help. ms-* stands for all profiles of MindSpore.
 func (o *configNewOptions) usage(f *profileFlag) lang.Text {
 	ofMindSpore := slices.DeleteFunc(o.profileNames(), func(name string) bool { return !strings.HasPrefix(name, "ms-") })
 	var en, zh []string
@@ -293,14 +293,13 @@ func (o *configNewOptions) usage(f *profileFlag) lang.Text {
 	return lang.Text{EN: strings.Join(en, "; "), ZH: strings.Join(zh, "；")}
 }
 
-// missing returns the values that are not among others.
+// missing returns the values that are not in others.
 func missing(values, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return slices.Contains(others, v) })
 }
 
-// values returns what the flags say about a profile. A flag that it does not
-// have is a mistake on the command line, and left alone in settings, which are
-// for all profiles.
+// values returns the flags' values for a profile. A flag that the profile lacks is a mistake on the
+// command line. In settings it is ignored, since settings are for all profiles.
 func (o *configNewOptions) values(flags *pflag.FlagSet, p *dumpconf.Profile) (dumpconf.Values, error) {
 	values := dumpconf.Values{}
 	for i := range p.Fields {
@@ -325,7 +324,7 @@ func (o *configNewOptions) values(flags *pflag.FlagSet, p *dumpconf.Profile) (du
 	return values, err
 }
 
-// profileTable returns the part of the help that lists the profiles.
+// profileTable returns the list of profiles for the help.
 func (o *configNewOptions) profileTable() string {
 	const indent, columns = 16, 80
 	var b strings.Builder

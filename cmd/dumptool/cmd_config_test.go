@@ -16,7 +16,7 @@ import (
 	"dumptool/internal/dumpconf"
 )
 
-// typed runs a command line as if a person had typed text at a terminal.
+// typed runs a command line with text typed at a terminal.
 func typed(t *testing.T, text string, args ...string) result {
 	t.Helper()
 	streams, in, out, err := testStreams()
@@ -126,7 +126,7 @@ func TestConfigCheckInterrupted(t *testing.T) {
 	}
 }
 
-// TestConfigNewPassesCheck checks that what every profile writes is accepted.
+// TestConfigNewPassesCheck: the output of every profile passes the check.
 func TestConfigNewPassesCheck(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -142,8 +142,8 @@ func TestConfigNewPassesCheck(t *testing.T) {
 	}
 }
 
-// TestConfigProfileFlags checks that every key of every profile has a flag
-// that works, and that profiles without the key refuse the flag.
+// TestConfigProfileFlags: every key of every profile has a working flag, and profiles without the
+// key refuse the flag.
 func TestConfigProfileFlags(t *testing.T) {
 	t.Parallel()
 	profiles := dumpconf.Profiles()
@@ -196,8 +196,7 @@ func TestConfigHelp(t *testing.T) {
 	})
 }
 
-// TestConfigJSONKeys checks that findings have the promised keys and no
-// others.
+// TestConfigJSONKeys: findings have exactly the promised keys.
 func TestConfigJSONKeys(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "a.json")

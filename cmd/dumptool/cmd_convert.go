@@ -73,7 +73,7 @@ from what the shards left in DIR.`,
 	return cmd
 }
 
-// define adds the flags. Their results are files, no report.
+// define adds the flags. Their results are files, not reports.
 func (o *convertOptions) define(cmd *cobra.Command) {
 	target := layoutName(&o.Target)
 	target.known = layoutsByGroup()
@@ -142,7 +142,7 @@ func runConvert(cmd *cobra.Command, a *app, opts *convertOptions, args []string)
 	switch {
 	case err != nil:
 		return err
-	case spec.On(): // what failed is in its document
+	case spec.On(): // its document lists failures
 		a.shardWritten(spec, convert.DocumentPath(opt.Out, spec))
 		return nil
 	}
@@ -155,7 +155,7 @@ func isConverted(d *shard.Document) bool {
 	return d.Decode(&done) == nil && done.Summary.Failed == 0
 }
 
-// converted says what there is to say about a file, and prints its result as JSON.
+// converted prints the messages about a file, and its result as JSON if asked for.
 func (a *app) converted(r *convert.Result, json jsonFlag) error {
 	a.say(r.Messages())
 	if !bool(json) || r.NotDump {
@@ -184,7 +184,7 @@ func (o *convertOptions) check(paths []string) (err error) {
 	return nil
 }
 
-// hostShape is a shape such as 2,3,4; none where it is empty.
+// hostShape reads a shape such as 2,3,4; empty means none.
 func hostShape(to *tensor.Shape) *value[tensor.Shape] {
 	return &value[tensor.Shape]{to: to, kind: "string", read: func(text string) (tensor.Shape, error) {
 		if text == "" {
@@ -206,7 +206,7 @@ func hostShape(to *tensor.Shape) *value[tensor.Shape] {
 	}}
 }
 
-// tensorNumber is the number of a tensor, nil where it is empty.
+// tensorNumber reads the number of a tensor; empty means nil.
 func tensorNumber(to **int) *value[*int] {
 	return &value[*int]{to: to, kind: "string", read: func(text string) (*int, error) {
 		if text == "" {
@@ -221,7 +221,7 @@ func tensorNumber(to **int) *value[*int] {
 	}}
 }
 
-// extract takes operators out of an HDF5 file.
+// extract copies operators out of an HDF5 file.
 func (o *convertOptions) extract(ctx context.Context, a *app, paths []string) error {
 	x := convert.Extraction{Out: o.Out, Ops: o.Ops}
 	switch {
@@ -261,7 +261,7 @@ func (a *app) writeExtract(ctx context.Context, x *convert.Extraction) error {
 	return a.conclude(x.Outcome(done))
 }
 
-// printCommands prints the commands that write the operators to a new file.
+// printCommands prints shell commands that write the operators to a new file.
 func (a *app) printCommands(x *convert.Extraction) error {
 	commands, left, err := x.Commands()
 	if err != nil {

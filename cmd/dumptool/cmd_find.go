@@ -20,7 +20,7 @@ type findOptions struct {
 	json  jsonFlag
 }
 
-// findLimit is how many operators are shown unless the user wants others.
+// findLimit is the default number of operators shown.
 const findLimit = 50
 
 func newFindCommand(a *app) *cobra.Command {
@@ -92,7 +92,7 @@ func runFind(ctx context.Context, a *app, opts *findOptions, args []string) erro
 	}
 	text := args[0]
 	if file, of, err := tensorfile.Split(text); err == nil && !of.IsZero() {
-		text = file // a tensor in a report: its file says the operator
+		text = file // a tensor in a report: its file names the operator
 	}
 	q, err := find.ParseQuery(text, opts.by)
 	if err != nil {

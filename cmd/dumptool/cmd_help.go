@@ -14,7 +14,7 @@ import (
 	"dumptool/internal/ui"
 )
 
-// newHelpCommand replaces cobra's own, which calls an unknown topic a success.
+// newHelpCommand replaces cobra's own, which exits with success for an unknown topic.
 func newHelpCommand(a *app) *cobra.Command {
 	var list strings.Builder
 	for _, t := range topics {
@@ -53,14 +53,14 @@ func runHelp(a *app, root *cobra.Command, words []string) error {
 	return cmd.Help()
 }
 
-// topic is something that several flags serve.
+// topic is a help topic that several flags serve.
 type topic struct {
 	name, about string
 	flags       property
 	text        string
 }
 
-// topics are all of them. A flag says to which it belongs.
+// topics lists all topics. Each flag's properties name its topics.
 var topics = []topic{
 	{"limits", "when a tensor fails", onLimits, `By default a tensor fails by evidence of a fault: its operator adds an error that
 neither rounding nor the errors of its inputs explain. Limits decide instead where any
@@ -122,24 +122,24 @@ func (h help) topicNames() string {
 	return strings.Join(all[:last], ", ") + h.word(" or ") + all[last]
 }
 
-// Help texts are written for helpWidth columns. A terminal that has less gets
-// broken lines, and of one that has more flags take at most maxHelpWidth. A text of more
-// than screenLines is whole with --help-all only.
+// Help texts are written for helpWidth columns. A narrower terminal gets broken lines; on a wider
+// one flags use up to maxHelpWidth. A text of more than screenLines is shortened without
+// --help-all.
 const (
 	helpWidth    = 80
 	maxHelpWidth = 120
 	screenLines  = 60
 )
 
-// help is how a help text looks.
+// help holds the options of a help text.
 type help struct {
 	width   int
 	chinese bool
-	// brief leaves out what is rarely needed, briefer the examples too.
+	// brief omits rarely needed flags, briefer also the examples.
 	brief, briefer bool
 }
 
-// helpFor is how help looks on stdout.
+// helpFor returns the options for stdout.
 func (a *app) helpFor() help {
 	h := help{width: helpWidth, chinese: a.lang() == report.Chinese}
 	if a.streams.OutWidth > 0 {
@@ -148,14 +148,14 @@ func (a *app) helpFor() help {
 	return h
 }
 
-// allHelp is the flag that prints all help, as --help does it with a screen.
+// allHelp is the flag that prints the whole help; --help prints a screen.
 func (a *app) allHelp() pflag.Value {
 	v := yes(&a.wholeHelp)
 	v.read = func(text string) (bool, error) {
 		whole, err := strconv.ParseBool(text)
 		switch {
 		case err != nil || !whole:
-		case a.asked == nil: // a command line of others
+		case a.asked == nil: // an inner command line, behind --
 			err = pflag.ErrHelp
 		default:
 			err = a.asked.Flags().Set(helpFlag, "true")
@@ -165,10 +165,10 @@ func (a *app) allHelp() pflag.Value {
 	return v
 }
 
-// printHelp prints the help of cmd: a screen of it unless all was asked for.
+// printHelp prints the help of cmd: a screen of it, unless --help-all is given.
 func (a *app) printHelp(cmd *cobra.Command) {
 	if takesSettings(cmd) {
-		_ = a.applySettings(cmd) // for the language; mistakes in settings are no reason to keep help back
+		_ = a.applySettings(cmd) // for the language; help is printed despite mistakes in settings
 	}
 	h := a.helpFor()
 	if h.chinese {
@@ -184,7 +184,7 @@ func (a *app) printHelp(cmd *cobra.Command) {
 	fmt.Fprint(a.out, text)
 }
 
-// text is the help of a command, with the exit status at its end.
+// text returns the help of a command, with the exit status at its end.
 func (h help) text(cmd *cobra.Command) string {
 	about, status, _ := strings.Cut(cmd.Long, exitStatusTitle)
 	if h.chinese {
@@ -198,7 +198,7 @@ func (h help) text(cmd *cobra.Command) string {
 	return about + "\n\n" + h.usage(cmd) + h.word(exitStatusTitle) + h.wrap(h.list(status))
 }
 
-// word is a word or line of help in the language.
+// word translates a word or line of help.
 func (h help) word(english string) string {
 	if chinese := wordsInChinese[english]; h.chinese && chinese != "" {
 		return chinese
@@ -206,7 +206,7 @@ func (h help) word(english string) string {
 	return english
 }
 
-// title is a title of help in the language.
+// title translates a title of help.
 func (h help) title(english string) string {
 	if h.chinese {
 		return h.word(english) + "："
@@ -214,7 +214,7 @@ func (h help) title(english string) string {
 	return english + ":"
 }
 
-// lists are those paragraphs of a text that are lists with a title.
+// lists returns the paragraphs of a text that are lists with a title, translated.
 func (h help) lists(text string) string {
 	var all []string
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
@@ -226,7 +226,7 @@ func (h help) lists(text string) string {
 	return strings.Join(all, "\n\n")
 }
 
-// list is a list in the language: the last column of its lines.
+// list translates the last column of a list's lines.
 func (h help) list(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -239,8 +239,8 @@ func (h help) list(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// wrap breaks what has lines that the terminal has no room for: paragraphs as a whole, and
-// lines that are indented, such as those of lists, below their text.
+// wrap breaks lines that are too wide for the terminal: whole paragraphs, and indented lines
+// (lists) below their text.
 func (h help) wrap(text string) string {
 	var b, paragraph strings.Builder
 	flush := func() {
@@ -259,7 +259,7 @@ func (h help) wrap(text string) string {
 	return b.String()
 }
 
-// fit is a text, broken as wrapWords does if one of its lines is too long.
+// fit returns a text, broken by wrapWords if one of its lines is too long.
 func (h help) fit(text string, indent int) string {
 	for line := range strings.Lines(text) {
 		if ui.Columns.StringWidth(strings.TrimSuffix(line, "\n")) > h.width {
@@ -269,8 +269,8 @@ func (h help) fit(text string, indent int) string {
 	return text
 }
 
-// textColumn is where the text of a line of a list begins: behind the first gap of
-// two blanks, else at the first word.
+// textColumn returns the column of the text in a list's line: after the first gap of two blanks,
+// else at the first word.
 func textColumn(line string) int {
 	start := len(line) - len(strings.TrimLeft(line, " "))
 	if gap := strings.Index(line[start:], "  "); gap >= 0 {
@@ -280,8 +280,8 @@ func textColumn(line string) int {
 	return start
 }
 
-// wrapWords breaks a text into lines of at most width columns; those after the first
-// are indented. What the text has before its first word stays.
+// wrapWords breaks a text into lines of at most width columns and indents all but the first. The
+// text before the first word stays.
 func wrapWords(text string, width, indent int) string {
 	if strings.TrimSpace(text) == "" {
 		return text
@@ -292,7 +292,7 @@ func wrapWords(text string, width, indent int) string {
 	return head + strings.Join(lines, "\n"+strings.Repeat(" ", indent)) + "\n"
 }
 
-// usage is how a command is called, and its flags, in groups.
+// usage returns the usage lines of a command, and its flags in groups.
 func (h help) usage(cmd *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString(h.title("Usage") + "\n  " + strings.ReplaceAll(cmd.UseLine(), "[flags]", h.word("[flags]")) + "\n")
@@ -332,7 +332,7 @@ func (h help) usage(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// commands are those below a command.
+// commands lists the subcommands of a command.
 func (h help) commands(cmd *cobra.Command) string {
 	var b strings.Builder
 	var names []string
@@ -348,17 +348,16 @@ func (h help) commands(cmd *cobra.Command) string {
 	return h.title("Commands") + "\n" + b.String()
 }
 
-// visitDefined calls visit for the flags of a command in the order in which they were
-// defined.
+// visitDefined calls visit for the flags of a command in the order of their definition.
 func visitDefined(cmd *cobra.Command, visit func(*pflag.Flag)) {
-	cmd.InheritedFlags() // makes them flags of cmd
+	cmd.InheritedFlags() // merges the inherited flags into cmd.Flags
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.VisitAll(visit)
 	flags.SortFlags = true
 }
 
-// flagsByGroup are the flags of a command that help lists.
+// flagsByGroup returns the flags of a command that help lists.
 func (h help) flagsByGroup(cmd *cobra.Command) map[group]*pflag.FlagSet {
 	sets := map[group]*pflag.FlagSet{}
 	visitDefined(cmd, func(f *pflag.Flag) {
@@ -378,7 +377,7 @@ func (h help) flagsByGroup(cmd *cobra.Command) map[group]*pflag.FlagSet {
 	return sets
 }
 
-// flag is a flag with its usage in the language, in brief up to the first semicolon.
+// flag translates the usage of a flag; brief help ends it at the first semicolon.
 func (h help) flag(f *pflag.Flag) *pflag.Flag {
 	shown, end := *f, "; "
 	switch {
@@ -404,7 +403,7 @@ func (h help) flagUsages(set *pflag.FlagSet) string {
 // chinese returns the annotations of a command with its summary in Chinese.
 func chinese(summary string) map[string]string { return map[string]string{chineseKey: summary} }
 
-// summariseInChinese gives a command and those below it their summaries in Chinese.
+// summariseInChinese sets the Chinese summaries of a command and its subcommands.
 func summariseInChinese(cmd *cobra.Command) {
 	if short := cmd.Annotations[chineseKey]; short != "" {
 		cmd.Short = short

@@ -13,7 +13,7 @@ import (
 	"dumptool/internal/config"
 )
 
-// terminalHelp runs a command line at a terminal of some columns.
+// terminalHelp runs a command line at a terminal of this width.
 func terminalHelp(t *testing.T, width int, args ...string) string {
 	t.Helper()
 	streams, _, out, errs := testStreams()
@@ -26,8 +26,8 @@ func terminalHelp(t *testing.T, width int, args ...string) string {
 	return out.String()
 }
 
-// TestHelpIsAScreen checks that the help of every command is a screen at 80 columns, that
-// of compare with at most 25 flags, and that all of it has what the screen leaves out.
+// TestHelpIsAScreen: the help of every command fits a screen at 80 columns, compare's with at most
+// 25 flags, and --help-all has the rest.
 func TestHelpIsAScreen(t *testing.T) {
 	t.Parallel()
 	a, _ := testApp(t)

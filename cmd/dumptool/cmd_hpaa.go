@@ -37,7 +37,7 @@ $DUMP_MEMORY_PATH. Its arrays are compared by dumptool compare.`,
 	return cmd
 }
 
-// newNPUAnalysisCommand is hpaa import under the name that HPAA's script has.
+// newNPUAnalysisCommand returns hpaa import under the name of HPAA's script.
 func newNPUAnalysisCommand(a *app) *cobra.Command {
 	cmd := newHPAAImportCommand(a)
 	cmd.Use = strings.Replace(cmd.Use, cmd.Name(), cmd.Aliases[0], 1)
@@ -133,8 +133,8 @@ func (o *hpaaImportOptions) define(cmd *cobra.Command) {
 	exclusive(cmd, "pieces", "piece-pattern")
 }
 
-// opPerf is the environment variable that says what the driver keeps: 1 for
-// performance data only, 2 for tensors too.
+// opPerf is the environment variable that controls the driver: 1 keeps only performance data, 2
+// also tensors.
 const opPerf = "DUMP_OP_PERF"
 
 // runHPAAImport joins the pieces of a run.
@@ -165,7 +165,7 @@ func runHPAAImport(ctx context.Context, a *app, o *hpaaImportOptions, args []str
 	return o.conclude(a, r)
 }
 
-// folders finds the folders of the run and checks what says where the pieces are.
+// folders finds the folders of the run and checks the description of the pieces.
 func (o *hpaaImportOptions) folders(a *app, args []string) error {
 	src, root := &o.source, a.getenv(memoryPath)
 	if root != "" && len(args) == 0 && (!store.IsAbs(root) || utf8.RuneCountInString(root) > 50) {
@@ -199,12 +199,12 @@ func (o *hpaaImportOptions) folders(a *app, args []string) error {
 		"describe the pieces by --pieces FILE or --piece-pattern PATTERN; with arrays of the vendor's script --learn can find them out")
 }
 
-// noTensors is the error of a run that was asked for performance data only.
+// noTensors returns the error for a run that kept only performance data.
 func (a *app) noTensors() error {
 	return a.conclude(batch.Outcomef(batch.Nothing, opPerf+"=1 keeps no tensors", opPerf+"=1 时不保存张量"))
 }
 
-// notFound is the error of pieces that cannot be listed.
+// notFound returns the error for pieces that cannot be listed.
 func (o *hpaaImportOptions) notFound(a *app, err error) error {
 	var description *hpaa.DescriptionError
 	switch {
@@ -233,7 +233,7 @@ func (o *hpaaImportOptions) read(ctx context.Context) (err error) {
 	return err
 }
 
-// readNodeNames reads the names of another run; none without a file.
+// readNodeNames reads the names of another run; an empty path gives none.
 func readNodeNames(path string) ([]string, error) {
 	if path == "" {
 		return nil, nil
@@ -250,14 +250,14 @@ func readNodeNames(path string) ([]string, error) {
 	return all, nil
 }
 
-// pieceShape reads the shape of a node, or of all.
+// pieceShape reads the shape of one node, or of all.
 func pieceShape(text string) (node string, shape tensor.Shape, err error) {
 	i := strings.LastIndexByte(text, '=')
 	shape, err = hpaa.ParseShape(text[i+1:])
 	return text[:max(i, 0)], shape, err
 }
 
-// importRounds says which rounds are imported.
+// importRounds chooses the rounds to import.
 func importRounds(to *hpaa.Rounds) *value[hpaa.Rounds] {
 	return &value[hpaa.Rounds]{to: to, kind: "string", given: "last", known: []string{"all", "first", "last"}, read: func(text string) (hpaa.Rounds, error) {
 		switch strings.ToLower(text) {
@@ -276,7 +276,7 @@ func importRounds(to *hpaa.Rounds) *value[hpaa.Rounds] {
 	}}
 }
 
-// conclude writes the logs, prints the result and says how the import ended.
+// conclude writes the logs, prints the result and ends the import.
 func (o *hpaaImportOptions) conclude(a *app, r *hpaa.Result) error {
 	a.say(r.Messages())
 	var failed []error
@@ -301,7 +301,7 @@ func (o *hpaaImportOptions) conclude(a *app, r *hpaa.Result) error {
 	return outcome
 }
 
-// runLearn looks for a description of pieces that gives arrays of the vendor.
+// runLearn searches for a description of pieces that reproduces the vendor's arrays.
 func (o *hpaaImportOptions) runLearn(ctx context.Context, a *app, args []string) error {
 	if len(args) != 2 {
 		return usagef("--learn: want the folder of the pieces and that of the arrays, found %d arguments", len(args))

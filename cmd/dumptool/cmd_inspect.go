@@ -117,7 +117,7 @@ func runInspect(ctx context.Context, a *app, opts *inspectOptions, args []string
 	return a.conclude(sum.Outcome(run))
 }
 
-// inspect shows what is in the files of a run, or its operators.
+// inspect shows the contents of the files of a run, or the operators of a large run.
 func (o *inspectOptions) inspect(ctx context.Context, run *dumpdir.Run, out *resultPrinter) (inspect.Summary, error) {
 	emit := func(f *inspect.File) error { return inspected(out, f) }
 	var ops *inspect.Operators
@@ -130,7 +130,7 @@ func (o *inspectOptions) inspect(ctx context.Context, run *dumpdir.Run, out *res
 		}
 	}
 	sum, err := watched(out.app, "reading", func(observe func(batch.Event)) (inspect.Summary, error) {
-		if ops == nil && (!o.Stats || out.streams.OutTTY) { // a bar would be in the way of the results
+		if ops == nil && (!o.Stats || out.streams.OutTTY) { // a bar would disturb results on the terminal
 			observe = nil
 		}
 		return inspect.Run(ctx, o.Options, run, observe, emit)
@@ -141,8 +141,8 @@ func (o *inspectOptions) inspect(ctx context.Context, run *dumpdir.Run, out *res
 	return sum, err
 }
 
-// inspected prints what was found in a file, and what there is to say about it. In text
-// the messages are all there is of one that could not be read.
+// inspected prints the contents of a file and its messages. In text an unreadable file gives only
+// messages.
 func inspected(out *resultPrinter, f *inspect.File) error {
 	if !f.NotDump && (f.Err == nil || f.Partial || out.format != "text") {
 		if err := printNext(out, f); err != nil {

@@ -32,8 +32,8 @@ func inspectFile(t *testing.T, name string, c *dumptest.Content) string {
 	return path
 }
 
-// inspectText returns what inspect shows of a file on a terminal of the given
-// width, 0 for none, below the line with the path.
+// inspectText returns inspect's text about a file on a terminal of this width, 0 for none, without
+// the line with the path.
 func inspectText(t *testing.T, width int, args ...string) string {
 	t.Helper()
 	a, get := testApp(t)

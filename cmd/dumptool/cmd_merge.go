@@ -24,21 +24,21 @@ import (
 
 // mergeKind is a kind of documents that can be merged.
 type mergeKind struct {
-	// command writes the documents, to files of a name.
+	// command writes documents of this schema, in files of this name.
 	command, schema, file string
-	// earlier is an older schema whose documents are read too, empty for none.
+	// earlier is an older schema that is also read; empty for none.
 	earlier string
-	// chinese is the summary of its command merge in Chinese.
+	// chinese is the summary of the command's merge subcommand in Chinese.
 	chinese string
-	// exits are exit statuses besides those of all merges.
+	// exits lists exit statuses besides the ones of all merges.
 	exits []int
-	// flags adds the flags for what a merge writes, check checks them.
+	// flags adds flags for the reports of a merge; check checks them.
 	flags func(cmd *cobra.Command, o *mergeOptions)
 	check func(o *mergeOptions) error
 	merge func(m *merging) error
 }
 
-// The kinds of documents. Another one is added here.
+// Kinds of documents. Add new ones here.
 var (
 	mergeComparisons = &mergeKind{command: "compare", schema: record.Schema, earlier: record.EarlierSchema, file: "compare.json", merge: mergeCompared,
 		chinese: "由各分片的结果生成比对报告",
@@ -65,7 +65,7 @@ func mergeKinds() []*mergeKind {
 	return []*mergeKind{mergeComparisons, mergeScans, mergeAnalyses, mergeConverts}
 }
 
-// mergeOptions are the flags of a command that merges documents.
+// mergeOptions holds the flags of a command that merges documents.
 type mergeOptions struct {
 	paths        []string
 	output       reportOptions
@@ -82,7 +82,7 @@ type merging struct {
 	a    *app
 	cmd  *cobra.Command
 	docs []shard.Document
-	// origin is that of the result.
+	// origin is the origin of the result.
 	origin shard.Origin
 }
 
@@ -107,7 +107,7 @@ Shards that are missing are named, and nothing is written.` + exitStatus(exitFou
 	return cmd
 }
 
-// newMergeOf returns the command merge of the one that writes documents of a kind.
+// newMergeOf returns the merge subcommand of the command that writes documents of a kind.
 func newMergeOf(a *app, kind *mergeKind) *cobra.Command {
 	cmd := mergeCommand(a, []*mergeKind{kind}, kind.flags)
 	cmd.Short = "make one report of what all shards of '" + kind.command + "' wrote"
@@ -133,7 +133,7 @@ func mergeCommand(a *app, kinds []*mergeKind, addFlags func(*cobra.Command, *mer
 	return cmd
 }
 
-// waitFlags say what is done about shards that are not there.
+// waitFlags lists the flags for missing shards.
 func waitFlags(wait *time.Duration, missing, allow *bool) []cmdFlag {
 	return []cmdFlag{
 		{"wait", duration(wait), "wait at most `TIME`, such as 6h, until all shards are there", "等待全部分片，最多 `TIME`，例如 6h", choosing, ofTransport | onShards},
@@ -164,11 +164,11 @@ func runMerge(cmd *cobra.Command, a *app, opts *mergeOptions, kinds []*mergeKind
 	look := func() error {
 		err := find()
 		if i := slices.IndexFunc(m.docs, func(d shard.Document) bool { return !d.Final() }); err == nil && opts.wait > 0 && i >= 0 {
-			err = lang.Errorf("%s: the shard may be tried again", m.docs[i].Path) // and the last look takes it as it is
+			err = lang.Errorf("%s: the shard may be tried again", m.docs[i].Path) // the last attempt accepts the document as it is
 		}
 		return err
 	}
-	if a.awaited != nil && opts.wait > 0 { // documents are not read before there are enough of them
+	if a.awaited != nil && opts.wait > 0 { // documents are read only when there are enough
 		whole := look
 		look = func() error {
 			if err := a.awaited.folders(opts.paths[0]); err != nil {
@@ -179,7 +179,7 @@ func runMerge(cmd *cobra.Command, a *app, opts *mergeOptions, kinds []*mergeKind
 	}
 	err := waitUntil(cmd.Context(), opts.wait, look)
 	if err != nil && opts.wait > 0 && !errors.Is(err, context.Canceled) {
-		err = find() // which says all that is wrong
+		err = find() // the error lists all problems
 	}
 	missing, isMissing := errors.AsType[*shard.MissingError](err)
 	switch {
@@ -211,8 +211,8 @@ func runMerge(cmd *cobra.Command, a *app, opts *mergeOptions, kinds []*mergeKind
 	return err
 }
 
-// find finds the documents, which are of one of some kinds. The error is a
-// *shard.MissingError where only some shards are missing.
+// find finds the documents, all of one of the kinds. The error is a *shard.MissingError if only
+// some shards are missing.
 func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 	var names []string
 	for _, k := range kinds {
@@ -275,8 +275,8 @@ func (m *merging) find(kinds []*mergeKind) (*mergeKind, error) {
 	return kind, nil
 }
 
-// inherit takes options of reports that the merge was not told from the documents, and
-// says where the result comes from.
+// inherit copies report options from the documents unless the merge has its own, and sets the
+// origin of the result.
 func (m *merging) inherit(cmd *cobra.Command) {
 	first := &m.docs[0]
 	m.origin = first.Origin
@@ -292,12 +292,12 @@ func (m *merging) inherit(cmd *cobra.Command) {
 	for _, o := range first.Options {
 		f := cmd.Flags().Lookup(o.Name)
 		if o.Of == shard.OfReport && f != nil && !f.Changed && (o.Name != "format" || !json.Changed) {
-			_ = setFlag(f, config.Value{Text: o.Value, List: o.Values}) // what the flag does not take is another version's
+			_ = setFlag(f, config.Value{Text: o.Value, List: o.Values}) // another version wrote values that the flag refuses
 		}
 	}
 }
 
-// mergeable is a report that is a document.
+// mergeable is a report that is also a document.
 type mergeable[T any] interface {
 	*T
 	SetOrigin(shard.Origin)
@@ -305,7 +305,7 @@ type mergeable[T any] interface {
 	Outcome(reported bool) batch.Outcome
 }
 
-// reportKind is the kind of documents that are reports. found is what --exit-zero
+// reportKind returns the kind of documents for a report. found names the findings that --exit-zero
 // forgives.
 func reportKind[T any, R mergeable[T]](command, schema string, found lang.Text, merge func([]shard.Document, []R) (R, error)) *mergeKind {
 	return &mergeKind{
@@ -335,7 +335,7 @@ func reportKind[T any, R mergeable[T]](command, schema string, found lang.Text, 
 	}
 }
 
-// concludeReport writes a report, unless there was nothing, and ends as it says.
+// concludeReport writes a report unless there is nothing to report, and ends with its outcome.
 func concludeReport[R any](a *app, o *reportOptions, zero exitZero, r R, outcome batch.Outcome) error {
 	if outcome.Kind != batch.Nothing {
 		if err := writeReports(a, o, r, report.Options{}); err != nil {
@@ -345,7 +345,7 @@ func concludeReport[R any](a *app, o *reportOptions, zero exitZero, r R, outcome
 	return a.conclude(zero.of(outcome))
 }
 
-// mergeConverted ends a conversion by shards.
+// mergeConverted concludes a conversion by shards.
 func mergeConverted(m *merging) error {
 	out := m.paths[0]
 	sum, in, err := convert.Merge(m.docs, out, !m.origin.Interrupted)
@@ -355,11 +355,11 @@ func mergeConverted(m *merging) error {
 	return m.a.conclude(sum.Outcome(in, out))
 }
 
-// divergence is the format that takes a second pass over the tensors, which shards make
-// only if it is asked for.
+// divergence is the format that needs a second pass over the tensors. Shards make that pass only if
+// asked.
 const divergence = "msaccucmp"
 
-// mergeCompared makes the reports of comparisons.
+// mergeCompared writes the reports of comparisons.
 func mergeCompared(m *merging) error {
 	o, err := mergedOptions(m.cmd.Flags(), m.docs[0].Options)
 	if err != nil {
@@ -380,8 +380,8 @@ func mergeCompared(m *merging) error {
 	return m.a.conclude(o.Outcome(rep))
 }
 
-// mergedOptions are the options of the documents of comparisons, with the flags of a merge
-// in place of theirs.
+// mergedOptions parses the options in the documents of comparisons. Flags of the merge override
+// them.
 func mergedOptions(flags *pflag.FlagSet, options []shard.Option) (*compareOptions, error) {
 	o := newCompareOptions()
 	cmd := &cobra.Command{Use: "compare"}
@@ -417,7 +417,7 @@ func mergedOptions(flags *pflag.FlagSet, options []shard.Option) (*compareOption
 	return o, compareError(o.LoadBaseline())
 }
 
-// asked reports whether a format is among those of the options.
+// asked reports whether a format is in the options.
 func asked(options []shard.Option, format string) bool {
 	return slices.ContainsFunc(options, func(x shard.Option) bool {
 		return x.Name == "format" && slices.Contains(x.Values, format)

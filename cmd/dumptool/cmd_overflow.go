@@ -43,35 +43,35 @@ the operators.`,
 	return cmd
 }
 
-// overflowTreeOptions are the flags of the commands that look into all dumps of trees.
+// overflowTreeOptions holds the flags of the commands that read all dumps of trees.
 type overflowTreeOptions struct {
 	overflow.Options
 	paths, ops []string
 	open       dumpdir.Options
 	output     reportOptions
 	exitZero   exitZero
-	shards     shardOptions // where a command has --shard
+	shards     shardOptions // for commands with --shard
 }
 
-// What the commands find.
+// Names of the findings.
 var (
 	overflowRecords = lang.Text{EN: "overflow records", ZH: "溢出记录"}
 	badTensors      = lang.Text{EN: "bad tensors", ZH: "异常张量"}
 )
 
-// defineOverflow adds the flags of a command whose report is an R, and others; found is
-// what --exit-zero forgives.
+// defineOverflow adds the flags of a command with report type R, and others. found names the
+// findings that --exit-zero forgives.
 func defineOverflow[R any](cmd *cobra.Command, o *overflowTreeOptions, found lang.Text, others ...cmdFlag) {
 	define(cmd, slices.Concat([]cmdFlag{pathFlag(&o.paths, "folder `PATH` with the dumps", "dump 所在的目录 `PATH`")}, roundFlags(&o.Select), []cmdFlag{opsFlag(&o.ops)}, others, []cmdFlag{readersFlag(&o.Workers), o.exitZero.flag(found.EN, found.ZH)})...)
 	addReportFlags[R](cmd, &o.output)
 }
 
-// overflowReport is the report of a command that looks into all dumps of trees.
+// overflowReport is the report of a command that reads all dumps of trees.
 type overflowReport interface {
 	Outcome(reported bool) batch.Outcome
 }
 
-// overflowDocument is an overflowReport that shards make and that can be merged.
+// overflowDocument is an overflowReport that shards write and merge reads.
 type overflowDocument interface {
 	overflowReport
 	SetOrigin(origin shard.Origin)
@@ -79,8 +79,8 @@ type overflowDocument interface {
 	Unfetched() int
 }
 
-// runOverflow opens the trees that are given, looks into them and writes the report, or
-// the document of a shard. write writes what there is beside the report; nil for nothing.
+// runOverflow opens the given trees, analyzes them with look and writes the report, or the document
+// of a shard. write, if not nil, writes further files.
 func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOptions, args []string, doing string,
 	look func(context.Context, *dumpdir.Run, overflow.Options) (R, error), write func(R) error,
 ) error {
@@ -135,7 +135,7 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 	if err != nil {
 		return cmp.Or(writeReports(a, &o.output, r, report.Options{}), err)
 	}
-	if o.Shard.On() { // that its document is complete is all that is asked of a shard
+	if o.Shard.On() { // a shard only needs a complete document
 		return writeShard(a, o, r)
 	}
 	if write != nil {
@@ -146,13 +146,13 @@ func runOverflow[R overflowReport](cmd *cobra.Command, a *app, o *overflowTreeOp
 	return concludeReport(a, &o.output, o.exitZero, r, r.Outcome(o.output.printsText()))
 }
 
-// overflowFile is where the document of the run or of the shard is.
+// overflowFile returns the path of the document of the run or of the shard.
 func overflowFile[R any](o *overflowTreeOptions) string {
 	return shard.Named(store.Join(o.output.out, o.Shard.Folder(), report.WriterOf[R]("json").File))
 }
 
-// earlierOverflow is the report of the same work that --resume finds, nil if there is none,
-// and whether nothing is missing in it.
+// earlierOverflow returns the report of the same work that --resume finds, or nil. complete reports
+// whether it has no gaps.
 func earlierOverflow[R overflowReport](a *app, o *overflowTreeOptions, origin *shard.Origin) (r R, complete bool) {
 	if !o.shards.resume {
 		return r, false
@@ -164,7 +164,7 @@ func earlierOverflow[R overflowReport](a *app, o *overflowTreeOptions, origin *s
 		return none, false
 	}
 	complete = d.Final()
-	if o.Shard.On() { // what is broken may have been mended
+	if o.Shard.On() { // broken files may have been repaired
 		complete = complete && any(r).(overflowDocument).Unread() == 0
 	}
 	if complete {
@@ -173,7 +173,7 @@ func earlierOverflow[R overflowReport](a *app, o *overflowTreeOptions, origin *s
 	return r, complete
 }
 
-// writeShard writes the document of a shard, unless it is there.
+// writeShard writes the document of a shard.
 func writeShard[R overflowReport](a *app, o *overflowTreeOptions, r R) error {
 	path, err := report.WriteDocument(report.NewFolder(store.Dir(overflowFile[R](o))), r, o.shards.compress)
 	if err != nil {
@@ -219,14 +219,14 @@ wrote.`,
 	defineOverflow[*overflow.Report](cmd, &opts.overflowTreeOptions, overflowRecords, append([]cmdFlag{
 		{"top-num|n", orAll(&opts.Most, 1, 0), "look into the first `N` records of each rank, or all", "查看每个 rank 的前 `N` 条记录，或 all", choosing, ofRow},
 		{"all", yes(&opts.All), "show all records in full", "完整显示全部记录", reporting, 0},
-		{"compat", yes(&opts.compat), "write overflow_summary_TIME.txt as msaccucmp does, to the output folder", "如 msaccucmp 那样把 overflow_summary_TIME.txt 写到输出目录", reporting, ofTransport}, // it is a file of its own
+		{"compat", yes(&opts.compat), "write overflow_summary_TIME.txt as msaccucmp does, to the output folder", "如 msaccucmp 那样把 overflow_summary_TIME.txt 写到输出目录", reporting, ofTransport}, // writes a separate file
 		irFlag(&opts.open.IR),
 	}, opts.shards.flags()...)...)
 	cmd.AddCommand(newMergeOf(a, mergeAnalyses))
 	return cmd
 }
 
-// runOverflowAnalyze analyzes the trees that are given.
+// runOverflowAnalyze analyzes the given trees.
 func runOverflowAnalyze(cmd *cobra.Command, a *app, o *overflowAnalyzeOptions, args []string) error {
 	switch {
 	case o.compat && o.output.out == "":
@@ -237,7 +237,7 @@ func runOverflowAnalyze(cmd *cobra.Command, a *app, o *overflowAnalyzeOptions, a
 	return runOverflow(cmd, a, &o.overflowTreeOptions, args, "analyzing", overflow.Analyze, o.writeCompat)
 }
 
-// writeCompat writes the records as msaccucmp does.
+// writeCompat writes the records in msaccucmp's format.
 func (o *overflowAnalyzeOptions) writeCompat(r *overflow.Report) error {
 	if !o.compat || len(r.Records) == 0 {
 		return nil
@@ -306,7 +306,7 @@ func runOverflowDecode(ctx context.Context, a *app, opts *overflowDecodeOptions,
 	}
 	output := report.NewRecordOutput(opts.out, a.out, opts.extended)
 	sum, err := watched(a, "decoding", func(observe func(batch.Event)) (overflow.DecodeSummary, error) {
-		if opts.out == "" && a.streams.OutTTY { // a bar would be in the way of the results
+		if opts.out == "" && a.streams.OutTTY { // a bar would disturb results on the terminal
 			observe = nil
 		}
 		return overflow.Decode(ctx, run, observe, func(f *overflow.RecordFile) error {
@@ -445,7 +445,7 @@ func (o *overflowStatusOptions) define(cmd *cobra.Command) {
 		o.json.flag("print a JSON list", "打印一个 JSON 列表"), o.exitZero.flag("numeric causes", "数值原因"))
 }
 
-// registerList returns the part of the help that lists the registers.
+// registerList returns the list of registers for the help.
 func registerList() string {
 	var b strings.Builder
 	b.WriteString("Registers:\n")
@@ -460,7 +460,7 @@ func runOverflowStatus(ctx context.Context, a *app, opts *overflowStatusOptions,
 	if len(args) == 0 {
 		args = []string{stdinArg}
 	}
-	// All mistakes show before the first result.
+	// Report all mistakes before the first result.
 	values := make([][]statusreg.Found, len(args))
 	for i, arg := range args {
 		var err error
@@ -518,7 +518,7 @@ func (a *app) explainLines(ctx context.Context, list *report.StatusList) error {
 			a.warnf("stdin: line %d is longer than %d bytes: the rest of it is left out", list.Lines, ui.MaxLine)
 		}
 		err = list.Explain(list.Lines, finder.Find(line.Text))
-		if err = cmp.Or(err, a.out.Flush()); err != nil { // somebody may be watching a log
+		if err = cmp.Or(err, a.out.Flush()); err != nil { // somebody may be following a log
 			return err
 		}
 	}

@@ -24,8 +24,8 @@ const (
 	decodeName2 = "Opdebug.Node_OpDebug.58.563.1732082705016775"
 )
 
-// decodeOld returns a payload of the old layout in so many bytes, with the ids
-// of the public sample and these status words of DHA, L2 and AI Core.
+// decodeOld returns a payload of the old layout of this size, with the ids of the public sample and
+// these status words of DHA, L2 and AI Core.
 func decodeOld(size int, dha, l2, core uint64) []byte {
 	b := make([]byte, max(size, opdebug.BufferSize))
 	for off, v := range map[int]uint64{
@@ -89,8 +89,7 @@ func decodeTree(t *testing.T, files map[string][]byte) string {
 	return dir
 }
 
-// runDecode runs decode on files of dir; the folder does not appear in what
-// comes back.
+// runDecode runs decode on files of dir, and removes the folder from the output.
 func runDecode(t *testing.T, dir string, args ...string) result {
 	t.Helper()
 	full := []string{"overflow", "decode"}
@@ -105,7 +104,7 @@ func runDecode(t *testing.T, dir string, args ...string) result {
 	return got
 }
 
-// decoded is what tests look at in the extended form.
+// decoded is the tested part of the extended form.
 type decoded struct {
 	File         string
 	OriginalName string `json:"original_name"`
@@ -131,7 +130,7 @@ type decoded struct {
 	Error    string
 }
 
-// summary says on a line what a record tells.
+// summary formats the main facts of a record on one line.
 func (d *decoded) summary() string {
 	if d.Error != "" {
 		return "error"
@@ -181,8 +180,8 @@ func parseDecoded(t *testing.T, stream string) []decoded {
 	}
 }
 
-// TestDecodeRecords goes through the conditions under which older tools stop,
-// or print something wrong: every row has one file.
+// TestDecodeRecords has a file for each condition under which older tools stop or print something
+// wrong.
 func TestDecodeRecords(t *testing.T) {
 	t.Parallel()
 	const op = "Node_OpDebug"
@@ -234,7 +233,7 @@ func TestDecodeRecords(t *testing.T) {
 		"empty file":   {decodeName, nil, 3, "error", "not a dump file"},
 		"no dump":      {"notes.txt", []byte("no record"), 3, "error", "not a dump file"},
 
-		// What other tools made of a payload.
+		// Payloads as converted by other tools.
 		"raw old":          {"payload.bin", decodeOld(2048, 0, 0, 32), 1, "old AI Core[0]=0x20 float_overflow overflowed", "read as the bare payload"},
 		"raw new":          {"payload.bin", decodeCore(0, 32)[:112], 1, "new AIV[0]=0x20 float_overflow overflowed", "read as the bare payload"},
 		"raw of any bytes": {"payload.bin", bytes.Repeat([]byte("no record, "), 200)[:2048], 3, "error", "not a dump file"},
@@ -260,7 +259,7 @@ func TestDecodeRecords(t *testing.T) {
 				t.Error("no warning says why this is no overflow")
 			}
 
-			// The default form has what convert writes, or nothing.
+			// The default form equals convert's output, or is empty.
 			plain := runDecode(t, dir, tt.name)
 			if plain.code != tt.code || (plain.out == "") != (tt.code == exitIncomplete) {
 				t.Errorf("without --extended: %+v", plain)
@@ -269,8 +268,8 @@ func TestDecodeRecords(t *testing.T) {
 	}
 }
 
-// decodeNpy returns a .npy file of bytes, as older converters make it of a
-// record under a name that they do not know.
+// decodeNpy returns a .npy file of bytes, as older converters make it of a record with an unknown
+// name.
 func decodeNpy(data []byte) []byte {
 	header := fmt.Sprintf("{'descr': '|u1', 'fortran_order': False, 'shape': (%d,), }", len(data))
 	header += strings.Repeat(" ", 117-len(header)) + "\n"
@@ -390,8 +389,7 @@ func TestDecodeExtended(t *testing.T) {
 	}
 }
 
-// TestDecodeFolder checks that one bad file does not stop the others, and that
-// other files are left alone.
+// TestDecodeFolder: one bad file does not stop the others, and other files are left alone.
 func TestDecodeFolder(t *testing.T) {
 	t.Parallel()
 	const op = "Node_OpDebug"
@@ -451,8 +449,8 @@ func TestDecodeFolder(t *testing.T) {
 	}
 }
 
-// TestDecodeOut checks the files in an output folder, which may be that of the
-// dumps, over two runs.
+// TestDecodeOut checks the files in an output folder, possibly the folder of the dumps, over two
+// runs.
 func TestDecodeOut(t *testing.T) {
 	t.Parallel()
 	const op = "Node_OpDebug"
@@ -507,12 +505,12 @@ func TestDecodeOut(t *testing.T) {
 			t.Errorf("files (-want +got):\n%s", diff)
 		}
 	}
-	// A folder inside another one, of an earlier run.
+	// A folder inside another, from an earlier run.
 	if got := runDecode(t, dir, "."); !strings.Contains(got.err, "5 of 5 records") || !strings.Contains(got.err, "left out 10 JSON files of records that are there too") {
 		t.Errorf("got %s", got.err)
 	}
 
-	// Equal names have no room in one folder, and inputs stay as they are.
+	// Equal names conflict in one folder, and inputs stay unchanged.
 	got := runDecode(t, dir, "-out="+filepath.Join(dir, "flat"), "d/0/"+decodeName, "d/1/"+decodeName)
 	if got.code != exitIncomplete {
 		t.Errorf("got %+v", got)
@@ -604,7 +602,7 @@ func TestDecodeJSON(t *testing.T) {
 	}
 }
 
-// TestDecodeRescued checks the JSON of what is left of a misread record.
+// TestDecodeRescued checks the JSON of the remains of a misread record.
 func TestDecodeRescued(t *testing.T) {
 	t.Parallel()
 	dir := decodeTree(t, map[string][]byte{
@@ -652,7 +650,7 @@ func TestDecodeRescued(t *testing.T) {
 	}
 }
 
-// TestDecodeNothing checks what happens when there is no record.
+// TestDecodeNothing: no record.
 func TestDecodeNothing(t *testing.T) {
 	t.Parallel()
 	dir := decodeTree(t, map[string][]byte{

@@ -16,7 +16,7 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// overviewName is the name of the command that stands for paths in place of a command.
+// overviewName is the name of the command that runs if paths stand in place of a command.
 const overviewName = "PATH..."
 
 type overviewOptions struct {
@@ -57,13 +57,13 @@ func isPath(word string) bool {
 	return word != "" && err == nil
 }
 
-// runOverview says what lies at paths.
+// runOverview describes the contents of paths.
 func runOverview(ctx context.Context, a *app, opts *overviewOptions, args []string) error {
 	if len(args) == 0 {
 		return usagef("no path given")
 	}
 	for _, path := range args {
-		_ = store.Preload(path) // one listing of a bucket answers all that follows; so does what is wrong with it
+		_ = store.Preload(path) // one listing of a bucket serves all later calls, and so does its error
 		if err := exists(path); err != nil {
 			return err
 		}
@@ -88,13 +88,12 @@ func runOverview(ctx context.Context, a *app, opts *overviewOptions, args []stri
 	return printResult(a, opts.json.format(), o, report.Options{})
 }
 
-// overview says what lies at the paths of a run.
+// overview describes the paths of a run.
 func (a *app) overview(ctx context.Context, run *dumpdir.Run) (*inspect.Overview, error) {
 	return inspect.NewOverview(ctx, run, func(path string) (inspect.Configuration, bool) { return checkedConfig(ctx, path) })
 }
 
-// checkedConfig counts the mistakes in a dump configuration; it reports false for other
-// files.
+// checkedConfig counts the mistakes in a dump configuration; ok is false for other files.
 func checkedConfig(ctx context.Context, path string) (c inspect.Configuration, ok bool) {
 	src, err := dumpconf.ReadFile(ctx, path, nil)
 	if err != nil || !dumpconf.IsConfiguration(src) {

@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// TestOverviewIsShort checks that what lies at a path takes at most 20 lines, however much
-// it is: 512 ranks, many steps, two producers, tables, mistakes in configurations and
-// problems of hundreds of rounds.
+// TestOverviewIsShort: the overview has at most 20 lines, also for 512 ranks, many steps, two
+// producers, tables, mistakes in configurations and problems of hundreds of rounds.
 func TestOverviewIsShort(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -50,8 +49,8 @@ func TestOverviewIsShort(t *testing.T) {
 	}
 }
 
-// TestOverviewReadsFew checks that a folder of 10,000 files is described from their names
-// and the headers of at most 64 of them: one tensor is counted for each header.
+// TestOverviewReadsFew: a folder of 10,000 files is described from their names and at most 64
+// headers: one tensor is counted per header.
 func TestOverviewReadsFew(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

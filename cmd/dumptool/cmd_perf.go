@@ -113,7 +113,7 @@ func (o *perfOptions) check() error {
 // modeVariable is the environment variable that says what a run of HPAA keeps.
 const modeVariable = "DUMP_OP_PERF"
 
-// dumpMode is what the environment says of the way in which cycles were counted.
+// dumpMode reads from the environment how cycles were counted.
 func (a *app) dumpMode() perf.DumpMode {
 	switch strings.TrimSpace(a.getenv(modeVariable)) {
 	case "1":
@@ -124,7 +124,7 @@ func (a *app) dumpMode() perf.DumpMode {
 	return perf.ModeUnknown
 }
 
-// runPerf reads tables and reports what is in them.
+// runPerf reads tables and reports on them.
 func runPerf(ctx context.Context, a *app, opts *perfOptions, args []string) error {
 	opts.Paths, opts.Mode = args, a.dumpMode()
 	if len(args) == 0 {

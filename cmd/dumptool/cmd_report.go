@@ -97,7 +97,7 @@ func runReport(ctx context.Context, a *app, opts *reportCommandOptions, args []s
 	return nil
 }
 
-// check checks what is given.
+// check checks the arguments and flags.
 func (o *reportCommandOptions) check(a *app, args []string) error {
 	switch {
 	case len(args) == 0:

@@ -13,7 +13,7 @@ import (
 	"dumptool/internal/shard"
 )
 
-// scopeOf is what a flag has a say in.
+// scopeOf returns the part of a document that a flag affects.
 func scopeOf(f *pflag.Flag) shard.Scope {
 	switch {
 	case has(f, ofRow|place):
@@ -26,9 +26,8 @@ func scopeOf(f *pflag.Flag) shard.Scope {
 	return shard.OfReport
 }
 
-// optionsOf are the flags of a command that are not at their defaults and change a
-// result. What the command itself has put into one is no option, but for a place, which
-// an argument may name.
+// optionsOf lists the flags of a command that are not at their defaults and change a result. A
+// value set by the command itself is no option, except a place, which an argument may name.
 func optionsOf(cmd *cobra.Command) (all []shard.Option) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		of, place := scopeOf(f), has(f, place)
@@ -46,15 +45,15 @@ func optionsOf(cmd *cobra.Command) (all []shard.Option) {
 // shardFlag chooses the part of the work.
 const shardFlag = "shard"
 
-// shardOptions are the flags of commands that write a document of a part of their work.
+// shardOptions holds the flags of commands that write a document of a part of their work.
 type shardOptions struct {
 	shard  string
 	run    string
 	resume bool
-	// compress is set where documents of shards are to be compressed.
+	// compress: documents of shards are compressed.
 	compress bool
-	// wholeRuns is set where whole runs are resumed too, ofReports where their rows have what
-	// the reports show that were asked for.
+	// wholeRuns: whole runs are resumed too. ofReports: their rows hold only the data for the
+	// requested reports.
 	wholeRuns, ofReports bool
 }
 
@@ -88,7 +87,7 @@ func (o *shardOptions) resolve(a *app, out string) (shard.Spec, error) {
 	return spec, nil
 }
 
-// origin says where the document of a command comes from.
+// origin returns the origin of a command's document.
 func (o *shardOptions) origin(cmd *cobra.Command, spec shard.Spec, listing string) shard.Origin {
 	origin := shard.Origin{Tool: toolName(), Listing: listing, Options: optionsOf(cmd), RunID: o.run}
 	if spec.On() {
@@ -99,8 +98,8 @@ func (o *shardOptions) origin(cmd *cobra.Command, spec shard.Spec, listing strin
 	return origin
 }
 
-// earlier is what the document at path says of itself, with --resume; nil if there is none,
-// or it is of other work.
+// earlier returns, with --resume, the origin of the document at path. It returns nil if there is
+// none or it belongs to other work.
 func (o *shardOptions) earlier(a *app, path string, origin *shard.Origin) *shard.Document {
 	if !o.resume {
 		return nil
@@ -116,8 +115,8 @@ func (o *shardOptions) earlier(a *app, path string, origin *shard.Origin) *shard
 	return &d
 }
 
-// done reports whether --resume finds the document of a shard at path as it would be
-// written again. complete reads whether nothing is missing in it.
+// done reports whether --resume finds the finished document of a shard at path. complete reports
+// whether a document has no gaps.
 func (o *shardOptions) done(a *app, path string, origin *shard.Origin, complete func(d *shard.Document) bool) bool {
 	d := o.earlier(a, path, origin)
 	if d == nil || !complete(d) {
@@ -127,28 +126,28 @@ func (o *shardOptions) done(a *app, path string, origin *shard.Origin, complete 
 	return true
 }
 
-// isComplete says that --resume finds nothing to do.
+// isComplete prints that --resume finds nothing to do.
 func (a *app) isComplete(path string) {
 	a.say([]batch.Message{batch.Infof("%s is complete: nothing is done again", "%s 已完整：不再重做", path)})
 }
 
-// unfetched is the error of a shard that wrote its document without some of its data.
+// unfetched returns the error of a shard whose document lacks some data.
 func unfetched(n int) error {
 	return hintf(incompletef("%s could not be fetched", lang.CountText(n, "tensor", "个张量")), "the same command line with --resume does just these again")
 }
 
-// shardWritten says that the document of a shard is there.
+// shardWritten prints where the document of a shard is.
 func (a *app) shardWritten(spec shard.Spec, path string) {
 	a.say([]batch.Message{batch.Infof("shard %s written to %s", "分片 %s 已写入 %s", spec, path)})
 }
 
-// runForm is the name of a run.
+// runForm matches the ID of a run.
 var runForm = lang.Pattern(`^[A-Za-z0-9._-]{1,64}$`)
 
-// runName is the name of the flag that names a run.
+// runName is the name of the flag for the ID of a run.
 const runName = "run"
 
-// runFlag is the name of a run.
+// runFlag is the flag for the ID of a run.
 func runFlag(to *string, usage, chinese string) cmdFlag {
 	v := text(to)
 	v.read = func(text string) (string, error) {
@@ -160,8 +159,7 @@ func runFlag(to *string, usage, chinese string) cmdFlag {
 	return cmdFlag{runName, v, usage, chinese, more, ofTransport | rare}
 }
 
-// waitUntil tries until there is no error, or for at most a time, and returns the last
-// error.
+// waitUntil retries until there is no error, or for at most a time, and returns the last error.
 func waitUntil(ctx context.Context, most time.Duration, try func() error) error {
 	end := time.Now().Add(most)
 	for wait := firstWait; ; wait = min(2*wait, longestWait) {
@@ -176,7 +174,7 @@ func waitUntil(ctx context.Context, most time.Duration, try func() error) error 
 	}
 }
 
-// valuesOf are the values of a flag.
+// valuesOf returns the values of a flag.
 func valuesOf(f *pflag.Flag) []string {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		return list.GetSlice()
@@ -184,13 +182,13 @@ func valuesOf(f *pflag.Flag) []string {
 	return []string{f.Value.String()}
 }
 
-// How long is waited between two looks at documents.
+// Limits of the wait between two looks at documents.
 const (
 	firstWait   = 100 * time.Millisecond
 	longestWait = 10 * time.Second
 )
 
-// sleep waits, unless ctx ends before.
+// sleep waits, unless ctx ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

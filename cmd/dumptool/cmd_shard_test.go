@@ -21,8 +21,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// generatedTree draws a tree of dumps, overflow records, statistics and other files, of
-// names of any bytes if those are wanted: JSON has only those that are UTF-8.
+// generatedTree draws a tree of dumps, overflow records, statistics and other files. Names have any
+// bytes if requested; JSON needs UTF-8.
 func generatedTree(t *rapid.T, root string, anyBytes bool) {
 	write := func(path string, data []byte) {
 		full := filepath.Join(root, filepath.FromSlash(path))
@@ -142,7 +142,7 @@ func numbersTo(n int) []int {
 	return all
 }
 
-// inFolders is rapid.Check with a folder of its own for every case, which is not made.
+// inFolders is rapid.Check with a separate, not yet existing folder for each case.
 func inFolders(t *testing.T, check func(rt *rapid.T, dir string)) {
 	t.Helper()
 	base, run := t.TempDir(), 0
@@ -152,8 +152,7 @@ func inFolders(t *testing.T, check func(rt *rapid.T, dir string)) {
 	})
 }
 
-// TestOverflowShards checks that any number of shards and a merge print and write what
-// one run does, byte for byte.
+// TestOverflowShards: any number of shards and a merge print and write the same bytes as one run.
 func TestOverflowShards(t *testing.T) {
 	t.Parallel()
 	inFolders(t, func(rt *rapid.T, dir string) {
@@ -182,7 +181,7 @@ func TestOverflowShards(t *testing.T) {
 		}
 		want, got := runArgs(t, single...), runArgs(t, merged...)
 		want.err, got.err = strings.ReplaceAll(want.err, one, "OUT"), strings.ReplaceAll(got.err, two, "OUT")
-		if warned := strings.LastIndex(want.err, "warning: "); warned >= 0 { // of the tree: the shards say them
+		if warned := strings.LastIndex(want.err, "warning: "); warned >= 0 { // warnings about the tree come from the shards
 			_, want.err, _ = strings.Cut(want.err[warned:], "\n")
 		}
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" {
@@ -194,8 +193,7 @@ func TestOverflowShards(t *testing.T) {
 	})
 }
 
-// TestConvertShards checks that any number of shards and a merge leave the files of one
-// run, byte for byte.
+// TestConvertShards: any number of shards and a merge write the same bytes as one run.
 func TestConvertShards(t *testing.T) {
 	t.Parallel()
 	inFolders(t, func(rt *rapid.T, dir string) {
@@ -218,9 +216,8 @@ func TestConvertShards(t *testing.T) {
 	})
 }
 
-// comparedTree draws a reference, which ranks or steps may share, and a run of 1 to 12
-// rounds with good and bad tensors, and some without a partner, that cannot be read, that
-// are there twice, or with two partners.
+// comparedTree draws a reference, which ranks or steps may share, and a run of 1 to 12 rounds with
+// good, bad, unreadable and doubled tensors, and tensors without or with two partners.
 func comparedTree(t *rapid.T, root string) {
 	write := func(path string, data []byte, err error) {
 		full := filepath.Join(root, filepath.FromSlash(path))
@@ -288,8 +285,8 @@ func comparedTree(t *rapid.T, root string) {
 	}
 }
 
-// oddFiles draws files of which the listing alone does not say whether they hold tensors,
-// and rounds that have none.
+// oddFiles draws files whose listing does not show whether they hold tensors, and rounds without
+// tensors.
 func oddFiles(t *rapid.T, write func(path string, data []byte, err error), dump func(path string, values ...uint16)) {
 	const one = 0x3c00
 	record := dumptest.EncodeRecord(&opdebug.Record{Generation: opdebug.NewLayout, Size: opdebug.BufferSize})
@@ -323,7 +320,7 @@ func oddFiles(t *rapid.T, write func(path string, data []byte, err error), dump 
 	}
 }
 
-// drawn are some of the words, in their order.
+// drawn draws some of the words, in order.
 func drawn(t *rapid.T, label string, words ...string) (some []string) {
 	for _, w := range words {
 		if rapid.Bool().Draw(t, label+" "+w) {
@@ -333,8 +330,7 @@ func drawn(t *rapid.T, label string, words ...string) (some []string) {
 	return some
 }
 
-// TestCompareShards checks that any number of shards and a merge print and write what one
-// run does, byte for byte.
+// TestCompareShards: any number of shards and a merge print and write the same bytes as one run.
 func TestCompareShards(t *testing.T) {
 	t.Parallel()
 	inFolders(t, func(rt *rapid.T, dir string) {
@@ -350,7 +346,7 @@ func TestCompareShards(t *testing.T) {
 		}
 		one, two, parts := filepath.Join(dir, "one"), filepath.Join(dir, "two"), filepath.Join(dir, "parts")
 		want := runArgs(t, slices.Concat(args, []string{"-out", one})...)
-		if want.code == exitNothing && len(treeOf(rt, one)) == 0 { // of the listing: each shard says so
+		if want.code == exitNothing && len(treeOf(rt, one)) == 0 { // each shard reports an empty listing
 			if r := runArgs(t, slices.Concat(args, []string{"-out", parts, "--shard", "0/2"})...); r != want {
 				rt.Fatalf("%v: one run and a shard end differently:\n%+v\n%+v", args, want, r)
 			}
@@ -369,7 +365,7 @@ func TestCompareShards(t *testing.T) {
 	})
 }
 
-// lastLine is how a command ended.
+// lastLine is the command's final message.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return lines[len(lines)-1]

@@ -61,7 +61,7 @@ only !. Without --at it is the place of the worst element then, else the first.`
 
 func isLimit(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }
 
-// indices are those of an element on each axis.
+// indices reads the index of an element on each axis.
 func indices(to *[]int64) *value[[]int64] {
 	return &value[[]int64]{to: to, kind: "string", read: func(text string) ([]int64, error) {
 		all := []int64{}
@@ -79,10 +79,10 @@ func indices(to *[]int64) *value[[]int64] {
 	}}
 }
 
-// mostWindow is the most rows and columns that are shown.
+// mostWindow limits the rows and columns shown.
 const mostWindow = 1024
 
-// window is how many rows and columns are shown.
+// window reads the number of rows and columns shown.
 func window(to *[2]int64) *value[[2]int64] {
 	return &value[[2]int64]{to: to, kind: "string",
 		show: func(w [2]int64) string { return fmt.Sprintf("%dx%d", w[0], w[1]) },

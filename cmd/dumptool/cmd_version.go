@@ -9,8 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set by the linker: -ldflags '-X main.version=v1.2.3'. Nothing
-// else writes to it.
+// version is set by the linker: -ldflags '-X main.version=v1.2.3'. Nothing else writes it.
 var version string
 
 const versionName = "version"
@@ -29,7 +28,7 @@ func newVersionCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// versionFlag lets the root command print the version too: dumptool --version.
+// versionFlag adds dumptool --version.
 func versionFlag(a *app, root *cobra.Command) {
 	wanted := false
 	define(root, cmdFlag{"version", yes(&wanted), "print the version of dumptool", "打印 dumptool 的版本", more, noSetting})
@@ -54,8 +53,8 @@ func toolName() string {
 	return "dumptool " + buildVersion(version, info)
 }
 
-// buildVersion returns the version that the linker set, else what the go
-// command knows about the source, else "devel".
+// buildVersion returns the version set by the linker, else what the go command knows about the
+// source, else "devel".
 func buildVersion(linked string, info *debug.BuildInfo) string {
 	if linked != "" {
 		return linked

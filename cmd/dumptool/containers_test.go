@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// atbFile is a tensor as the Ascend Transformer Boost library saves it, of float32.
+// atbFile is a float32 tensor in the file format of the Ascend Transformer Boost library.
 func atbFile(shape string, values ...float32) []byte {
 	data := floats(values)
 	return append(fmt.Appendf(nil, "$Version=1.0\n$Object.Count=1\n$Object.Length=%d\nformat=2\ndtype=0\ndims=%s\n$Object.data=0,%d\n$End=1\n",
@@ -55,7 +55,7 @@ func TestATB(t *testing.T) {
 		t.Errorf("compare: exit %d: %s%s", r.code, r.out, r.err)
 	}
 
-	// A header that is cut off is the error of its file only.
+	// A truncated header is an error of its file only.
 	writeTo(t, filepath.Join(npu, op, "after", "outtensor0.bin"), []byte("$Version=1.0\ndtype=0\n"))
 	writeTo(t, filepath.Join(npu, op, "after", "outtensor1.bin"), atbFile("", 7))
 	for _, args := range [][]string{{"inspect", npu}, {"convert", "-d", npu, "-out", filepath.Join(dir, "out2")}, {"overflow", "scan", "--all", npu}, compare} {
@@ -77,8 +77,8 @@ func TestATB(t *testing.T) {
 	}
 }
 
-// TestForeign: every command says what a file of another program is, and nothing of
-// what its readers looked for.
+// TestForeign: every command names the kind of another program's file, and says nothing about
+// failed readers.
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ head, want string }{
@@ -105,7 +105,7 @@ func TestForeign(t *testing.T) {
 			}
 		}
 	}
-	// A file that claims to be a dump is a broken one.
+	// A file that claims to be a dump is reported as a broken dump.
 	path := filepath.Join(t.TempDir(), "Add.add.1.2.1624605159829022")
 	writeTo(t, path, []byte("SQLite format 3\x00"))
 	if r := runArgs(t, "inspect", path); r.code != exitIncomplete || !strings.Contains(r.err, "header length") {
@@ -123,8 +123,8 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestRecordedTypes: tensors that torch.utils.dumper recorded with other types are not
-// compared, but integers with integers and floating-point numbers with such.
+// TestRecordedTypes: tensors recorded by torch.utils.dumper with other types compare only integers
+// with integers and floating-point numbers with floating-point numbers.
 func TestRecordedTypes(t *testing.T) {
 	t.Parallel()
 	source := filepath.Join(inputsRoot, "h5", "npu.h5")
@@ -132,8 +132,8 @@ func TestRecordedTypes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The value of a scalar attribute stands behind its name, type and space, of 16, 16
-	// and 8 bytes (version 1 of the message).
+	// The value of a scalar attribute follows its name, type and space, of 16, 16 and 8 bytes
+	// (version 1 of the message).
 	const name, value = "DataType\x00", 40
 	const typeFloat, typeHalf, typeLong = 1, 10, 7
 	at := -1
@@ -164,7 +164,7 @@ func TestRecordedTypes(t *testing.T) {
 	}
 }
 
-// TestRecordedDevice: a file of a GPU on the NPU's side is a warning.
+// TestRecordedDevice: a GPU's file on the NPU side gives a warning.
 func TestRecordedDevice(t *testing.T) {
 	t.Parallel()
 	gpu, npu := filepath.Join(inputsRoot, "h5", "gpu.h5"), filepath.Join(inputsRoot, "h5", "npu.h5")
@@ -179,8 +179,8 @@ func TestRecordedDevice(t *testing.T) {
 	}
 }
 
-// TestRecordedTable: msaccucmp's table of files of torch.utils.dumper has the sequence
-// numbers and the paths.
+// TestRecordedTable: msaccucmp's table of torch.utils.dumper files has the sequence numbers and the
+// paths.
 func TestRecordedTable(t *testing.T) {
 	t.Parallel()
 	gpu, npu := filepath.Join(inputsRoot, "h5", "gpu.h5"), filepath.Join(inputsRoot, "h5", "npu.h5")

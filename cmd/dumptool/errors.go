@@ -27,19 +27,17 @@ func foundf(format string, args ...any) error {
 	return &codedError{exitFound, lang.Errorf(format, args...)}
 }
 
-// usagef reports a mistake on the command line: exit status 2, and a hint at
-// the command's help.
+// usagef reports a mistake on the command line: exit status 2, and a hint at the command's help.
 func usagef(format string, args ...any) error {
 	return asUsage(lang.Errorf(format, args...))
 }
 
-// incompletef says that some input could not be read or converted: exit
-// status 3.
+// incompletef says that some input could not be read or converted: exit status 3.
 func incompletef(format string, args ...any) error {
 	return &codedError{exitIncomplete, lang.Errorf(format, args...)}
 }
 
-// outcomeError is the error of an outcome.
+// outcomeError returns the error for an outcome.
 func outcomeError(o batch.Outcome) error {
 	if o.Kind == batch.Done {
 		return nil
@@ -57,13 +55,13 @@ func outcomeError(o batch.Outcome) error {
 	return err
 }
 
-// usageError marks a mistake for which the help of the command is the cure.
+// usageError marks a mistake that the help of the command explains.
 type usageError struct{ err error }
 
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-// asUsage makes err a mistake on the command line unless it has a class.
+// asUsage makes err a mistake on the command line, unless err has an exit status.
 func asUsage(err error) error {
 	var coded *codedError
 	if errors.As(err, &coded) {
@@ -81,7 +79,7 @@ type hintError struct {
 func (e *hintError) Error() string { return e.err.Error() }
 func (e *hintError) Unwrap() error { return e.err }
 
-// hintf adds to err what the user can do about it.
+// hintf adds advice to err.
 func hintf(err error, format string, args ...any) error {
 	return hinted(err, lang.Say(format, args...))
 }
@@ -89,8 +87,7 @@ func hintf(err error, format string, args ...any) error {
 // hinted is hintf with a hint in both languages.
 func hinted(err error, hint lang.Sentence) error { return &hintError{err, hint} }
 
-// helpHint points mistakes on the command line, unless they have a hint
-// already, to the help of cmd.
+// helpHint adds a hint at the help of cmd to mistakes on the command line without a hint.
 func helpHint(cmd *cobra.Command, err error) error {
 	var usage *usageError
 	var hint *hintError
@@ -126,7 +123,7 @@ func (a *app) report(err error) {
 	}
 }
 
-// The exit statuses. Scripts depend on them.
+// Exit statuses. Scripts depend on them.
 const (
 	exitOK          = 0
 	exitFound       = 1
@@ -137,7 +134,7 @@ const (
 	exitInterrupted = 130
 )
 
-// exitMeanings explain the exit statuses in the help.
+// exitMeanings explains the exit statuses in the help.
 var exitMeanings = map[int]string{
 	exitOK:          "done, nothing wrong found",
 	exitFound:       "done, and the thing looked for was found",
@@ -151,8 +148,8 @@ var exitMeanings = map[int]string{
 // exitStatusTitle starts the last section of every help text.
 const exitStatusTitle = "\nEXIT STATUS\n"
 
-// exitStatus returns the section of a help text about the exit status. Every
-// command can succeed, fail or be called in a wrong way; codes are the others.
+// exitStatus returns the section of a help text about the exit status. Success, failure and wrong
+// usage are possible for every command; codes adds others.
 func exitStatus(codes ...int) string {
 	codes = append([]int{exitOK, exitUsage, exitIncomplete}, codes...)
 	slices.Sort(codes)
@@ -164,8 +161,8 @@ func exitStatus(codes ...int) string {
 	return b.String()
 }
 
-// exitCode returns the exit status for the error of a command. An error
-// without a class is trouble with some input or output.
+// exitCode returns the exit status for the error of a command. An error without a code is a failed
+// input or output.
 func exitCode(err error) int {
 	var coded *codedError
 	switch {

@@ -66,8 +66,7 @@ func TestExitStatus(t *testing.T) {
 	}
 }
 
-// TestUsageErrors checks what a mistake on the command line looks like: one
-// line and one hint.
+// TestUsageErrors: a mistake on the command line gives one line and one hint.
 func TestUsageErrors(t *testing.T) {
 	t.Parallel()
 	const rootHelp, convertHelp = "see 'dumptool --help'", "see 'dumptool convert --help'"
@@ -122,7 +121,7 @@ func TestRequiredFlagIsUsage(t *testing.T) {
 	wantContains(t, got.err, `required flag(s) "out" not set`)
 }
 
-// full is a stream that takes nothing.
+// full is a stream that accepts nothing.
 type full struct{ io.Writer }
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
@@ -177,7 +176,7 @@ func TestBrokenPipe(t *testing.T) {
 	}
 }
 
-// TestInterrupted: a run that is interrupted at once does nothing.
+// TestInterrupted: a run interrupted at once does nothing.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

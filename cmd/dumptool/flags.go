@@ -22,23 +22,23 @@ import (
 	"dumptool/internal/store"
 )
 
-// cmdFlag is a flag of a command: the option that it writes, and all that help, files of
-// settings, shards and the shell have to know of it.
+// cmdFlag defines a flag of a command: its value, and what help, settings, shards and the shell
+// need to know about it.
 type cmdFlag struct {
-	// names are the long name, a shorthand of one letter, and the other long names that
-	// older scripts use, with | between them.
+	// names lists the long name, a shorthand of one letter, and further long names of older
+	// scripts, separated by |.
 	names string
 	value pflag.Value
-	// The usages name the value alike; what is left out in brief stands behind a semicolon.
+	// Both usages name the value alike. Brief help ends a usage at the first semicolon.
 	usage, chinese string
 	in             group
 	is             property
 }
 
-// group is the title of a part of a help text.
+// group is the title of a section of a help text.
 type group string
 
-// The groups.
+// Groups of flags.
 const (
 	choosing  group = "Choose"
 	pairing   group = "Pair"
@@ -52,29 +52,29 @@ const (
 	storage   group = "Flags of object storage (s3://bucket/key)"
 )
 
-// groups are all of them in the order of a help text.
+// groups lists all groups in the order of a help text.
 var groups = []group{choosing, pairing, facts, judging, reporting, ci, closer, more, global, storage}
 
-// property is a set of what is true of a flag.
+// property is a bit set of properties of a flag.
 type property uint64
 
-// The properties. A flag that is of nothing is of reports.
+// Properties. A flag without an of... property affects reports.
 const (
-	// What a flag has a say in, for documents of shards.
+	// The part of a shard's document that a flag affects.
 	ofRow property = 1 << iota
 	ofRound
 	ofTransport
-	// place flags name a place, which may be another one on another machine.
+	// place flags name a place, which may differ between machines.
 	place
-	// rare flags stand in the help that has all flags only.
+	// rare flags appear only in the whole help.
 	rare
-	// hidden flags are older spellings, which work and which help does not list.
+	// hidden flags are older spellings: they work, but help does not list them.
 	hidden
 	// inReport flags can be written as keys of --report.
 	inReport
 	// inProfile flags can be written as keys of the file of --profile.
 	inProfile
-	// The topics of help that list a flag.
+	// The help topics that list a flag.
 	onLimits
 	onOrder
 	onLayouts
@@ -85,23 +85,23 @@ const (
 	noSetting
 )
 
-// The keys of annotations of flags.
+// Keys of annotations of flags.
 const (
 	aliasKey    = "dumptool_alias"
 	groupKey    = "dumptool_group"
 	propertyKey = "dumptool_property"
 	valuesKey   = "dumptool_values"
-	// The annotation of a flag with its usage in Chinese, of a command with its summary.
+	// The usage of a flag, or the summary of a command, in Chinese.
 	chineseKey = "dumptool_chinese"
 )
 
-// has reports whether a flag has one of some properties.
+// has reports whether a flag has any of some properties.
 func has(f *pflag.Flag, one property) bool { return propertiesOf(f)&one != 0 }
 
 func propertiesOf(f *pflag.Flag) property {
 	var bits uint64
 	if is := f.Annotations[propertyKey]; len(is) > 0 {
-		bits, _ = strconv.ParseUint(is[0], 10, 64) // of annotate
+		bits, _ = strconv.ParseUint(is[0], 10, 64) // written by annotate
 	}
 	return property(bits)
 }
@@ -114,7 +114,7 @@ func annotate(f *pflag.Flag, is property) {
 	f.Annotations[propertyKey] = []string{strconv.FormatUint(uint64(propertiesOf(f)|is), 10)}
 }
 
-// define gives a command flags.
+// define adds flags to a command.
 func define(cmd *cobra.Command, all ...cmdFlag) { defineIn(cmd.Flags(), all...) }
 
 // defineIn adds flags to a set.
@@ -138,15 +138,15 @@ func defineIn(flags *pflag.FlagSet, all ...cmdFlag) {
 	}
 }
 
-// Flags that several commands have mean the same in all of them. They stand here,
-// and those for the formats of reports in formats.go.
+// Flags of several commands mean the same in all of them. They are defined here; the flags for
+// report formats are in formats.go.
 
-// pathFlag is the usual spelling of the arguments.
+// pathFlag is the usual spelling of the arguments as a flag.
 func pathFlag(to *[]string, usage, chinese string) cmdFlag {
 	return cmdFlag{"dump-path|d|dump-file", texts(to), usage, chinese, choosing, ofTransport}
 }
 
-// morePaths is another spelling of the arguments.
+// morePaths is another spelling of the arguments, listed as rare.
 func morePaths(to *[]string) cmdFlag {
 	f := pathFlag(to, "another spelling of the argument `PATH`", "位置参数 `PATH` 的另一种写法")
 	f.is |= rare
@@ -163,7 +163,7 @@ func roundFlags(to *dumpdir.Selection) []cmdFlag {
 	}
 }
 
-// sideFlags choose rounds of both runs, and of one.
+// sideFlags choose rounds of both runs, and of each one.
 func sideFlags(ref, npu *dumpdir.Selection) (all []cmdFlag) {
 	ofRef, ofNPU := roundFlags(ref), roundFlags(npu)
 	for i, both := range roundFlags(new(dumpdir.Selection)) {
@@ -177,12 +177,12 @@ func sideFlags(ref, npu *dumpdir.Selection) (all []cmdFlag) {
 	return all
 }
 
-// opsFlag chooses operators of runs, as readOps reads them.
+// opsFlag chooses operators of runs; readOps reads its values.
 func opsFlag(to *[]string) cmdFlag {
 	return cmdFlag{"ops", texts(to), "only operators of these `NAMES`; with commas between them, or re:PATTERN, or @file with one a line", "只取名称为 `NAMES` 的算子；以逗号分隔，或 re:PATTERN，或 @file(每行一个)", choosing, ofRow}
 }
 
-// readOps makes a set of the operators of --ops, and of more; nil for all.
+// readOps makes a set of the operators of --ops and more; nil for all.
 func readOps(texts []string, more ...string) (*dumpdir.NameSet, error) {
 	var lists []string
 	for _, text := range texts {
@@ -193,7 +193,7 @@ func readOps(texts []string, more ...string) (*dumpdir.NameSet, error) {
 		}
 		in, err := (&sidefile.Files{Ops: path}).Load()
 		if problem, ok := errors.AsType[*sidefile.FileError](err); ok {
-			problem.Given = false // it is no --ops-from
+			problem.Given = false // not from --ops-from
 			return nil, configError(lang.Errorf("--ops: %w", problem))
 		}
 		more = append(more, in.Ops...)
@@ -205,13 +205,12 @@ func readOps(texts []string, more ...string) (*dumpdir.NameSet, error) {
 	return set, nil
 }
 
-// findFlag chooses dumps by what find finds.
+// findFlag chooses dumps by a query of dumptool find.
 func findFlag(query *string) cmdFlag {
 	return cmdFlag{"find", text(query), "only the dumps of what `QUERY` finds, as dumptool find does: resnet.py:88", "只取 `QUERY` 找到的 dump，如 dumptool find：resnet.py:88", choosing, ofRow}
 }
 
-// found are the dumps below paths that --find chooses, by their absolute paths; nil for
-// all.
+// found returns the dumps that --find chooses below paths, by absolute path; nil for all.
 func (a *app) found(ctx context.Context, query string, opt find.Options) (map[string]bool, error) {
 	if query == "" {
 		return nil, nil
@@ -230,12 +229,12 @@ func (a *app) found(ctx context.Context, query string, opt find.Options) (map[st
 	return answer.Chosen(), a.conclude(answer.ChosenOutcome())
 }
 
-// irFlag is for graphs of MindSpore.
+// irFlag names graphs of MindSpore.
 func irFlag(to *string) cmdFlag {
 	return cmdFlag{"ir", text(to), "graph of MindSpore in `PATH`, or folder of graphs, in place of those in the run; off: none", "用 `PATH` 中的 MindSpore 图(或图的目录)代替运行中的图；off：不用图", facts, ofRow}
 }
 
-// checkIR checks the flag for graphs of MindSpore.
+// checkIR checks the value of --ir.
 func checkIR(ir string) error {
 	if ir == "" || ir == dumpdir.NoIR {
 		return nil
@@ -246,28 +245,27 @@ func checkIR(ir string) error {
 	return nil
 }
 
-// jobsFlag is the number of workers.
+// jobsFlag sets the number of workers.
 func jobsFlag(to *int, usage, chinese string) cmdFlag {
 	return cmdFlag{"jobs|j|max-cores", whole(to, 0, 1<<20, "want at least 1, or 0 for one per CPU"), usage, chinese, more, ofTransport | rare}
 }
 
-// readersFlag is jobsFlag for files that are only read.
+// readersFlag is jobsFlag for commands that only read files.
 func readersFlag(to *int) cmdFlag {
 	return jobsFlag(to, "`N` files read at a time; default: one per CPU", "同时读取 `N` 个文件；默认每个 CPU 一个")
 }
 
-// containerFlag is the container of the dumps.
+// containerFlag sets the container version of the dumps.
 func containerFlag(to *int) cmdFlag {
 	return cmdFlag{"version|v", whole(to, 0, 2, "want 1 or 2"), "dump container `1|2`: protobuf or binary; default: as the file says", "dump 的容器 `1|2`：protobuf 或二进制；默认按文件内容", choosing, ofRow | rare}
 }
 
-// nodeFlags are those of HPAA's scripts that give operators other names and leave some
-// out.
+// nodeFlags are flags of HPAA's scripts: they rename operators and skip some.
 func nodeFlags(nameMap *string, skipKeys *[]string, exclude **dumpdir.NameSet) []cmdFlag {
 	return append(skipFlags(skipKeys, exclude, pairing), cmdFlag{"map-node-dict", text(nameMap), "`TEXT` of names that differ; such as '{\"cpu_name\":\"npu_name\"}', or a file; FILE.yaml is a mapping of msprobe: data, cell, layer or API", "两侧不同的名称 `TEXT`；例如 '{\"cpu_name\":\"npu_name\"}'，或文件；FILE.yaml 是 msprobe 的映射：data、cell、layer 或 API", pairing, place | onHPAA})
 }
 
-// skipFlags are those of nodeFlags that leave operators out.
+// skipFlags are the nodeFlags that skip operators.
 func skipFlags(skipKeys *[]string, exclude **dumpdir.NameSet, in group) []cmdFlag {
 	return []cmdFlag{
 		{"skip-keys", nameLists(skipKeys), "skip operators whose name contains one of `KEYS`, with commas between them", "跳过名称含 `KEYS` 之一的算子，以逗号分隔", in, ofRow | rare | onHPAA},
@@ -275,7 +273,7 @@ func skipFlags(skipKeys *[]string, exclude **dumpdir.NameSet, in group) []cmdFla
 	}
 }
 
-// readNameMap reads the names of --map-node-dict.
+// readNameMap reads the value of --map-node-dict.
 func readNameMap(text string) (*sidefile.NameMap, error) {
 	files, err := (&sidefile.Files{NameMap: text}).Load()
 	if err != nil {
@@ -284,19 +282,19 @@ func readNameMap(text string) (*sidefile.NameMap, error) {
 	return files.NameMap, nil
 }
 
-// outFlag is the place of the output.
+// outFlag names the output.
 func outFlag(out *string, usage, chinese string) cmdFlag {
 	return cmdFlag{"out|output|output-dir", text(out), usage, chinese, reporting, ofTransport}
 }
 
-// exitZero keeps what was found from the exit status.
+// exitZero: findings do not change the exit status.
 type exitZero bool
 
 func (z *exitZero) flag(found, chinese string) cmdFlag {
 	return cmdFlag{"exit-zero", yes((*bool)(z)), found + " do not change the exit status", chinese + "不影响退出码", ci, 0}
 }
 
-// of is an outcome as the flag wants it.
+// of applies the flag to an outcome.
 func (z exitZero) of(o batch.Outcome) batch.Outcome {
 	if !z || o.Kind != batch.Found {
 		return o
@@ -307,14 +305,14 @@ func (z exitZero) of(o batch.Outcome) batch.Outcome {
 	return batch.Outcome{Messages: o.Messages}
 }
 
-// jsonFlag asks for JSON in place of text.
+// jsonFlag asks for JSON instead of text.
 type jsonFlag bool
 
 func (j *jsonFlag) flag(usage, chinese string) cmdFlag {
 	return cmdFlag{"json", yes((*bool)(j)), usage, chinese, reporting, 0}
 }
 
-// format is the name of the format.
+// format returns the name of the format.
 func (j jsonFlag) format() string {
 	if j {
 		return "json"
@@ -322,7 +320,7 @@ func (j jsonFlag) format() string {
 	return "text"
 }
 
-// groupFlags say which groups of ranks there are.
+// groupFlags describe the groups of ranks.
 func groupFlags(mesh *[]ranks.Axis, file *string) []cmdFlag {
 	return []cmdFlag{
 		{"parallel", parsed(mesh, ranks.ParseMesh), "`AXES` of the mesh of ranks, such as tp=2,dp=4; of tp, cp, ep, dp, pp and order=tp-cp-ep-dp-pp; default: what the dump says", "rank 网格的 `AXES`，例如 tp=2,dp=4；可用 tp、cp、ep、dp、pp 和 order=tp-cp-ep-dp-pp；默认按 dump", facts, ofRow},
@@ -363,15 +361,15 @@ func rankError(err error) error {
 	return err
 }
 
-// s3Group is the name of the settings of object storage in files, and s3Prefix the
-// beginning of their flags.
+// s3Group is the group of settings for object storage in files; s3Prefix begins the names of their
+// flags.
 const (
 	s3Group  = "s3"
 	s3Prefix = "s3-"
 )
 
-// s3Flags are the flags of object storage, which every command has and the help of the
-// program alone lists. Keys are no flags: they would stand in lists of processes.
+// s3Flags are the flags for object storage. Every command has them; only the help of the program
+// lists them. Keys are not flags, since lists of processes would show them.
 func (o *globalOptions) s3Flags() []cmdFlag {
 	s := &o.s3
 	s.PathStyle, s.Block, s.Cache, s.Spool, s.Concurrency, s.RetryTime = "auto", 8<<20, 64<<20, store.Spool, store.Concurrency, store.RetryTime
@@ -388,13 +386,13 @@ func (o *globalOptions) s3Flags() []cmdFlag {
 	}
 }
 
-// isS3 reports whether a flag is one of object storage.
+// isS3 reports whether a flag is a setting of object storage.
 func isS3(f *pflag.Flag) bool { return strings.HasPrefix(f.Name, s3Prefix) && f.Name != abortStaleFlag }
 
-// abortStaleFlag is the flag that removes uploads of killed processes.
+// abortStaleFlag is the flag that aborts uploads of killed processes.
 const abortStaleFlag = "s3-abort-stale"
 
-// abortStale removes uploads below out that were begun that long ago.
+// abortStale aborts uploads below out that are older than age.
 func (a *app) abortStale(out string, age time.Duration) error {
 	switch {
 	case age < 0:
@@ -413,13 +411,12 @@ func (a *app) abortStale(out string, age time.Duration) error {
 	return err
 }
 
-// useStore says how object storage is reached. It is not reached before the first path
-// that needs it.
+// useStore configures object storage. No connection is made before the first path that needs one.
 func (a *app) useStore(ctx context.Context) error {
 	set := a.global.s3
 	set.Context, set.Getenv = ctx, a.getenv
 	if set.Spool == 0 {
-		set.Spool = -1 // none
+		set.Spool = -1 // no spool
 	}
 	set.Note = func(note lang.Sentence) { a.msg.Infof("%s", a.inLang(note)) }
 	if err := set.Check(); err != nil {
@@ -432,13 +429,13 @@ func (a *app) useStore(ctx context.Context) error {
 // sizeFlag is a number of bytes.
 type sizeFlag int64
 
-// sizeUnits are the units of sizes, powers of 1024.
+// sizeUnits lists the units of sizes, powers of 1024.
 var sizeUnits = []string{"", "KiB", "MiB", "GiB"}
 
-// sizeForm is a size.
+// sizeForm matches a size.
 var sizeForm = lang.Pattern(`^([0-9]+) ?(?:([kKmMgG])(?:[iI]?[bB])?|[bB])?$`)
 
-// Set implements the value of a flag.
+// Set implements pflag.Value.
 func (s *sizeFlag) Set(text string) error {
 	m := sizeForm().FindStringSubmatch(text)
 	if m == nil {
@@ -456,7 +453,7 @@ func (s *sizeFlag) Set(text string) error {
 	return nil
 }
 
-// String implements the value of a flag.
+// String implements pflag.Value.
 func (s *sizeFlag) String() string {
 	n, unit := int64(*s), 0
 	for n != 0 && n%1024 == 0 && unit+1 < len(sizeUnits) {
@@ -465,5 +462,5 @@ func (s *sizeFlag) String() string {
 	return strconv.FormatInt(n, 10) + sizeUnits[unit]
 }
 
-// Type implements the value of a flag.
+// Type implements pflag.Value.
 func (s *sizeFlag) Type() string { return "size" }

@@ -11,8 +11,8 @@ import (
 	"dumptool/internal/dumpdir"
 )
 
-// sameFlags are the flags that every command has that reads dumps, and oneSide
-// those of commands that compare two runs.
+// sameFlags lists the flags of every command that reads dumps, oneSide the flags of commands that
+// compare two runs.
 var (
 	sameFlags = []string{"dump-path", "rank", "step", "graph", "model", "ops"}
 	oneSide   = []string{"ref-rank", "ref-step", "ref-graph", "ref-model", "npu-rank", "npu-step", "npu-graph", "npu-model"}
@@ -48,8 +48,8 @@ func TestSameFlags(t *testing.T) {
 				wanted = slices.Concat(sameFlags, oneSide)
 			}
 			for _, name := range wanted {
-				// Records do not name their operators, detail is about one, and find
-				// finds them.
+				// Records do not name their operators, detail is about one operator, and find finds
+				// them.
 				noOps := name == "ops" && (path == "overflow decode" || path == "compare detail" || path == "find")
 				if cmd.Flags().Lookup(name) == nil && !noOps {
 					t.Errorf("%s has no --%s", path, name)

@@ -12,14 +12,12 @@ import (
 	"dumptool/internal/report"
 )
 
-// formatHelp is the section of a help text about the formats of results of type
-// R.
+// formatHelp returns the help section about the formats of results of type R.
 func formatHelp[R any]() string {
 	return "\n\nFormats:\n" + strings.TrimSuffix(report.FormatHelp[R](), "\n")
 }
 
-// formatFlag adds the flag for the format of what is printed about results of
-// type R.
+// formatFlag adds the flag for the format of printed results of type R.
 func formatFlag[R any](cmd *cobra.Command, format *string) {
 	names := report.FormatNames[R]()
 	last := len(names) - 1
@@ -29,7 +27,7 @@ func formatFlag[R any](cmd *cobra.Command, format *string) {
 	sameAsJSON(cmd, func() { *format = "json" })
 }
 
-// sameAsJSON adds --json, another spelling of --format json, which choose chooses.
+// sameAsJSON adds --json, another spelling of --format json, which calls choose.
 func sameAsJSON(cmd *cobra.Command, choose func()) {
 	json := yes(new(bool))
 	json.read = func(text string) (bool, error) {
@@ -48,18 +46,17 @@ func oneFormat[R any](name string) (string, error) {
 	return oneOf("--format", name, report.FormatNames[R]())
 }
 
-// reportOptions are the flags of commands that print a report or write reports
-// to a folder.
+// reportOptions holds the flags of commands that print a report or write reports to a folder.
 type reportOptions struct {
 	out     string
 	formats []string
-	// chosen says that formats must not be empty.
+	// chosen: formats must not be empty.
 	chosen bool
 	// noPaths keeps paths out of pages.
 	noPaths bool
 }
 
-// addReportFlags adds the flags for reports of results of type R, which are text by default.
+// addReportFlags adds the flags for reports of results of type R; the default format is text.
 func addReportFlags[R any](cmd *cobra.Command, o *reportOptions) {
 	o.chosen, o.formats = true, []string{"text"}
 	defineReports[R](cmd, o, "several with -out", "多个时需要 -out")
@@ -77,7 +74,7 @@ func defineReports[R any](cmd *cobra.Command, o *reportOptions, note, chinese st
 	}
 }
 
-// noPathsFlag is the flag for pages that are handed on.
+// noPathsFlag shortens paths in pages that are passed on.
 func noPathsFlag(to *bool) cmdFlag {
 	return cmdFlag{"no-paths", yes(to), "keep of all paths in a page (html) the last part only", "页面(html)中的路径只保留最后一段", reporting, ofTransport | rare}
 }
@@ -100,11 +97,11 @@ func checkReports[R any](o *reportOptions) error {
 	return nil
 }
 
-// printsText reports whether text is printed.
+// printsText reports whether the report is printed as text.
 func (o *reportOptions) printsText() bool { return o.out == "" && o.formats[0] == "text" }
 
-// writeReports prints a result, or writes its reports to a folder, where they replace none
-// of inputs.
+// writeReports prints a result, or writes its reports to a folder without replacing any of the
+// inputs.
 func writeReports[R any](a *app, o *reportOptions, result R, opt report.Options, inputs ...string) error {
 	opt.Page.NoPaths = o.noPaths
 	if o.out == "" {
@@ -115,8 +112,7 @@ func writeReports[R any](a *app, o *reportOptions, result R, opt report.Options,
 	return a.reportsWritten(lang.Text{EN: "report", ZH: "报告"}, o.out, failed)
 }
 
-// reportsWritten says that what was written is in a folder, or what could not be
-// written. It returns the first error, which the command reports.
+// reportsWritten prints the folder of the reports, or all errors but the first, which it returns.
 func (a *app) reportsWritten(what lang.Text, dir string, failed []error) error {
 	if len(failed) == 0 {
 		a.say([]batch.Message{batch.Infof("%s written to %s", "%s已写入 %s", what, dir)})

@@ -14,8 +14,7 @@ import (
 	"testing"
 )
 
-// goldenPair is what expect.json says about a pair, in the names of
-// testdata/golden/compare.
+// goldenPair is the part of expect.json about a pair, in the names of testdata/golden/compare.
 type goldenPair struct {
 	Total         int64   `json:"total"`
 	Errors        int64   `json:"errors"`
@@ -44,19 +43,18 @@ type comparedRow struct {
 	Classes      map[string]int64           `json:"classes"`
 }
 
-// goldenMetrics are the names of metrics in expect.json and in compare.json. All
-// but Pearson agree to 1e-9.
+// goldenMetrics maps names of metrics in expect.json to compare.json. All but Pearson agree to
+// 1e-9.
 var goldenMetrics = map[string]string{
 	"max_abs_err": "err_max_abs", "mean_abs_err": "err_mean_abs", "max_abs_total": "max_rel", "mean_abs_total": "mean_rel",
 	"mean": "ref_mean", "std": "ref_std", "rms": "ref_rms", "max_abs": "max_abs", "mean_abs": "mean_abs", "rmse": "rmse",
 	"cosine": "cosine", "red": "red", "pearson": "pearson",
 }
 
-// goldenColumns are those of expect.json and of cpu_vs_npu.csv.
+// goldenColumns maps names in expect.json to columns of cpu_vs_npu.csv.
 var goldenColumns = []string{"max_abs_err", "mean_abs_err", "max_abs_total", "mean_abs_total", "mean", "std", "rms"}
 
-// number reads a JSON number, or one of the words for what is none; ok is false
-// for null.
+// number reads a JSON number or a word for a non-number; ok is false for null.
 func goldenNumber(t *testing.T, raw json.RawMessage) (float64, bool) {
 	t.Helper()
 	if len(raw) == 0 || string(raw) == "null" {
@@ -69,8 +67,8 @@ func goldenNumber(t *testing.T, raw json.RawMessage) (float64, bool) {
 	return v, true
 }
 
-// TestCompareGolden compares the golden pairs and checks every number of
-// compare.json and cpu_vs_npu.csv with what numpy computed.
+// TestCompareGolden compares the golden pairs and checks every number of compare.json and
+// cpu_vs_npu.csv against numpy's.
 func TestCompareGolden(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..", "testdata", "golden", "compare")
@@ -165,8 +163,7 @@ func readJSON(t *testing.T, path string, to any) {
 	}
 }
 
-// readCells reads cpu_vs_npu.csv: the cells by the name of the operator, without
-// its limits, and by column.
+// readCells reads cpu_vs_npu.csv: the cells by operator name, without its limits, and by column.
 func readCells(t *testing.T, path string) map[string]map[string]string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -184,8 +181,7 @@ func readCells(t *testing.T, path string) map[string]map[string]string {
 	return cells
 }
 
-// cellsByColumn reads a table: the cells by that of the column key, and by
-// column.
+// cellsByColumn reads a table: the cells by the value of the column key, and by column.
 func cellsByColumn(t *testing.T, text, key string) map[string]map[string]string {
 	t.Helper()
 	records, err := csv.NewReader(strings.NewReader(text)).ReadAll()
@@ -203,8 +199,8 @@ func cellsByColumn(t *testing.T, text, key string) map[string]map[string]string 
 	return cells
 }
 
-// statisticsSummary is the part of compare.json that says where runs went wrong of which
-// only statistics are known.
+// statisticsSummary is the part of compare.json that says where a run with only statistics went
+// wrong.
 type statisticsSummary struct {
 	Summary struct {
 		Headline     string
@@ -214,7 +210,7 @@ type statisticsSummary struct {
 	}
 }
 
-// first is the first tensor that differs from the start, and the operator of the first origin.
+// first returns the first tensor that differs at the start, and the operator of the first origin.
 func (s *statisticsSummary) first() (start, origin string) {
 	if len(s.Summary.Start) > 0 {
 		start = s.Summary.Start[0].Op + "." + s.Summary.Start[0].Tensor
@@ -225,8 +221,8 @@ func (s *statisticsSummary) first() (start, origin string) {
 	return start, origin
 }
 
-// TestStatisticsGolden compares runs of which only statistics are known: healthy ones that
-// are hard to tell from faulty ones, and one of each kind of fault.
+// TestStatisticsGolden compares runs with only statistics: healthy ones that resemble faulty ones,
+// and one of each kind of fault.
 func TestStatisticsGolden(t *testing.T) {
 	t.Parallel()
 	cases, err := filepath.Glob(filepath.Join("..", "..", "testdata", "golden", "statistics", "s*"))

@@ -28,8 +28,7 @@ type goldenCase struct {
 	Exit int      `json:"exit"`
 }
 
-// TestConvertGolden converts every golden dump and compares the files byte for
-// byte with those that numpy wrote.
+// TestConvertGolden converts every golden dump and compares the files byte for byte with numpy's.
 func TestConvertGolden(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..", "testdata", "golden", "convert")
@@ -110,8 +109,8 @@ func sameFile(name string, got, want []byte) bool {
 	return true
 }
 
-// TestConvertPick takes the operators of a golden case out of a file. The names and the
-// commands are those of h5copy; elements and attributes are compared with the file.
+// TestConvertPick copies operators of a golden case out of a file. Names and commands are h5copy's;
+// elements and attributes are compared with the source.
 func TestConvertPick(t *testing.T) {
 	t.Parallel()
 	type pick struct {
@@ -184,7 +183,7 @@ func openHDF5(t *testing.T, path string) *format.Contents {
 	return c
 }
 
-// TestConvertPickBroken copies broken files: what is refused leaves nothing behind.
+// TestConvertPickBroken copies broken files: a refused copy leaves no file.
 func TestConvertPickBroken(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(inputsRoot, "bad", "*.h5"))
@@ -232,7 +231,7 @@ func TestConvertSafetensors(t *testing.T) {
 				}
 			}
 			if len(want) == 0 {
-				return // records and buffers are what they are for any type
+				return // records and buffers have no type
 			}
 			args := append([]string{"convert", "-d", filepath.Join(root, "dumps", c.Dump)}, c.Args...)
 			checkSafetensors(t, args, c.Dump, want)
@@ -240,7 +239,7 @@ func TestConvertSafetensors(t *testing.T) {
 	}
 }
 
-// hostArray is what is in a .npy file.
+// hostArray is the content of a .npy file.
 type hostArray struct {
 	host  tensor.Host
 	shape tensor.Shape

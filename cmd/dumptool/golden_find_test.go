@@ -12,16 +12,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// findCase is a query of testdata/golden/mindspore/queries.json, with the keys of the
-// results that are compared.
+// findCase is a query of testdata/golden/mindspore/queries.json, with the compared keys of the
+// results.
 type findCase struct {
 	ID, Tree, Query, Kind string
 	Exit                  int
 	Results               []map[string]any
 }
 
-// goldenMindSpore makes the trees of testdata/golden/mindspore: the files beside the
-// dumps are there, of the dumps the names.
+// goldenMindSpore makes the trees of testdata/golden/mindspore: the files beside the dumps, and
+// only the names of the dumps.
 func goldenMindSpore(t *testing.T) string {
 	t.Helper()
 	from, to := filepath.Join("..", "..", "testdata", "golden", "mindspore"), t.TempDir()
@@ -63,7 +63,7 @@ func readGolden(t *testing.T, file string, to any) {
 	}
 }
 
-// TestFindGolden: find answers every query as an independent program does.
+// TestFindGolden: find gives the answers of an independent program.
 func TestFindGolden(t *testing.T) {
 	t.Parallel()
 	root := goldenMindSpore(t)
@@ -102,7 +102,7 @@ func TestFindGolden(t *testing.T) {
 	}
 }
 
-// keysOf leaves of a result the keys of another one.
+// keysOf reduces a result to the keys of another.
 func keysOf(result, keys map[string]any) map[string]any {
 	out := make(map[string]any)
 	for k := range keys {
@@ -113,7 +113,7 @@ func keysOf(result, keys map[string]any) map[string]any {
 	return out
 }
 
-// TestFindEdges: every input has the producers that an independent program finds.
+// TestFindEdges: every input has the producers found by an independent program.
 func TestFindEdges(t *testing.T) {
 	t.Parallel()
 	root := goldenMindSpore(t)
@@ -164,8 +164,7 @@ func TestFindEdges(t *testing.T) {
 	}
 }
 
-// TestFindRoundTrip: the operators of a query lead to files, and each of these back to
-// its operator.
+// TestFindRoundTrip: the operators of a query lead to files, and each file back to its operator.
 func TestFindRoundTrip(t *testing.T) {
 	t.Parallel()
 	root := goldenMindSpore(t)
@@ -194,13 +193,12 @@ func TestFindRoundTrip(t *testing.T) {
 	}
 }
 
-// TestConfigCheckTrees: what the configuration in a tree asked for, and what of it is
-// not there.
+// TestConfigCheckTrees: the requests of the configuration in a tree, and the missing results.
 func TestConfigCheckTrees(t *testing.T) {
 	t.Parallel()
 	root := goldenMindSpore(t)
 	for tree, want := range map[string]string{
-		"v1_async":       "", // device 7 is none of those that were asked for
+		"v1_async":       "", // device 7 was not requested
 		"v1_sync_host":   "MS071 device 1 asked for, nothing dumped",
 		"v1_sync_device": "MS071 device 1 asked for, nothing dumped",
 		"v13_sync":       "MS078 graph 1 was not executed, or its operators are in the folder of its root graph",

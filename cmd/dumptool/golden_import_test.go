@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// importCase is testdata/golden/perf/import/expect.json.
+// importCase is the form of testdata/golden/perf/import/expect.json.
 type importCase struct {
 	Args []string               `json:"args"`
 	Exit int                    `json:"exit"`
@@ -18,8 +18,8 @@ type importCase struct {
 	Logs map[string]interface{} `json:"logs"`
 }
 
-// TestImportGolden imports the golden pieces and compares arrays byte for byte with
-// those that numpy wrote, and the logs by name and code.
+// TestImportGolden imports the golden pieces and compares arrays byte for byte with numpy's, and
+// the logs by name and code.
 func TestImportGolden(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..", "testdata", "golden", "perf", "import")

@@ -13,10 +13,10 @@ import (
 	"testing"
 )
 
-// msprobeRoot has trees of msprobe, with what its rules make of them.
+// msprobeRoot has trees of msprobe, with the results of msprobe's rules.
 var msprobeRoot = filepath.Join(inputsRoot, "msprobe")
 
-// msprobeGolden are the cases, by their names what is expected.
+// msprobeGolden holds the expectations of each case by name.
 type msprobeGolden struct {
 	Cases  []struct{ ID, Kind, Path, NPU, Golden, Mode string }
 	Expect map[string]*msprobeExpect
@@ -229,8 +229,8 @@ func checkMSProbeDocument(t *testing.T, path string, want *msprobeExpect) {
 	}
 }
 
-// TestMSProbeGoldenBad: a dump.json that cannot be used is refused, and what is named in
-// one but not there is an error of that tensor.
+// TestMSProbeGoldenBad: an unusable dump.json is refused, and a missing file is an error of its
+// tensor.
 func TestMSProbeGoldenBad(t *testing.T) {
 	t.Parallel()
 	golden := readMSProbeGolden(t)
@@ -249,7 +249,7 @@ func TestMSProbeGoldenBad(t *testing.T) {
 				r := runArgs(t, args...)
 				for _, x := range want.Tensors {
 					text := map[string]string{"path": "is not a file name", "missing": "missing"}[x.Error]
-					// What is missing and has statistics is told in a warning.
+					// A missing tensor with statistics gives a warning.
 					if r.code != 3 || !strings.Contains(r.out, strings.TrimSuffix(x.Name, ".output.0")) || !strings.Contains(r.out+r.err, text) {
 						t.Errorf("%s: %s: exit %d, want %s of %s: %s%s", c.ID, args[0], r.code, text, x.Name, r.out, r.err)
 					}

@@ -20,13 +20,13 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// inputsRoot has files that name their tensors, with what is in them.
+// inputsRoot has files with named tensors, and their expected contents.
 var inputsRoot = filepath.Join("..", "..", "testdata", "golden", "inputs")
 
-// inputCase is a file and what is to be done with it.
+// inputCase is a file, how to read it, and the expectation.
 type inputCase struct{ ID, Path, Kind, Format string }
 
-// inputFile is what is in a file.
+// inputFile is the content of a file.
 type inputFile struct {
 	Tensors  []inputTensor
 	Warnings []string
@@ -46,13 +46,13 @@ type inputTensor struct {
 	NotATensor                      bool `json:"not_a_tensor"`
 }
 
-// inputQuant says how stored integers stand for numbers.
+// inputQuant maps stored integers to numbers.
 type inputQuant struct {
 	Scale float64
 	Zero  int64 `json:"zero_point"`
 }
 
-// inputErrors has, for the classes of errors, a part of what is said.
+// inputErrors maps the classes of errors to parts of messages.
 var inputErrors = map[string][]string{
 	"datatype":           {"not", "sparse", "no ", "objects", "unknown", "unsupported"},
 	"bounds":             {"elements", "more than 63 bits", "negative", "want at least 0"},
@@ -125,7 +125,7 @@ func TestInputsGolden(t *testing.T) {
 	}
 }
 
-// refuseInput wants a file refused, with a line that names it and nothing written.
+// refuseInput expects the file to be refused, with a line that names it, and no output.
 func refuseInput(t *testing.T, path, class string) {
 	t.Helper()
 	out := t.TempDir()
@@ -141,7 +141,7 @@ func refuseInput(t *testing.T, path, class string) {
 	}
 }
 
-// readInput wants what is in a file from inspect and from convert.
+// readInput expects the contents of a file from inspect and from convert.
 func readInput(t *testing.T, path string, want *inputFile) {
 	t.Helper()
 	code := 0
@@ -223,7 +223,7 @@ func readInput(t *testing.T, path string, want *inputFile) {
 	}
 }
 
-// check wants the values of the tensor in an array file.
+// check expects the values of the tensor in an array file.
 func (w *inputTensor) check(t *testing.T, path string) {
 	t.Helper()
 	descr, shape, data := readNPY(t, path)
@@ -249,8 +249,8 @@ func (w *inputTensor) check(t *testing.T, path string) {
 	}
 }
 
-// sameNumber compares a number with what JSON has for it: a number, a bool, a text
-// such as nan, or a list of the parts of a complex one.
+// sameNumber compares a number with its JSON form: a number, a bool, a text such as nan, or the
+// parts of a complex number.
 func sameNumber(got complex128, want any) bool {
 	switch want := want.(type) {
 	case float64:
@@ -266,7 +266,7 @@ func sameNumber(got complex128, want any) bool {
 	return false
 }
 
-// readNPY reads an array file with the reader of others.
+// readNPY reads an array file with another program's reader.
 func readNPY(t *testing.T, path string) (descr string, shape []int, data []byte) {
 	t.Helper()
 	f, err := os.Open(path)
@@ -288,7 +288,7 @@ func readNPY(t *testing.T, path string) (descr string, shape []int, data []byte)
 	return r.Header.Descr.Type, append([]int{}, r.Header.Descr.Shape...), data
 }
 
-// numbers are the elements of an array file.
+// numbers returns the elements of an array file.
 func numbers(t *testing.T, descr string, data []byte) []complex128 {
 	t.Helper()
 	order := binary.LittleEndian
@@ -346,8 +346,8 @@ func countFiles(t *testing.T, dir string) int {
 	return n
 }
 
-// TestInputsPairs compares files of torch.utils.dumper of an NPU and of a GPU: their
-// tensors are paired as is known.
+// TestInputsPairs compares torch.utils.dumper files of an NPU and of a GPU: the pairs are the known
+// ones.
 func TestInputsPairs(t *testing.T) {
 	t.Parallel()
 	var cases []struct{ ID, NPU, Golden string }

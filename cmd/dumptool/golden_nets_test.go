@@ -17,14 +17,14 @@ import (
 // netsRoot has small networks with a simulated NPU, healthy and faulty ones.
 var netsRoot = filepath.Join("..", "..", "testdata", "golden", "nets")
 
-// netTruth is what is true of a network.
+// netTruth holds the truth about a network.
 type netTruth struct {
 	Args   []string
 	Clean  bool
 	Faults []struct {
 		Op       string
 		Visible  bool
-		Expected []string // the operators that may be named for it
+		Expected []string // operators that may be named for it
 	}
 }
 
@@ -40,7 +40,7 @@ func (n *netTruth) compare(folder string) []string {
 	return args
 }
 
-// protoRow is what a slow program that knows the same rules says of a row.
+// protoRow is a row as judged by the slow reference program with the same rules.
 type protoRow struct {
 	Op              string
 	Level           int
@@ -81,13 +81,13 @@ type judgedNet struct {
 	doc   netDocument
 }
 
-// opOf is the operator of a row's name.
+// opOf returns the operator of a row's name.
 func opOf(row string) string {
 	op, _, _ := strings.Cut(row, ":")
 	return op
 }
 
-// judgeNets compares all networks whose name has an ending.
+// judgeNets compares all networks whose name has this suffix.
 func judgeNets(t *testing.T, ending string, count int) []judgedNet {
 	t.Helper()
 	folders, err := filepath.Glob(filepath.Join(netsRoot, "*_"+ending))
@@ -109,7 +109,7 @@ func judgeNets(t *testing.T, ending string, count int) []judgedNet {
 	return nets
 }
 
-// judgedAlike checks that the document alone gives the verdict of the run.
+// judgedAlike checks that judging the document alone gives the verdict of the run.
 func (n *judgedNet) judgedAlike(t *testing.T, document string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "compare.json")
@@ -130,8 +130,8 @@ func (n *judgedNet) judgedAlike(t *testing.T, document string) {
 	}
 }
 
-// agrees holds every row against the slow program: the levels, the numbers to
-// their six digits, those of groups to what bins of float32 leave of them.
+// agrees compares every row with the slow program: equal levels, numbers to their six digits,
+// numbers of groups within the precision of float32 bins.
 func (n *judgedNet) agrees(t *testing.T, proto string) {
 	t.Helper()
 	var want struct{ Rows []protoRow }
@@ -154,7 +154,7 @@ func (n *judgedNet) agrees(t *testing.T, proto string) {
 			continue
 		}
 		e := row.Evidence
-		// The values of the references say more of operators without a type.
+		// The reference's values tell more about operators without a type.
 		found := e.Level > w.Level && n.isFault(w.Op)
 		if e.Level != w.Level && !found {
 			t.Errorf("%s: %s has level %d, want %d", n.name, w.Op, e.Level, w.Level)
@@ -166,7 +166,7 @@ func (n *judgedNet) agrees(t *testing.T, proto string) {
 		}
 		propagated := 1e-3
 		if strings.HasPrefix(n.name, "s13_") && w.Op == "izz_matmul1" {
-			propagated = 1e-2 // a channel has a spread of 2e-44, which is 14 of float32's smallest steps
+			propagated = 1e-2 // a channel has a spread of 2e-44, 14 of float32's smallest steps
 		}
 		near("rms", float64(e.RMS), w.RD, 1e-3)
 		near("ref_rms", float64(e.RefRMS), w.RR, 1e-3)
@@ -188,8 +188,8 @@ func (n *judgedNet) agrees(t *testing.T, proto string) {
 	}
 }
 
-// scalesDown reports whether an unknown operator makes much smaller numbers of an input of
-// another shape: the slow program counts the error of that as it is.
+// scalesDown reports whether an unknown operator scales an input of another shape down a lot: the
+// slow program counts the input's error unscaled.
 func (n *judgedNet) scalesDown(row *netRow) bool {
 	inputs := row.Inputs
 	for i := range n.doc.Rows { // without a graph those before it
@@ -206,8 +206,8 @@ func (n *judgedNet) scalesDown(row *netRow) bool {
 	})
 }
 
-// isFolded reports whether a tensor, or one that it may be made of, has more rows or
-// channels than are kept; the slow program keeps all of them.
+// isFolded reports whether a tensor, or a possible source of it, has more rows or channels than are
+// kept. The slow program keeps all.
 func (n *judgedNet) isFolded(row *netRow) bool {
 	folded := func(row *netRow) bool {
 		if row.Evidence == nil {
@@ -226,8 +226,7 @@ func (n *judgedNet) isFolded(row *netRow) bool {
 	return folded(row) || slices.ContainsFunc(row.Inputs, func(i int) bool { return folded(&n.doc.Rows[i]) })
 }
 
-// named reports whether the first origin is an operator that a fault made wrong, and
-// fails where any origin is not.
+// named reports whether the first origin is a faulty operator, and fails if any origin is not.
 func (n *judgedNet) named(t *testing.T) bool {
 	t.Helper()
 	for _, origin := range n.doc.Summary.Origins {
@@ -238,7 +237,7 @@ func (n *judgedNet) named(t *testing.T) bool {
 	return len(n.doc.Summary.Origins) > 0
 }
 
-// isFault reports whether a fault made an operator wrong.
+// isFault reports whether an operator is faulty.
 func (n *judgedNet) isFault(op string) bool {
 	for _, f := range n.truth.Faults {
 		if slices.Contains(f.Expected, op) {
@@ -283,7 +282,7 @@ func TestHealthyNets(t *testing.T) {
 	}
 }
 
-// TestFaultyGoldenNets: the faults that show are found, and nothing else is.
+// TestFaultyGoldenNets: the visible faults are found, and nothing else.
 func TestFaultyGoldenNets(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -313,8 +312,7 @@ func TestFaultyGoldenNets(t *testing.T) {
 	}
 }
 
-// TestVerdictKeepsReports: of the reports that other tools read, none depends on how
-// the verdict is reached.
+// TestVerdictKeepsReports: reports for other tools do not depend on the mode of the verdict.
 func TestVerdictKeepsReports(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"s1_clean", "s2_mild", "s8_strong", "s10_strong", "s12_strong", "s13_clean"} {
@@ -351,9 +349,8 @@ func TestVerdictKeepsReports(t *testing.T) {
 	}
 }
 
-// TestMixedPrecision compares networks without faults in which the products of matrices are
-// bfloat16 and the norms float32, all of them kept as float32: each is judged by the numbers
-// that it holds.
+// TestMixedPrecision compares healthy networks with bfloat16 matrix products and float32 norms, all
+// stored as float32: each tensor is judged by the precision of its values.
 func TestMixedPrecision(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"mindspore", "msaccucmp", "msprobe"} {
@@ -394,8 +391,8 @@ func TestMixedPrecision(t *testing.T) {
 	}
 }
 
-// TestVerdicts compares small runs that earlier rules judged wrong; each folder is named
-// after what it shows, and why.txt in it says what is wanted.
+// TestVerdicts compares small runs that earlier rules judged wrong. Each folder is named after its
+// subject, and its why.txt has the expectation.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..", "testdata", "golden", "verdict")
@@ -457,8 +454,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestHF32: a product whose error is that of inputs of 11 bits is a fault where nobody
-// computes so.
+// TestHF32: a product with the error of 11-bit inputs is a fault with --hf32=off.
 func TestHF32(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join("..", "..", "testdata", "golden", "verdict", "hf32_conv")

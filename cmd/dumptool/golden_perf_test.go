@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestPerfGolden: perf says of every table what an independent program does, and the
-// same for any number of workers.
+// TestPerfGolden: perf gives the results of an independent program for every table, and the same
+// for any number of workers.
 func TestPerfGolden(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..", "testdata", "golden", "perf")
@@ -55,7 +55,7 @@ func TestPerfGolden(t *testing.T) {
 	}
 }
 
-// firsts are the first elements of lists: the lines of problems.
+// firsts returns the first elements of lists: the lines of problems.
 func firsts(lists any) any {
 	all := []any{}
 	problems, _ := lists.([]any)
@@ -72,7 +72,7 @@ func runIn(t *testing.T, dir string, args ...string) (out []byte, code int) {
 	return out, code
 }
 
-// runTold is runIn with what the run says on stderr.
+// runTold is runIn and returns stderr too.
 func runTold(t *testing.T, dir string, args ...string) (out []byte, stderr string, code int) {
 	t.Helper()
 	cmd := exec.Command("dumptool", args...)
@@ -89,7 +89,7 @@ func runTold(t *testing.T, dir string, args ...string) (out []byte, stderr strin
 	return out, told.String(), cmd.ProcessState.ExitCode()
 }
 
-// sameValue compares what JSON says: numbers to 1e-12, and of objects the wanted keys.
+// sameValue compares JSON values: numbers to 1e-12, objects by the wanted keys.
 func sameValue(t *testing.T, at string, got, want any) {
 	t.Helper()
 	switch want := want.(type) {

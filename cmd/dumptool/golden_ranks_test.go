@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// ranksFinding is what is said, or ought to be, of a rank.
+// ranksFinding is a finding about a rank, real or expected.
 type ranksFinding struct {
 	Step     any // a text in reports, a number in truth.json
 	Rank     int
@@ -25,7 +25,7 @@ func (f *ranksFinding) String() string {
 	return fmt.Sprint("step ", f.Step, " rank ", f.Rank, " ", f.Op, " ", f.Kind)
 }
 
-// ranksReport is what reports have of ranks.
+// ranksReport is the part of a report about ranks.
 type ranksReport struct {
 	Summary struct {
 		Headline string
@@ -38,8 +38,7 @@ type ranksReport struct {
 	}
 }
 
-// goldenRun is a golden run of many ranks, and what truth.json expects: nil for
-// nothing.
+// goldenRun is a golden run of many ranks, and its expectation from truth.json, or nil.
 type goldenRun struct {
 	name   string
 	Expect struct {
@@ -87,8 +86,8 @@ func reportOf(t *testing.T, dir string, want *ranksFinding, args ...string) (r r
 	return r, out
 }
 
-// TestGoldenRanks: check of the golden runs of many ranks names what truth.json says, and
-// ends with 1; of healthy ones it finds nothing. The number of workers changes nothing.
+// TestGoldenRanks: check finds the faults in truth.json in the golden runs of many ranks and exits
+// with 1; in healthy runs it finds nothing. The number of workers changes nothing.
 func TestGoldenRanks(t *testing.T) {
 	for _, c := range goldenRuns(t) {
 		t.Run(c.name, func(t *testing.T) {
@@ -105,8 +104,8 @@ func TestGoldenRanks(t *testing.T) {
 	}
 }
 
-// TestGoldenRanksCompared: compare of the golden runs of many ranks with a reference of one
-// passes healthy ones, and names rank, operator and kind of what is wrong with the others.
+// TestGoldenRanksCompared: compare of the golden runs of many ranks with a reference of one rank
+// passes healthy runs, and names rank, operator and kind of the faults in the others.
 func TestGoldenRanksCompared(t *testing.T) {
 	for _, c := range goldenRuns(t) {
 		t.Run(c.name, func(t *testing.T) {
@@ -127,15 +126,15 @@ func TestGoldenRanksCompared(t *testing.T) {
 	}
 }
 
-// rankCommands are what judges ranks, without a reference and with one.
+// rankCommands are the commands that judge ranks, without a reference and with one.
 var rankCommands = map[string][]string{
 	"check":   {"check", "--json", "run"},
 	"compare": {"compare", "--cpu", "ref", "--npu", "run", "--format", "json"},
 }
 
-// TestFewerRanks: without a rank, a step or a tensor of the run there are fewer checks,
-// and nothing that is not said of the whole run: what was wrong from the first step on is said
-// of the second one, and a rank may be one of two.
+// TestFewerRanks: without a rank, a step or a tensor of the run there are fewer checks, and only
+// findings of the whole run: a fault since the first step is found in the second one, and a rank
+// may be one of two candidates.
 func TestFewerRanks(t *testing.T) {
 	for _, c := range []struct{ command, name string }{
 		{"compare", "tp2dp2_mesh_clean"}, {"compare", "cp2_wrong_order"}, {"compare", "moe_ep2_expert_place"},
@@ -180,9 +179,9 @@ func TestFewerRanks(t *testing.T) {
 	}
 }
 
-// TestOddTrees: of a healthy run of four ranks a step may have one alone, a rank may be there
-// twice, and the ranks of a second program beside those of the first; where there are only
-// statistics nothing says which part of the reference a tensor is.
+// TestOddTrees: in a healthy run of four ranks a rank may have a step alone, a rank may be there
+// twice, and a second program may add its ranks. With only statistics nothing tells the part of the
+// reference that a tensor is.
 func TestOddTrees(t *testing.T) {
 	move := func(t *testing.T, from, to string) {
 		t.Helper()
@@ -203,7 +202,7 @@ func TestOddTrees(t *testing.T) {
 		name    string
 		change  func(t *testing.T, dir string)
 		told    string
-		compare int // the exit status; that of check is 0
+		compare int // the exit status; check's is 0
 		first   string
 	}{
 		{"a step with one rank alone", func(t *testing.T, dir string) {
@@ -256,7 +255,7 @@ func TestOddTrees(t *testing.T) {
 	}
 }
 
-// renumberRanks turns the numbers of the ranks of a run around, with those of groups and peers.
+// renumberRanks permutes the rank numbers of a run, also in groups and peers.
 func renumberRanks(t *testing.T, run string, last int) {
 	t.Helper()
 	number := func(text []byte) []byte {
@@ -319,7 +318,7 @@ func TestRenumberedRanks(t *testing.T) {
 					for _, rank := range f.Alt {
 						who = append(who, number(rank))
 					}
-					slices.Sort(who) // of those that tie any may be first
+					slices.Sort(who) // any of those that tie may be first
 					all = append(all, fmt.Sprint(f.Step, f.Op, f.Kind, who))
 				}
 				slices.Sort(all)
@@ -334,15 +333,15 @@ func TestRenumberedRanks(t *testing.T) {
 	}
 }
 
-// TestUnshardOff: without un-sharding every rank is set beside the whole reference, and nothing
-// is said between ranks.
+// TestUnshardOff: without un-sharding every rank is compared with the whole reference, and there
+// are no findings between ranks.
 func TestUnshardOff(t *testing.T) {
 	run := goldenRanks(t, "tp2_clean")
 	out, code := runIn(t, run, "compare", "--cpu", "ref", "--npu", "run", "--unshard", "off", "--format", "json")
 	if code != 1 || !bytes.Contains(out, []byte("SHAPE_MISMATCH")) || bytes.Contains(out, []byte(`"ranks"`)) || bytes.Contains(out, []byte(`"across"`)) {
 		t.Errorf("exit %d", code)
 	}
-	// Shards of steps, merged, are the rows of one run.
+	// Merged shards of steps give the rows of one run.
 	for _, shard := range []string{"0/2", "1/2"} {
 		if out, code := runIn(t, run, "compare", "--cpu", "ref", "--npu", "run", "--shard", shard, "-out", "parts"); code != 0 {
 			t.Fatalf("exit %d: %s", code, out)

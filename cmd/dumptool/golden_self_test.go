@@ -11,7 +11,7 @@ import (
 // selfRoot has small networks whose operators have their inputs in the dump.
 var selfRoot = filepath.Join("..", "..", "testdata", "golden", "recompute", "nets")
 
-// selfRow is what a document has of a row that was computed again.
+// selfRow is a document's row of a recomputed operator.
 type selfRow struct {
 	Op, Status string
 	Origin     bool
@@ -19,9 +19,9 @@ type selfRow struct {
 	Self       *struct{ Status, Reason string }
 }
 
-// TestSelf compares networks whose operators are computed again: each is by itself what the
-// slow program says, faults are origins, nothing healthy is named, and the document says so
-// whatever the number of workers, by itself and through a merge.
+// TestSelf compares networks whose operators are recomputed: each judgement agrees with the slow
+// program, faults are origins, no healthy operator is named. The document is the same for any
+// number of workers, when judged alone and after a merge.
 func TestSelf(t *testing.T) {
 	folders, err := filepath.Glob(filepath.Join(selfRoot, "*"))
 	if err != nil || len(folders) != 9 {
@@ -57,7 +57,7 @@ func TestSelf(t *testing.T) {
 					t.Errorf("%s is healthy, and an origin: %v", op, row.Reasons)
 				}
 			}
-			for _, row := range selfRows(t, runArgs(t, append(line, "--check", "suspects")...)) { // what needs it is suspected, or in doubt
+			for _, row := range selfRows(t, runArgs(t, append(line, "--check", "suspects")...)) { // recomputed rows are suspects, or in doubt
 				if row.Origin != rows[row.Op].Origin || row.Status != rows[row.Op].Status {
 					t.Errorf("of suspects %s is %v, want %v", row.Op, row, rows[row.Op])
 				}
@@ -85,7 +85,7 @@ func TestSelf(t *testing.T) {
 	}
 }
 
-// selfRows are the rows of a comparison that wrote its document.
+// selfRows returns the rows of a comparison that wrote its document.
 func selfRows(t *testing.T, r result) []selfRow {
 	t.Helper()
 	var doc struct{ Rows []selfRow }
@@ -95,7 +95,7 @@ func selfRows(t *testing.T, r result) []selfRow {
 	return doc.Rows
 }
 
-// withoutArgs is a document without the line of its arguments, and what is made of them.
+// withoutArgs returns a document without its arguments and everything derived from them.
 func withoutArgs(document string) string {
 	var kept []string
 	for line := range strings.SplitSeq(document, "\n") {

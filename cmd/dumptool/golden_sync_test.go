@@ -14,8 +14,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// syncName is a name of testdata/golden/mindspore/sync_names.json, and what the
-// file is.
+// syncName is a name of testdata/golden/mindspore/sync_names.json, and the meaning of the file.
 type syncName struct {
 	File, Form string
 	OpName     *string `json:"op_name"`
@@ -58,8 +57,7 @@ func readSyncNames(t *testing.T) (folder string, names []syncName) {
 	return filepath.Join(root, "sync_arrays"), names
 }
 
-// TestSyncNames: every command reads the files of MindSpore's synchronous dumps as
-// their names say.
+// TestSyncNames: every command reads files of MindSpore's synchronous dumps as their names say.
 func TestSyncNames(t *testing.T) {
 	t.Parallel()
 	folder, names := readSyncNames(t)

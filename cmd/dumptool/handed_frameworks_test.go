@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// handedCalls are the calls of a training step in both frameworks, written by hand from
-// what scripts of the two look like: MindSpore's, PyTorch's, and where they differ the places
-// in PyTorch's call of MindSpore's arguments, -1 for a number that is no tensor, and those
-// of its results. The generator makes the pair from it, and the test asks what has become of it: neither knows
-// the table of the program.
+// handedCalls lists the calls of a training step in both frameworks, written by hand like calls of
+// typical scripts: MindSpore's call, PyTorch's call, and where they differ the places of
+// MindSpore's arguments in PyTorch's call, -1 for a number that is no tensor, and the places of the
+// results. The generator makes the pair from the list, and the test checks the result against it.
+// Both are independent of the program's table.
 const handedCalls = `
 Cell.network.Net.forward Module.network.Net.forward
 Cell.network.embed.Embedding.forward Module.network.embed.Embedding.forward
@@ -171,12 +171,12 @@ Functional.adam_weight_decay Torch._fused_adamw_
 // handedCall is a line of handedCalls, with the whole names of both calls.
 type handedCall struct {
 	mindspore, pytorch string
-	// inputs and outputs are PyTorch's places by MindSpore's.
+	// inputs and outputs map MindSpore's places to PyTorch's.
 	inputs, outputs []int
 }
 
-// parseHandedCalls numbers the calls as the frameworks do: of each name on its own. The
-// gradients of MindSpore's parameters are those of step 7, of PyTorch's of step 0.
+// parseHandedCalls numbers the calls as the frameworks do, each name separately. Gradients of
+// MindSpore's parameters are from step 7, PyTorch's from step 0.
 func parseHandedCalls(t *testing.T) (calls []handedCall) {
 	t.Helper()
 	seen := make(map[string]int)
@@ -210,9 +210,8 @@ func parseHandedCalls(t *testing.T) (calls []handedCall) {
 	return calls
 }
 
-// handFrameworks writes the lists of calls of both frameworks, with statistics. The k-th
-// call has numbers of its own, and so has each of its values: a value that is paired with a
-// wrong one differs.
+// handFrameworks writes the lists of calls of both frameworks, with statistics. Each value of each
+// call has numbers of its own, so a wrongly paired value differs.
 func handFrameworks(t *testing.T, all map[string][]byte) {
 	t.Helper()
 	calls := parseHandedCalls(t)
@@ -233,8 +232,8 @@ func handFrameworks(t *testing.T, all map[string][]byte) {
 	all["frameworks/layer_mapping.yaml"] = []byte("TopLayer:\n  network: network\nNet:\n  act: act\n")
 }
 
-// handedEntry is the entry of a call. The arguments of MindSpore are tensors but for one that
-// has the place -1; PyTorch has each at its place, and numbers elsewhere.
+// handedEntry returns the entry of a call. All arguments of MindSpore are tensors, except one with
+// the place -1; PyTorch has each at its place, and numbers elsewhere.
 func handedEntry(side, name string, k int, c *handedCall) string {
 	number := func(i int) string {
 		v := float64(k+1) + float64(i)/8
@@ -269,9 +268,9 @@ func handedEntry(side, name string, k int, c *handedCall) string {
 	return fmt.Sprintf(`{"input_args": [%s], "input_kwargs": {}, "output": [%s]}`, values(0, c.inputs), values(4, c.outputs))
 }
 
-// TestFrameworks: of a step of 149 calls in both frameworks at least 140 pair, each with its
-// own partner and its values with theirs; the others are listed with the nearest name, and
-// pair by a mapping.
+// TestFrameworks: of a step of 149 calls in both frameworks at least 140 pair, each with its own
+// partner and its values with the partner's. The others are listed with the nearest name, and pair
+// by a mapping.
 func TestFrameworks(t *testing.T) {
 	t.Parallel()
 	calls := parseHandedCalls(t)

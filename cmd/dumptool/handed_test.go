@@ -22,10 +22,10 @@ import (
 
 var updateHanded = flag.Bool("update-handed", false, "write the files in testdata/handed again")
 
-// handed is the folder of what people hand over: runs as they have them.
+// handed is the folder of runs as users hand them over.
 var handed = filepath.Join("..", "..", "testdata", "handed")
 
-// handedFiles make what lies there, by path.
+// handedFiles makes the files in handed, by path.
 func handedFiles(t *testing.T) map[string][]byte {
 	t.Helper()
 	all := make(map[string][]byte)
@@ -39,7 +39,7 @@ func handedFiles(t *testing.T) map[string][]byte {
 	return all
 }
 
-// handOthers puts beside the dumps what people leave there.
+// handOthers adds the other files that people leave beside dumps.
 func handOthers(all map[string][]byte, network []handedFile) {
 	for _, f := range network {
 		all["others/"+f.name] = f.data
@@ -51,7 +51,7 @@ func handOthers(all map[string][]byte, network []handedFile) {
 	all["others/npu/notes"] = []byte("ask about conv2\n")
 }
 
-// handNames gives the files of msprobe other names: those of downloads, and of who keeps
+// handNames renames the files of msprobe: as downloads are named, and as people name them to keep
 // two runs in one folder.
 func handNames(t *testing.T, all map[string][]byte) {
 	t.Helper()
@@ -68,8 +68,8 @@ func handNames(t *testing.T, all map[string][]byte) {
 	}
 }
 
-// handAxes writes the outputs of two operators in two orders of axes, as who traces a script
-// of TensorFlow and one of PyTorch has them.
+// handAxes writes the outputs of two operators in two axis orders, as traces of a TensorFlow and a
+// PyTorch script have them.
 func handAxes(all map[string][]byte) {
 	const c, h, w = 8, 4, 5
 	for seed, op := range []string{"conv1", "relu1"} {
@@ -89,7 +89,7 @@ func handAxes(all map[string][]byte) {
 	}
 }
 
-// handSteps writes two steps of a run, and a run that holds both of its sides.
+// handSteps writes two steps of a run, and a run with both of its sides.
 func handSteps(all map[string][]byte) {
 	for _, step := range []string{"step0", "step7"} {
 		all["steps/"+step+"/loss.npy"] = handNpy([]int{4}, []float32{1, 2, 3, float32(len(step))})
@@ -114,7 +114,7 @@ func handNpy(shape []int, values []float32) []byte {
 	return b
 }
 
-// TestHanded finds in testdata/handed what its generator makes.
+// TestHanded: testdata/handed equals the generator's output.
 func TestHanded(t *testing.T) {
 	t.Parallel()
 	want := handedFiles(t)
@@ -186,7 +186,7 @@ func handArchives(t *testing.T, all map[string][]byte, network []handedFile) {
 	all["archives/odd.tar"] = handTar(t, network, func(w *tar.Writer) {
 		for _, h := range []tar.Header{
 			{Name: "../escaped.npy"}, {Name: "/tmp/absolute.npy"}, {Name: "cpu/link.npy", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"},
-			{Name: network[0].name, Size: int64(len(relu1.data))}, // once more: the last of a name counts
+			{Name: network[0].name, Size: int64(len(relu1.data))}, // again: the last of equal names counts
 			{Name: "cpu/hard.npy", Typeflag: tar.TypeLink, Linkname: "./cpu/fc.npy", Mode: 0o644},
 		} {
 			err := w.WriteHeader(&h)
@@ -200,7 +200,7 @@ func handArchives(t *testing.T, all map[string][]byte, network []handedFile) {
 	})
 }
 
-// handTar packs files, and what more writes.
+// handTar packs files, and the entries that more writes.
 func handTar(t *testing.T, files []handedFile, more func(*tar.Writer)) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// sameDatasets holds the datasets of one file against those of another one, with
-// h5py: elements, types, shapes and attributes.
+// sameDatasets compares the datasets of two files with h5py: elements, types, shapes and
+// attributes.
 const sameDatasets = `
 import sys, h5py, numpy
 made, source = h5py.File(sys.argv[1], 'r'), h5py.File(sys.argv[2], 'r')
@@ -28,8 +28,8 @@ for name in names:
 print(len(names))
 `
 
-// mostlyAttributes makes a file whose bytes are nearly all float64 attributes, in object
-// headers or, of later releases of the library, in a heap, which has only small ones.
+// mostlyAttributes makes a file with nearly only float64 attributes, in object headers or, as later
+// releases of the library do, in a heap, which has only small ones.
 const mostlyAttributes = `
 import sys, h5py, numpy
 with h5py.File(sys.argv[1], 'w', libver=sys.argv[2]) as f:
@@ -39,7 +39,7 @@ with h5py.File(sys.argv[1], 'w', libver=sys.argv[2]) as f:
             d.attrs['a%d' % k] = numpy.random.default_rng(k).normal(size=int(sys.argv[3]))
 `
 
-// TestHDF5ByOthers reads what convert -t h5 writes with h5py and h5dump.
+// TestHDF5ByOthers reads output of convert -t h5 with h5py and h5dump.
 func TestHDF5ByOthers(t *testing.T) {
 	t.Parallel()
 	read, dir := 0, t.TempDir()

@@ -12,7 +12,7 @@ import (
 	"dumptool/internal/ui"
 )
 
-// result is what a command line left behind.
+// result is the outcome of a command line.
 type result struct {
 	code     int
 	out, err string
@@ -24,7 +24,7 @@ func testStreams() (s ui.Streams, in, out, err *bytes.Buffer) {
 	return ui.Streams{In: in, Out: out, Err: err}, in, out, err
 }
 
-// testApp returns an app without settings, whatever the machine has.
+// testApp returns an app without the machine's settings.
 func testApp(t *testing.T) (a *app, get func(code int) result) {
 	t.Helper()
 	streams, _, out, err := testStreams()
@@ -48,8 +48,8 @@ type sampleOptions struct {
 	ops                             []string
 }
 
-// sampleCommands returns a command line like that of the real commands, and
-// one below a group. work is what both do.
+// sampleCommands returns a command line like the real commands, and one below a group. work is the
+// body of both.
 func sampleCommands(opts *sampleOptions, work func(ctx context.Context, args []string) error) func(*app) []*cobra.Command {
 	return func(*app) []*cobra.Command {
 		convert := &cobra.Command{

@@ -18,8 +18,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// cutReference makes two context-parallel ranks of the one of a reference: each has the weights,
-// and half of the sequence.
+// cutReference splits the one rank of a reference into two context-parallel ranks: each has all
+// weights, and half of the sequence.
 func cutReference(t *testing.T, dir string) {
 	t.Helper()
 	steps, err := filepath.Glob(filepath.Join(dir, "ref", "step*"))
@@ -64,15 +64,16 @@ func cutRank(t *testing.T, whole, to string, half int64) {
 	}
 }
 
-// tensorEntries are tensors in dump.json, entryShape and entryDigest what a part of one has otherwise.
+// tensorEntries matches tensors in dump.json; entryShape and entryDigest match the fields that
+// differ in a part.
 var (
 	tensorEntries = regexp.MustCompile(`\{[^{}]*"data_name":"([^"]+)"[^{}]*\}`)
 	entryShape    = regexp.MustCompile(`"shape":\[[^]]*\]`)
 	entryDigest   = regexp.MustCompile(`"md5":"[^"]*",`)
 )
 
-// cutArray writes the half of an array along the axis of the sequence, which is the first one of
-// activations and the second one of tokens; all of weights. It returns the shape.
+// cutArray writes half of an array along the sequence axis: the first axis of activations, the
+// second of tokens. Weights stay whole. It returns the shape.
 func cutArray(t *testing.T, from, to string, half int64) tensor.Shape {
 	t.Helper()
 	data, err := os.ReadFile(from)
@@ -115,7 +116,7 @@ func cutArray(t *testing.T, from, to string, half int64) tensor.Shape {
 	return shape
 }
 
-// joinedReport is what a report has of a reference of several ranks.
+// joinedReport is the part of a report about a reference of several ranks.
 type joinedReport struct {
 	ranksReport
 	Rows []struct {
@@ -124,7 +125,7 @@ type joinedReport struct {
 	}
 }
 
-// joined counts the rows whose reference was joined, and those of the reference alone.
+// joined counts rows with a joined reference, and rows of the reference alone.
 func (r *joinedReport) joined() (joined, alone int) {
 	for _, row := range r.Rows {
 		if row.Status == "UNMATCHED_REF" {
@@ -137,8 +138,8 @@ func (r *joinedReport) joined() (joined, alone int) {
 	return joined, alone
 }
 
-// TestReferenceOfRanks: the golden runs against their reference as two context-parallel ranks have
-// the findings that they have against one rank.
+// TestReferenceOfRanks: the golden runs have the same findings against their reference split into
+// two context-parallel ranks as against one rank.
 func TestReferenceOfRanks(t *testing.T) {
 	for _, c := range goldenRuns(t) {
 		t.Run(c.name, func(t *testing.T) {
@@ -146,7 +147,7 @@ func TestReferenceOfRanks(t *testing.T) {
 			dir := goldenRanks(t, c.name)
 			cutReference(t, dir)
 			args := []string{"compare", "--cpu", "ref", "--npu", "run", "--format", "json"}
-			if c.name == "cp2_wrong_order" { // ranks of the same shapes with other chunks: values alone tell
+			if c.name == "cp2_wrong_order" { // ranks of the same shapes with other chunks: only values tell
 				args = append(args, "--parallel", "cp=2")
 			}
 			_, out := reportOf(t, dir, c.Expect.With, args...)
@@ -169,9 +170,9 @@ func TestReferenceOfRanks(t *testing.T) {
 	}
 }
 
-// TestRanksAsReference: one rank against many, which is what a run on one device against one on
-// several is. Tensor, sequence and data parallel ranks are joined, sums are those of the
-// communications, and stages count their layers one behind the other.
+// TestRanksAsReference: one rank against many, as for a run on one device against a run on several.
+// Tensor, sequence and data parallel ranks are joined, sums are taken from the communications, and
+// the layers of later stages continue the count.
 func TestRanksAsReference(t *testing.T) {
 	for _, c := range []struct{ name, step string }{
 		{"tp2_clean", ""}, {"tp2dp2_mesh_clean", ""}, {"moe_ep2_a2a_swap", "1"},
@@ -196,9 +197,9 @@ func TestRanksAsReference(t *testing.T) {
 	}
 }
 
-// TestShardsOfRanks: shards by steps, for any number of workers, merge to the rows, the rounds and
-// the places in the reference of one run, be the reference one rank or joined from several. What is
-// said between ranks is left out of shards.
+// TestShardsOfRanks: shards by steps, for any number of workers, merge to the rows, rounds and
+// places in the reference of one run, with a reference of one rank or joined from several. Shards
+// have no findings between ranks.
 func TestShardsOfRanks(t *testing.T) {
 	for _, joined := range []bool{false, true} {
 		dir := goldenRanks(t, "tp2_link")

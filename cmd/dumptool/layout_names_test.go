@@ -12,8 +12,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// channels are float32 elements of the shape 1x18x2x3, in the order NCHW and, with
-// channels in blocks of 16 and the last block filled up with zeros, in NC1HWC0.
+// channels holds float32 elements of the shape 1x18x2x3, in the order NCHW, and in NC1HWC0 with
+// blocks of 16 channels, the last one padded with zeros.
 func channels() (host, device []float32) {
 	const c, h, w, c0 = 18, 2, 3, 16
 	host, device = make([]float32, c*h*w), make([]float32, 2*h*w*c0)
@@ -56,8 +56,7 @@ func writeTo(t *testing.T, path string, data []byte) {
 	}
 }
 
-// TestLayoutCompare: a name or --npu-format says in which layout the NPU's array
-// or raw file is.
+// TestLayoutCompare: a name or --npu-format gives the layout of the NPU's array or raw file.
 func TestLayoutCompare(t *testing.T) {
 	t.Parallel()
 	host, device := channels()
@@ -133,7 +132,7 @@ func TestLayoutConvert(t *testing.T) {
 	}
 }
 
-// TestUnknownLayout: an unknown format in a name keeps nothing from being read.
+// TestUnknownLayout: files with an unknown format in the name are still read.
 func TestUnknownLayout(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -145,7 +144,7 @@ func TestUnknownLayout(t *testing.T) {
 		!strings.Contains(r.err, `the format "ABC_D" in the name is not known`) {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
-	// The result lies beside what it was made from, and is not converted again.
+	// The result is beside its source, and is not converted again.
 	r = runArgs(t, "convert", "-d", dir, "-out", dir, "--format", "NCHW")
 	r2 := runArgs(t, "convert", "-d", dir, "-out", dir)
 	if r.code != exitOK || r2.code != exitOK {

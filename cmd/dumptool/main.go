@@ -1,7 +1,6 @@
-// Command dumptool debugs numerical accuracy on NPUs: it turns device dumps
-// into host tensors, decodes overflow records, compares runs and writes and
-// checks dump configurations. The commands are in files of their own; what
-// they do is in the packages below internal.
+// Command dumptool debugs numerical accuracy on NPUs: it turns device dumps into host tensors,
+// decodes overflow records, compares runs and writes and checks dump configurations. Each command
+// has its own file; the packages below internal do the work.
 package main
 
 import (
@@ -20,11 +19,10 @@ func main() {
 	os.Exit(code)
 }
 
-// interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP
-// cancels, so that running jobs can end cleanly. A SIGHUP that is ignored, as
-// under nohup, stays ignored. The second one calls exit at once. stop
-// gives the signals their usual meaning back. A reader of stdout that goes away
-// is an error of writing, not a signal that ends the process where it stands.
+// interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP cancels, so that running
+// jobs can end cleanly. The second signal calls exit at once. An ignored SIGHUP, as under nohup,
+// stays ignored. stop restores the default handling. SIGPIPE is ignored: a closed stdout gives a
+// write error instead of ending the process.
 func interruptible(parent context.Context, exit func(int)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)

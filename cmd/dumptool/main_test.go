@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// TestSignals interrupts this process. It is the only test that does, and not
-// a parallel one.
+// TestSignals interrupts this process. It is the only test that does so, and not parallel.
 func TestSignals(t *testing.T) {
 	self, err := os.FindProcess(os.Getpid())
 	if err != nil {
@@ -23,7 +22,7 @@ func TestSignals(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			// Where the tests were started with nohup, hanging up is ignored until somebody asks for it.
+			// Under nohup hangups are ignored until somebody asks for them.
 			wanted := make(chan os.Signal, 2)
 			signal.Notify(wanted, sig)
 			defer signal.Stop(wanted)
@@ -46,7 +45,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// TestIgnoredHangup: a process that was started with nohup goes on.
+// TestIgnoredHangup: a process under nohup survives a hangup.
 func TestIgnoredHangup(t *testing.T) {
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Reset(syscall.SIGHUP)

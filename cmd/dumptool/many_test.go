@@ -29,14 +29,13 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// farStore is object storage in this process that can be slow and go away, and counts what
-// is asked of it.
+// farStore is object storage in this process. It can be slow and unavailable, and counts requests.
 type farStore struct {
 	endpoint string
 	away     atomic.Bool
-	busy     bool // while it is away it answers 503
-	// crowd is how many requests were once under way before it serves an object, if they
-	// come within half a second.
+	busy     bool // answers 503 while away
+	// crowd is the number of requests that must once be under way before it serves an object,
+	// unless they take longer than half a second to arrive.
 	crowd int64
 	// onGet is called before each object is read.
 	onGet atomic.Pointer[func(n int64)]
@@ -85,7 +84,7 @@ func newFarStore(t *testing.T, dir string) *farStore {
 	return f
 }
 
-// reset forgets what was counted.
+// reset resets the counters.
 func (f *farStore) reset() {
 	for _, n := range []*atomic.Int64{&f.gets, &f.heads, &f.lists, &f.refused, &f.sent, &f.most} {
 		n.Store(0)
@@ -123,9 +122,9 @@ func (f *farStore) serve(w http.ResponseWriter, r *http.Request, behind http.Han
 	behind.ServeHTTP(w, r)
 }
 
-// sharedRun writes a run of ranks that one golden run is the reference of: each operator
-// has an array of floats, of which each rank's dump has the half-precision numbers; those
-// of bad are wrong. It returns the bytes of all files.
+// sharedRun writes a run of ranks with one golden run as reference. Each operator has an array of
+// float32, and each rank's dump the same in float16; the dumps in bad are wrong. It returns the
+// bytes of all files.
 func sharedRun(t *testing.T, root string, ranks, ops, elements int, bad func(rank, op int) bool) (bytesOf int64) {
 	t.Helper()
 	write := func(path string, data []byte) {
@@ -165,9 +164,9 @@ func sharedRun(t *testing.T, root string, ranks, ops, elements int, bad func(ran
 	return bytesOf
 }
 
-// TestBytesFetched checks how much of object storage a run with several ranks on one golden
-// run fetches: about the bytes that there are, with room in memory and without, and no
-// request for what the listing has said.
+// TestBytesFetched: a run of several ranks against one golden run fetches about as many bytes as
+// there are, with room in memory and without, and requests nothing that the listing has already
+// told.
 func TestBytesFetched(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", t.TempDir())
@@ -186,7 +185,7 @@ func TestBytesFetched(t *testing.T) {
 	}
 }
 
-// filesBelow are the files below a local folder by their names.
+// filesBelow returns the files below a local folder by name.
 func filesBelow(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -196,9 +195,9 @@ func filesBelow(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// TestOutageInMidRun takes the server away in the middle of a comparison. Where it comes back
-// in time nothing but a message tells; else the rows that were not fetched say so, the run
-// and a shard exit 3, and the same line again with --resume does just these.
+// TestOutageInMidRun takes the server away in the middle of a comparison. If it comes back in time,
+// only a message tells; else the rows that were not fetched say so, the run and a shard exit with
+// 3, and the same line with --resume does only these rows.
 func TestOutageInMidRun(t *testing.T) {
 	dir := t.TempDir()
 	const ranks, ops = 3, 8
@@ -227,7 +226,7 @@ func TestOutageInMidRun(t *testing.T) {
 			}
 		}))
 	}
-	const gets = 3*ranks*ops/2 + ops // of the headers, and some of the data
+	const gets = 3*ranks*ops/2 + ops // headers, and some of the data
 	for _, f.busy = range []bool{true, false} {
 		back := *outage
 		if f.busy {
@@ -279,9 +278,9 @@ func TestOutageInMidRun(t *testing.T) {
 	}
 }
 
-// TestScanResumes takes the server away in the middle of a scan, and interrupts another one:
-// both leave a document, and the same line with --resume reads only the steps that are not
-// finished, and writes what one run writes.
+// TestScanResumes takes the server away in the middle of a scan, and interrupts another: both leave
+// a document, and the same line with --resume reads only the unfinished steps, and writes the
+// document of one run.
 func TestScanResumes(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	const ranks, ops = 4, 8
@@ -306,7 +305,7 @@ func TestScanResumes(t *testing.T) {
 		}
 		want := filesBelow(t, filepath.Join(out, "one"))
 		took := 0
-		for _, n := range []int64{ops / 2, ranks*ops + ops/2, ranks*ops + 2*ops + 3} { // of the headers, of the data
+		for _, n := range []int64{ops / 2, ranks*ops + ops/2, ranks*ops + 2*ops + 3} { // in the headers, in the data
 			f.reset()
 			f.onGet.Store(new(func(get int64) {
 				if get == n {
@@ -340,7 +339,7 @@ func TestScanResumes(t *testing.T) {
 		if err := scan.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(200 * time.Millisecond) // in which it hears that
+		time.Sleep(200 * time.Millisecond) // time to notice the interrupt
 		f.onGet.Store(nil)
 		close(at)
 		if _ = scan.Wait(); scan.ProcessState.ExitCode() != exitInterrupted {
@@ -356,8 +355,8 @@ func TestScanResumes(t *testing.T) {
 	}
 }
 
-// resumed resumes a scan with a document, and returns how many of its steps were finished:
-// each of the others takes a number of requests.
+// resumed resumes a scan from a document, checks that an unfinished step takes at most gets
+// requests, and returns the number of finished steps.
 func resumed(t *testing.T, f *farStore, line []string, document string, steps, gets int) (finished int) {
 	t.Helper()
 	data, err := os.ReadFile(document)
@@ -373,12 +372,12 @@ func resumed(t *testing.T, f *farStore, line []string, document string, steps, g
 	return steps - unfinished
 }
 
-// outage is how long no server is there in the middle of a run.
+// outage is the duration without a server in the middle of a run.
 var outage = flag.Duration("outage", 12*time.Second, "how long the server of TestOutageInMidRun is away")
 
-// TestRequestsAtOnce checks that headers are read with all the requests that may be under
-// way, and data with more than are computed, whatever -j says; and that small objects are
-// fetched once, and no request is made for what the listing has said.
+// TestRequestsAtOnce: headers are read with the maximal number of concurrent requests, and data
+// with more requests than computing workers, whatever -j says. Small objects are fetched once, and
+// nothing is requested that the listing has already told.
 func TestRequestsAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	sharedRun(t, dir, 6, 30, 400, nil)
@@ -406,8 +405,8 @@ func TestRequestsAtOnce(t *testing.T) {
 	}
 }
 
-// TestWithoutSuspects checks that a comparison that suspects no operator asks for not one byte
-// more than one that computes none again, and that one with suspects does.
+// TestWithoutSuspects: a comparison without suspects fetches the same bytes as one without
+// recomputation, and a comparison with suspects fetches more.
 func TestWithoutSuspects(t *testing.T) {
 	for name, suspects := range map[string]bool{"s7303_clean": false, "s7304_clean": false, "s7305_clean": false, "s7303_strong": true} {
 		f := newFarStore(t, filepath.Join("../../testdata/golden/recompute/nets", name))
@@ -425,8 +424,8 @@ func TestWithoutSuspects(t *testing.T) {
 	}
 }
 
-// TestTransportIsNoOption checks that how the store is reached is no option of a comparison:
-// shards that reach it in different ways merge to what one run gives.
+// TestTransportIsNoOption: settings of the store are no option of a comparison: shards with
+// different settings merge to the result of one run.
 func TestTransportIsNoOption(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	sharedRun(t, dir, 3, 2, 100, func(rank, op int) bool { return rank == 1 })
@@ -461,9 +460,9 @@ func TestTransportIsNoOption(t *testing.T) {
 	}
 }
 
-// TestOwnRoundsOnly checks that a shard opens the dumps of its own rounds and no others, with
-// all the requests that may be under way, and that the rounds are as large as their files
-// are: what another shard looks at is listed.
+// TestOwnRoundsOnly: a shard opens only the dumps of its own rounds, with the maximal number of
+// concurrent requests; rounds have the sizes of their files. Files that another shard reads are
+// listed.
 func TestOwnRoundsOnly(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	const ranks, ops = 8, 40
@@ -492,8 +491,8 @@ func TestOwnRoundsOnly(t *testing.T) {
 	}
 }
 
-// TestSharesByBytes checks that rounds are dealt out by the bytes of their files: one that
-// has as many as the five others has a shard of two for itself.
+// TestSharesByBytes: rounds are divided by the bytes of their files: a round as large as the five
+// others gets one of two shards alone.
 func TestSharesByBytes(t *testing.T) {
 	t.Parallel()
 	dir, out := t.TempDir(), t.TempDir()
@@ -541,8 +540,8 @@ func TestSharesByBytes(t *testing.T) {
 	}
 }
 
-// TestReplacedBetweenShards replaces a dump in object storage by another one of the same size
-// after the first shard: the merge refuses, until the shards have seen the same files.
+// TestReplacedBetweenShards replaces a dump in object storage by one of the same size after the
+// first shard: the merge refuses until all shards have seen the same files.
 func TestReplacedBetweenShards(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	sharedRun(t, dir, 3, 2, 100, nil)
@@ -575,9 +574,9 @@ func TestReplacedBetweenShards(t *testing.T) {
 	}
 }
 
-// TestAttempts kills a shard in the middle, runs two attempts of it side by side, and merges
-// while object storage has left one of them without some of its data: the merge waits until
-// a later attempt has them. Whatever happened, the result is that of one run.
+// TestAttempts kills a shard in the middle, runs two attempts of it side by side, and merges while
+// one attempt lacks data because of object storage: the merge waits for a later, complete attempt.
+// The result is always that of one run.
 func TestAttempts(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	const ranks, ops = 4, 6
@@ -617,7 +616,7 @@ func TestAttempts(t *testing.T) {
 	if err := killed.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = killed.Wait() // says that it was killed
+	_ = killed.Wait() // returns that it was killed
 	f.onGet.Store(nil)
 	close(at)
 	if _, err := os.Stat(document(0)); !os.IsNotExist(err) {
@@ -647,7 +646,7 @@ func TestAttempts(t *testing.T) {
 	f.onGet.Store(nil)
 	f.away.Store(false)
 	merge, messages := start([]string{"merge", parts, "--wait", "5m", "-out", filepath.Join(out, "merged")})
-	time.Sleep(time.Second) // in which it sees what the first attempt left
+	time.Sleep(time.Second) // time to see the first attempt's documents
 	if _, err := os.Stat(filepath.Join(out, "merged", "compare.json")); !os.IsNotExist(err) {
 		t.Errorf("the merge has taken a document that is to be made again: %v", err)
 	}

@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// TestMemoryOfDumpJSON: a process takes at most 25 times the bytes of the dump.json files
-// that it reads, 32 times where it holds a row for each tensor, and 80 MiB; the pages of the tests in this binary are 16 MiB more.
+// TestMemoryOfDumpJSON: a process takes at most 25 times the bytes of the dump.json files that it
+// reads, 32 times if it keeps a row for each tensor, plus 80 MiB. The pages of the tests in this
+// binary take 16 MiB more.
 func TestMemoryOfDumpJSON(t *testing.T) {
 	tree := t.TempDir()
 	ref, npu := filepath.Join(tree, "gpu"), filepath.Join(tree, "npu")
@@ -63,8 +64,8 @@ func writeDumpJSON(t *testing.T, dir string, mean float64) int64 {
 	return int64(text.Len())
 }
 
-// peakOf runs the command and returns the most memory that it has had: rusage has that
-// of the process that started it too, so the kernel is asked while it runs.
+// peakOf runs the command and returns its peak memory. rusage includes the memory of the parent
+// process, so the kernel is asked during the run.
 func peakOf(t *testing.T, args ...string) int64 {
 	t.Helper()
 	cmd := exec.Command("dumptool", args...)
@@ -87,7 +88,7 @@ func peakOf(t *testing.T, args ...string) int64 {
 	}
 }
 
-// residentPeak is the most memory that a process has had so far, 0 for one that ended.
+// residentPeak returns the peak memory of a process so far, 0 if it ended.
 func residentPeak(pid int) int64 {
 	status, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// panicking is object storage with a run of two dumps. Reading bad panics from some
-// byte on, in a goroutine of its own if there is one for it.
+// panicking is object storage with a run of two dumps. Reading bad panics from the byte from on;
+// with goroutine in a separate goroutine.
 type panicking struct {
 	store.Objects
 	dump      []byte
@@ -86,8 +86,8 @@ func (s *panickingSource) ReadAt(b []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// TestReaderPanics checks that a panic of a reader is the error of its file, wherever it
-// is, and that the others are done all the same.
+// TestReaderPanics: a panic of a reader is the error of its file, at any place, and the other files
+// are processed.
 func TestReaderPanics(t *testing.T) {
 	payload := make([]byte, 1<<16)
 	local := t.TempDir()
@@ -142,8 +142,8 @@ func TestReaderPanics(t *testing.T) {
 	}
 }
 
-// useObjects lets a command, and those below it, read from other object storage than its
-// flags say.
+// useObjects makes a command and its subcommands read from other object storage than their flags
+// say.
 func useObjects(c *cobra.Command, objects store.Objects) {
 	if work := c.RunE; work != nil {
 		c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -156,8 +156,8 @@ func useObjects(c *cobra.Command, objects store.Objects) {
 	}
 }
 
-// TestDamagedArchives reads archives of which one byte is another one, each byte in
-// turn: they have errors of their own, and the whole one beside them has its result.
+// TestDamagedArchives reads archives with one changed byte, each byte in turn: they give errors of
+// their own, and the undamaged archive beside them gives its result.
 func TestDamagedArchives(t *testing.T) {
 	t.Parallel()
 	array, err := npy.AppendHeader(nil, tensor.HostUint8, tensor.Shape{3})
@@ -212,8 +212,7 @@ func TestDamagedArchives(t *testing.T) {
 			}
 		})
 	}
-	// A whole tensor is read whatever happens to the other one, and to the first bytes,
-	// which say what the file is.
+	// An undamaged tensor is read despite damage to the other tensor and to the magic number.
 	r := runArgs(t, "inspect", "--json", "--stats", filepath.Join(damaged, "byte0.npz"))
 	wantContains(t, r.out, `"second"`)
 	wantContains(t, r.out, `"max":3`)

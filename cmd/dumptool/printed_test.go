@@ -16,12 +16,11 @@ import (
 	"dumptool/internal/lang"
 )
 
-// printedCommand finds the commands in what a run prints: a line of their own, or behind a colon.
+// printedCommand finds commands in the output of a run: on a line of their own, or after a colon.
 var printedCommand = regexp.MustCompile(`(?m)(?:^|: )((?:dumptool|tar|eval|mkdir) .*)$`)
 
-// TestPrintedPaths: the commands that are printed about a folder, an archive, a dump, a
-// configuration and a document name it as it was given, whatever its name is, and do nothing
-// else in a shell.
+// TestPrintedPaths: printed commands about a folder, an archive, a dump, a configuration and a
+// document name it as given, for any name, and do nothing else in a shell.
 func TestPrintedPaths(t *testing.T) {
 	t.Parallel()
 	network := filepath.Join("..", "..", "testdata", "network")
@@ -71,7 +70,7 @@ func TestPrintedPaths(t *testing.T) {
 	}
 }
 
-// TestPrintedOps: the form in which commands name an operator chooses this one alone.
+// TestPrintedOps: the printed name of an operator chooses only that operator.
 func TestPrintedOps(t *testing.T) {
 	t.Parallel()
 	array, err := os.ReadFile(filepath.Join("..", "..", "testdata", "network", "cpu", "fc.npy"))

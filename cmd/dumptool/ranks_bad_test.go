@@ -21,7 +21,7 @@ type rankTree struct {
 	data map[string]map[string]any // of dump.json, by the folders of ranks
 }
 
-// rankValue is a tensor of a rank: its values, or what stands in dump.json.
+// rankValue is a tensor of a rank: its values, or its entry in dump.json.
 type rankValue struct {
 	dtype  string
 	host   tensor.Host
@@ -54,8 +54,8 @@ func f32(values ...float64) rankValue {
 	return rankValue{dtype: "float32", host: tensor.HostFloat32, shape: []int64{int64(len(values))}, values: values}
 }
 
-// call writes a call of a rank of a step: tensors are the positional arguments before it and
-// after it.
+// call writes a call in a step of a rank; in and out are its positional tensors before and after
+// the call.
 func (r *rankTree) call(step, rank int, name string, in, out []rankValue, kwargs map[string]any) {
 	r.t.Helper()
 	dir := fmt.Sprintf("run/step%d/rank%d", step, rank)
@@ -125,12 +125,12 @@ func (r *rankTree) save() {
 	}
 }
 
-// inGroup are keyword arguments with a group.
+// inGroup returns keyword arguments with a group.
 func inGroup(ranks ...int) map[string]any {
 	return map[string]any{"group": rankGroup{"torch.ProcessGroup", ranks}}
 }
 
-// TestRanksBadInput: what is odd about the calls of ranks is said in a line, and never wrong.
+// TestRanksBadInput: odd calls of ranks give one line, and no wrong findings.
 func TestRanksBadInput(t *testing.T) {
 	one := func(v rankValue) []rankValue { return []rankValue{v} }
 	sums := func(r *rankTree, name string, in [2]rankValue, out rankValue, kwargs ...map[string]any) {
@@ -260,7 +260,7 @@ func TestRanksBadInput(t *testing.T) {
 	}
 }
 
-// TestOneRank: of one rank nothing is said of ranks, and there is nothing to do for them alone.
+// TestOneRank: a single rank gives no findings between ranks, and --only comm has nothing to do.
 func TestOneRank(t *testing.T) {
 	r := &rankTree{t, t.TempDir(), make(map[string]map[string]any)}
 	r.call(0, 0, "Distributed.all_reduce.0.forward", []rankValue{f32(1)}, []rankValue{f32(1)}, inGroup(0))

@@ -21,8 +21,8 @@ func goldenRanks(t *testing.T, name string) string {
 	return dumptest.Untar(t, archive)
 }
 
-// comparedRanks compares the golden run in a folder, and returns the document but for what
-// says how it was made.
+// comparedRanks compares the golden run in a folder, and returns the document without the facts on
+// its making.
 func comparedRanks(t *testing.T, dir string, args ...string) (map[string]any, int) {
 	t.Helper()
 	out, code := runIn(t, dir, append([]string{"compare", "--cpu", "ref", "--npu", "run", "--format", "json"}, args...)...)
@@ -35,7 +35,7 @@ func comparedRanks(t *testing.T, dir string, args ...string) (map[string]any, in
 	return doc, code
 }
 
-// TestRankFlags: what is said of ranks and does not fit ends with 2.
+// TestRankFlags: flags about ranks that do not fit exit with 2.
 func TestRankFlags(t *testing.T) {
 	dir := goldenRanks(t, "tp2_clean")
 	if err := os.WriteFile(filepath.Join(dir, "groups.txt"), []byte("a: b, 1\n"), 0o666); err != nil {
@@ -59,14 +59,15 @@ func TestRankFlags(t *testing.T) {
 			t.Errorf("%v: exit %d: %s, want %s", c.args, code, stderr, c.want)
 		}
 	}
-	// By hand the axes have names.
+	// Given by hand, the axes have names.
 	out, _ := runIn(t, dir, append(sides, "--parallel", "tp=2")...)
 	if want := "Ranks           2: 1 group of 2 (tp, stride 1), from --parallel; 2 steps\n"; !strings.Contains(string(out), want) {
 		t.Errorf("no %s in\n%s", want, out)
 	}
 }
 
-// TestMapsOfShards: shards keep where tensors lie, and their merge has what one run has.
+// TestMapsOfShards: shards keep the places of tensors in the reference, and their merge equals one
+// run.
 func TestMapsOfShards(t *testing.T) {
 	dir := goldenRanks(t, "tp2_clean")
 	whole, _ := comparedRanks(t, dir)

@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// top is the folder of the project, as the tests of this package see it.
+// top is the project's folder, relative to the tests of this package.
 var top = filepath.Join("..", "..")
 
 // pages are the texts for users below the top of the project, by their paths.
@@ -39,9 +39,8 @@ func pages(t *testing.T, patterns ...string) map[string]string {
 	return texts
 }
 
-// TestReadme runs every console block of the READMEs and of docs, those of a page as one
-// shell session each, in order and in one folder, and compares what they print with what
-// stands there.
+// TestReadme runs every console block of the READMEs and of docs, the blocks of a page as one shell
+// session in order and in one folder, and compares their output with the page.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	texts := pages(t, "README*.md", "docs/*.md", "docs/zh/*.md")
@@ -109,7 +108,7 @@ func readmeScript(readme string) (script string, commands []string) {
 	return steps.String() + files.String(), commands
 }
 
-// link is a link or a picture of Markdown, with its target, and heading a heading.
+// link matches a Markdown link or picture with its target, heading a heading.
 var (
 	link    = regexp.MustCompile(`\]\(([^()\s]+)\)`)
 	heading = regexp.MustCompile(`^#+ +(.*)`)
@@ -117,7 +116,7 @@ var (
 	marks   = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )
 
-// TestLinks checks that what the pages link to is there: files, and headings in them.
+// TestLinks: link targets exist: files, and headings in them.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	texts := pages(t, "*.md", "docs/*.md", "docs/zh/*.md", "deploy/*.md", "testdata/*.md")
@@ -154,7 +153,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// prose calls visit with the lines of a page that are not in a block of code.
+// prose calls visit with the lines of a page outside code blocks.
 func prose(page string, visit func(line string)) {
 	inBlock := false
 	for line := range strings.Lines(page) {
@@ -166,7 +165,7 @@ func prose(page string, visit func(line string)) {
 	}
 }
 
-// linksOf are the targets of the links of a page.
+// linksOf returns the link targets of a page.
 func linksOf(page string) (targets []string) {
 	prose(page, func(line string) {
 		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(line, ""), -1) {
@@ -176,7 +175,7 @@ func linksOf(page string) (targets []string) {
 	return targets
 }
 
-// anchorsOf are the names of the headings of a page, as code hosts make them.
+// anchorsOf returns the anchors of the headings of a page, as code hosts make them.
 func anchorsOf(page string) (names []string) {
 	prose(page, func(line string) {
 		if m := heading.FindStringSubmatch(line); m != nil {
@@ -200,8 +199,7 @@ func TestAnchors(t *testing.T) {
 	}
 }
 
-// TestContributing checks that the places and tests that CONTRIBUTING.md names are there, and
-// that it names every room.
+// TestContributing: the places and tests that CONTRIBUTING.md names exist, and it names every room.
 func TestContributing(t *testing.T) {
 	t.Parallel()
 	text := pages(t, "CONTRIBUTING.md")["CONTRIBUTING.md"]

@@ -23,14 +23,14 @@ import (
 type globalOptions struct {
 	quiet, verbose bool
 	logFormat      ui.LogFormat
-	lang           report.Lang // empty for that of the environment
+	lang           report.Lang // empty: the language of the environment
 	color          ui.ColorMode
 	config         string
 	s3             store.S3Settings
 	unpackMax      int64
 }
 
-// flags are those of every command. None changes what a result says.
+// flags lists the flags of every command. None changes the content of a result.
 func (o *globalOptions) flags() []cmdFlag {
 	o.logFormat, o.color = ui.LogText, ui.ColorAuto
 	all := append([]cmdFlag{
@@ -48,14 +48,14 @@ func (o *globalOptions) flags() []cmdFlag {
 	return all
 }
 
-// messages returns the options as the message printer knows them.
+// messages returns the options for the message printer.
 func (a *app) messages() ui.MessageOptions {
 	o := &a.global
 	return ui.MessageOptions{Quiet: o.quiet, Verbose: o.verbose, Format: o.logFormat, Color: o.color.On(a.streams.ErrTTY, a.getenv), Chinese: a.lang() == report.Chinese}
 }
 
-// allCommands returns the commands of dumptool, or the one that a line begins with alone: the
-// others would be half of what a short run does. A new one is added here.
+// allCommands returns the commands of dumptool, or only the one that the command line begins with:
+// making all of them takes half the time of a short run. Add new commands here.
 func allCommands(a *app) (made []*cobra.Command) {
 	all := []struct {
 		name string
@@ -91,7 +91,7 @@ func allCommands(a *app) (made []*cobra.Command) {
 	return made
 }
 
-// newRootCommand returns the command tree, whole unless the line begins with a command.
+// newRootCommand returns the command tree, reduced to one command if the line begins with it.
 func newRootCommand(a *app) *cobra.Command {
 	root := newGroup(&cobra.Command{
 		Use:         "dumptool",
@@ -130,8 +130,8 @@ dumptool.yaml in the user's configuration folder.`,
 	return root
 }
 
-// newGroup completes a command that only holds others: called without one of
-// them, it is a mistake. Its subcommands are the caller's to add.
+// newGroup completes a command that only holds subcommands: calling it without one is a mistake.
+// The caller adds the subcommands.
 func newGroup(cmd *cobra.Command) *cobra.Command {
 	cmd.Args = noArgs
 	cmd.SuggestionsMinimumDistance = 2 // without it cobra suggests exact names only
@@ -152,7 +152,7 @@ func atMost(n int) cobra.PositionalArgs {
 	}
 }
 
-// missingCommand is the error of a group that was called by itself.
+// missingCommand returns the error for a group called without a subcommand.
 func missingCommand(group *cobra.Command) error {
 	var names []string
 	for _, sub := range group.Commands() {
@@ -163,7 +163,7 @@ func missingCommand(group *cobra.Command) error {
 	return usagef("no command given, one of %s is needed", strings.Join(names, ", "))
 }
 
-// unknownCommand is the error for a word that is no command of group.
+// unknownCommand returns the error for a word that is no command of group.
 func unknownCommand(group *cobra.Command, word string) error {
 	if err := goneCommand(group, word); err != nil {
 		return err
@@ -175,13 +175,13 @@ func unknownCommand(group *cobra.Command, word string) error {
 	return helpHint(group, err)
 }
 
-// noPlan is what takes the place of plans.
+// noPlan is the hint for removed commands and flags about plans.
 const noPlan = "shards need no plan: give each of them the whole command line and --shard"
 
-// noDims takes the place of files that said how the tensors of ranks are cut.
+// noDims is the hint for removed flags about files that described the parts of tensors on ranks.
 const noDims = "compare finds by their values how the tensors of ranks are cut: ranks.maps in compare.json lists it, and --parallel names the axes of the ranks"
 
-// gone are commands and flags of older versions, with what to use instead.
+// gone lists removed commands and flags, with what to use instead.
 var gone = map[string]string{
 	"compare plan":  noPlan,
 	"compare parts": "'dumptool merge DIR --missing' prints which shards are missing",
@@ -195,8 +195,7 @@ var gone = map[string]string{
 	"--shards":      "--shard I/N says how many there are",
 }
 
-// goneCommand is the error for a word that was a command below another one, nil for other
-// words.
+// goneCommand returns the error for a removed command below cmd, or nil.
 func goneCommand(cmd *cobra.Command, word string) error {
 	name := strings.Join(append(commandPath(cmd), word), " ")
 	if hint := gone[name]; hint != "" {
@@ -205,8 +204,8 @@ func goneCommand(cmd *cobra.Command, word string) error {
 	return nil
 }
 
-// flagError says what is wrong with a flag in our words: what its value should be, the
-// flag that is meant, or what to use in place of one that is gone.
+// flagError rewords an error of pflag: it names the valid values, the similar flag, or the
+// replacement of a removed flag.
 func flagError(cmd *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		if ours := invalidValue(invalid.GetFlag(), invalid.GetValue(), err); ours != nil {
@@ -238,7 +237,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// flagNames is a flag with its short name, as pflag's messages have it.
+// flagNames renders a flag with its short name, as in pflag's messages.
 func flagNames(f *pflag.Flag) string {
 	if f.Shorthand != "" {
 		return "-" + f.Shorthand + ", --" + f.Name
@@ -246,7 +245,7 @@ func flagNames(f *pflag.Flag) string {
 	return "--" + f.Name
 }
 
-// dashed is the flag that an error of pflag is about, as it was written.
+// dashed renders the flag in an error of pflag as it was written.
 func dashed(err interface {
 	GetSpecifiedName() string
 	GetSpecifiedShortnames() string
@@ -286,7 +285,7 @@ func oneShell(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// runCompletion prints the script for one of the shells of the command.
+// runCompletion prints the script for a shell.
 func runCompletion(a *app, root *cobra.Command, shell string) error {
 	switch shell {
 	case "bash":
@@ -308,8 +307,8 @@ func completeValues(f *pflag.Flag, values []string) {
 	f.Annotations[valuesKey] = values
 }
 
-// completing tells cobra the values of all flags where the shell asks for words: it keeps
-// what it is told, and with it the commands, for as long as the process lives.
+// completing registers the values of all flags with cobra when the shell asks for completions.
+// Cobra keeps them, and the commands, for the life of the process.
 func completing(cmd *cobra.Command) {
 	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
 		complete, ok := completeRounds[strings.TrimPrefix(strings.TrimPrefix(f.Name, "ref-"), "npu-")]
@@ -328,22 +327,21 @@ func completing(cmd *cobra.Command) {
 	}
 }
 
-// completeRounds completes the flags that choose rounds with what the paths on the command
-// line have.
+// completeRounds completes the flags that choose rounds, from the paths on the command line.
 var completeRounds = map[string]cobra.CompletionFunc{
 	"rank": roundsOfPaths(func(at dumpdir.Coordinates) string { return at.Rank }),
 	"step": roundsOfPaths(func(at dumpdir.Coordinates) string { return at.Step }),
 }
 
 const (
-	// completionTime is how long the shell waits for the values of a run.
+	// completionTime limits how long the shell waits for the values of a run.
 	completionTime = 2 * time.Second
-	// mostCompletions is how many values of a run the shell is told.
+	// mostCompletions limits the values of a run offered to the shell.
 	mostCompletions = 1000
 )
 
-// roundsOfPaths completes a coordinate of rounds: the last of a list of them. What takes too
-// long to list has none.
+// roundsOfPaths completes a coordinate of rounds: the last element of a list. It returns nothing
+// for runs that take too long to list.
 func roundsOfPaths(of func(dumpdir.Coordinates) string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		folders := slices.DeleteFunc(slices.Concat(args, pathsOf(cmd.Flags())), func(path string) bool {
@@ -381,7 +379,7 @@ func roundsOfPaths(of func(dumpdir.Coordinates) string) cobra.CompletionFunc {
 	}
 }
 
-// pathsOf are the paths of runs that flags name.
+// pathsOf returns the paths of runs in flags.
 func pathsOf(flags *pflag.FlagSet) (paths []string) {
 	for _, name := range []string{"dump-path", "cpu", "npu"} {
 		f := flags.Lookup(name)

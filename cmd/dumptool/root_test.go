@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestEveryCommand holds the rules that a new command forgets most easily.
+// TestEveryCommand checks the rules that are most easily forgotten for new commands.
 func TestEveryCommand(t *testing.T) {
 	t.Parallel()
 	a, _ := testApp(t)
@@ -104,8 +104,7 @@ func TestGlobalFlags(t *testing.T) {
 	}
 }
 
-// TestJSONErrors checks that even mistakes on the command line are records
-// when the format was asked for before them.
+// TestJSONErrors: even mistakes on the command line are records if --log-format precedes them.
 func TestJSONErrors(t *testing.T) {
 	t.Parallel()
 	got := runArgs(t, "version", "--log-format=json", "--nosuch")
@@ -133,8 +132,7 @@ func TestCancelledContext(t *testing.T) {
 	}
 }
 
-// TestEarlyLog: what libraries log before the flags are read does not go to stderr by
-// itself.
+// TestEarlyLog: log output of libraries before the flags are parsed does not go straight to stderr.
 func TestEarlyLog(t *testing.T) { //nolint:paralleltest // the log is that of the process
 	var raw bytes.Buffer
 	log.SetOutput(&raw)
@@ -177,7 +175,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestComplete asks what the completion scripts ask.
+// TestComplete calls completion as the scripts do.
 func TestComplete(t *testing.T) {
 	t.Parallel()
 	got := runArgs(t, "__complete", "completion", "f")
@@ -186,8 +184,8 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestCompleteRounds: the values of --rank and --step are those of the runs on the command
-// line, and none where there is no run.
+// TestCompleteRounds: --rank and --step complete to the values of the runs on the command line, or
+// to nothing without a run.
 func TestCompleteRounds(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -224,8 +222,7 @@ func TestCompleteRounds(t *testing.T) {
 	}
 }
 
-// TestFirstCommand: a line that begins with a command has that one alone, and any other line
-// all of them.
+// TestFirstCommand: a line that begins with a command makes only that command, any other line all.
 func TestFirstCommand(t *testing.T) {
 	t.Parallel()
 	whole, _ := testApp(t)

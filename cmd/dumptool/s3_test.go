@@ -22,8 +22,7 @@ import (
 	"dumptool/internal/store"
 )
 
-// s3Bucket is the bucket of the tests. A server that is named by the environment has it,
-// and nothing in it.
+// s3Bucket is the bucket of the tests. A server named by the environment has this bucket, empty.
 const s3Bucket = "dumptool-test"
 
 // s3Server is a server to run scripts with.
@@ -35,8 +34,8 @@ type s3Server struct {
 
 type objects struct{ store.Objects }
 
-// TestObjectStorage runs testdata/s3/*.txtar with a server in this process, and with
-// that of the variable DUMPTOOL_TEST_S3.
+// TestObjectStorage runs testdata/s3/*.txtar with a server in this process, and with the server
+// named by DUMPTOOL_TEST_S3.
 func TestObjectStorage(t *testing.T) {
 	t.Parallel()
 	backend := s3mem.New()
@@ -61,7 +60,7 @@ func TestObjectStorage(t *testing.T) {
 	}
 }
 
-// run runs the scripts. Each has a folder of the bucket for itself, s3://$BUCKET/....
+// run runs the scripts. Each has its own folder in the bucket, s3://$BUCKET/....
 func (srv *s3Server) run(t *testing.T) {
 	t.Helper()
 	srv.env = append(srv.env, "AWS_EC2_METADATA_DISABLED=true", "AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull)
@@ -95,7 +94,7 @@ func (srv *s3Server) run(t *testing.T) {
 	})
 }
 
-// key is that of a path s3://bucket/key.
+// key returns the key of a path s3://bucket/key.
 func key(path string) string { return strings.TrimPrefix(path, "s3://"+s3Bucket+"/") }
 
 // put uploads "put FILE|FOLDER s3://...".
@@ -143,7 +142,7 @@ func (o objects) get(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// clean removes what is left of a script.
+// clean removes the files of a script.
 func (o objects) clean(t *testing.T, prefix string) {
 	t.Helper()
 	found, _, err := o.List(s3Bucket, prefix, false)
@@ -157,8 +156,8 @@ func (o objects) clean(t *testing.T, prefix string) {
 	}
 }
 
-// TestLogOfLibraries: what net/http writes to the log of the process is a debug message
-// like others. A server that answers twice makes it write.
+// TestLogOfLibraries: the log output of net/http is an ordinary debug message. A server that
+// answers twice provokes one.
 func TestLogOfLibraries(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

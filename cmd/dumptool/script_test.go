@@ -20,8 +20,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestMain lets this binary also be the command dumptool, which the scripts
-// run as a process of its own.
+// TestMain lets this binary also act as dumptool, which the scripts run as a separate process.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"dumptool": main})
 }
@@ -48,7 +47,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HANDED", filepath.Join(filepath.Dir(filepath.Dir(golden)), "handed"))
 			testdata, err := filepath.Abs("testdata")
 			env.Setenv("TESTDATA", testdata)
-			// The settings of whoever runs the tests stay out of them.
+			// The settings of the person who runs the tests are not used.
 			env.Setenv("XDG_CONFIG_HOME", env.WorkDir+"/.config")
 			env.Setenv("LC_ALL", "C")
 			return err
@@ -85,8 +84,8 @@ func runForStatus(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// makeBigDump makes "bigdump FILE SIZE": a dump whose one float16 tensor of zeros
-// has that many bytes. It takes no room on the disk.
+// makeBigDump makes "bigdump FILE SIZE": a dump with one float16 tensor of zeros of that many
+// bytes. It is sparse on disk.
 func makeBigDump(ts *testscript.TestScript, _ bool, args []string) {
 	size, err := strconv.ParseInt(args[1], 10, 64)
 	ts.Check(err)
@@ -149,7 +148,7 @@ func makeDump(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(f.Close())
 }
 
-// zeros reads as zeros without an end.
+// zeros is an endless reader of zeros.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {
@@ -181,7 +180,7 @@ func checkEmpty(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// waitForFile waits for "waitfor PATTERN": until a file like that is there.
+// waitForFile waits for "waitfor PATTERN": until a matching file exists.
 func waitForFile(ts *testscript.TestScript, _ bool, args []string) {
 	for range 1000 {
 		if found, err := filepath.Glob(ts.MkAbs(args[0])); err != nil || len(found) > 0 {

@@ -18,29 +18,26 @@ const (
 	configFlag = "config"
 	helpFlag   = "help"
 
-	// noSettingsKey is the annotation of commands that must work whatever the
-	// configuration looks like.
+	// noSettingsKey annotates commands that must work whatever the configuration contains.
 	noSettingsKey = "dumptool_no_settings"
-	// exclusiveKey is the annotation of a flag with the names of those that
-	// cannot stand beside it.
+	// exclusiveKey annotates a flag with the names of flags that exclude it.
 	exclusiveKey = "dumptool_exclusive"
 )
 
-// withoutSettings adds to the annotations of a command that it reads none.
+// withoutSettings adds noSettingsKey to the annotations of a command.
 func withoutSettings(annotations map[string]string) map[string]string {
 	annotations[noSettingsKey] = "true"
 	return annotations
 }
 
-// takesSettings reports whether the flags of cmd can be set by environment and
-// files. The commands with which cobra completes words, __complete and the
-// like, have none of ours.
+// takesSettings reports whether environment and files can set the flags of cmd. Cobra's completion
+// commands, such as __complete, have no flags of ours.
 func takesSettings(cmd *cobra.Command) bool {
 	return cmd.Annotations[noSettingsKey] == "" && !strings.HasPrefix(cmd.Name(), "__")
 }
 
-// exclusive lets only one of the flags be given. One on the command line hides
-// settings of the others.
+// exclusive makes flags mutually exclusive. One on the command line overrides settings of the
+// others.
 func exclusive(cmd *cobra.Command, names ...string) {
 	cmd.MarkFlagsMutuallyExclusive(names...)
 	for _, name := range names {
@@ -48,13 +45,12 @@ func exclusive(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// hiddenBy keeps settings of a flag out where one of others is on the command line.
+// hiddenBy ignores settings of a flag if one of others is on the command line.
 func hiddenBy(f *pflag.Flag, others ...string) {
 	f.Annotations[exclusiveKey] = append(f.Annotations[exclusiveKey], others...)
 }
 
-// applySettings gives the flags of cmd that the user did not set their values
-// from environment and files.
+// applySettings sets the flags of cmd that the user did not set, from environment and files.
 func (a *app) applySettings(cmd *cobra.Command) error {
 	opt := a.settings
 	opt.File = a.settingsFile()
@@ -92,7 +88,7 @@ func (a *app) settingsFile() string {
 	return cmp.Or(a.global.config, a.getenv(config.EnvName(nil, configFlag)))
 }
 
-// wholeTree is the command tree with all commands.
+// wholeTree returns the command tree with all commands.
 func (a *app) wholeTree(root *cobra.Command) *cobra.Command {
 	if !a.alone {
 		return root
@@ -100,8 +96,7 @@ func (a *app) wholeTree(root *cobra.Command) *cobra.Command {
 	return newRootCommand(newApp(a.streams))
 }
 
-// fill sets the flags of cmd that have no value yet, and none in another spelling, to what
-// lookup finds.
+// fill sets flags of cmd from lookup, unless they, or another spelling of them, are set already.
 func fill(cmd *cobra.Command, lookup func(*pflag.Flag) (config.Value, bool)) (err error) {
 	given := map[string]bool{}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { given[f.Name] = f.Changed })
@@ -121,12 +116,11 @@ func fill(cmd *cobra.Command, lookup func(*pflag.Flag) (config.Value, bool)) (er
 	return err
 }
 
-// profileName is the name of the flag that names a set of limits, or a file of them.
+// profileName is the name of the flag for a set of limits, or a file of them.
 const profileName = "profile"
 
-// applyProfile gives flags that the user did not set their values from the file that a
-// profile is, which stands before environment and settings. The profile is then the one
-// that the file names.
+// applyProfile sets flags that the user did not set from the file named by --profile. The file wins
+// over environment and settings. The profile then becomes the one that the file names.
 func applyProfile(cmd *cobra.Command, profile *pflag.Flag) error {
 	path := profile.Value.String()
 	if !config.IsFile(path) {
@@ -162,7 +156,7 @@ func applyProfile(cmd *cobra.Command, profile *pflag.Flag) error {
 	})); err != nil {
 		return err
 	}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { // reports list the arguments: what the file says is among them
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { // the reports' list of arguments includes the file's values
 		if _, others := f.Value.(*spelling); has(f, inProfile) && f.Changed && !others && err == nil {
 			f.Changed = false // else pflag takes it for listed
 			err = cmd.Flags().Set(f.Name, f.Value.String())
@@ -171,8 +165,8 @@ func applyProfile(cmd *cobra.Command, profile *pflag.Flag) error {
 	return err
 }
 
-// sayUnread says that the configuration file of the working folder is not read, and how it
-// can be used. The parts of a run (--run) leave it to the command that began the run.
+// sayUnread prints that the configuration file of the working folder is not read, and how to use
+// it. Parts of a run (--run) leave the message to the command that began the run.
 func (a *app) sayUnread(cmd *cobra.Command) {
 	opt := a.settings
 	path := opt.Unread()
@@ -186,7 +180,7 @@ func (a *app) sayUnread(cmd *cobra.Command) {
 	warn(a, []lang.Sentence{lang.Sayf("%s in the working folder is not read, as it may have come with the dumps: %s", "工作目录中的 %s 可能是随 dump 一起来的，不会读取：%s", path, use)})
 }
 
-// settingsError gives a wrong configuration its exit status and advice.
+// settingsError gives a wrong configuration its exit status and a hint.
 func settingsError(err error) error {
 	if unknown, ok := errors.AsType[*config.UnknownError](err); ok && unknown.Suggestion != "" {
 		err = hintf(err, "did you mean %s?", unknown.Suggestion)
@@ -194,7 +188,7 @@ func settingsError(err error) error {
 	return &codedError{exitUsage, err}
 }
 
-// setFlag sets f to a value that was found in environment or file.
+// setFlag sets f to a value from environment or file.
 func setFlag(f *pflag.Flag, v config.Value) error {
 	var err error
 	slice, isSlice := f.Value.(pflag.SliceValue)
@@ -213,14 +207,13 @@ func setFlag(f *pflag.Flag, v config.Value) error {
 	return nil
 }
 
-// isSetting reports whether a flag can be set in environment and files. The
-// file cannot name itself.
+// isSetting reports whether environment and files can set a flag. The file cannot name itself.
 func isSetting(f *pflag.Flag) bool {
 	return f.Name != helpFlag && f.Name != configFlag && !has(f, noSetting)
 }
 
-// owners are the paths of the commands that the flags of cmd were defined for, which are cmd
-// and those above it; none for the flags of all commands.
+// owners maps each flag of cmd to the path of the command that defines it: cmd or one above it.
+// Global flags have none.
 func owners(cmd *cobra.Command) map[*pflag.Flag][]string {
 	of := map[*pflag.Flag][]string{}
 	for c := cmd; c.HasParent(); c = c.Parent() {
@@ -238,8 +231,8 @@ func commandPath(cmd *cobra.Command) []string {
 	return strings.Fields(cmd.CommandPath())[1:]
 }
 
-// schema returns the names of all settings of cmd and the commands below it. Flags of
-// all commands can also be set for one.
+// schema returns the names of all settings of cmd and the commands below it. Global flags can also
+// be set per command.
 func schema(cmd *cobra.Command) config.Schema {
 	s := config.Schema{Commands: map[string]config.Schema{}}
 	add := func(f *pflag.Flag) {
@@ -260,7 +253,7 @@ func schema(cmd *cobra.Command) config.Schema {
 	return s
 }
 
-// s3Schema are the settings of object storage, which have a group of their own.
+// s3Schema returns the settings of object storage, which form their own group.
 func s3Schema(root *cobra.Command) config.Schema {
 	var s config.Schema
 	root.PersistentFlags().VisitAll(func(f *pflag.Flag) {

@@ -12,8 +12,8 @@ import (
 	"dumptool/internal/config"
 )
 
-// runSample runs the sample commands with a configuration file and an
-// environment, and returns the options that the command saw.
+// runSample runs the sample commands with a configuration file and an environment, and returns the
+// options seen by the command.
 func runSample(t *testing.T, yaml string, env map[string]string, args ...string) (sampleOptions, result) {
 	t.Helper()
 	dir := t.TempDir()

@@ -27,15 +27,14 @@ import (
 	"dumptool/internal/store"
 )
 
-// The two places of the same data. Both paths have one length, so that tables have the
-// same columns.
+// The two places of the same data. Both paths have the same length, so that tables have the same
+// columns.
 const (
 	localPlace  = "filesdir"
 	remotePlace = "s3://bkt"
 )
 
-// storeLines are command lines of everything that reads or writes files. @ is the place
-// of all of them.
+// storeLines are command lines for everything that reads or writes files. @ stands for the place.
 var storeLines = []string{
 	"inspect @/in/network/npu --stats",
 	"inspect @/in/network/npu/MatMul.fc.6.16.1624605159830177 @/in/network/cpu/fc.npy --json",
@@ -85,7 +84,7 @@ var storeLines = []string{
 	"compare --cpu @/in/network/cpu --npu @/in/network/npu -out @/out --format json,csv,html && compare --cpu @/in/network/cpu --npu @/in/network/npu -out @/out --format csv --rtol 0.5",
 	"convert -d @/in/golden/convert/dumps -out @/out --shard 0/2 && convert -d @/in/golden/convert/dumps -out @/out --shard 1/2 && convert merge @/out",
 	"overflow scan @/in/network --shard 0/2 -out @/out/parts && overflow scan @/in/network --shard 1/2 -out @/out/parts && overflow scan merge @/out/parts",
-	// What is not there, or is something else.
+	// Missing files, and files of another kind.
 	"inspect @/none", "inspect @/in/networ", "convert -d @/none -out @/out",
 	"compare --cpu @/none --npu @/in/network/npu", "overflow scan @/none", "find -d @/none conv",
 	"report @/none.json", "perf @/none", "hpaa import --pieces @/none", "config check @/none", "config explain @/none",
@@ -93,8 +92,8 @@ var storeLines = []string{
 	"compare --cpu @/in/network/cpu --npu @/in/network/npu --op-config @/none --map-node-dict @@/none",
 }
 
-// TestStore runs command lines on local files and on the same ones in object storage:
-// what they print, how they end and what they write must be the same but for the paths.
+// TestStore runs command lines on local files and on the same files in object storage: output, exit
+// status and files must be equal except for the paths.
 func TestStore(t *testing.T) {
 	t.Chdir(t.TempDir())
 	storeInputs(t, filepath.Join(localPlace, "in"))
@@ -127,10 +126,10 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// outputs are the folders that the command lines write to.
+// outputs are the output folders of the command lines.
 var outputs = []string{"out", "in/network/report", "in/hpaa/run/result"}
 
-// TestStoreMessages looks at what is said of paths of object storage alone.
+// TestStoreMessages checks messages that only paths of object storage give.
 func TestStoreMessages(t *testing.T) {
 	endpoint := storeServer(t)
 	putObject(t, endpoint, "run7/a.npy", nil)
@@ -166,7 +165,7 @@ func TestStoreMessages(t *testing.T) {
 	}
 }
 
-// placeResult is what a command line left behind, with @ for the place.
+// placeResult is the outcome of a command line, with @ for the place.
 type placeResult struct {
 	Code     int
 	Out, Err string
@@ -204,7 +203,8 @@ func runInPlace(t *testing.T, line, place string) placeResult {
 	said := func(text string) string {
 		return missing.ReplaceAllString(local.ReplaceAllString(plain.Replace(text), "$1: no such file"), "${1}file")
 	}
-	// Of object storage fewer headers are read for the types of a run, and nothing beside it.
+	// In object storage fewer headers are read for the types of a run, and none of the files beside
+	// it.
 	overview := regexp.MustCompile(`(?m)^(?:Types|Sides) .*\n|"(?:types":\[[^]]*\]|headers":\d+|reference":"[^"]*"|npu":"[^"]*"),`)
 	r.Out, r.Err = overview.ReplaceAllString(said(r.Out), ""), said(r.Err)
 	for _, folder := range outputs {
@@ -252,7 +252,7 @@ func storeServer(t *testing.T) string {
 	return watchedServer(t, func(*http.Request) {})
 }
 
-// watchedServer is storeServer with a watcher of requests.
+// watchedServer is storeServer with a callback for requests.
 func watchedServer(t *testing.T, watch func(*http.Request)) string {
 	t.Helper()
 	fake := gofakes3.New(s3mem.New(), gofakes3.WithLogger(gofakes3.DiscardLog()), gofakes3.WithAutoBucket(false))
@@ -274,8 +274,8 @@ func watchedServer(t *testing.T, watch func(*http.Request)) string {
 	return srv.URL
 }
 
-// TestOverviewRequests: what lies in a bucket is said after one listing and the headers of at
-// most 16 objects, however many there are.
+// TestOverviewRequests: a bucket is described after one listing and at most 16 headers, however
+// many objects there are.
 func TestOverviewRequests(t *testing.T) {
 	var lists, gets atomic.Int64
 	endpoint := watchedServer(t, func(r *http.Request) {
@@ -304,7 +304,7 @@ func TestOverviewRequests(t *testing.T) {
 	}
 }
 
-// putObject makes an object in the bucket bktkt, or without a key the bucket.
+// putObject makes an object in the bucket bkt, or without a key the bucket.
 func putObject(t *testing.T, endpoint, key string, data []byte) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, endpoint+"/bkt/", bytes.NewReader(data))
@@ -322,7 +322,7 @@ func putObject(t *testing.T, endpoint, key string, data []byte) {
 	}
 }
 
-// storeInputs puts together what the command lines read.
+// storeInputs makes the inputs of the command lines.
 func storeInputs(t *testing.T, dir string) {
 	t.Helper()
 	top := filepath.Join(testFolder, "..", "..", "testdata")

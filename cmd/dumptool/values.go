@@ -19,26 +19,26 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// value is a flag that is read into an option.
+// value is the value of a flag, parsed into an option.
 type value[T any] struct {
 	to   *T
 	kind string
 	read func(text string) (T, error)
-	// show returns the option as a flag has it; nil for the text that was given.
+	// show formats the option; nil: the given text is shown.
 	show  func(T) string
 	given string
 	known []string
-	// bare is the value that the flag without one has; empty for a flag that needs one.
+	// bare is the value if the flag has none; empty for a flag that needs a value.
 	bare string
 }
 
-// bare makes a flag that may go without a value.
+// bare makes the value of a flag optional.
 func bare[T any](word string, v *value[T]) *value[T] {
 	v.bare = word
 	return v
 }
 
-// without is the value of the flag without one.
+// without returns the value of a flag that was given without one.
 func (v *value[T]) without() string {
 	if v.kind == "bool" {
 		return "true"
@@ -66,26 +66,26 @@ func (v *value[T]) String() string {
 // Type implements pflag.Value.
 func (v *value[T]) Type() string { return v.kind }
 
-// values are those that the shell completes.
+// values returns the completions for the shell.
 func (v *value[T]) values() []string { return v.known }
 
-// valueError is what is wrong with the value of a flag, or with an element of it.
+// valueError is an error in the value of a flag, or in one element of it.
 type valueError struct {
 	element string
 	err     error
-	// alone says that err is said without the value.
+	// alone: the message does not quote the value.
 	alone bool
 }
 
 func (e *valueError) Error() string { return e.err.Error() }
 func (e *valueError) Unwrap() error { return e.err }
 
-// wantf says what is wanted in place of a value.
+// wantf returns an error that says which values are valid.
 func wantf(format string, args ...any) error {
 	return &valueError{err: lang.Errorf(format, args...)}
 }
 
-// invalidValue is the error of a value in the words of the command line.
+// invalidValue words the error about a value for the command line.
 func invalidValue(f *pflag.Flag, text string, err error) error {
 	wrong, ok := errors.AsType[*valueError](err)
 	switch {
@@ -99,7 +99,7 @@ func invalidValue(f *pflag.Flag, text string, err error) error {
 	return asUsage(lang.Errorf("%s %s: %v", spelled(f), text, wrong))
 }
 
-// spelled is a flag as people write it.
+// spelled renders a flag as people write it.
 func spelled(f *pflag.Flag) string {
 	if f.Shorthand != "" {
 		return "-" + f.Shorthand
@@ -107,7 +107,7 @@ func spelled(f *pflag.Flag) string {
 	return "--" + f.Name
 }
 
-// text is any text.
+// text accepts any text.
 func text[S ~string](to *S) *value[S] {
 	return &value[S]{to: to, kind: "string", read: func(text string) (S, error) { return S(text), nil }, show: func(s S) string { return string(s) }}
 }
@@ -117,13 +117,13 @@ func yes(to *bool) *value[bool] {
 	return &value[bool]{to: to, kind: "bool", read: strconv.ParseBool, show: strconv.FormatBool}
 }
 
-// not is a switch for what an option leaves out.
+// not is a switch with the opposite meaning of its option.
 func not(to *bool) *value[bool] {
 	return &value[bool]{to: to, kind: "bool", show: func(b bool) string { return strconv.FormatBool(!b) },
 		read: func(text string) (bool, error) { b, err := strconv.ParseBool(text); return !b, err }}
 }
 
-// whole is a number from least to most.
+// whole is an integer from least to most.
 func whole[N int | int64 | uint64](to *N, least, most N, want string) *value[N] {
 	return &value[N]{to: to, kind: "int", show: func(n N) string { return strconv.FormatInt(int64(n), 10) }, read: func(text string) (N, error) {
 		n, err := strconv.ParseInt(text, 0, 64)
@@ -134,12 +134,12 @@ func whole[N int | int64 | uint64](to *N, least, most N, want string) *value[N] 
 	}}
 }
 
-// count is a number from 0.
+// count is an integer from 0.
 func count[N int | int64](to *N) *value[N] {
 	return whole(to, 0, math.MaxInt32, "want a number from 0")
 }
 
-// orAll is a number from least, or all.
+// orAll is an integer from least, or all.
 func orAll(to *int, least, all int) *value[int] {
 	number := whole(to, least, math.MaxInt, "")
 	return &value[int]{to: to, kind: "string",
@@ -161,7 +161,7 @@ func orAll(to *int, least, all int) *value[int] {
 		}}
 }
 
-// decimal is a number that is fine by a rule.
+// decimal is a number for which fine is true.
 func decimal(to *float64, fine func(float64) bool, want string) *value[float64] {
 	return &value[float64]{to: to, kind: "float", show: showDecimal, read: func(text string) (float64, error) {
 		v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
@@ -172,7 +172,7 @@ func decimal(to *float64, fine func(float64) bool, want string) *value[float64] 
 	}}
 }
 
-// asShare is what a number of percent is as a share of 1.
+// asShare converts a percentage to a share of 1.
 func asShare(text string) (share float64, percent bool) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	v, err := strconv.ParseFloat(number, 64)
@@ -181,7 +181,7 @@ func asShare(text string) (share float64, percent bool) {
 
 func showDecimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// number is a number from least that may be left out: nil then.
+// number is an optional number from least: nil if empty.
 func number(to **float64, least float64) *value[*float64] {
 	return &value[*float64]{to: to, kind: "float",
 		read: func(text string) (*float64, error) {
@@ -205,7 +205,7 @@ func number(to **float64, least float64) *value[*float64] {
 		}}
 }
 
-// duration is a time.
+// duration is a time span.
 func duration(to *time.Duration) *value[time.Duration] {
 	return &value[time.Duration]{to: to, kind: "duration", read: time.ParseDuration, show: func(d time.Duration) string {
 		if d == 0 {
@@ -215,8 +215,8 @@ func duration(to *time.Duration) *value[time.Duration] {
 	}}
 }
 
-// named is one of some options by its name, in any letter case and with _ for -. It has
-// no name where the option is none of them.
+// named chooses an option by its name, in any letter case and with _ for -. The default has no name
+// if it is not in options.
 func named[T comparable](to *T, known []string, options ...T) *value[T] {
 	v := &value[T]{to: to, kind: "string", known: known}
 	if i := slices.Index(options, *to); i >= 0 {
@@ -236,11 +236,10 @@ func named[T comparable](to *T, known []string, options ...T) *value[T] {
 	return v
 }
 
-// choice is one of some values.
+// choice is one of the known values.
 func choice[S ~string](to *S, known []S) *value[S] { return named(to, names(known), known...) }
 
-// oneOf finds a value among those that a flag knows, in any letter case and
-// with _ for -.
+// oneOf finds a known value, in any letter case and with _ for -.
 func oneOf[S ~string](flag, value string, known []S) (S, error) {
 	plain := strings.ReplaceAll(strings.ToLower(value), "_", "-")
 	for _, k := range known {
@@ -251,7 +250,7 @@ func oneOf[S ~string](flag, value string, known []S) (S, error) {
 	return "", usagef("%s %s: want one of %s", flag, value, strings.Join(names(known), ", "))
 }
 
-// names turns a list of names of any type into strings.
+// names converts names of any string type to strings.
 func names[S ~string](all []S) []string {
 	var list []string
 	for _, s := range all {
@@ -260,8 +259,8 @@ func names[S ~string](all []S) []string {
 	return list
 }
 
-// parsed is a value that a function reads, none where it is empty. An error is said behind
-// the flag alone, unless it is a valueError.
+// parsed is a value that parse reads; empty gives the zero value. An error message has the flag
+// only, without the value, unless it is a valueError.
 func parsed[T any](to *T, parse func(string) (T, error)) *value[T] {
 	return &value[T]{to: to, kind: "string", read: func(text string) (v T, err error) {
 		if text == "" {
@@ -275,12 +274,12 @@ func parsed[T any](to *T, parse func(string) (T, error)) *value[T] {
 	}}
 }
 
-// rounds are values of a coordinate.
+// rounds reads values of a coordinate.
 func rounds(to *dumpdir.Choice, parse func(string) (dumpdir.Choice, error)) *value[dumpdir.Choice] {
 	return &value[dumpdir.Choice]{to: to, kind: "list", read: parse}
 }
 
-// layoutName is the name of a format, none where it is empty.
+// layoutName reads the name of a format; empty gives nil.
 func layoutName(to **tensor.Format) *value[*tensor.Format] {
 	return &value[*tensor.Format]{to: to, kind: "string", read: func(name string) (*tensor.Format, error) {
 		if name == "" {
@@ -294,11 +293,10 @@ func layoutName(to **tensor.Format) *value[*tensor.Format] {
 	}}
 }
 
-// axisOrders are what the shell completes axis orders with.
+// axisOrders lists the completions for axis orders.
 var axisOrders = []string{"NCHW", "NHWC", "HWCN", "CHWN", "NCDHW", "NDHWC", "DHWCN", "DHWNC"}
 
-// layoutsByGroup are what the shell completes a layout with: axis orders of hosts first,
-// then the others.
+// layoutsByGroup lists the completions for layouts: axis orders of hosts first, then the others.
 func layoutsByGroup() []string {
 	var hosts, others []string
 	for _, name := range tensor.FormatNames() {
@@ -311,20 +309,20 @@ func layoutsByGroup() []string {
 	return append(hosts, others...)
 }
 
-// axisOrder is a format that the shell completes with those of hosts, and others.
+// axisOrder is a format; completions are the host axis orders and others.
 func axisOrder(to **tensor.Format, others ...string) *value[*tensor.Format] {
 	v := layoutName(to)
 	v.known = append(others, axisOrders...)
 	return v
 }
 
-// shortTypes are other names of element types.
+// shortTypes maps other names of element types.
 var shortTypes = map[string]tensor.DType{
 	"fp16": tensor.Float16, "half": tensor.Float16, "bf16": tensor.BFloat16, "fp32": tensor.Float32, "float": tensor.Float32,
 	"fp64": tensor.Float64, "double": tensor.Float64,
 }
 
-// elementType is the name of an element type, none where it is empty.
+// elementType reads the name of an element type; empty gives Undefined.
 func elementType(to *tensor.DType) *value[tensor.DType] {
 	known := []string{"float16", "bfloat16", "float32", "float64", "int8", "uint8", "int16", "int32", "int64", "bool"}
 	return &value[tensor.DType]{to: to, kind: "string", known: known, read: func(name string) (tensor.DType, error) {
@@ -342,11 +340,11 @@ func elementType(to *tensor.DType) *value[tensor.DType] {
 	}}
 }
 
-// numbersForm is numbers with commas between them.
+// numbersForm matches integers separated by commas.
 var numbersForm = lang.Pattern(`^[0-9]+(,[0-9]+)*$`)
 
-// sides are values of a coordinate of rounds for both sides, or REF:NPU. A flag for one
-// side goes before it, wherever it stands.
+// sides reads values of a coordinate for both sides, or REF:NPU. A flag for one side overrides it,
+// wherever it stands.
 type sides struct {
 	value[string]
 	each [2]*value[dumpdir.Choice]
@@ -376,12 +374,12 @@ func bothSides(ref, npu *value[dumpdir.Choice]) *sides {
 	return s
 }
 
-// spelling is a flag that is another way to write others.
+// spelling is a flag that sets other flags.
 type spelling struct {
 	cmd *cobra.Command
-	// others are the names of those.
+	// others returns the names of the flags that it sets.
 	others func() []string
-	// read returns the others that a text sets and their values.
+	// read returns the flags that a text sets, and their values.
 	read  func(text string) (names, values []string, err error)
 	texts []string
 }
@@ -407,8 +405,8 @@ func (s *spelling) String() string { return strings.Join(s.texts, ",") }
 // Type implements pflag.Value.
 func (s *spelling) Type() string { return "stringSlice" }
 
-// keyed is another way to write the flags of a command that have a property: KEY=VALUE with
-// commas between them. A switch needs no value.
+// keyed sets the flags of a command that have a property: KEY=VALUE, separated by commas. A switch
+// needs no value.
 func keyed(cmd *cobra.Command, is property) *spelling {
 	s := &spelling{cmd: cmd, others: func() (names []string) {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -435,21 +433,20 @@ func keyed(cmd *cobra.Command, is property) *spelling {
 	return s
 }
 
-// list is a flag that may be given several times, or whose value may have several
-// elements.
+// list is a flag that may be repeated, or whose value may have several elements.
 type list[T any] struct {
 	to   *T
 	read func(texts []string) (T, error)
-	// commas stand between elements of a value.
+	// commas separate elements of a value.
 	commas bool
-	// kind is what help calls a value that its usage does not name.
+	// kind names the type in help if the usage does not name it.
 	kind  string
 	given bool
 	texts []string
 	known []string
 }
 
-// Set implements pflag.Value. The first value takes the place of the default.
+// Set implements pflag.Value. The first value replaces the default.
 func (l *list[T]) Set(text string) error {
 	elements := []string{text}
 	if l.commas {
@@ -474,7 +471,7 @@ func (l *list[T]) Replace(texts []string) error {
 	return err
 }
 
-// words are the values that set the flag again.
+// words returns values that set the flag to the same list again.
 func (l *list[T]) words() []string {
 	if !l.commas {
 		return l.texts
@@ -496,7 +493,7 @@ func (l *list[T]) String() string {
 	}
 	var b strings.Builder
 	w := csv.NewWriter(&b)
-	_ = w.Write(l.texts) // to memory
+	_ = w.Write(l.texts) // writes to memory
 	w.Flush()
 	return "[" + strings.TrimSuffix(b.String(), "\n") + "]"
 }
@@ -504,23 +501,22 @@ func (l *list[T]) String() string {
 // Type implements pflag.Value.
 func (l *list[T]) Type() string { return cmp.Or(l.kind, "stringSlice") }
 
-// values are those that the shell completes.
+// values returns the completions for the shell.
 func (l *list[T]) values() []string { return l.known }
 
-// texts are any texts.
+// texts accepts any texts.
 func texts(to *[]string) *list[[]string] {
 	return &list[[]string]{to: to, texts: *to, read: func(texts []string) ([]string, error) { return texts, nil }}
 }
 
-// several are texts that may stand in one value with commas between them.
+// several accepts texts, also several in one value with commas between them.
 func several(to *[]string, known []string) *list[[]string] {
 	l := texts(to)
 	l.commas, l.known = true, known
 	return l
 }
 
-// each are elements that are read one by one, with commas between them. Empty ones are
-// none.
+// each reads elements one by one, separated by commas. Empty elements are skipped.
 func each[E any](to *[]E, known, byDefault []string, read func(string) (E, error)) *list[[]E] {
 	l := &list[[]E]{to: to, known: known, commas: true, read: func(texts []string) (all []E, err error) {
 		for _, text := range texts {
@@ -535,16 +531,16 @@ func each[E any](to *[]E, known, byDefault []string, read func(string) (E, error
 		}
 		return all, nil
 	}}
-	_ = l.Replace(byDefault) // of the program itself
+	_ = l.Replace(byDefault) // the program's own default
 	return l
 }
 
-// choices are several of some values.
+// choices are several of the known values.
 func choices[S ~string](to *[]S, known, byDefault []S) *list[[]S] {
 	return each(to, names(known), names(byDefault), choice(new(S), known).read)
 }
 
-// nameLists are names with commas between them, or in the form of a list of Python.
+// nameLists reads names separated by commas, or a list in Python's syntax.
 func nameLists(to *[]string) *list[[]string] {
 	return &list[[]string]{to: to, read: func(texts []string) ([]string, error) {
 		names, err := sidefile.ParseList(texts...)
@@ -555,12 +551,12 @@ func nameLists(to *[]string) *list[[]string] {
 	}}
 }
 
-// nameSet is a set of operators by their names and patterns of them, nil for none.
+// nameSet reads a set of operators by names and patterns; empty gives nil.
 func nameSet(to **dumpdir.NameSet) *list[*dumpdir.NameSet] {
 	return &list[*dumpdir.NameSet]{to: to, read: func(texts []string) (*dumpdir.NameSet, error) { return namesOf(texts) }}
 }
 
-// namesOf makes a set of lists of names, and of more; nil for none.
+// namesOf makes a set from lists of names and more; nil if there are none.
 func namesOf(lists []string, more ...string) (*dumpdir.NameSet, error) {
 	if len(lists)+len(more) == 0 {
 		return nil, nil
@@ -576,7 +572,7 @@ func namesOf(lists []string, more ...string) (*dumpdir.NameSet, error) {
 	return set, nil
 }
 
-// byKey are values of operators, OP=VALUE, by their names. parse reads one of them.
+// byKey reads OP=VALUE and maps operators to values. parse reads one entry.
 func byKey[V any](to *map[string]V, parse func(text string) (key string, v V, err error)) *list[map[string]V] {
 	return &list[map[string]V]{to: to, read: func(texts []string) (map[string]V, error) {
 		all := map[string]V{}

@@ -4,5 +4,5 @@ package cluster
 
 import "syscall"
 
-// apart starts a process as any other.
+// apart returns no special attributes for a process.
 func apart() *syscall.SysProcAttr { return nil }

@@ -4,5 +4,5 @@ package cluster
 
 import "syscall"
 
-// apart starts a process that the keyboard of the terminal does not interrupt.
+// apart returns attributes that protect a process from interrupts of the terminal.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -1,6 +1,5 @@
-// Package cluster writes down, for schedulers that exist, jobs that do the work of one
-// command of dumptool in shards: first the shards, then the merge. It submits nothing. On
-// one machine it runs them itself.
+// Package cluster writes jobs for existing schedulers that run one command of dumptool in shards:
+// first the shards, then the merge. It submits nothing. On one machine it can run the job itself.
 package cluster
 
 import (
@@ -14,55 +13,54 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Job is the work of a command in shards. Arguments are those of dumptool, from the
-// name of the command on.
+// Job describes the work of a command in shards. Arguments are arguments of dumptool, beginning
+// with the name of the command.
 type Job struct {
-	// Line is the command line that the job is made from, for a comment.
+	// Line is the original command line, for a comment.
 	Line []string
-	// Name begins the names of its jobs, Run tells runs of the same work apart.
+	// Name is the prefix of the names of jobs; Run distinguishes runs of the same work.
 	Name, Run string
-	// N is the number of shards, Parallel how many run at a time; 0 means as many as the
-	// scheduler has room for.
+	// N is the number of shards, Parallel the number that run concurrently; 0 lets the scheduler
+	// decide.
 	N, Parallel int
-	// Shard does a part of the work, but for what says which, and how many workers.
+	// Shard is the command of a shard, without the flags for its index and its workers.
 	Shard []string
-	// OwnWorkers says that Shard has the number of workers (-j).
+	// OwnWorkers: Shard already has the number of workers (-j).
 	OwnWorkers bool
-	// Merge makes the result of what the shards wrote. With missing it prints the numbers
-	// of the shards that have still to be run.
+	// Merge is the command that merges the shards' results. With the flag missing it prints the
+	// numbers of the shards that still have to run.
 	Merge []string
 
-	// CPUs are those of a shard; Memory is that of a shard, MergeMemory that of the merge,
-	// as Kubernetes has them: 512Mi, 8Gi.
+	// CPUs and Memory are the resources of a shard, MergeMemory of the merge. Memory has the form
+	// of Kubernetes: 512Mi, 8Gi.
 	CPUs                int
 	Memory, MergeMemory string
 
-	// Sbatch are more arguments of sbatch, Logs is the local folder of the logs.
+	// Sbatch lists further arguments of sbatch, Logs is the local folder of the logs.
 	Sbatch []string
 	Logs   string
 
-	// Image is the container with dumptool, Secret the secret with the keys of the
-	// object storage; empty for none.
+	// Image is the container image with dumptool, Secret the secret with the keys of the object
+	// storage; empty for none.
 	Image, Secret string
-	// Deadline is how long shards may take, and how long the merge waits for them.
+	// Deadline limits the run time of shards, and the waiting time of the merge.
 	Deadline time.Duration
-	// Queue is that of Volcano, empty for the default one.
+	// Queue is the queue of Volcano, empty for the default.
 	Queue string
-	// Patches change the manifests.
+	// Patches are applied to the manifests.
 	Patches []Patch
 }
 
-// missing is the flag of merges that print which shards are missing.
+// missing is the flag with which a merge prints the missing shards.
 const missing = "--missing"
 
-// memoryForm is an amount of memory.
+// memoryForm matches an amount of memory.
 var memoryForm = lang.Pattern(`^[1-9][0-9]{0,8}[MG]i$`)
 
-// nameForm is the name of a job, with room for -shards behind it: a label of DNS, as
-// Kubernetes wants.
+// nameForm matches the name of a job: a DNS label, as Kubernetes requires, with room for -shards.
 var nameForm = lang.Pattern(`^[a-z]([-a-z0-9]{0,40}[a-z0-9])?$`)
 
-// Check says what is wrong with the fields that users set.
+// Check returns an error for an invalid field that users set.
 func (j *Job) Check() error {
 	switch {
 	case !nameForm().MatchString(j.Name):
@@ -90,13 +88,13 @@ func (j *Job) Check() error {
 	return nil
 }
 
-// words are all the texts of users that scripts and manifests hold.
+// words returns all user texts in scripts and manifests.
 func (j *Job) words() [][]string {
 	return [][]string{j.Line, j.Shard, j.Merge, j.Sbatch, {j.Run, j.Logs, j.Image, j.Secret, j.Queue}}
 }
 
-// checkControl refuses control characters. On their way through sbatch and its shells
-// some are lost, and a line break may end what it stands in.
+// checkControl refuses control characters: sbatch and its shells lose some, and a line break may
+// end the surrounding text.
 func checkControl(word string) error {
 	n := 0
 	for _, r := range word {
@@ -107,25 +105,25 @@ func checkControl(word string) error {
 	return nil
 }
 
-// ShardArgs are the arguments of one shard, without the workers.
+// ShardArgs returns the arguments of one shard, without the workers.
 func (j *Job) ShardArgs(i int) []string {
 	return withFlags(j.Shard, "--shard", fmt.Sprintf("%d/%d", i, j.N))
 }
 
-// shardArgs are the arguments of each shard on a scheduler, without the workers. A shard
-// that is run again keeps what it has done.
+// shardArgs returns the arguments of every shard on a scheduler, without the workers. A repeated
+// shard keeps its finished work.
 func (j *Job) shardArgs() []string {
 	return withFlags(j.Shard, "--shard", "auto/"+strconv.Itoa(j.N), "--resume")
 }
 
-// mergeArgs are the arguments of the merge on a scheduler: what it finds is no failure of
+// mergeArgs returns the arguments of the merge on a scheduler. Problems that it finds must not fail
 // the job.
 func (j *Job) mergeArgs(more ...string) []string {
 	return withFlags(j.Merge, append(more, "--exit-zero")...)
 }
 
-// comment is the command line in a comment, with ? for what neither a line of a shell nor
-// one of YAML can have.
+// comment returns the command line as a comment, with ? for characters that shell and YAML comments
+// cannot contain.
 func (j *Job) comment() string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -135,13 +133,13 @@ func (j *Job) comment() string {
 	}, "Made by: "+lang.ShellLine(j.Line))
 }
 
-// withFlags adds flags to arguments, before those that are behind --.
+// withFlags inserts flags before a --.
 func withFlags(args []string, flags ...string) []string {
 	end := flagsEnd(args)
 	return slices.Concat(args[:end], flags, args[end:])
 }
 
-// flagsEnd is where the flags of arguments end.
+// flagsEnd returns the index of -- in the arguments, or their number.
 func flagsEnd(args []string) int {
 	if i := slices.Index(args, "--"); i >= 0 {
 		return i

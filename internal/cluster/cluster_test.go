@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// words draws arguments: of any characters but NUL, and of those that shells know.
+// words draws arguments: any characters but NUL, and often special characters of shells.
 func words() *rapid.Generator[[]string] {
 	special := rapid.StringOf(rapid.SampledFrom([]rune(" \t\n'\"\\$`!*?[]{}()<>|&;#~%=-aE\x01é张END")))
 	any := rapid.Map(rapid.String(), func(s string) string { return strings.ReplaceAll(s, "\x00", "") })
@@ -23,7 +23,7 @@ func words() *rapid.Generator[[]string] {
 	return rapid.SliceOfN(rapid.OneOf(special, any, bytes), 0, 8)
 }
 
-// printed are the words that a shell makes of a script that prints each with a NUL.
+// printed returns the words of a shell script that prints each with a NUL.
 func printed(t interface{ Fatal(...any) }, shell, script string) []string {
 	cmd := exec.Command(shell)
 	cmd.Stdin = strings.NewReader(script)
@@ -41,8 +41,8 @@ func sample() *Job {
 		Logs: "work/7f/logs", CPUs: 2, Memory: "1Gi", MergeMemory: "512Mi", Image: "i", Secret: "s", Deadline: 6 * time.Hour}
 }
 
-// fakes are an sbatch that runs what it gets at once, once for an array, a dumptool that
-// prints its arguments, and a scontrol that knows how large arrays may be.
+// fakes are scripts: sbatch runs its script at once, once for an array; dumptool prints its
+// arguments; scontrol knows the largest array.
 var fakes = map[string]string{
 	"sbatch": `#!/bin/bash
 for a; do case $a in --array=*) array=${a#*=};; esac; done
@@ -67,8 +67,8 @@ printf '\1\0' >>dumptool.log
 `,
 }
 
-// slurmRun runs the script of a job with the fakes where some shards are missing, and
-// returns the calls of sbatch and of dumptool.
+// slurmRun runs the script of a job with the fakes while some shards are missing, and returns the
+// calls of sbatch and of dumptool.
 func slurmRun(t interface {
 	Fatal(...any)
 	Helper()
@@ -121,8 +121,8 @@ func TestSlurm(t *testing.T) {
 		t.Errorf("without the folder of logs jobs fail silently: %v", err)
 	}
 
-	// What is missing is submitted, as many at a time as there may be, with options of the
-	// user for both jobs behind ours.
+	// Only the missing shards are submitted, with the limit of parallel shards, and with the user's
+	// options for both jobs after ours.
 	j := sample()
 	j.Parallel, j.Sbatch, j.Logs = 2, []string{"--partition=cpu", "--comment=it's a test", "--mem", "3G"}, "50% of it/logs"
 	sbatch, _ = slurmRun(t, dir, j, "1-2")
@@ -134,14 +134,14 @@ func TestSlurm(t *testing.T) {
 			t.Errorf("call %d of sbatch: %q", i, call)
 		}
 	}
-	// Where nothing is missing there is the merge alone.
+	// If no shard is missing, only the merge is submitted.
 	sbatch, calls = slurmRun(t, dir, sample(), "")
 	if len(sbatch) != 1 || len(calls) != 1 || slices.ContainsFunc(sbatch[0], func(a string) bool { return strings.HasPrefix(a, "--dependency") }) {
 		t.Errorf("calls of sbatch: %q, of dumptool: %q", sbatch, calls)
 	}
 }
 
-// TestSlurmRefuses: the script submits nothing that Slurm cannot run.
+// TestSlurmRefuses: the script submits no job that Slurm cannot run.
 func TestSlurmRefuses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -174,7 +174,7 @@ func TestSlurmRefuses(t *testing.T) {
 	}
 }
 
-// Arguments reach the program and sbatch through the script as they are.
+// Arguments pass through the script to the program and to sbatch unchanged.
 func TestSlurmArguments(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -182,7 +182,7 @@ func TestSlurmArguments(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		clean := func(list []string) []string { // Check refuses control characters
 			for i := range list {
-				for control.MatchString(list[i]) { // the bytes around one may make another one
+				for control.MatchString(list[i]) { // removal may join bytes into another one
 					list[i] = control.ReplaceAllString(list[i], "")
 				}
 			}
@@ -215,7 +215,7 @@ func TestSlurmArguments(t *testing.T) {
 	})
 }
 
-// TestSplitWords: what it makes of a line is what a shell makes of it.
+// TestSplitWords: words are split as a shell splits them.
 func TestSplitWords(t *testing.T) {
 	t.Parallel()
 	parts := []string{"a", "--b=", " ", "\t", `'it is'`, `"a b"`, `''`, `\ `, `\\`, `"'"`, `'"'`, "é张"}
@@ -288,7 +288,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestInHours: times read as people write them, and are the same times.
+// TestInHours: durations are written as people write them, without loss.
 func TestInHours(t *testing.T) {
 	t.Parallel()
 	for want, d := range map[string]time.Duration{"6h": 6 * time.Hour, "10m": 10 * time.Minute, "1h30m": 90 * time.Minute, "30s": 30 * time.Second, "20h0m30s": 20*time.Hour + 30*time.Second} {

@@ -17,25 +17,24 @@ import (
 	"time"
 )
 
-// Local runs a job on this machine: processes of the same program.
+// Local runs a job on this machine, as processes of the same program.
 type Local struct {
-	// Program is the file of the program, Name what it is called by.
+	// Program is the file of the program, Name the name it is called by.
 	Program, Name string
 	In            io.Reader
 	Out, Err      io.Writer
-	// JSON says that Err takes JSON records, a line each.
+	// JSON: Err receives JSON records, one per line.
 	JSON bool
 }
 
-// hopeless are the exit statuses of a command that was called in a wrong way and of one
-// that has nothing to do, which no other shard changes.
+// hopeless lists exit statuses that would be the same for every shard: wrong usage, and nothing to
+// do.
 var hopeless = []int{2, 4}
 
-// Run runs the shards and the merge, and returns the exit status of the merge, or that of
-// a shard that is hopeless. What shards print goes to Err, each line with the number of
-// its shard. When ctx ends the
-// processes are interrupted and waited for. The error is that of ctx, or of starting a
-// process.
+// Run runs the shards and the merge. It returns the exit status of the merge, or the first hopeless
+// status of a shard. Output of shards goes to Err, each line with the number of its shard. When ctx
+// ends, the processes are interrupted and waited for. The error is an error of ctx, or of starting
+// a process.
 func (l *Local) Run(ctx context.Context, j *Job) (status int, err error) {
 	if status, err = l.shards(ctx, j); status != 0 || err != nil {
 		return status, err
@@ -43,8 +42,8 @@ func (l *Local) Run(ctx context.Context, j *Job) (status int, err error) {
 	return l.run(ctx, j.Merge, l.Out, l.Err)
 }
 
-// shards runs the shards. The status is not 0 when one of them is hopeless; what else became
-// of them is seen by what they wrote.
+// shards runs the shards. status is not 0 if one of them is hopeless; other failures show in the
+// shards' documents.
 func (l *Local) shards(ctx context.Context, j *Job) (status int, err error) {
 	cpus := runtime.GOMAXPROCS(0)
 	parallel := j.Parallel
@@ -53,7 +52,7 @@ func (l *Local) shards(ctx context.Context, j *Job) (status int, err error) {
 	}
 	parallel = min(parallel, j.N)
 	var wg sync.WaitGroup
-	var mu sync.Mutex // of status, err and l.Err
+	var mu sync.Mutex // guards status, err and l.Err
 	next := 0
 	for range parallel {
 		wg.Go(func() {
@@ -93,7 +92,7 @@ func (l *Local) run(ctx context.Context, args []string, out, err io.Writer) (sta
 	cmd := exec.CommandContext(ctx, l.Program, args...)
 	cmd.Args[0] = l.Name
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = l.In, out, err
-	// An interruption reaches the process once, through us, and it ends in its own way.
+	// Interrupt the process only once, from here, and let it end by itself.
 	cmd.SysProcAttr = apart()
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Minute
@@ -108,7 +107,7 @@ func (l *Local) run(ctx context.Context, args []string, out, err io.Writer) (sta
 	return 0, failed
 }
 
-// lines writes whole lines with the number of a shard: before them, or in JSON records.
+// lines writes whole lines with the number of a shard: as a prefix, or in JSON records.
 type lines struct {
 	to    io.Writer
 	mu    *sync.Mutex
@@ -126,10 +125,10 @@ func (l *lines) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// flush writes the last line, which may have no end.
+// flush writes the last line, which may lack a newline.
 func (l *lines) flush() {
 	if len(l.rest) > 0 {
-		_ = l.put(append(l.rest, '\n')) // messages have nowhere else to go
+		_ = l.put(append(l.rest, '\n')) // there is nowhere else to report it
 	}
 }
 
@@ -144,12 +143,12 @@ func (l *lines) put(text []byte) error {
 	return nil
 }
 
-// putLine writes a line. Of a JSON record the shard becomes the first field; what else a
-// shard prints, such as a table, becomes records.
+// putLine writes a line. In a JSON record the shard becomes the first field; other lines, such as
+// tables, become records.
 func (l *lines) putLine(line []byte) (err error) {
 	text := bytes.TrimRight(line, "\r\n")
 	switch {
-	case l.json && len(text) == 0: // says nothing
+	case l.json && len(text) == 0: // an empty line
 	case !l.json:
 		_, err = fmt.Fprintf(l.to, "shard %d: %s", l.shard, line)
 	case bytes.HasPrefix(text, []byte(`{"`)) && json.Valid(text):

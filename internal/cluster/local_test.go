@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestLines: each line that a shard prints has its number, in logs for programs too.
+// TestLines: each printed line of a shard has the shard's number, also in logs for programs.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	const printed = `{"time":"2026-01-02T03:04:05Z","level":"WARN","msg":"a","path":"x"}` + "\n\n" + `{"not": ` + "\nrow \"1\"\n{}\nlast"

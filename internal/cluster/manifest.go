@@ -9,18 +9,17 @@ import (
 	"dumptool/internal/lang"
 )
 
-// MaxIndexed is the most shards that a Job of Kubernetes can have where each is tried
-// again for itself.
+// MaxIndexed is the largest number of shards of a Kubernetes Job that retries each index.
 const MaxIndexed = 100_000
 
-// mergeTime is how long a merge may take once its shards are there; keep is how long jobs
-// that have ended can be looked at.
+// mergeTime limits a merge after its shards are complete; keep is how long finished jobs stay
+// visible.
 const (
 	mergeTime = time.Hour
 	keep      = 24 * time.Hour
 )
 
-// What manifests call their steps, and their containers and volumes for patches.
+// Names of steps, containers and volumes in manifests, which patches refer to.
 const (
 	shardsStep = "shards"
 	mergeStep  = "merge"
@@ -28,15 +27,15 @@ const (
 	tmpVolume  = "tmp"
 )
 
-// manifest grows a manifest.
+// manifest builds a manifest.
 type manifest struct{ strings.Builder }
 
-// line adds a line at a depth of indentation.
+// line adds a line, indented by depth levels.
 func (m *manifest) line(depth int, format string, args ...any) {
 	fmt.Fprintf(m, "%s%s\n", strings.Repeat("  ", depth), fmt.Sprintf(format, args...))
 }
 
-// lines adds lines at a depth of indentation.
+// lines adds lines, indented by depth levels.
 func (m *manifest) lines(depth int, text string) {
 	for line := range strings.Lines(strings.Trim(text, "\n")) {
 		m.line(depth, "%s", strings.TrimRight(line, "\n"))
@@ -47,11 +46,11 @@ func (m *manifest) lines(depth int, text string) {
 type step struct {
 	name, cpus, memory string
 	args               []string
-	// deadline ends the step.
+	// deadline limits the run time of the step.
 	deadline time.Duration
 }
 
-// steps are the shards and the merge.
+// steps returns the shards and the merge.
 func (j *Job) steps() (shards, merge *step) {
 	args := j.shardArgs()
 	if !j.OwnWorkers {
@@ -61,7 +60,7 @@ func (j *Job) steps() (shards, merge *step) {
 		&step{mergeStep, "2", j.MergeMemory, j.mergeArgs("--wait", inHours(j.Deadline)), j.Deadline + mergeTime}
 }
 
-// inHours is a time without the zeros of its minutes and seconds.
+// inHours formats a duration without zero minutes and seconds.
 func inHours(d time.Duration) string {
 	text := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {
@@ -72,9 +71,8 @@ func inHours(d time.Duration) string {
 	return text
 }
 
-// pod adds the template of a pod, which the level restricted of Pod Security admits. Nothing
-// in it needs rights on the API; services of its namespace would set variables that look
-// like settings.
+// pod adds the template of a pod that the restricted level of Pod Security admits. It needs no
+// rights on the API. Service links are off: their variables could look like settings.
 func (j *Job) pod(m *manifest, depth int, s *step) {
 	m.line(depth, "template:")
 	m.line(depth, "  metadata:")
@@ -109,7 +107,7 @@ volumeMounts: [{name: `+tmpVolume+`, mountPath: /tmp}]`)
 	m.line(depth+2, "volumes: [{name: %s, emptyDir: {sizeLimit: 16Gi}}]", tmpVolume)
 }
 
-// labels say which run an object is of.
+// labels identify the run of an object.
 func (j *Job) labels() string {
 	const longest, ends = 63, "._-"
 	run := strings.TrimLeft(j.Run, ends)
@@ -117,9 +115,8 @@ func (j *Job) labels() string {
 	return fmt.Sprintf("{app.kubernetes.io/name: dumptool, app.kubernetes.io/instance: %s}", yamlString(run))
 }
 
-// Kubernetes is a manifest of an Indexed Job for the shards and a Job for the merge. Jobs
-// cannot depend on Jobs: both start at once, and the merge waits for what the shards
-// write.
+// Kubernetes returns a manifest of an Indexed Job for the shards and a Job for the merge. Jobs
+// cannot depend on Jobs: both start at once, and the merge waits for the shards' documents.
 func (j *Job) Kubernetes() (string, error) {
 	if j.N > MaxIndexed {
 		return "", lang.Errorf("-n %d: an Indexed Job of Kubernetes has at most %d shards", j.N, MaxIndexed)
@@ -148,7 +145,7 @@ backoffLimit: 3`)
 	return j.patched(m.String(), j.Name+"-"+shardsStep, j.Name+"-"+mergeStep)
 }
 
-// job adds a Job; with some exit statuses it is not tried again.
+// job adds a Job that is not retried after some exit statuses.
 func (j *Job) job(m *manifest, s *step, statuses, why, policy string) {
 	m.line(0, "apiVersion: batch/v1")
 	m.line(0, "kind: Job")
@@ -171,9 +168,9 @@ podFailurePolicy:
 	j.pod(m, 1, s)
 }
 
-// Volcano is a manifest of one job of Volcano with a task for each step. The job is
-// complete when the merge is. A pod that fails or is evicted restarts the job, in all
-// versions of Volcano, and what is complete stays.
+// Volcano returns a manifest of one Volcano job with a task for each step. The job is complete when
+// the merge is complete. In all versions of Volcano a failed or evicted pod restarts the job;
+// finished work is kept.
 func (j *Job) Volcano() (string, error) {
 	if err := j.checkText(); err != nil {
 		return "", err
@@ -211,8 +208,8 @@ tasks:`)
 	return j.patched(m.String(), j.Name)
 }
 
-// task adds a task of a job of Volcano, with the exit statuses that restarts do not
-// change. Those of the task count before those of the job.
+// task adds a task of a Volcano job. Restarts do not help against the exit statuses; policies of
+// the task take precedence over policies of the job.
 func (j *Job) task(m *manifest, replicas int, s *step, statuses ...int) {
 	m.line(2, "- name: %s", s.name)
 	m.line(2, "  replicas: %d", replicas)
@@ -229,14 +226,14 @@ func (j *Job) task(m *manifest, replicas int, s *step, statuses ...int) {
   action: RestartJob`)
 }
 
-// yamlPlain is what a YAML reader takes for a string as it stands: a path, a word, a
-// flag, but no number, and no word that may mean a truth value or nothing.
+// yamlPlain matches texts that YAML reads as strings without quotes: paths, words and flags, but no
+// numbers. yamlWords matches words that YAML may read as booleans, null or numbers.
 var (
 	yamlPlain = lang.Pattern(`^(--?)?[A-Za-z/][-A-Za-z0-9_./+@]*(://?[-A-Za-z0-9_./+@]+|:[0-9]+)?(=[-A-Za-z0-9_./+@]*)?$`)
 	yamlWords = lang.Pattern(`(?i)^(true|false|yes|no|on|off|y|n|null|nan|inf|[-+]?\.inf)$`)
 )
 
-// yamlString writes a string for YAML 1.1 and 1.2. The text is valid UTF-8 without control
+// yamlString formats a string for YAML 1.1 and 1.2. The text must be valid UTF-8 without control
 // characters.
 func yamlString(s string) string {
 	if yamlPlain().MatchString(s) && !yamlWords().MatchString(s) {
@@ -261,11 +258,10 @@ func yamlString(s string) string {
 	return b.String()
 }
 
-// containerArg is an argument as the manifests of Kubernetes have it, where $(NAME) would
-// be a variable.
+// containerArg formats an argument for a Kubernetes manifest, in which $(NAME) would be a variable.
 func containerArg(s string) string { return yamlString(strings.ReplaceAll(s, "$", "$$")) }
 
-// checkText refuses what YAML cannot hold.
+// checkText refuses texts that YAML cannot hold.
 func (j *Job) checkText() error {
 	for _, list := range j.words() {
 		for _, w := range list {

@@ -12,31 +12,30 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Patch is a part of a manifest that is merged into one in the way of Kubernetes
-// (strategic merge): fields replace fields, elements of lists with a key join those of the
-// same key, null removes a field, "$patch: delete" an element or what is in a map, and
-// "$patch: replace" replaces.
+// Patch is a part of a manifest that is merged as Kubernetes does (strategic merge): fields replace
+// fields, list elements merge by key, null removes a field, "$patch: delete" removes an element or
+// the contents of a map, and "$patch: replace" replaces.
 type Patch struct {
 	file string
 	root *yaml.Node
-	// name is that of the job that is meant; empty means all.
+	// name selects the job to patch; empty selects all.
 	name string
 }
 
-// mergeKeys are the keys of lists that are merged element by element, as the types of
-// Kubernetes have them, and Volcano's tasks; all other lists are replaced.
+// mergeKeys maps lists that merge element by element to their keys, from the types of Kubernetes
+// and Volcano's tasks; all other lists are replaced.
 var mergeKeys = map[string]string{
 	"containers": "name", "initContainers": "name", "volumes": "name", "env": "name", "imagePullSecrets": "name", "tasks": "name",
 	"volumeMounts": "mountPath", "volumeDevices": "devicePath", "ports": "containerPort", "hostAliases": "ip", "topologySpreadConstraints": "topologyKey",
 }
 
-// directive is the key of what a patch does to a map or an element.
+// directive is the key of the action on a map or an element.
 const directive = "$patch"
 
-// patchFields are what a patch may have on top.
+// patchFields lists the allowed top-level fields of a patch.
 var patchFields = []string{"apiVersion", "kind", "metadata", "spec"}
 
-// ReadPatches reads the patches of a file, which are the documents of a YAML file.
+// ReadPatches reads the patches in a YAML file, one per document.
 func ReadPatches(file string, in io.Reader) (all []Patch, err error) {
 	decoder := yaml.NewDecoder(in)
 	for {
@@ -56,9 +55,9 @@ func ReadPatches(file string, in io.Reader) (all []Patch, err error) {
 	}
 }
 
-// check refuses what is no part of a job, or cannot be merged.
+// check refuses patches that are no part of a job, or cannot be merged.
 func (p *Patch) check() error {
-	if err := p.root.Decode(new(any)); err != nil { // keys that are there twice
+	if err := p.root.Decode(new(any)); err != nil { // finds repeated keys
 		return err
 	}
 	if p.root.Kind != yaml.MappingNode {
@@ -77,7 +76,7 @@ func (p *Patch) check() error {
 	return checkNode(p.root)
 }
 
-// checkNode refuses control characters, references and directives that are not known.
+// checkNode refuses control characters, references and unknown directives.
 func checkNode(n *yaml.Node) error {
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
@@ -102,7 +101,7 @@ func checkNode(n *yaml.Node) error {
 	return nil
 }
 
-// patched is a manifest with the patches of the job. Its objects have names.
+// patched applies the job's patches to a manifest of objects with the given names.
 func (j *Job) patched(manifest string, names ...string) (string, error) {
 	if len(j.Patches) == 0 {
 		return manifest, nil
@@ -134,7 +133,7 @@ func (j *Job) patched(manifest string, names ...string) (string, error) {
 	return out.String(), err
 }
 
-// fields are the keys of a map and their values.
+// fields yields the keys and values of a map.
 func fields(n *yaml.Node) func(yield func(key, value *yaml.Node) bool) {
 	return func(yield func(key, value *yaml.Node) bool) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
@@ -145,7 +144,7 @@ func fields(n *yaml.Node) func(yield func(key, value *yaml.Node) bool) {
 	}
 }
 
-// field is where a map has a key, and its value; nil where it has none.
+// field returns the index and value of a key in a map; nil if absent.
 func field(n *yaml.Node, name string) (at int, value *yaml.Node) {
 	if n.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(n.Content); i += 2 {
@@ -157,7 +156,7 @@ func field(n *yaml.Node, name string) (at int, value *yaml.Node) {
 	return -1, nil
 }
 
-// told is what a map or an element of a patch says is to be done with it.
+// told returns the directive of a map or an element, empty for none.
 func told(n *yaml.Node) string {
 	if _, value := field(n, directive); value != nil {
 		return value.Value
@@ -165,7 +164,7 @@ func told(n *yaml.Node) string {
 	return ""
 }
 
-// mergeMap merges the map of a patch into one.
+// mergeMap merges a map of a patch into to.
 func mergeMap(to, patch *yaml.Node) {
 	to.Style = 0
 	if told(patch) == "replace" {
@@ -194,7 +193,7 @@ func mergeMap(to, patch *yaml.Node) {
 	}
 }
 
-// mergeList merges the list of a patch into one, element by element.
+// mergeList merges a list of a patch into to, element by element.
 func mergeList(to, patch *yaml.Node, key string) {
 	to.Style = 0
 	if slices.ContainsFunc(patch.Content, func(n *yaml.Node) bool { return told(n) == "replace" && len(n.Content) == 2 }) {
@@ -211,7 +210,7 @@ func mergeList(to, patch *yaml.Node, key string) {
 			if at >= 0 {
 				to.Content = slices.Delete(to.Content, at, at+1)
 			}
-		case told(element) != "" && len(element.Content) == 2: // it was for the list
+		case told(element) != "" && len(element.Content) == 2: // a directive for the whole list
 		case at >= 0:
 			mergeMap(to.Content[at], element)
 		default:
@@ -220,7 +219,7 @@ func mergeList(to, patch *yaml.Node, key string) {
 	}
 }
 
-// added is a value that nothing stood in place of.
+// added returns the value of a key that is new.
 func added(name string, value *yaml.Node) *yaml.Node {
 	if value.Kind == yaml.SequenceNode && mergeKeys[name] != "" {
 		list := &yaml.Node{Kind: yaml.SequenceNode, Tag: value.Tag}
@@ -230,8 +229,7 @@ func added(name string, value *yaml.Node) *yaml.Node {
 	return plain(value)
 }
 
-// plain is a copy of a part of a patch without what it says is to be done, and without
-// nulls.
+// plain copies a part of a patch without directives and nulls.
 func plain(n *yaml.Node) *yaml.Node {
 	c := *n
 	c.Content = nil

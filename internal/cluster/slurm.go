@@ -8,9 +8,9 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Slurm is a script that submits the job: an array for the shards that are missing, and
-// the merge behind it, with afterany, because with afterok a shard that failed and was run
-// again with success would keep the merge waiting for ever. Called again it repairs.
+// Slurm returns a script that submits the job: an array of the missing shards, and the merge after
+// it. The dependency is afterany: with afterok, a shard that failed and succeeded in a later run
+// would block the merge forever. Running the script again repairs the job.
 func (j *Job) Slurm() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `#!/bin/bash
@@ -53,11 +53,11 @@ if [ -n "$array" ]; then
 	return b.String()
 }
 
-// scriptName is what texts call the script.
+// scriptName is the name of the script in its texts.
 const scriptName = "submit.sh"
 
-// shardCommand are the arguments of a shard in the script of its task, which fills in the
-// number of workers.
+// shardCommand returns the command of a shard in its task's script, which fills in the number of
+// workers.
 func (j *Job) shardCommand() string {
 	shard := j.shardArgs()
 	if j.OwnWorkers {
@@ -71,9 +71,8 @@ func (j *Job) shardCommand() string {
 	return command
 }
 
-// submit adds a call of sbatch with the script of a job, and keeps the number of the job
-// in a variable. A job that runs again adds to its log; in the folder of the logs % begins
-// a number of sbatch.
+// submit adds a call of sbatch with the script of a job, and stores the job id in a variable. A
+// repeated job appends to its log. % in the folder of the logs is escaped, since sbatch expands it.
 func (j *Job) submit(b *strings.Builder, variable, options, log string, cpus int, memory, command string) {
 	options += fmt.Sprintf(` --cpus-per-task=%d --mem=%s --output="${logs//%%/%%%%}"/%s.out --open-mode=append`, cpus, strings.TrimSuffix(memory, "i"), log)
 	if len(j.Sbatch) > 0 {
@@ -82,12 +81,11 @@ func (j *Job) submit(b *strings.Builder, variable, options, log string, cpus int
 	fmt.Fprintf(b, "%s=$(sbatch --parsable %s <<'END'\n#!/bin/bash\nexec dumptool %s\nEND\n)\n", variable, options, command)
 }
 
-// ours are the options of sbatch that scripts set, and those that would change what a
-// script means.
+// ours lists the options of sbatch that scripts set, and options that would change the meaning of a
+// script.
 var ours = []string{"--array", "-a", "--dependency", "-d", "--job-name", "-J", "--kill-on-invalid-dep", "--parsable", "--wrap", "--help", "-h", "--usage", "--version", "-V", "--test-only"}
 
-// checkSbatch refuses arguments of sbatch that make it do something else than submit the
-// job.
+// checkSbatch refuses arguments that make sbatch do anything but submit the job.
 func checkSbatch(args []string) error {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		return lang.Errorf("--sbatch %s: want an option of sbatch such as --partition=NAME", args[0])
@@ -105,8 +103,8 @@ func checkSbatch(args []string) error {
 	return nil
 }
 
-// SplitWords takes a line apart as a shell does, without variables and the like: at
-// blanks, but for those in quotes or behind a backslash.
+// SplitWords splits a line as a shell does, without variables and other expansions: at blanks
+// outside of quotes and not behind a backslash.
 func SplitWords(line string) (words []string, err error) {
 	var word strings.Builder
 	var quote rune // 0 outside of quotes

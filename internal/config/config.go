@@ -1,7 +1,6 @@
-// Package config reads settings from the environment and from a configuration
-// file and says where each came from. It is the only place that knows viper.
-// It knows neither flags nor what a setting means: the commands hand it their
-// names and apply the values.
+// Package config reads settings from the environment and from a configuration file, and reports the
+// source of each. It is the only user of viper. It knows neither flags nor the meaning of settings:
+// commands pass their names and apply the values.
 package config
 
 import (
@@ -25,21 +24,20 @@ import (
 // FileName is the name of configuration files.
 const FileName = "dumptool.yaml"
 
-// Options says where settings come from. A zero Options has none.
+// Options says where settings come from. The zero value has no sources.
 type Options struct {
 	// File is a configuration file that must exist and replaces all others.
 	File string
-	// User is dumptool's folder in the user's configuration.
+	// User is dumptool's folder in the user's configuration folder.
 	User string
-	// Working is the working folder. A file that lies there may have come with the data
-	// and is not read: Unread names it.
+	// Working is the working folder. A configuration file there may have come with the data, so it
+	// is not read: Unread returns its path.
 	Working string
 	// LookupEnv is os.LookupEnv, or nil for an empty environment.
 	LookupEnv func(name string) (string, bool)
 }
 
-// UserFolder returns dumptool's folder in the user's configuration, empty where there
-// is none.
+// UserFolder returns dumptool's folder in the user's configuration folder, empty if there is none.
 func UserFolder() string {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -60,12 +58,12 @@ type Value struct {
 	Text string
 	// List holds the elements if the setting is a list in a file, else nil.
 	List []string
-	// Source says where the value comes from, as the start of an error text:
-	// "environment DUMPTOOL_CONVERT_JOBS" or "dumptool.yaml: convert.jobs".
+	// Source is the source of the value, as the start of an error text: "environment
+	// DUMPTOOL_CONVERT_JOBS" or "dumptool.yaml: convert.jobs".
 	Source string
 }
 
-// Load reads the configuration file of opt. A folder without one is fine.
+// Load reads the configuration file of opt. A missing file in the user's folder is no error.
 func Load(opt Options) (*Settings, error) {
 	s := &Settings{lookupEnv: opt.LookupEnv}
 	if s.lookupEnv == nil {
@@ -85,8 +83,8 @@ func Load(opt Options) (*Settings, error) {
 	return s, nil
 }
 
-// inFolder returns the path of the configuration file in a folder, empty where there is
-// none. A file that is there and cannot be read is an error of reading.
+// inFolder returns the path of the configuration file in a folder, empty if it does not exist.
+// Reading reports an existing file that cannot be read.
 func inFolder(folder string) string {
 	path := filepath.Join(folder, FileName)
 	if _, err := os.Stat(path); folder == "" || err != nil {
@@ -95,8 +93,8 @@ func inFolder(folder string) string {
 	return path
 }
 
-// Unread returns the configuration file of the working folder, empty where there is none
-// or Load reads it.
+// Unread returns the configuration file of the working folder, empty if it does not exist or Load
+// reads it.
 func (opt Options) Unread() string {
 	path := inFolder(opt.Working)
 	if path == "" || opt.File != "" || sameFile(path, inFolder(opt.User)) {
@@ -112,9 +110,8 @@ func sameFile(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
-// Lookup returns the setting of a flag. command is the path of the command
-// without the program, empty for flags of the program itself. An environment
-// variable that is set to nothing counts as not set.
+// Lookup returns the setting of a flag. command is the path of the command without the program,
+// empty for flags of the program itself. An empty environment variable counts as unset.
 func (s *Settings) Lookup(command []string, flag string) (Value, bool) {
 	name := EnvName(command, flag)
 	if text, ok := s.lookupEnv(name); ok && text != "" {
@@ -134,7 +131,7 @@ func EnvName(command []string, flag string) string {
 	return strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
-// Schema names the settings that a program or a command has.
+// Schema lists the settings of a program or a command.
 type Schema struct {
 	// Flags are the long names of its own flags.
 	Flags []string
@@ -142,21 +139,20 @@ type Schema struct {
 	Commands map[string]Schema
 }
 
-// UnknownError is a setting in a file that no command knows.
+// UnknownError is a setting in a file that no command has.
 type UnknownError struct {
 	// Source names the file and the setting.
 	Source string
-	// Suggestion is the known name nearest to it, or empty.
+	// Suggestion is the nearest known name, or empty.
 	Suggestion string
 }
 
 // Error implements error.
 func (e *UnknownError) Error() string { return e.Source + ": unknown setting" }
 
-// Check looks for the first setting, in the order of names, that schema does not have. It
-// also reports groups where a value belongs, and the reverse. schema is called only where
-// there is a file: most runs have none, and to gather the names of all flags takes as long
-// as to make all commands.
+// Check returns an error for the first setting, in the order of names, that schema lacks, and for
+// groups in place of values or the reverse. schema is called only if there is a file: collecting
+// the names of all flags is as slow as creating all commands, and most runs have no file.
 func (s *Settings) Check(schema func() Schema) error {
 	if s.file == nil {
 		return nil
@@ -189,8 +185,7 @@ func (f *file) check(parents []string, tree map[string]any, schema Schema) error
 	return nil
 }
 
-// IsFile reports whether the value of a flag that may be a name or a file of settings is a
-// file: one that ends as such files do.
+// IsFile reports whether a flag's value, a name or a file of settings, has the extension of a file.
 func IsFile(value string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(value)))
 }
@@ -207,7 +202,7 @@ func plain(value any) bool {
 	})
 }
 
-// suggest returns the full name of the known setting that is nearest to key.
+// suggest returns the full name of the known setting nearest to key.
 func suggest(parents []string, key string, known []string) string {
 	near := lang.Nearest(key, known)
 	if near == "" {
@@ -219,19 +214,19 @@ func suggest(parents []string, key string, known []string) string {
 // file is one configuration file.
 type file struct {
 	path string
-	root *yaml.Node     // the group of all settings
-	tree map[string]any // keys in lower case, dashes for underscores
+	root *yaml.Node     // group of all settings
+	tree map[string]any // keys in lower case with dashes
 }
 
-// keySeparator keeps viper from splitting keys: no key holds this byte.
+// keySeparator keeps viper from splitting keys: no key contains this byte.
 const keySeparator = "\x00"
 
-// Limits of a file, far beyond what is written by hand. Without them a small file can
-// take minutes: the decoder compares all names of a group with each other, also for
-// each alias of it, and viper looks every setting up from the root.
+// Limits of a file, far beyond hand-written ones. Without them a small file can take minutes: the
+// decoder compares all names of a group pairwise, again for each alias of the group, and viper
+// looks up every setting from the root.
 const (
 	maxSize   = 64 << 10
-	maxNames  = 500 // of a group
+	maxNames  = 500 // per group
 	maxLevels = 4   // as in overflow.scan.merge.format
 )
 
@@ -285,13 +280,13 @@ func (f *file) parse() (*yaml.Node, error) {
 	return root, nil
 }
 
-// notSettings is the error of a line that has no setting.
+// notSettings returns the error for a line without a setting.
 func (f *file) notSettings(at *yaml.Node) error {
 	return lang.Errorf("%s:%d: settings must be lines of the form name: value", f.path, at.Line)
 }
 
-// syntaxError puts the position that the parser names where editors look for
-// it: "dumptool.yaml:3: mapping values are not allowed in this context".
+// syntaxError moves the position in a parser's error to the form of editors: "dumptool.yaml:3:
+// mapping values are not allowed in this context".
 func (f *file) syntaxError(err error) error {
 	text := strings.ReplaceAll(err.Error(), "\n", " ")
 	position := regexp.MustCompile(`line (\d+): (.*)`)
@@ -301,13 +296,13 @@ func (f *file) syntaxError(err error) error {
 	return lang.Errorf("%s: %s", f.path, strings.TrimPrefix(text, "yaml: "))
 }
 
-// outline is what a file looks like before it is decoded.
+// outline measures a file before it is decoded.
 type outline struct {
 	*file
-	levels map[*yaml.Node]int // of groups, by what was measured
+	levels map[*yaml.Node]int // number of levels by node
 }
 
-// check looks for more than a configuration can have.
+// check returns an error if the file exceeds the limits.
 func (o outline) check(root *yaml.Node) error {
 	if _, err := o.measure(root); err != nil {
 		return err
@@ -321,13 +316,13 @@ func (o outline) check(root *yaml.Node) error {
 	return nil
 }
 
-// measure counts the levels of groups in a node. A list of values has none.
+// measure returns the number of levels of groups in a node; 0 for a list of values.
 func (o outline) measure(node *yaml.Node) (levels int, err error) {
 	node = target(node)
 	if levels, known := o.levels[node]; known {
 		return levels, nil
 	}
-	o.levels[node] = 0 // for one that contains itself, which the decoder refuses
+	o.levels[node] = 0 // for a node that contains itself, which the decoder refuses
 	switch node.Kind {
 	case yaml.MappingNode:
 		levels, err = o.group(node)
@@ -346,8 +341,8 @@ func (o outline) measure(node *yaml.Node) (levels int, err error) {
 	return levels, err
 }
 
-// group measures a group of settings. It spells their names as flags are spelled, and
-// finds those that are there twice.
+// group measures a group of settings. It normalises the names to the spelling of flags, and refuses
+// repeated names.
 func (o outline) group(node *yaml.Node) (levels int, err error) {
 	if names := len(node.Content) / 2; names > maxNames {
 		return 0, lang.Errorf("%s:%d: %d settings in one group, at most %d are possible", o.path, node.Line, names, maxNames)
@@ -368,14 +363,14 @@ func (o outline) group(node *yaml.Node) (levels int, err error) {
 			return 0, err
 		}
 		if key.Tag == "!!merge" {
-			n-- // its names are those of this group
+			n-- // its names belong to this group
 		}
 		levels = max(levels, n)
 	}
 	return 1 + levels, nil
 }
 
-// target is what an alias stands for, else the node itself.
+// target resolves an alias.
 func target(node *yaml.Node) *yaml.Node {
 	if node.Kind == yaml.AliasNode {
 		return node.Alias
@@ -383,8 +378,8 @@ func target(node *yaml.Node) *yaml.Node {
 	return node
 }
 
-// source names a setting of the file and its line and column. One of a group that is
-// merged has those of the group.
+// source returns file, line, column and name of a setting. A setting in a merged group has the
+// place of the group.
 func (f *file) source(path []string) string {
 	at, group := "", f.root
 	for _, name := range path {
@@ -412,7 +407,7 @@ func (f *file) lookup(command []string, flag string) (Value, bool) {
 		return Value{}, false
 	}
 	if _, ok := value.(map[string]any); ok {
-		return Value{}, false // the group of a command with the name of a flag
+		return Value{}, false // the group of a command named like the flag
 	}
 	v := Value{Source: f.source(append(command[:len(command):len(command)], flag))}
 	if list, ok := value.([]any); ok {
@@ -427,13 +422,13 @@ func (f *file) lookup(command []string, flag string) (Value, bool) {
 	return v, true
 }
 
-// text returns a YAML scalar as it would be written on a command line.
+// text formats a YAML scalar as on a command line.
 func text(value any) string {
 	switch v := value.(type) {
 	case nil:
 		return ""
 	case time.Time:
-		// What looks like a date becomes one; it was meant as a word.
+		// YAML reads a word that looks like a date as a time: restore the word.
 		if v.Equal(v.Truncate(24 * time.Hour)) {
 			return v.Format(time.DateOnly)
 		}

@@ -106,8 +106,7 @@ func withoutPlace(text, path string) string {
 	return path + regexp.MustCompile(`^:\d+:\d+`).ReplaceAllString(rest, "")
 }
 
-// TestPlace checks the line and column of settings, also of those that an alias or a merge
-// brings.
+// TestPlace checks the line and column of settings, including settings from an alias or a merge.
 func TestPlace(t *testing.T) {
 	t.Parallel()
 	s, path := load(t, "a: &a\n  one: 1\nb: *a\nc:\n  <<: *a\n  two: 2\n")
@@ -225,8 +224,8 @@ func TestLoadErrors(t *testing.T) {
 	})
 }
 
-// TestLimits checks that what no configuration needs is refused, and at once: decoding
-// these files takes from seconds to minutes.
+// TestLimits: oversized constructs are refused at once; decoding these files takes seconds to
+// minutes.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	var names, tower, laughs strings.Builder
@@ -270,7 +269,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestMergedSpellings checks that a setting hides a merged one that is spelled otherwise.
+// TestMergedSpellings: a setting overrides a merged one in another spelling.
 func TestMergedSpellings(t *testing.T) {
 	t.Parallel()
 	for range 20 { // maps have no order

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestPipe checks that a pipe with the name of a configuration is not waited for.
+// TestPipe: a pipe with the name of a configuration does not block.
 func TestPipe(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), FileName)

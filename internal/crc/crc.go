@@ -1,7 +1,7 @@
 // Package crc joins the CRC-32 of parts to the CRC-32 of the whole.
 package crc
 
-// Combine returns the CRC-32 of first followed by n bytes with the CRC second, as zlib's
+// Combine returns the CRC-32 of first's data followed by n bytes with the CRC second, as zlib's
 // crc32_combine does: first is multiplied by x^(8n) modulo the polynomial. The polynomial is
 // crc32.IEEE, crc32.Castagnoli or another in the form of hash/crc32.
 func Combine(polynomial, first, second uint32, n int64) uint32 {

@@ -7,8 +7,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// The keys of acl.json, after the dump chapter of the CANN documentation and the
-// converter of the CANN runtime.
+// The keys of acl.json, from the dump chapter of the CANN documentation and the converter of the
+// CANN runtime.
 
 var (
 	sinceCANN62  = Version{Major: 6, Minor: 2}
@@ -24,13 +24,13 @@ var (
 	onOff     = []string{"on", "off"}
 	dumpModes = []string{"input", "output", "all"}
 	dumpDatas = []string{"tensor", "stats"}
-	// exceptionScenes are the values of dump_scene that dump failing operators.
+	// exceptionScenes lists the values of dump_scene that dump failing operators.
 	exceptionScenes = []string{"lite_exception", "aic_err_brief_dump", "aic_err_norm_dump", "aic_err_detail_dump"}
 )
 
 const (
 	watcherScene = "watcher"
-	// The placeholder of a folder is legal for all runtimes.
+	// folderPlaceholder is a path that every runtime accepts.
 	folderPlaceholder = "/path/to/dump"
 )
 
@@ -145,12 +145,12 @@ func aclProfiles() []Profile {
 	}
 }
 
-// forBlacklists is the level that blacklists need.
+// forBlacklists keeps the level if blacklists are set, which need it.
 func forBlacklists(b *builder, level []string) []string {
 	return onlyIf(b.wants("optype_blacklist") || b.wants("opname_blacklist"), level)
 }
 
-// sceneForVersion is the name under which the target knows the scene.
+// sceneForVersion returns the name of the scene in the target version.
 func sceneForVersion(b *builder, scene []string) []string {
 	if b.opt.TargetVersion.Before(sinceCANN82) {
 		return []string{"lite_exception"}
@@ -158,10 +158,10 @@ func sceneForVersion(b *builder, scene []string) []string {
 	return scene
 }
 
-// ACL is an acl.json as far as it speaks of dumps.
+// ACL holds the dump settings of an acl.json.
 type ACL struct {
 	Root, Dump *Object
-	Steps      []lang.Step // of dump_step; nil means all
+	Steps      []lang.Step // parsed dump_step; nil for all steps
 }
 
 func readACL(d *decoder, root *jsonpos.Value) *ACL {
@@ -173,19 +173,19 @@ func readACL(d *decoder, root *jsonpos.Value) *ACL {
 	return a
 }
 
-// at returns a setting of dump.
+// at returns a setting of "dump".
 func (a *ACL) at(key string) Setting { return a.Dump.at(key) }
 
-// items are those of dump_list.
+// items returns the items of dump_list.
 func (a *ACL) items() []*Object { return a.at("dump_list").Objects }
 
-// opSwitch reports whether operators that are called one by one are dumped.
+// opSwitch reports whether single operator calls are dumped.
 func (a *ACL) opSwitch() bool { return a.at("dump_op_switch").Value == "on" }
 
-// overflow reports whether operators that overflow are dumped.
+// overflow reports whether overflowing operators are dumped.
 func (a *ACL) overflow() bool { return a.at("dump_debug").Value == "on" }
 
-// scene is dump_scene; empty without one.
+// scene returns dump_scene; empty if absent.
 func (a *ACL) scene() string { return a.at("dump_scene").Value }
 
 // watcher reports whether memory is watched.
@@ -197,16 +197,16 @@ func (a *ACL) exception() bool { return slices.Contains(exceptionScenes, a.scene
 // mode returns dump_mode or its default.
 func (a *ACL) mode() string { return a.at("dump_mode").orDefault() }
 
-// stats reports whether statistics are dumped in place of tensors.
+// stats reports whether statistics are dumped instead of tensors.
 func (a *ACL) stats() bool { return a.at("dump_data").Value == "stats" }
 
-// Dumps reports whether the runtime switches any dump on for this file; the
-// data of Ascend C kernels is switched apart from that.
+// Dumps reports whether the file switches on any dump of the runtime. dump_kernel_data, the data of
+// Ascend C kernels, does not count.
 func (a *ACL) Dumps() bool {
 	return a.at("dump_list").isFilled() || a.opSwitch() || a.overflow() || a.scene() != ""
 }
 
-// aclKinds are the dumps that an acl.json switches on.
+// aclKinds lists the kinds of dumps that an acl.json switches on.
 type aclKinds struct{ exception, overflow, watcher, ops, models, kernel bool }
 
 func (a *ACL) kinds() aclKinds {
@@ -224,5 +224,5 @@ func (a *ACL) kinds() aclKinds {
 	return k
 }
 
-// inFolders reports whether a dump has files in folders of the time and device.
+// inFolders reports whether a dump writes files in folders of time and device.
 func (k aclKinds) inFolders() bool { return k.models || k.ops || k.overflow || k.watcher }

@@ -2,7 +2,7 @@ package dumpconf
 
 import "strings"
 
-// fileCases are for files of any schema.
+// fileCases apply to files of any schema.
 func fileCases() []ruleCase {
 	deep := strings.Repeat("[", 11) + strings.Repeat("]", 11)
 	return []ruleCase{

@@ -251,7 +251,7 @@ func engineCases() []ruleCase {
 	}
 }
 
-// msprobe is a config.json of msprobe with more keys.
+// msprobe returns a config.json of msprobe with more keys.
 func msprobe(keys ...string) string {
 	defaults := []string{`"task":"statistics"`, `"level":"L1"`, `"dump_path":"/d"`}
 	replaced := strings.ReplaceAll(strings.Join(keys, ","), mark, "")

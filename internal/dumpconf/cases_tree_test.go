@@ -12,8 +12,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// dumped is a tree of a graph of operators, of which those are not there that are
-// marked with a minus.
+// dumped returns a tree for a graph of operators; operators with a minus were not dumped.
 func dumped(t Tree, ops ...string) Options {
 	t.names = make(map[string]bool)
 	for _, op := range ops {
@@ -86,7 +85,7 @@ func treeCases() []ruleCase {
 	}
 }
 
-// TestMissingSteps: what is listed as missing is what a search step by step finds.
+// TestMissingSteps compares the missing steps with a search step by step.
 func TestMissingSteps(t *testing.T) {
 	for bits := range 1 << 8 {
 		for from := range 8 {
@@ -101,7 +100,7 @@ func TestMissingSteps(t *testing.T) {
 				}
 				p := lang.ParseSteps(fmt.Sprintf("%d-%d", from, to))[0]
 				got := missingSteps(p, dumped)
-				// Two in a row are a range here.
+				// Two successive steps are a range here.
 				want := lang.Ranges(missing)
 				for i := range 8 {
 					want = strings.ReplaceAll(want, fmt.Sprintf("%d, %d", i, i+1), fmt.Sprintf("%d-%d", i, i+1))
@@ -114,8 +113,7 @@ func TestMissingSteps(t *testing.T) {
 	}
 }
 
-// TestOpenTree: a tree says what lies in it, per rank; a broken graph is an error of
-// its own.
+// TestOpenTree: a tree lists its contents per rank; a broken graph is an error of its own.
 func TestOpenTree(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -144,7 +142,7 @@ func TestOpenTree(t *testing.T) {
 	if got := fmt.Sprint(zero.Steps, zero.Ranks, zero.RanksKnown, zero.Dumped, zero.undumped(zero.Order), one.Steps, one.Order, one.Graphs); got != "[4] [0 1] true [0] [Default/net/conv2d/Conv2D-op20] [9 10] [] [0]" {
 		t.Error(got)
 	}
-	// Other ranks are not seen from within one.
+	// Opened from inside one rank, a tree does not show the others.
 	if all, _, _ = OpenTree(t.Context(), filepath.Join(dir, "rank_0")); len(all) != 1 || all[0].Tree.RanksKnown {
 		t.Errorf("%+v of rank_0 alone", all)
 	}

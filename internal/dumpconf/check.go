@@ -1,29 +1,25 @@
-// Package dumpconf reads and checks the files that say what Ascend software
-// dumps: acl.json of the ACL runtime, the dump settings of MindSpore, and
-// the dump options of the graph engine and the TensorFlow adapter written as
-// flat JSON.
+// Package dumpconf reads and checks the dump configurations of Ascend software: acl.json of the ACL
+// runtime, the dump settings of MindSpore, config.json of msprobe, and the dump options of the
+// graph engine and the TensorFlow adapter written as flat JSON.
 //
-// All that is known about a key is a row of the tables in acl.go, mindspore.go,
-// engine.go and msprobe.go: a new key is a row, and a rule where its value has to fit
-// others.
+// Every key is a row of the tables in acl.go, mindspore.go, engine.go and msprobe.go. A new key
+// needs a row, and a rule if its value depends on other keys.
 //
-// Check finds out which of them a text is, reads it into settings that know their
-// row and their place in the text, and applies a table of rules. The runtimes
-// ignore unknown keys and report one mistake at a time; the rules find all of
-// them, with line and column, the runtime's own error code and, where there
-// is one right answer, the edit that repairs it.
+// Check detects the schema of a text, reads it into settings with their row and their place in the
+// text, and applies a table of rules. The runtimes ignore unknown keys and report one mistake at a
+// time; the rules report all mistakes, with line, column, the runtime's error code and, if there is
+// one right answer, the edit that repairs the mistake.
 //
-// New makes a configuration for a purpose, Explain says in plain words what one
-// does, and Translate writes it for another runtime. What New and Translate
-// write has no errors by these rules.
+// New makes a configuration for a purpose, Explain describes a configuration in words, and
+// Translate converts it for another runtime. The output of New and Translate has no errors by these
+// rules.
 //
-// The rules follow public sources: the documentation and sources of the CANN
-// runtime and graph engine (codes EP0001 to EP0005 and E10001 to E10058) and
-// of MindSpore (dump_json_parser). Versions are those whose documentation
-// first shows a key.
+// The rules follow public sources: the documentation and sources of the CANN runtime and graph
+// engine (codes EP0001 to EP0005 and E10001 to E10058) and of MindSpore (dump_json_parser). The
+// version of a key is the first version whose documentation shows it.
 //
-// Checks touch neither files nor environment: what they need to know of them
-// comes through Options. Printing is left to others.
+// Checks access neither files nor the environment; both come through Options. The package prints
+// nothing.
 package dumpconf
 
 import (
@@ -39,7 +35,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// MaxSize is the size in bytes up to which the ACL runtime reads a file.
+// MaxSize is the largest file that the ACL runtime reads, in bytes.
 const MaxSize = 10 << 20
 
 // check is one check of one text.
@@ -60,10 +56,9 @@ type check struct {
 	more     bool
 }
 
-// Check reads a configuration and applies all rules of its schema. The name is
-// that of the file and is not opened; "" and "-" stand for a text without one.
-// Text that is not JSON is read as well as possible, so that the report holds
-// what else is wrong.
+// Check reads a configuration and applies all rules of its schema. name is the name of the file,
+// which is not opened; "" and "-" stand for a text without a file. Text that is not JSON is read as
+// well as possible, so that the report also has the other errors.
 func Check(name string, src []byte, opt Options) *Report {
 	if len(src) > MaxSize {
 		return tooLarge(name, opt.Schema)
@@ -99,14 +94,13 @@ func Check(name string, src []byte, opt Options) *Report {
 	r.Findings = c.place()
 	for i := range r.Findings {
 		if f := &r.Findings[i]; isUTF16 && !f.wholeFile {
-			f.Edits = nil // they make sense in UTF-8 only
+			f.Edits = nil // edits of UTF-8 do not fit the file
 		}
 	}
 	return r
 }
 
-// ignored says why the runtime does not get to a stage, or nothing when it
-// does.
+// ignored returns why the runtime never reaches a stage, or an empty sentence if it does.
 func (c *check) ignored(s stage) lang.Sentence {
 	switch {
 	case c.acl == nil || s <= stageScene:
@@ -120,8 +114,8 @@ func (c *check) ignored(s stage) lang.Sentence {
 	}
 }
 
-// withUTF16 returns the document that was read from UTF-16, with the problem
-// of its encoding first. The repair of that one does those of the others.
+// withUTF16 returns the document read from UTF-16, with the problem of its encoding first. The
+// repair of the encoding includes the repairs of the other problems.
 func withUTF16(outer, inner *jsonpos.Document) *jsonpos.Document {
 	encoding := outer.Problems[0]
 	if !inner.Valid() {
@@ -130,7 +124,7 @@ func withUTF16(outer, inner *jsonpos.Document) *jsonpos.Document {
 			edits = append(edits, inner.Problems[i].Edits...)
 		}
 		if len(edits) == 0 {
-			encoding.Edits = nil // the rest must be put right by hand
+			encoding.Edits = nil // the other problems need manual repair
 		} else {
 			encoding.Edits[0].Text = string(jsonpos.Apply(inner.Source(), edits))
 		}
@@ -140,8 +134,8 @@ func withUTF16(outer, inner *jsonpos.Document) *jsonpos.Document {
 	return inner
 }
 
-// dropGuesses removes what cannot be known about a text whose quotes or
-// brackets are damaged: what it lacks, and all that stands behind the damage.
+// dropGuesses removes guesses about a text with damaged quotes or brackets: findings about missing
+// parts, and all findings behind the damage.
 func (c *check) dropGuesses() {
 	at, damaged := c.doc.Damage()
 	if !damaged {
@@ -156,8 +150,7 @@ func (c *check) dropGuesses() {
 	})
 }
 
-// place puts the findings into the order of the text and gives them lines and
-// columns.
+// place sorts the findings by position and sets their lines and columns.
 func (c *check) place() []Finding {
 	slices.SortStableFunc(c.findings, func(a, b *Finding) int {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.Severity, a.Severity),
@@ -179,13 +172,13 @@ func (c *check) place() []Finding {
 	return out
 }
 
-// related is a second place for a finding.
+// related returns a second place for a finding.
 func (c *check) related(start, end int, message Text) []Related {
 	line, column := c.doc.Position(start)
 	return []Related{{Place{line, column, start, end - start}, lang.Sayf("%s", "%s", message)}}
 }
 
-// top is the place that stands for the whole text.
+// top returns the place of findings about the whole text.
 func (c *check) top() span {
 	if c.root == nil {
 		return span{}
@@ -204,16 +197,16 @@ func tooLarge(name string, s Schema) *Report {
 	return &Report{Name: name, Schema: s, Doc: jsonpos.Parse(nil), Findings: []Finding{f}}
 }
 
-// maxRounds bounds Repair. A round fixes what the list of problems has room
-// for; each but the last makes the text better.
+// maxRounds bounds the rounds of Repair. A round fixes the listed problems; all rounds but the last
+// improve the text.
 const maxRounds = 64
 
-// maxRepaired bounds the bytes that the rounds of Repair read together: what
-// takes more has faults in the hundred thousands, and another run goes on.
+// maxRepaired bounds the bytes that all rounds of Repair read. Larger texts have hundreds of
+// thousands of faults; another run continues.
 const maxRepaired = 32 << 20
 
-// Fix applies the edits of findings to the text they were found in. Where
-// edits overlap the larger one counts, and the first of equals.
+// Fix applies the edits of findings to the checked text. Of overlapping edits the largest is
+// applied, of equally large edits the first.
 func Fix(src []byte, findings []Finding) []byte {
 	var edits []jsonpos.Edit
 	for i := range findings {
@@ -226,14 +219,13 @@ func Fix(src []byte, findings []Finding) []byte {
 	return jsonpos.Apply(src, edits)
 }
 
-// Repair checks and fixes a text until nothing is left that can be fixed, and
-// returns the text and its last report. It never makes errors more, and text
-// that it changed is JSON.
+// Repair alternates checks and fixes until nothing fixable is left, and returns the text and its
+// last report. The number of errors never grows, and a changed text is valid JSON.
 func Repair(name string, src []byte, opt Options) ([]byte, *Report) {
 	report := Check(name, src, opt)
 	for done := 0; done < maxRounds && done*len(src) < maxRepaired; done++ {
-		// A misspelled key that gets its right name may reveal what is wrong
-		// with its value: then the warning stays, for the user to decide.
+		// Fixing a misspelled key may reveal an error in its value: then keep the warning for the
+		// user to decide.
 		fixed, after := tryFix(src, report, opt, Info)
 		if after.Count(Error) > report.Count(Error) {
 			fixed, after = tryFix(src, report, opt, Error)
@@ -246,7 +238,7 @@ func Repair(name string, src []byte, opt Options) ([]byte, *Report) {
 	return src, report
 }
 
-// tryFix applies the edits of findings that are at least so severe.
+// tryFix applies the edits of findings with at least this severity.
 func tryFix(src []byte, report *Report, opt Options, least Severity) ([]byte, *Report) {
 	fixed := Fix(src, report.findings(func(f *Finding) bool { return f.Severity >= least }))
 	if bytes.Equal(fixed, src) {
@@ -258,30 +250,30 @@ func tryFix(src []byte, report *Report, opt Options, least Severity) ([]byte, *R
 // Stdin is the name of a text without a file.
 const Stdin = "-"
 
-// Checks are the checks of several files.
+// Checks holds the checks of several files.
 type Checks struct {
 	Files  []FileCheck
 	Failed []string // files that could not be read or written, and why
 }
 
-// FileCheck is a file that was checked, and perhaps repaired.
+// FileCheck is the check of a file, with its repair if requested.
 type FileCheck struct {
 	Name   string
 	Before *Report
-	// After is the report of the repaired text, nil when no repair was asked for.
+	// After is the report of the repaired text, nil without repair.
 	After         *Report
-	Source, Fixed []byte // the texts; without repair nil
-	Written       bool   // the file has the repaired text
+	Source, Fixed []byte // the texts; nil without repair
+	Written       bool   // the repaired text was written to the file
 }
 
-// RepairFile checks and repairs a text, and keeps both.
+// RepairFile checks and repairs a text, and keeps both texts.
 func RepairFile(name string, src []byte, opt Options) FileCheck {
 	f := FileCheck{Name: name, Before: Check(name, src, opt), Source: src}
 	f.Fixed, f.After = Repair(name, src, opt)
 	return f
 }
 
-// Report returns the report of the file as it is now.
+// Report returns the report of the file's current text.
 func (f *FileCheck) Report() *Report {
 	if f.Written {
 		return f.After
@@ -321,13 +313,13 @@ func (c *Checks) Fixable() int {
 	return n
 }
 
-// Severity says how bad a finding is.
+// Severity is the severity of a finding.
 type Severity int
 
-// The severities, from the mildest.
+// The severities, lowest first.
 const (
 	Info    Severity = iota // a hint
-	Warning                 // accepted, but not what the user wants
+	Warning                 // accepted, but hardly intended
 	Error                   // rejected by the runtime or documented as illegal
 )
 
@@ -339,8 +331,8 @@ func (s Severity) String() string { return severityNames[s] }
 // MarshalText implements encoding.TextMarshaler.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Place is a stretch of the text. Line and column count from 1, columns are
-// characters, offset and length are bytes of the text as UTF-8, as the document has it.
+// Place is a range of the text. Line and Column count from 1, columns in characters; Offset and
+// Length are bytes of the document's UTF-8 text.
 type Place struct {
 	Line   int `json:"line"`
 	Column int `json:"column"`
@@ -348,13 +340,13 @@ type Place struct {
 	Length int `json:"-"`
 }
 
-// Related is a second place a finding speaks of.
+// Related is a second place of a finding.
 type Related struct {
 	Place
 	Message lang.Sentence `json:"message"`
 }
 
-// Finding is one thing to say about a configuration.
+// Finding is a fault or a hint of a configuration.
 type Finding struct {
 	Rule     string   `json:"rule"`
 	Severity Severity `json:"severity"`
@@ -363,32 +355,32 @@ type Finding struct {
 	Message    lang.Sentence  `json:"message"`
 	Code       string         `json:"code"`                 // the runtime's own error code, or empty
 	Suggestion string         `json:"suggestion,omitempty"` // what to write instead, or empty
-	Ignored    lang.Sentence  `json:"ignored,omitzero"`     // why the runtime does not look at this, or empty
+	Ignored    lang.Sentence  `json:"ignored,omitzero"`     // why the runtime does not read this, or empty
 	Related    []Related      `json:"related,omitempty"`
-	Edits      []jsonpos.Edit `json:"-"` // the repair, when there is one right answer
+	Edits      []jsonpos.Edit `json:"-"` // the repair, if there is one right answer
 
 	rule      *rule
-	syntax    bool // about the text, not what it says
+	syntax    bool // about the JSON syntax, not about settings
 	stage     stage
-	order     int  // of the rule in the table
-	wholeFile bool // the edit is one of the file as it is, not of the text read from it
+	order     int  // of the rule, in the table
+	wholeFile bool // the edit applies to the file, not to the text decoded from it
 }
 
 // Report is the result of a check.
 type Report struct {
 	Name     string
 	Schema   Schema
-	Findings []Finding // in the order of the text
-	More     bool      // a rule had more to say than is listed
+	Findings []Finding // by position
+	More     bool      // a rule found more than it lists
 	Doc      *jsonpos.Document
 
-	// What the text was read into; nil for other schemas.
+	// The decoded settings; nil for other schemas.
 	ACL       *ACL
 	MindSpore *MindSpore
 	Engine    *EngineOptions
 }
 
-// Worst returns the highest severity, and false when there is no finding.
+// Worst returns the highest severity; false without findings.
 func (r *Report) Worst() (Severity, bool) {
 	worst := Info
 	for i := range r.Findings {
@@ -402,7 +394,7 @@ func (r *Report) Count(s Severity) int {
 	return len(r.findings(func(f *Finding) bool { return f.Severity == s }))
 }
 
-// findings returns the findings that are wanted.
+// findings returns the findings that satisfy wanted.
 func (r *Report) findings(wanted func(f *Finding) bool) []Finding {
 	var out []Finding
 	for i := range r.Findings {
@@ -413,14 +405,13 @@ func (r *Report) findings(wanted func(f *Finding) bool) []Finding {
 	return out
 }
 
-// errors returns the errors of a report.
+// errors returns the findings of severity Error.
 func (r *Report) errors() []Finding {
 	return r.findings(func(f *Finding) bool { return f.Severity == Error })
 }
 
-// RuntimeError returns the error at which the ACL runtime itself stops: the
-// first in the order in which it validates. It returns nil when the runtime
-// accepts the file.
+// RuntimeError returns the error at which the ACL runtime stops: the first in its order of
+// validation. It returns nil if the runtime accepts the file.
 func (r *Report) RuntimeError() *Finding {
 	var first *Finding
 	for _, f := range r.errors() {
@@ -431,8 +422,7 @@ func (r *Report) RuntimeError() *Finding {
 	return first
 }
 
-// Refused returns the error at which the runtime stops, or else the first one, or nil
-// when there are none.
+// Refused returns RuntimeError, else the first error, else nil.
 func (r *Report) Refused() *Finding {
 	first := r.RuntimeError()
 	if errors := r.errors(); first == nil && len(errors) > 0 {
@@ -444,8 +434,8 @@ func (r *Report) Refused() *Finding {
 // Text is a text in English and Chinese.
 type Text = lang.Text
 
-// textFiles hold what is said about configurations: a line with a key, then one each
-// in English and in Chinese behind a tab, with the verbs of fmt for arguments.
+// textFiles holds the texts about configurations: a key on a line, then tab-indented lines with the
+// English and the Chinese text, with verbs of fmt for arguments.
 //
 //go:embed texts
 var textFiles embed.FS
@@ -485,8 +475,8 @@ func readTexts(table map[string]Text, src string) {
 	}
 }
 
-// text is the text of a key with its arguments. Of arguments that are texts
-// themselves each language takes its own.
+// text returns the text of a key with its arguments. Arguments of type Text contribute the same
+// language to each language.
 func text(key string, args ...any) Text {
 	t, known := textTable()[key]
 	if !known {

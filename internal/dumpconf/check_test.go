@@ -15,7 +15,7 @@ import (
 	"dumptool/internal/jsonpos"
 )
 
-// lines writes findings as "rule line:column".
+// lines formats findings as "rule line:column".
 func lines(r *Report) []string {
 	var out []string
 	for i := range r.Findings {
@@ -25,7 +25,7 @@ func lines(r *Report) []string {
 	return out
 }
 
-// TestSamples checks configurations as manuals print them.
+// TestSamples checks sample configurations of manuals.
 func TestSamples(t *testing.T) {
 	want := map[string][]string{
 		"pyacl_overflow.json":          {"ACL024 1:24"},
@@ -99,7 +99,7 @@ func TestMsprobe(t *testing.T) {
 	if len(r.Findings) > 0 {
 		t.Error(lines(r))
 	}
-	// The tensors of a run of msprobe are described by a file with the same keys.
+	// msprobe describes the tensors of a run in a file with the same keys.
 	if got := Check("", []byte(`{"task":"tensor","level":"mix","dump_data_dir":"/d","data":{}}`), Options{}).Schema; got == SchemaMsprobe {
 		t.Error("a dump.json is taken for a configuration")
 	}
@@ -194,7 +194,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestFindingsAreBounded feeds texts of 256 KiB with a fault in every few bytes.
+// TestFindingsAreBounded: texts of 256 KiB with a fault every few bytes.
 func TestFindingsAreBounded(t *testing.T) {
 	const size = 1 << 18
 	for name, text := range map[string]string{
@@ -270,8 +270,8 @@ func TestWorst(t *testing.T) {
 	}
 }
 
-// TestWrongTypesEverywhere gives every key of every object a value of every
-// other type, and wants an error at the value.
+// TestWrongTypesEverywhere gives every key of every object a value of every other type, and expects
+// an error at the value.
 func TestWrongTypesEverywhere(t *testing.T) {
 	samples := map[string][]KeyType{
 		`"text"`:     {TypeString},
@@ -392,8 +392,8 @@ func TestFix(t *testing.T) {
 	}
 }
 
-// checkRepaired wants that a repair added no error, left nothing to repair and
-// is what its report speaks of.
+// checkRepaired: a repair adds no errors, leaves nothing to repair, and its report describes the
+// repaired text.
 func checkRepaired(t *testing.T, src, fixed []byte, after *Report) {
 	t.Helper()
 	before := Check("", src, Options{})

@@ -9,8 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestDamage wants one finding for a text whose quotes or brackets are
-// damaged, what stands before it, and no repair.
+// TestDamage: damaged quotes or brackets give one finding, the values before it, and no repair.
 func TestDamage(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -36,8 +35,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestDamagedSamples deletes and doubles single quotes, commas and brackets of
-// files that are in use: a repair gives JSON or leaves the file alone.
+// TestDamagedSamples deletes and doubles single quotes, commas and brackets of real files: a repair
+// gives JSON or leaves the file alone.
 func TestDamagedSamples(t *testing.T) {
 	for _, name := range sampleNames(t) {
 		src := readSample(t, name)
@@ -91,7 +90,7 @@ func TestManyItems(t *testing.T) {
 	}
 }
 
-// TestRepairOfUTF16 wants text in UTF-16 repaired in one go, or not at all.
+// TestRepairOfUTF16: text in UTF-16 is repaired in one go, or not at all.
 func TestRepairOfUTF16(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"dump":{"dump_path":"/d","dump_debug":"on",}}`:  acl(`"dump_debug":"on"`),
@@ -138,7 +137,7 @@ func FuzzCheck(f *testing.F) {
 			checkFinding(t, &finding, max(len(src), len(r.Doc.Source())), lineCount)
 		}
 		if len(src) > 4096 {
-			return // more problems than a repair has rounds for
+			return // more problems than a repair has rounds
 		}
 		fixed, after := Repair("acl.json", src, opt)
 		if before, left := r.Count(Error), after.Count(Error); left > before {

@@ -11,8 +11,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// The dump options of the graph engine, after its documentation, and the arguments of
-// the TensorFlow adapter, which are the same under other names.
+// The dump options of the graph engine, from its documentation, and the same options of the
+// TensorFlow adapter under other names.
 var (
 	geOptions = keyTable{where: Text{EN: "the options", ZH: "选项"}, open: true, keys: engineKeys(false)}
 	tfOptions = keyTable{where: Text{EN: "the options", ZH: "选项"}, open: true, nulls: true, keys: engineKeys(true)}
@@ -20,8 +20,8 @@ var (
 
 var dumpDebugModes = []string{"aicore_overflow", "atomic_overflow", "all"}
 
-// engineRows have the name that an option has for the graph engine, without its prefix,
-// and the one that it has for the adapter, which may be none.
+// engineRows lists the options by their name in the graph engine, without its prefix, and their
+// name in the adapter, empty if the adapter lacks the option.
 var engineRows = []struct {
 	ge, tf string
 	key    Key
@@ -55,13 +55,12 @@ func engineKeys(tf bool) []Key {
 	return keys
 }
 
-// EngineOptions are the dump options of the graph engine or the TensorFlow
-// adapter.
+// EngineOptions holds the dump options of the graph engine or the TensorFlow adapter.
 type EngineOptions struct {
 	TF   bool // names and types of the TensorFlow adapter
 	Root *Object
 
-	Steps []lang.Step // nil means all
+	Steps []lang.Step // parsed dumpStep; nil for all steps
 }
 
 func readEngine(d *decoder, root *jsonpos.Value, tf bool) *EngineOptions {
@@ -76,7 +75,7 @@ func readEngine(d *decoder, root *jsonpos.Value, tf bool) *EngineOptions {
 	return e
 }
 
-// at returns a setting under the name that it has for the graph engine.
+// at returns a setting by its name in the graph engine.
 func (e *EngineOptions) at(name string) Setting {
 	if !e.TF {
 		return e.Root.at("ge.exec." + name)
@@ -89,16 +88,16 @@ func (e *EngineOptions) at(name string) Setting {
 	return Setting{key: &Key{Name: name}}
 }
 
-// isOn reports whether a switch is on: "1" of the graph engine, true of the adapter.
+// isOn reports whether a switch is on: "1" in the graph engine, true in the adapter.
 func (e *EngineOptions) isOn(name string) bool {
 	s := e.at(name)
 	return s.Value == "1" || e.TF && s.isTrue()
 }
 
-// on reports whether either dump is on.
+// on reports whether the ordinary or the overflow dump is on.
 func (e *EngineOptions) on() bool { return e.isOn("enableDump") || e.isOn("enableDumpDebug") }
 
-// switchOn is the switch of the dump that is on, the ordinary one first.
+// switchOn returns the switch of the active dump, the ordinary dump first.
 func (e *EngineOptions) switchOn() Setting {
 	if e.isOn("enableDump") {
 		return e.at("enableDump")
@@ -106,13 +105,13 @@ func (e *EngineOptions) switchOn() Setting {
 	return e.at("enableDumpDebug")
 }
 
-// overflows reports whether overflow dump is on and effective: the graph engine
-// needs the mode, the TensorFlow adapter has a default.
+// overflows reports whether the overflow dump is on and effective: the graph engine needs a mode,
+// the TensorFlow adapter has a default.
 func (e *EngineOptions) overflows() bool {
 	return e.isOn("enableDumpDebug") && (e.TF || e.at("dumpDebugMode").Value != "")
 }
 
-// scene is the exception dump in the words of the ACL runtime, or nothing.
+// scene returns the ACL runtime's name of the exception dump, empty for none.
 func (e *EngineOptions) scene() string {
 	switch e.at("enable_exception_dump").Value {
 	case "1":
@@ -124,13 +123,13 @@ func (e *EngineOptions) scene() string {
 	}
 }
 
-// mode is the dump mode or its default.
+// mode returns the dump mode or its default.
 func (e *EngineOptions) mode() string { return cmp.Or(e.at("dumpMode").Value, "output") }
 
-// stats reports whether statistics are dumped in place of tensors.
+// stats reports whether statistics are dumped instead of tensors.
 func (e *EngineOptions) stats() bool { return e.at("dumpData").Value == "stats" }
 
-// geRules check what the graph engine alone has.
+// geRules apply to the graph engine only.
 var geRules = []rule{
 	{id: "GE002", severity: Error, code: "E10001", checks: "enableDump and enableDumpDebug both on",
 		message: Text{EN: "enableDump and enableDumpDebug exclude each other; switch one of them off", ZH: "enableDump 与 enableDumpDebug 互斥，请关闭其一"},
@@ -154,7 +153,7 @@ var geRules = []rule{
 		}},
 }
 
-// engineRules check what graph engine and TensorFlow adapter share.
+// engineRules apply to the graph engine and the TensorFlow adapter.
 var engineRules = []rule{
 	{id: "GE001", severity: Error, code: "E10001", checks: "a switch has another value than on and off",
 		message: asSaid,
@@ -202,7 +201,7 @@ var engineRules = []rule{
 		run: (*reporter).values},
 }
 
-// tfRules check what the TensorFlow adapter alone has.
+// tfRules apply to the TensorFlow adapter only.
 var tfRules = []rule{
 	{id: "TF001", severity: Error, checks: "enable_dump and enable_dump_debug both true",
 		message: Text{EN: "enable_dump and enable_dump_debug exclude each other; switch one of them off", ZH: "enable_dump 与 enable_dump_debug 互斥，请关闭其一"},
@@ -233,7 +232,7 @@ func (r *reporter) enginePath(e *EngineOptions, required Text) {
 	}
 }
 
-// enginePathForm reports what a path has that is taken as it stands.
+// enginePathForm reports parts of a path that the engine takes literally.
 func enginePathForm(e *EngineOptions, r *reporter) {
 	p := e.at("dumpPath")
 	host, _, colon := strings.Cut(p.Value, ":")
@@ -248,7 +247,7 @@ func enginePathForm(e *EngineOptions, r *reporter) {
 	}
 }
 
-// engineSteps checks a list of steps. The graph engine takes 32-bit numbers.
+// engineSteps checks a list of steps. The graph engine reads 32-bit numbers.
 func (r *reporter) engineSteps(e *EngineOptions, int32Only bool) {
 	for _, s := range e.Steps[:min(len(e.Steps), maxSteps)] {
 		fault := stepFaults[s.Fault]

@@ -9,32 +9,30 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Explanation says in plain words what a configuration does.
+// Explanation describes a configuration in words.
 type Explanation struct {
 	Schema   Schema
-	Active   bool      // something will be dumped
-	Sections []Section // those that have lines, in a fixed order
-	// Patterns are the paths of the files. What stands in braces is known
-	// only when they are written.
+	Active   bool      // the configuration dumps something
+	Sections []Section // non-empty sections in a fixed order
+	// Patterns lists the paths of the files. Parts in braces are known only at run time.
 	Patterns []string
-	// Commands are what reads the files.
+	// Commands lists commands that read the files.
 	Commands []string
 }
 
-// Section is lines about one topic.
+// Section is a list of lines about one topic.
 type Section struct {
 	Name  string // what, which, where, format, ignored, environment, read or care
 	Title Text
 	Lines []Text
 }
 
-// sectionNames are all sections, in order.
+// sectionNames lists all sections in order.
 var sectionNames = []string{"what", "which", "where", "format", "ignored", "environment", "read", "care"}
 
-// Explain explains a configuration that was checked. The options are those of
-// the check: the target version chooses among layouts and ignores newer keys, and variables that are
-// set in the environment are taken into account. A file with errors is
-// explained as it is meant.
+// Explain explains a checked configuration. opt are the options of the check: the target version
+// selects layouts and drops newer keys, and set environment variables are considered. A file with
+// errors is explained as intended.
 func Explain(r *Report, opt Options) *Explanation {
 	e := &explainer{r: r.asRead(opt.TargetVersion), opt: &opt, out: &Explanation{Schema: r.Schema}, lines: make(map[string][]Text)}
 	e.errors()
@@ -71,13 +69,13 @@ type explainer struct {
 	lines map[string][]Text
 }
 
-// say adds the text of a key to the section that the key begins with.
+// say adds the text of a key; the section is the part of the key before the first dot.
 func (e *explainer) say(key string, args ...any) {
 	section, _, _ := strings.Cut(key, ".")
 	e.add(section, text(key, args...))
 }
 
-// when is say, if something is so.
+// when calls say if is holds.
 func (e *explainer) when(is bool, key string, args ...any) {
 	if is {
 		e.say(key, args...)
@@ -89,13 +87,13 @@ func (e *explainer) add(section string, line Text) {
 	e.lines[section] = append(e.lines[section], line)
 }
 
-// active is like say, about something that is dumped.
+// active calls say for a dump that is switched on.
 func (e *explainer) active(key string, args ...any) {
 	e.out.Active = true
 	e.say(key, args...)
 }
 
-// files adds a pattern of paths.
+// files adds a path pattern.
 func (e *explainer) files(parts ...string) {
 	var b strings.Builder
 	for i, p := range parts {
@@ -107,8 +105,8 @@ func (e *explainer) files(parts ...string) {
 	e.out.Patterns = append(e.out.Patterns, b.String())
 }
 
-// run adds a command with what it is good for. The word %s of the command is the folder; a
-// variable of the shell in it stays one.
+// run adds a command and its purpose. %s in the command is replaced by the folder, whose shell
+// variables stay unexpanded.
 func (e *explainer) run(folder, command, why string) {
 	words := strings.Fields(command)
 	words[slices.Index(words, "%s")] = lang.PathArgument(folder)
@@ -120,7 +118,7 @@ func (e *explainer) run(folder, command, why string) {
 	e.say("read.command", line, text(why))
 }
 
-// errors says that the runtime does not take the file.
+// errors adds the errors for which the runtime refuses the file.
 func (e *explainer) errors() {
 	count := e.r.Count(Error)
 	if count == 0 || e.r.Schema == SchemaMsprobe {
@@ -135,10 +133,10 @@ func (e *explainer) errors() {
 	e.say("what.refused", count, at, code, first.Message)
 }
 
-// shown is how many names a line lists.
+// shown is the number of names that a line lists.
 const shown = 10
 
-// names lists what was given, shortened.
+// names lists values, shortened.
 func names(values []string) Text {
 	var out []string
 	for _, v := range atMost(shown, values) {
@@ -154,7 +152,7 @@ func names(values []string) Text {
 // atMost returns the first n of values.
 func atMost[T any](n int, values []T) []T { return values[:min(len(values), n)] }
 
-// steps says which steps are dumped; nothing chosen means all.
+// steps describes the dumped steps; nil for all.
 func (e *explainer) steps(written string, chosen []lang.Step) {
 	switch valid := validSteps(chosen); {
 	case written == "" || chosen == nil:
@@ -166,7 +164,7 @@ func (e *explainer) steps(written string, chosen []lang.Step) {
 	}
 }
 
-// validSteps returns the pieces of a list that can be used.
+// validSteps returns the usable pieces of a list.
 func validSteps(all []lang.Step) []string {
 	var out []string
 	for _, s := range all {
@@ -177,7 +175,7 @@ func validSteps(all []lang.Step) []string {
 	return out
 }
 
-// sides names inputs and outputs.
+// sides returns the words for inputs, outputs or both.
 func sides(mode string) Text {
 	if mode != "input" && mode != "all" {
 		mode = "output"
@@ -185,21 +183,20 @@ func sides(mode string) Text {
 	return text("word.sides-" + mode)
 }
 
-// fileSafe is a name as the runtime writes it in paths.
+// fileSafe returns a name as the runtime writes it in paths.
 func fileSafe(name string) string {
 	return printable(strings.NewReplacer(".", "_", "/", "_", `\`, "_", " ", "_").Replace(name))
 }
 
-// newerRule finds what is newer than the target version.
+// newerRule is the rule about keys newer than the target version.
 const newerRule = "ACL091"
 
-// newer are the keys of a file that its target version ignores.
+// newer returns the findings about keys that the target version ignores.
 func (r *Report) newer() []Finding {
 	return r.findings(func(f *Finding) bool { return f.Rule == newerRule })
 }
 
-// asRead returns the report with the settings as the target version reads them, which
-// ignores what is newer.
+// asRead returns the report with the settings as the target version reads them: without newer keys.
 func (r *Report) asRead(target Version) *Report {
 	out, d := *r, &decoder{target: target}
 	switch {
@@ -215,7 +212,7 @@ func (r *Report) asRead(target Version) *Report {
 	return &out
 }
 
-// unused says that a setting is ignored, which no rule reports.
+// unused adds an ignored setting that no rule reports.
 func (e *explainer) unused(is bool, s Setting, why Text) {
 	if is {
 		line, _ := e.r.Doc.Position(s.keySpan().start)
@@ -223,7 +220,7 @@ func (e *explainer) unused(is bool, s Setting, why Text) {
 	}
 }
 
-// ignored lists what does not count, and what to mind.
+// ignored lists settings without effect, and cautions.
 func (e *explainer) ignored() {
 	count := 0
 	seen := make(map[string]bool)

@@ -41,7 +41,7 @@ func (e *explainer) acl(a *ACL) {
 	e.aclSurroundings(k)
 }
 
-// nothing says why there is no dump.
+// nothing explains why there is no dump.
 func (e *explainer) nothing(a *ACL) {
 	switch newer := e.tooNew(a); {
 	case newer != "":
@@ -57,8 +57,7 @@ func (e *explainer) nothing(a *ACL) {
 	}
 }
 
-// tooNew names the keys that would switch a dump on if the target version knew
-// them.
+// tooNew lists the keys that would switch on a dump in a newer target version.
 func (e *explainer) tooNew(a *ACL) string {
 	var keys []string
 	for _, f := range e.r.newer() {
@@ -72,7 +71,7 @@ func (e *explainer) tooNew(a *ACL) string {
 	return list(keys)
 }
 
-// aclOrdinary is about dumps of models and single operators.
+// aclOrdinary describes dumps of models and single operators.
 func (e *explainer) aclOrdinary(a *ACL, k aclKinds) {
 	data, file := dataAndFile(a.stats())
 	root := localPath(a.at("dump_path").Value)
@@ -119,8 +118,8 @@ func (e *explainer) aclOrdinary(a *ACL, k aclKinds) {
 	e.readTensors(root, true)
 }
 
-// dataAndFile is what a dump of tensors, or else of their statistics, has, and the name
-// of its files.
+// dataAndFile returns the contents of a dump of tensors, or of statistics, and the name of its
+// files.
 func dataAndFile(stats bool) (data Text, file string) {
 	if stats {
 		return text("word.statistics"), opFile + ".csv"
@@ -128,7 +127,7 @@ func dataAndFile(stats bool) (data Text, file string) {
 	return text("word.tensors"), opFile
 }
 
-// item says which models and operators an item chooses.
+// item describes the models and operators of an item of dump_list.
 func (e *explainer) item(it *Object) {
 	model := text("word.every-model")
 	if it.at("model_name").Value != "" {
@@ -160,7 +159,7 @@ func (e *explainer) blacklist(model Text, entries []*Object, kind Text) {
 	e.when(len(out) > 0, "which.blacklist", model, kind, names(out))
 }
 
-// readTensors are the commands for files with tensors. Dump files can be converted.
+// readTensors adds the commands for tensor files; dumps adds the conversion of dump files.
 func (e *explainer) readTensors(folder string, dumps bool) {
 	e.run(folder, "dumptool inspect --stats %s", "why.inspect")
 	if dumps {
@@ -170,13 +169,13 @@ func (e *explainer) readTensors(folder string, dumps bool) {
 	e.run(folder, "dumptool overflow scan %s", "why.scan")
 }
 
-// readStatistics are the commands for files with statistics in place of tensors.
+// readStatistics adds the commands for files with statistics.
 func (e *explainer) readStatistics(folder string) {
 	e.run(folder, "dumptool overflow scan %s", "why.scan-statistics")
 	e.run(folder, "dumptool compare --cpu GOLDEN --npu %s -out report", "why.compare")
 }
 
-// overflowFiles is what all overflow dumps of the runtime have in common.
+// overflowFiles describes the files of an overflow dump of any schema of the runtime.
 func (e *explainer) overflowFiles(root, folders string) {
 	e.say("which.overflowing")
 	e.files(root, folders, opFile)
@@ -192,7 +191,7 @@ func (e *explainer) readOverflow(root string) {
 	e.run(root, "dumptool overflow decode --extended %s", "why.decode")
 }
 
-// aclPlace says where paths begin.
+// aclPlace describes where paths begin.
 func (e *explainer) aclPlace(p string, k aclKinds) {
 	switch {
 	case k.exception || p == "":
@@ -209,7 +208,7 @@ func (e *explainer) aclPlace(p string, k aclKinds) {
 	e.when(k.inFolders(), "where.mapping")
 }
 
-// aclSurroundings is about calls and variables.
+// aclSurroundings describes calls and variables.
 func (e *explainer) aclSurroundings(k aclKinds) {
 	if k.inFolders() {
 		v, set := e.opt.env("NPU_COLLECT_PATH")
@@ -224,11 +223,10 @@ func (e *explainer) aclSurroundings(k aclKinds) {
 	e.when((k.models || k.ops) && !e.r.ACL.stats() && !e.opt.TargetVersion.Before(sinceCANN70), "care.large-model")
 }
 
-// exceptionFolder is where dumps of exceptions are, below the root.
+// exceptionFolder is the folder of exception dumps below their root.
 const exceptionFolder = "extra-info/data-dump/{device_id}"
 
-// exception is about dumps of failing operators. The path is that of the file,
-// or empty.
+// exception describes dumps of failing operators. path is the path in the file, or empty.
 func (e *explainer) exception(scene, path string) {
 	const when = "{YYYYMMDDHHMMSSmmm}"
 	root := e.exceptionRoot(path)
@@ -257,11 +255,11 @@ func (e *explainer) exception(scene, path string) {
 	e.when(e.r.Engine == nil && variable == "", "environment.scene-order")
 }
 
-// sceneVariable names the variable that comes before dump_scene.
+// sceneVariable is the variable that overrides dump_scene.
 const sceneVariable = "ASCEND_DUMP_SCENE"
 
-// sceneVariable returns the scene that the environment asks for, and the
-// variable that does; both are empty when the file decides.
+// sceneVariable returns the scene set by the environment and the variable that sets it; both are
+// empty if the file decides.
 func (e *explainer) sceneVariable() (scene, variable string) {
 	if v, set := e.opt.env(sceneVariable); set && !e.opt.TargetVersion.Before(sinceCANN85) && slices.Contains(exceptionScenes[1:], v) {
 		return v, sceneVariable
@@ -272,8 +270,7 @@ func (e *explainer) sceneVariable() (scene, variable string) {
 	return "", ""
 }
 
-// scene returns the scene that counts: that of the environment, or that of the
-// file.
+// scene returns the effective scene: of the environment, else of the file.
 func (e *explainer) scene(file string) string {
 	scene, variable := e.sceneVariable()
 	if variable == "" {
@@ -283,8 +280,7 @@ func (e *explainer) scene(file string) string {
 	return scene
 }
 
-// exceptionRoot is where dumps of exceptions begin. The graph engine looks at
-// the environment only.
+// exceptionRoot returns the root of exception dumps. The graph engine only reads the environment.
 func (e *explainer) exceptionRoot(path string) string {
 	variables := []string{"ASCEND_DUMP_PATH", "NPU_COLLECT_PATH", "ASCEND_WORK_PATH"}
 	if e.r.Engine != nil {
@@ -297,7 +293,7 @@ func (e *explainer) exceptionRoot(path string) string {
 	return cmp.Or(root, localPath(path), ".")
 }
 
-// watcher is about the watching of memory.
+// watcher describes a dump of the memory watcher.
 func (e *explainer) watcher(a *ACL) {
 	e.active("what.watcher")
 	root := localPath(a.at("dump_path").Value)
@@ -330,7 +326,7 @@ func (e *explainer) watcher(a *ACL) {
 	e.say("care.watcher-limits")
 }
 
-// kernelData is about what Ascend C kernels print.
+// kernelData describes the output of Ascend C kernels.
 func (e *explainer) kernelData(a *ACL) {
 	e.active("what.kernel-data", shorten(printable(a.at("dump_kernel_data").Value)))
 	_, root := e.opt.firstEnv("ASCEND_DUMP_PATH", "ASCEND_WORK_PATH")

@@ -22,7 +22,7 @@ func (e *explainer) mindSpore(m *MindSpore) {
 	e.unused(devices.Present() && e.opt.isCPU(), devices, text("word.not-on-cpu"))
 }
 
-// switchedOff returns the key of the text that says why there is no dump, or nothing.
+// switchedOff returns the key of the text that explains why there is no dump, or empty.
 func (e *explainer) switchedOff(m *MindSpore) string {
 	target := e.opt.TargetVersion
 	byDevice := !m.hasE2E() && !e.opt.noNPU()
@@ -48,8 +48,8 @@ func (e *explainer) switchedOff(m *MindSpore) string {
 	}
 }
 
-// framework reports whether the framework itself writes the files. Before 2.3
-// enable decides, later the block.
+// framework reports whether the framework itself writes the files. Before 2.3 the key enable
+// decides, later the presence of e2e_dump_settings.
 func (e *explainer) framework(m *MindSpore) bool {
 	if e.opt.TargetVersion.Before(sinceMS23) {
 		return m.at("enable").isTrue() || e.opt.noNPU()
@@ -107,7 +107,7 @@ func (e *explainer) mindSporeScope(m *MindSpore) {
 	e.when(m.at("sample_mode").Uint == 1 && m.debugMode() == 0, "which.samples", m.at("sample_num").orDefault())
 }
 
-// kernels says which operators an entry of kernels means.
+// kernels describes the operators that the entries of kernels match.
 func (e *explainer) kernels(m *MindSpore) {
 	of := map[KernelKind][]string{}
 	for _, k := range m.Kernels {
@@ -133,7 +133,7 @@ func (e *explainer) mindSporeSurroundings(m *MindSpore) {
 	e.when(m.debugMode() == 0 && m.savesTensors() && !e.opt.TargetVersion.Before(sinceMS16), "care.large-network")
 }
 
-// mindSporeFiles lists the files of MindSpore and what reads them.
+// mindSporeFiles lists MindSpore's files and the commands that read them.
 func (e *explainer) mindSporeFiles(m *MindSpore) {
 	root := m.at("path").Value
 	if root == "" {
@@ -159,7 +159,7 @@ func (e *explainer) mindSporeFiles(m *MindSpore) {
 	e.readMindSpore(m, root)
 }
 
-// tensorName is the name of an array that MindSpore writes.
+// tensorName returns the pattern of MindSpore's tensor file names.
 func (e *explainer) tensorName(m *MindSpore, target Version) string {
 	io := "{input|output}"
 	if mode := m.mode(); mode != "all" {
@@ -172,7 +172,7 @@ func (e *explainer) tensorName(m *MindSpore, target Version) string {
 	return name + ".npy"
 }
 
-// rankFiles is the layout since 1.3.
+// rankFiles adds the layout since 1.3.
 func (e *explainer) rankFiles(m *MindSpore, root, net string, target Version) {
 	folders := "rank_{rank_id}/" + net + "/{graph_id}/{iteration}"
 	e.dataFiles(m, root, folders, e.framework(m) || m.at("file_format").Value == "npy", target)
@@ -183,7 +183,7 @@ func (e *explainer) rankFiles(m *MindSpore, root, net string, target Version) {
 	e.say("where.mapping")
 }
 
-// dataFiles are the files with tensors and statistics in folders of any layout.
+// dataFiles adds the tensor and statistics files below folders.
 func (e *explainer) dataFiles(m *MindSpore, root, folders string, npy bool, target Version) {
 	switch {
 	case !m.writesTensors():
@@ -197,13 +197,13 @@ func (e *explainer) dataFiles(m *MindSpore, root, folders string, npy bool, targ
 	}
 }
 
-// writesTensors and writesStatistics report what there are files of: a dump of
-// failing operators has tensors whatever saved_data says.
+// writesTensors and writesStatistics report which files a dump has: a dump of failing operators has
+// tensors regardless of saved_data.
 func (m *MindSpore) writesTensors() bool    { return m.savesTensors() || m.debugMode() == 4 }
 func (m *MindSpore) writesStatistics() bool { return m.savesStatistics() && m.debugMode() != 4 }
 
-// deviceFiles is the layout of dumps that the device writes: first that of
-// ranks, and since 2.3 that of the ACL runtime.
+// deviceFiles adds the layouts of dumps written by the device: by rank, and since 2.3 the layout of
+// the ACL runtime.
 func (e *explainer) deviceFiles(m *MindSpore, root, net string) {
 	target := e.opt.TargetVersion
 	e.when(target.IsNewest(), "where.three-layouts")
@@ -215,7 +215,7 @@ func (e *explainer) deviceFiles(m *MindSpore, root, net string) {
 	}
 }
 
-// runtimeFiles is the layout of the ACL runtime below a folder for each step.
+// runtimeFiles adds the layout of the ACL runtime below a folder per step.
 func (e *explainer) runtimeFiles(m *MindSpore, root string) {
 	if m.debugMode() == 4 {
 		e.files(root, "{step_id}", exceptionFolder, "exception_info.{stream_id}.{task_id}.{YYYYMMDDHHMMSSmmm}")
@@ -233,7 +233,7 @@ func (e *explainer) runtimeFiles(m *MindSpore, root string) {
 	}
 }
 
-// oldFiles are the layouts before 1.3.
+// oldFiles adds the layouts before 1.3.
 func (e *explainer) oldFiles(m *MindSpore, root, net string) {
 	if e.framework(m) && m.at("enable").isTrue() {
 		e.files(root, net, "{device_id}/iteration_{iteration}/{op_name}_{input|output}_{slot}_shape_{d}_{d}_{dtype}_{format}.bin")

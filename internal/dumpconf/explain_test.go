@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// explained is what the explanation of a text must and must not contain.
+// explained lists required and forbidden parts of an explanation.
 type explained struct {
 	text     string
 	target   string
@@ -401,7 +401,7 @@ func says(e *Explanation, want string, in func(Text) string) bool {
 	return false
 }
 
-// TestExplainIsBounded explains files with very many names.
+// TestExplainIsBounded explains files with a great many names.
 func TestExplainIsBounded(t *testing.T) {
 	many := strings.TrimSuffix(strings.Repeat(`"a_long_name_of_an_operator",`, 5000), ",")
 	for name, text := range map[string]string{

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// mark stands in test texts for the place of a finding. It is removed before
-// the text is checked, and its line and column are counted without our code.
+// mark marks the place of a finding in test texts. It is removed before the check, and its line and
+// column are counted independently of the tested code.
 const mark = "§"
 
 // unmark removes the marks and returns their places as "line:column".
@@ -29,19 +29,19 @@ func unmark(text string) (string, []string) {
 	return strings.ReplaceAll(text, mark, ""), places
 }
 
-// acl is an acl.json with a dump_path and more keys of dump.
+// acl returns an acl.json with dump_path and more keys in dump.
 func acl(keys string) string { return `{"dump":{"dump_path":"/d",` + keys + `}}` }
 
-// list is an acl.json with a dump_list and more keys of dump.
+// listed returns an acl.json with a dump_list and more keys in dump.
 func listed(items string, keys ...string) string {
 	return acl(strings.Join(append(keys, `"dump_list":[`+items+`]`), ","))
 }
 
-// common is a MindSpore configuration without e2e_dump_settings in which some
-// keys are replaced. A key with the value "" is left out.
+// common returns a MindSpore configuration without e2e_dump_settings, with some keys replaced. A
+// key with the value "" is left out.
 func common(keys ...string) string { return `{` + commonBlock(keys) + `}` }
 
-// e2e is a MindSpore configuration with e2e_dump_settings.
+// e2e returns a MindSpore configuration with e2e_dump_settings.
 func e2e(settings string, keys ...string) string {
 	return `{` + commonBlock(keys) + `,"e2e_dump_settings":{` + settings + `}}`
 }
@@ -66,7 +66,7 @@ func commonBlock(keys []string) string {
 	return `"common_dump_settings":{` + strings.Join(parts, ",") + `}`
 }
 
-// env is an environment of these variables.
+// env returns an environment with only these variables.
 func env(vars ...string) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		for _, v := range vars {
@@ -78,7 +78,7 @@ func env(vars ...string) func(string) (string, bool) {
 	}
 }
 
-// stat is a file system in which every path has a state.
+// stat returns a file system in which every path has the same state.
 func stat(s PathState) func(string) PathState { return func(string) PathState { return s } }
 
 func version(t testing.TB, text string) Version {

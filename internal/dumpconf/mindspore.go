@@ -8,8 +8,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// The keys of MindSpore's dump settings, after its documentation and
-// dump_json_parser.
+// The keys of MindSpore's dump settings, from its documentation and dump_json_parser.
 
 var (
 	sinceMS10 = Version{Major: 1}
@@ -22,8 +21,8 @@ var (
 	sinceMS26 = Version{Major: 2, Minor: 6}
 )
 
-// hostStatistics are the values of statistic_category; those of
-// deviceStatistics can also be computed on the device.
+// hostStatistics lists the values of statistic_category; the device can also compute
+// deviceStatistics.
 var (
 	hostStatistics = []string{"max", "min", "avg", "count", "negative zero count", "positive zero count",
 		"nan count", "negative inf count", "positive inf count", "zero count", "md5", "l2norm",
@@ -98,7 +97,8 @@ func mindSporeProfiles() []Profile {
 			field("kernels").orEmpty(), devices, field("op_debug_mode", "0").fix()}
 	}
 	saved, format := field("saved_data", "tensor"), field("file_format", "npy")
-	// Of a file for either way to dump the block and the format go with one of them.
+	// A file for either way to dump: e2e_dump_settings for the framework, file_format for the
+	// device.
 	formatOfDevice := format.by(func(b *builder, v []string) []string { return onlyIf(!b.opt.frameworkDumps(), v) })
 	ofFramework := func(f Field) Field {
 		return f.by(func(b *builder, v []string) []string {
@@ -133,7 +133,7 @@ func mindSporeProfiles() []Profile {
 	}
 }
 
-// modeForKernels uses kernels when they are given.
+// modeForKernels returns mode 1 if kernels are set.
 func modeForKernels(b *builder, mode []string) []string {
 	if b.wants("kernels") {
 		return []string{"1"}
@@ -141,7 +141,7 @@ func modeForKernels(b *builder, mode []string) []string {
 	return mode
 }
 
-// usedDevices are the devices of the options, or the first.
+// usedDevices returns the devices of the options, else the default.
 func usedDevices(b *builder, first []string) []string {
 	if len(b.opt.Devices) == 0 {
 		return first
@@ -157,13 +157,13 @@ func numbers(ids []uint64) []string {
 	return out
 }
 
-// MindSpore is a dump configuration of MindSpore.
+// MindSpore holds a dump configuration of MindSpore.
 type MindSpore struct {
 	Root, Common, E2E, Async *Object
 
-	Kernels []Kernel    // of kernels
-	Steps   []lang.Step // of iteration; nil for all
-	// debug is op_debug_mode, which before 1.2 stood in the block of the device.
+	Kernels []Kernel    // parsed kernels
+	Steps   []lang.Step // parsed iteration; nil for all steps
+	// debug is op_debug_mode, which before 1.2 belonged to async_dump_settings.
 	debug Setting
 }
 
@@ -188,25 +188,25 @@ func (m *MindSpore) at(key string) Setting {
 	return m.Common.at(key)
 }
 
-// hasE2E reports whether the key e2e_dump_settings is there.
+// hasE2E reports whether the key e2e_dump_settings is present.
 func (m *MindSpore) hasE2E() bool { return m.Root.Node.Get("e2e_dump_settings") != nil }
 
-// debugMode returns op_debug_mode, 0 when it is absent.
+// debugMode returns op_debug_mode, 0 if absent.
 func (m *MindSpore) debugMode() uint64 { return m.debug.Uint }
 
-// savesStatistics reports whether saved_data asks for statistics.
+// savesStatistics reports whether saved_data includes statistics.
 func (m *MindSpore) savesStatistics() bool {
 	saved := m.at("saved_data").Value
 	return saved == "statistic" || saved == "full"
 }
 
-// savesTensors reports whether saved_data asks for tensors, also by default.
+// savesTensors reports whether saved_data includes tensors, which is the default.
 func (m *MindSpore) savesTensors() bool { return m.at("saved_data").Value != "statistic" }
 
-// inputOutput is the meaning of each value of input_output, in the words of the runtime.
+// inputOutput maps values of input_output to names of the ACL runtime.
 var inputOutput = []string{"all", "input", "output"}
 
-// mode is input_output in the words of the runtime.
+// mode returns the ACL runtime's name of input_output.
 func (m *MindSpore) mode() string {
 	if v := m.at("input_output").Uint; v < uint64(len(inputOutput)) && m.debugMode() == 0 {
 		return inputOutput[v]
@@ -214,39 +214,39 @@ func (m *MindSpore) mode() string {
 	return "all"
 }
 
-// KernelKind says how MindSpore understands an entry of "kernels".
+// KernelKind is MindSpore's interpretation of an entry of "kernels".
 type KernelKind int
 
 // The kinds of entries.
 const (
-	KernelType  KernelKind = iota // operator type, a part of it, in any case
+	KernelType  KernelKind = iota // substring of the operator type, ignoring case
 	KernelName                    // full scope name, exactly
 	KernelRegex                   // regular expression for the full scope name
 )
 
 var kernelKindNames = [...]Text{{EN: "an operator type", ZH: "算子类型"}, {EN: "a full name", ZH: "算子全名"}, {EN: "a regular expression", ZH: "正则表达式"}}
 
-// String names the kind with its article.
+// String returns the kind with its article.
 func (k KernelKind) String() string { return kernelKindNames[k].EN }
 
-// Text names the kind in both languages.
+// Text returns the kind in both languages.
 func (k KernelKind) Text() Text { return kernelKindNames[k] }
 
 const regexPrefix = "name-regex("
 
-// Kernel is an entry of "kernels" as MindSpore understands it.
+// Kernel is an entry of "kernels" as MindSpore reads it.
 type Kernel struct {
 	Text string // as written
 	Kind KernelKind
-	// Pattern is what is compared: the entry without spaces and quotes, of a
-	// regular expression what stands in the brackets.
+	// Pattern is the text to match: the entry without spaces and quotes; for a regular expression
+	// the part in brackets.
 	Pattern string
-	// Unclosed says that the entry starts like a regular expression but has
-	// no closing bracket, and so is none.
+	// Unclosed marks an entry that begins like a regular expression but lacks the closing bracket,
+	// and so is none.
 	Unclosed bool
 }
 
-// ParseKernel classifies an entry. MindSpore removes quotes and spaces first.
+// ParseKernel classifies an entry. Like MindSpore it removes quotes and spaces first.
 func ParseKernel(text string) Kernel {
 	k := Kernel{Text: text, Pattern: strings.NewReplacer(" ", "", `"`, "").Replace(text)}
 	inner, isRegex := strings.CutPrefix(k.Pattern, regexPrefix)

@@ -10,17 +10,17 @@ import (
 	"dumptool/internal/lang"
 )
 
-// msprobeTasks are the tasks of msprobe, each with settings under its name.
+// msprobeTasks lists the tasks of msprobe, each with settings under its name.
 var msprobeTasks = []string{"statistics", "tensor", "acc_check", "run_ut", "overflow_check", "free_benchmark", "grad_probe", "structure",
 	"exception_dump"}
 
-// The keys of msprobe's config.json, of which only what users get wrong is read: msprobe
-// reads the file itself, and writes the acl.json that it needs. The settings of every
-// task have one table, because releases moved keys from one to another.
+// The keys of msprobe's config.json. Only keys that users get wrong are checked: msprobe reads the
+// file itself and writes its own acl.json. All tasks share one table of settings, because releases
+// moved keys between tasks.
 var (
 	msprobeRoot = keyTable{where: Text{EN: "the top level", ZH: "顶层"}, keys: append(append([]Key{
 		{Name: "task", Type: TypeString, Values: msprobeTasks, rule: "MP001"},
-		// Modules, API calls, kernels, or modules and calls.
+		// Modules, API calls, kernels, modules and calls, or debug.
 		{Name: "level", Type: TypeString, Values: []string{"L0", "L1", "L2", "mix", "debug"}, rule: "MP002"},
 		{Name: "dump_path", Type: TypeString, rule: "MP006"},
 	}, named(Key{Type: TypeAny}, "rank", "step", "enable_dataloader", "async_dump", "precision", "acl_config", "extra_info", "seed", "is_deterministic",
@@ -31,7 +31,7 @@ var (
 		"fuzz_device", "pert_mode", "handler_type", "fuzz_level", "fuzz_stage", "if_preheat", "preheat_step", "max_sample")}
 )
 
-// named are keys that differ in their names only.
+// named returns keys that differ only in their names.
 func named(k Key, names ...string) []Key {
 	keys := make([]Key, len(names))
 	for i, name := range names {
@@ -98,7 +98,7 @@ var msprobeRules = []rule{
 type listedRange struct {
 	at    span
 	last  uint64
-	wrong any // what stands there that is no number and no range; nil for none
+	wrong any // found value that is no number and no range; nil if valid
 }
 
 // listed returns the elements of a list of ranks or steps.
@@ -127,7 +127,7 @@ func (r *reporter) listed(key string) []listedRange {
 	return all
 }
 
-// parseRange reads a number, or a string a-b, and returns the last of the range.
+// parseRange parses a number, or a string a-b, and returns the end of the range.
 func parseRange(node *jsonpos.Value) (last uint64, ok bool) {
 	from, to := node.Text, node.Text
 	switch node.Kind {

@@ -10,27 +10,26 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Values are what somebody wants the keys of a profile to be. Keys that are
-// no lists have one value; numbers and booleans are as JSON writes them.
+// Values maps keys of a profile to wanted values. Keys other than lists have one value; numbers and
+// booleans are written as in JSON.
 type Values map[string][]string
 
-// Made is a configuration that was made.
+// Made is a generated configuration.
 type Made struct {
-	Text   []byte  // indented JSON, the same for the same values
-	Next   []Text  // what to do with it, one sentence each, in this order
-	Report *Report // the check of Text: it has no errors, but may have hints
+	Text   []byte  // indented JSON, deterministic
+	Next   []Text  // next steps for the user, one sentence each
+	Report *Report // the check of Text: no errors, maybe hints
 }
 
-// RefusedError says why a configuration with the values that were given would
-// not work.
+// RefusedError reports why a configuration with the given values would not work.
 type RefusedError struct {
-	Findings []Finding // the errors that a check of it finds
+	Findings []Finding // errors of the check of the configuration
 }
 
-// Error returns the first of the errors, in the words of the rule.
+// Error returns the first error, in the words of its rule.
 func (e *RefusedError) Error() string { return e.Text().EN }
 
-// Text is the first of the errors in both languages.
+// Text returns the first error in both languages.
 func (e *RefusedError) Text() Text {
 	f := &e.Findings[0]
 	if f.Path == "" || strings.Contains(f.Message.String(), lastOf(f.Path)) {
@@ -39,11 +38,10 @@ func (e *RefusedError) Text() Text {
 	return lang.Sayf("%s: %s", "%s: %s", f.Path, f.Message).Text()
 }
 
-// New makes the configuration of a profile. What is not given has its default
-// or a placeholder. Of the options it uses the target version, the product, the
-// backend and the devices. It fails for unknown profiles and keys, for profiles
-// that the target version cannot do, and, with a RefusedError, where the check
-// of the result has errors.
+// New makes the configuration of a profile. Missing values get a default or a placeholder. Of the
+// options it uses the target version, product, backend and devices. It fails for unknown profiles
+// and keys, for profiles newer than the target version and, with a RefusedError, if the check of
+// the result has errors.
 func New(profile string, values Values, opt Options) (*Made, error) {
 	all := profiles()
 	i := slices.IndexFunc(all, func(p Profile) bool { return p.Name == profile })
@@ -76,7 +74,7 @@ func New(profile string, values Values, opt Options) (*Made, error) {
 	return made, nil
 }
 
-// errorsOf returns the errors of a report, or nil.
+// errorsOf returns the errors of a report as a *RefusedError, or nil.
 func errorsOf(r *Report) error {
 	if bad := r.errors(); bad != nil {
 		return &RefusedError{bad}
@@ -89,12 +87,11 @@ type builder struct {
 	*Profile
 	opt    Options
 	given  Values
-	chosen [][]string // values of each field, nil for none
+	chosen [][]string // values of each field, nil to omit it
 	steps  []Text
 }
 
-// accept checks the values that were given, as far as the check of the result
-// does not.
+// accept checks the given values where the check of the result would not.
 func (b *builder) accept() error {
 	var offered []string
 	for _, f := range b.Fields {
@@ -118,11 +115,10 @@ func (b *builder) accept() error {
 	return nil
 }
 
-// unexpanded matches folders that only a shell would know.
+// unexpanded matches folders that need expansion by a shell.
 var unexpanded = lang.Pattern(`^~|\$\{|\$[A-Za-z_]`)
 
-// acceptable refuses values that the check of the result would report in words
-// about something else.
+// acceptable refuses values that the check of the result would report misleadingly.
 func (b *builder) acceptable(f *Field, values []string) error {
 	for _, v := range values {
 		since, late := f.row.since[v]
@@ -149,7 +145,7 @@ func (b *builder) acceptable(f *Field, values []string) error {
 	return nil
 }
 
-// values returns what is written for a key.
+// values returns the chosen values of a key.
 func (b *builder) values(key string) []string {
 	for i, v := range b.chosen {
 		if v != nil && b.Fields[i].Key == key {
@@ -159,7 +155,7 @@ func (b *builder) values(key string) []string {
 	return nil
 }
 
-// value returns the only value that is written for a key, or nothing.
+// value returns the only chosen value of a key, or empty.
 func (b *builder) value(key string) string {
 	if v := b.values(key); len(v) > 0 {
 		return v[0]
@@ -167,11 +163,11 @@ func (b *builder) value(key string) string {
 	return ""
 }
 
-// wants reports whether a key was given.
+// wants reports whether the key was given.
 func (b *builder) wants(key string) bool { return len(b.given[key]) > 0 }
 
-// choose finds out what is written for a field; nil leaves it out. Defaults of keys that
-// the target version does not know are left out.
+// choose returns the values of a field; nil omits it. Defaults of keys that the target version does
+// not know are omitted.
 func (b *builder) choose(f *Field) []string {
 	if b.wants(f.Key) && !f.fixed {
 		return b.given[f.Key]
@@ -187,7 +183,7 @@ func (b *builder) choose(f *Field) []string {
 	}
 }
 
-// node is the JSON of a field's values.
+// node returns the JSON value of a field.
 func (f *Field) node(values []string) *jsonpos.Value {
 	switch {
 	case f.row.commas:
@@ -205,8 +201,8 @@ func (f *Field) node(values []string) *jsonpos.Value {
 	}
 }
 
-// element is the JSON of one value. What is no number or boolean where the key wants
-// one becomes a string, which the check refuses in its own words.
+// element returns the JSON of one value. An invalid number or boolean becomes a string, which the
+// check refuses in its own words.
 func (f *Field) element(v string) *jsonpos.Value {
 	if f.wantsNumbers() && isNumber(v) || f.Type == TypeBool && (v == "true" || v == "false") {
 		return jsonWord(v)
@@ -214,10 +210,10 @@ func (f *Field) element(v string) *jsonpos.Value {
 	return jsonString(v)
 }
 
-// isNumber reports whether v is a number as MindSpore wants it.
+// isNumber reports whether v is a number in MindSpore's syntax.
 func isNumber(v string) bool { return isDigits(v) && (v == "0" || v[0] != '0') }
 
-// build makes the configuration.
+// build returns the configuration.
 func (b *builder) build() *jsonpos.Value {
 	root := jsonObject()
 	for i := range b.Fields {
@@ -238,7 +234,7 @@ func (b *builder) build() *jsonpos.Value {
 	return root
 }
 
-// items is dump_list: an item for each model, or one for all.
+// items returns dump_list: an item for each model, or one for all models.
 func (b *builder) items() *jsonpos.Value {
 	items := &jsonpos.Value{Kind: jsonpos.Array}
 	if b.value("dump_op_switch") == "on" && b.opt.TargetVersion.Before(sinceCANN82) {
@@ -261,7 +257,7 @@ func (b *builder) items() *jsonpos.Value {
 	return items
 }
 
-// printable returns a text on one line, without control characters.
+// printable returns s on one line, without control characters.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == utf8.RuneError || r == 0x2028 || r == 0x2029 || r >= 0x80 && r < 0xa0 {
@@ -271,7 +267,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// quoted is a JSON string for a message.
+// quoted returns s as a JSON string for a message.
 func quoted(s string) string { return jsonpos.Quote(shorten(printable(s))) }
 
 // say adds a next step.
@@ -279,7 +275,7 @@ func (b *builder) say(key string, args ...any) {
 	b.steps = append(b.steps, text(key, args...))
 }
 
-// placeholders adds a step for each placeholder that is left.
+// placeholders adds a step for each remaining placeholder.
 func (b *builder) placeholders() {
 	for i, f := range b.Fields {
 		if f.Placeholder && !b.wants(f.Key) && b.chosen[i] != nil {
@@ -288,7 +284,7 @@ func (b *builder) placeholders() {
 	}
 }
 
-// nextStep adds the step of a key with its arguments, or those that it stands for.
+// nextStep adds the step of a key with its arguments, or the steps that the key stands for.
 func (b *builder) nextStep(key string) {
 	path := b.value("dump_path")
 	switch {
@@ -314,10 +310,10 @@ func (b *builder) nextStep(key string) {
 	}
 }
 
-// nextOfBackend stands for the steps that depend on who dumps.
+// nextOfBackend stands for the steps that depend on the dumping component.
 const nextOfBackend = "backend"
 
-// backendSteps adds what depends on who dumps.
+// backendSteps adds the steps that depend on the dumping component.
 func (b *builder) backendSteps() {
 	target := b.opt.TargetVersion
 	switch {
@@ -356,7 +352,7 @@ func (b *builder) byFramework() bool {
 	return false
 }
 
-// localPath is the folder of a path, also on another host.
+// localPath returns the folder of a path, also on another host.
 func localPath(path string) string {
 	if !isRemote(path) {
 		return path
@@ -365,14 +361,14 @@ func localPath(path string) string {
 	return folder
 }
 
-// Configurations are made of values without places, whose members keep their order.
+// Configurations are built from values without places, whose members keep their order.
 
 func jsonString(s string) *jsonpos.Value { return &jsonpos.Value{Kind: jsonpos.String, Text: s} }
 
-// jsonWord is a number or a boolean.
+// jsonWord returns a number or a boolean.
 func jsonWord(s string) *jsonpos.Value { return &jsonpos.Value{Kind: jsonpos.Number, Text: s} }
 
-// jsonArray is an array with an element for each value.
+// jsonArray returns an array with an element for each value.
 func jsonArray(values []string, element func(string) *jsonpos.Value) *jsonpos.Value {
 	a := &jsonpos.Value{Kind: jsonpos.Array}
 	for _, v := range values {
@@ -383,17 +379,17 @@ func jsonArray(values []string, element func(string) *jsonpos.Value) *jsonpos.Va
 
 func jsonObject() *jsonpos.Value { return &jsonpos.Value{Kind: jsonpos.Object} }
 
-// add adds a member to an object and returns its value.
+// add appends a member to an object and returns its value.
 func add(o *jsonpos.Value, key string, value *jsonpos.Value) *jsonpos.Value {
 	o.Members = append(o.Members, jsonpos.Member{Key: key, Value: value})
 	return value
 }
 
-// document writes a value as a file: indented, with a newline at the end.
+// document formats a value as a file: indented, with a final newline.
 func document(v *jsonpos.Value) []byte { return append(appendJSON(nil, v, "\n"), '\n') }
 
-// appendJSON writes a value whose last line starts with line. Arrays of objects have
-// lines of their own, other arrays one.
+// appendJSON formats a value; line is a newline and the indentation of the value's last line.
+// Arrays of objects take several lines, other arrays one.
 func appendJSON(b []byte, v *jsonpos.Value, line string) []byte {
 	inner := line + "  "
 	switch v.Kind {

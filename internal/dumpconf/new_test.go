@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// wantMade is what each profile writes when nothing is given.
+// wantMade holds the output of each profile without values.
 func wantMade() map[string]string {
 	return map[string]string{
 		"model": `{
@@ -175,8 +175,8 @@ func TestNewWithoutValues(t *testing.T) {
 	}
 }
 
-// TestNewForEveryTarget makes every profile for every release and surroundings
-// that make a difference.
+// TestNewForEveryTarget makes every profile for every release and environment that makes a
+// difference.
 func TestNewForEveryTarget(t *testing.T) {
 	versions := map[Schema][]string{
 		SchemaACL:       {"", "5.0", "6.2", "7.0", "8.0.RC1", "8.0.RC3", "8.0", "8.2", "8.5", "9.0"},
@@ -236,8 +236,8 @@ func checkMade(t interface{ Errorf(string, ...any) }, p Profile, m *Made, opt Op
 			checkText(t, l)
 		}
 	}
-	// From 2.6 on MindSpore dumps with e2e_dump_settings only, and not at all
-	// with O2, which has not known them since 2.3.
+	// From 2.6 on MindSpore dumps only with e2e_dump_settings, and never with O2, which does not
+	// support them since 2.3.
 	target := opt.TargetVersion
 	byDevice := p.Name == "ms-async" && opt.Backend != "O2" ||
 		p.Schema == SchemaMindSpore && opt.Backend == "O2" && !target.Before(sinceMS26) ||
@@ -251,7 +251,7 @@ func checkText(t interface{ Errorf(string, ...any) }, x Text) {
 	if x.EN == "" || x.ZH == "" || strings.ContainsAny(x.EN+x.ZH, "\n\x00") {
 		t.Errorf("text %+q", x)
 	}
-	// A wrong verb in a format; what stands in values has no such form.
+	// %!d(...) is a wrong verb in a format; values never look like it.
 	if badVerb.MatchString(x.EN + x.ZH) {
 		t.Errorf("text %+q", x)
 	}
@@ -337,7 +337,7 @@ func TestNewRefuses(t *testing.T) {
 		profile string
 		values  Values
 		opt     Options
-		rule    string // of a RefusedError
+		rule    string // in the RefusedError
 		want    string
 	}{
 		{profile: "modell", want: `profile "modell" is not known`},
@@ -492,8 +492,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestNewAlwaysPasses gives fields random values, legal ones and others: what
-// is made has no errors, what is refused says why.
+// TestNewAlwaysPasses gives fields random values, legal and illegal: the result has no errors, or
+// the refusal has a reason.
 func TestNewAlwaysPasses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom(Profiles()).Draw(t, "profile")
@@ -513,7 +513,7 @@ func TestNewAlwaysPasses(t *testing.T) {
 		m, err := New(p.Name, values, opt)
 		if err != nil {
 			if values["dump_level"] != nil || values["overflow_number"] != nil || values["file_format"] != nil {
-				legal = false // these have conditions of their own
+				legal = false // these have further conditions
 			}
 			if legal {
 				t.Fatalf("%s with legal %q: %v", p.Name, values, err)
@@ -533,8 +533,7 @@ func TestNewAlwaysPasses(t *testing.T) {
 	})
 }
 
-// fieldValues draws values for a field, and reports whether they are surely
-// legal.
+// fieldValues draws values for a field, and reports whether they are certainly legal.
 func fieldValues(t *rapid.T, f *Field) ([]string, bool) {
 	if rapid.IntRange(0, 9).Draw(t, "wild") == 0 {
 		return rapid.SliceOfN(rapid.String(), 0, 2).Draw(t, "text"), false

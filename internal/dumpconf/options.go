@@ -19,49 +19,46 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// Options say what is known beside the text. The zero value checks for the
-// newest release on unknown hardware and leaves file system and environment
-// alone.
+// Options describes the environment of a check. The zero value checks for the newest release on
+// unknown hardware and accesses neither files nor environment.
 type Options struct {
-	// Schema forces a schema; SchemaUnknown finds it out.
+	// Schema forces a schema; SchemaUnknown detects it.
 	Schema Schema
-	// TargetVersion is the release the file is for: of CANN for ACL and GE,
-	// of MindSpore for MindSpore files. The zero value is the newest.
+	// TargetVersion is the release that will read the file: a CANN release for ACL and GE, a
+	// MindSpore release for MindSpore files. The zero value is the newest.
 	TargetVersion Version
-	// SoC is the product, such as "Ascend910B", "A2", "310P", or "cpu" and
-	// "gpu" for MindSpore without NPU. Empty when unknown.
+	// SoC is the product, such as "Ascend910B", "A2", "310P", or "cpu" and "gpu" for MindSpore
+	// without NPU. Empty if unknown.
 	SoC string
-	// Backend is "ge", "ms_backend", "O0", "O1", "O2" or "pynative"; MindSpore
-	// only. Empty when unknown.
+	// Backend is "ge", "ms_backend", "O0", "O1", "O2" or "pynative"; MindSpore only. Empty if
+	// unknown.
 	Backend string
-	// Devices are the device ids that will be used. Empty when unknown.
+	// Devices lists the ids of the devices in use. Empty if unknown.
 	Devices []uint64
-	// WorldSize is the number of ranks of the job. 0 when unknown.
+	// WorldSize is the number of ranks of the job. 0 if unknown.
 	WorldSize uint64
-	// Stat looks at a folder of the host the dump will run on. It is nil when
-	// the file system must not be asked.
+	// Stat inspects a folder of the host on which the dump will run; nil forbids access.
 	Stat func(path string) PathState
-	// Env looks a variable of the environment up. It is nil when the
-	// environment must not be asked.
+	// Env looks up an environment variable; nil forbids access.
 	Env func(name string) (value string, ok bool)
-	// Tree is the dump that the configuration has made; nil when it is not known.
+	// Tree is the dump made with this configuration; nil if unknown.
 	Tree *Tree
-	// Container says that the program will run in a container.
+	// Container: the program will run in a container.
 	Container bool
 }
 
-// PathState is what can be said about a folder for dumps.
+// PathState is the state of a folder for dumps.
 type PathState int
 
 // The states of a path.
 const (
-	PathUsable   PathState = iota // a folder that can be read and written
-	PathMissing                   // nothing there
-	PathNotDir                    // something else than a folder
-	PathNoAccess                  // a folder that may not be read or written
+	PathUsable   PathState = iota // a readable and writable folder
+	PathMissing                   // does not exist
+	PathNotDir                    // not a folder
+	PathNoAccess                  // a folder without read or write permission
 )
 
-// env returns a variable that is set and not empty.
+// env returns a variable; false if it is unset or empty.
 func (o *Options) env(name string) (string, bool) {
 	if o.Env == nil {
 		return "", false
@@ -70,7 +67,7 @@ func (o *Options) env(name string) (string, bool) {
 	return v, ok && v != ""
 }
 
-// firstEnv returns the first of some variables that is set, and its value.
+// firstEnv returns the first variable that is set, and its value.
 func (o *Options) firstEnv(names ...string) (name, value string) {
 	for _, name := range names {
 		if v, set := o.env(name); set {
@@ -103,10 +100,10 @@ func (o *Options) isA3() bool {
 	return s == "a3" || strings.HasPrefix(s, "91093") || strings.HasPrefix(s, "910c")
 }
 
-// backend returns the backend in a fixed spelling.
+// backend returns the backend in lower case.
 func (o *Options) backend() string { return strings.ToLower(o.Backend) }
 
-// graphEngine reports whether MindSpore hands graphs to the graph engine.
+// graphEngine reports whether MindSpore runs graphs with the graph engine.
 func (o *Options) graphEngine() bool { return o.backend() == "ge" || o.backend() == "o2" }
 
 // kernelByKernel reports whether MindSpore launches kernels itself.
@@ -119,19 +116,18 @@ func (o *Options) kernelByKernel() bool {
 	}
 }
 
-// leftToMsprobe reports whether the release does not dump with the backend any
-// more.
+// leftToMsprobe reports whether the release no longer dumps with this backend.
 func (o *Options) leftToMsprobe() bool {
 	return o.graphEngine() && !o.noNPU() && !o.TargetVersion.Before(sinceMS26)
 }
 
-// withoutE2EDump reports whether the backend has no dump by the framework.
+// withoutE2EDump reports whether the framework cannot dump with this backend.
 func (o *Options) withoutE2EDump() bool {
 	return o.graphEngine() && !o.noNPU() && !o.TargetVersion.Before(sinceMS23)
 }
 
-// frameworkDumps reports whether MindSpore needs e2e_dump_settings. With an
-// unknown backend it is what the release makes the usual case.
+// frameworkDumps reports whether MindSpore needs e2e_dump_settings. For an unknown backend it
+// assumes the release's default.
 func (o *Options) frameworkDumps() bool {
 	switch {
 	case o.kernelByKernel() || o.noNPU():
@@ -143,16 +139,15 @@ func (o *Options) frameworkDumps() bool {
 	}
 }
 
-// Version is a release such as 8.0, 8.0.RC3 or 2.3.1. The zero value stands
-// for the newest release.
+// Version is a release such as 8.0, 8.0.RC3 or 2.3.1. The zero value is the newest release.
 type Version struct {
 	Major, Minor int
 	// Candidate is the number of a release candidate, 0 for the release.
 	Candidate int
 }
 
-// ParseVersion reads "8.0", "8.0.RC3", "2.3.1" or "8"; what follows the second
-// number counts only when it is a release candidate.
+// ParseVersion parses "8.0", "8.0.RC3", "2.3.1" or "8"; parts behind the second number count only
+// if they are a release candidate.
 func ParseVersion(text string) (Version, error) {
 	parts := strings.Split(strings.TrimPrefix(strings.ToLower(text), "r"), ".")
 	var v Version
@@ -178,8 +173,7 @@ func ParseVersion(text string) (Version, error) {
 // IsNewest reports whether v is the zero value.
 func (v Version) IsNewest() bool { return v == Version{} }
 
-// Before reports whether v is an earlier release than w. The newest release
-// is before none.
+// Before reports whether v is an earlier release than w. The newest release is before no other.
 func (v Version) Before(w Version) bool {
 	if v.IsNewest() {
 		return false
@@ -191,8 +185,8 @@ func (v Version) Before(w Version) bool {
 		cmp.Compare(v.candidate(), w.candidate())) < 0
 }
 
-// lacks reports whether v is too early for what came with w. Where only the
-// release is known, its candidates have it too.
+// lacks reports whether v is too early for a feature of w. If w is no release candidate, the
+// candidates of that release have the feature too.
 func (v Version) lacks(w Version) bool {
 	if w.Candidate == 0 && v.Major == w.Major && v.Minor == w.Minor {
 		return false
@@ -208,7 +202,7 @@ func (v Version) candidate() int {
 	return v.Candidate
 }
 
-// String writes the version as it is read.
+// String returns the version in the form that ParseVersion reads.
 func (v Version) String() string {
 	switch {
 	case v.IsNewest():
@@ -220,12 +214,11 @@ func (v Version) String() string {
 	}
 }
 
-// ReadFile reads a configuration, or stdin for the name Stdin, until ctx is done. Of a
-// file that is larger than runtimes read it returns a little more than they would.
-// Errors name the file.
+// ReadFile reads a configuration, or stdin for the name Stdin, until ctx is done. It reads at most
+// one byte more than MaxSize. Errors name the file.
 func ReadFile(ctx context.Context, name string, stdin io.Reader) ([]byte, error) {
 	var text []byte
-	// Reading cannot be interrupted: it goes on alone when ctx is done.
+	// A read cannot be interrupted: when ctx is done the goroutine is left behind.
 	done := make(chan error, 1)
 	guard.Go(func() (err error) {
 		text, err = readLimited(name, stdin)
@@ -259,8 +252,8 @@ func readLimited(name string, stdin io.Reader) ([]byte, error) {
 	return text, noConfig(name, text)
 }
 
-// noConfig says what a file is that was given in place of a configuration: one of tensors,
-// or of another kind that has zero bytes. It is nil for all that a text may be.
+// noConfig returns an error that identifies a binary file given as a configuration: a tensor file,
+// or another kind with zero bytes. It returns nil for possible texts.
 func noConfig(name string, text []byte) error {
 	if _, wide := jsonpos.FromUTF16(text); wide || bytes.IndexByte(text, 0) < 0 {
 		return nil
@@ -270,7 +263,7 @@ func noConfig(name string, text []byte) error {
 	switch {
 	case known && foreign.Kind != nil:
 		return lang.Errorf("%s is %s, not a configuration", name, foreign.Kind.Name)
-	case known: // a text with a zero byte in it
+	case known: // a text with a zero byte
 		return nil
 	case err != nil:
 		return lang.Errorf("%s is no configuration: %v", name, err)
@@ -283,8 +276,7 @@ func noConfig(name string, text []byte) error {
 	return lang.Errorf("%s is %s, not a configuration; to look at its tensors: %s", name, what, lang.CommandLine("inspect", lang.PathArgument(name)))
 }
 
-// StatFolder says what a folder for dumps is like for this user. Runtimes write to local
-// ones only.
+// StatFolder returns the state of a local folder for this user.
 func StatFolder(path string) PathState {
 	info, err := os.Stat(path)
 	switch {
@@ -300,8 +292,7 @@ func StatFolder(path string) PathState {
 	return PathUsable
 }
 
-// InContainer reports whether this process runs in a container of Docker or
-// Podman.
+// InContainer reports whether this process runs in a Docker or Podman container.
 func InContainer() bool {
 	for _, mark := range []string{"/.dockerenv", "/run/.containerenv"} {
 		if _, err := os.Stat(mark); err == nil {

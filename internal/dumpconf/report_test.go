@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestRuntimeVerdict holds what the ACL runtime itself says to a file: the
-// code of the first error in its order of validation, or whether it dumps.
-// The cases follow the unit tests of the CANN runtime.
+// TestRuntimeVerdict compares with the ACL runtime's own verdict on a file: the code of the first
+// error in its order of validation, or whether it dumps. The cases follow the unit tests of the
+// CANN runtime.
 func TestRuntimeVerdict(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
@@ -125,8 +125,8 @@ func TestRuntimeVerdictOfWholeFiles(t *testing.T) {
 	}
 }
 
-// TestTexts wants every text in both languages with the same arguments, and that the
-// code names all of them and no others.
+// TestTexts: every text exists in both languages with the same arguments, and the code names all
+// texts and no others.
 func TestTexts(t *testing.T) {
 	table := textTable()
 	named := map[string]bool{"word.sides-input": true, "word.sides-output": true, "word.sides-all": true}

@@ -10,12 +10,12 @@ import (
 	"dumptool/internal/lang"
 )
 
-// stage is when the ACL runtime looks at something. It stops at the first
-// error, and some settings make it skip the later stages.
+// stage is a step of validation in the ACL runtime. It stops at the first error, and some settings
+// make it skip later stages.
 type stage int
 
 const (
-	stageLint   stage = iota // never
+	stageLint   stage = iota // never checked by the runtime
 	stageLimits              // size and nesting, before parsing
 	stageParse
 	stageDump
@@ -30,41 +30,41 @@ const (
 	stageStats
 )
 
-// rule is one thing to check, with all that is known about it. The message is a
-// format whose arguments run passes to the reporter.
+// rule checks one thing and documents it. message is a format for the arguments that run passes to
+// the reporter.
 type rule struct {
 	id       string
-	severity Severity // the worst, when findings differ
-	code     string   // of the runtime, for findings of this severity
+	severity Severity // the worst, if findings differ
+	code     string   // the runtime's code, for findings of this severity
 	stage    stage
-	checks   string // what is wrong, for the documentation
+	checks   string // the fault, for the documentation
 	message  Text
-	// guess says that the rule is about what is missing, ignored or unknown, which
-	// cannot be known of a text whose quotes or brackets are damaged.
+	// guess marks rules about missing, ignored or unknown settings, which cannot be known in a text
+	// with damaged quotes or brackets.
 	guess bool
-	// An explanation of the file says why the setting of a warning has no effect, or
-	// what else to mind, where needs holds for the settings as the target reads them.
+	// For explanations: why the setting of a warning has no effect, or another caution, if needs
+	// holds for the settings as the target reads them.
 	ignored, mind Text
 	needs         func(a *ACL) bool // nil for always
 
-	// What finds it, with what its schema is read into or without.
+	// The check, with or without the settings of its schema; one is set.
 	run    func(r *reporter)
 	acl    func(a *ACL, r *reporter)
-	item   func(it *Object, r *reporter) // each of dump_list
+	item   func(it *Object, r *reporter) // for each item of dump_list
 	ms     func(m *MindSpore, r *reporter)
 	engine func(e *EngineOptions, r *reporter)
 }
 
-// asSaid is the message of rules whose findings are said where they are found.
+// asSaid is the message of rules whose checks pass whole sentences.
 var asSaid = Text{EN: "%s", ZH: "%s"}
 
-// ruleGroup is rules for some schemas.
+// ruleGroup holds rules for some schemas.
 type ruleGroup struct {
 	schemas []Schema
 	rules   []rule
 }
 
-// ruleGroups are all rules, in the order in which they are applied.
+// ruleGroups lists all rules, in the order of application.
 var ruleGroups = []ruleGroup{
 	{[]Schema{SchemaMsprobe}, msprobeRules},
 	{[]Schema{SchemaACL, SchemaGE, SchemaTF, SchemaMsprobe}, syntaxRules},
@@ -79,7 +79,7 @@ var ruleGroups = []ruleGroup{
 	{[]Schema{SchemaTF}, tfRules},
 }
 
-// rules are the rules of a schema, or with SchemaUnknown all, and their places in the order.
+// rules yields the rules of a schema, all for SchemaUnknown, with their order.
 func rules(of Schema) iter.Seq2[int, *rule] {
 	return func(yield func(int, *rule) bool) {
 		order := 0
@@ -94,7 +94,7 @@ func rules(of Schema) iter.Seq2[int, *rule] {
 	}
 }
 
-// ruleOf returns the rule of an id.
+// ruleOf returns the rule with an id.
 func ruleOf(id string) *rule {
 	for _, r := range rules(SchemaUnknown) {
 		if r.id == id {
@@ -107,8 +107,8 @@ func ruleOf(id string) *rule {
 // RuleInfo documents a rule.
 type RuleInfo struct {
 	ID       string
-	Severity Severity // the worst, when findings of the rule differ
-	Checks   string   // what is wrong when the rule has a finding
+	Severity Severity // the worst, if findings of the rule differ
+	Checks   string   // the fault that the rule finds
 }
 
 // Rules returns all rules, ordered by id.
@@ -121,7 +121,7 @@ func Rules() []RuleInfo {
 	return out
 }
 
-// maxPerRule bounds the findings of a rule: who has more has seen enough.
+// maxPerRule bounds the findings of a rule in a report.
 const maxPerRule = 100
 
 // reporter adds the findings of one rule, up to maxPerRule.
@@ -131,10 +131,10 @@ type reporter struct {
 	order int // of the rule
 	count int
 
-	dropped Finding // takes what is not listed
+	dropped Finding // receives findings beyond maxPerRule
 }
 
-// apply looks for what the rule is about.
+// apply runs the check of the rule.
 func (r *reporter) apply() {
 	switch {
 	case r.rule.acl != nil:
@@ -158,7 +158,7 @@ func (r *reporter) full() bool {
 	return r.count >= maxPerRule
 }
 
-// nearest is lang.Nearest; it does not search for findings that are dropped.
+// nearest calls lang.Nearest unless the finding would be dropped.
 func (r *reporter) nearest(word string, words []string) string {
 	if r.full() {
 		return ""
@@ -166,10 +166,10 @@ func (r *reporter) nearest(word string, words []string) string {
 	return lang.Nearest(word, words)
 }
 
-// at reports something with the severity of the rule.
+// at reports a finding with the severity of the rule.
 func (r *reporter) at(s span, args ...any) *Finding { return r.as(r.rule.severity, s, args...) }
 
-// when is at, if something is so.
+// when reports a finding if is holds.
 func (r *reporter) when(is bool, s span, args ...any) *Finding {
 	if !is {
 		return &r.dropped
@@ -177,7 +177,7 @@ func (r *reporter) when(is bool, s span, args ...any) *Finding {
 	return r.at(s, args...)
 }
 
-// as reports something with another severity.
+// as reports a finding with another severity.
 func (r *reporter) as(severity Severity, s span, args ...any) *Finding {
 	if r.full() {
 		return &r.dropped
@@ -190,7 +190,7 @@ func (r *reporter) as(severity Severity, s span, args ...any) *Finding {
 		stage:   r.rule.stage, order: r.order,
 	}
 	if severity != r.rule.severity {
-		f.Code, f.stage = "", stageLint // not what the runtime rejects
+		f.Code, f.stage = "", stageLint // the runtime does not reject this
 	}
 	if reason := r.check.ignored(f.stage); !reason.IsZero() {
 		f.Severity = min(f.Severity, Warning)
@@ -200,7 +200,7 @@ func (r *reporter) as(severity Severity, s span, args ...any) *Finding {
 	return f
 }
 
-// mistyped reports the values of the wrong type that are this rule's.
+// mistyped reports values of the wrong type, for the keys of this rule.
 func (r *reporter) mistyped() {
 	for _, m := range r.read.mistyped {
 		if m.key.rule != r.rule.id {
@@ -217,14 +217,13 @@ func (r *reporter) mistyped() {
 	}
 }
 
-// values reports the values of this rule's keys that are none.
+// values reports invalid values, for the keys of this rule.
 func (r *reporter) values() {
 	r.mistyped()
 	r.enums()
 }
 
-// enums reports strings that are not among the values of their key, when the
-// key is this rule's.
+// enums reports strings outside of Values, for the keys of this rule.
 func (r *reporter) enums() {
 	for _, e := range r.read.enums {
 		if e.key.rule == r.rule.id {
@@ -252,33 +251,33 @@ func (r *reporter) enum(e Setting) {
 	}
 }
 
-// didYouMean is a hint at another word.
+// didYouMean returns a hint at another word.
 func didYouMean(word string) lang.Sentence {
 	return lang.Sayf("; did you mean %s?", "；是否指 %s？", jsonpos.Quote(word))
 }
 
-// suggest says what to write instead.
+// suggest sets the suggested text.
 func (f *Finding) suggest(text string) *Finding {
 	f.Suggestion = text
 	return f
 }
 
-// repair suggests a string in place of a value, and does it.
+// repair suggests a string as the value, and adds the edit.
 func (f *Finding) repair(s Setting, text string) {
 	f.suggest(text).Edits = replace(s.valueSpan(), jsonpos.Quote(text))
 }
 
-// insert suggests a member of an object, and adds it.
+// insert suggests a member of an object, and adds the edit.
 func (r *reporter) insert(f *Finding, o *Object, key, value string) {
 	f.suggest(jsonpos.Quote(key) + ": " + jsonpos.Quote(value)).Edits = o.insertion(r.doc.Source(), key, value)
 }
 
-// replace is the edit that puts a text in a place.
+// replace returns the edit that replaces a span by a text.
 func replace(s span, text string) []jsonpos.Edit {
 	return []jsonpos.Edit{{Offset: s.start, Length: s.end - s.start, Text: text}}
 }
 
-// lastOf returns the last part of a path, with its index.
+// lastOf returns the last part of a path, including its index.
 func lastOf(path string) string {
 	if i := strings.LastIndexByte(path, '.'); i >= 0 && !strings.HasSuffix(path, `"]`) {
 		return path[i+1:]
@@ -286,7 +285,7 @@ func lastOf(path string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(path, `["`), `"]`)
 }
 
-// found describes the value that has the wrong type.
+// found describes a value of the wrong type.
 func (m *mistyped) found() any {
 	switch m.Node.Kind {
 	case jsonpos.String:
@@ -298,7 +297,7 @@ func (m *mistyped) found() any {
 	}
 }
 
-// repaired returns the value as it is surely meant, or nothing.
+// repaired returns the obviously intended value, or empty.
 func (m *mistyped) repaired() string {
 	text, kind := m.Node.Text, m.Node.Kind
 	switch {
@@ -333,7 +332,7 @@ var syntaxRules = []rule{
 		}},
 }
 
-// syntax reports what the parser found. An empty file is an acl.json without dump.
+// syntax reports the problems of the JSON parser. An empty file is an acl.json without dump.
 func (r *reporter) syntax() {
 	if len(r.doc.Source()) == 0 && r.schema == SchemaACL {
 		return
@@ -359,12 +358,12 @@ func (r *reporter) syntax() {
 	}
 }
 
-// sizeRule is the only rule for files that are too large to be read.
+// sizeRule is the only rule for files that are too large to read.
 const sizeRule = "ACL002"
 
 var tooLargeMessage = Text{EN: "the file is larger than 10 MiB, which the runtime does not read; nothing else was checked", ZH: "文件大于 10 MiB，运行时不会读取；未检查其他内容"}
 
-// maxBrackets is how many levels of either bracket the ACL runtime accepts.
+// maxBrackets is the deepest nesting of each bracket that the ACL runtime accepts.
 const maxBrackets = 10
 
 var fileRules = []rule{
@@ -398,8 +397,8 @@ var fileRules = []rule{
 		}},
 }
 
-// tooDeep returns where the first bracket stands that is nested too deeply,
-// or -1. Like the runtime it knows nothing of strings.
+// tooDeep returns the offset of the first bracket nested too deeply, or -1. Like the runtime it
+// also counts brackets in strings.
 func tooDeep(src []byte, opening, closing byte) int {
 	depth := 0
 	for i, b := range src {
@@ -415,7 +414,7 @@ func tooDeep(src []byte, opening, closing byte) int {
 	return -1
 }
 
-// duplicates reports repeated keys in a value and all that is in it.
+// duplicates reports repeated keys in a value and its descendants.
 func (r *reporter) duplicates(v *jsonpos.Value, path string) {
 	if v == nil {
 		return
@@ -438,13 +437,13 @@ func (r *reporter) duplicates(v *jsonpos.Value, path string) {
 	}
 }
 
-// knownProducts are examples of the products that can be named.
+// knownProducts lists examples of product names for messages.
 var knownProducts = []string{"A2", "A3", "Ascend310P", "Ascend910", "Ascend910B", "cpu", "gpu"}
 
-// productName matches the names of products without their brand.
+// productName matches product names without their brand.
 var productName = lang.Pattern(`^(a[235]|cpu|gpu|[2-9][0-9]{2}.*)$`)
 
-// targetRules check what was said about the target of the file.
+// targetRules check the target options against the file.
 var targetRules = []rule{
 	{id: "CFG002", severity: Warning, checks: "a product that is not known",
 		message: Text{EN: "%s is no known product, so nothing is checked for it; known are " + strings.Join(knownProducts, ", "), ZH: "%s 不是已知产品，不做相关检查；已知的有 " + strings.Join(knownProducts, ", ")},

@@ -10,7 +10,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// aclShapeRules check which keys there are, where they are and of what type.
+// aclShapeRules check presence, place and type of keys.
 var aclShapeRules = []rule{
 	{id: "ACL004", severity: Warning, checks: `there is no "dump", or it is empty`,
 		guess: true, message: Text{EN: "nothing will be dumped: %s", ZH: "不会 dump 任何数据：%s"},
@@ -51,12 +51,12 @@ var aclShapeRules = []rule{
 		run: (*reporter).mistyped},
 }
 
-// home returns the objects where an unknown key belongs, nil when nowhere.
+// home returns the table where an unknown key belongs, nil if nowhere.
 func (c *check) home(s unknownKey) *keyTable {
 	for _, t := range tables(c.schema) {
 		if t == &aclBlacklist || t == &aclRange {
 			if s.in.table == &aclRoot {
-				continue // words as common as "name" may be anything there
+				continue // words as common as "name" may have another meaning there
 			}
 		}
 		if t != s.in.table && t.find(s.member.Key) != nil {
@@ -66,7 +66,7 @@ func (c *check) home(s unknownKey) *keyTable {
 	return nil
 }
 
-// unknownKey reports a key that is none, and which one it may be.
+// unknownKey reports an unknown key and the nearest known key.
 func (r *reporter) unknownKey(s unknownKey, names []string) {
 	best, hint := r.nearest(s.member.Key, names), lang.Sentence{}
 	if best != "" {
@@ -78,7 +78,7 @@ func (r *reporter) unknownKey(s unknownKey, names []string) {
 	}
 }
 
-// aclValueRules check strings whose values are known.
+// aclValueRules check strings with known values.
 var aclValueRules = []rule{
 	{id: "ACL012", severity: Error, code: "EP0001", stage: stageValues, checks: "a value is empty that must be one of a list",
 		message: Text{EN: "%s is empty; allowed are %s", ZH: "%s 为空，可选值为 %s"},
@@ -112,7 +112,7 @@ var aclValueRules = []rule{
 		run: func(r *reporter) { r.enumsOf(TypeStrings) }},
 }
 
-// enumsOf reports the values of keys of a type that are not among theirs.
+// enumsOf reports values outside of Values, for keys of a type.
 func (r *reporter) enumsOf(t KeyType) {
 	for _, e := range r.read.enums {
 		if e.key.Type == t && e.Value != "" {
@@ -183,31 +183,30 @@ var aclPathRules = []rule{
 		}},
 }
 
-// placeholder matches what people expect to be expanded.
+// placeholder matches parts of a path that users expect to be expanded.
 var placeholder = lang.Pattern(`\$\{[^}]*\}?|\$[A-Za-z_0-9]*|~|%[A-Za-z_][A-Za-z_0-9]*%|\{[^}]*\}`)
 
-// folderFaults says what is wrong with a path that is no usable folder.
+// folderFaults describes the states of an unusable folder.
 var folderFaults = map[PathState]Text{
 	PathMissing:  {EN: "does not exist; create it first, it is not created for you", ZH: "不存在；请先创建，运行时不会自动创建"},
 	PathNotDir:   {EN: "is not a folder", ZH: "不是目录"},
 	PathNoAccess: {EN: "may not be read and written by this user", ZH: "当前用户没有读写权限"},
 }
 
-// remoteText is what the part behind the colon may consist of.
+// remoteText lists the characters, beside letters and digits, allowed behind the colon.
 const remoteText = `-=[];\,./!@#$%^&*()_+{}:?`
 
-// isRemote reports whether a path is a correct IPv4:path.
+// isRemote reports whether a path is a valid IPv4:path.
 func isRemote(path string) bool {
 	ip, _, colon := strings.Cut(path, ":")
 	return colon && isIPv4(ip) && remoteFault(path).IsZero()
 }
 
-// isLocal reports whether a path is meant for this host.
+// isLocal reports whether a path is on this host.
 func isLocal(path string) bool { return path != "" && !isRemote(path) }
 
-// remoteFault says what is wrong with a path that looks like IPv4:path. It
-// returns nothing for paths without a colon, for those with a slash before
-// it, which are local, and for correct ones.
+// remoteFault returns the fault of a path that looks like IPv4:path. It is empty for valid paths,
+// for paths without a colon, and for local paths with a slash before the colon.
 func remoteFault(path string) lang.Sentence {
 	ip, tail, colon := strings.Cut(path, ":")
 	switch {
@@ -240,8 +239,7 @@ func isIPv4(text string) bool {
 	return len(parts) == 4
 }
 
-// maxSteps is how many pieces a list of steps may have for ACL and the graph
-// engine.
+// maxSteps is the largest number of pieces in a list of steps, for ACL and the graph engine.
 const maxSteps = 100
 
 // aclStepRules check dump_step.
@@ -290,13 +288,13 @@ var aclStepRules = []rule{
 		}},
 }
 
-// stepSpan is the place of a piece in the value of the key that has the list.
+// stepSpan returns the place of a piece in the value of its list.
 func stepSpan(s lang.Step, list Setting) span { return part(list, s.Offset, len(s.Text)) }
 
-// usableSteps returns the pieces the runtime would look at.
+// usableSteps returns the pieces that the runtime reads.
 func (a *ACL) usableSteps() []lang.Step { return a.Steps[:min(len(a.Steps), maxSteps)] }
 
-// stepFaults describes faults of a piece.
+// stepFaults describes the faults of a piece.
 var stepFaults = map[lang.StepFault]Text{
 	lang.StepEmpty:    {EN: "is an empty piece", ZH: "是空段"},
 	lang.StepBadChar:  {EN: "has other characters than digits and a dash", ZH: "含有数字和短横线以外的字符"},
@@ -307,12 +305,11 @@ var stepFaults = map[lang.StepFault]Text{
 	lang.StepRest:     {EN: "is not read any more", ZH: "不再读取"},
 }
 
-// joint is a bar or dash of a list of steps with the spaces around it.
+// joint matches a bar or dash of a list of steps with surrounding spaces.
 var joint = lang.Pattern(` *([|-]) *`)
 
-// repairedSteps returns a list of steps without the spaces beside its bars and
-// dashes and at its ends. It returns nothing when that leaves faults: a space
-// between two numbers may stand for anything.
+// repairedSteps removes spaces around bars and dashes and at the ends. It returns an empty string
+// if faults remain: a space between two numbers is ambiguous.
 func repairedSteps(text string) string {
 	text = strings.Trim(joint().ReplaceAllString(text, "$1"), " ")
 	if slices.ContainsFunc(lang.ParseSteps(text), func(s lang.Step) bool { return !s.Valid() }) {
@@ -321,7 +318,7 @@ func repairedSteps(text string) string {
 	return text
 }
 
-// aclSceneRules check which sorts of dump can go together.
+// aclSceneRules check which kinds of dump exclude each other.
 var aclSceneRules = []rule{
 	{id: "ACL040", severity: Error, code: "EP0005", stage: stageScene, checks: "an exception scene with dump_op_switch or dump_debug on",
 		message: Text{EN: `%s "on" and the exception scene %s exclude each other; remove one of them`, ZH: `%s "on" 与异常场景 %s 互斥，请删除其一`},
@@ -382,7 +379,7 @@ var aclSceneRules = []rule{
 		}},
 }
 
-// switchedOn returns dump_op_switch and dump_debug, those that are on.
+// switchedOn returns the settings dump_op_switch and dump_debug that are on.
 func (a *ACL) switchedOn() []Setting {
 	return slices.DeleteFunc(a.Dump.having("dump_op_switch", "dump_debug"), func(s Setting) bool { return s.Value != "on" })
 }

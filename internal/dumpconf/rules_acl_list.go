@@ -168,8 +168,8 @@ var (
 	loosePosition = lang.Pattern(`^(input|output)[ _-]*([0-9]+)$`)
 )
 
-// operatorNames are the names of layer and watcher_nodes of an item, and whether they
-// are in the same array before.
+// operatorNames yields the names in layer and watcher_nodes of an item, and whether a name occurred
+// earlier in the same array.
 func operatorNames(it *Object) iter.Seq2[Setting, bool] {
 	return func(yield func(Setting, bool) bool) {
 		for _, list := range it.having("layer", "watcher_nodes") {
@@ -184,12 +184,12 @@ func operatorNames(it *Object) iter.Seq2[Setting, bool] {
 	}
 }
 
-// blacklists are the blacklists of an item that have entries.
+// blacklists returns the non-empty blacklists of an item.
 func blacklists(it *Object) []Setting {
 	return slices.DeleteFunc(it.having("optype_blacklist", "opname_blacklist"), func(b Setting) bool { return !b.isFilled() })
 }
 
-// blacklisted are the entries of all blacklists of an item.
+// blacklisted returns the entries of all blacklists of an item.
 func blacklisted(it *Object) []*Object {
 	return slices.Concat(it.at("optype_blacklist").Objects, it.at("opname_blacklist").Objects)
 }
@@ -201,15 +201,15 @@ func (r *reporter) blanks(s Setting) {
 	}
 }
 
-// needs reports an array that has no effect, or is refused, without a value of a key of
-// dump. What stands there in its place is reported once.
+// needs reports an array that requires a value of another key of dump, unless that key is already
+// reported as mistyped.
 func (r *reporter) needs(s Setting, key, value string) {
 	if there := r.acl.at(key); s.isFilled() && there.Value != value && !there.misread() {
 		r.insert(r.at(s.keySpan(), s.key.Name, foundOr(there)), r.acl.Dump, key, value)
 	}
 }
 
-// foundOr says what was found in place of a needed value.
+// foundOr describes the found value in place of a required one.
 func foundOr(s Setting) lang.Sentence {
 	if !s.Present() {
 		return lang.Sayf(", which is missing", "，而该键缺失")
@@ -233,8 +233,7 @@ var aclStatsRules = []rule{
 		}},
 }
 
-// aclSurroundingsRules check what the file meets: other keys of the file, the
-// environment, the host.
+// aclSurroundingsRules check conflicts with other keys of the file, the environment and the host.
 var aclSurroundingsRules = []rule{
 	{id: "ACL090", severity: Warning, checks: "profiler and dump in one file",
 		message: Text{EN: "the profiler is switched on beside a dump, which distorts its times; use one of them at a time", ZH: "同时开启了 profiler 与 dump，性能数据会失真；请分别使用"},

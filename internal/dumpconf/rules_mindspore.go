@@ -15,7 +15,7 @@ import (
 	"dumptool/internal/store"
 )
 
-// mindSporeShapeRules check which keys there are and of what type.
+// mindSporeShapeRules check presence and type of keys.
 var mindSporeShapeRules = []rule{
 	{id: "MS001", severity: Error, checks: "the file is not strict JSON, or has no common_dump_settings", guess: true, message: asSaid,
 		run: func(r *reporter) {
@@ -88,7 +88,7 @@ var mindSporeShapeRules = []rule{
 		}},
 }
 
-// lacking reports the keys that an object must have and does not.
+// lacking reports missing required keys of an object.
 func (r *reporter) lacking(o *Object) {
 	for _, k := range o.table.keys {
 		r.when(k.required && o.Present() && o.Node.Get(k.Name) == nil, o.keySpan(), k.Name)
@@ -173,7 +173,7 @@ var mindSporeCommonRules = []rule{
 		}},
 }
 
-// badChar reports the first character of a string that a pattern matches.
+// badChar reports the first character of a string that matches bad.
 func (r *reporter) badChar(s Setting, bad *regexp.Regexp, allowed Text) {
 	at := bad.FindStringIndex(s.Value)
 	if at == nil {
@@ -226,7 +226,7 @@ var mindSporeIterationRules = []rule{
 		}},
 }
 
-// repairedIteration returns an iteration as it is surely meant, or nothing.
+// repairedIteration returns the obviously intended iteration, or empty.
 func repairedIteration(text string) string {
 	if strings.EqualFold(strings.Trim(text, " "), "all") {
 		return "all"
@@ -234,7 +234,7 @@ func repairedIteration(text string) string {
 	return repairedSteps(text)
 }
 
-// mindSporeOldRules check what releases before 2.1 alone want.
+// mindSporeOldRules apply to releases before 2.1 only.
 var mindSporeOldRules = []rule{
 	{id: "MS062", severity: Warning, checks: "neither dump is on, for version 1.0 or 1.1",
 		guess: true, message: Text{EN: "this dumps nothing in version %v: set enable in e2e_dump_settings or async_dump_settings to true", ZH: "在版本 %v 中不会 dump 任何数据：请把 e2e_dump_settings 或 async_dump_settings 的 enable 设为 true"},
@@ -312,7 +312,7 @@ var mindSporeKernelRules = []rule{
 
 func deviceName(id uint64) lang.Sentence { return lang.Sayf("device %d", "设备 %d", id) }
 
-// kernel gives hints on one entry.
+// kernel gives hints on an entry of kernels.
 func (r *reporter) kernel(s Setting, k Kernel) {
 	switch {
 	case strings.Contains(s.Value, " "):
@@ -324,11 +324,11 @@ func (r *reporter) kernel(s Setting, k Kernel) {
 	}
 }
 
-// longestRegex bounds what is parsed; no operator has such a name.
+// longestRegex bounds the expressions that are parsed; no operator has such a long name.
 const longestRegex = 4096 // bytes
 
-// regexFault says what is wrong with an entry that is meant as a regular
-// expression. Constructs that only ECMAScript knows pass.
+// regexFault returns the fault of an entry meant as a regular expression. Syntax that only
+// ECMAScript has is accepted.
 func regexFault(k Kernel, target Version) lang.Sentence {
 	switch {
 	case k.Unclosed:
@@ -363,7 +363,7 @@ func regexFault(k Kernel, target Version) lang.Sentence {
 	}
 }
 
-// mindSporeDataRules check what is saved, and as what.
+// mindSporeDataRules check the saved data and its format.
 var mindSporeDataRules = []rule{
 	{id: "MS024", severity: Error, checks: "saved_data is not tensor, statistic or full", message: asSaid,
 		run: (*reporter).values},
@@ -379,7 +379,7 @@ var mindSporeDataRules = []rule{
 				return
 			}
 			if r.lacksE2E() {
-				return // another rule wants the block
+				return // MS051 reports the missing block
 			}
 			r.insert(r.at(m.at("saved_data").valueSpan(), show(m.at("saved_data").Value)), m.Common, "file_format", "npy")
 		}},
@@ -412,8 +412,7 @@ var mindSporeDataRules = []rule{
 		}},
 }
 
-// statistic reports an item of statistic_category. What was seen is kept under
-// the first of the names that mean the same.
+// statistic reports an item of statistic_category. seen has one key per set of synonyms.
 func (r *reporter) statistic(item Setting, seen map[string]bool) {
 	name := item.Value
 	switch name {
@@ -440,7 +439,7 @@ func (r *reporter) statistic(item Setting, seen map[string]bool) {
 	}
 }
 
-// mindSporeDebugRules check op_debug_mode and what goes with it.
+// mindSporeDebugRules check op_debug_mode and the keys that depend on it.
 var mindSporeDebugRules = []rule{
 	{id: "MS031", severity: Error, checks: "op_debug_mode is not known",
 		message: Text{EN: "op_debug_mode %d is not known; use 0 (off), 3 (overflow)%s", ZH: "不支持 op_debug_mode %d；应为 0(关闭)、3(溢出)%s"},
@@ -530,7 +529,7 @@ var mindSporeE2ERules = []rule{
 		}},
 }
 
-// mindSporeBackendRules check whether the backend can dump this way.
+// mindSporeBackendRules check whether the backend supports the dump.
 var mindSporeBackendRules = []rule{
 	{id: "MS051", severity: Warning, checks: "no e2e_dump_settings for a backend that needs it",
 		guess: true, message: Text{EN: "no data will be written: backend %s needs e2e_dump_settings since version 2.4", ZH: "不会写出数据：从版本 2.4 起 backend %s 需要 e2e_dump_settings"},
@@ -555,8 +554,7 @@ var mindSporeBackendRules = []rule{
 		}},
 }
 
-// lacksE2E reports whether the backend writes nothing because
-// e2e_dump_settings is missing.
+// lacksE2E reports whether the backend writes nothing because e2e_dump_settings is missing.
 func (c *check) lacksE2E() bool {
 	return c.ms.Common.Present() && !c.ms.hasE2E() && c.opt.kernelByKernel() && !c.opt.noNPU() &&
 		!c.opt.TargetVersion.Before(sinceMS24)

@@ -12,20 +12,20 @@ import (
 	"dumptool/internal/jsonpos"
 )
 
-// ruleCase is a text with a mark at each place where a rule has something to
-// say; without marks the rule must be silent.
+// ruleCase is a text with a mark at each place where a rule has a finding. Without marks the rule
+// must find nothing.
 type ruleCase struct {
 	rule    string
 	text    string
 	target  string // version
 	opt     Options
 	name    string   // of the file; "" for none
-	message string   // a part of the message of the first finding
-	wants   Severity // of the first finding; checked when severity is set
+	message string   // a part of the first finding's message
+	wants   Severity // of the first finding; checked if checked is set
 	checked bool
 }
 
-// warns and informs say that the severity is another than that of the rule.
+// warns and informs set a severity that differs from the rule's.
 func (c ruleCase) warns() ruleCase   { c.wants, c.checked = Warning, true; return c }
 func (c ruleCase) informs() ruleCase { c.wants, c.checked = Info, true; return c }
 
@@ -36,19 +36,18 @@ func allCases() []ruleCase {
 		targetCases(), msprobeCases(), oldMindSporeCases(), enginePathCases(), treeCases())
 }
 
-// quotedText are values and names in a message; english are words that are not
-// those of a key.
+// quotedText matches values and names in a message; english matches words that are no keys.
 var (
 	quotedText = regexp.MustCompile(`"[^"]*"|\[[^\]]*\]`)
 	english    = regexp.MustCompile(`[a-z]{2,} [a-z]+ [a-z]{2,}|\b(is|are|must|the|found|missing)\b`)
 )
 
-// checkMessage wants a message of a finding in both languages.
+// checkMessage checks the message of a finding in both languages.
 func checkMessage(t *testing.T, m Text) {
 	t.Helper()
 	checkText(t, m)
 	plain := quotedText.ReplaceAllString(m.ZH, "")
-	for _, name := range hostStatistics { // some are words
+	for _, name := range hostStatistics { // some are English words
 		plain = strings.ReplaceAll(plain, name, "")
 	}
 	if strings.Contains(m.EN+m.ZH, "%!") || english.MatchString(plain) {
@@ -102,8 +101,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestEveryRuleHasCases wants a text that has a finding and one that has none
-// for every rule of the table.
+// TestEveryRuleHasCases: every rule has a case with a finding and one without.
 func TestEveryRuleHasCases(t *testing.T) {
 	positive, negative := map[string]bool{}, map[string]bool{}
 	for _, c := range allCases() {
@@ -147,8 +145,7 @@ func TestRuleTable(t *testing.T) {
 	}
 }
 
-// TestKeysHaveRules wants that a wrong type or value of every key is somebody's
-// business.
+// TestKeysHaveRules: for every key some rule reports a wrong type or value.
 func TestKeysHaveRules(t *testing.T) {
 	known := map[string]bool{}
 	for _, r := range Rules() {
@@ -168,7 +165,7 @@ func TestKeysHaveRules(t *testing.T) {
 	}
 }
 
-// TestRuleFacts wants of every rule what checks, explanations and documentation use.
+// TestRuleFacts checks the facts of every rule for checks, explanations and documentation.
 func TestRuleFacts(t *testing.T) {
 	for _, g := range ruleGroups {
 		for _, r := range g.rules {
@@ -187,8 +184,8 @@ func TestRuleFacts(t *testing.T) {
 	}
 }
 
-// TestGuesses takes members out of the texts of all cases. A rule that has something
-// to say only then is about what is missing.
+// TestGuesses takes members out of the texts of all cases. Rules that then find something must be
+// marked as guesses about missing members.
 func TestGuesses(t *testing.T) {
 	guesses := map[string]bool{}
 	for _, g := range ruleGroups {

@@ -8,17 +8,17 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Schema is a sort of configuration file.
+// Schema is a kind of configuration file.
 type Schema int
 
 // The schemas.
 const (
 	SchemaUnknown   Schema = iota
 	SchemaACL              // acl.json for aclInit and aclmdlSetDump
-	SchemaMindSpore        // the file MINDSPORE_DUMP_CONFIG names
+	SchemaMindSpore        // the file named by MINDSPORE_DUMP_CONFIG
 	SchemaGE               // ge.exec.* options as flat JSON
 	SchemaTF               // TensorFlow adapter options as flat JSON
-	SchemaMsprobe          // config.json of msprobe; checked, and nothing else
+	SchemaMsprobe          // config.json of msprobe; can only be checked
 )
 
 var schemaNames = [...]string{"unknown", "acl", "mindspore", "ge", "tf", "msprobe"}
@@ -26,8 +26,8 @@ var schemaNames = [...]string{"unknown", "acl", "mindspore", "ge", "tf", "msprob
 // String returns the short name of the schema.
 func (s Schema) String() string { return schemaNames[s] }
 
-// Detect finds out what a document is by its keys. What has no known key is
-// ACL: any object is an acl.json, possibly one without dump.
+// Detect returns the schema of a document by its keys. Without a known key it is ACL: any object is
+// an acl.json, possibly without dump.
 func Detect(root *jsonpos.Value) Schema {
 	if root == nil || root.Kind != jsonpos.Object {
 		return SchemaACL
@@ -38,7 +38,7 @@ func Detect(root *jsonpos.Value) Schema {
 		return SchemaACL
 	case has("common_dump_settings"):
 		return SchemaMindSpore
-	case has("task") && (has("level") || has("dump_path")) && !has("data"): // which a dump.json has
+	case has("task") && (has("level") || has("dump_path")) && !has("data"): // "data" marks a dump.json
 		return SchemaMsprobe
 	}
 	blocks := mindSporeRoot.names()
@@ -58,8 +58,8 @@ func Detect(root *jsonpos.Value) Schema {
 	return SchemaACL
 }
 
-// IsConfiguration reports whether the keys of a text are those of a configuration: other
-// JSON is none, though Detect takes it for an acl.json.
+// IsConfiguration reports whether a text has keys of a configuration. Other JSON is not a
+// configuration, although Detect returns SchemaACL for it.
 func IsConfiguration(src []byte) bool {
 	root := jsonpos.Parse(src).Root
 	if root == nil || root.Kind != jsonpos.Object {
@@ -68,7 +68,7 @@ func IsConfiguration(src []byte) bool {
 	return Detect(root) != SchemaACL || slices.ContainsFunc(root.Members, func(m jsonpos.Member) bool { return lang.Nearest(m.Key, []string{"dump"}) != "" })
 }
 
-// KeyType is the type a key's value must have.
+// KeyType is the required type of a key's value.
 type KeyType int
 
 // The types of values.
@@ -78,9 +78,9 @@ const (
 	TypeBool            // true or false
 	TypeObject          // {...}
 	TypeStrings         // an array of strings
-	TypeUints           // an array of such numbers
+	TypeUints           // an array of numbers as TypeUint
 	TypeObjects         // an array of objects
-	TypeAny             // not looked at
+	TypeAny             // not checked
 )
 
 var keyTypes = [...]struct {
@@ -98,46 +98,45 @@ var keyTypes = [...]struct {
 	TypeAny:     {name: Text{EN: "any value", ZH: "任意值"}},
 }
 
-// String describes the type with its article.
+// String returns a description of the type with its article.
 func (t KeyType) String() string { return keyTypes[t].name.EN }
 
-// Text describes the type in both languages.
+// Text returns the description in both languages.
 func (t KeyType) Text() Text { return keyTypes[t].name }
 
-// Key is all that is known about a key of a configuration: checks, profiles,
-// explanations and translations read it here.
+// Key documents a key of a configuration for checks, profiles, explanations and translations.
 type Key struct {
 	Name    string
 	Type    KeyType
-	Values  []string // what it may be; nil for any
-	Default string   // what it is without the key, where that is one value
-	Since   Version  // the release whose documentation first shows it; zero when unknown
-	Until   Version  // the release that does not know it any more; zero for none
-	Doc     Text     // what it is for; empty for keys that no profile offers
-	Ask     Text     // what to ask for it; empty for keys that are not worth asking
+	Values  []string // allowed values; nil for any
+	Default string   // the effective value if the key is absent, if it is one value
+	Since   Version  // the first release whose documentation shows it; zero if unknown
+	Until   Version  // the first release without it; zero for none
+	Doc     Text     // its purpose; empty for keys that no profile offers
+	Ask     Text     // the question for its value; empty for keys not worth asking
 
-	rule     string             // reports a value of the wrong type or out of Values
-	since    map[string]Version // of those of Values that came later than the key
-	ownCheck bool               // a rule of its own compares with Values
-	commas   bool               // Values are written as one string, with commas between
-	required bool               // in some release at least
+	rule     string             // the id of the rule that reports mistyped and unknown values
+	since    map[string]Version // values newer than the key
+	ownCheck bool               // a separate rule checks Values
+	commas   bool               // Values form one comma-separated string
+	required bool               // required in some release
 	inside   *keyTable          // the keys of its object or objects
-	as       string             // the key of acl.json that means the same
+	as       string             // the equivalent key of acl.json
 	carried  bool               // a translation loses nothing with the key
 }
 
-// newerThan reports whether a release does not know the key.
+// newerThan reports whether the target release lacks the key.
 func (k *Key) newerThan(target Version) bool {
 	return !k.Since.IsNewest() && target.lacks(k.Since)
 }
 
-// keyTable is the keys of one sort of object.
+// keyTable lists the keys of one kind of object.
 type keyTable struct {
-	name  string // of the key whose value the object is
-	where Text   // the object in words
+	name  string // the key whose value is the object
+	where Text   // description of the object
 	keys  []Key
-	open  bool // other keys are legal
-	nulls bool // null stands for no string
+	open  bool // unknown keys are legal
+	nulls bool // null means an absent string
 }
 
 func (t *keyTable) find(name string) *Key {
@@ -157,8 +156,8 @@ func (t *keyTable) names() []string {
 	return names
 }
 
-// tables returns the keys of a schema, a table for each sort of object, from the
-// outside in; nothing for schemas that are not checked.
+// tables returns the key tables of a schema, outermost first; nil for schemas without unknown-key
+// checks.
 func tables(s Schema) []*keyTable {
 	switch s {
 	case SchemaACL:
@@ -174,42 +173,39 @@ func tables(s Schema) []*keyTable {
 	}
 }
 
-// Profile is a purpose for which a configuration can be made.
+// Profile is a purpose for which New makes a configuration.
 type Profile struct {
 	Name   string
 	About  Text
 	Schema Schema
-	Since  Version // the release that can do it; zero for every release
-	Fields []Field // in the order of the file
+	Since  Version // the first release that supports it; zero for every release
+	Fields []Field // in file order
 
 	listed bool     // has a dump_list
-	next   []string // keys of the texts that say what to do with it
+	next   []string // keys of the texts with next steps
 }
 
-// Field is a key of a profile that can be given a value.
+// Field is a key of a profile that users can set.
 type Field struct {
-	Key     string  // of the file
-	Flag    string  // of a command line, without dashes
+	Key     string  // in the file
+	Flag    string  // on the command line, without dashes
 	Type    KeyType // TypeString, TypeUint, TypeBool, TypeStrings or TypeUints
 	Values  []string
-	Default []string // what is written when nothing is given; nil leaves the key out
-	// Placeholder says that Default only stands for something that only the
-	// user knows.
+	Default []string // written if no value is given; nil omits the key
+	// Placeholder: Default stands for a value that only the user knows.
 	Placeholder bool
 	About       Text
-	// Question is what to ask somebody who gives no values. It is empty for
-	// fields that are not worth asking.
+	// Question asks for the value; empty for fields not worth asking.
 	Question Text
 
 	row   *Key
 	table *keyTable
-	fixed bool // not offered: it makes the profile what it is
-	// preset replaces Default, which it gets, where that depends on other things.
+	fixed bool // not offered: its value defines the profile
+	// preset computes the value from Default and other settings.
 	preset func(b *builder, values []string) []string
 }
 
-// Profiles returns all profiles. What they contain in a file for an older
-// release is less.
+// Profiles returns all profiles. Files for older releases contain fewer of the fields.
 func Profiles() []Profile {
 	all := profiles()
 	for i := range all {
@@ -218,7 +214,7 @@ func Profiles() []Profile {
 	return all
 }
 
-// profiles returns all profiles with the fields that are fixed.
+// profiles returns all profiles, including fixed fields.
 func profiles() []Profile {
 	acl, ms := aclProfiles(), mindSporeProfiles()
 	for i := range acl {
@@ -230,8 +226,7 @@ func profiles() []Profile {
 	return append(acl, ms...)
 }
 
-// field returns a key as a field with these values when nothing is given. Of objects
-// only the name can be given.
+// field returns a key as a field with default values. Values of a key of objects are their names.
 func (t *keyTable) field(name string, values ...string) Field {
 	k := t.find(name)
 	f := Field{
@@ -247,43 +242,43 @@ func (t *keyTable) field(name string, values ...string) Field {
 	return f
 }
 
-// oneOf returns a field with these values to choose from.
+// oneOf returns the field with a choice of values.
 func (f Field) oneOf(values ...string) Field {
 	f.Values = slices.Clone(values)
 	return f
 }
 
-// asList returns a field that takes several values.
+// asList returns the field with type TypeStrings.
 func (f Field) asList() Field {
 	f.Type = TypeStrings
 	return f
 }
 
-// orEmpty returns a field that is an empty list when nothing is given.
+// orEmpty returns the field with an empty list as default.
 func (f Field) orEmpty() Field {
 	f.Default = []string{}
 	return f
 }
 
-// fix returns a field that is not offered.
+// fix returns the field as not offered.
 func (f Field) fix() Field {
 	f.fixed = true
 	return f
 }
 
-// by returns a field whose value depends on other things.
+// by returns the field with a computed default.
 func (f Field) by(preset func(b *builder, values []string) []string) Field {
 	f.preset = preset
 	return f
 }
 
-// holding returns a field with a placeholder.
+// holding returns the field with a placeholder.
 func (f Field) holding(values ...string) Field {
 	f.Default, f.Placeholder = values, true
 	return f
 }
 
-// onlyIf returns the values of a field that is left out otherwise.
+// onlyIf returns values if is holds, else nil, which omits the field.
 func onlyIf(is bool, values []string) []string {
 	if !is {
 		return nil
@@ -294,11 +289,11 @@ func onlyIf(is bool, values []string) []string {
 // wantsNumbers reports whether the values of the field are numbers.
 func (f *Field) wantsNumbers() bool { return f.Type == TypeUint || f.Type == TypeUints }
 
-// isList reports whether the field takes a list of values.
+// isList reports whether the field takes several values.
 func (f *Field) isList() bool { return f.Type == TypeStrings || f.Type == TypeUints }
 
-// Split turns what was answered into values: of lists, the pieces between
-// commas that are not in brackets. It returns nil for an empty answer.
+// Split parses an answer into values. Lists split at commas outside of brackets. It returns nil for
+// an empty answer.
 func (f *Field) Split(answer string) []string {
 	answer = strings.TrimSpace(answer)
 	switch {

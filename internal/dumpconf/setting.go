@@ -9,29 +9,29 @@ import (
 	"dumptool/internal/lang"
 )
 
-// span is a place in the text with its JSON path.
+// span is a range of the text with its JSON path.
 type span struct {
 	path       string
 	start, end int
 }
 
-// Setting is a key, or an element of an array, as a configuration has it.
+// Setting is a key, or an element of an array, with its value in a configuration.
 type Setting struct {
-	Path   string          // like dump.dump_list[0].layer; empty when absent
-	Member *jsonpos.Member // nil when absent, and for elements
-	Node   *jsonpos.Value  // nil when absent
+	Path   string          // like dump.dump_list[0].layer; empty if absent
+	Member *jsonpos.Member // nil if absent, and for elements
+	Node   *jsonpos.Value  // nil if absent
 	OK     bool            // the value has the right type
 
-	// The value, as far as it has the right type.
-	Value   string    // of strings, numbers and booleans
-	Uint    uint64    // of numbers
-	Elems   []Setting // of arrays of strings and numbers
-	Objects []*Object // the object, or those of the array
+	// The value; zero for a wrong type.
+	Value   string    // strings, numbers and booleans
+	Uint    uint64    // numbers
+	Elems   []Setting // arrays of strings and numbers
+	Objects []*Object // the object, or the array's objects
 
 	key *Key
 }
 
-// Present reports whether the key is there, with whatever value.
+// Present reports whether the key is present, with any value.
 func (s Setting) Present() bool { return s.Node != nil }
 
 // isTrue reports whether the value is true.
@@ -43,13 +43,13 @@ func (s Setting) isEmpty() bool { return s.OK && s.Node.Text == "" && len(s.Node
 // isFilled reports whether the value is an array with elements.
 func (s Setting) isFilled() bool { return s.OK && len(s.Node.Elems) > 0 }
 
-// lacks reports whether the key is not there or empty.
+// lacks reports whether the key is absent or empty.
 func (s Setting) lacks() bool { return !s.Present() || s.isEmpty() }
 
-// misread reports whether the value is of the wrong type.
+// misread reports whether the value has the wrong type.
 func (s Setting) misread() bool { return s.Present() && !s.OK }
 
-// orDefault is the value, or what the runtime takes without one.
+// orDefault returns the value, or the runtime's default.
 func (s Setting) orDefault() string {
 	if s.Value != "" {
 		return s.Value
@@ -57,7 +57,7 @@ func (s Setting) orDefault() string {
 	return s.key.Default
 }
 
-// keySpan is the place of the key, or of the element.
+// keySpan returns the place of the key, or of the element.
 func (s Setting) keySpan() span {
 	if s.Member == nil {
 		return s.valueSpan()
@@ -65,7 +65,7 @@ func (s Setting) keySpan() span {
 	return span{s.Path, s.Member.KeyStart, s.Member.KeyEnd}
 }
 
-// valueSpan is the place of the value.
+// valueSpan returns the place of the value.
 func (s Setting) valueSpan() span {
 	if s.Node == nil {
 		return span{}
@@ -73,7 +73,7 @@ func (s Setting) valueSpan() span {
 	return span{s.Path, s.Node.Start, s.Node.End}
 }
 
-// spanIn is the place of the value, or where it is missing that of its object.
+// spanIn returns the place of the value, or of its object if the value is missing.
 func (s Setting) spanIn(o *Object) span {
 	if s.Present() {
 		return s.valueSpan()
@@ -81,7 +81,7 @@ func (s Setting) spanIn(o *Object) span {
 	return o.keySpan()
 }
 
-// valuesOf returns the values of settings that have the right type.
+// valuesOf returns the values of the settings with the right type.
 func valuesOf(settings []Setting) []string {
 	var out []string
 	for _, s := range settings {
@@ -96,10 +96,10 @@ func valuesOf(settings []Setting) []string {
 type Object struct {
 	Path   string
 	Member *jsonpos.Member // nil for the top level and for elements
-	Node   *jsonpos.Value  // nil when absent or no object
+	Node   *jsonpos.Value  // nil if absent or no object
 
 	table    *keyTable
-	settings []Setting // those that are there, in the order of the table
+	settings []Setting // present keys, in table order
 }
 
 // at returns the setting of a key.
@@ -124,13 +124,13 @@ func (o *Object) child(name string) *Object {
 	return &Object{Path: jsonpos.JoinPath(o.Path, name), table: o.table.find(name).inside}
 }
 
-// Present reports whether the object is there.
+// Present reports whether the object is present.
 func (o *Object) Present() bool { return o.Node != nil }
 
-// isFilled reports whether the object is there and has members.
+// isFilled reports whether the object has members.
 func (o *Object) isFilled() bool { return o.Present() && len(o.Node.Members) > 0 }
 
-// having returns those of the keys that are there.
+// having returns the present settings of the given keys.
 func (o *Object) having(names ...string) []Setting {
 	var out []Setting
 	for _, name := range names {
@@ -141,8 +141,7 @@ func (o *Object) having(names ...string) []Setting {
 	return out
 }
 
-// keySpan is the place that stands for what an object lacks: its key, or its
-// opening bracket.
+// keySpan returns the place for findings about missing members: the key, or the opening bracket.
 func (o *Object) keySpan() span {
 	switch {
 	case o.Member != nil:
@@ -154,8 +153,8 @@ func (o *Object) keySpan() span {
 	}
 }
 
-// insertion returns the edit that adds a member as the first of the object,
-// laid out like the one that follows. It returns nil for empty objects.
+// insertion returns the edit that adds a first member, formatted like the next member. It returns
+// nil for empty objects.
 func (o *Object) insertion(src []byte, name, value string) []jsonpos.Edit {
 	if !o.isFilled() || o.Node.Get(name) != nil {
 		return nil
@@ -169,12 +168,12 @@ func (o *Object) insertion(src []byte, name, value string) []jsonpos.Edit {
 	return []jsonpos.Edit{{Offset: first, Text: text}}
 }
 
-// decoder reads a document into settings and notes what does not fit.
+// decoder reads a document into settings and collects the misfits.
 type decoder struct {
-	target   Version // keys and values that are newer are passed over; zero for none
+	target   Version // newer keys and values are skipped; zero for none
 	mistyped []mistyped
 	unknown  []unknownKey
-	enums    []Setting // strings of keys whose values are known
+	enums    []Setting // strings of keys with known values
 	used     []Setting // known keys, without their values
 }
 
@@ -184,18 +183,18 @@ type mistyped struct {
 	want KeyType
 }
 
-// unknownKey is a key that its object does not have.
+// unknownKey is a key that the table of its object lacks.
 type unknownKey struct {
 	in     *Object
 	member *jsonpos.Member
 }
 
-// span is the place of the key.
+// span returns the place of the key.
 func (u unknownKey) span() span {
 	return span{jsonpos.JoinPath(u.in.Path, u.member.Key), u.member.KeyStart, u.member.KeyEnd}
 }
 
-// top reads a document. Of what is no object nothing is read.
+// top reads a document; anything but an object is empty.
 func (d *decoder) top(root *jsonpos.Value, table *keyTable) *Object {
 	if root == nil || root.Kind != jsonpos.Object {
 		return &Object{table: table}
@@ -203,7 +202,7 @@ func (d *decoder) top(root *jsonpos.Value, table *keyTable) *Object {
 	return d.object(Setting{Node: root}, table)
 }
 
-// object reads an object that stands at a place.
+// object reads the object of a setting.
 func (d *decoder) object(at Setting, table *keyTable) *Object {
 	o := &Object{Path: at.Path, Member: at.Member, Node: at.Node, table: table}
 	for i := range o.Node.Members {
@@ -258,7 +257,7 @@ func (d *decoder) read(s *Setting, want KeyType) {
 	}
 }
 
-// elements reads the elements of an array; those of objects that are none are left out.
+// elements reads the elements of an array; elements of the wrong type are dropped from Objects.
 func (d *decoder) elements(s *Setting, want KeyType) {
 	if want != TypeObject {
 		s.Elems = make([]Setting, 0, len(s.Node.Elems))
@@ -273,9 +272,8 @@ func (d *decoder) elements(s *Setting, want KeyType) {
 	}
 }
 
-// wrong notes a value of the wrong type. What is surely meant counts as the value, so
-// that other rules see the configuration as it will be. A value that is missing
-// altogether has been reported as such.
+// wrong notes a value of the wrong type. The obviously intended value is kept, so that other rules
+// see the repaired configuration. A missing value is reported by the parser.
 func (d *decoder) wrong(s *Setting, want KeyType) {
 	s.Value = ""
 	if s.Node.Kind != jsonpos.Invalid {
@@ -286,8 +284,8 @@ func (d *decoder) wrong(s *Setting, want KeyType) {
 	s.OK = s.Value != ""
 }
 
-// part is the place of n bytes at an offset of a string's value. When the
-// string is not written as it reads, it is the whole string.
+// part returns the place of n bytes at an offset of a string's value, or the whole string if it
+// contains escapes.
 func part(s Setting, offset, n int) span {
 	p := s.valueSpan()
 	if p.end-p.start == len(s.Value)+2 {
@@ -297,7 +295,7 @@ func part(s Setting, offset, n int) span {
 	return p
 }
 
-// longestShown is how much of a value a message shows, in characters.
+// longestShown is the number of characters of a value in messages.
 const longestShown = 60
 
 func shorten(s string) string { return jsonpos.Shorten(s, longestShown) }

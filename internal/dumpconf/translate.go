@@ -14,28 +14,26 @@ type NoteKind int
 // The kinds of notes.
 const (
 	NoCounterpart NoteKind = iota // the key is lost
-	Approximated                  // the result is not quite the same
-	Defaulted                     // the result has a value that the source does not have
+	Approximated                  // the result differs slightly
+	Defaulted                     // the result has a value that the source lacks
 	Ignored                       // the target version ignores a key of the result
 )
 
-// Note is something to know about a translation.
+// Note is a remark on a translated key.
 type Note struct {
-	Path string // of the key in the source, or in the result for what is defaulted or ignored
-	Line int    // in the source, 0 for what is defaulted or ignored
+	Path string // of the key in the source; for Defaulted and Ignored in the result
+	Line int    // in the source; 0 for Defaulted and Ignored
 	What NoteKind
 	Text Text
 
 	offset int
 }
 
-// Translate writes a configuration that was checked for another runtime. The
-// options are for the result: its target version, and of MindSpore the backend
-// and the devices. Every key of the source without counterpart that changes what
-// is dumped has a note. It fails where the source has errors or switches no dump
-// on, where the dump has no counterpart, and where the result would have errors
-// or dump something else. As the source is often not for this host, it is better
-// checked without Stat and Env.
+// Translate converts a checked configuration for another runtime. opt describes the result: its
+// target version, and for MindSpore backend and devices. Every key of the source that affects the
+// dump but has no counterpart gets a note. Translate fails if the source has errors or switches no
+// dump on, if the dump has no counterpart, and if the result would have errors or dump something
+// else. Check the source without Stat and Env if it is for another host.
 func Translate(r *Report, to Schema, opt Options) ([]byte, []Note, error) {
 	opt = Options{Schema: to, TargetVersion: opt.TargetVersion, SoC: opt.SoC, Backend: opt.Backend, Devices: opt.Devices}
 	t := &translation{r: r, opt: &opt, done: make(map[string]bool)}
@@ -50,38 +48,37 @@ func Translate(r *Report, to Schema, opt Options) ([]byte, []Note, error) {
 	return src, t.finish(), nil
 }
 
-// translation is the translating of one configuration.
+// translation is the translation of one configuration.
 type translation struct {
 	r     *Report
 	root  *Object
 	opt   *Options
 	want  wanted
-	done  map[string]bool // paths of the source that have a counterpart or a note
+	done  map[string]bool // paths of the source with a counterpart or a note
 	notes []Note
 }
 
-// wanted is what a configuration asks for, in words that all runtimes share.
+// wanted describes a dump in terms that all runtimes share.
 type wanted struct {
 	kind   dumpKind
-	path   string // empty when none is given
+	path   string // empty if absent
 	models []string
 	ops    []string // exact names; nil for all
 	steps  []string // valid pieces; nil for all
 	mode   string   // input, output or all
-	stats  bool     // statistics in place of tensors
-	// which are the statistics in the words of the ACL runtime; nil when the
-	// source does not choose.
+	stats  bool     // statistics instead of tensors
+	// which lists the statistics by their ACL names; nil without a choice.
 	which []string
-	scene string // of exceptions, in the words of the ACL runtime
+	scene string // exception scene, by its ACL name
 }
 
-// dumpKind is a sort of dump.
+// dumpKind is a kind of dump.
 type dumpKind int
 
 const (
 	dumpNothing dumpKind = iota
 	dumpModels
-	dumpOps // operators that are called one by one, and models
+	dumpOps // single operator calls and models
 	dumpOverflow
 	dumpException
 )
@@ -134,21 +131,21 @@ func (t *translation) possible(to Schema) error {
 	return nil
 }
 
-// keep notes that keys have counterparts.
+// keep marks settings as having counterparts.
 func (t *translation) keep(settings ...Setting) {
 	for _, s := range settings {
 		t.done[s.Path] = true
 	}
 }
 
-// keepIf is keep, if something is so.
+// keepIf calls keep if is holds.
 func (t *translation) keepIf(is bool, settings ...Setting) {
 	if is {
 		t.keep(settings...)
 	}
 }
 
-// noteAs adds a note on the keys of the source that mean what a key of acl.json does.
+// noteAs adds a note on the source keys equivalent to a key of acl.json.
 func (t *translation) noteAs(as string, what NoteKind, key string, args ...any) {
 	var visit func(o *Object)
 	visit = func(o *Object) {
@@ -164,7 +161,7 @@ func (t *translation) noteAs(as string, what NoteKind, key string, args ...any) 
 	visit(t.root)
 }
 
-// note adds a note on a key of the source that is there.
+// note adds a note on a key of the source, if present.
 func (t *translation) note(s Setting, what NoteKind, key string, args ...any) {
 	if s.Present() {
 		t.keep(s)
@@ -172,17 +169,17 @@ func (t *translation) note(s Setting, what NoteKind, key string, args ...any) {
 	}
 }
 
-// set notes that the result has a value that the source does not have.
+// set adds a note on a value that the source lacks.
 func (t *translation) set(path, key string, args ...any) {
 	t.notes = append(t.notes, Note{Path: path, What: Defaulted, Text: text(key, args...), offset: -1})
 }
 
-// finish adds notes on all keys that nothing was done about, and orders the
-// notes: the keys of the source as they stand there, then what was defaulted.
+// finish adds notes on all untreated keys and sorts the notes: source keys by position, then
+// defaults.
 func (t *translation) finish() []Note {
 	t.rest(t.root)
 	slices.SortStableFunc(t.notes, func(a, b Note) int {
-		return cmp.Compare(uint(a.offset), uint(b.offset)) // -1 is the last
+		return cmp.Compare(uint(a.offset), uint(b.offset)) // -1 sorts last
 	})
 	cursor := t.r.Doc.Cursor()
 	for i := range t.notes {
@@ -193,14 +190,14 @@ func (t *translation) finish() []Note {
 	return t.notes
 }
 
-// rest adds notes on the keys of an object that nothing was done about.
+// rest adds notes on the untreated keys of an object.
 func (t *translation) rest(o *Object) {
 	for i := range o.Node.Members {
 		m := &o.Node.Members[i]
 		k, path := o.table.find(m.Key), jsonpos.JoinPath(o.Path, m.Key)
 		switch {
 		case t.done[path], o.table.nulls && o.Node.Get(m.Key).Value.Kind == jsonpos.Null:
-		case k == nil && o.table.open: // has nothing to do with dumps
+		case k == nil && o.table.open: // no dump setting
 		case k != nil && (k.carried || k.Default != "" && o.at(k.Name).Value == k.Default):
 		case k != nil && (k.Type == TypeObject || k.inside == &aclItem):
 			for _, in := range o.at(k.Name).Objects {
@@ -213,9 +210,9 @@ func (t *translation) rest(o *Object) {
 	}
 }
 
-// verify compares the result, as its target version reads it, with what was
-// asked for. It fails where the result would dump nothing or other things, and
-// notes every other key that the target version ignores.
+// verify compares the result, as its target version reads it, with the wanted dump. It fails if the
+// result would dump nothing or something else, and notes every other key that the target version
+// ignores.
 func (t *translation) verify(result *Report) error {
 	if err := errorsOf(result); err != nil {
 		return lang.Errorf("the result would have errors: %w", err)
@@ -237,8 +234,7 @@ func (t *translation) verify(result *Report) error {
 	return nil
 }
 
-// tooOld is the error of a result whose target version ignores a key that
-// matters.
+// tooOld returns the error for a target version that ignores an essential key.
 func (t *translation) tooOld(s Setting, instead string) error {
 	return lang.Errorf("%s is known since version %v only: version %v ignores it and would dump %s", s.key.Name, s.key.Since, t.opt.TargetVersion, instead)
 }

@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// fromACL reads what an acl.json asks for.
+// fromACL reads the wanted dump of an acl.json.
 func (t *translation) fromACL(a *ACL) error {
 	k, w := a.kinds(), &t.want
 	switch {
@@ -61,10 +61,10 @@ func (t *translation) fromACL(a *ACL) error {
 	return nil
 }
 
-// unique drops what occurs again.
+// unique removes repeated values.
 func unique(values []string) []string { return appendNew(nil, make(map[string]bool), values...) }
 
-// toACL writes an acl.json.
+// toACL builds an acl.json.
 func (t *translation) toACL() *jsonpos.Value {
 	w, root := &t.want, jsonObject()
 	d := add(root, "dump", jsonObject())
@@ -85,7 +85,7 @@ func (t *translation) toACL() *jsonpos.Value {
 		return root
 	}
 	items := add(d, "dump_list", &jsonpos.Value{Kind: jsonpos.Array})
-	// All single operators have another form in old releases.
+	// In old releases, a dump of all single operators has an empty dump_list.
 	if w.kind != dumpOps || len(w.ops) > 0 || !t.opt.TargetVersion.Before(sinceCANN82) {
 		item := jsonObject()
 		if len(w.ops) > 0 {
@@ -111,7 +111,7 @@ func (t *translation) pathOrPlaceholder(path string) string {
 	return folderPlaceholder
 }
 
-// sceneForTarget is the scene in the words of the target version.
+// sceneForTarget returns the target version's name of the scene.
 func (t *translation) sceneForTarget() string {
 	if !t.opt.TargetVersion.Before(sinceCANN82) {
 		return t.want.scene
@@ -124,15 +124,14 @@ func (t *translation) sceneForTarget() string {
 
 type statistic struct{ acl, mindSpore string }
 
-// aclStatistics are the statistics of the ACL runtime, and what MindSpore calls
-// them.
+// aclStatistics maps the statistics of the ACL runtime to MindSpore's names.
 var aclStatistics = []statistic{
 	{"Max", "max"}, {"Min", "min"}, {"Avg", "avg"}, {"Nan", "nan count"},
 	{"Negative Inf", "negative inf count"}, {"Positive Inf", "positive inf count"}, {"L2norm", "l2norm"},
 }
 
-// fromMindSpore reads what a MindSpore file asks for, as MindSpore itself
-// translates it for the ACL runtime.
+// fromMindSpore reads the wanted dump of a MindSpore file, as MindSpore translates it for the ACL
+// runtime.
 func (t *translation) fromMindSpore(m *MindSpore) error {
 	if m.at("support_device").isEmpty() {
 		return nil // the dump is off
@@ -158,7 +157,7 @@ func (t *translation) fromMindSpore(m *MindSpore) error {
 	switch {
 	case len(m.Steps) > 0 && len(w.steps) == 0:
 		return lang.Errorf("iteration %s matches no step, there is nothing to translate", show(iteration.Value))
-	case len(w.steps) < len(m.Steps): // what matches nothing is dropped
+	case len(w.steps) < len(m.Steps): // pieces that match nothing are dropped
 		t.note(iteration, Approximated, "note.empty-steps")
 	}
 	if m.at("dump_mode").Uint == 1 {
@@ -173,7 +172,7 @@ func (t *translation) fromMindSpore(m *MindSpore) error {
 	return nil
 }
 
-// kernels takes operators over that are given by name.
+// kernels copies operators given by full name.
 func (t *translation) kernels(m *MindSpore) {
 	var lost []string
 	for _, k := range m.Kernels {
@@ -194,7 +193,7 @@ func (t *translation) kernels(m *MindSpore) {
 	}
 }
 
-// statistics takes over which statistics are saved.
+// statistics copies the choice of statistics.
 func (t *translation) statistics(m *MindSpore) {
 	category := m.at("statistic_category")
 	t.keep(category)
@@ -215,7 +214,7 @@ func (t *translation) statistics(m *MindSpore) {
 	}
 }
 
-// toMindSpore writes a MindSpore file.
+// toMindSpore builds a MindSpore file.
 func (t *translation) toMindSpore() (*jsonpos.Value, error) {
 	w := &t.want
 	if w.kind == dumpException {
@@ -254,7 +253,7 @@ func (t *translation) toMindSpore() (*jsonpos.Value, error) {
 	if w.stats {
 		add(c, "statistic_category", jsonArray(mindSporeStatistics(w.which), jsonString))
 	}
-	switch { // who dumps
+	switch { // by framework or device
 	case t.opt.frameworkDumps():
 		e := add(root, "e2e_dump_settings", jsonObject())
 		add(e, "enable", jsonWord("true"))
@@ -271,8 +270,8 @@ func (t *translation) toMindSpore() (*jsonpos.Value, error) {
 	return root, nil
 }
 
-// mindSporeStatistics are statistics in the words of MindSpore; without choice
-// those that graph engine and ACL runtime compute.
+// mindSporeStatistics returns MindSpore's names of statistics; nil stands for the defaults of graph
+// engine and ACL runtime.
 func mindSporeStatistics(acl []string) []string {
 	var out []string
 	for _, s := range aclStatistics {
@@ -283,7 +282,7 @@ func mindSporeStatistics(acl []string) []string {
 	return out
 }
 
-// mindSporePath is the folder, when MindSpore takes it.
+// mindSporePath returns the folder if MindSpore accepts it, else a placeholder.
 func (t *translation) mindSporePath() string {
 	p := t.want.path
 	switch {
@@ -296,7 +295,7 @@ func (t *translation) mindSporePath() string {
 	return folderPlaceholder
 }
 
-// netName is the model's name, when there is one.
+// netName returns a name made from the model's name, else a placeholder.
 func (t *translation) netName() string {
 	if len(t.want.models) == 1 {
 		if n := notInName().ReplaceAllString(t.want.models[0], "_"); n != "" {
@@ -316,11 +315,11 @@ func (t *translation) devices() []string {
 	return []string{"0", "1", "2", "3", "4", "5", "6", "7"}
 }
 
-// inPattern is what stands for itself in a regular expression of MindSpore.
+// inPattern matches characters that a regular expression of MindSpore does not take literally.
 var inPattern = lang.Pattern(`[^A-Za-z0-9_/:=@%,-]`)
 
-// kernelEntries writes names of operators so that MindSpore takes them as full
-// names: what does not look like one becomes a regular expression.
+// kernelEntries writes operator names as full names for MindSpore: a name of another form becomes a
+// regular expression.
 func (t *translation) kernelEntries() []string {
 	var out []string
 	loose := false
@@ -348,8 +347,7 @@ func (t *translation) kernelEntries() []string {
 	return unique(out)
 }
 
-// fromEngine reads what options of the graph engine or the TensorFlow adapter
-// ask for.
+// fromEngine reads the wanted dump of the options of graph engine or TensorFlow adapter.
 func (t *translation) fromEngine(o *EngineOptions) error {
 	w, scene, debugMode := &t.want, o.scene(), o.at("dumpDebugMode")
 	switch {
@@ -368,7 +366,7 @@ func (t *translation) fromEngine(o *EngineOptions) error {
 	case scene != "":
 		w.kind, w.scene = dumpException, scene
 		t.keep(o.at("enable_exception_dump"))
-		return nil // the engine does not use dumpPath for it
+		return nil // the engine ignores dumpPath here
 	default:
 		return nil
 	}
@@ -380,7 +378,7 @@ func (t *translation) fromEngine(o *EngineOptions) error {
 	return nil
 }
 
-// toEngine writes options of the graph engine.
+// toEngine builds options of the graph engine.
 func (t *translation) toEngine() (*jsonpos.Value, error) {
 	w, out := &t.want, jsonObject()
 	set := func(name, value string) { add(out, "ge.exec."+name, jsonString(value)) }
@@ -424,7 +422,7 @@ func (t *translation) toEngine() (*jsonpos.Value, error) {
 	return out, nil
 }
 
-// exceptionLevel is the scene in the words of the graph engine.
+// exceptionLevel returns the graph engine's value for the scene.
 func (t *translation) exceptionLevel() string {
 	switch t.want.scene {
 	case "aic_err_norm_dump":
@@ -437,8 +435,7 @@ func (t *translation) exceptionLevel() string {
 	}
 }
 
-// engineStepList writes ranges as the graph engine wants them: a range of one
-// step is a step.
+// engineStepList formats ranges for the graph engine: a range of one step becomes a step.
 func engineStepList(steps []string) string {
 	out := make([]string, len(steps))
 	for i, text := range steps {
@@ -450,7 +447,7 @@ func engineStepList(steps []string) string {
 	return strings.Join(out, "|")
 }
 
-// engineLayers are the operators without those whose names cannot be given.
+// engineLayers returns the operators whose names can be listed in dumpLayer.
 func (t *translation) engineLayers() []string {
 	var out, lost []string
 	for _, name := range t.want.ops {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// translated is a translation that works.
+// translated is a successful translation.
 type translated struct {
 	text   string
 	to     Schema
@@ -199,7 +199,7 @@ func translations() map[string]translated {
 	}
 }
 
-// minimal is a MindSpore file in a known order.
+// minimal returns a MindSpore file with keys in a fixed order.
 func minimal(keys ...string) string {
 	return `{"common_dump_settings":{"dump_mode":0,"path":"/d","net_name":"N","iteration":"7","input_output":1,"kernels":[],"support_device":[0],` +
 		strings.Join(keys, ",") + `}}`
@@ -263,8 +263,7 @@ func TestTranslateRefuses(t *testing.T) {
 	}
 }
 
-// TestTranslateRefusesTargets wants an error where the target would dump nothing
-// or something else.
+// TestTranslateRefusesTargets: a target that would dump nothing or something else is an error.
 func TestTranslateRefusesTargets(t *testing.T) {
 	stats := acl(`"dump_list":[{}],"dump_data":"stats"`)
 	overflow := acl(`"dump_debug":"on"`)
@@ -273,7 +272,7 @@ func TestTranslateRefusesTargets(t *testing.T) {
 		to     Schema
 		target string
 		opt    Options
-		want   string // empty when it works
+		want   string // empty if it works
 	}{
 		{common(`"op_debug_mode":3`), SchemaACL, "6.0", Options{}, "dump_debug is known since version 6.2 only: version 6.0 ignores it and would dump nothing"},
 		{common(`"op_debug_mode":3`), SchemaACL, "6.2", Options{}, ""},
@@ -297,7 +296,7 @@ func TestTranslateRefusesTargets(t *testing.T) {
 	}
 }
 
-// TestTranslateAndBack wants what all runtimes share to survive both ways.
+// TestTranslateAndBack: settings shared by all runtimes survive both ways.
 func TestTranslateAndBack(t *testing.T) {
 	for _, c := range []struct {
 		text string

@@ -19,45 +19,44 @@ import (
 	"dumptool/internal/sidefile"
 )
 
-// Tree is what lies in the dump that a configuration has made.
+// Tree describes the dump that a configuration produced.
 type Tree struct {
-	// Steps are the iterations with dumps, and Ranks the ranks or devices, in their
-	// natural order. RanksKnown is set where other ranks would be seen.
+	// Steps lists iterations with dumps, Ranks the ranks or devices, in natural order. RanksKnown:
+	// other ranks would be visible.
 	Steps, Ranks []string
 	RanksKnown   bool
-	// Ran are the iterations that were executed, of all graphs, in their natural order;
-	// empty where MindSpore did not write them.
+	// Ran lists the executed iterations of all graphs in natural order; empty if MindSpore did not
+	// write them.
 	Ran []string
-	// Order are the full names of the operators that ran, of all graphs, each once; empty
-	// where MindSpore did not write it.
+	// Order lists the full names of the executed operators of all graphs, each once; empty if
+	// MindSpore did not write them.
 	Order []string
-	// Known are the full names of the operators of the graphs, or else Order.
+	// Known lists the full names of the graphs' operators, else Order.
 	Known []string
-	// Graphs are the numbers of the graphs that were saved, Dumped those of folders with
-	// dumps.
+	// Graphs lists the numbers of saved graphs, Dumped the numbers of dumped graphs.
 	Graphs, Dumped []string
-	// Mapped is set where a mapping.csv holds the names that are too long for a file.
+	// Mapped: a mapping.csv holds names that are too long for a file.
 	Mapped bool
 
-	names map[string]bool // of dumped operators, normalised
-	lasts map[string]bool // their types and names, where those are last segments
+	names map[string]bool // normalised names of dumped operators
+	lasts map[string]bool // type and name of dumped operators whose name may be a last segment
 }
 
-// TreeFile is a configuration that lies in the tree that it has made.
+// TreeFile is a configuration found in the tree that it produced.
 type TreeFile struct {
 	Path string
 	Tree *Tree
 }
 
-// The folders of a dump that hold its configuration, and the name that it has there.
+// The folders of a dump that hold its configuration, and the name of the configuration.
 const (
 	oldMetadata  = ".metadata"
 	rankMetadata = ".dump_metadata"
 	settingsName = "data_dump.json"
 )
 
-// OpenTree finds the configurations in a dump of MindSpore, and what lies there. bad are
-// side files that could not be read; the rest counts.
+// OpenTree finds the configurations in a MindSpore dump and describes the dump. bad lists errors of
+// unreadable side files, which do not stop it.
 func OpenTree(ctx context.Context, dir string) (all []TreeFile, bad []error, err error) {
 	run, err := dumpdir.Open(ctx, []string{dir}, dumpdir.Options{NoRaw: true})
 	if err != nil {
@@ -77,7 +76,7 @@ func OpenTree(ctx context.Context, dir string) (all []TreeFile, bad []error, err
 	return all, bad, ctx.Err()
 }
 
-// addRounds takes what was dumped by a rank; an empty one stands for all.
+// addRounds adds the dumps of a rank; empty stands for all ranks.
 func (t *Tree) addRounds(run *dumpdir.Run, rank string) {
 	t.names, t.lasts = make(map[string]bool), make(map[string]bool)
 	steps, ranks, graphs := make(map[string]bool), make(map[string]bool), make(map[string]bool)
@@ -96,7 +95,7 @@ func (t *Tree) addRounds(run *dumpdir.Run, rank string) {
 	t.Steps, t.Ranks, t.Dumped = values(steps), values(ranks), values(graphs)
 }
 
-// values returns those of a set in natural order, without the one for not known.
+// values returns a set in natural order, without the empty value.
 func values(set map[string]bool) []string {
 	delete(set, "")
 	return slices.SortedFunc(maps.Keys(set), lang.CompareNatural)
@@ -105,7 +104,7 @@ func values(set map[string]bool) []string {
 // addSides reads the execution orders and graphs of a rank.
 func (t *Tree) addSides(run *dumpdir.Run, rank string) (bad []error) {
 	order, graphs, numbers, ran := make(map[string]bool), make(map[string]bool), make(map[string]bool), make(map[string]bool)
-	folders := make(map[*dumpdir.Folder][]*dumpdir.File) // with graphs
+	folders := make(map[*dumpdir.Folder][]*dumpdir.File) // folders with graphs
 	side := func(f *dumpdir.File, read func(io.Reader) error) {
 		if err := readSide(f, read); err != nil {
 			bad = append(bad, err)
@@ -171,7 +170,7 @@ func (t *Tree) addSides(run *dumpdir.Run, rank string) (bad []error) {
 	return bad
 }
 
-// lastStage leaves the files with graphs that count.
+// lastStage returns the files of graph.LastStage.
 func lastStage(files []*dumpdir.File) []*dumpdir.File {
 	saved := make([]graph.Saved, len(files))
 	for i, f := range files {
@@ -184,7 +183,7 @@ func lastStage(files []*dumpdir.File) []*dumpdir.File {
 	return last
 }
 
-// readSide opens a file of a tree and reads it; the error names it.
+// readSide opens and reads a file of a tree; errors name the file.
 func readSide(f *dumpdir.File, read func(io.Reader) error) error {
 	return safefile.Read(f.Path(), func(in safefile.Input) error {
 		if err := read(in); err != nil {
@@ -204,8 +203,8 @@ func appendNew(list []string, seen map[string]bool, names ...string) []string {
 	return list
 }
 
-// has reports whether an operator has a dump, by its full name, or as releases up to 2.2
-// name files, by its type and the last segment.
+// has reports whether an operator has a dump, by full name, or by type and last segment as in files
+// of releases up to 2.2.
 func (t *Tree) has(name string) bool {
 	last := lastSegment(name)
 	return t.names[filename.Normalise(name)] || t.lasts[strings.ToLower(typeOf(last))+"\x00"+filename.Normalise(last)]
@@ -213,20 +212,19 @@ func (t *Tree) has(name string) bool {
 
 func lastSegment(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
-// typeOf returns the type of an operator, which the last segment of its name begins
-// with.
+// typeOf returns the type of an operator from the last segment of its name.
 func typeOf(last string) string {
 	opType, _, _ := strings.Cut(last, "-op")
 	return opType
 }
 
-// undumped returns those of the operators that have no dump.
+// undumped returns the operators without a dump.
 func (t *Tree) undumped(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), t.has)
 }
 
-// expected are the operators that would be dumped: nodes that run nothing stand in the
-// graphs, and not in the order.
+// expected returns the operators that should be dumped. Order is better than Known, which has nodes
+// that run nothing.
 func (t *Tree) expected() []string {
 	if len(t.Order) > 0 {
 		return t.Order
@@ -234,7 +232,7 @@ func (t *Tree) expected() []string {
 	return t.Known
 }
 
-// mindSporeTreeRules compare a configuration with the dump that it has made.
+// mindSporeTreeRules compare a configuration with its dump.
 var mindSporeTreeRules = []rule{
 	{id: "MS070", severity: Error, checks: "an iteration that was asked for is not there", guess: true,
 		message: Text{EN: "iteration %s asked for, %s dumped: %s", ZH: "要求迭代 %s，实际 dump 了 %s：%s"},
@@ -255,7 +253,7 @@ var mindSporeTreeRules = []rule{
 			devices := m.at("support_device").Elems
 			asked := valuesOf(devices)
 			other := func(rank string) bool { return !slices.Contains(asked, rank) }
-			// Ranks of several hosts are no devices.
+			// Ranks of several hosts are no device ids.
 			if !t.RanksKnown || m.debugMode() != 0 || slices.ContainsFunc(t.Ranks, other) {
 				return
 			}
@@ -294,7 +292,7 @@ var mindSporeTreeRules = []rule{
 		message: Text{EN: "%d of %d operators of the execution order were not dumped: %s", ZH: "执行序中有 %[1]d 个算子(共 %[2]d 个)没有 dump 数据：%[3]s"},
 		ms: ofTree(func(m *MindSpore, t *Tree, r *reporter) {
 			missing, all := t.undumped(t.Order), len(t.Order)
-			// What lies between was chosen in ways that do not show here.
+			// Other shares result from a choice that is not visible here.
 			few, many := len(missing)*20 < all, len(missing)*20 > all*19
 			r.when(m.dumpsAll() && len(missing) > 0 && (few || many), m.at("dump_mode").valueSpan(), len(missing), all, lang.FirstNames(missing))
 		})},
@@ -313,7 +311,7 @@ var mindSporeTreeRules = []rule{
 		})},
 }
 
-// ofTree is a rule for configurations that lie in a dump.
+// ofTree makes a rule for configurations found in a dump.
 func ofTree(check func(m *MindSpore, t *Tree, r *reporter)) func(*MindSpore, *reporter) {
 	return func(m *MindSpore, r *reporter) {
 		if r.opt.Tree != nil {
@@ -322,12 +320,12 @@ func ofTree(check func(m *MindSpore, t *Tree, r *reporter)) func(*MindSpore, *re
 	}
 }
 
-// dumpsAll reports whether every operator is to be dumped.
+// dumpsAll reports whether every operator should be dumped.
 func (m *MindSpore) dumpsAll() bool {
 	return m.at("dump_mode").OK && m.at("dump_mode").Uint == 0 && m.debugMode() == 0
 }
 
-// whyMissing says why the steps of a piece that are missing were not dumped.
+// whyMissing explains why the missing steps of a piece were not dumped.
 func (t *Tree) whyMissing(p lang.Step, missing string) lang.Sentence {
 	if len(t.Ran) > 0 {
 		seen := slices.Concat(t.Ran, t.Steps)
@@ -342,8 +340,7 @@ func (t *Tree) whyMissing(p lang.Step, missing string) lang.Sentence {
 	return lang.Sayf("the run ended before, or dataset_sink_mode", "运行提前结束，或开启了 dataset_sink_mode")
 }
 
-// missingSteps lists the steps of a piece that were not dumped, which are given in their
-// order; empty for none.
+// missingSteps lists the steps of a piece that are not in dumped, which is sorted; empty for none.
 func missingSteps(p lang.Step, dumped []string) string {
 	if !p.Valid() {
 		return ""
@@ -375,11 +372,11 @@ func missingSteps(p lang.Step, dumped []string) string {
 	return lang.FirstNames(parts)
 }
 
-// kernelFault says what is missing of the operators that an entry of kernels means.
+// kernelFault describes the missing operators of an entry of kernels.
 func (t *Tree) kernelFault(k Kernel) lang.Sentence {
 	matches := k.matcher()
 	if matches == nil {
-		return lang.Sentence{} // a rule of its own says that it is malformed
+		return lang.Sentence{} // a separate rule reports the malformed entry
 	}
 	if !slices.ContainsFunc(t.Known, matches) && !slices.ContainsFunc(t.Order, matches) {
 		near := lang.NearestOf(k.Pattern, t.Known, 3)
@@ -399,8 +396,8 @@ func (t *Tree) kernelFault(k Kernel) lang.Sentence {
 	return lang.Sayf("in the graph, %d of %d not dumped: %s", "在图中，%[1]d 个(共 %[2]d 个)没有 dump 数据：%[3]s", len(missing), len(wanted), lang.FirstNames(missing))
 }
 
-// matcher returns what tells whether an entry means an operator, by its full name; nil
-// for one that cannot be told.
+// matcher returns a predicate on full names of operators that the entry matches; nil for an
+// unusable entry.
 func (k Kernel) matcher() func(name string) bool {
 	switch k.Kind {
 	case KernelName:
@@ -425,8 +422,7 @@ func (k Kernel) matcher() func(name string) bool {
 	}
 }
 
-// isTooLong reports whether file systems have no room for the name of a dump of an
-// operator.
+// isTooLong reports whether the file name of an operator's dump is too long for file systems.
 func isTooLong(name string) bool {
 	const longest = 255 // bytes
 	shortest := typeOf(lastSegment(name)) + "." + filename.Normalise(name) + ".0.0.1700000000000000.input.0.DefaultFormat.npy"

@@ -1,5 +1,5 @@
-// Package dumptest makes files as devices and frameworks write them, and checks readers
-// against golden ones. Tests and the module tools use it; the program does not.
+// Package dumptest writes files in the formats of devices and frameworks, and checks readers
+// against golden files. Only tests and the module tools use it.
 package dumptest
 
 import (
@@ -22,7 +22,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Content is a dump to be written.
+// Content is a dump to write.
 type Content struct {
 	Container dumpfmt.Container
 	// Version is the header's own version, "2.0" if empty. For TLV it is a
@@ -38,11 +38,11 @@ type Content struct {
 	DFX      string
 }
 
-// TensorContent is a tensor to be written. What a container or a descriptor
-// has no field for is left out, such as the original operator of an input.
+// TensorContent is a tensor to write. Properties that a container or descriptor has no field for
+// are omitted, such as the original operator of an input.
 type TensorContent struct {
 	Payload
-	// StoredDType and StoredFormat are written as they are.
+	// StoredDType and StoredFormat are written unchanged.
 	StoredDType   int32
 	StoredFormat  tensor.FormatWord
 	SubFormat     int32
@@ -57,7 +57,7 @@ type TensorContent struct {
 	DimRanges     []dumpfmt.DimRange
 }
 
-// OriginalContent is the original operator of an output to be written.
+// OriginalContent is the original operator of an output to write.
 type OriginalContent struct {
 	Name         string
 	Index        uint32
@@ -65,20 +65,20 @@ type OriginalContent struct {
 	StoredFormat tensor.FormatWord
 }
 
-// BlobContent is a buffer or a workspace to be written.
+// BlobContent is a buffer or a workspace to write.
 type BlobContent struct {
 	Payload
 	Type int32
 }
 
-// Payload is the bytes of a tensor to be written: the first Size bytes of
-// Data, which may be nil when Size is 0.
+// Payload is the bytes of a tensor to write: the first Size bytes of Data, which may be nil if Size
+// is 0.
 type Payload struct {
 	Size int64
 	Data io.Reader
 }
 
-// Bytes returns the payload that consists of b.
+// Bytes returns a payload of the bytes b.
 func Bytes(b []byte) Payload { return Payload{int64(len(b)), bytes.NewReader(b)} }
 
 // writeTo copies the payload to w.
@@ -93,8 +93,8 @@ func (p Payload) writeTo(w io.Writer) error {
 	return err
 }
 
-// Write writes a dump file to w. Tensor bytes are copied as they come, not
-// collected. What it has written before an error is no dump.
+// Write writes a dump file to w. Tensor bytes are streamed. After an error the output is no valid
+// dump.
 func Write(w io.Writer, c *Content) error {
 	for i, p := range c.payloads() {
 		if p.Size < 0 || p.Size > 0 && p.Data == nil {
@@ -137,8 +137,7 @@ func writeAll(w io.Writer, header []byte, payloads []Payload) error {
 	return nil
 }
 
-// The numbers of the messages of DumpData with tensor bytes, and in each that of the
-// bytes.
+// Field numbers of the messages with tensor bytes in DumpData, and of the bytes in each message.
 const (
 	outputField, outputDataField = 3, 5
 	inputField, inputDataField   = 4, 4
@@ -147,8 +146,8 @@ const (
 	blobDataField                = 2
 )
 
-// marshal encodes deterministically: fields in the order of their numbers, as
-// the writers of dumps do.
+// marshal encodes deterministically, with fields in the order of their numbers, as the writers of
+// dumps do.
 func marshal(m proto.Message) ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true}.Marshal(m)
 }
@@ -175,8 +174,8 @@ func writeV2(w io.Writer, c *Content) error {
 	return writeAll(w, append(header, body...), c.payloads())
 }
 
-// writeV1 writes a message piece by piece: what is not a descriptor, then every
-// descriptor with its bytes. Fields may come in any order.
+// writeV1 writes a message in parts: everything but the descriptors, then each descriptor with its
+// bytes. The order of fields is free.
 func writeV1(w io.Writer, c *Content) error {
 	frame, err := marshal(c.frame())
 	if err != nil {
@@ -208,8 +207,7 @@ func writeV1(w io.Writer, c *Content) error {
 	return nil
 }
 
-// writeInline writes a descriptor as field num, with the payload in its field
-// data.
+// writeInline writes a descriptor as field num, with the payload in the descriptor's field data.
 func writeInline(w io.Writer, num protowire.Number, desc proto.Message, data protowire.Number, p Payload) error {
 	body, err := marshal(desc)
 	if err != nil {
@@ -224,7 +222,7 @@ func writeInline(w io.Writer, num protowire.Number, desc proto.Message, data pro
 	return writeAll(w, append(head, body...), []Payload{p})
 }
 
-// frame is the message without descriptors.
+// frame returns the message without descriptors.
 func (c *Content) frame() *dumppb.DumpData {
 	msg := &dumppb.DumpData{
 		Version:    c.Version,
@@ -331,7 +329,7 @@ type tlvEncoder struct {
 func (e *tlvEncoder) u32(v uint32) { e.b = binary.LittleEndian.AppendUint32(e.b, v) }
 func (e *tlvEncoder) u64(v uint64) { e.b = binary.LittleEndian.AppendUint64(e.b, v) }
 
-// sized writes the 32-bit length of what write appends in front of it.
+// sized appends write's output preceded by its 32-bit length.
 func (e *tlvEncoder) sized(write func()) {
 	at := len(e.b)
 	e.u32(0)
@@ -343,7 +341,7 @@ func (e *tlvEncoder) sized(write func()) {
 	binary.LittleEndian.PutUint32(e.b[at:], uint32(n))
 }
 
-// list writes an inputs or outputs record; an empty list has none.
+// list writes an inputs or outputs record; an empty list is omitted.
 func (e *tlvEncoder) list(tag uint32, tensors []TensorContent) {
 	if len(tensors) == 0 {
 		return
@@ -383,7 +381,7 @@ func (e *tlvEncoder) tensor(tag uint32, t *TensorContent) {
 	})
 }
 
-// dims writes a shape record; an empty shape has none.
+// dims writes a shape record; an empty shape is omitted.
 func (e *tlvEncoder) dims(tag uint32, dims []uint64) {
 	if len(dims) == 0 {
 		return
@@ -396,11 +394,11 @@ func (e *tlvEncoder) dims(tag uint32, dims []uint64) {
 	})
 }
 
-// EncodeRecord writes an overflow record as a payload of r.Size bytes, of opdebug.BufferSize bytes
-// when Size is 0, and in any case of so many that all fields fit. The header
-// is written as it is, so data_len should be that of the area.
+// EncodeRecord encodes an overflow record as a payload of r.Size bytes, of opdebug.BufferSize bytes
+// if Size is 0, and of more if the fields need them. The header is written unchanged, so data_len
+// should match the area.
 //
-// What Parse has read, EncodeRecord writes back byte for byte.
+// EncodeRecord reproduces every payload that Parse read byte for byte.
 func EncodeRecord(r *opdebug.Record) []byte {
 	payload := make([]byte, payloadSize(r))
 	for _, s := range r.Undecoded {
@@ -428,7 +426,7 @@ func payloadSize(r *opdebug.Record) int {
 		size = opdebug.BufferSize
 	}
 	if r.Generation == opdebug.NewLayout {
-		size = max(size, 24) // its header
+		size = max(size, 24) // header
 	}
 	for i := range r.Areas {
 		for _, f := range r.Areas[i].Fields() {
@@ -441,10 +439,9 @@ func payloadSize(r *opdebug.Record) int {
 	return size
 }
 
-// WriteGraph writes the text of a made-up graph of about 600 bytes a node, as MindSpore
-// 2.3 and later write it: a chain of operators with a full name and two lines of a
-// script each. The graphs of ranks differ in some attributes.
-// Nothing of it is from a real run.
+// WriteGraph writes the text of a synthetic graph, about 600 bytes per node, in the form of
+// MindSpore 2.3 and later: a chain of operators with a full name and two script lines each. The
+// graphs of ranks differ in some attributes.
 func WriteGraph(w io.Writer, nodes, rank int) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "# IR entry: @kernel_graph_0\n# Total subgraphs: 1\n\n# Params:\n%%para1_x: <Tensor[Float32], (32, 3, 224, 224)> : []\n\nsubgraph attr:\nsubgraph instance: kernel_graph_0 : 0x%012x\nsubgraph @kernel_graph_0() {\n", 0x55d3a0b1c000+rank<<8)

@@ -21,35 +21,35 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// GoldenDir has the golden files of other people's tensor files, as packages below
-// internal/format see it.
+// GoldenDir holds golden tensor files of other programs, relative to packages below
+// internal/format.
 const GoldenDir = "../../../testdata/golden/inputs"
 
 // OpenContents is a reader of named tensors.
 type OpenContents func(r io.ReaderAt, size int64) (*format.Contents, error)
 
-// golden is what a file is known to hold.
+// golden is the expected content of a file.
 type golden struct {
 	Tensors  []goldenTensor
-	Warnings []string // words that are in them
+	Warnings []string // words that the warnings contain
 	Error    string
 }
 
 type goldenTensor struct {
 	Name, Stored string
 	Shape        tensor.Shape
-	// Values are the elements of a small tensor, NPY the file with those of
-	// another one.
+	// Values lists the elements of a small tensor, NPY is the file with the elements of a large
+	// one.
 	Values []json.RawMessage
 	NPY    string
-	Error  string // a word for the kind of fault
-	// NotATensor is set for values besides the tensors.
+	Error  string // a word that identifies the fault
+	// NotATensor marks values beside the tensors.
 	NotATensor bool `json:"not_a_tensor"`
 }
 
-// Golden reads the files in GoldenDir that are to be read or refused and whose case begins
-// with a name, and compares what is in them with what is known of them. Of a fault a
-// word is known: errors gives the text that a message has for it, or that of a case.
+// Golden reads the files in GoldenDir whose case begins with name and must be read or refused, and
+// compares them with the expected contents. errors maps a case, or the word of a fault, to the text
+// that the error must contain.
 func Golden(t *testing.T, name string, open OpenContents, errors map[string]string) {
 	t.Helper()
 	var cases []struct{ ID, Path, Kind string }
@@ -119,7 +119,7 @@ func (want *golden) check(t *testing.T, path string, open OpenContents, text fun
 			continue
 		}
 		fault := tt.Err
-		if fault == nil && w.Error != "" { // of data that is checked when it is read
+		if fault == nil && w.Error != "" { // errors of data show when it is read
 			_, fault = io.ReadAll(io.NewSectionReader(tt.Data, 0, tt.Size))
 		}
 		checkError(t, w.Name, fault, w.Error, text)
@@ -149,7 +149,7 @@ func checkError(t *testing.T, name string, err error, word string, text func(wor
 	}
 }
 
-// Elements reads a tensor as elements of the host.
+// Elements reads a tensor as host elements.
 func Elements(t testing.TB, data *tensor.Tensor) []byte {
 	t.Helper()
 	stored := make([]byte, data.Size)
@@ -202,7 +202,7 @@ func compareValues(t *testing.T, name string, host tensor.Host, elements []byte,
 	}
 }
 
-// CheckContents checks what every reader of named tensors promises of what it returns.
+// CheckContents checks the invariants of every reader of named tensors.
 func CheckContents(t testing.TB, c *format.Contents) {
 	t.Helper()
 	for i := range c.Tensors {
@@ -223,8 +223,7 @@ func CheckContents(t testing.TB, c *format.Contents) {
 	}
 }
 
-// Half rounds a value to float16, ties to even; what is too large becomes
-// infinite.
+// Half rounds a value to float16, ties to even; too large values become infinite.
 func Half(f float32) uint16 {
 	bits := math.Float32bits(f)
 	sign := uint16(bits >> 16 & 0x8000)
@@ -235,7 +234,7 @@ func Half(f float32) uint16 {
 	case bits >= 0x477ff000: // 65520, halfway to the float16 after the largest
 		return sign | 0x7c00
 	case bits < 0x38800000: // 2^-14, the smallest normal float16
-		// Beside 0.5 a float32 has steps of 2^-24, as a subnormal float16 has.
+		// A float32 near 0.5 has steps of 2^-24, like a subnormal float16.
 		sum := math.Float32frombits(bits) + 0.5
 		return sign | uint16(math.Float32bits(sum)-math.Float32bits(0.5))
 	}
@@ -243,7 +242,7 @@ func Half(f float32) uint16 {
 	return sign | uint16((bits-112<<23+0xfff+odd)>>13)
 }
 
-// Untar unpacks the files of a .tar.gz into a new folder, and returns it.
+// Untar unpacks a .tar.gz into a new folder and returns the folder.
 func Untar(t *testing.T, path string) string {
 	t.Helper()
 	in, err := os.Open(path)

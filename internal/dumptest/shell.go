@@ -8,18 +8,18 @@ import (
 	"testing"
 )
 
-// HardNames are names of files and operators that a shell, a terminal or a list of names may
-// take for something else.
+// HardNames returns names of files and operators that a shell, a terminal or a list of names may
+// misread.
 func HardNames() []string {
 	return []string{"a;touch${IFS}x", "it's", "$(touch x)", "`touch x`", "a\nb", "end\n", "-name", "--ops", "a,b", "@file", "re:.*", "[a]", "(a)",
 		"a b", " a", "*", "~", "=a", "a\"b", `a\b`, "%s!", "\x1b[31m", "\u202egnp", "张量", "&&x", "a|b", "#a"}
 }
 
-// stubs are the programs of printed commands.
+// stubs lists the programs in printed commands.
 var stubs = []string{"dumptool", "tar", "mkdir"}
 
-// ShellArgs returns the arguments that sh hands to the program of a printed command, and fails
-// where the shell runs or writes anything else.
+// ShellArgs returns the arguments that sh passes to the program of a printed command, and fails if
+// the shell runs or writes anything else.
 func ShellArgs(t testing.TB, line string) []string {
 	t.Helper()
 	bin, work := t.TempDir(), t.TempDir()

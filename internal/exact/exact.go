@@ -1,31 +1,29 @@
-// Package exact has the logarithms, exponentials and lengths whose bits are the
-// same on every processor. Those of package math are assembly on some processors
-// and compiled with fused multiply-adds on others, so that their last bits differ
-// between amd64 and arm64; reports have to be equal byte for byte.
+// Package exact provides logarithms, exponentials and lengths with the same bits on every
+// processor. The functions of package math are assembly on some processors and use fused
+// multiply-adds on others, so that their last bits differ between amd64 and arm64; reports have to
+// be equal byte for byte.
 //
-// Every product is rounded by an explicit float64 conversion, which forbids the
-// compiler to fuse it with a sum - it does so across statements and inlined
-// calls - or fused on purpose by math.FMA, which has one right answer. Results
-// are within 0.6 units in the last place; those of Hypot, and subnormal ones,
-// within 1.5. The functions are for derived numbers, except Hypot, which is fast
-// enough for a call per element.
+// Every product is either rounded by an explicit float64 conversion, which forbids the compiler to
+// fuse it with a sum (it fuses across statements and inlined calls), or fused on purpose by
+// math.FMA, which has one right answer. Results are within 0.6 ulp; Hypot and subnormal results
+// within 1.5. The functions are for derived numbers; only Hypot is fast enough for a call per
+// element.
 package exact
 
 import "math"
 
-// pair is the sum of two numbers that is not rounded: about 106 significant bits
-// (T. J. Dekker, A floating-point technique for extending the available
-// precision, 1971).
+// pair is the unevaluated sum of two numbers: about 106 significant bits (T. J. Dekker, A
+// floating-point technique for extending the available precision, 1971).
 type pair struct{ hi, lo float64 }
 
-// sum returns a+b without any error.
+// sum returns a+b exactly.
 func sum(a, b float64) pair {
 	hi := a + b
 	back := hi - a
 	return pair{hi, (a - (hi - back)) + (b - back)}
 }
 
-// product returns a*b without any error.
+// product returns a*b exactly.
 func product(a, b float64) pair {
 	hi := float64(a * b)
 	return pair{hi, math.FMA(a, b, -hi)}
@@ -50,11 +48,11 @@ func (p pair) over(q pair) pair {
 	return sum(ratio, rest/q.hi)
 }
 
-// The first part of the constants that are multiplied by an exponent has 32
-// significant bits: that product has no error.
+// The first part of the constants that are multiplied by an exponent has 32 significant bits, so
+// that the product is exact.
 var (
 	ln2High, ln2Rest     = 0x1.62e42feep-1, pair{0x1.a39ef35793c76p-33, 0x1.cc01f97b57a08p-87}
-	log2High, log2Rest   = 0x1.34413508p-2, pair{0x1.f79fef311f12bp-34, 0x1.ac0b7c917826bp-89} // of 2, to base 10
+	log2High, log2Rest   = 0x1.34413508p-2, pair{0x1.f79fef311f12bp-34, 0x1.ac0b7c917826bp-89} // log10(2)
 	oneOverLn2           = pair{0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56}
 	oneOverLn10          = pair{0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57}
 	atanhTerms, expTerms = 13, 17
@@ -74,7 +72,7 @@ func Log(x float64) float64 {
 	return multiple(e, ln2High, ln2Rest).plus(m).value()
 }
 
-// Log2 returns the binary logarithm of x; that of a power of two has no error.
+// Log2 returns the binary logarithm of x; it is exact for powers of two.
 func Log2(x float64) float64 {
 	if special(x) {
 		return specialLog(x)
@@ -83,7 +81,7 @@ func Log2(x float64) float64 {
 	return pair{e, 0}.plus(m.times(oneOverLn2)).value()
 }
 
-// Log10 returns the decimal logarithm of x; that of a power of ten has no error.
+// Log10 returns the decimal logarithm of x; it is exact for powers of ten.
 func Log10(x float64) float64 {
 	if special(x) {
 		return specialLog(x)
@@ -95,7 +93,7 @@ func Log10(x float64) float64 {
 // Remainder returns x - a*b, rounded once.
 func Remainder(x, a, b float64) float64 { return math.FMA(-a, b, x) }
 
-// reciprocals are 1/n.
+// reciprocals[n] is 1/n.
 var reciprocals = func() (all [64]float64) {
 	for n := range all {
 		all[n] = 1 / float64(n)
@@ -103,7 +101,7 @@ var reciprocals = func() (all [64]float64) {
 	return all
 }()
 
-// special reports whether x has no logarithm that is a finite number.
+// special reports whether the logarithm of x is no finite number.
 func special(x float64) bool { return !(x > 0) || math.IsInf(x, 1) }
 
 func specialLog(x float64) float64 {
@@ -116,9 +114,8 @@ func specialLog(x float64) float64 {
 	return x
 }
 
-// logOfFraction splits x into m times 2^e, with m between the roots of 1/2 and
-// of 2, and returns the natural logarithm of m: with s = (m-1)/(m+1) it is
-// 2 atanh(s) = 2s + 2s(s^2/3 + s^4/5 + ...).
+// logOfFraction splits x into m times 2^e, with m between sqrt(1/2) and sqrt(2), and returns the
+// natural logarithm of m: with s = (m-1)/(m+1) it is 2 atanh(s) = 2s + 2s(s^2/3 + s^4/5 + ...).
 func logOfFraction(x float64) (log pair, e float64) {
 	m, exp := math.Frexp(x)
 	if m < math.Sqrt2/2 {
@@ -133,11 +130,11 @@ func logOfFraction(x float64) (log pair, e float64) {
 	return twice.plus(pair{float64(twice.hi * tail), 0}), float64(exp)
 }
 
-// Beyond these exp is +Inf, or 0.
+// Beyond these arguments exp is +Inf, or 0.
 const maxExp, minExp = 710, -746
 
-// parts is into how many parts, 2^partBits, a power of two is cut; powers are 2^(i/parts),
-// from products of the roots of 2.
+// parts is the number of table steps per power of two, 2^partBits; powers[i] is 2^(i/parts), a
+// product of the roots of 2.
 const partBits, parts = 7, 1 << 7
 
 var powers = func() (all [parts]pair) {
@@ -151,7 +148,7 @@ var powers = func() (all [parts]pair) {
 	return all
 }()
 
-// roots are the second, fourth, eighth root of 2 and so on.
+// roots lists the second, fourth, eighth root of 2 and so on.
 var roots = [partBits]pair{
 	{0x1.6a09e667f3bcdp+0, -0x1.bdd3413b26456p-54},
 	{0x1.306fe0a31b715p+0, 0x1.6f46ad23182e4p-55},
@@ -162,15 +159,15 @@ var roots = [partBits]pair{
 	{0x1.0163da9fb3335p+0, 0x1.b61299ab8cdb7p-54},
 }
 
-// Exp returns e^x: with n the multiple of ln(2)/parts that is next to x, and r the rest, it is
+// Exp returns e^x. With n the multiple of ln(2)/parts nearest to x, and r the rest, it is
 // 2^(n/parts) (1 + r + r^2/2 + ...).
 func Exp(x float64) float64 {
 	const (
 		perPart  = parts / math.Ln2
-		toWhole  = 0x1.8p52             // a number so large that its sums are whole
-		partHigh = 0x1.62e42fee00000p-8 // 32 bits: its products with n have no error
+		toWhole  = 0x1.8p52             // adding it rounds to an integer
+		partHigh = 0x1.62e42fee00000p-8 // 32 bits: its product with n is exact
 		partRest = 0x1.a39ef35793c76p-40
-		safe     = 700 // below it powers of two are no subnormal numbers, and finite
+		safe     = 700 // below it powers of two are normal and finite
 	)
 	switch {
 	case x != x:
@@ -195,7 +192,7 @@ func Exp(x float64) float64 {
 	return math.Ldexp(v, i>>partBits)
 }
 
-// Expm1 returns e^x - 1, also where x is so small that e^x is almost 1.
+// Expm1 returns e^x - 1, accurately even if e^x is almost 1.
 func Expm1(x float64) float64 {
 	const tiny, beyondOne = 0x1p-60, 110
 	if math.Abs(x) < tiny || math.IsNaN(x) {
@@ -206,14 +203,14 @@ func Expm1(x float64) float64 {
 	}
 	m, e := expOfRest(x)
 	if e > beyondOne {
-		return Exp(x) // 1 is nothing beside it
+		return Exp(x) // 1 is negligible
 	}
 	scale := math.Ldexp(1, e)
 	return pair{scale, 0}.plus(pair{-1, 0}).plus(pair{float64(scale * m.hi), float64(scale * m.lo)}).value()
 }
 
-// expOfRest splits x into r plus a multiple e of the logarithm of 2, with r as
-// near to 0 as can be, and returns e^r - 1 = r + r^2/2 + r^3(1/3! + r/4! + ...).
+// expOfRest splits x into r plus e times ln(2), with the smallest possible r, and returns e^r - 1 =
+// r + r^2/2 + r^3(1/3! + r/4! + ...).
 func expOfRest(x float64) (m pair, e int) {
 	n := math.Round(x / math.Ln2)
 	r := pair{x, 0}.plus(multiple(-n, ln2High, ln2Rest))
@@ -226,8 +223,8 @@ func expOfRest(x float64) (m pair, e int) {
 	return r.plus(pair{float64(square.hi / 2), float64(square.lo / 2)}).plus(pair{cube, 0}), int(n)
 }
 
-// Hypot returns the length of (a, b), the root of a*a + b*b, without overflow or
-// underflow on the way. It is +Inf if either is infinite, even beside a NaN.
+// Hypot returns the length of (a, b), sqrt(a*a + b*b), without intermediate overflow or underflow.
+// It is +Inf if either is infinite, even if the other is NaN.
 func Hypot(a, b float64) float64 {
 	const large, small = 0x1p+500, 0x1p-500
 	a, b = math.Abs(a), math.Abs(b)

@@ -9,13 +9,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// precision is that of the slow references, in bits.
+// precision is the precision of the slow references, in bits.
 const precision = 300
 
 func number(x float64) *big.Float { return new(big.Float).SetPrec(precision).SetFloat64(x) }
 
-// slowExp returns e^x and e^x - 1: the sum of x^n/n! from n = 1, of x/2^40, and
-// 40 times (1+y)^2 - 1 = y(2+y).
+// slowExp returns e^x and e^x - 1: it sums x^n/n! from n = 1 for x/2^40, and then applies (1+y)^2 -
+// 1 = y(2+y) 40 times.
 func slowExp(x *big.Float) (exp, less *big.Float) {
 	const halvings = 40
 	if x.Sign() < 0 {
@@ -51,7 +51,7 @@ func slowLogTo(base float64) func(float64) *big.Float {
 	return func(x float64) *big.Float { return new(big.Float).Quo(slowLog(x), denominator) }
 }
 
-// check wants got within ulps units in the last place of want.
+// check expects got within ulps units in the last place of want.
 func check(t interface{ Errorf(string, ...any) }, name string, got float64, want *big.Float, ulps float64) {
 	rounded, _ := want.Float64()
 	if math.IsInf(rounded, 0) || math.IsInf(got, 0) {
@@ -154,7 +154,7 @@ func BenchmarkHypot(b *testing.B) {
 	}
 }
 
-// TestRemainder wants the rounding error of a quotient times its divisor.
+// TestRemainder expects the rounding error of a quotient, times its divisor.
 func TestRemainder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x, b := rapid.Float64Range(1, 1e9).Draw(t, "x"), rapid.Float64Range(1, 1e9).Draw(t, "b")

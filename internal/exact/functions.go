@@ -7,7 +7,7 @@ import (
 
 // Tanh returns the hyperbolic tangent of x.
 func Tanh(x float64) float64 {
-	const one = 20 // beyond it the result is 1
+	const one = 20 // beyond it the result rounds to 1
 	switch size := math.Abs(x); {
 	case size > one:
 		return math.Copysign(1, x)
@@ -18,9 +18,9 @@ func Tanh(x float64) float64 {
 	return math.Copysign(-e/(2+e), x)
 }
 
-// Erf returns the error function of x: up to 1.5 twice the sum of 2^n x^(2n+1)/(1*3*...*(2n+1))
-// times e^(-x^2) over the root of pi, whose terms have one sign; beyond it what is missing to
-// 1, by a continued fraction.
+// Erf returns the error function of x: up to 1.5 it is 2/sqrt(pi) e^(-x^2) times the sum of 2^n
+// x^(2n+1)/(1*3*...*(2n+1)), whose terms all have the same sign; beyond 1.5, 1 minus a continued
+// fraction.
 func Erf(x float64) float64 {
 	const one, far, twoOverRootPi, levels = 6, 1.5, 0x1.20dd750429b6dp+0, 120
 	size := math.Abs(x)
@@ -49,13 +49,13 @@ func Erf(x float64) float64 {
 	return math.Copysign(e.times(sum).times(pair{size, 0}).times(pair{twoOverRootPi, 0x1.1ae3a914fed8p-56}).value(), x)
 }
 
-// Pow returns x to the power of y, as math.Pow has it.
+// Pow returns x to the power of y, with the special cases of math.Pow.
 func Pow(x, y float64) float64 {
 	switch {
 	case y == 0 || x == 1:
 		return 1
 	case x != x || y != y || x == 0 || math.IsInf(x, 0) || math.IsInf(y, 0):
-		return math.Pow(x, y) //nolint:forbidigo // one of the special cases, which are exact
+		return math.Pow(x, y) //nolint:forbidigo // a special case, which is exact
 	}
 	sign := 1.0
 	if x < 0 {
@@ -76,11 +76,10 @@ func Pow(x, y float64) float64 {
 	return sign * result
 }
 
-// quarter is half of pi in parts of 33 bits, whose products with numbers of 20 bits have no
-// error.
+// quarter is pi/2 in parts of 33 bits, whose products with numbers of 20 bits are exact.
 var quarter = [...]float64{0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2e037073p-69}
 
-// turn returns x without whole quarters of a turn, and how many there were, modulo 4.
+// turn returns x modulo pi/2, and the number of quarter turns removed, modulo 4.
 func turn(x float64) (rest pair, quadrant int) {
 	const most = 1 << 19
 	n := math.RoundToEven(x / (math.Pi / 2))
@@ -92,7 +91,7 @@ func turn(x float64) (rest pair, quadrant int) {
 		}
 		return r, int(int64(n) & 3)
 	}
-	const bits = 1300 // of an argument of 1024 bits and the result
+	const bits = 1300 // enough for an argument of 1024 bits and the result
 	pi, _, _ := big.ParseFloat(piDigits, 10, bits, big.ToNearestEven)
 	half := pi.Quo(pi, big.NewFloat(2).SetPrec(bits))
 	big1 := new(big.Float).SetPrec(bits).SetFloat64(x)
@@ -103,7 +102,7 @@ func turn(x float64) (rest pair, quadrant int) {
 	return pair{hi, lo}, int(new(big.Int).And(count, big.NewInt(3)).Int64())
 }
 
-// wave returns the sine of an angle of up to half a turn, or its cosine, by Taylor's series.
+// wave returns the sine or cosine of an angle within half a turn by its Taylor series.
 func wave(r pair, cosine bool) float64 {
 	const terms = 16
 	square, tail := float64(r.hi*r.hi), 0.0
@@ -145,7 +144,7 @@ func quadrants(x float64, ahead int) float64 {
 	return v
 }
 
-// piDigits are the digits of pi.
+// piDigits holds enough decimal digits of pi for 1300 bits.
 const piDigits = "3.1415926535897932384626433832795028841971693993751058209749445923078164062862089986280348" +
 	"253421170679821480865132823066470938446095505822317253594081284811174502841027019385211055" +
 	"596446229489549303819644288109756659334461284756482337867831652712019091456485669234603486" +

@@ -11,7 +11,7 @@ const manyBits = 400
 
 func bigOf(x float64) *big.Float { return new(big.Float).SetPrec(manyBits).SetFloat64(x) }
 
-// series adds terms from the first on, each made of the one before, until they are nothing.
+// series adds terms, each computed from the one before, until they vanish.
 func series(first *big.Float, next func(n int64, term *big.Float) *big.Float) *big.Float {
 	sum, term := bigOf(0), first
 	for n := int64(1); term.Sign() != 0 && term.MantExp(nil) > -manyBits; n++ {
@@ -30,7 +30,7 @@ func bigExp(x *big.Float) *big.Float {
 	return series(bigOf(1), func(n int64, term *big.Float) *big.Float { return over(times(term, x), n) })
 }
 
-// references are slow sums of the same functions.
+// references are slow sums for the same functions.
 var references = map[string]func(x float64) *big.Float{
 	"sin": func(x float64) *big.Float {
 		square := times(bigOf(-x), bigOf(x))
@@ -92,7 +92,7 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TestPow compares powers with e to the product of the logarithm.
+// TestPow compares with e to the power y log(x).
 func TestPow(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 400 {

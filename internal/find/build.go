@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/store"
 )
 
-// builder makes results of the hits in a root.
+// builder builds the results for the hits in a root.
 type builder struct {
 	*search
 	root   *root
@@ -69,8 +69,8 @@ func (b *builder) build(hits []hit) []Result {
 	return results
 }
 
-// levels are the producers and consumers of the hits, as many levels as the options
-// want, in the order of the graphs.
+// levels returns the producers and consumers of the hits, Up and Down levels deep, in the order of
+// the graphs.
 func (b *builder) levels(hits []hit) []hit {
 	var all []hit
 	seen, found := make(map[thing]bool), make(nodeSets)
@@ -102,8 +102,8 @@ func (b *builder) levels(hits []hit) []hit {
 	return all
 }
 
-// text returns a pointer to a copy of a text, nil for an empty one: graphs are big,
-// and results outlive them.
+// text returns a pointer to a copy of a text, nil for an empty one. Graphs are large, and results
+// outlive them.
 func text(s string) *string {
 	if s == "" {
 		return nil
@@ -158,7 +158,7 @@ func (b *builder) operator(h *hit, place Place) *Operator {
 	return op
 }
 
-// names are the paths of files as results have them, sorted.
+// names returns the sorted paths of files, in the form of results.
 func (b *builder) names(files []*dumpdir.File) []string {
 	names := make([]string, len(files))
 	for i, f := range files {
@@ -168,7 +168,7 @@ func (b *builder) names(files []*dumpdir.File) []string {
 	return names
 }
 
-// addEdges adds the inputs and outputs with who is at their other ends.
+// addEdges adds the inputs and outputs with the operators at their other ends.
 func (b *builder) addEdges(op *Operator, g *loaded, node int) {
 	n := &g.Nodes[node]
 	var ins, outs []graph.TensorType
@@ -202,7 +202,7 @@ func (b *builder) addEdges(op *Operator, g *loaded, node int) {
 		if len(sources) > 0 && !holdsInput(op.dumps, k) {
 			in.Dumped, in.Undumped = b.dumpedAbove(g, sources)
 		}
-		// Some writers list the types of tensors only.
+		// Some writers list only types of tensors, so they do not match inputs with constants.
 		if len(ins) == g.InputCount(n) || !constants {
 			in.Slot = slot(k, ins)
 		}
@@ -228,10 +228,10 @@ func (b *builder) addEdges(op *Operator, g *loaded, node int) {
 	}
 }
 
-// maxOutputs is how many outputs are listed of which no type is known.
+// maxOutputs limits the listed outputs without known types.
 const maxOutputs = 1024
 
-// link is an output of a node, or a parameter.
+// link returns a link to an output of a node, or to a parameter.
 func (g *loaded) link(s graph.Source) Link {
 	if s.Node < 0 {
 		return Link{"param:" + g.Params[s.Param].Name, s.Output}
@@ -239,7 +239,7 @@ func (g *loaded) link(s graph.Source) Link {
 	return Link{g.nodeName(s.Node), s.Output}
 }
 
-// nodeName is the full name of a node, its label where the graph knows none.
+// nodeName returns the full name of a node, else its label.
 func (g *loaded) nodeName(node int) string {
 	n := &g.Nodes[node]
 	return strings.Clone(cmp.Or(n.OpName(), g.Label(n)))
@@ -271,10 +271,10 @@ func (b *builder) parameter(h *hit, place Place, readers []graph.Consumer) *Para
 	return out
 }
 
-// levelsAbove is how far producers that were not dumped are looked through.
+// levelsAbove limits the walk through producers that were not dumped.
 const levelsAbove = 8
 
-// nodeSets are nodes by their graphs.
+// nodeSets maps graphs to sets of nodes.
 type nodeSets map[*loaded]map[int]bool
 
 func (s nodeSets) add(x thing) {
@@ -284,7 +284,7 @@ func (s nodeSets) add(x thing) {
 	s[x.graph][x.node] = true
 }
 
-// feeding are the nodes that feed others.
+// feeding returns the producers of a set of nodes.
 func (g *loaded) feeding(of map[int]bool) map[int]bool {
 	up := make(map[int]bool)
 	for i := range of {
@@ -297,7 +297,7 @@ func (g *loaded) feeding(of map[int]bool) map[int]bool {
 	return up
 }
 
-// sources are what feeds a node.
+// sources returns the sources of a node's inputs.
 func (g *loaded) sources(node int) (all []graph.Source) {
 	n := &g.Nodes[node]
 	for k := range g.InputCount(n) {
@@ -306,7 +306,7 @@ func (g *loaded) sources(node int) (all []graph.Source) {
 	return all
 }
 
-// reading are the nodes that read the outputs of others.
+// reading returns the consumers of a set of nodes.
 func (g *loaded) reading(of map[int]bool) map[int]bool {
 	down := make(map[int]bool)
 	for _, uses := range g.Consumers(of) {
@@ -317,7 +317,7 @@ func (g *loaded) reading(of map[int]bool) map[int]bool {
 	return down
 }
 
-// above are the operators that feed some nodes of graphs, directly or through others.
+// above returns the direct and indirect producers of nodes.
 func above(nodes nodeSets) []thing {
 	var all []thing
 	for g, of := range nodes {
@@ -337,14 +337,14 @@ func above(nodes nodeSets) []thing {
 	return all
 }
 
-// isUndumped reports whether nothing was dumped of an operator of a tree with dumps.
+// isUndumped reports whether an operator has no dump although the tree has dumps.
 func (b *builder) isUndumped(x thing) bool {
 	d := b.dumps[x]
 	return b.root.dumped && (d == nil || len(d.files)+len(d.ambiguous)+len(d.rows) == 0)
 }
 
-// holdsInput reports whether the dumps of an operator hold one of its inputs, as far as
-// their names say.
+// holdsInput reports whether the names of an operator's dumps allow one of them to hold input
+// index.
 func holdsInput(files []*dumpdir.File, index int) bool {
 	return slices.ContainsFunc(files, func(f *dumpdir.File) bool {
 		id, ok := identify(f.Name, "")
@@ -352,8 +352,8 @@ func holdsInput(files []*dumpdir.File, index int) bool {
 	})
 }
 
-// dumpedAbove returns the nearest operators with dumps above an input, and those without
-// one in between; nothing where all that feeds the input was dumped.
+// dumpedAbove returns the nearest operators with dumps above an input, and the operators without
+// dumps in between; nothing if all producers of the input were dumped.
 func (b *builder) dumpedAbove(g *loaded, sources []graph.Source) (dumped []Link, through []string) {
 	seen := make(map[int]bool)
 	for level := 0; level < levelsAbove && len(sources) > 0; level++ {

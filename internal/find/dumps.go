@@ -12,19 +12,19 @@ import (
 	"dumptool/internal/graph"
 )
 
-// fileID is what the name of a dump says about its operator.
+// fileID is the operator named by a dump's file name.
 type fileID struct {
 	op, opType string
-	norm       string // op as file names have it
-	graph      string // the graph of the folder, empty if it is not known
+	norm       string // op, normalised as in file names
+	graph      string // the graph of the folder, empty if unknown
 	FileTensor
 }
 
-// parameterType is the type of dumps of parameters.
+// parameterType is the operator type in the names of parameters' dumps.
 const parameterType = "Parameter"
 
-// identify takes the name of a dump apart. It reports false for other files, and for
-// overflow records, which no name joins to their operators.
+// identify parses the name of a dump. It returns false for other files, and for overflow records,
+// whose names do not identify an operator.
 func identify(name, graph string) (*fileID, bool) {
 	n := filename.Parse(name)
 	id := &fileID{op: n.OpName, opType: n.OpType, graph: graph}
@@ -51,21 +51,21 @@ func identify(name, graph string) (*fileID, bool) {
 // thing is a node or a parameter of a graph.
 type thing struct {
 	graph       *loaded
-	node, param int // -1 for what it is not
+	node, param int // the other is -1
 }
 
-// resolver finds the things that names of files mean.
+// resolver maps file names to nodes and parameters of graphs.
 type resolver struct {
 	names, lasts, params map[string][]thing
 }
 
-// lastPart is what a name has behind its last slash.
+// lastPart returns the part of a name behind the last slash.
 func lastPart(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
-// newResolver knows the things that some names, as files have them, may mean.
+// newResolver indexes the nodes and parameters that the normalised names norms may mean.
 func newResolver(graphs []*loaded, norms map[string]bool) *resolver {
 	r := &resolver{names: make(map[string][]thing), lasts: make(map[string][]thing), params: make(map[string][]thing)}
-	lengths := make(map[int]bool) // most names need no look beyond their lengths
+	lengths := make(map[int]bool) // most names differ in length, which is cheap to check
 	for norm := range norms {
 		lengths[len(norm)] = true
 	}
@@ -97,9 +97,8 @@ func newResolver(graphs []*loaded, norms map[string]bool) *resolver {
 
 func lastKey(opType, last string) string { return strings.ToLower(opType) + "\x00" + last }
 
-// candidates are the things that a file may belong to: by the whole name, else by its
-// last segment and the type, else a parameter; those of the graph of its folder, if
-// any is.
+// candidates returns the things that a file may belong to: found by the whole name, else by last
+// segment and type, else a parameter. Things in the graph of the file's folder are preferred.
 func (r *resolver) candidates(id *fileID) []thing {
 	all := r.params[id.norm]
 	if id.opType != parameterType {
@@ -120,18 +119,18 @@ func (r *resolver) candidates(id *fileID) []thing {
 	return all
 }
 
-// dumps are the files of a thing.
+// dumps lists the files of a thing.
 type dumps struct {
 	files, ambiguous []*dumpdir.File
 	rows             []Row
 }
 
-// mayBeDump reports whether a file may be that of an operator.
+// mayBeDump reports whether a file may be a dump of an operator.
 func mayBeDump(f *dumpdir.File) bool {
 	return f.Role != dumpdir.Product && f.Role != dumpdir.Table && f.Err == nil
 }
 
-// hasDumps reports whether there is a dump of any operator of a graph.
+// hasDumps reports whether any operator has a dump.
 func (r *root) hasDumps() bool {
 	return r.bare == nil && (len(r.rounds) > 0 || slices.ContainsFunc(r.files, func(f *dumpdir.File) bool {
 		_, ok := identify(f.Name, "")
@@ -139,7 +138,7 @@ func (r *root) hasDumps() bool {
 	}))
 }
 
-// dumpsOf finds the files of things of a root, by their names.
+// dumpsOf finds the files of things by name.
 func (r *root) dumpsOf(graphs []*loaded, things []thing) map[thing]*dumps {
 	of := make(map[thing]*dumps, len(things))
 	if r.bare != nil {
@@ -210,15 +209,15 @@ func (r *root) dumpsOf(graphs []*loaded, things []thing) map[thing]*dumps {
 	return of
 }
 
-// target is a file that was asked for.
+// target is a file that the query names.
 type target struct {
 	id   *fileID
 	root *root // nil for every root
 	file *dumpdir.File
 }
 
-// targets are the files that a query names: the one at that path, else those of that
-// name in the tree, else any of that name. known is false for a query that is no file.
+// targets returns the files that a query names: the file at that path, else files in the tree with
+// that name, else any file with that name. known is false if the query is no file.
 func (t *tree) targets(q *Query, opt *Options) (all []target, known bool) {
 	if q.Kind != Auto && q.Kind != File && q.Kind != ID && q.Kind != Line && q.Kind != Param {
 		return nil, false
@@ -271,7 +270,7 @@ func (t *tree) targetOf(all []target, f *dumpdir.File) []target {
 // isBare reports whether the tree has no graphs.
 func (t *tree) isBare() bool { return len(t.roots) > 0 && t.roots[0].bare != nil }
 
-// hitsOf finds what the files that were asked for are of.
+// hitsOf returns the things that the target files belong to.
 func (r *root) hitsOf(targets []target, graphs []*loaded) []hit {
 	if r.bare != nil {
 		return bareFiles(targets, graphs)
@@ -297,12 +296,11 @@ func (r *root) hitsOf(targets []target, graphs []*loaded) []hit {
 	return hits
 }
 
-// A tree without graphs of MindSpore has its operators all the same: in the names and
-// headers of the dumps, and in what msprobe says about calls. They stand for the graph.
+// Without MindSpore graphs, the operators come from the names and headers of the dumps, and from
+// msprobe's calls. They replace the graph.
 
-// bareRoots makes a root of the operators of every rank, graph and model of a tree. With
-// headers the names in the headers count too, and those that the operators had in the
-// user's model.
+// bareRoots makes a root for each rank, graph and model of a tree without graphs. With headers it
+// also uses the names in the headers, and the names in the user's model.
 func (t *tree) bareRoots(ctx context.Context, opt *Options, headers bool) error {
 	if headers {
 		if err := t.run.ReadHeaders(ctx, dumpdir.HeaderOptions{Workers: opt.Workers}); err != nil {
@@ -342,7 +340,7 @@ func (t *tree) bareRoots(ctx context.Context, opt *Options, headers bool) error 
 	return nil
 }
 
-// bareGraph collects the operators of a root.
+// bareGraph collects the operators of a root without graphs.
 type bareGraph struct {
 	id    int
 	made  []graph.Made
@@ -350,8 +348,8 @@ type bareGraph struct {
 	index map[string]int
 }
 
-// add adds an execution of an operator, under its names: the one in the header first,
-// and those that it had in the model.
+// add adds an execution of an operator under its names: first the name in the header, then its
+// names in the model.
 func (b *bareGraph) add(op *dumpdir.Op) {
 	names := op.Names()
 	for _, o := range op.Origins {
@@ -377,7 +375,7 @@ func (b *bareGraph) add(op *dumpdir.Op) {
 	}
 }
 
-// callLine is a line of a stack as msprobe has it.
+// callLine matches a line of a stack in msprobe's form.
 var callLine = regexp.MustCompile(`(?s)^File (.+), line (\d+), in [^,]*,?\s*(.*)$`)
 
 func locations(lines []string) []graph.Location {
@@ -395,7 +393,7 @@ func locations(lines []string) []graph.Location {
 	return all
 }
 
-// dumps are the files of a node.
+// dumps returns the files of a node.
 func (g *loaded) dumps(node int) *dumps {
 	d := &dumps{}
 	for _, op := range g.ops[node] {
@@ -412,7 +410,7 @@ func (g *loaded) dumps(node int) *dumps {
 	return d
 }
 
-// bareFiles finds the operators of files.
+// bareFiles returns the operators of the target files.
 func bareFiles(targets []target, graphs []*loaded) []hit {
 	var hits []hit
 	for _, g := range graphs {
@@ -425,7 +423,7 @@ func bareFiles(targets []target, graphs []*loaded) []hit {
 	return hits
 }
 
-// targetOf returns the target that is a file of operators, nil for none.
+// targetOf returns the target that is a file of the operators, nil for none.
 func targetOf(targets []target, ops []*dumpdir.Op) *fileID {
 	for _, t := range targets {
 		for _, op := range ops {

@@ -1,7 +1,6 @@
-// Package find answers where things of a MindSpore network are: from a line of the
-// script, an operator, a parameter or a dump file to the others. It reads the graphs
-// that MindSpore saved beside the dumps, and the names of the dumps; no tensor is
-// read.
+// Package find finds related things of a MindSpore network: script lines, operators, parameters and
+// dump files, each from any other. It reads the graphs that MindSpore saved beside the dumps and
+// the names of the dumps, but no tensor.
 //
 //	q, err := find.ParseQuery("resnet.py:88", find.Auto)
 //	answer, err := find.Run(ctx, q, find.Options{Paths: []string{"dump"}})
@@ -23,8 +22,8 @@ import (
 	"dumptool/internal/store"
 )
 
-// Run looks for what a query means. The error is that of ctx, or of a folder that is
-// not there; see IsUsage. Files that cannot be read are in the answer.
+// Run searches for a query. The error is an error of ctx, or of a missing folder; see IsUsage.
+// Unreadable files are listed in the answer.
 func Run(ctx context.Context, q *Query, opt Options) (*Answer, error) {
 	t, err := openTree(ctx, &opt)
 	if err != nil {
@@ -37,7 +36,7 @@ func Run(ctx context.Context, q *Query, opt Options) (*Answer, error) {
 	}
 	found, err := s.roots(ctx)
 	if err == nil && t.isBare() && !slices.ContainsFunc(found, func(r *rootResult) bool { return len(r.results) > 0 && !r.low }) {
-		// Headers may have other names.
+		// The headers may have other names.
 		if err = t.bareRoots(ctx, &opt, true); err == nil {
 			found, err = s.roots(ctx)
 		}
@@ -49,7 +48,7 @@ func Run(ctx context.Context, q *Query, opt Options) (*Answer, error) {
 	return a, nil
 }
 
-// roots looks into all roots.
+// roots searches all roots.
 func (s *search) roots(ctx context.Context) (found []*rootResult, err error) {
 	s.tree.expectGraphs()
 	err = batch.Run(ctx, batch.Options{Workers: s.opt.Workers, Observe: s.opt.Observe}, s.tree.roots, nil, s.root, func(_ int, r *rootResult) {
@@ -58,8 +57,8 @@ func (s *search) roots(ctx context.Context) (found []*rootResult, err error) {
 	return found, err
 }
 
-// existingFile returns the absolute path of a file, from the working folder or one of
-// the others; empty for none.
+// existingFile returns the absolute path of a file, relative to the working folder or one of dirs;
+// empty if it exists nowhere.
 func existingFile(name string, dirs []string) string {
 	for _, dir := range append([]string{""}, dirs...) {
 		p := name
@@ -82,25 +81,25 @@ type search struct {
 	targets []target
 }
 
-// rootResult is what was found in the graphs of a root.
+// rootResult is the result for the graphs of a root.
 type rootResult struct {
-	stage   int // of the hits, the number of stages for none
+	stage   int // of the hits; the number of stages for none
 	kind    Kind
-	low     bool // the stage
+	low     bool // low of the stage
 	results []Result
 	more    int
-	// name is that of all hits, mixed is set where they differ.
+	// name is the common name of all hits; mixed: they differ.
 	name    string
 	mixed   bool
-	repeats bool // an id is that of several operators of a graph
+	repeats bool // several operators of a graph share an id
 
 	graphs     int
 	unreadable []Unreadable
-	notes      []lang.Sentence // about the graphs
+	notes      []lang.Sentence // on the graphs
 	hints      hints
 }
 
-// root looks into the graphs of a root.
+// root searches the graphs of a root.
 func (s *search) root(ctx context.Context, r *root) *rootResult {
 	graphs, bad := r.load(ctx, s.tree.reader)
 	out := &rootResult{unreadable: bad}
@@ -149,7 +148,7 @@ func (s *search) root(ctx context.Context, r *root) *rootResult {
 	return out
 }
 
-// addHits appends the hits of another stage that no earlier one has, each once.
+// addHits appends the new hits of a later stage.
 func addHits(hits, more []hit) []hit {
 	seen := make(map[thing]bool, len(hits)+len(more))
 	for _, h := range hits {
@@ -164,7 +163,7 @@ func addHits(hits, more []hit) []hit {
 	return hits
 }
 
-// opName is the name that tells whether hits are one thing.
+// opName returns the name by which hits count as one thing.
 func (h *hit) opName() string {
 	if h.node < 0 {
 		return h.graph.Params[h.param].Name
@@ -172,13 +171,13 @@ func (h *hit) opName() string {
 	return h.graph.Nodes[h.node].Name
 }
 
-// conclude makes the answer of the results of all roots: those of the best stage.
+// conclude builds the answer from the best stage's results in all roots.
 func (s *search) conclude(a *Answer, found []*rootResult) {
 	best, name, mixed, repeats := -1, "", false, false
 	for _, r := range found {
 		a.Graphs += r.graphs
 		a.Unreadable = append(a.Unreadable, r.unreadable...)
-		for _, note := range r.notes { // ranks have much in common
+		for _, note := range r.notes { // ranks share most notes
 			if !slices.ContainsFunc(a.Notes, note.Equal) {
 				a.Notes = append(a.Notes, note)
 			}
@@ -246,8 +245,8 @@ func (s *search) conclude(a *Answer, found []*rootResult) {
 // tensors implements Result: the dumps of the parameter itself.
 func (q *Parameter) tensors() []*dumpdir.File { return q.dumps }
 
-// tensors implements Result: all dumps of the operator, those of the same tensor for a
-// query that is a file.
+// tensors implements Result: all dumps of the operator. For a query that is a file, only dumps of
+// the same tensor.
 func (op *Operator) tensors() []*dumpdir.File {
 	if op.FileTensor == nil || op.IO == nil {
 		return op.dumps
@@ -258,11 +257,11 @@ func (op *Operator) tensors() []*dumpdir.File {
 	})
 }
 
-// Chosen are the dumps that the query asks for, by their absolute paths: those that are
-// surely of results of high or medium confidence.
+// Chosen returns the absolute paths of the dumps that the query selects: dumps that certainly
+// belong to results of high or medium confidence.
 func (a *Answer) Chosen() map[string]bool { return a.chosen }
 
-// addSideProblems adds the files beside the dumps that could not be used.
+// addSideProblems adds unusable files beside the dumps.
 func (s *search) addSideProblems(a *Answer) {
 	for i := range s.tree.run.Problems {
 		p := &s.tree.run.Problems[i]
@@ -280,7 +279,7 @@ func (s *search) addSideProblems(a *Answer) {
 	a.Notes = append(a.Notes, s.tree.run.Warnings...)
 }
 
-// relative is a path below the only folder that was given, as results have it.
+// relative returns a path relative to the only given folder, as results show it.
 func (s *search) relative(p string) string {
 	if !s.tree.several && len(s.opt.Paths) == 1 {
 		if rel, err := store.Rel(s.opt.Paths[0], p); err == nil && !strings.HasPrefix(rel, "..") {
@@ -290,7 +289,7 @@ func (s *search) relative(p string) string {
 	return filepath.ToSlash(p)
 }
 
-// pathsOf returns the files of a result as they can be opened.
+// pathsOf returns the openable paths of a result's files.
 func (s *search) pathsOf(r Result) []string {
 	var names []string
 	switch r := r.(type) {
@@ -312,8 +311,7 @@ func (s *search) pathsOf(r Result) []string {
 	return all
 }
 
-// Paths are the dumps of all results that are surely theirs, as they can be opened,
-// each once.
+// Paths returns the openable paths of all dumps that certainly belong to a result, each once.
 func (a *Answer) Paths() []string {
 	seen := make(map[string]bool)
 	var all []string
@@ -326,17 +324,17 @@ func (a *Answer) Paths() []string {
 	return all
 }
 
-// hints are what a root knows that may help where nothing is found.
+// hints collects what a root can suggest if nothing is found.
 type hints struct {
-	lines  map[int32]bool // with operators, of the script that was asked for
+	lines  map[int32]bool // lines of the queried script with operators
 	names  map[string]bool
 	frames int
 	nodes  int
-	// foreign is a file of the tree whose operator has a number that no graph has.
+	// foreign: a dump of the tree has an operator number that no graph has.
 	foreign bool
 }
 
-// maxNames is how many names are kept for hints.
+// maxNames limits the names kept for hints.
 const maxNames = 20000
 
 func (h *hints) collect(s *search, r *root, graphs []*loaded) {
@@ -379,7 +377,7 @@ func (h *hints) collect(s *search, r *root, graphs []*loaded) {
 	}
 }
 
-// nearestLines is how many lines a hint names.
+// nearestLines is the number of lines in a hint.
 const nearestLines = 5
 
 func (s *search) addHints(a *Answer, found []*rootResult) {
@@ -412,7 +410,7 @@ func (s *search) addHints(a *Answer, found []*rootResult) {
 	}
 }
 
-// nearest lists the lines nearest to those that were asked for, in their order.
+// nearest lists the lines nearest to the queried lines, in ascending order.
 func (q *Query) nearest(lines map[int32]bool) string {
 	all := slices.Collect(maps.Keys(lines))
 	distance := func(line int32) int64 { return max(int64(q.from)-int64(line), int64(line)-int64(q.to)) }
@@ -426,11 +424,10 @@ func (q *Query) nearest(lines map[int32]bool) string {
 	return strings.Join(texts, ", ")
 }
 
-// Outcome is how the search ended.
+// Outcome returns the outcome of the search.
 func (a *Answer) Outcome() batch.Outcome { return a.withMessages(a.ended()) }
 
-// ChosenOutcome is how the search for dumps ended: there is nothing to do where it has
-// found none.
+// ChosenOutcome returns the outcome of a search for dumps; finding none is batch.Nothing.
 func (a *Answer) ChosenOutcome() batch.Outcome {
 	switch {
 	case len(a.chosen) > 0:

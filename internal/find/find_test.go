@@ -48,7 +48,7 @@ func TestParseQuery(t *testing.T) {
 		got := *q
 		got.Text = ""
 		if got.Kind == Auto {
-			got = Query{} // what was tried does not count
+			got = Query{} // tried values do not count
 		}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, want %+v", text, got, want)
@@ -99,7 +99,7 @@ func TestMatching(t *testing.T) {
 	}
 }
 
-// tree makes a tree of two ranks with a graph each.
+// smallTree makes a tree of two ranks with one graph each.
 func smallTree(t testing.TB, nodes int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -139,7 +139,7 @@ func ask(t testing.TB, query string, opt Options) *Answer {
 	return a
 }
 
-// TestEveryName: the full name of an operator finds it, and it alone, on all ranks.
+// TestEveryName: the full name of an operator finds only that operator, on all ranks.
 func TestEveryName(t *testing.T) {
 	t.Parallel()
 	const nodes = 30
@@ -155,8 +155,7 @@ func TestEveryName(t *testing.T) {
 	}
 }
 
-// TestLimit: the limit cuts the list, and says by how much, whatever the number of
-// workers.
+// TestLimit: the limit cuts the list and reports the rest, for any number of workers.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	dir := smallTree(t, 30)
@@ -170,7 +169,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestLevels: producers and consumers stand behind what was found, level by level.
+// TestLevels: producers and consumers follow the hits, level by level.
 func TestLevels(t *testing.T) {
 	t.Parallel()
 	dir := smallTree(t, 30)
@@ -185,7 +184,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestParamReaders follows a weight to who reads it.
+// TestParamReaders follows a weight to its readers.
 func TestParamReaders(t *testing.T) {
 	t.Parallel()
 	a := ask(t, "w", Options{Paths: []string{smallTree(t, 3)}})
@@ -197,7 +196,7 @@ func TestParamReaders(t *testing.T) {
 	}
 }
 
-// FuzzQuery: no query fails otherwise than by its error, and every result has a place.
+// FuzzQuery: a query gives results with places or an error, never a panic.
 func FuzzQuery(f *testing.F) {
 	for _, q := range []string{"net.py:12", "f3(x)", "Op1", "op7", "%4", "#1", "para1", "Default/net/layer1/Op1-op1", "layer2", "rank_0/graphs", "Op1.Default_net_layer1_Op1-op1.1.2.1624605159829577"} {
 		f.Add(q)
@@ -220,8 +219,8 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// TestAlikeRanks: a rank answers as it does alone, although graphs that are alike are
-// read once, whatever the number of workers.
+// TestAlikeRanks: a rank gives the same answer as alone, although alike graphs are read once, for
+// any number of workers.
 func TestAlikeRanks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -233,7 +232,7 @@ func TestAlikeRanks(t *testing.T) {
 		}
 		text := b.String()
 		switch rank {
-		case 2: // the types are those of the own file
+		case 2: // results show the types of the rank's own file
 			text = strings.ReplaceAll(text, "(32, 64, 56, 56)", "(16, 64, 56, 56)")
 		case 3:
 			text = text[:len(text)/2]
@@ -268,7 +267,7 @@ func TestAlikeRanks(t *testing.T) {
 		slices.SortStableFunc(alone, func(a, b Result) int {
 			return slices.Index(matchOrder, a.Where().Match) - slices.Index(matchOrder, b.Where().Match)
 		})
-		for i := range alone { // of one rank more may be sure
+		for i := range alone { // one rank alone may be more certain
 			alone[i].Where().Confidence = ""
 		}
 		for i := range want.Results {

@@ -12,7 +12,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Kind says what a query is.
+// Kind is the kind of a query.
 type Kind string
 
 // The kinds.
@@ -28,21 +28,21 @@ const (
 	File  Kind = "file"
 )
 
-// Kinds are all kinds that a query may be said to be of.
+// Kinds lists the kinds that a user can select.
 var Kinds = []Kind{Line, Code, Op, ID, Node, Param, Order, File}
 
-// Query is what is looked for.
+// Query is a parsed query.
 type Query struct {
 	Text string
-	// Kind is Auto where only the tree shows what the query is: a file, a parameter,
-	// an operator or code.
+	// Kind is Auto if only the tree can show whether the query is a file, a parameter, an operator
+	// or code.
 	Kind Kind
 
-	path     string // of a line
+	path     string // of a line query
 	from, to int32
-	subgraph string // of a node, if it has one
+	subgraph string // of a node query, optional
 	inGraph  bool
-	number   int32 // of a node, parameter or place in the order
+	number   int32 // of a node, a parameter or a position in the order
 	name     string
 	id       string
 }
@@ -55,7 +55,7 @@ var (
 	paramQuery = regexp.MustCompile(`^%?para(\d+)(?:_(.+))?$`)
 )
 
-// ParseQuery reads a query of a kind, or of the kind that it looks like.
+// ParseQuery parses a query of the kind by; Auto detects the kind.
 func ParseQuery(text string, by Kind) (*Query, error) {
 	q := &Query{Text: text, Kind: by}
 	switch {
@@ -122,18 +122,16 @@ func (q *Query) readNumber(digits string) (ok bool) {
 	return ok
 }
 
-// isDumpName reports whether the base name is that of a dump, whether or not there is
-// such a file.
+// isDumpName reports whether the base name has the form of a dump's name, existing or not.
 func (q *Query) isDumpName() bool {
 	n := filename.Parse(path.Base(q.Text))
 	return n.HasDump || n.Grammar == filename.Sync
 }
 
-// isCode reports whether the query has what names of operators have not.
+// isCode reports whether the query has characters that no operator name has.
 func (q *Query) isCode() bool { return strings.ContainsAny(q.Text, " \t()=[]\"'+*<>,") }
 
-// matchesPath reports whether a script is the one of a line: the last parts of its
-// path are those of the query.
+// matchesPath reports whether the path of a script ends in the path of the query.
 func (q *Query) matchesPath(script string) bool {
 	script = strings.ReplaceAll(script, `\`, "/")
 	if path.IsAbs(q.path) {
@@ -143,8 +141,8 @@ func (q *Query) matchesPath(script string) bool {
 	return ok && (rest == "" || strings.HasSuffix(rest, "/"))
 }
 
-// plainCode is code without the blanks that mean nothing: runs of them are single, and
-// none stands beside a character that is not of a word.
+// plainCode removes insignificant blanks: runs become one blank, and blanks beside a character
+// outside of words are dropped.
 func plainCode(code string) string {
 	b := make([]byte, 0, len(code))
 	blank := false
@@ -163,20 +161,20 @@ func plainCode(code string) string {
 	return string(b)
 }
 
-// isWord reports whether a byte belongs to a word; those of letters beyond ASCII do.
+// isWord reports whether a byte belongs to a word; bytes of non-ASCII characters do.
 func isWord(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
 }
 
-// inCode reports whether a part is in plain code and cuts no word.
+// inCode reports whether part occurs in plain code at word boundaries.
 func inCode(code, part string) bool {
 	return part != "" && contains(code, part, func(before, after byte) bool {
 		return !(isWord(part[0]) && isWord(before)) && !(isWord(part[len(part)-1]) && isWord(after))
 	})
 }
 
-// contains reports whether part is in s where what stands before and behind it, 0 at
-// the ends, is right.
+// contains reports whether s has an occurrence of part whose neighbouring bytes, 0 at the ends,
+// satisfy right.
 func contains(s, part string, right func(before, after byte) bool) bool {
 	for from := 0; from+len(part) <= len(s); {
 		at := strings.Index(s[from:], part)
@@ -199,23 +197,23 @@ func contains(s, part string, right func(before, after byte) bool) bool {
 	return false
 }
 
-// hit is a node or a parameter that fits a query.
+// hit is a node or a parameter that matches a query.
 type hit struct {
 	thing
 	match Match
-	conf  Confidence // empty where it depends on the other hits
-	level int        // of a producer or consumer of what fits, from 1
-	file  *fileID    // that was asked for
+	conf  Confidence // empty if it depends on the other hits
+	level int        // distance of a producer or consumer from a match, from 1
+	file  *fileID    // the queried file
 }
 
-// stage is a way to match. Of several, the first counts that finds something anywhere.
+// stage is a way to match. The first stage with a hit anywhere wins.
 type stage struct {
 	kind Kind
 	find func(graphs []*loaded) []hit
-	low  bool // shown only if nothing else is found
+	low  bool // shown only if no other stage finds anything
 }
 
-// stages are the ways to match a query, the best first.
+// stages returns the ways to match a query, best first.
 func (q *Query) stages() []stage {
 	switch q.Kind {
 	case Line:
@@ -248,15 +246,15 @@ func (q *Query) codeStages() []stage {
 	return []stage{{Code, m.script(false), false}, {Code, m.script(true), true}}
 }
 
-// matcher tells frames that a query means: by the path and lines, or by the code.
+// matcher matches frames by path and lines, or by code.
 type matcher struct {
 	path     func(string) bool
 	from, to int32
 	code     func(string) bool
-	asked    []answer // about the paths or codes of a graph
+	asked    []answer // cached answers, by path or code of the graph
 }
 
-// answer is what a text was found to be.
+// answer is a cached result of a predicate.
 type answer uint8
 
 const (
@@ -265,8 +263,8 @@ const (
 	no
 )
 
-// script returns a stage that looks at the stacks of nodes: at all frames but blocks,
-// or at blocks alone.
+// script returns a stage that matches the stacks of nodes: frames other than blocks, or only
+// blocks.
 func (m matcher) script(blocks bool) func([]*loaded) []hit {
 	confidences := map[Match]Confidence{MatchLine: High, MatchBlock: Low, MatchStack: Medium, MatchFused: Medium, MatchBackward: Medium}
 	return func(graphs []*loaded) []hit {
@@ -283,7 +281,7 @@ func (m matcher) script(blocks bool) func([]*loaded) []hit {
 	}
 }
 
-// is reports whether the query means a frame.
+// is reports whether a frame matches the query.
 func (m *matcher) is(g *loaded, f graph.Frame) bool {
 	if m.code != nil {
 		return m.ask(g, f.Code, m.code)
@@ -291,7 +289,7 @@ func (m *matcher) is(g *loaded, f graph.Frame) bool {
 	return f.Line <= m.to && f.End >= m.from && m.ask(g, f.Path, m.path)
 }
 
-// ask finds out what a text is, once.
+// ask evaluates a predicate on a text once.
 func (m *matcher) ask(g *loaded, t graph.Text, is func(string) bool) bool {
 	if m.asked[t] == notAsked {
 		m.asked[t] = no
@@ -302,8 +300,8 @@ func (m *matcher) ask(g *loaded, t graph.Text, is func(string) bool) bool {
 	return m.asked[t] == yes
 }
 
-// node says how a node fits: by its own line, as a caller, as part of a fused operator,
-// as a gradient, or by the block around it.
+// node returns how a node matches: by its own line, as a caller, as part of a fused operator, as a
+// gradient, or by the block around it.
 func (m *matcher) node(g *loaded, n *graph.Node) Match {
 	forward := g.Forward(n)
 	if !m.any(g, n) && (forward == nil || !m.any(g, forward)) {
@@ -348,8 +346,8 @@ func (m *matcher) any(g *loaded, n *graph.Node) bool {
 	return slices.ContainsFunc(g.Frames(n), func(f graph.Frame) bool { return m.is(g, f) })
 }
 
-// isLine reports whether the line that the user wrote for the operator is meant. Of a
-// block only the first line is: an if makes an operator, a def does not.
+// isLine reports whether the query matches the line that the user wrote for the operator. A block
+// matches by its first line only: an if creates an operator, a def does not.
 func (m *matcher) isLine(g *loaded, own graph.Stack) bool {
 	user := g.User(own)
 	if !g.IsBlock(user) {
@@ -362,7 +360,7 @@ func (m *matcher) isLine(g *loaded, own graph.Stack) bool {
 	return m.is(g, user)
 }
 
-// nodesWhere returns the hits of nodes that a condition holds for.
+// nodesWhere returns the nodes that satisfy a predicate.
 func nodesWhere(graphs []*loaded, match Match, conf Confidence, is func(g *loaded, n *graph.Node) bool) []hit {
 	var hits []hit
 	for _, g := range graphs {
@@ -391,7 +389,7 @@ func (q *Query) ids(graphs []*loaded) []hit {
 	return nodesWhere(graphs, MatchID, "", func(_ *loaded, n *graph.Node) bool { return n.ID() == q.id })
 }
 
-// opStages match names of operators, from the whole name to the scope.
+// opStages match names of operators, from the whole name down to the scope.
 func (q *Query) opStages() []stage {
 	by := func(match Match, conf Confidence, is func(n *graph.Node) bool) stage {
 		return stage{Op, func(graphs []*loaded) []hit {
@@ -412,7 +410,7 @@ func (q *Query) opStages() []stage {
 	}
 }
 
-// part matches a part of a name that ends in no number.
+// part matches a part of a name; a number at its end must match whole.
 func (q *Query) part() stage {
 	text := strings.ToLower(q.Text)
 	return stage{Op, func(graphs []*loaded) []hit {
@@ -426,8 +424,7 @@ func (q *Query) part() stage {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// hasSegments reports whether some segments of a scope that follow each other are
-// those of part.
+// hasSegments reports whether scope contains part as consecutive whole segments.
 func hasSegments(scope, part string) bool {
 	part = strings.Trim(part, "/")
 	return part != "" && contains(scope, part, func(before, after byte) bool {
@@ -435,7 +432,7 @@ func hasSegments(scope, part string) bool {
 	})
 }
 
-// paramsWhere returns the hits of parameters that a condition holds for.
+// paramsWhere returns the parameters that satisfy a predicate.
 func paramsWhere(graphs []*loaded, conf Confidence, is func(p *graph.Param) bool) []hit {
 	var hits []hit
 	for _, g := range graphs {
@@ -448,7 +445,7 @@ func paramsWhere(graphs []*loaded, conf Confidence, is func(p *graph.Param) bool
 	return hits
 }
 
-// params matches the name of a parameter, or its number.
+// params matches a parameter by name or number.
 func (q *Query) params(graphs []*loaded) []hit {
 	return paramsWhere(graphs, High, func(p *graph.Param) bool {
 		switch {

@@ -10,47 +10,47 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Options say where and how to look. The zero value looks into nothing.
+// Options says where and how to search. The zero value searches nothing.
 type Options struct {
-	// Paths are the folders, IR the graph files to use instead of those found there.
+	// Paths lists the folders. IR lists graph files that replace the graphs found there.
 	Paths, IR []string
-	// Rounds chooses graphs and files by their rank, step, graph and model.
+	// Rounds selects graphs and files by rank, step, graph and model.
 	Rounds dumpdir.Selection
-	// Up and Down are how many levels of producers and consumers are shown too.
+	// Up and Down are the numbers of levels of producers and consumers to show.
 	Up, Down int
-	// Stack keeps the call stacks, All what is found with low confidence too, and at
-	// every level of matching.
+	// Stack includes the call stacks. All includes results of low confidence and of every stage of
+	// matching.
 	Stack, All bool
-	// NoFiles leaves the dumps out.
+	// NoFiles omits the dumps.
 	NoFiles bool
-	// Limit is the most operators, 0 for all.
+	// Limit is the largest number of operators, 0 for all.
 	Limit int
-	// Workers is how many ranks are looked into at the same time; 0 means GOMAXPROCS.
+	// Workers is the number of ranks searched concurrently; 0 means GOMAXPROCS.
 	Workers int
-	// Observe hears of every rank that is done.
+	// Observe is called for every finished rank.
 	Observe func(batch.Event)
 }
 
-// Schema is that of an Answer as a document.
+// Schema is the schema of an Answer document.
 const Schema = "dumptool/find/1"
 
-// Answer is what was found, and the document of it.
+// Answer is the result of a search, and its document.
 type Answer struct {
 	Schema string `json:"schema"`
-	// Query is what was looked for.
+	// Query is the text of the query.
 	Query string `json:"query"`
-	// Kind is what the query was taken for.
+	// Kind is the kind of the query, detected if it was not given.
 	Kind Kind `json:"kind"`
-	// Results are operators and parameters, the best matches first.
+	// Results lists operators and parameters, best matches first.
 	Results []Result `json:"results"`
-	// More is how many results are beyond the limit.
+	// More is the number of results beyond the limit.
 	More int `json:"more"`
-	// Graphs is how many graphs were looked into.
+	// Graphs is the number of searched graphs.
 	Graphs int `json:"-"`
-	// Unreadable are files that could not be read.
+	// Unreadable lists files that could not be read.
 	Unreadable []Unreadable `json:"unreadable"`
-	// Notes are what is odd about the graphs; where nothing was found the last of them,
-	// hints in number, say what may be meant.
+	// Notes lists oddities of the graphs. If nothing was found, the last hints notes suggest other
+	// queries.
 	Notes []lang.Sentence `json:"notes"`
 
 	hints  int
@@ -58,16 +58,16 @@ type Answer struct {
 	chosen map[string]bool
 }
 
-// Unreadable is a file that could not be read, or only in part.
+// Unreadable is a file that could not be read completely.
 type Unreadable struct {
-	// Path is the file, Error what is wrong.
+	// Path is the file, Error the error.
 	Path  string        `json:"path"`
 	Error lang.Sentence `json:"error"`
-	// Offset is the byte at which the file is broken, null where that is not known.
+	// Offset is the byte where the file is damaged, null if unknown.
 	Offset *int64 `json:"offset"`
 }
 
-// Confidence says how sure a match is.
+// Confidence is the confidence in a match.
 type Confidence string
 
 // The confidences.
@@ -77,10 +77,10 @@ const (
 	Low    Confidence = "low"
 )
 
-// Match says in what way a result fits the query.
+// Match is the way in which a result matches the query.
 type Match string
 
-// The matches, in the order in which they are shown.
+// The matches, in the order of an answer.
 const (
 	MatchLine     Match = "line"
 	MatchFused    Match = "fused"
@@ -96,8 +96,8 @@ const (
 	MatchOrder    Match = "order"
 	MatchFile     Match = "file"
 	MatchParam    Match = "param"
-	MatchUp       Match = "up"   // a producer of what was found
-	MatchDown     Match = "down" // a consumer of it
+	MatchUp       Match = "up"   // a producer of a match
+	MatchDown     Match = "down" // a consumer of a match
 )
 
 // matchOrder is the order of matches in an answer.
@@ -110,19 +110,19 @@ func (m Match) compare(other Match) int {
 
 // Result is an *Operator or a *Parameter.
 type Result interface {
-	// Where is where it was found.
+	// Where returns the place of the result.
 	Where() *Place
-	// tensors are the dumps that a query asks for.
+	// tensors returns the dumps that a query selects.
 	tensors() []*dumpdir.File
 }
 
-// Place is where in a tree something was found.
+// Place is the place of a result in a tree.
 type Place struct {
-	// Match says in what way the result fits the query, Confidence how sure that is.
+	// Match is the way in which the result matches the query, Confidence the confidence in it.
 	Match      Match      `json:"match"`
 	Confidence Confidence `json:"confidence"`
-	// Rank, Graph and IR are the rank, the number of the graph and the file with it;
-	// null where they are not known.
+	// Rank is the rank, Graph the number of the graph, and IR the file of the graph; null if
+	// unknown.
 	Rank  *int    `json:"rank"`
 	Graph *int    `json:"graph"`
 	IR    *string `json:"ir"`
@@ -131,67 +131,65 @@ type Place struct {
 // Where implements Result.
 func (p *Place) Where() *Place { return p }
 
-// Operator is an operator that was found. What is not known is nil.
+// Operator is a found operator. Unknown properties are nil.
 type Operator struct {
 	Place
-	// IRLine is the line of the file IR with the operator.
+	// IRLine is the operator's line in the file IR.
 	IRLine *int `json:"ir_line"`
-	// Node is the name in the graph, in the graph Subgraph of the file.
+	// Node is the name in the graph, Subgraph the subgraph of the file.
 	Node     *string `json:"node"`
 	Subgraph string  `json:"subgraph"`
 	// OpType is the type, OpName the full name.
 	OpType string  `json:"op_type"`
 	OpName *string `json:"op_name"`
-	// Order is the place in the execution order, from 1, OrderTotal how many operators
-	// that has.
+	// Order is the position in the execution order, from 1, OrderTotal the length of that order.
 	Order      *int `json:"order"`
 	OrderTotal *int `json:"order_total"`
-	// Source is the line of the script, as FILE:LINE, and Code what stands there.
-	// SourceVia says whose line it is: own, fused, forward or library.
+	// Source is the line of the script, as FILE:LINE, and Code its text. SourceVia says whose line
+	// it is: own, fused, forward or library.
 	Source    *string `json:"source"`
 	SourceVia *string `json:"source_via"`
 	Code      *string `json:"code"`
-	// Files are the dumps. Ambiguous are those that may be of other operators too,
-	// Statistics the lines of tables, as FILE#LINE.
+	// Files lists the dumps. Ambiguous lists dumps that may belong to other operators, Statistics
+	// the lines of tables, as FILE#LINE.
 	Files      []string `json:"files"`
 	Ambiguous  []string `json:"ambiguous_files"`
 	Statistics []string `json:"statistics"`
-	// Inputs and Outputs are the tensors, with who is at their other ends.
+	// Inputs and Outputs list the tensors with the operators at their other ends.
 	Inputs  []Input  `json:"inputs"`
 	Outputs []Output `json:"outputs"`
-	// Stack is the call stack, where that is asked for.
+	// Stack is the call stack, if requested.
 	Stack []Frame `json:"stack,omitempty"`
-	// NotDumped is set where others of the tree have dumps, and this one has none.
+	// NotDumped: the tree has dumps, but none of this operator.
 	NotDumped bool `json:"-"`
-	// Level is how many operators lie between a producer or consumer and what was
-	// found, from 1.
+	// Level is the distance of a producer or consumer from the match, from 1.
 	Level int `json:"level,omitempty"`
-	// Rows are what tables of statistics say, for people.
+	// Rows lists the lines of statistics tables, for people.
 	Rows []Row `json:"-"`
-	// FileTensor is what the file that was asked for holds; nil for other queries.
+	// FileTensor is the tensor in the queried file; nil for other queries.
 	*FileTensor
 
 	dumps []*dumpdir.File
 }
 
-// FileTensor says which tensor of its operator a file holds, by its name; nil where that
-// does not say.
+// FileTensor is the tensor of an operator in a file, by the file's name; nil if the name does not
+// say.
 type FileTensor struct {
-	// IO is input or output, Index the number among those.
+	// IO is input or output, Index its number.
 	IO    *string `json:"io"`
 	Index *int    `json:"index"`
 }
 
-// excludes reports whether the file that was asked for is surely that of another tensor.
+// excludes reports whether the queried file certainly holds another tensor.
 func (t *FileTensor) excludes(io string, index int) bool {
 	return t != nil && t.IO != nil && (*t.IO != io || *t.Index != index)
 }
 
-// Slot is an input or output of an operator, with what the graph says of its tensor.
+// Slot is an input or output of an operator, with its tensor type from the graph.
 type Slot struct {
 	// Index is the number of the input or output, from 0.
 	Index int `json:"index"`
-	// DType, Format and Shape are null where the graph does not say.
+	// DType, Format and Shape are null if the graph lacks them.
 	DType  *string      `json:"dtype"`
 	Format *string      `json:"format"`
 	Shape  tensor.Shape `json:"shape"`
@@ -200,14 +198,14 @@ type Slot struct {
 // Input is an input of an operator.
 type Input struct {
 	Slot
-	// From are the operators that feed it, or param:NAME.
+	// From lists the operators that feed the input, or param:NAME.
 	From []Link `json:"from"`
-	// Via are the names of nodes that only cast or change the layout, behind End, for
+	// Via lists the nodes between the input and End that only cast or change the layout, for
 	// people.
 	Via []string `json:"via"`
 	End []Link   `json:"-"`
-	// Dumped are the nearest operators above that were dumped, where no dump has the
-	// input itself, and Undumped those between that were not.
+	// Dumped lists the nearest dumped operators above, if no dump has the input itself, and
+	// Undumped the operators in between that were not dumped.
 	Dumped   []Link   `json:"dumped,omitempty"`
 	Undumped []string `json:"undumped,omitempty"`
 }
@@ -215,14 +213,14 @@ type Input struct {
 // Output is an output of an operator.
 type Output struct {
 	Slot
-	// To are the operators that read it, with the number of their input.
+	// To lists the operators that read the output, with the numbers of their inputs.
 	To []Link `json:"to"`
 
-	dumped *Link // the first of them of which there is a dump
+	dumped *Link // the first reader with a dump
 }
 
-// Link is an end of an edge: an operator, and the number of its output or input. JSON has
-// a list of the two.
+// Link is an end of an edge: an operator with the number of its output or input. JSON has a list of
+// both.
 type Link struct {
 	Name  string
 	Index int
@@ -230,32 +228,32 @@ type Link struct {
 
 // Frame is a line of a call stack.
 type Frame struct {
-	// File is the script, Line and LineEnd are the first and the last line.
+	// File is the script, Line its first and LineEnd its last line.
 	File    string `json:"file"`
 	Line    int32  `json:"line"`
 	LineEnd int32  `json:"line_end"`
-	// Code is what stands there, null where the graph does not say.
+	// Code is the text of the lines, null if the graph lacks it.
 	Code *string `json:"code"`
-	// Library is set for a file of the framework.
+	// Library marks files of the framework.
 	Library bool `json:"library"`
-	// Kind says whose stack it is: own, fused or forward.
+	// Kind says which stack it is: own, fused or forward.
 	Kind string `json:"kind"`
 }
 
-// Row is what a table of statistics says about a tensor.
+// Row is the line of a statistics table for a tensor.
 type Row struct {
 	Kind       tensor.Kind
 	Index      int
 	Statistics *dumpdir.Statistics
 }
 
-// Parameter is a parameter that was found.
+// Parameter is a found parameter.
 type Parameter struct {
 	Place
-	// Param is the name, Number that in the graph, null where it has none.
+	// Param is the name, Number the number in the graph, null if it has none.
 	Param  string `json:"param"`
 	Number *int   `json:"number"`
-	// Files are the dumps, Consumers the operators that read it.
+	// Files lists the dumps, Consumers the operators that read the parameter.
 	Files     []string   `json:"files"`
 	Consumers []Consumer `json:"consumers"`
 
@@ -264,15 +262,15 @@ type Parameter struct {
 
 // Consumer is an operator that reads a parameter.
 type Consumer struct {
-	// Node is the name in the graph, in the graph Subgraph of the file.
+	// Node is the name in the graph, Subgraph the subgraph of the file.
 	Node     *string `json:"node"`
 	Subgraph string  `json:"subgraph"`
 	// OpName is the full name, Input the number of the input.
 	OpName *string `json:"op_name"`
 	Input  int     `json:"input"`
-	// Via are the operators in between that only cast or change the layout.
+	// Via lists the operators in between that only cast or change the layout.
 	Via []string `json:"via"`
-	// Files are the dumps of the operator.
+	// Files lists the dumps of the operator.
 	Files []string `json:"files"`
 }
 

@@ -22,29 +22,29 @@ import (
 	"dumptool/internal/store"
 )
 
-// tree is the folders that are looked into.
+// tree is the searched folders.
 type tree struct {
 	run   *dumpdir.Run
 	roots []*root
-	// several is set where results need the paths of their folders in front.
+	// several: results must include the paths of their folders.
 	several bool
 	reader  *dumpdir.GraphFiles
-	of      map[string]*root // of folders, by their absolute paths
+	of      map[string]*root // roots by absolute folder
 }
 
-// root is the folder that holds the graphs of a rank, and its dumps.
+// root is a folder with the graphs and dumps of a rank.
 type root struct {
 	dir    string // absolute
-	name   string // as in results
+	name   string // as shown in results
 	rank   *int
 	graphs []graphFile
 	files  []*dumpdir.File
 	rounds []*dumpdir.Round // with statistics
-	dumped bool             // there is a dump of some operator
-	kept   kept             // that the configuration has dumped
-	// orders are the files with the execution orders, by their graphs.
+	dumped bool             // some operator has a dump
+	kept   kept             // inputs or outputs that the configuration dumps
+	// orders maps graphs to the files with their execution orders.
 	orders map[int]string
-	// bare stands for the graphs where there are none.
+	// bare replaces the graphs if there are none.
 	bare *bareGraph
 }
 
@@ -52,13 +52,13 @@ type root struct {
 type graphFile struct {
 	graph.Saved
 	path string
-	name string // as in results
+	name string // as shown in results
 }
 
-// notFolderError says that a folder that was given is none.
+// notFolderError reports a path that does not exist.
 type notFolderError struct{ error }
 
-// IsUsage reports whether an error of Run is a mistake of who called it.
+// IsUsage reports whether an error of Run is a mistake of the caller.
 func IsUsage(err error) bool {
 	var bad notFolderError
 	return errors.As(err, &bad)
@@ -93,7 +93,7 @@ func openTree(ctx context.Context, opt *Options) (*tree, error) {
 	return t, nil
 }
 
-// name is a path as results have it: below the folder that was given.
+// name returns a path as shown in results: relative to the given folder.
 func (t *tree) name(f *dumpdir.File) string {
 	if t.several {
 		return filepath.ToSlash(f.Path())
@@ -101,8 +101,8 @@ func (t *tree) name(f *dumpdir.File) string {
 	return path.Join(f.Folder.Dir, store.Base(f.Path()))
 }
 
-// findGraphs looks for the files with graphs: those that were given, else those in the
-// tree, else those in a folder graphs above it.
+// findGraphs finds the files with graphs: the given ones, else files in the tree, else files in a
+// folder graphs above it.
 func (t *tree) findGraphs(ctx context.Context, opt *Options) {
 	for _, p := range opt.IR {
 		t.addGraphs(ctx, p)
@@ -121,7 +121,7 @@ func (t *tree) findGraphs(ctx context.Context, opt *Options) {
 	}
 }
 
-// addGraphs adds a file that was given as a graph, or those in a folder or an archive.
+// addGraphs adds a given graph file, or the graphs in a given folder or archive.
 func (t *tree) addGraphs(ctx context.Context, p string) {
 	run, err := dumpdir.Open(ctx, []string{p}, dumpdir.Options{NoRaw: true, IR: dumpdir.NoIR})
 	if err != nil || run.Single {
@@ -133,11 +133,10 @@ func (t *tree) addGraphs(ctx context.Context, p string) {
 	}
 }
 
-// foldersAbove is how many folders above the given one may hold the graphs of what is
-// in it.
+// foldersAbove is the number of parent folders that are searched for graphs.
 const foldersAbove = 6
 
-// findAbove looks for graphs above a folder.
+// findAbove searches for graphs above a folder.
 func (t *tree) findAbove(p string) {
 	for up := range foldersAbove {
 		dir := ancestor(p, up+1)
@@ -165,7 +164,7 @@ func (t *tree) findAbove(p string) {
 	}
 }
 
-// ancestor is the folder a number of levels above another.
+// ancestor returns the folder levels above p.
 func ancestor(p string, levels int) string {
 	if !store.Remote(p) {
 		return store.Join(p, strings.Repeat("../", levels))
@@ -184,7 +183,7 @@ const (
 
 var rankFolder = regexp.MustCompile(`^rank_(\d+)$`)
 
-// addGraph adds a file if it may hold a graph; one that was given does.
+// addGraph adds a file if its name may be a graph's; a given file is always added.
 func (t *tree) addGraph(file, name string, given bool) {
 	saved, ok := graph.ParseSaved(store.Base(file))
 	if !ok && !given {
@@ -219,8 +218,7 @@ func absolute(p string) string {
 	return p
 }
 
-// chooseGraphs leaves the files of the best stage of every folder, and of those the
-// last one of every graph.
+// chooseGraphs keeps the latest file of every graph in the latest stage of every folder.
 func (t *tree) chooseGraphs(opt *Options) {
 	slices.SortStableFunc(t.roots, func(a, b *root) int { return lang.CompareNatural(a.name, b.name) })
 	for _, r := range t.roots {
@@ -234,7 +232,7 @@ func (t *tree) chooseGraphs(opt *Options) {
 	}
 }
 
-// expectGraphs announces the texts that are read.
+// expectGraphs announces the texts to read.
 func (t *tree) expectGraphs() {
 	t.reader = dumpdir.NewGraphFiles()
 	for _, r := range t.roots {
@@ -246,7 +244,7 @@ func (t *tree) expectGraphs() {
 	}
 }
 
-// at are the coordinates of a graph of the root.
+// at returns the coordinates of a graph of the root.
 func (r *root) at(id int) dumpdir.Coordinates {
 	at := dumpdir.Coordinates{}
 	if r.rank != nil {
@@ -258,8 +256,7 @@ func (r *root) at(id int) dumpdir.Coordinates {
 	return at
 }
 
-// bestGraphs returns the files that count of those of a root, whose folders are looked
-// at one by one.
+// bestGraphs returns the relevant graph files of each folder of a root.
 func bestGraphs(all []graphFile) []graphFile {
 	folders := make(map[string][]graphFile)
 	for _, g := range all {
@@ -279,8 +276,8 @@ func bestGraphs(all []graphFile) []graphFile {
 	return best
 }
 
-// assignFiles gives every file to the nearest root above it; files below no root belong
-// to the only one there is.
+// assignFiles assigns every file to the nearest root above it; files below no root belong to the
+// only root, if there is one.
 func (t *tree) assignFiles(opt *Options) {
 	for _, f := range t.run.Files {
 		r := t.rootOf(f)
@@ -343,17 +340,17 @@ func orderGraph(name string) (int, bool) {
 	return n, ok && ok2 && err == nil && n >= 0
 }
 
-// loaded is a graph that was read.
+// loaded is a graph in memory.
 type loaded struct {
 	*graph.IR
 	file  graphFile
 	names []string       // in execution order
-	place map[string]int // of names, from 1
-	// ops are the operators of the nodes where no file holds the graph.
+	place map[string]int // by name, from 1
+	// ops lists the operators of the nodes if no file holds the graph.
 	ops [][]*dumpdir.Op
 }
 
-// id is the number of the graph, nil if it is not known.
+// id returns the number of the graph, nil if unknown.
 func (g *loaded) id() *int {
 	if g.file.Graph < 0 {
 		return nil
@@ -362,7 +359,7 @@ func (g *loaded) id() *int {
 	return &id
 }
 
-// notes are what is odd about the graph.
+// notes returns oddities of the graph.
 func (g *loaded) notes() []lang.Sentence {
 	var all []lang.Sentence
 	for _, warning := range g.Warnings {
@@ -375,8 +372,8 @@ func (g *loaded) notes() []lang.Sentence {
 	return all
 }
 
-// load reads the graphs of a root. The protobuf of a graph counts where its text is
-// missing or holds no node.
+// load reads the graphs of a root. Protobuf files are used for graphs whose text is missing or has
+// no nodes.
 func (r *root) load(ctx context.Context, reader *dumpdir.GraphFiles) (all []*loaded, bad []Unreadable) {
 	if r.bare != nil {
 		return []*loaded{{IR: graph.NewIR(r.bare.made), file: graphFile{Saved: graph.Saved{Graph: r.bare.id}}, ops: r.bare.ops}}, nil
@@ -434,8 +431,8 @@ func (g *loaded) readOrder(file string) error {
 	})
 }
 
-// kept says which tensors of an operator the configuration in a tree has dumped: the
-// values of input_output of MindSpore.
+// kept says which tensors of an operator the configuration of a tree dumps: the values of
+// MindSpore's input_output.
 type kept int
 
 const (
@@ -444,18 +441,18 @@ const (
 	keptOutputs
 )
 
-// The copy of the configuration that MindSpore leaves beside the dumps.
+// The copy of the configuration that MindSpore writes beside the dumps.
 const (
 	settingsName = "data_dump.json"
 	maxSettings  = 1 << 20 // bytes
 )
 
-// settingsFolders hold it: beside the ranks in old releases, in the folder of the rank in
+// settingsFolders lists its folders: beside the ranks in old releases, in the folder of the rank in
 // later ones.
 var settingsFolders = []string{".metadata", ".dump_metadata"}
 
-// readSettings finds out what of the operators of each root was dumped. dumptool config
-// check says what is wrong with a configuration; here one that cannot be read is none.
+// readSettings reads which tensors of each root were dumped. An unreadable configuration is ignored
+// here: dumptool config check reports it.
 func (t *tree) readSettings() {
 	for _, f := range t.run.Files {
 		dir := store.Dir(absolute(f.Path()))
@@ -469,7 +466,7 @@ func (t *tree) readSettings() {
 			}
 		}
 	}
-	for _, r := range t.roots { // of a folder that lies below its root
+	for _, r := range t.roots { // for a given folder below its root
 		for _, folder := range settingsFolders {
 			if r.kept == keptAll && r.bare == nil {
 				r.kept = readKept(store.Join(r.dir, folder, settingsName))
@@ -496,8 +493,8 @@ func readKept(name string) kept {
 	return settings.Common.InputOutput
 }
 
-// keptNote says where to find a tensor of the first of some results that the configuration
-// kept from being dumped; nothing where there is none.
+// keptNote says where to find a tensor that the configuration did not dump, for the first result
+// that lacks one; empty for none.
 func (r *root) keptNote(results []Result) lang.Sentence {
 	for _, result := range results {
 		op, ok := result.(*Operator)
@@ -532,7 +529,7 @@ func (r *root) keptNote(results []Result) lang.Sentence {
 	return lang.Sentence{}
 }
 
-// text names an output, or a parameter.
+// text describes an output or a parameter.
 func (l Link) text() lang.Text {
 	if name, isParam := strings.CutPrefix(l.Name, "param:"); isParam {
 		return lang.Sayf("the parameter %s", "参数 %s", name).Text()

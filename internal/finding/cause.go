@@ -48,7 +48,7 @@ const (
 	Drifted       Code = "DRIFTED"
 	Unknown       Code = "UNKNOWN"
 
-	// What an operator is by itself says these.
+	// Codes that concern an operator by itself.
 	InnerOverflow    Code = "INNER_OVERFLOW"
 	SelfWrong        Code = "SELF_WRONG"
 	ReferenceDiffers Code = "REFERENCE_DIFFERS"
@@ -77,13 +77,13 @@ const (
 	UnsupportedDType Code = "UNSUPPORTED_DTYPE"
 )
 
-// Cause says in a few words what a code means.
+// Cause describes a code in a few words.
 type Cause struct {
 	Code  Code
 	Words lang.Text
 }
 
-// causes are all of them. A new one is a constant above and its row here.
+// causes has a row for every code.
 var causes = []Cause{
 	{CalcError, lang.Text{EN: "Calculation error", ZH: "计算错误"}},
 	{Accumulated, lang.Text{EN: "Rounding that adds up", ZH: "舍入误差累积"}},
@@ -152,5 +152,5 @@ var causes = []Cause{
 	{UnsupportedDType, lang.Text{EN: "No decoder for the type", ZH: "不支持该元素类型"}},
 }
 
-// Causes lists what the codes mean.
+// Causes lists the descriptions of all codes.
 func Causes() []Cause { return causes }

@@ -10,11 +10,11 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Facts are the numbers of a finding by their names, for programs: its evidence says
-// the same in words. In JSON they are an object.
+// Facts holds the numbers of a finding by name, for programs; the evidence says the same in words.
+// In JSON they are an object.
 type Facts []Fact
 
-// Fact is a number, a list of whole numbers, or true or false, as JSON text.
+// Fact is a number, a list of integers, or a boolean, as JSON text.
 type Fact struct{ Name, value string }
 
 // The names of facts that are indexes of rows.
@@ -23,22 +23,22 @@ const (
 	OtherRow = "row"
 )
 
-// Int adds a whole number.
+// Int adds an integer.
 func (f Facts) Int(name string, n int64) Facts {
 	return append(slices.Clip(f), Fact{name, strconv.FormatInt(n, 10)})
 }
 
-// Number adds a number, with all of its digits.
+// Number adds a number with all its digits.
 func (f Facts) Number(name string, x float64) Facts {
 	return append(slices.Clip(f), Fact{name, string(jsonpos.AppendNumber(nil, x))})
 }
 
-// Flag adds true or false.
+// Flag adds a boolean.
 func (f Facts) Flag(name string, is bool) Facts {
 	return append(slices.Clip(f), Fact{name, strconv.FormatBool(is)})
 }
 
-// List adds whole numbers.
+// List adds a list of integers.
 func (f Facts) List(name string, all []int) Facts {
 	text, err := json.Marshal(append([]int{}, all...))
 	if err != nil {
@@ -47,10 +47,10 @@ func (f Facts) List(name string, all []int) Facts {
 	return append(slices.Clip(f), Fact{name, string(text)})
 }
 
-// Equal reports whether the facts are the same, in the same order.
+// Equal reports whether the facts are equal, in the same order.
 func (f Facts) Equal(g Facts) bool { return slices.Equal(f, g) }
 
-// Get returns a number; ok is false where there is none of that name.
+// Get returns a number; ok is false if there is none with that name.
 func (f Facts) Get(name string) (x float64, ok bool) {
 	for _, fact := range f {
 		if fact.Name == name {
@@ -61,11 +61,11 @@ func (f Facts) Get(name string) (x float64, ok bool) {
 	return 0, false
 }
 
-// Shift returns facts whose rows are some places further behind.
+// Shift returns facts whose row indexes are increased by rows.
 func (f Facts) Shift(rows int) Facts { return f.Moved(func(i int) int { return i + rows }) }
 
-// Moved returns facts whose rows are at the places that a function gives them, without
-// the rows whose place is negative.
+// Moved returns facts whose row indexes are mapped by place, without the facts whose new index is
+// negative.
 func (f Facts) Moved(place func(int) int) Facts {
 	moved := slices.Clone(f)[:0]
 	for _, fact := range f {
@@ -82,7 +82,7 @@ func (f Facts) Moved(place func(int) int) Facts {
 	return moved
 }
 
-// Rows are the indexes of the rows that the facts name, -1 for a number that is no index.
+// Rows returns the row indexes in the facts, -1 for a number that is no index.
 func (f Facts) Rows() (rows []int) {
 	for _, name := range []string{InputRow, OtherRow} {
 		if x, ok := f.Get(name); ok {
@@ -112,7 +112,7 @@ func (f Facts) AppendJSON(b []byte) []byte {
 }
 
 const (
-	mostFacts = 64 // the most facts of a finding in a document
+	mostFacts = 64 // largest number of facts of a finding in a document
 	shownName = 40 // characters of a name in an error
 )
 
@@ -134,7 +134,7 @@ func (f *Facts) UnmarshalJSON(data []byte) error {
 		if slices.ContainsFunc(*f, func(x Fact) bool { return x.Name == name }) {
 			return lang.Errorf("fact %q stands twice", jsonpos.Shorten(name, shownName))
 		}
-		var compact bytes.Buffer // a list in a document that is indented
+		var compact bytes.Buffer // a list in an indented document has line breaks
 		if err := json.Compact(&compact, value); err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func (f *Facts) UnmarshalJSON(data []byte) error {
 	})
 }
 
-// checkFact reports what no fact is.
+// checkFact returns an error unless value is a valid fact.
 func checkFact(value json.RawMessage) error {
 	switch string(value) {
 	case "true", "false":

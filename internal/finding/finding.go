@@ -1,6 +1,5 @@
-// Package finding describes a fault: a code, the confidence in it, its evidence as a
-// sentence and as numbers. Rows of a comparison, operators of a check and ranks of a run
-// have findings.
+// Package finding describes a fault by a code, the confidence in it, and its evidence as a sentence
+// and as numbers. Rows of a comparison, operators of a check and ranks of a run have findings.
 package finding
 
 import (
@@ -11,18 +10,18 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Finding is a reason of a status or a cause that the diagnosis found: what was
-// measured, and against what.
+// Finding is a reason of a status, or a cause found by the diagnosis: the measured values and the
+// expected ones.
 type Finding struct {
 	Code       Code          `json:"code"`
 	Confidence Confidence    `json:"confidence"`
 	Evidence   lang.Sentence `json:"evidence"`
-	// Facts are the numbers of the evidence.
+	// Facts holds the numbers of the evidence.
 	Facts Facts `json:"facts"`
 }
 
-// List is a list of findings in compare.json. The evidence is in Chinese too where that is
-// another text, so that pages made of the document have both languages.
+// List is a list of findings in compare.json. If the Chinese evidence differs from the English, it
+// is included, so that pages made from the document have both languages.
 type List []Finding
 
 // MarshalJSON implements json.Marshaler.
@@ -64,13 +63,12 @@ func (l *List) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Equal reports whether two findings say the same, whatever their facts are.
+// Equal reports whether two findings are equal, ignoring their facts.
 func (f Finding) Equal(g Finding) bool {
 	return f.Code == g.Code && f.Confidence == g.Confidence && f.Evidence.Equal(g.Evidence)
 }
 
-// Confidence is High for a fact or a documented rule, Medium or Low for a rule
-// of dumptool's own.
+// Confidence is High for a fact or a documented rule, Medium or Low for dumptool's own rules.
 type Confidence string
 
 // The confidences.
@@ -85,7 +83,7 @@ func Has(findings []Finding, code Code) bool {
 	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Code == code })
 }
 
-// Without returns the findings of other codes.
+// Without returns the findings with other codes.
 func Without(findings []Finding, code Code) []Finding {
 	return slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return f.Code == code })
 }

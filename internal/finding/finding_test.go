@@ -7,8 +7,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// TestFindings: the evidence is read in both languages, and is written twice only where
-// they differ.
+// TestFindings: the evidence is read in both languages, and written twice only if they differ.
 func TestFindings(t *testing.T) {
 	texts := []lang.Text{{EN: "rms error 1, 100 % of it", ZH: "误差均方根 1，其 100 %"}, {EN: "fusion ids", ZH: "fusion ids"}, {}}
 	var all List

@@ -1,5 +1,5 @@
-// Package foreign names the files of other programs that users hand to dumptool,
-// by their first bytes, and says what there is to do with them.
+// Package foreign identifies files of other programs that users pass to dumptool, by their first
+// bytes, and says what to do with them.
 package foreign
 
 import (
@@ -12,34 +12,33 @@ import (
 	"dumptool/internal/lang"
 )
 
-// HeadBytes is how many bytes of a file are enough for Of.
+// HeadBytes is the number of bytes of a file that Of needs.
 const HeadBytes = 512
 
 // Kind is a kind of file.
 type Kind struct {
-	// Name is what such a file is, in English with its article.
+	// Name is the kind's name, in English with its article.
 	Name lang.Text
-	// Use says what dumptool does with it, or what the user can do.
+	// Use says how dumptool uses such a file, or what the user can do.
 	Use lang.Text
-	// is reports whether a file begins as one of this kind does.
+	// is reports whether the head of a file matches the kind.
 	is func(head []byte) bool
 }
 
-// Text is a sentence about a file of the kind, without the file.
+// Text returns a sentence about a file of the kind, without the file's name.
 func (k *Kind) Text() lang.Text { return lang.Sayf("%s: %s", "%s，%s", k.Name, k.Use).Text() }
 
-// String is the sentence in English.
+// String returns the sentence in English.
 func (k *Kind) String() string { return k.Text().EN }
 
-// What is said about several kinds.
+// Texts shared by several kinds.
 var (
 	unread  = lang.Text{EN: "this version of dumptool does not read it", ZH: "当前版本的 dumptool 不读取"}
 	packed  = lang.Text{EN: "unpack it first", ZH: "请先解压"}
 	useless = lang.Text{EN: "dumptool has no use for it", ZH: "dumptool 用不到"}
 )
 
-// kinds is in the order in which a file is tried for them: a magic number comes
-// before the look of a text.
+// kinds is ordered by precedence: magic numbers before patterns of texts.
 var kinds = []Kind{
 	{lang.Text{EN: "an empty file", ZH: "空文件"}, lang.Text{EN: "there is nothing to read", ZH: "没有可读取的内容"}, func(head []byte) bool { return len(head) == 0 }},
 	{lang.Text{EN: "a ZIP archive", ZH: "ZIP 归档"}, packed, magic("PK\x03\x04", "PK\x05\x06")},
@@ -67,8 +66,8 @@ var kinds = []Kind{
 	{lang.Text{EN: "a text", ZH: "文本文件"}, lang.Text{EN: "no tensors are in it", ZH: "不含张量"}, text(``)},
 }
 
-// Of returns the kind of a file that is none of dumptool's tensor files, from its
-// first HeadBytes bytes, or all that there are; nil for an unknown one.
+// Of returns the kind of a file that is no tensor file of dumptool, from its first HeadBytes bytes,
+// or the whole of a shorter file; nil if unknown.
 func Of(head []byte) *Kind {
 	for i := range kinds {
 		if kinds[i].is(head) {
@@ -78,16 +77,16 @@ func Of(head []byte) *Kind {
 	return nil
 }
 
-// Files counts files by their kind.
+// Files counts files by kind.
 type Files struct {
-	counts  map[*Kind]int // nil for those of no kind
+	counts  map[*Kind]int // key nil: unknown kinds
 	example map[*Kind]string
 }
 
-// maxLines is how many kinds are listed.
+// maxLines is the largest number of sentences.
 const maxLines = 5
 
-// Add counts a file with its first HeadBytes bytes.
+// Add counts a file by its first HeadBytes bytes.
 func (f *Files) Add(path string, head []byte) {
 	if f.counts == nil {
 		f.counts, f.example = make(map[*Kind]int), make(map[*Kind]string)
@@ -97,8 +96,8 @@ func (f *Files) Add(path string, head []byte) {
 	f.example[k] = cmp.Or(f.example[k], path)
 }
 
-// Sentences are one about each kind, the most frequent first, with the first of its
-// files; those of many kinds share the last.
+// Sentences returns a sentence for each kind, most frequent first, with an example; the kinds
+// beyond maxLines share the last sentence.
 func (f *Files) Sentences() []lang.Sentence {
 	var found []*Kind
 	for i := range kinds {
@@ -124,7 +123,7 @@ func (f *Files) Sentences() []lang.Sentence {
 	return all
 }
 
-// others is a sentence about several kinds.
+// others returns a sentence about several kinds.
 func (f *Files) others(kinds []*Kind) lang.Sentence {
 	n := 0
 	for _, k := range kinds {
@@ -133,7 +132,7 @@ func (f *Files) others(kinds []*Kind) lang.Sentence {
 	return lang.Sayf("%s (1 of %d files of %d other kinds)", "%s (其他 %[3]d 类共 %[2]d 个文件之一)", f.example[kinds[0]], n, len(kinds))
 }
 
-// magic is the test for files that begin with one of some texts.
+// magic returns a predicate on files that begin with one of the texts.
 func magic(begin ...string) func([]byte) bool {
 	return func(head []byte) bool {
 		for _, b := range begin {
@@ -145,23 +144,22 @@ func magic(begin ...string) func([]byte) bool {
 	}
 }
 
-// isSafetensors reports whether a JSON header follows its length.
+// isSafetensors reports whether a file begins with the length of a JSON header and the header.
 func isSafetensors(head []byte) bool {
 	const maxHeader = 100 << 20
 	return len(head) > 9 && head[8] == '{' && (head[9] == '"' || head[9] == '}' || head[9] == ' ') && binary.LittleEndian.Uint64(head) <= maxHeader
 }
 
-// text is the test for texts that have a form.
+// text returns a predicate on texts that match a pattern.
 func text(form string) func([]byte) bool {
 	pattern := lang.Pattern(form)
 	return func(head []byte) bool { return IsText(head) && pattern().Match(bytes.TrimPrefix(head, []byte(bom))) }
 }
 
-// bom may begin a text.
+// bom is the byte order mark at the begin of a text.
 const bom = "\ufeff"
 
-// IsText reports whether the beginning of a file is text; its last letter may be
-// cut off.
+// IsText reports whether the beginning of a file is text; its last character may be cut off.
 func IsText(head []byte) bool {
 	if len(head) > HeadBytes-2*utf8.UTFMax {
 		for range utf8.UTFMax - 1 {

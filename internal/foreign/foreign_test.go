@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// zipped is an archive of a file.
+// zipped returns a zip archive with one file.
 func zipped(t *testing.T, name string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -36,7 +36,7 @@ func gzipped(t *testing.T) string {
 	return b.String()
 }
 
-// TestOf has a file of every kind, made by the programs or after their documents.
+// TestOf has a file of every kind, made by the programs or from their specifications.
 func TestOf(t *testing.T) {
 	tar := make([]byte, 512)
 	copy(tar, "file.txt")

@@ -12,29 +12,29 @@ import (
 	"dumptool/internal/jsonpos"
 )
 
-// Attribute is a value of an operator's attribute: texts of a scalar, or of the elements of
-// a list, in which those inside of lists follow each other.
+// Attribute is the value of an operator's attribute: the text of a scalar, or the texts of the
+// elements of a list; nested lists are flattened.
 type Attribute struct {
 	Values []string
-	// List is set for a list, also one of a single element.
+	// List marks a list, even with a single element.
 	List bool
 }
 
-// mostValues is how many elements of an attribute are kept: of one with more a text stands that
-// says so.
+// mostValues is the number of elements kept of an attribute. A longer list is replaced by a text
+// that says so.
 const mostValues = 4096
 
-// deepest is how many lists may be inside of each other.
+// deepest is the deepest nesting of lists that is read.
 const deepest = 8
 
-// OriginalNames is the one attribute of GE whose name begins with _ that is kept: the names
-// of the operators of the model that were merged into one.
+// OriginalNames is the only GE attribute with a leading underscore that is kept: the names of the
+// model's operators that were merged into this operator.
 const OriginalNames = "_datadump_original_op_names"
 
-// ReadFusionAttributes reads the graph of the compiler with the attributes of its operators.
+// ReadFusionAttributes reads the compiler's graph with the attributes of its operators.
 func ReadFusionAttributes(in io.Reader) (*Graph, error) { return readFusion(in, true) }
 
-// take keeps an attribute that may count for what an operator computes.
+// take keeps an attribute that may affect the result of the operator.
 func (op *Op) take(key string, a *Attribute) {
 	if key == "" || a == nil || strings.HasPrefix(key, "_") && key != OriginalNames {
 		return
@@ -48,8 +48,8 @@ func (op *Op) take(key string, a *Attribute) {
 	op.Attributes[key] = *a
 }
 
-// Fused says whether an operator stands for several of the model; nil if the graph does not
-// say.
+// Fused reports whether several operators of the model were merged into this one; nil if the graph
+// does not say.
 func (op *Op) Fused() *bool {
 	names, ok := op.Attributes[OriginalNames]
 	if !ok || len(names.Values) == 0 {
@@ -59,10 +59,10 @@ func (op *Op) Fused() *bool {
 	return &fused
 }
 
-// valueKeys are the members of an attribute's value that hold it, in JSON and in text.
+// valueKeys lists the members that hold the value of an attribute, in JSON and in text.
 var valueKeys = []string{"s", "i", "f", "b", "list", "list_list_int", "list_list_i", "list_i", "list_list_float", "list_list_f", "list_f"}
 
-// opAttributes reads an array of {key, value}, or an object, of an operator.
+// opAttributes reads an operator's attributes: an array of {key, value}, or an object.
 func (r *fusionReader) opAttributes(op *Op) error {
 	one := func(key string) error {
 		a := &Attribute{}
@@ -94,7 +94,7 @@ func (r *fusionReader) opAttributes(op *Op) error {
 	})
 }
 
-// value reads the value of an attribute. What is not of a known form is passed over.
+// value reads the value of an attribute; unknown forms are skipped.
 func (r *fusionReader) value(a *Attribute, depth int) error {
 	switch kind := r.Kind(); {
 	case depth > deepest || kind == jsonpos.Null:
@@ -116,14 +116,14 @@ func (r *fusionReader) value(a *Attribute, depth int) error {
 	return err
 }
 
-// add adds an element; one more than are kept shows that there are more.
+// add adds an element, up to one more than mostValues, which marks a list as too long.
 func (a *Attribute) add(text string) {
 	if len(a.Values) <= mostValues {
 		a.Values = append(a.Values, strings.Clone(text))
 	}
 }
 
-// opAttribute reads a key and a value of an operator in protobuf text.
+// opAttribute reads the key and value of an operator's attribute in protobuf text.
 func (r *textReader) opAttribute(op *Op) error {
 	var key string
 	a := &Attribute{}
@@ -159,7 +159,7 @@ func (r *textReader) opAttribute(op *Op) error {
 	return err
 }
 
-// eitherOf reads the value of a field that is a message, or numbers.
+// eitherOf reads a field whose value is a message, or numbers.
 func (r *textReader) eitherOf(a *Attribute, read func(field []byte) error) error {
 	if _, err := r.accept(":"); err != nil {
 		return err
@@ -177,11 +177,11 @@ func (r *textReader) eitherOf(a *Attribute, read func(field []byte) error) error
 	return r.message(read)
 }
 
-// primitiveMark begins the attributes of the primitive of a node.
+// primitiveMark precedes the attributes of a node's primitive.
 var primitiveMark = []byte(" primitive_attrs: {")
 
-// Attributes reads the attributes of a node again from the file that the graph was read
-// from: kernel_size: (3, 3), pad_mode: pad. A graph in protobuf has none here.
+// Attributes reads the attributes of a node again from the graph's file, for example kernel_size:
+// (3, 3), pad_mode: pad. Graphs in protobuf return nil.
 func (g *IR) Attributes(in io.ReaderAt, n *Node) map[string]Attribute {
 	if g.Proto {
 		return nil
@@ -210,7 +210,7 @@ func (g *IR) Attributes(in io.ReaderAt, n *Node) map[string]Attribute {
 	return op.Attributes
 }
 
-// irValue is a value as MindSpore prints it: I64(2), (I64(3), I64(3)), [const vector][3, 3],
+// irValue parses a value as MindSpore prints it: I64(2), (I64(3), I64(3)), [const vector][3, 3],
 // "NCHW", Bool(1).
 func irValue(text string) *Attribute {
 	a := &Attribute{}
@@ -225,7 +225,7 @@ func irValue(text string) *Attribute {
 	return a
 }
 
-// irScalar is a scalar without its type and quotes.
+// irScalar strips the type and the quotes from a scalar.
 func irScalar(text string) string {
 	if open := strings.IndexByte(text, '('); open > 0 && strings.HasSuffix(text, ")") {
 		text = text[open+1 : len(text)-1]

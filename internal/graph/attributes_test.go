@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// withAttributes is a graph whose operator has all forms of attributes, in JSON and in
-// protobuf text.
+// A graph whose operator has all forms of attributes, in JSON and in protobuf text.
 const (
 	attributesJSON = `{"graph": [{"op": [{"name": "conv", "type": "Conv2D", "attr": [
 		{"key": "_datadump_original_op_names", "value": {"list": {"s": ["conv", "relu"]}}},
@@ -64,7 +63,7 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// TestAttributesBounds checks that of hostile attributes a word is left, and the others are kept.
+// TestAttributesBounds: hostile attributes are reduced to a word, and the others are kept.
 func TestAttributesBounds(t *testing.T) {
 	t.Parallel()
 	many := strings.Repeat("1,", 100_000) + "1"

@@ -11,20 +11,18 @@ import (
 	"dumptool/internal/lang"
 )
 
-// The graph of the compiler as JSON, as the atc tool writes it (--mode=1) and
-// msaccucmp reads it, or as protobuf text, as GE writes it (ge_proto_*.txt):
-// graph[].op[]. The file is walked, and only operators' names, inputs and origins
-// are kept, so that memory does not grow with the weights in it. Keys that are not
-// needed are passed over.
+// The compiler's graph: JSON as atc writes it (--mode=1) and msaccucmp reads it, or protobuf text
+// as GE writes it (ge_proto_*.txt): graph[].op[]. The reader streams the file and keeps only names,
+// inputs and origins of operators, so that weights in the file cost no memory. Unknown keys are
+// skipped.
 
-// maxFusion is how large the file may be, in bytes.
+// maxFusion is the largest file that is read, in bytes.
 const maxFusion = 1 << 30
 
-// maxWarnings is how many warnings are kept.
+// maxWarnings is the number of warnings that are kept.
 const maxWarnings = 100
 
-// ReadFusion reads the graph of the compiler. Errors name the place in the
-// document.
+// ReadFusion reads the compiler's graph. Errors name the place in the document.
 func ReadFusion(in io.Reader) (*Graph, error) { return readFusion(in, false) }
 
 func readFusion(in io.Reader, attributes bool) (*Graph, error) {
@@ -46,12 +44,12 @@ func readFusion(in io.Reader, attributes bool) (*Graph, error) {
 type fusionReader struct {
 	*jsonpos.Reader
 	graph *Graph
-	// sections counts the graphs, over all keys of that name.
+	// sections counts the graphs, over all "graph" keys.
 	sections int
-	keep     bool // the attributes of operators
+	keep     bool // keep attributes of operators
 }
 
-// member reads an object of which one member is wanted.
+// member reads an object and calls read for the member wanted.
 func (r *fusionReader) member(wanted string, read func() error) error {
 	return r.Object(func(key string) error {
 		if key == wanted {
@@ -113,8 +111,7 @@ func (r *fusionReader) op(section, index int) error {
 	return r.graph.addFused(op, index)
 }
 
-// addFused adds the operator of an index in its section; a second one of its name
-// is a warning.
+// addFused adds the operator at index in its section; a repeated name is a warning.
 func (g *Graph) addFused(op Op, index int) error {
 	if op.Name == "" {
 		return lang.Errorf("graph[%d].op[%d]: found no name, wanted a text", op.Section, index)
@@ -126,7 +123,7 @@ func (g *Graph) addFused(op Op, index int) error {
 	return nil
 }
 
-// list reads an array, or null for an empty one.
+// list reads an array; null is an empty array.
 func (r *fusionReader) list(element func() error) error {
 	if r.Kind() == jsonpos.Null {
 		return r.Skip()
@@ -134,7 +131,7 @@ func (r *fusionReader) list(element func() error) error {
 	return r.Array(func(int) error { return element() })
 }
 
-// text reads a string, or null for an empty one.
+// text reads a string; null is an empty string.
 func (r *fusionReader) text(s *string) error {
 	v, err := r.Value()
 	if err != nil {
@@ -147,7 +144,7 @@ func (r *fusionReader) text(s *string) error {
 	return nil
 }
 
-// id reads the place in the execution order: a number, or a text with one.
+// id reads the position in the execution order: a number, or a string with a number.
 func (r *fusionReader) id(op *Op) error {
 	v, err := r.Value()
 	if err != nil || v.Kind == jsonpos.Null {
@@ -173,11 +170,11 @@ func (r *fusionReader) input(op *Op) error {
 	return nil
 }
 
-// wantedInput is what addInput takes.
+// wantedInput describes the entries that addInput accepts.
 const wantedInput = "operator:output"
 
-// addInput adds an entry operator:output; output -1 is a control edge, which is
-// left out, and an empty entry an input that is not connected.
+// addInput adds an entry operator:output. Output -1 is a control edge and left out; an empty entry
+// is an input that is not connected.
 func (op *Op) addInput(text string) bool {
 	if text == "" {
 		op.Inputs = append(op.Inputs, Producer{Output: -1})
@@ -194,8 +191,7 @@ func (op *Op) addInput(text string) bool {
 	return true
 }
 
-// output reads the description of an output, of which the attributes say the
-// origin.
+// output reads the description of an output; its attributes hold the origin.
 func (r *fusionReader) output(op *Op) error {
 	op.Outputs = append(op.Outputs, Origin{})
 	if r.Kind() == jsonpos.Null {
@@ -231,7 +227,7 @@ func (r *fusionReader) attributes(o *Origin) error {
 	})
 }
 
-// attribute sets what an attribute says about an origin.
+// attribute copies an attribute of an origin to o; other attributes are ignored.
 func (r *fusionReader) attribute(o *Origin, key string, v *jsonpos.Value) error {
 	if !isOrigin(key) {
 		return nil
@@ -250,7 +246,7 @@ func (r *fusionReader) attribute(o *Origin, key string, v *jsonpos.Value) error 
 	return nil
 }
 
-// The attributes of an output that say what result of the model it stands for.
+// The attributes of an output that name the result of the model it stands for.
 const (
 	originName   = "_datadump_origin_name"
 	originFormat = "_datadump_origin_format"
@@ -262,8 +258,8 @@ func isOrigin(key string) bool {
 	return key == originName || key == originFormat || key == originOutput || key == originShape
 }
 
-// set takes over the values of an attribute. Where one is wrong it returns its
-// index and what is wanted in its place.
+// set copies the values of an attribute. For a wrong value it returns the index and a description
+// of what is wanted.
 func (o *Origin) set(key string, values []string) (bad int, wanted string) {
 	if key == originShape {
 		o.Shape = nil
@@ -295,8 +291,8 @@ func (o *Origin) set(key string, values []string) (bad int, wanted string) {
 	return 0, ""
 }
 
-// scalars returns the texts or numbers that are the value of an attribute: plain,
-// in an array, or in GE's form {"s": ...}, {"i": ...}, {"list": {"s": [...]}}.
+// scalars returns the texts or numbers of an attribute: plain, in an array, or in GE's form {"s":
+// ...}, {"i": ...}, {"list": {"s": [...]}}.
 func (r *fusionReader) scalars(v *jsonpos.Value) ([]*jsonpos.Value, error) {
 	plain := v
 	if v.Kind == jsonpos.Object {
@@ -323,7 +319,7 @@ func (r *fusionReader) scalars(v *jsonpos.Value) ([]*jsonpos.Value, error) {
 	return all, nil
 }
 
-// firstOf returns the first of the members that is there and not null.
+// firstOf returns the first present member that is not null.
 func firstOf(v *jsonpos.Value, keys ...string) *jsonpos.Value {
 	for _, key := range keys {
 		if m := v.Get(key); m != nil && m.Value.Kind != jsonpos.Null {

@@ -1,7 +1,6 @@
-// Package graph reads files that say which operators there are and who feeds
-// whom: the graph of the NPU's compiler, which also says what result of the
-// user's model an operator stands for, and maps of consumers. All become one
-// Graph.
+// Package graph reads data flow files: the graph of the NPU's compiler, which also maps operators
+// to results of the user's model, the graphs that MindSpore saves, and consumer maps. Compiler
+// graphs and consumer maps become a Graph, graphs of MindSpore an IR.
 package graph
 
 import (
@@ -20,52 +19,51 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Graph is operators and the data that flows between them.
+// Graph lists operators and the data flow between them.
 type Graph struct {
-	// Source names the file and what it is, for messages; empty unless who reads it says so.
+	// Source describes the file for messages; empty unless the caller of the reader sets it.
 	Source string
 	Ops    []Op
-	// Warnings are oddities that do not keep the graph from being used.
+	// Warnings lists oddities that leave the graph usable.
 	Warnings []lang.Sentence
 
 	index filename.Index
-	// places finds operators by their names in the topological order, once placed.
+	// places maps names of operators to indexes in the topological order, built once.
 	placed sync.Once
 	places filename.Index
 }
 
-// Op is an operator of a graph. What its file does not say has the zero value.
+// Op is an operator of a graph. Fields that its file lacks are zero.
 type Op struct {
 	Name, Type string
-	// ID is the place in the execution order of its section.
+	// ID is the position in the execution order of its section.
 	ID    int64
 	HasID bool
-	// Section is the index of the graph in a file with several.
+	// Section is the index of its graph, for files with several graphs.
 	Section int
-	// Inputs are the producers of the inputs; Op is empty for an input that is
-	// not connected. Control edges are left out.
+	// Inputs lists the producers of the inputs, without control edges; Op is empty for an input
+	// that is not connected.
 	Inputs  []Producer
 	Outputs []Origin
-	// Attributes are those that ReadFusionAttributes keeps.
+	// Attributes is nil unless ReadFusionAttributes read the graph.
 	Attributes map[string]Attribute
 }
 
-// Origin is a result of the user's model.
+// Origin is a result of the user's model: output Output of operator Op.
 type Origin struct {
-	Op     string // empty when the graph names none
+	Op     string // empty if the graph has no name
 	Output int
-	Format string // empty when the graph names none
+	Format string // empty if the graph has no format
 	Shape  tensor.Shape
 }
 
 // Producer is an output that another operator consumes.
 type Producer struct {
 	Op     string
-	Output int // -1 when unknown
+	Output int // -1 if unknown
 }
 
-// add adds an operator, unless there is one of that name; it returns the one of
-// that name.
+// add adds an operator unless its name is taken, and returns the operator with that name.
 func (g *Graph) add(op Op) (at *Op, added bool) {
 	i, added := g.index.Add(op.Name, len(g.Ops))
 	if added {
@@ -74,15 +72,15 @@ func (g *Graph) add(op Op) (at *Op, added bool) {
 	return &g.Ops[i], added
 }
 
-// connect adds to the inputs of op an output of from.
+// connect adds an output of from to the inputs of op.
 func (g *Graph) connect(from, op string) {
 	g.add(Op{Name: from})
 	to, _ := g.add(Op{Name: op})
 	to.Inputs = append(to.Inputs, Producer{from, -1})
 }
 
-// Find returns the operator with the first of names that the graph has, exact or
-// as in file names; nil if it has none of them.
+// Find returns the operator with the first known name of names, exact or as written in file names;
+// nil if the graph has none.
 func (g *Graph) Find(names ...string) *Op {
 	if i, ok := g.index.Find(names...); ok {
 		return &g.Ops[i]
@@ -90,14 +88,14 @@ func (g *Graph) Find(names ...string) *Op {
 	return nil
 }
 
-// Producers returns what feeds an operator, in the order of the inputs where
-// that is known. An operator without producers reads what is fed to the network.
+// Producers returns the connected inputs, in input order if the file has an order. An operator
+// without producers reads the inputs of the network.
 func (op *Op) Producers() []Producer {
 	return slices.DeleteFunc(slices.Clone(op.Inputs), func(p Producer) bool { return p.Op == "" })
 }
 
-// Origin returns the result of the model that an output of an operator of the
-// NPU stands for; names are the operator's, exact or as in file names.
+// Origin returns the result of the model that output number output of an NPU operator stands for;
+// names are names of the operator, exact or as written in file names.
 func (g *Graph) Origin(output int, names ...string) (Origin, bool) {
 	op := g.Find(names...)
 	if op == nil || output < 0 || output >= len(op.Outputs) || op.Outputs[output].Op == "" {
@@ -106,12 +104,11 @@ func (g *Graph) Origin(output int, names ...string) (Origin, bool) {
 	return op.Outputs[output], true
 }
 
-// InputOrigin returns the result of the model that an input of an operator of
-// the NPU stands for: that of its producer. Operators that only change the
-// element type or the layout are looked through when they have no origin.
+// InputOrigin returns the result of the model that an input of an NPU operator stands for: the
+// origin of its producer. Cast and TransData without an origin of their own are skipped.
 func (g *Graph) InputOrigin(input int, names ...string) (Origin, bool) {
 	op := g.Find(names...)
-	// A cycle of such operators ends the walk.
+	// The bound ends the walk in a cycle of Casts.
 	for range g.Ops {
 		if op == nil || input < 0 || input >= len(op.Inputs) {
 			return Origin{}, false
@@ -128,8 +125,8 @@ func (g *Graph) InputOrigin(input int, names ...string) (Origin, bool) {
 	return Origin{}, false
 }
 
-// Order returns the names of the operators in execution order: by section, id,
-// and place in the file. Operators without id come last in their section.
+// Order returns the names of the operators in execution order: by section, id and position in the
+// file. Operators without an id come last in their section.
 func (g *Graph) Order() []string {
 	sorted := make([]*Op, len(g.Ops))
 	for i := range g.Ops {
@@ -151,7 +148,7 @@ func (g *Graph) Order() []string {
 	return names
 }
 
-// New returns a graph of operators. Of several with one name the first counts.
+// New returns a graph of operators. The first operator with a name wins.
 func New(ops []Op) *Graph {
 	g := new(Graph)
 	for i := range ops {
@@ -160,9 +157,8 @@ func New(ops []Op) *Graph {
 	return g
 }
 
-// Topological returns the names of the operators so that every one comes after
-// those that feed it; where that leaves a choice, in their execution order. In a
-// cycle the execution order decides.
+// Topological returns the names of the operators, producers before consumers. Ties, and cycles,
+// follow the execution order.
 func (g *Graph) Topological() []string {
 	order := g.Order()
 	place := make(map[string]int, len(order))
@@ -170,7 +166,7 @@ func (g *Graph) Topological() []string {
 		place[name] = i
 	}
 	consumers := make([][]int, len(order))
-	waiting := make([]int, len(order)) // for how many producers
+	waiting := make([]int, len(order)) // number of producers not yet emitted
 	for i := range g.Ops {
 		to := place[g.Ops[i].Name]
 		for _, p := range g.Ops[i].Inputs {
@@ -188,9 +184,9 @@ func (g *Graph) Topological() []string {
 	}
 	names := make([]string, 0, len(order))
 	done := make([]bool, len(order))
-	next := 0 // everything before it is done
+	next := 0 // every operator before next is done
 	for len(names) < len(order) {
-		if len(ready) == 0 { // a cycle: its first operator goes on
+		if len(ready) == 0 { // a cycle: continue with its first operator
 			for done[next] {
 				next++
 			}
@@ -211,9 +207,8 @@ func (g *Graph) Topological() []string {
 	return names
 }
 
-// Place returns the place in the topological order of the operator with the first of
-// names that the graph has, exact or as in file names. The graph must not change any
-// more.
+// Place returns the topological index of the operator with the first known name of names, exact or
+// as written in file names. The graph must not change after the first call.
 func (g *Graph) Place(names ...string) (int, bool) {
 	g.placed.Do(func() {
 		for i, name := range g.Topological() {
@@ -223,7 +218,7 @@ func (g *Graph) Place(names ...string) (int, bool) {
 	return g.places.Find(names...)
 }
 
-// places are a heap of places in the execution order.
+// places is a heap of indexes in the execution order.
 type places []int
 
 func (p places) Len() int           { return len(p) }
@@ -231,7 +226,7 @@ func (p places) Less(i, j int) bool { return p[i] < p[j] }
 func (p places) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
 func (p *places) Push(x any)        { *p = append(*p, x.(int)) }
 
-// Pop removes the last element.
+// Pop removes the last element, for container/heap.
 func (p *places) Pop() any {
 	last := len(*p) - 1
 	x := (*p)[last]
@@ -239,17 +234,17 @@ func (p *places) Pop() any {
 	return x
 }
 
-// maxConsumers is how large a consumer map may be, in bytes.
+// maxConsumers is the largest consumer map that is read, in bytes.
 const maxConsumers = 64 << 20
 
-// ReadConsumers reads a map from every operator to those that consume its
-// outputs, such as the HPAA tools' consumer_map_dict.file: a Python pickle of a
-// dict of lists, or the same as a JSON object.
+// ReadConsumers reads a map from every operator to the consumers of its outputs, such as
+// consumer_map_dict.file of the HPAA tools: a Python pickle of a dict of lists, or the same as a
+// JSON object.
 func ReadConsumers(r io.Reader) (*Graph, error) {
 	const bom = "\ufeff"
 	in := bufio.NewReader(r)
 	if head, _ := in.Peek(len(bom)); string(head) == bom {
-		_, _ = in.Discard(len(bom)) // which Peek has read
+		_, _ = in.Discard(len(bom)) // already peeked
 	}
 	head, _ := in.Peek(in.Size() / 2)
 	read := readPickled
@@ -294,8 +289,8 @@ func readPickled(g *Graph, in io.Reader) error {
 	if !ok {
 		return lang.Errorf("found a pickled %s, wanted a dict of lists of names", pickle.TypeName(v))
 	}
-	// A pickle may share a list among all nodes and stand for far more edges
-	// than it has bytes; no writer of this map does.
+	// A pickle may share one list among all nodes and so encode far more edges than it has bytes;
+	// no writer of this map does.
 	edges := 0
 	for _, item := range dict.Items {
 		op, ok := item.Key.(string)

@@ -16,8 +16,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// fused is a graph as GE writes it; a TransData follows the convolution and
-// stands for the same result.
+// fused is a graph as GE writes it. The TransData after the convolution stands for the same result.
 //
 //go:embed testdata/fused.json
 var fused string
@@ -54,7 +53,7 @@ func TestReadFusion(t *testing.T) {
 			t.Errorf("%+v: %+v", test, o)
 		}
 	}
-	// The cast has no origin and is looked through.
+	// The cast has no origin: InputOrigin looks through it.
 	if o, ok := f.InputOrigin(0, "net/conv1relu1"); !ok || o.Op != "input:x" {
 		t.Errorf("input 0: %+v, %v", o, ok)
 	}
@@ -150,7 +149,7 @@ func FuzzFusion(f *testing.F) {
 	f.Fuzz(checkFusion)
 }
 
-// checkFusion reads a graph that may be anything.
+// checkFusion reads an arbitrary text as a graph.
 func checkFusion(t *testing.T, text string) {
 	t.Helper()
 	g, err := ReadFusion(strings.NewReader(text))
@@ -174,7 +173,7 @@ func checkFusion(t *testing.T, text string) {
 }
 
 func TestReadConsumers(t *testing.T) {
-	// The pickle was made by Python from this.
+	// Python made the pickle from these values.
 	b, err := os.ReadFile("../pickle/testdata/consumers4.pickle")
 	if err != nil {
 		t.Fatal(err)
@@ -221,7 +220,7 @@ func TestReadConsumersBad(t *testing.T) {
 	}
 }
 
-// manyEdges is a pickle in which all nodes share one long list.
+// manyEdges returns a pickle in which all nodes share one long list.
 func manyEdges() string {
 	var b strings.Builder
 	b.WriteString("](" + strings.Repeat("Va\n", 100) + "ep0\n0}(")
@@ -258,8 +257,8 @@ func TestTopological(t *testing.T) {
 	}
 }
 
-// TestTopologicalMatchesASlowSearch: of all operators that are ready the first in
-// execution order is next; in a cycle the first of those that are left.
+// TestTopologicalMatchesASlowSearch: the next operator is the ready one that comes first in
+// execution order; in a cycle, the first remaining one.
 func TestTopologicalMatchesASlowSearch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 8).Draw(t, "operators")

@@ -16,24 +16,21 @@ import (
 	"dumptool/internal/misfit"
 )
 
-// IR is a graph that MindSpore saved, as text or as protobuf: its operators with
-// their inputs and the lines of the script that they come from. Types and
-// attributes stay in the file; see Types.
+// IR is a graph saved by MindSpore, as text or protobuf: operators with their inputs and their
+// lines of the script. Types and attributes stay in the file; see Types.
 type IR struct {
-	// Nodes are the operators of all subgraphs in the order of the file, without
-	// Return.
+	// Nodes lists the operators of all subgraphs in file order, without Return.
 	Nodes []Node
-	// Params are the parameters of the graph and those of its subgraphs.
+	// Params lists the parameters of the graph and of its subgraphs.
 	Params []Param
-	// Subgraphs are the names of the subgraphs; empty for text that is no whole
-	// file, and for protobuf.
+	// Subgraphs lists the names of the subgraphs; a name is empty in an excerpt of a text and in
+	// protobuf.
 	Subgraphs []string
-	// Proto is set for a graph that was read from protobuf, of which the numbers of
-	// nodes are others than those of the text.
+	// Proto marks a graph read from protobuf. Its node numbers differ from the numbers in the text.
 	Proto bool
-	// Warnings are oddities that do not keep the graph from being used.
+	// Warnings lists oddities that leave the graph usable.
 	Warnings []lang.Sentence
-	// Misfits are the lines, of protobuf the fields, that were passed over.
+	// Misfits lists skipped lines, or skipped fields of protobuf.
 	Misfits misfit.List
 
 	inputs []ref
@@ -42,39 +39,38 @@ type IR struct {
 
 	forward struct {
 		once sync.Once
-		of   map[uint64]int32 // nodes by their unique ids
+		of   map[uint64]int32 // indexes of nodes by unique id
 	}
 }
 
 // Node is an operator, or another node of the graph such as a call.
 type Node struct {
-	// Name is the full name: scope, type and number, as Default/net/Conv2D-op515. It
-	// is empty where the file knows only the Scope.
+	// Name is the full name: scope, type and number, as Default/net/Conv2D-op515. If the file has
+	// only the scope, Name holds the scope; see OpName.
 	Name string
-	// Type is the operator, as Conv2D, and Call for those that call a graph.
+	// Type is the operator, as Conv2D; Call for nodes that call a graph.
 	Type string
-	// Offset is where the node begins in the file, Line the line there from 1, 0
-	// for protobuf.
+	// Offset is the byte where the node begins, Line its line from 1, 0 for protobuf.
 	Offset int64
 	Line   int32
-	// Number is that of %4, -1 for none.
+	// Number is the 4 of %4, -1 for none.
 	Number int32
-	// Subgraph is the index of its subgraph.
+	// Subgraph is the index of the node's subgraph.
 	Subgraph int32
 
 	debug           string
 	unique, forward uint64 // 0 for none
-	length          int32  // in bytes, of protobuf
+	length          int32  // of the message in bytes, protobuf only
 	inputs, frames  span
-	item            int32 // the output that TupleGetItem takes, -1 if not known
-	scopeOnly       bool  // Name is the scope
-	innerFirst      bool  // the stacks begin with the innermost frame
+	item            int32 // index of the output that TupleGetItem selects, -1 if unknown
+	scopeOnly       bool  // Name holds the scope
+	innerFirst      bool  // stacks begin with the innermost frame
 }
 
-// Call is the type of nodes whose operator is a graph.
+// Call is the type of nodes that call a graph.
 const Call = "call"
 
-// OpName returns the full name, empty if the file does not know it.
+// OpName returns the full name, empty if the file has only the scope.
 func (n *Node) OpName() string {
 	if n.scopeOnly {
 		return ""
@@ -82,7 +78,7 @@ func (n *Node) OpName() string {
 	return n.Name
 }
 
-// Scope returns the folders of the full name, or what the file has in its place.
+// Scope returns the folders of the full name, or the scope that stands in its place.
 func (n *Node) Scope() string {
 	if n.scopeOnly {
 		return n.Name
@@ -90,8 +86,7 @@ func (n *Node) Scope() string {
 	return n.Name[:max(0, strings.LastIndexByte(n.Name, '/'))]
 }
 
-// ID returns the number of the operator in its full name, as 515 or 515_2; empty
-// for none.
+// ID returns the operator's number in the full name, as 515 or 515_2; empty for none.
 func (n *Node) ID() string {
 	if n.scopeOnly {
 		return ""
@@ -113,14 +108,14 @@ func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") =
 // Param is a parameter of the graph or of a subgraph.
 type Param struct {
 	Name string
-	// Number is that of %para2_conv1.weight, 0 for none.
+	// Number is the 2 of %para2_conv1.weight, 0 for none.
 	Number int32
 }
 
-// span is a part of a list.
+// span is a half-open range of a list.
 type span struct{ from, to int32 }
 
-// ref is what an input is: the index of a node, of a parameter, or nothing.
+// ref is the source of an input: the index of a node, an encoded parameter, or noRef.
 type ref int32
 
 const noRef ref = -1
@@ -129,7 +124,7 @@ func paramRef(index int) ref { return ref(-2 - index) }
 
 func (r ref) param() (index int, ok bool) { return int(-2 - r), r < noRef }
 
-// Label returns the node as the file names it, such as %4.
+// Label returns the name of a node in the file, such as %4.
 func (g *IR) Label(n *Node) string {
 	switch {
 	case n.Number < 0:
@@ -140,9 +135,9 @@ func (g *IR) Label(n *Node) string {
 	return "%" + strconv.Itoa(int(n.Number))
 }
 
-// IRError says where a graph could not be read.
+// IRError is an error with the place where reading a graph ended.
 type IRError struct {
-	// Offset is the byte at which the reading ended.
+	// Offset is the byte where reading ended.
 	Offset int64
 	What   lang.Sentence
 }
@@ -150,13 +145,13 @@ type IRError struct {
 // Error implements error.
 func (e *IRError) Error() string { return e.Text().EN }
 
-// Text is the error in both languages.
+// Text returns the error in both languages.
 func (e *IRError) Text() lang.Text { return lang.Say("graph: %s at byte %d", e.What, e.Offset).Text() }
 
-// limits of what a graph may hold: indexes have 31 bits.
+// maxIndex is the largest index and number in a graph: 31 bits.
 const maxIndex = 1<<31 - 1
 
-// texts keeps every text once. Text 0 is empty.
+// texts interns texts. Text 0 is empty.
 type texts struct {
 	all   []string
 	flags []textFlag
@@ -164,29 +159,29 @@ type texts struct {
 	arena arena
 }
 
-// Text is the number of a text of a graph.
+// Text is the index of an interned text.
 type Text int32
 
-// textFlag says what a text is, as a path or as code.
+// textFlag classifies a text that is a path or code.
 type textFlag uint8
 
 const (
 	isLibrary textFlag = 1 << iota // a path of MindSpore's own Python code
-	isBlock                        // code that others are inside of
-	isNamed                        // a block that is a definition
+	isBlock                        // code that begins a block, such as if or def
+	isNamed                        // code that begins a definition
 )
 
-// Text returns a text of the graph.
+// Text returns the text with an index.
 func (g *IR) Text(t Text) string { return g.texts.all[t] }
 
 func newIR() *IR {
 	return &IR{texts: texts{all: []string{""}, flags: []textFlag{0}, index: map[string]Text{"": 0}}}
 }
 
-// TextCount is how many texts the graph has; the numbers of all are below it.
+// TextCount returns the number of texts; all indexes are below it.
 func (g *IR) TextCount() int { return len(g.texts.all) }
 
-// add returns the number of a text; clean makes it what is kept.
+// add interns b and returns its index; clean, unless nil, returns the text to store.
 func (t *texts) add(b []byte, clean func([]byte) []byte) Text {
 	if i, ok := t.index[string(b)]; ok {
 		return i
@@ -206,13 +201,12 @@ func (t *texts) add(b []byte, clean func([]byte) []byte) Text {
 	return i
 }
 
-// arena keeps many short strings in few allocations.
+// arena stores many short strings in few allocations.
 type arena struct{ b strings.Builder }
 
 const arenaChunk = 64 << 10
 
-// keep returns a string with the bytes, in which those that are no UTF-8 are
-// replaced.
+// keep copies b to a string; invalid UTF-8 is replaced.
 func (a *arena) keep(b []byte) string {
 	if len(b) == 0 {
 		return ""
@@ -232,10 +226,10 @@ func (a *arena) keep(b []byte) string {
 	return a.b.String()[from:]
 }
 
-// Made is an operator of a graph that no file holds.
+// Made is an operator of a graph that was not read from a file.
 type Made struct {
 	Name, Type string
-	// Stack are the lines of the script around the call, innermost first.
+	// Stack lists the lines of the script around the call, innermost first.
 	Stack []Location
 }
 
@@ -243,7 +237,7 @@ type Made struct {
 type Location struct {
 	Path, Code string
 	Line       int32
-	Library    bool // not the user's
+	Library    bool // not the user's code
 }
 
 // NewIR makes a graph of operators without data flow.
@@ -267,22 +261,20 @@ func NewIR(ops []Made) *IR {
 	return g
 }
 
-// Saved is what the name of a file says in which MindSpore saved a graph.
+// Saved is the parsed name of a file in which MindSpore saved a graph.
 type Saved struct {
-	// Stage is the place of the stage of the compilation among all, the last one
-	// first: what a dump shows is the graph of the last stage.
+	// Stage ranks the compilation stages, latest first; dumps show the graph of the latest stage.
 	Stage int
-	// Graph is the number of the graph, -1 for one that the name does not say.
+	// Graph is the number of the graph, -1 if the name has none.
 	Graph int
-	// Seq is the number of the file in its run, of which the highest one is the
-	// last; -1 for none.
+	// Seq is the sequence number of the file in its run, highest for the latest file; -1 for none.
 	Seq int
-	// Proto is set for protobuf.
+	// Proto marks a protobuf file.
 	Proto bool
 }
 
-// savedForms are the names by stage. The groups are the graph and the number of the
-// file.
+// savedForms lists the forms of names by stage, with the regexp groups of the graph's number and of
+// the sequence number; 0 for none.
 var savedForms = [...]struct {
 	name       *regexp.Regexp
 	graph, seq int
@@ -297,11 +289,10 @@ var savedForms = [...]struct {
 	{regexp.MustCompile(`\.ir$`), 0, 0},
 }
 
-// OtherStage is the stage of names that do not say theirs; each is a graph.
+// OtherStage is the stage of names without one; each of these files is a graph.
 const OtherStage = len(savedForms) - 1
 
-// ParseSaved takes the base name of a file apart. It reports whether such a file may
-// be a graph.
+// ParseSaved parses the base name of a file. ok is false if the file cannot be a graph.
 func ParseSaved(base string) (Saved, bool) {
 	if !strings.Contains(base, "graph_") && !strings.HasSuffix(base, ".ir") {
 		return Saved{}, false
@@ -318,7 +309,7 @@ func ParseSaved(base string) (Saved, bool) {
 		if form.seq > 0 {
 			s.Seq = savedNumber(m[form.seq])
 		}
-		// One number of four digits is that of the file.
+		// A single number of four digits is the sequence number.
 		const seqDigits = 4
 		if stage == 1 && s.Seq < 0 && len(m[1]) == seqDigits {
 			s.Graph, s.Seq = -1, s.Graph
@@ -336,9 +327,9 @@ func savedNumber(digits string) int {
 	return int(n)
 }
 
-// LastStage returns the indexes of the files of a folder that count: those of the
-// last stage that is there, and of each graph the last file. Protobuf comes behind
-// the text; it counts where the text of its graph is missing or holds no node.
+// LastStage returns the indexes of the relevant files of a folder: the latest file of each graph in
+// the latest stage present. Protobuf follows the text files, and is used if the text of its graph
+// is missing or has no nodes.
 func LastStage(all []Saved) []int {
 	type key struct {
 		graph int
@@ -373,13 +364,13 @@ func LastStage(all []Saved) []int {
 	return chosen
 }
 
-// AlikeIR reports whether ReadIR makes the same of two texts: every line is the same, or
-// has the same length and differs in what is not kept, such as the address of a subgraph
-// or the number of a rank among the attributes. The graphs of the ranks of one network
-// differ in such lines. It errs on the side of false.
+// AlikeIR reports whether ReadIR returns the same graph for two texts: each pair of lines is equal,
+// or has the same length and differs only in parts that are not kept, such as the address of a
+// subgraph or the number of a rank among the attributes. Graphs of the ranks of one network differ
+// in such lines. In doubt the result is false.
 func AlikeIR(a, b io.Reader) bool {
 	x, y := make([]byte, irBuffer), make([]byte, irBuffer)
-	for kept := 0; ; { // bytes of a line that is not whole, at the begin of both
+	for kept := 0; ; { // bytes of an incomplete line at the begin of both buffers
 		n, err := io.ReadFull(a, x[kept:])
 		m, err2 := io.ReadFull(b, y[kept:])
 		ends := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
@@ -389,7 +380,7 @@ func AlikeIR(a, b io.Reader) bool {
 		size := kept + n
 		end := size
 		if !ends {
-			if end = bytes.LastIndexByte(x, '\n') + 1; end == 0 { // of a line without end both have to be equal
+			if end = bytes.LastIndexByte(x, '\n') + 1; end == 0 { // lines longer than the buffer must be equal
 				if !bytes.Equal(x, y) {
 					return false
 				}
@@ -407,7 +398,7 @@ func AlikeIR(a, b io.Reader) bool {
 	}
 }
 
-// alikeBlocks compares whole lines.
+// alikeBlocks compares blocks of whole lines.
 func alikeBlocks(a, b []byte) bool {
 	for at := 0; ; {
 		d := firstDifference(a[at:], b[at:])
@@ -427,8 +418,8 @@ func alikeBlocks(a, b []byte) bool {
 	}
 }
 
-// firstDifference returns the index of the first byte in which two texts of the same
-// length differ, -1 for none.
+// firstDifference returns the index of the first byte that differs between two texts of equal
+// length, -1 for none.
 func firstDifference(a, b []byte) int {
 	const block = 512
 	for at := 0; at < len(a); at += block {
@@ -445,7 +436,7 @@ func firstDifference(a, b []byte) int {
 	return -1
 }
 
-// alikeLines reports whether two lines of the same length that differ mean the same.
+// alikeLines reports whether two different lines of equal length have the same meaning.
 func alikeLines(a, b []byte) bool {
 	text := bytes.TrimLeft(a, " \t")
 	if len(text) == 0 {
@@ -456,17 +447,17 @@ func alikeLines(a, b []byte) bool {
 		return false
 	}
 	switch text[0] {
-	case '%': // a node, and its attributes
+	case '%': // a node with its attributes
 		end := attributesAt(text)
 		if end < 0 || !bytes.Equal(text[:end], text2[:end]) {
 			return false
 		}
 		text, text2 = text[end:], text2[end:]
-	case ':': // types are read again, from the file of each
+	case ':': // types are read again from each file
 		return isOnlyTypes(text) && isOnlyTypes(text2)
 	case '#', '}', 'R':
 		return false
-	default: // of the head, or attributes with a line feed
+	default: // a line of the head, or an attribute with line feeds
 		const subgraph = "subgraph @"
 		if bytes.HasPrefix(text, []byte(subgraph)) || bytes.HasPrefix(text2, []byte(subgraph)) ||
 			(bytes.IndexByte(text, ':') < 0) != (bytes.IndexByte(text2, ':') < 0) {
@@ -479,13 +470,12 @@ func alikeLines(a, b []byte) bool {
 	return n.unique == n2.unique && n.forward == n2.forward
 }
 
-// isOnlyTypes reports whether a line has types, and no place in a script behind them.
+// isOnlyTypes reports whether a line holds types and no location behind them.
 func isOnlyTypes(text []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(text[1:], " "), []byte("(<")) && !bytes.Contains(text, []byte(inFile))
 }
 
-// attributesAt returns where the attributes of a node begin in its line, -1 for another
-// line.
+// attributesAt returns the index of a node's attributes in its line, -1 for other lines.
 func attributesAt(text []byte) int {
 	_, rest, ok := cutNumber(text[1:])
 	if !ok {

@@ -17,7 +17,7 @@ func TestAlikeIR(t *testing.T) {
 		"":                                     true,
 		"0x55d3=>0x66e4":                       true,
 		"rank: 0=>rank: 7":                     true,
-		"rank: 0=>rank: 12":                    false, // what is behind it lies elsewhere
+		"rank: 0=>rank: 12":                    false, // the rest of the text is shifted
 		"(2)>) ->=>(4)>) ->":                   true,
 		`"17"=>"18"`:                           false,
 		"= A(=>= B(":                           false,
@@ -42,7 +42,7 @@ func TestAlikeIR(t *testing.T) {
 	}
 }
 
-// TestAlikeLong: lines that lie across blocks, and one that is longer than all of them.
+// TestAlikeLong: lines across block borders, and a line longer than all blocks.
 func TestAlikeLong(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -61,7 +61,7 @@ func TestAlikeLong(t *testing.T) {
 	}
 }
 
-// TestAlikeMeansEqual: what is alike reads alike, whatever byte of a graph is another one.
+// TestAlikeMeansEqual: graphs that AlikeIR accepts parse equal, whatever byte of one is changed.
 func TestAlikeMeansEqual(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))

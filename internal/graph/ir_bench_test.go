@@ -10,7 +10,7 @@ import (
 	"dumptool/internal/graph"
 )
 
-// TestIRMemory: what is kept of a graph of 100,000 nodes.
+// TestIRMemory limits the memory of a graph of 100,000 nodes.
 func TestIRMemory(t *testing.T) {
 	const nodes = 100_000
 	var text bytes.Buffer

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Source is what feeds an input: an output of a node, or a parameter.
+// Source is the source of an input: an output of a node, or a parameter.
 type Source struct {
-	// Node is the index of the node, -1 for a parameter; Param is that of the
-	// parameter, -1 for a node.
+	// Node is the index of a node, -1 for a parameter; Param is the index of a parameter, -1 for a
+	// node.
 	Node, Param int
 	Output      int
 }
 
-// Types of nodes that move no data: what they are fed with is looked through.
+// Types of nodes that move no data; Producers looks through them.
 const (
 	load         = "Load"
 	depend       = "Depend"
@@ -22,13 +22,12 @@ const (
 	updateState  = "UpdateState"
 )
 
-// InputCount returns how many operands a node has, constants included.
+// InputCount returns the number of operands, constants included.
 func (g *IR) InputCount(n *Node) int { return int(n.inputs.to - n.inputs.from) }
 
-// Producers returns what feeds an input of a node: operators and parameters, of
-// several for a tuple. Nodes that move no data are looked through. A constant, and the
-// state that orders effects, is nothing; what calls a subgraph is not followed from the
-// parameters of that one.
+// Producers returns the sources of an input: operators and parameters, several for a tuple. Nodes
+// that move no data are looked through. Constants, and the state that orders side effects, have no
+// source; parameters of a subgraph are not followed to its callers.
 func (g *IR) Producers(n *Node, input int) []Source {
 	if input < 0 || input >= g.InputCount(n) {
 		return nil
@@ -43,25 +42,24 @@ func (g *IR) Producers(n *Node, input int) []Source {
 	return w.found
 }
 
-// producers walks upwards.
+// producers walks from an input to its sources.
 type producers struct {
 	g     *IR
 	found []Source
 	seen  map[wanted]bool
-	// todo is what is still to be followed, the next one last: tuples may be in as many
-	// others as a file has nodes.
+	// todo is a stack of outputs to follow; recursion could be as deep as the file has nodes, since
+	// tuples nest.
 	todo []wanted
 }
 
-// wanted is an output of a node, or all of them.
+// wanted is an output of a node, or all outputs of a tuple.
 type wanted struct {
 	at     ref
 	output int
-	chosen bool // by a TupleGetItem
+	chosen bool // selected by a TupleGetItem
 }
 
-// follow looks for what an output of a node is; chosen says that a TupleGetItem asked
-// for it.
+// follow finds the sources of an output; chosen says that a TupleGetItem selects the output.
 func (w *producers) follow(at ref, output int, chosen bool) {
 	for at != noRef {
 		if i, ok := at.param(); ok {
@@ -112,24 +110,24 @@ func (w *producers) add(s Source) {
 	}
 }
 
-// transparent are the types of nodes that are looked through.
+// transparent lists the types of nodes that Producers looks through.
 var transparent = map[string]bool{load: true, depend: true, tupleGetItem: true, makeTuple: true}
 
-// Consumer is an operator that reads something.
+// Consumer is an input of an operator that reads a parameter.
 type Consumer struct {
 	Node, Input int
-	// Via are the nodes that the data goes through before, in its order.
+	// Via lists the nodes between the parameter and the input, in the order of the data flow.
 	Via []int
 }
 
-// Readers returns the operators that read a parameter, looking through nodes that
-// hand it on: those that move no data, and those that change its type or layout.
+// Readers returns the operators that read a parameter, looking through nodes that move no data or
+// only change its type or layout.
 func (g *IR) Readers(param int) []Consumer {
 	type step struct {
 		at  ref
 		via []int
 	}
-	uses := make(map[ref][][2]int) // what is read by which input
+	uses := make(map[ref][][2]int) // [node, input] pairs by source
 	start := paramRef(param)
 	collect := func(wanted map[ref]bool) {
 		for i := range g.Nodes {
@@ -141,7 +139,7 @@ func (g *IR) Readers(param int) []Consumer {
 			}
 		}
 	}
-	// Level by level: each pass over the nodes finds the users of one level.
+	// Breadth first: each pass over the nodes finds the users of one level.
 	var all []Consumer
 	seen := map[ref]bool{start: true}
 	for level := []step{{at: start}}; len(level) > 0; {
@@ -177,11 +175,11 @@ func (g *IR) Readers(param int) []Consumer {
 	return all
 }
 
-// handing are the operators that hand input 0 on.
+// handing lists the operators that hand input 0 on.
 var handing = map[string]bool{load: true, depend: true, tupleGetItem: true, "Cast": true, "TransData": true}
 
-// Through follows a source upwards through casts and changes of layout, and returns
-// where it ends and what it went through, the last first.
+// Through follows a source upwards through casts and layout changes. It returns the end of the walk
+// and the nodes passed, the nearest to s first.
 func (g *IR) Through(s Source) (end Source, via []int) {
 	seen := make(map[int]bool)
 	for s.Node >= 0 && !seen[s.Node] {
@@ -200,11 +198,10 @@ func (g *IR) Through(s Source) (end Source, via []int) {
 	return s, via
 }
 
-// Use is an input that reads an output of a node.
+// Use is an input that reads output number Output of a node.
 type Use struct{ Output, Node, Input int }
 
-// Consumers returns who reads the outputs of nodes, looking through those that move
-// no data.
+// Consumers returns the readers of the outputs of nodes, looking through nodes that move no data.
 func (g *IR) Consumers(of map[int]bool) map[int][]Use {
 	uses := make(map[int][]Use)
 	for i := range g.Nodes {
@@ -213,7 +210,8 @@ func (g *IR) Consumers(of map[int]bool) map[int][]Use {
 			continue
 		}
 		for k := range g.InputCount(n) {
-			// Most inputs are others; what is looked through is rare.
+			// Most inputs have another source, and transparent nodes are rare: skip both checks
+			// early.
 			in := g.inputs[int(n.inputs.from)+k]
 			if in < 0 || !of[int(in)] && !transparent[g.Nodes[in].Type] {
 				continue
@@ -228,14 +226,14 @@ func (g *IR) Consumers(of map[int]bool) map[int][]Use {
 	return uses
 }
 
-// crossRef is an input that is a node or parameter of another subgraph.
+// crossRef is an input whose source is a node or parameter of another subgraph.
 type crossRef struct {
 	input           int
 	subgraph, debug string
 }
 
-// closing returns the index of the bracket that closes the one that b begins with, -1
-// if there is none. Brackets in quotes do not count.
+// closing returns the index of the bracket that closes the bracket at b[0], -1 if there is none.
+// Brackets in quotes do not count.
 func closing(b []byte) int {
 	depth := 0
 	for i := 0; i < len(b); i++ {
@@ -257,8 +255,7 @@ func closing(b []byte) int {
 	return -1
 }
 
-// quoteEnd returns the index of the quote that closes the one at b[i], -1 if there is
-// none.
+// quoteEnd returns the index of the quote that closes the quote at b[i], -1 if there is none.
 func quoteEnd(b []byte, i int) int {
 	for i++; i < len(b); i++ {
 		switch b[i] {
@@ -271,13 +268,12 @@ func quoteEnd(b []byte, i int) int {
 	return -1
 }
 
-// attributeMarks begin the attributes behind the operands, the last ones of which
-// old writers put in brackets alone.
+// attributeMarks precede the attributes behind the operands; old writers use a plain { for the last
+// kind.
 var attributeMarks = [...]string{" {instance name", " primitive_attrs: {", " cnode_attrs: {", " cnode_primal_attrs: {", " {"}
 
-// cutOperands returns what is in the brackets that b begins with. Old writers print
-// texts without quotes: where the bracket that closes is not found the attributes
-// show the end.
+// cutOperands returns the contents of the brackets that b begins with. Old writers print texts
+// without quotes: if the closing bracket is not found, the attributes mark the end.
 func cutOperands(b []byte) []byte {
 	if len(b) == 0 || b[0] != '(' {
 		return nil
@@ -299,8 +295,7 @@ func (r *irReader) split(b []byte) [][]byte {
 	return r.operands
 }
 
-// splitOperands splits at the commas outside of brackets and quotes, and appends the
-// parts to all.
+// splitOperands splits b at commas outside of brackets and quotes, and appends the parts to all.
 func splitOperands(all [][]byte, b []byte) [][]byte {
 	if len(b) == 0 {
 		return all
@@ -326,7 +321,7 @@ func splitOperands(all [][]byte, b []byte) [][]byte {
 	return append(all, bytes.TrimSpace(b[from:]))
 }
 
-// operand finds what an operand is; constants and what is not known are nothing.
+// operand returns the source of an operand; noRef for constants and unknown forms.
 func (r *irReader) operand(b []byte) ref {
 	if len(b) < 2 {
 		return noRef
@@ -347,8 +342,7 @@ func (r *irReader) operand(b []byte) ref {
 	return noRef
 }
 
-// lookup finds the node of a number of this subgraph; one that is defined later or
-// never is nothing.
+// lookup returns the node with a number in the current subgraph; noRef if it is not defined above.
 func (r *irReader) lookup(number int32) ref {
 	at := r.first + int(number)
 	if at < len(r.graph.Nodes) && r.graph.Nodes[at].Number == number {
@@ -360,8 +354,8 @@ func (r *irReader) lookup(number int32) ref {
 	return noRef
 }
 
-// param finds a parameter by its number, else by its name. Text that is no whole file
-// uses some that it does not declare.
+// param finds a parameter by number, else by name. An excerpt of a text may use parameters that it
+// does not declare: they are added.
 func (r *irReader) param(number int32, name []byte) ref {
 	if i, ok := r.params[number]; ok && number > 0 {
 		return paramRef(int(i))
@@ -372,7 +366,7 @@ func (r *irReader) param(number int32, name []byte) ref {
 	return r.addParam(number, name)
 }
 
-// crossOperand reads $(@graph:name), which is resolved at the end.
+// crossOperand reads $(@graph:name); resolve finds its node at the end of the file.
 func (r *irReader) crossOperand(b []byte) ref {
 	b, ok := bytes.CutPrefix(b, []byte("$("))
 	b, ok2 := bytes.CutSuffix(b, []byte(")"))
@@ -387,8 +381,7 @@ func (r *irReader) crossOperand(b []byte) ref {
 	return noRef
 }
 
-// resolve finds the nodes of other subgraphs by their names, each of which must be
-// the only one of its subgraph.
+// resolve finds the nodes of other subgraphs by name; a name must be unique in its subgraph.
 func (r *irReader) resolve() {
 	if len(r.cross) == 0 {
 		return
@@ -421,8 +414,7 @@ func (r *irReader) resolve() {
 	}
 }
 
-// constantIndex reads the constant that says which output is taken: 0 or I64(0); -1
-// for another one.
+// constantIndex reads the constant that selects an output: 0 or I64(0); -1 for another form.
 func constantIndex(b []byte) int32 {
 	if at := bytes.IndexByte(b, '('); at >= 0 {
 		b = bytes.TrimSuffix(b[at+1:], []byte(")"))

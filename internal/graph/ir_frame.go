@@ -6,41 +6,41 @@ import (
 	"strings"
 )
 
-// StackKind says whose stack it is.
+// StackKind says which node a stack belongs to.
 type StackKind uint8
 
 // The kinds of stacks.
 const (
 	// Own is the stack of the node itself.
 	Own StackKind = iota
-	// Fused is that of a node that was made part of this one.
+	// Fused is the stack of a node that was merged into this node.
 	Fused
-	// Forward is that of the node of which this one computes the gradient.
+	// Forward is the stack of the node whose gradient this node computes.
 	Forward
 )
 
-// String names the kind.
+// String returns the name of the kind.
 func (k StackKind) String() string { return [...]string{"own", "fused", "forward"}[k] }
 
 // Frame is a line of a script in a stack.
 type Frame struct {
-	// Path and Code are texts of the graph. Code is empty where the script could
-	// not be read when the graph was saved; blanks in it are single.
+	// Path and Code are texts of the graph; runs of blanks in Code are squeezed. Code is empty if
+	// the script could not be read when the graph was saved.
 	Path, Code Text
-	// Line and End are the lines of the statement; of a block, those of all of it.
+	// Line and End are the first and last line of the statement, or of the whole block.
 	Line, End int32
 	Kind      StackKind
 
-	stack uint16 // the number of the stack in the node
+	stack uint16 // index of the stack in its node
 }
 
-// Stack are the frames of a call stack, innermost first.
+// Stack is a call stack, innermost frame first.
 type Stack struct {
 	Kind   StackKind
 	Frames []Frame
 }
 
-// Via says which stack the script line of a node comes from.
+// Via says which stack yields the script line of a node.
 type Via string
 
 // The ways to a script line.
@@ -52,10 +52,10 @@ const (
 	ViaLibrary Via = "library" // no line of the user is known
 )
 
-// libraryFolders are the folders of MindSpore's Python code.
+// libraryFolders lists the folders of MindSpore's Python code.
 var libraryFolders = strings.Fields("nn ops _extends common train parallel boost numpy scipy rewrite amp experimental communication dataset graph")
 
-// blockWords begin statements that others are inside of.
+// blockWords lists the words that begin block statements.
 var blockWords = strings.Fields("def class if elif else for while with try except finally async")
 
 func textFlags(s string) textFlag {
@@ -102,14 +102,13 @@ func isLibraryPath(path string) bool {
 // IsLibrary reports whether a frame is in MindSpore's own Python code.
 func (g *IR) IsLibrary(f Frame) bool { return g.texts.flags[f.Path]&isLibrary != 0 }
 
-// IsBlock reports whether a frame is a statement that others are inside of, so that
-// its line says little.
+// IsBlock reports whether a frame is a whole block statement, whose line says little.
 func (g *IR) IsBlock(f Frame) bool { return f.End > f.Line && g.texts.flags[f.Code]&isBlock != 0 }
 
 // IsDefinition reports whether a frame is the definition of a function or class.
 func (g *IR) IsDefinition(f Frame) bool { return g.IsBlock(f) && g.texts.flags[f.Code]&isNamed != 0 }
 
-// Frames returns all frames of a node in the order of the file.
+// Frames returns all frames of a node in file order.
 func (g *IR) Frames(n *Node) []Frame { return g.frames[n.frames.from:n.frames.to] }
 
 // Stacks returns the stacks of a node.
@@ -122,8 +121,8 @@ func (g *IR) Stacks(n *Node) []Stack {
 			end++
 		}
 		s := Stack{Kind: rest[0].Kind, Frames: slices.Clone(rest[:end])}
-		// The innermost frame is the first one if that alone is of the library, and the last
-		// one if that alone is; else it is as the file is written.
+		// If only one end of the stack is library code, that end is innermost; else the order of
+		// the file's writer counts.
 		begins, ends := g.IsLibrary(s.Frames[0]), g.IsLibrary(s.Frames[len(s.Frames)-1])
 		if begins != ends && ends || begins == ends && !n.innerFirst {
 			slices.Reverse(s.Frames)
@@ -134,8 +133,8 @@ func (g *IR) Stacks(n *Node) []Stack {
 	return stacks
 }
 
-// User returns the frame of a stack that the user wrote: the innermost one that is
-// neither of the library nor a block, else not of the library, else the innermost.
+// User returns the frame that the user wrote: the innermost frame outside of the library that is no
+// block, else the innermost outside of the library, else the innermost.
 func (g *IR) User(s Stack) Frame {
 	for _, f := range s.Frames {
 		if !g.IsLibrary(f) && !g.IsBlock(f) {
@@ -182,8 +181,8 @@ func (g *IR) Script(n *Node) (Frame, Via) {
 	return Frame{}, ViaNone
 }
 
-// Forward returns the node of which a node computes the gradient, by the ids in
-// their attributes; nil if it says none.
+// Forward returns the node whose gradient n computes, found by the ids in the attributes; nil if
+// there is none.
 func (g *IR) Forward(n *Node) *Node {
 	if n.forward == 0 {
 		return nil
@@ -204,8 +203,7 @@ func (g *IR) Forward(n *Node) *Node {
 	return nil
 }
 
-// forwardUser returns the user's frame in the own stack of the node of which a node
-// computes the gradient.
+// forwardUser returns the user's frame in the own stack of the node's forward node.
 func (g *IR) forwardUser(n *Node) (Frame, bool) {
 	f := g.Forward(n)
 	if f == nil {
@@ -222,9 +220,8 @@ func (g *IR) forwardUser(n *Node) (Frame, bool) {
 
 const inFile = "In file "
 
-// addLocations adds the locations in a comment, or in several on a line, to the node
-// that is being read. It returns what of the line is none although it begins like one,
-// nil for nothing.
+// addLocations adds the locations in a line of comments to the node that is being read. It returns
+// the last part that begins like a location but is none, else nil.
 func (g *IR) addLocations(n *Node, line []byte, kind StackKind, stack uint16) (bad []byte) {
 	for {
 		at := bytes.Index(line, []byte(inFile))
@@ -256,8 +253,8 @@ func (g *IR) addLocations(n *Node, line []byte, kind StackKind, stack uint16) (b
 	}
 }
 
-// cutLocation takes apart what follows "In file ": path(88)/code/, path:88/code/ or
-// path:88~90, 8~25/code/. The first place that can be the end of a path is it.
+// cutLocation parses the text behind "In file ": path(88)/code/, path:88/code/ or path:88~90,
+// 8~25/code/. The path ends at the first place that fits.
 func cutLocation(b []byte) (path []byte, f Frame, code []byte, ok bool) {
 	for i, c := range b {
 		if c != '(' && c != ':' {
@@ -297,7 +294,7 @@ func cutLocation(b []byte) (path []byte, f Frame, code []byte, ok bool) {
 	return nil, Frame{}, nil, false
 }
 
-// cutNumber reads the decimal digits that b begins with, a number of 31 bits.
+// cutNumber reads the leading decimal digits of b, a number of at most 31 bits.
 func cutNumber(b []byte) (n int32, rest []byte, ok bool) {
 	v := int64(0)
 	i := 0
@@ -310,8 +307,8 @@ func cutNumber(b []byte) (n int32, rest []byte, ok bool) {
 	return int32(v), b[i:], i > 0
 }
 
-// trimCode drops what writers put behind the code of a location: a label, a remark
-// on shared lines, and the closing slash.
+// trimCode strips the additions of writers behind the code of a location: a label, a remark on
+// shared lines, and the closing slash.
 func trimCode(code []byte) []byte {
 	code = bytes.TrimSpace(code)
 	if !bytes.HasSuffix(code, []byte("/")) {
@@ -327,5 +324,5 @@ func trimCode(code []byte) []byte {
 	return bytes.TrimSpace(bytes.TrimSuffix(bytes.TrimSpace(code), []byte("/")))
 }
 
-// squeeze makes runs of blanks single ones.
+// squeeze replaces runs of blanks by one blank.
 func squeeze(b []byte) []byte { return bytes.Join(bytes.Fields(b), []byte(" ")) }

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// TestNoMisfits: nothing of a good graph is passed over, in any dialect.
+// TestNoMisfits: a valid graph has no misfits, in any dialect.
 func TestNoMisfits(t *testing.T) {
 	t.Parallel()
 	seen := 0
@@ -49,7 +49,7 @@ func firstMisfit(t *testing.T, path string, g *IR, err error, seen *int) error {
 	return nil
 }
 
-// TestMisfits: what is passed over is listed with its line, and what was wanted.
+// TestMisfits: skipped lines and parts are listed with line number and expectation.
 func TestMisfits(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ text, want string }{
@@ -108,8 +108,8 @@ func misfitText(g *IR) string {
 	return b.String()
 }
 
-// TestProtoMisfits: fields that are no texts, places that are none, and inputs that
-// nothing feeds.
+// TestProtoMisfits: fields that are no text, invalid source locations, and inputs without a
+// producer.
 func TestProtoMisfits(t *testing.T) {
 	t.Parallel()
 	text := func(b []byte, field protowire.Number, value string) []byte {
@@ -119,7 +119,7 @@ func TestProtoMisfits(t *testing.T) {
 	one = protowire.AppendVarint(protowire.AppendTag(one, nodeFullName, protowire.VarintType), 7)
 	one = text(text(text(one, nodeName, "1"), nodeInput, string(text(nil, inputName, "x"))), nodeSource, "      # In file /u/a.py\n")
 	one = text(one, nodeInput, string(text(nil, inputName, "cst1")))
-	one = protowire.AppendVarint(protowire.AppendTag(one, 99, protowire.VarintType), 7) // of a later version
+	one = protowire.AppendVarint(protowire.AppendTag(one, 99, protowire.VarintType), 7) // field of a later version
 	graph := text(text(nil, graphNode, string(one)), graphConst, string(text(nil, constKey, "cst1")))
 	file := string(text(nil, modelGraph, string(graph)))
 	g, err := ReadIRProto(strings.NewReader(file), int64(len(file)))

@@ -13,8 +13,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// The fields of a graph in protobuf, after debug_graph.proto of MindSpore, with which
-// anf_ir.proto shares them.
+// Field numbers of a graph in protobuf, from MindSpore's debug_graph.proto; anf_ir.proto shares
+// them.
 const (
 	modelGraph = 4
 
@@ -23,7 +23,7 @@ const (
 	nodeInput, nodeName, nodeType, nodeScope = 1, 2, 3, 4
 	nodeOutput, nodeFullName, nodeSource     = 6, 8, 9
 
-	inputName, inputEdge = 1, 2 // an edge other than 0 is one of control
+	inputName, inputEdge = 1, 2 // an edge other than 0 is a control edge
 
 	paramName = 1
 
@@ -34,12 +34,11 @@ const (
 	tensorElem            = 1
 )
 
-// maxMessage is how long a message may be that is read, in bytes; longer ones are
-// passed over.
+// maxMessage is the longest message that is read, in bytes; longer messages are skipped.
 const maxMessage = 64 << 20
 
-// ReadIRProto reads a graph of size bytes from protobuf. Like ReadIR it returns the
-// whole nodes before a place where the file is cut.
+// ReadIRProto reads a graph of size bytes from protobuf. Like ReadIR it returns the complete nodes
+// before a truncation.
 func ReadIRProto(in io.Reader, size int64) (*IR, error) {
 	r := &protoReader{in: bufio.NewReaderSize(in, irBuffer), size: size, graph: newIR(), consts: make(map[Text]int64)}
 	r.graph.Proto = true
@@ -57,21 +56,21 @@ type protoReader struct {
 	buf    []byte
 	graph  *IR
 	names  arena
-	found  bool // the field with the graph
-	// consts are the constants by their names, those that are no numbers as noNumber.
+	found  bool // the graph's field was found
+	// consts maps names of constants to values, noNumber for other types.
 	consts map[Text]int64
 }
 
 const noNumber = -1
 
-// misfit notes that a field of the message at a place does not fit.
+// misfit notes a field of the message at offset that does not fit.
 func (r *protoReader) misfit(offset int64, found, wanted string) {
 	r.graph.Misfits.Add(0, offset, []byte(found), wanted)
 }
 
 var errCutProto = lang.Errorf("the file ends inside a message")
 
-// fail is the error at a place.
+// fail returns an error with its place.
 func (r *protoReader) fail(offset int64, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = errCutProto
@@ -96,8 +95,8 @@ func (r *protoReader) read() error {
 	return err
 }
 
-// fields reads the fields up to a place. read reads or passes over the bytes of one
-// with a length; numbers are passed over.
+// fields reads the fields up to the offset end. read must consume length bytes of a
+// length-delimited field; numbers are skipped.
 func (r *protoReader) fields(end int64, read func(number protowire.Number, length int64) error) error {
 	for r.offset < end {
 		start := r.offset
@@ -127,7 +126,7 @@ func (r *protoReader) fields(end int64, read func(number protowire.Number, lengt
 			}
 			if n > uint64(end-r.offset) {
 				if r.offset >= r.size || n > uint64(r.size-r.offset) {
-					// What is whole in it counts all the same.
+					// Read the complete nodes of the truncated graph.
 					if number == modelGraph && end == r.size && !r.found {
 						r.found = true
 						if err := r.fields(r.size, r.graphField); err != nil {
@@ -180,7 +179,7 @@ func (r *protoReader) skip(length int64) error {
 	return nil
 }
 
-// bytes reads the bytes of a field, valid until the next one.
+// bytes reads length bytes, valid until the next read.
 func (r *protoReader) bytes(length int64) ([]byte, error) {
 	if int64(cap(r.buf)) < length {
 		r.buf = make([]byte, length)
@@ -227,7 +226,7 @@ func (r *protoReader) graphField(number protowire.Number, length int64) error {
 	return nil
 }
 
-// isText reports whether a field is a text and no number.
+// isText reports whether a field is a text, else notes a misfit.
 func (r *protoReader) isText(offset int64, name string, value []byte) bool {
 	if value == nil {
 		r.misfit(offset, name+" as a number", "a text")
@@ -235,13 +234,13 @@ func (r *protoReader) isText(offset int64, name string, value []byte) bool {
 	return value != nil
 }
 
-// nodeFields are the names of the texts of a node.
+// nodeFields names the text fields of a node.
 var nodeFields = map[protowire.Number]string{
 	nodeInput: "input", nodeName: "name", nodeType: "op_type", nodeScope: "scope", nodeFullName: "full_name", nodeSource: "source_address",
 }
 
-// eachField calls read for every field of a message that is in memory: value for one
-// with a length, nil for others, n for a number.
+// eachField calls read for every field of a message in memory: value holds a length-delimited field
+// and is nil for others, n holds a varint.
 func eachField(b []byte, read func(number protowire.Number, value []byte, n uint64) error) error {
 	for len(b) > 0 {
 		number, kind, n := protowire.ConsumeTag(b)
@@ -270,7 +269,7 @@ func eachField(b []byte, read func(number protowire.Number, value []byte, n uint
 	return nil
 }
 
-// node reads a node. Inputs are names until resolve.
+// node reads a node. Its inputs are names until resolve.
 func (r *protoReader) node(b []byte, offset int64) error {
 	g := r.graph
 	if len(g.Nodes) >= maxIndex || len(g.inputs) >= maxIndex/2 {
@@ -330,7 +329,7 @@ func (r *protoReader) node(b []byte, offset int64) error {
 	return nil
 }
 
-// input keeps the name of an input; that of an edge of control is nothing.
+// input keeps the name of an input; noRef for a control edge.
 func (r *protoReader) input(b []byte) error {
 	name := noRef
 	err := eachField(b, func(field protowire.Number, value []byte, v uint64) error {
@@ -371,7 +370,7 @@ func (r *protoReader) constant(b []byte) error {
 	return err
 }
 
-// resolve turns the names of inputs into what they are.
+// resolve replaces the names of inputs by their sources.
 func (r *protoReader) resolve() {
 	g := r.graph
 	refs := make(map[ref]ref)
@@ -402,7 +401,7 @@ func (r *protoReader) resolve() {
 		}
 		for k, name := range inputs {
 			to, ok := refs[name]
-			if !ok || to >= 0 && int(to) >= i { // constants; nodes are fed by those before them
+			if !ok || to >= 0 && int(to) >= i { // constants have no source; nodes only read nodes before them
 				to = noRef
 			}
 			if _, isConst := r.consts[Text(name)]; name >= 0 && to == noRef && !isConst {

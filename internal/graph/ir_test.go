@@ -18,7 +18,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// describe is what matters of a graph, a line a node.
+// describe prints the important facts of a graph, one node a line.
 func describe(g *IR) string {
 	var b strings.Builder
 	for i := range g.Nodes {
@@ -44,7 +44,7 @@ func describe(g *IR) string {
 
 const irHead = "# IR entry: @g\n%para1_x: <Tensor[Float32], (2)>\nsubgraph @g() {\n"
 
-// node is a node of the newest writer.
+// node returns the text of a node in the format of the newest writer.
 func node(line string, comments ...string) string {
 	text := "  " + line + "\n      : (<Tensor[Float32], (2)>) -> (<Tensor[Float32], (2)>)\n"
 	for _, c := range comments {
@@ -53,8 +53,8 @@ func node(line string, comments ...string) string {
 	return text
 }
 
-// TestReadIR reads what writers make of single nodes; the golden trees of dumptool find
-// are whole files.
+// TestReadIR reads single nodes in the formats of all writers; the golden trees of dumptool find
+// have whole files.
 func TestReadIR(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ text, want, err string }{
@@ -128,7 +128,7 @@ func TestReadIR(t *testing.T) {
 	}
 }
 
-// TestIRLongLine: a line of 100 MB takes 16 MiB, and the nodes around it are there.
+// TestIRLongLine: a line of 100 MB takes at most 16 MiB, and its neighbours are read.
 func TestIRLongLine(t *testing.T) {
 	t.Parallel()
 	long := io.LimitReader(neverEnding('x'), 100<<20)
@@ -148,12 +148,12 @@ func (b neverEnding) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestIRReadError: what cannot be read ends the graph before.
+// TestIRReadError: a read error ends the graph before the error's place.
 func TestIRReadError(t *testing.T) {
 	t.Parallel()
 	text := irHead + node("%0 = A()", "Fullname with scope: (A-op0)") + node("%1 = B(%0)")
 	g, err := ReadIR(io.MultiReader(strings.NewReader(text), iotest.ErrReader(iotest.ErrTimeout)))
-	if err != iotest.ErrTimeout || describe(g) != "%0 A A-op0\n" { //nolint:errorlint // it is the same value
+	if err != iotest.ErrTimeout || describe(g) != "%0 A A-op0\n" { //nolint:errorlint // same value
 		t.Errorf("error %v, graph\n%s", err, describe(g))
 	}
 }
@@ -245,7 +245,7 @@ func TestReadIRProto(t *testing.T) {
 	if _, outputs := g.Types(bytes.NewReader(file), &g.Nodes[0]); len(outputs) != 1 || outputs[0].DType != "Float16" || !outputs[0].Shape.Equal(tensor.Shape{5}) {
 		t.Errorf("types %+v", outputs)
 	}
-	// Cut anywhere, the whole nodes before are there.
+	// Cut anywhere, the complete nodes before the cut are read.
 	for size := range file {
 		g, err := read(file[:size])
 		if err == nil && size != 2 || len(g.Nodes) > 0 && (g.Nodes[0].Name != "A-op0" || len(g.Nodes) > 6) {
@@ -269,7 +269,7 @@ func TestReadIRProto(t *testing.T) {
 	}
 }
 
-// goldenIRs are the graphs of the golden trees.
+// goldenIRs returns the graphs of the golden trees.
 func goldenIRs(t testing.TB, ext string) map[string][]byte {
 	t.Helper()
 	root := filepath.Join("..", "..", "testdata", "golden", "mindspore")
@@ -290,7 +290,7 @@ func goldenIRs(t testing.TB, ext string) map[string][]byte {
 	return all
 }
 
-// checkIR checks what holds for every graph.
+// checkIR checks invariants of every graph.
 func checkIR(t *testing.T, g *IR, file []byte) {
 	t.Helper()
 	for i := range g.Nodes {
@@ -319,8 +319,8 @@ func checkIR(t *testing.T, g *IR, file []byte) {
 	}
 }
 
-// shortIR is a graph, or a damaged one, with the first two nodes of every subgraph and
-// its last one, whose text goes on to the next subgraph.
+// shortIR shortens a graph, possibly damaged, to the first two nodes and the last one of every
+// subgraph. The last node's text runs on to the next subgraph.
 func shortIR(data []byte) []byte {
 	g, _ := ReadIR(bytes.NewReader(data))
 	var short []byte
@@ -334,7 +334,7 @@ func shortIR(data []byte) []byte {
 	return append(short, data[from:]...)
 }
 
-// FuzzReadIR: no text makes the reader fail otherwise than by its error.
+// FuzzReadIR: the reader never panics.
 func FuzzReadIR(f *testing.F) {
 	for _, data := range goldenIRs(f, ".ir") {
 		f.Add(shortIR(data))
@@ -345,7 +345,7 @@ func FuzzReadIR(f *testing.F) {
 	})
 }
 
-// FuzzReadIRProto: no bytes make the reader fail otherwise than by its error.
+// FuzzReadIRProto: the reader never panics.
 func FuzzReadIRProto(f *testing.F) {
 	for _, data := range goldenIRs(f, ".pb") {
 		f.Add(data)
@@ -356,8 +356,8 @@ func FuzzReadIRProto(f *testing.F) {
 	})
 }
 
-// TestIRCut: of a graph that is cut anywhere, the whole nodes before the place are
-// those of the whole file, and inside a subgraph the cut is an error.
+// TestIRCut: cut a graph anywhere: the complete nodes before the cut equal those of the whole file,
+// and a cut inside a subgraph is an error.
 func TestIRCut(t *testing.T) {
 	t.Parallel()
 	for name, data := range goldenIRs(t, ".ir") {
@@ -365,7 +365,7 @@ func TestIRCut(t *testing.T) {
 		lines := strings.SplitAfter(describe(whole), "\n")
 		for size := 0; size < len(data); size += 113 {
 			g, err := ReadIR(bytes.NewReader(data[:size]))
-			wanted := 0 // nodes that end before the place
+			wanted := 0 // complete nodes before the cut
 			for wanted+1 < len(whole.Nodes) && whole.Nodes[wanted+1].Offset <= int64(size) {
 				wanted++
 			}
@@ -382,7 +382,7 @@ func TestIRCut(t *testing.T) {
 	}
 }
 
-// TestIRProtoCut: the same of graphs in protobuf.
+// TestIRProtoCut: TestIRCut for graphs in protobuf.
 func TestIRProtoCut(t *testing.T) {
 	t.Parallel()
 	for name, data := range goldenIRs(t, ".pb") {
@@ -403,7 +403,7 @@ func TestIRProtoCut(t *testing.T) {
 	}
 }
 
-// TestIRForeign: protobuf is no text, and text no protobuf.
+// TestIRForeign: the text reader refuses protobuf, and the protobuf reader text.
 func TestIRForeign(t *testing.T) {
 	t.Parallel()
 	for name, data := range goldenIRs(t, ".ir") {
@@ -418,8 +418,7 @@ func TestIRForeign(t *testing.T) {
 	}
 }
 
-// TestIRProtoLong: a message that is longer than any node is passed over, and the nodes
-// around it are there.
+// TestIRProtoLong: a message longer than any node is skipped, and its neighbours are read.
 func TestIRProtoLong(t *testing.T) {
 	t.Parallel()
 	const long = 100 << 20
@@ -435,8 +434,8 @@ func TestIRProtoLong(t *testing.T) {
 	}
 }
 
-// TestDeepTuples checks that tuples inside each other take no stack: as many as a file
-// has nodes would be more than there is.
+// TestDeepTuples checks that nested tuples use no stack: nested as deep as a file has nodes, they
+// would overflow it.
 func TestDeepTuples(t *testing.T) {
 	defer debug.SetMaxStack(debug.SetMaxStack(1 << 20))
 	const depth = 100_000

@@ -11,9 +11,8 @@ import (
 	"dumptool/internal/misfit"
 )
 
-// The text of a graph, after the sources of MindSpore that write it, versions 1.0 to
-// 2.11. They differ in words and blanks; a file may hold what several of them wrote:
-//
+// The text of a graph, as written by MindSpore 1.0 to 2.11. The versions differ in words and
+// blanks; one file may mix the forms of several writers:
 //	%para2_conv1.weight : <Ref[Tensor(F32)], (4, 3, 3, 3)>  :  IsWeight:true
 //	subgraph @kernel_graph_0(%para6_x) {
 //	  %4(equiv[CNode]519) = Conv2D(%0, %3) primitive_attrs: {pad_mode: pad}
@@ -22,21 +21,20 @@ import (
 //	      # In file /home/u/net.py:88/x = self.conv1(x)/  or (88), or :88~90, 8~25
 //	}
 //
-// A number is that of a node of the same subgraph, $(@graph:name) is one of another
-// subgraph. Nodes before any subgraph make one without a name.
+// %N is node N of the same subgraph, $(@graph:name) a node of another subgraph. Nodes before any
+// subgraph make a subgraph without a name.
 
 // Limits of the reader, in bytes.
 const (
 	irBuffer  = 1 << 20
-	maxIRLine = 16 << 20 // the rest of a longer line is passed over
-	nodeDepth = 6        // blanks before a line that belongs to the node above
+	maxIRLine = 16 << 20 // the rest of a longer line is skipped
+	nodeDepth = 6        // leading blanks of a line that continues the node above
 )
 
 const sortedMode = "it was saved in sorted mode: save it again without MS_DEV_SAVE_GRAPHS_SORT_MODE"
 
-// ReadIR reads the text of a graph. Of a file that is cut, or is damaged from some
-// place on, the graph holds the whole nodes before; the error, an *IRError or that of
-// in, says where that is.
+// ReadIR reads the text of a graph. If the file is truncated, or damaged from some byte on, the
+// graph holds the complete nodes before; the error, an *IRError or an error of in, has the place.
 func ReadIR(in io.Reader) (*IR, error) {
 	r := &irReader{lines: lineReader{in: bufio.NewReaderSize(in, irBuffer)}, graph: newIR(), node: -1, subgraph: -1,
 		subgraphs: make(map[string]int32), params: make(map[int32]int32), byName: make(map[string]int32)}
@@ -55,29 +53,29 @@ type irReader struct {
 	lines lineReader
 	graph *IR
 
-	subgraph  int32 // that is being read, -1 for none
-	open      bool  // its } is still to come
+	subgraph  int32 // current subgraph, -1 for none
+	open      bool  // the closing } has not been read
 	subgraphs map[string]int32
-	first     int             // the first node of the subgraph
-	others    map[int32]int32 // nodes of the subgraph that are not in the order of their numbers
+	first     int             // index of the subgraph's first node
+	others    map[int32]int32 // nodes of the subgraph out of numeric order, by number
 	params    map[int32]int32 // by number
 	byName    map[string]int32
 	types     arena
-	known     map[string]string // types
+	known     map[string]string // interned types
 	operands  [][]byte
 
-	// node is the one that is being read, -1 for none; the others are about it.
+	// node is the index of the current node, -1 for none; the next fields describe it.
 	node  int
 	named bool
 	typed bool
 	kind  StackKind
 	stack uint16
-	// offset is that of the line, returned is set behind the Return of a subgraph,
-	// whose lines are passed over.
+	// offset is the byte where the line begins. returned: the Return of the subgraph has been read;
+	// its following lines are skipped.
 	offset   int64
 	returned bool
-	// between are the lines since the first of the node that fit nothing: those of an
-	// attribute with line feeds if its types follow.
+	// between lists the misfitting lines since the node's first line: an attribute with line feeds,
+	// if the node's types follow.
 	between misfit.List
 
 	isIR, sorted bool
@@ -106,7 +104,7 @@ func (r *irReader) read() error {
 	}
 }
 
-// What lines are wanted where another one is found.
+// Descriptions of the wanted lines and parts, for misfits.
 const (
 	wantHead     = "a line of the head such as KEY: VALUE, or a subgraph"
 	wantNode     = "%4(name) = Operator(operands)"
@@ -122,7 +120,7 @@ func (r *irReader) misfit(text []byte, wanted string) {
 	r.graph.Misfits.Add(int(r.lines.line), r.offset, text, wanted)
 }
 
-// take reads a line, of which the blanks before the text are counted.
+// take reads a line; blanks is the number of blanks before the text.
 func (r *irReader) take(text []byte, blanks int) {
 	switch c := text[0]; {
 	case c == '%' && (blanks < nodeDepth && r.nodeLine(text) || r.paramLine(text)):
@@ -143,7 +141,7 @@ func (r *irReader) take(text []byte, blanks int) {
 	}
 }
 
-// otherLine reads a line that fits nothing that a reader needs.
+// otherLine reads a line that matches no known form.
 func (r *irReader) otherLine(text []byte) {
 	switch {
 	case r.node >= 0 && !r.typed:
@@ -160,7 +158,7 @@ func (r *irReader) otherLine(text []byte) {
 	}
 }
 
-// end ends the reading at the end of the file.
+// end ends reading at the end of the file.
 func (r *irReader) end(size int64) error {
 	cut := r.open
 	switch {
@@ -184,8 +182,7 @@ func (r *irReader) end(size int64) error {
 	return nil
 }
 
-// drop ends the node that is being read where the file is cut: without a name it is
-// not whole.
+// drop ends the current node where the file is cut: a node without a name is incomplete.
 func (r *irReader) drop() {
 	if r.node >= 0 && !r.named {
 		g := r.graph
@@ -199,8 +196,8 @@ func (r *irReader) drop() {
 	r.finish()
 }
 
-// finish ends the node that is being read. Without types the lines between were none of
-// an attribute.
+// finish ends the current node. If it has no types, the lines in between were no attribute but
+// misfits.
 func (r *irReader) finish() {
 	if r.between.Count > 0 && !r.typed {
 		r.graph.Misfits.Append(&r.between)
@@ -241,8 +238,8 @@ func (r *irReader) startSubgraph(name []byte) {
 	r.first, r.others = len(r.graph.Nodes), nil
 }
 
-// paramLine reads a parameter of the graph: %para2_conv1.weight : <type> : words. It
-// reports whether the line is one.
+// paramLine reads a parameter of the graph, %para2_conv1.weight : <type> : words, and reports
+// whether the line is one.
 func (r *irReader) paramLine(text []byte) bool {
 	if r.subgraph >= 0 || r.node >= 0 {
 		return false
@@ -259,7 +256,7 @@ func (r *irReader) paramLine(text []byte) bool {
 	return found
 }
 
-// cutParam splits %para2_conv1.weight, the number of which is 0 in %para_x.
+// cutParam splits %para2_conv1.weight into number and name; the number is 0 in %para_x.
 func cutParam(text []byte) (number int32, name []byte, ok bool) {
 	rest, ok := bytes.CutPrefix(text, []byte("%para"))
 	if !ok {
@@ -283,8 +280,7 @@ func (r *irReader) addParam(number int32, name []byte) ref {
 	return paramRef(int(i))
 }
 
-// nodeLine reads %4(name) = Operator(operands) attributes. It reports whether the
-// line is one.
+// nodeLine reads %4(name) = Operator(operands) attributes, and reports whether the line is one.
 func (r *irReader) nodeLine(text []byte) bool {
 	number, rest, ok := cutNumber(text[1:])
 	if !ok {
@@ -312,7 +308,7 @@ func (r *irReader) nodeLine(text []byte) bool {
 		inputs: span{int32(len(g.inputs)), int32(len(g.inputs))}, frames: span{int32(len(g.frames)), int32(len(g.frames))},
 		debug: "equivoutput",
 	}
-	if string(debug) != n.debug { // which the oldest writers give all nodes
+	if string(debug) != n.debug { // the oldest writers give all nodes this name
 		n.debug = r.types.keep(debug)
 	}
 	r.node, r.named, r.typed, r.kind, r.stack = len(g.Nodes), false, false, Own, 0
@@ -322,7 +318,7 @@ func (r *irReader) nodeLine(text []byte) bool {
 		if in == noRef && isItem && i == 1 {
 			n.item = constantIndex(operand)
 		}
-		if in == noRef && len(operand) > 0 && operand[0] == '%' && r.open { // of a part of a graph much is elsewhere
+		if in == noRef && len(operand) > 0 && operand[0] == '%' && r.open { // an excerpt refers to nodes outside of it
 			r.misfit(operand, wantOperand)
 		}
 		g.inputs = append(g.inputs, in)
@@ -341,7 +337,7 @@ func (r *irReader) nodeLine(text []byte) bool {
 	return true
 }
 
-// typeOf returns the type of an operator, each once.
+// typeOf returns the interned type of an operator.
 func (r *irReader) typeOf(operator []byte) string {
 	operator = bytes.TrimPrefix(operator, []byte("PrimFunc_"))
 	if s, ok := r.known[string(operator)]; ok {
@@ -355,8 +351,8 @@ func (r *irReader) typeOf(operator []byte) string {
 	return s
 }
 
-// cutOperator splits what follows the = of a node before the bracket with the
-// operands. What calls a graph is Call.
+// cutOperator splits the text behind the = of a node at the bracket of the operands. The operator
+// of a call is Call.
 func cutOperator(b []byte) (operator, rest []byte) {
 	isCall := bytes.HasPrefix(b, []byte("call @"))
 	switch {
@@ -383,8 +379,8 @@ func cutOperator(b []byte) (operator, rest []byte) {
 	return bytes.TrimSpace(b[:end]), b[end:]
 }
 
-// readIDs reads the ids that join a gradient to its forward node from attributes:
-// unique_id: "782099" and forward_unique_id: "782099".
+// readIDs reads the ids that link a gradient to its forward node from attributes: unique_id:
+// "782099" and forward_unique_id: "782099".
 func (n *Node) readIDs(attributes []byte) {
 	const word = `unique_id: "`
 	for {
@@ -409,8 +405,8 @@ func (n *Node) readIDs(attributes []byte) {
 	}
 }
 
-// colonLine reads : (types) -> (types), or : (full name) of the oldest writers, of
-// which the last counts. Some print the stack on the same line.
+// colonLine reads : (types) -> (types), or : (full name) of the oldest writers, where the last name
+// counts. Some writers print the stack on the same line.
 func (r *irReader) colonLine(text []byte) {
 	n := &r.graph.Nodes[r.node]
 	stack := []byte(nil)
@@ -434,26 +430,25 @@ func (r *irReader) colonLine(text []byte) {
 	r.locations(stack)
 }
 
-// locations adds the places in a script that a line has.
+// locations adds the locations in a line.
 func (r *irReader) locations(line []byte) {
 	if bad := r.graph.addLocations(&r.graph.Nodes[r.node], line, r.kind, r.stack); bad != nil {
 		r.misfit(bad, wantLocation)
 	}
 }
 
-// isTypes reports whether text in brackets is that of types: a name has no < and no
-// arrow.
+// isTypes reports whether bracketed text holds types: a name has no < and no arrow.
 func isTypes(text []byte) bool {
 	return bytes.IndexByte(text, '<') >= 0 || bytes.Contains(text, []byte(") -> (")) || bytes.HasPrefix(text, []byte("()")) ||
 		bytes.HasPrefix(text, []byte("(, )"))
 }
 
-// hasFoldedPrefix reports whether text begins with a word in any letter case.
+// hasFoldedPrefix reports whether text begins with word, ignoring case.
 func hasFoldedPrefix(text []byte, word string) bool {
 	return len(text) >= len(word) && bytes.EqualFold(text[:len(word)], []byte(word))
 }
 
-// setName sets the name of the node: what is between the first and the last bracket.
+// setName sets the node's name to the text between the first and the last bracket.
 func (r *irReader) setName(text []byte, scopeOnly bool) {
 	from, to := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
 	if from < 0 || to < from {
@@ -465,8 +460,8 @@ func (r *irReader) setName(text []byte, scopeOnly bool) {
 	r.named = true
 }
 
-// hashLine reads a comment: the full name, the scope, a location, or what the
-// locations below belong to.
+// hashLine reads a comment: the full name, the scope, a location, or a heading that says which node
+// the locations below belong to.
 func (r *irReader) hashLine(text []byte) {
 	if r.node < 0 {
 		r.isIR = r.isIR || bytes.HasPrefix(text, []byte("IR entry"))
@@ -500,21 +495,21 @@ func (r *irReader) hashLine(text []byte) {
 	}
 	from := n.frames.to
 	r.locations(text)
-	if n.Name == "" || n.scopeOnly { // only the form of the location shows who wrote it
+	if n.Name == "" || n.scopeOnly { // without a name, only the form of the location identifies the writer
 		n.innerFirst = n.innerFirst || n.frames.to > from && !bytes.Contains(text, []byte(".py:"))
 	}
 }
 
-// lineReader reads lines with their places.
+// lineReader reads lines with their offsets and numbers.
 type lineReader struct {
 	in      *bufio.Reader
 	offset  int64 // of the next line
-	line    int32 // the number of the last one
+	line    int32 // number of the last line
 	long    []byte
 	tooLong int
 }
 
-// next returns a line without its end, and its place.
+// next returns a line without its line end, and its offset.
 func (r *lineReader) next() (line []byte, offset int64, err error) {
 	offset = r.offset
 	line, err = r.in.ReadSlice('\n')

@@ -12,24 +12,23 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TensorType is what a graph says about an input or output.
+// TensorType is the type of an input or output in a graph.
 type TensorType struct {
-	// DType is the element type as the file has it, such as Float16; for what is no
-	// tensor, what it is, such as UMonad.
+	// DType is the element type as written in the file, such as Float16; for a value that is no
+	// tensor its type, such as UMonad.
 	DType string
-	// Format is that of the device, such as NC1HWC0; empty if the file says none.
+	// Format is the layout on the device, such as NC1HWC0; empty if the file has none.
 	Format string
-	// Shape is that of the device where Format is one of it; nil when unknown. A
-	// dimension that is not known is -1.
+	// Shape is the shape on the device if Format is a layout of the device; nil if unknown. Unknown
+	// dimensions are -1.
 	Shape tensor.Shape
 }
 
-// typeLines is how far behind the begin of a node its types are looked for, in bytes.
+// typeLines limits the search for types behind the begin of a node, in bytes.
 const typeLines = 1 << 20
 
-// Types reads the types of a node again from the file that the graph was read from.
-// Where the device has types of its own, those count. What cannot be read is nil; a
-// graph in protobuf has types of outputs only.
+// Types reads the types of a node again from the graph's file. Types on the device override types
+// on the host. Unreadable types are nil; a graph in protobuf has types of outputs only.
 func (g *IR) Types(in io.ReaderAt, n *Node) (inputs, outputs []TensorType) {
 	if g.Proto {
 		return nil, protoTypes(in, n)
@@ -52,7 +51,7 @@ func (g *IR) Types(in io.ReaderAt, n *Node) (inputs, outputs []TensorType) {
 			continue
 		}
 		in, out := parseTypes(text)
-		// The line of the device may lack what that of the host has.
+		// The device line may lack a format that the host line has.
 		inputs, outputs = mergeTypes(inputs, in), mergeTypes(outputs, out)
 		found++
 	}
@@ -91,7 +90,7 @@ func parseTypes(b []byte) (inputs, outputs []TensorType) {
 	return inputs, outputs
 }
 
-// parseType reads a type: Tensor[Float32], (2, 3); Tensor[Float32]x[const vector][2, 3];
+// parseType parses a type: Tensor[Float32], (2, 3); Tensor[Float32]x[const vector][2, 3];
 // Float16xNC1HWC0(2, 1); Float16xNC1HWC0[const vector][2, 1]; UMonad, NoShape.
 func parseType(s string) TensorType {
 	t := TensorType{}
@@ -126,10 +125,10 @@ func parseType(s string) TensorType {
 	return t
 }
 
-// shortTypes are the types as some writers shorten them.
+// shortTypes expands the abbreviated types of some writers.
 var shortTypes = strings.NewReplacer("BF", "BFloat", "F", "Float", "I", "Int", "U", "UInt", "C", "Complex")
 
-// cutDeviceType splits Float16xNC1HWC0 behind the type.
+// cutDeviceType splits Float16xNC1HWC0 into type and rest.
 func cutDeviceType(s string) (dtype, rest string, ok bool) {
 	for i := range s {
 		if s[i] != 'x' {
@@ -142,7 +141,7 @@ func cutDeviceType(s string) (dtype, rest string, ok bool) {
 	return "", "", false
 }
 
-// parseDims reads dimensions, nil if one is no number.
+// parseDims parses dimensions, nil if one is no number.
 func parseDims(s string) tensor.Shape {
 	shape := tensor.Shape{}
 	for word := range strings.SplitSeq(s, ",") {
@@ -158,7 +157,7 @@ func parseDims(s string) tensor.Shape {
 	return shape
 }
 
-// protoNames are the types of debug_graph.proto by their numbers.
+// protoNames lists the types of debug_graph.proto by number.
 var protoNames = [...]string{
 	1: "Bool", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float16", "Float32", "Float64", "String",
 	31: "Tuple", 32: "List", 43: "UMonad", 44: "IOMonad",
@@ -179,7 +178,7 @@ func protoTypes(in io.ReaderAt, n *Node) []TensorType {
 	return types
 }
 
-// appendProtoType appends a type, or all those of a tuple.
+// appendProtoType appends a type, or all types of a tuple.
 func appendProtoType(types []TensorType, b []byte, depth int) []TensorType {
 	const maxDepth, sequence = 8, 3
 	t, isTuple := TensorType{}, false
@@ -191,7 +190,7 @@ func appendProtoType(types []TensorType, b []byte, depth int) []TensorType {
 	}
 	_ = eachField(b, func(field protowire.Number, value []byte, v uint64) error {
 		switch field {
-		case tensorElem: // of a type it is the type itself
+		case tensorElem: // in a type message, the field is the type itself
 			t.DType = name(v)
 		case typeTensor:
 			t.Shape = tensor.Shape{}

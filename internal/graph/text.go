@@ -11,15 +11,13 @@ import (
 	"dumptool/internal/lang"
 )
 
-// isText reports whether a document begins as protobuf text does: with the name of
-// a field, or with a comment.
+// isText reports whether a document begins like protobuf text: with a field name or a comment.
 func isText(head []byte) bool {
 	head = bytes.TrimLeft(head, " \t\r\n")
 	return len(head) > 0 && (isLetter(head[0]) || head[0] == '#')
 }
 
-// readText reads the graph of the compiler from protobuf text: the same fields as
-// from JSON.
+// readText reads the compiler's graph from protobuf text; the fields are the same as in JSON.
 func readText(g *Graph, in io.Reader, attributes bool) error {
 	limited := &io.LimitedReader{R: in, N: maxFusion + 1}
 	r := &textReader{in: limited, buf: make([]byte, 64<<10), line: 1, graph: g, keep: attributes}
@@ -94,8 +92,7 @@ func (r *textReader) op(op Op, index int) error {
 	return nil
 }
 
-// output reads the description of an output, of which the attributes say the
-// origin.
+// output reads the description of an output; its attributes hold the origin.
 func (r *textReader) output(o *Origin) error {
 	return r.message(func(field []byte) error {
 		if string(field) != "attr" {
@@ -105,11 +102,10 @@ func (r *textReader) output(o *Origin) error {
 	})
 }
 
-// maxAttribute is how many values of an attribute are kept: more dimensions than
-// any tensor has.
+// maxAttribute limits the kept values of an origin attribute; no tensor has as many dimensions.
 const maxAttribute = 64
 
-// attribute reads a key and a value.
+// attribute reads a key and a value into o, if the key belongs to an origin.
 func (r *textReader) attribute(o *Origin) error {
 	var key string
 	var values []string
@@ -153,17 +149,17 @@ func (r *textReader) attribute(o *Origin) error {
 type textReader struct {
 	in       io.Reader
 	buf      []byte
-	pos, end int // of what of buf is still to be read
+	pos, end int // unread part of buf
 	line     int
 	token    []byte // the last word or string
 	graph    *Graph
-	keep     bool // the attributes of operators
+	keep     bool // keep attributes of operators
 }
 
-// maxText is how long a word or a string that is kept may be.
+// maxText is the longest word or string that is kept, in bytes.
 const maxText = 64 << 10
 
-// fill makes sure that there is a byte to read; the error may be io.EOF.
+// fill refills an empty buffer; io.EOF means the end of the file.
 func (r *textReader) fill() error {
 	for r.pos == r.end {
 		n, err := r.in.Read(r.buf)
@@ -175,12 +171,12 @@ func (r *textReader) fill() error {
 	return nil
 }
 
-// wrong is the error of what was found in the line of the reader.
+// wrong returns an error with the current line.
 func (r *textReader) wrong(found, wanted string) error {
 	return lang.Errorf("line %d: found %s, wanted %s", r.line, found, wanted)
 }
 
-// wrongByte is the error of what peek has returned.
+// wrongByte returns the error for a byte from peek.
 func (r *textReader) wrongByte(c byte, wanted string) error {
 	if c == 0 {
 		return r.wrong("the end of the file", wanted)
@@ -188,7 +184,7 @@ func (r *textReader) wrongByte(c byte, wanted string) error {
 	return r.wrong(strconv.QuoteToASCII(string([]byte{c})), wanted)
 }
 
-// peek returns the next byte that is no blank and in no comment, 0 at the end.
+// peek returns the next byte outside of blanks and comments, 0 at the end of the file.
 func (r *textReader) peek() (byte, error) {
 	for comment := false; ; r.pos++ {
 		if r.pos == r.end {
@@ -213,7 +209,7 @@ func (r *textReader) peek() (byte, error) {
 	}
 }
 
-// accept drops the next byte if it is one of some, and returns it then.
+// accept consumes and returns the next byte if it is in some, else returns 0.
 func (r *textReader) accept(some string) (byte, error) {
 	c, err := r.peek()
 	if err != nil || c == 0 || strings.IndexByte(some, c) < 0 {
@@ -223,8 +219,8 @@ func (r *textReader) accept(some string) (byte, error) {
 	return c, nil
 }
 
-// fields calls read for every field up to the byte end, 0 for the end of the file;
-// read reads the value. Extensions, whose names are in brackets, are passed over.
+// fields calls read for every field until the byte end, 0 for the end of the file; read must
+// consume the value. Extensions, whose names stand in brackets, are skipped.
 func (r *textReader) fields(end byte, read func(field []byte) error) error {
 	for {
 		c, err := r.accept(",;")
@@ -259,7 +255,7 @@ func (r *textReader) fields(end byte, read func(field []byte) error) error {
 	}
 }
 
-// message reads a message, of which read reads the values of the fields.
+// message reads a message and calls read for each of its fields.
 func (r *textReader) message(read func(field []byte) error) error {
 	if _, err := r.accept(":"); err != nil {
 		return err
@@ -281,7 +277,7 @@ func (r *textReader) message(read func(field []byte) error) error {
 	return r.wrongByte(c, `"{"`)
 }
 
-// text reads the string that is the value of a field.
+// text reads a string value.
 func (r *textReader) text(s *string) error {
 	if _, err := r.accept(":"); err != nil {
 		return err
@@ -298,8 +294,8 @@ func (r *textReader) text(s *string) error {
 	return err
 }
 
-// scalars reads the value of a field that is a string, a number or a word, or a
-// list of these. take says what is wanted instead of one that is wrong.
+// scalars calls take for a string, number or word, or for each element of a list. take returns what
+// it wants instead, empty if it accepts the text.
 func (r *textReader) scalars(take func(text string) (wanted string)) error {
 	if _, err := r.accept(":"); err != nil {
 		return err
@@ -329,7 +325,7 @@ func (r *textReader) scalars(take func(text string) (wanted string)) error {
 	}
 }
 
-// scalar reads a string, a number or a word, valid until the next one.
+// scalar reads a string, a number or a word, valid until the next read.
 func (r *textReader) scalar() ([]byte, error) {
 	c, err := r.peek()
 	switch {
@@ -345,7 +341,7 @@ func (r *textReader) scalar() ([]byte, error) {
 	return r.word()
 }
 
-// skip passes over the value of a field, or over an extension's name in brackets.
+// skip skips the value of a field, or the bracketed name of an extension.
 func (r *textReader) skip() error {
 	if _, err := r.accept(":"); err != nil {
 		return err
@@ -378,7 +374,7 @@ func (r *textReader) skip() error {
 
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' }
 
-// wordBytes are the bytes of names, numbers and words.
+// wordBytes marks the bytes of names, numbers and words.
 var wordBytes = func() (set [256]bool) {
 	for c := range set {
 		set[c] = isLetter(byte(c)) || '0' <= c && c <= '9' || c == '.' || c == '-' || c == '+'
@@ -386,7 +382,7 @@ var wordBytes = func() (set [256]bool) {
 	return set
 }()
 
-// word reads a name, a number or a word, valid until the next one.
+// word reads a name, a number or a word, valid until the next read.
 func (r *textReader) word() ([]byte, error) {
 	r.token = r.token[:0]
 	for {
@@ -410,8 +406,7 @@ func (r *textReader) word() ([]byte, error) {
 	}
 }
 
-// quoted reads a string: literals in quotes, one after the other. It is added to
-// the token if it is to be kept.
+// quoted reads a string: adjacent quoted literals. keep appends it to the token.
 func (r *textReader) quoted(keep bool) error {
 	for {
 		quote, err := r.accept(`"'`)
@@ -424,7 +419,7 @@ func (r *textReader) quoted(keep bool) error {
 	}
 }
 
-// literal reads the rest of a literal.
+// literal reads a literal behind its opening quote.
 func (r *textReader) literal(quote byte, keep bool) error {
 	for {
 		c, err := r.nextByte()
@@ -438,7 +433,7 @@ func (r *textReader) literal(quote byte, keep bool) error {
 		case c == '\\' && keep:
 			c, err = r.escaped()
 		case c == '\\':
-			_, err = r.nextByte() // which may be a quote
+			_, err = r.nextByte() // may be an escaped quote
 		}
 		switch {
 		case err != nil:
@@ -464,10 +459,10 @@ func (r *textReader) nextByte() (byte, error) {
 	return r.buf[r.pos-1], nil
 }
 
-// escapes are the characters after a backslash, and plain what they stand for.
+// escapes lists the characters after a backslash, plain their meanings.
 const escapes, plain = `abfnrtv\'"?`, "\a\b\f\n\r\t\v\\'\"?"
 
-// escaped reads what follows a backslash. Protobuf writes what is not ASCII byte by
+// escaped reads an escape sequence behind its backslash. Protobuf escapes non-ASCII text byte by
 // byte.
 func (r *textReader) escaped() (byte, error) {
 	c, err := r.nextByte()
@@ -481,7 +476,7 @@ func (r *textReader) escaped() (byte, error) {
 	if c == 'x' || c == 'X' {
 		digits, base = 2, 16
 	} else {
-		r.pos-- // it is the first digit
+		r.pos-- // c is the first octal digit
 	}
 	var text []byte
 	for len(text) < digits {

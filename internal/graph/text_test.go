@@ -13,12 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// fusedText is the graph of fused as protobuf text.
+// fusedText is the graph fused as protobuf text.
 //
 //go:embed testdata/fused.pbtxt
 var fusedText string
 
-// TestReadText: the text of a graph says what its JSON does.
+// TestReadText: text and JSON of a graph give the same result.
 func TestReadText(t *testing.T) {
 	want := mustFusion(t, fused)
 	for name, in := range map[string]io.Reader{
@@ -102,12 +102,12 @@ func TestReadTextBad(t *testing.T) {
 	if _, err := ReadFusion(io.MultiReader(strings.NewReader(fusedText[:200]), iotest.ErrReader(disk))); !errors.Is(err, disk) {
 		t.Errorf("error %v", err)
 	}
-	// Weights are passed over, however long they are.
+	// Weights are skipped, at any length.
 	mustFusion(t, textOp("data: '"+strings.Repeat(`\000`, maxText)+"'"))
 }
 
-// TestTextTruncated cuts the text at every byte: no piece is taken for a graph,
-// except after its end.
+// TestTextTruncated cuts the text at every byte: it is a graph only if nothing but the end is
+// missing.
 func TestTextTruncated(t *testing.T) {
 	end := strings.Index(fusedText, "\n}\nversion") + 2
 	for n := range end {
@@ -127,7 +127,7 @@ func FuzzText(f *testing.F) {
 	f.Fuzz(checkFusion)
 }
 
-// BenchmarkText reads a graph of 10 MB, of which most are attributes.
+// BenchmarkText reads a graph of 10 MB, mostly attributes.
 func BenchmarkText(b *testing.B) {
 	start, end := strings.Index(fusedText, "  op {"), strings.LastIndex(fusedText, "\n}\n")
 	text := "graph {\n" + strings.Repeat(fusedText[start:end], 10<<20/(end-start)) + "\n}\n"

@@ -1,6 +1,6 @@
-// Package guard makes an error of a panic, so that one damaged file does not end the
-// work on all others. It starts the goroutines of readers too: a panic in one that
-// nobody guards ends the program, whatever its caller does.
+// Package guard converts panics to errors, so that one damaged file does not stop the work on all
+// others. It also starts goroutines: an unguarded panic in a goroutine ends the program, even if
+// its caller is guarded.
 package guard
 
 import (
@@ -14,33 +14,33 @@ import (
 
 // Panic is the error of work that panicked.
 type Panic struct {
-	// Value is what it panicked with.
+	// Value is the value of the panic.
 	Value any
-	// Stack is the stack of the goroutine that panicked, where the bug is.
+	// Stack is the stack of the goroutine that panicked.
 	Stack []byte
 }
 
-// Error says that this is a mistake of the program and not of the file.
+// Error says that dumptool has a bug; the file is not to blame.
 func (p *Panic) Error() string { return p.Text().EN }
 
-// Text says that this is a mistake of the program and not of the file.
+// Text returns the error in both languages.
 func (p *Panic) Text() lang.Text {
 	return lang.Sayf("dumptool has a bug here: %v (--verbose shows where)", "此处遇到 dumptool 自身的缺陷：%v (--verbose 显示位置)", p.Value).Text()
 }
 
-// Trace is what it panicked with, and the stack.
+// Trace returns the value of the panic and the stack.
 func (p *Panic) Trace() string { return fmt.Sprintf("panic: %v\n%s", p.Value, p.Stack) }
 
-// Unwrap returns what it panicked with when that is an error.
+// Unwrap returns the value of the panic if it is an error.
 func (p *Panic) Unwrap() error {
 	err, _ := p.Value.(error)
 	return err
 }
 
-// observer is told of every panic.
+// observer is called for every panic.
 var observer atomic.Pointer[func(*Panic)]
 
-// Observe sets who is told of every panic at once, from the goroutine that panicked.
+// Observe sets a function that is called for every panic, in the goroutine that panicked.
 func Observe(tell func(*Panic)) { observer.Store(&tell) }
 
 // Do calls work and returns its error, or a *Panic.
@@ -59,11 +59,11 @@ func Do(work func() error) (err error) {
 	return work()
 }
 
-// errGoexit is the error of work that ended its goroutine.
+// errGoexit is the error of work that called runtime.Goexit.
 var errGoexit = errors.New("runtime.Goexit called")
 
-// Go calls work in a goroutine of its own, and then done with its error, or with a
-// *Panic: whatever way work ends, whoever waits for it hears of it.
+// Go calls work in a new goroutine, and then done with its error or a *Panic. done is called
+// however work ends.
 func Go(work func() error, done func(error)) {
 	go func() {
 		err := errGoexit

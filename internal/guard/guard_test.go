@@ -14,8 +14,7 @@ import (
 
 var errTest = errors.New("error of the test")
 
-// TestEnds checks that the caller hears of every end of work, in its goroutine and in
-// another one.
+// TestEnds: the caller learns of every end of work, in its own and in another goroutine.
 func TestEnds(t *testing.T) {
 	var traces []string
 	Observe(func(p *Panic) { traces = append(traces, p.Trace()) })
@@ -54,7 +53,7 @@ func TestEnds(t *testing.T) {
 			t.Errorf("%s: %v does not wrap what it panicked with", name, err)
 		}
 		traces = nil
-		if err := call(func() error { return errTest }); err != errTest { //nolint:errorlint // the same one
+		if err := call(func() error { return errTest }); err != errTest { //nolint:errorlint // the same error
 			t.Errorf("%s: %v, want the error of the work", name, err)
 		}
 		if err := call(func() error { return nil }); err != nil || traces != nil {
@@ -66,12 +65,12 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// others are the packages and files that start goroutines without Go: none of them runs
-// readers there, or whatever panics in batch is guarded.
+// others lists the packages and files that start goroutines without Go. They run no readers in
+// them, or batch guards the work.
 var others = []string{"batch", "bench", "cluster", "guard", "ui"}
 
-// TestGoroutines checks that goroutines are started by Go alone: a panic in another one
-// ends the program.
+// TestGoroutines checks that only Go starts goroutines: a panic in any other goroutine ends the
+// program.
 func TestGoroutines(t *testing.T) {
 	t.Parallel()
 	files := 0
@@ -103,8 +102,7 @@ func TestGoroutines(t *testing.T) {
 	}
 }
 
-// startsGoroutine reports whether a node is a go statement, or a call of a method Go, as
-// groups have it.
+// startsGoroutine reports whether a node is a go statement, or calls a method Go, as of a group.
 func startsGoroutine(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.GoStmt:

@@ -89,7 +89,7 @@ func TestReadPiecesErrors(t *testing.T) {
 	}
 }
 
-// TestReadPiecesWhatWasWritten writes descriptions in both forms, and reads them.
+// TestReadPiecesWhatWasWritten reads back descriptions in both forms.
 func TestReadPiecesWhatWasWritten(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

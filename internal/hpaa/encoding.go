@@ -9,35 +9,33 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Encoding says how the bytes of a piece are stored.
+// Encoding is the storage format of a piece's bytes.
 type Encoding string
 
-// The encodings. Digits are hexadecimal, in either case; blanks, tabs, line ends and
-// commas separate numbers.
+// The encodings. Digits are hexadecimal, in either case; blanks, tabs, line ends and commas
+// separate numbers.
 const (
-	// Auto is found out from the size and the beginning of the file, where only one
-	// of the others fits.
+	// Auto is detected from the size and the head of the file; it must be unambiguous.
 	Auto Encoding = "auto"
-	// Bin is the bytes themselves.
+	// Bin is raw bytes.
 	Bin Encoding = "bin"
-	// Hex is two digits a byte, in the order of the memory, with or without
-	// separators between bytes.
+	// Hex is two digits per byte in memory order, with or without separators between bytes.
 	Hex Encoding = "hex"
-	// Hex0x is Hex with 0x in front of every byte.
+	// Hex0x is Hex with 0x before every byte.
 	Hex0x Encoding = "hex0x"
-	// Words16, Words32 and Words64 are numbers of that many bits with all their digits,
-	// the most significant first, perhaps with 0x; in memory they are little-endian.
+	// Words16, Words32 and Words64 are numbers of that many bits with all digits, most significant
+	// first, with or without 0x; in memory they are little-endian.
 	Words16 Encoding = "words16"
 	Words32 Encoding = "words32"
 	Words64 Encoding = "words64"
-	// Npy is an array of numpy.
+	// Npy is an array file of numpy.
 	Npy Encoding = "npy"
 )
 
-// Encodings lists the encodings.
+// Encodings lists all encodings.
 var Encodings = []Encoding{Auto, Bin, Hex, Hex0x, Words16, Words32, Words64, Npy}
 
-// ParseEncoding returns the encoding with that name, in any letter case.
+// ParseEncoding returns the encoding with a name, ignoring case.
 func ParseEncoding(name string) (Encoding, error) {
 	e := Encoding(strings.ToLower(name))
 	if slices.Contains(Encodings, e) {
@@ -56,7 +54,7 @@ func ParseEncoding(name string) (Encoding, error) {
 // isText reports whether files of the encoding are text.
 func (e Encoding) isText() bool { return textForms[e] != nil }
 
-// textForms are the forms of the numbers in texts.
+// textForms maps text encodings to the form of their numbers.
 var textForms = map[Encoding]*textForm{
 	Hex:     {bytes: 1},
 	Hex0x:   {bytes: 1, prefix: always},
@@ -65,7 +63,7 @@ var textForms = map[Encoding]*textForm{
 	Words64: {bytes: 8, prefix: perhaps},
 }
 
-// prefix says whether 0x stands in front of numbers.
+// prefix says whether numbers begin with 0x.
 type prefix uint8
 
 const (
@@ -76,18 +74,18 @@ const (
 
 // textForm is the form of the numbers in a text.
 type textForm struct {
-	bytes  int // of a number; it has twice as many digits
+	bytes  int // per number; twice as many digits
 	prefix prefix
 }
 
-// longest is how many characters a number has at most.
+// longest returns the largest number of characters of a number.
 func (t *textForm) longest() int { return 2*t.bytes + 2 }
 
-// notHex is set in the elements of hexPairs that stand for no byte.
+// notHex marks the elements of hexPairs that are no byte.
 const notHex = 1 << 8
 
-// hexPairs has the byte of two digits; the index is the first digit and, times 256,
-// the second, as they are loaded from memory. Everything else has notHex.
+// hexPairs maps two digits to a byte. The index is the first digit plus 256 times the second, as a
+// little-endian load reads them. Other pairs are notHex.
 var hexPairs = func() *[1 << 16]uint16 {
 	const digits = "0123456789abcdef0123456789ABCDEF"
 	table := new([1 << 16]uint16)
@@ -102,18 +100,17 @@ var hexPairs = func() *[1 << 16]uint16 {
 	return table
 }()
 
-// separators has the characters between numbers.
+// separators marks the characters between numbers.
 var separators = [256]bool{' ': true, '\t': true, '\r': true, '\n': true, ',': true, '\v': true, '\f': true}
 
-// textError is the error of a character of a text that does not fit its encoding.
+// textError is the error of a character that does not fit the encoding.
 type textError struct {
 	at   int // index in the text
 	want string
 }
 
-// decode decodes numbers of src to dst, as many as both have room for, and returns
-// how many bytes of each it has used. A number that may go on behind the end of src
-// is left there, unless last is set.
+// decode decodes numbers of src to dst until either is exhausted, and returns the number of bytes
+// used of each. A number that may continue behind src is not decoded unless last is set.
 func (t *textForm) decode(dst, src []byte, last bool) (written, read int, bad *textError) {
 	if t.bytes == 1 && t.prefix == never {
 		return decodePairs(dst, src, last)
@@ -127,7 +124,7 @@ func decodePairs(dst, src []byte, last bool) (written, read int, bad *textError)
 	for {
 		written, read := hexGroups(d, s)
 		d, s = d[written:], s[read:]
-		// Bytes that stand apart, and the digits before the end of a line.
+		// Separated bytes, and the remaining digits of a line.
 		for len(s) >= 3 && len(d) >= 1 && separators[s[2]] {
 			v := hexPairs[uint16(s[0])|uint16(s[1])<<8]
 			if v&notHex != 0 {
@@ -159,7 +156,7 @@ func decodePairs(dst, src []byte, last bool) (written, read int, bad *textError)
 	}
 }
 
-// decodeNumbers decodes numbers that stand apart.
+// decodeNumbers decodes separated numbers.
 func (t *textForm) decodeNumbers(dst, src []byte, last bool) (written, read int, bad *textError) {
 	d, s := dst, src
 	for {
@@ -204,7 +201,7 @@ func (t *textForm) decodeNumbers(dst, src []byte, last bool) (written, read int,
 	}
 }
 
-// wrong is the error of the digits that number, the end of src, begins with.
+// wrong returns the error of number, which is the tail of src.
 func (t *textForm) wrong(src, number []byte) *textError {
 	n := 0
 	for n < len(number) && n < 2*t.bytes && isDigit(number[n]) {
@@ -224,9 +221,8 @@ func isDigit(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
-// hexGroups decodes runs of digits, sixteen at a time, with single line ends between
-// them, while there are 17 bytes of text and room for 8. It stops before what is
-// something else.
+// hexGroups decodes runs of digits, sixteen at a time, with single line ends between the groups,
+// while src has 17 bytes and dst has 8. It stops before anything else.
 func hexGroups(dst, src []byte) (written, read int) {
 	d, s, pairs := dst, src, hexPairs
 	for len(s) >= 17 && len(d) >= 8 {

@@ -217,8 +217,8 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// TestHexGroups: every byte at every place of a group is a digit or is not, as it is for
-// the standard library, and nothing is written behind what is reported.
+// TestHexGroups: every byte at every place of a group is a digit exactly if the standard library
+// says so, and nothing is written behind the reported length.
 func TestHexGroups(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 6))
 	for c := range 256 {
@@ -233,7 +233,7 @@ func TestHexGroups(t *testing.T) {
 			skip := 0
 			if c == '\n' && at == 0 { // a line end, and the digits after it
 				hex.Decode(want, src[1:33])
-				skip, groups = 1, 1 // the text has an x at the end of the second group
+				skip, groups = 1, 1 // the x is at the end of the second group
 			}
 			dst := bytes.Repeat([]byte{0xa5}, 20)
 			written, read := hexGroups(dst, src)
@@ -242,7 +242,7 @@ func TestHexGroups(t *testing.T) {
 			}
 		}
 	}
-	for range 2000 { // lines of any length, and little room
+	for range 2000 { // lines of any length, and little space
 		data := make([]byte, random.IntN(200))
 		for i := range data {
 			data[i] = byte(random.Uint32())

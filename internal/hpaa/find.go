@@ -14,31 +14,30 @@ import (
 	"dumptool/internal/store"
 )
 
-// Found is what there is to import.
+// Found is the result of a search for pieces.
 type Found struct {
 	Pieces []*Piece
-	// Others are files that are no piece; Misfits counts those of them whose names
-	// should have fitted a pattern.
+	// Others lists files that are no pieces; Misfits counts the others whose names do not fit the
+	// pattern.
 	Others  []Other
 	Misfits int
 }
 
 // Source says where pieces are.
 type Source struct {
-	// Description is the file that describes them, or Pattern the template of their
+	// Description is the file that describes the pieces; else Pattern is the template of their
 	// paths below Dir.
 	Description string
 	Pattern     *Pattern
-	// Dir is the folder of the pieces, Top that of the whole run.
+	// Dir is the folder of the pieces, Top the folder of the whole run.
 	Dir, Top string
-	// AllowOutside takes pieces that lie outside of the folder of the description and
-	// of Top.
+	// AllowOutside accepts pieces outside of the description's folder and of Top.
 	AllowOutside bool
-	// Skip are folders that hold results.
+	// Skip lists folders of results.
 	Skip []string
 }
 
-// Find lists the pieces. The error is a *DescriptionError, or that of a file or folder.
+// Find lists the pieces. The error is a *DescriptionError, or an error of a file or folder.
 func (s *Source) Find() (*Found, error) {
 	if s.Pattern == nil {
 		return s.described()
@@ -66,9 +65,9 @@ func (s *Source) fit(files []string) *Found {
 	return found
 }
 
-// list lists the files below Dir by their paths with slashes, in natural order.
+// list returns the slash-separated paths of the files below Dir in natural order.
 func (s *Source) list() ([]string, error) {
-	top, err := store.Real(s.Dir) // a link is not walked
+	top, err := store.Real(s.Dir) // WalkDir does not follow a link
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +104,7 @@ func (s *Source) described() (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = store.Preload(store.Dir(s.Description)) // what it cannot list is looked at one by one
+	_ = store.Preload(store.Dir(s.Description)) // files that it cannot list are opened one by one
 	found := &Found{Pieces: pieces}
 	var bad DescriptionError
 	known := map[string]bool{}
@@ -132,8 +131,7 @@ func (s *Source) described() (*Found, error) {
 	return found, nil
 }
 
-// pathOf is where the file of a piece is: below the folder of the description, or where
-// it is not there below Top.
+// pathOf returns the path of a piece's file: below the description's folder, else below Top.
 func (s *Source) pathOf(name string) (string, error) {
 	local := filepath.FromSlash(name)
 	folder := store.Dir(s.Description)
@@ -161,7 +159,7 @@ func (s *Source) pathOf(name string) (string, error) {
 	if errors.Is(err, store.ErrOutside) {
 		return "", outside
 	}
-	return path, nil // whoever reads it says what else is wrong
+	return path, nil // the reader reports other errors
 }
 
 // Pattern is a template of the paths of pieces below their folder.
@@ -171,36 +169,35 @@ type Pattern struct {
 	fields []field
 }
 
-// field is a field of a pattern, in the order of the template.
+// field is a field of a pattern, in template order.
 type field struct {
 	name string
-	base int // of a number
+	base int // base of an integer, else 0
 }
 
-// Successor is the pattern of the only names of raw pieces that are public, with its
-// short name: what they mean is inferred, not proven.
+// successorPattern is the pattern of the only raw pieces with public names, under a short name. The
+// meaning of its fields is inferred, not proven.
 const (
 	SuccessorName    = "successor"
 	successorPattern = "{card}/{n}_{node}@{output}.{*}_{round:hex}.dat"
 )
 
-// fieldForms are the regular expressions of the fields; numbers have one for each base.
-// node takes as much as it can, all others as little, and only node may hold a slash.
+// fieldForms maps fields to regular expressions; numbers have one for each base. node is greedy,
+// all other fields are not, and only node may contain a slash.
 var fieldForms = map[string]string{
 	"node": `(.+)`, "card": `([^/]+?)`, "n": `([^/]+?)`, "*": `([^/]*?)`,
 	"output": "", "piece": "", "round": "", "axis": `(-?[0-9]+)`, "time": `([0-9]+(?:\.[0-9]+)?)`,
 	"dtype": `([A-Za-z0-9_]+?)`, "shape": `([0-9]+(?:[x_][0-9]+)*)`,
 }
 
-// numberForms are those of numbers by their form in the template.
+// numberForms maps the forms of numbers in templates to regular expressions.
 var numberForms = map[string]struct {
 	expr string
 	base int
 }{"": {`([0-9]+)`, 10}, "int": {`([0-9]+)`, 10}, "hex": {`([0-9A-Fa-f]+)`, 16}}
 
-// ParsePattern reads a template: literal text and fields in braces, such as
-// {node}@{output}.{piece:hex}.dat. {*} is any text, {card} and {n} are text that is
-// not used.
+// ParsePattern parses a template: literal text and fields in braces, such as
+// {node}@{output}.{piece:hex}.dat. {*} is any text; {card} and {n} are text that is ignored.
 func ParsePattern(text string) (*Pattern, error) {
 	p := &Pattern{text: text}
 	if strings.EqualFold(text, SuccessorName) {
@@ -260,11 +257,11 @@ func (p *Pattern) addField(text string) (string, error) {
 	return expr, nil
 }
 
-// String is the pattern as it was written.
+// String returns the pattern as it was written.
 func (p *Pattern) String() string { return p.text }
 
-// Match returns the piece that a path with slashes below the folder of pieces stands
-// for. The error says why it does not fit.
+// Match returns the piece of a slash-separated path below the folder of pieces. The error says why
+// the path does not fit.
 func (p *Pattern) Match(file string) (*Piece, error) {
 	values := p.re.FindStringSubmatch(file)
 	if values == nil {
@@ -290,8 +287,8 @@ func (p *Pattern) Match(file string) (*Piece, error) {
 	return piece, nil
 }
 
-// templates are the templates of a name: the text before and behind the node, with
-// every choice of roles for the numbers in it.
+// templates returns the templates of a name, with every choice of roles for its numbers; left and
+// right are the tokens before and behind the node.
 func templates(left, right []string) []string {
 	slots := 0
 	count := func(parts []string) {
@@ -303,7 +300,7 @@ func templates(left, right []string) []string {
 	}
 	count(left)
 	count(right)
-	extra := max(0, slots-maxTokens) // those at the beginning mean nothing
+	extra := max(0, slots-maxTokens) // leading slots are always {*}
 	var all []string
 	var build func(k int, chosen []string)
 	build = func(k int, chosen []string) {
@@ -338,8 +335,8 @@ func templates(left, right []string) []string {
 	return all
 }
 
-// tokens splits a text at its numbers, for which empty strings stand: words of hex
-// digits with a decimal one, and decimal digits at the end of words.
+// tokens splits a text at its numbers, which become empty strings: words of hex digits with a
+// decimal digit, and decimal digits at the end of words.
 func tokens(text string) []string {
 	var parts []string
 	literal := ""

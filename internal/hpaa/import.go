@@ -1,15 +1,14 @@
-// Package hpaa makes tensors of the pieces that HPAA's driver leaves in dump_data:
-// it decodes them, joins the pieces of an output and writes each as an .npy file,
-// with the logs that HPAA's script writes.
+// Package hpaa builds tensors from the pieces that HPAA's driver leaves in dump_data: it decodes
+// the pieces, joins the pieces of each output and writes one .npy file per output, with the logs
+// that HPAA's script writes.
 //
-// The format of these pieces is not public. What is in them is not guessed: the
-// user describes it, in a file with a line for each piece or by a template of their
-// names (Piece, Pattern), or Learn finds a description that gives the arrays of the
-// vendor's own script in every byte.
+// The format of the pieces is not public and is not guessed. The user describes it, by a file with
+// a line for each piece or by a template of their names (Piece, Pattern), or Learn finds the
+// description that reproduces the arrays of the vendor's script in every byte.
 //
-// What is written is bit for bit the concatenation of the described pieces, and
-// every piece that was found is in exactly one place: an array, a line of a log, or
-// the list of others. Memory is bounded by workers and blocks, not by files.
+// An array is bit for bit the concatenation of the described pieces, and every piece ends up in
+// exactly one place: an array, a line of a log, or the list of others. Memory is bounded by workers
+// and blocks, not by file sizes.
 package hpaa
 
 import (
@@ -31,106 +30,103 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Options say which pieces are joined, and how. The zero value of everything but Out is
-// useful.
+// Options selects the pieces to join, and how. The zero value of every field but Out is usable.
 type Options struct {
-	// Out is the folder of the arrays; it is made when the first is written.
+	// Out is the folder of the arrays; it is created with the first array.
 	Out string
-	// Encoding, Skip, DType and Shapes are for pieces whose description does not have
-	// them; Shapes by the names of nodes, and under the empty name for all others.
+	// Encoding, Skip, DType and Shapes are defaults for pieces whose description lacks them. Shapes
+	// is keyed by node; the empty key is for all other nodes.
 	Encoding Encoding
 	Skip     int64
 	DType    tensor.DType
 	Shapes   map[string]tensor.Shape
-	// Reference gives types and shapes that nothing else gives, nil for none.
+	// Reference supplies missing types and shapes, nil for none.
 	Reference *Reference
-	// Axis is that of pieces whose description has none, -1 for the first whose length
-	// is not 1.
+	// Axis is the default axis to join on, -1 for the first axis whose length is not 1.
 	Axis int
-	// Filter names nodes as the reference does, and leaves some out; nil for none.
+	// Filter renames nodes as in the reference and skips some; nil for none.
 	Filter *dumpdir.NodeFilter
-	// Names are those of another run of the same network, of which only the form counts.
+	// Names lists node names of another run of the network; pieces get the spelling used there.
 	Names  []string
 	Rounds Rounds
-	// Sums computes the digests of all files.
+	// Sums requests the digests of all files.
 	Sums bool
-	// Workers is the number of nodes that are joined at a time; 0 means one per CPU.
+	// Workers is the number of nodes joined concurrently; 0 means one per CPU.
 	Workers int
 	Observe func(batch.Event)
 }
 
-// Rounds says which of several rounds of an output are joined; the last one without
-// any choice.
+// Rounds selects the rounds of an output to join; the zero value selects the last.
 type Rounds struct {
 	All, First bool
 	Number     *int64
 }
 
-// Schema is that of a Result as a document.
+// Schema is the schema of a Result document.
 const Schema = "dumptool/import/1"
 
-// Result is what an import did, and the document of it.
+// Result is the result of an import, and its document.
 type Result struct {
 	Schema string `json:"schema"`
-	// Rows are the outputs, in the order in which their first pieces were found.
+	// Rows lists the outputs, ordered by their first piece found.
 	Rows []*Row `json:"tensors"`
-	// Others are what was found and is no part of an output, in the order found.
+	// Others lists files and pieces that are no part of an output, in the order found.
 	Others []Other `json:"others"`
-	// Misfits counts those of Others whose names no pattern has.
+	// Misfits counts the Others whose names do not fit the pattern.
 	Misfits int `json:"-"`
-	// Read has the name of the node of every piece, in the order found.
+	// Read lists the node name of every piece, in the order found.
 	Read []string `json:"-"`
-	// Unknown are the nodes that the reference does not have, each once.
+	// Unknown lists the nodes missing in the reference, each once.
 	Unknown []string `json:"-"`
-	// Order are the nodes whose time is known, by that time.
+	// Order lists the nodes with a known time, by time.
 	Order []string `json:"-"`
-	// Sums are the digests of the files, where they were wanted.
+	// Sums lists the digests of the files, if requested.
 	Sums []Sum `json:"-"`
-	// Warnings are about the pieces as a whole.
+	// Warnings lists warnings about the pieces as a whole.
 	Warnings []lang.Sentence `json:"warnings,omitempty"`
 }
 
 // Row is an output of a node.
 type Row struct {
-	// Node is the name, that of the reference where a map has it.
+	// Node is the name of the node, as in the reference if a map has it.
 	Node string `json:"name"`
-	// Output is the number of the output, Round that of the run of the network.
+	// Output is the number of the output, Round the run of the network.
 	Output int   `json:"output"`
 	Round  int64 `json:"round"`
-	// Label names the output as reports of comparisons do.
+	// Label names the output as comparison reports do.
 	Label string `json:"-"`
-	// Pieces are the files of the output, in the order found.
+	// Pieces lists the files of the output, in the order found.
 	Pieces []*Piece `json:"pieces"`
-	// Path is where the array goes, and Original the name that it would have if that were
-	// neither too long nor taken; else empty.
+	// Path is the array's path. Original is the preferred file name if it was too long or already
+	// in use, else empty.
 	Path, Original string `json:"-"`
-	// Array is what was written; nil after an error.
+	// Array describes the written array; nil after an error.
 	*Array
-	// Cropped is how many elements of the axis were left out.
+	// Cropped is the number of elements cut off the axis.
 	Cropped int64 `json:"cropped,omitempty"`
-	// Notes say what is odd about the pieces, and where the shape comes from.
+	// Notes lists oddities of the pieces, and the source of the shape.
 	Notes []string `json:"notes,omitempty"`
-	// PieceError says why there is no array; nil if there is one.
+	// PieceError is the reason why there is no array; nil if there is one.
 	*PieceError
 }
 
-// fail notes why there is no array.
+// fail replaces the array by an error.
 func (r *Row) fail(err *PieceError) { r.Array, r.PieceError = nil, err }
 
-// Array is what is written of an output.
+// Array describes a written array.
 type Array struct {
 	// File is the path of the array.
 	File string `json:"path"`
-	// DType is the type of the elements in the pieces, Shape that of the array.
+	// DType is the element type of the pieces, Shape the shape of the array.
 	DType tensor.DType `json:"dtype"`
 	Shape tensor.Shape `json:"shape"`
-	// Axis is the axis on which several pieces were joined, nil for one piece.
+	// Axis is the axis on which the pieces were joined, nil for one piece.
 	Axis *int `json:"axis,omitempty"`
 }
 
 // Other is a file, or a piece, that is no part of an output.
 type Other struct {
-	// File is the file, Why says why it was left out.
+	// File is the file, Why the reason why it was left out.
 	File string        `json:"other"`
 	Why  lang.Sentence `json:"why"`
 }
@@ -138,8 +134,8 @@ type Other struct {
 // Sum is the digest of a file.
 type Sum struct{ File, MD5 string }
 
-// Import joins pieces and writes the arrays. What fails is the error of a row and does
-// not stop the rest; the error is that of ctx or of the folder of the arrays.
+// Import joins pieces and writes the arrays. Failures of an output are errors of its row and do not
+// stop the import; the returned error is an error of ctx or of the arrays' folder.
 func Import(ctx context.Context, found *Found, opt Options) (*Result, error) {
 	r := &Result{Schema: Schema, Rows: []*Row{}, Others: append([]Other{}, found.Others...), Misfits: found.Misfits}
 	pieces := r.rename(found.Pieces, &opt)
@@ -158,8 +154,8 @@ func Import(ctx context.Context, found *Found, opt Options) (*Result, error) {
 	return r, err
 }
 
-// rename gives pieces the names of the other run and of the reference, and notes the
-// names as they were read.
+// rename gives pieces the names of the other run and of the reference, and collects the names as
+// they were read.
 func (r *Result) rename(pieces []*Piece, opt *Options) []named {
 	var other filename.Index
 	for i, name := range opt.Names {
@@ -185,7 +181,7 @@ func (r *Result) rename(pieces []*Piece, opt *Options) []named {
 	return all
 }
 
-// warnNames warns of names of a map or of another run that no piece has.
+// warnNames warns of names of a map or of another run without a piece.
 func (r *Result) warnNames(opt *Options, mapped, met, strange map[string]bool) {
 	if opt.Filter != nil && opt.Filter.Map != nil {
 		for _, e := range opt.Filter.Map.Entries {
@@ -213,19 +209,19 @@ func (r *Result) warn(en, zh string, args ...any) {
 	r.Warnings = append(r.Warnings, lang.Sayf(en, zh, args...))
 }
 
-// named is a piece and the name that its node goes by.
+// named is a piece with the name of its node in the result.
 type named struct {
 	*Piece
 	name string
 }
 
-// outputKey is an output of a node.
+// outputKey identifies an output of a node.
 type outputKey struct {
 	name   string
 	output int
 }
 
-// choose leaves out the nodes and the rounds that are not wanted.
+// choose leaves out unwanted nodes and rounds.
 func (r *Result) choose(pieces []named, opt *Options) []named {
 	names := func(yield func(string) bool) {
 		for _, p := range pieces {
@@ -276,28 +272,27 @@ func (r *Result) choose(pieces []named, opt *Options) []named {
 	})
 }
 
-// leaveOut puts a piece among the others.
+// leaveOut adds a piece to the others.
 func (r *Result) leaveOut(p named, en, zh string, args ...any) {
 	r.Others = append(r.Others, Other{p.File, lang.Sayf(en, zh, args...)})
 }
 
-// group is the pieces of an output in one round, and its row.
+// group holds the pieces of an output in one round, and its row.
 type group struct {
 	row    *Row
-	bad    []*PieceError // of each piece, nil for those that were not found bad
-	pieces []*stored     // those that could be looked at
+	bad    []*PieceError // errors found by look, one per piece, or nil
+	pieces []*stored     // pieces without such an error
 	joint  *joint
 }
 
-// unit is what one worker does: the outputs of a node, which are written together or
-// not at all where a piece of one is broken.
+// unit is the work of one worker: the outputs of a node, which are written together, or not at all
+// if a piece of one is broken.
 type unit struct {
 	groups []*group
-	first  int // of the groups
+	first  int // index of the first group
 }
 
-// groupPieces gathers the pieces of each output and round, in the order in which the
-// first of each was found.
+// groupPieces groups the pieces by output and round, ordered by their first piece found.
 func groupPieces(pieces []named) []*group {
 	type key struct {
 		outputKey
@@ -318,7 +313,7 @@ func groupPieces(pieces []named) []*group {
 	return groups
 }
 
-// plan gives the groups their names and puts those of a node together.
+// plan names the groups and makes a unit of the groups of each node.
 func (r *Result) plan(groups []*group, opt *Options) []unit {
 	type key struct {
 		name  string
@@ -355,8 +350,7 @@ func (r *Result) plan(groups []*group, opt *Options) []unit {
 	return all
 }
 
-// nameRows sets the labels and the files of rows. several says of a node whether it has
-// several outputs.
+// nameRows sets the labels and files of rows. several reports whether a node has several outputs.
 func nameRows(rows []*Row, opt *Options, several func(node string) bool) {
 	taken := map[string]bool{}
 	for _, row := range rows {
@@ -382,7 +376,7 @@ func nameRows(rows []*Row, opt *Options, several func(node string) bool) {
 	}
 }
 
-// setOrder sets the nodes by their times.
+// setOrder orders the nodes by their times.
 func (r *Result) setOrder() {
 	type timed struct {
 		name string
@@ -411,8 +405,8 @@ func (r *Result) setOrder() {
 	}
 }
 
-// Messages are what is to be said about what was imported: a line for each output that
-// has no array, and the files that are no pieces.
+// Messages returns messages on an import: one for each output without an array, and one on files
+// that are no pieces.
 func (r *Result) Messages() []batch.Message {
 	var all []batch.Message
 	for _, w := range r.Warnings {
@@ -445,8 +439,8 @@ func (r *Result) Messages() []batch.Message {
 	return all
 }
 
-// Outcome is how an import ended that wrote to the folder out. ignoreOthers says that
-// files with other names do not count.
+// Outcome returns the outcome of an import to the folder out. ignoreOthers: files with other names
+// do not count.
 func (r *Result) Outcome(out string, ignoreOthers bool) batch.Outcome {
 	written, failed, pieces := 0, 0, 0
 	for _, row := range r.Rows {
@@ -478,8 +472,8 @@ func (r *Result) Outcome(out string, ignoreOthers bool) batch.Outcome {
 	return o
 }
 
-// Lacking are the pieces of which nothing will say the shape or the element type: not
-// their description, the options, a header or a reference.
+// Lacking returns the pieces without a shape or an element type: neither their description, nor the
+// options, a header or a reference has it.
 func (o *Options) Lacking(found *Found) []string {
 	var files []string
 	for _, p := range found.Pieces {

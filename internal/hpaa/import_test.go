@@ -22,7 +22,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// array is a slow array: elements by their coordinates.
+// array is a slow reference: elements by coordinates.
 type array struct {
 	shape []int64
 	at    map[string][]byte
@@ -46,14 +46,14 @@ func each(shape []int64, f func(index []int64)) {
 	walk(0)
 }
 
-// bytes are the elements in C order.
+// bytes returns the elements in C order.
 func (a array) bytes() []byte {
 	var data []byte
 	each(a.shape, func(index []int64) { data = append(data, a.at[fmt.Sprint(index)]...) })
 	return data
 }
 
-// joined puts arrays one behind the other on an axis, and crops the axis to a length.
+// joined concatenates arrays along an axis, and crops the axis to a length.
 func joined(parts []array, axis int, most int64) array {
 	all := newArray(slices.Clone(parts[0].shape)...)
 	offset := int64(0)
@@ -69,7 +69,7 @@ func joined(parts []array, axis int, most int64) array {
 	return all
 }
 
-// encoded is the content of a file with elements.
+// encoded encodes elements as the content of a file.
 func encoded(rt *rapid.T, e Encoding, data []byte) []byte {
 	size := map[Encoding]int{Hex: 1, Hex0x: 1, Words16: 2, Words32: 4, Words64: 8}[e]
 	if e == Bin {
@@ -90,7 +90,7 @@ func encoded(rt *rapid.T, e Encoding, data []byte) []byte {
 	return text.Bytes()
 }
 
-// element sizes of the types of the property test, and what they become.
+// testTypes lists the element types of the property test.
 var testTypes = []tensor.DType{tensor.Float16, tensor.BFloat16, tensor.Float32, tensor.Int8, tensor.Float64, tensor.Complex128}
 
 // TestImportAgainstSlow joins random pieces on a random axis.
@@ -189,9 +189,8 @@ func checkArray(t rapid.TB, path string, dtype tensor.DType, want array) {
 	}
 }
 
-// TestEveryPieceHasOnePlace imports pieces of which many are broken: each is part of an
-// array, of an output with an error, or among the others, and arrays are there just
-// where there is no error.
+// TestEveryPieceHasOnePlace imports pieces, many of them broken. Each is part of an array, of an
+// output with an error, or among the others; arrays exist exactly if there is no error.
 func TestEveryPieceHasOnePlace(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -279,7 +278,7 @@ func TestEveryPieceHasOnePlace(t *testing.T) {
 	})
 }
 
-// write makes a piece of int8 with its text.
+// write makes a piece of int8 with this text.
 func write(t *testing.T, dir string, p Piece, text string) *Piece {
 	t.Helper()
 	p.Path = filepath.Join(dir, p.File)
@@ -358,8 +357,8 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestNodesWhole checks that a broken piece leaves out all outputs of its node, and
-// that pieces that do not fit leave out theirs only.
+// TestNodesWhole: a broken piece omits all outputs of its node; pieces that do not fit omit only
+// their own output.
 func TestNodesWhole(t *testing.T) {
 	t.Parallel()
 	dir, one := t.TempDir(), tensor.Shape{1}
@@ -388,8 +387,8 @@ func TestNodesWhole(t *testing.T) {
 	}
 }
 
-// TestNames checks rounds, names that collide and long ones, maps, names of another run,
-// and the order.
+// TestNames checks rounds, colliding and long names, name maps, names of another run, and the
+// order.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	dir, one := t.TempDir(), tensor.Shape{1}
@@ -504,7 +503,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestFind checks that descriptions do not lead out of their folder.
+// TestFind: descriptions cannot lead outside their folder.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -552,7 +551,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindLinks checks that links do not lead out of the folder either.
+// TestFindLinks: links cannot lead outside the folder.
 func TestFindLinks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -572,7 +571,7 @@ func TestFindLinks(t *testing.T) {
 		{"link-folder/outside", true},
 		{"link-folder/top/dump_data/a", false},
 		{"link-in", false},
-		{"link-gone", false}, // which is an error of the piece
+		{"link-gone", false}, // an error of the piece
 		{"link-folder/none", false},
 	} {
 		for _, name := range []string{"top/pieces.jsonl", "top/sub/pieces.jsonl"} {
@@ -590,7 +589,7 @@ func TestFindLinks(t *testing.T) {
 	}
 }
 
-// TestCanceled checks that an import that is interrupted leaves nothing behind.
+// TestCanceled: an interrupted import leaves no files behind.
 func TestCanceled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,22 +9,22 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// joint is how the pieces of an output are joined.
+// joint is a plan to join the pieces of an output.
 type joint struct {
 	pieces []*stored // in their order on the axis
 	axis   int
 	dtype  tensor.DType
 	shape  tensor.Shape // of the result
-	// rows is how many rows of pieces stand one behind the other, and each piece has
-	// lengths elements of a row, of which the result takes kept.
+	// The output has rows rows, each a sequence of the pieces. Piece i has lengths[i] elements per
+	// row, of which the result keeps the first kept[i].
 	rows          int64
 	lengths, kept []int64
-	cropped       int64 // elements of the axis
+	cropped       int64 // elements cut off the axis
 	note          string
 }
 
-// chooseAxis is the axis on which pieces of a shape are joined: asked, or for -1 the
-// first whose length is not 1.
+// chooseAxis returns the axis on which pieces of a shape are joined: asked, or for -1 the first
+// axis whose length is not 1.
 func chooseAxis(asked int, shape tensor.Shape) int {
 	if asked >= 0 {
 		return asked
@@ -32,7 +32,7 @@ func chooseAxis(asked int, shape tensor.Shape) int {
 	return max(0, slices.IndexFunc(shape, func(n int64) bool { return n != 1 }))
 }
 
-// checkNumbers says which number of the pieces is missing or comes twice.
+// checkNumbers returns an error if a number of the pieces is missing or repeated.
 func checkNumbers(pieces []*Piece) *PieceError {
 	sorted := slices.SortedStableFunc(slices.Values(pieces), func(a, b *Piece) int { return a.Number - b.Number })
 	next, last := 0, sorted[len(sorted)-1].Number
@@ -50,7 +50,7 @@ func checkNumbers(pieces []*Piece) *PieceError {
 	return twice
 }
 
-// join plans how pieces are joined, which have all numbers from 0.
+// join plans how pieces are joined; their numbers must be complete from 0.
 func join(pieces []*stored, defaultAxis int) (*joint, *PieceError) {
 	pieces = slices.SortedStableFunc(slices.Values(pieces), func(a, b *stored) int { return a.Number - b.Number })
 	first := pieces[0]
@@ -99,10 +99,10 @@ func join(pieces []*stored, defaultAxis int) (*joint, *PieceError) {
 	return j, nil
 }
 
-// maxElements is how many elements an array has at most.
+// maxElements is the largest number of elements of an array.
 const maxElements = 1 << 58
 
-// sameBut reports whether two shapes of one rank have the same lengths but on an axis.
+// sameBut reports whether two shapes of equal rank differ at most on one axis.
 func sameBut(a, b tensor.Shape, axis int) bool {
 	for i := range a {
 		if i != axis && a[i] != b[i] {
@@ -112,9 +112,8 @@ func sameBut(a, b tensor.Shape, axis int) bool {
 	return true
 }
 
-// split sets how much of its rows each piece has, and what the result takes of them:
-// all, or what the shape of the model leaves where it is shorter on the axis, and the
-// same on all others.
+// split sets the row lengths of each piece and the kept parts: everything, or less if the model's
+// shape is shorter on the axis and equal on all others.
 func (j *joint) split(model tensor.Shape) {
 	j.rows, j.lengths, j.kept = 1, make([]int64, len(j.pieces)), make([]int64, len(j.pieces))
 	below := int64(1)
@@ -139,7 +138,7 @@ func (j *joint) split(model tensor.Shape) {
 		length := p.shape.Elements()
 		if j.axis < len(p.shape) {
 			length = p.shape[j.axis]
-		} else { // the only piece
+		} else { // a single piece
 			left = length
 		}
 		taken := min(length, left)
@@ -148,20 +147,18 @@ func (j *joint) split(model tensor.Shape) {
 	}
 }
 
-// manyPieces is the number of pieces that are read at a time from which their files
-// are closed after every block.
+// manyPieces is the number of pieces above which their files are closed after every block.
 const manyPieces = 64
 
-// write passes the elements of the result to w, as they are stored, and checks every
-// piece to its end. A block is valid until the next one. The first row of a piece opens
-// its reader and the last one closes it: where there is one row, the pieces are read
-// one after the other, and all in the same room.
+// write passes the elements of the result to w, in their stored form, and checks every piece to its
+// end. A block is valid until the next call of w. The first row opens the reader of a piece, the
+// last row closes it: with a single row the pieces are read one after the other with one buffer.
 func (j *joint) write(ctx context.Context, shared *room, w func(block []byte) error) error {
 	readers := make([]*reader, len(j.pieces))
 	defer func() {
 		for _, r := range readers {
 			if r != nil {
-				_ = r.Close() // it was only read
+				_ = r.Close() // read only
 			}
 		}
 	}()
@@ -198,7 +195,7 @@ func (j *joint) write(ctx context.Context, shared *room, w func(block []byte) er
 	return nil
 }
 
-// pass passes the next n bytes of a piece to w, unless it is nil.
+// pass passes the next n bytes of a piece to w; a nil w skips them.
 func (r *reader) pass(ctx context.Context, n int64, w func(block []byte) error) error {
 	for n > 0 {
 		if err := ctx.Err(); err != nil {

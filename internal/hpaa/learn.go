@@ -19,40 +19,38 @@ import (
 )
 
 const (
-	// maxSkip is the longest header that is tried, in bytes.
+	// maxSkip is the longest header to try, in bytes.
 	maxSkip = 4096
-	// samples is how many arrays a description is tried on before it is tried on all.
+	// samples is the number of arrays on which a description is tried before the others.
 	samples = 3
 )
 
-// LearnSchema is that of a Learned as a document.
+// LearnSchema is the schema of a Learned document.
 const LearnSchema = "dumptool/learn/1"
 
-// Learned is a description of pieces under which they give arrays in every byte, and the
-// document of it.
+// Learned is a description that makes pieces reproduce arrays in every byte, and its document.
 type Learned struct {
 	Schema string `json:"schema"`
-	// Pattern is that of the names of pieces, Encoding and Skip say how a piece is
-	// written.
+	// Pattern is the template of the pieces' names. Encoding is the storage format of a piece,
+	// behind Skip bytes.
 	Pattern  string   `json:"pattern"`
 	Encoding Encoding `json:"encoding"`
 	Skip     int64    `json:"skip"`
-	// DType is set where the pieces hold another type than the arrays.
+	// DType is the element type of the pieces if it differs from the arrays' type.
 	DType tensor.DType `json:"dtype,omitempty"`
-	// Axis is the axis on which pieces are joined; Axes are the nodes that are joined on
-	// another one.
+	// Axis is the axis on which pieces are joined; Axes lists the nodes joined on another axis.
 	Axis int            `json:"axis"`
 	Axes map[string]int `json:"axes"`
-	// Arrays, Pieces and Bytes count what was compared.
+	// Arrays, Pieces and Bytes count the compared data.
 	Arrays int   `json:"arrays"`
 	Pieces int   `json:"pieces"`
 	Bytes  int64 `json:"bytes"`
-	// Alone are the arrays that have no pieces, Others the files that are no pieces.
+	// Alone lists arrays without pieces, Others files that are no pieces.
 	Alone  []string `json:"without_pieces"`
 	Others []string `json:"not_used"`
 }
 
-// target is an array that pieces have to give.
+// target is an array to reproduce from pieces.
 type target struct {
 	path, stem string
 	array      npy.Header
@@ -60,10 +58,10 @@ type target struct {
 	rows       map[*Pattern]*Row
 }
 
-// Learn looks for a description of the files below dump under which they give the
-// arrays in the folder npu: it tries patterns that the names suggest, every encoding,
-// and headers of up to 4096 bytes, on the smallest arrays first. What it returns gives
-// every array that has pieces in every byte; nil if nothing does.
+// Learn looks for a description under which the files below dump reproduce the arrays in the folder
+// npu: it tries patterns suggested by the names, every encoding, and headers of up to 4096 bytes,
+// on the smallest arrays first. Its result reproduces every array that has pieces in every byte;
+// nil if there is none.
 func Learn(ctx context.Context, dump, npu string) (*Learned, error) {
 	targets, err := listTargets(npu)
 	if err != nil {
@@ -83,7 +81,7 @@ func Learn(ctx context.Context, dump, npu string) (*Learned, error) {
 	return nil, ctx.Err()
 }
 
-// listTargets lists the arrays of a folder, the smallest first.
+// listTargets lists the arrays of a folder, smallest first.
 func listTargets(npu string) ([]*target, error) {
 	entries, err := store.ReadDir(npu)
 	if err != nil {
@@ -127,7 +125,7 @@ func (t *target) open() (store.Source, *npy.File, error) {
 	return file, array, nil
 }
 
-// learner looks for a description.
+// learner searches for a description.
 type learner struct {
 	dump, npu string
 	files     []string
@@ -135,7 +133,7 @@ type learner struct {
 	room      *room
 }
 
-// try tries a pattern with all that a description says besides.
+// try tries a pattern with all encodings, headers, types and axes.
 func (l *learner) try(ctx context.Context, p *Pattern) (*Learned, error) {
 	found := (&Source{Pattern: p, Dir: l.dump}).fit(l.files)
 	covered := l.assign(p, found)
@@ -160,8 +158,7 @@ func (l *learner) try(ctx context.Context, p *Pattern) (*Learned, error) {
 	return nil, nil
 }
 
-// assign finds the pieces of the arrays and returns the arrays that have some, the
-// smallest first.
+// assign finds the pieces of the arrays and returns the arrays with pieces, smallest first.
 func (l *learner) assign(p *Pattern, found *Found) []*target {
 	r, opt := new(Result), &Options{Out: l.npu}
 	r.plan(groupPieces(r.choose(r.rename(found.Pieces, opt), opt)), opt)
@@ -179,15 +176,15 @@ func (l *learner) assign(p *Pattern, found *Found) []*target {
 	return covered
 }
 
-// way is how the files of pieces are read.
+// way is a way to read the files of pieces.
 type way struct {
 	encoding Encoding
 	skip     int64
 	dtype    tensor.DType
 }
 
-// ways are those under which the first piece of a row may have as many bytes as its
-// part of the array on any axis.
+// ways returns the ways under which the first piece of a row may have the size of its part of the
+// array on some axis.
 func (l *learner) ways(t *target, row *Row) []way {
 	piece := row.Pieces[0]
 	info, err := store.Stat(piece.Path)
@@ -215,7 +212,7 @@ func (l *learner) ways(t *target, row *Row) []way {
 				add(way{Bin, skip, dtype})
 			}
 			if int64(len(text)) < info.Size() {
-				continue // too large to try texts on
+				continue // too large for text
 			}
 			for _, e := range Encodings {
 				if e.isText() {
@@ -232,7 +229,7 @@ func (l *learner) ways(t *target, row *Row) []way {
 	return all
 }
 
-// maxLearned is the largest piece on which texts are tried.
+// maxLearned is the largest piece that is tried as text, in bytes.
 const maxLearned = 64 << 20
 
 // readHead reads the first bytes of a file.
@@ -245,8 +242,8 @@ func readHead(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, most))
 }
 
-// textSkips are the lengths of headers behind which a text has numbers of want bytes
-// and nothing else. Only places where as many digits are left are tried.
+// textSkips returns the lengths of headers behind which a text has exactly want bytes of numbers.
+// Only offsets with a matching number of digits behind them are decoded.
 func textSkips(form *textForm, text []byte, want int64) []int64 {
 	numbers := want / int64(form.bytes)
 	most := 2*want + numbers // the 0 of 0x counts as a digit
@@ -260,7 +257,7 @@ func textSkips(form *textForm, text []byte, want int64) []int64 {
 	var decoded []byte
 	for skip := 0; skip <= min(maxSkip, len(text)); skip++ {
 		if digits == 2*want || digits == most || form.prefix == perhaps && digits > 2*want && digits < most {
-			// A header that ends in separators is the same without them.
+			// Trailing separators of a header add nothing.
 			if skip == 0 || skip == len(text) || !separators[text[skip]] {
 				decoded = slices.Grow(decoded[:0], int(want)+form.bytes)[:int(want)+form.bytes]
 				if written, read, bad := form.decode(decoded, text[skip:], true); bad == nil && int64(written) == want && read == len(text)-skip {
@@ -275,7 +272,7 @@ func textSkips(form *textForm, text []byte, want int64) []int64 {
 	return skips
 }
 
-// partOf is the shape of one of n pieces that are joined on an axis.
+// partOf returns the shape of one of n pieces joined on an axis.
 func partOf(shape tensor.Shape, axis, n int) tensor.Shape {
 	part := slices.Clone(shape)
 	if axis < len(part) {
@@ -285,10 +282,10 @@ func partOf(shape tensor.Shape, axis, n int) tensor.Shape {
 	return part
 }
 
-// noAxis is what axisOf returns where pieces do not give the array.
+// noAxis is the result of axisOf if no axis reproduces the array.
 const noAxis = -2
 
-// axisOf is the first axis on which the pieces of a row give the array in every byte.
+// axisOf returns the first axis on which the pieces of a row reproduce the array in every byte.
 func (l *learner) axisOf(ctx context.Context, t *target, row *Row, w way) int {
 	for axis := range max(1, len(t.array.Shape)) {
 		if len(row.Pieces) == 1 && axis > 0 {
@@ -303,7 +300,7 @@ func (l *learner) axisOf(ctx context.Context, t *target, row *Row, w way) int {
 
 var errDiffers = lang.Errorf("the bytes differ")
 
-// agrees reports whether the pieces of a row give the array in every byte.
+// agrees reports whether the pieces of a row reproduce the array in every byte.
 func (l *learner) agrees(ctx context.Context, t *target, row *Row, w way, axis int) bool {
 	var pieces []*stored
 	for _, p := range row.Pieces {
@@ -339,13 +336,13 @@ func (l *learner) agrees(ctx context.Context, t *target, row *Row, w way, axis i
 	return fill(ctx, compared, j, dec, nil, l.room) == nil && at == array.Size
 }
 
-// writerFunc is a function as a writer.
+// writerFunc adapts a function to io.Writer.
 type writerFunc func([]byte) (int, error)
 
 // Write implements io.Writer.
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// prove compares all arrays that have pieces; nil unless all agree.
+// prove compares all arrays with pieces; nil unless all agree.
 func (l *learner) prove(ctx context.Context, p *Pattern, w way, covered []*target) *Learned {
 	learned := &Learned{Schema: LearnSchema, Pattern: p.String(), Encoding: w.encoding, Skip: w.skip, Arrays: len(covered), Axes: map[string]int{}, Alone: []string{}, Others: []string{}}
 	if w.dtype != covered[0].array.Host.DType() {
@@ -382,7 +379,7 @@ func (l *learner) prove(ctx context.Context, p *Pattern, w way, covered []*targe
 	return learned
 }
 
-// note notes what a description leaves over.
+// note lists arrays and files that a description leaves over.
 func (l *learner) note(learned *Learned, p *Pattern, found *Found, covered []*target) {
 	for _, t := range l.targets {
 		if !slices.Contains(covered, t) {
@@ -405,7 +402,7 @@ func (l *learner) note(learned *Learned, p *Pattern, found *Found, covered []*ta
 	}
 }
 
-// Flags are the flags of an import with the description.
+// Flags returns the flags of an import with the description.
 func (l *Learned) Flags() []string {
 	flags := []string{"--piece-pattern", l.Pattern, "--encoding", string(l.Encoding)}
 	if l.Skip > 0 {
@@ -420,9 +417,8 @@ func (l *Learned) Flags() []string {
 	return flags
 }
 
-// patterns are templates that the names of the files suggest, those with the fewest
-// fields first: the name of an array stands for the node, and numbers around it for
-// outputs, pieces, rounds, or nothing.
+// patterns returns templates suggested by the names of the files, fewest fields first: an array's
+// name is the node, and numbers around it are outputs, pieces, rounds, or ignored.
 func (l *learner) patterns() []*Pattern {
 	var texts []string
 	seen := map[string]bool{}
@@ -449,11 +445,11 @@ func (l *learner) patterns() []*Pattern {
 	return all
 }
 
-// fieldCount counts the fields of a template that mean something.
+// fieldCount counts the fields of a template that are not ignored.
 func fieldCount(text string) int { return strings.Count(text, "{") - strings.Count(text, "{*}") }
 
-// samples are the arrays whose files are looked at for templates: the smallest, and the
-// one with the most files among the first hundred.
+// samples returns the arrays whose files suggest templates: the smallest, and the array with the
+// most files among the first hundred.
 func (l *learner) samples() []*target {
 	var some []*target
 	var most *target
@@ -473,7 +469,7 @@ func (l *learner) samples() []*target {
 	return some
 }
 
-// filesOf are the files with the name of the array in theirs, at most 64.
+// filesOf returns the files, at most 64, whose names contain the array's name.
 func (t *target) filesOf(files []string) []string {
 	var own []string
 	for _, file := range files {
@@ -484,7 +480,7 @@ func (t *target) filesOf(files []string) []string {
 	return own
 }
 
-// plausible reports whether a pattern gives pieces with all numbers to every sample.
+// plausible reports whether a pattern finds a complete set of pieces for every sample.
 func (l *learner) plausible(p *Pattern) bool {
 	for _, t := range l.samples() {
 		found := (&Source{Pattern: p, Dir: l.dump}).fit(t.filesOf(l.files))
@@ -495,8 +491,8 @@ func (l *learner) plausible(p *Pattern) bool {
 	return true
 }
 
-// roles are what a number in a name may be.
+// roles lists the possible meanings of a number in a name.
 var roles = []string{"{*}", "{piece}", "{piece:hex}", "{output}", "{round}", "{round:hex}"}
 
-// maxTokens is how many numbers of a name are told apart, those next to the node.
+// maxTokens is the number of numbers in a name that get a role, the nearest to the node.
 const maxTokens = 4

@@ -16,8 +16,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// vendorTree writes pieces and the arrays that they stand for: nodes of one and of
-// several pieces, on axis 0 and 1, with padding at the end of one.
+// vendorTree writes pieces and the vendor's arrays: nodes of one and of several pieces, on axes 0
+// and 1, with padding at the end of one.
 func vendorTree(t *testing.T, name func(node string, piece int) string, encode func(data []byte) string) (dump, npu string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -106,8 +106,7 @@ func TestLearn(t *testing.T) {
 			if got.Axis != 0 || len(got.Axes) != 1 || got.Axes["pool_2"] != 1 {
 				t.Errorf("axes %d, %v", got.Axis, got.Axes)
 			}
-			// The proof of the proof: an import with it gives the same files, where the axis
-			// is right.
+			// An import with the learned pattern gives the same files, if the axis is right.
 			pattern, err := ParsePattern(got.Pattern)
 			if err != nil {
 				t.Fatal(err)
@@ -131,7 +130,7 @@ func TestLearn(t *testing.T) {
 					t.Errorf("%s differs: %v %v", file, err, err2)
 				}
 			}
-			// One other byte, and nothing gives all arrays.
+			// With one changed byte, no description gives all arrays.
 			path := filepath.Join(npu, "net_fc.npy")
 			data, err := os.ReadFile(path)
 			if err != nil {

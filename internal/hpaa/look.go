@@ -18,28 +18,28 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// headBytes is how much of a file shows its encoding.
+// headBytes is the length of a file's head from which its encoding is detected.
 const headBytes = 4 << 10
 
-// hints are what is known about a piece besides its description.
+// hints is knowledge about a piece beside its description.
 type hints struct {
 	encoding Encoding
 	skip     int64
 	dtype    tensor.DType
 	shape    tensor.Shape
-	// model is the shape of the whole output in the reference, from the file of the
-	// reference; divided is set where shape is a part of it.
+	// model is the shape of the whole output in the reference, read from the file from; divided:
+	// shape is a part of it.
 	model   tensor.Shape
 	from    string
 	divided bool
-	// unknown is set where there is a reference without the output, err says why one
-	// cannot be used.
+	// unknown: there is a reference, but it lacks the output. err says why the reference's tensor
+	// is unusable.
 	unknown bool
 	err     error
 }
 
-// look looks at the file of a piece and completes its description: what it does not
-// say comes from the header of an array, else from the hints.
+// look opens the file of a piece and completes its description: from the header of an array, else
+// from the hints.
 func look(p *Piece, h hints) (*stored, *PieceError) {
 	file, err := safefile.Open(p.Path)
 	if err != nil {
@@ -98,8 +98,7 @@ func (s *stored) readHeader(file io.ReaderAt) *PieceError {
 	return nil
 }
 
-// complete takes what is not known yet from the hints, and the encoding from the head
-// of the file.
+// complete takes missing properties from the hints, and the encoding from the head of the file.
 func (s *stored) complete(h hints, head []byte) *PieceError {
 	if s.dtype == tensor.Undefined {
 		s.dtype = h.dtype
@@ -132,7 +131,7 @@ func (s *stored) complete(h hints, head []byte) *PieceError {
 	return nil
 }
 
-// missing is the error of a piece whose type or shape nothing says.
+// missing returns an error if the type or shape of a piece is unknown.
 func (s *stored) missing(h hints) *PieceError {
 	what := ""
 	switch {
@@ -152,8 +151,8 @@ func (s *stored) missing(h hints) *PieceError {
 	return &PieceError{ReadError, lang.Say("nothing says the %s", lang.Say(what))}
 }
 
-// detect finds the encoding out: bytes where the file is as long as the elements, else
-// the only form of text that its head has.
+// detect detects the encoding: Bin if the file has the size of the elements, else the only text
+// form that fits the head.
 func (s *stored) detect(head []byte) *PieceError {
 	if s.size-s.skip == s.want {
 		s.encoding = Bin
@@ -182,8 +181,8 @@ func (s *stored) detect(head []byte) *PieceError {
 	return nil
 }
 
-// numbersIn is the form of the numbers in the head of a text: how many digits all have,
-// 0 if they differ, and whether all have 0x. A number that the head cuts does not count.
+// numbersIn returns the form of the numbers in the head of a text: their common number of digits, 0
+// if they differ, and whether all have 0x. A truncated last number does not count.
 func numbersIn(head []byte, whole bool) (digits int, prefixed, ok bool) {
 	if len(head) >= len(utf8Mark) && string(head[:len(utf8Mark)]) == utf8Mark {
 		head = head[len(utf8Mark):]
@@ -221,16 +220,16 @@ func numbersIn(head []byte, whole bool) (digits int, prefixed, ok bool) {
 	return digits, prefixes > 0 && prefixes == numbers, numbers > 0 && (prefixes == 0 || prefixes == numbers)
 }
 
-// isNpyName reports whether a name ends as those of arrays of numpy do.
+// isNpyName reports whether a name has the extension .npy.
 func isNpyName(name string) bool { return strings.EqualFold(path.Ext(name), ".npy") }
 
 // Reference is a run of the same network whose tensors have the shapes of the outputs.
 type Reference struct {
 	index   filename.Index
-	outputs []map[int]*modelTensor // of each name
+	outputs []map[int]*modelTensor // by number, one map per indexed name
 }
 
-// modelTensor is an output of the reference, which is opened when it is asked for.
+// modelTensor is an output of the reference, opened on first use.
 type modelTensor struct {
 	file   *dumpdir.File
 	member string
@@ -258,7 +257,7 @@ func OpenReference(ctx context.Context, path string) (*Reference, error) {
 	return r, nil
 }
 
-// add adds the outputs of an operator; the first of a name counts.
+// add adds the outputs of an operator; the first operator with a name wins.
 func (r *Reference) add(op *dumpdir.Op) {
 	for _, name := range op.Names() {
 		if _, added := r.index.Add(name, len(r.outputs)); !added {
@@ -281,7 +280,7 @@ func (r *Reference) has(node string) bool {
 	return ok
 }
 
-// output is an output of a node, nil for one that is not there.
+// output returns an output of a node, nil if unknown.
 func (r *Reference) output(node string, index int) *modelTensor {
 	if r == nil {
 		return nil
@@ -293,7 +292,7 @@ func (r *Reference) output(node string, index int) *modelTensor {
 	return r.outputs[i][index]
 }
 
-// describe returns type and shape.
+// describe returns the type and shape.
 func (t *modelTensor) describe() (tensor.DType, tensor.Shape, error) {
 	t.once.Do(func() { t.err = t.open() })
 	return t.dtype, t.shape, t.err
@@ -315,7 +314,7 @@ func (t *modelTensor) open() error {
 	return lang.Errorf("no tensor %q in it", t.member)
 }
 
-// hintsOf is what is known about a piece of a group besides its description.
+// hintsOf returns what is known about a piece of a group beside its description.
 func (w *worker) hintsOf(g *group, p *Piece) hints {
 	h := hints{encoding: w.opt.Encoding, skip: w.opt.Skip, dtype: w.opt.DType, shape: w.opt.shapeOf(g.row.Node, p.Node)}
 	if h.encoding == "" {
@@ -342,8 +341,8 @@ func (w *worker) hintsOf(g *group, p *Piece) hints {
 	return h
 }
 
-// divide is the shape of a piece of an output with the shape of the model: that divided
-// by the number of pieces on their axis. The last of them may be padded.
+// divide returns the shape of a piece if the pieces split the model's shape evenly on their axis.
+// The last piece may be padded.
 func (o *Options) divide(g *group, p *Piece, model tensor.Shape) tensor.Shape {
 	axis := o.Axis
 	if p.Axis != nil {
@@ -357,7 +356,7 @@ func (o *Options) divide(g *group, p *Piece, model tensor.Shape) tensor.Shape {
 	return partOf(model, axis, n)
 }
 
-// shapeOf is the shape that the options give the pieces of a node, by any of its names.
+// shapeOf returns the shape from the options for a node, by any of its names.
 func (o *Options) shapeOf(names ...string) tensor.Shape {
 	for _, name := range names {
 		if s, ok := o.Shapes[name]; ok && name != "" {

@@ -78,8 +78,8 @@ func TestPatternErrors(t *testing.T) {
 	}
 }
 
-// TestPatternOfNames makes names by a template, with names that have none of the
-// characters around the node.
+// TestPatternOfNames makes paths from a template, with names without the characters around the
+// node.
 func TestPatternOfNames(t *testing.T) {
 	t.Parallel()
 	p, err := ParsePattern("{card}/{n}_{node}@{output}.{round:hex}_{piece:hex}.dat")

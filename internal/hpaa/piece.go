@@ -17,41 +17,40 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Piece is a file with a part of an output of an operator, as its description has it.
+// Piece is a file with a part of an operator's output, as described.
 type Piece struct {
-	// File is the file as the description or the folder names it, with slashes, and
-	// Path where it is.
+	// File is the slash-separated name of the file in the description or the folder, Path its path.
 	File, Path string
-	// Node is the name of the operator, slashes kept.
+	// Node is the name of the operator, with its slashes.
 	Node string
-	// Output is the index of the output, Number the place of the piece on the axis on
-	// which the pieces are joined, Round the run of the network; all from 0.
+	// Output is the index of the output, Number the position of the piece on the joined axis, Round
+	// the run of the network; all from 0.
 	Output, Number int
 	Round          int64
-	// DType and Shape are those of the elements of the piece; Undefined and nil where
-	// the description does not have them, an empty shape for a scalar.
+	// DType and Shape describe the elements of the piece; Undefined and nil if the description
+	// lacks them. An empty shape is a scalar.
 	DType tensor.DType
 	Shape tensor.Shape
-	// Encoding is empty where the description does not say it. Skip is how many bytes of
-	// the file come before what it applies to, -1 where it does not say it.
+	// Encoding is empty if the description lacks it. Skip is the length of the header that the
+	// encoding does not cover, in bytes, -1 if the description lacks it.
 	Encoding Encoding
 	Skip     int64
-	// Axis is the axis on which the pieces are joined, -1 for the first whose length
-	// is not 1; nil where the description does not have it.
+	// Axis is the axis on which the pieces are joined, -1 for the first axis whose length is not 1;
+	// nil if the description lacks it.
 	Axis *int
-	// ModelShape is the shape of the output in the model, nil if that is not known.
+	// ModelShape is the shape of the output in the model, nil if unknown.
 	ModelShape tensor.Shape
-	// Time is when the operator ran, nil if that is not known.
+	// Time is when the operator ran, nil if unknown.
 	Time *sidefile.Instant
 
-	// line is the place of the piece in its description, for errors; 0 for none.
+	// line is the line of the piece in its description, for errors; 0 for none.
 	line int
 }
 
-// MarshalText implements encoding.TextMarshaler: the file.
+// MarshalText returns File.
 func (p *Piece) MarshalText() ([]byte, error) { return []byte(p.File), nil }
 
-// keys are the keys of a description, and how each is read from its text.
+// keys lists the keys of a description with their parsers.
 var keys = []struct {
 	name string
 	set  func(p *Piece, text string) error
@@ -93,7 +92,7 @@ var keys = []struct {
 	}},
 }
 
-// setKey sets what a key says of a piece.
+// setKey sets the property with a key.
 func (p *Piece) setKey(name, text string) error {
 	if err := checkKey(name); err != nil {
 		return err
@@ -108,7 +107,7 @@ func (p *Piece) setKey(name, text string) error {
 	return nil
 }
 
-// checkKey is the error of a key that no description has.
+// checkKey returns an error for an unknown key.
 func checkKey(name string) error {
 	var names []string
 	for _, k := range keys {
@@ -123,7 +122,7 @@ func checkKey(name string) error {
 	return lang.Errorf("unknown key %q, want %s", lang.Clip(name), strings.Join(names, ", "))
 }
 
-// check checks what every piece needs.
+// check checks the required properties.
 func (p *Piece) check() error {
 	switch {
 	case p.File == "":
@@ -136,7 +135,7 @@ func (p *Piece) check() error {
 	return nil
 }
 
-// setNumber sets a number from 0 of so many bits.
+// setNumber parses a number from 0 of at most bits bits.
 func setNumber[N int | int64](n *N, bits int, text string) error {
 	v, err := strconv.ParseUint(text, 10, bits)
 	*n = N(v)
@@ -149,7 +148,7 @@ func setNumber[N int | int64](n *N, bits int, text string) error {
 	return nil
 }
 
-// ParseAxis reads an axis: a number from 0, or -1.
+// ParseAxis parses an axis: a number from 0, or -1.
 func ParseAxis(text string) (int, error) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < -1 {
@@ -158,13 +157,13 @@ func ParseAxis(text string) (int, error) {
 	return int(n), nil
 }
 
-// shortTypes are other names of element types.
+// shortTypes maps alternative names of element types.
 var shortTypes = map[string]tensor.DType{
 	"fp16": tensor.Float16, "half": tensor.Float16, "bf16": tensor.BFloat16, "fp32": tensor.Float32, "float": tensor.Float32,
 	"fp64": tensor.Float64, "double": tensor.Float64,
 }
 
-// ParseDType reads the name of an element type whose elements a file can hold.
+// ParseDType parses the name of a storable element type.
 func ParseDType(name string) (tensor.DType, error) {
 	d, ok := shortTypes[strings.ToLower(name)]
 	if !ok {
@@ -176,7 +175,7 @@ func ParseDType(name string) (tensor.DType, error) {
 	return d, nil
 }
 
-// ParseShape reads a shape: 2x3x5, 2_3_5, 2,3,5, perhaps in brackets; [] is a scalar.
+// ParseShape parses a shape: 2x3x5, 2_3_5, 2,3,5, possibly in brackets; [] is a scalar.
 func ParseShape(text string) (tensor.Shape, error) {
 	inner, shape := strings.TrimSpace(text), tensor.Shape{}
 	for _, brackets := range []string{"[]", "()"} {
@@ -208,15 +207,13 @@ func ParseShape(text string) (tensor.Shape, error) {
 	return shape, nil
 }
 
-// maxRank is how many dimensions an array has at most, as in numpy.
+// maxRank is the largest number of dimensions of an array, as in numpy.
 const maxRank = 64
 
-// Code names the reason why a piece did not become part of an array, as the logs have
-// it.
+// Code names the reason why a piece is in no array, as written to the logs.
 type Code string
 
-// The codes. The first three are found while a piece is checked, the others where
-// pieces are joined.
+// The codes. The first three are found while checking a piece, the others while joining.
 const (
 	BadHex         Code = "BAD_HEX"
 	SizeMismatch   Code = "SIZE_MISMATCH"
@@ -224,10 +221,9 @@ const (
 	MissingPiece   Code = "MISSING_PIECE"
 	DuplicatePiece Code = "DUPLICATE_PIECE"
 	ConcatShape    Code = "CONCAT_SHAPE"
-	// NotInModel is for names without a tensor of the reference that would give their
-	// shape.
+	// NotInModel: the reference, which would supply the shape, has no tensor of that name.
 	NotInModel Code = "NOT_IN_MODEL"
-	// WriteError is for arrays that could not be written.
+	// WriteError: the array could not be written.
 	WriteError Code = "WRITE_ERROR"
 )
 
@@ -239,13 +235,13 @@ type PieceError struct {
 	Problem lang.Sentence `json:"error"`
 }
 
-// Error is the text.
+// Error returns the English text.
 func (e *PieceError) Error() string { return e.Problem.String() }
 
-// Text is the error in both languages.
+// Text returns the error in both languages.
 func (e *PieceError) Text() lang.Text { return e.Problem.Text() }
 
-// sizeError is the error of a piece that has another number of bytes than its shape.
+// sizeError returns the error of a piece whose size does not match its shape.
 func sizeError(found int64, dtype tensor.DType, shape tensor.Shape, want int64) *PieceError {
 	return &PieceError{SizeMismatch, lang.Say("found %d bytes, want %d for %v of %s", found, want, shape, dtype)}
 }
@@ -259,21 +255,21 @@ func concatError(format string, args ...any) *PieceError {
 const (
 	// maxLine is the longest line of a description, in bytes.
 	maxLine = 1 << 20
-	// maxProblems is how many problems of a description are listed.
+	// maxProblems is the number of problems of a description that are listed.
 	maxProblems = 20
 )
 
-// DescriptionError is the error of a description: what is wrong, a text a line.
+// DescriptionError lists the problems of a description.
 type DescriptionError struct {
 	Problems []lang.Sentence
-	// More counts those that are not listed.
+	// More counts the problems that are not listed.
 	More int
 }
 
 // Error lists the problems.
 func (e *DescriptionError) Error() string { return e.Text().EN }
 
-// Text is the error in both languages.
+// Text returns the error in both languages.
 func (e *DescriptionError) Text() lang.Text {
 	text := lang.Join(e.Problems, lang.Text{EN: "; ", ZH: "；"})
 	if e.More > 0 {
@@ -282,7 +278,7 @@ func (e *DescriptionError) Text() lang.Text {
 	return text.Text()
 }
 
-// add adds what is wrong with a line.
+// add adds the problem of a line.
 func (e *DescriptionError) add(line int, err error) {
 	if len(e.Problems) == maxProblems {
 		e.More++
@@ -291,7 +287,7 @@ func (e *DescriptionError) add(line int, err error) {
 	e.Problems = append(e.Problems, lang.Say("line %d: %v", line, err))
 }
 
-// orNil is the error, nil without problems.
+// orNil returns the error, nil without problems.
 func (e *DescriptionError) orNil() error {
 	if len(e.Problems) == 0 {
 		return nil
@@ -299,11 +295,10 @@ func (e *DescriptionError) orNil() error {
 	return e
 }
 
-// ReadPieces reads a description: JSON Lines, an object a piece, or CSV with the same
-// keys as the names of its columns, which the first character tells apart. Empty lines
-// are left out. Pieces come in the order of the file. A line that cannot be used makes
-// the whole description useless, since a tensor could be written without its last
-// piece: the error is a *DescriptionError, or that of r.
+// ReadPieces reads a description: JSON Lines with an object per piece, or CSV with the same keys as
+// column names; the first character decides. Empty lines are skipped. Pieces are returned in file
+// order. One unusable line makes the whole description unusable, because a tensor could be written
+// without its last piece: the error is a *DescriptionError, or an error of r.
 func ReadPieces(r io.Reader) ([]*Piece, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	if mark, _ := in.Peek(3); string(mark) == "\ufeff" {
@@ -322,13 +317,13 @@ func ReadPieces(r io.Reader) ([]*Piece, error) {
 			return readCSV(in)
 		}
 		if c[0] == '\n' {
-			return readJSONLines(in) // a line to count
+			return readJSONLines(in) // an empty line counts for line numbers
 		}
 		_, _ = in.Discard(1)
 	}
 }
 
-// readJSONLines reads objects, one a line.
+// readJSONLines reads objects, one per line.
 func readJSONLines(in io.Reader) ([]*Piece, error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)
@@ -359,7 +354,7 @@ func readJSONLines(in io.Reader) ([]*Piece, error) {
 	return pieces, nil
 }
 
-// fromJSON reads a piece from its line.
+// fromJSON parses a piece from its line.
 func (p *Piece) fromJSON(text []byte) error {
 	doc := jsonpos.Parse(text)
 	if !doc.Valid() {
@@ -387,7 +382,7 @@ func (p *Piece) fromJSON(text []byte) error {
 	return p.check()
 }
 
-// valueText is a value as a cell of a table has it; null is not given.
+// valueText converts a JSON value to the text of a table cell; null is an absent value.
 func valueText(key string, v *jsonpos.Value) (text string, given bool, err error) {
 	names := key == "file" || key == "node" || key == "dtype" || key == "encoding"
 	shape := key == "shape" || key == "model_shape"
@@ -416,8 +411,7 @@ func valueText(key string, v *jsonpos.Value) (text string, given bool, err error
 	return "", false, lang.Errorf("%s: found %v, want a number", key, v.Kind)
 }
 
-// readCSV reads a table whose columns are called as the keys are. Empty cells are not
-// given.
+// readCSV reads a table whose columns are named like the keys. Empty cells are absent values.
 func readCSV(in io.Reader) ([]*Piece, error) {
 	rows := csv.NewReader(in)
 	rows.FieldsPerRecord = -1
@@ -463,7 +457,7 @@ func readCSV(in io.Reader) ([]*Piece, error) {
 	return pieces, nil
 }
 
-// fromCells reads a piece from the row of a table.
+// fromCells parses a piece from the row of a table.
 func (p *Piece) fromCells(title, row []string) error {
 	if len(row) != len(title) {
 		return lang.Errorf("found %d cells, want %d", len(row), len(title))
@@ -479,8 +473,8 @@ func (p *Piece) fromCells(title, row []string) error {
 	return p.check()
 }
 
-// csvError is an error of a table as a problem of the description, that of a reader as
-// it is.
+// csvError converts an error of a table to a problem of the description; other errors are returned
+// as they are.
 func csvError(err error) error {
 	var parse *csv.ParseError
 	if !errors.As(err, &parse) {

@@ -15,53 +15,53 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// blockBytes is how much of a file is read at a time.
+// blockBytes is the size of a read.
 const blockBytes = 512 << 10
 
-// utf8Mark is the byte order mark that editors put in front of texts.
+// utf8Mark is the byte order mark that some editors write.
 const utf8Mark = "\ufeff"
 
-// stored is a piece whose file was looked at: all that is needed to read its elements.
+// stored is a piece with everything needed to read its elements.
 type stored struct {
 	*Piece
 	encoding Encoding
 	skip     int64
 	dtype    tensor.DType
 	shape    tensor.Shape
-	model    tensor.Shape // of the whole output, nil if that is not known
-	from     string       // the file that the shape was taken from, empty for none
-	size     int64        // of the file
-	want     int64        // bytes of the elements
+	model    tensor.Shape // of the whole output, nil if unknown
+	from     string       // the file that supplied the shape, empty for none
+	size     int64        // of the file, in bytes
+	want     int64        // size of the elements in bytes
 }
 
-// reader reads the elements of a piece in order, packed ones unpacked to a byte each.
-// It opens the file for every block if many pieces are read at a time.
+// reader reads the elements of a piece in order; packed elements are unpacked to bytes. If many
+// pieces are read at a time it reopens the file for every block.
 type reader struct {
 	of      *stored
-	file    store.Source // nil while it is closed
-	often   bool         // closed after every block
+	file    store.Source // nil while closed
+	often   bool         // close the file after every block
 	data    io.ReaderAt
 	end     int64  // of data
-	at      int64  // of the next byte of data to read
-	rest    []byte // of the text, not decoded yet
-	next    []byte // of the elements, not taken yet
+	at      int64  // offset of the next byte to read
+	rest    []byte // text not yet decoded
+	next    []byte // elements not yet taken
 	partial []byte // the beginning of an element, behind next
-	decoded int64  // bytes
+	decoded int64  // in bytes
 	*room
 }
 
-// room is the memory of a reader, which one reader at a time may use.
+// room holds the buffers of a reader; one reader at a time may use them.
 type room struct{ text, block, unpack []byte }
 
-// newRoom returns room for blocks of about size bytes.
+// newRoom returns buffers for blocks of about size bytes.
 func newRoom(size int) *room { return &room{block: make([]byte, max(size, minBlock))} }
 
-// newReader returns a reader that uses the room.
+// newReader returns a reader that uses the buffers in.
 func newReader(of *stored, in *room, often bool) *reader {
 	return &reader{of: of, often: often, at: -1, room: in}
 }
 
-// minBlock is the least room of a reader: more than one number of any text.
+// minBlock is the smallest buffer, larger than any number in a text.
 const minBlock = 64
 
 // Close closes the file.
@@ -98,7 +98,7 @@ func (r *reader) open() error {
 	return nil
 }
 
-// start goes to the first byte that is decoded.
+// start sets the offset of the first byte to decode.
 func (r *reader) start() error {
 	r.at = r.of.skip
 	switch {
@@ -117,8 +117,8 @@ func (r *reader) start() error {
 	return nil
 }
 
-// take returns the next bytes of the elements, at most n and at least one unless there
-// are no more. They are valid until the next call.
+// take returns the next bytes of the elements, at most n; none at the end. They are valid until the
+// next call.
 func (r *reader) take(n int64) ([]byte, error) {
 	for before := int64(-1); len(r.next) == 0 && r.decoded > before; {
 		before = r.decoded
@@ -132,7 +132,7 @@ func (r *reader) take(n int64) ([]byte, error) {
 	return taken, nil
 }
 
-// fill decodes the next block; without any the file has ended. Errors are a *PieceError.
+// fill decodes the next block, none at the end of the file. Errors are *PieceErrors.
 func (r *reader) fill() error {
 	if err := r.decode(); err != nil {
 		return asPieceError(err)
@@ -145,7 +145,7 @@ func (r *reader) decode() error {
 		return err
 	}
 	if r.often {
-		defer r.Close() //nolint:errcheck // it was only read
+		defer r.Close() //nolint:errcheck // read only
 	}
 	carried := copy(r.block, r.partial)
 	form := textForms[r.of.encoding]
@@ -177,7 +177,7 @@ func (r *reader) decode() error {
 	}
 }
 
-// fillText reads the next block of a text behind what was not decoded yet.
+// fillText reads the next block of a text behind the undecoded rest.
 func (r *reader) fillText() error {
 	if r.text == nil {
 		r.text = make([]byte, len(r.block)+minBlock)
@@ -192,8 +192,8 @@ func (r *reader) fillText() error {
 	return nil
 }
 
-// has notes n decoded bytes behind those that were carried over, which began an
-// element, and unpacks elements of several to a byte.
+// has adds n decoded bytes to the carried bytes and splits off whole elements; packed elements are
+// unpacked.
 func (r *reader) has(carried, n int) {
 	d, first := r.of.dtype, int64(0)
 	if d.Packed() {
@@ -217,7 +217,7 @@ func (r *reader) has(carried, n int) {
 	}
 }
 
-// finish reads the rest of the file and compares its bytes with those of the shape.
+// finish reads the rest of the file and checks the number of bytes against the shape.
 func (r *reader) finish(ctx context.Context) error {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -237,7 +237,7 @@ func (r *reader) finish(ctx context.Context) error {
 	return nil
 }
 
-// badHex is the error of the character at an offset of the file.
+// badHex returns the error of the character at an offset of the file.
 func (r *reader) badHex(offset int64, want string) error {
 	line, column, found, err := place(r.file, offset, r.end)
 	if err != nil {
@@ -246,8 +246,8 @@ func (r *reader) badHex(offset int64, want string) error {
 	return &PieceError{BadHex, lang.Say("line %d, column %d: found %s, want %s (%s)", line, column, found, want, r.of.encoding)}
 }
 
-// place finds line and column of an offset, both from 1 and columns in bytes, and what
-// is there.
+// place returns the line and column of an offset, both from 1 and columns in bytes, and a
+// description of the character there.
 func place(file io.ReaderAt, offset, end int64) (line, column int64, found string, err error) {
 	line, start := 1, int64(0)
 	block := make([]byte, min(max(offset, 1), blockBytes))

@@ -22,12 +22,12 @@ import (
 // worker joins the pieces of units.
 type worker struct {
 	opt *Options
-	// inputs are the pieces by their resolved paths: no output takes the place of one.
+	// inputs holds the resolved paths of the pieces, which no output may overwrite.
 	inputs map[string]bool
 	rooms  sync.Pool
 }
 
-// resolved is an absolute path without links, as far as it exists.
+// resolved returns an absolute path with the links of its folder resolved, if the folder exists.
 func resolved(path string) string {
 	if abs, err := store.Abs(path); err == nil {
 		path = abs
@@ -57,8 +57,8 @@ func (w *worker) run(ctx context.Context, units []unit) error {
 	}, func(int, struct{}) {})
 }
 
-// unit joins the outputs of a node. Where one of their pieces is broken none is
-// written, and all pieces are checked, so that all that is broken is known.
+// unit joins the outputs of a node. If a piece is broken nothing is written, and all pieces are
+// checked to report every broken piece.
 func (w *worker) unit(ctx context.Context, u unit) {
 	broken := false
 	for _, g := range u.groups {
@@ -106,7 +106,7 @@ func (w *worker) unit(ctx context.Context, u unit) {
 	}
 }
 
-// look looks at the files of a group. It reports whether all can be read.
+// look looks at the files of a group and reports whether all can be read.
 func (w *worker) look(g *group) bool {
 	g.bad = make([]*PieceError, len(g.row.Pieces))
 	ok := true
@@ -128,8 +128,7 @@ func (w *worker) look(g *group) bool {
 	return ok
 }
 
-// plan plans how the pieces of a group are joined; what is wrong is the error of its
-// row.
+// plan plans how the pieces of a group are joined; errors are set on its row.
 func (g *group) plan(opt *Options) {
 	if g.row.PieceError = checkNumbers(g.row.Pieces); g.row.PieceError != nil {
 		return
@@ -153,8 +152,8 @@ func (g *group) plan(opt *Options) {
 	}
 }
 
-// write writes the array of a group to a file that has no name yet. Pieces that cannot
-// be joined are checked only, and the file is nil.
+// write writes the array of a group to a file without a name yet. If the pieces cannot be joined
+// they are only checked, and the file is nil.
 func (w *worker) write(ctx context.Context, g *group, memory *room) (*safefile.File, error) {
 	if g.joint == nil {
 		for _, s := range g.pieces {
@@ -179,7 +178,7 @@ func (w *worker) write(ctx context.Context, g *group, memory *room) (*safefile.F
 	if err != nil {
 		return nil, err
 	}
-	most := int64(0) // that there are data for
+	most := int64(0) // bytes of the pieces, a bound on the reservation
 	for _, s := range g.pieces {
 		most += s.size
 	}
@@ -214,12 +213,11 @@ func fill(ctx context.Context, file io.Writer, j *joint, dec tensor.Decoder, hea
 // check reads a piece to its end.
 func (s *stored) check(ctx context.Context, memory *room) error {
 	r := newReader(s, memory, false)
-	defer r.Close() //nolint:errcheck // it was only read
+	defer r.Close() //nolint:errcheck // read only
 	return guard.Do(func() error { return r.finish(ctx) })
 }
 
-// checkAll checks all pieces of a unit of which one is broken and sets the errors of
-// the rows.
+// checkAll checks all pieces of a unit with a broken piece and sets the errors of the rows.
 func (w *worker) checkAll(ctx context.Context, u unit, memory *room) {
 	var first *PieceError // of all outputs
 	texts := make([]lang.Sentence, len(u.groups))
@@ -252,13 +250,13 @@ func (w *worker) checkAll(ctx context.Context, u unit, memory *room) {
 			g.row.fail(&PieceError{codes[k], texts[k]})
 		case first != nil:
 			g.row.fail(first)
-		default: // it was broken when it was read first
+		default: // broken on the first read only
 			g.row.fail(&PieceError{ReadError, lang.Say("a piece changed while it was read")})
 		}
 	}
 }
 
-// asPieceError is the error of a piece, nil for none.
+// asPieceError converts an error to a *PieceError, nil for none.
 func asPieceError(err error) *PieceError {
 	var piece *PieceError
 	switch {
@@ -270,7 +268,7 @@ func asPieceError(err error) *PieceError {
 	return readError(err)
 }
 
-// someOf joins the first texts.
+// someOf joins the first five texts.
 func someOf(texts []lang.Sentence) lang.Sentence {
 	const shown = 5
 	between := lang.Text{EN: "; ", ZH: "；"}
@@ -280,7 +278,7 @@ func someOf(texts []lang.Sentence) lang.Sentence {
 	return lang.Join(texts, between)
 }
 
-// addMapping notes the names of arrays that could not have their own.
+// addMapping writes the original names of renamed arrays to the mapping file.
 func (w *worker) addMapping(rows []*Row) error {
 	var names []dumpdir.Renamed
 	for _, row := range rows {
@@ -294,7 +292,7 @@ func (w *worker) addMapping(rows []*Row) error {
 	return dumpdir.AddMapping(w.opt.Out, names)
 }
 
-// setSums computes the digests of the files of pieces, where they are wanted.
+// setSums computes the digests of the pieces' files, if requested.
 func (r *Result) setSums(ctx context.Context, pieces []*Piece, opt *Options) error {
 	if !opt.Sums {
 		return nil
@@ -307,7 +305,7 @@ func (r *Result) setSums(ctx context.Context, pieces []*Piece, opt *Options) err
 		})
 }
 
-// sumOf is the digest of a file in hex digits; empty for one that cannot be read.
+// sumOf returns the MD5 digest of a file in hex digits; empty if it cannot be read.
 func sumOf(path string) string {
 	file, err := safefile.Open(path)
 	if err != nil {
@@ -321,7 +319,7 @@ func sumOf(path string) string {
 	return hex.EncodeToString(digest.Sum(nil))
 }
 
-// exists reports whether there is something at a path.
+// exists reports whether a path exists.
 func exists(path string) bool {
 	_, err := store.Lstat(path)
 	return err == nil

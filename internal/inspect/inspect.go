@@ -1,6 +1,5 @@
-// Package inspect describes what is in dump files and .npy arrays: the operator,
-// every tensor's description and, if asked for, statistics of its elements. It
-// reads files and prints nothing.
+// Package inspect describes dump files and .npy arrays: the operator, the description of every
+// tensor and, on request, statistics of its elements. It reads files and prints nothing.
 package inspect
 
 import (
@@ -27,88 +26,84 @@ import (
 
 // Options says how files are inspected.
 type Options struct {
-	// Stats asks for statistics, for which every tensor is read once.
+	// Stats requests statistics, which read every tensor once.
 	Stats bool
-	// Script asks for the lines of the script that operators come from, which the graphs
-	// of MindSpore have and the stacks of msprobe.
+	// Script requests the script lines of operators, from the graphs of MindSpore and the stacks of
+	// msprobe.
 	Script bool
-	// Misfits asks for the lines and fields that were passed over; without it they are
-	// counted.
+	// Misfits requests the list of skipped lines and fields, which otherwise are only counted.
 	Misfits bool
-	// Version forces the container: 1, 2, or 0 to find out from the content.
+	// Version forces the container: 1, 2, or 0 to detect it.
 	Version int
-	// Rounds and Ops choose what is shown of a run; their zero values want all.
+	// Rounds and Ops select parts of a run; their zero values select everything.
 	Rounds dumpdir.Selection
 	Ops    *dumpdir.NameSet
-	// Only are the files of folders that are shown, by their absolute paths; nil shows
-	// all.
+	// Only selects files of folders by absolute path; nil selects all.
 	Only map[string]bool
-	// Workers is the number of files read at a time; 0 means one per CPU.
+	// Workers is the number of files read concurrently; 0 means one per CPU.
 	Workers int
 }
 
-// Schema is that of a File as a document.
+// Schema is the schema of a File document.
 const Schema = "dumptool/inspect/1"
 
-// File is what was found in one file, and the document of it.
+// File is the contents of one file, and its document.
 type File struct {
 	Schema string `json:"schema"`
 	// Entry has the path.
 	Entry *dumpdir.File `json:"file"`
-	// Container is the way the file is built, null when that is unknown.
+	// Container is the file format, null if unknown.
 	Container Known `json:"container"`
-	// OpType, OpName and DumpTime (microseconds) are null where neither the file nor its
-	// name says.
+	// OpType, OpName and DumpTime (microseconds) are null if neither the file nor its name has
+	// them.
 	OpType   Known `json:"op_type"`
 	OpName   Known `json:"op_name"`
 	DumpTime Time  `json:"dump_time"`
-	// Inputs and Outputs are the tensors of an operator.
+	// Inputs and Outputs list the tensors of an operator.
 	Inputs  []Tensor `json:"inputs"`
 	Outputs []Tensor `json:"outputs"`
-	// Tensors are all tensors of a file that names its tensors, and Values what it holds
-	// besides.
+	// Tensors lists all tensors of a file with named tensors, and Values its other contents.
 	Tensors []Tensor       `json:"tensors,omitzero"`
 	Values  []format.Value `json:"values,omitempty"`
-	// OriginalName is the name that the file had once, if that is another one.
+	// OriginalName is the original name of a renamed file.
 	OriginalName string `json:"original_name,omitempty"`
-	// Buffers are on-chip buffers, Spaces workspaces.
+	// Buffers lists on-chip buffers, Spaces workspaces.
 	Buffers []Blob `json:"buffers,omitempty"`
 	Spaces  []Blob `json:"spaces,omitempty"`
-	// At says which round the file is of, where that is known; Order is the place of its
-	// operator in the execution order.
+	// At is the round of the file, if known; Order is the position of its operator in the execution
+	// order.
 	At    dumpdir.Coordinates `json:"round,omitzero"`
 	Order *int                `json:"order,omitempty"`
-	// Script is the line of the script that the operator comes from, as FILE:LINE; empty
-	// where it is not known or was not asked for.
+	// Script is the script line of the operator, as FILE:LINE; empty if unknown or not requested.
 	Script string `json:"script,omitempty"`
-	// Statistics are what a table says in place of tensors.
+	// Statistics lists rows of a statistics table instead of tensors.
 	Statistics []Statistics `json:"statistics,omitempty"`
-	// Counts are what is in a file that holds no tensors and was given by itself, Side is
-	// that for people.
+	// Counts summarises a file without tensors that was given by itself; Side is the summary for
+	// people.
 	Counts map[string]int `json:"counts,omitempty"`
 	Side   *Side          `json:"-"`
-	// MisfitCount counts the lines and fields that do not fit, and were passed over, Misfits
-	// are the first of them, where they were asked for.
+	// MisfitCount counts the skipped lines and fields; Misfits lists the
+	// first ones, if requested.
 	MisfitCount int      `json:"misfit_count,omitempty"`
 	Misfits     []Misfit `json:"misfits,omitempty"`
-	// Warnings are what is odd about the file.
+	// Warnings lists oddities of the file.
 	Warnings []lang.Sentence `json:"warnings,omitempty"`
-	// Err says why the file could not be read. Partial is set where that is about a part of
-	// it: the rest is there.
+	// Err is the read error of the file. Partial: the error concerns a part of the file; the rest
+	// is valid.
 	Err     lang.Failure `json:"error,omitempty"`
 	Partial bool         `json:"-"`
 
-	// Name is what the file's name says; HasName is false when it is neither that
-	// of a dump nor that of a tensor of one.
+	// Name is the parsed file name; HasName is false if it has the form of neither a dump nor one
+	// of its tensors.
 	Name    filename.Dump `json:"-"`
 	HasName bool          `json:"-"`
-	// OpDebug is set when the outputs are overflow records.
+	// OpDebug: the outputs are overflow records.
 	OpDebug bool `json:"-"`
-	// Sliced is set for a thread's part of an operator (FFTS+).
+	// Sliced: the file holds a thread's part of an operator (FFTS+).
 	Sliced bool `json:"-"`
-	// NotDump is set for a file that is no dump and does not claim to be one.
+	// NotDump: the file is no dump and does not claim to be one.
 	NotDump bool  `json:"-"`
-	why     error // then
+	why     error // reason of NotDump
 }
 
 func newFile(e *dumpdir.File, err error) *File {
@@ -119,7 +114,7 @@ func newFile(e *dumpdir.File, err error) *File {
 	return f
 }
 
-// Known is a text that documents have as null where it is not known.
+// Known is a text that is null in documents if unknown.
 type Known string
 
 // MarshalJSON implements json.Marshaler.
@@ -130,7 +125,7 @@ func (k Known) MarshalJSON() ([]byte, error) {
 	return jsonpos.Marshal(string(k), ""), nil
 }
 
-// Time is a time in microseconds, which documents have as null where it is not known.
+// Time is a time in microseconds that is null in documents if unknown.
 type Time uint64
 
 // MarshalJSON implements json.Marshaler.
@@ -141,7 +136,7 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return strconv.AppendUint(nil, uint64(t), 10), nil
 }
 
-// Shape is a shape, which documents have as [] where none was recorded.
+// Shape is a shape that is [] in documents if none was recorded.
 type Shape tensor.Shape
 
 // MarshalJSON implements json.Marshaler.
@@ -151,29 +146,29 @@ func (s Shape) MarshalJSON() ([]byte, error) {
 
 // Tensor is one tensor of a file.
 type Tensor struct {
-	// NameInFile is the name in a file that names its tensors, else null.
+	// NameInFile is the name in a file with named tensors, else null.
 	NameInFile *string `json:"name,omitempty"`
-	// Node is the operator that such a tensor belongs to, Seq the number of its execution
-	// among those of all operators, Round among those of this one.
+	// Node is the operator of a named tensor. Seq numbers the execution of Node among the
+	// executions of all operators, Round among the executions of Node.
 	Node  string `json:"node,omitempty"`
 	Seq   *int64 `json:"seq,omitempty"`
 	Round *int   `json:"round,omitempty"`
-	// KindInFile is the kind of such a tensor, and of one of a table.
+	// KindInFile is the kind of a named tensor, or of a tensor in a table.
 	KindInFile tensor.Kind `json:"kind,omitempty"`
 	Kind       tensor.Kind `json:"-"`
-	// Index is the number among those of the kind, from 0.
+	// Index is the number among the tensors of the same kind, from 0.
 	Index int `json:"index"`
-	// DType is the type of the elements, TorchDType as PyTorch names it.
+	// DType is the type of the elements, TorchDType PyTorch's name of it.
 	DType      string `json:"dtype"`
 	TorchDType string `json:"torch_dtype,omitempty"`
 	// Format is the layout.
 	Format *tensor.Format `json:"format,omitempty"`
-	// Shape is that of the elements as they are stored, OriginalShape that on the host.
+	// Shape is the shape as stored, OriginalShape the shape on the host.
 	Shape         Shape        `json:"shape"`
 	OriginalShape tensor.Shape `json:"original_shape,omitzero"`
-	// Groups are those of a grouped convolution.
+	// Groups is the number of groups of a grouped convolution.
 	Groups *int64 `json:"groups,omitempty"`
-	// Strides and Offset count elements of the storage that the tensor is a part of.
+	// Strides and Offset locate the tensor in its storage, in elements.
 	Strides []int64 `json:"strides,omitzero"`
 	Offset  *int64  `json:"offset,omitempty"`
 	// Size is the number of stored bytes.
@@ -183,32 +178,31 @@ type Tensor struct {
 	C0             int64          `json:"c0,omitempty"`
 	// Slice is the shape of the thread's part in a file of one thread.
 	Slice tensor.Shape `json:"slice,omitempty"`
-	// Record is the overflow record that the output of an OpDebug file holds.
+	// Record is the overflow record in the output of an OpDebug file.
 	Record *opdebug.Record `json:"record,omitempty"`
-	// RequiresGrad, Device, Quant and Attrs are what else a file says that names its
-	// tensors.
+	// RequiresGrad, Device, Quant and Attrs are further properties in files with named tensors.
 	RequiresGrad *bool         `json:"requires_grad,omitempty"`
 	Device       string        `json:"device,omitempty"`
 	Quant        *format.Quant `json:"quant,omitempty"`
 	Attrs        format.Attrs  `json:"attrs,omitempty"`
-	// Stats are those of all stored elements, the padding of device layouts
-	// included; nil when they were not asked for.
+	// Stats covers all stored elements, including the padding of device layouts; nil if not
+	// requested.
 	Stats *Stats `json:"stats,omitempty"`
 	// Err says why the tensor cannot be used.
 	Err lang.Failure `json:"error,omitempty"`
 
-	typeName string // what it is stored as too
+	typeName string // element type with its storage type
 }
 
-// Stats says what elements hold. The numbers are null without finite elements, and for
-// complex ones.
+// Stats summarises elements. Min, Max and Mean are null without finite elements, and for complex
+// elements.
 type Stats struct {
-	// Min, Max and Mean are those of the finite elements.
+	// Min, Max and Mean cover the finite elements.
 	Min  *tensor.Number `json:"min"`
 	Max  *tensor.Number `json:"max"`
 	Mean *tensor.Number `json:"mean"`
-	// NaN counts the elements that are NaN, Inf the infinite ones, PosInf and NegInf those
-	// of each sign; null where statistics do not say it.
+	// NaN counts the NaN elements, Inf the infinite elements, PosInf and NegInf the infinite
+	// elements of each sign; null if a table lacks them.
 	NaN    *int64 `json:"nan"`
 	Inf    *int64 `json:"inf"`
 	PosInf *int64 `json:"pos_inf"`
@@ -222,7 +216,7 @@ func newStats(s *tensor.Stats) *Stats {
 	return &Stats{(*tensor.Number)(s.Min), (*tensor.Number)(s.Max), (*tensor.Number)(s.Mean), &s.NaN, new(s.PosInf + s.NegInf), &s.PosInf, &s.NegInf}
 }
 
-// Name is the name in a file that names its tensors, else empty.
+// Name returns the name in a file with named tensors, else empty.
 func (t *Tensor) Name() string {
 	if t.NameInFile == nil {
 		return ""
@@ -230,8 +224,7 @@ func (t *Tensor) Name() string {
 	return *t.NameInFile
 }
 
-// Label names the tensor as messages do; empty for that of a table that names only
-// operators.
+// Label returns the name of the tensor in messages; empty for a table row without a tensor.
 func (t *Tensor) Label() string {
 	if t.Kind == "" {
 		return ""
@@ -239,14 +232,14 @@ func (t *Tensor) Label() string {
 	return tensorfile.Label(t.Name(), t.Kind, t.Index)
 }
 
-// TypeName names the element type, and what it is stored as.
+// TypeName returns the element type with its storage type.
 func (t *Tensor) TypeName() string { return cmp.Or(t.typeName, t.DType) }
 
 // Blob is an on-chip buffer (type 0: L1) or a workspace (type 0: a log).
 type Blob struct {
-	// Index is the number among the buffers, or the spaces.
+	// Index is the number among the buffers or spaces.
 	Index int `json:"index"`
-	// Type is the number of its kind, Size the number of bytes.
+	// Type is the number of the kind, Size the size in bytes.
 	Type int32 `json:"type"`
 	Size int64 `json:"size"`
 	// Err says why the bytes cannot be read.
@@ -262,19 +255,18 @@ func newBlobs(all []dumpfmt.Blob) (blobs []Blob) {
 
 // Misfit is a line or field that does not fit.
 type Misfit struct {
-	// Line is that of the file, from 1, Offset the byte where it begins; null where it is
-	// not known.
+	// Line is the line in the file, from 1, Offset the byte where the line begins; null if unknown.
 	Line   *int   `json:"line"`
 	Offset *int64 `json:"offset"`
-	// Found is what is there, Wanted what belongs there.
+	// Found is the found text, Wanted describes the wanted one.
 	Found  string `json:"found"`
 	Wanted string `json:"wanted"`
 }
 
-// Failed reports whether the file or anything in it cannot be used.
+// Failed reports whether the file or a part of it cannot be used.
 func (f *File) Failed() bool { return f.Err != nil || len(f.Failures()) > 0 }
 
-// Failure is what is wrong with one part of a file, such as output 0.
+// Failure is the error of one part of a file, such as output 0.
 type Failure struct {
 	Part string
 	Err  error
@@ -282,7 +274,7 @@ type Failure struct {
 
 // Failures lists the tensors, buffers and spaces that cannot be used.
 func (f *File) Failures() []Failure {
-	if f.Err != nil && !f.Partial { // that of all that is in it
+	if f.Err != nil && !f.Partial { // covers all parts
 		return nil
 	}
 	var all []Failure
@@ -305,17 +297,16 @@ func (f *File) Failures() []Failure {
 	return all
 }
 
-// Summary counts what a run found.
+// Summary counts the files of a run.
 type Summary struct {
 	Files    int // dumps and arrays without a failure
 	Failed   int // files with a failure
-	NotDumps int // files that are neither dumps nor arrays
-	Empty    int // files that name their tensors and have none
+	NotDumps int // neither dumps nor arrays
+	Empty    int // with named tensors, but none present
 }
 
-// Run inspects the files of a run and hands the results to emit in their order. An
-// error of emit ends it and is returned. The operators of the run have no tensors
-// afterwards.
+// Run inspects the files of a run and calls emit with the results in file order. An error of emit
+// ends Run and is returned. The operators of the run lose their tensors.
 func Run(ctx context.Context, opt Options, run *dumpdir.Run, observe func(batch.Event), emit func(*File) error) (Summary, error) {
 	var sum Summary
 	at := places(run, opt.Stats)
@@ -336,7 +327,7 @@ func Run(ctx context.Context, opt Options, run *dumpdir.Run, observe func(batch.
 			return f
 		},
 		func(f *File) error {
-			if errors.Is(f.Err, context.Canceled) { // interrupted half-way it is no result
+			if errors.Is(f.Err, context.Canceled) { // an interrupted file is no result
 				return nil
 			}
 			sum.add(f)
@@ -358,10 +349,10 @@ func (s *Summary) add(f *File) {
 	}
 }
 
-// memoryBudget bounds what the workers of a run hold together, in bytes.
+// memoryBudget bounds the memory of all workers of a run, in bytes.
 const memoryBudget = 96 << 20
 
-// cost estimates the memory that a file takes.
+// cost estimates the memory needed for a file, in bytes.
 func (o Options) cost(e *dumpdir.File) int64 {
 	const (
 		header = 512 << 10
@@ -378,7 +369,7 @@ func (o Options) cost(e *dumpdir.File) int64 {
 	return header + maxBlock
 }
 
-// Messages are what is to be said about the file.
+// Messages returns messages on the file.
 func (f *File) Messages() []batch.Message {
 	path := f.Entry.Path()
 	if f.NotDump {
@@ -400,7 +391,7 @@ func (f *File) Messages() []batch.Message {
 	return all
 }
 
-// Outcome is how the inspection of a run ended.
+// Outcome returns the outcome of inspecting a run.
 func (s *Summary) Outcome(run *dumpdir.Run) batch.Outcome {
 	o, total := s.ended(run), s.Files+s.Failed
 	if total > 0 && s.NotDumps > 0 {
@@ -429,13 +420,13 @@ func (s *Summary) ended(run *dumpdir.Run) batch.Outcome {
 	return batch.Outcome{}
 }
 
-// Statistics are what a table says about a tensor of an operator.
+// Statistics is the row of a table for a tensor of an operator.
 type Statistics struct {
 	// Op is the name of the operator.
 	Op string `json:"op_name"`
-	// Tensor has no kind where the table names only the operator.
+	// Tensor has no kind if the table names only the operator.
 	Tensor
-	// Norm is the square root of the sum of the squares, Digest that of the bytes.
+	// Norm is the square root of the sum of squares, Digest the digest of the bytes.
 	Norm   *tensor.Number `json:"norm,omitempty"`
 	Digest string         `json:"digest,omitempty"`
 }

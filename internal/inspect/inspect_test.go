@@ -48,7 +48,7 @@ func writeFile(t *testing.T, name string, data []byte) *dumpdir.File {
 	return fileAt(path, nil)
 }
 
-// fileAt is the file at a path, which nothing can be done with if err is not nil.
+// fileAt returns the file at a path; with err it is unusable.
 func fileAt(path string, err error) *dumpdir.File {
 	return &dumpdir.File{Folder: &dumpdir.Folder{Path: path, Dir: "."}, Name: filepath.Base(path), Err: err}
 }
@@ -67,7 +67,7 @@ func run(t *testing.T, opt inspect.Options, jobs ...*dumpdir.File) (inspect.Summ
 	return sum, files
 }
 
-// asJSON returns the JSON form of a file, its path cut down to the base name.
+// asJSON returns the JSON form of a file, with the base name as path.
 func asJSON(t *testing.T, f *inspect.File) string {
 	t.Helper()
 	f.Entry = fileAt(f.Entry.Name, nil)
@@ -182,8 +182,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestStats compares with all elements at once, over several blocks, for a type
-// that is stored as it is, a decoded and a packed one.
+// TestStats compares with one computation over all elements, over several blocks, for a plain, a
+// decoded and a packed type.
 func TestStats(t *testing.T) {
 	t.Parallel()
 	const n = 3*layout.BlockElements + 5
@@ -225,7 +225,7 @@ func TestFailures(t *testing.T) {
 	missing := errors.New("missing")
 	tests := map[string]struct {
 		job  *dumpdir.File
-		want string // empty: no dump and nothing to complain about
+		want string // empty: no dump, and no message
 	}{
 		"found by nobody":    {fileAt("gone", missing), "missing"},
 		"other file":         {writeFile(t, "notes.txt", []byte("no dump")), ""},
@@ -279,7 +279,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestInterrupted checks that half of a file is no result.
+// TestInterrupted: half a file gives no result.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	job := writeDump(t, "x", &dumptest.Content{OpName: "x", Outputs: []dumptest.TensorContent{floats(float32s(1), 1)}})
@@ -294,7 +294,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestBrokenOutput checks that an error of emit is the last of the run.
+// TestBrokenOutput: an error of emit ends the run.
 func TestBrokenOutput(t *testing.T) {
 	t.Parallel()
 	job := writeDump(t, "x", &dumptest.Content{OpName: "x", Outputs: []dumptest.TensorContent{floats(float32s(1), 1)}})

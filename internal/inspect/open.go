@@ -10,8 +10,8 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// Open lists what is chosen of the run at paths. It opens files only where their
-// names do not say enough.
+// Open lists the selected files of the run at paths. It opens files only if their names are not
+// sufficient.
 func Open(ctx context.Context, opt Options, paths []string) (*dumpdir.Run, error) {
 	run, err := dumpdir.Open(ctx, paths, dumpdir.Options{Only: opt.Only, Graphs: opt.Script})
 	if err != nil {
@@ -26,8 +26,8 @@ func Open(ctx context.Context, opt Options, paths []string) (*dumpdir.Run, error
 	return run, run.Choose(ctx, opt.Rounds, opt.Ops, headers)
 }
 
-// needsHeaders reports whether a line an operator would lack tensors that only the
-// content of their files shows, or whether there are tables of which the name says only the operator.
+// needsHeaders reports whether an overview by operator would lack tensors that only the files'
+// contents show, or whether tables name only operators.
 func needsHeaders(run *dumpdir.Run) bool {
 	return IsLarge(run) && slices.ContainsFunc(run.Files, func(f *dumpdir.File) bool {
 		c := tensorfile.ContainerOf(f.Name)
@@ -39,11 +39,10 @@ func needsHeaders(run *dumpdir.Run) bool {
 	})
 }
 
-// shownFiles is the most files that are shown one by one unless that is asked for.
+// shownFiles is the largest number of files that are shown one by one by default.
 const shownFiles = 20
 
-// IsLarge reports whether a run has so many files that a line an operator says more
-// than all that is in them.
+// IsLarge reports whether a run has so many files that it is shown by operator.
 func IsLarge(run *dumpdir.Run) bool {
 	n := 0
 	for _, f := range run.Files {
@@ -54,41 +53,40 @@ func IsLarge(run *dumpdir.Run) bool {
 	return n > shownFiles
 }
 
-// HasHead reports whether there is something to say about a run as a whole, beside what
-// is in its files: a folder was given, or several rounds are known.
+// HasHead reports whether a run has properties beside its files: a folder was given, or several
+// rounds are known.
 func HasHead(run *dumpdir.Run) bool {
 	return isOrdered(run) || !run.Single && slices.ContainsFunc(run.Files, func(f *dumpdir.File) bool { return !f.Given() })
 }
 
-// isOrdered reports whether the place of an operator in the run says something: the run is
-// large, or ranks, steps, graphs or models are known.
+// isOrdered reports whether an operator's place in the run is informative: the run is large, or
+// ranks, steps, graphs or models are known.
 func isOrdered(run *dumpdir.Run) bool {
 	return IsLarge(run) || !run.Single && slices.ContainsFunc(run.Rounds, func(r *dumpdir.Round) bool { return r.At.Known() })
 }
 
-// place is where in a run a file belongs.
+// place is the place of a file in a run.
 type place struct {
 	at dumpdir.Coordinates
-	// op is the operator of the file by the folders that it lies in, nil for a table
-	// and where the folders say nothing.
+	// op is the operator of the file according to its folders, nil for a table and if the folders
+	// do not say.
 	op *dumpdir.Op
-	// order is the place of its operator in the execution order, -1 if that is not
-	// known.
+	// order is the position of the operator in the execution order, -1 if unknown.
 	order int
-	// script is the line of the script behind the operator, empty where it is not known.
+	// script is the script line of the operator, empty if unknown.
 	script string
-	// rows are what a table says.
+	// rows lists the rows of a table.
 	rows []Statistics
-	// values are those of msprobe whose file cannot be read.
+	// values lists msprobe's values for an unreadable file.
 	values []Tensor
-	// beside are what a file beside says of the only tensor, where statistics are wanted.
+	// beside holds another file's statistics of the only tensor, if statistics are requested.
 	beside *dumpdir.Statistics
-	// members are the names of the tensors, of a file that names them.
+	// members lists the wanted tensors of a file with named tensors.
 	members map[string]bool
 }
 
-// places finds out where the files of a run belong. It takes from the run what is known
-// of its tensors, which is most of its memory where a dump.json names them.
+// places maps files to their places in the run. It removes the tensors from the run, which are most
+// of its memory if a dump.json lists them.
 func places(run *dumpdir.Run, stats bool) map[*dumpdir.File]*place {
 	all, ordered := make(map[*dumpdir.File]*place), isOrdered(run)
 	for _, round := range run.Rounds {

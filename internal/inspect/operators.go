@@ -8,48 +8,47 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// Operators are the operators of a run, each with all of its executions.
+// Operators lists the operators of a run, each with all executions.
 type Operators struct {
-	// Rows are in execution order: that of the first round, then of those that later
-	// ones have besides.
+	// Rows is in execution order: of the first round, then further operators of later rounds.
 	Rows []*Operator
 
 	byFile map[source]fileOf
 }
 
-// source is a file, or a tensor of one that names its tensors.
+// source is a file, or a tensor of a file with named tensors.
 type source struct {
 	file   *dumpdir.File
 	member string
 }
 
-// Operator is what there is of an operator in all rounds of a run.
+// Operator summarises an operator over all rounds of a run.
 type Operator struct {
 	Name, Type string
-	// Script is the line of the script that the operator comes from, empty where it is
-	// not known or was not asked for.
+	// Script is the script line of the operator, empty if unknown or not requested.
 	Script string
-	// Times counts the executions, Files the files, those with a failure as Failed.
+	// Times counts the executions, Files the files, Failed the files with a failure.
 	Times, Files, Failed int
-	Bytes                int64 // of the files, or of the tensors of those that name them
+	Bytes                int64 // size of the files, or of the tensors in files with named tensors
 	// Inputs and Outputs count the tensors of one execution.
 	Inputs, Outputs int
-	// First is the first output of one execution, the first input where it has none;
-	// nil where neither could be read.
+	// First is the first output of one execution, else its first input; nil if neither could be
+	// read.
 	First *Tensor
-	// Stats are the range of the tensors of all executions, and their NaN and Inf;
-	// nil without statistics.
+	// Stats is the range of the tensors of all executions, with their NaN and Inf; nil without
+	// statistics.
 	Stats *Stats
 }
 
 // fileOf is the operator of a file.
 type fileOf struct {
 	op *Operator
-	// counted is set for the files of one execution, which say what tensors there are.
+	// counted marks the files of one execution, whose tensors are counted.
 	counted bool
 }
 
-// NewOperators lists the operators of a run. What their files hold is not known yet. script asks for the lines of the script.
+// NewOperators lists the operators of a run without their files' contents. script requests the
+// script lines.
 func NewOperators(run *dumpdir.Run, script bool) *Operators {
 	all := &Operators{byFile: make(map[source]fileOf)}
 	byName := make(map[[2]string]*Operator)
@@ -72,7 +71,7 @@ func NewOperators(run *dumpdir.Run, script bool) *Operators {
 	return all
 }
 
-// addTensors notes the files of an execution, and what tables say about it.
+// addTensors adds the files of an execution, and its rows in tables.
 func (all *Operators) addTensors(op *Operator, o *dumpdir.Op) {
 	first := op.Times == 1
 	for i := range o.Tensors {
@@ -92,7 +91,7 @@ func (all *Operators) addTensors(op *Operator, o *dumpdir.Op) {
 	}
 }
 
-// Add notes what is in a file.
+// Add adds the contents of a file.
 func (all *Operators) Add(f *File) {
 	for i := range f.Tensors {
 		t := &f.Tensors[i]
@@ -111,7 +110,7 @@ func (all *Operators) Add(f *File) {
 	if f.Failed() {
 		of.op.Failed++
 	}
-	if name := string(f.OpName); filename.SameNormalised(name, of.op.Name) { // the header has the slashes
+	if name := string(f.OpName); filename.SameNormalised(name, of.op.Name) { // the header keeps the slashes
 		of.op.Name = name
 	}
 	for _, list := range [][]Tensor{f.Inputs, f.Outputs} {
@@ -121,7 +120,7 @@ func (all *Operators) Add(f *File) {
 	}
 }
 
-// addTensor notes a tensor, which counts if it is of the first execution.
+// addTensor adds a tensor; counted tensors belong to the first execution.
 func (o *Operator) addTensor(t *Tensor, counted bool) {
 	if counted {
 		isOutput := t.Kind == tensor.Output
@@ -148,7 +147,7 @@ func (o *Operator) addTensor(t *Tensor, counted bool) {
 	o.Stats.Max = extreme(o.Stats.Max, t.Stats.Max, func(a, b tensor.Number) bool { return a > b })
 }
 
-// sum adds counts; nil is an unknown one.
+// sum adds counts; nil is unknown.
 func sum(a, b *int64) *int64 {
 	if a == nil || b == nil {
 		return cmp.Or(a, b)
@@ -156,7 +155,7 @@ func sum(a, b *int64) *int64 {
 	return new(*a + *b)
 }
 
-// extreme returns the one of two values that is beyond the other; nil is none.
+// extreme returns b if it is beyond a, else a; nil is none.
 func extreme(a, b *tensor.Number, beyond func(a, b tensor.Number) bool) *tensor.Number {
 	if a == nil || b != nil && beyond(*b, *a) {
 		return b

@@ -17,71 +17,70 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// OverviewSchema is that of an Overview as a document.
+// OverviewSchema is the schema of an Overview document.
 const OverviewSchema = "dumptool/run/1"
 
-// Overview is what lies at some paths, and the document of it.
+// Overview describes the run at some paths, and is its document.
 type Overview struct {
 	Schema string `json:"schema"`
-	// Run is the run as a whole, Rounds are its rounds.
+	// Run describes the run as a whole, Rounds its rounds.
 	Run    Head    `json:"run"`
 	Rounds []Round `json:"rounds"`
-	// Ranks are the groups that communicate, absent where nothing does.
+	// Ranks describes the groups that communicate, absent without communication.
 	Ranks *ranks.Survey `json:"ranks,omitempty"`
-	// Next are the commands that make sense, where they were asked for.
+	// Next lists sensible commands, if requested.
 	Next []Command `json:"next,omitempty"`
 
 	// Of is the run.
 	Of *dumpdir.Run `json:"-"`
 }
 
-// Head is what there is to say about a run as a whole.
+// Head describes a run as a whole.
 type Head struct {
-	// Paths are those that were given, Producers those that wrote the folders, Frameworks
-	// the frameworks that a dump.json names.
+	// Paths lists the given paths, Producers the writers of the folders, Frameworks the frameworks
+	// named by a dump.json.
 	Paths      []string           `json:"paths"`
 	Producers  []dumpdir.Producer `json:"producers"`
 	Frameworks []string           `json:"frameworks,omitempty"`
-	// Files counts the files, Bytes is their size.
+	// Files counts the files, Bytes is their total size.
 	Files int   `json:"files"`
 	Bytes int64 `json:"bytes"`
 	// Records counts the files of overflow records.
 	Records int `json:"overflow_records,omitempty"`
-	// Types are the element types of the tensors, the most frequent first.
+	// Types lists the element types of the tensors, most frequent first.
 	Types []TypeCount `json:"types,omitempty"`
-	// Headers is how many files were opened for them.
+	// Headers is the number of files opened to find the types.
 	Headers int `json:"headers,omitempty"`
-	// Reference and NPU are the two sides of a comparison, where one lies beside or in the
-	// path that was given.
+	// Reference and NPU are the two sides of a comparison, if found in or beside the given path.
 	Reference string `json:"reference,omitempty"`
 	NPU       string `json:"npu,omitempty"`
-	// Configurations are the dump configurations in the run.
+	// Configurations lists the dump configurations in the run.
 	Configurations []Configuration `json:"configurations,omitempty"`
-	// Problems are what is wrong with the run, Warnings what is odd about it.
+	// Problems lists errors of the run, Warnings its oddities.
 	Problems []dumpdir.Problem `json:"problems"`
 	Warnings []lang.Sentence   `json:"warnings"`
 }
 
-// Round is what there is to say about a round.
+// Round describes a round.
 type Round struct {
 	dumpdir.Coordinates
 	// Operators counts the operators.
 	Operators int `json:"operators"`
-	// Order says where the execution order comes from, Flow where who feeds whom does.
+	// Order is the source of the execution order, Flow the source of the data flow.
 	Order dumpdir.Order `json:"order"`
 	Flow  dumpdir.Flow  `json:"data_flow"`
 }
 
-// TypeCount is how many tensors have an element type.
+// TypeCount is the number of tensors of an element type.
 type TypeCount struct {
 	// Type is the element type, Tensors counts the tensors.
 	Type    string `json:"type"`
 	Tensors int    `json:"tensors"`
 }
 
-// Configuration is a dump configuration, and how many mistakes are in it.
+// Configuration is a dump configuration with its number of mistakes.
 type Configuration struct {
-	// Path is the file, Schema says whose configuration it is.
+	// Path is the file, Schema the schema of the configuration.
 	Path   string `json:"path"`
 	Schema string `json:"schema"`
 	// Errors and Warnings count the findings.
@@ -90,16 +89,15 @@ type Configuration struct {
 }
 
 const (
-	// mostHeaders is the most headers that are read for the types, mostRemote that of
-	// files of an object store.
+	// mostHeaders limits the headers read for the types, mostRemote the headers in an object store.
 	mostHeaders = 64
 	mostRemote  = 12
-	// mostConfigs is the most files that are looked at for a configuration.
+	// mostConfigs limits the files checked for a configuration.
 	mostConfigs = 4
 )
 
-// NewOverview describes a run by its names and a few headers. check checks a file that
-// may be a dump configuration; nil leaves configurations out.
+// NewOverview describes a run by its names and a few headers. check checks a possible dump
+// configuration; nil skips configurations.
 func NewOverview(ctx context.Context, run *dumpdir.Run, check func(path string) (Configuration, bool)) (*Overview, error) {
 	o := &Overview{Schema: OverviewSchema, Of: run, Rounds: []Round{}, Ranks: ranks.NewSurvey(run.Rounds), Run: Head{
 		Paths: listed(run.Paths), Producers: listed(run.Producers), Files: len(run.Files), Records: len(run.Records),
@@ -124,7 +122,7 @@ func NewOverview(ctx context.Context, run *dumpdir.Run, check func(path string) 
 	return o, nil
 }
 
-// listed is a list that documents have as [] where it is empty.
+// listed returns a list that is [] in documents if empty.
 func listed[T any](all []T) []T {
 	if all == nil {
 		return []T{}
@@ -132,7 +130,7 @@ func listed[T any](all []T) []T {
 	return all
 }
 
-// findTypes counts the types of tables, and of files spread over the run.
+// findTypes counts the types in tables, and in files spread over the run.
 func (o *Overview) findTypes(ctx context.Context) error {
 	counts := make(map[string]int)
 	files := o.ofRole(dumpdir.Tensors)
@@ -161,7 +159,7 @@ func (o *Overview) findTypes(ctx context.Context) error {
 		f := files[i*len(files)/n]
 		in, err := tensorfile.Open(f.Path(), tensorfile.Options{Name: f.Name})
 		if err != nil {
-			continue // inspect says why
+			continue // inspect reports the error
 		}
 		for i := range in.Tensors {
 			counts[tensorfile.TypeName(in.Tensors[i].DType, in.Tensors[i].Origin)]++
@@ -175,8 +173,8 @@ func (o *Overview) findTypes(ctx context.Context) error {
 	return nil
 }
 
-// HasTensors reports whether there is something to compare or to scan: tensors, files that
-// are dumps by their names, or tables of statistics.
+// HasTensors reports whether there is something to compare or scan: tensors, files with names of
+// dumps, or tables of statistics.
 func (o *Overview) HasTensors() bool {
 	return len(o.Run.Types) > 0 || len(o.ofRole(dumpdir.Table)) > 0 || slices.ContainsFunc(o.ofRole(dumpdir.Tensors), isDump)
 }
@@ -195,8 +193,7 @@ func (o *Overview) ofRole(role dumpdir.Role) (files []*dumpdir.File) {
 	return files
 }
 
-// findConfigurations looks for dump configurations among the small JSON files nearest to
-// the path that was given.
+// findConfigurations checks the small JSON files nearest to the given path for dump configurations.
 func (o *Overview) findConfigurations(check func(path string) (Configuration, bool)) {
 	const largest = 1 << 20
 	var files []*dumpdir.File
@@ -214,10 +211,10 @@ func (o *Overview) findConfigurations(check func(path string) (Configuration, bo
 	}
 }
 
-// otherJSON are files beside dumps that are no configuration.
+// otherJSON lists JSON files beside dumps that are no configuration.
 var otherJSON = []string{"dump.json", "stack.json", "construct.json", comparison}
 
-// comparison is the document of a comparison.
+// comparison is the file name of a comparison's document.
 const comparison = "compare.json"
 
 // side is one side of a comparison.
@@ -229,14 +226,14 @@ const (
 	npuSide
 )
 
-// sideWords are words in the names of folders that say which side is in them.
+// sideWords maps words in folder names to the side that they indicate.
 var sideWords = map[string]side{
 	"cpu": referenceSide, "gpu": referenceSide, "golden": referenceSide, "gold": referenceSide, "ref": referenceSide, "reference": referenceSide,
 	"bench": referenceSide, "benchmark": referenceSide, "baseline": referenceSide,
 	"npu": npuSide, "ascend": npuSide, "device": npuSide, "dump": npuSide, "dumps": npuSide, "dumped": npuSide, "my": npuSide, "target": npuSide,
 }
 
-// sideOfFolder is the side that the name of a folder says: golden_dump is a reference.
+// sideOfFolder returns the side indicated by a folder's name: golden_dump is a reference.
 func sideOfFolder(name string) side {
 	found := noSide
 	for _, word := range wordsOf(name) {
@@ -247,8 +244,8 @@ func sideOfFolder(name string) side {
 	return found
 }
 
-// findSides looks for the two sides of a comparison: two paths that were given, two folders
-// in the one that was, or one beside it.
+// findSides finds the two sides of a comparison: two given paths, two folders in the given path, or
+// a folder beside it.
 func (o *Overview) findSides() {
 	paths := o.Run.Paths
 	switch {
@@ -276,10 +273,10 @@ func (o *Overview) hasSides(root string) (ok bool) {
 	return ok
 }
 
-// frameworkSides are the only two folders with calls in the run at a path where one is of
-// PyTorch and the other of MindSpore, which is ported to the NPU.
+// frameworkSides returns the only two folders with calls in a run if one is of PyTorch and the
+// other of MindSpore, which is the port to the NPU.
 func frameworkSides(run *dumpdir.Run, root string) (reference, npu string, ok bool) {
-	folders := make(map[string]string) // to the framework
+	folders := make(map[string]string) // framework by folder
 	for _, r := range run.Rounds {
 		top, _, _ := strings.Cut(r.At.Folder, "/")
 		if known, again := folders[top]; top == "" || again && known != r.Header.Framework {
@@ -298,7 +295,7 @@ func frameworkSides(run *dumpdir.Run, root string) (reference, npu string, ok bo
 	return reference, npu, len(folders) == 2 && reference != "" && npu != ""
 }
 
-// inFolder is the path of a folder at the top of a run.
+// inFolder returns the path of a top-level folder of a run.
 func inFolder(run *dumpdir.Run, root, top string) string {
 	if _, _, packed := store.InArchive(run.Files[0].Path()); packed && !strings.Contains(root, "!") {
 		return root + "!" + top
@@ -306,8 +303,8 @@ func inFolder(run *dumpdir.Run, root, top string) string {
 	return store.Join(root, top)
 }
 
-// Sides are the two folders of the run at a path whose names say that one of them holds the
-// reference, and the only other one the dumps of the NPU.
+// Sides returns the two folders of a run whose names indicate the reference and the NPU side; each
+// must be the only one of its side.
 func Sides(run *dumpdir.Run, root string) (reference, npu string, ok bool) {
 	folders := make(map[string]bool)
 	for _, f := range run.Files {
@@ -322,13 +319,13 @@ func Sides(run *dumpdir.Run, root string) (reference, npu string, ok bool) {
 	return inFolder(run, root, sides[referenceSide][0]), inFolder(run, root, sides[npuSide][0]), true
 }
 
-// The frameworks of which one may be the reference of the other, as dump.json names them.
+// Names of the frameworks in dump.json; either may be the reference of the other.
 const (
 	pytorch   = "pytorch"
 	mindspore = "mindspore"
 )
 
-// otherFramework is the only folder beside one of a framework whose name says the other one.
+// otherFramework returns the only folder whose name indicates the other framework, else empty.
 func otherFramework(own, names []string) (found string) {
 	words := map[string][]string{pytorch: {mindspore}, mindspore: {pytorch, "torch"}}
 	if len(own) != 1 {
@@ -345,7 +342,7 @@ func otherFramework(own, names []string) (found string) {
 	return found
 }
 
-// wordsOf are the words of a name, in small letters.
+// wordsOf returns the words of a name in lower case.
 func wordsOf(name string) []string {
 	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
 }
@@ -359,7 +356,7 @@ func foldersBySide(names []string) map[side][]string {
 	return all
 }
 
-// findBeside looks for the only other side beside a folder.
+// findBeside finds the only folder of the other side beside a folder.
 func (o *Overview) findBeside(root string) {
 	abs, err := store.Abs(root)
 	if err != nil || store.Dir(abs) == abs {
@@ -398,19 +395,19 @@ func (o *Overview) findBeside(root string) {
 	}
 }
 
-// Command is a command of dumptool that makes sense.
+// Command is a suggested command of dumptool.
 type Command struct {
-	// Args are its words behind dumptool, Line is all of it for a shell.
+	// Args are the arguments of dumptool, Line is the whole command for a shell.
 	Args []string `json:"args"`
 	Line string   `json:"line"`
-	// Why says what it is for.
+	// Why is the purpose of the command.
 	Why lang.Sentence `json:"why"`
 }
 
-// mostSteps is how many commands are named.
+// mostSteps limits the suggested commands.
 const mostSteps = 3
 
-// Suggest fills in the commands that make sense.
+// Suggest sets Next.
 func (o *Overview) Suggest() {
 	o.Next = []Command{}
 	for i := range steps {
@@ -421,18 +418,18 @@ func (o *Overview) Suggest() {
 	}
 }
 
-// IsKnown reports whether anything is there that a command takes.
+// IsKnown reports whether any command can use the run.
 func (o *Overview) IsKnown() bool {
 	return o.HasTensors() || o.Run.Records > 0 || slices.ContainsFunc(steps[:], func(s step) bool { return s.args(o) != nil })
 }
 
-// step is a command, which is nil where it makes no sense.
+// step is a possible command; args returns nil if it does not apply.
 type step struct {
 	why  lang.Text
 	args func(o *Overview) []string
 }
 
-// steps are in the order of what helps most.
+// steps lists the commands, most useful first.
 var steps = [...]step{
 	{lang.Text{EN: "which operator went wrong first, and why", ZH: "哪个算子最先出错及原因"}, func(o *Overview) []string {
 		if o.Run.Reference == "" {
@@ -514,7 +511,7 @@ var steps = [...]step{
 	}},
 }
 
-// npu are the arguments for the paths that were given, without the reference where that is in one.
+// npu returns arguments for the given paths without the reference.
 func (o *Overview) npu() []string {
 	if o.Run.NPU != "" && len(o.Run.Paths) == 1 && o.Run.Reference != o.Run.Paths[0] {
 		return []string{lang.PathArgument(o.Run.NPU)}
@@ -522,10 +519,10 @@ func (o *Overview) npu() []string {
 	return lang.PathArguments(o.Run.Paths)
 }
 
-// perfTable is the form of the names of tables of performance.
+// perfTable matches names of performance tables.
 var perfTable = lang.Pattern(`^op_perf(_[0-9]+)?\.csv$`)
 
-// onFile is a command on the only path that was given, where a file is of some kind.
+// onFile returns a command on the only given path if a file satisfies is.
 func (o *Overview) onFile(command []string, is func(*dumpdir.File) bool) []string {
 	if len(o.Run.Paths) > 1 || !slices.ContainsFunc(o.Of.Files, is) {
 		return nil
@@ -533,7 +530,7 @@ func (o *Overview) onFile(command []string, is func(*dumpdir.File) bool) []strin
 	return append(slices.Clone(command), o.npu()[0])
 }
 
-// named is the path of the file of a name in one of the paths that were given.
+// named returns the path of the top-level file with a name.
 func (o *Overview) named(name string) string {
 	i := slices.IndexFunc(o.Of.Files, func(f *dumpdir.File) bool { return path.Base(f.Name) == name && f.Folder.Dir == "." })
 	if i < 0 {

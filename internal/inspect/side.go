@@ -15,24 +15,24 @@ import (
 	"dumptool/internal/sidefile"
 )
 
-// Side is what there is in a file that lies beside the dumps and holds no tensors.
+// Side summarises a file without tensors beside the dumps.
 type Side struct {
-	// What the file is.
+	// What describes the kind of file.
 	What lang.Text
-	// Counts are what is in it.
+	// Counts lists counts of the contents.
 	Counts []Count
 }
 
-// Count is how many there are of something.
+// Count is a number of things.
 type Count struct {
 	Noun, ZH string
 	N        int
 }
 
-// Text is the count with the noun.
+// Text returns the count with the noun.
 func (c Count) Text() lang.Text { return lang.CountText(c.N, c.Noun, c.ZH) }
 
-// sideKind is a kind of files beside the dumps. Adding one takes a line in sideKinds.
+// sideKind is a kind of file beside the dumps; a new kind needs a row in sideKinds.
 type sideKind struct {
 	container Known
 	what      lang.Text
@@ -40,8 +40,8 @@ type sideKind struct {
 	read      func(in io.Reader, size int64) ([]Count, misfit.List, error)
 }
 
-// sideKinds are asked in this order. A protobuf of another name than MindSpore's may be
-// a dump; see looseProto.
+// sideKinds is checked in this order. A protobuf with a name that MindSpore does not use may be a
+// dump; see looseProto.
 var sideKinds = [...]sideKind{
 	{"graph_pb", lang.Text{EN: "graph of MindSpore, protobuf", ZH: "MindSpore 的图，protobuf"}, isSaved(true), readGraphProto},
 	{"graph_ir", lang.Text{EN: "graph of MindSpore, text", ZH: "MindSpore 的图，文本"}, isSaved(false), readGraph},
@@ -61,8 +61,8 @@ func between(begin, end string) func(string) bool {
 	return func(name string) bool { return strings.HasPrefix(name, begin) && strings.HasSuffix(name, end) }
 }
 
-// side describes a file that holds no tensors; of one that is cut, what there is. It
-// reports false for files of other kinds.
+// side summarises a file without tensors, or its readable part. It returns false for files of other
+// kinds.
 func (w *worker) side(f *File, kind int) bool {
 	if kind < 0 || !f.Entry.Given() {
 		return false
@@ -84,8 +84,8 @@ func (w *worker) side(f *File, kind int) bool {
 	return true
 }
 
-// looseProto describes a file that no reader of tensors takes and that is a graph. It
-// reports false for others.
+// looseProto summarises a protobuf graph that no tensor reader accepts. It returns false for other
+// files.
 func (w *worker) looseProto(f *File) bool {
 	if path.Ext(f.Entry.Name) != ".pb" {
 		return false
@@ -99,13 +99,12 @@ func (w *worker) looseProto(f *File) bool {
 	return true
 }
 
-// sideOf returns the kind of a file by its name, -1 for none.
+// sideOf returns the index of the kind that matches a file name, -1 for none.
 func sideOf(name string) int {
 	return slices.IndexFunc(sideKinds[:], func(k sideKind) bool { return k.is(name) })
 }
 
-// keep notes what of the file does not fit: how much it is, and where if that is asked
-// for.
+// keep counts the misfits of the file, and lists them if listed is set.
 func (f *File) keep(all *misfit.List, listed bool) {
 	f.MisfitCount = all.Count
 	for i := range all.First {

@@ -15,7 +15,7 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// worker is the memory that statistics take, kept for the next file.
+// worker holds the buffers for statistics, reused for the next file.
 type worker struct {
 	opt    Options
 	run    *dumpdir.Run
@@ -80,10 +80,10 @@ func (w *worker) file(ctx context.Context, e *dumpdir.File) *File {
 	return f
 }
 
-// msprobe is the container of what msprobe lists.
+// msprobe is the container of values listed by msprobe.
 const msprobe = Known(dumpdir.MSProbe)
 
-// belong notes where in the run the file belongs.
+// belong copies the file's place in the run.
 func (f *File) belong(p *place, script bool) {
 	f.At, f.Statistics = p.at, p.rows
 	if p.values != nil {
@@ -100,17 +100,17 @@ func (f *File) belong(p *place, script bool) {
 	}
 }
 
-// wants reports whether a tensor is one of the operators that are chosen, of a file
-// that may hold those of others too.
+// wants reports whether a tensor belongs to the selected operators; a file may hold tensors of
+// others.
 func (w *worker) wants(f *File, t *tensorfile.Tensor) bool {
 	p := w.places[f.Entry]
 	return t.Name == "" || w.opt.Ops == nil || p != nil && p.members[t.Name]
 }
 
-// errSide says why a file is not opened.
+// errSide says why a side file is not opened.
 var errSide = lang.Errorf("it lies beside dumps and holds no tensors")
 
-// table notes what is wrong with a table.
+// table sets the problems of a table.
 func (w *worker) table(f *File) {
 	f.Container = "statistics"
 	if f.Entry.Folder.Producer == dumpdir.MSProbe {
@@ -127,7 +127,7 @@ func (w *worker) table(f *File) {
 	}
 }
 
-// fail notes the error of opening the file.
+// fail sets the error of opening the file.
 func (f *File) fail(err error, single bool) {
 	name := filename.Parse(f.Entry.Name)
 	claims := name.IsDump() || single || tensorfile.Claims(f.Entry.Name)
@@ -138,12 +138,12 @@ func (f *File) fail(err error, single bool) {
 	}
 }
 
-// describe notes what the file says as a whole.
+// describe copies the properties of the file as a whole.
 func (f *File) describe(src *tensorfile.File) {
 	if f.Container, f.Values = Known(src.Container), src.Values; src.Named {
 		f.Tensors = []Tensor{}
 	}
-	// The name of an exception dump, which names no operator, has a date instead.
+	// Exception dumps name no operator; their number is a date, not a timestamp.
 	if f.Name.OpName != "" {
 		f.DumpTime = Time(f.Name.Timestamp)
 	}
@@ -159,8 +159,8 @@ func (f *File) describe(src *tensorfile.File) {
 	f.Buffers, f.Spaces = newBlobs(op.Buffers), newBlobs(op.Spaces)
 }
 
-// slices returns the shapes of the thread's part by kind of tensor, nil for an
-// operator that was not sliced by threads.
+// slices returns the shapes of the thread's part by kind of tensor, nil for an operator that was
+// not sliced by threads.
 func (f *File) slices(src *tensorfile.File) map[tensor.Kind][]tensor.Shape {
 	shapes, err := src.ThreadShapes(f.Name)
 	if err != nil {
@@ -195,7 +195,7 @@ func (w *worker) tensor(ctx context.Context, f *File, src *tensorfile.Tensor, sl
 	return t
 }
 
-// name notes what a file says that names its tensors.
+// name copies the properties of a named tensor.
 func (t *Tensor) name(src *tensorfile.Tensor) {
 	d := src.Details
 	t.NameInFile, t.KindInFile, t.typeName, t.DType, t.TorchDType = &src.Name, t.Kind, t.DType, src.DType.String(), d.TorchDType
@@ -206,7 +206,7 @@ func (t *Tensor) name(src *tensorfile.Tensor) {
 	}
 }
 
-// elements checks that the bytes hold the elements and gathers statistics.
+// elements checks that the bytes hold the elements, and computes statistics.
 func (w *worker) elements(ctx context.Context, f *File, src *tensorfile.Tensor, t *Tensor) error {
 	if t.Slice != nil && !src.Holds(src.Shape) {
 		src.Shape = t.Slice
@@ -229,5 +229,5 @@ func (w *worker) elements(ctx context.Context, f *File, src *tensorfile.Tensor, 
 	return err
 }
 
-// maxBlock is the size of a block of statistics: elements have 16 bytes at most.
+// maxBlock is the size of a block of statistics: elements have at most 16 bytes.
 const maxBlock = 16 * layout.BlockElements

@@ -14,7 +14,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestInterruptedFile checks that a tensor is left in the middle.
+// TestInterruptedFile: reading stops in the middle of a tensor.
 func TestInterruptedFile(t *testing.T) {
 	t.Parallel()
 	out := dumptest.TensorContent{

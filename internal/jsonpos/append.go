@@ -8,8 +8,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Float is a number that is always defined; what
-// JSON has no numbers for are the strings "nan", "inf" and "-inf".
+// Float is a number that may be NaN or infinite; in JSON these are the strings "nan", "inf" and
+// "-inf".
 type Float float64
 
 // MarshalJSON implements json.Marshaler.
@@ -25,8 +25,8 @@ func (f *Float) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// FormatFloat prints x with the fewest digits that read back as x, without an
-// exponent where the number is of a usual size; nan, inf and -inf are words.
+// FormatFloat formats x with the fewest digits that parse to x. The exponent form is used below
+// 1e-6 and from 1e21 on; nan, inf and -inf are words.
 func FormatFloat(x float64) string { return string(appendFloat(nil, x)) }
 
 func appendFloat(b []byte, x float64) []byte {
@@ -51,7 +51,7 @@ func AppendNumber(b []byte, x float64) []byte {
 	return appendFloat(b, x)
 }
 
-// ParseNumber reads a number of JSON or one of the words for what is none.
+// ParseNumber parses a JSON number or one of the strings for NaN and infinities.
 func ParseNumber(data []byte) (float64, error) {
 	switch string(data) {
 	case `"nan"`:
@@ -71,8 +71,8 @@ func ParseNumber(data []byte) (float64, error) {
 	return x, nil
 }
 
-// AppendText appends a text between quotes, without escapes for HTML. A text with more than
-// characters that stand for themselves is left to package json.
+// AppendText appends a quoted text without HTML escapes. A text that needs escapes is left to
+// package json.
 func AppendText(b []byte, text string) []byte {
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRuneInString(text[i:])

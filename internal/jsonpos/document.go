@@ -1,18 +1,17 @@
-// Package jsonpos reads JSON (RFC 8259) and remembers where every key and value
-// stands. It is the one such reader of the project, for two kinds of text.
+// Package jsonpos reads JSON (RFC 8259) and records the place of every key and value. It is the
+// project's only such reader, for two kinds of text.
 //
-// Parse is for small files that people write. Text that is not JSON is read as well
-// as it can be: each deviation becomes a Problem with its place, its usual cause and,
-// when there is one right answer, the edit that repairs it, and reading goes on. The
-// Document finds line and column of any offset.
+// Parse is for small hand-written files. Text that is not JSON is read as well as possible: each
+// deviation becomes a Problem with its place, its usual cause and, if there is one right answer,
+// the edit that repairs it, and reading continues. The Document converts offsets to lines and
+// columns.
 //
-// Reader is for files that programs write, of any size. It accepts JSON only, one
-// value at a time: it walks into objects and arrays, skips what is not wanted, and
-// reads single values whole, as a Value with places or into a Go value. Its errors
-// say where they are, what was found and what was wanted.
+// Reader is for files written by programs, of any size. It accepts only JSON, one value at a time:
+// it walks into objects and arrays, skips unwanted values, and reads single values whole, as a
+// Value with places or into a Go value. Its errors name the place, the found and the wanted text.
 //
-// Both keep keys that occur twice (see Value.Repeated) and the text of numbers, and
-// bound nesting and the number of values. What the values mean is left to callers.
+// Both keep repeated keys (see Value.Repeated) and the text of numbers, and bound nesting and the
+// number of values. Callers interpret the values.
 package jsonpos
 
 import (
@@ -29,38 +28,36 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Limits of what is read; a text beyond them is reported and not read on.
+// Limits; reading stops at a limit with a problem.
 const (
 	MaxDepth    = 64      // levels of brackets
 	MaxValues   = 1 << 20 // values in the document
-	MaxProblems = 100     // problems that are listed
+	MaxProblems = 100     // listed problems
 )
 
-// Document is a text that was read.
+// Document is a parsed text.
 type Document struct {
-	Root     *Value // nil when there is no value at all
+	Root     *Value // nil without any value
 	Problems []Problem
-	// More says that there are more problems than Problems lists.
+	// More: there are more problems than Problems lists.
 	More bool
 
 	src    []byte
-	damage int // offset behind which nothing is certain, -1 without
+	damage int // offset behind which everything is uncertain, -1 for none
 }
 
 // Valid reports whether the text is JSON.
 func (d *Document) Valid() bool { return len(d.Problems) == 0 }
 
-// Damage returns the place of the first problem of quotes or brackets, behind
-// which the document may not be what was meant. It returns false when there is
-// none.
+// Damage returns the place of the first problem of quotes or brackets, behind which the document
+// may differ from the intended one; false if there is none.
 func (d *Document) Damage() (offset int, damaged bool) { return d.damage, d.damage >= 0 }
 
-// Parse reads a text. It never fails: what is wrong is listed in Problems. A
-// text in UTF-16 or without any text is not read; see FromUTF16.
+// Parse parses a text. It never fails: Problems lists the errors. Text in UTF-16 and binary data
+// are not read; see FromUTF16.
 //
-// Reading goes on behind a problem of quotes or brackets, but no problem
-// behind it is listed. Problems have edits only when those of all together
-// make the text JSON that reads the same.
+// Reading continues behind a problem of quotes or brackets, but later problems are not listed.
+// Problems have edits only if all edits together turn the text into JSON that reads the same.
 func Parse(src []byte) *Document {
 	d := &Document{src: src, damage: -1}
 	if p := encodingProblem(src); p != nil {
@@ -73,14 +70,14 @@ func Parse(src []byte) *Document {
 	return d
 }
 
-// Source returns the text the document was read from.
+// Source returns the parsed text.
 func (d *Document) Source() []byte { return d.src }
 
-// Position returns line and column of a byte offset, both counted from 1.
-// Columns are characters; a byte order mark is none.
+// Position returns the line and column of a byte offset, both from 1. Columns are characters, not
+// counting a byte order mark.
 func (d *Document) Position(offset int) (line, column int) { return d.Cursor().Position(offset) }
 
-// Cursor finds positions in one pass when it is asked in file order.
+// Cursor finds positions in one pass if queried in ascending order.
 type Cursor struct {
 	src          []byte
 	offset       int
@@ -90,7 +87,7 @@ type Cursor struct {
 // Cursor returns a cursor at the start of the text.
 func (d *Document) Cursor() *Cursor { return &Cursor{d.src, 0, 1, 1} }
 
-// Position is like that of Document.
+// Position is like Document.Position.
 func (c *Cursor) Position(offset int) (line, column int) {
 	offset = min(max(offset, 0), len(c.src))
 	if offset < c.offset || c.offset < len(bom) {
@@ -105,11 +102,10 @@ func (c *Cursor) Position(offset int) (line, column int) {
 	return c.line, c.column
 }
 
-// Kind says what a value is.
+// Kind is the kind of a value.
 type Kind uint8
 
-// The kinds of values. Invalid stands where a value is missing or unreadable; a
-// Problem then says why.
+// The kinds of values. Invalid marks a missing or unreadable value, for which there is a Problem.
 const (
 	Invalid Kind = iota
 	Null
@@ -125,17 +121,17 @@ var kindNames = [...]lang.Text{
 	{EN: "a string", ZH: "字符串"}, {EN: "an array", ZH: "数组"}, {EN: "an object", ZH: "对象"},
 }
 
-// String names the kind with its article, for messages.
+// String returns the kind with its article, for messages.
 func (k Kind) String() string { return kindNames[k].EN }
 
-// Text names the kind in both languages.
+// Text returns the kind in both languages.
 func (k Kind) Text() lang.Text { return kindNames[k] }
 
-// Value is a JSON value and the bytes of the text it was read from.
+// Value is a JSON value with its byte range.
 type Value struct {
 	Kind       Kind
 	Start, End int      // byte range, quotes and brackets included
-	Text       string   // of a string: decoded; of numbers and booleans: as JSON writes them
+	Text       string   // decoded string; number or boolean as in JSON
 	Members    []Member // of an object, in file order; duplicates are kept
 	Elems      []*Value // of an array
 }
@@ -147,8 +143,8 @@ type Member struct {
 	Value            *Value
 }
 
-// Get returns the member that counts under a key: the last one. It returns
-// nil when there is none, or when v is no object.
+// Get returns the member that is valid for a key: the last one. It returns nil if there is none, or
+// if v is no object.
 func (v *Value) Get(key string) *Member {
 	if v == nil {
 		return nil
@@ -164,8 +160,8 @@ func (v *Value) Get(key string) *Member {
 // IsTrue reports whether v is the boolean true.
 func (v *Value) IsTrue() bool { return v != nil && v.Kind == Bool && v.Text == "true" }
 
-// Repeated returns the members of an object whose key stands before, each behind the
-// last of those before it.
+// Repeated yields each member whose key occurred before, preceded by the previous member with that
+// key.
 func (v *Value) Repeated() iter.Seq2[*Member, *Member] {
 	return func(yield func(before, again *Member) bool) {
 		seen := make(map[string]*Member, min(len(v.Members), 16))
@@ -182,7 +178,7 @@ func (v *Value) Repeated() iter.Seq2[*Member, *Member] {
 // bom is the byte order mark in UTF-8.
 const bom = "\xef\xbb\xbf"
 
-// encodingProblem recognises what is not worth reading as UTF-8.
+// encodingProblem returns the problem of a text that is not worth reading as UTF-8.
 func encodingProblem(src []byte) *Problem {
 	if text, ok := FromUTF16(src); ok {
 		p := &Problem{Cause: UTF16, Length: len(src), Message: lang.Sayf("the file is UTF-16; save it as UTF-8 without a byte order mark", "文件是 UTF-16，请保存为不带 BOM 的 UTF-8")}
@@ -195,9 +191,8 @@ func encodingProblem(src []byte) *Problem {
 	return nil
 }
 
-// FromUTF16 turns a text in UTF-16 into UTF-8 without a byte order mark. It
-// takes text with a mark of its own, and text that starts with an ASCII
-// character. It returns false when src is something else.
+// FromUTF16 converts UTF-16 to UTF-8 without a byte order mark. It accepts text with a mark, and
+// text that begins with an ASCII character. It returns false for other texts.
 func FromUTF16(src []byte) ([]byte, bool) {
 	if len(src) < 2 {
 		return nil, false
@@ -218,12 +213,12 @@ func FromUTF16(src []byte) ([]byte, bool) {
 	for i := 0; i+1 < len(src); i += 2 {
 		units = append(units, order.Uint16(src[i:]))
 	}
-	// A zero would make the result binary: keep the text readable.
+	// A zero would make the result binary: replace it.
 	return bytes.ReplaceAll([]byte(string(utf16.Decode(units))), []byte{0}, []byte("\uFFFD")), true
 }
 
-// plausible reports whether most bytes at even or odd places are zero, as in
-// UTF-16 text that is mostly ASCII.
+// plausible reports whether most bytes at even or odd offsets are zero, as in UTF-16 text that is
+// mostly ASCII.
 func plausible(src []byte, parity int) bool {
 	src = src[:min(len(src), 4096)]
 	zero := 0
@@ -235,23 +230,23 @@ func plausible(src []byte, parity int) bool {
 	return 2*zero > (len(src)-parity)/2
 }
 
-// Error says where a text is not what was wanted.
+// Error is a text that differs from what is wanted.
 type Error struct {
 	Path         string // of the value, like graph[0].op[3].name; empty for the document
 	Offset       int64  // in bytes
-	Line, Column int    // counted from 1, columns are characters
+	Line, Column int    // from 1, columns are characters
 	Found        string
 	Wanted       string
-	Err          error // what is wrong, in place of Found and Wanted
+	Err          error // replaces Found and Wanted
 }
 
-// Error names the place, what was found and what was wanted.
+// Error names the place, the found and the wanted text.
 func (e *Error) Error() string { return e.Text().EN }
 
-// Unwrap returns what is wrong where that is an error.
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Text is the error in both languages.
+// Text returns the error in both languages.
 func (e *Error) Text() lang.Text {
 	found, wanted := lang.Say(e.Found), lang.Say(e.Wanted)
 	switch {
@@ -265,7 +260,7 @@ func (e *Error) Text() lang.Text {
 	return lang.Say("%s, line %d, column %d: found %s, wanted %s", e.Path, e.Line, e.Column, found, wanted).Text()
 }
 
-// JoinPath appends a key to a path. Keys that are no plain words stand in brackets.
+// JoinPath appends a key to a path. Keys that are no plain words are put in brackets.
 func JoinPath(path, key string) string {
 	const longest = 60 // characters
 	switch {
@@ -287,7 +282,7 @@ func isWord(key string) bool {
 	return key != ""
 }
 
-// Shorten cuts a text to so many characters, with an ellipsis behind.
+// Shorten cuts a text to at most most characters and appends an ellipsis if it was longer.
 func Shorten(s string, most int) string {
 	n := 0
 	for i := range s {
@@ -311,13 +306,13 @@ func pathText(steps []step) string {
 	return path
 }
 
-// excerpt is a piece of a file for a message.
+// excerpt returns the begin of a text for a message.
 func excerpt(text []byte) string {
 	const most = 40 // characters
 	return printable([]byte(Shorten(string(text[:min(len(text), utf8.UTFMax*(most+1))]), most)))
 }
 
-// advance returns the position behind a text that starts at a position.
+// advance returns the position behind text, which begins at line and column.
 func advance(line, column int, text []byte) (int, int) {
 	if i := bytes.LastIndexByte(text, '\n'); i >= 0 {
 		line += bytes.Count(text, []byte{'\n'})
@@ -326,9 +321,8 @@ func advance(line, column int, text []byte) (int, int) {
 	return line, column + utf8.RuneCount(text)
 }
 
-// Marshal returns v as JSON that a terminal shows, on one line unless there is an
-// indentation, without a newline at its end and without escapes for HTML. What it is
-// given can always be marshalled.
+// Marshal returns v as JSON that is safe on a terminal: on one line if indent is empty, without a
+// final newline and without HTML escapes. It panics if v cannot be marshalled.
 func Marshal(v any, indent string) []byte { return Visible(marshal(v, indent)) }
 
 func marshal(v any, indent string) []byte {
@@ -342,13 +336,12 @@ func marshal(v any, indent string) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// Visible returns a JSON text with the characters of its strings that a terminal
-// would obey instead of show, which encoding/json leaves as they are - DEL, C1
-// control characters, invisible and direction-changing ones - as escape
-// sequences. It means the same as before.
+// Visible escapes the characters in a JSON text's strings that a terminal would interpret instead
+// of show and that encoding/json does not escape: DEL, C1 control characters, invisible and
+// direction-changing characters. The meaning of the text is unchanged.
 func Visible(text []byte) []byte {
 	var out []byte
-	done := 0 // what of the text is in out
+	done := 0 // length of the copied text
 	for i := 0; i < len(text); {
 		if i+8 <= len(text) && plain(binary.LittleEndian.Uint64(text[i:])) {
 			i += 8
@@ -382,8 +375,7 @@ func plain(eight uint64) bool {
 	return (eight|(eight+each))&(0x80*each) == 0
 }
 
-// hidden reports whether r, which stands in a string, has no visible form of its
-// own. Spaces of all widths pass.
+// hidden reports whether a character of a string is invisible. Spaces of all widths are visible.
 func hidden(r rune) bool {
 	return r >= 0x7f && !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r)
 }

@@ -140,8 +140,7 @@ func TestProblemsAreBounded(t *testing.T) {
 	}
 }
 
-// TestLargeInputs wants time and memory in proportion to texts of 256 KiB that
-// keep the parser busy.
+// TestLargeInputs: time and memory are proportional for texts of 256 KiB that keep the parser busy.
 func TestLargeInputs(t *testing.T) {
 	const size = 1 << 18
 	for name, unit := range map[string]string{

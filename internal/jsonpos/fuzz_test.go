@@ -9,7 +9,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// plainOf turns a value into what encoding/json would make of it.
+// plainOf converts a value to encoding/json's form.
 func plainOf(v *Value) any {
 	switch v.Kind {
 	case Object:
@@ -35,7 +35,7 @@ func plainOf(v *Value) any {
 	}
 }
 
-// checkRanges wants children inside their parents and in order.
+// checkRanges: children are inside their parents and in order.
 func checkRanges(t *testing.T, v *Value) {
 	t.Helper()
 	at := v.Start
@@ -89,8 +89,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// compareWithStandard wants the verdict and the values of encoding/json, which
-// lets invalid UTF-8 and lone surrogates pass.
+// compareWithStandard expects the verdict and the values of encoding/json, except that
+// encoding/json accepts invalid UTF-8 and lone surrogates.
 func compareWithStandard(t *testing.T, src []byte, d *Document) {
 	t.Helper()
 	if d.Valid() && !json.Valid(src) {

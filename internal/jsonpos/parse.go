@@ -12,19 +12,19 @@ import (
 	"dumptool/internal/lang"
 )
 
-// parser reads one text. Every loop consumes at least a byte or ends.
+// parser parses one text. Every loop consumes at least a byte or ends.
 type parser struct {
 	src      []byte
 	root     *Value
 	pos      int
 	problems []Problem
 	more     bool
-	open     []byte // opening brackets around the current place
+	open     []byte // unclosed opening brackets
 	values   int
-	stopped  bool // a limit was reached; what was read so far counts
+	stopped  bool // a limit was reached
 }
 
-// parse reads a text that is UTF-8.
+// parse parses a text in UTF-8.
 func parse(src []byte) *parser {
 	p := &parser{src: src}
 	if bytes.HasPrefix(src, []byte(bom)) {
@@ -48,7 +48,7 @@ func parse(src []byte) *parser {
 	return p
 }
 
-// problem adds to the list while there is room. The caller may add what repairs it.
+// problem adds a problem if the list has room. The caller may add edits.
 func (p *parser) problem(cause Cause, start, end int, en, zh string, args ...any) *Problem {
 	if p.stopped || p.full() {
 		p.more = p.more || !p.stopped
@@ -58,7 +58,7 @@ func (p *parser) problem(cause Cause, start, end int, en, zh string, args ...any
 	return &p.problems[len(p.problems)-1]
 }
 
-// full reports whether the list has no room.
+// full reports whether the list of problems has no room.
 func (p *parser) full() bool { return len(p.problems) >= MaxProblems }
 
 // stop ends reading at a limit.
@@ -72,8 +72,8 @@ func (p *parser) stop(cause Cause, en, zh string, limit int) {
 	p.pos = len(p.src)
 }
 
-// value reads what starts here. The caller has skipped space and made sure
-// that neither the end nor a separator stands here.
+// value reads the value at the current place. The caller has skipped space and checked for the end
+// and separators.
 func (p *parser) value() *Value {
 	if p.values++; p.values > MaxValues {
 		p.stop(TooMany, "the document holds more than %d values; what follows was not read", "文档超过 %d 个值，之后的内容未读取", MaxValues)
@@ -141,7 +141,7 @@ func (p *parser) member(v *Value) {
 	v.Members = append(v.Members, m)
 }
 
-// valueOf reads the colon behind a key and the value.
+// valueOf reads the colon behind a key, and the value.
 func (p *parser) valueOf(m *Member) *Value {
 	p.space()
 	if p.colon(m.KeyEnd) {
@@ -156,8 +156,7 @@ func (p *parser) valueOf(m *Member) *Value {
 	return &Value{Start: m.KeyEnd, End: m.KeyEnd}
 }
 
-// colon reads what stands between key and value and reports whether a value
-// may follow.
+// colon reads the text between key and value and reports whether a value may follow.
 func (p *parser) colon(keyEnd int) bool {
 	switch c := p.peek(); {
 	case p.atEnd():
@@ -179,7 +178,7 @@ func (p *parser) colon(keyEnd int) bool {
 	return true
 }
 
-// unexpected reports a run of characters that start nothing and skips it.
+// unexpected reports and skips characters that begin nothing.
 func (p *parser) unexpected(wanted lang.Text) {
 	start := p.pos
 	for first := true; !p.atEnd() && (first || !p.atDelimiter()); first = false {
@@ -188,7 +187,7 @@ func (p *parser) unexpected(wanted lang.Text) {
 	p.problem(Unexpected, start, p.pos, "found %s where %s is expected", "实际为 %s，此处应为%s", quoteShort(string(p.src[start:p.pos])), wanted)
 }
 
-// items reads the inside of an object or array, up to the closing bracket.
+// items reads the contents of an object or array, up to the closing bracket.
 type items struct {
 	p       *parser
 	v       *Value
@@ -197,7 +196,7 @@ type items struct {
 
 	count    int // items read
 	lastEnd  int // end of the last item
-	comma    int // offset of the comma after the last item, and its end, which is 0 without
+	comma    int // range of the comma behind the last item; commaEnd is 0 without a comma
 	commaEnd int
 }
 
@@ -242,7 +241,7 @@ func (s *items) item() {
 	before := len(s.v.Members) + len(s.v.Elems)
 	s.one(s.v)
 	if len(s.v.Members)+len(s.v.Elems) == before {
-		return // nothing that could count as an item
+		return // no item was read
 	}
 	s.count++
 	s.lastEnd, s.commaEnd = s.p.pos, 0
@@ -252,9 +251,8 @@ func (s *items) item() {
 	}
 }
 
-// onNewLine reports whether here, on another line than the last item, a member
-// of an object or an object in an array starts. Two strings of an array may be
-// one that was broken.
+// onNewLine reports whether, on another line than the last item, a member of an object or an object
+// of an array begins here. Two strings of an array may be one broken string.
 func (s *items) onNewLine() bool {
 	elems := s.v.Elems
 	whole := len(elems) == 0 || elems[len(elems)-1].Kind == Object && s.p.peek() == '{'
@@ -278,11 +276,11 @@ func (s *items) separator(c byte) {
 	s.comma, s.commaEnd = start, end
 }
 
-// wrongBracket handles a closing bracket of the other sort. When an outer
-// bracket fits, ours is the one that is missing, and it reports true.
+// wrongBracket handles a closing bracket of the other kind. If it matches an outer bracket, the
+// inner closing bracket is missing, and it returns true.
 func (s *items) wrongBracket(c byte) bool {
 	p := s.p
-	opening := c - 2 // in ASCII, for both sorts
+	opening := c - 2 // in ASCII, for both kinds
 	if outer := p.open[:len(p.open)-1]; bytes.IndexByte(outer, opening) >= 0 {
 		line, column := s.opened()
 		p.problem(WrongBracket, p.pos, p.next(),
@@ -297,15 +295,15 @@ func (s *items) wrongBracket(c byte) bool {
 func (s *items) truncated() {
 	p := s.p
 	if n := len(p.problems); n > 0 && p.problems[n-1].Cause == Truncated {
-		return // one message for all brackets that stay open
+		return // report only once for all open brackets
 	}
 	line, column := s.opened()
 	p.problem(Truncated, len(p.src), len(p.src),
 		"the file ends too early: \"%c\" is missing for the bracket of line %d, column %d", "文件过早结束：缺少 \"%c\" 闭合第 %d 行第 %d 列的括号", s.closing, line, column)
 }
 
-// opened returns where the bracket stands that is being read. It looks at the
-// whole text and so does nothing when the message would be dropped.
+// opened returns the position of the current opening bracket. It scans the whole text, so it does
+// nothing if the message would be dropped.
 func (s *items) opened() (line, column int) {
 	if s.p.full() {
 		return 0, 0
@@ -313,8 +311,7 @@ func (s *items) opened() (line, column int) {
 	return (&Document{src: s.p.src}).Position(s.v.Start)
 }
 
-// fullWidth maps punctuation that input methods and word processors put in
-// place of ASCII.
+// fullWidth maps punctuation of input methods and word processors to ASCII.
 var fullWidth = map[rune]byte{
 	'，': ',', '、': ',', '：': ':', '；': ';', '＝': '=',
 	'｛': '{', '｝': '}', '［': '[', '］': ']', '【': '[', '】': ']',
@@ -322,7 +319,7 @@ var fullWidth = map[rune]byte{
 	'‘': '\'', '’': '\'', '＇': '\'',
 }
 
-// invisible are characters that look like space, or like nothing.
+// invisible maps characters that look like space, or are invisible, to their names.
 var invisible = map[rune]lang.Text{
 	'\u00a0': {EN: "no-break space", ZH: "不换行空格"},
 	'\u3000': {EN: "full-width space", ZH: "全角空格"},
@@ -342,8 +339,8 @@ func (p *parser) next() int {
 	return p.pos + size
 }
 
-// peek returns the ASCII character here, or the one a full-width character
-// stands for. It returns 0 at the end and for everything else.
+// peek returns the ASCII character here, or the ASCII equivalent of a full-width character; 0 at
+// the end and for other characters.
 func (p *parser) peek() byte { return p.peekAt(p.pos) }
 
 func (p *parser) peekAt(pos int) byte {
@@ -357,7 +354,7 @@ func (p *parser) peekAt(pos int) byte {
 	return fullWidth[r]
 }
 
-// take consumes a punctuation mark and reports it when it is full-width.
+// take consumes a punctuation mark and reports a full-width one.
 func (p *parser) take() {
 	if end := p.next(); end > p.pos+1 {
 		c := p.peek()
@@ -366,8 +363,7 @@ func (p *parser) take() {
 	p.pos = p.next()
 }
 
-// space skips white space; comments and characters that only look like space
-// are problems.
+// space skips white space, and reports comments and characters that look like space.
 func (p *parser) space() {
 	for !p.atEnd() {
 		switch c := p.src[p.pos]; {
@@ -394,7 +390,7 @@ func (p *parser) space() {
 	}
 }
 
-// commentMark returns the mark of the comment that starts a text, or nothing.
+// commentMark returns the mark of a comment at the start of a text, or empty.
 func commentMark(text []byte) string {
 	switch {
 	case bytes.HasPrefix(text, []byte("#")):
@@ -408,8 +404,7 @@ func commentMark(text []byte) string {
 	}
 }
 
-// commentEnd returns the end of the comment that starts at pos. A line comment does
-// not hold the end of its line.
+// commentEnd returns the end of the comment at pos. The line end is not part of a line comment.
 func commentEnd(src []byte, pos int) (end int, closed bool) {
 	if commentMark(src[pos:]) == "/*" {
 		if i := bytes.Index(src[pos+2:], []byte("*/")); i >= 0 {
@@ -421,8 +416,8 @@ func commentEnd(src []byte, pos int) (end int, closed bool) {
 	return pos + len(bytes.TrimSuffix(line, []byte("\r"))), true
 }
 
-// startsComment reports whether a comment starts here that stands apart from
-// the text before it: /data//dump has none.
+// startsComment reports whether a comment begins here that is separated from the text before it:
+// /data//dump contains none.
 func startsComment(src []byte, pos int) bool {
 	if commentMark(src[pos:]) == "" {
 		return false
@@ -434,7 +429,7 @@ func startsComment(src []byte, pos int) bool {
 	return r != ':' && (isBoundary(r) || r == '"' || r == '\'' || fullWidth[r] != 0)
 }
 
-// comment reports a comment, whose repair takes the blanks before it away too.
+// comment reports a comment. Its repair also removes the blanks before it.
 func (p *parser) comment() {
 	start, mark := p.pos, commentMark(p.src[p.pos:])
 	end, closed := commentEnd(p.src, start)
@@ -444,13 +439,13 @@ func (p *parser) comment() {
 	switch {
 	case !closed:
 	case mark == "/*":
-		found.edit(start-blanks, end-start+blanks, " ") // it may stand between two words
+		found.edit(start-blanks, end-start+blanks, " ") // it may separate two words
 	default:
 		found.edit(start-blanks, end-start+blanks, "")
 	}
 }
 
-// atDelimiter reports whether something known starts here.
+// atDelimiter reports whether a delimiter begins here.
 func (p *parser) atDelimiter() bool {
 	switch c := p.peek(); c {
 	case ',', ':', ';', '=', '{', '}', '[', ']', '"', '\'', ' ', '\t', '\n', '\r':
@@ -460,23 +455,23 @@ func (p *parser) atDelimiter() bool {
 	}
 }
 
-// quoteShort quotes a text for a message and cuts it to a readable length.
+// quoteShort quotes a text for a message, cut to 40 characters.
 func quoteShort(s string) string { return strconv.Quote(Shorten(s, 40)) }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// isNumber reports whether a text is a number as JSON writes it.
+// isNumber reports whether a text is a JSON number.
 func isNumber(text []byte) bool {
 	return len(text) > 0 && (text[0] == '-' || isDigit(text[0])) && json.Valid(text)
 }
 
-// atNumber reports whether something starts here that is meant as a number.
+// atNumber reports whether an intended number begins here.
 func (p *parser) atNumber() bool {
 	c := p.peek()
 	return isDigit(c) || c == '-' || c == '+' || c == '.' && p.pos+1 < len(p.src) && isDigit(p.src[p.pos+1])
 }
 
-// atWord reports whether an unquoted word starts here.
+// atWord reports whether an unquoted word begins here.
 func (p *parser) atWord() bool {
 	r, _ := utf8.DecodeRune(p.src[p.pos:])
 	if r == utf8.RuneError {
@@ -485,7 +480,7 @@ func (p *parser) atWord() bool {
 	return unicode.IsLetter(r) || r == '_' || r == '$' || r == '~' || r == '.' || r == '/' && commentMark(p.src[p.pos:]) == ""
 }
 
-// run consumes a run of word characters. A comment ends it, but /data//dump is one word.
+// run consumes word characters. A comment ends the run, but /data//dump is one word.
 func (p *parser) run() string {
 	start, inPath := p.pos, false
 	for p.pos < len(p.src) {
@@ -500,7 +495,7 @@ func (p *parser) run() string {
 	return string(p.src[start:p.pos])
 }
 
-// word reads numbers, true, false and null, and what people write in their place.
+// word reads numbers, true, false, null, and common substitutes for them.
 func (p *parser) word(v *Value) {
 	start, number := p.pos, p.atNumber()
 	text := p.run()

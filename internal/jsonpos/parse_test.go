@@ -11,8 +11,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// mark stands in test texts for the place of a problem. It is removed before
-// the text is parsed, and its line and column are counted without our code.
+// mark marks the place of a problem in test texts. It is removed before parsing, and its line and
+// column are counted independently of the tested code.
 const mark = "§"
 
 // unmark removes the marks and returns their places as "line:column".
@@ -60,7 +60,7 @@ func outline(v *Value) string {
 	}
 }
 
-// apply carries edits out, the larger of two that overlap.
+// apply applies edits, the larger of two that overlap.
 func apply(src []byte, problems []Problem) []byte {
 	var edits []Edit
 	for _, p := range problems {
@@ -87,8 +87,8 @@ func apply(src []byte, problems []Problem) []byte {
 	return out
 }
 
-// checkRepair wants that a text has edits for all problems or for none, and
-// that they make it valid and read as before.
+// checkRepair: a text has edits for all problems or for none, and the edits make it valid without
+// changing its value.
 func checkRepair(t *testing.T, d *Document) {
 	t.Helper()
 	without := func(p Problem) bool { return len(p.Edits) == 0 }
@@ -114,7 +114,7 @@ func checkRepair(t *testing.T, d *Document) {
 	}
 }
 
-// TestSureRepairs wants the repairs that need no guess, and no others.
+// TestSureRepairs expects only the repairs that need no guess.
 func TestSureRepairs(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{`{"a":1,}`, `{"a":1}`},
@@ -122,8 +122,8 @@ func TestSureRepairs(t *testing.T) {
 		{"[{}\n{}]", "[{},\n{}]"},
 		{"{“a”：1}", `{"a":1}`},
 		{"\ufeff{} // x", "{}"},
-		{"[{}\n\"a\"]", ""},            // no two objects
-		{"[\"/data/\"\n\"dump\"]", ""}, // one string that was broken, perhaps
+		{"[{}\n\"a\"]", ""},            // never two objects
+		{"[\"/data/\"\n\"dump\"]", ""}, // perhaps one broken string
 		{`{"a":1 "b":2}`, ""},
 		{`{"a":1,,"b":2}`, ""},
 		{`{"a":1;"b":2}`, ""},
@@ -154,7 +154,7 @@ func TestSureRepairs(t *testing.T) {
 	}
 }
 
-// TestOneQuoteMissing takes every quote out of a text once.
+// TestOneQuoteMissing removes each quote of a text in turn.
 func TestOneQuoteMissing(t *testing.T) {
 	const text = "{\"dump\": {\"dump_path\": \"/d\", # all\n  \"dump_list\": [{\"layer\": [\"a\", \"b\"]}],\n  \"dump_mode\": \"all\",}}"
 	for i := range text {
@@ -178,8 +178,8 @@ func TestOneQuoteMissing(t *testing.T) {
 	}
 }
 
-// TestRepairedLines wants lines whose quotes do not pair up shown with the quote that is
-// missing, where there is one such place.
+// TestRepairedLines: a line with unpaired quotes is shown with the missing quote, if there is only
+// one place for it.
 func TestRepairedLines(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\"a\": \"/d,\n\"b\": 1}":                `{"a": "/d",`,
@@ -201,9 +201,9 @@ func TestRepairedLines(t *testing.T) {
 
 func TestProblems(t *testing.T) {
 	for _, c := range []struct {
-		name, text string // with a mark for every problem
+		name, text string // with a mark at every problem
 		causes     []Cause
-		want       string // outline of what is read all the same; empty where that is guesswork
+		want       string // outline of the values read nevertheless; empty if they are guesses
 	}{
 		{"trailing comma in object", "{\n \"a\": 1§,\n}", []Cause{TrailingComma}, "{a:1}"},
 		{"trailing comma in array", `[1, 2§, ]`, []Cause{TrailingComma}, "[1 2]"},

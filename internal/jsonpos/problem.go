@@ -9,14 +9,14 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Cause is the usual reason why a text is no JSON.
+// Cause is the usual cause of a deviation from JSON.
 type Cause int
 
 // The causes.
 const (
-	Unexpected     Cause = iota // a character that starts nothing
+	Unexpected     Cause = iota // a character that begins nothing
 	TrailingComma               // a comma before a closing bracket
-	ExtraComma                  // a comma with nothing before it
+	ExtraComma                  // a comma without an item before it
 	MissingComma                // two members or values in a row
 	MissingColon                // a key without a colon
 	MissingValue                // a colon without a value
@@ -46,20 +46,19 @@ const (
 // Problem is one deviation from JSON.
 type Problem struct {
 	Cause          Cause
-	Offset, Length int // bytes of the text; a length of 0 is a place between two
+	Offset, Length int // in bytes; length 0 is a place between two bytes
 	Message        lang.Sentence
-	Edits          []Edit // what repairs it; none when there is more than one answer
-	// Repaired is the line as it reads with the quote that may be missing; empty where
-	// that is not known.
+	Edits          []Edit // the repair; empty if it is ambiguous
+	// Repaired is the line with the missing quote added; empty if its place is unknown.
 	Repaired string
 }
 
-// edit adds an edit to what repairs the problem.
+// edit adds an edit.
 func (p *Problem) edit(offset, length int, text string) {
 	p.Edits = append(p.Edits, Edit{offset, length, text})
 }
 
-// replace repairs the problem with a text in its place.
+// replace adds an edit that replaces the problem's text.
 func (p *Problem) replace(text string) { p.edit(p.Offset, p.Length, text) }
 
 // Edit replaces Length bytes at Offset by Text.
@@ -68,11 +67,11 @@ type Edit struct {
 	Text           string
 }
 
-// End returns the offset behind the bytes the edit replaces.
+// End returns the offset behind the replaced bytes.
 func (e Edit) End() int { return e.Offset + e.Length }
 
-// conclude keeps the problems up to the first that makes the rest guesswork, and
-// their edits only when these together surely give what was meant.
+// conclude keeps the problems up to the first that makes the rest guesswork, and keeps edits only
+// if all of them together certainly restore the intended text.
 func (d *Document) conclude() {
 	if d.Root != nil && len(d.Problems) > 0 {
 		d.cutCascade()
@@ -84,8 +83,8 @@ func (d *Document) conclude() {
 	}
 }
 
-// cutCascade drops what follows the first problem of quotes or brackets. A quote without
-// partner makes all of its line doubtful.
+// cutCascade drops the problems behind the first problem of quotes or brackets. An unpaired quote
+// makes its whole line doubtful.
 func (d *Document) cutCascade() {
 	i := slices.IndexFunc(d.Problems, func(p Problem) bool { return slices.Contains(ending, p.Cause) })
 	if i < 0 {
@@ -100,11 +99,11 @@ func (d *Document) cutCascade() {
 	}
 }
 
-// ending are the causes behind which the place of everything in the document is unknown.
+// ending lists the causes that make all later places uncertain.
 var ending = []Cause{OpenString, WrongBracket, Truncated, ExtraData, Unexpected, TooDeep, TooMany}
 
-// repairable reports whether all problems have a sure repair, which together
-// make the text JSON that reads the same.
+// repairable reports whether all problems have a certain repair, and all repairs together give JSON
+// that reads the same.
 func (d *Document) repairable() bool {
 	var edits []Edit
 	for _, p := range d.Problems {
@@ -125,7 +124,7 @@ var (
 	plainText  = lang.Pattern(`^"([\pL\pN_./|$~%@+-]+( [\pL\pN_./|$~%@+-]+)*)?"$`)
 )
 
-// sure reports whether the problem's edits are what is meant without doubt.
+// sure reports whether the problem's edits are certainly the intended text.
 func (p Problem) sure(src []byte) bool {
 	if len(p.Edits) == 0 {
 		return false
@@ -143,7 +142,7 @@ func (p Problem) sure(src []byte) bool {
 	case UnquotedKey:
 		return identifier().Match(text)
 	case MissingComma:
-		return p.Length == 0 // not what stands in its place
+		return p.Length == 0 // not a replacement
 	case Comment:
 		return startsComment(src, p.Offset) && bytes.Count(text, []byte(`"`))%2 == 0
 	default:
@@ -151,7 +150,7 @@ func (p Problem) sure(src []byte) bool {
 	}
 }
 
-// same reports whether two values read the same.
+// same reports whether two values are equal.
 func same(v, w *Value) bool {
 	if v == nil || w == nil {
 		return v == w
@@ -163,8 +162,8 @@ func same(v, w *Value) bool {
 		slices.EqualFunc(v.Members, w.Members, func(a, b Member) bool { return a.Key == b.Key && same(a.Value, b.Value) })
 }
 
-// Apply carries out edits. Where they overlap the larger one counts, and the
-// first of equals.
+// Apply applies edits. Of overlapping edits the largest is applied, of equally large edits the
+// first.
 func Apply(src []byte, edits []Edit) []byte {
 	edits = disjoint(edits)
 	if len(edits) == 0 {
@@ -181,7 +180,7 @@ func Apply(src []byte, edits []Edit) []byte {
 	return out.Bytes()
 }
 
-// disjoint returns the edits that can be applied together, in file order.
+// disjoint returns edits that do not overlap, in file order.
 func disjoint(edits []Edit) []Edit {
 	edits = slices.Clone(edits)
 	slices.SortFunc(edits, func(a, b Edit) int {

@@ -16,21 +16,19 @@ import (
 	"dumptool/internal/lang"
 )
 
-// MaxNesting is how many levels of brackets a Reader accepts.
+// MaxNesting is the deepest nesting of brackets that a Reader accepts.
 const MaxNesting = 1000
 
-// Files are read in pieces of so many bytes: at first in small ones, since many files are, then
-// each is twice as large as the one before.
+// Read sizes in bytes: the first is small, since many files are; each next one is twice as large.
 const firstRead, readSize = 8 << 10, 64 << 10
 
-// Reader reads strict JSON from a stream, one value at a time and in the order of
-// the text: Object and Array walk into a value, Value and Decode read it whole,
-// Skip passes over it. Memory is bounded by the largest value that is read whole.
-// Every error is an *Error with the place, or what reading the stream returns.
-// Invalid UTF-8 in strings becomes U+FFFD, as in encoding/json.
+// Reader reads strict JSON from a stream, one value at a time in text order: Object and Array walk
+// into a value, Value and Decode read it whole, Skip skips it. Memory is bounded by the largest
+// value read whole. Every error is an *Error with its place, or an error of the stream. Invalid
+// UTF-8 in strings becomes U+FFFD, as in encoding/json.
 type Reader struct {
-	// Python accepts the words that Python's json writes for numbers that are not
-	// finite: NaN, Infinity and -Infinity.
+	// Python accepts the words of Python's json for non-finite numbers: NaN, Infinity and
+	// -Infinity.
 	Python bool
 
 	in      io.Reader
@@ -40,37 +38,37 @@ type Reader struct {
 	buf     []byte
 	pos     int // next byte in buf
 
-	// The bytes before buf: how many, and the position of its first one.
+	// Length and end position of the bytes before buf.
 	base         int64
 	line, column int
 
-	token            int64  // offset from which buf keeps the text, or -1
+	token            int64  // buf keeps the text from this offset on, -1 for none
 	keeping          bool   // a value is being read whole
-	whole            *Value // that Value returned last
+	whole            *Value // the last result of Value
 	path             []step // from the document to the current value
-	depth            int    // of brackets
+	depth            int    // number of open brackets
 	values           int    // read by the current call of Value
 	keyStart, keyEnd int64  // of the current member
 }
 
-// step leads from a value to one inside it.
+// step leads from a value to a child.
 type step struct {
 	key   string
 	index int // of an element, -1 for a member
 }
 
-// NewReader returns a reader of a stream that may have maxSize bytes.
+// NewReader returns a reader of a stream of at most maxSize bytes.
 func NewReader(in io.Reader, maxSize int64) *Reader {
 	return &Reader{in: in, maxSize: maxSize, line: 1, column: 1, token: -1}
 }
 
-// Of returns a reader of text that is in memory, and that it does not change.
+// Of returns a reader of a text in memory, which it does not change.
 func Of(text []byte) *Reader {
 	return &Reader{buf: text, err: io.EOF, size: int64(len(text)), maxSize: int64(len(text)), line: 1, column: 1, token: -1}
 }
 
-// Kind looks at the value that comes next without reading it. It is Invalid at
-// the end, and where no value starts.
+// Kind returns the kind of the next value without reading it; Invalid at the end, and if no value
+// begins here.
 func (r *Reader) Kind() Kind {
 	switch c := r.space(); {
 	case c == '{':
@@ -90,8 +88,8 @@ func (r *Reader) Kind() Kind {
 	}
 }
 
-// Object reads an object. It calls member behind every key, which must read the
-// value. A key that occurs twice is no error.
+// Object reads an object. It calls member behind every key; member must read the value. A repeated
+// key is no error.
 func (r *Reader) Object(member func(key string) error) error {
 	return r.container('{', '}', "an object", func(int) error {
 		key, err := r.key()
@@ -103,7 +101,7 @@ func (r *Reader) Object(member func(key string) error) error {
 	})
 }
 
-// Array reads an array. It calls element for every element, which must read it.
+// Array reads an array. It calls element for every element; element must read it.
 func (r *Reader) Array(element func(index int) error) error {
 	return r.container('[', ']', "an array", func(i int) error {
 		r.path = append(r.path, step{index: i})
@@ -111,7 +109,7 @@ func (r *Reader) Array(element func(index int) error) error {
 	})
 }
 
-// Skip passes over a value without keeping it.
+// Skip skips a value.
 func (r *Reader) Skip() error {
 	switch r.Kind() {
 	case Object:
@@ -124,8 +122,8 @@ func (r *Reader) Skip() error {
 	}
 }
 
-// Scalar reads a value that is no object and no array. It returns what the value is
-// and its text: of a string that without quotes and escapes, nothing for null.
+// Scalar reads a value other than an object or array. It returns its kind and text: a string
+// unquoted, nothing for null.
 func (r *Reader) Scalar() (Kind, string, error) {
 	kind := r.Kind()
 	text, err := r.scalar()
@@ -140,19 +138,19 @@ func (r *Reader) Scalar() (Kind, string, error) {
 	return kind, string(text), nil
 }
 
-// Unexpected is the error for the value that comes next where another one is wanted.
+// Unexpected returns the error for the next value if another one is wanted.
 func (r *Reader) Unexpected(wanted string) error {
 	r.space()
 	return r.unexpected(wanted)
 }
 
-// Offset is the place of the value that comes next, in bytes.
+// Offset returns the offset of the next value in bytes.
 func (r *Reader) Offset() int64 {
 	r.space()
 	return r.offset()
 }
 
-// Value reads a value with all that is in it: at most MaxValues values.
+// Value reads a value with all its contents, at most MaxValues values.
 func (r *Reader) Value() (*Value, error) {
 	r.values = 0
 	err := r.keep(func() (err error) {
@@ -176,7 +174,7 @@ func (r *Reader) Decode(v any) error {
 	}
 	var err error
 	if own, ok := v.(json.Unmarshaler); ok && !r.Python {
-		err = own.UnmarshalJSON(text) // which is JSON
+		err = own.UnmarshalJSON(text) // UnmarshalJSON accepts only JSON
 	} else {
 		err = json.Unmarshal(text, v)
 	}
@@ -191,11 +189,11 @@ func (r *Reader) Decode(v any) error {
 	return r.failedAt(offset, path, err)
 }
 
-// mostTried is the most values of an object or array that culprit looks at.
+// mostTried limits the children of a value that culprit tries.
 const mostTried = 256
 
-// culprit finds the value for which a text cannot be decoded to a type: the innermost one in
-// place of which null or 0 can.
+// culprit finds the value that prevents decoding a text to a type: the innermost value whose
+// replacement by null or 0 helps.
 func culprit(text []byte, into reflect.Type) (path []step, at int) {
 	v, err := Of(text).Value()
 	if err != nil {
@@ -223,7 +221,7 @@ func culprit(text []byte, into reflect.Type) (path []step, at int) {
 	return path, at
 }
 
-// Failed gives an error the place of the value that comes next.
+// Failed adds the place of the next value to an error.
 func (r *Reader) Failed(err error) error { return r.failedAt(r.Offset(), r.path, err) }
 
 func (r *Reader) failedAt(offset int64, path []step, err error) error {
@@ -232,8 +230,7 @@ func (r *Reader) failedAt(offset int64, path []step, err error) error {
 	return e
 }
 
-// decodePlain does what json.Unmarshal does with a value that needs little work, as most
-// do, and reports whether it has.
+// decodePlain decodes common simple values like json.Unmarshal, and reports whether it did.
 func decodePlain(text []byte, v any) bool {
 	switch v := v.(type) {
 	case *bool:
@@ -267,7 +264,7 @@ func decodePlain(text []byte, v any) bool {
 	return true
 }
 
-// End wants that only white space follows.
+// End returns an error unless only white space follows.
 func (r *Reader) End() error {
 	if r.space(); r.pos < len(r.buf) || !errors.Is(r.err, io.EOF) {
 		return r.unexpected("the end of the file")
@@ -275,8 +272,7 @@ func (r *Reader) End() error {
 	return nil
 }
 
-// Mismatch is the error for a value that is not what was wanted. The value must
-// be the one that Value returned last, or inside it.
+// Mismatch returns the error for an unwanted value: the last result of Value, or a value inside it.
 func (r *Reader) Mismatch(v *Value, wanted string) error {
 	path := slices.Clone(r.path)
 	var find func(in *Value) bool
@@ -306,7 +302,7 @@ func (r *Reader) Mismatch(v *Value, wanted string) error {
 	return r.errorAt(int64(v.Start), pathText(path), found, wanted)
 }
 
-// keep reads a value and keeps its text until the next one is read.
+// keep reads a value and keeps its text until the next value is read.
 func (r *Reader) keep(read func() error) error {
 	r.token = -1
 	r.space()
@@ -350,7 +346,7 @@ func (r *Reader) value() (*Value, error) {
 	return v, err
 }
 
-// container reads brackets with items and commas between.
+// container reads brackets with comma-separated items.
 func (r *Reader) container(opening, closing byte, what string, item func(i int) error) error {
 	if r.space() != opening {
 		return r.unexpected(what)
@@ -412,7 +408,7 @@ func (r *Reader) peek() byte {
 	return 0
 }
 
-// fill reads further bytes and drops those that are not needed any more.
+// fill reads more bytes and drops consumed ones.
 func (r *Reader) fill() bool {
 	if r.err != nil {
 		return false
@@ -444,8 +440,7 @@ func (r *Reader) fill() bool {
 	return false
 }
 
-// kept returns the index in buf of the first byte that is still needed. It splits
-// no character.
+// kept returns the index in buf of the first byte still needed. It does not split a character.
 func (r *Reader) kept() int {
 	first := r.pos
 	if r.token >= 0 {
@@ -459,7 +454,7 @@ func (r *Reader) kept() int {
 
 func (r *Reader) offset() int64 { return r.base + int64(r.pos) }
 
-// unexpected is the error for the character that comes next.
+// unexpected returns the error for the next character.
 func (r *Reader) unexpected(wanted string) error {
 	for !utf8.FullRune(r.buf[r.pos:]) && r.fill() {
 	}
@@ -473,12 +468,12 @@ func (r *Reader) unexpected(wanted string) error {
 	return r.wrong("the end of the file", wanted)
 }
 
-// wrong is an error at the current place.
+// wrong returns an error at the current place.
 func (r *Reader) wrong(found, wanted string) error {
 	return r.errorAt(r.offset(), r.where(), found, wanted)
 }
 
-// where is the path of the current value.
+// where returns the path of the current value.
 func (r *Reader) where() string { return pathText(r.path) }
 
 func (r *Reader) errorAt(offset int64, path, found, wanted string) error {
@@ -487,8 +482,8 @@ func (r *Reader) errorAt(offset int64, path, found, wanted string) error {
 	return e
 }
 
-// scalar reads a value that is no object and no array, and returns its text, which
-// is valid until the next call.
+// scalar reads a value other than an object or array, and returns its text, valid until the next
+// call.
 func (r *Reader) scalar() ([]byte, error) {
 	c := r.space()
 	start := r.offset()
@@ -539,7 +534,7 @@ func (r *Reader) stringLiteral() error {
 	}
 }
 
-// word reads letters, digits and signs, which must be valid.
+// word reads letters, digits and signs, and checks them with valid.
 func (r *Reader) word(valid func([]byte) bool, wanted string) error {
 	start := r.offset()
 	for c := r.peek(); c|0x20 >= 'a' && c|0x20 <= 'z' || isDigit(c) || c == '-' || c == '+' || c == '.'; c = r.peek() {

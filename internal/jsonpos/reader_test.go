@@ -67,7 +67,7 @@ func ExampleParse() {
 	// }
 }
 
-// readAll reads a text that is one value.
+// readAll reads a text with one value.
 func readAll(in io.Reader) (*Value, error) {
 	r := NewReader(in, 1<<30)
 	v, err := r.Value()
@@ -151,7 +151,7 @@ func TestReaderDecode(t *testing.T) {
 	}
 }
 
-// TestReaderMemory wants that walking over a large text keeps none of it.
+// TestReaderMemory: walking over a large text keeps none of it.
 func TestReaderMemory(t *testing.T) {
 	item := []byte(`{"name": "` + strings.Repeat("x", 1000) + `", "attr": [1, 2.5e3, true, null]},`)
 	in := io.MultiReader(strings.NewReader("[{},"), io.LimitReader(repeat(item), int64(len(item)*20_000)), strings.NewReader("{}]"))
@@ -161,7 +161,7 @@ func TestReaderMemory(t *testing.T) {
 	n := 0
 	err := r.Array(func(i int) error {
 		if n++; i == 0 {
-			_, err := r.Value() // its text is not kept beside the rest
+			_, err := r.Value() // its text is not kept in addition
 			return err
 		}
 		return r.Skip()
@@ -175,12 +175,12 @@ func TestReaderMemory(t *testing.T) {
 	}
 }
 
-// repeat is a stream of the same bytes for ever.
+// repeat is an endless stream of the same bytes.
 type repeat []byte
 
 func (b repeat) Read(p []byte) (int, error) { return copy(p, b), nil }
 
-// FuzzReader wants the verdict and the values of encoding/json.
+// FuzzReader expects the verdict and the values of encoding/json.
 func FuzzReader(f *testing.F) {
 	for _, text := range []string{`{"a":[1,-0.5e+3,true,null,"\u00e9\ud83d\ude00\n"]}`, `[]`, `{"a":1,"a":2}`, "\"\xff\xfe\"", `"\ud800"`, `1.`, `-`, `[1 2]`, `{"a" :1 , "b": {}}`} {
 		f.Add([]byte(text))
@@ -210,8 +210,8 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// TestReaderPython: the words that Python writes for numbers are numbers where they
-// are asked for, and nothing else is.
+// TestReaderPython: Python's words for numbers are read where numbers are requested, and nowhere
+// else.
 func TestReaderPython(t *testing.T) {
 	const text = `[NaN, -Infinity, {"a": Infinity}, -1.5]`
 	r := NewReader(strings.NewReader(text), 100)
@@ -257,8 +257,7 @@ func TestReaderScalar(t *testing.T) {
 	}
 }
 
-// TestDecodePlain: values that are decoded without encoding/json are what it makes of them,
-// and what it refuses is refused.
+// TestDecodePlain: decoding without encoding/json gives the same values and refuses the same texts.
 func TestDecodePlain(t *testing.T) {
 	t.Parallel()
 	type word string

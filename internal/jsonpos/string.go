@@ -13,7 +13,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// literal is a string that is being read.
+// literal is a string being read.
 type literal struct {
 	p       *parser
 	start   int
@@ -21,14 +21,14 @@ type literal struct {
 	foreign bool // the opening quote is not ASCII
 	out     strings.Builder
 
-	asIs     bool    // backslashes are meant as they stand
+	asIs     bool    // backslashes are literal
 	hopeless bool    // an escape that cannot be repaired
-	escapes  Problem // the first bad escape, with edits for all
+	escapes  Problem // the first bad escape, with the edits for all
 	control  []Edit  // for raw control characters
-	badUTF8  int     // offset of the first, -1 without
+	badUTF8  int     // offset of the first one, -1 for none
 }
 
-// stringLiteral reads a string with whatever quotes it has.
+// stringLiteral reads a string with any kind of quotes.
 func (p *parser) stringLiteral() string {
 	l := &literal{p: p, start: p.pos, open: p.peek(), badUTF8: -1}
 	p.pos = p.next()
@@ -41,8 +41,8 @@ func (p *parser) stringLiteral() string {
 	return l.out.String()
 }
 
-// find returns where the text of the string ends. An open string ends with
-// its line, without the separators behind it.
+// find returns the end of the string's text. An unclosed string ends with its line, before trailing
+// separators.
 func (l *literal) find() (end int, closed bool) {
 	src := l.p.src
 	i := l.p.pos
@@ -63,7 +63,7 @@ func (l *literal) find() (end int, closed bool) {
 	return l.p.pos + len(bytes.TrimRight(line, ",}] \t")), false
 }
 
-// isClosing reports whether the string ends before offset i.
+// isClosing reports whether offset i holds the closing quote.
 func (l *literal) isClosing(i int) bool {
 	c := l.p.src[i]
 	if c < utf8.RuneSelf {
@@ -72,7 +72,7 @@ func (l *literal) isClosing(i int) bool {
 	return l.foreign && l.p.peekAt(i) == l.open
 }
 
-// close consumes the closing quote and reports what is wrong with the string.
+// close consumes the closing quote and reports problems of the string.
 func (l *literal) close(closed bool) {
 	p, textEnd := l.p, l.p.pos
 	if closed {
@@ -106,11 +106,11 @@ func (l *literal) close(closed bool) {
 	l.report(whole)
 }
 
-// separator matches what stands between two strings, or a string and another value.
+// separator matches the text between a string and the next value.
 var separator = lang.Pattern(`[ \t]*[\]},:][\]}\[{", \t]`)
 
-// unpaired reports a string as far as end, and shows its line with the quote that is
-// missing: before the word that touches the string, or else at its first separator.
+// unpaired reports a string up to end, and suggests its line with the missing quote added: before
+// the word that touches the string, or else at its first separator.
 func (l *literal) unpaired(end, textEnd int, en, zh string) {
 	const longest = 200 // bytes
 	full := l.p.full()
@@ -132,7 +132,7 @@ func (l *literal) unpaired(end, textEnd int, en, zh string) {
 	}
 }
 
-// freeBefore reports whether a string may start at a place.
+// freeBefore reports whether a string may begin at start.
 func (p *parser) freeBefore(start int) bool {
 	r, size := utf8.DecodeLastRune(p.src[:start])
 	return size == 0 || isBoundary(r) || bytes.HasSuffix(p.src[:start], []byte("*/"))
@@ -144,7 +144,7 @@ func (p *parser) freeBehind() bool {
 	return size == 0 || isBoundary(r) || startsComment(p.src, p.pos)
 }
 
-// isBoundary reports whether a character may touch a string from outside.
+// isBoundary reports whether a character may stand directly beside a string.
 func isBoundary(r rune) bool {
 	if c := fullWidth[r]; c != 0 {
 		return c != '"' && c != '\''
@@ -153,7 +153,7 @@ func isBoundary(r rune) bool {
 	return blank || r < ' ' || unicode.IsSpace(r) || r < utf8.RuneSelf && bytes.IndexByte([]byte("{}[](),:;="), byte(r)) >= 0
 }
 
-// report lists what is wrong between the quotes.
+// report reports problems between the quotes.
 func (l *literal) report(whole []Edit) {
 	if e := l.escapes; !e.Message.IsZero() {
 		bad := l.p.problem(BadEscape, e.Offset, e.Offset+e.Length, "%s", "%s", e.Message)
@@ -174,8 +174,8 @@ func (l *literal) report(whole []Edit) {
 	}
 }
 
-// windowsPath reports whether a string starts like C:\ and has a backslash
-// that cannot be an escape: then none of them is.
+// windowsPath reports whether a string begins like C:\ and has a backslash that cannot be an
+// escape: then all backslashes are literal.
 func windowsPath(body []byte) bool {
 	if len(body) < 4 || body[1] != ':' || body[2] != '\\' || body[3] == '\\' {
 		return false
@@ -220,8 +220,8 @@ const escapes = `"\/bfnrtu`
 
 var simpleEscapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// escape decodes the sequence at the start of s, which stands at offset at of
-// the file, and returns its length.
+// escape decodes the escape sequence at the start of s, which lies at offset at of the file, and
+// returns its length.
 func (l *literal) escape(s []byte, at int) int {
 	if len(s) < 2 {
 		l.hopeless = true
@@ -279,15 +279,15 @@ func unquote(text []byte) string {
 	}
 	var s string
 	if err := json.Unmarshal(text, &s); err != nil {
-		panic(err) // the text was found to be a string
+		panic(err) // the text is a valid string
 	}
 	return s
 }
 
 func isHex(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
 
-// bad notes a bad escape of so many bytes, which reads as r, and returns how many
-// of them r stands for: the backslash.
+// bad records a bad escape of length bytes, which is decoded as r, and returns how many bytes r
+// replaces: 1, the backslash.
 func (l *literal) bad(at, length int, r rune) int {
 	src := l.p.src
 	end := min(at+length, len(src))
@@ -303,7 +303,7 @@ func (l *literal) bad(at, length int, r rune) int {
 	return 1
 }
 
-// printable replaces what cannot be shown.
+// printable replaces characters without a visible form.
 func printable(text []byte) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) {
@@ -313,7 +313,7 @@ func printable(text []byte) string {
 	}, string(text))
 }
 
-// Quote writes s as a JSON string.
+// Quote formats s as a JSON string.
 func Quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -332,7 +332,7 @@ func Quote(s string) string {
 	return b.String()
 }
 
-// escaped writes a control character as an escape sequence.
+// escaped returns the escape sequence of a control character.
 func escaped(r rune) string {
 	switch r {
 	case '\n':

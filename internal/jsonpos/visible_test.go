@@ -21,7 +21,7 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-// TestVisiblePlaces: a character is found wherever it stands among others.
+// TestVisiblePlaces: a character is found at every place among others.
 func TestVisiblePlaces(t *testing.T) {
 	for _, c := range []struct{ text, want string }{{"\x7f", `\u007f`}, {"\u0080", `\u0080`}, {"\u202e", `\u202e`}, {"\u00ff", "\u00ff"}, {"~", "~"}} {
 		for before := range 18 {

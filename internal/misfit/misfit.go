@@ -1,7 +1,6 @@
-// Package misfit keeps the lines and fields of a file that do not fit its format: what
-// a reader passes over, and goes on behind. Formats that are known from their writers
-// and documents only hold more than anybody has written down; a list of what was
-// passed over shows it.
+// Package misfit collects lines and fields that do not fit the format of a file. Readers skip them
+// and continue. Formats known only from their writers and documents contain more than anyone has
+// documented; the list of skipped parts shows it.
 package misfit
 
 import (
@@ -12,29 +11,29 @@ import (
 	"strings"
 )
 
-// Limits of what is kept of a file.
+// Limits of the kept misfits.
 const (
-	// Most is how many misfits are kept; the others are counted.
+	// Most is the number of kept misfits per file; others are only counted.
 	Most    = 300
-	maxText = 120 // bytes of the text of one
+	maxText = 120 // bytes of a kept text
 )
 
 // Misfit is a line or field that does not fit.
 type Misfit struct {
-	// Line is that of the file from 1, 0 for a file without lines.
+	// Line is the line in the file, from 1, 0 for a file without lines.
 	Line int
-	// Offset is the byte where the line or field begins, -1 if it is not known.
+	// Offset is the byte where the line or field begins, -1 if unknown.
 	Offset int64
-	// Found is the text, or the begin of a long one, Wanted what belongs there.
+	// Found is the text, or the begin of a long one, Wanted describes the wanted text.
 	Found, Wanted string
 }
 
-// String says where it is, what was found, and what was wanted.
+// String returns the place, the found and the wanted text.
 func (m *Misfit) String() string {
 	return fmt.Sprintf("%s: found %q, want %s", m.Place(), m.Found, m.Wanted)
 }
 
-// Place is the line, or the byte where there are no lines.
+// Place returns the line, or the byte for files without lines.
 func (m *Misfit) Place() string {
 	if m.Line > 0 {
 		return fmt.Sprintf("line %d", m.Line)
@@ -42,15 +41,15 @@ func (m *Misfit) Place() string {
 	return fmt.Sprintf("byte %d", m.Offset)
 }
 
-// List are the misfits of a file. The zero value is empty.
+// List lists the misfits of a file. The zero value is empty.
 type List struct {
-	// First are the first ones, at most Most, in the order of the file.
+	// First holds the first misfits, at most Most, in file order.
 	First []Misfit
-	// Count is how many there are.
+	// Count counts all misfits.
 	Count int
 }
 
-// Add adds one. The text is copied; what it has of a long line is its begin.
+// Add adds a misfit. The text is copied, cut to maxText bytes.
 func (l *List) Add(line int, offset int64, found []byte, wanted string) {
 	if l.Count++; len(l.First) >= Most {
 		return
@@ -67,16 +66,16 @@ func (l *List) Add(line int, offset int64, found []byte, wanted string) {
 	l.First = append(l.First, Misfit{line, offset, text, wanted})
 }
 
-// Append adds those of another list, which come behind.
+// Append appends the misfits of another list.
 func (l *List) Append(other *List) {
 	l.First = append(l.First, other.First[:min(len(other.First), Most-len(l.First))]...)
 	l.Count += other.Count
 }
 
-// Sort brings them into the order of the file.
+// Sort sorts the misfits by their place in the file.
 func (l *List) Sort() {
 	slices.SortStableFunc(l.First, func(a, b Misfit) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Offset, b.Offset)) })
 }
 
-// Clear forgets all of them.
+// Clear removes all misfits.
 func (l *List) Clear() { l.First, l.Count = l.First[:0], 0 }

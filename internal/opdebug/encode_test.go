@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// newArea is an area of zeros.
+// newArea returns an area of zeros.
 func newArea(unit opdebug.Unit, version uint32) opdebug.Area {
 	words := 1
 	if version == 1 && (unit == opdebug.AIC || unit == opdebug.AIV) {
@@ -64,7 +64,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// Records that tests and generators put together by hand.
+// Records built by hand in tests and generators.
 func TestEncodeByHand(t *testing.T) {
 	r := &opdebug.Record{
 		Generation: opdebug.NewLayout,
@@ -87,7 +87,7 @@ func TestEncodeByHand(t *testing.T) {
 	}
 }
 
-// A header alone is what Parse rejects as cut off.
+// Parse rejects a header alone as truncated.
 func TestEncodeWithoutAreas(t *testing.T) {
 	r := &opdebug.Record{Generation: opdebug.NewLayout, Size: 4, Header: validHeader(opdebug.SDMA, 0)}
 	sameBytes(t, dumptest.EncodeRecord(r), entry(0, [6]uint32{opdebug.Magic, 0, 1, 3, 0, 80}))

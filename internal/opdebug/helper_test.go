@@ -62,8 +62,8 @@ func mustParse(tb testing.TB, payload []byte) *opdebug.Record {
 	return r
 }
 
-// words writes 64-bit little-endian words into a buffer of this size, by
-// offset. It is how tests make payloads without the package's tables.
+// words writes 64-bit little-endian words at offsets into a buffer of this size, independently of
+// the package's tables.
 func words(size int, at map[int]uint64) []byte {
 	b := make([]byte, size)
 	for off, v := range at {
@@ -121,7 +121,7 @@ func mindSporeJSON(tb testing.TB, payload []byte) []byte {
 	return data
 }
 
-// same compares what a JSON file holds of records.
+// same compares the parts of records that JSON contains.
 func same(tb testing.TB, got, want *opdebug.Record) {
 	tb.Helper()
 	g, w := *got, *want
@@ -140,7 +140,7 @@ func sameBytes(tb testing.TB, got, want []byte) {
 	}
 }
 
-// validHeader is the header of a valid entry of AIC, AIV, AICPU or SDMA.
+// validHeader returns the header of a valid entry of AIC, AIV, AICPU or SDMA.
 func validHeader(unit opdebug.Unit, version uint32) opdebug.Header {
 	length := map[opdebug.Unit]uint32{opdebug.AIC: 88, opdebug.AIV: 88, opdebug.AICPU: 64, opdebug.SDMA: 80}[unit]
 	if length == 88 && version == 1 {

@@ -35,8 +35,8 @@ func (r *Record) AppendJSON(dst []byte) []byte {
 	return root.appendIndented(dst)
 }
 
-// AppendJSON appends what is left in the form of a record of the new layout; null
-// stands for lost status words.
+// AppendJSON appends the rescued fields in the form of a new-layout record; lost status words are
+// null.
 func (r *Rescued) AppendJSON(dst []byte) []byte {
 	var data members
 	data.add("model_id", r.ModelID)
@@ -48,7 +48,7 @@ func (r *Rescued) AppendJSON(dst []byte) []byte {
 	return r.Header.record(data).appendIndented(dst)
 }
 
-// record returns the members of a record of the new layout.
+// record returns the members of a new-layout record.
 func (h *Header) record(data ...members) members {
 	var root, entry members
 	for _, f := range entryFields {
@@ -67,7 +67,7 @@ func (h *Header) record(data ...members) members {
 	return root
 }
 
-// MarshalJSON writes a header whose entry cannot be read: acc_type is a number.
+// MarshalJSON writes a header whose entry is unreadable: acc_type is a number.
 func (h Header) MarshalJSON() ([]byte, error) {
 	var m members
 	m.add("magic", hexText(uint64(h.Magic)))
@@ -77,8 +77,7 @@ func (h Header) MarshalJSON() ([]byte, error) {
 	return m.MarshalJSON()
 }
 
-// HexIDs returns the fields of an area that its JSON form has in decimal, without
-// the status, as a JSON object of numbers in hex.
+// HexIDs returns the decimal fields of an area, except the status, as a JSON object of hex strings.
 func (a *Area) HexIDs() json.RawMessage {
 	var m members
 	for _, f := range a.Fields() {
@@ -86,11 +85,11 @@ func (a *Area) HexIDs() json.RawMessage {
 			m.add(f.Name, hexText(f.Values[0]))
 		}
 	}
-	object, _ := m.MarshalJSON() // of strings
+	object, _ := m.MarshalJSON() // strings cannot fail
 	return object
 }
 
-// members returns those of an area's JSON form.
+// members returns the members of an area's JSON form.
 func (a *Area) members() members {
 	var m members
 	for _, f := range a.Fields() {
@@ -108,7 +107,7 @@ func (a *Area) members() members {
 
 func hexText(v uint64) string { return "0x" + strconv.FormatUint(v, 16) }
 
-// members are those of a JSON object, in order.
+// members lists the members of a JSON object in order.
 type members []struct {
 	key   string
 	value any
@@ -124,7 +123,7 @@ func (m *members) add(key string, value any) {
 // appendIndented appends the object in lines, without a newline at the end.
 func (m members) appendIndented(dst []byte) []byte {
 	out := bytes.NewBuffer(dst)
-	compact, _ := json.Marshal(m) // of numbers and strings
+	compact, _ := json.Marshal(m) // numbers and strings cannot fail
 	_ = json.Indent(out, compact, "", "    ")
 	return out.Bytes()
 }
@@ -145,24 +144,23 @@ func (m members) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// member is a value of a JSON text with the keys that lead to it.
+// member is a JSON value with the path of keys to it.
 type member struct {
 	*jsonpos.Value
 	src  []byte
 	path string
 }
 
-// object is a member that is an object, and which of its keys were read.
+// object is an object, with the set of keys that were read.
 type object struct {
 	member
 	read map[string]bool
 }
 
-// parseRoot reads the object that a file consists of, or its member "record" of
-// the extended form.
+// parseRoot reads the top-level object of a file, or its member "record" in the extended form.
 func parseRoot(data []byte) (*object, error) {
 	doc := jsonpos.Parse(data)
-	if !doc.Valid() { // by stricter rules: what encoding/json accepts is read
+	if !doc.Valid() { // encoding/json is more lenient than jsonpos: accept what it accepts
 		var raw json.RawMessage
 		var syntax *json.SyntaxError
 		if err := json.Unmarshal(data, &raw); errors.As(err, &syntax) {
@@ -176,7 +174,7 @@ func parseRoot(data []byte) (*object, error) {
 	return member{Value: root, src: data}.object()
 }
 
-// object returns the member as an object, whose keys must be different.
+// object returns the member as an object; repeated keys are an error.
 func (m member) object() (*object, error) {
 	if m.Kind != jsonpos.Object {
 		return nil, m.mismatch("an object")
@@ -192,7 +190,7 @@ func (o *object) pathOf(key string) string { return strings.TrimPrefix(o.path+".
 
 func (o *object) has(key string) bool { return o.Get(key) != nil }
 
-// take returns the member of this key and marks it as read.
+// take returns the member with a key and marks it as read.
 func (o *object) take(key string) (member, error) {
 	m := o.Get(key)
 	if m == nil {
@@ -202,7 +200,7 @@ func (o *object) take(key string) (member, error) {
 	return member{m.Value, o.src, o.pathOf(key)}, nil
 }
 
-// object returns the member of this key as an object.
+// object returns the member with a key as an object.
 func (o *object) object(key string) (*object, error) {
 	m, err := o.take(key)
 	if err != nil {
@@ -242,8 +240,8 @@ func (m member) numbers(n int) ([]uint64, error) {
 	return out, nil
 }
 
-// number reads the member as an unsigned number of so many bits: a decimal
-// number, or a string in hex.
+// number reads the member as an unsigned number of at most bits bits: a decimal number, or a hex
+// string.
 func (m member) number(bits int) (uint64, error) {
 	text, base := m.Text, 10
 	if m.Kind == jsonpos.String {
@@ -260,7 +258,7 @@ func (m member) number(bits int) (uint64, error) {
 	return v, nil
 }
 
-// mismatch is the error for a member that is not what it should be.
+// mismatch returns the error for a member of the wrong form.
 func (m member) mismatch(wanted string) error {
 	const most = 40
 	raw := m.src[m.Start:m.End]
@@ -271,13 +269,12 @@ func (m member) mismatch(wanted string) error {
 	return &JSONError{Path: m.path, Offset: int64(m.Start), Found: found, Wanted: wanted}
 }
 
-// ParseJSON reads a record from its JSON form: the one AppendJSON writes, the one
-// MindSpore writes, which is a single line with sorted keys, or an object with
-// either as its member "record". The order of keys and white space do not matter.
+// ParseJSON reads a record from its JSON form: as AppendJSON writes it, as MindSpore writes it, on
+// one line with sorted keys, or an object with either as its member "record". The order of keys and
+// white space do not matter.
 //
-// It returns a *JSONError for what is no such form, an *AccTypeError for an
-// unknown accelerator type, and a *MisreadError for the file of a new layout
-// record that was read with the old layout, as MindSpore does.
+// It returns a *JSONError for other forms, an *AccTypeError for an unknown accelerator type, and a
+// *MisreadError for the file of a new-layout record that MindSpore read with the old layout.
 func ParseJSON(data []byte) (*Record, error) {
 	root, err := parseRoot(data)
 	if err != nil {
@@ -413,16 +410,15 @@ func (l *layout) parseJSON(o *object) (Area, error) {
 	return a, nil
 }
 
-// warnUnread warns of members that nothing has read.
+// warnUnread warns of members that were not read.
 func (r *Record) warnUnread(o *object) {
 	if keys := o.unread(); len(keys) > 0 {
 		r.warn("unknown keys %s", strings.Join(keys, ", "))
 	}
 }
 
-// Rescued is what is left of a new layout record after it was read with the
-// old layout and only the fields of that were kept. MindSpore's JSON files
-// have this form on devices with the new layout.
+// Rescued is the remainder of a new-layout record that was read with the old layout and stored with
+// the old layout's fields only, as in MindSpore's JSON files on devices with the new layout.
 //
 // The old layout's first area lies over the header and the first three ids.
 // All further fields of the entry fall between the old layout's fields, except
@@ -434,7 +430,7 @@ type Rescued struct {
 	StreamID   uint64
 	TaskID     uint64
 	LastStatus uint64 // the fourth status word
-	HasStatus  bool   // the entry has four status words, so LastStatus is one
+	HasStatus  bool   // the entry has four status words, so LastStatus is valid
 	Warnings   []lang.Sentence
 }
 
@@ -442,8 +438,8 @@ type Rescued struct {
 // of the new layout.
 func misread(r *Record) bool { return uint32(r.Areas[0].ModelID) == Magic }
 
-// rescue takes apart a misread record. The result is a *MisreadError, or an
-// *AccTypeError when the header has an unknown accelerator type.
+// rescue decodes a misread record. The result is a *MisreadError, or an *AccTypeError if the header
+// has an unknown accelerator type.
 func rescue(r *Record) error {
 	dha, l2 := &r.Areas[0], &r.Areas[1]
 	var h Header

@@ -13,7 +13,7 @@ import (
 // wordSize is the size of every field outside the new layout's header.
 const wordSize = 8
 
-// field is one column of a layout: where a value is and what it is called.
+// field is one field of a layout, with its place and names.
 type field struct {
 	name   string
 	alias  string // another name seen in JSON files
@@ -23,7 +23,7 @@ type field struct {
 	ref    func(*Area) *uint64 // nil for the status words
 }
 
-// get returns the field's i-th word, 0 when the area does not have it.
+// get returns the field's i-th word, 0 if the area lacks it.
 func (f *field) get(a *Area, i int) uint64 {
 	if f.ref != nil {
 		return *f.ref(a)
@@ -113,8 +113,8 @@ var (
 	}
 )
 
-// layouts is the one table behind reading, writing and JSON. The old layout
-// keeps the status apart from the information it belongs to.
+// layouts is the only table for reading, writing and JSON. The old layout stores the status apart
+// from the fields it belongs to.
 var layouts = [...]layout{
 	{DHA, slices.Concat(
 		run(0, modelID, streamID, taskID, taskType, pcStart, paraBase),
@@ -153,8 +153,8 @@ func run(offset int, fields ...field) []field {
 // oldLayouts returns the layouts of the old generation's areas.
 func oldLayouts() []layout { return layouts[:AIC] }
 
-// findLayout returns the layout of a unit with so many status words; a unit
-// without such a one has only one layout. It is nil for an unknown unit.
+// findLayout returns the layout of a unit with a number of status words, else the unit's first
+// layout; nil for an unknown unit.
 func findLayout(unit Unit, statusWords int) *layout {
 	var first *layout
 	for i := range layouts {
@@ -172,10 +172,10 @@ func findLayout(unit Unit, statusWords int) *layout {
 	return first
 }
 
-// areaLayout returns the layout that an area has, nil for an unknown unit.
+// areaLayout returns the layout of an area, nil for an unknown unit.
 func areaLayout(a *Area) *layout { return findLayout(a.Unit, len(a.Status)) }
 
-// Unit is the part of the device that an area of a record is about.
+// Unit is the part of the device that an area of a record describes.
 type Unit uint8
 
 // The units of the old layout, then those of the new layout in the order of
@@ -222,8 +222,8 @@ func (u *Unit) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Area is what a record says about one unit. Which fields apply depends on
-// the unit: Fields lists them, the others are zero.
+// Area is a record's data on one unit. The unit determines the fields that apply: Fields lists
+// them, the others are zero.
 type Area struct {
 	Unit       Unit
 	ModelID    uint64
@@ -242,8 +242,8 @@ type Area struct {
 	SrcAddr    uint64 // SDMA
 	DstAddr    uint64 // SDMA
 	ChannelID  uint64 // SDMA
-	// Status holds the status words: four in the entries of AIC and AIV that
-	// version 1 of the new layout brought, otherwise one.
+	// Status holds the status words: four in AIC and AIV entries of version 1 of the new layout,
+	// otherwise one.
 	Status []uint64
 }
 
@@ -257,8 +257,8 @@ func (a *Area) Overflowed() bool {
 	return false
 }
 
-// Context returns the FFTS+ context and thread ids. ok is false when the
-// layout has no such fields or one of them is NoID; 0 is an id like others.
+// Context returns the FFTS+ context and thread ids. ok is false if the layout lacks the fields or
+// one of them is NoID; 0 is a valid id.
 func (a *Area) Context() (context, thread uint64, ok bool) {
 	l := areaLayout(a)
 	if l == nil || !l.has("context_id") || a.ContextID == NoID || a.ThreadID == NoID {
@@ -293,7 +293,7 @@ func (a *Area) Fields() []Field {
 	return out
 }
 
-// Span is a piece of a payload.
+// Span is a range of a payload.
 type Span struct {
 	Offset int
 	Data   []byte
@@ -304,9 +304,8 @@ func (s Span) String() string {
 	return fmt.Sprintf("0x%x to 0x%x", s.Offset, s.Offset+len(s.Data)-1)
 }
 
-// undecoded returns the pieces of payload, from offset pos on, that are not
-// zero and that no field of the layouts covers: at most one between two
-// neighbouring fields. A piece does not reach across offset cut.
+// undecoded returns the non-zero ranges of payload, from offset pos on, that no field of the
+// layouts covers: at most one between two neighbouring fields. No range crosses the offset cut.
 func undecoded(payload []byte, ls []layout, pos, cut int) []Span {
 	var covered []Span
 	for i := range ls {
@@ -325,8 +324,7 @@ func undecoded(payload []byte, ls []layout, pos, cut int) []Span {
 	return appendNonZero(out, payload, cut, len(payload))
 }
 
-// appendNonZero appends what is left of payload[from:to] without the zeros at
-// both ends, if anything.
+// appendNonZero appends payload[from:to] without the zeros at both ends, unless nothing is left.
 func appendNonZero(out []Span, payload []byte, from, to int) []Span {
 	left := bytes.TrimLeft(payload[from:to], "\x00")
 	if len(left) == 0 {

@@ -11,9 +11,8 @@
 //     that starts with 0x5A5A5A5A, then one entry of 64-bit words whose fields
 //     depend on the accelerator type.
 //
-// The package knows nothing of dump containers and touches no files. What the
-// bits of a status word mean is left to package statusreg, and which operator
-// a record belongs to, to package overflow.
+// The package knows no dump containers and reads no files. Package statusreg explains status words,
+// and package overflow finds the operator of a record.
 package opdebug
 
 import (
@@ -64,11 +63,9 @@ type Record struct {
 	// Size is the number of payload bytes the record was read from, 0 when it
 	// was not read from a payload.
 	Size int
-	// Undecoded lists the payload bytes that are not zero although no field
-	// covers them.
+	// Undecoded lists the non-zero payload bytes that no field covers.
 	Undecoded []Span
-	// Warnings lists what was unusual without stopping the record from being
-	// read.
+	// Warnings lists oddities that did not prevent reading the record.
 	Warnings []lang.Sentence
 }
 
@@ -82,8 +79,8 @@ func (r *Record) Valid() bool {
 // some status word is not zero.
 func (r *Record) Overflowed() bool { return len(r.Overflows()) > 0 }
 
-// Overflows returns the areas that show an overflow, in file order. A
-// record that is not valid has none.
+// Overflows returns the areas that show an overflow, in file order; none if the record is not
+// valid.
 func (r *Record) Overflows() []Area {
 	if !r.Valid() {
 		return nil
@@ -112,10 +109,10 @@ func (r *Record) Empty() bool {
 	return true
 }
 
-// ShortError reports a payload that ends before the record does.
+// ShortError reports a truncated payload.
 type ShortError struct {
 	Generation Generation
-	What       string // what does not fit
+	What       string // the truncated part
 	Found      int    // bytes in the payload
 	Wanted     int    // bytes the layout normally has
 	Least      int    // bytes that hold all fields
@@ -124,7 +121,7 @@ type ShortError struct {
 // Error names the size found and the size wanted.
 func (e *ShortError) Error() string { return e.Text().EN }
 
-// Text is the error in both languages.
+// Text returns the error in both languages.
 func (e *ShortError) Text() lang.Text {
 	if e.Least != e.Wanted {
 		return lang.Say("opdebug: %v: %s cut off at 0x%x: found %d bytes, wanted %d (at least %d)",
@@ -134,8 +131,8 @@ func (e *ShortError) Text() lang.Text {
 		e.Generation, lang.Say(e.What), e.Found, e.Found, e.Wanted).Text()
 }
 
-// AccTypeError reports a new layout header with an unknown accelerator type.
-// The entry's fields are unknown then, but the header is known.
+// AccTypeError reports a new-layout header with an unknown accelerator type, so that the fields of
+// the entry are unknown.
 type AccTypeError struct {
 	Header Header
 }
@@ -143,7 +140,7 @@ type AccTypeError struct {
 // Error shows the whole header.
 func (e *AccTypeError) Error() string { return e.Text().EN }
 
-// Text is the error in both languages.
+// Text returns the error in both languages.
 func (e *AccTypeError) Text() lang.Text {
 	h := &e.Header
 	return lang.Say("opdebug: acc_type %d at 0xc, wanted 0 to 3 (header: version %d, valid %d, rsv %d, data_len %d)",
@@ -159,10 +156,10 @@ type JSONError struct {
 	Err    error // the cause when the file is no JSON at all
 }
 
-// Error says where the trouble is, what was found and what was wanted.
+// Error names the place, the found and the wanted value.
 func (e *JSONError) Error() string { return e.Text().EN }
 
-// Text is the error in both languages.
+// Text returns the error in both languages.
 func (e *JSONError) Text() lang.Text {
 	switch {
 	case e.Err != nil:
@@ -176,16 +173,16 @@ func (e *JSONError) Text() lang.Text {
 // Unwrap returns the cause.
 func (e *JSONError) Unwrap() error { return e.Err }
 
-// MisreadError reports a JSON file that was made from a new layout record by
-// a reader that knows only the old layout. Rescued is what is left of it.
+// MisreadError reports a JSON file made from a new-layout record by a reader that knows only the
+// old layout. Rescued holds the remaining fields.
 type MisreadError struct {
 	Rescued Rescued
 }
 
-// Error names the ids that are left.
+// Error names the remaining ids.
 func (e *MisreadError) Error() string { return e.Text().EN }
 
-// Text is the error in both languages.
+// Text returns the error in both languages.
 func (e *MisreadError) Text() lang.Text {
 	r := &e.Rescued
 	return lang.Say("opdebug: json: new layout record was read with the old layout; left are %v, model_id %d, stream_id %d, task_id %d",
@@ -228,7 +225,7 @@ var headerFields = [...]headerField{
 // accType is the header field that the JSON form shows as a name.
 const accType = "acc_type"
 
-// entryFields are the header fields that belong to the entry.
+// entryFields lists the header fields that belong to the entry.
 var entryFields = headerFields[2:]
 
 // parseHeader reads a header; payload holds at least headerSize bytes.
@@ -248,8 +245,8 @@ func (h *Header) unit() (Unit, error) {
 	return AIC + Unit(h.AccType), nil
 }
 
-// layout chooses the layout of the entry: data_len decides when it is one of
-// the unit's known sizes, else the version.
+// layout returns the layout of the entry: by data_len if it is a known size of the unit, else by
+// version.
 func (h *Header) layout(unit Unit) *layout {
 	for i := range layouts {
 		if l := &layouts[i]; l.unit == unit && int64(l.dataLen()) == int64(h.DataLen) {
@@ -259,7 +256,7 @@ func (h *Header) layout(unit Unit) *layout {
 	return versionLayout(unit, h.Version)
 }
 
-// versionLayout returns the layout that a version of the record uses.
+// versionLayout returns the unit's layout in a version of the record.
 func versionLayout(unit Unit, version uint32) *layout {
 	if version == 1 {
 		return findLayout(unit, 4)
@@ -267,12 +264,12 @@ func versionLayout(unit Unit, version uint32) *layout {
 	return findLayout(unit, 1)
 }
 
-// end returns the offset at which the entry ends by its own account.
+// end returns the offset at which the entry ends according to data_len.
 func (h *Header) end() int {
 	return int(min(headerSize+int64(h.DataLen), math.MaxInt))
 }
 
-// warnings lists what is unusual in a header whose entry was read with l.
+// warnings lists oddities of a header whose entry was read with l.
 func (h *Header) warnings(l *layout) []lang.Sentence {
 	var out []lang.Sentence
 	if h.Valid != 1 {
@@ -298,8 +295,8 @@ func (h *Header) warnings(l *layout) []lang.Sentence {
 // returns a *ShortError when the payload ends too early and an *AccTypeError
 // when a new layout header names an unknown accelerator type.
 //
-// A payload that starts with Magic is taken as new layout whatever follows:
-// an old one would need a DHA model id of 1515870810 to begin like that.
+// A payload that starts with Magic is always read as new layout: an old one would need the DHA
+// model id 1515870810 to begin like that.
 func Parse(payload []byte) (*Record, error) {
 	if len(payload) >= 4 && binary.LittleEndian.Uint32(payload) == Magic {
 		return parseNew(payload)

@@ -94,7 +94,7 @@ func TestParseOldFieldOrder(t *testing.T) {
 	}
 }
 
-// Rows: what is unusual, and what the record says all the same.
+// Rows: an unusual payload, and the values read nevertheless.
 func TestParseWarnings(t *testing.T) {
 	old := map[int]uint64{256: 514, 1040: 32}
 	core := append(seq(1, 10), 32, 0, 256, 7) // fields, then status words
@@ -106,7 +106,7 @@ func TestParseWarnings(t *testing.T) {
 		payload  []byte
 		status   []uint64 // of the last area
 		overflow bool
-		warnings []string // a part of each
+		warnings []string // a part of each warning
 	}{
 		{"old 2048", words(2048, old), []uint64{32}, true, nil},
 		{"old 1048", words(1048, old), []uint64{32}, true, []string{"has 1048 bytes, wanted 2048"}},

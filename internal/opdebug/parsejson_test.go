@@ -82,8 +82,8 @@ func TestParseJSONLenient(t *testing.T) {
 	}
 }
 
-// TestParseJSONExtended: the record is a member of the extended form; the places
-// of errors are those in the file.
+// TestParseJSONExtended: the record is a member of the extended form; errors have their place in
+// the whole file.
 func TestParseJSONExtended(t *testing.T) {
 	const head = `{"file": "a", "record": `
 	for _, name := range []string{goldenOld, goldenAIC, goldenSDMA} {

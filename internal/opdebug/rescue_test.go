@@ -36,7 +36,7 @@ func TestRescueGolden(t *testing.T) {
 	}
 }
 
-// The numbers as they stand in such files.
+// Numbers as in such files.
 func TestRescueNumbers(t *testing.T) {
 	const area = `"para_base":"0x0","pc_start":"0x0","status":0,"stream_id":0,"task_id":0,"task_type":0}`
 	const tail = `"L2 Atomic Add":{"model_id":77,` + area + `}`

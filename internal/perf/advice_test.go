@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestExplain: the texts have the numbers of the vendor's profiler (NPC_00: MTE 68.3 %, MME
-// 22.8 %, VME 8.9 % of 123 cycles, of an MCU of 137404) and those of worked examples.
+// TestExplain: the texts contain the numbers of the vendor's profiler (NPC_00: MTE 68.3 %, MME 22.8
+// %, VME 8.9 % of 123 cycles, of an MCU of 137404) and of worked examples.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	r := analyze(t, "../../testdata/golden/perf", Options{}, "borders")

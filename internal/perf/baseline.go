@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Status says how the cycles of an operator are beside those of the baseline.
+// Status compares the cycles of an operator with the baseline.
 type Status string
 
 // The statuses.
@@ -17,8 +17,8 @@ const (
 	Slower  Status = "SLOWER"
 	Faster  Status = "FASTER"
 	Same    Status = "SAME"
-	New     Status = "NEW"     // the baseline does not have it
-	Unknown Status = "UNKNOWN" // one of the two numbers of cycles is unknown
+	New     Status = "NEW"     // not in the baseline
+	Unknown Status = "UNKNOWN" // the cycles of one side are unknown
 )
 
 // Code names a finding about an operator.
@@ -81,7 +81,7 @@ func grewIn(o *Operator, c Column, share Ratio, least int64) bool {
 	return before.Known && after.Known && share.grew(before.N, after.N, least)
 }
 
-// Failure is something beside a baseline that can fail.
+// Failure is a kind of regression that --fail-on can select.
 type Failure string
 
 // The failures.
@@ -93,16 +93,16 @@ const (
 	FailMissing   Failure = "missing"
 )
 
-// FailNames are all failures.
+// FailNames returns all failures.
 func FailNames() []Failure {
 	return []Failure{FailSlower, FailMoves, FailConflicts, FailNew, FailMissing}
 }
 
-// FailOn are the failures that count.
+// FailOn lists the failures that count.
 type FailOn []Failure
 
-// reasons are what of an operator fails, by the names of reports. A finding without a
-// row of the baseline does not.
+// reasons returns the failures of an operator, by their names in reports. A finding needs a row of
+// the baseline to fail.
 func (f FailOn) reasons(o *Operator) []string {
 	var all []string
 	add := func(wanted Failure, found bool, name string) {
@@ -119,34 +119,33 @@ func (f FailOn) reasons(o *Operator) []string {
 	return all
 }
 
-// Thresholds are what the classes and findings compare with. They are ours: HPAA's manual
-// gives none.
+// Thresholds holds the limits of classes and findings. They are ours: HPAA's manual gives none.
 type Thresholds struct {
-	// Busy is the share of mcu_cycle from which a unit counts as busy, Lead how many
-	// times the other one it has to take to lead.
+	// Busy is the share of mcu_cycle from which a unit is busy. Lead is the ratio of moves to
+	// maths, or of maths to moves, from which one of them leads.
 	Busy Ratio `json:"busy"`
 	Lead Ratio `json:"lead"`
-	// Half is the share of mcu_cycle below which all units together do little, and the
-	// overlap below which moves and maths wait for each other, if both take Small.
+	// Half is the share of mcu_cycle below which the units together do little, and the overlap
+	// below which moves and maths wait for each other if both have at least the share Small.
 	Half  Ratio `json:"half"`
 	Small Ratio `json:"small"`
-	// Wait is the share of mcu_cycle that is too much waiting for other cores, Conflict
-	// that of bank conflicts where there is no baseline.
+	// Wait is the share of mcu_cycle from which waiting for other cores is too long, Conflict the
+	// same for bank conflicts without a baseline.
 	Wait     Ratio `json:"wait"`
 	Conflict Ratio `json:"conflict"`
-	// Grow is by which share the bytes and conflicts of the baseline may grow, Regress
-	// that of mcu_cycle. Less than MinBytes and MinCycles is no growth.
+	// Grow is the tolerated relative growth of bytes and conflicts since the baseline, Regress of
+	// mcu_cycle. Growth below MinBytes and MinCycles is ignored.
 	Grow      Ratio `json:"grow"`
 	Regress   Ratio `json:"regress"`
 	MinBytes  int64 `json:"min_bytes"`
 	MinCycles int64 `json:"min_cycles"`
-	// Imbalance is how many times the mean of the cores the slowest takes, Unstable how
-	// many times the median of the runs the longest.
+	// Imbalance is the limit of the slowest core relative to the mean of the cores, Unstable of the
+	// longest run relative to the median of the runs.
 	Imbalance Ratio `json:"imbalance"`
 	Unstable  Ratio `json:"unstable"`
 }
 
-// DefaultThresholds are the thresholds unless others are given.
+// DefaultThresholds returns the default thresholds.
 func DefaultThresholds() Thresholds {
 	return Thresholds{
 		Busy: ratio("0.6"), Lead: ratio("1.25"), Half: ratio("0.5"), Small: ratio("0.15"), Wait: ratio("0.25"), Conflict: ratio("0.1"),
@@ -155,8 +154,8 @@ func DefaultThresholds() Thresholds {
 	}
 }
 
-// failures counts what got worse since the baseline, empty for nothing: such as
-// SLOWER 2, NEW 1. An operator may count more than once.
+// failures lists regressions with their counts, such as SLOWER 2, NEW 1; empty for none. An
+// operator may count more than once.
 func (r *Report) failures(f FailOn) string {
 	if r.Before == nil {
 		return ""
@@ -180,7 +179,7 @@ func (r *Report) failures(f FailOn) string {
 	return strings.Join(parts, ", ")
 }
 
-// Outcome is how reading and comparing ended.
+// Outcome returns the outcome of reading and comparing.
 func (r *Report) Outcome(f FailOn) batch.Outcome {
 	const shown = 20
 	operators := lang.CountText(len(r.Operators), "operator", "个算子")

@@ -14,7 +14,7 @@ import (
 // Column is a counter of the tables.
 type Column uint8
 
-// The counters, in the order of HPAA's manual. A card's successor has no DMA counters.
+// The counters, in the order of HPAA's manual. The successor of a card has no DMA counters.
 const (
 	MCU Column = iota
 	VME
@@ -67,7 +67,7 @@ const (
 	numColumns
 )
 
-// columnNames are the headings of the counters.
+// columnNames lists the headings of the counters.
 var columnNames = [numColumns]string{
 	"mcu_cycle", "vme_cycle", "mme_cycle", "vec_cycle", "syn_cycle", "mte_total_cycle",
 	"vme_inst", "mme_inst", "vec_inst", "syn_inst", "mte_pld_inst", "mte_icmov_inst", "mte_mov_inst",
@@ -80,14 +80,13 @@ var columnNames = [numColumns]string{
 	"dma1_llb_conflict_cycle", "dma1_c0_cycle0", "dma1_c0_cycle1", "dma1_c0_byte", "dma1_c1_cycle0", "dma1_c1_cycle1", "dma1_c1_byte",
 }
 
-// The heading of names, and another one of im_conflict_cycle, which the text of the
-// manual has.
+// The heading of names, and the alias of im_conflict_cycle in the text of the manual.
 const (
 	nameColumn = "name"
 	imbAlias   = "imb_conflict_cycle"
 )
 
-// Columns are all counters in the order of the manual.
+// Columns returns all counters in the order of the manual.
 func Columns() []Column {
 	all := make([]Column, numColumns)
 	for i := range all {
@@ -96,7 +95,7 @@ func Columns() []Column {
 	return all
 }
 
-// String is the heading of the column.
+// String returns the heading of the column.
 func (c Column) String() string { return columnNames[c] }
 
 // IsByte reports whether the column counts bytes, which add up over cores.
@@ -108,13 +107,13 @@ func (c Column) IsByte() bool {
 	return false
 }
 
-// Counters are the counters of a row, of which some may be unknown.
+// Counters holds the counters of a row; some may be unknown.
 type Counters struct {
 	values [numColumns]int64
-	known  uint64 // a bit for each
+	known  uint64 // one bit per column
 }
 
-// The bits of known must be enough.
+// Compile-time check: known has a bit for every column.
 const _ = uint(64 - numColumns)
 
 // Get returns a counter.
@@ -131,7 +130,7 @@ func (c *Counters) Set(col Column, v Count) {
 	}
 }
 
-// Unknown are those of columns that are not known.
+// Unknown returns the given columns whose counters are unknown.
 func (c *Counters) Unknown(columns ...Column) []Column {
 	var all []Column
 	for _, col := range columns {
@@ -142,12 +141,12 @@ func (c *Counters) Unknown(columns ...Column) []Column {
 	return all
 }
 
-// columnSet are the counters that a table has.
+// columnSet is a set of counters, one bit per column.
 type columnSet uint64
 
 func (s columnSet) has(c Column) bool { return s>>c&1 != 0 }
 
-// names are those of the counters.
+// names returns the headings of the counters.
 func (s columnSet) names() []string {
 	names := []string{}
 	for _, c := range Columns() {
@@ -158,7 +157,7 @@ func (s columnSet) names() []string {
 	return names
 }
 
-// columnOf finds a counter by a heading in lower case.
+// columnOf returns the counter with a lower-case heading.
 func columnOf(heading string) (Column, bool) {
 	if heading == imbAlias {
 		return IMConflict, true
@@ -171,21 +170,21 @@ func columnOf(heading string) (Column, bool) {
 	return 0, false
 }
 
-// errMissing is the error of a table without a column that nothing can do without.
+// errMissing returns the error for a missing required column.
 func errMissing(column, heading string) error {
 	return lang.Errorf("no column %s in the first line, %q", column, lang.Clip(heading))
 }
 
-// Count is a number of cycles, bytes or other things that may be unknown.
+// Count is a number of cycles, bytes or other things; it may be unknown.
 type Count struct {
 	N     int64
 	Known bool
 }
 
-// count is a known number.
+// count returns a known number.
 func count(n int64) Count { return Count{n, true} }
 
-// String is the number, empty for an unknown one.
+// String returns the number, empty if unknown.
 func (c Count) String() string {
 	if !c.Known {
 		return ""
@@ -201,7 +200,7 @@ func (c Count) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, c.N, 10), nil
 }
 
-// Of is the quotient of two counts, nil where one is unknown or the second is 0.
+// Of returns the quotient of two counts, nil if one is unknown or the divisor is 0.
 func (c Count) Of(other Count) *float64 {
 	if !c.Known || !other.Known || other.N == 0 {
 		return nil
@@ -210,13 +209,13 @@ func (c Count) Of(other Count) *float64 {
 	return &q
 }
 
-// parseCount reads a cell: a whole number from 0 in decimal notation, possibly with a
-// fraction of zeros or an exponent, as 2000.0 and 1e3. Nothing is an unknown number.
+// parseCount parses a cell: a non-negative integer in decimal notation, possibly with a fraction of
+// zeros or an exponent, as 2000.0 and 1e3. An empty cell is unknown.
 func parseCount(text string) (Count, error) {
 	if text == "" {
 		return Count{}, nil
 	}
-	if n, err := strconv.ParseUint(text, 10, 63); err == nil { // as nearly all cells are
+	if n, err := strconv.ParseUint(text, 10, 63); err == nil { // nearly all cells
 		return count(int64(n)), nil
 	}
 	digits, exponent, err := decimal(text)
@@ -237,8 +236,7 @@ func parseCount(text string) (Count, error) {
 	return Count{}, lang.Errorf("%s is larger than %d", lang.Clip(text), int64(math.MaxInt64))
 }
 
-// decimal takes a number apart: its digits without zeros at both ends, and how many
-// powers of ten belong to them.
+// decimal splits a number into its digits, without zeros at both ends, and its power of ten.
 func decimal(text string) (digits string, exponent int, err error) {
 	wrong := lang.Errorf("%s is no number", lang.Clip(text))
 	mantissa, power, hasPower := strings.Cut(strings.ToLower(text), "e")
@@ -246,7 +244,7 @@ func decimal(text string) (digits string, exponent int, err error) {
 		if exponent, err = strconv.Atoi(power); err != nil && !errors.Is(err, strconv.ErrRange) {
 			return "", 0, wrong
 		}
-		const enough = 1 << 30 // a range error has the nearest int
+		const enough = 1 << 30 // on a range error, exponent is the nearest int
 		exponent = min(max(exponent, -enough), enough)
 	}
 	mantissa, negative := strings.CutPrefix(mantissa, "-")
@@ -264,12 +262,11 @@ func decimal(text string) (digits string, exponent int, err error) {
 	return short, exponent + len(digits) - len(short), nil
 }
 
-// sum adds some numbers from 0 and subtracts others. It is exact, but a result below the
-// least int64 is that; ok is false if the result is above the largest one.
+// sum returns the sum of plus minus the sum of minus, all non-negative. It is exact except that it
+// saturates at math.MinInt64; ok is false above math.MaxInt64.
 func sum(plus, minus []int64) (n int64, ok bool) {
 	for len(plus) > 0 || len(minus) > 0 {
-		// While there are numbers of both kinds, the one that brings n nearer to 0 cannot
-		// overflow.
+		// Adding the number whose sign opposes n cannot overflow.
 		if len(plus) > 0 && (n < 0 || len(minus) == 0) {
 			if n > math.MaxInt64-plus[0] {
 				return 0, false
@@ -285,7 +282,7 @@ func sum(plus, minus []int64) (n int64, ok bool) {
 	return n, true
 }
 
-// total adds counts; one that is unknown makes the sum unknown.
+// total adds counts; an unknown count makes the sum unknown. ok is false on overflow.
 func total(counts ...Count) (c Count, ok bool) {
 	plus := make([]int64, len(counts))
 	for i, c := range counts {
@@ -298,14 +295,14 @@ func total(counts ...Count) (c Count, ok bool) {
 	return count(n), ok
 }
 
-// Ratio is a decimal number from 0, such as 0.05, with which counts are compared
-// exactly. It has the methods of a flag value.
+// Ratio is a non-negative decimal number, such as 0.05, that is compared with counts exactly. It
+// implements a flag value.
 type Ratio struct{ num, den uint64 }
 
-// ratioDigits is how many digits a ratio may have on each side of its point.
+// ratioDigits is the largest number of digits on each side of the point.
 const ratioDigits = 9
 
-// ParseRatio reads a ratio.
+// ParseRatio parses a ratio.
 func ParseRatio(text string) (Ratio, error) {
 	digits, exponent, err := decimal(strings.TrimSpace(text))
 	switch {
@@ -329,7 +326,7 @@ func ParseRatio(text string) (Ratio, error) {
 	return r, nil
 }
 
-// ratio is a ratio of a text that is one.
+// ratio parses a constant; it panics if text is no ratio.
 func ratio(text string) Ratio {
 	r, err := ParseRatio(text)
 	if err != nil {
@@ -338,10 +335,10 @@ func ratio(text string) Ratio {
 	return r
 }
 
-// Float is the number that is nearest to the ratio.
+// Float returns the nearest float64.
 func (r Ratio) Float() float64 { return float64(r.num) / float64(max(r.den, 1)) }
 
-// String is the ratio as a decimal number.
+// String returns the ratio as a decimal number.
 func (r Ratio) String() string { return strconv.FormatFloat(r.Float(), 'f', -1, 64) }
 
 // MarshalJSON implements json.Marshaler.
@@ -372,14 +369,13 @@ func (r Ratio) compare(x, y int64) int { return compareProducts(uint64(x), r.den
 // atLeast reports whether x >= r*y.
 func (r Ratio) atLeast(x, y int64) bool { return r.compare(x, y) >= 0 }
 
-// grew reports whether a number from 0 grew by more than the share r, and by at least
-// some.
+// grew reports whether a non-negative number grew by more than the share r, and by at least least.
 func (r Ratio) grew(before, after, least int64) bool {
 	return after > before && after-before >= least && r.compare(after-before, before) > 0
 }
 
-// shrank reports whether a number from 0 fell by more than the share r, and by at least
-// some.
+// shrank reports whether a non-negative number fell by more than the share r, and by at least
+// least.
 func (r Ratio) shrank(before, after, least int64) bool {
 	return after < before && before-after >= least && r.compare(before-after, before) > 0
 }

@@ -8,35 +8,34 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Operator is an operator with what was found out about it.
+// Operator is an operator with the results of its analysis.
 type Operator struct {
 	*Row
-	// Name is the name of the reference if a map has one, Occurrence the number, from 1,
-	// among the operators of that name, At the place in the tables, from 0.
+	// Name is the name, as in the reference if a map has it. Occurrence numbers the operators of
+	// that name from 1, At the operators of the tables from 0.
 	Name       string
 	Occurrence int
 	At         int
 	Derived
 	Verdict
-	// Advice is what can be done about it beside the class, in the order of the codes.
+	// Advice lists findings beside the class, ordered by code.
 	Advice []Advice
-	// Rank is the place in the order of the report, from 1. Share is the share of the
-	// total, Cumulative that of the operators up to this one; nil without a total.
+	// Rank is the position in the report, from 1. Share is the share of the total, Cumulative the
+	// share of all operators up to this rank; nil without a total.
 	Rank              int
 	Share, Cumulative *float64
-	// Cores is how it ran on the cores, Runs how often; nil where that is not known.
+	// Cores describes its runs on the cores, Runs its repetitions; nil if unknown.
 	Cores *Cores
 	Runs  *Runs
-	// Before is the operator of the baseline, nil for none. Status is empty without a
-	// baseline.
+	// Before is the row of the baseline, nil for none. Status is empty without a baseline.
 	Before *Row
 	Status Status
 }
 
-// at is the operator by its name and number.
+// at returns the name and number of the operator.
 func (o *Operator) at() occurrence { return occurrence{o.Name, o.Occurrence} }
 
-// WasBefore is a counter of the baseline, unknown without one.
+// WasBefore returns a counter of the baseline, unknown without a baseline.
 func (o *Operator) WasBefore(c Column) Count {
 	if o.Before == nil {
 		return Count{}
@@ -44,13 +43,13 @@ func (o *Operator) WasBefore(c Column) Count {
 	return o.Before.Get(c)
 }
 
-// Growth is by how many cycles mcu_cycle grew since the baseline, which may be negative.
+// Growth returns the growth of mcu_cycle since the baseline; it may be negative.
 func (o *Operator) Growth() Count {
 	before, after := o.WasBefore(MCU), o.Get(MCU)
 	return Count{after.N - before.N, before.Known && after.Known}
 }
 
-// Codes are those of the findings.
+// Codes returns the codes of the findings.
 func (o *Operator) Codes() []string {
 	var all []string
 	for _, a := range o.Advice {
@@ -59,7 +58,7 @@ func (o *Operator) Codes() []string {
 	return all
 }
 
-// Worse are the findings beside the baseline: those that need a row of it.
+// Worse returns the codes of the findings that compare with the baseline.
 func (o *Operator) Worse() []Code {
 	var all []Code
 	for _, a := range o.Advice {
@@ -70,23 +69,20 @@ func (o *Operator) Worse() []Code {
 	return all
 }
 
-// Derived are the numbers that follow from the counters of an operator by sums. One that
-// needs an unknown counter is unknown.
+// Derived holds sums of an operator's counters. A sum of an unknown counter is unknown.
 type Derived struct {
-	// Compute are the cycles in which VME or MME ran, Union those in which VME, MME or
-	// MTE did.
+	// Compute counts cycles in which VME or MME ran, Union cycles in which VME, MME or MTE ran.
 	Compute, Union Count
-	// ExposedData are the cycles of Union without maths, ExposedCompute those without
-	// moves, and HiddenData the moves beside maths.
+	// ExposedData counts cycles of Union without maths, ExposedCompute cycles without moves, and
+	// HiddenData cycles with both.
 	ExposedData, ExposedCompute, HiddenData Count
-	// DDRBytes are the bytes of all DMA channels.
+	// DDRBytes counts the bytes of all DMA channels.
 	DDRBytes Count
-	// Inconsistent says whether units overlap longer than one of them ran, nil for
-	// unknown.
+	// Inconsistent: units overlap longer than one of them ran. Nil if unknown.
 	Inconsistent *bool
 }
 
-// derive computes what follows from counters. A sum that no int64 holds is an error.
+// derive computes the derived numbers. A sum beyond int64 is an error.
 func derive(c *Counters) (d Derived, err error) {
 	bytes, ok := total(c.Get(dma0c0Byte), c.Get(dma0c1Byte), c.Get(dma1c0Byte), c.Get(dma1c1Byte))
 	if d.DDRBytes = bytes; !ok {
@@ -117,23 +113,22 @@ func derive(c *Counters) (d Derived, err error) {
 	return d, nil
 }
 
-// shorter is the shorter of moves and maths, of counters that are known.
+// shorter returns the shorter of moves and maths; both must be known.
 func (o *Operator) shorter() int64 { return min(o.Get(MTE).N, o.Compute.N) }
 
-// Quotient is a number that follows from the counters of an operator by a division.
+// Quotient is a quotient of an operator's numbers.
 type Quotient struct {
-	// Name is its column, Doc says what it is.
+	// Name is the column, Doc its description.
 	Name, Doc string
 	num, den  func(o *Operator) Count
 }
 
-// Of is the quotient for an operator; nil if one of the numbers is unknown, or the
-// second is 0.
+// Of returns the quotient for an operator; nil if a number is unknown or the divisor is 0.
 func (q *Quotient) Of(o *Operator) *float64 { return q.num(o).Of(q.den(o)) }
 
-// Quotients are the quotients of counters: how much of the shorter of moves and maths
-// ran beside the other, shares of mcu_cycle and of the union, and bytes per cycle. Where
-// rows are put together of several cores, bytes per cycle are those of all cores.
+// Quotients lists the quotients: the share of the shorter of moves and maths that ran beside the
+// other, shares of mcu_cycle and of the union, and bytes per cycle. For rows folded from several
+// cores, bytes per cycle cover all cores.
 func Quotients() []Quotient {
 	counter := func(c Column) func(*Operator) Count { return func(o *Operator) Count { return o.Get(c) } }
 	compute := func(o *Operator) Count { return o.Compute }
@@ -170,7 +165,7 @@ func Quotients() []Quotient {
 	}
 }
 
-// Class says what the cycles of an operator are bound by.
+// Class is the resource that limits an operator.
 type Class string
 
 // The classes.
@@ -186,15 +181,15 @@ const (
 	ClassSerial       Class = "serial"       // moves and maths wait for each other
 )
 
-// Classes are all classes.
+// Classes returns all classes.
 func Classes() []Class {
 	return []Class{ClassData, ClassCompute, ClassBalanced, ClassSerial, ClassControl, ClassSync, ClassInconsistent, ClassIdle, ClassUnknown}
 }
 
-// Confidence says how certain a class is.
+// Confidence is the confidence in a class.
 type Confidence string
 
-// The confidences; classes that say that nothing can be said have none.
+// The confidences; NoClass is for classes without a verdict.
 const (
 	High    Confidence = "high"
 	Medium  Confidence = "medium"
@@ -202,20 +197,19 @@ const (
 	NoClass Confidence = "none"
 )
 
-// Verdict is the class of an operator and what it rests on.
+// Verdict is the class of an operator with its evidence.
 type Verdict struct {
 	Class      Class
 	Confidence Confidence
-	// Evidence are the columns and derived numbers that decided, or what contradicts
-	// itself.
+	// Evidence lists the columns and derived numbers that decided, or the contradiction.
 	Evidence []string
-	// Unit is the unit that is busier, mme or vme, of class compute.
+	// Unit is the busier unit, mme or vme, for class compute.
 	Unit string
-	// Says explains the class with its numbers and says what helps.
+	// Says explains the class with its numbers and advice.
 	Says lang.Sentence
 }
 
-// The evidence that is no column.
+// Evidence that is no column.
 const (
 	evidenceCompute    = "compute"
 	evidenceOverlap    = "overlap"
@@ -225,11 +219,10 @@ const (
 	evidenceIdle       = "mcu_cycle is 0"
 )
 
-// needed are the counters without which an operator has no class.
+// needed lists the counters that every class needs.
 var needed = []Column{MCU, VME, MME, MTE, PalVMEMME, PalMTEMME, PalVMEMTE, PalTotal, SynWait}
 
-// classify finds the class of an operator, whose derived numbers are set: the first that
-// holds.
+// classify returns the class of an operator with derived numbers: the first case that holds.
 func classify(o *Operator, th *Thresholds) Verdict {
 	if unknown := o.Unknown(needed...); len(unknown) > 0 {
 		v := Verdict{Class: ClassUnknown, Confidence: NoClass}
@@ -260,7 +253,7 @@ func classify(o *Operator, th *Thresholds) Verdict {
 	return balance(o, th)
 }
 
-// balance finds which of moves and maths an operator is bound by.
+// balance classifies an operator by moves and maths.
 func balance(o *Operator, th *Thresholds) Verdict {
 	mcu, moves, maths := o.Get(MCU).N, o.Get(MTE).N, o.Compute.N
 	unit := "mme"
@@ -291,13 +284,13 @@ func balance(o *Operator, th *Thresholds) Verdict {
 	return Verdict{Class: ClassBalanced, Confidence: Low, Evidence: both}
 }
 
-// Advice is a finding about an operator, with its numbers and what helps.
+// Advice is a finding about an operator, with numbers and advice.
 type Advice struct {
 	Code Code
 	Says lang.Sentence
 }
 
-// percent prints a share.
+// percent formats a share.
 func percent(part, whole int64) string {
 	if whole == 0 {
 		return "-"
@@ -305,16 +298,15 @@ func percent(part, whole int64) string {
 	return short(float64(part)/float64(whole)*100) + " %"
 }
 
-// short prints at most one decimal.
+// short formats x with at most one decimal.
 func short(x float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0")
 }
 
-// times prints a factor.
+// times formats a factor.
 func times(x float64) string { return "x " + strconv.FormatFloat(x, 'f', 2, 64) }
 
-// factor prints how many times a number is another one, with a blank in front; nothing
-// where that one is 0.
+// factor formats after/before with a leading blank; empty if before is 0.
 func factor(after, before int64) string {
 	if before == 0 {
 		return ""
@@ -322,7 +314,7 @@ func factor(after, before int64) string {
 	return " (" + times(float64(after)/float64(before)) + ")"
 }
 
-// bytesText prints a number of bytes.
+// bytesText formats a number of bytes.
 func bytesText(n int64) lang.Text {
 	const step = 1024
 	if n < step {
@@ -342,7 +334,7 @@ func repeatedMoves(o *Operator) Advice {
 		"pld 搬移 %s，之前 %s%s：存在重复搬移，请调整 schedule 或 tiling", bytesText(after), bytesText(before), factor(after, before))}
 }
 
-// buffers are the names of the buffers with bank conflicts.
+// buffers maps the codes of bank conflicts to the buffers.
 var buffers = map[Code]string{L1Conflicts: "L1", IMBConflicts: "IMB"}
 
 func conflictsGrew(o *Operator, code Code, c Column) Advice {
@@ -363,11 +355,10 @@ func imbalance(o *Operator) Advice {
 		"核 %d 用 %d 周期，%d 个核的平均为 %s（%s）：请均匀切分", c.Slowest, c.Cycles, c.Known, short(c.Mean()), times(*c.Imbalance()))}
 }
 
-// unitNames are the units of class compute as the manual writes them.
+// unitNames maps units of class compute to their spelling in the manual.
 var unitNames = map[string]string{"mme": "MME", "vme": "VME"}
 
-// explain says why an operator is of its class, with the numbers that decided, and what
-// helps.
+// explain explains the class of an operator with the deciding numbers and advice.
 func explain(o *Operator) lang.Sentence {
 	if o.Class == ClassUnknown {
 		return lang.Sayf("unknown: no %s", "未知：缺少 %s", strings.Join(o.Evidence, ", "))
@@ -412,7 +403,7 @@ func explain(o *Operator) lang.Sentence {
 	return lang.Sayf("%s: neither leads", "%s：均不占优", both)
 }
 
-// hints are what helps against the classes, in a few words.
+// hints is short advice by class.
 var hints = map[Class]lang.Text{
 	ClassSync:    {EN: "split evenly", ZH: "均匀切分"},
 	ClassControl: {EN: "fuse or batch", ZH: "融合或增大 batch"},
@@ -421,8 +412,7 @@ var hints = map[Class]lang.Text{
 	ClassSerial:  {EN: "double buffering", ZH: "双缓冲"},
 }
 
-// Hint says what helps in a few words: the codes of the findings, else what the class
-// calls for; empty where there is nothing to say.
+// Hint returns short advice: the codes of the findings, else the hint of the class; empty for none.
 func (o *Operator) Hint() lang.Text {
 	if text := strings.Join(o.Codes(), ", "); text != "" {
 		return lang.Text{EN: text, ZH: text}

@@ -1,18 +1,15 @@
-// Package perf reads the performance tables of operators that HPAA writes,
-// op_perf.csv, op_perf_{core}.csv and perf/{op}.csv, says of every operator where its
-// cycles go and how certain that is, and what got worse since a baseline.
+// Package perf reads the operator performance tables of HPAA, op_perf.csv, op_perf_{core}.csv and
+// perf/{op}.csv, classifies where the cycles of every operator go, with a confidence, and reports
+// regressions since a baseline.
 //
-// What is known of the tables is the list of columns in HPAA's manual, and what the
-// event table of the vendor's profiler says of the counters: mcu_cycle is the total, vme
-// the vendor's vector instructions and vec those of RISC-V, mme the matrix engine, mte
-// all moves; pal_x_y_cycle are cycles in which both ran, syn_wait_cycle is waiting for
-// the other cores. The counters are 32-bit registers, which can wrap. How op_perf.csv
-// puts cores and runs together is not documented: it is found by comparing it with
-// perf/, and nothing is said of seconds unless the clock is given. The classes, their
-// thresholds and the formulas are ours.
+// The only sources are the list of columns in HPAA's manual and the event table of the vendor's
+// profiler: mcu_cycle is the total, vme the vendor's vector instructions, vec RISC-V vector
+// instructions, mme the matrix engine, mte all moves; pal_x_y_cycle are cycles in which both ran,
+// syn_wait_cycle is waiting for other cores. Counters are 32-bit registers and can wrap. How
+// op_perf.csv combines cores and runs is not documented: it is inferred from perf/. Seconds need
+// the clock as an option. The classes, their thresholds and the formulas are ours.
 //
-// All numbers of cycles and bytes are exact integers, and every threshold is compared
-// exactly.
+// All cycles and bytes are exact integers, and every threshold is compared exactly.
 package perf
 
 import (
@@ -31,11 +28,11 @@ import (
 // Schema names the JSON form of a report.
 const Schema = "dumptool/perf/1"
 
-// SortKey says how operators are ordered.
+// SortKey is an order of operators.
 type SortKey string
 
-// The orders. All but that by name have the largest number first, and unknown ones last;
-// equal ones stay as they are in the tables.
+// The orders. All but SortName are descending with unknown numbers last; ties keep the order of the
+// tables.
 const (
 	SortMCU      SortKey = "mcu"
 	SortPLD      SortKey = "pld"
@@ -45,37 +42,35 @@ const (
 	SortName     SortKey = "name"
 )
 
-// SortKeys are all orders.
+// SortKeys lists all orders.
 var SortKeys = []SortKey{SortMCU, SortPLD, SortConflict, SortWait, SortGrowth, SortName}
 
-// Options say what is read and how it is judged.
+// Options says what is read and how it is judged.
 type Options struct {
-	// Paths are tables and folders of tables, Baseline is one of them to compare with;
+	// Paths lists tables and folders of tables. Baseline is the table or folder to compare with;
 	// empty for none.
 	Paths    []string `json:"-"`
 	Baseline string   `json:"-"`
-	// NoSpan leaves out operators with _span in their names, Filter others.
+	// NoSpan skips operators with _span in their names, Filter skips others.
 	NoSpan bool                `json:"-"`
 	Filter *dumpdir.NodeFilter `json:"-"`
-	// Sort says how operators are ordered, Thresholds are what classes and findings
-	// compare with.
+	// Sort is the order of operators, Thresholds the limits of classes and findings.
 	Sort       SortKey    `json:"sort"`
 	Thresholds Thresholds `json:"thresholds"`
-	// Classes are those whose operators reports list, empty for all. They change neither
-	// ranks and shares nor what fails.
+	// Classes selects the operators that reports list, empty for all. It affects neither ranks,
+	// shares nor failures.
 	Classes []Class `json:"-"`
-	// Top is how many operators a report for people shows, 0 for all.
+	// Top limits the operators in a report for people, 0 for all.
 	Top int `json:"-"`
-	// MHz is the clock, PeakBPC how many bytes a cycle the DDR can move; 0 if they are not
-	// known.
+	// MHz is the clock, PeakBPC the peak bytes per cycle of the DDR; 0 if unknown.
 	MHz     float64 `json:"mhz,omitempty"`
 	PeakBPC float64 `json:"peak_bpc,omitempty"`
-	// Mode says whether tensors were dumped meanwhile, as far as the environment knows.
+	// Mode says whether tensors were dumped meanwhile, according to the environment.
 	Mode    DumpMode `json:"-"`
 	Workers int      `json:"-"`
 }
 
-// Hidden is an operator that was left out, in documents a list of its name and the reason.
+// Hidden is a skipped operator; in documents a list of its name and the reason.
 type Hidden struct {
 	Name   string
 	Reason dumpdir.NodeSkip
@@ -86,10 +81,10 @@ func (h Hidden) MarshalJSON() ([]byte, error) {
 	return jsonpos.Marshal([]string{h.Name, string(h.Reason)}, ""), nil
 }
 
-// SkipSpan is the reason to leave out the operators of Options.NoSpan.
+// SkipSpan is the reason to skip operators for Options.NoSpan.
 const SkipSpan dumpdir.NodeSkip = "SPAN"
 
-// span is what the names of those have.
+// span marks the names of such operators.
 const span = "_span"
 
 // NoteCode names a note.
@@ -108,59 +103,57 @@ const (
 	NoteNoClass   NoteCode = "CLASS_UNKNOWN"
 )
 
-// Note is something to know about the tables that is no problem of a line.
+// Note is a remark on the tables that is no problem of a line.
 type Note struct {
-	// Code names the note, Text says it.
+	// Code names the note, Text is its text.
 	Code NoteCode      `json:"code"`
 	Text lang.Sentence `json:"text"`
 }
 
-// Report is what tables of performance say, and the document of it but for the operators,
-// whose keys are columns.
+// Report is the analysis of performance tables, and its document except for the operators, whose
+// keys are columns.
 type Report struct {
 	Schema string `json:"schema"`
-	// Files are the tables of operators that were read, Inputs all files that this run has
-	// opened.
+	// Files lists the operator tables that were read, Inputs all files that were opened.
 	Files  []string `json:"files"`
 	Inputs []string `json:"-"`
 	Options
-	// Total is the mcu_cycle of all operators that are left.
+	// Total is the mcu_cycle of all operators that were not skipped.
 	Total int64 `json:"total_mcu_cycle"`
 	// Before is the baseline, nil for none.
 	*Before
-	// Operators are those that are left, ranked, and Hidden those that were left out, in
-	// the order of the tables.
+	// Operators lists the remaining operators by rank, Hidden the skipped operators in table order.
 	Operators []*Operator `json:"-"`
 	Hidden    []Hidden    `json:"hidden"`
-	// TopNames are the operators that a report for people shows.
+	// TopNames lists the operators that a report for people shows.
 	TopNames []string `json:"top"`
-	// Cores are the cores that have tables, Relation says how the table comes from the
-	// runs of its operators, Runs; null without runs.
+	// Cores lists the cores with tables. Relation says how the table combines the runs of
+	// operators, Runs; null without runs.
 	Cores    []int    `json:"cores"`
 	Relation Relation `json:"relation"`
 	Runs     []*Runs  `json:"runs"`
-	// Missing and Unknown are columns that a table lacks, and that are not known here.
+	// Missing lists known columns that a table lacks, Unknown the columns that are not known.
 	Missing []string `json:"missing_columns"`
 	Unknown []string `json:"unknown_columns"`
-	// Read are the operators in the order of the tables, with their number among those of
-	// the name and mcu_cycle, where there are Problems: lines and tables that cannot be used.
+	// Read lists the operators in table order, with their occurrence and mcu_cycle, if there are
+	// Problems: unusable lines and tables.
 	Read     [][3]any  `json:"read,omitempty"`
 	Problems []Problem `json:"problems"`
-	// Notes are what there is to know about the tables.
+	// Notes lists remarks on the tables.
 	Notes []Note `json:"notes"`
 }
 
-// Before is what a baseline says as a whole.
+// Before summarises a baseline.
 type Before struct {
-	// Files are the tables of the baseline.
+	// Files lists the tables of the baseline.
 	Files []string `json:"baseline_files"`
-	// Total is the mcu_cycle of all operators that the options leave.
+	// Total is the mcu_cycle of all operators that the options keep.
 	Total int64 `json:"baseline_total_mcu_cycle"`
-	// Missing are the names of operators that are gone.
+	// Missing lists the names of operators that are gone.
 	Missing []string `json:"missing"`
 }
 
-// Microseconds is how long an operator took, nil if the clock or its cycles are unknown.
+// Microseconds returns the duration of an operator, nil if the clock or its cycles are unknown.
 func (r *Report) Microseconds(o *Operator) *float64 {
 	if mcu := o.Get(MCU); mcu.Known && r.MHz > 0 {
 		us := float64(mcu.N) / r.MHz
@@ -169,8 +162,7 @@ func (r *Report) Microseconds(o *Operator) *float64 {
 	return nil
 }
 
-// DDRUse is the share of what the DDR can move in the cycles of an operator that it
-// moved; nil if that is unknown.
+// DDRUse returns the used share of the peak DDR transfer during an operator; nil if unknown.
 func (r *Report) DDRUse(o *Operator) *float64 {
 	use := o.DDRBytes.Of(o.Get(MCU))
 	if use == nil || r.PeakBPC <= 0 {
@@ -180,7 +172,7 @@ func (r *Report) DDRUse(o *Operator) *float64 {
 	return &share
 }
 
-// Listed are the operators that reports list.
+// Listed returns the operators that reports list.
 func (r *Report) Listed() []*Operator {
 	if len(r.Classes) == 0 {
 		return r.Operators
@@ -194,13 +186,13 @@ func (r *Report) Listed() []*Operator {
 	return all
 }
 
-// Top are the operators that a report for people shows.
+// Top returns the operators that a report for people shows.
 func (r *Report) Top() []*Operator {
 	all := r.Listed()
 	return all[:r.Shown(len(all))]
 }
 
-// Shown is how many of n operators a report for people shows.
+// Shown returns how many of n operators a report for people shows.
 func (r *Report) Shown(n int) int {
 	if r.Options.Top <= 0 {
 		return n
@@ -208,9 +200,8 @@ func (r *Report) Shown(n int) int {
 	return min(n, r.Options.Top)
 }
 
-// Analyze reads the tables and says what is in them. A table that cannot be read is a
-// problem; the error is for a path that is not there, for a baseline without a table, and
-// for the end of the context.
+// Analyze reads and analyses the tables. An unreadable table is a problem; the error is for a
+// missing path, a baseline without a table, and a cancelled context.
 func Analyze(ctx context.Context, opt Options) (*Report, error) {
 	now, err := load(ctx, &opt, opt.Paths)
 	if err != nil {
@@ -275,12 +266,12 @@ func (r *Report) readBaseline(ctx context.Context, mode DumpMode, left *chosen) 
 	return before, nil
 }
 
-// note adds a note, from what lang.Sayf takes.
+// note adds a note; the arguments are passed to lang.Sayf.
 func (r *Report) note(code NoteCode, en, zh string, args ...any) {
 	r.Notes = append(r.Notes, Note{code, lang.Sayf(en, zh, args...)})
 }
 
-// addNotes says what is odd about the tables as a whole.
+// addNotes adds notes on oddities of the tables as a whole.
 func (r *Report) addNotes(now *tables, left *chosen) {
 	if now.mode == ModeDumping {
 		r.note(NoteDumping, "counted while tensors were dumped: cycles are higher than in a plain run", "计数时同时 dump 了张量：周期数高于单独运行")
@@ -309,7 +300,7 @@ func (r *Report) addNotes(now *tables, left *chosen) {
 	}
 }
 
-// withoutClass counts the operators of class unknown, and lists what they lack.
+// withoutClass counts the operators of class unknown and lists their missing columns.
 func (r *Report) withoutClass() (n int, columns []string) {
 	for _, o := range r.Operators {
 		if o.Class != ClassUnknown {
@@ -325,20 +316,20 @@ func (r *Report) withoutClass() (n int, columns []string) {
 	return n, columns
 }
 
-// relationTexts name the relations.
+// relationTexts describes the relations.
 var relationTexts = map[Relation]lang.Text{
 	RelationSame: {EN: "the only one", ZH: "唯一一次"}, RelationSum: {EN: "sum", ZH: "总和"}, RelationMean: {EN: "mean", ZH: "平均"},
 	RelationMax: {EN: "maximum", ZH: "最大值"}, RelationLast: {EN: "last", ZH: "末次"}, RelationFirst: {EN: "first", ZH: "首次"},
 	RelationUnknown: {EN: "of unknown relation", ZH: "关系未知"},
 }
 
-// Text is the relation in words.
+// Text returns the relation in words.
 func (r Relation) Text() lang.Text { return relationTexts[r] }
 
-// chosen are the operators of tables that the options leave.
+// chosen holds the operators that the options keep.
 type chosen struct {
 	rows []*Operator
-	// known are the operators of rows, and those whose lines could not be used.
+	// known holds the operators in rows, and operators of unusable lines.
 	known     map[occurrence]bool
 	hidden    []Hidden
 	unmatched []string
@@ -347,8 +338,7 @@ type chosen struct {
 	problems  []Problem
 }
 
-// choose names and leaves out operators as the options say, in this order: names of the
-// reference, _span, keys, names.
+// choose renames and filters operators in this order: names of the reference, _span, keys, names.
 func choose(t *tables, opt *Options) *chosen {
 	c := &chosen{known: make(map[occurrence]bool), hidden: []Hidden{}, runs: []*Runs{}}
 	skip := func(name string) dumpdir.NodeSkip {
@@ -383,7 +373,7 @@ func choose(t *tables, opt *Options) *chosen {
 	return c
 }
 
-// add adds an operator, or what is wrong with its numbers.
+// add adds an operator, or a problem with its numbers.
 func (c *chosen) add(o *Operator) {
 	c.known[o.at()] = true
 	if o.bad {
@@ -401,7 +391,7 @@ func (c *chosen) add(o *Operator) {
 	c.problems = append(c.problems, Problem{o.File, o.Line, 0, err.Error()})
 }
 
-// judge makes the operators of a report.
+// judge fills the operators of a report.
 func (r *Report) judge(now, before *chosen) {
 	known := make(map[occurrence]*Row)
 	if before != nil {
@@ -413,7 +403,7 @@ func (r *Report) judge(now, before *chosen) {
 		o.Before = known[o.at()]
 		switch {
 		case before == nil:
-		case o.Before == nil && before.known[o.at()]: // its line could not be used
+		case o.Before == nil && before.known[o.at()]: // its line was unusable
 			o.Status = Unknown
 		default:
 			o.Status = statusOf(o, &r.Thresholds)
@@ -425,7 +415,7 @@ func (r *Report) judge(now, before *chosen) {
 	r.Operators = slices.Clone(now.rows)
 }
 
-// rank orders the operators and gives them their ranks and shares.
+// rank orders the operators and sets their ranks and shares.
 func (r *Report) rank() {
 	key := sortKeys[r.Sort]
 	slices.SortStableFunc(r.Operators, func(a, b *Operator) int {
@@ -447,14 +437,14 @@ func (r *Report) rank() {
 	for i, o := range r.Operators {
 		o.Rank = i + 1
 		mcu := o.Get(MCU)
-		before += mcu.N // no overflow: the total is none
+		before += mcu.N // no overflow, since the total has none
 		if o.Share = mcu.Of(all); o.Share != nil {
 			o.Cumulative = count(before).Of(all)
 		}
 	}
 }
 
-// sortKeys are what operators are ordered by.
+// sortKeys maps orders to their numbers.
 var sortKeys = map[SortKey]func(o *Operator) Count{
 	SortMCU:  func(o *Operator) Count { return o.Get(MCU) },
 	SortPLD:  func(o *Operator) Count { return o.Get(PLDByte) },

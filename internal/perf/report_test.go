@@ -14,7 +14,7 @@ import (
 	"dumptool/internal/sidefile"
 )
 
-// write writes files below a folder and returns it.
+// write writes files below a new folder and returns the folder.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -50,7 +50,7 @@ func analyze(t *testing.T, dir string, opt Options, paths ...string) *Report {
 	return r
 }
 
-// summary is what a report says, without the folder.
+// summary prints a report without the folder.
 func summary(r *Report, dir string) string {
 	var b strings.Builder
 	for _, o := range r.Operators {

@@ -9,24 +9,24 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Runs is how often an operator ran, by its table in perf/, and how long that took.
+// Runs summarises the runs of an operator from its table in perf/.
 type Runs struct {
-	// Name is the operator's, N how many runs there are.
+	// Name is the operator's name, N the number of runs.
 	Name string `json:"name"`
 	N    int    `json:"runs"`
-	// Min, Median, Max, First and Last are of the mcu_cycle of the runs.
+	// Min, Median, Max, First and Last summarise the mcu_cycle of the runs.
 	Min    int64   `json:"min"`
 	Median float64 `json:"median"`
 	Max    int64   `json:"max"`
 	First  int64   `json:"-"`
 	Last   int64   `json:"-"`
-	// Unstable says that the longest run is far from the median.
+	// Unstable: the longest run is far from the median.
 	Unstable bool `json:"unstable"`
 
-	sumHigh, sumLow uint64 // 128 bits
+	sumHigh, sumLow uint64 // sum of mcu_cycle, 128 bits
 }
 
-// runsOf sums up the runs of an operator, of which there is one at least.
+// runsOf summarises the runs of an operator, at least one.
 func runsOf(name string, cycles []int64, th *Thresholds) *Runs {
 	r := &Runs{Name: name, N: len(cycles), First: cycles[0], Last: cycles[len(cycles)-1]}
 	for _, n := range cycles {
@@ -37,14 +37,13 @@ func runsOf(name string, cycles []int64, th *Thresholds) *Runs {
 	sorted := slices.Sorted(slices.Values(cycles))
 	n := len(sorted)
 	r.Min, r.Max = sorted[0], sorted[n-1]
-	twiceMedian, twice := uint64(sorted[(n-1)/2])+uint64(sorted[n/2]), 2*uint64(r.Max) // whole numbers
+	twiceMedian, twice := uint64(sorted[(n-1)/2])+uint64(sorted[n/2]), 2*uint64(r.Max) // doubled to stay integers
 	r.Median = float64(twiceMedian) / 2
 	r.Unstable = compareProducts(twice, th.Unstable.den, th.Unstable.num, twiceMedian) > 0 && twice-twiceMedian >= 2*uint64(th.MinCycles)
 	return r
 }
 
-// Relation says how the rows of op_perf.csv come from the runs in perf/; empty, in
-// documents null, without runs.
+// Relation says how op_perf.csv combines the runs in perf/; empty, in documents null, without runs.
 type Relation string
 
 // MarshalJSON implements json.Marshaler.
@@ -55,7 +54,7 @@ func (r Relation) MarshalJSON() ([]byte, error) {
 	return jsonpos.Marshal(string(r), ""), nil
 }
 
-// The relations, in the order in which they are tried.
+// The relations, in the order tried.
 const (
 	RelationSame    Relation = "same" // one run of each operator
 	RelationSum     Relation = "sum"
@@ -66,7 +65,7 @@ const (
 	RelationUnknown Relation = "unknown"
 )
 
-// relations are those that a table can have to several runs.
+// relations lists the possible relations to several runs.
 var relations = []struct {
 	name  Relation
 	holds func(r *Runs, mcu int64) bool
@@ -81,8 +80,8 @@ var relations = []struct {
 	{RelationFirst, func(r *Runs, mcu int64) bool { return mcu == r.First }},
 }
 
-// relate finds the first relation that holds for every operator that has runs. Names
-// that come several times in the table have no row that belongs to their runs.
+// relate returns the first relation that holds for every operator with runs. Names that the table
+// has several times are ignored: no row belongs to their runs.
 func relate(all []*Operator, runs []*Runs) Relation {
 	var index filename.Index
 	times := make(map[string]int)
@@ -117,13 +116,13 @@ func relate(all []*Operator, runs []*Runs) Relation {
 	return relations[first].name
 }
 
-// cycles are the mcu_cycle of a run of an operator.
+// cycles is the mcu_cycle of a run of an operator.
 type cycles struct {
 	name string
 	mcu  int64
 }
 
-// cyclesOf are those of the rows of a table of runs.
+// cyclesOf returns the cycles of the rows of a table of runs.
 func cyclesOf(rows []Row) []cycles {
 	var all []cycles
 	for i := range rows {
@@ -134,7 +133,7 @@ func cyclesOf(rows []Row) []cycles {
 	return all
 }
 
-// joinRuns sums up the runs of operators, which may be in several tables.
+// joinRuns summarises the runs of operators, which may be spread over several tables.
 func joinRuns(parts []cycles, th *Thresholds) []*Runs {
 	var names []string
 	all := make(map[string][]int64)
@@ -151,21 +150,21 @@ func joinRuns(parts []cycles, th *Thresholds) []*Runs {
 	return runs
 }
 
-// Cores is how an operator ran on the cores of a cluster.
+// Cores describes how an operator ran on the cores of a cluster.
 type Cores struct {
-	// Slowest is the core with the largest mcu_cycle, the first of equals, Cycles are its
-	// cycles and Sum those of all Known cores on which they are known.
+	// Slowest is the first core with the largest mcu_cycle, Cycles its cycles. Sum adds the cycles
+	// of the Known cores whose cycles are known.
 	Slowest     int
 	Cycles, Sum int64
 	Known       int
-	// Absent are cores whose tables do not have the operator.
+	// Absent lists cores whose tables lack the operator.
 	Absent []int
 }
 
-// Mean is the mean of mcu_cycle over the cores.
+// Mean returns the mean of mcu_cycle over the cores.
 func (c *Cores) Mean() float64 { return float64(c.Sum) / float64(c.Known) }
 
-// Imbalance is how many times the mean the slowest core takes, nil if the mean is 0.
+// Imbalance returns the ratio of the slowest core to the mean, nil if the mean is 0.
 func (c *Cores) Imbalance() *float64 {
 	if c.Sum == 0 {
 		return nil
@@ -174,15 +173,15 @@ func (c *Cores) Imbalance() *float64 {
 	return &times
 }
 
-// uneven reports whether the slowest core takes r times the mean or more, and at least
-// some cycles more than the mean.
+// uneven reports whether the slowest core takes at least r times the mean, and at least least
+// cycles more than the mean.
 func (c *Cores) uneven(r Ratio, least int64) bool {
 	n, slowest, all := uint64(c.Known), uint64(c.Cycles), uint64(c.Sum)
 	return compareProducts(slowest, n*r.den, r.num, all) >= 0 && c.Cycles >= least && compareProducts(slowest-uint64(least), n, all, 1) >= 0
 }
 
-// occurrence is an operator in a table, by its name and the number, from 1, among those
-// of the name.
+// occurrence identifies an operator in a table by name and its number, from 1, among the operators
+// of that name.
 type occurrence struct {
 	name string
 	k    int
@@ -205,9 +204,8 @@ type onCore struct {
 	row  *Row
 }
 
-// foldCores makes one row of the rows of an operator on all cores, in the order in which
-// operators come first: that of the slowest core, with the bytes of all cores. It also
-// says what it could not add up.
+// foldCores merges the rows of an operator on all cores, in order of first occurrence: the row of
+// the slowest core with the bytes of all cores. Sums that overflow are problems.
 func foldCores(cores []coreFile, tables []*table) (rows []Row, stats []*Cores, problems []Problem) {
 	var order []occurrence
 	all := make(map[occurrence][]onCore)
@@ -230,7 +228,7 @@ func foldCores(cores []coreFile, tables []*table) (rows []Row, stats []*Cores, p
 	return rows, stats, problems
 }
 
-// foldRow makes one row of an operator's rows on cores.
+// foldRow merges an operator's rows on the cores.
 func foldRow(cores []coreFile, on []onCore) (Row, *Cores, error) {
 	stat := &Cores{Slowest: -1}
 	for _, c := range cores {

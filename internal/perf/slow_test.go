@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The slow implementation: the formulas as they are written down, with fractions of any
-// size, none of the code beside it.
+// The slow reference: the documented formulas, with fractions of any size and none of the tested
+// code.
 
 type slowRow map[string]*big.Rat
 
@@ -48,8 +48,8 @@ func dec(text string) *big.Rat {
 	return r
 }
 
-// slowDerived are compute, union, exposed_data, exposed_compute and hidden_data, nil
-// if a counter is missing.
+// slowDerived returns compute, union, exposed_data, exposed_compute and hidden_data, nil if a
+// counter is missing.
 func slowDerived(r slowRow) map[string]*big.Rat {
 	in := r.get("vme_cycle", "mme_cycle", "mte_total_cycle", "pal_vme_mme_cycle", "pal_mte_mme_cycle", "pal_vme_mte_cycle", "pal_total_cycle")
 	v, m, t, vm, tm, vt, a := in[0], in[1], in[2], in[3], in[4], in[5], in[6]
@@ -68,7 +68,7 @@ func slowDerived(r slowRow) map[string]*big.Rat {
 	return d
 }
 
-// slowClass is the class and the confidence.
+// slowClass returns the class and the confidence.
 func slowClass(r slowRow) (class, confidence string) {
 	for _, name := range []string{"mcu_cycle", "vme_cycle", "mme_cycle", "mte_total_cycle", "pal_vme_mme_cycle", "pal_mte_mme_cycle", "pal_vme_mte_cycle", "pal_total_cycle", "syn_wait_cycle"} {
 		if r[name] == nil {
@@ -109,13 +109,13 @@ func slowClass(r slowRow) (class, confidence string) {
 	return "balanced", "low"
 }
 
-// slowGrew reports whether a number grew by more than 5 % and by some.
+// slowGrew reports whether a number grew by more than 5 % and by at least some.
 func slowGrew(before, after *big.Rat, some int64) bool {
 	by := sub(after, before)
 	return by.Cmp(mul(dec("0.05"), before)) > 0 && by.Cmp(new(big.Rat).SetInt64(some)) >= 0
 }
 
-// randomCount draws a number that is often at a border of one before it.
+// randomCount draws a number, often within 1 of a limit: an earlier number times a factor.
 func randomCount(r *rand.Rand, before []int64) int64 {
 	if len(before) > 0 && r.IntN(3) > 0 {
 		x := new(big.Int).SetInt64(before[r.IntN(len(before))])
@@ -139,7 +139,7 @@ func randomCount(r *rand.Rand, before []int64) int64 {
 	return r.Int64()
 }
 
-// randomRow draws a row and says the same to the slow implementation.
+// randomRow draws a row, for both implementations.
 func randomRow(r *rand.Rand) (*Row, slowRow) {
 	if r.IntN(2) == 0 {
 		return plausibleRow(r)
@@ -160,7 +160,7 @@ func randomRow(r *rand.Rand) (*Row, slowRow) {
 	return row, slow
 }
 
-// plausibleRow draws a row whose counters do not contradict each other, near the borders.
+// plausibleRow draws a row of consistent counters near the limits.
 func plausibleRow(r *rand.Rand) (*Row, slowRow) {
 	mcu := 200 * (1 + r.Int64N(1e7))
 	part := func(of int64, shares ...int64) int64 {
@@ -180,7 +180,7 @@ func plausibleRow(r *rand.Rand) (*Row, slowRow) {
 	return row, slow
 }
 
-// equalRat reports whether a count is what the slow implementation says.
+// equalRat reports whether a count equals the slow result.
 func equalRat(c Count, want *big.Rat) bool {
 	if want == nil {
 		return !c.Known
@@ -188,8 +188,8 @@ func equalRat(c Count, want *big.Rat) bool {
 	return c.Known && new(big.Rat).SetInt64(c.N).Cmp(want) == 0
 }
 
-// TestSlowly compares the derived numbers, the class, the status and the findings of
-// random operators with the slow implementation.
+// TestSlowly compares the derived numbers, class, status and findings of random operators with the
+// slow reference.
 func TestSlowly(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -302,7 +302,7 @@ func compareSlowly(t *testing.T, r *rand.Rand, o *Operator, slow slowRow, th *Th
 	}
 }
 
-// TestSum compares sums with those of any size.
+// TestSum compares sums with arbitrary-precision sums.
 func TestSum(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
@@ -337,7 +337,7 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// TestCores compares how operators run on cores with fractions.
+// TestCores compares the numbers on cores with fractions.
 func TestCores(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 6))
@@ -368,7 +368,7 @@ func TestCores(t *testing.T) {
 	}
 }
 
-// TestRuns compares what is said of runs with fractions.
+// TestRuns compares the numbers on runs with fractions.
 func TestRuns(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 8))

@@ -27,13 +27,13 @@ const (
 	npuName     = "npu"
 )
 
-// source is tables that belong together: those of a folder.
+// source holds the tables of a folder, which belong together.
 type source struct {
 	folder string
-	table  string // the path of op_perf.csv, empty for none
+	table  string // path of op_perf.csv, empty for none
 	cores  []coreFile
-	runs   []string // the paths of perf/*.csv
-	// others are files that look like a core's and name none.
+	runs   []string // paths of perf/*.csv
+	// others lists files named like a core's table but without a core number.
 	others []string
 }
 
@@ -81,8 +81,8 @@ func findSources(paths []string) ([]*source, error) {
 	return all, nil
 }
 
-// findInFolder finds the tables of a folder: in its folder result, else in itself. It
-// returns nil if there are none.
+// findInFolder finds the tables in the subfolder result, else in the folder itself; nil if there
+// are none.
 func findInFolder(path string) (*source, error) {
 	for _, folder := range []string{store.Join(path, resultName), path} {
 		s, err := listFolder(folder)
@@ -127,7 +127,7 @@ func listFolder(folder string) (*source, error) {
 	return s, err
 }
 
-// natural lists the files of a folder in natural order; none if it is not there.
+// natural lists the files of a folder in natural order; none if the folder is missing.
 func natural(folder string) ([]string, error) {
 	if info, err := store.Stat(folder); errors.Is(err, os.ErrNotExist) || err == nil && !info.IsDir() {
 		return nil, nil
@@ -143,7 +143,7 @@ func natural(folder string) ([]string, error) {
 	return names, err
 }
 
-// coreOf returns the core that the name of a file has.
+// coreOf parses the core number in the name of a file.
 func coreOf(name string) (core int, ok bool) {
 	number, ok := strings.CutPrefix(name, corePrefix)
 	number, ok2 := strings.CutSuffix(number, tableSuffix)
@@ -157,12 +157,12 @@ type DumpMode int8
 // The modes.
 const (
 	ModeUnknown DumpMode = iota
-	ModePlain            // counted alone
-	ModeDumping          // counted while tensors were dumped
+	ModePlain            // without a dump
+	ModeDumping          // while tensors were dumped
 )
 
-// mode is what the folder of a source says: a folder result has the tensors beside it,
-// in npu, if they were dumped.
+// mode returns the mode shown by the folder: a folder result has the tensors beside it, in npu, if
+// they were dumped.
 func (s *source) mode() DumpMode {
 	folder, err := store.Abs(s.folder)
 	if err != nil || store.Base(folder) != resultName {
@@ -174,23 +174,22 @@ func (s *source) mode() DumpMode {
 	return ModePlain
 }
 
-// file is a table to be read.
+// file is a table to read.
 type file struct {
 	path string
-	// nameless is the name of the rows of a table of runs without names, empty for a
-	// table of operators, which must have them.
+	// nameless is the name for rows of a table of runs without names; empty for a table of
+	// operators, which must have names.
 	nameless string
 }
 
-// loaded is a table that was read, or what is wrong with it. That of runs has no rows but
-// their cycles.
+// loaded is a table, or the error of reading it. A table of runs keeps only the cycles of its rows.
 type loaded struct {
 	*table
 	cycles []cycles
 	err    error
 }
 
-// readAll reads tables, several at a time, and returns them by their paths.
+// readAll reads tables concurrently and returns them by path.
 func readAll(ctx context.Context, workers int, files []file) (map[string]loaded, error) {
 	all := make(map[string]loaded, len(files))
 	err := batch.Run(ctx, batch.Options{Workers: workers}, files, nil,
@@ -211,7 +210,7 @@ func readAll(ctx context.Context, workers int, files []file) (map[string]loaded,
 	return all, err
 }
 
-// files are the tables of a source.
+// files returns the tables of a source.
 func (s *source) files() []file {
 	var all []file
 	if s.table != "" {
@@ -226,19 +225,19 @@ func (s *source) files() []file {
 	return all
 }
 
-// maxAllRows is how many rows all tables of operators may have together.
+// maxAllRows is the largest number of rows of all operator tables together.
 const maxAllRows = 4 * maxRows
 
-// tables are what is read from the tables at some paths.
+// tables holds the contents of the tables at some paths.
 type tables struct {
 	files     []string
-	inputs    []string // files, and those that could not be read or are of runs
+	inputs    []string // files, unreadable files and files of runs
 	operators []*Operator
 	rows      int // of all files
 	cores     []int
 	runs      []*Runs
 	relation  Relation
-	missing   columnSet // of some table
+	missing   columnSet // in some table
 	unknown   []string
 	problems  []Problem
 	notes     []Note
@@ -279,7 +278,7 @@ func (t *tables) add(s *source, read map[string]loaded, th *Thresholds) {
 	cores, perCore := t.openCores(s, read)
 	var all []*Operator
 	if main != nil {
-		t.missing = missing // what the tables of cores lack is in the main one
+		t.missing = missing // columns missing in cores' tables are in the main table
 		for i := range main.rows {
 			all = append(all, &Operator{Row: &main.rows[i]})
 		}
@@ -300,7 +299,7 @@ func (t *tables) add(s *source, read map[string]loaded, th *Thresholds) {
 	t.operators = append(t.operators, all...)
 }
 
-// open returns a table of operators, nil if there is none or it cannot be read.
+// open returns a table of operators, nil if it is missing or unreadable.
 func (t *tables) open(path string, read map[string]loaded) *table {
 	if path == "" {
 		return nil
@@ -325,7 +324,7 @@ func (t *tables) open(path string, read map[string]loaded) *table {
 	return l.table
 }
 
-// withoutPath is the text of an error that may name its path.
+// withoutPath returns the text of an error without the path that it may contain.
 func withoutPath(err error, path string) string {
 	text := err.Error()
 	if _, after, found := strings.Cut(text, path+": "); found {
@@ -334,7 +333,7 @@ func withoutPath(err error, path string) string {
 	return text
 }
 
-// openCores returns the tables of cores that can be read.
+// openCores returns the readable tables of cores.
 func (t *tables) openCores(s *source, read map[string]loaded) (cores []coreFile, all []*table) {
 	for _, c := range s.cores {
 		if i := slices.IndexFunc(cores, func(o coreFile) bool { return o.core == c.core }); i >= 0 {
@@ -352,7 +351,7 @@ func (t *tables) openCores(s *source, read map[string]loaded) (cores []coreFile,
 	return cores, all
 }
 
-// noteAbsent says which operators some cores do not have.
+// noteAbsent adds a note on operators missing on some cores.
 func (t *tables) noteAbsent(cores []coreFile, rows []Row, stats []*Cores) {
 	var names []string
 	for i := range rows {
@@ -365,7 +364,7 @@ func (t *tables) noteAbsent(cores []coreFile, rows []Row, stats []*Cores) {
 	}
 }
 
-// joinCores adds how operators of a table ran on the cores.
+// joinCores adds the core statistics to the operators of a table.
 func joinCores(all []*Operator, rows []Row, stats []*Cores) {
 	byName := make(map[occurrence]*Cores)
 	for i, at := range occurrences(rows) {
@@ -407,7 +406,7 @@ func (t *tables) addRuns(s *source, read map[string]loaded, all []*Operator, th 
 	for _, o := range all {
 		if i, ok := index.Find(o.Row.Name); ok {
 			o.Runs = runs[i]
-			runs[i].Name = o.Row.Name // a file without names has that of a file
+			runs[i].Name = o.Row.Name // the file name stood in for a missing name
 		}
 	}
 	t.runs = append(t.runs, runs...)

@@ -12,19 +12,19 @@ import (
 	"dumptool/internal/lang"
 )
 
-// What a table may have: more rows are not the operators of a network.
+// Limits of a table; no network has more operators.
 const (
 	maxRows     = 1 << 15
 	maxHeadings = 1 << 8
 	maxProblems = 1000
 )
 
-// Problem is a line of a table that could not be used, or a table, in documents a list of
-// the line, what is wrong, the column and the file.
+// Problem is an unusable line or table; in documents a list of the line, the text, the column and
+// the file.
 type Problem struct {
 	File string
-	// Line is from 1, 0 for the whole file. Column is the number of the cell, from 1, 0
-	// for the whole line.
+	// Line counts from 1, 0 for the whole file. Column is the number of the cell, from 1, 0 for the
+	// whole line.
 	Line, Column int
 	Text         string
 }
@@ -34,7 +34,7 @@ func (p Problem) MarshalJSON() ([]byte, error) {
 	return jsonpos.Marshal([]any{p.Line, p.Text, p.Column, p.File}, ""), nil
 }
 
-// String is the problem with its place.
+// String returns the problem with its place.
 func (p Problem) String() string {
 	switch {
 	case p.Line == 0:
@@ -49,18 +49,18 @@ func (p Problem) String() string {
 type Row struct {
 	Name string
 	Counters
-	// File and Line are where it stands.
+	// File and Line locate the row.
 	File string
 	Line int
 
 	table *table
-	// cells is the line, if the table has columns that are not ours.
+	// cells is the line, if the table has unknown columns.
 	cells string
-	// bad is set if the line could not be used; it counts as an occurrence of the name.
+	// bad: the line is unusable; it still counts as an occurrence of the name.
 	bad bool
 }
 
-// Extra returns the cells of the columns that are not ours, nil for none.
+// Extra returns the cells of the unknown columns, nil for none.
 func (r *Row) Extra() map[string]string {
 	if r.cells == "" {
 		return nil
@@ -78,15 +78,14 @@ func (r *Row) Extra() map[string]string {
 	return all
 }
 
-// heading says what a column of a table is: the name of the operator, a counter, or
-// something unknown.
+// heading is the meaning of a column: the name of the operator, a counter, or unknown.
 type heading struct {
 	name    bool
 	counter Column
 	unknown string
 }
 
-// table is what a file says.
+// table is a parsed file.
 type table struct {
 	file     string
 	headings []heading
@@ -96,10 +95,9 @@ type table struct {
 	problems []Problem
 }
 
-// readTable reads a table; file is its name for what it says. The first line has the
-// headings, in any order and letter case. A line that cannot be used is a problem, and
-// what is wrong with the whole table is the error. Rows of tables without names have
-// the name nameless, unless it is empty.
+// readTable reads a table; file is its name in problems. The first line has the headings, in any
+// order and letter case. An unusable line is a problem, an unusable table the error. Rows of tables
+// without a name column get the name nameless, unless it is empty.
 func readTable(r io.Reader, file, nameless string) (*table, error) {
 	t := &table{file: file}
 	in := &lines{r: bufio.NewReader(r)}
@@ -205,8 +203,8 @@ func (t *table) readRows(in *lines, nameless string) error {
 	}
 }
 
-// read sets a row from its cells. An error comes with the number of the cell, from 1,
-// or 0. The name is set even then, if there is one.
+// read sets a row from its cells. column is the number of the bad cell, from 1, 0 for the whole
+// row. The name is set even then, if present.
 func (r *Row) read(cells []string) (column int, err error) {
 	headings := r.table.headings
 	nameAt := slices.IndexFunc(headings, func(h heading) bool { return h.name })
@@ -232,18 +230,17 @@ func (r *Row) read(cells []string) (column int, err error) {
 	return 0, nil
 }
 
-// maxLine is how many bytes a line may have.
+// maxLine is the longest line, in bytes.
 const maxLine = 1 << 20
 
-// lines reads the lines of a table, one at a time: a cell in quotes does not go over
-// the end of its line, so that a damaged one costs its line only.
+// lines reads a table line by line: a quoted cell cannot contain a line end, so a damaged quote
+// costs only its line.
 type lines struct {
 	r      *bufio.Reader
 	number int // of the last line, from 1
 }
 
-// next returns the next line without its end; long says that it has more than maxLine
-// bytes and is cut.
+// next returns the next line without its line end; long: the line was cut at maxLine bytes.
 func (l *lines) next() (text string, long bool, err error) {
 	var b []byte
 	for {
@@ -263,11 +260,10 @@ func (l *lines) next() (text string, long bool, err error) {
 	}
 }
 
-// errQuote is the error of a cell whose quote is not closed in its line.
+// errQuote is the error of a quote that is not closed in its line.
 var errQuote = lang.Errorf("a quote is not closed in its line")
 
-// splitLine appends the cells of a line, without blanks around them. A quote in quotes
-// is written twice.
+// splitLine appends the cells of a line, trimmed. A quote in a quoted cell is doubled.
 func splitLine(cells []string, line string) ([]string, error) {
 	for {
 		rest := strings.TrimLeft(line, " \t")
@@ -293,7 +289,7 @@ func splitLine(cells []string, line string) ([]string, error) {
 	}
 }
 
-// quoted returns a cell behind its opening quote, and what is behind the closing one.
+// quoted returns a quoted cell behind its opening quote, and the text behind the closing quote.
 func quoted(text string) (cell, after string, err error) {
 	for {
 		before, rest, found := strings.Cut(text, `"`)

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// cellsOf lists the rows of a table: their names and what is known of some counters.
+// cellsOf lists the rows of a table: names and some known counters.
 func cellsOf(t *table) string {
 	var b strings.Builder
 	for i := range t.rows {
@@ -136,8 +136,8 @@ func TestParseRatio(t *testing.T) {
 	}
 }
 
-// FuzzReadTable reads any file. What it holds is never more than what there is of it,
-// and what was read is the same when it is written and read again.
+// FuzzReadTable reads any file: a table is never larger than its file allows, and survives writing
+// and reading again.
 func FuzzReadTable(f *testing.F) {
 	seeds, err := filepath.Glob("../../testdata/golden/perf/*/*.csv")
 	if err != nil || len(seeds) < 10 {

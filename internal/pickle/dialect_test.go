@@ -10,7 +10,7 @@ import (
 
 type point struct{ x, y any }
 
-// points is a dialect with points, of a call or of a persistent id.
+// points is a dialect with points, from a call or a persistent id.
 var points = Dialect{
 	Lookup: func(name string) (func([]any) (any, error), bool) {
 		switch name {

@@ -2,8 +2,8 @@ package pickle
 
 import "unicode/utf8"
 
-// Name is a class or function that a pickle names. It stands for no code. Only
-// values of a Dialect may hold one.
+// Name is a class or function named in a pickle; it is never executed. Only values of a Dialect may
+// contain names.
 type Name struct {
 	Module, Attr string
 
@@ -19,13 +19,12 @@ func (n *Name) refusal() error {
 	return &RefusedError{Off: n.off, Opcode: n.opcode, Name: n.String()}
 }
 
-// maker pushes what calling a name with args makes, and reports whether those are
-// arguments that plain data has.
+// maker pushes the result of calling a name with args, and reports whether plain data can have such
+// arguments.
 type maker func(m *machine, args []any) bool
 
-// globals are the names that plain data needs and what calls of them make; nil
-// for names that are no more than the argument of another one. Python 2 calls the
-// module builtins __builtin__.
+// globals maps the names that plain data needs to the results of calling them; nil for names that
+// only occur as arguments. Python 2 calls the module builtins __builtin__.
 var globals = map[string]maker{
 	"builtins.bool": nil, "builtins.dict": nil, "builtins.float": nil, "builtins.int": nil,
 	"builtins.list": nil, "builtins.str": nil, "builtins.tuple": nil,
@@ -39,7 +38,7 @@ var globals = map[string]maker{
 	"collections.defaultdict": makeDefaultDict,
 }
 
-// maker returns how a known name is called, nil if it cannot be.
+// maker returns the call of a known name, nil if it cannot be called.
 func (m *machine) maker(n *Name) (call maker, known bool) {
 	module := n.Module
 	if module == "__builtin__" {
@@ -59,7 +58,7 @@ func (m *machine) maker(n *Name) (call maker, known bool) {
 	}, known
 }
 
-// pushName pushes a name that is known and refuses others.
+// pushName pushes a known name and refuses others.
 func (m *machine) pushName(opcode, module, attr string) {
 	n := &Name{Module: module, Attr: attr, off: int64(m.start), opcode: opcode, isValue: m.dialect.Lookup != nil}
 	if _, known := m.maker(n); !known {
@@ -70,7 +69,7 @@ func (m *machine) pushName(opcode, module, attr string) {
 	m.push(n)
 }
 
-// pushObject pushes what a Dialect has made.
+// pushObject pushes an object made by a Dialect.
 func (m *machine) pushObject(v any, err error) {
 	if err != nil {
 		m.failWith(err)
@@ -80,7 +79,7 @@ func (m *machine) pushObject(v any, err error) {
 	m.push(v)
 }
 
-// call pushes what calling n makes; what is not in the table is refused.
+// call pushes the result of calling n, and refuses names that cannot be called.
 func (m *machine) call(n *Name, args []any) {
 	call, _ := m.maker(n)
 	if call == nil {
@@ -107,8 +106,8 @@ func makeSet(k Kind) maker {
 	}
 }
 
-// makeBytes makes bytes or a bytearray: of nothing, of bytes, or of a latin-1
-// text, as the protocols differ.
+// makeBytes makes bytes or a bytearray from nothing, from bytes, or from a latin-1 text, depending
+// on the protocol.
 func makeBytes(m *machine, args []any) bool {
 	switch len(args) {
 	case 0:
@@ -122,7 +121,7 @@ func makeBytes(m *machine, args []any) bool {
 	return encode(m, args)
 }
 
-// encode makes bytes of a latin-1 text.
+// encode makes bytes from a latin-1 text.
 func encode(m *machine, args []any) bool {
 	if len(args) != 2 || args[1] != "latin1" && args[1] != "latin-1" {
 		return false
@@ -143,8 +142,7 @@ func encode(m *machine, args []any) bool {
 	return true
 }
 
-// makeOrderedDict makes a dict: Python 3 fills it later, Python 2 gives a list
-// of pairs.
+// makeOrderedDict makes a dict: Python 3 fills it later, Python 2 passes a list of pairs.
 func makeOrderedDict(m *machine, args []any) bool {
 	var flat []any
 	if len(args) > 0 {
@@ -165,8 +163,7 @@ func makeOrderedDict(m *machine, args []any) bool {
 	return true
 }
 
-// makeDefaultDict makes an empty dict. Its argument makes missing values, of
-// which there are none.
+// makeDefaultDict makes an empty dict. Its argument, the factory of missing values, is ignored.
 func makeDefaultDict(m *machine, args []any) bool {
 	if len(args) > 1 {
 		return false

@@ -2,17 +2,15 @@
 // bool, int, float, str, bytes, list, tuple, set, frozenset and dict, and
 // OrderedDict and defaultdict as dicts.
 //
-// A pickle is a program that may call anything. This reader executes nothing: the
-// few names that plain data needs are in the table globals, with what a call of
-// them makes; every other name, class or call is refused. What it allocates is
-// bounded by a multiple of the file's size.
+// A pickle is a program that may call anything. This reader executes nothing: the table globals has
+// the few names that plain data needs, with the results of calling them; every other name, class or
+// call is refused. Memory is bounded by a multiple of the file's size.
 //
-// Kinds of pickles with more than that, such as those of PyTorch, have a Dialect:
-// functions of the caller make their objects, by the same rules.
+// Kinds of pickles with more types, such as PyTorch's, have a Dialect: the caller's functions make
+// their objects, by the same rules.
 //
-// A file that makes it here: machine.go runs the opcodes of opcodes.go, which are
-// those of Python's module pickletools and decode numbers and texts, value.go has the
-// containers, and global.go the calls.
+// machine.go runs the opcodes in opcodes.go, which are the opcodes of Python's module pickletools
+// and decode numbers and texts; value.go has the containers, and global.go the calls.
 package pickle
 
 import (
@@ -24,13 +22,12 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Read reads the pickle that in holds, of maxSize bytes at most, and returns how
-// many bytes it has. The value is nil, bool, int64, *big.Int for larger integers,
-// float64, string, []byte (also for a bytearray), *Sequence or *Dict. Parts of it
-// may be shared; it never contains itself.
+// Read reads the pickle in in, at most maxSize bytes, and returns its size in bytes. The value is
+// nil, bool, int64, *big.Int for larger integers, float64, string, []byte (also for a bytearray),
+// *Sequence or *Dict. Parts of it may be shared; it never contains itself.
 //
-// The error is a *RefusedError for a pickle that wants to do more than build
-// such a value, and a *FormatError for a broken one.
+// The error is a *RefusedError for a pickle that does more than build such a value, and a
+// *FormatError for a broken pickle.
 func Read(in io.Reader, maxSize int64) (v any, size int, err error) {
 	data, err := io.ReadAll(io.LimitReader(in, maxSize+1))
 	if err != nil {
@@ -44,10 +41,10 @@ func Read(in io.Reader, maxSize int64) (v any, size int, err error) {
 	return m.run()
 }
 
-// Parse reads the pickle that data begins with, and returns how many bytes it has. The
-// value may also hold what the functions of the dialect make, and each *Name that was
-// not called. As in Python, and other than in Read, values may be left over. The error
-// wraps io.ErrUnexpectedEOF if the pickle does not end in data.
+// Parse reads the pickle at the begin of data, and returns its size in bytes. The value may also
+// contain results of the dialect's functions, and each *Name that was not called. As in Python, and
+// unlike in Read, values may be left over. The error wraps io.ErrUnexpectedEOF if the pickle does
+// not end in data.
 func (d *Dialect) Parse(data []byte) (v any, size int, err error) {
 	return d.machine(data).run()
 }
@@ -61,47 +58,46 @@ func (d *Dialect) machine(data []byte) *machine {
 	return m
 }
 
-// A pickle may take this many bytes of memory for each of its own, besides those
-// that are free for all, and no more than maxMemory.
+// A pickle may use memoryFactor bytes of memory for each of its own, plus freeMemory, and at most
+// maxMemory.
 const (
 	memoryFactor = 64
 	freeMemory   = 1 << 20
 	maxMemory    = 1 << 30
 )
 
-// What values are taken to need, in bytes, with what leads to them.
+// Assumed memory of values in bytes, including references to them.
 const (
 	valueMemory = 16
 	itemMemory  = 32
 	seqMemory   = 96
 	dictMemory  = 96
 	keyMemory   = 64
-	// An object is made for no fewer bytes of a pickle than a call takes.
+	// At most as many bytes as the smallest call in a pickle justifies.
 	objectMemory = 256
 )
 
-// machine is the stack machine of pickles. The first error ends the program;
-// until then the methods go on with zero values.
+// machine is the stack machine of pickles. The first error ends the program; until then the methods
+// continue with zero values.
 type machine struct {
 	dialect *Dialect
 	data    []byte
-	// strict is set if nothing may be left over, values on the stack or bytes.
+	// strict: no values on the stack or bytes may be left over.
 	strict bool
-	// opcode is the instruction that runs; start is where it begins, pos where the
-	// next byte is read.
+	// opcode is the current instruction; start is its offset, pos the offset of the next byte.
 	opcode     string
 	start, pos int
 	stack      []any
-	// marks are the heights of the stack at the open marks.
+	// marks holds the heights of the stack at the open marks.
 	marks []int
 	memo  map[uint64]any
-	// memory is how many bytes may still be allocated.
+	// memory is the number of bytes that may still be allocated.
 	memory  int64
 	stopped bool
 	err     error
 }
 
-// run executes the program and returns its value and how many bytes it has.
+// run executes the program and returns its value and its size in bytes.
 func (m *machine) run() (v any, size int, err error) {
 	for !m.stopped && m.err == nil {
 		m.step()
@@ -131,7 +127,7 @@ func (m *machine) step() {
 	op.run(m)
 }
 
-// located is the error with the place of the opcode that was run last.
+// located returns the error with the place of the last opcode.
 func (m *machine) located() error {
 	var refused *RefusedError
 	if !errors.As(m.err, &refused) {
@@ -159,15 +155,15 @@ func (m *machine) result() any {
 	return v
 }
 
-// fail notes an error, unless there is one.
+// fail sets an error, unless one is set.
 func (m *machine) fail(format string, args ...any) { m.failWith(lang.Errorf(format, args...)) }
 
-// cut notes that the pickle ends too early.
+// cut sets the error of a truncated pickle.
 func (m *machine) cut(format string, args ...any) {
 	m.failWith(cutError{lang.Say(format, args...)})
 }
 
-// cutError is the problem of a pickle that ends too early.
+// cutError is the problem of a truncated pickle.
 type cutError struct{ lang.Sentence }
 
 func (e cutError) Error() string { return e.String() }
@@ -222,7 +218,7 @@ func (m *machine) line() string {
 	return s
 }
 
-// room returns values with room for n more, where each takes so many bytes.
+// room returns values with room for n more, each charged memory bytes.
 func room[T any](m *machine, values []T, n, memory int) []T {
 	if n <= cap(values)-len(values) {
 		return values
@@ -273,8 +269,8 @@ func (m *machine) pop() any {
 	return v
 }
 
-// popMark removes the last mark and what was pushed after it. What it returns
-// is overwritten by the next push.
+// popMark removes the last mark and the values above it. The result is overwritten by the next
+// push.
 func (m *machine) popMark() []any {
 	n := len(m.marks)
 	if n == 0 {
@@ -286,41 +282,39 @@ func (m *machine) popMark() []any {
 	return values
 }
 
-// Dialect is a kind of pickle that has more than plain data: names of its own, and
-// objects that calls of them stand for. The zero value has none. Its functions get
-// plain values, what they have made themselves, and each *Name that was not called;
-// what they return is an opaque part of the value, and an error ends the reading.
-// They are to keep no more of the arguments than they have to: parts of these may
-// be shared, and nested as deep as the file is long.
+// Dialect is a kind of pickle with more than plain data: additional names, and objects made by
+// calling them. The zero value has none. Its functions receive plain values, their own results, and
+// each *Name that was not called; their results are opaque parts of the value, and an error ends
+// reading. They should keep as little of the arguments as possible: parts may be shared, and nested
+// as deep as the file is long.
 type Dialect struct {
-	// Lookup returns what a call of a name makes, such as collections.OrderedDict;
-	// nil for a name that is only mentioned. The module builtins never is
-	// __builtin__. Names that are not known are refused, but for those of plain data.
+	// Lookup returns the call of a name such as collections.OrderedDict; nil for a name that cannot
+	// be called. It is never called with __builtin__. Unknown names are refused unless plain data
+	// has them.
 	Lookup func(name string) (call func(args []any) (any, error), known bool)
-	// Persistent returns what a persistent id stands for; nil refuses them.
+	// Persistent returns the object of a persistent id; nil refuses them.
 	Persistent func(id any) (any, error)
-	// Stateful reports whether a pickle may set the state of a value, which is
-	// dropped; nil refuses it for all.
+	// Stateful reports whether a pickle may set the state of a value; the state is dropped. nil
+	// refuses it for all values.
 	Stateful func(v any) bool
-	// MaxMemory, when not 0, bounds the bytes that a value takes, for pickles that
-	// are less than their size in a file.
+	// MaxMemory, unless 0, bounds the memory of a value in bytes, for pickles that are smaller than
+	// their data.
 	MaxMemory int64
 }
 
-// FormatError reports a broken pickle, or one beyond the limits of this
-// package.
+// FormatError reports a broken pickle, or one beyond the limits of this package.
 type FormatError struct {
 	Off     int64  // byte offset of the opcode at fault
 	Opcode  string // its name, or its number in hex; empty at the end of the file
 	Problem lang.Sentence
 
-	cut bool // more bytes might mend it
+	cut bool // more bytes might repair it
 }
 
 // Error returns the text of the error.
 func (e *FormatError) Error() string { return e.Text().EN }
 
-// Text is the error in both languages.
+// Text returns the error in both languages.
 func (e *FormatError) Text() lang.Text {
 	if e.Opcode == "" {
 		return lang.Say("pickle: end of file at 0x%x: %s", e.Off, e.Problem).Text()
@@ -328,7 +322,7 @@ func (e *FormatError) Text() lang.Text {
 	return lang.Say("pickle: %s at 0x%x: %s", e.Opcode, e.Off, e.Problem).Text()
 }
 
-// Unwrap returns io.ErrUnexpectedEOF where the pickle ends too early, else nil.
+// Unwrap returns io.ErrUnexpectedEOF for a truncated pickle, else nil.
 func (e *FormatError) Unwrap() error {
 	if e.cut {
 		return io.ErrUnexpectedEOF
@@ -336,17 +330,17 @@ func (e *FormatError) Unwrap() error {
 	return nil
 }
 
-// RefusedError reports a pickle that is more than plain data.
+// RefusedError reports a pickle with more than plain data.
 type RefusedError struct {
 	Off    int64  // byte offset of the opcode
 	Opcode string // its name
-	Name   string // what it names, such as os.system; empty when it names nothing readable
+	Name   string // the refused name, such as os.system; empty if unreadable
 }
 
 // Error returns the text of the error.
 func (e *RefusedError) Error() string { return e.Text().EN }
 
-// Text is the error in both languages.
+// Text returns the error in both languages.
 func (e *RefusedError) Text() lang.Text {
 	if e.Name == "" {
 		return lang.Say("pickle: refused: %s at 0x%x is not plain data, only plain data is read", e.Opcode, e.Off).Text()

@@ -20,7 +20,7 @@ type opcode struct {
 	run  func(*machine)
 }
 
-// opcodes are the instructions by their byte.
+// opcodes maps bytes to instructions.
 var opcodes = [256]opcode{
 	'(': {"MARK", (*machine).pushMark},
 	'.': {"STOP", func(m *machine) { m.stopped = true }},
@@ -98,7 +98,7 @@ var opcodes = [256]opcode{
 	0x98: {"READONLY_BUFFER", refuse},
 }
 
-// text pushes what parse makes of the rest of the line.
+// text pushes parse's result for the rest of the line.
 func text(parse func(string) (any, error)) func(*machine) {
 	return func(m *machine) {
 		s := m.line()
@@ -108,7 +108,7 @@ func text(parse func(string) (any, error)) func(*machine) {
 	}
 }
 
-// sized pushes what decode makes of the bytes after their count of n bytes.
+// sized pushes decode's result for counted bytes; the count has n bytes.
 func sized(n int, decode func([]byte) (any, error)) func(*machine) {
 	return func(m *machine) {
 		b := m.bytes(m.uint(n))
@@ -126,7 +126,7 @@ func (m *machine) decoded(v any, err error) {
 	m.push(v)
 }
 
-// popOne removes the top value, or a mark that is on top.
+// popOne removes the top value, or a mark on top.
 func popOne(m *machine) {
 	if n := len(m.marks); n > 0 && m.marks[n-1] == len(m.stack) {
 		m.marks = m.marks[:n-1]
@@ -147,7 +147,7 @@ func tuple(n int) func(*machine) {
 	}
 }
 
-// pushSequence pushes a sequence of values, which it copies.
+// pushSequence pushes a sequence with a copy of values.
 func (m *machine) pushSequence(k Kind, values []any) {
 	if m.err == nil {
 		m.charge(seqMemory)
@@ -157,7 +157,7 @@ func (m *machine) pushSequence(k Kind, values []any) {
 	}
 }
 
-// add adds values to a sequence, to a set each once.
+// add adds values to a sequence; a set holds each value once.
 func (m *machine) add(s *Sequence, values []any) {
 	if s.Items = room(m, s.Items, len(values), valueMemory); m.err != nil {
 		return
@@ -192,8 +192,7 @@ func (m *machine) pushDict(values []any) {
 	}
 }
 
-// fill sets keys and values, which alternate in list. A key that comes again
-// replaces the value, as in Python.
+// fill sets alternating keys and values of list. A repeated key replaces the value, as in Python.
 func (m *machine) fill(d *Dict, list []any) {
 	if len(list)%2 != 0 {
 		m.fail("found a key without a value")
@@ -256,7 +255,7 @@ func protocol(m *machine) {
 	}
 }
 
-// frame checks the length of a frame; its border has no further meaning.
+// frame checks the length of a frame; frames have no other meaning here.
 func frame(m *machine) {
 	n := m.uint(8)
 	if left := len(m.data) - m.pos; n > uint64(left) {
@@ -275,7 +274,7 @@ func globalOnStack(m *machine) {
 	m.pushName("STACK_GLOBAL", mod, a)
 }
 
-// reduce calls a name, as the table of names says.
+// reduce calls a name.
 func reduce(m *machine) {
 	args, callable := m.pop(), m.pop()
 	n, ok := callable.(*Name)
@@ -287,7 +286,7 @@ func reduce(m *machine) {
 	m.call(n, list.Items)
 }
 
-// build drops the state that is set of an object.
+// build drops the state of an object.
 func build(m *machine) {
 	if m.dialect.Stateful == nil {
 		refuse(m)
@@ -321,15 +320,15 @@ func refuseInst(m *machine) {
 	m.failWith(&RefusedError{Name: shorten(fmt.Sprintf("%s.%s", lines[0], lines[1]))})
 }
 
-// maxLong is how many bytes an integer may have, maxDigits how many digits, and
-// maxShown how many bytes of a text are shown in a message.
+// maxLong is the largest number of bytes of an integer, maxDigits of digits, and maxShown the
+// number of bytes of a text in a message.
 const (
 	maxLong   = 512
 	maxDigits = 1200
 	maxShown  = 100
 )
 
-// shorten returns s cut to what fits a message.
+// shorten cuts s to maxShown bytes for a message.
 func shorten(s string) string {
 	if len(s) > maxShown {
 		return s[:maxShown] + "..."
@@ -337,7 +336,7 @@ func shorten(s string) string {
 	return s
 }
 
-// parseInt reads a decimal integer; 00 and 01 are the booleans of protocol 0.
+// parseInt parses a decimal integer; 00 and 01 are the booleans of protocol 0.
 func parseInt(s string) (any, error) {
 	if s == "00" || s == "01" {
 		return s == "01", nil
@@ -365,7 +364,7 @@ func small(v *big.Int) any {
 	return v
 }
 
-// decodeLong reads a little-endian two's complement integer.
+// decodeLong decodes a little-endian two's complement integer.
 func decodeLong(b []byte) (any, error) {
 	if len(b) > maxLong {
 		return nil, lang.Errorf("found an integer of %d bytes, wanted %d at most", len(b), maxLong)
@@ -387,7 +386,7 @@ func parseFloat(s string) (any, error) {
 	return v, nil
 }
 
-// decodeFloat reads a big-endian float64, 0 where there are not enough bytes.
+// decodeFloat decodes a big-endian float64, 0 if there are not enough bytes.
 func decodeFloat(b []byte) float64 {
 	if len(b) < 8 {
 		return 0
@@ -405,7 +404,7 @@ func asUTF8(b []byte) (any, error) {
 	return string(b), nil
 }
 
-// parseString reads the repr of a str of Python 2, which is bytes.
+// parseString parses the repr of a Python 2 str, which is bytes.
 func parseString(s string) (any, error) {
 	s = strings.TrimSpace(s)
 	if len(s) < 2 || s[0] != s[len(s)-1] || s[0] != '\'' && s[0] != '"' {
@@ -433,8 +432,8 @@ func parseString(s string) (any, error) {
 	return b.String(), nil
 }
 
-// parseUnicode reads the raw-unicode-escape text of protocol 0: latin-1 with
-// \uXXXX and \UXXXXXXXX for the rest; any other backslash is one.
+// parseUnicode parses the raw-unicode-escape text of protocol 0: latin-1 with \uXXXX and \UXXXXXXXX
+// for other characters; any other backslash is literal.
 func parseUnicode(s string) (any, error) {
 	var b strings.Builder
 	for len(s) > 0 {

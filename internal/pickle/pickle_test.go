@@ -110,7 +110,7 @@ func TestRefusedFiles(t *testing.T) {
 	}
 }
 
-// Programs that Python 2 wrote, or that no pickler writes but the opcodes allow.
+// Programs written by Python 2, and programs that no pickler writes but the opcodes allow.
 func TestReadPrograms(t *testing.T) {
 	for program, want := range map[string]string{
 		"I42\n.":                          "42",
@@ -243,7 +243,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A value of a few bytes can stand for 2^200 values when it is written out.
+// A few bytes can stand for 2^200 values when written out.
 func TestSharedValues(t *testing.T) {
 	program := "]"
 	for range maxDepth - 1 {
@@ -278,7 +278,7 @@ func TestDictOfManyKeys(t *testing.T) {
 	}
 }
 
-// TestKeys: keys are the same where Python takes them for the same.
+// TestKeys: keys are equal exactly if they are equal in Python.
 func TestKeys(t *testing.T) {
 	keys := []string{"I1\n", "I01\n", "F1.0\n", "Fnan\n", "Fnan\n", "Finf\n", "F9223372036854775808.0\n", "F0.5\n", "L9223372036854775808L\n",
 		"S'a'\n", "U\x01a", "C\x01a", "N", "(I1\nS'a'\nt", "(F1.0\nS'a'\nt", "(I1\nC\x01at", "((I1\ntS'a'\nt"}
@@ -293,7 +293,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestMemory: a file does not make more memory than its size justifies.
+// TestMemory: the memory is in proportion to the size of the file.
 func TestMemory(t *testing.T) {
 	text := "V" + strings.Repeat("x", 10000) + "\np0\n0"
 	for what, program := range map[string]string{
@@ -308,7 +308,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestDeepKeys: a key is no deeper than a value may be.
+// TestDeepKeys: keys have the same limit of nesting as values.
 func TestDeepKeys(t *testing.T) {
 	v, err := read(strings.NewReader("})" + strings.Repeat("\x85", 1000) + "Ns."))
 	if v != nil || err == nil || !strings.Contains(err.Error(), "SETITEM at 0x3eb: found values nested deeper than 100") {
@@ -360,8 +360,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// checkPlain wants nothing but plain values in v, and no more than the limit
-// of them in each other.
+// checkPlain: v has only plain values, nested no deeper than the limit.
 func checkPlain(t *testing.T, v any, depth int, seen map[any]bool) {
 	t.Helper()
 	if depth > maxDepth {

@@ -27,16 +27,15 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind %d", k)
 }
 
-// Sequence is a list, tuple or set; the items of a set stand in the order of
-// the file, each once.
+// Sequence is a list, tuple or set; items are in file order, in a set each once.
 type Sequence struct {
 	Kind  Kind
 	Items []any
 
-	positions positions // of a set
+	positions positions // of a set's items
 }
 
-// Dict is a dict in the order of the file.
+// Dict is a dict in file order.
 type Dict struct {
 	Items []Item
 
@@ -48,17 +47,17 @@ type Item struct {
 	Key, Value any
 }
 
-// positions are the places of keys among the items of a dict or set.
+// positions maps the identities of keys to indexes in Items.
 type positions map[any]int
 
-// put returns the position of a key, which is next if it is new.
+// put returns the position of a key; a new key gets the position next.
 func (p *positions) put(m *machine, key any, next int) (at int, found bool) {
 	id, err := identity(key, 0)
 	if err != nil {
 		m.failWith(err)
 		return 0, false
 	}
-	switch id := id.(type) { // those that are made for the key
+	switch id := id.(type) { // types that identity allocates
 	case bytesKey:
 		m.charge(len(id))
 	case longKey:
@@ -81,10 +80,10 @@ func (p *positions) put(m *machine, key any, next int) (at int, found bool) {
 	return at, found
 }
 
-// maxKey is how many bytes a key may have.
+// maxKey is the largest key, in bytes.
 const maxKey = 1 << 16
 
-// The identities of keys that Go cannot compare as Python does.
+// Identities of keys that Go compares differently than Python.
 type (
 	bytesKey string
 	longKey  string
@@ -93,8 +92,8 @@ type (
 	nanKey   struct{}
 )
 
-// identity returns a value that two keys share if they are the same key in
-// Python: 1, 1.0 and True are. above is how many tuples it is in.
+// identity returns a value that is equal for equal keys in Python, such as 1, 1.0 and True. above
+// is the number of tuples around it.
 func identity(v any, above int) (any, error) {
 	switch v := v.(type) {
 	case nil, int64:
@@ -130,7 +129,7 @@ func identity(v any, above int) (any, error) {
 	return nil, lang.Errorf("found a %s as a key, wanted str, int or another plain value", TypeName(v))
 }
 
-// tupleIdentity is a text of the identities of the items with their types.
+// tupleIdentity returns a text of the items' identities with their types.
 func tupleIdentity(s *Sequence, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep
@@ -155,18 +154,17 @@ func keyLimit(size int) error {
 	return nil
 }
 
-// maxDepth is how deep values may be nested.
+// maxDepth is the deepest nesting of values.
 const maxDepth = 100
 
 var errTooDeep = lang.Errorf("found values nested deeper than %d", maxDepth)
 
-// checker walks what a pickle made: it may share values, but not contain
-// itself or leave a callable behind.
+// checker checks a value: it may share values, but not contain itself or a callable.
 type checker struct {
-	height map[any]int // of what has been walked; 0 while it is
+	height map[any]int // by visited value; 0 while visiting
 }
 
-// walk returns how deep v is nested. above is how many values it is in.
+// walk returns the depth of v. above is the number of values around v.
 func (c *checker) walk(v any, above int) (int, error) {
 	switch v := v.(type) {
 	case *Name:
@@ -196,7 +194,7 @@ func (c *checker) walk(v any, above int) (int, error) {
 	return h + 1, nil
 }
 
-// children returns the largest depth of what is in v.
+// children returns the largest depth of v's children.
 func (c *checker) children(v any, above int) (deepest int, err error) {
 	visit := func(x any) bool {
 		var h int
@@ -221,7 +219,7 @@ func (c *checker) children(v any, above int) (deepest int, err error) {
 	return deepest, err
 }
 
-// TypeName is the Python name of the type of v.
+// TypeName returns the Python name of the type of v.
 func TypeName(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -15,8 +15,8 @@ import (
 	"dumptool/internal/recompute"
 )
 
-// checkColumns are the columns of operators that were computed again; people see the rank and the
-// step where there are several.
+// checkColumns returns the columns of recomputed operators; text shows rank and step only if there
+// are several.
 func checkColumns(t Text, several bool) []Column[*check.Operator] {
 	type row = *check.Operator
 	rank := words("rank", func(o row) string { return o.At.Rank }).titled("RANK", "RANK")
@@ -53,8 +53,7 @@ func checkColumns(t Text, several bool) []Column[*check.Operator] {
 	}
 }
 
-// checkedHow are the ways in which outputs are checked, attributeSources where attributes
-// come from, in Chinese.
+// Chinese names of the ways to check outputs, and of the sources of attributes.
 var (
 	checkedHow       = map[string]string{"all": "全部", "projected": "投影", "sampled": "抽样"}
 	attributeSources = map[string]string{
@@ -63,12 +62,12 @@ var (
 	}
 )
 
-// word is a word of documents in the language.
+// word translates a word of documents.
 func (t Text) word(chinese map[string]string, word string) string {
 	return t.say("%s", "%s", lang.Text{EN: word, ZH: cmp.Or(chinese[word], word)})
 }
 
-// attributesText lists attributes, each with its source.
+// attributesText lists attributes with their sources.
 func (t Text) attributesText(o *check.Operator) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(o.Attributes)) {
@@ -78,12 +77,12 @@ func (t Text) attributesText(o *check.Operator) string {
 	return strings.Join(all, " ")
 }
 
-// WriteCheckCSV writes a line for every operator.
+// WriteCheckCSV writes a line for each operator.
 func WriteCheckCSV(w io.Writer, r *check.Report) error {
 	return Table[*check.Operator]{checkColumns(english, true), pointers(r.Operators)}.CSV(w)
 }
 
-// WriteCheckMarkdown writes what WriteCheck prints as a document.
+// WriteCheckMarkdown writes the text of WriteCheck as Markdown.
 func (t Text) WriteCheckMarkdown(w io.Writer, r *check.Report) error {
 	p := t.to(w)
 	p.print("## " + t.say("Operators computed again", "算子重新计算") + "\n\n")
@@ -91,8 +90,8 @@ func (t Text) WriteCheckMarkdown(w io.Writer, r *check.Report) error {
 	return p.check(r)
 }
 
-// WriteCheck prints the verdict, the first wrong operator, those that are not OK and what
-// was covered.
+// WriteCheck prints the verdict, the first wrong operator, the operators that are not OK and the
+// coverage.
 func (t Text) WriteCheck(w io.Writer, r *check.Report) error { return t.to(w).check(r) }
 
 // groupedFrom is the number of operators from which they are grouped.
@@ -124,7 +123,7 @@ func (p *printer) check(r *check.Report) error {
 	return p.err
 }
 
-// firstWrong says what is known of the first wrong operator.
+// firstWrong describes the first wrong operator.
 func (p *printer) firstWrong(r *check.Report, o *check.Operator) []fact {
 	name := opText(o.Type, o.Op)
 	if at := o.At.String(); at != "" {
@@ -148,10 +147,10 @@ func (p *printer) firstWrong(r *check.Report, o *check.Operator) []fact {
 	return []fact{{label: p.say("First wrong", "首个错误"), lines: append(lines, verdict, p.say("reproduce: %s", "复现：%s", reproduce(r, o)))}}
 }
 
-// reproducing are the options without which an operator may have another verdict.
+// reproducing lists the options that can change the verdict on an operator.
 var reproducing = []string{"attr", "budget", "fusion", "full", "graph-file", "ir", "seed", "version"}
 
-// reproduce is the command that writes what is needed to run an operator again.
+// reproduce returns the command that writes the files to run an operator again.
 func reproduce(r *check.Report, o *check.Operator) string {
 	args := append([]string{"check"}, lang.PathArguments(r.Paths)...)
 	for _, option := range r.Options {
@@ -169,7 +168,7 @@ func reproduce(r *check.Report, o *check.Operator) string {
 	return lang.CommandLine(append(append(args, roundFlags(o.At.Rank, o.At.Step, o.Op)...), "--extract", "repro")...)
 }
 
-// roundFlags are the flags that choose ranks, steps and an operator; empty texts choose all.
+// roundFlags returns the flags that select ranks, steps and an operator; empty texts select all.
 func roundFlags(ranks, steps, op string) (words []string) {
 	for _, f := range []struct{ name, value string }{{"--rank", ranks}, {"--step", steps}, {"--ops", dumpdir.OpsText(op)}} {
 		if f.value != "" {
@@ -179,7 +178,7 @@ func roundFlags(ranks, steps, op string) (words []string) {
 	return words
 }
 
-// checkFacts are what was covered, where attributes come from and the order.
+// checkFacts describes the coverage, the sources of attributes and the order.
 func (p *printer) checkFacts(r *check.Report) []fact {
 	s := &r.Summary
 	covered := p.say("%d of %d operators judged (%.1f %% of the bytes)", "%[2]d 个算子中 %[1]d 个已判定（占字节数的 %.1[3]f %%）", s.Judged, s.Operators, 100*s.Share)
@@ -230,8 +229,8 @@ func (p *printer) checkFacts(r *check.Report) []fact {
 	return facts
 }
 
-// unjudged says of the first operators that could not be judged, and of which more is known than
-// a reason, what does not fit, or what the bug is.
+// unjudged lists details, beyond the reason, of the first operators with a status: what does not
+// fit, or what the bug is.
 func (p *printer) unjudged(r *check.Report, status recompute.Status) (lines []string) {
 	const most = 5
 	left := 0
@@ -251,7 +250,7 @@ func (p *printer) unjudged(r *check.Report, status recompute.Status) (lines []st
 	return lines
 }
 
-// unknownTypes are the types of operators that nobody knows, as they occur.
+// unknownTypes returns the unknown types of operators, in order of occurrence.
 func unknownTypes(r *check.Report) (types []string) {
 	const most = 6
 	for i := range r.Operators {
@@ -266,13 +265,13 @@ func unknownTypes(r *check.Report) (types []string) {
 	return types
 }
 
-// checkGroup are operators of one type with one verdict.
+// checkGroup is a group of operators with one type and verdict.
 type checkGroup struct {
 	first *check.Operator
 	count int
 }
 
-// checkGroups are the operators by type, status and reason, in their order.
+// checkGroups groups operators by type, status and reason, in their order.
 func checkGroups(rows []*check.Operator) Table[*checkGroup] {
 	var groups []*checkGroup
 	for _, o := range rows {
@@ -294,8 +293,8 @@ func checkGroups(rows []*check.Operator) Table[*checkGroup] {
 	}, groups}
 }
 
-// WriteCheckJUnit writes the operators as test cases: a wrong one is a failure, one that
-// could not be judged is skipped.
+// WriteCheckJUnit writes the operators as test cases: a wrong operator is a failure, an undecided
+// one is skipped.
 func WriteCheckJUnit(w io.Writer, r *check.Report) error {
 	suite := junitCounts{Name: "dumptool check", Tests: len(r.Operators)}
 	cases := make([]junitCase, len(r.Operators))
@@ -322,7 +321,7 @@ func WriteCheckJUnit(w io.Writer, r *check.Report) error {
 	return writeJUnit(w, &suite, &junitProperties{[]junitProperty{{"verdict", escapeLines(english.of(r.Summary.Headline))}}}, before(between, slices.Values(cases)))
 }
 
-// WriteCheckTypes prints the table of types that check knows.
+// WriteCheckTypes prints the table of operator types that check knows.
 func (t Text) WriteCheckTypes(w io.Writer, types []recompute.Type) error {
 	p := t.to(w)
 	printTable(p, Table[*recompute.Type]{[]Column[*recompute.Type]{

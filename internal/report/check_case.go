@@ -16,10 +16,10 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// caseSchema is that of op.json.
+// caseSchema is the schema of op.json.
 const caseSchema = "dumptool/check_case/1"
 
-// The scripts of a case hold nothing of the dump: they read op.json.
+// The scripts of a case are the same for all dumps: they read op.json.
 var (
 	//go:embed repro.py
 	reproNumpy string
@@ -29,12 +29,11 @@ var (
 
 // caseTensor is a tensor of a case.
 type caseTensor struct {
-	// File is the array, empty for one that was left out; Expected and Bound are those of an
-	// output.
+	// File is the array, empty if it was left out; Expected and Bound are arrays of an output.
 	File     string `json:"file,omitempty"`
 	Expected string `json:"expected,omitempty"`
 	Bound    string `json:"bound,omitempty"`
-	// Cut says where the array lies in the tensor, if it is a piece of it.
+	// Cut is the place of the array in the tensor, if it is a part of it.
 	Cut    *recompute.Cut `json:"cut,omitempty"`
 	DType  string         `json:"dtype"`
 	Shape  tensor.Shape   `json:"shape"`
@@ -48,12 +47,12 @@ type caseDocument struct {
 	Row     *check.Operator `json:"operator"`
 	Inputs  []*caseTensor   `json:"inputs"`
 	Outputs []*caseTensor   `json:"outputs"`
-	// Chip and Versions are for the user to fill in.
+	// Chip and Versions are filled in by the user.
 	Chip     string `json:"chip"`
 	Versions string `json:"versions"`
 }
 
-// Cases writes operators for those who want to run them again, each into a folder of its own.
+// Cases writes operators to run again, each into a folder of its own.
 type Cases struct {
 	dir                   string
 	names                 *FileNames
@@ -61,10 +60,10 @@ type Cases struct {
 	err                   error
 }
 
-// NewCases writes below a folder.
+// NewCases returns a writer of cases below a folder.
 func NewCases(dir string) *Cases { return &Cases{dir: dir, names: NewFileNames()} }
 
-// Written says what was written; the error is the first one.
+// Written returns messages on the written cases; the error is the first one.
 func (c *Cases) Written() ([]batch.Message, error) {
 	if c.err != nil || c.written == 0 {
 		return nil, c.err
@@ -104,7 +103,7 @@ type caseWriter struct {
 	err    error
 }
 
-// file writes a file of the case, unless one has failed.
+// file writes a file of the case, unless writing failed before.
 func (w *caseWriter) file(name string, render func(io.Writer) error) {
 	if w.err == nil {
 		w.err = w.folder.Write(name, render)
@@ -152,7 +151,7 @@ func text(s string) func(io.Writer) error {
 	}
 }
 
-// tensor writes a tensor as the dump has it, in host order.
+// tensor writes a tensor of the dump in host order.
 func (w *caseWriter) tensor(t *recompute.Tensor, name string, cut *recompute.Cut) *caseTensor {
 	one := &caseTensor{DType: t.DType.String(), Shape: append(tensor.Shape{}, t.Shape...), Cut: cut}
 	if w.Piece == nil {
@@ -188,7 +187,7 @@ func (w *caseWriter) tensor(t *recompute.Tensor, name string, cut *recompute.Cut
 	return one
 }
 
-// numbersOf writes numbers as an array; those of four bytes are rounded upwards.
+// numbersOf writes numbers as an array; float32 values are rounded up.
 func numbersOf(host tensor.Host, shape tensor.Shape, values []float64) func(io.Writer) error {
 	return func(w io.Writer) error {
 		b, err := npy.AppendHeader(nil, host, append(tensor.Shape{}, shape...))
@@ -211,7 +210,7 @@ func numbersOf(host tensor.Host, shape tensor.Shape, values []float64) func(io.W
 	}
 }
 
-// readme says what differs and how to run it, in English and Chinese.
+// readme writes the difference and how to run the case, in English and Chinese.
 func (w *caseWriter) readme(to io.Writer) error {
 	op, typ := markdown(w.Row.Op), markdown(w.Row.Type)
 	var bad, n int64

@@ -22,8 +22,8 @@ func (b bytesOf) ReadElements(dst []byte, first int64) error {
 	return nil
 }
 
-// TestCaseOfPart: what is expected is written as float64, also of integers, and the message says
-// what is only a part.
+// TestCaseOfPart: expected values are written as float64, also for integers, and the message names
+// partial files.
 func TestCaseOfPart(t *testing.T) {
 	t.Parallel()
 	const big = 1 << 53

@@ -16,15 +16,16 @@ import (
 	"dumptool/internal/recompute"
 )
 
-// shownFindings is the most findings between ranks that the text lists besides the first,
-// shownReasons the most reasons why events were not checked.
+// shownFindings limits the findings between ranks that the text lists beside the first,
+// shownReasons the reasons why events were not checked.
 const (
 	shownFindings = 20
 	shownReasons  = 4
 )
 
-// ranks prints what ranks, whose dumps lie at paths, say of each other: the first finding and what it may have
-// damaged, the others, what was checked, and what is wrong by rank and layer.
+// ranks prints the findings between ranks, whose dumps lie at paths: the first finding with the
+// tensors that it may have damaged, the other findings, the coverage, and the matrix of ranks and
+// layers.
 func (p *printer) ranks(r *ranks.Report, paths []string) {
 	p.blank()
 	var facts factList
@@ -37,7 +38,7 @@ func (p *printer) ranks(r *ranks.Report, paths []string) {
 		facts.add(p.say("Others", "其他"), firstOf(p.Text, r.Findings[1:], shownFindings, func(f *ranks.Finding) string { return p.findingLine(f) })...)
 	}
 	facts.add(p.say("Ranks", "rank"), p.meshText(r))
-	if r.Checked() || r.Events.Skipped > 0 { // not by a shard
+	if r.Checked() || r.Events.Skipped > 0 { // not for a shard
 		facts.add(p.say("Events", "通信"), p.eventsText(r))
 		facts.add(p.say("Replicas", "副本"), p.say("%d sets checked, %d wrong, %d differ by rounding", "检查 %d 组，%d 组错误，%d 组因舍入不同", r.Replicas.Sets, r.Replicas.Wrong, r.Replicas.Drift))
 	}
@@ -51,7 +52,7 @@ func (p *printer) ranks(r *ranks.Report, paths []string) {
 	p.matrix(r.Matrix)
 }
 
-// findingLines say what is wrong, where, and how to look at it.
+// findingLines describes a finding: what is wrong, where, and how to inspect it.
 func (p *printer) findingLines(f *ranks.Finding, paths []string) []string {
 	where := p.say("%s, step %s, %s", "%s，step %s，%s", f.Op, f.Step, ranks.RankText(f.Members))
 	if f.Script != "" {
@@ -67,12 +68,12 @@ func (p *printer) findingLines(f *ranks.Finding, paths []string) []string {
 	return append(lines, p.say("look at it: %s", "查看：%s", lang.CommandLine(append(args, "--stats")...)))
 }
 
-// findingLine is a finding in a line.
+// findingLine describes a finding in one line.
 func (p *printer) findingLine(f *ranks.Finding) string {
 	return p.say("step %s rank %d %s %s: %s", "step %s rank %d %s %s：%s", f.Step, f.Rank, f.Kind, f.Op, f.Evidence.Text())
 }
 
-// meshText says how many ranks and steps there are, and in which groups.
+// meshText describes the numbers of ranks and steps, and the groups.
 func (p *printer) meshText(r *ranks.Report) string {
 	text := strconv.Itoa(r.World)
 	if len(r.Mesh) > 0 {
@@ -85,7 +86,7 @@ func (p *printer) meshText(r *ranks.Report) string {
 	return text + p.say("; %s", "；%s", lang.CountText(r.Steps, "step", "个 step"))
 }
 
-// eventsText says how many communications were checked, and why others were not.
+// eventsText describes how many communications were checked, and why others were not.
 func (p *printer) eventsText(r *ranks.Report) string {
 	e := &r.Events
 	text := p.say("%d checked, %d wrong", "检查 %d 次，%d 次错误", e.Checked, e.Wrong)
@@ -103,13 +104,13 @@ func (p *printer) eventsText(r *ranks.Report) string {
 	return text + p.say("; %d not checked: %s", "；%d 次未检查：%s", e.Skipped, strings.Join(why, ", "))
 }
 
-// maxMatrix is how many rows and columns of the matrix of ranks and layers are shown.
+// Limits of the matrix of ranks and layers.
 const (
 	maxMatrixRows    = 64
 	maxMatrixColumns = 40
 )
 
-// matrix prints what is wrong by rank and layer.
+// matrix prints findings by rank and layer.
 func (p *printer) matrix(m *ranks.Matrix) {
 	if m == nil {
 		return
@@ -135,7 +136,7 @@ func (p *printer) matrix(m *ranks.Matrix) {
 	}
 }
 
-// rankColumns are the columns of what is wrong between ranks.
+// rankColumns returns the columns of findings between ranks.
 func rankColumns() []Column[*ranks.Finding] {
 	type row = *ranks.Finding
 	return []Column[row]{
@@ -156,7 +157,7 @@ func rankColumns() []Column[*ranks.Finding] {
 	}
 }
 
-// spreadOf is what a finding may have damaged.
+// spreadOf returns the spread of a finding, never nil.
 func spreadOf(f *ranks.Finding) *ranks.Spread {
 	if f.Spread == nil {
 		return new(ranks.Spread)
@@ -164,19 +165,18 @@ func spreadOf(f *ranks.Finding) *ranks.Spread {
 	return f.Spread
 }
 
-// WriteRanksCSV writes a line for everything that is wrong between ranks.
+// WriteRanksCSV writes a line for each finding between ranks.
 func WriteRanksCSV(w io.Writer, r *ranks.Report) error {
 	return Table[*ranks.Finding]{rankColumns(), r.Findings}.CSV(w)
 }
 
-// The tables of what is wrong between ranks, which stand beside those of the rows.
+// The tables of findings between ranks, beside the tables of rows.
 const (
 	checkRanksFile   = "check_ranks.csv"
 	compareRanksFile = "compare_ranks.csv"
 )
 
-// writeRanksBeside writes what is wrong between ranks as a table of its own, where ranks were
-// judged.
+// writeRanksBeside writes the findings between ranks as a separate table, if ranks were judged.
 func writeRanksBeside(folder *Folder, name string, r *ranks.Report) error {
 	if r == nil {
 		return nil
@@ -184,8 +184,8 @@ func writeRanksBeside(folder *Folder, name string, r *ranks.Report) error {
 	return folder.Write(name, func(w io.Writer) error { return WriteRanksCSV(w, r) })
 }
 
-// rankCases are the findings between ranks as test cases, which fail; those of low confidence
-// are skipped. They are counted in the suite.
+// rankCases returns the findings between ranks as failing test cases, or skipped ones at low
+// confidence, and counts them in the suite.
 func rankCases(r *ranks.Report, suite *junitCounts) (all []junitCase) {
 	if r == nil {
 		return nil
@@ -207,10 +207,10 @@ func rankCases(r *ranks.Report, suite *junitCounts) (all []junitCase) {
 	return all
 }
 
-// weakFinding is the weight of findings of low confidence.
+// weakFinding is the weight of findings with low confidence.
 const weakFinding = "weak"
 
-// before puts test cases in front of others.
+// before yields the cases first, then the rest.
 func before(first []junitCase, rest iter.Seq[junitCase]) iter.Seq[junitCase] {
 	return func(yield func(junitCase) bool) {
 		for _, c := range first {
@@ -222,8 +222,8 @@ func before(first []junitCase, rest iter.Seq[junitCase]) iter.Seq[junitCase] {
 	}
 }
 
-// rankPlaces are the findings between ranks whose call has a line in a script. The first is an
-// error, the others too unless they are weak.
+// rankPlaces returns the findings between ranks whose call has a script line. The first is an
+// error, the others are errors unless they are weak.
 func rankPlaces(r *ranks.Report) (all []place) {
 	if r == nil {
 		return nil
@@ -243,7 +243,7 @@ func rankPlaces(r *ranks.Report) (all []place) {
 	return all
 }
 
-// placesOfCheck are what is wrong between ranks, then the operators that computed wrong.
+// placesOfCheck returns the findings between ranks, then the wrong operators.
 func placesOfCheck(r *check.Report) []place {
 	all := rankPlaces(r.Ranks)
 	for i := range r.Operators {
@@ -264,7 +264,8 @@ func placesOfCheck(r *check.Report) []place {
 	return all
 }
 
-// placesOfCompare are that nothing is proven, what is wrong between ranks, then the rows that did not pass.
+// placesOfCompare returns an unproven pass, the findings between ranks, then the rows that did not
+// pass.
 func placesOfCompare(r *record.Report) []place {
 	return slices.Concat(unprovenPlace(r), rankPlaces(ranksOf(r)), comparePlaces(r))
 }

@@ -14,12 +14,12 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// takenForOthers are cells that a spreadsheet reads as a number with an exponent, or as a
-// date or a time.
+// takenForOthers matches cells that a spreadsheet reads as a number with an exponent, a date or a
+// time.
 var takenForOthers = regexp.MustCompile(`^[+-]?\d+(\.\d*)?[eE][+-]?\d+$|^\d{1,4}[-/]\d{1,2}([-/]\d{1,4})?$|^\d{1,2}:\d{2}(:\d{2})?$`)
 
-// TestAddedCells checks that no cell of the columns behind those of HPAA is taken for a date
-// or for a number with an exponent.
+// TestAddedCells: no cell in the columns after HPAA's is read as a date or a number with an
+// exponent.
 func TestAddedCells(t *testing.T) {
 	t.Parallel()
 	var rows []record.Row

@@ -13,17 +13,17 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// CSVOptions say how cpu_vs_npu.csv is written.
+// CSVOptions says how to write cpu_vs_npu.csv.
 type CSVOptions struct {
-	// Successor adds the column cos_sim, as later versions of HPAA do.
+	// Successor adds the column cos_sim of later versions of HPAA.
 	Successor bool
-	// ExtraColumns adds columns of ours behind those of HPAA.
+	// ExtraColumns adds dumptool's own columns behind HPAA's.
 	ExtraColumns bool
-	// BOM puts a byte order mark in front, for spreadsheet programs.
+	// BOM writes a byte order mark for spreadsheet programs.
 	BOM bool
 }
 
-// begin writes the byte order mark, if there is to be one.
+// begin writes the byte order mark if requested.
 func (o *CSVOptions) begin(w io.Writer) (err error) {
 	if o.BOM {
 		_, err = io.WriteString(w, "\ufeff")
@@ -31,14 +31,14 @@ func (o *CSVOptions) begin(w io.Writer) (err error) {
 	return err
 }
 
-// labelled is a compared row with its name in tables and its numbers.
+// labelled is a compared row with its label and its numbers.
 type labelled struct {
 	*record.Row
 	label  string
 	result *metrics.Result // without lists
 }
 
-// csvColumns are the columns of cpu_vs_npu.csv.
+// csvColumns returns the columns of cpu_vs_npu.csv.
 func csvColumns(opt CSVOptions) []Column[labelled] {
 	columns := []Column[labelled]{
 		words("op_name", func(r labelled) string {
@@ -89,8 +89,7 @@ func csvColumns(opt CSVOptions) []Column[labelled] {
 	return columns
 }
 
-// plainDecimal is a number without an exponent, which a spreadsheet might read as another
-// one, or as a text.
+// plainDecimal formats a number without an exponent, which spreadsheets may misread.
 func plainDecimal(m metrics.Metric) string {
 	if !m.Defined() || math.IsInf(m.Value(), 0) || math.IsNaN(m.Value()) {
 		return orElse(m, undefined, allDigits)
@@ -98,8 +97,7 @@ func plainDecimal(m metrics.Metric) string {
 	return strconv.FormatFloat(m.Value(), 'f', -1, 64)
 }
 
-// metricColumns are the columns of the metrics that a report shows, with all of
-// their digits.
+// metricColumns returns the columns of the metrics that a report shows, with all digits.
 func metricColumns(report metrics.Report) (columns []Column[labelled]) {
 	for _, m := range metrics.ShownIn(report) {
 		columns = append(columns, numbers(m.Title, func(r labelled) metrics.Metric { return m.Of(r.result) }))
@@ -107,12 +105,11 @@ func metricColumns(report metrics.Report) (columns []Column[labelled]) {
 	return columns
 }
 
-// WriteCompareCSV writes cpu_vs_npu.csv: the compared rows, in execution order.
-// As the HPAA manual says, max_abs_total and mean_abs_total hold relative
-// errors. What is undefined, such as a relative error where the whole reference
-// is 0, is NA; what is not finite is nan, inf or -inf.
-// Of statistics there is no line in it: outside of a folder, where they have a table of
-// their own beside it, that stands in its place.
+// WriteCompareCSV writes cpu_vs_npu.csv: the compared rows, in execution order. As in the HPAA
+// manual, max_abs_total and mean_abs_total hold relative errors. Undefined values, such as a
+// relative error with an all-zero reference, are NA; non-finite values are nan, inf or -inf.
+// Statistics have no line in it: in a folder they have a table of their own, otherwise that table
+// is written instead.
 func WriteCompareCSV(w io.Writer, r *record.Report, opt Options) error {
 	if r.Verdict == byStatistics && !opt.folder {
 		return writeStatisticsCSV(w, r, opt)
@@ -136,8 +133,8 @@ func WriteCompareCSV(w io.Writer, r *record.Report, opt Options) error {
 	})
 }
 
-// asText is a name with a quote in front where a spreadsheet would take it for a number or
-// for a date: one without a letter, or of digits around an e.
+// asText quotes a name that a spreadsheet would read as a number or a date: a name without a
+// letter, or digits around an e.
 func asText(name string) string {
 	plain := strings.Trim(name, "0123456789.-/:")
 	if name != "" && (plain == "" || strings.EqualFold(plain, "e") || strings.EqualFold(plain, "e+")) {
@@ -153,8 +150,7 @@ func pythonBool(yes bool) string {
 	return "False"
 }
 
-// firstDifference is the offset of the first error, its coordinates and the
-// shape.
+// firstDifference formats the offset of the first error, its coordinates and the shape.
 func firstDifference(r labelled) string {
 	place := undefined + "/" + undefined
 	if first := r.result.HPAA.First; first != nil {
@@ -163,7 +159,7 @@ func firstDifference(r labelled) string {
 	return place + "/" + r.Shape.String()
 }
 
-// hpaaValue is a side of the first error, or of the first element.
+// hpaaValue formats one side of the first error, or of the first element.
 func hpaaValue(r labelled, side func(*metrics.Element) metrics.Value) numeral {
 	shown := r.result.Start
 	if first := r.result.HPAA.First; first != nil {
@@ -184,23 +180,23 @@ func codesText(reasons []finding.Finding) string {
 	return strings.Join(codes, ";")
 }
 
-// ratioText prints errors and total as HPAA does.
+// ratioText formats errors and total as HPAA does.
 func ratioText(errors, total int64) string {
 	return strconv.FormatInt(errors, 10) + "/" + strconv.FormatInt(total, 10)
 }
 
-// OpErrors says which elements WriteOpErrors writes.
+// OpErrors selects the elements that WriteOpErrors writes.
 type OpErrors struct {
-	// Count is the most elements, 0 for all that are known.
+	// Count is the largest number of elements, 0 for all known ones.
 	Count int
-	// Worst takes the elements with the largest errors, the worst first, in
-	// place of those with the lowest index.
+	// Worst selects the elements with the largest errors, worst first, instead of the elements with
+	// the lowest index.
 	Worst bool
 	// Mode is the tolerance mode of the run.
 	Mode metrics.Mode
 }
 
-// opErrors is the table of {op}.csv.
+// opErrors returns the table of {op}.csv.
 func opErrors(elements []metrics.Element) Table[metrics.Element] {
 	return Table[metrics.Element]{Rows: elements, Columns: []Column[metrics.Element]{
 		numbers("index", func(e metrics.Element) int64 { return e.Offset }),
@@ -211,8 +207,7 @@ func opErrors(elements []metrics.Element) Table[metrics.Element] {
 	}}
 }
 
-// isOpErrors reports whether r is an {op}.csv: its first line is exactly the
-// header.
+// isOpErrors reports whether r is an {op}.csv, by its header line.
 func isOpErrors(r io.Reader) bool {
 	var header strings.Builder
 	if opErrors(nil).CSV(&header) != nil {
@@ -223,13 +218,13 @@ func isOpErrors(r io.Reader) bool {
 	return err == nil && string(start) == header.String()
 }
 
-// WriteOpErrors writes {op}.csv: erroneous elements of a row. std_value is the
-// value of the reference, as in HPAA; a difference that is undefined is NA.
+// WriteOpErrors writes {op}.csv: erroneous elements of a row. std_value is the value of the
+// reference, as in HPAA; undefined differences are NA.
 func WriteOpErrors(w io.Writer, row *record.Row, opt OpErrors) error {
 	return opErrors(erroneous(row, opt)).CSV(w)
 }
 
-// erroneous lists the elements of {op}.csv.
+// erroneous returns the elements of {op}.csv.
 func erroneous(row *record.Row, opt OpErrors) []metrics.Element {
 	if !row.Compared() {
 		return nil

@@ -115,7 +115,7 @@ func TestValueText(t *testing.T) {
 	}
 }
 
-// goldenCase are the expected cells of a golden pair.
+// goldenCase holds the expected cells of a golden pair.
 type goldenCase struct {
 	Total, Errors              int64
 	First                      *int64
@@ -132,8 +132,7 @@ type goldenCase struct {
 	RED, Pearson, MaxAbs, RMSE metrics.Metric
 }
 
-// TestGoldenCells prints what numpy says of the golden pairs, and wants to read
-// the same in the table.
+// TestGoldenCells: the table agrees with numpy's numbers of the golden pairs.
 func TestGoldenCells(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "golden", "compare", "expect.json"))
 	if err != nil {
@@ -178,7 +177,7 @@ func TestGoldenCells(t *testing.T) {
 	}
 }
 
-// sameNumber reports a cell that is not a number to within a gap.
+// sameNumber reports whether a cell is a number within a gap.
 func sameNumber(t *testing.T, name, cell string, want metrics.Metric, gap float64) {
 	t.Helper()
 	if !want.Defined() {
@@ -222,8 +221,8 @@ func TestOpErrors(t *testing.T) {
 	}
 }
 
-// TestManyDigits has numbers of more digits than anyone reads: from 1e15 on they
-// have an exponent, before that 6 decimals as HPAA and msaccucmp print them.
+// TestManyDigits has numbers with very many digits: from 1e15 on they have an exponent, below 6
+// decimals as HPAA and msaccucmp print them.
 func TestManyDigits(t *testing.T) {
 	for x, want := range map[float64][2]string{
 		1e300: {"1e+300", "1.000000e+300"}, -2.5e15: {"-2.5e+15", "-2.500000e+15"}, 1 << 53: {"9.007199254740992e+15", "9.007199e+15"},
@@ -241,7 +240,7 @@ func TestManyDigits(t *testing.T) {
 	}
 }
 
-// TestInvalidUTF8 has names and reasons that are no UTF-8.
+// TestInvalidUTF8 has names and reasons in invalid UTF-8.
 func TestInvalidUTF8(t *testing.T) {
 	bad, skipped := failing("a\xffb"), uncompared("c\xfe", record.Skip, finding.Finding{Code: finding.SkipKey, Evidence: lang.Plain("matches \"\xfe\"")})
 	bad.OpType, bad.NPUOp = "Conv\xff", "=n\xff"
@@ -262,7 +261,7 @@ func TestInvalidUTF8(t *testing.T) {
 	}
 }
 
-// TestIsOpErrors distinguishes files of errors from others.
+// TestIsOpErrors recognises files of element errors.
 func TestIsOpErrors(t *testing.T) {
 	row := failing("a")
 	full := rendered(t, func(w io.Writer) error { return WriteOpErrors(w, &row, OpErrors{}) })

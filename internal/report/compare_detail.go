@@ -14,9 +14,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// WriteCompareDetail prints all about one row: the verdict and its reasons, the
-// statistics of both sides, the metrics, and the worst elements with their
-// coordinates.
+// WriteCompareDetail prints everything about one row: the verdict with its reasons, the statistics
+// of both sides, the metrics, and the worst elements with coordinates.
 func (t Text) WriteCompareDetail(w io.Writer, row *record.Row) error {
 	p := t.to(w)
 	p.text(string(row.Status) + p.say(": ", "：") + rowTitle(row))
@@ -38,7 +37,7 @@ func (t Text) WriteCompareDetail(w io.Writer, row *record.Row) error {
 	return p.err
 }
 
-// detailFacts are what is known of a row beside the tables.
+// detailFacts describes a row beside the tables.
 func (t Text) detailFacts(row *record.Row) []fact {
 	facts := []fact{{label: t.say("Files", "文件"), files: t.filesOf(row)}}
 	add := func(label string, lines ...string) {
@@ -69,7 +68,7 @@ func (t Text) detailFacts(row *record.Row) []fact {
 	return facts
 }
 
-// byItself says what an output is when it is computed again from the inputs of its operator.
+// byItself describes the recomputation of an output from the inputs of its operator.
 func (t Text) byItself(s *record.Self) []string {
 	if s == nil {
 		return nil
@@ -84,17 +83,17 @@ func (t Text) byItself(s *record.Self) []string {
 	return []string{line}
 }
 
-// statistic is a metric of both sides, as text.
+// statistic is a statistic of both sides as text.
 type statistic struct{ name, ref, npu string }
 
-// statisticsTable compares the two sides.
+// statisticsTable lists the statistics of the two sides.
 func statisticsTable(r *metrics.Result) Table[*statistic] {
 	t := Table[*statistic]{Columns: []Column[*statistic]{
 		words("statistic", func(s *statistic) string { return s.name }).titled("STATISTIC", "统计量"),
 		numbers("reference", func(s *statistic) string { return s.ref }).titled("REFERENCE", "标杆").ranked(1),
 		numbers("npu", func(s *statistic) string { return s.npu }).ranked(2),
 	}}
-	rows := map[string]*statistic{} // by title: the reference comes first
+	rows := map[string]*statistic{} // by title; the reference comes first
 	for _, m := range metrics.ShownIn(metrics.Sides) {
 		text := shortMetric(m.Of(r))
 		if m.Unit == metrics.UnitCount {
@@ -125,7 +124,7 @@ func metricsTable(r *metrics.Result) Table[metrics.Shown] {
 	}}
 }
 
-// elementsTable lists the elements that differ most.
+// elementsTable lists the elements with the largest differences.
 func elementsTable(shape tensor.Shape, worst []metrics.Element) Table[metrics.Element] {
 	return Table[metrics.Element]{Rows: worst, Columns: []Column[metrics.Element]{
 		words("coordinates", func(e metrics.Element) string {
@@ -139,9 +138,8 @@ func elementsTable(shape tensor.Shape, worst []metrics.Element) Table[metrics.El
 	}}
 }
 
-// WriteCompareDetailCSV writes the worst elements of a row: the offset, the
-// coordinates along axis0, axis1 and so on, both values and the differences, of
-// which an undefined one is NA.
+// WriteCompareDetailCSV writes the worst elements of a row: the offset, the coordinates in columns
+// axis0, axis1 and so on, both values and the differences; undefined differences are NA.
 func WriteCompareDetailCSV(w io.Writer, row *record.Row) error {
 	all := opErrors(nil).Columns
 	index, ref, npu, differences := all[:1], all[1], all[2], all[3:]
@@ -159,7 +157,7 @@ func WriteCompareDetailCSV(w io.Writer, row *record.Row) error {
 	return t.CSV(w)
 }
 
-// axisCoordinates are the coordinates of an element, one for each axis.
+// axisCoordinates returns the coordinates of an element, one per axis.
 func axisCoordinates(s tensor.Shape, offset int64) []int64 {
 	if at := record.Coordinates(s, offset); len(at) == len(s) {
 		return at
@@ -167,14 +165,14 @@ func axisCoordinates(s tensor.Shape, offset int64) []int64 {
 	return make([]int64, len(s))
 }
 
-// WriteCompareDetailJSON writes a row in the form of compare.json, with the worst
-// elements and the profiles of the axes.
+// WriteCompareDetailJSON writes a row in the form of compare.json, with the worst elements and the
+// profiles of the axes.
 func WriteCompareDetailJSON(w io.Writer, row *record.Row) error {
 	return writeJSON(w, record.Detail{Row: row})
 }
 
-// WriteDetail writes the tensors of a row, in the shape in which they were compared, and
-// its worst elements. It returns the paths of the files that it has written.
+// WriteDetail writes the tensors of a row, in the compared shape, and its worst elements. It
+// returns the paths of the written files.
 func WriteDetail(folder *Folder, names *FileNames, row *record.Row, tensor func(w io.Writer, npu bool) error) (written []string, err error) {
 	parts := []string{row.Op, row.Kind, strconv.Itoa(row.Output)}
 	if row.Round != "" {

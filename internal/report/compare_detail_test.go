@@ -73,7 +73,7 @@ func TestCompareDetailCSV(t *testing.T) {
 
 func TestCompareDetailJSON(t *testing.T) {
 	row := failing("conv")
-	row.Status = record.Pass // details are given for any status
+	row.Status = record.Pass // every status has details
 	text := rendered(t, func(w io.Writer) error { return WriteCompareDetailJSON(w, &row) })
 	var got struct {
 		Worst []struct {

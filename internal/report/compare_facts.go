@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// runFacts say what was compared, and how.
+// runFacts describes what was compared, and how.
 func (t Text) runFacts(r *record.Report) []fact {
 	c := &r.Coverage
 	lines := []string{t.say("%d of %s of the reference compared (%.3g %%)", "标杆中 %d/%s已比对(%.3g %%)", c.Compared, tensors(c.Reference), 100*c.Ratio())}
@@ -57,8 +57,8 @@ func (t Text) runFacts(r *record.Report) []fact {
 	return facts
 }
 
-// nearNames are the operators that only the reference has, each with the name of the NPU
-// that is most like its.
+// nearNames lists the operators that only the reference has, each with the most similar name of the
+// NPU.
 func nearNames(r *record.Report) []string {
 	var all []string
 	seen := make(map[string]bool)
@@ -71,7 +71,7 @@ func nearNames(r *record.Report) []string {
 	return all
 }
 
-// verdictLines say what tensors fail by.
+// verdictLines says how tensors are judged.
 func (t Text) verdictLines(r *record.Report) []string {
 	lines := []string{t.say("by evidence: the errors that operators add beyond what rounding explains", "按证据：算子自身引入的、超出舍入可解释范围的误差")}
 	switch {
@@ -91,8 +91,8 @@ func (t Text) verdictLines(r *record.Report) []string {
 	return lines
 }
 
-// guessedAxes lists the tensors that fit several orders of axes, where another
-// than the most likely one counts or the tensor fails, and the flag that decides.
+// guessedAxes lists tensors that fit several orders of axes, if the chosen order is not the most
+// likely one or the tensor fails, with the flag that decides.
 func (t Text) guessedAxes(r *record.Report) []string {
 	var lines []string
 	for _, row := range r.All() {
@@ -116,7 +116,7 @@ func unordered(r *record.Report) bool {
 	return len(r.Rounds) > 0 && !slices.ContainsFunc(r.Rounds, func(x record.Round) bool { return x.OrderKnown })
 }
 
-// baselineFact compares with the baseline.
+// baselineFact describes the difference to the baseline.
 func (t Text) baselineFact(r *record.Report) fact {
 	b := r.Baseline
 	lines := slices.Concat([]string{b.File}, t.nameLists([]nameList{{t.say("new failures", "新增失败"), rowLabels(r, b.New)}, {t.say("known and worse", "已知且变差"), rowLabels(r, b.Worse)},
@@ -128,13 +128,13 @@ func (t Text) baselineFact(r *record.Report) fact {
 	return fact{label: t.say("Baseline", "基线"), lines: lines}
 }
 
-// nameList is names of what a label says.
+// nameList is a labelled list of names.
 type nameList struct {
 	label string
 	names []string
 }
 
-// nameLists are lines about names, for each label that has some.
+// nameLists returns a line for each list with names.
 func (t Text) nameLists(lists []nameList) []string {
 	var lines []string
 	for _, l := range lists {
@@ -145,7 +145,7 @@ func (t Text) nameLists(lists []nameList) []string {
 	return lines
 }
 
-// rowLabels names rows.
+// rowLabels returns the labels of rows.
 func rowLabels(r *record.Report, rows []int) []string {
 	var labels []string
 	for _, i := range rows {
@@ -156,7 +156,7 @@ func rowLabels(r *record.Report, rows []int) []string {
 	return labels
 }
 
-// shortList joins names, of which it shows the first ones.
+// shortList joins the first names.
 func (t Text) shortList(names []string) string {
 	if more := len(names) - listed; more > 0 {
 		return strings.Join(names[:listed], ", ") + t.say(" and %d more", "，另有 %d 个", more)
@@ -164,16 +164,16 @@ func (t Text) shortList(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// fewDigits are those of numbers in tables of rows.
+// fewDigits is the number of digits in tables of rows.
 const fewDigits = 3
 
-// firstCodes are the first codes of the reasons of a row.
+// firstCodes joins the codes of the first reasons of a row.
 func firstCodes(row *record.Row, most int) string {
 	return strings.ReplaceAll(codesText(row.Reasons[:min(most, len(row.Reasons))]), ";", ", ")
 }
 
-// worstTable is the table of the worst rows, with the first codes of their
-// reasons. The numbers are over pairs that are finite on both sides.
+// worstTable returns the table of the worst rows, with the codes of their first reasons. The
+// numbers cover pairs that are finite on both sides.
 func worstTable(r *record.Report, worst []int, names shortNames, codes int) Table[labelled] {
 	t := Table[labelled]{Columns: []Column[labelled]{
 		words("op", func(row labelled) string { return names.inRound(row.Row) }).titled("OP", "算子"),
@@ -191,7 +191,7 @@ func worstTable(r *record.Report, worst []int, names shortNames, codes int) Tabl
 	return t
 }
 
-// byStandard is the verdict of an acceptance standard.
+// byStandard returns the verdict of an acceptance standard.
 func byStandard(r *record.Report, compared, misses int) lang.Sentence {
 	n := r.Counts
 	var tail lang.Sentence
@@ -220,8 +220,8 @@ func byStandard(r *record.Report, compared, misses int) lang.Sentence {
 	return lang.Sayf("PASS (%s): the standard is met by %s%s%s", "PASS (%s)：%s满足标准%s%s", r.Standard, all(compared), numberless(r), tail)
 }
 
-// standardRows are the rows of a status of which the standard says why, and those that it
-// has no elements of.
+// standardRows returns the rows of a status whose reason is the standard, including rows whose
+// elements it needs and does not have.
 func standardRows(r *record.Report, status record.Status) []int {
 	var rows []int
 	for i, row := range r.All() {
@@ -232,8 +232,8 @@ func standardRows(r *record.Report, status record.Status) []int {
 	return rows
 }
 
-// standardFacts list the tensors that do not meet the standard, and those that it
-// cannot be applied to, with the numbers.
+// standardFacts lists the tensors that do not meet the standard, and the tensors that it cannot
+// judge, with numbers.
 func (t Text) standardFacts(r *record.Report) []fact {
 	var facts []fact
 	for _, list := range []struct {
@@ -252,15 +252,15 @@ func (t Text) standardFacts(r *record.Report) []fact {
 	return facts
 }
 
-// sameOperator is the rows of an operator that have a status: the first of them, how many
-// there are, and in which rounds, as they stand beside each other.
+// sameOperator is the rows of an operator with one status: the first row, the number of rows, and
+// their rounds, in which neighbours differ.
 type sameOperator struct {
 	*record.Row
 	count  int
 	rounds []string
 }
 
-// byOperator groups the rows of some statuses by operator and status.
+// byOperator groups the rows with some statuses by operator and status.
 func byOperator(r *record.Report, statuses ...record.Status) []sameOperator {
 	type key struct {
 		op     string
@@ -287,7 +287,7 @@ func byOperator(r *record.Report, statuses ...record.Status) []sameOperator {
 	return all
 }
 
-// placer says where the rows of operators are, in a run of several rounds.
+// placer describes the rounds of operators' rows.
 type placer struct {
 	Text
 	networks []network
@@ -302,8 +302,7 @@ func (t Text) placer(r *record.Report) *placer {
 	return p
 }
 
-// of counts the rows and names their rounds; it is empty for one row of a run with one
-// round.
+// of returns the number of rows and their rounds; empty for one row of a run with one round.
 func (p *placer) of(o sameOperator) string {
 	count, where := "", ""
 	if o.count > 1 {
@@ -321,8 +320,8 @@ func (p *placer) of(o sameOperator) string {
 	return p.join(count, where)
 }
 
-// problemFacts list the operators that should have been compared and were not. What
-// decides about ambiguous ones is said once.
+// problemFacts lists the operators that should have been compared and were not. The remedy for
+// ambiguous operators is given once.
 func (t Text) problemFacts(r *record.Report) []fact {
 	missed := byOperator(r, record.ShapeMismatch, record.DTypeMismatch, record.Ambiguous, record.Error)
 	if len(missed) == 0 {
@@ -333,7 +332,7 @@ func (t Text) problemFacts(r *record.Report) []fact {
 		row := o.Row
 		why := t.whyNot(row)
 		if row.Status == record.Ambiguous {
-			if explained { // the files are those of the first
+			if explained { // the files named are the first operator's
 				why, _, _ = strings.Cut(why, t.say(": ", "："))
 			}
 			explained = true

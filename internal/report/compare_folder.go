@@ -24,10 +24,9 @@ import (
 	"dumptool/internal/ui"
 )
 
-// NewCompareFolder returns a folder in which neither a file that was compared nor one of
-// others is replaced.
+// NewCompareFolder returns a folder that never replaces a compared file or one of others.
 func NewCompareFolder(dir string, r *record.Report, others ...string) *Folder {
-	compared := map[string]bool{"": true} // a side that is missing
+	compared := map[string]bool{"": true} // an absent side
 	others = slices.Clip(others)
 	for _, row := range r.All() {
 		for _, path := range []string{row.RefPath, row.NPUPath} {
@@ -39,18 +38,16 @@ func NewCompareFolder(dir string, r *record.Report, others ...string) *Folder {
 	return NewFolder(dir, others...)
 }
 
-// OpConfigName is the name of the file with limits of operators, which is the
-// user's to fill in.
+// OpConfigName is the file with limits of operators, which the user fills in.
 const OpConfigName = "op_config.csv"
 
-// WriteComparison writes the reports of a comparison in some formats. Of the
-// reports of an earlier run that this one does not write again it removes those
-// that dumptool wrote, but for plots, and returns the names of others. compare.json
-// comes last: until it is there the old one says what may be removed.
+// WriteComparison writes the reports of a comparison in some formats. It removes outdated reports
+// of an earlier run that dumptool wrote, except plots, and returns the names of reports that other
+// programs wrote. compare.json is written last, since the old one lists the removable files.
 func WriteComparison(f *Folder, formats []string, r *record.Report, opt Options) (left []string, failed []error) {
 	opt.folder = true
 	before := f.earlier()
-	var late []string // with pictures, and links to the files before them
+	var late []string // formats with pictures, and links to the files before them
 	early := slices.DeleteFunc(slices.Clone(formats), func(name string) bool {
 		pictures := WriterOf[*record.Report](name).Keep.Pictures
 		if pictures && name != documentFormat {
@@ -69,7 +66,7 @@ func WriteComparison(f *Folder, formats []string, r *record.Report, opt Options)
 		before = f.removeStale(before)
 	}
 	if slices.Contains(formats, documentFormat) {
-		// What could not be removed is still ours.
+		// Files that could not be removed stay listed as dumptool's.
 		r.Files = slices.Concat(f.Written, slices.DeleteFunc(before, f.wrote))
 		slices.SortFunc(r.Files, func(a, b record.File) int { return strings.Compare(a.Name, b.Name) })
 		failed = append(failed, WriteFiles(f, []string{documentFormat}, r, opt)...)
@@ -77,7 +74,7 @@ func WriteComparison(f *Folder, formats []string, r *record.Report, opt Options)
 	return f.foreign(before), failed
 }
 
-// writeHPAA writes the files of HPAA beside cpu_vs_npu.csv.
+// writeHPAA writes HPAA's files beside cpu_vs_npu.csv.
 func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
 	if err := writeStatisticsBeside(folder, r, opt); err != nil {
 		return err
@@ -91,7 +88,7 @@ func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
 			continue
 		}
 		renamed = renamed || stem != labels.of(row)
-		if !row.HasErrors() { // plots only
+		if !row.HasErrors() { // has plots only
 			continue
 		}
 		err := folder.Write(stem+".csv", func(w io.Writer) error { return WriteOpErrors(w, row, opt.Elements) })
@@ -112,8 +109,8 @@ func writeHPAA(folder *Folder, r *record.Report, opt Options) error {
 	return writeOpConfig(folder, r)
 }
 
-// writeStatisticsBeside writes the rows that were compared by statistics, which have no line
-// in cpu_vs_npu.csv.
+// writeStatisticsBeside writes the rows that were compared by statistics, which cpu_vs_npu.csv
+// lacks.
 func writeStatisticsBeside(folder *Folder, r *record.Report, opt Options) error {
 	if !r.Any(func(row *record.Row) bool { return row.Statistics != nil && row.Judged() }) {
 		return nil
@@ -121,16 +118,15 @@ func writeStatisticsBeside(folder *Folder, r *record.Report, opt Options) error 
 	return folder.Write(statisticsFile, func(w io.Writer) error { return writeStatisticsCSV(w, r, opt) })
 }
 
-// writeTablesBeside writes the tables beside cpu_vs_npu.csv: rows of statistics, and what is
-// wrong between ranks.
+// writeTablesBeside writes the tables beside cpu_vs_npu.csv: rows of statistics, and findings
+// between ranks.
 func writeTablesBeside(folder *Folder, r *record.Report, opt Options) error {
 	return cmp.Or(writeStatisticsBeside(folder, r, opt), writeRanksBeside(folder, compareRanksFile, ranksOf(r)))
 }
 
-// writeOpConfig writes an op_config.csv without limits, for the user to fill
-// in, unless there is one. It is the user's from then on, so one that lacks operators would
-// stay: without all rows none is written. Names that a terminal or a spreadsheet would obey
-// are left out.
+// writeOpConfig writes an op_config.csv without limits, for the user to fill in, unless it exists.
+// It is never rewritten, so it is only written with all operators. Names with characters that a
+// terminal or a spreadsheet would interpret are left out.
 func writeOpConfig(folder *Folder, r *record.Report) error {
 	if r.CutShort() {
 		return nil
@@ -146,14 +142,14 @@ func writeOpConfig(folder *Folder, r *record.Report) error {
 		}
 	}
 	err := folder.write(OpConfigName, safefile.CreateNew, func(w io.Writer) error { return sidefile.WriteOpConfig(w, names) })
-	if errors.Is(err, os.ErrExist) { // by now
+	if errors.Is(err, os.ErrExist) { // created meanwhile
 		return nil
 	}
 	folder.Written = slices.DeleteFunc(folder.Written, func(w record.File) bool { return w.Name == OpConfigName })
 	return err
 }
 
-// paged returns a writer of results whose page is made of their document.
+// paged returns a writer of results whose page is made from their document.
 func paged[R any](file string, document func(*page.Options) *json.RawMessage, write func(w io.Writer, result R) error) Writer {
 	return writes(file, func(w io.Writer, result R, opt Options) error {
 		var b bytes.Buffer
@@ -165,17 +161,15 @@ func paged[R any](file string, document func(*page.Options) *json.RawMessage, wr
 	})
 }
 
-// overflowPage is where the page has the document of a command of overflow.
+// overflowPage returns the place of an overflow document in the page's options.
 func overflowPage(o *page.Options) *json.RawMessage { return &o.Overflow }
 
-// Gather reads tensors once more for the pictures that stay in the report, and hands
-// over what the plots of each row that has them show. draw is called by several
-// goroutines at a time; what it returns is called in the order of the rows, one at a
-// time. It returns the errors of the rows that have no plots.
+// Gather reads tensors again for the pictures in the report, and passes the pictures of each row
+// with plots to draw. draw is called concurrently; the functions it returns are called one at a
+// time, in row order. It returns the errors of rows without plots.
 type Gather func(draw func(row int, pictures *metrics.Pictures) func() error) (failed []error)
 
-// gatherPictures gathers the pictures of rows, and writes the plots of those that have
-// them: three files each.
+// gatherPictures gathers the pictures of rows, and writes three plots for each row with pictures.
 func gatherPictures(f *Folder, r *record.Report, labels *labels, gather Gather) []error {
 	stems, _ := operatorStems(r, labels, true)
 	return gather(func(row int, pictures *metrics.Pictures) func() error {
@@ -199,9 +193,8 @@ func gatherPictures(f *Folder, r *record.Report, labels *labels, gather Gather) 
 	})
 }
 
-// operatorStems returns, by the indexes of rows, the names of the files of those that have
-// some, without an extension. With plots more rows have files, and the others the same as
-// without.
+// operatorStems returns, by row index, the file names without extension of the rows that have
+// files. With plots more rows have files; the names of the other rows do not change.
 func operatorStems(r *record.Report, names *labels, plots bool) (stems map[int]string, files *FileNames) {
 	stems, files = map[int]string{}, NewFileNames()
 	for i, row := range r.All() {
@@ -210,7 +203,7 @@ func operatorStems(r *record.Report, names *labels, plots bool) (stems map[int]s
 		}
 	}
 	for i, row := range r.All() {
-		if plots && row.Compared() && row.Status == record.Fail && stems[i] == "" { // those with errors have one
+		if plots && row.Compared() && row.Status == record.Fail && stems[i] == "" { // rows with errors have one already
 			stems[i] = files.Stem(names.of(row))
 		}
 	}
@@ -222,15 +215,15 @@ func isPlot(name string) bool {
 	return slices.ContainsFunc(plot.Suffixes(), func(suffix string) bool { return strings.HasSuffix(name, suffix) })
 }
 
-// File is an output file: its name, and what writes it.
+// File is an output file with the function that writes it.
 type File struct {
 	Name  string
 	Write func(io.Writer) error
 }
 
-// SkipLogs returns the four logs, empty ones too. Every row that was not
-// compared has a line in exactly one: name, reason code and text with tabs in
-// between. Behind them come the lines of an import about tensors that no row has.
+// SkipLogs returns the four logs, including empty ones. Every row that was not compared has a line
+// in exactly one log: name, reason code and text separated by tabs. An import's lines about tensors
+// without a row follow.
 func SkipLogs(r *record.Report, kept []sidefile.SkipLine) []File {
 	labels := labelsOf(r)
 	kept = withoutRow(kept, r, labels)
@@ -241,7 +234,7 @@ func SkipLogs(r *record.Report, kept []sidefile.SkipLine) []File {
 	return files
 }
 
-// withoutRow are the lines about tensors that no row has.
+// withoutRow returns the lines about tensors without a row.
 func withoutRow(lines []sidefile.SkipLine, r *record.Report, labels *labels) []sidefile.SkipLine {
 	if len(lines) == 0 {
 		return nil
@@ -257,7 +250,7 @@ func withoutRow(lines []sidefile.SkipLine, r *record.Report, labels *labels) []s
 	})
 }
 
-// writeSkipLog writes the log of one name.
+// writeSkipLog writes the log with a name.
 func writeSkipLog(w io.Writer, r *record.Report, labels *labels, kept []sidefile.SkipLine, name string) error {
 	out := bufio.NewWriter(w)
 	line := func(label, code, text string) {
@@ -280,7 +273,7 @@ func writeSkipLog(w io.Writer, r *record.Report, labels *labels, kept []sidefile
 	return out.Flush()
 }
 
-// logOf says which log the rows with a reason go to.
+// logOf maps reasons to logs.
 var logOf = map[finding.Code]string{
 	finding.BadHex:         sidefile.CheckSkipName,
 	finding.SizeMismatch:   sidefile.CheckSkipName,
@@ -290,8 +283,7 @@ var logOf = map[finding.Code]string{
 	finding.NotInModel:     sidefile.InvalidOutName,
 }
 
-// skipCode is the code why a row was not compared, the status if there is none,
-// and the log it goes to.
+// skipCode returns the reason code why a row was not compared, else its status, and the row's log.
 func skipCode(row *record.Row) (code, log string) {
 	code, log = string(row.Status), sidefile.CompareSkipName
 	if len(row.Reasons) > 0 {
@@ -314,7 +306,7 @@ func skipCode(row *record.Row) (code, log string) {
 	return code, log
 }
 
-// compareStatusText explains statuses without a reason of their own.
+// compareStatusText explains statuses that have no reasons.
 var compareStatusText = map[record.Status]lang.Text{
 	record.ShapeMismatch: {EN: "the shapes differ", ZH: "shape 不同"},
 	record.DTypeMismatch: {EN: "the element types differ", ZH: "数据类型不同"},
@@ -324,7 +316,7 @@ var compareStatusText = map[record.Status]lang.Text{
 	record.Skip:          {EN: "skipped on request", ZH: "按要求跳过"},
 }
 
-// whyNot says why a row was not compared.
+// whyNot returns why a row was not compared.
 func (t Text) whyNot(row *record.Row) string {
 	var parts []string
 	for _, reason := range row.Reasons {

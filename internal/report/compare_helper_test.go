@@ -11,18 +11,18 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// known is a metric that is defined.
+// known returns a defined metric.
 func known(x float64) metrics.Metric { return metrics.NumberOf(x) }
 
-// at is an extreme.
+// at returns an extreme.
 func at(x float64, offset int64) metrics.Extreme {
 	return metrics.Extreme{Metric: known(x), Offset: offset}
 }
 
-// float is an element of a floating-point type.
+// float returns an element of a floating-point type.
 func float(d tensor.DType, x float64) metrics.Value { return metrics.Value{DType: d, Real: x} }
 
-// pair is a pair of float32 elements.
+// pair returns a pair of float32 elements.
 func pair(offset int64, ref, npu float64) metrics.Element {
 	e := metrics.Element{Offset: offset, Ref: float(tensor.Float32, ref), NPU: float(tensor.Float32, npu), Abs: math.Abs(npu - ref), Rel: math.Abs(npu-ref) / math.Abs(ref)}
 	if math.IsInf(e.Abs, 0) {
@@ -34,11 +34,10 @@ func pair(offset int64, ref, npu float64) metrics.Element {
 	return e
 }
 
-// hpaaLimits are those of the profile hpaa.
+// hpaaLimits are the limits of the profile hpaa.
 var hpaaLimits = record.Limits{Atol: 0.005, Rtol: 0.2, AtolSource: "profile hpaa", RtolSource: "profile hpaa"}
 
-// passing is a row of the first fixture of the HPAA notes: npu 1 2 3 4.5, ref
-// 1 2 3 4.
+// passing is a row of the first fixture of the HPAA notes: npu 1 2 3 4.5, ref 1 2 3 4.
 func passing(op string) record.Row {
 	start := pair(0, 1, 1)
 	r := &metrics.Result{Total: 4, Differ: 1, RefDType: tensor.Float32, NPUDType: tensor.Float16, Start: &start,
@@ -134,7 +133,7 @@ func reportOf(rows ...record.Row) *record.Report {
 	return r
 }
 
-// everything is a report with rows of all statuses and all findings.
+// everything returns a report with rows of all statuses and all findings.
 func everything() *record.Report {
 	second := failing("net/conv1")
 	second.Output = 1

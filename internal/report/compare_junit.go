@@ -14,13 +14,13 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// junitCounts are the attributes of a suite, which is the run, and of the root around it.
+// junitCounts holds the attributes of the suite, which is the run, and of the root element.
 type junitCounts struct {
 	Name                             string
 	Tests, Failures, Errors, Skipped int
 }
 
-// junitCase is a row.
+// junitCase is a row as a test case.
 type junitCase struct {
 	Class      string           `xml:"classname,attr"`
 	Name       string           `xml:"name,attr"`
@@ -32,7 +32,7 @@ type junitCase struct {
 	Output     string           `xml:"system-out,omitempty"`
 }
 
-// junitProperties are named values.
+// junitProperties is a list of named values.
 type junitProperties struct {
 	Property []junitProperty `xml:"property"`
 }
@@ -42,17 +42,16 @@ type junitProperty struct {
 	Value string `xml:"value,attr"`
 }
 
-// junitOutcome says why a case did not pass.
+// junitOutcome is the reason why a case did not pass.
 type junitOutcome struct {
 	Message string `xml:"message,attr"`
 	Type    string `xml:"type,attr,omitempty"`
 	Body    string `xml:",chardata"`
 }
 
-// WriteCompareJUnit writes the rows as test cases. FAIL is a failure; errors and
-// shapes, types and names that do not fit are errors; rows that were not to be
-// compared, or only in part, and failures that the baseline knows are skipped. So is what
-// passes where that proves nothing.
+// WriteCompareJUnit writes the rows as test cases. FAIL is a failure; errors and mismatches of
+// shape, type or name are errors. Skipped are rows not compared on request or only in part,
+// failures known to the baseline, and passing rows that prove nothing.
 func WriteCompareJUnit(w io.Writer, r *record.Report) error {
 	suite := junitCounts{Name: "dumptool compare", Tests: r.Len()}
 	properties := &junitProperties{[]junitProperty{{"profile", escapeLines(r.Profile)}, {"nan_policy", r.NaNPolicy}, {"tol_mode", r.TolMode},
@@ -113,7 +112,7 @@ func writeJUnit(w io.Writer, suite *junitCounts, properties *junitProperties, ca
 	return err
 }
 
-// start begins an element with the counts.
+// start returns the start element with the counts.
 func (c *junitCounts) start(name string) xml.StartElement {
 	attribute := func(name, value string) xml.Attr { return xml.Attr{Name: xml.Name{Local: name}, Value: value} }
 	e := junitElement(name)
@@ -129,19 +128,19 @@ func (c *junitCounts) start(name string) xml.StartElement {
 
 func junitElement(name string) xml.StartElement { return xml.StartElement{Name: xml.Name{Local: name}} }
 
-// junitKind is what a case is to a CI service.
+// junitKind is the outcome of a case.
 type junitKind int
 
 // The kinds.
 const (
 	junitPassed junitKind = iota
-	junitNoted            // passes, with something to say
+	junitNoted            // passes with a remark
 	junitFailure
 	junitError
 	junitSkipped
 )
 
-// junitKindOf is the kind of a row of a status; a failure may be known.
+// junitKindOf returns the kind of a row with a status; known failures are skipped.
 func junitKindOf(status record.Status, known bool) junitKind {
 	switch status {
 	case record.Pass:
@@ -159,11 +158,11 @@ func junitKindOf(status record.Status, known bool) junitKind {
 	return junitError
 }
 
-// english is the language of reports that are for programs.
+// english is the language of reports for programs.
 var english = Text{Lang: English}
 
-// junitCaseOf makes the case of a row. unproven says why it proves nothing that rows pass, and is
-// empty where it does.
+// junitCaseOf makes the case of a row. unproven says why passing rows prove nothing; empty if they
+// do.
 func junitCaseOf(row *record.Row, worse bool, unproven string) junitCase {
 	c := junitCase{Class: escapeLines(className(row)), Name: escapeLines(row.Name()), Properties: junitRow(row)}
 	known := row.Known && !worse
@@ -192,8 +191,7 @@ func junitCaseOf(row *record.Row, worse bool, unproven string) junitCase {
 	return c
 }
 
-// className groups rows: by the operator's type, else the outermost scope of its
-// name.
+// className groups rows by the operator's type, else by the outermost scope of its name.
 func className(row *record.Row) string {
 	if row.OpType != "" {
 		return row.OpType
@@ -204,7 +202,7 @@ func className(row *record.Row) string {
 	return "compare"
 }
 
-// firstReason is the message of a case: the first reason, else the status.
+// firstReason returns the message of a case: the first reason, else the status.
 func firstReason(row *record.Row) string {
 	if lines := english.reasonLines(row); len(lines) > 0 {
 		return lines[0]
@@ -215,7 +213,7 @@ func firstReason(row *record.Row) string {
 	return string(row.Status) + ": " + english.errorsText(row)
 }
 
-// junitBody is what is known of a row.
+// junitBody describes a row.
 func junitBody(row *record.Row) string {
 	lines := slices.Concat([]string{string(row.Status) + " " + rowTitle(row)}, english.reasonLines(row))
 	for _, file := range english.filesOf(row) {
@@ -235,7 +233,7 @@ func junitBody(row *record.Row) string {
 	return strings.Join(lines, "\n")
 }
 
-// junitRow are the round and the metrics of a row as properties, nil if it has none.
+// junitRow returns the round and the metrics of a row as properties, nil for none.
 func junitRow(row *record.Row) *junitProperties {
 	var all []junitProperty
 	if row.Status == record.Rounding {
@@ -255,7 +253,7 @@ func junitRow(row *record.Row) *junitProperties {
 	return &junitProperties{all}
 }
 
-// junitMetrics are the metrics of a row that was compared.
+// junitMetrics returns the metrics of a compared row.
 func junitMetrics(row *record.Row) []junitProperty {
 	r := row.Result
 	all := []junitProperty{

@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/compare/record"
 )
 
-// junitSuites is a JUnit report as others read it.
+// junitSuites is a JUnit report in the readers' form.
 type junitSuites struct {
 	XMLName xml.Name `xml:"testsuites"`
 	junitAttributes
@@ -33,7 +33,7 @@ type junitSuite struct {
 	Cases      []junitCase      `xml:"testcase"`
 }
 
-// junit writes a report and reads it back.
+// junit writes a report and parses it.
 func junit(t *testing.T, r *record.Report) junitSuites {
 	t.Helper()
 	text := printed(t, func(w io.Writer) error { return WriteCompareJUnit(w, r) })

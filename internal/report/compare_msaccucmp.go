@@ -13,18 +13,16 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// notANumber is msaccucmp's cell for what does not exist.
+// notANumber is msaccucmp's cell for an absent value.
 const notANumber = "NaN"
 
-// WriteCompareMsaccucmp writes a table with the columns of msaccucmp. A side has
-// its column Address unless all of its files are .npy, as there; addresses are
-// not kept, so that its cells are NaN. Index counts operators from 1. A side that
-// is missing is *.
+// WriteCompareMsaccucmp writes a table with the columns of msaccucmp. As there, a side has a column
+// Address unless all of its files are .npy; addresses are not kept, so its cells are NaN. Index
+// counts operators from 1. A missing side is *.
 //
-// The numbers are those of msaccucmp where it is right. Where it drops elements
-// whose golden value is 0, or overflows, they are the true ones: NaN for what is
-// undefined, inf for the distance from a golden tensor of zeros. The divergence is
-// NaN where the report does not have it.
+// The numbers equal msaccucmp's where msaccucmp is right. Where it drops elements with golden value
+// 0, or overflows, they are the true numbers: NaN if undefined, inf for the distance from an
+// all-zero golden tensor. The divergence is NaN if the report lacks it.
 func WriteCompareMsaccucmp(w io.Writer, r *record.Report) error {
 	return writeCSV(w, msaccucmpColumns(r), func(yield func(*msaccucmpRow) bool) {
 		index, before := 0, new(record.Row)
@@ -44,7 +42,7 @@ func WriteCompareMsaccucmp(w io.Writer, r *record.Report) error {
 type msaccucmpRow struct {
 	*record.Row
 	index  int
-	result *metrics.Result // nil in a row that was not compared
+	result *metrics.Result // nil if not compared
 	accuracy
 }
 
@@ -56,7 +54,7 @@ func newMsaccucmpRow(row *record.Row, index int) *msaccucmpRow {
 	return &msaccucmpRow{row, index, r, accuracyOf(r)}
 }
 
-// msaccucmpColumns are the columns of the table of a report.
+// msaccucmpColumns returns the columns of the table.
 func msaccucmpColumns(r *record.Report) []Column[*msaccucmpRow] {
 	type row = *msaccucmpRow
 	address := func(file func(*record.Row) string) (columns []Column[row]) {
@@ -103,7 +101,7 @@ func msaccucmpColumns(r *record.Report) []Column[*msaccucmpRow] {
 		words("CompareFailReason", failReason))
 }
 
-// anyOfEach reports whether a row is as asked, whatever of the rows is in memory.
+// anyOfEach reports whether any row, in memory or not, satisfies is.
 func anyOfEach(r *record.Report, is func(*record.Row) bool) bool {
 	for _, row := range r.All() {
 		if is(row) {
@@ -113,8 +111,8 @@ func anyOfEach(r *record.Report, is func(*record.Row) bool) bool {
 	return false
 }
 
-// recordedColumns are those of the table of files of torch.utils.dumper up to the
-// algorithms. Index is the sequence number of the NPU's operator.
+// recordedColumns returns the columns up to the algorithms for files of torch.utils.dumper. Index
+// is the sequence number of the NPU's operator.
 func recordedColumns() []Column[*msaccucmpRow] {
 	type row = *msaccucmpRow
 	part := func(r row, i int) string {
@@ -133,17 +131,17 @@ func recordedColumns() []Column[*msaccucmpRow] {
 	}
 }
 
-// recordedPath is the path of a tensor in a file of torch.utils.dumper,
-// /operator/sequence/direction/parameter, empty for a tensor of another file.
+// recordedPath returns the path of a tensor in a file of torch.utils.dumper,
+// /operator/sequence/direction/parameter, empty for other files.
 func recordedPath(file string) string {
 	at := strings.LastIndex(file, ":/")
-	if at < 2 || strings.Count(file[at:], "/") < 4 || strings.HasPrefix(file[at:], "://") { // at 1 behind the letter of a drive
+	if at < 2 || strings.Count(file[at:], "/") < 4 || strings.HasPrefix(file[at:], "://") { // at 1 is a drive letter's colon
 		return ""
 	}
 	return file[at+1:]
 }
 
-// failReason says why a row was not compared, or has no cosine.
+// failReason returns why a row was not compared, or has no cosine.
 func failReason(r *msaccucmpRow) string {
 	switch {
 	case !r.Compared():
@@ -157,7 +155,7 @@ func failReason(r *msaccucmpRow) string {
 	return "[CosineSimilarity] one side is all zero"
 }
 
-// orStar is a name, or * for a side that is missing.
+// orStar returns a name, or * for a missing side.
 func orStar(name string, missing bool) string {
 	if missing {
 		return "*"
@@ -170,12 +168,12 @@ func tensorIndex(r *msaccucmpRow) string {
 	return npuName(r.Row) + strings.TrimPrefix(r.TensorName(), r.Op)
 }
 
-// isDump reports whether a file is none of .npy; a tensor may follow its name.
+// isDump reports whether a file is not .npy; a tensor may follow its name.
 func isDump(file string) bool {
 	return file != "" && !strings.HasPrefix(strings.ToLower(filepath.Ext(file)), ".npy")
 }
 
-// npuName is the operator's name on the NPU side.
+// npuName returns the operator's name on the NPU side.
 func npuName(row *record.Row) string { return cmp.Or(row.NPUOp, row.Op) }
 
 func orNaN(text string) string { return cmp.Or(text, notANumber) }
@@ -187,7 +185,7 @@ func dtypeText(d tensor.DType) string {
 	return d.String()
 }
 
-// shownShape is the shape that was compared, else that of a side.
+// shownShape returns the compared shape, else the shape of one side.
 func shownShape(row *record.Row) tensor.Shape {
 	switch {
 	case row.Shape != nil:
@@ -198,8 +196,7 @@ func shownShape(row *record.Row) tensor.Shape {
 	return row.RefShape
 }
 
-// overflowCell says whether a float16 tensor of the NPU reaches the end of its
-// range.
+// overflowCell says whether a float16 tensor of the NPU reaches the limits of its range.
 func overflowCell(r *metrics.Result) string {
 	switch {
 	case r == nil || r.NPUDType != tensor.Float16:
@@ -210,7 +207,7 @@ func overflowCell(r *metrics.Result) string {
 	return "NO"
 }
 
-// sixDecimals prints a number of the table.
+// sixDecimals formats a number of the table.
 func sixDecimals(x float64) string {
 	if math.IsNaN(x) {
 		return notANumber
@@ -218,7 +215,7 @@ func sixDecimals(x float64) string {
 	return decimals(6)(x)
 }
 
-// spreads prints those of both sides.
+// spreads formats the spreads of both sides.
 func spreads(r *metrics.Result) string {
 	if r == nil {
 		return notANumber
@@ -226,8 +223,7 @@ func spreads(r *metrics.Result) string {
 	return spread(&r.NPU) + "," + spread(&r.Ref)
 }
 
-// spread prints mean and standard deviation of one side, with what is below
-// 0.001 as 0.
+// spread formats mean and standard deviation of one side; values below 0.001 are 0.
 func spread(s *metrics.SideStats) string {
 	mean, std := s.Mean, s.Std
 	switch {
@@ -243,7 +239,7 @@ func spread(s *metrics.SideStats) string {
 	return "(" + orElse(mean, notANumber, thousandths) + ";" + orElse(std, notANumber, thousandths) + ")"
 }
 
-// thousandths prints 3 decimals, and 0 for what is below 0.001.
+// thousandths formats x with 3 decimals; values below 0.001 are 0.
 func thousandths(x float64) string {
 	if math.Abs(x) < 0.001 {
 		x = 0
@@ -251,14 +247,14 @@ func thousandths(x float64) string {
 	return decimals(3)(x)
 }
 
-// accuracy are the metrics of msaccucmp over whole tensors: unlike those of a
-// Result they cover what is not finite, with the arithmetic of IEEE 754.
+// accuracy holds the metrics of msaccucmp over whole tensors. Unlike the metrics of a Result they
+// cover non-finite values, with IEEE 754 arithmetic.
 type accuracy struct {
 	cosine, maxAbs, accRel, red, kld, meanAbs, rmse, maxRel, meanRel metrics.Metric
 	finite                                                           bool
 }
 
-// accuracyOf makes the metrics of msaccucmp of a result.
+// accuracyOf returns msaccucmp's metrics for a result.
 func accuracyOf(r *metrics.Result) accuracy {
 	a := accuracy{cosine: r.Cosine, maxAbs: r.MaxAbs.Metric, accRel: r.AccRel, red: r.RED, kld: r.KLD, meanAbs: r.MeanAbs, rmse: r.RMSE, maxRel: r.MaxRel.Metric,
 		finite: r.BothFinite() == r.Total}
@@ -283,7 +279,7 @@ func accuracyOf(r *metrics.Result) accuracy {
 	return a
 }
 
-// cover extends the metrics, so far those of finite pairs, to all pairs.
+// cover extends the metrics from finite pairs to all pairs.
 func (a *accuracy) cover(r *metrics.Result) {
 	const f, p, n, x = metrics.Finite, metrics.PosInf, metrics.NegInf, metrics.NaN
 	c := &r.Classes
@@ -314,4 +310,4 @@ func (a *accuracy) cover(r *metrics.Result) {
 	}
 }
 
-// defined is a defined metric.
+// defined returns a defined metric.

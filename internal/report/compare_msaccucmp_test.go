@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// slowResult computes the metrics that msaccucmp has, in the plainest way.
+// slowResult computes msaccucmp's metrics in the plainest way.
 func slowResult(npu, ref []float64) *metrics.Result {
 	r := &metrics.Result{Total: int64(len(npu)), RefDType: tensor.Float32, NPUDType: tensor.Float32}
 	var sumAbs, sumSquare, nn, rr, nr, sumRel, maxAbs, maxRel float64
@@ -92,11 +92,11 @@ func slowSide(values []float64) (s metrics.SideStats) {
 	return s
 }
 
-// algorithms are the metrics of msaccucmp, in the order of its indexes.
+// algorithms lists the metrics of msaccucmp, ordered by its indexes.
 var algorithms = []string{"CosineSimilarity", "MaxAbsoluteError", "AccumulatedRelativeError", "RelativeEuclideanDistance",
 	"KullbackLeiblerDivergence", "StandardDeviation", "MeanAbsoluteError", "RootMeanSquareError", "MaxRelativeError", "MeanRelativeError"}
 
-// TestMsaccucmpFixtures wants what msaccucmp prints, but where it is wrong.
+// TestMsaccucmpFixtures expects msaccucmp's output, except where msaccucmp is wrong.
 func TestMsaccucmpFixtures(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	repeat := func(x float64) []float64 { return []float64{x, x, x, x} }

@@ -16,7 +16,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// The words of msprobe's table for what is no number.
+// Words of msprobe's table in place of numbers.
 const (
 	notAvailable   = "N/A"
 	unsupported    = "unsupported"
@@ -24,13 +24,12 @@ const (
 	nanWord        = "Nan"
 )
 
-// WriteCompareMSProbe writes a table with the columns of msprobe: every value of the
-// calls of the NPU's run, with the metrics of tensors, the differences of statistics
-// where there are no tensors, or digests. Runs of others have the rows of the report.
-// The first value of a call has the lines of the script.
+// WriteCompareMSProbe writes a table with the columns of msprobe: every value of the NPU run's
+// calls, with metrics of tensors, differences of statistics if there are no tensors, or digests.
+// Runs of other dumpers show the rows of the report. The first value of a call has the stack.
 //
-// The numbers are those of msprobe but for the largest relative error where the
-// reference is 0 and the NPU is not: that is within an eighth of an octave.
+// The numbers equal msprobe's, except the largest relative error with reference 0 and a nonzero NPU
+// value, which is within an eighth of an octave.
 func WriteCompareMSProbe(w io.Writer, r *record.Report) error {
 	return writeCSV(w, msprobeColumns(msprobeModeOf(r)), func(yield func(*msprobeRow) bool) {
 		for _, c := range callsOf(r) {
@@ -47,8 +46,8 @@ func WriteCompareMSProbe(w io.Writer, r *record.Report) error {
 // msprobeName is the name of the table without its extension.
 const msprobeName = "compare_result"
 
-// writeMSProbeRounds writes a table for each round where there are several: the rows
-// do not say which one they are of.
+// writeMSProbeRounds writes a table for each of several rounds, because rows do not name their
+// round.
 func writeMSProbeRounds(f *Folder, r *record.Report, _ Options) error {
 	var rounds []record.At
 	tables := make(map[record.At][]record.CallPair)
@@ -78,7 +77,7 @@ func writeMSProbeRounds(f *Folder, r *record.Report, _ Options) error {
 	return nil
 }
 
-// msprobeMode is what the table shows.
+// msprobeMode is the kind of values in the table.
 type msprobeMode uint8
 
 const (
@@ -102,7 +101,7 @@ func msprobeModeOf(r *record.Report) msprobeMode {
 	return byNumbers
 }
 
-// callsOf are the calls of a report; of a run of others the rows of each operator.
+// callsOf returns the calls of a report; for runs of other dumpers the rows of each operator.
 func callsOf(r *record.Report) []record.CallPair {
 	if r.Calls != nil {
 		return r.Calls
@@ -133,21 +132,21 @@ func callsOf(r *record.Report) []record.CallPair {
 type msprobeRow struct {
 	record.ValuePair
 	mode     msprobeMode
-	metrics  [6]any      // of the elements
+	metrics  [6]any      // metrics of the elements
 	npu, ref [4]any      // max, min, mean, norm
-	diffs    [4][2]any   // of the same: n - b, and the relative difference
-	stack    string      // of the first value of a call
+	diffs    [4][2]any   // of max, min, mean, norm: n - b, and the relative difference
+	stack    string      // for the first value of a call
 	judgment judgment    // of the value in its call
-	messages []string    // why, and what is missing
-	numbers  valueNumber // what the judgement goes by
+	messages []string    // reasons of the judgment, and missing data
+	numbers  valueNumber // input of the judgment
 }
 
-// valueNumber is what a value is judged by, each undefined where it is missing.
+// valueNumber holds the numbers that a value is judged by; each may be undefined.
 type valueNumber struct {
 	cosine, thousandth, norm metrics.Metric
 }
 
-// judgment is how good a value is; the worst counts.
+// judgment is the quality of a value; the worst judgment of a call counts.
 type judgment uint8
 
 const (
@@ -183,7 +182,7 @@ func newMSProbeRows(r *record.Report, c *record.CallPair) []msprobeRow {
 	return rows
 }
 
-// describe fills in the statistics of both sides.
+// describe sets the statistics of both sides.
 func (r *msprobeRow) describe() {
 	n, b := statisticsOf(r.NPU), statisticsOf(r.Ref)
 	for i := range n {
@@ -196,8 +195,7 @@ func (r *msprobeRow) describe() {
 	}
 }
 
-// statisticsOf are the four numbers of a value; of one that is no tensor it counts for
-// each of them.
+// statisticsOf returns the four numbers of a value; a value that is no tensor is used for all four.
 func statisticsOf(l *msprobe.Leaf) (n [4]msprobe.Number) {
 	switch {
 	case l == nil:
@@ -213,13 +211,13 @@ func statisticsOf(l *msprobe.Leaf) (n [4]msprobe.Number) {
 	return n
 }
 
-// percent is a relative difference as a share.
+// percent is a relative difference, 1 for 100 %.
 type percent float64
 
-// String prints it as msprobe does: 25.0%.
+// String formats it as msprobe does: 25.0%.
 func (p percent) String() string { return floatRepr(100*float64(p)) + "%" }
 
-// floatRepr prints a number as Python's repr does.
+// floatRepr formats a number as Python's repr does.
 func floatRepr(x float64) string {
 	text := jsonpos.FormatFloat(x)
 	if math.IsInf(x, 0) || math.IsNaN(x) || strings.ContainsAny(text, ".e") {
@@ -228,13 +226,13 @@ func floatRepr(x float64) string {
 	return text + ".0"
 }
 
-// numberCell is a statistic in the table.
+// numberCell formats a statistic.
 func numberCell(n msprobe.Number) any {
 	switch n.Kind {
 	case jsonpos.Number:
 		switch {
 		case math.IsInf(n.Value, 0):
-			return " " + jsonpos.FormatFloat(n.Value) // a blank keeps spreadsheets from reading it
+			return " " + jsonpos.FormatFloat(n.Value) // a blank keeps spreadsheets from parsing it
 		case n.Int:
 			return numeral(jsonpos.FormatFloat(n.Value))
 		case math.IsNaN(n.Value):
@@ -249,7 +247,7 @@ func numberCell(n msprobe.Number) any {
 	return notAvailable
 }
 
-// difference4 is the difference of a statistic, and what part of the reference's it is.
+// difference4 returns the difference of a statistic, absolute and relative to the reference.
 func difference4(n, b msprobe.Number) (diff, relative any) {
 	absent := func(x msprobe.Number) bool { return x.Kind == jsonpos.Invalid || x.Kind == jsonpos.Null }
 	switch {
@@ -279,7 +277,7 @@ func difference4(n, b msprobe.Number) (diff, relative any) {
 	return diff, percent(math.Abs(d / b.Value))
 }
 
-// measure fills in the metrics of the elements.
+// measure sets the metrics of the elements.
 func (r *msprobeRow) measure(rep *record.Report) {
 	without := func(word, format string, args ...any) {
 		for i := range r.metrics {
@@ -349,10 +347,10 @@ func (r *msprobeRow) measure(rep *record.Report) {
 	}
 }
 
-// epsilon is what msprobe adds to both sides where the reference is 0.
+// epsilon is added by msprobe to both sides where the reference is 0.
 const epsilon = 0x1p-52
 
-// largestRelative is the largest relative error.
+// largestRelative returns the largest relative error.
 func largestRelative(res *metrics.Result) metrics.Metric {
 	largest := metrics.NumberOf(res.MaxRel.Value())
 	if res.RelUndefined > 0 {
@@ -361,10 +359,10 @@ func largestRelative(res *metrics.Result) metrics.Metric {
 	return largest
 }
 
-// pythonShape prints a shape as a list of Python.
+// pythonShape formats a shape as a Python list.
 func pythonShape(s tensor.Shape) string { return "[" + s.Join(", ") + "]" }
 
-// digestOf is the digest of a value: of one that is no tensor that of its text.
+// digestOf returns the digest of a value; for a value that is no tensor the CRC-32 of its text.
 func digestOf(l *msprobe.Leaf) string {
 	switch {
 	case l == nil:
@@ -378,7 +376,7 @@ func digestOf(l *msprobe.Leaf) string {
 	return notAvailable
 }
 
-// msprobeColumns are the columns of the table.
+// msprobeColumns returns the columns of the table.
 func msprobeColumns(mode msprobeMode) []Column[*msprobeRow] {
 	type row = *msprobeRow
 	var columns []Column[row]
@@ -434,7 +432,7 @@ func msprobeColumns(mode msprobeMode) []Column[*msprobeRow] {
 	return columns
 }
 
-// tensorCell is a cell of values that are tensors, of which an empty one is not available.
+// tensorCell returns a cell for tensors; other values and empty texts are N/A.
 func tensorCell(of func(*msprobe.Tensor) string) func(*msprobe.Leaf) string {
 	return func(l *msprobe.Leaf) string {
 		if l == nil || l.Tensor == nil {

@@ -11,8 +11,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// The limits of msprobe's results, as its code has them. Values of a call are inputs,
-// with parameters and gradients, and outputs.
+// The limits of msprobe's results, from its code. The values of a call are inputs, including
+// parameters and gradients, and outputs.
 const (
 	goodThousandth, badThousandth = 0.9, 0.1 // of inputs, of outputs
 	goodNorm, badNorm             = 0.1, 0.5
@@ -20,10 +20,10 @@ const (
 	goodCosine, cosineFall        = 0.9, 0.1
 )
 
-// notJudged are functions whose values mean nothing.
+// notJudged lists functions whose values have no meaning.
 var notJudged = []string{"empty", "empty_like", "numpy", "to", "__setitem__", "empty_with_format", "new_empty", "new_empty_strided", "empty_strided"}
 
-// inputsUnused are functions that only write to what they are given.
+// inputsUnused lists functions that only write to their arguments.
 var inputsUnused = []string{"_reduce_scatter_base", "_all_gather_base", "all_to_all_single", "batch_isend_irecv"}
 
 // judgeCall judges the values of a call by msprobe's rules.
@@ -37,7 +37,7 @@ func judgeCall(api string, rows []msprobeRow) {
 			rows[i].judge()
 		}
 	}
-	first := -1 // the first output
+	first := -1 // index of the first output
 	var inputs, outputs []*msprobeRow
 	for i := range rows {
 		r := &rows[i]
@@ -76,7 +76,7 @@ func judgeCall(api string, rows []msprobeRow) {
 	}
 }
 
-// functionOf is the function that an API calls: relu of Functional.relu.0.forward.
+// functionOf returns the function that an API calls: relu for Functional.relu.0.forward.
 func functionOf(api string) string {
 	parts := strings.Split(api, ".")
 	if len(parts) < 4 || msprobe.IsModule(api) {
@@ -85,8 +85,8 @@ func functionOf(api string) string {
 	return strings.Join(parts[1:len(parts)-2], ".")
 }
 
-// worstNumbers are the worst numbers of values; missing shares and cosines count as 1,
-// missing differences as 0.
+// worstNumbers holds the worst numbers of values; missing shares and cosines count as 1, missing
+// differences as 0.
 type worstNumbers struct{ thousandth, cosine, norm float64 }
 
 func worstOf(rows []*msprobeRow) worstNumbers {
@@ -104,13 +104,13 @@ func worstOf(rows []*msprobeRow) worstNumbers {
 	return w
 }
 
-// found notes what is wrong with a value.
+// found adds a fault of a value.
 func (r *msprobeRow) found(j judgment, message string) {
 	r.judgment = max(r.judgment, j)
 	r.messages = append(r.messages, message)
 }
 
-// judge finds what is wrong with a value alone.
+// judge judges a value by itself.
 func (r *msprobeRow) judge() {
 	n, b := r.NPU, r.Ref
 	if gradCell(n) != notAvailable && gradCell(b) != notAvailable && gradCell(n) != gradCell(b) {
@@ -142,15 +142,14 @@ func (r *msprobeRow) judge() {
 	}
 }
 
-// sameType reports whether two tensors have one element type: frameworks name it in
-// several ways. Runs of others than msprobe, whose tensors have no type of a framework,
-// are of two types on purpose.
+// sameType reports whether two tensors have one element type, which frameworks name in several
+// ways. Runs of dumpers other than msprobe, whose tensors have no framework type, may differ in
+// type on purpose.
 func sameType(n, b *msprobe.Tensor) bool {
 	return n.DType == b.DType || n.Type == "" || n.ElementType() == b.ElementType() && n.ElementType() != tensor.Undefined
 }
 
-// lostNumbers reports whether a statistic of the NPU is not finite and that of the
-// reference is.
+// lostNumbers reports whether a statistic is non-finite on the NPU and finite in the reference.
 func lostNumbers(npu, ref msprobe.Number) bool {
 	finite := func(n msprobe.Number) bool { return !math.IsNaN(n.Value) && !math.IsInf(n.Value, 0) }
 	return npu.Kind == jsonpos.Number && ref.Kind == jsonpos.Number && !finite(npu) && finite(ref)

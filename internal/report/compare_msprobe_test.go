@@ -9,8 +9,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestMSProbeModes: a row without a partner does not say whether a run is one of numbers or of
-// digests.
+// TestMSProbeModes: a row without a partner does not decide whether a run has numbers or digests.
 func TestMSProbeModes(t *testing.T) {
 	row := func(op string, paired bool, s record.SideStatistics) record.Row {
 		r := record.Row{Op: op, Kind: "output", NPUFile: "npu", NPUDType: tensor.Float32, Statistics: &record.Statistics{NPU: s}}

@@ -14,8 +14,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// rowLabel names a row as tables do: the operator alone for its output 0, with
-// the number of the output behind it for others.
+// rowLabel returns a row's label in tables: the operator for its output 0, else the operator with
+// the number of the output.
 func rowLabel(r *record.Row) string {
 	switch {
 	case r.Kind != "" && r.Kind != string(tensor.Output):
@@ -26,10 +26,9 @@ func rowLabel(r *record.Row) string {
 	return r.Op
 }
 
-// CompareLabels names every row of a report as cpu_vs_npu.csv does: NAME, NAME:k
-// for outputs but the first, NAME:input:k for inputs, and @ROUND behind it where
-// several rounds have the same name. Rows that are called alike even so, such as
-// two operators of the NPU with one origin, have the NPU's name too.
+// CompareLabels returns the label of every row as in cpu_vs_npu.csv: NAME, NAME:k for outputs but
+// the first, NAME:input:k for inputs, and @ROUND behind it if several rounds have the same name.
+// Rows with equal labels, such as two NPU operators with one origin, also have the NPU's name.
 func CompareLabels(r *record.Report) []string {
 	names, labels := labelsOf(r), make([]string, r.Len())
 	for i, row := range r.All() {
@@ -38,16 +37,16 @@ func CompareLabels(r *record.Report) []string {
 	return labels
 }
 
-// labels name rows.
+// labels makes unique labels of rows.
 type labels struct {
-	// alike are the names that several rows have, still those that they have with their
-	// rounds too.
+	// alike holds the names shared by several rows, still the names that several rows share in one
+	// round.
 	alike, still map[string]bool
 }
 
-// labelsOf makes the names of the rows of a report.
+// labelsOf prepares the labels of a report's rows.
 func labelsOf(r *record.Report) *labels {
-	r = r.Whole() // names are the same in all reports of a run
+	r = r.Whole() // labels must agree in all reports of a run
 	n := new(labels)
 	n.alike = repeated(r, rowLabel)
 	if len(n.alike) > 0 {
@@ -56,7 +55,7 @@ func labelsOf(r *record.Report) *labels {
 	return n
 }
 
-// repeated are the names that several rows have.
+// repeated returns the names that several rows have.
 func repeated(r *record.Report, name func(*record.Row) string) map[string]bool {
 	seen, again := map[string]bool{}, map[string]bool{}
 	for _, row := range r.All() {
@@ -69,7 +68,7 @@ func repeated(r *record.Report, name func(*record.Row) string) map[string]bool {
 	return again
 }
 
-// inRound names a row, with its round where several rows have the name.
+// inRound returns a row's name, with its round if several rows share the name.
 func (n *labels) inRound(row *record.Row) string {
 	label := rowLabel(row)
 	if row.Round != "" && n.alike[label] {
@@ -78,7 +77,7 @@ func (n *labels) inRound(row *record.Row) string {
 	return label
 }
 
-// of names a row.
+// of returns the label of a row.
 func (n *labels) of(row *record.Row) string {
 	label := n.inRound(row)
 	if row.NPUOp != "" && n.still[label] {
@@ -87,22 +86,21 @@ func (n *labels) of(row *record.Row) string {
 	return label
 }
 
-// maxStem is the most bytes of a file name without its extension.
+// maxStem is the longest file name without extension, in bytes.
 const maxStem = 200
 
-// reservedStems are the names of files that stand or may stand beside those of
-// operators, but for the reports.
+// reservedStems lists names of files, other than reports, that may lie beside operators' files.
 var reservedStems = []string{"op_config", "op_names", "op_perf", "md5", "perf", "msaccucmp", "result", "baseline", "summary", "check_skip", "concate_skip", "compare_skip", "invalid_out_nodename", "dump_memory_nodename",
 	"node_runtime", "consumer_map_dict", "skip_file_dict", "skip_perf_dict"}
 
-// FileNames gives operators names of files that every file system takes, each
-// once. The same names in the same order have the same files.
+// FileNames assigns file names to operators: unique, and valid on every file system. The same names
+// in the same order get the same files.
 type FileNames struct {
-	taken map[string]int // folded stem to the last number tried behind it
+	taken map[string]int // folded stem to the highest suffix tried
 	pairs [][2]string    // stem and name
 }
 
-// NewFileNames returns names that avoid those of the other report files.
+// NewFileNames returns file names that avoid other report files.
 func NewFileNames() *FileNames {
 	f := &FileNames{taken: map[string]int{}}
 	for _, stem := range reservedStems {
@@ -114,10 +112,9 @@ func NewFileNames() *FileNames {
 	return f
 }
 
-// Stem returns the name of the files of an operator, without an extension: the
-// operator's name with / \ : * ? " < > |, control and invisible characters replaced by _.
-// Names of more than 200 bytes are cut and end in a hash; a name that is taken,
-// in any letter case, gets ~2, ~3 and so on.
+// Stem returns the file name of an operator without extension: the operator's name with / \ : * ? "
+// < > |, control and invisible characters replaced by _. Names over 200 bytes are cut and end in a
+// hash; a name in use, ignoring case, gets ~2, ~3 and so on.
 func (f *FileNames) Stem(name string) string {
 	base := safeStem(name)
 	stem := base
@@ -136,10 +133,10 @@ func (f *FileNames) Stem(name string) string {
 	return stem
 }
 
-// opNamesFile is the name of the table of FileNames.
+// opNamesFile is the file with the table of FileNames.
 const opNamesFile = "op_names.csv"
 
-// WriteTable writes op_names.csv: which file is whose.
+// WriteTable writes op_names.csv: the operator of each file.
 func (f *FileNames) WriteTable(w io.Writer) error {
 	return Table[[2]string]{Rows: f.pairs, Columns: []Column[[2]string]{
 		words("file", func(p [2]string) string { return p[0] + ".csv" }),
@@ -147,10 +144,10 @@ func (f *FileNames) WriteTable(w io.Writer) error {
 	}}.CSV(w)
 }
 
-// fold makes equal what a file system that ignores letter case takes for equal.
+// fold returns equal texts for names that are equal ignoring case.
 func fold(stem string) string { return strings.ToLower(strings.ToUpper(stem)) }
 
-// safeStem replaces what file names cannot hold and cuts what is too long.
+// safeStem replaces characters that file names cannot contain and cuts long names.
 func safeStem(name string) string {
 	stem := strings.Map(func(c rune) rune {
 		if !unicode.IsPrint(c) && !unicode.Is(unicode.Zs, c) || c == utf8.RuneError || strings.ContainsRune(`/\:*?"<>|`, c) {

@@ -56,8 +56,8 @@ func TestLongFileNames(t *testing.T) {
 	}
 }
 
-// TestFileNamesProperty: whatever the names are, their files differ in any letter
-// case, and hold nothing that a file system refuses.
+// TestFileNamesProperty: for any names the file names differ ignoring case, and contain nothing
+// that a file system refuses.
 func TestFileNamesProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOf(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"a", "A", "a~2", "a~3", "compare", "a/b", "a:b"}))).Draw(t, "names")

@@ -10,15 +10,15 @@ import (
 	"dumptool/internal/report/plot"
 )
 
-// pageFormat is the format of pages for a browser.
+// pageFormat is the format of HTML pages.
 const pageFormat = "html"
 
-// writePage writes a comparison as a page.
+// writePage writes a comparison as an HTML page.
 func writePage(w io.Writer, r *record.Report, opt Options) error {
 	return writeComparedPage(w, &page.Comparison{Report: r}, opt)
 }
 
-// writeComparedPage writes a page of a comparison with what there is to say of it.
+// writeComparedPage writes the page of a comparison with its headline, facts and files.
 func writeComparedPage(w io.Writer, c *page.Comparison, opt Options) error {
 	c.Labels, c.Headline, c.Facts, c.Files = CompareLabels(c.Report), verdictOf(c.Report).Text(), pageFacts(c.Report), filesBeside(c.Report, opt.beside)
 	if c.Before != nil {
@@ -27,7 +27,7 @@ func writeComparedPage(w io.Writer, c *page.Comparison, opt Options) error {
 	return page.Write(w, c, opt.Page)
 }
 
-// pageFacts are the facts of the text that the page has no cards for, in both languages.
+// pageFacts returns, in both languages, the facts of the text that the page has no cards for.
 func pageFacts(r *record.Report) (all []page.Fact) {
 	of := func(l Lang) []fact {
 		t := Text{Lang: l}
@@ -44,7 +44,7 @@ func pageFacts(r *record.Report) (all []page.Fact) {
 	return all
 }
 
-// filesBeside are, by row, those of the written files that show its operator.
+// filesBeside returns, by row, the written files that show its operator.
 func filesBeside(r *record.Report, written []record.File) map[int][]string {
 	names := map[string]bool{}
 	for _, f := range written {

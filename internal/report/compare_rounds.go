@@ -11,14 +11,14 @@ import (
 	"dumptool/internal/lang"
 )
 
-// network is the rounds of one graph and model, by rank and step.
+// network holds the rounds of one graph and model, by rank and step.
 type network struct {
-	name         string // graph 1 model net; empty where all rounds are of one
+	name         string // such as graph 1 model net; empty if all rounds share one
 	ranks, steps []string
 	rounds       map[[2]string]*record.Round
 }
 
-// networksOf sorts rounds by rank and step; nil where that does not distinguish them.
+// networksOf sorts rounds by rank and step; nil if several rounds have the same rank and step.
 func networksOf(rounds []record.Round) (all []network) {
 	index := map[[2]string]int{}
 	for i := range rounds {
@@ -47,13 +47,13 @@ func networksOf(rounds []record.Round) (all []network) {
 	return all
 }
 
-// axisOf sorts the values of a coordinate and leaves out repeated ones.
+// axisOf sorts the values of a coordinate and removes duplicates.
 func axisOf(values []string) []string {
 	slices.SortFunc(values, lang.CompareNatural)
 	return slices.Compact(values)
 }
 
-// roundName names what is known of coordinates.
+// roundName names the known coordinates of a round.
 func roundName(at record.At) string {
 	var words []string
 	for _, c := range at.Coordinates() {
@@ -64,10 +64,10 @@ func roundName(at record.At) string {
 	return strings.Join(words, " ")
 }
 
-// span is neighbours on an axis, from the first to the last.
+// span is a range of neighbours on an axis, inclusive.
 type span struct{ from, to int }
 
-// single are spans of one value each.
+// single returns n spans of one value each.
 func single(n int) []span {
 	spans := make([]span, n)
 	for i := range spans {
@@ -76,7 +76,7 @@ func single(n int) []span {
 	return spans
 }
 
-// merged are spans of neighbours that are the same.
+// merged returns spans of equal neighbours.
 func merged(n int, same func(i, j int) bool) []span {
 	var spans []span
 	for i := range n {
@@ -89,7 +89,7 @@ func merged(n int, same func(i, j int) bool) []span {
 	return spans
 }
 
-// label names a span of an axis: 3 or 0-2.
+// label returns a span of an axis: 3 or 0-2.
 func (s span) label(axis []string) string {
 	if s.from == s.to {
 		return axis[s.from]
@@ -97,11 +97,11 @@ func (s span) label(axis []string) string {
 	return axis[s.from] + "-" + axis[s.to]
 }
 
-// roundStatus is the short form of statuses that are long.
+// roundStatus maps long statuses to short forms.
 var roundStatus = map[record.Status]string{record.ShapeMismatch: "MISMATCH", record.DTypeMismatch: "MISMATCH",
 	record.UnmatchedRef: "UNMATCHED", record.UnmatchedNPU: "UNMATCHED"}
 
-// status is that of a rank and a step, as a cell.
+// status returns the status at a rank and a step as a cell.
 func (n *network) status(rank, step int) string {
 	r := n.rounds[[2]string{n.ranks[rank], n.steps[step]}]
 	if r == nil {
@@ -110,7 +110,7 @@ func (n *network) status(rank, step int) string {
 	return cmp.Or(roundStatus[r.Status()], string(r.Status()))
 }
 
-// merge puts neighbours of equal statuses together.
+// merge joins neighbouring ranks and steps with equal statuses.
 func (n *network) merge() (ranks, steps []span) {
 	ranks = merged(len(n.ranks), func(a, b int) bool {
 		return !slices.ContainsFunc(single(len(n.steps)), func(s span) bool { return n.status(a, s.from) != n.status(b, s.from) })
@@ -121,8 +121,7 @@ func (n *network) merge() (ranks, steps []span) {
 	return ranks, steps
 }
 
-// matrix is the table of statuses, ranks below each other and steps beside each
-// other.
+// matrix returns the table of statuses with ranks as rows and steps as columns.
 func (n *network) matrix(ranks, steps []span) Table[span] {
 	corner, noSteps := "rank/step", len(n.steps) == 1 && n.steps[0] == ""
 	switch noRanks := len(n.ranks) == 1 && n.ranks[0] == ""; {
@@ -142,11 +141,11 @@ func (n *network) matrix(ranks, steps []span) Table[span] {
 	return t
 }
 
-// maxRanks is the most ranks that a matrix lists one by one.
+// maxRanks is the number of ranks up to which a matrix lists each rank.
 const maxRanks = 16
 
-// matrices are the tables of statuses for a terminal: one with all ranks and steps if
-// it fits, else of merged ones, in as many parts as it takes.
+// matrices returns the tables of statuses for a terminal: one with all ranks and steps if it fits,
+// else merged ranks and steps in as many parts as needed.
 func (n *network) matrices(width int) []Grid {
 	ranks, steps := single(len(n.ranks)), single(len(n.steps))
 	if g := n.matrix(ranks, steps).Grid(English); len(ranks) <= maxRanks && g.Width() <= width {
@@ -168,14 +167,14 @@ func (n *network) matrices(width int) []Grid {
 	return parts
 }
 
-// places says where rounds are, ranks 0-2,4 steps 3-7; nothing where none of them is of
-// the network.
+// places describes rounds of the network, such as ranks 0-2,4 steps 3-7; empty if none belongs to
+// it.
 func (n *network) places(rounds []*record.Round) string {
 	in := map[*record.Round]bool{}
 	for _, r := range rounds {
 		in[r] = true
 	}
-	var texts []string // of the steps of a rank
+	var texts []string // steps of a rank
 	ranksOf := map[string][]int{}
 	for i, rank := range n.ranks {
 		var steps []int
@@ -202,8 +201,7 @@ func (n *network) places(rounds []*record.Round) string {
 	return strings.TrimSpace(n.name + " " + strings.Join(texts, "; "))
 }
 
-// rangesText names values of an axis: step 3, steps 0-2,5; nothing where the
-// coordinate is not known.
+// rangesText formats values of an axis: step 3, steps 0-2,5; empty if the coordinate is unknown.
 func rangesText(noun string, axis []string, values []int) string {
 	if axis[values[0]] == "" {
 		return ""
@@ -226,7 +224,7 @@ func rangesText(noun string, axis []string, values []int) string {
 	return noun + " " + strings.Join(labels, ",")
 }
 
-// placesOf says where rounds are, by rank and step where networks have them.
+// placesOf describes rounds by rank and step if networks have them, else by name.
 func (t Text) placesOf(networks []network, rounds []*record.Round) string {
 	var texts []string
 	for i := range networks {
@@ -243,13 +241,13 @@ func (t Text) placesOf(networks []network, rounds []*record.Round) string {
 	return t.shortList(texts)
 }
 
-// badOperator is an operator that is the first bad one of rounds.
+// badOperator is an operator that is the first bad one in some rounds.
 type badOperator struct {
-	row    *record.Row // in the first round
+	row    *record.Row // in the first of the rounds
 	rounds []*record.Round
 }
 
-// byStep are rounds in the order of their steps and ranks.
+// byStep returns rounds ordered by step and rank.
 func byStep(rounds []record.Round) []*record.Round {
 	all := pointers(rounds)
 	slices.SortStableFunc(all, func(a, b *record.Round) int {
@@ -258,8 +256,7 @@ func byStep(rounds []record.Round) []*record.Round {
 	return all
 }
 
-// badOperators lists the first bad operators, that of the earliest step and the lowest rank
-// first.
+// badOperators returns the first bad operators, ordered by their first step and rank.
 func badOperators(r *record.Report) []badOperator {
 	var all []badOperator
 	index := map[string]int{}
@@ -280,7 +277,7 @@ func badOperators(r *record.Report) []badOperator {
 	return all
 }
 
-// firstBadTable lists first bad operators with their rounds.
+// firstBadTable lists the first bad operators with their rounds.
 func (t Text) firstBadTable(networks []network, all []badOperator, names shortNames) Table[badOperator] {
 	return Table[badOperator]{Rows: all, Columns: []Column[badOperator]{
 		words("first_bad", func(b badOperator) string { return names.of(b.row) }).titled("FIRST BAD", "首个出错"),
@@ -290,7 +287,7 @@ func (t Text) firstBadTable(networks []network, all []badOperator, names shortNa
 	}}
 }
 
-// roundTable lists rounds, one a row.
+// roundTable lists rounds, one per row.
 func roundTable(r *record.Report) Table[*record.Round] {
 	type round = *record.Round
 	row := func(i int) string {
@@ -313,7 +310,7 @@ func roundTable(r *record.Report) Table[*record.Round] {
 	}}
 }
 
-// comparedOf counts the rows of a round that were compared.
+// comparedOf counts the compared rows of a round.
 func comparedOf(x *record.Round) int {
 	return x.Counts[record.Pass] + x.Counts[record.Rounding] + x.Counts[record.Warn] + x.Counts[record.Fail] + x.Counts[record.Partial]
 }
@@ -333,18 +330,17 @@ func (t Text) roundsText(r *record.Report) string {
 	return t.say("%d rounds: %s", "%d 轮：%s", len(r.Rounds), t.join(parts...))
 }
 
-// maxRounds is the most rounds that the text lists one by one.
+// maxRounds is the number of rounds up to which the text lists each round.
 const maxRounds = 20
 
-// foldedRounds are rounds of one status in which the same operator is the first bad one.
+// foldedRounds is a group of rounds with the same status and first bad operator.
 type foldedRounds struct {
 	status record.Status
-	row    *record.Row // the first bad one of the first round, nil where there is none
+	row    *record.Row // first bad row of the first round, nil for none
 	rounds []*record.Round
 }
 
-// foldRounds puts rounds together, that of the earliest step and the lowest rank first. Those
-// that passed are left out.
+// foldRounds groups rounds, ordered by their first step and rank, without rounds that passed.
 func foldRounds(r *record.Report) []foldedRounds {
 	type key struct {
 		status record.Status
@@ -372,7 +368,7 @@ func foldRounds(r *record.Report) []foldedRounds {
 	return all
 }
 
-// foldedTable lists rounds that were put together.
+// foldedTable lists groups of rounds.
 func (t Text) foldedTable(networks []network, all []foldedRounds, names shortNames) Table[foldedRounds] {
 	return Table[foldedRounds]{Rows: all, Columns: []Column[foldedRounds]{
 		words("status", func(f foldedRounds) record.Status { return f.status }).titled("STATUS", "状态"),
@@ -387,9 +383,8 @@ func (t Text) foldedTable(networks []network, all []foldedRounds, names shortNam
 	}}
 }
 
-// rounds prints which rounds of a run are bad, where it has several: a line each, of many a
-// line for all that are bad in the same way. A matrix and the first bad operators are there
-// where they are asked for.
+// rounds prints the bad rounds of a run with several rounds: a line each, or if there are many a
+// line for each group. A matrix and the first bad operators are printed on request.
 func (p *printer) rounds(r *record.Report, names shortNames) {
 	if len(r.Rounds) < 2 {
 		return

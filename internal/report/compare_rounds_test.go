@@ -14,10 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// netOps are the operators of the rounds of these tests, in execution order.
+// netOps lists the operators of the rounds in these tests, in execution order.
 var netOps = []string{"net/conv1", "net/relu1", "net/fc1", "net/add1", "net/fc2", "net/prob"}
 
-// roundsOf makes a report of rounds, in which some are bad from an operator on.
+// roundsOf makes a report of rounds; some are bad from an operator on.
 func roundsOf(rounds []record.At, firstBad func(at record.At) string) *record.Report {
 	var rows []record.Row
 	var all []record.Round
@@ -46,7 +46,7 @@ func roundsOf(rounds []record.At, firstBad func(at record.At) string) *record.Re
 	return r
 }
 
-// devices are rounds of some ranks and steps.
+// devices returns rounds for some ranks and steps.
 func devices(ranks, steps int) (all []record.At) {
 	for rank := range ranks {
 		for step := range steps {
@@ -56,7 +56,7 @@ func devices(ranks, steps int) (all []record.At) {
 	return all
 }
 
-// headed makes a round that of the headline.
+// headed sets the round of the headline.
 func headed(r *record.Report, at record.At) *record.Report {
 	for i := range r.Rounds {
 		if r.Rounds[i].At == at {
@@ -73,7 +73,7 @@ func summaryAt(t *testing.T, r *record.Report, width int) string {
 	})
 }
 
-// TestRounds: two ranks with three steps each, of which one is bad.
+// TestRounds: two ranks with three steps each, one of them bad.
 func TestRounds(t *testing.T) {
 	at := record.At{Rank: "1", Step: "2", Graph: "1", Model: "net"}
 	r := headed(roundsOf(devices(2, 3), func(x record.At) string {
@@ -128,7 +128,7 @@ Coverage `
 	}
 }
 
-// TestRoundColors: statuses stand out in the verdict, the matrix and the rows.
+// TestRoundColors: statuses are coloured in the verdict, the matrix and the rows.
 func TestRoundColors(t *testing.T) {
 	rounds := devices(1, 2)
 	r := headed(roundsOf(rounds, func(x record.At) string { return map[string]string{"1": "net/fc1"}[x.Step] }), rounds[1])
@@ -144,7 +144,7 @@ func TestRoundColors(t *testing.T) {
 	}
 }
 
-// TestRoundsInPipe: off a terminal there is a line for each round.
+// TestRoundsInPipe: without a terminal each round has a line.
 func TestRoundsInPipe(t *testing.T) {
 	rounds := devices(2, 2)
 	r := headed(roundsOf(rounds, func(x record.At) string {
@@ -170,9 +170,9 @@ First bad       net/add1 (Conv2D), rank 0 step 1
 	}
 }
 
-// TestManyRounds: of more than twenty rounds those that passed are counted, and those that are
-// bad in the same way have one line, on a terminal and off it; of twenty a terminal has a
-// matrix, in as many parts as it takes.
+// TestManyRounds: of more than twenty rounds the passed ones are counted, and rounds that are bad
+// in the same way share a line, on a terminal and off it. For twenty, a terminal shows a matrix,
+// split into as many parts as needed.
 func TestManyRounds(t *testing.T) {
 	from := map[string]int{"0": 12, "1": 12, "2": 12, "5": 17}
 	r := roundsOf(devices(8, 20), func(x record.At) string {
@@ -206,7 +206,7 @@ FAIL    net/fc2         6  ranks 0-2 step 15; rank 5 steps 17-19
 	if verdict := (Text{}).CompareVerdict(r); !strings.HasSuffix(verdict, ", on 3 of 8 ranks") {
 		t.Error(verdict)
 	}
-	// Every second step fails: no neighbours are the same.
+	// Every second step fails: no neighbours are alike.
 	r = roundsOf(devices(1, 20), func(x record.At) string {
 		if strings.ContainsAny(x.Step[len(x.Step)-1:], "13579") {
 			return "net/fc2"
@@ -228,8 +228,8 @@ RANK/STEP  11    12    13    14    15    16    17    18    19
 	}
 }
 
-// TestManyRanks: of 512 ranks the summary is a screen, whether all pass, one is bad, or many
-// are: rounds that passed are counted, and others have a line for each first bad operator.
+// TestManyRanks: for 512 ranks the summary fits a screen, whether all pass, one is bad, or many
+// are: passed rounds are counted, and each first bad operator has a line.
 func TestManyRanks(t *testing.T) {
 	const most = 30 // lines
 	for name, tt := range map[string]struct {
@@ -271,7 +271,7 @@ func TestManyRanks(t *testing.T) {
 	}
 }
 
-// TestRoundAxes: runs that only have ranks, only steps, several graphs, or folders.
+// TestRoundAxes: runs with only ranks, only steps, several graphs, or folders.
 func TestRoundAxes(t *testing.T) {
 	bad := func(at record.At) func(record.At) string {
 		return func(x record.At) string {
@@ -339,7 +339,7 @@ func TestRoundsMarkdown(t *testing.T) {
 	}
 }
 
-// TestWithoutOrder: no operator is the first bad one where the order is not known.
+// TestWithoutOrder: without an order no operator is called the first bad one.
 func TestWithoutOrder(t *testing.T) {
 	r := roundsOf([]record.At{{}}, func(record.At) string { return "net/add1" })
 	r.Rounds[0].OrderKnown, r.Rounds[0].Findings = false, record.NoFindings()
@@ -394,8 +394,8 @@ func TestAmbiguousRounds(t *testing.T) {
 	}
 }
 
-// TestShortNames: on a terminal tables leave out what all names begin with, and say so
-// once; in a pipe names are whole.
+// TestShortNames: on a terminal tables omit the common prefix of names, and say so once; in a pipe
+// names are whole.
 func TestShortNames(t *testing.T) {
 	prefix := "Default/network/_backbone/"
 	rounds := devices(1, 1)
@@ -435,8 +435,8 @@ func TestShortNames(t *testing.T) {
 	}
 }
 
-// TestAroundFirstBad: three rows before the first bad one and six after it, in the
-// order of execution whatever that of the report is, and the first damaged row.
+// TestAroundFirstBad: three rows before the first bad row and six after it, in execution order
+// whatever the order of the report, and the first damaged row.
 func TestAroundFirstBad(t *testing.T) {
 	var rows []record.Row
 	for i := range 40 {
@@ -475,8 +475,8 @@ func TestAroundFirstBad(t *testing.T) {
 	}
 }
 
-// TestTrend compares errors with those of the inputs of an operator that were
-// compared, else with those of the operator before.
+// TestTrend compares errors with the errors of an operator's compared inputs, else with those of
+// the preceding operator.
 func TestTrend(t *testing.T) {
 	row := func(op, kind string, output int, red float64) record.Row {
 		row := passing(op)

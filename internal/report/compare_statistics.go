@@ -15,7 +15,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// byFewNumbers is the verdict on a run that is judged by statistics or digests.
+// byFewNumbers returns the verdict on a run judged by statistics or digests.
 func byFewNumbers(r *record.Report, compared int) lang.Sentence {
 	m := &r.Meaning
 	origins, damaged, by := statisticsOrigins(r), 0, knownOf(r)
@@ -63,7 +63,7 @@ func byFewNumbers(r *record.Report, compared int) lang.Sentence {
 	return orKnown(r, "FAIL", lang.Sayf("%s%s", "%s%s", text, comparedShare(r)))
 }
 
-// knownOf is what is known of the tensors.
+// knownOf names the available data: statistics or digests.
 func knownOf(r *record.Report) lang.Text {
 	if r.Any(func(row *record.Row) bool { return row.Statistics != nil && row.Statistics.Ref.Max.Defined() }) {
 		return lang.Text{EN: "statistics", ZH: "统计量"}
@@ -71,7 +71,7 @@ func knownOf(r *record.Report) lang.Text {
 	return lang.Text{EN: "digests", ZH: "摘要"}
 }
 
-// fewNumbersPass is the verdict where nothing looks wrong.
+// fewNumbersPass returns the verdict if nothing looks wrong.
 func fewNumbersPass(r *record.Report, compared int) lang.Sentence {
 	differ, worst := 0, (*record.Row)(nil)
 	for _, row := range r.All() {
@@ -95,7 +95,7 @@ func fewNumbersPass(r *record.Report, compared int) lang.Sentence {
 	return lang.Sayf("%s%s", "%s%s", text, comparedShare(r))
 }
 
-// statisticsOrigins are the origins that are no starts.
+// statisticsOrigins returns the origins that are not different starts.
 func statisticsOrigins(r *record.Report) []int {
 	var rows []int
 	for _, i := range originsOf(r) {
@@ -106,14 +106,14 @@ func statisticsOrigins(r *record.Report) []int {
 	return rows
 }
 
-// startNumbers are the norms of a tensor that differs from the start, else its bounds.
+// startNumbers describes the first statistic that differs in a tensor that differs from the start.
 func startNumbers(r *record.Report, s record.Start) lang.Sentence {
 	for _, row := range r.All() {
 		x := row.Statistics
 		if x == nil || row.Op != s.Op || x.Place(row) != s.Tensor {
 			continue
 		}
-		for _, name := range []string{"norm", "max", "min", "mean"} { // the first that differs
+		for _, name := range []string{"norm", "max", "min", "mean"} { // in order of preference
 			n := record.StatisticNumbers[slices.IndexFunc(record.StatisticNumbers, func(n record.StatisticNumber) bool { return n.Name == name })]
 			if ref, npu := n.Of(&x.Ref), n.Of(&x.NPU); ref.Defined() && npu.Defined() && ref.Value() != npu.Value() {
 				return lang.Sayf("%s %s, reference %s", "%s 为 %s，标杆为 %s", name, short(npu.Value()), short(ref.Value()))
@@ -124,7 +124,7 @@ func startNumbers(r *record.Report, s record.Start) lang.Sentence {
 	return lang.Sentence{}
 }
 
-// kindInBrackets is what the numbers of an origin look like.
+// kindInBrackets describes the kind of an origin's evidence.
 func kindInBrackets(row *record.Row) lang.Sentence {
 	if len(row.Reasons) == 0 || row.Evidence == nil {
 		return inBrackets(row)
@@ -132,7 +132,7 @@ func kindInBrackets(row *record.Row) lang.Sentence {
 	return lang.Sayf(" (%s, %s)", "(%s，%s)", row.Evidence.Kind, confidenceText(row.Reasons[0].Confidence))
 }
 
-// foldedOrigins names origins; those of other calls of the same function that look alike are
+// foldedOrigins names origins; similar origins in other calls of the same function are only
 // counted.
 func foldedOrigins(r *record.Report, origins []int) lang.Sentence {
 	type fold struct{ name, kind string }
@@ -167,10 +167,10 @@ func foldedOrigins(r *record.Report, origins []int) lang.Sentence {
 	return list
 }
 
-// mostStarts is the number of tensors that the text lists where the runs did not start alike.
+// mostStarts limits the listed tensors in which the runs differ from the start.
 const mostStarts = 5
 
-// statisticsFacts say what differs from the start, what the origins are and what to do next.
+// statisticsFacts describes differences from the start, the origins and the next step.
 func (t Text) statisticsFacts(r *record.Report) (facts []fact) {
 	m := &r.Meaning
 	if r.Verdict != byStatistics {
@@ -207,10 +207,10 @@ func (t Text) statisticsFacts(r *record.Report) (facts []fact) {
 	}})
 }
 
-// statisticRanks are the ranks of the statistics in text.
+// statisticRanks maps statistics to the priorities of their columns in text.
 var statisticRanks = map[string]int{"max": 8, "min": 9, "mean": 7, "norm": 3}
 
-// noiseNumbers are the numbers that rows are judged by.
+// noiseNumbers lists the numbers by which rows are judged.
 var noiseNumbers = []struct {
 	name, title, zh string
 	of              func(*record.Evidence) metrics.Metric
@@ -228,7 +228,7 @@ var noiseNumbers = []struct {
 	}, 2},
 }
 
-// beside is a number beside another one, undefined where that is 0.
+// beside returns the quotient of two numbers, undefined if the divisor is 0.
 func beside(x, size float64) metrics.Metric {
 	if size == 0 {
 		return metrics.Metric{}
@@ -236,8 +236,7 @@ func beside(x, size float64) metrics.Metric {
 	return metrics.NumberOf(x / size)
 }
 
-// statisticsColumns are the columns of rows that are judged by statistics or digests, in
-// text.
+// statisticsColumns returns the columns of rows judged by statistics or digests, in text.
 func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
 	var all []Column[aroundRow]
 	if !slices.ContainsFunc(rows, func(r aroundRow) bool { return r.hasStatistics() && r.Statistics.Ref.Max.Defined() }) {
@@ -265,11 +264,11 @@ func (t Text) statisticsColumns(rows []aroundRow) []Column[aroundRow] {
 	return all
 }
 
-// statisticsFile is the table of the rows that are judged by statistics or digests.
+// statisticsFile is the table of rows judged by statistics or digests.
 const statisticsFile = "statistics.csv"
 
-// writeStatisticsCSV writes the statistics of both sides of all rows that have some, what
-// they differ by and what noise explains.
+// writeStatisticsCSV writes the statistics of both sides for all rows that have them, their
+// differences and the part explained by noise.
 func writeStatisticsCSV(w io.Writer, r *record.Report, opt Options) error {
 	if err := opt.HPAA.begin(w); err != nil {
 		return err

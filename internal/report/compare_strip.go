@@ -11,11 +11,12 @@ import (
 	"dumptool/internal/ui"
 )
 
-// stripCells are the marks of rows in the strip of all rows as characters, told apart without colours, and as colours.
+// stripCells maps the marks of rows to cells of the strip: characters that differ without colours,
+// and colours.
 var stripCells = []struct {
 	cell, ascii string
 	style       ui.Style
-	fill        string // in SVG
+	fill        string // colour in SVG
 	height      int
 	meaning     lang.Text
 }{
@@ -27,8 +28,7 @@ var stripCells = []struct {
 	record.MarkOrigin:      {"█", "#", ui.Bad, "#c81e1e", 24, lang.Text{EN: "bad by itself", ZH: "自身出错"}},
 }
 
-// stripMark is the mark of a row in a strip, in which tensors that could not be compared
-// stand out.
+// stripMark returns the mark of a row in a strip; tensors that could not be compared stand out.
 func stripMark(r *record.Report, i int) record.Mark {
 	if row := r.Row(i); row.Status.Bad() && !row.Judged() {
 		return record.MarkOrigin
@@ -36,12 +36,12 @@ func stripMark(r *record.Report, i int) record.Mark {
 	return r.Mark(i, r.Row(i))
 }
 
-// minStrip is the least number of rows that are worth a strip.
+// minStrip is the smallest number of rows for a strip.
 const minStrip = 3
 
-// stripOf are the rows of the round of the findings in execution order, in at most some
-// cells: the level of each, and the cell of the first bad row, -1 for none. each is the
-// number of rows in a cell, round the name of the round where there are several.
+// stripOf returns the strip of the findings' round in execution order, with at most most cells: the
+// worst mark of each cell, and the cell of the first bad row, -1 for none. each is the number of
+// rows per cell, round the name of the round if there are several.
 func stripOf(r *record.Report, most int) (cells []record.Mark, first, each int, round string) {
 	first = -1
 	if r.Len() == 0 || most < 1 {
@@ -71,8 +71,8 @@ func stripOf(r *record.Report, most int) (cells []record.Mark, first, each int, 
 	return cells, first, each, r.Row(order[0]).Round
 }
 
-// strip writes all rows in execution order in one line, of as many cells as the terminal
-// is wide. Off a terminal there is none.
+// strip prints all rows in execution order as one line of the terminal's width; nothing without a
+// terminal.
 func (p *printer) strip(r *record.Report) {
 	if p.Width <= 2*len(textIndent) {
 		return
@@ -110,12 +110,12 @@ func (p *printer) strip(r *record.Report) {
 	p.line(textIndent, p.join(legend...))
 }
 
-// alike are the runs of equal cells.
+// alike returns runs of equal cells.
 func alike(cells []record.Mark) []span {
 	return merged(len(cells), func(i, j int) bool { return cells[i] == cells[j] })
 }
 
-// stripTitle says what the cells of a strip are, of how many rows each, and in which order.
+// stripTitle describes the strip: its round, the order and the rows per cell.
 func (t Text) stripTitle(r *record.Report, round string, each int) string {
 	title := t.say("All tensors", "全部张量")
 	if round != "" {
@@ -139,17 +139,17 @@ func (t Text) stripCell(level record.Mark) string {
 	return stripCells[level].cell
 }
 
-// The heights of the bars of a sparkline, from nothing to the largest.
+// The bars of a sparkline, in ascending height.
 var (
 	sparkBars  = []rune(" ▁▂▃▄▅▆▇█")
 	sparkASCII = []rune(" .:-=+*#@")
 )
 
-// widestSpark is the most bars of a sparkline.
+// widestSpark is the largest number of bars of a sparkline.
 const widestSpark = 64
 
-// guiltyAxis is a line with the profile of the axis along which the errors of a row are
-// uneven, on a terminal and where the profiles of the row were kept.
+// guiltyAxis returns a line with the profile of the axis along which a row's errors are uneven, on
+// a terminal and if the row's profiles were kept.
 func (t Text) guiltyAxis(row *record.Row) []string {
 	if t.Width <= 0 || !row.Compared() || len(row.Reasons) == 0 {
 		return nil
@@ -183,11 +183,11 @@ func (t Text) guiltyAxis(row *record.Row) []string {
 	return nil
 }
 
-// minSpark is the least width of a sparkline of many bins.
+// minSpark is the smallest width of a sparkline with many bins.
 const minSpark = 16
 
-// spark draws numbers from 0 on as bars, the largest of neighbours where there are more
-// than most.
+// spark draws non-negative numbers as bars; if there are more than most, a bar is the maximum of
+// neighbours.
 func (t Text) spark(values []float64, most int) string {
 	bars := sparkBars
 	if t.ASCII {
@@ -209,21 +209,21 @@ func (t Text) spark(values []float64, most int) string {
 	return b.String()
 }
 
-// The measures of a strip in SVG.
+// Dimensions of a strip in SVG.
 const (
 	svgCells  = 160
 	svgHeight = 28
 	svgWidth  = 720
 )
 
-// writeStripSVG writes all rows in execution order as a picture in Markdown, nothing
-// where there are few.
+// writeStripSVG writes all rows in execution order as an SVG picture in Markdown, nothing for few
+// rows.
 func (t Text) writeStripSVG(w io.Writer, r *record.Report) {
 	cells, first, each, _ := stripOf(r, svgCells)
 	if cells == nil {
 		return
 	}
-	title := t.stripTitle(r, "", each) // no names: they might be markup
+	title := t.stripTitle(r, "", each) // without names, which might contain markup
 	fmt.Fprintf(w, "\n<svg width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"%s\"><title>%s</title>", svgWidth, svgHeight, title, title)
 	for _, s := range alike(cells) {
 		c := &stripCells[cells[s.from]]

@@ -13,8 +13,8 @@ import (
 	"dumptool/internal/ui"
 )
 
-// stripped is a report of rows with statuses: P, W, R, F for one that an origin
-// damages, O for an origin and - for one that was not compared.
+// stripped returns a report of rows with statuses: P, W, R, F for a row damaged by an origin, O for
+// an origin, - for a row that was not compared.
 func stripped(levels string) *record.Report {
 	r := reportOf()
 	r.Verdict = byEvidence
@@ -43,7 +43,7 @@ func stripped(levels string) *record.Report {
 	return r
 }
 
-// stripText is the strip of a report.
+// stripText returns the strip of a report.
 func stripText(t *testing.T, text Text, r *record.Report) string {
 	t.Helper()
 	var b strings.Builder
@@ -81,8 +81,8 @@ func TestStrip(t *testing.T) {
 	}
 }
 
-// TestStripSizes draws strips of all lengths and widths: no line is wider than the
-// terminal, and the worst level is there.
+// TestStripSizes draws strips of all lengths and widths: no line exceeds the terminal's width, and
+// the worst level is shown.
 func TestStripSizes(t *testing.T) {
 	t.Parallel()
 	for n := range 130 {

@@ -14,16 +14,16 @@ import (
 	"dumptool/internal/ui"
 )
 
-// compareWorst is the number of rows in tables of the worst.
+// compareWorst is the number of rows in tables of the worst rows.
 const compareWorst = 10
 
-// listed is the number of names that a list of a summary shows.
+// listed is the number of names in a list of a summary.
 const listed = 5
 
-// comma stands between the parts of an enumeration.
+// comma separates the parts of an enumeration.
 var comma = lang.Text{EN: ", ", ZH: "，"}
 
-// CompareVerdict says in one line how a comparison ended.
+// CompareVerdict returns the outcome of a comparison in one line.
 func (t Text) CompareVerdict(r *record.Report) string {
 	verdict := verdictOf(r)
 	switch {
@@ -38,15 +38,15 @@ func (t Text) CompareVerdict(r *record.Report) string {
 	return t.of(verdict)
 }
 
-// rounds counts rounds.
+// rounds formats a number of rounds.
 func rounds(n int) lang.Text { return count(n, "round", "轮次") }
 
-// failures is the verdict on rows that failed.
+// failures returns the verdict on failing rows.
 func failures(r *record.Report, compared int) lang.Sentence {
 	return orKnown(r, "FAIL", lang.Sayf("%d of %s beyond the limits", "%d/%s超出门限", r.Counts[record.Fail], tensors(compared)))
 }
 
-// orKnown is a verdict on rows that failed, some of which a baseline may know.
+// orKnown returns the verdict on failing rows, some of which a baseline may know.
 func orKnown(r *record.Report, status string, text lang.Sentence) lang.Sentence {
 	if b := r.Baseline; b != nil && (b.Updated || len(b.Known) > 0) {
 		if b.Updated || len(b.New)+len(b.Worse) == 0 {
@@ -57,8 +57,8 @@ func orKnown(r *record.Report, status string, text lang.Sentence) lang.Sentence 
 	return lang.Sayf("%s: %s", "%s：%s", status, text)
 }
 
-// firstRound says which of several rounds is the first with a first bad row, which
-// operator it is, and on how many ranks the same one is.
+// firstRound names the first of several rounds with a first bad row, the operator, and the number
+// of ranks with the same first bad operator.
 func firstRound(r *record.Report) lang.Sentence {
 	at := r.FirstBadRound()
 	if at < 0 || len(r.Rounds) < 2 {
@@ -80,7 +80,7 @@ func firstRound(r *record.Report) lang.Sentence {
 	return lang.Sayf("; first bad: %s%s", "；首个出错：%s%s", rowTitle(r.Row(r.Rounds[at].Findings.FirstBad)), where)
 }
 
-// coordinatesOf counts the ranks and the steps of rounds.
+// coordinatesOf counts the ranks and steps of rounds.
 func coordinatesOf(rounds []record.Round) (ranks, steps int) {
 	byRank, byStep := map[string]bool{}, map[string]bool{}
 	for i := range rounds {
@@ -89,7 +89,7 @@ func coordinatesOf(rounds []record.Round) (ranks, steps int) {
 	return len(byRank), len(byStep)
 }
 
-// comparedRows counts the rows that were compared.
+// comparedRows counts the compared rows.
 func comparedRows(r *record.Report) int {
 	n := 0
 	for _, row := range r.All() {
@@ -100,7 +100,7 @@ func comparedRows(r *record.Report) int {
 	return n + r.LeftOut
 }
 
-// all counts all tensors in words.
+// all formats "all n tensors".
 func all(n int) lang.Text {
 	if n == 1 {
 		return lang.Text{EN: "the only tensor", ZH: "唯一的张量"}
@@ -108,13 +108,11 @@ func all(n int) lang.Text {
 	return lang.Sayf("all %s", "全部 %s", tensors(n)).Text()
 }
 
-// notableJump is the factor between the mean relative errors of an operator and
-// of its inputs from which it is worth a line: less is how errors grow by
-// themselves.
+// notableJump is the ratio of an operator's mean relative error to that of its inputs from which it
+// is reported; errors grow less by themselves.
 const notableJump = 10
 
-// findingFacts say where the run went wrong: where it has several rounds, the one of
-// the headline.
+// findingFacts describes where the run went wrong: with several rounds, in the headline's round.
 func (t Text) findingFacts(r *record.Report) []fact {
 	if r.Standard != "" {
 		return t.standardFacts(r)
@@ -171,7 +169,7 @@ func (t Text) findingFacts(r *record.Report) []fact {
 	if row := rowAt(r, f.JumpOfOrigin()); row != nil && f.Jump >= notableJump {
 		add(t.say("Largest jump", "最大突变"), t.say("%s, mean_rel is %s times that of its inputs", "%s，mean_rel 为其输入的 %s 倍", title(row), short(f.Jump)))
 	}
-	// Without a graph nobody knows what depends on what.
+	// The spread needs the data flow.
 	if first := f.FirstBad >= 0 && !r.GraphSource.IsZero(); first && (len(f.Chain) > 1 || f.OutputsBad) {
 		among := lang.Text{EN: "no output of the network among them", ZH: "不含网络输出"}
 		if f.OutputsBad {
@@ -182,8 +180,8 @@ func (t Text) findingFacts(r *record.Report) []fact {
 	return facts
 }
 
-// meaningFacts say how to read the verdict: whether what came in was the same, what could
-// not be judged, and what else there is to know.
+// meaningFacts qualifies the verdict: whether the inputs were equal, what could not be judged, and
+// other remarks.
 func (t Text) meaningFacts(r *record.Report) (facts []fact) {
 	m := &r.Meaning
 	add := func(label string, lines ...string) { facts = append(facts, fact{label: label, lines: lines}) }
@@ -217,9 +215,9 @@ func (t Text) meaningFacts(r *record.Report) (facts []fact) {
 	return facts
 }
 
-// firstReferenceNaN is the first row of a round, or of all where none is given, whose
-// reference has no numbers where the NPU has them, at how many elements and of how
-// many; nil when there is none.
+// firstReferenceNaN returns the first row of a round, or of all rounds if round is empty, whose
+// reference has non-finite elements where the NPU is finite, with their number and the total; nil
+// if there is none.
 func firstReferenceNaN(r *record.Report, round string) (row *record.Row, n, total int64) {
 	for _, row := range r.All() {
 		if !row.Compared() || round != "" && row.Round != round {
@@ -232,7 +230,7 @@ func firstReferenceNaN(r *record.Report, round string) (row *record.Row, n, tota
 	return nil, 0, 0
 }
 
-// withoutNumbers counts the elements of a row at which the reference alone has no number.
+// withoutNumbers counts the elements of a row that are non-finite in the reference only.
 func withoutNumbers(row *record.Row) int64 {
 	if row.Result == nil {
 		return 0
@@ -241,7 +239,7 @@ func withoutNumbers(row *record.Row) int64 {
 	return of[metrics.NaN] + of[metrics.PosInf] + of[metrics.NegInf]
 }
 
-// rowAt is the row of a finding if it exists and was compared.
+// rowAt returns the row of a finding if it exists and was compared.
 func rowAt(r *record.Report, i int) *record.Row {
 	if i < 0 || i >= r.Len() || !r.Row(i).Judged() {
 		return nil
@@ -249,10 +247,10 @@ func rowAt(r *record.Report, i int) *record.Row {
 	return r.Row(i)
 }
 
-// rowInRound names a row with its round.
+// rowInRound returns the name of a row with its round.
 func rowInRound(row *record.Row) string { return shortNames{}.inRound(row) }
 
-// modulePath are the modules around an operator, without the numbers of their calls.
+// modulePath returns the modules around an operator, without the numbers of their calls.
 func modulePath(row *record.Row) string {
 	names := make([]string, len(row.Modules))
 	for i, name := range row.Modules {
@@ -266,7 +264,7 @@ func modulePath(row *record.Row) string {
 	return strings.Join(names, " > ")
 }
 
-// titleOf names a row with its type, the line of the script and the modules around it.
+// titleOf returns a row's name with its type, script line and modules.
 func titleOf(row *record.Row) string {
 	title := rowLabel(row)
 	var known []string
@@ -281,7 +279,7 @@ func titleOf(row *record.Row) string {
 	return title
 }
 
-// rowTitle names a row with its type and its round.
+// rowTitle returns a row's name with its type and round.
 func rowTitle(row *record.Row) string {
 	switch {
 	case row.Round == "":
@@ -297,8 +295,8 @@ func orderKnown(r *record.Report) bool {
 	return !slices.ContainsFunc(r.Rounds, func(x record.Round) bool { return !x.OrderKnown })
 }
 
-// allOrigins lists the origins by evidence where there are several, or where no order
-// makes one of them the first; nil where there is nothing to list.
+// allOrigins lists the origins by evidence if there are several, or if no order makes one of them
+// the first; nil if there is nothing to list.
 func (t Text) allOrigins(r *record.Report) *fact {
 	origins := originsOf(r)
 	if r.Verdict != byEvidence || len(origins) == 0 || len(origins) == 1 && r.Findings.FirstBad >= 0 {
@@ -321,9 +319,9 @@ func (t Text) allOrigins(r *record.Report) *fact {
 	})...)}
 }
 
-// withoutOrder lists what fails in a run whose execution order is not known, where
-// nothing is the first bad row: the operators whose inputs pass if it is known who
-// feeds whom. It is nil where there is an order.
+// withoutOrder lists the failures of a run without an execution order, in which no row is the first
+// bad one: with known data flow, the failing operators whose inputs pass. It is nil if there is an
+// order.
 func (t Text) withoutOrder(r *record.Report) *fact {
 	if r.Findings.FirstBad >= 0 || orderKnown(r) || r.Verdict == byEvidence {
 		return nil
@@ -341,8 +339,8 @@ func (t Text) withoutOrder(r *record.Report) *fact {
 	return &fact{label: t.say("Failing", "失败算子"), lines: append(lines, firstOf(t, failing, compareWorst, func(o sameOperator) string { return t.join(titleOf(o.Row), places.of(o)) })...)}
 }
 
-// foldedTitle is the title of a row in at most two lines of a terminal: of the modules
-// around it the outermost are left out.
+// foldedTitle returns the title of a row in at most two lines of a terminal, leaving out outer
+// modules.
 func (t Text) foldedTitle(row *record.Row) string {
 	title := rowTitle(row)
 	room := t.Width - labelWidth
@@ -355,12 +353,12 @@ func (t Text) foldedTitle(row *record.Row) string {
 	return title
 }
 
-// firstBad describes the first bad row, but for its files.
+// firstBad describes the first bad row, without its files.
 func (t Text) firstBad(row *record.Row) []string {
 	lines := []string{t.foldedTitle(row)}
 	if row.Compared() {
 		lines = append(lines, t.errorsText(row))
-	} else if row.Statistics != nil && len(row.Reasons) > 0 { // which have the numbers
+	} else if row.Statistics != nil && len(row.Reasons) > 0 { // the reasons have the numbers
 	} else if row.Statistics != nil && row.Judged() {
 		lines = append(lines, t.statisticsText(row.Statistics))
 	} else {
@@ -369,7 +367,7 @@ func (t Text) firstBad(row *record.Row) []string {
 	return slices.Concat(lines, t.reasonLines(row), t.guiltyAxis(row))
 }
 
-// errorsText says how many elements are errors, and the first of them.
+// errorsText returns the number of erroneous elements, and the first of them.
 func (t Text) errorsText(row *record.Row) string {
 	total := row.Result.Total
 	text := t.say("%d of %d elements are errors", "%d/%d 个元素错误", row.Errors, total)
@@ -383,7 +381,7 @@ func (t Text) errorsText(row *record.Row) string {
 	return text
 }
 
-// statisticsText are the statistics of both sides.
+// statisticsText formats the statistics of both sides.
 func (t Text) statisticsText(s *record.Statistics) string {
 	if s.ByDigest() {
 		return t.say("digest: reference %s, NPU %s", "摘要：标杆 %s，NPU %s", s.Ref.Digest, s.NPU.Digest)
@@ -400,7 +398,7 @@ func (t Text) statisticsText(s *record.Statistics) string {
 	return t.say("reference: %s; NPU: %s", "标杆：%s；NPU：%s", side(&s.Ref), side(&s.NPU))
 }
 
-// reasonLines are the reasons of a row.
+// reasonLines formats the reasons of a row.
 func (t Text) reasonLines(row *record.Row) []string {
 	var lines []string
 	for _, reason := range row.Reasons {
@@ -416,13 +414,13 @@ func (t Text) reasonLines(row *record.Row) []string {
 	return lines
 }
 
-// confidenceText is a confidence in both languages; documents may have others.
+// confidenceText translates a confidence; documents may have other ones.
 func confidenceText(c finding.Confidence) lang.Text {
 	zh := map[finding.Confidence]string{finding.High: "高", finding.Medium: "中", finding.Low: "低", finding.Confidence(recompute.Suspect): "存疑"}
 	return lang.Text{EN: string(c), ZH: cmp.Or(zh[c], string(c))}
 }
 
-// filesOf are the files of a row.
+// filesOf returns the files of a row.
 func (t Text) filesOf(row *record.Row) []sideFile {
 	var files []sideFile
 	if row.RefFile != "" {
@@ -434,7 +432,7 @@ func (t Text) filesOf(row *record.Row) []sideFile {
 	return files
 }
 
-// firstOf are lines about the first rows, and how many more there are.
+// firstOf returns lines about the first rows, and the number of further rows.
 func firstOf[R any](t Text, rows []R, most int, line func(R) string) []string {
 	var lines []string
 	for _, r := range rows[:min(most, len(rows))] {

@@ -14,20 +14,20 @@ import (
 	"dumptool/internal/ui"
 )
 
-// minAround is what shortening leaves of the names of the rows around the first bad
-// one: columns are left out first.
+// minAround is the width to which names around the first bad row are shortened; columns are dropped
+// first.
 const minAround = 24
 
-// wideWidth is the width from which the table of the worst rows has room for a
-// second code. Off a terminal it has allCodes.
+// wideWidth is the width from which the table of the worst rows has room for a second code. Off a
+// terminal all codes are shown.
 const (
 	wideWidth = 120
 	allCodes  = math.MaxInt
 )
 
-// WriteCompare prints the summary of a comparison: the verdict, the rounds where there
-// are several, the first bad operator and what is known of it, the rows around it, or
-// the worst ones where the execution order is not known, and what was compared.
+// WriteCompare prints the summary of a comparison: the verdict, the rounds if there are several,
+// the first bad operator with details, the rows around it, or the worst rows if the execution order
+// is unknown, and the coverage.
 func (t Text) WriteCompare(w io.Writer, r *record.Report) error {
 	p := t.to(w)
 	around, worst := aroundFirstBad(r), []int(nil)
@@ -63,7 +63,7 @@ func (t Text) WriteCompare(w io.Writer, r *record.Report) error {
 	return p.err
 }
 
-// compareVerdict writes a verdict, of which the status that it begins with stands out.
+// compareVerdict prints a verdict with its leading status highlighted.
 func (p *printer) compareVerdict(text string) {
 	for i, line := range ui.Wrap(ui.Escape(text), p.Width, p.Width) {
 		if i == 0 {
@@ -75,7 +75,7 @@ func (p *printer) compareVerdict(text string) {
 	}
 }
 
-// codes is how many codes of a row a table has room for.
+// codes returns the number of reason codes of a row that fit in a table.
 func (t Text) codes() int {
 	switch {
 	case t.Width <= 0:
@@ -86,7 +86,7 @@ func (t Text) codes() int {
 	return 1
 }
 
-// aroundText explains the table of the rows around the first bad one.
+// aroundText explains the table of the rows around the first bad row.
 func (t Text) aroundText(r *record.Report) string {
 	if r.Verdict == byEvidence {
 		return t.say("The rows around the first bad one in execution order (RED: rms error / rms of the reference, EXPECTED: what the inputs and rounding explain of it, SCORE: RED / EXPECTED):",
@@ -100,7 +100,7 @@ func (t Text) aroundText(r *record.Report) string {
 		"首个出错前后的各行，按执行顺序(RED：误差均方根/标杆均方根，TREND：与输入或前一算子的 RED 之比)：")
 }
 
-// shortNames are the names of the operators in the tables of a report.
+// shortNames returns the shortened names of the operators in a report's tables.
 func (p *printer) shortNames(r *record.Report, around []aroundRow, worst []int) shortNames {
 	if p.Width <= 0 {
 		return shortNames{}
@@ -120,23 +120,22 @@ func (p *printer) shortNames(r *record.Report, around []aroundRow, worst []int) 
 	return shortNamesOf(rows)
 }
 
-// The rows that the table around the first bad one has before and after it.
+// Numbers of rows before and after the first bad row in its table.
 const (
 	rowsBefore = 3
 	rowsAfter  = 6
 )
 
-// aroundRow is a row of the table around the first bad one; its Row is nil where
-// rows are left out.
+// aroundRow is a row of the table around the first bad row; Row is nil for a gap.
 type aroundRow struct {
 	labelled
-	// culprit is set for the first bad row.
+	// culprit marks the first bad row.
 	culprit bool
 	trend   string
 }
 
-// aroundFirstBad are the rows around the first bad one in the execution order of
-// its round, and the first damaged one; nil where there is no first bad row.
+// aroundFirstBad returns the rows around the first bad row in its round's execution order, and the
+// first damaged row; nil without a first bad row.
 func aroundFirstBad(r *record.Report) []aroundRow {
 	if r.Findings.FirstBad < 0 || r.Findings.FirstBad >= r.Len() {
 		return nil
@@ -165,8 +164,8 @@ func aroundFirstBad(r *record.Report) []aroundRow {
 	return rows
 }
 
-// executionOrder lists the rows of the round of a row in execution order, and the
-// place of the row in it.
+// executionOrder lists the rows in the round of a row in execution order, and the row's index in
+// the list.
 func executionOrder(r *record.Report, row int) (order []int, at int) {
 	round := r.Row(row).Round
 	for i, x := range r.All() {
@@ -178,9 +177,8 @@ func executionOrder(r *record.Report, row int) (order []int, at int) {
 	return order, slices.Index(order, row)
 }
 
-// trendsOf says of rows in execution order how the error of an output compares with
-// that of the inputs of its operator where they were compared, else with that of
-// the operator before.
+// trendsOf compares, for rows in execution order, the error of an output with the error of its
+// operator's inputs if they were compared, else with the error of the previous operator.
 func trendsOf(r *record.Report, order []int) map[int]string {
 	trends := map[int]string{}
 	var op string
@@ -211,7 +209,7 @@ func trendsOf(r *record.Report, order []int) map[int]string {
 	return trends
 }
 
-// larger is the larger of two metrics, of which one may be undefined.
+// larger returns the larger of two metrics; either may be undefined.
 func larger(a, b metrics.Metric) metrics.Metric {
 	if !a.Defined() || b.Defined() && b.Value() > a.Value() {
 		return b
@@ -219,7 +217,7 @@ func larger(a, b metrics.Metric) metrics.Metric {
 	return a
 }
 
-// trend is by which factor an error grew, empty where nothing is known.
+// trend formats the factor by which an error grew, empty if unknown.
 func trend(before, after metrics.Metric) string {
 	switch {
 	case !before.Defined() || !after.Defined() || before.Value() == 0 && after.Value() == 0:
@@ -227,7 +225,7 @@ func trend(before, after metrics.Metric) string {
 	case before.Value() == 0:
 		return "from 0"
 	}
-	const whole, many = 100, 1e6 // from here on without decimals, and with an exponent
+	const whole, many = 100, 1e6 // from whole on without decimals, from many on with an exponent
 	ratio := after.Value() / before.Value()
 	if ratio >= whole && ratio < many {
 		return "x " + decimals(0)(ratio)
@@ -235,14 +233,14 @@ func trend(before, after metrics.Metric) string {
 	return "x " + digits(fewDigits)(ratio)
 }
 
-// The marks in front of the names of rows: of the first bad one, and of others.
+// Marks before the names of rows: the first bad row, and others.
 const (
 	culpritMark = "> "
 	otherMark   = "  "
 )
 
-// aroundTable is the table of rows around the first bad one, with the first codes of
-// their reasons. The numbers are over pairs that are finite on both sides.
+// aroundTable returns the table of rows around the first bad row, with their first reason codes.
+// The numbers cover pairs that are finite on both sides.
 func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[aroundRow] {
 	type row = aroundRow
 	number := func(rank int, name string, cell func(row) string) Column[row] {
@@ -280,7 +278,7 @@ func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[a
 	if slices.ContainsFunc(rows, aroundRow.hasStatistics) {
 		all = slices.Concat(all[:3], t.statisticsColumns(rows), all[len(all)-1:])
 	}
-	// Evidence has its own numbers in place of the trend.
+	// Evidence has its own numbers instead of the trend.
 	return Table[row]{Rows: rows, Columns: slices.DeleteFunc(all, func(c Column[row]) bool {
 		switch c.Name {
 		case "trend":
@@ -295,22 +293,21 @@ func (t Text) aroundTable(rows []aroundRow, names shortNames, codes int) Table[a
 // shown reports whether it is a row, not a gap.
 func (r aroundRow) shown() bool { return r.Row != nil }
 
-// hasStatistics reports whether statistics of the tensors are known.
+// hasStatistics reports whether the row has statistics of the tensors.
 func (r aroundRow) hasStatistics() bool { return r.Row != nil && r.Statistics != nil }
 
-// hasEvidence reports whether anything is known of what rounding explains.
+// hasEvidence reports whether the row has evidence on what rounding explains.
 func (r aroundRow) hasEvidence() bool {
 	return r.Row != nil && r.Evidence != nil && r.Evidence.Class != ""
 }
 
-// shortNames are the names of operators in tables. On a terminal what all of them
-// begin with is left out.
+// shortNames shortens the names of operators in tables on a terminal by their common prefix.
 type shortNames struct{ prefix string }
 
-// shortPrefix is the shortest beginning that is worth to be left out.
+// shortPrefix is the shortest prefix that is left out.
 const shortPrefix = 8
 
-// shortNamesOf finds what the names of rows begin with: whole parts of names.
+// shortNamesOf finds the common prefix of the rows' names, in whole parts of names.
 func shortNamesOf(rows []*record.Row) shortNames {
 	if len(rows) < 2 {
 		return shortNames{}
@@ -334,8 +331,8 @@ func shortNamesOf(rows []*record.Row) shortNames {
 	return shortNames{prefix}
 }
 
-// beforeNumber is a beginning of names before its first part that ends in a number, such as
-// layer15: it says which layer an operator is of.
+// beforeNumber cuts a prefix before its first part that ends in a number, such as layer15, which
+// identifies the layer of an operator.
 func beforeNumber(prefix string) string {
 	at := 0
 	for _, part := range namePart().FindAllString(prefix, -1) {
@@ -347,10 +344,10 @@ func beforeNumber(prefix string) string {
 	return prefix
 }
 
-// of names a row.
+// of returns the short name of a row.
 func (n shortNames) of(row *record.Row) string { return strings.TrimPrefix(rowLabel(row), n.prefix) }
 
-// inRound names a row with its round.
+// inRound returns the short name of a row with its round.
 func (n shortNames) inRound(row *record.Row) string {
 	if row.Round == "" {
 		return n.of(row)
@@ -358,7 +355,7 @@ func (n shortNames) inRound(row *record.Row) string {
 	return n.of(row) + "@" + row.Round
 }
 
-// npuPaths are the paths of the NPU data, as they were given.
+// npuPaths returns the paths of the NPU data, as given.
 func npuPaths(r *record.Report) (paths []string) {
 	for _, a := range r.Args {
 		if path, ok := strings.CutPrefix(a, "--npu="); ok {
@@ -368,8 +365,8 @@ func npuPaths(r *record.Report) (paths []string) {
 	return paths
 }
 
-// WriteCompareMarkdown writes the summary of a comparison for a comment on a code
-// host: the verdict, the findings, the worst rows and what was compared.
+// WriteCompareMarkdown writes the summary of a comparison as a comment for a code host: the
+// verdict, the findings, the worst rows and the coverage.
 func (t Text) WriteCompareMarkdown(w io.Writer, r *record.Report) error {
 	var b strings.Builder
 	b.WriteString("## " + markdown(t.CompareVerdict(r)) + "\n")
@@ -393,10 +390,10 @@ func (t Text) WriteCompareMarkdown(w io.Writer, r *record.Report) error {
 	return err
 }
 
-// maxMarkdownSteps is the most steps that a matrix in Markdown has beside each other.
+// maxMarkdownSteps is the largest number of step columns of a matrix in Markdown.
 const maxMarkdownSteps = 12
 
-// markdownRounds writes which rounds are bad, where there are several.
+// markdownRounds writes the bad rounds, if there are several rounds.
 func (t Text) markdownRounds(b *strings.Builder, r *record.Report) {
 	if len(r.Rounds) < 2 {
 		return

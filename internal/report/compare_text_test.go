@@ -103,8 +103,8 @@ Inputs          unknown, the operator before counts as the input
 	}
 }
 
-// TestCompareTextAxisOrder: a guess is worth a line where it failed or was not the
-// most likely one.
+// TestCompareTextAxisOrder: a guessed axis order gets a line if it failed or was not the most
+// likely one.
 func TestCompareTextAxisOrder(t *testing.T) {
 	likely, other, bad := passing("likely"), passing("other"), failing("bad")
 	likely.Notes = []lang.Sentence{lang.Plain("the shape fits NHWC too (--ref-format)")}
@@ -140,8 +140,7 @@ func TestCompareTextLongLists(t *testing.T) {
 	}
 }
 
-// TestCompareTextFindings: what is told of the first bad row, and what is not
-// known and therefore not told.
+// TestCompareTextFindings: facts of the first bad row are printed, and unknown facts are not.
 func TestCompareTextFindings(t *testing.T) {
 	text := func(r *record.Report, width int) string {
 		return printed(t, func(w io.Writer) error { return Text{Width: width}.WriteCompare(w, r) })
@@ -235,7 +234,7 @@ func TestCompareVerdict(t *testing.T) {
 var nasty = []string{strings.Repeat("很长的名字/", 60), strings.Repeat("x", 300), "a|b|c", "tab\there", "line\nbreak", "bell\x07\x00\x1b[31m", "\xff\xfe",
 	"<script>&", "`code` *bold* _x_", "@someone", "]]>", "", "=1+1", "e\u0301\u202e", "😀😀"}
 
-// nastyReport has a name in every place where a name can be.
+// nastyReport has a name in every place for names.
 func nastyReport(name string) *record.Report {
 	r := everything()
 	for i := range r.Rows {
@@ -272,7 +271,7 @@ func TestCompareTextWidth(t *testing.T) {
 	}
 }
 
-// printed returns what a printer writes.
+// printed returns the output of a printer.
 func printed(t *testing.T, write func(io.Writer) error) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -282,8 +281,8 @@ func printed(t *testing.T, write func(io.Writer) error) string {
 	return b.String()
 }
 
-// checkLines reports lines that are too long, or hold what a terminal obeys. The
-// name of a file or folder alone on a line may have any length, and so may a command.
+// checkLines reports lines that are too long or contain control sequences. A file or folder name
+// alone on a line, and a command, may have any length.
 func checkLines(t *testing.T, name, text string, width int) {
 	t.Helper()
 	if text == "" {
@@ -300,13 +299,13 @@ func checkLines(t *testing.T, name, text string, width int) {
 	}
 }
 
-// oneName reports whether a line is a part of a path that no line break improves.
+// oneName reports whether a line is a part of a path that line breaks cannot improve.
 func oneName(line string) bool {
 	name := strings.TrimSuffix(strings.TrimSpace(line), "/")
 	return !strings.ContainsAny(name, " /") && strings.HasPrefix(line, textIndent+textIndent)
 }
 
-// isCommand reports whether a line is a command or its option: it is copied whole and so is
+// isCommand reports whether a line is a command or its option. Commands are copied whole and so
 // never broken.
 func isCommand(line string) bool {
 	line = strings.TrimSpace(line)
@@ -412,8 +411,7 @@ func TestCompareMarkdown(t *testing.T) {
 	}
 }
 
-// TestManyRows: no printer takes time that grows with the square of the rows,
-// which would show here.
+// TestManyRows: no printer takes quadratic time in the number of rows.
 func TestManyRows(t *testing.T) {
 	rows := make([]record.Row, 20_000)
 	for i := range rows {

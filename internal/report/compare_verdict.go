@@ -13,8 +13,8 @@ import (
 	"dumptool/internal/ranks"
 )
 
-// verdictOf is the verdict of a run, and what puts it in doubt: steps that are not the
-// same, and sides that are.
+// verdictOf returns the verdict of a run with doubts: compared steps that differ, and sides that
+// are identical.
 func verdictOf(r *record.Report) lang.Sentence {
 	text := verdictAlone(r)
 	if f := firstOfRanks(r); f != nil {
@@ -29,19 +29,19 @@ func verdictOf(r *record.Report) lang.Sentence {
 	return text
 }
 
-// ranksOf is what the ranks say of each other, nil for nothing.
+// ranksOf returns the findings between ranks, nil for none.
 func ranksOf(r *record.Report) *ranks.Report {
 	if r.Ranks == nil {
 		return nil
 	}
 	all, err := ranks.Read(r.Ranks)
 	if err != nil {
-		return nil // that of another version
+		return nil // a document of another version
 	}
 	return all
 }
 
-// firstOfRanks is the first thing that is wrong with a rank, nil for none.
+// firstOfRanks returns the first finding between ranks, nil for none.
 func firstOfRanks(r *record.Report) *ranks.Finding {
 	all := ranksOf(r)
 	if all == nil || all.Found() == 0 || r.Interrupted {
@@ -50,7 +50,7 @@ func firstOfRanks(r *record.Report) *ranks.Finding {
 	return all.Findings[0]
 }
 
-// verdictOfRanks is a verdict that begins with what is wrong with a rank.
+// verdictOfRanks returns a verdict that begins with a finding between ranks.
 func verdictOfRanks(f *ranks.Finding, rest lang.Sentence) lang.Sentence {
 	t := rest.Text()
 	en, fails := strings.CutPrefix(t.EN, "FAIL: ")
@@ -79,9 +79,9 @@ func otherSteps(r *record.Report) lang.Sentence {
 	return text
 }
 
-// sameBits reports whether all tensors that were compared, at least two, are equal by their
-// digests, and there is nothing else to say of them. Where limits decide, as those of an exact
-// profile, equal bits are what was asked for.
+// sameBits reports whether all compared tensors, at least two, have equal digests, and there is
+// nothing else to report. If limits decide, such as limits of an exact profile, equal bits are the
+// expected result.
 func sameBits(r *record.Report) bool {
 	n := 0
 	if r.Verdict != byEvidence || r.Counts[record.Fail]+r.Counts[record.Warn] > 0 {
@@ -99,7 +99,7 @@ func sameBits(r *record.Report) bool {
 	return n > 1
 }
 
-// verdictAlone is the verdict of a run: by evidence of a fault, or by limits.
+// verdictAlone returns the verdict of a run: by evidence of a fault, or by limits.
 func verdictAlone(r *record.Report) lang.Sentence {
 	n, compared := r.Counts, comparedRows(r)
 	missed, misses := notCompared(r)
@@ -113,7 +113,7 @@ func verdictAlone(r *record.Report) lang.Sentence {
 		return lang.Sayf("%s%s", "%s%s", byStandard(r, compared, misses), tail)
 	case r.Standard != "" && misses == 0 && left > 0:
 		return lang.Sayf("NOTHING COMPARED: the standard %s could not be applied to %s", "NOTHING COMPARED：标准 %s 无法适用于 %s", r.Standard, tensors(left))
-	case n[record.Fail] > 0 && evidence && !r.Interrupted: // what is interrupted is not judged
+	case n[record.Fail] > 0 && evidence && !r.Interrupted: // an interrupted run is not judged
 		return lang.Sayf("%s%s%s", "%s%s%s", faults(r), firstRound(r), tail)
 	case r.Verdict == byStatistics && compared > 0 && !r.Interrupted:
 		return lang.Sayf("%s%s%s", "%s%s%s", byFewNumbers(r, compared), firstRound(r), tail)
@@ -149,11 +149,11 @@ func verdictAlone(r *record.Report) lang.Sentence {
 const (
 	byEvidence = "evidence"
 	byLimits   = "limits"
-	// byStatistics is the verdict where elements are missing.
+	// byStatistics is the mode of dumps without elements.
 	byStatistics = "statistics"
 )
 
-// notCompared says how many tensors could not be compared, and why.
+// notCompared describes how many tensors could not be compared, and why.
 func notCompared(r *record.Report) (text lang.Sentence, misses int) {
 	var missed []lang.Sentence
 	for _, status := range []record.Status{record.ShapeMismatch, record.DTypeMismatch, record.Ambiguous, record.Error} {
@@ -165,7 +165,7 @@ func notCompared(r *record.Report) (text lang.Sentence, misses int) {
 	return lang.Sayf("%s could not be compared (%s)", "%s无法比对(%s)", tensors(misses), lang.Join(missed, comma)), misses
 }
 
-// besideLimits says what the evidence says beside limits.
+// besideLimits describes the evidence beside a verdict by limits.
 func besideLimits(r *record.Report) lang.Sentence {
 	if r.Verdict != byLimits {
 		return lang.Sentence{}
@@ -177,7 +177,7 @@ func besideLimits(r *record.Report) lang.Sentence {
 	return lang.Sayf("; by evidence it begins at %s", "；按证据始于 %s", originNames(r, origins))
 }
 
-// originsOf are the origins of all rounds, those of the round of the findings first.
+// originsOf returns the origins of all rounds, beginning with the findings' round.
 func originsOf(r *record.Report) []int {
 	var rows []int
 	first := map[int]bool{}
@@ -197,7 +197,7 @@ func originsOf(r *record.Report) []int {
 // mostOrigins is the number of origins that a line names.
 const mostOrigins = 3
 
-// originNames names origins with what is seen of them.
+// originNames names origins with their first reasons.
 func originNames(r *record.Report, origins []int) lang.Sentence {
 	var names []lang.Sentence
 	for _, i := range origins[:min(mostOrigins, len(origins))] {
@@ -211,7 +211,7 @@ func originNames(r *record.Report, origins []int) lang.Sentence {
 	return list
 }
 
-// inBrackets is what is seen of an origin.
+// inBrackets returns the first reason of an origin in brackets.
 func inBrackets(row *record.Row) lang.Sentence {
 	if len(row.Reasons) == 0 {
 		return lang.Sentence{}
@@ -220,7 +220,7 @@ func inBrackets(row *record.Row) lang.Sentence {
 	return lang.Sayf(" [%s, %s]", " [%s，%s]", reason.Code, confidenceText(reason.Confidence))
 }
 
-// faults is the verdict by evidence on a run with rows that fail.
+// faults returns the verdict by evidence on a run with failing rows.
 func faults(r *record.Report) lang.Sentence {
 	origins := originsOf(r)
 	if b := r.Baseline; b != nil && (b.Updated || len(b.Known) > 0) && (b.Updated || len(b.New)+len(b.Worse) == 0) {
@@ -259,7 +259,7 @@ func faults(r *record.Report) lang.Sentence {
 	return text
 }
 
-// originCount counts origins.
+// originCount formats a number of origins.
 func originCount(n int) lang.Text {
 	if n == 1 {
 		return lang.Text{EN: "1 origin", ZH: "1 个起源"}
@@ -267,7 +267,7 @@ func originCount(n int) lang.Text {
 	return lang.Text{EN: fmt.Sprintf("%d independent origins", n), ZH: fmt.Sprintf("%d 个独立的起源", n)}
 }
 
-// oneOrigin says what the only origin does.
+// oneOrigin describes the only origin.
 func oneOrigin(row *record.Row) lang.Sentence {
 	e, code := row.Evidence, row.FirstCode()
 	switch {
@@ -295,12 +295,12 @@ func oneOrigin(row *record.Row) lang.Sentence {
 		rowTitle(row), inBrackets(row), digits(fewDigits)(float64(e.Score)))
 }
 
-// noVerdict is the verdict on a run of which nothing can be said.
+// noVerdict returns the verdict on a run that cannot be judged.
 func noVerdict(r *record.Report) lang.Sentence {
 	return lang.Sayf("NO VERDICT: %s", "NO VERDICT：%s", r.Meaning.NoVerdict)
 }
 
-// numberless says how many of the tensors that were compared have no number.
+// numberless says how many of the compared tensors have no number.
 func numberless(r *record.Report) lang.Sentence {
 	if r.Meaning.NoNumbers == 0 {
 		return lang.Sentence{}
@@ -308,13 +308,13 @@ func numberless(r *record.Report) lang.Sentence {
 	return lang.Sayf(", %d of them empty or NaN everywhere on both sides", "，其中 %d 个为空或两侧全为 NaN", r.Meaning.NoNumbers)
 }
 
-// withoutProof is the verdict by evidence on a run that looks as it does with a fault.
+// withoutProof returns the verdict by evidence on a run without faults in which none could be seen.
 func withoutProof(r *record.Report, compared int) lang.Sentence {
 	return lang.Sayf("PASS WITHOUT PROOF: no operator looks wrong, but in none of %s%s a fault of less than %d %% would have been seen; give --graph-file, or dump inputs",
 		"PASS WITHOUT PROOF：没有算子异常，但在 %s%s中均无法发现小于 %d %% 的故障；请提供 --graph-file 或 dump 输入", tensors(compared), numberless(r), int(100*record.MostPower))
 }
 
-// healthy is the verdict by evidence on a run without a fault.
+// healthy returns the verdict by evidence on a run without a fault.
 func healthy(r *record.Report, compared int) lang.Sentence {
 	rounding, warned := r.Counts[record.Rounding], r.Counts[record.Warn]
 	text := lang.Sayf("no operator looks wrong: %s compared", "没有算子异常：已比对 %s", tensors(compared))
@@ -330,13 +330,13 @@ func healthy(r *record.Report, compared int) lang.Sentence {
 	return lang.Sayf("PASS with warnings: %s; WARN %d: %s", "PASS(有警告)：%s；WARN %d：%s", text, warned, warningCounts(r))
 }
 
-// lowCoverage is the verdict where few operators have a partner.
+// lowCoverage returns the verdict if few operators have a partner.
 func lowCoverage(r *record.Report) lang.Sentence {
 	of := r.Meaning.Operators
 	return lang.Sayf("LOW COVERAGE: only %d of %d operators have a partner; of those none looks wrong", "LOW COVERAGE：仅 %d/%d 个算子有对应；其中没有算子异常", of.Compared, min(of.Reference, of.NPU))
 }
 
-// comparedShare says how many of the operators were compared, where some were not.
+// comparedShare returns the share of compared operators, if it is low.
 func comparedShare(r *record.Report) lang.Sentence {
 	of := r.Meaning.Operators
 	switch {
@@ -353,7 +353,7 @@ func comparedShare(r *record.Report) lang.Sentence {
 	return lang.Sentence{}
 }
 
-// mostUncovered is the share of the operators from which the rest needs no word.
+// mostUncovered is the share of compared operators from which the rest is not mentioned.
 const mostUncovered = 0.9
 
 // power says how small a fault would have been seen.
@@ -371,8 +371,8 @@ func power(r *record.Report) lang.Sentence {
 	return lang.Sayf("; faults above %s %% would have been seen in %d %% of %s", "；%[3]s %[2]d %% 可发现大于 %[1]s %% 的故障", digits(fewDigits)(100*p.Size), int(100*p.Share), which)
 }
 
-// worstRounding is the largest share of elements beyond the limits and the lowest
-// cosine of the rows that are so by rounding.
+// worstRounding returns the largest share of elements beyond the limits and the lowest cosine of
+// the rows with status ROUNDING.
 func worstRounding(r *record.Report) (share float64, least metrics.Metric) {
 	for _, row := range r.All() {
 		if row.Status != record.Rounding {
@@ -413,7 +413,7 @@ func warningCounts(r *record.Report) lang.Sentence {
 	return lang.Join(parts, comma)
 }
 
-// writeCompareJSON writes compare.json, which has the verdict in a line.
+// writeCompareJSON writes compare.json with the verdict in a line.
 func writeCompareJSON(w io.Writer, r *record.Report) error {
 	r.Headline = english.CompareVerdict(r)
 	return r.Write(w)

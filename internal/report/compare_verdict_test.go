@@ -11,8 +11,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// TestOtherInputOrWrong: what came in differs; where an operator is all that shows it, that
-// may be wrong as well.
+// TestOtherInputOrWrong: an input differs. If only one operator shows the difference, the operator
+// may be wrong instead.
 func TestOtherInputOrWrong(t *testing.T) {
 	for start, want := range map[bool]string{
 		true:  "the runs did not read the same input (or weights): conv differs",
@@ -25,7 +25,7 @@ func TestOtherInputOrWrong(t *testing.T) {
 	}
 }
 
-// accepted is a report of an acceptance with rows of these statuses.
+// accepted returns a report of an acceptance with rows of these statuses.
 func accepted(statuses ...record.Status) *record.Report {
 	r := &record.Report{Standard: "cann-eco", Verdict: byLimits, Findings: record.NoFindings()}
 	for i, status := range statuses {
@@ -74,7 +74,7 @@ func TestStandardVerdict(t *testing.T) {
 	}
 }
 
-// TestStandardText lists what fails with its numbers, and says what rows fail by.
+// TestStandardText lists failing rows with their numbers, and names the failed criteria.
 func TestStandardText(t *testing.T) {
 	var b bytes.Buffer
 	if err := english.WriteCompare(&b, accepted(record.Pass, record.Fail, record.Warn, record.Skip)); err != nil {

@@ -21,16 +21,15 @@ import (
 	"dumptool/internal/ui"
 )
 
-// ConfigChecks are checked configurations.
+// ConfigChecks holds checked configurations.
 type ConfigChecks struct {
 	dumpconf.Checks
-	// Folder is the one from which names of files are relative; empty when
-	// absolute names stay as they are.
+	// Folder is the base of relative file names; empty keeps absolute names.
 	Folder string
-	Tool   string // the program with its version
+	Tool   string // program and version
 }
 
-// ConfigName names a file in texts for people.
+// ConfigName returns the name of a file for people.
 func ConfigName(name string) string {
 	if name == dumpconf.Stdin {
 		return "<stdin>"
@@ -47,7 +46,7 @@ func (t Text) WriteConfigChecks(w io.Writer, c *ConfigChecks) error {
 	return p.err
 }
 
-// WriteConfigChecksJSON writes an object on a line for each file.
+// WriteConfigChecksJSON writes a JSON object per line for each file.
 func WriteConfigChecksJSON(w io.Writer, c *ConfigChecks) error {
 	return c.each(w, func(f *dumpconf.FileCheck) []byte {
 		r := f.Report()
@@ -59,8 +58,8 @@ func WriteConfigChecksJSON(w io.Writer, c *ConfigChecks) error {
 	})
 }
 
-// WriteConfigDiffs writes the changes that repairs make, for patch -p1. Texts that
-// are no UTF-8 are left out.
+// WriteConfigDiffs writes the changes of repairs, for patch -p1. Files that are no UTF-8 are left
+// out.
 func WriteConfigDiffs(w io.Writer, c *ConfigChecks) error {
 	return c.each(w, func(f *dumpconf.FileCheck) []byte {
 		if !f.Changed() || !shownAsDiff(f) {
@@ -81,8 +80,8 @@ func (c *ConfigChecks) each(w io.Writer, text func(f *dumpconf.FileCheck) []byte
 	return nil
 }
 
-// diffName names a file so that patch -p1 finds it: from the folder where it is below
-// that, else by its last part.
+// diffName returns a file's name for patch -p1: relative to the folder if the file is below it,
+// else its base name.
 func (c *ConfigChecks) diffName(name string) string {
 	if name == dumpconf.Stdin {
 		return "stdin"
@@ -98,7 +97,7 @@ func (c *ConfigChecks) diffName(name string) string {
 	return filepath.ToSlash(name)
 }
 
-// uri names a file as seen from the folder.
+// uri returns the URI of a file relative to the folder.
 func (c *ConfigChecks) uri(name string) string {
 	if name == dumpconf.Stdin {
 		return "stdin"
@@ -106,7 +105,7 @@ func (c *ConfigChecks) uri(name string) string {
 	return uriIn(c.Folder, name)
 }
 
-// uriIn names a file as seen from a folder.
+// uriIn returns the URI of a file relative to a folder.
 func uriIn(folder, name string) string {
 	path := store.Clean(name)
 	if scheme, object, ok := strings.Cut(path, "://"); ok && store.Remote(path) {
@@ -123,8 +122,8 @@ func uriIn(folder, name string) string {
 	return (&url.URL{Path: filepath.ToSlash(path)}).String()
 }
 
-// Outcome is how checks ended that were to repair files (fix), to write what is repaired
-// (write), and to take warnings for errors (strict).
+// Outcome returns the outcome of checks. fix repairs files, write also writes the repaired files,
+// and strict treats warnings as errors.
 func (c *ConfigChecks) Outcome(fix, write, strict bool) batch.Outcome {
 	o := c.ended(strict)
 	for i := range c.Files {
@@ -151,7 +150,7 @@ func (c *ConfigChecks) ended(strict bool) batch.Outcome {
 	return batch.Outcome{}
 }
 
-// configMessages say what the findings in a file do not: what a repair does or did, and
+// configMessages returns messages beside the findings in a file: what a repair does or did, and
 // whether there is more to find.
 func configMessages(f *dumpconf.FileCheck, written bool) []batch.Message {
 	name := ConfigName(f.Name)
@@ -182,7 +181,7 @@ func configMessages(f *dumpconf.FileCheck, written bool) []batch.Message {
 	return all
 }
 
-// howMany counts the findings of a report, as far as it lists them.
+// howMany counts the listed findings of a report.
 func howMany(r *dumpconf.Report) lang.Sentence {
 	switch n := len(r.Findings); {
 	case n == 0:
@@ -218,8 +217,8 @@ func configSummary(c *dumpconf.Checks) lang.Sentence {
 	}
 }
 
-// MadeMessages say what to know of a configuration that was made: the hints of its check,
-// and what to do with it.
+// MadeMessages returns messages on a generated configuration: the hints of its check, and the next
+// steps.
 func MadeMessages(made *dumpconf.Made, check *dumpconf.Report) []batch.Message {
 	var all []batch.Message
 	for i := range check.Findings {
@@ -236,7 +235,7 @@ func MadeMessages(made *dumpconf.Made, check *dumpconf.Report) []batch.Message {
 	return all
 }
 
-// TranslationMessages say what a configuration for another runtime has of the file.
+// TranslationMessages returns messages on a translated configuration.
 func TranslationMessages(file string, notes []dumpconf.Note) []batch.Message {
 	var all []batch.Message
 	for _, n := range notes {
@@ -253,11 +252,11 @@ func TranslationMessages(file string, notes []dumpconf.Note) []batch.Message {
 	return all
 }
 
-// ConfigDiff returns the change of a file as a unified diff that patch -p1 and
-// git apply understand; nothing when there is none.
+// ConfigDiff returns the change of a file as a unified diff for patch -p1 and git apply; empty
+// without a change.
 func ConfigDiff(name string, before, after []byte) []byte {
 	change := diff.Diff("", before, "", after)
-	// Its own heading does not quote names.
+	// Replace the heading, which does not quote names.
 	for range 3 {
 		_, change, _ = bytes.Cut(change, []byte("\n"))
 	}
@@ -269,8 +268,8 @@ func ConfigDiff(name string, before, after []byte) []byte {
 	return append([]byte(heading), change...)
 }
 
-// diffName writes the name of a file as git does: in quotes when it holds
-// characters that end a line or a name, and with a tab behind blanks.
+// diffName quotes a file name as git does: in quotes if it contains characters that end a line or a
+// name, and with a tab after a name with blanks.
 func diffName(name string) string {
 	switch {
 	case ui.Escape(name) != name || strings.ContainsAny(name, `"\`):
@@ -298,12 +297,11 @@ func quoteBytes(name string) string {
 	return b.String() + `"`
 }
 
-// excerptWidth is how wide lines of a file may become without a terminal.
+// excerptWidth is the width of excerpts without a terminal.
 const excerptWidth = 120
 
-// findings prints the findings of a report in the manner of compilers, which
-// editors know how to read. The name stands before each. Without a terminal
-// messages are one line each; lines of the file are cut in any case.
+// findings prints the findings of a report in the form of compilers, which editors parse. The name
+// stands before each. Without a terminal a message is one line; excerpts are always cut.
 func (p *printer) findings(name string, r *dumpconf.Report) {
 	text := configTextOf(r)
 	for i := range r.Findings {
@@ -320,7 +318,7 @@ func (p *printer) findings(name string, r *dumpconf.Report) {
 	}
 }
 
-// configCodes names the rule of a finding and the runtime's own code.
+// configCodes returns the rule of a finding and the runtime's own code.
 func configCodes(f *dumpconf.Finding) string {
 	if f.Code == "" {
 		return " [" + f.Rule + "]"
@@ -328,7 +326,7 @@ func configCodes(f *dumpconf.Finding) string {
 	return " [" + f.Rule + ", " + f.Code + "]"
 }
 
-// finding prints where something is, how bad it is and what.
+// finding prints the place, the severity and the message of a finding.
 func (p *printer) finding(name string, at dumpconf.Place, kind, message string) {
 	p.wrappedWith(kind, "", tabText, fmt.Sprintf("%s:%d:%d: %s: %s", name, at.Line, at.Column, kind, message))
 }
@@ -350,8 +348,7 @@ func (p *printer) excerpt(text configText, at dumpconf.Place) {
 	p.print(strings.Repeat(" ", len(gutter)-1) + "| " + strings.TrimSuffix(e.mark, caret) + p.paint(ui.Mark, caret) + "\n")
 }
 
-// configText is the text that places of a report are in; nothing where there is no text
-// that could be shown.
+// configText is the text of a report's places; nil if there is no text to show.
 type configText []byte
 
 func configTextOf(r *dumpconf.Report) configText {
@@ -364,13 +361,13 @@ func configTextOf(r *dumpconf.Report) configText {
 	return r.Doc.Source()
 }
 
-// span returns the bytes of the text that a place covers.
+// span returns the byte range of a place.
 func (t configText) span(at dumpconf.Place) (start, end int) {
 	start = min(max(at.Offset, 0), len(t))
 	return start, start + min(max(at.Length, 0), len(t)-start)
 }
 
-// end returns line and column behind a place.
+// end returns the line and column behind a place.
 func (t configText) end(at dumpconf.Place) (line, column int) {
 	start, end := t.span(at)
 	covered := t[start:end]
@@ -380,25 +377,24 @@ func (t configText) end(at dumpconf.Place) (line, column int) {
 	return at.Line, at.Column + utf8.RuneCount(covered)
 }
 
-// excerpt is a line of a text, or the part of it around a place.
+// excerpt is a line of a text, or the part around a place.
 type excerpt struct {
 	line string
-	mark string // carets that stand below the place
+	mark string // carets below the place
 }
 
 const (
 	ellipsis = "…"
-	tabText  = "    " // a tab, of which no terminal knows how wide it was meant
+	tabText  = "    " // a tab, whose intended width is unknown
 )
 
-// newExcerpt returns the line on which the bytes from start to end of a text
-// begin. Of a line that has more than room columns it keeps those around the
-// place. It looks at no more of the text than it needs.
+// newExcerpt returns the line on which the range from start to end begins. A line wider than room
+// columns is cut around the place. It reads no more of the text than needed.
 func newExcerpt(text []byte, start, end, room int) excerpt {
 	room = max(room, 8)
 	before, atStart := cellsBefore(text[:start], room)
 	line, atEnd := cellsAfter(text[start:end], room)
-	place := len(line) // the cells of the place
+	place := len(line) // the number of cells up to the end of the place
 	if atEnd && bytes.IndexByte(text[start:end], '\n') < 0 {
 		var after []string
 		after, atEnd = cellsAfter(text[end:], room)
@@ -426,7 +422,7 @@ func newExcerpt(text []byte, start, end, room int) excerpt {
 	}
 }
 
-// columnsOf is the width of cells.
+// columnsOf returns the width of cells in columns.
 func columnsOf(cells []string) int {
 	width := 0
 	for _, cell := range cells {
@@ -435,9 +431,8 @@ func columnsOf(cells []string) int {
 	return width
 }
 
-// cellsBefore returns what stands before the end of text on its line, a cell for
-// each character; not more than a little over room columns. whole is false when
-// there is more of the line.
+// cellsBefore returns the characters before the end of text on its line, as cells, a little over
+// room columns at most. whole is false if the line has more.
 func cellsBefore(text []byte, room int) (cells []string, whole bool) {
 	width := 0
 	for len(text) > 0 && text[len(text)-1] != '\n' && width <= room {
@@ -450,7 +445,7 @@ func cellsBefore(text []byte, room int) (cells []string, whole bool) {
 	return cells, len(text) == 0 || text[len(text)-1] == '\n'
 }
 
-// cellsAfter is like cellsBefore for what stands at the start of text.
+// cellsAfter is like cellsBefore for the start of text.
 func cellsAfter(text []byte, room int) (cells []string, whole bool) {
 	ends := func() bool { return len(text) == 0 || text[0] == '\n' || bytes.HasPrefix(text, []byte("\r\n")) }
 	for width := 0; !ends() && width <= room; {
@@ -462,7 +457,7 @@ func cellsAfter(text []byte, room int) (cells []string, whole bool) {
 	return cells, ends()
 }
 
-// cellOf returns what is shown for a character.
+// cellOf returns the visible form of a character.
 func cellOf(r rune, bytes []byte) string {
 	if r == '\t' {
 		return tabText
@@ -470,8 +465,7 @@ func cellOf(r rune, bytes []byte) string {
 	return ui.Escape(string(bytes))
 }
 
-// lastColumns keeps the last columns of cells, behind an ellipsis when
-// something was or is cut away.
+// lastColumns keeps the last columns of cells, behind an ellipsis if something was cut.
 func lastColumns(cells []string, columns int, cut bool) []string {
 	i := len(cells)
 	for width := 0; i > 0; i-- {
@@ -485,8 +479,8 @@ func lastColumns(cells []string, columns int, cut bool) []string {
 	return cells
 }
 
-// firstColumns keeps the first columns of cells. The last cell of a line may take
-// the column of an ellipsis, unless something was cut away already.
+// firstColumns keeps the first columns of cells. The last cell of a line may use the column of the
+// ellipsis, unless something was cut already.
 func firstColumns(cells []string, columns int, cut bool) []string {
 	width := 0
 	for i, cell := range cells {
@@ -502,11 +496,11 @@ func firstColumns(cells []string, columns int, cut bool) []string {
 type ConfigExplanation struct {
 	Name string
 	*dumpconf.Explanation
-	Refused *dumpconf.Finding // what the runtime refuses first, or nil
+	Refused *dumpconf.Finding // first finding that the runtime refuses, or nil
 }
 
-// WriteConfigExplanation writes an explanation: the name of the file and its schema,
-// then the sections with their lines below.
+// WriteConfigExplanation writes an explanation: the file and its schema, then the sections with
+// their lines.
 func (t Text) WriteConfigExplanation(w io.Writer, e *ConfigExplanation) error {
 	p := t.to(w)
 	p.print(ui.Escape(ConfigName(e.Name)) + " (" + e.Schema.String() + ")\n")

@@ -66,8 +66,7 @@ func TestConfigDiffNames(t *testing.T) {
 	}
 }
 
-// applyDiff applies a unified diff of one file, the way patch does without
-// any tolerance: every line that is kept or removed must be there.
+// applyDiff applies a unified diff of one file strictly: every kept or removed line must be there.
 func applyDiff(before, change []byte) ([]byte, error) {
 	if len(change) == 0 {
 		return before, nil
@@ -79,7 +78,7 @@ func applyDiff(before, change []byte) ([]byte, error) {
 	}
 	var out []byte
 	at := 0
-	var last *[]byte // to cut the newline from
+	var last *[]byte // line to cut the newline from
 	for _, line := range lines[2:] {
 		if len(line) == 0 {
 			continue
@@ -91,7 +90,7 @@ func applyDiff(before, change []byte) ([]byte, error) {
 				return nil, fmt.Errorf("%q: %w", line, err)
 			}
 			if count == 0 {
-				from++ // the line after which something is added
+				from++ // lines are added after this one
 			}
 			for ; at < from-1; at++ {
 				out = append(out, old[at]...)
@@ -143,7 +142,7 @@ func TestConfigDiffRoundTrip(t *testing.T) {
 	})
 }
 
-// TestConfigDiffOfRepair checks the changes that repairs make.
+// TestConfigDiffOfRepair checks the diffs of repairs.
 func TestConfigDiffOfRepair(t *testing.T) {
 	t.Parallel()
 	files := []string{
@@ -185,7 +184,7 @@ func configPlace(t *testing.T, text, part string, n int) dumpconf.Place {
 
 const sampleConfig = "{\"dump\": {\n\t\"dump_step\": 5,\n\t\"路径\": \"/模型\",\n\t\"dump_step\": \"0||1\"\n}}\n"
 
-// sampleReport is a report with a finding of every sort.
+// sampleReport has a finding of every sort.
 func sampleReport(t *testing.T) *dumpconf.Report {
 	t.Helper()
 	return &dumpconf.Report{

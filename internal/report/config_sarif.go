@@ -60,7 +60,7 @@ type sarifResult struct {
 	Level     string          `json:"level"`
 	Message   sarifMessage    `json:"message"`
 	Locations []sarifLocation `json:"locations"`
-	// Fingerprints tell a result from others of later runs.
+	// Fingerprints identify a result across runs.
 	Fingerprints map[string]string `json:"partialFingerprints,omitempty"`
 	Related      []sarifLocation   `json:"relatedLocations,omitempty"`
 	Properties   *sarifProperties  `json:"properties,omitempty"`
@@ -78,22 +78,21 @@ type sarifLocation struct {
 		Artifact struct {
 			URI string `json:"uri"`
 		} `json:"artifactLocation"`
-		Region *sarifRegion `json:"region,omitempty"` // nil where a file has no lines
+		Region *sarifRegion `json:"region,omitempty"` // nil for a file without lines
 	} `json:"physicalLocation"`
 	Message *sarifMessage `json:"message,omitempty"`
 }
 
-// sarifRegion is a place; the end column is that behind it.
+// sarifRegion is a range; the end column is exclusive.
 type sarifRegion struct {
 	StartLine   int `json:"startLine"`
 	StartColumn int `json:"startColumn"`
-	EndLine     int `json:"endLine,omitempty"` // where it is another line
+	EndLine     int `json:"endLine,omitempty"` // if it differs from StartLine
 	EndColumn   int `json:"endColumn"`
 }
 
-// WriteConfigChecksSARIF writes all findings as one log in SARIF 2.1.0 (OASIS),
-// which services that show findings beside the source can read. It lists the rules
-// that have findings.
+// WriteConfigChecksSARIF writes all findings as one log in SARIF 2.1.0 (OASIS), for services that
+// show findings beside the source. It lists only rules with findings.
 func WriteConfigChecksSARIF(w io.Writer, c *ConfigChecks) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{},
 		Invocations: []sarifInvocation{{Successful: len(c.Failed) == 0}}}
@@ -106,7 +105,7 @@ func WriteConfigChecksSARIF(w io.Writer, c *ConfigChecks) error {
 	return writeSARIF(w, c.Tool, sarifRules(run.Results), run)
 }
 
-// writeSARIF writes a run of the program, whose results have the indexes of the rules.
+// writeSARIF writes a run of the program; its results refer to rules by index.
 func writeSARIF(w io.Writer, tool string, rules []sarifRule, run sarifRun) error {
 	_, version, _ := strings.Cut(tool, " ")
 	run.Tool.Driver.Name, run.Tool.Driver.Version = "dumptool", cmp.Or(version, "devel")
@@ -114,8 +113,8 @@ func writeSARIF(w io.Writer, tool string, rules []sarifRule, run sarifRun) error
 	return writeJSON(w, sarifLog{sarifSchema, sarifVersion, []sarifRun{run}})
 }
 
-// sarifResults are the findings in the file that uri, relative to the folder of
-// the sources, names.
+// sarifResults returns the findings in the file at uri, which is relative to the folder of the
+// sources.
 func sarifResults(uri string, r *dumpconf.Report) []sarifResult {
 	var results []sarifResult
 	text := configTextOf(r)
@@ -138,7 +137,7 @@ func sarifResults(uri string, r *dumpconf.Report) []sarifResult {
 	return results
 }
 
-// sarifRules lists the rules of results, which get their indexes.
+// sarifRules lists the rules of results, and sets the rule indexes of results.
 func sarifRules(results []sarifResult) []sarifRule {
 	index := map[string]int{}
 	for i := range results {
@@ -169,7 +168,7 @@ func sarifLocationOf(uri string, text configText, at dumpconf.Place) (l sarifLoc
 	return l
 }
 
-// sarifLevel translates a severity; SARIF calls a hint a note.
+// sarifLevel maps a severity; SARIF calls a hint a note.
 func sarifLevel(s dumpconf.Severity) string {
 	if s == dumpconf.Info {
 		return "note"

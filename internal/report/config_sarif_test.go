@@ -17,7 +17,7 @@ type (
 	jsonList = []any
 )
 
-// dig returns what stands under keys and indices.
+// dig returns the value at a path of keys and indices.
 func dig(t *testing.T, v any, path ...any) any {
 	t.Helper()
 	for i, step := range path {
@@ -40,7 +40,7 @@ func dig(t *testing.T, v any, path ...any) any {
 	return v
 }
 
-// checkSARIF checks what the standard and code scanning require of a log.
+// checkSARIF checks the requirements of the standard and of code scanning on a log.
 func checkSARIF(t *testing.T, text []byte) (results, rules jsonList) {
 	t.Helper()
 	var doc any
@@ -97,7 +97,7 @@ func checkRegion(t *testing.T, location any) {
 	if uri := dig(t, location, "physicalLocation", "artifactLocation", "uri"); uri == "" {
 		t.Error("no uri")
 	}
-	if _, ok := dig(t, location, "physicalLocation").(jsonMap)["region"]; !ok { // of a file without lines
+	if _, ok := dig(t, location, "physicalLocation").(jsonMap)["region"]; !ok { // a file without lines
 		return
 	}
 	region := dig(t, location, "physicalLocation", "region")

@@ -17,7 +17,7 @@ import (
 	"dumptool/internal/ui"
 )
 
-// findingsText returns findings as a terminal of some width shows them.
+// findingsText returns findings as shown on a terminal of this width.
 func findingsText(width int, name string, r *dumpconf.Report) string {
 	var b strings.Builder
 	Text{Width: width}.to(&b).findings(name, r)
@@ -82,8 +82,7 @@ func TestConfigTextWidths(t *testing.T) {
 	}
 }
 
-// TestConfigTextUTF16 checks that places in UTF-16 files are found in the text
-// that was read from them.
+// TestConfigTextUTF16: places in UTF-16 files are found in the decoded text.
 func TestConfigTextUTF16(t *testing.T) {
 	t.Parallel()
 	text := "{\"模型😀\": 1, \"dump\": {\n \"dump_path\": \"/d\", \"dump_debug\": \"😀on\"}}"
@@ -101,7 +100,7 @@ func TestConfigTextUTF16(t *testing.T) {
 	}
 }
 
-// TestConfigTextWithoutText checks files of which no line can be shown.
+// TestConfigTextWithoutText has files without a line to show.
 func TestConfigTextWithoutText(t *testing.T) {
 	t.Parallel()
 	tests := map[string][]byte{
@@ -142,7 +141,7 @@ func TestConfigPlacesEnd(t *testing.T) {
 	}
 }
 
-// unmark returns a text without its two marks, and where these stand.
+// unmark returns a text without its two marks, and their places.
 func unmark(t *testing.T, marked string) (text []byte, start, end int) {
 	t.Helper()
 	before, rest, ok := strings.Cut(marked, "«")
@@ -193,8 +192,8 @@ func TestExcerpt(t *testing.T) {
 	}
 }
 
-// TestExcerptWidth checks on arbitrary text that no line is too wide, that
-// the mark stands below the place, and that a line that fits is whole.
+// TestExcerptWidth checks on arbitrary text that no line is too wide, that the mark is below the
+// place, and that a fitting line is whole.
 func TestExcerptWidth(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -210,11 +209,11 @@ func TestExcerptWidth(t *testing.T) {
 		if width := ui.Columns.StringWidth(e.line); width > room {
 			t.Fatalf("line of %d columns, room for %d: %q", width, room, e.line)
 		}
-		// The end of a line that fills the room is one column beyond it.
+		// The end of a line that fills the width is one column beyond it.
 		if width := ui.Columns.StringWidth(e.mark); width > room+1 {
 			t.Fatalf("mark of %d columns, room for %d", width, room)
 		}
-		// What stands above the mark is the place, unless it does not fit.
+		// Above the mark is the place, unless it does not fit.
 		caret := strings.IndexByte(e.mark, '^')
 		shown := afterColumns(e.line, caret)
 		want := firstShown(place + after)
@@ -224,7 +223,7 @@ func TestExcerptWidth(t *testing.T) {
 	})
 }
 
-// afterColumns returns what follows the first columns of a text.
+// afterColumns returns the text after the first columns.
 func afterColumns(text string, columns int) string {
 	for i, r := range text {
 		if columns <= 0 && ui.Columns.RuneWidth(r) > 0 {
@@ -235,7 +234,7 @@ func afterColumns(text string, columns int) string {
 	return ""
 }
 
-// firstShown returns how the first character of a text is shown.
+// firstShown returns the first character of a text as shown.
 func firstShown(text string) string {
 	r, _ := utf8.DecodeRuneInString(text)
 	switch {
@@ -261,8 +260,7 @@ func firstShown(text string) string {
 	return string(r)
 }
 
-// TestExcerptOfLongLine checks that an excerpt of a line of megabytes does not
-// take the time to read them.
+// TestExcerptOfLongLine: an excerpt of a line of megabytes is fast: the rest is not read.
 func TestExcerptOfLongLine(t *testing.T) {
 	t.Parallel()
 	line := []byte(strings.Repeat(`"model",`, 1<<20))

@@ -55,8 +55,7 @@ func WriteDeterminismCSV(w io.Writer, d *determinism.Report) error {
 	return t.CSV(w)
 }
 
-// driftName names a tensor as the tables of a comparison do, with its round and its
-// execution.
+// driftName returns the label of a tensor as in comparison tables, with its round and execution.
 func (t Text) driftName(r *determinism.Row) string {
 	label := rowInRound(&record.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round})
 	if r.Execution > 0 {
@@ -65,15 +64,15 @@ func (t Text) driftName(r *determinism.Row) string {
 	return label
 }
 
-// shownDrifts is the most tensors that the text lists, shownLeftOut the most that
-// it lists of what was not compared.
+// shownDrifts limits the tensors listed in the text, shownLeftOut the listed tensors that were not
+// compared.
 const (
 	shownDrifts  = 20
 	shownLeftOut = 10
 )
 
-// WriteDeterminism prints whether the runs agree, and the first tensors that do
-// not, in execution order.
+// WriteDeterminism prints whether the runs agree, and the first tensors that differ, in execution
+// order.
 func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
 	p := t.to(w)
 	first := d.FirstRow()
@@ -115,7 +114,7 @@ func (t Text) WriteDeterminism(w io.Writer, d *determinism.Report) error {
 	return p.err
 }
 
-// leftOut lists what was not compared although it is there.
+// leftOut lists existing data that was not compared.
 func (p *printer) leftOut(d *determinism.Report) {
 	if len(d.LeftOut) > 0 {
 		p.blank()
@@ -149,7 +148,7 @@ func (t Text) sameText(d *determinism.Report) string {
 	return t.say("SAME: all %s are equal, bit for bit, in %d runs", "SAME：全部 %s在 %d 次运行中逐位相同", tensors(read), runs)
 }
 
-// restText counts what was not compared.
+// restText counts the tensors that were not compared.
 func restText(d *determinism.Report) lang.Sentence {
 	var missing, leftOut lang.Sentence
 	if n := len(d.Missing); n > 0 {
@@ -161,7 +160,7 @@ func restText(d *determinism.Report) lang.Sentence {
 	return lang.Sayf("%s%s", "%s%s", missing, leftOut)
 }
 
-// driftedRow is a tensor that differs, with what worstDrift says of it.
+// driftedRow is a tensor that differs, with the texts of worstDrift.
 type driftedRow struct {
 	*determinism.Row
 	differ, first, maxAbs string
@@ -179,9 +178,9 @@ func (t Text) differingTable(rows []driftedRow) Table[driftedRow] {
 	}}
 }
 
-// worstDrift describes the runs that differ from the first: the most elements,
-// the first of them, and the largest distance; of no values, if there is none
-// with the first run's shape and type.
+// worstDrift summarises the runs that differ from the first: the largest number of differing
+// elements, the first offset, and the largest distance; without values if no run has the first
+// run's shape and type.
 func worstDrift(r *determinism.Row) driftedRow {
 	worst := driftedRow{r, noValue, noValue, noValue}
 	var most int64
@@ -207,8 +206,7 @@ func worstDrift(r *determinism.Row) driftedRow {
 	return worst
 }
 
-// driftWhy says of runs that differ from the first, but in no value, what
-// differs.
+// driftWhy explains, for runs that differ from the first run but in no value, what differs.
 func (t Text) driftWhy(r *determinism.Row) []string {
 	var lines []string
 	for _, d := range pointers(r.Drifts) {
@@ -219,13 +217,13 @@ func (t Text) driftWhy(r *determinism.Row) []string {
 	return lines
 }
 
-// placesWord is a word for where runs differ.
+// placesWord maps Places to words.
 var placesWord = map[determinism.Places]lang.Text{
 	determinism.SamePlaces: {EN: string(determinism.SamePlaces), ZH: "位置相同"},
 	determinism.Scattered:  {EN: string(determinism.Scattered), ZH: "位置分散"},
 }
 
-// placesText says what it means where runs differ.
+// placesText explains the meaning of where runs differ.
 func placesText(p determinism.Places) lang.Text {
 	switch p {
 	case determinism.SamePlaces:

@@ -13,8 +13,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// drifted are three runs: one tensor is equal, one differs at one place, one
-// has another shape, and one cannot be read.
+// drifted has three runs: one tensor is equal, one differs at one place, one has another shape, and
+// one cannot be read.
 func drifted() *determinism.Report {
 	row := func(op string, distinct int, drifts ...determinism.Drift) determinism.Row {
 		return determinism.Row{Op: op, Kind: "output", Status: record.Pass, Distinct: distinct, Drifts: drifts}
@@ -98,7 +98,7 @@ func TestWriteDeterminismSame(t *testing.T) {
 	}
 }
 
-// TestWriteDeterminismMany checks that a long list is cut.
+// TestWriteDeterminismMany: a long list is cut.
 func TestWriteDeterminismMany(t *testing.T) {
 	t.Parallel()
 	d := drifted()

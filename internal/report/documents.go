@@ -24,19 +24,19 @@ import (
 	"dumptool/internal/store"
 )
 
-// Documents are results that were written before, to be shown again.
+// Documents holds results that were written before, to show them again.
 type Documents struct {
-	// Comparison is nil where there is none. Of two it is the second one, and Before the
-	// first.
+	// Comparison is nil if there is none. If two comparisons were given, it is the second one, and
+	// Before the first.
 	Comparison, Before *record.Report
-	// Path is that of the comparison, BeforePath of the one before.
+	// Path is the path of the comparison, BeforePath of the previous one.
 	Path, BeforePath string
-	// Overflow, Determinism, Perf and Checked are the documents of these commands, the last one
-	// that of check; nil for none.
+	// Overflow, Determinism, Perf and Checked are the documents of these commands, Checked of
+	// check; nil for none.
 	Overflow, Determinism, Perf, Checked json.RawMessage
 }
 
-// TwiceError is a document too many of one kind: a second one, of comparisons a third.
+// TwiceError is a surplus document of a kind: a second one, or a third comparison.
 type TwiceError struct{ Path, Schema string }
 
 // Error names the document.
@@ -47,11 +47,11 @@ func (e *TwiceError) Error() string {
 	return fmt.Sprintf("%s is a second document of %s", e.Path, e.Schema)
 }
 
-// documentNames are those of the documents that a page shows.
+// documentNames lists the file names of documents that a page shows.
 var documentNames = []string{documentName, "overflow.json", "overflow_scan.json", "determinism.json", "perf.json"}
 
-// ReadDocuments reads documents, which are known by their key "schema", or those of the
-// folders that hold one. Errors name the file.
+// ReadDocuments reads documents, identified by their key "schema", or the documents in folders.
+// Errors name the file.
 func ReadDocuments(paths []string) (*Documents, error) {
 	d := new(Documents)
 	for _, path := range paths {
@@ -66,7 +66,7 @@ func ReadDocuments(paths []string) (*Documents, error) {
 	return d, nil
 }
 
-// add adds a document, of comparisons what the page shows of the rows.
+// add adds a document; for a comparison, the parts of rows that the page shows.
 func (d *Documents) add(path string, open func(offset int64) (io.ReadCloser, error)) error {
 	schema, err := schemaOf(open)
 	if err != nil {
@@ -111,7 +111,7 @@ func (d *Documents) add(path string, open func(offset int64) (io.ReadCloser, err
 	return cmp.Or(text.End(), (&page.Options{Overflow: d.Overflow, Determinism: d.Determinism, Perf: d.Perf, Checked: d.Checked}).Check())
 }
 
-// SchemaOf is the schema of a document of dumptool; the error says why a file is none.
+// SchemaOf returns the schema of a document of dumptool; the error says why a file is none.
 func SchemaOf(path string) (string, error) {
 	return schemaOf(func(offset int64) (io.ReadCloser, error) { return shard.OpenAt(path, offset) })
 }
@@ -119,7 +119,7 @@ func SchemaOf(path string) (string, error) {
 // errFound ends the search for a key.
 var errFound = lang.Errorf("found")
 
-// schemaOf returns the schema of a document, which is an object.
+// schemaOf returns the schema of a document, which must be an object.
 func schemaOf(open func(offset int64) (io.ReadCloser, error)) (schema string, err error) {
 	file, err := open(0)
 	if err != nil {
@@ -145,9 +145,8 @@ func schemaOf(open func(offset int64) (io.ReadCloser, error)) (schema string, er
 	return "", lang.Errorf(`key "schema" is missing: not a document of dumptool`)
 }
 
-// WritePage writes a page of the documents. Reports that were written with the
-// comparison are linked where they are beside the page, which is in the folder dir:
-// those that were written there now, and those of the comparison if it is in it.
+// WritePage writes a page of the documents. Reports beside the page, which is in the folder dir,
+// are linked: reports written there now, and reports of the comparison if it is in dir.
 func (d *Documents) WritePage(w io.Writer, dir string, written []record.File, opt Options) error {
 	opt.Page.Overflow, opt.Page.Determinism, opt.Page.Perf, opt.Page.Checked = d.Overflow, d.Determinism, d.Perf, d.Checked
 	if d.Comparison == nil {
@@ -164,7 +163,7 @@ func (d *Documents) WritePage(w io.Writer, dir string, written []record.File, op
 	return writeComparedPage(w, c, opt)
 }
 
-// HasPlots counts the rows that plots can be drawn of.
+// HasPlots counts the rows that have plots.
 func (d *Documents) HasPlots() (n int) {
 	if d.Comparison == nil {
 		return 0
@@ -181,7 +180,7 @@ func drawn(row *record.Row) bool {
 	return row.IsDrawn() && row.Pictures != nil && row.Pictures.Packed != nil
 }
 
-// WritePlots draws the plots of the rows whose sampled errors the comparison has.
+// WritePlots draws the plots of the rows whose sampled errors the comparison holds.
 func (d *Documents) WritePlots(ctx context.Context, f *Folder, observe func(batch.Event)) (failed []error, err error) {
 	failed = gatherPictures(f, d.Comparison, labelsOf(d.Comparison), func(draw func(int, *metrics.Pictures) func() error) (failed []error) {
 		var rows []int

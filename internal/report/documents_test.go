@@ -17,7 +17,7 @@ import (
 	"dumptool/internal/report/page"
 )
 
-// FuzzDocuments reads random documents: what is read can be shown.
+// FuzzDocuments: every document that can be read can be shown.
 func FuzzDocuments(f *testing.F) {
 	var whole strings.Builder
 	if err := everything().Write(&whole); err != nil {
@@ -37,7 +37,7 @@ func FuzzDocuments(f *testing.F) {
 		if d.Comparison == nil && d.Overflow == nil && d.Determinism == nil && d.Perf == nil {
 			t.Fatal("nothing was read")
 		}
-		if d.Comparison != nil { // two comparisons are before and after
+		if d.Comparison != nil { // two comparisons: before and after
 			if err := d.add("b.json", open); err != nil || d.Before == nil {
 				t.Errorf("a second comparison: %v", err)
 			}
@@ -73,8 +73,7 @@ func TestReadDocuments(t *testing.T) {
 	}
 }
 
-// checkShown checks that the page of a document does not show the keys that are passed over
-// when it is read for the page.
+// checkShown: the page of a document does not show the keys that reading for the page skips.
 func checkShown(t rapid.TB, text string, opt Options) {
 	t.Helper()
 	whole, err := record.Read(strings.NewReader(text))
@@ -97,7 +96,7 @@ func checkShown(t rapid.TB, text string, opt Options) {
 	}
 }
 
-// TestShown: the page of a document is the page of the report that wrote it.
+// TestShown: a document gives the same page as the report that wrote it.
 func TestShown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := reportOf()

@@ -14,7 +14,7 @@ import (
 	"dumptool/internal/shard"
 )
 
-// othersOf are those who read documents of other commands than compare.
+// othersOf lists the readers of documents of commands other than compare.
 func othersOf(schema string) map[string]func(path string) error {
 	all := map[string]func(path string) error{"report": func(path string) error {
 		d, err := ReadDocuments([]string{path})
@@ -50,8 +50,8 @@ func othersOf(schema string) map[string]func(path string) error {
 	return all
 }
 
-// TestEditedOtherDocuments: who reads a document of another command that somebody edited says
-// in one error what is wrong and names the file, and the key where a value has the wrong type.
+// TestEditedOtherDocuments: for an edited document of another command each reader gives one error:
+// the fault and the file, and for a value of the wrong type its key.
 func TestEditedOtherDocuments(t *testing.T) {
 	for _, s := range samples {
 		switch s.name {

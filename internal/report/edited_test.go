@@ -19,17 +19,17 @@ import (
 	"dumptool/internal/shard"
 )
 
-// edits stand in place of a value of a document.
+// edits replace a value of a document.
 var edits = []string{"null", "-1", "1e300", "1.5", `"no such word"`, `"nan"`, "[]", "{}", "true", "[[]]", `"18446744073709551616"`, "9223372036854775807", "-9223372036854775808"}
 
-// textSpan is where a value stands in a document: its key, with the quotes, from key on, and the
-// value from first up to end. The name has no indexes.
+// textSpan is the place of a value in a document: its key, with quotes, from key on, and the value
+// from first up to end. The name has no indexes.
 type textSpan struct {
 	name            string
 	key, first, end int
 }
 
-// spansOf are the values of a document, in their order; of a name the first few.
+// spansOf returns the values of a document in order; at most a few of each name.
 func spansOf(t *testing.T, document []byte) (all []textSpan) {
 	t.Helper()
 	const most = 2
@@ -71,22 +71,22 @@ func spansOf(t *testing.T, document []byte) (all []textSpan) {
 	return all
 }
 
-// last is the key of the value, or of the list that it is in.
+// last returns the key of the value, or of the list that contains it.
 func (s *textSpan) last() string {
 	name := strings.TrimRight(s.name, "[]")
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
-// namesRow is how an error names a row.
+// namesRow matches the name of a row in errors.
 var namesRow = regexp.MustCompile(`rows\[\d+\]|row \d+ `)
 
-// edited are documents with a value that is another one, is not there, or is there twice.
+// edited returns documents with this value replaced, removed, doubled or cut off.
 func (s *textSpan) edited(document []byte, k int) (all map[string]string) {
 	all = map[string]string{}
 	text := func(first, end int, instead string) string {
 		return string(document[:first]) + instead + string(document[end:])
 	}
-	const most = 4 // of the edits, others for the next value
+	const most = 4 // edits of one value; further edits go to the next value
 	for i := range most {
 		edit := edits[(most*k+i)%len(edits)]
 		all[edit] = text(s.first, s.end, edit)
@@ -101,7 +101,7 @@ func (s *textSpan) edited(document []byte, k int) (all map[string]string) {
 	return all
 }
 
-// readers are those who read a compare.json.
+// readers lists the readers of a compare.json.
 func readersOf() map[string]func(path string) error {
 	merge := func(path string) error {
 		docs, err := shard.Find([]string{path}, conclude.DocumentName)
@@ -133,8 +133,8 @@ func readersOf() map[string]func(path string) error {
 	}
 }
 
-// TestEditedDocuments: who reads a compare.json that somebody edited says in one error what is
-// wrong and names the file, or takes it; nothing panics.
+// TestEditedDocuments: each reader of an edited compare.json either accepts it or gives one error
+// with the fault and the file; nothing panics.
 func TestEditedDocuments(t *testing.T) {
 	rep := everything()
 	rep.Listed = &record.Listed{Ref: []record.ListedRound{{Paired: true}}, NPU: []record.ListedRound{{Paired: true}}}

@@ -16,8 +16,8 @@ import (
 	"dumptool/internal/ui"
 )
 
-// WriteFound prints what was found: a part for every operator and parameter. Ranks
-// with equal answers share one.
+// WriteFound prints the results of a search: a part for every operator and parameter. Ranks with
+// equal answers share a part.
 func (t Text) WriteFound(w io.Writer, a *find.Answer) error {
 	p := t.to(w)
 	if len(a.Results) == 0 {
@@ -40,7 +40,7 @@ func (t Text) WriteFound(w io.Writer, a *find.Answer) error {
 	return p.err
 }
 
-// foundHead says how much of what was found.
+// foundHead returns the numbers of operators and parameters found.
 func (p *printer) foundHead(a *find.Answer) string {
 	params := 0
 	for _, r := range a.Results {
@@ -57,8 +57,7 @@ func (p *printer) foundHead(a *find.Answer) string {
 	return a.Query + p.say(": ", "：") + p.join(some(len(a.Results)-params, "operator", "算子"), some(params, "parameter", "参数"))
 }
 
-// sameAnswers groups results that differ in their rank only, in the order of the first
-// of each.
+// sameAnswers groups results that differ only in their rank, ordered by the first of each group.
 func sameAnswers(results []find.Result) [][]find.Result {
 	var groups [][]find.Result
 	of := make(map[string]int)
@@ -75,8 +74,8 @@ func sameAnswers(results []find.Result) [][]find.Result {
 	return groups
 }
 
-// answerKey is what equal answers of several ranks share; an answer without a rank is
-// unlike all others.
+// answerKey returns a key that equal answers of several ranks share; an answer without a rank is
+// unique.
 func answerKey(r find.Result) string {
 	if r.Where().Rank == nil {
 		return fmt.Sprintf("%p", r)
@@ -104,7 +103,7 @@ func answerKey(r find.Result) string {
 	return ""
 }
 
-// ranksText names the ranks of equal answers, empty for none.
+// ranksText returns the ranks of equal answers, empty for none.
 func (p *printer) ranksText(ranks []find.Result) string {
 	var values []string
 	for _, r := range ranks {
@@ -122,7 +121,7 @@ func (p *printer) ranksText(ranks []find.Result) string {
 	return p.say("ranks %s", "rank %s", lang.Ranges(slices.Compact(values)))
 }
 
-// matchTexts say how a result fits that is not plainly what was asked for.
+// matchTexts describes the kinds of matches that need an explanation.
 var matchTexts = map[find.Match]lang.Text{
 	find.MatchFused:    {EN: "fused from an operator of that line", ZH: "由该行的算子融合而成"},
 	find.MatchBackward: {EN: "computes the gradient of that line", ZH: "计算该行的梯度"},
@@ -133,7 +132,7 @@ var matchTexts = map[find.Match]lang.Text{
 	find.MatchPart:     {EN: "by a part of the name", ZH: "按名称的一部分"},
 }
 
-// matchText says how a result fits, with the confidence where it is not high.
+// matchText describes how a result matches, with the confidence unless it is high.
 func (p *printer) matchText(place *find.Place, level int) string {
 	switch place.Match {
 	case find.MatchUp:
@@ -170,7 +169,7 @@ func (p *printer) foundOperator(op *find.Operator, ranks []find.Result) {
 	p.foundFiles(p.say("perhaps", "可能"), ranks, func(r find.Result) []string { return r.(*find.Operator).Ambiguous })
 }
 
-// foundFiles prints files of the first rank, and counts those of the others.
+// foundFiles prints the files of the first rank, and counts the files of the others.
 func (p *printer) foundFiles(label string, ranks []find.Result, of func(find.Result) []string) {
 	label = pad(textIndent+label, labelWidth)
 	others, rest := 0, []find.Result(nil)
@@ -196,7 +195,7 @@ func deref(s *string) string {
 	return *s
 }
 
-// graphText says where in which graph an operator is.
+// graphText returns the place of an operator in its graph.
 func (p *printer) graphText(op *find.Operator) string {
 	text := deref(op.IR)
 	if op.IRLine != nil {
@@ -215,7 +214,7 @@ func (p *printer) graphText(op *find.Operator) string {
 	return text
 }
 
-// scriptText is the line of the script with its code, and where the script lies.
+// scriptText returns the line of the script with its code and its path.
 func (p *printer) scriptText(op *find.Operator) string {
 	text := path.Base(*op.Source)
 	if op.Code != nil {
@@ -251,7 +250,7 @@ func (p *printer) stackTexts(stack []find.Frame) []string {
 	return lines
 }
 
-// typeText is a type with its format and shape.
+// typeText formats an element type with format and shape.
 func typeText(dtype, format *string, shape tensor.Shape) string {
 	parts := []string{deref(dtype), deref(format)}
 	if shape != nil {
@@ -260,12 +259,12 @@ func typeText(dtype, format *string, shape tensor.Shape) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
 }
 
-// shortName is the last segment of an operator's name.
+// shortName returns the last segment of an operator's name.
 func shortName(name string) string {
 	return strings.TrimPrefix(name[strings.LastIndexByte(name, '/')+1:], "param:")
 }
 
-// linksText lists the ends of edges; outputs other than the first have their number.
+// linksText lists the ends of edges; if numbered, outputs other than the first have their number.
 func linksText(links []find.Link, numbered bool) string {
 	var parts []string
 	for _, l := range links {
@@ -300,7 +299,7 @@ func (p *printer) inputTexts(inputs []find.Input) []string {
 	return lines
 }
 
-// lastNames are the last segments of names.
+// lastNames returns the last segments of names.
 func lastNames(names []string) []string {
 	short := make([]string, len(names))
 	for i, name := range names {
@@ -321,7 +320,7 @@ func (p *printer) outputTexts(outputs []find.Output) []string {
 	return lines
 }
 
-// rowTexts says what tables of statistics say about the tensors.
+// rowTexts formats the rows of statistics tables for the tensors.
 func (p *printer) rowTexts(rows []find.Row) []string {
 	var lines []string
 	for _, r := range rows {

@@ -15,18 +15,17 @@ import (
 	"dumptool/internal/store"
 )
 
-// Folder takes the files of a run.
+// Folder is the output folder of a run.
 type Folder struct {
-	// Dir is its path. It is made when the first file is written.
+	// Dir is its path. It is created with the first file.
 	Dir string
-	// Written are the files that were written.
+	// Written lists the written files.
 	Written []record.File
-	// inputs are files that no report must replace, by their names in lower case.
+	// inputs maps lower-case names to files that no report may replace.
 	inputs map[string][]string
 }
 
-// NewFolder returns a folder in which the files of the given paths, if they
-// are there, are not replaced.
+// NewFolder returns a folder in which the files at the input paths are never replaced.
 func NewFolder(dir string, inputs ...string) *Folder {
 	f := &Folder{Dir: dir, inputs: map[string][]string{}}
 	for _, path := range inputs {
@@ -36,13 +35,12 @@ func NewFolder(dir string, inputs ...string) *Folder {
 	return f
 }
 
-// Write writes one file, which appears under its name once all of its content
-// is there.
+// Write writes one file, which appears under its name when it is complete.
 func (f *Folder) Write(name string, render func(io.Writer) error) error {
 	return f.write(name, safefile.Create, render)
 }
 
-// write is Write, with the function that creates the file.
+// write is Write with the function that creates the file.
 func (f *Folder) write(name string, create func(path string) (*safefile.File, error), render func(io.Writer) error) error {
 	path := store.Join(f.Dir, name)
 	if err := f.notInput(name); err != nil {
@@ -67,12 +65,12 @@ func (f *Folder) write(name string, create func(path string) (*safefile.File, er
 	return nil
 }
 
-// notInput reports that a file is one of the inputs.
+// notInput returns an error if a file is one of the inputs.
 func (f *Folder) notInput(name string) error {
 	return safefile.CheckOutput(store.Join(f.Dir, name), f.inputs[strings.ToLower(name)]...)
 }
 
-// counter counts the bytes that are written.
+// counter counts written bytes.
 type counter struct {
 	io.Writer
 	n int64
@@ -84,8 +82,8 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// WriteFiles writes the reports of a result in some formats. One that cannot be
-// written does not stop the others.
+// WriteFiles writes the reports of a result in some formats. A failed report does not stop the
+// others.
 func WriteFiles[R any](f *Folder, formats []string, result R, opt Options) (failed []error) {
 	opt.Width = 0
 	for _, format := range formats {
@@ -96,7 +94,7 @@ func WriteFiles[R any](f *Folder, formats []string, result R, opt Options) (fail
 	return failed
 }
 
-// writeFile writes the report of a result in a format, and what stands beside it.
+// writeFile writes the report of a result in a format, and the files beside it.
 func writeFile[R any](f *Folder, format string, result R, opt Options) error {
 	w := WriterOf[R](format)
 	err := f.Write(w.File, func(out io.Writer) error { return w.render(out, result, opt) })
@@ -106,8 +104,8 @@ func writeFile[R any](f *Folder, format string, result R, opt Options) error {
 	return err
 }
 
-// WriteDocument writes the document of a shard, in its folder, compressed if that is wanted,
-// and returns where it is. One that an earlier attempt left in the other form is removed.
+// WriteDocument writes the document of a shard to its folder, compressed on request, and returns
+// its path. A document in the other form, left by an earlier attempt, is removed.
 func WriteDocument[R any](f *Folder, result R, compress bool) (path string, err error) {
 	w := WriterOf[R]("json")
 	name, render := w.File, func(out io.Writer) error { return w.render(out, result, Options{}) }
@@ -122,14 +120,13 @@ func WriteDocument[R any](f *Folder, result R, compress bool) (path string, err 
 	return path, shard.RemoveOther(path)
 }
 
-// earlier lists the reports that an earlier run wrote to the folder, as its
-// compare.json says, and that are still as it wrote them. Without the list these
-// are the files of its operators that failed.
+// earlier lists the unchanged reports of an earlier run in the folder, from its compare.json. If
+// that has no list of files, it lists the files of operators with errors.
 func (f *Folder) earlier() []record.File {
 	if _, ok := f.regular(documentName); !ok {
 		return nil
 	}
-	_ = store.Preload(f.Dir) // what it lists are reports mostly; who needs it asks again
+	_ = store.Preload(f.Dir) // most of them are reports; later calls read again
 	document, err := store.Open(store.Join(f.Dir, documentName))
 	if err != nil {
 		return nil
@@ -151,15 +148,15 @@ func (f *Folder) earlier() []record.File {
 	})
 }
 
-// isReport reports whether a file of that name is a report of every run, in some
-// format. Others that runs write are tables of operators.
+// isReport reports whether a file name is a report of every run in some format, in contrast to
+// tables of operators.
 func isReport(name string) bool {
 	return slices.Contains(append(FilesOf[*record.Report](), sidefile.CheckSkipName, sidefile.ConcateSkipName, sidefile.CompareSkipName, sidefile.InvalidOutName, opNamesFile), name)
 }
 
 func isTable(name string) bool { return filepath.Ext(name) == ".csv" }
 
-// opFiles lists the files with errors of the operators of an earlier run.
+// opFiles lists the files with errors of an earlier run's operators.
 func (f *Folder) opFiles(r *record.Report) []record.File {
 	var files []record.File
 	names, labels := NewFileNames(), labelsOf(r)
@@ -175,8 +172,8 @@ func (f *Folder) opFiles(r *record.Report) []record.File {
 	return files
 }
 
-// unchanged reports whether a file of a list is in the folder as it was written.
-// The list may come from anywhere: names with folders are not followed.
+// unchanged reports whether a listed file is in the folder as it was written. The list is
+// untrusted: names with folders are refused.
 func (f *Folder) unchanged(file record.File) bool {
 	if file.Name == documentName || file.Name == OpConfigName || strings.ContainsAny(file.Name, `/\`) || !filepath.IsLocal(file.Name) {
 		return false
@@ -185,15 +182,13 @@ func (f *Folder) unchanged(file record.File) bool {
 	return ok && info.Size() == file.Size && f.notInput(file.Name) == nil
 }
 
-// regular looks at a file of the folder, which must be neither a link nor a
-// device.
+// regular returns the info of a file in the folder; ok is false for links and devices.
 func (f *Folder) regular(name string) (info fs.FileInfo, ok bool) {
 	info, err := store.Lstat(store.Join(f.Dir, name))
 	return info, err == nil && info.Mode().IsRegular()
 }
 
-// wrote reports whether a file has been written by this run, in any letter case
-// where the file system makes no difference.
+// wrote reports whether this run has written a file, ignoring case if the file system does.
 func (f *Folder) wrote(file record.File) bool {
 	return slices.ContainsFunc(f.Written, func(w record.File) bool {
 		if w.Name == file.Name || !strings.EqualFold(w.Name, file.Name) {
@@ -205,9 +200,8 @@ func (f *Folder) wrote(file record.File) bool {
 	})
 }
 
-// removeStale removes the files of an earlier run that this run has not written
-// again, and returns those that it cannot remove. Plots stay: they may have gone into
-// the user's notes by their names.
+// removeStale removes the files of an earlier run that this run did not rewrite, and returns the
+// files that it could not remove. Plots stay: the user's notes may refer to them by name.
 func (f *Folder) removeStale(before []record.File) []record.File {
 	return slices.DeleteFunc(before, func(file record.File) bool {
 		if f.wrote(file) || !f.unchanged(file) {
@@ -221,8 +215,8 @@ func (f *Folder) removeStale(before []record.File) []record.File {
 	})
 }
 
-// foreign lists the files in the folder that look like reports of an earlier
-// run, such as plots and those that could not be removed.
+// foreign lists files in the folder that look like reports of an earlier run, such as plots and
+// files that could not be removed.
 func (f *Folder) foreign(before []record.File) []string {
 	entries, err := store.ReadDir(f.Dir)
 	if err != nil {

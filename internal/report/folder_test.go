@@ -42,8 +42,8 @@ func left(t *testing.T, dir string) []string {
 	return names
 }
 
-// TestStaleFiles has a compare.json that lists what it must not: only files in
-// the folder itself that are as they were written are removed.
+// TestStaleFiles has a compare.json with illegal entries: only unchanged files in the folder itself
+// are removed.
 func TestStaleFiles(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()

@@ -1,8 +1,7 @@
-// Package report turns results into text, tables, JSON and files of other tools:
-// Formats lists them, Table is the one model of columns. It gets data and a
-// writer or a folder, and knows neither terminals nor settings: how wide a line
-// may be and which language is wanted are arguments. It decides nothing about
-// the data; that is the work of the packages that make it.
+// Package report converts results to text, tables, JSON and files of other tools: Formats lists
+// them, and Table is the only model of columns. Reports are written to a writer or a folder; the
+// width of lines and the language are arguments, since the package knows neither terminals nor
+// settings. It makes no decisions about the data; the packages that produce the data do.
 package report
 
 import (
@@ -28,20 +27,20 @@ import (
 	"dumptool/internal/sidefile"
 )
 
-// Formats returns the forms that reports have, text first.
+// Formats returns the formats of reports, text first.
 func Formats() []Format {
 	formats.once.Do(func() { formats.all = listFormats() })
 	return formats.all
 }
 
-// formats keeps what Formats returns, which inspect asks for with every file.
+// formats caches the result of Formats, which inspect calls for every file.
 var formats struct {
 	once sync.Once
 	all  []Format
 }
 
-// listFormats lists what each format shows. A new one is an entry here, and a
-// golden sample of each of its results (TestFormats).
+// listFormats lists the writers of each format. A new writer needs an entry here, and a golden
+// sample of each of its results (TestFormats).
 func listFormats() []Format {
 	return []Format{
 		{"text", "for people", []Writer{
@@ -146,8 +145,8 @@ func listFormats() []Format {
 	}
 }
 
-// documentFormat is the format of compare.json, which lists the reports of a run.
-// HPAAFormat is that of the files of HPAA, whose table is hpaaTable.
+// documentFormat is the format of compare.json, which lists the reports of a run. HPAAFormat is the
+// format of HPAA's files, with the table hpaaTable.
 const (
 	HPAAFormat     = "hpaa"
 	hpaaTable      = "cpu_vs_npu.csv"
@@ -155,38 +154,37 @@ const (
 	documentName   = "compare.json"
 )
 
-// Format is a form of reports.
+// Format is a format of reports.
 type Format struct {
-	// Name is what --format says.
+	// Name is the value of --format.
 	Name string
-	// For says in the help what the format is good for.
+	// For is the purpose of the format, for the help.
 	For string
-	// Writers write the results that the format can show, one for each type.
+	// Writers has a writer for each type of result that the format can show.
 	Writers []Writer
 }
 
-// Writer writes the results of one type in one format.
+// Writer writes results of one type in one format.
 type Writer struct {
 	// File is the name of the report in an output folder.
 	File string
-	// Keep is what a comparison must keep for the report.
+	// Keep is the data that a comparison must keep for the report.
 	Keep Keep
 
-	// fewer is set where Options.OnlyBad leaves rows out.
+	// fewer: Options.OnlyBad omits rows of the report.
 	fewer bool
 
 	result reflect.Type
 	write  func(w io.Writer, result any, opt Options) error
-	// beside writes further files next to the report; it may be nil.
+	// beside writes further files next to the report; may be nil.
 	beside func(f *Folder, result any, opt Options) error
 }
 
-// Keep says what of a comparison a report shows beside the rows.
+// Keep lists the data of a comparison, beside the rows, that a report shows.
 type Keep struct {
-	// Worst are the elements of a tensor that differ most, Errors the elements
-	// beyond the limits, and Divergence is that of Kullback and Leibler. Bins are
-	// histograms and profiles of axes, Calls the values of calls of msprobe.
-	// Pictures are those of the rows that have them.
+	// Worst keeps the elements that differ most, Errors the elements beyond the limits, Divergence
+	// the Kullback-Leibler divergence, Bins histograms and profiles of axes, Calls the values of
+	// msprobe's calls, and Pictures the pictures of rows that have them.
 	Worst, Errors, Divergence, Bins, Calls, Pictures bool
 }
 
@@ -196,7 +194,7 @@ func (w Writer) keeping(k Keep) Writer {
 	return w
 }
 
-// ofBad returns a writer of which Options.OnlyBad leaves rows out.
+// ofBad returns a writer that omits rows with Options.OnlyBad.
 func (w Writer) ofBad() Writer {
 	w.fewer = true
 	return w
@@ -210,7 +208,7 @@ func (w *Writer) render(out io.Writer, result any, opt Options) error {
 	return w.write(out, result, opt)
 }
 
-// shown is what the reports show of a comparison.
+// shown returns the part of a comparison that the report shows.
 func (w *Writer) shown(r *record.Report, opt Options) *record.Report {
 	if w.fewer && opt.OnlyBad {
 		return r.BadRows()
@@ -224,28 +222,27 @@ func with[R any](w Writer, beside func(f *Folder, result R, opt Options) error) 
 	return w
 }
 
-// Options say how a result is written. A format takes from them what it needs.
+// Options says how a result is written. Each format uses the options that concern it.
 type Options struct {
-	// Text says how text for people looks.
+	// Text describes the text for people.
 	Text
-	// HPAA says which columns HPAA's table of a comparison has, Elements which
-	// elements the files of its operators.
+	// HPAA selects the columns of HPAA's table of a comparison, Elements the elements in the files
+	// of operators.
 	HPAA     CSVOptions
 	Elements OpErrors
-	// OnlyBad leaves rows that passed out of the reports of a comparison that list all
-	// that is known of each row.
+	// OnlyBad omits rows that passed from the detailed reports of a comparison.
 	OnlyBad bool
-	// Page says how a page for a browser looks.
+	// Page holds the options of an HTML page.
 	Page page.Options
-	// Kept are the lines of an import that stand in the logs of a comparison.
+	// Kept holds the lines of an import for the logs of a comparison.
 	Kept []sidefile.SkipLine
-	// Gather gathers the pictures of a comparison, nil for none; Plots is set where some
-	// of them are drawn beside the reports.
+	// Gather gathers the pictures of a comparison, nil for none; Plots draws some of them beside
+	// the reports.
 	Gather Gather
 	Plots  bool
-	// folder is set for reports that are written into a folder.
+	// folder: the report is written into a folder.
 	folder bool
-	// beside are the reports in the same folder, to which a page has links.
+	// beside lists the reports in the same folder, to which a page links.
 	beside []record.File
 }
 
@@ -255,7 +252,7 @@ func writes[R any](file string, write func(w io.Writer, result R, opt Options) e
 		write: func(w io.Writer, result any, opt Options) error { return write(w, result.(R), opt) }}
 }
 
-// plainly returns a writer that no option concerns.
+// plainly returns a writer that ignores the options.
 func plainly[R any](file string, write func(w io.Writer, result R) error) Writer {
 	return writes(file, func(w io.Writer, result R, _ Options) error { return write(w, result) })
 }
@@ -265,8 +262,7 @@ func textual[R any](file string, write func(t Text, w io.Writer, result R) error
 	return writes(file, func(w io.Writer, result R, opt Options) error { return write(opt.Text, w, result) })
 }
 
-// FormatsOf returns the formats that can show results of type R, each with no
-// other writer than that.
+// FormatsOf returns the formats that can show results of type R, each with only that writer.
 func FormatsOf[R any]() []Format {
 	var all []Format
 	for _, f := range Formats() {
@@ -318,7 +314,7 @@ func FilesOf[R any](formats ...string) []string {
 	return files
 }
 
-// KeepOf is what a comparison must keep for reports of results of type R in some formats.
+// KeepOf returns the data that a comparison must keep for reports of R in some formats.
 func KeepOf[R any](formats ...string) Keep {
 	var all Keep
 	for _, f := range formats {
@@ -328,8 +324,8 @@ func KeepOf[R any](formats ...string) Keep {
 	return all
 }
 
-// FormatHelp lists the formats for results of type R, a line each: its name, its
-// file unless a result has none, and what it is good for.
+// FormatHelp lists the formats for results of type R, one per line: its name, its file unless a
+// result has none, and its purpose.
 func FormatHelp[R any]() string {
 	var b strings.Builder
 	formats, width := FormatsOf[R](), 0
@@ -346,7 +342,7 @@ func FormatHelp[R any]() string {
 	return b.String()
 }
 
-// marshal returns v as JSON that a terminal shows.
+// marshal returns v as JSON that is safe on a terminal.
 func marshal(v any, indent string) []byte { return jsonpos.Marshal(v, indent) }
 
 // writeLine writes v as JSON on one line.
@@ -355,7 +351,7 @@ func writeLine[R any](w io.Writer, v R) error {
 	return err
 }
 
-// writeEscaped writes v as JSON on one line in which the signs of HTML are escaped.
+// writeEscaped writes v as JSON on one line with HTML escapes.
 func writeEscaped[R any](w io.Writer, v R) error {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -365,11 +361,11 @@ func writeEscaped[R any](w io.Writer, v R) error {
 	return err
 }
 
-// writeJSON writes v in lines that people can read too.
+// writeJSON writes v as indented JSON.
 func writeJSON(w io.Writer, v any) error {
 	_, err := w.Write(append(marshal(v, "  "), '\n'))
 	return err
 }
 
-// writeDocument writes a result that is a document as it is.
+// writeDocument writes a result that is a document.
 func writeDocument[R any](w io.Writer, r R) error { return writeJSON(w, r) }

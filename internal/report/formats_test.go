@@ -31,15 +31,15 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// sample is a result that reports show.
+// sample is a result for reports.
 type sample struct {
-	// name is that of its golden files, command that of a document whose keys
+	// name is the prefix of its golden files, command the command whose document keys
 	// docs/json-documents.md lists.
 	name, command string
 	result        any
 }
 
-// samples are a result of every type that reports show.
+// samples has a result of every reported type.
 var samples = []sample{
 	{"compare", "", made(everything())},
 	{"detail", "", rowOf(failing("net/conv1"))},
@@ -66,7 +66,7 @@ var samples = []sample{
 		Axes: map[string]int{"net/b\x1b": 2, "a": 0}, Arrays: 3, Pieces: 12, Bytes: 96, Alone: []string{"c.npy"}, Others: []string{"README"}}},
 }
 
-// made names the program that made a report.
+// made is the name of the program in reports.
 func made(r *record.Report) *record.Report {
 	r.Tool, r.Args = "dumptool v1", []string{"--atol=1"}
 	return r
@@ -77,8 +77,7 @@ func rowOf(row record.Row) *record.Row { return &row }
 // failed is an error with a text.
 func failed(text string) lang.Failure { return lang.Failed(errors.New(text)) }
 
-// inspectedFile has a tensor with statistics, one that cannot be read, and a
-// buffer.
+// inspectedFile has a tensor with statistics, an unreadable one, and a buffer.
 func inspectedFile() *inspect.File {
 	f := &inspect.File{Schema: inspect.Schema, Entry: &dumpdir.File{Folder: &dumpdir.Folder{Path: "d/Add.a.1.2.3"}, Name: "Add.a.1.2.3"}, Container: "binary v2", OpType: "Add", OpName: "a",
 		Buffers: []inspect.Blob{{Size: 32}}, Warnings: []lang.Sentence{lang.Plain("data_len is odd")}}
@@ -89,8 +88,7 @@ func inspectedFile() *inspect.File {
 	return f
 }
 
-// shownWindow is a part of a tensor beside its reference, one element of which is beyond
-// the limits.
+// shownWindow is a part of a tensor beside its reference; one element exceeds the limits.
 func shownWindow() *show.Window {
 	values := func(all ...float64) (list []metrics.Value) {
 		for _, x := range all {
@@ -103,7 +101,7 @@ func shownWindow() *show.Window {
 		First: []int64{1, 0}, Columns: 2, Rows: []show.Row{{Index: 1, Values: values(1, 2), Reference: values(1, 3), Marks: []show.Mark{"", show.Beyond}}}}
 }
 
-// twoRounds is a run of two rounds with different orders, one of which lacks a step.
+// twoRounds is a run of two rounds with different orders; one lacks a step.
 func twoRounds() *inspect.Overview {
 	at := func(rank, step string) dumpdir.Coordinates {
 		return dumpdir.Coordinates{Rank: rank, Step: step, Graph: "0", Model: "net"}
@@ -136,8 +134,8 @@ func twoRounds() *inspect.Overview {
 	return o
 }
 
-// threeOperators are one with statistics, one that cannot be read, and one of a table
-// that names only operators.
+// threeOperators: one with statistics, an unreadable one, and one from a table with operator names
+// only.
 func threeOperators() *inspect.Operators {
 	first := inspectedFile().Inputs[0]
 	return &inspect.Operators{Rows: []*inspect.Operator{
@@ -147,8 +145,8 @@ func threeOperators() *inspect.Operators {
 	}}
 }
 
-// found is an operator of two ranks with a file each, one that a name has a part of,
-// and a parameter.
+// found has an operator of two ranks with a file each, one matched by a part of its name, and a
+// parameter.
 func found() *find.Answer {
 	at := func(rank int, match find.Match, confidence find.Confidence) find.Place {
 		ir := fmt.Sprintf("rank_%d/graphs/g.ir", rank)
@@ -179,7 +177,7 @@ func found() *find.Answer {
 		Unreadable: []find.Unreadable{{Path: "g.ir", Error: lang.Plain("the file is cut"), Offset: &offset}}, Notes: lang.Plains([]string{"ids repeat"})}
 }
 
-// converted has a tensor that was written and one that was not.
+// converted has a converted tensor and one that failed.
 func converted() *convert.Result {
 	r := &convert.Result{Schema: convert.FileSchema, Rows: []convert.Row{{Kind: "input", Path: "out/<a>.npy"}, {Kind: "output", Index: 1, Err: failed("too short")}}}
 	r.Job.File = &dumpdir.File{Folder: &dumpdir.Folder{Path: "d/Add.a.1.2.3"}}
@@ -203,7 +201,7 @@ func imported() *hpaa.Result {
 	}
 }
 
-// readers read what a format writes, as other programs do.
+// readers parse each format as other programs do.
 var readers = map[string]func(text []byte) error{
 	"text": func(text []byte) error { return nil },
 	"md":   func(text []byte) error { return nil },
@@ -226,7 +224,7 @@ var readers = map[string]func(text []byte) error{
 	},
 }
 
-// pageBlocks are the data of a page; pageParts is what all pages have.
+// pageBlocks matches the data blocks of a page; pageParts lists the parts of every page.
 var (
 	pageBlocks = regexp.MustCompile(`(?s)<script type="application/json" id="\w+">(.*?)</script>`)
 	pageParts  = regexp.MustCompile(`(?s)<style>.*?</style>|<script>.*?</script>|'sha256-[^']*'|&#39;sha256-.*?&#39;`)
@@ -246,7 +244,7 @@ func parsePage(text []byte) error {
 	return nil
 }
 
-// checked is a file with errors and one that could not be read.
+// checked has a file with errors and one that could not be read.
 func checked() *ConfigChecks {
 	src := []byte("{\"dump\": {\"dump_path\": \"/d\", \"dump_mode\": \"All\",\n\"dump_debug\": \"on\", \"dump_lits\": [{}]}}")
 	return &ConfigChecks{Tool: "dumptool v1", Checks: dumpconf.Checks{
@@ -255,14 +253,14 @@ func checked() *ConfigChecks {
 	}}
 }
 
-// parseCSV reads a table, of which all lines have the same number of cells.
+// parseCSV parses a table and checks that all lines have the same number of cells.
 func parseCSV(text []byte) error {
 	_, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 	return err
 }
 
-// TestFormats writes a result of every type in every format that can show it,
-// reads it as other programs do, and compares it with a golden sample.
+// TestFormats writes a result of every type in each of its formats, parses it as other programs do,
+// and compares it with a golden sample.
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	var opt Options
@@ -292,7 +290,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// checkedOperators are golden operators that were computed again.
+// checkedOperators are golden operators that were recomputed.
 func checkedOperators() *check.Report {
 	run, err := dumpdir.Open(context.Background(), []string{"../../testdata/golden/recompute/op53_relu6_f32_zero_block", "../../testdata/golden/recompute/op10_groupnorm_bf16_clean",
 		"../../testdata/golden/recompute/op48_sigmoid_f32_clean", "../../testdata/golden/recompute/op1_fusedmuladd_bf16_scale"}, dumpdir.Options{NoRaw: true})
@@ -306,7 +304,7 @@ func checkedOperators() *check.Report {
 	return r
 }
 
-// TestFormatNames checks what the help and the flags are made of.
+// TestFormatNames checks the names used in help and flags.
 func TestFormatNames(t *testing.T) {
 	t.Parallel()
 	if got, want := FormatNames[*conclude.Judgement](), []string{"text", "csv", "json"}; !slices.Equal(got, want) {
@@ -319,7 +317,7 @@ func TestFormatNames(t *testing.T) {
 		}
 		names[f.Name] = true
 		for _, w := range f.Writers {
-			if w.File != "" && files[w.File] && f.Name != HPAAFormat { // the table that csv has more columns of
+			if w.File != "" && files[w.File] && f.Name != HPAAFormat { // the same table as csv, with fewer columns
 				t.Errorf("two reports are called %s", w.File)
 			}
 			files[w.File] = true

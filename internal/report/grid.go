@@ -10,18 +10,18 @@ import (
 	"dumptool/internal/ui"
 )
 
-// Grid is a table of cells as a terminal shows them.
+// Grid is a table of cells for a terminal.
 type Grid []gridColumn
 
 // gridColumn is a column of a grid.
 type gridColumn struct {
-	cells []string // the heading first
+	cells []string // heading first
 	right bool
 	rank  int
 	width int // of the widest cell
 }
 
-// Width is the number of columns of the terminal that the grid takes.
+// Width returns the width of the grid in terminal columns.
 func (g Grid) Width() int {
 	total := columnGap * (len(g) - 1)
 	for i := range g {
@@ -30,18 +30,18 @@ func (g Grid) Width() int {
 	return total
 }
 
-// minName is what shortening leaves of a name, minText what it leaves of other text.
+// Least widths, in columns, to which names and other texts are shortened.
 const (
 	minName = 12
 	minText = 8
 )
 
-// Fit returns the grid for a terminal of so many columns, as it is with width 0. The
-// first column without a rank holds names: they are shortened in the middle, and columns
-// that have a rank are left out where that does not help.
+// Fit returns the grid for a terminal of width columns; 0 leaves it unchanged. The first column
+// without a rank holds names: they are shortened in the middle, and if that is not enough, columns
+// with a rank are dropped.
 func (g Grid) Fit(width int) Grid { return g.fit(width, minName) }
 
-// fit is Fit in which names keep at least so many columns.
+// fit is Fit with the least width of names.
 func (g Grid) fit(width, least int) Grid {
 	if width <= 0 {
 		return g
@@ -50,7 +50,7 @@ func (g Grid) fit(width, least int) Grid {
 	slices.SortFunc(byRank, func(a, b gridColumn) int { return a.rank - b.rank })
 	names := func(c gridColumn) bool { return c.rank == 0 }
 	widestName := g[slices.IndexFunc(g, names)].width
-	used, shown := min(widestName, least), map[int]bool{0: true} // by rank
+	used, shown := min(widestName, least), map[int]bool{0: true} // kept columns by rank; 0 is the names
 	for i := range byRank {
 		if more := columnGap + byRank[i].width; used+more <= width {
 			shown[byRank[i].rank], used = true, used+more
@@ -66,9 +66,9 @@ func (g Grid) fit(width, least int) Grid {
 	return fitted
 }
 
-// Print writes the grid. A positive width is that of a terminal: the widest text
-// columns are cut, with an ellipsis, until the rows fit or the columns would say
-// nothing any more. Cells with a status stand out.
+// Print writes the grid. A positive width is the width of a terminal: the widest text columns are
+// cut, with an ellipsis, until the rows fit or the columns have their least width. Cells with a
+// status are highlighted.
 func (g Grid) Print(w io.Writer, indent string, t Text) error {
 	if t.Width > 0 {
 		g = g.cut(max(1, t.Width-len(indent)))
@@ -96,7 +96,7 @@ func (g Grid) Print(w io.Writer, indent string, t Text) error {
 	return err
 }
 
-// widest returns the columns of the terminal that the widest of some cells takes.
+// widest returns the width of the widest cell in columns.
 func widest(cells []string) int {
 	width := 0
 	for _, cell := range cells {
@@ -105,7 +105,7 @@ func widest(cells []string) int {
 	return width
 }
 
-// cut narrows the widest columns of text until a row has at most width columns.
+// cut narrows the widest text columns until a row has at most width columns.
 func (g Grid) cut(width int) Grid {
 	g = slices.Clone(g)
 	for total := g.Width(); total > width; total-- {
@@ -123,12 +123,12 @@ func (g Grid) cut(width int) Grid {
 	return g
 }
 
-// namePart is a part of a name with the separators behind it.
+// namePart matches a part of a name with the separators behind it.
 var namePart = lang.Pattern(`[^/._]+[/._]*|[/._]+`)
 
-// shorten cuts a name to a width: words without a number make way for an ellipsis first,
-// then what stands around the numbers of others, those nearest to the last word first. The
-// numbers of layers stay, and the last word as long as there is room for it.
+// shorten cuts a name to a width: words without a number are replaced by an ellipsis first, then
+// the text around the numbers of other words, beginning near the last word. Numbers of layers are
+// kept, and the last word if there is room.
 func shorten(text string, width int) string {
 	if ui.Columns.StringWidth(text) <= width {
 		return text
@@ -156,10 +156,10 @@ func shorten(text string, width int) string {
 	return cutMiddle(text, width)
 }
 
-// hasDigit reports whether a part of a name has a number.
+// hasDigit reports whether a part of a name contains a number.
 func hasDigit(part string) bool { return strings.ContainsFunc(part, unicode.IsDigit) }
 
-// cutWord cuts out a part without a number.
+// cutWord replaces a part without a number.
 func cutWord(part string) string {
 	if hasDigit(part) {
 		return part
@@ -167,7 +167,7 @@ func cutWord(part string) string {
 	return ellipsis
 }
 
-// cutAroundNumber leaves the numbers of a part and what separates it from the next.
+// cutAroundNumber keeps only the numbers and the separators of a part.
 func cutAroundNumber(part string) string {
 	var b strings.Builder
 	for _, c := range part {
@@ -181,8 +181,7 @@ func cutAroundNumber(part string) string {
 	return b.String()
 }
 
-// joinCut puts the parts of a name together, with one ellipsis for several beside each
-// other.
+// joinCut joins the parts of a name and merges adjacent ellipses.
 func joinCut(parts []string) string {
 	text := strings.Join(parts, "")
 	for strings.Contains(text, ellipsis+ellipsis) {
@@ -191,8 +190,8 @@ func joinCut(parts []string) string {
 	return text
 }
 
-// cutMiddle cuts text to a width: the middle makes way for an ellipsis, for
-// names of operators differ at their ends.
+// cutMiddle cuts text to a width by replacing its middle with an ellipsis, since names of operators
+// differ at their ends.
 func cutMiddle(text string, width int) string {
 	if ui.Columns.StringWidth(text) <= width {
 		return text
@@ -219,10 +218,10 @@ func cutMiddle(text string, width int) string {
 	return head + ellipsis + tail
 }
 
-// columnGap is how many blanks stand between columns, as in tables of ui.
+// columnGap is the number of blanks between columns.
 const columnGap = 2
 
-// pad fills text with blanks up to a width.
+// pad appends blanks up to a width.
 func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-ui.Columns.StringWidth(text)))
 }

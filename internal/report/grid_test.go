@@ -69,8 +69,8 @@ a\nb\x1b[31m\u202e\xff\u200b     1
 	}
 }
 
-// TestGridWidth checks that a grid keeps within a terminal whenever its columns
-// can shrink enough, and that every row keeps its own line.
+// TestGridWidth: a grid fits the terminal whenever its columns can shrink enough, and every row
+// keeps its own line.
 func TestGridWidth(t *testing.T) {
 	t.Parallel()
 	cell := rapid.StringOfN(rapid.SampledFrom([]rune("aZ 0层卷é\t\n\x1b🚀")), 0, 30, -1)

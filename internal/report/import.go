@@ -23,7 +23,7 @@ import (
 // sumsName is the file with the digests of pieces.
 const sumsName = "md5.csv"
 
-// importLogOf says which log the outputs without an array go to.
+// importLogOf maps error codes of outputs without an array to logs.
 var importLogOf = map[hpaa.Code]string{
 	hpaa.BadHex: sidefile.CheckSkipName, hpaa.SizeMismatch: sidefile.CheckSkipName, hpaa.ReadError: sidefile.CheckSkipName,
 	hpaa.MissingPiece: sidefile.ConcateSkipName, hpaa.DuplicatePiece: sidefile.ConcateSkipName, hpaa.ConcatShape: sidefile.ConcateSkipName,
@@ -31,10 +31,9 @@ var importLogOf = map[hpaa.Code]string{
 	hpaa.NotInModel: sidefile.InvalidOutName,
 }
 
-// WriteImport writes the logs of an import to a folder, and the order of the nodes, if
-// that is known, to the file runtime. A list of names that is there already and is
-// another one may be that of the device: it stays, and kept is set. inputs are files
-// that are not replaced.
+// WriteImport writes the logs of an import to a folder, and the order of the nodes, if known, to
+// the file runtime. An existing different list of names may be the device's: it is not replaced,
+// and kept is true. inputs lists files that are never replaced.
 func WriteImport(f *Folder, r *hpaa.Result, runtime string, inputs ...string) (kept bool, failed []error) {
 	for _, log := range []string{sidefile.CheckSkipName, sidefile.ConcateSkipName, sidefile.InvalidOutName} {
 		failed = appendFailed(failed, f.Write(log, func(w io.Writer) error { return writeImportLog(w, r, log) }))
@@ -79,7 +78,7 @@ func appendFailed(failed []error, err error) []error {
 	return failed
 }
 
-// copied writes bytes as they are.
+// copied returns a function that writes data.
 func copied(data []byte) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -87,8 +86,8 @@ func copied(data []byte) func(io.Writer) error {
 	}
 }
 
-// writeImportLog writes the log of one name: a line for each output that has no array,
-// and in that of unknown names one for each node that the reference does not have.
+// writeImportLog writes the log with a name: a line for each output without an array, and in the
+// log of unknown names one for each node that the reference lacks.
 func writeImportLog(w io.Writer, r *hpaa.Result, log string) error {
 	out := bufio.NewWriter(w)
 	line := func(name string, code hpaa.Code, text string) {
@@ -115,8 +114,8 @@ func writeImportLog(w io.Writer, r *hpaa.Result, log string) error {
 	return out.Flush()
 }
 
-// WriteLearned writes a description of pieces that was found: what was compared, and
-// the flags of an import with it.
+// WriteLearned writes a learned description of pieces: the compared data, and the flags of an
+// import with it.
 func (t Text) WriteLearned(w io.Writer, l *hpaa.Learned) error {
 	var b strings.Builder
 	b.WriteString(t.of(lang.Sayf("%s from %s: all %d bytes agree.\n", "由 %[2]s得到 %[1]s：全部 %[3]d 字节一致。\n",

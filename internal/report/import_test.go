@@ -18,7 +18,7 @@ func TestWriteImport(t *testing.T) {
 		"times/node_runtime.file":  "b,0\nnet/<a>,1\n",
 		"md5.csv":                  "file,md5\nd/0,00\n",
 	}
-	for range 2 { // again over the same files
+	for range 2 { // the second time over existing files
 		kept, failed := WriteImport(NewFolder(dir), imported(), runtime)
 		if kept || len(failed) > 0 {
 			t.Fatalf("kept %v, failed %v", kept, failed)

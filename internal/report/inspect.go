@@ -17,9 +17,8 @@ import (
 	"dumptool/internal/ui"
 )
 
-// WriteInspected prints what is in a file: its path, then what it holds,
-// indented. The tensors are one table, or a second one with the statistics where
-// one alone is too wide for the terminal.
+// WriteInspected prints the contents of a file: its path, then the contents, indented. Tensors are
+// one table, or two, the second with the statistics, if one is too wide for the terminal.
 func (t Text) WriteInspected(w io.Writer, f *inspect.File) error {
 	p := t.to(w)
 	p.print(ui.Escape(f.Entry.Path()) + "\n")
@@ -32,7 +31,7 @@ func (t Text) WriteInspected(w io.Writer, f *inspect.File) error {
 	return p.err
 }
 
-// sideText says what is in a file that holds no tensors.
+// sideText prints the summary of a file without tensors.
 func (p *printer) sideText(f *inspect.File) {
 	if f.Side == nil {
 		return
@@ -49,7 +48,7 @@ func (p *printer) sideText(f *inspect.File) {
 	}
 }
 
-// misfits lists what of a file does not fit, or says how much it is.
+// misfits lists the misfits of a file, or their number.
 func (p *printer) misfits(f *inspect.File) {
 	if f.MisfitCount == 0 {
 		return
@@ -74,7 +73,7 @@ func (p *printer) misfits(f *inspect.File) {
 	}
 }
 
-// inspected prints what is in a file.
+// inspected prints the contents of a file.
 func (p *printer) inspected(rows []inspected) {
 	if len(rows) == 0 {
 		return
@@ -90,7 +89,7 @@ func (p *printer) inspected(rows []inspected) {
 	}
 }
 
-// aboutFile returns the lines about a file as a whole.
+// aboutFile describes a file as a whole.
 func (t Text) aboutFile(f *inspect.File) []string {
 	var lines []string
 	if f.OriginalName != "" {
@@ -129,7 +128,7 @@ func (t Text) aboutFile(f *inspect.File) []string {
 	return lines
 }
 
-// stridesText are the strides of a tensor that is not stored in C order.
+// stridesText formats the strides of a tensor that is not in C order.
 func stridesText(t *inspect.Tensor) string {
 	if len(t.Strides) != len(t.Shape) || t.Size == 0 {
 		return ""
@@ -142,7 +141,7 @@ func stridesText(t *inspect.Tensor) string {
 	return ""
 }
 
-// deviceText is where a tensor was before it was saved, unless that was the host.
+// deviceText returns the device of a tensor before it was saved, empty for the host.
 func deviceText(t *inspect.Tensor) string {
 	if t.Device == "cpu" {
 		return ""
@@ -150,7 +149,7 @@ func deviceText(t *inspect.Tensor) string {
 	return t.Device
 }
 
-// aboutName says what the ids in the name of a file are.
+// aboutName describes the ids in the name of a file.
 func (t Text) aboutName(f *inspect.File) string {
 	n := f.Name
 	text := fmt.Sprintf("task %d", n.TaskID)
@@ -172,7 +171,7 @@ func (t Text) aboutName(f *inspect.File) string {
 	return text
 }
 
-// dumpTime prints a time in microseconds, and in UTC where that makes sense.
+// dumpTime formats a time in microseconds, with UTC if it is a plausible date.
 func dumpTime(micros uint64) string {
 	if text := dateTime(micros); text != "" {
 		return fmt.Sprintf("%s UTC (%d)", text, micros)
@@ -180,7 +179,7 @@ func dumpTime(micros uint64) string {
 	return strconv.FormatUint(micros, 10)
 }
 
-// aboutRecord sums up an overflow record, in a line for every unit.
+// aboutRecord summarises an overflow record, a line per unit.
 func (t Text) aboutRecord(r *opdebug.Record) []string {
 	title := t.say("overflow record: ", "溢出记录：")
 	switch {
@@ -202,16 +201,16 @@ func (t Text) aboutRecord(r *opdebug.Record) []string {
 	return lines
 }
 
-// inspected is a tensor, a buffer or space without one, or a row of a table.
+// inspected is a tensor, a buffer or space, or a row of a table.
 type inspected struct {
-	op     string // of a row of a table
+	op     string // for a row of a table
 	name   string
 	size   int64
 	tensor *inspect.Tensor
-	row    *inspect.Statistics // nil for tensors that are there
+	row    *inspect.Statistics // nil for tensors in the file
 }
 
-// inspectedRows lists what a file holds, in the order of the file.
+// inspectedRows lists the contents of a file in file order.
 func inspectedRows(f *inspect.File) []inspected {
 	var rows []inspected
 	for _, t := range slices.Concat(pointers(f.Inputs), pointers(f.Outputs), pointers(f.Tensors)) {
@@ -229,8 +228,7 @@ func inspectedRows(f *inspect.File) []inspected {
 	return rows
 }
 
-// inspectedColumns are the columns of what a tensor is, statsColumns of what it
-// holds.
+// inspectedColumns describe a tensor, statsColumns its elements.
 var (
 	inspectedColumns = slices.Concat(
 		[]Column[inspected]{
@@ -259,7 +257,7 @@ var (
 			words("device", deviceText).titled("DEVICE", "设备").optional(),
 		),
 		[]Column[inspected]{numbers("bytes", func(r inspected) any {
-			if r.row != nil && r.size == 0 { // that of tensors that are not there
+			if r.row != nil && r.size == 0 { // a table row whose tensor is missing
 				return nil
 			}
 			return r.size
@@ -288,7 +286,7 @@ var (
 	))
 )
 
-// blobName names a buffer or a space, whose type 0 has a name of its own.
+// blobName names a buffer or a space; type 0 has a special name.
 func blobName(zero, other string, b inspect.Blob) string {
 	if b.Type != 0 {
 		zero = fmt.Sprintf("type %d %s", b.Type, other)
@@ -296,10 +294,10 @@ func blobName(zero, other string, b inspect.Blob) string {
 	return fmt.Sprintf("%s %d", zero, b.Index)
 }
 
-// numberText prints a number that may be missing.
+// numberText formats a number that may be missing.
 func numberText(x *tensor.Number) string { return wholeOrSix((*float64)(x)) }
 
-// formatText is the layout: files that name their tensors have none.
+// formatText returns the layout; files with named tensors have none.
 func formatText(t *inspect.Tensor) string {
 	if t.Format == nil {
 		return tensor.ND.String()
@@ -307,8 +305,7 @@ func formatText(t *inspect.Tensor) string {
 	return t.Format.String()
 }
 
-// shapeText prints a shape as -s of convert takes it; - is no shape, and () one
-// without dimensions.
+// shapeText formats a shape as -s of convert accepts it; - is no shape, () a scalar.
 func shapeText[S ~[]int64](s S) string {
 	switch {
 	case s == nil:
@@ -319,7 +316,7 @@ func shapeText[S ~[]int64](s S) string {
 	return tensor.Shape(s).Join(",")
 }
 
-// originalText prints the original shape and format as far as they are known.
+// originalText formats the known original shape and format.
 func originalText(t *inspect.Tensor) string {
 	var parts []string
 	if len(t.OriginalShape) > 0 {
@@ -331,18 +328,18 @@ func originalText(t *inspect.Tensor) string {
 	return strings.Join(parts, " ")
 }
 
-// shownLines is the most lines that are said of a run, shownTypes the most element types.
+// shownLines limits the lines about a run, shownTypes the element types.
 const (
 	shownLines = 20
 	shownTypes = 6
 )
 
-// shownFacts is how many of a kind are listed of a run.
+// shownFacts limits the listed facts about a run by kind.
 type shownFacts struct{ problems, sources, configurations int }
 
-// WriteOverview prints what lies at some paths: who wrote it, its rounds, where the order of
-// its operators comes from, what is wrong with it, and the commands that make sense. Where
-// that would be too many lines, each fact and each command has one.
+// WriteOverview prints a summary of a run: its producer, rounds, the source of the operators'
+// order, problems, and sensible commands. If that is too long, each fact and each command gets one
+// line.
 func (t Text) WriteOverview(w io.Writer, o *inspect.Overview) error {
 	p := t.to(w)
 	paths := firstOf(p.Text, o.Of.Paths, 2, ui.Escape)
@@ -370,7 +367,7 @@ func (t Text) WriteOverview(w io.Writer, o *inspect.Overview) error {
 	return p.err
 }
 
-// overviewFacts are those of a run.
+// overviewFacts returns the facts about a run.
 func (p *printer) overviewFacts(o *inspect.Overview, shown shownFacts) (facts factList) {
 	run := o.Of
 	if len(run.Rounds) > 0 || len(run.Records) > 0 {
@@ -429,7 +426,7 @@ func (p *printer) configurationsText(o *inspect.Overview, most int) []string {
 	})
 }
 
-// producersText names the producers.
+// producersText lists the producers.
 func (p *printer) producersText(o *inspect.Overview) string {
 	var names []string
 	for _, one := range o.Run.Producers {
@@ -446,12 +443,12 @@ func (p *printer) producersText(o *inspect.Overview) string {
 	return cmp.Or(strings.Join(names, ", "), p.say("nobody known", "未知"))
 }
 
-// producerNames are the names of the producers as people write them.
+// producerNames maps producers to their usual names.
 var producerNames = map[dumpdir.Producer]string{
 	dumpdir.MSProbe: "msprobe", dumpdir.ATB: "ATB", dumpdir.MindSpore: "MindSpore", dumpdir.HPAA: "HPAA", dumpdir.CANN: "CANN",
 }
 
-// valuesText lists the values of a coordinate, empty if it is not known.
+// valuesText lists the values of a coordinate, empty if unknown.
 func valuesText(run *dumpdir.Run, of func(*dumpdir.Coordinates) string) string {
 	var values []string
 	for _, r := range run.Rounds {
@@ -463,7 +460,7 @@ func valuesText(run *dumpdir.Run, of func(*dumpdir.Coordinates) string) string {
 	return lang.Ranges(slices.Compact(values))
 }
 
-// operatorsText counts the operators of the rounds.
+// operatorsText returns the number of operators per round.
 func (p *printer) operatorsText(run *dumpdir.Run) string {
 	if len(run.Rounds) == 0 {
 		return p.say("none", "无")
@@ -482,7 +479,7 @@ func (p *printer) operatorsText(run *dumpdir.Run) string {
 	return p.say("%d to %d in %d rounds", "%d 到 %d 个，共 %d 个轮次", least, most, len(run.Rounds))
 }
 
-// sourcesText lists what rounds have, with how many of them where that differs.
+// sourcesText lists the sources of rounds, with numbers of rounds if they differ.
 func (p *printer) sourcesText(run *dumpdir.Run, most int, of func(*dumpdir.Round) lang.Sentence) []string {
 	counts := make(map[string]int)
 	var all []string
@@ -500,10 +497,10 @@ func (p *printer) sourcesText(run *dumpdir.Run, most int, of func(*dumpdir.Round
 	return firstOf(p.Text, all, most, func(source string) string { return source })
 }
 
-// shownGroups is the most groups that are listed one by one.
+// shownGroups is the number of groups up to which each is listed.
 const shownGroups = 8
 
-// groupsText says which groups communicate, and which of their members are not there.
+// groupsText describes the groups that communicate, and their missing members.
 func (p *printer) groupsText(s *ranks.Survey) []string {
 	if len(s.Groups) == 0 {
 		return []string{p.say("not named by the dump", "dump 未给出")}
@@ -523,7 +520,7 @@ func (p *printer) groupsText(s *ranks.Survey) []string {
 	return lines
 }
 
-// callsText counts communications.
+// callsText lists the numbers of communications.
 func (p *printer) callsText(s *ranks.Survey) string {
 	var parts []string
 	for _, c := range s.Calls {
@@ -532,7 +529,7 @@ func (p *printer) callsText(s *ranks.Survey) string {
 	return strings.Join(parts, ", ")
 }
 
-// fileKinds are what files of a run are counted as.
+// fileKinds names the roles of files for counting.
 var fileKinds = []struct {
 	role dumpdir.Role
 	name lang.Text
@@ -542,7 +539,7 @@ var fileKinds = []struct {
 	{dumpdir.Unknown, lang.Text{EN: "of unknown content", ZH: "个内容未知"}}, {dumpdir.Side, lang.Text{EN: "other", ZH: "个其他"}},
 }
 
-// filesText counts the files and bytes of a run.
+// filesText returns the numbers and total size of a run's files.
 func (p *printer) filesText(run *dumpdir.Run) string {
 	counts, size := make(map[dumpdir.Role]int), int64(0)
 	for _, f := range run.Files {
@@ -564,7 +561,7 @@ func (p *printer) problemsText(run *dumpdir.Run, most int) []string {
 	return append(lines, firstOf(p.Text, run.Warnings, most, func(s lang.Sentence) string { return ui.Escape(p.of(s)) })...)
 }
 
-// WriteOperators prints the operators of a run, a line each, in execution order.
+// WriteOperators prints the operators of a run in execution order, one per line.
 func (t Text) WriteOperators(w io.Writer, ops *inspect.Operators) error {
 	p := t.to(w)
 	if len(ops.Rows) == 0 {
@@ -578,7 +575,7 @@ func (t Text) WriteOperators(w io.Writer, ops *inspect.Operators) error {
 	return p.err
 }
 
-// operatorColumns are those of an operator in all of its executions.
+// operatorColumns are the columns of an operator over all of its executions.
 var operatorColumns = slices.Concat(
 	[]Column[*inspect.Operator]{
 		words("operator", func(o *inspect.Operator) string { return o.Name }).titled("OPERATOR", "算子"),

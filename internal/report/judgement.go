@@ -31,7 +31,7 @@ func judgedTable(rows []*conclude.JudgedRow) Table[*conclude.JudgedRow] {
 	}}
 }
 
-// judgedLabel names a row as the tables of a comparison do, with its round.
+// judgedLabel returns the label of a row as in comparison tables, with its round.
 func judgedLabel(r *conclude.JudgedRow) string {
 	return rowInRound(&record.Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round})
 }
@@ -50,8 +50,7 @@ func WriteJudgementCSV(w io.Writer, j *conclude.Judgement) error {
 	return judgedTable(pointers(j.Rows)).CSV(w)
 }
 
-// WriteJudgement prints the rows of a judgement that fail, are undecided or
-// changed.
+// WriteJudgement prints the rows of a judgement that fail, are undecided or changed.
 func (t Text) WriteJudgement(w io.Writer, j *conclude.Judgement) error {
 	p := t.to(w)
 	if why := j.NoVerdict(); !why.IsZero() {

@@ -13,7 +13,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// judged is a judgement with a row of every kind.
+// judged returns a judgement with a row of every kind.
 func judged() *conclude.Judgement {
 	bounds := record.Limits{Atol: 1, Rtol: 0, AtolSource: "flag", RtolSource: "flag"}
 	row := func(op string, output int, was, is record.Status, errors *int64) conclude.JudgedRow {
@@ -46,8 +46,7 @@ bad@7     FAIL  FAIL            3   8
 	}
 }
 
-// TestWriteJudgementAlone checks that a judgement that changes nothing has no
-// table.
+// TestWriteJudgementAlone: a judgement without changes has no table.
 func TestWriteJudgementAlone(t *testing.T) {
 	t.Parallel()
 	j := judged()

@@ -26,7 +26,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// forms are what JSON has for types that marshal themselves to something else than text.
+// forms describes the JSON of types that marshal themselves to something other than text.
 var forms = map[reflect.Type]string{
 	reflect.TypeFor[metrics.Metric]():                 "number, or null where there is none",
 	reflect.TypeFor[metrics.Value]():                  `number, "nan", "inf" or "-inf", or a list of two of them for a complex element`,
@@ -53,13 +53,12 @@ var forms = map[reflect.Type]string{
 	reflect.TypeFor[finding.Facts]():                  "object of numbers",
 }
 
-// results are what an interface of a document stands for.
+// results lists the types behind interfaces in documents.
 var results = map[reflect.Type][]reflect.Type{
 	reflect.TypeFor[find.Result](): {reflect.TypeFor[find.Operator](), reflect.TypeFor[find.Parameter]()},
 }
 
-// TestDocuments compares docs/json-documents.md with the types of the documents; -update
-// writes it.
+// TestDocuments compares docs/json-documents.md with the types of the documents; -update writes it.
 func TestDocuments(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Documents\n\nThe keys of what `dumptool` writes as JSON. A key with a question mark is left out where there is nothing to say.\n" +
@@ -149,8 +148,8 @@ func (k *keys) structure(prefix string, of reflect.Type) {
 	}
 }
 
-// formOf says what JSON has for a type, with the structs whose keys are to be listed and
-// what stands between their keys and that of the field.
+// formOf describes the JSON of a type, and returns the structs whose keys are to be listed, and the
+// separator between their keys and the field's.
 func formOf(t reflect.Type) (form string, inner []reflect.Type, suffix string) {
 	if form := forms[t]; form != "" {
 		return form, nil, ""
@@ -188,9 +187,9 @@ func formOf(t reflect.Type) (form string, inner []reflect.Type, suffix string) {
 	return "number", nil, ""
 }
 
-// commentsOf are the comments of the fields of a struct: their own ones, or of a field
-// above that name them. Of a comment about several fields the sentences count that name
-// the field; keys stand for the names.
+// commentsOf returns the comments of a struct's fields. A field without a comment gets the
+// sentences that name it in the comment of a field above, or of several fields. Keys replace the
+// names.
 func commentsOf(t *testing.T, of reflect.Type) map[string]string {
 	t.Helper()
 	list := fieldsOf(t, of)
@@ -229,7 +228,7 @@ func commentsOf(t *testing.T, of reflect.Type) map[string]string {
 	return all
 }
 
-// fieldsOf are the fields of a struct in its source.
+// fieldsOf returns the fields of a struct in its source.
 func fieldsOf(t *testing.T, of reflect.Type) *ast.FieldList {
 	t.Helper()
 	dir := filepath.Join("../..", strings.TrimPrefix(of.PkgPath(), "dumptool/"))

@@ -10,20 +10,19 @@ import (
 	"dumptool/internal/jsonpos"
 )
 
-// undefined is the cell of a number that does not exist, noValue its text for
-// people.
+// undefined is the cell of an undefined number, noValue the same in text for people.
 const (
 	undefined = "NA"
 	noValue   = "-"
 )
 
-// form is a way to print a number. All of them print nan, inf and -inf as words.
+// form formats a number. All forms print nan, inf and -inf as words.
 type form func(x float64) string
 
-// allDigits prints all digits, which read back as the same number.
+// allDigits formats x with all digits; parsing gives x again.
 func allDigits(x float64) string { return jsonpos.FormatFloat(x) }
 
-// digits prints n significant digits.
+// digits formats numbers with n significant digits.
 func digits(n int) form {
 	return func(x float64) string {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
@@ -33,8 +32,8 @@ func digits(n int) form {
 	}
 }
 
-// short prints four digits, whole numbers in full, and of what is almost 1 as
-// many as show how near it is.
+// short formats x with four digits, whole numbers in full, and numbers near 1 with enough digits to
+// show the difference.
 func short(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1e6 {
 		return strconv.FormatFloat(x, 'f', -1, 64)
@@ -46,8 +45,7 @@ func short(x float64) string {
 	return text
 }
 
-// cosine prints at most 6 decimals, and as 1 only what is 1 but for the rounding
-// of its sums.
+// cosine formats x with at most 6 decimals; the result is 1 only if x is 1 within rounding.
 func cosine(x float64) string {
 	if text := strconv.FormatFloat(x, 'f', 6, 64); text == "1.000000" && x < 1-1e-12 {
 		return "0.999999"
@@ -55,11 +53,11 @@ func cosine(x float64) string {
 	return strconv.FormatFloat(math.Round(x*1e6)/1e6, 'f', -1, 64)
 }
 
-// manyDigits is the number from which tables print an exponent: float64 has no
-// more digits in front of the decimal point.
+// manyDigits is the number from which tables print an exponent: a float64 has no more digits before
+// the decimal point.
 const manyDigits = 1e15
 
-// decimals prints n decimals, and large numbers with an exponent.
+// decimals formats numbers with n decimals, and large numbers with an exponent.
 func decimals(n int) form {
 	return func(x float64) string {
 		switch {
@@ -72,8 +70,8 @@ func decimals(n int) form {
 	}
 }
 
-// hpaaNumber prints 6 decimals as HPAA does, or 9 digits where those would make
-// a number 0, and large numbers with all digits and an exponent.
+// hpaaNumber formats x with 6 decimals as HPAA does, with 9 digits if the decimals would be 0, and
+// large numbers with all digits and an exponent.
 func hpaaNumber(x float64) string {
 	text := decimals(6)(x)
 	switch {
@@ -85,7 +83,7 @@ func hpaaNumber(x float64) string {
 	return text
 }
 
-// orElse prints a metric in a form; other stands for one that does not exist.
+// orElse formats a metric; other stands for an undefined one.
 func orElse(m metrics.Metric, other string, f form) string {
 	if !m.Defined() {
 		return other
@@ -93,15 +91,14 @@ func orElse(m metrics.Metric, other string, f form) string {
 	return f(m.Value())
 }
 
-// exactMetric prints a metric for programs, shortMetric for people.
+// exactMetric formats a metric for programs, shortMetric for people.
 func exactMetric(m metrics.Metric) string { return orElse(m, undefined, allDigits) }
 func shortMetric(m metrics.Metric) string { return orElse(m, noValue, short) }
 
-// difference is that of two elements, of which NaN means that there is none.
+// difference returns a difference of elements as a metric; NaN is undefined.
 func difference(x float64) metrics.Metric { return metrics.NumberIf(x, !math.IsNaN(x)) }
 
-// element prints an element: integers in full, others in a form, complex ones
-// as 1+2j.
+// element formats an element: integers in full, others with f, complex numbers as 1+2j.
 func element(v metrics.Value, f form) string {
 	h := v.DType.Host()
 	switch {
@@ -117,7 +114,7 @@ func element(v metrics.Value, f form) string {
 	return f(v.Real) + imaginary + "j"
 }
 
-// hpaaElement prints an element as HPAA does: integers have decimals too.
+// hpaaElement formats an element as HPAA does: integers have decimals too.
 func hpaaElement(v metrics.Value) string {
 	if v.DType.Host().Integer() {
 		return element(v, hpaaNumber) + ".000000"
@@ -125,20 +122,19 @@ func hpaaElement(v metrics.Value) string {
 	return element(v, hpaaNumber)
 }
 
-// shownDigits are those of elements in text: enough to see a difference.
+// shownDigits is the number of digits of elements in text: enough to see a difference.
 const shownDigits = 7
 
-// wholeOrSix prints a value that may be missing: whole numbers in full, others to
-// six digits.
+// wholeOrSix formats a value that may be missing: whole numbers in full, others with six digits.
 func wholeOrSix(x *float64) string {
-	const most = 1 << 53 // from here on not every whole number is a float64
+	const most = 1 << 53 // beyond it float64 skips integers
 	if x != nil && *x == math.Trunc(*x) && math.Abs(*x) < most {
 		return strconv.FormatFloat(*x, 'f', -1, 64)
 	}
 	return sixDigits(x)
 }
 
-// sixDigits prints a value that may be missing; infinities have a sign.
+// sixDigits formats a value that may be missing, with six digits.
 func sixDigits(x *float64) string {
 	if x == nil {
 		return noValue
@@ -146,8 +142,8 @@ func sixDigits(x *float64) string {
 	return strconv.FormatFloat(*x, 'g', 6, 64)
 }
 
-// dateTime prints microseconds since 1970 as UTC, empty for 0, an unknown time, and
-// for what is beyond the year 9999.
+// dateTime formats microseconds since 1970 as UTC; empty for 0, which is unknown, and beyond the
+// year 9999.
 func dateTime(micros uint64) string {
 	const lastYear = 9999
 	t := time.UnixMicro(int64(micros)).UTC()

@@ -15,9 +15,9 @@ import (
 	"dumptool/internal/ui"
 )
 
-// WriteAnalysisCompat writes the records in the form of the overflow summary of
-// msaccucmp, for scripts that read it. Values are printed as numpy prints them;
-// a mean is the exact one, rounded to the type of the tensor.
+// WriteAnalysisCompat writes the records in the form of msaccucmp's overflow summary, for scripts
+// that parse it. Values are formatted as numpy does; the mean is exact, rounded to the type of the
+// tensor.
 func WriteAnalysisCompat(w io.Writer, r *overflow.Report) error {
 	var blocks []string
 	for i := range r.Records {
@@ -27,7 +27,7 @@ func WriteAnalysisCompat(w io.Writer, r *overflow.Report) error {
 	return err
 }
 
-// compatRecord is the block of one record; rank counts from 1.
+// compatRecord returns the block of one record; rank counts from 1.
 func compatRecord(r *overflow.Record, rank int) string {
 	lines := []string{strings.Repeat("=", 49) + fmt.Sprintf("[%d]", rank) + strings.Repeat("=", 50)}
 	if r.Op != nil {
@@ -54,7 +54,7 @@ func compatRecord(r *overflow.Record, rank int) string {
 	return strings.Join(lines, "\n")
 }
 
-// compatStatus prints one status word, or four as a Python list.
+// compatStatus formats one status word, or four as a Python list.
 func compatStatus(a *opdebug.Area) string {
 	if len(a.Status) == 1 {
 		return strconv.FormatUint(a.Status[0], 10)
@@ -66,14 +66,14 @@ func compatStatus(a *opdebug.Area) string {
 	return "[" + strings.Join(words, ", ") + "]"
 }
 
-// hostOf is the type of the elements on the host.
+// hostOf returns the host type of the elements.
 func hostOf(t *overflow.Tensor) tensor.Host {
 	d, _ := tensor.ParseDType(t.DType)
 	return d.Host()
 }
 
-// compatCounts are the elements that are not finite; of a table of statistics the one
-// that it shows counts too.
+// compatCounts reports which non-finite values a tensor has, including the value that a table of
+// statistics shows.
 func compatCounts(t *overflow.Tensor) (nan, pos, neg bool) {
 	some := func(n *int64) bool { return n != nil && *n > 0 }
 	shown := 0.0
@@ -83,7 +83,7 @@ func compatCounts(t *overflow.Tensor) (nan, pos, neg bool) {
 	return some(t.NaN) || math.IsNaN(shown), some(t.PosInf) || math.IsInf(shown, 1), some(t.NegInf) || math.IsInf(shown, -1)
 }
 
-// compatExtreme is numpy's max (sign 1) or min (sign -1): NaN if any element is.
+// compatExtreme returns numpy's max (sign 1) or min (sign -1): NaN if any element is NaN.
 func compatExtreme(t *overflow.Tensor, sign int) string {
 	nan, inf, other := compatCounts(t)
 	finite := t.Max
@@ -103,7 +103,7 @@ func compatExtreme(t *overflow.Tensor, sign int) string {
 	return "nan"
 }
 
-// infinity is Python's text of an infinity.
+// infinity returns Python's text of an infinity.
 func infinity(sign int) string {
 	if sign < 0 {
 		return "-inf"
@@ -111,7 +111,7 @@ func infinity(sign int) string {
 	return "inf"
 }
 
-// compatMean is numpy's mean.
+// compatMean returns numpy's mean.
 func compatMean(t *overflow.Tensor) string {
 	host := hostOf(t)
 	switch nan, pos, neg := compatCounts(t); {
@@ -123,13 +123,13 @@ func compatMean(t *overflow.Tensor) string {
 		return "-inf"
 	}
 	if host != tensor.HostFloat16 && host != tensor.HostFloat32 {
-		host = tensor.HostFloat64 // of integers too
+		host = tensor.HostFloat64 // numpy's mean of integers
 	}
 	return numpyText(*t.Mean, host)
 }
 
-// numpyText prints a number as str of a numpy scalar does: the shortest text
-// that reads back to the same value of the type, positional from 1e-4 to 1e16.
+// numpyText formats a number as str of a numpy scalar: the shortest text that parses to the same
+// value of the type, positional from 1e-4 to 1e16.
 func numpyText(x float64, host tensor.Host) string {
 	bits := 64
 	switch host {
@@ -149,8 +149,8 @@ func numpyText(x float64, host tensor.Host) string {
 	return pythonFloat(strconv.FormatFloat(x, 'e', -1, bits), x)
 }
 
-// wideIntText prints a 64-bit integer. Bounds are kept as float64, so that the
-// largest integers have become one too large.
+// wideIntText formats a 64-bit integer. Bounds are kept as float64, which rounds the largest
+// integers up by one.
 func wideIntText(x float64, host tensor.Host) string {
 	switch {
 	case host == tensor.HostInt64 && x >= 1<<63:
@@ -161,8 +161,7 @@ func wideIntText(x float64, host tensor.Host) string {
 	return strconv.FormatFloat(x, 'f', 0, 64)
 }
 
-// pythonFloat turns the shortest text of a number, with an exponent, into
-// Python's form of it.
+// pythonFloat converts the shortest text of a number, with an exponent, to Python's form.
 func pythonFloat(shortest string, x float64) string {
 	switch {
 	case math.IsNaN(x):
@@ -183,7 +182,7 @@ func pythonFloat(shortest string, x float64) string {
 	return text
 }
 
-// mustFloat reads a number that strconv has printed.
+// mustFloat parses a number formatted by strconv.
 func mustFloat(text string) float64 {
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil {
@@ -192,13 +191,13 @@ func mustFloat(text string) float64 {
 	return x
 }
 
-// halfText is the shortest text that reads back to the same float16.
+// halfText returns the shortest text that parses to the same float16.
 func halfText(x float64) string {
 	want := nearestHalf(x)
 	if math.IsInf(want, 0) || math.IsNaN(want) {
 		return pythonFloat("", want)
 	}
-	const up = 1 + 1e-9 // makes a digit that is followed by a bare 5 round up
+	const up = 1 + 1e-9 // rounds a digit followed by exactly 5 up
 	for digits := 0; ; digits++ {
 		for _, near := range []float64{want, want * up} {
 			text := strconv.FormatFloat(near, 'e', digits, 64)

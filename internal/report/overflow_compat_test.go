@@ -23,8 +23,8 @@ func compat(t *testing.T, records ...overflow.Record) string {
 	return rendered(t, func(w io.Writer) error { return WriteAnalysisCompat(w, &overflow.Report{Records: records}) })
 }
 
-// TestCompat is the sample of section 5.3 of the overflow notes, then a record
-// with four status words and without a dump.
+// TestCompat has the sample of section 5.3 of the overflow notes, then a record with four status
+// words and without a dump.
 func TestCompat(t *testing.T) {
 	t.Parallel()
 	want := `=================================================[1]==================================================
@@ -44,8 +44,8 @@ func TestCompat(t *testing.T) {
 	}
 }
 
-// TestCompatAreas: a line for every unit that overflowed; the ids of a record
-// whose status is lost are still told.
+// TestCompatAreas: one line per overflowed unit; the IDs of a record with a lost status are printed
+// too.
 func TestCompatAreas(t *testing.T) {
 	t.Parallel()
 	r := addRecord()
@@ -61,7 +61,7 @@ func TestCompatAreas(t *testing.T) {
 	}
 }
 
-// TestCompatNoStream: the names of dumps of old releases have no stream id.
+// TestCompatNoStream: dump names of old releases have no stream ID.
 func TestCompatNoStream(t *testing.T) {
 	t.Parallel()
 	r := addRecord()
@@ -71,8 +71,7 @@ func TestCompatNoStream(t *testing.T) {
 	}
 }
 
-// TestCompatTensors: inputs before outputs, by number; what could not be read
-// is left out.
+// TestCompatTensors: inputs before outputs, by number; unreadable tensors are left out.
 func TestCompatTensors(t *testing.T) {
 	t.Parallel()
 	r := addRecord()
@@ -100,7 +99,7 @@ func TestCompatTensors(t *testing.T) {
 	}
 }
 
-// TestCompatNumbers compares with what numpy's max, min and mean give.
+// TestCompatNumbers compares with numpy's max, min and mean.
 func TestCompatNumbers(t *testing.T) {
 	t.Parallel()
 	n := number
@@ -149,7 +148,7 @@ func TestCompatNumbers(t *testing.T) {
 	}
 }
 
-// TestNumpyText compares with the texts of numpy itself.
+// TestNumpyText compares with numpy's own output.
 func TestNumpyText(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("testdata/numpy_text.json")
@@ -180,7 +179,7 @@ func TestNumpyText(t *testing.T) {
 	}
 }
 
-// TestNearestHalf: a mean is no float16 yet when it is printed as one.
+// TestNearestHalf: numpyText rounds a mean, still a float64, to the nearest float16.
 func TestNearestHalf(t *testing.T) {
 	t.Parallel()
 	for x, want := range map[float64]string{65519.9: "65500.0", 65520: "inf", -65520: "-inf", 2049: "2048.0", 2051: "2052.0",

@@ -11,10 +11,10 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// number returns a number that may be missing.
+// number returns an optional number.
 func number(x float64) *float64 { return &x }
 
-// rendered returns what a renderer writes.
+// rendered returns the output of a renderer.
 func rendered(t *testing.T, render func(io.Writer) error) string {
 	t.Helper()
 	var b writer
@@ -48,11 +48,10 @@ func (w *writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// counted is a number that a table may not have.
+// counted returns a number that a table may lack.
 func counted[N any](n N) *N { return &n }
 
-// addRecord is the record of section 5.3 of the overflow notes, with the dump
-// of its operator.
+// addRecord is the record of section 5.3 of the overflow notes, with the dump of its operator.
 func addRecord() overflow.Record {
 	return overflow.Record{
 		File: "d/Opdebug.Node_OpDebug.57.563.1732082705016774", Timestamp: 1732082705016774, Time: overflow.Time(1732082705016774),

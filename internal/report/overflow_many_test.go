@@ -9,8 +9,8 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// TestManyTensors: of hundreds of tensors of one call a terminal gets the bad ones and a
-// count, a pipe all; what is not known is no 0.
+// TestManyTensors: for hundreds of tensors of one call a terminal shows the bad ones and a count, a
+// pipe all; unknown numbers are not printed as 0.
 func TestManyTensors(t *testing.T) {
 	t.Parallel()
 	all := make([]overflow.Tensor, 300)

@@ -18,10 +18,10 @@ import (
 	"dumptool/internal/store"
 )
 
-// RecordOutput writes overflow records as they come: a stream of JSON values, or
-// a file for each.
+// RecordOutput writes overflow records one at a time: as a stream of JSON values, or a file for
+// each.
 type RecordOutput struct {
-	// Files are the files that were written, and those that they were made from.
+	// Files maps written files to the files they were made from.
 	Files map[string]string
 
 	dir      string
@@ -30,13 +30,12 @@ type RecordOutput struct {
 	printed  bool
 }
 
-// NewRecordOutput returns the output to a folder or to a stream, in the plain or
-// the extended form.
+// NewRecordOutput returns an output to a folder, or to a stream, in the plain or the extended form.
 func NewRecordOutput(dir string, out *bufio.Writer, extended bool) *RecordOutput {
 	return &RecordOutput{Files: map[string]string{}, dir: dir, out: out, extended: extended}
 }
 
-// form returns the record as it is to be written.
+// form returns the record in the output form.
 func (o *RecordOutput) form(r *overflow.DecodedRecord) []byte {
 	if o.extended {
 		return AppendRecordExtended(nil, r)
@@ -44,8 +43,8 @@ func (o *RecordOutput) form(r *overflow.DecodedRecord) []byte {
 	return AppendRecordJSON(nil, r)
 }
 
-// Write writes the records of a file. An error is one of the stream; that of a file
-// is noted with its record.
+// Write writes the records of a file. It returns errors of the stream; an error of an output file
+// is set on its record.
 func (o *RecordOutput) Write(f *overflow.RecordFile) error {
 	for i := range f.Records {
 		r := &f.Records[i]
@@ -61,8 +60,8 @@ func (o *RecordOutput) Write(f *overflow.RecordFile) error {
 	return nil
 }
 
-// print writes a record to the stream. Only between records there is a newline:
-// the output for one is what convert would write.
+// print writes a record to the stream. Newlines only separate records: the output for a single
+// record equals convert's.
 func (o *RecordOutput) print(r *overflow.DecodedRecord) error {
 	form := o.form(r)
 	if len(form) == 0 {
@@ -89,7 +88,7 @@ func (o *RecordOutput) EndLine() error {
 	return o.out.Flush()
 }
 
-// writeFile writes a record of a file to its file below the folder.
+// writeFile writes a record to its file below the folder.
 func (o *RecordOutput) writeFile(f *overflow.RecordFile, r *overflow.DecodedRecord) error {
 	dir := store.Join(o.dir, f.File.Folder.Dir)
 	path := store.Join(dir, fmt.Sprintf("%s.output.%d.json", f.BaseName(), r.Output))
@@ -109,7 +108,7 @@ func (o *RecordOutput) writeFile(f *overflow.RecordFile, r *overflow.DecodedReco
 	return nil
 }
 
-// Outcome is how the run ended, with what was found in words if it is little.
+// Outcome returns the outcome of the run, with the records in words if there are few.
 func (o *RecordOutput) Outcome(run *dumpdir.Run, s *overflow.DecodeSummary) batch.Outcome {
 	out := ended(s)
 	if s.Records+s.Failed+s.Copies == 0 && s.NotRecords > 1 {
@@ -154,7 +153,7 @@ func ended(s *overflow.DecodeSummary) batch.Outcome {
 	return batch.Outcomef(batch.Nothing, "no overflow record found among %s", "%s中没有溢出记录", lang.CountText(s.NotRecords, "file", "个文件"))
 }
 
-// AreaSummary says in one line what overflowed.
+// AreaSummary describes an overflow of a unit in one line.
 func AreaSummary(a *opdebug.Area) lang.Sentence {
 	line := lang.Sayf("%s overflow: stream %d, task %d", "%s 溢出：stream %d，task %d", a.Unit, a.StreamID, a.TaskID)
 	for _, res := range overflow.DecodeStatus(a) {
@@ -173,9 +172,8 @@ func AreaSummary(a *opdebug.Area) lang.Sentence {
 	return line
 }
 
-// AppendRecordJSON appends a record in the form of the CANN converter; of a
-// rescued one only what is left. There is no newline at the end, and nothing
-// at all for one that could not be read.
+// AppendRecordJSON appends a record in the form of the CANN converter, or the remainder of a
+// rescued record. It appends no final newline, and nothing for an unreadable record.
 func AppendRecordJSON(dst []byte, r *overflow.DecodedRecord) []byte {
 	switch {
 	case r.Record != nil:
@@ -186,7 +184,7 @@ func AppendRecordJSON(dst []byte, r *overflow.DecodedRecord) []byte {
 	return dst
 }
 
-// decodedJSON is the extended form. null means unknown.
+// decodedJSON is the extended form; null is unknown.
 type decodedJSON struct {
 	File         string               `json:"file"`
 	OriginalName string               `json:"original_name,omitempty"`
@@ -204,8 +202,7 @@ type decodedJSON struct {
 	Error        string               `json:"error,omitempty"`
 }
 
-// AppendRecordExtended appends a record with everything that is known of
-// it, without a newline.
+// AppendRecordExtended appends a record with all available data, without a final newline.
 func AppendRecordExtended(dst []byte, r *overflow.DecodedRecord) []byte {
 	form := decodedJSON{
 		File: r.File, OriginalName: r.OriginalName,
@@ -243,8 +240,8 @@ func (d *decodedJSON) setLayout(g opdebug.Generation, valid bool) {
 	d.Generation, d.Valid = &name, &valid
 }
 
-// areaColumns are what a unit says. status, status_hex and unknown have an element
-// for every status word.
+// areaColumns are the columns of a unit. status, status_hex and unknown have an element for every
+// status word.
 func areaColumns() []Column[*opdebug.Area] {
 	type row = *opdebug.Area
 	texts := func(a row, text func(statusreg.Result) string) (all []string) {
@@ -264,7 +261,7 @@ func areaColumns() []Column[*opdebug.Area] {
 		words("causes", func(a row) any {
 			rows := wordEntries(overflow.DecodeStatus(a), func(r *statusreg.Result) []statusreg.Entry {
 				if r.Value.IsZero() {
-					return nil // the cause of nothing
+					return nil // there is no cause
 				}
 				return r.Entries
 			})

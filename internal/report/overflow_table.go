@@ -14,11 +14,11 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// The results of overflow are tables: records or scanned files, with tables of
-// tensors, problems and causes in them.
+// The results of overflow are tables of records or scanned files, with nested tables of tensors,
+// problems and causes.
 
-// tensorTable is the table of tensors. One that could not be read has an error in
-// place of statistics.
+// tensorTable returns the table of tensors. An unreadable tensor has an error instead of
+// statistics.
 func tensorTable(tensors []overflow.Tensor) Table[*overflow.Tensor] {
 	return Table[*overflow.Tensor]{tensorColumns, pointers(tensors)}
 }
@@ -53,10 +53,10 @@ var tensorColumns = slices.Concat(
 	[]Column[*overflow.Tensor]{words("error", func(t *overflow.Tensor) string { return t.Error }).in(InCSV)},
 )
 
-// fromStatistics says that a table of statistics is all there is of a tensor.
+// fromStatistics marks tensors known only from a table of statistics.
 var fromStatistics = words("from_statistics", func(t *overflow.Tensor) bool { return t.FromStatistics }).given()
 
-// firstBadText says which value makes a tensor bad, and where it is.
+// firstBadText returns the first bad value of a tensor, and its place.
 func firstBadText(t *overflow.Tensor) any {
 	if t.Stats != nil && t.BadStatistic != nil {
 		value := sixDigits((*float64)(t.BadStatistic))
@@ -79,11 +79,11 @@ func firstBadOf(t *overflow.Tensor) (e *overflow.Element, ok bool) {
 
 func tensorName(t *overflow.Tensor) string { return fmt.Sprintf("%s %d", t.Kind, t.Index) }
 
-// recordColumns are the columns of a record; cells of what it does not say are empty.
+// recordColumns are the columns of a record; unknown cells are empty.
 var recordColumns = slices.Concat(
 	[]Column[*overflow.Record]{
 		words("record", func(r *overflow.Record) string { return r.File }),
-		words("device", func(r *overflow.Record) string { return r.Rank }), // as older reports have it
+		words("device", func(r *overflow.Record) string { return r.Rank }), // the name in older reports
 		words("step", func(r *overflow.Record) string { return r.Step }),
 		words("model", func(r *overflow.Record) string { return r.Model }),
 		words("timestamp", func(r *overflow.Record) uint64 { return r.Timestamp }),
@@ -108,14 +108,14 @@ var recordColumns = slices.Concat(
 	),
 )
 
-// placeColumns say where on the device the overflow was.
+// placeColumns locate the overflow on the device.
 var placeColumns = []Column[*overflow.Record]{
 	words("core_id", func(r *overflow.Record) *uint64 { return r.CoreID }).titled("core", "核"),
 	words("block", func(r *overflow.Record) *uint64 { return r.Block }).titled("block", "块"),
 	words("pc_start", func(r *overflow.Record) string { return r.PCStart }).titled("pc", "pc"),
 }
 
-// pointer returns a pointer to v, nil if it is not known.
+// pointer returns a pointer to v, nil unless ok.
 func pointer[V any](v V, ok bool) *V {
 	if !ok {
 		return nil
@@ -123,12 +123,12 @@ func pointer[V any](v V, ok bool) *V {
 	return &v
 }
 
-// entriesOf is everything that is to be said of a decoded value.
+// entriesOf returns the documented and undocumented entries of a decoded value.
 func entriesOf(r *statusreg.Result) []statusreg.Entry {
 	return slices.Concat(r.Entries, r.Undocumented())
 }
 
-// causesText joins what the status words mean.
+// causesText joins the meanings of the status words.
 func causesText(r *overflow.Record) string {
 	var causes []string
 	for _, c := range r.Causes {
@@ -140,7 +140,7 @@ func causesText(r *overflow.Record) string {
 // scanColumns are the columns of a scanned file.
 var scanColumns = []Column[*overflow.Scanned]{
 	words("file", func(s *overflow.Scanned) string { return s.File }),
-	words("device", func(s *overflow.Scanned) string { return s.Rank }), // as older reports have it
+	words("device", func(s *overflow.Scanned) string { return s.Rank }), // the name in older reports
 	words("step", func(s *overflow.Scanned) string { return s.Step }),
 	words("timestamp", func(s *overflow.Scanned) uint64 { return s.Timestamp }),
 	words("time", func(s *overflow.Scanned) string { return overflow.Time(s.Timestamp) }),
@@ -150,8 +150,8 @@ var scanColumns = []Column[*overflow.Scanned]{
 	words("verdict", func(s *overflow.Scanned) string { return string(s.Verdict) }),
 }
 
-// The columns of rounds that device, step and model of a record, or device and step
-// of a scanned file, leave out.
+// Coordinates of rounds beyond the columns device, step and model of a record, or device and step
+// of a scanned file.
 var (
 	recordRoundColumns = of(func(r *overflow.Record) (dumpdir.Coordinates, bool) { return r.At(), true }, roundColumns[:2]...)
 	scanRoundColumns   = of(func(s *overflow.Scanned) (dumpdir.Coordinates, bool) { return s.At(), true }, roundColumns...)
@@ -163,22 +163,21 @@ var roundColumns = []Column[dumpdir.Coordinates]{
 	words("model", func(c dumpdir.Coordinates) string { return c.Model }).given(),
 }
 
-// withTensor is something with one of its tensors, nil where it has none.
+// withTensor is a row with one of its tensors, nil for none.
 type withTensor[R any] struct {
 	of     R
 	tensor *overflow.Tensor
 }
 
-// besides returns columns of things, then those of their tensors, then those of the
-// rounds that they are of.
+// besides returns columns of rows, then of their tensors, then of their rounds.
 func besides[R any](columns, rounds []Column[R]) []Column[withTensor[R]] {
 	alone := func(r withTensor[R]) (R, bool) { return r.of, true }
 	tensor := func(r withTensor[R]) (*overflow.Tensor, bool) { return r.tensor, r.tensor != nil }
 	return slices.Concat(of(alone, columns...), of(tensor, tensorColumns...), of(alone, rounds...), of(tensor, fromStatistics))
 }
 
-// WriteAnalysisCSV writes a line for every tensor of every record; a record
-// without tensors has one line.
+// WriteAnalysisCSV writes a line for every tensor of every record; a record without tensors has one
+// line.
 func WriteAnalysisCSV(w io.Writer, r *overflow.Report) error {
 	t := Table[withTensor[*overflow.Record]]{Columns: besides(recordColumns, recordRoundColumns)}
 	for _, record := range pointers(r.Records) {
@@ -211,7 +210,7 @@ func isFirst(r *overflow.Report, i int) bool {
 	return ok && first == i
 }
 
-// opText names an operator, possibly one whose file name says nothing of it.
+// opText names an operator whose type may be unknown.
 func opText(opType, name string) string {
 	if opType == "" {
 		return name
@@ -219,7 +218,7 @@ func opText(opType, name string) string {
 	return strings.TrimSpace("[" + opType + "] " + name)
 }
 
-// WriteAnalysisMarkdown writes the records as a document.
+// WriteAnalysisMarkdown writes the records as a Markdown document.
 func WriteAnalysisMarkdown(w io.Writer, r *overflow.Report) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Overflow records\n\nrecords: %d, problems: %d\n", len(r.Records), len(r.Problems))
@@ -250,7 +249,7 @@ func WriteAnalysisMarkdown(w io.Writer, r *overflow.Report) error {
 	return err
 }
 
-// WriteScanMarkdown writes the rows of a scan as a document.
+// WriteScanMarkdown writes the rows of a scan as a Markdown document.
 func WriteScanMarkdown(w io.Writer, r *overflow.ScanReport) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Overflow scan\n\nfiles: %d, tensors: %d, files with bad tensors: %d\n", r.Files, r.Tensors, r.BadFiles)
@@ -273,7 +272,7 @@ func WriteScanMarkdown(w io.Writer, r *overflow.ScanReport) error {
 	return err
 }
 
-// withRank returns columns in which the device is called the rank.
+// withRank returns columns in which device is renamed to rank.
 func withRank[R any](columns []Column[R]) []Column[R] {
 	columns = slices.Clone(columns)
 	for i := range columns {
@@ -293,7 +292,7 @@ func markdownHeading(b *strings.Builder, i int, name string, first bool) {
 	b.WriteString("\n\n")
 }
 
-// markdownItems writes the cells of a row that are not empty as a list.
+// markdownItems writes the non-empty cells of a row as a list.
 func markdownItems[R any](b *strings.Builder, columns []Column[R], r R) {
 	for _, c := range (Table[R]{Columns: columns}).columns(InCSV) {
 		if text := exact(c.Cell(r)); text != "" {
@@ -317,7 +316,7 @@ func markdownTensors(b *strings.Builder, tensors []overflow.Tensor) {
 	t.Markdown(b)
 }
 
-// markdownProblems lists the problems, unless there are none.
+// markdownProblems lists the problems, if any.
 func markdownProblems(b *strings.Builder, problems []overflow.Problem) {
 	if len(problems) == 0 {
 		return
@@ -328,8 +327,8 @@ func markdownProblems(b *strings.Builder, problems []overflow.Problem) {
 	}
 }
 
-// analysisGroups prints a line for each operator with records, and returns which
-// record is the first; -1, and nothing is printed, where all are to be shown.
+// analysisGroups prints a line for each operator with records, and returns the index of the first
+// record; -1, and nothing is printed, if all records are to be shown.
 func (p *printer) analysisGroups(r *overflow.Report) int {
 	if r.All || len(r.Records) <= maxShown {
 		return -1
@@ -351,8 +350,8 @@ func (p *printer) analysisGroups(r *overflow.Report) int {
 	return groups[0].First()
 }
 
-// scanGroups prints a line for each operator with rows, and returns which row is the
-// first; -1, and nothing is printed, where all are to be shown.
+// scanGroups prints a line for each operator with rows, and returns the index of the first row; -1,
+// and nothing is printed, if all rows are to be shown.
 func (p *printer) scanGroups(r *overflow.ScanReport) int {
 	if r.All || len(r.Rows) <= maxShown {
 		return -1
@@ -380,7 +379,7 @@ func (p *printer) groups(groups []overflow.Group, line func(*overflow.Group) str
 	}
 }
 
-// groupLine says how often an operator is there, and on which ranks and steps.
+// groupLine returns how often an operator occurs, and its ranks and steps.
 func (p *printer) groupLine(name string, g *overflow.Group, first dumpdir.Coordinates, status, verdict string) string {
 	from := ""
 	if len(g.Ranks) > 1 || len(g.Steps) > 1 {
@@ -394,7 +393,7 @@ func (p *printer) groupLine(name string, g *overflow.Group, first dumpdir.Coordi
 	return name + fmt.Sprintf(p.say("  %d x: ", "  %d 次："), len(g.Members)) + places
 }
 
-// listed lists ranks or steps, runs of them put together.
+// listed formats ranks or steps with runs joined.
 func (p *printer) listed(values []string, noun string) string {
 	if len(values) > 1 && p.Lang != Chinese {
 		noun += "s"
@@ -402,7 +401,7 @@ func (p *printer) listed(values []string, noun string) string {
 	return behind(noun+" ", lang.Ranges(values))
 }
 
-// status lists statuses.
+// status formats the first statuses.
 func (p *printer) status(words []string) string {
 	const most = 3
 	text := strings.Join(words[:min(most, len(words))], ", ")
@@ -415,7 +414,7 @@ func (p *printer) status(words []string) string {
 	return p.say("status ", "状态 ") + text
 }
 
-// verdicts lists verdicts, and how often each is there where they differ.
+// verdicts formats verdicts, with counts if they differ.
 func (p *printer) verdicts(counts map[overflow.Verdict]int) string {
 	var all []string
 	for _, v := range []overflow.Verdict{overflow.ProducedHere, overflow.CameIn, overflow.CameFromRank, overflow.ProcessOverflow, overflow.CannotTell} {

@@ -34,8 +34,8 @@ func readCSV(t *testing.T, text string) []map[string]string {
 	return rows
 }
 
-// TestAnalysisCSV: a line a tensor, and one for a record without tensors. Cells
-// that need it are quoted.
+// TestAnalysisCSV: one line per tensor, and one for a record without tensors. Cells are quoted if
+// needed.
 func TestAnalysisCSV(t *testing.T) {
 	t.Parallel()
 	r := twoRecords()
@@ -64,7 +64,7 @@ func TestAnalysisCSV(t *testing.T) {
 	}
 }
 
-// TestScanCSV: a line a tensor, errors in a column of their own.
+// TestScanCSV: one line per tensor, errors in their own column.
 func TestScanCSV(t *testing.T) {
 	t.Parallel()
 	rows := readCSV(t, rendered(t, func(w io.Writer) error { return WriteScanCSV(w, scanned()) }))
@@ -103,7 +103,7 @@ func TestMarkdownEscapes(t *testing.T) {
 	}
 }
 
-// TestAnalysisMarkdown: names from files stay out of the markup.
+// TestAnalysisMarkdown: names from files do not become markup.
 func TestAnalysisMarkdown(t *testing.T) {
 	t.Parallel()
 	r := twoRecords()
@@ -232,7 +232,7 @@ func parseObject(t *testing.T, text []byte) object {
 	return o
 }
 
-// elements are the objects of an array.
+// elements returns the objects of an array.
 func (o object) elements(t *testing.T, key string) []object {
 	t.Helper()
 	var raw []json.RawMessage
@@ -308,8 +308,7 @@ func TestAnalysisJSON(t *testing.T) {
 	}
 }
 
-// TestTensorJSON: NaN and infinities are text, and what was not read has no
-// numbers.
+// TestTensorJSON: NaN and infinities are text, and unread tensors have no numbers.
 func TestTensorJSON(t *testing.T) {
 	t.Parallel()
 	r := addRecord()
@@ -321,7 +320,7 @@ func TestTensorJSON(t *testing.T) {
 	wantKeys(t, tensors[1], "kind", "index", "dtype", "format", "shape", "original_shape", "bad", "error")
 }
 
-// TestScanJSON is the whole report of a scan.
+// TestScanJSON checks the whole report of a scan.
 func TestScanJSON(t *testing.T) {
 	t.Parallel()
 	got := rendered(t, func(w io.Writer) error { return writeDocument(w, scanned()) })

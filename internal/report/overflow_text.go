@@ -13,15 +13,15 @@ import (
 	"dumptool/internal/ui"
 )
 
-// A report of more than maxShown records or rows groups them by operator: a line for
-// each of the first maxGroups, and the first record or row in full.
+// A report of more than maxShown records or rows is grouped by operator: a line for each of the
+// first maxGroups, and the first record or row in full.
 const (
 	maxShown  = 20
 	maxGroups = 20
 )
 
-// WriteAnalysis prints the records by rank; the first of each rank leads and is
-// marked. Without a record it prints what usually explains that.
+// WriteAnalysis prints the records by rank; the first of each rank leads and is marked. Without a
+// record it prints the usual reasons.
 func (t Text) WriteAnalysis(w io.Writer, r *overflow.Report) error {
 	p := t.to(w)
 	if shown := p.analysisGroups(r); shown >= 0 {
@@ -47,7 +47,7 @@ func (p *printer) records(r *overflow.Report) {
 	}
 }
 
-// left says how many are left out, if any.
+// left prints the number of omitted items, if any.
 func (p *printer) left(n int, text lang.Text) {
 	if n > 0 {
 		p.blank()
@@ -55,8 +55,8 @@ func (p *printer) left(n int, text lang.Text) {
 	}
 }
 
-// WriteScan prints the rows by rank, step and execution order, the first bad one of
-// each rank marked.
+// WriteScan prints the rows by rank, step and execution order; the first bad row of each rank is
+// marked.
 func (t Text) WriteScan(w io.Writer, r *overflow.ScanReport) error {
 	p := t.to(w)
 	if len(r.Rows) > 0 {
@@ -77,8 +77,7 @@ func (t Text) WriteScan(w io.Writer, r *overflow.ScanReport) error {
 	return p.err
 }
 
-// orders says where the execution order comes from, unless there is nothing to
-// order.
+// orders prints the sources of the execution order, if there is something to order.
 func (p *printer) orders(orders []overflow.OrderSource) {
 	all := 0
 	for _, o := range orders {
@@ -99,8 +98,7 @@ func (p *printer) orders(orders []overflow.OrderSource) {
 	}
 }
 
-// byKind puts sources of one kind together, such as a file of each rank, under the
-// name of the first.
+// byKind merges sources of one kind, such as a file per rank, under the name of the first.
 func byKind(orders []overflow.OrderSource) []overflow.OrderSource {
 	var kinds []overflow.OrderSource
 	files := make(map[dumpdir.OrderBy]int)
@@ -122,15 +120,14 @@ func byKind(orders []overflow.OrderSource) []overflow.OrderSource {
 	return kinds
 }
 
-// orderText is the sources that are no files, in Chinese.
+// orderText translates the sources that are no files.
 var orderText = map[dumpdir.OrderBy]string{dumpdir.ByTimestamp: "dump 的时间戳", dumpdir.ByID: "算子或任务 id", dumpdir.ByNumber: "名称中的编号"}
 
 func (p *printer) orderSource(o *overflow.OrderSource) string {
 	return p.say(o.Source, cmp.Or(orderText[o.By], o.Source))
 }
 
-// severalGraphs reports whether rows are of several graphs or models, which tell
-// them apart then.
+// severalGraphs reports whether rows belong to several graphs or models, which must then be named.
 func severalGraphs(rows []overflow.Scanned) bool {
 	for i := range rows {
 		a, b := &rows[0], &rows[i]
@@ -141,7 +138,7 @@ func severalGraphs(rows []overflow.Scanned) bool {
 	return false
 }
 
-// verdictText is a verdict in Chinese.
+// verdictText translates verdicts.
 var verdictText = map[overflow.Verdict]string{
 	overflow.ProducedHere:    "本算子产生",
 	overflow.CameIn:          "输入已异常",
@@ -152,11 +149,11 @@ var verdictText = map[overflow.Verdict]string{
 
 func (p *printer) verdict(v overflow.Verdict) string { return p.say(string(v), verdictText[v]) }
 
-// summary names the first record of each device, or says that there is none.
+// summary prints the first record of each device, or that there is none.
 func (p *printer) summary(r *overflow.Report) {
 	switch {
 	case r.Total == 0 && r.Dumps == 0 && r.Unread() > 0:
-		// nothing could be looked at: the problems say it all
+		// Nothing could be read: the problems say why.
 	case r.Total == 0:
 		p.line("", p.say("No overflow recorded; operator dumps found: %d. What usually explains that:", "未发现溢出记录；算子 dump 数：%d。常见原因：", r.Dumps))
 		for _, t := range overflow.NothingFound {
@@ -172,7 +169,7 @@ func (p *printer) summary(r *overflow.Report) {
 	}
 }
 
-// head is a number, and where and what it is the number of.
+// head formats a number with a place and a text.
 func (p *printer) head(i int, where, what string) string {
 	text := fmt.Sprintf("#%d ", i+1)
 	if where != "" {
@@ -181,8 +178,7 @@ func (p *printer) head(i int, where, what string) string {
 	return text + what
 }
 
-// where says which rank and step something belongs to, and whether it is the first
-// of the rank.
+// where formats a rank and a step, and whether this is the first of the rank.
 func (p *printer) where(at dumpdir.Coordinates, first bool) string {
 	rank := behind("rank ", at.Rank)
 	switch {
@@ -194,7 +190,7 @@ func (p *printer) where(at dumpdir.Coordinates, first bool) string {
 	return p.join(rank, behind("step ", at.Step))
 }
 
-// behind puts text behind a label; nothing for no text.
+// behind prefixes text with a label; empty for empty text.
 func behind(label, text string) string {
 	if text == "" {
 		return ""
@@ -202,7 +198,7 @@ func behind(label, text string) string {
 	return label + text
 }
 
-// graph names the graph and the model of a round.
+// graph formats the graph and the model of a round.
 func (p *printer) graph(at dumpdir.Coordinates) string {
 	return p.join(behind(p.say("graph ", "图 "), at.Graph), behind(p.say("model ", "模型 "), at.Model), behind(p.say("folder ", "目录 "), at.Folder))
 }
@@ -219,7 +215,7 @@ func (p *printer) op(r *overflow.Record) string {
 	return name
 }
 
-// time prints microseconds since 1970.
+// time formats microseconds since 1970.
 func (p *printer) time(micros uint64) string {
 	if text := dateTime(micros); text != "" {
 		return text + " UTC"
@@ -227,7 +223,7 @@ func (p *printer) time(micros uint64) string {
 	return ""
 }
 
-// record prints one record and what was found out about it.
+// record prints one record with its analysis.
 func (p *printer) record(r *overflow.Record, i int, first bool) {
 	p.line("", p.head(i, p.where(r.At(), first), p.op(r)))
 	p.labeled("verdict", "结论", p.conclusion(r))
@@ -253,8 +249,8 @@ func (p *printer) record(r *overflow.Record, i int, first bool) {
 	}
 }
 
-// producer says what an operator reads: the output of another one, where that comes from,
-// and what was found in it.
+// producer describes the producer of an operator's input: its output, its script line, and the
+// tensors found.
 func (p *printer) producer(from *overflow.Producer) string {
 	text := "[" + from.Type + "] " + from.Op
 	if from.Output != nil {
@@ -279,7 +275,7 @@ func (p *printer) producer(from *overflow.Producer) string {
 	return text + p.say(": clean", "：正常")
 }
 
-// causes prints what the status words mean.
+// causes prints the meanings of the status words.
 func (p *printer) causes(r *overflow.Record) {
 	var keys, meanings []string
 	width, later := 0, false
@@ -309,7 +305,7 @@ func (p *printer) causes(r *overflow.Record) {
 	}
 }
 
-// conclusion is the verdict and, in English, what it rests on.
+// conclusion returns the verdict with its reason.
 func (p *printer) conclusion(r *overflow.Record) string {
 	if r.Why == "" {
 		return p.verdict(r.Verdict)
@@ -317,7 +313,7 @@ func (p *printer) conclusion(r *overflow.Record) string {
 	return p.verdict(r.Verdict) + p.say(" - ", "，") + p.say(r.Why, cmp.Or(r.WhyZH, r.Why))
 }
 
-// ids prints what names the task of a record, and its status.
+// ids formats the ids of a record's task, and its status.
 func (p *printer) ids(r *overflow.Record) string {
 	thread := ""
 	if r.ContextID != nil && r.ThreadID != nil {
@@ -333,8 +329,8 @@ func (p *printer) ids(r *overflow.Record) string {
 		thread, p.say("status ", "状态 ")+status)
 }
 
-// origin prints when and where the overflow happened: the model, core, block
-// and program counter, as far as the record has them.
+// origin formats when and where the overflow happened: the known ones of model, core, block and
+// program counter.
 func (p *printer) origin(r *overflow.Record) string {
 	parts := []string{p.time(r.Timestamp), behind(p.say("model ", "模型 "), r.Model)}
 	for _, c := range placeColumns {
@@ -343,7 +339,7 @@ func (p *printer) origin(r *overflow.Record) string {
 	return p.join(parts...)
 }
 
-// ruleText is a rule in Chinese.
+// ruleText translates rules.
 var ruleText = map[overflow.Rule]string{
 	overflow.ByPayload:   "记录中的 id",
 	overflow.ByModulo:    "记录中的 id，任务 id 取低 16 位",
@@ -351,7 +347,7 @@ var ruleText = map[overflow.Rule]string{
 	overflow.ByTimestamp: "时间最接近",
 }
 
-// rule says by which rule an operator was found.
+// rule describes the rule by which an operator was found.
 func (p *printer) rule(r overflow.Rule) string {
 	base, elsewhere := strings.CutSuffix(string(r), overflow.OtherFolder)
 	zh := ruleText[overflow.Rule(base)]
@@ -392,16 +388,15 @@ func (p *printer) row(r *overflow.Scanned, graphs bool) {
 	p.tensors(r.Tensors)
 }
 
-// problems lists the records without an overflow, then the files that could not
-// be read, and what else is odd about the folders.
+// problems lists the records without an overflow, then the unreadable files, then oddities of the
+// folders.
 func (p *printer) problems(problems []overflow.Problem, all bool) {
 	p.problemList(p.say("Records without an overflow:", "无溢出的记录："), problems, all, func(q *overflow.Problem) bool { return q.Empty })
 	p.problemList(p.say("Could not be read:", "无法读取："), problems, all, (*overflow.Problem).Unread)
 	p.problemList(p.say("In the folders:", "目录中："), problems, all, func(q *overflow.Problem) bool { return !q.Empty && !q.Unread() })
 }
 
-// problemList lists the problems of one sort, the first maxShown unless all are
-// wanted.
+// problemList lists the problems that satisfy is, the first maxShown unless all is set.
 func (p *printer) problemList(title string, problems []overflow.Problem, all bool, is func(*overflow.Problem) bool) {
 	n := 0
 	for i := range problems {
@@ -421,7 +416,7 @@ func (p *printer) problemList(title string, problems []overflow.Problem, all boo
 	}
 }
 
-// problemText is a problem with its file, if it has one.
+// problemText returns a problem with its file, if it has one.
 func problemText(q *overflow.Problem) lang.Sentence {
 	if q.File == "" {
 		return lang.Sayf("%s", "%s", q.Text())
@@ -429,8 +424,8 @@ func problemText(q *overflow.Problem) lang.Sentence {
 	return lang.Sayf("%s: %s", "%s: %s", q.File, q.Text())
 }
 
-// tensors prints a table of tensors; on a narrow terminal what they are and what
-// they hold in two, or a few lines a tensor. Then come the errors.
+// tensors prints a table of tensors, then the errors. A narrow terminal gets two tables, for
+// descriptions and contents, or a few lines per tensor.
 func (p *printer) tensors(tensors []overflow.Tensor) {
 	t := tensorTable(tensors)
 	t.Rows = slices.DeleteFunc(t.Rows, func(t *overflow.Tensor) bool { return t.Stats == nil })
@@ -451,12 +446,11 @@ func (p *printer) tensors(tensors []overflow.Tensor) {
 	}
 }
 
-// mostTensors is the most tensors of an operator that a terminal gets as they are: calls
-// such as those of _foreach_norm have hundreds of inputs.
+// mostTensors limits the tensors of an operator on a terminal: calls such as _foreach_norm have
+// hundreds of inputs.
 const mostTensors = 16
 
-// badOrFirst are the bad ones of many tensors, the first ones where none is bad, at most
-// mostTensors.
+// badOrFirst returns the bad tensors, or the first ones if none is bad, at most mostTensors.
 func badOrFirst(rows []*overflow.Tensor) []*overflow.Tensor {
 	bad := slices.DeleteFunc(slices.Clone(rows), func(t *overflow.Tensor) bool { return !t.Bad })
 	if len(bad) > 0 {
@@ -465,11 +459,11 @@ func badOrFirst(rows []*overflow.Tensor) []*overflow.Tensor {
 	return rows[:min(len(rows), mostTensors)]
 }
 
-// tensorGrid prints tensors that could be read: four columns of what they are,
-// then what they hold, and the first bad element.
+// tensorGrid prints readable tensors: four columns of description, then the contents, and the first
+// bad element.
 func (p *printer) tensorGrid(g Grid) {
 	what, counts, bad := g[:4], g[4:len(g)-1], g[len(g)-1:]
-	for i := range counts { // what statistics do not say is not 0
+	for i := range counts { // an unknown count is not 0
 		for row, cell := range counts[i].cells {
 			counts[i].cells[row] = cmp.Or(cell, noValue)
 		}

@@ -33,8 +33,8 @@ func wideReport() *overflow.Report {
 	return r
 }
 
-// TestAnalysisText compares the report with testdata, at the widths of common
-// terminals and without one, in both languages.
+// TestAnalysisText compares the report with testdata, at the widths of common terminals and without
+// one, in both languages.
 func TestAnalysisText(t *testing.T) {
 	t.Parallel()
 	for _, lang := range []Lang{English, Chinese} {
@@ -62,7 +62,7 @@ func compareText(t *testing.T, name string, render func(io.Writer) error) {
 	wantFile(t, path, got)
 }
 
-// wantFile compares a text with the file that has it; -update writes the file first.
+// wantFile compares a text with its file; -update writes the file first.
 func wantFile(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
@@ -79,8 +79,8 @@ func wantFile(t *testing.T, path, got string) {
 	}
 }
 
-// manyRecords is 22 records of an operator and one of another, on ranks 2 to 4 and in
-// steps 0 to 7, but for one of them.
+// manyRecords has 22 records of one operator and one of another, on ranks 2 to 4 in steps 0 to 7,
+// with one combination missing.
 func manyRecords() *overflow.Report {
 	r := &overflow.Report{Total: 24}
 	for step := range 8 {
@@ -99,7 +99,7 @@ func manyRecords() *overflow.Report {
 	return r
 }
 
-// TestGroups: many records are a line for each operator, and the first in full.
+// TestGroups: many records give a line for each operator, and the first in full.
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	text := rendered(t, func(w io.Writer) error { return Text{}.WriteAnalysis(w, manyRecords()) })
@@ -144,7 +144,7 @@ func TestManyProblems(t *testing.T) {
 	}
 }
 
-// TestOrders: sources of one kind are a line.
+// TestOrders: sources of one kind share a line.
 func TestOrders(t *testing.T) {
 	t.Parallel()
 	r := scanned()
@@ -160,8 +160,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestTextWidth: no line is wider than the terminal, but for long names of files, and
-// nothing is lost.
+// TestTextWidth: no line is wider than the terminal, except long file names, and nothing is lost.
 func TestTextWidth(t *testing.T) {
 	t.Parallel()
 	for _, lang := range []Lang{English, Chinese} {
@@ -187,8 +186,8 @@ func TestTextWidth(t *testing.T) {
 	}
 }
 
-// TestChinesePunctuation: what the report says in Chinese has the punctuation
-// of Chinese; names, paths and messages are as they are.
+// TestChinesePunctuation: Chinese texts have Chinese punctuation; names, paths and messages are
+// unchanged.
 func TestChinesePunctuation(t *testing.T) {
 	t.Parallel()
 	text := rendered(t, func(w io.Writer) error { return Text{Lang: Chinese}.WriteAnalysis(w, twoRecords()) })
@@ -213,7 +212,7 @@ func TestTextEscapes(t *testing.T) {
 	}
 }
 
-// TestGuess: an operator that was guessed is marked wherever its name leads.
+// TestGuess: a guessed operator is marked at all places that name it.
 func TestGuess(t *testing.T) {
 	t.Parallel()
 	r := twoRecords()
@@ -232,7 +231,7 @@ func TestGuess(t *testing.T) {
 	}
 }
 
-// TestNoRecords: the usual explanations stand in for records.
+// TestNoRecords: without records the report gives the usual explanations.
 func TestNoRecords(t *testing.T) {
 	t.Parallel()
 	for _, lang := range []Lang{English, Chinese} {

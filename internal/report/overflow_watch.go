@@ -41,7 +41,7 @@ var watchColumns = []Column[*overflow.Change]{
 
 func changedTensor(c *overflow.Change) string { return fmt.Sprintf("%s %d", c.Kind, c.Index) }
 
-// runsText lists the runs of elements that differ.
+// runsText lists the ranges of differing elements.
 func runsText(c *overflow.Change) string {
 	var runs []string
 	for _, r := range c.Ranges {
@@ -57,19 +57,19 @@ func runsText(c *overflow.Change) string {
 	return strings.Join(runs, " ")
 }
 
-// elementsIn says which elements differ in a sentence.
+// elementsIn lists the differing elements within a sentence.
 func (p *printer) elementsIn(c *overflow.Change) string {
 	return strings.NewReplacer(" ", ", ", "-", p.say(" to ", " 至 ")).Replace(runsText(c)) + fmt.Sprintf(p.say(" of %d", "(共 %d)"), c.Of)
 }
 
-// elementsText says which elements differ.
+// elementsText lists the differing elements.
 func elementsText(c *overflow.Change) lang.Text {
 	runs := runsText(c)
 	return lang.Text{EN: fmt.Sprintf("%s of %d", runs, c.Of), ZH: fmt.Sprintf("%s(共 %d)", runs, c.Of)}
 }
 
-// WriteWatch prints for each watched operator which one changed its memory first, and
-// then all changes.
+// WriteWatch prints the operator that first changed the memory of each watched operator, and then
+// all changes.
 func (t Text) WriteWatch(w io.Writer, r *overflow.WatchReport) error {
 	p := t.to(w)
 	for i := range r.Rows {
@@ -85,7 +85,7 @@ func (t Text) WriteWatch(w io.Writer, r *overflow.WatchReport) error {
 	return p.err
 }
 
-// firstChange is a sentence about the first change of an operator.
+// firstChange describes the first change of an operator's memory.
 func (p *printer) firstChange(c *overflow.Change) string {
 	where := p.Lang.Text(c.At().Text())
 	if where != "" {

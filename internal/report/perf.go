@@ -16,14 +16,14 @@ import (
 	"dumptool/internal/perf"
 )
 
-// wordList is a list of words, a cell of a table.
+// wordList is a cell with a list of words.
 type wordList []string
 
 // String implements fmt.Stringer.
 func (l wordList) String() string { return strings.Join(l, "; ") }
 
-// perfColumns are the columns of an operator in csv and json: the counters as they were
-// read, what follows from them, and what the baseline has.
+// perfColumns are the columns of an operator in CSV and JSON: the counters, derived numbers, and
+// the baseline.
 func perfColumns(r *perf.Report) []Column[*perf.Operator] {
 	type op = *perf.Operator
 	derived := derivedColumns(r)
@@ -74,7 +74,7 @@ func perfColumns(r *perf.Report) []Column[*perf.Operator] {
 	)
 }
 
-// derivedColumns are the numbers that follow from counters.
+// derivedColumns are the columns of numbers derived from counters.
 func derivedColumns(r *perf.Report) []Column[*perf.Operator] {
 	type op = *perf.Operator
 	columns := []Column[op]{
@@ -98,7 +98,7 @@ func derivedColumns(r *perf.Report) []Column[*perf.Operator] {
 	return columns
 }
 
-// baselineColumns are those of an operator beside a baseline.
+// baselineColumns are the columns that compare an operator with a baseline.
 func baselineColumns() []Column[*perf.Operator] {
 	type op = *perf.Operator
 	base := func(c perf.Column) Column[op] {
@@ -113,7 +113,7 @@ func baselineColumns() []Column[*perf.Operator] {
 	}
 }
 
-// coreColumns are those of an operator on several cores.
+// coreColumns are the columns of an operator on several cores.
 var coreColumns = []Column[*perf.Cores]{
 	numbers("slowest_core", func(c *perf.Cores) int { return c.Slowest }).says("The core with the largest mcu_cycle."),
 	numbers("mean", (*perf.Cores).Mean).says("The mean of mcu_cycle over the cores."),
@@ -125,8 +125,8 @@ func WritePerfCSV(w io.Writer, r *perf.Report) error {
 	return Table[*perf.Operator]{perfColumns(r), r.Listed()}.CSV(w)
 }
 
-// WritePerfJSON writes a report of performance as one JSON object: the head in lines for
-// people, then a line for each operator.
+// WritePerfJSON writes a performance report as one JSON object: an indented head, then a line for
+// each operator.
 func WritePerfJSON(w io.Writer, r *perf.Report) error {
 	const end = "]\n}"
 	out := bufio.NewWriter(w)
@@ -148,7 +148,7 @@ func WritePerfJSON(w io.Writer, r *perf.Report) error {
 	return out.Flush()
 }
 
-// shareText prints a share as a percentage, - for none.
+// shareText formats a share as a percentage, - for nil.
 func shareText(x *float64) string {
 	if x == nil {
 		return noValue
@@ -156,14 +156,14 @@ func shareText(x *float64) string {
 	return strconv.FormatFloat(100**x, 'f', 1, 64) + " %"
 }
 
-// countText prints a count, - for an unknown one.
+// countText formats a count, - for an unknown one.
 func countText(c perf.Count) string { return cmp.Or(c.String(), noValue) }
 
-// WritePerf prints where the cycles of a network go: the operators that take most, each
-// with what it is bound by and what helps, and what changed since the baseline.
+// WritePerf prints where the cycles of a network go: the top operators with their bounds and
+// advice, and the changes since the baseline.
 func (t Text) WritePerf(w io.Writer, r *perf.Report) error { return t.to(w).perf(r) }
 
-// WritePerfMarkdown writes what WritePerf prints as a document.
+// WritePerfMarkdown writes the text of WritePerf as Markdown.
 func (t Text) WritePerfMarkdown(w io.Writer, r *perf.Report) error {
 	p := t.to(w)
 	p.print("## " + t.say("Operator performance", "算子性能") + "\n\n")
@@ -210,7 +210,7 @@ func (p *printer) perf(r *perf.Report) error {
 	return p.err
 }
 
-// perfSummary says how many cycles there are, and how they divide among the classes.
+// perfSummary returns the total cycles and their shares by class.
 func (t Text) perfSummary(r *perf.Report) string {
 	cycles := t.say("%d cycles", "%d 周期", r.Total)
 	if r.MHz > 0 {
@@ -223,8 +223,7 @@ func (t Text) perfSummary(r *perf.Report) string {
 	return head
 }
 
-// classShares says which share of all cycles operators of each class take, the largest
-// first.
+// classShares returns the shares of all cycles by class, largest first.
 func (t Text) classShares(r *perf.Report) string {
 	cycles, classes := map[perf.Class]int64{}, []perf.Class(nil)
 	for _, o := range r.Operators {
@@ -246,7 +245,7 @@ func (t Text) classShares(r *perf.Report) string {
 	return t.join(parts...)
 }
 
-// perfBefore sums up what changed since the baseline.
+// perfBefore summarises the changes since the baseline.
 func (t Text) perfBefore(r *perf.Report) string {
 	counts := map[string]int{}
 	for _, o := range r.Operators {
@@ -271,18 +270,18 @@ func (t Text) perfBefore(r *perf.Report) string {
 	return t.join(append([]string{text}, parts...)...)
 }
 
-// changeNames are the statuses and findings beside a baseline.
+// changeNames lists the statuses and findings relative to a baseline.
 var changeNames = []string{
 	string(perf.Slower), string(perf.Faster), string(perf.Same), string(perf.New), string(perf.Unknown),
 	string(perf.RepeatedMoves), string(perf.L1Conflicts), string(perf.IMBConflicts),
 }
 
-// growthText prints a growth as a percentage with its sign.
+// growthText formats a growth as a signed percentage.
 func growthText(by, before int64) string {
 	return fmt.Sprintf("%+.1f %%", 100*float64(by)/float64(before))
 }
 
-// perfTop is the table of the operators at the top.
+// perfTop returns the table of the top operators.
 func (t Text) perfTop(r *perf.Report) Table[*perf.Operator] {
 	type op = *perf.Operator
 	quotients := map[string]perf.Quotient{}
@@ -319,7 +318,7 @@ func (t Text) perfTop(r *perf.Report) Table[*perf.Operator] {
 	return Table[op]{columns, r.Top()}
 }
 
-// perfName is the name of an operator, with its number behind the first of its name.
+// perfName returns the name of an operator, with its number from the second occurrence on.
 func perfName(o *perf.Operator) string {
 	if o.Occurrence > 1 {
 		return fmt.Sprintf("%s #%d", o.Name, o.Occurrence)
@@ -327,7 +326,7 @@ func perfName(o *perf.Operator) string {
 	return o.Name
 }
 
-// classText is the class of an operator, and that it is a guess where it is.
+// classText returns the class of an operator, marked if its confidence is low.
 func (t Text) classText(o *perf.Operator) string {
 	if o.Confidence == perf.Low {
 		return t.say("%s (low)", "%s（低）", o.Class)
@@ -335,8 +334,8 @@ func (t Text) classText(o *perf.Operator) string {
 	return string(o.Class)
 }
 
-// perfChanged are the operators that changed since the baseline, those first that grew
-// most, and how many more there are.
+// perfChanged returns the operators that changed since the baseline, largest growth first, and the
+// number of further ones.
 func perfChanged(r *perf.Report) (changed []*perf.Operator, more int) {
 	if r.Before == nil {
 		return nil, 0
@@ -357,7 +356,7 @@ func perfChanged(r *perf.Report) (changed []*perf.Operator, more int) {
 	return changed[:shown], len(changed) - shown
 }
 
-// perfChanges is the table of operators that changed.
+// perfChanges returns the table of changed operators.
 func (t Text) perfChanges(changed []*perf.Operator) Table[*perf.Operator] {
 	type op = *perf.Operator
 	return Table[op]{Rows: changed, Columns: []Column[op]{
@@ -375,8 +374,8 @@ func (t Text) perfChanges(changed []*perf.Operator) Table[*perf.Operator] {
 	}}
 }
 
-// perfAdvised are the operators about which there is something to say in full: those at
-// the top, and those that changed and have findings.
+// perfAdvised returns the operators that are explained in full: top operators, and changed
+// operators with findings.
 func perfAdvised(r *perf.Report, changed []*perf.Operator) []*perf.Operator {
 	says := func(o *perf.Operator) bool { return o.Class != perf.ClassUnknown && o.Class != perf.ClassIdle }
 	var all []*perf.Operator
@@ -393,7 +392,7 @@ func perfAdvised(r *perf.Report, changed []*perf.Operator) []*perf.Operator {
 	return all
 }
 
-// perfHeading names an operator, its class, and how it ran.
+// perfHeading names an operator with its class and runs.
 func (t Text) perfHeading(o *perf.Operator) string {
 	head := t.say("%s, rank %d: %s", "%s，排名 %d：%s", perfName(o), o.Rank, o.Class)
 	if o.Confidence != perf.NoClass {
@@ -405,7 +404,7 @@ func (t Text) perfHeading(o *perf.Operator) string {
 	return head
 }
 
-// perfTexts explain an operator and say what helps.
+// perfTexts explains an operator with advice.
 func (t Text) perfTexts(o *perf.Operator) []string {
 	texts := []string{t.of(o.Says)}
 	for _, a := range o.Advice {
@@ -414,7 +413,7 @@ func (t Text) perfTexts(o *perf.Operator) []string {
 	return texts
 }
 
-// perfFacts say what was read, and what the classes are made of.
+// perfFacts describes the read tables and the basis of the classes.
 func (t Text) perfFacts(r *perf.Report) factList {
 	var facts factList
 	add := func(en, zh string, lines ...string) { facts.add(t.say(en, zh), lines...) }
@@ -449,7 +448,7 @@ func (t Text) perfFacts(r *perf.Report) factList {
 	return facts
 }
 
-// joined lists names.
+// joined joins names.
 func joined[S ~string](all []S) string {
 	var names []string
 	for _, s := range all {
@@ -458,7 +457,7 @@ func joined[S ~string](all []S) string {
 	return strings.Join(names, ", ")
 }
 
-// leftOutTexts counts the operators that were left out by their reasons.
+// leftOutTexts counts the skipped operators by reason.
 func (t Text) leftOutTexts(r *perf.Report) string {
 	counts, reasons := map[string]int{}, []string(nil)
 	for _, h := range r.Hidden {

@@ -15,8 +15,8 @@ import (
 	"dumptool/internal/ui"
 )
 
-// performance is a report with an operator of every class, every status and finding,
-// cores, runs, a problem on each side and names that nobody should trust.
+// performance is a report with an operator of every class, every status and finding, cores, runs, a
+// problem on each side and hostile names.
 func performance() *perf.Report {
 	exclude, err := dumpdir.NewNameSet([]string{"net/control", "net/none"})
 	if err != nil {
@@ -32,8 +32,8 @@ func performance() *perf.Report {
 	return r
 }
 
-// TestPerfChinese: nothing of a report of performance for people is left in English but
-// the words of the tables.
+// TestPerfChinese: the Chinese texts of a performance report have no English but the words of the
+// tables.
 func TestPerfChinese(t *testing.T) {
 	t.Parallel()
 	english := regexp.MustCompile(`[a-z]{2,},? [a-z]{2,}`)
@@ -51,7 +51,7 @@ func TestPerfChinese(t *testing.T) {
 	}
 }
 
-// TestPerfWidth: what is printed fits a terminal.
+// TestPerfWidth: the output fits the terminal.
 func TestPerfWidth(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{40, 60, 80, 120} {
@@ -66,8 +66,8 @@ func TestPerfWidth(t *testing.T) {
 	}
 }
 
-// perfKeys are the keys of a document of performance, perfOperatorKeys those of an operator
-// beside its counters.
+// perfKeys lists the keys of a performance document, perfOperatorKeys the keys of an operator
+// besides its counters.
 const (
 	perfKeys = `schema files sort thresholds mhz peak_bpc total_mcu_cycle baseline_files baseline_total_mcu_cycle missing operators
 		hidden top cores relation runs missing_columns unknown_columns read problems notes`
@@ -76,8 +76,7 @@ const (
 		advice explanation advice_text extra`
 )
 
-// TestPerfDocument: a program reads in JSON what the report has, and every key of it is
-// documented.
+// TestPerfDocument: the JSON has the facts of the report, and every key is documented.
 func TestPerfDocument(t *testing.T) {
 	t.Parallel()
 	r := performance()

@@ -17,29 +17,27 @@ import (
 	"dumptool/internal/ui"
 )
 
-// place is something that was found, and the file where it was: for services that show
-// findings beside files.
+// place is a finding with its file, for services that show findings beside files.
 type place struct {
-	// rule is the code of what was found, about what that is in words.
+	// rule is the code of the finding, about its description.
 	rule, about string
 	// level is error, warning or note.
 	level string
-	// file is what to look at: the line of the script that called the operator, or the
-	// file of its tensor, with 0 for the line.
+	// file is the script line that called the operator, or the file of its tensor with line 0.
 	file string
 	line int
-	// title names the operator, text says what was found; key tells it from others.
+	// title names the operator, text describes the finding; key identifies it across runs.
 	title, text, key string
 }
 
-// The levels of places, as SARIF calls them.
+// The levels of places, with SARIF's names.
 const (
 	levelError   = "error"
 	levelWarning = "warning"
 	levelNote    = "note"
 )
 
-// setFile sets the place from a line of a script, FILE:LINE, or a file.
+// setFile sets the place from a script line, FILE:LINE, else from a file.
 func (p *place) setFile(script, file string) {
 	p.file = file
 	if i := strings.LastIndexByte(script, ':'); i > 0 {
@@ -49,7 +47,7 @@ func (p *place) setFile(script, file string) {
 	}
 }
 
-// unprovenPlace is the first file of a comparison that proves nothing.
+// unprovenPlace returns a place at the first file of a comparison that proves nothing.
 func unprovenPlace(r *record.Report) []place {
 	if !r.Meaning.Unproven() {
 		return nil
@@ -62,8 +60,8 @@ func unprovenPlace(r *record.Report) []place {
 	return nil
 }
 
-// comparePlaces are the rows that did not pass. Those that an origin damaged, and those
-// that the baseline knows, are notes.
+// comparePlaces returns the rows that did not pass. Rows damaged by an origin, and rows known to
+// the baseline, are notes.
 func comparePlaces(r *record.Report) (all []place) {
 	names := labelsOf(r)
 	for _, row := range r.All() {
@@ -86,11 +84,11 @@ func comparePlaces(r *record.Report) (all []place) {
 	return all
 }
 
-// selected matches what stands behind a file to say which of its tensors is meant.
+// selected matches the suffix of a file name that selects one of its tensors.
 var selected = lang.Pattern(`:(input|output|gradient|parameter):[^:/]+$`)
 
-// fileOf is the file of a tensor, FILE:output:1 or FILE:NAME where FILE ends as files do that
-// name their tensors: a merge knows no more of it.
+// fileOf returns the file of a tensor named FILE:output:1, or FILE:NAME if FILE has the extension
+// of a file with named tensors: after a merge only the name is known.
 func fileOf(name string) string {
 	for i := range name {
 		if name[i] == ':' && filename.Container(name[:i]) != "" {
@@ -100,7 +98,7 @@ func fileOf(name string) string {
 	return selected().ReplaceAllString(name, "")
 }
 
-// levelOfRow is the level of a row, empty for one that there is nothing to say of.
+// levelOfRow returns the level of a row, empty if there is nothing to report.
 func levelOfRow(row *record.Row) string {
 	switch {
 	case row.Downstream || row.Known:
@@ -113,7 +111,7 @@ func levelOfRow(row *record.Row) string {
 	return ""
 }
 
-// analysisPlaces are the overflow records.
+// analysisPlaces returns the overflow records.
 func analysisPlaces(r *overflow.Report) (all []place) {
 	for i := range r.Records {
 		x := &r.Records[i]
@@ -136,7 +134,7 @@ func analysisPlaces(r *overflow.Report) (all []place) {
 	return all
 }
 
-// scanPlaces are the operators with bad tensors.
+// scanPlaces returns the operators with bad tensors.
 func scanPlaces(r *overflow.ScanReport) (all []place) {
 	for i := range r.Rows {
 		x := &r.Rows[i]
@@ -153,7 +151,7 @@ func scanPlaces(r *overflow.ScanReport) (all []place) {
 	return all
 }
 
-// placeOf is a place of an overflow by its verdict: what came in is a note.
+// placeOf returns a place for an overflow verdict; overflows that came in are notes.
 func placeOf(v overflow.Verdict) place {
 	p := place{rule: strings.ToUpper(strings.ReplaceAll(string(v), " ", "_")), about: "overflow: " + string(v), level: levelError}
 	switch v {
@@ -165,8 +163,8 @@ func placeOf(v overflow.Verdict) place {
 	return p
 }
 
-// annotations returns a writer of workflow commands of GitHub, which shows them beside the
-// files: ::error file=F,line=N,title=T::TEXT, where a note is a notice.
+// annotations returns a writer of GitHub workflow commands, which annotate files: ::error
+// file=F,line=N,title=T::TEXT, with notice for a note.
 func annotations[R any](places func(R) []place) func(io.Writer, R) error {
 	return func(w io.Writer, result R) error {
 		out := bufio.NewWriter(w)
@@ -184,8 +182,8 @@ func annotations[R any](places func(R) []place) func(io.Writer, R) error {
 	}
 }
 
-// commandData and commandProperty escape a text for a workflow command, as the toolkit of
-// GitHub's actions does; what a terminal obeys is visible.
+// commandData and commandProperty escape a text for a workflow command, as the toolkit of GitHub's
+// actions does; characters that a terminal would interpret become visible.
 func commandData(text string) string { return ofData.Replace(text) }
 
 func commandProperty(text string) string { return ofProperty.Replace(text) }
@@ -195,12 +193,12 @@ var (
 	ofProperty = escaper("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
-// commandEscaper replaces signs, and shows what a terminal obeys.
+// commandEscaper replaces characters, and makes characters visible that a terminal would interpret.
 type commandEscaper struct{ *strings.Replacer }
 
 func escaper(pairs ...string) commandEscaper { return commandEscaper{strings.NewReplacer(pairs...)} }
 
-// Replace escapes a text line by line, so that the ends of lines stay.
+// Replace escapes a text line by line to keep line ends.
 func (e commandEscaper) Replace(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	for i, line := range lines {
@@ -210,8 +208,8 @@ func (e commandEscaper) Replace(text string) string {
 	return strings.Join(lines, "")
 }
 
-// sarifOf returns a writer of places as a log in SARIF 2.1.0 (OASIS); tool is the program
-// and its version. Files are as they were given: a result without lines has no region.
+// sarifOf returns a writer of places as a SARIF 2.1.0 (OASIS) log; tool returns the program and its
+// version. Files are named as given: a result without lines has no region.
 func sarifOf[R any](places func(R) []place, tool func(R) string) func(io.Writer, R) error {
 	return func(w io.Writer, result R) error {
 		run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}, Invocations: []sarifInvocation{{Successful: true}}}
@@ -233,7 +231,7 @@ func sarifOf[R any](places func(R) []place, tool func(R) string) func(io.Writer,
 	}
 }
 
-// sarifRulesOf are the rules of places, in the order of their names.
+// sarifRulesOf returns the rules of places, ordered by name.
 func sarifRulesOf(all []place) []sarifRule {
 	rules := []sarifRule{}
 	for _, p := range all {
@@ -248,8 +246,8 @@ func sarifRulesOf(all []place) []sarifRule {
 	return rules
 }
 
-// WriteCompareJSONLines writes each row of a comparison as a line, as compare.json has it
-// but for its pictures and what the verdict is made of.
+// WriteCompareJSONLines writes each row of a comparison as a line in the form of compare.json,
+// without its pictures and the noise model.
 func WriteCompareJSONLines(w io.Writer, r *record.Report) error {
 	out := bufio.NewWriter(w)
 	for _, row := range r.All() {
@@ -262,8 +260,8 @@ func WriteCompareJSONLines(w io.Writer, r *record.Report) error {
 	return out.Flush()
 }
 
-// WriteAnalysisJSONLines and WriteScanJSONLines write each record and each scanned file as
-// a line, as the documents have them.
+// WriteAnalysisJSONLines and WriteScanJSONLines write each record or scanned file as a line in the
+// form of the documents.
 func WriteAnalysisJSONLines(w io.Writer, r *overflow.Report) error { return writeLines(w, r.Records) }
 
 // WriteScanJSONLines is described with WriteAnalysisJSONLines.

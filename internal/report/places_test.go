@@ -13,15 +13,15 @@ import (
 	"dumptool/internal/lang"
 )
 
-// command is a workflow command, as a runner of GitHub takes it apart.
+// command is a workflow command, parsed as a GitHub runner does.
 type command struct {
 	name       string
 	properties map[string]string
 	data       string
 }
 
-// parseCommands reads workflow commands: ::NAME KEY=VALUE,KEY=VALUE::DATA, a line each. It
-// follows the runner's ActionCommand: properties end at the first "::" behind the name.
+// parseCommands reads workflow commands: ::NAME KEY=VALUE,KEY=VALUE::DATA, one per line. Like the
+// runner's ActionCommand it ends properties at the first "::" after the name.
 func parseCommands(text string) (all []command, err error) {
 	unescape := func(s string, of ...string) string {
 		for i := 0; i < len(of); i += 2 {
@@ -91,7 +91,7 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// TestSARIFOfPlaces checks logs of comparisons and of overflow by what the standard asks for.
+// TestSARIFOfPlaces checks logs of comparisons and of overflow against the standard.
 func TestSARIFOfPlaces(t *testing.T) {
 	t.Parallel()
 	results, _ := checkSARIF(t, []byte(rendered(t, func(out io.Writer) error { return Write(out, "sarif", oddReport(), Options{}) })))
@@ -126,7 +126,7 @@ func TestSARIFOfPlaces(t *testing.T) {
 	}
 }
 
-// TestJSONLines checks that each line is a row of the document, without pictures.
+// TestJSONLines: each line is a row of the document, without pictures.
 func TestJSONLines(t *testing.T) {
 	t.Parallel()
 	report := made(everything())
@@ -150,7 +150,7 @@ func TestJSONLines(t *testing.T) {
 	}
 }
 
-// TestFileOf: the file of a tensor is what stands before the tensor.
+// TestFileOf: the file of a tensor is the part of its place before the tensor.
 func TestFileOf(t *testing.T) {
 	for name, want := range map[string]string{
 		"":                              "",

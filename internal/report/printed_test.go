@@ -17,7 +17,7 @@ import (
 	"dumptool/internal/ui"
 )
 
-// lineWith is the line of a text that has a mark, from the mark on.
+// lineWith returns the line of a text with a mark, from the mark on.
 func lineWith(t *testing.T, text, mark string) string {
 	t.Helper()
 	for line := range strings.Lines(text) {
@@ -29,8 +29,8 @@ func lineWith(t *testing.T, text, mark string) string {
 	return ""
 }
 
-// TestPrintedCommands checks that a shell takes the commands of texts as they are meant,
-// whatever the names of files and operators are, in both languages, and at any width.
+// TestPrintedCommands: a shell parses the printed commands as intended, for any names of files and
+// operators, in both languages and at any width.
 func TestPrintedCommands(t *testing.T) {
 	t.Parallel()
 	for _, name := range dumptest.HardNames() {
@@ -69,7 +69,7 @@ func TestPrintedCommands(t *testing.T) {
 	}
 }
 
-// TestPrintedMap checks that the map of names that a text shows has the name.
+// TestPrintedMap: the printed map of names contains the name.
 func TestPrintedMap(t *testing.T) {
 	t.Parallel()
 	for _, name := range dumptest.HardNames() {

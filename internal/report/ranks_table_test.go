@@ -13,7 +13,7 @@ import (
 	"dumptool/internal/ranks"
 )
 
-// betweenRanks has a finding with a line of a script, and a weak one that names two ranks.
+// betweenRanks has a finding with a script line, and a weak one that names two ranks.
 func betweenRanks() *ranks.Report {
 	return &ranks.Report{
 		Mesh: []ranks.Axis{{Size: 4, Stride: 1, Count: 2}}, Groups: []ranks.Group{{Ranks: []int{0, 1, 2, 3}, Source: ranks.FromDump}}, World: 8, Steps: 2,
@@ -28,7 +28,7 @@ func betweenRanks() *ranks.Report {
 	}
 }
 
-// TestRanksCSV: a line a finding, in the order of cause.
+// TestRanksCSV: one line per finding, ordered by cause.
 func TestRanksCSV(t *testing.T) {
 	var b bytes.Buffer
 	if err := WriteRanksCSV(&b, betweenRanks()); err != nil {
@@ -50,8 +50,8 @@ func TestRanksCSV(t *testing.T) {
 	}
 }
 
-// TestRanksReports: findings between ranks are in every report of check and of compare that has
-// single findings.
+// TestRanksReports: all reports of check and of compare that list findings include findings between
+// ranks.
 func TestRanksReports(t *testing.T) {
 	document, err := json.Marshal(betweenRanks())
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"dumptool/internal/ui"
 )
 
-// shownMarks are the marks of elements in text.
+// shownMarks maps marks of elements to text.
 var shownMarks = map[show.Mark]string{show.Beyond: "*", show.OtherClass: "!"}
 
-// WriteWindow prints a part of a tensor, and below it that of its reference.
+// WriteWindow prints a part of a tensor, and below it the same part of its reference.
 func (t Text) WriteWindow(w io.Writer, s *show.Window) error {
 	p := t.to(w)
 	var facts factList
@@ -47,12 +47,12 @@ func (t Text) WriteWindow(w io.Writer, s *show.Window) error {
 	return p.err
 }
 
-// tensorText names a tensor, its type and how it is stored.
+// tensorText describes a tensor with its type and storage.
 func (p *printer) tensorText(s *show.Side) string {
 	return ui.Escape(s.File) + ": " + ui.Escape(s.Name) + ", " + s.DType.String() + " " + s.StoredFormat.String() + " " + s.StoredShape.String()
 }
 
-// window prints the elements of a side, with the index of each row and column.
+// window prints the elements of one side, with row and column indexes.
 func (p *printer) window(s *show.Window, title string, side func(*show.Row) []metrics.Value, marked bool) {
 	if s.Reference == nil {
 		title = ""
@@ -83,7 +83,7 @@ func (p *printer) window(s *show.Window, title string, side func(*show.Row) []me
 	p.grid("", Table[*show.Row]{columns, pointers(s.Rows)}.Grid(p.Lang), 0)
 }
 
-// slicePlace is the part of the tensor that is shown, as numpy names it.
+// slicePlace returns the shown slice in numpy notation.
 func slicePlace(s *show.Window) string {
 	n := len(s.Shape)
 	if n < 2 {

@@ -13,8 +13,8 @@ import (
 	"dumptool/internal/ui"
 )
 
-// writeStatus writes a decoded value: a line with the register and the value, then
-// what its bits mean. where, unless empty, stands before it.
+// writeStatus prints a decoded value: a line with the register and the value, then the meanings of
+// its bits. where, unless empty, is a prefix.
 func (p *printer) writeStatus(where string, r *statusreg.Result) {
 	heading := fmt.Sprintf("%s %v (%v)", r.Register, decimal(r.Value), r.Value)
 	if title := p.Lang.Text(r.Register.Title()); title != "" {
@@ -27,20 +27,20 @@ func (p *printer) writeStatus(where string, r *statusreg.Result) {
 	p.bits(p.columnsOf(r))
 }
 
-// StatusList writes decoded values as they come, as text or as a JSON list.
+// StatusList writes decoded values one at a time, as text or as a JSON list.
 type StatusList struct {
 	Text
 	JSON bool
 	W    io.Writer
-	// Register is that of values that do not say theirs.
+	// Register is the register of values that name none.
 	Register statusreg.Register
-	// Values counts the values, Lines the lines that were searched for some. Numeric is
-	// set when a value is about the numbers that were computed.
+	// Values counts the values, Lines the searched lines. Numeric: some value concerns the computed
+	// numbers.
 	Values, Lines int
 	Numeric       bool
 }
 
-// Explain writes the values that were found in a line of a text; 0 is none.
+// Explain writes the values found in a line of a text; line 0 is none.
 func (l *StatusList) Explain(line int, values []statusreg.Found) error {
 	for _, v := range values {
 		if v.Register == statusreg.None {
@@ -55,7 +55,7 @@ func (l *StatusList) Explain(line int, values []statusreg.Found) error {
 	return nil
 }
 
-// Outcome is how the list ended.
+// Outcome returns the outcome of the list.
 func (l *StatusList) Outcome() batch.Outcome {
 	switch {
 	case l.Values == 0:
@@ -105,11 +105,10 @@ func decimal(v statusreg.Value) *big.Int {
 	return n
 }
 
-// statusColumns are what bits of a value are: which ones, their masks, what they
-// mean and what to do about them.
+// statusColumns are the columns of bits: their names, masks, meanings and advice.
 type statusColumns struct{ bits, masks, meanings, advice []string }
 
-// columnsOf lists documented and other bits in their order.
+// columnsOf lists documented and undocumented bits in order.
 func (t Text) columnsOf(r *statusreg.Result) (c statusColumns) {
 	entries := entriesOf(r)
 	slices.SortStableFunc(entries, func(a, b statusreg.Entry) int { return a.Bit - b.Bit })
@@ -128,7 +127,7 @@ func (c *statusColumns) add(bit, mask, meaning, advice string) {
 	c.meanings, c.advice = append(c.meanings, meaning), append(c.advice, advice)
 }
 
-// nothing says what it means that a register without a meaning of 0 is 0.
+// nothing returns the meaning of 0 in a register without a documented one.
 func (t Text) nothing(r statusreg.Register) string {
 	switch r {
 	case statusreg.AICore, statusreg.DHA:
@@ -150,8 +149,7 @@ func (t Text) bit(e *statusreg.Entry) string {
 	return t.say("bit %d", "第 %d 位", e.Bit)
 }
 
-// shortMask returns the mask; that of a bit which no 64-bit number has would
-// be mostly zeros.
+// shortMask returns the mask; for a bit beyond 64 a shift, since the mask would be mostly zeros.
 func shortMask(e *statusreg.Entry) string {
 	if e.Bit >= 64 {
 		return fmt.Sprintf("1<<%d", e.Bit)
@@ -159,8 +157,8 @@ func shortMask(e *statusreg.Entry) string {
 	return e.Mask.String()
 }
 
-// meaning says what the bit means. AIC_ERROR has names that logs and
-// documents use; the names of other registers are our own.
+// meaning returns the meaning of a bit. The names of AIC_ERROR's bits are used by logs and
+// documents and so are shown; names of other registers are our own.
 func (t Text) meaning(r statusreg.Register, e *statusreg.Entry) string {
 	if !e.Known() {
 		return t.say("not documented", "未公开") + t.remark(t.Lang.Text(e.Note))
@@ -182,8 +180,7 @@ func (t Text) remark(text string) string {
 	return t.say(" (", "(") + text + ")"
 }
 
-// bits prints columns, the last two of which are broken into lines where the
-// terminal is too narrow for them.
+// bits prints columns; the last two are wrapped if the terminal is too narrow.
 func (p *printer) bits(c statusColumns) {
 	head, meaning, advice, beside := 0, widest(c.meanings), widest(c.advice), true
 	bit, mask := widest(c.bits)+columnGap, widest(c.masks)+columnGap
@@ -219,10 +216,10 @@ func (p *printer) bits(c statusColumns) {
 	}
 }
 
-// share divides the columns of a terminal between two texts of the given
-// widths. beside is false where they had better stand below each other.
+// share divides the width of a terminal between two texts of the given widths. beside is false if
+// they should be printed one below the other.
 func share(width, left, right int) (l, r int, beside bool) {
-	const least = 24 // columns of a text that can be read
+	const least = 24 // columns of readable text
 	switch {
 	case right == 0:
 		return max(width, 1), 0, true
@@ -231,7 +228,7 @@ func share(width, left, right int) (l, r int, beside bool) {
 	}
 	width -= columnGap
 	if left+right > width {
-		// The longer text gets more, but neither less than it needs or 2/5.
+		// The longer text gets more, but neither gets less than the smaller of its need and 2/5.
 		l = width * left / (left + right)
 		l = max(l, min(left, width*2/5))
 		l = min(l, max(width-right, width*3/5))
@@ -240,9 +237,8 @@ func share(width, left, right int) (l, r int, beside bool) {
 	return left, right, true
 }
 
-// statusJSON returns a decoded value as a JSON object on one line. Numbers of more
-// than 53 bits do not survive every reader of JSON, so all of them are strings in
-// hex.
+// statusJSON returns a decoded value as a JSON object on one line. Numbers are strings in hex,
+// since many JSON readers lose digits beyond 53 bits.
 func statusJSON(r *statusreg.Result) []byte {
 	return marshal(struct {
 		Value    string           `json:"value"`
@@ -252,8 +248,8 @@ func statusJSON(r *statusreg.Result) []byte {
 	}{r.Value.String(), r.Register.String(), Table[wordEntry]{entryColumns(), asEntries(r.Entries, nil)}, r.Unknown.String()}, "")
 }
 
-// wordEntry is a documented bit, or a code in a field of bits: a part of one of
-// several status words. word is nil for the only one.
+// wordEntry is a documented bit, or a code in a field, of one of several status words. word is nil
+// if there is only one word.
 type wordEntry struct {
 	statusreg.Entry
 	word *int
@@ -274,7 +270,7 @@ func wordEntries(words []statusreg.Result, entries func(*statusreg.Result) []sta
 	return all
 }
 
-// entryColumns are all that is known of an entry.
+// entryColumns are all columns of an entry.
 func entryColumns() []Column[wordEntry] {
 	return []Column[wordEntry]{
 		words("mask", func(e wordEntry) string { return e.Mask.String() }),
@@ -296,8 +292,8 @@ func entryColumns() []Column[wordEntry] {
 	}
 }
 
-// furtherWord is what to think of causes in the words of version 1 that no
-// public source describes.
+// furtherWord is a remark on causes in the status words of version 1 that no public source
+// describes.
 var furtherWord = lang.Text{
 	EN: "status words after the first are not documented: the meaning may not apply",
 	ZH: "首个以外的状态字未公开，含义可能不适用",

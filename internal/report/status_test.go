@@ -10,15 +10,15 @@ import (
 	"dumptool/internal/ui"
 )
 
-// printedStatus returns what a terminal shows of a decoded value.
+// printedStatus returns a decoded value as a terminal shows it.
 func printedStatus(t Text, where string, r *statusreg.Result) string {
 	var b strings.Builder
 	t.to(&b).writeStatus(where, r)
 	return b.String()
 }
 
-// TestStatusWidths checks that no line is wider than the terminal and that
-// nothing gets lost, for every bit of every register.
+// TestStatusWidths: for every bit of every register no line is wider than the terminal, and nothing
+// is lost.
 func TestStatusWidths(t *testing.T) {
 	t.Parallel()
 	letters := func(s string) string {

@@ -21,31 +21,31 @@ import (
 	"dumptool/internal/ui"
 )
 
-// Column is a column of a table whose rows are made of R.
+// Column is a column of a table with rows of type R.
 type Column[R any] struct {
-	// Name is the heading, and the key of JSON.
+	// Name is the heading and the JSON key.
 	Name string
-	// Key is the key of JSON where it is another, Title the heading of text, which
-	// else has the name in capitals.
+	// Key is the JSON key if it differs from Name. Title is the heading in text, by default the
+	// name in capitals.
 	Key   string
 	Title lang.Text
-	// Right puts the cells on the right side, as numbers are in text and Markdown.
+	// Right aligns the cells right, as for numbers in text and Markdown.
 	Right bool
-	// Optional columns are left out of text when all of their cells are empty.
+	// Optional omits the column from text if all of its cells are empty.
 	Optional bool
-	// Rank orders the columns that a narrow terminal can do without, from the one
-	// that stays longest, 1. Columns of rank 0 always stay.
+	// Rank is the priority of the column on a narrow terminal: the highest ranks are dropped first,
+	// rank 0 is never dropped.
 	Rank int
-	// In are the forms that have the column, 0 for all.
+	// In lists the forms that have the column, 0 for all.
 	In Forms
-	// Doc says what the column is, for the list of the keys of documents.
+	// Doc describes the column in the list of documents' keys.
 	Doc string
-	// Cell returns the value of a row. Text need not be escaped. A cell of nil is
-	// empty, and JSON has no key for it; a nil pointer is null there.
+	// Cell returns the value of a row, without escaping. A nil cell is empty and omitted from JSON;
+	// a nil pointer is null in JSON.
 	Cell func(R) any
 }
 
-// Forms are forms of a table.
+// Forms is a set of forms of a table.
 type Forms uint8
 
 // The forms. Markdown has the columns of CSV.
@@ -55,7 +55,7 @@ const (
 	InJSON
 )
 
-// words returns a column of text, numbers one of numbers.
+// words returns a column of text, numbers a column of numbers.
 func words[R, V any](name string, cell func(R) V) Column[R] {
 	return Column[R]{Name: name, Cell: func(r R) any { return cell(r) }}
 }
@@ -66,7 +66,7 @@ func numbers[R, V any](name string, cell func(R) V) Column[R] {
 	return c
 }
 
-// given empties cells that are zero or an empty list.
+// given makes zero values and empty lists empty cells.
 func (c Column[R]) given() Column[R] {
 	cell := c.Cell
 	c.Cell = func(r R) any {
@@ -79,7 +79,7 @@ func (c Column[R]) given() Column[R] {
 	return c
 }
 
-// where empties the cells of other rows.
+// where makes cells empty unless is holds for the row.
 func (c Column[R]) where(is func(R) bool) Column[R] {
 	cell := c.Cell
 	c.Cell = func(r R) any {
@@ -97,32 +97,31 @@ func (c Column[R]) in(f Forms) Column[R] {
 	return c
 }
 
-// titled gives a column a heading of its own in text.
+// titled sets the heading in text.
 func (c Column[R]) titled(en, zh string) Column[R] {
 	c.Title = lang.Text{EN: en, ZH: zh}
 	return c
 }
 
-// says gives a column its meaning.
+// says sets the description of a column.
 func (c Column[R]) says(doc string) Column[R] {
 	c.Doc = doc
 	return c
 }
 
-// optional leaves a column out of text when all of its cells are empty.
+// optional omits a column from text if all of its cells are empty.
 func (c Column[R]) optional() Column[R] {
 	c.Optional = true
 	return c
 }
 
-// ranked gives a column its rank.
+// ranked sets the rank of a column.
 func (c Column[R]) ranked(rank int) Column[R] {
 	c.Rank = rank
 	return c
 }
 
-// of makes columns of a part of the rows, with empty cells where a row has no
-// such part.
+// of converts columns of a part of the rows; cells are empty for rows without the part.
 func of[R, P any](part func(R) (p P, ok bool), columns ...Column[P]) []Column[R] {
 	all := make([]Column[R], len(columns))
 	for i, c := range columns {
@@ -136,12 +135,12 @@ func of[R, P any](part func(R) (p P, ok bool), columns ...Column[P]) []Column[R]
 	return all
 }
 
-// named returns the columns of some names, in their order.
+// named returns the columns with some names, in their order.
 func named[R any](columns []Column[R], names ...string) []Column[R] {
 	return slices.DeleteFunc(slices.Clone(columns), func(c Column[R]) bool { return !slices.Contains(names, c.Name) })
 }
 
-// pointers returns the addresses of rows, which are cheaper to hand on.
+// pointers returns pointers to rows, which are cheaper to pass.
 func pointers[R any](rows []R) []*R {
 	all := make([]*R, len(rows))
 	for i := range rows {
@@ -150,21 +149,21 @@ func pointers[R any](rows []R) []*R {
 	return all
 }
 
-// Table is rows below the names of their columns. All formats show it.
+// Table is rows with columns. All formats can show it.
 type Table[R any] struct {
 	Columns []Column[R]
 	Rows    []R
 }
 
-// columns are those of a form.
+// columns returns the columns of a form.
 func (t Table[R]) columns(f Forms) []Column[R] {
 	return slices.DeleteFunc(slices.Clone(t.Columns), func(c Column[R]) bool { return c.In != 0 && c.In&f == 0 })
 }
 
-// numeral is a number as text.
+// numeral is a number in text form.
 type numeral string
 
-// exact prints a cell in full, as CSV and Markdown have it.
+// exact formats a cell in full, for CSV and Markdown.
 func exact(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -198,7 +197,7 @@ func exact(v any) string {
 	return fmt.Sprint(v)
 }
 
-// shown prints a cell for people.
+// shown formats a cell for people.
 func shown(v any, l Lang) string {
 	switch v := v.(type) {
 	case lang.Text:
@@ -213,7 +212,7 @@ func shown(v any, l Lang) string {
 	return exact(v)
 }
 
-// isNumber reports whether a minus sign in front of a cell makes no formula.
+// isNumber reports whether a cell is a number, whose minus sign is no formula.
 func isNumber(v any) bool {
 	switch v.(type) {
 	case int, int64, *int64, uint64, float64, *float64, metrics.Metric, numeral, perf.Count:
@@ -222,10 +221,10 @@ func isNumber(v any) bool {
 	return false
 }
 
-// CSV writes the table with commas. Cells are escaped by csvText.
+// CSV writes the table as CSV with commas. Cells are escaped by csvText.
 func (t Table[R]) CSV(w io.Writer) error { return writeCSV(w, t.columns(InCSV), slices.Values(t.Rows)) }
 
-// writeCSV writes a table of which there is one row at a time.
+// writeCSV writes a table row by row.
 func writeCSV[R any](w io.Writer, columns []Column[R], rows iter.Seq[R]) error {
 	out := csv.NewWriter(w)
 	cells := make([]string, len(columns))
@@ -263,8 +262,7 @@ func (t Table[R]) MarshalJSON() ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-// appendObject appends the cells of a row as a JSON object. Names of columns are
-// keys as they are.
+// appendObject appends a row as a JSON object. Keys are not escaped.
 func appendObject[R any](b []byte, columns []Column[R], r R) []byte {
 	before := byte('{')
 	for i := range columns {
@@ -283,7 +281,7 @@ func appendObject[R any](b []byte, columns []Column[R], r R) []byte {
 	return append(b, '}')
 }
 
-// appendJSON appends a cell. The most frequent types need no encoder.
+// appendJSON appends a cell. The most frequent types bypass the encoder.
 func appendJSON(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case int:
@@ -316,13 +314,13 @@ func appendJSON(b []byte, v any) []byte {
 	return append(b, marshal(v, "")...)
 }
 
-// objectOf is a row as a JSON object.
+// objectOf returns a row as a JSON object.
 func objectOf[R any](columns []Column[R], r R) json.RawMessage { return appendObject(nil, columns, r) }
 
-// list is a list of JSON, which is never null.
+// list returns a list that is never null in JSON.
 func list[V any](all []V) []V { return append([]V{}, all...) }
 
-// Markdown appends the table as a table of Markdown.
+// Markdown appends the table in Markdown.
 func (t Table[R]) Markdown(b *strings.Builder) {
 	columns, sides := t.columns(InCSV), "|"
 	for i := range columns {
@@ -342,7 +340,7 @@ func (t Table[R]) Markdown(b *strings.Builder) {
 	}
 }
 
-// Grid returns the table as text, which remains to be laid out.
+// Grid returns the table as text before layout.
 func (t Table[R]) Grid(l Lang) Grid {
 	var g Grid
 	for _, c := range t.columns(InText) {
@@ -358,12 +356,12 @@ func (t Table[R]) Grid(l Lang) Grid {
 	return g
 }
 
-// Text of files - names, paths, messages that quote them - is escaped for where
-// it goes: by ui.Escape for terminals and logs, by csvText for cells, by markdown
-// for Markdown, by escapeLines for XML; the encoder of JSON escapes its own.
+// Untrusted text - names, paths, messages that quote them - is escaped for its destination: by
+// ui.Escape for terminals and logs, csvText for cells, markdown for Markdown, escapeLines for XML;
+// the JSON encoder escapes its own.
 
-// escapeLines shows control and invisible characters as in Go. Line breaks stay,
-// and U+FFFD stands for what is no UTF-8.
+// escapeLines escapes control and invisible characters as in Go strings. Line breaks stay, and
+// invalid UTF-8 becomes U+FFFD.
 func escapeLines(text string) string {
 	lines := strings.Split(strings.ToValidUTF8(text, "\ufffd"), "\n")
 	for i := range lines {
@@ -372,9 +370,8 @@ func escapeLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// csvText escapes text for a cell of a CSV file: as escapeLines does, and a quote
-// in front keeps spreadsheets from taking it for a formula. Some take the wide
-// forms of the signs for the signs.
+// csvText escapes text for a CSV cell: as escapeLines does, with a leading quote if a spreadsheet
+// would read a formula. Some read full-width signs as signs.
 func csvText(text string) string {
 	cell := escapeLines(text)
 	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
@@ -383,8 +380,7 @@ func csvText(text string) string {
 	return cell
 }
 
-// markdown keeps text from being taken for markup, or for the mention of a user.
-// Underscores within a word are none.
+// markdown escapes text that would be markup or mention a user. Underscores within words are kept.
 func markdown(text string) string {
 	text = ui.Escape(text)
 	var b strings.Builder
@@ -406,8 +402,8 @@ func markdown(text string) string {
 	return b.String()
 }
 
-// inWord reports whether an ASCII letter or digit is on both sides of the
-// underscores around text[i].
+// inWord reports whether ASCII letters or digits stand on both sides of the underscores around
+// text[i].
 func inWord(text string, i int) bool {
 	before, after := strings.TrimRight(text[:i], "_"), strings.TrimLeft(text[i:], "_")
 	return before != "" && after != "" && alphanumeric(before[len(before)-1]) && alphanumeric(after[0])

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// hostile are names that a terminal obeys or a spreadsheet computes.
+// hostile are names with control characters or spreadsheet formulas.
 var hostile = []string{"=cmd|' /C calc'!A0", "@SUM(1+1)", "=HYPERLINK(\"http://x\")", "+1", "-x", "\t=1", "\r=1", "a\x1b[31mb", "bell\x07", "cr\rover",
 	"c1\u009b31m", "bidi\u202etxt", "zero\u200bwidth", "\xff\xfe"}
 
@@ -23,8 +23,7 @@ func TestCSVText(t *testing.T) {
 	}
 }
 
-// TestHostileNames checks that no table of names shows what a terminal would
-// obey, or begins a cell as a formula.
+// TestHostileNames: no table shows control characters of names, or begins a cell as a formula.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range hostile {

@@ -10,8 +10,7 @@ import (
 	"dumptool/internal/ui"
 )
 
-// Lang is the language of texts for people. It has the methods of a flag
-// value; the zero value is English.
+// Lang is the language of texts for people. It implements a flag value; the zero value is English.
 type Lang string
 
 // The languages.
@@ -44,20 +43,20 @@ func (l Lang) Text(t lang.Text) string {
 	return t.EN
 }
 
-// Text says how reports are printed for people.
+// Text describes how reports are printed for people.
 type Text struct {
 	Lang Lang
-	// Width is the number of columns of the terminal, 0 to break nothing.
+	// Width is the width of the terminal in columns, 0 to disable wrapping.
 	Width int
-	// ASCII is set where bars and blocks cannot be shown.
+	// ASCII avoids bars and blocks.
 	ASCII bool
 	// Matrix shows the rounds of a comparison by ranks and steps.
 	Matrix bool
-	// Color lets statuses, severities and carets stand out.
+	// Color highlights statuses, severities and carets.
 	Color bool
 }
 
-// paint returns text in a style, as it is without colours.
+// paint returns text in a style, unchanged without colours.
 func (t Text) paint(s ui.Style, text string) string {
 	if !t.Color {
 		return text
@@ -65,16 +64,16 @@ func (t Text) paint(s ui.Style, text string) string {
 	return s.Paint(text)
 }
 
-// say returns one of two texts that are no data, with the verbs of fmt for the same
-// arguments: texts and sentences among them are in the language too.
+// say formats one of two constant texts, which are formats for the same arguments; arguments that
+// are texts or sentences are translated too.
 func (t Text) say(en, zh string, args ...any) string {
 	return t.of(lang.Sayf(en, zh, args...))
 }
 
-// of is a sentence in the language.
+// of returns a sentence in the language.
 func (t Text) of(s lang.Sentence) string { return t.Lang.Text(s.Text()) }
 
-// all are sentences in the language.
+// all returns sentences in the language.
 func (t Text) all(sentences []lang.Sentence) []string {
 	var texts []string
 	for _, s := range sentences {
@@ -83,12 +82,12 @@ func (t Text) all(sentences []lang.Sentence) []string {
 	return texts
 }
 
-// count prints a number of things, such as 2 files.
+// count formats a number of things, such as 2 files.
 func count(n int, noun, zh string) lang.Text {
 	return lang.CountText(n, noun, "个"+zh)
 }
 
-// tensors counts tensors.
+// tensors formats a number of tensors.
 func tensors(n int) lang.Text { return count(n, "tensor", "张量") }
 
 // to returns a printer to w.
@@ -100,7 +99,7 @@ type printer struct {
 	w       io.Writer
 	started bool
 	err     error
-	// markdown is set for a document in Markdown: paragraphs, tables, items and facts.
+	// markdown writes Markdown: paragraphs, tables, items and facts.
 	markdown bool
 }
 
@@ -118,12 +117,12 @@ func (p *printer) blank() {
 	}
 }
 
-// wrapped writes text, escaped and broken at the width of the terminal, with first
-// in front of its first line and rest in front of the others.
+// wrapped writes text, escaped and wrapped at the width of the terminal, with the prefix first on
+// its first line and rest on the others.
 func (p *printer) wrapped(first, rest, text string) { p.wrappedWith("", first, rest, text) }
 
-// wrappedWith writes text like wrapped, in which a word with a colon behind it, a
-// status or a severity, stands out where it comes first.
+// wrappedWith is wrapped, with the first occurrence of word and a colon, a status or a severity,
+// highlighted.
 func (p *printer) wrappedWith(word, first, rest, text string) {
 	room := func(prefix string) int {
 		if p.Width <= 0 {
@@ -143,10 +142,10 @@ func (p *printer) wrappedWith(word, first, rest, text string) {
 	}
 }
 
-// textIndent is in front of what belongs to the line above.
+// textIndent indents text that belongs to the line above.
 const textIndent = "  "
 
-// gap is a blank line where paragraphs and tables need one in Markdown.
+// gap writes the blank line that Markdown needs between paragraphs and tables.
 func (p *printer) gap() {
 	if p.markdown {
 		p.blank()
@@ -162,7 +161,7 @@ func (p *printer) text(text string) {
 	p.wrapped("", "", text)
 }
 
-// item writes text with indent in front, in Markdown an item of a list.
+// item writes an indented text, in Markdown an item of a list.
 func (p *printer) item(indent, text string) {
 	if p.markdown {
 		p.print(indent + "- " + markdown(text) + "\n")
@@ -171,7 +170,7 @@ func (p *printer) item(indent, text string) {
 	p.line(indent, text)
 }
 
-// printTable writes a table, for the terminal one in which names keep some columns.
+// printTable writes a table; on a terminal names keep at least least columns.
 func printTable[R any](p *printer, t Table[R], least int) {
 	if !p.markdown {
 		p.table("", t.Grid(p.Lang).fit(p.Width, least))
@@ -182,10 +181,10 @@ func printTable[R any](p *printer, t Table[R], least int) {
 	p.print(b.String())
 }
 
-// line writes text with indent in front.
+// line writes an indented text.
 func (p *printer) line(indent, text string) { p.wrapped(indent, indent+textIndent, text) }
 
-// labeled writes a line with a label in front.
+// labeled writes an indented line with a label.
 func (p *printer) labeled(en, zh, text string) {
 	p.line(textIndent, p.say(en+": ", zh+"：")+text)
 }
@@ -200,20 +199,20 @@ type fact struct {
 // factList collects facts.
 type factList []fact
 
-// add adds a fact, unless none of its lines says anything.
+// add adds a fact with the non-empty lines, if there are any.
 func (f *factList) add(label string, lines ...string) {
 	if lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" }); len(lines) > 0 {
 		*f = append(*f, fact{label: label, lines: lines})
 	}
 }
 
-// sideFile is a file, and which side of a comparison it is.
+// sideFile is a file with its side of a comparison.
 type sideFile struct{ side, path string }
 
-// labelWidth is the width of the labels of facts, the gap behind them included.
+// labelWidth is the width of the labels of facts, including the gap.
 const labelWidth = 16
 
-// facts writes labels with their texts beside them.
+// facts writes labels with texts beside them.
 func (p *printer) facts(facts []fact) {
 	if p.markdown {
 		var b strings.Builder
@@ -237,7 +236,7 @@ func (p *printer) facts(facts []fact) {
 // table writes a grid, cut to the width of the terminal.
 func (p *printer) table(indent string, g Grid) { p.grid(indent, g, p.Width) }
 
-// grid writes a grid, cut to a width other than 0.
+// grid writes a grid, cut to a width unless 0.
 func (p *printer) grid(indent string, g Grid, width int) {
 	p.started = true
 	if p.err == nil {
@@ -250,8 +249,8 @@ func (p *printer) grid(indent string, g Grid, width int) {
 // fits reports whether the terminal is wide enough for a table.
 func (p *printer) fits(g Grid) bool { return p.Width <= 0 || len(textIndent)+g.Width() <= p.Width }
 
-// path writes a line with a label and a path. Where the terminal is too narrow the
-// path stands alone below the label, and further to the left if that keeps it whole.
+// path writes a line with a label and a path. On a narrow terminal the path gets its own line,
+// indented less if that keeps it whole.
 func (p *printer) path(indent, label, path string) {
 	path = ui.Escape(path)
 	fits := func(prefix string) bool { return p.Width <= 0 || ui.Columns.StringWidth(prefix+path) <= p.Width }
@@ -271,8 +270,8 @@ func (p *printer) path(indent, label, path string) {
 	}
 }
 
-// breakPath breaks a path behind folders into parts of at most width columns. A
-// name is never broken, however long it is.
+// breakPath breaks a path behind slashes into parts of at most width columns. A name is never
+// broken.
 func breakPath(path string, width int) []string {
 	parts := []string{""}
 	for name := range strings.SplitAfterSeq(path, "/") {
@@ -286,14 +285,13 @@ func breakPath(path string, width int) []string {
 	return parts
 }
 
-// join joins the parts of an enumeration that are not empty.
+// join joins the non-empty parts of an enumeration.
 func (t Text) join(parts ...string) string {
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	return strings.Join(parts, t.Lang.Text(comma))
 }
 
-// Version is what the program is: its version, and what it was built with and
-// for.
+// Version describes the program: its version, compiler and platform.
 type Version struct {
 	Version string `json:"version"`
 	Go      string `json:"go"`

@@ -29,8 +29,7 @@ func TestLang(t *testing.T) {
 	}
 }
 
-// What is printed in colour is what is printed without, and its statuses,
-// severities and carets stand out.
+// Coloured output has the same text as plain output, and colours statuses, severities and carets.
 func TestColor(t *testing.T) {
 	t.Parallel()
 	plain := strings.NewReplacer("\x1b[1;31m", "", "\x1b[1;32m", "", "\x1b[32m", "", "\x1b[33m", "", "\x1b[36m", "", "\x1b[0m", "")
@@ -66,7 +65,7 @@ func TestColor(t *testing.T) {
 	}
 }
 
-// inChinese is everything, with reasons in Chinese.
+// inChinese is everything with reasons in Chinese.
 func inChinese() *record.Report {
 	r := everything()
 	r.Warnings, r.OrderSource, r.GraphSource, r.FailedFast = nil, lang.Plain("x"), lang.Plain("y"), true
@@ -83,7 +82,7 @@ func inChinese() *record.Report {
 	return r
 }
 
-// TestCompareChinese: nothing of a comparison for people is left in English.
+// TestCompareChinese: no English is left in the Chinese texts of a comparison.
 func TestCompareChinese(t *testing.T) {
 	english := regexp.MustCompile(`[a-z]{2,},? [a-z]{2,}`)
 	reports := map[string]*record.Report{"all": inChinese(), "passing": reportOf(passing("a")), "empty": reportOf()}
@@ -113,7 +112,7 @@ func TestCompareChinese(t *testing.T) {
 	}
 }
 
-// TestProgramsReadEnglish: what is for programs is the same in all languages.
+// TestProgramsReadEnglish: formats for programs are the same in all languages.
 func TestProgramsReadEnglish(t *testing.T) {
 	r := inChinese()
 	for _, f := range Formats() {

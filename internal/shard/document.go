@@ -16,23 +16,23 @@ import (
 	"dumptool/internal/store"
 )
 
-// Document is a file with a result that can be merged, and what it says of itself.
+// Document is a file with a mergeable result, and its origin.
 type Document struct {
 	Path string
-	// Rank is that of rounds without one, as the user says: rank=7:PATH.
+	// Rank is the rank for rounds without one, given by the user: rank=7:PATH.
 	Rank   string
 	Schema string
 	Origin
 }
 
-// rankForm is a path with the rank of what it holds.
+// rankForm matches a path with the rank of its contents.
 var rankForm = lang.Pattern(`^rank=([0-9]+):(.+)$`)
 
-// oldName matches the names of files that older versions divided and gathered work with.
+// oldName matches names of the files with which older versions divided and gathered work.
 var oldName = lang.Pattern(`^(part-\d{5,7}-of-\d{5,7}|plan)\.jsonl$`)
 
-// Find returns the documents at paths, each once: files, and files of some names in
-// folders or else in the folders in these. Those of older versions are an error.
+// Find returns the documents at paths, each once: the given files, and files named names in the
+// given folders, else in their subfolders. Documents of older versions are an error.
 func Find(paths []string, names ...string) ([]Document, error) {
 	var docs []Document
 	seen := make(map[string]bool)
@@ -63,7 +63,7 @@ func Find(paths []string, names ...string) ([]Document, error) {
 	return docs, nil
 }
 
-// found is a document that was looked at.
+// found is a document with the error of reading it.
 type found struct {
 	Document
 	err error
@@ -92,7 +92,7 @@ func find(path string, names []string) ([]string, error) {
 	return files, nil
 }
 
-// inFolder lists the documents in a folder and its folders.
+// inFolder lists the documents and the subfolders of a folder.
 func inFolder(path string, names []string) (files, folders []string, err error) {
 	entries, err := store.ReadDir(path)
 	if err != nil {
@@ -112,7 +112,7 @@ func inFolder(path string, names []string) (files, folders []string, err error) 
 	return files, folders, nil
 }
 
-// old is the error of a file of an older version.
+// old returns an error for a file of an older version.
 func old(path string) error {
 	if !oldName().MatchString(store.Base(path)) {
 		return nil
@@ -120,14 +120,14 @@ func old(path string) error {
 	return lang.Errorf("%s: made by an older version of dumptool: run the shards again", path)
 }
 
-// ReadOrigin reads what the document at a path says of itself; the error wraps
-// fs.ErrNotExist where there is none.
+// ReadOrigin reads the origin of the document at a path; the error wraps fs.ErrNotExist if there is
+// none.
 func ReadOrigin(path string) (Document, error) {
 	d := Document{Path: path}
 	return d, d.read()
 }
 
-// read reads what the document says of itself, and whether it is whole.
+// read reads the origin of the document, and checks that it is complete.
 func (d *Document) read() error {
 	f, err := Open(d.Path)
 	if err != nil {
@@ -172,8 +172,8 @@ func (d *Document) Decode(into any) error {
 	return nil
 }
 
-// Take returns those documents that are of a schema and a run; of any run where its name
-// is empty. Documents of another version of the schema are an error.
+// Take returns the documents of a run; all if run is empty. Documents of another schema, or another
+// version of it, are an error.
 func Take(docs []Document, schema, run string) ([]Document, error) {
 	kind := path.Dir(schema)
 	var all []Document
@@ -191,52 +191,50 @@ func Take(docs []Document, schema, run string) ([]Document, error) {
 	return all, nil
 }
 
-// IsMissing reports whether there is no file at a path.
+// IsMissing reports whether err means that a file does not exist.
 func IsMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// Origin is what a document that can be merged says of where it comes from. Documents
-// embed it.
+// Origin describes where a mergeable document comes from. Documents embed it.
 type Origin struct {
 	// Tool is the program and its version.
 	Tool string `json:"tool,omitempty"`
-	// Shard says which part of the work the document is of, nil for all of it.
+	// Shard is the document's part of the work, nil for all of it.
 	Shard *Spec `json:"shard,omitempty"`
-	// Listing identifies the files among which the work was found.
+	// Listing identifies the list of files in which the work was found.
 	Listing string `json:"listing,omitempty"`
-	// Options are those that are not at their defaults, in the order of their names;
-	// those of reports stand in documents of shards only, for the merge.
+	// Options lists options with other values than their defaults, ordered by name; options of
+	// reports occur only in documents of shards, for the merge.
 	Options []Option `json:"options,omitempty"`
-	// RunID is the name that the user gave the run, empty for none.
+	// RunID is the user's name of the run, empty for none.
 	RunID string `json:"run_id,omitempty"`
-	// Interrupted is set where some of the work was not done.
+	// Interrupted marks a document of unfinished work.
 	Interrupted bool `json:"interrupted,omitempty"`
-	// Unfetched counts tensors that object storage left without an answer: the same work
-	// again may have them.
+	// Unfetched counts tensors that the object storage did not deliver; running again may fetch
+	// them.
 	Unfetched int `json:"unfetched,omitempty"`
 }
 
-// Final reports whether the same work again would make the same document.
+// Final reports whether repeating the work would give the same document.
 func (o *Origin) Final() bool { return !o.Interrupted && o.Unfetched == 0 }
 
 // Option is an option and its value.
 type Option struct {
-	// Name is the flag, Value what it was given.
+	// Name is the flag, Value its value.
 	Name  string `json:"name"`
 	Value string `json:"value"`
-	// Values are those of an option that may be given several times, nil for others.
+	// Values holds the values of an option that may be repeated, nil for others.
 	Values []string `json:"values,omitempty"`
-	// Path is set where the value names a place, which may be another one on another
-	// machine.
+	// Path marks a value that is a path, which may differ between machines.
 	Path bool `json:"path,omitempty"`
-	// Of says what the option has a say in.
+	// Of says what the option affects.
 	Of Scope `json:"of"`
 }
 
-// Scope is what an option has a say in.
+// Scope says what an option affects.
 type Scope string
 
-// The scopes. Options of transport, such as the number of workers, change no result and
-// stand in no document.
+// The scopes. Options of transport, such as the number of workers, do not affect results and occur
+// in no document.
 const (
 	OfRow       Scope = "row"
 	OfRound     Scope = "round"
@@ -244,7 +242,7 @@ const (
 	OfTransport Scope = "transport"
 )
 
-// value is the value of an option in words.
+// value returns an option with its value as on a command line.
 func (o *Origin) value(name string) string {
 	for _, x := range o.Options {
 		if x.Name == name {
@@ -254,12 +252,12 @@ func (o *Origin) value(name string) string {
 	return "no --" + name
 }
 
-// Differing returns the name of the first option in which rows or rounds of two
-// documents were made in different ways, empty for none.
+// Differing returns the first option that makes rows or rounds of two documents differ, empty for
+// none.
 func (o *Origin) Differing(other *Origin) string {
 	var names []string
 	for _, x := range slices.Concat(o.Options, other.Options) {
-		chosen := x.Of == OfRound && o.Shard == nil && other.Shard == nil // each is judged by its own
+		chosen := x.Of == OfRound && o.Shard == nil && other.Shard == nil // rounds of whole runs are judged by their own options
 		if x.Of != OfReport && !x.Path && !chosen && o.value(x.Name) != other.value(x.Name) {
 			names = append(names, x.Name)
 		}
@@ -270,14 +268,14 @@ func (o *Origin) Differing(other *Origin) string {
 	return slices.Min(names)
 }
 
-// SameWork reports whether a document was made of the same files in the same way by the same
-// shard or run. Options of reports do not count.
+// SameWork reports whether two documents come from the same files, options and shard or run.
+// Options of reports do not count.
 func (o *Origin) SameWork(other *Origin) bool {
 	a, b := o.Shard, other.Shard
 	return (a == nil) == (b == nil) && (a == nil || *a == *b) && o.Listing == other.Listing && o.RunID == other.RunID && o.Differing(other) == ""
 }
 
-// SameReports reports whether two documents are for the same reports, in the same way.
+// SameReports reports whether two documents have the same options of reports.
 func (o *Origin) SameReports(other *Origin) bool {
 	mine, others := o.ofReports(), other.ofReports()
 	return slices.EqualFunc(mine, others, func(x, y Option) bool { return x.Name == y.Name && x.Value == y.Value })
@@ -297,11 +295,11 @@ func (o *Origin) DropReport() {
 	o.Options = slices.DeleteFunc(slices.Clone(o.Options), func(x Option) bool { return x.Of == OfReport })
 }
 
-// SetOrigin sets all of the origin, for those who hold a document by what it embeds.
+// SetOrigin sets the origin of a document that embeds it.
 func (o *Origin) SetOrigin(origin Origin) { *o = origin }
 
-// Check says why documents cannot be merged, nil if they can. Documents that are of no
-// shard may have seen different files.
+// Check returns why documents cannot be merged, nil if they can. Documents of whole runs may come
+// from different files.
 func Check(docs []Document) error {
 	shards := make(map[int]*Document)
 	for i := range docs {
@@ -320,7 +318,7 @@ func Check(docs []Document) error {
 	return nil
 }
 
-// fits says why a document cannot be merged with another one.
+// fits returns why a document cannot be merged with another one, nil if it can.
 func (d *Document) fits(first *Document) error {
 	if a, b := major(d.Tool), major(first.Tool); a != b && a != "" && b != "" {
 		return lang.Errorf("%s: made by %s, %s by %s", d.Path, d.Tool, first.name(), first.Tool)
@@ -346,11 +344,11 @@ func (d *Document) fits(first *Document) error {
 	return nil
 }
 
-// name is the folder of a document.
+// name returns the folder of a document.
 func (d *Document) name() string { return store.Base(store.Dir(d.Path)) }
 
-// Missing are the shards that documents which fit together lack, and the number of all;
-// 0 of 0 where they are of no shard.
+// Missing returns the shards missing among matching documents, and the number of all shards; 0 for
+// documents of whole runs.
 func Missing(docs []Document) (missing []int, of int) {
 	if len(docs) == 0 || docs[0].Shard == nil {
 		return nil, 0
@@ -368,19 +366,19 @@ func Missing(docs []Document) (missing []int, of int) {
 	return missing, of
 }
 
-// MissingError says that shards are missing.
+// MissingError reports missing shards.
 type MissingError struct {
 	Path    string
 	Missing []int
 	Of      int
-	// Stale counts documents that do not count, because shards would write others now.
+	// Stale counts outdated documents, which the shards would write differently now.
 	Stale int
 }
 
 // Error implements error.
 func (e *MissingError) Error() string { return e.Text().EN }
 
-// Text is the error in both languages.
+// Text returns the error in both languages.
 func (e *MissingError) Text() lang.Text {
 	verb := lang.Text{EN: "are", ZH: "缺失"}
 	if len(e.Missing) == 1 {
@@ -393,8 +391,8 @@ func (e *MissingError) Text() lang.Text {
 	return text.Text()
 }
 
-// major is the part of a version that has to be the same where documents are merged: v1
-// of dumptool v1.2.3; empty for versions of other forms, which fit to all.
+// major returns the part of a version that merged documents must share: v1 of dumptool v1.2.3;
+// empty for other forms, which match all versions.
 func major(tool string) string {
 	_, version, _ := strings.Cut(tool, " ")
 	m := versionForm().FindStringSubmatch(version)
@@ -404,10 +402,10 @@ func major(tool string) string {
 	return m[1]
 }
 
-// versionForm is a version with numbers.
+// versionForm matches a version with numbers.
 var versionForm = lang.Pattern(`^v?(\d+)\.\d+`)
 
-// short is the beginning of a hash.
+// short returns the beginning of a hash.
 func short(hash string) string {
 	const digits = 12
 	if len(hash) <= digits {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCheck: documents fit together that are of different shards of the same work. What
-// only reports tell may differ.
+// TestCheck: documents fit together if they are different shards of the same work. Options of
+// reports may differ.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	of := func(index, n int, change func(d *Document)) Document {
@@ -43,7 +43,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
-	// Documents that people made may be of rounds that they chose.
+	// Documents made by hand may cover rounds chosen by hand.
 	byHand := func(rank, rtol string) Document {
 		return of(0, 0, func(d *Document) {
 			d.Shard, d.Options = nil, []Option{{Name: "rank", Value: rank, Of: OfRound}, {Name: "rtol", Value: rtol, Of: OfRow}}
@@ -67,7 +67,7 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// TestFind: a document, a folder with one, and a folder of such folders; each once.
+// TestFind finds a document, a folder with one, and a folder of such folders, each once.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -1,9 +1,9 @@
-// Package shard divides work among processes that know nothing of each other, and says
-// which of the documents that they write belong together.
+// Package shard divides work among processes that do not communicate, and decides which of their
+// documents belong together.
 //
-// A process is told that it is shard i of n. Which pieces of work are its own follows
-// from a balance of their sizes, so that all processes agree without a word. What it
-// writes is an ordinary document of its command, which also says where it comes from.
+// A process is shard i of n. Its part of the work follows from balancing the sizes of all parts, so
+// that all processes agree without communication. It writes an ordinary document of its command,
+// which also records its origin.
 package shard
 
 import (
@@ -25,22 +25,21 @@ import (
 // MaxShards bounds the number of shards.
 const MaxShards = 1 << 20
 
-// Spec says which of how many shards a process is. The zero Spec is a process that does
-// all of the work.
+// Spec identifies a shard among a number of shards. The zero Spec is a process that does all of the
+// work.
 type Spec struct {
 	// Index is 0 to Of-1.
 	Index int `json:"index"`
 	Of    int `json:"of"`
 }
 
-// On reports whether the process does a part of the work only.
+// On reports whether the process does only a part of the work.
 func (s Spec) On() bool { return s.Of > 0 }
 
-// String is the spelling of the command line: 2/4.
+// String returns the form of the command line: 2/4.
 func (s Spec) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 
-// Folder is the name of the folder of what the shard writes: shard-00002-of-00004; empty for
-// all of the work.
+// Folder returns the shard's output folder, shard-00002-of-00004; empty for all of the work.
 func (s Spec) Folder() string {
 	if !s.On() {
 		return ""
@@ -48,19 +47,19 @@ func (s Spec) Folder() string {
 	return fmt.Sprintf("shard-%05d-of-%05d", s.Index, s.Of)
 }
 
-// Variables are those in which schedulers tell each process of an array its number,
-// from 0: Slurm, Kubernetes, Volcano (two spellings), AWS Batch, PBS.
+// Variables lists the variables in which schedulers pass the index of an array's process, from 0:
+// Slurm, Kubernetes, Volcano (two spellings), AWS Batch, PBS.
 var Variables = []string{
 	"SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX", "VC_TASK_INDEX", "VK_TASK_INDEX", "AWS_BATCH_JOB_ARRAY_INDEX", "PBS_ARRAY_INDEX",
 }
 
-// auto asks for the index that a scheduler says.
+// auto takes the index from the scheduler.
 const auto = "auto"
 
-// Parse reads the value of --shard: 2/4, or auto/4, where the index is that of the first
-// of Variables that is set. The number of shards is always given: a scheduler that runs
-// one task of an array again says that it has one. An empty text asks for all of the
-// work; when a scheduler has set a variable nevertheless, a note says so.
+// Parse parses the value of --shard: 2/4, or auto/4 with the index in the first of Variables that
+// is set. The number of shards must be given: a scheduler that reruns one task of an array reports
+// an array of one. An empty text means all of the work; if a scheduler has set a variable, a note
+// says so.
 func Parse(text string, getenv func(name string) string) (Spec, []lang.Sentence, error) {
 	if text == "" {
 		if name, value, _ := scheduled(getenv); name != "" {
@@ -100,8 +99,8 @@ func Parse(text string, getenv func(name string) string) (Spec, []lang.Sentence,
 	return Spec{Index: int(i), Of: int(n)}, nil, nil
 }
 
-// scheduled returns the first variable that is set and its value, and the first one
-// that has another value.
+// scheduled returns the first variable that is set with its value, and the first variable with a
+// different value.
 func scheduled(getenv func(string) string) (name, value, other string) {
 	for _, v := range Variables {
 		switch now := getenv(v); {
@@ -115,8 +114,7 @@ func scheduled(getenv func(string) string) (name, value, other string) {
 	return name, value, ""
 }
 
-// Ranges lists numbers in rising order with runs put together, as schedulers take them:
-// 3,17,40-42.
+// Ranges formats ascending numbers with runs joined, in the form of schedulers: 3,17,40-42.
 func Ranges(numbers []int) string {
 	return strings.ReplaceAll(inWords(numbers), " ", "")
 }
@@ -130,8 +128,8 @@ func inWords(numbers []int) string {
 	return lang.Ranges(texts)
 }
 
-// Share returns the items of a shard, in their order; all without a shard. Items of one key
-// stay together, and the keys are divided by the sizes of their items.
+// Share returns the items of a shard in their order; all items for the zero Spec. Items with one
+// key stay together, and the keys are balanced by the sizes of their items.
 func Share[T any](spec Spec, all []T, key func(T) string, size func(T) int64) []T {
 	if !spec.On() {
 		return all
@@ -161,11 +159,10 @@ func Share[T any](spec Spec, all []T, key func(T) string, size func(T) int64) []
 	return mine
 }
 
-// Balance divides work of known sizes among n shards so that the largest share is
-// small: in falling order of size, each piece goes to the shard with the least so far
-// (LPT). Pieces of one size go in the order of their keys; of shards with equally much
-// the one with fewer pieces is next, then the one with the lower number. It returns the
-// shard of each piece. Negative sizes count as 0.
+// Balance divides work of known sizes among n shards so that the largest share is small: in
+// descending order of size, each piece goes to the shard with the smallest load (LPT). Ties between
+// pieces follow their keys; ties between shards go to the shard with fewer pieces, then to the
+// lower number. It returns the shard of each piece. Negative sizes count as 0.
 func Balance(sizes []int64, keys []string, n int) []int {
 	order := make([]int, len(sizes))
 	for i := range order {
@@ -188,18 +185,18 @@ func Balance(sizes []int64, keys []string, n int) []int {
 	return shards
 }
 
-// Portion is what a shard does of a unit of work that may be done in parts.
+// Portion is a shard's portion of a divisible unit of work.
 type Portion struct {
-	// Of is the number of parts, Mine are those of the shard, from 0.
+	// Of is the number of parts, Mine lists the shard's parts, from 0.
 	Of   int
 	Mine []int
 }
 
-// IsFirst reports whether the first part is the shard's: what is said once of a unit is said
+// IsFirst reports whether the first part is the shard's; messages about the whole unit belong
 // there.
 func (p *Portion) IsFirst() bool { return len(p.Mine) > 0 && p.Mine[0] == 0 }
 
-// Has tells which of pieces of the unit with some sizes are the shard's.
+// Has marks the unit's pieces that belong to the shard.
 func (p *Portion) Has(sizes []int64, keys []string) []bool {
 	parts, mine := Balance(sizes, keys, p.Of), make([]bool, len(sizes))
 	for i, part := range parts {
@@ -208,8 +205,8 @@ func (p *Portion) Has(sizes []int64, keys []string) []bool {
 	return mine
 }
 
-// Divide deals out units of work of known sizes. One that is as large as the shares of
-// several shards is done in as many parts, each with its share.
+// Divide assigns units of work of known sizes. A unit as large as the shares of k shards is divided
+// into k parts.
 func Divide(spec Spec, sizes []int64, keys []string) []Portion {
 	n, total := max(spec.Of, 1), int64(0)
 	for _, size := range sizes {
@@ -218,7 +215,7 @@ func Divide(spec Spec, sizes []int64, keys []string) []Portion {
 	portions := make([]Portion, len(sizes))
 	var pieces []int64
 	var names []string
-	var of [][2]int // the unit and the part
+	var of [][2]int // unit and part of each piece
 	for i, size := range sizes {
 		parts := 1
 		if size > 0 {
@@ -239,7 +236,7 @@ func Divide(spec Spec, sizes []int64, keys []string) []Portion {
 	return portions
 }
 
-// add adds sizes, which are not negative and may be anything else.
+// add adds non-negative sizes, saturating at math.MaxInt64.
 func add(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
@@ -247,7 +244,7 @@ func add(a, b int64) int64 {
 	return a + b
 }
 
-// loads are what the shards have so far, as a heap.
+// loads is a heap of the shards' loads.
 type loads []struct {
 	size          int64
 	pieces, shard int
@@ -268,22 +265,21 @@ func (l loads) Swap(i, j int) { l[i], l[j] = l[j], l[i] }
 // Push implements heap.Interface; no shard is added.
 func (l *loads) Push(any) {}
 
-// Pop implements heap.Interface; no shard is taken.
+// Pop implements heap.Interface; no shard is removed.
 func (l *loads) Pop() any { return nil }
 
-// Inventory identifies the files of a run by their names below the folders that were
-// given, their sizes, and what a store says of their content. Times do not count:
-// copies of a run are the same.
+// Inventory identifies the files of a run by their names below the given folders, their sizes, and
+// ETags of an object store. Times do not count: copies of a run are equal.
 type Inventory struct {
 	sum  hash.Hash
-	line []byte // room for one
+	line []byte // buffer for one line
 }
 
 // NewInventory returns the inventory of no files.
 func NewInventory() Inventory { return Inventory{sum: sha256.New()} }
 
-// Add adds a file: its name with /, below the path that was given as the root-th, and
-// its ETag where it has one.
+// Add adds a file: its slash-separated name below the given path number root, its size, and its
+// ETag if it has one.
 func (v *Inventory) Add(root int, name string, size int64, etag string) {
 	b := append(strconv.AppendInt(v.line[:0], int64(root), 10), ' ')
 	b = append(strconv.AppendQuote(b, name), ' ')
@@ -292,5 +288,5 @@ func (v *Inventory) Add(root int, name string, size int64, etag string) {
 	v.sum.Write(v.line) // never fails
 }
 
-// String is the inventory in base 16.
+// String returns the hash in hexadecimal.
 func (v *Inventory) String() string { return hex.EncodeToString(v.sum.Sum(nil)) }

@@ -72,9 +72,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// The rule is part of what other versions rely on: these values were worked out with
-// sha256sum.
-// slowLPT is the rule of Balance, word by word.
+// slowLPT is the rule of Balance, word by word. Other versions rely on the rule.
 func slowLPT(sizes []int64, keys []string, n int) []int {
 	order := make([]int, len(sizes))
 	for i := range order {
@@ -123,9 +121,9 @@ func TestBalance(t *testing.T) {
 	}
 }
 
-// TestDivide: every part of every unit is of one shard; a unit has as many parts as it is
-// times the share of a shard; and the largest load is at most that of the mean and twice
-// the largest piece, which is below two shares.
+// TestDivide: every part of every unit belongs to one shard. The number of a unit's parts is its
+// size in shares of a shard. The largest load is at most the mean plus twice the largest piece,
+// which is below two shares.
 func TestDivide(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

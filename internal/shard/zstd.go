@@ -15,21 +15,21 @@ import (
 	"dumptool/internal/store"
 )
 
-// Ending is what the name of a document ends with that is compressed by zstd (RFC 8878).
+// Ending is the file name extension of a document compressed by zstd (RFC 8878).
 const Ending = ".zst"
 
-// maxWindow is the most that the reader of a compressed document keeps of what was read:
-// that of the highest level of zstd that needs no word of its own.
+// maxWindow is the largest window of the decompressor: the window of zstd's highest level that
+// needs no special option.
 const maxWindow = 8 << 20
 
-// magic is the beginning of a frame of zstd.
+// magic begins a zstd frame.
 const magic = "\x28\xb5\x2f\xfd"
 
-// Open opens a document, which may be compressed, whatever its name is.
+// Open opens a document, compressed or not; its content decides.
 func Open(path string) (io.ReadCloser, error) { return OpenAt(path, 0) }
 
-// OpenAt opens a document at an offset of its text. One that is compressed and has no seek
-// table is read up to it.
+// OpenAt opens a document at an offset of its text. A compressed document without a seek table is
+// read up to it.
 func OpenAt(path string, offset int64) (io.ReadCloser, error) {
 	file, err := safefile.Open(path)
 	if err != nil {
@@ -37,7 +37,7 @@ func OpenAt(path string, offset int64) (io.ReadCloser, error) {
 	}
 	in, err := openAt(file, offset)
 	if err != nil {
-		_ = file.Close() // it was opened for reading
+		_ = file.Close() // read only
 		return nil, lang.Errorf("%s: %w", path, err)
 	}
 	return in, nil
@@ -79,8 +79,7 @@ type opened struct {
 // Close implements io.Closer.
 func (o opened) Close() error { return o.close() }
 
-// Named is the path of a document that is at path, or compressed beside it; path where there
-// is neither.
+// Named returns the path of a document at path, or compressed beside it; path if neither exists.
 func Named(path string) string {
 	if _, err := store.Stat(path + Ending); err == nil {
 		return path + Ending
@@ -88,8 +87,8 @@ func Named(path string) string {
 	return path
 }
 
-// RemoveOther removes the document of the same shard in the other form, which an earlier
-// attempt left.
+// RemoveOther removes the other form, plain or compressed, of a document, left by an earlier
+// attempt.
 func RemoveOther(path string) error {
 	other, compressed := strings.CutSuffix(path, Ending)
 	if !compressed {
@@ -101,24 +100,23 @@ func RemoveOther(path string) error {
 	return nil
 }
 
-// A compressed document is in frames of some text each, so that it can be read from its
-// middle, and has a table of them at its end: the seekable format of zstd, version 0.1.0
-// (contrib/seekable_format of its sources). The table is a frame that readers skip who do
-// not know it.
+// A compressed document is a sequence of frames, so that it can be read from its middle, with a
+// table of the frames at its end: zstd's seekable format, version 0.1.0 (contrib/seekable_format of
+// its sources). The table is a skippable frame for other readers.
 
 const (
-	// textOfFrame is the text of a frame.
+	// textOfFrame is the size of a frame's text in bytes.
 	textOfFrame = 1 << 20
-	// tableMagic is the beginning of the table, seekableMagic its end.
+	// tableMagic begins the table, seekableMagic ends it.
 	tableMagic    = 0x184D2A5E
 	seekableMagic = 0x8F92EAB1
-	// sizeOfEntry is the size of an entry of the table: the sizes of a frame and of its text.
-	// Before the entries stand the magic and the size of what follows, behind them their
-	// number, a byte of flags, and the magic.
+	// sizeOfEntry is the size of an entry of the table: the sizes of a frame and of its text. The
+	// head is the magic and the size of the rest; the foot is the number of entries, a byte of
+	// flags, and the magic.
 	sizeOfEntry, sizeOfHead, sizeOfFoot = 8, 8, 9
 )
 
-// Compress writes what render does, compressed.
+// Compress writes the output of render compressed.
 func Compress(w io.Writer, render func(io.Writer) error) error {
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
 	if err != nil {
@@ -131,11 +129,11 @@ func Compress(w io.Writer, render func(io.Writer) error) error {
 	return f.close()
 }
 
-// frames compresses text.
+// frames compresses text into frames.
 type frames struct {
 	to           io.Writer
 	z            *zstd.Encoder
-	text, packed []byte // of a frame
+	text, packed []byte // of the current frame
 	table        []byte
 }
 
@@ -183,8 +181,8 @@ func (f *frames) close() error {
 	return f.z.Close()
 }
 
-// frameAt is where the frame with an offset of the text begins, and the text of that frame;
-// 0 and 0 where there is no table, or one that is not of this file.
+// frameAt returns the offset of the frame that contains an offset of the text, and the offset of
+// that frame's text; 0 and 0 without a table that matches the file.
 func frameAt(file interface {
 	io.ReaderAt
 	Size() int64
@@ -206,7 +204,7 @@ func frameAt(file interface {
 	if _, err := file.ReadAt(entries, end); err != nil {
 		return 0, 0
 	}
-	from, first := int64(0), int64(0) // of a frame and of its text
+	from, first := int64(0), int64(0) // offsets of a frame and of its text
 	for ; len(entries) > 0; entries = entries[sizeOfEntry:] {
 		if first <= offset {
 			at, text = from, first

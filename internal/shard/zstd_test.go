@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// written is what Compress makes of a text.
+// written returns a text as Compress writes it.
 func written(t testing.TB, text string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -27,7 +27,7 @@ func written(t testing.TB, text string) []byte {
 	return b.Bytes()
 }
 
-// TestCompressed reads documents in both forms, and what is no document in either.
+// TestCompressed reads documents in both forms, and files that are no documents.
 func TestCompressed(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "compare.json")
@@ -46,7 +46,7 @@ func TestCompressed(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := bytes.Clone(whole)
-	broken[len(broken)-1-sizeOfHead-sizeOfEntry-sizeOfFoot] ^= 1 // of the check sum
+	broken[len(broken)-1-sizeOfHead-sizeOfEntry-sizeOfFoot] ^= 1 // the checksum
 	for name, tt := range map[string]struct {
 		data []byte
 		want string // part of the error, empty for none
@@ -76,8 +76,7 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// TestNamed checks which of two forms of a document is there, and that one replaces the
-// other.
+// TestNamed: the existing form of a document is found, and one form replaces the other.
 func TestNamed(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "compare.json")
@@ -98,7 +97,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestSameWork checks what keeps an earlier document from being taken.
+// TestSameWork checks the differences that keep an earlier document from being used.
 func TestSameWork(t *testing.T) {
 	base := func() Origin {
 		return Origin{Tool: "dumptool v1.0.0", Shard: &Spec{1, 3}, Listing: "ab", RunID: "r",
@@ -129,7 +128,7 @@ func TestSameWork(t *testing.T) {
 	}
 }
 
-// FuzzOpen checks that no bytes make the reader of documents fail badly.
+// FuzzOpen: no bytes make the reader of documents panic.
 func FuzzOpen(f *testing.F) {
 	f.Add(written(f, `{"schema": "dumptool/compare/1"}`))
 	f.Add([]byte(`{"schema": "dumptool/compare/1"}`))
@@ -145,8 +144,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// TestOpenAt opens documents in all forms at every offset: compressed in one frame, in
-// several, by others without a table, and with a table that is not of the file.
+// TestOpenAt opens documents in all forms at every offset: compressed in one frame, in several, by
+// other programs without a seek table, and with a wrong seek table.
 func TestOpenAt(t *testing.T) {
 	const text = `{"schema": "dumptool/compare/1", "rows": []}`
 	two := written(t, text)
@@ -177,8 +176,8 @@ func checkFrom(t *testing.T, path, text string, at int64) {
 	}
 }
 
-// TestFrames: a long document is read from the frame in which an offset lies, and one that
-// is written in pieces is the same.
+// TestFrames: a long document is read from the frame of the offset, also if it was written in
+// pieces.
 func TestFrames(t *testing.T) {
 	var b strings.Builder
 	for i := range 300_000 {

@@ -1,5 +1,5 @@
-// Package show reads a window of the elements of a tensor, in the layout of the host, beside
-// those of a reference where there is one.
+// Package show reads a window of the elements of a tensor, in the layout of the host, with the
+// elements of a reference beside them if there is one.
 package show
 
 import (
@@ -19,47 +19,46 @@ import (
 	"dumptool/internal/tensorfile"
 )
 
-// Options say what is shown.
+// Options selects what to show.
 type Options struct {
-	// Tensor is the tensor as reports name it: FILE, FILE:output:1, or FILE:NAME of a file
-	// that names its tensors. Reference is that of the reference, empty for none.
+	// Tensor is the tensor's name in reports: FILE, FILE:output:1, or FILE:NAME in a file with
+	// named tensors. Reference is the name of the reference, empty for none.
 	Tensor, Reference string
-	// At is the place to show, nil for the worst one, or without a reference the first.
+	// At is the element to show, nil for the worst element, or without a reference the first.
 	At []int64
-	// Window is the most rows and columns that are shown.
+	// Window is the largest number of rows and columns.
 	Window [2]int64
-	// Target is the layout, nil for the original one of the host; Raw that of the device.
+	// Target is the layout, nil for the original layout on the host; Raw keeps the device layout.
 	Target *tensor.Format
 	Raw    bool
-	// Limits are those of the elements that are marked.
+	// Limits are the limits beyond which elements are marked.
 	Limits metrics.Limits
 }
 
-// Schema is that of a Window as a document.
+// Schema is the schema of a Window document.
 const Schema = "dumptool/show/1"
 
-// Window is a part of a tensor, and the document of it.
+// Window is a part of a tensor, and its document.
 type Window struct {
 	Schema string `json:"schema"`
-	// Tensor and Reference are the tensors that are shown, Reference is left out without
-	// one.
+	// Tensor and Reference are the shown tensors; Reference is omitted without a reference.
 	Tensor    Side  `json:"tensor"`
 	Reference *Side `json:"reference,omitempty"`
-	// Shape is that of the elements as they are shown, Format the order of the axes.
+	// Shape is the shape in the shown layout, Format the order of the axes.
 	Shape  tensor.Shape  `json:"shape"`
 	Format tensor.Format `json:"format"`
-	// Notes say how the tensors were brought into one order.
+	// Notes lists the conversions that brought both tensors into one order.
 	Notes []lang.Sentence `json:"notes,omitempty"`
-	// At is the place that was asked for, else the worst or the first one.
+	// At is the requested element, else the worst or the first element.
 	At []int64 `json:"at"`
-	// Atol and Rtol are the limits of the elements that are marked.
+	// Atol and Rtol are the limits beyond which elements are marked.
 	Atol jsonpos.Float `json:"atol"`
 	Rtol jsonpos.Float `json:"rtol"`
-	// First are the coordinates of the first element, Columns counts those of a row. A
-	// tensor of one axis is shown in rows of so many elements.
+	// First holds the coordinates of the first element, Columns the length of a row. A tensor of one
+	// axis is shown in rows of that length.
 	First   []int64 `json:"first"`
 	Columns int64   `json:"columns"`
-	// Rows are the rows, from the first one on.
+	// Rows lists the rows, beginning at First.
 	Rows []Row `json:"rows"`
 }
 
@@ -70,25 +69,25 @@ type Side struct {
 	Name string `json:"name"`
 	// DType is the type of the elements.
 	DType tensor.DType `json:"dtype"`
-	// StoredFormat and StoredShape are those of the elements as they are stored.
+	// StoredFormat and StoredShape are the layout and the shape as stored.
 	StoredFormat tensor.Format `json:"stored_format"`
 	StoredShape  tensor.Shape  `json:"stored_shape"`
 }
 
 // Row is a row of elements.
 type Row struct {
-	// Index is that of the row on its axis; of a tensor of one axis that of its first
+	// Index is the index of the row on its axis; for a tensor of one axis the index of its first
 	// element.
 	Index int64 `json:"index"`
-	// Values are the elements, Reference those of the reference.
+	// Values lists the elements, Reference the elements of the reference.
 	Values    []metrics.Value `json:"values"`
 	Reference []metrics.Value `json:"reference,omitempty"`
-	// Marks are those of the elements: limit beyond the limits, class where one is NaN or
-	// infinite and the other is not, empty for others.
+	// Marks marks elements: limit beyond the limits, class if one is NaN or infinite and the other
+	// is not, empty for others.
 	Marks []Mark `json:"marks,omitempty"`
 }
 
-// Mark says what is wrong with an element.
+// Mark is the fault of an element.
 type Mark string
 
 // The marks.
@@ -97,7 +96,7 @@ const (
 	OtherClass Mark = "class"
 )
 
-// PlaceError is a place that the tensor does not have.
+// PlaceError reports an element that the tensor does not have.
 type PlaceError struct {
 	At    []int64
 	Shape tensor.Shape
@@ -106,12 +105,12 @@ type PlaceError struct {
 // Error names the place and the shape.
 func (e *PlaceError) Error() string { return e.Text().EN }
 
-// Text is the error in both languages.
+// Text returns the error in both languages.
 func (e *PlaceError) Text() lang.Text {
 	return lang.Say("there is no element %v in the shape %v", tensor.Shape(e.At), e.Shape).Text()
 }
 
-// view is a pair of tensors, or one, in the order in which they are shown.
+// view is a pair of tensors, or one, in the shown order.
 type view struct {
 	shape    tensor.Shape
 	ref, npu metrics.Reader
@@ -164,7 +163,7 @@ func (w *Window) single(ctx context.Context, opt *Options, of *align.Ref) error 
 	return w.read(ctx, opt, &v)
 }
 
-// hostPlan is the conversion to the layout that is shown, nil for the stored one.
+// hostPlan returns the conversion to the shown layout, nil for the stored layout.
 func hostPlan(t *tensorfile.Tensor, stored tensor.Shape, opt *Options) (*layout.Plan, error) {
 	targets := []tensor.Format{tensor.NCHW, tensor.ND}
 	switch {
@@ -212,7 +211,7 @@ func (w *Window) pair(ctx context.Context, opt *Options, ref, of *align.Ref) err
 	return w.read(ctx, opt, &view{shape: a.Shape, ref: r.Ref, npu: r.NPU, types: [2]tensor.DType{a.Ref.DType, a.NPU.DType}})
 }
 
-// read fills in the window of a view.
+// read fills the window from a view.
 func (w *Window) read(ctx context.Context, opt *Options, v *view) (err error) {
 	w.Shape = v.shape
 	if w.Shape == nil {
@@ -265,15 +264,15 @@ func (r *Row) mark(limits metrics.Limits) {
 	}
 }
 
-// judge says what is wrong with an element beside that of the reference, and how much: the
-// share of the limit, +Inf for another class.
+// judge returns the fault of an element relative to the reference, and its size: the share of the
+// limit, +Inf for another class.
 func judge(n, r complex128, limits metrics.Limits) (Mark, float64) {
 	for _, part := range [2][2]float64{{real(n), real(r)}, {imag(n), imag(r)}} {
 		if metrics.ClassOf(part[0]) != metrics.ClassOf(part[1]) {
 			return OtherClass, math.Inf(1)
 		}
 	}
-	if n == r || math.IsNaN(real(n)) || math.IsNaN(imag(n)) || math.IsInf(real(n), 0) || math.IsInf(imag(n), 0) { // both are alike
+	if n == r || math.IsNaN(real(n)) || math.IsNaN(imag(n)) || math.IsInf(real(n), 0) || math.IsInf(imag(n), 0) { // equal, or the same class
 		return "", 0
 	}
 	d, size := abs(n-r), abs(r)
@@ -292,7 +291,7 @@ func abs(z complex128) float64 {
 	return math.Sqrt(float64(re*re) + float64(im*im))
 }
 
-// place is the place to show.
+// place returns the element to show.
 func (v *view) place(ctx context.Context, opt *Options, total int64) ([]int64, error) {
 	switch {
 	case opt.At != nil:
@@ -315,8 +314,8 @@ func (v *view) place(ctx context.Context, opt *Options, total int64) ([]int64, e
 	return v.shape.Coordinates(worst), nil
 }
 
-// worst is the offset of the element that is worst: of another class, or beyond the limits
-// by the most; of equal ones the first.
+// worst returns the offset of the worst element: of another class, or furthest beyond the limits;
+// the first of equals.
 func (v *view) worst(ctx context.Context, limits metrics.Limits, total int64) (int64, error) {
 	at, most := int64(0), -1.0
 	sides := [2]metrics.Reader{v.ref, v.npu}
@@ -371,7 +370,7 @@ func complexValues(dst []complex128, src []byte, h tensor.Host) {
 	}
 }
 
-// grid are rows of elements.
+// grid describes the rows of a window.
 type grid struct {
 	first                        []int64 // coordinates of the first element
 	start, stride, height, width int64   // offsets of the rows, and their size
@@ -380,7 +379,7 @@ type grid struct {
 	size                         int64   // of the last axis
 }
 
-// gridOf puts a window around a place: on the last two axes, or on the only one.
+// gridOf places a window around an element: on the last two axes, or on the only axis.
 func gridOf(shape tensor.Shape, at []int64, window [2]int64) grid {
 	n := len(shape)
 	if n < 2 {
@@ -404,13 +403,13 @@ func gridOf(shape tensor.Shape, at []int64, window [2]int64) grid {
 	return g
 }
 
-// around is the first of at most most places of size around one.
+// around returns the range of at most most indexes below size that is centred on place.
 func around(place, size, most int64) (first, count int64) {
 	count = min(size, most)
 	return min(max(0, place-count/2), size-count), count
 }
 
-// label is the index of a row.
+// label returns the index of a row.
 func (g *grid) label(i int64) int64 {
 	if g.flat {
 		return g.start + i*g.stride
@@ -418,7 +417,7 @@ func (g *grid) label(i int64) int64 {
 	return g.row + i
 }
 
-// end is where the elements end.
+// end returns the end of the elements.
 func (g *grid) end(total int64) int64 {
 	if g.flat {
 		return g.size
@@ -426,7 +425,7 @@ func (g *grid) end(total int64) int64 {
 	return total
 }
 
-// find finds the file of a tensor and the tensor in it.
+// find resolves the name of a tensor to its file and the tensor in it.
 func find(name string, side *Side) (*align.Ref, error) {
 	path, of, err := tensorfile.Split(name)
 	if err != nil {
@@ -458,8 +457,8 @@ func find(name string, side *Side) (*align.Ref, error) {
 	return r, nil
 }
 
-// choose takes the tensor of a file that is meant where none is named: the only one, or the
-// first output of an operator, else its first input.
+// choose selects the tensor if none is named: the only tensor, or the first output of an operator,
+// else its first input.
 func choose(r *align.Ref, f *tensorfile.File) error {
 	switch {
 	case len(f.Tensors) == 0:
@@ -480,7 +479,7 @@ func choose(r *align.Ref, f *tensorfile.File) error {
 	return nil
 }
 
-// tensorOf is the tensor of a file that a reference names.
+// tensorOf returns the tensor of a file that r names.
 func tensorOf(f *tensorfile.File, r *align.Ref) (*tensorfile.Tensor, error) {
 	for i := range f.Tensors {
 		t := &f.Tensors[i]

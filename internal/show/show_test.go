@@ -31,8 +31,8 @@ func write(t interface{ Fatal(...any) }, path string, shape tensor.Shape, values
 	}
 }
 
-// TestRead compares windows of random arrays with what their coordinates say, marks with
-// the tolerance rule, and the place with a search through all elements.
+// TestRead compares windows of random arrays with their coordinates, marks with the tolerance rule,
+// and the place with a search through all elements.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

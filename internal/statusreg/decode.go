@@ -10,17 +10,17 @@ import (
 
 // Entry is one part of a decoded value: a bit, or a code in a field of bits.
 type Entry struct {
-	Mask       Value  // the bit, or all bits of the field; 0 when the value is 0
+	Mask       Value  // the bit, or all bits of the field; 0 if the value is 0
 	Bit        int    // number of the lowest bit of Mask
-	IsCode     bool   // the entry is about a code, not about a single bit
-	Code       uint64 // the code that the field holds, 1 for a bit
-	Global     int    // Ascend 950: the number of the bit in logs; -1 for others
-	Name       string // short name, empty for what is not documented
+	IsCode     bool   // the entry describes a code, not a bit
+	Code       uint64 // the code in the field, 1 for a bit
+	Global     int    // Ascend 950: number of the bit in logs; -1 for others
+	Name       string // short name, empty if not documented
 	Meaning    lang.Text
-	Advice     lang.Text // what to do about it, often empty
-	Note       lang.Text // a remark about the bit, often empty
-	Numeric    bool      // the cause lies in the numbers that were computed
-	Unofficial bool      // not stated by the maker of the device for this register
+	Advice     lang.Text // what to do, often empty
+	Note       lang.Text // a remark on the bit, often empty
+	Numeric    bool      // the cause lies in the computed numbers
+	Unofficial bool      // not stated by the vendor for this register
 }
 
 // Known reports whether a source documents the entry.
@@ -30,15 +30,14 @@ func (e *Entry) Known() bool { return e.Name != "" }
 type Result struct {
 	Register Register
 	Value    Value
-	// Entries holds what is documented, in the order of the bits.
+	// Entries lists the documented parts, in bit order.
 	Entries []Entry
 	// Unknown holds the bits of Value that no entry explains.
 	Unknown Value
 }
 
-// Numeric reports whether the value says that something is wrong with the
-// numbers that were computed. In an overflow record any value but 0 of the units
-// AI Core, DHA and L2 is an overflow, documented or not.
+// Numeric reports whether the value means that the computed numbers are wrong. In an overflow
+// record any non-zero value of AI Core, DHA and L2 is an overflow, documented or not.
 func (r *Result) Numeric() bool {
 	switch r.Register {
 	case AICore, DHA, L2:
@@ -47,8 +46,7 @@ func (r *Result) Numeric() bool {
 	return slices.ContainsFunc(r.Entries, func(e Entry) bool { return e.Numeric })
 }
 
-// Decode returns what the bits of a value mean. It never fails: what is not
-// documented is in Unknown.
+// Decode returns the meaning of the bits of a value. Undocumented bits are in Unknown.
 func Decode(r Register, v Value) Result {
 	t := r.table()
 	res := Result{Register: r, Value: v}
@@ -77,8 +75,7 @@ func Decode(r Register, v Value) Result {
 	return res
 }
 
-// Undocumented returns an entry for each part of Unknown, in the order of the
-// bits: it says which bit or code is not documented.
+// Undocumented returns an entry for each undocumented bit or code in Unknown, in bit order.
 func (r *Result) Undocumented() []Entry {
 	t := r.Register.table()
 	rest := r.Unknown
@@ -108,8 +105,8 @@ func (r *Result) Undocumented() []Entry {
 	return entries
 }
 
-// DecodeGlobal decodes an error number as logs of the Ascend 950 generation
-// list them: the number of a bit over all error registers of the core.
+// DecodeGlobal decodes an error number in logs of the Ascend 950 generation: the number of a bit
+// over all error registers of the core.
 func DecodeGlobal(number int) (Result, error) {
 	if number < 0 || number >= globals {
 		return Result{}, lang.Errorf("error number %d is in no register, wanted 0 to %d", number, globals-1)
@@ -121,7 +118,7 @@ func DecodeGlobal(number int) (Result, error) {
 	return Decode(r, Bit(number-r.table().base)), nil
 }
 
-// globals is how many error numbers the Ascend 950 generation has.
+// globals is the number of error numbers of the Ascend 950 generation.
 const globals = 384
 
 // ones yields the numbers of the set bits.
@@ -135,7 +132,7 @@ func (v Value) ones(yield func(int) bool) {
 	}
 }
 
-// of returns the code in the field, which is below bit 64.
+// of returns the code in the field, which lies below bit 64.
 func (f field) of(v Value) uint64 {
 	return v[0] & f.mask()[0] >> f.low
 }
@@ -148,7 +145,7 @@ func (f field) mask() Value {
 	return Value{^uint64(0) >> (63 - f.high) >> f.low << f.low}
 }
 
-// findCode returns the row of a code, nil when there is none.
+// findCode returns the row of a code, nil if none.
 func (t *table) findCode(code uint64) *codeRow {
 	for i := range t.codes {
 		if row := &t.codes[i]; row.first <= code && code <= row.last {
@@ -170,8 +167,7 @@ func (t *table) codeEntry(r Register, row *codeRow, code uint64, mask Value) Ent
 	return e
 }
 
-// documented is an entry with what the table and the advice say about a bit or
-// a code.
+// documented returns an entry with the table's text and the advice on a bit or code.
 func documented(r Register, number uint64, f flags, name string, meaning lang.Text) Entry {
 	return Entry{
 		Name: name, Meaning: meaning, Advice: adviceOn(r, number),
@@ -179,8 +175,7 @@ func documented(r Register, number uint64, f flags, name string, meaning lang.Te
 	}
 }
 
-// global returns the number of a bit over all registers, -1 for registers
-// that have no such numbers.
+// global returns the number of a bit over all registers, -1 for registers without such numbers.
 func (t *table) global(n int) int {
 	if n >= t.width {
 		return -1
@@ -188,7 +183,7 @@ func (t *table) global(n int) int {
 	return t.base + n
 }
 
-// note returns the remark on a bit that the device does not use.
+// note returns a remark on a bit outside of the device's valid mask.
 func (t *table) note(n int) lang.Text {
 	if t.width == 0 || t.valid.Has(n) {
 		return lang.Text{}
@@ -196,15 +191,15 @@ func (t *table) note(n int) lang.Text {
 	return lang.Text{EN: "outside the valid mask of 950", ZH: "不在 950 的有效掩码内"}
 }
 
-// adviceRow is what to do about some bits or codes of some registers.
+// adviceRow is advice on some bits or codes of some registers.
 type adviceRow struct {
 	registers []Register
 	numbers   []uint64 // bits or codes
 	advice    lang.Text
 }
 
-// adviceRows collects what the CANN and MindSpore documentation and users'
-// reports recommend.
+// adviceRows collects recommendations of the CANN and MindSpore documentation and of users'
+// reports.
 var adviceRows = []adviceRow{
 	{[]Register{AICore}, []uint64{3, 4}, lang.Text{
 		EN: "check the range of the integers, above all index arithmetic",
@@ -254,7 +249,7 @@ var (
 	}
 )
 
-// adviceOn returns the advice on a bit or code, empty when there is none.
+// adviceOn returns the advice on a bit or code, empty if none.
 func adviceOn(r Register, number uint64) lang.Text {
 	for i := range adviceRows {
 		row := &adviceRows[i]

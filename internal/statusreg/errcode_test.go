@@ -21,7 +21,7 @@ func TestAssembleErrcode(t *testing.T) {
 		{[4]uint64{0, 0, 1 << 43}, Bit(156)},
 		{[4]uint64{0, 0, 1 << 62}, Bit(175)},
 		{[4]uint64{3, 5, 1<<62 | 1<<32 | 1<<16 | 1}, Value{3, 5}.Or(Bit(128)).Or(Bit(144)).Or(Bit(145)).Or(Bit(175))},
-		// What nobody describes stays, above the register.
+		// Undocumented bits are kept, above the register.
 		{[4]uint64{0, 0, 1 << 63}, Bit(176)},
 		{[4]uint64{0, 0, 1 << 17}, Bit(177)},
 		{[4]uint64{0, 0, 1 << 31}, Bit(191)},
@@ -34,7 +34,7 @@ func TestAssembleErrcode(t *testing.T) {
 	}
 }
 
-// TestAssembleErrcodeKeepsAll: each bit of the words has a place of its own.
+// TestAssembleErrcodeKeepsAll: different bits of the words go to different places.
 func TestAssembleErrcodeKeepsAll(t *testing.T) {
 	var all Value
 	for n := range ValueBits {

@@ -11,7 +11,7 @@ import (
 
 // Found is a value in a text.
 type Found struct {
-	Register Register // what the text says it is the value of, None if it does not
+	Register Register // the register named by the text, None if unnamed
 	Value    Value
 	Text     string // the part of the text that holds the value
 	offset   int    // of Text
@@ -29,11 +29,11 @@ type Found struct {
 //     named last before it;
 //   - numbers, if the line has nothing else.
 //
-// Other numbers of a line, such as times and ids, are no values. A Finder does
-// the same for several lines that belong together.
+// Other numbers of a line, such as times and ids, are ignored. A Finder does the same for several
+// consecutive lines.
 func FindInText(line string) []Found { return new(Finder).Find(line) }
 
-// ParseText reads one number, or a piece of a log with values.
+// ParseText parses one number, or an excerpt of a log with values.
 func ParseText(text string) ([]Found, error) {
 	v, err := ParseValue(text)
 	if err == nil {
@@ -51,10 +51,10 @@ func ParseText(text string) ([]Found, error) {
 	return nil, err
 }
 
-// Finder finds values line by line. It remembers the unit that indented JSON
-// named in an earlier line. The zero Finder is ready for use.
+// Finder finds values line by line. It remembers the unit named in an earlier line of indented
+// JSON. The zero Finder is ready for use.
 type Finder struct {
-	unit   Register // the unit that the JSON is about
+	unit   Register // unit of the current JSON
 	inList bool     // between "status": [ and ]
 }
 
@@ -88,7 +88,7 @@ func (f *Finder) Find(line string) []Found {
 	return found
 }
 
-// follow updates what is known about the JSON that the line is part of.
+// follow updates the JSON state.
 func (f *Finder) follow(line string) {
 	if strings.HasPrefix(line, "}") || strings.Contains(line, `"magic"`) {
 		f.unit = None
@@ -100,21 +100,20 @@ func (f *Finder) follow(line string) {
 	f.inList = listStart().MatchString(line)
 }
 
-// The pieces of the patterns. A number ends at a word boundary.
+// Parts of the patterns. A number ends at a word boundary.
 const (
 	number     = `(?:0x[0-9a-f]+|[0-9]+)\b`
-	hexNumber  = `(?:0x[0-9a-f]+|0)\b` // as C prints it, which leaves a 0 alone
+	hexNumber  = `(?:0x[0-9a-f]+|0)\b` // as C prints it: 0 has no prefix
 	numberList = `\[\s*` + number + `(?:\s*,\s*` + number + `)*\s*\]`
 	units      = `ai[ _]?core|aivec|aic|aiv|dha|l2|sdma|aicpu`
 )
 
-// logForm is a way in which logs write a value.
+// logForm is a form of a value in logs.
 type logForm struct {
-	hint     string // is in every line that has the form, in lower case
+	hint     string // occurs in every line of the form, lower case
 	pattern  func() *regexp.Regexp
 	register Register
-	// values returns those of a match: m has the places of the pattern and of its
-	// group.
+	// values returns the values of a match; m holds the offsets of the pattern and its group.
 	values func(r Register, line string, m []int) []Found
 }
 
@@ -131,21 +130,21 @@ var (
 	textStatus  = lang.Pattern(`(?i)\bstatus\s*[:=]\s*(` + number + `|` + numberList + `)`)
 	listStart   = lang.Pattern(`(?i)"status"\s*:\s*\[[^\]]*$`)
 
-	// A unit named anywhere, as a string of JSON, and right before a status.
+	// A unit anywhere, as a JSON string, and directly before a status.
 	anyUnit    = lang.Pattern(`(?i)\b(` + units + `)\b`)
 	quotedUnit = lang.Pattern(`(?i)"(` + units + `)(?: atomic add)?"`)
 	unitBefore = lang.Pattern(`(?i)\b(?:` + units + `)\b(?: atomic add)?$`)
 
-	// A line about an exception of a core; one that says which core; one about
-	// a core of Ascend 950; one about an overflow record.
+	// A line about an exception of a core, with the id of the core, about a core of Ascend 950, and
+	// about an overflow record.
 	coreLine   = lang.Pattern(`(?i)\b(?:ai_?core|aivec|aic|aiv|core id)\b`)
 	coreID     = lang.Pattern(`(?i)\bcore id\b`)
 	davidLine  = lang.Pattern(`(?i)\b(?:chip|die) ?id\b`)
 	recordLine = lang.Pattern(`(?i)overflow|op_?debug|kernel_code|pc_start|para_base|task_?id|溢出`)
 )
 
-// plainNumbers returns the values of a line that holds nothing but numbers,
-// commas and one pair of brackets.
+// plainNumbers returns the values of a line that contains only numbers, commas and one pair of
+// brackets.
 func plainNumbers(line string) []Found {
 	text := strings.TrimSpace(line)
 	text = strings.TrimSpace(strings.TrimSuffix(text, ","))
@@ -162,7 +161,7 @@ func plainNumbers(line string) []Found {
 	return found
 }
 
-// errcode finds the words in parentheses.
+// errcode parses the words in parentheses.
 func errcode(r Register, line string, m []int) []Found {
 	v, err := ParseErrcode(line[m[2]:m[3]])
 	if err != nil {
@@ -171,7 +170,7 @@ func errcode(r Register, line string, m []int) []Found {
 	return []Found{{r, v, line[m[0]:m[1]], m[0]}}
 }
 
-// wholeNumbers finds the numbers of a match that are no part of something else.
+// wholeNumbers returns the numbers of a match that are not part of something else.
 func wholeNumbers(r Register, line string, m []int) []Found {
 	if !endsNumber(line[m[3]:]) {
 		return nil
@@ -186,8 +185,8 @@ func wholeNumbers(r Register, line string, m []int) []Found {
 	return found
 }
 
-// errorCodes finds the error code of a core: a number, or the list of error
-// numbers of an Ascend 950.
+// errorCodes returns the error code of a core: a number, or the list of error numbers of an Ascend
+// 950.
 func errorCodes(r Register, line string, m []int) []Found {
 	values, david := wholeNumbers(r, line, m), davidLine().MatchString(line)
 	switch text := line[m[2]:m[3]]; {
@@ -195,7 +194,7 @@ func errorCodes(r Register, line string, m []int) []Found {
 		if david || coreLine().MatchString(line) || strings.TrimSpace(line[:m[0]]) == "" {
 			return values
 		}
-	case !david && text == "0": // of AIC_ERROR, see hexNumber
+	case !david && text == "0": // AIC_ERROR 0, see hexNumber
 		if coreLine().MatchString(line) {
 			return values
 		}
@@ -205,8 +204,7 @@ func errorCodes(r Register, line string, m []int) []Found {
 	return nil
 }
 
-// errorNumbers replaces error numbers by the bits that they stand for, nil
-// when one of them is no error number.
+// errorNumbers replaces error numbers by their bits; nil if one is no error number.
 func errorNumbers(values []Found) []Found {
 	for i := range values {
 		v := &values[i]
@@ -220,7 +218,7 @@ func errorNumbers(values []Found) []Found {
 	return values
 }
 
-// statuses finds the status of overflow records, in JSON and in text.
+// statuses returns the status values of overflow records, in JSON and in text.
 func (f *Finder) statuses(line string) []Found {
 	var found []Found
 	for _, m := range jsonStatus().FindAllStringSubmatchIndex(line, -1) {
@@ -238,14 +236,13 @@ func (f *Finder) statuses(line string) []Found {
 	return found
 }
 
-// isRecordStatus reports whether a status is that of an overflow record, not that
-// of a process or of a request. The word and its number stand at
-// start and end.
+// isRecordStatus reports whether a status belongs to an overflow record, not to a process or a
+// request. The word and its number occupy line[start:end].
 func isRecordStatus(line string, start, end int) bool {
 	head := strings.TrimSpace(line[:start])
 	tail := strings.TrimSpace(line[end:])
 	switch {
-	case strings.Trim(head, "-*{[") == "": // it begins the line
+	case strings.Trim(head, "-*{[") == "": // at the begin of the line
 		return tail == "" || strings.ContainsAny(tail[:1], ",;(){}]#")
 	case unitBefore().MatchString(head):
 		return true
@@ -253,8 +250,8 @@ func isRecordStatus(line string, start, end int) bool {
 	return strings.ContainsAny(head[len(head)-1:], ",;([{|") && (recordLine().MatchString(line) || anyUnit().MatchString(head))
 }
 
-// endsNumber reports whether the text after a number leaves it whole: it is
-// no part of a version, a time, a path or a fraction.
+// endsNumber reports whether the text behind a number leaves it whole: the number is no part of a
+// version, a time, a path or a fraction.
 func endsNumber(rest string) bool {
 	switch {
 	case rest == "":
@@ -267,8 +264,7 @@ func endsNumber(rest string) bool {
 	return len(rest) == 1 || digit(rune(rest[1])) > 9
 }
 
-// unitRegisters lists the units of overflow records by the start of their
-// names without spaces.
+// unitRegisters maps prefixes of unit names, without spaces, to registers.
 var unitRegisters = []struct {
 	prefix   string
 	register Register
@@ -280,7 +276,7 @@ var unitRegisters = []struct {
 	{"sdma", SDMA},
 }
 
-// lastUnit returns the unit that the text names last, None when there is none.
+// lastUnit returns the last unit named in the text, None if there is none.
 func lastUnit(pattern *regexp.Regexp, text string) Register {
 	all := pattern.FindAllStringSubmatch(text, -1)
 	if len(all) == 0 {
@@ -317,9 +313,8 @@ func AssembleErrcode(w0, w1, w2, w3 uint64) Value {
 	return Value{w0, w1, low | high | gap, w3}
 }
 
-// ParseErrcode reads the form that logs use: errcode:(a, b, c), with three or
-// four words, decimal or hexadecimal. The part before the parenthesis may be
-// left out.
+// ParseErrcode parses errcode:(a, b, c), the form of logs, with three or four words, decimal or
+// hexadecimal. The part before the parenthesis is optional.
 func ParseErrcode(text string) (Value, error) {
 	v, msg := parseErrcode(text)
 	if msg != "" {

@@ -123,8 +123,7 @@ func TestFoundText(t *testing.T) {
 	}
 }
 
-// TestFinder: indented JSON names the unit in one line and the status in
-// another.
+// TestFinder: in indented JSON the unit and the status are on different lines.
 func TestFinder(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"old layout", `{

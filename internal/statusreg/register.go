@@ -1,18 +1,14 @@
-// Package statusreg knows what the bits of status and error registers of
-// Ascend devices mean, in English and Chinese: the status words of overflow
-// records, the AIC_ERROR register that logs show after an exception, and the
-// error registers of the Ascend 950 generation. It also finds such values in
+// Package statusreg explains the bits of status and error registers of Ascend devices, in English
+// and Chinese: the status words of overflow records, the AIC_ERROR register that logs show after an
+// exception, and the error registers of the Ascend 950 generation. It also finds such values in
 // lines of logs.
 //
-// The tables follow public sources: the CANN documentation on collecting and
-// analysing overflow data (AI Core status), the error tables of the CANN
-// runtime and of the msaicerr tool (AIC_ERROR, SDMA, AI CPU, 950), and the
-// precision tool for Ascend (fields of the atomic add status). The wording is
-// our own. What no source describes is reported as not documented and never
-// dropped.
+// The tables follow public sources: the CANN documentation on collecting and analysing overflow
+// data (AI Core status), the error tables of the CANN runtime and of the msaicerr tool (AIC_ERROR,
+// SDMA, AI CPU, 950), and the precision tool for Ascend (fields of the atomic add status). The
+// wording is our own. Undocumented bits are reported as such and never dropped.
 //
-// Which overflow record a status word comes from is left to package opdebug,
-// and what to think of the operator to package overflow. The registers with
+// Package opdebug reads overflow records, and package overflow judges operators. The registers with
 // the failing addresses that logs print beside AIC_ERROR are not decoded.
 package statusreg
 
@@ -26,11 +22,10 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Register is a kind of status or error register. The zero value None stands
-// for a register that is not known.
+// Register is a kind of status or error register. The zero value None is an unknown register.
 type Register uint8
 
-// The registers, in the order in which they are listed.
+// The registers, in listing order.
 const (
 	None      Register = iota
 	AICore             // status of AI Core, AIC and AIV in overflow records
@@ -41,20 +36,20 @@ const (
 	AICError           // AIC_ERROR, the error register of AI Core
 	DavidCube          // from here on: error registers of the Ascend 950 generation
 	DavidMTE
-	DavidL1 // has DavidL1High as its upper half
+	DavidL1 // DavidL1High is its upper half
 	DavidL1High
 	DavidSC
 	DavidSU
-	DavidVec // has DavidVecHigh as its upper half
+	DavidVec // DavidVecHigh is its upper half
 	DavidVecHigh
 )
 
-// flags say more about a table row.
+// flags are properties of a table row.
 type flags uint8
 
 const (
-	numeric    flags = 1 << iota // the cause lies in the numbers that were computed
-	unofficial                   // not stated by the maker of the device for this register
+	numeric    flags = 1 << iota // the cause lies in the computed numbers
+	unofficial                   // not stated by the vendor for this register
 )
 
 // bitRow is one bit of a register.
@@ -65,7 +60,7 @@ type bitRow struct {
 	en, zh string
 }
 
-// codeRow is one range of codes that a field holds, often of a single code.
+// codeRow is one range of codes in a field, often a single code.
 type codeRow struct {
 	first, last uint64
 	flags       flags
@@ -73,23 +68,23 @@ type codeRow struct {
 	en, zh      string
 }
 
-// field is where a register holds a code: bits low to high.
+// field is the range of bits of a register that holds a code, low to high.
 type field struct {
 	low, high int
 }
 
-// table is everything about a register.
+// table describes a register.
 type table struct {
 	name  string
 	title lang.Text
 	bits  []bitRow // the low bits
-	upper []bitRow // the bits from 32 on, where those are a register of their own
+	upper []bitRow // bits from 32 on, if they are a register of their own
 	field field
-	codes []codeRow // what the field holds; without codes there is no field
-	zero  *codeRow  // what it means that no bit is set, if that means something
-	width int       // Ascend 950: how many bits the register has, 0 for others
-	base  int       // Ascend 950: the number of bit 0 in logs
-	valid Value     // Ascend 950: the bits that the chip uses
+	codes []codeRow // values of the field; without codes there is no field
+	zero  *codeRow  // meaning of 0, if it has one
+	width int       // Ascend 950: number of bits, 0 for others
+	base  int       // Ascend 950: number of bit 0 in logs
+	valid Value     // Ascend 950: bits that the chip uses
 }
 
 var tables = [...]table{
@@ -152,7 +147,7 @@ var tables = [...]table{
 	},
 }
 
-// table returns what is known about the register.
+// table returns the description of the register.
 func (r Register) table() *table {
 	if int(r) >= len(tables) {
 		return &tables[None]
@@ -168,7 +163,7 @@ func (r Register) String() string {
 	return tables[r].name
 }
 
-// Title says in a few words what the register is.
+// Title describes the register in a few words.
 func (r Register) Title() lang.Text { return r.table().title }
 
 // Registers lists all registers, without None.
@@ -180,8 +175,7 @@ func Registers() []Register {
 	return all
 }
 
-// ParseRegister returns the register with that name, in any letter case and
-// with _ for - if one likes.
+// ParseRegister returns the register with a name, ignoring case; _ is accepted for -.
 func ParseRegister(name string) (Register, bool) {
 	name = strings.ReplaceAll(name, "_", "-")
 	for _, r := range Registers() {
@@ -192,17 +186,16 @@ func ParseRegister(name string) (Register, bool) {
 	return None, false
 }
 
-// ValueBits is how many bits a Value has. The longest register, AIC_ERROR,
-// has 176.
+// ValueBits is the number of bits of a Value. The longest register, AIC_ERROR, has 176.
 const ValueBits = 64 * valueWords
 
 const valueWords = 4
 
-// Value is the content of a register in words of 64 bits, the low word first.
-// Values can be compared with ==; Value{272} is the number 272.
+// Value is the content of a register in words of 64 bits, low word first. Values are comparable
+// with ==; Value{272} is the number 272.
 type Value [valueWords]uint64
 
-// Bit returns the value that has only bit n; n is 0 to ValueBits-1.
+// Bit returns the value with only bit n set; n is 0 to ValueBits-1.
 func Bit(n int) Value {
 	var v Value
 	v[n/64] = 1 << (n % 64)
@@ -242,20 +235,20 @@ func (v Value) String() string {
 // ParseError reports a text that is no value.
 type ParseError struct {
 	Value string
-	Msg   string // what is wrong, and what was wanted
+	Msg   string // the fault, and what is wanted
 }
 
 // Error quotes the text.
 func (e *ParseError) Error() string { return e.Text().EN }
 
-// Text is the error in both languages.
+// Text returns the error in both languages.
 func (e *ParseError) Text() lang.Text {
 	return lang.Say("value %q: %s", e.Value, lang.Say(e.Msg)).Text()
 }
 
-// ParseValue reads a value of up to ValueBits bits: decimal digits, or
-// hexadecimal ones after 0x. Underscores may stand between digits and white
-// space around the value. Leading zeros do not make a number octal.
+// ParseValue parses a value of up to ValueBits bits: decimal digits, or 0x and hexadecimal digits.
+// Underscores between digits and white space around the value are allowed. Leading zeros do not
+// make a number octal.
 func ParseValue(text string) (Value, error) {
 	v, msg := parseValue(strings.TrimSpace(text))
 	if msg != "" {
@@ -264,7 +257,7 @@ func ParseValue(text string) (Value, error) {
 	return v, nil
 }
 
-// parseValue reads a value without white space and returns what is wrong.
+// parseValue parses a value without white space; msg describes the error.
 func parseValue(text string) (v Value, msg string) {
 	digits, base, kind := text, 10, "decimal"
 	if len(text) >= 2 && strings.EqualFold(text[:2], "0x") {

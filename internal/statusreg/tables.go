@@ -14,15 +14,13 @@ var aicoreBits = []bitRow{
 	{10, numeric, "cube_overflow", "CUBE accumulation overflowed", "CUBE 累加溢出"},
 }
 
-// aicerrorZero is AIC_ERROR without any bit: an exception whose cause no unit
-// recorded.
+// aicerrorZero is AIC_ERROR 0: an exception whose cause no unit recorded.
 var aicerrorZero = codeRow{0, 0, 0, "timeout_or_trap", "timeout or trap error: no unit recorded an error", "未捕获到错误：trap 或超时"}
 
-// aicerrorBits is the AIC_ERROR register of Ascend 910, 310P, 910B and 910_93,
-// with names as in the error tables of the CANN runtime and of msaicerr. It
-// joins the registers error0 and error1 (bits 0 to 63), error2 (64 to 95),
-// error3 (96 to 127), error4 (128 to 144) and error5 (145 to 175). The two
-// sources differ in bit 0 only, where msaicerr has what a value of 0 means.
+// aicerrorBits is the AIC_ERROR register of Ascend 910, 310P, 910B and 910_93, with names from the
+// error tables of the CANN runtime and of msaicerr. It joins the registers error0 and error1 (bits
+// 0 to 63), error2 (64 to 95), error3 (96 to 127), error4 (128 to 144) and error5 (145 to 175). The
+// two sources differ in bit 0 only, for which msaicerr gives the meaning of the value 0.
 var aicerrorBits = []bitRow{
 	{0, 0, "biu_l2_read_oob", "read out of bounds of the L2 buffer", "L2 缓冲区读越界"},
 	{1, 0, "biu_l2_write_oob", "write out of bounds of the L2 buffer", "L2 缓冲区写越界"},
@@ -202,9 +200,8 @@ var aicerrorBits = []bitRow{
 	{175, 0, "vec_err_parity_err", "parity error in the vector unit", "向量单元奇偶校验错误"},
 }
 
-// aicpuCodes is the error codes of the AI CPU, after the CANN runtime and AI
-// CPU sources. That the status of an overflow record holds these same numbers
-// is not stated anywhere, so they are hints.
+// aicpuCodes lists the error codes of the AI CPU, from the CANN runtime and AI CPU sources. No
+// source states that the status of an overflow record uses the same numbers, so they are hints.
 var aicpuCodes = []codeRow{
 	{1, 1, unofficial, "parameter", "invalid parameter", "参数无效"},
 	{2, 2, unofficial, "inner", "internal error", "内部错误"},
@@ -235,10 +232,9 @@ var aicpuCodes = []codeRow{
 	{22200, 22200, unofficial, "custom_other", "error of a custom AI CPU operator (22200)", "自定义 AICPU 算子错误(22200)"},
 }
 
-// The fields of the atomic add status are read by the precision tool for
-// Ascend alone; the CANN documentation only says that any value above 0 is an
-// overflow in atomic add. The codes agree with those of reductions in the
-// SDMA status.
+// Only the precision tool for Ascend reads the fields of the atomic add status; the CANN
+// documentation just says that any value above 0 is an overflow in atomic add. The codes agree with
+// the codes of reductions in the SDMA status.
 
 // dhaCodes is field [15:8] of the DHA status: accumulation in the controller
 // of DDR or HBM.
@@ -283,9 +279,9 @@ var sdmaCodes = []codeRow{
 	{15, 15, 0, "reduce_both_illegal", "source and destination data of reduction have an illegal format", "规约运算源数据和目的数据格式均非法"},
 }
 
-// The error registers of the Ascend 950 generation, after the error tables of
-// the CANN runtime. Logs list its errors as numbers over all registers: the
-// number of bit 0 (see tables) plus the bit. The short names are our own.
+// The error registers of the Ascend 950 generation, from the error tables of the CANN runtime. Logs
+// list errors by a number over all registers: the number of bit 0 (see tables) plus the bit. The
+// short names are our own.
 
 // davidCubeBits is the CUBE register, numbers 0 to 63.
 var davidCubeBits = []bitRow{

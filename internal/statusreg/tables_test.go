@@ -9,7 +9,7 @@ import (
 	"dumptool/internal/lang"
 )
 
-// rowCounts is how many rows the sources have for each register.
+// rowCounts is the number of rows in the sources for each register.
 var rowCounts = map[Register]int{
 	AICore: 6, DHA: 5, L2: 6, SDMA: 16, AICPU: 27, AICError: 176,
 	DavidCube: 28, DavidMTE: 29, DavidL1: 30, DavidL1High: 23, DavidSC: 4, DavidSU: 33,
@@ -141,8 +141,7 @@ func TestNumeric(t *testing.T) {
 	}
 }
 
-// TestValidMasks: the halves have their part of the mask, and every bit that
-// an Ascend 950 uses is documented.
+// TestValidMasks: the halves split the mask, and every bit that an Ascend 950 uses is documented.
 func TestValidMasks(t *testing.T) {
 	for _, r := range Registers() {
 		mask := r.table().valid
@@ -161,7 +160,7 @@ func TestValidMasks(t *testing.T) {
 	}
 }
 
-// TestAdvice: advice is about rows that exist, and only one about each.
+// TestAdvice: every advice is about an existing row, and no row has two.
 func TestAdvice(t *testing.T) {
 	type key struct {
 		r Register
@@ -205,7 +204,7 @@ func checkRow(t *testing.T, r Register, names map[string]bool, name, en, zh stri
 	checkText(t, r.String()+" "+name, lang.Text{EN: en, ZH: zh})
 }
 
-// checkText: both texts are there, in their language, and are no sentences.
+// checkText: both texts exist, in their language, and are no sentences.
 func checkText(t *testing.T, what string, text lang.Text) {
 	t.Helper()
 	han := func(c rune) bool { return unicode.Is(unicode.Han, c) }

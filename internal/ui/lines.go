@@ -9,35 +9,34 @@ import (
 	"dumptool/internal/lang"
 )
 
-// MaxLine is how many bytes of a line are kept.
+// MaxLine is the number of bytes kept of a line.
 const MaxLine = 1 << 20
 
 // Line is a line of stdin, without its newline.
 type Line struct {
 	Text string
-	// Cut says that the line has more than MaxLine bytes.
+	// Cut: the line had more than MaxLine bytes.
 	Cut bool
 
-	last bool // nothing follows it
+	last bool // end of the input
 	err  error
 }
 
-// Lines are the lines of stdin. Waiting for one can be interrupted.
+// Lines reads the lines of stdin. Waiting for a line can be interrupted.
 type Lines struct {
 	lines chan Line
 	ended bool
 }
 
-// ReadLines starts to read lines, until ctx is done.
+// ReadLines starts reading lines, until ctx is done.
 func ReadLines(ctx context.Context, r io.Reader) *Lines {
 	l := &Lines{lines: make(chan Line)}
-	// A read cannot be interrupted: it goes on alone when ctx is done.
+	// A read cannot be interrupted: when ctx is done the goroutine is left behind.
 	go l.read(ctx, bufio.NewReader(r))
 	return l
 }
 
-// Next returns the next line, io.EOF behind the last. Text behind the last
-// newline, if there is any, is a line too.
+// Next returns the next line, io.EOF at the end. Text behind the last newline is a line.
 func (l *Lines) Next(ctx context.Context) (Line, error) {
 	if l.ended {
 		return Line{}, io.EOF

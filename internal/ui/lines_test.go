@@ -10,7 +10,7 @@ import (
 	"testing/iotest"
 )
 
-// readAll returns all lines and the error behind them.
+// readAll returns all lines and the final error.
 func readAll(ctx context.Context, r io.Reader) (texts []string, err error) {
 	lines := ReadLines(ctx, r)
 	for {

@@ -16,8 +16,8 @@ import (
 	"dumptool/internal/lang"
 )
 
-// LogFormat is the form of messages and logs. It has the methods of a flag
-// value; the zero value is not valid, NewMessages takes it for LogText.
+// LogFormat is the format of messages and logs. It implements a flag value; the zero value is
+// invalid, and NewMessages treats it as LogText.
 type LogFormat string
 
 // The log formats.
@@ -42,20 +42,20 @@ func (f *LogFormat) String() string { return string(*f) }
 // Type implements the value of a flag.
 func (f *LogFormat) Type() string { return "text|json" }
 
-// MessageOptions says which messages appear, and how.
+// MessageOptions selects messages and their form.
 type MessageOptions struct {
-	// Quiet leaves errors only; no hints, no progress.
+	// Quiet shows only errors: no hints, no progress.
 	Quiet bool
 	// Verbose adds the debug log.
 	Verbose bool
 	Format  LogFormat
-	// Color lets warnings stand out.
+	// Color highlights warnings.
 	Color bool
-	// Chinese has warnings and hints begin in Chinese.
+	// Chinese uses Chinese prefixes of warnings and hints.
 	Chinese bool
 }
 
-// level returns the lowest level that is shown.
+// level returns the lowest level shown.
 func (o MessageOptions) level() slog.Level {
 	switch {
 	case o.Quiet:
@@ -67,16 +67,15 @@ func (o MessageOptions) level() slog.Level {
 	}
 }
 
-// Messages prints what is not a result. All methods may be called from several
-// goroutines and while progress is drawn.
+// Messages prints everything but results. All methods may be called from several goroutines and
+// while progress is drawn.
 //
-// The rules of messages: one line that starts with "dumptool: ", no capital at
-// the start and no full stop at the end. What the user can do about it is a
-// hint, a line of its own that starts with "hint: ".
+// Rules of messages: one line that begins with "dumptool: ", without an initial capital and a full
+// stop. Advice for the user is a hint, a separate line that begins with "hint: ".
 type Messages struct {
 	out  *sink
 	log  *slog.Logger
-	bars bool // whether progress may be drawn
+	bars bool // progress may be drawn
 }
 
 // NewMessages returns messages to s.Err.
@@ -102,27 +101,26 @@ func (m *Messages) Errorf(format string, args ...any) {
 	m.say(slog.LevelError, format, args)
 }
 
-// Warnf reports something doubtful that did not stop the work.
+// Warnf reports a doubtful fact that did not stop the work.
 func (m *Messages) Warnf(format string, args ...any) {
 	m.say(slog.LevelWarn, format, args)
 }
 
-// Infof reports something good to know, such as the summary of a run.
+// Infof reports a useful fact, such as the summary of a run.
 func (m *Messages) Infof(format string, args ...any) {
 	m.say(slog.LevelInfo, format, args)
 }
 
-// Hintf says what to do about the message before.
+// Hintf prints advice on the previous message.
 func (m *Messages) Hintf(format string, args ...any) {
 	m.say(slog.LevelInfo, format, args, slog.Bool(hintKey, true))
 }
 
-// Log returns the logger behind the messages. Debug records appear with
-// --verbose only.
+// Log returns the logger behind the messages. Debug records appear only with --verbose.
 func (m *Messages) Log() *slog.Logger { return m.log }
 
-// TakeLog makes debug records of what libraries write to the log of the process, which
-// goes to stderr by itself: net/http tells of servers that break the rules there.
+// TakeLog redirects the process's log, to which libraries write, to debug records. By default it
+// goes to stderr; net/http reports misbehaving servers there.
 func (m *Messages) TakeLog() {
 	slog.SetLogLoggerLevel(slog.LevelDebug)
 	slog.SetDefault(m.log)
@@ -135,8 +133,8 @@ func (m *Messages) say(level slog.Level, format string, args []any, attrs ...slo
 // hintKey marks the record of a hint.
 const hintKey = "hint"
 
-// textHandler prints records as messages: a prefix, the text, then the
-// attributes as slog.TextHandler prints them.
+// textHandler prints records as messages: a prefix, the text, then the attributes as
+// slog.TextHandler prints them.
 type textHandler struct {
 	level slog.Leveler
 	attrs slog.Handler // prints attributes to page.buf
@@ -145,7 +143,7 @@ type textHandler struct {
 	opt   MessageOptions
 }
 
-// page is where the handlers of one logger compose their lines.
+// page is the buffer in which the handlers of one logger compose lines.
 type page struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -159,8 +157,8 @@ func newTextHandler(w io.Writer, width int, opt MessageOptions) slog.Handler {
 	return &textHandler{level: level, attrs: attrs, page: p, width: width, opt: opt}
 }
 
-// dropBuiltin drops what Handle prints itself. An attribute that happens to
-// have one of the names stays: it has another type, or a text.
+// dropBuiltin drops the attributes that Handle prints itself. A user's attribute with the same name
+// is kept: it has another type, or a text.
 func dropBuiltin(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) > 0 {
 		return a
@@ -210,8 +208,8 @@ func (h *textHandler) Handle(ctx context.Context, r slog.Record) error {
 	return err
 }
 
-// line is a message with what it starts with, broken at the width of the terminal
-// unless it is one of the debug log.
+// line returns a message with its prefix, wrapped at the width of the terminal unless it is a debug
+// record.
 func (h *textHandler) line(level slog.Level, hint bool, text string) string {
 	prefix, word := "dumptool: ", ""
 	switch {
@@ -236,7 +234,7 @@ func (h *textHandler) line(level slog.Level, hint bool, text string) string {
 	return lines
 }
 
-// begin is what a message begins with, in the language.
+// begin returns a prefix in the language of the messages.
 func (h *textHandler) begin(t lang.Text) string {
 	if h.opt.Chinese {
 		return t.ZH
@@ -244,10 +242,10 @@ func (h *textHandler) begin(t lang.Text) string {
 	return t.EN
 }
 
-// quoted finds what stands in quotes, which people copy and so is not broken.
+// quoted matches quoted texts, which people copy and so are never wrapped.
 var quoted = lang.Pattern(`(?:^|[ (（])'[^']+'`)
 
-// unbroken stands for a blank at which no line is broken. Texts do not have it: they are
+// unbroken replaces blanks at which a line must not break. Texts never contain it, since they are
 // escaped.
 const unbroken = "\x00"
 
@@ -261,16 +259,16 @@ func (h *textHandler) WithGroup(name string) slog.Handler {
 	return &textHandler{level: h.level, attrs: h.attrs.WithGroup(name), page: h.page, width: h.width, opt: h.opt}
 }
 
-// The terminal shows a key such as Ctrl-C as ^C where the cursor is, and the
-// drawer, which moves the cursor up and down only, goes on in that column. So
-// lines begin with lineStart while progress is drawn, and clearLine follows it.
+// The terminal shows a key such as Ctrl-C as ^C at the cursor, and the drawer, which moves the
+// cursor only vertically, continues in that column. So lines begin with lineStart while progress is
+// drawn, followed by clearLine.
 const (
 	lineStart = "\r"
 	clearLine = "\r\x1b[K"
 )
 
-// sink is the one way of messages to a stream. While progress is drawn, lines
-// go through the drawer, which puts them above the bar.
+// sink is the only writer of messages to a stream. While progress is drawn, lines go through the
+// drawer, which puts them above the bar.
 type sink struct {
 	mu    sync.Mutex
 	out   io.Writer
@@ -285,7 +283,7 @@ func (s *sink) Write(p []byte) (int, error) {
 		if _, err := s.above.Write(append([]byte(clearLine), p...)); err == nil {
 			return len(p), nil
 		}
-		// The drawer gave up; the message must not be lost with it.
+		// The drawer failed: write the message directly.
 	}
 	return s.out.Write(p)
 }
@@ -297,29 +295,29 @@ func (s *sink) divert(above io.Writer) {
 	s.above = above
 }
 
-// restore calls stop and sends all further lines to the stream again. No line
-// is written meanwhile: the drawer draws for a last time in stop.
+// restore calls stop and sends all further lines to the stream again. It holds the lock, since the
+// drawer draws a last time in stop.
 func (s *sink) restore(stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stop()
 	s.above = nil
-	_, _ = io.WriteString(s.out, clearLine) // whoever cannot show it has no bar either
+	_, _ = io.WriteString(s.out, clearLine) // a stream that cannot show it has no bar either
 }
 
 // Progress draws the progress of one run on a terminal and does nothing
 // elsewhere. Observe and Close belong to one goroutine.
 type Progress struct {
 	title string
-	sink  *sink // nil: draw nothing
+	sink  *sink // nil disables drawing
 
 	done   atomic.Int64 // jobs, read by the drawer
 	drawer *mpb.Progress
 	bar    *mpb.Bar
 }
 
-// Progress returns a progress printer for a run that title names by a verb,
-// such as "converting". Close it before results or a summary are printed.
+// Progress returns a progress bar for a run; title is a verb such as "converting". Close it before
+// printing results or a summary.
 func (m *Messages) Progress(title string) *Progress {
 	p := &Progress{title: Escape(title)}
 	if m.bars {
@@ -328,8 +326,8 @@ func (m *Messages) Progress(title string) *Progress {
 	return p
 }
 
-// Observe shows that done of total jobs are done, and doneCost of totalCost. The
-// bar is that of the costs, unless jobs cost nothing.
+// Observe shows that done of total jobs are finished, with doneCost of totalCost. The bar shows
+// costs, or jobs if they have no costs.
 func (p *Progress) Observe(done, total int, doneCost, totalCost int64) {
 	if p.sink == nil || total == 0 {
 		return
@@ -358,8 +356,7 @@ func (p *Progress) start(jobs int, end int64) {
 	p.sink.divert(p.drawer)
 }
 
-// Close removes the bar. It may be called more than once, and without any
-// event before it.
+// Close removes the bar. It may be called repeatedly, and without any event before.
 func (p *Progress) Close() {
 	if p.drawer == nil {
 		return

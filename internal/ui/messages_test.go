@@ -52,8 +52,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// On a terminal messages are broken between words; paths and commands, which are to be
-// copied, stay whole, and the debug log is as it is.
+// On a terminal messages break between words. Paths and commands, which people copy, stay whole,
+// and the debug log is unchanged.
 func TestMessagesWrap(t *testing.T) {
 	t.Parallel()
 	s, _, err := testStreams()

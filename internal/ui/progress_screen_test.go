@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// TestProgressInterrupted checks that nothing of a bar stays on the screen when
-// the terminal shows ^C where the cursor is, at whatever time that is.
+// TestProgressInterrupted: no part of a bar stays on the screen if the terminal shows ^C at the
+// cursor, at any time.
 func TestProgressInterrupted(t *testing.T) {
 	t.Parallel()
-	for _, after := range []int{0, 1, 2} { // pictures
+	for _, after := range []int{0, 1, 2} { // frames drawn before ^C
 		t.Run(fmt.Sprint(after), func(t *testing.T) {
 			t.Parallel()
 			var screen terminal
@@ -41,13 +41,13 @@ func TestProgressInterrupted(t *testing.T) {
 	}
 }
 
-// terminalWidth is how wide bars are where nothing else is known.
+// terminalWidth is the default width of bars.
 const terminalWidth = 80
 
-// terminal shows what is written to it, as far as progress needs it.
+// terminal emulates the parts of a terminal that progress uses.
 type terminal struct {
 	mu    sync.Mutex
-	all   string // of what was written
+	all   string // everything written
 	lines [][]rune
 	x, y  int
 }
@@ -56,11 +56,11 @@ func (s *terminal) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all += string(p)
-	s.show(strings.ReplaceAll(string(p), "\n", "\r\n")) // as the driver of terminals does
+	s.show(strings.ReplaceAll(string(p), "\n", "\r\n")) // as the terminal driver does
 	return len(p), nil
 }
 
-// echo shows a key.
+// echo shows a typed key.
 func (s *terminal) echo(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,12 +99,12 @@ func (s *terminal) show(text string) {
 	}
 }
 
-// obey does what an escape sequence says.
+// obey executes an escape sequence.
 func (s *terminal) obey(n int, command rune) {
 	switch command {
 	case 'A': // up, in the same column
 		s.y = max(0, s.y-max(1, n))
-	case 'K', 'J': // what is right of the cursor, and what is below it too
+	case 'K', 'J': // right of the cursor, and everything below
 		s.line()
 		s.lines[s.y] = s.lines[s.y][:min(s.x, len(s.lines[s.y]))]
 		if command == 'J' {
@@ -134,7 +134,7 @@ func (s *terminal) put(c rune) {
 	s.x++
 }
 
-// line is the line of the cursor.
+// line returns the line of the cursor.
 func (s *terminal) line() *[]rune {
 	for len(s.lines) <= s.y {
 		s.lines = append(s.lines, nil)
@@ -142,7 +142,7 @@ func (s *terminal) line() *[]rune {
 	return &s.lines[s.y]
 }
 
-// text is what the screen shows.
+// text returns the text on the screen.
 func (s *terminal) text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

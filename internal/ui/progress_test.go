@@ -6,14 +6,13 @@ import (
 	"testing"
 )
 
-// testStreams returns streams that are no terminals, and the buffers behind those for
-// results and messages.
+// testStreams returns streams that are no terminals, and the buffers for results and messages.
 func testStreams() (s Streams, out, err *bytes.Buffer) {
 	out, err = new(bytes.Buffer), new(bytes.Buffer)
 	return Streams{In: new(bytes.Buffer), Out: out, Err: err}, out, err
 }
 
-// run plays a run of ten jobs and says something in its middle.
+// run simulates a run of ten jobs, with a message in the middle.
 func run(m *Messages, costs int64) {
 	p := m.Progress("converting")
 	defer p.Close()
@@ -48,7 +47,7 @@ func TestProgressOnTerminal(t *testing.T) {
 	}
 }
 
-// TestProgressDraws waits for the first picture of a bar.
+// TestProgressDraws waits for the first frame of a bar.
 func TestProgressDraws(t *testing.T) {
 	t.Parallel()
 	screen := make(pictures, 100)
@@ -63,13 +62,13 @@ func TestProgressDraws(t *testing.T) {
 	p.Close()
 }
 
-// pictures hands what is drawn to the test.
+// pictures passes drawn frames to the test.
 type pictures chan string
 
 func (p pictures) Write(b []byte) (int, error) {
 	select {
 	case p <- string(b):
-	default: // nobody looks any more
+	default: // nobody is listening any more
 	}
 	return len(b), nil
 }

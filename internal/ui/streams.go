@@ -1,6 +1,5 @@
-// Package ui talks to the person or the script at the other end: streams and
-// what is known of them, messages, logs, progress and tables. It knows nothing
-// of what the messages are about.
+// Package ui communicates with the person or script that runs the program: streams and their
+// properties, messages, logs, progress and tables. It knows nothing of the contents of messages.
 package ui
 
 import (
@@ -15,20 +14,19 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Streams are the three standard streams and what they are connected to.
-// Results go to Out and everything else to Err.
+// Streams holds the three standard streams and the properties of their terminals. Results go to Out
+// and everything else to Err.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 
-	// InTTY says that a person types what In reads.
+	// InTTY: In is a terminal.
 	InTTY bool
-	// OutTTY says that a person reads Out, so tables may be cut to its width.
+	// OutTTY: Out is a terminal, so tables may be cut to its width.
 	OutTTY bool
-	// ErrTTY says that Err is a terminal on which progress can be drawn.
+	// ErrTTY: Err is a terminal that can draw progress.
 	ErrTTY bool
-	// OutWidth and ErrWidth are the numbers of columns of Out and Err, 0 for what is no
-	// terminal.
+	// OutWidth and ErrWidth are the widths of Out and Err in columns, 0 unless terminals.
 	OutWidth, ErrWidth int
 }
 
@@ -44,7 +42,7 @@ func System(in, out, err *os.File) Streams {
 	return s
 }
 
-// columns is how many columns a terminal has, 0 for what is none.
+// columns returns the width of a terminal in columns, 0 for other files.
 func columns(f *os.File) int {
 	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil {
@@ -53,12 +51,11 @@ func columns(f *os.File) int {
 	return width
 }
 
-// ColorMode says when words stand out in colour. It has the methods of a flag
-// value; the zero value is not valid, On takes it for ColorAuto.
+// ColorMode says when to use colours. It implements a flag value; the zero value is invalid, and On
+// treats it as ColorAuto.
 type ColorMode string
 
-// The modes. ColorAuto is colours on terminals, unless the environment has
-// NO_COLOR or a terminal that knows none.
+// The modes. ColorAuto uses colours on terminals, unless NO_COLOR is set or TERM is dumb.
 const (
 	ColorAuto   ColorMode = "auto"
 	ColorAlways ColorMode = "always"
@@ -81,7 +78,7 @@ func (m *ColorMode) String() string { return string(*m) }
 // Type implements the value of a flag.
 func (m *ColorMode) Type() string { return "auto|always|never" }
 
-// On reports whether a stream, which may be a terminal, shows colours.
+// On reports whether to use colours on a stream; terminal: the stream is a terminal.
 func (m ColorMode) On(terminal bool, getenv func(name string) string) bool {
 	switch m {
 	case ColorAlways:
@@ -92,7 +89,7 @@ func (m ColorMode) On(terminal bool, getenv func(name string) string) bool {
 	return terminal && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
 }
 
-// Style is how a word stands out on a terminal: the numbers of an escape sequence.
+// Style is the style of a word on a terminal: the numbers of an escape sequence.
 type Style string
 
 // The styles.
@@ -105,7 +102,7 @@ const (
 	Mark     Style = "1;32" // bold green, for carets
 )
 
-// styles are those of the words for statuses and severities.
+// styles maps words of statuses and severities to styles.
 var styles = map[string]Style{
 	"PASS": Good,
 
@@ -116,10 +113,10 @@ var styles = map[string]Style{
 	"SKIP": Remark, "UNMATCHED_REF": Remark, "UNMATCHED_NPU": Remark, "UNMATCHED": Remark, "note": Remark, "info": Remark,
 }
 
-// StyleOf is the style of a word, Plain unless it is a status or a severity.
+// StyleOf returns the style of a word, Plain unless it is a status or a severity.
 func StyleOf(word string) Style { return styles[word] }
 
-// Paint returns text, which has been escaped, in the style.
+// Paint returns a text, which must be escaped, in the style.
 func (s Style) Paint(text string) string {
 	if s == Plain {
 		return text
@@ -127,10 +124,9 @@ func (s Style) Paint(text string) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// Escape returns s with everything that a terminal would obey instead of show
-// written as in a Go string: control characters, newlines, invisible and
-// direction-changing characters, broken UTF-8. Names in dumps and of files are
-// other people's data.
+// Escape returns s with everything that a terminal would interpret instead of show in the form of
+// Go strings: control characters, newlines, invisible and direction-changing characters, invalid
+// UTF-8. Names in dumps and of files are untrusted.
 func Escape(s string) string {
 	if strings.IndexFunc(s, lang.Hidden) < 0 && utf8.ValidString(s) {
 		return s

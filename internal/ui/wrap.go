@@ -9,15 +9,14 @@ import (
 	"dumptool/internal/lang"
 )
 
-// Columns measures text in columns of a terminal, in the same way everywhere.
+// Columns measures text in terminal columns, independent of the environment.
 var Columns = &runewidth.Condition{StrictEmojiNeutral: true}
 
-// Wrap breaks text into lines of at most first columns and then rest columns
-// each, at blanks and between Chinese characters; 0 or less breaks nothing. A
-// word that is too long for a line is broken too.
+// Wrap breaks text into lines of at most first columns and then rest columns each, at blanks and
+// between Chinese characters; 0 or less disables wrapping. A word longer than a line is broken too.
 func Wrap(text string, first, rest int) []string { return wrap(text, first, rest, false) }
 
-// WrapWords is Wrap that leaves words whole: they can be copied, however long they are.
+// WrapWords is like Wrap but never breaks words, so that they can be copied.
 func WrapWords(text string, first, rest int) []string { return wrap(text, first, rest, true) }
 
 func wrap(text string, first, rest int, whole bool) []string {
@@ -56,11 +55,10 @@ func wrap(text string, first, rest int, whole bool) []string {
 	return lines
 }
 
-// pasted finds a command at the end of a text, behind a colon.
+// pasted matches a command at the end of a text, behind a colon.
 var pasted = lang.Pattern(`[:：] ?(?:dumptool|mkdir|tar|unzip|7z|eval|--map-node-dict) .*$`)
 
-// cutCommand cuts a text before the command at its end, which is copied whole and so is never
-// broken.
+// cutCommand splits off the command at the end of a text. Users copy it, so it is never broken.
 func cutCommand(text string) (head, command string) {
 	at := pasted().FindStringIndex(text)
 	if at == nil {
@@ -70,19 +68,19 @@ func cutCommand(text string) (head, command string) {
 	return strings.TrimSuffix(text, command), command
 }
 
-// piece is a part of a text that stays on one line, and the blanks before it.
+// piece is an unbreakable part of a text with the blanks before it.
 type piece struct {
 	blanks int
 	text   string
-	// copied says that the part is never broken, however long it is.
+	// copied: never break the part, however long it is.
 	copied bool
 }
 
-// pieces takes a text apart: words, and single Chinese characters with the
-// punctuation that must not be parted from them.
+// pieces splits a text into words, and single Chinese characters with the punctuation that must not
+// be separated from them.
 func pieces(text string) []piece {
 	var all []piece
-	blanks, glue := 0, false // glue: what follows belongs to the last piece
+	blanks, glue := 0, false // glue: the next character belongs to the last piece
 	var before rune
 	for _, c := range text {
 		if c == ' ' {
@@ -104,7 +102,7 @@ func pieces(text string) []piece {
 
 func isWide(c rune) bool { return Columns.RuneWidth(c) > 1 }
 
-// opens and closes recognise punctuation that must not end or begin a line.
+// opens and closes report punctuation that must not end or begin a line.
 func opens(c rune) bool { return unicode.In(c, unicode.Ps, unicode.Pi) }
 func closes(c rune) bool {
 	return unicode.In(c, unicode.Pe, unicode.Pf) || strings.ContainsRune(",.;:!?，。；：！？、", c)

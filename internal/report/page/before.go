@@ -6,16 +6,16 @@ import (
 	"dumptool/internal/compare/record"
 )
 
-// side is what the page knows of a comparison beside its own: rows as columns, which are
-// matched by name, rank and step. The script makes the same of a document that is dropped.
+// side holds the other comparison of a page: rows as columns, matched by name, rank and step. The
+// script builds the same from a dropped document.
 type side struct {
 	Title string `json:"title"`
-	// After is the title of the comparison itself, where both have the same.
+	// After is the title of the comparison itself, if both would have the same title.
 	After    string          `json:"after,omitempty"`
 	Headline text            `json:"headline"`
 	Rounds   []record.At     `json:"rounds"`
 	Statuses []record.Status `json:"statuses"`
-	Name     []string        `json:"name"` // as commands take it, an output 0 by its operator alone
+	Name     []string        `json:"name"` // as in commands; output 0 is just its operator
 	Round    []int           `json:"round"`
 	Status   []int           `json:"status"`
 	Mark     []record.Mark   `json:"mark"`
@@ -41,7 +41,7 @@ func sideOf(c *Comparison, noPaths bool) *side {
 	s.Name, s.Round, s.Status, s.Mark, s.MeanRel = rows.tensors, rows.cols.Round, rows.cols.Status, rows.cols.Mark, rows.cols.MeanRel
 	s.Score = slices.Clone(rows.cols.Score)
 	for i, score := range s.Score {
-		if !(score.Value() > 0) { // one of statistics may be 0
+		if !(score.Value() > 0) { // a score by statistics may be 0
 			s.Score[i] = number{}
 		}
 	}

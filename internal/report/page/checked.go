@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// checked is what the page shows of the document of check: the operators that are not OK,
-// and what is wrong between ranks.
+// checked is the part of a check document that the page shows: the operators that are not OK, and
+// findings between ranks.
 type checked struct {
 	Schema  string `json:"schema"`
 	Summary struct {
@@ -25,11 +25,11 @@ type checked struct {
 		File    string `json:"file"`
 		Message string `json:"message"`
 	} `json:"problems"`
-	// Left counts the operators that are left out.
+	// Left counts the omitted operators.
 	Left int `json:"left"`
 }
 
-// checkedOperator is an operator, its attributes each with where it comes from.
+// checkedOperator is an operator, with the source of each attribute.
 type checkedOperator struct {
 	Op         string `json:"op"`
 	Type       string `json:"op_type"`
@@ -56,14 +56,14 @@ type checkedOperator struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// checkedOf reads a document of check.
+// checkedOf reads a check document.
 func checkedOf(text json.RawMessage) (*checked, error) {
 	d, err := documentOf[checked](text, "check")
 	if d == nil {
 		return nil, err
 	}
 	rows := slices.DeleteFunc(d.Operators, func(o checkedOperator) bool { return o.Status == "OK" })
-	// What could not be judged comes last: it shall not push what is wrong out of the page.
+	// Undecided operators come last, so that the limit never omits wrong operators for them.
 	slices.SortStableFunc(rows, func(a, b checkedOperator) int { return undecided(a) - undecided(b) })
 	d.Left = max(0, len(rows)-maxOthers)
 	d.Operators = rows[:len(rows)-d.Left]

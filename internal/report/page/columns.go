@@ -11,7 +11,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// The changes since the baseline, as the column has them.
+// Values of the column of changes since the baseline.
 const (
 	unchanged = iota
 	changeNew
@@ -20,10 +20,10 @@ const (
 	changeFixed
 )
 
-// columns are the rows in their order.
+// columns holds the rows in their order, by column.
 type columns struct {
 	Name []string `json:"name"`
-	// Op are the names that commands take, where they are others.
+	// Op holds the names for commands that differ from Name, by row.
 	Op     map[int]string `json:"op"`
 	Type   texts          `json:"type"`
 	Status []int          `json:"status"`
@@ -35,42 +35,40 @@ type columns struct {
 	MaxAbs  numbers `json:"max_abs"`
 	CosDist numbers `json:"cosd"` // 1 - cosine
 	ULP     numbers `json:"ulp"`
-	Score   numbers `json:"score"` // error beside what rounding explains
-	// Ratio, Z and Expected are of rows that are judged by statistics, empty where there are
-	// none: the ratio of the norms, the largest difference of a statistic, and the noise that
-	// is expected.
+	Score   numbers `json:"score"` // error relative to the part explained by rounding
+	// Ratio, Z and Expected are for rows judged by statistics, else empty: the ratio of the norms,
+	// the largest difference of a statistic, and the expected noise.
 	Ratio    numbers `json:"ratio"`
 	Z        numbers `json:"z"`
 	Expected numbers `json:"expected"`
-	Reason   []int   `json:"reason"` // the first code, -1 for none
+	Reason   []int   `json:"reason"` // index of the first code, -1 for none
 	Shape    texts   `json:"shape"`
 	DType    texts   `json:"dt"`
-	Module   texts   `json:"mod"` // levels, separated by separator
-	// Path is the length of what stands before the last part of a name.
+	Module   texts   `json:"mod"` // levels joined by separator
+	// Path is the length of a name before its last part.
 	Path []int `json:"path"`
-	// Flow are the rows that a row reads, by how far they are before it.
+	// Flow holds the rows that a row reads, as distances before the row.
 	Flow    []distances `json:"flow"`
 	Round   []int       `json:"round"`
 	Change  []int       `json:"chg"`
-	Chunk   []int       `json:"chunk"` // the block with the detail, -1 for none
-	Picture []int       `json:"pic"`   // the block with the pictures, -1 for none
+	Chunk   []int       `json:"chunk"` // block with the detail, -1 for none
+	Picture []int       `json:"pic"`   // block with the pictures, -1 for none
 }
 
-// gathered is what a page shows of all rows of a comparison, gathered one by one: the rows
-// themselves may be gone then.
+// gathered holds the data of all rows that a page shows. It is gathered row by row, since rows may
+// not stay in memory.
 type gathered struct {
 	cols columns
-	// ops are the operators, tensors their names as commands take them, an output 0 by its
-	// operator alone.
+	// ops lists the operators, tensors their names for commands; output 0 is just its operator.
 	ops, tensors []string
 	modules      modules
 	statuses     map[record.Status]int
 	codes        map[finding.Code]int
-	listed       []finding.Code // by those numbers
+	listed       []finding.Code // the codes by index
 	rounds       map[string]int
-	// few is set where a row has statistics.
+	// few: some row has statistics.
 	few bool
-	// folders have a path each in paths.
+	// paths has one path for each folder in folders.
 	folders map[string]bool
 	paths   []string
 }
@@ -85,7 +83,7 @@ func rowsOf(r *record.Report) *gathered {
 	return g
 }
 
-// begin looks at what rows are of.
+// begin indexes the statuses and rounds of a report.
 func (g *gathered) begin(r *record.Report) {
 	g.statuses, g.codes, g.rounds, g.folders = map[record.Status]int{}, map[finding.Code]int{}, map[string]int{}, map[string]bool{}
 	for i, s := range record.Statuses() {
@@ -96,7 +94,7 @@ func (g *gathered) begin(r *record.Report) {
 	}
 }
 
-// add adds the next row of a report, which has place i there.
+// add adds the next row of a report, row i.
 func (g *gathered) add(r *record.Report, i int, row *record.Row) {
 	cols := &g.cols
 	g.ops, g.tensors = append(g.ops, row.Op), append(g.tensors, tensorOf(row))
@@ -128,7 +126,7 @@ func (g *gathered) add(r *record.Report, i int, row *record.Row) {
 	}
 }
 
-// tensorOf is the name of a row as commands take it, an output 0 by its operator alone.
+// tensorOf returns the name of a row for commands; output 0 is just its operator.
 func tensorOf(row *record.Row) string {
 	if row.Output == 0 && row.Kind == string(tensor.Output) {
 		return row.Op
@@ -136,10 +134,10 @@ func tensorOf(row *record.Row) string {
 	return strings.TrimSuffix(row.TensorName(), firstOutput)
 }
 
-// firstOutput is what stands behind the operator in the name of its output 0.
+// firstOutput is the suffix of an operator's output 0.
 const firstOutput = ":" + string(tensor.Output) + ":0"
 
-// columns are those of all rows.
+// columns returns the columns of all rows.
 func (g *gathered) columns(c *Comparison) columns {
 	cols := g.cols
 	cols.Name, cols.Op = c.Labels, map[int]string{}
@@ -162,11 +160,11 @@ func (g *gathered) columns(c *Comparison) columns {
 	return cols
 }
 
-// mostInputs is how many inputs of a row are in the page.
+// mostInputs is the largest number of inputs of a row in the page.
 const mostInputs = 12
 
-// distances say how far before a row others are. In JSON they are 0 for none, a number for
-// one, and a list.
+// distances holds how far before a row others are. In JSON it is 0 for none, a number for one, else
+// a list.
 type distances []int
 
 func distancesOf(rows []int, from int) (d distances) {
@@ -224,7 +222,7 @@ func (g *gathered) addNumbers(row *record.Row) {
 	c.CosDist = append(c.CosDist, metrics.NumberIf(1-result.Cosine.Value(), result.Cosine.Defined()))
 }
 
-// changesOf are the changes of the rows since the baseline.
+// changesOf returns the changes of the rows since the baseline.
 func changesOf(r *record.Report) map[int]int {
 	changes := map[int]int{}
 	if r.Baseline == nil {
@@ -250,7 +248,7 @@ func shapeOf(row *record.Row) string {
 	return ""
 }
 
-// typesOf are the element types of a row: one where both sides have the same.
+// typesOf formats the element types of a row: one if both sides agree.
 func typesOf(row *record.Row) string {
 	name := func(known bool, s string) string {
 		if known {
@@ -265,8 +263,7 @@ func typesOf(row *record.Row) string {
 	return ref + " → " + npu
 }
 
-// texts is a column of texts of which many are the same: a table, and an index into
-// it for every row.
+// texts is a column of repeated texts: a table, and an index into it for every row.
 type texts struct {
 	Table []string `json:"table"`
 	At    []int    `json:"at"`

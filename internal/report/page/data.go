@@ -11,18 +11,18 @@ import (
 	"dumptool/internal/lang"
 )
 
-// version is that of the data; the script of the page has the same.
+// version is the version of the data; the page's script has the same.
 const version = 1
 
-// data is what the script of the page knows of the run: the head and all rows as
-// columns. What it knows of single rows beside them is in details.
+// data is the input of the page's script: the head, and all rows as columns. Details of single rows
+// are in further blocks.
 type data struct {
 	V     int    `json:"v"`
 	Title string `json:"title"`
 	Lang  string `json:"lang"`
-	// Run is null in a page of other results.
+	// Run is null in a page without a comparison.
 	Run *run `json:"run"`
-	// Before is the comparison that Run is shown beside, null for none.
+	// Before is the comparison shown beside Run, null for none.
 	Before      *side        `json:"before"`
 	Overflow    *overflow    `json:"overflow"`
 	Determinism *determinism `json:"determinism"`
@@ -30,7 +30,7 @@ type data struct {
 	Check       *checked     `json:"check"`
 }
 
-// run is the head of a comparison and its rows.
+// run is the head and the rows of a comparison.
 type run struct {
 	Tool      string   `json:"tool"`
 	Args      []string `json:"args"`
@@ -44,29 +44,29 @@ type run struct {
 	Headline  text     `json:"headline"`
 	Order     text     `json:"order"`
 	Graph     text     `json:"graph"`
-	// Round is the one that is shown first.
+	// Round is the round shown first.
 	Round     int             `json:"round"`
 	Rounds    []round         `json:"rounds"`
 	Coverage  record.Coverage `json:"coverage"`
 	Reference int             `json:"reference"`
 	Compared  int             `json:"compared"`
 	Baseline  *baseline       `json:"baseline"`
-	// Ranks are what ranks say of each other, null for nothing.
+	// Ranks holds the findings between ranks, null for none.
 	Ranks    *between `json:"ranks,omitempty"`
 	Warnings []text   `json:"warnings"`
 	Facts    []fact   `json:"facts,omitempty"`
-	// Few is set where no more than statistics or digests are known of some rows.
+	// Few: some rows have only statistics or digests.
 	Few bool `json:"few,omitempty"`
-	// Dumps are the files of the reference and of the NPU.
+	// Dumps describes the files of the reference and of the NPU.
 	Dumps       [2]dumps        `json:"dumps"`
 	Interrupted bool            `json:"interrupted"`
 	FailedFast  bool            `json:"failed_fast"`
 	Statuses    []record.Status `json:"statuses"`
 	Codes       []finding.Code  `json:"codes"`
-	Metrics     []string        `json:"metrics"` // the names of those of details
+	Metrics     []string        `json:"metrics"` // names of the metrics in details
 	Cols        columns         `json:"cols"`
-	// Drawn counts the rows that have pictures, NoPicture those of them that are
-	// without them in the page and NoDetail the rows without any detail, for its size.
+	// Drawn counts the rows with pictures, NoPicture the ones omitted from the page for its size,
+	// and NoDetail the rows without any detail for the same reason.
 	Drawn     int `json:"drawn"`
 	NoPicture int `json:"no_picture"`
 	NoDetail  int `json:"no_detail"`
@@ -83,11 +83,11 @@ type round struct {
 	Name   string        `json:"name"`
 	At     record.At     `json:"at"`
 	Status record.Status `json:"status"`
-	Known  bool          `json:"known"` // the execution order
+	Known  bool          `json:"known"` // execution order known
 	Find   landmarks     `json:"find"`
 }
 
-// landmarks say where a round went wrong: indexes of rows, -1 for none.
+// landmarks locates the errors of a round by row indexes, -1 for none.
 type landmarks struct {
 	Bad        int     `json:"bad"`
 	Damaged    int     `json:"damaged"`
@@ -102,8 +102,7 @@ type landmarks struct {
 	OutputsBad bool    `json:"outputs_bad"`
 }
 
-// baseline is the comparison with an earlier run, of which the rows have the column
-// Change.
+// baseline is the comparison with an earlier run; the column Change has the rows.
 type baseline struct {
 	File    string   `json:"file"`
 	Missing []string `json:"missing"`
@@ -142,14 +141,14 @@ func dataOf(c *Comparison) *run {
 	if b := r.Baseline; b != nil {
 		d.Baseline = &baseline{b.File, b.Missing, b.Updated}
 	}
-	d.Ranks, _ = betweenOf(r.Ranks) // that of another version is not shown
+	d.Ranks, _ = betweenOf(r.Ranks) // ranks of another version are not shown
 	d.Rounds, d.Round = roundsOf(r)
 	d.Cols, d.Codes = c.rows.columns(c), c.rows.listed
 	return d
 }
 
-// roundsOf lists the rounds, and says which is shown first. A report without any has
-// one.
+// roundsOf lists the rounds, and returns the index of the first one to show. A report without
+// rounds gets one.
 func roundsOf(r *record.Report) ([]round, int) {
 	if len(r.Rounds) == 0 {
 		all := record.Round{Counts: r.Counts}
@@ -177,7 +176,7 @@ func landmarksOf(r *record.Report, f *record.Findings, origins []int) landmarks 
 	}
 }
 
-// text is a text of the page: a string where both languages have the same one.
+// text is a text of the page; in JSON a string if both languages agree.
 type text lang.Text
 
 func textOf(s lang.Sentence) text { return text(s.Text()) }
@@ -185,8 +184,8 @@ func textOf(s lang.Sentence) text { return text(s.Text()) }
 // number is a number that may be undefined.
 type number = metrics.Metric
 
-// numbers are a list of numbers of four digits: null where undefined, and the words
-// "nan", "inf" and "-inf".
+// numbers is a list of numbers with four digits; in JSON null if undefined, and "nan", "inf" and
+// "-inf".
 type numbers []number
 
 // shownDigits is the number of digits of a number in the page.
@@ -219,7 +218,7 @@ func appendNumber(b []byte, x number) []byte {
 	return strconv.AppendFloat(b, x.Value(), 'g', shownDigits, 64)
 }
 
-// named are numbers by name, without those that are undefined.
+// named holds defined numbers by name.
 type named struct {
 	names  []string
 	values numbers

@@ -11,10 +11,10 @@ import (
 	"dumptool/internal/jsonpos"
 )
 
-// shownWorst is the most elements of a row in the page.
+// shownWorst is the largest number of elements of a row in the page.
 const shownWorst = 12
 
-// detail is what the panel of a row shows beside its columns.
+// detail holds the data of a row's panel beside its columns.
 type detail struct {
 	Reasons []reason            `json:"reasons"`
 	Limits  *limits             `json:"lim,omitempty"`
@@ -26,7 +26,7 @@ type detail struct {
 	Script  string              `json:"script,omitempty"`
 	Err     string              `json:"err,omitempty"`
 	Notes   []text              `json:"notes,omitempty"`
-	Shapes  []string            `json:"shapes,omitempty"` // of both sides, where they differ
+	Shapes  []string            `json:"shapes,omitempty"` // of both sides, if they differ
 	Metrics numbers             `json:"m,omitempty"`      // in the order of metrics.Table
 	Classes *named              `json:"cls,omitempty"`
 	Stats   [][3]string         `json:"stats,omitempty"` // name, reference, NPU
@@ -40,16 +40,16 @@ type detail struct {
 	Files   []string            `json:"files,omitempty"`
 }
 
-// reason is why a row has its status.
+// reason is a reason of a row's status.
 type reason struct {
 	Code       finding.Code       `json:"c"`
 	Confidence finding.Confidence `json:"k"`
 	Evidence   text               `json:"t"`
-	// Facts are the numbers of the evidence.
+	// Facts holds the numbers of the evidence.
 	Facts finding.Facts `json:"f,omitempty"`
 }
 
-// limits are those in force.
+// limits are the limits in force.
 type limits struct {
 	Both   numbers `json:"v"` // atol and rtol
 	Source string  `json:"source"`
@@ -63,23 +63,23 @@ type element struct {
 	Errors numbers `json:"d"` // |d| and |d|/|r|
 }
 
-// axis is how the errors spread along an axis.
+// axis is the distribution of the errors along an axis.
 type axis struct {
 	Axis int   `json:"a"`
 	Size int64 `json:"n"`
-	Fold int64 `json:"f"` // positions of a bin
-	// Share is the share of errors of every bin, Abs the mean of |d|.
+	Fold int64 `json:"f"` // positions per bin
+	// Share is the share of errors in each bin, Abs the mean of |d|.
 	Share numbers `json:"e"`
 	Abs   numbers `json:"d"`
 }
 
-// evidence is the error of a row beside what explains it.
+// evidence is the error of a row with its explained parts.
 type evidence struct {
 	Shown named `json:"v"`
 	FedBy []int `json:"fed,omitempty"`
 }
 
-// check is a number that an acceptance standard limits.
+// check is a number limited by an acceptance standard.
 type check struct {
 	Name     string  `json:"name"`
 	Numbers  numbers `json:"v"` // value and limit
@@ -87,7 +87,7 @@ type check struct {
 	Holds    bool    `json:"ok"`
 }
 
-// detailOf makes the detail of a row, which has files beside the page.
+// detailOf makes the detail of a row; files lists its files beside the page.
 func detailOf(row *record.Row, files []string) *detail {
 	d := &detail{Reasons: []reason{}, Ref: row.RefFile, NPU: row.NPUFile, Rule: row.Rule, NPUOp: row.NPUOp, Script: row.Script, Files: files}
 	for _, f := range row.Reasons {
@@ -121,7 +121,7 @@ func detailOf(row *record.Row, files []string) *detail {
 	return d
 }
 
-// put fills in what a comparison found.
+// put sets the results of a comparison.
 func (d *detail) put(row *record.Row, r *metrics.Result) {
 	d.Limits = &limits{numbers{metrics.NumberOf(row.Limits.Atol), metrics.NumberOf(row.Limits.Rtol)}, row.Limits.Source()}
 	if first := row.First; first != nil {
@@ -148,7 +148,7 @@ func (d *detail) put(row *record.Row, r *metrics.Result) {
 	}
 }
 
-// classNames are the words for metrics.Class.
+// classNames are the names of metrics.Class.
 var classNames = []string{metrics.Finite: "finite", metrics.PosInf: "+inf", metrics.NegInf: "-inf", metrics.NaN: "NaN"}
 
 func elementOf(row *record.Row, e *metrics.Element) *element {
@@ -158,7 +158,7 @@ func elementOf(row *record.Row, e *metrics.Element) *element {
 // valueDigits is the number of digits of an element in the page.
 const valueDigits = 7
 
-// valueText is an element: integers with all digits, others with enough for float32.
+// valueText formats an element: integers with all digits, others with enough for float32.
 func valueText(v metrics.Value) string {
 	text := v.String()
 	if v.DType.Host().Complex() || !strings.ContainsFunc(text, func(c rune) bool { return c != '-' && (c < '0' || c > '9') }) {
@@ -191,7 +191,7 @@ func evidenceOf(e *record.Evidence) *evidence {
 	return shown
 }
 
-// statisticsOf are the statistics and digests of both sides that one of them has.
+// statisticsOf returns the statistics and digests that either side has.
 func statisticsOf(s *record.Statistics) (all [][3]string) {
 	for _, n := range record.StatisticNumbers {
 		if ref, npu := n.Of(&s.Ref), n.Of(&s.NPU); ref.Defined() || npu.Defined() {
@@ -204,7 +204,7 @@ func statisticsOf(s *record.Statistics) (all [][3]string) {
 	return all
 }
 
-// statisticText is a statistic with so many digits that all that are judged can be seen.
+// statisticText formats a statistic with enough digits to see every judged difference.
 func statisticText(m metrics.Metric) string {
 	if !m.Defined() {
 		return ""
@@ -212,8 +212,8 @@ func statisticText(m metrics.Metric) string {
 	return strconv.FormatFloat(m.Value(), 'g', valueDigits, 64)
 }
 
-// detailed lists the rows that get a detail, the most important ones first: those with
-// pictures, all others that did not pass, and those that are judged by statistics.
+// detailed returns the rows that get a detail, most important first: rows with pictures, other rows
+// that did not pass, and rows judged by statistics.
 func detailed(r *record.Report) []int {
 	order := r.PictureRows(record.AllPictures)
 	taken := make([]bool, r.Len())
@@ -233,29 +233,28 @@ func detailed(r *record.Report) []int {
 	return append(order, passed...)
 }
 
-// pictures are what the charts of a row show.
+// pictures holds the data of a row's charts.
 type pictures struct {
-	// Sampled is the number of elements that Values, Inner, Joint, InnerJoint and ULP are
-	// of, 0 for all.
+	// Sampled is the number of elements in Values, Inner, Joint, InnerJoint and ULP, 0 for all.
 	Sampled    int64     `json:"sampled,omitempty"`
 	Values     *sides    `json:"values,omitempty"`
-	Inner      *sides    `json:"inner,omitempty"` // of a narrow range with nearly all values
+	Inner      *sides    `json:"inner,omitempty"` // a narrow range with nearly all values
 	Joint      *density  `json:"joint,omitempty"`
 	InnerJoint *density  `json:"inner_joint,omitempty"`
 	Maps       []heatMap `json:"maps,omitempty"`
 	ULP        []int64   `json:"ulp,omitempty"`
-	// Window are values around the worst place, as compare.json has them.
+	// Window holds values around the worst element, as in compare.json.
 	Window *metrics.Window `json:"window,omitempty"`
 }
 
-// sides are the values of both sides in one grid.
+// sides holds the values of both sides on one grid.
 type sides struct {
 	Range numbers `json:"range"`
 	Ref   []int64 `json:"ref"`
 	NPU   []int64 `json:"npu"`
 }
 
-// density counts pairs, a byte each by the logarithm of the count.
+// density counts pairs; each cell is a byte with the logarithm of the count.
 type density struct {
 	Range numbers `json:"range"`
 	Bins  int     `json:"n"`
@@ -263,18 +262,17 @@ type density struct {
 	Cells cells   `json:"cells"`
 }
 
-// heatMap shows where differences are, a byte each by the logarithm of mean |d|.
+// heatMap locates differences; each cell is a byte with the logarithm of mean |d|.
 type heatMap struct {
-	Axes   [2]int   `json:"axes"` // of rows and columns
+	Axes   [2]int   `json:"axes"` // axes of rows and columns
 	Folds  [2]int64 `json:"folds"`
 	Size   [2]int   `json:"size"`
-	Log    numbers  `json:"log"` // log10 of the smallest and the largest mean
+	Log    numbers  `json:"log"` // log10 of the smallest and largest mean
 	Mean   cells    `json:"mean"`
 	Errors cells    `json:"errors"`
 }
 
-// cells are bytes of which most are 0. In base64 each 0 is followed by the number of
-// those that stand together, up to 255.
+// cells holds bytes, most of them 0. In base64 a 0 is followed by the length of its run, up to 255.
 type cells []byte
 
 // MarshalText implements encoding.TextMarshaler.

@@ -6,18 +6,18 @@ import (
 	"dumptool/internal/compare/record"
 )
 
-// dumps is what the page says of the files of a side.
+// dumps describes the files of a side.
 type dumps struct {
 	Files int   `json:"files"`
 	Bytes int64 `json:"bytes"`
-	// Oldest and Newest are the times in the names and headers of the files, in UTC; empty
-	// without any.
+	// Oldest and Newest are the extreme times in the names and headers of the files, in UTC; empty
+	// if there are none.
 	Oldest   string            `json:"oldest,omitempty"`
 	Newest   string            `json:"newest,omitempty"`
 	Software []record.Software `json:"software,omitempty"`
 }
 
-// dumpsOf are the files of the rounds of a side that the other side has too.
+// dumpsOf describes the files in a side's rounds that the other side has too.
 func dumpsOf(rounds []record.ListedRound) dumps {
 	var all record.Dumps
 	for i := range rounds {
@@ -28,7 +28,7 @@ func dumpsOf(rounds []record.ListedRound) dumps {
 	return dumps{Files: all.Files, Bytes: all.Bytes, Oldest: timeOf(all.Oldest), Newest: timeOf(all.Newest), Software: all.Software}
 }
 
-// timeOf is a time in microseconds since 1970 for people, in UTC; empty for none.
+// timeOf formats microseconds since 1970 in UTC; empty for 0.
 func timeOf(at uint64) string {
 	if at == 0 {
 		return ""

@@ -11,14 +11,14 @@ import (
 // separator separates the levels of a module.
 const separator = "\x1f"
 
-// minPrefix is the least number of rows that share what is taken for a module of
-// names without a separator.
+// minPrefix is the smallest number of rows that share a prefix which counts as a module, for names
+// without a separator.
 const minPrefix = 3
 
-// maxBeginnings is the most beginnings of a name that are looked at.
+// maxBeginnings is the largest number of prefixes of a name that are tried.
 const maxBeginnings = 16
 
-// modules are those that the run names, by row: -1 for none.
+// modules interns the modules named by the run, by row: -1 for none.
 type modules struct {
 	all   [][]string
 	at    []int32
@@ -44,16 +44,16 @@ func (m *modules) add(row *record.Row) {
 	m.at = append(m.at, at)
 }
 
-// of are the modules of the rows of some operators: those that the run names, else the folders
-// of the operator's name, else, where the run names none, the beginnings of names with _ in
-// them that several rows share. What all rows have in common is left out. paths are the lengths, in
-// UTF-16, of what stands before the last part of the operators' names.
+// of returns the modules of the rows of some operators: modules named by the run, else the folders
+// of the operator's name, else, if the run names no modules, prefixes of names with _ that several
+// rows share. Levels common to all rows are omitted. paths holds the lengths, in UTF-16 units, of
+// the operators' names before their last part.
 func (m *modules) of(ops []string) (modules []string, paths []int) {
 	levels := make([][]string, len(ops))
 	paths = make([]int, len(ops))
-	plain := map[string]int{}        // the rows with each beginning of a name
-	folders := map[string][]string{} // the levels of each folder
-	// Where the run names modules, a row without any is in none.
+	plain := map[string]int{}        // number of rows by prefix of the name
+	folders := map[string][]string{} // levels by folder
+	// If the run names modules, a row without modules is in none.
 	named := len(m.all) > 0
 	for i, op := range ops {
 		at := strings.LastIndexByte(op, '/')
@@ -91,7 +91,7 @@ func (m *modules) of(ops []string) (modules []string, paths []int) {
 	return modules, paths
 }
 
-// beginnings are the beginnings of a name that end before a _ or a dot.
+// beginnings returns the prefixes of a name that end before a _ or a dot.
 func beginnings(name string) []string {
 	var all []string
 	for i, c := range name {
@@ -105,22 +105,22 @@ func beginnings(name string) []string {
 	return all
 }
 
-// prefixes are the levels of a name without folders: at beginnings that enough rows
-// share. What follows them begins at end.
+// prefixes returns the levels of a name without folders, split at prefixes that enough rows share.
+// end is the start of the rest.
 func prefixes(name string, shared map[string]int) (levels []string, end int) {
 	levels, from, rows := []string{}, 0, 0
 	for _, beginning := range beginnings(name) {
 		n := shared[beginning]
 		if n < minPrefix || n == rows {
-			continue // the same rows are one level already
+			continue // the same rows already form a level
 		}
 		levels, from, rows = append(levels, strings.Trim(beginning[from:], "_.")), len(beginning)+1, n
 	}
 	return levels, from
 }
 
-// callStart is where the last part of a name of msprobe begins: the function that is called,
-// or a module with its class.
+// callStart returns the start of the last part of an msprobe name: the called function, or a module
+// with its class.
 func callStart(name string) int {
 	words := strings.Split(name, ".")
 	last := len(words) - 1
@@ -143,8 +143,8 @@ func isCount(word string) bool {
 	return err == nil || word == "forward" || word == "backward" || word == "parameters_grad"
 }
 
-// wholeCall is a length of a name with which what follows it says more than the number and
-// the direction of a call.
+// wholeCall reduces path until the rest of the name has more than the number and direction of a
+// call.
 func wholeCall(name string, path int) int {
 	for path > 0 {
 		if word, _, _ := strings.Cut(name[path:], "."); !isCount(word) {
@@ -155,7 +155,7 @@ func wholeCall(name string, path int) int {
 	return path
 }
 
-// commonLevels is the number of levels that all rows share.
+// commonLevels returns the number of levels that all rows share.
 func commonLevels(levels [][]string) int {
 	if len(levels) < 2 {
 		return 0

@@ -2,7 +2,7 @@ package page
 
 import "testing"
 
-// TestCallStart checks the last part of names of msprobe: what is called, with its class.
+// TestCallStart checks the last part of msprobe's names: the called function, with its class.
 func TestCallStart(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{

@@ -9,32 +9,32 @@ import (
 	"dumptool/internal/lang"
 )
 
-// The most rows of a document that a page has, and the most records, and places, that a group
-// of overflow records names.
+// Limits of a page: the rows of a document, and the records and places named in a group of overflow
+// records.
 const (
 	maxOthers = 1000
 	maxNamed  = 20
 	maxPlaces = 2000
 )
 
-// overflow is what the page shows of the document of overflow analyze or scan. Numbers
-// of tensors may be words, and are shown as they are.
+// overflow is the part of an overflow analyze or scan document that the page shows. Numbers of
+// tensors may be words, and are shown unchanged.
 type overflow struct {
 	Schema   string          `json:"schema"`
 	Groups   []overflowGroup `json:"groups"`
 	Problems []problem       `json:"problems"`
-	// Total counts the records, Left the groups that are left out.
+	// Total counts the records, Left the omitted groups.
 	Total int `json:"total"`
 	Left  int `json:"left"`
 }
 
-// overflowGroup are the records of an operator with the same causes and verdict.
+// overflowGroup is the records of an operator with the same causes and verdict.
 type overflowGroup struct {
 	First overflowRecord `json:"first"`
 	Count int            `json:"count"`
-	// FirstOf are the ranks whose first record is in the group.
+	// FirstOf lists the ranks whose first record is in the group.
 	FirstOf []string `json:"first_of,omitempty"`
-	// Files are the first records, Places count the records by rank and step.
+	// Files lists the first records, Places counts the records by rank and step.
 	Files  []overflowFile  `json:"files"`
 	Places []overflowPlace `json:"places"`
 }
@@ -52,7 +52,7 @@ type overflowPlace struct {
 	Count int    `json:"n"`
 }
 
-// overflowRecord is a record, or a file with tensors that are not finite.
+// overflowRecord is a record, or a scanned file with non-finite tensors.
 type overflowRecord struct {
 	overflowFile
 	Unit     string           `json:"acc_type"`
@@ -86,7 +86,7 @@ type overflowTensor struct {
 	Index int     `json:"index"`
 	DType string  `json:"dtype"`
 	Shape []int64 `json:"shape"`
-	// The counts are null where they are not known.
+	// The counts are null if unknown.
 	NaN       *int64 `json:"nan"`
 	PosInf    *int64 `json:"pos_inf"`
 	NegInf    *int64 `json:"neg_inf"`
@@ -102,7 +102,7 @@ type problem struct {
 	Error string `json:"error"`
 }
 
-// Check reports whether the documents are those that the page can show.
+// Check reports whether the page can show the documents.
 func (o *Options) Check() error { return new(data).read(o) }
 
 // read reads the documents of other commands.
@@ -120,7 +120,7 @@ func (d *data) read(o *Options) (err error) {
 	return err
 }
 
-// documentOf is what a document says, nil where there is none.
+// documentOf decodes a document, nil if there is none.
 func documentOf[T any](text json.RawMessage, of string) (*T, error) {
 	if text == nil {
 		return nil, nil
@@ -132,8 +132,8 @@ func documentOf[T any](text json.RawMessage, of string) (*T, error) {
 	return doc, nil
 }
 
-// overflowOf reads a document of overflow analyze or scan. The files of a scan stand for
-// records; those without a bad tensor are left out.
+// overflowOf reads a document of overflow analyze or scan. Scanned files with a bad tensor become
+// records.
 func overflowOf(text json.RawMessage) (*overflow, error) {
 	doc, err := documentOf[struct {
 		Schema   string           `json:"schema"`
@@ -156,7 +156,7 @@ func overflowOf(text json.RawMessage) (*overflow, error) {
 	return o, nil
 }
 
-// groupsOf groups records by operator, causes and verdict, in the order of their first.
+// groupsOf groups records by operator, causes and verdict, in order of first occurrence.
 func groupsOf(records []overflowRecord) []overflowGroup {
 	groups, at, ranks := []overflowGroup{}, map[string]int{}, map[string]bool{}
 	places := map[[3]string]int{}
@@ -190,7 +190,8 @@ func groupsOf(records []overflowRecord) []overflowGroup {
 	return groups
 }
 
-// groupKey is what the records of a group have in common: without an operator what names it.
+// groupKey returns the key of a record's group: the verdict, the operator or else the task, and the
+// causes.
 func (r *overflowRecord) groupKey() string {
 	words := []string{r.Verdict}
 	if r.Op != nil {
@@ -204,8 +205,8 @@ func (r *overflowRecord) groupKey() string {
 	return strings.Join(words, "\n")
 }
 
-// determinism is what the page shows of the document of compare determinism: the tensors
-// that differ, or could not be compared.
+// determinism is the part of a compare determinism document that the page shows: tensors that
+// differ, or could not be compared.
 type determinism struct {
 	Schema    string           `json:"schema"`
 	Runs      []string         `json:"runs"`
@@ -261,8 +262,7 @@ func determinismOf(text json.RawMessage) (*determinism, error) {
 	return d, nil
 }
 
-// performance is what the page shows of the document of perf. Counters that are not known
-// are null.
+// performance is the part of a perf document that the page shows. Unknown counters are null.
 type performance struct {
 	Schema    string            `json:"schema"`
 	Files     []string          `json:"files"`
@@ -273,7 +273,7 @@ type performance struct {
 	Notes     []performanceNote `json:"notes"`
 	Problems  []any             `json:"problems"`
 	Operators []performanceOp   `json:"operators"`
-	// Left counts the operators that are left out.
+	// Left counts the omitted operators.
 	Left int `json:"left"`
 }
 

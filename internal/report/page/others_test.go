@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The documents of other commands, of which the page shows a part.
+// Documents of other commands; the page shows a part of each.
 const (
 	overflowDocument = `{"schema":"dumptool/overflow/1","records":[{"file":"/home/user/run/Opdebug.1","rank":"0","verdict":"came in","op":{"type":"Add","name":"net/Add-op0","file":"/home/user/run/Add.1","matched_by":"ids"},
 		"causes":[{"mask":"0x20","en":"overflow","zh":"溢出"}],"tensors":[{"kind":"input","index":0,"min":"-inf","max":2,"bad":true}]}],"problems":[],"first":{"0":0}}`
@@ -17,13 +17,12 @@ const (
 	determinismDocument = `{"schema":"dumptool/determinism/1","runs":["/home/user/a","/home/user/b"],"tensors":2,"differing":1,"rows":[{"op":"same","status":"PASS"},{"op":"net/drift","kind":"output","status":"FAIL","runs":[{"differ":0},{"differ":3,"max_abs":"nan"}]}]}`
 )
 
-// checkDocument has an operator that is right and one that is wrong.
+// checkDocument has a correct operator and a wrong one.
 const checkDocument = `{"schema":"dumptool/check/1","summary":{"headline":"WRONG: a","counts":{"ok":1,"wrong":1},"judged":2,"operators":2,"bytes":1,"undecided":{}},
 	"operators":[{"op":"b","op_type":"Relu","status":"OK","attributes":{},"outputs":[]},{"op":"a","op_type":"Conv2D","file":"/home/user/secret/a","status":"WRONG","reason":"SHIFT","attributes":{"strides":{"value":[1,1],"source":"graph"}},
 	"outputs":[{"elements":10,"checked":10,"how":"all","bad":3,"worst_ratio":"inf"}]}],"ranks":null,"problems":[]}`
 
-// TestOthers: a page shows records, scanned files and tensors that differ, without a
-// comparison too.
+// TestOthers: a page shows records, scanned files and differing tensors, also without a comparison.
 func TestOthers(t *testing.T) {
 	t.Parallel()
 	blocks := blocksOf(t, written(t, nil, Options{Checked: json.RawMessage(checkDocument)}))
@@ -43,8 +42,8 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// TestOverflowGroups: records of one operator with one cause and verdict are a group, which
-// counts them by rank and step; counts that are not known stay unknown.
+// TestOverflowGroups: records of one operator with one cause and verdict form a group, counted by
+// rank and step. Unknown counts stay unknown.
 func TestOverflowGroups(t *testing.T) {
 	t.Parallel()
 	var records []string
@@ -70,14 +69,14 @@ func TestOverflowGroups(t *testing.T) {
 			t.Errorf("group %d: counts %v and %v, want none and 3", i, x.NaN, x.PosInf)
 		}
 	}
-	for i, want := range [][]string{{"0"}, {"1"}, {"2"}, {"3"}, nil} { // the first of each rank
+	for i, want := range [][]string{{"0"}, {"1"}, {"2"}, {"3"}, nil} { // the first record of each rank
 		if !slices.Equal(o.Groups[i].FirstOf, want) {
 			t.Errorf("group %d is the first of the ranks %q, want %q", i, o.Groups[i].FirstOf, want)
 		}
 	}
 }
 
-// TestOthersMalformed: documents of another form are errors, and nothing is written.
+// TestOthersMalformed: documents of another form are errors, and no page is written.
 func TestOthersMalformed(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`[]`, `{"records":3}`, `{"records":[{"op":"x"}]}`, `{"rows":[{"tensors":[{"nan":1.5}]}]}`, `{"runs":[1],"records":[1]}`, `{`} {
@@ -93,7 +92,7 @@ func TestOthersMalformed(t *testing.T) {
 	}
 }
 
-// TestNoPaths: without paths no folder is in the page, and operators keep their names.
+// TestNoPaths: with NoPaths the page has no folders, and operators keep their names.
 func TestNoPaths(t *testing.T) {
 	t.Parallel()
 	c := comparisonOf("net/a/x", "net/b/y")

@@ -1,10 +1,9 @@
-// Package page writes report.html: one file with a comparison, overflow records and
-// other results, to be looked at in a browser without a network. It draws what
-// compare.json holds and opens no tensor.
+// Package page writes report.html: one file with a comparison, overflow records and other results,
+// for a browser without a network. It draws the contents of compare.json and opens no tensor.
 //
-// The page has its data in elements of the type application/json and one script that
-// makes everything else of them. Nothing in it is loaded from elsewhere, and a
-// Content-Security-Policy allows nothing but that script and that style.
+// The page holds its data in elements of type application/json, and one script that builds the
+// rest. Nothing is loaded from elsewhere; a Content-Security-Policy allows only that script and
+// style.
 package page
 
 import (
@@ -29,52 +28,51 @@ import (
 	"dumptool/internal/ui"
 )
 
-// Comparison is a comparison to be shown.
+// Comparison is a comparison to show.
 type Comparison struct {
 	*record.Report
-	// Headline is the verdict in a line.
+	// Headline is the verdict in one line.
 	Headline lang.Text
-	// Facts stand below the headline.
+	// Facts are shown below the headline.
 	Facts []Fact
-	// Labels are the names of the rows.
+	// Labels lists the labels of the rows.
 	Labels []string
-	// Files are, by row, the names of files beside the page that show more of it.
+	// Files maps rows to the names of files beside the page with more details.
 	Files map[int][]string
-	// Before is an earlier comparison that is shown beside this one, nil for none, and
-	// BeforeHeadline is its verdict in a line.
+	// Before is an earlier comparison shown beside this one, nil for none, and BeforeHeadline its
+	// verdict in one line.
 	Before         *record.Report
 	BeforeHeadline lang.Text
-	// Paths are those of the documents of Before and of this one.
+	// Paths are the paths of the documents of Before and of this comparison.
 	Paths [2]string
-	// rows are gathered by Write.
+	// rows is gathered by Write.
 	rows *gathered
 }
 
-// Fact is something that the head says of a comparison.
+// Fact is a labelled statement in the head of a comparison.
 type Fact struct {
 	Label lang.Text
 	Lines []lang.Text
 }
 
-// Options say how a page looks, and what is in it beside the comparison.
+// Options says how a page looks, and what it shows beside the comparison.
 type Options struct {
-	// Lang is the language that the page begins with, en or zh; empty for that of the
-	// browser.
+	// Lang is the initial language of the page, en or zh; empty for the browser's language.
 	Lang string
-	// Title is that of the page; empty for one from the paths that were compared.
+	// Title is the title of the page; empty for one made from the compared paths.
 	Title string
-	// NoPaths keeps of all paths the last part only.
+	// NoPaths reduces all paths to their last part.
 	NoPaths bool
-	// Overflow, Determinism, Perf and Checked are the documents of these commands, the last
-	// one that of check; nil for none.
+	// Overflow, Determinism, Perf and Checked are the documents of these commands, Checked of
+	// check; nil for none.
 	Overflow, Determinism, Perf, Checked json.RawMessage
 }
 
-// maxSize is the size that a page keeps to by leaving details of rows out, which
-// leaves room for the script and the style.
+// maxSize is the size of a page's data in bytes, kept by omitting details of rows. It leaves room
+// for the script and the style.
 const maxSize = 4_600_000
 
-// Write writes a page. The comparison may be nil in a page of other results.
+// Write writes a page. The comparison may be nil.
 func Write(w io.Writer, c *Comparison, opt Options) error {
 	d := data{V: version, Title: opt.Title, Lang: opt.Lang}
 	if err := d.read(&opt); err != nil {
@@ -126,7 +124,7 @@ func Write(w io.Writer, c *Comparison, opt Options) error {
 	return out.Flush()
 }
 
-// titleOf is a title from the folders that were compared.
+// titleOf makes a title from the compared folders.
 func titleOf(args []string, noPaths bool) string {
 	side := func(flag string) string {
 		for _, a := range args {
@@ -147,7 +145,7 @@ func titleOf(args []string, noPaths bool) string {
 	return a + " · " + b
 }
 
-// toldApart are the last parts of two paths, as many as it takes to tell them apart.
+// toldApart returns the shortest suffixes of two paths, in whole parts, that differ.
 func toldApart(a, b string) (string, string) {
 	parts := func(path string) []string { return strings.Split(strings.ReplaceAll(store.Clean(path), `\`, "/"), "/") }
 	x, y := parts(a), parts(b)
@@ -179,7 +177,7 @@ func beginBlock(out *bufio.Writer, id string) {
 
 func endBlock(out *bufio.Writer) { out.WriteString("</script>\n") }
 
-// length counts what is written.
+// length counts written bytes.
 type length int
 
 // Write implements io.Writer.
@@ -188,21 +186,20 @@ func (n *length) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// chunkSize is the size from which the next details have a block of their own.
+// chunkSize is the size in bytes from which a block is full.
 const chunkSize = 32 << 10
 
-// chunker puts what belongs to rows into blocks of some rows each, so that a page has
-// few elements.
+// chunker collects the data of rows in blocks of several rows, so that a page has few elements.
 type chunker struct {
 	*pathless
 	blocks []block
-	room   int // bytes that are left
+	room   int // bytes left
 }
 
-// frameSize is the most that stands around what belongs to a row.
+// frameSize is the largest overhead of a row's data in bytes.
 const frameSize = 80
 
-// add adds what belongs to a row, unless there is no room, and returns its block, or -1.
+// add adds the data of a row, unless there is no room, and returns its block, or -1.
 func (c *chunker) add(row int, text []byte) int {
 	if c.room < len(text)+frameSize {
 		return -1
@@ -227,8 +224,8 @@ func (c *chunker) close() {
 	}
 }
 
-// detailBlocks makes the details of the rows that did not pass, and their pictures, as
-// many as there is room for: pictures are left out first.
+// detailBlocks makes the details of the rows that did not pass, and their pictures, as long as
+// there is room: pictures are omitted first.
 func detailBlocks(c *Comparison, d *run, chunks chunker) ([]block, error) {
 	rows := detailed(c.Report)
 	d.Cols.Chunk, d.Cols.Picture = slices.Repeat([]int{-1}, c.Len()), slices.Repeat([]int{-1}, c.Len())
@@ -268,10 +265,10 @@ func detailBlocks(c *Comparison, d *run, chunks chunker) ([]block, error) {
 //go:embed page.html page.css js
 var files embed.FS
 
-// scripts are the parts of the script in their order.
+// scripts lists the parts of the script in order.
 var scripts = []string{"words.en", "words.zh", "data", "dom", "matrix", "strip", "ribbon", "tree", "table", "charts", "window", "near", "panel", "before", "ranks", "tabs", "verdict", "main"}
 
-// made is what the page is made of: the frame is text around placeholders.
+// made holds the assets of a page: the frame is a text with placeholders.
 type made struct {
 	frame, style, policy string
 	script               []byte
@@ -282,7 +279,7 @@ var assets = sync.OnceValue(func() made {
 	read := func(name string) []byte {
 		text, err := files.ReadFile(name)
 		if err != nil {
-			panic(err) // a list here names a file that is not embedded
+			panic(err) // the list names a file that is not embedded
 		}
 		return text
 	}
@@ -300,7 +297,7 @@ var assets = sync.OnceValue(func() made {
 	return m
 })
 
-// codes are what the codes of rows mean, as a JSON object.
+// codes returns the meanings of rows' codes as a JSON object.
 func codes() []byte {
 	words := map[finding.Code]lang.Text{}
 	for _, c := range finding.Causes() {
@@ -308,20 +305,20 @@ func codes() []byte {
 	}
 	text, err := json.Marshal(words)
 	if err != nil {
-		panic(err) // texts always have a form in JSON
+		panic(err) // texts can always be marshalled
 	}
 	return text
 }
 
-// hash is the source of a script or a style in a Content-Security-Policy.
+// hash returns the source of a script or style for a Content-Security-Policy.
 func hash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// view is what stands in the page without a script: the verdict, the first bad row and
-// some rows behind it. It is put together by hand, since html/template would keep the
-// linker from leaving out what nobody calls: 6 MB of the program.
+// view is the part of the page without a script: the verdict, the first bad row and some rows
+// behind it. It does not use html/template, which would keep the linker from removing unused
+// functions: 6 MB of the program.
 type view struct {
 	*pathless
 	chinese         bool
@@ -330,7 +327,7 @@ type view struct {
 	rows            []viewRow
 }
 
-// viewRow is a row of the table that stands in for the script.
+// viewRow is a row of the table without a script.
 type viewRow struct {
 	index  int
 	status record.Status
@@ -342,7 +339,7 @@ type viewRow struct {
 // shownRows is the number of rows in a view.
 const shownRows = 10
 
-// fill fills in the verdict, the first bad row and what follows it, without one the bad
+// fill sets the verdict, the first bad row and the rows behind it; without a first bad row, all bad
 // rows.
 func (v *view) fill(c *Comparison) {
 	r := c.Report
@@ -387,7 +384,7 @@ func (v *view) write(out *bufio.Writer) {
 		"{{noscript}}", v.noscript()).Replace(assets().frame))
 }
 
-// noscript is what stands in for the script.
+// noscript returns the replacement of the script.
 func (v *view) noscript() string {
 	var b strings.Builder
 	if v.headline != "" {
@@ -414,5 +411,5 @@ func (v *view) noscript() string {
 	return b.String()
 }
 
-// escaped is text for HTML and its attributes, without what has no visible form.
+// escaped escapes text for HTML and its attributes, including invisible characters.
 func escaped(text string) string { return html.EscapeString(ui.Escape(text)) }

@@ -19,7 +19,7 @@ import (
 	"dumptool/internal/tensor"
 )
 
-// comparisonOf is a comparison of rows with these names, of which the second fails.
+// comparisonOf returns a comparison of rows with these names. The second row fails.
 func comparisonOf(names ...string) *Comparison {
 	r := &record.Report{Verdict: "evidence", Findings: record.NoFindings(), Args: []string{"--cpu=a/golden", "--npu=b/dumps"}}
 	for i, name := range names {
@@ -35,7 +35,7 @@ func comparisonOf(names ...string) *Comparison {
 	return &Comparison{Report: r, Headline: lang.Text{EN: "FAIL: " + strings.Join(names, " "), ZH: "FAIL：" + strings.Join(names, " ")}, Labels: names}
 }
 
-// written is a page as it is written.
+// written renders a page.
 func written(t testing.TB, c *Comparison, opt Options) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -47,7 +47,7 @@ func written(t testing.TB, c *Comparison, opt Options) string {
 
 var dataBlock = regexp.MustCompile(`(?s)<script type="application/json" id="(\w+)">(.*?)</script>`)
 
-// blocksOf are the data of a page, of which everything has to be JSON.
+// blocksOf returns the data blocks of a page, all of them JSON.
 func blocksOf(t testing.TB, text string) map[string]map[string]any {
 	t.Helper()
 	blocks := map[string]map[string]any{}
@@ -61,7 +61,7 @@ func blocksOf(t testing.TB, text string) map[string]map[string]any {
 	return blocks
 }
 
-// TestWrite: the page has the rows as columns, and stands on its own.
+// TestWrite: the page has the rows as columns, and needs no other files.
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	text := written(t, comparisonOf("net/a/x", "net/b/y", "net/b/z"), Options{})
@@ -92,13 +92,13 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// hostile are names that are no names.
+// hostile are strings that are no sensible names.
 var hostile = []string{
 	`</script><script>window.pwned=1</script><img src=x onerror=window.pwned=1>"'&<!--`, "javascript:alert(1)", "a\x00b\x1b[31m\u202e\u2066\u2028", "\xff\xfe",
 	strings.Repeat("长", 300), "", "'; rm -rf ~; '", `\u003c`, "../../etc/passwd", "<!--<script>",
 }
 
-// TestHostileNames: no name becomes markup, and all of them are in the data.
+// TestHostileNames: no name becomes markup, and all names are in the data.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	text := written(t, comparisonOf(hostile...), Options{Title: hostile[0]})
@@ -110,7 +110,7 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// checkNames checks that a page has the names, and no element that they brought.
+// checkNames checks that a page has the names, and that no name adds an element.
 func checkNames(t testing.TB, text string, names []string) {
 	t.Helper()
 	blocks := blocksOf(t, text)
@@ -128,14 +128,14 @@ func checkNames(t testing.TB, text string, names []string) {
 	}
 }
 
-// FuzzPage reads documents. Of one that is read a page can be written, with its names
-// and no element that they brought.
+// FuzzPage reads documents. A page of a readable document can be written, and no name adds an
+// element.
 func FuzzPage(f *testing.F) {
 	var whole bytes.Buffer
 	if err := comparisonOf(hostile[0], hostile[3], hostile[9]).Write(&whole); err != nil {
 		f.Fatal(err)
 	}
-	// What is null is left out, which makes most of a row.
+	// Null values are left out; most fields of a row are null.
 	seed := regexp.MustCompile(`"\w+":null,`).ReplaceAll(whole.Bytes(), nil)
 	if _, err := record.Read(bytes.NewReader(seed)); err != nil {
 		f.Fatal(err)
@@ -159,7 +159,7 @@ func FuzzPage(f *testing.F) {
 	})
 }
 
-// TestPolicy: the policy allows the script and the style that are in the page.
+// TestPolicy: the policy allows the script and the style of the page.
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	text := written(t, comparisonOf("a", "b"), Options{})
@@ -220,7 +220,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestNumbers: numbers have four digits, and what is none has a word.
+// TestNumbers: numbers have four digits, and non-numbers a word.
 func TestNumbers(t *testing.T) {
 	t.Parallel()
 	got, err := json.Marshal(numbers{metrics.NumberOf(1.23456e-7), metrics.NumberOf(-70000), {}, metrics.NumberOf(math.NaN()), metrics.NumberOf(math.Inf(1)), metrics.NumberOf(math.Inf(-1)), metrics.NumberOf(0)})
@@ -229,8 +229,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestModules: modules come from the run, from folders in names, or from beginnings of
-// names that rows share.
+// TestModules: modules come from the run, from folders in names, or from common prefixes of rows.
 func TestModules(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -259,8 +258,8 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// TestSize: a page of many bad rows keeps to its size, and the details that it has are
-// those of the most important rows.
+// TestSize: a page of many bad rows stays within its size, and has the details of the most
+// important rows.
 func TestSize(t *testing.T) {
 	t.Parallel()
 	c := comparisonOf(slices.Repeat([]string{"some/operator/with/a/name"}, 8000)...)
@@ -290,7 +289,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestCells unpacks what was packed.
+// TestCells unpacks packed cells.
 func TestCells(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 9))
 	for range 500 {
@@ -320,7 +319,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// TestDumps: the rounds that were compared add up.
+// TestDumps: the numbers of compared rounds add up.
 func TestDumps(t *testing.T) {
 	t.Parallel()
 	mindspore := []record.Software{{Name: "mindspore", Version: "1.8.1", File: "config.json"}}
@@ -339,7 +338,7 @@ func TestDumps(t *testing.T) {
 	}
 }
 
-// TestTitles: sides with equal names are told apart.
+// TestTitles: sides with equal names get different titles.
 func TestTitles(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ cpu, npu, want, noPaths string }{

@@ -12,14 +12,13 @@ import (
 	"dumptool/internal/store"
 )
 
-// absolute is a path from the root.
+// absolute matches the folders of an absolute path.
 var absolute = regexp.MustCompile(`(^|[\s"'=(,:])(?:[A-Za-z]:)?/(?:[^\s"'/]+/)+`)
 
-// pathless takes the folders out of texts: those of absolute paths, and the ones that are
-// known.
+// pathless removes folders from texts: known folders, and folders of absolute paths.
 type pathless struct{ known *strings.Replacer }
 
-// newPathless knows the folders of some paths, and those above them.
+// newPathless collects the folders of some paths, and their parents.
 func newPathless(paths []string) *pathless {
 	folders, pairs := map[string]bool{}, []string{}
 	for _, p := range paths {
@@ -28,7 +27,7 @@ func newPathless(paths []string) *pathless {
 			scheme, rest, _ := strings.Cut(p, "://")
 			pairs, p = append(pairs, scheme+"://", ""), rest
 		}
-		for _, one := range []string{p, path.Clean(p)} { // as it was written, and without a/..
+		for _, one := range []string{p, path.Clean(p)} { // as written, and without a/..
 			for i := strings.LastIndexByte(one, '/'); i > 0; i = strings.LastIndexByte(one[:i], '/') {
 				if dir := one[:i]; dir != "." && dir != ".." {
 					folders[dir] = true
@@ -40,7 +39,7 @@ func newPathless(paths []string) *pathless {
 	for dir := range folders {
 		all = append(all, dir)
 	}
-	slices.SortFunc(all, func(a, b string) int { // the longest first
+	slices.SortFunc(all, func(a, b string) int { // longest first
 		if len(a) != len(b) {
 			return len(b) - len(a)
 		}
@@ -52,7 +51,7 @@ func newPathless(paths []string) *pathless {
 	return &pathless{strings.NewReplacer(pairs...)}
 }
 
-// text is a text without folders.
+// text removes the folders from a text.
 func (p *pathless) text(s string) string {
 	if p == nil {
 		return s
@@ -60,10 +59,10 @@ func (p *pathless) text(s string) string {
 	return absolute.ReplaceAllString(p.known.Replace(s), "$1")
 }
 
-// keepNames are the keys whose texts are names of operators, not of files.
+// keepNames lists the keys whose texts are names of operators, not of files.
 var keepNames = []string{"name", "op", "op_name", "mod"}
 
-// encode writes what marshal makes, of which there may be much.
+// encode writes the output of marshal, which may be large.
 func (p *pathless) encode(w io.Writer, value any) error {
 	if p == nil {
 		return json.NewEncoder(withoutEnd{w}).Encode(value)
@@ -75,7 +74,7 @@ func (p *pathless) encode(w io.Writer, value any) error {
 	return err
 }
 
-// withoutEnd leaves out the end of the line that stands behind JSON.
+// withoutEnd drops the newline behind JSON.
 type withoutEnd struct{ io.Writer }
 
 // Write implements io.Writer.
@@ -87,7 +86,7 @@ func (w withoutEnd) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// marshal is a value as JSON, of which the texts are without folders.
+// marshal returns a value as JSON without folders in its texts.
 func (p *pathless) marshal(value any) ([]byte, error) {
 	text, err := json.Marshal(value)
 	if p == nil || err != nil {
@@ -121,17 +120,16 @@ func (p *pathless) walk(tree any) any {
 	return tree
 }
 
-// isRecord reports whether a value named op is that of an overflow record, which has a
-// file.
+// isRecord reports whether the value of a key op belongs to an overflow record, which has a file.
 func isRecord(value any) bool {
 	object, ok := value.(map[string]any)
 	return ok && object["file"] != nil
 }
 
-// pathsOf are the paths that a page would show.
+// pathsOf returns the paths that a page would show.
 func pathsOf(c *Comparison, d *data) (paths []string) {
 	if c != nil {
-		paths = append(paths, c.rows.paths...) // one of each folder
+		paths = append(paths, c.rows.paths...) // one per folder
 		for _, a := range c.Args {
 			_, value, _ := strings.Cut(a, "=")
 			paths = append(paths, strings.Split(value, ",")...)

@@ -7,21 +7,21 @@ import (
 	"dumptool/internal/ranks"
 )
 
-// between is what ranks say of each other, of a comparison or of a check.
+// between holds the findings between ranks, of a comparison or a check.
 type between struct {
 	*ranks.Report
-	// Said and Advice are what is wrong and what to do, a text a finding; Meant what notes mean.
+	// Said and Advice describe each finding and its remedy; Meant explains the notes.
 	Said   []text `json:"said"`
 	Advice []text `json:"advice"`
 	Meant  []text `json:"meant"`
-	// Axes are the groups in words.
+	// Axes describes the groups.
 	Axes text `json:"axes"`
-	// Left counts the findings, LeftMaps the maps that are left out.
+	// Left counts the omitted findings, LeftMaps the omitted maps.
 	Left     int `json:"left"`
 	LeftMaps int `json:"left_maps"`
 }
 
-// betweenOf reads the key ranks of a document, nil where there is none.
+// betweenOf reads the key ranks of a document, nil if there is none.
 func betweenOf(document json.RawMessage) (*between, error) {
 	if document == nil || string(document) == "null" {
 		return nil, nil

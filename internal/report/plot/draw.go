@@ -1,10 +1,9 @@
-// Package plot draws the pictures of a failing operator that HPAA promises: its
-// errors by their places, the distribution of the errors, and that of the values of
-// both sides. The pictures are PNG files of a few colours. They are a function of the
-// data alone: no clock, no fonts but those that are linked.
+// Package plot draws the pictures of a failing operator that HPAA promises: its errors by position,
+// the distribution of the errors, and the distribution of both sides' values. The pictures are PNG
+// files with few colours and depend only on the data: no clock, and no fonts but the linked one.
 //
-// Texts are drawn by gonum/plot's vg; lines and what is plotted are set pixel by
-// pixel, since its lines and glyphs take seconds where there are thousands.
+// gonum/plot's vg draws texts; lines and data are set pixel by pixel, since vg takes seconds for
+// thousands of lines and glyphs.
 package plot
 
 import (
@@ -19,14 +18,13 @@ import (
 	"dumptool/internal/exact"
 )
 
-// File is a picture: what stands in its name behind that of the operator, and its
-// content.
+// File is a picture: the suffix of its name behind the operator's, and its content.
 type File struct {
 	Suffix string
 	PNG    []byte
 }
 
-// The ends of the names of the pictures.
+// The suffixes of the pictures' names.
 const (
 	ErrorsSuffix     = "_diff.png"
 	ErrorBinsSuffix  = "_diff_hist.png"
@@ -34,11 +32,11 @@ const (
 	width            = 960
 	tall, low        = 640, 480
 	maxName, titleBy = 90, 36
-	// labelled is what the labels of an axis of counts take at most.
+	// labelled is the width reserved for the labels of an axis of counts, in pixels.
 	labelled = 48
 )
 
-// Suffixes are the ends of the names of the pictures.
+// Suffixes returns the suffixes of the pictures' names.
 func Suffixes() []string { return []string{ErrorsSuffix, ErrorBinsSuffix, ValuesSuffix} }
 
 // Draw draws the pictures of a tensor.
@@ -68,7 +66,7 @@ func Draw(name string, p *metrics.Pictures) ([]File, error) {
 	return files, nil
 }
 
-// errorsText says how many elements are errors.
+// errorsText formats the number of erroneous elements.
 func errorsText(p *metrics.Pictures) string {
 	share := 0.0
 	if p.Total > 0 {
@@ -77,7 +75,7 @@ func errorsText(p *metrics.Pictures) string {
 	return fmt.Sprintf("%d of %d elements are errors (%s %%)", p.Errors, p.Total, strconv.FormatFloat(share, 'g', 3, 64))
 }
 
-// escape replaces what is not printable ASCII, for which there is no font.
+// escape escapes everything but printable ASCII, since the font lacks it.
 func escape(name string) string {
 	var b strings.Builder
 	for _, r := range name {
@@ -93,7 +91,7 @@ func escape(name string) string {
 	return b.String()
 }
 
-// cut leaves out the middle of what is longer than some bytes of ASCII.
+// cut replaces the middle of an ASCII text longer than most bytes.
 func cut(name string, most int) string {
 	if len(name) <= most {
 		return name
@@ -103,7 +101,7 @@ func cut(name string, most int) string {
 	return name[:head] + dots + name[len(name)-(most-len(dots)-head):]
 }
 
-// notes joins what a panel says of itself.
+// notes joins a panel's title and remarks.
 func notes(title string, more ...string) string {
 	for _, s := range more {
 		if s != "" {
@@ -113,7 +111,7 @@ func notes(title string, more ...string) string {
 	return title
 }
 
-// counted is a note that says how many there are, none for 0.
+// counted formats a number, empty for 0.
 func counted(n int64, format string) string {
 	if n == 0 {
 		return ""
@@ -128,7 +126,7 @@ type panel struct {
 	draw         func(a *area)
 }
 
-// axis are the ticks of an axis from 0 to 1.
+// axis holds the ticks of an axis, from 0 to 1.
 type axis []tick
 
 type tick struct {
@@ -136,7 +134,7 @@ type tick struct {
 	label string
 }
 
-// number prints a number beside an axis.
+// number formats a number beside an axis.
 func number(x float64, digits int) string {
 	text := strconv.FormatFloat(x+0, 'g', digits, 64)
 	if x = math.Abs(x); x != 0 && (x < 1e-4 || x >= 1e7) {
@@ -149,8 +147,7 @@ func number(x float64, digits int) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// linear returns ticks from low to high at multiples of 1, 2 or 5 times a power of
-// ten.
+// linear returns ticks from low to high at multiples of 1, 2 or 5 times a power of ten.
 func linear(low, high float64) axis {
 	span := high - low
 	if !(span > 1e-300 && span < 1e300) || span < 1e-14*max(math.Abs(low), math.Abs(high)) {
@@ -170,7 +167,7 @@ func linear(low, high float64) axis {
 	return a
 }
 
-// stepOf is the least of 1, 2 and 5 times a power of ten that is not less than x.
+// stepOf returns the smallest of 1, 2 and 5 times a power of ten that is at least x.
 func stepOf(x float64) float64 {
 	power := math.Pow10(int(math.Floor(log10(x))))
 	for _, factor := range []float64{1, 2, 5} {
@@ -193,7 +190,7 @@ func ends(low, high float64) axis {
 	return axis{{0, a}, {1, b}}
 }
 
-// decades returns ticks at powers of ten, from 10^low to 10^high, at most about 8.
+// decades returns ticks at powers of ten, from 10^low to 10^high, about 8 at most.
 func decades(low, high float64) axis {
 	first, last := math.Ceil(low), math.Floor(high)
 	every := math.Ceil((last - first + 1) / 8)
@@ -207,15 +204,15 @@ func decades(low, high float64) axis {
 func log10(x float64) float64 { return exact.Log10(x) }
 
 const (
-	// mostDecades is the most powers of ten of an axis of errors: what is smaller
-	// sits on the axis.
+	// mostDecades is the largest range of an axis of errors in powers of ten: smaller errors are
+	// drawn on the axis.
 	mostDecades = 9
-	// mostDots is the most errors that are drawn as dots; more are a pixel each.
+	// mostDots is the largest number of errors drawn as dots; more are drawn as pixels.
 	mostDots = 5000
 )
 
-// scatterOf draws errors by their places. Zeros and what is not defined are left out, what
-// is not finite is a tick at the top.
+// scatterOf draws errors by position. Zeros and undefined errors are omitted, non-finite errors are
+// ticks at the top.
 func scatterOf(p *metrics.Pictures, what string, undefined int64, of func(metrics.SampledError) float64, g metrics.Grid) panel {
 	every := ""
 	if p.Every > 1 {
@@ -269,7 +266,7 @@ func decadesOf(smallest, largest float64) (bottom, top float64) {
 	return min(bottom, top-1), top
 }
 
-// ordinal prints 2nd, 3rd and so on.
+// ordinal formats 2nd, 3rd and so on.
 func ordinal(n int64) string {
 	suffix := "th"
 	if n/10%10 != 1 {
@@ -285,7 +282,7 @@ func ordinal(n int64) string {
 	return fmt.Sprint(n) + suffix
 }
 
-// histogramOf draws how many errors there are of each size.
+// histogramOf draws the distribution of the errors' sizes.
 func histogramOf(what string, nonFinite, undefined int64, b metrics.Bins) panel {
 	p := counts(b.Grid, b.Counts)
 	scale := ""
@@ -310,7 +307,7 @@ func binsText(g metrics.Grid) string {
 	return counted(int64(g.Count), "%d bins")
 }
 
-// valuesOf draws how many elements of both sides there are of each value.
+// valuesOf draws the distributions of both sides' values.
 func valuesOf(p *metrics.Pictures) panel {
 	d := counts(p.Values.Grid, p.Values.Ref, p.Values.NPU)
 	d.title = notes("values", binsText(p.Values.Grid), nonFinite("CPU", &p.RefStats), nonFinite("NPU", &p.NPUStats))
@@ -327,7 +324,7 @@ func valuesOf(p *metrics.Pictures) panel {
 	return d
 }
 
-// nonFinite says what of a side has no bin.
+// nonFinite describes the values of a side that have no bin.
 func nonFinite(side string, s *metrics.SideStats) string {
 	var parts []string
 	for _, x := range []struct {
@@ -344,7 +341,7 @@ func nonFinite(side string, s *metrics.SideStats) string {
 	return side + ": " + strings.Join(parts, ", ") + " not shown"
 }
 
-// counts returns the axes of histograms of one grid.
+// counts returns the axes of histograms on one grid.
 func counts(g metrics.Grid, sides ...[]int64) panel {
 	var p panel
 	if g.Count == 0 {
@@ -379,7 +376,8 @@ func most(sides ...[]int64) int64 {
 	return highest
 }
 
-// height is that of a bar: log10(n+1) of that of the highest, below the edge.
+// height returns the height of a bar: log10(n+1) relative to the highest bar, slightly below the
+// edge.
 func height(n, highest int64) float64 {
 	return 0.97 * log10(float64(n)+1) / log10(float64(max(highest, 1))+1)
 }

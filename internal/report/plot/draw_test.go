@@ -35,7 +35,7 @@ func decoded(t testing.TB, name string, p *metrics.Pictures) map[string]*image.P
 	return images
 }
 
-// uniform are pictures of n errors of random sizes.
+// uniform returns pictures of n errors of random sizes.
 func uniform(n int) *metrics.Pictures {
 	random := rand.New(rand.NewPCG(1, 2))
 	p := &metrics.Pictures{
@@ -103,7 +103,7 @@ func TestDots(t *testing.T) {
 			}
 		}
 	}
-	// The second dot is half way to the right, on the axis; the first at the top.
+	// The second dot is half way to the right, on the axis; the first dot is at the top.
 	if len(dots) < 20 || right-left < 400 || right-left > 460 {
 		t.Errorf("%d red pixels from %d to %d", len(dots), left, right)
 	}
@@ -118,8 +118,8 @@ func TestDots(t *testing.T) {
 	}
 }
 
-// TestDrawEverything draws what is odd: it gives PNG files of the palette, and the
-// same bytes each time.
+// TestDrawEverything draws unusual inputs: the output is a PNG in the palette, and the same bytes
+// each time.
 func TestDrawEverything(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	odd := func(change func(p *metrics.Pictures)) *metrics.Pictures {
@@ -189,7 +189,7 @@ func TestDrawEverything(t *testing.T) {
 				if m.Rect != want || len(m.Palette) != int(ramps)*shades {
 					t.Errorf("%s: %v, %d colours", suffix, m.Rect, len(m.Palette))
 				}
-				for x := range width { // nothing leaves the picture
+				for x := range width { // nothing is outside the plot
 					for _, y := range []int{0, 1, m.Rect.Max.Y - 1} {
 						if m.At(x, y) != color.Color(ink.shade(0)) {
 							t.Fatalf("%s: something at %d, %d", suffix, x, y)

@@ -36,7 +36,7 @@ const (
 	margin   = 12
 )
 
-// palette has the shades of each ramp from white on.
+// palette holds the shades of each ramp, beginning with white.
 var palette = func() color.Palette {
 	var p color.Palette
 	for _, full := range [ramps]color.RGBA{{0x11, 0x18, 0x27, 0xff}, {0xc8, 0x1e, 0x1e, 0xff}, {0x25, 0x63, 0xeb, 0xff}} {
@@ -48,24 +48,24 @@ var palette = func() color.Palette {
 	return p
 }()
 
-// shade returns a shade of a ramp, the full colour last.
+// shade returns a shade of a ramp; shades-1 is the full colour.
 func (r ramp) shade(k int) color.RGBA { return palette[int(r)*shades+k].(color.RGBA) }
 
 func (r ramp) full() color.RGBA { return r.shade(shades - 1) }
 
-// sheet is a picture that is being drawn. A point is a pixel.
+// sheet is a picture being drawn. A point is a pixel.
 type sheet struct {
 	canvas draw.Canvas
 	img    *image.RGBA
 	style  text.Style
 }
 
-// fonts has the one font of the pictures: package plot of gonum would bring along
-// all twelve of its collection, and back ends that nobody asks for.
+// fonts holds the only font of the pictures: package plot of gonum would link its collection of
+// twelve fonts, and unused back ends.
 var fonts = sync.OnceValue(func() *font.Cache {
 	sans, err := opentype.Parse(liberationsansregular.TTF)
 	if err != nil {
-		panic(err) // it is built in
+		panic(err) // embedded
 	}
 	return font.NewCache(font.Collection{{Font: sansFont, Face: sans}})
 })
@@ -89,14 +89,14 @@ func (s *sheet) draw(w io.Writer, name, errors string, panels []panel) error {
 	for i := range panels {
 		left = max(left, s.beside(panels[i].y))
 	}
-	for i := range panels { // with one left edge
+	for i := range panels { // with a common left edge
 		top := inside.Min.Y + i*each
 		s.panel(&panels[i], image.Rect(inside.Min.X+left, top, inside.Max.X, top+each-margin))
 	}
 	return png.Encode(w, s.quantised())
 }
 
-// title is the line at the top: a long name loses its middle.
+// title returns the line at the top; a long name loses its middle.
 func (s *sheet) title(name, errors string) string {
 	for most := maxName; ; most-- {
 		if title := cut(name, most) + "   " + errors; most < 10 || s.style.Width(title) <= width-2*margin {
@@ -112,14 +112,14 @@ func (s *sheet) write(line string, at image.Point, x text.XAlignment, y text.YAl
 	s.canvas.FillText(style, vg.Point{X: vg.Length(at.X), Y: vg.Length(s.img.Rect.Dy() - at.Y)}, line)
 }
 
-// The room around the data of a panel.
+// Space around the data of a panel, in pixels.
 const (
 	lineHeight = 18
 	tickLength = 5
 	gap        = 4
 )
 
-// beside is what the labels and ticks of an upright axis take.
+// beside returns the width of the labels and ticks of a vertical axis.
 func (s *sheet) beside(a axis) int {
 	widest := vg.Length(0)
 	for _, t := range a {
@@ -128,8 +128,8 @@ func (s *sheet) beside(a axis) int {
 	return int(math.Ceil(float64(widest))) + gap + tickLength
 }
 
-// panel draws a panel. Its title and the labels of its level axis are within the
-// bounds, those of the upright axis left of them.
+// panel draws a panel. Its title and the labels of its horizontal axis are within the bounds, the
+// labels of the vertical axis left of them.
 func (s *sheet) panel(p *panel, bounds image.Rectangle) {
 	s.write(p.title, image.Pt((bounds.Min.X+bounds.Max.X)/2, bounds.Min.Y), draw.XCenter, draw.YTop)
 	data := bounds
@@ -139,7 +139,7 @@ func (s *sheet) panel(p *panel, bounds image.Rectangle) {
 		data.Max.Y -= lineHeight
 		s.write(p.below, image.Pt((data.Min.X+data.Max.X)/2, bounds.Max.Y), draw.XCenter, draw.YBottom)
 	}
-	if n := len(p.x); n > 0 { // half of the last label may be beyond the last tick
+	if n := len(p.x); n > 0 { // half of the last label may extend beyond the last tick
 		half := int(s.style.Width(p.x[n-1].label)) / 2
 		data.Max.X -= max(half-int(float64(1-p.x[n-1].at)*float64(data.Dx())), 0)
 	}
@@ -181,13 +181,13 @@ func (s *sheet) quantised() *image.Paletted {
 	return out
 }
 
-// area is where the data of a panel are drawn, in pixels.
+// area is the place of a panel's data, in pixels.
 type area struct {
 	image.Rectangle
 	sheet *sheet
 }
 
-// column and row are the pixels of a place from 0 to 1, from the left and from below.
+// column and row convert a place from 0 to 1, from the left and from below, to pixels.
 func (a *area) column(x float64) int {
 	return a.Min.X + int(math.Round(float64(min(max(x, 0), 1)*float64(a.Dx()-1))))
 }
@@ -206,19 +206,18 @@ func (a *area) fill(r image.Rectangle, c color.RGBA) {
 	}
 }
 
-// text stands in the middle of an empty panel.
+// text writes a text in the middle of an empty panel.
 func (a *area) text(what string) {
 	a.sheet.write(what, a.Min.Add(a.Max).Div(2), draw.XCenter, draw.YCenter)
 }
 
-// tickAtTop marks what is not finite.
+// tickAtTop marks a non-finite value.
 func (a *area) tickAtTop(x float64) {
 	at := a.column(x)
 	a.fill(image.Rect(at, a.Min.Y, at+1, a.Min.Y+10), ink.full())
 }
 
-// edges returns the columns of the edges of bins. One bin of one value is in the
-// middle.
+// edges returns the columns of the bins' edges. A single bin with one value is centred.
 func (a *area) edges(g metrics.Grid) []int {
 	if g.Low == g.High {
 		return []int{a.column(0.4), a.column(0.6)}
@@ -230,13 +229,13 @@ func (a *area) edges(g metrics.Grid) []int {
 	return columns
 }
 
-// bars draws a histogram, filled.
+// bars draws a filled histogram.
 func (a *area) bars(g metrics.Grid, counts []int64, highest int64, color ramp) {
 	edges := a.edges(g)
 	for i, n := range counts {
 		r := image.Rect(edges[i], a.row(height(n, highest)), edges[i+1], a.Max.Y)
 		if r.Dx() >= 4 {
-			r.Max.X-- // a gap
+			r.Max.X-- // a gap between bars
 		}
 		r.Max.X = max(r.Max.X, r.Min.X+1)
 		if n > 0 {
@@ -269,7 +268,7 @@ type label struct {
 	filled bool
 }
 
-// legend stands above the data, at the right.
+// legend draws a legend above the data, at the right.
 func (a *area) legend(labels []label) {
 	const size, each, above = 12, 60, 20
 	over := *a
@@ -286,12 +285,11 @@ func (a *area) legend(labels []label) {
 	}
 }
 
-// dots are errors in a panel: round ones, or a pixel each whose shade is how many
-// there are.
+// dots draws errors in a panel: as round dots, or as pixels whose shade shows the number of errors.
 type dots struct {
 	area  *area
 	round bool
-	count []uint8 // of each pixel
+	count []uint8 // per pixel
 }
 
 func newDots(a *area, round bool) *dots {
