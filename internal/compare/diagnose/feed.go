@@ -9,24 +9,24 @@ import (
 	"dumptool/internal/optype"
 )
 
-// FlowFrom says how it is known who feeds whom.
+// FlowFrom is the source of the data flow: which operator feeds which.
 type FlowFrom string
 
-// The ways. Without one, FlowAuto: what files say, and equal elements of an input and
-// of an earlier output. Inputs that only one side has are read where no file says it.
+// The sources. FlowAuto, the default, uses files, and the equality of an input with an
+// earlier output. Without files it reads inputs that only one side has.
 const (
 	FlowAuto  FlowFrom = "auto"
-	FlowFiles FlowFrom = "files" // files alone
+	FlowFiles FlowFrom = "files" // only files
 	FlowNone  FlowFrom = "none"
 )
 
-// FlowsFrom lists the ways.
+// FlowsFrom lists the sources.
 func FlowsFrom() []FlowFrom { return []FlowFrom{FlowAuto, FlowFiles, FlowNone} }
 
-// ByContent reports whether equal elements say who feeds whom.
+// ByContent reports whether equal elements count as data flow.
 func (f FlowFrom) ByContent() bool { return f != FlowFiles && f != FlowNone }
 
-// leastCopied is the number of elements below which two tensors may be the same by
+// leastCopied is the number of elements below which two tensors may be equal by
 // chance.
 const leastCopied = 8
 
@@ -37,8 +37,8 @@ type content struct {
 	dtype, shape string
 }
 
-// content is that of a side of the row: a tensor of few elements, or of one value, says
-// nothing about where it comes from.
+// content returns the content of a side of the row. ok is false for a small or constant tensor,
+// which does not identify its producer.
 func (r *row) content(side int) (c content, ok bool) {
 	res := r.result()
 	if res == nil || res.Total < leastCopied {
@@ -52,26 +52,26 @@ func (r *row) content(side int) (c content, ok bool) {
 	return content{sum.crc, sum.count, dtype.String(), r.source.Shape.String()}, stats.Min.Defined() && stats.Min.Value() != stats.Max.Value()
 }
 
-// anyShape is the content whatever its shape is: what only changes the shape is often no
-// operator of its own.
+// anyShape returns the content without the shape: a reshape is often not an operator
+// of its own.
 func (c content) anyShape() content {
 	c.shape = ""
 	return c
 }
 
-// producers are the rows that made tensors, the latest one before a place in the order,
-// of the reference and of the NPU.
+// producers has, for the reference and the NPU, the latest row with each content before the
+// current place in the order.
 type producers [2]map[content]*row
 
-// findProducers finds the output that each input is a copy of: the latest one before it
-// with the same elements, on the NPU's side, else on that of the reference. Where both
-// sides have one, and they differ, the NPU read another tensor than it should have.
+// findProducers finds the output that each input is a copy of: the latest earlier output with the
+// same elements, on the NPU or else in the reference. If both sides have one and they differ,
+// the NPU read another tensor than it should have.
 func (n *network) findProducers() {
 	reads := func(r *row) bool { return r.isInput || len(r.source.Reads) > 0 }
 	if !n.Ordered || !n.Flow.ByContent() || !slices.ContainsFunc(n.order, reads) {
 		return
 	}
-	rounds := map[string]*producers{} // no rank reads what another one made
+	rounds := map[string]*producers{} // ranks do not read tensors of other ranks
 	var found []sources
 	reached := map[*operator]bool{}
 	for _, r := range n.order {
@@ -127,14 +127,14 @@ func (r *row) findProducer(made *producers) {
 	}
 }
 
-// sources are the rows that made what an operator reads, by inputs that only one side has.
+// sources are the producers of an operator's inputs, found from inputs that only one side has.
 type sources struct {
 	of     *operator
 	rows   []*row
-	unmade bool // nobody made another input, which is no parameter by the type
+	unmade bool // another input has no producer and is, by its type, no parameter
 }
 
-// sourcesIn are the sources of the operator of a row that has its inputs.
+// sourcesIn returns the sources of the operator of a row with Reads.
 func (r *row) sourcesIn(made *producers) sources {
 	s := sources{of: r.operator}
 	for i := range r.source.Reads {
@@ -157,9 +157,9 @@ func (r *row) sourcesIn(made *producers) sources {
 	return s
 }
 
-// takeSources sets the inputs of each operator to the producers that were found. A tensor that nobody made
-// comes from outside, a weight for instance; but behind an output that nobody reads there
-// may be an operator between the two that was not dumped, and not all is known.
+// takeSources sets the inputs of each operator to the producers that were found. An input
+// without a producer comes from outside, like a weight. But if an earlier output has no reader,
+// an operator without a dump may lie in between; then the inputs are not all known.
 func (n *network) takeSources(found []sources, reached map[*operator]bool) {
 	made := func(r *row) bool {
 		_, ok := r.content(npuSide)
@@ -184,16 +184,16 @@ func (n *network) byContent() (known int) {
 	return known
 }
 
-// The rows before a row among which its inputs are looked for by their values; of
-// two inputs one is among the last few.
+// The numbers of preceding rows among which the inputs of a row are searched by value; of
+// two inputs, one must be among the lastFew.
 const (
 	lookedAt = 64
 	lastFew  = 8
 )
 
-// feedOf finds the inputs of a row by the values of the references, where no graph
-// says which they are, and what the operator does. Of several ways to make the
-// tensor the one with the largest errors counts.
+// feedOf finds the inputs of a row and its type of operator from the values of the references,
+// if no graph names them. If several combinations give the tensor, the one with the largest
+// errors counts.
 func (j *Judgement) feedOf(r *row) (inputs []*row, op optype.Type, found bool) {
 	worst := -1.0
 	out, ok := verdict.NewOutput(r.noise)
@@ -237,15 +237,15 @@ func (r *row) asSource() *verdict.Source {
 	return r.made
 }
 
-// sameReference reports whether two references are the same: the second may have been
-// computed again.
+// sameReference reports whether two references are equal: the second is possibly
+// a recomputation.
 func sameReference(a, b *noise.Noise) bool {
 	return a.Count == b.Count && a.RefMax == b.RefMax && a.RefRMS == b.RefRMS && a.RefMean == b.RefMean
 }
 
-// byValues judges a row of an unknown operator, or of inputs that are guessed, once
-// more by what the values of the references say of it. That counts where it comes to
-// another end, since it knows more.
+// byValues judges a row of an unknown operator, or with guessed inputs, again by what the values
+// of the references reveal. If the level differs, the second verdict counts, since it knows
+// more.
 func (j *Judgement) byValues(x *judged, op *verdict.Operator) {
 	if op.Settled() {
 		return
