@@ -383,7 +383,7 @@ func (x *judged) readsOthers() bool {
 	})
 }
 
-// agreed returns the findings of a row that recomputation proves wrong although it agrees with the reference.
+// agreed returns the findings of a row that is wrong by recomputation but agrees with the reference.
 func (x *judged) agreed() []finding.Finding {
 	own := x.source.Self.Why
 	return finding.Merge(single(finding.SelfWrong, own[0].Confidence, lang.Sayf("computed again from its own inputs: %s; the reference agrees with the NPU",
