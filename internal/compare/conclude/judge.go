@@ -89,8 +89,8 @@ type JudgedRow struct {
 	// Errors is the number of error elements, nil if the document does not determine it.
 	Errors  *int64
 	Reasons []finding.Finding
-	// within is the status if the number of errors stays within the allowed share.
-	within record.Status
+	// statusIfPassing is the status if the number of errors stays within the allowed share.
+	statusIfPassing record.Status
 	// passes: the row is undecided but does not fail in either case.
 	passes bool
 }
@@ -140,7 +140,7 @@ func (j *judging) add(row *record.Row, was record.Status) {
 		}
 		r.Limits = j.opt.Limits.Limits(row.RefDType, row.NPUDType, own.Atol, own.Rtol)
 		a := j.opt.JudgeAgain(row, j.was, &r.Limits)
-		r.Status, r.Errors, r.Reasons, r.within, r.Total = a.Status, a.Errors, a.Reasons, a.Within, row.Result.Total
+		r.Status, r.Errors, r.Reasons, r.statusIfPassing, r.Total = a.Status, a.Errors, a.Reasons, a.Within, row.Result.Total
 		if j.evidence {
 			r.byEvidence(row)
 		}
@@ -215,7 +215,7 @@ func (r *JudgedRow) byEvidence(row *record.Row) {
 		return row.Evidence.Status(status, row, finding.Has(r.Reasons, finding.Gate) || status == record.Fail && finding.Has(r.Reasons, finding.NPUNaN))
 	}
 	r.Status = by(byLimits)
-	if open && by(r.within) != r.Status {
+	if open && by(r.statusIfPassing) != r.Status {
 		r.passes = r.Status != record.Fail
 		r.Status = limits.Undecided
 	}

@@ -368,7 +368,7 @@ func (d *Report) match(ctx context.Context, opt *Options) (all []tensors, unread
 		return nil, nil, err
 	}
 	d.warn(plan.ChoiceWarnings(sides...))
-	p := &partners{report: d, of: make([][]*plan.Tensor, len(sides[0].Tensors)), leftOut: map[string]bool{}}
+	p := &partners{report: d, byFirst: make([][]*plan.Tensor, len(sides[0].Tensors)), leftOut: map[string]bool{}}
 	var rows []plan.Pair
 	var last *plan.Planner
 	for run, other := range sides[1:] {
@@ -386,10 +386,10 @@ func (d *Report) match(ctx context.Context, opt *Options) (all []tensors, unread
 	d.warn(last.AllWarnings()) // now including warnings about the order
 	d.OrderSource = last.OrderSource()
 	for _, x := range last.Pairs {
-		if x.NPU != nil && p.of[x.NPU.ID] != nil {
+		if x.NPU != nil && p.byFirst[x.NPU.ID] != nil {
 			r := x.Row
-			all = append(all, tensors{Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round, Order: r.Order, Execution: x.Execution}, p.of[x.NPU.ID]})
-			p.of[x.NPU.ID] = nil // a tensor paired in several rounds makes one row
+			all = append(all, tensors{Row{Op: r.Op, Kind: r.Kind, Output: r.Output, Round: r.Round, Order: r.Order, Execution: x.Execution}, p.byFirst[x.NPU.ID]})
+			p.byFirst[x.NPU.ID] = nil // a tensor paired in several rounds makes one row
 		}
 	}
 	return all, unread, nil
@@ -439,9 +439,9 @@ func mergeRows(rows, more []plan.Pair) []plan.Pair {
 // partners maps the tensors of the first run to their partners in all runs.
 type partners struct {
 	report *Report
-	// of has, for each tensor of the first run, its partners in all runs; nil if it
+	// byFirst has, for each tensor of the first run, its partners in all runs; nil if it
 	// has none.
-	of [][]*plan.Tensor
+	byFirst [][]*plan.Tensor
 	// leftOut has the entries of Report.LeftOut, to avoid duplicates.
 	leftOut       map[string]bool
 	missingRounds []string
@@ -527,12 +527,12 @@ func (p *partners) executions(match *plan.Planner, x *plan.Pair, run int) []plan
 		if len(here) > 1 {
 			rows[k].Execution = k + 1
 		}
-		of := &p.of[here[k].ID]
-		if *of == nil {
-			*of = make([]*plan.Tensor, len(p.report.Runs))
-			(*of)[0] = here[k]
+		entry := &p.byFirst[here[k].ID]
+		if *entry == nil {
+			*entry = make([]*plan.Tensor, len(p.report.Runs))
+			(*entry)[0] = here[k]
 		}
-		(*of)[run] = there[k]
+		(*entry)[run] = there[k]
 	}
 	return rows
 }

@@ -22,18 +22,18 @@ type judged struct {
 	fedBy   []*judged
 	// beyond is the error divided by the noise of the second reference, 0 without a second
 	// reference.
-	beyond  float64
-	depth   int    // number of operators on the longest path to the row
-	made    int    // number of outputs judged before it
-	lost    bool   // some pairs have NaN or infinity only in the reference
-	guessed bool   // the inputs are assumed to be the rows before it
-	related []*row // the inputs, if they were identified by their values
-	origin  bool
-	damaged bool
-	behind  bool  // an input is random, or selected by tied indices
-	coarser bool  // it computes in a coarser type, while a few operators of its kind do not
-	hf32    bool  // a product of inputs of 11 bits
-	leftOut int64 // number of elements not judged, since an index within its error selects them
+	beyond        float64
+	depth         int    // number of operators on the longest path to the row
+	outputsBefore int    // number of outputs judged before it
+	lost          bool   // some pairs have NaN or infinity only in the reference
+	guessed       bool   // the inputs are assumed to be the rows before it
+	related       []*row // the inputs, if they were identified by their values
+	origin        bool
+	damaged       bool
+	behind        bool  // an input is random, or selected by tied indices
+	coarser       bool  // it computes in a coarser type, while a few operators of its kind do not
+	hf32          bool  // a product of inputs of 11 bits
+	leftOut       int64 // number of elements not judged, since an index within its error selects them
 	// biasOfInputs: the inputs are biased in the same direction as the row.
 	biasOfInputs bool
 	downstream   bool // it fails because an input does
@@ -64,7 +64,7 @@ func (x *judged) inputs() []*row {
 	case !x.isInput && len(o.inputs) > 0:
 		return o.inputs
 	case x.guessed:
-		return slices.Clip(n.made[max(0, x.made-guessed):x.made])
+		return slices.Clip(n.judgedOutputs[max(0, x.outputsBefore-guessed):x.outputsBefore])
 	case o.known:
 		return o.sources
 	}
@@ -138,8 +138,8 @@ func (j *Judgement) Write() {
 	}
 }
 
-// of returns the judgement of a row, nil until it has been walked.
-func (j *Judgement) of(r *row) *judged {
+// judgementOf returns the judgement of a row, nil until it has been walked.
+func (j *Judgement) judgementOf(r *row) *judged {
 	if x := &j.all[r.index]; x.row != nil {
 		return x
 	}
@@ -182,7 +182,7 @@ func judge(n *network) *Judgement {
 // walk judges the rows one after the other.
 func walk(j *Judgement) *Judgement {
 	n := j.network
-	n.made, j.all = nil, make([]judged, len(n.rows))
+	n.judgedOutputs, j.all = nil, make([]judged, len(n.rows))
 	for i := range n.rows {
 		n.rows[i].noise, n.rows[i].held = n.rows[i].source.Noise, ""
 	}
@@ -198,8 +198,8 @@ func walk(j *Judgement) *Judgement {
 		}
 		for _, r := range o.outputs {
 			if r.noise != nil {
-				if j.made = append(j.made, r); len(j.made) > lookedAt {
-					j.made[len(j.made)-1-lookedAt].made = nil
+				if j.judgedOutputs = append(j.judgedOutputs, r); len(j.judgedOutputs) > lookedAt {
+					j.judgedOutputs[len(j.judgedOutputs)-1-lookedAt].sourceCache = nil
 				}
 			}
 		}
@@ -209,7 +209,7 @@ func walk(j *Judgement) *Judgement {
 
 // judge judges a row after its inputs.
 func (j *Judgement) judge(r *row) judged {
-	x := judged{row: r, depth: 1, made: len(j.made)}
+	x := judged{row: r, depth: 1, outputsBefore: len(j.judgedOutputs)}
 	o, source, own := r.operator, r.source, r.operator.inputs
 	op := verdict.Operator{Type: r.typ, AnyClass: j.AnyClass, Output: source.Output, Known: o.known, HF32: r.isProduct() && (j.HF32 == HF32On || j.hf32[r.product()])}
 	switch {
@@ -222,7 +222,7 @@ func (j *Judgement) judge(r *row) judged {
 			op.Type = optype.Type{}
 		}
 	case j.Ordered:
-		x.guessed = len(j.made) > 0
+		x.guessed = len(j.judgedOutputs) > 0
 		op.Type = optype.Type{}
 	default:
 		op.Type = optype.Type{}
@@ -234,7 +234,7 @@ func (j *Judgement) judge(r *row) judged {
 	inputs := x.inputs()
 	op.Inputs = make([]*noise.Noise, 0, len(inputs))
 	for _, in := range inputs {
-		if before := j.of(in); before != nil { // nil in a cycle
+		if before := j.judgementOf(in); before != nil { // nil in a cycle
 			x.depth = max(x.depth, before.depth+1)
 			op.Behind = op.Behind || before.behind
 			x.dependOn(before, !before.equal())
@@ -247,19 +247,19 @@ func (j *Judgement) judge(r *row) judged {
 		}
 	}
 	op.Tainted = len(x.fedBy) > 0
-	within := false // a bad operator inside this one explains the row
+	badInside := false // a bad operator inside this one explains the row
 	for _, in := range r.inside() {
-		if before := j.of(in); before != nil && before.isBad() {
-			within = true
+		if before := j.judgementOf(in); before != nil && before.isBad() {
+			badInside = true
 			x.dependOn(before, true)
 		}
 	}
 	switch {
 	case !r.compared:
-		x.origin = r.failed() && !bad && !within
+		x.origin = r.failed() && !bad && !badInside
 		return x
 	case r.noise == nil:
-		x.origin = r.failed() && !op.Tainted && !within
+		x.origin = r.failed() && !op.Tainted && !badInside
 		return x
 	}
 	x.leftOut = x.leaveOutSelected(&op)
@@ -285,7 +285,7 @@ func (j *Judgement) judge(r *row) judged {
 	x.compareWithSecond(j, &op)
 	x.excuse(j, &op)
 	x.warnOfPrecision(&op)
-	x.origin = !within && (x.verdict.Level == verdict.Origin || r.status == record.Fail && x.verdict.Kind < verdict.Drawn && x.specific(&op))
+	x.origin = !badInside && (x.verdict.Level == verdict.Origin || r.status == record.Fail && x.verdict.Kind < verdict.Drawn && x.specific(&op))
 	start := r.isInput && len(x.inputs()) == 0 && j.walked > 0
 	switch {
 	case x.guessed && x.origin && len(j.origins) > 0, start && len(j.origins) > 0:
@@ -305,7 +305,7 @@ func (j *Judgement) judge(r *row) judged {
 			x.verdict.Level = verdict.Suspect
 		}
 	}
-	x.standBySelf(within)
+	x.standBySelf(badInside)
 	// The operator read an input, or rows of an input, without a counterpart in the reference, as
 	// if a router sends tokens to a different expert of nearly equal score.
 	if x.origin && !r.isInput && o.lost && !source.Part.IsLost() {
@@ -348,7 +348,7 @@ func (x *judged) compareWithSecond(j *Judgement, op *verdict.Operator) {
 	x.beyond = max(over(out.RMS, noise), over(out.Max, max(most, 8*floor, 4*rms)))
 	limit, nonFinite := 1.0, false
 	for _, in := range x.inputs() {
-		if before := j.of(in); before != nil {
+		if before := j.judgementOf(in); before != nil {
 			limit = max(limit, before.beyond)
 		}
 		nonFinite = nonFinite || in.noise != nil && in.noise.NonFinite > 0
@@ -393,7 +393,7 @@ func (x *judged) isBad() bool { return x.origin || len(x.fedBy) > 0 }
 
 // mayLose reports whether a row has NaN or infinities that may replace numbers downstream.
 func (j *Judgement) mayLose(in *row) bool {
-	before := j.of(in)
+	before := j.judgementOf(in)
 	return before != nil && (before.lost || before.verdict.Kind == verdict.NonFinite)
 }
 

@@ -77,7 +77,7 @@ func (x *judged) judgeIndices(j *Judgement, op *verdict.Operator) {
 	values, right, close := false, true, op.Behind
 	rounds := len(op.Inputs) == 0 && !op.Known || slices.ContainsFunc(op.Inputs, func(in *noise.Noise) bool { return in.RMS > 0 })
 	for _, other := range x.operator.outputs {
-		if before := j.of(other); before != nil && !other.indices && other.noise != nil && !other.noise.Type.Integer {
+		if before := j.judgementOf(other); before != nil && !other.indices && other.noise != nil && !other.noise.Type.Integer {
 			values, right = true, right && before.verdict.Level == verdict.Clean
 			close = close || other.isClose()
 		}
@@ -161,7 +161,7 @@ func (j *Judgement) findUnread() []bool {
 		reads, agree := 0, true
 		for _, o := range readers[x.operator.index] {
 			for _, r := range o.outputs {
-				if reader := j.of(r); reader != nil && r.noise != nil && !o.inferred {
+				if reader := j.judgementOf(r); reader != nil && r.noise != nil && !o.inferred {
 					reads++
 					e := &reader.verdict.Expectation
 					agree = agree && r.noise.NonFinite == 0 && r.noise.RMS <= 4*max(e.Own, r.noise.Rounding) && r.noise.RMS <= e.Propagated/leastExcess

@@ -75,26 +75,26 @@ func (n *network) findProducers() {
 	var found []sources
 	reached := map[*operator]bool{}
 	for _, r := range n.order {
-		made := rounds[r.source.Round]
-		if made == nil {
-			made = &producers{{}, {}}
-			rounds[r.source.Round] = made
+		latest := rounds[r.source.Round]
+		if latest == nil {
+			latest = &producers{{}, {}}
+			rounds[r.source.Round] = latest
 		}
 		if r.isInput {
-			if r.findProducer(made); r.producer != nil {
+			if r.findProducer(latest); r.producer != nil {
 				reached[r.producer.operator] = true
 			}
 			continue
 		}
-		if s := r.sourcesIn(made); len(s.rows) > 0 && !r.operator.known && len(r.operator.inputs) == 0 {
+		if s := r.sourcesIn(latest); len(s.rows) > 0 && !r.operator.known && len(r.operator.inputs) == 0 {
 			found = append(found, s)
 			for _, source := range s.rows {
 				reached[source.operator] = true
 			}
 		}
-		for side := range made {
+		for side := range latest {
 			if c, ok := r.content(side); ok {
-				made[side][c], made[side][c.anyShape()] = r, r
+				latest[side][c], latest[side][c.anyShape()] = r, r
 			}
 		}
 	}
@@ -102,11 +102,11 @@ func (n *network) findProducers() {
 }
 
 // findProducer finds the producer of an input that both sides have.
-func (r *row) findProducer(made *producers) {
+func (r *row) findProducer(latest *producers) {
 	var by [2]*row
 	for side := range by {
 		if c, ok := r.content(side); ok {
-			by[side] = made[side][c]
+			by[side] = latest[side][c]
 		}
 	}
 	if r.producer = cmp.Or(by[refSide], by[npuSide]); r.producer == nil {
@@ -129,22 +129,22 @@ func (r *row) findProducer(made *producers) {
 
 // sources are the producers of an operator's inputs, found from inputs that only one side has.
 type sources struct {
-	of     *operator
+	reader *operator
 	rows   []*row
 	unmade bool // another input has no producer and is, by its type, no parameter
 }
 
 // sourcesIn returns the sources of the operator of a row with Reads.
-func (r *row) sourcesIn(made *producers) sources {
-	s := sources{of: r.operator}
+func (r *row) sourcesIn(latest *producers) sources {
+	s := sources{reader: r.operator}
 	for i := range r.source.Reads {
-		read, by := &r.source.Reads[i], made[refSide]
+		read, by := &r.source.Reads[i], latest[refSide]
 		count, _ := read.Shape.Count()
 		if count < leastCopied || read.Constant {
 			continue
 		}
 		if read.NPU {
-			by = made[npuSide]
+			by = latest[npuSide]
 		}
 		c := content{read.CRC, count, read.DType, read.Shape.String()}
 		switch source := cmp.Or(by[c], by[c.anyShape()]); {
@@ -161,14 +161,14 @@ func (r *row) sourcesIn(made *producers) sources {
 // without a producer comes from outside, like a weight. But if an earlier output has no reader,
 // an operator without a dump may lie in between; then the inputs are not all known.
 func (n *network) takeSources(found []sources, reached map[*operator]bool) {
-	made := func(r *row) bool {
+	hasContent := func(r *row) bool {
 		_, ok := r.content(npuSide)
 		return ok
 	}
-	lost := slices.IndexFunc(n.operators, func(o *operator) bool { return !reached[o] && slices.ContainsFunc(o.outputs, made) })
+	lost := slices.IndexFunc(n.operators, func(o *operator) bool { return !reached[o] && slices.ContainsFunc(o.outputs, hasContent) })
 	for _, s := range found {
-		if !s.unmade || s.of.index <= lost {
-			s.of.sources, s.of.inferred, s.of.known = s.rows, false, true
+		if !s.unmade || s.reader.index <= lost {
+			s.reader.sources, s.reader.inferred, s.reader.known = s.rows, false, true
 		}
 	}
 }
@@ -205,7 +205,7 @@ func (j *Judgement) feedOf(r *row) (inputs []*row, op optype.Type, found bool) {
 			inputs, op, found, worst = rows, t, true, errors
 		}
 	}
-	before := j.made[max(0, len(j.made)-lookedAt):]
+	before := j.judgedOutputs[max(0, len(j.judgedOutputs)-lookedAt):]
 	for _, row := range slices.Backward(before) {
 		if sameReference(r.noise, row.noise) {
 			continue
@@ -231,10 +231,10 @@ func (j *Judgement) feedOf(r *row) (inputs []*row, op optype.Type, found bool) {
 
 // asSource returns the row as a possible input of other rows, cached until its noise changes.
 func (r *row) asSource() *verdict.Source {
-	if r.made == nil || r.made.Noise != r.noise {
-		r.made = &verdict.Source{Noise: r.noise}
+	if r.sourceCache == nil || r.sourceCache.Noise != r.noise {
+		r.sourceCache = &verdict.Source{Noise: r.noise}
 	}
-	return r.made
+	return r.sourceCache
 }
 
 // sameReference reports whether two references are equal: the second is possibly
@@ -260,7 +260,7 @@ func (j *Judgement) byValues(x *judged, op *verdict.Operator) {
 			return
 		}
 		known.Inputs = append(known.Inputs, in.noise)
-		before := j.of(in) // nil in a cycle
+		before := j.judgementOf(in) // nil in a cycle
 		known.Tainted = known.Tainted || before != nil && before.isBad()
 	}
 	if found && !x.guessed {

@@ -66,8 +66,8 @@ func TestFeed(t *testing.T) {
 		{"nothing of it", []testRow{rowWith("y", y, 1e-4), rowWith("z", z, 1e-4), rowWith("relu", relu, 1e-4)}, ""},
 	} {
 		j := Judge(inOrder(tt.rows...), Network{Ordered: true})
-		last := j.made[len(j.made)-1]
-		j.made = j.made[:len(j.made)-1]
+		last := j.judgedOutputs[len(j.judgedOutputs)-1]
+		j.judgedOutputs = j.judgedOutputs[:len(j.judgedOutputs)-1]
 		got := ""
 		if inputs, op, found := j.feedOf(last); found {
 			for _, in := range inputs {

@@ -323,10 +323,10 @@ func (r *row) inputFacts() (f finding.Facts) {
 // other inputs, weights or attributes. It is damaged if an origin precedes it; otherwise the
 // difference enters here. A suspect that is right becomes clean, except behind operators without
 // a dump, whose errors are in its inputs.
-func (x *judged) standBySelf(within bool) {
+func (x *judged) standBySelf(badInside bool) {
 	self, v := x.source.Self, &x.verdict
 	switch {
-	case x.isInput || within:
+	case x.isInput || badInside:
 	case self.IsWrong() && (v.Level != verdict.Clean || x.failed() || !x.agrees()):
 		x.origin, v.Level = true, verdict.Origin
 	case !self.IsRight():
@@ -356,22 +356,22 @@ func (j *Judgement) unproven() (n int) {
 }
 
 // bySelf puts the result of recomputation before the findings from the reference.
-func (x *judged) bySelf(seen []finding.Finding) []finding.Finding {
+func (x *judged) bySelf(findings []finding.Finding) []finding.Finding {
 	self := x.source.Self
 	switch {
 	case self.IsWrong():
 		own := slices.Clone(self.Why)
 		own[0].Confidence = finding.High
 		own[0].Evidence = joined(lang.Sayf("computed again from its own inputs: %s", "用其自身输入重新计算：%s", own[0].Evidence), x.excess())
-		return finding.Merge(own, seen)
+		return finding.Merge(own, findings)
 	case x.cleared && x.readsOthers():
 		return finding.Merge(single(finding.InputDiffers, self.Confidence(), lang.Sayf("it computes what its own inputs say, and %s of the reference differ beyond rounding",
-			"其结果与自身输入相符，而 %s 与标杆的差异超出舍入", someOf(x.inputs()))), seen)
+			"其结果与自身输入相符，而 %s 与标杆的差异超出舍入", someOf(x.inputs()))), findings)
 	case x.cleared:
 		return finding.Merge(single(finding.ReferenceDiffers, self.Confidence(), lang.Sayf("it computes what its own inputs say: compare the weights and attributes of both sides",
-			"其结果与自身输入相符：请比对两侧的权重和属性")), seen)
+			"其结果与自身输入相符：请比对两侧的权重和属性")), findings)
 	}
-	return seen
+	return findings
 }
 
 // readsOthers reports whether an input, compared with the reference, differs by more than

@@ -52,10 +52,10 @@ type operator struct {
 	// The compared rows: its own inputs, and its outputs.
 	inputs, outputs []*row
 	// sources are the known rows that it reads, possibly through operators without compared
-	// outputs (through). within are the operators that run inside it.
+	// outputs (through). inner are the operators that run inside it.
 	sources  []*row
 	through  []string
-	within   []*operator
+	inner    []*operator
 	known    bool // the graph has it
 	inferred bool // sources were inferred from the execution order
 	looped   bool // it is walked before one of its producers, in a cycle
@@ -78,8 +78,8 @@ type network struct {
 	order     []*row      // the rows in execution order
 	operators []*operator // in execution order
 	walked    []*operator // each after its producers
-	// made are the outputs with known noise, in the order of judgement.
-	made []*row
+	// judgedOutputs are the outputs with known noise, in the order of judgement.
+	judgedOutputs []*row
 }
 
 // newNetwork prepares the judgement of the rows.
@@ -174,7 +174,7 @@ func (n *network) resolve(all map[string]*operator) {
 		}
 		for _, name := range n.Within[o.name] {
 			if inside := all[name]; inside != nil && inside != o {
-				o.within = append(o.within, inside)
+				o.inner = append(o.inner, inside)
 			}
 		}
 	}
@@ -196,7 +196,7 @@ func (r *row) resolved() resolved {
 
 // inside returns the outputs of the operators inside the operator of an output.
 func (r *row) inside() (rows []*row) {
-	for _, o := range r.operator.within {
+	for _, o := range r.operator.inner {
 		if !r.isInput {
 			rows = append(rows, o.outputs...)
 		}
@@ -279,9 +279,9 @@ type row struct {
 	// The findings by limits include a calculation error, a bad input.
 	hasCalcError, hasInputBad bool
 	// noise describes the effect of rounding on the row, nil if unknown.
-	noise *noise.Noise
-	held  string          // type of the numbers in a float32 array, if narrower
-	made  *verdict.Source // the row as a possible input of others, only for the latest rows
+	noise       *noise.Noise
+	held        string          // type of the numbers in a float32 array, if narrower
+	sourceCache *verdict.Source // the row as a possible input of others, only for the latest rows
 
 	// producer is the output that an input is a copy of, nil if unknown. misread is the output
 	// that the NPU read instead.

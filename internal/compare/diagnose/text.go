@@ -77,7 +77,7 @@ func (x *judged) cause() []finding.Finding {
 		return single(code, finding.High, lang.Sayf("%d elements are beyond the range of %s (largest %s)", "%d 个元素超出 %s 的范围(最大 %s)",
 			x.noise.Overflows, x.noise.Type.Name, element(x.noise.Type.Max)))
 	}
-	parts := []lang.Sentence{x.seen(), x.scaledPart(), x.excess()}
+	parts := []lang.Sentence{x.describeError(), x.scaledPart(), x.excess()}
 	if x.source.Uneven != nil && x.verdict.Kind != verdict.Scaled {
 		parts = append(parts, unevenText(x.source.Uneven))
 	}
@@ -117,8 +117,8 @@ func (x *judged) code() finding.Code {
 	return finding.CalcError
 }
 
-// seen describes the error of an origin.
-func (x *judged) seen() lang.Sentence {
+// describeError describes the error of an origin.
+func (x *judged) describeError() lang.Sentence {
 	n, v := x.noise, &x.verdict
 	if x.code() == finding.Unrelated {
 		return lang.Sayf("the tensors have nothing in common, cosine %s: other input, step, weights, or another tensor?", "两侧张量毫无关联，余弦相似度 %s：输入、步、权重不同，或是另一个张量？", metricText(x.result().Cosine))

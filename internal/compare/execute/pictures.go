@@ -29,7 +29,7 @@ type PictureOptions struct {
 func ReadPictures(ctx context.Context, p *plan.Plan, opt *Options, rep *record.Report, parts []Part, observe func(batch.Event), draw func(row int, pictures *metrics.Pictures) func() error) (failed []error, err error) {
 	defer p.ClosePools()
 	drawn := opt.Pictures
-	kept := drawn.kept(rep)
+	kept := drawn.keptRows(rep)
 	var rows []int
 	for i := range parts {
 		if (kept[i] || drawn.Plots && rep.Row(i).IsDrawn()) && p.Pairs[parts[i].Pair].Ref != nil {
@@ -82,8 +82,8 @@ const (
 	pictureElements = 1 << 24
 )
 
-// kept returns the rows whose pictures stay in the report.
-func (o *PictureOptions) kept(rep *record.Report) map[int]bool {
+// keptRows returns the rows whose pictures stay in the report.
+func (o *PictureOptions) keptRows(rep *record.Report) map[int]bool {
 	compared, read := int64(0), int64(0)
 	for _, row := range rep.All() {
 		if row.Compared() {

@@ -32,7 +32,7 @@ func TestKeptPictures(t *testing.T) {
 			rep.Rows = append(rep.Rows, row)
 		}
 		rep.Findings.FirstBad, rep.Findings.FirstDamaged = -1, -1
-		if kept := (&PictureOptions{Kept: tt.asked}).kept(rep); len(kept) != tt.want {
+		if kept := (&PictureOptions{Kept: tt.asked}).keptRows(rep); len(kept) != tt.want {
 			t.Errorf("%d asked for of %d and %d: %v, want %d", tt.asked, tt.rows, tt.passed, kept, tt.want)
 		}
 	}

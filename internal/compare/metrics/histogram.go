@@ -74,9 +74,9 @@ const firstBin = 1023 * 8
 // binNumber returns the number of a bin of a table.
 func binNumber(bin uint) int32 { return int32(bin) - firstBin }
 
-// taken returns the counts of a table in a range of bins together with the subnormal ones, in
+// drain returns the counts of a table in a range of bins together with the subnormal ones, in
 // the memory of list, and clears the table.
-func (h *histograms) taken(list []HistogramBin, table []uint32, within binRange, subnormal map[int32]int64) Histogram {
+func (h *histograms) drain(list []HistogramBin, table []uint32, filled binRange, subnormal map[int32]int64) Histogram {
 	bins := h.bins[:0]
 	if len(subnormal) > 0 {
 		for _, k := range slices.Sorted(maps.Keys(subnormal)) {
@@ -84,7 +84,7 @@ func (h *histograms) taken(list []HistogramBin, table []uint32, within binRange,
 		}
 	}
 	zeros := kernel.Take(table, 0)
-	for bin := within.first; bin <= within.last; bin++ {
+	for bin := filled.first; bin <= filled.last; bin++ {
 		if n := kernel.Take(table, bin); n > 0 {
 			bins = append(bins, HistogramBin{Bin: binNumber(bin), Count: n})
 		}
@@ -95,8 +95,8 @@ func (h *histograms) taken(list []HistogramBin, table []uint32, within binRange,
 
 // take moves the histograms to a partial result.
 func (h *histograms) take(p *Partial) {
-	p.absHistogram = h.taken(p.lists.abs, h.tables.Abs[:], h.abs, h.absSubnormal)
-	p.relHistogram = h.taken(p.lists.rel, h.tables.Rel[:], h.rel, h.relSubnormal)
+	p.absHistogram = h.drain(p.lists.abs, h.tables.Abs[:], h.abs, h.absSubnormal)
+	p.relHistogram = h.drain(p.lists.rel, h.tables.Rel[:], h.rel, h.relSubnormal)
 	*h = histograms{tables: h.tables, bins: h.bins, abs: emptyRange(), rel: emptyRange()}
 }
 

@@ -8,7 +8,7 @@ type extent struct {
 	sumAbs         float64
 	undefined      bool  // some d != 0 has a reference of 0
 	zeros          int64 // references that are 0
-	within         bool  // no |d|/limit exceeds the margin of earlier blocks
+	inMargin       bool  // no |d|/limit exceeds the margin of earlier blocks
 	passes         bool  // no |d|/limit exceeds 1 either
 }
 
@@ -61,13 +61,13 @@ func (t *minLimits) merge(u *minLimits) {
 
 // covers reports whether the elements of an extent cannot change t.
 func (t *minLimits) covers(l Limits, x extent) bool {
-	return x.maxAbs == 0 || (x.within || l.marginBound(x) <= t.margin) &&
+	return x.maxAbs == 0 || (x.inMargin || l.marginBound(x) <= t.margin) &&
 		Limits{l.Atol, t.rtol, l.Mode}.quiet(x) && Limits{t.atol, l.Rtol, l.Mode}.quiet(x)
 }
 
 // add adds the elements of a block.
 func (t *minLimits) add(l Limits, x extent, abs, r []float64) {
-	if !x.within && l.marginBound(x) > t.margin {
+	if !x.inMargin && l.marginBound(x) > t.margin {
 		t.addMargin(l, abs, r)
 	}
 	if with := (Limits{l.Atol, t.rtol, l.Mode}); !with.quiet(x) && with.exceeded(abs, r) {

@@ -96,12 +96,12 @@ func newWeights(a, b int64) weights {
 	return weights{a + b, share, float64(a) * share}
 }
 
-// kept is the smallest share of the sums that may remain in a moment after subtraction: at
+// minShare is the smallest share of the sums that may remain in a moment after subtraction: at
 // most eight bits are lost.
-const kept = 0x1p-8
+const minShare = 0x1p-8
 
 // setRuns computes the moments from sums over d = n-r and over r-Shift. It returns false if
-// the subtraction would lose more bits than kept allows: n or d has hardly any spread
+// the subtraction would lose more bits than minShare allows: n or d has hardly any spread
 // compared with the sums.
 func (p *pair) setRuns(s *kernel.GroupSums) bool {
 	shifted := float64(s.Shift * s.D)
@@ -110,7 +110,7 @@ func (p *pair) setRuns(s *kernel.GroupSums) bool {
 	p.r = newMoment(int(s.Count), s.Shift, s.R, s.RR)
 	p.d = newMoment(int(s.Count), 0, s.D, s.DD)
 	p.co = s.RR + dr - float64((s.R+s.D)/s.Count*s.R)
-	return p.n.m2 >= kept*(s.RR+s.DD+2*(math.Abs(s.DR)+math.Abs(shifted))) && p.d.m2 >= float64(kept*s.DD)
+	return p.n.m2 >= minShare*(s.RR+s.DD+2*(math.Abs(s.DR)+math.Abs(shifted))) && p.d.m2 >= float64(minShare*s.DD)
 }
 
 // square returns the sum of squares of the values.

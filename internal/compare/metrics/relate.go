@@ -48,18 +48,18 @@ func (b *block) divide() kernel.Ratios {
 		share = min(share, 1)
 	}
 	limits := b.e.request.Limits
-	within := limits.shrunk(share)
+	scaled := limits.shrunk(share)
 	from, what := b.n.values, b.r.values
 	if !b.e.direct {
 		from, what = b.abs, b.zeros
 	}
-	wanted := kernel.Wanted{Quotients: b.quotients, Atol: within.Atol, Rtol: within.Rtol}
+	wanted := kernel.Wanted{Quotients: b.quotients, Atol: scaled.Atol, Rtol: scaled.Rtol}
 	if b.marked = b.failedLast && !b.gathered && limits.Mode == IsClose; b.marked { // errors come in runs: flag them in this pass
 		wanted.Flags, wanted.Flag, wanted.FlagAtol, wanted.FlagRtol = b.flags[:b.count], beyondError|hpaaError, limits.Atol, limits.Rtol
 	}
 	c := b.histograms.tables.Relatives(b.rel, b.abs, from, what, b.r.values, &wanted)
 	b.errors = kernel.Flagged{Sum: c.FlaggedAbs, Max: c.MaxAbs, Count: c.Flagged}
-	b.extent.within = within.Mode == IsClose && !c.Exceeds && c.MaxAbs <= math.MaxFloat64
-	b.extent.passes = b.extent.within && share <= 1
+	b.extent.inMargin = scaled.Mode == IsClose && !c.Exceeds && c.MaxAbs <= math.MaxFloat64
+	b.extent.passes = b.extent.inMargin && share <= 1
 	return c
 }

@@ -138,7 +138,7 @@ func (j judged) floats(req *Request, t *thresholds, m *measures) {
 	case req.Name == Mixed:
 		share := 1.0
 		if m.total > 0 {
-			share = float64(m.within+m.right) / float64(m.total)
+			share = float64(m.tolerated+m.right) / float64(m.total)
 		}
 		j.check(shareWithin, share, ">=", leastShare)
 		j.check(maxAbs, m.npu.maxAbs, "<=", max(t.largest, ulps*t.format.Ulp(m.npu.at)))

@@ -20,8 +20,8 @@ type measures struct {
 	right, wrong, unclear int64
 
 	npu, third sideErrors
-	// within counts the elements within the tolerance of Mixed.
-	within int64
+	// tolerated counts the elements within the tolerance of Mixed.
+	tolerated int64
 	// different counts unequal elements, for the rule move.
 	different int64
 }
@@ -221,17 +221,17 @@ func (e *sideErrors) addRelative(ref, side []float64) {
 
 // addTolerance counts the elements within the tolerance, and updates the largest error.
 func (p *pass) addTolerance(ref, npu []float64) {
-	tolerance, within := p.tolerance, int64(0)
+	tolerance, tolerated := p.tolerance, int64(0)
 	for i, r := range ref {
 		d, a := math.Abs(npu[i]-r), math.Abs(r)
 		if d <= tolerance+float64(tolerance*a) {
-			within++
+			tolerated++
 		}
 		if d > p.npu.maxAbs {
 			p.npu.maxAbs, p.npu.at = d, r
 		}
 	}
-	p.within += within
+	p.tolerated += tolerated
 }
 
 // addLevel adds the errors for L0 to L2.

@@ -458,7 +458,7 @@ func TestWithin(t *testing.T) {
 		if !(rtol <= math.MaxFloat64) {
 			continue
 		}
-		if c.within(atol, rtol) {
+		if c.passes(atol, rtol) {
 			if FirstBeyond([]float64{a}, []float64{r}, atol, rtol) == 0 {
 				t.Fatalf("|d| %g of %g is beyond %g + %g*|r|, the quotient is %g", a, r, atol, rtol, math.Float64frombits(c.maxRel))
 			}

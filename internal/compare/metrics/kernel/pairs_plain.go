@@ -48,15 +48,15 @@ func decodeFloat16(n *[chunk]float64, nStored *[2 * chunk]byte) {
 		// The bits of a float16, moved to the exponent and fraction of a float64, give
 		// the value divided by this factor.
 		factor = 0x1p1008
-		kept   = SignBit | (1<<15-1)<<42
+		mask   = SignBit | (1<<15-1)<<42
 	)
 	_, _ = n[0], nStored[0]
 	for i := 0; i < chunk; i += 4 {
 		four := binary.LittleEndian.Uint64(nStored[2*i:])
-		n[i] = math.Float64frombits(uint64(int64(four<<48)>>6)&kept) * factor
-		n[i+1] = math.Float64frombits(uint64(int64(four<<32)>>6)&kept) * factor
-		n[i+2] = math.Float64frombits(uint64(int64(four<<16)>>6)&kept) * factor
-		n[i+3] = math.Float64frombits(uint64(int64(four)>>6)&kept) * factor
+		n[i] = math.Float64frombits(uint64(int64(four<<48)>>6)&mask) * factor
+		n[i+1] = math.Float64frombits(uint64(int64(four<<32)>>6)&mask) * factor
+		n[i+2] = math.Float64frombits(uint64(int64(four<<16)>>6)&mask) * factor
+		n[i+3] = math.Float64frombits(uint64(int64(four)>>6)&mask) * factor
 	}
 }
 
@@ -77,7 +77,7 @@ func (h *plainPairSums) addAlike(n, r *[chunk]float64, nStored *[2 * chunk]byte,
 		// The bits of a float16, moved to the exponent and fraction of a float64, give
 		// the value divided by this factor.
 		factor = 0x1p1008
-		kept   = SignBit | (1<<15-1)<<42
+		mask   = SignBit | (1<<15-1)<<42
 		// If the bits of two values differ by less than half the distance of neighbours in
 		// float16, they round to the same float16. Subnormal numbers are farther apart.
 		halfway = 41
@@ -89,10 +89,10 @@ func (h *plainPairSums) addAlike(n, r *[chunk]float64, nStored *[2 * chunk]byte,
 	var codes, squares int64
 	for i := 0; i < chunk; i += 4 {
 		four := binary.LittleEndian.Uint64(nStored[2*i:])
-		x0 := math.Float64frombits(uint64(int64(four<<48)>>6)&kept) * factor
-		x1 := math.Float64frombits(uint64(int64(four<<32)>>6)&kept) * factor
-		x2 := math.Float64frombits(uint64(int64(four<<16)>>6)&kept) * factor
-		x3 := math.Float64frombits(uint64(int64(four)>>6)&kept) * factor
+		x0 := math.Float64frombits(uint64(int64(four<<48)>>6)&mask) * factor
+		x1 := math.Float64frombits(uint64(int64(four<<32)>>6)&mask) * factor
+		x2 := math.Float64frombits(uint64(int64(four<<16)>>6)&mask) * factor
+		x3 := math.Float64frombits(uint64(int64(four)>>6)&mask) * factor
 		y0 := float64(math.Float32frombits(binary.LittleEndian.Uint32(rStored[4*i:])))
 		y1 := float64(math.Float32frombits(binary.LittleEndian.Uint32(rStored[4*i+4:])))
 		y2 := float64(math.Float32frombits(binary.LittleEndian.Uint32(rStored[4*i+8:])))

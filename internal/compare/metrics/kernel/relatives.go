@@ -106,16 +106,16 @@ func (t *Tables) relativesTail(done int, rel, abs, n, s, r []float64, w *Wanted,
 	}
 	c := newPairCount()
 	t.divideAll(rel, abs, r, w, &c, out)
-	if !c.within(w.Atol, w.Rtol) && FirstBeyond(abs, r, w.Atol, w.Rtol) < len(r) {
+	if !c.passes(w.Atol, w.Rtol) && FirstBeyond(abs, r, w.Atol, w.Rtol) < len(r) {
 		out.exceeds = 1
 	}
 	c.finish(rel, abs, r, out)
 }
 
-// within reports whether the maxima of |d| and |d|/|r| prove that no pair is beyond the
+// passes reports whether the maxima of |d| and |d|/|r| prove that no pair is beyond the
 // limits. If a quotient rounds to less than rtol it is less than rtol, so |d| is less than
 // rtol*|r|, rounded or not.
-func (c *pairCount) within(atol, rtol float64) bool {
+func (c *pairCount) passes(atol, rtol float64) bool {
 	return math.Float64frombits(c.maxAbs) <= atol || c.undefined == 0 && math.Float64frombits(c.maxRel) < rtol
 }
 

@@ -228,12 +228,12 @@ func (n *Noise) UnmarshalJSON(data []byte) error {
 		return lang.Errorf("noise of %d pairs of %d elements in the shape %s", n.Count, n.Elements, n.Shape)
 	}
 	return cmp.Or(n.Rows.check(), n.Channels.check(),
-		within(n.Elements, "elements", n.Sampled, n.Flips, n.OneSided, n.Differing, n.Lone), within(n.Rows.Count, "rows", n.RowsOff),
+		checkCounts(n.Elements, "elements", n.Sampled, n.Flips, n.OneSided, n.Differing, n.Lone), checkCounts(n.Rows.Count, "rows", n.RowsOff),
 		n.Grid.check(n.Elements, n.Rows.Count), n.Probe.check(n.Shape))
 }
 
-// within returns an error if a count is negative or exceeds all.
-func within(all int64, what string, counts ...int64) error {
+// checkCounts returns an error if a count is negative or exceeds all.
+func checkCounts(all int64, what string, counts ...int64) error {
 	for _, count := range counts {
 		if count < 0 || count > all {
 			return lang.Errorf("%d of %d %s", count, all, what)
@@ -247,9 +247,9 @@ func (g *NumberGrid) check(elements, rows int64) error {
 	if g == nil {
 		return nil
 	}
-	if err := cmp.Or(within(manyValues, "different values", int64(g.Distinct)),
-		within(elements, "elements", g.OffFloat16, g.OffBFloat16, g.Subnormal, g.Saturated, g.LoneFloat16, g.LoneBFloat16),
-		within(rows, "rows", g.RowsOffFloat16, g.RowsOffBFloat16)); err != nil {
+	if err := cmp.Or(checkCounts(manyValues, "different values", int64(g.Distinct)),
+		checkCounts(elements, "elements", g.OffFloat16, g.OffBFloat16, g.Subnormal, g.Saturated, g.LoneFloat16, g.LoneBFloat16),
+		checkCounts(rows, "rows", g.RowsOffFloat16, g.RowsOffBFloat16)); err != nil {
 		return lang.Errorf("grid: %w", err)
 	}
 	return nil
