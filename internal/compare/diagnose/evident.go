@@ -306,8 +306,8 @@ func (j *Judgement) judge(r *row) judged {
 		}
 	}
 	x.standBySelf(badInside)
-	// The operator read an input, or rows of an input, without a counterpart in the reference, as
-	// if a router sends tokens to a different expert of nearly equal score.
+	// The operator read an input, or rows of an input, without a counterpart in the reference: for
+	// example a router sent tokens to a different expert of nearly equal score.
 	if x.origin && !r.isInput && o.lost && !source.Part.IsLost() {
 		x.origin, x.verdict.Level, x.verdict.Kind = false, verdict.Suspect, verdict.Selected
 	}

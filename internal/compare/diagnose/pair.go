@@ -176,7 +176,7 @@ const (
 	// errorRuns is the number of runs around its first errors. All listed errors are added.
 	sampleRuns, errorRuns = 64, 8
 	runLength             = 64
-	// firstSample is the number of samples after which a hypothesis may be rejected.
+	// firstSample is the number of samples that usually suffice to reject a hypothesis.
 	firstSample = 64
 )
 

@@ -63,7 +63,7 @@ func VerdictModes() []VerdictMode { return []VerdictMode{ByEvidence, ByLimits} }
 // Verdict has the options that decide when a tensor is bad.
 type Verdict struct {
 	Mode VerdictMode
-	// Why says why the mode is limits although the user did not ask for that mode.
+	// Why says why the mode is not evidence although the user did not choose a mode.
 	Why lang.Sentence
 	NaN NaNPolicy
 	// MaxErrorRatio is the share of error elements that still passes.
