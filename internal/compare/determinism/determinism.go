@@ -33,10 +33,10 @@ type Report struct {
 	// OrderSource says where the execution order comes from.
 	OrderSource lang.Sentence `json:"order_source"`
 	Found
-	// Missing names the rounds (the first MissingRounds entries) and then the tensors that some
-	// run lacks, and the run; null for none.
+	// Missing names the rounds and then the tensors that some run lacks, and the run; null for
+	// none.
 	Missing       []string `json:"missing"`
-	MissingRounds int      `json:"-"`
+	MissingRounds int      `json:"-"` // number of rounds in Missing
 	// LeftOut names what exists but was not compared, with the reason: tensors that the user
 	// skips, other rounds, and the files of earlier executions that another run does not
 	// have.
@@ -197,8 +197,8 @@ type Drift struct {
 	Run string `json:"run"`
 	// File is nil if the run does not have the tensor.
 	File *string `json:"file"`
-	// CRC is the CRC-32C of the stored bytes, nil if they could not be read. Table: the run has
-	// no elements of the tensor, only statistics or a digest.
+	// CRC is the Castagnoli checksum of the stored bytes, nil if they could not be read.
+	// Table: the run has no elements of the tensor, only statistics or a digest.
 	CRC   *CRC `json:"crc32c"`
 	Table bool `json:"-"`
 	// Compared: the stored bytes differ from the first run's, and the elements were
